@@ -3,12 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -22,7 +19,6 @@ import (
 	"troupe/bench/peers"
 	"troupe/bench/progress"
 	"troupe/bench/result"
-	"troupe/bench/server"
 	"troupe/bench/suite"
 	"troupe/cmd/troupe/internal/reach"
 )
@@ -70,7 +66,7 @@ func (c *benchRun) Run(s streams) error {
 	}
 	if err != nil {
 		if c.Against != "" {
-			err = reach.Explain(c.address(), err)
+			err = reach.Explain(hostURL(c.Against), err)
 		}
 		return &exitError{exitUsage, fmt.Errorf("bench: %w", err)}
 	}
@@ -162,33 +158,14 @@ func (c *benchRun) options(ctx context.Context) (o suite.Options, err error) {
 	if c.Against == "" {
 		return o, nil
 	}
-	trusted, err := trusting(c.CA)
-	if err != nil {
-		return o, err
-	}
-	o.Against = &server.Remote{
-		URL: c.address(), Fleet: c.Fleet,
-		Client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: trusted, MaxIdleConnsPerHost: 16, Proxy: http.ProxyFromEnvironment}},
-		Sign: func(req *http.Request, body []byte) error {
-			sum := sha256.Sum256(body)
-			return c.sign(ctx, req, hex.EncodeToString(sum[:]))
-		},
-	}
-	return o, nil
+	o.Against, err = c.remote(ctx, c.Against, c.Fleet)
+	return o, err
 }
 
 // benchSelf is how this program is called by a benchmark.
 func benchSelf() (suite.Self, error) {
 	bin, err := os.Executable()
 	return suite.Self{Bin: bin, Bare: []string{"bench", "bare"}, Echo: []string{"bench", "echo-server"}, Namespace: []string{"bench", "namespace"}}, err
-}
-
-// address is the URL of the host that runs already.
-func (c *benchRun) address() string {
-	if strings.Contains(c.Against, "://") {
-		return c.Against
-	}
-	return "http://" + c.Against
 }
 
 // command is the command line as it is stored: of paths the last part, and no secrets.

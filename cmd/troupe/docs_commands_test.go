@@ -18,6 +18,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"troupe/bench/faults"
 	"troupe/bench/suite"
 	"troupe/transport/host"
 )
@@ -77,9 +78,9 @@ var documented = map[string][]command{
 // that the target exists.
 var makeTarget = regexp.MustCompile(`^make ([a-z-]+)( |$)`)
 
-// benchLine is a command line of troupe bench. They are not run either: testdata/script/bench.txtar does that with loads
-// that take less than minutes. What is checked is that the command takes the flags, and knows the workloads.
-var benchLine = regexp.MustCompile(`^(?:bin/)?troupe (bench .*)$`)
+// benchLine is a command line of troupe bench or troupe faults. They are not run either: testdata/script/bench.txtar and
+// faults_test.go do that with runs that take less than minutes. What is checked is that the command takes the flags, and knows the names.
+var benchLine = regexp.MustCompile(`^(?:bin/)?troupe ((?:bench|faults) .*)$`)
 
 func checkBenchLine(line string) error {
 	var c commands
@@ -92,6 +93,11 @@ func checkBenchLine(line string) error {
 	}
 	for _, name := range c.Bench.Run.Workload {
 		if _, err := suite.Find(name); err != nil {
+			return err
+		}
+	}
+	if name := c.Faults.Run.Scenario; name != "" {
+		if _, err := faults.Find(name); err != nil {
 			return err
 		}
 	}

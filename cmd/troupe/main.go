@@ -1,7 +1,8 @@
 // Command troupe is the game host and its tools: `troupe dev` and `troupe serve` run a
 // host, `troupe client` plays on one, `troupe logs` prints the logs of game sessions,
 // `troupe admin` lists and drains, `troupe backup` and `troupe restore` copy the store,
-// `troupe store check` looks for damage in it. This package only wires parts together:
+// `troupe store check` looks for damage in it, `troupe bench` measures, `troupe faults` breaks
+// networks and hosts on purpose. This package only wires parts together:
 // cmd/internal/config reads the configuration, transport/host is the host, internal/play
 // is the client.
 package main
@@ -18,7 +19,7 @@ import (
 // Exit codes.
 const (
 	exitFailure = 1 // the command failed
-	exitUsage   = 2 // the command line is invalid, or a benchmark could not measure
+	exitUsage   = 2 // the command line is invalid, or a benchmark or a fault run had nothing to measure
 	exitVoid    = 3 // a benchmark that proves nothing
 )
 
@@ -48,6 +49,7 @@ type commands struct {
 	TLS     tlsCommand     `cmd:"" name:"tls" help:"Show or replace the certificate authority that players trust."`
 	Store   storeCommand   `cmd:"" help:"Check a host's store for damage."`
 	Bench   benchCommand   `cmd:"" help:"Measure how fast this or another host is, on this machine."`
+	Faults  faultsCommand  `cmd:"" help:"Break players' networks or the host on purpose, and see which promises hold."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 
 	Licenses licensesCommand `cmd:"" help:"Print the licences of this program and its libraries."`

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"text/tabwriter"
+
+	"troupe/bench/faults"
+	"troupe/bench/progress"
+	"troupe/cmd/troupe/internal/reach"
+	"troupe/transport/client"
+)
+
+type faultsCommand struct {
+	Run    faultsRun    `cmd:"" help:"Break the players' networks, or the host, by a scenario."`
+	List   faultsList   `cmd:"" help:"List the scenarios."`
+	Replay faultsReplay `cmd:"" help:"Play the faults of a stored run again."`
+}
+
+// faultsFlags are the flags of run and replay.
+type faultsFlags struct {
+	Against string `placeholder:"URL" help:"Service API of a host that runs already. Without it, a host is started here and ended again."`
+	Fleet   string `default:"fleet-dev" placeholder:"ID" help:"Fleet to play on, with --against (${default})."`
+	caller
+
+	Transport []string `placeholder:"NAME" help:"ws, wss or kcp; of several the players take turns. Default: ws and kcp, with --against ws."`
+	WSSAddr   string   `name:"wss-addr" placeholder:"HOST:PORT" help:"Address of wss, with --against."`
+	KCPAddr   string   `name:"kcp-addr" placeholder:"HOST:PORT" help:"Address of KCP, with --against."`
+	Script    string   `placeholder:"FILE" help:"Your own script: a file, or a folder, for the host that is started."`
+	Set       []string `placeholder:"KEY=VALUE" sep:"none" help:"A setting of the host that is started; may be repeated."`
+	JSON      string   `name:"json" placeholder:"FILE" help:"Write the report there."`
+}
+
+// faultsRun runs one scenario.
+type faultsRun struct {
+	Scenario string `arg:"" help:"A scenario, as \"troupe faults list\" shows them."`
+	faultsFlags
+
+	Seed    *uint64 `placeholder:"N" help:"Seed of the plan. Default: a random one, which is printed."`
+	Players int     `default:"8" placeholder:"N" help:"Players, 200 at most (${default})."`
+	Quick   bool    `help:"All times of the plan are a tenth."`
+}
+
+// Run runs the scenario. It fails with exitFailure if a promise is broken, and with exitUsage if nothing could be judged.
+func (c *faultsRun) Run(s streams) error {
+	plan, err := faults.Find(c.Scenario)
+	if err != nil {
+		return &exitError{exitUsage, fmt.Errorf("faults: %w", err)}
+	}
+	o := faults.Options{Plan: plan, Seed: rand.Uint64N(1 << 32), Players: c.Players, Quick: c.Quick}
+	if c.Seed != nil {
+		o.Seed = *c.Seed
+	}
+	return c.run(s, o)
+}
+
+// faultsReplay runs what a report tells of.
+type faultsReplay struct {
+	File string `arg:"" help:"What troupe faults run --json has written."`
+	faultsFlags
+}
+
+// Run plays the same faults at the same times. Its errors are those of faultsRun.
+func (c *faultsReplay) Run(s streams) error {
+	report, err := faults.Read(c.File)
+	if err != nil {
+		return &exitError{exitUsage, fmt.Errorf("faults: %w", err)}
+	}
+	plan := faults.Plan{Name: report.Scenario, About: report.About, Length: report.Length}
+	return c.run(s, faults.Options{Plan: plan, Events: report.Events, Seed: report.Seed, Players: report.Players, Quick: report.Quick})
+}
+
+// run runs with the flags that both have.
+func (c *faultsFlags) run(s streams, o faults.Options) error {
+	return untilSignal(func(ctx context.Context) error {
+		report, err := c.judge(ctx, s, o)
+		switch {
+		case err != nil:
+			if c.Against != "" {
+				err = reach.Explain(hostURL(c.Against), err)
+			}
+			return &exitError{exitUsage, fmt.Errorf("faults: %w", err)}
+		case report.Broken():
+			return &exitError{exitFailure, fmt.Errorf("faults: a promise is broken; --seed %d makes the same plan", report.Seed)}
+		}
+		return nil
+	})
+}
+
+func (c *faultsFlags) judge(ctx context.Context, s streams, o faults.Options) (report faults.Report, err error) {
+	if o.Bin, err = os.Executable(); err != nil {
+		return report, err
+	}
+	o.Sets, o.Script, o.WSSAddr, o.KCPAddr = c.Set, c.Script, c.WSSAddr, c.KCPAddr
+	names := c.Transport
+	if len(names) == 0 && c.Against == "" {
+		names = []string{"ws", "kcp"}
+	} else if len(names) == 0 {
+		names = []string{"ws"}
+	}
+	for _, name := range names {
+		t, err := client.ParseTransport(name)
+		if err != nil {
+			return report, errors.New("--transport must be ws, wss or kcp")
+		}
+		if addr := map[client.Transport]string{client.WS: "as the API says", client.WSS: c.WSSAddr, client.KCP: c.KCPAddr}; c.Against != "" && addr[t] == "" {
+			return report, fmt.Errorf("--transport %s with --against needs --%s-addr", name, name)
+		}
+		o.Transports = append(o.Transports, t)
+	}
+	if c.Against != "" {
+		if o.Against, err = c.remote(ctx, c.Against, c.Fleet); err != nil {
+			return report, err
+		}
+		if o.TLS, err = trusting(c.CA); err != nil {
+			return report, err
+		}
+	}
+	show := progress.New(s.err, columns(s.err))
+	defer show.Close()
+	show.Title(o.Plan.Name)
+	o.Watch = show
+	if report, err = faults.Run(ctx, o); err != nil {
+		return report, err
+	}
+	show.Pause(func() { report.Print(s.out) })
+	if c.JSON != "" {
+		err = report.Store(c.JSON)
+	}
+	return report, err
+}
+
+type faultsList struct{}
+
+// Run lists the scenarios.
+func (faultsList) Run(s streams) error {
+	t := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "SCENARIO\tTAKES\tFLAGS\tWHAT IT STANDS FOR")
+	for _, p := range faults.Scenarios() {
+		flags := "--against"
+		if p.NeedsHost() {
+			flags = ""
+		}
+		length, err := p.Length.MarshalText()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", p.Name, length, flags, p.About)
+	}
+	return t.Flush()
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"troupe/bench/faults"
+)
+
+// startFaults runs `troupe faults` in a process of its own and returns its exit code and its output.
+func startFaults(args ...string) (code int, text string, err error) {
+	troupe, err := exec.LookPath("troupe") // see TestMain
+	if err != nil {
+		return 0, "", err
+	}
+	out, err := exec.Command(troupe, append([]string{"faults"}, args...)...).CombinedOutput()
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		return exit.ExitCode(), string(out), nil
+	}
+	return 0, string(out), err
+}
+
+func runFaults(t *testing.T, args ...string) (code int, text string) {
+	t.Helper()
+	code, text, err := startFaults(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code, text
+}
+
+// readReport reads a report, and fails unless these promises are broken, and no other.
+func readReport(t *testing.T, file, text string, broken ...string) faults.Report {
+	t.Helper()
+	r, err := faults.Read(file)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	var got []string
+	for _, v := range r.Verdicts {
+		if v.Outcome == "BROKEN" {
+			got = append(got, v.Invariant)
+		}
+	}
+	if !slices.Equal(got, broken) {
+		t.Errorf("broken: %v, want %v\n%s", got, broken, text)
+	}
+	return r
+}
+
+// The promises hold in each scenario, at its quick size, over real sockets and with a host of its own. Most of the time they wait, so more
+// of them run at once than the test binary runs tests.
+func TestEveryScenarioIsQuick(t *testing.T) {
+	t.Parallel()
+	var work sync.WaitGroup
+	slots := make(chan struct{}, 4)
+	for _, p := range faults.Scenarios() {
+		slots <- struct{}{}
+		work.Go(func() {
+			defer func() { <-slots }()
+			playQuick(t, p.Name)
+		})
+	}
+	work.Wait()
+}
+
+func playQuick(t *testing.T, name string) {
+	file := filepath.Join(t.TempDir(), name+".json")
+	code, text, err := startFaults("run", name, "--quick", "--players", "4", "--seed", "5", "--transport", "ws,kcp,wss", "--json", file)
+	if err != nil || code != 0 {
+		t.Errorf("%s: exit code %d, %v\n%s", name, code, err, text)
+		return
+	}
+	r, err := faults.Read(file)
+	if err != nil || r.Broken() {
+		t.Errorf("%s: %v\n%s", name, err, text)
+	}
+	if f := r.Figures; f.Sent == 0 || f.Delivered != 4*f.Sent || f.FastDelivered == 0 || r.Seed != 5 || len(r.Events) == 0 || len(r.Verdicts) < 9 {
+		t.Errorf("%s: %+v\n%s", name, r, text)
+	}
+	if name == "reconnect-storm" && r.Figures.Resumes == 0 {
+		t.Errorf("nobody was cut\n%s", text)
+	}
+	if !strings.Contains(text, "seed 5, 4 players") {
+		t.Errorf("%s: no seed\n%s", name, text)
+	}
+}
+
+// A host that runs already is played on; what was stored is replayed: the same faults at the same times.
+func TestFaultsAgainstAHost(t *testing.T) {
+	t.Parallel()
+	troupe, err := exec.LookPath("troupe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := benchedHost(t, troupe)
+	first, second := filepath.Join(t.TempDir(), "1.json"), filepath.Join(t.TempDir(), "2.json")
+	code, text := runFaults(t, "run", "reconnect-storm", "--quick", "--players", "3", "--against", strings.TrimPrefix(host, "http://"), "--json", first)
+	if code != 0 || !strings.Contains(text, "not checked  RL-13") {
+		t.Fatalf("exit code %d\n%s", code, text)
+	}
+	if code, text := runFaults(t, "replay", first, "--against", host, "--json", second); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, text)
+	}
+	one, two := readReport(t, first, text), readReport(t, second, text)
+	if one.Seed != two.Seed || one.Scenario != two.Scenario || one.Players != two.Players || !reflect.DeepEqual(one.Events, two.Events) {
+		t.Errorf("%+v, then %+v", one, two)
+	}
+	if one.Figures.Resumes == 0 {
+		t.Errorf("nobody was cut\n%s", text)
+	}
+}
+
+// A script that refuses a message breaks a promise: it is told with the number, and the exit code is 1.
+func TestFaultsSeeABrokenPromise(t *testing.T) {
+	t.Parallel()
+	script := filepath.Join(t.TempDir(), "refuses.js")
+	if err := os.WriteFile(script, []byte(`let first = true;
+exports.ssExports = {
+  init() {},
+  onSendToGroup(message) {
+    const refused = first && message.opCode === 7;
+    if (refused) first = false;
+    return !refused;
+  },
+};
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "r.json")
+	code, text := runFaults(t, "run", "reconnect-storm", "--quick", "--players", "2", "--seed", "3", "--script", script, "--transport", "ws", "--json", file)
+	if code != exitFailure || !strings.Contains(text, "troupe: faults: a promise is broken; --seed 3 makes the same plan") {
+		t.Fatalf("exit code %d\n%s", code, text)
+	}
+	if r := readReport(t, file, text, "RL-2"); r.Figures.Lost != 2 { // of both players
+		t.Errorf("%+v", r.Figures)
+	}
+}
+
+// What cannot be run is told in one line, before anything is started or written.
+func TestFaultsWrongUse(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "r.json")
+	for line, want := range map[string]string{
+		"run nothing":                                          `there is no scenario "nothing": troupe faults list shows them`,
+		"run tunnel --players 0":                               "--players must be 1 to 200",
+		"run tunnel --players 201":                             "--players must be 1 to 200",
+		"run tunnel --transport auto":                          "--transport must be ws, wss or kcp",
+		"run tunnel --transport tcp":                           "--transport must be ws, wss or kcp",
+		"run tunnel --against h --transport kcp":               "--transport kcp with --against needs --kcp-addr",
+		"run tunnel --against h --transport wss":               "--transport wss with --against needs --wss-addr",
+		"run server-crash --against h":                         "server-crash stops the host's process: leave --against out",
+		"run tunnel --against h --set a=b":                     "--script and --set are for a host that is started here: leave them out, or --against",
+		"run tunnel --script none.js":                          "--script: stat none.js: no such file or directory",
+		"run tunnel --against ftp://h":                         "ftp://h is not the URL of a host: is it http://h?",
+		"replay none.json":                                     "open none.json: no such file or directory",
+		"replay testdata/script/bench.txtar --against 1.2.3.4": "testdata/script/bench.txtar is not a report of troupe faults",
+	} {
+		var out, errs bytes.Buffer
+		code := run(append([]string{"faults"}, append(strings.Fields(line), "--json", file)...), streams{out: &out, err: &errs})
+		if code != exitUsage || out.Len() > 0 || errs.String() != "troupe: faults: "+want+"\n" {
+			t.Errorf("%s: %d, %q, %q, want %q", line, code, out.String(), errs.String(), want)
+		}
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("half a report")
+	}
+	if code, text := runFaults(t, "run", "tunnel", "--quick", "--against", "127.0.0.1:1"); code != exitUsage || !strings.HasPrefix(text, "troupe: faults: no host answers at http://127.0.0.1:1, is it running?") {
+		t.Errorf("%d: %s", code, text)
+	}
+}
+
+func TestFaultsList(t *testing.T) {
+	t.Parallel()
+	var out, errs bytes.Buffer
+	if code := run([]string{"faults", "list"}, streams{out: &out, err: &errs}); code != 0 || errs.Len() > 0 {
+		t.Fatalf("%d: %s", code, errs.String())
+	}
+	for _, name := range []string{
+		"wifi-to-lte", "tunnel", "flappy", "train", "phone-sleep", "nat-rebind", "lossy-5", "slow-client", "reconnect-storm", "server-crash", "server-stall",
+	} {
+		p, err := faults.Find(name)
+		if err != nil || !strings.Contains(out.String(), "\n"+name+" ") || !strings.Contains(out.String(), p.About) || time.Duration(p.Length) > time.Minute {
+			t.Errorf("%s: %v in\n%s", name, err, out.String())
+		}
+	}
+}
