@@ -290,7 +290,28 @@ func (q *queue) forgetHeld() {
 
 // confirmUpTo releases the messages up to number n.
 func (q *queue) confirmUpTo(n uint64) {
-	var confirmed [64]*wire.Frame
+	if q.n > fewFrames {
+		q.confirmMany(n)
+		return
+	}
+	var few [fewFrames]*wire.Frame
+	q.confirm(n, few[:])
+}
+
+// fewFrames is how many frames an idle player has at most. To release them, the reader's stack
+// of 2 KiB suffices.
+const fewFrames = 8
+
+// confirmMany is not inlined, so that its stack is taken only when it is called.
+//
+//go:noinline
+func (q *queue) confirmMany(n uint64) {
+	var many [64]*wire.Frame
+	q.confirm(n, many[:])
+}
+
+// confirm is confirmUpTo. It collects the frames in room, and releases a full room at once.
+func (q *queue) confirm(n uint64, room []*wire.Frame) {
 	k := 0
 	for q.n > 0 {
 		if it := q.at(0); it.f != nil && (it.n == 0 || it.n > n) {
@@ -300,13 +321,13 @@ func (q *queue) confirmUpTo(n uint64) {
 		if it.f == nil {
 			continue
 		}
-		confirmed[k] = it.f
-		if k++; k == len(confirmed) {
-			wire.ReleaseAll(confirmed[:])
+		room[k] = it.f
+		if k++; k == len(room) {
+			wire.ReleaseAll(room)
 			k = 0
 		}
 	}
-	wire.ReleaseAll(confirmed[:k])
+	wire.ReleaseAll(room[:k])
 	q.trim()
 }
 
