@@ -17,7 +17,8 @@
 // # Goroutines
 //
 // An idle connection has one goroutine, its reader, which also calls the
-// Acceptor and the Handler. A writer goroutine exists only while a peer reads more
+// Acceptor and the Handler. After the first message another reader takes its place,
+// because the stack has grown by then. A writer goroutine exists only while a peer reads more
 // slowly than the host sends, while a connection is being closed, and during writes on
 // connections without non-blocking writes (TLS, and all connections on systems other
 // than Unix). The handshake has a goroutine, which ends with it.

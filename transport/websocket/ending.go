@@ -107,12 +107,25 @@ func (c *Conn) awaitWriter() {
 	<-idle
 }
 
-// run reads until the end of the connection. It is the reader goroutine.
+// run passes the connection to the acceptor and reads the first message, which is the LOGIN.
+// Another goroutine reads on, because the stack of this one has grown by then.
 func (c *Conn) run(acceptor transport.Acceptor) {
-	var code uint16
-	err := c.accept(acceptor)
-	if err == nil {
-		code, err = c.readGuarded()
+	if err := c.accept(acceptor); err != nil {
+		c.end(0, err)
+		return
+	}
+	c.in.one = true
+	c.readOn()
+}
+
+// readOn reads until the end of the connection. It is the reader goroutine. With in.one it
+// reads one message, and starts a goroutine that reads on.
+func (c *Conn) readOn() {
+	code, err := c.readGuarded()
+	if err == errReadOn {
+		c.in.one = false
+		go c.readOn()
+		return
 	}
 	c.end(code, err)
 }

@@ -19,6 +19,7 @@ type inbound struct {
 	from, to int
 	msg      *buffer // the message being assembled, nil without one
 	pong     bool    // a pong is queued and not flushed
+	one      bool    // read returns errReadOn after the next message
 	raw      rawRead
 
 	handler transport.Handler // set before the first read
@@ -40,7 +41,9 @@ func (c *Conn) read(h transport.Handler) (code uint16, err error) {
 		case needMore:
 			err = c.fill()
 		case gotMessage:
-			err = c.deliver(h, ev.op, ev.payload)
+			if err = c.deliver(h, ev.op, ev.payload); in.one && err == nil {
+				err = errReadOn
+			}
 		case gotPart:
 			err = c.assemble(h, ev)
 		case gotControl:
@@ -176,6 +179,9 @@ func (c *Conn) readBody() (last bool, err error) {
 	in.msg.b = in.msg.b[:have+n]
 	return in.parser.body(in.msg.b[have:]), nil
 }
+
+// errReadOn says that one message was read, and that the connection goes on.
+var errReadOn = errors.New("websocket: one message was read")
 
 // errPanicked ends a connection whose handler panicked. That is a bug of the host, and ends
 // only this connection.
