@@ -14,13 +14,8 @@ import (
 // A Go stack that overflows ends the process, and nothing recovers from that. So input that is
 // nested deeply is kept from the built-ins that recurse over it.
 
-const (
-	// proxiesMax is how many proxies may lie behind each other: the engine goes through them, and
-	// through prototypes, one in the other.
-	proxiesMax = 1000
-	// flatMax is from which depth on flat does not recurse.
-	flatMax = 100
-)
+// proxiesMax is how many proxies may lie behind each other: the engine goes through them, and through prototypes, one in the other.
+const proxiesMax = 1000
 
 // globalGuards are those of what the global object has.
 func globalGuards() map[string]guarding {
@@ -229,14 +224,7 @@ func (h *Handler) refuseCircle(of, prototype goja.Value) {
 	if _, also := prototype.(*goja.Object); !ok || !also {
 		return
 	}
-	for range proxiesMax { // what the engine will set it of
-		p, ok := proxyOf(o)
-		if !ok || p.Target() == nil {
-			break
-		}
-		o = p.Target()
-	}
-	if h.reaches(o, prototype) {
+	if h.reaches(behindProxies(o), prototype) { // what the engine will set it of
 		panic(h.vm.NewTypeError("Cyclic __proto__ value"))
 	}
 }
@@ -300,22 +288,33 @@ func proxyOf(o *goja.Object) (goja.Proxy, bool) {
 	return p, ok
 }
 
+// behindProxies is the target of proxies, or what o is itself.
+func behindProxies(o *goja.Object) *goja.Object {
+	for range proxiesMax {
+		p, ok := proxyOf(o)
+		if !ok || p.Target() == nil {
+			break
+		}
+		o = p.Target()
+	}
+	return o
+}
+
 var proxyType = reflect.TypeFor[goja.Proxy]()
 
-// flat is Array.prototype.flat: the engine recurses.
-func (h *Handler) flat(call native, c goja.FunctionCall) goja.Value {
-	h.boundList(c.This, "flat")
-	depth := c.Argument(0).ToFloat()
-	if !(depth > flatMax) {
-		return call(c)
-	}
+// flat is Array.prototype.flat: the engine recurses, and looks at nothing meanwhile.
+func (h *Handler) flat(_ native, c goja.FunctionCall) goja.Value {
 	type open struct {
 		of    *goja.Object
 		at, n int64
 	}
+	depth := 1.0
+	if v := c.Argument(0); !goja.IsUndefined(v) {
+		depth = float64(v.ToInteger())
+	}
 	var out []any
 	root := c.This.ToObject(h.vm)
-	levels := []open{{root, 0, lengthOf(root)}}
+	levels := []open{{root, 0, h.boundList(root, "flat")}}
 	most := int(h.listMax())
 	for n := 1; len(levels) > 0; n++ {
 		if n%1024 == 0 {
@@ -339,12 +338,7 @@ func (h *Handler) flat(call native, c goja.FunctionCall) goja.Value {
 			panic(h.tooLong(int64(len(out)), "flat"))
 		}
 	}
-	list := h.vm.NewArray(out...)
-	if class := root.Get("constructor"); class != nil && isArray(root) && !class.SameAs(list.Get("constructor")) {
-		must(list.Set("constructor", class)) // the engine makes the list one of the script's own class
-		return call(goja.FunctionCall{This: list, Arguments: []goja.Value{h.vm.ToValue(0)}})
-	}
-	return list
+	return h.vm.NewArray(out...)
 }
 
 // refuse throws a SyntaxError.

@@ -150,7 +150,7 @@ export const ssExports = { init(s) {
 		"y.mjs": `export default 5; export const z = 6;`, "c.cjs": `module.exports = { a: 7 };`,
 	})
 	g.logged(t, "5 6 7 5")
-	g.logged(t, "main.mjs:7:9")
+	g.logged(t, "main.mjs:7:")
 }
 
 // What the engine lacks is named in the log, with what to do.

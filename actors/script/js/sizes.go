@@ -1,6 +1,7 @@
 package js
 
 import (
+	"cmp"
 	"math"
 	"reflect"
 	"slices"
@@ -29,8 +30,6 @@ const (
 	// a list or an object.
 	entrySize     = 64
 	containerSize = 256
-	// segmentsMax is how many segments String.raw takes.
-	segmentsMax = 1000
 	// patternMax is how many characters a regular expression may have that is made of a text.
 	patternMax = 1 << 20
 )
@@ -129,6 +128,9 @@ func lengthOf(o *goja.Object) int64 {
 	return v.ToInteger()
 }
 
+// propertyOf is one of an object, undefined if it has none of that name.
+func propertyOf(o *goja.Object, name string) goja.Value { return cmp.Or(o.Get(name), goja.Undefined()) }
+
 func indexText(i int64) string { return strconv.FormatInt(i, 10) }
 
 // boundList refuses a list that is too long: an array that may be nearly empty, or what says
@@ -177,13 +179,15 @@ func iterated(name string) guarding {
 // arrayGuards are those of the prototype of arrays.
 func arrayGuards() map[string]guarding {
 	guards := map[string]guarding{
-		"constructor":    guardObject("Array", (*Handler).guardArrayFrom),
-		"flat":           guardInstead((*Handler).flat),
-		"join":           guardInstead((*Handler).join),
-		"concat":         guardCall((*Handler).boundConcat),
-		"values":         guardValues,
-		"toLocaleString": guardInstead((*Handler).toLocaleString),
-		"entries":        iterated("entries"), "keys": iterated("keys"),
+		"constructor": guardObject("Array", (*Handler).guardArrayFrom),
+		"flat":        guardInstead((*Handler).flat),
+		"join":        guardInstead((*Handler).join),
+		"concat":      guardCall((*Handler).boundConcat),
+		"values":      guardValues,
+		"toLocaleString": guardInstead(func(h *Handler, call native, c goja.FunctionCall) goja.Value {
+			return h.join(call, goja.FunctionCall{This: c.This})
+		}),
+		"entries": iterated("entries"), "keys": iterated("keys"),
 	}
 	for _, name := range []string{
 		"copyWithin", "every", "fill", "filter", "find", "findIndex", "findLast", "findLastIndex", "flatMap", "forEach", "includes", "indexOf",
@@ -217,31 +221,15 @@ func (h *Handler) guardArrayFrom(array *goja.Object) {
 func (h *Handler) boundConcat(c goja.FunctionCall) {
 	total := h.boundList(c.This, "concat")
 	for _, v := range c.Arguments {
-		if o, ok := v.(*goja.Object); ok && spreads(o) {
-			if total += h.boundList(v, "concat"); total > h.listMax() {
-				panic(h.tooLong(total, "concat"))
-			}
+		if total += h.boundList(v, "concat"); total > h.listMax() {
+			panic(h.tooLong(total, "concat"))
 		}
 	}
-}
-
-// spreads reports whether concat takes the elements of an object.
-func spreads(o *goja.Object) bool {
-	if v := o.GetSymbol(goja.SymIsConcatSpreadable); v != nil && !goja.IsUndefined(v) {
-		return v.ToBoolean()
-	}
-	return isArray(o)
 }
 
 // isArray is Array.isArray.
 func isArray(o *goja.Object) bool {
-	for range proxiesMax {
-		p, ok := proxyOf(o)
-		if !ok || p.Target() == nil {
-			break
-		}
-		o = p.Target()
-	}
+	o = behindProxies(o)
 	return o.ClassName() == "Array" && !isProxy(o)
 }
 
@@ -255,23 +243,11 @@ func (h *Handler) join(call native, c goja.FunctionCall) goja.Value {
 	if goja.IsUndefined(separator) {
 		separator = h.vm.ToValue(",")
 	}
-	return h.texts(o, n, h.toText(separator), h.toText)
-}
-
-// toLocaleString is that of arrays.
-func (h *Handler) toLocaleString(_ native, c goja.FunctionCall) goja.Value {
-	o := c.This.ToObject(h.vm)
-	return h.texts(o, h.boundList(o, "toLocaleString"), h.toText(h.vm.ToValue(",")), func(v goja.Value) goja.String {
-		text, err := h.callable(v.ToObject(h.vm).Get("toLocaleString"))(v)
-		if err != nil {
-			panic(err)
-		}
-		return h.toText(text)
-	})
+	return h.texts(o, n, h.toText(separator))
 }
 
 // texts puts the elements of a list into one text.
-func (h *Handler) texts(list *goja.Object, n int64, separator goja.String, textOf func(goja.Value) goja.String) goja.Value {
+func (h *Handler) texts(list *goja.Object, n int64, separator goja.String) goja.Value {
 	if slices.Contains(h.joining, list) { // in itself
 		return h.vm.ToValue("")
 	}
@@ -293,31 +269,23 @@ func (h *Handler) texts(list *goja.Object, n int64, separator goja.String, textO
 			add(separator)
 		}
 		if v := list.Get(indexText(i)); v != nil && !goja.IsUndefined(v) && !goja.IsNull(v) {
-			add(textOf(v))
+			add(h.toText(v))
 		}
 	}
 	return b.String()
 }
 
-// callable returns a function to call.
-func (h *Handler) callable(v goja.Value) func(this goja.Value, args ...goja.Value) (goja.Value, error) {
-	f, ok := goja.AssertFunction(v)
-	if !ok {
-		panic(h.vm.NewTypeError("a toLocaleString is not a function"))
-	}
-	return f
-}
-
-// guardRaw bounds String.raw, which nobody calls with more than a template.
+// guardRaw bounds String.raw.
 func (h *Handler) guardRaw(class *goja.Object) {
-	before(class.Get("raw").(*goja.Object), func(c goja.FunctionCall) {
-		if o, ok := c.Argument(0).(*goja.Object); ok {
-			if segments, ok := o.Get("raw").(*goja.Object); ok {
-				if n := lengthOf(segments); n > segmentsMax {
-					panic(h.tooLong(n, "String.raw"))
-				}
+	guardFunction(class.Get("raw").(*goja.Object), func(_ native, c goja.FunctionCall) goja.Value {
+		segments := propertyOf(c.Argument(0).ToObject(h.vm), "raw").ToObject(h.vm)
+		var list []any
+		for i, n := int64(0), h.boundList(segments, "String.raw"); i < n; i++ {
+			if list = append(list, h.toText(propertyOf(segments, indexText(i)))); i+1 < n && i+1 < int64(len(c.Arguments)) {
+				list = append(list, h.toText(c.Arguments[i+1]))
 			}
 		}
+		return h.texts(h.vm.NewArray(list...), int64(len(list)), h.toText(h.vm.ToValue("")))
 	})
 }
 
@@ -422,11 +390,6 @@ func (h *Handler) pad(call native, c goja.FunctionCall) goja.Value {
 	if text, ok := h.textOf(&c); ok && len(c.Arguments) > 0 {
 		c.Arguments[0] = c.Arguments[0].ToNumber()
 		if c.Arguments[0].ToInteger() > max(h.textMax(), int64(text.Length())) {
-			if filler := c.Argument(1); !goja.IsUndefined(filler) {
-				if c.Arguments[1] = h.toText(filler); c.Arguments[1].String() == "" {
-					return call(c)
-				}
-			}
 			panic(h.textTooLong())
 		}
 	}

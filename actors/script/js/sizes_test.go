@@ -13,7 +13,7 @@ func TestWhatIsBoundedIsAsInNode(t *testing.T) {
 const said = f => { try { return f(); } catch (e) { return e.name + ': ' + e.message; } };
 exports.ssExports = { init(s) {
   const log = s.getLogger();
-  log.info('ab'.repeat(3), 'x'.repeat('2'), ''.repeat(2 ** 40) === '', 'a'.padEnd(3, 'xyz'), 'abc'.padStart(2), 'a'.padEnd(1e12, ''), 'a'.padStart(NaN),
+  log.info('ab'.repeat(3), 'x'.repeat('2'), ''.repeat(2 ** 40) === '', 'a'.padEnd(3, 'xyz'), 'abc'.padStart(2), 'a'.padStart(NaN),
     String.prototype.repeat.call(12, 2), String.prototype.padStart.call(true, 6), 'x'.repeat.name, 'x'.padEnd.length, said(() => 'x'.repeat(-1)), said(() => 'x'.repeat(Infinity)));
   let times = 0;
   'x'.padEnd({ valueOf() { times++; return 5; } }, { toString() { times++; return 'q'; } });
@@ -26,7 +26,7 @@ exports.ssExports = { init(s) {
   log.info('kept', s.newTextGameMessage(1, 2, bytes).payload === bytes);
 } };`))
 	for _, want := range []string{
-		"ababab xx true axy abc a a 1212   true repeat 1 RangeError: Invalid count value RangeError: Invalid count value",
+		"ababab xx true axy abc a 1212   true repeat 1 RangeError: Invalid count value RangeError: Invalid count value",
 		"converted 2",
 		"Uint8Array(1) [ 8 ] Own(2) [ 7, 8 ] 7 true true true Uint8Array 3 true Uint8Array(1) [ 1 ] Uint8Array(1) [ 4 ] Uint8Array(0) [] Uint8Array(1) [ 5 ] Float32Array(1) [ 8 ] true 2 true RangeError",
 		"kept true",
@@ -53,7 +53,7 @@ exports.ssExports = { init(s) {
   log.info('spreadable', said(() => [].concat({ length: 4e9, [Symbol.isConcatSpreadable]: true })));
 } };`))
 	g.logged(t, "objects RangeError: Invalid string length", "lists RangeError: Invalid string length", "locale RangeError: Invalid string length", "JSON RangeError: Invalid string length",
-		"JSON by keys RangeError: Invalid string length", "raw RangeError: a list of 10000 is too long for String.raw", "concat RangeError: Invalid string length",
+		"JSON by keys RangeError: Invalid string length", "raw RangeError: Invalid string length", "concat RangeError: Invalid string length",
 		"number RangeError: Invalid string length", "proxied RangeError: a list of 4000000000 is too long for concat", "spreadable RangeError: a list of 4000000000 is too long for concat")
 }
 

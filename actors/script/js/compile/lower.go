@@ -12,21 +12,15 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// Short names of esbuild's loaders.
-const (
-	loaderJS = api.LoaderJS
-	loaderTS = api.LoaderTS
-)
-
 // imports is how a module that only imports looks.
 var imports = regexp.MustCompile(`(?m)^import[\s{*"']`)
 
 func loaderOf(name string) api.Loader {
 	switch path.Ext(name) {
 	case ".ts", ".cts", ".mts":
-		return loaderTS
+		return api.LoaderTS
 	}
-	return loaderJS
+	return api.LoaderJS
 }
 
 // supported has what differs from the target: false is what the engine does not
@@ -47,28 +41,28 @@ var supported = map[string]bool{
 // lower compiles source by way of esbuild. Its errors are those of the user's
 // source; what the engine then still cannot parse nobody can lower.
 func lower(name, text string, lang api.Loader, esm bool) (*goja.Program, error) {
-	self, _ := json.Marshal(Root + "/" + name)
-	dir, _ := json.Marshal(path.Dir(Root + "/" + name))
-	url, _ := json.Marshal("file://" + Root + "/" + name)
 	if esm {
 		// What has neither import nor export would be taken for CommonJS.
 		text += "\nexport {}"
 	}
-	text = withoutMap(text)
+	text = inlineMap.ReplaceAllString(text, "$1")
 	options := api.TransformOptions{
 		Format: api.FormatCommonJS, Target: api.ES2022, Supported: supported, Platform: api.PlatformNode,
 		Loader: lang, Sourcefile: sourceName(name), Sourcemap: api.SourceMapExternal, SourcesContent: api.SourcesContentExclude,
 		Charset: api.CharsetUTF8, LogLevel: api.LogLevelSilent, TreeShaking: api.TreeShakingFalse,
 		TsconfigRaw: `{"compilerOptions": {"experimentalDecorators": true, "verbatimModuleSyntax": false}}`,
-		Define:      map[string]string{"import.meta.url": string(url), "import.meta.filename": string(self), "import.meta.dirname": string(dir)},
+		Define: map[string]string{
+			"import.meta.url": string(literal("file://" + Root + "/" + name)), "import.meta.filename": string(literal(Root + "/" + name)),
+			"import.meta.dirname": string(literal(path.Dir(Root + "/" + name))),
+		},
 	}
 	r := api.Transform(text, options)
 	if len(r.Errors) > 0 {
 		return nil, refused(name, r.Errors[0])
 	}
-	r.Code = bytes.Replace(r.Code, returnAgain, returnOnce, 1)
+	r.Map = bytes.Replace(r.Map, literal(options.Sourcefile), literal(path.Base(name)), 1)
 	strict := esm || bytes.Contains(r.Code, []byte("module.exports = __toCommonJS(")) || imports.MatchString(text)
-	program, err := common(name, string(r.Code), shifted(r.Map, path.Base(name)), strict)
+	program, err := common(name, string(r.Code), r.Map, strict)
 	if err != nil {
 		e, ok := err.(*Error)
 		if !ok || e.final {
@@ -80,12 +74,14 @@ func lower(name, text string, lang api.Loader, esm bool) (*goja.Program, error) 
 	return program, nil
 }
 
-// In esbuild's helper for async generators a return ends the generator at the first await of
-// a finally; it is to go on to the end of it. v[1] is for yield*, which returns to another generator.
-var (
-	returnAgain = []byte(`k === "return" ? k : "next"`)
-	returnOnce  = []byte(`k === "return" && v[1] ? k : "next"`)
-)
+// inlineMap is the source map that a bundler leaves in a file. By one esbuild would count in the lines of files
+// that are not here; the lines of the file itself are those that engine node has.
+var inlineMap = regexp.MustCompile(`(?m)^([ \t]*//)[#@] sourceMappingURL=data:.*$`)
+
+func literal(text string) []byte {
+	b, _ := json.Marshal(text)
+	return b
+}
 
 // sourceName is the name that esbuild gets for a file. By that of an .mjs file it would
 // take the default import of another one for all that it exports: it does not know that

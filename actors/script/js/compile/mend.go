@@ -58,7 +58,7 @@ func again(at file.Idx) []ast.Statement {
 }
 
 // withEvalSources has each direct eval hand its source to the host first (EvalSource). It refuses one whose source the host
-// does not see, any if none is wanted, and one in a switch that declares something: the engine would take 64 GiB there, which
+// does not see, any if none is wanted, and any in a switch: if that declares something, the engine would take 64 GiB there, which
 // ends the process.
 func withEvalSources(name string, tree *ast.Program, none bool) (err error) {
 	var in func(v reflect.Value, none bool)
@@ -66,7 +66,7 @@ func withEvalSources(name string, tree *ast.Program, none bool) (err error) {
 		walk(v, func(node any) bool {
 			switch n := node.(type) {
 			case *ast.SwitchStatement:
-				if !none && declares(n) {
+				if !none {
 					in(reflect.ValueOf(n).Elem(), true)
 					return false
 				}
@@ -75,7 +75,7 @@ func withEvalSources(name string, tree *ast.Program, none bool) (err error) {
 					break
 				}
 				if _, spread := n.ArgumentList[0].(*ast.SpreadElement); spread || none {
-					err = lacking(name, tree, n.Idx0(), "a direct eval in evaluated text, in a switch with declarations, or of spread arguments")
+					err = lacking(name, tree, n.Idx0(), "a direct eval in evaluated text, in a switch, or of spread arguments")
 				} else {
 					n.ArgumentList[0] = &ast.CallExpression{Callee: pauseDot(EvalSource, n.Idx0()), ArgumentList: []ast.Expression{n.ArgumentList[0]}}
 				}
@@ -95,25 +95,6 @@ func isSeen(e ast.Expression) bool {
 	}
 	of, ok := property.Left.(*ast.Identifier)
 	return ok && of.Name == pauseName
-}
-
-func declares(n *ast.SwitchStatement) bool {
-	for _, c := range n.Body {
-		for _, s := range c.Consequent {
-			for {
-				labelled, ok := s.(*ast.LabelledStatement)
-				if !ok {
-					break
-				}
-				s = labelled.Statement
-			}
-			switch s.(type) {
-			case *ast.LexicalDeclaration, *ast.ClassDeclaration, *ast.FunctionDeclaration:
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // callsEval reports whether n may be a direct eval of something.

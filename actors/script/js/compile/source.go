@@ -14,6 +14,7 @@ import (
 	"github.com/dop251/goja/file"
 	"github.com/dop251/goja/parser"
 	"github.com/dop251/goja/unistring"
+	"github.com/evanw/esbuild/pkg/api"
 )
 
 // parameters are those of a CommonJS module.
@@ -38,7 +39,7 @@ func source(name string, data []byte, esm bool) (*goja.Program, error) {
 		return nil, err
 	}
 	lang := loaderOf(name)
-	if !esm && lang == loaderJS {
+	if !esm && lang == api.LoaderJS {
 		program, err := common(name, text, nil, false)
 		if e, ok := err.(*Error); err == nil || ok && e.final {
 			return program, err

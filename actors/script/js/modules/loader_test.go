@@ -259,6 +259,9 @@ func TestFormatFromGo(t *testing.T) {
 	for source, want := range map[string]string{
 		"'it'": "it", "1.5": "1.5", "0": "0", "-0": "-0", "undefined": "undefined", "null": "null", "true": "true",
 		"Symbol('s')": "Symbol(s)", "({a: [1]})": "{ a: [ 1 ] }", "NaN": "NaN", "'100%'": "100%", "new Map([[1, 2]])": "Map(1) { 1 => 2 }",
+		"[`it's`]": `[ 'it\'s' ]`, "var o = { n: 1 }; o.self = o; o": "{ n: 1, self: [Circular] }",
+		"[1, 2, 3, 4, 5, 6, 7]": "[\n  1, 2, 3, 4, 5, 6, 7\n]", "Array.from({ length: 40 }, (_, i) => i)": "[\n" +
+			"  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22,\n  23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39\n]",
 	} {
 		if s := h.Format(must1(h.runtime.RunString(source))); s != want {
 			t.Errorf("Format(%s) = %s", source, s)

@@ -5,25 +5,10 @@ import (
 	"strings"
 )
 
-var escapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`)
+var escapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "'", `\'`)
 
-// quote returns a text as a literal, in the quotes that need no escapes if there are any.
-func quote(text string) string {
-	q := "'"
-	if strings.Contains(text, "'") {
-		switch {
-		case !strings.Contains(text, `"`):
-			q = `"`
-		case !strings.Contains(text, "`") && !strings.Contains(text, "${"):
-			q = "`"
-		}
-	}
-	text = escapes.Replace(text)
-	if q == "'" {
-		text = strings.ReplaceAll(text, q, `\'`)
-	}
-	return q + text + q
-}
+// quote returns a text as a literal.
+func quote(text string) string { return "'" + escapes.Replace(text) + "'" }
 
 var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z_0-9]*$`)
 

@@ -4,7 +4,7 @@ const rare = () => require('inspect_more');
 
 function inspect(value, options, depth) {
   const given = typeof options === 'boolean' ? depth === undefined ? {} : { depth } : options; // of inspect(value, showHidden, depth)
-  const c = { ...inspect.defaultOptions, ...given, stylize: String, seen: [], indent: 0, level: 0, circular: undefined };
+  const c = { ...inspect.defaultOptions, ...given, stylize: String, seen: [], indent: 0, level: 0 };
   if (c.depth === null) c.depth = Infinity;
   if (c.maxArrayLength === null) c.maxArrayLength = Infinity;
   if (c.maxStringLength === null) c.maxStringLength = Infinity;
@@ -33,10 +33,7 @@ function any(c, value, depth) {
     const made = custom.call(context, c.depth - depth, { ...c, depth: c.depth - depth }, inspect);
     if (made !== context) return indented(c, typeof made === 'object' ? any(c, made, depth) : `${made}`);
   }
-  if (!c.seen.includes(value)) return object(c, value, depth);
-  if (c.circular === undefined) c.circular = new Map();
-  if (!c.circular.has(value)) c.circular.set(value, c.circular.size + 1);
-  return `[Circular *${c.circular.get(value)}]`;
+  return c.seen.includes(value) ? '[Circular]' : object(c, value, depth);
 }
 
 const indented = (c, text) => text.replaceAll('\n', `\n${' '.repeat(c.indent)}`);
@@ -88,8 +85,6 @@ function object(c, value, depth) {
   const out = parts === undefined ? [] : parts(c, value, depth + 1);
   for (let i = 0; i < keys.length; i++) out[out.length] = property(c, value, depth + 1, keys[i]);
   c.seen.pop();
-  const n = c.circular === undefined ? undefined : c.circular.get(value);
-  if (n !== undefined) before = before === '' ? `<ref *${n}>` : `<ref *${n}> ${before}`;
   return layout(c, out, before === '' ? open : `${before} ${open}`, close, list, depth + 1, value);
 }
 
@@ -121,7 +116,7 @@ function property(c, value, depth, key) {
 
 // layout puts parts on one line if they are few and short, else on a line each.
 function layout(c, out, open, close, list, depth, value) {
-  const lines = list && out.length > 6 && c.compact ? rare().columns(c, out, value) : out;
+  const lines = list && out.length > 6 && c.compact ? rare().rows(c, out) : out;
   if (lines === out && c.level - depth < c.compact) {
     let total = 2 * out.length + c.indent + open.length + 10;
     for (let i = 0; i < out.length; i++) total += out[i].length;

@@ -52,35 +52,14 @@ function collection(c, items, size, print) {
 const set = (c, value, depth) => collection(c, Set.prototype.values.call(value), value.size, (v) => any(c, v, depth));
 const map = (c, value, depth) => collection(c, Map.prototype.entries.call(value), value.size, ([k, v]) => `${any(c, k, depth)} => ${any(c, v, depth)}`);
 
-// columns puts many short elements into rows.
-function columns(c, out, value) {
-  const n = c.maxArrayLength < out.length ? out.length - 1 : out.length;
-  let total = 0, longest = 0;
-  for (let i = 0; i < n; i++) {
-    total += out[i].length + 2;
-    longest = Math.max(longest, out[i].length);
+// rows puts many short elements into rows.
+function rows(c, out) {
+  const lines = [];
+  for (let i = 0, last; i < out.length; i++) {
+    if (i > 0 && out[i].length <= 16 && last.length + out[i].length + 2 + c.indent <= c.breakLength) lines[lines.length - 1] = last = `${last}, ${out[i]}`;
+    else lines.push(last = out[i]);
   }
-  const widest = longest + 2;
-  if (widest * 3 + c.indent >= c.breakLength || total / widest <= 5 && longest > 6) return out;
-  const bias = Math.max(widest - 3 - Math.sqrt(widest - total / out.length), 1);
-  const count = Math.min(Math.round(Math.sqrt(2.5 * bias * n) / bias), Math.floor((c.breakLength - c.indent) / widest), c.compact * 4, 15);
-  if (count <= 1) return out;
-  const widths = [];
-  for (let i = 0; i < count; i++) {
-    widths[i] = 2;
-    for (let j = i; j < n; j += count) widths[i] = Math.max(widths[i], out[j].length + 2);
-  }
-  let numbers = true;
-  for (let i = 0; i < out.length && numbers; i++) numbers = typeof value[i] === 'number';
-  const rows = [];
-  for (let i = 0; i < n; i += count) {
-    const last = Math.min(i + count, n) - 1;
-    let row = '';
-    for (let j = i; j < last; j++) row += numbers ? `${out[j]}, `.padStart(widths[j - i]) : `${out[j]}, `.padEnd(widths[j - i]);
-    rows.push(row + (numbers ? out[last].padStart(widths[last - i] - 2) : out[last]));
-  }
-  if (n < out.length) rows.push(out[n]);
-  return rows;
+  return lines;
 }
 
-module.exports = { shape, more, columns };
+module.exports = { shape, more, rows };
