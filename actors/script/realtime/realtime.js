@@ -106,9 +106,19 @@ exports.create = function create(host) {
   // report logs an error with the script's own stack, as from where it happened.
   function report(level, what, error) {
     if (level < host.logLevel) return;
-    let stack;
+    // constructors counts the frames that constructors of classes have in an error's stack: V8 leaves them out, the embedded engine has
+    // them without a name.
+    function constructors(type) {
+      let n = 0;
+      for (let depth = 0; depth < 32 && typeof type === 'function'; depth++, type = getPrototypeOf(type)) {
+        if (/^class[^]*?[^.\w$]constructor\s*\(/.test(Function.prototype.toString.call(type))) n++;
+      }
+      return n;
+    }
+    let stack, unnamed = 0;
     try {
       stack = error !== null && typeof error === 'object' ? error.stack : undefined;
+      if (typeof stack === 'string' && stack.includes('\n\tat ')) unnamed = constructors(error.constructor);
     } catch (e) { /* a getter that throws: printed as any object */ }
     if (typeof stack !== 'string') {
       host.log(level, what + ': ' + print(['%O', error]));
@@ -117,6 +127,8 @@ exports.create = function create(host) {
     if (stack.length > STACK_MAX) stack = stack.slice(0, STACK_MAX) + ' ...';
     // What the embedded engine writes as "\tat f (file:1:2(34))" becomes what Node writes.
     const lines = stack.split('\n').filter(line => line.trim() !== '').map(line => line.replace(/^\tat /, '    at ').replace(/\(\d+\)(\)?)$/, '$1'));
+    const first = lines.findIndex(line => /^ *at /.test(line));
+    while (unnamed-- > 0 && first >= 0 && /^ *at [^(]*$/.test(lines[first])) lines.splice(first, 1);
     let at = null;
     for (let i = 0; i < lines.length && at === null; i++) if (lines[i].length <= FRAME_MAX && /^ *at /.test(lines[i]) && !/node:|troupe:/.test(lines[i])) at = /([^\s()/\\]+):(\d+):\d+\)?$/.exec(lines[i]);
     if (host.hint && lines.length > 0) lines[0] += host.hint(lines[0]);

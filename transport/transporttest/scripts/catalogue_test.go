@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -112,10 +113,13 @@ func playCatalogued(t *testing.T, e engine, name string) string {
 	return p.trace()
 }
 
-// diff fails with the first line that differs.
+// spaces are where engines break the lines of a printed list.
+var spaces = regexp.MustCompile(`([\[,])\s+|\s+(\])`)
+
+// diff fails with the first line that differs, whatever the lines of printed lists.
 func diff(t *testing.T, want, got string) {
 	t.Helper()
-	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	w, g := strings.Split(spaces.ReplaceAllString(want, "$1$2"), "\n"), strings.Split(spaces.ReplaceAllString(got, "$1$2"), "\n")
 	for i := range max(len(w), len(g)) {
 		line := func(all []string) string {
 			if i < len(all) {

@@ -88,16 +88,6 @@ func placed(name, text string, shift, line, column int, message string) error {
 	return e
 }
 
-// returns reports whether a return at the top is among the errors.
-func returns(list parser.ErrorList) bool {
-	for _, e := range list {
-		if e.Message == "Illegal return statement" {
-			return true
-		}
-	}
-	return false
-}
-
 // unlowerable reports whether esbuild says that something cannot be lowered, and
 // not that it is wrong.
 func unlowerable(text string) bool {

@@ -60,6 +60,7 @@ func lower(name, text string, lang api.Loader, esm bool) (*goja.Program, error) 
 	if len(r.Errors) > 0 {
 		return nil, refused(name, r.Errors[0])
 	}
+	r.Code = bytes.Replace(r.Code, returnAgain, returnOnce, 1)
 	r.Map = bytes.Replace(r.Map, literal(options.Sourcefile), literal(path.Base(name)), 1)
 	strict := esm || bytes.Contains(r.Code, []byte("module.exports = __toCommonJS(")) || imports.MatchString(text)
 	program, err := common(name, string(r.Code), r.Map, strict)
@@ -73,6 +74,13 @@ func lower(name, text string, lang api.Loader, esm bool) (*goja.Program, error) 
 	}
 	return program, nil
 }
+
+// In esbuild's helper for async generators a return ends the generator at the first await of
+// a finally; it is to go on to the end of it. v[1] is for yield*, which returns to another generator.
+var (
+	returnAgain = []byte(`k === "return" ? k : "next"`)
+	returnOnce  = []byte(`k === "return" && v[1] ? k : "next"`)
+)
 
 // inlineMap is the source map that a bundler leaves in a file. By one esbuild would count in the lines of files
 // that are not here; the lines of the file itself are those that engine node has.

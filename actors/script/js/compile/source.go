@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -135,7 +136,7 @@ func parse(name, text string, sourceMap []byte) (tree *ast.Program, shift int, e
 	tree, err = parser.ParseFile(nil, name, text, 0, load)
 	if err != nil {
 		var list parser.ErrorList
-		if !errors.As(err, &list) || !returns(list) {
+		if !errors.As(err, &list) || !slices.ContainsFunc(list, func(e *parser.Error) bool { return e.Message == "Illegal return statement" }) {
 			return nil, 0, err
 		}
 		head := "(function (" + strings.Join(parameters, ", ") + ") {"

@@ -127,4 +127,4 @@ function layout(c, out, open, close, list, depth, value) {
   return `${open}${line}  ${lines.join(`,${line}  `)}${line}${close}`;
 }
 
-module.exports = { inspect, any, prefix, indented };
+module.exports = { inspect, any, array, prefix, indented };

@@ -7,15 +7,9 @@ Object.defineProperty(process.prototype, 'constructor', { value: process, writab
 const p = new process();
 EventEmitter.call(p);
 
-function hrtime(previous) {
-  const t = binding.hrtime();
-  if (previous === undefined) return t;
-  let s = t[0] - previous[0], n = t[1] - previous[1];
-  if (n < 0) {
-    s--;
-    n += 1e9;
-  }
-  return [s, n];
+function hrtime(previous = [0, 0]) {
+  const t = binding.hrtime(), n = (t[0] - previous[0]) * 1e9 + t[1] - previous[1];
+  return [Math.floor(n / 1e9), n % 1e9];
 }
 
 function memoryUsage() {
