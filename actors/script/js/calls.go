@@ -225,7 +225,11 @@ func (h *Handler) overdue(what string, verdict watchdog.Verdict) {
 	}
 	h.running = false
 	reason := what + " was interrupted: " + h.watch.Reason()
-	h.process.Log.At(script.LevelError, cmp.Or(h.interruptedAt.file, "script"), h.interruptedAt.row, reason+h.interruptedAt.stack)
+	at := h.interruptedAt.place
+	if at.row == 0 { // the engine has lost it on its way out of a generator
+		at = h.began()
+	}
+	h.process.Log.At(script.LevelError, cmp.Or(at.file, "script"), at.row, reason+h.interruptedAt.stack)
 	if h.stopped.Load() { // the game session ends anyway, and by nobody's fault
 		h.stop(reason)
 		return
@@ -259,6 +263,14 @@ func (h *Handler) exit(code int) {
 	h.stop("process.exit")
 }
 
+// began is the place of the callback under way, or where its timer was set.
+func (h *Handler) began() place {
+	if h.what == "timer" {
+		return h.timers.at
+	}
+	return h.program.places[h.what]
+}
+
 // interrupt and stuck are called by the watchdog.
 func (h *Handler) interrupt(reason string) {
 	h.process.Counters.ScriptInterrupts.Add(1)
@@ -270,7 +282,7 @@ func (h *Handler) stuck(reason string) {
 	h.givenUp.Store(true)
 	h.process.Counters.ScriptsStuck.Add(1)
 	// Of the fields only what is read, which no call writes before this one has ended.
-	at := h.program.places[h.what]
+	at := h.began()
 	reason = h.what + ": " + reason + ", and cannot be ended: it is in a built-in"
 	h.process.Log.At(script.LevelError, cmp.Or(at.file, "script"), at.row, reason)
 	if h.process.Stuck != nil {

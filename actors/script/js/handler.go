@@ -71,8 +71,8 @@ type Handler struct {
 	configuration  script.Configuration
 
 	interruptedAt struct {
-		file, stack string
-		row         int
+		place
+		stack string
 	} // where a call was interrupted
 	end       string       // why the script is dead
 	tickFlag  *goja.Object // host.ticks: says so to realtime.js

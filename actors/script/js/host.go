@@ -23,7 +23,9 @@ var hostFunctions = map[string]hostFunction{
 	"arm": (*Handler).arm, "armed": (*Handler).armed, "disarm": (*Handler).disarm, "soon": (*Handler).soon, "notSoon": (*Handler).notSoon,
 	"message": (*Handler).newMessage, "quick": (*Handler).quick, "later": func(h *Handler, c goja.FunctionCall) goja.Value { return modules.Later(h.vm, c) },
 	"uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback,
-	"hint": (*Handler).hint,
+	"hint": func(h *Handler, c goja.FunctionCall) goja.Value {
+		return h.vm.ToValue(modules.Hint(c.Argument(0).String()))
+	},
 }
 
 // host is the host object of one runtime. It makes its functions when they are first
@@ -89,11 +91,6 @@ func (h *Handler) console(level script.Level, text string) {
 		file, row := firstFrame(h.vm.CaptureCallStack(0, nil))
 		h.process.Log.At(level, file, row, realtime.OwnFrames(text))
 	}
-}
-
-// hint is host.hint(message).
-func (h *Handler) hint(c goja.FunctionCall) goja.Value {
-	return h.vm.ToValue(modules.Hint(c.Argument(0).String()))
 }
 
 func (h *Handler) utf8(c goja.FunctionCall) goja.Value {

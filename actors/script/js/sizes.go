@@ -345,6 +345,7 @@ func stringGuards() map[string]guarding {
 		"replace":    guardInstead(replaceText(1)),
 		"replaceAll": guardInstead(replaceText(math.MaxInt)),
 		"split":      guardInstead((*Handler).splitText),
+		"normalize":  guardCall(func(h *Handler, c goja.FunctionCall) { h.boundText(c.This, "normalize") }),
 		"match":      guardCall((*Handler).usesRegexps), "matchAll": guardCall((*Handler).usesRegexps), "search": guardCall((*Handler).usesRegexps),
 	}
 }

@@ -30,6 +30,7 @@ type timers struct {
 	soonest    func()       // stops the game session's timer for them; nil: not armed
 	waiting    int          // immediates that will still do something
 
+	at                place        // of the timer that fires; see stuck
 	js                *goja.Object // the functions of timers.js; nil: not used yet
 	fireOne, fireSoon native
 }
@@ -39,6 +40,7 @@ type timer struct {
 	due    time.Time
 	every  time.Duration // 0: once
 	object goja.Value    // the Timeout of prelude.js
+	at     place         // where the script set it
 }
 
 // timerGlobals are the globals for timers.
@@ -72,6 +74,7 @@ func (h *Handler) arm(c goja.FunctionCall) goja.Value {
 		h.timers.start = time.Now()
 	}
 	n := &timer{id: h.timers.last, due: h.timers.start.Add(d), object: c.Argument(0)}
+	n.at.file, n.at.row = firstFrame(h.vm.CaptureCallStack(8, nil))
 	if c.Argument(2).ToBoolean() {
 		n.every = d
 	}
@@ -123,6 +126,7 @@ func (t *timers) fire() {
 		if n.every == 0 {
 			delete(t.byID, n.id)
 		}
+		t.at = n.at
 		t.run("timer", t.fireOne, n.object)
 		if t.byID[n.id] == n {
 			if n.due = n.due.Add(n.every); n.due.Before(now) {

@@ -3,6 +3,7 @@ package compile
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -88,8 +89,5 @@ func placed(name, text string, shift, line, column int, message string) error {
 	return e
 }
 
-// unlowerable reports whether esbuild says that something cannot be lowered, and
-// not that it is wrong.
-func unlowerable(text string) bool {
-	return strings.Contains(text, "is not supported yet") || strings.Contains(text, "currently not supported") || strings.Contains(text, "not available in the configured target")
-}
+// unlowerable is what esbuild says of what cannot be lowered, and is not wrong.
+var unlowerable = regexp.MustCompile(`is not supported yet|currently not supported|not available in the configured target`)

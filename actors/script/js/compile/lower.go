@@ -105,7 +105,7 @@ func refused(name string, m api.Message) error {
 		return &Error{File: name, Message: m.Text}
 	}
 	text := m.Text
-	if m.Location.Line > 0 && len(text) > 0 && unlowerable(text) {
+	if m.Location.Line > 0 && len(text) > 0 && unlowerable.MatchString(text) {
 		text += "; " + useNode
 	}
 	column := len([]rune(m.Location.LineText[:min(m.Location.Column, len(m.Location.LineText))])) + 1

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/dop251/goja/ast"
-	"github.com/dop251/goja/file"
 )
 
 // withArguments has arrow functions see the arguments of the function around them. The
@@ -15,7 +14,8 @@ import (
 func withArguments(tree *ast.Program) {
 	for _, arrow := range arrowsWithArguments(tree) {
 		b := bodyOf(arrow.Body)
-		b.List = append(slices.Clip(b.List), again(b.RightBrace)...)
+		b.List = append(slices.Clip(b.List), &ast.ReturnStatement{Return: b.RightBrace},
+			&ast.ExpressionStatement{Expression: &ast.Identifier{Name: "arguments", Idx: b.RightBrace}})
 		arrow.Body = b
 	}
 }
@@ -47,14 +47,6 @@ func arrowsWithArguments(tree *ast.Program) (found []*ast.ArrowFunctionLiteral) 
 	}
 	in(reflect.ValueOf(tree.Body), nil)
 	return found
-}
-
-// again is return; arguments;
-func again(at file.Idx) []ast.Statement {
-	return []ast.Statement{
-		&ast.ReturnStatement{Return: at},
-		&ast.ExpressionStatement{Expression: &ast.Identifier{Name: "arguments", Idx: at}},
-	}
 }
 
 // withEvalSources has each direct eval hand its source to the host first (EvalSource). It refuses one whose source the host

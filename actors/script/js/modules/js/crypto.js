@@ -43,10 +43,9 @@ const randomFillSync = (a) => {
   new Uint8Array(a.buffer || a, a.byteOffset || 0, a.byteLength).set(new Uint8Array(binding.random(a.byteLength)));
   return a;
 };
-const getRandomValues = (a) => randomFillSync(a);
 const randomUUID = () => binding.uuid();
 
 module.exports = {
-  randomBytes, randomInt, randomUUID, randomFillSync, getRandomValues, webcrypto: { getRandomValues, randomUUID },
+  randomBytes, randomInt, randomUUID, randomFillSync, getRandomValues: randomFillSync, webcrypto: { getRandomValues: randomFillSync, randomUUID },
   createHash: (name) => hash(name), createHmac: (name, key) => hash(name, toBytes(key)),
 };
