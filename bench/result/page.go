@@ -2,30 +2,19 @@ package result
 
 import (
 	_ "embed"
-	"fmt"
-	"html/template"
 	"io"
 	"strings"
+
+	"troupe/bench/page"
 )
 
-//go:embed page/page.html
-var pageText string
-
-//go:embed page/page.css
-var pageStyle string
+//go:embed page/body.html
+var pageBody string
 
 //go:embed page/page.js
 var pageScript string
 
-// uPlot 1.6.32, under the MIT License; its text is beside it and in the notices of the binary.
-//
-//go:embed page/uplot/uPlot.iife.min.js
-var plotScript string
-
-//go:embed page/uplot/uPlot.min.css
-var plotStyle string
-
-var page = template.Must(template.New("page").Parse(pageText))
+var report = page.New(pageBody, pageScript)
 
 // Set is the results of one file. Name tells two files apart; it may be empty if there is one.
 type Set struct {
@@ -37,14 +26,10 @@ type Set struct {
 // have are shown side by side.
 func WritePage(w io.Writer, title string, sets []Set) error {
 	shown := struct {
-		Title            string
-		Style, PlotStyle template.CSS
-		Script, Plot     template.JS
-		Workloads        []*shownWorkload
-		Data             []plotted
-	}{
-		Title: title, Style: template.CSS(pageStyle), PlotStyle: template.CSS(plotStyle), Script: template.JS(pageScript), Plot: template.JS(plotScript),
-	}
+		Title     string
+		Workloads []*shownWorkload
+	}{Title: title}
+	var data []plotted
 	by := map[string]*shownWorkload{}
 	for _, set := range sets {
 		for i := range set.Results {
@@ -60,12 +45,9 @@ func WritePage(w io.Writer, title string, sets []Set) error {
 	}
 	for _, s := range shown.Workloads {
 		s.finish()
-		shown.Data = append(shown.Data, plotted{Name: s.Name, Subjects: s.subjects})
+		data = append(data, plotted{Name: s.Name, Subjects: s.subjects})
 	}
-	if err := page.Execute(w, shown); err != nil {
-		return fmt.Errorf("write page: %w", err)
-	}
-	return nil
+	return report.Write(w, title, shown, data)
 }
 
 // plotted is what the script of the page gets.

@@ -2,16 +2,13 @@ package result
 
 import (
 	"bytes"
-	"context"
-	"flag"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"troupe/bench/page/pagetest"
 )
 
 // plottable is a result with everything that is drawn.
@@ -62,42 +59,16 @@ func TestPage(t *testing.T) {
 			t.Errorf("no %q", want)
 		}
 	}
-	for _, bad := range []string{"ZgotmplZ", "<link rel=\"stylesheet", "<script src", "@import", "url(http", "A </script> test"} {
+	for _, bad := range append(slices.Clone(pagetest.Bad), "A </script> test") {
 		if strings.Contains(text, bad) {
 			t.Errorf("%q in the page", bad)
 		}
 	}
 }
 
-var browser = flag.String("page.browser", "", "Chromium, to open the page in")
-
 // TestPageInABrowser has a browser draw the plots (make proof-page).
 func TestPageInABrowser(t *testing.T) {
 	t.Parallel()
-	if *browser == "" {
-		return // as good as no test: it is not among those that are run without the flag
-	}
 	path, _ := writeTestPage(t)
-	profile, err := os.MkdirTemp("", "page-browser-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(profile) // what the browser still writes stays
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, *browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr",
-		"--user-data-dir="+profile, "--virtual-time-budget=2000", "--dump-dom", "file://"+path)
-	cmd.WaitDelay = 5 * time.Second
-	var dom, log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &dom, &log
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%v\n%s", err, &log)
-	}
-	if said := regexp.MustCompile(`(?m)^.*CONSOLE.*$`).FindAllString(log.String(), -1); len(said) > 0 {
-		t.Errorf("the console says: %s", strings.Join(said, "\n"))
-	}
-	const plots = 2 * 4 // distribution, time, rate and ramp of two workloads
-	if want := fmt.Sprintf("data-plots=\"%d\"", plots); !strings.Contains(dom.String(), want) || strings.Count(dom.String(), "<canvas") != plots {
-		t.Errorf("no %s, or %d canvases", want, strings.Count(dom.String(), "<canvas"))
-	}
+	pagetest.Opens(t, path, 2*4) // distribution, time, rate and ramp of two workloads
 }

@@ -1,40 +1,7 @@
 'use strict';
-// Draws the plots of the page from the data in it. Nothing is loaded.
+// Draws the plots of the results.
 (() => {
-  const data = JSON.parse(document.getElementById('data').textContent);
-  const colours = ['#777777', '#0b62c4', '#d9822b', '#2e8b57', '#a83279', '#8a6d00', '#c0392b', '#16a0a0'];
-  const dark = matchMedia('(prefers-color-scheme: dark)').matches;
-  const ink = dark ? '#cccccc' : '#333333';
-  const faint = dark ? '#3a3a3a' : '#e6e6e6';
-  const plots = [];
-
-  const axis = (label, values) => ({ label, values, stroke: ink, grid: { stroke: faint }, ticks: { stroke: faint } });
-  const short = (n) => n >= 1e6 ? n / 1e6 + 'M' : n >= 1e3 ? n / 1e3 + 'k' : String(n);
-  const ms = (n) => n === null || n === undefined ? '' : n >= 100 ? n.toFixed(0) : n >= 1 ? n.toFixed(1) : n.toPrecision(2);
-
-  // Several series with x values of their own, joined to the one x that uPlot wants.
-  function joined(series) {
-    return uPlot.join(series.map((s) => [s.x, s.y]));
-  }
-
-  function draw(id, title, x, y, series, options) {
-    const place = document.getElementById(id);
-    series = series.filter((s) => s.x.length > 0);
-    if (place === null || series.length === 0) {
-      return;
-    }
-    const size = () => ({ width: Math.max(280, Math.min(place.clientWidth, 900)), height: 320 });
-    const plot = new uPlot({
-      ...size(), title,
-      scales: { x: { time: false, ...options.x }, y: { ...options.y } },
-      axes: [x, { ...y, size: 64 }],
-      series: [{ label: x.label, value: (u, v) => v === null ? '' : (options.xValue || String)(v) }, ...series.map((s) => ({
-        label: s.name, stroke: s.colour, width: 2, dash: s.dash, spanGaps: true, points: { show: options.points === true },
-        value: (u, v) => v === null ? '' : ms(v),
-      }))],
-    }, joined(series), place);
-    plots.push([plot, size]);
-  }
+  const { axis, colours, draw, ms, short } = plots;
 
   // Percentiles are drawn by the number of nines, so that the tail has room.
   const nines = (share) => -Math.log10(1 - share);
@@ -43,7 +10,7 @@
     return (n < 1 ? p.toFixed(0) : p.toFixed(Math.max(0, Math.ceil(n) - 2))) + ' %';
   };
 
-  data.forEach((workload, w) => {
+  plots.data.forEach((workload, w) => {
     const each = workload.subjects.map((s, i) => ({ ...s, colour: colours[i % colours.length] }));
     const last = (s) => s.rounds[s.rounds.length - 1];
     draw(`cdf-${w}`, 'Latency by percentile (last round)', axis('percentile', (u, v) => v.map(percentile)), axis('ms', (u, v) => v.map(ms)),
@@ -64,7 +31,4 @@
         return { name: s.name, colour: s.colour, x: steps.map((p) => p.delivered_per_s), y: steps.map((p) => p.p99_ms) };
       }), { y: { distr: 3 }, points: true, xValue: short });
   });
-
-  addEventListener('resize', () => plots.forEach(([plot, size]) => plot.setSize(size())));
-  document.documentElement.dataset.plots = String(plots.length); // for the test of the page
 })();

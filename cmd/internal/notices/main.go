@@ -164,7 +164,7 @@ func write(modules []*module) ([]byte, error) {
 
 // embedded are works of others that are no Go module: files of this repository that end up in the binary.
 var embedded = []struct{ title, file string }{
-	{"uPlot 1.6.32, in the report of troupe bench", "bench/result/page/uplot/LICENSE"},
+	{"uPlot 1.6.32, in the report of troupe bench", "bench/page/uplot/LICENSE"},
 }
 
 // embeddedLicences are those of embedded; root is where the repository is.

@@ -1,0 +1,55 @@
+// Package page writes reports as one HTML file that needs nothing else, no network either: the look, the library of the plots, and
+// what its scripts share. bench/result and bench/faults bring the rest.
+package page
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+)
+
+//go:embed page.html
+var shell string
+
+//go:embed page.css
+var style template.CSS
+
+//go:embed plots.js
+var plots template.JS
+
+// uPlot 1.6.32, under the MIT License; its text is beside it and in the notices of the binary.
+//
+//go:embed uplot/uPlot.iife.min.js
+var plotLibrary template.JS
+
+//go:embed uplot/uPlot.min.css
+var plotStyle template.CSS
+
+// Page is a kind of report. Its methods may be called from any goroutine.
+type Page struct {
+	text   *template.Template
+	script template.JS
+}
+
+// New makes a page of its body, a template of html/template, and of a script, which finds the functions of plots.js in plots. It panics
+// if the template is wrong: both are part of this program.
+func New(body, script string) *Page {
+	text := template.Must(template.New("page").Parse(shell))
+	template.Must(text.New("body").Parse(body))
+	return &Page{text, template.JS(script)}
+}
+
+// Write writes the page. The body is made of shown; the script gets data as JSON.
+func (p *Page) Write(w io.Writer, title string, shown, data any) error {
+	err := p.text.Execute(w, struct {
+		Title                  string
+		Style, PlotStyle       template.CSS
+		Library, Plots, Script template.JS
+		Shown, Data            any
+	}{title, style, plotStyle, plotLibrary, plots, p.script, shown, data})
+	if err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+// Package pagetest opens the pages of bench/page in a browser.
+package pagetest
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+var browser = flag.String("page.browser", "", "Chromium, to open the page in")
+
+// Bad are texts that no page has: what a template refused, and what would be loaded.
+var Bad = []string{"ZgotmplZ", "<link rel=\"stylesheet", "<script src", "@import", "url(http"}
+
+// Opens has a browser open a page and draw its plots, and fails if it reports an error (make proof-page). Without the flag it does nothing:
+// a test of it is as good as no test, and is not among those that are run without the flag.
+func Opens(t *testing.T, path string, plots int) {
+	t.Helper()
+	if *browser == "" {
+		return
+	}
+	profile, err := os.MkdirTemp("", "page-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(profile) // what the browser still writes stays
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, *browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr",
+		"--user-data-dir="+profile, "--virtual-time-budget=2000", "--dump-dom", "file://"+path)
+	cmd.WaitDelay = 5 * time.Second
+	var dom, log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &dom, &log
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, &log)
+	}
+	if said := regexp.MustCompile(`(?m)^.*CONSOLE.*$`).FindAllString(log.String(), -1); len(said) > 0 {
+		t.Errorf("the console says: %s", strings.Join(said, "\n"))
+	}
+	if want := fmt.Sprintf("data-plots=\"%d\"", plots); !strings.Contains(dom.String(), want) || strings.Count(dom.String(), "<canvas") != plots {
+		t.Errorf("no %s, or %d canvases", want, strings.Count(dom.String(), "<canvas"))
+	}
+}
