@@ -3,18 +3,29 @@
 // A relay whose callbacks tell when they run, for `troupe faults`.
 let logger;
 
+function tell(callback, peerId) {
+  logger.info(`faults ${callback} ${peerId} ${Date.now()}`);
+}
+
 exports.ssExports = {
   init(session) {
     logger = session.getLogger();
   },
   onPlayerConnect(message) {
-    logger.info(`faults connect ${message.player.peerId}`);
+    tell('connect', message.player.peerId);
     return true;
   },
   onPlayerAccepted(player) {
-    logger.info(`faults accepted ${player.peerId}`);
+    tell('accepted', player.peerId);
+  },
+  onPlayerDetached(peerId) {
+    tell('detached', peerId);
+    return true;
+  },
+  onPlayerReconnected(peerId) {
+    tell('reconnected', peerId);
   },
   onPlayerDisconnect(peerId) {
-    logger.info(`faults disconnect ${peerId}`);
+    tell('disconnect', peerId);
   },
 };

@@ -49,6 +49,10 @@ type ledger struct {
 	from                                          []received
 	reliable, fast                                uint64
 	lost, twice, order, content, fastRule, sender violations
+
+	// Unless nil, they are told of each reliable message that arrives, and of each that never does.
+	arrived func(from int, number uint64, twice bool)
+	missing func(from int, number uint64)
 }
 
 // received is what one player has received of another.
@@ -91,6 +95,10 @@ func (l *ledger) take(c *crew, e *client.Event) {
 	}
 	l.reliable++
 	from := &l.from[index]
+	_, late := from.holes[number]
+	if l.arrived != nil {
+		l.arrived(index, number, number <= from.last && !late)
+	}
 	if number > from.last {
 		for n := from.last + 1; n < number; n++ {
 			from.holes[n] = struct{}{}
@@ -98,7 +106,7 @@ func (l *ledger) take(c *crew, e *client.Event) {
 		from.last = number
 		return
 	}
-	if _, late := from.holes[number]; late {
+	if late {
 		delete(from.holes, number)
 		l.order.add("message %d of player %d after %d", number, index, from.last)
 		return
@@ -131,9 +139,15 @@ func (l *ledger) close(sent []uint64) {
 			if len(l.lost.examples) == 0 {
 				l.lost.examples = append(l.lost.examples, fmt.Sprintf("message %d of player %d", n, i))
 			}
+			if l.missing != nil {
+				l.missing(i, n)
+			}
 		}
 		for n := from.last + 1; n <= sent[i]; n++ {
 			l.lost.add("message %d of player %d", n, i)
+			if l.missing != nil {
+				l.missing(i, n)
+			}
 		}
 	}
 }

@@ -10,6 +10,8 @@
 //	players.go   players with Troupe's client, who send numbered messages to all
 //	checker.go   what one player received, held against what was sent
 //	verdict.go   the promises, judged
+//	timeline.go  what happened when
+//	report.go    the page; its look and the functions that draw are those of bench/page
 //	crash.go     the promises of a host that was killed and started again
 //	host.go      the host, if it is started here
 //	run.go       a run from start to verdict

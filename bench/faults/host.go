@@ -85,7 +85,7 @@ func (r *run) enter(ctx context.Context, number int) (*crew, server.Room, error)
 	if err != nil {
 		return nil, room, err
 	}
-	players, err := enter(ctx, r.o.Seed, room.IDs, reach)
+	players, err := enter(ctx, r.o.Seed, room.IDs, reach, r.line)
 	return players, room, err
 }
 
@@ -126,9 +126,9 @@ func (r *run) access(room server.Room) (func(index int) access, error) {
 func (r *run) transport(index int) client.Transport { return r.o.Transports[index%len(r.o.Transports)] }
 
 // callback is a line of callbacks.js.
-var callback = regexp.MustCompile(`faults (connect|accepted|disconnect) (\d+)`)
+var callback = regexp.MustCompile(`faults (connect|accepted|detached|reconnected|disconnect) (\d+) (\d+)`)
 
-// callbacks counts the callbacks of each peer in the game session's log.
+// callbacks counts the callbacks of each peer in the game session's log. Those that it has not seen yet are added to the timeline.
 func (r *run) callbacks(ctx context.Context, session string) (map[int32]map[string]int, error) {
 	if !r.tells() {
 		return nil, nil
@@ -138,16 +138,21 @@ func (r *run) callbacks(ctx context.Context, session string) (map[int32]map[stri
 		return nil, err
 	}
 	all := make(map[int32]map[string]int)
-	for _, m := range callback.FindAllStringSubmatch(text, -1) {
+	found := callback.FindAllStringSubmatch(text, -1)
+	for i, m := range found {
 		peer, err := strconv.ParseInt(m[2], 10, 32)
 		if err != nil {
 			continue
+		}
+		if at, err := strconv.ParseInt(m[3], 10, 64); err == nil && i >= r.called[session] {
+			r.line.called(time.UnixMilli(at), m[1])
 		}
 		if all[int32(peer)] == nil {
 			all[int32(peer)] = make(map[string]int)
 		}
 		all[int32(peer)][m[1]]++
 	}
+	r.called[session] = len(found)
 	return all, nil
 }
 

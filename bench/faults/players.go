@@ -48,6 +48,7 @@ type player struct {
 	takenFast    atomic.Uint64
 	unsent       atomic.Uint64 // reliable messages that could not be sent; their number is used again
 	listened     chan struct{} // closed when all events have been taken
+	times        sendTimes     // of reliable messages
 	mu           sync.Mutex    // guards what follows
 	ledger       *ledger
 	resumes      []time.Duration // from the loss to the answer of the login
@@ -61,11 +62,33 @@ type player struct {
 type crew struct {
 	players []*player
 	byPeer  map[int32]int // index by peer id, complete when the last one has logged in
+	line    *timeline
+	leaving atomic.Bool // what ends from now on is meant to
+}
+
+// sendTimes are when a player sent its messages, by number. Its methods may be called from any goroutine.
+type sendTimes struct {
+	mu    sync.Mutex // guards times
+	times []time.Time
+}
+
+// note stores when a message was sent. Numbers rise by 1, or are repeated.
+func (s *sendTimes) note(number uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.times = append(s.times[:number-1], time.Now())
+}
+
+// of returns when a message was sent that has been noted.
+func (s *sendTimes) of(number uint64) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.times[number-1]
 }
 
 // enter logs players in.
-func enter(ctx context.Context, seed uint64, ids []string, reach func(index int) access) (_ *crew, err error) {
-	all := &crew{byPeer: make(map[int32]int)}
+func enter(ctx context.Context, seed uint64, ids []string, reach func(index int) access, line *timeline) (_ *crew, err error) {
+	all := &crew{byPeer: make(map[int32]int), line: line}
 	defer func() {
 		if err != nil {
 			all.leave(false)
@@ -79,16 +102,18 @@ func enter(ctx context.Context, seed uint64, ids []string, reach func(index int)
 		}
 		p.c, err = client.Dial(ctx, client.Options{
 			Addr: p.path.TCP(), KCPAddr: p.path.UDP(), PlayerSessionID: id, Transport: a.transport, TLS: a.tls,
-			SilenceMax: a.silence, DialTimeout: dialMax, OnReconnected: p.onReconnected, OnGap: p.onGap,
+			SilenceMax: a.silence, DialTimeout: dialMax, OnDetached: p.onDetached, OnReconnected: p.onReconnected, OnGap: p.onGap,
 		})
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("log in player %d: %w", i, err), p.path.Close())
 		}
+		line.back(i, time.Now())
 		p.peer = p.c.PeerID()
 		all.byPeer[p.peer] = i
 		all.players = append(all.players, p)
 	}
 	for _, p := range all.players {
+		p.ledger.arrived, p.ledger.missing = p.onReliable, p.onLost
 		go p.listen()
 	}
 	return all, nil
@@ -96,6 +121,7 @@ func enter(ctx context.Context, seed uint64, ids []string, reach func(index int)
 
 // leave ends all players, with a goodbye or without, and closes their paths.
 func (c *crew) leave(goodbye bool) {
+	c.leaving.Store(true)
 	var ends sync.WaitGroup
 	for _, p := range c.players {
 		ends.Go(func() {
@@ -110,10 +136,28 @@ func (c *crew) leave(goodbye bool) {
 	ends.Wait()
 }
 
+// onReliable and onLost hear from the ledger of messages of another player.
+func (p *player) onReliable(from int, number uint64, twice bool) {
+	sent := p.crew.players[from].times.of(number)
+	p.crew.line.arrived(sent, time.Since(sent), twice)
+}
+
+func (p *player) onLost(from int, number uint64) {
+	p.crew.line.count(p.crew.players[from].times.of(number), func(m *Moment) { m.Lost++ })
+}
+
+func (p *player) onDetached(client.End) {
+	if !p.crew.leaving.Load() {
+		p.crew.line.away(p.index, time.Now())
+	}
+}
+
 func (p *player) onReconnected(r client.Reconnected) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.resumes, p.lastResume = append(p.resumes, r.After), time.Now()
+	p.crew.line.back(p.index, p.lastResume)
+	p.crew.line.count(p.lastResume, func(m *Moment) { m.Resumes++ })
 	if r.PeerID != p.peer {
 		p.changedPeers++
 	}
@@ -136,6 +180,7 @@ func (p *player) listen() {
 		p.ledger.take(p.crew, &e)
 		p.mu.Unlock()
 	}
+	p.onDetached(client.End{})
 }
 
 // play sends messages until halt is closed or the client ends. Players begin one after the other, so that their messages spread.
@@ -153,9 +198,11 @@ func (p *player) play(halt <-chan struct{}, offset time.Duration) {
 		timer.Reset(sendEvery)
 		p.send(opFast, p.takenFast.Add(1))
 		next := p.sent.Load() + 1
+		p.times.note(next)
 		p.taken.Store(next)
 		if p.send(opReliable, next) == nil {
 			p.sent.Store(next)
+			p.crew.line.count(p.times.of(next), func(m *Moment) { m.Sent++ })
 		} else {
 			p.unsent.Add(1)
 		}

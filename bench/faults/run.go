@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"text/tabwriter"
@@ -71,9 +72,15 @@ type Report struct {
 	Players  int       `json:"players"`
 	Quick    bool      `json:"quick,omitempty"`
 	Length   Duration  `json:"length"`
-	Events   []Event   `json:"events"`
-	Figures  Figures   `json:"figures"`
-	Verdicts []Verdict `json:"verdicts"`
+	// Transports are those of the players, in turns. Script is the game's own script, without its folder. Against: the host ran already.
+	Transports []string  `json:"transports,omitempty"`
+	Script     string    `json:"script,omitempty"`
+	Against    bool      `json:"against,omitempty"`
+	Events     []Event   `json:"events"`
+	Figures    Figures   `json:"figures"`
+	Verdicts   []Verdict `json:"verdicts"`
+	Timeline   []Moment  `json:"timeline,omitempty"`
+	Absences   []Absence `json:"absences,omitempty"`
 }
 
 // format is that of reports.
@@ -86,11 +93,13 @@ type run struct {
 	own       server.Spec // of the host that is started here
 	proc      *server.Process
 	restarted time.Time // when the host was started again
+	line      *timeline
+	called    map[string]int // callbacks in the timeline, by game session
 }
 
 // Run plays one plan. An error means that nothing was judged.
 func Run(ctx context.Context, o Options) (report Report, err error) {
-	r := &run{o: o, events: o.Events}
+	r := &run{o: o, events: o.Events, called: make(map[string]int)}
 	if err := r.check(); err != nil {
 		return report, err
 	}
@@ -101,6 +110,7 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	if r.events == nil {
 		r.events = plan.Expand(o.Seed, o.Players)
 	}
+	r.line = newTimeline(time.Duration(plan.Length))
 	if r.dir, err = os.MkdirTemp("", "troupe-faults-"); err != nil {
 		return report, err
 	}
@@ -115,9 +125,16 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	}
 	report = Report{
 		Format: format, Scenario: plan.Name, About: plan.About, Started: time.Now().UTC().Truncate(time.Second), Seed: o.Seed, Players: o.Players,
-		Quick: o.Quick, Length: plan.Length, Events: r.events,
+		Quick: o.Quick, Length: plan.Length, Events: r.events, Against: o.Against != nil,
+	}
+	for _, t := range o.Transports {
+		report.Transports = append(report.Transports, t.String())
+	}
+	if o.Script != "" {
+		report.Script = filepath.Base(o.Script)
 	}
 	err = r.play(ctx, time.Duration(plan.Length), &report)
+	report.Timeline, report.Absences = r.line.close(o.Players)
 	return report, err
 }
 
@@ -149,6 +166,7 @@ func (r *run) play(ctx context.Context, length time.Duration, report *Report) (e
 	}
 	goodbye := false
 	defer func() { players.leave(goodbye) }()
+	r.line.begin()
 	halt := make(chan struct{})
 	var playing sync.WaitGroup
 	stop := sync.OnceFunc(func() { close(halt); playing.Wait() })

@@ -48,6 +48,9 @@ type Histogram struct {
 // NewHistogram returns an empty one.
 func NewHistogram() *Histogram { return &Histogram{h: newHistogram()} }
 
+// NewRecentHistogram returns an empty one with one digit: 2 KiB, so that there can be one for each moment.
+func NewRecentHistogram() *Histogram { return &Histogram{h: newRecent()} }
+
 // Record counts a time; what is above a minute counts as a minute.
 func (h *Histogram) Record(d time.Duration) {
 	h.mu.Lock()

@@ -150,10 +150,8 @@ func (c *benchRun) options(ctx context.Context) (o suite.Options, err error) {
 		}
 		o.ProfileDir = c.Report
 	}
-	if c.Report != "" {
-		if err := os.MkdirAll(c.Report, 0o755); err != nil {
-			return o, fmt.Errorf("--report: %w", err)
-		}
+	if err := awaitResults(c.JSON, c.Report, pageFile, storeFile); err != nil {
+		return o, err
 	}
 	if c.Against == "" {
 		return o, nil
@@ -207,6 +205,12 @@ func (c *benchRun) command(workload string) string {
 	return strings.Join(words, " ")
 }
 
+// The files of a report.
+const (
+	pageFile  = "report.html"
+	storeFile = "results.json"
+)
+
 // store writes the files that are asked for.
 func (c *benchRun) store(results []result.Result) error {
 	if c.JSON != "" {
@@ -217,7 +221,7 @@ func (c *benchRun) store(results []result.Result) error {
 	if c.Report == "" {
 		return nil
 	}
-	if err := result.WriteFile(filepath.Join(c.Report, "results.json"), results); err != nil {
+	if err := result.WriteFile(filepath.Join(c.Report, storeFile), results); err != nil {
 		return err
 	}
 	return writePage(c.Report, []result.Set{{Results: results}})
@@ -229,7 +233,7 @@ func writePage(folder string, sets []result.Set) error {
 	if err := result.WritePage(&page, "Troupe benchmarks", sets); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(folder, "report.html"), page.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, pageFile), page.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("--report: %w", err)
 	}
 	return nil
@@ -273,7 +277,7 @@ func (c *benchPage) Run(s streams) error {
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("bench: %w", err)}
 	}
-	fmt.Fprintln(s.out, filepath.Join(c.Report, "report.html"))
+	fmt.Fprintln(s.out, filepath.Join(c.Report, pageFile))
 	return nil
 }
 

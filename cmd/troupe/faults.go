@@ -32,6 +32,7 @@ type faultsFlags struct {
 	Script    string   `placeholder:"FILE" help:"Your own script: a file, or a folder, for the host that is started."`
 	Set       []string `placeholder:"KEY=VALUE" sep:"none" help:"A setting of the host that is started; may be repeated."`
 	JSON      string   `name:"json" placeholder:"FILE" help:"Write the report there."`
+	Report    string   `placeholder:"DIR" help:"Write a page with the time line there, report.html, and the report, faults.json."`
 }
 
 // faultsRun runs one scenario.
@@ -111,6 +112,9 @@ func (c *faultsFlags) judge(ctx context.Context, s streams, o faults.Options) (r
 		}
 		o.Transports = append(o.Transports, t)
 	}
+	if err := awaitResults(c.JSON, c.Report, faults.PageFile, faults.StoreFile); err != nil {
+		return report, err
+	}
 	if c.Against != "" {
 		if o.Against, err = c.remote(ctx, c.Against, c.Fleet); err != nil {
 			return report, err
@@ -129,6 +133,9 @@ func (c *faultsFlags) judge(ctx context.Context, s streams, o faults.Options) (r
 	show.Pause(func() { report.Print(s.out) })
 	if c.JSON != "" {
 		err = report.Store(c.JSON)
+	}
+	if c.Report != "" {
+		err = errors.Join(err, report.WritePage(c.Report))
 	}
 	return report, err
 }

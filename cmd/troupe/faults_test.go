@@ -74,8 +74,9 @@ func TestEveryScenarioIsQuick(t *testing.T) {
 }
 
 func playQuick(t *testing.T, name string) {
-	file := filepath.Join(t.TempDir(), name+".json")
-	code, text, err := startFaults("run", name, "--quick", "--players", "4", "--seed", "5", "--transport", "ws,kcp,wss", "--json", file)
+	folder := t.TempDir()
+	file := filepath.Join(folder, faults.StoreFile)
+	code, text, err := startFaults("run", name, "--quick", "--players", "4", "--seed", "5", "--transport", "ws,kcp,wss", "--report", folder)
 	if err != nil || code != 0 {
 		t.Errorf("%s: exit code %d, %v\n%s", name, code, err, text)
 		return
@@ -86,6 +87,9 @@ func playQuick(t *testing.T, name string) {
 	}
 	if f := r.Figures; f.Sent == 0 || f.Delivered != 4*f.Sent || f.FastDelivered == 0 || r.Seed != 5 || len(r.Events) == 0 || len(r.Verdicts) < 9 {
 		t.Errorf("%s: %+v\n%s", name, r, text)
+	}
+	if page, err := os.ReadFile(filepath.Join(folder, faults.PageFile)); err != nil || !bytes.Contains(page, []byte("All ")) || len(r.Timeline) == 0 {
+		t.Errorf("%s: %v: %s", name, err, page)
 	}
 	if name == "reconnect-storm" && r.Figures.Resumes == 0 {
 		t.Errorf("nobody was cut\n%s", text)
@@ -158,6 +162,8 @@ func TestFaultsWrongUse(t *testing.T) {
 		"run tunnel --transport tcp":                           "--transport must be ws, wss or kcp",
 		"run tunnel --against h --transport kcp":               "--transport kcp with --against needs --kcp-addr",
 		"run tunnel --against h --transport wss":               "--transport wss with --against needs --wss-addr",
+		"run tunnel --json /dev/null/r.json":                   "--json: open /dev/null/r.json: not a directory",
+		"run tunnel --report /dev/null/r":                      "--report: mkdir /dev/null: not a directory",
 		"run server-crash --against h":                         "server-crash stops the host's process: leave --against out",
 		"run tunnel --against h --set a=b":                     "--script and --set are for a host that is started here: leave them out, or --against",
 		"run tunnel --script none.js":                          "--script: stat none.js: no such file or directory",
@@ -166,7 +172,11 @@ func TestFaultsWrongUse(t *testing.T) {
 		"replay testdata/script/bench.txtar --against 1.2.3.4": "testdata/script/bench.txtar is not a report of troupe faults",
 	} {
 		var out, errs bytes.Buffer
-		code := run(append([]string{"faults"}, append(strings.Fields(line), "--json", file)...), streams{out: &out, err: &errs})
+		args := append([]string{"faults"}, strings.Fields(line)...)
+		if !strings.Contains(line, "--json") {
+			args = append(args, "--json", file)
+		}
+		code := run(args, streams{out: &out, err: &errs})
 		if code != exitUsage || out.Len() > 0 || errs.String() != "troupe: faults: "+want+"\n" {
 			t.Errorf("%s: %d, %q, %q, want %q", line, code, out.String(), errs.String(), want)
 		}

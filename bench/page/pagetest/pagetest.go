@@ -1,4 +1,3 @@
-// Package pagetest opens the pages of bench/page in a browser.
 package pagetest
 
 import (
