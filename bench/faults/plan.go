@@ -3,16 +3,12 @@ package faults
 import (
 	"cmp"
 	"embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/knadh/koanf/parsers/yaml"
 )
 
 //go:embed plans/*.yaml
@@ -38,6 +34,20 @@ const (
 	// Crash ends the host's process (SIGKILL); it starts again when the fault is over.
 	Crash Kind = "crash"
 )
+
+// kinds are all of them, in the order of a legend.
+var kinds = []Kind{Silence, Link, Reset, Handover, Rebind, Stall, Crash}
+
+// meanings say what the kinds are.
+var meanings = map[Kind]string{
+	Silence:  "nothing passes",
+	Link:     "the path is slow, or loses packets",
+	Reset:    "connections are reset",
+	Handover: "the player has a new address",
+	Rebind:   "a router forgets its connections",
+	Stall:    "the host stands still",
+	Crash:    "the host is killed",
+}
 
 // instant reports whether a fault has no length.
 func (k Kind) instant() bool { return k == Reset || k == Handover || k == Rebind }
@@ -68,7 +78,8 @@ const lengthMax = 10 * time.Minute
 type Plan struct {
 	Name   string   `json:"name"`
 	About  string   `json:"about"`  // what it stands for
-	Length Duration `json:"length"` // until the last fault is over; players play that long and a moment more
+	Length Duration `json:"length"` // until the last fault is over, the default; players play that long and a moment more
+	Seed   *uint64  `json:"seed"`   // the default of --seed
 	Faults []Step   `json:"faults"`
 }
 
@@ -127,80 +138,44 @@ func Scenarios() []Plan {
 	return all
 }
 
-// Find returns the named plan.
-func Find(name string) (Plan, error) {
-	for _, p := range Scenarios() {
-		if p.Name == name {
-			return p, nil
-		}
-	}
-	return Plan{}, fmt.Errorf("there is no scenario %q: troupe faults list shows them", name)
-}
-
-// Parse reads a plan as YAML. Unknown keys and values that make no sense are errors.
-func Parse(text []byte) (p Plan, err error) {
-	tree, err := yaml.Parser().Unmarshal(text)
-	if err != nil {
-		return p, err
-	}
-	// By way of JSON, whose decoder knows the field names and refuses others.
-	again, err := json.Marshal(tree)
-	if err != nil {
-		return p, err
-	}
-	decoder := json.NewDecoder(strings.NewReader(string(again)))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&p); err != nil {
-		return p, err
-	}
-	return p, p.check()
-}
-
-func (p *Plan) check() error {
-	switch {
-	case p.Name == "" || p.About == "":
-		return errors.New("a plan needs a name and an about")
-	case p.Length <= 0:
-		return errors.New("length must be above 0")
-	}
-	for i := range p.Faults {
-		s := &p.Faults[i]
-		s.Times = cmp.Or(s.Times, 1)
-		if err := s.check(p.Length); err != nil {
-			return fmt.Errorf("fault %d: %w", i+1, err)
-		}
-	}
-	return nil
-}
-
 // timesMax bounds the events of a plan.
 const timesMax = 1000
 
-func (s *Step) check(length Duration) error {
+func (s *Step) check() error {
 	longest := max(s.For, s.Upto)
+	conditions := s.Delay != 0 || s.Jitter != 0 || s.Loss != 0 || s.Rate != 0
 	switch {
-	case !slices.Contains([]Kind{Silence, Link, Reset, Handover, Rebind, Stall, Crash}, s.Fault):
-		return fmt.Errorf("there is no fault %q", s.Fault)
-	case s.Fault.onHost() != (s.Target == "host"):
-		return fmt.Errorf("%s cannot be of target %q", s.Fault, s.Target)
-	case !slices.Contains([]string{"all", "half", "one", "host"}, s.Target):
-		return fmt.Errorf("target must be all, half, one or host")
-	case s.Fault.instant() != (longest == 0):
-		return fmt.Errorf("%s: \"for\" is missing, or should be", s.Fault)
+	case !slices.Contains(kinds, s.Fault):
+		return fmt.Errorf("there is no fault %q: it must be one of %v", s.Fault, kinds)
+	case s.Fault.onHost() && s.Target != "host":
+		return fmt.Errorf("the target of %s must be host", s.Fault)
+	case !s.Fault.onHost() && !slices.Contains([]string{"all", "half", "one"}, s.Target):
+		return fmt.Errorf("the target of %s must be all, half or one", s.Fault)
+	case s.Fault.instant() && longest != 0:
+		return fmt.Errorf("%s happens at once: leave \"for\" and \"upto\" out", s.Fault)
+	case !s.Fault.instant() && longest == 0:
+		return fmt.Errorf("%s needs \"for\": how long it lasts", s.Fault)
 	case s.Upto != 0 && s.Upto < s.For:
 		return errors.New("upto must not be less than for")
 	case s.Times < 1 || s.Times > timesMax:
 		return fmt.Errorf("times must be 1 to %d", timesMax)
-	case s.At+Duration(s.Times-1)*s.Every+s.Spread+longest > length:
-		return errors.New("it is not over at the end of the plan")
 	case s.Loss < 0 || s.Loss > 1:
 		return errors.New("loss must be 0 to 1")
 	case s.Rate < 0:
 		return errors.New("rate must not be negative")
 	case !slices.Contains([]string{"", "up", "down"}, s.Direction):
 		return errors.New("direction must be up or down")
+	case conditions != (s.Fault == Link):
+		return errors.New("delay, jitter, loss and rate belong to link, which needs one of them")
+	case s.Direction != "" && s.Fault != Link && s.Fault != Silence:
+		return errors.New("direction belongs to link and silence")
 	}
 	return nil
+}
+
+// end is when the last fault of a step is over at the latest.
+func (s *Step) end() Duration {
+	return s.At + Duration(max(s.Times, 1)-1)*s.Every + s.Spread + max(s.For, s.Upto)
 }
 
 // Expand turns the plan into events, in order of time. Equal seeds and numbers of players give equal events.
@@ -245,15 +220,36 @@ func (s *Step) targets(random *rand.Rand, players int) []int {
 // quickFactor is by how much a quick run is shorter.
 const quickFactor = 10
 
-// quick returns a plan with all times divided.
+// An outage that is longer than noticed is noticed by what it is about; a quick one is then at least quickest long.
+var outages = map[Kind]struct{ noticed, quickest Duration }{
+	Silence: {Duration(hostSilence), Duration(hostSilence + 2500*time.Millisecond)},
+	Stall:   {Duration(lateTimer), Duration(lateTimer + 500*time.Millisecond)},
+}
+
+const (
+	// hostSilence is how long the host waits at least for a sign of life (realtime.md 12), lateTimer by how much a timer of the host must be
+	// late before it gives all players more time (reliability.md 2.7).
+	hostSilence = 6 * time.Second
+	lateTimer   = time.Second
+)
+
+// quick returns a plan with all times divided, but for outages that would not be noticed any more.
 func (p Plan) quick() Plan {
 	p.Faults = slices.Clone(p.Faults)
 	p.Length /= quickFactor
 	for i := range p.Faults {
 		s := &p.Faults[i]
-		for _, d := range []*Duration{&s.At, &s.For, &s.Upto, &s.Spread, &s.Every} {
+		for _, d := range []*Duration{&s.At, &s.Spread, &s.Every} {
 			*d /= quickFactor
 		}
+		for _, d := range []*Duration{&s.For, &s.Upto} {
+			least := Duration(0)
+			if o := outages[s.Fault]; *d > o.noticed {
+				least = o.quickest
+			}
+			*d = max(*d/quickFactor, least)
+		}
+		p.Length = max(p.Length, s.end())
 	}
 	return p
 }

@@ -1,6 +1,8 @@
 package faults
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -33,32 +35,133 @@ func TestSeedMakesThePlan(t *testing.T) {
 	}
 }
 
+// A plan that makes no sense is refused in one sentence, with the line.
 func TestPlansThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"{at: 1s, fault: silence, target: all}":                               `"for" is missing`,
-		"{at: 1s, fault: reset, target: all, for: 1s}":                        `"for" is missing, or should be`,
-		"{at: 1s, fault: rain, target: all, for: 1s}":                         `there is no fault "rain"`,
-		"{at: 1s, fault: silence, target: host, for: 1s}":                     `silence cannot be of target "host"`,
-		"{at: 1s, fault: silence, target: some, for: 1s}":                     "target must be all, half, one or host",
-		"{at: 1s, fault: silence, target: all, for: 5s}":                      "it is not over at the end",
-		"{at: 1s, fault: reset, target: all, times: 2, every: 5s}":            "it is not over at the end",
+		"{at: 1s, fault: silence, target: all}":                               `silence needs "for": how long it lasts`,
+		"{at: 1s, fault: reset, target: all, for: 1s}":                        `reset happens at once: leave "for" and "upto" out`,
+		"{at: 1s, fault: rain, target: all, for: 1s}":                         `there is no fault "rain": it must be one of [silence link`,
+		"{at: 1s, fault: silence, target: host, for: 1s}":                     "the target of silence must be all, half or one",
+		"{at: 1s, fault: silence, for: 1s}":                                   "the target of silence must be all, half or one",
+		"{at: 1s, fault: stall, target: all, for: 1s}":                        "the target of stall must be host",
+		"{at: 1s, fault: silence, target: all, for: 5s}":                      "the fault is not over at the end of the plan, whose length is 4s: it may last until 6s",
+		"{at: 1s, fault: reset, target: all, times: 2, every: 5s}":            "the fault is not over at the end",
+		"{at: 1s, fault: reset, target: all, spread: 5s}":                     "the fault is not over at the end",
+		"{at: 1s, fault: link, target: all, for: 1s, upto: 5s, delay: 100ms}": "the fault is not over at the end",
 		"{at: 1s, fault: silence, target: all, for: 2s, upto: 1s}":            "upto must not be less than for",
 		"{at: 1s, fault: link, target: all, for: 1s, loss: 2}":                "loss must be 0 to 1",
 		"{at: 1s, fault: link, target: all, for: 1s, rate: -1}":               "rate must not be negative",
-		"{at: 1s, fault: link, target: all, for: 1s, direction: left}":        "direction must be up or down",
+		"{at: 1s, fault: link, target: all, for: 1s}":                         "delay, jitter, loss and rate belong to link, which needs one of them",
+		"{at: 1s, fault: silence, target: all, for: 1s, loss: 1}":             "delay, jitter, loss and rate belong to link, which needs one of them",
+		"{at: 1s, fault: reset, target: all, direction: up}":                  "direction belongs to link and silence",
+		"{at: 1s, fault: silence, target: all, for: 1s, direction: left}":     "direction must be up or down",
 		"{at: 1s, fault: reset, target: all, times: 100000}":                  "times must be 1 to 1000",
-		"{at: -1s, fault: reset, target: all}":                                "-1s is not between 0 and",
-		"{at: 1s, fault: reset, target: all, when: 2s}":                       `unknown field "when"`,
-		"{at: 1s, fault: link, target: all, for: 1s, delay: a while}":         "invalid duration",
-		"{at: 20m, fault: link, target: all, for: 1s, delay: 1s}":             "20m is not between 0 and",
-		"{at: 1s, fault: stall, target: all, for: 1s}":                        `stall cannot be of target "all"`,
-		"{at: 1s, fault: reset, target: all, spread: 5s}":                     "it is not over at the end",
-		"{at: 1s, fault: link, target: all, for: 1s, upto: 5s, delay: 100ms}": "it is not over at the end",
+		"{at: 1s, fault: reset, target: all, times: often}":                   "times must be a number, not often",
+		"{at: -1s, fault: reset, target: all}":                                "at: -1s is not between 0 and",
+		"{at: 20m, fault: link, target: all, for: 1s, delay: 1s}":             "at: 20m is not between 0 and",
+		"{at: 3, fault: reset, target: all}":                                  "at must be a time such as 500ms or 2s, not 3",
+		"{at: 1s, fault: link, target: all, for: 1s, delay: a while}":         "delay: time: invalid duration",
+		"{at: 1s, fault: reset, target: all, when: 2s}":                       `a fault has no "when"`,
+		"{at: 1s, fault: reset, target: [all]}":                               "target must be one value",
+		"{at: 1s, at: 2s, fault: reset, target: all}":                         `"at" appears twice`,
+		"reset":                             "a fault must be keys and values",
+		"{at: 1s":                           "did not find expected",
+		"{at: 1s, fault: 7, target: all}":   "fault must be a text, not 7",
+		"&x {at: 1s, fault: *x, for: 1s}":   "fault must be one value",
+		"{at: 1s, fault: !!int x, for: 1s}": "cannot decode",
 	} {
 		_, err := Parse([]byte("name: x\nabout: y\nlength: 4s\nfaults:\n- " + line + "\n"))
-		if err == nil || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.HasPrefix(err.Error(), "line ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", line, err, want)
+		}
+	}
+	fault := "\n- {fault: reset, target: all}\n"
+	for text, want := range map[string]string{
+		"":                                      "line 1: the plan is empty",
+		"hello":                                 "line 1: a plan must be keys and values",
+		"name: x":                               "line 1: a plan needs faults, a list",
+		"name: x\nfaults: []":                   "line 2: a plan needs faults, a list",
+		"name: a/b\nfaults:" + fault:            `line 1: the name "a/b" must be`,
+		"name: x\nseed: -1\nfaults:" + fault:    "line 2: seed must be a number, not -1",
+		"name: x\ncolour: red\nfaults:" + fault: `line 2: a plan has no "colour"`,
+		"name: x\nfaults:" + fault + "- {at: 1s,\n   for: 10m, fault: silence, target: all}": "line 1: the plan takes 10m1s, and 10m0s is the most",
+		"name: x\nfaults:" + fault + "-\n  at: 1s\n  fault: reset\n  target: them":           "line 5: the target of reset must be",
+	} {
+		if _, err := Parse([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// The plan of a file needs nothing but faults: its name is the file's, and it ends with its last fault.
+func TestAPlanOfYourOwn(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "bus.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("seed: 7\nfaults:\n- {at: 2s, fault: silence, target: one, for: 1s, times: 2, every: 3s}\n")
+	p, err := Find(file)
+	if err != nil || p.Name != "bus" || *p.Seed != 7 || p.Length != Duration(6*time.Second) || len(p.Faults) != 1 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	write("faults:\n- {at: 2s}\n")
+	if _, err := Find(file); err == nil || !strings.HasPrefix(err.Error(), file+": line 2: there is no fault \"\"") {
+		t.Error(err)
+	}
+	write("#" + strings.Repeat(" ", planBytesMax))
+	if _, err := Find(file); err == nil || !strings.Contains(err.Error(), "is larger than") {
+		t.Error(err)
+	}
+}
+
+// A quick plan is shorter, but outages that the host notices are noticed still.
+func TestQuickOutagesAreNoticed(t *testing.T) {
+	t.Parallel()
+	for _, p := range Scenarios() {
+		quick := p.quick()
+		for i, s := range p.Faults {
+			q := quick.Faults[i]
+			least, known := outages[s.Fault]
+			for _, d := range [][2]Duration{{s.For, q.For}, {s.Upto, q.Upto}} {
+				if known && (d[0] > least.noticed) != (d[1] > least.noticed) || d[1] > max(d[0], least.quickest) {
+					t.Errorf("%s: %v is %v", p.Name, time.Duration(d[0]), time.Duration(d[1]))
+				}
+			}
+			if q.end() > quick.Length || quick.Length > p.Length {
+				t.Errorf("%s: %+v ends after %v", p.Name, q, time.Duration(quick.Length))
+			}
+		}
+	}
+	p, err := Find("phone-sleep")
+	if err != nil || time.Duration(p.quick().Faults[0].For) < 8*time.Second {
+		t.Errorf("%+v, %v: the host waits for 6 s", p.quick(), err)
+	}
+}
+
+// The example of the document is a plan, and the document has all kinds of fault and all scenarios.
+func TestDocument(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/faults.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(text), "```yaml\n")
+	example, _, _ = strings.Cut(example, "```")
+	if p, err := Parse([]byte(example)); err != nil || p.Name != "bus" || len(p.Faults) != 3 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for _, kind := range kinds {
+		if !strings.Contains(string(text), "\n| `"+string(kind)+"` | ") {
+			t.Errorf("no fault %s", kind)
+		}
+	}
+	for _, p := range Scenarios() {
+		if !strings.Contains(string(text), "`"+p.Name+"`") {
+			t.Errorf("no scenario %s", p.Name)
 		}
 	}
 }

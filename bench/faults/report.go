@@ -26,20 +26,6 @@ const (
 	StoreFile = "faults.json" // as Store writes it
 )
 
-// meanings say what the kinds of fault are, in the order of the legend.
-var meanings = []struct {
-	Kind    Kind
-	Meaning string
-}{
-	{Silence, "nothing passes"},
-	{Link, "the path is slow, or loses packets"},
-	{Reset, "connections are reset"},
-	{Handover, "the player has a new address"},
-	{Rebind, "a router forgets its connections"},
-	{Stall, "the host stands still"},
-	{Crash, "the host is killed"},
-}
-
 // shownKind is a kind of fault in the legend.
 type shownKind struct {
 	Kind    Kind
@@ -85,10 +71,10 @@ func (r *Report) WritePage(folder string) error {
 	if bad > 0 {
 		shown.Summary = fmt.Sprintf("%d of %d promises broken", bad, judged)
 	}
-	for _, m := range meanings {
-		k := shownKind{m.Kind, m.Meaning, 0}
+	for _, kind := range kinds {
+		k := shownKind{kind, meanings[kind], 0}
 		for _, e := range r.Events {
-			if e.Fault == m.Kind {
+			if e.Fault == kind {
 				k.Count++
 			}
 		}

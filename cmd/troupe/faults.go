@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"strings"
 	"text/tabwriter"
 
 	"troupe/bench/faults"
@@ -37,12 +40,12 @@ type faultsFlags struct {
 
 // faultsRun runs one scenario.
 type faultsRun struct {
-	Scenario string `arg:"" help:"A scenario, as \"troupe faults list\" shows them."`
+	Scenario string `arg:"" help:"A scenario, as \"troupe faults list\" shows them, or a file with a plan of your own (.yaml)."`
 	faultsFlags
 
-	Seed    *uint64 `placeholder:"N" help:"Seed of the plan. Default: a random one, which is printed."`
+	Seed    *uint64 `placeholder:"N" help:"Seed of the plan. Default: the plan's own, or a random one, which is printed."`
 	Players int     `default:"8" placeholder:"N" help:"Players, 200 at most (${default})."`
-	Quick   bool    `help:"All times of the plan are a tenth."`
+	Quick   bool    `help:"All times of the plan are a tenth, but for outages that the host is to notice."`
 }
 
 // Run runs the scenario. It fails with exitFailure if a promise is broken, and with exitUsage if nothing could be judged.
@@ -52,8 +55,8 @@ func (c *faultsRun) Run(s streams) error {
 		return &exitError{exitUsage, fmt.Errorf("faults: %w", err)}
 	}
 	o := faults.Options{Plan: plan, Seed: rand.Uint64N(1 << 32), Players: c.Players, Quick: c.Quick}
-	if c.Seed != nil {
-		o.Seed = *c.Seed
+	if seed := cmp.Or(c.Seed, plan.Seed); seed != nil {
+		o.Seed = *seed
 	}
 	return c.run(s, o)
 }
@@ -70,6 +73,9 @@ func (c *faultsReplay) Run(s streams) error {
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("faults: %w", err)}
 	}
+	if len(c.Transport) == 0 && (c.Against != "") == report.Against {
+		c.Transport = report.Transports
+	}
 	plan := faults.Plan{Name: report.Scenario, About: report.About, Length: report.Length}
 	return c.run(s, faults.Options{Plan: plan, Events: report.Events, Seed: report.Seed, Players: report.Players, Quick: report.Quick})
 }
@@ -85,10 +91,43 @@ func (c *faultsFlags) run(s streams, o faults.Options) error {
 			}
 			return &exitError{exitUsage, fmt.Errorf("faults: %w", err)}
 		case report.Broken():
-			return &exitError{exitFailure, fmt.Errorf("faults: a promise is broken; --seed %d makes the same plan", report.Seed)}
+			again, err := c.again(report)
+			if err != nil {
+				return &exitError{exitFailure, fmt.Errorf("faults: a promise is broken; --seed %d makes the same plan (the report could not be kept: %w)", report.Seed, err)}
+			}
+			return &exitError{exitFailure, fmt.Errorf("faults: a promise is broken; the same faults again: %s", again)}
 		}
 		return nil
 	})
+}
+
+// again is the command that plays the same faults again. It stores the report in the folder for temporary files unless it is stored already.
+func (c *faultsFlags) again(report faults.Report) (string, error) {
+	file := c.JSON
+	switch {
+	case file == "" && c.Report != "":
+		file = filepath.Join(c.Report, faults.StoreFile)
+	case file == "":
+		folder, err := os.MkdirTemp("", "troupe-faults-")
+		if err != nil {
+			return "", err
+		}
+		file = filepath.Join(folder, report.Scenario+".json")
+		if err := report.Store(file); err != nil {
+			return "", err
+		}
+	}
+	words := []string{"troupe faults replay", file}
+	if c.Against != "" {
+		words = append(words, "--against", c.Against)
+	}
+	if c.Script != "" {
+		words = append(words, "--script", c.Script)
+	}
+	for _, set := range c.Set {
+		words = append(words, "--set", set)
+	}
+	return strings.Join(words, " "), nil
 }
 
 func (c *faultsFlags) judge(ctx context.Context, s streams, o faults.Options) (report faults.Report, err error) {

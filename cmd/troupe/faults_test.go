@@ -142,11 +142,26 @@ exports.ssExports = {
 	}
 	file := filepath.Join(t.TempDir(), "r.json")
 	code, text := runFaults(t, "run", "reconnect-storm", "--quick", "--players", "2", "--seed", "3", "--script", script, "--transport", "ws", "--json", file)
-	if code != exitFailure || !strings.Contains(text, "troupe: faults: a promise is broken; --seed 3 makes the same plan") {
+	if code != exitFailure || !strings.Contains(text, "troupe: faults: a promise is broken; the same faults again: troupe faults replay "+file+" --script "+script+"\n") {
 		t.Fatalf("exit code %d\n%s", code, text)
 	}
 	if r := readReport(t, file, text, "RL-2"); r.Figures.Lost != 2 { // of both players
 		t.Errorf("%+v", r.Figures)
+	}
+	// As the command says: the same is broken again. What is not stored otherwise is kept for that.
+	plan := filepath.Join(t.TempDir(), "mine.yaml")
+	if err := os.WriteFile(plan, []byte("seed: 9\nfaults:\n- {at: 100ms, fault: reset, target: all}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, text = runFaults(t, "run", plan, "--players", "2", "--script", script, "--transport", "ws")
+	_, again, found := strings.Cut(text, "the same faults again: troupe ")
+	if code != exitFailure || !found || !strings.Contains(text, "seed 9, 2 players, 2 faults") {
+		t.Fatalf("exit code %d\n%s", code, text)
+	}
+	words := strings.Fields(again)[1:]
+	defer os.RemoveAll(filepath.Dir(words[1]))
+	if code, text := runFaults(t, words...); code != exitFailure || !strings.Contains(text, "seed 9, 2 players, 2 faults") || !strings.HasPrefix(text, "mine: ") {
+		t.Errorf("exit code %d\n%s", code, text)
 	}
 }
 
@@ -155,7 +170,8 @@ func TestFaultsWrongUse(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "r.json")
 	for line, want := range map[string]string{
-		"run nothing":                                          `there is no scenario "nothing": troupe faults list shows them`,
+		"run nothing":                                          `there is no scenario "nothing": troupe faults list shows them; a plan of your own is a file that ends in .yaml`,
+		"run none.yaml":                                        "open none.yaml: no such file or directory",
 		"run tunnel --players 0":                               "--players must be 1 to 200",
 		"run tunnel --players 201":                             "--players must be 1 to 200",
 		"run tunnel --transport auto":                          "--transport must be ws, wss or kcp",
