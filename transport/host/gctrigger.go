@@ -1,9 +1,14 @@
 package host
 
 import (
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync/atomic"
 	"time"
+
+	"troupe/messages"
+	"troupe/transport"
 )
 
 // A host allocates memory while players log in and game sessions start, and almost none
@@ -55,8 +60,66 @@ func (s *gcTrigger) due(now heapLook) bool {
 	return true
 }
 
-// collectWhenCalm runs until done is closed.
-func collectWhenCalm(done <-chan struct{}) {
+// The garbage of a login lies between the objects that its player keeps. The collector does not
+// move objects, so the gaps stay, and their pages with them: 2.4 KiB per idle connection. So
+// while connections are opened, the host also collects each time that their number has grown by
+// gcGrowthPart and by gcGrowthMin, and the next connections fill the gaps of the ones before:
+// 0.8 KiB. For 10,000 connections it collects 12 times.
+const (
+	gcGrowthPart = 0.25
+	gcGrowthMin  = 500
+)
+
+// gcGrowth decides when to collect while connections are opened. All methods may be called from
+// any goroutine.
+type gcGrowth struct {
+	open func() int64  // connections
+	next atomic.Int64  // at how many connections to collect
+	due  chan struct{} // has an element when it is time
+}
+
+func newGCGrowth(open func() int64) *gcGrowth {
+	g := &gcGrowth{open: open, due: make(chan struct{}, 1)}
+	g.next.Store(gcGrowthMin)
+	return g
+}
+
+// opened is called after a connection was opened.
+func (g *gcGrowth) opened() {
+	if g.open() < g.next.Load() {
+		return
+	}
+	select {
+	case g.due <- struct{}{}:
+	default:
+	}
+}
+
+// collecting is called at the start of a collection.
+func (g *gcGrowth) collecting() { g.next.Store(g.after()) }
+
+// shrunk is called now and then: after many connections were closed, the next ones count again.
+func (g *gcGrowth) shrunk() { g.next.Store(min(g.next.Load(), g.after())) }
+
+func (g *gcGrowth) after() int64 {
+	n := g.open()
+	return n + max(gcGrowthMin, int64(gcGrowthPart*float64(n)))
+}
+
+// watched is an Acceptor that tells a gcGrowth of its connections.
+type watched struct {
+	transport.Acceptor
+	growth *gcGrowth
+}
+
+// Accept implements transport.Acceptor.
+func (w watched) Accept(c transport.Conn) (transport.Handler, messages.CloseReason) {
+	w.growth.opened()
+	return w.Acceptor.Accept(c)
+}
+
+// collectGarbage runs until done is closed.
+func collectGarbage(done <-chan struct{}, g *gcGrowth) {
 	samples := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	tick := time.NewTicker(gcCheckEvery)
 	defer tick.Stop()
@@ -65,8 +128,13 @@ func collectWhenCalm(done <-chan struct{}) {
 		select {
 		case <-done:
 			return
+		case <-g.due:
+			g.collecting() // before: connections that are opened meanwhile count for the next one
+			runtime.GC()
+			continue
 		case <-tick.C:
 		}
+		g.shrunk()
 		metrics.Read(samples)
 		if s.due(heapLook{samples[0].Value.Uint64(), samples[1].Value.Uint64()}) {
 			debug.FreeOSMemory()

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -48,5 +49,42 @@ func TestGarbageOfACrowdIsCollectedWithinFourSeconds(t *testing.T) {
 	}
 	if worst := time.Duration(checks+1) * gcCheckEvery; worst > 4*time.Second {
 		t.Errorf("due %v after the logins", worst)
+	}
+}
+
+func TestGarbageIsCollectedWhilePlayersComeIn(t *testing.T) {
+	open := int64(0)
+	g := newGCGrowth(func() int64 { return open })
+	var at []int64
+	grow := func(to int64) {
+		for open < to {
+			open++
+			g.opened()
+			select {
+			case <-g.due:
+				g.collecting()
+				at = append(at, open)
+			default:
+			}
+		}
+	}
+	grow(5000)
+	want := []int64{500, 1000, 1500, 2000, 2500, 3125, 3906, 4882}
+	if !slices.Equal(at, want) {
+		t.Errorf("collected at %v connections, want %v", at, want)
+	}
+	at, open = nil, 100
+	g.shrunk()
+	grow(700)
+	if !slices.Equal(at, []int64{600}) {
+		t.Errorf("after most had left, collected at %v connections, want 600", at)
+	}
+	at, open = nil, 10 // no growth: those that leave make room for others
+	for range 10 {
+		grow(590)
+		open = 500
+	}
+	if len(at) > 0 {
+		t.Errorf("collected at %v connections without growth", at)
 	}
 }

@@ -58,7 +58,7 @@ type Host struct {
 	drains         drains
 	serving        sync.WaitGroup
 	stopOnce       sync.Once
-	stopCollecting chan struct{} // closed to end collectWhenCalm
+	stopCollecting chan struct{} // closed to end collectGarbage
 	watching       context.CancelFunc
 	started        chan struct{} // closed once everything is started
 	stopped        chan struct{}
@@ -109,13 +109,14 @@ func Start(o Options) (h *Host, err error) {
 	if err = h.startAPI(o); err != nil {
 		return nil, err
 	}
-	gw := gateway.New(gateway.Options{
+	growth := newGCGrowth(h.count.Connections.Total)
+	gw := watched{gateway.New(gateway.Options{
 		System: h.system, Fast: h.listeners.fast, Secured: h.listeners.secured, Counters: h.count, Log: o.Log, Limits: c.gatewayLimits(),
-	})
+	}), growth}
 	if err = h.listeners.open(c, gw, h.count, o.Log); err != nil {
 		return nil, err
 	}
-	h.serving.Go(func() { collectWhenCalm(h.stopCollecting) })
+	h.serving.Go(func() { collectGarbage(h.stopCollecting, growth) })
 	for _, ws := range h.listeners.webSockets() {
 		h.serving.Go(func() { h.served("websocket", ws.Serve(gw), o.OnFailure) })
 	}

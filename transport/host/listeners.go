@@ -15,7 +15,6 @@ import (
 	"troupe/transport"
 	"troupe/transport/dtls"
 	"troupe/transport/fast"
-	"troupe/transport/gateway"
 	"troupe/transport/kcp"
 	"troupe/transport/tlsconf"
 	"troupe/transport/websocket"
@@ -83,7 +82,7 @@ func (l *listeners) bind(c *Config, count *counters.Set, log zerolog.Logger) err
 }
 
 // open opens the KCP socket.
-func (l *listeners) open(c *Config, gw *gateway.Gateway, count *counters.Set, log zerolog.Logger) (err error) {
+func (l *listeners) open(c *Config, gw transport.Acceptor, count *counters.Set, log zerolog.Logger) (err error) {
 	if c.KCP.Addr == "" {
 		return nil
 	}
