@@ -56,35 +56,35 @@ func behindNAT(t *testing.T, inner string, secured bool) *natted {
 			n.away = c
 		}
 	}
-	n.back("before", patience, n.via)
+	n.back("before", n.via)
 	return n
 }
 
 // back plays at 20 Hz in both directions and says how long it takes until both get
 // what the other sends; what comes to the one behind the NAT comes by a channel.
-func (n *natted) back(when string, within time.Duration, via stock.Channel) {
+func (n *natted) back(when string, via stock.Channel) {
 	n.Helper()
-	up, down := n.plays(within, func(up, down bool) bool { return up && down }, via)
+	up, down := n.plays(func(up, down bool) bool { return up && down }, via)
 	n.Logf("%s: up after %v, down after %v", when, up.Round(time.Millisecond), down.Round(time.Millisecond))
 	if up == 0 || down == 0 {
-		n.Fatalf("%s: not back within %v: up %v, down %v", when, within, up, down)
+		n.Fatalf("%s: not back within %v: up %v, down %v", when, patience, up, down)
 	}
 }
 
 // plays goes on until it is enough, and returns how long it took in each direction,
 // 0 for never.
-func (n *natted) plays(within time.Duration, enough func(up, down bool) bool, via stock.Channel) (up, down time.Duration) {
+func (n *natted) plays(enough func(up, down bool) bool, via stock.Channel) (up, down time.Duration) {
 	n.Helper()
 	first := n.next + 1
-	for bar := n.nat.Bar(within); !bar.Passed() && !enough(up != 0, down != 0); time.Sleep(50 * time.Millisecond) {
+	for began := time.Now(); time.Since(began) < patience && !enough(up != 0, down != 0); time.Sleep(50 * time.Millisecond) {
 		n.next++
 		n.send(n.in, stock.Message{OpCode: 10, TargetPlayer: n.away.PeerID(), Payload: number(n.next)})
 		n.send(n.away, stock.Message{OpCode: 10, TargetPlayer: n.in.PeerID(), Payload: number(n.next)})
 		if up == 0 && (n.heard(n.away, first, stock.ChannelWebSocket) || n.heard(n.away, first, n.via)) {
-			up = bar.Took()
+			up = time.Since(began)
 		}
 		if down == 0 && n.heard(n.in, first, via) {
-			down = bar.Took()
+			down = time.Since(began)
 		}
 	}
 	return up, down
@@ -106,7 +106,7 @@ func TestNATChangesThePort(t *testing.T) {
 	t.Parallel()
 	n := behindNAT(t, "127.0.0.2", false)
 	n.nat.Rebind()
-	n.back("another port", 5*time.Second, stock.ChannelWebSocket)
+	n.back("another port", stock.ChannelWebSocket)
 	if moves := n.host.Counters().Moves.Get(counters.UDP); moves != 1 {
 		t.Errorf("%d moves", moves)
 	}
@@ -118,13 +118,13 @@ func TestNATChangesTheAddress(t *testing.T) {
 	t.Parallel()
 	n := behindNAT(t, "127.0.0.3", false)
 	n.nat.MoveTo("127.0.0.4")
-	_, down := n.plays(5*time.Second, func(_, down bool) bool { return down }, stock.ChannelWebSocket)
+	_, down := n.plays(func(_, down bool) bool { return down }, stock.ChannelWebSocket)
 	if down == 0 {
-		t.Fatal("not served by WebSocket within 5 s")
+		t.Fatalf("not served by WebSocket within %v", patience)
 	}
 	t.Logf("down after %v", down)
 	n.nat.MoveTo("127.0.0.1") // and back: its datagrams count again
-	n.back("the old address", 8*time.Second, stock.ChannelWebSocket)
+	n.back("the old address", stock.ChannelWebSocket)
 }
 
 // RL-107.
@@ -133,7 +133,7 @@ func TestNATChangesWhatDTLSSees(t *testing.T) {
 	n := behindNAT(t, "127.0.0.5", true)
 	for i, change := range []func(){n.nat.Rebind, func() { n.nat.MoveTo("127.0.0.6") }} {
 		change()
-		n.back(fmt.Sprint("change ", i), 3*time.Second, stock.ChannelDTLS)
+		n.back(fmt.Sprint("change ", i), stock.ChannelDTLS)
 	}
 	if moves := n.host.Counters().Moves.Get(counters.DTLS); moves != 2 {
 		t.Errorf("%d moves", moves)

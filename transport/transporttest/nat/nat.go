@@ -15,8 +15,6 @@ type NAT struct {
 	inner netip.Addr
 
 	running sync.WaitGroup
-	late    lateness
-	done    chan struct{} // closed at the end
 
 	mu       sync.Mutex
 	outer    netip.Addr
@@ -34,8 +32,7 @@ type mapping struct {
 
 // New returns a translator without services; the test ends it.
 func New(t testing.TB, inner string) *NAT {
-	n := &NAT{t: t, inner: netip.MustParseAddr(inner), outer: netip.MustParseAddr("127.0.0.1"), mappings: make(map[mapping]*net.UDPConn), done: make(chan struct{})}
-	n.running.Go(func() { n.late.run(n.done) })
+	n := &NAT{t: t, inner: netip.MustParseAddr(inner), outer: netip.MustParseAddr("127.0.0.1"), mappings: make(map[mapping]*net.UDPConn)}
 	t.Cleanup(n.close)
 	return n
 }
@@ -174,7 +171,6 @@ func (n *NAT) keep(c io.Closer) {
 func (n *NAT) close() {
 	n.mu.Lock()
 	n.closed = true
-	close(n.done)
 	n.forget()
 	for _, c := range n.open {
 		c.Close()
