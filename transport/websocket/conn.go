@@ -98,10 +98,10 @@ func (l *Listener) newConn(nc net.Conn, remote netip.AddrPort, ticket *transport
 		}
 	}
 	c := &Conn{id: l.opt.NextID(), l: l, nc: nc, raw: rawConnOf(nc), sys: sysOf(nc), sock: sock, remote: remote, patient: isPatient(nc)}
-	if sock != nil && len(early) <= readBufferBytes {
+	if len(early) <= readBufferBytes {
 		c.in.buf = takeSmall()
 	} else {
-		c.in.buf = make([]byte, max(readBufferBytes, len(early)))
+		c.in.buf = make([]byte, len(early))
 	}
 	c.in.to = copy(c.in.buf, early)
 	c.in.parser.framesMax = l.opt.FragmentsMax

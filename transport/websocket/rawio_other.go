@@ -17,4 +17,7 @@ func (s *scratch) writeOnce(uintptr) {}
 
 type rawRead struct{}
 
-func (c *Conn) readSocket(b []byte) (int, error) { return c.nc.Read(b) }
+func (c *Conn) readSocket(b []byte) (lent []byte, n int, err error) {
+	n, err = c.nc.Read(b)
+	return nil, n, err
+}

@@ -57,36 +57,47 @@ func (s *scratch) writeOnce(fd uintptr) {
 // rawRead reads from a socket that has a raw handle. Only the reader goroutine uses it.
 type rawRead struct {
 	into    []byte
+	lend    bool // into is a small buffer, held only once there is something to read
 	n       int
 	err     error
-	attempt func(fd uintptr) bool // readOnce, made once
+	attempt func(fd uintptr) bool // readOnce
 }
 
-// readSocket reads once into b, which is not empty, and waits until there is something.
-func (c *Conn) readSocket(b []byte) (int, error) {
+// readSocket reads once into b and waits until there is something. If b is nil, which only
+// a connection with a raw handle allows, it returns a small buffer with what it has read.
+func (c *Conn) readSocket(b []byte) (lent []byte, n int, err error) {
 	if c.raw == nil {
-		return c.nc.Read(b)
+		n, err = c.nc.Read(b)
+		return nil, n, err
 	}
-	r := &c.in.raw
-	if r.attempt == nil {
+	r := c.in.raw
+	if r == nil {
+		r = new(rawRead)
 		r.attempt = r.readOnce
+		c.in.raw = r
 	}
-	r.into, r.n, r.err = b, 0, nil
-	err := c.raw.Read(r.attempt)
+	r.into, r.lend, r.n, r.err = b, b == nil, 0, nil
+	err = c.raw.Read(r.attempt)
+	if r.lend {
+		lent = r.into
+	}
 	r.into = nil
 	switch {
 	case err != nil:
-		return 0, err
+		return lent, 0, err
 	case r.err != nil:
-		return 0, r.err
+		return lent, 0, r.err
 	case r.n == 0:
-		return 0, io.EOF
+		return lent, 0, io.EOF
 	}
-	return r.n, nil
+	return lent, r.n, nil
 }
 
 // readOnce is the callback of readSocket. False waits until the socket is readable.
 func (r *rawRead) readOnce(fd uintptr) bool {
+	if r.lend {
+		r.into = takeSmall()
+	}
 	for {
 		n, err := readNonblock(int(fd), r.into)
 		switch err {
@@ -95,6 +106,10 @@ func (r *rawRead) readOnce(fd uintptr) bool {
 		case syscall.EINTR:
 			continue
 		case syscall.EAGAIN:
+			if r.lend {
+				giveSmall(r.into)
+				r.into = nil
+			}
 			return false
 		default:
 			r.err = fmt.Errorf("read: %w", err)

@@ -8,8 +8,8 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-// readBufferBytes is the size of a connection's permanent read buffer. Nearly all client
-// messages fit; it is most of the memory of an idle connection.
+// readBufferBytes is the size of a read buffer. Nearly all client messages fit. A connection that
+// waits for input has none, except under TLS.
 const readBufferBytes = 512
 
 // inbound is the state of the read side. Only the reader goroutine uses it.
@@ -17,10 +17,10 @@ type inbound struct {
 	parser   parser
 	buf      []byte // buf[from:to] is read and not parsed yet
 	from, to int
-	msg      *buffer // the message being assembled, nil without one
-	pong     bool    // a pong is queued and not flushed
-	one      bool    // read returns errReadOn after the next message
-	raw      rawRead
+	msg      *buffer  // the message being assembled, nil without one
+	pong     bool     // a pong is queued and not flushed
+	one      bool     // read returns errReadOn after the next message
+	raw      *rawRead // made by the first read that uses it
 
 	handler transport.Handler // set before the first read
 	worker  *worker           // of the event loop, while it handles input; otherwise nil
@@ -80,15 +80,33 @@ func (c *Conn) fill() error {
 	switch {
 	case in.from == in.to:
 		in.from, in.to = 0, 0
-		if len(in.buf) > readBufferBytes {
-			in.buf = make([]byte, readBufferBytes) // the bytes that came with the request are parsed
-		}
+		return c.refill()
 	case in.to == len(in.buf):
 		in.to = copy(in.buf, in.buf[in.from:in.to])
 		in.from = 0
 	}
-	n, err := c.readSocket(in.buf[in.to:])
+	_, n, err := c.readSocket(in.buf[in.to:])
 	in.to += n
+	if n > 0 {
+		return nil
+	}
+	return err
+}
+
+// refill reads once, when all bytes are parsed. While it waits, the connection has no buffer, if
+// its socket has a raw handle.
+func (c *Conn) refill() error {
+	in := &c.in
+	giveSmall(in.buf) // not the larger one of the bytes that came with the request
+	in.buf = nil
+	if c.raw == nil {
+		in.buf = takeSmall()
+	}
+	lent, n, err := c.readSocket(in.buf)
+	if in.buf == nil {
+		in.buf = lent
+	}
+	in.to = n
 	if n > 0 {
 		return nil
 	}
@@ -172,7 +190,7 @@ func (c *Conn) readBody() (last bool, err error) {
 	if have == cap(in.msg.b) {
 		in.msg = growBuffer(in.msg, have+1)
 	}
-	n, err := c.readSocket(in.msg.b[have:min(cap(in.msg.b), have+in.parser.wants())])
+	_, n, err := c.readSocket(in.msg.b[have:min(cap(in.msg.b), have+in.parser.wants())])
 	if n == 0 {
 		return false, err
 	}
