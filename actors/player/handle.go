@@ -25,7 +25,7 @@ type Handle struct {
 	Groups []messages.GroupID
 
 	count *counters.Set
-	fast  atomic.Pointer[FastOffer]
+	fast  atomic.Pointer[fastChannel]
 	actor atomic.Pointer[stage.Ref]
 }
 
@@ -59,9 +59,9 @@ func (h *Handle) Deliver(c *stage.Context, f *wire.Frame, reliable bool) {
 		p = h.Out.Push(f)
 	} else {
 		fast := h.fast.Load()
-		if fast != nil && len(f.Payload()) <= wire.FastPayloadMax && fast.Link.Ready() {
-			if fast.Link.Send(f) {
-				h.count.Delivered.Add(fast.Channel, 1)
+		if fast != nil && len(f.Payload()) <= wire.FastPayloadMax && fast.link.Ready() {
+			if fast.link.Send(f) {
+				h.count.Delivered.Add(fast.channel, 1)
 			}
 			return
 		}
@@ -96,7 +96,13 @@ func (h *Handle) Close() {
 // FastReady reports whether the player is known to receive on its fast channel.
 func (h *Handle) FastReady() bool {
 	fast := h.fast.Load()
-	return fast != nil && fast.Link.Ready()
+	return fast != nil && fast.link.Ready()
+}
+
+// fastChannel is the part of a FastOffer that is needed after LOGIN_RESPONSE.
+type fastChannel struct {
+	link    FastLink
+	channel counters.Channel
 }
 
 func (h *Handle) setFast(offer FastOffer) {
@@ -104,14 +110,14 @@ func (h *Handle) setFast(offer FastOffer) {
 		h.dropFast()
 		return
 	}
-	if old := h.fast.Swap(&offer); old != nil {
-		old.Link.Close()
+	if old := h.fast.Swap(&fastChannel{link: offer.Link, channel: offer.Channel}); old != nil {
+		old.link.Close()
 	}
 }
 
 func (h *Handle) dropFast() {
 	if old := h.fast.Swap(nil); old != nil {
-		old.Link.Close()
+		old.link.Close()
 	}
 }
 

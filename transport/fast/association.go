@@ -39,7 +39,6 @@ type Association struct {
 	peer    messages.PeerID
 	port    uint16
 	handler Handler
-	ackMax  int // bytes of the largest -6
 
 	// live is the current life of the binding while it is confirmed, else 0. It
 	// is written under mu.
@@ -48,13 +47,12 @@ type Association struct {
 	// mu is held around the rules and the numbering, so that numbers and places
 	// in the socket's queue agree. Order: mu, then the queue's.
 	mu     sync.Mutex
-	bind   binding
-	number int32  // of the next datagram to the peer
-	life   uint32 // counts the changes of bind, from 1
-	ack    *wire.Frame
+	bind   *binding // nil: unbound; made for the first datagram
+	number int32    // of the next datagram to the peer
+	life   uint32   // counts the changes of bind, from 1
 	closed bool
 
-	index int // in the socket's list of namesakes; guarded by the socket's lock
+	index int32 // in the socket's list of namesakes; guarded by the socket's lock
 }
 
 // Port returns the port to announce as fastPort; it never changes.
@@ -68,6 +66,9 @@ func (a *Association) Ready() bool { return a.live.Load() != 0 }
 func (a *Association) Addr() netip.AddrPort {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.bind == nil {
+		return netip.AddrPort{}
+	}
 	return a.bind.addr
 }
 
@@ -117,7 +118,6 @@ func (a *Association) Close() {
 	}
 	a.closed = true
 	a.publish(false)
-	a.ack.Release()
 	a.mu.Unlock()
 	if a.sock != nil {
 		a.sock.remove(a)
@@ -130,7 +130,7 @@ func (a *Association) Close() {
 func (a *Association) Restart() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.closed && a.bind.restart() {
+	if !a.closed && a.bind != nil && a.bind.restart() {
 		a.publish(false)
 		a.pool.opt.Counters.Fallbacks.Add(counters.UDP, 1)
 	}
@@ -163,7 +163,7 @@ func (a *Association) receive(from netip.AddrPort, h *wire.Header, packet []byte
 	k := kindOf(h.OpCode)
 	// An answer to an address that has proved nothing is at most three times the
 	// request (RL-27). A -5 that small is no known client's.
-	if k == connect && 3*size < a.ackMax {
+	if k == connect && 3*size < a.ackMax() {
 		a.pool.refuse(counters.DropFastMalformed, from, a.peer, now)
 		return
 	}
@@ -186,14 +186,26 @@ func (a *Association) decide(from netip.AddrPort, k kind, number int32, now time
 	if a.closed {
 		return refused(counters.DropFastUnknownSender)
 	}
+	if a.bind == nil {
+		a.bind = &binding{state: unbound, anyIP: !a.pool.opt.SameIP}
+	}
 	d := a.bind.receive(from, k, number, now)
 	if d.change != unchanged {
 		a.publish(a.bind.state == confirmed)
 	}
 	if d.action == reply {
-		a.push(a.ack, 0)
+		ack := wire.NewServerAck(int32(a.peer))
+		a.push(ack, 0)
+		ack.Release()
 	}
 	return d
+}
+
+// ackMax returns the size of the largest -6, in bytes.
+func (a *Association) ackMax() int {
+	ack := wire.NewServerAck(int32(a.peer))
+	defer ack.Release()
+	return ack.Len() + numberSize
 }
 
 // elsewhere handles the number of a datagram that names the peer and comes from another IP
@@ -201,7 +213,7 @@ func (a *Association) decide(from netip.AddrPort, k kind, number int32, now time
 func (a *Association) elsewhere(from netip.AddrPort, number int32, now time.Duration) {
 	a.mu.Lock()
 	d := refused(counters.DropFastUnknownSender)
-	if !a.closed && a.bind.state == confirmed {
+	if !a.closed && a.bind != nil && a.bind.state == confirmed {
 		d = a.bind.elsewhere(number, now)
 	}
 	if d.change != unchanged {

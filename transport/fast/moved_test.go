@@ -151,7 +151,7 @@ func TestNamesakesComeAndGo(t *testing.T) {
 			break
 		}
 		for place, a := range n.all {
-			if a.index != place || len(n.all) != left {
+			if int(a.index) != place || len(n.all) != left {
 				t.Fatalf("%d left, place %d is %d", len(n.all), place, a.index)
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"troupe/messages"
-	"troupe/messages/wire"
 )
 
 // Errors of Open.
@@ -82,17 +81,12 @@ func (p *Pool) Open(peer messages.PeerID, ip netip.Addr, h Handler) (*Associatio
 	if peer <= messages.NoPeer {
 		return nil, ErrPeer
 	}
-	a := &Association{
-		pool: p, peer: peer, key: p.keyOf(ip.Unmap(), peer), handler: h,
-		bind: binding{state: unbound, anyIP: !p.opt.SameIP},
-	}
+	a := &Association{pool: p, peer: peer, key: p.keyOf(ip.Unmap(), peer), handler: h}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return nil, ErrClosed
 	}
-	a.ack = wire.NewServerAck(int32(peer))
-	a.ackMax = a.ack.Len() + numberSize
 	switch {
 	case !p.opt.Enabled:
 		a.port = p.main.port

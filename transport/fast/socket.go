@@ -109,7 +109,7 @@ func (s *socket) add(a *Association) bool {
 		n = new(namesakes)
 		s.ids[a.peer] = n
 	}
-	a.index = len(n.all)
+	a.index = int32(len(n.all))
 	n.all = append(n.all, a)
 	return true
 }

@@ -30,8 +30,7 @@ func (p *peer) openPlain(peer messages.PeerID) player.FastOffer {
 		p.noFast(err)
 		return player.FastOffer{Port: pool.Port()}
 	}
-	restart := a.Restart
-	p.restart.Store(&restart)
+	p.beside.Store(a)
 	return player.FastOffer{Link: a, Channel: counters.UDP, Port: a.Port()}
 }
 
@@ -43,8 +42,7 @@ func (p *peer) openSecured(peer messages.PeerID) player.FastOffer {
 		p.noFast(err)
 		return offer
 	}
-	restart := a.Restart
-	p.restart.Store(&restart)
+	p.beside.Store(a)
 	offer.Link, offer.Token = a, a.Token()
 	return offer
 }
@@ -53,12 +51,12 @@ func (p *peer) openSecured(peer messages.PeerID) player.FastOffer {
 // receives nothing on the fast channel, and is about to repeat the handshake. Stock clients
 // never send one.
 func (p *peer) restartFast() {
-	restart := p.restart.Load()
-	if restart == nil {
+	beside, ok := p.beside.Load().(interface{ Restart() })
+	if !ok {
 		p.drop(counters.DropWrongChannel)
 		return
 	}
-	(*restart)()
+	beside.Restart()
 }
 
 func (p *peer) noFast(err error) {

@@ -28,8 +28,8 @@ type peer struct {
 	source  netip.Prefix // of ip: failed logins are counted per source
 	handle  *connection.Handle
 	rate    inputRate
-	fast    counters.Channel       // of the fast channel; set before there is one
-	restart atomic.Pointer[func()] // of the fast channel beside a WebSocket; nil until that is opened
+	fast    counters.Channel // of the fast channel; set before there is one
+	beside  atomic.Value     // the fast channel beside a WebSocket; empty until that is opened
 
 	// owned by the connection's reader
 	malformed int
