@@ -91,7 +91,7 @@ func (s *SlowCalls) Add(p *Process, what string, took, tick time.Duration) {
 	p.Counters.ScriptSlowCalls.Add(1)
 	s.count++
 	if now := time.Now(); now.Sub(s.warned) >= slowWarnEvery {
-		p.Log.At(LevelWarn, "script", 0, fmt.Sprintf("%s took %v; more than %v holds the game up (%d such calls)", what, took.Round(time.Millisecond), tick, s.count))
+		p.Log.At(LevelWarn, "script", 0, fmt.Sprintf("%s took %v; more than %v holds the game up (calls like this since the last warning: %d)", what, took.Round(time.Millisecond), tick, s.count))
 		s.warned, s.count = now, 0
 	}
 }

@@ -62,25 +62,21 @@ type Line struct {
 // HostFile is the File of lines that the host writes into a game session's log.
 const HostFile = "host"
 
-// String returns the line as the original writes it (realtime.md 18.1), without
-// its end.
+// String returns the line as the original writes it (realtime.md 18.1), without its end.
 func (l Line) String() string {
 	return fmt.Sprintf("%s,%03d [%s] (%s) %d: %s", l.Time.Format("02 January 2006 15:04:05"), l.Time.Nanosecond()/1e6, l.Level, l.File, l.Row, l.Text)
 }
 
-// Sink takes the lines of one game session. Write must not block and may be
-// called from any goroutine; Close comes once, last.
+// Sink takes the lines of one game session. Write must not block and may be called from any goroutine; Close comes once, last.
 type Sink interface {
 	Write(Line)
 	Close()
 }
 
-// HeldLinesMax is how many lines a Held keeps before it has a sink; further ones
-// are dropped.
+// HeldLinesMax is how many lines a Held keeps before it has a sink; further ones are dropped.
 const HeldLinesMax = 1000
 
-// Held is the sink of a process that has no game session yet: it keeps the lines
-// until Pass. Any goroutine may use it.
+// Held is the sink of a process that has no game session yet: it keeps the lines until Pass. Any goroutine may use it.
 type Held struct {
 	mu    sync.Mutex
 	lines []Line
@@ -121,16 +117,14 @@ func (h *Held) Close() {
 	}
 }
 
-// Log is the log of one game session: what the script and the host say of it.
-// Its methods may be called from any goroutine. A nil Log takes nothing.
+// Log is the log of one game session: what the script and the host say of it. Its methods may be called from any goroutine. A nil Log takes nothing.
 type Log struct {
 	sink      Sink
 	threshold Level
 	now       func() time.Time
 }
 
-// NewLog returns a log into sink of what is at or above threshold; now nil means
-// time.Now.
+// NewLog returns a log into sink of what is at or above threshold; now nil means time.Now.
 func NewLog(sink Sink, threshold Level, now func() time.Time) *Log {
 	if now == nil {
 		now = time.Now
@@ -175,8 +169,7 @@ func (l *Log) Close() {
 	}
 }
 
-// write writes a line from the caller of the caller. Arguments are printed as by
-// fmt.Sprintln.
+// write writes a line from the caller of the caller. Arguments are printed as by fmt.Sprintln.
 func (l *Log) write(level Level, args []any) {
 	if !l.Enabled(level) {
 		return
@@ -185,8 +178,7 @@ func (l *Log) write(level Level, args []any) {
 	l.At(level, path.Base(file), row, strings.TrimSuffix(fmt.Sprintln(args...), "\n"))
 }
 
-// Debug writes a line of that level, as the five others do; none of them ends
-// anything.
+// Debug writes a line of that level, as the five others do; none of them ends anything.
 func (l *Log) Debug(args ...any) { l.write(LevelDebug, args) }
 
 // Info writes a line.

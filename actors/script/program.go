@@ -7,45 +7,38 @@ import (
 	"troupe/messages/counters"
 )
 
-// Process is what one game server process is started with: one game session's
-// run of a program.
+// Process is what one game server process is started with: one game session's run of a program.
 type Process struct {
 	Fleet *messages.Fleet
 	// Launch parameters, as words without interpreter and file (D-117).
 	Args     []string
 	Log      *Log
 	Counters *counters.Set
-	// Stuck tells that a call into the logic cannot be ended: the game session is
-	// given up, as crashed. From any goroutine; the call must never return to the
-	// game session. Nil does nothing.
+	// Stuck tells that a call into the logic cannot be ended: the game session is given up, as crashed. From any goroutine; the call must never
+	// return to the game session. Nil does nothing.
 	Stuck func(reason string)
-	// HandOver tells that a call into the logic takes long and goes on: somebody else
-	// should do what the goroutine still has to do for others. Called on that
-	// goroutine, from inside the call. Nil does nothing.
+	// HandOver tells that a call into the logic takes long and goes on: somebody else should do what the goroutine still has to do for others. Called
+	// on that goroutine, from inside the call. Nil does nothing.
 	HandOver func()
 }
 
-// Program is one version of a game's logic, from which any number of game
-// sessions may run. Its methods may be called from any goroutine.
+// Program is one version of a game's logic, from which any number of game sessions may run. Its methods may be called from any goroutine.
 type Program interface {
 	// Version names the version, for records and logs.
 	Version() string
-	// NewHandler makes the logic of one game session. It must not block: what
-	// takes time belongs into Init or Load.
+	// NewHandler makes the logic of one game session. It must not block: what takes time belongs into Init or Load.
 	NewHandler(p Process) (Handler, error)
 	// Close releases what the program holds, once no game session runs it.
 	Close()
 }
 
-// Loader is a Handler that takes time to be ready, such as one in another
-// process. Load comes instead of Init.
+// Loader is a Handler that takes time to be ready, such as one in another process. Load comes instead of Init.
 type Loader interface {
 	Handler
 	Load(s Session) *Pending
 }
 
-// Closer is a Handler that holds something. Close comes once, last, after the
-// game session is over; it must not block.
+// Closer is a Handler that holds something. Close comes once, last, after the game session is over; it must not block.
 type Closer interface {
 	Handler
 	Close()
@@ -55,8 +48,7 @@ type Closer interface {
 type Limits struct {
 	// Callback is how long one call into a script may take (D-125: 30 s).
 	Callback time.Duration
-	// Tick is how long a call may take before it is counted and, now and then,
-	// warned of.
+	// Tick is how long a call may take before it is counted and, now and then, warned of.
 	Tick time.Duration
 	// TimersMax is how many timers may wait.
 	TimersMax int

@@ -67,7 +67,7 @@ type kind struct {
 
 func newCollector(l Limits) *collector {
 	return &collector{
-		limits: l, most: l.UnpackedMax, why: fmt.Sprintf("the files are larger than %d bytes together", l.UnpackedMax),
+		limits: l, most: l.UnpackedMax, why: fmt.Sprintf("the files are larger than %d bytes together: leave out what the script does not load, such as packages for development", l.UnpackedMax),
 		files: make(map[string][]byte), kinds: make(map[string]kind),
 	}
 }

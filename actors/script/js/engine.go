@@ -37,6 +37,9 @@ var guardEngine = sync.OnceFunc(func() {
 	guardTemplate(prototype("Array"), arrayGuards())
 	guardTemplate(prototype("String"), stringGuards())
 	guardTemplate(prototype("Function"), functionGuards())
+	guardTemplate(prototype("Number"), map[string]guarding{"toLocaleString": guardInstead(func(_ *Handler, call native, c goja.FunctionCall) goja.Value {
+		return call(goja.FunctionCall{This: c.This}) // the engine takes a locale for a radix
+	})})
 	guardTemplate(r.Get("Object").ToObject(r), objectGuards())
 	guardTemplate(prototype("Object"), map[string]guarding{"__proto__": guardSetter((*Handler).setProto)})
 	guardTemplate(prototype("Uint8Array").Prototype(), typedGuards())

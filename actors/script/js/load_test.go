@@ -153,9 +153,38 @@ export const ssExports = { init(s) {
 	g.logged(t, "main.mjs:7:")
 }
 
-// What the engine lacks is named in the log, with what to do.
+// What the engine lacks or bounds is named in the log, with what to do.
 func TestCallbacksThatUseWhatTheEngineLacks(t *testing.T) {
-	g := start(t, calm(), only(`exports.ssExports = { init() {}, onMessage() { Object.groupBy([], x => x); } };`))
-	g.handler.OnMessage(message(1, ""))
-	g.logged(t, `Object has no member 'groupBy': the embedded engine does not have it; to run the script in Node.js, set "troupe": {"engine": "node"} in package.json`)
+	const what = `; to run the script in Node.js, set "troupe": {"engine": "node"} in package.json`
+	for source, says := range map[string]string{
+		`Object.groupBy([], x => x)`:                       `Object has no member 'groupBy': the embedded engine does not have it`,
+		`process.hrtime.bigint()`:                          `Object has no member 'bigint': the embedded engine does not have it`,
+		`require('path').win32.join('a', 'b')`:             `the embedded engine does not have path/win32.join`,
+		`require('fs').readFileSync('/etc/passwd')`:        `EACCES: permission denied, open '/etc/passwd': the embedded engine does not allow it`,
+		`require('fs').writeFileSync('scores.json', '{}')`: `EROFS: read-only file system, writeFile 'scores.json': the embedded engine does not allow it`,
+		`'a'.repeat(5e6)`:                                  `Invalid string length: the embedded engine does not allow it`,
+		`new Array(2e6).fill(0)`:                           `a list of 2000000 is too long for fill: the embedded engine does not allow it`,
+		`JSON.parse('['.repeat(20000))`:                    `JSON is nested more than 10000 levels deep: the embedded engine does not allow it`,
+		`new RegExp('a', 'd')`:                             `Invalid flags supplied to RegExp constructor 'd': the embedded engine does not allow it`,
+		`new RegExp('\\p{L}', 'u').test('\u00e9')`:         `the embedded engine does not have \p{...} in a regular expression; to run it in Node.js`,
+		`throw new Error((1234.5).toLocaleString('de-DE') + (7).toLocaleString('en') + new RegExp('\\p{', 'g').flags)`: `Error: 1234.57g`,
+	} {
+		g := start(t, calm(), only(`exports.ssExports = { init() {}, onMessage() { `+source+`; } };`))
+		g.handler.OnMessage(message(1, ""))
+		if g.logged(t, says); !strings.HasPrefix(says, "Error") && !strings.Contains(says, "to run it") {
+			g.logged(t, what)
+		}
+	}
+}
+
+// A function whose name looks like that of a callback, and is none, is warned of when the script is loaded.
+func TestCallbacksThatDoNotExist(t *testing.T) {
+	g := start(t, calm(), only(`exports.ssExports = { init() {}, onMessage() {}, configuration: {}, helper() {}, once: 5, on: {},
+		onmessage() {}, OnPlayerAccepted() {}, onPlayerJoin() {}, get onTick() { throw new Error('no'); } };`))
+	for _, name := range []string{"onmessage", "OnPlayerAccepted", "onPlayerJoin"} {
+		g.logged(t, "[WARN] (script) 0: ssExports."+name+" is never called: there is no such callback")
+	}
+	if log := g.lines.String(); strings.Count(log, "[WARN]") != 3 {
+		t.Errorf("log: %s", log)
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dop251/goja"
 
+	"troupe/actors/script/js/compile"
 	"troupe/actors/script/watchdog"
 )
 
@@ -113,7 +114,7 @@ func guardCollection(name string) func(h *Handler, o *goja.Object) {
 }
 
 func (h *Handler) tooLong(n int64, what string) *goja.Object {
-	return h.rangeError("a list of %d is too long for %s in the embedded engine", n, what)
+	return h.rangeError("a list of %d is too long for %s", n, what)
 }
 
 func (h *Handler) textTooLong() *goja.Object { return h.rangeError("Invalid string length") }
@@ -488,8 +489,12 @@ func (h *Handler) splitText(call native, c goja.FunctionCall) goja.Value {
 func (h *Handler) guardRegexpSource(o *goja.Object) {
 	guardConstructor(o, func(args []goja.Value) []goja.Value {
 		if len(args) > 0 {
-			if s, ok := args[0].(goja.String); ok && s.Length() > patternMax {
-				panic(h.rangeError("a regular expression of %d characters is too long for the embedded engine", s.Length()))
+			s, ok := args[0].(goja.String)
+			if ok && s.Length() > patternMax {
+				panic(h.rangeError("a regular expression of %d characters is too long", s.Length()))
+			}
+			if ok && len(args) > 1 && strings.Contains(strings.ToLower(s.String()), `\p{`) && strings.Contains(args[1].String(), "u") {
+				h.refuse(compile.ErrUnicodeClass)
 			}
 		}
 		return args

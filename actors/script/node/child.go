@@ -247,7 +247,7 @@ func (c *child) look() {
 		if len(c.kills) == 0 {
 			c.process.Counters.ScriptInterrupts.Add(1)
 		}
-		c.kill(fmt.Sprintf("the script did not answer within %v", c.p.limits.Callback))
+		c.kill(fmt.Sprintf("the script did not answer within %v: it is likely in a loop without end (the embedded engine would say where)", c.p.limits.Callback))
 	case ask:
 		_ = c.put(toConfirm, nil) // if the queue is full, the process ends anyway
 	}

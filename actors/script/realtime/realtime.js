@@ -456,9 +456,19 @@ exports.create = function create(host) {
     configuration: configuration,
     load(ssExports) {
       if (ssExports === null || (typeof ssExports !== 'object' && typeof ssExports !== 'function')) {
-        return 'the script does not export ssExports: end it with exports.ssExports = { init: init, ... }';
+        return 'the script does not export ssExports: end it with exports.ssExports = { init: init, ... }, in an ES module with export const ssExports = { ... }';
       }
       callbacks = ssExports;
+      try { // onmessage, OnMessage and onPlayerJoin only look like callbacks
+        for (let names = Object.keys(callbacks), i = 0, name; i < names.length; i++) {
+          switch (name = names[i]) {
+            case 'onProcessStarted': case 'onStartGameSession': case 'onHealthCheck': case 'onProcessTerminate': case 'onPlayerConnect': case 'onPlayerAccepted':
+            case 'onPlayerDisconnect': case 'onMessage': case 'onSendToPlayer': case 'onSendToGroup': case 'onPlayerJoinGroup': case 'onPlayerLeaveGroup':
+            case 'onPlayerDetached': case 'onPlayerReconnected': continue;
+          }
+          if ((name > 'on' && name < 'oo' || name > 'On' && name < 'Oo') && typeof callbacks[name] === 'function') warn('ssExports.' + name + ' is never called: there is no such callback');
+        }
+      } catch (error) { /* what cannot be read is the script's own matter */ }
       try {
         return typeof callbacks.init === 'function' ? '' : 'ssExports has no function init, which is required';
       } catch (error) {

@@ -41,10 +41,12 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+func lacks(what string) string { return "the embedded engine does not have " + what + "; " + useNode }
+
 // lacking is the error of what the engine does not have, or must not.
 func lacking(name string, tree *ast.Program, at file.Idx, what string) error {
 	p := tree.File.Position(int(at) - 1)
-	return &Error{File: name, Line: p.Line, Column: p.Column, final: true, Message: "the embedded engine does not have " + what + "; " + useNode}
+	return &Error{File: name, Line: p.Line, Column: p.Column, final: true, Message: lacks(what)}
 }
 
 // lineShown bounds the source text that an error shows, in characters.

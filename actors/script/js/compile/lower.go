@@ -104,7 +104,7 @@ func refused(name string, m api.Message) error {
 	if m.Location == nil {
 		return &Error{File: name, Message: m.Text}
 	}
-	text := m.Text
+	text := strings.ReplaceAll(m.Text, `is currently not supported with the "cjs" output format`, "is not supported yet")
 	if m.Location.Line > 0 && len(text) > 0 && unlowerable.MatchString(text) {
 		text += "; " + useNode
 	}

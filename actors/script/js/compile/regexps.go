@@ -24,7 +24,7 @@ func checkRegexps(name string, tree *ast.Program) error {
 		case strings.Contains(r.Flags, "d"):
 			what = "the flag d of a regular expression"
 		case strings.Contains(r.Flags, "u") && (strings.Contains(r.Pattern, `\p{`) || strings.Contains(r.Pattern, `\P{`)):
-			what = `\p{...} in a regular expression`
+			what = unicodeClass
 		}
 		if what == "" || err != nil {
 			return true
@@ -34,6 +34,11 @@ func checkRegexps(name string, tree *ast.Program) error {
 	})
 	return err
 }
+
+const unicodeClass = `\p{...} in a regular expression`
+
+// ErrUnicodeClass is the error of one that a script makes of a text: the engine would take it for letters.
+var ErrUnicodeClass error = &Error{final: true, Message: lacks(unicodeClass)}
 
 // walk calls f for each node of a syntax tree that is a pointer, and then for those in
 // it unless f returns false. Its depth is that of the source, which is bounded.

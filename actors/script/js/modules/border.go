@@ -15,43 +15,40 @@ func lacks(what string) string {
 }
 
 // absent are Node's modules that need what the embedded engine does not have.
-var absent = words(`async_hooks child_process cluster constants dgram diagnostics_channel dns dns/promises domain http http2 https
-	inspector inspector/promises module net path/win32 punycode querystring readline readline/promises repl sea sqlite stream stream/consumers
-	stream/promises stream/web string_decoder test tls trace_events tty v8 vm wasi worker_threads zlib`)
+var absent = words(`async_hooks child_process cluster constants dgram diagnostics_channel dns dns/promises domain http http2 https inspector inspector/promises module net path/win32 punycode querystring
+		readline readline/promises repl sea sqlite stream stream/consumers stream/promises stream/web string_decoder test tls trace_events tty v8 vm wasi worker_threads zlib`)
 
 // absentMembers are functions and classes of Node's modules that those of the embedded engine lack.
 var absentMembers = map[string]map[string]bool{
 	"assert": words("CallTracker doesNotMatch doesNotReject doesNotThrow ifError match rejects"),
 	"buffer": words("Blob File SlowBuffer isAscii isUtf8 resolveObjectURL transcode"),
-	"crypto": words(`Certificate Cipher Cipheriv Decipher Decipheriv DiffieHellman DiffieHellmanGroup ECDH KeyObject Sign Verify X509Certificate
-		checkPrime checkPrimeSync createCipher createCipheriv createDecipher createDecipheriv createDiffieHellman createDiffieHellmanGroup createECDH
-		createPrivateKey createPublicKey createSecretKey createSign createVerify diffieHellman generateKey generateKeyPair generateKeyPairSync
-		generateKeySync generatePrime generatePrimeSync getCipherInfo getCiphers getCurves getDiffieHellman getHashes hash hkdf hkdfSync pbkdf2
-		pbkdf2Sync privateDecrypt privateEncrypt publicDecrypt publicEncrypt randomFill scrypt scryptSync sign verify`),
+	"crypto": words(`Certificate Cipher Cipheriv Decipher Decipheriv DiffieHellman DiffieHellmanGroup ECDH KeyObject Sign Verify X509Certificate checkPrime checkPrimeSync createCipher createCipheriv
+		createDecipher createDecipheriv createDiffieHellman createDiffieHellmanGroup createECDH createPrivateKey createPublicKey createSecretKey createSign createVerify diffieHellman
+		generateKey generateKeyPair generateKeyPairSync generateKeySync generatePrime generatePrimeSync getCipherInfo getCiphers getCurves getDiffieHellman getHashes hash hkdf hkdfSync pbkdf2
+		pbkdf2Sync privateDecrypt privateEncrypt publicDecrypt publicEncrypt randomFill scrypt scryptSync sign timingSafeEqual verify`),
 	"events": words("EventEmitterAsyncResource addAbortListener on"),
-	"fs": words(`Dir Dirent ReadStream WriteStream close closeSync createReadStream createWriteStream exists fchmod fstat fstatSync fsync fsyncSync ftruncate
-		glob globSync opendir opendirSync read readSync readlink readlinkSync readv statfs unwatchFile watch watchFile write writeSync writev`),
-	"path":       words("matchesGlob"),
+	"fs": words(`Dir Dirent ReadStream WriteStream close closeSync createReadStream createWriteStream exists fchmod fstat fstatSync fsync fsyncSync ftruncate glob globSync opendir opendirSync read
+		readSync readlink readlinkSync readv statfs unwatchFile watch watchFile write writeSync writev`),
+	"path":       words("matchesGlob win32"),
+	"path_win32": words("basename dirname extname format isAbsolute join normalize parse relative resolve toNamespacedPath"),
 	"perf_hooks": words("PerformanceObserver createHistogram monitorEventLoopDelay"),
-	"process": words(`binding chdir cpuUsage dlopen getegid geteuid getgid getgroups getuid getActiveResourcesInfo getBuiltinModule initgroups kill loadEnvFile reallyExit resourceUsage setUncaughtExceptionCaptureCallback
-		setegid seteuid setgid setgroups setuid umask`),
+	"process": words(`binding chdir cpuUsage dlopen getegid geteuid getgid getgroups getuid getActiveResourcesInfo getBuiltinModule initgroups kill loadEnvFile reallyExit resourceUsage
+		setUncaughtExceptionCaptureCallback setegid seteuid setgid setgroups setuid umask`),
 	"timers_promises": words("setInterval"),
 	"url":             words("Url domainToASCII domainToUnicode parse resolve resolveObject urlToHttpOptions"),
-	"util": words(`MIMEParams MIMEType aborted callbackify formatWithOptions getSystemErrorMap getSystemErrorName isBoolean isBuffer isDate isError
-		isFunction isNull isNullOrUndefined isNumber isObject isPrimitive isRegExp isString isSymbol isUndefined log parseArgs parseEnv
-		stripVTControlCharacters styleText toUSVString transferableAbortController transferableAbortSignal`),
-	"util_types": words(`isArgumentsObject isArrayBufferView isAsyncFunction isBoxedPrimitive isDataView isExternal isGeneratorFunction isGeneratorObject
-		isMapIterator isNumberObject isSetIterator isStringObject isSymbolObject`),
+	"util": words(`MIMEParams MIMEType aborted callbackify formatWithOptions getSystemErrorMap getSystemErrorName isBoolean isBuffer isDate isError isFunction isNull isNullOrUndefined isNumber isObject
+		isPrimitive isRegExp isString isSymbol isUndefined log parseArgs parseEnv stripVTControlCharacters styleText toUSVString transferableAbortController transferableAbortSignal`),
+	"util_types": words(`isArgumentsObject isArrayBufferView isAsyncFunction isBoxedPrimitive isDataView isExternal isGeneratorFunction isGeneratorObject isMapIterator isNumberObject isSetIterator
+		isStringObject isSymbolObject`),
 }
 
 // absentGlobals and absentMethods are of Node.js and of the language.
 var (
-	absentGlobals = words(`AbortController AbortSignal Atomics Blob BroadcastChannel CompressionStream CustomEvent DOMException Event EventSource EventTarget
-		File FinalizationRegistry Float16Array FormData Headers Intl Iterator MessageChannel MessagePort ReadableStream Request Response
-		SharedArrayBuffer TransformStream WeakRef WebAssembly WebSocket WritableStream fetch navigator structuredClone`)
-	absentMethods = words(`formatToParts fromAsync groupBy isWellFormed readBigInt64BE readBigInt64LE readBigUInt64BE readBigUInt64LE readIntBE readIntLE readUIntBE readUIntLE swap16 swap32 swap64
-		toWellFormed try withResolvers writeBigInt64BE writeBigInt64LE writeBigUInt64BE writeBigUInt64LE writeIntBE writeIntLE writeUIntBE
-		writeUIntLE`)
+	absentGlobals = words(`AbortController AbortSignal Atomics Blob BroadcastChannel CompressionStream CustomEvent DOMException Event EventSource EventTarget File FinalizationRegistry Float16Array FormData
+		Headers Intl Iterator MessageChannel MessagePort ReadableStream Request Response SharedArrayBuffer TransformStream WeakRef WebAssembly WebSocket WritableStream fetch navigator
+		structuredClone`)
+	absentMethods = words(`bigint formatToParts fromAsync groupBy isWellFormed readBigInt64BE readBigInt64LE readBigUInt64BE readBigUInt64LE readIntBE readIntLE readUIntBE readUIntLE swap16 swap32 swap64
+		toWellFormed try withResolvers writeBigInt64BE writeBigInt64LE writeBigUInt64BE writeBigUInt64LE writeIntBE writeIntLE writeUIntBE writeUIntLE`)
 )
 
 func words(list string) map[string]bool {
@@ -91,19 +88,28 @@ func (l *Loader) absentMember(module, name string) goja.Value {
 	if !absentMembers[module][name] {
 		return nil
 	}
+	if inner := module + "_" + name; absentMembers[inner] != nil {
+		return l.runtime.NewDynamicObject(&border{loader: l, module: inner})
+	}
 	return l.runtime.ToValue(func(goja.ConstructorCall) *goja.Object {
 		panic(l.coded("Error", "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM", lacks(strings.ReplaceAll(module, "_", "/")+"."+name)))
 	})
 }
 
-var notThere = regexp.MustCompile(`^(?:\w+: )*(?:(\w+) is not defined|Object has no member '(\w+)')`)
+var (
+	notThere = regexp.MustCompile(`^(?:\w+: )*(?:(\w+) is not defined|Object has no member '(\w+)')`)
+	// bounded is what fails because the embedded engine has less of it, or bounds it.
+	bounded = regexp.MustCompile(`^(?:\w+: )*(?:EACCES: permission denied|EROFS: read-only|Invalid string length|JSON is nested more|Invalid digest|a list of \d+ is too|a regular expression of \d+ |Invalid flags supplied to RegExp constructor .[a-z]*[dv])`)
+)
 
-// Hint returns what to add to the message of an error that is thrown for a global or a method that the
-// embedded engine does not have; empty for others.
+// Hint returns what to add to the message of an error that is thrown for what the embedded engine
+// does not have or does not allow; empty for others.
 func Hint(message string) string {
-	m := notThere.FindStringSubmatch(message)
-	if m == nil || !absentGlobals[m[1]] && !absentMethods[m[2]] {
-		return ""
+	if m := notThere.FindStringSubmatch(message); m != nil && (absentGlobals[m[1]] || absentMethods[m[2]]) {
+		return ": " + lacks("it")
 	}
-	return ": " + lacks("it")
+	if bounded.MatchString(message) {
+		return ": the embedded engine does not allow it; " + useNode
+	}
+	return ""
 }

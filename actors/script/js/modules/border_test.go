@@ -36,6 +36,9 @@ func TestAbsentMembersSaySo(t *testing.T) {
 func TestAbsentMembersAreAbsent(t *testing.T) {
 	h := enable(t, "main.js", "")
 	for module, names := range absentMembers {
+		if module == "path_win32" { // is in path
+			continue
+		}
 		o := h.Builtin(module).ToObject(h.runtime)
 		for name := range names {
 			if slices.Contains(o.GetOwnPropertyNames(), name) || slices.Contains(o.Keys(), name) {
@@ -48,6 +51,8 @@ func TestAbsentMembersAreAbsent(t *testing.T) {
 func TestHints(t *testing.T) {
 	for message, want := range map[string]bool{
 		"ReferenceError: fetch is not defined": true, "fetch is not defined": true, "TypeError: Object has no member 'groupBy' at f": true,
+		"Error: EACCES: permission denied, open '/etc/passwd'": true, "RangeError: Invalid string length": true, "RangeError: a list of 2000000 is too long for fill": true,
+		"Error: ENOENT: no such file or directory, open 'x'": false, "Error: a list of 5": false,
 		"Error in onMessage: ReferenceError: Intl is not defined": false, "ReferenceError: foo is not defined": false, "TypeError: Object has no member 'nope'": false, "": false,
 	} {
 		if got := Hint(message); (got != "") != want || want && !strings.Contains(got, `"engine": "node"`) {
