@@ -116,7 +116,7 @@ declare namespace Troupe {
   /** A peer id or group id, as a number or as text. An object with a `peerId` stands for that peer. */
   type Target = number | string | { peerId: number };
 
-  /** `null` and `undefined` are sent as nothing, numbers and the rest as their text. */
+  /** `null` and `undefined` are sent as nothing, numbers and the rest as their text: use JSON.stringify for objects. */
   type Payload = string | Uint8Array | ArrayBuffer | ArrayBufferView | number[] | number | boolean | null | undefined;
 
   interface Player {
