@@ -92,10 +92,15 @@ func (h *testHost) on(fleetID string) (game string, player *stock.Client) {
 	}
 	game = *out.GameSession.GameSessionId
 	h.until("game session is ACTIVE", func() error {
-		if s := h.game(game).Status; s != types.GameSessionStatusActive {
+		switch s := h.game(game).Status; s {
+		case types.GameSessionStatusActive:
+			return nil
+		case types.GameSessionStatusTerminated:
+			h.Fatalf("the game session is %s before anybody has joined", s)
+			return nil
+		default:
 			return fmt.Errorf("it is %s", s)
 		}
-		return nil
 	})
 	return game, h.join(h.seats(game, 1)[0], stock.Options{})
 }
