@@ -17,20 +17,30 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// Windows of a test that stops the host: longer than a busy machine is late, and shorter
-// than the stop.
-const (
-	stoppedWindow = 3 * time.Second
-	stoppedFor    = 4 * time.Second
-)
-
 // A host that did not run for longer than the reconnect window (SIGSTOP, a frozen virtual
 // machine) gives who was away the time that was left (reliability.md 2.7).
 // RL-115.
 func TestAHostThatWasStoppedKeepsWhoWasAway(t *testing.T) {
 	t.Parallel()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestServeUntilInputEnds$", "-test.v", "-test.timeout=60s")
-	cmd.Env = append(os.Environ(), "SERVE_WINDOW="+stoppedWindow.String())
+	// A busy machine may need longer than the window to let the player in again.
+	for window := 3 * time.Second; ; window *= 4 {
+		err := backAfterAStop(t, window)
+		switch {
+		case err == nil:
+			return
+		case window > patience/2:
+			t.Fatalf("not let in again within %v: %v", window, err)
+		}
+		t.Logf("again: not let in within %v: %v", window, err)
+	}
+}
+
+// backAfterAStop stops a host for longer than its reconnect window, and returns an error if a player
+// who was away is not let in afterwards.
+func backAfterAStop(t *testing.T, window time.Duration) error {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestServeUntilInputEnds$", "-test.v", "-test.timeout=10m")
+	cmd.Env = append(os.Environ(), "SERVE_WINDOW="+window.String())
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -70,20 +80,20 @@ func TestAHostThatWasStoppedKeepsWhoWasAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Vanish()
-	time.Sleep(stoppedWindow / 10) // it is detached
+	time.Sleep(window / 10) // it is detached
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(stoppedFor)
+	time.Sleep(window * 4 / 3)
 	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(stoppedWindow / 10) // whatever is overdue has happened
+	time.Sleep(window / 10) // whatever is overdue has happened
 	again, err := join()
-	if err != nil {
-		t.Fatalf("not let in again: %v", err)
+	if err == nil {
+		again.Kill()
 	}
-	again.Kill()
+	return err
 }
 
 // TestServeUntilInputEnds is the process of TestAHostThatWasStoppedKeepsWhoWasAway.
