@@ -15,7 +15,7 @@ import (
 // whatever it says, and comes at the host's pace.
 func TestTextBeforeTheLoginIsPacedAndCounted(t *testing.T) {
 	t.Parallel()
-	h := startHost(t, nil, nil)
+	h := startHost(t, func(c *host.Config) { c.Limits.LoginTimeout = patience }, nil)
 	legal := `{"opCode":7,"payload":"` + strings.Repeat("AAAA", 1000) + `"}`
 	c := h.dial("", stock.Options{NoLogin: true})
 	begun := time.Now()
@@ -34,7 +34,9 @@ func TestTextBeforeTheLoginIsPacedAndCounted(t *testing.T) {
 // What else comes before the login has no effect, and comes at the rate of a player.
 func TestPacketsBeforeTheLoginArePaced(t *testing.T) {
 	t.Parallel()
-	h := startHost(t, func(c *host.Config) { c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerMessagesBurst = 100, 10 }, nil)
+	h := startHost(t, func(c *host.Config) {
+		c.Limits.LoginTimeout, c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerMessagesBurst = patience, 100, 10
+	}, nil)
 	c := h.dial("", stock.Options{NoLogin: true})
 	begun := time.Now()
 	for range 60 {
@@ -50,7 +52,9 @@ func TestPacketsBeforeTheLoginArePaced(t *testing.T) {
 // client that means well never notice.
 func TestPingsArePaced(t *testing.T) {
 	t.Parallel()
-	h := startHost(t, func(c *host.Config) { c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerMessagesBurst = 100, 40 }, nil)
+	h := startHost(t, func(c *host.Config) {
+		c.Limits.LoginTimeout, c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerMessagesBurst = patience, 100, 40
+	}, nil)
 	for _, c := range []*stock.Client{h.dial("", stock.Options{NoLogin: true}), h.players(1, stock.Options{})[0]} {
 		begun := time.Now()
 		for range 400 {

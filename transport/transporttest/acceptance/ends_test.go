@@ -137,7 +137,7 @@ func TestCommandLineSavesALogAsZip(t *testing.T) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, aws, "gamelift", "get-game-session-log", "--game-session-id", game, "--save-as", saved,
 		"--endpoint-url", "http://"+h.host.Addrs().API, "--region", "us-east-1")
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = 10 * time.Second
 	cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_CONFIG_FILE="+saved+"x", "AWS_MAX_ATTEMPTS=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

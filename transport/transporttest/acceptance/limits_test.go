@@ -278,7 +278,7 @@ func TestReliableRateWaits(t *testing.T) {
 			for range 4 {
 				before := time.Now()
 				h.talk(p[2], p[1])
-				if took := time.Since(before); took > 5*time.Second {
+				if took := time.Since(before); took > 20*time.Second {
 					t.Errorf("another player's message took %v", took)
 				}
 			}
@@ -467,7 +467,7 @@ func (h *testHost) chat(from *stock.Client, others []*stock.Client, first int, e
 		}
 	}
 	slices.Sort(took)
-	if len(took) > 0 && (took[len(took)/2] > 250*time.Millisecond || took[len(took)-1] > 10*time.Second) {
+	if len(took) > 0 && (took[len(took)/2] > time.Second || took[len(took)-1] > 10*time.Second) {
 		h.Errorf("messages took %v (median) to %v to reach the others", took[len(took)/2], took[len(took)-1])
 	}
 	return n
@@ -624,7 +624,7 @@ func TestStalledReaderIsCut(t *testing.T) {
 	h.chat(p, nil, 0, func(int) bool { return g.count("onPlayerDisconnect") > 0 })
 	start := time.Now()
 	h.untilCount("connections", func() int64 { return h.host.Counters().Connections.Get(counters.WS) }, 1)
-	if took := time.Since(start); took > 6*time.Second { // twice the linger of a second
+	if took := time.Since(start); took > 20*time.Second { // the linger is a second, and the timeout of pings two minutes
 		t.Errorf("cut after %v", took)
 	}
 	h.talk(p, p)

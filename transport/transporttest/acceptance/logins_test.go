@@ -83,12 +83,12 @@ func TestGuessesCostTheGuesser(t *testing.T) {
 	if took := answer("127.0.0.1"); took < 900*time.Millisecond {
 		t.Errorf("the fourth guess was answered after %v", took)
 	}
-	first := answer("127.0.0.77")
-	for range 2 { // the fastest of three: the machine may be busy
-		first = min(first, answer("127.0.0.77"))
+	fastest := time.Hour
+	for n := 0; n < 20 && fastest > 900*time.Millisecond; n++ { // the machine may be busy
+		fastest = min(fastest, answer(fmt.Sprintf("127.0.0.%d", 77+n)))
 	}
-	if first > 900*time.Millisecond {
-		t.Errorf("a guess of another address was answered after %v", first)
+	if fastest > 900*time.Millisecond {
+		t.Errorf("a guess of another address was answered after %v", fastest)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestIDsThatExistAreNoFailures(t *testing.T) {
 		}
 	}
 	fastest := time.Hour
-	for range 4 { // the machine may be busy
+	for n := 0; n < 9 && fastest > 900*time.Millisecond; n++ { // the machine may be busy; 10 are free
 		begun := time.Now()
 		h.guess(1)
 		fastest = min(fastest, time.Since(begun))
@@ -178,7 +178,7 @@ func TestFlappingLinkKeepsItsSeat(t *testing.T) {
 	h := startHost(t, func(c *host.Config) {
 		loginLimits(c)
 		c.Limits.LoginsPerPlayerSessionPerMinute = 3
-		c.Reconnect.Window = 10 * time.Second // far under the minute that the limit counts
+		c.Reconnect.Window = 30 * time.Second // under the minute that the limit counts
 	}, nil)
 	ids := h.seats(h.newGame(8), 2)
 	other, p := h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})
@@ -206,7 +206,7 @@ func TestFlappingLinkOfTheSDK(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, func(c *host.Config) {
 		c.Limits.ResumesPerPlayerSessionPerMinute = 2
-		c.Reconnect.Window = 10 * time.Second
+		c.Reconnect.Window = 30 * time.Second
 	}, nil)
 	id := h.seats(h.newGame(8), 1)[0]
 	p, err := client.Dial(h.context(), client.Options{Addr: h.host.Addrs().WS, PlayerSessionID: id})

@@ -156,7 +156,7 @@ func TestAClientThatAnswersNoPingsIsLost(t *testing.T) {
 			<-stop
 			h.closedFor(messages.ClosePingTimeout, 1)
 			h.talk(good, chatty)
-			if pings := good.Stats().PingsReceived; mode.interval == 0 && pings < 20 || mode.interval != 0 && (pings < 1 || pings > 4) {
+			if pings := good.Stats().PingsReceived; mode.interval == 0 && pings < 20 || mode.interval != 0 && (pings < 1 || pings > 2+int(time.Since(start)/mode.interval)) {
 				t.Errorf("%d pings in %v", pings, time.Since(start))
 			}
 			if mode.window == 0 {
@@ -406,7 +406,7 @@ func TestWindowEnds(t *testing.T) {
 	start := time.Now()
 	lost.Kill()
 	g.await(t, "onPlayerDisconnect 1 of [1 2]")
-	if took := time.Since(start); took < window || took > window+5*time.Second {
+	if took := time.Since(start); took < window || took > window+20*time.Second { // the default is 30 s
 		t.Errorf("after %v, window %v", took, window)
 	}
 	h.expectMembers(other, -1, 5, 2)
