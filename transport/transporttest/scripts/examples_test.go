@@ -249,28 +249,35 @@ func TestExampleArena(t *testing.T) {
 			}
 			return bodies[2]
 		}
-		way := int8(1)
-		if bobNow().x > 50 {
-			way = -1
+		cutOff := func() (atWall bool) {
+			way := int8(1)
+			if bobNow().x > 50 {
+				way = -1
+			}
+			input(bob, 2, way, 0)
+			w.until("bob is on his way", func() error {
+				if b := bobNow(); b.input != 2 || b.x < 30 || b.x > 70 {
+					return errString("not yet")
+				}
+				return nil
+			})
+			bob.Kill()
+			w.until("bob stands still", func() error {
+				a, b := bobNow(), bobNow()
+				if atWall = b.x <= 1 || b.x >= 99; !atWall && a != b {
+					return errString("he moves")
+				}
+				return nil
+			})
+			return atWall
 		}
-		input(bob, 2, way, 0)
-		w.until("bob is on his way", func() error {
-			if b := bobNow(); b.input != 2 || b.x < 30 || b.x > 70 {
-				return errString("not yet")
+		for tries := 5; cutOff(); tries-- { // on a busy machine he has time to get there
+			if tries == 0 {
+				t.Fatal("he goes on to the wall")
 			}
-			return nil
-		})
-		bob.Kill()
-		w.until("bob stands still", func() error {
-			a, b := bobNow(), bobNow()
-			if b.x <= 1 || b.x >= 99 {
-				t.Fatalf("he went on to the wall: %v", b)
-			}
-			if a != b {
-				return errString("he moves")
-			}
-			return nil
-		})
+			bob = w.login(seat, stock.Options{})
+			welcome(bob, 2)
+		}
 
 		// He comes back with a client that starts from nothing, is welcomed, and steers:
 		// its first input counts, whatever the numbers of the client before.
