@@ -356,7 +356,7 @@ func listenPeer(t *testing.T) (*udpPeer, int32) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	t.Cleanup(func() { _ = conn.Close() })
 	return &udpPeer{t: t, conn: conn}, int32(conn.LocalAddr().(*net.UDPAddr).Port)
 }

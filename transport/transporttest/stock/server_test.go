@@ -86,7 +86,7 @@ func dialOn(t *testing.T, ln net.Listener, opts Options) (*Client, *peer) {
 	if err != nil || failed != nil {
 		t.Fatalf("dial: %v, accept: %v", err, failed)
 	}
-	_ = p.conn.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = p.conn.SetDeadline(time.Now().Add(time.Minute))
 	t.Cleanup(func() {
 		c.Kill()
 		_ = p.conn.Close()
