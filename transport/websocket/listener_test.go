@@ -240,7 +240,7 @@ func TestProxyProtocol(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := serve(t, Options{Admission: adm, Counters: count, Proxies: proxies, HeaderTimeout: 300 * time.Millisecond}, newRecorder())
+	h := serve(t, Options{Admission: adm, Counters: count, Proxies: proxies, HeaderTimeout: patience}, newRecorder())
 	for _, ip := range []string{"192.0.2.1", "192.0.2.2"} { // one place each
 		proxied(t, h, ip, request("/")).upgraded()
 		if p := h.accepted(t); p.RemoteAddr().String() != ip+":12345" {
@@ -254,7 +254,8 @@ func TestProxyProtocol(t *testing.T) {
 		t.Errorf("the balancer itself is %v", p.RemoteAddr())
 	}
 	openRaw(t, h.Addr().String(), request("/")).expectEnd() // no header
-	openRaw(t, h.Addr().String(), "").expectEnd()           // nothing at all
+	hasty := serve(t, Options{Admission: adm, Counters: count, Proxies: proxies, HeaderTimeout: 100 * time.Millisecond}, newRecorder())
+	openRaw(t, hasty.Addr().String(), "").expectEnd() // nothing at all
 	eventually(t, "refusals", func() bool { return count.Refused.Get(counters.RefusedProxy) == 2 })
 	if n := count.Refused.Get(counters.RefusedPendingPerIP); n != 1 {
 		t.Errorf("%d refused per address", n)
