@@ -13,7 +13,7 @@ import (
 
 // Two players meet in a game session, and one says hello to all.
 func Example() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	game, err := startGame(ctx, nil) // a host, and a game session made by CreateGameSession
 	if err != nil {
@@ -46,7 +46,7 @@ func Example() {
 
 // A client asks to join a group; all members are then told the new membership.
 func ExampleClient_JoinGroup() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	game, err := startGame(ctx, nil)
 	if err != nil {
@@ -82,7 +82,7 @@ func ExampleClient_JoinGroup() {
 
 // A client trusts the roots of a host with a private certificate authority.
 func ExampleDial_secure() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	game, err := startGame(ctx, nil)
 	if err != nil {
@@ -110,7 +110,7 @@ func ExampleDial_secure() {
 
 // When the connection ends, End says why, and whether to log in again.
 func ExampleClient_End() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	game, err := startGame(ctx, nil)
 	if err != nil {

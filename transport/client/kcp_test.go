@@ -180,7 +180,7 @@ func TestKCPSilence(t *testing.T) {
 	way := newTap(t, r.addr)
 	o := r.options()
 	o.KCPAddr, o.SilenceMax, o.Reconnect = way.addr, 500*time.Millisecond, once
-	c := r.dialSilent(o)
+	c := r.dialSilent(&o)
 	way.cut.Store(true)
 	end := ended(t, c)
 	if !errors.Is(end.Err, client.ErrSilent) || end.Code != 0 || end.Retry() != messages.RetryResume {
@@ -189,11 +189,11 @@ func TestKCPSilence(t *testing.T) {
 }
 
 // dialSilent is dial with limits on silence so low that a busy machine may exceed them before
-// the login.
-func (r *kcpRig) dialSilent(o client.Options) *client.Client {
+// the login. Then it raises them.
+func (r *kcpRig) dialSilent(o *client.Options) *client.Client {
 	r.Helper()
 	for tries := 4; ; tries-- { // the rig accepts 16 connections
-		c, err := client.Dial(r.Context(), o)
+		c, err := client.Dial(r.Context(), *o)
 		if err == nil {
 			r.Cleanup(c.Abort)
 			return c
@@ -201,6 +201,7 @@ func (r *kcpRig) dialSilent(o client.Options) *client.Client {
 		if tries == 0 || !errors.Is(err, client.ErrSilent) {
 			r.Fatal(err)
 		}
+		o.SilenceMax, o.StallMax = 2*o.SilenceMax, 2*o.StallMax
 	}
 }
 
@@ -212,7 +213,7 @@ func TestKCPStall(t *testing.T) {
 	o.KCPAddr, o.StallMax, o.SilenceMax, o.Reconnect = way.addr, 200*time.Millisecond, time.Hour, once
 	for tries := 2; ; tries-- {
 		way.cut.Store(false)
-		c := r.dialSilent(o)
+		c := r.dialSilent(&o)
 		way.cut.Store(true)
 		began := time.Now()
 		if err := c.JoinGroup(t.Context(), 1); err != nil && !errors.Is(err, client.ErrClosed) { // the connection may have ended already

@@ -220,7 +220,7 @@ func TestFastComesBack(t *testing.T) {
 // The program is told when its connection is lost and when it is back. Messages that it sends
 // meanwhile arrive.
 func ExampleOptions_onReconnected() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	game, err := startGame(ctx, nil)
 	if err != nil {
