@@ -38,7 +38,7 @@ func TestRelayDeliversToWholeRooms(t *testing.T) {
 			}
 			const runs = 2 // each with a result of its own
 			for range runs {
-				res, err := swarm.Run(t.Context(), loadgen.Plan{Measure: 50 * time.Millisecond, Drain: 5 * time.Second})
+				res, err := swarm.Run(t.Context(), loadgen.Plan{Measure: 50 * time.Millisecond, Drain: time.Minute})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -73,7 +73,7 @@ func TestSwarmInAnotherProtocol(t *testing.T) {
 	if err := swarm.Connect(t.Context(), wave); err != nil {
 		t.Fatal(err)
 	}
-	res, err := swarm.Run(t.Context(), loadgen.Plan{Measure: 50 * time.Millisecond, Drain: 5 * time.Second})
+	res, err := swarm.Run(t.Context(), loadgen.Plan{Measure: 50 * time.Millisecond, Drain: time.Minute})
 	if err != nil || res.Sent != 15 || res.Expected != 45 || res.Delivered != 45 || res.Latency.Max <= 0 || res.Latency.Max > time.Minute/2 {
 		t.Errorf("%+v, %v", res, err)
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // echoes are a TCP and a UDP server that send back what they receive. UDP answers are preceded by the sender's port.
 func echoes(t *testing.T) (tcp, udp string, accepted chan net.Conn) {

@@ -221,7 +221,7 @@ func playReal(t *testing.T, peer Peer) {
 	if err := proc.Fill(t.Context(), swarm, 7, 3); err != nil { // rooms of 3, 3 and 1
 		t.Fatal(err)
 	}
-	res, err := swarm.Run(t.Context(), loadgen.Plan{Measure: time.Second, Drain: 5 * time.Second})
+	res, err := swarm.Run(t.Context(), loadgen.Plan{Measure: time.Second, Drain: time.Minute})
 	if err != nil || res.Sent != 140 || res.Expected != 20*(9+9+1) || res.Delivered != res.Expected {
 		t.Errorf("%+v, %v", res, err)
 	}

@@ -284,7 +284,7 @@ func (r *reader) run(c *command, line string) ([]byte, error) {
 
 func (r *reader) command(ctx context.Context, line string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = r.dir, r.env, time.Second
+	cmd.Dir, cmd.Env, cmd.WaitDelay = r.dir, r.env, 10*time.Second
 	if strings.Contains(line, "../duel.zip") { // in the folder of the script
 		cmd.Dir = filepath.Join(r.dir, "srv/duel")
 	}

@@ -27,7 +27,7 @@ func echo(t *testing.T, config *tls.Config) string {
 			}
 			serving.Go(func() {
 				defer func() { _ = conn.Close() }()
-				_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+				_ = conn.SetDeadline(time.Now().Add(time.Minute))
 				_, _ = io.Copy(conn, conn)
 			})
 		}
@@ -38,13 +38,13 @@ func echo(t *testing.T, config *tls.Config) string {
 
 func dial(t *testing.T, addr string, config *tls.Config) (*tls.Conn, error) {
 	t.Helper()
-	dialer := &tls.Dialer{NetDialer: &net.Dialer{Timeout: 10 * time.Second}, Config: config}
+	dialer := &tls.Dialer{NetDialer: &net.Dialer{Timeout: time.Minute}, Config: config}
 	conn, err := dialer.DialContext(t.Context(), "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	return conn.(*tls.Conn), nil
 }
 

@@ -57,7 +57,7 @@ func newEnv(tb TB, tr Transport, c *condition) *env {
 	}
 	if c == nil { // leaks are left to the package's TestMain: others run at the same time
 		// Long enough for a machine that is busy with something else.
-		e.patience, e.soon, e.slack = time.Minute, 4*time.Second, 4*time.Second
+		e.patience, e.soon, e.slack = 3*time.Minute, 4*time.Second, 4*time.Second
 		e.awaitIdle, e.flight, e.stuck = 50*time.Millisecond, time.Second, 250*time.Millisecond
 		e.opt.WriteTimeout, e.opt.CloseLinger = 5*time.Second, 3*time.Second
 		return e

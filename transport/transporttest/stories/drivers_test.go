@@ -186,7 +186,7 @@ func (d commandLine) call(t *testing.T, operation string, in object) (object, *r
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "aws", args...)
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = 10 * time.Second
 	cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+accessKey, "AWS_SECRET_ACCESS_KEY="+secretKey, "AWS_DEFAULT_REGION=us-east-1",
 		"AWS_CONFIG_FILE="+filepath.Join(d.dir, "none"), "AWS_MAX_ATTEMPTS=1", "AWS_EC2_METADATA_DISABLED=true", "AWS_PAGER=")
 	var complaint strings.Builder

@@ -29,9 +29,13 @@ func TestExplain(t *testing.T) {
 	} {
 		server := httptest.NewServer(handle)
 		defer server.Close()
+		limit := time.Minute
+		if strings.Contains(want, "in time") {
+			limit = 300 * time.Millisecond
+		}
 		api := gamelift.New(gamelift.Options{
 			Region: "us-east-1", BaseEndpoint: &server.URL, RetryMaxAttempts: 1, Credentials: aws.AnonymousCredentials{},
-			HTTPClient: &http.Client{Timeout: 300 * time.Millisecond},
+			HTTPClient: &http.Client{Timeout: limit},
 		})
 		_, err := api.ListFleets(context.Background(), &gamelift.ListFleetsInput{})
 		said := reach.Explain(server.URL, err)
