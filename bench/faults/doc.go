@@ -10,6 +10,7 @@
 //	players.go   players with Troupe's client, who send numbered messages to all
 //	checker.go   what one player received, held against what was sent
 //	verdict.go   the promises, judged
+//	expect.go    the promises of the game's own script
 //	timeline.go  what happened when
 //	report.go    the page; its look and the functions that draw are those of bench/page
 //	crash.go     the promises of a host that was killed and started again

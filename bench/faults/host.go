@@ -46,6 +46,7 @@ func (r *run) spec() (spec server.Spec, err error) {
 	}
 	sets := []string{
 		"store.memory=false", "store.path=" + filepath.Join(r.dir, "store.db"), "tls.dir=" + filepath.Join(r.dir, "tls"),
+		"log.gameSessions.dir=" + filepath.Join(r.dir, "logs"),
 		// All players come from one address, and come back more often than players do.
 		"limits.resumesPerPlayerSessionPerMinute=0", "limits.loginsPerPlayerSessionPerMinute=0",
 		"dtls.hellosPerIPPerSecond=0", "dtls.halfOpen=0", "dtls.hellosPerSecond=0", "drain.grace=0s",

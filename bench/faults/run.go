@@ -95,6 +95,7 @@ type run struct {
 	restarted time.Time // when the host was started again
 	line      *timeline
 	called    map[string]int // callbacks in the timeline, by game session
+	told      expectations   // of the script
 }
 
 // Run plays one plan. An error means that nothing was judged.
@@ -185,6 +186,11 @@ func (r *run) play(ctx context.Context, length time.Duration, report *Report) (e
 		if err != nil {
 			return err
 		}
+		log, err := r.proc.GameSessionLog(ctx, room.Session)
+		if err != nil {
+			return err
+		}
+		r.told.read(log)
 		report.Verdicts = more
 		players.leave(false)
 		return r.playAgain(ctx, report)
@@ -248,6 +254,11 @@ func (r *run) judge(ctx context.Context, players *crew, room server.Room, after 
 	players.leave(len(after.away) == 0)
 	verdict, err := r.judgeCallbacks(ctx, peers, room.Session, before)
 	report.Verdicts = append(report.Verdicts, verdict)
+	if err != nil {
+		return err
+	}
+	own, err := r.judgeScript(ctx, room.Session)
+	report.Verdicts = append(report.Verdicts, own...)
 	return err
 }
 

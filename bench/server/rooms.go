@@ -92,9 +92,27 @@ func (p *Process) Healthy(ctx context.Context) error {
 	return nil
 }
 
+// EndGameSession asks a game session to end; its script is told, and may take its time.
+func (p *Process) EndGameSession(ctx context.Context, id string) error {
+	in := struct{ GameSessionId, TerminationMode string }{id, "TRIGGER_ON_PROCESS_TERMINATE"}
+	if err := p.api().call(ctx, "TerminateGameSession", in, new(struct{})); err != nil && !ended(err) {
+		return fmt.Errorf("end game session: %w", err)
+	}
+	return nil
+}
+
 // GameSessionLog is the log of a game session as far as it is written, at most 16 MiB of it; empty if there is none.
 func (p *Process) GameSessionLog(ctx context.Context, id string) (string, error) {
-	res, err := p.api().get(ctx, "/debug/gamesession-log?id="+url.QueryEscape(id))
+	return p.log(ctx, "id="+url.QueryEscape(id))
+}
+
+// WholeGameSessionLog waits until the game session has ended, and returns what GameSessionLog does.
+func (p *Process) WholeGameSessionLog(ctx context.Context, id string) (string, error) {
+	return p.log(ctx, "follow=1&id="+url.QueryEscape(id))
+}
+
+func (p *Process) log(ctx context.Context, query string) (string, error) {
+	res, err := p.api().get(ctx, "/debug/gamesession-log?"+query)
 	if answer := new(AnswerError); errors.As(err, &answer) && answer.Status == http.StatusNotFound {
 		return "", nil // it has not said anything yet
 	}

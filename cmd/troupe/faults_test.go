@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -162,6 +163,41 @@ exports.ssExports = {
 	defer os.RemoveAll(filepath.Dir(words[1]))
 	if code, text := runFaults(t, words...); code != exitFailure || !strings.Contains(text, "seed 9, 2 players, 2 faults") || !strings.HasPrefix(text, "mine: ") {
 		t.Errorf("exit code %d\n%s", code, text)
+	}
+}
+
+// Promises of the script itself are rows, in both engines, with a host of one's own and with one that ran already.
+func TestFaultsHearTheScript(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/faults.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, script, _ := strings.Cut(string(text), "```js\n")
+	script, _, _ = strings.Cut(script, "```")
+	script += "exports.ssExports.onProcessTerminate = () => troupe.expect('the end is no end', false);\n"
+	for engine, rest := range map[string]string{"embedded": "", "node": `, "troupe": {"engine": "node"}`} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			if _, err := exec.LookPath("node"); err != nil && engine == "node" {
+				t.Skip("there is no Node.js")
+			}
+			folder := t.TempDir()
+			for name, text := range map[string]string{"index.js": script, "package.json": `{"main": "index.js"` + rest + "}"} {
+				if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			code, out := runFaults(t, "run", "reconnect-storm", "--quick", "--players", "2", "--script", folder, "--transport", "ws", "--json", filepath.Join(t.TempDir(), "r.json"))
+			if code != exitFailure {
+				t.Fatalf("exit code %d\n%s", code, out)
+			}
+			for _, want := range []string{`(?m)^holds +script +a player who is back is in the list  +the script said so [1-9]`, `(?m)^BROKEN +script +the end is no end `} {
+				if !regexp.MustCompile(want).MatchString(out) {
+					t.Errorf("no %s in\n%s", want, out)
+				}
+			}
+		})
 	}
 }
 
