@@ -394,6 +394,49 @@ func TestAnAbsentPlayerLosesNothingToOneBusySender(t *testing.T) {
 	})
 }
 
+// A LOGIN_RESPONSE that tells of a gap may be lost. So the next ones tell of it too, until the player has
+// proved that it has received one of them.
+func TestAGapIsToldUntilThePlayerKnowsOfIt(t *testing.T) {
+	actorstest.Run(t, func(o *actors.Options) {
+		o.Fleet.Session.Budget.MessagesMax = 16
+	}, func(w *world) {
+		g := &game{}
+		g.Back = func(messages.PeerID, script.Reconnected) {}
+		id := w.Create(g)
+		loud, quiet := w.Player(id), w.Player(id)
+		b := numbered(w, w.Seat(id), "", 0)
+		token := b.LoginResult().ReconnectToken
+		b.Lose()
+		quiet.Say(1, 3, 0, "") // is kept, so that what is dropped has no number
+		for i := range int32(40) {
+			loud.Say(2+i, 3, 0, "")
+			w.WaitIdle()
+		}
+		lost := uint64(0)
+		for n := range 3 { // the player has none of these answers
+			b = numbered(w, b.ID, token, 0)
+			r := b.LoginResult()
+			if n == 0 {
+				lost = r.Lost
+			}
+			if r.Outcome != wire.OutcomeReplayLost || r.Base != 0 || r.Lost != lost || lost == 0 {
+				w.Errorf("login %d after the gap is answered with %+v", n+1, r)
+			}
+			if n < 2 {
+				b.Lose()
+			}
+		}
+		token = b.LoginResult().ReconnectToken
+		b.Ack(1)
+		w.WaitIdle()
+		b.Lose()
+		b = numbered(w, b.ID, token, 1)
+		if r := b.LoginResult(); r.Outcome != wire.OutcomeResumed || r.Lost != lost {
+			w.Errorf("a player that knows of the gap is answered with %+v", r)
+		}
+	})
+}
+
 // Messages of others never end the player session of an absent player. Those beyond its budget
 // are dropped and make a gap; messages of players that send little are kept.
 func TestBusySendersCostAnAbsentPlayerMessagesAndNotThePlayerSession(t *testing.T) {

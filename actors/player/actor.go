@@ -556,7 +556,7 @@ func (a *Actor) attach(c actorContext, m *Login, outcome uint64, used string, lo
 			if a.numbered(m) {
 				result.Caps, result.Outcome, result.WindowMs = wire.CapNumbers, outcome, uint64(a.o.Window.Milliseconds())
 				result.Base, result.LastReceived, result.Lost = s.base, s.received, s.unsent
-				if used != "" && (lost > 0 || s.base > max(m.LastReceived, s.confirmed)) {
+				if used != "" && (lost > 0 || s.untold > 0 || s.base > max(m.LastReceived, s.confirmed)) {
 					result.Outcome = wire.OutcomeReplayLost
 				}
 			}

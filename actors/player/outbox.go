@@ -223,6 +223,7 @@ type resumePoint struct {
 	confirmed uint64 // the highest number that the player has acknowledged
 	received  uint64 // the highest number received from the player
 	unsent    uint64 // messages dropped so far that no connection had taken
+	untold    uint64 // of unsent: those of which no LOGIN_RESPONSE has told the player for certain
 }
 
 // attach attaches a connection. It gets LOGIN_RESPONSE first, then all unconfirmed
@@ -231,9 +232,11 @@ type resumePoint struct {
 func (o *Outbox) attach(t attachOptions) (again Replay) {
 	o.mu.Lock()
 	o.attachment.begin(t.link, t.channel, t.epoch)
+	untold := o.queue.gap.tell(o.confirmation.proved)
 	o.confirmation.begin(t.confirm, o.queue.base)
 	again = o.queue.begin()
-	o.attachment.loginResponse = t.loginResponse(resumePoint{base: o.queue.base, confirmed: o.confirmation.confirmed, received: o.confirmation.ackTold.Load(), unsent: o.queue.gap.unsent})
+	o.attachment.loginResponse = t.loginResponse(resumePoint{base: o.queue.base, confirmed: o.confirmation.confirmed,
+		received: o.confirmation.ackTold.Load(), unsent: o.queue.gap.unsent, untold: untold})
 	o.mu.Unlock()
 	t.link.SetSource(o)
 	return again

@@ -39,6 +39,19 @@ type gap struct {
 	// unsent counts all messages ever dropped behind others that were kept. No connection
 	// had taken them, so later messages got their numbers.
 	unsent uint64
+	// told is unsent as the newest LOGIN_RESPONSE says it; known, as the player is known to have
+	// received it.
+	told, known uint64
+}
+
+// tell notes that a LOGIN_RESPONSE tells of all dropped messages. Proved says that the player has
+// received the one before. It returns how many of unsent the player may not know of.
+func (g *gap) tell(proved bool) (untold uint64) {
+	if proved {
+		g.known = g.told
+	}
+	g.told = g.unsent
+	return g.unsent - g.known
 }
 
 // makeReserve decides, once per attach, how large the reserve is.
@@ -204,6 +217,6 @@ func (q *queue) takeGap(received uint64) (n uint64) {
 	if q.gap.top > received {
 		n += min(q.gap.numbered, q.gap.top-received)
 	}
-	q.gap = gap{unsent: q.gap.unsent}
+	q.gap.top, q.gap.numbered, q.gap.fresh = 0, 0, 0
 	return n
 }

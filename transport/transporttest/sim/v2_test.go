@@ -42,6 +42,7 @@ func (d *device) resume(l *link, m *packet) {
 			d.last, d.acked = r.lastReceived, r.lastReceived
 			d.restart()
 		}
+	case r.outcome == outcomeGap && d.plan.gap && r.lost == d.dropped && r.lost > 0 && r.base == d.received: // it is told again
 	case r.outcome != outcomeResumed:
 		d.failf("RL-2: player %d is told that messages are lost: outcome %d, base %d, it has %d", d.index, r.outcome, r.base, d.received)
 		d.received = r.base
