@@ -136,6 +136,7 @@ type link struct {
 	lastSeen time.Time // something arrived
 	twice    bool      // once in, another follows at once
 	slowTill time.Time
+	doubtful bool      // its path failed while it logged in: a close may follow LOGIN_RESPONSE
 	pongs    int       // of a mute player
 	lossAt   time.Time // since when the connection before may have been faulty
 	next     *link     // that came after it
@@ -229,6 +230,9 @@ func (l *link) write(p *packet) {
 func (l *link) frame(op byte, b []byte) error {
 	d := l.dev
 	l.lastSeen = time.Now()
+	if l.doubtful && op != frameClose && !d.cut && time.Since(l.inAt) > time.Second {
+		l.doubtful, d.brokenAt = false, time.Time{}
+	}
 	switch op {
 	case framePing:
 		return l.ping(b)
@@ -396,7 +400,7 @@ func (l *link) answered(m *packet) {
 		return
 	}
 	l.in, l.inAt = true, time.Now()
-	if d.mayLeave == "left" {
+	if d.mayLeave == "left" || d.mayLeave == "left too late" {
 		d.mayLeave = "" // it is in again, or its leave came too late to count
 	}
 	d.note(d.player, "in", int64(l.number), int64(m.result.outcome))
@@ -408,7 +412,10 @@ func (l *link) answered(m *packet) {
 	if !d.brokenAt.IsZero() {
 		l.lossAt = d.brokenAt
 	}
-	if !d.cut {
+	// The host writes LOGIN_RESPONSE at once, and gives up a connection that stays silent. If the
+	// path failed in between, both may arrive together when it is well again.
+	l.doubtful = d.brokenAt.After(l.opened)
+	if !d.cut && !l.doubtful {
 		d.brokenAt = time.Time{}
 	}
 	if d.flavor == v2 {

@@ -90,6 +90,9 @@ func (g *game) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 	p.presence = &presence{number: len(p.presences) + 1, peer: peer, at: make(map[uid]int), fast: make(map[uid]time.Time)}
 	p.presences = append(p.presences, p.presence)
 	p.muteSince, p.mayLeave = time.Time{}, ""
+	if l := p.dev.link; l == nil || l.in { // an attempt that the player had given up: the network brought its LOGIN late
+		p.broken()
+	}
 	g.note(p, "connect", int64(peer), int64(p.presence.number))
 	if p.presence.number > 1 {
 		g.note(p, "comes in anew", int64(peer), 0)
@@ -404,6 +407,9 @@ func (g *game) OnPlayerDetached(peer messages.PeerID, _ string) script.Decision 
 		g.failf("RL-8: player %d is detached, and its connection is well", p.index)
 	case now.After(p.spoke.Add(silence + 2*time.Second)):
 		g.failf("RL-14: the host notices at %v that player %d said its last word at %v", p.since(now), p.index, p.since(p.spoke))
+	}
+	if p.mayLeave == "left" {
+		p.mayLeave = "left too late" // the host was closing the connection: it is a loss, and its end no leave
 	}
 	p.lostAt = now
 	return script.Hold

@@ -74,6 +74,9 @@ func (d *device) group(op int32, id int32) {
 
 // broken notes that a player's path or connection is faulty from now on.
 func (p *player) broken() {
+	if p.dev != nil && p.dev.link != nil {
+		p.dev.link.doubtful = false // now it is worse than that
+	}
 	if p.brokenAt.IsZero() {
 		p.brokenAt = time.Now()
 		p.unsure()

@@ -24,12 +24,15 @@ type scene struct {
 
 // play runs a scene with players of the given flavors in one game, once they are
 // all in, and then demands that all is in order.
-func play(t *testing.T, flavors []flavor, act func(s *scene)) {
+func play(t *testing.T, flavors []flavor, act func(s *scene), changes ...func(*plan)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := &plan{
 			window: 5 * time.Second, ping: 2 * time.Second, silence: 4 * time.Second, games: 1, flavors: flavors,
 			refusals: make([]int, len(flavors)), quiet: len(flavors) == 1, spare: 1, paths: memnet.Condition{Delay: 5 * time.Millisecond},
+		}
+		for _, change := range changes {
+			change(p)
 		}
 		s := &scene{open(p, nil), t}
 		s.do(func() {
@@ -431,4 +434,59 @@ func TestAConnectionThatDropsWithinTheGateNeverWasIn(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A close frame 1000 that crosses the host's 4009 is no leave: the player is detached, and out because its
+// queue is full. It cannot rejoin, whichever of the two was sent first.
+func TestALeaveThatCrossesASlowConsumersClose(t *testing.T) {
+	// The messages take 5 ms to the host, which then closes.
+	for _, before := range []time.Duration{2 * time.Millisecond, 8 * time.Millisecond} {
+		t.Run(before.String(), func(t *testing.T) {
+			t.Parallel()
+			play(t, []flavor{v2, v2}, func(s *scene) {
+				p := s.players[0]
+				s.do(func() {
+					p.broken()
+					p.dev.link.slowTill = time.Now().Add(time.Second)
+				})
+				s.say(1, 0, 40)
+				s.pass(before)
+				s.do(func() { s.perform(step{player: 0, do: leave, d: 4 * time.Second}) })
+				s.pass(6 * time.Second)
+				s.do(func() {
+					if p.playing() || p.wants || s.seen["detached"] != 1 || s.seen["disconnect"] != 1 || s.seen["refused"] == 0 {
+						s.t.Errorf("%v: in the game: %v; wants to be: %v; seen %v", p, p.playing(), p.wants, s.seen)
+					}
+				})
+			}, func(p *plan) { p.budget = 5 })
+		})
+	}
+}
+
+// The limit on messages per second holds on every connection of a player, not only on its first.
+func TestAPlayerThatResumesKeepsItsLimits(t *testing.T) {
+	each(t, 0, func(s *scene) {
+		const messages = 700 // the host takes 400 at once and 200 a second
+		for range 2 {
+			s.do(func() {
+				p := s.players[0]
+				p.dev.dial()
+			})
+			s.pass(200 * time.Millisecond)
+			before := s.seen["routed"]
+			s.do(func() {
+				for range messages {
+					s.players[0].dev.say(stock.ServerID, 0)
+				}
+			})
+			s.pass(time.Second)
+			if n := s.seen["routed"] - before; n < 400 || n > 650 {
+				s.t.Errorf("%d of %d messages were handled in the first second", n, messages)
+			}
+			s.pass(5 * time.Second)
+			if n := s.seen["routed"] - before; n != messages {
+				s.t.Errorf("%d of %d messages were handled", n, messages)
+			}
+		}
+	})
 }

@@ -87,7 +87,7 @@ func (p *player) performLive(s step, l *link) {
 	case resumeTwice:
 		d.dial().twice = true
 	case leave:
-		if p.lostAt.IsZero() { // else the host has given this connection up, and does not see it
+		if p.lostAt.IsZero() && !p.presence.over { // else the host has given this connection up, and does not see it
 			p.mayLeave = "left"
 		}
 		p.spoke = time.Now()
@@ -110,7 +110,7 @@ func (p *player) performLive(s step, l *link) {
 		}
 	case again:
 		if n := len(d.held); n > 0 && d.flavor == v2 {
-			l.write(&d.held[n-1].p)
+			d.put(l, &d.held[n-1]) // with the ack of now: a lower one than before would be a breach
 		}
 	case skipNumber:
 		if d.flavor == v2 {
