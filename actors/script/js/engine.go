@@ -51,6 +51,7 @@ var guardEngine = sync.OnceFunc(func() {
 		guardTemplate(prototype(class), guards)
 	}
 	guardSymbol(prototype("Array"), goja.SymIterator, guardValues)
+	guardSymbol(prototype("Uint8Array").Prototype(), goja.SymIterator, guardTypedValues)
 	guardSymbol(prototype("String"), goja.SymIterator, guardCall((*Handler).boundTextIterator))
 	for _, o := range []*goja.Object{
 		global, r.Get("Object").ToObject(r), prototype("Object"), prototype("Function"), prototype("Array"), prototype("String"), r.Get("Number").ToObject(r), prototype("Number"),

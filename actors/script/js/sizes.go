@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/dop251/goja"
 
@@ -110,6 +111,14 @@ func guardCollection(name string) func(h *Handler, o *goja.Object) {
 			}
 			return args
 		})
+		prototype := o.Get("prototype").ToObject(h.vm)
+		for _, key := range []string{"keys", "values", "entries"} {
+			before(prototype.Get(key).(*goja.Object), func(c goja.FunctionCall) {
+				if of, ok := c.This.(*goja.Object); ok && implementation(of).Type().Name() == strings.ToLower(name)+"Object" {
+					h.spread(fieldNamed(fieldNamed(implementation(of), "m").Elem(), "size").Int())
+				}
+			})
+		}
 	}
 }
 
@@ -155,7 +164,12 @@ func (h *Handler) boundText(v goja.Value, what string) {
 	}
 }
 
-func (h *Handler) boundTextIterator(c goja.FunctionCall) { h.boundText(c.This, "an iterator") }
+func (h *Handler) boundTextIterator(c goja.FunctionCall) {
+	h.boundText(c.This, "an iterator")
+	if s, ok := c.This.(goja.String); ok {
+		h.spread(int64(s.Length()))
+	}
+}
 
 // boundEncoded bounds what a text becomes that is encoded: nine times as much.
 func (h *Handler) boundEncoded(c goja.FunctionCall) {
@@ -172,9 +186,35 @@ func listed(name string) guarding {
 // iterated is listed for what makes an iterator.
 func iterated(name string) guarding {
 	return guardInstead(func(h *Handler, call native, c goja.FunctionCall) goja.Value {
-		h.boundList(c.This, name)
+		h.spread(h.boundList(c.This, name))
 		return h.countNext(call(c))
 	})
+}
+
+// spreadMax is how many elements may be spread into the arguments of a call: Node.js has about as many.
+const spreadMax = 1 << 17
+
+// spread is told that so many elements are gone through. If they become arguments, the engine's stack grows for them at once:
+// the engine would copy all of it for each 1,024.
+func (h *Handler) spread(n int64) {
+	if n*valueSize < watchdog.LargePiece {
+		return
+	}
+	vm := fieldNamed(reflect.ValueOf(h.vm).Elem(), "vm").Elem()
+	code := fieldNamed(vm, "prg")
+	if code.IsNil() {
+		return
+	}
+	code = fieldNamed(code.Elem(), "code")
+	if pc := int(fieldNamed(vm, "pc").Int()); pc >= code.Len() || code.Index(pc).Elem().Type().Name() != "_pushSpread" {
+		return
+	}
+	if n > spreadMax {
+		panic(h.rangeError("Maximum call stack size exceeded"))
+	}
+	h.weigh(n * valueSize)
+	stack := fieldNamed(vm, "stack")
+	reflect.NewAt(stack.Type(), unsafe.Pointer(stack.UnsafeAddr())).Elem().Grow(int(n))
 }
 
 // arrayGuards are those of the prototype of arrays.
@@ -203,11 +243,13 @@ func arrayGuards() map[string]guarding {
 // guardValues is that of the iterators of arrays: whatever goes through an array asks for one.
 var guardValues = guardObject("values", func(h *Handler, o *goja.Object) { iterated("values")(h, o) })
 
+var guardTypedValues = guardObject("typed values", func(h *Handler, o *goja.Object) { iterated("values")(h, o) })
+
 // typedGuards are those of what all arrays of bytes have: lists of their elements take more.
 func typedGuards() map[string]guarding {
 	return map[string]guarding{
 		"join": listed("join"), "toLocaleString": listed("toLocaleString"),
-		"entries": iterated("entries"), "keys": iterated("keys"), "values": iterated("values"),
+		"entries": iterated("entries"), "keys": iterated("keys"), "values": guardTypedValues,
 	}
 }
 

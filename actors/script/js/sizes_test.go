@@ -1,6 +1,8 @@
 package js
 
 import (
+	"runtime/metrics"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +57,33 @@ exports.ssExports = { init(s) {
 	g.logged(t, "objects RangeError: Invalid string length", "lists RangeError: Invalid string length", "locale RangeError: Invalid string length", "JSON RangeError: Invalid string length",
 		"JSON by keys RangeError: Invalid string length", "raw RangeError: Invalid string length", "concat RangeError: Invalid string length",
 		"number RangeError: Invalid string length", "proxied RangeError: a list of 4000000000 is too long for concat", "spreadable RangeError: a list of 4000000000 is too long for concat")
+}
+
+// The engine's stack grows at once for what is spread into a call, and is not copied for each 1,024 elements.
+func TestTheStackGrowsOnceForASpread(t *testing.T) {
+	const n = 20_000
+	allocated := func() int64 {
+		s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+		metrics.Read(s)
+		return int64(s[0].Value.Uint64())
+	}
+	for _, of := range []string{"list", "'x'.repeat(n)", "new Uint8Array(n)", "new Set(list.keys())"} {
+		t.Run(of, func(t *testing.T) {
+			g := start(t, calm(), body(`onMessage({ opCode: n }) {
+				const list = new Array(n).fill(1), all = `+of+`, count = function () { return arguments.length; };
+				logger.info('spread', count(...all, ...[1, 2]));
+			}`))
+			var took [2]int64 // the second time it has the room
+			for i := range took {
+				took[i] = -allocated()
+				g.handler.OnMessage(message(n, ""))
+				took[i] += allocated()
+			}
+			if more := (took[0] - took[1]) / n; more > 60 || strings.Count(g.lines.String(), "spread 20002") != 2 {
+				t.Errorf("%d bytes more for each element\n%s", more, &g.lines)
+			}
+		})
+	}
 }
 
 // What operators make of texts is bounded, in files of the script and of modules.
