@@ -32,7 +32,6 @@ var guardEngine = sync.OnceFunc(func() {
 	prototype := func(class string) *goja.Object {
 		return r.Get(class).ToObject(r).Get("prototype").ToObject(r)
 	}
-	setPrototypes = (*templateOf[map[unistring.String]factory](r.Get("Object").ToObject(r), "props"))["setPrototypeOf"]
 	guardTemplate(global, globalGuards())
 	guardTemplate(prototype("Array"), arrayGuards())
 	guardTemplate(prototype("String"), stringGuards())
@@ -68,8 +67,8 @@ var guardEngine = sync.OnceFunc(func() {
 	}
 })
 
-// rangeErrors makes the class RangeError of a runtime, or returns it; setPrototypes makes an Object.setPrototypeOf without guards.
-var rangeErrors, setPrototypes factory
+// rangeErrors makes the class RangeError of a runtime, or returns it.
+var rangeErrors factory
 
 // bigNames are the globals of BigInt.
 var bigNames = []string{"BigInt", "BigInt64Array", "BigUint64Array"}

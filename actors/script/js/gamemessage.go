@@ -1,8 +1,11 @@
 package js
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
+	"sync"
+	"unsafe"
 
 	"github.com/dop251/goja"
 
@@ -14,80 +17,60 @@ import (
 // properties is twelve allocations and 700 bytes; there are two per message that is
 // answered. Until the script changes one it is what it was made of, and small.
 type gameMessage struct {
-	h *Handler
-	// out is the message if the script sends it, and payload what its bytes are to the
-	// script, a plain Uint8Array.
-	out     script.Outgoing
-	payload goja.Value
+	h       *Handler
+	object  goja.Object     // it is, in one piece of memory with the message
+	dynamic dynamicObject   // of object
+	out     script.Outgoing // if the script sends it
+	payload goja.Value      // a plain Uint8Array of out.Payload; nil: it was not read yet
 	targetPlayer,
 	targetGroup int32
 	reliable bool
-	changed  *changedMessage // what takes the place of all that; nil until then
-}
-
-// changedMessage is a message of which the script has set or deleted a property, or
-// which was made of anything.
-type changedMessage struct {
-	values [len(messageFields)]goja.Value // nil: deleted
-	more   map[string]goja.Value          // what the script has added
-	order  []string                       // of more
+	changed  bool // object is another one, a plain object
 }
 
 var messageFields = [...]string{"opCode", "sender", "targetPlayer", "targetGroup", "reliable", "payload"}
 
 var _ goja.DynamicObject = (*gameMessage)(nil)
 
-// field returns the index of a property that every message has, or -1.
-func field(name string) int {
-	switch name {
-	case "opCode":
-		return 0
-	case "sender":
-		return 1
-	case "targetPlayer":
-		return 2
-	case "targetGroup":
-		return 3
-	case "reliable":
-		return 4
-	case "payload":
-		return 5
-	}
-	return -1
-}
-
-// newMessage is host.message(prototype, opCode, sender, targetPlayer, targetGroup,
-// reliable, payload).
+// newMessage is host.message(opCode, sender, payload), of what has been converted; undefined: the payload is no plain Uint8Array.
 func (h *Handler) newMessage(c goja.FunctionCall) goja.Value {
-	m := new(changedMessage)
-	for i := range m.values {
-		m.values[i] = c.Argument(i + 1)
-	}
-	return h.messageObject(&gameMessage{h: h, changed: m}, c.Argument(0))
+	return cmp.Or(h.made(c), goja.Undefined())
 }
 
-func (h *Handler) messageObject(m *gameMessage, prototype goja.Value) *goja.Object {
-	o := h.vm.NewDynamicObject(m)
-	// Not by o.SetPrototype, which is prepared for objects that refuse.
-	h.pair = [2]goja.Value{o, prototype}
-	if h.setPrototype == nil {
-		h.setPrototype = objectOf(setPrototypes(h.vm), "value").Export().(func(goja.FunctionCall) goja.Value)
+// dynamicObject is what the engine has behind an object that goja.NewDynamicObject makes.
+type dynamicObject struct {
+	val, prototype *goja.Object
+	d              goja.DynamicObject
+}
+
+// dynamicType is the first word of an object of that kind, which says so.
+var dynamicType = sync.OnceValue(func() unsafe.Pointer {
+	o := goja.NewSharedDynamicObject(new(gameMessage))
+	in, ours := implementation(o), reflect.TypeFor[dynamicObject]()
+	for _, f := range reflect.VisibleFields(ours) {
+		theirs, ok := in.Type().FieldByName(f.Name)
+		if at := fieldNamed(in, f.Name); !ok || theirs.Type != f.Type || at.UnsafeAddr()-in.UnsafeAddr() != f.Offset || in.Type().Size() != ours.Size() {
+			panic("the engine has changed: its dynamic objects are others")
+		}
 	}
-	h.setPrototype(goja.FunctionCall{This: goja.Undefined(), Arguments: h.pair[:]})
-	h.pair = [2]goja.Value{}
-	return o
+	return (*[2]unsafe.Pointer)(unsafe.Pointer(o))[0]
+})
+
+func (h *Handler) messageObject(m *gameMessage) *goja.Object {
+	if h.messageType == nil {
+		h.messageType = h.glue.messageType.of().(*goja.Object)
+	}
+	m.h, m.object, m.dynamic = h, *h.messageType, dynamicObject{&m.object, h.messageType, m} // the runtime of the prototype
+	*(*[2]unsafe.Pointer)(unsafe.Pointer(&m.object)) = [2]unsafe.Pointer{dynamicType(), unsafe.Pointer(&m.dynamic)}
+	return &m.object
 }
 
 // inbound makes the object of a player's message.
 func (h *Handler) inbound(in *script.Message) goja.Value {
-	payload := append([]byte(nil), in.Payload...)
-	array := h.bytes(payload)
-	h.recent.array, _ = array.(*goja.Object)
-	h.recent.bytes = payload
 	return h.messageObject(&gameMessage{
-		h: h, out: script.Outgoing{OpCode: in.OpCode, Sender: in.Sender, Payload: payload}, payload: array,
+		out:          script.Outgoing{OpCode: in.OpCode, Sender: in.Sender, Payload: append([]byte(nil), in.Payload...)},
 		targetPlayer: int32(in.TargetPlayer), targetGroup: int32(in.TargetGroup), reliable: in.Reliable,
-	}, h.typeOfMessages())
+	})
 }
 
 // recent is what a script that answers a message hands back to us: then its insides
@@ -95,8 +78,7 @@ func (h *Handler) inbound(in *script.Message) goja.Value {
 type recent struct {
 	array   *goja.Object // a payload
 	bytes   []byte       // of it
-	object  *goja.Object // a message
-	message *gameMessage // of it
+	message *gameMessage // that the script has made
 }
 
 // quick is host.quick(methods): it has us do what needs no conversion. The rest stays
@@ -147,10 +129,9 @@ func (h *Handler) made(c goja.FunctionCall) goja.Value {
 	if !ok {
 		return nil
 	}
-	m := &gameMessage{h: h, out: script.Outgoing{OpCode: op, Sender: messages.PeerID(sender), Payload: payload}, payload: array, reliable: true}
-	o := h.messageObject(m, h.typeOfMessages())
-	h.recent.object, h.recent.message = o, m
-	return o
+	m := &gameMessage{out: script.Outgoing{OpCode: op, Sender: messages.PeerID(sender), Payload: payload}, payload: array, reliable: true}
+	h.recent.message = m
+	return h.messageObject(m)
 }
 
 // payloadOf returns the bytes of a plain Uint8Array, which stay the script's. No code of
@@ -179,22 +160,14 @@ func (h *Handler) sent(how script.How, c goja.FunctionCall) goja.Value {
 		return nil
 	}
 	m := h.recent.message
-	if o != h.recent.object {
+	if m == nil || o != &m.object {
 		m = messageOf(o)
 	}
-	if m == nil || m.changed != nil {
+	if m == nil || m.changed {
 		return nil
 	}
 	how.Send(h.session, m.out, target)
 	return goja.Undefined()
-}
-
-// typeOfMessages is the prototype of messages.
-func (h *Handler) typeOfMessages() goja.Value {
-	if h.messageType == nil {
-		h.messageType = h.glue.messageType.of()
-	}
-	return h.messageType
 }
 
 // int32 returns a number that is one.
@@ -213,96 +186,59 @@ var (
 	messageType = reflect.TypeFor[*gameMessage]()
 )
 
-// field returns one of messageFields, nil if it was deleted.
-func (m *gameMessage) field(i int) goja.Value {
-	switch {
-	case m.changed != nil:
-		return m.changed.values[i]
-	case i == 0:
-		return m.h.vm.ToValue(m.out.OpCode)
-	case i == 1:
-		return m.h.vm.ToValue(int32(m.out.Sender))
-	case i == 2:
-		return m.h.vm.ToValue(m.targetPlayer)
-	case i == 3:
-		return m.h.vm.ToValue(m.targetGroup)
-	case i == 4:
-		return m.h.vm.ToValue(m.reliable)
-	}
-	return m.payload
-}
-
-// change makes a message one that can be changed.
-func (m *gameMessage) change() *changedMessage {
-	if m.changed == nil {
-		c := new(changedMessage)
-		for i := range c.values {
-			c.values[i] = m.field(i)
-		}
-		m.changed, m.payload = c, nil
-	}
-	return m.changed
-}
-
 // Get implements goja.DynamicObject.
 func (m *gameMessage) Get(name string) goja.Value {
-	if i := field(name); i >= 0 {
-		return m.field(i)
+	switch name {
+	case "opCode":
+		return m.h.vm.ToValue(m.out.OpCode)
+	case "sender":
+		return m.h.vm.ToValue(int32(m.out.Sender))
+	case "targetPlayer":
+		return m.h.vm.ToValue(m.targetPlayer)
+	case "targetGroup":
+		return m.h.vm.ToValue(m.targetGroup)
+	case "reliable":
+		return m.h.vm.ToValue(m.reliable)
+	case "payload":
+		if m.payload == nil {
+			array := m.h.bytes(m.out.Payload)
+			m.payload, m.h.recent.array, m.h.recent.bytes = array, array, m.out.Payload
+		}
+		return m.payload
 	}
-	if m.changed == nil {
-		return nil
+	return nil
+}
+
+// change makes a message a plain object, and returns it.
+func (m *gameMessage) change() *goja.Object {
+	if !m.changed {
+		plain := m.h.vm.NewObject()
+		for _, name := range messageFields {
+			must(plain.DefineDataProperty(name, m.Get(name), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE))
+		}
+		must(plain.SetPrototype(m.dynamic.prototype))
+		*fieldOf[*goja.Object](implementation(plain), "val") = &m.object
+		m.changed = true
+		*(*[2]unsafe.Pointer)(unsafe.Pointer(&m.object)) = *(*[2]unsafe.Pointer)(unsafe.Pointer(plain))
 	}
-	return m.changed.more[name]
+	return &m.object
 }
 
 // Set implements goja.DynamicObject.
 func (m *gameMessage) Set(name string, v goja.Value) bool {
-	c := m.change()
-	if i := field(name); i >= 0 {
-		c.values[i] = v
-		return true
-	}
-	if c.more == nil {
-		c.more = make(map[string]goja.Value)
-	}
-	if _, ok := c.more[name]; !ok {
-		c.order = append(c.order, name)
-	}
-	c.more[name] = v
-	return true
+	return m.change().DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE) == nil
 }
 
 // Has implements goja.DynamicObject.
-func (m *gameMessage) Has(name string) bool { return m.Get(name) != nil }
+func (m *gameMessage) Has(name string) bool { return slices.Contains(messageFields[:], name) }
 
 // Delete implements goja.DynamicObject.
 func (m *gameMessage) Delete(name string) bool {
-	if m.changed == nil && field(name) < 0 {
-		return true
-	}
-	c := m.change()
-	if i := field(name); i >= 0 {
-		c.values[i] = nil
-	} else {
-		delete(c.more, name)
-		c.order = slices.DeleteFunc(c.order, func(s string) bool { return s == name })
-	}
-	return true
+	return !m.Has(name) || m.change().Delete(name) == nil
 }
 
 // Keys implements goja.DynamicObject.
-func (m *gameMessage) Keys() []string {
-	if m.changed == nil {
-		return messageFields[:]
-	}
-	keys := make([]string, 0, len(messageFields)+len(m.changed.order))
-	for i, v := range m.changed.values {
-		if v != nil {
-			keys = append(keys, messageFields[i])
-		}
-	}
-	return append(keys, m.changed.order...)
-}
+func (m *gameMessage) Keys() []string { return messageFields[:] }
 
 // messageOf returns the game message that a value is, or nil.
 func messageOf(v goja.Value) *gameMessage {

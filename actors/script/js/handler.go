@@ -27,12 +27,11 @@ type Handler struct {
 	vm             *goja.Runtime   // nil before Init
 	session        script.Session  // nil before Init
 	callbacks      *goja.Object    // ssExports
-	uint8Array     goja.Value      // the constructor of payloads
+	uint8Array     *goja.Object    // the constructor of payloads
 	uint8Prototype *goja.Object
+	newBytes       construct     // as the engine has it
 	buffer         [1]goja.Value // its argument, for one call after the other
-	setPrototype   native        // Object.setPrototypeOf as the engine has it; nil: not used yet
-	pair           [2]goja.Value // its arguments, for one call after the other
-	messageType    goja.Value    // the prototype of messages; nil: no message has come yet
+	messageType    *goja.Object  // the prototype of messages; nil: no message has come yet
 	message        struct {      // the onMessage of callbacks, as it was last
 		of   *goja.Object
 		call native

@@ -139,13 +139,10 @@ func (h *Handler) send(c goja.FunctionCall) goja.Value {
 }
 
 // bytes makes a plain Uint8Array of b, which it takes over.
-func (h *Handler) bytes(b []byte) goja.Value {
+func (h *Handler) bytes(b []byte) *goja.Object {
 	constructor, _ := h.payloads()
 	h.buffer[0] = h.vm.ToValue(h.vm.NewArrayBuffer(b))
-	v, err := h.vm.New(constructor, h.buffer[:]...)
+	array := h.newBytes(h.buffer[:], constructor)
 	h.buffer[0] = nil
-	if err != nil {
-		return goja.Undefined() // the script has taken it away
-	}
-	return v
+	return array
 }

@@ -58,10 +58,10 @@ func noFile(string) ([]byte, error) { return nil, nil }
 
 // payloads takes what payloads are made with, before a script can put something else
 // there.
-func (h *Handler) payloads() (constructor goja.Value, prototype *goja.Object) {
+func (h *Handler) payloads() (constructor, prototype *goja.Object) {
 	if h.uint8Array == nil {
-		h.uint8Array = h.vm.Get("Uint8Array")
-		h.uint8Prototype = h.uint8Array.ToObject(h.vm).Get("prototype").ToObject(h.vm)
+		h.uint8Array = h.vm.Get("Uint8Array").ToObject(h.vm)
+		h.uint8Prototype = h.uint8Array.Get("prototype").ToObject(h.vm)
 	}
 	return h.uint8Array, h.uint8Prototype
 }

@@ -339,6 +339,9 @@ func (h *Handler) guardSized(o *goja.Object) {
 		size, typed = v.ToInteger(), true
 	}
 	most := h.sizeMax() / size
+	if o.Get("name").String() == "Uint8Array" {
+		h.newBytes = *fieldOf[construct](implementation(o), "construct")
+	}
 	guardConstructor(o, func(args []goja.Value) []goja.Value {
 		if len(args) == 0 {
 			return args

@@ -21,9 +21,9 @@
 //   kick(peerId, reason)
 //   processEnding()        called once; may return a promise of when it is done
 //   message, quick         may be missing, for engines for which plain objects and calls are
-//                          dear: message(type, opCode, sender, targetPlayer, targetGroup,
-//                          reliable, payload) makes a message, quick(methods) replaces methods of
-//                          the session object by faster ones
+//                          dear: message(opCode, sender, payload) makes a message to send, or
+//                          undefined, quick(methods) replaces methods of the session object by
+//                          faster ones
 //   decided(token, ok)     what a promise came to, for answers that were undefined
 //   failed(name)           optional: a callback threw, for counters
 //   hint(message)          optional: what to add to the message of an error that is logged
@@ -285,7 +285,8 @@ exports.create = function create(host) {
     // gameMessage makes one: in the embedded engine a literal costs half of a constructor.
     function gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
       if (messagePrototype === null) makeMessages();
-      if (makeMessage !== undefined) return makeMessage(messagePrototype, opCode, sender, targetPlayer, targetGroup, reliable, payload);
+      const made = makeMessage !== undefined ? makeMessage(opCode, sender, payload) : undefined;
+      if (made !== undefined) return made;
       return { __proto__: messagePrototype, opCode: opCode, sender: sender, targetPlayer: targetPlayer, targetGroup: targetGroup, reliable: reliable, payload: payload };
     }
 
