@@ -10,6 +10,7 @@ FUZZTIME ?= 10s
 ROUNDS ?= 5
 RUN_FLAGS ?=
 BENCH_FLAGS ?=
+MUTANTS ?=
 export CGO_ENABLED ?= 0
 
 # Packages with tests that need failpoints (actors/fault). Their long tests are whole here, and
@@ -131,6 +132,10 @@ soak-reconnect: ## 100,000 numbered messages each way while connections are cut,
 .PHONY: soak
 soak: ## 20,000 seeds of the simulator, half an hour (make test runs 500)
 	$(GO) test ./transport/transporttest/sim -count=1 -timeout 2h -v -run 'TestSeeds$$' -sim.first 501 -sim.seeds 20000
+
+.PHONY: mutants
+mutants: ## deliberate bugs, one at a time: each must be found by its test; some 10 min (MUTANTS="-only REGEXP")
+	$(GO) run ./cmd/internal/mutants $(MUTANTS)
 
 .PHONY: proof-crowds
 proof-crowds: ## 2,000 players behind one address cut at once, and logins beside 2,000 silent connections

@@ -225,7 +225,8 @@ func TestOfTwoLoginsAtOnceTheLastFreePlaceGoesToOne(t *testing.T) {
 func TestTheConnectionPayloadAndThePlayerReachTheGate(t *testing.T) {
 	run(t, func(w *world) {
 		var got script.ConnectMessage
-		g := &game{Connect: func(m *script.ConnectMessage) bool { got = *m; return true }}
+		asked := 0
+		g := &game{Connect: func(m *script.ConnectMessage) bool { got, asked = *m, asked+1; return true }}
 		id := w.Create(g)
 		seats, err := w.Seats(id, "alice")
 		if err != nil {
@@ -237,6 +238,9 @@ func TestTheConnectionPayloadAndThePlayerReachTheGate(t *testing.T) {
 		want := script.Player{PeerID: 1, PlayerSessionID: seats[0].ID, PlayerID: "alice", PlayerData: "data of alice"}
 		if got.Player != want || string(got.Payload) != "\x00\xff any bytes" {
 			w.Errorf("the gate saw %+v", got)
+		}
+		if asked != 1 {
+			w.Errorf("the gate was asked %d times about one login", asked)
 		}
 	})
 }

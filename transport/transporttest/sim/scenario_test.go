@@ -150,6 +150,24 @@ func TestStaleWindowDoesNotEndAResumedPlayer(t *testing.T) {
 	})
 }
 
+// The window of a loss ends with the return. If the player is lost again, it has a whole window.
+func TestAnEarlierWindowDoesNotEndAPlayerThatIsLostAgain(t *testing.T) {
+	each(t, 1, func(s *scene) {
+		for n := range 3 {
+			s.lose(0)
+			s.pass(s.plan.window - 500*time.Millisecond)
+			s.back(0)
+			s.pass(200 * time.Millisecond)
+			s.attached(0, 2*n+2)
+			s.lose(0)
+			s.pass(s.plan.window - 500*time.Millisecond) // over the deadline of the loss before
+			s.back(0)
+			s.pass(200 * time.Millisecond)
+			s.attached(0, 2*n+3)
+		}
+	})
+}
+
 func TestResumeWorksWithNothingEverSent(t *testing.T) {
 	each(t, 0, func(s *scene) {
 		for n := range 4 {

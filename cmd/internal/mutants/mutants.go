@@ -1,0 +1,159 @@
+package main
+
+// Packages of the tests.
+const (
+	inConnection  = "./actors/connection"
+	inPlayer      = "./actors/player"
+	inGameSession = "./actors/gamesession"
+	inStore       = "./actors/store"
+	inPlacement   = "./actors/placement"
+	inGateway     = "./transport/gateway"
+	inSim         = "./transport/transporttest/sim"
+)
+
+var mutants = []mutant{
+	{
+		name: "a message is dropped when it is written, not when it is acknowledged", promise: "RL-2",
+		file: "actors/player/outbox.go", changes: []change{{"case c.how == ByWriting:\n\t\tq.release(it)", "case c.how != 0:\n\t\tq.release(it)"}},
+		pkg: inSim, run: "TestBufferIsTrimmedAtTheAckAndNotAtTheWrite",
+	},
+	{
+		name: "the old connection is not closed when another takes over", promise: "RL-8",
+		file: "actors/player/actor.go", changes: []change{{"a.closeLink(messages.CloseTakenOver)", ""}},
+		pkg: inGameSession, run: "TestATakeoverClosesTheOldConnectionAndItsLateEndChangesNothing",
+	},
+	{
+		name: "the end of an older connection counts", promise: "RL-8",
+		file: "actors/player/machine.go", changes: []change{{"if e.hasEpoch() && e.Epoch != m.Epoch {", "if e.hasEpoch() && e.Epoch > m.Epoch {"}},
+		pkg: inSim, run: "TestLateCloseOfTheOldConnectionDoesNotKillTheResumedOne",
+	},
+	{
+		name: "messages of an older connection count while they are recent", promise: "RL-8",
+		file: "actors/player/confirm.go", changes: []change{{"return o.confirmation.receive(n, e == o.attachment.epoch)", "return o.confirmation.receive(n, e+1 >= o.attachment.epoch)"}},
+		pkg: inPlayer, run: "TestALateNumberOfAnOlderConnectionIsLeftAlone",
+	},
+	{
+		name: "the host acknowledges nothing", promise: "RL-2",
+		file: "actors/player/confirmation.go", changes: []change{{"\tc.ackTold.Store(n)\n\tc.ackNow = false\n\treturn n", "\tc.ackTold.Store(n)\n\tc.ackNow = false\n\treturn 0"}},
+		pkg: inPlayer, run: "TestAnAckRidesOrGoesAlone",
+	},
+	{
+		name: "an acknowledgement of more than was sent is believed", promise: "RL-6",
+		file: "actors/player/confirmation.go", changes: []change{{"if c.how != ByAcks || n > sent || n < c.ack {", "if c.how != ByAcks || n < c.ack {"}},
+		pkg: inSim, run: "TestAnAckOfMoreThanWasSentCloses",
+	},
+	{
+		name: "the peer id of a player that has left is given to the next", promise: "RL-9",
+		file: "actors/gamesession/playersession.go", changes: []change{{"\ts.presence = gone\n\tdelete(a.byPeer, s.player.Peer)\n", "\ts.presence = gone\n\tdelete(a.byPeer, s.player.Peer)\n\ta.peers.giveBack(s.player.Peer)\n"}},
+		pkg: inGameSession, run: "TestPeerIDsCountFromOneAndAreNeverReused",
+	},
+	{
+		name: "the queue to a player has no bound", promise: "RL-25",
+		file: "actors/player/queue.go", changes: []change{{"if q.bytes+size > most.bytes || q.n+1 > most.messages {\n\t\treturn true", "if q.bytes+size > most.bytes || q.n+1 > most.messages {\n\t\treturn false"}},
+		pkg: inGameSession, run: "TestADetachedPlayerWhoseQueueIsFullLeaves",
+	},
+	{
+		name: "a slow consumer is not closed", promise: "RL-25",
+		file: "actors/player/actor.go", changes: []change{{"a.closeLink(messages.CloseSlowConsumer)", ""}},
+		pkg: inGameSession, run: "TestASlowConsumerIsClosedAndDetachedAndLosesNothing",
+	},
+	{
+		name: "the store answers before it has written", promise: "RL-18",
+		file: "actors/store/write.go", changes: []change{{"\t\terr := s.writeBatch(batch)\n", "\t\ts.answer(batch, nil)\n\t\terr := s.writeBatch(batch)\n\t\tbatch = nil\n"}},
+		pkg: inStore, run: "TestAnErrorRefusesTheWaitingCommits", tags: "faults",
+	},
+	{
+		name: "the store does not wait for the disk", promise: "RL-18",
+		file: "actors/store/schema.go", changes: []change{{`"synchronous(FULL)"`, `"synchronous(OFF)"`}},
+		pkg: inStore, run: "TestSettings",
+	},
+	{
+		name: "checksums of the store are not compared", promise: "RL-22",
+		file: "actors/store/schema.go", changes: []change{{"if sum(kind, id, value) != want {", "if sum(kind, id, value) != want && false {"}},
+		pkg: inStore, run: "TestDamagedRecordsAreNamedAndTakenOut",
+	},
+	{
+		name: "the end of the window ends nobody", promise: "RL-14",
+		file: "actors/player/actor.go", changes: []change{{"\t\ta.step(c, Event{Kind: WindowOver, Epoch: m.epoch})\n", ""}},
+		pkg: inGameSession, run: "TestALostPlayerIsDetachedForTheWindowAndThenLeavesOnce",
+	},
+	{
+		name: "the window of a loss runs on after the player is back", promise: "RL-14",
+		file: "actors/player/actor.go", changes: []change{
+			{"\t\t\ta.window.Stop()\n", ""},
+			{"Event{Kind: WindowOver, Epoch: m.epoch}", "Event{Kind: WindowOver, Epoch: a.d.machine.Epoch}"},
+		},
+		pkg: inSim, run: "TestAnEarlierWindowDoesNotEndAPlayerThatIsLostAgain",
+	},
+	{
+		name: "a player that is leaving resumes", promise: "RL-14",
+		file: "actors/player/machine.go", changes: []change{{"\t\tif r.Rejoin && m.Left && e.Credential == IDOnly {", "\t\tif e.Credential == GoodToken {\n\t\t\tm.Epoch++\n\t\t\treturn m.to(Attached), []Effect{Resume}\n\t\t}\n\t\tif r.Rejoin && m.Left && e.Credential == IDOnly {"}},
+		pkg: inPlayer, run: "TestMachineFollowsTheTableInEveryStateItCanReach",
+	},
+	{
+		name: "the seat of a reservation that is over stays taken", promise: "RL-15",
+		file: "actors/gamesession/players.go", changes: []change{{"\tif status.Final() {\n\t\ta.finished++\n", "\tif status.Final() {\n"}},
+		pkg: inGameSession, run: "TestAReservationEndsAfterExactly60SecondsAndNoLongerCounts",
+	},
+	{
+		name: "a replay begins with the second message", promise: "RL-1",
+		file: "actors/player/queue.go", changes: []change{{"q.next, q.waiting = 0, q.bytes\n", "q.next, q.waiting = min(1, q.n), q.bytes\n"}},
+		pkg: inSim, run: "TestSecondReplayHasItsBytes",
+	},
+	{
+		name: "a token that was replaced stays good", promise: "RL-12",
+		file: "actors/player/token.go", changes: []change{{"old && previous == 1", "previous == 1"}},
+		pkg: inPlayer, run: "TestThePreviousTokenIsGoodUntilTheNewOneIsProved",
+	},
+	{
+		name: "a message that is received twice is handled twice", promise: "RL-3",
+		file: "actors/player/confirmation.go", changes: []change{{"\tcase n <= last:\n\t\treturn Duplicate", "\tcase n <= last:\n\t\treturn Next"}},
+		pkg: inPlayer, run: "TestTheNumberOfAPlayersMessageSaysWhatItIs",
+	},
+	{
+		name: "a placement ends without an event", promise: "RL-19",
+		file: "actors/placement/end.go", changes: []change{{"[]messages.Event{eventOf(e.queue.record, record, why)}", "[]messages.Event(nil)"}},
+		pkg: inPlacement, run: "TestEachPlacementHasOneTerminalEvent",
+	},
+	{
+		name: "a player that resumes is in no group", promise: "RL-9",
+		file: "actors/gamesession/players.go", changes: []change{{"func (a *Actor) onCameBack(m player.CameBack) {\n",
+			"func (a *Actor) onCameBack(m player.CameBack) {\n\tfor _, id := range m.Player.Groups {\n\t\ta.removeGone(a.groups[id], m.Player)\n\t}\n\tm.Player.Groups = nil\n"}},
+		pkg: inGameSession, run: "TestAResumeKeepsPeerGroupsAndMessagesInOrder",
+	},
+	{
+		name: "a player is not told of a gap", promise: "RL-2",
+		file: "actors/player/actor.go", changes: []change{{"result.Outcome = wire.OutcomeReplayLost", "result.Outcome = wire.OutcomeResumed"}},
+		pkg: inGameSession, run: "TestOverflowWhileAwayIsAnEndOrAGap",
+	},
+	{
+		name: "a player is told of a gap once, though the answer may be lost", promise: "RL-2",
+		file: "actors/player/shed.go", changes: []change{{"\tif proved {\n\t\tg.known = g.told", "\tif proved || true {\n\t\tg.known = g.told"}},
+		pkg: inGameSession, run: "TestAGapIsToldUntilThePlayerKnowsOfIt",
+	},
+	{
+		name: "onPlayerConnect runs twice", promise: "RL-13",
+		file: "actors/gamesession/players.go", changes: []change{{"\tok, p := a.ask(\"onPlayerConnect\"", "\ta.o.Handler.OnPlayerConnect(msg)\n\tok, p := a.ask(\"onPlayerConnect\""}},
+		pkg: inGameSession, run: "TestTheConnectionPayloadAndThePlayerReachTheGate",
+	},
+	{
+		name: "a player that resumes has no limits", promise: "RL-25",
+		file: "transport/gateway/peer.go", changes: []change{{"\tnow = p.gateway.clock()\n\twait, over :=", "\tnow = p.gateway.clock()\n\tif a := p.handle.Attachment(); a != nil && a.Epoch > 1 {\n\t\treturn now, true\n\t}\n\twait, over :="}},
+		pkg: inSim, run: "TestAPlayerThatResumesKeepsItsLimits",
+	},
+	{
+		name: "a silent connection is never given up", promise: "RL-14",
+		file: "actors/connection/actor.go", changes: []change{{"if silence >= limit {", "if silence >= limit && false {"}},
+		pkg: inConnection, run: "TestASilentPeerIsDroppedAfterTwoIntervalsAndAtLeastSixSeconds",
+	},
+	{
+		name: "players can say that they are somebody else", promise: "RL-10",
+		file: "transport/gateway/classify.go", changes: []change{{"Sender: int32(sender),", "Sender: h.Sender,"}},
+		pkg: inGateway, run: "TestDeliveredHasTheTrueSenderAndOneTarget",
+	},
+	{
+		name: "actors are restarted without end", promise: "RL-24",
+		file: "actors/gamesession/messages.go", changes: []change{{"return r.count <= most", "return r.count <= most || true"}},
+		pkg: inGameSession, run: "TestTheFourthCrashInTenSecondsEndsThePlayerSession",
+	},
+}
