@@ -219,7 +219,10 @@ func (c *Context) StopSelf() {
 
 // Dirty schedules a flush of f at the end of the batch, once per call. The caller avoids
 // calling it twice for the same output.
-func (c *Context) Dirty(f Flusher) { c.guard.self.mailbox.shard.markDirty(f) }
+func (c *Context) Dirty(f Flusher) {
+	m := &c.guard.self.mailbox
+	m.shard.markDirty(f, m.group)
+}
 
 // Yield lets other ready actors of the shard run before the actor's next message. Use it after
 // asking an actor of the same shard something that the next messages depend on.

@@ -18,6 +18,10 @@ type FlushPolicy struct {
 	// players. Negative (Adaptive) flushes at once while the shard keeps up, and at
 	// the latest after HoldMax while mailboxes are waiting.
 	Interval time.Duration
+	// Spread is into how many groups the actors of a shard are dealt out while output is collected
+	// for some time; 0 means one. Each group has an interval of its own, so a shard with many
+	// actors writes a little all the time, instead of all at once when the interval is over.
+	Spread int
 }
 
 // Adaptive is the FlushPolicy interval that collects output only under load.
@@ -42,20 +46,20 @@ type Shard struct {
 	stage   *Stage
 	policy  FlushPolicy
 	started time.Time
-	// dirtySince is when the first of dirty was added, counted from a nanosecond
-	// before started; 0 means that nothing is dirty. Written under mu.
+	// dirtySince is the least since of groups, apart from 0; 0 means that nothing is dirty.
+	// Written under mu.
 	dirtySince atomic.Int64
 
 	mu   sync.Mutex
 	wake sync.Cond // dedicated waits here while it has nothing to run or flush
 	// guarded by mu
 	ready     ring[*Mailbox]
-	owner     *worker // who runs mailboxes now; nil: nobody
-	dedicated *worker // the one with a goroutine to itself
-	poster    *worker // kept for the next poster; nil: make one
-	dirty     []Flusher
-	spare     []Flusher   // an empty list for dirty, while the other is flushed
-	flushing  bool        // a worker is at it, until nothing is dirty
+	owner     *worker     // who runs mailboxes now; nil: nobody
+	dedicated *worker     // the one with a goroutine to itself
+	poster    *worker     // kept for the next poster; nil: make one
+	groups    []gathering // by Mailbox.group
+	spare     []Flusher   // an empty list for a group whose own one is flushed
+	flushing  bool        // a worker is at it, until nothing is due
 	wakeTimer *time.Timer // wakes the dedicated worker when it should flush
 	wakeFor   int64       // the dirtySince for which wakeTimer was last set
 	runs      uint64      // times that somebody became the owner
@@ -63,6 +67,12 @@ type Shard struct {
 	// detached is the number of workers that still run a batch after they lost the shard
 	detached int
 	done     sync.WaitGroup // counts the dedicated worker and detached former ones
+}
+
+// gathering is the output that the actors of one group have collected.
+type gathering struct {
+	dirty []Flusher
+	since int64 // when the first of dirty was added, counted from a nanosecond before started; 0: there is none
 }
 
 // worker is one owner of a shard. If an actor blocks it, another worker takes the shard, and
@@ -76,7 +86,7 @@ type worker struct {
 }
 
 func newShard(stage *Stage, policy FlushPolicy) *Shard {
-	s := &Shard{stage: stage, policy: policy, started: time.Now()}
+	s := &Shard{stage: stage, policy: policy, started: time.Now(), groups: make([]gathering, max(1, policy.Spread))}
 	s.wake.L = &s.mu
 	s.startWorkerLocked()
 	return s
@@ -202,7 +212,7 @@ const never time.Duration = -1
 
 // untilFlushLocked returns how long an idle worker should still collect output.
 func (s *Shard) untilFlushLocked() time.Duration {
-	if len(s.dirty) == 0 || s.flushing {
+	if !s.dirtyLocked() || s.flushing {
 		return never
 	}
 	return max(0, s.policy.Interval-s.gathered())
@@ -223,19 +233,25 @@ func (s *Shard) wakeAfterLocked(d time.Duration) {
 	})
 }
 
+// dirtyLocked reports whether anything is to be flushed, now or later.
+func (s *Shard) dirtyLocked() bool { return s.dirtySince.Load() != 0 }
+
+// now is the time since a nanosecond before started.
+func (s *Shard) now() int64 { return int64(time.Since(s.started)) + 1 }
+
 // gathered returns how long the oldest dirty flusher has waited, 0 if there is none.
 func (s *Shard) gathered() time.Duration {
 	since := s.dirtySince.Load()
 	if since == 0 {
 		return 0
 	}
-	return time.Since(s.started) + 1 - time.Duration(since)
+	return time.Duration(s.now() - since)
 }
 
 // dueLocked reports whether the policy requires a flush after a run.
 func (s *Shard) dueLocked() bool {
 	switch i := s.policy.Interval; {
-	case len(s.dirty) == 0:
+	case !s.dirtyLocked():
 		return false
 	case i >= 0:
 		return s.gathered() >= i
@@ -253,17 +269,19 @@ func (s *Shard) overdue() bool {
 	return s.gathered() >= limit
 }
 
-// flushLocked flushes until nothing is dirty. It releases mu meanwhile. If another worker is
-// flushing, that worker flushes everything.
+// flushLocked flushes the groups that are due, oldest first, until none is. It releases mu
+// meanwhile. If another worker is flushing, that worker flushes everything. What an actor adds
+// meanwhile waits for its own interval: otherwise a shard that takes long to flush would collect
+// nothing when collecting saves most.
 func (s *Shard) flushLocked() {
 	if s.flushing {
 		return
 	}
 	s.flushing = true
-	for len(s.dirty) > 0 {
-		dirty := s.dirty
-		s.dirty, s.spare = s.spare, nil
-		s.dirtySince.Store(0)
+	for g := s.dueGroupLocked(); g != nil; g = s.dueGroupLocked() {
+		dirty := g.dirty
+		g.dirty, s.spare, g.since = s.spare, nil, 0
+		s.noteOldestLocked()
 		s.mu.Unlock()
 		for i, f := range dirty {
 			s.flush(f)
@@ -277,23 +295,56 @@ func (s *Shard) flushLocked() {
 	s.flushing = false
 }
 
+// dueGroupLocked returns the group that has been dirty longest if it is to be flushed now, else
+// nil. Who asks has found that a flush is due, so without an interval all groups are.
+func (s *Shard) dueGroupLocked() *gathering {
+	oldest := s.dirtySince.Load()
+	if oldest == 0 || !s.closed && s.gathered() < s.policy.Interval {
+		return nil
+	}
+	for i := range s.groups {
+		if g := &s.groups[i]; g.since == oldest {
+			return g
+		}
+	}
+	return nil
+}
+
+// noteOldestLocked sets dirtySince.
+func (s *Shard) noteOldestLocked() {
+	oldest := int64(0)
+	for i := range s.groups {
+		if since := s.groups[i].since; since != 0 && (oldest == 0 || since < oldest) {
+			oldest = since
+		}
+	}
+	s.dirtySince.Store(oldest)
+}
+
 // flush contains a panic of one flusher.
 func (s *Shard) flush(f Flusher) {
 	defer s.stage.contain("flush", f)
 	f.Flush()
 }
 
-// markDirty schedules a flush of f according to the policy.
-func (s *Shard) markDirty(f Flusher) {
+// markDirty schedules a flush of f, of an actor of the group, according to the policy.
+func (s *Shard) markDirty(f Flusher, group uint8) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.dirty) == 0 {
-		s.dirtySince.Store(int64(time.Since(s.started)) + 1)
-		if s.owner == nil {
-			s.wake.Signal() // the actor's worker lost the shard
+	if s.policy.Interval <= 0 {
+		group = 0
+	}
+	g := &s.groups[group]
+	if g.since == 0 {
+		g.since = s.now()
+		if !s.dirtyLocked() {
+			s.dirtySince.Store(g.since)
+			if s.owner == nil {
+				s.wake.Signal() // the actor's worker lost the shard
+			}
 		}
 	}
-	s.dirty = append(s.dirty, f)
+	g.dirty = append(g.dirty, f)
 }
 
 // progressSample is the owner of a shard and its turn at one check of the watch.
@@ -309,7 +360,7 @@ func (s *Shard) takeOver(last progressSample) (now progressSample, waiting int, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.owner
-	if w == nil || s.ready.len() == 0 && len(s.dirty) == 0 {
+	if w == nil || s.ready.len() == 0 && !s.dirtyLocked() {
 		return progressSample{}, 0, false
 	}
 	now = progressSample{w, w.turn.Load()}
