@@ -14,6 +14,7 @@ var Catalogue = []Figure{
 	{"cpu_us", "CPU per delivered message", "us", 2, false},
 	{"cpu_user_us", "  user", "us", 2, false},
 	{"cpu_system_us", "  system", "us", 2, false},
+	{"generator_us", "  of the generator, beside it", "us", 2, false},
 	{"cpu_echo_us", "CPU per echo", "us", 2, false},
 	{"switches_echo", "context switches per echo", "", 3, false},
 	{"echoes_per_s", "echoes", "/s", 0, true},

@@ -113,6 +113,9 @@ func (m *meter) figures() result.Figures {
 	if m.swarm != nil {
 		f.Set("delivered_per_s", received/took)
 	}
+	if m.swarm != nil && received > 0 {
+		f.Set("generator_us", float64(b.self.CPU()-a.self.CPU())/float64(time.Microsecond)/received)
+	}
 	m.disturbance()
 	if m.blind {
 		return f
