@@ -13,8 +13,8 @@ import (
 )
 
 // A player of the SDK whose link breaks every few hundred milliseconds is back at once, time
-// after time. The bounds allow for a busy machine; who waited longer after each loss, whatever
-// became of it, was away for more than a second on average.
+// after time. The bounds allow for a busy machine, on which first connections take longer too. Who waited
+// longer after each loss, whatever became of it, was away for more than a second on average.
 func TestWhoseLinkFlapsIsBackAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, down := range map[string]time.Duration{"cut": 0, "cut, and down for a moment": 50 * time.Millisecond} {
@@ -27,17 +27,19 @@ func TestWhoseLinkFlapsIsBackAtOnce(t *testing.T) {
 			h := startHost(t, nil, nil)
 			for range 3 {
 				var mu sync.Mutex
-				var away []time.Duration
+				var away, first []time.Duration
 				var all sync.WaitGroup
 				ids := h.seats(h.newGame(players), players)
 				for _, id := range ids {
 					path, back := newSlowPath(h, 0), make(chan time.Duration, 1)
+					begun := time.Now()
 					c, err := client.Dial(h.context(), client.Options{Addr: path.ln.Addr().String(), PlayerSessionID: id,
 						OnReconnected: func(r client.Reconnected) { back <- r.After }})
 					if err != nil {
 						t.Fatal(err)
 					}
 					t.Cleanup(c.Abort)
+					first = append(first, time.Since(begun))
 					all.Go(func() {
 						for n := range cuts {
 							time.Sleep(up)
@@ -62,8 +64,10 @@ func TestWhoseLinkFlapsIsBackAtOnce(t *testing.T) {
 					return
 				}
 				slices.Sort(away)
+				slices.Sort(first)
+				bound := bound + 4*first[len(first)/2]
 				p50, p99 := away[len(away)/2], away[len(away)*99/100]
-				t.Logf("back %d times after the link was: p50 %v, p99 %v", len(away), p50, p99)
+				t.Logf("back %d times after the link was: p50 %v, p99 %v; want under %v, and ten times that", len(away), p50, p99, bound)
 				quick := p50 < bound && p99 < 10*bound
 				if n := h.logins(counters.LoginRefused); n != 0 {
 					t.Errorf("%d logins refused", n)
@@ -77,7 +81,7 @@ func TestWhoseLinkFlapsIsBackAtOnce(t *testing.T) {
 					return
 				}
 			}
-			t.Errorf("want p50 under %v, p99 under %v", bound, 10*bound)
+			t.Error("it took too long three times")
 		})
 	}
 }
