@@ -44,6 +44,7 @@ var Catalogue = []Figure{
 	{"back_s", "all back after", "s", 2, false},
 	{"failed", "failed", "", 0, false},
 	{"lost", "lost", "", 0, false},
+	{"lost_out", "  to players who failed to come back", "", 0, false},
 	{"sent", "messages of players", "", 0, true},
 	{"replayed", "  sent again after a cut", "", 0, false},
 	{"unsent", "  that could not be sent", "", 0, false},

@@ -272,10 +272,13 @@ func (c *reconnects) await(ctx context.Context) {
 }
 
 func (c *reconnects) count(f result.Figures) {
-	var sent, unsent, received, lost, duplicated, replayed, gaps uint64
+	var sent, unsent, received, lost, out, duplicated, replayed, gaps uint64
 	for _, p := range c.players {
 		missing := p.missing()
 		p.mu.Lock()
+		if p.back != nil { // it did not come back: its player session has ended, which is counted as failed
+			out, missing = out+missing, 0
+		}
 		sent += p.sent
 		unsent += p.unsent
 		received += p.received
@@ -295,6 +298,7 @@ func (c *reconnects) count(f result.Figures) {
 	f.Set("failed", float64(c.failed))
 	f.Set("sent", float64(sent))
 	f.Set("lost", float64(lost))
+	f.Set("lost_out", float64(out))
 	f.Set("duplicated", float64(duplicated))
 	f.Set("replayed", float64(replayed))
 	f.Set("unsent", float64(unsent))
