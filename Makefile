@@ -11,6 +11,7 @@ ROUNDS ?= 5
 RUN_FLAGS ?=
 BENCH_FLAGS ?=
 MUTANTS ?=
+SOAK ?= 6m
 export CGO_ENABLED ?= 0
 
 # Packages with tests that need failpoints (actors/fault). Their long tests are whole here, and
@@ -130,7 +131,11 @@ soak-reconnect: ## 100,000 numbered messages each way while connections are cut,
 	$(GO) test ./transport/transporttest/acceptance -count=1 -timeout 60m -v -run StreamThroughResets -stream.messages 100000 | grep -v '"level"'
 
 .PHONY: soak
-soak: ## 20,000 seeds of the simulator, half an hour (make test runs 500)
+soak: ## 1,000 players lose connections, leave, join, and games end and begin, with times divided by ten: what the process takes stays flat (SOAK=1h for an hour)
+	$(GO) test ./transport/transporttest/acceptance -count=1 -timeout 150m -v -run 'TestChurn$$' -churn $(SOAK) | grep -v '"level"'
+
+.PHONY: seeds
+seeds: ## 20,000 seeds of the simulator, half an hour (make test runs 500)
 	$(GO) test ./transport/transporttest/sim -count=1 -timeout 2h -v -run 'TestSeeds$$' -sim.first 501 -sim.seeds 20000
 
 .PHONY: mutants
