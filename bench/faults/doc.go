@@ -15,6 +15,8 @@
 //	report.go    the page; its look and the functions that draw are those of bench/page
 //	crash.go     the promises of a host that was killed and started again
 //	host.go      the host, if it is started here
+//	process.go   faults of the host's process, and a script that hangs
+//	calls.go     calls of the API while the host's disk is broken; the disk itself is in disk
 //	run.go       a run from start to verdict
 //
 // # What the proxies can do

@@ -4,20 +4,22 @@ import (
 	"context"
 	"crypto/tls"
 	"embed"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"troupe/bench/faults/disk"
 	"troupe/bench/server"
 	"troupe/transport/client"
 )
 
-//go:embed callbacks.js
+//go:embed callbacks.js hang.js
 var scripts embed.FS
 
 // ownFleet is the fleet of a host that is started here.
@@ -30,17 +32,20 @@ func (r *run) spec() (spec server.Spec, err error) {
 		return spec, err
 	}
 	if r.o.Script == "" {
-		script = filepath.Join(r.dir, "callbacks.js")
-		text, err := scripts.ReadFile("callbacks.js")
-		if err != nil {
-			return spec, err
-		}
-		if err := os.WriteFile(script, text, 0o600); err != nil {
+		if script, err = r.unpack("callbacks.js"); err != nil {
 			return spec, err
 		}
 	}
 	config := filepath.Join(r.dir, "host.yaml")
-	text := fmt.Sprintf("fleets:\n- {id: %s, name: faults, gameSessionsMax: 10, script: %q}\naliases: []\n", ownFleet, script)
+	text := fmt.Sprintf("fleets:\n- {id: %s, name: faults, gameSessionsMax: 10, script: %q}\n", ownFleet, script)
+	if anyOf(r.events, Hang) {
+		hang, err := r.unpack("hang.js")
+		if err != nil {
+			return spec, err
+		}
+		text += fmt.Sprintf("- {id: %s, name: hang, gameSessionsMax: 10, script: %q}\n", hangFleet, hang)
+	}
+	text += "aliases: []\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return spec, err
 	}
@@ -49,12 +54,41 @@ func (r *run) spec() (spec server.Spec, err error) {
 		"log.gameSessions.dir=" + filepath.Join(r.dir, "logs"),
 		// All players come from one address, and come back more often than players do.
 		"limits.resumesPerPlayerSessionPerMinute=0", "limits.loginsPerPlayerSessionPerMinute=0",
-		"dtls.hellosPerIPPerSecond=0", "dtls.halfOpen=0", "dtls.hellosPerSecond=0", "drain.grace=0s",
+		"dtls.hellosPerIPPerSecond=0", "dtls.halfOpen=0", "dtls.hellosPerSecond=0",
 	}
+	grace := Duration(0)
+	for _, e := range r.events {
+		if e.Fault == Restart {
+			grace = e.For
+		}
+	}
+	sets = append(sets, "drain.grace="+time.Duration(grace).String())
 	if r.o.Quick {
-		sets = append(sets, "session.pingInterval=500ms")
+		sets = append(sets, "session.pingInterval=500ms", "script.callback=3s")
 	}
-	return server.Spec{Kind: server.Troupe, Bin: r.o.Bin, FleetID: ownFleet, Config: config, Sets: append(sets, r.o.Sets...)}, nil
+	spec = server.Spec{Kind: server.Troupe, Bin: r.o.Bin, FleetID: ownFleet, Config: config, Sets: append(sets, r.o.Sets...)}
+	if anyOf(r.events, DiskFull, DiskSlow) {
+		socket := filepath.Join(r.dir, "disk.sock")
+		if r.disk, err = disk.Listen(socket); err != nil {
+			return spec, err
+		}
+		spec.Args = slices.Concat(r.o.Behind, []string{socket})
+	}
+	return spec, nil
+}
+
+// unpack writes a script into a folder of its own, and returns its path.
+func (r *run) unpack(name string) (string, error) {
+	text, err := scripts.ReadFile(name)
+	if err != nil {
+		return "", err
+	}
+	folder := filepath.Join(r.dir, strings.TrimSuffix(name, ".js"))
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return "", err
+	}
+	file := filepath.Join(folder, name)
+	return file, os.WriteFile(file, text, 0o600)
 }
 
 // start starts the host, or attaches to the one that runs already.
@@ -110,9 +144,7 @@ func (r *run) access(room server.Room) (func(index int) access, error) {
 	}
 	return func(index int) access {
 		a := access{transport: r.transport(index), tcp: room.Addr, udp: kcp, silence: silenceMax}
-		if r.o.Quick {
-			a.silence = silenceQuick
-		}
+		a.silence = r.silence()
 		switch a.transport {
 		case client.WSS:
 			a.tcp, a.tls = wss, as(wss)
@@ -202,31 +234,4 @@ func (r *run) judgeCallbacks(ctx context.Context, peers []int32, session string,
 		}
 	}
 	return wrong.judge("RL-13", callbacksPromise, "%d players, %d wrong callbacks", len(peers), wrong.count), nil
-}
-
-// onHost begins a fault of the host's process and returns what ends it.
-func (r *run) onHost(ctx context.Context, e Event, players *crew) (end func() error, err error) {
-	if e.Fault == Stall {
-		if err := r.proc.Pause(); err != nil {
-			return nil, err
-		}
-		return r.proc.Continue, nil
-	}
-	r.proc.Kill()
-	return func() error {
-		old := r.proc
-		proc, err := server.Start(ctx, r.own)
-		if err != nil {
-			return err
-		}
-		r.proc, r.restarted = proc, time.Now()
-		for _, p := range players.players {
-			tcp := proc.Announce.WS
-			if r.transport(p.index) == client.WSS {
-				tcp = proc.Announce.WSS
-			}
-			p.path.Retarget(tcp, proc.Announce.KCP)
-		}
-		return errors.Join(old.Stop(), proc.AwaitFleet(ctx, ownFleet))
-	}, nil
 }

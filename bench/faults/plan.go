@@ -33,10 +33,19 @@ const (
 	Stall Kind = "stall"
 	// Crash ends the host's process (SIGKILL); it starts again when the fault is over.
 	Crash Kind = "crash"
+	// Restart asks the host's process to end (SIGTERM); it may take as long as the fault, and then starts again.
+	Restart Kind = "restart"
+	// Throttle leaves the host's process a share of the time, in periods of 100 ms.
+	Throttle Kind = "throttle"
+	// DiskFull has all writes of the host's store fail; DiskSlow has each sync take longer.
+	DiskFull Kind = "disk-full"
+	DiskSlow Kind = "disk-slow"
+	// Hang has a script of another game loop without end; the fault is over when the host must have ended it.
+	Hang Kind = "hang"
 )
 
 // kinds are all of them, in the order of a legend.
-var kinds = []Kind{Silence, Link, Reset, Handover, Rebind, Stall, Crash}
+var kinds = []Kind{Silence, Link, Reset, Handover, Rebind, Stall, Throttle, DiskFull, DiskSlow, Hang, Restart, Crash}
 
 // meanings say what the kinds are.
 var meanings = map[Kind]string{
@@ -46,6 +55,11 @@ var meanings = map[Kind]string{
 	Handover: "the player has a new address",
 	Rebind:   "a router forgets its connections",
 	Stall:    "the host stands still",
+	Throttle: "the host gets a share of the CPU",
+	DiskFull: "the host's disk is full",
+	DiskSlow: "the host's disk is slow",
+	Hang:     "a script of another game hangs",
+	Restart:  "the host is asked to stop, and started again",
 	Crash:    "the host is killed",
 }
 
@@ -53,7 +67,12 @@ var meanings = map[Kind]string{
 func (k Kind) instant() bool { return k == Reset || k == Handover || k == Rebind }
 
 // onHost reports whether a fault is one of the host's process.
-func (k Kind) onHost() bool { return k == Stall || k == Crash }
+func (k Kind) onHost() bool {
+	return slices.Contains([]Kind{Stall, Throttle, DiskFull, DiskSlow, Hang, Restart, Crash}, k)
+}
+
+// ends reports whether a fault ends the host's process.
+func (k Kind) ends() bool { return k == Crash || k == Restart }
 
 // Duration is a time.Duration that is text in plans and reports.
 type Duration time.Duration
@@ -104,6 +123,7 @@ type Conditions struct {
 	Jitter    Duration `json:"jitter,omitempty"` // added to the delay, at random
 	Loss      float64  `json:"loss,omitempty"`   // share of the packets, 0 to 1
 	Rate      int      `json:"rate,omitempty"`   // bytes per second; 0: no bound
+	Share     float64  `json:"share,omitempty"`  // of throttle: the share of the time that is left, above 0 and below 1
 	silent    bool
 }
 
@@ -143,7 +163,7 @@ const timesMax = 1000
 
 func (s *Step) check() error {
 	longest := max(s.For, s.Upto)
-	conditions := s.Delay != 0 || s.Jitter != 0 || s.Loss != 0 || s.Rate != 0
+	conditions := s.Delay != 0 && s.Fault != DiskSlow || s.Jitter != 0 || s.Loss != 0 || s.Rate != 0
 	switch {
 	case !slices.Contains(kinds, s.Fault):
 		return fmt.Errorf("there is no fault %q: it must be one of %v", s.Fault, kinds)
@@ -167,6 +187,10 @@ func (s *Step) check() error {
 		return errors.New("direction must be up or down")
 	case conditions != (s.Fault == Link):
 		return errors.New("delay, jitter, loss and rate belong to link, which needs one of them")
+	case s.Fault == DiskSlow && s.Delay == 0:
+		return errors.New("disk-slow needs delay: how much longer each sync takes")
+	case (s.Fault == Throttle) != (s.Share > 0 && s.Share < 1):
+		return errors.New("share belongs to throttle, and must be above 0 and below 1")
 	case s.Direction != "" && s.Fault != Link && s.Fault != Silence:
 		return errors.New("direction belongs to link and silence")
 	}
@@ -224,6 +248,7 @@ const quickFactor = 10
 var outages = map[Kind]struct{ noticed, quickest Duration }{
 	Silence: {Duration(hostSilence), Duration(hostSilence + 2500*time.Millisecond)},
 	Stall:   {Duration(lateTimer), Duration(lateTimer + 500*time.Millisecond)},
+	Restart: {0, Duration(time.Second)}, // games go on for so long
 }
 
 const (
@@ -254,9 +279,9 @@ func (p Plan) quick() Plan {
 	return p
 }
 
-// crashes reports whether the host is killed.
-func crashes(events []Event) bool {
-	return slices.ContainsFunc(events, func(e Event) bool { return e.Fault == Crash })
+// anyOf reports whether a fault is of one of these kinds.
+func anyOf(events []Event, kinds ...Kind) bool {
+	return slices.ContainsFunc(events, func(e Event) bool { return slices.Contains(kinds, e.Fault) })
 }
 
 // NeedsHost reports whether the plan is about the host's process, so that the host must be started here.

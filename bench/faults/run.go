@@ -14,6 +14,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"troupe/bench/faults/disk"
 	"troupe/bench/server"
 	"troupe/transport/client"
 )
@@ -28,6 +29,7 @@ type Options struct {
 	Quick   bool // all times of the plan are a tenth
 
 	Bin    string   // this program, which is started as the host
+	Behind []string // words after Bin that have it call disk.Exec with the socket and the program that follow
 	Sets   []string // KEY=VALUE settings of that host
 	Script string   // file or folder of the game's own script for it; empty: one that tells of its callbacks
 	// Against is a host that runs already.
@@ -96,11 +98,16 @@ type run struct {
 	line      *timeline
 	called    map[string]int // callbacks in the timeline, by game session
 	told      expectations   // of the script
+	disk      *disk.Disk     // of the host, if it is to break
+	calls     *calls         // while the disk is broken
+	hung      *hung          // the game whose script hangs
+	asked     time.Time      // when the host was asked to stop
+	left      exit           // how it then ended
 }
 
 // Run plays one plan. An error means that nothing was judged.
 func Run(ctx context.Context, o Options) (report Report, err error) {
-	r := &run{o: o, events: o.Events, called: make(map[string]int)}
+	r := &run{o: o, events: o.Events, called: make(map[string]int), calls: new(calls)}
 	if err := r.check(); err != nil {
 		return report, err
 	}
@@ -119,6 +126,9 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	defer func() {
 		if r.proc != nil {
 			err = errors.Join(err, r.proc.Stop())
+		}
+		if r.disk != nil {
+			err = errors.Join(err, r.disk.Close())
 		}
 	}()
 	if err := r.start(ctx); err != nil {
@@ -145,7 +155,7 @@ func (r *run) check() error {
 	case o.Players < 1 || o.Players > PlayersMax:
 		return fmt.Errorf("--players must be 1 to %d", PlayersMax)
 	case o.Against != nil && (o.Plan.NeedsHost() || slices.ContainsFunc(o.Events, func(e Event) bool { return e.Player < 0 })):
-		return fmt.Errorf("%s stops the host's process: leave --against out", o.Plan.Name)
+		return fmt.Errorf("%s breaks the host itself, which must be started here: leave --against out", o.Plan.Name)
 	case o.Against != nil && (o.Script != "" || len(o.Sets) > 0):
 		return errors.New("--script and --set are for a host that is started here: leave them out, or --against")
 	case len(o.Transports) == 0 || slices.Contains(o.Transports, client.Auto):
@@ -175,13 +185,19 @@ func (r *run) play(ctx context.Context, length time.Duration, report *Report) (e
 	for i, p := range players.players {
 		playing.Go(func() { p.play(halt, sendEvery*time.Duration(i)/time.Duration(len(players.players))) })
 	}
+	if r.disk != nil {
+		playing.Go(func() { r.calls.run(ctx, r.proc, halt) })
+	}
 	r.o.Watch.Begin(fmt.Sprintf("seed %d, %d players", r.o.Seed, r.o.Players), 0, 1, length+r.settle())
 	if err := r.inject(ctx, length, players); err != nil {
 		return err
 	}
 	healed := time.Now()
-	if crashes(r.events) {
+	if anyOf(r.events, Crash, Restart) {
 		stop()
+		if anyOf(r.events, Restart) {
+			report.Verdicts = r.judgeRestart(players)
+		}
 		more, err := r.judgeCrash(ctx, players, room)
 		if err != nil {
 			return err
@@ -191,13 +207,18 @@ func (r *run) play(ctx context.Context, length time.Duration, report *Report) (e
 			return err
 		}
 		r.told.read(log)
-		report.Verdicts = more
+		report.Verdicts = append(report.Verdicts, more...)
 		players.leave(false)
 		return r.playAgain(ctx, report)
 	}
 	if err := rest(ctx, r.settle()); err != nil {
 		return err
 	}
+	more, err := r.judgeHang(ctx)
+	if err != nil {
+		return err
+	}
+	report.Verdicts = more
 	stop()
 	after, err := r.recover(ctx, players, healed)
 	if err != nil {
@@ -207,6 +228,13 @@ func (r *run) play(ctx context.Context, length time.Duration, report *Report) (e
 		return err
 	}
 	goodbye = true
+	if r.disk != nil {
+		more, err := r.judgeCalls(ctx, players)
+		if err != nil {
+			return err
+		}
+		report.Verdicts = append(report.Verdicts, more...)
+	}
 	r.o.Watch.End(report.Figures.String())
 	return nil
 }
@@ -247,6 +275,9 @@ func (r *run) judge(ctx context.Context, players *crew, room server.Room, after 
 		return err
 	}
 	report.Verdicts = append(report.Verdicts, players.delivery(&report.Figures, after)...)
+	if resumes := report.Figures.Resumes; r.hostOnly() {
+		report.Verdicts = append(report.Verdicts, judge("RL-115", "no player loses its connection by that", resumes == 0, "%d did", resumes))
+	}
 	var peers []int32
 	for _, p := range players.players {
 		peers = append(peers, p.peer)
@@ -260,6 +291,19 @@ func (r *run) judge(ctx context.Context, players *crew, room server.Room, after 
 	own, err := r.judgeScript(ctx, room.Session)
 	report.Verdicts = append(report.Verdicts, own...)
 	return err
+}
+
+// silence is how long the host may be silent for a client. If only the host has faults, a quick run has no reason to shorten it.
+func (r *run) silence() time.Duration {
+	if r.o.Quick && !r.hostOnly() {
+		return silenceQuick
+	}
+	return silenceMax
+}
+
+// hostOnly reports whether all faults are of the host, and none ends its process.
+func (r *run) hostOnly() bool {
+	return !slices.ContainsFunc(r.events, func(e Event) bool { return !e.Fault.onHost() || e.Fault.ends() })
 }
 
 func (r *run) settle() time.Duration {
@@ -326,10 +370,7 @@ func (r *run) begin(ctx context.Context, e Event, players *crew) (end func() err
 
 // recover waits until all players are back and nothing is missing, or nothing comes any more.
 func (r *run) recover(ctx context.Context, players *crew, healed time.Time) (got recovery, err error) {
-	silence := silenceMax
-	if r.o.Quick {
-		silence = silenceQuick
-	}
+	silence := r.silence()
 	for {
 		missing, last := uint64(0), healed
 		got = recovery{}

@@ -147,6 +147,17 @@ func (p *Process) Kill() {
 	<-p.exited
 }
 
+// Terminate asks the process to end (SIGTERM) and does not wait. ExitCode is that of a process that has Exited.
+func (p *Process) Terminate() error {
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("end %s: %w", p.Spec.Title(), err)
+	}
+	return nil
+}
+
+// ExitCode is -1 if a signal has ended the process.
+func (p *Process) ExitCode() int { return p.cmd.ProcessState.ExitCode() }
+
 // Alive is nil while the process runs, else it says how it ended and what it printed last.
 func (p *Process) Alive() error {
 	if p.remote != nil {

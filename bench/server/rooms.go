@@ -21,6 +21,11 @@ type Room struct {
 // Open makes room number ready for players. With the host a room is a game session of the spec's fleet that is ACTIVE, and the ids
 // are reservations that live for a minute: log in soon.
 func (p *Process) Open(ctx context.Context, number, players int) (Room, error) {
+	return p.OpenIn(ctx, cmp.Or(p.Spec.FleetID, "fleet-dev"), number, players)
+}
+
+// OpenIn does what Open does, in another fleet.
+func (p *Process) OpenIn(ctx context.Context, fleet string, number, players int) (Room, error) {
 	r := Room{Number: number, Addr: p.Announce.WS}
 	if p.Spec.Kind == Bare {
 		for i := range players {
@@ -29,7 +34,7 @@ func (p *Process) Open(ctx context.Context, number, players int) (Room, error) {
 		return r, nil
 	}
 	api := p.api()
-	session, addr, err := api.createGameSession(ctx, cmp.Or(p.Spec.FleetID, "fleet-dev"), fmt.Sprintf("room-%d", number), players)
+	session, addr, err := api.createGameSession(ctx, fleet, fmt.Sprintf("room-%d", number), players)
 	if err != nil {
 		return r, fmt.Errorf("open room %d: %w", number, err)
 	}

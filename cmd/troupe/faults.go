@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"troupe/bench/faults"
+	"troupe/bench/faults/disk"
 	"troupe/bench/progress"
 	"troupe/cmd/troupe/internal/reach"
 	"troupe/transport/client"
@@ -21,6 +22,8 @@ type faultsCommand struct {
 	Run    faultsRun    `cmd:"" help:"Break the players' networks, or the host, by a scenario."`
 	List   faultsList   `cmd:"" help:"List the scenarios."`
 	Replay faultsReplay `cmd:"" help:"Play the faults of a stored run again."`
+
+	Behind faultsBehind `cmd:"" hidden:"" help:"Serve with a disk that a troupe faults breaks."`
 }
 
 // faultsFlags are the flags of run and replay.
@@ -80,6 +83,21 @@ func (c *faultsReplay) Run(s streams) error {
 	return c.run(s, faults.Options{Plan: plan, Events: report.Events, Seed: report.Seed, Players: report.Players, Quick: report.Quick})
 }
 
+// faultsBehind is how troupe faults starts a host whose disk it breaks.
+type faultsBehind struct {
+	Socket string   `arg:""`
+	Words  []string `arg:"" passthrough:""`
+}
+
+// Run executes this program again with the words. It returns only with an error.
+func (c *faultsBehind) Run() error {
+	bin, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return disk.Exec(c.Socket, append([]string{bin}, c.Words...))
+}
+
 // run runs with the flags that both have.
 func (c *faultsFlags) run(s streams, o faults.Options) error {
 	return untilSignal(func(ctx context.Context) error {
@@ -134,6 +152,7 @@ func (c *faultsFlags) judge(ctx context.Context, s streams, o faults.Options) (r
 	if o.Bin, err = os.Executable(); err != nil {
 		return report, err
 	}
+	o.Behind = []string{"faults", "behind"}
 	o.Sets, o.Script, o.WSSAddr, o.KCPAddr = c.Set, c.Script, c.WSSAddr, c.KCPAddr
 	names := c.Transport
 	if len(names) == 0 && c.Against == "" {

@@ -63,7 +63,7 @@ func readReport(t *testing.T, file, text string, broken ...string) faults.Report
 func TestEveryScenarioIsQuick(t *testing.T) {
 	t.Parallel()
 	var work sync.WaitGroup
-	slots := make(chan struct{}, 4)
+	slots := make(chan struct{}, 6)
 	for _, p := range faults.Scenarios() {
 		slots <- struct{}{}
 		work.Go(func() {
@@ -216,7 +216,7 @@ func TestFaultsWrongUse(t *testing.T) {
 		"run tunnel --against h --transport wss":               "--transport wss with --against needs --wss-addr",
 		"run tunnel --json /dev/null/r.json":                   "--json: open /dev/null/r.json: not a directory",
 		"run tunnel --report /dev/null/r":                      "--report: mkdir /dev/null: not a directory",
-		"run server-crash --against h":                         "server-crash stops the host's process: leave --against out",
+		"run server-crash --against h":                         "server-crash breaks the host itself, which must be started here: leave --against out",
 		"run tunnel --against h --set a=b":                     "--script and --set are for a host that is started here: leave them out, or --against",
 		"run tunnel --script none.js":                          "--script: stat none.js: no such file or directory",
 		"run tunnel --against ftp://h":                         "ftp://h is not the URL of a host: is it http://h?",
@@ -249,6 +249,7 @@ func TestFaultsList(t *testing.T) {
 	}
 	for _, name := range []string{
 		"wifi-to-lte", "tunnel", "flappy", "train", "phone-sleep", "nat-rebind", "lossy-5", "slow-client", "reconnect-storm", "server-crash", "server-stall",
+		"disk-full", "slow-disk", "noisy-neighbour", "script-hang", "rolling-restart",
 	} {
 		p, err := faults.Find(name)
 		if err != nil || !strings.Contains(out.String(), "\n"+name+" ") || !strings.Contains(out.String(), p.About) || time.Duration(p.Length) > time.Minute {

@@ -1,0 +1,152 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"troupe/bench/faults/disk"
+	"troupe/bench/server"
+)
+
+const (
+	// callEvery is the time between two calls that change something, callMax bounds one of them.
+	callEvery = 50 * time.Millisecond
+	callMax   = 20 * time.Second
+	// storesMax is how long the host may need to store again: the figure of RL-116. A quick run has storesMaxQuick, so that a machine that is busy
+	// with other things fails nobody.
+	storesMax      = 5 * time.Second
+	storesMaxQuick = 30 * time.Second
+)
+
+// calls are calls of the service API that are made, one after the other, while the host's disk is broken. Each makes an alias.
+type calls struct {
+	mu       sync.Mutex // guards what follows
+	made     []call
+	from, to time.Time // when the disk was full
+}
+
+// call is one of them; id is empty if it failed.
+type call struct {
+	began, ended time.Time
+	id           string
+}
+
+// fill has the disk be full until end is called.
+func (c *calls) fill(d *disk.Disk) (end func() error) {
+	d.Full(true)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.from = time.Now()
+	return func() error {
+		c.mu.Lock()
+		c.to = time.Now()
+		c.mu.Unlock()
+		d.Full(false)
+		return nil
+	}
+}
+
+// run makes calls until halt is closed, and then until one succeeds, storesMaxQuick at most.
+func (c *calls) run(ctx context.Context, proc *server.Process, halt <-chan struct{}) {
+	api := proc.API(1)
+	defer api.Close()
+	type strategy struct{ Type, Message string }
+	var halted time.Time
+	for n := 0; ; n++ {
+		in := struct {
+			Name            string
+			RoutingStrategy strategy
+		}{fmt.Sprintf("faults-%d", n), strategy{"TERMINAL", "none"}}
+		var out struct{ Alias struct{ AliasId string } }
+		one := call{began: time.Now()}
+		short, cancel := context.WithTimeout(ctx, callMax)
+		err := api.Call(short, "CreateAlias", in, &out)
+		cancel()
+		if one.ended = time.Now(); err == nil {
+			one.id = out.Alias.AliasId
+		}
+		c.mu.Lock()
+		c.made = append(c.made, one)
+		c.mu.Unlock()
+		if !halted.IsZero() && (one.id != "" || time.Since(halted) > storesMaxQuick) {
+			return
+		}
+		if rest(ctx, callEvery) != nil {
+			return
+		}
+		select {
+		case <-halt:
+			if halted.IsZero() {
+				halted = time.Now()
+			}
+		default:
+		}
+	}
+}
+
+// judgeFull judges the calls around the time in which the disk was full, if it was; most is how long the host may need afterwards.
+func (c *calls) judgeFull(most time.Duration) []Verdict {
+	if c.from.IsZero() {
+		return nil
+	}
+	during, wrong := 0, 0
+	recovered := time.Duration(-1)
+	for _, one := range c.made {
+		switch {
+		case one.began.After(c.from) && one.ended.Before(c.to):
+			if during++; one.id != "" {
+				wrong++
+			}
+		case one.ended.After(c.to) && one.id != "" && recovered < 0:
+			recovered = one.ended.Sub(c.to)
+		}
+	}
+	first := "none was"
+	if recovered >= 0 {
+		first = fmt.Sprintf("the first one after %v", recovered.Round(time.Millisecond))
+	}
+	return []Verdict{
+		judge("RL-21", "while nothing can be stored, the API confirms nothing", wrong == 0, "%d of %d changes were confirmed meanwhile", wrong, during),
+		judge("RL-116", fmt.Sprintf("when there is room again, changes are stored within %v", most), recovered >= 0 && recovered <= most, "%s", first),
+	}
+}
+
+// judgeCalls judges the calls; all of them have been made. It kills the host and starts it again, to see what is stored.
+func (r *run) judgeCalls(ctx context.Context, players *crew) (all []Verdict, err error) {
+	most := storesMax
+	if r.o.Quick {
+		most = storesMaxQuick
+	}
+	all = r.calls.judgeFull(most)
+	good := 0
+	longest := time.Duration(0)
+	for _, one := range r.calls.made {
+		longest = max(longest, one.ended.Sub(one.began))
+		if one.id != "" {
+			good++
+		}
+	}
+	r.proc.Kill()
+	if err := r.startAgain(ctx, players); err != nil {
+		return all, err
+	}
+	api := r.proc.API(1)
+	defer api.Close()
+	var gone violations
+	for _, one := range r.calls.made {
+		if one.id == "" {
+			continue
+		}
+		in := struct{ AliasId string }{one.id}
+		if err := api.Call(ctx, "DescribeAlias", in, new(struct{})); err != nil {
+			if ctx.Err() != nil {
+				return all, ctx.Err()
+			}
+			gone.add("%s", one.id)
+		}
+	}
+	return append(all, judge("RL-18", "what the API has confirmed survives a SIGKILL", gone.count == 0 && good > 0,
+		"%d of %d confirmed changes are gone; %d calls failed, the longest took %v", gone.count, good, len(r.calls.made)-good, longest.Round(time.Millisecond))), nil
+}

@@ -1,0 +1,101 @@
+//go:build linux && (amd64 || arm64)
+
+package disk
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestMain has the test binary be the child too: it executes itself behind the filter, and writes a file for each line that it reads.
+func TestMain(m *testing.M) {
+	switch socket := os.Getenv("DISK_TEST_SOCKET"); {
+	case os.Getenv("DISK_TEST_FILE") == "":
+		os.Exit(m.Run())
+	case socket != "":
+		os.Unsetenv("DISK_TEST_SOCKET")
+		panic(Exec(socket, []string{os.Args[0]}))
+	}
+	f, err := os.Create(os.Getenv("DISK_TEST_FILE"))
+	if err != nil {
+		panic(err)
+	}
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		began := time.Now()
+		_, err := f.WriteAt([]byte("x"), 0)
+		if err == nil {
+			err = f.Sync()
+		}
+		switch {
+		case errors.Is(err, syscall.ENOSPC):
+			os.Stdout.WriteString("full\n")
+		case err != nil:
+			os.Stdout.WriteString(err.Error() + "\n")
+		default:
+			os.Stdout.WriteString("written " + time.Since(began).String() + "\n")
+		}
+	}
+}
+
+// A child's disk is full, slow, and as before.
+func TestDisk(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	socket := filepath.Join(folder, "disk.sock")
+	d, err := Listen(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.Command(self)
+	child.Env = append(os.Environ(), "DISK_TEST_SOCKET="+socket, "DISK_TEST_FILE="+filepath.Join(folder, "file"))
+	child.Stderr = os.Stderr
+	in, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := bufio.NewReader(out)
+	ask := func(want string) string {
+		t.Helper()
+		if _, err := io.WriteString(in, "write\n"); err != nil {
+			t.Fatal(err)
+		}
+		line, err := said.ReadString('\n')
+		if err != nil || !strings.HasPrefix(line, want) {
+			t.Errorf("%q, %v, want %s", line, err, want)
+		}
+		return strings.TrimSpace(strings.TrimPrefix(line, want))
+	}
+	ask("written ")
+	d.Full(true)
+	ask("full")
+	d.Full(false)
+	ask("written ")
+	d.Slow(50 * time.Millisecond)
+	if took, err := time.ParseDuration(ask("written ")); err != nil || took < 50*time.Millisecond {
+		t.Errorf("%v, %v", took, err)
+	}
+	d.Slow(0)
+	ask("written ")
+	if err := errors.Join(in.Close(), child.Wait(), d.Close()); err != nil {
+		t.Error(err)
+	}
+}

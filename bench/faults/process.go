@@ -1,0 +1,206 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"troupe/bench/server"
+	"troupe/transport/client"
+)
+
+// onHost begins a fault of the host and returns what ends it.
+func (r *run) onHost(ctx context.Context, e Event, players *crew) (end func() error, err error) {
+	switch e.Fault {
+	case Stall:
+		if err := r.proc.Pause(); err != nil {
+			return nil, err
+		}
+		return r.proc.Continue, nil
+	case Throttle:
+		return r.throttle(e.Share), nil
+	case DiskFull:
+		return r.calls.fill(r.disk), nil
+	case DiskSlow:
+		r.disk.Slow(time.Duration(e.Delay))
+		return func() error { r.disk.Slow(0); return nil }, nil
+	case Hang:
+		return r.hang(ctx)
+	case Restart:
+		r.asked = time.Now()
+		if err := r.proc.Terminate(); err != nil {
+			return nil, err
+		}
+		return func() error {
+			r.left = r.awaitExit(ctx, time.Until(r.asked.Add(time.Duration(e.For)+exitMax)))
+			return r.startAgain(ctx, players)
+		}, nil
+	}
+	r.proc.Kill()
+	return func() error { return r.startAgain(ctx, players) }, nil
+}
+
+// startAgain starts a host on the store of the one that has ended, and leads the players there.
+func (r *run) startAgain(ctx context.Context, players *crew) error {
+	old := r.proc
+	proc, err := server.Start(ctx, r.own)
+	if err != nil {
+		return err
+	}
+	r.proc, r.restarted = proc, time.Now()
+	for _, p := range players.players {
+		tcp := proc.Announce.WS
+		if r.transport(p.index) == client.WSS {
+			tcp = proc.Announce.WSS
+		}
+		p.path.Retarget(tcp, proc.Announce.KCP)
+	}
+	return errors.Join(old.Stop(), proc.AwaitFleet(ctx, ownFleet))
+}
+
+// exitMax is how long a host that was asked to end may take beyond the time that it leaves its games.
+const exitMax = 20 * time.Second
+
+// exit is how the host ended after it was asked to.
+type exit struct {
+	after time.Duration
+	code  int // -1: it did not, or by a signal
+}
+
+// awaitExit waits for the end of the host's process, and kills it if that takes too long.
+func (r *run) awaitExit(ctx context.Context, most time.Duration) exit {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-r.proc.Exited():
+		return exit{time.Since(r.asked), r.proc.ExitCode()}
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	r.proc.Kill()
+	return exit{time.Since(r.asked), -1}
+}
+
+// throttlePeriod is that of a quota of the CPU in a container.
+const throttlePeriod = 100 * time.Millisecond
+
+// throttle lets the host run for a share of each period, until it is ended.
+func (r *run) throttle(share float64) (end func() error) {
+	proc := r.proc
+	over := make(chan struct{})
+	var work sync.WaitGroup
+	var failed error
+	work.Go(func() {
+		runs := time.Duration(share * float64(throttlePeriod))
+		for tick := time.NewTimer(0); ; {
+			for _, part := range []struct {
+				do   func() error
+				time time.Duration
+			}{{proc.Pause, throttlePeriod - runs}, {proc.Continue, runs}} {
+				select {
+				case <-tick.C:
+				case <-over:
+					return
+				}
+				if failed = part.do(); failed != nil {
+					return
+				}
+				tick.Reset(part.time)
+			}
+		}
+	})
+	return func() error {
+		close(over)
+		work.Wait()
+		return errors.Join(failed, proc.Continue())
+	}
+}
+
+const (
+	// hangFleet is the fleet of the game whose script hangs, hangRoom the number of its room.
+	hangFleet = "fleet-hang"
+	hangRoom  = 1000
+	opHang    = 9
+	// hangMax is how long such a game may go on: the figure of RL-111.
+	hangMax = 31 * time.Second
+	// hangWait is how long is waited for the figure.
+	hangWait = hangMax + 30*time.Second
+)
+
+// hung is the game whose script hangs.
+type hung struct {
+	session string
+	began   time.Time
+	player  *client.Client
+	told    chan time.Duration // how long it took until its player was told
+}
+
+// hang begins such a game, and has its script hang.
+func (r *run) hang(ctx context.Context) (end func() error, err error) {
+	room, err := r.proc.OpenIn(ctx, hangFleet, hangRoom, 1)
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.Dial(ctx, client.Options{Addr: room.Addr, PlayerSessionID: room.IDs[0], Transport: client.WS, DialTimeout: dialMax})
+	if err != nil {
+		return nil, fmt.Errorf("log in to the game that hangs: %w", err)
+	}
+	r.hung = &hung{session: room.Session, began: time.Now(), player: c, told: make(chan time.Duration, 1)}
+	go func(h *hung) {
+		for range c.Events() {
+		}
+		<-c.Done()
+		h.told <- time.Since(h.began)
+	}(r.hung)
+	if err := c.Send(ctx, client.Message{OpCode: opHang, TargetPlayer: client.Server, Intent: client.Reliable}); err != nil {
+		return nil, err
+	}
+	return func() error { return nil }, nil
+}
+
+// judgeHang waits for the end of the game that hangs.
+func (r *run) judgeHang(ctx context.Context) ([]Verdict, error) {
+	h := r.hung
+	if h == nil {
+		return nil, nil
+	}
+	defer h.player.Abort()
+	timer := time.NewTimer(time.Until(h.began.Add(hangWait)))
+	defer timer.Stop()
+	after := hangWait
+	select {
+	case after = <-h.told:
+	case <-timer.C:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	status, err := r.proc.Status(ctx, h.session)
+	if err != nil {
+		return nil, err
+	}
+	return []Verdict{judge("RL-111", "a game whose script hangs is ended within 31 s, and its player is told", after <= hangMax && status == "TERMINATED",
+		"told after %v: %s; status %q", after.Round(time.Millisecond), h.player.End(), status)}, nil
+}
+
+// judgeRestart judges how the host ended that was asked to.
+func (r *run) judgeRestart(players *crew) []Verdict {
+	var lost violations
+	for _, p := range players.players {
+		p.mu.Lock()
+		for i, other := range players.players {
+			from := &p.ledger.from[i]
+			for n := uint64(1); n <= other.sent.Load() && other.times.of(n).Before(r.asked); n++ {
+				if _, hole := from.holes[n]; hole || n > from.last {
+					lost.add("message %d of player %d to player %d", n, i, p.index)
+				}
+			}
+		}
+		p.mu.Unlock()
+	}
+	return []Verdict{
+		lost.judge("RL-30", "what was sent before the host was asked to stop arrives", "%d messages did not", lost.count),
+		judge("RL-30", "a host that is asked to stop ends by itself", r.left.code == 0, "exit code %d after %v", r.left.code, r.left.after.Round(time.Millisecond)),
+	}
+}
