@@ -3,7 +3,8 @@
 //
 // # Parts
 //
-//	plan.go      fault plans: YAML, the named scenarios of plans/, and how a seed turns a plan into events with exact times and targets
+//	plan.go      fault plans, the named scenarios of plans/, and how a seed turns a plan into events with exact times and targets
+//	parse.go     plans as YAML, with the line of what is wrong
 //	path.go      a player's way to the host: the conditions of each direction, which change while it is used
 //	tcp.go       the proxy for ws and wss
 //	udp.go       the proxy for kcp
@@ -17,6 +18,8 @@
 //	host.go      the host, if it is started here
 //	process.go   faults of the host's process, and a script that hangs
 //	calls.go     calls of the API while the host's disk is broken; the disk itself is in disk
+//	schedule.go  faults begin and end at their times
+//	proxy.go     proxies for clients of any kind
 //	run.go       a run from start to verdict
 //
 // # What the proxies can do

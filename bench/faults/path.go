@@ -89,6 +89,8 @@ type Path struct {
 	listener net.Listener
 	socket   *net.UDPConn
 	work     sync.WaitGroup // all goroutines
+	used     chan struct{}  // closed when the player has sent something, or has connected
+	use      func()
 
 	mu           sync.Mutex // guards what follows
 	tcp, udp     string     // host:port of the host; udp may be empty
@@ -99,18 +101,28 @@ type Path struct {
 
 // NewPath listens on free ports of loopback for one player. tcp and udp are host:port of the host; without udp, datagrams are dropped.
 func NewPath(seed uint64, player int, tcp, udp string) (*Path, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	return ListenPath("127.0.0.1:0", seed, player, tcp, udp)
+}
+
+// ListenPath does what NewPath does, at an address. With port 0, TCP and UDP have free ports, which differ.
+func ListenPath(addr string, seed uint64, player int, tcp, udp string) (*Path, error) {
+	local, err := net.ResolveUDPAddr("udp", addr)
 	if err != nil {
 		return nil, err
 	}
-	socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	socket, err := net.ListenUDP("udp", local)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
 	p := &Path{
 		up: newDirection(seed, uint64(2*player)), down: newDirection(seed, uint64(2*player+1)), listener: listener, socket: socket,
-		tcp: tcp, udp: udp, pairs: make(map[*pair]struct{}), associations: make(map[string]*association),
+		tcp: tcp, udp: udp, pairs: make(map[*pair]struct{}), associations: make(map[string]*association), used: make(chan struct{}),
 	}
+	p.use = sync.OnceFunc(func() { close(p.used) })
 	p.work.Go(p.accept)
 	p.work.Go(p.readPlayer)
 	return p, nil
@@ -121,6 +133,9 @@ func (p *Path) TCP() string { return p.listener.Addr().String() }
 
 // UDP is the address for datagrams.
 func (p *Path) UDP() string { return p.socket.LocalAddr().String() }
+
+// Used is closed when somebody has connected or sent a datagram.
+func (p *Path) Used() <-chan struct{} { return p.used }
 
 // Retarget leads new connections and all datagrams to another address of the host.
 func (p *Path) Retarget(tcp, udp string) {

@@ -1,11 +1,14 @@
 package faults
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net"
 	"os"
+	"regexp"
 	"syscall"
 	"testing"
 	"time"
@@ -258,5 +261,62 @@ func TestConditionsOverlap(t *testing.T) {
 	_, ok := r.pass(2 * time.Second)
 	if _, again := r.pass(time.Second); !ok || again {
 		t.Error("the queue of a bounded rate")
+	}
+}
+
+// A plan begins with the first connection, and when it is over everything passes.
+func TestProxy(t *testing.T) {
+	t.Parallel()
+	tcp, udp, accepted := echoes(t)
+	plan, err := Parse([]byte("name: p\nfaults:\n- {at: 10ms, fault: silence, target: all, for: 10ms, direction: up}\n- {at: 30ms, fault: reset, target: one}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, write := io.Pipe()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		err := Proxy(ctx, ProxyOptions{Plan: plan, Seed: 3, Players: 1, Listen: "127.0.0.1:0", TCP: tcp, UDP: udp, PlayerSessions: []string{"psess-1"}, Out: write})
+		ended <- errors.Join(err, write.Close())
+	}()
+	lines := bufio.NewScanner(read)
+	next := func(pattern string) []string {
+		t.Helper()
+		lines.Scan()
+		m := regexp.MustCompile("^" + pattern + "$").FindStringSubmatch(lines.Text())
+		if m == nil {
+			t.Fatalf("%q is not %s", lines.Text(), pattern)
+		}
+		return m
+	}
+	where := next(`player 0: (\S+), kcp (\S+), player session psess-1`)
+	next("p, seed 3: the plan begins with the first connection and takes 30ms; Ctrl-C ends it")
+	c, err := net.Dial("udp", where[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	next(` +\d\.\d+ s  the plan begins`)
+	next(` +\d\.\d+ s  silence of player 0 for 10ms: to the host only`)
+	next(` +\d\.\d+ s  silence of player 0 is over`)
+	next(` +\d\.\d+ s  reset of player 0`)
+	next(` +\d\.\d+ s  the plan is over; everything passes`)
+	player, err := net.Dial("tcp", where[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer player.Close()
+	host := <-accepted
+	defer host.Close()
+	passes(t, player, host, []byte("hello"))
+	stop()
+	if lines.Scan() {
+		t.Errorf("%q", lines.Text())
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

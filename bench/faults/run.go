@@ -314,47 +314,11 @@ func (r *run) settle() time.Duration {
 }
 
 // inject begins and ends the faults at their times. All of them are over when it returns.
-func (r *run) inject(ctx context.Context, length time.Duration, players *crew) (err error) {
-	type action struct {
-		at time.Duration
-		do func() error
-	}
-	var ends []action // by time
-	defer func() {
-		for _, a := range ends {
-			err = errors.Join(err, a.do())
-		}
-	}()
-	began := time.Now()
-	until := func(at time.Duration) error {
-		for len(ends) > 0 && ends[0].at <= at {
-			next := ends[0]
-			if err := rest(ctx, time.Until(began.Add(next.at))); err != nil {
-				return err
-			}
-			ends = ends[1:]
-			if err := next.do(); err != nil {
-				return err
-			}
-		}
-		return rest(ctx, time.Until(began.Add(at)))
-	}
-	for i, e := range r.events {
-		if err := until(time.Duration(e.At)); err != nil {
-			return err
-		}
+func (r *run) inject(ctx context.Context, length time.Duration, players *crew) error {
+	return schedule(ctx, r.events, length, func(i int, e Event) (end func() error, err error) {
 		r.o.Watch.Live(fmt.Sprintf("fault %d of %d: %s", i+1, len(r.events), e))
-		end, err := r.begin(ctx, e, players)
-		if err != nil {
-			return err
-		}
-		if end != nil {
-			a := action{time.Duration(e.At + e.For), end}
-			at, _ := slices.BinarySearchFunc(ends, a, func(x, y action) int { return int(x.at - y.at) })
-			ends = slices.Insert(ends, at, a)
-		}
-	}
-	return until(length)
+		return r.begin(ctx, e, players)
+	})
 }
 
 func (r *run) begin(ctx context.Context, e Event, players *crew) (end func() error, err error) {
@@ -398,18 +362,6 @@ func (r *run) recover(ctx context.Context, players *crew, healed time.Time) (got
 		if err := rest(ctx, 20*time.Millisecond); err != nil {
 			return got, err
 		}
-	}
-}
-
-// rest waits, or fails with the context.
-func rest(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

@@ -35,6 +35,7 @@ func (p *Path) accept() {
 			time.Sleep(10 * time.Millisecond) // too many open files, for example
 			continue
 		}
+		p.use()
 		p.work.Go(func() { p.connect(conn.(*net.TCPConn)) })
 	}
 }

@@ -66,6 +66,7 @@ func (p *Path) readPlayer() {
 		if a == nil {
 			continue
 		}
+		p.use()
 		p.carry(a, p.up, &a.up, buffer[:n], func(b []byte) {
 			p.mu.Lock()
 			host := a.host

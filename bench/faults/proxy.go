@@ -1,0 +1,146 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"time"
+)
+
+// ProxyOptions say what proxies for clients of any kind do.
+type ProxyOptions struct {
+	Plan     Plan // of faults of players alone
+	Seed     uint64
+	Players  int // 1 to PlayersMax: so many proxies, each with faults of its own
+	Quick    bool
+	Repeat   bool   // the plan begins again when it is over
+	Listen   string // host:port of the first proxy; the others have the ports that follow. Port 0: free ports
+	TCP, UDP string // host:port of the host; UDP may be empty
+	// PlayerSessions, unless nil, are printed beside the addresses.
+	PlayerSessions []string
+	Out            io.Writer // one goroutine writes
+}
+
+// Check reports what is wrong with the options.
+func (o *ProxyOptions) Check() error {
+	switch {
+	case o.Players < 1 || o.Players > PlayersMax:
+		return fmt.Errorf("--players must be 1 to %d", PlayersMax)
+	case o.Plan.NeedsHost():
+		return fmt.Errorf("%s breaks the host, which proxies cannot do: troupe faults run can", o.Plan.Name)
+	}
+	_, err := o.address(0)
+	return err
+}
+
+// address returns where a proxy listens.
+func (o *ProxyOptions) address(player int) (string, error) {
+	host, text, err := net.SplitHostPort(o.Listen)
+	if err != nil {
+		return "", fmt.Errorf("--listen must be HOST:PORT: %w", err)
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil || port < 0 || port+o.Players > 1<<16 {
+		return "", fmt.Errorf("--listen: %s is no port with room for %d", text, o.Players)
+	}
+	if port == 0 {
+		return o.Listen, nil
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port+player)), nil
+}
+
+// Proxy opens proxies, prints where they are, and plays the plan from the first connection on. Then the proxies let everything pass, until
+// the context ends, which is no error.
+func Proxy(ctx context.Context, o ProxyOptions) (err error) {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	plan := o.Plan
+	if o.Quick {
+		plan = plan.quick()
+	}
+	var paths []*Path
+	defer func() {
+		for _, p := range paths {
+			err = errors.Join(err, p.Close())
+		}
+	}()
+	first := make(chan struct{}, o.Players)
+	for i := range o.Players {
+		addr, err := o.address(i)
+		if err != nil {
+			return err
+		}
+		p, err := ListenPath(addr, o.Seed, i, o.TCP, o.UDP)
+		if err != nil {
+			return err
+		}
+		paths = append(paths, p)
+		go func() {
+			select {
+			case <-p.Used():
+				first <- struct{}{}
+			case <-ctx.Done():
+			}
+		}()
+		fmt.Fprintf(o.Out, "player %d: %s", i, p.TCP())
+		if o.UDP != "" {
+			fmt.Fprintf(o.Out, ", kcp %s", p.UDP())
+		}
+		if o.PlayerSessions != nil {
+			fmt.Fprintf(o.Out, ", player session %s", o.PlayerSessions[i])
+		}
+		fmt.Fprintln(o.Out)
+	}
+	fmt.Fprintf(o.Out, "%s, seed %d: the plan begins with the first connection and takes %v; Ctrl-C ends it\n", plan.Name, o.Seed, time.Duration(plan.Length))
+	select {
+	case <-first:
+	case <-ctx.Done():
+		return nil
+	}
+	events := plan.Expand(o.Seed, o.Players)
+	for {
+		began := time.Now()
+		note := func(text string) { fmt.Fprintf(o.Out, "%8.3f s  %s\n", time.Since(began).Seconds(), text) }
+		note("the plan begins")
+		err := schedule(ctx, events, time.Duration(plan.Length), func(_ int, e Event) (func() error, error) {
+			note(e.words())
+			end := paths[e.Player].Begin(e)
+			if end == nil {
+				return nil, nil
+			}
+			return func() error {
+				end()
+				note(e.String() + " is over")
+				return nil
+			}, nil
+		})
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !o.Repeat {
+			note("the plan is over; everything passes")
+			<-ctx.Done()
+			return nil
+		}
+	}
+}
+
+// words is the event with its length and conditions.
+func (e Event) words() string {
+	row := e.row()
+	text := e.String()
+	if row.For != "" {
+		text += " for " + row.For
+	}
+	if row.Conditions != "" {
+		text += ": " + row.Conditions
+	}
+	return text
+}

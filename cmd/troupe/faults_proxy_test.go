@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"troupe/transport/transporttest/stock"
+)
+
+// A client as those of GameLift plays through a proxy: the plan begins with it, cuts it, and lets it in again.
+func TestFaultsProxy(t *testing.T) {
+	t.Parallel()
+	troupe, err := exec.LookPath("troupe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := filepath.Join(t.TempDir(), "cut.yaml")
+	if err := os.WriteFile(plan, []byte("faults:\n- {at: 1s, fault: reset, target: one}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, troupe, "faults", "proxy", plan, "--against", benchedHost(t, troupe), "--seed", "1", "--repeat")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	said := ""
+	until := func(pattern string) []string {
+		t.Helper()
+		for lines.Scan() {
+			said += lines.Text() + "\n"
+			if m := regexp.MustCompile(pattern).FindStringSubmatch(lines.Text()); m != nil {
+				return m
+			}
+		}
+		t.Fatalf("no %s in\n%s", pattern, said)
+		return nil
+	}
+	where := until(`^player 0: (\S+), player session (\S+)$`)
+	until(`^cut, seed 1: the plan begins with the first connection`)
+	login := func() *stock.Client { // it may be cut meanwhile
+		t.Helper()
+		for ctx.Err() == nil {
+			c, err := stock.Dial(ctx, where[1], where[2], stock.Options{NoUDP: true})
+			if err != nil {
+				continue
+			}
+			if _, err := c.AwaitLogin(ctx); err == nil {
+				return c
+			}
+			c.Kill()
+		}
+		t.Fatalf("nobody got in\n%s", said)
+		return nil
+	}
+	first := login()
+	until(`reset of player 0$`)
+	select {
+	case <-first.Done():
+	case <-ctx.Done():
+		t.Errorf("it was not cut\n%s", said)
+	}
+	second := login()
+	if second.PeerID() != first.PeerID() {
+		t.Errorf("peer %d, then %d", first.PeerID(), second.PeerID())
+	}
+	second.Close()
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() { // Wait closes the pipe
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, said)
+	}
+}
+
+func TestFaultsProxyWrongUse(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"tunnel":                                       "proxy needs the host: either --to HOST:PORT or --against URL",
+		"tunnel --to h:1 --against h":                  "proxy needs the host: either --to HOST:PORT or --against URL",
+		"tunnel --to h":                                "--to must be HOST:PORT: address h: missing port in address",
+		"tunnel --to h:1 --players 0":                  "--players must be 1 to 200",
+		"tunnel --to h:1 --listen 9000":                "--listen must be HOST:PORT: address 9000: missing port in address",
+		"tunnel --to h:1 --players 2 --listen h:65535": "--listen: 65535 is no port with room for 2",
+		"tunnel --to h:1 --kcp-addr h":                 "--kcp-addr must be HOST:PORT: address h: missing port in address",
+		"server-stall --to h:1":                        "server-stall breaks the host, which proxies cannot do: troupe faults run can",
+		"none --to h:1":                                `there is no scenario "none": troupe faults list shows them; a plan of your own is a file that ends in .yaml`,
+	} {
+		var out, errs bytes.Buffer
+		code := run(append([]string{"faults", "proxy"}, strings.Fields(line)...), streams{out: &out, err: &errs})
+		if code != exitUsage || out.Len() > 0 || errs.String() != "troupe: faults: "+want+"\n" {
+			t.Errorf("%s: %d, %q, %q, want %q", line, code, out.String(), errs.String(), want)
+		}
+	}
+}
