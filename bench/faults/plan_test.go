@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -162,6 +163,9 @@ func TestDocument(t *testing.T) {
 	for _, kind := range kinds {
 		if !strings.Contains(string(text), "\n| `"+string(kind)+"` | ") {
 			t.Errorf("no fault %s", kind)
+		}
+		if colour := regexp.MustCompile(`\b'?` + string(kind) + `'?: '#[0-9a-f]{6}'`); !colour.MatchString(pageScript) || meanings[kind] == "" {
+			t.Errorf("the page has no colour for %s, or no words", kind)
 		}
 	}
 	for _, p := range Scenarios() {
