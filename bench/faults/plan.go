@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"path"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -46,6 +47,14 @@ const (
 
 // kinds are all of them, in the order of a legend.
 var kinds = []Kind{Silence, Link, Reset, Handover, Rebind, Stall, Throttle, DiskFull, DiskSlow, Hang, Restart, Crash}
+
+func kindNames() string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k)
+	}
+	return strings.Join(names, ", ")
+}
 
 // meanings say what the kinds are.
 var meanings = map[Kind]string{
@@ -166,7 +175,7 @@ func (s *Step) check() error {
 	conditions := s.Delay != 0 && s.Fault != DiskSlow || s.Jitter != 0 || s.Loss != 0 || s.Rate != 0
 	switch {
 	case !slices.Contains(kinds, s.Fault):
-		return fmt.Errorf("there is no fault %q: it must be one of %v", s.Fault, kinds)
+		return fmt.Errorf("there is no fault %q: it must be one of %s", s.Fault, kindNames())
 	case s.Fault.onHost() && s.Target != "host":
 		return fmt.Errorf("the target of %s must be host", s.Fault)
 	case !s.Fault.onHost() && !slices.Contains([]string{"all", "half", "one"}, s.Target):
@@ -248,7 +257,7 @@ const quickFactor = 10
 var outages = map[Kind]struct{ noticed, quickest Duration }{
 	Silence: {Duration(hostSilence), Duration(hostSilence + 2500*time.Millisecond)},
 	Stall:   {Duration(lateTimer), Duration(lateTimer + 500*time.Millisecond)},
-	Restart: {0, Duration(time.Second)}, // games go on for so long
+	Restart: {0, Duration(3 * time.Second)}, // games go on for so long; what was sent before is to arrive meanwhile
 }
 
 const (

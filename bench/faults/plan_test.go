@@ -42,7 +42,7 @@ func TestPlansThatMakeNoSense(t *testing.T) {
 	for line, want := range map[string]string{
 		"{at: 1s, fault: silence, target: all}":                               `silence needs "for": how long it lasts`,
 		"{at: 1s, fault: reset, target: all, for: 1s}":                        `reset happens at once: leave "for" and "upto" out`,
-		"{at: 1s, fault: rain, target: all, for: 1s}":                         `there is no fault "rain": it must be one of [silence link`,
+		"{at: 1s, fault: rain, target: all, for: 1s}":                         `there is no fault "rain": it must be one of silence, link`,
 		"{at: 1s, fault: silence, target: host, for: 1s}":                     "the target of silence must be all, half or one",
 		"{at: 1s, fault: silence, for: 1s}":                                   "the target of silence must be all, half or one",
 		"{at: 1s, fault: stall, target: all, for: 1s}":                        "the target of stall must be host",

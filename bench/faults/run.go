@@ -275,8 +275,12 @@ func (r *run) judge(ctx context.Context, players *crew, room server.Room, after 
 		return err
 	}
 	report.Verdicts = append(report.Verdicts, players.delivery(&report.Figures, after)...)
-	if resumes := report.Figures.Resumes; r.hostOnly() {
-		report.Verdicts = append(report.Verdicts, judge("RL-115", "no player loses its connection by that", resumes == 0, "%d did", resumes))
+	if r.hostOnly() {
+		v := judge("RL-115", "no player loses its connection by that", report.Figures.Resumes == 0, "%d did", report.Figures.Resumes)
+		if r.o.Quick {
+			v.Outcome = notChecked // its pings are so close together that a busy machine may miss them
+		}
+		report.Verdicts = append(report.Verdicts, v)
 	}
 	var peers []int32
 	for _, p := range players.players {
