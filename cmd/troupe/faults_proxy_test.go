@@ -23,7 +23,7 @@ func TestFaultsProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := filepath.Join(t.TempDir(), "cut.yaml")
-	if err := os.WriteFile(plan, []byte("faults:\n- {at: 1s, fault: reset, target: one}\n"), 0o600); err != nil {
+	if err := os.WriteFile(plan, []byte("length: 5s\nfaults:\n- {at: 1s, fault: reset, target: one}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
