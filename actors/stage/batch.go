@@ -48,7 +48,7 @@ func (b *Batch) RunNext() bool {
 	switch {
 	case m == nil:
 		return false
-	case m.limits.LongRunning:
+	case m.limits.longRunning:
 		m.shard.schedule(m)
 	default:
 		m.shard.runInline(m)

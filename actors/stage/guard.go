@@ -52,41 +52,60 @@ type Context struct {
 	guard *guard
 }
 
+// guard is the library's actor around an Actor. The library sees a flat list of actors; the tree,
+// and with it the order of stopping, is kept here. An actor stops in three steps: it gets no
+// more messages, its children stop, and then the library stops it.
 type guard struct {
 	// set once
-	self  *Ref
-	actor Actor
-	root  bool
+	self   *Ref
+	parent *guard // nil for a root
+	actor  Actor
 	// owned by the actor
 	crashed  bool
+	stopping bool
 	stopped  bool
-	library  actor.Context
+	children int32
+	newest   *guard // child
 	context  Context
-	children map[string]*Ref // by pid id
 	timers   []*Timer
+	// owned by the parent: its other children
+	older, newer *guard
 }
+
+// Messages of the stage on the lane of the library's own.
+type (
+	stopAsked    struct{}
+	childStopped guard // a child has stopped
+)
 
 // Receive implements actor.Actor.
 func (g *guard) Receive(lib actor.Context) {
 	msg := lib.Message()
+	g.handle(msg)
+	if _, last := msg.(*actor.Stopped); last && g.parent != nil {
+		g.parent.self.mailbox.PostSystemMessage((*childStopped)(g))
+	}
+}
+
+func (g *guard) handle(msg any) {
 	defer g.recover(msg)
 	switch m := msg.(type) {
 	case *actor.Started:
-		g.library = lib
 		g.actor.Started(&g.context)
+	case stopAsked:
+		g.stop()
 	case *actor.Stopping:
-		g.self.mailbox.close()
-		g.stopTimers()
 	case *actor.Stopped:
 		g.stopOnce()
 	case *actor.Restarting:
 		panic("stage: the library restarts an actor, which a guard should prevent")
-	case *actor.Terminated:
-		if child := g.children[m.Who.Id]; child != nil {
-			delete(g.children, m.Who.Id)
-			// Queued, so that the child's last messages come first. A parent that
-			// stops gets no more.
-			g.self.mailbox.postControl(Exited{Ref: child, Crash: child.crash})
+	case *childStopped:
+		g.removeChild((*guard)(m))
+		// Queued, so that the child's last messages come first. A parent that
+		// stops gets no more.
+		g.self.mailbox.postControl(Exited{Ref: m.self, Crash: m.self.crash})
+		if g.stopping && g.children == 0 {
+			g.self.mailbox.PostSystemMessage(stopMessage)
 		}
 	case *Timer:
 		if m.due() {
@@ -101,6 +120,47 @@ func (g *guard) Receive(lib actor.Context) {
 		g.actor.Receive(&g.context, msg)
 	}
 }
+
+// stop refuses all further messages, and stops the children, the newest first. The library stops
+// the actor once none is left.
+func (g *guard) stop() {
+	if g.stopping {
+		return
+	}
+	g.stopping = true
+	g.self.mailbox.close()
+	g.stopTimers()
+	for child := g.newest; child != nil; child = child.older {
+		child.self.mailbox.stop()
+	}
+	if g.children == 0 {
+		g.self.mailbox.PostSystemMessage(stopMessage)
+	}
+}
+
+func (g *guard) addChild(child *guard) {
+	child.older = g.newest
+	if g.newest != nil {
+		g.newest.newer = child
+	}
+	g.newest = child
+	g.children++
+}
+
+func (g *guard) removeChild(child *guard) {
+	if child.newer != nil {
+		child.newer.older = child.older
+	} else {
+		g.newest = child.older
+	}
+	if child.older != nil {
+		child.older.newer = child.newer
+	}
+	child.older, child.newer = nil, nil
+	g.children--
+}
+
+func (g *guard) alarms() *alarms { return &g.self.mailbox.shard.alarms }
 
 func (g *guard) inspect(m Inspect) {
 	var words map[string]string
@@ -143,7 +203,7 @@ func (g *guard) recover(msg any) {
 	g.self.crash = crashText(r)
 	g.self.mailbox.close()
 	g.self.mailbox.stop() // no effect if the panic was in Stopped
-	if g.root && g.self.stage.onRootCrash != nil {
+	if g.parent == nil && g.self.stage.onRootCrash != nil {
 		g.self.stage.onRootCrash(g.self.crash)
 	}
 }
@@ -200,15 +260,11 @@ func (c *Context) Spawn(ref *Ref, a Actor) {
 		ref.Stop()
 		panic("stage: " + g.self.name + " spawns " + ref.name + " in Stopped")
 	}
-	pid := g.self.stage.spawn(g.library, ref, a, false)
-	if g.children == nil {
-		g.children = make(map[string]*Ref)
-	}
-	g.children[pid.Id] = ref
+	g.self.stage.spawn(g, ref, a)
 }
 
 // Children returns the number of children that have not exited.
-func (c *Context) Children() int { return len(c.guard.children) }
+func (c *Context) Children() int { return int(c.guard.children) }
 
 // StopSelf ends the actor after the current message; the messages that wait become dead
 // letters.

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,12 +38,22 @@ type LaneLimits struct {
 	LongRunning bool
 }
 
-// Mailbox is the actor.Mailbox of every actor. Its lanes in order of priority: the library's
-// system messages, control, then data and ordered messages in order of arrival. Its booleans
+// laneLimits is LaneLimits in half the space.
+type laneLimits struct {
+	messagesMax, bytesMax int32
+	longRunning           bool
+}
+
+func limitsOf(l LaneLimits) laneLimits {
+	return laneLimits{int32(min(l.MessagesMax, math.MaxInt32)), int32(min(l.BytesMax, math.MaxInt32)), l.LongRunning}
+}
+
+// Mailbox is the actor.Mailbox of every actor. Its lanes in order of priority: system
+// messages of library and stage, control, then data and ordered messages in order of arrival. Its booleans
 // have different guards (the worker, an atomic, mu), so they cannot share a field.
 type Mailbox struct {
 	// set once, before the actor is spawned
-	limits LaneLimits
+	limits laneLimits
 	shard  *Shard
 	// set once by RegisterHandlers, before the first run
 	invoker actor.MessageInvoker
@@ -164,15 +175,15 @@ func (m *Mailbox) awaitRoom(d time.Duration) {
 }
 
 func (m *Mailbox) fullLocked(size int) bool {
-	l := &m.limits
-	return l.MessagesMax > 0 && m.data.len() >= l.MessagesMax ||
-		l.BytesMax > 0 && m.dataBytes+size > l.BytesMax && m.dataBytes > l.BytesMax/2
+	messages, bytes := int(m.limits.messagesMax), int(m.limits.bytesMax)
+	return messages > 0 && m.data.len() >= messages ||
+		bytes > 0 && m.dataBytes+size > bytes && m.dataBytes > bytes/2
 }
 
 func (m *Mailbox) halfEmptyLocked() bool {
-	l := &m.limits
-	return (l.MessagesMax == 0 || m.data.len() <= l.MessagesMax/2) &&
-		(l.BytesMax == 0 || m.dataBytes <= l.BytesMax/2)
+	messages, bytes := int(m.limits.messagesMax), int(m.limits.bytesMax)
+	return (messages == 0 || m.data.len() <= messages/2) &&
+		(bytes == 0 || m.dataBytes <= bytes/2)
 }
 
 // scheduleLocked queues the mailbox at its shard unless it is queued already; with inline, the
@@ -194,7 +205,7 @@ func (m *Mailbox) scheduleLocked(inline bool, batch *Batch) {
 	}
 }
 
-// stop asks the library to stop the actor. If the actor is not spawned yet, it gets no more
+// stop asks the guard to stop the actor. If the actor is not spawned yet, it gets no more
 // messages and ends as soon as it has started.
 func (m *Mailbox) stop() {
 	m.mu.Lock()
@@ -207,7 +218,7 @@ func (m *Mailbox) stop() {
 		m.closeLocked()
 		return
 	}
-	m.system.push(stopMessage)
+	m.system.push(stopAsked{})
 	m.urgent.Store(true)
 	m.scheduleLocked(false, nil)
 }
@@ -263,7 +274,7 @@ func (m *Mailbox) abandon(last func()) bool {
 	}
 	m.mu.Lock()
 	m.stopping, m.state, m.yielded = true, mailboxIdle, false
-	m.system.push(stopMessage)
+	m.system.push(stopAsked{})
 	m.scheduleLocked(false, nil)
 	return true
 }
@@ -297,8 +308,11 @@ func (m *Mailbox) run(w *worker) (again bool) {
 		m.mu.Lock()
 		m.lastWorker = w
 		if msg, ok := m.system.pop(); ok {
+			if m.system.len() == 0 {
+				m.system = ring[any]{} // most actors get no other before they stop
+			}
 			m.mu.Unlock()
-			m.invoker.InvokeSystemMessage(msg)
+			m.invokeSystem(msg)
 			handled++
 			continue
 		}
@@ -330,6 +344,17 @@ func (m *Mailbox) run(w *worker) (again bool) {
 			close(room)
 		}
 		handled += m.deliver(w.batch[:n])
+	}
+}
+
+// invokeSystem passes a message of the system lane to the library, or to the guard if the library does
+// not know it.
+func (m *Mailbox) invokeSystem(msg any) {
+	switch msg.(type) {
+	case stopAsked, *childStopped:
+		m.invoker.InvokeUserMessage(msg)
+	default:
+		m.invoker.InvokeSystemMessage(msg)
 	}
 }
 
@@ -410,7 +435,7 @@ func (m *Mailbox) Start() {
 	m.mu.Lock()
 	m.state = mailboxIdle
 	if m.stopping {
-		m.system.push(stopMessage)
+		m.system.push(stopAsked{})
 	}
 	m.scheduleLocked(false, nil)
 }

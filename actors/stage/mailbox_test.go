@@ -150,7 +150,7 @@ func TestMailboxAgainstAModel(t *testing.T) {
 		shard := bare()
 		var lost []int
 		rec := &recorder{}
-		box := &Mailbox{limits: limits, shard: shard}
+		box := &Mailbox{limits: limitsOf(limits), shard: shard}
 		box.RegisterHandlers(rec, nil)
 		m := &model{limits: limits}
 		w := &worker{shard: shard}

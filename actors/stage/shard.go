@@ -46,6 +46,7 @@ type Shard struct {
 	stage   *Stage
 	policy  FlushPolicy
 	started time.Time
+	alarms  alarms
 	// dirtySince is the least since of groups, apart from 0; 0 means that nothing is dirty.
 	// Written under mu.
 	dirtySince atomic.Int64
@@ -86,7 +87,8 @@ type worker struct {
 }
 
 func newShard(stage *Stage, policy FlushPolicy) *Shard {
-	s := &Shard{stage: stage, policy: policy, started: time.Now(), groups: make([]gathering, max(1, policy.Spread))}
+	now := time.Now()
+	s := &Shard{stage: stage, policy: policy, started: now, alarms: alarms{started: now}, groups: make([]gathering, max(1, policy.Spread))}
 	s.wake.L = &s.mu
 	s.startWorkerLocked()
 	return s
@@ -145,7 +147,7 @@ func (w *worker) serveLocked(limit int) bool {
 		if !ok {
 			break
 		}
-		if n > 0 && !w.dedicated && m.limits.LongRunning {
+		if n > 0 && !w.dedicated && m.limits.longRunning {
 			s.ready.pushFront(m)
 			break
 		}

@@ -77,11 +77,9 @@ func New(o Options) *Stage {
 	return s
 }
 
-// registryBuckets is how many of the library's 1,024 buckets of 32 maps each are kept. With all
-// of them most maps hold one actor, and a map with one entry takes 264 bytes; with 256 maps an
-// actor takes about 45 bytes. The locks are no bottleneck, because only spawning and stopping
-// take them.
-const registryBuckets = 8
+// registryBuckets is how many of the library's 1,024 buckets of 32 maps each are kept. The registry
+// is nearly empty, because nobody looks up an actor by its name.
+const registryBuckets = 1
 
 // shrinkRegistry makes the registry of a fresh system smaller.
 func shrinkRegistry(system *actor.ActorSystem) {
@@ -122,31 +120,35 @@ func (s *Stage) NewRefBeside(other *Ref, kind counters.ActorKind, limits LaneLim
 
 func (s *Stage) newRef(kind counters.ActorKind, limits LaneLimits, shard *Shard, group uint8) *Ref {
 	r := &Ref{stage: s, kind: kind, name: kind.String() + "-" + strconv.FormatUint(s.names.Add(1), 36)}
-	r.mailbox.limits, r.mailbox.shard, r.mailbox.group = limits, shard, group
+	r.mailbox.limits, r.mailbox.shard, r.mailbox.group = limitsOf(limits), shard, group
 	return r
 }
 
 // SpawnRoot starts an actor without a parent behind ref, which must be fresh.
 // Its panic ends in OnRootCrash.
-func (s *Stage) SpawnRoot(ref *Ref, a Actor) { s.spawn(s.system.Root, ref, a, true) }
+func (s *Stage) SpawnRoot(ref *Ref, a Actor) { s.spawn(nil, ref, a) }
 
-// spawn starts an actor. The library knows it by its Ref's name.
-func (s *Stage) spawn(parent actor.SpawnerContext, ref *Ref, a Actor, root bool) *actor.PID {
+// spawn starts an actor; parent is nil for a root. The library knows it by its Ref's name until it
+// has started.
+func (s *Stage) spawn(parent *guard, ref *Ref, a Actor) {
 	if ref.spawned.Swap(true) {
 		panic("stage: spawn " + ref.name + ": an actor had this Ref")
 	}
-	g := &guard{self: ref, root: root, actor: a}
+	g := &guard{self: ref, parent: parent, actor: a}
 	g.context.guard = g
+	if parent != nil {
+		parent.addChild(g)
+	}
 	s.live.Add(ref.kind, 1)
 	s.spawning.Lock()
 	defer s.spawning.Unlock()
 	s.spawned = g
-	pid, err := parent.SpawnNamed(s.props, ref.name)
+	pid, err := s.system.Root.SpawnNamed(s.props, ref.name)
 	s.spawned = nil
 	if err != nil {
 		panic("stage: spawn " + ref.name + ": " + err.Error()) // names are unique: a bug
 	}
-	return pid
+	s.system.ProcessRegistry.Remove(pid) // messages go to a Ref, and an entry takes 90 bytes
 }
 
 // Now returns the wall clock.

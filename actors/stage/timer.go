@@ -7,25 +7,21 @@ import "time"
 type Timer struct {
 	owner    *guard
 	msg      any
-	runtime  *time.Timer
-	deadline time.Time
-	live     bool
-	awake    bool      // created by AfterAwake
-	until    time.Time // if awake: when the timer fires; deadline is the end of the current part
-	index    int       // in owner.timers; -1 if not armed
+	deadline time.Duration // on the shard's clock
+	until    time.Duration // if awake: when the timer fires; deadline is the end of the current part
+	index    int32         // in owner.timers, counted from 1; 0 if not armed
+	place    int32         // in the heap of alarms; -1 if not there; guarded by its lock
+	awake    bool          // created by AfterAwake
 }
 
 // After sends msg to the actor itself after d, on the control lane. Reset starts a timer that
 // has fired or stopped again without allocating. A timer never fires after its actor has
 // stopped.
 func (c *Context) After(d time.Duration, msg any) *Timer {
-	t := &Timer{owner: c.guard, msg: msg, index: -1}
-	mailbox := &c.guard.self.mailbox
-	if mailbox.isClosedFast() {
-		return t
+	t := &Timer{owner: c.guard, msg: msg, place: -1}
+	if !c.guard.self.mailbox.isClosedFast() {
+		t.arm(d)
 	}
-	t.arm(d)
-	t.runtime = time.AfterFunc(d, func() { mailbox.postControl(t) })
 	return t
 }
 
@@ -33,7 +29,7 @@ func (c *Context) After(d time.Duration, msg any) *Timer {
 // is suspended or delayed. It waits in parts; a part that ends more than a second late moves
 // the deadline by the delay (reliability.md 2.7).
 func (c *Context) AfterAwake(d time.Duration, msg any) *Timer {
-	until := time.Now().Add(d)
+	until := c.guard.alarms().now() + d
 	t := c.After(partOf(d), msg)
 	t.awake, t.until = true, until
 	return t
@@ -57,60 +53,59 @@ func (t *Timer) Reset(d time.Duration) {
 		return
 	}
 	if t.awake {
-		t.until = time.Now().Add(d)
+		t.until = t.owner.alarms().now() + d
 		d = partOf(d)
 	}
 	t.arm(d)
-	t.runtime.Reset(d)
 }
 
 // Stop keeps the timer from firing; Reset may start it again. Safe on nil.
 func (t *Timer) Stop() {
-	if t == nil || !t.live {
+	if t == nil || t.index == 0 {
 		return
 	}
 	t.disarm()
-	t.runtime.Stop()
+	t.owner.alarms().remove(t)
 }
 
+// arm starts the timer, which may be armed already.
 func (t *Timer) arm(d time.Duration) {
-	t.deadline = time.Now().Add(d)
-	t.live = true
-	if t.index < 0 {
-		t.index = len(t.owner.timers)
+	if t.index == 0 {
 		t.owner.timers = append(t.owner.timers, t)
+		t.index = int32(len(t.owner.timers))
 	}
+	a := t.owner.alarms()
+	t.deadline = a.now() + d
+	a.set(t, t.deadline)
 }
 
+// disarm takes the timer out of the owner's list.
 func (t *Timer) disarm() {
-	t.live = false
-	if g := t.owner; t.index >= 0 {
-		last := len(g.timers) - 1
-		g.timers[t.index] = g.timers[last]
-		g.timers[t.index].index = t.index
-		g.timers[last] = nil
-		g.timers = g.timers[:last]
-		t.index = -1
-	}
+	g := t.owner
+	last := len(g.timers) - 1
+	g.timers[t.index-1] = g.timers[last]
+	g.timers[t.index-1].index = t.index
+	g.timers[last] = nil
+	g.timers = g.timers[:last]
+	t.index = 0
 }
 
 // due reports whether the timer fires now: not if it was stopped or reset meanwhile.
 func (t *Timer) due() bool {
-	now := time.Now()
-	if !t.live || now.Before(t.deadline) {
+	now := t.owner.alarms().now()
+	if t.index == 0 || now < t.deadline {
 		return false
 	}
 	if !t.awake {
 		return true
 	}
-	if late := now.Sub(t.deadline); late > lateMin {
-		t.until = t.until.Add(late)
+	if late := now - t.deadline; late > lateMin {
+		t.until += late
 	}
-	left := t.until.Sub(now)
+	left := t.until - now
 	if left <= 0 {
 		return true
 	}
 	t.arm(partOf(left))
-	t.runtime.Reset(partOf(left))
 	return false
 }

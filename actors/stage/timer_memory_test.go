@@ -39,7 +39,7 @@ func TestTimersAreFreed(t *testing.T) {
 		timers := func() (n int) {
 			ask(func(c *Context) {
 				for i, t := range c.guard.timers {
-					if t.index != i || !t.live {
+					if int(t.index) != i+1 {
 						panic("the list of timers is wrong")
 					}
 				}
