@@ -1,6 +1,7 @@
 package connection
 
 import (
+	"sync"
 	"time"
 
 	"troupe/actors/player"
@@ -60,31 +61,33 @@ const lateness = time.Second
 // Actor supervises one connection.
 type Actor struct {
 	handle   *Handle
-	fleet    *stage.Ref
-	timeouts Timeouts
-	state    state
-	interval time.Duration
+	parent   *Supervisor
 	timer    *stage.Timer // login timeout, then ticks
-	expected time.Time    // when the next tick is due
+	interval time.Duration
 	grace    time.Duration
-	lastPing time.Time
-	payload  [20]byte // of the current ping
+	state    state
+	stuck    bool   // at the last tick a ping had not reached the peer's system
+	pinged   bool   // a ping was sent
+	acked    uint64 // bytes that the peer's system had acknowledged at the last tick
 
-	acked     uint64    // bytes that the peer's system had acknowledged at the last tick
-	stuck     bool      // at the last tick a ping had not reached the peer's system
-	pinged    bool      // a ping was sent
-	movedAt   time.Time // when a tick last saw output before a ping move
-	reachedAt time.Time // when a tick first saw a ping at the peer's system
+	// times since the handle was opened; 0: not yet
+	expected  time.Duration // when the next tick is due
+	lastPing  time.Duration
+	movedAt   time.Duration // when a tick last saw output before a ping move
+	reachedAt time.Duration // when a tick first saw a ping at the peer's system
 }
 
-// New returns the actor of a connection. Logins go to fleet.
-func New(h *Handle, fleet *stage.Ref, t Timeouts) *Actor {
-	return &Actor{handle: h, fleet: fleet, timeouts: t, state: awaitingLogin}
+// payloads are pooled, because links take them through an interface.
+var payloads = sync.Pool{New: func() any { return new([20]byte) }}
+
+// newActor returns the actor of a new connection.
+func newActor(h *Handle, parent *Supervisor) *Actor {
+	return &Actor{handle: h, parent: parent, state: awaitingLogin}
 }
 
 // Started implements stage.Actor.
 func (a *Actor) Started(c *stage.Context) {
-	a.timer = c.AfterAwake(a.timeouts.Login, loginOver{})
+	a.timer = c.AfterAwake(a.parent.timeouts.Login, loginOver{})
 }
 
 // Receive implements stage.Actor.
@@ -140,7 +143,7 @@ func (a *Actor) onLoginRead(m loginRead) {
 	}
 	a.state = joining
 	a.timer.Stop()
-	a.fleet.Tell(m.login)
+	a.parent.fleet.Tell(m.login)
 }
 
 // onRefuseLater delays the answer to a refused login.
@@ -161,8 +164,8 @@ func (a *Actor) onAttached(c *stage.Context, m attached) {
 	a.interval = m.to.PingInterval
 	a.timer.Stop()
 	a.handle.Alive()
-	now := time.Now()
-	a.lastPing, a.expected = now, now.Add(a.interval)
+	now := a.handle.age()
+	a.lastPing, a.expected = now, now+a.interval
 	a.timer = c.After(a.interval, tick{})
 }
 
@@ -180,18 +183,18 @@ func together(now time.Time, d time.Duration) time.Duration {
 
 // silence returns how long the peer has not answered. The time that a ping waits behind other
 // output does not count while that output moves: the peer is slow, not silent.
-func (a *Actor) silence(now time.Time) time.Duration {
+func (a *Actor) silence(now time.Duration) time.Duration {
 	acked, reached := a.handle.link.Reached()
 	if (!reached || a.stuck) && acked != a.acked {
 		a.movedAt = now
 	}
 	a.acked, a.stuck = acked, !reached
-	if reached && a.pinged && a.reachedAt.IsZero() {
+	if reached && a.pinged && a.reachedAt == 0 {
 		a.reachedAt = now
 	}
 	silence := a.handle.Silence()
-	if !a.movedAt.IsZero() {
-		silence = min(silence, now.Sub(a.movedAt))
+	if a.movedAt != 0 {
+		silence = min(silence, now-a.movedAt)
 	}
 	return silence
 }
@@ -199,11 +202,11 @@ func (a *Actor) silence(now time.Time) time.Duration {
 // onTick sends a ping if one is due, and ends a connection that has been silent for too long
 // (realtime.md 12).
 func (a *Actor) onTick(c *stage.Context) {
-	now := time.Now()
-	if late := now.Sub(a.expected); late > lateness {
+	now := a.handle.age()
+	if late := now - a.expected; late > lateness {
 		a.grace += late
 	}
-	limit := max(2*a.interval, a.timeouts.SilenceMin) + a.grace
+	limit := max(2*a.interval, a.parent.timeouts.SilenceMin) + a.grace
 	silence := a.silence(now)
 	if silence >= limit {
 		a.end(messages.ClosePingTimeout)
@@ -212,14 +215,16 @@ func (a *Actor) onTick(c *stage.Context) {
 	if silence < a.interval {
 		a.grace = 0
 	}
-	if now.Sub(a.lastPing) >= a.interval {
+	if now-a.lastPing >= a.interval {
 		a.lastPing, a.pinged = now, true
-		a.handle.link.Ping(a.handle.mark(a.payload[:0], a.reachedAt))
+		payload := payloads.Get().(*[20]byte)
+		a.handle.link.Ping(a.handle.mark(payload[:0], a.handle.at(a.reachedAt)))
+		payloads.Put(payload)
 	}
-	next := max(min(a.interval-now.Sub(a.lastPing), limit-silence), time.Millisecond)
+	next := max(min(a.interval-(now-a.lastPing), limit-silence), time.Millisecond)
 	if silence >= beat {
-		next = together(now, next)
+		next = together(a.handle.opened.Add(now), next)
 	}
-	a.expected = now.Add(next)
+	a.expected = now + next
 	a.timer.Reset(next)
 }

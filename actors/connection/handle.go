@@ -42,8 +42,8 @@ type Handle struct {
 	count   *counters.Set
 	opened  time.Time
 	alive   atomic.Int64 // nanoseconds after opened
-	busy    atomic.Bool  // the host blocks the reader
 	bound   atomic.Pointer[player.Attachment]
+	busy    atomic.Bool // the host blocks the reader
 	channel counters.Channel
 	why     atomic.Uint64 // a wire.Refusal
 	caps    uint64        // of the LOGIN; set before it is passed on
@@ -67,8 +67,19 @@ func (h *Handle) Attachment() *player.Attachment {
 	return nil
 }
 
+// age returns the time since the connection was opened.
+func (h *Handle) age() time.Duration { return time.Since(h.opened) }
+
+// at returns the time at an age; the zero time for 0.
+func (h *Handle) at(age time.Duration) time.Time {
+	if age == 0 {
+		return time.Time{}
+	}
+	return h.opened.Add(age)
+}
+
 // Alive records a sign of life.
-func (h *Handle) Alive() { h.alive.Store(int64(time.Since(h.opened))) }
+func (h *Handle) Alive() { h.alive.Store(int64(h.age())) }
 
 // Pong records the answer to a ping: a sign of life, and the proof that earlier output has
 // arrived (reliability.md 2.5). The payload is valid during the call.

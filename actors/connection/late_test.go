@@ -36,7 +36,7 @@ type lateActor struct{ *Actor }
 
 func (a lateActor) Receive(c *stage.Context, msg any) {
 	if m, ok := msg.(late); ok {
-		a.expected = a.expected.Add(-m.by)
+		a.expected -= m.by
 		return
 	}
 	a.Actor.Receive(c, msg)
@@ -59,8 +59,8 @@ func TestTheHostsOwnLatenessMovesTheDeadline(t *testing.T) {
 			s := stage.New(stage.Options{Log: zerolog.Nop(), Counters: &count, Shards: 1})
 			link := &slowLink{opened: time.Now()}
 			h := NewHandle(s, link, counters.WS, nil, &count)
-			s.SpawnRoot(h.ref, lateActor{New(h, nil, DefaultTimeouts())})
-			p := player.NewHandle("psess-1", messages.NewPlayer{}, time.Now(), player.Budget{}, &count)
+			s.SpawnRoot(h.ref, lateActor{newActor(h, NewSupervisor(nil, DefaultTimeouts()))})
+			p := player.NewHandle("psess-1", messages.NewPlayer{}, time.Now(), new(player.Budget), &count)
 			h.Bind(&player.Attachment{Player: p, PingInterval: 3 * time.Second})
 			time.Sleep(4 * time.Second)
 			h.ref.Tell(late{test.by})

@@ -33,7 +33,7 @@ func (s *Supervisor) Stopped(*stage.Context) {}
 func (s *Supervisor) Receive(c *stage.Context, msg any) {
 	switch m := msg.(type) {
 	case Open:
-		c.Spawn(m.Handle.ref, New(m.Handle, s.fleet, s.timeouts))
+		c.Spawn(m.Handle.ref, newActor(m.Handle, s))
 	case stage.Exited:
 	default:
 		c.Unknown(msg)

@@ -300,9 +300,9 @@ func (a *Actor) end(reason messages.CloseReason, text string) {
 }
 
 func (a *Actor) refuseNextLogin(s *playerSession) {
-	if s.nextLogin != nil {
-		s.nextLogin.From.Refuse(0)
-		s.nextLogin = nil
+	if late := s.has().nextLogin; late != nil {
+		late.From.Refuse(0)
+		s.rare.nextLogin = nil
 	}
 }
 
@@ -403,8 +403,8 @@ func (a *Actor) onExited(m stage.Exited) {
 		if s.record == recordRefused && s.ref == nil && s.view.state().Final() {
 			a.forgetPlayerSessions(func(o *playerSession) bool { return o == s })
 		}
-		if late := s.nextLogin; late != nil && s.ref == nil {
-			s.nextLogin = nil
+		if late := s.has().nextLogin; late != nil && s.ref == nil {
+			s.rare.nextLogin = nil
 			a.onLogin(late)
 		}
 		if a.phase == closing && len(a.byRef) == 0 {

@@ -74,7 +74,7 @@ func (a *Actor) full() bool {
 }
 
 func (a *Actor) newPlayerSession(who messages.NewPlayer, now time.Time) *playerSession {
-	h := player.NewHandle(newPlayerSessionID(), who, now, a.o.Budget, a.c.Counters())
+	h := player.NewHandle(newPlayerSessionID(), who, now, &a.o.Budget, a.c.Counters())
 	s := &playerSession{player: h, durable: player.NewDurable(h),
 		reported: messages.PlayerSessionReserved, view: &playerSessionView{id: h.ID, playerID: who.PlayerID, data: who.PlayerData, created: now}}
 	s.view.set(messages.PlayerSessionReserved, now)
@@ -108,7 +108,7 @@ func (a *Actor) replacePlayer(s *playerSession) {
 		s.player.Close()
 		return
 	}
-	if s.restarts.allow(time.Now().UnixNano(), playerRestarts) {
+	if s.seldom().restarts.allow(time.Now().UnixNano(), playerRestarts) {
 		a.c.Counters().Restarts.Add(counters.ActorPlayer, 1)
 		a.spawnPlayer(s)
 		if s.kick != nil {
@@ -142,10 +142,10 @@ func (a *Actor) onLogin(l *player.Login) {
 	case a.phase != active:
 		a.refuse(l, wire.RefusedGameSessionEnded)
 	case s.presence >= leaving && s.ref != nil: // its player actor has to stop first
-		if s.nextLogin != nil {
-			s.nextLogin.From.Refuse(player.RetrySoon)
+		if earlier := s.has().nextLogin; earlier != nil {
+			earlier.From.Refuse(player.RetrySoon)
 		}
-		s.nextLogin = l
+		s.seldom().nextLogin = l
 	case s.ref == nil:
 		a.rejoin(s, l)
 	case s.presence == reserved && a.full():
@@ -174,7 +174,7 @@ func (a *Actor) rejoin(s *playerSession, l *player.Login) {
 		return
 	}
 	old := s.player
-	h := player.NewHandle(old.ID, messages.NewPlayer{PlayerID: old.PlayerID, PlayerData: old.Data}, old.Created, a.o.Budget, a.c.Counters())
+	h := player.NewHandle(old.ID, messages.NewPlayer{PlayerID: old.PlayerID, PlayerData: old.Data}, old.Created, &a.o.Budget, a.c.Counters())
 	delete(a.byPlayer, old)
 	a.byPlayer[h] = s
 	s.startRejoin(h)
@@ -311,17 +311,17 @@ func (a *Actor) remove(s *playerSession, then func()) {
 	case !s.inRoster():
 		s.presence = gone
 		then()
-	case s.afterRemoval != nil: // onPlayerDisconnect runs, and the player actor has crashed meanwhile
-		s.afterRemoval = append(s.afterRemoval, then)
+	case s.has().afterRemoval != nil: // onPlayerDisconnect runs, and the player actor has crashed meanwhile
+		s.rare.afterRemoval = append(s.rare.afterRemoval, then)
 	case a.relay:
 		a.takeOut(s)
 		then()
 	default:
-		s.presence, s.afterRemoval = leaving, []func(){then}
+		s.presence, s.seldom().afterRemoval = leaving, []func(){then}
 		a.resolve("onPlayerDisconnect", gateLimit, func() script.Decision { return a.o.Handler.OnPlayerDisconnect(s.player.Peer) }, func(bool) {
 			a.takeOut(s)
-			removed := s.afterRemoval
-			s.afterRemoval = nil
+			removed := s.rare.afterRemoval
+			s.rare.afterRemoval = nil
 			for _, then := range removed {
 				then()
 			}

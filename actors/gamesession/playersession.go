@@ -18,24 +18,48 @@ type playerSession struct {
 	record   recordState
 	rejoin   rejoinState
 	reported messages.PlayerSessionStatus // the last status that was sent to the fleet
-	restarts restarts                     // of the player actor
 
 	// Login and leave.
-	loginGate    *script.Pending // open while onPlayerConnect takes time
-	nextLogin    *player.Login   // waits until the player actor has stopped
-	kick         *player.Kick    // the game has removed the player; nil if it has not
-	afterRemoval []func()        // run when onPlayerDisconnect is over; nil while it does not run
+	loginGate *script.Pending // open while onPlayerConnect takes time
+	kick      *player.Kick    // the game has removed the player; nil if it has not
 
 	// Traffic.
-	epoch          messages.Epoch // of the newest connection that has sent a packet
-	ackPending     bool           // listed in Actor.acksPending
-	groupOp        groupOp
-	gate           *script.Pending    // open while the game decides on a packet
-	gated          *Inbound           // the packet that waits for gate; nil for a group operation
-	stash          []*Inbound         // packets that wait for groupOp or gate
+	epoch      messages.Epoch // of the newest connection that has sent a packet
+	ackPending bool           // listed in Actor.acksPending
+	groupOp    groupOp
+	gate       *script.Pending // open while the game decides on a packet
+	gated      *Inbound        // the packet that waits for gate; nil for a group operation
+	stash      []*Inbound      // packets that wait for groupOp or gate
+
+	rare *seldomUsed // see seldom
+}
+
+// seldomUsed is what most player sessions never have.
+type seldomUsed struct {
+	restarts       restarts           // of the player actor
+	nextLogin      *player.Login      // waits until the player actor has stopped
+	afterRemoval   []func()           // run when onPlayerDisconnect is over; nil while it does not run
 	connectionEnds []player.Ended     // to be passed on once stash is empty
 	strayGroups    []messages.GroupID // groups to which the player has sent without being a member; at most strayGroupsMax
 }
+
+// seldom returns what is seldom used, to be changed.
+func (s *playerSession) seldom() *seldomUsed {
+	if s.rare == nil {
+		s.rare = new(seldomUsed)
+	}
+	return s.rare
+}
+
+// has returns what is seldom used, to be read only.
+func (s *playerSession) has() *seldomUsed {
+	if s.rare == nil {
+		return &unused
+	}
+	return s.rare
+}
+
+var unused seldomUsed // never changed
 
 // presence says whether a player is in the game.
 //

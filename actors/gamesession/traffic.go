@@ -241,10 +241,11 @@ const strayGroupsMax = 16
 // logNotMember writes into the game session's log that a player sends to a group without being
 // a member, once per group. The player gets no error (realtime.md 10).
 func (a *Actor) logNotMember(s *playerSession, group messages.GroupID) {
-	if len(s.strayGroups) >= strayGroupsMax || slices.Contains(s.strayGroups, group) {
+	if stray := s.has().strayGroups; len(stray) >= strayGroupsMax || slices.Contains(stray, group) {
 		return
 	}
-	s.strayGroups = append(s.strayGroups, group)
+	rare := s.seldom()
+	rare.strayGroups = append(rare.strayGroups, group)
 	a.o.Log.Host(script.LevelWarn, fmt.Sprintf("player %d sends messages to group %d, which it is not in: they reach nobody", s.player.Peer, group))
 }
 
@@ -311,10 +312,14 @@ func (a *Actor) unstash(s *playerSession) {
 		return
 	}
 	s.stash = nil
-	for _, m := range s.connectionEnds {
+	ends := s.has().connectionEnds
+	if len(ends) == 0 {
+		return
+	}
+	s.rare.connectionEnds = nil
+	for _, m := range ends {
 		m.Player.Tell(m)
 	}
-	s.connectionEnds = nil
 }
 
 func (a *Actor) dropStash(s *playerSession) {
@@ -324,14 +329,18 @@ func (a *Actor) dropStash(s *playerSession) {
 	if s.gated != nil {
 		s.gated.Release()
 	}
-	s.groupOp, s.gate, s.gated, s.stash, s.connectionEnds = groupOp{}, nil, nil, nil, nil
+	s.groupOp, s.gate, s.gated, s.stash = groupOp{}, nil, nil, nil
+	if s.rare != nil {
+		s.rare.connectionEnds = nil
+	}
 }
 
 // onEnded passes the end of a connection to the player, after the packets that were read
 // from it.
 func (a *Actor) onEnded(m player.Ended) {
 	if s := a.byPlayer[m.Player]; s != nil && (len(s.stash) > 0 || s.gate != nil) {
-		s.connectionEnds = append(s.connectionEnds, m)
+		rare := s.seldom()
+		rare.connectionEnds = append(rare.connectionEnds, m)
 		return
 	}
 	m.Player.Tell(m)

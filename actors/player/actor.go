@@ -19,21 +19,21 @@ type Durable struct {
 	Handle  *Handle
 	machine Machine
 	// deadlines on the monotonic clock
-	reservedUntil time.Time
-	windowUntil   time.Time
+	reservedUntil moment
+	windowUntil   moment
 	waiting       *Login // waits for the gate
 	challenger    *Login // waits while the current connection is challenged
-	challengedAt  time.Time
+	challengedAt  moment
 	current       LoginConn
-	lostAt        time.Time
-	tokens        tokens
-	admitted      counters.LoginOutcome // what the first login counts as
+	lostAt        moment
+	tokens        *tokens               // nil before the first
 	fault         string                // why the current connection is ending
+	admitted      counters.LoginOutcome // what the first login counts as
 }
 
 // NewDurable returns the state of a fresh reservation.
 func NewDurable(h *Handle) *Durable {
-	return &Durable{Handle: h, machine: NewMachine(), admitted: counters.LoginNew, reservedUntil: time.Now().Add(ReservationTime)}
+	return &Durable{Handle: h, machine: NewMachine(), admitted: counters.LoginNew, reservedUntil: now().add(ReservationTime)}
 }
 
 // NewRejoinDurable returns the state of a player that logs in again after it has
@@ -109,16 +109,16 @@ func (a *Actor) Started(c *stage.Context) {
 	}
 	switch a.d.machine.State {
 	case Reserved:
-		a.reservation = c.AfterAwake(time.Until(a.d.reservedUntil), reservationOver{})
+		a.reservation = c.AfterAwake(a.d.reservedUntil.until(), reservationOver{})
 	case Joining:
-		a.reservation = c.AfterAwake(time.Until(a.d.reservedUntil), reservationOver{})
+		a.reservation = c.AfterAwake(a.d.reservedUntil.until(), reservationOver{})
 		a.step(c, Event{Kind: JoinLost, Attempt: a.d.machine.Attempt})
 	case Attached:
 		a.d.fault = messages.CloseInternalError.String()
 		a.d.machine.Challenged = false // Stopped has refused the challenger
 		a.step(c, Event{Kind: ConnectionLost, Epoch: a.d.machine.Epoch})
 	case Detached:
-		a.window = c.AfterAwake(time.Until(a.d.windowUntil), windowOver{a.d.machine.Epoch})
+		a.window = c.AfterAwake(a.d.windowUntil.until(), windowOver{a.d.machine.Epoch})
 	case Leaving:
 		a.do(c, TellLeaving)
 	case Gone: // the predecessor may have crashed before it reported the end
@@ -283,7 +283,7 @@ const challengeTime = 2 * time.Second
 
 func (a *Actor) onChallengeOver(c actorContext, m challengeOver) {
 	e := Event{Kind: ChallengeAnswered, Epoch: m.epoch}
-	if a.d.current.Silence() > time.Since(a.d.challengedAt) {
+	if a.d.current.Silence() > a.d.challengedAt.since() {
 		e.Kind = ChallengeUnanswered
 		a.bindChallenger(c, m.epoch)
 	}
@@ -422,7 +422,7 @@ func (a *Actor) do(c actorContext, effect Effect) {
 	case CountDeadToken:
 		c.Counters().DeadTokens.Add(1)
 	case Challenge:
-		a.d.challenger, a.d.challengedAt = a.login, time.Now()
+		a.d.challenger, a.d.challengedAt = a.login, now()
 		a.d.current.Challenge()
 		a.challenge = c.AfterAwake(challengeTime, challengeOver{a.d.machine.Epoch})
 	case RefuseChallenger:
@@ -462,7 +462,7 @@ func (a *Actor) do(c actorContext, effect Effect) {
 		h.Out.detach()
 		h.dropFast()
 	case StartWindow:
-		a.d.windowUntil = time.Now().Add(a.o.Window)
+		a.d.windowUntil = now().add(a.o.Window)
 		a.window = c.AfterAwake(a.o.Window, windowOver{a.d.machine.Epoch})
 	case StopWindow:
 		if a.window != nil { // nil in a restarted actor
@@ -472,7 +472,7 @@ func (a *Actor) do(c actorContext, effect Effect) {
 		a.reservation.Stop()
 		a.reservation = nil
 	case TellDetached:
-		a.d.lostAt = time.Now()
+		a.d.lostAt = now()
 		a.tell(WentAway{Player: h, Epoch: a.d.machine.Epoch, Reason: a.d.fault})
 	case TellLeaving:
 		a.tell(IsLeaving{Player: h, Reason: a.d.fault, Left: a.d.machine.Left})
@@ -494,9 +494,9 @@ func (a *Actor) do(c actorContext, effect Effect) {
 // resume attaches the current login to a player that has had a connection before.
 func (a *Actor) resume(c actorContext) {
 	h, m := a.d.Handle, a.login
-	back := Return{From: a.d.current.Channel(), To: m.From.Channel(), Takeover: a.d.lostAt.IsZero()}
+	back := Return{From: a.d.current.Channel(), To: m.From.Channel(), Takeover: a.d.lostAt == 0}
 	if !back.Takeover {
-		back.Away = time.Since(a.d.lostAt)
+		back.Away = a.d.lostAt.since()
 	}
 	used, has := "", uint64(0)
 	switch a.confirmation(m) {
@@ -540,7 +540,7 @@ func (a *Actor) attach(c actorContext, m *Login, outcome uint64, used string, lo
 		}
 	}()
 	h := a.d.Handle
-	a.d.current, a.d.lostAt = from, time.Time{}
+	a.d.current, a.d.lostAt = from, 0
 	h.dropFast() // before OpenFast: associations are limited
 	fast := from.OpenFast(h.Peer)
 	h.setFast(fast)
@@ -548,6 +548,9 @@ func (a *Actor) attach(c actorContext, m *Login, outcome uint64, used string, lo
 		Success: true, PeerID: int32(h.Peer), FastPort: int32(fast.Port), CACert: fast.Anchors, ConnectToken: fast.Token,
 	}
 	if a.o.Rules.Window && m.Caps != 0 { // stock clients ignore it
+		if a.d.tokens == nil {
+			a.d.tokens = new(tokens)
+		}
 		result.ReconnectToken = a.d.tokens.renew(used)
 	}
 	again = h.Out.attach(attachOptions{

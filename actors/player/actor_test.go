@@ -105,7 +105,7 @@ func inBubbleWith(t *testing.T, prepare func(*Durable), test func(t *testing.T, 
 		var count counters.Set
 		st := stage.New(stage.Options{Log: zerolog.Nop(), Counters: &count, Shards: 1})
 		time.Sleep(time.Second)
-		h := NewHandle("psess-1", messages.NewPlayer{PlayerID: "p"}, time.Now(), Budget{BytesMax: 1 << 20, MessagesMax: 4}, &count)
+		h := NewHandle("psess-1", messages.NewPlayer{PlayerID: "p"}, time.Now(), &Budget{BytesMax: 1 << 20, MessagesMax: 4}, &count)
 		s := &fakeSession{h: h, d: NewDurable(h), rules: Rules{Window: true, Takeover: true}}
 		prepare(s.d)
 		ref := st.NewRef(counters.ActorGameSession, stage.LaneLimits{})

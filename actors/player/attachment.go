@@ -8,14 +8,14 @@ import (
 
 // attachment says which connection drains an outbox. The Outbox locks it.
 type attachment struct {
-	state attachState
-	link  Link // nil if there is none
+	state   attachState
+	dirty   bool             // a batch will flush it at its end
+	channel counters.Channel // of the newest connection
+	epoch   messages.Epoch   // of the newest connection
+	link    Link             // nil if there is none
 	// abandoned is the last link that ended while it was not attached.
 	abandoned     Link
-	epoch         messages.Epoch   // of the newest connection
-	channel       counters.Channel // of the newest connection
-	loginResponse *wire.Frame      // LOGIN_RESPONSE, until the connection takes it
-	dirty         bool             // a batch will flush it at its end
+	loginResponse *wire.Frame // LOGIN_RESPONSE, until the connection takes it
 }
 
 type attachState uint8

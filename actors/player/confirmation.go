@@ -48,15 +48,15 @@ type confirmation struct {
 	// writes it. ackTold is the highest of these numbers that was acknowledged.
 	received, ackTold atomic.Uint64
 
-	client    clientEcho // of the player's client, across connections
 	confirmed uint64     // the highest number that the player has acknowledged
+	client    clientEcho // of the player's client, across connections
 
 	// of the newest connection
 	how      Confirmation
-	position uint64 // the last number it has taken, or the last number before it
 	proved   bool   // the player has this connection's LOGIN_RESPONSE: it has sent an ack or a number since
-	ack      uint64 // the highest of its acks
 	ackNow   bool   // the next drain carries an ack, in a packet of its own if necessary
+	position uint64 // the last number it has taken, or the last number before it
+	ack      uint64 // the highest of its acks
 	marks    marking
 }
 

@@ -24,15 +24,14 @@ type Handle struct {
 	Peer   messages.PeerID // 0 before the gate; kept from acceptance on
 	Groups []messages.GroupID
 
-	count *counters.Set
 	fast  atomic.Pointer[fastChannel]
 	actor atomic.Pointer[stage.Ref]
 }
 
-// NewHandle returns the handle of a fresh reservation.
-func NewHandle(id messages.PlayerSessionID, who messages.NewPlayer, created time.Time, b Budget, count *counters.Set) *Handle {
-	h := &Handle{ID: id, PlayerID: who.PlayerID, Data: who.PlayerData, Created: created, count: count}
-	h.Out = NewOutbox(b, count, func() { h.Tell(outboxFull{}) })
+// NewHandle returns the handle of a fresh reservation. It keeps b, which several players may share.
+func NewHandle(id messages.PlayerSessionID, who messages.NewPlayer, created time.Time, b *Budget, count *counters.Set) *Handle {
+	h := &Handle{ID: id, PlayerID: who.PlayerID, Data: who.PlayerData, Created: created}
+	h.Out = newOutbox(b, count, func() { h.Tell(outboxFull{}) })
 	return h
 }
 
@@ -61,7 +60,7 @@ func (h *Handle) Deliver(c *stage.Context, f *wire.Frame, reliable bool) {
 		fast := h.fast.Load()
 		if fast != nil && len(f.Payload()) <= wire.FastPayloadMax && fast.link.Ready() {
 			if fast.link.Send(f) {
-				h.count.Delivered.Add(fast.channel, 1)
+				h.Out.queue.count.Delivered.Add(fast.channel, 1)
 			}
 			return
 		}

@@ -190,11 +190,11 @@ const (
 // Machine is the state of one player session. It is a value: Step returns the
 // next one.
 type Machine struct {
-	State State
 	// Epoch is the number of the current or last connection, 0 before the first.
 	Epoch messages.Epoch
 	// Attempt is the number of the newest login that was submitted to the gate.
 	Attempt     uint64
+	State       State
 	Reservation Reservation
 	// Left says that the player has left by itself, and may rejoin.
 	Left bool

@@ -42,8 +42,7 @@ const (
 // of the gap with its next LOGIN_RESPONSE (Budget.Gap, shed.go). Without Budget.Gap all
 // further messages are refused instead, and the player session ends.
 type Outbox struct {
-	count *counters.Set
-	full  func() // tells the player actor; called without the lock
+	full func() // tells the player actor; called without the lock
 
 	mu sync.Mutex
 	// guarded by mu
@@ -55,7 +54,12 @@ type Outbox struct {
 // NewOutbox returns an outbox without a connection. full is called when the budget is
 // used up, once per attach or detach.
 func NewOutbox(b Budget, count *counters.Set, full func()) *Outbox {
-	return &Outbox{count: count, full: full, attachment: attachment{state: holding}, queue: queue{budget: b, count: count}}
+	return newOutbox(&b, count, full)
+}
+
+// newOutbox is NewOutbox with a budget that several outboxes share.
+func newOutbox(b *Budget, count *counters.Set, full func()) *Outbox {
+	return &Outbox{full: full, attachment: attachment{state: holding}, queue: queue{budget: b, count: count}}
 }
 
 // Push queues a reliable message; the outbox takes its own reference.
@@ -72,7 +76,7 @@ func (o *Outbox) push(f *wire.Frame) (r Pushed, tell bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.attachment.state.takes() {
-		o.count.Dropped.Add(counters.DropPlayerGone, 1)
+		o.queue.count.Dropped.Add(counters.DropPlayerGone, 1)
 		return PushNothing, false
 	}
 	q := &o.queue
@@ -112,10 +116,10 @@ func (o *Outbox) PushFast(f *wire.Frame) Pushed {
 	defer o.mu.Unlock()
 	switch {
 	case !o.attachment.state.takes():
-		o.count.Dropped.Add(counters.DropPlayerGone, 1)
+		o.queue.count.Dropped.Add(counters.DropPlayerGone, 1)
 		return PushNothing
 	case o.attachment.state == detached:
-		o.count.Dropped.Add(counters.DropFastDetached, 1)
+		o.queue.count.Dropped.Add(counters.DropFastDetached, 1)
 		return PushNothing
 	case !o.queue.putFast(f, size):
 		return PushNothing
@@ -171,7 +175,7 @@ func (o *Outbox) Drain(sink wire.Sink) (more bool) {
 		room = o.appendItem(sink, it)
 		taken++
 	}
-	o.count.Delivered.Add(o.attachment.channel, taken)
+	o.queue.count.Delivered.Add(o.attachment.channel, taken)
 	if o.confirmation.ackNow {
 		o.confirmation.appendAck(sink)
 	}
@@ -193,7 +197,7 @@ func (o *Outbox) appendItem(sink wire.Sink, it *item) (room bool) {
 		room = sink.Append(it.f)
 	}
 	q.sent = max(q.sent, it.n)
-	markDue := c.gave(it.n, it.f.Len(), &q.budget)
+	markDue := c.gave(it.n, it.f.Len(), q.budget)
 	switch {
 	case c.how == ByWriting:
 		q.release(it)
@@ -236,7 +240,7 @@ func (o *Outbox) attach(t attachOptions) (again Replay) {
 	o.confirmation.begin(t.confirm, o.queue.base)
 	again = o.queue.begin()
 	o.attachment.loginResponse = t.loginResponse(resumePoint{base: o.queue.base, confirmed: o.confirmation.confirmed,
-		received: o.confirmation.ackTold.Load(), unsent: o.queue.gap.unsent, untold: untold})
+		received: o.confirmation.ackTold.Load(), unsent: o.queue.unsent(), untold: untold})
 	o.mu.Unlock()
 	t.link.SetSource(o)
 	return again

@@ -456,7 +456,7 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 						t.Fatalf("%d dropped as %v, want %d", count.Dropped.Get(d), d, n)
 					}
 				}
-				if n := out.queue.gap.numbered + out.queue.gap.fresh; n != m.gaps {
+				if n := out.queue.makeGap().numbered + out.queue.gap.fresh; n != m.gaps {
 					t.Fatalf("%d lost, want %d", n, m.gaps)
 				}
 				if m.mode != closed && m.mode != surrendered && !out.consistent() {

@@ -14,13 +14,13 @@ func (a *Actor) pauseOf(m *Login) time.Duration {
 			return m.Pause
 		}
 	case Detached:
-		return min(m.Pause, time.Until(a.d.windowUntil)/2)
+		return min(m.Pause, a.d.windowUntil.until()/2)
 	case Joining:
 		if a.joins(m) == JoinAnew { // the game would be asked again
-			return min(m.Pause, time.Until(a.d.reservedUntil)/2)
+			return min(m.Pause, a.d.reservedUntil.until()/2)
 		}
 	case Reserved:
-		return min(m.Pause, time.Until(a.d.reservedUntil)/2)
+		return min(m.Pause, a.d.reservedUntil.until()/2)
 	}
 	return 0
 }

@@ -1,8 +1,6 @@
 package player
 
 import (
-	"time"
-
 	"troupe/messages/counters"
 	"troupe/messages/wire"
 )
@@ -11,7 +9,7 @@ import (
 // numbers, their bound, and the gap of dropped ones. It knows nothing of connections.
 // The Outbox locks it.
 type queue struct {
-	budget Budget
+	budget *Budget
 	count  *counters.Set
 
 	ring    []item
@@ -26,14 +24,14 @@ type queue struct {
 	base uint64 // the number before the oldest item: messages up to it are confirmed or lost
 	sent uint64 // the highest number ever taken by a connection
 
-	slow     bool      // over 75 %, counted
-	refused  bool      // a reliable message was refused, and all further ones are
-	pushed   volume    // since slowAt
-	slowAt   time.Time // when it passed 75 %, or the last attach
-	reserve  volume    // on top of the budget; zero before it is needed
-	backlog  backlog
+	slow     bool // over 75 %, counted
+	refused  bool // a reliable message was refused, and all further ones are
 	overflow overflowState
-	gap      gap
+	pushed   volume   // since slowAt
+	slowAt   moment   // when it passed 75 %, or the last attach
+	reserve  volume   // on top of the budget; zero before it is needed
+	backlog  *backlog // nil if the queue was empty at the last attach
+	gap      *gap     // nil before the first
 }
 
 // overflowState says what has happened since the budget was used up.
@@ -88,9 +86,9 @@ type backlog struct {
 	bytes, messages int
 }
 
-// less takes an item out that is released.
+// less takes an item out that is released. b may be nil.
 func (b *backlog) less(it *item) {
-	if it.n != 0 && it.n <= b.upTo {
+	if b != nil && it.n != 0 && it.n <= b.upTo {
 		b.bytes, b.messages = max(0, b.bytes-it.f.Len()), max(0, b.messages-1)
 	}
 }
@@ -135,7 +133,10 @@ func (q *queue) exceeds(size int, reserve bool) bool {
 
 // limit returns how much the queue may hold, with the reserve or without.
 func (q *queue) limit(reserve bool) volume {
-	v := volume{q.budget.BytesMax + q.backlog.bytes, q.budget.MessagesMax + q.backlog.messages}
+	v := volume{q.budget.BytesMax, q.budget.MessagesMax}
+	if b := q.backlog; b != nil {
+		v.bytes, v.messages = v.bytes+b.bytes, v.messages+b.messages
+	}
 	if reserve {
 		v.bytes, v.messages = v.bytes+q.reserve.bytes, v.messages+q.reserve.messages
 	}
@@ -153,7 +154,7 @@ func (q *queue) enqueue(it item, size int) {
 	q.bytes += size
 	q.waiting += size
 	if !q.slow && (q.bytes > q.budget.BytesMax/4*3 || q.n > q.budget.MessagesMax/4*3) {
-		q.slow, q.slowAt, q.pushed = true, time.Now(), volume{}
+		q.slow, q.slowAt, q.pushed = true, now(), volume{}
 		q.count.SlowConsumers.Add(1)
 	}
 }
@@ -253,20 +254,25 @@ const ringKeepMax = 64
 // those that an earlier connection had taken.
 func (q *queue) begin() (again Replay) {
 	q.overflow = withinBudget
-	q.slowAt, q.pushed, q.reserve = time.Now(), volume{}, volume{}
-	q.backlog = backlog{upTo: q.last}
+	q.slowAt, q.pushed, q.reserve = now(), volume{}, volume{}
+	q.backlog = nil
+	if q.n == 0 {
+		return Replay{}
+	}
+	old := backlog{upTo: q.last}
 	for i := range q.n {
 		it := q.at(i)
 		if it.f == nil || it.n == 0 {
 			continue
 		}
 		size := it.f.Len()
-		q.backlog.messages, q.backlog.bytes = q.backlog.messages+1, q.backlog.bytes+size
+		old.messages, old.bytes = old.messages+1, old.bytes+size
 		if it.n <= q.sent {
 			again.Messages, again.Bytes = again.Messages+1, again.Bytes+size
 		}
 	}
-	q.backlog.bytes, q.backlog.messages = min(q.backlog.bytes, q.budget.BytesMax), min(q.backlog.messages, q.budget.MessagesMax)
+	old.bytes, old.messages = min(old.bytes, q.budget.BytesMax), min(old.messages, q.budget.MessagesMax)
+	q.backlog = &old
 	return again
 }
 

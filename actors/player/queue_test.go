@@ -50,7 +50,7 @@ func TestTheReserveIsForAQueueThatWasFullWhenItsConnectionWent(t *testing.T) {
 func TestAQueueNumbersWhatIsReliableAndKeepsItUntilItIsConfirmed(t *testing.T) {
 	t.Parallel()
 	var made frames
-	q := queue{budget: Budget{BytesMax: 1 << 20, MessagesMax: 100}, count: new(counters.Set)}
+	q := queue{budget: &Budget{BytesMax: 1 << 20, MessagesMax: 100}, count: new(counters.Set)}
 	for i := range 4 {
 		f := made.make(10)
 		if i == 1 {
@@ -87,7 +87,7 @@ func TestAQueueNumbersWhatIsReliableAndKeepsItUntilItIsConfirmed(t *testing.T) {
 func TestAQueueKeepsTheRingThatItNeeds(t *testing.T) {
 	t.Parallel()
 	var made frames
-	q := queue{budget: Budget{BytesMax: 1 << 20, MessagesMax: 1 << 13}, count: new(counters.Set)}
+	q := queue{budget: &Budget{BytesMax: 1 << 20, MessagesMax: 1 << 13}, count: new(counters.Set)}
 	fill := func(n int) {
 		for range n {
 			f := made.make(10)

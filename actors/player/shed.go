@@ -45,8 +45,11 @@ type gap struct {
 }
 
 // tell notes that a LOGIN_RESPONSE tells of all dropped messages. Proved says that the player has
-// received the one before. It returns how many of unsent the player may not know of.
+// received the one before. It returns how many of unsent the player may not know of. g may be nil.
 func (g *gap) tell(proved bool) (untold uint64) {
+	if g == nil {
+		return 0
+	}
 	if proved {
 		g.known = g.told
 	}
@@ -54,10 +57,25 @@ func (g *gap) tell(proved bool) (untold uint64) {
 	return g.unsent - g.known
 }
 
+func (q *queue) makeGap() *gap {
+	if q.gap == nil {
+		q.gap = new(gap)
+	}
+	return q.gap
+}
+
+// unsent returns gap.unsent.
+func (q *queue) unsent() uint64 {
+	if q.gap == nil {
+		return 0
+	}
+	return q.gap.unsent
+}
+
 // makeReserve decides, once per attach, how large the reserve is.
 func (q *queue) makeReserve() {
 	if q.reserve == (volume{}) {
-		q.reserve = reserveFor(q.budget, q.pushed, time.Since(q.slowAt))
+		q.reserve = reserveFor(*q.budget, q.pushed, q.slowAt.since())
 	}
 }
 
@@ -83,7 +101,9 @@ func (q *queue) shed(size int, reserve bool) {
 		most.bytes = min(most.bytes, poolFree+q.granted-q.counted()+q.bytes)
 	}
 	to := volume{most.bytes - most.bytes/shedPart - size, most.messages - most.messages/shedPart - 1}
-	q.backlog.upTo = 0 // the backlog keeps its room: nothing is drained before the next attach
+	if q.backlog != nil {
+		q.backlog.upTo = 0 // it keeps its room: nothing is drained before the next attach
+	}
 	shares := q.sharesOf(to)
 	n, next := q.n, q.next
 	q.n, q.next = 0, 0
@@ -99,8 +119,9 @@ func (q *queue) shed(size int, reserve bool) {
 				q.lose(it.n)
 			default:
 				shift++
-				q.gap.unsent++
-				q.gap.fresh++
+				gap := q.makeGap()
+				gap.unsent++
+				gap.fresh++
 			}
 			q.drop(&it, taken)
 			continue
@@ -137,8 +158,9 @@ func (q *queue) shed(size int, reserve bool) {
 
 // lose counts a message that is dropped from the front.
 func (q *queue) lose(n uint64) {
-	q.base, q.gap.top = n, n
-	q.gap.numbered++
+	gap := q.makeGap()
+	q.base, gap.top = n, n
+	gap.numbered++
 	q.count.Dropped.Add(counters.DropOutboxFull, 1)
 }
 
@@ -213,10 +235,14 @@ func fairShare(total int, held []int) int {
 // takeGap returns how many messages were lost since the last call, for a player that has
 // received everything up to a number; 0 for a player that does not report one.
 func (q *queue) takeGap(received uint64) (n uint64) {
-	n = q.gap.fresh
-	if q.gap.top > received {
-		n += min(q.gap.numbered, q.gap.top-received)
+	g := q.gap
+	if g == nil {
+		return 0
 	}
-	q.gap.top, q.gap.numbered, q.gap.fresh = 0, 0, 0
+	n = g.fresh
+	if g.top > received {
+		n += min(g.numbered, g.top-received)
+	}
+	g.top, g.numbered, g.fresh = 0, 0, 0
 	return n
 }

@@ -190,7 +190,7 @@ func (s *stand) begin(p *plan) {
 		limit = Budget{BytesMax: 1 << 20, MessagesMax: 100}
 	}
 	limit.Gap = p.gap
-	h := &Handle{ID: "psess-1", count: &s.count}
+	h := &Handle{ID: "psess-1"}
 	h.Out = NewOutbox(limit, &s.count, func() { s.full = true })
 	a := &Actor{d: NewDurable(h), tell: s.onTold, o: Options{Rules: p.rules, Window: 30 * time.Second, Acknowledge: true, SkipAmbiguous: p.skip}}
 	s.world = &world{plan: p, left: p.budget, actor: a, out: h.Out, status: messages.PlayerSessionReserved}
@@ -220,7 +220,17 @@ func (w *world) clone() *world {
 	n.actor.d.Handle = shallow(w.actor.d.Handle)
 	n.out = shallow(w.out)
 	n.actor.d.Handle.Out = n.out
-	n.out.queue.ring = slices.Clone(w.out.queue.ring)
+	if t := w.actor.d.tokens; t != nil {
+		n.actor.d.tokens = shallow(t)
+	}
+	q := &n.out.queue
+	q.ring = slices.Clone(q.ring)
+	if q.backlog != nil {
+		q.backlog = shallow(q.backlog)
+	}
+	if q.gap != nil {
+		q.gap = shallow(q.gap)
+	}
 	for i := range n.out.queue.n {
 		if it := n.out.queue.at(i); it.f != nil {
 			it.f.Retain()
@@ -727,7 +737,7 @@ func (w *world) appendHost(b []byte) []byte {
 	m := d.machine
 	b = append(b, byte(m.State), byte(m.Epoch), byte(m.Attempt), byte(m.Reservation), flags(m.Left, m.Challenged, d.waiting != nil, d.challenger != nil, a.gauge != 0))
 	b = append(b, byte(o.attachment.state), byte(o.attachment.epoch), byte(o.confirmation.how), byte(o.confirmation.position), byte(o.queue.sent), byte(o.queue.last), byte(o.queue.base), byte(o.queue.n), byte(o.queue.next),
-		byte(o.confirmation.ack), byte(o.confirmation.marks.mark), byte(o.confirmation.marks.foreign), byte(o.confirmation.received.Load()), byte(o.confirmation.ackTold.Load()), byte(o.queue.gap.numbered),
+		byte(o.confirmation.ack), byte(o.confirmation.marks.mark), byte(o.confirmation.marks.foreign), byte(o.confirmation.received.Load()), byte(o.confirmation.ackTold.Load()), byte(o.queue.makeGap().numbered),
 		flags(o.attachment.loginResponse != nil, o.confirmation.proved, o.confirmation.ackNow, o.queue.refused, o.queue.slow), byte(o.queue.overflow), byte(o.confirmation.client))
 	for i := range o.queue.n {
 		it := o.queue.at(i)
@@ -750,7 +760,10 @@ func flags(fs ...bool) (b byte) {
 //
 //go:norace
 func (w *world) rank(token string) byte {
-	t := &w.actor.d.tokens
+	t := w.actor.d.tokens
+	if t == nil {
+		t = new(tokens)
+	}
 	switch h := hash(sha256.Sum256([]byte(token))); {
 	case token == "":
 		return 0
