@@ -25,7 +25,7 @@ func (p *peer) OpenFast(peer messages.PeerID) player.FastOffer {
 
 func (p *peer) openPlain(peer messages.PeerID) player.FastOffer {
 	pool := p.gateway.o.Fast
-	a, err := pool.Open(peer, p.ip, p)
+	a, err := pool.Open(peer, p.ip(), p)
 	if err != nil {
 		p.noFast(err)
 		return player.FastOffer{Port: pool.Port()}
@@ -37,7 +37,7 @@ func (p *peer) openPlain(peer messages.PeerID) player.FastOffer {
 func (p *peer) openSecured(peer messages.PeerID) player.FastOffer {
 	s := p.gateway.o.Secured
 	offer := player.FastOffer{Channel: counters.DTLS, Port: s.Port(), Anchors: s.Anchors()}
-	a, err := s.Open(peer, p.ip, p)
+	a, err := s.Open(peer, p.ip(), p)
 	if err != nil {
 		p.noFast(err)
 		return offer
@@ -60,7 +60,7 @@ func (p *peer) restartFast() {
 }
 
 func (p *peer) noFast(err error) {
-	p.gateway.o.Log.Warn().Err(err).Str("remote", p.ip.String()).Msg("no fast channel for a player")
+	p.gateway.o.Log.Warn().Err(err).Str("remote", p.ip().String()).Msg("no fast channel for a player")
 }
 
 // OnVerified implements fast.SecuredHandler: it sends the answer over the WebSocket, too.

@@ -14,6 +14,8 @@ type numberedConn struct{ transport.Conn }
 
 func (numberedConn) ID() uint64 { return 1 }
 
+func (numberedConn) RemoteAddr() netip.AddrPort { return netip.MustParseAddrPort("127.0.0.1:4000") }
+
 // A -5 may be read from the WebSocket while the fast channel is being opened, which
 // the player's actor does.
 func TestRestartWhileTheFastChannelIsOpened(t *testing.T) {
@@ -23,7 +25,7 @@ func TestRestartWhileTheFastChannelIsOpened(t *testing.T) {
 	}
 	defer pool.Close()
 	g := New(Options{Fast: pool, Counters: new(counters.Set)})
-	p := &peer{gateway: g, conn: numberedConn{}, handle: new(connection.Handle), ip: netip.MustParseAddr("127.0.0.1")}
+	p := &peer{gateway: g, conn: numberedConn{}, handle: new(connection.Handle)}
 	opened := make(chan struct{})
 	go func() {
 		defer close(opened)

@@ -42,8 +42,7 @@ func New(o Options) *Gateway {
 
 // Accept implements transport.Acceptor: every connection gets an actor.
 func (g *Gateway) Accept(c transport.Conn) (transport.Handler, messages.CloseReason) {
-	p := &peer{gateway: g, conn: c, channel: c.Kind().Channel(), ip: c.RemoteAddr().Addr().Unmap()}
-	p.source = transport.SourceOf(p.ip)
+	p := &peer{gateway: g, conn: c, channel: c.Kind().Channel()}
 	p.loop, _ = c.(transport.Looped)
 	p.handle = g.o.System.Connect(c, p.channel, p)
 	return p, 0

@@ -23,23 +23,25 @@ type peer struct {
 	gateway *Gateway
 	conn    transport.Conn
 	loop    transport.Looped // the same connection; nil if its reader is a goroutine of its own
-	channel counters.Channel
-	ip      netip.Addr
-	source  netip.Prefix // of ip: failed logins are counted per source
 	handle  *connection.Handle
-	rate    inputRate
+	channel counters.Channel
 	fast    counters.Channel // of the fast channel; set before there is one
-	beside  atomic.Value     // the fast channel beside a WebSocket; empty until that is opened
 
 	// owned by the connection's reader
-	malformed int
 	tried     bool // a LOGIN was read
+	malformed int32
 	share     roomShare
 
 	// set before a LOGIN is passed on or refused
-	readAt  time.Time // when it was read
-	unknown bool      // its player session id does not exist
+	unknown bool          // its player session id does not exist
+	readAt  time.Duration // when it was read, on the gateway's clock
+
+	rate   inputRate
+	beside atomic.Value // the fast channel beside a WebSocket; empty until that is opened
 }
+
+// ip returns the address of the peer.
+func (p *peer) ip() netip.Addr { return p.conn.RemoteAddr().Addr().Unmap() }
 
 // idMax bounds a player session id and a reconnect token in bytes. Valid ones have 42 and
 // 43.
@@ -340,7 +342,8 @@ func (p *peer) beforeLogin(h *wire.Header) {
 		p.drop(counters.DropSecondLogin) // D-129
 		return
 	}
-	p.tried, p.readAt = true, time.Now()
+	now := time.Now()
+	p.tried, p.readAt = true, now.Sub(p.gateway.started)
 	l, err := wire.ParseLogin(h.Inner)
 	if err != nil {
 		p.onMalformed()
@@ -362,7 +365,7 @@ func (p *peer) beforeLogin(h *wire.Header) {
 	p.conn.LoginRead()
 	p.handle.LoginSeen()
 	login := &player.Login{
-		ID: id, Payload: append([]byte(nil), h.Payload...), From: p.handle, At: p.readAt, Pause: p.gateway.pauseOf(id, l.ReconnectToken, p.readAt),
+		ID: id, Payload: append([]byte(nil), h.Payload...), From: p.handle, At: now, Pause: p.gateway.pauseOf(id, l.ReconnectToken, now),
 		Caps: l.Caps, Token: l.ReconnectToken, LastReceived: l.LastReceived,
 	}
 	p.gateway.loginLimiter.pass(login, loginClassOf(status, l.Caps), func() { p.handle.Login(login) })
@@ -372,7 +375,7 @@ func (p *peer) beforeLogin(h *wire.Header) {
 func (p *peer) onMalformed() {
 	p.drop(counters.DropMalformed)
 	p.malformed++
-	if most := p.gateway.o.Limits.MalformedMax; most > 0 && p.malformed >= most {
+	if most := p.gateway.o.Limits.MalformedMax; most > 0 && int(p.malformed) >= most {
 		p.conn.Close(messages.CloseMalformed)
 	}
 }
@@ -380,7 +383,7 @@ func (p *peer) onMalformed() {
 // drop counts a dropped packet, and logs a sample.
 func (p *peer) drop(d counters.Drop) {
 	p.gateway.o.Counters.Dropped.Add(d, 1)
-	e := p.gateway.drops.Warn().Str("reason", d.String()).Uint64("conn_id", p.conn.ID()).Str("remote", p.ip.String())
+	e := p.gateway.drops.Warn().Str("reason", d.String()).Uint64("conn_id", p.conn.ID()).Str("remote", p.ip().String())
 	if att := p.handle.Attachment(); att != nil {
 		e = e.Int32("peer", int32(att.Peer)).Str("player_session", att.Player.ID.Short())
 	}

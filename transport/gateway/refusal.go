@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/messages"
+	"troupe/transport"
 )
 
 // A valid login is never refused because of earlier logins, of other players behind the
@@ -43,14 +44,13 @@ func (g *Gateway) pauseOf(id messages.PlayerSessionID, token string, now time.Ti
 
 // Refused implements connection.Edge. Logins with unknown ids count against the address.
 func (p *peer) Refused() time.Duration {
-	now := time.Now()
-	wait := refusalStep - now.Sub(p.readAt)%refusalStep
-	g := p.gateway
-	if g.failures.over(now, p.source) && g.held.enter(now, p.source) {
+	g, now, source := p.gateway, time.Now(), transport.SourceOf(p.ip())
+	wait := refusalStep - (now.Sub(g.started)-p.readAt)%refusalStep
+	if g.failures.over(now, source) && g.held.enter(now, source) {
 		wait += guessPause
 	}
 	if p.unknown {
-		g.failures.add(now, p.source)
+		g.failures.add(now, source)
 	}
 	return wait
 }

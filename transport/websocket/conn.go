@@ -26,15 +26,13 @@ type Conn struct {
 	l      *Listener
 	nc     net.Conn
 	raw    syscall.RawConn // for reads and writes that do not block; nil if these are not possible
-	sys    syscall.RawConn // of the TCP socket, also under TLS; nil without one
 	sock   *socket         // the same as nc if an event loop reads; otherwise nil
 	remote netip.AddrPort
-	// patient: the socket measures the write timeout, not the writer
-	patient bool
 
 	in       inbound     // owned by the reader goroutine
 	loggedIn atomic.Bool // raises the limit on message sizes
 	muted    atomic.Bool // the host closes: input is dropped
+	patient  bool        // set once: the socket measures the write timeout, not the writer
 
 	mu  sync.Mutex // held briefly; at most for a drain of the source
 	out outbound   // guarded by mu
@@ -64,24 +62,25 @@ const (
 
 // outbound is the state of the write side.
 type outbound struct {
+	phase      phase
+	writer     writerState
+	halfClose  bool                 // shut the write side down after the close frame
+	peerClosed bool                 // the peer's close frame was received
+	byHost     messages.CloseReason // the host's first reason
+	pinged     pinged
+
 	source wire.Source
 	sends  []*wire.Frame // the host's own frames, nil while there are none
 	ping   *control      // nil while none is queued, as the others
 	pong   *control
 	bye    *control // the close frame, from phaseDrain on
 
-	pinged  pinged
 	pingEnd uint64 // bytes that the peer's system has acknowledged once it has the ping; 0 if not known yet
 
-	phase      phase
-	writer     writerState
-	halfClose  bool                 // shut the write side down after the close frame
-	peerClosed bool                 // the peer's close frame was received
-	byHost     messages.CloseReason // the host's first reason
-	drainUntil time.Time            // phaseDrain only
-	err        error                // why writing failed
-	cut        *time.Timer          // closes the socket when the closing takes too long
-	idle       chan struct{}        // closed when writer becomes writerIdle; made by awaitWriter
+	drainUntil time.Duration // on the listener's clock; phaseDrain only
+	err        error         // why writing failed
+	cut        *time.Timer   // closes the socket when the closing takes too long
+	idle       chan struct{} // closed when writer becomes writerIdle; made by awaitWriter
 	ticket     *transport.Ticket
 }
 
@@ -97,7 +96,7 @@ func (l *Listener) newConn(nc net.Conn, remote netip.AddrPort, ticket *transport
 			nc = sock
 		}
 	}
-	c := &Conn{id: l.opt.NextID(), l: l, nc: nc, raw: rawConnOf(nc), sys: sysOf(nc), sock: sock, remote: remote, patient: isPatient(nc)}
+	c := &Conn{id: l.opt.NextID(), l: l, nc: nc, raw: rawConnOf(nc), sock: sock, remote: remote, patient: isPatient(nc)}
 	if len(early) <= readBufferBytes {
 		c.in.buf = takeSmall()
 	} else {

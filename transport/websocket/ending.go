@@ -41,7 +41,7 @@ func (c *Conn) startClose(reason messages.CloseReason, drain bool) bool {
 	}
 	c.muted.Store(true)
 	o.phase = phaseDrain
-	o.drainUntil = time.Now().Add(c.l.opt.CloseLinger)
+	o.drainUntil = c.l.clock() + c.l.opt.CloseLinger
 	if !drain {
 		o.phase, o.halfClose = phaseClosing, true
 	}

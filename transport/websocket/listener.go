@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/lxzan/gws"
 
@@ -19,6 +20,7 @@ import (
 // concurrent use.
 type Listener struct {
 	opt      Options
+	started  time.Time
 	ln       net.Listener
 	upgrader *gws.Upgrader
 	readers  sync.Pool // of *headerReader
@@ -69,10 +71,13 @@ func Listen(opt Options) (*Listener, error) {
 }
 
 func newListener(opt Options) *Listener {
-	l := &Listener{opt: opt, upgrader: newUpgrader(opt), handshaking: make(map[*handshakingConn]struct{})}
+	l := &Listener{opt: opt, started: time.Now(), upgrader: newUpgrader(opt), handshaking: make(map[*handshakingConn]struct{})}
 	l.readers.New = newHeaderReader
 	return l
 }
+
+// clock returns the time since the start, monotonic.
+func (l *Listener) clock() time.Duration { return time.Since(l.started) }
 
 // Addr returns the listening address, with the real port.
 func (l *Listener) Addr() net.Addr { return l.ln.Addr() }

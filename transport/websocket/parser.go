@@ -28,11 +28,11 @@ type parser struct {
 	framesMax int // frames of one message
 
 	open   rfc6455.Opcode // op code of the message under way, 0 without one
+	fin    bool           // of the frame under way
+	mask   uint32         // of the frame under way, turned to its next byte
 	frames int            // its frames so far
 	size   int            // its payload, as far as announced
 	left   int            // bytes of the frame under way still to come
-	fin    bool           // of the frame under way
-	mask   uint32         // of the frame under way, turned to its next byte
 }
 
 // next parses the start of b. A message in one frame and a control frame are returned whole

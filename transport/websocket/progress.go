@@ -20,7 +20,7 @@ const (
 
 // Reached implements transport.Conn.
 func (c *Conn) Reached() (acked uint64, ping bool) {
-	acked, held, ok := progressOf(c.sys)
+	acked, held, ok := progressOf(c.sys())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	o := &c.out
@@ -86,6 +86,14 @@ func (m *moves) on(n int) bool {
 	return moved
 }
 
+// sys returns the handle of the TCP socket, also under TLS; nil without one.
+func (c *Conn) sys() syscall.RawConn {
+	if c.raw != nil {
+		return c.raw
+	}
+	return sysOf(c.nc)
+}
+
 // sysOf returns the handle of the TCP socket at the bottom, nil without one.
 func sysOf(nc net.Conn) syscall.RawConn {
 	if raw, ok := nc.(interface{ rawConn() syscall.RawConn }); ok {
@@ -104,8 +112,8 @@ func sysOf(nc net.Conn) syscall.RawConn {
 // TCP_USER_TIMEOUT runs until the peer's window has room for the whole segment at the head of
 // the queue, which can be 64 KiB.
 func (c *Conn) limitKernel() {
-	if c.sys != nil {
-		_ = setUserTimeout(c.sys, max(c.l.opt.WriteTimeout, time.Millisecond))
+	if sys := c.sys(); sys != nil {
+		_ = setUserTimeout(sys, max(c.l.opt.WriteTimeout, time.Millisecond))
 	}
 }
 

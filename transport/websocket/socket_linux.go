@@ -28,7 +28,7 @@ type socket struct {
 	attached bool          // the loop reads; this is one of refs
 	conn     *Conn         // set by attach
 	in, out  chan struct{} // closed when a goroutine that waits to read or write should try again
-	deadline time.Time     // of writes
+	deadline *time.Time    // of writes; nil without one
 }
 
 // socketClosed is added to socket.refs by Close. The last user closes the descriptor.
@@ -140,7 +140,7 @@ func (s *socket) Read(b []byte) (int, error) {
 		if err != errDrained {
 			return n, err
 		}
-		if err := s.wait(&s.in, time.Time{}); err != nil {
+		if err := s.wait(&s.in, nil); err != nil {
 			return 0, err
 		}
 	}
@@ -177,10 +177,10 @@ func (s *socket) Write(b []byte) (n int, err error) {
 
 // wait waits for an event of the slot, which is &s.in or &s.out. One goroutine at a time may wait
 // for each, and holds one of refs.
-func (s *socket) wait(slot *chan struct{}, deadline time.Time) error {
+func (s *socket) wait(slot *chan struct{}, deadline *time.Time) error {
 	var late <-chan time.Time
-	if !deadline.IsZero() {
-		timer := time.NewTimer(time.Until(deadline))
+	if deadline != nil {
+		timer := time.NewTimer(time.Until(*deadline))
 		defer timer.Stop()
 		late = timer.C
 	}
@@ -319,7 +319,10 @@ func (s *socket) SetLinger(sec int) error {
 func (s *socket) SetWriteDeadline(t time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.deadline = t
+	s.deadline = nil
+	if !t.IsZero() {
+		s.deadline = &t
+	}
 	return nil
 }
 

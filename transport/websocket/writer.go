@@ -129,7 +129,7 @@ func (c *Conn) writeLoop(s *scratch) {
 // writeWaiting writes the rest of s. The timeout restarts whenever the kernel or the peer's
 // system accepts bytes, so a stalled peer is detected after one to two timeouts.
 func (c *Conn) writeWaiting(s *scratch) error {
-	way := moves{sys: c.sys}
+	way := moves{sys: c.sys()}
 	for s.off < len(s.b) {
 		if !c.patient {
 			_ = c.nc.SetWriteDeadline(time.Now().Add(way.wait(c.l.opt.WriteTimeout)))
@@ -193,7 +193,7 @@ func (c *Conn) compose(s *scratch) (more bool) {
 	if o.phase >= phaseClosed {
 		return false
 	}
-	if o.phase == phaseDrain && !time.Now().Before(o.drainUntil) {
+	if o.phase == phaseDrain && c.l.clock() >= o.drainUntil {
 		o.phase = phaseClosing
 	}
 	if o.phase < phaseClosing {
