@@ -39,17 +39,18 @@ type Actor struct {
 	continuations []func()     // continuations of decisions that took time
 
 	// Players.
-	byID        map[messages.PlayerSessionID]*playerSession
-	byPlayer    map[*player.Handle]*playerSession
-	byRef       map[*stage.Ref]*playerSession
-	byPeer      map[messages.PeerID]*playerSession
-	order       []*playerSession // all that are not forgotten, in order of creation
-	finished    int              // how many of order have a final status
-	roster      []*playerSession // accepted, in order of acceptance: group -1
-	joining     int              // players that wait for the answer to their login
-	peers       peerIDs
-	acksPending []*playerSession // have received packets that are not acknowledged
-	ackTimer    *stage.Timer     // runs while acksPending is not empty
+	byID          map[messages.PlayerSessionID]*playerSession
+	byPlayer      map[*player.Handle]*playerSession
+	byRef         map[*stage.Ref]*playerSession
+	byPeer        map[messages.PeerID]*playerSession
+	playerOptions *player.Options  // shared by player actors
+	order         []*playerSession // all that are not forgotten, in order of creation
+	finished      int              // how many of order have a final status
+	roster        []*playerSession // accepted, in order of acceptance: group -1
+	joining       int              // players that wait for the answer to their login
+	peers         peerIDs
+	acksPending   []*playerSession // have received packets that are not acknowledged
+	ackTimer      *stage.Timer     // runs while acksPending is not empty
 
 	// Traffic.
 	groups   map[messages.GroupID]*groupEntry

@@ -93,12 +93,23 @@ func (a *Actor) spawnPlayer(s *playerSession) {
 	if s.rejoin == rejoining {
 		activate = s.view.reactivate
 	}
-	a.c.Spawn(s.ref, player.New(player.Options{
-		Session: self,
+	a.c.Spawn(s.ref, player.New(a.optionsOfPlayers(), s.durable, activate))
+}
+
+// optionsOfPlayers returns the options of a player actor, the same as for the last one if they have
+// not changed.
+func (a *Actor) optionsOfPlayers() *player.Options {
+	now := player.Options{
+		Session: a.c.Self(),
 		Rules:   player.Rules{Window: a.window > 0, Takeover: a.o.Takeover, Rejoin: a.o.Rejoin && a.window > 0},
-		Window:  a.window, PingInterval: a.ping, Activate: activate, Inflow: a.inflow,
+		Window:  a.window, PingInterval: a.ping, Inflow: a.inflow,
 		Acknowledge: a.o.Acknowledge, SkipAmbiguous: a.o.SkipAmbiguous,
-	}, s.durable))
+	}
+	if a.playerOptions == nil || *a.playerOptions != now {
+		shared := now
+		a.playerOptions = &shared
+	}
+	return a.playerOptions
 }
 
 // replacePlayer restarts a crashed player actor with its durable state. Over the limit of

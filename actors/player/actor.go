@@ -48,7 +48,7 @@ func NewRejoinDurable(h *Handle) *Durable {
 // no player actor runs, and tests.
 func (d *Durable) State() State { return d.machine.State }
 
-// Options configure a player actor.
+// Options configure player actors. Those of one game session may share them.
 type Options struct {
 	Session *stage.Ref // the game session: parent and receiver of all reports
 	Rules   Rules
@@ -61,9 +61,6 @@ type Options struct {
 	SkipAmbiguous bool
 	PingInterval  time.Duration
 	Inflow        *Inflow // of the game session; nil is no bound
-	// Activate shows the player session as ACTIVE; called right before LOGIN_RESPONSE is
-	// sent (realtime.md 6.1 step 5).
-	Activate func()
 }
 
 // actorContext is the part of *stage.Context that a player actor uses. The interleaving
@@ -78,24 +75,35 @@ type actorContext interface {
 
 // Actor carries out the effects of the Machine.
 type Actor struct {
-	o           Options
+	o           *Options
 	d           *Durable
-	tell        func(msg any) bool // the game session
+	activate    func()             // nil: nothing to do
+	told        func(msg any) bool // gets what is told to the game session, in tests; otherwise nil
 	reservation *stage.Timer
 	window      *stage.Timer
 	challenge   *stage.Timer
 	pause       *stage.Timer
 	paused      *Login // waits for the end of Login.Pause
-	pausedIn    State  // the machine's state when it was paused
 	login       *Login // being handled
+	pausedIn    State  // the machine's state when it was paused
 	credential  Credential
 	endReason   messages.CloseReason
 	gauge       counters.PlayerState
 }
 
-// New returns an actor that takes over d.
-func New(o Options, d *Durable) *Actor {
-	return &Actor{o: o, d: d, tell: o.Session.Tell, endReason: messages.CloseGameEnded}
+// New returns an actor that takes over d. It keeps o, which must not change. Activate, if not nil,
+// shows the player session as ACTIVE; it is called right before LOGIN_RESPONSE is sent
+// (realtime.md 6.1 step 5).
+func New(o *Options, d *Durable, activate func()) *Actor {
+	return &Actor{o: o, d: d, activate: activate, endReason: messages.CloseGameEnded}
+}
+
+// tell tells the game session.
+func (a *Actor) tell(msg any) bool {
+	if a.told != nil {
+		return a.told(msg)
+	}
+	return a.o.Session.Tell(msg)
 }
 
 // Started restores the state of a crashed predecessor: timers go on, and connections and
@@ -441,8 +449,8 @@ func (a *Actor) do(c actorContext, effect Effect) {
 		a.tell(JoinOver{Player: h})
 	case Accept:
 		a.tell(Accepted{Player: h}) // arrives before any message of the client
-		if a.o.Activate != nil {
-			a.o.Activate()
+		if a.activate != nil {
+			a.activate()
 		}
 		a.attach(c, a.d.waiting, wire.OutcomeNew, "", 0)
 		c.Counters().Logins.Add(a.d.admitted, 1)

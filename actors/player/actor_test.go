@@ -34,7 +34,7 @@ func (s *fakeSession) Stopped(*stage.Context)   {}
 func (s *fakeSession) spawn(c *stage.Context) {
 	ref := c.Stage().NewRefBeside(c.Self(), counters.ActorPlayer, stage.LaneLimits{})
 	s.h.SetActor(ref)
-	c.Spawn(ref, New(Options{Session: c.Self(), Rules: s.rules, Window: 30 * time.Second, PingInterval: time.Second}, s.d))
+	c.Spawn(ref, New(&Options{Session: c.Self(), Rules: s.rules, Window: 30 * time.Second, PingInterval: time.Second}, s.d, nil))
 }
 
 func (s *fakeSession) Receive(c *stage.Context, msg any) {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"hash/maphash"
 	"net/netip"
 	"time"
 
@@ -17,8 +18,9 @@ type Gateway struct {
 	started      time.Time
 	drops        zerolog.Logger // sampled, because peers decide how many packets are dropped
 	failures     *attempts[netip.Prefix]
-	logins       *attempts[messages.PlayerSessionID] // logins without a reconnect token
-	resumes      *attempts[messages.PlayerSessionID] // logins with a reconnect token
+	logins       *attempts[uint64] // logins without a reconnect token, by the hash of the player session id
+	resumes      *attempts[uint64] // logins with a reconnect token, likewise
+	seed         maphash.Seed      // of the hashes: nobody can make two ids collide
 	held         heldGuesses
 	loginLimiter *loginLimiter
 }
@@ -32,10 +34,11 @@ func New(o Options) *Gateway {
 		o:            o,
 		rates:        ratesOf(o.Limits),
 		started:      time.Now(),
+		seed:         maphash.MakeSeed(),
 		drops:        o.Log.Sample(&zerolog.BurstSampler{Burst: dropsPerSecond, Period: time.Second}),
 		failures:     newAttempts[netip.Prefix](o.Limits.LoginFailuresPerIPPerMinute),
-		logins:       newAttempts[messages.PlayerSessionID](o.Limits.LoginsPerIDPerMinute),
-		resumes:      newAttempts[messages.PlayerSessionID](o.Limits.ResumesPerIDPerMinute),
+		logins:       newAttempts[uint64](o.Limits.LoginsPerIDPerMinute),
+		resumes:      newAttempts[uint64](o.Limits.ResumesPerIDPerMinute),
 		loginLimiter: newLoginLimiter(o.Limits.LoginsPerSecond, o.Limits.LoginsWaiting),
 	}
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"hash/maphash"
 	"net/netip"
 	"sync"
 	"time"
@@ -34,8 +35,9 @@ func (g *Gateway) pauseOf(id messages.PlayerSessionID, token string, now time.Ti
 	if token != "" {
 		perID = g.resumes
 	}
-	over := perID.over(now, id)
-	perID.add(now, id)
+	key := maphash.String(g.seed, string(id))
+	over := perID.over(now, key)
+	perID.add(now, key)
 	if over {
 		return loginPause
 	}
