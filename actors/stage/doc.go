@@ -11,7 +11,8 @@
 //     is free, the reader that posted a message: that saves a goroutine switch per
 //     message. If user code blocks a worker, another worker takes the shard over, or
 //     the blocked actor hands it over itself (Ref.HandOver).
-//   - Guard: a panic ends the actor in order. Its parent receives Exited once
+//   - Guard: keeps the tree of actors, and stops the children of an actor before the actor
+//     itself. A panic ends the actor in order. Its parent receives Exited once
 //     everything is released. The library never sees a panic and never restarts an
 //     actor; a parent that wants a replacement spawns one under a fresh Ref.
 //   - Request: a message that asks for an answer. Await waits for the answer outside
