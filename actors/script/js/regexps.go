@@ -16,6 +16,7 @@ import (
 
 	"troupe/actors/script/js/compile"
 	"troupe/actors/script/watchdog"
+	"troupe/actors/thread"
 )
 
 // matchMax is how long one match of a regular expression may take. What Go's own library
@@ -194,7 +195,8 @@ func (r *regexps) iterator(v goja.Value) goja.Value {
 // nothing matches because it took too long. Without a text, it is the next of an iterator.
 func (r *regexps) limited(of, text goja.Value, method func() goja.Value) goja.Value {
 	began := time.Now()
-	v := method()
+	var v goja.Value
+	thread.Long(func() { v = method() }) // nothing pauses it
 	took := time.Since(began)
 	r.h.endIfInterrupted()
 	if took >= matchMax/2 && nothing(v, text) && r.mayBacktrack(of, text) { // the library's clock may be late
