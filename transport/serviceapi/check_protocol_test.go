@@ -341,7 +341,7 @@ func TestAPIBodyCaps(t *testing.T) {
 		{"ListFleets", bodyMax + 1, 413},
 		{"CreateGameSession", bodyMax + 1, 400}, // decoded, then refused for missing members
 		{"CreateGameSession", bodyDataMax + 1, 413},
-		{"CreateScript", bodyScriptMax, 400}, // a stub
+		{"CreateScript", bodyScriptMax, 400}, // unavailable
 		{"UpdateScript", bodyScriptMax + 1, 413},
 		{"NoSuchThing", bodyMax + 1, 413}, // the size is checked first
 	}

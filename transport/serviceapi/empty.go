@@ -9,9 +9,9 @@ import (
 	"troupe/transport/awswire"
 )
 
-// stub is an operation that the host does not offer. It answers UR if that is declared,
+// unavailable is an operation that the host does not offer. It answers UR if that is declared,
 // else IR (service-api.md 2.1).
-func stub(name, declared string) awswire.Operation {
+func unavailable(name, declared string) awswire.Operation {
 	code := "IR"
 	if declares(declared, "UR") {
 		code = "UR"

@@ -36,7 +36,7 @@ func TestEveryLimitOfTheModel(t *testing.T) {
 	inBoth(t, func(t *testing.T, protocol string) {
 		for name, parts := range m.operations {
 			if rules[name] == 0 {
-				continue // a stub
+				continue // unavailable
 			}
 			base := m.required(t, protocol, parts)
 			for _, p := range parts {
@@ -71,7 +71,7 @@ func (s *Server) ask(t *testing.T, protocol, operation string, in members) reply
 	return served(t, s, protocol, newRequest(protocol, "http://host.example/", operation, encode(t, protocol, in)))
 }
 
-// ruleCounts returns the number of members with a rule for each operation, 0 for a stub.
+// ruleCounts returns the number of members with a rule for each operation, 0 for an unavailable one.
 func ruleCounts(s *Server) map[string]int {
 	counts := map[string]int{}
 	for _, o := range s.operations() {
