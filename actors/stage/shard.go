@@ -14,13 +14,14 @@ type Flusher interface{ Flush() }
 // FlushPolicy says when a shard flushes dirty Flushers.
 type FlushPolicy struct {
 	// Interval 0 flushes after every batch of one mailbox. A positive interval
-	// collects output for that long, also when idle: 15 ms suits large groups of
-	// players. Negative (Adaptive) flushes at once while the shard keeps up, and at
-	// the latest after HoldMax while mailboxes are waiting.
+	// collects output, also when idle, and flushes it at fixed times that are so far
+	// apart: 15 ms suits large groups of players. Negative (Adaptive) flushes at once
+	// while the shard keeps up, and at the latest after HoldMax while mailboxes are
+	// waiting.
 	Interval time.Duration
 	// Spread is into how many groups the actors of a shard are dealt out while output is collected
-	// for some time; 0 means one. Each group has an interval of its own, so a shard with many
-	// actors writes a little all the time, instead of all at once when the interval is over.
+	// for some time; 0 means one. Their times to flush are spread over the interval, so a shard with
+	// many actors writes a little all the time, instead of all at once when the interval is over.
 	Spread int
 }
 
@@ -47,9 +48,9 @@ type Shard struct {
 	policy  FlushPolicy
 	started time.Time
 	alarms  alarms
-	// dirtySince is the least since of groups, apart from 0; 0 means that nothing is dirty.
+	// due is the least due of groups, apart from 0; 0 means that nothing is dirty.
 	// Written under mu.
-	dirtySince atomic.Int64
+	due atomic.Int64
 
 	mu   sync.Mutex
 	wake sync.Cond // dedicated waits here while it has nothing to run or flush
@@ -62,7 +63,7 @@ type Shard struct {
 	spare     []Flusher   // an empty list for a group whose own one is flushed
 	flushing  bool        // a worker is at it, until nothing is due
 	wakeTimer *time.Timer // wakes the dedicated worker when it should flush
-	wakeFor   int64       // the dirtySince for which wakeTimer was last set
+	wakeFor   int64       // the due for which wakeTimer was last set
 	runs      uint64      // times that somebody became the owner
 	closed    bool
 	// detached is the number of workers that still run a batch after they lost the shard
@@ -70,10 +71,12 @@ type Shard struct {
 	done     sync.WaitGroup // counts the dedicated worker and detached former ones
 }
 
-// gathering is the output that the actors of one group have collected.
+// gathering is the output that the actors of one group have collected. Times are those of Shard.now.
 type gathering struct {
-	dirty []Flusher
-	since int64 // when the first of dirty was added, counted from a nanosecond before started; 0: there is none
+	dirty   []Flusher
+	phase   int64 // the group is flushed at this time and at whole intervals after it
+	due     int64 // when dirty is to be flushed at the latest; 0: there is none
+	flushed int64 // when the last flush began
 }
 
 // worker is one owner of a shard. If an actor blocks it, another worker takes the shard, and
@@ -86,9 +89,14 @@ type worker struct {
 	turn atomic.Uint64
 }
 
-func newShard(stage *Stage, policy FlushPolicy) *Shard {
+// newShard makes the n-th of several shards.
+func newShard(stage *Stage, policy FlushPolicy, n, shards int) *Shard {
 	now := time.Now()
 	s := &Shard{stage: stage, policy: policy, started: now, alarms: alarms{started: now}, groups: make([]gathering, max(1, policy.Spread))}
+	for g := range s.groups {
+		turn := g*shards + n // shards take turns, too
+		s.groups[g].phase = 1 + int64(policy.Interval)*int64(turn)/int64(shards*len(s.groups))
+	}
 	s.wake.L = &s.mu
 	s.startWorkerLocked()
 	return s
@@ -120,7 +128,7 @@ func (s *Shard) scheduleLocked(m *Mailbox) {
 func (s *Shard) runInline(m *Mailbox) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.owner != nil || s.ready.len() > 0 || s.closed {
+	if s.owner != nil || s.ready.len() > 0 && !s.flushing || s.closed {
 		s.scheduleLocked(m)
 		return
 	}
@@ -142,7 +150,7 @@ func (s *Shard) runInline(m *Mailbox) {
 // means that another worker has taken the shard.
 func (w *worker) serveLocked(limit int) bool {
 	s := w.shard
-	for n := range limit {
+	for n := 0; n < limit; n++ {
 		m, ok := s.ready.pop()
 		if !ok {
 			break
@@ -159,8 +167,14 @@ func (w *worker) serveLocked(limit int) bool {
 		if again {
 			s.scheduleLocked(m)
 		}
-		if s.dueLocked() {
+		switch {
+		case !s.dueLocked():
+		case s.policy.Interval <= 0:
 			s.flushLocked()
+		case w.dedicated && s.owner == w && !s.flushing:
+			limit = 0
+		default:
+			s.wake.Signal() // the dedicated worker flushes, while others run mailboxes
 		}
 		if s.owner != w {
 			s.detached--
@@ -172,7 +186,7 @@ func (w *worker) serveLocked(limit int) bool {
 	switch wait := s.untilFlushLocked(); {
 	case s.ready.len() > 0, s.closed, wait == 0:
 		s.wake.Signal()
-	case wait > 0 && s.wakeFor != s.dirtySince.Load():
+	case wait > 0 && s.wakeFor != s.due.Load():
 		s.wakeAfterLocked(wait)
 	}
 	return true
@@ -188,6 +202,8 @@ func (w *worker) loop() {
 	for s.dedicated == w {
 		wait := s.untilFlushLocked()
 		switch {
+		case wait == 0 && s.policy.Interval > 0:
+			s.flushLocked()
 		case s.owner != nil:
 			s.wake.Wait()
 		case s.ready.len() > 0:
@@ -214,16 +230,19 @@ const never time.Duration = -1
 
 // untilFlushLocked returns how long an idle worker should still collect output.
 func (s *Shard) untilFlushLocked() time.Duration {
-	if !s.dirtyLocked() || s.flushing {
+	switch {
+	case !s.dirtyLocked() || s.flushing:
 		return never
+	case s.policy.Interval <= 0:
+		return 0
 	}
-	return max(0, s.policy.Interval-s.gathered())
+	return max(0, time.Duration(s.due.Load()-s.now()))
 }
 
 // wakeAfterLocked wakes the dedicated worker after d. The timer takes the lock, which the caller
 // holds, so it cannot fire before that worker waits.
 func (s *Shard) wakeAfterLocked(d time.Duration) {
-	s.wakeFor = s.dirtySince.Load()
+	s.wakeFor = s.due.Load()
 	if s.wakeTimer != nil {
 		s.wakeTimer.Reset(d)
 		return
@@ -236,18 +255,16 @@ func (s *Shard) wakeAfterLocked(d time.Duration) {
 }
 
 // dirtyLocked reports whether anything is to be flushed, now or later.
-func (s *Shard) dirtyLocked() bool { return s.dirtySince.Load() != 0 }
+func (s *Shard) dirtyLocked() bool { return s.due.Load() != 0 }
 
-// now is the time since a nanosecond before started.
+// now is the time since a nanosecond before started, so it is never 0.
 func (s *Shard) now() int64 { return int64(time.Since(s.started)) + 1 }
 
-// gathered returns how long the oldest dirty flusher has waited, 0 if there is none.
-func (s *Shard) gathered() time.Duration {
-	since := s.dirtySince.Load()
-	if since == 0 {
-		return 0
-	}
-	return time.Duration(s.now() - since)
+// overdue reports whether there is output that may not wait any longer, so a mailbox with more
+// messages should pause for the flush.
+func (s *Shard) overdue() bool {
+	due := s.due.Load()
+	return due != 0 && s.now() >= due
 }
 
 // dueLocked reports whether the policy requires a flush after a run.
@@ -255,26 +272,35 @@ func (s *Shard) dueLocked() bool {
 	switch i := s.policy.Interval; {
 	case !s.dirtyLocked():
 		return false
-	case i >= 0:
-		return s.gathered() >= i
+	case i > 0:
+		return s.overdue()
 	default:
-		return s.ready.len() == 0 || s.gathered() >= HoldMax
+		return i == 0 || s.ready.len() == 0 || s.overdue()
 	}
 }
 
-// overdue reports whether a mailbox with more messages should pause for the flush.
-func (s *Shard) overdue() bool {
-	limit := HoldMax
-	if s.policy.Interval > 0 {
-		limit = s.policy.Interval
+// dueAt returns when output that a group begins to collect now is to be flushed. With an interval
+// it is the group's next turn, so groups that were late together are apart again in the next
+// interval. A turn is left out if less than half an interval lies between it and the last flush:
+// otherwise a shard that takes long to flush would collect little when collecting saves most.
+func (s *Shard) dueAt(g *gathering) int64 {
+	now, interval := s.now(), int64(s.policy.Interval)
+	if interval <= 0 {
+		return now + int64(HoldMax)
 	}
-	return s.gathered() >= limit
+	after := now
+	if g.flushed != 0 {
+		after = max(now, g.flushed+interval/2)
+	}
+	if after < g.phase {
+		return g.phase
+	}
+	return after + interval - (after-g.phase)%interval
 }
 
-// flushLocked flushes the groups that are due, oldest first, until none is. It releases mu
-// meanwhile. If another worker is flushing, that worker flushes everything. What an actor adds
-// meanwhile waits for its own interval: otherwise a shard that takes long to flush would collect
-// nothing when collecting saves most.
+// flushLocked flushes the groups that are due, in the order of their turns, until none is. It
+// releases mu meanwhile. If another worker is flushing, that worker flushes everything. What an
+// actor adds meanwhile waits for the next turn of its group.
 func (s *Shard) flushLocked() {
 	if s.flushing {
 		return
@@ -282,8 +308,8 @@ func (s *Shard) flushLocked() {
 	s.flushing = true
 	for g := s.dueGroupLocked(); g != nil; g = s.dueGroupLocked() {
 		dirty := g.dirty
-		g.dirty, s.spare, g.since = s.spare, nil, 0
-		s.noteOldestLocked()
+		g.dirty, s.spare, g.due, g.flushed = s.spare, nil, 0, s.now()
+		s.noteDueLocked()
 		s.mu.Unlock()
 		for i, f := range dirty {
 			s.flush(f)
@@ -297,30 +323,30 @@ func (s *Shard) flushLocked() {
 	s.flushing = false
 }
 
-// dueGroupLocked returns the group that has been dirty longest if it is to be flushed now, else
-// nil. Who asks has found that a flush is due, so without an interval all groups are.
+// dueGroupLocked returns the group whose turn was first if it is to be flushed now, else nil. Who
+// asks has found that a flush is due, so without an interval all groups are.
 func (s *Shard) dueGroupLocked() *gathering {
-	oldest := s.dirtySince.Load()
-	if oldest == 0 || !s.closed && s.gathered() < s.policy.Interval {
+	first := s.due.Load()
+	if first == 0 || !s.closed && s.policy.Interval > 0 && s.now() < first {
 		return nil
 	}
 	for i := range s.groups {
-		if g := &s.groups[i]; g.since == oldest {
+		if g := &s.groups[i]; g.due == first {
 			return g
 		}
 	}
 	return nil
 }
 
-// noteOldestLocked sets dirtySince.
-func (s *Shard) noteOldestLocked() {
-	oldest := int64(0)
+// noteDueLocked sets due.
+func (s *Shard) noteDueLocked() {
+	first := int64(0)
 	for i := range s.groups {
-		if since := s.groups[i].since; since != 0 && (oldest == 0 || since < oldest) {
-			oldest = since
+		if due := s.groups[i].due; due != 0 && (first == 0 || due < first) {
+			first = due
 		}
 	}
-	s.dirtySince.Store(oldest)
+	s.due.Store(first)
 }
 
 // flush contains a panic of one flusher.
@@ -337,10 +363,10 @@ func (s *Shard) markDirty(f Flusher, group uint8) {
 		group = 0
 	}
 	g := &s.groups[group]
-	if g.since == 0 {
-		g.since = s.now()
-		if !s.dirtyLocked() {
-			s.dirtySince.Store(g.since)
+	if g.due == 0 {
+		g.due = s.dueAt(g)
+		if first := s.due.Load(); first == 0 || g.due < first {
+			s.due.Store(g.due)
 			if s.owner == nil {
 				s.wake.Signal() // the actor's worker lost the shard
 			}

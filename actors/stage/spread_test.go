@@ -14,6 +14,8 @@ import (
 type crowd struct {
 	mu sync.Mutex
 	at map[time.Time]int
+	// takes is how long a flush takes
+	takes time.Duration
 }
 
 // one is the output of an actor of a crowd.
@@ -24,6 +26,7 @@ type one struct {
 }
 
 func (o *one) Flush() {
+	time.Sleep(o.crowd.takes)
 	o.crowd.mu.Lock()
 	defer o.crowd.mu.Unlock()
 	o.held, o.since = max(o.held, time.Since(o.since)), time.Time{}
@@ -84,9 +87,9 @@ func (o lateOut) Flush() {
 	time.Sleep(o.takes)
 }
 
-// Flushing takes long on a full machine. What comes meanwhile is collected as ever: otherwise a shard that
-// is behind would write single messages, where collecting saves most.
-func TestWhatComesDuringAFlushWaitsForItsInterval(t *testing.T) {
+// Flushing takes long on a full machine. What comes meanwhile is collected for at least half an interval:
+// otherwise a shard that is behind would write single messages, where collecting saves most.
+func TestWhatComesDuringAFlushWaitsForTheNextTurn(t *testing.T) {
 	bubble(t, policy(15*ms), func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()
 		slow := s.Spawn(&probe{OnReceive: func(c *stage.Context, _ any) { c.Dirty(lateOut{out{"slow", j}, 10 * ms}) }})
@@ -95,7 +98,80 @@ func TestWhatComesDuringAFlushWaitsForItsInterval(t *testing.T) {
 		time.Sleep(18 * ms)
 		_ = other.PostRun(1, 0)
 		time.Sleep(sec)
-		j.want(t, "15ms flush slow", "18ms run a", "33ms flush a")
+		j.want(t, "15ms flush slow", "18ms run a", "30ms flush a")
+	})
+}
+
+// After a flush that was late by more than half an interval, the next turn is left out.
+func TestATurnSoonAfterALateFlushIsLeftOut(t *testing.T) {
+	bubble(t, policy(15*ms), func(t *testing.T, s *stagetest.Stage) {
+		j := newJournal()
+		actors := busy(s, j, 0, "a", "b", "c")
+		late := s.Spawn(&probe{OnReceive: func(*stage.Context, any) { time.Sleep(9 * ms) }})
+		actors[0].Tell(1)
+		time.Sleep(14 * ms)
+		late.Tell(1)
+		time.Sleep(12 * ms)
+		actors[1].Tell(1)
+		time.Sleep(8 * ms) // 34 ms
+		actors[2].Tell(1)
+		time.Sleep(sec)
+		j.want(t, "0s run a", "23ms flush a", "26ms run b", "34ms run c", "45ms flush b", "45ms flush c")
+	})
+}
+
+// The dedicated worker flushes what was collected, while others run mailboxes: a message that comes meanwhile does not wait.
+func TestMailboxesRunBesideAFlush(t *testing.T) {
+	bubble(t, policy(15*ms), func(t *testing.T, s *stagetest.Stage) {
+		j := newJournal()
+		slow := s.Spawn(&probe{OnReceive: func(c *stage.Context, _ any) { c.Dirty(lateOut{out{"slow", j}, 10 * ms}) }})
+		actors := busy(s, j, 2*ms, "a", "b")
+		slow.Tell(1)
+		time.Sleep(14 * ms)
+		_ = actors[0].PostRun(1, 0)
+		if took := time.Since(j.born); took != 16*ms {
+			t.Errorf("back after %v: who posts a message has to flush", took)
+		}
+		_ = actors[1].PostRun(1, 0)
+		time.Sleep(sec)
+		j.want(t, "14ms run a", "15ms flush slow", "16ms run b", "25ms flush a", "30ms flush b")
+	})
+}
+
+// Groups that were late together are apart again soon: otherwise they would be flushed one right after the other for
+// ever, the last of them late each time.
+func TestGroupsSpreadAgainAfterADelay(t *testing.T) {
+	spread := func(o *stage.Options) { o.Flush = stage.FlushPolicy{Interval: 15 * ms, Spread: 8} }
+	bubble(t, spread, func(t *testing.T, s *stagetest.Stage) {
+		const actors, takes = 64, 200 * time.Microsecond // 12.8 ms for all of them
+		all, refs := &crowd{at: make(map[time.Time]int), takes: takes}, make([]*stage.Ref, actors)
+		each := make([]one, actors)
+		for i := range each {
+			each[i].crowd = all
+			refs[i] = s.Spawn(&probe{OnReceive: func(c *stage.Context, _ any) { each[i].mark(c) }})
+		}
+		slow := s.Spawn(&probe{OnReceive: func(c *stage.Context, _ any) {
+			c.Dirty(lateOut{out{"slow", newJournal()}, 20 * ms})
+		}})
+		slow.Tell(1)
+		start, longest := time.Now(), time.Duration(0)
+		for time.Since(start) < 300*ms {
+			for _, ref := range refs {
+				ref.Tell(1)
+			}
+			time.Sleep(ms)
+			all.mu.Lock()
+			for i := range each {
+				if held := each[i].held; time.Since(start) > 200*ms {
+					longest = max(longest, held)
+				}
+				each[i].held = 0
+			}
+			all.mu.Unlock()
+		}
+		if longest > 18*ms {
+			t.Errorf("output was held for %v", longest)
+		}
 	})
 }
 

@@ -160,10 +160,12 @@ func (m *meter) disturbance() {
 // loaded drives the swarm once and returns the figures of the measured part, also with a lostError.
 func (r *run) loaded(ctx context.Context, proc *server.Process, swarm *loadgen.Swarm, plan loadgen.Plan) (result.Round, *loadgen.Result, error) {
 	m := r.meter(proc, swarm)
-	profiles := new(profiling)
+	var profiles profiling
 	plan.Drain, plan.Every = drainMax, momentEvery
 	plan.AtStart = func() error {
-		profiles = r.goProfileMeasured(ctx, proc, plan.Measure)
+		if r.profile {
+			profiles = r.goProfile(ctx, proc, plan.Measure)
+		}
 		return m.atStart(ctx)
 	}
 	plan.AtEnd = func() error { return m.atEnd(ctx) }
