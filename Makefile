@@ -135,7 +135,7 @@ soak: ## 1,000 players lose connections, leave, join, and games end and begin, w
 	$(GO) test ./transport/transporttest/acceptance -count=1 -timeout 150m -v -run 'TestChurn$$' -churn $(SOAK) | grep -v '"level"'
 
 .PHONY: seeds
-seeds: ## 20,000 seeds of the simulator, half an hour (make test runs 500)
+seeds: ## 20,000 seeds of the simulator, with the failures of each kind of plan; some 10 min (make test runs 500)
 	$(GO) test ./transport/transporttest/sim -count=1 -timeout 2h -v -run 'TestSeeds$$' -sim.first 501 -sim.seeds 20000
 
 .PHONY: mutants

@@ -156,4 +156,29 @@ var mutants = []mutant{
 		file: "actors/gamesession/messages.go", changes: []change{{"return r.count <= most", "return r.count <= most || true"}},
 		pkg: inGameSession, run: "TestTheFourthCrashInTenSecondsEndsThePlayerSession",
 	},
+	{
+		name: "a change is answered before the store has it", promise: "RL-18",
+		file: "actors/ledger/ledger.go", changes: []change{{"\tp.entry = entry\n", "\tp.entry = entry\n\tp.reply(nil)\n\tp.Reply = nil\n"}},
+		pkg: inSim, run: "TestSeeds",
+	},
+	{
+		name: "a restart keeps one seat of a game session", promise: "RL-18",
+		file: "actors/fleet/restoresessions.go", changes: []change{{"players[e] = append(players[e], s)", "players[e] = []messages.PlayerSession{s}"}},
+		pkg: inSim, run: "TestSeeds",
+	},
+	{
+		name: "a seat that the store refuses stays taken", promise: "RL-15",
+		file: "actors/fleet/playersessions.go", changes: []change{{"Refused: func() { tell(true) }", "Refused: func() { tell(false) }"}},
+		pkg: inSim, run: "TestSeeds",
+	},
+	{
+		name: "a lost player is waited for in strict mode", promise: "RL-14",
+		file: "actors/player/machine.go", changes: []change{{"\t\tcase !r.Window:\n\t\t\treturn m.to(Leaving), []Effect{Drop, TellLeaving}\n", ""}},
+		pkg: inSim, run: "TestSeeds",
+	},
+	{
+		name: "messages over KCP have no numbers", promise: "RL-1",
+		file: "transport/kcp/engine.go", changes: []change{{"e.put(f.AppendNumbered(buf.b[:0], relSeq, ack))", "e.put(f.Unit())"}},
+		pkg: inSim, run: "TestSeeds",
+	},
 }

@@ -2,10 +2,13 @@ package sim
 
 import (
 	"errors"
+	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"troupe/messages"
+	"troupe/transport/dtls"
 	"troupe/transport/transporttest/memnet"
 	"troupe/transport/transporttest/stock"
 )
@@ -59,12 +62,17 @@ type player struct {
 	muteSince time.Time // mute: when the host could know; zero: it cannot
 
 	// what may happen
-	mayLeave string    // why its presence may end: it asked for it
-	lostAt   time.Time // when the game was told of a loss; zero: it is attached
-	spoke    time.Time // when it last said something to the host
-	brokenAt time.Time // since when its path or connection may be faulty; zero: it is not
+	mayLeave string       // why its presence may end: it asked for it
+	lostAt   time.Time    // when the game was told of a loss; zero: it is attached
+	spoke    time.Time    // when it last said something to the host
+	spokeKCP atomic.Int64 // the same of what its KCP connections say by themselves, in ns
+	brokenAt time.Time    // since when its path or connection may be faulty; zero: it is not
 
 	cut bool // its path is blocked
+
+	ways     *rand.Rand // which transport a connection uses
+	sessions *dtls.Sessions
+	wasKCP   bool // the connection on which it was in last
 
 	got, fastGot int // messages
 }
@@ -119,8 +127,10 @@ type link struct {
 	dev      *device
 	number   int
 	opened   time.Time
-	sock     *socket // nil while it is dialing
-	in       bool    // LOGIN_RESPONSE said yes
+	kcp      bool   // over KCP; else a WebSocket
+	sock     socket // nil while it is dialing
+	fastNext int32  // number of the next datagram that is not too old
+	in       bool   // LOGIN_RESPONSE said yes
 	inAt     time.Time
 	fresh    bool                 // it logged in as a device that knows nothing
 	passive  bool                 // an attempt that must fail: it never plays
@@ -146,9 +156,12 @@ type link struct {
 // stays open, unheard.
 func (d *device) dial() *link {
 	d.player.links++
-	l := &link{dev: d, number: d.player.links, opened: time.Now(), fresh: !d.known, lastSeen: time.Now()}
+	l := &link{dev: d, number: d.player.links, opened: time.Now(), fresh: !d.known, lastSeen: time.Now(), kcp: d.overKCP()}
 	if d.link != nil {
-		d.link.fenced = true
+		d.link.fence()
+		if d.plan.window == 0 {
+			d.broken() // the host refuses the new one, and has to find out that the old one is of no use
+		}
 	}
 	d.link = l
 	d.unsure()
@@ -158,10 +171,26 @@ func (d *device) dial() *link {
 	return l
 }
 
+func (l *link) open() (socket, error) {
+	p := l.dev.player
+	if l.kcp {
+		return openKCPSocket(p, l.dev.node, p.host.Addr(), l.fast)
+	}
+	return openSocket(l.dev.node, p.host)
+}
+
+// fence has the device give up a connection, which stays open.
+func (l *link) fence() {
+	l.fenced = true
+	if l.sock != nil {
+		l.sock.sleep()
+	}
+}
+
 // run is the life of a connection.
 func (l *link) run() {
 	p := l.dev.player
-	sock, err := openSocket(l.dev.node, p.host)
+	sock, err := l.open()
 	p.mu.Lock()
 	if err != nil {
 		l.ends(err)
@@ -170,7 +199,7 @@ func (l *link) run() {
 	}
 	l.sock = sock
 	if l.idle() && !l.passive {
-		sock.stream.Reset()
+		sock.reset()
 		l.ends(errFenced)
 		p.mu.Unlock()
 		return
@@ -195,7 +224,7 @@ func (l *link) run() {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = sock.stream.Close()
+	sock.reset()
 	l.ends(err)
 }
 
@@ -207,7 +236,7 @@ var (
 func (l *link) login() {
 	d := l.dev
 	p := packet{Packet: stock.LoginPacket(stock.CSharp, string(d.id), nil)}
-	if d.flavor == v2 {
+	if d.flavor == v2 || d.plan.window == 0 { // where the host does without the extension
 		p.login.caps = 1
 		if d.known {
 			p.login.token, p.login.lastReceived = d.token, d.received
@@ -281,6 +310,12 @@ func (l *link) late(m *packet) {
 			return
 		}
 	}
+}
+
+// overKCP draws the transport of the next connection, in some plans. A stock player resumes
+// otherwise over KCP, where pongs are not in order; so it uses it where nobody resumes.
+func (p *player) overKCP() bool {
+	return p.plan.kcp && (p.flavor == v2 || p.plan.window == 0) && p.ways.IntN(2) == 0
 }
 
 // idle reports whether nobody uses the connection any more. Its owner keeps it
@@ -404,6 +439,10 @@ func (l *link) answered(m *packet) {
 		d.mayLeave = "" // it is in again, or its leave came too late to count
 	}
 	d.note(d.player, "in", int64(l.number), int64(m.result.outcome))
+	if d.known && l.kcp != d.wasKCP {
+		d.note(d.player, "moved", int64(l.number), 0)
+	}
+	d.wasKCP = l.kcp
 	peer := messages.PeerID(r.PeerID)
 	if d.game.owner[peer] != d.player || peer != d.peer {
 		d.failf("RL-9: player %d, peer %d, is told that it is peer %d", d.index, d.peer, peer)
@@ -417,6 +456,9 @@ func (l *link) answered(m *packet) {
 	l.doubtful = d.brokenAt.After(l.opened)
 	if !d.cut && !l.doubtful {
 		d.brokenAt = time.Time{}
+	}
+	if d.flavor != v2 && m.result != (resultFields{}) {
+		d.failf("RL-7: player %d does not speak the extension and is answered with %+v", d.index, m.result)
 	}
 	if d.flavor == v2 {
 		d.resume(l, m)
@@ -441,9 +483,12 @@ func (l *link) refuse(m *packet) {
 		d.retryAt = time.Now().Add(time.Duration(m.result.retryAfterMs) * time.Millisecond)
 	case d.player.presence == nil: // by the gate; the seat is still reserved
 		d.retryAt = time.Now().Add(500 * time.Millisecond)
+	case d.plan.window == 0 && !d.player.presence.over && d.mayLeave == "" && !d.brokenAt.IsZero(): // a second login, or the host has not noticed the loss
+		d.note(d.player, "refused in strict mode", int64(l.number), 0)
+		d.retryAt = time.Now().Add(500 * time.Millisecond)
 	case !d.player.presence.over && !d.game.ending && d.mayLeave == "":
 		d.failf("RL-7: player %d is in the game and is refused", d.index)
-	case d.mayLeave == "left" && !d.game.ending:
+	case d.mayLeave == "left" && !d.game.ending && d.plan.window > 0:
 		if since := time.Since(d.player.presence.overAt); d.player.presence.over && since > time.Second {
 			d.failf("RL-7: player %d has left %v ago and is refused", d.index, since)
 		}

@@ -1,7 +1,7 @@
 // Package sim runs a whole host in one testing/synctest bubble, in virtual time:
-// the tree of actors, the gateway and a WebSocket listener over package memnet,
-// with players of its own that lose their connections in every way that a seed
-// thinks of. It has tests only; nothing imports it.
+// the tree of actors, the gateway, a WebSocket listener and a socket for KCP in DTLS
+// over package memnet, with players of its own that lose their connections in every way
+// that a seed thinks of, and in some plans with callers of the service API. It has tests only; nothing imports it.
 //
 // # Seeds
 //
@@ -15,12 +15,19 @@
 // all players that still have a player session must be back within 10 s, with
 // nothing left to deliver (liveness, RL-29).
 //
+// In some plans callers create game sessions, reserve seats, place and terminate, on a disk that
+// fails for a while. In half of these the process dies at a failpoint of the store. Then another
+// process starts with what was durable (service_test.go, disk_test.go).
+//
 // # Players
 //
 // They are written from the specification: a WebSocket client in one file, the
 // extension in another, on the codec of package stock and nothing of the server's.
 // A stock player knows its player session id and answers pings; a mute one answers
-// them without their payload; a v2 player numbers, acknowledges and resumes.
+// them without their payload; a v2 player numbers, acknowledges and resumes. In half of
+// the plans each connection of a v2 player is a WebSocket or KCP, so that players move
+// from one to the other; KCP and DTLS are those of Troupe's client. In one of eight
+// plans the host is in strict mode, and everybody is a stock player.
 //
 // # Oracles
 //
@@ -28,5 +35,6 @@
 // in the order in which it is routed, and write down for each player what it must
 // receive. What a player then gets is compared with that list when it arrives:
 // each entry once and in order. The checks carry the numbers of the invariants of
-// the specification (RL-1 to RL-17).
+// the specification (RL-1 to RL-21). What callers of the service API were answered must be there, also
+// after a restart; what was refused must not be there.
 package sim

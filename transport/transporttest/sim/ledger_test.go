@@ -75,6 +75,8 @@ func (g *game) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 		g.failf("RL-13: a second Connect for player %d within a presence", p.index)
 	case len(g.roster)+1 > g.max:
 		g.failf("RL-15: Connect with %d of %d players in the game", len(g.roster), g.max)
+	case p.presence != nil && p.presence.accepted && g.plan.window == 0:
+		g.failf("RL-13: player %d comes in again in strict mode", p.index)
 	case g.owner[peer] != nil && g.owner[peer] != p:
 		g.failf("RL-9: peer id %d of player %d is given to player %d", peer, g.owner[peer].index, p.index)
 	case p.peer != 0 && p.peer != peer:
@@ -397,22 +399,41 @@ func (g *game) OnPlayerDetached(peer messages.PeerID, _ string) script.Decision 
 		return script.Hold
 	}
 	g.note(p, "detached", int64(peer), 0)
-	now := time.Now()
-	const beat = 250 * time.Millisecond
-	silence := max(2*p.plan.ping, p.plan.silence) + 2*beat
 	switch {
+	case p.plan.window == 0:
+		g.failf("RL-14: player %d is detached in strict mode", p.index)
 	case !p.lostAt.IsZero():
 		g.failf("RL-8: player %d is detached twice", p.index)
-	case p.brokenAt.IsZero() && p.mayLeave == "" && p.plan.budget == 0:
-		g.failf("RL-8: player %d is detached, and its connection is well", p.index)
-	case now.After(p.spoke.Add(silence + 2*time.Second)):
-		g.failf("RL-14: the host notices at %v that player %d said its last word at %v", p.since(now), p.index, p.since(p.spoke))
+	default:
+		p.noticed()
 	}
 	if p.mayLeave == "left" {
 		p.mayLeave = "left too late" // the host was closing the connection: it is a loss, and its end no leave
 	}
-	p.lostAt = now
+	p.lostAt = time.Now()
 	return script.Hold
+}
+
+// noticed checks that the host had reason to take a player for lost, and saw it in time (reliability.md 2.7).
+func (p *player) noticed() {
+	now := time.Now()
+	const beat = 250 * time.Millisecond
+	silence := max(2*p.plan.ping, p.plan.silence) + 2*beat
+	switch {
+	case p.game.ending:
+	case p.brokenAt.IsZero() && p.mayLeave == "" && p.plan.budget == 0:
+		p.failf("RL-8: player %d is lost, and its connection is well", p.index)
+	case now.After(p.spokeAt().Add(silence + 2*time.Second)):
+		p.failf("RL-14: the host notices at %v that player %d said its last word at %v", p.since(now), p.index, p.since(p.spokeAt()))
+	}
+}
+
+// spokeAt is when the player last said something to the host.
+func (p *player) spokeAt() time.Time {
+	if at := time.Unix(0, p.spokeKCP.Load()); at.After(p.spoke) {
+		return at
+	}
+	return p.spoke
 }
 
 // OnPlayerReconnected ends a window, or tells of a replaced connection.
@@ -430,6 +451,8 @@ func (g *game) OnPlayerReconnected(peer messages.PeerID, info script.Reconnected
 		away = time.Since(p.lostAt)
 	}
 	switch {
+	case p.plan.window == 0:
+		g.failf("RL-12: player %d resumes in strict mode", p.index)
 	case info.Lost != 0 && !p.plan.gap:
 		g.failf("RL-2: the game is told that player %d has lost %d messages", p.index, info.Lost)
 	case info.Takeover != p.lostAt.IsZero() || (info.Away-away).Abs() > time.Second:
@@ -446,6 +469,11 @@ func (p *player) left() {
 	lost := p.lostAt
 	p.lostAt = time.Time{}
 	if p.mayLeave != "" || p.game.ending {
+		return
+	}
+	if p.plan.window == 0 {
+		p.note(p, "out at once", 0, 0)
+		p.noticed()
 		return
 	}
 	p.note(p, "window over", 0, 0)

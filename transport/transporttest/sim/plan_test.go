@@ -58,6 +58,9 @@ func (s step) String() string {
 	return fmt.Sprintf("%v player %d: %s %d %v", s.at, s.player, actionNames[s.do], s.arg, s.d)
 }
 
+// span is a part of a run.
+type span struct{ from, to time.Duration }
+
 // plan is what one seed is about.
 type plan struct {
 	seed                  uint64
@@ -66,11 +69,16 @@ type plan struct {
 	flavors               []flavor // of the players, who are in the games in turn
 	refusals              []int    // logins that the gate refuses each
 	paths                 memnet.Condition
-	spare                 int  // players more than those of the plan may come in
-	quiet                 bool // the game does not greet
-	budget                int  // messages that are kept for a player; 0: as many as there are
-	gap                   bool // what is more is lost; else the player session ends
-	unclaimed             bool // a seat is reserved that nobody takes
+	spare                 int    // players more than those of the plan may come in
+	quiet                 bool   // the game does not greet
+	budget                int    // messages that are kept for a player; 0: as many as there are
+	gap                   bool   // what is more is lost; else the player session ends
+	unclaimed             bool   // a seat is reserved that nobody takes
+	kcp                   bool   // v2 players connect over KCP, too, and move
+	service               bool   // callers of the service API, a disk that fails, and a restart
+	sick                  []span // when the disk fails
+	diesAt                string // the failpoint at which the process dies, at its diesIn-th hit; empty: it ends in order
+	diesIn                int
 	steps                 []step
 	faultsEnd             time.Duration
 }
@@ -158,15 +166,61 @@ func newPlan(seed uint64) *plan {
 	if r.IntN(12) == 0 {
 		p.steps = append(p.steps, step{at: p.faultsEnd - 1, do: endGame, arg: r.IntN(p.games)})
 	}
+	p.more()
 	slices.SortStableFunc(p.steps, func(a, b step) int { return int(a.at - b.at) })
 	return p
+}
+
+// more draws what came later to the plans, from chance of its own, so that the rest of a seed's plan stays what it was.
+func (p *plan) more() {
+	r := rand.New(rand.NewPCG(p.seed, 0x7432))
+	if r.IntN(2) == 0 {
+		p.kcp = true
+		if p.paths.Delay > 0 { // WebSockets see delays of it
+			p.paths.Duplicate, p.paths.Reorder = 0.03*r.Float64(), 0.05*r.Float64()
+		}
+	}
+	if r.IntN(8) == 0 {
+		p.window = 0
+		for i, f := range p.flavors {
+			if f == v2 {
+				p.flavors[i] = stockish // the host does without the extension
+			}
+		}
+	}
+	if p.service = r.IntN(4) == 0; p.service {
+		for range r.IntN(3) {
+			from := time.Duration(r.Int64N(int64(p.faultsEnd)))
+			p.sick = append(p.sick, span{from, from + time.Duration(r.Int64N(int64(3*time.Second)))})
+		}
+		if r.IntN(2) == 0 {
+			p.diesAt, p.diesIn = diesAt[r.IntN(len(diesAt))], 1+r.IntN(150)
+		}
+	}
+}
+
+// kinds says what a plan is about beside connections that fail.
+func (p *plan) kinds() []string {
+	kinds := []string{"all"}
+	for _, k := range []struct {
+		name string
+		on   bool
+	}{
+		{"kcp", p.kcp}, {"strict mode", p.window == 0}, {"full queues", p.budget > 0}, {"service", p.service},
+		{"service, failing disk", len(p.sick) > 0}, {"service, death at " + p.diesAt, p.diesAt != ""},
+	} {
+		if k.on {
+			kinds = append(kinds, k.name)
+		}
+	}
+	return kinds
 }
 
 // String shows the plan without the talk.
 func (p *plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "window %v, ping %v, silence %v, %d games, players %v, gate refuses %v, paths %+v, budget %d (gap %v), unclaimed seat %v, faults until %v",
-		p.window, p.ping, p.silence, p.games, p.flavors, p.refusals, p.paths, p.budget, p.gap, p.unclaimed, p.faultsEnd)
+	fmt.Fprintf(&b, "window %v, ping %v, silence %v, %d games, players %v, gate refuses %v, kcp %v, paths %+v, budget %d (gap %v), unclaimed seat %v, service %v, disk fails %v, dies at %s %d, faults until %v",
+		p.window, p.ping, p.silence, p.games, p.flavors, p.refusals, p.kcp, p.paths, p.budget, p.gap, p.unclaimed, p.service, p.sick, p.diesAt, p.diesIn, p.faultsEnd)
 	for _, s := range p.steps {
 		if s.do > burst {
 			fmt.Fprintf(&b, "\n\t%v", s)

@@ -91,7 +91,7 @@ func (p *player) keep() {
 	}
 	now := time.Now()
 	l := p.dev.link
-	if l != nil && now.Sub(l.lastSeen) > 3*p.plan.ping+time.Second && !now.Before(l.slowTill) {
+	if l != nil && now.Sub(l.heardAt()) > 3*p.plan.ping+time.Second && !now.Before(l.slowTill) {
 		p.note(p, "gives up", int64(l.number), 0)
 		p.broken()
 		p.drop(l)
@@ -107,6 +107,14 @@ func (p *player) keep() {
 	}
 }
 
+// heardAt is when something arrived.
+func (l *link) heardAt() time.Time {
+	if l.sock != nil && l.sock.lastHeard().After(l.lastSeen) {
+		return l.sock.lastHeard()
+	}
+	return l.lastSeen
+}
+
 // drop gives up a connection by resetting it; a blocked path keeps that to itself.
 func (p *player) drop(l *link) {
 	l.fenced = true
@@ -115,7 +123,7 @@ func (p *player) drop(l *link) {
 		l.dev.dropAck()
 	}
 	if l.sock != nil {
-		l.sock.stream.Reset()
+		l.sock.reset()
 	}
 }
 
@@ -126,6 +134,9 @@ func (p *player) newDevice() {
 	clear(p.groups)
 	if old != nil {
 		old.dropAck()
+		if old.link != nil {
+			old.link.fence()
+		}
 		if old.node == p.nodes[0] {
 			p.dev.node = p.nodes[1]
 		}

@@ -3,9 +3,11 @@ package sim
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +21,7 @@ import (
 	"troupe/actors/script"
 	"troupe/messages"
 	"troupe/messages/counters"
+	"troupe/transport/dtls"
 	"troupe/transport/gateway"
 	"troupe/transport/transporttest/memnet"
 	"troupe/transport/websocket"
@@ -41,11 +44,15 @@ type run struct {
 	start time.Time
 	net   *memnet.Network
 	host  netip.AddrPort
+	node  *memnet.Node // of the host
 
-	count  *counters.Set
-	system *actors.System
-	door   *websocket.Listener
-	served chan struct{}
+	options actors.Options
+	service *service // nil without
+	count   *counters.Set
+	system  *actors.System
+	door    *websocket.Listener
+	kcp     *kcpDoor // nil without
+	served  chan struct{}
 
 	mu       sync.Mutex // guards all that follows, and games and players
 	games    []*game
@@ -129,46 +136,43 @@ func simulate(t *testing.T, p *plan) (r *run) {
 // with the games and players of the plan. Change may alter the settings.
 func open(p *plan, change func(o *actors.Options)) *run {
 	r := &run{
-		plan: p, start: time.Now(), net: memnet.New(p.seed), count: new(counters.Set), served: make(chan struct{}),
+		plan: p, start: time.Now(), net: memnet.New(p.seed),
 		byID: make(map[messages.PlayerSessionID]*player), status: make(map[messages.PlayerSessionID]messages.PlayerSessionStatus),
 		seen: make(map[string]int),
 	}
 	r.net.SetAll(p.paths)
+	r.node = r.net.Node()
 	var next script.Handler
 	o := actors.Options{
-		Log: zerolog.Nop(), Counters: r.count, Shards: 1,
+		Log: zerolog.Nop(), Shards: 1,
 		Timeouts:  connection.Timeouts{Login: 10 * time.Second, SilenceMin: p.silence},
 		OnFailure: func(reason string) { r.failures = append(r.failures, "the host failed: "+reason) },
 		Fleet: fleet.Options{
 			Region: "sim-1", Session: gamesession.DefaultSettings(),
 			Advertised: fleet.Advertised{IPAddress: "192.0.2.1", Port: 1900},
 			Fleets:     []*messages.Fleet{{ID: fleetID, Status: messages.FleetActive, Locations: []string{"sim-1"}, GameSessionsMax: 10}},
-			NewHandler: func(*messages.Fleet) script.Handler { return next },
-			EndedMax:   100, EndedKeep: time.Hour,
+			NewHandler: func(f *messages.Fleet) script.Handler {
+				if f.ID == serviceFleet {
+					return script.Relay{}
+				}
+				return next
+			},
+			EndedMax: 100, EndedKeep: time.Hour,
 		},
 	}
 	o.Fleet.Session.ReconnectWindow = p.window
 	if p.budget > 0 {
 		o.Fleet.Session.Budget.MessagesMax, o.Fleet.Session.Budget.Gap = p.budget, p.gap
 	}
+	if p.service {
+		r.service = newService(r)
+		r.service.options(&o)
+	}
 	if change != nil {
 		change(&o)
 	}
-	system, err := actors.Start(o)
-	must(err)
-	r.system = system
-	ln, err := r.net.Node().Listen(1900)
-	must(err)
-	r.host = netip.MustParseAddrPort(ln.Addr().String())
-	r.door, err = websocket.Listen(websocket.Options{Listener: ln, Counters: r.count})
-	must(err)
-	gw := gateway.New(gateway.Options{System: r.system, Fast: noFast, Counters: r.count, Log: zerolog.Nop(), Limits: gateway.Limits{
-		MalformedMax: 10, MessagesPerSecond: 200, MessageBurst: 400, BytesPerSecond: 256 << 10, TooFastFor: 10 * time.Second,
-	}})
-	go func() {
-		defer close(r.served)
-		must(r.door.Serve(gw))
-	}()
+	r.options = o
+	r.startHost()
 	for i := range p.games {
 		g := &game{run: r, index: i, max: len(p.flavors) + p.spare, members: make(map[messages.GroupID]map[messages.PeerID]bool),
 			roster: make(map[messages.PeerID]*player), owner: make(map[messages.PeerID]*player)}
@@ -190,9 +194,37 @@ func open(p *plan, change func(o *actors.Options)) *run {
 	return r
 }
 
+// startHost starts the process.
+func (r *run) startHost() {
+	r.count, r.served = new(counters.Set), make(chan struct{})
+	o := r.options
+	o.Counters = r.count
+	system, err := actors.Start(o)
+	must(err)
+	r.system = system
+	ln, err := r.node.Listen(portWS)
+	must(err)
+	r.host = netip.MustParseAddrPort(ln.Addr().String())
+	var last atomic.Uint64
+	nextID := func() uint64 { return last.Add(1) }
+	r.door, err = websocket.Listen(websocket.Options{Listener: ln, Counters: r.count, NextID: nextID})
+	must(err)
+	gw := gateway.New(gateway.Options{System: r.system, Fast: noFast, Counters: r.count, Log: zerolog.Nop(), Limits: gateway.Limits{
+		MalformedMax: 10, MessagesPerSecond: 200, MessageBurst: 400, BytesPerSecond: 256 << 10, TooFastFor: 10 * time.Second,
+	}})
+	if r.plan.kcp {
+		r.kcp = openKCPDoor(r.node, gw, r.count, nextID)
+	}
+	go func() {
+		defer close(r.served)
+		must(r.door.Serve(gw))
+	}()
+}
+
 // newPlayer reserves a seat for one more player.
 func (r *run) newPlayer(f flavor, g *game) *player {
 	p := &player{run: r, index: len(r.players), flavor: f, game: g, groups: make(map[int32][]int32), burned: make(map[int32]bool)}
+	p.ways, p.sessions = rand.New(rand.NewPCG(r.plan.seed, uint64(p.index))), dtls.NewSessions()
 	p.nodes = [2]*memnet.Node{r.net.Node(), r.net.Node()}
 	p.id = r.seat(g)
 	r.mu.Lock()
@@ -231,8 +263,11 @@ func (r *run) play() {
 		r.later(time.Duration(i)*30*time.Millisecond, p.enter)
 	}
 	r.mu.Unlock()
+	if r.service != nil {
+		r.service.begin()
+	}
 	steps := r.plan.steps
-	for len(steps) > 0 {
+	for len(steps) > 0 && !r.dead() {
 		s := steps[0]
 		steps = steps[1:]
 		r.until(begin.Add(s.at))
@@ -241,10 +276,24 @@ func (r *run) play() {
 		r.mu.Unlock()
 	}
 	r.until(begin.Add(r.plan.faultsEnd))
+	if r.service != nil {
+		if r.plan.diesAt != "" {
+			r.service.disk.set(func() { r.service.disk.dead = true }) // at the latest now
+		}
+		r.service.end()
+	}
 	r.heal()
+	if r.dead() {
+		return
+	}
 	r.awaitQuiet()
 	r.checkGroups()
 	r.checkRecords(true)
+	if r.service != nil {
+		r.service.awaitPlacements()
+		r.service.check(false)
+		r.service.fill()
+	}
 	if r.lonely != "" && !r.games[0].ending {
 		r.checkUnclaimed()
 	}
@@ -275,7 +324,7 @@ func (r *run) until(end time.Time) {
 		if now.Equal(now.Truncate(time.Second)) {
 			r.checkRecords(false)
 		}
-		if !now.Before(end) {
+		if !now.Before(end) || r.dead() {
 			return
 		}
 		if end.Before(next) {
@@ -284,6 +333,9 @@ func (r *run) until(end time.Time) {
 		time.Sleep(time.Until(next))
 	}
 }
+
+// dead reports whether the process has died.
+func (r *run) dead() bool { return r.service != nil && r.service.disk.isDead() }
 
 // heal ends all faults.
 func (r *run) heal() {
@@ -340,14 +392,18 @@ func (r *run) notQuiet() string {
 func (r *run) close() {
 	r.mu.Lock()
 	for _, g := range r.games {
-		r.endGame(g)
+		if g.ending = true; !r.dead() {
+			r.endGame(g)
+		}
 	}
 	for _, p := range r.players {
 		p.wants = false
 	}
 	r.mu.Unlock()
-	time.Sleep(4 * time.Second)
-	r.checkEnded()
+	if !r.dead() {
+		time.Sleep(4 * time.Second)
+		r.checkEnded()
+	}
 	r.mu.Lock()
 	for _, p := range r.players {
 		if p.dev != nil && p.dev.link != nil {
@@ -355,14 +411,34 @@ func (r *run) close() {
 		}
 	}
 	r.mu.Unlock()
+	r.stopHost()
+	if r.service != nil {
+		r.service.restart()
+	}
+	r.mu.Lock()
+	for _, p := range r.players {
+		for _, l := range p.all { // over KCP, nobody may ever have told a sleeping device of its end
+			if l.sock != nil {
+				l.sock.reset()
+			}
+		}
+	}
+	r.mu.Unlock()
+	r.net.Close()
+}
+
+// stopHost ends the process, and looks at what is left of it.
+func (r *run) stopHost() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	must(r.door.Close(ctx))
 	r.door.CloseAll(messages.CloseGoingAway)
 	must(r.door.Wait(ctx))
+	if r.kcp != nil {
+		r.kcp.close(ctx)
+	}
 	<-r.served
 	r.system.Close()
-	r.net.Close()
 	time.Sleep(libraryRest)
 	r.checkLeftovers()
 }

@@ -1,25 +1,39 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"regexp"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 )
 
-// badSeedsMax is how many failing seeds are reported before a test gives up.
-const badSeedsMax = 3
+// reportsMax is how many failing seeds are reported whole; a test gives up at badSeedsMax.
+const (
+	reportsMax  = 3
+	badSeedsMax = 30
+)
 
 // seedsUsual is how many are enough to meet everything that tally.check asks for.
 const seedsUsual = 500
 
 // tally is what all runs of a test have seen together.
 type tally struct {
-	mu   sync.Mutex
-	next uint64
-	bad  int
-	runs int
-	seen map[string]int
+	mu    sync.Mutex
+	next  uint64
+	bad   int
+	runs  int
+	seen  map[string]int
+	kinds map[string]*kindTally // of plans
+}
+
+// kindTally is what has become of the plans of one kind.
+type kindTally struct {
+	runs, failed int
+	broken       map[string]int // invariants; a failed run counts for each once
 }
 
 // Every seed is a run of its own; see the package comment.
@@ -33,14 +47,17 @@ func TestSeeds(t *testing.T) {
 	} else if raceOn && seeds == seedsUsual {
 		seeds /= 4 // all are run without the race detector
 	}
-	all := &tally{next: first, seen: make(map[string]int)}
+	all := &tally{next: first, seen: make(map[string]int), kinds: make(map[string]*kindTally)}
 	t.Run("runs", func(t *testing.T) {
 		for w := range runtime.GOMAXPROCS(0) {
 			t.Run(fmt.Sprint(w), func(t *testing.T) {
 				t.Parallel()
 				for seed, ok := all.take(first + seeds); ok; seed, ok = all.take(first + seeds) {
 					r := simulate(t, newPlan(seed))
-					if all.add(r) {
+					switch bad := all.add(r); {
+					case bad > reportsMax:
+						t.Errorf("seed %d: %s", seed, r.failures[0])
+					case bad > 0:
 						t.Errorf("%s", r.report())
 					}
 				}
@@ -48,6 +65,10 @@ func TestSeeds(t *testing.T) {
 		}
 	})
 	t.Logf("%d runs have seen %v", all.runs, all.seen)
+	for _, kind := range slices.Sorted(maps.Keys(all.kinds)) {
+		k := all.kinds[kind]
+		t.Logf("%-36s %6d runs, %d failed %v", kind, k.runs, k.failed, k.broken)
+	}
 	if all.runs >= seedsUsual && *flavorFlag == "" {
 		all.check(t)
 	}
@@ -64,25 +85,53 @@ func (a *tally) take(end uint64) (seed uint64, ok bool) {
 	return a.next - 1, true
 }
 
-func (a *tally) add(r *run) (bad bool) {
+// add returns which failed run this is, 0 for one that is well.
+func (a *tally) add(r *run) (bad int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.runs++
 	for what, n := range r.seen {
 		a.seen[what] += n
 	}
-	if len(r.failures) > 0 {
-		a.bad++
-		return true
+	failed := len(r.failures) > 0
+	for _, kind := range r.plan.kinds() {
+		k := a.kinds[kind]
+		if k == nil {
+			k = &kindTally{broken: make(map[string]int)}
+			a.kinds[kind] = k
+		}
+		k.runs++
+		if failed {
+			k.failed++
+			for what := range r.broken() {
+				k.broken[what]++
+			}
+		}
 	}
-	return false
+	if !failed {
+		return 0
+	}
+	a.bad++
+	return a.bad
 }
+
+// broken returns the invariants that the failures of a run name.
+func (r *run) broken() map[string]bool {
+	all := make(map[string]bool)
+	for _, f := range r.failures {
+		all[cmp.Or(invariant.FindString(f), "other")] = true
+	}
+	return all
+}
+
+var invariant = regexp.MustCompile(`RL-\d+`)
 
 // check demands that the runs have met what they are about: faults that never
 // come, and players that are never lost, prove nothing.
 func (a *tally) check(t *testing.T) {
 	must := []string{"routed", "refused", "gate says no", "detached", "reconnected", "window over", "comes in anew",
-		"begins with what it had", "dead login refused", "gives up", "taken over", "closed for its numbers", "too slow for pings", "gap", "out for want of room"}
+		"begins with what it had", "dead login refused", "gives up", "taken over", "closed for its numbers", "too slow for pings", "gap", "out for want of room",
+		"moved", "datagram", "out at once", "refused in strict mode", "fulfilled", "reserve", "reserve refused", "terminate", "store failed", "restart", "death"}
 	for do := burst + 1; do < actions; do++ {
 		if do != endGame {
 			must = append(must, actionNames[do])

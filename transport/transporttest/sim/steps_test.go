@@ -191,7 +191,7 @@ func (p *player) deadLogin(d *device) {
 	}
 	thief := &device{player: p, node: p.nodes[1], token: token, received: d.received, known: true}
 	p.links++
-	l := &link{dev: thief, number: p.links, opened: time.Now(), passive: true, fenced: true}
+	l := &link{dev: thief, number: p.links, opened: time.Now(), passive: true, fenced: true, kcp: p.overKCP()}
 	go l.run()
 }
 

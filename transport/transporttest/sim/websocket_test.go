@@ -26,21 +26,30 @@ const dialTimeout = 2 * time.Second
 
 var errHandshake = errors.New("no 101 for the opening handshake")
 
-// socket is the client side of a WebSocket over a stream.
-type socket struct {
+// socket is the client side of a connection. What its transport has no frames for is a WebSocket's frame here.
+type socket interface {
+	write(op byte, b []byte) error // never waits
+	read() (op byte, b []byte, err error)
+	reset()               // ends it without a leave
+	sleep()               // sends nothing from now on that is not written
+	lastHeard() time.Time // when anything came; zero: only frames tell
+}
+
+// webSocket is the client side of a WebSocket over a stream.
+type webSocket struct {
 	stream *memnet.Stream
 	in     *bufio.Reader
 }
 
 // openSocket connects and upgrades.
-func openSocket(from *memnet.Node, to netip.AddrPort) (*socket, error) {
+func openSocket(from *memnet.Node, to netip.AddrPort) (*webSocket, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
 	stream, err := from.Dial(ctx, to)
 	if err != nil {
 		return nil, err
 	}
-	s := &socket{stream, bufio.NewReaderSize(stream, 512)}
+	s := &webSocket{stream, bufio.NewReaderSize(stream, 512)}
 	_ = stream.SetDeadline(time.Now().Add(dialTimeout))
 	if err := s.upgrade(); err != nil {
 		stream.Reset()
@@ -50,10 +59,17 @@ func openSocket(from *memnet.Node, to netip.AddrPort) (*socket, error) {
 	return s, nil
 }
 
+func (s *webSocket) reset() { s.stream.Reset() }
+
+// sleep has nothing to do: a device answers pings by itself.
+func (s *webSocket) sleep() {}
+
+func (s *webSocket) lastHeard() time.Time { return time.Time{} }
+
 const upgradeRequest = "GET /websocket HTTP/1.1\r\nHost: sim\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
 	"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
 
-func (s *socket) upgrade() error {
+func (s *webSocket) upgrade() error {
 	if _, err := io.WriteString(s.stream, upgradeRequest); err != nil {
 		return err
 	}
@@ -78,7 +94,7 @@ func (s *socket) upgrade() error {
 }
 
 // write sends one frame, masked with zeros.
-func (s *socket) write(op byte, b []byte) error {
+func (s *webSocket) write(op byte, b []byte) error {
 	f := make([]byte, 0, len(b)+14)
 	switch n := len(b); {
 	case n <= 125:
@@ -93,7 +109,7 @@ func (s *socket) write(op byte, b []byte) error {
 }
 
 // read returns the next frame. A host does not fragment and does not mask.
-func (s *socket) read() (op byte, b []byte, err error) {
+func (s *webSocket) read() (op byte, b []byte, err error) {
 	var head [8]byte
 	if _, err = io.ReadFull(s.in, head[:2]); err != nil {
 		return 0, nil, err
