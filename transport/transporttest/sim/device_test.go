@@ -59,6 +59,7 @@ type player struct {
 	presences []*presence
 	heard     uid       // the game's last of this player
 	marks     []mark    // stock: echoed; v2: acknowledged
+	lost      int       // messages that the game was told of as lost
 	muteSince time.Time // mute: when the host could know; zero: it cannot
 
 	// what may happen

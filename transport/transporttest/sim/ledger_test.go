@@ -446,6 +446,7 @@ func (g *game) OnPlayerReconnected(peer messages.PeerID, info script.Reconnected
 		return
 	}
 	g.note(p, "reconnected", int64(info.Resent), int64(info.Away/time.Millisecond))
+	p.lost += int(info.Lost)
 	away := time.Duration(0)
 	if !p.lostAt.IsZero() {
 		away = time.Since(p.lostAt)

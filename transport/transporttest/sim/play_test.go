@@ -164,12 +164,22 @@ func (p *player) quiet() string {
 		return "is not attached"
 	case time.Now().Before(l.slowTill):
 		return "reads nothing yet"
-	case st.furthest < len(st.want) && p.flavor != mute:
+	case len(st.want)-st.furthest > p.toldOf() && p.flavor != mute:
 		return "lacks messages: " + st.want[st.furthest].id.String()
 	case len(p.dev.held) > 0:
 		return "has messages that are not acknowledged"
 	}
 	return ""
+}
+
+// toldOf returns how many messages at the end of a presence may be lost, because the player was
+// told of them, or for a stock player the game: a dropped message may be the last one of those
+// that the game has routed, if what was kept behind it is the host's own.
+func (p *player) toldOf() int {
+	if p.flavor == v2 {
+		return p.dev.missing
+	}
+	return p.lost
 }
 
 // inGroup is the membership of a group as the game sees it.
