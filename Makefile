@@ -74,6 +74,10 @@ fuzz: ## every fuzz target for FUZZTIME (default 10s) each
 		done; \
 	done
 
+.PHONY: fuzz-short
+fuzz-short: ## a third of the fuzz targets, by day, for 3 s each, several at once: what CI runs after the tests; under a minute
+	$(GO) run ./cmd/internal/fuzz -time 3s -parts 3
+
 .PHONY: bench
 bench: ## micro benchmarks with allocations, once each (compare with benchstat over 10 runs)
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime 200ms ./messages/... ./actors/... ./transport/...
