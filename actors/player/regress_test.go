@@ -462,10 +462,29 @@ func TestATokenWhoseAnswerWasLostManyTimesStaysGood(t *testing.T) {
 	if !tokens.good(held, true) {
 		t.Error("the token that the player has is dead")
 	}
-	for _, other := range lost[:4] {
-		if tokens.good(other, true) {
-			t.Error("a token that nobody got is good")
+	for _, other := range lost {
+		if !tokens.good(other, true) {
+			t.Error("the player has the answer to one of its logins, and the token in it is dead")
 		}
+	}
+}
+
+// The client gives up a login and sends another one with the same token. The host handles the
+// one that was given up last, and its answer is lost.
+func TestATokenStaysGoodWhenAnAbandonedLoginComesLate(t *testing.T) {
+	var tokens tokens
+	first := tokens.renew("")
+	got := tokens.renew(first)
+	if got == first {
+		t.Fatal("a login does not change the token")
+	}
+	tokens.renew(first) // the login that was given up
+	if !tokens.good(got, true) {
+		t.Error("the token of the client is dead")
+	}
+	next := tokens.renew(got)
+	if next == got || !tokens.good(next, true) || !tokens.good(got, true) || tokens.good(first, true) {
+		t.Error("the token of the answer that the client has does not count as used")
 	}
 }
 

@@ -1,6 +1,7 @@
 package player
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -8,23 +9,37 @@ import (
 )
 
 // tokens are the reconnect tokens of one player session (reliability.md 2.2). A
-// token is 32 random bytes as base64url; only its hash is kept. Each attach makes a
-// new token. The previous token stays valid until the player has proved that it has
-// the new one, because the LOGIN_RESPONSE with the new one may be lost.
+// token is 32 bytes as base64url; only its hash is kept. Each attach makes a new token.
+// The previous token stays valid until the player has proved that it has the new one,
+// because the LOGIN_RESPONSE with the new one may be lost.
 type tokens struct {
 	current, previous hash
 }
 
 type hash [sha256.Size]byte
 
+// tokenKey is the key of this process for tokens that follow another one.
+var tokenKey = func() (key [sha256.Size]byte) {
+	rand.Read(key[:]) // never fails since Go 1.24
+	return key
+}()
+
 // renew makes the token of a new connection. Used is the token of its login, or "".
+//
+// Two logins with the same token get the same new token. A client that gives up a login
+// and sends another one may get the answer of either, and the host may handle them in
+// either order. So it must not matter whose answer the client has.
 func (t *tokens) renew(used string) string {
-	t.previous = t.current
-	if used != "" {
+	var secret [sha256.Size]byte
+	if used == "" {
+		t.previous = t.current
+		rand.Read(secret[:])
+	} else {
 		t.previous = sha256.Sum256([]byte(used))
+		next := hmac.New(sha256.New, tokenKey[:])
+		next.Write([]byte(used))
+		next.Sum(secret[:0])
 	}
-	var secret [32]byte
-	rand.Read(secret[:]) // never fails since Go 1.24
 	token := base64.RawURLEncoding.EncodeToString(secret[:])
 	t.current = sha256.Sum256([]byte(token))
 	return token

@@ -11,7 +11,7 @@ import (
 
 // idleMax is the memory budget of an idle actor, including its parent's share: every
 // connection has one.
-const idleMax = 600
+const idleMax = 330
 
 func skipUnderRace(t *testing.T) {
 	t.Helper()

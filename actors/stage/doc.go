@@ -13,7 +13,7 @@
 //     the blocked actor hands it over itself (Ref.HandOver).
 //   - Guard: keeps the tree of actors, and stops the children of an actor before the actor
 //     itself. A panic ends the actor in order. Its parent receives Exited once
-//     everything is released. The library never sees a panic and never restarts an
+//     everything is released. The library runs roots only, and never sees a panic or restarts an
 //     actor; a parent that wants a replacement spawns one under a fresh Ref.
 //   - Request: a message that asks for an answer. Await waits for the answer outside
 //     actors; the library's futures are not used.

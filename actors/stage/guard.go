@@ -48,13 +48,12 @@ func (i Inspect) OnDeadLetter() { i.Reply(nil) }
 type Inspector interface{ Inspect() map[string]string }
 
 // Context gives an actor access to its stage. It is valid during the calls to the actor only.
-type Context struct {
-	guard *guard
-}
+type Context guard
 
-// guard is the library's actor around an Actor. The library sees a flat list of actors; the tree,
-// and with it the order of stopping, is kept here. An actor stops in three steps: it gets no
-// more messages, its children stop, and then the library stops it.
+// guard runs an Actor. Around a root it is an actor of the library. A child is unknown to the library,
+// whose context and PID would take 190 bytes and do nothing: its mailbox calls the guard. The tree, and
+// with it the order of stopping, is kept here. An actor stops in three steps: it gets no more messages,
+// its children stop, and then it stops itself.
 type guard struct {
 	// set once
 	self   *Ref
@@ -66,8 +65,7 @@ type guard struct {
 	stopped  bool
 	children int32
 	newest   *guard // child
-	context  Context
-	timers   []*Timer
+	timers   *Timer // the first of those that are armed
 	// owned by the parent: its other children
 	older, newer *guard
 }
@@ -78,20 +76,34 @@ type (
 	childStopped guard // a child has stopped
 )
 
-// Receive implements actor.Actor.
-func (g *guard) Receive(lib actor.Context) {
-	msg := lib.Message()
-	g.handle(msg)
-	if _, last := msg.(*actor.Stopped); last && g.parent != nil {
-		g.parent.self.mailbox.PostSystemMessage((*childStopped)(g))
+// Receive implements actor.Actor, for a root.
+func (g *guard) Receive(lib actor.Context) { g.handle(lib.Message()) }
+
+// InvokeUserMessage implements actor.MessageInvoker, for a child.
+func (g *guard) InvokeUserMessage(msg any) {
+	if !g.stopped {
+		g.handle(msg)
 	}
 }
+
+// InvokeSystemMessage implements actor.MessageInvoker, for a child.
+func (g *guard) InvokeSystemMessage(msg any) {
+	if msg != stopMessage {
+		g.handle(msg)
+		return
+	}
+	g.handle(stoppedMessage)
+	g.parent.self.mailbox.PostSystemMessage((*childStopped)(g))
+}
+
+// EscalateFailure implements actor.MessageInvoker. It is for mailboxes that catch panics; ours does not.
+func (g *guard) EscalateFailure(any, any) {}
 
 func (g *guard) handle(msg any) {
 	defer g.recover(msg)
 	switch m := msg.(type) {
 	case *actor.Started:
-		g.actor.Started(&g.context)
+		g.actor.Started((*Context)(g))
 	case stopAsked:
 		g.stop()
 	case *actor.Stopping:
@@ -103,21 +115,21 @@ func (g *guard) handle(msg any) {
 		g.removeChild((*guard)(m))
 		// Queued, so that the child's last messages come first. A parent that
 		// stops gets no more.
-		g.self.mailbox.postControl(Exited{Ref: m.self, Crash: m.self.crash})
+		g.self.mailbox.postControl(Exited{Ref: m.self, Crash: m.self.crashed()})
 		if g.stopping && g.children == 0 {
 			g.self.mailbox.PostSystemMessage(stopMessage)
 		}
 	case *Timer:
 		if m.due() {
 			m.disarm()
-			g.actor.Receive(&g.context, m.msg)
+			g.actor.Receive((*Context)(g), m.msg)
 		}
 	case Panic:
 		panic(m.Text)
 	case Inspect:
 		g.inspect(m)
 	default:
-		g.actor.Receive(&g.context, msg)
+		g.actor.Receive((*Context)(g), msg)
 	}
 }
 
@@ -177,9 +189,9 @@ func (g *guard) stopOnce() {
 	g.stopped = true
 	defer func() {
 		g.actor = stoppedActor{} // frees the actor, even if a timer still holds the Ref
-		g.self.stage.live.Add(g.self.kind, -1)
+		g.self.stage().live.Add(g.self.kind, -1)
 	}()
-	g.actor.Stopped(&g.context)
+	g.actor.Stopped((*Context)(g))
 }
 
 // stoppedActor is the behaviour of an actor that has stopped.
@@ -195,16 +207,17 @@ func (g *guard) recover(msg any) {
 	if r == nil {
 		return
 	}
-	g.self.stage.panicked(g.self.name, msg, r)
+	g.self.stage().panicked(g.self.Name(), msg, r)
 	if g.crashed {
 		return
 	}
 	g.crashed = true
-	g.self.crash = crashText(r)
+	text := crashText(r)
+	g.self.crash = &text
 	g.self.mailbox.close()
 	g.self.mailbox.stop() // no effect if the panic was in Stopped
-	if g.parent == nil && g.self.stage.onRootCrash != nil {
-		g.self.stage.onRootCrash(g.self.crash)
+	if g.parent == nil && g.self.stage().onRootCrash != nil {
+		g.self.stage().onRootCrash(text)
 	}
 }
 
@@ -217,69 +230,69 @@ func crashText(r any) string {
 }
 
 func (g *guard) stopTimers() {
-	for len(g.timers) > 0 {
-		g.timers[len(g.timers)-1].Stop()
+	for g.timers != nil {
+		g.timers.Stop()
 	}
 }
 
 // Self returns the actor's own Ref.
-func (c *Context) Self() *Ref { return c.guard.self }
+func (c *Context) Self() *Ref { return c.self }
 
 // Now returns the wall clock.
-func (c *Context) Now() time.Time { return c.guard.self.stage.Now() }
+func (c *Context) Now() time.Time { return c.self.stage().Now() }
 
 // Log returns a logger that names the actor. Each call makes a new one: keep it, or call Log
 // rarely.
 func (c *Context) Log() *zerolog.Logger {
-	log := c.guard.self.stage.log.With().Str("actor", c.guard.self.name).Logger()
+	log := c.self.stage().log.With().Str("actor", c.self.Name()).Logger()
 	return &log
 }
 
 // Crash returns the reason of a crash, to be called in Stopped; empty after an orderly stop.
-func (c *Context) Crash() string { return c.guard.self.crash }
+func (c *Context) Crash() string { return c.self.crashed() }
 
 // Counters returns the metrics of the host.
-func (c *Context) Counters() *counters.Set { return c.guard.self.stage.count }
+func (c *Context) Counters() *counters.Set { return c.self.stage().count }
 
 // Unknown counts a message that the actor does not know and treats it as a dead letter, so
 // that no sender waits for an answer that never comes. It is the default of every Receive.
 func (c *Context) Unknown(msg any) {
 	c.Counters().ActorMessages.Add(1)
-	c.guard.self.mailbox.deadLetter(msg)
+	c.self.mailbox.deadLetter(msg)
 }
 
 // Stage returns the stage, for making Refs.
-func (c *Context) Stage() *Stage { return c.guard.self.stage }
+func (c *Context) Stage() *Stage { return c.self.stage() }
 
 // Spawn starts a child behind ref, which must be fresh. Messages that were sent to ref before
 // are delivered after Started. The parent receives Exited when the child has stopped, unless
 // the parent stops first.
 func (c *Context) Spawn(ref *Ref, a Actor) {
-	g := c.guard
+	g := (*guard)(c)
 	if g.stopped {
 		ref.Stop()
-		panic("stage: " + g.self.name + " spawns " + ref.name + " in Stopped")
+		panic("stage: " + g.self.Name() + " spawns " + ref.Name() + " in Stopped")
 	}
-	g.self.stage.spawn(g, ref, a)
+	g.self.stage().spawn(g, ref, a)
 }
 
 // Children returns the number of children that have not exited.
-func (c *Context) Children() int { return int(c.guard.children) }
+func (c *Context) Children() int { return int(c.children) }
 
 // StopSelf ends the actor after the current message; the messages that wait become dead
 // letters.
 func (c *Context) StopSelf() {
-	c.guard.self.mailbox.close()
-	c.guard.self.mailbox.stop()
+	c.self.mailbox.close()
+	c.self.mailbox.stop()
 }
 
 // Dirty schedules a flush of f at the end of the batch, once per call. The caller avoids
 // calling it twice for the same output.
 func (c *Context) Dirty(f Flusher) {
-	m := &c.guard.self.mailbox
+	m := &c.self.mailbox
 	m.shard.markDirty(f, m.group)
 }
 
 // Yield lets other ready actors of the shard run before the actor's next message. Use it after
 // asking an actor of the same shard something that the next messages depend on.
-func (c *Context) Yield() { c.guard.self.mailbox.yield() }
+func (c *Context) Yield() { c.self.mailbox.yield() }

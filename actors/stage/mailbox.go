@@ -100,8 +100,13 @@ const (
 	runMax   = 512
 )
 
-// stopMessage is the library's own message, which makes it stop the actor.
-var stopMessage any = &actor.Stop{}
+// Messages of the library. Started is the first one, Stop makes the library stop a root, or the guard
+// a child, and Stopped is the last one.
+var (
+	startedMessage any = &actor.Started{}
+	stopMessage    any = &actor.Stop{}
+	stoppedMessage any = &actor.Stopped{}
+)
 
 // postControl queues msg on the control lane.
 func (m *Mailbox) postControl(msg any) bool {

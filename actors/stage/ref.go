@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -11,20 +12,30 @@ import (
 // ever: messages to a stopped actor become dead letters. All methods may be called from any
 // goroutine, and none but AwaitRoom blocks.
 type Ref struct {
-	stage   *Stage
-	kind    counters.ActorKind
-	name    string
+	number  uint64
 	mailbox Mailbox
+	kind    counters.ActorKind
 	spawned atomic.Bool
-	// written by the actor before it stops, or by Abandon; read by its parent afterwards
-	crash string
+	// written by the actor before it stops, or by Abandon; read by its parent afterwards; nil
+	// after an orderly stop
+	crash *string
 }
 
 // Kind is the actor's kind.
 func (r *Ref) Kind() counters.ActorKind { return r.kind }
 
 // Name is unique within the process; a replacement gets a new one.
-func (r *Ref) Name() string { return r.name }
+func (r *Ref) Name() string { return r.kind.String() + "-" + strconv.FormatUint(r.number, 36) }
+
+func (r *Ref) stage() *Stage { return r.mailbox.shard.stage }
+
+// crashed returns why the actor crashed, empty after an orderly stop.
+func (r *Ref) crashed() string {
+	if r.crash == nil {
+		return ""
+	}
+	return *r.crash
+}
 
 // Tell sends a control message. It is delivered before all data and never refused because the
 // mailbox is full. It reports false if the actor has stopped; then msg has become a dead
@@ -54,7 +65,7 @@ func (r *Ref) PostBatch(msg any, size int, batch *Batch) error {
 func (r *Ref) post(msg any, size int, inline bool, batch *Batch) error {
 	err := r.mailbox.postData(msg, size, inline, batch)
 	if err == ErrFull {
-		r.stage.count.MailboxOverflow.Add(1)
+		r.stage().count.MailboxOverflow.Add(1)
 	}
 	return err
 }
@@ -76,7 +87,7 @@ func (r *Ref) Stop() { r.mailbox.stop() }
 // abandoned goroutine blocks forever if the call does return, and that its earlier writes
 // happen before Abandon. Abandon reports false if the actor is in no call.
 func (r *Ref) Abandon(reason string) bool {
-	return r.mailbox.abandon(func() { r.crash = reason })
+	return r.mailbox.abandon(func() { r.crash = &reason })
 }
 
 // HandOver gives the actor's shard to another worker while the actor's current call takes

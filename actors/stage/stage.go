@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,7 +48,7 @@ type Stage struct {
 	next        atomic.Uint64
 	closing     sync.Once
 	watch       watch
-	props       *actor.Props // shared by all actors: a Props takes 480 B
+	props       *actor.Props // of all roots
 	spawning    sync.Mutex   // held while the library asks props for spawned
 	spawned     *guard
 }
@@ -119,7 +118,7 @@ func (s *Stage) NewRefBeside(other *Ref, kind counters.ActorKind, limits LaneLim
 }
 
 func (s *Stage) newRef(kind counters.ActorKind, limits LaneLimits, shard *Shard, group uint8) *Ref {
-	r := &Ref{stage: s, kind: kind, name: kind.String() + "-" + strconv.FormatUint(s.names.Add(1), 36)}
+	r := &Ref{kind: kind, number: s.names.Add(1)}
 	r.mailbox.limits, r.mailbox.shard, r.mailbox.group = limitsOf(limits), shard, group
 	return r
 }
@@ -128,25 +127,34 @@ func (s *Stage) newRef(kind counters.ActorKind, limits LaneLimits, shard *Shard,
 // Its panic ends in OnRootCrash.
 func (s *Stage) SpawnRoot(ref *Ref, a Actor) { s.spawn(nil, ref, a) }
 
-// spawn starts an actor; parent is nil for a root. The library knows it by its Ref's name until it
-// has started.
+// spawn starts an actor; parent is nil for a root.
 func (s *Stage) spawn(parent *guard, ref *Ref, a Actor) {
 	if ref.spawned.Swap(true) {
-		panic("stage: spawn " + ref.name + ": an actor had this Ref")
+		panic("stage: spawn " + ref.Name() + ": an actor had this Ref")
 	}
 	g := &guard{self: ref, parent: parent, actor: a}
-	g.context.guard = g
-	if parent != nil {
-		parent.addChild(g)
-	}
 	s.live.Add(ref.kind, 1)
+	if parent == nil {
+		s.spawnRoot(g)
+		return
+	}
+	parent.addChild(g)
+	m := &ref.mailbox
+	m.RegisterHandlers(g, nil)
+	m.PostSystemMessage(startedMessage)
+	m.Start()
+}
+
+// spawnRoot starts an actor of the library, which knows it by its Ref's name until it has started.
+func (s *Stage) spawnRoot(g *guard) {
+	ref := g.self
 	s.spawning.Lock()
 	defer s.spawning.Unlock()
 	s.spawned = g
-	pid, err := s.system.Root.SpawnNamed(s.props, ref.name)
+	pid, err := s.system.Root.SpawnNamed(s.props, ref.Name())
 	s.spawned = nil
 	if err != nil {
-		panic("stage: spawn " + ref.name + ": " + err.Error()) // names are unique: a bug
+		panic("stage: spawn " + ref.Name() + ": " + err.Error()) // names are unique: a bug
 	}
 	s.system.ProcessRegistry.Remove(pid) // messages go to a Ref, and an entry takes 90 bytes
 }

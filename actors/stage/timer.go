@@ -9,17 +9,19 @@ type Timer struct {
 	msg      any
 	deadline time.Duration // on the shard's clock
 	until    time.Duration // if awake: when the timer fires; deadline is the end of the current part
-	index    int32         // in owner.timers, counted from 1; 0 if not armed
 	place    int32         // in the heap of alarms; -1 if not there; guarded by its lock
 	awake    bool          // created by AfterAwake
+	armed    bool          // and in owner.timers
+	// in owner.timers
+	before, after *Timer
 }
 
 // After sends msg to the actor itself after d, on the control lane. Reset starts a timer that
 // has fired or stopped again without allocating. A timer never fires after its actor has
 // stopped.
 func (c *Context) After(d time.Duration, msg any) *Timer {
-	t := &Timer{owner: c.guard, msg: msg, place: -1}
-	if !c.guard.self.mailbox.isClosedFast() {
+	t := &Timer{owner: (*guard)(c), msg: msg, place: -1}
+	if !c.self.mailbox.isClosedFast() {
 		t.arm(d)
 	}
 	return t
@@ -29,7 +31,7 @@ func (c *Context) After(d time.Duration, msg any) *Timer {
 // is suspended or delayed. It waits in parts; a part that ends more than a second late moves
 // the deadline by the delay (reliability.md 2.7).
 func (c *Context) AfterAwake(d time.Duration, msg any) *Timer {
-	until := c.guard.alarms().now() + d
+	until := (*guard)(c).alarms().now() + d
 	t := c.After(partOf(d), msg)
 	t.awake, t.until = true, until
 	return t
@@ -61,7 +63,7 @@ func (t *Timer) Reset(d time.Duration) {
 
 // Stop keeps the timer from firing; Reset may start it again. Safe on nil.
 func (t *Timer) Stop() {
-	if t == nil || t.index == 0 {
+	if t == nil || !t.armed {
 		return
 	}
 	t.disarm()
@@ -70,9 +72,13 @@ func (t *Timer) Stop() {
 
 // arm starts the timer, which may be armed already.
 func (t *Timer) arm(d time.Duration) {
-	if t.index == 0 {
-		t.owner.timers = append(t.owner.timers, t)
-		t.index = int32(len(t.owner.timers))
+	if !t.armed {
+		g := t.owner
+		t.armed, t.after = true, g.timers
+		if g.timers != nil {
+			g.timers.before = t
+		}
+		g.timers = t
 	}
 	a := t.owner.alarms()
 	t.deadline = a.now() + d
@@ -81,19 +87,21 @@ func (t *Timer) arm(d time.Duration) {
 
 // disarm takes the timer out of the owner's list.
 func (t *Timer) disarm() {
-	g := t.owner
-	last := len(g.timers) - 1
-	g.timers[t.index-1] = g.timers[last]
-	g.timers[t.index-1].index = t.index
-	g.timers[last] = nil
-	g.timers = g.timers[:last]
-	t.index = 0
+	if t.after != nil {
+		t.after.before = t.before
+	}
+	if t.before != nil {
+		t.before.after = t.after
+	} else {
+		t.owner.timers = t.after
+	}
+	t.armed, t.before, t.after = false, nil, nil
 }
 
 // due reports whether the timer fires now: not if it was stopped or reset meanwhile.
 func (t *Timer) due() bool {
 	now := t.owner.alarms().now()
-	if t.index == 0 || now < t.deadline {
+	if !t.armed || now < t.deadline {
 		return false
 	}
 	if !t.awake {

@@ -158,6 +158,9 @@ func Run(ctx context.Context, o Options) (res result.Result, err error) {
 		s.Build = cmp.Or(s.Build, r.versions[s.Name])
 	}
 	res.Warnings, res.Void, res.Profiles, res.Absent, res.Notes = r.warnings, r.void, r.profiles, r.absent, r.notes
+	if o.ProfileDir != "" && len(res.Profiles) == 0 {
+		res.Warnings = append(res.Warnings, "there are no profiles: --profile does nothing with this workload")
+	}
 	goals := w.Goals
 	if o.Quick {
 		goals = nil

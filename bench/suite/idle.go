@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"troupe/bench/loadgen"
@@ -17,13 +18,16 @@ var memoryWorkloads = []Workload{{
 	Against: true,
 	Goals: []result.Goal{
 		{Subject: host, Figure: "kib_per_connection", Plus: 8.5},
+		{Subject: epollHost, Figure: "kib_per_connection", Plus: 4.5},
 	},
 	subjects: func(r *run) (subjects []subject) {
-		all := r.besideBare()
-		if len(all) > 2 {
-			all = append(all[:2], all[3:]...) // coalescing is nothing to those who are silent
-		}
-		for _, s := range all {
+		for _, s := range r.besideBare() {
+			if s.name == coalesced { // coalescing is nothing to those who are silent
+				if runtime.GOOS != "linux" {
+					continue
+				}
+				s = served{epollHost, r.host("websocket.engine=epoll")}
+			}
 			subjects = append(subjects, subject{name: s.name, build: r.buildOf(s.spec), measure: func(ctx context.Context) (result.Round, error) {
 				return r.idle(ctx, s.spec, traffic{})
 			}})
@@ -31,6 +35,9 @@ var memoryWorkloads = []Workload{{
 		return subjects
 	},
 }}
+
+// epollHost is the host with event loops instead of a goroutine for each connection.
+const epollHost = "troupe epoll"
 
 // restBefore lets the server's own start settle before its memory is read.
 const restBefore = time.Second
@@ -71,6 +78,10 @@ func (r *run) idle(ctx context.Context, spec server.Spec, t traffic) (round resu
 				}
 			}
 			if err := after.atEnd(ctx); err != nil {
+				return err
+			}
+			// Afterwards, because a profile takes memory in the host.
+			if err := r.goProfile(ctx, proc, r.p.Rest).wait(); err != nil {
 				return err
 			}
 			if lost, first := swarm.Disconnects(); lost > 0 {

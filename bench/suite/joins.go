@@ -73,11 +73,13 @@ func (r *run) storm(ctx context.Context, spec server.Spec) (round result.Round, 
 		if err := m.atStart(ctx); err != nil {
 			return err
 		}
-		if err := swarm.Connect(ctx, all); err != nil {
-			return r.told(err, proc)
+		profiles := r.goProfileMeasured(ctx, proc, time.Duration(len(all))*aboutLogin)
+		err = swarm.Connect(ctx, all)
+		if err == nil {
+			err = m.atEnd(ctx)
 		}
-		if err := m.atEnd(ctx); err != nil {
-			return err
+		if err = errors.Join(err, profiles.wait()); err != nil {
+			return r.told(err, proc)
 		}
 		lost, _ := swarm.Disconnects()
 		f.Set("failed", float64(lost))

@@ -160,12 +160,10 @@ func (m *meter) disturbance() {
 // loaded drives the swarm once and returns the figures of the measured part, also with a lostError.
 func (r *run) loaded(ctx context.Context, proc *server.Process, swarm *loadgen.Swarm, plan loadgen.Plan) (result.Round, *loadgen.Result, error) {
 	m := r.meter(proc, swarm)
-	var profiles profiling
+	profiles := new(profiling)
 	plan.Drain, plan.Every = drainMax, momentEvery
 	plan.AtStart = func() error {
-		if r.profile {
-			profiles = r.goProfile(ctx, proc, plan.Measure)
-		}
+		profiles = r.goProfileMeasured(ctx, proc, plan.Measure)
 		return m.atStart(ctx)
 	}
 	plan.AtEnd = func() error { return m.atEnd(ctx) }

@@ -14,18 +14,19 @@ import (
 
 // profiling is the fetching of profiles that is under way.
 type profiling struct {
-	mu   *sync.Mutex
-	wg   *sync.WaitGroup
-	errs *[]error
+	wg sync.WaitGroup
+
+	mu  sync.Mutex
+	err error // guarded by mu
 }
 
-// goProfile fetches the profiles of the measured part. They cost the host something: figures of that round are higher.
-func (r *run) goProfile(ctx context.Context, proc *server.Process, length time.Duration) profiling {
-	p := profiling{mu: new(sync.Mutex), wg: new(sync.WaitGroup), errs: new([]error)}
-	if proc.Spec.Kind != server.Troupe {
+// goProfile fetches the profiles of what a host does from now on for a while, if this measurement is the one to be profiled.
+// The caller waits for them.
+func (r *run) goProfile(ctx context.Context, proc *server.Process, length time.Duration) *profiling {
+	p := new(profiling)
+	if !r.profile || proc.Spec.Kind != server.Troupe {
 		return p
 	}
-	r.warn("the last round was profiled, which costs the host CPU and allocations")
 	seconds := max(1, int(length.Seconds()))
 	for name, page := range map[string]string{
 		"cpu":   fmt.Sprintf("profile?seconds=%d", seconds),
@@ -44,7 +45,7 @@ func (r *run) goProfile(ctx context.Context, proc *server.Process, length time.D
 			if err != nil {
 				p.mu.Lock()
 				defer p.mu.Unlock()
-				*p.errs = append(*p.errs, err)
+				p.err = errors.Join(p.err, err)
 				return
 			}
 			r.mu.Lock()
@@ -53,6 +54,14 @@ func (r *run) goProfile(ctx context.Context, proc *server.Process, length time.D
 		})
 	}
 	return p
+}
+
+// goProfileMeasured is goProfile of the measured part itself. It costs the host something: figures of that round are higher.
+func (r *run) goProfileMeasured(ctx context.Context, proc *server.Process, length time.Duration) *profiling {
+	if r.profile && proc.Spec.Kind == server.Troupe {
+		r.warn("the last round was profiled, which costs the host CPU, memory and allocations")
+	}
+	return r.goProfile(ctx, proc, length)
 }
 
 func save(ctx context.Context, proc *server.Process, page, path string) (err error) {
@@ -65,10 +74,9 @@ func save(ctx context.Context, proc *server.Process, page, path string) (err err
 }
 
 // wait returns when all are there.
-func (p profiling) wait() error {
-	if p.wg == nil {
-		return nil
-	}
+func (p *profiling) wait() error {
 	p.wg.Wait()
-	return errors.Join(*p.errs...)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
 }

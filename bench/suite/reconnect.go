@@ -168,10 +168,12 @@ func (c *reconnects) measure(ctx context.Context, proc *server.Process, f result
 	if err := m.read(&m.start); err != nil {
 		return err
 	}
-	if err := cut(c, ctx, f); err != nil {
-		return err
+	profiles := c.r.goProfileMeasured(ctx, proc, c.r.p.Measure)
+	err := cut(c, ctx, f)
+	if err == nil {
+		err = m.read(&m.end)
 	}
-	if err := m.read(&m.end); err != nil {
+	if err = errors.Join(err, profiles.wait()); err != nil {
 		return err
 	}
 	for name, v := range m.figures() {

@@ -49,7 +49,7 @@ func (r *run) idleScripts(ctx context.Context, spec server.Spec) (round result.R
 		f.Set("gc_ms", ms(c.Wall))
 		f.Set("gc_cpu_ms", ms(c.CPU))
 		f.Set("gc_stop_ms", ms(c.Stopped))
-		return nil
+		return r.goProfile(ctx, proc, r.p.Rest).wait()
 	})
 	return round, err
 }

@@ -157,7 +157,7 @@ func TestStreamThroughResets(t *testing.T) {
 	for i, p := range []*sdkPlayer{a, b} {
 		other := int32(2 - i)
 		all.Go(func() { // sends
-			for n := 0; n < total; {
+			for n := 0; n < total && ctx.Err() == nil; {
 				if int64(n) > got[other].Load()+ahead {
 					time.Sleep(time.Millisecond)
 					continue
@@ -177,7 +177,13 @@ func TestStreamThroughResets(t *testing.T) {
 			}
 		})
 		all.Go(func() { // receives
-			for next := 0; next < total; {
+			next := 0
+			defer func() {
+				if next < total {
+					cancel() // nobody waits for this player's messages
+				}
+			}()
+			for next < total {
 				select {
 				case e, open := <-p.Events():
 					switch {

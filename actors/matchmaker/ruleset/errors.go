@@ -1,0 +1,50 @@
+package ruleset
+
+import "fmt"
+
+// Code says which check of flexmatch.md 10 a rule set failed. Clients see it at the start of the message.
+type Code string
+
+// The codes, in the order of the checks.
+const (
+	ErrSize            Code = "E_SIZE"
+	ErrJSON            Code = "E_JSON"
+	ErrVersion         Code = "E_VERSION"
+	ErrAttrName        Code = "E_ATTR_NAME"
+	ErrAttrType        Code = "E_ATTR_TYPE"
+	ErrAttrDefault     Code = "E_ATTR_DEFAULT"
+	ErrTeamsMissing    Code = "E_TEAMS_MISSING"
+	ErrTeamName        Code = "E_TEAM_NAME"
+	ErrTeamSize        Code = "E_TEAM_SIZE"
+	ErrAlgorithm       Code = "E_ALGO"
+	ErrLarge           Code = "E_LARGE"
+	ErrRuleName        Code = "E_RULE_NAME"
+	ErrRuleType        Code = "E_RULE_TYPE"
+	ErrRuleProperty    Code = "E_RULE_PROPERTY"
+	ErrExprSyntax      Code = "E_EXPR_SYNTAX"
+	ErrExprRef         Code = "E_EXPR_REF"
+	ErrExprType        Code = "E_EXPR_TYPE"
+	ErrCompound        Code = "E_COMPOUND"
+	ErrExpansionTarget Code = "E_EXPANSION_TARGET"
+	ErrExpansionSteps  Code = "E_EXPANSION_STEPS"
+	ErrUnknownProperty Code = "E_UNKNOWN_PROPERTY" // with Options.Strict only
+)
+
+// Error is the first check that a rule set failed.
+type Error struct {
+	Code   Code
+	Path   string // the place as a JSON path, such as $.rules[0].measurements[1]
+	Reason string // one sentence
+}
+
+// Error returns code, path and sentence.
+func (e *Error) Error() string { return fmt.Sprintf("%s: %s: %s", e.Code, e.Path, e.Reason) }
+
+// Warning is something in a valid rule set that probably is a mistake.
+type Warning struct {
+	Path   string
+	Reason string
+}
+
+// String returns path and sentence.
+func (w Warning) String() string { return w.Path + ": " + w.Reason }

@@ -1,0 +1,251 @@
+package ruleset
+
+import "time"
+
+// Limits of the language.
+const (
+	MaxCharacters    = 65535 // of a body
+	MaxSmallPlayers  = 40    // of a small match
+	MaxPlayers       = 200   // of a large match
+	maxTeamName      = 128
+	maxNesting       = 16 // of functions in an expression, and of operators in a statement
+	maxWarnings      = 100
+	maxQuotedSnippet = 60 // characters of the rule set that an error repeats
+)
+
+// RuleSet is a valid rule set. It is immutable; any goroutine may read it.
+type RuleSet struct {
+	Name       string
+	Attributes []Attribute
+	Algorithm  Algorithm
+	Teams      []Team // one for each instance, in the order of declaration
+	Rules      []*Rule
+	Stages     []Stage // at least one, which starts at age 0; by age
+	Changes    []Change
+	Warnings   []Warning
+
+	// Symmetric says that no rule and no expansion tells one team of Teams from another by its name. Teams with equal limits are
+	// interchangeable then.
+	Symmetric bool
+}
+
+// Large reports whether matches have more than 40 players, and so are made by the algorithm for large matches.
+func (r *RuleSet) Large() bool { return totalPlayers(r.Teams) > MaxSmallPlayers }
+
+// Attribute returns the index of a declared attribute, or -1.
+func (r *RuleSet) Attribute(name string) int {
+	for i := range r.Attributes {
+		if r.Attributes[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// Team returns the index of a team instance, or -1.
+func (r *RuleSet) Team(name string) int {
+	for i := range r.Teams {
+		if r.Teams[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// StageAt returns the index of the stage that is in force for a reference age.
+func (r *RuleSet) StageAt(age time.Duration) int {
+	stage := 0
+	for i := range r.Stages {
+		if age < r.Stages[i].From {
+			break
+		}
+		stage = i
+	}
+	return stage
+}
+
+// AttributeType is the type of a player attribute.
+type AttributeType string
+
+// The types, as rule sets name them.
+const (
+	String          AttributeType = "string"
+	Number          AttributeType = "number"
+	StringList      AttributeType = "string_list"
+	StringNumberMap AttributeType = "string_number_map"
+)
+
+// Attribute is a declared player attribute.
+type Attribute struct {
+	Name    string
+	Type    AttributeType
+	Default *Value // nil: players must supply it
+}
+
+// Value is the value of a player attribute. The field that Type names is in use.
+type Value struct {
+	Type AttributeType
+	S    string
+	N    float64
+	SL   []string
+	SDM  map[string]float64
+}
+
+// Team is one instance of a team definition.
+type Team struct {
+	Name       string
+	Definition string // the name that the rule set declares; another than Name if the quantity is more than 1
+	Min, Max   int    // players
+}
+
+// Strategy is how matches are made.
+type Strategy string
+
+// BatchingPreference is how a pool is split into batches.
+type BatchingPreference string
+
+// AgeSelection names the ticket whose age counts for expansions.
+type AgeSelection string
+
+// BackfillPriority says when backfill tickets are matched.
+type BackfillPriority string
+
+// The values of the algorithm block.
+const (
+	ExhaustiveSearch Strategy = "exhaustiveSearch"
+	Balanced         Strategy = "balanced"
+
+	Random            BatchingPreference = "random"
+	Sorted            BatchingPreference = "sorted"
+	LargestPopulation BatchingPreference = "largestPopulation"
+	FastestRegion     BatchingPreference = "fastestRegion"
+
+	Newest AgeSelection = "newest"
+	Oldest AgeSelection = "oldest"
+
+	BackfillNormal BackfillPriority = "normal"
+	BackfillHigh   BackfillPriority = "high"
+	BackfillLow    BackfillPriority = "low"
+)
+
+// Algorithm is the algorithm block, with its defaults.
+type Algorithm struct {
+	Strategy          Strategy
+	Batching          BatchingPreference
+	BalancedAttribute int   // index, or -1
+	SortBy            []int // indexes of attributes
+	ExpansionAge      AgeSelection
+	Backfill          BackfillPriority
+}
+
+// RuleType is one of the nine types of rules.
+type RuleType string
+
+// The types of rules. Two names differ from the specification's only in Go.
+const (
+	Comparison    RuleType = "comparison"
+	Distance      RuleType = "distance"
+	Collection    RuleType = "collection"
+	Latency       RuleType = "latency"
+	BatchDistance RuleType = "batchDistance"
+	DistanceSort  RuleType = "distanceSort"
+	AbsoluteSort  RuleType = "absoluteSort"
+	Compound      RuleType = "compound"
+)
+
+// IsSort reports whether rules of the type order candidates, and reject none.
+func (t RuleType) IsSort() bool { return t == DistanceSort || t == AbsoluteSort }
+
+// Aggregation says how the values of a party become one.
+type Aggregation string
+
+// The aggregations. A collection rule without one leaves each player's list alone (NoAggregation); all other rules have Average then.
+const (
+	NoAggregation Aggregation = ""
+	Average       Aggregation = "avg"
+	Minimum       Aggregation = "min"
+	Maximum       Aggregation = "max"
+	Union         Aggregation = "union"
+	Intersection  Aggregation = "intersection"
+)
+
+// Operations of comparison and collection rules.
+const (
+	Less         = "<"
+	LessEqual    = "<="
+	Equal        = "="
+	NotEqual     = "!="
+	Greater      = ">"
+	GreaterEqual = ">="
+
+	Intersect      = "intersection"
+	Contains       = "contains"
+	ReferenceCount = "reference_intersection_count"
+)
+
+// Rule is one rule, with the values of one stage. A property that the rule does not have is nil, empty or -1.
+type Rule struct {
+	Name         string
+	Type         RuleType
+	Index        int // in RuleSet.Rules
+	Measurements []*Expr
+	Reference    *Reference
+	Operation    string
+	Party        Aggregation
+
+	MinDistance, MaxDistance *float64
+	MinCount, MaxCount       *float64
+	MaxLatency               *float64    // milliseconds
+	DistanceReference        Aggregation // Minimum or Average
+
+	Attribute  int // batchAttribute or sortAttribute
+	Descending bool
+	MapKey     string // minValue or maxValue
+
+	Statement *Statement
+
+	// Member says that a compound rule names this one: it is evaluated through that one only.
+	Member bool
+}
+
+// Enforced reports whether a match must satisfy the rule by itself.
+func (r *Rule) Enforced() bool { return !r.Member && !r.Type.IsSort() }
+
+// Reference is a referenceValue. One of its fields is in use.
+type Reference struct {
+	Number  *float64
+	Text    *string
+	Texts   []string
+	Literal bool // Number, Text or Texts
+	Expr    *Expr
+}
+
+// Statement is the statement of a compound rule, or a part of it.
+type Statement struct {
+	Op   string // and, or, xor, not; empty for a rule
+	Args []*Statement
+	Rule int // index of the rule
+}
+
+// Stage is what is in force from an age on, until the next stage.
+type Stage struct {
+	From  time.Duration
+	Teams []Team
+	Rules []*Rule // by the index of RuleSet.Rules
+}
+
+// Change is what one step of an expansion changes.
+type Change struct {
+	Target string // as the rule set has it
+	At     time.Duration
+	From   string // the value before it, as JSON
+	To     string
+}
+
+func totalPlayers(teams []Team) int {
+	total := 0
+	for _, t := range teams {
+		total += t.Max
+	}
+	return total
+}
