@@ -17,7 +17,7 @@ import (
 	"troupe/transport/tlsconf"
 )
 
-// Serve echoes over "udp", "dtls" or "kcp" until ctx ends. It listens at addr, and writes the address that it has got to the
+// Serve echoes over "udp", "dtls" or "kcp" until ctx ends, or is the room of "together" or "one-by-one" (Room). It listens at addr, and writes the address that it has got to the
 // file announce, with the file of its trust anchors.
 func Serve(ctx context.Context, kind, addr, announce string) error {
 	dir, err := os.MkdirTemp("", "troupe-echo-")
@@ -33,6 +33,8 @@ func Serve(ctx context.Context, kind, addr, announce string) error {
 		addr, stop, err = secured(dtlsEcho{}, addr, dir)
 	case "kcp":
 		addr, stop, err = secured(kcp.NewListener(kcp.Options{}, kcpEcho{}), addr, dir)
+	case Together, OneByOne:
+		addr, stop, err = room(addr, kind == OneByOne)
 	default:
 		err = fmt.Errorf("%q cannot be echoed over", kind)
 	}

@@ -20,6 +20,11 @@ type SDK struct {
 	Fast bool
 }
 
+// RoomsInTurn reports whether the players of a room are to connect before those of the next. A host has a socket of its own
+// for each player of an address who has the same peer id, and sends together what goes out of one socket. Players of a room
+// share theirs if they come together, as players do who have addresses of their own.
+func (s *Swarm) RoomsInTurn() bool { return s.cfg.SDK != nil && s.cfg.SDK.Fast }
+
 // eventsMax is how many events of a player wait for the generator. Datagrams above it are dropped, as lost ones are.
 const eventsMax = 1 << 14
 

@@ -18,6 +18,8 @@ var Catalogue = []Figure{
 	{"cpu_echo_us", "CPU per echo", "us", 2, false},
 	{"switches_echo", "context switches per echo", "", 3, false},
 	{"echoes_per_s", "echoes", "/s", 0, true},
+	{"cpu_datagram_us", "CPU per datagram", "us", 2, false},
+	{"datagrams_per_s", "datagrams", "/s", 0, true},
 	{"cpu_join_us", "CPU per join", "us", 1, false},
 	{"cpu_cores", "CPU, cores", "", 2, false},
 	{"delivered_per_s", "delivered", "/s", 0, true},

@@ -29,7 +29,7 @@ func (p *Process) Fill(ctx context.Context, swarm *loadgen.Swarm, players, perRo
 		}
 		wave = append(wave, opened.Logins()...)
 		left -= size
-		if left > 0 && len(wave)+perRoom <= waveMax {
+		if left > 0 && len(wave)+perRoom <= waveMax && !swarm.RoomsInTurn() {
 			continue
 		}
 		if err := swarm.Connect(ctx, wave); err != nil {

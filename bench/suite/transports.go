@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"troupe/bench/echo"
 	"troupe/bench/loadgen"
 	"troupe/bench/result"
 	"troupe/bench/server"
@@ -23,7 +24,7 @@ const (
 var transportWorkloads = []Workload{
 	{
 		Name: "fast", About: "the fast channel over plain UDP and over DTLS: each message to all 8 players of a room",
-		Params: Params{Rooms: 25, Players: 8, Hz: 10, Payload: 64, Warmup: 2 * time.Second, Measure: 8 * time.Second, Rounds: 3},
+		Params: Params{Rooms: 25, Players: 8, Hz: 10, Payload: 64, Warmup: warmup, Measure: 8 * time.Second, Rounds: 3},
 		Goals: []result.Goal{
 			{Subject: overDTLS, Figure: "cpu_us", Over: overUDP, Times: 1.8},
 			{Subject: overUDP, Figure: "delivered_share", Plus: 0.999, AtLeast: true},
@@ -53,6 +54,15 @@ var transportWorkloads = []Workload{
 			}
 			return subjects
 		},
+	},
+	{
+		Name: "broadcast", About: "a message to all 50 members of a room on the fast channel, by a process on one core: datagrams that are sent together, and one system call for each",
+		Params: Params{Players: echo.MembersMax, Payload: 64, Warmup: time.Second, Measure: 4 * time.Second, Rounds: 5},
+		Goals: []result.Goal{
+			{Subject: echo.OneByOne, Figure: "cpu_datagram_us", Over: echo.Together, Times: 1.5, AtLeast: true},
+		},
+		connections: func(p Params) int { return p.Players },
+		subjects:    (*run).broadcasts,
 	},
 	{
 		Name: "idle-kcp", About: "players over KCP that are logged in and do nothing: memory, and CPU for their pings",

@@ -346,7 +346,7 @@ func (c *benchBare) Run() error {
 
 // benchEcho is what `troupe bench echo` starts as a server.
 type benchEcho struct {
-	Kind     string `arg:"" enum:"udp,dtls,kcp"`
+	Kind     string `arg:"" enum:"udp,dtls,kcp,together,one-by-one"`
 	Addr     string `default:"127.0.0.1:0"`
 	Announce string
 }

@@ -38,6 +38,9 @@ type Options struct {
 	// SocketBuffer is the receive and send buffer asked of the kernel, in bytes
 	// per socket; the kernel may give less. 0 is 1 MiB, negative leaves its default.
 	SocketBuffer int
+	// OneByOne sends each datagram with a system call of its own, as on systems that have none for
+	// several. Benchmarks compare with it.
+	OneByOne bool
 
 	Log      zerolog.Logger
 	Counters *counters.Set    // nil: counted nowhere

@@ -57,7 +57,12 @@ type writer struct {
 	batch batch
 }
 
-func newWriter(s *socket) *writer { return &writer{s: s, out: newSender(s.conn)} }
+func newWriter(s *socket) *writer {
+	if s.pool.opt.OneByOne {
+		return &writer{s: s, out: oneByOne{s.conn}}
+	}
+	return &writer{s: s, out: newSender(s.conn)}
+}
 
 // write is the writer of a socket: it encodes what is queued, and sends it, as much as possible in one system call. Only
 // this goroutine blocks when the kernel's buffer is full.

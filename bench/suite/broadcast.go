@@ -1,0 +1,138 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"troupe/bench/echo"
+	"troupe/bench/result"
+	"troupe/bench/rtwire"
+	"troupe/bench/server"
+	"troupe/messages/wire"
+)
+
+// broadcastSpeakers is how many members of the room speak, each with one message under way.
+const broadcastSpeakers = 4
+
+// broadcast loads a room of bench/echo. There is CPU per datagram only, as in echo.
+func (r *run) broadcast(ctx context.Context, spec server.Spec) (round result.Round, err error) {
+	if r.p.Players > echo.MembersMax {
+		return round, fmt.Errorf("--players must be 1 to %d: the room has no more", echo.MembersMax)
+	}
+	round.Figures = make(result.Figures)
+	err = r.with(ctx, spec, func(proc *server.Process) (err error) {
+		ctx, cancel := context.WithCancel(ctx)
+		var members sync.WaitGroup
+		defer members.Wait()
+		defer cancel()
+		var datagrams atomic.Int64
+		for i := range r.p.Players {
+			m := &member{peer: int32(i) + 1, speaks: i < broadcastSpeakers, datagrams: &datagrams}
+			if err := m.enter(ctx, proc.Announce.WS); err != nil {
+				return errors.Join(err, proc.Alive())
+			}
+			members.Go(func() { m.listen(ctx, r.p.Payload) })
+		}
+		if err := rest(ctx, r.p.Warmup); err != nil {
+			return err
+		}
+		m := r.meter(proc, nil)
+		if err := m.read(&m.start); err != nil {
+			return err
+		}
+		from := datagrams.Load()
+		if err := rest(ctx, r.p.Measure); err != nil {
+			return err
+		}
+		n := float64(datagrams.Load() - from)
+		if err := m.read(&m.end); err != nil {
+			return err
+		}
+		if n == 0 {
+			return errors.New("no datagram has arrived")
+		}
+		for name, v := range m.figures() {
+			round.Figures.Set(name, v)
+		}
+		round.Figures.Set("cpu_datagram_us", float64(m.cpu())/float64(time.Microsecond)/n)
+		round.Figures.Set("datagrams_per_s", n/m.end.at.Sub(m.start.at).Seconds())
+		return nil
+	})
+	return round, err
+}
+
+// member is a player of the room, with a socket of its own.
+type member struct {
+	peer      int32
+	speaks    bool
+	datagrams *atomic.Int64 // that all members have got
+	conn      net.Conn
+	number    int32 // of the last datagram sent
+}
+
+// enter does the handshake (realtime.md 7.3) until it is answered.
+func (m *member) enter(ctx context.Context, addr string) (err error) {
+	if m.conn, err = net.Dial("udp", addr); err != nil {
+		return fmt.Errorf("enter the room: %w", err)
+	}
+	buf := make([]byte, 2048)
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline) && ctx.Err() == nil; m.number++ {
+		if _, err = m.conn.Write(wire.AppendUDPConnect(nil, m.peer, m.number)); err == nil {
+			_ = m.conn.SetReadDeadline(time.Now().Add(echoPatience))
+			_, err = m.conn.Read(buf)
+		}
+		if err == nil {
+			m.number++
+			_, err = m.conn.Write(wire.AppendClientAck(nil, m.peer, m.number))
+			return err
+		}
+	}
+	return errors.Join(fmt.Errorf("enter the room: %w", err), m.conn.Close())
+}
+
+// listen counts what arrives, and says the next thing when it hears itself.
+func (m *member) listen(ctx context.Context, payload int) {
+	defer m.conn.Close()
+	stop := context.AfterFunc(ctx, func() { _ = m.conn.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	in, out, text := make([]byte, 2048), make([]byte, 0, 2048), make([]byte, payload)
+	say := func() {
+		m.number++
+		out = wire.AppendMessage(out[:0], &wire.Header{OpCode: rtwire.OpLoad, Sequence: m.number, TargetGroup: wire.AllPlayers, Sender: m.peer, Payload: text})
+		_, _ = m.conn.Write(out)
+	}
+	var said time.Time
+	for ctx.Err() == nil {
+		if m.speaks && time.Since(said) > echoPatience { // the first, or one that was lost
+			say()
+			said = time.Now()
+		}
+		_ = m.conn.SetReadDeadline(time.Now().Add(echoPatience))
+		n, err := m.conn.Read(in)
+		if err != nil {
+			continue
+		}
+		m.datagrams.Add(1)
+		var h wire.Header
+		if packet, err := wire.SplitUnit(in[:n]); m.speaks && err == nil && h.Parse(packet) == nil && h.Sender == m.peer {
+			say()
+			said = time.Now()
+		}
+	}
+}
+
+// broadcasts are the two ways of sending to the members of a room.
+func (r *run) broadcasts() (subjects []subject) {
+	for _, kind := range []string{echo.OneByOne, echo.Together} {
+		spec := server.Spec{Name: kind, Kind: server.Bare, Bin: r.o.Self.Bin, Args: append(r.o.Self.Echo, kind), Env: []string{"GOMAXPROCS=1"}}
+		subjects = append(subjects, subject{name: kind, build: r.buildOf(r.host()), measure: func(ctx context.Context) (result.Round, error) {
+			return r.broadcast(ctx, spec)
+		}})
+	}
+	return subjects
+}
