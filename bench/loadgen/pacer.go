@@ -3,6 +3,8 @@ package loadgen
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"sync"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -36,6 +38,8 @@ func (p *pacer) goRun(ctx context.Context) (halt func(grace time.Duration)) {
 	})
 	go func() {
 		defer close(done)
+		addProcessors(1)
+		defer addProcessors(-1)
 		p.run(ctx)
 	}()
 	return func(grace time.Duration) {
@@ -49,6 +53,16 @@ func (p *pacer) goRun(ctx context.Context) (halt func(grace time.Duration)) {
 		cancel()
 		<-done
 	}
+}
+
+// processors is held while the number of processors that Go's scheduler has is changed.
+var processors sync.Mutex
+
+// addProcessors gives Go's scheduler so many processors more: a pacer keeps one of them while it sleeps.
+func addProcessors(n int) {
+	processors.Lock()
+	defer processors.Unlock()
+	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + n)
 }
 
 // run returns when every send is made or ctx ends.
