@@ -15,7 +15,8 @@ type Flusher interface{ Flush() }
 type FlushPolicy struct {
 	// Interval 0 flushes after every batch of one mailbox. A positive interval
 	// collects output, also when idle, and flushes it at fixed times that are so far
-	// apart: 15 ms suits large groups of players. Negative (Adaptive) flushes at once
+	// apart: 15 ms suits large groups of players. A shard that is late leaves out every
+	// second time. Negative (Adaptive) flushes at once
 	// while the shard keeps up, and at the latest after HoldMax while mailboxes are
 	// waiting.
 	Interval time.Duration
@@ -62,6 +63,7 @@ type Shard struct {
 	groups    []gathering // by Mailbox.group
 	spare     []Flusher   // an empty list for a group whose own one is flushed
 	flushing  bool        // a worker is at it, until nothing is due
+	strain    strain
 	wakeTimer *time.Timer // wakes the dedicated worker when it should flush
 	wakeFor   int64       // the due for which wakeTimer was last set
 	runs      uint64      // times that somebody became the owner
@@ -78,6 +80,38 @@ type gathering struct {
 	due     int64 // when dirty is to be flushed at the latest; 0: there is none
 	flushed int64 // when the last flush began
 }
+
+// strain tells whether a shard gets too little of the processors, by how late its flushes are. It then leaves out every
+// second turn of a group: a message costs less if more of them are written together. Times are those of Shard.now.
+type strain struct {
+	late  int64 // average of the last flushes
+	until int64 // turns are left out until then
+}
+
+const (
+	// strainShare is the part of the interval by which flushes are late on average when a shard becomes strained;
+	// half of it is enough to stay so.
+	strainShare = 5
+	// strainedFor is how long turns are left out at least. The relief ends the lateness, so that does not tell
+	// whether they still have to be.
+	strainedFor = 5 * time.Second
+	// strainFlushes is how many flushes the average is about: an eighth of a second if all groups are busy.
+	strainFlushes = 64
+)
+
+// flushes notes that a flush begins so late.
+func (s *strain) flushes(now, late int64, interval time.Duration) {
+	late = min(max(0, late), int64(interval)/2) // a single delay is no strain
+	limit := int64(interval) / strainShare
+	if s.is(now) {
+		limit /= 2
+	}
+	if s.late += (late - s.late) / strainFlushes; s.late > limit {
+		s.late, s.until = 0, now+int64(strainedFor)
+	}
+}
+
+func (s *strain) is(now int64) bool { return now < s.until }
 
 // worker is one owner of a shard. If an actor blocks it, another worker takes the shard, and
 // this one ends after the batch.
@@ -281,8 +315,9 @@ func (s *Shard) dueLocked() bool {
 
 // dueAt returns when output that a group begins to collect now is to be flushed. With an interval
 // it is the group's next turn, so groups that were late together are apart again in the next
-// interval. A turn is left out if less than half an interval lies between it and the last flush:
-// otherwise a shard that takes long to flush would collect little when collecting saves most.
+// interval. A turn is left out if less than half an interval lies between it and the last flush, one
+// and a half under strain: otherwise a shard that takes long to flush would collect little when
+// collecting saves most.
 func (s *Shard) dueAt(g *gathering) int64 {
 	now, interval := s.now(), int64(s.policy.Interval)
 	if interval <= 0 {
@@ -290,7 +325,11 @@ func (s *Shard) dueAt(g *gathering) int64 {
 	}
 	after := now
 	if g.flushed != 0 {
-		after = max(now, g.flushed+interval/2)
+		least := interval / 2
+		if s.strain.is(now) {
+			least += interval
+		}
+		after = max(now, g.flushed+least)
 	}
 	if after < g.phase {
 		return g.phase
@@ -308,7 +347,9 @@ func (s *Shard) flushLocked() {
 	s.flushing = true
 	for g := s.dueGroupLocked(); g != nil; g = s.dueGroupLocked() {
 		dirty := g.dirty
-		g.dirty, s.spare, g.due, g.flushed = s.spare, nil, 0, s.now()
+		now := s.now()
+		s.strain.flushes(now, now-g.due, s.policy.Interval)
+		g.dirty, s.spare, g.due, g.flushed = s.spare, nil, 0, now
 		s.noteDueLocked()
 		s.mu.Unlock()
 		for i, f := range dirty {

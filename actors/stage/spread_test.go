@@ -26,7 +26,10 @@ type one struct {
 }
 
 func (o *one) Flush() {
-	time.Sleep(o.crowd.takes)
+	o.crowd.mu.Lock()
+	takes := o.crowd.takes
+	o.crowd.mu.Unlock()
+	time.Sleep(takes)
 	o.crowd.mu.Lock()
 	defer o.crowd.mu.Unlock()
 	o.held, o.since = max(o.held, time.Since(o.since)), time.Time{}
@@ -135,6 +138,51 @@ func TestMailboxesRunBesideAFlush(t *testing.T) {
 		_ = actors[1].PostRun(1, 0)
 		time.Sleep(sec)
 		j.want(t, "14ms run a", "15ms flush slow", "16ms run b", "25ms flush a", "30ms flush b")
+	})
+}
+
+// A shard whose flushes take longer than its interval leaves out every second turn, and takes all turns again some seconds
+// after it could.
+func TestAStrainedShardCollectsForLonger(t *testing.T) {
+	spread := func(o *stage.Options) { o.Flush = stage.FlushPolicy{Interval: 15 * ms, Spread: 8} }
+	bubble(t, spread, func(t *testing.T, s *stagetest.Stage) {
+		const actors = 64
+		all, refs := &crowd{at: make(map[time.Time]int), takes: 350 * time.Microsecond}, make([]*stage.Ref, actors)
+		each := make([]one, actors)
+		for i := range each {
+			each[i].crowd = all
+			refs[i] = s.Spawn(&probe{OnReceive: func(c *stage.Context, _ any) { each[i].mark(c) }})
+		}
+		// flushes lets all actors have output, and returns how many of them are flushed in an interval
+		flushes := func(d time.Duration) int {
+			all.mu.Lock()
+			all.at = make(map[time.Time]int)
+			all.mu.Unlock()
+			for range d / (5 * ms) {
+				for _, ref := range refs {
+					ref.Tell(1)
+				}
+				time.Sleep(5 * ms)
+			}
+			all.mu.Lock()
+			defer all.mu.Unlock()
+			n := 0
+			for _, at := range all.at {
+				n += at
+			}
+			return n * 15 / int(d/ms)
+		}
+		flushes(2 * sec) // 22 ms of flushes in 15 ms
+		if n := flushes(600 * ms); n > 36 {
+			t.Errorf("under strain %d flushes in an interval", n)
+		}
+		all.mu.Lock()
+		all.takes = 50 * time.Microsecond
+		all.mu.Unlock()
+		time.Sleep(6 * sec)
+		if n := flushes(600 * ms); n < 60 {
+			t.Errorf("afterwards %d flushes in an interval", n)
+		}
 	})
 }
 
