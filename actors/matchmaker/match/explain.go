@@ -1,0 +1,120 @@
+package match
+
+import (
+	"fmt"
+	"time"
+
+	"troupe/actors/matchmaker/ruleset"
+)
+
+// Explanation says why a ticket waits.
+type Explanation struct {
+	Never      string // why it can never be matched; empty if it can
+	Age        time.Duration
+	Others     int // other tickets in the pool
+	Compatible int // of them, those that no rule keeps apart from this one, as a pair
+	Players    int // players of this ticket and of the compatible ones
+	Needed     int // the fewest players of a match
+	Blocked    []Blocked
+	Next       []ruleset.Change // the next steps of expansions, by the age of this ticket; all are due at the same time
+	NextIn     time.Duration    // until then; 0 if there is none
+}
+
+// Blocked says which other tickets one rule keeps from a ticket. Another ticket counts for each rule that keeps it away. The names of
+// the reasons that are no rules are in parentheses.
+type Blocked struct {
+	Rule    string
+	Tickets int
+	Example string // the id of one of them
+}
+
+// Explain says why a ticket waits at a time; false if it is not in the pool. It takes time in proportion to the pool.
+//
+// It judges pairs of tickets: a rule that needs whole matches, such as one of averages, keeps no pair apart. If there are enough
+// compatible tickets, such a rule, or what the compatible tickets are among each other, is the reason.
+func (p *Pool) Explain(id string, now time.Time) (Explanation, bool) {
+	e := p.byID[id]
+	if e == nil {
+		return Explanation{}, false
+	}
+	out := Explanation{Never: e.never, Age: now.Sub(e.ticket.Start), Others: len(p.byID) - 1, Players: e.n}
+	a := *e
+	a.stage = p.set.StageAt(out.Age)
+	out.Needed = p.plans[a.stage].minTotal
+	for _, c := range p.set.Changes {
+		if c.At > out.Age && (out.NextIn == 0 || c.At-out.Age == out.NextIn) {
+			out.NextIn = c.At - out.Age
+			out.Next = append(out.Next, c)
+		}
+	}
+	if e.never != "" {
+		return out, true
+	}
+	v := &evaluator{}
+	if r := p.brokenAlone(v, &a, a.stage); r != nil {
+		out.Never = fmt.Sprintf("the ticket by itself breaks the rule %q", r.Name)
+		if len(out.Next) > 0 {
+			out.Never += " until an expansion changes it"
+		}
+	}
+	index := map[string]int{}
+	block := func(rule string, b *entry) {
+		i, ok := index[rule]
+		if !ok {
+			i = len(out.Blocked)
+			index[rule] = i
+			out.Blocked = append(out.Blocked, Blocked{Rule: rule, Example: b.ticket.ID})
+		}
+		out.Blocked[i].Tickets++
+	}
+	for _, other := range p.entries {
+		if other.gone || other == e {
+			continue
+		}
+		b := *other
+		b.stage = p.set.StageAt(now.Sub(b.ticket.Start))
+		if reasons := p.apart(v, &a, &b); len(reasons) > 0 {
+			for _, r := range reasons {
+				block(r, other)
+			}
+			continue
+		}
+		out.Compatible++
+		out.Players += b.n
+	}
+	return out, true
+}
+
+// apart returns what keeps two tickets from one match: names of rules, or reasons in parentheses.
+func (p *Pool) apart(v *evaluator, a, b *entry) (reasons []string) {
+	stage := p.stageWith(a.stage, b)
+	at := &p.plans[stage]
+	switch {
+	case b.never != "" || p.brokenAlone(v, b, b.stage) != nil:
+		return []string{"(it matches nobody)"}
+	case a.ticket.Backfill != "" && b.ticket.Backfill != "":
+		return []string{"(both are backfill tickets)"}
+	case p.sharesPlayer(a, b):
+		return []string{"(both have the same player)"}
+	case a.n+b.n > at.maxTotal:
+		reasons = append(reasons, "(too many players together)")
+	}
+	for i, r := range at.ranges {
+		if d := a.keys[i] - b.keys[i]; max(d, -d) > r.max {
+			reasons = append(reasons, at.rules[r.rule].Name)
+		}
+	}
+	pair := p.crowd([]*entry{a, b})
+	for _, r := range at.rules {
+		if r.Enforced() && (r.Type == ruleset.Latency || r.Type == ruleset.BatchDistance && p.set.Attributes[r.Attribute].Type == ruleset.String) &&
+			!v.holds(r, at.rules, p.set.Attributes, pair) {
+			reasons = append(reasons, r.Name)
+		}
+	}
+	for _, r := range at.sets {
+		if !v.holds(r, at.rules, p.set.Attributes, pair) {
+			reasons = append(reasons, r.Name)
+		}
+	}
+	return reasons
+}

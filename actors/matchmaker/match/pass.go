@@ -1,0 +1,308 @@
+package match
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"troupe/actors/matchmaker/ruleset"
+)
+
+// Limits of a pass (flexmatch.md 11).
+const (
+	batchSize     = 250     // tickets
+	anchorBudget  = 20_000  // evaluations for one anchor
+	fruitless     = 100_000 // evaluations that all searches of a pass together may spend without a result, in equal parts by batch
+	fewest        = 150     // evaluations for an anchor whose batch has spent its part
+	exactTickets  = 12      // with so many tickets in a batch, the result is exact
+	exactBudget   = 1_000_000
+	assignBudget  = 2_000 // evaluations for the teams of one set of tickets, unless the result is to be exact
+	balanceTrials = 10_000
+)
+
+// Pass is one run over a pool. The tickets that it looks at are those that were in the pool when it began.
+type Pass struct {
+	pool    *Pool
+	now     time.Time
+	seed    uint64
+	batches [][]*entry
+	next    int // batch
+	current []*entry
+	byKey   []*entry // current, by the first range rule
+	anchor  int      // in current
+	ended   bool
+	large   *largePass
+	search  search
+	matches []Match
+	work    int
+	spare   int // evaluations that searches of the current batch may still spend without a result
+}
+
+// Begin begins a pass. now is the time for the ages of tickets; equal seeds split equal pools into equal batches.
+func (p *Pool) Begin(now time.Time, seed uint64) *Pass {
+	s := &Pass{pool: p, now: now, seed: seed}
+	s.search.pass = s
+	groups := map[string][]*entry{}
+	var names []string
+	for _, e := range p.entries {
+		if e.gone || e.never != "" {
+			continue
+		}
+		e.stage = p.set.StageAt(s.age(e))
+		e.spent = false
+		g := p.group(e)
+		if groups[g] == nil {
+			names = append(names, g)
+		}
+		groups[g] = append(groups[g], e)
+	}
+	if p.set.Large() {
+		s.large = &largePass{}
+		for _, g := range names {
+			s.large.groups = append(s.large.groups, groups[g])
+		}
+		return s
+	}
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for _, g := range names {
+		s.split(groups[g], rng)
+	}
+	return s
+}
+
+func (s *Pass) age(e *entry) time.Duration { return s.now.Sub(e.ticket.Start) }
+
+// split makes batches of equal size of a group.
+func (s *Pass) split(group []*entry, rng *rand.Rand) {
+	n := (len(group) + batchSize - 1) / batchSize
+	if n > 1 {
+		switch s.pool.set.Algorithm.Batching {
+		case ruleset.Sorted:
+			slices.SortStableFunc(group, s.bySortAttributes)
+		case ruleset.FastestRegion, ruleset.LargestPopulation:
+			s.sortByLocation(group)
+		default:
+			rng.Shuffle(len(group), func(i, j int) { group[i], group[j] = group[j], group[i] })
+		}
+	}
+	for i := range n {
+		s.batches = append(s.batches, group[i*len(group)/n:(i+1)*len(group)/n])
+	}
+}
+
+func (s *Pass) bySortAttributes(a, b *entry) int {
+	for _, i := range s.pool.set.Algorithm.SortBy {
+		c := 0
+		switch s.pool.set.Attributes[i].Type {
+		case ruleset.Number:
+			c = cmp.Compare(a.numbers[i][0], b.numbers[i][0])
+		case ruleset.String:
+			c = strings.Compare(a.values[0][i].S, b.values[0][i].S)
+		case ruleset.StringList:
+			c = strings.Compare(firstOf(a.values[0][i].SL), firstOf(b.values[0][i].SL))
+		}
+		if c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+func firstOf(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
+}
+
+// sortByLocation brings tickets together whose best location is the same.
+func (s *Pass) sortByLocation(group []*entry) {
+	players := map[int]int{}
+	for _, e := range group {
+		for _, r := range e.reports {
+			players[r.id] += e.n
+		}
+	}
+	fastest := s.pool.set.Algorithm.Batching == ruleset.FastestRegion
+	best := make(map[*entry]int, len(group))
+	for _, e := range group {
+		best[e] = -1
+		rank := math.Inf(1)
+		for _, r := range e.reports {
+			key := r.ms[0]
+			if !fastest {
+				key = -float64(players[r.id])
+			}
+			if key < rank {
+				rank, best[e] = key, r.id
+			}
+		}
+	}
+	slices.SortStableFunc(group, func(a, b *entry) int { return cmp.Compare(best[a], best[b]) })
+}
+
+// Step goes on with the pass for about so many evaluations, at least for one anchor. It reports whether the pass is complete.
+func (s *Pass) Step(evaluations int) (done bool) {
+	until := s.work + max(evaluations, 1)
+	for s.work < until {
+		if s.large != nil {
+			if s.stepLarge() {
+				return true
+			}
+			continue
+		}
+		if s.anchor == len(s.current) {
+			if s.next == len(s.batches) {
+				return true
+			}
+			s.prepare(s.batches[s.next])
+			s.next++
+			continue
+		}
+		a := s.current[s.anchor]
+		s.anchor++
+		if a.gone {
+			continue
+		}
+		s.search.run(a)
+		s.work += max(s.search.work, 1)
+	}
+	return false
+}
+
+// Take returns the matches that were made since the last call, in the order in which they were made.
+func (s *Pass) Take() []Match {
+	out := s.matches
+	s.matches = nil
+	return out
+}
+
+// Evaluations returns how much work the pass has done: tickets tried against a candidate, and assignments tried.
+func (s *Pass) Evaluations() int { return s.work }
+
+// byAge orders tickets by start, then by arrival.
+func byAge(a, b *entry) int {
+	return cmp.Or(a.ticket.Start.Compare(b.ticket.Start), cmp.Compare(a.arrival, b.arrival))
+}
+
+// byPriority is byAge, with backfill tickets first or last if the rule set says so (flexmatch.md 11.3).
+func (p *Pool) byPriority(a, b *entry) int {
+	if x, y := a.ticket.Backfill != "", b.ticket.Backfill != ""; x != y && p.set.Algorithm.Backfill != ruleset.BackfillNormal {
+		if x == (p.set.Algorithm.Backfill == ruleset.BackfillHigh) {
+			return -1
+		}
+		return 1
+	}
+	return byAge(a, b)
+}
+
+// prepare makes a batch the current one.
+func (s *Pass) prepare(batch []*entry) {
+	s.current, s.anchor = s.current[:0], 0
+	for _, e := range batch {
+		if e.gone || !s.alone(e) {
+			continue
+		}
+		e.mask, e.shared = s.pool.usable(e), s.pool.isShared(e)
+		s.current = append(s.current, e)
+	}
+	s.work += len(batch)
+	s.spare = fruitless / len(s.batches)
+	slices.SortFunc(s.current, s.pool.byPriority)
+	for i, e := range s.current {
+		e.pos = i
+	}
+	s.byKey = append(s.byKey[:0], s.current...)
+	if s.pool.ranges > 0 {
+		slices.SortFunc(s.byKey, func(a, b *entry) int { return cmp.Or(cmp.Compare(a.keys[0], b.keys[0]), cmp.Compare(a.pos, b.pos)) })
+	}
+}
+
+// alone reports whether a ticket satisfies the rules that it can break by itself.
+func (s *Pass) alone(e *entry) bool {
+	return s.pool.brokenAlone(&s.search.eval, e, e.stage) == nil
+}
+
+// brokenAlone returns the rule that a ticket breaks by itself at a stage and at all that may follow for a candidate, or nil.
+func (p *Pool) brokenAlone(v *evaluator, e *entry, stage int) *ruleset.Rule {
+	rules := p.plans[stage].unary
+	if len(rules) == 0 {
+		return nil
+	}
+	c := p.crowd([]*entry{e})
+	for _, r := range rules {
+		if !v.holds(r, nil, p.set.Attributes, c) {
+			return r
+		}
+	}
+	return nil
+}
+
+// crowd makes a candidate without teams: all players are in the first one. It serves rules that do not depend on teams.
+func (p *Pool) crowd(tickets []*entry) *candidate {
+	c := &candidate{tickets: tickets, teams: make([][]seat, len(p.set.Teams))}
+	c.seatAll(tickets)
+	return c
+}
+
+func (c *candidate) seatAll(tickets []*entry) {
+	c.tickets = tickets
+	all := c.teams[0][:0]
+	for _, e := range tickets {
+		for i := range e.n {
+			all = append(all, seat{e, i})
+		}
+	}
+	c.teams[0] = all
+}
+
+// usable returns the locations that are good enough for a ticket at its stage, as bits. Locations whose ids have the same rest share a
+// bit: what has none in common has no location in common.
+func (p *Pool) usable(e *entry) uint64 {
+	r := p.plans[e.stage].latency
+	if r == nil {
+		return math.MaxUint64
+	}
+	mask := uint64(0)
+	for i := range e.reports {
+		if pick(e.reports[i].ms, r.Party) <= *r.MaxLatency {
+			mask |= 1 << (e.reports[i].id % 64)
+		}
+	}
+	return mask
+}
+
+// stageWith returns the stage of a candidate with one more ticket.
+func (p *Pool) stageWith(stage int, e *entry) int {
+	if p.set.Algorithm.ExpansionAge == ruleset.Oldest {
+		return max(stage, e.stage)
+	}
+	return min(stage, e.stage)
+}
+
+// emit makes a match of tickets with teams, and takes them out of the pool.
+func (s *Pass) emit(tickets []*entry, teams [][]seat, stage int, counts []RuleCount) {
+	m := Match{Rules: counts}
+	for i, e := range tickets {
+		m.Tickets = append(m.Tickets, e.ticket)
+		age := s.age(e)
+		if oldest := s.pool.set.Algorithm.ExpansionAge == ruleset.Oldest; i == 0 || oldest == (age > m.Age) {
+			m.Age = age
+		}
+	}
+	for i, t := range s.pool.set.Stages[stage].Teams {
+		team := Team{Name: t.Name}
+		for _, seat := range teams[i] {
+			team.Players = append(team.Players, seat.e.ticket.Players[seat.i])
+		}
+		m.Teams = append(m.Teams, team)
+		m.MaxSize += t.Max
+	}
+	for _, e := range tickets {
+		s.pool.remove(e)
+	}
+	s.matches = append(s.matches, m)
+}

@@ -1,0 +1,374 @@
+package match
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"troupe/actors/matchmaker/ruleset"
+)
+
+// Player is one player of a ticket.
+type Player struct {
+	ID         string
+	Attributes map[string]ruleset.Value
+	Latencies  map[string]int // milliseconds by location
+	Team       string         // of a backfill ticket: the team that the player is in
+}
+
+// Ticket is a request for a match, or for players for a game session that runs. It must not be changed once it is in a pool.
+type Ticket struct {
+	ID       string
+	Start    time.Time
+	Players  []Player
+	Backfill string // the game session of a backfill ticket; empty for others
+}
+
+// Match is a match that a pass has made. Its tickets are no longer in the pool.
+type Match struct {
+	Tickets []*Ticket // the anchor first
+	Teams   []Team    // all teams, in the order of declaration; also empty ones
+	Age     time.Duration
+	Rules   []RuleCount
+	MaxSize int // players that the teams have room for, by the expansions in force
+}
+
+// Team is one team of a match.
+type Team struct {
+	Name    string
+	Players []Player
+}
+
+// RuleCount says how often a rule was evaluated while a match was made.
+type RuleCount struct {
+	Name           string
+	Passed, Failed int
+}
+
+// Options of a pool.
+type Options struct {
+	AdditionalPlayers int // seats that matches leave free
+}
+
+// Errors of Add.
+var (
+	ErrDuplicate = errors.New("the pool has a ticket with this id")
+	ErrNoPlayers = errors.New("a ticket needs a player")
+)
+
+// TypeError says that a player's attribute is of another type than the rule set declares.
+type TypeError struct {
+	Player, Attribute string
+	Want, Got         ruleset.AttributeType
+}
+
+// Error names player, attribute and types.
+func (e *TypeError) Error() string {
+	return fmt.Sprintf("the attribute %q of the player %q must be a %s; it is a %s", e.Attribute, e.Player, e.Want, e.Got)
+}
+
+// Pool is the tickets that wait for matches of one rule set.
+type Pool struct {
+	set       *ruleset.RuleSet
+	options   Options
+	plans     []plan // by stage
+	ranges    int    // how many keys an entry has
+	latency   int    // index of the rule whose locations prune, or -1
+	largest   int    // the most players that a team ever takes
+	dependent []bool // by rule: it may hold for one assignment to teams, and fail for another
+	entries   []*entry
+	gone      int // of entries, those that left
+	byID      map[string]*entry
+	players   map[string]int // how many tickets name a player
+	locations map[string]*location
+	freeIDs   []int
+	arrivals  uint64
+}
+
+// location is a location that some ticket reports. Its id is used again when none does.
+type location struct{ id, tickets int }
+
+// entry is a ticket in the pool, with everything that does not change.
+type entry struct {
+	ticket  *Ticket
+	arrival uint64
+	n       int // players
+	values  [][]ruleset.Value
+	numbers [][3]float64 // by attribute: avg, min, max over the players
+	teams   []int        // of a backfill ticket, by player
+	reports []report     // locations that all players report, by id
+	keys    []float64    // by range rule: the ticket's value
+	never   string       // why it can never be matched, or empty
+
+	inPass
+}
+
+// inPass is what a pass computes for an entry.
+type inPass struct {
+	stage  int
+	mask   uint64 // usable locations, by id modulo 64
+	pos    int    // in its batch
+	shared bool   // another ticket names one of the players
+	gone   bool   // matched or removed
+	spent  bool   // its own search was complete and found nothing: no match of this pass can have it
+}
+
+// report is the latency of a ticket to a location: avg, min, max over its players.
+type report struct {
+	id int
+	ms [3]float64
+}
+
+// New makes an empty pool.
+func New(set *ruleset.RuleSet, o Options) *Pool {
+	p := &Pool{set: set, options: o, byID: map[string]*entry{}, players: map[string]int{}, locations: map[string]*location{}}
+	for _, s := range set.Stages {
+		for _, t := range s.Teams {
+			p.largest = max(p.largest, t.Max)
+		}
+	}
+	p.makePlans()
+	return p
+}
+
+// Len returns how many tickets wait.
+func (p *Pool) Len() int { return len(p.byID) }
+
+// Tickets returns the tickets that wait, in the order of arrival.
+func (p *Pool) Tickets() []*Ticket {
+	all := make([]*Ticket, 0, len(p.byID))
+	for _, e := range p.entries {
+		if !e.gone {
+			all = append(all, e.ticket)
+		}
+	}
+	return all
+}
+
+// Add puts a ticket into the pool. A ticket that can never be matched is accepted, and waits (D-310): Explain says why. Errors are
+// ErrDuplicate, ErrNoPlayers and *TypeError.
+func (p *Pool) Add(t Ticket) error {
+	if p.byID[t.ID] != nil {
+		return ErrDuplicate
+	}
+	if len(t.Players) == 0 {
+		return ErrNoPlayers
+	}
+	e := &entry{ticket: &t, arrival: p.arrivals, n: len(t.Players)}
+	if err := p.readAttributes(e); err != nil {
+		return err
+	}
+	p.arrivals++
+	p.readLatencies(e)
+	p.readTeams(e)
+	p.readKeys(e)
+	p.checkNever(e)
+	for _, player := range t.Players {
+		p.players[player.ID]++
+	}
+	p.byID[t.ID] = e
+	p.entries = append(p.entries, e)
+	return nil
+}
+
+// Remove takes a ticket out of the pool, also while a pass goes on. It reports whether it was there.
+func (p *Pool) Remove(id string) bool {
+	e := p.byID[id]
+	if e == nil {
+		return false
+	}
+	p.remove(e)
+	return true
+}
+
+func (p *Pool) remove(e *entry) {
+	e.gone = true
+	delete(p.byID, e.ticket.ID)
+	for _, player := range e.ticket.Players {
+		if p.players[player.ID]--; p.players[player.ID] == 0 {
+			delete(p.players, player.ID)
+		}
+	}
+	for name, l := range p.locationsOf(e) {
+		if l.tickets--; l.tickets == 0 {
+			p.freeIDs = append(p.freeIDs, l.id)
+			delete(p.locations, name)
+		}
+	}
+	if p.gone++; p.gone > len(p.entries)/2 {
+		p.entries = slices.DeleteFunc(p.entries, func(e *entry) bool { return e.gone })
+		p.gone = 0
+	}
+}
+
+// locationsOf returns the locations that all players of a ticket report.
+func (p *Pool) locationsOf(e *entry) map[string]*location {
+	found := make(map[string]*location, len(e.reports))
+	for _, name := range common(e.ticket.Players) {
+		found[name] = p.locations[name]
+	}
+	return found
+}
+
+// common returns the locations that all players report, by name.
+func common(players []Player) []string {
+	names := make([]string, 0, len(players[0].Latencies))
+next:
+	for name := range players[0].Latencies {
+		for _, other := range players[1:] {
+			if _, ok := other.Latencies[name]; !ok {
+				continue next
+			}
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (p *Pool) readAttributes(e *entry) error {
+	e.values = make([][]ruleset.Value, e.n)
+	e.numbers = make([][3]float64, len(p.set.Attributes))
+	for i, player := range e.ticket.Players {
+		e.values[i] = make([]ruleset.Value, len(p.set.Attributes))
+		for j, a := range p.set.Attributes {
+			v, ok := player.Attributes[a.Name]
+			switch {
+			case ok && v.Type != a.Type:
+				return &TypeError{player.ID, a.Name, a.Type, v.Type}
+			case !ok && a.Default != nil:
+				v = *a.Default
+			case !ok && e.never == "":
+				e.never = fmt.Sprintf("the player %q has no attribute %q, which has no default", player.ID, a.Name)
+			}
+			e.values[i][j] = v
+		}
+	}
+	for j := range p.set.Attributes {
+		e.numbers[j] = aggregate(e.n, func(i int) float64 { return e.values[i][j].N })
+	}
+	return nil
+}
+
+// aggregate computes avg, min and max of n values.
+func aggregate(n int, at func(int) float64) [3]float64 {
+	sum, low, high := 0.0, math.Inf(1), math.Inf(-1)
+	for i := range n {
+		v := at(i)
+		sum, low, high = sum+v, min(low, v), max(high, v)
+	}
+	return [3]float64{sum / float64(n), low, high}
+}
+
+// pick takes the one that a party aggregation means.
+func pick(of [3]float64, a ruleset.Aggregation) float64 {
+	switch a {
+	case ruleset.Minimum:
+		return of[1]
+	case ruleset.Maximum:
+		return of[2]
+	}
+	return of[0]
+}
+
+func (p *Pool) readLatencies(e *entry) {
+	players := e.ticket.Players
+	for _, name := range common(players) {
+		l := p.locations[name]
+		if l == nil {
+			l = &location{id: len(p.locations) + len(p.freeIDs)}
+			if n := len(p.freeIDs); n > 0 {
+				l.id, p.freeIDs = p.freeIDs[n-1], p.freeIDs[:n-1]
+			}
+			p.locations[name] = l
+		}
+		l.tickets++
+		e.reports = append(e.reports, report{l.id, aggregate(len(players), func(i int) float64 { return float64(players[i].Latencies[name]) })})
+	}
+	slices.SortFunc(e.reports, func(a, b report) int { return cmp.Compare(a.id, b.id) })
+}
+
+func (p *Pool) readTeams(e *entry) {
+	if e.ticket.Backfill == "" {
+		return
+	}
+	for _, player := range e.ticket.Players {
+		i := p.set.Team(player.Team)
+		if i < 0 && e.never == "" {
+			e.never = fmt.Sprintf("the player %q is in the team %q, which the rule set does not have", player.ID, player.Team)
+		}
+		e.teams = append(e.teams, i)
+	}
+}
+
+func (p *Pool) readKeys(e *entry) {
+	e.keys = make([]float64, p.ranges)
+	for i, r := range p.plans[0].ranges {
+		e.keys[i] = pick(e.numbers[r.attribute], r.party)
+	}
+}
+
+// checkNever finds what keeps a ticket from every match, whatever the other tickets are (flexmatch.md 11.1).
+func (p *Pool) checkNever(e *entry) {
+	if e.never != "" {
+		return
+	}
+	if e.teams == nil && e.n > p.largest {
+		e.never = fmt.Sprintf("the ticket has %d players; the largest team takes %d", e.n, p.largest)
+		return
+	}
+	for _, r := range p.set.Rules {
+		switch {
+		case r.Type == ruleset.Latency && r.Enforced() && len(e.reports) == 0:
+			e.never = fmt.Sprintf("the rule %q needs latencies, and there is no location that all players of the ticket report", r.Name)
+		case r.Type == ruleset.BatchDistance && p.set.Attributes[r.Attribute].Type == ruleset.String:
+			for i := range e.values {
+				if e.values[i][r.Attribute].S != e.values[0][r.Attribute].S {
+					e.never = fmt.Sprintf("the rule %q needs one value, and the players of the ticket have several", r.Name)
+				}
+			}
+		}
+	}
+}
+
+// group is the part of a pool that a ticket belongs to: the values of string batchDistance rules.
+func (p *Pool) group(e *entry) string {
+	var b strings.Builder
+	for _, r := range p.set.Rules {
+		if r.Type == ruleset.BatchDistance && p.set.Attributes[r.Attribute].Type == ruleset.String {
+			b.WriteString(e.values[0][r.Attribute].S)
+			b.WriteByte(0)
+		}
+	}
+	return b.String()
+}
+
+// isShared reports whether another ticket of the pool names a player of this one.
+func (p *Pool) isShared(e *entry) bool {
+	for i := range e.ticket.Players {
+		if p.players[e.ticket.Players[i].ID] > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// sharesPlayer reports whether two tickets name the same player.
+func (p *Pool) sharesPlayer(a, b *entry) bool {
+	for i := range a.ticket.Players {
+		id := a.ticket.Players[i].ID
+		if p.players[id] < 2 {
+			continue
+		}
+		for j := range b.ticket.Players {
+			if b.ticket.Players[j].ID == id {
+				return true
+			}
+		}
+	}
+	return false
+}

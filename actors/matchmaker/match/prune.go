@@ -1,0 +1,297 @@
+package match
+
+import (
+	"math"
+
+	"troupe/actors/matchmaker/ruleset"
+)
+
+// plan is what a stage says about complete candidates, and what may be decided before one is complete (flexmatch.md 8). A decision
+// about a part of a candidate uses the loosest values of all stages that the candidate may still reach: adding tickets changes its age.
+type plan struct {
+	teams []ruleset.Team
+	rules []*ruleset.Rule // all rules of the stage, for compound statements
+
+	room     []int // by team: the most players that it may take
+	maxTotal int   // the most players of a match, without the seats that stay free
+	minTotal int   // the fewest
+
+	ranges  []rangeRule     // the same rules at all stages
+	latency *ruleset.Rule   // nil if latencies decide nothing early
+	unary   []*ruleset.Rule // decided by one ticket alone
+	sets    []*ruleset.Rule // decided by a set of tickets, whatever their teams are
+	teamed  []*ruleset.Rule // decided by tickets with teams
+}
+
+// rangeRule says that the values of all tickets lie within a range.
+type rangeRule struct {
+	rule      int
+	attribute int
+	party     ruleset.Aggregation
+	max       float64 // infinite if the rule decides nothing early
+}
+
+// makePlans computes the plans of all stages.
+func (p *Pool) makePlans() {
+	stages := p.set.Stages
+	p.plans = make([]plan, len(stages))
+	p.latency = -1
+	var ranges []rangeRule
+	for _, r := range stages[0].Rules {
+		if attribute, ok := rangeOf(r, p.set.Attributes); ok && r.Enforced() {
+			ranges = append(ranges, rangeRule{r.Index, attribute, r.Party, math.Inf(1)})
+		}
+		if r.Type == ruleset.Latency && r.Enforced() && r.MaxLatency != nil && p.latency < 0 {
+			p.latency = r.Index
+		}
+		p.dependent = append(p.dependent, dependent(r, stages))
+	}
+	p.ranges = len(ranges)
+	var loosest []*ruleset.Rule // nil: the rule decides nothing early
+	var room, least []int
+	for k := range stages {
+		i := k // with newest, adding a ticket leads to earlier stages only
+		if p.set.Algorithm.ExpansionAge == ruleset.Oldest {
+			i = len(stages) - 1 - k
+		}
+		s := &stages[i]
+		if k == 0 {
+			loosest = append(loosest, s.Rules...)
+			for _, t := range s.Teams {
+				room, least = append(room, t.Max), append(least, t.Min)
+			}
+		} else {
+			loosest = append([]*ruleset.Rule(nil), loosest...)
+			room, least = append([]int(nil), room...), append([]int(nil), least...)
+			for j, r := range s.Rules {
+				loosest[j] = looser(loosest[j], r)
+			}
+			for j, t := range s.Teams {
+				room[j], least[j] = max(room[j], t.Max), min(least[j], t.Min)
+			}
+		}
+		p.plans[i] = p.makePlan(s, loosest, ranges, room, least)
+	}
+}
+
+func (p *Pool) makePlan(s *ruleset.Stage, loosest []*ruleset.Rule, ranges []rangeRule, room, least []int) plan {
+	out := plan{teams: s.Teams, rules: s.Rules, room: room, maxTotal: -p.options.AdditionalPlayers}
+	for i := range room {
+		out.maxTotal += room[i]
+		out.minTotal += least[i]
+	}
+	for _, r := range ranges {
+		if l := loosest[r.rule]; l != nil && l.Party == r.party {
+			r.max = *l.MaxDistance + tolerance
+		}
+		out.ranges = append(out.ranges, r)
+	}
+	for _, r := range loosest {
+		if r == nil || !r.Enforced() {
+			continue
+		}
+		if r.Index == p.latency {
+			out.latency = r
+		}
+		if r = antiMonotone(r); r == nil {
+			continue
+		}
+		if _, ok := rangeOf(r, p.set.Attributes); ok {
+			continue // one of ranges
+		}
+		switch {
+		case r.Type != ruleset.Collection && r.Reference != nil && r.Reference.Literal && !p.dependent[r.Index]:
+			out.unary = append(out.unary, r)
+		case !p.dependent[r.Index]:
+			out.sets = append(out.sets, r)
+		default:
+			out.teamed = append(out.teamed, r)
+		}
+	}
+	return out
+}
+
+// looser returns a rule that holds whenever one of two versions of a rule does, or nil.
+func looser(a, b *ruleset.Rule) *ruleset.Rule {
+	if a == nil || a == b {
+		return a
+	}
+	if a.Operation != b.Operation || a.Party != b.Party || a.Reference != b.Reference || a.DistanceReference != b.DistanceReference {
+		return nil
+	}
+	out := *a
+	for _, f := range []struct{ to, a, b **float64 }{
+		{&out.MaxDistance, &a.MaxDistance, &b.MaxDistance}, {&out.MaxCount, &a.MaxCount, &b.MaxCount}, {&out.MaxLatency, &a.MaxLatency, &b.MaxLatency},
+	} {
+		if *f.a != nil && **f.b > **f.a {
+			*f.to = *f.b
+		}
+	}
+	for _, f := range []struct{ to, a, b **float64 }{{&out.MinDistance, &a.MinDistance, &b.MinDistance}, {&out.MinCount, &a.MinCount, &b.MinCount}} {
+		if *f.a != nil && **f.b < **f.a {
+			*f.to = *f.b
+		}
+	}
+	return &out
+}
+
+// raw reports whether an expression is values of players as they are.
+func raw(e *ruleset.Expr) bool {
+	for e.Func == ruleset.Flatten {
+		e = e.Arg
+	}
+	return e.Path != nil
+}
+
+// whole reports whether an expression is a list of values of all players of the match.
+func whole(e *ruleset.Expr) bool {
+	return e.Func == ruleset.Flatten && e.Arg.Path != nil && e.Arg.Path.All
+}
+
+// rangeOf reports whether a rule bounds highest minus lowest value of a number attribute, over all tickets.
+func rangeOf(r *ruleset.Rule, attributes []ruleset.Attribute) (attribute int, ok bool) {
+	if r.Type == ruleset.BatchDistance {
+		return r.Attribute, attributes[r.Attribute].Type == ruleset.Number
+	}
+	if x := spread(r); x != nil && whole(x) {
+		return x.Arg.Path.Attribute, true
+	}
+	return 0, false
+}
+
+// spread returns the list of which a rule bounds highest minus lowest value, or nil.
+func spread(r *ruleset.Rule) *ruleset.Expr {
+	if r.Type != ruleset.Distance || r.MaxDistance == nil || r.MinDistance != nil || len(r.Measurements) != 1 || r.Reference.Expr == nil {
+		return nil
+	}
+	a, b := r.Measurements[0], r.Reference.Expr
+	if !(a.Func == ruleset.Max && b.Func == ruleset.Min || a.Func == ruleset.Min && b.Func == ruleset.Max) || !same(a.Arg, b.Arg) {
+		return nil
+	}
+	if x := a.Arg; raw(x) && x.Type.Depth == 1 {
+		return x
+	}
+	return nil
+}
+
+func same(a, b *ruleset.Expr) bool {
+	if a.Func != b.Func || (a.Path == nil) != (b.Path == nil) {
+		return false
+	}
+	if a.Path == nil {
+		return same(a.Arg, b.Arg)
+	}
+	if len(a.Path.Teams) != len(b.Path.Teams) || a.Path.Multi != b.Path.Multi || a.Path.Attribute != b.Path.Attribute || a.Path.Member != b.Path.Member {
+		return false
+	}
+	for i := range a.Path.Teams {
+		if a.Path.Teams[i] != b.Path.Teams[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// antiMonotone returns the part of a rule whose violation no further ticket can repair, or nil.
+func antiMonotone(r *ruleset.Rule) *ruleset.Rule {
+	out := *r
+	switch r.Type {
+	case ruleset.BatchDistance:
+		return &out
+	case ruleset.Comparison, ruleset.Distance:
+		if spread(r) != nil {
+			return &out
+		}
+		if r.Reference != nil && !r.Reference.Literal {
+			return nil
+		}
+		for _, m := range r.Measurements {
+			if !raw(m) {
+				return nil
+			}
+		}
+		return &out
+	case ruleset.Collection:
+		return antiMonotoneCollection(&out)
+	}
+	return nil
+}
+
+func antiMonotoneCollection(r *ruleset.Rule) *ruleset.Rule {
+	lists := true // each collection is the list of one player or party, and does not change
+	for _, m := range r.Measurements {
+		if !raw(m) {
+			return nil
+		}
+		depth := m.Type.Depth
+		if m.Type.PerTeam {
+			depth--
+		}
+		lists = lists && depth == 2
+	}
+	switch {
+	case r.Operation == ruleset.Intersect && lists:
+		r.MaxCount = nil
+	case r.Operation == ruleset.ReferenceCount && lists && r.Reference.Literal:
+	case r.Operation == ruleset.ReferenceCount && lists && shrinks(r.Reference.Expr):
+		r.MaxCount = nil
+	case r.Operation == ruleset.ReferenceCount && !r.Reference.Literal && !raw(r.Reference.Expr):
+		return nil
+	default:
+		r.MinCount = nil
+	}
+	if r.MinCount == nil && r.MaxCount == nil {
+		return nil
+	}
+	return r
+}
+
+// shrinks reports whether an expression is the intersection of the lists of single players.
+func shrinks(e *ruleset.Expr) bool {
+	return e != nil && e.Func == ruleset.SetIntersection && raw(e.Arg) && e.Arg.Type.Depth == 2 && !e.Arg.Type.PerTeam
+}
+
+// dependent reports whether a rule, at some stage, may hold for one assignment to teams and fail for another.
+func dependent(r *ruleset.Rule, stages []ruleset.Stage) bool {
+	for i := range stages {
+		s := stages[i].Rules[r.Index]
+		if i > 0 && s == stages[i-1].Rules[r.Index] && s.Type != ruleset.Compound {
+			continue
+		}
+		if s.Type == ruleset.Compound {
+			return compoundDependent(s.Statement, stages)
+		}
+		literal := s.Type != ruleset.Collection && s.Reference != nil && s.Reference.Literal
+		for _, m := range s.Measurements {
+			if !wholeMatch(m) && !(literal && m.Path != nil && m.Path.All) {
+				return true
+			}
+		}
+		if s.Reference != nil && s.Reference.Expr != nil && !wholeMatch(s.Reference.Expr) {
+			return true
+		}
+	}
+	return false
+}
+
+func compoundDependent(s *ruleset.Statement, stages []ruleset.Stage) bool {
+	if s.Op == "" {
+		return dependent(stages[0].Rules[s.Rule], stages)
+	}
+	for _, a := range s.Args {
+		if compoundDependent(a, stages) {
+			return true
+		}
+	}
+	return false
+}
+
+// wholeMatch reports whether an expression is the same for all assignments to teams.
+func wholeMatch(e *ruleset.Expr) bool {
+	for ; e != nil; e = e.Arg {
+		if whole(e) {
+			return true
+		}
+	}
+	return false
+}
