@@ -43,6 +43,9 @@ type Options struct {
 	inside     bool // this process is in the namespace that the workload needs
 }
 
+// own reports whether players send what a script of the user's understands.
+func (o *Options) own() bool { return o.Script != "" || o.Message != "" || o.OpCode != 0 }
+
 // Self is this program.
 type Self struct {
 	Bin  string
@@ -112,8 +115,12 @@ func Run(ctx context.Context, o Options) (res result.Result, err error) {
 	if err != nil {
 		return res, err
 	}
+	load := r.p
+	if o.Message != "" {
+		load.Payload = len(o.Message)
+	}
 	res = result.Result{
-		Format: result.Format, Workload: w.Name, About: w.About, Load: r.p.words(), Started: time.Now().UTC().Truncate(time.Second),
+		Format: result.Format, Workload: w.Name, About: w.About, Load: load.words(), Started: time.Now().UTC().Truncate(time.Second),
 		Command: o.Command, Machine: result.ThisMachine(), Rounds: r.p.Rounds,
 	}
 	for _, s := range subjects {
@@ -162,6 +169,9 @@ func Run(ctx context.Context, o Options) (res result.Result, err error) {
 		res.Warnings = append(res.Warnings, "there are no profiles: --profile does nothing with this workload")
 	}
 	goals := w.Goals
+	if o.own() { // the goals are those of the workload's own messages
+		goals, res.About = nil, "your own script: what players send to it, and what it sends to them"
+	}
 	if o.Quick {
 		goals = nil
 		res.Warnings = append(res.Warnings, "a quick run: it shows that the workload works, and nothing else")
@@ -179,8 +189,10 @@ func (r *run) check() error {
 	switch {
 	case o.Against != nil && !r.w.Against:
 		return errors.New("it starts hosts of its own: leave --against out")
-	case o.Against != nil && (len(o.Sets) > 0 || o.Script != "" || len(o.Peers) > 0):
-		return errors.New("--set, --script and --peer are for hosts that are started here: leave them out, or --against")
+	case o.Against != nil && o.Script != "":
+		return errors.New("a host that runs already has its script: leave --script out, and name the fleet that runs it with --fleet")
+	case o.Against != nil && (len(o.Sets) > 0 || len(o.Peers) > 0):
+		return errors.New("--set and --peer are for hosts that are started here: leave them out, or --against")
 	case o.Script != "" && !r.w.Script:
 		return errors.New("it does not run scripts: troupe bench list shows which do")
 	case o.Script == "" && o.Against == nil && (o.Message != "" || o.OpCode != 0):

@@ -148,7 +148,7 @@ func (r *run) relay(ctx context.Context, spec server.Spec, t traffic) (round res
 			return round, err
 		}
 	}
-	if r.o.Script != "" || r.o.Message != "" || r.o.OpCode != 0 {
+	if r.o.own() {
 		cfg.To, cfg.OpCode = loadgen.ToAnything, r.o.OpCode
 		if r.o.Message != "" {
 			cfg.Message = []byte(r.o.Message)
