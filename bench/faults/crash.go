@@ -11,6 +11,26 @@ import (
 // endedMax is how long players and the API may take to know that a game ended with its host: the figure of RL-114.
 const endedMax = 10 * time.Second
 
+// otherGames is how many game sessions without players a host has that is killed: with the one that is played RL-114 asks for 100.
+const otherGames = 99
+
+// openOthers opens them.
+func (r *run) openOthers(ctx context.Context) error {
+	for range otherGames {
+		id, err := r.proc.CreateGameSession(ctx, ownFleet, 2)
+		if err != nil {
+			return err
+		}
+		r.others = append(r.others, id)
+	}
+	for _, id := range r.others {
+		if err := r.proc.AwaitActive(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // judgeCrash judges a host that was killed and started again.
 func (r *run) judgeCrash(ctx context.Context, players *crew, room server.Room) (all []Verdict, err error) {
 	deadline := time.NewTimer(time.Until(r.restarted.Add(endedMax)))
@@ -39,19 +59,21 @@ func (r *run) judgeCrash(ctx context.Context, players *crew, room server.Room) (
 
 	api := r.proc.API(1)
 	defer api.Close()
-	status := ""
-	for deadline := r.restarted.Add(endedMax); ; {
-		if status, err = r.proc.Status(ctx, room.Session); err != nil {
+	status, open := "", 0
+	for _, id := range append([]string{room.Session}, r.others...) {
+		got, err := r.awaitTerminated(ctx, id)
+		if err != nil {
 			return nil, err
 		}
-		if status == "TERMINATED" || time.Now().After(deadline) {
-			break
+		if id == room.Session {
+			status = got
 		}
-		if err := rest(ctx, 50*time.Millisecond); err != nil {
-			return nil, err
+		if got != "TERMINATED" {
+			open++
 		}
 	}
-	all = append(all, judge("RL-16", "the API shows the game session as ended within 10 s of the restart", status == "TERMINATED", "status %q", status))
+	all = append(all, judge("RL-16", "the API shows all game sessions as ended within 10 s of the restart", open == 0,
+		"%d of %d are not, the one that was played has the status %q", open, 1+len(r.others), status))
 
 	unknown := 0
 	for _, id := range room.IDs {
@@ -65,6 +87,18 @@ func (r *run) judgeCrash(ctx context.Context, players *crew, room server.Room) (
 	}
 	return append(all, judge("RL-18", "what the API has answered survives the crash", unknown == 0 && status != "",
 		"%s, %d of %d player sessions forgotten", session(status), unknown, len(room.IDs))), nil
+}
+
+// awaitTerminated waits until the API shows that a game session has ended, and returns the last status.
+func (r *run) awaitTerminated(ctx context.Context, id string) (status string, err error) {
+	for deadline := r.restarted.Add(endedMax); ; {
+		if status, err = r.proc.Status(ctx, id); err != nil || status == "TERMINATED" || time.Now().After(deadline) {
+			return status, err
+		}
+		if err := rest(ctx, 50*time.Millisecond); err != nil {
+			return status, err
+		}
+	}
 }
 
 func session(status string) string {

@@ -37,7 +37,7 @@ func (r *run) spec() (spec server.Spec, err error) {
 		}
 	}
 	config := filepath.Join(r.dir, "host.yaml")
-	text := fmt.Sprintf("fleets:\n- {id: %s, name: faults, gameSessionsMax: 10, script: %q}\n", ownFleet, script)
+	text := fmt.Sprintf("fleets:\n- {id: %s, name: faults, gameSessionsMax: %d, script: %q}\n", ownFleet, otherGames+10, script)
 	if anyOf(r.events, Hang) {
 		hang, err := r.unpack("hang.js")
 		if err != nil {
@@ -198,7 +198,7 @@ const callbacksPromise = "each player is announced to the script once and taken 
 func (r *run) tells() bool { return r.o.Script == "" && r.o.Against == nil }
 
 // judgeCallbacks judges the callbacks of players who have just left. before are those that had run by then.
-func (r *run) judgeCallbacks(ctx context.Context, peers []int32, session string, before map[int32]map[string]int) (Verdict, error) {
+func (r *run) judgeCallbacks(ctx context.Context, peers []int32, session string, before map[int32]map[string]int, f *Figures) (Verdict, error) {
 	if !r.tells() {
 		return Verdict{Promise: callbacksPromise, Invariant: "RL-13", Outcome: notChecked, Detail: "the host runs another script than the one that tells of its callbacks"}, nil
 	}
@@ -233,5 +233,6 @@ func (r *run) judgeCallbacks(ctx context.Context, peers []int32, session string,
 			}
 		}
 	}
+	f.WrongCallbacks = wrong.count
 	return wrong.judge("RL-13", callbacksPromise, "%d players, %d wrong callbacks", len(peers), wrong.count), nil
 }

@@ -46,7 +46,7 @@ func (d *direction) end(c *Conditions) {
 
 func (d *direction) update() {
 	d.now = Conditions{}
-	pass := 1.0
+	pass, once := 1.0, 1.0
 	for _, c := range d.active {
 		d.now.Delay += c.Delay
 		d.now.Jitter += c.Jitter
@@ -55,8 +55,12 @@ func (d *direction) update() {
 		if c.Rate > 0 && (d.now.Rate == 0 || c.Rate < d.now.Rate) {
 			d.now.Rate = c.Rate
 		}
+		if c.MTU > 0 && (d.now.MTU == 0 || c.MTU < d.now.MTU) {
+			d.now.MTU = c.MTU
+		}
+		once *= 1 - c.Duplicate
 	}
-	d.now.Loss = 1 - pass
+	d.now.Loss, d.now.Duplicate = 1-pass, 1-once
 	close(d.changed)
 	d.changed = make(chan struct{})
 }
@@ -80,6 +84,22 @@ func (d *direction) draw(n int) (lost bool, delay, takes time.Duration) {
 		takes = time.Duration(n) * time.Second / time.Duration(d.now.Rate)
 	}
 	return d.now.Loss > 0 && d.random.Float64() < d.now.Loss, delay, takes
+}
+
+// headersBytes are those of IPv4 and UDP.
+const headersBytes = 28
+
+// copies says how many times a datagram of n bytes is to pass: not at all if it is too large, or twice.
+func (d *direction) copies(n int) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.now.MTU > 0 && n+headersBytes > d.now.MTU:
+		return 0
+	case d.now.Duplicate > 0 && d.random.Float64() < d.now.Duplicate:
+		return 2
+	}
+	return 1
 }
 
 // Path is one player's way to a host: a TCP and a UDP proxy on loopback. Its methods may be called from any goroutine; Close ends it and

@@ -239,6 +239,40 @@ func TestDatagrams(t *testing.T) {
 }
 
 // Conditions that overlap add up, and end one by one.
+func TestDatagramsComeTwiceOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	p, _ := newPath(t)
+	c, err := net.Dial("udp", p.UDP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	twice := p.Begin(Event{Fault: Link, Conditions: Conditions{Direction: "up", Duplicate: 1}})
+	if _, err := c.Write([]byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 1500)
+	for range 2 {
+		_ = c.SetReadDeadline(time.Now().Add(patience))
+		if n, err := c.Read(b); err != nil || !bytes.HasSuffix(b[:n], []byte(" hello")) {
+			t.Fatalf("%q, %v", b[:n], err)
+		}
+	}
+	twice()
+	over := p.Begin(Event{Fault: Link, Conditions: Conditions{Direction: "up", MTU: 100}})
+	defer over()
+	for _, size := range []int{73, 72} { // with 28 bytes of headers: one too many, and just enough
+		if _, err := c.Write(bytes.Repeat([]byte{'x'}, size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = c.SetReadDeadline(time.Now().Add(patience))
+	n, err := c.Read(b)
+	if _, text, _ := bytes.Cut(b[:n], []byte(" ")); err != nil || len(text) != 72 {
+		t.Errorf("%d bytes came first, %v", len(text), err)
+	}
+}
+
 func TestConditionsOverlap(t *testing.T) {
 	t.Parallel()
 	d := newDirection(1, 0)

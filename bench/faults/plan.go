@@ -41,12 +41,14 @@ const (
 	// DiskFull has all writes of the host's store fail; DiskSlow has each sync take longer.
 	DiskFull Kind = "disk-full"
 	DiskSlow Kind = "disk-slow"
+	// Files leaves the host's process no file descriptor for anything new.
+	Files Kind = "files"
 	// Hang has a script of another game loop without end; the fault is over when the host must have ended it.
 	Hang Kind = "hang"
 )
 
 // kinds are all of them, in the order of a legend.
-var kinds = []Kind{Silence, Link, Reset, Handover, Rebind, Stall, Throttle, DiskFull, DiskSlow, Hang, Restart, Crash}
+var kinds = []Kind{Silence, Link, Reset, Handover, Rebind, Stall, Throttle, DiskFull, DiskSlow, Files, Hang, Restart, Crash}
 
 func kindNames() string {
 	names := make([]string, len(kinds))
@@ -67,6 +69,7 @@ var meanings = map[Kind]string{
 	Throttle: "the host gets a share of the CPU",
 	DiskFull: "the host's disk is full",
 	DiskSlow: "the host's disk is slow",
+	Files:    "the host has no file descriptors left",
 	Hang:     "a script of another game hangs",
 	Restart:  "the host is asked to stop, and started again",
 	Crash:    "the host is killed",
@@ -77,7 +80,7 @@ func (k Kind) instant() bool { return k == Reset || k == Handover || k == Rebind
 
 // onHost reports whether a fault is one of the host's process.
 func (k Kind) onHost() bool {
-	return slices.Contains([]Kind{Stall, Throttle, DiskFull, DiskSlow, Hang, Restart, Crash}, k)
+	return slices.Contains([]Kind{Stall, Throttle, DiskFull, DiskSlow, Files, Hang, Restart, Crash}, k)
 }
 
 // ends reports whether a fault ends the host's process.
@@ -132,6 +135,8 @@ type Conditions struct {
 	Jitter    Duration `json:"jitter,omitempty"` // added to the delay, at random
 	Loss      float64  `json:"loss,omitempty"`   // share of the packets, 0 to 1
 	Rate      int      `json:"rate,omitempty"`   // bytes per second; 0: no bound
+	Duplicate float64  `json:"duplicate,omitempty"` // share of the datagrams that come twice, 0 to 1
+	MTU       int      `json:"mtu,omitempty"`       // datagrams whose IP packet is larger are dropped, and nobody is told; 0: no bound
 	Share     float64  `json:"share,omitempty"`  // of throttle: the share of the time that is left, above 0 and below 1
 	silent    bool
 }
@@ -167,12 +172,15 @@ func Scenarios() []Plan {
 	return all
 }
 
+// mtuMin is the least that IPv4 must carry.
+const mtuMin = 68
+
 // timesMax bounds the events of a plan.
 const timesMax = 1000
 
 func (s *Step) check() error {
 	longest := max(s.For, s.Upto)
-	conditions := s.Delay != 0 && s.Fault != DiskSlow || s.Jitter != 0 || s.Loss != 0 || s.Rate != 0
+	conditions := s.Delay != 0 && s.Fault != DiskSlow || s.Jitter != 0 || s.Loss != 0 || s.Rate != 0 || s.Duplicate != 0 || s.MTU != 0
 	switch {
 	case !slices.Contains(kinds, s.Fault):
 		return fmt.Errorf("there is no fault %q: it must be one of %s", s.Fault, kindNames())
@@ -190,12 +198,16 @@ func (s *Step) check() error {
 		return fmt.Errorf("times must be 1 to %d", timesMax)
 	case s.Loss < 0 || s.Loss > 1:
 		return errors.New("loss must be 0 to 1")
+	case s.Duplicate < 0 || s.Duplicate > 1:
+		return errors.New("duplicate must be 0 to 1")
 	case s.Rate < 0:
 		return errors.New("rate must not be negative")
+	case s.MTU != 0 && (s.MTU < mtuMin || s.MTU > datagramMax):
+		return fmt.Errorf("mtu must be %d to %d", mtuMin, datagramMax)
 	case !slices.Contains([]string{"", "up", "down"}, s.Direction):
 		return errors.New("direction must be up or down")
 	case conditions != (s.Fault == Link):
-		return errors.New("delay, jitter, loss and rate belong to link, which needs one of them")
+		return errors.New("delay, jitter, loss, duplicate, rate and mtu belong to link, which needs one of them")
 	case s.Fault == DiskSlow && s.Delay == 0:
 		return errors.New("disk-slow needs delay: how much longer each sync takes")
 	case (s.Fault == Throttle) != (s.Share > 0 && s.Share < 1):

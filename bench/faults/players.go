@@ -102,7 +102,7 @@ func enter(ctx context.Context, seed uint64, ids []string, reach func(index int)
 		}
 		p.c, err = client.Dial(ctx, client.Options{
 			Addr: p.path.TCP(), KCPAddr: p.path.UDP(), PlayerSessionID: id, Transport: a.transport, TLS: a.tls,
-			SilenceMax: a.silence, DialTimeout: dialMax, OnDetached: p.onDetached, OnReconnected: p.onReconnected, OnGap: p.onGap,
+			SilenceMax: a.silence, DialTimeout: dialMax, Fast: a.transport == client.KCP, OnDetached: p.onDetached, OnReconnected: p.onReconnected, OnGap: p.onGap,
 		})
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("log in player %d: %w", i, err), p.path.Close())

@@ -149,6 +149,8 @@ func (e Event) row() shownEvent {
 	add(e.Jitter > 0, "jitter %s", text(e.Jitter))
 	add(e.Loss > 0, "loss %g %%", e.Loss*100)
 	add(e.Rate > 0, "%d bytes/s", e.Rate)
+	add(e.Duplicate > 0, "%g %% come twice", e.Duplicate*100)
+	add(e.MTU > 0, "MTU %d", e.MTU)
 	add(e.Direction == "up", "to the host only")
 	add(e.Direction == "down", "to the player only")
 	row.Conditions = strings.Join(slices.Clip(words), ", ")

@@ -101,6 +101,7 @@ type run struct {
 	disk      *disk.Disk     // of the host, if it is to break
 	calls     *calls         // while the disk is broken
 	hung      *hung          // the game whose script hangs
+	others    []string       // game sessions without players, when the host is to be killed
 	asked     time.Time      // when the host was asked to stop
 	left      exit           // how it then ended
 }
@@ -174,6 +175,11 @@ func (r *run) play(ctx context.Context, length time.Duration, report *Report) (e
 	players, room, err := r.enter(ctx, 0)
 	if err != nil {
 		return err
+	}
+	if anyOf(r.events, Crash) {
+		if err := r.openOthers(ctx); err != nil {
+			return err
+		}
 	}
 	goodbye := false
 	defer func() { players.leave(goodbye) }()
@@ -287,13 +293,33 @@ func (r *run) judge(ctx context.Context, players *crew, room server.Room, after 
 		peers = append(peers, p.peer)
 	}
 	players.leave(len(after.away) == 0)
-	verdict, err := r.judgeCallbacks(ctx, peers, room.Session, before)
+	verdict, err := r.judgeCallbacks(ctx, peers, room.Session, before, &report.Figures)
 	report.Verdicts = append(report.Verdicts, verdict)
 	if err != nil {
 		return err
 	}
+	if err := r.readHost(ctx, &report.Figures); err != nil {
+		return err
+	}
 	own, err := r.judgeScript(ctx, room.Session)
 	report.Verdicts = append(report.Verdicts, own...)
+	return err
+}
+
+// readHost reads what the host's process took.
+func (r *run) readHost(ctx context.Context, f *Figures) (err error) {
+	if r.o.Against != nil { // it serves others too
+		f.Goroutines = -1
+		return nil
+	}
+	if f.Restarts, err = r.proc.Metric(ctx, "troupe_actor_restarts_total"); err != nil {
+		return err
+	}
+	if usage, err := r.proc.Usage(); err == nil { // it has /proc
+		f.HostMiB = float64(usage.PeakBytes) / (1 << 20)
+	}
+	counters, err := r.proc.Counters(ctx)
+	f.Goroutines = counters.Goroutines
 	return err
 }
 
@@ -399,7 +425,7 @@ func (r *Report) Print(w io.Writer) {
 	f := &r.Figures
 	fmt.Fprintf(w, "\nreliable: %d sent, %d not accepted for sending, %d delivered, %d lost, %d twice, %d out of order\n", f.Sent, f.Unsent, f.Delivered, f.Lost, f.Duplicated, f.OutOfOrder)
 	fmt.Fprintf(w, "fast: %d sent, %d delivered\n", f.FastSent, f.FastDelivered)
-	fmt.Fprintf(w, "resumes: %d, reattached in %.0f ms (p50), %.0f ms (p99), %.0f ms (max)\n", f.Resumes, f.ReattachP50Ms, f.ReattachP99Ms, f.ReattachMaxMs)
+	fmt.Fprintf(w, "resumes: %d, failed %d, reattached in %.0f ms (p50), %.0f ms (p99), %.0f ms (max)\n", f.Resumes, f.ResumesFailed, f.ReattachP50Ms, f.ReattachP99Ms, f.ReattachMaxMs)
 }
 
 // Read reads a stored report.

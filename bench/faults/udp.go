@@ -76,8 +76,14 @@ func (p *Path) readPlayer() {
 	}
 }
 
-// carry lets one datagram pass, later or never.
+// carry lets one datagram pass, once or twice, later or never.
 func (p *Path) carry(a *association, d *direction, r *rate, b []byte, send func([]byte)) {
+	for range d.copies(len(b)) {
+		p.carryOnce(a, d, r, b, send)
+	}
+}
+
+func (p *Path) carryOnce(a *association, d *direction, r *rate, b []byte, send func([]byte)) {
 	if silent, _ := d.quiet(); silent {
 		return
 	}

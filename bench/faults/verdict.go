@@ -56,6 +56,12 @@ type Figures struct {
 	ReattachP99Ms float64 `json:"reattachP99Ms"`
 	ReattachMaxMs float64 `json:"reattachMaxMs"`
 	HealedMs      float64 `json:"healedMs"` // from the end of the last fault until everything had arrived
+
+	ResumesFailed  int     `json:"resumesFailed"` // players who were not back at the end
+	WrongCallbacks uint64  `json:"wrongCallbacks"`
+	Restarts       int64   `json:"restarts"`      // of actors of the host
+	HostMiB        float64 `json:"hostMiB"`       // the most that the host's process took; 0: unknown
+	Goroutines     int64   `json:"goroutines"`    // of the host, when the players had left; -1: unknown
 }
 
 // The bounds of RL-29.
@@ -100,7 +106,7 @@ func (c *crew) delivery(f *Figures, r recovery) []Verdict {
 		p.mu.Unlock()
 	}
 	f.Delivered, f.FastDelivered, f.Lost, f.Duplicated, f.OutOfOrder = all.reliable, all.fast, all.lost.count, all.twice.count, all.order.count
-	f.Resumes = len(resumes)
+	f.Resumes, f.ResumesFailed = len(resumes), len(r.away)
 	slices.Sort(resumes)
 	f.ReattachP50Ms, f.ReattachP99Ms, f.ReattachMaxMs = quantile(resumes, 50), quantile(resumes, 99), quantile(resumes, 100)
 	f.HealedMs = ms(r.empty)

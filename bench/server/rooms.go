@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 )
 
 // Room is a room that is ready for players.
@@ -95,6 +97,37 @@ func (p *Process) Healthy(ctx context.Context) error {
 		return fmt.Errorf("health: %s", res.Status)
 	}
 	return nil
+}
+
+// Metric returns the sum of a metric over its labels, 0 if the host does not have it; troupe only.
+func (p *Process) Metric(ctx context.Context, name string) (sum int64, err error) {
+	res, err := p.api().get(ctx, "/metrics")
+	if err != nil {
+		return 0, fmt.Errorf("read metrics: %w", err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, answerBytesMax))
+	if err != nil {
+		return 0, fmt.Errorf("read metrics: %w", err)
+	}
+	return sumOf(string(text), name)
+}
+
+// sumOf adds up the values of a metric.
+func sumOf(text, name string) (sum int64, err error) {
+	for line := range strings.Lines(text) {
+		rest, found := strings.CutPrefix(line, name)
+		fields := strings.Fields(rest)
+		if !found || len(fields) == 0 || rest[0] != ' ' && rest[0] != '{' {
+			continue
+		}
+		v, err := strconv.ParseFloat(fields[len(fields)-1], 64)
+		if err != nil {
+			return 0, fmt.Errorf("read metrics: %w", err)
+		}
+		sum += int64(v)
+	}
+	return sum, nil
 }
 
 // EndGameSession asks a game session to end; its script is told, and may take its time.

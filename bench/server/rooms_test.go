@@ -84,3 +84,12 @@ func TestArgs(t *testing.T) {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
 }
+
+func TestAMetricIsSummedOverItsLabels(t *testing.T) {
+	text := "# HELP a_total x\na_total{kind=\"player x\"} 2\na_total{kind=\"group\"} 3\na_total_more 5\nb 7\n"
+	for name, want := range map[string]int64{"a_total": 5, "b": 7, "c": 0} {
+		if got, err := sumOf(text, name); got != want || err != nil {
+			t.Errorf("%s: %d, %v", name, got, err)
+		}
+	}
+}

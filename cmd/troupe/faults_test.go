@@ -252,11 +252,25 @@ func TestFaultsList(t *testing.T) {
 	}
 	for _, name := range []string{
 		"wifi-to-lte", "tunnel", "flappy", "train", "phone-sleep", "nat-rebind", "lossy-5", "slow-client", "reconnect-storm", "server-crash", "server-stall",
-		"disk-full", "slow-disk", "noisy-neighbour", "script-hang", "rolling-restart",
+		"disk-full", "slow-disk", "noisy-neighbour", "script-hang", "rolling-restart", "reorder", "out-of-files",
 	} {
 		p, err := faults.Find(name)
 		if err != nil || !strings.Contains(out.String(), "\n"+name+" ") || !strings.Contains(out.String(), p.About) || time.Duration(p.Length) > time.Minute {
 			t.Errorf("%s: %v in\n%s", name, err, out.String())
 		}
+	}
+}
+
+// Fast messages of players over kcp are datagrams, which a path that loses packets loses.
+func TestFaultsFastMessagesAreDatagrams(t *testing.T) {
+	t.Parallel()
+	plan := filepath.Join(t.TempDir(), "half.yaml")
+	if err := os.WriteFile(plan, []byte("faults:\n- {at: 0s, fault: link, target: all, for: 1500ms, loss: 0.5, direction: up}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "r.json")
+	_, text := runFaults(t, "run", plan, "--players", "4", "--seed", "1", "--transport", "kcp", "--json", file)
+	if f := readReport(t, file, text).Figures; f.FastSent < 20 || f.FastDelivered >= 4*f.FastSent || f.Delivered != 4*f.Sent {
+		t.Errorf("%+v", f)
 	}
 }

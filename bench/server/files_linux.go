@@ -1,0 +1,31 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// NoMoreFiles leaves the server those files and sockets that it has, and lets it open no other one until restore is called. It needs no
+// rights, because it lowers the soft limit only. Linux only.
+func (p *Process) NoMoreFiles() (restore func() error, err error) {
+	if p.remote != nil {
+		return nil, errors.New("limit files: the server was not started here")
+	}
+	var before unix.Rlimit
+	if err := unix.Prlimit(p.pid, unix.RLIMIT_NOFILE, nil, &before); err != nil {
+		return nil, fmt.Errorf("limit files: %w", err)
+	}
+	none := before
+	none.Cur = 0
+	if err := unix.Prlimit(p.pid, unix.RLIMIT_NOFILE, &none, nil); err != nil {
+		return nil, fmt.Errorf("limit files: %w", err)
+	}
+	return func() error {
+		if err := unix.Prlimit(p.pid, unix.RLIMIT_NOFILE, &before, nil); err != nil {
+			return fmt.Errorf("lift the limit of files: %w", err)
+		}
+		return nil
+	}, nil
+}

@@ -1,0 +1,10 @@
+//go:build !linux
+
+package server
+
+import "errors"
+
+// NoMoreFiles is not supported.
+func (p *Process) NoMoreFiles() (restore func() error, err error) {
+	return nil, errors.New("only Linux can limit the files of a process that runs")
+}
