@@ -11,6 +11,7 @@ ROUNDS ?= 5
 RUN_FLAGS ?=
 BENCH_FLAGS ?=
 MUTANTS ?=
+FAULTS_FLAGS ?=
 SOAK ?= 6m
 export CGO_ENABLED ?= 0
 
@@ -129,6 +130,10 @@ bench-reconnect: build ## players cut off and back, with and without acknowledge
 bench-kills: ## SIGKILL at every failpoint of the store under load: nothing answered is lost
 	$(GO) build -trimpath -tags faults -o $(BIN)/troupe-faults ./cmd/troupe
 	$(GO) run ./bench/kills --troupe $(BIN)/troupe-faults --rounds $(ROUNDS) $(BENCH_FLAGS)
+
+.PHONY: faults
+faults: build ## each fault of the specification's fault matrix, as a table; some 8 min (FAULTS_FLAGS="-only RL-10[1-3]")
+	$(GO) run ./bench/matrix -troupe $(BIN)/troupe $(FAULTS_FLAGS)
 
 .PHONY: soak-reconnect
 soak-reconnect: ## 100,000 numbered messages each way while connections are cut, stock clients and the SDK's

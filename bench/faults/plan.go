@@ -132,12 +132,12 @@ type Step struct {
 type Conditions struct {
 	Direction string   `json:"direction,omitempty"` // up (to the host), down (to the player); empty: both
 	Delay     Duration `json:"delay,omitempty"`
-	Jitter    Duration `json:"jitter,omitempty"` // added to the delay, at random
-	Loss      float64  `json:"loss,omitempty"`   // share of the packets, 0 to 1
-	Rate      int      `json:"rate,omitempty"`   // bytes per second; 0: no bound
+	Jitter    Duration `json:"jitter,omitempty"`    // added to the delay, at random
+	Loss      float64  `json:"loss,omitempty"`      // share of the packets, 0 to 1
+	Rate      int      `json:"rate,omitempty"`      // bytes per second; 0: no bound
 	Duplicate float64  `json:"duplicate,omitempty"` // share of the datagrams that come twice, 0 to 1
 	MTU       int      `json:"mtu,omitempty"`       // datagrams whose IP packet is larger are dropped, and nobody is told; 0: no bound
-	Share     float64  `json:"share,omitempty"`  // of throttle: the share of the time that is left, above 0 and below 1
+	Share     float64  `json:"share,omitempty"`     // of throttle: the share of the time that is left, above 0 and below 1
 	silent    bool
 }
 

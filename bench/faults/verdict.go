@@ -59,9 +59,9 @@ type Figures struct {
 
 	ResumesFailed  int     `json:"resumesFailed"` // players who were not back at the end
 	WrongCallbacks uint64  `json:"wrongCallbacks"`
-	Restarts       int64   `json:"restarts"`      // of actors of the host
-	HostMiB        float64 `json:"hostMiB"`       // the most that the host's process took; 0: unknown
-	Goroutines     int64   `json:"goroutines"`    // of the host, when the players had left; -1: unknown
+	Restarts       int64   `json:"restarts"`   // of actors of the host
+	HostMiB        float64 `json:"hostMiB"`    // the most that the host's process took; 0: unknown
+	Goroutines     int64   `json:"goroutines"` // of the host, when the players had left; -1: unknown
 }
 
 // The bounds of RL-29.

@@ -28,12 +28,17 @@ func (f *filter) admit(r *record) counters.RecordDrop {
 	if drop := f.kind(r); drop != 0 {
 		return drop
 	}
-	f.records++
-	f.bytes += len(r.raw)
-	if f.records > handshakeRecordsMax || f.bytes > handshakeBytesMax {
+	if !f.spend(r) {
 		return counters.RecordHandshakeCap
 	}
 	return 0
+}
+
+// spend counts a record, and returns false if the handshake is over its limit.
+func (f *filter) spend(r *record) bool {
+	f.records++
+	f.bytes += len(r.raw)
+	return f.records <= handshakeRecordsMax && f.bytes <= handshakeBytesMax
 }
 
 func (f *filter) kind(r *record) counters.RecordDrop {

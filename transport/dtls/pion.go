@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -31,8 +32,13 @@ import (
 // Its record layer is not used, because its AES-GCM nonces are random (CVE-2026-26014); the
 // library seals only the one Finished of a handshake.
 
-// flightInterval is the time before a flight is sent again.
-const flightInterval = 200 * time.Millisecond
+// flightIntervalMin and flightIntervalMax bound the time before a flight is sent again for the first time. It is
+// random, or many peers that lost their connections at once would also repeat their flights at once. Later
+// repetitions come less often: the library repeats a flight after each interval, and repeats lets some of them pass.
+const (
+	flightIntervalMin = 150 * time.Millisecond
+	flightIntervalMax = 250 * time.Millisecond
+)
 
 var errNoKeys = errors.New("dtls: the handshake left no keys")
 
@@ -57,7 +63,7 @@ func clientHandshake(ctx context.Context, conn *pipe, roots *x509.CertPool, name
 func baseConfig(suite counters.Suite, store *sessionStore) (*capture, *dtls.Config) {
 	captured := new(capture)
 	config := &dtls.Config{
-		FlightInterval: flightInterval, MTU: 1200, LoggerFactory: silent{}, CipherSuites: []dtls.CipherSuiteID{},
+		FlightInterval: flightIntervalMin + rand.N(flightIntervalMax-flightIntervalMin), MTU: 1200, LoggerFactory: silent{}, CipherSuites: []dtls.CipherSuiteID{},
 	}
 	if store.sessions != nil {
 		config.SessionStore = store

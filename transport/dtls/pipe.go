@@ -22,6 +22,7 @@ type pipe struct {
 	address addressProof
 	credit  int    // bytes that may be sent before the peer's address is proven
 	last    []byte // the latest datagram written
+	repeats repeats
 	number  uint64 // next unused number of epoch 1
 }
 
@@ -121,6 +122,9 @@ func (p *pipe) Write(b []byte) (int, error) {
 			p.noteHandshake(r.fragment[0])
 		}
 		rest = tail
+	}
+	if !p.repeats.pass(b) {
+		return len(b), nil
 	}
 	if p.address == proofMissing || p.address == proofRequested {
 		if len(b) > p.credit {
