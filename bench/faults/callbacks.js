@@ -8,6 +8,7 @@ function tell(callback, peerId) {
 }
 
 exports.ssExports = {
+  configuration: { maxPlayers: 200 }, // as many as troupe faults takes
   init(session) {
     logger = session.getLogger();
   },

@@ -145,6 +145,9 @@ func (r *run) access(room server.Room) (func(index int) access, error) {
 	return func(index int) access {
 		a := access{transport: r.transport(index), tcp: room.Addr, udp: kcp, silence: silenceMax}
 		a.silence = r.silence()
+		if r.hostOnly() {
+			a.stall = a.silence
+		}
 		switch a.transport {
 		case client.WSS:
 			a.tcp, a.tls = wss, as(wss)

@@ -239,6 +239,8 @@ func TestDatagrams(t *testing.T) {
 }
 
 // Conditions that overlap add up, and end one by one.
+// A path may have datagrams come twice, or drop those that are too large.
+// RL-104, RL-106.
 func TestDatagramsComeTwiceOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	p, _ := newPath(t)

@@ -33,6 +33,7 @@ type access struct {
 	tcp, udp  string // host:port
 	tls       *tls.Config
 	silence   time.Duration // client.Options.SilenceMax
+	stall     time.Duration // client.Options.StallMax; 0: its default
 }
 
 // player is one player with a path of its own.
@@ -102,7 +103,7 @@ func enter(ctx context.Context, seed uint64, ids []string, reach func(index int)
 		}
 		p.c, err = client.Dial(ctx, client.Options{
 			Addr: p.path.TCP(), KCPAddr: p.path.UDP(), PlayerSessionID: id, Transport: a.transport, TLS: a.tls,
-			SilenceMax: a.silence, DialTimeout: dialMax, Fast: a.transport == client.KCP, OnDetached: p.onDetached, OnReconnected: p.onReconnected, OnGap: p.onGap,
+			SilenceMax: a.silence, StallMax: a.stall, DialTimeout: dialMax, Fast: a.transport == client.KCP, OnDetached: p.onDetached, OnReconnected: p.onReconnected, OnGap: p.onGap,
 		})
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("log in player %d: %w", i, err), p.path.Close())

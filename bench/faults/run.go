@@ -323,9 +323,19 @@ func (r *run) readHost(ctx context.Context, f *Figures) (err error) {
 	return err
 }
 
-// silence is how long the host may be silent for a client. If only the host has faults, a quick run has no reason to shorten it.
+// silence is how long the host may be silent for a client. If only the host has faults, clients wait until these are over, so
+// that who loses its connection was cut by the host; and a quick run has no reason to shorten it.
 func (r *run) silence() time.Duration {
-	if r.o.Quick && !r.hostOnly() {
+	longest := Duration(0)
+	for _, e := range r.events {
+		if r.hostOnly() {
+			longest = max(longest, e.For)
+		}
+	}
+	if longest > 0 {
+		return silenceMax + time.Duration(longest)
+	}
+	if r.o.Quick {
 		return silenceQuick
 	}
 	return silenceMax

@@ -22,6 +22,7 @@ type play struct {
 	scenario   string // of troupe faults, or a file of the folder plans
 	players    int    // 0: 8
 	transports string // empty: ws and kcp
+	cause      string // why it is known not to hold, if it is
 	// figure checks the row's figure, and returns why it is not reached; nil: the promises of troupe faults are enough.
 	figure func(f *faults.Figures, players int) string
 }
@@ -39,6 +40,7 @@ type storm struct {
 	transport      string
 	rooms, players int
 	figure         func(f result.Figures) string
+	cause          string // why it is known not to hold on a busy machine
 }
 
 const acceptance = "./transport/transporttest/acceptance"
@@ -142,7 +144,9 @@ var rows = []row{
 		plays: []play{{scenario: "server-crash"}},
 		tests: []tests{{pkg: acceptance, run: []string{"TestResumeOfAnotherProcess", "TestGameSessionsAreKnownAfterARestart"}}}},
 	{id: "RL-115", fault: "SIGSTOP of 5 and 20 s, a fifth of the CPU",
-		plays: []play{{scenario: "server-stall", figure: nobodyCut}, {scenario: "plans/stall-20.yaml"}, {scenario: "noisy-neighbour", figure: nobodyCut}},
+		plays: []play{{scenario: "server-stall", figure: nobodyCut}, {scenario: "plans/stall-20.yaml", transports: "ws", figure: nobodyCut},
+			{scenario: "plans/stall-20.yaml", transports: "kcp", figure: nobodyCut, cause: "a client over kcp ends a connection whose host acknowledges nothing for 10 s, and comes back"},
+			{scenario: "noisy-neighbour", figure: nobodyCut}},
 		tests: []tests{{pkg: acceptance, run: []string{"TestAHostThatWasStoppedKeepsWhoWasAway"}}, {pkg: "./transport/kcp", run: []string{"TestStoppedProcess"}}}},
 	{id: "RL-116", fault: "disk full, fsync error, torn tail, slow disk",
 		plays: []play{{scenario: "disk-full"}, {scenario: "slow-disk"}},
@@ -161,7 +165,7 @@ var rows = []row{
 		tests: []tests{{pkg: acceptance, run: []string{"TestAVenueBehindOneAddressComesBack"}}},
 		storms: []storm{
 			{transport: "ws", rooms: 500, players: 10, figure: allBackWithin(15)},
-			{transport: "kcp", rooms: 300, players: 10, figure: allBackWithin(15)},
+			{transport: "kcp", rooms: 300, players: 10, figure: allBackWithin(15), cause: "on a busy machine one goroutine reads the host's socket too seldom, and the kernel drops what does not fit into its buffer"},
 		}},
 	{id: "RL-122", fault: "hostile traffic during honest load",
 		tests:   []tests{{pkg: acceptance, run: []string{"TestSilentConnectionsKeepNobodyOut"}}, {pkg: "./transport/dtls", run: []string{"TestAHelloFloodStaysWithinTheCapsAndHonestPeersGetIn"}}},

@@ -154,8 +154,16 @@ func (m *matrix) play(ctx context.Context, p *play, name string) (l line) {
 	if len(why) == 0 && failed != nil {
 		why = append(why, lastLine(text))
 	}
-	l.bad = strings.Join(why, "; ")
+	l.bad = because(strings.Join(why, "; "), p.cause)
 	return l
+}
+
+// because adds a known cause to what does not hold.
+func because(bad, cause string) string {
+	if bad == "" || cause == "" {
+		return bad
+	}
+	return bad + ". Cause: " + cause
 }
 
 func playFigures(r *faults.Report) []string {
@@ -192,6 +200,7 @@ func (m *matrix) storm(ctx context.Context, s *storm) (l line) {
 	if l.bad == "" && f["lost"]+f["duplicated"] > 0 {
 		l.bad = fmt.Sprintf("%.0f messages were lost, %.0f came twice", f["lost"], f["duplicated"])
 	}
+	l.bad = because(l.bad, s.cause)
 	return l
 }
 

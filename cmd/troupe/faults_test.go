@@ -61,6 +61,7 @@ func readReport(t *testing.T, file, text string, broken ...string) faults.Report
 
 // The promises hold in each scenario, at its quick size, over real sockets and with a host of its own. Most of the time they wait, so more
 // of them run at once than the test binary runs tests.
+// RL-120.
 func TestEveryScenarioIsQuick(t *testing.T) {
 	t.Parallel()
 	var work sync.WaitGroup
@@ -272,5 +273,17 @@ func TestFaultsFastMessagesAreDatagrams(t *testing.T) {
 	_, text := runFaults(t, "run", plan, "--players", "4", "--seed", "1", "--transport", "kcp", "--json", file)
 	if f := readReport(t, file, text).Figures; f.FastSent < 20 || f.FastDelivered >= 4*f.FastSent || f.Delivered != 4*f.Sent {
 		t.Errorf("%+v", f)
+	}
+}
+
+// More players than a script takes by default play with the script that is built in.
+func TestFaultsOfManyPlayers(t *testing.T) {
+	t.Parallel()
+	plan := filepath.Join(t.TempDir(), "many.yaml")
+	if err := os.WriteFile(plan, []byte("faults:\n- {at: 0s, fault: reset, target: one}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, text := runFaults(t, "run", plan, "--quick", "--players", "33", "--transport", "ws"); code != 0 || !strings.Contains(text, ", 33 players") {
+		t.Errorf("exit code %d\n%s", code, text)
 	}
 }
