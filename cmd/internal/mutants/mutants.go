@@ -8,6 +8,8 @@ const (
 	inStore       = "./actors/store"
 	inPlacement   = "./actors/placement"
 	inGateway     = "./transport/gateway"
+	inWebSocket   = "./transport/websocket"
+	inAcceptance  = "./transport/transporttest/acceptance"
 	inSim         = "./transport/transporttest/sim"
 )
 
@@ -180,5 +182,65 @@ var mutants = []mutant{
 		name: "messages over KCP have no numbers", promise: "RL-1",
 		file: "transport/kcp/engine.go", changes: []change{{"e.put(f.AppendNumbered(buf.b[:0], relSeq, ack))", "e.put(f.Unit())"}},
 		pkg: inSim, run: "TestSeeds",
+	},
+	{
+		name: "connections without a login are not counted", promise: "RL-201",
+		file: "transport/admission.go", changes: []change{{"if l.PendingMax > 0 && a.pending >= l.PendingMax && a.victim(s, now) == nil {", "if false {"}},
+		pkg: "./transport", run: "TestAdmissionBoundsPendingConnections",
+	},
+	{
+		name: "frames of clients need no mask", promise: "RL-202",
+		file: "transport/internal/rfc6455/frame.go", changes: []change{{"case masked && b[1]&MaskBit == 0:", "case false:"}},
+		pkg: inWebSocket, run: "TestRFC6455",
+	},
+	{
+		name: "a length that lies is believed", promise: "RL-203",
+		file: "messages/wire/unit.go", changes: []change{{"\tcase length > uint64(len(b)):\n\t\treturn nil, ErrLengthLies\n", ""}},
+		pkg: "./messages/wire", run: "TestSplitUnit",
+	},
+	{
+		name: "players may send op codes of the server", promise: "RL-204",
+		file: "transport/gateway/classify.go", changes: []change{{"case wire.ServerOnly(h.OpCode):", "case false:"}},
+		pkg: inGateway, run: "TestClassify",
+	},
+	{
+		name: "guesses are answered at once", promise: "RL-205",
+		file: "transport/gateway/refusal.go", changes: []change{{"\t\twait += guessPause\n", ""}},
+		pkg: inAcceptance, run: "TestGuessesCostTheGuesser",
+	},
+	{
+		name: "KCP gets segments unchecked", promise: "RL-207",
+		file: "transport/kcp/receive.go", changes: []change{{"if why := checkSegments(body); why != 0 {", "if why := checkSegments(body); false {"}},
+		pkg: "./transport/kcp", run: "TestHostileRecordsAreDroppedAndCounted",
+	},
+	{
+		name: "an association with AES-GCM never ends", promise: "RL-208",
+		file: "transport/dtls/association.go", changes: []change{{"a.sealed.Load() >= gcmRecordsMax ||", "false ||"}},
+		pkg: "./transport/dtls", run: "TestGCMIsCapped",
+	},
+	{
+		name: "a token of the fast channel works twice", promise: "RL-209",
+		file: "transport/fast/secured.go", changes: []change{{"c.claimed || time.Since", "time.Since"}},
+		pkg: inAcceptance, run: "TestAWrongTokenWrongPeerOrReusedTokenIsRefusedAndTheWebSocketLivesOn",
+	},
+	{
+		name: "signatures are not compared", promise: "RL-212",
+		file: "transport/awswire/sigv4.go", changes: []change{{"if !hmac.Equal(q.sign(key.secret, canonical), q.signature) {", "if !hmac.Equal(q.sign(key.secret, canonical), q.signature) && false {"}},
+		pkg: "./transport/awswire", run: "TestWhatWasChangedOnTheWayIsRefused",
+	},
+	{
+		name: "the log has player session ids in full", promise: "RL-213",
+		file: "actors/gamesession/players.go", changes: []change{{"Str(\"player_session\", s.player.ID.Short()).Str(\"reason\", answer", "Str(\"player_session\", string(s.player.ID)).Str(\"reason\", answer"}},
+		pkg: inAcceptance, run: "TestHostLogKeepsPlayerSessionIDs",
+	},
+	{
+		name: "TLS 1.0 is good enough", promise: "RL-214",
+		file: "transport/tlsconf/store.go", changes: []change{{"MinVersion: tls.VersionTLS12,", "MinVersion: tls.VersionTLS10,"}},
+		pkg: "./transport/tlsconf", run: "TestHandshakeMatrix",
+	},
+	{
+		name: "a script may hold any amount of memory", promise: "RL-210",
+		file: "actors/script/watchdog/memory.go", changes: []change{{"held > w.o.MemoryMax && since >= oldest", "held < 0 && since >= oldest"}},
+		pkg: "./actors/script/watchdog", run: "TestACallEndsForWhatItsOwnerHolds",
 	},
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -17,7 +18,10 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/rs/zerolog"
 
+	"troupe/actors/script"
+	"troupe/messages"
 	"troupe/transport/host"
+	"troupe/transport/transporttest/stock"
 )
 
 const apiSecret = "canary-secret-of-the-api-key"
@@ -140,5 +144,30 @@ func TestHostLogKeepsSecrets(t *testing.T) {
 	h.host.Close()
 	if text := log.String(); strings.Contains(text, apiSecret) || !strings.Contains(text, "api request") {
 		t.Errorf("the log:\n%s", text)
+	}
+}
+
+// Nor has it the id of a player session in full, whatever becomes of its player.
+// RL-213.
+func TestHostLogKeepsPlayerSessionIDs(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	var welcome atomic.Bool
+	g := &fakeGame{connect: func(script.Session, *script.ConnectMessage) bool { return welcome.Load() }}
+	h := startHostWith(t, nil, func(o *host.Options) {
+		o.NewHandler = func(*messages.Fleet) script.Handler { return g.make() }
+		o.Log = zerolog.New(zerolog.SyncWriter(&log)).Level(zerolog.TraceLevel)
+	})
+	ids := h.seats(h.newGame(2), 2)
+	h.expectRefused(h.dial(ids[0], stock.Options{NoUDP: true}))
+	welcome.Store(true)
+	first := h.join(ids[0], stock.Options{NoUDP: true})
+	h.join(ids[0], stock.Options{NoUDP: true}) // takes over
+	h.awaitClose(first, messages.CloseTakenOver)
+	h.join(ids[1], stock.Options{NoUDP: true}).Kill()
+	h.host.Close()
+	text := log.String()
+	if strings.Contains(text, ids[0]) || strings.Contains(text, ids[1]) || !strings.Contains(text, messages.PlayerSessionID(ids[0]).Short()) {
+		t.Errorf("the log has one of %q in full, or the first not even in short:\n%s", ids, text)
 	}
 }
