@@ -78,9 +78,9 @@ var documented = map[string][]command{
 // that the target exists.
 var makeTarget = regexp.MustCompile(`^make ([a-z-]+)( |$)`)
 
-// benchLine is a command line of troupe bench or troupe faults. They are not run either: testdata/script/bench.txtar and
-// faults_test.go do that with runs that take less than minutes. What is checked is that the command takes the flags, and knows the names.
-var benchLine = regexp.MustCompile(`^(?:bin/)?troupe ((?:bench|faults) .*)$`)
+// benchLine is a command line of troupe bench, troupe faults or troupe match. They are not run either: testdata/script/bench.txtar,
+// faults_test.go and match_test.go do that with runs that take less than minutes. What is checked is that the command takes the flags, and knows the names.
+var benchLine = regexp.MustCompile(`^(?:bin/)?troupe ((?:bench|faults|match) .*)$`)
 
 func checkBenchLine(line string) error {
 	var c commands

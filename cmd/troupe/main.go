@@ -2,7 +2,7 @@
 // host, `troupe client` plays on one, `troupe logs` prints the logs of game sessions,
 // `troupe admin` lists and drains, `troupe backup` and `troupe restore` copy the store,
 // `troupe store check` looks for damage in it, `troupe bench` measures, `troupe faults` breaks
-// networks and hosts on purpose. This package only wires parts together:
+// networks and hosts on purpose, `troupe match` tries rule sets of matchmaking. This package only wires parts together:
 // cmd/internal/config reads the configuration, transport/host is the host, internal/play
 // is the client.
 package main
@@ -50,6 +50,7 @@ type commands struct {
 	Store   storeCommand   `cmd:"" help:"Check a host's store for damage."`
 	Bench   benchCommand   `cmd:"" help:"Measure how fast this or another host is, on this machine."`
 	Faults  faultsCommand  `cmd:"" help:"Break players' networks or the host on purpose, and see which promises hold."`
+	Match   matchCommand   `cmd:"" help:"Check a rule set of matchmaking, or try it on players."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 
 	Licenses licensesCommand `cmd:"" help:"Print the licences of this program and its libraries."`

@@ -1,0 +1,73 @@
+package matchmaking
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/actors/matchmaker/ruleset"
+)
+
+const rules = `{"name":"duel","ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"}],"teams":[{"name":"p","minPlayers":1,"maxPlayers":1,"quantity":2}],
+	"rules":[{"name":"Near","type":"distance","measurements":["max(flatten(teams[*].players.attributes[skill]))"],"referenceValue":"min(flatten(teams[*].players.attributes[skill]))","maxDistance":10}],
+	"expansions":[{"target":"rules[Near].maxDistance","steps":[{"waitTimeSeconds":20,"value":40}]}]}`
+
+func TestSimulation(t *testing.T) {
+	set, err := ruleset.Parse(rules, ruleset.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded := `[{"id":"A","start":0,"players":[{"id":"a","attributes":{"skill":50}}]},{"id":"C","start":3,"players":[{"id":"c","attributes":{"skill":500}}]},
+		{"id":"B","start":1,"players":[{"id":"b","attributes":{"skill":80}}]},{"id":"D","start":4,"players":[{"id":"d1","attributes":{"skill":1}},{"id":"d2","attributes":{"skill":2}}]}]`
+	tickets, err := Read([]byte(recorded), set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Simulate(set, tickets, Options{Interval: time.Second, Timeout: time.Minute, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.Evaluations = 0
+	want := Report{
+		RuleSet: "duel", Tickets: 4, Matched: 2, Matches: 1, Players: 2, WaitMedian: 20, WaitP90: 20, WaitP99: 20, WaitMost: 21,
+		Stages:       []Stage{{0, []string{}, 0}, {20, []string{"rules[Near].maxDistance 10 -> 40"}, 1}},
+		Unmatched:    []Reason{{"rule (it matches nobody)", 1}, {"the ticket has 2 players; the largest team takes 1", 1}},
+		Distribution: []float64{20, 21},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+	var text bytes.Buffer
+	if err := got.Write(&text); err != nil || !strings.Contains(text.String(), "from 20 s  1        rules[Near].maxDistance 10 -> 40") {
+		t.Errorf("%v\n%s", err, &text)
+	}
+}
+
+func TestGeneratedPlayersMatch(t *testing.T) {
+	set, err := ruleset.Parse(rules, ruleset.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Population{Tickets: 500, PerSecond: 10, Locations: 2, Attributes: map[string]string{"skill": "100,20"}, Seed: 4}
+	var last Report
+	for range 2 {
+		tickets, err := p.Generate(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Simulate(set, tickets, Options{Interval: time.Second, Timeout: time.Minute})
+		if err != nil || got.Matched < 400 {
+			t.Fatalf("%d of 500 matched, %v", got.Matched, err)
+		}
+		if last.Tickets > 0 && !reflect.DeepEqual(got, last) {
+			t.Error("the same seed gives another result")
+		}
+		last = got
+	}
+	p.Attributes = map[string]string{"elo": "1"}
+	if _, err := p.Generate(set); err == nil {
+		t.Error("an attribute that is not declared is accepted")
+	}
+}
