@@ -167,8 +167,8 @@ proof-nat: ## the kernel's NAT changes the players' UDP ports and addresses, in 
 	$(GO) test ./transport/client -count=1 -timeout 5m -v -run NATInANamespace -nat.namespaces
 
 .PHONY: proof-page
-proof-page: ## the reports of troupe bench and troupe faults draw their plots in headless Chromium, without an error
-	$(GO) test ./bench/result ./bench/faults -count=1 -timeout 5m -v -run PageInABrowser -args -page.browser chromium
+proof-page: ## the reports of troupe bench, troupe faults and troupe match draw their plots in headless Chromium, without an error
+	$(GO) test ./bench/result ./bench/faults ./bench/matchmaking -count=1 -timeout 5m -v -run PageInABrowser -args -page.browser chromium
 
 .PHONY: lint-quick
 lint-quick: # vet compiles what the tests with the race detector are linked from; lint vets the files of other builds
