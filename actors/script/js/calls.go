@@ -48,7 +48,6 @@ func (h *Handler) call(what string, f native, fill func(*arguments)) (v goja.Val
 	if h.jobs.waiting() || len(h.ticks) > 0 || len(h.rejections) > 0 {
 		h.runJobs(what)
 	}
-	h.recent = recent{}
 	took, verdict := h.watch.End()
 	if verdict != watchdog.InTime {
 		h.overdue(what, verdict)

@@ -40,7 +40,7 @@ var guardEngine = sync.OnceFunc(func() {
 		return call(goja.FunctionCall{This: c.This}) // the engine takes a locale for a radix
 	})})
 	guardTemplate(r.Get("Object").ToObject(r), objectGuards())
-	guardTemplate(prototype("Object"), map[string]guarding{"__proto__": guardSetter((*Handler).setProto)})
+	guardTemplate(prototype("Object"), map[string]guarding{"__proto__": guardMember("setterFunc", (*Handler).setProto)})
 	guardTemplate(prototype("Uint8Array").Prototype(), typedGuards())
 	for class, names := range makers {
 		guards := map[string]guarding{}
@@ -210,15 +210,12 @@ func before(o *goja.Object, check func(c goja.FunctionCall)) {
 	})
 }
 
-// guardCall has a check called before a built-in function, guardSetter before the setter of a property.
+// guardCall has a check called before a built-in function.
 func guardCall(check func(h *Handler, c goja.FunctionCall)) guarding {
 	return guardMember("value", check)
 }
 
-func guardSetter(check func(h *Handler, c goja.FunctionCall)) guarding {
-	return guardMember("setterFunc", check)
-}
-
+// guardMember is guardCall for a function that a property has.
 func guardMember(name string, check func(h *Handler, c goja.FunctionCall)) guarding {
 	return func(h *Handler, made goja.Value) {
 		before(objectOf(made, name), func(c goja.FunctionCall) { check(h, c) })

@@ -1,7 +1,6 @@
 package js
 
 import (
-	"cmp"
 	"reflect"
 	"slices"
 	"sync"
@@ -18,96 +17,79 @@ import (
 // answered. Until the script changes one it is what it was made of, and small.
 type gameMessage struct {
 	h       *Handler
-	object  goja.Object     // it is, in one piece of memory with the message
+	object  object          // it is, in one piece of memory with the message
 	dynamic dynamicObject   // of object
 	out     script.Outgoing // if the script sends it
-	payload goja.Value      // a plain Uint8Array of out.Payload; nil: it was not read yet
+	payload goja.Value      // a plain Uint8Array of out.Payload; nil: of a message received, and not read yet
 	targetPlayer,
 	targetGroup int32
 	reliable bool
 	changed  bool // object is another one, a plain object
 }
 
+// received is a player's message, which has its payload beside it.
+type received struct {
+	gameMessage
+	memory payload
+}
+
 var messageFields = [...]string{"opCode", "sender", "targetPlayer", "targetGroup", "reliable", "payload"}
 
-var _ goja.DynamicObject = (*gameMessage)(nil)
-
-// newMessage is host.message(opCode, sender, payload), of what has been converted; undefined: the payload is no plain Uint8Array.
-func (h *Handler) newMessage(c goja.FunctionCall) goja.Value {
-	return cmp.Or(h.made(c), goja.Undefined())
-}
-
-// dynamicObject is what the engine has behind an object that goja.NewDynamicObject makes.
-type dynamicObject struct {
-	val, prototype *goja.Object
-	d              goja.DynamicObject
-}
-
-// dynamicType is the first word of an object of that kind, which says so.
+// dynamicType is the type of what is behind an object that goja.NewDynamicObject makes.
 var dynamicType = sync.OnceValue(func() unsafe.Pointer {
 	o := goja.NewSharedDynamicObject(new(gameMessage))
-	in, ours := implementation(o), reflect.TypeFor[dynamicObject]()
-	for _, f := range reflect.VisibleFields(ours) {
-		theirs, ok := in.Type().FieldByName(f.Name)
-		if at := fieldNamed(in, f.Name); !ok || theirs.Type != f.Type || at.UnsafeAddr()-in.UnsafeAddr() != f.Offset || in.Type().Size() != ours.Size() {
-			panic("the engine has changed: its dynamic objects are others")
-		}
-	}
-	return (*[2]unsafe.Pointer)(unsafe.Pointer(o))[0]
+	mirror[dynamicObject](implementation(o))
+	return wordsOf(o)[0]
 })
 
 func (h *Handler) messageObject(m *gameMessage) *goja.Object {
 	if h.messageType == nil {
 		h.messageType = h.glue.messageType.of().(*goja.Object)
 	}
-	m.h, m.object, m.dynamic = h, *h.messageType, dynamicObject{&m.object, h.messageType, m} // the runtime of the prototype
-	*(*[2]unsafe.Pointer)(unsafe.Pointer(&m.object)) = [2]unsafe.Pointer{dynamicType(), unsafe.Pointer(&m.dynamic)}
-	return &m.object
+	o := m.asObject()
+	m.h, m.object = h, object{[2]unsafe.Pointer{dynamicType(), unsafe.Pointer(&m.dynamic)}, h.vm}
+	m.dynamic = dynamicObject{o, h.messageType, m}
+	return o
 }
+
+func (m *gameMessage) asObject() *goja.Object { return (*goja.Object)(unsafe.Pointer(&m.object)) }
 
 // inbound makes the object of a player's message.
 func (h *Handler) inbound(in *script.Message) goja.Value {
-	return h.messageObject(&gameMessage{
-		out:          script.Outgoing{OpCode: in.OpCode, Sender: in.Sender, Payload: append([]byte(nil), in.Payload...)},
-		targetPlayer: int32(in.TargetPlayer), targetGroup: int32(in.TargetGroup), reliable: in.Reliable,
-	})
+	m := new(received)
+	m.out = script.Outgoing{OpCode: in.OpCode, Sender: in.Sender, Payload: append([]byte(nil), in.Payload...)}
+	m.targetPlayer, m.targetGroup, m.reliable = int32(in.TargetPlayer), int32(in.TargetGroup), in.Reliable
+	return h.messageObject(&m.gameMessage)
 }
 
-// recent is what a script that answers a message hands back to us: then its insides
-// need not be asked for. Of one call.
-type recent struct {
-	array   *goja.Object // a payload
-	bytes   []byte       // of it
-	message *gameMessage // that the script has made
+// quickMethods are methods of the session object that need no conversion; what one returns nil for is the affair of the
+// method that is there.
+var quickMethods = map[string]struct {
+	length int
+	f      hostFunction
+}{
+	"newTextGameMessage": {3, (*Handler).made}, "newBinaryGameMessage": {3, (*Handler).made},
+	"getServerId": {0, func(h *Handler, _ goja.FunctionCall) goja.Value { return h.vm.ToValue(int32(messages.ServerPeer)) }},
+	"sendMessage": {2, sends(0)}, "sendReliableMessage": {2, sends(script.HowReliable)},
+	"sendGroupMessage": {2, sends(script.HowGroup)}, "sendReliableGroupMessage": {2, sends(script.HowGroup | script.HowReliable)},
 }
 
-// quick is host.quick(methods): it has us do what needs no conversion. The rest stays
-// with the methods that are there.
+// quick is host.quick(methods): it puts the quick methods before those that are there.
 func (h *Handler) quick(c goja.FunctionCall) goja.Value {
 	methods := c.Argument(0).ToObject(h.vm)
-	for _, name := range []string{"newTextGameMessage", "newBinaryGameMessage"} {
-		h.replace(methods, name, 3, h.made)
-	}
-	h.replace(methods, "getServerId", 0, func(goja.FunctionCall) goja.Value { return h.vm.ToValue(int32(messages.ServerPeer)) })
-	for how, name := range []string{"sendMessage", "sendReliableMessage", "sendGroupMessage", "sendReliableGroupMessage"} {
-		h.replace(methods, name, 2, func(c goja.FunctionCall) goja.Value { return h.sent(script.How(how), c) })
+	for name, q := range quickMethods {
+		f, method := q.f, function(methods, name)
+		both := h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
+			if v := f(h, c); v != nil {
+				return v
+			}
+			return method(c)
+		}).(*goja.Object)
+		must(both.DefineDataProperty("name", h.vm.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+		must(both.DefineDataProperty("length", h.vm.ToValue(q.length), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+		must(methods.DefineDataProperty(name, both, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	}
 	return goja.Undefined()
-}
-
-// replace puts a function of ours before a method; what it returns nil for is the
-// method's affair.
-func (h *Handler) replace(methods *goja.Object, name string, length int, f func(goja.FunctionCall) goja.Value) {
-	method := function(methods, name)
-	both := h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
-		if v := f(c); v != nil {
-			return v
-		}
-		return method(c)
-	}).(*goja.Object)
-	must(both.DefineDataProperty("name", h.vm.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
-	must(both.DefineDataProperty("length", h.vm.ToValue(length), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
-	must(methods.DefineDataProperty(name, both, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
 func must(err error) {
@@ -121,53 +103,24 @@ func must(err error) {
 func (h *Handler) made(c goja.FunctionCall) goja.Value {
 	op, ok := h.int32(c.Argument(0))
 	sender, also := h.int32(c.Argument(1))
-	array, isObject := c.Argument(2).(*goja.Object)
-	if !ok || !also || !isObject {
+	payload, plain := h.payloadOf(c.Argument(2))
+	if !ok || !also || !plain {
 		return nil
 	}
-	payload, ok := h.payloadOf(array)
-	if !ok {
-		return nil
-	}
-	m := &gameMessage{out: script.Outgoing{OpCode: op, Sender: messages.PeerID(sender), Payload: payload}, payload: array, reliable: true}
-	h.recent.message = m
-	return h.messageObject(m)
+	return h.messageObject(&gameMessage{out: script.Outgoing{OpCode: op, Sender: messages.PeerID(sender), Payload: payload}, payload: c.Argument(2), reliable: true})
 }
 
-// payloadOf returns the bytes of a plain Uint8Array, which stay the script's. No code of
-// the script runs.
-func (h *Handler) payloadOf(o *goja.Object) (b []byte, ok bool) {
-	known := o == h.recent.array
-	if !known && o.ExportType() != bytesType {
-		return nil, false
+// sends is sendMessage(message, target) and its sisters; nil if something has to be converted.
+func sends(how script.How) hostFunction {
+	return func(h *Handler, c goja.FunctionCall) goja.Value {
+		m := messageOf(c.Argument(0))
+		target, ok := h.int32(c.Argument(1))
+		if m == nil || !ok {
+			return nil
+		}
+		how.Send(h.session, m.out, target)
+		return goja.Undefined()
 	}
-	if _, plain := h.payloads(); o.Prototype() != plain {
-		return nil, false
-	}
-	if known {
-		return h.recent.bytes, true
-	}
-	b, ok = o.Export().([]byte)
-	return b, ok
-}
-
-// sent is sendMessage(message, target) and its sisters; nil if something has to be
-// converted.
-func (h *Handler) sent(how script.How, c goja.FunctionCall) goja.Value {
-	o, ok := c.Argument(0).(*goja.Object)
-	target, also := h.int32(c.Argument(1))
-	if !ok || !also {
-		return nil
-	}
-	m := h.recent.message
-	if m == nil || o != &m.object {
-		m = messageOf(o)
-	}
-	if m == nil || m.changed {
-		return nil
-	}
-	how.Send(h.session, m.out, target)
-	return goja.Undefined()
 }
 
 // int32 returns a number that is one.
@@ -179,12 +132,8 @@ func (h *Handler) int32(v goja.Value) (int32, bool) {
 	return int32(i), int64(int32(i)) == i
 }
 
-// Types as the engine exports them: integers, Uint8Arrays, messages.
-var (
-	intType     = reflect.TypeFor[int64]()
-	bytesType   = reflect.TypeFor[[]byte]()
-	messageType = reflect.TypeFor[*gameMessage]()
-)
+// intType is that of integers as the engine exports them.
+var intType = reflect.TypeFor[int64]()
 
 // Get implements goja.DynamicObject.
 func (m *gameMessage) Get(name string) goja.Value {
@@ -201,8 +150,7 @@ func (m *gameMessage) Get(name string) goja.Value {
 		return m.h.vm.ToValue(m.reliable)
 	case "payload":
 		if m.payload == nil {
-			array := m.h.bytes(m.out.Payload)
-			m.payload, m.h.recent.array, m.h.recent.bytes = array, array, m.out.Payload
+			m.payload = (*received)(unsafe.Pointer(m)).memory.of(m.h, m.out.Payload)
 		}
 		return m.payload
 	}
@@ -217,11 +165,11 @@ func (m *gameMessage) change() *goja.Object {
 			must(plain.DefineDataProperty(name, m.Get(name), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE))
 		}
 		must(plain.SetPrototype(m.dynamic.prototype))
-		*fieldOf[*goja.Object](implementation(plain), "val") = &m.object
+		*fieldOf[*goja.Object](implementation(plain), "val") = m.asObject()
 		m.changed = true
-		*(*[2]unsafe.Pointer)(unsafe.Pointer(&m.object)) = *(*[2]unsafe.Pointer)(unsafe.Pointer(plain))
+		m.object.self = *wordsOf(plain)
 	}
-	return &m.object
+	return m.asObject()
 }
 
 // Set implements goja.DynamicObject.
@@ -240,11 +188,11 @@ func (m *gameMessage) Delete(name string) bool {
 // Keys implements goja.DynamicObject.
 func (m *gameMessage) Keys() []string { return messageFields[:] }
 
-// messageOf returns the game message that a value is, or nil.
+// messageOf returns the game message that a value is, nil if it is none or was changed.
 func messageOf(v goja.Value) *gameMessage {
-	o, ok := v.(*goja.Object)
-	if !ok || o.ExportType() != messageType { // to export what it is not would run its getters
-		return nil
+	if o, ok := v.(*goja.Object); ok && wordsOf(o)[0] == dynamicType() {
+		m, _ := (*dynamicObject)(wordsOf(o)[1]).d.(*gameMessage)
+		return m
 	}
-	return o.Export().(*gameMessage)
+	return nil
 }

@@ -171,8 +171,6 @@ type traps struct {
 	handler *goja.Object
 }
 
-var _ goja.DynamicObject = (*traps)(nil)
-
 func (h *Handler) countTraps(handler goja.Value) goja.Value {
 	o, ok := handler.(*goja.Object)
 	if !ok {

@@ -23,21 +23,17 @@ var callWatchdog watchdog.Watchdog
 type Handler struct {
 	// What every call needs, side by side: the memory of a game session among many is
 	// seldom in a cache.
-	watch          *watchdog.Watch // nil before Init
-	vm             *goja.Runtime   // nil before Init
-	session        script.Session  // nil before Init
-	callbacks      *goja.Object    // ssExports
-	uint8Array     *goja.Object    // the constructor of payloads
-	uint8Prototype *goja.Object
-	newBytes       construct     // as the engine has it
-	buffer         [1]goja.Value // its argument, for one call after the other
-	messageType    *goja.Object  // the prototype of messages; nil: no message has come yet
-	message        struct {      // the onMessage of callbacks, as it was last
+	watch       *watchdog.Watch                                 // nil before Init
+	vm          *goja.Runtime                                   // nil before Init
+	session     script.Session                                  // nil before Init
+	callbacks   *goja.Object                                    // ssExports
+	messageType *goja.Object                                    // the prototype of messages; nil: no message has come yet
+	plain       struct{ class, prototype, buffer *goja.Object } // what payloads are made with: Uint8Array, and prototypes
+	message     struct {                                        // the onMessage of callbacks, as it was last
 		of   *goja.Object
 		call native
 	}
 	arguments arguments
-	recent    recent
 	what      string // which call is under way
 	tick      time.Duration
 	// The booleans do not exclude one another: a call that is running, direct or interrupted goes on while

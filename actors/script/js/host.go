@@ -1,6 +1,7 @@
 package js
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/dop251/goja"
@@ -21,7 +22,8 @@ var hostFunctions = map[string]hostFunction{
 	"broadcastGroupMembershipUpdate": (*Handler).broadcast, "decided": (*Handler).decide, "failed": (*Handler).countFailed,
 
 	"arm": (*Handler).arm, "armed": (*Handler).armed, "disarm": (*Handler).disarm, "soon": (*Handler).soon, "notSoon": (*Handler).notSoon,
-	"message": (*Handler).newMessage, "quick": (*Handler).quick, "later": func(h *Handler, c goja.FunctionCall) goja.Value { return modules.Later(h.vm, c) },
+	"message": func(h *Handler, c goja.FunctionCall) goja.Value { return cmp.Or(h.made(c), goja.Undefined()) },
+	"quick":   (*Handler).quick, "later": func(h *Handler, c goja.FunctionCall) goja.Value { return modules.Later(h.vm, c) },
 	"uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback,
 	"hint": func(h *Handler, c goja.FunctionCall) goja.Value {
 		return h.vm.ToValue(modules.Hint(c.Argument(0).String()))
@@ -35,8 +37,6 @@ type host struct {
 	h      *Handler
 	values map[string]goja.Value
 }
-
-var _ goja.DynamicObject = (*host)(nil)
 
 func newHost(h *Handler) *goja.Object {
 	h.tickFlag = h.vm.NewObject()
@@ -136,13 +136,4 @@ func (h *Handler) send(c goja.FunctionCall) goja.Value {
 	m := script.Outgoing{OpCode: int32(c.Argument(1).ToInteger()), Sender: messages.PeerID(c.Argument(2).ToInteger()), Payload: payload}
 	script.How(c.Argument(0).ToInteger()).Send(h.session, m, int32(c.Argument(4).ToInteger()))
 	return goja.Undefined()
-}
-
-// bytes makes a plain Uint8Array of b, which it takes over.
-func (h *Handler) bytes(b []byte) *goja.Object {
-	constructor, _ := h.payloads()
-	h.buffer[0] = h.vm.ToValue(h.vm.NewArrayBuffer(b))
-	array := h.newBytes(h.buffer[:], constructor)
-	h.buffer[0] = nil
-	return array
 }

@@ -2,7 +2,6 @@ package js
 
 import (
 	"reflect"
-	"unsafe"
 
 	"github.com/dop251/goja"
 )
@@ -14,17 +13,8 @@ type jobs struct {
 	taken []func()  // from it; they come first
 }
 
-// jobQueueOffset is where a runtime keeps its queue.
-var jobQueueOffset = func() uintptr {
-	f, ok := reflect.TypeFor[goja.Runtime]().FieldByName("jobQueue")
-	if !ok || f.Type != reflect.TypeFor[[]func()]() {
-		panic("the engine has no jobQueue")
-	}
-	return f.Offset
-}()
-
 func jobsOf(vm *goja.Runtime) jobs {
-	return jobs{queue: (*[]func())(unsafe.Add(unsafe.Pointer(vm), jobQueueOffset))}
+	return jobs{queue: fieldOf[[]func()](reflect.ValueOf(vm).Elem(), "jobQueue")}
 }
 
 func (j *jobs) waiting() bool { return len(j.taken) > 0 || len(*j.queue) > 0 }

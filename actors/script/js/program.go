@@ -30,8 +30,6 @@ type place struct {
 	row  int
 }
 
-var _ script.Program = (*Program)(nil)
-
 // New returns the program whose entry is the file that a launch path names
 // (Bundle.Entry). It compiles the entry, the other files when they are first
 // required, and fails if that file is not there or cannot be compiled.

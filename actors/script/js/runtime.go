@@ -59,11 +59,12 @@ func noFile(string) ([]byte, error) { return nil, nil }
 // payloads takes what payloads are made with, before a script can put something else
 // there.
 func (h *Handler) payloads() (constructor, prototype *goja.Object) {
-	if h.uint8Array == nil {
-		h.uint8Array = h.vm.Get("Uint8Array").ToObject(h.vm)
-		h.uint8Prototype = h.uint8Array.Get("prototype").ToObject(h.vm)
+	if h.plain.class == nil {
+		h.plain.class = h.vm.Get("Uint8Array").ToObject(h.vm)
+		h.plain.prototype = h.plain.class.Get("prototype").ToObject(h.vm)
+		h.plain.buffer = h.vm.ToValue(h.vm.NewArrayBuffer(nil)).(*goja.Object).Prototype()
 	}
-	return h.uint8Array, h.uint8Prototype
+	return h.plain.class, h.plain.prototype
 }
 
 // create runs a file of the host and calls its create.

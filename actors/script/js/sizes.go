@@ -339,9 +339,6 @@ func (h *Handler) guardSized(o *goja.Object) {
 		size, typed = v.ToInteger(), true
 	}
 	most := h.sizeMax() / size
-	if o.Get("name").String() == "Uint8Array" {
-		h.newBytes = *fieldOf[construct](implementation(o), "construct")
-	}
 	guardConstructor(o, func(args []goja.Value) []goja.Value {
 		if len(args) == 0 {
 			return args
@@ -379,7 +376,7 @@ func lengthGiven(v goja.Value) (n float64, ok bool) {
 	return v.ToFloat(), true
 }
 
-var bufferType = reflect.TypeFor[goja.ArrayBuffer]()
+var bytesType, bufferType = reflect.TypeFor[[]byte](), reflect.TypeFor[goja.ArrayBuffer]()
 
 // stringGuards are those of the prototype of strings.
 func stringGuards() map[string]guarding {

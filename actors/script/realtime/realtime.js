@@ -394,17 +394,7 @@ exports.create = function create(host) {
           if (players !== null) players.delete(peerId);
         },
         gone(peerId) { if (players !== null) players.delete(peerId); },
-        // As told('onMessage', call('onMessage', ...)), without the calls.
-        onMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
-          try {
-            if (typeof callbacks.onMessage !== 'function') return;
-            const result = callbacks.onMessage(typeof opCode === 'object' ? opCode : gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload));
-            if (result !== undefined) told('onMessage', result);
-          } catch (error) {
-            failed('onMessage', error);
-          }
-          if (ticks.waiting) host.afterCallback();
-        },
+        onMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload) { told('onMessage', call('onMessage', 1, typeof opCode === 'object' ? opCode : gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload))); },
         onSendToPlayer(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
           return gate('onSendToPlayer', call('onSendToPlayer', 1, typeof opCode === 'object' ? opCode : gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)));
         },

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/unistring"
 )
 
 // withArguments has arrow functions see the arguments of the function around them. The
@@ -85,14 +86,18 @@ func isSeen(e ast.Expression) bool {
 	if !ok {
 		return false
 	}
-	of, ok := property.Left.(*ast.Identifier)
-	return ok && of.Name == pauseName
+	return named(property.Left, pauseName)
 }
 
 // callsEval reports whether n may be a direct eval of something.
 func callsEval(n *ast.CallExpression) bool {
-	id, ok := n.Callee.(*ast.Identifier)
-	return ok && id.Name == "eval" && len(n.ArgumentList) > 0
+	return named(n.Callee, "eval") && len(n.ArgumentList) > 0
+}
+
+// named reports whether an expression is a name.
+func named(e ast.Expression, name unistring.String) bool {
+	id, ok := e.(*ast.Identifier)
+	return ok && id.Name == name
 }
 
 // checkWith refuses with statements: all names in them are looked up in an object of the script, also pause.

@@ -16,9 +16,11 @@ const (
 
 // withSizes has the code assign to pause.size what its operators make that may be large: sums that may be texts,
 // templates, copies by spread and rest, and what direct evals return. So the host can bound them where no loop turns and no
-// function starts. Of a chain of additions that are the last one and each fourth before it.
+// function starts. Of a chain of additions that are the last one and each fourth before it. And it has comparisons with
+// undefined make that value, if the name is not declared before: the engine looks it up in all scopes, which costs as much as a call.
 func withSizes(tree *ast.Program) {
 	links := make(map[ast.Expression]int) // of the additions in a chain
+	declared := false                     // undefined is
 	walk(reflect.ValueOf(tree.Body), func(node any) bool {
 		switch n := node.(type) {
 		case *ast.AssignExpression:
@@ -31,7 +33,15 @@ func withSizes(tree *ast.Program) {
 				n.Elements = append([]*ast.TemplateElement{{Idx: n.OpenQuote, Valid: true}, {Idx: n.OpenQuote, Valid: true}}, n.Elements[chainEvery+1:]...)
 				n.Expressions = append([]ast.Expression{first}, n.Expressions[chainEvery:]...)
 			}
+		case *ast.Binding:
+			declared = declared || named(n.Target, "undefined")
 		case *ast.BinaryExpression:
+			for _, side := range []*ast.Expression{&n.Left, &n.Right} {
+				if named(*side, "undefined") && !declared {
+					at := (*side).Idx0()
+					*side = &ast.UnaryExpression{Operator: token.VOID, Idx: at, Operand: &ast.NumberLiteral{Idx: at, Literal: "0", Value: int64(0)}}
+				}
+			}
 			if left, ok := n.Left.(*ast.BinaryExpression); ok && n.Operator == token.PLUS && left.Operator == token.PLUS {
 				links[left] = (links[n] + 1) % chainEvery
 			}

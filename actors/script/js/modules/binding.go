@@ -40,8 +40,6 @@ type binding struct {
 	values map[string]goja.Value // that were used
 }
 
-var _ goja.DynamicObject = (*binding)(nil)
-
 // Get implements goja.DynamicObject.
 func (b *binding) Get(name string) goja.Value {
 	v, ok := b.values[name]

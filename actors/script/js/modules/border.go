@@ -67,8 +67,6 @@ type border struct {
 	module string
 }
 
-var _ goja.DynamicObject = (*border)(nil)
-
 // Get implements goja.DynamicObject.
 func (b *border) Get(name string) goja.Value { return b.loader.absentMember(b.module, name) }
 

@@ -36,8 +36,6 @@ var lazy = map[string][2]string{
 	"queueMicrotask":  {"microtask", "queueMicrotask"},
 }
 
-var _ goja.DynamicObject = (*globals)(nil)
-
 // Get implements goja.DynamicObject.
 func (g *globals) Get(name string) goja.Value {
 	var v goja.Value

@@ -22,8 +22,6 @@ type later struct {
 	make      native // nil while it runs, and once all is made
 }
 
-var _ goja.DynamicObject = (*later)(nil)
-
 // Get implements goja.DynamicObject.
 func (o *later) Get(name string) goja.Value {
 	call := o.make

@@ -40,7 +40,7 @@ func Enable(r *goja.Runtime, o Options) *Loader {
 		runtime: r, options: o, resolver: resolver{o.Unit.Files(), o.Unit.Memo}, start: time.Now(),
 		cache: r.NewObject(), builtin: make(map[string]*goja.Object), main: goja.Undefined(),
 	}
-	l.pause = r.NewDynamicObject(&pause{loader: l})
+	l.pause = r.NewDynamicObject(&pause{loader: l, pause: o.Pause})
 	l.enableGlobals()
 	return l
 }

@@ -11,13 +11,11 @@ import (
 type pause struct {
 	Sealed
 	loader *Loader
+	pause  func() // of the loader's options
 }
 
-var _ goja.DynamicObject = (*pause)(nil)
-
 func (p *pause) Get(property string) goja.Value {
-	o := &p.loader.options
-	switch property {
+	switch o := &p.loader.options; property {
 	case compile.EvalSource:
 		return p.loader.runtime.ToValue(func(c goja.FunctionCall) goja.Value {
 			if o.Eval != nil {
@@ -30,8 +28,8 @@ func (p *pause) Get(property string) goja.Value {
 			o.Uses(property)
 		}
 	default:
-		if o.Pause != nil {
-			o.Pause()
+		if p.pause != nil {
+			p.pause()
 		}
 	}
 	return goja.Undefined()
