@@ -40,7 +40,7 @@ func TestBenchWrongUse(t *testing.T) {
 		"relay-25x8 --script none.js":        "relay-25x8: --script: stat none.js: no such file or directory",
 		"idle --script x.js":                 "idle: it does not run scripts: troupe bench list shows which do",
 		"relay-25x8 --message hello":         "relay-25x8: --message and --op-code are what a script understands: name it with --script",
-		"relay-25x8 --against h --set a=b":   "relay-25x8: --set, --script and --peer are for hosts that are started here: leave them out, or --against",
+		"relay-25x8 --against h --set a=b":   "relay-25x8: --set and --peer are for hosts that are started here: leave them out, or --against",
 		"acks-stock --against h":             "acks-stock: it starts hosts of its own: leave --against out",
 		"search --rooms 100001":              "search: --rooms must be 1 to 100000",
 		"placements --rate=-1":               "placements: --rate must be above 0 and at most 100000",

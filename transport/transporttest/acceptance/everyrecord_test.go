@@ -82,8 +82,8 @@ func change(t *testing.T, path, statement string, of ...row) (changed string) {
 	return changed
 }
 
-// damage changes the first byte of values, as a disk might.
-const damage = `UPDATE records SET value = CAST(x'21' || substr(value, 2) AS BLOB)`
+// damage changes the first byte of values, as a disk might. The first byte of a secret may be any.
+const damage = `UPDATE records SET value = CAST(CASE CAST(substr(value, 1, 1) AS BLOB) WHEN x'21' THEN x'22' ELSE x'21' END || substr(value, 2) AS BLOB)`
 
 // world is a store that a real host has written, with records of every kind.
 type world struct {
