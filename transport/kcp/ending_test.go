@@ -402,6 +402,32 @@ func TestStoppedProcess(t *testing.T) {
 	})
 }
 
+// TestStoppedHost: a host that stood still finds what its peers have acknowledged meanwhile, and ends who still
+// acknowledges nothing.
+// RL-115.
+func TestStoppedHost(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{})
+		e := p.conn.e
+		p.b.out.set(weather{loss: 1}) // what the peer acknowledges is not read yet
+		p.hear(t, 1)
+		time.Sleep(time.Second)
+		e.lock()
+		e.start = e.start.Add(-20 * time.Second) // it is 20 s later
+		e.leave()
+		time.Sleep(2 * time.Second)
+		if e.phaseNow() != phaseOpen {
+			t.Fatalf("ended: %+v", p.host.end(t))
+		}
+		time.Sleep(9 * time.Second)
+		synctest.Wait()
+		if end := p.host.end(t); end.ByHost != messages.CloseWriteTimeout {
+			t.Errorf("the host's end: %+v", end)
+		}
+		p.finish()
+	})
+}
+
 func TestRefusalSaysWhy(t *testing.T) {
 	in(t, func(t *testing.T) {
 		a, b := network(1, weather{loss: 0.2})

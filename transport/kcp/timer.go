@@ -127,8 +127,20 @@ func (e *engine) onTimer() {
 	e.leave()
 }
 
+// lateMax is how late the timer may fire before that counts as a pause of this process.
+const lateMax = time.Second
+
+// excuse has the peer acknowledge later by as long as this process stood still: its acknowledgements wait
+// in the socket (reliability.md 2.7).
+func (e *engine) excuse() {
+	if late := e.now - e.timer.armed; late > lateMax {
+		e.sending.progressAt = min(e.sending.progressAt+late, e.now)
+	}
+}
+
 // fire does everything that is due.
 func (e *engine) fire() {
+	e.excuse()
 	t := &e.timer
 	t.armed = never
 	switch {
