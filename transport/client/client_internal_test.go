@@ -49,6 +49,20 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// A game that sets a longer limit than that for acknowledgements means both: it knows that its host may stand still.
+// RL-115.
+func TestAHostMayAcknowledgeNothingForAsLongAsItMayBeSilent(t *testing.T) {
+	for stall, want := range map[time.Duration]time.Duration{0: 10 * time.Second, time.Second: 10 * time.Second, 35 * time.Second: 35 * time.Second} {
+		o, err := Options{Addr: "localhost:1900", PlayerSessionID: "p", StallMax: stall}.withDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := o.kcp().WriteTimeout; got != want {
+			t.Errorf("StallMax %v: nothing may be acknowledged for %v, want %v", stall, got, want)
+		}
+	}
+}
+
 func TestTransportNames(t *testing.T) {
 	for want, name := range map[Transport]string{WS: "ws", WSS: "wss", KCP: "kcp", Auto: "auto"} {
 		if got, err := ParseTransport(name); got != want || err != nil || want.String() != name {

@@ -29,7 +29,8 @@ var (
 // Errors that End.Err and Client.FastErr match.
 var (
 	// ErrSilent: nothing came from the host for Options.SilenceMax. With KCP also: nothing
-	// came for Options.StallMax despite probes, or the host acknowledged nothing for 10 s.
+	// came for Options.StallMax despite probes, or the host acknowledged nothing for
+	// 10 s, or StallMax if that is longer.
 	ErrSilent = errors.New("client: the host is silent")
 	// ErrGaveUp: the connection was lost and could not be resumed in time, or new
 	// connections failed again and again.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"time"
 
 	"troupe/messages/wire"
 	"troupe/transport/dtls"
@@ -30,12 +31,19 @@ func (h streamHandler) OnClosed(end kcp.StreamEnd) {
 	h.cn.onEnd(End{Code: end.Code, Reason: end.Reason, Err: err})
 }
 
-func openKCP(ctx context.Context, o *Options, cn *connection) (link, error) {
+// unackedMax is how long a host may acknowledge nothing, if Options.StallMax is not longer.
+const unackedMax = 10 * time.Second
+
+func (o *Options) kcp() kcp.DialOptions {
 	d := dtls.DialOptions{Addr: o.KCPAddr, ServerName: o.serverName(o.KCPAddr), Sessions: o.Sessions}
 	if o.TLS != nil {
 		d.Roots = o.TLS.RootCAs
 	}
-	s, err := kcp.Dial(ctx, kcp.DialOptions{DTLS: d, SilenceMax: o.SilenceMax, StallMax: o.StallMax}, streamHandler{cn})
+	return kcp.DialOptions{DTLS: d, SilenceMax: o.SilenceMax, StallMax: o.StallMax, WriteTimeout: max(unackedMax, o.StallMax)}
+}
+
+func openKCP(ctx context.Context, o *Options, cn *connection) (link, error) {
+	s, err := kcp.Dial(ctx, o.kcp(), streamHandler{cn})
 	if err != nil {
 		return nil, err
 	}

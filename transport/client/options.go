@@ -136,7 +136,8 @@ type Options struct {
 	SilenceMax time.Duration
 	// StallMax is the same for KCP, where the client probes a silent host from a fifth of
 	// StallMax on; default 2.8 s. A smaller value detects a dead network sooner, but
-	// mistakes a slow one for dead.
+	// mistakes a slow one for dead. Above 10 s it is also how long the host may
+	// acknowledge nothing.
 	StallMax time.Duration
 }
 
