@@ -154,7 +154,7 @@ func (m *matrix) play(ctx context.Context, p *play, name string) (l line) {
 	if len(why) == 0 && failed != nil {
 		why = append(why, lastLine(text))
 	}
-	l.bad = because(strings.Join(why, "; "), p.cause)
+	l.bad = strings.Join(why, "; ")
 	return l
 }
 
