@@ -318,8 +318,7 @@ func (c *Client) SayAs(a *player.Attachment, op int32, to messages.PeerID, text 
 	c.w.Helper()
 	in := gamesession.NewInbound()
 	in.From, in.Kind, in.Reliable, in.Epoch = a.Player, gamesession.Application, true, a.Epoch
-	in.Frame = c.w.Frames.Track(wire.NewFrame(&wire.Header{
-		OpCode: op, Sender: int32(a.Peer), TargetPlayer: int32(to), Payload: []byte(text)}))
+	c.w.carry(in, &wire.Header{OpCode: op, Sender: int32(a.Peer), TargetPlayer: int32(to), Payload: []byte(text)})
 	if err := in.Post(a.Session); err != nil {
 		in.Release()
 		c.w.Errorf("post: %v", err)
@@ -332,8 +331,7 @@ func (c *Client) SayNumbered(n uint64, op int32, player messages.PeerID, text st
 	a := c.Handle.Attachment()
 	in := gamesession.NewInbound()
 	in.From, in.Kind, in.Reliable, in.Number, in.Epoch = a.Player, gamesession.Application, true, n, a.Epoch
-	in.Frame = c.w.Frames.Track(wire.NewFrame(&wire.Header{
-		OpCode: op, Sender: int32(a.Peer), TargetPlayer: int32(player), Payload: []byte(text)}))
+	c.w.carry(in, &wire.Header{OpCode: op, Sender: int32(a.Peer), TargetPlayer: int32(player), Payload: []byte(text)})
 	if err := in.Post(a.Session); err != nil {
 		in.Release()
 		c.w.Errorf("post: %v", err)
@@ -372,13 +370,21 @@ func (w *World) Player(game messages.GameSessionID) *Client {
 // Peer is the peer id of a client that is logged in.
 func (c *Client) Peer() messages.PeerID { return c.Handle.Attachment().Peer }
 
-// Post sends what a reader would post; it reports the result of the post.
-func (c *Client) Post(kind gamesession.Kind, group messages.GroupID, reliable bool, f *wire.Frame) error {
+// carry is in.Carry with a frame, if there is one, that is tracked. A reader has other bytes in h's payload then.
+func (w *World) carry(in *gamesession.Inbound, h *wire.Header) {
+	if in.Carry(h); in.Frame != nil {
+		w.Frames.Track(in.Frame)
+	}
+	clear(h.Payload)
+}
+
+// Post sends what a reader would post; it reports the result of the post. H is that of an application message, or nil.
+func (c *Client) Post(kind gamesession.Kind, group messages.GroupID, reliable bool, h *wire.Header) error {
 	a := c.Handle.Attachment()
 	in := gamesession.NewInbound()
 	in.From, in.Kind, in.Group, in.Reliable, in.Epoch = a.Player, kind, group, reliable, a.Epoch
-	if f != nil {
-		in.Frame = c.w.Frames.Track(f)
+	if h != nil {
+		c.w.carry(in, h)
 	}
 	err := in.Post(a.Session)
 	if err != nil {
@@ -399,8 +405,8 @@ func (c *Client) SayFast(op int32, player messages.PeerID, group messages.GroupI
 
 func (c *Client) say(reliable bool, op int32, player messages.PeerID, group messages.GroupID, text string) {
 	c.w.Helper()
-	err := c.Post(gamesession.Application, 0, reliable, wire.NewFrame(&wire.Header{
-		OpCode: op, Sender: int32(c.Peer()), TargetPlayer: int32(player), TargetGroup: int32(group), Payload: []byte(text)}))
+	err := c.Post(gamesession.Application, 0, reliable, &wire.Header{
+		OpCode: op, Sender: int32(c.Peer()), TargetPlayer: int32(player), TargetGroup: int32(group), Payload: []byte(text)})
 	if err != nil {
 		c.w.Errorf("post: %v", err)
 	}

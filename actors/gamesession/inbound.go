@@ -42,8 +42,12 @@ type Inbound struct {
 	Number uint64
 	Epoch  messages.Epoch
 	// Frame is the packet as it will be delivered, with its true sender and one target.
-	// Only Application has one. The Inbound owns one reference.
+	// Only Application has one, unless the game alone gets it (see Carry). The Inbound owns one reference.
 	Frame *wire.Frame
+
+	// An application message without a frame.
+	opCode, targetPlayer, targetGroup int32
+	payload                           []byte // its memory stays with the Inbound
 }
 
 var inboundPool = sync.Pool{New: func() any { return new(Inbound) }}
@@ -51,22 +55,39 @@ var inboundPool = sync.Pool{New: func() any { return new(Inbound) }}
 // NewInbound returns an empty Inbound from the pool.
 func NewInbound() *Inbound { return inboundPool.Get().(*Inbound) }
 
+// unframedMax bounds the payload of a message without a frame, in bytes, and so what a pooled Inbound keeps.
+const unframedMax = 512
+
+// Carry takes the application message of h, which is as its recipients will see it. Most messages to
+// the game alone are not encoded, because nobody else gets them. H and its payload are not kept.
+func (in *Inbound) Carry(h *wire.Header) {
+	if len(h.Payload) > unframedMax || route(h.OpCode, messages.PeerID(h.TargetPlayer), messages.GroupID(h.TargetGroup)) != toServer {
+		in.Frame = wire.NewFrame(h)
+		return
+	}
+	in.opCode, in.targetPlayer, in.targetGroup = h.OpCode, h.TargetPlayer, h.TargetGroup
+	in.payload = append(in.payload, h.Payload...)
+}
+
+// ToOnePlayer reports whether it is an application message to one player.
+func (in *Inbound) ToOnePlayer() bool { return in.Frame != nil && in.Frame.TargetPlayer() > 0 }
+
 // Release returns the Inbound and its frame to their pools.
 func (in *Inbound) Release() {
 	if in.Frame != nil {
 		in.Frame.Release()
 	}
-	*in = Inbound{}
+	*in = Inbound{payload: in.payload[:0]}
 	inboundPool.Put(in)
 }
 
-// inboundOverhead is the size of an Inbound without its frame, in bytes.
+// inboundOverhead is the size of an Inbound without its frame and payload, in bytes.
 const inboundOverhead = 64
 
 // Size implements stage.Sized.
 func (in *Inbound) Size() int {
 	if in.Frame == nil {
-		return inboundOverhead
+		return inboundOverhead + len(in.payload)
 	}
 	return inboundOverhead + in.Frame.Len()
 }

@@ -178,8 +178,11 @@ func (a *Actor) pass(s *playerSession, in *Inbound) {
 
 // onApplication routes one application message (realtime.md 10).
 func (a *Actor) onApplication(s *playerSession, in *Inbound) {
-	f := in.Frame
-	switch route(f.OpCode(), messages.PeerID(f.TargetPlayer()), messages.GroupID(f.TargetGroup())) {
+	to, f := toServer, in.Frame
+	if f != nil {
+		to = route(f.OpCode(), messages.PeerID(f.TargetPlayer()), messages.GroupID(f.TargetGroup()))
+	}
+	switch to {
 	case toServer:
 		if a.relay {
 			a.c.Counters().Dropped.Add(counters.DropNoHandler, 1)
@@ -280,6 +283,13 @@ func (a *Actor) fanOut(id messages.GroupID, f *wire.Frame, reliable bool) {
 // callback.
 func (a *Actor) scriptMessage(in *Inbound) *script.Message {
 	f := in.Frame
+	if f == nil {
+		a.message = script.Message{
+			OpCode: in.opCode, Sender: in.From.Peer, Reliable: in.Reliable, Payload: in.payload,
+			TargetPlayer: messages.PeerID(in.targetPlayer), TargetGroup: messages.GroupID(in.targetGroup),
+		}
+		return &a.message
+	}
 	a.message = script.Message{
 		OpCode: f.OpCode(), Sender: messages.PeerID(f.Sender()), Reliable: in.Reliable, Payload: f.Payload(),
 		TargetPlayer: messages.PeerID(f.TargetPlayer()), TargetGroup: messages.GroupID(f.TargetGroup()),

@@ -182,7 +182,7 @@ func (p *peer) onPacket(packet []byte, size int) {
 		in.Release()
 		return
 	}
-	if in.Frame != nil && in.Frame.TargetPlayer() <= 0 {
+	if in.Kind == gamesession.Application && !in.ToOnePlayer() {
 		if wait := p.share.take(att.Inflow, now, size); wait > 0 {
 			p.sleep(wait) // stops reading from this peer only
 		}
@@ -304,7 +304,7 @@ func (p *peer) inbound(att *player.Attachment, h *wire.Header, reliable bool) *g
 	in.Number, in.Epoch = number, att.Epoch
 	if kind == gamesession.Application {
 		out := delivered(h, att.Peer)
-		in.Frame = wire.NewFrame(&out)
+		in.Carry(&out)
 	}
 	return in
 }
