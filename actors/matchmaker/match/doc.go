@@ -8,6 +8,7 @@
 //	rules.go     whether a rule holds for a candidate match
 //	prune.go     what may be decided before a candidate match is complete
 //	pass.go      one pass: batches and anchors, in slices
+//	batch.go     sets of the tickets that rules allow, by position in a batch
 //	search.go    small matches: which tickets play together
 //	assign.go    small matches: which team each ticket gets
 //	large.go     large matches
@@ -20,4 +21,5 @@
 //		done = pass.Step(20_000)    // other work may go between the slices; tickets may be added and removed
 //		for _, m := range pass.Take() { ... }
 //	}
+//	again := pass.Cut()             // it has ended at its budget: begin another one soon, which goes on where it stopped
 package match

@@ -37,7 +37,7 @@ func (p *Pool) Explain(id string, now time.Time) (Explanation, bool) {
 	if e == nil {
 		return Explanation{}, false
 	}
-	out := Explanation{Never: e.never, Age: now.Sub(e.ticket.Start), Others: len(p.byID) - 1, Players: e.n}
+	out := Explanation{Never: e.never, Age: now.Sub(e.start), Others: len(p.byID) - 1, Players: e.n}
 	a := *e
 	a.stage = p.set.StageAt(out.Age)
 	out.Needed = p.plans[a.stage].minTotal
@@ -72,7 +72,7 @@ func (p *Pool) Explain(id string, now time.Time) (Explanation, bool) {
 			continue
 		}
 		b := *other
-		b.stage = p.set.StageAt(now.Sub(b.ticket.Start))
+		b.stage = p.set.StageAt(now.Sub(b.start))
 		if reasons := p.apart(v, &a, &b); len(reasons) > 0 {
 			for _, r := range reasons {
 				block(r, other)
@@ -87,14 +87,14 @@ func (p *Pool) Explain(id string, now time.Time) (Explanation, bool) {
 
 // apart returns what keeps two tickets from one match: names of rules, or reasons in parentheses.
 func (p *Pool) apart(v *evaluator, a, b *entry) (reasons []string) {
-	stage := p.stageWith(a.stage, b)
+	stage := p.younger(a.stage, b.stage)
 	at := &p.plans[stage]
 	switch {
 	case b.never != "" || p.brokenAlone(v, b, b.stage) != nil:
 		return []string{"(it matches nobody)"}
-	case a.ticket.Backfill != "" && b.ticket.Backfill != "":
+	case a.backfill && b.backfill:
 		return []string{"(both are backfill tickets)"}
-	case p.sharesPlayer(a, b):
+	case sharesPlayer(a, b):
 		return []string{"(both have the same player)"}
 	case a.n+b.n > at.maxTotal:
 		reasons = append(reasons, "(too many players together)")

@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"math"
 	"slices"
+	"sort"
 
 	"troupe/actors/matchmaker/ruleset"
 )
@@ -13,23 +14,43 @@ import (
 type largePass struct {
 	groups  [][]*entry
 	group   []*entry
-	batches []largeBatch
-	rank    int // fastestRegion: how many locations of each ticket are open
+	batches []*largeBatch
+	done    map[int]bool    // locations whose batches are done
+	tried   map[*entry]bool // anchors that the first batch has tried in vain
+	rank    int             // fastestRegion: how many locations of each ticket are open
 	ranks   int
 	formed  bool
 }
 
 // largeBatch is the tickets that may play at one location.
 type largeBatch struct {
-	tickets []ranked // by priority
-	players int
-	next    int // the anchor to try
+	location int
+	tickets  []ranked // by priority
+	players  int
+	next     int // the anchor to try
+	removals uint64
+	keys     []float64 // by the first range rule, sorted
+	before   []int     // players of the tickets before a key
 }
 
 // ranked is a ticket, and which of its locations the batch is: 0 is the one with the lowest latency.
 type ranked struct {
 	e    *entry
 	rank int
+}
+
+// resume makes the batches anew, in the same order: at another time, locations that were too slow may be usable.
+func (l *largePass) resume(s *Pass) {
+	if len(l.batches) == 0 {
+		return
+	}
+	order := map[int]int{}
+	for i, b := range l.batches {
+		order[b.location] = i - len(l.batches)
+	}
+	s.largeBatches()
+	slices.SortStableFunc(l.batches, func(a, b *largeBatch) int { return cmp.Compare(order[a.location], order[b.location]) })
+	s.work = min(s.work, s.budget/2) // or nothing is left for anchors
 }
 
 // stepLarge tries one anchor. It reports whether the pass is complete.
@@ -45,46 +66,52 @@ func (s *Pass) stepLarge() (done bool) {
 			l.rank, l.formed = 0, false
 		}
 		l.rank++
+		l.done, l.tried = map[int]bool{}, map[*entry]bool{}
 		s.largeBatches()
-		s.work += len(l.group)
 	}
-	b := &l.batches[0]
-	for b.next < len(b.tickets) && b.tickets[b.next].e.gone {
+	b := l.batches[0]
+	if b.removals != s.pool.removals || b.keys == nil {
+		b.live(s.pool)
+		s.work += len(b.tickets) / 16
+	}
+	for b.next < len(b.tickets) && (b.tickets[b.next].e.gone || l.tried[b.tickets[b.next].e]) {
 		b.next++
 	}
-	b.players = 0
-	for _, r := range b.tickets[b.next:] {
-		if !r.e.gone {
-			b.players += r.e.n
-		}
-	}
-	s.work += 1 + (len(b.tickets)-b.next)/16
-	if b.next == len(b.tickets) || b.players < s.pool.plans[b.tickets[b.next].e.stage].minTotal && s.noneOlder(b) {
-		l.batches = l.batches[1:]
+	s.work++
+	if b.next == len(b.tickets) || b.players < s.pool.plans[b.tickets[b.next].e.stage].minTotal && len(s.pool.plans) == 1 {
+		l.drop()
 		return false
 	}
 	anchor := b.tickets[b.next].e
-	if s.formLarge(anchor, b) {
+	switch {
+	case b.around(s.pool, anchor) >= s.pool.plans[anchor.stage].minTotal && s.formLarge(anchor, b):
 		l.formed = true
-	} else if b.next++; s.pool.ranges == 0 && s.pool.set.Algorithm.Backfill != ruleset.BackfillLow {
-		l.batches = l.batches[1:] // without a rule that tells tickets apart, the next anchor sees the same tickets
+	case s.pool.ranges == 0 && s.pool.set.Algorithm.Backfill != ruleset.BackfillLow:
+		l.drop() // without a rule that tells tickets apart, the next anchor sees the same tickets
+	default:
+		l.tried[anchor] = true
 	}
 	return false
 }
 
-// noneOlder reports whether no later anchor has smaller minimums: there are no expansions.
-func (s *Pass) noneOlder(*largeBatch) bool { return len(s.pool.plans) == 1 }
+// drop ends with the first batch.
+func (l *largePass) drop() {
+	l.done[l.batches[0].location] = true
+	l.tried = map[*entry]bool{}
+	l.batches = l.batches[1:]
+}
 
-// largeBatches makes the batches of a group: one for each location.
+// largeBatches makes the batches of a group that are not done: one for each location.
 func (s *Pass) largeBatches() {
 	l := s.large
 	byLocation := map[int]*largeBatch{}
-	var ids []int
-	l.ranks = 1
+	l.batches, l.ranks = nil, 1
+	s.work += len(l.group)
 	for _, e := range l.group {
 		if e.gone {
 			continue
 		}
+		e.stage = s.pool.set.StageAt(s.age(e))
 		usable := s.usableLocations(e)
 		l.ranks = max(l.ranks, len(usable))
 		if s.pool.set.Algorithm.Batching == ruleset.FastestRegion {
@@ -93,21 +120,51 @@ func (s *Pass) largeBatches() {
 		for rank, id := range usable {
 			b := byLocation[id]
 			if b == nil {
-				b = &largeBatch{}
+				b = &largeBatch{location: id}
 				byLocation[id] = b
-				ids = append(ids, id)
+				l.batches = append(l.batches, b)
 			}
 			b.tickets = append(b.tickets, ranked{e, rank})
 			b.players += e.n
 		}
 	}
-	l.batches = nil
-	for _, id := range ids {
-		b := byLocation[id]
+	l.batches = slices.DeleteFunc(l.batches, func(b *largeBatch) bool { return l.done[b.location] })
+	for _, b := range l.batches {
 		slices.SortFunc(b.tickets, func(x, y ranked) int { return s.pool.byPriority(x.e, y.e) })
-		l.batches = append(l.batches, *b)
 	}
-	slices.SortStableFunc(l.batches, func(a, b largeBatch) int { return cmp.Compare(b.players, a.players) })
+	slices.SortStableFunc(l.batches, func(a, b *largeBatch) int { return cmp.Compare(b.players, a.players) })
+}
+
+// live finds out which tickets of the batch are left, and prepares around.
+func (b *largeBatch) live(p *Pool) {
+	var left []*entry
+	for _, r := range b.tickets[b.next:] {
+		if !r.e.gone {
+			left = append(left, r.e)
+		}
+	}
+	if p.ranges > 0 {
+		slices.SortFunc(left, func(x, y *entry) int { return cmp.Compare(x.keys[0], y.keys[0]) })
+	}
+	b.removals, b.players, b.keys, b.before = p.removals, 0, make([]float64, 0, len(left)), []int{0}
+	for _, e := range left {
+		if p.ranges > 0 {
+			b.keys = append(b.keys, e.keys[0])
+		}
+		b.players += e.n
+		b.before = append(b.before, b.players)
+	}
+}
+
+// around returns a bound on the players that a match with an anchor may have: those whose values the first range rule allows beside it.
+func (b *largeBatch) around(p *Pool, anchor *entry) int {
+	if p.ranges == 0 || math.IsInf(p.plans[anchor.stage].ranges[0].max, 1) {
+		return b.players
+	}
+	at, d := anchor.keys[0], p.plans[anchor.stage].ranges[0].max
+	from := sort.SearchFloat64s(b.keys, at-d)
+	to := sort.Search(len(b.keys), func(i int) bool { return b.keys[i] > at+d })
+	return b.before[to] - b.before[from]
 }
 
 // usableLocations returns the locations that are good enough for a ticket at its own age, the fastest first. Without a latency rule
@@ -163,32 +220,37 @@ func (h *byBalance) Less(i, j int) bool {
 // formLarge makes a match around an anchor, if there is one.
 func (s *Pass) formLarge(anchor *entry, b *largeBatch) bool {
 	p := s.pool
-	isBackfill := anchor.ticket.Backfill != ""
+	isBackfill, most := anchor.backfill, anchor.n
 	h := &byBalance{at: anchor.numbers[p.set.Algorithm.BalancedAttribute][0], index: p.set.Algorithm.BalancedAttribute}
 	for _, r := range b.tickets {
-		if r.e == anchor || r.e.gone || r.e.ticket.Backfill != "" && (isBackfill || p.set.Algorithm.Backfill == ruleset.BackfillLow) {
+		if r.e == anchor || r.e.gone || r.e.backfill && (isBackfill || p.set.Algorithm.Backfill == ruleset.BackfillLow) || !p.besideInRange(anchor, r.e) {
 			continue
 		}
 		h.tickets = append(h.tickets, r)
+		most += r.e.n
+	}
+	s.work += 1 + len(b.tickets)/16
+	if most < p.plans[anchor.stage].minTotal {
+		return false
 	}
 	heap.Init(h)
-	s.work += 1 + len(h.tickets)/4
+	s.work += len(h.tickets) / 2
 	chosen := []*entry{anchor}
 	stage, players, backfill := anchor.stage, anchor.n, isBackfill
 	low, high := slices.Clone(anchor.keys), slices.Clone(anchor.keys)
 	for len(h.tickets) > 0 && players < p.plans[stage].maxTotal {
 		e := h.tickets[0].e
 		heap.Pop(h)
-		s.work++
-		next := p.stageWith(stage, e)
-		if players+e.n > p.seats(next) || backfill && e.ticket.Backfill != "" || !p.inRange(next, low, high, e) || slices.ContainsFunc(chosen, func(o *entry) bool { return p.sharesPlayer(o, e) }) {
+		s.work += 2
+		next := p.younger(stage, e.stage)
+		if players+e.n > p.seats(next) || backfill && e.backfill || !p.inRange(next, low, high, e) || slices.ContainsFunc(chosen, func(o *entry) bool { return sharesPlayer(o, e) }) {
 			continue
 		}
 		for i, k := range e.keys {
 			low[i], high[i] = min(low[i], k), max(high[i], k)
 		}
 		chosen, stage, players = append(chosen, e), next, players+e.n
-		backfill = backfill || e.ticket.Backfill != ""
+		backfill = backfill || e.backfill
 	}
 	if isBackfill && len(chosen) == 1 {
 		return false
@@ -213,6 +275,17 @@ func (p *Pool) seats(stage int) int {
 		n += t.Max
 	}
 	return n
+}
+
+// besideInRange reports whether the batchDistance rules allow a ticket beside an anchor, at any stage that may follow.
+func (p *Pool) besideInRange(anchor, e *entry) bool {
+	at := &p.plans[p.younger(anchor.stage, e.stage)]
+	for i := range at.ranges {
+		if math.Abs(anchor.keys[i]-e.keys[i]) > at.ranges[i].max {
+			return false
+		}
+	}
+	return true
 }
 
 // inRange reports whether the batchDistance rules allow one more ticket.
@@ -256,7 +329,7 @@ func (p *Pool) fillTeams(f *found, tickets []*entry) bool {
 			return false
 		}
 	}
-	return len(f.tickets) > 1 || f.tickets[0].ticket.Backfill == ""
+	return len(f.tickets) > 1 || !f.tickets[0].backfill
 }
 
 // largeCounts says that each rule was evaluated once for each ticket of a match.

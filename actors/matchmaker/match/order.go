@@ -9,27 +9,27 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// order sorts candidates for an anchor (flexmatch.md 7.6 and 11.2): by sort rules, then as the batch is.
-func (s *search) order(a *entry, list []option) {
+// order sorts the candidates for an anchor, if there are sort rules (flexmatch.md 7.6 and 11.2). Without them the order of anchors is
+// theirs, too: by priority and age. An anchor never sees the backfill tickets that low has at the end.
+func (s *search) order(a *entry) {
 	rules := s.sortRules(a)
+	if len(rules) == 0 {
+		return
+	}
+	b := &s.pass.batch
 	high := s.pass.pool.set.Algorithm.Backfill == ruleset.BackfillHigh
-	slices.SortFunc(list, func(x, y option) int {
-		if len(rules) > 0 {
-			if b, c := x.e.ticket.Backfill != "", y.e.ticket.Backfill != ""; high && b != c {
-				return cmp.Compare(x.e.pos, y.e.pos)
-			}
-			for _, r := range rules {
-				if c := r.compare(x.e, y.e); c != 0 {
-					return c
-				}
-			}
-			return byAge(x.e, y.e)
+	slices.SortFunc(b.order, func(x, y *entry) int {
+		if i, j := x.backfill, y.backfill; high && i != j {
+			return s.pass.pool.byPriority(x, y)
 		}
-		if s.pass.pool.set.Algorithm.Backfill == ruleset.BackfillLow {
-			return byAge(x.e, y.e) // only the order of anchors has backfill tickets last
+		for _, r := range rules {
+			if c := r.compare(x, y); c != 0 {
+				return c
+			}
 		}
-		return cmp.Compare(x.e.pos, y.e.pos)
+		return byAge(x, y)
 	})
+	b.arrange(s.pass.pool)
 }
 
 // sorter is a sort rule for one anchor.

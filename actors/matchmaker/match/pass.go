@@ -11,6 +11,9 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
+// PassBudget is how many evaluations a pass makes at most before it ends and the next one goes on. A search that has begun ends first.
+const PassBudget = 400_000
+
 // Limits of a pass (flexmatch.md 11).
 const (
 	batchSize     = 250     // tickets
@@ -27,32 +30,42 @@ const (
 type Pass struct {
 	pool    *Pool
 	now     time.Time
-	seed    uint64
 	batches [][]*entry
-	next    int // batch
-	current []*entry
-	byKey   []*entry // current, by the first range rule
-	anchor  int      // in current
-	ended   bool
+	next    int // of batches
+	batch   batch
+	anchor  int // of batch
 	large   *largePass
 	search  search
 	matches []Match
 	work    int
+	budget  int
+	cut     bool
 	spare   int // evaluations that searches of the current batch may still spend without a result
 }
 
 // Begin begins a pass. now is the time for the ages of tickets; equal seeds split equal pools into equal batches.
+//
+// If the pass before it has ended at its budget, the new one goes on where that stopped: the tickets that it did not get to are next, and
+// those that came meanwhile have their turn when it is complete. So each ticket has its turn, however large the pool is.
 func (p *Pool) Begin(now time.Time, seed uint64) *Pass {
-	s := &Pass{pool: p, now: now, seed: seed}
+	if s := p.cut; s != nil {
+		p.cut = nil
+		s.resume(now)
+		return s
+	}
+	s := &Pass{pool: p, now: now, budget: p.options.Budget}
 	s.search.pass = s
+	if s.budget <= 0 {
+		s.budget = PassBudget
+	}
+	s.budget = max(s.budget, 4*batchSize) // enough to get on
 	groups := map[string][]*entry{}
 	var names []string
 	for _, e := range p.entries {
 		if e.gone || e.never != "" {
 			continue
 		}
-		e.stage = p.set.StageAt(s.age(e))
-		e.spent = false
+		e.spent, e.tried = false, false
 		g := p.group(e)
 		if groups[g] == nil {
 			names = append(names, g)
@@ -73,7 +86,26 @@ func (p *Pool) Begin(now time.Time, seed uint64) *Pass {
 	return s
 }
 
-func (s *Pass) age(e *entry) time.Duration { return s.now.Sub(e.ticket.Start) }
+// Cut reports whether the pass has ended at its budget. The next one should begin even if nothing else happens.
+func (s *Pass) Cut() bool { return s.cut }
+
+// left returns how many evaluations the pass may still make.
+func (s *Pass) left() int { return s.budget - s.work }
+
+// resume goes on with a pass that was cut, at a later time.
+func (s *Pass) resume(now time.Time) {
+	s.now, s.work, s.cut = now, 0, false
+	if s.large != nil {
+		s.large.resume(s)
+		return
+	}
+	// Expansions may have gone on: the batch is made again, without the anchors that had their turn.
+	if s.anchor < len(s.batch.anchors) {
+		s.prepare(s.batches[s.next-1])
+	}
+}
+
+func (s *Pass) age(e *entry) time.Duration { return s.now.Sub(e.start) }
 
 // split makes batches of equal size of a group.
 func (s *Pass) split(group []*entry, rng *rand.Rand) {
@@ -144,31 +176,37 @@ func (s *Pass) sortByLocation(group []*entry) {
 	slices.SortStableFunc(group, func(a, b *entry) int { return cmp.Compare(best[a], best[b]) })
 }
 
-// Step goes on with the pass for about so many evaluations, at least for one anchor. It reports whether the pass is complete.
+// Step goes on with the pass for about so many evaluations, at least for one anchor. It reports whether the pass is at its end: complete,
+// or at its budget.
 func (s *Pass) Step(evaluations int) (done bool) {
 	until := s.work + max(evaluations, 1)
 	for s.work < until {
-		if s.large != nil {
+		switch {
+		case s.cut:
+			return true
+		case s.work >= s.budget:
+			s.cut, s.pool.cut = true, s
+			return true
+		case s.large != nil:
 			if s.stepLarge() {
 				return true
 			}
-			continue
-		}
-		if s.anchor == len(s.current) {
-			if s.next == len(s.batches) {
-				return true
+		case s.anchor < len(s.batch.anchors):
+			a := s.batch.anchors[s.anchor]
+			s.anchor++
+			if a.gone || a.tried {
+				continue
 			}
+			a.tried = true
+			s.search.run(a)
+			s.work += max(s.search.work, 1)
+		case s.next < len(s.batches):
 			s.prepare(s.batches[s.next])
+			s.spare = fruitless / len(s.batches)
 			s.next++
-			continue
+		default:
+			return true
 		}
-		a := s.current[s.anchor]
-		s.anchor++
-		if a.gone {
-			continue
-		}
-		s.search.run(a)
-		s.work += max(s.search.work, 1)
 	}
 	return false
 }
@@ -185,12 +223,12 @@ func (s *Pass) Evaluations() int { return s.work }
 
 // byAge orders tickets by start, then by arrival.
 func byAge(a, b *entry) int {
-	return cmp.Or(a.ticket.Start.Compare(b.ticket.Start), cmp.Compare(a.arrival, b.arrival))
+	return cmp.Or(a.start.Compare(b.start), cmp.Compare(a.arrival, b.arrival))
 }
 
 // byPriority is byAge, with backfill tickets first or last if the rule set says so (flexmatch.md 11.3).
 func (p *Pool) byPriority(a, b *entry) int {
-	if x, y := a.ticket.Backfill != "", b.ticket.Backfill != ""; x != y && p.set.Algorithm.Backfill != ruleset.BackfillNormal {
+	if x, y := a.backfill, b.backfill; x != y && p.set.Algorithm.Backfill != ruleset.BackfillNormal {
 		if x == (p.set.Algorithm.Backfill == ruleset.BackfillHigh) {
 			return -1
 		}
@@ -200,25 +238,22 @@ func (p *Pool) byPriority(a, b *entry) int {
 }
 
 // prepare makes a batch the current one.
-func (s *Pass) prepare(batch []*entry) {
-	s.current, s.anchor = s.current[:0], 0
-	for _, e := range batch {
-		if e.gone || !s.alone(e) {
+func (s *Pass) prepare(tickets []*entry) {
+	b := &s.batch
+	b.anchors, s.anchor = b.anchors[:0], 0
+	for _, e := range tickets {
+		if e.gone {
 			continue
 		}
-		e.mask, e.shared = s.pool.usable(e), s.pool.isShared(e)
-		s.current = append(s.current, e)
+		e.stage = s.pool.set.StageAt(s.age(e))
+		if s.alone(e) {
+			e.mask = s.pool.usable(e)
+			b.anchors = append(b.anchors, e)
+		}
 	}
-	s.work += len(batch)
-	s.spare = fruitless / len(s.batches)
-	slices.SortFunc(s.current, s.pool.byPriority)
-	for i, e := range s.current {
-		e.pos = i
-	}
-	s.byKey = append(s.byKey[:0], s.current...)
-	if s.pool.ranges > 0 {
-		slices.SortFunc(s.byKey, func(a, b *entry) int { return cmp.Or(cmp.Compare(a.keys[0], b.keys[0]), cmp.Compare(a.pos, b.pos)) })
-	}
+	s.work += len(tickets)
+	slices.SortFunc(b.anchors, s.pool.byPriority)
+	b.fill(s.pool)
 }
 
 // alone reports whether a ticket satisfies the rules that it can break by itself.
@@ -275,12 +310,12 @@ func (p *Pool) usable(e *entry) uint64 {
 	return mask
 }
 
-// stageWith returns the stage of a candidate with one more ticket.
-func (p *Pool) stageWith(stage int, e *entry) int {
+// younger returns the stage of a candidate with tickets of two stages: that of the one whose age counts.
+func (p *Pool) younger(a, b int) int {
 	if p.set.Algorithm.ExpansionAge == ruleset.Oldest {
-		return max(stage, e.stage)
+		return max(a, b)
 	}
-	return min(stage, e.stage)
+	return min(a, b)
 }
 
 // emit makes a match of tickets with teams, and takes them out of the pool.

@@ -52,6 +52,7 @@ type RuleCount struct {
 // Options of a pool.
 type Options struct {
 	AdditionalPlayers int // seats that matches leave free
+	Budget            int // evaluations of a pass, at least 1,000; 0: PassBudget
 }
 
 // Errors of Add.
@@ -83,38 +84,50 @@ type Pool struct {
 	entries   []*entry
 	gone      int // of entries, those that left
 	byID      map[string]*entry
-	players   map[string]int // how many tickets name a player
+	players   map[string]*player
 	locations map[string]*location
 	freeIDs   []int
 	arrivals  uint64
+	removals  uint64
+	cut       *Pass // the last pass, if it has ended at its budget
 }
 
 // location is a location that some ticket reports. Its id is used again when none does.
-type location struct{ id, tickets int }
+type location struct {
+	name        string
+	id, tickets int
+}
+
+// player is a player that some ticket names. Several may: then one match has one of them at most.
+type player struct{ tickets int }
 
 // entry is a ticket in the pool, with everything that does not change.
 type entry struct {
-	ticket  *Ticket
-	arrival uint64
-	n       int // players
-	values  [][]ruleset.Value
-	numbers [][3]float64 // by attribute: avg, min, max over the players
-	teams   []int        // of a backfill ticket, by player
-	reports []report     // locations that all players report, by id
-	keys    []float64    // by range rule: the ticket's value
-	never   string       // why it can never be matched, or empty
+	ticket   *Ticket
+	start    time.Time
+	arrival  uint64
+	n        int // players
+	backfill bool
+	values   [][]ruleset.Value
+	numbers  [][3]float64 // by attribute: avg, min, max over the players
+	teams    []int        // of a backfill ticket, by player
+	reports  []report     // locations that all players report, by id
+	places   []*location  // the same locations
+	who      []*player    // by player of the ticket
+	keys     []float64    // by range rule: the ticket's value
+	never    string       // why it can never be matched, or empty
 
 	inPass
 }
 
 // inPass is what a pass computes for an entry.
 type inPass struct {
-	stage  int
-	mask   uint64 // usable locations, by id modulo 64
-	pos    int    // in its batch
-	shared bool   // another ticket names one of the players
-	gone   bool   // matched or removed
-	spent  bool   // its own search was complete and found nothing: no match of this pass can have it
+	stage int
+	mask  uint64 // usable locations, by id modulo 64
+	pos   int    // in its batch, in the order of the anchor's candidates
+	gone  bool   // matched or removed
+	tried bool   // it was an anchor
+	spent bool   // its own search was complete and found nothing: no match of this pass can have it
 }
 
 // report is the latency of a ticket to a location: avg, min, max over its players.
@@ -125,7 +138,7 @@ type report struct {
 
 // New makes an empty pool.
 func New(set *ruleset.RuleSet, o Options) *Pool {
-	p := &Pool{set: set, options: o, byID: map[string]*entry{}, players: map[string]int{}, locations: map[string]*location{}}
+	p := &Pool{set: set, options: o, byID: map[string]*entry{}, players: map[string]*player{}, locations: map[string]*location{}}
 	for _, s := range set.Stages {
 		for _, t := range s.Teams {
 			p.largest = max(p.largest, t.Max)
@@ -158,7 +171,7 @@ func (p *Pool) Add(t Ticket) error {
 	if len(t.Players) == 0 {
 		return ErrNoPlayers
 	}
-	e := &entry{ticket: &t, arrival: p.arrivals, n: len(t.Players)}
+	e := &entry{ticket: &t, start: t.Start, backfill: t.Backfill != "", arrival: p.arrivals, n: len(t.Players)}
 	if err := p.readAttributes(e); err != nil {
 		return err
 	}
@@ -167,8 +180,14 @@ func (p *Pool) Add(t Ticket) error {
 	p.readTeams(e)
 	p.readKeys(e)
 	p.checkNever(e)
-	for _, player := range t.Players {
-		p.players[player.ID]++
+	e.who = make([]*player, e.n)
+	for i := range t.Players {
+		id := t.Players[i].ID
+		if p.players[id] == nil {
+			p.players[id] = &player{}
+		}
+		e.who[i] = p.players[id]
+		e.who[i].tickets++
 	}
 	p.byID[t.ID] = e
 	p.entries = append(p.entries, e)
@@ -188,30 +207,22 @@ func (p *Pool) Remove(id string) bool {
 func (p *Pool) remove(e *entry) {
 	e.gone = true
 	delete(p.byID, e.ticket.ID)
-	for _, player := range e.ticket.Players {
-		if p.players[player.ID]--; p.players[player.ID] == 0 {
-			delete(p.players, player.ID)
+	p.removals++
+	for i, who := range e.who {
+		if who.tickets--; who.tickets == 0 {
+			delete(p.players, e.ticket.Players[i].ID)
 		}
 	}
-	for name, l := range p.locationsOf(e) {
+	for _, l := range e.places {
 		if l.tickets--; l.tickets == 0 {
 			p.freeIDs = append(p.freeIDs, l.id)
-			delete(p.locations, name)
+			delete(p.locations, l.name)
 		}
 	}
 	if p.gone++; p.gone > len(p.entries)/2 {
 		p.entries = slices.DeleteFunc(p.entries, func(e *entry) bool { return e.gone })
 		p.gone = 0
 	}
-}
-
-// locationsOf returns the locations that all players of a ticket report.
-func (p *Pool) locationsOf(e *entry) map[string]*location {
-	found := make(map[string]*location, len(e.reports))
-	for _, name := range common(e.ticket.Players) {
-		found[name] = p.locations[name]
-	}
-	return found
 }
 
 // common returns the locations that all players report, by name.
@@ -280,20 +291,21 @@ func (p *Pool) readLatencies(e *entry) {
 	for _, name := range common(players) {
 		l := p.locations[name]
 		if l == nil {
-			l = &location{id: len(p.locations) + len(p.freeIDs)}
+			l = &location{name: name, id: len(p.locations) + len(p.freeIDs)}
 			if n := len(p.freeIDs); n > 0 {
 				l.id, p.freeIDs = p.freeIDs[n-1], p.freeIDs[:n-1]
 			}
 			p.locations[name] = l
 		}
 		l.tickets++
+		e.places = append(e.places, l)
 		e.reports = append(e.reports, report{l.id, aggregate(len(players), func(i int) float64 { return float64(players[i].Latencies[name]) })})
 	}
 	slices.SortFunc(e.reports, func(a, b report) int { return cmp.Compare(a.id, b.id) })
 }
 
 func (p *Pool) readTeams(e *entry) {
-	if e.ticket.Backfill == "" {
+	if !e.backfill {
 		return
 	}
 	for _, player := range e.ticket.Players {
@@ -348,9 +360,9 @@ func (p *Pool) group(e *entry) string {
 }
 
 // isShared reports whether another ticket of the pool names a player of this one.
-func (p *Pool) isShared(e *entry) bool {
-	for i := range e.ticket.Players {
-		if p.players[e.ticket.Players[i].ID] > 1 {
+func (e *entry) isShared() bool {
+	for _, who := range e.who {
+		if who.tickets > 1 {
 			return true
 		}
 	}
@@ -358,16 +370,10 @@ func (p *Pool) isShared(e *entry) bool {
 }
 
 // sharesPlayer reports whether two tickets name the same player.
-func (p *Pool) sharesPlayer(a, b *entry) bool {
-	for i := range a.ticket.Players {
-		id := a.ticket.Players[i].ID
-		if p.players[id] < 2 {
-			continue
-		}
-		for j := range b.ticket.Players {
-			if b.ticket.Players[j].ID == id {
-				return true
-			}
+func sharesPlayer(a, b *entry) bool {
+	for _, who := range a.who {
+		if who.tickets > 1 && slices.Contains(b.who, who) {
+			return true
 		}
 	}
 	return false

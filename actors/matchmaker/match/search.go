@@ -2,9 +2,7 @@ package match
 
 import (
 	"math"
-	"math/bits"
 	"slices"
-	"sort"
 
 	"troupe/actors/matchmaker/ruleset"
 )
@@ -22,7 +20,7 @@ type search struct {
 	limit        int  // no match has more players
 	need         int  // no match has fewer
 	tickets      []*entry
-	levels       []level
+	levels       []*level
 	crowd        candidate
 	teams        assignment
 	best         found
@@ -32,19 +30,13 @@ type search struct {
 
 // level is the state with one more ticket.
 type level struct {
-	list      []option // the candidates that may follow
+	rest      set // the candidates that may follow
 	low, high []float64
 	stage     int
 	players   int
 	most      int // no more players than this can follow
 	mask      uint64
 	backfill  bool
-}
-
-// option is a candidate, and the locations that it and the anchor may have in common.
-type option struct {
-	e    *entry
-	mask uint64
 }
 
 // found is the best match so far.
@@ -57,22 +49,26 @@ type found struct {
 
 // run searches a match for an anchor, and emits it.
 func (s *search) run(a *entry) {
-	p := s.pass.pool
+	p, b := s.pass.pool, &s.pass.batch
 	s.work, s.stopped, s.unproven, s.budget, s.exact = 0, false, false, max(fewest, min(anchorBudget, s.pass.spare)), false
 	s.best.players = 0
 	for i := range s.counts {
 		s.counts[i].Passed, s.counts[i].Failed = 0, 0
 	}
+	if b.removals != p.removals {
+		b.live(p)
+	}
+	s.order(a)
 	at := &p.plans[a.stage]
 	s.limit, s.need = at.maxTotal, at.minTotal
 	root := s.level(0)
-	s.candidates(a, root)
+	root.rest = s.candidates(a)
+	root.stage, root.players, root.mask, root.backfill = a.stage, a.n, a.mask, a.backfill
+	s.work++
 	if s.canReach(a, root) {
-		s.order(a, root.list)
-		if len(s.pass.current) <= exactTickets {
-			s.budget, s.exact = exactBudget, true
+		if len(b.order) <= exactTickets {
+			s.budget, s.exact = min(exactBudget, max(s.pass.left(), s.budget)), true
 		}
-		root.stage, root.players, root.mask, root.backfill = a.stage, a.n, a.mask, a.ticket.Backfill != ""
 		root.most = s.limit
 		copy(root.low, a.keys)
 		copy(root.high, a.keys)
@@ -86,92 +82,106 @@ func (s *search) run(a *entry) {
 	}
 	s.pass.spare -= s.work
 	// A search that saw all candidates and has ended by itself proves that no match has this ticket.
-	a.spent = !s.unproven && (a.ticket.Backfill != "" || p.set.Algorithm.Backfill != ruleset.BackfillLow)
+	if a.spent = !s.unproven && (a.backfill || p.set.Algorithm.Backfill != ruleset.BackfillLow); a.spent {
+		b.alive.drop(a.pos)
+	}
 }
 
 func (s *search) level(depth int) *level {
 	for len(s.levels) <= depth {
 		n := s.pass.pool.ranges
-		s.levels = append(s.levels, level{low: make([]float64, n), high: make([]float64, n)})
+		s.levels = append(s.levels, &level{low: make([]float64, n), high: make([]float64, n)})
 	}
-	return &s.levels[depth]
+	return s.levels[depth]
 }
 
-// candidates fills the list of an anchor with the tickets that may be in one match with it.
-func (s *search) candidates(a *entry, root *level) {
-	p, all := s.pass.pool, s.pass.byKey
-	from, to := 0, len(all)
-	if p.ranges > 0 {
-		if d := p.plans[a.stage].ranges[0].max; !math.IsInf(d, 1) {
-			from = sort.Search(len(all), func(i int) bool { return all[i].keys[0] >= a.keys[0]-d })
-			to = from + sort.Search(len(all)-from, func(i int) bool { return all[from+i].keys[0] > a.keys[0]+d })
-		}
+// candidates returns the tickets that may be in one match with an anchor, by the cheap rules.
+func (s *search) candidates(a *entry) set {
+	p, b := s.pass.pool, &s.pass.batch
+	rest := b.alive
+	rest.drop(a.pos)
+	if a.backfill || p.set.Algorithm.Backfill == ruleset.BackfillLow {
+		rest = rest.without(&b.backfill)
 	}
-	root.list = root.list[:0]
-	isBackfill := a.ticket.Backfill != ""
-	for _, e := range all[from:to] {
-		if e == a || e.gone || e.spent {
+	if near := b.at(a.mask); a.mask != math.MaxUint64 {
+		rest = rest.and(&near)
+	}
+	var out set
+	for i := range b.stages {
+		part := rest.and(&b.stages[i].set)
+		if part.empty() {
 			continue
 		}
-		if b := e.ticket.Backfill != ""; b && (isBackfill || p.set.Algorithm.Backfill == ruleset.BackfillLow) {
-			continue
+		at := &p.plans[p.younger(a.stage, b.stages[i].n)]
+		for j := range at.ranges {
+			if d := at.ranges[j].max; !math.IsInf(d, 1) {
+				near := b.keys[j].within(a.keys[j]-d, a.keys[j]+d)
+				part = part.and(&near)
+			}
 		}
-		if p.pair(a, e) {
-			root.list = append(root.list, option{e, a.mask & e.mask})
-		}
+		part = b.fitting(part, at.maxTotal-a.n)
+		out = out.or(&part)
 	}
-	s.work += 1 + len(root.list)/16
+	return b.unlike(out, a)
 }
 
-// pair reports whether the cheap rules allow two tickets in one match.
-func (p *Pool) pair(a, b *entry) bool {
-	at := &p.plans[p.stageWith(a.stage, b)]
-	if a.n+b.n > at.maxTotal || a.mask&b.mask == 0 {
-		return false
-	}
-	for i := range at.ranges {
-		if math.Abs(a.keys[i]-b.keys[i]) > at.ranges[i].max {
-			return false
+// fitting leaves out tickets with more players.
+func (b *batch) fitting(s set, players int) set {
+	for i := range b.sizes {
+		if b.sizes[i].n > players {
+			s = s.without(&b.sizes[i].set)
 		}
 	}
-	return !(a.shared && b.shared && p.sharesPlayer(a, b))
+	return s
+}
+
+// unlike leaves out tickets that name a player of e.
+func (b *batch) unlike(s set, e *entry) set {
+	if !b.shared.has(e.pos) {
+		return s
+	}
+	for both := s.and(&b.shared); !both.empty(); {
+		i := both.first()
+		both.drop(i)
+		if sharesPlayer(e, b.order[i]) {
+			s.drop(i)
+		}
+	}
+	return s
 }
 
 // canReach reports whether the candidates have enough players, at one location and within the first range, and lowers the limit to
 // what they have at most.
 func (s *search) canReach(a *entry, root *level) bool {
-	p := s.pass.pool
+	b, at := &s.pass.batch, &s.pass.pool.plans[a.stage]
+	if b.players(&root.rest) < s.need-a.n {
+		return false
+	}
 	most := 0
-	if p.plans[a.stage].latency == nil {
-		most = s.window(a, root.list, math.MaxUint64)
-	} else {
-		for mask := a.mask; mask != 0; mask &= mask - 1 {
-			most = max(most, s.window(a, root.list, 1<<bits.TrailingZeros64(mask)))
-		}
+	if b.mostAt(&root.rest, a.mask, at.latency != nil) >= s.need-a.n {
+		b.parts(&root.rest, a.mask, at.latency != nil, func(part *set) { most = max(most, s.window(a, at, part)) })
 	}
 	s.limit = min(s.limit, a.n+most)
-	return s.limit >= max(s.need, a.n) && (a.ticket.Backfill == "" || len(root.list) > 0)
+	return s.limit >= max(s.need, a.n) && (!a.backfill || !root.rest.empty())
 }
 
-// window returns the most players of candidates with a location that fit into one range with the anchor. The list is in the order
-// of keys.
-func (s *search) window(a *entry, list []option, mask uint64) int {
-	p := s.pass.pool
-	width := math.Inf(1)
-	if p.ranges > 0 {
-		width = p.plans[a.stage].ranges[0].max
+// window returns the most players of candidates that fit into one range with the anchor.
+func (s *search) window(a *entry, at *plan, part *set) int {
+	b := &s.pass.batch
+	if len(at.ranges) == 0 || math.IsInf(at.ranges[0].max, 1) {
+		return b.players(part)
 	}
-	most, sum, from := 0, 0, 0
-	for i := range list {
-		if list[i].mask&mask == 0 {
+	width, k := at.ranges[0].max, &b.keys[0]
+	from, _ := slices.BinarySearch(k.values, a.keys[0]-width)
+	most, sum := 0, 0
+	for i := from; i < len(k.values) && k.values[i] <= a.keys[0]+width; i++ {
+		if !part.has(k.entries[i].pos) {
 			continue
 		}
-		sum += list[i].e.n
-		if !math.IsInf(width, 1) {
-			for ; list[i].e.keys[0]-list[from].e.keys[0] > width; from++ {
-				if list[from].mask&mask != 0 {
-					sum -= list[from].e.n
-				}
+		sum += k.entries[i].n
+		for ; k.values[i]-k.values[from] > width; from++ {
+			if part.has(k.entries[from].pos) {
+				sum -= k.entries[from].n
 			}
 		}
 		most = max(most, sum)
@@ -181,30 +191,30 @@ func (s *search) window(a *entry, list []option, mask uint64) int {
 
 // extend tries the candidates of a level, one after the other, and then the set as it is.
 func (s *search) extend(depth int) {
-	p := s.pass.pool
-	l := &s.levels[depth]
-	left := 0
-	for _, o := range l.list {
-		left += o.e.n
-	}
-	for i, o := range l.list {
+	p, b := s.pass.pool, &s.pass.batch
+	l := s.levels[depth]
+	rest := l.rest
+	left := b.players(&rest)
+	for !rest.empty() {
 		if most := min(s.limit, l.players+min(left, l.most)); most < s.need || most <= s.best.players {
 			break
 		}
-		left -= o.e.n
+		i := rest.first()
+		rest.drop(i)
+		e := b.order[i]
+		left -= e.n
 		if s.work++; s.work > s.budget {
 			s.stopped, s.unproven = true, true
 			return
 		}
-		if l.players+o.e.n > s.limit || !s.fits(depth, o, l.list[i+1:]) {
+		if l.players+e.n > s.limit || !s.fits(depth, e, rest) {
 			continue
 		}
-		s.tickets = append(s.tickets, o.e)
+		s.tickets = append(s.tickets, e)
 		if s.allowed(depth + 1) {
 			s.extend(depth + 1)
 		}
 		s.tickets = s.tickets[:len(s.tickets)-1]
-		l = &s.levels[depth] // the levels may have moved
 		if s.stopped || s.best.players == s.limit {
 			return
 		}
@@ -214,100 +224,39 @@ func (s *search) extend(depth int) {
 	}
 }
 
-// fits computes the next level: the candidate, and those behind it that may follow. It reports whether there can be a match.
-func (s *search) fits(depth int, o option, rest []option) bool {
-	p := s.pass.pool
-	next := s.level(depth + 1)
-	l := &s.levels[depth]
-	next.stage = p.stageWith(l.stage, o.e)
+// fits computes the next level: one more ticket, and the candidates behind it that may follow. It reports whether there can be a match.
+func (s *search) fits(depth int, e *entry, rest set) bool {
+	p, b := s.pass.pool, &s.pass.batch
+	next, l := s.level(depth+1), s.levels[depth]
+	next.stage = p.younger(l.stage, e.stage)
 	at := &p.plans[next.stage]
-	next.mask = l.mask & o.mask
-	next.players = l.players + o.e.n
-	next.backfill = l.backfill || o.e.ticket.Backfill != ""
+	next.mask = l.mask & e.mask
+	next.players = l.players + e.n
+	next.backfill = l.backfill || e.backfill
 	if next.mask == 0 || next.players > at.maxTotal {
 		return false
 	}
 	for i := range at.ranges {
-		next.low[i], next.high[i] = min(l.low[i], o.e.keys[i]), max(l.high[i], o.e.keys[i])
-		if next.high[i]-next.low[i] > at.ranges[i].max {
+		d, k := at.ranges[i].max, e.keys[i]
+		next.low[i], next.high[i] = min(l.low[i], k), max(l.high[i], k)
+		if next.high[i]-next.low[i] > d {
 			return false
 		}
-	}
-	next.list = next.list[:0]
-	for _, r := range rest {
-		if r.mask&next.mask == 0 || next.backfill && r.e.ticket.Backfill != "" || next.players+r.e.n > at.maxTotal {
-			continue
-		}
-		ok := true
-		for i := range at.ranges {
-			if k := r.e.keys[i]; k-next.low[i] > at.ranges[i].max || next.high[i]-k > at.ranges[i].max {
-				ok = false
-				break
-			}
-		}
-		if ok && !(o.e.shared && r.e.shared && p.sharesPlayer(o.e, r.e)) {
-			next.list = append(next.list, r)
+		if (k < l.low[i] || k > l.high[i] || next.stage != l.stage || depth == 0) && !math.IsInf(d, 1) {
+			near := b.keys[i].within(next.high[i]-d, next.low[i]+d)
+			rest = rest.and(&near)
 		}
 	}
-	s.work += len(rest) / 64
-	next.most = s.reach(next, at)
+	if next.mask != l.mask {
+		near := b.at(next.mask)
+		rest = rest.and(&near)
+	}
+	if next.backfill {
+		rest = rest.without(&b.backfill)
+	}
+	next.rest = b.unlike(b.fitting(rest, at.maxTotal-next.players), e)
+	next.most = b.mostAt(&next.rest, next.mask, at.latency != nil)
 	return next.players+next.most >= s.need && next.players+next.most > s.best.players
-}
-
-// slots is how finely reach looks at the ranges that are possible.
-const slots = 16
-
-// reach returns a bound on the players that may still follow: those at one location, within one range of the first range rule.
-// A range begins between high-width and low. Candidates below the begin, or beyond the end, do not count.
-func (s *search) reach(l *level, at *plan) int {
-	masks := at.latency != nil
-	begin, step, ranged := 0.0, 0.0, false
-	if len(at.ranges) > 0 && !math.IsInf(at.ranges[0].max, 1) {
-		begin = l.high[0] - at.ranges[0].max
-		step = (l.low[0] - begin) / slots
-		ranged = step > 0
-	}
-	best := 0
-	for mask := l.mask; mask != 0; mask &= mask - 1 {
-		bit := mask & -mask
-		if !masks {
-			bit = mask
-		}
-		total := 0
-		var below, above [slots]int // candidates that a range no longer has if it begins in a later slot, or has only from it on
-		for _, o := range l.list {
-			if o.mask&bit == 0 {
-				continue
-			}
-			n := o.e.n
-			total += n
-			if !ranged {
-				continue
-			}
-			if k := o.e.keys[0]; k < l.low[0] {
-				below[max(0, min(int((k-begin)/step), slots-1))] += n
-			} else if k > l.high[0] {
-				above[max(0, min(int((k-l.high[0])/step), slots-1))] += n
-			}
-		}
-		if !ranged {
-			best = max(best, total)
-		} else {
-			have := total
-			for _, n := range above {
-				have -= n
-			}
-			for i := range slots { // the range begins in slot i
-				have += above[i]
-				best = max(best, have)
-				have -= below[i]
-			}
-		}
-		if !masks {
-			break
-		}
-	}
-	return best
 }
 
 // allowed reports whether the set may become a match, by the rules that no further ticket repairs, and by the room of the teams.

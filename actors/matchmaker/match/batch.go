@@ -1,0 +1,200 @@
+package match
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+	"sort"
+)
+
+// set is a set of positions in a batch. Batches are so small that the sets which rules allow are made once, and candidates are found by
+// intersection.
+type set [4]uint64
+
+const _ = uint(len(set{})*64 - batchSize)
+
+func (s *set) add(i int)      { s[i/64] |= 1 << (i % 64) }
+func (s *set) drop(i int)     { s[i/64] &^= 1 << (i % 64) }
+func (s *set) has(i int) bool { return s[i/64]>>(i%64)&1 == 1 }
+func (s *set) empty() bool    { return s[0]|s[1]|s[2]|s[3] == 0 }
+
+func (s *set) and(t *set) set { return set{s[0] & t[0], s[1] & t[1], s[2] & t[2], s[3] & t[3]} }
+func (s *set) or(t *set) set  { return set{s[0] | t[0], s[1] | t[1], s[2] | t[2], s[3] | t[3]} }
+func (s *set) without(t *set) set {
+	return set{s[0] &^ t[0], s[1] &^ t[1], s[2] &^ t[2], s[3] &^ t[3]}
+}
+
+// first returns the lowest position of a set that is not empty.
+func (s *set) first() int {
+	for i, w := range s {
+		if w != 0 {
+			return i*64 + bits.TrailingZeros64(w)
+		}
+	}
+	return -1
+}
+
+// common returns how many positions two sets have in common.
+func (s *set) common(t *set) int {
+	return bits.OnesCount64(s[0]&t[0]) + bits.OnesCount64(s[1]&t[1]) + bits.OnesCount64(s[2]&t[2]) + bits.OnesCount64(s[3]&t[3])
+}
+
+// batch is the tickets that a pass looks at together, and which of them rules allow.
+type batch struct {
+	anchors  []*entry // in the order of anchors
+	order    []*entry // in the order of candidates: the positions
+	alive    set      // neither gone nor spent
+	removals uint64   // of the pool, when alive was made
+
+	backfill set
+	shared   set // another ticket names one of the players
+	sizes    []kind
+	stages   []kind
+	used     uint64  // location bits that some ticket has, and not each
+	near     [64]set // by location bit
+	anywhere set     // tickets for which latencies decide nothing
+	keys     []keyRange
+}
+
+// kind is the tickets with one number: of players, or of the stage.
+type kind struct {
+	n   int
+	set set
+}
+
+// keyRange is the tickets by the value of a range rule.
+type keyRange struct {
+	entries []*entry
+	values  []float64
+	below   []set // below[i] is the first i of entries
+}
+
+// fill makes the batch of tickets whose stages and masks are known, in the order of anchors.
+func (b *batch) fill(p *Pool) {
+	if len(b.keys) != p.ranges {
+		b.keys = make([]keyRange, p.ranges)
+	}
+	for i := range b.keys {
+		k := &b.keys[i]
+		k.entries = append(k.entries[:0], b.anchors...)
+		slices.SortFunc(k.entries, func(x, y *entry) int { return cmp.Compare(x.keys[i], y.keys[i]) })
+		k.values = k.values[:0]
+		for _, e := range k.entries {
+			k.values = append(k.values, e.keys[i])
+		}
+	}
+	b.order = append(b.order[:0], b.anchors...)
+	b.arrange(p)
+}
+
+// arrange makes the sets after a change of the order.
+func (b *batch) arrange(p *Pool) {
+	b.backfill, b.shared, b.anywhere, b.used = set{}, set{}, set{}, 0
+	b.sizes, b.stages = b.sizes[:0], b.stages[:0]
+	for i, e := range b.order {
+		e.pos = i
+		if e.backfill {
+			b.backfill.add(i)
+		}
+		if e.isShared() {
+			b.shared.add(i)
+		}
+		b.sizes = addKind(b.sizes, e.n, i)
+		b.stages = addKind(b.stages, e.stage, i)
+		if e.mask == math.MaxUint64 {
+			b.anywhere.add(i)
+			continue
+		}
+		for mask := e.mask; mask != 0; mask &= mask - 1 {
+			bit := bits.TrailingZeros64(mask)
+			if b.used>>bit&1 == 0 {
+				b.used |= 1 << bit
+				b.near[bit] = set{}
+			}
+			b.near[bit].add(i)
+		}
+	}
+	for i := range b.keys {
+		k := &b.keys[i]
+		k.below = slices.Grow(k.below[:0], len(k.entries)+1)[:len(k.entries)+1]
+		k.below[0] = set{}
+		for j, e := range k.entries {
+			k.below[j+1] = k.below[j]
+			k.below[j+1].add(e.pos)
+		}
+	}
+	b.live(p)
+}
+
+func addKind(kinds []kind, n, position int) []kind {
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.n == n })
+	if i < 0 {
+		i = len(kinds)
+		kinds = append(kinds, kind{n: n})
+	}
+	kinds[i].set.add(position)
+	return kinds
+}
+
+// live finds out which tickets are left.
+func (b *batch) live(p *Pool) {
+	b.alive, b.removals = set{}, p.removals
+	for i, e := range b.order {
+		if !e.gone && !e.spent {
+			b.alive.add(i)
+		}
+	}
+}
+
+// within returns the tickets with a value from low to high.
+func (k *keyRange) within(low, high float64) set {
+	from := sort.SearchFloat64s(k.values, low)
+	to := from + sort.Search(len(k.values)-from, func(i int) bool { return k.values[from+i] > high })
+	return k.below[to].without(&k.below[from])
+}
+
+// players returns how many players the tickets have.
+func (b *batch) players(s *set) int {
+	n := 0
+	for i := range b.sizes {
+		n += b.sizes[i].n * s.common(&b.sizes[i].set)
+	}
+	return n
+}
+
+// at returns the tickets that have one of the locations.
+func (b *batch) at(mask uint64) set {
+	out := b.anywhere
+	for mask &= b.used; mask != 0; mask &= mask - 1 {
+		out = out.or(&b.near[bits.TrailingZeros64(mask)])
+	}
+	return out
+}
+
+// parts calls f for the parts of a set that share one of the locations. The whole set is one part if latencies decide nothing.
+func (b *batch) parts(s *set, mask uint64, latencies bool, f func(*set)) {
+	if mask &= b.used; !latencies || mask == 0 {
+		f(s)
+		return
+	}
+	for ; mask != 0; mask &= mask - 1 {
+		part := b.near[bits.TrailingZeros64(mask)].or(&b.anywhere)
+		part = part.and(s)
+		f(&part)
+	}
+}
+
+// mostAt returns the most players of a part: a bound on those that may still follow.
+func (b *batch) mostAt(s *set, mask uint64, latencies bool) int {
+	if mask &= b.used; !latencies || mask&(mask-1) == 0 {
+		return b.players(s)
+	}
+	most := 0
+	for ; mask != 0; mask &= mask - 1 {
+		part := b.near[bits.TrailingZeros64(mask)].or(&b.anywhere)
+		part = part.and(s)
+		most = max(most, b.players(&part))
+	}
+	return most
+}
