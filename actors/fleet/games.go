@@ -154,6 +154,8 @@ func (gs *games) receive(msg any) bool {
 		gs.forgetEnded()
 		read, err := gs.playerSessions(m.Request)
 		answer(gs, read, err, m.Reply)
+	case stage.Request[messages.InspectGameSession, *messages.GameSessionState]:
+		gs.onInspect(m)
 	case stage.Request[Depth, Depths]:
 		m.Reply(gs.depths(), nil)
 	case activationDue:

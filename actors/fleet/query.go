@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"troupe/actors/gamesession"
+	"troupe/actors/stage"
 	"troupe/messages"
 )
 
@@ -113,4 +114,17 @@ func (gs *games) depths() Depths {
 		d.Busiest = max(d.Busiest, n)
 	}
 	return d
+}
+
+// onInspect has a running game session answer. One that has ended has no state but its records.
+func (gs *games) onInspect(m stage.Request[messages.InspectGameSession, *messages.GameSessionState]) {
+	e := gs.known(m.Request.ID)
+	switch {
+	case e == nil:
+		m.Reply(nil, notFound(m.Request.ID))
+	case e.ref == nil:
+		m.Reply(new(messages.GameSessionState), nil)
+	default:
+		e.ref.Tell(m)
+	}
 }

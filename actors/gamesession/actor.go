@@ -158,6 +158,8 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 		a.onGroupChanged(m)
 	case stage.Request[CreatePlayers, []*messages.PlayerSession]:
 		a.onCreatePlayers(m)
+	case stage.Request[messages.InspectGameSession, *messages.GameSessionState]:
+		a.onInspect(m)
 	case PlayerSessionsStored:
 		a.onPlayerSessionsStored(m)
 	case Assign:

@@ -270,7 +270,11 @@ func (a *Actor) onAccepted(m player.Accepted) {
 func (a *Actor) onWentAway(m player.WentAway) {
 	a.c.Log().Info().Str("game_session_id", string(a.record.ID)).Int32("peer", int32(m.Player.Peer)).
 		Str("player_session", m.Player.ID.Short()).Str("reason", m.Reason).Msg("player detached")
-	if s := a.byPlayer[m.Player]; s == nil || !s.inRoster() || a.relay {
+	s := a.byPlayer[m.Player]
+	if s != nil {
+		a.noteEnd(s, m.Reason)
+	}
+	if s == nil || !s.inRoster() || a.relay {
 		return
 	}
 	release := func(hold bool) {
@@ -306,6 +310,7 @@ func (a *Actor) onLeaving(m player.IsLeaving) {
 	if s == nil {
 		return
 	}
+	a.noteEnd(s, m.Reason)
 	if s.rejoin != rejoining { // setPlayerStatus decides on a rejoin that failed
 		s.allowRejoin(m.Left)
 	}

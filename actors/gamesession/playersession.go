@@ -40,6 +40,7 @@ type seldomUsed struct {
 	nextLogin      *player.Login      // waits until the player actor has stopped
 	afterRemoval   []func()           // run when onPlayerDisconnect is over; nil while it does not run
 	connectionEnds []player.Ended     // to be passed on once stash is empty
+	lastEnd        lastEnd            // of its last connection, or of its stay in the game
 	strayGroups    []messages.GroupID // groups to which the player has sent without being a member; at most strayGroupsMax
 }
 

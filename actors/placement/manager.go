@@ -113,6 +113,8 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 		m.onStart(c, r)
 	case stage.Request[GetPlacement, *messages.Placement]:
 		r.Reply(m.get(c, r.Request.ID))
+	case stage.Request[messages.PlacementList, []messages.PlacementState]:
+		r.Reply(m.list(c, r.Request), nil)
 	case stage.Request[StopPlacement, *messages.Placement]:
 		m.onStop(c, r)
 	case stage.Request[NewQueue, *messages.Queue]:

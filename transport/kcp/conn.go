@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -52,6 +53,13 @@ func (c *Conn) Kind() transport.Kind { return transport.KCP }
 
 // RemoteAddr implements transport.Conn.
 func (c *Conn) RemoteAddr() netip.AddrPort { return c.e.carrier.RemoteAddr() }
+
+// RoundTrip returns the mean round trip to the peer, 0 before the first acknowledgement.
+func (c *Conn) RoundTrip() time.Duration {
+	c.e.mu.Lock()
+	defer c.e.mu.Unlock()
+	return c.e.sending.rtt.mean
+}
 
 // LoginRead implements transport.Conn.
 func (c *Conn) LoginRead() {

@@ -121,3 +121,7 @@ func (c *Conn) cut() {
 	c.limitKernel()
 	cut(c.nc)
 }
+
+// RoundTrip returns the kernel's estimate of the round trip to the peer, 0 if it has none. It
+// asks the kernel each time, so it is for operators who look.
+func (c *Conn) RoundTrip() time.Duration { return roundTripOf(c.sys()) }

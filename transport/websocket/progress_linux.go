@@ -3,6 +3,7 @@ package websocket
 import (
 	"sync"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -47,4 +48,18 @@ func (p *progress) ask(fd uintptr) {
 	}
 	n, err := unix.IoctlGetInt(int(fd), unix.SIOCOUTQ)
 	p.held, p.ok = n, err == nil
+}
+
+// roundTripOf returns the kernel's estimate of the round trip, 0 if it has none.
+func roundTripOf(raw syscall.RawConn) time.Duration {
+	if raw == nil {
+		return 0
+	}
+	p := progresses.Get().(*progress)
+	defer progresses.Put(p)
+	p.info, p.ok = unix.TCPInfo{}, false
+	if err := raw.Control(p.look); err != nil || !p.ok {
+		return 0
+	}
+	return time.Duration(p.info.Rtt) * time.Microsecond
 }

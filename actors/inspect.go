@@ -1,0 +1,18 @@
+package actors
+
+import (
+	"context"
+
+	"troupe/messages"
+)
+
+// InspectGameSession reads what goes on in a game session, for operators. The state of one
+// that has ended is empty.
+func (s *System) InspectGameSession(ctx context.Context, id messages.GameSessionID) (*messages.GameSessionState, error) {
+	return ask[*messages.GameSessionState](ctx, s.fleet, messages.InspectGameSession{ID: id})
+}
+
+// Placements lists placements, the newest first, with the reasons why they wait.
+func (s *System) Placements(ctx context.Context, q messages.PlacementList) ([]messages.PlacementState, error) {
+	return ask[[]messages.PlacementState](ctx, s.placements, q)
+}

@@ -1,0 +1,62 @@
+package actors_test
+
+import (
+	"slices"
+	"testing"
+
+	"troupe/actors/gamesession"
+	"troupe/messages"
+)
+
+// An operator sees who is there, who is away and why, and what waits for them.
+func TestInspectShowsPlayersAndGroups(t *testing.T) {
+	run(t, func(w *world) {
+		id := w.Create(nil)
+		a, lost, left := w.Player(id), w.Player(id), w.Player(id)
+		peer := lost.Peer()
+		w.Seat(id)
+		a.Group(gamesession.JoinGroup, 7)
+		w.WaitIdle()
+		lost.Lose()
+		left.Depart()
+		a.Say(1, peer, 0, "for the one who is away")
+		w.WaitIdle()
+		state, err := w.System.InspectGameSession(w.Context(), id)
+		if err != nil {
+			w.Fatal(err)
+		}
+		if len(state.Players) != 4 || len(state.Groups) != 1 || state.Groups[0].ID != 7 || !slices.Equal(state.Groups[0].Members, []messages.PeerID{1}) {
+			w.Fatalf("%+v", state)
+		}
+		here, away, gone, reserved := state.Players[0], state.Players[1], state.Players[2], state.Players[3]
+		if !here.InGame || !here.Attached || here.Transport != "ws" || here.Reason != "" || here.Peer != 1 || here.Status != messages.PlayerSessionActive {
+			w.Errorf("the one who is there: %+v", here)
+		}
+		if !away.InGame || away.Attached || away.Waiting+away.Unconfirmed == 0 || away.QueueBytes == 0 || away.Reason != "reset" || away.ReasonAt.IsZero() {
+			w.Errorf("the one who is away: %+v", away)
+		}
+		if gone.InGame || gone.Attached || gone.Reason != "left" || gone.Status != messages.PlayerSessionCompleted {
+			w.Errorf("the one who has left: %+v", gone)
+		}
+		if reserved.InGame || reserved.Attached || reserved.Transport != "" || reserved.Status != messages.PlayerSessionReserved || reserved.Peer != 0 {
+			w.Errorf("the one who has not come yet: %+v", reserved)
+		}
+	})
+}
+
+func TestInspectOfAGameSessionThatDoesNotRun(t *testing.T) {
+	run(t, func(w *world) {
+		_, err := w.System.InspectGameSession(w.Context(), "none")
+		w.IsError(err, messages.NotFound)
+		id := w.Create(nil)
+		if _, err := w.System.TerminateGameSession(w.Context(), messages.TerminateGameSession{GameSessionID: id, Force: true}); err != nil {
+			w.Fatal(err)
+		}
+		w.WaitIdle()
+		if state, err := w.System.InspectGameSession(w.Context(), id); err == nil && len(state.Players) != 0 {
+			w.Errorf("%+v", state)
+		} else if err != nil {
+			w.IsError(err, messages.InvalidGameSessionStatus)
+		}
+	})
+}

@@ -1,0 +1,127 @@
+package placement
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"troupe/actors/fleet"
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+// list returns placements for operators: those that wait, and those that ended last, the newest
+// first. It looks at no more than listedMax ended ones.
+func (m *Manager) list(c *stage.Context, q messages.PlacementList) []messages.PlacementState {
+	wanted := func(e *entry) bool {
+		r := e.record
+		return (q.Queue == "" || r.Request.Queue == q.Queue) && (q.Status == 0 || r.Status == q.Status)
+	}
+	var found []*entry
+	for _, e := range m.due {
+		if wanted(e) {
+			found = append(found, e)
+		}
+	}
+	ended, now := m.memory.ended, c.Now()
+	for i := len(ended) - 1; i >= 0 && i >= len(ended)-listedMax; i-- {
+		if e := ended[i]; !e.forgotten && !m.expired(e, now) && wanted(e) {
+			found = append(found, e)
+		}
+	}
+	slices.SortFunc(found, func(a, b *entry) int {
+		return cmp.Or(b.record.Started.Compare(a.record.Started), cmp.Compare(a.id(), b.id()))
+	})
+	shown := make([]messages.PlacementState, min(len(found), q.Limit))
+	for i := range shown {
+		e := found[i]
+		shown[i].Placement = e.record
+		if !e.record.Status.Final() {
+			shown[i].Waits, shown[i].TimesOut = e.waits(time.Now()), e.record.Started.Add(e.queue.record.Timeout)
+		}
+	}
+	return shown
+}
+
+// listedMax bounds the ended placements that a list looks at.
+const listedMax = 10_000
+
+// waits says why a placement has no game session yet.
+func (e *entry) waits(now time.Time) string {
+	q := e.queue
+	switch {
+	case q.deleted:
+		return "its queue was deleted"
+	case e.state == launching:
+		return "the host is asked for a game session"
+	case e.state == activating:
+		return "its game session is ACTIVATING"
+	case e.state == reserving:
+		return "its player sessions are being reserved"
+	case e.state == ending:
+		return "its end is being stored"
+	case q.noDestination != nil:
+		return "no destination of the queue takes placements: " + q.noDestination.Error()
+	case q.pass.room == nil:
+		return "its first pass has not begun"
+	}
+	return e.ranking.waits(q.record, now.Sub(e.start), e.passes == 0, q.pass.candidates, q.pass.room)
+}
+
+// waits says which candidates of the last pass are excluded at time t after the placement's
+// start, by which rule, and which are full.
+func (k *Ranking) waits(q *messages.Queue, t time.Duration, first bool, candidates []fleet.Candidate, room map[destination]bool) string {
+	most, capped := latencyCap(q.Policies, t)
+	alone := len(k.override) > 0 && (first || k.only)
+	var reasons []string
+	said := make(map[destination]bool)
+	for _, c := range candidates {
+		d := destinationOf(c)
+		if said[d] {
+			continue
+		}
+		said[d] = true
+		why := "is full"
+		switch latency := k.latencies[c.Location].most; {
+		case q.AllowedLocations != nil && !slices.Contains(q.AllowedLocations, c.Location):
+			why = "is not among the queue's allowed locations"
+		case alone && !slices.Contains(k.override, c.Location):
+			why = "is not among the placement's own locations"
+		case capped && latency > float64(most):
+			why = fmt.Sprintf("has a player with %.0f ms, and %d ms are allowed %s", latency, most, relaxes(q.Policies, t))
+		case room[d]:
+			why = "has room since the last pass"
+		}
+		if len(reasons) < reasonsMax {
+			reasons = append(reasons, fmt.Sprintf("%s in %s %s", c.FleetID, c.Location, why))
+		}
+	}
+	switch {
+	case len(reasons) == 0:
+		return "the queue has no destination"
+	case len(said) > len(reasons):
+		reasons = append(reasons, fmt.Sprintf("and %d more", len(said)-len(reasons)))
+	}
+	return strings.Join(reasons, "; ")
+}
+
+// reasonsMax bounds the candidates that a sentence names.
+const reasonsMax = 8
+
+// relaxes says how long the latency policy in force at time t stays in force.
+func relaxes(policies []messages.LatencyPolicy, t time.Duration) string {
+	policies = slices.Clone(policies)
+	slices.SortStableFunc(policies, func(a, b messages.LatencyPolicy) int { return cmp.Compare(a.Max, b.Max) })
+	for _, p := range policies {
+		switch {
+		case p.Duration <= 0:
+			return "until the placement times out"
+		case t < p.Duration:
+			return fmt.Sprintf("for another %.0f s", (p.Duration - t).Seconds())
+		}
+		t -= p.Duration
+	}
+	return ""
+}

@@ -1,0 +1,86 @@
+package placement
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/messages"
+)
+
+func (w *world) listed(q messages.PlacementList) []messages.PlacementState {
+	w.t.Helper()
+	found, err := request[messages.PlacementList, []messages.PlacementState](w, q)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return found
+}
+
+// An operator asks why a placement waits: each candidate of its queue has a reason.
+func TestAListSaysWhyAPlacementWaits(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, w *world) {
+		w.fleets("A us-east-1", "B us-west-2", "C eu-west-1")
+		w.queue(messages.Queue{
+			Timeout: 2 * time.Minute, Destinations: []string{"fleet/A", "fleet/B", "fleet/C"}, AllowedLocations: []string{"us-east-1", "us-west-2"},
+			Policies: []messages.LatencyPolicy{policy(80, 30*time.Second)},
+		})
+		w.placed(messages.StartPlacement{ID: "p", Latencies: latenciesOf(t, "ann us-east-1 120", "ann us-west-2 40")})
+		synctest.Wait()
+		check := func(wants ...string) {
+			t.Helper()
+			all := w.listed(messages.PlacementList{Limit: 10})
+			if len(all) != 1 || all[0].TimesOut.Sub(all[0].Started) != 2*time.Minute {
+				t.Fatalf("%+v", all)
+			}
+			for _, want := range wants {
+				if !strings.Contains(all[0].Waits, want) {
+					t.Errorf("%q does not say %q", all[0].Waits, want)
+				}
+			}
+		}
+		check("us-east-1 has a player with 120 ms, and 80 ms are allowed for another 30 s", "us-west-2 is full", "eu-west-1 is not among the queue's allowed locations")
+		time.Sleep(31 * time.Second)
+		check("us-east-1 is full")
+		w.free("B/us-west-2", 1)
+		synctest.Wait()
+		if all := w.listed(messages.PlacementList{Limit: 10}); all[0].Status != messages.PlacementFulfilled || all[0].Waits != "" || !all[0].TimesOut.IsZero() {
+			t.Errorf("%+v", all[0])
+		}
+	})
+}
+
+func TestAListIsBoundedAndFiltered(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, w *world) {
+		w.fleets("A us-east-1")
+		w.queue(messages.Queue{Timeout: time.Minute, Destinations: []string{"fleet/A"}})
+		for _, id := range []messages.PlacementID{"a", "b", "c"} {
+			w.placed(messages.StartPlacement{ID: id})
+			time.Sleep(time.Second)
+		}
+		if _, err := w.cancel("b"); err != nil {
+			t.Fatal(err)
+		}
+		ids := func(q messages.PlacementList) (s string) {
+			for _, p := range w.listed(q) {
+				s += string(p.Request.ID)
+			}
+			return s
+		}
+		for _, test := range []struct {
+			q    messages.PlacementList
+			want string
+		}{
+			{messages.PlacementList{Limit: 10}, "cba"},
+			{messages.PlacementList{Limit: 2}, "cb"},
+			{messages.PlacementList{Limit: 10, Status: messages.PlacementPending}, "ca"},
+			{messages.PlacementList{Limit: 10, Status: messages.PlacementCancelled}, "b"},
+			{messages.PlacementList{Limit: 10, Queue: "other"}, ""},
+		} {
+			if got := ids(test.q); got != test.want {
+				t.Errorf("%+v: %q, want %q", test.q, got, test.want)
+			}
+		}
+	})
+}

@@ -1,0 +1,66 @@
+package messages
+
+import (
+	"net/netip"
+	"time"
+)
+
+// InspectGameSession asks a running game session what goes on in it, for operators.
+type InspectGameSession struct{ ID GameSessionID }
+
+// DeadLetterError says that the game session has ended.
+func (q InspectGameSession) DeadLetterError() error {
+	return Errorf(InvalidGameSessionStatus, "game session %s has ended", q.ID)
+}
+
+// GameSessionState is what goes on in a game session at one moment. Immutable.
+type GameSessionState struct {
+	// Players are its players in order of creation: those who have a seat, and the last ones
+	// who have left.
+	Players []PlayerState
+	Groups  []GroupState // in order of their ids; without the group of all players
+}
+
+// PlayerState is what goes on with one player at one moment.
+type PlayerState struct {
+	ID          PlayerSessionID
+	PlayerID    PlayerID
+	Status      PlayerSessionStatus
+	Created     time.Time
+	Terminated  time.Time // zero until Status is final
+	Peer        PeerID    // NoPeer before the first login
+	InGame      bool      // the game knows the player, who may be detached
+	Attached    bool      // a connection serves the player
+	Transport   string    // of the newest connection; empty before the first
+	Address     netip.AddrPort
+	RTT         time.Duration // round trip as the transport measures it; 0: not known
+	Fast        bool          // the fast channel works
+	Waiting     int           // messages that no connection has taken yet
+	Unconfirmed int           // messages that the player has not confirmed
+	QueueBytes  int           // of both
+	Slow        bool          // the queue was over 75 % of its budget on this connection
+	Reason      string        // why the last connection ended, or why the player has left; empty: neither has happened
+	ReasonAt    time.Time
+}
+
+// GroupState is one group of a game session.
+type GroupState struct {
+	ID      GroupID
+	Members []PeerID // in order of joining
+}
+
+// PlacementList asks for placements: all that wait, and those that ended last.
+type PlacementList struct {
+	Queue  QueueName       // empty: of all queues
+	Status PlacementStatus // 0: any
+	Limit  int             // at most so many; the newest first
+}
+
+// PlacementState is a placement, and why it waits. Immutable.
+type PlacementState struct {
+	*Placement
+	// Waits says in a sentence why a PENDING placement has no game session yet.
+	Waits string
+	// TimesOut is when a PENDING placement is given up.
+	TimesOut time.Time
+}
