@@ -71,7 +71,8 @@ func (s *Server) once(r *http.Request, op *Operation, c codec, caller Caller, bo
 	if isRead(op.Name) || invocation == "" || len(invocation) > invocationMax {
 		return op.serve(r.Context(), c, body)
 	}
-	key := replayKey{caller.AccessKey, op.Name, invocation, c, sha256.Sum256(body)}
+	// Clones, because both may be pieces of larger headers.
+	key := replayKey{strings.Clone(caller.AccessKey), op.Name, strings.Clone(invocation), c, sha256.Sum256(body)}
 	return s.replays.do(r.Context(), key, func() ([]byte, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), detachedFor)
 		defer cancel()
