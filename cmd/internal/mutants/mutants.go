@@ -11,6 +11,7 @@ const (
 	inWebSocket   = "./transport/websocket"
 	inAcceptance  = "./transport/transporttest/acceptance"
 	inSim         = "./transport/transporttest/sim"
+	inKCP         = "./transport/kcp"
 )
 
 var mutants = []mutant{
@@ -108,6 +109,11 @@ var mutants = []mutant{
 		pkg: inPlayer, run: "TestThePreviousTokenIsGoodUntilTheNewOneIsProved",
 	},
 	{
+		name: "two logins with one token get two new ones", promise: "RL-7",
+		file: "actors/player/token.go", changes: []change{{"next.Sum(secret[:0])", "rand.Read(secret[:])"}},
+		pkg: inSim, run: "TestSeeds",
+	},
+	{
 		name: "a message that is received twice is handled twice", promise: "RL-3",
 		file: "actors/player/confirmation.go", changes: []change{{"\tcase n <= last:\n\t\treturn Duplicate", "\tcase n <= last:\n\t\treturn Next"}},
 		pkg: inPlayer, run: "TestTheNumberOfAPlayersMessageSaysWhatItIs",
@@ -184,6 +190,11 @@ var mutants = []mutant{
 		pkg: inSim, run: "TestSeeds",
 	},
 	{
+		name: "a host that stood still cuts its players over KCP", promise: "RL-115",
+		file: "transport/kcp/timer.go", changes: []change{{"\te.excuse()\n", ""}},
+		pkg: inKCP, run: "TestStoppedHost",
+	},
+	{
 		name: "connections without a login are not counted", promise: "RL-201",
 		file: "transport/admission.go", changes: []change{{"if l.PendingMax > 0 && a.pending >= l.PendingMax && a.victim(s, now) == nil {", "if false {"}},
 		pkg: "./transport", run: "TestAdmissionBoundsPendingConnections",
@@ -209,9 +220,14 @@ var mutants = []mutant{
 		pkg: inAcceptance, run: "TestGuessesCostTheGuesser",
 	},
 	{
+		name: "the fast channel moves to another IP address", promise: "RL-206",
+		file: "transport/fast/binding.go", changes: []change{{"\tcase from.Addr() != b.addr.Addr():\n\t\treturn b.elsewhere(number, now)\n", ""}},
+		pkg: "./transport/fast", run: "TestBinding",
+	},
+	{
 		name: "KCP gets segments unchecked", promise: "RL-207",
 		file: "transport/kcp/receive.go", changes: []change{{"if why := checkSegments(body); why != 0 {", "if why := checkSegments(body); false {"}},
-		pkg: "./transport/kcp", run: "TestHostileRecordsAreDroppedAndCounted",
+		pkg: inKCP, run: "TestHostileRecordsAreDroppedAndCounted",
 	},
 	{
 		name: "an association with AES-GCM never ends", promise: "RL-208",
@@ -222,6 +238,11 @@ var mutants = []mutant{
 		name: "a token of the fast channel works twice", promise: "RL-209",
 		file: "transport/fast/secured.go", changes: []change{{"c.claimed || time.Since", "time.Since"}},
 		pkg: inAcceptance, run: "TestAWrongTokenWrongPeerOrReusedTokenIsRefusedAndTheWebSocketLivesOn",
+	},
+	{
+		name: "a buffer is given to two at once", promise: "RL-211",
+		file: "messages/wire/framepool.go", changes: []change{{"one := [1]*Frame{f}", "one := [2]*Frame{f, f}"}},
+		pkg: inAcceptance, run: "TestIsolation_GamesAndPlayersCannotReachOthers",
 	},
 	{
 		name: "signatures are not compared", promise: "RL-212",

@@ -3,7 +3,6 @@ package sim
 import (
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -69,6 +68,8 @@ type player struct {
 	spokeKCP atomic.Int64 // the same of what its KCP connections say by themselves, in ns
 	brokenAt time.Time    // since when its path or connection may be faulty; zero: it is not
 
+	outrunAt time.Time // when a login that was given up last set out, or its connection ended
+
 	cut bool // its path is blocked
 
 	ways     *rand.Rand // which transport a connection uses
@@ -84,6 +85,7 @@ type device struct {
 	node *memnet.Node
 	link *link // the one that is in use, nil for none
 
+	inAt time.Time // the first time
 	unit uint16    // of uid
 	sent uint32    // application messages in it
 	cur  *presence // the presence that it has messages of
@@ -151,6 +153,7 @@ type link struct {
 	pongs    int       // of a mute player
 	lossAt   time.Time // since when the connection before may have been faulty
 	next     *link     // that came after it
+	givenUp  *lateLogin
 }
 
 // dial opens a new connection for a device, which forgets the one it has: that one
@@ -199,14 +202,19 @@ func (l *link) run() {
 		return
 	}
 	l.sock = sock
-	if l.idle() && !l.passive {
+	if l.idle() && !l.passive && l.givenUp == nil {
 		sock.reset()
 		l.ends(errFenced)
 		p.mu.Unlock()
 		return
 	}
-	l.login()
+	if l.givenUp == nil {
+		l.login()
+	}
 	p.mu.Unlock()
+	if l.givenUp != nil {
+		l.loginLate()
+	}
 	for err == nil {
 		var op byte
 		var b []byte
@@ -260,7 +268,7 @@ func (l *link) write(p *packet) {
 func (l *link) frame(op byte, b []byte) error {
 	d := l.dev
 	l.lastSeen = time.Now()
-	if l.doubtful && op != frameClose && !d.cut && time.Since(l.inAt) > time.Second {
+	if l.doubtful && op != frameClose && !d.cut && time.Since(l.inAt) > time.Second && time.Since(d.outrunAt) > time.Second {
 		l.doubtful, d.brokenAt = false, time.Time{}
 	}
 	switch op {
@@ -345,26 +353,6 @@ func (l *link) ping(b []byte) error {
 	return l.sock.write(framePong, b)
 }
 
-// surely returns how many messages of a presence the host knows the player has: those
-// before a mark whose echo has arrived.
-func (p *player) surely(st *presence) (at int) {
-	for _, m := range p.marks {
-		if m.presence == st {
-			at = max(at, m.at)
-		}
-	}
-	return at
-}
-
-// unsure forgets marks whose echo may be lost with a connection.
-func (p *player) unsure() {
-	limit := time.Now().Add(-2 * time.Second)
-	p.marks = slices.DeleteFunc(p.marks, func(m mark) bool { return m.when.After(limit) })
-	if p.muteSince.After(limit) {
-		p.muteSince = time.Time{}
-	}
-}
-
 // ends notes that a connection is gone.
 func (l *link) ends(err error) {
 	d := l.dev
@@ -376,15 +364,21 @@ func (l *link) ends(err error) {
 	d.link = nil
 	d.dropAck()
 	d.broken()
-	if code := messages.CloseReason(l.code); l.expect != 0 && code != 0 && code != l.expect && !d.game.ending && d.mayLeave == "" && d.plan.budget == 0 {
+	if code := messages.CloseReason(l.code); l.expect != 0 && code != 0 && code != l.expect && !d.game.ending && d.mayLeave == "" && d.plan.budget == 0 &&
+		(code != messages.CloseTakenOver || l.outrun() == nil) {
 		d.failf("RL-6: connection %d of player %d is closed with %d, not %d", l.number, d.index, l.code, l.expect)
 	}
 	switch messages.CloseReason(l.code) {
 	case messages.CloseTakenOver:
-		if !l.outrun() {
+		switch by := l.outrun(); {
+		case by == nil:
 			d.failf("RL-12: connection %d of player %d is closed as taken over, by nobody", l.number, d.index)
+			d.anew()
+		case by.givenUp != nil && by.dev == d: // it comes back with the token that it has, as Troupe's client does
+			d.note(d.player, "taken over by itself", int64(l.number), int64(by.number))
+		default:
+			d.anew() // its token is another's now
 		}
-		d.anew() // its token is another's now
 	case messages.CloseGameEnded, messages.CloseKicked:
 		d.wants = false
 	}
@@ -409,17 +403,6 @@ func ending(err error, code messages.CloseReason) string {
 	}
 }
 
-// outrun reports whether an attempt that the player had given up may have won
-// after this connection was in: the network brought its LOGIN late.
-func (l *link) outrun() bool {
-	for _, other := range l.dev.all {
-		if other != l && other.sock != nil && (other.inAt.IsZero() || !other.inAt.Before(l.opened)) {
-			return true
-		}
-	}
-	return false
-}
-
 // answered handles LOGIN_RESPONSE.
 func (l *link) answered(m *packet) {
 	d := l.dev
@@ -436,6 +419,9 @@ func (l *link) answered(m *packet) {
 		return
 	}
 	l.in, l.inAt = true, time.Now()
+	if d.inAt.IsZero() {
+		d.inAt = l.inAt
+	}
 	if d.mayLeave == "left" || d.mayLeave == "left too late" {
 		d.mayLeave = "" // it is in again, or its leave came too late to count
 	}
@@ -454,7 +440,7 @@ func (l *link) answered(m *packet) {
 	}
 	// The host writes LOGIN_RESPONSE at once, and gives up a connection that stays silent. If the
 	// path failed in between, both may arrive together when it is well again.
-	l.doubtful = d.brokenAt.After(l.opened)
+	l.doubtful = d.brokenAt.After(l.opened) || d.outrunAt.After(l.opened)
 	if !d.cut && !l.doubtful {
 		d.brokenAt = time.Time{}
 	}
@@ -482,6 +468,10 @@ func (l *link) refuse(m *packet) {
 		d.note(d.player, "dead login refused", int64(l.number), 0)
 	case m.result.retryAfterMs > 0:
 		d.retryAt = time.Now().Add(time.Duration(m.result.retryAfterMs) * time.Millisecond)
+	case d.known && d.outrunByAnother(): // then its token is dead: the other's follows from the one before
+		d.note(d.player, "outrun by another device", int64(l.number), 0)
+		d.anew()
+		d.retryAt = time.Now().Add(500 * time.Millisecond)
 	case d.player.presence == nil: // by the gate; the seat is still reserved
 		d.retryAt = time.Now().Add(500 * time.Millisecond)
 	case d.plan.window == 0 && !d.player.presence.over && d.mayLeave == "" && !d.brokenAt.IsZero(): // a second login, or the host has not noticed the loss

@@ -26,7 +26,8 @@
 // A stock player knows its player session id and answers pings; a mute one answers
 // them without their payload; a v2 player numbers, acknowledges and resumes. In half of
 // the plans each connection of a v2 player is a WebSocket or KCP, so that players move
-// from one to the other; KCP and DTLS are those of Troupe's client. In one of eight
+// from one to the other; KCP and DTLS are those of Troupe's client. A v2 player also gives up
+// logins that are on the way, and the host may handle them after the next one. In one of eight
 // plans the host is in strict mode, and everybody is a stock player.
 //
 // # Oracles

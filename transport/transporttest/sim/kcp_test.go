@@ -107,6 +107,11 @@ func openKCPSocket(p *player, from *memnet.Node, host netip.Addr, onFast func(un
 // OnMessage implements kcp.StreamHandler: the host waits for a device that reads nothing.
 func (s *kcpSocket) OnMessage(b []byte) {
 	select {
+	case <-s.gone: // or some would get through, and not what came before them
+		return
+	default:
+	}
+	select {
 	case s.in <- append([]byte(nil), b...):
 	case <-s.gone:
 	}

@@ -38,12 +38,13 @@ const (
 	slow                       // reads nothing for d
 	kick                       // by the game
 	endGame                    // by the game
+	giveUpLogin                // a v2 login that the device gives up for another; it reaches the host up to d later. Its connection stays open for arg 0
 	actions
 )
 
 var actionNames = [...]string{"say to player", "say to group", "say to server", "say to all", "burst", "join", "leave group", "reset", "cut",
 	"cut unnoticed", "resume live", "resume twice", "take over", "half-open", "leave", "stay away", "dead login", "garbage", "again",
-	"skip number", "ack too much", "slow", "kick", "end game"}
+	"skip number", "ack too much", "slow", "kick", "end game", "give up login"}
 
 // step is one action at its time, counted from the start.
 type step struct {
@@ -196,6 +197,10 @@ func (p *plan) more() {
 		if r.IntN(2) == 0 {
 			p.diesAt, p.diesIn = diesAt[r.IntN(len(diesAt))], 1+r.IntN(150)
 		}
+	}
+	for range r.IntN(2 * len(p.flavors)) {
+		p.steps = append(p.steps, step{at: time.Duration(r.Int64N(int64(p.faultsEnd))), player: r.IntN(len(p.flavors)), do: giveUpLogin,
+			arg: r.IntN(2), d: time.Duration(r.Int64N(int64(300 * time.Millisecond)))})
 	}
 }
 

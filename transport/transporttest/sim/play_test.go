@@ -190,3 +190,23 @@ func (g *game) inGroup(id messages.GroupID) (peers []int32) {
 	slices.Sort(peers)
 	return peers
 }
+
+// surely returns how many messages of a presence the host knows the player has: those
+// before a mark whose echo has arrived.
+func (p *player) surely(st *presence) (at int) {
+	for _, m := range p.marks {
+		if m.presence == st {
+			at = max(at, m.at)
+		}
+	}
+	return at
+}
+
+// unsure forgets marks whose echo may be lost with a connection.
+func (p *player) unsure() {
+	limit := time.Now().Add(-2 * time.Second)
+	p.marks = slices.DeleteFunc(p.marks, func(m mark) bool { return m.when.After(limit) })
+	if p.muteSince.After(limit) {
+		p.muteSince = time.Time{}
+	}
+}

@@ -62,6 +62,12 @@ func (r *run) perform(s step) {
 		p.dev.dial()
 	case resumeLive:
 		d.dial()
+	case giveUpLogin:
+		if d.flavor == v2 && d.known {
+			l := d.dial()
+			l.givenUp = &lateLogin{after: s.d, token: d.token, received: d.received, closes: s.arg > 0}
+			d.dial()
+		}
 	case reset:
 		p.loses(s.d)
 	case stayAway:
