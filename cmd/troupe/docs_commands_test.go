@@ -63,6 +63,9 @@ var documented = map[string][]command{
 	},
 	"serve": {
 		{text: "troupe admin keys new", want: `^id: TRPE`},
+		{text: "troupe config check troupe.yaml", want: `^troupe.yaml: valid$`},
+		{text: "troupe config print --config troupe.yaml", want: `^  window: 30s +# file troupe.yaml$`},
+		{text: "troupe config schema > troupe.schema.json"},
 		{text: "troupe serve --config troupe.yaml --announce addresses.json", host: true},
 		{text: "export AWS_ACCESS_KEY_ID=TRPEA2B3C4D5E6F7G2H3 AWS_SECRET_ACCESS_KEY=... AWS_CA_BUNDLE=ca.pem"},
 		{text: "aws gamelift describe-game-sessions --fleet-id fleet-arena --endpoint-url https://games.example.com:8443 --region us-east-1", want: `"GameSessions": \[\]`},

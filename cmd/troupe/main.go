@@ -1,5 +1,6 @@
 // Command troupe is the game host and its tools: `troupe dev` and `troupe serve` run a
-// host, `troupe client` plays on one, `troupe logs` prints the logs of game sessions,
+// host, `troupe client` plays on one, `troupe config` checks and prints
+// configurations, `troupe logs` prints the logs of game sessions,
 // `troupe admin` lists and drains, `troupe backup` and `troupe restore` copy the store,
 // `troupe store check` looks for damage in it, `troupe bench` measures, `troupe faults` breaks
 // networks and hosts on purpose, `troupe match` tries rule sets of matchmaking. This package only wires parts together:
@@ -42,6 +43,7 @@ type commands struct {
 	Dev     devCommand     `cmd:"" help:"Run a host for development: all listeners on loopback, a fleet and an alias ready to use, a readable log."`
 	Serve   serveCommand   `cmd:"" help:"Run a host."`
 	Client  clientCommand  `cmd:"" help:"Play on a host: chat from the terminal, or let bots play."`
+	Config  configCommand  `cmd:"" help:"Check a configuration, print the one in force, or print its JSON Schema."`
 	Logs    logsCommand    `cmd:"" help:"Print the log of a running or ended game session."`
 	Admin   adminCommand   `cmd:"" help:"List access keys, game sessions, players, placements and queues; drain a host."`
 	Backup  backupCommand  `cmd:"" help:"Copy a host's store. The host may be running."`

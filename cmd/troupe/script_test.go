@@ -217,7 +217,7 @@ func shown(ts *testscript.TestScript, neg bool, args []string) {
 
 func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	plain(ts, neg, args, 2, 2)
-	sig, ok := map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": os.Interrupt}[args[0]]
+	sig, ok := map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": os.Interrupt, "HUP": syscall.SIGHUP}[args[0]]
 	n, err := strconv.Atoi(args[1])
 	running := ts.BackgroundCmds()
 	if !ok || err != nil || n < 1 || n > len(running) {

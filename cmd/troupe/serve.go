@@ -9,12 +9,21 @@ type serveCommand struct {
 
 // Run serves until a signal.
 func (c *serveCommand) Run(s streams) error {
-	defaults := host.Defaults()
-	defaults.Store.Memory = false
-	cfg, err := c.load(defaults, s.err)
+	read := func() (host.Config, error) {
+		cfg, err := c.load(serveDefaults(), s.err)
+		cfg.Store.SkipDamaged = cfg.Store.SkipDamaged || c.SkipDamaged
+		return cfg, err
+	}
+	cfg, err := read()
 	if err != nil {
 		return err
 	}
-	cfg.Store.SkipDamaged = cfg.Store.SkipDamaged || c.SkipDamaged
-	return runHost(cfg, s, nil)
+	return runHost(cfg, s, read, nil)
+}
+
+// serveDefaults are the defaults of a host that keeps its records.
+func serveDefaults() host.Config {
+	defaults := host.Defaults()
+	defaults.Store.Memory = false
+	return defaults
 }

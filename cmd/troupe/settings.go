@@ -29,10 +29,9 @@ type settings struct {
 	Set        []string `sep:"none" placeholder:"KEY=VALUE" help:"Set any configuration key, for example reconnect.window=10s. May be repeated."`
 }
 
-// load merges all sources. It logs warnings about them to out.
-func (s *settings) load(defaults host.Config, out io.Writer) (host.Config, error) {
-	var warnings []string
-	sources := config.Sources{Defaults: defaults, File: s.Config, Warn: func(text string) { warnings = append(warnings, text) }}
+// sources returns where a configuration comes from.
+func (s *settings) sources(defaults host.Config) (config.Sources, error) {
+	sources := config.Sources{Defaults: defaults, File: s.Config}
 	for _, f := range []struct {
 		name, key string
 		value     *string
@@ -58,10 +57,21 @@ func (s *settings) load(defaults host.Config, out io.Writer) (host.Config, error
 	for _, set := range s.Set {
 		key, value, ok := strings.Cut(set, "=")
 		if !ok {
-			return host.Config{}, fmt.Errorf("--set %s: must be KEY=VALUE", set)
+			return sources, fmt.Errorf("--set %s: must be KEY=VALUE", set)
 		}
 		sources.Flags = append(sources.Flags, config.Flag{Name: "--set", Key: key, Value: value})
 	}
+	return sources, nil
+}
+
+// load merges all sources. It logs warnings about them to out.
+func (s *settings) load(defaults host.Config, out io.Writer) (host.Config, error) {
+	sources, err := s.sources(defaults)
+	if err != nil {
+		return host.Config{}, err
+	}
+	var warnings []string
+	sources.Warn = func(text string) { warnings = append(warnings, text) }
 	c, err := config.Load(sources)
 	if err == nil && warnings != nil {
 		log := newLog(c.Log, out)

@@ -15,6 +15,7 @@ import (
 	"troupe/actors/store"
 	"troupe/messages/counters"
 	"troupe/transport"
+	"troupe/transport/awswire"
 	"troupe/transport/ops"
 	"troupe/transport/serviceapi"
 )
@@ -22,10 +23,10 @@ import (
 // startAPI puts the service API and the operator's pages on one address.
 func (h *Host) startAPI(o Options) error {
 	c := &o.Config
-	auth, err := c.authenticator()
-	if err != nil {
+	if err := h.reloads.loadSecrets(c); err != nil {
 		return err
 	}
+	auth := awswire.Authenticator(h.reloads.authenticate)
 	proxies, err := transport.ParseProxies(c.API.Proxies)
 	if err != nil {
 		return fmt.Errorf("host: api.proxies: %w", err)
@@ -52,10 +53,7 @@ func (h *Host) startAPI(o Options) error {
 	if err != nil {
 		return fmt.Errorf("host: service API: %w", err)
 	}
-	stream, err := h.eventReaders(c, auth)
-	if err != nil {
-		return err
-	}
+	stream := c.guard(auth).events(h.reloads.streamToken, c.API.TrustLoopback, h.events)
 	h.ops = ops.New(ops.Options{Counters: h.count, System: h.system, Version: o.Version, Logs: logs, Events: stream, Drains: h})
 	h.http = newAPIServer(conns.handler(c.guard(auth).debugPages(h.ops.Mux(api))))
 	h.http.ConnContext = conns.remember

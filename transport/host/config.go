@@ -34,8 +34,8 @@ type Config struct {
 	Limits    Limits     `config:"limits"`
 	Flush     Flush      `config:"flush"`
 	Drain     Drain      `config:"drain"`
-	Workers   int        `config:"workers"` // shards of actors; 0 is one per CPU
-	Announce  string     `config:"announce"`
+	Workers   int        `config:"workers"`  // shards of actors; 0 is one per CPU
+	Announce  string     `config:"announce"` // file that the host writes its addresses to, as JSON, once it has started; empty: none
 	Log       Log        `config:"log"`
 }
 
@@ -45,8 +45,8 @@ type API struct {
 	Addr string `config:"addr"` // host:port, port 0 for any; off loopback only with sigv4
 	// Auth is sigv4, none (every caller is accepted) or empty: sigv4 if there are keys, and
 	// none if every listener is on loopback.
-	Auth                 string        `config:"auth"`
-	Keys                 []APIKey      `config:"keys"`
+	Auth                 string        `config:"auth" values:",sigv4,none"`
+	Keys                 []APIKey      `config:"keys"`                 // access keys; without keys only callers on this machine are accepted
 	Skew                 time.Duration `config:"skew"`                 // how far a caller's clock may be off
 	TrustLoopback        bool          `config:"trustLoopback"`        // /events and /debug need no key from this machine even if there are keys: no proxy on it may forward requests of others
 	AllowUnsignedPayload bool          `config:"allowUnsignedPayload"` // accept bodies that are not signed, even without TLS
@@ -59,7 +59,7 @@ type API struct {
 
 // APIKey is an access key of the service API. One of Secret, SecretFile and SecretEnv is set.
 type APIKey struct {
-	ID           string   `config:"id"`
+	ID           string   `config:"id"`           // access key id: 3 to 128 letters, digits, hyphens and underscores; troupe admin keys new makes one
 	Secret       string   `config:"secret"`       // only the owner may have access to the configuration file then
 	SecretFile   string   `config:"secretFile"`   // file with the secret; only its owner may have access
 	SecretEnv    string   `config:"secretEnv"`    // name of an environment variable, not beginning with TROUPE_
@@ -75,7 +75,7 @@ type WebSocket struct {
 	EmptyCloseIsLeave bool   `config:"emptyCloseIsLeave"` // a close frame without a code, as browsers send it, counts as a leave
 	// Engine is goroutine, epoll or auto. With epoll (Linux only), event loops read for all
 	// connections: an idle connection has no goroutine. wss always has goroutines.
-	Engine string `config:"engine"`
+	Engine string `config:"engine" values:"goroutine,epoll,auto"`
 	// Proxies are addresses and networks of load balancers, also for wss: a connection from
 	// one must begin with a PROXY protocol v2 header, and counts for the client that the
 	// header names.
@@ -84,12 +84,12 @@ type WebSocket struct {
 
 // Fast is the fast channel over plain UDP.
 type Fast struct {
-	Addr      string `config:"addr"`    // host:port of the main socket, port 0 for any
-	Enabled   bool   `config:"enabled"` // false keeps the port bound, announced and silent
-	SameIP    bool   `config:"sameIP"`  // datagrams must come from the IP of the player's WebSocket (D-107)
-	PortsFrom int    `config:"portsFrom"`
-	PortsTo   int    `config:"portsTo"`
-	Sockets   int    `config:"sockets"` // most further sockets, for equal peer ids behind one address
+	Addr      string `config:"addr"`      // host:port of the main socket, port 0 for any
+	Enabled   bool   `config:"enabled"`   // false keeps the port bound, announced and silent
+	SameIP    bool   `config:"sameIP"`    // datagrams must come from the IP of the player's WebSocket (D-107)
+	PortsFrom int    `config:"portsFrom"` // first port of the further sockets
+	PortsTo   int    `config:"portsTo"`   // last port of the further sockets
+	Sockets   int    `config:"sockets"`   // most further sockets, for equal peer ids behind one address
 }
 
 // WSS is the reliable channel of the secured mode.
@@ -100,13 +100,13 @@ type WSS struct {
 // DTLS is the fast channel of the secured mode, beside WSS. Its limits apply to KCP as
 // well, separately.
 type DTLS struct {
-	Addr            string  `config:"addr"`            // host:port, port 0 for any; set exactly where wss.addr is
-	HalfOpen        int     `config:"halfOpen"`        // concurrent handshakes
-	HalfOpenPerIP   int     `config:"halfOpenPerIP"`   // concurrent handshakes per IP address; further ones wait unless one is silent
-	HellosPerSecond float64 `config:"hellosPerSecond"` // new handshakes per second
-	HellosPerIP     float64 `config:"hellosPerIPPerSecond"`
-	Associations    int     `config:"associations"` // established associations
-	SameIP          bool    `config:"sameIP"`       // accept handshakes only from the IP of a logged-in player's wss
+	Addr            string  `config:"addr"`                 // host:port, port 0 for any; set exactly where wss.addr is
+	HalfOpen        int     `config:"halfOpen"`             // concurrent handshakes
+	HalfOpenPerIP   int     `config:"halfOpenPerIP"`        // concurrent handshakes per IP address; further ones wait unless one is silent
+	HellosPerSecond float64 `config:"hellosPerSecond"`      // new handshakes per second
+	HellosPerIP     float64 `config:"hellosPerIPPerSecond"` // new handshakes per second and IP address
+	Associations    int     `config:"associations"`         // established associations
+	SameIP          bool    `config:"sameIP"`               // accept handshakes only from the IP of a logged-in player's wss
 }
 
 // KCP is Troupe's own transport: KCP inside DTLS.
@@ -117,12 +117,12 @@ type KCP struct {
 // TLS says where the certificate of the secured listeners comes from: a private CA in Dir,
 // or files.
 type TLS struct {
-	Dir         string        `config:"dir"` // empty: troupe/tls in the user's configuration directory
-	CertFile    string        `config:"certFile"`
-	KeyFile     string        `config:"keyFile"`
-	CAFile      string        `config:"caFile"` // trust anchors that players get, with certFile
-	Hosts       string        `config:"hosts"`  // names and addresses of the certificate besides public.host, public.ip and loopback, separated by commas
-	ReloadEvery time.Duration `config:"reloadEvery"`
+	Dir         string        `config:"dir"`         // empty: troupe/tls in the user's configuration directory
+	CertFile    string        `config:"certFile"`    // certificate and its chain, PEM; empty: the private CA of tls.dir signs one
+	KeyFile     string        `config:"keyFile"`     // private key of certFile, PEM; only its owner may have access
+	CAFile      string        `config:"caFile"`      // trust anchors that players get, with certFile
+	Hosts       string        `config:"hosts"`       // names and addresses of the certificate besides public.host, public.ip and loopback, separated by commas
+	ReloadEvery time.Duration `config:"reloadEvery"` // how often the files are checked for changes; at least 1s
 }
 
 // Public is the address that players are told to connect to.
@@ -160,20 +160,20 @@ type FleetLocation struct {
 
 // Fleet is a fleet that exists from the start.
 type Fleet struct {
-	ID               string          `config:"id"` // fleet-...
-	Name             string          `config:"name"`
-	Description      string          `config:"description"`
-	GameSessionsMax  int             `config:"gameSessionsMax"` // in each of its locations
-	Locations        []FleetLocation `config:"locations"`       // besides region, which is the home region of all fleets
-	Cost             float64         `config:"cost"`            // per hour; 0: the location's
-	LaunchParameters string          `config:"launchParameters"`
-	Certificates     string          `config:"certificates"`    // GENERATED: its game sessions announce the secure ports; DISABLED
-	ReconnectWindow  string          `config:"reconnectWindow"` // a duration; empty: reconnect.window
-	Script           string          `config:"script"`          // file, folder or .zip archive of the script; empty: game sessions only relay messages
-	LaunchPath       string          `config:"launchPath"`      // file of the script to start; empty: main of its package.json, or its only file
-	Engine           string          `config:"engine"`          // embedded, or node; empty: as the script's package.json says
-	Standby          int             `config:"standby"`         // number of stand-by processes; 0: 1 with node, otherwise none; -1: none
-	NodeVersion      string          `config:"nodeVersion"`     // Node.js version to be compatible with: 10.x or 24.x; empty: 10.x
+	ID               string          `config:"id"`                                        // fleet-...
+	Name             string          `config:"name"`                                      // shown by the service API
+	Description      string          `config:"description"`                               // shown by the service API
+	GameSessionsMax  int             `config:"gameSessionsMax"`                           // in each of its locations
+	Locations        []FleetLocation `config:"locations"`                                 // besides region, which is the home region of all fleets
+	Cost             float64         `config:"cost"`                                      // per hour; 0: the location's
+	LaunchParameters string          `config:"launchParameters"`                          // text that the script gets as its launch parameters
+	Certificates     string          `config:"certificates" values:",GENERATED,DISABLED"` // GENERATED: its game sessions announce the secure ports; DISABLED
+	ReconnectWindow  string          `config:"reconnectWindow"`                           // a duration; empty: reconnect.window
+	Script           string          `config:"script"`                                    // file, folder or .zip archive of the script; empty: game sessions only relay messages
+	LaunchPath       string          `config:"launchPath"`                                // file of the script to start; empty: main of its package.json, or its only file
+	Engine           string          `config:"engine" values:",embedded,node"`            // embedded, or node; empty: as the script's package.json says
+	Standby          int             `config:"standby"`                                   // number of stand-by processes; 0: 1 with node, otherwise none; -1: none
+	NodeVersion      string          `config:"nodeVersion" values:",10.x,24.x"`           // Node.js version to be compatible with: 10.x or 24.x; empty: 10.x
 }
 
 // Script bounds the resources of scripts. Of the first four limits, 0 switches a limit off.
@@ -197,7 +197,7 @@ type Node struct {
 	CPU          time.Duration `config:"cpu"`          // CPU time that a game session may use in 10 s; 0: 15 s; negative: no limit
 	ProcessesMax int           `config:"processesMax"` // processes of a game session; 0: 16; negative: no limit
 	UID          int           `config:"uid"`          // user that scripts run as; 0: the host's own
-	GID          int           `config:"gid"`
+	GID          int           `config:"gid"`          // group that scripts run as; 0: the host's own
 	// AllowUploaded runs scripts that were uploaded through the service API in Node.js even as
 	// the host's own user, with all its permissions. Without it, they run in Node.js only if
 	// UID is another user, and otherwise in the embedded engine. Scripts of the configuration
@@ -208,64 +208,64 @@ type Node struct {
 // Alias is an alias that exists from the start: with Fleet for SIMPLE routing, with Message
 // for TERMINAL.
 type Alias struct {
-	ID      string `config:"id"` // alias-...
-	Name    string `config:"name"`
-	Fleet   string `config:"fleet"`
-	Message string `config:"message"`
+	ID      string `config:"id"`      // alias-...
+	Name    string `config:"name"`    // shown by the service API
+	Fleet   string `config:"fleet"`   // id of the fleet that callers are sent to
+	Message string `config:"message"` // text for callers of an alias without a fleet
 }
 
 // Reconnect configures what happens to a player whose connection is lost.
 type Reconnect struct {
-	Window         time.Duration `config:"window"`         // how long the player may reconnect, 0 to 600 s; 0 behaves like GameLift
-	Takeover       string        `config:"takeover"`       // now, or refuse: a connection that gives a sign of life within 2 s stays
-	Rejoin         bool          `config:"rejoin"`         // a player that has left may log in again, as a new player with the same peer id
-	Overflow       string        `config:"overflow"`       // when a player's outbox is full: gap (drop messages and tell the player), or end (the player session)
-	StockAmbiguous string        `config:"stockAmbiguous"` // messages that a stock client may have received: resend, or skip
-	Acknowledge    bool          `config:"acknowledge"`    // keep sent messages until they are confirmed
-	QueueBytesAll  int           `config:"queueBytesAll"`  // bytes of all outboxes together; 0: a quarter of the memory
+	Window         time.Duration `config:"window"`                              // how long the player may reconnect, 0 to 600 s; 0 behaves like GameLift
+	Takeover       string        `config:"takeover" values:"now,refuse"`        // now, or refuse: a connection that gives a sign of life within 2 s stays
+	Rejoin         bool          `config:"rejoin"`                              // a player that has left may log in again, as a new player with the same peer id
+	Overflow       string        `config:"overflow" values:"gap,end"`           // when a player's outbox is full: gap (drop messages and tell the player), or end (the player session)
+	StockAmbiguous string        `config:"stockAmbiguous" values:"resend,skip"` // messages that a stock client may have received: resend, or skip
+	Acknowledge    bool          `config:"acknowledge"`                         // keep sent messages until they are confirmed
+	QueueBytesAll  int           `config:"queueBytesAll"`                       // bytes of all outboxes together; 0: a quarter of the memory
 }
 
 // Session are the settings of all game sessions.
 type Session struct {
-	EmptyTimeout        time.Duration `config:"emptyTimeout"` // time without players until it ends; 0: when the last leaves; negative: never
-	PingInterval        time.Duration `config:"pingInterval"` // for scripts that do not set one
-	PlayerQueueBytes    int           `config:"playerQueueBytes"`
-	PlayerQueueMessages int           `config:"playerQueueMessages"`
-	MailboxBytes        int           `config:"mailboxBytes"`
-	MailboxMessages     int           `config:"mailboxMessages"`
+	EmptyTimeout        time.Duration `config:"emptyTimeout"`            // time without players until it ends; 0: when the last leaves; negative: never
+	PingInterval        time.Duration `config:"pingInterval"`            // for scripts that do not set one
+	PlayerQueueBytes    int           `config:"playerQueueBytes"`        // bytes of a player's outbox; at 75 % the player counts as slow, at 100 % its connection is closed
+	PlayerQueueMessages int           `config:"playerQueueMessages"`     // messages of a player's outbox
+	MailboxBytes        int           `config:"mailboxBytes"`            // bytes of players' messages that wait for the game session; more are dropped
+	MailboxMessages     int           `config:"mailboxMessages"`         // messages of players that wait for the game session; more are dropped
 	AnnouncePlayers     bool          `config:"announcePlayers"`         // PLAYER_CONNECT and PLAYER_DISCONNECT to the others (D-112)
 	AnnounceAllPlayers  bool          `config:"announceAllPlayersGroup"` // membership updates of group -1 (D-111)
 	LegacyLoginPacket   bool          `config:"legacyLoginPacket"`       // an empty packet with op code 0 after the login (D-112)
 	EndedMax            int           `config:"endedMax"`                // records of ended game sessions that are kept; fewer if they take more than 512 MiB
-	EndedKeep           time.Duration `config:"endedKeep"`               // how long these are kept
+	EndedKeep           time.Duration `config:"endedKeep"`               // how long records of ended game sessions are kept
 }
 
 // Limits bound the resources of peers; 0 switches a limit off.
 type Limits struct {
-	LoginTimeout                      time.Duration `config:"loginTimeout"`
-	Unauthenticated                   int           `config:"unauthenticated"`           // connections without a login; above it the oldest silent one is closed
-	UnauthenticatedPerIP              int           `config:"unauthenticatedPerIP"`      // the same per address, plus one for each of its logins; above it connections wait
-	ConnectionsPerIPPerSecond         float64       `config:"connectionsPerIPPerSecond"` // connections that do not log in; above it connections wait
-	ConnectionsPerIPBurst             int           `config:"connectionsPerIPBurst"`
-	ConnectionsHeld                   int           `config:"connectionsHeld"`                  // waiting connections, each for loginTimeout at most; more are reset. 0: none waits
-	ConnectionsHeldPerIP              int           `config:"connectionsHeldPerIP"`             // the same per address; 0: as many as connectionsHeld
-	LoginFailuresPerIPPerMinute       int           `config:"loginFailuresPerIPPerMinute"`      // logins with unknown ids; above it an address gets its refusals later
-	LoginsPerPlayerSessionPerMinute   int           `config:"loginsPerPlayerSessionPerMinute"`  // logins without a reconnect token; above it each waits, for a second at most
-	ResumesPerPlayerSessionPerMinute  int           `config:"resumesPerPlayerSessionPerMinute"` // the same with a reconnect token
-	LoginsPerSecond                   float64       `config:"loginsPerSecond"`                  // all logins; reconnecting players go first
-	LoginsWaiting                     int           `config:"loginsWaiting"`                    // logins that wait for loginsPerSecond; further ones of new players are told to retry later
-	MalformedPackets                  int           `config:"malformedPackets"`
-	PlayerMessagesPerSecond           float64       `config:"playerMessagesPerSecond"`
-	PlayerMessagesBurst               float64       `config:"playerMessagesBurst"`
-	PlayerBytesPerSecond              float64       `config:"playerBytesPerSecond"`
-	TooFastFor                        time.Duration `config:"tooFastFor"`
-	GroupOperationsPerSecond          float64       `config:"groupOperationsPerSecond"`
-	GroupsPerPlayer                   int           `config:"groupsPerPlayer"`
-	GroupsPerGameSession              int           `config:"groupsPerGameSession"`
-	GameSessionBytesPerSecond         int           `config:"gameSessionBytesPerSecond"` // reliable bytes of all its players to groups and to the game; above it the players that send most wait
-	DeliveriesPerGameSessionPerSecond int           `config:"deliveriesPerGameSessionPerSecond"`
-	ScriptDeliveriesPerSecond         int           `config:"scriptDeliveriesPerSecond"` // deliveries of a game session's own messages
-	MessageBytes                      int           `config:"messageBytes"`              // largest inbound WebSocket message; cannot be switched off
+	LoginTimeout                      time.Duration `config:"loginTimeout"`                      // time for a LOGIN after the connection was accepted
+	Unauthenticated                   int           `config:"unauthenticated"`                   // connections without a login; above it the oldest silent one is closed
+	UnauthenticatedPerIP              int           `config:"unauthenticatedPerIP"`              // connections of one address without a login, plus one for each of its logins; above it connections wait
+	ConnectionsPerIPPerSecond         float64       `config:"connectionsPerIPPerSecond"`         // connections of one address that do not log in, per second; above it connections wait
+	ConnectionsPerIPBurst             int           `config:"connectionsPerIPBurst"`             // burst of connectionsPerIPPerSecond
+	ConnectionsHeld                   int           `config:"connectionsHeld"`                   // waiting connections, each for loginTimeout at most; more are reset. 0: none waits
+	ConnectionsHeldPerIP              int           `config:"connectionsHeldPerIP"`              // waiting connections of one address; 0: as many as connectionsHeld
+	LoginFailuresPerIPPerMinute       int           `config:"loginFailuresPerIPPerMinute"`       // logins of one address with unknown ids, per minute; above it the address gets its refusals later
+	LoginsPerPlayerSessionPerMinute   int           `config:"loginsPerPlayerSessionPerMinute"`   // logins without a reconnect token; above it each waits, for a second at most
+	ResumesPerPlayerSessionPerMinute  int           `config:"resumesPerPlayerSessionPerMinute"`  // logins with a reconnect token; above it each waits, for a second at most
+	LoginsPerSecond                   float64       `config:"loginsPerSecond"`                   // logins of all players per second; reconnecting players go first
+	LoginsWaiting                     int           `config:"loginsWaiting"`                     // logins that wait for loginsPerSecond; further ones of new players are told to retry later
+	MalformedPackets                  int           `config:"malformedPackets"`                  // malformed packets of one connection, above which it is closed
+	PlayerMessagesPerSecond           float64       `config:"playerMessagesPerSecond"`           // messages of one player per second; more are dropped
+	PlayerMessagesBurst               float64       `config:"playerMessagesBurst"`               // burst of playerMessagesPerSecond
+	PlayerBytesPerSecond              float64       `config:"playerBytesPerSecond"`              // bytes of one player per second; more are dropped
+	TooFastFor                        time.Duration `config:"tooFastFor"`                        // a player that is over its rate for this long is disconnected
+	GroupOperationsPerSecond          float64       `config:"groupOperationsPerSecond"`          // joins and leaves of groups by one player per second
+	GroupsPerPlayer                   int           `config:"groupsPerPlayer"`                   // groups that one player may be in
+	GroupsPerGameSession              int           `config:"groupsPerGameSession"`              // groups of one game session
+	GameSessionBytesPerSecond         int           `config:"gameSessionBytesPerSecond"`         // reliable bytes of all its players to groups and to the game; above it the players that send most wait
+	DeliveriesPerGameSessionPerSecond int           `config:"deliveriesPerGameSessionPerSecond"` // messages of players that one game session delivers per second, counted per recipient
+	ScriptDeliveriesPerSecond         int           `config:"scriptDeliveriesPerSecond"`         // deliveries of a game session's own messages
+	MessageBytes                      int           `config:"messageBytes"`                      // bytes of the largest inbound WebSocket message; cannot be switched off
 }
 
 // Flush configures when output is written (D-18).
@@ -280,8 +280,8 @@ type Drain struct {
 
 // Log is the host's log.
 type Log struct {
-	Level  string `config:"level"`  // debug, info, warn, error
-	Format string `config:"format"` // json or pretty
+	Level  string `config:"level" values:"debug,info,warn,error"` // least level of lines that are written
+	Format string `config:"format" values:"json,pretty"`          // one JSON object per line, or text for people
 	// GameSessions configures the logs of game sessions.
 	GameSessions GameSessionLogs `config:"gameSessions"`
 }
@@ -289,9 +289,9 @@ type Log struct {
 // GameSessionLogs are the logs that scripts write, as files of one folder.
 type GameSessionLogs struct {
 	Dir        string        `config:"dir"`        // empty: troupe/game-session-logs in the user's state folder, or in the folder for temporary files
-	MaxBytes   int           `config:"maxBytes"`   // of one file; then the next file begins
-	Files      int           `config:"files"`      // files of one game session; older ones are removed
-	TotalBytes int           `config:"totalBytes"` // of all logs; above it the logs of the game sessions that ended first are removed
+	MaxBytes   int           `config:"maxBytes"`   // bytes of one file; then the next file begins
+	Files      int           `config:"files"`      // files of one game session's log; older ones are removed
+	TotalBytes int           `config:"totalBytes"` // bytes of all logs; above it the logs of the game sessions that ended first are removed
 	Keep       time.Duration `config:"keep"`       // how long a log is kept after the end of its game session
 	Show       bool          `config:"show"`       // copy the lines to the host's log, for development
 }

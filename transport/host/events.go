@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/messages/counters"
-	"troupe/transport/awswire"
 	"troupe/transport/events"
 )
 
@@ -27,30 +25,30 @@ type Events struct {
 // EventSink is a destination of events. At most one of its three settings for the secret is
 // set.
 type EventSink struct {
-	Name       string   `config:"name"`
-	Type       string   `config:"type"` // webhook-sns, webhook-raw, file
-	URL        string   `config:"url"`  // of a webhook
-	Secret     string   `config:"secret"`
-	SecretFile string   `config:"secretFile"`
-	SecretEnv  string   `config:"secretEnv"`
-	Path       string   `config:"path"`     // of a file
-	MaxBytes   int      `config:"maxBytes"` // of a file; then the next file begins; 0: 64 MiB
-	Files      int      `config:"files"`    // files that are kept; 0: 4
-	Targets    []string `config:"targets"`  // NotificationTargets of this sink; * and ? are wildcards
-	Kinds      []string `config:"kinds"`    // placement, gamesession, playersession; empty: placement
-	All        bool     `config:"all"`      // placements of all queues, whatever their NotificationTarget
+	Name       string   `config:"name"`                                       // in the log; unique
+	Type       string   `config:"type" values:"webhook-sns,webhook-raw,file"` // POST in the format of an SNS notification, POST of the event itself, or JSON lines
+	URL        string   `config:"url"`                                        // address of a webhook: http or https
+	Secret     string   `config:"secret"`                                     // signs webhooks (X-Signature-256); webhook-raw needs one; only the owner may have access to the configuration file then
+	SecretFile string   `config:"secretFile"`                                 // file with the secret; only its owner may have access
+	SecretEnv  string   `config:"secretEnv"`                                  // name of an environment variable with the secret, not beginning with TROUPE_
+	Path       string   `config:"path"`                                       // name of a file, in a folder that exists
+	MaxBytes   int      `config:"maxBytes"`                                   // bytes of a file; then the next file begins; 0: 64 MiB
+	Files      int      `config:"files"`                                      // files that are kept; 0: 4
+	Targets    []string `config:"targets"`                                    // NotificationTargets of this sink; * and ? are wildcards
+	Kinds      []string `config:"kinds"`                                      // kinds of events: placement, gamesession, playersession; empty: placement
+	All        bool     `config:"all"`                                        // placements of all queues, whatever their NotificationTarget
 }
 
 // EventStream is GET /events: for those with the secret as their bearer token or an access
 // key that may call every operation, and for this machine where there is neither.
 type EventStream struct {
-	Off        bool   `config:"off"`
-	Own        bool   `config:"own"`     // send events of game sessions and player sessions, too
-	Buffer     int    `config:"buffer"`  // events kept for readers that reconnect; 0: 1024
-	Readers    int    `config:"readers"` // concurrent readers; 0: 64
-	Secret     string `config:"secret"`
-	SecretFile string `config:"secretFile"`
-	SecretEnv  string `config:"secretEnv"`
+	Off        bool   `config:"off"`        // there is no stream
+	Own        bool   `config:"own"`        // send events of game sessions and player sessions, too
+	Buffer     int    `config:"buffer"`     // events kept for readers that reconnect; 0: 1024
+	Readers    int    `config:"readers"`    // concurrent readers; 0: 64
+	Secret     string `config:"secret"`     // bearer token of readers; only the owner may have access to the configuration file then
+	SecretFile string `config:"secretFile"` // file with the token; only its owner may have access
+	SecretEnv  string `config:"secretEnv"`  // name of an environment variable with the token, not beginning with TROUPE_
 }
 
 func (v *checks) events(e *Events) {
@@ -175,13 +173,4 @@ func (o *outbox) Commit(changes []events.Change, done func(error)) {
 		all[i] = store.Change{Kind: store.Event, ID: c.ID, Value: c.Value}
 	}
 	o.store.Commit(all, done)
-}
-
-// eventReaders returns the guarded handler of the event stream.
-func (h *Host) eventReaders(c *Config, auth awswire.Authenticator) (http.Handler, error) {
-	token, err := secretOf(c.Events.SSE.Secret, c.Events.SSE.SecretFile)
-	if err != nil {
-		return nil, fmt.Errorf("host: events.sse.secretFile: %w", err)
-	}
-	return c.guard(auth).events(token, c.API.TrustLoopback, h.events), nil
 }

@@ -34,6 +34,8 @@ type Options struct {
 	// OnFailure is called when the host cannot continue; the process should end with an
 	// error. Nil does nothing.
 	OnFailure func(reason string)
+	// SetLogLevel changes the level of Log; nil: it cannot be changed. Reload calls it.
+	SetLogLevel func(zerolog.Level)
 }
 
 // Host is one running host. Its methods may be called from any goroutine.
@@ -56,6 +58,8 @@ type Host struct {
 	addrs          Announcement
 	grace          time.Duration
 	drains         drains
+	reloads        reloads
+	setLogLevel    func(zerolog.Level)
 	serving        sync.WaitGroup
 	stopOnce       sync.Once
 	stopCollecting chan struct{} // closed to end collectGarbage
@@ -73,9 +77,10 @@ func Start(o Options) (h *Host, err error) {
 		return nil, fmt.Errorf("host: configuration: %w", err)
 	}
 	h = &Host{
-		log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, showLogs: c.Log.GameSessions.Show, stopCollecting: make(chan struct{}),
+		log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, showLogs: c.Log.GameSessions.Show, setLogLevel: o.SetLogLevel, stopCollecting: make(chan struct{}),
 		started: make(chan struct{}), stopped: make(chan struct{}), drained: make(chan struct{}),
 	}
+	h.reloads.config = *c
 	watching, stopWatching := context.WithCancel(context.Background())
 	h.watching = stopWatching
 	partial := h // h is nil by the time a failed start gets here

@@ -42,14 +42,15 @@ func (g guard) debugPages(next http.Handler) http.Handler {
 	})
 }
 
-// events guards the event stream, which has a token of its own. Requests from this machine
+// events guards the event stream, which has a token of its own that may change. Requests from this machine
 // need the token, too, except with api.trustLoopback.
-func (g guard) events(token string, trustLoopback bool, next http.Handler) http.Handler {
-	want := sha256.Sum256([]byte(token))
-	if token != "" && !trustLoopback {
-		g.local = false
-	}
+func (g guard) events(current func() string, trustLoopback bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g, token := g, current()
+		if token != "" && !trustLoopback {
+			g.local = false
+		}
+		want := sha256.Sum256([]byte(token))
 		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		have := sha256.Sum256([]byte(given))
 		known := ok && token != "" && subtle.ConstantTimeCompare(have[:], want[:]) == 1

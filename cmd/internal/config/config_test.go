@@ -242,7 +242,7 @@ func TestMistakes(t *testing.T) {
 
 		{"unknown variable", "", []string{"TROUPE_RECONNECT_WINDWO=1s"}, nil, []string{"TROUPE_RECONNECT_WINDWO (environment TROUPE_RECONNECT_WINDWO): unknown variable; did you mean TROUPE_RECONNECT_WINDOW?"}},
 		{"variable of a section", "", []string{"TROUPE_RECONNECT=1s"}, nil, []string{"unknown variable; did you mean TROUPE_RECONNECT_"}},
-		{"variable of a list", "", []string{"TROUPE_FLEETS=fleet-a"}, nil, []string{"fleets (environment TROUPE_FLEETS): lists can be set in the file only"}},
+		{"variable of a list", "", []string{"TROUPE_FLEETS=fleet-a"}, nil, []string{"fleets (environment TROUPE_FLEETS): must be a list in JSON, like []"}},
 		{"bad variables", "", []string{"TROUPE_WORKERS=many", "TROUPE_FAST_ENABLED=1"}, nil, []string{
 			`workers (environment TROUPE_WORKERS): must be a whole number, not "many"`, `fast.enabled (environment TROUPE_FAST_ENABLED): must be true or false, not "1"`,
 		}},
@@ -250,7 +250,14 @@ func TestMistakes(t *testing.T) {
 
 		{"unknown flag", "", nil, []Flag{{"--set", "drain.grase", "1s"}}, []string{"drain.grase (flag --set): unknown key; did you mean drain.grace?"}},
 		{"flag of a section", "", nil, []Flag{{"--set", "drain", "1s"}}, []string{"drain (flag --set): unknown key; did you mean "}},
-		{"flag of a list", "", nil, []Flag{{"--set", "aliases", "a"}}, []string{"aliases (flag --set): lists can be set in the file only"}},
+		{"flag of a list", "", nil, []Flag{{"--set", "aliases", "a"}}, []string{"aliases (flag --set): must be a list in JSON"}},
+		{"no list", "", []string{`TROUPE_FLEETS={"id": "fleet-a"}`}, nil, []string{"fleets (environment TROUPE_FLEETS): must be a list, not a section"}},
+		{"more than a list", "", []string{"TROUPE_FLEETS=[] []"}, nil, []string{"fleets (environment TROUPE_FLEETS): must be a list in JSON", "there is more after its end"}},
+		{"unknown key in a list", "", []string{`TROUPE_FLEETS=[{"id": "fleet-a", "gameSessionMax": 5}]`}, nil, []string{
+			"fleets[0].gameSessionMax (environment TROUPE_FLEETS): unknown key; did you mean fleets[0].gameSessionsMax?"}},
+		{"fraction in a list", "", []string{`TROUPE_FLEETS=[{"id": "fleet-a", "gameSessionsMax": 1.5}]`}, nil, []string{"fleets[0].gameSessionsMax (environment TROUPE_FLEETS): must be a whole number, not 1.5"}},
+		{"huge number in a list", "", []string{`TROUPE_LOCATIONS=[{"name": "custom-a", "cost": 1e999}]`}, nil, []string{"locations[0].cost (environment TROUPE_LOCATIONS): must be a finite number"}},
+		{"checked list", "", nil, []Flag{{"--set", "fleets", `[{"id": "a", "gameSessionsMax": 1}]`}}, []string{"fleets[0].id (flag --set): must be fleet-"}},
 		{"bad flag", "", nil, []Flag{{"--drain-grace", "drain.grace", "1"}}, []string{`drain.grace (flag --drain-grace): must be a duration`}},
 		{"bad number", "", nil, []Flag{{"--set", "limits.playerMessagesPerSecond", "1k"}}, []string{`limits.playerMessagesPerSecond (flag --set): must be a number, not "1k"`}},
 		{"the one in effect is named", "region: '?'\n", []string{"TROUPE_REGION=!"}, []Flag{{"--set", "region", "/"}}, []string{"region (flag --set): must be letters"}},
@@ -338,12 +345,27 @@ func FuzzConfigFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		l := newLoader(host.Defaults())
 		l.file("file f", data)
-		c, err := l.result(nil)
-		if err == nil {
-			err = c.Validate()
-			if err != nil {
-				t.Errorf("taken, but %v", err)
-			}
+		r, err := l.result(nil)
+		if err != nil || r.Invalid != nil {
+			return
+		}
+		if err := r.Config.Validate(); err != nil {
+			t.Errorf("taken, but %v", err)
+		}
+		printed(t, r)
+	})
+}
+
+func FuzzListText(f *testing.F) {
+	f.Add(`[{"id": "fleet-a", "gameSessionsMax": 5, "locations": [{"name": "us-east-1", "cost": 1e-3}]}]`)
+	f.Add(`[[[{"id": 1e999}]], "\ud800"]`)
+	f.Add(`[1] x`)
+	f.Add(`[{"id": null, "id": true}]`)
+	f.Fuzz(func(t *testing.T, text string) {
+		l := newLoader(host.Defaults())
+		l.environment([]string{"TROUPE_FLEETS=" + text})
+		if r, err := l.result(nil); err == nil && r.Invalid == nil {
+			printed(t, r)
 		}
 	})
 }

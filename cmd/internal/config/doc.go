@@ -12,8 +12,8 @@
 //	  window: 10s
 //
 // In the environment it is TROUPE_ and the key with underscores, in any case:
-// TROUPE_RECONNECT_WINDOW=10s. Lists (fleets, aliases) can be set in the file only, and
-// replace the default list. The default alias refers to the default fleet, and the
+// TROUPE_RECONNECT_WINDOW=10s. In the environment and in flags a list (fleets, aliases) is
+// JSON. A list replaces the default list. The default alias refers to the default fleet, and the
 // default queue to that alias. So if the file sets fleets, there are no default aliases
 // and queues; if it sets aliases, there are no default queues.
 //

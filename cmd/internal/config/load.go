@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -44,11 +45,36 @@ type Flag struct {
 
 // Load reads all sources and checks the result with host.Config.Validate.
 func Load(s Sources) (host.Config, error) {
+	r, err := Resolve(s)
+	if err != nil {
+		return host.Config{}, err
+	}
+	return r.Config, r.Invalid
+}
+
+// Resolved is what the sources of a configuration say together.
+type Resolved struct {
+	Config host.Config
+	// Invalid are the mistakes that host.Config.Validate finds; nil for none.
+	Invalid error
+
+	origin map[string]string // source of each key that is not a default
+}
+
+// Origin returns where the value of a key comes from, such as flag --set or
+// environment TROUPE_REGION; for a list, the key of the list.
+func (r *Resolved) Origin(key string) string {
+	return cmp.Or(r.origin[key], "default")
+}
+
+// Resolve reads all sources. It returns an error if one of them has a mistake by itself: then
+// there is no configuration.
+func Resolve(s Sources) (*Resolved, error) {
 	l := newLoader(s.Defaults)
 	if s.File != "" {
 		data, err := file.Provider(s.File).ReadBytes()
 		if err != nil {
-			return host.Config{}, fmt.Errorf("config: file %s: %w", s.File, cause(err))
+			return nil, fmt.Errorf("config: file %s: %w", s.File, cause(err))
 		}
 		l.file("file "+s.File, data)
 		l.checkMode(s.File)
@@ -173,8 +199,7 @@ func (l *loader) flags(flags []Flag) {
 // text parses one setting in text form; it returns an empty key if the text is invalid.
 func (l *loader) text(f *field, source, text string) (key string, value any) {
 	if f.list {
-		l.wrong(f.path, source, "lists can be set in the file only")
-		return "", nil
+		return l.listText(f, source, text)
 	}
 	v, err := fromText(f.kind, text)
 	if err != nil {
@@ -185,23 +210,24 @@ func (l *loader) text(f *field, source, text string) (key string, value any) {
 	return f.path, v
 }
 
-// result returns the checked configuration, or all mistakes.
-func (l *loader) result(environ []string) (host.Config, error) {
-	var c host.Config
-	if err := l.k.UnmarshalWithConf("", &c, koanf.UnmarshalConf{Tag: tagName}); err != nil {
+// result returns the configuration, or all mistakes of the sources.
+func (l *loader) result(environ []string) (*Resolved, error) {
+	r := &Resolved{origin: l.origin}
+	c := &r.Config
+	if err := l.k.UnmarshalWithConf("", c, koanf.UnmarshalConf{Tag: tagName}); err != nil {
 		l.mistakes = append(l.mistakes, err)
 	}
-	l.dropDefaults(&c)
-	l.secretsOf(&c, environ)
+	l.dropDefaults(c)
+	l.secretsOf(c, environ)
 	if len(l.mistakes) > 0 {
 		// Map order is random, so sort the mistakes.
 		slices.SortStableFunc(l.mistakes, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-		return host.Config{}, fmt.Errorf("config: %w", errors.Join(l.mistakes...))
+		return nil, fmt.Errorf("config: %w", errors.Join(l.mistakes...))
 	}
 	if err := c.Validate(); err != nil {
-		return host.Config{}, fmt.Errorf("config: %w", l.named(err))
+		r.Invalid = fmt.Errorf("config: %w", l.named(err))
 	}
-	return c, nil
+	return r, nil
 }
 
 // dropDefaults removes the default aliases if fleets are set, and the default queues if

@@ -31,25 +31,26 @@ func (l *loader) checkMode(name string) {
 func (l *loader) secretsOf(c *host.Config, environ []string) {
 	for i := range c.API.Keys {
 		k := &c.API.Keys[i]
-		l.secretOf(fmt.Sprintf("api.keys[%d]", i), &k.Secret, k.SecretFile, k.SecretEnv, environ)
+		l.secretOf("api.keys", fmt.Sprintf("api.keys[%d]", i), &k.Secret, k.SecretFile, k.SecretEnv, environ)
 	}
 	for i := range c.Events.Sinks {
 		s := &c.Events.Sinks[i]
-		l.secretOf(fmt.Sprintf("events.sinks[%d]", i), &s.Secret, s.SecretFile, s.SecretEnv, environ)
+		l.secretOf("events.sinks", fmt.Sprintf("events.sinks[%d]", i), &s.Secret, s.SecretFile, s.SecretEnv, environ)
 	}
 	sse := &c.Events.SSE
-	l.secretOf("events.sse", &sse.Secret, sse.SecretFile, sse.SecretEnv, environ)
+	l.secretOf("events.sse.secretEnv", "events.sse", &sse.Secret, sse.SecretFile, sse.SecretEnv, environ)
 }
 
-// secretOf fills in one secret, if it comes from the environment.
-func (l *loader) secretOf(key string, secret *string, file, env string, environ []string) {
+// secretOf fills in one secret, if it comes from the environment. Setting is the key whose
+// source named it.
+func (l *loader) secretOf(setting, key string, secret *string, file, env string, environ []string) {
 	switch {
 	case env == "":
 		return
 	case strings.HasPrefix(strings.ToUpper(env), EnvPrefix):
-		l.wrong(key+".secretEnv", "file", "must not begin with %s: such variables are settings", EnvPrefix)
+		l.wrong(key+".secretEnv", l.origin[setting], "must not begin with %s: such variables are settings", EnvPrefix)
 	case *secret != "" || file != "":
-		l.wrong(key, "file", "must have one of secret, secretFile and secretEnv")
+		l.wrong(key, l.origin[setting], "must have one of secret, secretFile and secretEnv")
 	}
 	for _, pair := range environ {
 		if name, value, _ := strings.Cut(pair, "="); name == env {

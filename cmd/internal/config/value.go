@@ -1,10 +1,13 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -36,6 +39,56 @@ func fromText(k kind, text string) (any, error) {
 		return d, nil
 	}
 	return text, nil
+}
+
+// listText reads a list as the environment and flags write it: as JSON.
+func (l *loader) listText(f *field, source, text string) (key string, value any) {
+	raw, err := fromJSON(text)
+	if err != nil {
+		l.wrong(f.path, source, "must be a list in JSON, like [] or [\"a\"]: %w", err)
+		return "", nil
+	}
+	r := fileReader{l: l, source: source}
+	list, ok := r.list(f, f.path, raw)
+	if !ok {
+		return "", nil
+	}
+	return f.path, list
+}
+
+// fromJSON decodes one JSON value into the types that a YAML file decodes to.
+func fromJSON(text string) (any, error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var raw any
+	if err := d.Decode(&raw); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("there is more after its end")
+	}
+	return numbers(raw), nil
+}
+
+// numbers replaces each json.Number by an int, or by a float64 if it is none.
+func numbers(raw any) any {
+	switch v := raw.(type) {
+	case json.Number:
+		if n, err := strconv.Atoi(v.String()); err == nil {
+			return n
+		}
+		f, _ := v.Float64() // infinite if it is too large, which no setting accepts
+		return f
+	case []any:
+		for i := range v {
+			v[i] = numbers(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = numbers(v[name])
+		}
+	}
+	return raw
 }
 
 // fromYAML reads a value as a YAML file decodes it.

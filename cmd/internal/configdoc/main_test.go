@@ -1,0 +1,180 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"troupe/cmd/internal/config"
+	"troupe/transport/host"
+)
+
+const root = "../../.."
+
+func TestFilesAreCurrent(t *testing.T) {
+	if err := run(root, true); err != nil {
+		t.Error(err)
+	}
+}
+
+// fits reports whether a value has the form that a schema asks for. It knows the words that
+// schema.go uses, and fails on others.
+func fits(t *testing.T, schema map[string]any, v any) bool {
+	t.Helper()
+	for word, want := range schema {
+		ok := true
+		switch word {
+		case "description", "default", "title", "$schema", "properties":
+		case "type":
+			names, several := want.([]any)
+			if !several {
+				names = []any{want}
+			}
+			ok = slices.ContainsFunc(names, func(name any) bool { return isType(name.(string), v) })
+		case "additionalProperties":
+			o, _ := v.(map[string]any)
+			properties := schema["properties"].(map[string]any)
+			for name, inner := range o {
+				p, known := properties[name].(map[string]any)
+				ok = ok && known && fits(t, p, inner)
+			}
+		case "items":
+			list, _ := v.([]any)
+			for _, e := range list {
+				ok = ok && fits(t, want.(map[string]any), e)
+			}
+		case "enum":
+			ok = slices.Contains(want.([]any), v)
+		case "const":
+			ok = v == want
+		case "pattern":
+			ok = regexp.MustCompile(want.(string)).MatchString(v.(string))
+		case "anyOf":
+			ok = slices.ContainsFunc(want.([]any), func(s any) bool { return fits(t, s.(map[string]any), v) })
+		default:
+			t.Fatalf("the schema has %q, of which this test knows nothing", word)
+		}
+		if !ok {
+			return false
+		}
+		if word == "type" && schema["pattern"] != nil && !isType("string", v) {
+			return false
+		}
+	}
+	return true
+}
+
+func isType(name string, v any) bool {
+	n, isNumber := v.(float64)
+	switch name {
+	case "null":
+		return v == nil
+	case "number":
+		return isNumber
+	case "integer":
+		return isNumber && n == float64(int64(n))
+	}
+	return v != nil && reflect.TypeOf(v).Kind() == map[string]reflect.Kind{
+		"string": reflect.String, "boolean": reflect.Bool, "object": reflect.Map, "array": reflect.Slice}[name]
+}
+
+// The schema takes a file exactly if the loader finds each key and the kind of each value
+// right. What a value may be beyond that is the loader's alone.
+func TestSchemaAgreesWithTheLoader(t *testing.T) {
+	var schema map[string]any
+	if err := json.Unmarshal(config.Schema, &schema); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{
+		"": true, "region: a\n": true, "region: 1\n": false, "region:\n": false, "regoin: a\n": false, "reconnect:\n": true, "reconnect: {}\n": true,
+		"reconnect: {window: 10s}\n": true, "reconnect: {window: 1m30.5s}\n": true, "reconnect: {window: 0}\n": true, "reconnect: {window: 10}\n": false,
+		"reconnect: {window: '0'}\n": true, "reconnect: {window: soon}\n": false, "reconnect: {window: ''}\n": false, "reconnect: {window: .5s}\n": true,
+		"reconnect: {window: 10 s}\n": false, "reconnect: {rejoin: false}\n": true, "reconnect: {rejoin: 'false'}\n": false, "reconnect: 3\n": false,
+		"workers: 2\n": true, "workers: 1.5\n": false, "workers: '2'\n": false, "limits: {playerMessagesPerSecond: 1.5}\n": true,
+		"limits: {playerMessagesPerSecond: 2}\n": true, "fleets: [{id: fleet-a, gameSessionsMax: 1}]\n": true, "fleets: [{id: fleet-a, gameSessionMax: 1}]\n": false,
+		"fleets: []\naliases: []\nqueues: []\n": true, "fleets: fleet-a\n": false, "fleets: [fleet-a]\n": false,
+		"fleets: [{id: fleet-a, gameSessionsMax: 1, locations: [{name: us-east-1}]}]\n": true,
+		"websocket: {proxies: [10.0.0.0/8]}\n":                                          true, "websocket: {proxies: [1]}\n": false, "log: {level: warn}\n": true,
+	} {
+		var raw any
+		if err := yaml.Unmarshal([]byte(text), &raw); err != nil {
+			t.Fatal(err)
+		}
+		asJSON, err := json.Marshal(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(asJSON, &raw); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "troupe.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, loads := config.Resolve(config.Sources{Defaults: host.Defaults(), File: file, Environ: []string{}})
+		if taken := fits(t, schema, raw); taken != want || (loads == nil) != want {
+			t.Errorf("%q: the schema takes it: %v, the loader: %v, and it should be %v", text, taken, loads, want)
+		}
+	}
+}
+
+// The values that the schema lists for a key are those that the loader takes.
+func TestListedValuesAreTaken(t *testing.T) {
+	texts, err := readComments(filepath.Join(root, "transport", "host"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := build(texts, host.Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What else must be set for a value, or its key, to mean something.
+	with := map[string]string{
+		"api.auth":              `{"api": {"auth": VALUE, "keys": [{"id": "TRPEA", "secret": "a-secret-of-the-test"}]}}`,
+		"fleets[].certificates": `{"fleets": [{"id": "fleet-a", "gameSessionsMax": 1, "certificates": VALUE}]}`,
+		"fleets[].engine":       `{"fleets": [{"id": "fleet-a", "gameSessionsMax": 1, "script": "a.js", "engine": VALUE}]}`,
+		"fleets[].nodeVersion":  `{"fleets": [{"id": "fleet-a", "gameSessionsMax": 1, "script": "a.js", "nodeVersion": VALUE}]}`,
+	}
+	loads := func(n *node, value string) error {
+		if n.key == "events.sinks[].type" { // each needs other keys
+			return nil
+		}
+		text, ok := with[n.key]
+		if !ok {
+			section, name, _ := strings.Cut(n.key, ".")
+			text = `{"` + section + `": {"` + name + `": VALUE}}`
+		}
+		file := filepath.Join(t.TempDir(), "troupe.yaml")
+		if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "VALUE", `"`+value+`"`)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := config.Load(config.Sources{Defaults: host.Defaults(), File: file, Environ: []string{}})
+		return err
+	}
+	seen := 0
+	var walk func(all []*node)
+	walk = func(all []*node) {
+		for _, n := range all {
+			walk(n.children)
+			for _, v := range n.values {
+				seen++
+				if err := loads(n, v); err != nil {
+					t.Errorf("%s: %q is listed: %v", n.key, v, err)
+				}
+			}
+			if n.values != nil && n.key != "events.sinks[].type" && loads(n, "none-of-them") == nil {
+				t.Errorf("%s takes any value", n.key)
+			}
+		}
+	}
+	if walk(tree.children); seen < 25 {
+		t.Errorf("only %d values", seen)
+	}
+}

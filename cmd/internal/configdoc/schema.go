@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"time"
+)
+
+// durationPattern is what time.ParseDuration accepts.
+const durationPattern = `^[+-]?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
+
+// object is a JSON object whose members stay in order.
+type object []member
+
+type member struct {
+	name  string
+	value any
+}
+
+// MarshalJSON implements json.Marshaler.
+func (o object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		for part, v := range []any{m.name, m.value} {
+			var text bytes.Buffer
+			e := json.NewEncoder(&text)
+			e.SetEscapeHTML(false)
+			if err := e.Encode(v); err != nil {
+				return nil, err
+			}
+			if part == 1 {
+				b.WriteByte(':')
+			}
+			b.Write(bytes.TrimSpace(text.Bytes()))
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// schemaFile returns the schema of a configuration file (JSON Schema, draft 2020-12).
+func (n *node) schemaFile() ([]byte, error) {
+	properties := object{}
+	for _, c := range n.children {
+		properties = append(properties, member{c.name, c.schema()})
+	}
+	// An empty file is YAML's null. The loader takes each empty section as one without keys, too.
+	out, err := object{
+		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+		{"title", "Configuration of a Troupe host"},
+		{"type", []string{"object", "null"}}, {"properties", properties}, {"additionalProperties", false},
+	}.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	if err := json.Indent(&text, out, "", "  "); err != nil {
+		return nil, err
+	}
+	text.WriteByte('\n')
+	return text.Bytes(), nil
+}
+
+func (n *node) schema() object {
+	o := object{{"description", n.text}}
+	switch {
+	case n.list && n.children != nil:
+		o = append(o, member{"type", "array"}, member{"items", n.sectionSchema("object")})
+	case n.list:
+		element := node{kind: n.kind, values: n.values}
+		o = append(o, member{"type", "array"}, member{"items", element.valueSchema()})
+	case n.children != nil:
+		o = append(o, n.sectionSchema("object", "null")...)
+	default:
+		o = append(o, n.valueSchema()...)
+	}
+	if n.fallback != nil && (n.children == nil || n.list) {
+		o = append(o, member{"default", plain(reflect.ValueOf(n.fallback))})
+	}
+	return o
+}
+
+func (n *node) sectionSchema(types ...string) object {
+	properties := object{}
+	for _, c := range n.children {
+		properties = append(properties, member{c.name, c.schema()})
+	}
+	var kind any = types
+	if len(types) == 1 {
+		kind = types[0]
+	}
+	return object{{"type", kind}, {"properties", properties}, {"additionalProperties", false}}
+}
+
+func (n *node) valueSchema() object {
+	switch {
+	case n.values != nil:
+		return object{{"type", "string"}, {"enum", n.values}}
+	case n.kind == boolean:
+		return object{{"type", "boolean"}}
+	case n.kind == whole:
+		return object{{"type", "integer"}}
+	case n.kind == number:
+		return object{{"type", "number"}}
+	case n.kind == duration:
+		return object{{"anyOf", []object{{{"type", "string"}, {"pattern", durationPattern}}, {{"const", 0}}}}}
+	}
+	return object{{"type", "string"}}
+}
+
+// plain returns a value as a configuration file writes it. Sections in lists have only the keys
+// that are set.
+func plain(v reflect.Value) any {
+	switch {
+	case v.Type() == reflect.TypeFor[time.Duration]():
+		return durationText(time.Duration(v.Int()))
+	case v.Kind() == reflect.Slice:
+		list := make([]any, v.Len())
+		for i := range list {
+			list[i] = plain(v.Index(i))
+		}
+		return list
+	case v.Kind() == reflect.Struct:
+		o := object{}
+		for i := range v.NumField() {
+			if f := v.Field(i); !f.IsZero() && (f.Kind() != reflect.Slice || f.Len() > 0) {
+				o = append(o, member{v.Type().Field(i).Tag.Get("config"), plain(f)})
+			}
+		}
+		return o
+	}
+	return v.Interface()
+}

@@ -1,0 +1,150 @@
+package host
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rs/zerolog"
+
+	"troupe/transport/awswire"
+	"troupe/transport/tlsconf"
+)
+
+// Reloadable returns the keys that a running host takes over (see Host.Reload). A key stands for
+// those below it, too.
+func Reloadable() []string {
+	return []string{
+		"api.keys", "api.rate", "api.burst", "api.skew", "api.allowUnsignedPayload",
+		"events.sse.secret", "events.sse.secretFile", "events.sse.secretEnv", "log.level",
+	}
+}
+
+// reloads is the state of a Host that Reload changes.
+type reloads struct {
+	mu     sync.Mutex
+	config Config // guarded by mu: what is in force
+
+	auth  atomic.Pointer[awswire.Authenticator]
+	token atomic.Pointer[string] // of the event stream
+}
+
+// authenticate is an awswire.Authenticator with the keys that are in force.
+func (s *reloads) authenticate(r *http.Request) (awswire.Proof, error) { return (*s.auth.Load())(r) }
+
+// streamToken returns the token of the event stream that is in force; empty for none.
+func (s *reloads) streamToken() string { return *s.token.Load() }
+
+// loadSecrets reads the access keys and the token of the event stream, and puts them in force.
+func (s *reloads) loadSecrets(c *Config) error {
+	auth, err := c.authenticator()
+	if err != nil {
+		return err
+	}
+	token, err := secretOf(c.Events.SSE.Secret, c.Events.SSE.SecretFile)
+	if err != nil {
+		return fmt.Errorf("host: events.sse.secretFile: %w", err)
+	}
+	s.auth.Store(&auth)
+	s.token.Store(&token)
+	return nil
+}
+
+// Reload takes over the keys of a new configuration that a running host can change (see
+// Reloadable), and reads secrets and certificates from their files again. It returns the keys
+// that have changed: those that are in force now, and those that need a restart. On an error
+// nothing of the configuration has changed.
+func (h *Host) Reload(c Config) (applied, restart []string, err error) {
+	if err := c.Validate(); err != nil {
+		return nil, nil, fmt.Errorf("host: configuration: %w", err)
+	}
+	s := &h.reloads
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	keys := Reloadable()
+	if c.API.signed() != s.config.API.signed() { // the guards of the pages and listeners depend on it
+		keys = slices.DeleteFunc(keys, func(key string) bool { return key == "api.keys" })
+	}
+	if h.setLogLevel == nil {
+		keys = slices.DeleteFunc(keys, func(key string) bool { return key == "log.level" })
+	}
+	next := s.config
+	take(reflect.ValueOf(&next).Elem(), reflect.ValueOf(c), "", func(key string, same bool) bool {
+		switch reloadable := slices.Contains(keys, key); {
+		case same:
+			return reloadable
+		case reloadable:
+			applied = append(applied, key)
+			return true
+		}
+		restart = append(restart, key)
+		return false
+	})
+	if h.listeners.certs != nil {
+		if err := h.listeners.certs.Reload(); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := s.loadSecrets(&next); err != nil {
+		return nil, nil, err
+	}
+	if h.setLogLevel != nil {
+		level, err := zerolog.ParseLevel(next.Log.Level)
+		if err == nil { // Validate has checked it
+			h.setLogLevel(level)
+		}
+	}
+	s.config = next
+	return applied, restart, nil
+}
+
+// take copies the settings of from for which wanted returns true. Lists are settings.
+func take(to, from reflect.Value, path string, wanted func(key string, same bool) bool) {
+	for i := range to.NumField() {
+		key := path + to.Type().Field(i).Tag.Get("config")
+		a, b := to.Field(i), from.Field(i)
+		if a.Kind() == reflect.Struct {
+			take(a, b, key+".", wanted)
+			continue
+		}
+		same := reflect.DeepEqual(a.Interface(), b.Interface()) || a.Kind() == reflect.Slice && a.Len() == 0 && b.Len() == 0
+		if wanted(key, same) {
+			a.Set(b)
+		}
+	}
+}
+
+// CheckFiles reads the files that a configuration names, as a start would: secrets,
+// certificates, scripts. It changes nothing.
+func (c *Config) CheckFiles() error {
+	var errs []error
+	_, err := c.authenticator()
+	errs = append(errs, err)
+	_, err = c.eventOptions()
+	errs = append(errs, err)
+	if _, err = secretOf("", c.Events.SSE.SecretFile); err != nil {
+		errs = append(errs, fmt.Errorf("host: events.sse.secretFile: %w", err))
+	}
+	if c.hasTLS() && c.TLS.CertFile != "" {
+		o, err := c.Certificates(zerolog.Nop())
+		if err == nil {
+			_, err = tlsconf.Load(o)
+		}
+		errs = append(errs, err)
+	}
+	for i, f := range c.Fleets {
+		if f.Script == "" {
+			continue
+		}
+		if _, err := os.Stat(f.Script); err != nil {
+			errs = append(errs, fmt.Errorf("host: fleets[%d].script: %w", i, cmp.Or(errors.Unwrap(err), err)))
+		}
+	}
+	return errors.Join(errs...)
+}

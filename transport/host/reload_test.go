@@ -1,0 +1,112 @@
+package host
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// streamStatus asks for the event stream of a host with a token.
+func streamStatus(t *testing.T, h *Host, token string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.Addrs().APIURL+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	transport := new(http.Transport)
+	defer transport.CloseIdleConnections()
+	a, err := transport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Body.Close()
+	return a.StatusCode
+}
+
+func TestReload(t *testing.T) {
+	const old, replaced = "a-token-of-this-test", "another-token-of-this-test"
+	c := storeConfig(t)
+	file := filepath.Join(t.TempDir(), "token")
+	write := func(token string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(old)
+	c.Events.SSE.SecretFile = file
+	c.API.Keys = []APIKey{{ID: guardKey, Secret: guardSecret}}
+	level := zerolog.InfoLevel
+	h, err := Start(Options{Config: c, Log: zerolog.Nop(), SetLogLevel: func(l zerolog.Level) { level = l }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	if streamStatus(t, h, old) != http.StatusOK || streamStatus(t, h, replaced) != http.StatusUnauthorized {
+		t.Fatal("the token is not the one of the file")
+	}
+
+	// The files are read again, without a change of the configuration.
+	write(replaced)
+	applied, restart, err := h.Reload(c)
+	if err != nil || applied != nil || restart != nil {
+		t.Fatalf("%v, %v, %v", applied, restart, err)
+	}
+	if streamStatus(t, h, old) != http.StatusUnauthorized || streamStatus(t, h, replaced) != http.StatusOK {
+		t.Error("the old token is still in force")
+	}
+
+	// What can be taken over is, and the rest is named, until the restart.
+	next := c
+	next.API.Keys = []APIKey{{ID: "KEYOTHER", Secret: "another-secret-of-the-test"}}
+	next.Log.Level, next.Reconnect.Window, next.Workers = "debug", 11*time.Second, 3
+	for range 2 {
+		applied, restart, err = h.Reload(next)
+		if err != nil || !slices.Equal(restart, []string{"reconnect.window", "workers"}) {
+			t.Errorf("%v, %v", restart, err)
+		}
+		if applied != nil && !slices.Equal(applied, []string{"api.keys", "log.level"}) {
+			t.Error(applied)
+		}
+	}
+	if applied != nil || level != zerolog.DebugLevel {
+		t.Errorf("%v, the level is %v", applied, level)
+	}
+	if known := h.reloads.knows("KEYOTHER"); !known || h.reloads.knows(guardKey) {
+		t.Error("the old key is still in force")
+	}
+
+	// A mistake changes nothing.
+	bad := next
+	bad.Log.Level, bad.API.Keys = "error", []APIKey{{ID: guardKey, SecretFile: filepath.Join(t.TempDir(), "none")}}
+	if _, _, err := h.Reload(bad); err == nil || !strings.Contains(err.Error(), "api.keys[0].secretFile") {
+		t.Errorf("%v", err)
+	}
+	if level != zerolog.DebugLevel || !h.reloads.knows("KEYOTHER") {
+		t.Errorf("something has changed: %v", level)
+	}
+
+	// A host with keys does not begin to accept everybody.
+	open := next
+	open.API.Keys = nil
+	if _, restart, err := h.Reload(open); err != nil || !slices.Contains(restart, "api.keys") || !h.reloads.knows("KEYOTHER") {
+		t.Errorf("%v, %v", restart, err)
+	}
+}
+
+// knows reports whether an access key is in force: another is refused as unrecognized.
+func (s *reloads) knows(key string) bool {
+	r, _ := http.NewRequest(http.MethodPost, "http://127.0.0.1/", strings.NewReader(""))
+	r.Header.Set("X-Amz-Date", time.Now().UTC().Format("20060102T150405Z"))
+	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+key+"/"+time.Now().UTC().Format("20060102")+
+		"/us-east-1/gamelift/aws4_request, SignedHeaders=host;x-amz-date, Signature="+strings.Repeat("0", 64))
+	_, err := s.authenticate(r)
+	return err == nil || !strings.Contains(err.Error(), "security token")
+}
