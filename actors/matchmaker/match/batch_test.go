@@ -160,6 +160,9 @@ func TestPoisonedPoolsCostTheBudget(t *testing.T) {
 		"many small groups, each to be exact": attributes + `"teams":[{"name":"a","minPlayers":2,"maxPlayers":4,"quantity":3}],
 			"rules":[{"name":"Mode","type":"batchDistance","batchAttribute":"mode"},
 			{"name":"Sum","type":"comparison","measurements":["sum(teams[*].players.attributes[skill])"],"operation":"=","referenceValue":0.5}]}`,
+		"a compound rule of 5,000 members": attributes + `"teams":[{"name":"a","minPlayers":4,"maxPlayers":4}],
+			"rules":[{"name":"A","type":"comparison","measurements":["sum(teams[*].players.attributes[skill])"],"operation":"!=","referenceValue":0.5},
+			{"name":"C","type":"compound","statement":"not(and(A` + strings.Repeat(",A", 5000) + `))"}]}`,
 		"large matches": attributes + `"algorithm":{"strategy":"balanced","balancedAttribute":"skill"},"teams":[{"name":"a","minPlayers":70,"maxPlayers":100,"quantity":2}],
 			"rules":[{"name":"League","type":"batchDistance","batchAttribute":"skill","maxDistance":100},{"name":"Again","type":"batchDistance","batchAttribute":"skill","maxDistance":1}]}`,
 	} {

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -27,6 +28,7 @@ type brute struct {
 	high     []int
 	oldest   bool
 	priority string
+	sort     int // of bruteSorts
 	now      float64
 	steps    []float64 // wait times of the expansions
 	tickets  []vectorTicket
@@ -55,108 +57,6 @@ func (c bruteMatch) all() []bruteSeat { return slices.Concat(c.players...) }
 
 func has(v any, s string) bool {
 	return slices.Contains(v.([]any), any(s))
-}
-
-var bruteRules = []bruteRule{
-	{
-		`{"name":"near","type":"distance","measurements":["max(flatten(teams[*].players.attributes[skill]))"],"referenceValue":"min(flatten(teams[*].players.attributes[skill]))","maxDistance":%v}`, "near.maxDistance",
-		func(stage int) float64 { return []float64{10, 25, 20}[stage] },
-		func(b *brute, c bruteMatch, v float64) bool {
-			low, high := math.Inf(1), math.Inf(-1)
-			for ticket := range c.team {
-				low, high = min(low, b.mean(ticket)), max(high, b.mean(ticket))
-			}
-			return high-low <= v
-		},
-	},
-	{
-		`{"name":"fair","type":"distance","measurements":["avg(teams[*].players.attributes[skill])"],"referenceValue":"avg(flatten(teams[*].players.attributes[skill]))","maxDistance":%v}`, "fair.maxDistance",
-		func(stage int) float64 { return []float64{4, 8, 12}[stage] },
-		func(b *brute, c bruteMatch, v float64) bool {
-			mean := func(seats []bruteSeat) float64 {
-				sum := 0.0
-				for _, s := range seats {
-					sum += b.mean(s.ticket)
-				}
-				return sum / float64(len(seats))
-			}
-			for _, seats := range c.players {
-				if len(seats) > 0 && math.Abs(mean(seats)-mean(c.all())) > v+1e-9 {
-					return false
-				}
-			}
-			return true
-		},
-	},
-	{
-		`{"name":"medics","type":"collection","operation":"contains","measurements":["flatten(teams[*].players.attributes[roles])"],"referenceValue":"medic","maxCount":%v}`, "medics.maxCount",
-		func(stage int) float64 { return []float64{1, 1, 3}[stage] },
-		func(_ *brute, c bruteMatch, v float64) bool {
-			n := 0.0
-			for _, s := range c.all() {
-				if has(s.Attrs["roles"], "medic") {
-					n++
-				}
-			}
-			return n <= v
-		},
-	},
-	{
-		`{"name":"agree","type":"collection","operation":"intersection","measurements":"flatten(teams[*].players.attributes[roles])","minCount":%v}`, "agree.minCount",
-		func(stage int) float64 { return []float64{1, 1, 0}[stage] },
-		func(_ *brute, c bruteMatch, v float64) bool {
-			n := 0.0
-			for _, role := range []string{"medic", "tank", "scout"} {
-				if !slices.ContainsFunc(c.all(), func(s bruteSeat) bool { return !has(s.Attrs["roles"], role) }) {
-					n++
-				}
-			}
-			return n >= v
-		},
-	},
-	{
-		`{"name":"fast","type":"latency","maxLatency":%v}`, "fast.maxLatency",
-		func(stage int) float64 { return []float64{50, 60, 100}[stage] },
-		func(b *brute, c bruteMatch, v float64) bool {
-		next:
-			for _, location := range []string{"eu", "us"} {
-				for ticket := range c.team {
-					sum := 0.0
-					for _, p := range b.tickets[ticket].Players {
-						ms, ok := p.Lat[location]
-						if !ok {
-							continue next
-						}
-						sum += float64(ms)
-					}
-					if sum/float64(len(b.tickets[ticket].Players)) > v {
-						continue next
-					}
-				}
-				return true
-			}
-			return false
-		},
-	},
-	{
-		`{"name":"even","type":"distance","measurements":["count(teams[t_1].players)"],"referenceValue":"count(teams[t_2].players)","maxDistance":%v}`, "even.maxDistance",
-		func(stage int) float64 { return []float64{0, 1, 2}[stage] },
-		func(_ *brute, c bruteMatch, v float64) bool {
-			return math.Abs(float64(len(c.players[0])-len(c.players[1]))) <= v
-		},
-	},
-	{
-		`{"name":"good","type":"comparison","measurements":["flatten(teams[*].players.attributes[skill])"],"operation":">=","referenceValue":%v}`, "good.referenceValue",
-		func(stage int) float64 { return []float64{15, 10, 12}[stage] },
-		func(b *brute, c bruteMatch, v float64) bool {
-			for ticket := range c.team {
-				if b.mean(ticket) < v {
-					return false
-				}
-			}
-			return true
-		},
-	},
 }
 
 func (b *brute) stage(c bruteMatch) int {
@@ -233,9 +133,16 @@ func (b *brute) best(anchor int, order []int) (best []int) {
 		}
 		others = append(others, i)
 	}
-	if b.priority == "low" {
-		slices.SortStableFunc(others, func(x, y int) int { return int(1000 * (b.tickets[x].Start - b.tickets[y].Start)) })
-	}
+	slices.SortStableFunc(others, func(x, y int) int {
+		if p, q := b.tickets[x].Backfill != "", b.tickets[y].Backfill != ""; p != q && b.priority == "high" {
+			if p {
+				return -1
+			}
+			return 1
+		}
+		key := bruteSorts[b.sort].key
+		return cmp.Or(cmp.Compare(key(b, anchor, x), key(b, anchor, y)), cmp.Compare(b.tickets[x].Start, b.tickets[y].Start), cmp.Compare(x, y))
+	})
 	most := 0
 	for subset := range 1 << len(others) {
 		set, players := []int{anchor}, len(b.tickets[anchor].Players)
@@ -317,12 +224,16 @@ func (b *brute) body(low, high int, teams int, expanded bool) string {
 				strings.Split(r.name, ".")[0], strings.Split(r.name, ".")[1], b.steps[0], r.value(1), b.steps[1], r.value(2)))
 		}
 	}
+	if text := bruteSorts[b.sort].text; text != "" {
+		rules = append(rules, text)
+	}
 	age := ruleset.Newest
 	if b.oldest {
 		age = ruleset.Oldest
 	}
 	return fmt.Sprintf(`{"ruleLanguageVersion":"1.0","algorithm":{"expansionAgeSelection":%q,"backfillPriority":%q},
-		"playerAttributes":[{"name":"skill","type":"number"},{"name":"roles","type":"string_list"}],
+		"playerAttributes":[{"name":"skill","type":"number"},{"name":"roles","type":"string_list"},
+			{"name":"likes","type":"string_list"},{"name":"modes","type":"string_number_map"}],
 		"teams":[{"name":"t","minPlayers":%d,"maxPlayers":%d,"quantity":%d}],"rules":[%s],"expansions":[%s]}`,
 		age, b.priority, low, high, teams, strings.Join(rules, ","), strings.Join(expansions, ","))
 }
@@ -338,10 +249,11 @@ func TestSmallPoolsMatchAsBruteForceDoes(t *testing.T) {
 func testAgainstBruteForce(t *rapid.T) {
 	b := &brute{oldest: rapid.Bool().Draw(t, "oldest"), now: 60, priority: rapid.SampledFrom([]string{"normal", "high", "low"}).Draw(t, "priority")}
 	for _, r := range bruteRules {
-		if rapid.IntRange(0, 2).Draw(t, r.name) == 0 {
+		if rapid.IntRange(0, 3).Draw(t, r.name) == 0 {
 			b.rules = append(b.rules, r)
 		}
 	}
+	b.sort = rapid.IntRange(0, len(bruteSorts)-1).Draw(t, "sort")
 	if len(b.rules) > 0 && rapid.Bool().Draw(t, "expanded") {
 		b.steps = []float64{10, 30}
 	}
@@ -350,6 +262,7 @@ func testAgainstBruteForce(t *rapid.T) {
 		b.low, b.high = append(b.low, low), append(b.high, high)
 	}
 	roles := [][]any{{"medic"}, {"tank"}, {"scout", "medic"}, {"tank", "scout"}, {"medic", "tank", "scout"}}
+	modes := []map[string]any{{"ctf": 1.0}, {"dm": 2.0, "ctf": 1.0}, {"dm": 1.0, "ctf": 3.0}, {"dm": 2.0}}
 	for i := range rapid.IntRange(1, 7).Draw(t, "tickets") {
 		ticket := vectorTicket{ID: fmt.Sprintf("T%d", i), Start: float64(rapid.IntRange(0, 60).Draw(t, "start"))}
 		if rapid.IntRange(0, 5).Draw(t, "backfill") == 0 {
@@ -358,6 +271,7 @@ func testAgainstBruteForce(t *rapid.T) {
 		for j := range rapid.IntRange(1, 2).Draw(t, "players") {
 			p := vectorPlayer{ID: fmt.Sprintf("%s-%d", ticket.ID, j), Lat: map[string]int{}, Attrs: map[string]any{
 				"skill": float64(rapid.IntRange(0, 40).Draw(t, "skill")), "roles": rapid.SampledFrom(roles).Draw(t, "roles"),
+				"likes": rapid.SampledFrom(roles).Draw(t, "likes"), "modes": rapid.SampledFrom(modes).Draw(t, "modes"),
 			}}
 			for _, location := range []string{"eu", "us"} {
 				if rapid.IntRange(0, 3).Draw(t, "reports") > 0 {

@@ -114,10 +114,14 @@ func (s *Pass) largeBatches() {
 		e.stage = s.pool.set.StageAt(s.age(e))
 		usable := s.usableLocations(e)
 		l.ranks = max(l.ranks, len(usable))
-		if s.pool.set.Algorithm.Batching == ruleset.FastestRegion {
+		fastest := s.pool.set.Algorithm.Batching == ruleset.FastestRegion
+		if fastest {
 			usable = usable[:min(l.rank, len(usable))]
 		}
 		for rank, id := range usable {
+			if !fastest {
+				rank = 0 // a ticket has no choice of its own
+			}
 			b := byLocation[id]
 			if b == nil {
 				b = &largeBatch{location: id}

@@ -246,12 +246,12 @@ func (s *Pass) prepare(tickets []*entry) {
 			continue
 		}
 		e.stage = s.pool.set.StageAt(s.age(e))
+		s.work += 1 + len(s.pool.plans[e.stage].unary)/free
 		if s.alone(e) {
 			e.mask = s.pool.usable(e)
 			b.anchors = append(b.anchors, e)
 		}
 	}
-	s.work += len(tickets)
 	slices.SortFunc(b.anchors, s.pool.byPriority)
 	b.fill(s.pool)
 }

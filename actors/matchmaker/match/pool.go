@@ -80,6 +80,7 @@ type Pool struct {
 	ranges    int    // how many keys an entry has
 	latency   int    // index of the rule whose locations prune, or -1
 	largest   int    // the most players that a team ever takes
+	weights   []int  // by rule: how much it takes to evaluate it
 	dependent []bool // by rule: it may hold for one assignment to teams, and fail for another
 	entries   []*entry
 	gone      int // of entries, those that left
@@ -129,6 +130,9 @@ type inPass struct {
 	tried bool   // it was an anchor
 	spent bool   // its own search was complete and found nothing: no match of this pass can have it
 }
+
+// maxLocations is how many locations of a ticket count: those with the lowest latencies.
+const maxLocations = 64
 
 // report is the latency of a ticket to a location: avg, min, max over its players.
 type report struct {
@@ -288,7 +292,15 @@ func pick(of [3]float64, a ruleset.Aggregation) float64 {
 
 func (p *Pool) readLatencies(e *entry) {
 	players := e.ticket.Players
-	for _, name := range common(players) {
+	of := func(name string) [3]float64 {
+		return aggregate(len(players), func(i int) float64 { return float64(players[i].Latencies[name]) })
+	}
+	names := common(players)
+	if len(names) > maxLocations {
+		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(of(a)[0], of(b)[0]) })
+		names = names[:maxLocations]
+	}
+	for _, name := range names {
 		l := p.locations[name]
 		if l == nil {
 			l = &location{name: name, id: len(p.locations) + len(p.freeIDs)}
@@ -299,7 +311,7 @@ func (p *Pool) readLatencies(e *entry) {
 		}
 		l.tickets++
 		e.places = append(e.places, l)
-		e.reports = append(e.reports, report{l.id, aggregate(len(players), func(i int) float64 { return float64(players[i].Latencies[name]) })})
+		e.reports = append(e.reports, report{l.id, of(name)})
 	}
 	slices.SortFunc(e.reports, func(a, b report) int { return cmp.Compare(a.id, b.id) })
 }

@@ -45,6 +45,7 @@ func (p *Pool) makePlans() {
 			p.latency = r.Index
 		}
 		p.dependent = append(p.dependent, dependent(r, stages))
+		p.weights = append(p.weights, p.weight(r))
 	}
 	p.ranges = len(ranges)
 	var loosest []*ruleset.Rule // nil: the rule decides nothing early
@@ -72,6 +73,29 @@ func (p *Pool) makePlans() {
 		}
 		p.plans[i] = p.makePlan(s, loosest, ranges, room, least)
 	}
+}
+
+// weight returns how many expressions a rule has. Compound rules have those of their members, which come before them.
+func (p *Pool) weight(r *ruleset.Rule) int {
+	if r.Type == ruleset.Compound {
+		return p.statementWeight(r.Statement)
+	}
+	n := max(1, len(r.Measurements))
+	if r.Reference != nil {
+		n++
+	}
+	return n
+}
+
+func (p *Pool) statementWeight(s *ruleset.Statement) int {
+	if s.Op == "" {
+		return p.weights[s.Rule]
+	}
+	n := 0
+	for _, a := range s.Args {
+		n += p.statementWeight(a)
+	}
+	return n
 }
 
 func (p *Pool) makePlan(s *ruleset.Stage, loosest []*ruleset.Rule, ranges []rangeRule, room, least []int) plan {

@@ -15,6 +15,7 @@ type search struct {
 
 	work, budget int
 	exact        bool // the result must be exact
+	weight       int  // of rules, that work does not have yet
 	stopped      bool // the budget has ended
 	unproven     bool // not everything was tried
 	limit        int  // no match has more players
@@ -295,8 +296,15 @@ func (at *plan) inRanges(r *ruleset.Rule) bool {
 	return false
 }
 
+// free is how much weight of rules is part of an evaluation: what a rule set has beyond it counts as evaluations of its own.
+const free = 8
+
 // check evaluates a rule and counts the result.
 func (s *search) check(r *ruleset.Rule, rules []*ruleset.Rule, c *candidate) bool {
+	if s.weight += s.pass.pool.weights[r.Index]; s.weight >= free {
+		s.work += s.weight / free
+		s.weight %= free
+	}
 	return s.count(r, s.eval.holds(r, rules, s.pass.pool.set.Attributes, c))
 }
 

@@ -286,6 +286,10 @@ func (p *parser) stages(all [][]step) {
 	}
 	slices.Sort(times)
 	times = slices.Compact(times)
+	if len(times)-1 > MaxStages {
+		p.fail(ErrExpansionSteps, "$.expansions", "The steps of all expansions have at most %d different wait times; here they have %d.", MaxStages, len(times)-1)
+		return
+	}
 	limit := MaxPlayers
 	if !p.set.Large() {
 		limit = MaxSmallPlayers

@@ -121,7 +121,12 @@ func jsonProblem(body string, err error) string {
 
 func (p *parser) attributes() {
 	seen := map[string]bool{}
-	for _, o := range p.objects(p.body, "playerAttributes", ErrAttrName) {
+	all := p.objects(p.body, "playerAttributes", ErrAttrName)
+	if len(all) > MaxAttributes {
+		p.fail(ErrAttrName, "$.playerAttributes", "A rule set declares at most %d player attributes; this one has %d.", MaxAttributes, len(all))
+		return
+	}
+	for _, o := range all {
 		name, ok := o.m["name"].(string)
 		switch {
 		case !ok || name == "":

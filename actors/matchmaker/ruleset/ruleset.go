@@ -7,6 +7,8 @@ const (
 	MaxCharacters    = 65535 // of a body
 	MaxSmallPlayers  = 40    // of a small match
 	MaxPlayers       = 200   // of a large match
+	MaxAttributes    = 100   // that a rule set may declare; each takes memory in each ticket
+	MaxStages        = 100   // wait times of all expansions together; each takes memory for all rules
 	maxTeamName      = 128
 	maxNesting       = 16 // of functions in an expression, and of operators in a statement
 	maxWarnings      = 100

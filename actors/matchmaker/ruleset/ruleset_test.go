@@ -56,6 +56,7 @@ var invalid = []struct {
 	{"I05 bracket", "{" + v + `,"teams":[{"name":"a[","minPlayers":1,"maxPlayers":1}]}`, ErrTeamName, "$.teams[0].name"},
 	{"I06", "{" + v + "," + team + `,"playerAttributes":[{"name":"x","type":"boolean"}]}`, ErrAttrType, "$.playerAttributes[0].type"},
 	{"I06 two of a name", "{" + v + "," + team + `,"playerAttributes":[{"name":"x","type":"number"},{"name":"x","type":"number"}]}`, ErrAttrName, "$.playerAttributes[1].name"},
+	{"I06 too many", "{" + v + "," + team + `,"playerAttributes":[` + strings.Repeat(`{"name":"x","type":"number"},`, 100) + `{"name":"x","type":"number"}]}`, ErrAttrName, "$.playerAttributes"},
 	{"I07", "{" + v + "," + team + `,"playerAttributes":[{"name":"x","type":"number","default":"ten"}]}`, ErrAttrDefault, "$.playerAttributes[0].default"},
 	{"I08", ruled(`{"name":"r","type":"comparision","measurements":["count(teams[red].players)"],"referenceValue":1,"operation":"="}`), ErrRuleType, "$.rules[0].type"},
 	{"I09", ruled(a + "," + a), ErrRuleName, "$.rules[1].name"},
@@ -138,6 +139,11 @@ func TestExamplesAreValid(t *testing.T) {
 
 func TestValidOnPurpose(t *testing.T) {
 	for name, body := range map[string]string{
+		"empty name":                       `{"name":"",` + v + "," + team + "}",
+		"balanced with a small match":      "{" + v + "," + team + "," + attr + `,"algorithm":{"strategy":"balanced","balancedAttribute":"skill"}}`,
+		"algorithm without a strategy":     "{" + v + "," + team + `,"algorithm":{"backfillPriority":"low"}}`,
+		"hyphens in a statement":           ruled(strings.Replace(a, `"A"`, `"one-of-a"`, 1) + "," + b + `,{"name":"C","type":"compound","statement":"or(one-of-a, not( B ))"}`),
+		"an earlier compound rule":         ruled(a + "," + b + "," + both + `,{"name":"C","type":"compound","statement":"xor(Comp, B)"}`),
 		"teams only":                       "{" + v + "," + team + "}",
 		"FM-1 65,535 characters":           "{" + v + "," + team + "}" + strings.Repeat(" ", 65535-len(v)-len(team)-3),
 		"duplicate keys, last wins":        "{" + v + `,"teams":[],` + team + "}",
