@@ -68,7 +68,8 @@ type rowResult struct {
 	ended   time.Duration // of the hostile game session, from its call; 0: it goes on
 	place   string        // of the script, as its log has it; empty: none
 	p99     time.Duration // of the other game meanwhile
-	without time.Duration // of the other game before and after
+	without time.Duration // of the other game before and after; only before, if a thread is left behind
+	left    time.Duration // of the other game beside what is left behind; 0: nothing is
 	lost    int64
 	err     error
 }
@@ -88,15 +89,18 @@ const (
 	hostileTries = 3
 )
 
-// over is how many times longer the p99 of the other game was, 0 if no player can tell.
+// over is how many times as long as it may be the p99 of the other game was, 0 if no player can tell.
 func (r rowResult) over() float64 {
-	if r.p99 <= harmlessP99 {
-		return 0
+	times := func(p99 time.Duration, most float64) float64 {
+		if p99 <= harmlessP99 {
+			return 0
+		}
+		return float64(p99) / float64(max(r.without, 1)) / most
 	}
-	return r.ratio()
+	return max(times(r.p99, r.most()), times(r.left, besideTimes))
 }
 
-// most is how many times longer it may be.
+// most is how many times longer than without it may be.
 func (r rowResult) most() float64 {
 	if r.Want == "stuck" {
 		return stuckTimes
@@ -119,8 +123,11 @@ func verdictOf(all []rowResult, limit, grace time.Duration) rowResult {
 // faults are what the row should not have done. A call may take limit, and the end of its game session grace longer.
 func (r rowResult) faults(limit, grace time.Duration) []string {
 	all := r.broken(limit, grace)
-	if r.over() > r.most() {
+	if r.over() > 1 {
 		all = append(all, fmt.Sprintf("p99 of the other game is %.2f times what it is without", r.ratio()))
+		if r.left > 0 {
+			all = append(all, fmt.Sprintf("it is %.2f ms beside what is left behind", ms(r.left)))
+		}
 	}
 	return all
 }
@@ -175,7 +182,7 @@ func (r *run) eachHostile(ctx context.Context) (round result.Round, err error) {
 	for i, row := range rows {
 		r.o.Watch.Live(fmt.Sprintf("%d of %d: %s", i+1, len(rows), row.Name))
 		var tries []rowResult
-		for len(tries) == 0 || len(tries) < hostileTries && tries[0].over() > tries[0].most() {
+		for len(tries) == 0 || len(tries) < hostileTries && tries[0].over() > 1 {
 			if h == nil {
 				if h, err = r.startBeside(ctx, spec); err != nil {
 					return round, err
@@ -291,6 +298,9 @@ func (h *besideGame) measure(ctx context.Context, got *rowResult) error {
 		}
 	}
 	got.p99, got.without = during.Latency.P99, (before.Latency.P99+after.Latency.P99)/2
+	if got.Want == "stuck" {
+		got.without, got.left = before.Latency.P99, after.Latency.P99
+	}
 	got.lost = during.Expected - during.Delivered
 	return nil
 }

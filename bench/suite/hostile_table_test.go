@@ -23,6 +23,13 @@ func TestTheVerdictOnAHostileScript(t *testing.T) {
 	for i := range stuck {
 		stuck[i].Want = "stuck"
 	}
+	left := func(p99 ...time.Duration) []rowResult {
+		tries := of(p99...)
+		for i := range tries {
+			tries[i].Want, tries[i].p99, tries[i].left = "stuck", ms, p99[i]
+		}
+		return tries
+	}
 	for _, c := range []struct {
 		name  string
 		tries []rowResult
@@ -35,6 +42,8 @@ func TestTheVerdictOnAHostileScript(t *testing.T) {
 		{"once", of(40*ms, ms, ms), false},
 		{"just over", of(3*ms, 3*ms, 3*ms), true},
 		{"a thread is left behind", stuck, false},
+		{"what is left behind is felt", left(3*ms, 3*ms, 3*ms), true},
+		{"what is left behind was felt once", left(3*ms, ms, ms), false},
 		{"the host is not healthy", unhealthy, true},
 		{"it could not be measured", failed, true},
 	} {
