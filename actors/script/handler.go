@@ -64,6 +64,13 @@ type Handler interface {
 	OnPlayerLeaveGroup(group messages.GroupID, peer messages.PeerID) Decision
 }
 
+// Stopper is a Handler whose calls may take long. Stop ends a call that is under way soon: its
+// game session is to end. It may be called from any goroutine, during calls, and more than once.
+type Stopper interface {
+	Handler
+	Stop(reason string)
+}
+
 // Reconnected tells how a player came back.
 type Reconnected struct {
 	Resent   int           // messages sent once more

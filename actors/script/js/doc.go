@@ -5,9 +5,9 @@
 //	program.go    a version: its compiled files     handler.go   a game session's run: its start and end
 //	callbacks.go  script.Handler, method by method  calls.go     the one way into a runtime
 //	host.go       what realtime.js asks for         timers.go    setTimeout and its kin
-//	arguments.go  what callbacks are given          jobs.go      promise jobs that wait
+//	runtime.go    makes a runtime                   jobs.go      promise jobs that wait
 //	errors.go     what becomes of errors            guard.go     what would overflow the stack
-//	runtime.go    makes a runtime                   check.go     a script before it is used
+//	sizes.go      what would be too large           check.go     a script before it is used
 //
 // A call that runs long rests now and then (Handler.pause, watchdog.Watch.Pause), where js/compile has put looks into the code.
 //

@@ -13,6 +13,7 @@ import (
 
 	"troupe/actors/script/js/compile"
 	"troupe/actors/script/watchdog"
+	"troupe/actors/thread"
 )
 
 // What a built-in makes or goes through may be of any size. The memory for it is asked for at
@@ -26,6 +27,8 @@ const (
 	// sessions waited for 40 to 600 ms.
 	textsMax = 4 << 20
 	listsMax = 1 << 20
+	// longList is from how many elements on what goes through a list may take long.
+	longList = 1 << 12
 	// valueSize is how many bytes the engine needs for an element of a list.
 	valueSize = 16
 	// entrySize and containerSize are what the engine needs for an entry of a map or the name of a property, and for
@@ -178,9 +181,15 @@ func (h *Handler) boundEncoded(c goja.FunctionCall) {
 	}
 }
 
-// listed is a check of the list that a built-in is called on.
+// listed is a check of the list that a built-in is called on. Nothing pauses the built-in, which may be the one that never ends.
 func listed(name string) guarding {
-	return guardCall(func(h *Handler, c goja.FunctionCall) { h.boundList(c.This, name) })
+	return guardInstead(func(h *Handler, call native, c goja.FunctionCall) (v goja.Value) {
+		if h.boundList(c.This, name) < longList {
+			return call(c)
+		}
+		thread.Long(func() { v = call(c) })
+		return v
+	})
 }
 
 // iterated is listed for what makes an iterator.
