@@ -348,7 +348,8 @@ func (m *Mailbox) run(w *worker) (again bool) {
 		if room != nil {
 			close(room)
 		}
-		handled += m.deliver(w.batch[:n])
+		taken := m.deliver(w.batch[:n])
+		handled, w.messages = handled+taken, w.messages+uint64(taken)
 	}
 }
 

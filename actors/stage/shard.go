@@ -15,10 +15,10 @@ type Flusher interface{ Flush() }
 type FlushPolicy struct {
 	// Interval 0 flushes after every batch of one mailbox. A positive interval
 	// collects output, also when idle, and flushes it at fixed times that are so far
-	// apart: 15 ms suits large groups of players. A shard that is late leaves out every
-	// second time. Negative (Adaptive) flushes at once
-	// while the shard keeps up, and at the latest after HoldMax while mailboxes are
-	// waiting.
+	// apart: 15 ms suits large groups of players. While the machine is full of writing,
+	// every second time is left out. Negative (Adaptive) flushes at once while the shard
+	// keeps up, and at the latest after HoldMax while mailboxes are waiting; while the
+	// machine is full of writing it is like an interval of 15 ms.
 	Interval time.Duration
 	// Spread is into how many groups the actors of a shard are dealt out while output is collected
 	// for some time; 0 means one. Their times to flush are spread over the interval, so a shard with
@@ -63,7 +63,7 @@ type Shard struct {
 	groups    []gathering // by Mailbox.group
 	spare     []Flusher   // an empty list for a group whose own one is flushed
 	flushing  bool        // a worker is at it, until nothing is due
-	strain    strain
+	work      workDone
 	wakeTimer *time.Timer // wakes the dedicated worker when it should flush
 	wakeFor   int64       // the due for which wakeTimer was last set
 	runs      uint64      // times that somebody became the owner
@@ -81,55 +81,27 @@ type gathering struct {
 	flushed int64 // when the last flush began
 }
 
-// strain tells whether a shard gets too little of the processors, by how late its flushes are. It then leaves out every
-// second turn of a group: a message costs less if more of them are written together. Times are those of Shard.now.
-type strain struct {
-	late  int64 // average of the last flushes
-	until int64 // turns are left out until then
-}
-
-const (
-	// strainShare is the part of the interval by which flushes are late on average when a shard becomes strained;
-	// half of it is enough to stay so.
-	strainShare = 5
-	// strainedFor is how long turns are left out at least. The relief ends the lateness, so that does not tell
-	// whether they still have to be.
-	strainedFor = 5 * time.Second
-	// strainFlushes is how many flushes the average is about: an eighth of a second if all groups are busy.
-	strainFlushes = 64
-)
-
-// flushes notes that a flush begins so late.
-func (s *strain) flushes(now, late int64, interval time.Duration) {
-	late = min(max(0, late), int64(interval)/2) // a single delay is no strain
-	limit := int64(interval) / strainShare
-	if s.is(now) {
-		limit /= 2
-	}
-	if s.late += (late - s.late) / strainFlushes; s.late > limit {
-		s.late, s.until = 0, now+int64(strainedFor)
-	}
-}
-
-func (s *strain) is(now int64) bool { return now < s.until }
-
 // worker is one owner of a shard. If an actor blocks it, another worker takes the shard, and
 // this one ends after the batch.
 type worker struct {
 	shard     *Shard
 	batch     [runBatch]envelope // scratch of the mailbox that runs
 	dedicated bool               // it has a goroutine to itself
+	messages  uint64             // handled in the run of a mailbox
 	// turn is odd while a mailbox runs; it changes with every run.
 	turn atomic.Uint64
 }
 
 // newShard makes the n-th of several shards.
 func newShard(stage *Stage, policy FlushPolicy, n, shards int) *Shard {
-	now := time.Now()
+	now, interval := time.Now(), policy.Interval
+	if interval < 0 {
+		interval = strainedInterval
+	}
 	s := &Shard{stage: stage, policy: policy, started: now, alarms: alarms{started: now}, groups: make([]gathering, max(1, policy.Spread))}
 	for g := range s.groups {
 		turn := g*shards + n // shards take turns, too
-		s.groups[g].phase = 1 + int64(policy.Interval)*int64(turn)/int64(shards*len(s.groups))
+		s.groups[g].phase = 1 + int64(interval)*int64(turn)/int64(shards*len(s.groups))
 	}
 	s.wake.L = &s.mu
 	s.startWorkerLocked()
@@ -198,12 +170,14 @@ func (w *worker) serveLocked(limit int) bool {
 		again := m.run(w)
 		w.turn.Add(1)
 		s.mu.Lock()
+		s.work.messages += w.messages
+		w.messages = 0
 		if again {
 			s.scheduleLocked(m)
 		}
 		switch {
 		case !s.dueLocked():
-		case s.policy.Interval <= 0:
+		case s.interval() <= 0:
 			s.flushLocked()
 		case w.dedicated && s.owner == w && !s.flushing:
 			limit = 0
@@ -236,7 +210,7 @@ func (w *worker) loop() {
 	for s.dedicated == w {
 		wait := s.untilFlushLocked()
 		switch {
-		case wait == 0 && s.policy.Interval > 0:
+		case wait == 0 && s.interval() > 0:
 			s.flushLocked()
 		case s.owner != nil:
 			s.wake.Wait()
@@ -267,7 +241,7 @@ func (s *Shard) untilFlushLocked() time.Duration {
 	switch {
 	case !s.dirtyLocked() || s.flushing:
 		return never
-	case s.policy.Interval <= 0:
+	case s.interval() <= 0:
 		return 0
 	}
 	return max(0, time.Duration(s.due.Load()-s.now()))
@@ -288,6 +262,14 @@ func (s *Shard) wakeAfterLocked(d time.Duration) {
 	})
 }
 
+// interval is that of the policy, or the one of an adaptive shard under strain.
+func (s *Shard) interval() time.Duration {
+	if s.policy.Interval < 0 && s.stage.strain.is.Load() {
+		return strainedInterval
+	}
+	return s.policy.Interval
+}
+
 // dirtyLocked reports whether anything is to be flushed, now or later.
 func (s *Shard) dirtyLocked() bool { return s.due.Load() != 0 }
 
@@ -303,7 +285,7 @@ func (s *Shard) overdue() bool {
 
 // dueLocked reports whether the policy requires a flush after a run.
 func (s *Shard) dueLocked() bool {
-	switch i := s.policy.Interval; {
+	switch i := s.interval(); {
 	case !s.dirtyLocked():
 		return false
 	case i > 0:
@@ -319,14 +301,14 @@ func (s *Shard) dueLocked() bool {
 // and a half under strain: otherwise a shard that takes long to flush would collect little when
 // collecting saves most.
 func (s *Shard) dueAt(g *gathering) int64 {
-	now, interval := s.now(), int64(s.policy.Interval)
+	now, interval := s.now(), int64(s.interval())
 	if interval <= 0 {
 		return now + int64(HoldMax)
 	}
 	after := now
 	if g.flushed != 0 {
 		least := interval / 2
-		if s.strain.is(now) {
+		if s.stage.strain.is.Load() {
 			least += interval
 		}
 		after = max(now, g.flushed+least)
@@ -348,7 +330,10 @@ func (s *Shard) flushLocked() {
 	for g := s.dueGroupLocked(); g != nil; g = s.dueGroupLocked() {
 		dirty := g.dirty
 		now := s.now()
-		s.strain.flushes(now, now-g.due, s.policy.Interval)
+		if interval := s.policy.Interval; interval > 0 {
+			s.work.late += min(max(0, time.Duration(now-g.due)), interval/2) // a single delay is no strain
+			s.work.turns++
+		}
 		g.dirty, s.spare, g.due, g.flushed = s.spare, nil, 0, now
 		s.noteDueLocked()
 		s.mu.Unlock()
@@ -356,7 +341,9 @@ func (s *Shard) flushLocked() {
 			s.flush(f)
 			dirty[i] = nil
 		}
+		took := s.now() - now
 		s.mu.Lock()
+		s.work.flushing += time.Duration(took)
 		if cap(dirty) <= flushKeepMax {
 			s.spare = dirty[:0]
 		}
@@ -368,7 +355,7 @@ func (s *Shard) flushLocked() {
 // asks has found that a flush is due, so without an interval all groups are.
 func (s *Shard) dueGroupLocked() *gathering {
 	first := s.due.Load()
-	if first == 0 || !s.closed && s.policy.Interval > 0 && s.now() < first {
+	if first == 0 || !s.closed && s.interval() > 0 && s.now() < first {
 		return nil
 	}
 	for i := range s.groups {
@@ -400,7 +387,7 @@ func (s *Shard) flush(f Flusher) {
 func (s *Shard) markDirty(f Flusher, group uint8) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.policy.Interval <= 0 {
+	if s.interval() <= 0 {
 		group = 0
 	}
 	g := &s.groups[group]
@@ -478,11 +465,18 @@ func (s *Shard) discard(w *worker) {
 	s.wake.Broadcast()
 }
 
-// activity reports whether the shard has an owner, and how often it has got one.
+// activity reports whether the shard has an owner or flushes, and how often it has got one.
 func (s *Shard) activity() (owned bool, runs uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.owner != nil, s.runs
+	return s.owner != nil || s.flushing, s.runs
+}
+
+// workDone returns what the shard has done so far.
+func (s *Shard) workDone() workDone {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.work
 }
 
 // waiting returns the number of mailboxes that wait for a worker.

@@ -141,47 +141,75 @@ func TestMailboxesRunBesideAFlush(t *testing.T) {
 	})
 }
 
-// A shard whose flushes take longer than its interval leaves out every second turn, and takes all turns again some seconds
-// after it could.
+// crowded spawns actors of a crowd that get messages by post. flushes has all of them get a message every so often, and returns how many of them are
+// flushed in 15 ms.
+func crowded(s *stagetest.Stage, takes time.Duration, post func(*stage.Ref)) (all *crowd, flushes func(d, every time.Duration) int) {
+	all, refs := &crowd{at: make(map[time.Time]int), takes: takes}, make([]*stage.Ref, 64)
+	each := make([]one, len(refs))
+	for i := range each {
+		each[i].crowd = all
+		refs[i] = s.Spawn(&probe{OnReceive: func(c *stage.Context, _ any) { each[i].mark(c) }})
+	}
+	return all, func(d, every time.Duration) (n int) {
+		all.mu.Lock()
+		all.at = make(map[time.Time]int)
+		all.mu.Unlock()
+		for range d / every {
+			for _, ref := range refs {
+				post(ref)
+			}
+			time.Sleep(every)
+		}
+		all.mu.Lock()
+		defer all.mu.Unlock()
+		for _, at := range all.at {
+			n += at
+		}
+		return n * 15 / int(d/ms)
+	}
+}
+
+// A shard whose flushes are late leaves out every second turn, and takes all turns again as soon as
+// clearly fewer messages come.
 func TestAStrainedShardCollectsForLonger(t *testing.T) {
 	spread := func(o *stage.Options) { o.Flush = stage.FlushPolicy{Interval: 15 * ms, Spread: 8} }
 	bubble(t, spread, func(t *testing.T, s *stagetest.Stage) {
-		const actors = 64
-		all, refs := &crowd{at: make(map[time.Time]int), takes: 350 * time.Microsecond}, make([]*stage.Ref, actors)
-		each := make([]one, actors)
-		for i := range each {
-			each[i].crowd = all
-			refs[i] = s.Spawn(&probe{OnReceive: func(c *stage.Context, _ any) { each[i].mark(c) }})
-		}
-		// flushes lets all actors have output, and returns how many of them are flushed in an interval
-		flushes := func(d time.Duration) int {
-			all.mu.Lock()
-			all.at = make(map[time.Time]int)
-			all.mu.Unlock()
-			for range d / (5 * ms) {
-				for _, ref := range refs {
-					ref.Tell(1)
-				}
-				time.Sleep(5 * ms)
-			}
-			all.mu.Lock()
-			defer all.mu.Unlock()
-			n := 0
-			for _, at := range all.at {
-				n += at
-			}
-			return n * 15 / int(d/ms)
-		}
-		flushes(2 * sec) // 22 ms of flushes in 15 ms
-		if n := flushes(600 * ms); n > 36 {
+		all, flushes := crowded(s, 350*time.Microsecond, func(r *stage.Ref) { _ = r.PostRun(1, 0) })
+		flushes(sec, 5*ms) // 22 ms of flushes in 15 ms
+		if n := flushes(300*ms, 5*ms); n > 36 {
 			t.Errorf("under strain %d flushes in an interval", n)
 		}
 		all.mu.Lock()
 		all.takes = 50 * time.Microsecond
 		all.mu.Unlock()
-		time.Sleep(6 * sec)
-		if n := flushes(600 * ms); n < 60 {
-			t.Errorf("afterwards %d flushes in an interval", n)
+		flushes(600*ms, 10*ms)
+		if n := flushes(600*ms, 10*ms); n < 50 {
+			t.Errorf("with half the messages %d flushes in an interval", n)
+		}
+	})
+}
+
+// An adaptive shard flushes at once, and collects output for up to 30 ms while flushes take most of its time.
+func TestAnAdaptiveShardCollectsUnderStrain(t *testing.T) {
+	spread := func(o *stage.Options) { o.Flush = stage.FlushPolicy{Interval: stage.Adaptive, Spread: 8} }
+	bubble(t, spread, func(t *testing.T, s *stagetest.Stage) {
+		all, flushes := crowded(s, 20*time.Microsecond, func(r *stage.Ref) { r.Tell(1) })
+		if n := flushes(sec, 2*ms); n < 64*7 {
+			t.Errorf("%d flushes in 15 ms, want one for each message", n)
+		}
+		all.mu.Lock()
+		all.takes = 40 * time.Microsecond // 2.6 ms of flushes in 2 ms
+		all.mu.Unlock()
+		flushes(700*ms, 2*ms)
+		if n := flushes(300*ms, 2*ms); n > 36 {
+			t.Errorf("under strain %d flushes in 15 ms", n)
+		}
+		all.mu.Lock()
+		all.takes = 20 * time.Microsecond
+		all.mu.Unlock()
+		time.Sleep(100 * ms) // nothing to do: no strain
+		if n := flushes(sec, 2*ms); n < 64*7 {
+			t.Errorf("afterwards %d flushes in 15 ms", n)
 		}
 	})
 }

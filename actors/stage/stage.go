@@ -48,6 +48,7 @@ type Stage struct {
 	next        atomic.Uint64
 	closing     sync.Once
 	watch       watch
+	strain      strain
 	props       *actor.Props // of all roots
 	spawning    sync.Mutex   // held while the library asks props for spawned
 	spawned     *guard

@@ -57,6 +57,7 @@ func (w *watch) run() {
 	for {
 		w.asleep.Store(true)
 		if w.quiet() { // from here on a new owner calls stir
+			w.stage.strain.calm()
 			select {
 			case <-w.stop:
 				return
@@ -71,6 +72,7 @@ func (w *watch) run() {
 				return
 			case <-timer.C:
 				w.check()
+				w.stage.strain.check(w.stage.shards)
 			}
 		}
 	}

@@ -94,7 +94,7 @@ const flushGroups = 8
 // policy turns the interval into the stage's policy.
 func (f Flush) policy() (stage.FlushPolicy, error) {
 	if f.Interval == "adaptive" {
-		return stage.FlushPolicy{Interval: stage.Adaptive}, nil
+		return stage.FlushPolicy{Interval: stage.Adaptive, Spread: flushGroups}, nil
 	}
 	d, err := time.ParseDuration(f.Interval)
 	if err != nil || d < 0 || d > 100*time.Millisecond {

@@ -1,0 +1,124 @@
+package stage
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// strain tells whether the machine is full of writing: a shard with an interval is late with its flushes; an adaptive one
+// spends most of its time in them, which includes the time for which it waits for a processor there. Output is then
+// collected for longer, because messages cost less when several of them are written together. The relief ends the lateness
+// and shortens the flushes, so they cannot tell whether it is still needed.
+// Strain therefore ends when clearly fewer messages come than when it began, and it is interrupted now and then to see
+// whether it comes again.
+//
+// The watch calls check and calm.
+type strain struct {
+	is    atomic.Bool // any goroutine may load it
+	judge strainJudge
+
+	// of the watch
+	at   time.Time  // when the last stretch began
+	work []workDone // of each shard until then
+}
+
+// workDone is what a shard has done since its start.
+type workDone struct {
+	flushing time.Duration // time in flushes
+	messages uint64        // that its actors have handled
+	late     time.Duration // by which groups were flushed after their turns
+	turns    int           // flushes of groups at their turns
+}
+
+// pressure is above 1 if a shard that was at before has got too little of the processors in the time since then.
+func (w workDone) pressure(before workDone, took, interval time.Duration) float64 {
+	share := float64(w.flushing-before.flushing) / float64(took)
+	if interval < 0 {
+		return share / strainShare
+	}
+	late := float64(w.late-before.late) / float64(max(1, w.turns-before.turns)) / float64(max(1, interval))
+	return max(late/strainLate, share/strainShareFixed)
+}
+
+const (
+	// strainStretch is the time over which work is judged, and strainProbe that of an interruption.
+	strainStretch = 125 * time.Millisecond
+	strainProbe   = 50 * time.Millisecond
+	// strainShare is the share of its time that an adaptive shard spends in flushes when it becomes strained, and
+	// strainShareFixed that of one with an interval; or its flushes are late by strainLate of the interval on average. Two
+	// stretches count.
+	strainShare      = 0.7
+	strainShareFixed = 0.9
+	strainLate       = 0.2
+	// strainRate is the part of the messages at its beginning below which strain ends.
+	strainRate = 0.75
+	// strainHoldMin is how long strain lasts until it is interrupted. The time doubles, up to strainHoldMax, whenever the
+	// interruption shows that it is still needed. So interruptions are at most a hundredth of the time.
+	strainHoldMin = 5 * time.Second
+	strainHoldMax = 40 * time.Second
+)
+
+// strainedInterval is the interval of an adaptive shard under strain. Every second turn is left out then, too.
+const strainedInterval = 15 * time.Millisecond
+
+// check judges the shards once per stretch.
+func (s *strain) check(shards []*Shard) {
+	now := time.Now()
+	took, stretch := now.Sub(s.at), strainStretch
+	if s.judge.probing {
+		stretch = strainProbe
+	}
+	if took < stretch {
+		return
+	}
+	known := s.work != nil && took < 2*strainStretch // else something of the time between is not
+	if s.work == nil {
+		s.work = make([]workDone, len(shards))
+	}
+	pressure, messages := 0.0, uint64(0)
+	for i, sh := range shards {
+		w := sh.workDone()
+		pressure = max(pressure, w.pressure(s.work[i], took, sh.policy.Interval))
+		messages += w.messages - s.work[i].messages
+		s.work[i] = w
+	}
+	s.at = now
+	if known {
+		s.is.Store(s.judge.strained(now, pressure, float64(messages)/took.Seconds()))
+	}
+}
+
+// calm ends strain, because nothing is done any more.
+func (s *strain) calm() {
+	s.judge = strainJudge{}
+	s.is.Store(false)
+}
+
+// strainJudge decides when strain begins and ends.
+type strainJudge struct {
+	on       bool
+	probing  bool          // strain is interrupted
+	pressure float64       // in the last stretch
+	rate     float64       // messages per second when strain began, or when it was last interrupted
+	since    time.Time     // when it began or was last interrupted
+	hold     time.Duration // the next interruption comes so long after that
+}
+
+// strained takes the greatest pressure of a shard in the last stretch, and the messages per second of all shards. It reports
+// whether there is strain in the next one.
+func (j *strainJudge) strained(now time.Time, pressure, rate float64) bool {
+	last := j.pressure
+	j.pressure = pressure
+	switch {
+	case j.probing:
+		j.probing, j.on = false, pressure > 1
+		j.since, j.hold = now, min(2*j.hold, strainHoldMax)
+	case !j.on && (last+pressure)/2 > 1:
+		j.on, j.rate, j.since, j.hold = true, rate, now, strainHoldMin
+	case j.on && rate < strainRate*j.rate:
+		j.on = false
+	case j.on && now.Sub(j.since) >= j.hold:
+		j.probing, j.on, j.rate = true, false, rate
+	}
+	return j.on
+}
