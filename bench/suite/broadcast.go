@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,46 +23,10 @@ func (r *run) broadcast(ctx context.Context, spec server.Spec) (round result.Rou
 	if r.p.Players > echo.MembersMax {
 		return round, fmt.Errorf("--players must be 1 to %d: the room has no more", echo.MembersMax)
 	}
-	round.Figures = make(result.Figures)
-	err = r.with(ctx, spec, func(proc *server.Process) (err error) {
-		ctx, cancel := context.WithCancel(ctx)
-		var members sync.WaitGroup
-		defer members.Wait()
-		defer cancel()
-		var datagrams atomic.Int64
-		for i := range r.p.Players {
-			m := &member{peer: int32(i) + 1, speaks: i < broadcastSpeakers, datagrams: &datagrams}
-			if err := m.enter(ctx, proc.Announce.WS); err != nil {
-				return errors.Join(err, proc.Alive())
-			}
-			members.Go(func() { m.listen(ctx, r.p.Payload) })
-		}
-		if err := rest(ctx, r.p.Warmup); err != nil {
-			return err
-		}
-		m := r.meter(proc, nil)
-		if err := m.read(&m.start); err != nil {
-			return err
-		}
-		from := datagrams.Load()
-		if err := rest(ctx, r.p.Measure); err != nil {
-			return err
-		}
-		n := float64(datagrams.Load() - from)
-		if err := m.read(&m.end); err != nil {
-			return err
-		}
-		if n == 0 {
-			return errors.New("no datagram has arrived")
-		}
-		for name, v := range m.figures() {
-			round.Figures.Set(name, v)
-		}
-		round.Figures.Set("cpu_datagram_us", float64(m.cpu())/float64(time.Microsecond)/n)
-		round.Figures.Set("datagrams_per_s", n/m.end.at.Sub(m.start.at).Seconds())
-		return nil
+	return r.busy(ctx, spec, "cpu_datagram_us", "datagrams_per_s", "", func(ctx context.Context, proc *server.Process, i int, datagrams *atomic.Int64) (func(), error) {
+		m := &member{peer: int32(i) + 1, speaks: i < broadcastSpeakers, datagrams: datagrams}
+		return func() { m.listen(ctx, r.p.Payload) }, m.enter(ctx, proc.Announce.WS)
 	})
-	return round, err
 }
 
 // member is a player of the room, with a socket of its own.

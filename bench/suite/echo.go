@@ -17,20 +17,34 @@ import (
 
 // echo loads a process that echoes. Each peer sends its next message when it has the last one back, so the process is busy and
 // latencies would tell about the number of peers: there is CPU per echo only.
-func (r *run) echo(ctx context.Context, spec server.Spec) (round result.Round, err error) {
+func (r *run) echo(ctx context.Context, spec server.Spec) (result.Round, error) {
+	return r.busy(ctx, spec, "cpu_echo_us", "echoes_per_s", "switches_echo", func(ctx context.Context, proc *server.Process, _ int, echoes *atomic.Int64) (func(), error) {
+		p, err := newEchoPeer(ctx, proc)
+		if err != nil {
+			return nil, err
+		}
+		return func() { p.run(ctx, make([]byte, r.p.Payload), echoes) }, nil
+	})
+}
+
+// busy loads a process with peers that have always something under way, and measures what the process spends on one of the
+// things that they count. cost, rate and switches are the names of the figures; switches may be empty. enter brings a peer in and
+// returns what it does until its context ends.
+func (r *run) busy(ctx context.Context, spec server.Spec, cost, rate, switches string,
+	enter func(ctx context.Context, proc *server.Process, peer int, count *atomic.Int64) (func(), error)) (round result.Round, err error) {
 	round.Figures = make(result.Figures)
 	err = r.with(ctx, spec, func(proc *server.Process) error {
 		ctx, cancel := context.WithCancel(ctx)
 		var peers sync.WaitGroup
 		defer peers.Wait()
 		defer cancel()
-		var echoes atomic.Int64
-		for range r.p.Players {
-			p, err := newEchoPeer(ctx, proc)
+		var count atomic.Int64
+		for peer := range r.p.Players {
+			play, err := enter(ctx, proc, peer, &count)
 			if err != nil {
 				return errors.Join(err, proc.Alive())
 			}
-			peers.Go(func() { p.run(ctx, make([]byte, r.p.Payload), &echoes) })
+			peers.Go(play)
 		}
 		if err := rest(ctx, r.p.Warmup); err != nil {
 			return err
@@ -39,23 +53,25 @@ func (r *run) echo(ctx context.Context, spec server.Spec) (round result.Round, e
 		if err := m.read(&m.start); err != nil {
 			return err
 		}
-		from := echoes.Load()
+		from := count.Load()
 		if err := rest(ctx, r.p.Measure); err != nil {
 			return err
 		}
-		n := float64(echoes.Load() - from)
+		n := float64(count.Load() - from)
 		if err := m.read(&m.end); err != nil {
 			return err
 		}
 		if n == 0 {
-			return errors.New("nothing was echoed")
+			return errors.New("the peers have got nothing back")
 		}
 		for name, v := range m.figures() {
 			round.Figures.Set(name, v)
 		}
-		round.Figures.Set("cpu_echo_us", float64(m.cpu())/float64(time.Microsecond)/n)
-		round.Figures.Set("echoes_per_s", n/m.end.at.Sub(m.start.at).Seconds())
-		round.Figures.Set("switches_echo", float64(m.end.usage.Switches()-m.start.usage.Switches())/n)
+		round.Figures.Set(cost, float64(m.cpu())/float64(time.Microsecond)/n)
+		round.Figures.Set(rate, n/m.end.at.Sub(m.start.at).Seconds())
+		if switches != "" {
+			round.Figures.Set(switches, float64(m.end.usage.Switches()-m.start.usage.Switches())/n)
+		}
 		return nil
 	})
 	return round, err

@@ -61,8 +61,8 @@ func (c *benchRun) Run(s streams) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	results, err := c.measure(ctx, s)
-	if err == nil {
-		err = c.store(results)
+	if len(results) > 0 { // also of the workloads before one that has failed
+		err = errors.Join(err, c.store(results))
 	}
 	if err != nil {
 		if c.Against != "" {
@@ -88,6 +88,7 @@ func (c *benchRun) Run(s streams) error {
 	return nil
 }
 
+// measure runs the workloads. With an error it returns the results of those that had finished.
 func (c *benchRun) measure(ctx context.Context, s streams) (results []result.Result, err error) {
 	o, err := c.options(ctx)
 	if err != nil {
@@ -106,7 +107,7 @@ func (c *benchRun) measure(ctx context.Context, s streams) (results []result.Res
 		o.Workload, o.Command = name, c.command(name)
 		r, err := suite.Run(ctx, o)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return results, fmt.Errorf("%s: %w", name, err)
 		}
 		show.Pause(func() {
 			if i > 0 {
@@ -171,7 +172,7 @@ func (c *benchRun) command(workload string) string {
 	words := []string{"troupe bench", workload}
 	add := func(name, value string) {
 		if value != "" && value != "0" && value != "0s" {
-			words = append(words, "--"+name+"="+value)
+			words = append(words, "--"+name+"="+quoted(value))
 		}
 	}
 	if c.Against != "" {
@@ -189,6 +190,7 @@ func (c *benchRun) command(workload string) string {
 	} {
 		add(v.name, fmt.Sprint(v.value))
 	}
+	add("message", c.Message)
 	if c.Quick {
 		words = append(words, "--quick")
 	}

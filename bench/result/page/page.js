@@ -20,10 +20,10 @@
       }), { y: { distr: 3 }, xValue: percentile });
     const time = (name, pick, title, unit, options) => draw(`${name}-${w}`, title, axis('s'), axis(unit, (u, v) => v.map(name === 'time' ? ms : short)),
       each.map((s) => {
-        const moments = last(s).timeline || [];
+        const moments = (last(s).timeline || []).filter((m) => pick(m) !== null);
         return { name: s.name, colour: s.colour, x: moments.map((m) => m.at_s), y: moments.map(pick) };
       }), { xValue: (v) => v.toFixed(1) + ' s', ...options });
-    time('time', (m) => Math.max(m.p99_ms, 0.001), 'Latency p99 over time (last round)', 'ms', { y: { distr: 3 } });
+    time('time', (m) => m.p99_ms > 0 ? m.p99_ms : null, 'Latency p99 over time (last round)', 'ms', { y: { distr: 3 } });
     time('rate', (m) => m.per_s, 'Deliveries over time (last round)', 'per s', { y: { range: (u, low, high) => [0, high * 1.05 || 1] } });
     draw(`ramp-${w}`, 'Latency p99 against load (last round)', axis('deliveries per s', (u, v) => v.map(short)), axis('ms', (u, v) => v.map(ms)),
       each.map((s) => {
