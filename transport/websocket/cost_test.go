@@ -1,6 +1,8 @@
 package websocket
 
 import (
+	"bufio"
+	"crypto/tls"
 	"io"
 	"net"
 	"runtime"
@@ -289,4 +291,30 @@ func BenchmarkCompose(b *testing.B) {
 			}
 		})
 	}
+}
+
+// Under TLS a goroutine writes everything, and asks for the socket only when the peer is slow.
+func TestWriteUnderTLSDoesNotAllocate(t *testing.T) {
+	skipRace(t)
+	h := serve(t, Options{Kind: transport.WSS, TLS: &tls.Config{Certificates: []tls.Certificate{selfSigned(t)}}}, newRecorder())
+	conn, err := tls.Dial("tcp", h.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	cl := &client{t: t, conn: conn, br: bufio.NewReader(conn)}
+	cl.write([]byte(request("/websocket")))
+	cl.upgraded()
+	p := h.accepted(t)
+	go func() { _, _ = io.Copy(io.Discard, cl.br) }()
+	c, s := p.Conn.(*Conn), &scratch{b: make([]byte, 100)}
+	if allocs := testing.AllocsPerRun(100, func() {
+		if s.off = 0; c.writeWaiting(s) != nil {
+			t.Error("not written")
+		}
+	}); allocs >= 1 {
+		t.Errorf("%v allocations per write", allocs)
+	}
+	_ = cl.conn.Close()
+	p.awaitEnd(t)
 }

@@ -129,7 +129,7 @@ func (c *Conn) writeLoop(s *scratch) {
 // writeWaiting writes the rest of s. The timeout restarts whenever the kernel or the peer's
 // system accepts bytes, so a stalled peer is detected after one to two timeouts.
 func (c *Conn) writeWaiting(s *scratch) error {
-	way := moves{sys: c.sys()}
+	var way moves
 	for s.off < len(s.b) {
 		if !c.patient {
 			_ = c.nc.SetWriteDeadline(time.Now().Add(way.wait(c.l.opt.WriteTimeout)))
@@ -137,7 +137,16 @@ func (c *Conn) writeWaiting(s *scratch) error {
 		n, err := c.nc.Write(s.b[s.off:])
 		c.countWrite(n)
 		s.off += n
-		if err != nil && (c.patient || !errors.Is(err, os.ErrDeadlineExceeded) || !way.on(n)) {
+		if err == nil {
+			continue
+		}
+		if c.patient || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return err
+		}
+		if way.sys == nil {
+			way.sys = c.sys() // not before: it allocates, and most writes do not wait
+		}
+		if !way.on(n) {
 			return err
 		}
 	}
