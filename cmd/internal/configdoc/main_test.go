@@ -55,16 +55,14 @@ func fits(t *testing.T, schema map[string]any, v any) bool {
 		case "const":
 			ok = v == want
 		case "pattern":
-			ok = regexp.MustCompile(want.(string)).MatchString(v.(string))
+			text, isText := v.(string)
+			ok = isText && regexp.MustCompile(want.(string)).MatchString(text)
 		case "anyOf":
 			ok = slices.ContainsFunc(want.([]any), func(s any) bool { return fits(t, s.(map[string]any), v) })
 		default:
 			t.Fatalf("the schema has %q, of which this test knows nothing", word)
 		}
 		if !ok {
-			return false
-		}
-		if word == "type" && schema["pattern"] != nil && !isType("string", v) {
 			return false
 		}
 	}
