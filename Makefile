@@ -170,6 +170,10 @@ proof-nat: ## the kernel's NAT changes the players' UDP ports and addresses, in 
 proof-page: ## the reports of troupe bench, troupe faults and troupe match draw their plots in headless Chromium, without an error
 	$(GO) test ./bench/result ./bench/faults ./bench/matchmaking -count=1 -timeout 5m -v -run PageInABrowser -args -page.browser chromium
 
+.PHONY: dist
+dist: ## archives for six platforms with licences and a systemd unit, and their SHA-256 sums, in bin/dist; the same commit gives the same bytes
+	$(GO) run ./cmd/internal/dist -to $(BIN)/dist -platforms "$(PLATFORMS)"
+
 .PHONY: lint-quick
 lint-quick: # vet compiles what the tests with the race detector are linked from; lint vets the files of other builds
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '\.pb\.go$$')); \

@@ -1,0 +1,185 @@
+// Command dist builds the archives of a release: for each platform the stripped binary, the
+// licences, the documents to begin with and a systemd unit, and beside them SHA256SUMS. The
+// same commit and Go version give the same bytes.
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func main() {
+	to := flag.String("to", "bin/dist", "the folder of the archives, which is made anew")
+	platforms := flag.String("platforms", "linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64", "that are built")
+	flag.Parse()
+	if err := run(*to, strings.Fields(*platforms)); err != nil {
+		fmt.Fprintln(os.Stderr, "dist:", err)
+		os.Exit(1)
+	}
+}
+
+// files are what an archive has beside the binary: the name in it, and the one in the tree.
+var files = []struct{ name, from string }{
+	{"LICENSE", "LICENSE"},
+	{"THIRD_PARTY_NOTICES", "cmd/troupe/THIRD_PARTY_NOTICES"},
+	{"README.md", "README.md"},
+	{"CHANGELOG.md", "CHANGELOG.md"},
+	{"troupe.service", "packaging/troupe.service"},
+	{"troupe.schema.json", "cmd/internal/config/schema.json"},
+}
+
+func run(to string, platforms []string) error {
+	at, err := commitTime()
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(to); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	var sums bytes.Buffer
+	for _, platform := range platforms {
+		goos, goarch, ok := strings.Cut(platform, "/")
+		if !ok {
+			return fmt.Errorf("platform %q is not like linux/amd64", platform)
+		}
+		binary, err := build(to, goos, goarch)
+		if err != nil {
+			return err
+		}
+		name, text, err := archive(".", goos, goarch, binary, at)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(to, name), text, 0o644); err != nil {
+			return err
+		}
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(text), name)
+		fmt.Printf("%s  %.1f MiB\n", name, float64(len(text))/(1<<20))
+	}
+	return os.WriteFile(filepath.Join(to, "SHA256SUMS"), sums.Bytes(), 0o644)
+}
+
+// build returns the stripped binary of a platform.
+func build(dir, goos, goarch string) ([]byte, error) {
+	name := filepath.Join(dir, "troupe.build")
+	defer os.Remove(name)
+	c := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", name, "./cmd/troupe")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
+	c.Stderr = os.Stderr
+	if err := c.Run(); err != nil {
+		return nil, fmt.Errorf("build for %s/%s: %w", goos, goarch, err)
+	}
+	binary, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return binary, stamped(binary)
+}
+
+// stamped returns an error if a binary does not know its commit. Go finds none in a linked
+// worktree.
+func stamped(binary []byte) error {
+	info, err := buildinfo.Read(bytes.NewReader(binary))
+	if err != nil {
+		return err
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && s.Value != "" {
+			return nil
+		}
+	}
+	return errors.New("the binary does not know its commit: build in a clone of the repository, not in a linked worktree")
+}
+
+// commitTime is the time of all files in the archives.
+func commitTime() (time.Time, error) {
+	out, err := exec.Command("git", "log", "-1", "--format=%ct").Output()
+	if err != nil {
+		return time.Time{}, fmt.Errorf("the time of the commit: %w", err)
+	}
+	seconds, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
+	return time.Unix(seconds, 0).UTC(), err
+}
+
+// archive returns the name and the bytes of a platform's archive: .zip for Windows, else .tar.gz.
+func archive(root, goos, goarch string, binary []byte, at time.Time) (name string, text []byte, err error) {
+	folder := "troupe-" + goos + "-" + goarch
+	executable := "troupe"
+	if goos == "windows" {
+		executable = "troupe.exe"
+	}
+	var b bytes.Buffer
+	add, end := tarball(&b, at)
+	name = folder + ".tar.gz"
+	if goos == "windows" {
+		add, end = zipped(&b, at)
+		name = folder + ".zip"
+	}
+	if err := add(path.Join(folder, executable), 0o755, binary); err != nil {
+		return "", nil, err
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join(root, f.from))
+		if err != nil {
+			return "", nil, err
+		}
+		if err := add(path.Join(folder, f.name), 0o644, text); err != nil {
+			return "", nil, err
+		}
+	}
+	if err := end(); err != nil {
+		return "", nil, err
+	}
+	return name, b.Bytes(), nil
+}
+
+type adder func(name string, mode int64, text []byte) error
+
+func tarball(out io.Writer, at time.Time) (adder, func() error) {
+	g := gzip.NewWriter(out)
+	w := tar.NewWriter(g)
+	return func(name string, mode int64, text []byte) error {
+			if err := w.WriteHeader(&tar.Header{Name: name, Mode: mode, Size: int64(len(text)), ModTime: at, Format: tar.FormatPAX}); err != nil {
+				return err
+			}
+			_, err := w.Write(text)
+			return err
+		}, func() error {
+			if err := w.Close(); err != nil {
+				return err
+			}
+			return g.Close()
+		}
+}
+
+func zipped(out io.Writer, at time.Time) (adder, func() error) {
+	w := zip.NewWriter(out)
+	return func(name string, mode int64, text []byte) error {
+		h := &zip.FileHeader{Name: name, Method: zip.Deflate, Modified: at}
+		h.SetMode(os.FileMode(mode))
+		f, err := w.CreateHeader(h)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(text)
+		return err
+	}, func() error { return w.Close() }
+}
