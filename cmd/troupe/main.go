@@ -15,6 +15,7 @@ import (
 	"os"
 
 	"github.com/alecthomas/kong"
+	"github.com/rs/zerolog"
 )
 
 // Exit codes.
@@ -55,14 +56,16 @@ type commands struct {
 	Match   matchCommand   `cmd:"" help:"Check a rule set of matchmaking, or try it on players."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 
-	Licenses licensesCommand `cmd:"" help:"Print the licences of this program and its libraries."`
+	Licenses    licensesCommand `cmd:"" help:"Print the licences of this program and its libraries."`
+	ShowVersion versionFlag     `name:"version" help:"Print the version."`
 }
 
 func main() {
+	zerolog.TimeFieldFormat = "2006-01-02T15:04:05.000Z07:00" // RFC 3339 with milliseconds
 	os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
 }
 
-// run runs one command line and returns the exit code. Only --help exits the process
+// run runs one command line and returns the exit code. Only --help and --version exit the process
 // directly.
 func run(args []string, s streams) int {
 	parser, err := kong.New(&commands{},

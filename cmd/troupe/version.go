@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/alecthomas/kong"
 )
 
 type versionCommand struct{}
@@ -13,6 +15,16 @@ func (versionCommand) Run(s streams) error {
 	b := readBuild()
 	fmt.Fprintf(s.out, "troupe %s\ncommit %s\n%s %s/%s\n", b.version, b.commit, b.goVersion, runtime.GOOS, runtime.GOARCH)
 	return nil
+}
+
+// versionFlag is --version, which does what troupe version does.
+type versionFlag bool
+
+// BeforeReset implements a hook of kong. It runs before commands are missed.
+func (versionFlag) BeforeReset(app *kong.Kong, s streams) error {
+	err := versionCommand{}.Run(s)
+	app.Exit(0)
+	return err
 }
 
 // build is the build information of the binary.
