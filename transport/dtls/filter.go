@@ -28,17 +28,12 @@ func (f *filter) admit(r *record) counters.RecordDrop {
 	if drop := f.kind(r); drop != 0 {
 		return drop
 	}
-	if !f.spend(r) {
+	f.records++
+	f.bytes += len(r.raw)
+	if f.records > handshakeRecordsMax || f.bytes > handshakeBytesMax {
 		return counters.RecordHandshakeCap
 	}
 	return 0
-}
-
-// spend counts a record, and returns false if the handshake is over its limit.
-func (f *filter) spend(r *record) bool {
-	f.records++
-	f.bytes += len(r.raw)
-	return f.records <= handshakeRecordsMax && f.bytes <= handshakeBytesMax
 }
 
 func (f *filter) kind(r *record) counters.RecordDrop {

@@ -1,7 +1,6 @@
 package dtls
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net"
@@ -28,8 +27,6 @@ type half struct {
 	// owned by the socket's reader
 	filter   filter
 	gathered []byte // admitted records of the current datagram
-	latest   []byte // the latest plain handshake message that was admitted, as it came
-	latestAt time.Time
 
 	unproven list.Link[*half] // guarded by e.mu: link in the list of handshakes whose address is not proven
 
@@ -67,14 +64,7 @@ func (h *half) take(r *record) {
 			return
 		}
 	}
-	drop := counters.RecordReplayed
-	switch copied := h.copied(r); {
-	case !copied:
-		drop = h.filter.admit(r)
-	case !h.filter.spend(r):
-		drop = counters.RecordHandshakeCap
-	}
-	if drop != 0 {
+	if drop := h.filter.admit(r); drop != 0 {
 		h.e.drop(drop)
 		if drop == counters.RecordHandshakeCap {
 			h.cancel()
@@ -82,23 +72,6 @@ func (h *half) take(r *record) {
 		return
 	}
 	h.gathered = append(h.gathered, r.raw...)
-}
-
-// copyTime is how long a copy of a message is dropped without being looked at. A client repeats its flights less often; but a
-// reader that was late finds several of them at once.
-const copyTime = 100 * time.Millisecond
-
-// copied reports whether a record is a copy of the latest plain message, and came soon after it.
-func (h *half) copied(r *record) bool {
-	if r.epoch != 0 || r.typ != handshake {
-		return false
-	}
-	now := time.Now()
-	if bytes.Equal(r.fragment, h.latest) && now.Sub(h.latestAt) < copyTime {
-		return true
-	}
-	h.latest, h.latestAt = append(h.latest[:0], r.fragment...), now
-	return false
 }
 
 // flush ends a datagram: the library gets its admitted records as one datagram, because it
