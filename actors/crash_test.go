@@ -1,0 +1,31 @@
+package actors
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors/fleet"
+	"troupe/actors/stage"
+	"troupe/messages/counters"
+)
+
+// The host must not go on with an empty registry: who crashes there ends the process (reliability.md 4).
+// RL-110.
+func TestACrashOfTheRegistryEndsTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var failed []string
+		s, err := Start(Options{Log: zerolog.Nop(), Counters: new(counters.Set), Fleet: fleet.Options{Region: "local"},
+			OnFailure: func(reason string) { failed = append(failed, reason) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		s.fleet.Tell(stage.Panic{Text: "the test wants it"})
+		synctest.Wait()
+		if len(failed) != 1 {
+			t.Errorf("the host is told of %d failures: %q", len(failed), failed)
+		}
+	})
+}

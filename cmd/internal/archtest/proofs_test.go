@@ -1,0 +1,173 @@
+package archtest
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// proof names the tests of one statement: a sentence, a clause or a limit, by words of it that occur once in its part of the
+// document. Tests are the folder of a package, a colon, and names.
+type proof struct {
+	words string
+	tests []string
+}
+
+const acceptance = "transport/transporttest/acceptance: "
+
+// securityProofs are those of "Attackers and defences" in SECURITY.md.
+var securityProofs = []proof{
+	{"Decoders check sizes before they allocate memory, are fuzzed", []string{"messages/wire: TestSplitUnit FuzzPacketDecode", "transport/websocket: TestOversizeIsNotAllocated TestClaimIsNotBelieved", "transport/awswire: TestAPIBodiesThatGrow"}},
+	{"lifetime of connections without a login are limited", []string{"transport: TestAdmissionBoundsPendingConnections TestAdmissionBoundsTheRateAndForgets TestAnIPv6NetworkIsBoundedAsAWhole TestTheOldestSilentConnectionGivesWay", "actors/connection: TestWithoutALoginTheConnectionIsClosedAfterExactlyTenSeconds"}},
+	{"The same holds for DTLS handshakes", []string{"transport/dtls: TestAHelloFloodStaysWithinTheCapsAndHonestPeersGetIn TestOneAddressHasAShareOfTheHandshakes TestNewHandshakesHaveARate", acceptance + "TestIdleConnectionsDoNotTakeTheAPI", "transport/host: TestSlowCallersAreCutOff"}},
+	{"its refusals a second later", []string{acceptance + "TestGuessesCostTheGuesser TestIDsThatExistAreNoFailures"}},
+	{"A caller with an existing id is told why it is refused", []string{acceptance + "TestARefusedLoginSaysWhy"}},
+	{"They never refuse a valid", []string{acceptance + "TestGuessesKeepNobodyOut TestPlayersOfBeforeARestartKeepNobodyOut"}},
+	{"verifies AWS Signature Version 4", []string{"transport/awswire: TestWhatWasChangedOnTheWayIsRefused TestRefusalsHaveTheirCodes", "transport/serviceapi: TestGoSDKIsRefused"}},
+	{"an unknown key has its own error", []string{"transport/awswire: TestRefusalsHaveTheirCodes"}},
+	{"TLS is 1.2 or 1.3, DTLS 1.2", []string{"transport/tlsconf: TestHandshakeMatrix", "transport/dtls: TestWeakPeersAreRefused TestOpenSSLCompletesAHandshake TestGCMIsCapped"}},
+	{"The host writes the sender of a message itself", []string{"transport/gateway: TestDeliveredHasTheTrueSenderAndOneTarget", acceptance + "TestForgedSendersAreNeverDelivered"}},
+	{"never reach another game session", []string{acceptance + "TestIsolation_GamesAndPlayersCannotReachOthers TestIsolation_NothingAfterTheEnd TestGamesAreSeparate"}},
+	{"sizes, groups, queues and deliveries are limited", []string{acceptance + "TestReliableRateWaits TestFastRateDrops TestGroupOperationRate TestSlowReader TestARoomIsNoFasterThanItsBound", "actors/gamesession: TestDeliveriesThatPlayersCauseAreBounded", "actors/group: TestGroupsAreBoundedAndGroupIDsMustBePositive"}},
+	{"Logins over the limit of a player session wait", []string{acceptance + "TestTakeoversOverTheLimitWait TestFlappingLinkKeepsItsSeat", "actors/gamesession: TestALoginOverTheLimitWaits TestAPauseIsShorterThanTheRestOfTheReservation"}},
+	{"A crash of a player's, a group's or a game session's actor", []string{"actors: TestACrashInOneGameSessionIsNotFeltInAnother", "actors/gamesession: TestACrashedPlayerActorInEveryStateIsReplaced TestACrashedGroupKeepsItsMembersAndPendingOperationsGoOn"}},
+	{"May do what its `allow` says", []string{"transport/awswire: TestAPIKeysMayCallWhatTheyAreAllowed TestAPIThrottlesPerKey"}},
+	{"sees shortened player session ids", []string{"transport/host: TestKeysThatMakeNoPlayerSessionsSeeShortIDs"}},
+	{"`/events` and pages below `/debug/` need a key", []string{"transport/host: TestGuardedPages TestWithKeysNobodyIsTrustedForItsAddress TestATokenIsAskedOfEverybody TestLoopbackIsTrustedAsLoopbackOnly"}},
+	{"Signed URLs of logs are good for 15 minutes", []string{"transport/ops: TestSignedLog"}},
+	{"in Node.js only if `script.node.allowUploaded`", []string{acceptance + "TestAnUploadedScriptDoesNotChooseNode"}},
+	{"cannot read the host's memory and environment", []string{"cmd/troupe: TestTheHostsEnvironmentIsItsOwn"}},
+	{"which shares nothing", []string{"actors/script/js: TestGamesOfOneProgramShareNothingButCode"}},
+	{"Calls, memory, timers and sends are watched", []string{"actors/script/js: TestHostileScripts TestAScriptThatKeepsMoreWithEachCallEnds", "actors/script/watchdog: TestACallEndsForWhatItsOwnerHolds"}},
+	{"such a call is abandoned and holds a thread", []string{acceptance + "TestStuckScripts TestOneStuckScript", "actors/stage: TestAnActorIsAbandonedInACallThatNeverReturns"}},
+	{"Node.js: a process with limits on CPU", []string{"actors/script/node: TestHostileScripts TestTheWatchdog TestProcessesOfTheScriptEndWithIt TestProcessesOfAnotherUserEndWithTheScript"}},
+	{"may sign for the configured names and", []string{"transport/tlsconf: TestTheCASignsForItsNamesAlone"}},
+	{"is unconstrained until `troupe tls rotate`", []string{"transport/tlsconf: TestACAOfAnOlderVersionStays TestRotate"}},
+	{"The store is checked at the start", []string{"actors/store: TestDamagedRecordsAreNamedAndTakenOut TestDamagedDatabase", acceptance + "TestDamagedRecords"}},
+	{"lowest versions and their reasons", []string{"cmd/internal/archtest: TestNoDependencyIsOlderThanItsFloor"}},
+}
+
+// reliabilityProofs are those of sections 4 and 5 of docs/spec/reliability.md, by the first cell of a row.
+var reliabilityProofs = []proof{
+	{"connection, UDP association", []string{"actors/connection: TestACrashedConnectionActorIsALossForItsPlayer", "transport/dtls: TestAPanicCostsOneAssociation", "transport/fast: TestAPanicCostsOnePeersChannel"}},
+	{"player", []string{"actors/gamesession: TestACrashedPlayerActorInEveryStateIsReplaced TestTheFourthCrashInTenSecondsEndsThePlayerSession", "actors/player: TestASuccessorEndsAPlayerSessionWithInconsistentState"}},
+	{"group", []string{"actors/gamesession: TestACrashedGroupKeepsItsMembersAndPendingOperationsGoOn TestTheEleventhGroupCrashInTenSecondsEndsTheGameSession"}},
+	{"game session, script", []string{"actors/gamesession: TestACrashedGameSessionIsTerminatedAndItsPlayersAreClosed", "actors/script/node: TestADeadProcessIsACrashOfItsGameSessionOnly"}},
+	{"placements (queues and placements)", []string{"actors/placement: TestCrash TestCrashWhileEnding TestCrashWhileLaunching"}},
+	{"fleet registry", []string{"actors: TestACrashOfTheRegistryEndsTheProcess"}},
+
+	{"At 50 % fast messages to that player are dropped", []string{"actors/player: TestFastMessagesAreDroppedFromHalfTheBudget"}},
+	{"at 75 % it counts as slow", []string{"actors/player: TestOutboxBehavesLikeItsModel"}},
+	{"at 100 % its connection is closed with 4009", []string{"actors/gamesession: TestASlowConsumerIsClosedAndDetachedAndLosesNothing TestOverflowWhileAwayIsAnEndOrAGap"}},
+	{"The sender is neither blocked nor given an error", []string{acceptance + "TestSlowReaderWhileOthersGoOn"}},
+	{"fast ones are dropped; for reliable ones", []string{acceptance + "TestFastRateDrops TestReliableRateWaits"}},
+	{"after 10 s over the limit it closes with 4010", []string{acceptance + "TestTooFastCloses"}},
+
+	{"HTTP header read, TLS handshake", []string{"transport/websocket: TestSlowloris TestRefusedRequests"}},
+	{"accept to LOGIN", []string{"actors/connection: TestWithoutALoginTheConnectionIsClosedAfterExactlyTenSeconds"}},
+	{"connections without a login", []string{"transport: TestAdmissionBoundsPendingConnections TestAdmissionTakesAnIPv6NetworkAsOneSource TestTheOldestSilentConnectionGivesWay TestLoginsPaceACrowd"}},
+	{"new connections per IP", []string{"transport: TestAdmissionBoundsTheRateAndForgets TestOverTheRateConnectionsWait"}},
+	{"WebSocket message / frame headers per message", []string{"transport/websocket: TestRFC6455 TestOversizeIsNotAllocated"}},
+	{"compression", []string{"transport/websocket: TestBothPathsAndAnyOriginAreAccepted TestRFC6455"}},
+	{"malformed packets", []string{acceptance + "TestTenMalformedPacketsClose"}},
+	{"player inbound", []string{acceptance + "TestReliableRateWaits TestFastRateDrops TestTooFastCloses"}},
+	{"group operations", []string{acceptance + "TestGroupOperationRate"}},
+	{"deliveries caused per game session", []string{"actors/gamesession: TestDeliveriesThatPlayersCauseAreBounded"}},
+	{"groups per player, per session", []string{"actors/group: TestGroupsAreBoundedAndGroupIDsMustBePositive"}},
+	{"DTLS half-open", []string{"transport/dtls: TestAHelloFloodStaysWithinTheCapsAndHonestPeersGetIn TestOneAddressHasAShareOfTheHandshakes TestNewHandshakesHaveARate"}},
+	{"game session mailbox", []string{"actors/stage: TestMailboxAgainstAModel TestAwaitRoom", acceptance + "TestIsolation_ABlockedCallbackHoldsUpItsOwnGameAlone"}},
+	{"script watchdog", []string{"actors/script/watchdog: TestALongCallIsInterruptedOnceThenStuck TestACallEndsForWhatItsOwnerHolds"}},
+	{"reliable bytes of a game session's players", []string{acceptance + "TestARoomIsNoFasterThanItsBound", "transport/gateway: TestARoomIsSharedByThoseWhoSend"}},
+	{"logins", []string{"transport/gateway: TestLoginLimiterLetsReconnectingPlayersGoFirst TestLoginLimiterRefusesNobodyWithAReservedSeat", "transport/host: TestTheDefaultsAdmitEightThousandLoginsPerSecond"}},
+	{"API body, rate", []string{"transport/serviceapi: TestAPIBodyCaps", "transport/awswire: TestAPIThrottlesPerKey"}},
+	{"log line", []string{"actors/gamesession: TestHostLogCannotBeForged TestMessagesOfTheGameAreBounded"}},
+}
+
+// Each statement of SECURITY.md about a defence, and each rule and limit of sections 4 and 5 of reliability.md, has tests.
+func TestDefencesHaveTests(t *testing.T) {
+	root := filepath.Join("..", "..", "..")
+	read := func(file, from, to string) string {
+		b, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, text, found := strings.Cut(string(b), from)
+		text, _, ended := strings.Cut(text, to)
+		if !found || !ended {
+			t.Fatalf("%s has no part from %q to %q", file, from, to)
+		}
+		return text
+	}
+	security := read("SECURITY.md", "## Attackers and defences\n", "\n## ")
+	checkProofs(t, root, blocks(security), security, securityProofs)
+	rules := read("docs/spec/reliability.md", "## 4. Actors and supervision\n", "\n## 6. ")
+	checkProofs(t, root, limits(rules), rules, reliabilityProofs)
+}
+
+// blocks returns the items of lists and the paragraphs without one that are in a text.
+func blocks(text string) (all []string) {
+	for part := range strings.SplitSeq(text, "\n\n") {
+		for item := range strings.SplitSeq("\n"+part, "\n- ") {
+			item = strings.TrimSpace(item)
+			if item != "" && !(strings.HasPrefix(item, "**") && strings.Count(item, "\n") == 0) { // a heading alone
+				all = append(all, item)
+			}
+		}
+	}
+	return all
+}
+
+var cell = regexp.MustCompile(`^[a-zA-Z]`)
+
+// limits returns what the tables of a text name: the first cell of each row, and the third where a row has two limits.
+func limits(text string) (all []string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		cells := strings.Split(line, " | ")
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| Actor |") || strings.HasPrefix(line, "| Limit |") || len(cells) != 4 {
+			continue
+		}
+		all = append(all, strings.TrimPrefix(cells[0], "| "))
+		if strings.Index(text, line) > strings.Index(text, "| Limit | Value |") {
+			all = append(all, cells[2])
+		}
+	}
+	return slices.DeleteFunc(all, func(s string) bool { return !cell.MatchString(s) })
+}
+
+// checkProofs wants each statement to have a proof, and each proof to have its words in the text, and tests that exist.
+func checkProofs(t *testing.T, root string, statements []string, text string, proofs []proof) {
+	t.Helper()
+	for _, s := range statements {
+		if !slices.ContainsFunc(proofs, func(p proof) bool { return strings.Contains(s, p.words) }) {
+			t.Errorf("nobody says which test proves: %s", s)
+		}
+	}
+	for _, p := range proofs {
+		if !strings.Contains(strings.Join(strings.Fields(text), " "), p.words) {
+			t.Errorf("nothing says any more: %s", p.words)
+		}
+		if len(p.tests) == 0 {
+			t.Errorf("no test: %s", p.words)
+		}
+		for _, tests := range p.tests {
+			dir, names, _ := strings.Cut(tests, ": ")
+			files, _ := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*_test.go"))
+			var all strings.Builder
+			for _, file := range files {
+				b, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all.Write(b)
+			}
+			for name := range strings.FieldsSeq(names) {
+				if !strings.Contains(all.String(), "\nfunc "+name+"(") {
+					t.Errorf("%s: %s has no %s", p.words, dir, name)
+				}
+			}
+		}
+	}
+}
