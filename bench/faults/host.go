@@ -64,7 +64,7 @@ func (r *run) spec() (spec server.Spec, err error) {
 	}
 	sets = append(sets, "drain.grace="+time.Duration(grace).String())
 	if r.o.Quick {
-		sets = append(sets, "session.pingInterval=500ms", "script.callback=3s")
+		sets = append(sets, "session.pingInterval=500ms", "script.callback="+quickLimit.String())
 	}
 	spec = server.Spec{Kind: server.Troupe, Bin: r.o.Bin, FleetID: ownFleet, Config: config, Sets: append(sets, r.o.Sets...)}
 	if anyOf(r.events, DiskFull, DiskSlow) {
