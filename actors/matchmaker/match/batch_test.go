@@ -180,12 +180,14 @@ func TestPoisonedPoolsCostTheBudget(t *testing.T) {
 				s := pool.Begin(at(60+float64(pass)), uint64(pass))
 				for !s.Step(20_000) {
 				}
-				if n := s.Evaluations(); n > PassBudget+exactBudget || len(s.Take()) != 0 {
+				if n := s.Evaluations(); n > PassBudget+anchorBudget || len(s.Take()) != 0 {
 					t.Errorf("%d evaluations, or a match", n)
 				}
 				worked += s.Evaluations()
 			}
-			t.Logf("%d evaluations in %v", worked, time.Since(began))
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("%d evaluations take %v", worked, took)
+			}
 		})
 	}
 }

@@ -13,6 +13,8 @@
 //	assign.go    small matches: which team each ticket gets
 //	large.go     large matches
 //	explain.go   why a ticket waits
+//	recent.go    how long tickets have waited: an estimate
+//	measure.go   how good a match is, rule by rule
 //
 // A pass over a pool:
 //

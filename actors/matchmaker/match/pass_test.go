@@ -102,7 +102,7 @@ func TestExplainSaysWhichRuleKeepsWhomAndWhatChangesNext(t *testing.T) {
 	fill(t, pool, []Ticket{skilled("me", 0, 50, 1), skilled("far", 1, 90, 1), skilled("close", 2, 52, 1), skilled("party", 3, 50, 3)})
 	got, ok := pool.Explain("me", at(10))
 	want := Explanation{
-		Age: 10 * time.Second, Others: 3, Compatible: 1, Players: 2, Needed: 2,
+		Age: 10 * time.Second, Others: 3, Sampled: 3, Compatible: 1, Players: 2, Needed: 2,
 		Blocked: []Blocked{{"Near", 1, "far"}, {"(it matches nobody)", 1, "party"}},
 		Next:    []ruleset.Change{{Target: "rules[Near].maxDistance", At: 30 * time.Second, From: "5", To: "50"}}, NextIn: 20 * time.Second,
 	}
@@ -114,6 +114,53 @@ func TestExplainSaysWhichRuleKeepsWhomAndWhatChangesNext(t *testing.T) {
 	}
 	if _, ok := pool.Explain("nobody", at(10)); ok {
 		t.Error("there is no such ticket")
+	}
+}
+
+// A sample is bounded, and spread over the whole pool.
+func TestExplainLooksAtASample(t *testing.T) {
+	pool := New(parse(t, skillRule), Options{})
+	fill(t, pool, []Ticket{skilled("me", 0, 50, 1)})
+	for i := range 5000 {
+		fill(t, pool, []Ticket{skilled(fmt.Sprint(i), 1, []float64{50, 500}[i/2500], 1)})
+	}
+	got, ok := pool.ExplainSample("me", at(10), 100)
+	if !ok || got.Others != 5000 || got.Sampled < 90 || got.Sampled > 100 || got.Compatible < 45 || got.Compatible > 55 || got.Blocked[0].Tickets != got.Sampled-got.Compatible {
+		t.Errorf("%+v", got)
+	}
+	if got, _ := pool.ExplainSample("me", at(10), 0); got.Sampled != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The estimate is the median of those who waited at least as long, from the last matches.
+func TestEstimatedWait(t *testing.T) {
+	pool := New(parse(t, skillRule), Options{})
+	if _, ok := pool.EstimatedWait(at(0), 0); ok {
+		t.Error("an estimate from nothing")
+	}
+	for i := range 600 { // waits of 1 s first, of 1 to 20 s at the end
+		wait := time.Second
+		if i >= 400 {
+			wait = time.Duration(1+i%20) * time.Second
+		}
+		pool.recent.add(at(float64(i)), wait)
+	}
+	for _, c := range []struct {
+		now, age, want float64
+		ok             bool
+	}{{600, 0, 11, true}, {600, 10, 5, true}, {600, 30, 0, false}, {1300, 0, 0, false}} {
+		if got, ok := pool.EstimatedWait(at(c.now), time.Duration(c.age)*time.Second); ok != c.ok || got.Seconds() != c.want {
+			t.Errorf("at %v, of age %v: %v, %v; want %v", c.now, c.age, got, ok, c.want)
+		}
+	}
+	fill(t, pool, []Ticket{skilled("a", 1290, 50, 1), skilled("b", 1293, 50, 1), skilled("me", 1300, 500, 1)})
+	pass(pool, at(1300), 1)
+	if last := pool.recent.waits[(pool.recent.next+recentTickets-1)%recentTickets]; last.wait != 7*time.Second {
+		t.Errorf("the last wait is %v", last.wait)
+	}
+	if got, _ := pool.Explain("me", at(1301)); got.Estimated {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -90,6 +90,7 @@ type Pool struct {
 	freeIDs   []int
 	arrivals  uint64
 	removals  uint64
+	recent    recent
 	cut       *Pass // the last pass, if it has ended at its budget
 }
 

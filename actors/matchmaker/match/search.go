@@ -297,7 +297,7 @@ func (at *plan) inRanges(r *ruleset.Rule) bool {
 }
 
 // free is how much weight of rules is part of an evaluation: what a rule set has beyond it counts as evaluations of its own.
-const free = 8
+const free = 4
 
 // check evaluates a rule and counts the result.
 func (s *search) check(r *ruleset.Rule, rules []*ruleset.Rule, c *candidate) bool {
