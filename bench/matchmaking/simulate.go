@@ -33,6 +33,7 @@ type Report struct {
 	WaitMost     float64   `json:"waitMax"`
 	Evaluations  int       `json:"evaluations"`
 	Stages       []Stage   `json:"stages"`
+	Quality      []Quality `json:"quality"`
 	Unmatched    []Reason  `json:"unmatched"`
 	Distribution []float64 `json:"waits"` // of matched tickets, sorted
 }
@@ -65,6 +66,8 @@ func Simulate(set *ruleset.RuleSet, tickets []match.Ticket, o Options) (Report, 
 	}
 	reasons := map[string]int{}
 	players := 0
+	var quality qualities
+	meter := match.NewMeter(set)
 	now := epoch
 	for pass := uint64(0); len(tickets) > 0 || pool.Len() > 0; pass++ {
 		now = now.Add(o.Interval)
@@ -91,12 +94,18 @@ func Simulate(set *ruleset.RuleSet, tickets []match.Ticket, o Options) (Report, 
 		for _, m := range p.Take() {
 			report.Matches++
 			report.Stages[set.StageAt(m.Age)].Matches++
+			measures, err := meter.Measure(&m)
+			if err != nil {
+				return report, err
+			}
+			quality.add(measures)
 			for _, t := range m.Tickets {
 				players += len(t.Players)
 				report.Distribution = append(report.Distribution, now.Sub(t.Start).Seconds())
 			}
 		}
 	}
+	report.Quality = quality.sum()
 	report.sum(players, reasons)
 	return report, nil
 }
@@ -152,6 +161,10 @@ func (r *Report) Write(w io.Writer) error {
 		}
 		fmt.Fprintf(t, "from %v s\t%d\t%s\n", s.From, s.Matches, change)
 	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	writeQuality(w, r.Quality)
 	if len(r.Unmatched) > 0 {
 		fmt.Fprintf(t, "\nUNMATCHED\tWHY\n")
 		for _, u := range r.Unmatched {

@@ -33,6 +33,7 @@ func TestSimulation(t *testing.T) {
 	want := Report{
 		RuleSet: "duel", Tickets: 4, Matched: 2, Matches: 1, Players: 2, WaitMedian: 20, WaitP90: 20, WaitP99: 20, WaitMost: 21,
 		Stages:       []Stage{{0, []string{}, 0}, {20, []string{"rules[Near].maxDistance 10 -> 40"}, 1}},
+		Quality:      []Quality{{Rule: "Near", Matches: 1, Expanded: 1, Known: true, Median: 30, P90: 30, P99: 30, Worst: 30, Values: []float64{30}}},
 		Unmatched:    []Reason{{"rule (it matches nobody)", 1}, {"the ticket has 2 players; the largest team takes 1", 1}},
 		Distribution: []float64{20, 21},
 	}
@@ -40,7 +41,8 @@ func TestSimulation(t *testing.T) {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
 	var text bytes.Buffer
-	if err := got.Write(&text); err != nil || !strings.Contains(text.String(), "from 20 s  1        rules[Near].maxDistance 10 -> 40") {
+	if err := got.Write(&text); err != nil || !strings.Contains(text.String(), "from 20 s  1        rules[Near].maxDistance 10 -> 40") ||
+		!strings.Contains(text.String(), "Near  30   30   30   30     100.0 %") {
 		t.Errorf("%v\n%s", err, &text)
 	}
 }
