@@ -356,6 +356,7 @@ func FuzzConfigFile(f *testing.F) {
 	})
 }
 
+// A list of the environment never panics, and what is taken is printed as it was set.
 func FuzzListText(f *testing.F) {
 	f.Add(`[{"id": "fleet-a", "gameSessionsMax": 5, "locations": [{"name": "us-east-1", "cost": 1e-3}]}]`)
 	f.Add(`[[[{"id": 1e999}]], "\ud800"]`)
