@@ -18,7 +18,8 @@ import (
 // broadcastSpeakers is how many members of the room speak, each with one message under way.
 const broadcastSpeakers = 4
 
-// broadcast loads a room of bench/echo. There is CPU per datagram only, as in echo.
+// broadcast loads a room of bench/echo. There is CPU per datagram only, as in echo. On loopback nearly all of it is the kernel's, which
+// delivers a datagram to its receiver inside of the system call of its sender.
 func (r *run) broadcast(ctx context.Context, spec server.Spec) (round result.Round, err error) {
 	if r.p.Players > echo.MembersMax {
 		return round, fmt.Errorf("--players must be 1 to %d: the room has no more", echo.MembersMax)
