@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/rs/zerolog"
 
 	"troupe/actors/fleet"
+	"troupe/actors/matchmaker"
 	"troupe/actors/placement"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -25,7 +27,11 @@ func CheckStore(s store.Store) ([]store.Damage, error) {
 	if err != nil {
 		return registry.Damaged(), err
 	}
-	all := append(registry.Damaged(), placements.Damaged()...)
+	matchmaking, err := matchmaker.Load(s)
+	if err != nil {
+		return registry.Damaged(), err
+	}
+	all := slices.Concat(registry.Damaged(), placements.Damaged(), matchmaking.Damaged())
 	damaged, err := s.Load(store.Event, func(id string, value []byte) error {
 		if err := CheckEvent(value); err != nil {
 			all = append(all, store.Damage{Kind: store.Event, ID: id, Err: err})
@@ -81,6 +87,14 @@ func Consequence(kind store.Kind) string {
 		return "the queue is gone, or, if it is configured, as the configuration says; its PENDING placements fail: create it again" + restore
 	case store.Placement:
 		return "the placement is not shown, and does not go on if it was PENDING; its id stays taken: start another" + restore
+	case store.RuleSet:
+		return "the rule set is gone, or, if it is configured, as the configuration says; tickets of its matchmaking configurations wait for their timeout: create it again" + restore
+	case store.Matchmaker:
+		return "the matchmaking configuration is gone, or, if it is configured, as the configuration says; its tickets fail: create it again" + restore
+	case store.Ticket:
+		return "the ticket is not shown, and does not go on; its id stays taken: start another" + restore
+	case store.Match:
+		return "the match is dropped, and its tickets wait for another"
 	case store.GameSession:
 		return "the game session, which the host's end has ended, is not shown with its player sessions; its id and idempotency token stay taken"
 	case store.PlayerSession:

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"troupe/actors/fleet/catalog"
+	"troupe/actors/matchmaker"
 	"troupe/actors/stage"
 	"troupe/messages"
 )
@@ -80,18 +81,23 @@ func (s *System) Locations(ctx context.Context) ([]messages.Location, error) {
 	return ask[[]messages.Location](ctx, s.fleet, catalog.Locations{})
 }
 
-// Tags reads the tags of a resource. The kind decides which actor is asked.
-func (s *System) Tags(ctx context.Context, q messages.Resource) (map[string]string, error) {
-	if q.Kind == queueKind {
-		return ask[map[string]string](ctx, s.placements, q)
+// taggedBy returns the actor that has the resources of a kind.
+func (s *System) taggedBy(kind string) *stage.Ref {
+	switch kind {
+	case queueKind:
+		return s.placements
+	case matchmaker.KindRuleSet, matchmaker.KindMatchmaker:
+		return s.matchmaking
 	}
-	return ask[map[string]string](ctx, s.fleet, q)
+	return s.fleet
+}
+
+// Tags reads the tags of a resource.
+func (s *System) Tags(ctx context.Context, q messages.Resource) (map[string]string, error) {
+	return ask[map[string]string](ctx, s.taggedBy(q.Kind), q)
 }
 
 // UpdateTags changes the tags of a resource and returns all of them.
 func (s *System) UpdateTags(ctx context.Context, q messages.UpdateTags) (map[string]string, error) {
-	if q.Resource.Kind == queueKind {
-		return ask[map[string]string](ctx, s.placements, q)
-	}
-	return ask[map[string]string](ctx, s.fleet, q)
+	return ask[map[string]string](ctx, s.taggedBy(q.Resource.Kind), q)
 }

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"troupe/actors/fleet"
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/gamesession"
+	"troupe/actors/matchmaker"
 	"troupe/actors/placement"
 	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
@@ -35,6 +37,9 @@ type Options struct {
 	// Placement configures queues and placements. Region, Store and OnEvent are those of
 	// Fleet where they are not set.
 	Placement placement.Options
+	// Matchmaking configures rule sets, matchmaking configurations and tickets. Region, Store and
+	// OnEvent are those of Fleet where they are not set.
+	Matchmaking matchmaker.Options
 	// Bundle bounds the archives of scripts.
 	Bundle bundle.Limits
 	// Timeouts bound silent connections.
@@ -51,6 +56,7 @@ type System struct {
 	count       *counters.Set
 	fleet       *stage.Ref
 	placements  *stage.Ref
+	matchmaking *stage.Ref
 	registry    *fleet.Registry // for PlayerSession and Wait only: its actor owns the rest
 	bundle      bundle.Limits
 	unpacks     chan struct{}
@@ -61,7 +67,7 @@ type System struct {
 
 // Start builds the tree from the records of the store; Close ends it. Damaged records are
 // logged, counted and left out. It is an error if a configured queue has a destination that
-// can never have existed; see checkQueues.
+// can never have existed (see checkQueues), or if the configuration of matchmaking is not valid.
 func Start(o Options) (*System, error) {
 	if o.Fleet.Store == nil {
 		o.Fleet.Store = new(store.Memory)
@@ -75,16 +81,27 @@ func Start(o Options) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	ReportDamaged(o.Log, o.Counters, append(registry.Damaged(), placements.Damaged()...))
+	tickets := o.matchmaking()
+	matchmaking, err := matchmaker.Load(tickets.Store)
+	if err != nil {
+		return nil, err
+	}
+	ReportDamaged(o.Log, o.Counters, slices.Concat(registry.Damaged(), placements.Damaged(), matchmaking.Damaged()))
 	if err := checkQueues(registry, queues.Queues, placements, o.Log); err != nil {
 		return nil, err
 	}
+	if err := matchmaking.CheckConfigured(tickets); err != nil {
+		return nil, err
+	}
+	warnOfQueues(tickets, placements.InEffect(queues.Queues), o.Log)
 	s := &System{count: o.Counters, stopped: make(chan struct{}), registry: registry, bundle: o.Bundle, unpacks: make(chan struct{}, unpacksMax)}
 	s.stage = stage.New(stage.Options{Log: o.Log, Counters: o.Counters, Shards: o.Shards, Flush: o.Flush, Now: o.Now, OnRootCrash: o.OnFailure})
 	s.fleet = s.stage.NewRef(counters.ActorFleet, stage.LaneLimits{})
 	s.stage.SpawnRoot(s.fleet, s.registry)
 	s.placements = s.stage.NewRef(counters.ActorPlacement, stage.LaneLimits{})
 	s.stage.SpawnRoot(s.placements, placement.New(queues, fleet.Hosts{Registry: s.fleet}, placements))
+	s.matchmaking = s.stage.NewRef(counters.ActorMatchmaker, stage.LaneLimits{})
+	s.stage.SpawnRoot(s.matchmaking, matchmaker.New(tickets, placer{s.placements, s.fleet}, matchmaking))
 	s.connections = s.stage.NewRef(counters.ActorConnections, stage.LaneLimits{})
 	s.stage.SpawnRoot(s.connections, connection.NewSupervisor(s.fleet, o.Timeouts))
 	return s, nil
@@ -170,6 +187,7 @@ func (s *System) Fleets(ctx context.Context) ([]*messages.Fleet, error) {
 // shorten the grace, even while one waits. The error is fleet.ErrDrainCancelled after a
 // CancelDrain.
 func (s *System) Drain(ctx context.Context, grace time.Duration) error {
+	s.matchmaking.Tell(matchmaker.Drain{})
 	s.placements.Tell(placement.Drain{})
 	_, err := ask[stage.None](ctx, s.fleet, fleet.Drain{Grace: grace})
 	if err != nil {
@@ -181,6 +199,7 @@ func (s *System) Drain(ctx context.Context, grace time.Duration) error {
 // StartDrain is Drain for callers that do not wait. Done is called once, from any goroutine,
 // and must not block.
 func (s *System) StartDrain(grace time.Duration, done func(error)) {
+	s.matchmaking.Tell(matchmaker.Drain{})
 	s.placements.Tell(placement.Drain{})
 	s.fleet.Tell(stage.Request[fleet.Drain, stage.None]{Request: fleet.Drain{Grace: grace}, Reply: func(_ stage.None, err error) { done(err) }})
 }
@@ -193,6 +212,7 @@ func (s *System) CancelDrain(ctx context.Context) error {
 		return err
 	}
 	s.placements.Tell(placement.CancelDrain{})
+	s.matchmaking.Tell(matchmaker.CancelDrain{})
 	return nil
 }
 
@@ -215,6 +235,7 @@ func (s *System) Close() {
 		return
 	}
 	defer close(s.stopped)
+	s.matchmaking.Stop()
 	s.placements.Stop()
 	s.fleet.Stop()
 	s.connections.Stop()
@@ -245,7 +266,7 @@ func (s *System) waitFor(d time.Duration) {
 func (s *System) alive() (n int64) {
 	for _, k := range []counters.ActorKind{counters.ActorFleet, counters.ActorGameSession, counters.ActorPlayer,
 		counters.ActorGroup, counters.ActorConnections, counters.ActorConnection,
-		counters.ActorPlacement} {
+		counters.ActorPlacement, counters.ActorMatchmaker} {
 		n += s.stage.Live(k)
 	}
 	return n

@@ -5,11 +5,15 @@ import "time"
 // EventKind names the kind of resource that an event is about.
 type EventKind string
 
+// Vendor reports whether GameLift has events of the kind, as opposed to Troupe alone.
+func (k EventKind) Vendor() bool { return k == EventPlacement || k == EventMatchmaking }
+
 // Event kinds.
 const (
 	EventPlacement     EventKind = "placement"
 	EventGameSession   EventKind = "gamesession"
 	EventPlayerSession EventKind = "playersession"
+	EventMatchmaking   EventKind = "matchmaking"
 )
 
 // Event tells receivers outside the host of a change (service-api.md 5). It is committed in
@@ -19,8 +23,8 @@ type Event struct {
 	Kind   EventKind
 	Type   string // detail.type, such as PlacementFulfilled
 	Time   time.Time
-	Name   string // of the queue, or id of the fleet
+	Name   string // of the queue or matchmaking configuration, or id of the fleet
 	ARN    string // of the resource
-	Target string // NotificationTarget of the queue; empty: only sinks that take everything
+	Target string // NotificationTarget of the queue or matchmaking configuration; empty: only sinks that take everything
 	Detail []byte // JSON object
 }

@@ -26,9 +26,12 @@ const (
 	// PlacementSeated is after the players of a placement have their seats, before it is
 	// FULFILLED. An error changes nothing.
 	PlacementSeated = "placement.seated"
+	// MatchPlacing is after the tickets of a match are PLACING, before its placement is
+	// started. An error changes nothing.
+	MatchPlacing = "match.placing"
 )
 
-var names = []string{StoreWrite, StoreCommit, StoreCommitted, StoreAnswered, StoreCheckpoint, StoreCheckpointed, PlacementLaunched, PlacementSeated}
+var names = []string{StoreWrite, StoreCommit, StoreCommitted, StoreAnswered, StoreCheckpoint, StoreCheckpointed, PlacementLaunched, PlacementSeated, MatchPlacing}
 
 // Names returns all points, also in a binary that has none of them.
 func Names() []string { return slices.Clone(names) }

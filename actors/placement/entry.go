@@ -40,11 +40,21 @@ type entry struct {
 	stale     bool // pass.room is older than the end of an attempt of this placement: ignore it
 	tries     int  // number of the attempt, to recognise late answers
 	attempt   messages.GameSessionID
-	fulfilled bool // it is being FULFILLED: the attempt is not ended
+	awaiting  []func(*messages.Placement, error) // wait for its end
+	fulfilled bool                               // it is being FULFILLED: the attempt is not ended
 }
 
 // id returns the placement's id.
 func (e *entry) id() messages.PlacementID { return e.record.Request.ID }
+
+// answer tells those who wait for the end of the placement.
+func (e *entry) answer(err error) {
+	waiting := e.awaiting
+	e.awaiting = nil
+	for _, reply := range waiting {
+		reply(orNil(e.record, err))
+	}
+}
 
 // timeout returns the time at which the placement times out.
 func (e *entry) timeout() time.Time { return e.start.Add(e.queue.record.Timeout) }

@@ -96,6 +96,9 @@ func (m *Manager) Started(c *stage.Context) {
 // new ones.
 func (m *Manager) Stopped(c *stage.Context) {
 	m.ledger.Stop(true)
+	for _, e := range m.placements {
+		e.answer(messages.Errorf(messages.Unavailable, "placements are not available at the moment"))
+	}
 	if c.Crash() == "" {
 		return
 	}
@@ -115,6 +118,8 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 		r.Reply(m.get(c, r.Request.ID))
 	case stage.Request[messages.PlacementList, []messages.PlacementState]:
 		r.Reply(m.list(c, r.Request), nil)
+	case stage.Request[Await, *messages.Placement]:
+		m.onAwait(c, r)
 	case stage.Request[StopPlacement, *messages.Placement]:
 		m.onStop(c, r)
 	case stage.Request[NewQueue, *messages.Queue]:
@@ -233,6 +238,7 @@ func (m *Manager) endAttempt(e *entry) {
 // leave removes an ended placement from its queue.
 func (m *Manager) leave(e *entry) {
 	e.state = ended
+	e.answer(nil)
 	m.due.drop(e)
 	e.queue.countEnded()
 	e.queue, e.ranking, e.order = nil, nil, nil

@@ -83,6 +83,9 @@ type (
 	StopPlacement struct{ ID messages.PlacementID }
 	// GetPlacement reads a placement.
 	GetPlacement struct{ ID messages.PlacementID }
+	// Await reads a placement once it has ended; NotFound if there is none. It may wait for
+	// the timeout of the queue, so only actors of this host ask.
+	Await struct{ ID messages.PlacementID }
 	// Drain stops starting and trying placements. PENDING ones continue after the next
 	// start of the host, if its store is durable.
 	Drain struct{}

@@ -105,6 +105,17 @@ func (m *Manager) get(c *stage.Context, id messages.PlacementID) (*messages.Plac
 	return e.record, nil
 }
 
+// onAwait answers when a placement has ended.
+func (m *Manager) onAwait(c *stage.Context, r stage.Request[Await, *messages.Placement]) {
+	record, err := m.get(c, r.Request.ID)
+	if err != nil || record.Status.Final() {
+		r.Reply(record, err)
+		return
+	}
+	e := m.placements[r.Request.ID]
+	e.awaiting = append(e.awaiting, r.Reply)
+}
+
 // onStop cancels a placement, unless its end is already being stored.
 func (m *Manager) onStop(c *stage.Context, r stage.Request[StopPlacement, *messages.Placement]) {
 	id := r.Request.ID

@@ -15,7 +15,7 @@ type recordKey struct {
 
 // Kinds returns all kinds of records, sorted.
 func Kinds() []Kind {
-	return []Kind{Alias, Content, Event, Fleet, GameSession, Location, Placement, PlayerSession, Queue, Script, Secret}
+	return []Kind{Alias, Content, Event, Fleet, GameSession, Location, Match, Matchmaker, Placement, PlayerSession, Queue, RuleSet, Script, Secret, Ticket}
 }
 
 // addDamaged adds to the damaged records, which are copied to a file before they are

@@ -17,6 +17,10 @@ const (
 	Location      Kind = "location"      // messages.Location, a custom one
 	Queue         Kind = "queue"         // messages.Queue
 	Placement     Kind = "placement"     // messages.Placement
+	RuleSet       Kind = "ruleset"       // messages.RuleSet
+	Matchmaker    Kind = "matchmaker"    // messages.Matchmaker
+	Ticket        Kind = "ticket"        // messages.Ticket
+	Match         Kind = "match"         // messages.Match, until its tickets have ended
 	GameSession   Kind = "gamesession"   // messages.GameSession with its request
 	PlayerSession Kind = "playersession" // messages.PlayerSession
 	Event         Kind = "event"         // messages.Event, until every sink has it

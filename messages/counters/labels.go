@@ -172,10 +172,11 @@ const (
 	ActorConnections
 	ActorConnection
 	ActorPlacement
+	ActorMatchmaker
 	ActorProbe
 )
 
-var actorKindNames = []string{"", "fleet", "gamesession", "player", "group", "connections", "connection", "placement", "probe"}
+var actorKindNames = []string{"", "fleet", "gamesession", "player", "group", "connections", "connection", "placement", "matchmaker", "probe"}
 
 // String returns the label value.
 func (k ActorKind) String() string { return name(actorKindNames, uint8(k)) }

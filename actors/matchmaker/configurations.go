@@ -1,0 +1,214 @@
+package matchmaker
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"troupe/actors/ledger"
+	"troupe/actors/stage"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// matchmaker is a configuration with its matcher.
+type matchmaker struct {
+	record   *messages.Matchmaker
+	rules    *ruleSet // nil: it is gone, and tickets wait for their timeout
+	active   int      // tickets that have not ended
+	starting int      // tickets whose start is being stored
+	dropping bool     // its deletion is being stored
+	matcher  *stage.Ref
+	crashes  int
+	since    time.Time // when the matcher began
+	waits    waits
+}
+
+func matchmakerKey(name messages.MatchmakerName) ledger.Key {
+	return ledger.Key{Kind: store.Matchmaker, ID: string(name)}
+}
+
+// CheckMatchmaker refuses settings that contradict each other (flexmatch.md 15).
+func CheckMatchmaker(r *messages.Matchmaker) error {
+	switch {
+	case r.Standalone && len(r.Queues) > 0:
+		return messages.Errorf(messages.InvalidRequest, "GameSessionQueueArns must be empty with FlexMatchMode STANDALONE")
+	case r.Standalone && (len(r.Properties) > 0 || r.Data != "" || r.AdditionalPlayers > 0):
+		return messages.Errorf(messages.InvalidRequest, "GameProperties, GameSessionData and AdditionalPlayerCount have no meaning with FlexMatchMode STANDALONE")
+	case !r.Standalone && len(r.Queues) == 0:
+		return messages.Errorf(messages.InvalidRequest, "GameSessionQueueArns needs a queue, unless FlexMatchMode is STANDALONE")
+	}
+	return nil
+}
+
+// checkRoom refuses more additional players than the teams leave room for.
+func checkRoom(r *messages.Matchmaker, s *ruleSet) error {
+	least, most := 0, 0
+	for _, t := range s.set.Teams {
+		least, most = least+t.Min, most+t.Max
+	}
+	if least > most-r.AdditionalPlayers {
+		return messages.Errorf(messages.InvalidRequest, "AdditionalPlayerCount is %d: the teams of rule set %s need %d of %d players", r.AdditionalPlayers, r.RuleSet, least, most)
+	}
+	return nil
+}
+
+func (m *Manager) onNewMatchmaker(c *stage.Context, r stage.Request[NewMatchmaker, *messages.Matchmaker]) {
+	record := r.Request.Matchmaker
+	name := record.Name
+	m.ledger.Do(ledger.Transaction{
+		Key: matchmakerKey(name), Uses: []ledger.Key{ruleSetKey(record.RuleSet)}, Reply: func(err error) { r.Reply(orNil(&record, err)) },
+		Decide: func() (ledger.Entry, error) {
+			switch {
+			case m.matchmakers[name] != nil:
+				return ledger.Entry{}, messages.Errorf(messages.InvalidRequest, "matchmaking configuration %s exists", name)
+			case len(m.matchmakers)+m.ledger.Claimed(store.Matchmaker).Count >= m.o.MatchmakersMax:
+				return ledger.Entry{}, messages.Errorf(messages.LimitExceeded, "the host has its maximum of %d matchmaking configurations", m.o.MatchmakersMax)
+			}
+			rules, err := m.check(&record)
+			if err != nil {
+				return ledger.Entry{}, err
+			}
+			record.ARN, record.RuleSetARN, record.Created = m.arn(KindMatchmaker, string(name)), rules.record.ARN, c.Now()
+			return ledger.Entry{
+				Changes: []store.Change{store.Put(store.Matchmaker, string(name), &record)}, Claim: ledger.Claim{Count: 1},
+				Apply: func() {
+					k := &matchmaker{record: &record, rules: rules}
+					m.matchmakers[name] = k
+					m.spawn(c, k)
+				},
+			}, nil
+		},
+	})
+}
+
+// check returns the rule set of a configuration, and what is wrong with the two.
+func (m *Manager) check(r *messages.Matchmaker) (*ruleSet, error) {
+	if err := CheckMatchmaker(r); err != nil {
+		return nil, err
+	}
+	rules, err := m.ruleSet(r.RuleSet)
+	if err != nil {
+		return nil, err
+	}
+	return rules, checkRoom(r, rules)
+}
+
+func (m *Manager) onUpdateMatchmaker(c *stage.Context, r stage.Request[messages.UpdateMatchmaker, *messages.Matchmaker]) {
+	var uses []ledger.Key
+	if r.Request.RuleSet != nil {
+		uses = []ledger.Key{ruleSetKey(*r.Request.RuleSet)}
+	}
+	m.changeMatchmaker(c, r.Request.Name, uses, r.Reply, func(old *messages.Matchmaker) (*messages.Matchmaker, error) {
+		next := r.Request.Apply(old)
+		rules, err := m.check(next)
+		if err != nil {
+			return nil, err
+		}
+		next.RuleSetARN = rules.record.ARN
+		return next, nil
+	})
+}
+
+// changeMatchmaker replaces the record of a configuration. Another rule set or number of additional players means another pool:
+// matches that the old one has made are still proposed.
+func (m *Manager) changeMatchmaker(c *stage.Context, name messages.MatchmakerName, uses []ledger.Key, reply func(*messages.Matchmaker, error),
+	change func(*messages.Matchmaker) (*messages.Matchmaker, error),
+) {
+	var record *messages.Matchmaker
+	m.ledger.Do(ledger.Transaction{
+		Key: matchmakerKey(name), Uses: uses, Reply: func(err error) { reply(orNil(record, err)) },
+		Decide: func() (ledger.Entry, error) {
+			k, err := m.matchmaker(name)
+			if err != nil {
+				return ledger.Entry{}, err
+			}
+			if record, err = change(k.record); err != nil {
+				return ledger.Entry{}, err
+			}
+			return ledger.Entry{Changes: []store.Change{store.Put(store.Matchmaker, string(name), record)}, Apply: func() {
+				samePool := k.record.RuleSet == record.RuleSet && k.record.AdditionalPlayers == record.AdditionalPlayers
+				k.record = record
+				if !samePool || k.rules == nil {
+					k.rules = m.ruleSets[record.RuleSet]
+					m.spawn(c, k)
+				}
+				m.rearm(c, k)
+			}}, nil
+		},
+	})
+}
+
+// onDropMatchmaker deletes a configuration that no ticket needs.
+func (m *Manager) onDropMatchmaker(r stage.Request[DropMatchmaker, stage.None]) {
+	name := r.Request.Name
+	m.ledger.Do(ledger.Transaction{Key: matchmakerKey(name), Reply: func(err error) { r.Reply(stage.None{}, err) }, Decide: func() (ledger.Entry, error) {
+		k, err := m.matchmaker(name)
+		if err != nil {
+			return ledger.Entry{}, err
+		}
+		if n := k.active + k.starting; n > 0 {
+			return ledger.Entry{}, messages.Errorf(messages.InvalidRequest, "matchmaking configuration %s has %d tickets that have not ended", name, n)
+		}
+		drop := store.Delete(store.Matchmaker, string(name))
+		if slices.ContainsFunc(m.o.Matchmakers, func(r *messages.Matchmaker) bool { return r.Name == name }) {
+			drop = store.Put(store.Matchmaker, string(name), messages.Matchmaker{Name: name}) // otherwise the next start would restore it
+		}
+		k.dropping = true
+		return ledger.Entry{
+			Changes: []store.Change{drop},
+			Apply: func() {
+				delete(m.matchmakers, name)
+				m.stopMatcher(k)
+			},
+			Refused: func() { k.dropping = false },
+		}, nil
+	}})
+}
+
+// matchmaker returns a configuration by name.
+func (m *Manager) matchmaker(name messages.MatchmakerName) (*matchmaker, error) {
+	if k := m.matchmakers[name]; k != nil && !k.dropping {
+		return k, nil
+	}
+	if m.damaged[store.Matchmaker][string(name)] {
+		return nil, messages.Errorf(messages.NotFound, "matchmaking configuration %s is not known here: its record in the store is damaged; create it again", name)
+	}
+	return nil, messages.Errorf(messages.NotFound, "matchmaking configuration %s is not known here", name)
+}
+
+// allMatchmakers returns the configurations, oldest first.
+func (m *Manager) allMatchmakers() []*messages.Matchmaker {
+	all := make([]*messages.Matchmaker, 0, len(m.matchmakers))
+	for _, k := range m.matchmakers {
+		all = append(all, k.record)
+	}
+	slices.SortFunc(all, func(a, b *messages.Matchmaker) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// waits has how long the last tickets of a configuration waited for their matches.
+type waits struct {
+	last [64]time.Duration
+	n    int
+}
+
+func (w *waits) add(d time.Duration) {
+	w.last[w.n%len(w.last)] = max(d, 0)
+	w.n++
+}
+
+// mean returns the mean of the last waits; 0 if there are none.
+func (w *waits) mean() time.Duration {
+	n := min(w.n, len(w.last))
+	if n == 0 {
+		return 0
+	}
+	var sum time.Duration
+	for _, d := range w.last[:n] {
+		sum += d
+	}
+	return sum / time.Duration(n)
+}

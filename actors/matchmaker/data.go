@@ -1,0 +1,103 @@
+package matchmaker
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"troupe/actors/matchmaker/ruleset"
+	"troupe/messages"
+)
+
+// dataMax bounds the characters of matchmaker data (flexmatch.md 17).
+const dataMax = 390_000
+
+// Matchmaker data, as the server SDKs read it.
+type (
+	data struct {
+		Match         messages.MatchID `json:"matchId"`
+		Configuration string           `json:"matchmakingConfigurationArn"`
+		Teams         []dataTeam       `json:"teams"`
+		Mode          *string          `json:"autoBackfillMode"`
+		Ticket        *string          `json:"autoBackfillTicketId"`
+	}
+	dataTeam struct {
+		Name    string       `json:"name"`
+		Players []dataPlayer `json:"players"`
+	}
+	dataPlayer struct {
+		ID         messages.PlayerID        `json:"playerId"`
+		Attributes map[string]dataAttribute `json:"attributes"`
+	}
+	dataAttribute struct {
+		Type  string `json:"attributeType"`
+		Value any    `json:"valueAttribute"`
+	}
+	// double is a number with a fraction part.
+	double float64
+)
+
+// MarshalJSON implements json.Marshaler.
+func (d double) MarshalJSON() ([]byte, error) {
+	f := float64(d)
+	if math.Abs(f) < 1e15 && f == math.Trunc(f) {
+		return strconv.AppendFloat(nil, f, 'f', 1, 64), nil
+	}
+	return json.Marshal(f)
+}
+
+// dataOf returns the matchmaker data of a match (FM-30).
+func (m *Manager) dataOf(p *proposal) string {
+	players := make(map[messages.PlayerID]*messages.TicketPlayer)
+	for _, t := range p.tickets {
+		for i := range t.record.Players {
+			players[t.record.Players[i].ID] = &t.record.Players[i]
+		}
+	}
+	d := data{Match: p.record.ID, Configuration: p.k.record.ARN, Teams: make([]dataTeam, len(p.record.Teams))}
+	for i, t := range p.record.Teams {
+		d.Teams[i] = dataTeam{t.Name, make([]dataPlayer, len(t.Players))}
+		for j, id := range t.Players {
+			d.Teams[i].Players[j] = dataPlayer{id, map[string]dataAttribute{}}
+			if p.k.rules == nil || players[id] == nil {
+				continue
+			}
+			for _, a := range p.k.rules.set.Attributes {
+				if v, ok := players[id].Attributes[a.Name]; ok && attributeTypes[v.Kind] == a.Type {
+					d.Teams[i].Players[j].Attributes[a.Name] = dataValue(ruleset.Value{Type: a.Type, S: v.S, N: v.N, SL: v.SL, SDM: v.SDM})
+				} else if a.Default != nil {
+					d.Teams[i].Players[j].Attributes[a.Name] = dataValue(*a.Default)
+				}
+			}
+		}
+	}
+	return encode(d)
+}
+
+func dataValue(v ruleset.Value) dataAttribute {
+	switch v.Type {
+	case ruleset.Number:
+		return dataAttribute{"DOUBLE", double(v.N)}
+	case ruleset.StringList:
+		return dataAttribute{"STRING_LIST", append([]string{}, v.SL...)}
+	case ruleset.StringNumberMap:
+		numbers := make(map[string]double, len(v.SDM))
+		for key, n := range v.SDM {
+			numbers[key] = double(n)
+		}
+		return dataAttribute{"STRING_DOUBLE_MAP", numbers}
+	}
+	return dataAttribute{"STRING", v.S}
+}
+
+// encode writes JSON without escaping characters for HTML.
+func encode(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic("matchmaker: " + err.Error()) // numbers are finite, all else is text
+	}
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}

@@ -1,0 +1,171 @@
+package matchmaker
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"troupe/actors/matchmaker/match"
+	"troupe/messages"
+)
+
+// detail is the event about tickets (flexmatch.md 18).
+type detail struct {
+	Type               string     `json:"type"`
+	Tickets            []told     `json:"tickets"`
+	EstimatedWait      string     `json:"estimatedWaitMillis,omitempty"`
+	AcceptanceRequired *bool      `json:"acceptanceRequired,omitempty"`
+	AcceptanceTimeout  int        `json:"acceptanceTimeout,omitempty"` // seconds
+	Acceptance         acceptance `json:"acceptance,omitempty"`
+	Metrics            *[]metric  `json:"ruleEvaluationMetrics,omitempty"`
+	Reason             string     `json:"reason,omitempty"`
+	Message            string     `json:"message,omitempty"`
+	Game               gameInfo   `json:"gameSessionInfo"`
+	Match              string     `json:"matchId,omitempty"`
+	CustomEventData    string     `json:"customEventData,omitempty"`
+}
+
+type (
+	told struct {
+		ID      messages.TicketID `json:"ticketId"`
+		Start   string            `json:"startTime"`
+		Players []toldPlayer      `json:"players"`
+	}
+	toldPlayer struct {
+		ID       messages.PlayerID `json:"playerId"`
+		Team     string            `json:"team,omitempty"`
+		Accepted *bool             `json:"accepted,omitempty"` // nil: no answer (FM-35)
+		Seat     string            `json:"playerSessionId,omitempty"`
+	}
+	gameInfo struct {
+		ARN     messages.GameSessionID `json:"gameSessionArn,omitempty"`
+		IP      string                 `json:"ipAddress,omitempty"`
+		DNS     string                 `json:"dnsName,omitempty"`
+		Port    int                    `json:"port,omitempty"`
+		Players []toldPlayer           `json:"players"`
+	}
+	metric struct {
+		Rule   string `json:"ruleName"`
+		Passed int    `json:"passedCount"`
+		Failed int    `json:"failedCount"`
+	}
+)
+
+// eventTime is ISO 8601 with milliseconds, in UTC.
+const eventTime = "2006-01-02T15:04:05.000Z"
+
+func timestamp(t time.Time) string { return messages.Shown(t).UTC().Format(eventTime) }
+
+// tell adds tickets to an event. Answers are those of r, which may be nil; seats may be nil, too.
+func (d *detail) tell(tickets []*messages.Ticket, r *messages.Match, seats map[messages.PlayerID]messages.PlayerSessionID) {
+	d.Tickets, d.Game.Players = make([]told, len(tickets)), []toldPlayer{}
+	for i, t := range tickets {
+		d.Tickets[i] = told{t.ID, timestamp(t.Started), make([]toldPlayer, len(t.Players))}
+		for j, p := range t.Players {
+			shown := toldPlayer{ID: p.ID, Team: p.Team, Seat: string(seats[p.ID])}
+			if r != nil {
+				if yes, answered := r.Answers[p.ID]; answered {
+					shown.Accepted = &yes
+				}
+			}
+			d.Tickets[i].Players[j] = shown
+			d.Game.Players = append(d.Game.Players, shown)
+		}
+	}
+	if r != nil {
+		d.Match = string(r.ID)
+	}
+}
+
+func (k *matchmaker) event(d *detail, now time.Time) messages.Event {
+	d.CustomEventData = k.record.CustomEventData
+	return messages.Event{
+		ID: uuid.Must(uuid.NewV7()).String(), Kind: messages.EventMatchmaking, Type: d.Type, Time: now,
+		Name: string(k.record.Name), ARN: k.record.ARN, Target: k.record.Notify, Detail: []byte(encode(d)),
+	}
+}
+
+// searching is the event about a ticket that is in the pool, again maybe.
+func searching(k *matchmaker, t *messages.Ticket, now time.Time) messages.Event {
+	d := detail{Type: "MatchmakingSearching", EstimatedWait: "NOT_AVAILABLE"}
+	if mean := k.waits.mean(); mean > 0 {
+		d.EstimatedWait = strconv.FormatInt(mean.Milliseconds(), 10) // a string (FM-36)
+	}
+	d.tell([]*messages.Ticket{t}, nil, nil)
+	return k.event(&d, now)
+}
+
+// potential is the event about a new match.
+func potential(p *proposal, tickets []*messages.Ticket, rules []match.RuleCount, now time.Time) messages.Event {
+	required := p.k.record.AcceptanceRequired
+	metrics := make([]metric, len(rules))
+	for i, r := range rules {
+		metrics[i] = metric{r.Name, r.Passed, r.Failed}
+	}
+	d := detail{Type: "PotentialMatchCreated", AcceptanceRequired: &required, Metrics: &metrics}
+	if required {
+		d.AcceptanceTimeout = int(p.k.record.AcceptWithin() / time.Second)
+	}
+	d.tell(tickets, p.record, nil)
+	return p.k.event(&d, now)
+}
+
+func (p *proposal) records() []*messages.Ticket {
+	all := make([]*messages.Ticket, len(p.tickets))
+	for i, t := range p.tickets {
+		all[i] = t.record
+	}
+	return all
+}
+
+// answers is the event about an answer; it has all answers so far.
+func answers(p *proposal, record *messages.Match, now time.Time) messages.Event {
+	d := detail{Type: "AcceptMatch"}
+	d.tell(p.records(), record, nil)
+	return p.k.event(&d, now)
+}
+
+// completed is the event about the end of an acceptance.
+func completed(p *proposal, record *messages.Match, how acceptance, now time.Time) messages.Event {
+	d := detail{Type: "AcceptMatchCompleted", Acceptance: how}
+	d.tell(p.records(), record, nil)
+	return p.k.event(&d, now)
+}
+
+// succeeded is the event about a match with its game session; r is nil for a match without a queue.
+func succeeded(p *proposal, tickets []*messages.Ticket, r *messages.Placement, now time.Time) messages.Event {
+	d := detail{Type: "MatchmakingSucceeded"}
+	var seats map[messages.PlayerID]messages.PlayerSessionID
+	if r != nil {
+		d.Game = gameInfo{ARN: r.GameSessionID, IP: r.IPAddress, DNS: r.DNSName, Port: r.Port}
+		seats = make(map[messages.PlayerID]messages.PlayerSessionID, len(r.Placed))
+		for _, s := range r.Placed {
+			seats[s.PlayerID] = s.PlayerSessionID
+		}
+	}
+	d.tell(tickets, &messages.Match{ID: p.record.ID}, seats)
+	return p.k.event(&d, now)
+}
+
+// failed is the event about a match that cannot have a game session.
+func failed(p *proposal, tickets []*messages.Ticket, now time.Time) messages.Event {
+	d := detail{Type: "MatchmakingFailed", Reason: reasonError, Message: textError, Metrics: &[]metric{}}
+	d.tell(tickets, &messages.Match{ID: p.record.ID}, nil)
+	return p.k.event(&d, now)
+}
+
+// endEvent is the event about the end of one ticket, which was in the match r or, if r is nil, in none.
+func endEvent(k *matchmaker, t *messages.Ticket, r *messages.Match, now time.Time) messages.Event {
+	d := detail{Message: t.Text, Metrics: &[]metric{}}
+	switch t.Status {
+	case messages.TicketTimedOut:
+		d.Type, d.Reason = "MatchmakingTimedOut", reasonTimedOut
+	case messages.TicketCancelled:
+		d.Type, d.Reason = "MatchmakingCancelled", reasonCancelled
+	default:
+		d.Type, d.Reason = "MatchmakingFailed", reasonError
+	}
+	d.tell([]*messages.Ticket{t}, r, nil)
+	return k.event(&d, now)
+}

@@ -1,0 +1,346 @@
+package matchmaker
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/messages"
+)
+
+func accepting(r *messages.Matchmaker) {
+	r.AcceptanceRequired, r.AcceptanceTimeout = true, 20*time.Second
+}
+
+// FM-101, FM-22, FM-28.
+func TestTwoPlayersPlay(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.config(func(r *messages.Matchmaker) {
+			r.CustomEventData, r.Data, r.Properties = "mine", "data", []messages.Property{{Key: "k", Value: "v"}}
+		})
+		w.ask("T1", "a")
+		w.ask("T2", "b")
+		w.want("T1 QUEUED", "T2 QUEUED")
+		w.placer.hold = true
+		w.pass()
+		w.want("T1 PLACING", "T2 PLACING")
+		if w.ticket("T1").Game != nil {
+			t.Error("it has a game session too early")
+		}
+		w.placer.release()
+		synctest.Wait()
+		w.want("T1 COMPLETED", "T2 COMPLETED")
+		a := w.ticket("T1")
+		if g := a.Game; g.Port != 1900 || len(g.Placed) != 1 || g.Placed[0].PlayerSessionID != "psess-a" || a.Players[0].Team != "red" || a.Ended.IsZero() {
+			t.Errorf("%+v %+v", a, g)
+		}
+		r := w.placer.started[0]
+		if string(r.ID) != string(a.Match) || r.Queue != "q" || r.MaxPlayers != 2 || len(r.Players) != 2 || r.Data != "data" || len(r.Properties) != 1 {
+			t.Errorf("%+v", r)
+		}
+		for _, id := range []string{"T1", "T2"} {
+			w.wantTold(id, "Searching PotentialMatchCreated Succeeded")
+		}
+		d := w.detail("MatchmakingSucceeded")
+		if g := d["gameSessionInfo"].(map[string]any); g["port"] != 1900.0 || len(g["players"].([]any)) != 2 || d["customEventData"] != "mine" {
+			t.Errorf("%v", d)
+		}
+		if d := w.detail("PotentialMatchCreated"); d["acceptanceRequired"] != false || d["acceptanceTimeout"] != nil || d["matchId"] != string(a.Match) {
+			t.Errorf("%v", d)
+		}
+		if d := w.detail("MatchmakingSearching"); d["estimatedWaitMillis"] != "NOT_AVAILABLE" { // FM-36
+			t.Errorf("%v", d)
+		}
+		w.ask("T3", "c")
+		if e := w.ticket("T3").EstimatedWait; e != time.Second {
+			t.Errorf("estimated wait %v", e)
+		}
+		w.clean()
+	})
+}
+
+// FM-102, FM-35.
+func TestBothAccept(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.config(accepting)
+		w.ask("T1", "a")
+		w.ask("T2", "b")
+		w.pass()
+		w.want("T1 REQUIRES_ACCEPTANCE", "T2 REQUIRES_ACCEPTANCE")
+		w.wantCode(w.answer(true, "T1", "b"), messages.InvalidRequest) // of the other ticket
+		if err := w.answer(true, "T1", "a"); err != nil {
+			t.Fatal(err)
+		}
+		players := w.detail("AcceptMatch")["gameSessionInfo"].(map[string]any)["players"].([]any)
+		for _, p := range players {
+			if p := p.(map[string]any); (p["playerId"] == "a") != (p["accepted"] == true) {
+				t.Errorf("%v", players)
+			}
+		}
+		w.want("T1 REQUIRES_ACCEPTANCE")
+		if err := w.answer(true, "T2", "b"); err != nil {
+			t.Fatal(err)
+		}
+		w.want("T1 COMPLETED", "T2 COMPLETED")
+		w.wantTold("T2", "Searching PotentialMatchCreated AcceptMatch AcceptMatch AcceptMatchCompletedAccepted Succeeded")
+		w.wantCode(w.answer(true, "T1", "a"), messages.InvalidRequest)
+		if d := w.detail("PotentialMatchCreated"); d["acceptanceTimeout"] != 20.0 {
+			t.Errorf("%v", d)
+		}
+		w.clean()
+	})
+}
+
+// FM-103. T1 goes on with its StartTime.
+func TestOneRejects(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.config(accepting)
+		w.ask("T1", "a")
+		w.ask("T2", "b")
+		began := w.ticket("T1").Started
+		w.pass()
+		_ = w.answer(true, "T1", "a")
+		if err := w.answer(false, "T2", "b"); err != nil {
+			t.Fatal(err)
+		}
+		w.want("T1 SEARCHING", "T2 CANCELLED")
+		if one, two := w.ticket("T1"), w.ticket("T2"); !one.Started.Equal(began) || one.Players[0].Team != "" || one.Match != "" || two.Reason != "AcceptanceFailed" {
+			t.Errorf("%+v %+v", one, two)
+		}
+		w.wantTold("T1", "Searching PotentialMatchCreated AcceptMatch AcceptMatch AcceptMatchCompletedRejected Searching")
+		w.wantTold("T2", "Searching PotentialMatchCreated AcceptMatch AcceptMatch AcceptMatchCompletedRejected Cancelled")
+		w.ask("T3", "c")
+		w.pass()
+		w.want("T1 REQUIRES_ACCEPTANCE", "T3 REQUIRES_ACCEPTANCE")
+	})
+}
+
+// FM-26, FM-104, FM-105, FM-116 and a repeated answer, each a table row: what players answer, and what becomes of the tickets.
+func TestAcceptanceTimesOut(t *testing.T) {
+	parties := `{"ruleLanguageVersion":"1.0","teams":[{"name":"red","minPlayers":2,"maxPlayers":2},{"name":"blue","minPlayers":1,"maxPlayers":1}]}`
+	for name, test := range map[string]struct {
+		body    string
+		timeout time.Duration // of requests
+		answers func(w *world)
+		want    []string
+	}{
+		"FM-104 one is silent": {duel, time.Hour, func(w *world) { _ = w.answer(true, "T1", "a") }, []string{"T1 SEARCHING", "T2 CANCELLED"}},
+		"FM-105 half a party is silent": {parties, time.Hour, func(w *world) {
+			_ = w.answer(true, "T1", "a")
+			_ = w.answer(true, "T2", "b")
+		}, []string{"T1 CANCELLED", "T2 SEARCHING"}},
+		"FM-116 the request is over": {duel, 10 * time.Second, func(w *world) { _ = w.answer(true, "T1", "a") }, []string{"T1 TIMED_OUT", "T2 CANCELLED"}},
+		"all are silent":             {duel, time.Hour, func(w *world) {}, []string{"T1 CANCELLED", "T2 CANCELLED"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, nil, func(w *world) {
+				w.named("m", test.body, func(r *messages.Matchmaker) { accepting(r); r.RequestTimeout = test.timeout })
+				if test.body == duel {
+					w.ask("T1", "a")
+				} else {
+					w.ask("T1", "a", "a2")
+				}
+				w.ask("T2", "b")
+				w.pass()
+				test.answers(w)
+				time.Sleep(19 * time.Second)
+				synctest.Wait()
+				w.want("T1 REQUIRES_ACCEPTANCE", "T2 REQUIRES_ACCEPTANCE")
+				time.Sleep(time.Second)
+				synctest.Wait()
+				w.want(test.want...)
+				if d := w.detail("AcceptMatchCompleted"); d["acceptance"] != "TimedOut" {
+					t.Errorf("%v", d)
+				}
+				w.clean()
+			})
+		})
+	}
+}
+
+// FM-106, FM-109, FM-25.
+func TestStop(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.config(accepting)
+		w.ask("T1", "a")
+		w.pass()
+		w.want("T1 SEARCHING")
+		w.wantCode(w.answer(true, "T1", "a"), messages.InvalidRequest)
+		w.wantCode(w.answer(true, "nobody", "a"), messages.NotFound)
+		if err := w.stop("T1"); err != nil {
+			t.Fatal(err)
+		}
+		w.want("T1 CANCELLED")
+		w.wantTold("T1", "Searching Cancelled")
+		if r := w.ticket("T1"); r.Reason != "Cancelled" || r.Text != "Cancelled by request." {
+			t.Errorf("%+v", r)
+		}
+		w.wantCode(w.stop("T1"), messages.InvalidRequest)
+		w.wantCode(w.stop("nobody"), messages.NotFound)
+
+		w.ask("T2", "b")
+		w.ask("T3", "c")
+		w.pass()
+		if err := w.stop("T2"); err != nil { // ends the proposal like a rejection
+			t.Fatal(err)
+		}
+		w.want("T2 CANCELLED", "T3 SEARCHING")
+		w.ask("T4", "d")
+		w.placer.hold = true
+		w.pass()
+		_ = w.answer(true, "T3", "c")
+		_ = w.answer(true, "T4", "d")
+		w.want("T3 PLACING")
+		if err := w.stop("T3"); err == nil || err.Error() != "Matchmaking ticket is in PLACING status and cannot be canceled." { // D-314
+			t.Error(err)
+		}
+		w.placer.release()
+	})
+}
+
+// FM-107, FM-24.
+func TestRequestTimesOut(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.config(func(r *messages.Matchmaker) { r.RequestTimeout = 30 * time.Second })
+		w.ask("T1", "a")
+		time.Sleep(30*time.Second - time.Millisecond)
+		synctest.Wait()
+		w.want("T1 SEARCHING")
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		w.want("T1 TIMED_OUT")
+		if r := w.ticket("T1"); r.Ended.Sub(r.Started) != 30*time.Second || r.Text != "Removed from matchmaking due to timing out." {
+			t.Errorf("%+v", r)
+		}
+		w.wantTold("T1", "Searching TimedOut")
+		w.ask("T2", "a")
+		w.pass()
+		w.want("T2 SEARCHING") // T1 is out of the pool
+	})
+}
+
+// FM-108, FM-23: also in another configuration.
+func TestANewerTicketOfThePlayer(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.config(nil)
+		w.named("other", duel, nil)
+		w.ask("T1", "a")
+		w.pass()
+		if _, err := w.try("T2", "other", "a"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.want("T1 CANCELLED", "T2 QUEUED")
+		w.ask("T3", "b")
+		w.pass()
+		w.want("T3 SEARCHING", "T2 SEARCHING")
+	})
+}
+
+// FM-110, FM-27.
+func TestPlacementTimesOut(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.config(nil)
+		w.placer.outcomes = []messages.PlacementStatus{messages.PlacementTimedOut, messages.PlacementTimedOut}
+		w.ask("T1", "a")
+		w.ask("T2", "b")
+		w.pass()
+		w.want("T1 SEARCHING", "T2 SEARCHING")
+		if r := w.ticket("T1"); r.Reason != "PlacementTimedOut" {
+			t.Errorf("%+v", r)
+		}
+		w.pass()
+		w.pass()
+		w.want("T1 COMPLETED", "T2 COMPLETED")
+		w.wantTold("T1", "Searching PotentialMatchCreated Searching PotentialMatchCreated Searching PotentialMatchCreated Succeeded")
+		ids := map[messages.PlacementID]bool{}
+		for _, r := range w.placer.started {
+			ids[r.ID] = true
+		}
+		if len(ids) != 3 {
+			t.Errorf("%d match ids", len(ids))
+		}
+	})
+}
+
+// A queue that is gone, or a placement that fails, ends the tickets; what passes does not.
+func TestPlacementFails(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.config(nil)
+		w.placer.outcomes = []messages.PlacementStatus{messages.PlacementFailed}
+		w.ask("T1", "a")
+		w.ask("T2", "b")
+		w.pass()
+		w.want("T1 FAILED", "T2 FAILED")
+		w.wantTold("T1", "Searching PotentialMatchCreated Failed")
+		w.placer.refuse = messages.Errorf(messages.NotFound, "no queue")
+		w.ask("T3", "a")
+		w.ask("T4", "b")
+		w.pass()
+		w.want("T3 FAILED", "T4 FAILED")
+		w.placer.refuse = messages.Errorf(messages.Unavailable, "the host drains")
+		w.ask("T5", "a")
+		w.ask("T6", "b")
+		w.pass()
+		w.want("T5 PLACING")
+		w.placer.mu.Lock()
+		w.placer.refuse = nil
+		w.placer.mu.Unlock()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		w.want("T5 COMPLETED", "T6 COMPLETED")
+	})
+}
+
+// FM-111, FM-29.
+func TestStandalone(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.config(func(r *messages.Matchmaker) { r.Standalone, r.Queues = true, nil })
+		w.ask("T1", "a")
+		w.ask("T2", "b")
+		w.pass()
+		w.want("T1 COMPLETED", "T2 COMPLETED")
+		if len(w.placer.started) > 0 || w.ticket("T1").Game != nil {
+			t.Error("it was placed")
+		}
+		d := w.detail("MatchmakingSucceeded")["gameSessionInfo"].(map[string]any)
+		if d["gameSessionArn"] != nil || d["ipAddress"] != nil || d["port"] != nil || len(d["players"].([]any)) != 2 {
+			t.Errorf("%v", d)
+		}
+		_, err := request[NewMatchmaker, *messages.Matchmaker](w, NewMatchmaker{messages.Matchmaker{Name: "x", RuleSet: "m", Standalone: true, Queues: []messages.QueueName{"q"}}})
+		w.wantCode(err, messages.InvalidRequest)
+	})
+}
+
+// FM-14: the bound is inclusive, and both need one location within it.
+func TestLatencies(t *testing.T) {
+	near := `{"ruleLanguageVersion":"1.0","teams":[{"name":"all","minPlayers":2,"maxPlayers":2}],"rules":[{"name":"near","type":"latency","maxLatency":50}]}`
+	for name, test := range map[string]struct {
+		one, two map[string]int
+		want     string
+	}{
+		"at the bound":        {map[string]int{"a": 50}, map[string]int{"a": 50, "b": 1}, "COMPLETED"},
+		"above it":            {map[string]int{"a": 50}, map[string]int{"a": 51}, "SEARCHING"},
+		"no location is both": {map[string]int{"a": 1}, map[string]int{"b": 1}, "SEARCHING"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, nil, func(w *world) {
+				w.named("m", near, nil)
+				for id, l := range map[string]map[string]int{"T1": test.one, "T2": test.two} {
+					if _, err := request[messages.StartMatchmaking, *messages.Ticket](w, messages.StartMatchmaking{
+						TicketID: messages.TicketID(id), Matchmaker: "m", Players: []messages.TicketPlayer{{ID: messages.PlayerID(id), Latencies: l}},
+					}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				w.pass()
+				w.want("T1 "+test.want, "T2 "+test.want)
+				if test.want == "COMPLETED" {
+					if got := w.placer.started[0].Latencies; len(got) != 3 {
+						t.Errorf("the placement has latencies %v", got)
+					}
+				}
+			})
+		})
+	}
+}

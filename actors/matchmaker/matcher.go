@@ -1,0 +1,283 @@
+package matchmaker
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"time"
+
+	"troupe/actors/matchmaker/match"
+	"troupe/actors/matchmaker/ruleset"
+	"troupe/actors/stage"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+const (
+	// slice is how much of a pass runs before other passes get their turn, in evaluations of package match.
+	slice = 2000
+	// batchOf is the number of tickets above which a pass splits the pool at random (flexmatch.md 11.1).
+	batchOf = 250
+	// splitAgain is the longest time between two passes over a pool that is split: another split may bring matches.
+	splitAgain = 5 * time.Second
+)
+
+// matcher owns the pool of one configuration. Its passes run in slices, on a goroutine beside the actor; while one runs, the
+// actor leaves the pool alone, and collects what comes.
+type matcher struct {
+	manager  *stage.Ref
+	rules    *ruleset.RuleSet
+	gate     chan struct{}
+	interval time.Duration
+
+	// used by a slice while one runs, and by the actor otherwise
+	pool *match.Pool
+	pass *match.Pass
+
+	// owned by the actor
+	running bool // a slice runs, or a pass is between two slices
+	paused  bool
+	adds    []match.Ticket // for the next pass; the Manager bounds them
+	removes []string       // for the next slice
+	timer   *stage.Timer
+	next    time.Time // when the next pass is due; zero: no change is waited for
+	last    time.Time // when the last pass began
+}
+
+// Messages to a matcher.
+type (
+	addTicket    struct{ ticket match.Ticket }
+	removeTicket struct{ id messages.TicketID }
+	pause        struct{ on bool }
+	passDue      struct{}
+	sliced       struct {
+		matches []match.Match
+		done    bool
+		again   time.Duration // until the next expansion; 0: there is none
+		crash   string
+	}
+)
+
+// Messages of a matcher to the Manager.
+type (
+	// passing says that a pass has taken tickets into the pool.
+	passing struct{ ids []messages.TicketID }
+	// matched has the matches of a slice.
+	matched struct {
+		from    *stage.Ref
+		name    messages.MatchmakerName
+		matches []match.Match
+	}
+)
+
+// spawn starts the matcher of a configuration, with all tickets that wait. An earlier one is stopped: its matches still count.
+func (m *Manager) spawn(c *stage.Context, k *matchmaker) {
+	m.stopMatcher(k)
+	if k.rules == nil || m.matchmakers[k.record.Name] != k {
+		return
+	}
+	k.matcher = c.Stage().NewRefBeside(c.Self(), counters.ActorMatchmaker, stage.LaneLimits{})
+	k.since = time.Now()
+	a := &matcher{
+		manager: c.Self(), rules: k.rules.set, gate: m.gate, interval: m.o.Interval, paused: m.draining,
+		pool: match.New(k.rules.set, match.Options{AdditionalPlayers: k.record.AdditionalPlayers}),
+	}
+	c.Spawn(k.matcher, &named{a, k.record.Name})
+	for _, t := range m.waiting(k) {
+		m.enqueue(t)
+	}
+}
+
+func (m *Manager) stopMatcher(k *matchmaker) {
+	if k.matcher != nil {
+		k.matcher.Stop()
+		k.matcher = nil
+	}
+}
+
+// onExited replaces a matcher that has crashed, after a pause.
+func (m *Manager) onExited(c *stage.Context, e stage.Exited) {
+	for _, k := range m.matchmakers {
+		if k.matcher != e.Ref {
+			continue
+		}
+		k.matcher = nil
+		if time.Since(k.since) > restartMax {
+			k.crashes = 0
+		}
+		pause := min(restartMin<<min(k.crashes, 20), restartMax)
+		k.crashes++
+		c.Counters().Restarts.Add(counters.ActorMatchmaker, 1)
+		c.Log().Error().Str("reason", e.Crash).Str("configuration", string(k.record.Name)).Dur("pause_ms", pause).Msg("the pool of a matchmaking configuration is rebuilt")
+		c.After(pause, respawn{k})
+	}
+}
+
+// named is a matcher that knows its configuration.
+type named struct {
+	*matcher
+	name messages.MatchmakerName
+}
+
+// Started implements stage.Actor.
+func (a *named) Started(c *stage.Context) {
+	a.timer = c.After(time.Hour, passDue{})
+	a.timer.Stop()
+}
+
+// Stopped implements stage.Actor. A slice that runs ends by itself.
+func (a *named) Stopped(*stage.Context) {}
+
+// Receive implements stage.Actor.
+func (a *named) Receive(c *stage.Context, msg any) {
+	switch r := msg.(type) {
+	case addTicket:
+		a.adds = append(a.adds, r.ticket)
+		a.dueIn(a.untilNext())
+	case removeTicket:
+		a.onRemove(r.id)
+	case pause:
+		a.paused = r.on
+		a.dueIn(a.untilNext())
+	case passDue:
+		a.next = time.Time{}
+		a.begin(c)
+	case sliced:
+		a.onSliced(c, r)
+	default:
+		c.Unknown(msg)
+	}
+}
+
+// onRemove takes a ticket out of the pool, or out of the tickets for the next pass.
+func (a *named) onRemove(id messages.TicketID) {
+	for i := range a.adds {
+		if a.adds[i].ID == string(id) {
+			a.adds = append(a.adds[:i], a.adds[i+1:]...)
+			return
+		}
+	}
+	a.removes = append(a.removes, string(id))
+	if !a.running {
+		a.takeRemoves()
+	}
+}
+
+func (a *matcher) takeRemoves() {
+	for _, id := range a.removes {
+		a.pool.Remove(id)
+	}
+	a.removes = nil
+}
+
+// untilNext is the time until the interval since the last pass is over, at least a part of it: requests that come together
+// should meet in one pass.
+func (a *named) untilNext() time.Duration {
+	return max(a.interval-time.Since(a.last), a.interval/4)
+}
+
+// dueIn makes a pass due, unless one is due earlier.
+func (a *named) dueIn(d time.Duration) {
+	at := time.Now().Add(d)
+	if a.next.IsZero() || at.Before(a.next) {
+		a.next = at
+		a.timer.Reset(d)
+	}
+}
+
+// begin starts a pass.
+func (a *named) begin(c *stage.Context) {
+	if a.running || a.paused {
+		return // the end of the pass, or of the pause, makes the next one due
+	}
+	a.running, a.last = true, time.Now()
+	adds := a.adds
+	a.adds = nil
+	if len(adds) > 0 {
+		p := passing{make([]messages.TicketID, len(adds))}
+		for i := range adds {
+			p.ids[i] = messages.TicketID(adds[i].ID)
+		}
+		a.manager.Tell(p)
+	}
+	now, seed := c.Now(), rand.Uint64()
+	a.run(c, func() {
+		for i := range adds {
+			// A ticket that the rule set of an updated configuration does not fit waits for its timeout.
+			_ = a.pool.Add(adds[i])
+		}
+		a.pass = a.pool.Begin(now, seed)
+	})
+}
+
+// run runs a slice on a goroutine of its own, once one of the Manager's workers is free.
+func (a *named) run(c *stage.Context, first func()) {
+	self, now := c.Self(), c.Now()
+	removes := a.removes
+	a.removes = nil
+	go func() {
+		a.gate <- struct{}{}
+		var s sliced
+		defer func() {
+			if r := recover(); r != nil {
+				s = sliced{crash: fmt.Sprintf("a pass: %v\n%s", r, debug.Stack())}
+			}
+			<-a.gate
+			self.Tell(s)
+		}()
+		for _, id := range removes {
+			a.pool.Remove(id)
+		}
+		if first != nil {
+			first()
+		}
+		s.done = a.pass.Step(slice)
+		s.matches = a.pass.Take()
+		if s.done {
+			s.again = untilExpansion(a.pool, a.rules, now)
+		}
+	}()
+}
+
+// onSliced passes the matches of a slice on, and starts the next slice.
+func (a *named) onSliced(c *stage.Context, s sliced) {
+	if s.crash != "" {
+		panic(s.crash)
+	}
+	if len(s.matches) > 0 {
+		a.manager.Tell(matched{c.Self(), a.name, s.matches})
+	}
+	if !s.done {
+		a.run(c, nil)
+		return
+	}
+	a.running, a.pass = false, nil
+	a.takeRemoves()
+	switch {
+	case len(a.adds) > 0:
+		a.dueIn(a.untilNext())
+	case s.again > 0:
+		a.dueIn(max(s.again, a.untilNext()))
+	}
+}
+
+// untilExpansion returns the time after which a pass may find matches that it does not find now: until the next step of an
+// expansion for one of the tickets, or splitAgain. 0: there is none.
+func untilExpansion(pool *match.Pool, rules *ruleset.RuleSet, now time.Time) time.Duration {
+	least := time.Duration(0)
+	if pool.Len() > batchOf {
+		least = splitAgain
+	}
+	if len(rules.Stages) < 2 {
+		return least
+	}
+	for _, t := range pool.Tickets() {
+		age := now.Sub(t.Start)
+		for i := range rules.Stages {
+			if from := rules.Stages[i].From; from > age && (least == 0 || from-age < least) {
+				least = from - age
+			}
+		}
+	}
+	return least
+}

@@ -1,0 +1,86 @@
+package matchmaker
+
+import (
+	"cmp"
+	"runtime"
+	"time"
+
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// Options configure matchmaking. Values are set once.
+type Options struct {
+	// Region and Account (12 digits; empty: zeros) are parts of ARNs.
+	Region, Account string
+	// RuleSets and Matchmakers exist from the start, unless the store has one of the same name. The bodies are valid.
+	RuleSets    []*messages.RuleSet
+	Matchmakers []*messages.Matchmaker
+	// Store keeps all records; required. The caller closes it.
+	Store store.Store
+	// OnEvent receives each event once it is durable. It is called from any goroutine and must not block. Nil drops the events.
+	OnEvent func(messages.Event)
+	// Interval is the time between two passes over a pool, 50 ms to 10 s; 0: 1 s.
+	Interval time.Duration
+	// Workers bounds the passes that run at the same time; 0: half the CPUs that Go may use, at least 1.
+	Workers int
+	// RuleSetsMax and MatchmakersMax bound rule sets and configurations; 0: 1000.
+	RuleSetsMax, MatchmakersMax int
+	// ActiveMax bounds the tickets that have not ended; 0: 100,000.
+	ActiveMax int
+	// EndedMax bounds the ended tickets that are kept, and EndedKeep the time for which they are (D-318); 0: 100,000, and 3 h.
+	EndedMax  int
+	EndedKeep time.Duration
+	// BytesMax bounds the records of all tickets together; the tickets that ended first are forgotten first. 0: 256 MiB.
+	BytesMax int
+}
+
+func (o Options) withDefaults() Options {
+	o.Account = cmp.Or(o.Account, "000000000000")
+	o.Interval = cmp.Or(o.Interval, time.Second)
+	o.Workers = cmp.Or(o.Workers, max(1, runtime.GOMAXPROCS(0)/2))
+	o.RuleSetsMax = cmp.Or(o.RuleSetsMax, 1000)
+	o.MatchmakersMax = cmp.Or(o.MatchmakersMax, 1000)
+	o.ActiveMax = cmp.Or(o.ActiveMax, 100_000)
+	o.EndedMax = cmp.Or(o.EndedMax, 100_000)
+	o.EndedKeep = cmp.Or(o.EndedKeep, 3*time.Hour)
+	o.BytesMax = cmp.Or(o.BytesMax, 256<<20)
+	if o.OnEvent == nil {
+		o.OnEvent = func(messages.Event) {}
+	}
+	return o
+}
+
+const (
+	// forgetMax bounds the old records that one commit deletes.
+	forgetMax = 64
+	// passTicketsMax bounds the tickets that one transaction makes SEARCHING.
+	passTicketsMax = 256
+	// retryAfter is the pause before something is tried again that the store or the placements have refused.
+	retryAfter = time.Second
+)
+
+// Requests to the Supervisor, each in a stage.Request. Besides these there are messages.StartMatchmaking, messages.AcceptMatch
+// and messages.UpdateMatchmaker, and for tags messages.Resource and messages.UpdateTags.
+type (
+	// NewRuleSet creates a rule set; InvalidRequest if the name exists. Compile makes it.
+	NewRuleSet struct{ ruleSet }
+	// DropRuleSet deletes a rule set; InvalidRequest while a configuration uses it.
+	DropRuleSet struct{ Name messages.RuleSetName }
+	// RuleSets reads all rule sets, oldest first.
+	RuleSets struct{}
+	// NewMatchmaker creates a configuration; InvalidRequest if the name exists.
+	NewMatchmaker struct{ Matchmaker messages.Matchmaker }
+	// DropMatchmaker deletes a configuration; InvalidRequest while it has tickets that have not ended.
+	DropMatchmaker struct{ Name messages.MatchmakerName }
+	// Matchmakers reads all configurations, oldest first.
+	Matchmakers struct{}
+	// GetTickets reads tickets; unknown ones are left out.
+	GetTickets struct{ IDs []messages.TicketID }
+	// StopTicket cancels a ticket; InvalidRequest if it is PLACING or has ended.
+	StopTicket struct{ ID messages.TicketID }
+	// Drain stops passes, placements and new tickets. Tickets go on after the next start of the host, if its store is durable.
+	Drain struct{}
+	// CancelDrain goes on.
+	CancelDrain struct{}
+)

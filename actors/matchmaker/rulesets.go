@@ -1,0 +1,106 @@
+package matchmaker
+
+import (
+	"cmp"
+	"slices"
+
+	"troupe/actors/ledger"
+	"troupe/actors/matchmaker/ruleset"
+	"troupe/actors/stage"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// ruleSet is a rule set with its compiled form.
+type ruleSet struct {
+	record *messages.RuleSet
+	set    *ruleset.RuleSet
+}
+
+// Compile checks the body of a new rule set. The error is InvalidRequest, with the place in the body. It may be called from any
+// goroutine; actors must not call it.
+func Compile(r messages.RuleSet) (NewRuleSet, error) {
+	set, err := ruleset.Parse(r.Body, ruleset.Options{})
+	if err != nil {
+		return NewRuleSet{}, messages.Errorf(messages.InvalidRequest, "RuleSetBody: %s", err.Error())
+	}
+	return NewRuleSet{ruleSet{&r, set}}, nil
+}
+
+func ruleSetKey(name messages.RuleSetName) ledger.Key {
+	return ledger.Key{Kind: store.RuleSet, ID: string(name)}
+}
+
+func (m *Manager) onNewRuleSet(c *stage.Context, r stage.Request[NewRuleSet, *messages.RuleSet]) {
+	made := r.Request.ruleSet
+	name := made.record.Name
+	m.ledger.Do(ledger.Transaction{Key: ruleSetKey(name), Reply: func(err error) { r.Reply(orNil(made.record, err)) }, Decide: func() (ledger.Entry, error) {
+		switch {
+		case m.ruleSets[name] != nil:
+			return ledger.Entry{}, messages.Errorf(messages.InvalidRequest, "rule set %s exists", name)
+		case len(m.ruleSets)+m.ledger.Claimed(store.RuleSet).Count >= m.o.RuleSetsMax:
+			return ledger.Entry{}, messages.Errorf(messages.LimitExceeded, "the host has its maximum of %d rule sets", m.o.RuleSetsMax)
+		}
+		made.record.ARN, made.record.Created = m.arn(KindRuleSet, string(name)), c.Now()
+		return ledger.Entry{
+			Changes: []store.Change{store.Put(store.RuleSet, string(name), made.record)}, Claim: ledger.Claim{Count: 1},
+			Apply: func() { m.ruleSets[name] = &made },
+		}, nil
+	}})
+}
+
+func (m *Manager) onDropRuleSet(r stage.Request[DropRuleSet, stage.None]) {
+	name := r.Request.Name
+	m.ledger.Do(ledger.Transaction{Key: ruleSetKey(name), Reply: func(err error) { r.Reply(stage.None{}, err) }, Decide: func() (ledger.Entry, error) {
+		if _, err := m.ruleSet(name); err != nil {
+			return ledger.Entry{}, err
+		}
+		for _, k := range m.matchmakers {
+			if k.record.RuleSet == name {
+				return ledger.Entry{}, messages.Errorf(messages.InvalidRequest, "rule set %s is in use by the matchmaking configuration %s", name, k.record.Name)
+			}
+		}
+		drop := store.Delete(store.RuleSet, string(name))
+		if slices.ContainsFunc(m.o.RuleSets, func(s *messages.RuleSet) bool { return s.Name == name }) {
+			drop = store.Put(store.RuleSet, string(name), messages.RuleSet{Name: name}) // otherwise the next start would restore it
+		}
+		return ledger.Entry{Changes: []store.Change{drop}, Apply: func() { delete(m.ruleSets, name) }}, nil
+	}})
+}
+
+func (m *Manager) tagRuleSet(name messages.RuleSetName, change func(map[string]string) (map[string]string, error), reply func(error)) {
+	m.ledger.Do(ledger.Transaction{Key: ruleSetKey(name), Reply: reply, Decide: func() (ledger.Entry, error) {
+		s, err := m.ruleSet(name)
+		if err != nil {
+			return ledger.Entry{}, err
+		}
+		next := *s.record
+		if next.Tags, err = change(next.Tags); err != nil {
+			return ledger.Entry{}, err
+		}
+		return ledger.Entry{Changes: []store.Change{store.Put(store.RuleSet, string(name), &next)}, Apply: func() { s.record = &next }}, nil
+	}})
+}
+
+// ruleSet returns a rule set by name.
+func (m *Manager) ruleSet(name messages.RuleSetName) (*ruleSet, error) {
+	if s := m.ruleSets[name]; s != nil {
+		return s, nil
+	}
+	if m.damaged[store.RuleSet][string(name)] {
+		return nil, messages.Errorf(messages.NotFound, "rule set %s is not known here: its record in the store is damaged; create it again", name)
+	}
+	return nil, messages.Errorf(messages.NotFound, "rule set %s is not known here", name)
+}
+
+// allRuleSets returns the rule sets, oldest first.
+func (m *Manager) allRuleSets() []*messages.RuleSet {
+	all := make([]*messages.RuleSet, 0, len(m.ruleSets))
+	for _, s := range m.ruleSets {
+		all = append(all, s.record)
+	}
+	slices.SortFunc(all, func(a, b *messages.RuleSet) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}

@@ -1,0 +1,285 @@
+package matchmaker
+
+import (
+	"time"
+
+	"troupe/actors/ledger"
+	"troupe/actors/matchmaker/match"
+	"troupe/actors/matchmaker/ruleset"
+	"troupe/actors/stage"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// ticket is one use of a ticket id.
+type ticket struct {
+	record    *messages.Ticket // as the API shows it, once durable
+	size      int              // approximate bytes of the record
+	forgotten bool
+
+	// While it has not ended.
+	k         *matchmaker
+	proposal  *proposal // the match that it is in
+	proposing bool      // a match with it is being stored
+	timeout   alarm     // while it waits for a match
+}
+
+func (t *ticket) id() messages.TicketID { return t.record.ID }
+
+// waits reports whether the ticket is in no match that is durable.
+func (t *ticket) waits() bool { return t.proposal == nil && !t.record.Status.Final() }
+
+// expired reports whether the request timeout is over.
+func (t *ticket) expired(now time.Time) bool {
+	return now.Sub(t.record.Started) >= t.k.record.RequestTimeout
+}
+
+func ticketKey(id messages.TicketID) ledger.Key {
+	return ledger.Key{Kind: store.Ticket, ID: string(id)}
+}
+
+// onStart starts a ticket. The request is answered when the ticket is durable.
+func (m *Manager) onStart(c *stage.Context, r stage.Request[messages.StartMatchmaking, *messages.Ticket]) {
+	id := r.Request.TicketID
+	record := &messages.Ticket{ID: id, Matchmaker: r.Request.Matchmaker, Status: messages.TicketQueued, Players: r.Request.Players}
+	orphaned := false // the record is durable, and the next Manager continues
+	m.ledger.Do(ledger.Transaction{
+		Key: ticketKey(id), WaitingMax: m.o.ActiveMax,
+		Orphaned: func(err error) { orphaned = err == nil },
+		Reply: func(err error) {
+			if orphaned {
+				err = nil
+			}
+			r.Reply(orNil(record, err))
+		},
+		Decide: func() (ledger.Entry, error) {
+			k, err := m.admit(&r.Request)
+			if err != nil {
+				return ledger.Entry{}, err
+			}
+			record.Started, record.ARN = c.Now(), k.record.ARN
+			change := store.Put(store.Ticket, string(id), record)
+			size := len(change.Value)
+			if !m.memory.room(size+m.ledger.Claimed(store.Ticket).Bytes, m.o.BytesMax) {
+				return ledger.Entry{}, tooMany()
+			}
+			m.forget(record.Started, size)
+			k.starting++
+			return ledger.Entry{
+				Changes: []store.Change{change}, Claim: ledger.Claim{Count: 1, Bytes: size},
+				Apply: func() {
+					k.starting--
+					m.begin(c, m.add(k, record, size))
+				},
+				Refused: func() { k.starting-- },
+			}, nil
+		},
+	})
+}
+
+// admit checks the request against the current state and returns its configuration.
+func (m *Manager) admit(r *messages.StartMatchmaking) (*matchmaker, error) {
+	if m.draining {
+		return nil, messages.Errorf(messages.Unavailable, "the host is shutting down")
+	}
+	k, err := m.matchmaker(r.Matchmaker)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case k.rules == nil:
+		return nil, messages.Errorf(messages.NotFound, "rule set %s of the matchmaking configuration %s is not known here", k.record.RuleSet, r.Matchmaker)
+	case m.tickets[r.TicketID] != nil:
+		return nil, messages.Errorf(messages.InvalidRequest, "ticket %s exists: it is %s", r.TicketID, m.tickets[r.TicketID].record.Status)
+	case m.damaged[store.Ticket][string(r.TicketID)]:
+		return nil, messages.Errorf(messages.InvalidRequest, "ticket %s has existed, and its record in the store is damaged: use another id", r.TicketID)
+	case m.active+m.ledger.Claimed(store.Ticket).Count >= m.o.ActiveMax:
+		return nil, tooMany()
+	}
+	return k, checkTypes(k.rules.set, r.Players)
+}
+
+func tooMany() error {
+	return messages.Errorf(messages.LimitExceeded, "too many matchmaking tickets wait on this host")
+}
+
+// checkTypes refuses an attribute of another type than the rule set declares (FM-40).
+func checkTypes(set *ruleset.RuleSet, players []messages.TicketPlayer) error {
+	for _, a := range set.Attributes {
+		for i := range players {
+			v, ok := players[i].Attributes[a.Name]
+			if ok && attributeTypes[v.Kind] != a.Type {
+				return messages.Errorf(messages.InvalidRequest, "Players[%d].PlayerAttributes[%s]: the rule set declares a %s, and %s is a %s", i, a.Name, a.Type, v.Kind, attributeTypes[v.Kind])
+			}
+		}
+	}
+	return nil
+}
+
+var attributeTypes = map[messages.AttributeKind]ruleset.AttributeType{
+	messages.AttributeText: ruleset.String, messages.AttributeNumber: ruleset.Number,
+	messages.AttributeTexts: ruleset.StringList, messages.AttributeMap: ruleset.StringNumberMap,
+}
+
+// add creates the entry of a ticket that has not ended.
+func (m *Manager) add(k *matchmaker, record *messages.Ticket, size int) *ticket {
+	t := &ticket{record: record, k: k, size: size}
+	t.timeout.fire = func(c *stage.Context) { m.onTimeout(c, t) }
+	m.tickets[record.ID] = t
+	m.memory.bytes += size
+	m.active++
+	k.active++
+	return t
+}
+
+// begin lets a new ticket wait for a match, in place of other tickets of its players (FM-23).
+func (m *Manager) begin(c *stage.Context, t *ticket) {
+	for i := range t.record.Players {
+		p := t.record.Players[i].ID
+		if old := m.players[p]; old != nil {
+			m.supersede(c, old, p)
+		}
+		m.players[p] = t
+	}
+	m.wait(c, t)
+}
+
+// wait lets a ticket wait for a match.
+func (m *Manager) wait(c *stage.Context, t *ticket) {
+	m.setAlarm(c, &t.timeout, t.record.Started.Add(t.k.record.RequestTimeout))
+	m.enqueue(t)
+}
+
+// rearm applies a new request timeout to the tickets that wait.
+func (m *Manager) rearm(c *stage.Context, k *matchmaker) {
+	for _, t := range m.waiting(k) {
+		m.setAlarm(c, &t.timeout, t.record.Started.Add(k.record.RequestTimeout))
+	}
+}
+
+// waiting returns the tickets of a configuration that are in its pool, or about to be, in no order.
+func (m *Manager) waiting(k *matchmaker) (all []*ticket) {
+	if k.active == 0 {
+		return nil
+	}
+	for _, t := range m.tickets {
+		if t.k == k && t.waits() && !t.proposing {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// enqueue gives a ticket to the matcher.
+func (m *Manager) enqueue(t *ticket) {
+	if t.k.matcher != nil {
+		t.k.matcher.Tell(addTicket{matchTicket(t.k.rules.set, t.record)})
+	}
+}
+
+// dequeue takes a ticket from the matcher.
+func (m *Manager) dequeue(t *ticket) {
+	if t.k.matcher != nil {
+		t.k.matcher.Tell(removeTicket{t.id()})
+	}
+}
+
+// matchTicket is a ticket as package match wants it, with the declared attributes.
+func matchTicket(set *ruleset.RuleSet, r *messages.Ticket) match.Ticket {
+	t := match.Ticket{ID: string(r.ID), Start: r.Started, Players: make([]match.Player, len(r.Players))}
+	for i := range r.Players {
+		p := &r.Players[i]
+		values := make(map[string]ruleset.Value, len(set.Attributes))
+		for _, a := range set.Attributes {
+			if v, ok := p.Attributes[a.Name]; ok {
+				values[a.Name] = ruleset.Value{Type: attributeTypes[v.Kind], S: v.S, N: v.N, SL: v.SL, SDM: v.SDM}
+			}
+		}
+		t.Players[i] = match.Player{ID: string(p.ID), Attributes: values, Latencies: p.Latencies}
+	}
+	return t
+}
+
+// get reads tickets, without unknown ones (FM-38).
+func (m *Manager) get(c *stage.Context, ids []messages.TicketID) []*messages.Ticket {
+	found := make([]*messages.Ticket, 0, len(ids))
+	now := c.Now()
+	for _, id := range ids {
+		t := m.tickets[id]
+		if t == nil || t.record.Status.Final() && m.gone(t, now) {
+			continue
+		}
+		shown := t.record
+		if t.waits() && t.k.waits.n > 0 {
+			estimated := *t.record
+			estimated.EstimatedWait = max(t.k.waits.mean()-now.Sub(t.record.Started), time.Second)
+			shown = &estimated
+		}
+		found = append(found, shown)
+	}
+	return found
+}
+
+// find returns a ticket that has not been forgotten.
+func (m *Manager) find(c *stage.Context, id messages.TicketID) (*ticket, error) {
+	if t := m.tickets[id]; t != nil && !(t.record.Status.Final() && m.gone(t, c.Now())) {
+		return t, nil
+	}
+	if m.damaged[store.Ticket][string(id)] {
+		return nil, messages.Errorf(messages.NotFound, "ticket %s is not known here: its record in the store is damaged", id)
+	}
+	return nil, messages.Errorf(messages.NotFound, "ticket %s is not known here", id)
+}
+
+// onPass makes the tickets that a pass has taken into its pool SEARCHING, many in one transaction.
+func (m *Manager) onPass(c *stage.Context, p passing) {
+	for len(p.ids) > 0 {
+		n := min(len(p.ids), passTicketsMax)
+		m.search(c, p.ids[:n])
+		p.ids = p.ids[n:]
+	}
+}
+
+func (m *Manager) search(c *stage.Context, ids []messages.TicketID) {
+	m.batches++
+	t := ledger.Transaction{Key: ledger.Key{Kind: store.Match, ID: passName(m.batches)}, WaitingMax: m.o.ActiveMax}
+	for _, id := range ids {
+		if e := m.tickets[id]; e != nil && e.record.Status == messages.TicketQueued {
+			t.Uses = append(t.Uses, ticketKey(id))
+		}
+	}
+	if len(t.Uses) == 0 {
+		return
+	}
+	t.Decide = func() (ledger.Entry, error) {
+		var entry ledger.Entry
+		found := map[*ticket]*messages.Ticket{}
+		now := c.Now()
+		for _, key := range t.Uses {
+			e := m.tickets[messages.TicketID(key.ID)]
+			if e == nil || e.record.Status != messages.TicketQueued || !e.waits() {
+				continue
+			}
+			next := *e.record
+			next.Status = messages.TicketSearching
+			found[e] = &next
+			entry.Changes = append(entry.Changes, store.Put(store.Ticket, key.ID, &next))
+			entry.Events = append(entry.Events, searching(e.k, &next, now))
+		}
+		if len(found) == 0 {
+			return entry, errMoved
+		}
+		entry.Apply = func() {
+			for e, next := range found {
+				e.record = next
+			}
+		}
+		return entry, nil
+	}
+	t.Reply = func(err error) {
+		if err != nil && err != errMoved {
+			c.After(retryAfter, passing{ids})
+		}
+	}
+	m.ledger.Do(t)
+}

@@ -1,0 +1,323 @@
+package matchmaker
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/actors/stage"
+	"troupe/actors/stage/stagetest"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// stubPlacer stands for the placements of a host, across restarts of matchmaking.
+type stubPlacer struct {
+	mu       sync.Mutex
+	outcomes []messages.PlacementStatus // of the next placements; after them FULFILLED
+	hold     bool                       // placements stay PENDING
+	refuse   error                      // of Start
+	dead     map[messages.GameSessionID]bool
+	started  []messages.StartPlacement
+	ended    map[messages.PlacementID]*messages.Placement // nil: PENDING
+	awaiting map[messages.PlacementID][]func(*messages.Placement, error)
+}
+
+func (s *stubPlacer) Start(r messages.StartPlacement, reply func(error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refuse != nil {
+		go reply(s.refuse)
+		return
+	}
+	s.started = append(s.started, r)
+	s.ended[r.ID] = nil
+	if !s.hold {
+		s.end(r)
+	}
+	go reply(nil)
+}
+
+func (s *stubPlacer) end(r messages.StartPlacement) {
+	p := &messages.Placement{Request: r, Status: messages.PlacementFulfilled}
+	if len(s.outcomes) > 0 {
+		p.Status, s.outcomes = s.outcomes[0], s.outcomes[1:]
+	}
+	if p.Status == messages.PlacementFulfilled {
+		p.GameSessionID, p.IPAddress, p.Port = messages.GameSessionID("arn:game/"+string(r.ID)), "192.0.2.1", 1900
+		for _, player := range r.Players {
+			p.Placed = append(p.Placed, messages.PlacedPlayer{PlayerID: player.PlayerID, PlayerSessionID: messages.PlayerSessionID("psess-" + player.PlayerID)})
+		}
+	}
+	s.ended[r.ID] = p
+	for _, reply := range s.awaiting[r.ID] {
+		go reply(p, nil)
+	}
+	delete(s.awaiting, r.ID)
+}
+
+// release ends the placements that are PENDING.
+func (s *stubPlacer) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hold = false
+	for _, r := range s.started {
+		if s.ended[r.ID] == nil {
+			s.end(r)
+		}
+	}
+}
+
+func (s *stubPlacer) Await(id messages.PlacementID, reply func(*messages.Placement, error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch p, ok := s.ended[id]; {
+	case !ok:
+		go reply(nil, messages.Errorf(messages.NotFound, "no placement %s", id))
+	case p == nil:
+		s.awaiting[id] = append(s.awaiting[id], reply)
+	default:
+		go reply(p, nil)
+	}
+}
+
+func (s *stubPlacer) Active(id messages.GameSessionID, reply func(bool, error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	go reply(!s.dead[id], nil)
+}
+
+// flaky is a store whose writes can be made to fail.
+type flaky struct {
+	store.Memory
+	fail atomic.Bool
+}
+
+func (f *flaky) Commit(changes []store.Change, done func(error)) {
+	if f.fail.Load() {
+		if done != nil {
+			done(errors.New("the disk is broken"))
+		}
+		return
+	}
+	f.Memory.Commit(changes, done)
+}
+
+// world is a Supervisor with a stand-in for placements, in virtual time.
+type world struct {
+	*testing.T
+	stage   *stagetest.Stage
+	store   *flaky
+	placer  *stubPlacer
+	ref     *stage.Ref
+	options Options
+	mu      sync.Mutex
+	events  []messages.Event
+	ids     map[string]bool
+	start   time.Time
+}
+
+// bubble runs a test in virtual time.
+func bubble(t *testing.T, change func(*Options), f func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{T: t, stage: stagetest.Start(t, nil), store: new(flaky), start: time.Now(), ids: map[string]bool{}, placer: &stubPlacer{
+			dead: map[messages.GameSessionID]bool{}, ended: map[messages.PlacementID]*messages.Placement{},
+			awaiting: map[messages.PlacementID][]func(*messages.Placement, error){},
+		}}
+		w.options = Options{Region: "us-east-1", Store: w.store, OnEvent: func(e messages.Event) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.events = append(w.events, e)
+		}}
+		if change != nil {
+			change(&w.options)
+		}
+		w.open()
+		defer w.stage.Close()
+		f(w)
+	})
+}
+
+// open starts a Supervisor from what the store has.
+func (w *world) open() {
+	w.Helper()
+	state, err := Load(w.store)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.ref = w.stage.Spawn(New(w.options, w.placer, state))
+	synctest.Wait()
+}
+
+// reopen ends matchmaking as the end of the process would, and starts it again.
+func (w *world) reopen() {
+	w.Helper()
+	w.ref.Stop()
+	synctest.Wait()
+	w.open()
+}
+
+func request[Q, A any](w *world, q Q) (A, error) {
+	return stage.Await(w.Context(), func(reply func(A, error)) { w.ref.Tell(stage.Request[Q, A]{Request: q, Reply: reply}) })
+}
+
+const duel = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number","default":10}],
+	"teams":[{"name":"red","minPlayers":1,"maxPlayers":1},{"name":"blue","minPlayers":1,"maxPlayers":1}]}`
+
+func (w *world) ruleSet(name, body string) (*messages.RuleSet, error) {
+	compiled, err := Compile(messages.RuleSet{Name: messages.RuleSetName(name), Body: body})
+	if err != nil {
+		return nil, err
+	}
+	return request[NewRuleSet, *messages.RuleSet](w, compiled)
+}
+
+// config makes a rule set and a configuration, both named m; one-on-one with a queue unless change says otherwise.
+func (w *world) config(change func(*messages.Matchmaker)) {
+	w.Helper()
+	w.named("m", duel, change)
+}
+
+func (w *world) named(name, body string, change func(*messages.Matchmaker)) {
+	w.Helper()
+	if _, err := w.ruleSet(name, body); err != nil {
+		w.Fatal(err)
+	}
+	r := messages.Matchmaker{Name: messages.MatchmakerName(name), RuleSet: messages.RuleSetName(name), Queues: []messages.QueueName{"q"}, RequestTimeout: time.Minute}
+	if change != nil {
+		change(&r)
+	}
+	if _, err := request[NewMatchmaker, *messages.Matchmaker](w, NewMatchmaker{r}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) try(id, config string, players ...string) (*messages.Ticket, error) {
+	r := messages.StartMatchmaking{TicketID: messages.TicketID(id), Matchmaker: messages.MatchmakerName(config)}
+	for _, p := range players {
+		r.Players = append(r.Players, messages.TicketPlayer{ID: messages.PlayerID(p)})
+	}
+	return request[messages.StartMatchmaking, *messages.Ticket](w, r)
+}
+
+// ask starts a ticket of configuration m, which must be QUEUED at once.
+func (w *world) ask(id string, players ...string) {
+	w.Helper()
+	t, err := w.try(id, "m", players...)
+	if err != nil || t.Status != messages.TicketQueued {
+		w.Fatal(t, err)
+	}
+}
+
+func (w *world) stop(id string) error {
+	_, err := request[StopTicket, stage.None](w, StopTicket{messages.TicketID(id)})
+	return err
+}
+
+func (w *world) answer(accept bool, id string, players ...string) error {
+	r := messages.AcceptMatch{TicketID: messages.TicketID(id), Accept: accept}
+	for _, p := range players {
+		r.Players = append(r.Players, messages.PlayerID(p))
+	}
+	_, err := request[messages.AcceptMatch, stage.None](w, r)
+	synctest.Wait()
+	return err
+}
+
+func (w *world) ticket(id string) *messages.Ticket {
+	w.Helper()
+	found, err := request[GetTickets, []*messages.Ticket](w, GetTickets{[]messages.TicketID{messages.TicketID(id)}})
+	if err != nil || len(found) != 1 {
+		w.Fatal(id, found, err)
+	}
+	return found[0]
+}
+
+// pass waits until the next pass has ended.
+func (w *world) pass() {
+	time.Sleep(w.options.withDefaults().Interval)
+	synctest.Wait()
+}
+
+// want checks the statuses of tickets, such as "T1 PLACING".
+func (w *world) want(statuses ...string) {
+	w.Helper()
+	for _, s := range statuses {
+		id, status, _ := strings.Cut(s, " ")
+		if t := w.ticket(id); t.Status.String() != status {
+			w.Fatalf("after %v %s is %s (%s %s), want %s", time.Since(w.start), id, t.Status, t.Reason, t.Text, status)
+		}
+	}
+}
+
+// told returns the events of a ticket, without the prefix Matchmaking.
+func (w *world) told(id string) (types []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range w.events {
+		var d struct {
+			Tickets []struct {
+				TicketID string `json:"ticketId"`
+			} `json:"tickets"`
+			Acceptance string `json:"acceptance"`
+		}
+		if err := json.Unmarshal(e.Detail, &d); err != nil {
+			w.Fatal(err)
+		}
+		for _, t := range d.Tickets {
+			if t.TicketID == id {
+				types = append(types, strings.TrimPrefix(e.Type, "Matchmaking")+d.Acceptance)
+			}
+		}
+	}
+	return types
+}
+
+func (w *world) wantTold(id, want string) {
+	w.Helper()
+	if got := strings.Join(w.told(id), " "); got != want {
+		w.Errorf("events of %s: %s, want %s", id, got, want)
+	}
+}
+
+// detail returns the last event of a type.
+func (w *world) detail(typ string) map[string]any {
+	w.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := len(w.events) - 1
+	for ; i >= 0 && w.events[i].Type != typ; i-- {
+	}
+	if i < 0 {
+		w.Fatalf("there is no %s", typ)
+	}
+	var d map[string]any
+	if err := json.Unmarshal(w.events[i].Detail, &d); err != nil {
+		w.Fatal(err)
+	}
+	return d
+}
+
+func (w *world) wantCode(err error, want messages.ErrorCode) {
+	w.Helper()
+	if !errors.Is(err, &messages.Error{Code: want}) {
+		w.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// clean checks that the Manager has nothing left but ended tickets.
+func (w *world) clean() {
+	w.Helper()
+	for kind, most := range map[store.Kind]int{store.Match: 0} {
+		n := 0
+		if _, err := w.store.Load(kind, func(string, []byte) error { n++; return nil }); err != nil || n > most {
+			w.Errorf("%d records of %s are left, %v", n, kind, err)
+		}
+	}
+}
