@@ -43,6 +43,8 @@ func (o origin) render(e *messages.Event) []byte {
 	switch e.Kind {
 	case messages.EventPlacement:
 		v.DetailType, v.Source, v.Time = "GameLift Queue Placement Event", sourceVendor, e.Time.UTC().Format(seconds)
+	case messages.EventMatchmaking:
+		v.DetailType, v.Source = "GameLift Matchmaking Event", sourceVendor
 	case messages.EventGameSession:
 		v.DetailType = "GameLift Game Session Event"
 	case messages.EventPlayerSession:
@@ -95,7 +97,7 @@ func publicID(e *messages.Event) string {
 
 // about returns the subject of an event: events of one subject are delivered in order.
 func about(e *messages.Event) string {
-	if isFIFO(e.Target) {
+	if isFIFO(e.Target) || e.Kind == messages.EventMatchmaking { // one event may be about several tickets
 		return e.Name
 	}
 	var subject struct{ PlacementID, GameSessionARN string } // names match in any case

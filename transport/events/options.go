@@ -38,10 +38,10 @@ type SinkOptions struct {
 	FileBytesMax int64
 	Files        int
 	// Targets are the NotificationTargets whose events the sink gets, as patterns of
-	// path.Match. With All it gets the events of every queue.
+	// path.Match. With All it gets the events of every queue and matchmaking configuration.
 	Targets []string
 	All     bool
-	// Kinds of events; empty: placement.
+	// Kinds of events; empty: placement and matchmaking.
 	Kinds []messages.EventKind
 }
 
@@ -93,26 +93,26 @@ func (o *SinkOptions) Validate() error {
 		}
 	}
 	for _, k := range o.Kinds {
-		if k != messages.EventPlacement && k != messages.EventGameSession && k != messages.EventPlayerSession {
-			return fmt.Errorf("kinds: must be placement, gamesession or playersession, not %q", string(k))
+		if !k.Vendor() && k != messages.EventGameSession && k != messages.EventPlayerSession {
+			return fmt.Errorf("kinds: must be placement, matchmaking, gamesession or playersession, not %q", string(k))
 		}
 	}
-	if o.takesKind(messages.EventPlacement) && len(o.Targets) == 0 && !o.All {
-		return errors.New("targets: must name targets of placements, unless all is set")
+	if (o.takesKind(messages.EventPlacement) || o.takesKind(messages.EventMatchmaking)) && len(o.Targets) == 0 && !o.All {
+		return errors.New("targets: must name targets of placements or matchmaking, unless all is set")
 	}
 	return nil
 }
 
 func (o *SinkOptions) takesKind(k messages.EventKind) bool {
 	if len(o.Kinds) == 0 {
-		return k == messages.EventPlacement
+		return k.Vendor()
 	}
 	return slices.Contains(o.Kinds, k)
 }
 
-// takes reports whether the sink subscribes to an event. Only placements have targets.
+// takes reports whether the sink subscribes to an event. Only placements and matchmaking have targets.
 func (o *SinkOptions) takes(e *messages.Event) bool {
-	return o.takesKind(e.Kind) && (e.Kind != messages.EventPlacement || o.All || o.maps(e.Target))
+	return o.takesKind(e.Kind) && (!e.Kind.Vendor() || o.All || o.maps(e.Target))
 }
 
 // maps reports whether a NotificationTarget belongs to this sink.

@@ -58,7 +58,7 @@ func newStream(o StreamOptions) *stream {
 
 // publish sends an event to all readers.
 func (s *stream) publish(e *messages.Event, render func(*messages.Event) []byte) {
-	if s.o.Off || e.Kind != messages.EventPlacement && !s.o.Own {
+	if s.o.Off || !e.Kind.Vendor() && !s.o.Own {
 		return
 	}
 	id := publicID(e)
@@ -102,8 +102,11 @@ func (f *filter) takes(e *shown) bool {
 	if len(f.queues) == 0 && len(f.matchmakers) == 0 {
 		return true
 	}
-	// There are no events of matchmakers yet.
-	return e.kind == messages.EventPlacement && (slices.Contains(f.queues, e.name) || slices.Contains(f.queues, e.arn))
+	names := f.queues
+	if e.kind == messages.EventMatchmaking {
+		names = f.matchmakers
+	}
+	return e.kind.Vendor() && (slices.Contains(names, e.name) || slices.Contains(names, e.arn))
 }
 
 // list reads a parameter that may be repeated, and that may have commas.

@@ -39,11 +39,15 @@ func (h *Host) startActors(o Options) error {
 	if err != nil {
 		return err
 	}
+	matchmaking, err := c.matchmaking(time.Now())
+	if err != nil {
+		return err
+	}
 	h.system, err = actors.Start(actors.Options{
 		Bundle: c.Script.bundleLimits(),
 		Log:    o.Log, Counters: h.count, Shards: c.Workers, Flush: policy, OnFailure: o.OnFailure,
 		Timeouts:  connection.Timeouts{Login: c.Limits.LoginTimeout, SilenceMin: connection.DefaultTimeouts().SilenceMin},
-		Placement: c.placements(time.Now()),
+		Placement: c.placements(time.Now()), Matchmaking: matchmaking,
 		Fleet: fleet.Options{
 			Region: c.Region, Locations: c.locationRecords(time.Now()), Fleets: c.fleetRecords(time.Now()), Aliases: c.aliasRecords(time.Now()),
 			Advertised: plain, Secured: secured,

@@ -12,31 +12,32 @@ import (
 // Config is the whole configuration of a host. The key of a field is its path of `config`
 // tags, for example reconnect.window. Start from Defaults.
 type Config struct {
-	API       API        `config:"api"`
-	WebSocket WebSocket  `config:"websocket"`
-	Fast      Fast       `config:"fast"`
-	WSS       WSS        `config:"wss"`
-	DTLS      DTLS       `config:"dtls"`
-	KCP       KCP        `config:"kcp"`
-	TLS       TLS        `config:"tls"`
-	Public    Public     `config:"public"`
-	Region    string     `config:"region"`    // API region, part of all ids; letters, digits, hyphens
-	Account   string     `config:"account"`   // 12 digits, part of ARNs
-	Locations []Location `config:"locations"` // further locations of this host, besides region
-	Fleets    []Fleet    `config:"fleets"`
-	Aliases   []Alias    `config:"aliases"`
-	Queues    []Queue    `config:"queues"`
-	Store     Store      `config:"store"`
-	Events    Events     `config:"events"`
-	Reconnect Reconnect  `config:"reconnect"`
-	Session   Session    `config:"session"`
-	Script    Script     `config:"script"`
-	Limits    Limits     `config:"limits"`
-	Flush     Flush      `config:"flush"`
-	Drain     Drain      `config:"drain"`
-	Workers   int        `config:"workers"`  // shards of actors; 0 is one per CPU
-	Announce  string     `config:"announce"` // file that the host writes its addresses to, as JSON, once it has started; empty: none
-	Log       Log        `config:"log"`
+	API         API         `config:"api"`
+	WebSocket   WebSocket   `config:"websocket"`
+	Fast        Fast        `config:"fast"`
+	WSS         WSS         `config:"wss"`
+	DTLS        DTLS        `config:"dtls"`
+	KCP         KCP         `config:"kcp"`
+	TLS         TLS         `config:"tls"`
+	Public      Public      `config:"public"`
+	Region      string      `config:"region"`    // API region, part of all ids; letters, digits, hyphens
+	Account     string      `config:"account"`   // 12 digits, part of ARNs
+	Locations   []Location  `config:"locations"` // further locations of this host, besides region
+	Fleets      []Fleet     `config:"fleets"`
+	Aliases     []Alias     `config:"aliases"`
+	Queues      []Queue     `config:"queues"`
+	Matchmaking Matchmaking `config:"matchmaking"`
+	Store       Store       `config:"store"`
+	Events      Events      `config:"events"`
+	Reconnect   Reconnect   `config:"reconnect"`
+	Session     Session     `config:"session"`
+	Script      Script      `config:"script"`
+	Limits      Limits      `config:"limits"`
+	Flush       Flush       `config:"flush"`
+	Drain       Drain       `config:"drain"`
+	Workers     int         `config:"workers"`  // shards of actors; 0 is one per CPU
+	Announce    string      `config:"announce"` // file that the host writes its addresses to, as JSON, once it has started; empty: none
+	Log         Log         `config:"log"`
 }
 
 // API is the listener of the service API, health and metrics. Its booleans are settings of
@@ -297,25 +298,26 @@ type GameSessionLogs struct {
 }
 
 // Defaults returns the configuration of a host on loopback with the default ports, one
-// fleet, one alias of that fleet and one queue of that alias. If you replace Fleets, replace
-// Aliases and Queues, too.
+// fleet, one alias of that fleet, one queue of that alias and one matchmaking configuration of
+// that queue. If you replace Fleets, replace Aliases, Queues and Matchmaking, too.
 func Defaults() Config {
 	return Config{
-		API:       API{Addr: "127.0.0.1:8080", Keys: []APIKey{}, Proxies: []string{}, Skew: awswire.DefaultSkew, Rate: 50, Burst: 100},
-		WebSocket: WebSocket{Addr: "127.0.0.1:1900", EmptyCloseIsLeave: true, Engine: string(websocket.EngineGoroutine), Proxies: []string{}},
-		Fast:      Fast{Addr: "127.0.0.1:33400", Enabled: true, SameIP: true, PortsFrom: 33403, PortsTo: 33500, Sockets: 64},
-		WSS:       WSS{Addr: "127.0.0.1:1901"},
-		DTLS:      DTLS{Addr: "127.0.0.1:33401", HalfOpen: 512, HalfOpenPerIP: 64, HellosPerSecond: 1000, HellosPerIP: 200, Associations: 1 << 16},
-		KCP:       KCP{Addr: "127.0.0.1:33402"},
-		TLS:       TLS{ReloadEvery: time.Minute},
-		Region:    "us-east-1",
-		Account:   "000000000000",
-		Locations: []Location{},
-		Fleets:    []Fleet{{ID: "fleet-dev", Name: "dev", Description: "the embedded fleet", GameSessionsMax: 1000, Certificates: "DISABLED", Locations: []FleetLocation{}}},
-		Aliases:   []Alias{{ID: "alias-dev", Name: "dev", Fleet: "fleet-dev"}},
-		Queues:    []Queue{defaultQueue()},
-		Store:     Store{Memory: true},
-		Events:    Events{Sinks: []EventSink{}},
+		API:         API{Addr: "127.0.0.1:8080", Keys: []APIKey{}, Proxies: []string{}, Skew: awswire.DefaultSkew, Rate: 50, Burst: 100},
+		WebSocket:   WebSocket{Addr: "127.0.0.1:1900", EmptyCloseIsLeave: true, Engine: string(websocket.EngineGoroutine), Proxies: []string{}},
+		Fast:        Fast{Addr: "127.0.0.1:33400", Enabled: true, SameIP: true, PortsFrom: 33403, PortsTo: 33500, Sockets: 64},
+		WSS:         WSS{Addr: "127.0.0.1:1901"},
+		DTLS:        DTLS{Addr: "127.0.0.1:33401", HalfOpen: 512, HalfOpenPerIP: 64, HellosPerSecond: 1000, HellosPerIP: 200, Associations: 1 << 16},
+		KCP:         KCP{Addr: "127.0.0.1:33402"},
+		TLS:         TLS{ReloadEvery: time.Minute},
+		Region:      "us-east-1",
+		Account:     "000000000000",
+		Locations:   []Location{},
+		Fleets:      []Fleet{{ID: "fleet-dev", Name: "dev", Description: "the embedded fleet", GameSessionsMax: 1000, Certificates: "DISABLED", Locations: []FleetLocation{}}},
+		Aliases:     []Alias{{ID: "alias-dev", Name: "dev", Fleet: "fleet-dev"}},
+		Queues:      []Queue{defaultQueue()},
+		Matchmaking: defaultMatchmaking(),
+		Store:       Store{Memory: true},
+		Events:      Events{Sinks: []EventSink{}},
 		Reconnect: Reconnect{
 			Window: 30 * time.Second, Takeover: "now", Rejoin: true, Overflow: "gap", StockAmbiguous: "resend", Acknowledge: true,
 		},

@@ -35,8 +35,8 @@ type EventSink struct {
 	MaxBytes   int      `config:"maxBytes"`                                   // bytes of a file; then the next file begins; 0: 64 MiB
 	Files      int      `config:"files"`                                      // files that are kept; 0: 4
 	Targets    []string `config:"targets"`                                    // NotificationTargets of this sink; * and ? are wildcards
-	Kinds      []string `config:"kinds"`                                      // kinds of events: placement, gamesession, playersession; empty: placement
-	All        bool     `config:"all"`                                        // placements of all queues, whatever their NotificationTarget
+	Kinds      []string `config:"kinds"`                                      // kinds of events: placement, matchmaking, gamesession, playersession; empty: the first two
+	All        bool     `config:"all"`                                        // events of all queues and matchmaking configurations, whatever their NotificationTarget
 }
 
 // EventStream is GET /events: for those with the secret as their bearer token or an access

@@ -161,7 +161,7 @@ func TestEventSettingsAreChecked(t *testing.T) {
 		"events.sinks[0]: secret: ":             hook(func(s *EventSink) { s.Secret = "" }),
 		"events.sinks[0]: must have one of":     hook(func(s *EventSink) { s.SecretFile = "x" }),
 		"events.sinks[0].secretEnv: names":      hook(func(s *EventSink) { s.Secret, s.SecretEnv = "", "X" }),
-		"events.sinks[0]: kinds: must":          hook(func(s *EventSink) { s.Kinds = []string{"matchmaking"} }),
+		"events.sinks[0]: kinds: must":          hook(func(s *EventSink) { s.Kinds = []string{"matches"} }),
 		"events.sinks[0]: targets: ":            hook(func(s *EventSink) { s.All = false }),
 		"events.sinks[1].name: is there twice": func(e *Events) {
 			hook(func(*EventSink) {})(e)

@@ -34,6 +34,7 @@ func (s *said) String() string {
 // store, or the host does not start: unless the API may have deleted it.
 func TestQueueToNowhereIsRefusedAtTheStart(t *testing.T) {
 	c := storeConfig(t)
+	c.Matchmaking = Matchmaking{} // of the default queue
 	to := func(destinations ...string) {
 		c.Queues = []Queue{{Name: "near", Timeout: 10 * time.Second, Destinations: destinations}}
 	}

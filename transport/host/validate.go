@@ -45,6 +45,7 @@ func (c *Config) Validate() error {
 	v.that("account", accountForm.MatchString(c.Account), "must be 12 digits")
 	v.fleets(c)
 	v.queues(c)
+	v.matchmaking(c)
 	v.locations(c)
 	v.that("store.path", c.Store.Path != "" || c.Store.Memory, "must name a file, or store.memory be true: nothing outlives the process then")
 	v.that("reconnect.window", c.Reconnect.Window >= 0 && c.Reconnect.Window <= windowMax, "must be 0s to 600s")

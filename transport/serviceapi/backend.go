@@ -69,4 +69,5 @@ type Backend interface {
 	DeleteScript(ctx context.Context, id messages.ScriptID) error
 
 	QueueBackend
+	MatchmakingBackend
 }

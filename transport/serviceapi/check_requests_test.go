@@ -349,7 +349,7 @@ func TestStubsAnswerTheirClass(t *testing.T) {
 		}
 		want := map[string]string{
 			"CreateContainerFleet": "UnsupportedRegionException", "GetComputeAccess": "UnsupportedRegionException",
-			"StartMatchmaking": "UnsupportedRegionException", "GetPlayerConnectionDetails": "UnsupportedRegionException",
+			"StartMatchBackfill": "UnsupportedRegionException", "GetPlayerConnectionDetails": "UnsupportedRegionException",
 			"ClaimGameServer": invalidRequest, "GetInstanceAccess": invalidRequest, "CreateBuild": invalidRequest, "RegisterCompute": invalidRequest,
 		}
 		for name, code := range want {

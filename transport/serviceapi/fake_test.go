@@ -15,6 +15,7 @@ import (
 // no games.
 type fakeBackend struct {
 	fakeFleets
+	fakeMatchmaking
 	mu      sync.Mutex
 	now     time.Time
 	fleets  []*messages.Fleet

@@ -93,6 +93,9 @@ var offered = strings.Fields(`
 	CreateAlias DescribeAlias UpdateAlias DeleteAlias ListAliases ResolveAlias
 	TagResource UntagResource ListTagsForResource CreateFleetLocations DeleteFleetLocations DescribeFleetLocationAttributes
 	DescribeFleetLocationCapacity DescribeFleetLocationUtilization
+	StartMatchmaking DescribeMatchmaking StopMatchmaking AcceptMatch
+	CreateMatchmakingConfiguration DescribeMatchmakingConfigurations UpdateMatchmakingConfiguration DeleteMatchmakingConfiguration
+	CreateMatchmakingRuleSet DescribeMatchmakingRuleSets DeleteMatchmakingRuleSet ValidateMatchmakingRuleSet
 	CreateLocation DeleteLocation ListLocations ListBuilds DescribeScalingPolicies`)
 
 // API-63.

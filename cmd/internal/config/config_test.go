@@ -155,6 +155,21 @@ func TestSources(t *testing.T) {
 			},
 		},
 		{
+			name: "matchmaking of the default queue",
+			file: "matchmaking: {ruleSets: [{name: r, file: r.json}], configurations: [{name: m, ruleSet: r, queue: queue-dev, requestTimeout: 60s}]}\n",
+			want: func(c *host.Config) {
+				c.Matchmaking.RuleSets = []host.MatchmakingRules{{Name: "r", File: "r.json"}}
+				c.Matchmaking.Configurations = []host.MatchmakingSetting{{Name: "m", RuleSet: "r", Queue: "queue-dev", RequestTimeout: time.Minute}}
+			},
+		},
+		{
+			name: "rule sets without the configuration of the defaults",
+			file: "matchmaking: {ruleSets: [{name: r, file: r.json}]}\n",
+			want: func(c *host.Config) {
+				c.Matchmaking.RuleSets, c.Matchmaking.Configurations = []host.MatchmakingRules{{Name: "r", File: "r.json"}}, []host.MatchmakingSetting{}
+			},
+		},
+		{
 			name: "a list in a list",
 			file: "locations:\n- {name: eu-west-1, gameSessionsMax: 3, cost: 0.5}\n" +
 				"fleets:\n- {id: fleet-a, gameSessionsMax: 5, cost: 1, locations: [{name: eu-west-1, cost: 2.5}, {name: us-east-1}]}\naliases: []\n",
@@ -196,6 +211,9 @@ func TestSources(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := host.Defaults()
+			if strings.Contains(c.file, "fleets:") || strings.Contains(c.file, "aliases:") || strings.Contains(c.file, "queues:") {
+				want.Matchmaking = host.Matchmaking{RuleSets: []host.MatchmakingRules{}, Configurations: []host.MatchmakingSetting{}} // it refers to the default queue
+			}
 			c.want(&want)
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("\ngot  %+v\nwant %+v", got, want)

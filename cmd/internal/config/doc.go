@@ -15,7 +15,8 @@
 // TROUPE_RECONNECT_WINDOW=10s. In the environment and in flags a list (fleets, aliases) is
 // JSON. A list replaces the default list. The default alias refers to the default fleet, and the
 // default queue to that alias. So if the file sets fleets, there are no default aliases
-// and queues; if it sets aliases, there are no default queues.
+// and queues; if it sets aliases, there are no default queues; and if it sets one of the
+// three, there is no default matchmaking configuration.
 //
 // # Mistakes
 //

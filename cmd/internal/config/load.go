@@ -230,8 +230,9 @@ func (l *loader) result(environ []string) (*Resolved, error) {
 	return r, nil
 }
 
-// dropDefaults removes the default aliases if fleets are set, and the default queues if
-// fleets or aliases are set, because the defaults refer to each other.
+// dropDefaults removes the default aliases if fleets are set, the default queues if fleets or
+// aliases are set, and the default matchmaking if one of these, queues or rule sets are set,
+// because the defaults refer to each other.
 func (l *loader) dropDefaults(c *host.Config) {
 	set := func(key string) bool { return l.origin[key] != "" }
 	if set("fleets") && !set("aliases") {
@@ -239,6 +240,14 @@ func (l *loader) dropDefaults(c *host.Config) {
 	}
 	if (set("fleets") || set("aliases")) && !set("queues") {
 		c.Queues = []host.Queue{}
+	}
+	if set("fleets") || set("aliases") || set("queues") || set("matchmaking.ruleSets") {
+		if !set("matchmaking.configurations") {
+			c.Matchmaking.Configurations = []host.MatchmakingSetting{}
+		}
+		if !set("matchmaking.ruleSets") && !set("matchmaking.configurations") {
+			c.Matchmaking.RuleSets = []host.MatchmakingRules{}
+		}
 	}
 }
 

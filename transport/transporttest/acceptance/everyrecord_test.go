@@ -156,6 +156,27 @@ func newWorld(t *testing.T) *world {
 	if _, err := s.UpdateQueue(ctx, messages.UpdateQueue{Name: "queue-dev", Timeout: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
+	// A ticket that waits, and a match that waits for its players.
+	const rules = `{"ruleLanguageVersion":"1.0","teams":[{"name":"all","minPlayers":1,"maxPlayers":1}]}`
+	if _, err := s.CreateRuleSet(ctx, messages.RuleSet{Name: "solo", Body: rules}); err != nil {
+		t.Fatal(err)
+	}
+	asks := messages.Matchmaker{Name: "asks", RuleSet: "solo", Standalone: true, RequestTimeout: time.Hour, AcceptanceRequired: true, AcceptanceTimeout: 10 * time.Minute}
+	if _, err := s.CreateMatchmaker(ctx, asks); err != nil {
+		t.Fatal(err)
+	}
+	for id, matcher := range map[messages.TicketID]messages.MatchmakerName{"asked": "asks", "waiting": "match-dev"} {
+		if _, err := s.StartMatchmaking(ctx, messages.StartMatchmaking{TicketID: id, Matchmaker: matcher, Players: []messages.TicketPlayer{{ID: messages.PlayerID(id)}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.until("there is a match", func() error {
+		found, err := s.Tickets(ctx, []messages.TicketID{"asked"})
+		if err == nil && found[0].Status != messages.TicketRequiresAcceptance {
+			err = fmt.Errorf("the ticket is %s", found[0].Status)
+		}
+		return err
+	})
 	h.host.Close()
 	w.rows = rows(t, w.path)
 	for _, kind := range store.Kinds() {
@@ -169,7 +190,7 @@ func newWorld(t *testing.T) *world {
 // shown are the records that the API shows; for the others see intact.
 func (w *world) shown() []row {
 	return slices.DeleteFunc(w.ordered(), func(r row) bool {
-		return slices.Contains([]store.Kind{store.Content, store.Event, store.Secret}, store.Kind(r.kind))
+		return slices.Contains([]store.Kind{store.Content, store.Event, store.Secret, store.Match}, store.Kind(r.kind))
 	})
 }
 
@@ -250,6 +271,15 @@ func shows(h *testHost, r row) bool {
 	case store.Placement:
 		_, err := s.Placement(ctx, messages.PlacementID(r.id))
 		return err == nil
+	case store.RuleSet:
+		all, err := s.RuleSets(ctx)
+		return err == nil && slices.ContainsFunc(all, func(x *messages.RuleSet) bool { return string(x.Name) == r.id })
+	case store.Matchmaker:
+		all, err := s.Matchmakers(ctx)
+		return err == nil && slices.ContainsFunc(all, func(k *messages.Matchmaker) bool { return string(k.Name) == r.id })
+	case store.Ticket:
+		all, err := s.Tickets(ctx, []messages.TicketID{messages.TicketID(r.id)})
+		return found(len(all), err)
 	case store.GameSession:
 		all, err := s.GameSessions(ctx, messages.GameSessionQuery{ID: messages.GameSessionID(r.id)})
 		return found(len(all), err)
@@ -289,7 +319,10 @@ func (w *world) intact(t *testing.T, path string, damaged ...row) {
 	}
 	now := rows(t, path)
 	for r := range w.rows {
-		if _, there := now[r]; !there {
+		dropped := r.kind == string(store.Match) && slices.ContainsFunc(damaged, func(d row) bool { // its other tickets wait again
+			return d.kind == string(store.Ticket) || d.kind == string(store.Matchmaker)
+		})
+		if _, there := now[r]; !there && !dropped {
 			t.Errorf("%v is gone from the store", r)
 		}
 	}
@@ -405,7 +438,7 @@ func (w *world) startsWithSenseless(t *testing.T) {
 			h.host.Close()
 			now := rows(t, path)
 			for r := range w.rows {
-				if _, there := now[r]; !there {
+				if _, there := now[r]; !there && r.kind != string(store.Match) { // a match without its tickets is dropped
 					t.Errorf("%v is gone from the store", r)
 				}
 			}

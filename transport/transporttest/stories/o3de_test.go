@@ -305,9 +305,9 @@ func TestO3DECallByCall(t *testing.T) {
 	}
 	game.await(t, "OnCreateSessionBegin placed")
 
-	// Matchmaking is refused with a name that the gem can log.
+	// A configuration that does not exist is refused with a name that the gem can log.
 	if status, out := g.request("StartMatchmaking", object{"ConfigurationName": "m", "Players": []object{{"PlayerId": "p"}}}); status != http.StatusBadRequest ||
-		!slices.Contains([]string{"UnsupportedRegionException", "InvalidRequestException"}, text(out, "__type")) {
+		!slices.Contains([]string{"NotFoundException"}, text(out, "__type")) {
 		t.Errorf("StartMatchmaking: %d %v", status, out)
 	}
 }

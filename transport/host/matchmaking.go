@@ -1,0 +1,127 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"time"
+
+	"troupe/actors/matchmaker"
+	"troupe/messages"
+)
+
+// Matchmaking has the rule sets and matchmaking configurations that exist from the start. One of the same name in the store takes
+// precedence.
+type Matchmaking struct {
+	PassInterval   time.Duration        `config:"passInterval"` // between two searches for matches, 50ms to 10s; 0: 1s
+	RuleSets       []MatchmakingRules   `config:"ruleSets"`
+	Configurations []MatchmakingSetting `config:"configurations"`
+}
+
+// MatchmakingRules is a rule set: the text of File, or Body.
+type MatchmakingRules struct {
+	Name string `config:"name"` // letters, digits, hyphens and dots
+	File string `config:"file"` // JSON file in the rule set language
+	Body string `config:"body"` // the JSON text itself, instead of a file
+}
+
+// MatchmakingSetting is a matchmaking configuration, with the settings of the service API (service-api.md 2.10).
+type MatchmakingSetting struct {
+	Name               string        `config:"name"`               // letters, digits, hyphens and dots
+	RuleSet            string        `config:"ruleSet"`            // name of a rule set
+	Queue              string        `config:"queue"`              // places the matches; empty: STANDALONE, players are only told of the match
+	RequestTimeout     time.Duration `config:"requestTimeout"`     // 1s to 43200s
+	AcceptanceRequired bool          `config:"acceptanceRequired"` // players must accept a match
+	AcceptanceTimeout  time.Duration `config:"acceptanceTimeout"`  // 1s to 600s; 0: 60s
+	AdditionalPlayers  int           `config:"additionalPlayers"`  // seats that matches leave free
+	CustomEventData    string        `config:"customEventData"`    // in each event
+	NotificationTarget string        `config:"notificationTarget"` // ARN of a topic, as sinks of events name it
+}
+
+// ruleFileMax bounds the file of a rule set: 65,535 characters of at most 4 bytes.
+const ruleFileMax = 4 * 65535
+
+var matchNameForm = regexp.MustCompile(`\A[a-zA-Z0-9.-]{1,128}\z`)
+
+func (v *checks) matchmaking(c *Config) {
+	m := &c.Matchmaking
+	v.that("matchmaking.passInterval", m.PassInterval == 0 || m.PassInterval >= 50*time.Millisecond && m.PassInterval <= 10*time.Second, "must be 50ms to 10s")
+	var names []string
+	for i, r := range m.RuleSets {
+		key := fmt.Sprintf("matchmaking.ruleSets[%d]", i)
+		v.that(key+".name", matchNameForm.MatchString(r.Name), "must be 1 to 128 letters, digits, hyphens and dots")
+		v.that(key+".name", !slices.Contains(names, r.Name), "is there twice")
+		v.that(key, (r.File == "") != (r.Body == ""), "must have a file or a body")
+		names = append(names, r.Name)
+	}
+	names = nil
+	for i, k := range m.Configurations {
+		key := fmt.Sprintf("matchmaking.configurations[%d]", i)
+		v.that(key+".name", matchNameForm.MatchString(k.Name), "must be 1 to 128 letters, digits, hyphens and dots")
+		v.that(key+".name", !slices.Contains(names, k.Name), "is there twice")
+		v.that(key+".ruleSet", k.RuleSet != "", "must name a rule set")
+		v.that(key+".queue", k.Queue == "" || queueForm.MatchString(k.Queue), "must be the name of a queue")
+		v.that(key+".requestTimeout", wholeSeconds(k.RequestTimeout, 1, 43200), "must be 1s to 43200s, in whole seconds")
+		v.that(key+".acceptanceTimeout", wholeSeconds(k.AcceptanceTimeout, 0, 600), "must be 0s to 600s, in whole seconds")
+		v.that(key+".additionalPlayers", k.AdditionalPlayers >= 0 && k.AdditionalPlayers <= 200, "must be 0 to 200")
+		v.that(key+".customEventData", len(k.CustomEventData) <= 256, "may have 256 bytes")
+		v.that(key+".notificationTarget", targetForm.MatchString(k.NotificationTarget), "must be letters, digits, colons, hyphens and underscores")
+		names = append(names, k.Name)
+	}
+}
+
+func wholeSeconds(d time.Duration, least, most int) bool {
+	return d >= time.Duration(least)*time.Second && d <= time.Duration(most)*time.Second && d%time.Second == 0
+}
+
+// matchmaking returns the options of matchmaking. It reads the files of rule sets.
+func (c *Config) matchmaking(now time.Time) (matchmaker.Options, error) {
+	o := matchmaker.Options{Region: c.Region, Account: c.Account, Interval: c.Matchmaking.PassInterval}
+	for i, r := range c.Matchmaking.RuleSets {
+		body, err := r.text()
+		if err != nil {
+			return o, fmt.Errorf("host: matchmaking.ruleSets[%d].file: %w", i, err)
+		}
+		o.RuleSets = append(o.RuleSets, &messages.RuleSet{Name: messages.RuleSetName(r.Name), Body: body, Created: now})
+	}
+	for _, k := range c.Matchmaking.Configurations {
+		record := &messages.Matchmaker{
+			Name: messages.MatchmakerName(k.Name), RuleSet: messages.RuleSetName(k.RuleSet), Standalone: k.Queue == "", RequestTimeout: k.RequestTimeout,
+			AcceptanceRequired: k.AcceptanceRequired, AcceptanceTimeout: k.AcceptanceTimeout, AdditionalPlayers: k.AdditionalPlayers,
+			CustomEventData: k.CustomEventData, Notify: k.NotificationTarget, Created: now,
+		}
+		if k.Queue != "" {
+			record.Queues = []messages.QueueName{messages.QueueName(k.Queue)}
+			record.QueueARNs = []string{fmt.Sprintf("arn:aws:gamelift:%s:%s:gamesessionqueue/%s", c.Region, c.Account, k.Queue)}
+		}
+		o.Matchmakers = append(o.Matchmakers, record)
+	}
+	return o, nil
+}
+
+func (r *MatchmakingRules) text() (string, error) {
+	if r.File == "" {
+		return r.Body, nil
+	}
+	info, err := os.Stat(r.File)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() || info.Size() > ruleFileMax {
+		return "", errors.New("is no file of at most 65,535 characters")
+	}
+	text, err := os.ReadFile(r.File)
+	return string(text), err
+}
+
+// defaultMatchmaking returns a configuration of the default queue that matches two players, whoever they are.
+func defaultMatchmaking() Matchmaking {
+	return Matchmaking{
+		RuleSets: []MatchmakingRules{{
+			Name: "rules-dev", Body: `{"name":"two players","ruleLanguageVersion":"1.0","teams":[{"name":"players","minPlayers":2,"maxPlayers":2}]}`,
+		}},
+		Configurations: []MatchmakingSetting{{Name: "match-dev", RuleSet: "rules-dev", Queue: "queue-dev", RequestTimeout: 120 * time.Second}},
+	}
+}

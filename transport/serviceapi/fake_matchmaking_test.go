@@ -1,0 +1,143 @@
+package serviceapi
+
+import (
+	"context"
+	"slices"
+
+	"troupe/messages"
+)
+
+// fakeMatchmaking are the rule sets, configurations and tickets of a fakeBackend, under its lock.
+type fakeMatchmaking struct {
+	ruleSets    []*messages.RuleSet
+	matchmakers []*messages.Matchmaker
+	tickets     []*messages.Ticket
+	answers     []messages.AcceptMatch // as received
+	crowded     bool                   // new tickets are refused
+}
+
+func unknown(what string) error { return messages.Errorf(messages.NotFound, "no %s", what) }
+
+func (b *fakeBackend) CheckRuleSet(body string) error {
+	if body == "bad" {
+		return messages.Errorf(messages.InvalidRequest, "RuleSetBody: E_JSON: $: bad")
+	}
+	return nil
+}
+
+func (b *fakeBackend) CreateRuleSet(ctx context.Context, r messages.RuleSet) (*messages.RuleSet, error) {
+	err := b.enter(ctx, true)
+	defer b.mu.Unlock()
+	if err == nil {
+		err = b.CheckRuleSet(r.Body)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.Created = b.now
+	b.ruleSets = append(b.ruleSets, &r)
+	return &r, nil
+}
+
+func (b *fakeBackend) RuleSets(ctx context.Context) ([]*messages.RuleSet, error) {
+	err := b.enter(ctx, false)
+	defer b.mu.Unlock()
+	return b.ruleSets, err
+}
+
+func (b *fakeBackend) DeleteRuleSet(ctx context.Context, name messages.RuleSetName) error {
+	err := b.enter(ctx, true)
+	defer b.mu.Unlock()
+	n := len(b.ruleSets)
+	b.ruleSets = slices.DeleteFunc(b.ruleSets, func(r *messages.RuleSet) bool { return r.Name == name })
+	if err == nil && len(b.ruleSets) == n {
+		err = unknown("rule set")
+	}
+	return err
+}
+
+func (b *fakeBackend) CreateMatchmaker(ctx context.Context, r messages.Matchmaker) (*messages.Matchmaker, error) {
+	err := b.enter(ctx, true)
+	defer b.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	r.Created = b.now
+	b.matchmakers = append(b.matchmakers, &r)
+	return &r, nil
+}
+
+func (b *fakeBackend) UpdateMatchmaker(ctx context.Context, u messages.UpdateMatchmaker) (*messages.Matchmaker, error) {
+	err := b.enter(ctx, true)
+	defer b.mu.Unlock()
+	for i, r := range b.matchmakers {
+		if r.Name == u.Name && err == nil {
+			b.matchmakers[i] = u.Apply(r)
+			return b.matchmakers[i], nil
+		}
+	}
+	if err == nil {
+		err = unknown("matchmaking configuration")
+	}
+	return nil, err
+}
+
+func (b *fakeBackend) Matchmakers(ctx context.Context) ([]*messages.Matchmaker, error) {
+	err := b.enter(ctx, false)
+	defer b.mu.Unlock()
+	return b.matchmakers, err
+}
+
+func (b *fakeBackend) DeleteMatchmaker(ctx context.Context, name messages.MatchmakerName) error {
+	err := b.enter(ctx, true)
+	defer b.mu.Unlock()
+	n := len(b.matchmakers)
+	b.matchmakers = slices.DeleteFunc(b.matchmakers, func(r *messages.Matchmaker) bool { return r.Name == name })
+	if err == nil && len(b.matchmakers) == n {
+		err = unknown("matchmaking configuration")
+	}
+	return err
+}
+
+func (b *fakeBackend) StartMatchmaking(ctx context.Context, q messages.StartMatchmaking) (*messages.Ticket, error) {
+	err := b.enter(ctx, true)
+	defer b.mu.Unlock()
+	switch {
+	case err != nil:
+		return nil, err
+	case b.crowded:
+		return nil, messages.Errorf(messages.LimitExceeded, "too many tickets")
+	case !slices.ContainsFunc(b.matchmakers, func(r *messages.Matchmaker) bool { return r.Name == q.Matchmaker }):
+		return nil, unknown("matchmaking configuration")
+	}
+	t := &messages.Ticket{ID: q.TicketID, Matchmaker: q.Matchmaker, Status: messages.TicketQueued, Started: b.now, Players: q.Players}
+	b.tickets = append(b.tickets, t)
+	return t, nil
+}
+
+func (b *fakeBackend) Tickets(ctx context.Context, ids []messages.TicketID) (found []*messages.Ticket, err error) {
+	err = b.enter(ctx, false)
+	defer b.mu.Unlock()
+	for _, t := range b.tickets {
+		if slices.Contains(ids, t.ID) {
+			found = append(found, t)
+		}
+	}
+	return found, err
+}
+
+func (b *fakeBackend) StopMatchmaking(ctx context.Context, id messages.TicketID) error {
+	err := b.enter(ctx, true)
+	defer b.mu.Unlock()
+	if err == nil && !slices.ContainsFunc(b.tickets, func(t *messages.Ticket) bool { return t.ID == id }) {
+		err = unknown("ticket")
+	}
+	return err
+}
+
+func (b *fakeBackend) AcceptMatch(ctx context.Context, q messages.AcceptMatch) error {
+	err := b.enter(ctx, true)
+	defer b.mu.Unlock()
+	b.answers = append(b.answers, q)
+	return err
+}

@@ -1,0 +1,105 @@
+package serviceapi
+
+import (
+	"context"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/messages"
+)
+
+const (
+	kindRuleSet = "matchmakingruleset"
+	kindMatcher = "matchmakingconfiguration"
+	// pageMatchmakingMax is the largest page of rule sets and configurations.
+	pageMatchmakingMax = 10
+)
+
+// The scalars of matchmaking.
+var (
+	matchmakingID   = text(0, 128, `[a-zA-Z0-9-\.]*`)
+	ruleSetBody     = text(1, 65535, "")
+	ruleSetName     = text(1, 256, `[a-zA-Z0-9-\.]*|^arn:.*:matchmakingruleset\/[a-zA-Z0-9-\.]*`)
+	matchmakerName  = text(1, 256, `[a-zA-Z0-9-\.]*|^arn:.*:matchmakingconfiguration\/[a-zA-Z0-9-\.]*`)
+	snsTarget       = text(0, 300, `[a-zA-Z0-9:_/-]*(.fifo)?`)
+	gameSessionData = text(1, 4096, "")
+)
+
+// ruleSetID normalises the name or ARN of a rule set to the name.
+func (a arns) ruleSetID(member *string) (messages.RuleSetName, error) {
+	return optional[messages.RuleSetName](member, func(s string) (string, error) { return a.id(kindRuleSet, s) })
+}
+
+func (s *Server) validateRuleSet(_ context.Context, in *gamelift.ValidateMatchmakingRuleSetInput) (*gamelift.ValidateMatchmakingRuleSetOutput, error) {
+	if err := s.options.Backend.CheckRuleSet(*in.RuleSetBody); err != nil {
+		return nil, err
+	}
+	return &gamelift.ValidateMatchmakingRuleSetOutput{Valid: aws.Bool(true)}, nil
+}
+
+func (s *Server) createRuleSet(ctx context.Context, in *gamelift.CreateMatchmakingRuleSetInput) (*gamelift.CreateMatchmakingRuleSetOutput, error) {
+	if *in.Name == "" {
+		return nil, invalid("Name must not be empty")
+	}
+	tags, err := tagsOf(in.Tags)
+	if err != nil {
+		return nil, err
+	}
+	record, err := s.options.Backend.CreateRuleSet(ctx, messages.RuleSet{Name: messages.RuleSetName(*in.Name), Body: *in.RuleSetBody, Tags: tags})
+	if err != nil {
+		return nil, err
+	}
+	shown := s.ruleSet(record)
+	return &gamelift.CreateMatchmakingRuleSetOutput{RuleSet: &shown}, nil
+}
+
+// describeRuleSets lists rule sets, oldest first: all, or the named ones. An unknown name is NotFound.
+func (s *Server) describeRuleSets(ctx context.Context, in *gamelift.DescribeMatchmakingRuleSetsInput) (*gamelift.DescribeMatchmakingRuleSetsOutput, error) {
+	found, err := s.options.Backend.RuleSets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Names) > 0 {
+		wanted := make(map[messages.RuleSetName]bool, len(in.Names))
+		for i := range in.Names {
+			name, err := s.arns.ruleSetID(&in.Names[i])
+			if err != nil {
+				return nil, err
+			}
+			if !slices.ContainsFunc(found, func(r *messages.RuleSet) bool { return r.Name == name }) {
+				return nil, messages.Errorf(messages.NotFound, "rule set %s is not known here", name)
+			}
+			wanted[name] = true
+		}
+		found = slices.DeleteFunc(slices.Clone(found), func(r *messages.RuleSet) bool { return !wanted[r.Name] })
+	}
+	page, token, err := cut(s.pager, paging{
+		operation: "DescribeMatchmakingRuleSets", input: in, limit: in.Limit, token: in.NextToken, max: pageMatchmakingMax, order: oldestFirst,
+	}, found, func(r *messages.RuleSet) position { return at(r.Created, r.Name) })
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]types.MatchmakingRuleSet, len(page))
+	for i, r := range page {
+		shown[i] = s.ruleSet(r)
+	}
+	return &gamelift.DescribeMatchmakingRuleSetsOutput{RuleSets: shown, NextToken: token}, nil
+}
+
+func (s *Server) deleteRuleSet(ctx context.Context, in *gamelift.DeleteMatchmakingRuleSetInput) (*gamelift.DeleteMatchmakingRuleSetOutput, error) {
+	name, err := s.arns.ruleSetID(in.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.DeleteMatchmakingRuleSetOutput{}, s.options.Backend.DeleteRuleSet(ctx, name)
+}
+
+func (s *Server) ruleSet(r *messages.RuleSet) types.MatchmakingRuleSet {
+	return types.MatchmakingRuleSet{
+		RuleSetName: aws.String(string(r.Name)), RuleSetArn: aws.String(s.arns.mint(kindRuleSet, string(r.Name))),
+		RuleSetBody: aws.String(r.Body), CreationTime: moment(r.Created),
+	}
+}
