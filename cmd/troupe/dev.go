@@ -25,6 +25,7 @@ func (c *devCommand) Run(s streams) error {
 	defaults := host.Defaults()
 	defaults.Log.Format, defaults.Log.GameSessions.Show, defaults.Drain.Grace = "pretty", true, devGrace
 	defaults.API.Auth, defaults.Script.EndEarlier = "none", true
+	defaults.Events.SSE.Own = true // the console shows them
 	cfg, err := c.load(defaults, s.err)
 	if err != nil {
 		return err

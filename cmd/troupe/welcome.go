@@ -17,7 +17,7 @@ func welcome(out io.Writer, cfg *host.Config, a host.Announcement, script string
 		script = fmt.Sprintf("\nGame sessions of %s run %s. Each save is checked and used by new game sessions. Game sessions\nof earlier versions end when they have no players.\n", cfg.Fleets[0].ID, script)
 	}
 	fmt.Fprintf(out, `
-  service API, health, metrics  %s
+  console, service API, metrics %s
   WebSocket                     ws://%s
   fast channel (UDP)            %s
   secured: WebSocket            %s

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"slices"
@@ -224,4 +225,30 @@ func (s *stream) leave() {
 	s.mu.Lock()
 	s.readers--
 	s.mu.Unlock()
+}
+
+// Since returns some of the events that the stream keeps, from number n on, each a JSON
+// object; the number after them; and a channel that is closed when there are more. Events that
+// are not kept any more are left out. Without a channel, the events have ended.
+func (d *Dispatcher) Since(n uint64) (events [][]byte, next uint64, more <-chan struct{}) {
+	s := d.stream
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n = min(max(n, s.first), s.first+uint64(len(s.buffer)))
+	for _, e := range s.buffer[n-s.first:] {
+		if len(events) == pumpMax {
+			break
+		}
+		events = append(events, e.data())
+	}
+	if !s.closed {
+		more = s.more
+	}
+	return events, n + uint64(len(events)), more
+}
+
+// data returns the JSON of an event without the fields around it.
+func (e *shown) data() []byte {
+	_, data, _ := bytes.Cut(e.frame, []byte("\ndata: "))
+	return bytes.TrimSuffix(data, []byte("\n\n"))
 }

@@ -18,6 +18,7 @@ import (
 	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/messages/counters"
+	"troupe/transport/console"
 	"troupe/transport/events"
 	"troupe/transport/gateway"
 	"troupe/transport/ops"
@@ -47,6 +48,7 @@ type Host struct {
 	api            net.Listener
 	http           *http.Server
 	ops            *ops.Pages
+	console        *console.Console
 	logs           *sessionlog.Store
 	store          store.Store
 	events         *events.Dispatcher
@@ -177,6 +179,9 @@ func (h *Host) stop(reason messages.CloseReason) {
 		}
 		if h.logs != nil { // closed before the pages, which would wait for its readers
 			h.logs.Close()
+		}
+		if h.console != nil { // its streams of events would keep the pages waiting
+			h.console.Close()
 		}
 		if h.http != nil {
 			if h.http.Shutdown(ctx) != nil {

@@ -94,6 +94,7 @@ func (h *Host) Reload(c Config) (applied, restart []string, err error) {
 	if err := s.loadSecrets(&next); err != nil {
 		return nil, nil, err
 	}
+	h.console.EndLogins() // with keys that may not be in force any more
 	if h.setLogLevel != nil {
 		level, err := zerolog.ParseLevel(next.Log.Level)
 		if err == nil { // Validate has checked it

@@ -268,3 +268,13 @@ func header(w http.ResponseWriter, kind string) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 }
+
+// Short reads what is written of a log, with player session ids shortened. The error is
+// fs.ErrNotExist if there is none.
+func (l *Logs) Short(id messages.GameSessionID) (io.ReadCloser, error) {
+	log, err := l.store.Read(id)
+	if err != nil {
+		return nil, err
+	}
+	return shortened(log), nil
+}

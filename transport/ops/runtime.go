@@ -58,8 +58,7 @@ func readRuntime() RuntimeFigures {
 			}
 		}
 	}
-	f.Process = ProcessFigures{PID: os.Getpid(), Go: runtime.Version(), Processors: runtime.GOMAXPROCS(0)}
-	f.Process.read()
+	f.Process = ReadProcess()
 	return f
 }
 
@@ -83,4 +82,11 @@ func quantile(h *metrics.Float64Histogram, share float64) float64 {
 		}
 	}
 	return 0
+}
+
+// ReadProcess returns what the kernel says of this process. Any goroutine may call it.
+func ReadProcess() ProcessFigures {
+	f := ProcessFigures{PID: os.Getpid(), Go: runtime.Version(), Processors: runtime.GOMAXPROCS(0)}
+	f.read()
+	return f
 }

@@ -30,13 +30,18 @@ func (s *shortIDs) Read(p []byte) (int, error) {
 		if len(line) == 0 {
 			return 0, err
 		}
-		s.left = playerSessionForm.ReplaceAllFunc(line, func(id []byte) []byte {
-			return []byte("psess-" + messages.PlayerSessionID(id).Short())
-		})
+		s.left = ShortIDs(line)
 	}
 	n := copy(p, s.left)
 	s.left = s.left[n:]
 	return n, nil
+}
+
+// ShortIDs returns text with its player session ids shortened.
+func ShortIDs(text []byte) []byte {
+	return playerSessionForm.ReplaceAllFunc(text, func(id []byte) []byte {
+		return []byte("psess-" + messages.PlayerSessionID(id).Short())
+	})
 }
 
 // Close implements io.Closer.

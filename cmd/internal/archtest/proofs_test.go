@@ -37,6 +37,8 @@ var securityProofs = []proof{
 	{"May do what its `allow` says", []string{"transport/awswire: TestAPIKeysMayCallWhatTheyAreAllowed TestAPIThrottlesPerKey"}},
 	{"sees shortened player session ids", []string{"transport/host: TestKeysThatMakeNoPlayerSessionsSeeShortIDs"}},
 	{"`/events` and pages below `/debug/` need a key", []string{"transport/host: TestGuardedPages TestWithKeysNobodyIsTrustedForItsAddress TestATokenIsAskedOfEverybody TestLoopbackIsTrustedAsLoopbackOnly"}},
+	{"The console and `/admin/v1/` have the rules of `/debug/`", []string{"transport/host: TestTheConsoleIsGuardedLikeDebug TestTheConsoleIsForOperators",
+		"transport/console: TestWithKeysALoginIsNeeded TestAnActionNeedsTheToken TestOtherWebPagesMayNotCall TestLoginsAreBounded TestFailedLoginsAreLimited TestALoginExpires TestNewKeysEndLogins"}},
 	{"Signed URLs of logs are good for 15 minutes", []string{"transport/ops: TestSignedLog"}},
 	{"in Node.js only if `script.node.allowUploaded`", []string{acceptance + "TestAnUploadedScriptDoesNotChooseNode"}},
 	{"cannot read the host's memory and environment", []string{"cmd/troupe: TestTheHostsEnvironmentIsItsOwn"}},

@@ -1,0 +1,153 @@
+package console
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Access says who may look. Its functions may be called from any goroutine.
+type Access struct {
+	// Trusts reports whether a request comes from this machine and needs no key.
+	Trusts func(r *http.Request) bool
+	// Signed reports whether a request without a body is signed with a key that may call every
+	// operation.
+	Signed func(r *http.Request) bool
+	// Verify reports whether an access key exists, has this secret and session token, and may
+	// call every operation. Nil: there are no keys, so nobody can log in.
+	Verify func(id, secret, sessionToken string) bool
+	// Refusal says who may look.
+	Refusal string
+}
+
+// caller is who sent a request that is allowed.
+type caller struct {
+	name string // the access key, or words
+	// csrf is what a browser must send with an action; empty for a caller that is no browser.
+	csrf    string
+	expires time.Time // of a login; zero: never
+}
+
+const (
+	cookieName = "troupe_console"
+	csrfHeader = "X-CSRF-Token"
+)
+
+// machine is the csrf token of callers from this machine: as long as this process runs.
+var machine = newToken()
+
+func newToken() string {
+	var b [24]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// sameSite reports whether a request is not one of another web page. A page whose name
+// resolves to this machine is kept out by Access.Trusts, and has no cookie.
+func sameSite(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+		return false
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
+}
+
+// identify returns who sent a request, or a refusal.
+func (c *Console) identify(r *http.Request) (caller, *problem) {
+	a := &c.o.Access
+	if !sameSite(r) {
+		return caller{}, &problem{http.StatusForbidden, "CrossOrigin", "other web pages may not call this"}
+	}
+	if cookie, err := r.Cookie(cookieName); err == nil && a.Verify != nil {
+		if who, ok := c.logins.find(cookie.Value); ok {
+			return who, nil
+		}
+	}
+	switch {
+	case a.Trusts(r):
+		return caller{name: "this machine", csrf: machine}, nil
+	case r.Header.Get("Authorization") != "" && a.Signed(r):
+		return caller{name: "a signed request"}, nil
+	case a.Verify == nil:
+		return caller{}, &problem{http.StatusForbidden, "Forbidden", a.Refusal}
+	}
+	return caller{}, &problem{http.StatusUnauthorized, "LoginNeeded", "log in, or " + a.Refusal}
+}
+
+// mayAct checks the token that only a page of this console can have read.
+func (who caller) mayAct(r *http.Request) *problem {
+	if who.csrf == "" || subtle.ConstantTimeCompare([]byte(r.Header.Get(csrfHeader)), []byte(who.csrf)) == 1 {
+		return nil
+	}
+	return &problem{http.StatusForbidden, "TokenNeeded", "an action needs the header " + csrfHeader + " with the csrfToken of " + prefix + "me"}
+}
+
+// loginBytesMax bounds the body of a login.
+const loginBytesMax = 4 << 10
+
+type loginRequest struct {
+	AccessKeyID  string `json:"accessKeyId"`
+	Secret       string `json:"secret"`
+	SessionToken string `json:"sessionToken"`
+}
+
+// login answers POST /admin/v1/login, the only request that has a body and needs no login.
+func (c *Console) login(w http.ResponseWriter, r *http.Request) *problem {
+	if !sameSite(r) {
+		return &problem{http.StatusForbidden, "CrossOrigin", "other web pages may not call this"}
+	}
+	if c.o.Access.Verify == nil {
+		return &problem{http.StatusNotFound, "NoLogin", "this host has no access keys: " + c.o.Access.Refusal}
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return &problem{http.StatusUnsupportedMediaType, "BadRequest", "Content-Type must be application/json"}
+	}
+	var in loginRequest
+	body := json.NewDecoder(io.LimitReader(r.Body, loginBytesMax))
+	body.DisallowUnknownFields()
+	if err := body.Decode(&in); err != nil || in.AccessKeyID == "" || in.Secret == "" {
+		return &problem{http.StatusBadRequest, "BadRequest", "the body must be a JSON object with accessKeyId and secret, and sessionToken if the key has one"}
+	}
+	if wait := c.logins.attempt(sourceOf(r)); wait > 0 {
+		w.Header().Set("Retry-After", seconds(wait))
+		return &problem{http.StatusTooManyRequests, "TooManyLogins", "too many logins: wait " + seconds(wait) + " s"}
+	}
+	if !c.o.Access.Verify(in.AccessKeyID, in.Secret, in.SessionToken) {
+		c.o.Log.Warn().Str("remote", r.RemoteAddr).Msg("a login to the console has failed")
+		return &problem{http.StatusUnauthorized, "WrongKey", "there is no such key with this secret that may call every operation"}
+	}
+	id, who := c.logins.begin(in.AccessKeyID)
+	http.SetCookie(w, c.cookie(r, id, who.expires))
+	c.o.Log.Info().Str("access_key", short(in.AccessKeyID)).Str("remote", r.RemoteAddr).Msg("logged in to the console")
+	return answer(w, c.describe(who))
+}
+
+func (c *Console) logout(w http.ResponseWriter, r *http.Request, _ caller) *problem {
+	if cookie, err := r.Cookie(cookieName); err == nil {
+		c.logins.end(cookie.Value)
+	}
+	http.SetCookie(w, c.cookie(r, "", time.Unix(0, 0)))
+	return answer(w, struct{}{})
+}
+
+func (c *Console) cookie(r *http.Request, value string, expires time.Time) *http.Cookie {
+	return &http.Cookie{
+		Name: cookieName, Value: value, Path: "/", Expires: expires, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		// Behind a proxy that encrypts, too.
+		Secure: r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https"),
+	}
+}
+
+// short is as much of an access key as a log shows (reliability.md 6).
+func short(key string) string { return key[:min(len(key), 8)] }

@@ -1,0 +1,350 @@
+package console
+
+import (
+	"bufio"
+	"crypto/tls"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/messages/counters"
+	"troupe/transport/ops"
+)
+
+// drains is a host that only counts its drains.
+type drains struct {
+	ops.Drainer
+	n atomic.Int64
+}
+
+func (d *drains) StartDrain(time.Duration) { d.n.Add(1) }
+func (d *drains) Drains() ops.DrainState   { return ops.DrainState{} }
+
+// noEvents is a host where nothing happens.
+type noEvents struct{ never chan struct{} }
+
+func (e noEvents) Since(uint64) ([][]byte, uint64, <-chan struct{}) { return nil, 0, e.never }
+
+type world struct {
+	*testing.T
+	console *Console
+	server  http.Handler
+	drains  *drains
+	now     time.Time
+	trusts  bool
+	keys    bool
+}
+
+func newWorld(t *testing.T, keys bool) *world {
+	w := &world{T: t, drains: new(drains), now: time.Unix(1_800_000_000, 0), trusts: !keys}
+	a := Access{
+		Trusts:  func(*http.Request) bool { return w.trusts },
+		Signed:  func(r *http.Request) bool { return r.Header.Get("Authorization") == "signed" },
+		Refusal: "who may",
+	}
+	if keys {
+		a.Verify = func(id, secret, token string) bool { return id == "KEY" && secret == "right" && token == "" }
+	}
+	w.console = New(Options{
+		Counters: new(counters.Set), Events: noEvents{make(chan struct{})}, Drains: w.drains, Access: a, Log: zerolog.Nop(), Version: "v",
+		Now: func() time.Time { return w.now },
+	})
+	t.Cleanup(w.console.Close)
+	w.server = w.console.Mux(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusTeapot) }))
+	return w
+}
+
+// do sends a request, with pairs of header names and values.
+func (w *world) do(method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	w.Helper()
+	r := httptest.NewRequest(method, "http://games.example"+target, strings.NewReader(body))
+	if body == "" {
+		r.Body, r.ContentLength = http.NoBody, 0
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "TLS" {
+			r.TLS = new(tls.ConnectionState)
+		} else if headers[i] == "From" {
+			r.RemoteAddr = headers[i+1]
+		} else {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+	}
+	a := httptest.NewRecorder()
+	w.server.ServeHTTP(a, r)
+	return a
+}
+
+func (w *world) want(status int, code, method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	w.Helper()
+	a := w.do(method, target, body, headers...)
+	if a.Code != status || code != "" && !strings.Contains(a.Body.String(), `"code":"`+code+`"`) {
+		w.Errorf("%s %s %v: %d %s; want %d %s", method, target, headers, a.Code, a.Body, status, code)
+	}
+	return a
+}
+
+const rightKey = `{"accessKeyId":"KEY","secret":"right"}`
+
+func (w *world) logIn(headers ...string) (cookie *http.Cookie, csrf string) {
+	w.Helper()
+	a := w.want(200, "", "POST", "/admin/v1/login", rightKey, append(headers, "Content-Type", "application/json")...)
+	_, rest, _ := strings.Cut(a.Body.String(), `"csrfToken":"`)
+	csrf, _, _ = strings.Cut(rest, `"`)
+	if len(a.Result().Cookies()) != 1 || csrf == "" {
+		w.Fatalf("%v %s", a.Result().Cookies(), a.Body)
+	}
+	return a.Result().Cookies()[0], csrf
+}
+
+func TestPagesRunOnlyScriptsOfTheirOwnAddress(t *testing.T) {
+	w := newWorld(t, false)
+	for _, target := range []string{"/", "/console/app.js", "/admin/v1/me"} {
+		h := w.want(200, "", "GET", target, "", "Accept", "text/html").Header()
+		policy := h.Get("Content-Security-Policy")
+		for _, want := range []string{"default-src 'none'", "script-src 'self';", "style-src 'self';", "frame-ancestors 'none'", "base-uri 'none'"} {
+			if !strings.Contains(policy, want) {
+				t.Errorf("%s: the policy %q has no %s", target, policy, want)
+			}
+		}
+		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" {
+			t.Errorf("%s: %v", target, h)
+		}
+	}
+	page, err := files.ReadFile("assets/page.html")
+	if err != nil || strings.Contains(string(page), "<style") || strings.Contains(string(page), "style=") || strings.Count(string(page), "<script") != strings.Count(string(page), "<script type=\"module\" src=") {
+		t.Errorf("the page has a script or a style of its own: %v", err)
+	}
+}
+
+func TestOnlyBrowsersGetThePage(t *testing.T) {
+	w := newWorld(t, false)
+	w.want(http.StatusTeapot, "", "GET", "/", "")
+	w.want(http.StatusTeapot, "", "POST", "/", "x", "Accept", "text/html")
+	w.want(http.StatusTeapot, "", "GET", "/other", "", "Accept", "text/html")
+	w.want(http.StatusNotFound, "", "GET", "/console/", "")
+	w.want(http.StatusNotFound, "", "GET", "/console/none.js", "")
+}
+
+// Without keys, only callers that the host trusts see anything.
+func TestWithoutKeysOnlyThisMachineLooks(t *testing.T) {
+	w := newWorld(t, false)
+	w.want(200, "", "GET", "/admin/v1/overview", "")
+	w.trusts = false
+	for _, target := range []string{"/", "/console/app.js", "/admin/v1/overview", "/admin/v1/me", "/admin/v1/events"} {
+		w.want(http.StatusForbidden, "", "GET", target, "", "Accept", "text/html")
+	}
+	w.want(http.StatusNotFound, "NoLogin", "POST", "/admin/v1/login", rightKey, "Content-Type", "application/json")
+}
+
+func TestOtherWebPagesMayNotCall(t *testing.T) {
+	w := newWorld(t, false)
+	for _, header := range [][]string{{"Origin", "http://evil.example"}, {"Origin", "null"}, {"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}} {
+		w.want(http.StatusForbidden, "CrossOrigin", "GET", "/admin/v1/overview", "", header...)
+		w.want(http.StatusForbidden, "CrossOrigin", "POST", "/admin/v1/drain", "", append(header, csrfHeader, machine)...)
+	}
+	w.want(200, "", "GET", "/admin/v1/overview", "", "Origin", "http://games.example", "Sec-Fetch-Site", "same-origin")
+	keyed := newWorld(t, true)
+	keyed.want(http.StatusForbidden, "CrossOrigin", "POST", "/admin/v1/login", rightKey, "Content-Type", "application/json", "Origin", "http://evil.example")
+}
+
+func TestAnActionNeedsTheToken(t *testing.T) {
+	w := newWorld(t, false)
+	w.want(http.StatusForbidden, "TokenNeeded", "POST", "/admin/v1/drain", "")
+	w.want(http.StatusForbidden, "TokenNeeded", "POST", "/admin/v1/drain", "", csrfHeader, "wrong")
+	if w.drains.n.Load() != 0 {
+		t.Fatal("it drains")
+	}
+	w.want(200, "", "POST", "/admin/v1/drain", "", csrfHeader, machine)
+	keyed := newWorld(t, true)
+	cookie, csrf := keyed.logIn()
+	keyed.want(http.StatusForbidden, "TokenNeeded", "POST", "/admin/v1/drain", "", "Cookie", cookie.String(), csrfHeader, machine)
+	keyed.want(200, "", "POST", "/admin/v1/drain", "", "Cookie", cookie.String(), csrfHeader, csrf)
+	keyed.want(200, "", "POST", "/admin/v1/drain", "", "Authorization", "signed") // no browser sends that by itself
+	if w.drains.n.Load() != 1 || keyed.drains.n.Load() != 2 {
+		t.Error("drains:", w.drains.n.Load(), keyed.drains.n.Load())
+	}
+}
+
+func TestWithKeysALoginIsNeeded(t *testing.T) {
+	w := newWorld(t, true)
+	w.want(200, "", "GET", "/", "", "Accept", "text/html") // asks for the login
+	w.want(http.StatusUnauthorized, "LoginNeeded", "GET", "/admin/v1/overview", "")
+	w.want(http.StatusUnauthorized, "LoginNeeded", "GET", "/admin/v1/overview", "", "Cookie", cookieName+"=made-up")
+	w.want(http.StatusUnauthorized, "LoginNeeded", "GET", "/admin/v1/overview", "", "Authorization", "forged")
+	w.want(200, "", "GET", "/admin/v1/overview", "", "Authorization", "signed")
+	cookie, csrf := w.logIn()
+	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.Secure || cookie.Path != "/" || cookie.Expires.IsZero() {
+		t.Errorf("%+v", cookie)
+	}
+	if secure, _ := w.logIn("TLS", "yes"); !secure.Secure {
+		t.Errorf("over TLS: %+v", secure)
+	}
+	w.want(200, "", "GET", "/admin/v1/overview", "", "Cookie", cookie.String())
+	w.want(200, "", "POST", "/admin/v1/logout", "", "Cookie", cookie.String(), csrfHeader, csrf)
+	w.want(http.StatusUnauthorized, "LoginNeeded", "GET", "/admin/v1/overview", "", "Cookie", cookie.String())
+}
+
+func TestALoginExpires(t *testing.T) {
+	w := newWorld(t, true)
+	cookie, _ := w.logIn()
+	w.now = w.now.Add(loginLife - time.Second)
+	w.want(200, "", "GET", "/admin/v1/me", "", "Cookie", cookie.String())
+	w.now = w.now.Add(time.Second)
+	w.want(http.StatusUnauthorized, "LoginNeeded", "GET", "/admin/v1/me", "", "Cookie", cookie.String())
+}
+
+func TestLoginsAreBounded(t *testing.T) {
+	w := newWorld(t, true)
+	first, _ := w.logIn()
+	for range loginsMax {
+		w.now = w.now.Add(attemptEvery)
+		w.logIn()
+	}
+	if n := len(w.console.logins.open); n != loginsMax {
+		t.Errorf("%d logins", n)
+	}
+	w.want(http.StatusUnauthorized, "LoginNeeded", "GET", "/admin/v1/me", "", "Cookie", first.String())
+}
+
+func TestFailedLoginsAreLimited(t *testing.T) {
+	w := newWorld(t, true)
+	wrong := `{"accessKeyId":"KEY","secret":"wrong"}`
+	for range attemptsBurst {
+		w.want(http.StatusUnauthorized, "WrongKey", "POST", "/admin/v1/login", wrong, "Content-Type", "application/json", "From", "192.0.2.1:5")
+	}
+	a := w.want(http.StatusTooManyRequests, "TooManyLogins", "POST", "/admin/v1/login", rightKey, "Content-Type", "application/json", "From", "192.0.2.1:6")
+	if a.Header().Get("Retry-After") == "" {
+		t.Error("it does not say how long")
+	}
+	w.want(200, "", "POST", "/admin/v1/login", rightKey, "Content-Type", "application/json", "From", "192.0.2.2:5")
+	w.now = w.now.Add(attemptEvery)
+	w.want(200, "", "POST", "/admin/v1/login", rightKey, "Content-Type", "application/json", "From", "192.0.2.1:6")
+}
+
+func TestBadInputIsAnsweredWithACodeAndASentence(t *testing.T) {
+	w := newWorld(t, false)
+	w.want(http.StatusNotFound, "UnknownPath", "GET", "/admin/v1/none", "")
+	if a := w.want(http.StatusMethodNotAllowed, "MethodNotAllowed", "PUT", "/admin/v1/drain", ""); a.Header().Get("Allow") != "DELETE, GET, POST" {
+		t.Error(a.Header())
+	}
+	for _, target := range []string{
+		"overview?x=1", "game-sessions?status=active", "game-sessions?limit=0", "game-sessions?limit=201", "game-sessions?limit=x", "game-sessions?limit=",
+		"game-sessions?status=any&status=any", "game-sessions?filter=what", "game-sessions?sort=what", "game-sessions?next=!", "game-sessions?next=e30x",
+		"game-session", "game-session/log?id=x&lines=0", "players", "players?player=a&gameSession=b", "connections?sort=x", "placements?status=x", "overview?%zz",
+		"game-session?id=" + strings.Repeat("x", queryValueMax+1),
+	} {
+		w.want(http.StatusBadRequest, "BadRequest", "GET", "/admin/v1/"+target, "")
+	}
+	keyed := newWorld(t, true)
+	for _, body := range []string{"", "x", "{}", `{"accessKeyId":"KEY"}`, `{"accessKeyId":"KEY","secret":"right","more":1}`, strings.Repeat(" ", loginBytesMax) + rightKey} {
+		keyed.want(http.StatusBadRequest, "BadRequest", "POST", "/admin/v1/login", body, "Content-Type", "application/json")
+	}
+	keyed.want(http.StatusUnsupportedMediaType, "BadRequest", "POST", "/admin/v1/login", rightKey, "Content-Type", "text/plain")
+}
+
+// A listener that does not read is cut off; the others go on. Without listeners nothing runs.
+func TestListenersAreBounded(t *testing.T) {
+	w := newWorld(t, false)
+	server := httptest.NewServer(w.server)
+	defer server.Close()
+	defer w.console.Close()
+	a, err := server.Client().Get(server.URL + "/admin/v1/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(a.Body)
+	if !lines.Scan() || lines.Text() != "event: overview" {
+		t.Errorf("%q", lines.Text())
+	}
+	slow, ok := w.console.hub.enter()
+	if !ok {
+		t.Fatal("no room")
+	}
+	for range listenerQueue + 1 {
+		w.console.hub.send([]byte("x\n"))
+	}
+	n := 0
+	for range slow {
+		n++
+	}
+	if n > listenerQueue {
+		t.Errorf("%d frames waited", n)
+	}
+	a.Body.Close()
+	var all []chan []byte
+	for {
+		l, ok := w.console.hub.enter()
+		if !ok {
+			break
+		}
+		if all = append(all, l); len(all) > listenersMax {
+			t.Fatal("no bound")
+		}
+	}
+	for _, l := range all {
+		w.console.hub.leave(l)
+	}
+	_, _ = io.Copy(io.Discard, a.Body)
+}
+
+// The document of the API names exactly the paths and methods that there are; the answers are
+// compared with it in transport/host.
+func TestEveryPathIsDocumented(t *testing.T) {
+	text, err := files.ReadFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string][]string{}
+	path, method := "", ""
+	params := map[string][]string{}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case line == "components:":
+			path = ""
+		case strings.HasPrefix(line, "  /"):
+			path = strings.Trim(line, " /:")
+		case path != "" && strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "     "):
+			method = strings.ToUpper(strings.Trim(line, " :"))
+			documented[path] = append(documented[path], method)
+		case path != "" && strings.HasPrefix(line, "        - {name: "):
+			name, _, _ := strings.Cut(strings.TrimPrefix(line, "        - {name: "), ",")
+			params[method+path] = append(params[method+path], name)
+		}
+	}
+	w := newWorld(t, false)
+	for path, methods := range w.console.routes {
+		if len(methods) != len(documented[path]) {
+			t.Errorf("%s: the document has %v", path, documented[path])
+		}
+		for method, to := range methods {
+			if strings.Join(to.params, " ") != strings.Join(params[method+path], " ") {
+				t.Errorf("%s %s takes %v, the document has %v", method, path, to.params, params[method+path])
+			}
+		}
+	}
+	if len(documented) != len(w.console.routes) {
+		t.Errorf("%d paths, %d documented", len(w.console.routes), len(documented))
+	}
+}
+
+// A key that was withdrawn opens nothing any more, also where it has logged in before.
+func TestNewKeysEndLogins(t *testing.T) {
+	w := newWorld(t, true)
+	cookie, _ := w.logIn()
+	stream, ok := w.console.hub.enter()
+	if !ok {
+		t.Fatal("no room")
+	}
+	w.console.EndLogins()
+	w.want(http.StatusUnauthorized, "LoginNeeded", "GET", "/admin/v1/me", "", "Cookie", cookie.String())
+	for range stream {
+	}
+}

@@ -1,0 +1,241 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"troupe/messages"
+)
+
+// problem is a refusal: an HTTP status, a code for programs and a sentence.
+type problem struct {
+	status  int
+	code    string
+	message string
+}
+
+func (p *problem) write(w http.ResponseWriter) {
+	writeJSON(w, p.status, map[string]string{"code": p.code, "message": p.message})
+}
+
+func invalid(format string, args ...any) *problem {
+	return &problem{http.StatusBadRequest, "BadRequest", fmt.Sprintf(format, args...)}
+}
+
+// refused translates an error of the Backend.
+func refused(err error) *problem {
+	var e *messages.Error
+	switch {
+	case errors.As(err, &e):
+		status := http.StatusBadRequest
+		switch e.Code {
+		case messages.NotFound:
+			status = http.StatusNotFound
+		case messages.Unavailable:
+			status = http.StatusServiceUnavailable
+		case messages.Conflict, messages.InvalidGameSessionStatus:
+			status = http.StatusConflict
+		}
+		return &problem{status, codeOf(e.Code), err.Error()}
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return &problem{http.StatusServiceUnavailable, "TooSlow", "the host did not answer in time"}
+	}
+	return &problem{http.StatusInternalServerError, "Internal", err.Error()}
+}
+
+// codeOf is the name of a code in one word, such as NotFound.
+func codeOf(c messages.ErrorCode) (name string) {
+	for word := range strings.FieldsSeq(c.String()) {
+		name += strings.ToUpper(word[:1]) + word[1:]
+	}
+	return name
+}
+
+func answer(w http.ResponseWriter, v any) *problem {
+	writeJSON(w, http.StatusOK, v)
+	return nil
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	var body bytes.Buffer
+	if err := json.NewEncoder(&body).Encode(v); err != nil { // a mistake in the types of this package
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body.Bytes())
+}
+
+// route is one method of one path.
+type route struct {
+	params []string // the names of query parameters that it takes
+	serve  func(w http.ResponseWriter, r *http.Request, q query) *problem
+	acts   bool // it changes something
+	open   bool // it needs no login
+	name   string
+}
+
+// table lists all paths below prefix.
+func (c *Console) table() map[string]map[string]route {
+	read := func(serve func(w http.ResponseWriter, r *http.Request, q query) *problem, params ...string) map[string]route {
+		return map[string]route{http.MethodGet: {serve: serve, params: params}}
+	}
+	act := func(name string, serve func(w http.ResponseWriter, r *http.Request, q query) *problem, params ...string) route {
+		return route{serve: serve, params: params, acts: true, name: name}
+	}
+	return map[string]map[string]route{
+		"login": {http.MethodPost: {open: true, serve: func(w http.ResponseWriter, r *http.Request, _ query) *problem { return c.login(w, r) }}},
+		"logout": {http.MethodPost: act("", func(w http.ResponseWriter, r *http.Request, q query) *problem {
+			return c.logout(w, r, q.who)
+		})},
+		"me":                     read(c.me),
+		"openapi.yaml":           read(c.openAPI),
+		"overview":               read(c.overview),
+		"game-sessions":          read(c.gameSessions, "fleet", "status", "filter", "sort", "limit", "next"),
+		"game-session":           read(c.gameSession, "id"),
+		"game-session/log":       read(c.gameSessionLog, "id", "lines"),
+		"game-session/terminate": {http.MethodPost: act("terminate game session", c.terminate, "id", "force")},
+		"players":                read(c.players, "player", "gameSession", "limit"),
+		"connections":            read(c.connections, "sort", "limit"),
+		"fleets":                 read(c.fleets),
+		"scripts":                read(c.scripts),
+		"queues":                 read(c.queues),
+		"placements":             read(c.placements, "queue", "status", "limit"),
+		"placement/cancel":       {http.MethodPost: act("cancel placement", c.cancelPlacement, "id")},
+		"drain": {
+			http.MethodGet:    {serve: c.drainState},
+			http.MethodPost:   act("drain", c.drain),
+			http.MethodDelete: act("cancel drain", c.cancelDrain),
+		},
+		"events": read(c.events),
+	}
+}
+
+// api answers a request below prefix.
+func (c *Console) api(w http.ResponseWriter, r *http.Request) {
+	protect(w.Header())
+	if p := c.route(w, r); p != nil {
+		p.write(w)
+	}
+}
+
+func (c *Console) route(w http.ResponseWriter, r *http.Request) *problem {
+	path := strings.TrimPrefix(r.URL.Path, prefix)
+	methods, ok := c.routes[path]
+	if !ok {
+		return &problem{http.StatusNotFound, "UnknownPath", "there is no " + prefix + clip(path) + "; " + prefix + "openapi.yaml lists all"}
+	}
+	to, ok := methods[r.Method]
+	if !ok {
+		allowed := make([]string, 0, len(methods))
+		for m := range methods {
+			allowed = append(allowed, m)
+		}
+		slices.Sort(allowed)
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		return &problem{http.StatusMethodNotAllowed, "MethodNotAllowed", "use " + strings.Join(allowed, " or ") + " here"}
+	}
+	q := query{}
+	if !to.open {
+		who, p := c.identify(r)
+		if p != nil {
+			return p
+		}
+		if to.acts {
+			if p := who.mayAct(r); p != nil {
+				return p
+			}
+		}
+		q.who = who
+	}
+	if p := q.read(r.URL.RawQuery, to.params); p != nil {
+		return p
+	}
+	if to.acts && to.name != "" {
+		c.o.Log.Info().Str("action", to.name).Str("target", clip(q.values.Get("id"))).Str("by", short(q.who.name)).Str("remote", r.RemoteAddr).Msg("an operator acts")
+	}
+	return to.serve(w, r, q)
+}
+
+// query is the checked query of a request.
+type query struct {
+	who    caller
+	values url.Values
+}
+
+// queryValueMax bounds a value in bytes.
+const queryValueMax = 2048
+
+func (q *query) read(raw string, known []string) *problem {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return invalid("the query cannot be read: %v", err)
+	}
+	for name, all := range values {
+		switch {
+		case !slices.Contains(known, name) && len(known) == 0:
+			return invalid("there is no parameter %s: this path has none", clip(name))
+		case !slices.Contains(known, name):
+			return invalid("there is no parameter %s; there are %s", clip(name), strings.Join(known, ", "))
+		case len(all) > 1:
+			return invalid("%s is there %d times", name, len(all))
+		case len(all[0]) > queryValueMax:
+			return invalid("%s is longer than %d bytes", name, queryValueMax)
+		}
+	}
+	q.values = values
+	return nil
+}
+
+func (q query) text(name string) string { return q.values.Get(name) }
+
+// needed returns a parameter that must be there.
+func (q query) needed(name string) (string, *problem) {
+	if v := q.values.Get(name); v != "" {
+		return v, nil
+	}
+	return "", invalid("%s is needed", name)
+}
+
+// number returns a parameter from 1 to most.
+func (q query) number(name string, otherwise, most int) (int, *problem) {
+	text := q.values.Get(name)
+	if !q.values.Has(name) {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, invalid("%s must be a number from 1 to %d", name, most)
+	}
+	return n, nil
+}
+
+// oneOf returns a parameter that is one of some words; without it, the first.
+func (q query) oneOf(name string, words ...string) (string, *problem) {
+	v := q.values.Get(name)
+	switch {
+	case !q.values.Has(name):
+		return words[0], nil
+	case slices.Contains(words, v):
+		return v, nil
+	}
+	return "", invalid("%s must be one of %s", name, strings.Join(words, ", "))
+}
+
+// clip bounds text of a caller in an answer or a log.
+func clip(s string) string {
+	const most = 120
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "..."
+	}
+	return s
+}

@@ -1,0 +1,135 @@
+// app.js: the frame of all pages: navigation, login, and which page is shown.
+import { h, show } from "./dom.js";
+import * as api from "./api.js";
+import { overview } from "./overview.js";
+import { gameSessions, gameSession } from "./gamesessions.js";
+import { connections, fleets, queues, placements, events } from "./lists.js";
+
+const pages = [
+  ["", "Overview", overview],
+  ["game-sessions", "Game sessions", gameSessions],
+  ["players", "Players", connections],
+  ["placements", "Placements", placements],
+  ["queues", "Queues", queues],
+  ["fleets", "Fleets and scripts", fleets],
+  ["events", "Events", events],
+];
+const hidden = { "game-session": ["Game session", gameSession] };
+
+const app = document.getElementById("app");
+const main = h("main", { id: "main", tabindex: "-1" });
+const state = h("span", { class: "state", role: "status" });
+const links = new Map();
+let leave = () => {};
+
+// route reads #/path?query.
+function route() {
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+  return { path, query: new URLSearchParams(query || "") };
+}
+
+async function draw() {
+  if (location.hash && !location.hash.startsWith("#/")) return; // the link to the content
+  leave();
+  leave = () => {};
+  const { path, query } = route();
+  const found = pages.find(([p]) => p === path);
+  const [title, page] = found ? [found[1], found[2]] : hidden[path] || ["Not found", null];
+  document.title = title + " · Troupe";
+  for (const [p, link] of links) {
+    if (p === path || (p === "game-sessions" && path === "game-session")) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  const body = h("div", {});
+  show(main, h("h1", {}, title), body);
+  if (!page) {
+    show(body, h("p", { class: "empty" }, "There is no such page."));
+    return;
+  }
+  leave = page(body, query, { title: (text) => { main.querySelector("h1").textContent = text; }, problem }) || (() => {});
+}
+
+// problem shows what the host refused, above the page.
+function problem(e) {
+  if (e.status === 401) {
+    ask();
+    return;
+  }
+  main.querySelector(".problem")?.remove();
+  if (e.message) main.querySelector("h1")?.after(h("p", { class: "problem", role: "alert" }, e.message));
+}
+
+function frame(who) {
+  links.clear();
+  const nav = h("nav", { "aria-label": "Pages" }, pages.map(([path, title]) => {
+    const link = h("a", { href: "#/" + path }, title);
+    links.set(path, link);
+    return link;
+  }));
+  show(app,
+    h("header", {},
+      h("a", { class: "brand", href: "#/" }, h("img", { src: "/console/icon.svg", alt: "", width: "24", height: "24" }), "Troupe"),
+      nav,
+      h("div", { class: "who" }, state,
+        who.expires ? h("button", { type: "button", class: "quiet", onclick: async () => { await api.logout().catch(() => {}); api.disconnect(); ask(); } }, "Log out") : null)),
+    main,
+    h("footer", {}, "Troupe " + who.version + " · " + who.name + " · ", h("a", { href: "/admin/v1/openapi.yaml" }, "API of this console")));
+  api.connect();
+  draw();
+}
+
+function says() {
+  const on = api.stream.connected;
+  const draining = api.stream.overview?.draining;
+  state.className = "state " + (on ? (draining ? "warn" : "good") : "bad");
+  const text = on ? (draining ? "Draining" : "Live") : "No connection";
+  if (state.textContent !== text) state.textContent = text;
+}
+
+function ask() {
+  leave();
+  leave = () => {};
+  api.disconnect();
+  document.title = "Log in · Troupe";
+  const wrong = h("p", { class: "problem", role: "alert", hidden: true });
+  const id = h("input", { id: "key", name: "username", autocomplete: "username", required: true, spellcheck: "false" });
+  const secret = h("input", { id: "secret", name: "password", type: "password", autocomplete: "current-password", required: true });
+  const extra = h("input", { id: "token", name: "token", type: "password", autocomplete: "off" });
+  const button = h("button", { type: "submit" }, "Log in");
+  const form = h("form", {
+    class: "login", onsubmit: async (e) => {
+      e.preventDefault();
+      button.disabled = true;
+      try {
+        frame(await api.login(id.value.trim(), secret.value, extra.value));
+      } catch (refused) {
+        wrong.textContent = refused.message;
+        wrong.hidden = false;
+      }
+      button.disabled = false;
+    },
+  },
+    h("img", { src: "/console/icon.svg", alt: "", width: "40", height: "40" }),
+    h("h1", {}, "Log in to Troupe"),
+    h("p", {}, "With an access key of this host that may call every operation."),
+    wrong,
+    h("label", { for: "key" }, "Access key id"), id,
+    h("label", { for: "secret" }, "Secret"), secret,
+    h("details", {}, h("summary", {}, "This key has a session token"), h("label", { for: "token" }, "Session token"), extra),
+    button);
+  show(app, h("main", { id: "main", tabindex: "-1" }, form));
+  id.focus();
+}
+
+async function start() {
+  try {
+    frame(await api.me());
+  } catch (e) {
+    if (e.status === 401) ask();
+    else show(app, h("main", { id: "main", class: "alone" }, h("h1", {}, "Troupe"), h("p", { class: "problem", role: "alert" }, e.message), h("button", { type: "button", onclick: start }, "Try again")));
+  }
+}
+
+api.listen(says);
+addEventListener("hashchange", draw);
+start();

@@ -1,0 +1,76 @@
+// dom.js: elements, numbers and tables. Texts are set as text, never as HTML.
+
+// h makes an element. Attributes that begin with "on" are listeners; null and false are left out.
+export function h(name, attributes, ...children) {
+  const svg = name === "svg" || name === "path" || name === "polyline" || name === "line";
+  const e = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key.startsWith("on")) e.addEventListener(key.slice(2), value);
+    else e.setAttribute(key, value === true ? "" : value);
+  }
+  e.append(...children.flat().filter((c) => c !== null && c !== undefined && c !== false));
+  return e;
+}
+
+export function show(parent, ...children) {
+  parent.replaceChildren(...children.flat().filter((c) => c !== null && c !== undefined && c !== false));
+}
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+export const number = (n) => whole.format(n);
+export const brief = (n) => (Math.abs(n) < 10000 ? (n < 10 && n % 1 ? n.toFixed(1) : whole.format(n)) : compact.format(n));
+
+export function bytes(n) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let i = 0;
+  for (; n >= 1024 && i < units.length - 1; i++) n /= 1024;
+  return (i === 0 || n >= 100 ? Math.round(n) : n.toFixed(1)) + " " + units[i];
+}
+
+export function duration(seconds) {
+  if (seconds === null || seconds === undefined) return "–";
+  if (seconds < 0.001) return Math.round(seconds * 1e6) + " µs";
+  if (seconds < 1) return (seconds * 1000).toFixed(seconds < 0.01 ? 1 : 0) + " ms";
+  if (seconds < 90) return seconds.toFixed(seconds < 10 ? 1 : 0) + " s";
+  if (seconds < 5400) return Math.round(seconds / 60) + " min";
+  if (seconds < 172800) return Math.round(seconds / 3600) + " h";
+  return Math.round(seconds / 86400) + " d";
+}
+
+// time shows how long ago something was; the exact time is its title.
+export function time(text) {
+  if (!text) return h("span", { class: "none" }, "–");
+  const at = new Date(text);
+  const ago = (Date.now() - at) / 1000;
+  return h("time", { datetime: text, title: at.toLocaleString() }, ago < 0 ? "in " + duration(-ago) : duration(ago) + " ago");
+}
+
+export const last = (id) => id.slice(id.lastIndexOf("/") + 1);
+
+const kinds = {
+  ACTIVE: "good", FULFILLED: "good", attached: "good", active: "good",
+  ACTIVATING: "busy", PENDING: "busy", RESERVED: "busy", reserved: "busy", NEW: "busy",
+  detached: "warn", TERMINATING: "warn", TIMED_OUT: "warn", TIMEDOUT: "warn", DELETING: "warn",
+  ERROR: "bad", FAILED: "bad",
+};
+
+export const badge = (word) => h("span", { class: "badge " + (kinds[word] || "") }, word);
+
+// table draws rows. A column is [title, row => content, class].
+export function table(name, columns, rows, empty) {
+  if (!rows.length) return h("p", { class: "empty" }, empty || "There is nothing to show.");
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name },
+    h("table", {},
+      h("caption", {}, name),
+      h("thead", {}, h("tr", {}, columns.map(([title, , kind]) => h("th", { scope: "col", class: kind }, title)))),
+      h("tbody", {}, rows.map((row) => h("tr", {}, columns.map(([, cell, kind], i) => {
+        const content = cell(row);
+        return h(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : null, class: kind }, content === "" || content === null || content === undefined ? h("span", { class: "none" }, "–") : content);
+      }))))));
+}
+
+// facts draws pairs of a name and a value.
+export const facts = (pairs) => h("dl", { class: "facts" }, pairs.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value === "" || value === null || value === undefined ? "–" : value))));

@@ -1,0 +1,100 @@
+// gamesessions.js: the list of game sessions, and one of them.
+import { h, show, number, bytes, duration, time, last, badge, table, facts } from "./dom.js";
+import { get, act } from "./api.js";
+import { every } from "./refresh.js";
+
+export const linkTo = (id, text) => h("a", { href: "#/game-session?id=" + encodeURIComponent(id), title: id }, text || last(id).slice(0, 13));
+
+export function gameSessions(body, query, page) {
+  const filter = h("input", { id: "filter", type: "search", value: query.get("filter") || "", placeholder: "gameSessionName = 'lobby' AND playerSessionCount > 0", spellcheck: "false", autocomplete: "off" });
+  const status = h("select", { id: "status" }, ["ACTIVE", "ACTIVATING", "TERMINATING", "TERMINATED", "ERROR", "any"].map((s) => h("option", { value: s, selected: s === (query.get("status") || "ACTIVE") }, s)));
+  const list = h("div", { "aria-live": "off" });
+  let trail = []; // next of the pages before this one
+  const form = h("form", { class: "filters", role: "search", onsubmit: (e) => { e.preventDefault(); trail = []; timer.now(); } },
+    h("label", { for: "filter" }, "Filter"), filter,
+    h("label", { for: "status" }, "Status"), status,
+    h("button", { type: "submit" }, "Search"));
+  status.addEventListener("change", () => { trail = []; timer.now(); });
+  show(body, form, h("p", { class: "hint" }, "The filter is the FilterExpression of SearchGameSessions: gameSessionName, gameSessionId, gameSessionProperties.KEY, maximumSessions, playerSessionCount, hasAvailablePlayerSessions, creationTimeMillis."), list);
+  const load = async () => {
+    const found = await get("game-sessions", { filter: filter.value.trim(), status: status.value, next: trail.at(-1), limit: 50 });
+    show(list,
+      h("p", { class: "count" }, number(found.matched) + (found.matched === 1 ? " game session" : " game sessions")),
+      table("Game sessions", [
+        ["Game session", (g) => linkTo(g.id)],
+        ["Name", (g) => g.name],
+        ["Status", (g) => badge(g.status)],
+        ["Players", (g) => `${g.players} / ${g.maxPlayers}`, "number"],
+        ["Fleet", (g) => g.fleetId],
+        ["Location", (g) => g.location],
+        ["Script", (g) => g.scriptVersion.slice(0, 12)],
+        ["Created", (g) => time(g.created)],
+        ["Ended", (g) => (g.terminated ? h("span", {}, time(g.terminated), g.endText ? " · " + g.endText : "") : "")],
+      ], found.gameSessions, "No game session matches. A client or your backend creates one: troupe client --bots 4."),
+      h("div", { class: "pager" },
+        h("button", { type: "button", disabled: trail.length === 0, onclick: () => { trail.pop(); timer.now(); } }, "Newer"),
+        h("button", { type: "button", disabled: !found.next, onclick: () => { trail.push(found.next); timer.now(); } }, "Older")));
+  };
+  const timer = every(3000, load, page.problem, list);
+  return timer.stop;
+}
+
+export const playerColumns = [
+  ["Player", (p) => p.playerId || p.playerSession],
+  ["State", (p) => badge(p.state)],
+  ["Peer", (p) => (p.peer ? String(p.peer) : ""), "number"],
+  ["Transport", (p) => (p.transport ? p.transport + (p.fast ? " + fast" : "") : "")],
+  ["Address", (p) => p.address],
+  ["Round trip", (p) => (p.rttSeconds === null ? "" : duration(p.rttSeconds)), "number"],
+  ["Waiting", (p) => number(p.waiting), "number"],
+  ["Unconfirmed", (p) => number(p.unconfirmed), "number"],
+  ["Queue", (p) => h("span", { class: p.slow ? "warn" : null }, bytes(p.queueBytes) + (p.slow ? " slow" : "")), "number"],
+  ["Last reason", (p) => (p.reason ? h("span", {}, p.reason + " · ", time(p.reasonAt)) : "")],
+];
+
+export function gameSession(body, query, page) {
+  const id = query.get("id") || "";
+  const top = h("div", {});
+  const log = h("pre", { class: "log", tabindex: "0", "aria-label": "Last lines of the log" });
+  show(body, top, h("section", { class: "panel" }, h("h2", {}, "Log"), log));
+  page.title(last(id));
+  const end = async (force) => {
+    if (!confirm(force ? "End this game session now, without asking the game?" : "End this game session? The game is told, and its players are disconnected.")) return;
+    await act("POST", "game-session/terminate", { id, force }).then(timer.now, page.problem);
+  };
+  const load = async () => {
+    const g = await get("game-session", { id });
+    const runs = g.status === "ACTIVE" || g.status === "ACTIVATING";
+    show(top,
+      h("section", { class: "panel" }, facts([
+        ["Status", badge(g.status)],
+        ["Name", g.name],
+        ["Players", `${g.players} / ${g.maxPlayers}`],
+        ["Takes players", g.acceptsPlayers ? "yes" : "no"],
+        ["Fleet", g.fleetId],
+        ["Location", g.location],
+        ["Script", g.scriptVersion],
+        ["Creator", g.creatorId],
+        ["Created", time(g.created)],
+        ["Ended", g.terminated ? h("span", {}, time(g.terminated), g.endText ? " · " + g.endText : "") : ""],
+        ["Properties", Object.entries(g.properties).map(([k, v]) => `${k}=${v}`).join(", ")],
+        ["Id", h("code", {}, g.id)],
+      ]),
+      runs ? h("div", { class: "actions" },
+        h("button", { type: "button", class: "danger", onclick: () => end(false) }, "End it"),
+        h("button", { type: "button", class: "danger quiet", onclick: () => end(true) }, "End it by force")) : null),
+      h("section", { class: "panel" }, h("h2", {}, "Players"), table("Players", playerColumns, g.playerList, "Nobody has been here yet.")),
+      h("section", { class: "panel" }, h("h2", {}, "Groups"), table("Groups", [
+        ["Group", (x) => String(x.id)], ["Players", (x) => number(x.peers.length), "number"], ["Peers", (x) => x.peers.slice(0, 60).join(", ") + (x.peers.length > 60 ? " …" : "")],
+      ], g.groups, "There is no group besides that of all players.")));
+    const lines = await get("game-session/log", { id }).catch((e) => ({ lines: [e.message] }));
+    const text = lines.lines.join("\n") || "The log is empty.";
+    if (log.textContent !== text) {
+      const below = log.scrollTop + log.clientHeight >= log.scrollHeight - 8;
+      log.textContent = text;
+      if (below) log.scrollTop = log.scrollHeight;
+    }
+  };
+  const timer = every(2000, load, page.problem, top);
+  return timer.stop;
+}

@@ -1,0 +1,163 @@
+package console
+
+import (
+	"context"
+	"embed"
+	"io"
+	"io/fs"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/transport/ops"
+)
+
+// Backend is the host as the console sees it. All methods may be called from any goroutine
+// and return when ctx ends; errors are *messages.Error or context errors.
+type Backend interface {
+	GameSessions(ctx context.Context, q messages.GameSessionQuery) ([]*messages.GameSession, error)
+	ActiveGameSessions(ctx context.Context, q messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error)
+	InspectGameSession(ctx context.Context, id messages.GameSessionID) (*messages.GameSessionState, error)
+	TerminateGameSession(ctx context.Context, req messages.TerminateGameSession) (*messages.GameSession, error)
+	PlayerSessions(ctx context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error)
+	Fleets(ctx context.Context) ([]*messages.Fleet, error)
+	FleetUse(ctx context.Context, q messages.FleetUseQuery) ([]messages.FleetUse, error)
+	Aliases(ctx context.Context, id messages.AliasID) ([]*messages.Alias, error)
+	Scripts(ctx context.Context, id messages.ScriptID) ([]*messages.Script, error)
+	Queues(ctx context.Context) ([]*messages.Queue, error)
+	Placements(ctx context.Context, q messages.PlacementList) ([]messages.PlacementState, error)
+	StopPlacement(ctx context.Context, id messages.PlacementID) (*messages.Placement, error)
+}
+
+// Events are the events of the host (service-api.md 5), kept for a while.
+type Events interface {
+	// Since returns some of the events from number n on, each a JSON object, the number after
+	// them, and a channel that is closed when there are more. Without one the events have ended.
+	Since(n uint64) (events [][]byte, next uint64, more <-chan struct{})
+}
+
+// Options configure a Console. All fields are needed unless they say otherwise.
+type Options struct {
+	Backend  Backend
+	Counters *counters.Set
+	Events   Events
+	Drains   ops.Drainer
+	Access   Access
+	Log      zerolog.Logger
+	Version  string
+	// Logs opens the log of a game session, with player session ids shortened. It returns an
+	// error that is fs.ErrNotExist if there is none.
+	Logs func(id messages.GameSessionID) (io.ReadCloser, error)
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Console serves the pages and /admin/v1/. Safe for concurrent use.
+type Console struct {
+	o       Options
+	began   time.Time
+	logins  *logins
+	samples sampler
+	hub     hub
+	crowd   crowd
+	routes  map[string]map[string]route // by path and method
+	assets  http.Handler
+}
+
+//go:embed assets openapi.yaml
+var files embed.FS
+
+// prefix is that of the JSON API, assetPrefix that of scripts and styles of the pages.
+const (
+	prefix      = "/admin/v1/"
+	assetPrefix = "/console/"
+)
+
+// New returns a Console. Close ends what runs for its listeners.
+func New(o Options) *Console {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	assets, err := fs.Sub(files, "assets")
+	if err != nil {
+		panic(err) // the folder is embedded
+	}
+	c := &Console{o: o, began: o.Now(), logins: newLogins(o.Now), assets: http.StripPrefix(assetPrefix, http.FileServerFS(assets))}
+	c.samples.turn, c.crowd.turn = make(chan struct{}, 1), make(chan struct{}, 1)
+	c.hub.c = c
+	c.routes = c.table()
+	return c
+}
+
+// Close ends the streams of events.
+func (c *Console) Close() { c.hub.close() }
+
+// EndLogins ends all logins of browsers and the streams of events, which connect again if they
+// may. It is for a change of the access keys.
+func (c *Console) EndLogins() {
+	c.logins.endAll()
+	c.hub.cutAll()
+}
+
+// Mux serves the console, and everything else from next.
+func (c *Console) Mux(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch path := r.URL.Path; {
+		case path == "/" && isRead(r.Method) && strings.Contains(r.Header.Get("Accept"), "text/html"):
+			c.page(w, r)
+		case strings.HasPrefix(path, assetPrefix):
+			c.asset(w, r)
+		case strings.HasPrefix(path, prefix):
+			c.api(w, r)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+func isRead(method string) bool { return method == http.MethodGet || method == http.MethodHead }
+
+// policy lets pages load scripts, styles and data from this address only, run nothing that
+// stands in a page, and be shown in no frame.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+
+// protect sets the headers that every answer of the console has.
+func protect(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// page serves the only document: its scripts draw all pages. It shows nothing of the host, so
+// that it can ask for a login.
+func (c *Console) page(w http.ResponseWriter, r *http.Request) {
+	protect(w.Header())
+	if c.o.Access.Verify == nil && !c.o.Access.Trusts(r) {
+		http.Error(w, c.o.Access.Refusal, http.StatusForbidden)
+		return
+	}
+	http.ServeFileFS(w, r, files, "assets/page.html")
+}
+
+func (c *Console) asset(w http.ResponseWriter, r *http.Request) {
+	protect(w.Header())
+	switch {
+	case !isRead(r.Method):
+		http.Error(w, "only GET", http.StatusMethodNotAllowed)
+	case c.o.Access.Verify == nil && !c.o.Access.Trusts(r):
+		http.Error(w, c.o.Access.Refusal, http.StatusForbidden)
+	case strings.HasSuffix(r.URL.Path, "/"):
+		http.NotFound(w, r) // no list of files
+	default:
+		c.assets.ServeHTTP(w, r)
+	}
+}

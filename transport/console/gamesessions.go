@@ -1,0 +1,368 @@
+package console
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"time"
+
+	"troupe/messages"
+	"troupe/transport/serviceapi/search"
+)
+
+// gameSession is a game session in a list.
+type gameSession struct {
+	ID             string            `json:"id"`
+	Name           string            `json:"name"`
+	FleetID        string            `json:"fleetId"`
+	Location       string            `json:"location"`
+	Status         string            `json:"status"`
+	StatusReason   string            `json:"statusReason"`
+	EndText        string            `json:"endText"`
+	Players        int               `json:"players"` // player sessions RESERVED or ACTIVE
+	MaxPlayers     int               `json:"maxPlayers"`
+	AcceptsPlayers bool              `json:"acceptsPlayers"`
+	CreatorID      string            `json:"creatorId"`
+	Properties     map[string]string `json:"properties"`
+	ScriptVersion  string            `json:"scriptVersion"`
+	Created        *time.Time        `json:"created"`
+	Terminated     *time.Time        `json:"terminated"` // null while it runs
+}
+
+func shownGameSession(g *messages.GameSession, players int) gameSession {
+	s := gameSession{
+		ID: string(g.ID), Name: g.Name, FleetID: string(g.FleetID), Location: g.Location, Status: g.Status.String(), StatusReason: g.StatusReason,
+		EndText: g.EndText, Players: players, MaxPlayers: g.MaxPlayers, AcceptsPlayers: g.AcceptsPlayers, CreatorID: g.CreatorID,
+		Properties: map[string]string{}, ScriptVersion: g.ScriptVersion, Created: timeOf(g.Created), Terminated: timeOf(g.Terminated),
+	}
+	for _, p := range g.Properties {
+		s.Properties[p.Key] = p.Value
+	}
+	return s
+}
+
+const (
+	limitDefault = 50
+	limitMax     = 200
+)
+
+// gameSessions lists game sessions with the search grammar of SearchGameSessions
+// (service-api.md 4), in pages.
+func (c *Console) gameSessions(w http.ResponseWriter, r *http.Request, q query) *problem {
+	status, p := q.oneOf("status", "ACTIVE", "ACTIVATING", "TERMINATING", "TERMINATED", "ERROR", "any")
+	if p != nil {
+		return p
+	}
+	limit, p := q.number("limit", limitDefault, limitMax)
+	if p != nil {
+		return p
+	}
+	filter, order, p := expressions(q)
+	if p != nil {
+		return p
+	}
+	behind, p := positionOf(q.text("next"))
+	if p != nil {
+		return p
+	}
+	all, p := c.find(r, messages.FleetID(q.text("fleet")), status)
+	if p != nil {
+		return p
+	}
+	matched := 0
+	counted := func(yield func(*messages.GameSession, int) bool) {
+		for g, players := range all {
+			if filter.Matches(g, players) {
+				matched++
+				if !yield(g, players) {
+					return
+				}
+			}
+		}
+	}
+	found := order.First(limit+1, counted, nil, behind)
+	out := struct {
+		GameSessions []gameSession `json:"gameSessions"`
+		Matched      int           `json:"matched"`
+		Next         *string       `json:"next"`
+	}{GameSessions: []gameSession{}, Matched: matched}
+	if len(found) > limit {
+		found = found[:limit]
+		last := found[limit-1]
+		raw, _ := json.Marshal(order.Position(last.GameSession, last.Players)) // strings and numbers only
+		next := base64.RawURLEncoding.EncodeToString(raw)
+		out.Next = &next
+	}
+	for _, f := range found {
+		out.GameSessions = append(out.GameSessions, shownGameSession(f.GameSession, f.Players))
+	}
+	return answer(w, out)
+}
+
+func expressions(q query) (filter *search.Filter, order *search.Sort, p *problem) {
+	var err error
+	if text := q.text("filter"); text != "" {
+		if filter, err = search.ParseFilter(text); err != nil {
+			return nil, nil, invalid("filter: %v", err)
+		}
+	}
+	order = newest
+	if text := q.text("sort"); text != "" {
+		if order, err = search.ParseSort(text); err != nil {
+			return nil, nil, invalid("sort: %v", err)
+		}
+	}
+	return filter, order, nil
+}
+
+// newest is the order without a sort expression.
+var newest = func() *search.Sort {
+	s, err := search.ParseSort("creationTimeMillis DESC")
+	if err != nil {
+		panic(err) // it is written here
+	}
+	return s
+}()
+
+func positionOf(next string) (*search.Position, *problem) {
+	if next == "" {
+		return nil, nil
+	}
+	at := new(search.Position)
+	raw, err := base64.RawURLEncoding.DecodeString(next)
+	if err != nil || json.Unmarshal(raw, at) != nil {
+		return nil, invalid("next must be the next of an earlier answer")
+	}
+	return at, nil
+}
+
+// find returns the game sessions of one fleet, or of all.
+func (c *Console) find(r *http.Request, fleet messages.FleetID, status string) (func(func(*messages.GameSession, int) bool), *problem) {
+	var fleets []messages.FleetID
+	if fleet != "" {
+		fleets = append(fleets, fleet)
+	} else {
+		all, err := c.o.Backend.Fleets(r.Context())
+		if err != nil {
+			return nil, refused(err)
+		}
+		for _, f := range all {
+			fleets = append(fleets, f.ID)
+		}
+	}
+	var seqs []func(func(*messages.GameSession, int) bool)
+	wanted, _ := messages.ParseGameSessionStatus(status)
+	for _, f := range fleets {
+		if wanted == messages.GameSessionActive {
+			seq, err := c.o.Backend.ActiveGameSessions(r.Context(), messages.ActiveGameSessionQuery{FleetID: f})
+			if err != nil {
+				return nil, refused(err)
+			}
+			seqs = append(seqs, seq)
+			continue
+		}
+		list, err := c.o.Backend.GameSessions(r.Context(), messages.GameSessionQuery{FleetID: f, Status: wanted})
+		if err != nil {
+			return nil, refused(err)
+		}
+		seqs = append(seqs, func(yield func(*messages.GameSession, int) bool) {
+			for _, g := range list {
+				if !yield(g, g.CurrentPlayers) {
+					return
+				}
+			}
+		})
+	}
+	return func(yield func(*messages.GameSession, int) bool) {
+		more := true
+		for _, seq := range seqs {
+			seq(func(g *messages.GameSession, players int) bool {
+				more = yield(g, players)
+				return more
+			})
+			if !more {
+				return
+			}
+		}
+	}, nil
+}
+
+// player is a player of a running game session.
+type player struct {
+	GameSessionID string     `json:"gameSessionId"`
+	PlayerSession string     `json:"playerSession"` // shortened
+	PlayerID      string     `json:"playerId"`
+	Status        string     `json:"status"`
+	State         string     `json:"state"` // reserved, attached, detached or gone
+	Peer          int        `json:"peer"`  // 0 before the first login
+	Transport     string     `json:"transport"`
+	Address       string     `json:"address"`
+	RTTSeconds    *float64   `json:"rttSeconds"` // null if it is not known
+	Fast          bool       `json:"fast"`
+	Waiting       int        `json:"waiting"`
+	Unconfirmed   int        `json:"unconfirmed"`
+	QueueBytes    int        `json:"queueBytes"`
+	Slow          bool       `json:"slow"`
+	Reason        string     `json:"reason"`
+	ReasonAt      *time.Time `json:"reasonAt"`
+	Created       *time.Time `json:"created"`
+	Terminated    *time.Time `json:"terminated"`
+}
+
+func shownPlayer(game messages.GameSessionID, p *messages.PlayerState) player {
+	s := player{
+		GameSessionID: string(game), PlayerSession: "psess-" + p.ID.Short(), PlayerID: string(p.PlayerID), Status: p.Status.String(), State: stateOf(p),
+		Peer: int(p.Peer), Transport: p.Transport, Fast: p.Fast, Waiting: p.Waiting, Unconfirmed: p.Unconfirmed, QueueBytes: p.QueueBytes, Slow: p.Slow,
+		Reason: p.Reason, ReasonAt: timeOf(p.ReasonAt), Created: timeOf(p.Created), Terminated: timeOf(p.Terminated),
+	}
+	if p.Address.IsValid() {
+		s.Address = p.Address.String()
+	}
+	if p.RTT > 0 {
+		rtt := p.RTT.Seconds()
+		s.RTTSeconds = &rtt
+	}
+	return s
+}
+
+func stateOf(p *messages.PlayerState) string {
+	switch {
+	case p.Attached:
+		return "attached"
+	case p.InGame:
+		return "detached"
+	case p.Status == messages.PlayerSessionReserved:
+		return "reserved"
+	}
+	return "gone"
+}
+
+type group struct {
+	ID    int   `json:"id"`
+	Peers []int `json:"peers"`
+}
+
+// gameSession shows one game session with its players and groups.
+func (c *Console) gameSession(w http.ResponseWriter, r *http.Request, q query) *problem {
+	text, p := q.needed("id")
+	if p != nil {
+		return p
+	}
+	id := messages.GameSessionID(text)
+	found, err := c.o.Backend.GameSessions(r.Context(), messages.GameSessionQuery{ID: id})
+	if err != nil {
+		return refused(err)
+	}
+	if len(found) != 1 {
+		return &problem{http.StatusNotFound, "NotFound", "there is no game session " + clip(text)}
+	}
+	g := found[0]
+	state := new(messages.GameSessionState)
+	if g.Status < messages.GameSessionTerminated {
+		inspected, err := c.o.Backend.InspectGameSession(r.Context(), id)
+		if err == nil {
+			state = inspected
+		} else if !errors.Is(err, &messages.Error{Code: messages.InvalidGameSessionStatus}) { // it has ended meanwhile
+			return refused(err)
+		}
+	}
+	out := struct {
+		gameSession
+		PlayerList []player `json:"playerList"`
+		Groups     []group  `json:"groups"`
+	}{shownGameSession(g, g.CurrentPlayers), []player{}, []group{}}
+	for i := range state.Players {
+		out.PlayerList = append(out.PlayerList, shownPlayer(id, &state.Players[i]))
+	}
+	if len(state.Players) == 0 { // it has ended: what its records say
+		records, err := c.o.Backend.PlayerSessions(r.Context(), messages.PlayerSessionQuery{GameSessionID: id})
+		if err != nil {
+			return refused(err)
+		}
+		for _, s := range records {
+			out.PlayerList = append(out.PlayerList, recordedPlayer(s))
+		}
+	}
+	for _, one := range state.Groups {
+		members := group{int(one.ID), []int{}}
+		for _, peer := range one.Members {
+			members.Peers = append(members.Peers, int(peer))
+		}
+		out.Groups = append(out.Groups, members)
+	}
+	return answer(w, out)
+}
+
+// recordedPlayer is a player session of which only the record is known.
+func recordedPlayer(s *messages.PlayerSession) player {
+	p := shownPlayer(s.GameSessionID, &messages.PlayerState{ID: s.ID, PlayerID: s.PlayerID, Status: s.Status, Created: s.Created, Terminated: s.Terminated})
+	if s.Status == messages.PlayerSessionActive {
+		p.State = "active"
+	}
+	return p
+}
+
+const (
+	linesDefault = 200
+	linesMax     = 2000
+	// logBytesMax bounds what is read of a log for its last lines.
+	logBytesMax = 64 << 20
+)
+
+// gameSessionLog shows the last lines of a log.
+func (c *Console) gameSessionLog(w http.ResponseWriter, _ *http.Request, q query) *problem {
+	id, p := q.needed("id")
+	if p != nil {
+		return p
+	}
+	n, p := q.number("lines", linesDefault, linesMax)
+	if p != nil {
+		return p
+	}
+	log, err := c.o.Logs(messages.GameSessionID(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return &problem{http.StatusNotFound, "NotFound", "there is no log of this game session"}
+	} else if err != nil {
+		return refused(err)
+	}
+	defer log.Close()
+	last := make([]string, 0, n)
+	total := 0
+	lines := bufio.NewScanner(io.LimitReader(log, logBytesMax))
+	lines.Buffer(nil, 1<<20)
+	for ; lines.Scan(); total++ {
+		if len(last) < n {
+			last = append(last, lines.Text())
+		} else {
+			last[total%n] = lines.Text()
+		}
+	}
+	if total > n {
+		last = append(last[total%n:len(last):len(last)], last[:total%n]...)
+	}
+	return answer(w, struct {
+		Lines []string `json:"lines"`
+		Total int      `json:"total"`
+	}{last, total})
+}
+
+// terminate ends a game session.
+func (c *Console) terminate(w http.ResponseWriter, r *http.Request, q query) *problem {
+	id, p := q.needed("id")
+	if p != nil {
+		return p
+	}
+	force, p := q.oneOf("force", "false", "true")
+	if p != nil {
+		return p
+	}
+	g, err := c.o.Backend.TerminateGameSession(r.Context(), messages.TerminateGameSession{GameSessionID: messages.GameSessionID(id), Force: force == "true"})
+	if err != nil {
+		return refused(err)
+	}
+	return answer(w, shownGameSession(g, g.CurrentPlayers))
+}

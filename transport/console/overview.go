@@ -1,0 +1,218 @@
+package console
+
+import (
+	"math"
+	"net/http"
+	"runtime/metrics"
+	"time"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/transport/ops"
+)
+
+// overview is the state of the host at one moment.
+type overview struct {
+	At            time.Time         `json:"at"`
+	Version       string            `json:"version"`
+	UptimeSeconds float64           `json:"uptimeSeconds"`
+	Draining      bool              `json:"draining"`
+	Players       map[string]int64  `json:"players"`      // by state
+	GameSessions  map[string]int64  `json:"gameSessions"` // by status
+	Connections   map[string]int64  `json:"connections"`  // by transport
+	Totals        totals            `json:"totals"`
+	Rates         *rates            `json:"rates"` // null until two answers are a second apart
+	Latency       map[string]timing `json:"latency"`
+	Process       process           `json:"process"`
+}
+
+// totals count from the start of the host.
+type totals struct {
+	MessagesIn        int64 `json:"messagesIn"`
+	MessagesDelivered int64 `json:"messagesDelivered"`
+	BytesIn           int64 `json:"bytesIn"`
+	BytesOut          int64 `json:"bytesOut"`
+	Logins            int64 `json:"logins"` // also refused ones
+	Resumes           int64 `json:"resumes"`
+	Lost              int64 `json:"lost"`
+	Dropped           int64 `json:"dropped"`
+	SlowConsumers     int64 `json:"slowConsumers"`
+	ScriptErrors      int64 `json:"scriptErrors"`
+	ActorPanics       int64 `json:"actorPanics"`
+	APIRequests       int64 `json:"apiRequests"`
+	APIErrors         int64 `json:"apiErrors"`
+}
+
+// rates are per second, over the time between two answers.
+type rates struct {
+	Seconds           float64 `json:"seconds"` // between them
+	MessagesIn        float64 `json:"messagesIn"`
+	MessagesDelivered float64 `json:"messagesDelivered"`
+	BytesIn           float64 `json:"bytesIn"`
+	BytesOut          float64 `json:"bytesOut"`
+	Logins            float64 `json:"logins"`
+	Resumes           float64 `json:"resumes"`
+	Dropped           float64 `json:"dropped"`
+	APIRequests       float64 `json:"apiRequests"`
+	CPU               float64 `json:"cpu"` // processors in use; 0 where it is not known
+}
+
+// timing is a distribution since the start of the host. Quantiles are upper ends of buckets;
+// null above the last one, or without a value.
+type timing struct {
+	Count      uint64   `json:"count"`
+	P50Seconds *float64 `json:"p50Seconds"`
+	P99Seconds *float64 `json:"p99Seconds"`
+}
+
+type process struct {
+	PID           int     `json:"pid"`
+	Go            string  `json:"go"`
+	Processors    int     `json:"processors"`
+	Goroutines    uint64  `json:"goroutines"`
+	HeapBytes     uint64  `json:"heapBytes"`     // live objects, and those that are not collected yet
+	ResidentBytes int64   `json:"residentBytes"` // 0 where it is not known
+	CPUSeconds    float64 `json:"cpuSeconds"`    // 0 where it is not known
+}
+
+// sampler makes at most one overview in sampleLife, for all who look. It remembers one to
+// compute rates.
+type sampler struct {
+	turn         chan struct{} // held by who uses what follows
+	last, before *overview
+	lastAt       time.Time
+	beforeAt     time.Time
+}
+
+const (
+	sampleLife = 900 * time.Millisecond
+	// rateMax is the longest time over which a rate is still one of now.
+	rateMax = 30 * time.Second
+)
+
+func (c *Console) sample() *overview {
+	s := &c.samples
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	now := time.Now() // of the monotonic clock
+	if s.last != nil && now.Sub(s.lastAt) < sampleLife {
+		return s.last
+	}
+	s.before, s.beforeAt = s.last, s.lastAt
+	s.last, s.lastAt = c.look(), now
+	if d := now.Sub(s.beforeAt); s.before != nil && d <= rateMax {
+		s.last.Rates = ratesOf(s.before, s.last, d.Seconds())
+	}
+	return s.last
+}
+
+// look reads counters; it asks no actor.
+func (c *Console) look() *overview {
+	n := c.o.Counters
+	o := &overview{
+		At: c.o.Now().UTC(), Version: c.o.Version, UptimeSeconds: math.Floor(c.o.Now().Sub(c.began).Seconds()), Draining: n.Draining.Load() > 0,
+		Players: values(&n.Players), GameSessions: values(&n.GameSessions), Connections: values(&n.Connections),
+		Totals: totals{
+			MessagesIn: n.MessagesIn.Total(), MessagesDelivered: n.Delivered.Total(), BytesIn: n.BytesIn.Total(), BytesOut: n.BytesOut.Total(),
+			Logins: n.Logins.Total(), Resumes: n.Resumes.Total(), Lost: n.Lost.Load(), Dropped: n.Dropped.Total(), SlowConsumers: n.SlowConsumers.Load(),
+			ScriptErrors: n.ScriptErrors.Load() + n.HandlerErrors.Load(), ActorPanics: n.ActorPanics.Load(), APIRequests: n.APIRequests.Load(), APIErrors: n.APIErrors.Load(),
+		},
+		Latency: map[string]timing{"login": timingOf(&n.LoginLatency), "resume": timingOf(&n.ResumeLatency), "storeCommit": timingOf(&n.StoreLatency)},
+	}
+	figures := []metrics.Sample{{Name: "/sched/goroutines:goroutines"}, {Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(figures)
+	p := ops.ReadProcess()
+	o.Process = process{
+		PID: p.PID, Go: p.Go, Processors: p.Processors, ResidentBytes: p.ResidentBytes, CPUSeconds: p.UserSeconds + p.SystemSeconds,
+		Goroutines: figures[0].Value.Uint64(), HeapBytes: figures[1].Value.Uint64(),
+	}
+	return o
+}
+
+func values[L counters.Label](v *counters.Vec[L]) map[string]int64 {
+	all := make(map[string]int64)
+	v.Values(func(label string, n int64) { all[label] = n })
+	return all
+}
+
+func timingOf(h *counters.Histogram) timing {
+	count, _, _ := h.Snapshot()
+	return timing{count, finite(h.Quantile(0.5)), finite(h.Quantile(0.99))}
+}
+
+func finite(f float64) *float64 {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil
+	}
+	return &f
+}
+
+func ratesOf(a, b *overview, seconds float64) *rates {
+	per := func(before, after int64) float64 { return math.Round(float64(after-before)/seconds*10) / 10 }
+	x, y := &a.Totals, &b.Totals
+	return &rates{
+		Seconds: seconds, MessagesIn: per(x.MessagesIn, y.MessagesIn), MessagesDelivered: per(x.MessagesDelivered, y.MessagesDelivered),
+		BytesIn: per(x.BytesIn, y.BytesIn), BytesOut: per(x.BytesOut, y.BytesOut), Logins: per(x.Logins, y.Logins), Resumes: per(x.Resumes, y.Resumes),
+		Dropped: per(x.Dropped, y.Dropped), APIRequests: per(x.APIRequests, y.APIRequests),
+		CPU: math.Round((b.Process.CPUSeconds-a.Process.CPUSeconds)/seconds*1000) / 1000,
+	}
+}
+
+func (c *Console) overview(w http.ResponseWriter, _ *http.Request, _ query) *problem {
+	return answer(w, c.sample())
+}
+
+// me is who asks, and what its browser must send with an action.
+type me struct {
+	Name      string     `json:"name"`
+	CSRFToken string     `json:"csrfToken"`
+	Expires   *time.Time `json:"expires"` // of the login; null without one
+	Version   string     `json:"version"`
+}
+
+func (c *Console) describe(who caller) me {
+	m := me{Name: who.name, CSRFToken: who.csrf, Version: c.o.Version}
+	if !who.expires.IsZero() {
+		m.Expires = &who.expires
+	}
+	return m
+}
+
+func (c *Console) me(w http.ResponseWriter, _ *http.Request, q query) *problem {
+	return answer(w, c.describe(q.who))
+}
+
+func (c *Console) openAPI(w http.ResponseWriter, _ *http.Request, _ query) *problem {
+	text, err := files.ReadFile("openapi.yaml")
+	if err != nil {
+		return refused(err)
+	}
+	w.Header().Set("Content-Type", "application/yaml")
+	_, _ = w.Write(text)
+	return nil
+}
+
+func (c *Console) drainState(w http.ResponseWriter, _ *http.Request, _ query) *problem {
+	return answer(w, c.o.Drains.Drains())
+}
+
+func (c *Console) drain(w http.ResponseWriter, r *http.Request, q query) *problem {
+	c.o.Drains.StartDrain(-1)
+	return c.drainState(w, r, q)
+}
+
+func (c *Console) cancelDrain(w http.ResponseWriter, r *http.Request, q query) *problem {
+	if err := c.o.Drains.CancelDrain(r.Context()); err != nil {
+		return &problem{http.StatusConflict, "Conflict", err.Error()}
+	}
+	return c.drainState(w, r, q)
+}
+
+// timeOf is a time of a record, nil if it is zero.
+func timeOf(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = messages.Shown(t).UTC()
+	return &t
+}

@@ -1,0 +1,246 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"troupe/messages"
+)
+
+type fleet struct {
+	ID           string          `json:"id"`
+	Name         string          `json:"name"`
+	Status       string          `json:"status"`
+	ScriptID     string          `json:"scriptId"`
+	LaunchPath   string          `json:"launchPath"`
+	Certificates bool            `json:"certificates"`
+	Created      *time.Time      `json:"created"`
+	Locations    []fleetLocation `json:"locations"`
+	Aliases      []string        `json:"aliases"`
+}
+
+// fleetLocation is the capacity and the use of a fleet in one location.
+type fleetLocation struct {
+	Location     string `json:"location"`
+	GroupsMin    int    `json:"groupsMin"`
+	GroupsWanted int    `json:"groupsWanted"`
+	GroupsMax    int    `json:"groupsMax"`
+	GroupsActive int    `json:"groupsActive"`
+	GroupsIdle   int    `json:"groupsIdle"`
+	Processes    int    `json:"processes"`
+	GameSessions int    `json:"gameSessions"`
+	Players      int    `json:"players"`
+	PlayersMax   int    `json:"playersMax"`
+}
+
+func (c *Console) fleets(w http.ResponseWriter, r *http.Request, _ query) *problem {
+	records, err := c.o.Backend.Fleets(r.Context())
+	if err != nil {
+		return refused(err)
+	}
+	aliases, err := c.o.Backend.Aliases(r.Context(), "")
+	if err != nil {
+		return refused(err)
+	}
+	uses := make(map[string][]messages.FleetUse) // by location
+	all := []fleet{}
+	for _, f := range records {
+		shown := fleet{
+			ID: string(f.ID), Name: f.Name, Status: f.Status.String(), ScriptID: string(f.ScriptID), LaunchPath: f.LaunchPath,
+			Certificates: f.Certificates, Created: timeOf(f.Created), Locations: []fleetLocation{}, Aliases: []string{},
+		}
+		for _, a := range aliases {
+			if a.FleetID == f.ID {
+				shown.Aliases = append(shown.Aliases, string(a.ID))
+			}
+		}
+		for _, location := range f.Locations {
+			if _, asked := uses[location]; !asked {
+				if uses[location], err = c.o.Backend.FleetUse(r.Context(), messages.FleetUseQuery{Location: location}); err != nil {
+					return refused(err)
+				}
+			}
+			i := slices.IndexFunc(uses[location], func(u messages.FleetUse) bool { return u.Fleet.ID == f.ID })
+			if i < 0 {
+				continue
+			}
+			u := uses[location][i]
+			shown.Locations = append(shown.Locations, fleetLocation{
+				Location: location, GroupsMin: u.Groups.Min, GroupsWanted: u.Groups.Desired, GroupsMax: u.Groups.Max, GroupsActive: u.Active,
+				GroupsIdle: u.Idle, Processes: u.Processes, GameSessions: u.GameSessions, Players: u.Players, PlayersMax: u.PlayersMax,
+			})
+		}
+		all = append(all, shown)
+	}
+	return answer(w, struct {
+		Fleets []fleet `json:"fleets"`
+	}{all})
+}
+
+type script struct {
+	ID          string     `json:"id"`
+	Name        string     `json:"name"`
+	Version     string     `json:"version"`
+	NodeVersion string     `json:"nodeVersion"`
+	SizeBytes   int64      `json:"sizeBytes"`
+	Contents    int        `json:"contents"` // how many contents it has had
+	Created     *time.Time `json:"created"`
+}
+
+func (c *Console) scripts(w http.ResponseWriter, r *http.Request, _ query) *problem {
+	records, err := c.o.Backend.Scripts(r.Context(), "")
+	if err != nil {
+		return refused(err)
+	}
+	all := []script{}
+	for _, s := range records {
+		all = append(all, script{string(s.ID), s.Name, s.Version, s.NodeVersion, s.Size, s.Contents, timeOf(s.Created)})
+	}
+	return answer(w, struct {
+		Scripts []script `json:"scripts"`
+	}{all})
+}
+
+type queue struct {
+	Name             string          `json:"name"`
+	ARN              string          `json:"arn"`
+	TimeoutSeconds   float64         `json:"timeoutSeconds"`
+	Destinations     []string        `json:"destinations"`
+	Policies         []latencyPolicy `json:"policies"`
+	AllowedLocations []string        `json:"allowedLocations"` // null: all
+	PriorityOrder    []string        `json:"priorityOrder"`
+	LocationOrder    []string        `json:"locationOrder"`
+	Notify           string          `json:"notify"`
+	Created          *time.Time      `json:"created"`
+}
+
+type latencyPolicy struct {
+	MaxMilliseconds int     `json:"maxMilliseconds"`
+	Seconds         float64 `json:"seconds"` // 0: until the queue's timeout
+}
+
+func (c *Console) queues(w http.ResponseWriter, r *http.Request, _ query) *problem {
+	records, err := c.o.Backend.Queues(r.Context())
+	if err != nil {
+		return refused(err)
+	}
+	all := []queue{}
+	for _, q := range records {
+		shown := queue{
+			Name: string(q.Name), ARN: q.ARN, TimeoutSeconds: q.Timeout.Seconds(), Destinations: list(q.Destinations), Policies: []latencyPolicy{},
+			AllowedLocations: q.AllowedLocations, PriorityOrder: []string{}, LocationOrder: list(q.LocationOrder), Notify: q.Notify, Created: timeOf(q.Created),
+		}
+		for _, p := range q.Policies {
+			shown.Policies = append(shown.Policies, latencyPolicy{p.Max, p.Duration.Seconds()})
+		}
+		for _, p := range q.PriorityOrder {
+			shown.PriorityOrder = append(shown.PriorityOrder, string(p))
+		}
+		all = append(all, shown)
+	}
+	return answer(w, struct {
+		Queues []queue `json:"queues"`
+	}{all})
+}
+
+// list is never nil, which JSON would show as null.
+func list(all []string) []string { return append([]string{}, all...) }
+
+type placement struct {
+	ID            string     `json:"id"`
+	Queue         string     `json:"queue"`
+	Status        string     `json:"status"`
+	Waits         string     `json:"waits"` // why it has no game session yet
+	Players       int        `json:"players"`
+	MaxPlayers    int        `json:"maxPlayers"`
+	GameSessionID string     `json:"gameSessionId"`
+	Location      string     `json:"location"`
+	Started       *time.Time `json:"started"`
+	Ended         *time.Time `json:"ended"`    // null while it is PENDING
+	TimesOut      *time.Time `json:"timesOut"` // null once it has ended
+}
+
+func shownPlacement(p *messages.PlacementState) placement {
+	return placement{
+		ID: string(p.Request.ID), Queue: string(p.Request.Queue), Status: p.Status.String(), Waits: p.Waits, Players: len(p.Request.Players),
+		MaxPlayers: p.Request.MaxPlayers, GameSessionID: string(p.GameSessionID), Location: p.Location, Started: timeOf(p.Started), Ended: timeOf(p.Ended), TimesOut: timeOf(p.TimesOut),
+	}
+}
+
+// placementStatuses are the words of the parameter status, in the order of messages.PlacementStatus.
+var placementStatuses = []string{"any", "PENDING", "FULFILLED", "CANCELLED", "TIMED_OUT", "FAILED"}
+
+func (c *Console) placements(w http.ResponseWriter, r *http.Request, q query) *problem {
+	status, p := q.oneOf("status", placementStatuses...)
+	if p != nil {
+		return p
+	}
+	limit, p := q.number("limit", limitDefault, limitMax)
+	if p != nil {
+		return p
+	}
+	found, err := c.o.Backend.Placements(r.Context(), messages.PlacementList{
+		Queue: messages.QueueName(q.text("queue")), Status: messages.PlacementStatus(slices.Index(placementStatuses, status)), Limit: limit,
+	})
+	if err != nil {
+		return refused(err)
+	}
+	all := []placement{}
+	for i := range found {
+		all = append(all, shownPlacement(&found[i]))
+	}
+	return answer(w, struct {
+		Placements []placement `json:"placements"`
+	}{all})
+}
+
+func (c *Console) cancelPlacement(w http.ResponseWriter, r *http.Request, q query) *problem {
+	id, p := q.needed("id")
+	if p != nil {
+		return p
+	}
+	stopped, err := c.o.Backend.StopPlacement(r.Context(), messages.PlacementID(id))
+	if err != nil {
+		return refused(err)
+	}
+	return answer(w, shownPlacement(&messages.PlacementState{Placement: stopped}))
+}
+
+// players lists player sessions of a player, or of a game session, from their records: also
+// those that are over.
+func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *problem {
+	limit, p := q.number("limit", limitDefault, limitMax)
+	if p != nil {
+		return p
+	}
+	who, game := q.text("player"), q.text("gameSession")
+	if (who == "") == (game == "") {
+		return invalid("give exactly one of player and gameSession; %sconnections lists those who play", prefix)
+	}
+	records, err := c.o.Backend.PlayerSessions(r.Context(), messages.PlayerSessionQuery{PlayerID: messages.PlayerID(who), GameSessionID: messages.GameSessionID(game)})
+	if err != nil {
+		return refused(err)
+	}
+	slices.Reverse(records) // the newest first
+	all := []player{}
+	for _, s := range records[:min(limit, len(records))] {
+		all = append(all, c.withState(r, s))
+	}
+	return answer(w, struct {
+		Players []player `json:"players"`
+		Matched int      `json:"matched"`
+	}{all, len(records)})
+}
+
+// withState adds to a record what its game session says, if that runs.
+func (c *Console) withState(r *http.Request, s *messages.PlayerSession) player {
+	if state, err := c.o.Backend.InspectGameSession(r.Context(), s.GameSessionID); err == nil {
+		for i := range state.Players {
+			if state.Players[i].ID == s.ID {
+				return shownPlayer(s.GameSessionID, &state.Players[i])
+			}
+		}
+	}
+	return recordedPlayer(s)
+}

@@ -1,0 +1,47 @@
+package host
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+
+	"troupe/transport/awswire"
+	"troupe/transport/console"
+	"troupe/transport/ops"
+)
+
+// newConsole makes the operator's pages at / and below /admin/v1/.
+func (h *Host) newConsole(o Options, auth awswire.Authenticator, logs *ops.Logs) *console.Console {
+	return console.New(console.Options{
+		Backend: h.system, Counters: h.count, Events: h.events, Drains: h, Access: o.Config.guard(auth).console(o.Config.Region),
+		Log: o.Log, Version: o.Version, Logs: logs.Short,
+	})
+}
+
+// console returns who may use the console: whoever may see the pages below /debug/, and
+// browsers that log in with an access key that may call every operation.
+func (g guard) console(region string) console.Access {
+	a := console.Access{Trusts: g.trusts, Signed: g.isOperator, Refusal: g.refusal()}
+	if g.keys {
+		a.Verify = func(id, secret, sessionToken string) bool {
+			return g.isOperator(signedWith(id, secret, sessionToken, region))
+		}
+	}
+	return a
+}
+
+// signedWith returns a request without a body that is signed with a key, so that one check of
+// keys is enough.
+func signedWith(id, secret, sessionToken, region string) *http.Request {
+	const noBody = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+	r, err := http.NewRequest(http.MethodGet, "http://localhost/", nil)
+	if err != nil {
+		panic(err) // it is a constant
+	}
+	key := aws.Credentials{AccessKeyID: id, SecretAccessKey: secret, SessionToken: sessionToken}
+	_ = v4.NewSigner().SignHTTP(context.Background(), key, r, noBody, "gamelift", region, time.Now()) // unsigned, it is refused
+	return r
+}

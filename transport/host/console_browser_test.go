@@ -1,0 +1,286 @@
+package host
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lxzan/gws"
+	"github.com/rs/zerolog"
+
+	"troupe/messages"
+)
+
+var (
+	shotsOf = flag.String("console.url", "", "take screenshots of the console at this address instead of one of the test's own")
+	shotsTo = flag.String("console.shots", "", "folder for screenshots of each page, light and dark")
+)
+
+// TestEachPageOpensInABrowser: no page of the console reports an error, and each shows what it is
+// for. It needs Chromium.
+func TestEachPageOpensInABrowser(t *testing.T) {
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("there is no chromium on this machine, so the pages of the console are not opened")
+	}
+	base := *shotsOf
+	if base == "" {
+		base = "http://" + consoleHost(t).Addrs().API
+	}
+	b := openBrowser(t, path)
+	b.visit(base + "/")
+	session := b.eval(`fetch("/admin/v1/game-sessions").then(r => r.json()).then(d => d.gameSessions[0].id)`)
+	for _, page := range []struct{ name, hash, has string }{
+		{"overview", "", "Messages delivered"},
+		{"game-sessions", "game-sessions", "fleet-"},
+		{"game-session", "game-session?id=" + url.QueryEscape(session), "Takes players"},
+		{"players", "players", "Longest queue"},
+		{"placements", "placements", "Why it waits"},
+		{"queues", "queues", "queue-"},
+		{"fleets", "fleets", "Process groups"},
+		{"events", "events", "JSON"},
+	} {
+		for _, scheme := range []string{"light", "dark"} {
+			b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
+			b.visit(base + "/#/" + page.hash)
+			b.until(page.name, fmt.Sprintf(`document.querySelector("main").innerText.includes(%q) && !document.querySelector(".problem")`, page.has))
+			b.until(page.name, `document.querySelector("nav [aria-current]") && document.querySelector("h1")`)
+			if nameless := b.eval(`[...document.querySelectorAll("input,select,button,a")].filter(e => !(e.innerText || e.getAttribute("aria-label") || (e.labels && e.labels.length))).length + ""`); nameless != "0" {
+				t.Errorf("%s: %s elements have no name for a screen reader", page.name, nameless)
+			}
+			if *shotsTo != "" {
+				time.Sleep(3 * time.Second) // for plots
+				b.shot(filepath.Join(*shotsTo, page.name+"-"+scheme+".png"))
+			}
+		}
+	}
+	for _, said := range b.said {
+		t.Errorf("the browser says: %s", said)
+	}
+}
+
+// consoleHost starts a host with a game session, a player session and a placement.
+func consoleHost(t *testing.T) *Host {
+	t.Helper()
+	c := storeConfig(t)
+	c.Events.SSE.Own = true
+	c.Fleets[0].GameSessionsMax = 1 // so that the placement waits
+	h, err := Start(Options{Config: c, Log: zerolog.Nop(), Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	g, err := h.System().CreateGameSession(t.Context(), messages.CreateGameSession{FleetID: messages.FleetID(c.Fleets[0].ID), MaxPlayers: 4, Name: "lobby"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		_, err = h.System().CreatePlayerSessions(t.Context(), messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "ann"}}})
+		if err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	if _, err := h.System().StartPlacement(t.Context(), messages.StartPlacement{ID: "waits", Queue: "queue-dev", MaxPlayers: 2}); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// browser is a page of a headless Chromium, driven over its debugging protocol.
+type browser struct {
+	gws.BuiltinEventHandler
+	t       *testing.T
+	conn    *gws.Conn
+	last    int
+	answers chan cdp
+	said    []string // errors, in order; read after the last call
+	saying  chan string
+}
+
+type cdp struct {
+	ID     int             `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  *struct {
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+func openBrowser(t *testing.T, path string) *browser {
+	t.Helper()
+	profile, err := os.MkdirTemp("", "console-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	cmd := exec.CommandContext(ctx, path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,900",
+		"--remote-debugging-port=0", "--user-data-dir="+profile, "about:blank")
+	cmd.WaitDelay = 5 * time.Second
+	said, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait()
+		_ = os.RemoveAll(profile) // what the browser still writes stays
+	})
+	port := ""
+	lines := bufio.NewScanner(said)
+	for port == "" && lines.Scan() {
+		if _, at, ok := strings.Cut(lines.Text(), "DevTools listening on ws://127.0.0.1:"); ok {
+			port, _, _ = strings.Cut(at, "/")
+		}
+	}
+	go func() {
+		for lines.Scan() { // so that it does not block
+		}
+	}()
+	target := ""
+	for deadline := time.Now().Add(30 * time.Second); target == "" && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		var list []struct{ Type, WebSocketDebuggerURL string }
+		if getJSON("http://127.0.0.1:"+port+"/json/list", &list) == nil {
+			for _, one := range list {
+				if one.Type == "page" {
+					target = one.WebSocketDebuggerURL
+				}
+			}
+		}
+	}
+	b := &browser{t: t, answers: make(chan cdp, 1), saying: make(chan string, 1000)}
+	b.conn, _, err = gws.NewClient(b, &gws.ClientOption{Addr: target, ReadMaxPayloadSize: 64 << 20})
+	if err != nil {
+		t.Fatalf("no page of the browser at %q: %v", target, err)
+	}
+	go b.conn.ReadLoop()
+	t.Cleanup(func() { _ = b.conn.NetConn().Close() })
+	for _, domain := range []string{"Page", "Runtime", "Log"} {
+		b.call(domain+".enable", nil)
+	}
+	return b
+}
+
+// OnMessage implements gws.Event.
+func (b *browser) OnMessage(_ *gws.Conn, m *gws.Message) {
+	defer m.Close()
+	var got cdp
+	if json.Unmarshal(m.Bytes(), &got) != nil {
+		return
+	}
+	switch {
+	case got.ID > 0:
+		b.answers <- got
+	case got.Method == "Runtime.exceptionThrown",
+		got.Method == "Log.entryAdded" && strings.Contains(string(got.Params), `"level":"error"`),
+		got.Method == "Runtime.consoleAPICalled" && strings.Contains(string(got.Params), `"type":"error"`):
+		select {
+		case b.saying <- string(got.Params):
+		default:
+		}
+	}
+}
+
+func (b *browser) call(method string, params any) json.RawMessage {
+	b.t.Helper()
+	b.last++
+	text, err := json.Marshal(map[string]any{"id": b.last, "method": method, "params": params})
+	if err == nil {
+		err = b.conn.WriteMessage(gws.OpcodeText, text)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	limit := time.NewTimer(30 * time.Second)
+	defer limit.Stop()
+	for {
+		select {
+		case said := <-b.saying:
+			b.said = append(b.said, said)
+		case a := <-b.answers:
+			if a.Error != nil {
+				b.t.Fatalf("%s: %s", method, a.Error.Message)
+			}
+			return a.Result
+		case <-limit.C:
+			b.t.Fatalf("%s is not answered", method)
+		}
+	}
+}
+
+// visit opens an address, from anew.
+func (b *browser) visit(address string) {
+	b.t.Helper()
+	b.call("Page.navigate", map[string]any{"url": "about:blank"})
+	b.call("Page.navigate", map[string]any{"url": address})
+	b.until(address, `document.readyState === "complete" && document.querySelector("h1")`)
+}
+
+// eval returns the text that an expression, or the promise that it is, results in.
+func (b *browser) eval(expression string) string {
+	b.t.Helper()
+	var out struct {
+		Result struct {
+			Value any `json:"value"`
+		} `json:"result"`
+	}
+	raw := b.call("Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true})
+	if err := json.Unmarshal(raw, &out); err != nil {
+		b.t.Fatal(err)
+	}
+	text, _ := out.Result.Value.(string)
+	return text
+}
+
+func (b *browser) until(what, condition string) {
+	b.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for b.eval(`(`+condition+`) ? "yes" : ""`) != "yes" {
+		if time.Now().After(deadline) {
+			b.t.Fatalf("%s: not %s: it shows %s", what, condition, b.eval(`document.body ? document.body.innerText.slice(0, 1000) : "nothing"`))
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (b *browser) shot(name string) {
+	b.t.Helper()
+	var out struct{ Data string }
+	if err := json.Unmarshal(b.call("Page.captureScreenshot", nil), &out); err != nil {
+		b.t.Fatal(err)
+	}
+	png, err := base64.StdEncoding.DecodeString(out.Data)
+	if err == nil {
+		err = os.WriteFile(name, png, 0o600)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func getJSON(address string, into any) error {
+	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	a, err := client.Get(address)
+	if err != nil {
+		return err
+	}
+	defer a.Body.Close()
+	return json.NewDecoder(a.Body).Decode(into)
+}
