@@ -149,6 +149,9 @@ func TestAcceptanceTimesOut(t *testing.T) {
 				time.Sleep(time.Second)
 				synctest.Wait()
 				w.want(test.want...)
+				if w.ticket("T1").Status == messages.TicketTimedOut { // it does not search again before
+					w.wantTold("T1", "Searching PotentialMatchCreated AcceptMatch AcceptMatchCompletedTimedOut TimedOut")
+				}
 				if d := w.detail("AcceptMatchCompleted"); d["acceptance"] != "TimedOut" {
 					t.Errorf("%v", d)
 				}
