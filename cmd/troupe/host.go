@@ -34,7 +34,7 @@ const (
 var ballast []byte
 
 // runHost runs a host until SIGTERM or SIGINT, and drains it; a second signal ends it
-// without waiting. It returns an error if the host did not start or failed. Started, if
+// without waiting. Dev is host.Options.Dev. It returns an error if the host did not start or failed. Started, if
 // not nil, is called once all listeners are bound. The function that it returns is called
 // at the end. Reload, if not nil, reads the configuration again after a SIGHUP.
 //
@@ -43,7 +43,7 @@ var ballast []byte
 // 5 ms instead of 12, and the p99 latency of players in 25 scripted game sessions is
 // 1.1 ms instead of 1.5 to 2.9 (make bench-script). The environment variables GOGC and
 // GOMEMLIMIT override this.
-func runHost(cfg host.Config, s streams, reload func() (host.Config, error), started func(*host.Host) (ended func(), err error)) error {
+func runHost(cfg host.Config, s streams, dev bool, reload func() (host.Config, error), started func(*host.Host) (ended func(), err error)) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
 	defer signal.Stop(signals)
@@ -66,7 +66,7 @@ func runHost(cfg host.Config, s streams, reload func() (host.Config, error), sta
 	notDumpable(log)
 	failed := make(chan string, 1)
 	h, err := host.Start(host.Options{
-		Config: cfg, Log: log, Version: readBuild().version, SetLogLevel: zerolog.SetGlobalLevel,
+		Config: cfg, Log: log, Version: readBuild().version, Dev: dev, SetLogLevel: zerolog.SetGlobalLevel,
 		OnFailure: func(reason string) {
 			select {
 			case failed <- reason:

@@ -56,7 +56,7 @@ func (h *Host) startAPI(o Options) error {
 	stream := c.guard(auth).events(h.reloads.streamToken, c.API.TrustLoopback, h.events)
 	h.ops = ops.New(ops.Options{Counters: h.count, System: h.system, Version: o.Version, Logs: logs, Events: stream, Drains: h})
 	h.console = h.newConsole(o, auth, logs)
-	h.http = newAPIServer(conns.handler(c.guard(auth).debugPages(h.console.Mux(h.ops.Mux(api)))))
+	h.http = newAPIServer(conns.handler(c.guard(auth).debugPages(h.console.Mux(h.ops.Mux(h.webPages(c, c.guard(auth), o.Dev, api))))))
 	h.http.ConnContext = conns.remember
 	h.http.ErrorLog = log.New(o.Log.With().Str("listener", "api").Logger(), "", 0)
 	return nil

@@ -15,6 +15,7 @@
 //	listeners.go, tls.go, address.go sockets for players, certificates, advertised addresses
 //	api.go, apiauth.go, apiconns.go  the service API: assembly, access keys, limits on connections
 //	pageguard.go, secrets.go         access to the operator's pages; secrets in files
+//	web.go, devjoin.go               the client for browsers, and seats for pages in development
 //	events.go                        destinations of events, and the event stream
 //	fleets.go, queues.go, scripts.go resources of the configuration; loading and engines of scripts
 //	store.go, gamelogs.go            the store, logs of game sessions

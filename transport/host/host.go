@@ -32,6 +32,9 @@ type Options struct {
 	NewHandler func(f *messages.Fleet) script.Handler
 	// Version is shown in metrics.
 	Version string
+	// Dev serves POST /dev/join to pages and programs of this machine: it hands out seats without
+	// the service API.
+	Dev bool
 	// OnFailure is called when the host cannot continue; the process should end with an
 	// error. Nil does nothing.
 	OnFailure func(reason string)

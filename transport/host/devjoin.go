@@ -1,0 +1,214 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"troupe/actors"
+	"troupe/messages"
+)
+
+const (
+	devJoinPath    = "/dev/join"
+	devJoinBodyMax = 8 << 10
+	devJoinTimeout = 15 * time.Second
+	devPlayersMax  = 8 // players of a game session that a join creates, if the request does not say
+)
+
+// devJoin hands out seats to pages in development, which have no backend that would call the
+// service API: it reserves a seat in a game session with a free one, or creates a game session.
+type devJoin struct {
+	system *actors.System
+	guard  guard
+	fleet  messages.FleetID
+	secure bool          // game sessions of the fleet announce the secured listener
+	turn   chan struct{} // holds one token: two joins at once must not create two game sessions
+}
+
+func newDevJoin(system *actors.System, c *Config, g guard) *devJoin {
+	return &devJoin{
+		system: system, guard: g, fleet: messages.FleetID(c.Fleets[0].ID), secure: c.Fleets[0].Certificates == "GENERATED", turn: make(chan struct{}, 1),
+	}
+}
+
+// devJoinRequest is the body of POST /dev/join; all of it may be missing.
+type devJoinRequest struct {
+	PlayerID   string `json:"playerId"` // default: a new one
+	PlayerData string `json:"playerData"`
+	MaxPlayers int    `json:"maxPlayers"` // of a game session that is created; 1 to 200, default 8
+}
+
+// devJoinAnswer is what a client needs to log in.
+type devJoinAnswer struct {
+	URL             string `json:"url"`
+	PlayerSessionID string `json:"playerSessionId"`
+	PlayerID        string `json:"playerId"`
+	GameSessionID   string `json:"gameSessionId"`
+}
+
+// allowed answers requests that are not from this machine, or from a page of another one, and
+// reports whether to go on.
+func (j *devJoin) allowed(w http.ResponseWriter, r *http.Request) bool {
+	w.Header().Set("Vary", "Origin")
+	w.Header().Set("Cache-Control", "no-store")
+	origin := r.Header.Get("Origin")
+	if !j.guard.trusts(r) || origin != "" && !isLoopbackOrigin(origin) {
+		http.Error(w, "seats for development are for pages and programs of this machine, by localhost or a loopback address", http.StatusForbidden)
+		return false
+	}
+	if origin != "" {
+		w.Header().Set("Access-Control-Allow-Origin", origin)
+	}
+	return true
+}
+
+// preflight answers a browser that asks whether a page may call.
+func (j *devJoin) preflight(w http.ResponseWriter, r *http.Request) {
+	if !j.allowed(w, r) {
+		return
+	}
+	w.Header().Set("Access-Control-Allow-Methods", http.MethodPost)
+	w.Header().Set("Access-Control-Allow-Headers", "Content-Type")
+	w.Header().Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (j *devJoin) serve(w http.ResponseWriter, r *http.Request) {
+	if !j.allowed(w, r) {
+		return
+	}
+	req, err := readDevJoin(http.MaxBytesReader(w, r.Body, devJoinBodyMax))
+	if err != nil {
+		http.Error(w, "the body must be a JSON object with playerId, playerData and maxPlayers, or empty: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), devJoinTimeout)
+	defer cancel()
+	answer, err := j.join(ctx, req)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(answer) // an error means that the caller is gone
+}
+
+func readDevJoin(body io.Reader) (devJoinRequest, error) {
+	req := devJoinRequest{MaxPlayers: devPlayersMax}
+	d := json.NewDecoder(body)
+	d.DisallowUnknownFields()
+	switch err := d.Decode(&req); {
+	case errors.Is(err, io.EOF): // no body
+	case err != nil:
+		return req, err
+	case d.More():
+		return req, errors.New("there is something behind the object")
+	}
+	switch {
+	case req.MaxPlayers < 1 || req.MaxPlayers > 200:
+		return req, errors.New("maxPlayers must be 1 to 200")
+	case len(req.PlayerID) > 1024 || len(req.PlayerData) > 2048:
+		return req, errors.New("playerId has at most 1024 bytes, playerData 2048")
+	}
+	if req.PlayerID == "" {
+		req.PlayerID = "player-" + strings.ToLower(rand.Text()[:8])
+	}
+	return req, nil
+}
+
+// join reserves a seat.
+func (j *devJoin) join(ctx context.Context, req devJoinRequest) (*devJoinAnswer, error) {
+	select {
+	case j.turn <- struct{}{}:
+		defer func() { <-j.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	games, err := j.withRoom(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range games {
+		answer, err := j.reserve(ctx, id, req)
+		if err == nil || !errors.Is(err, &messages.Error{Code: messages.GameSessionFull}) && !errors.Is(err, &messages.Error{Code: messages.InvalidGameSessionStatus}) {
+			return answer, err
+		}
+	}
+	id, err := j.create(ctx, req.MaxPlayers)
+	if err != nil {
+		return nil, err
+	}
+	return j.reserve(ctx, id, req)
+}
+
+// withRoom returns the game sessions that have a free seat and accept players, oldest first.
+func (j *devJoin) withRoom(ctx context.Context) (ids []messages.GameSessionID, err error) {
+	active, err := j.system.ActiveGameSessions(ctx, messages.ActiveGameSessionQuery{FleetID: j.fleet})
+	if err != nil {
+		return nil, err
+	}
+	var free []*messages.GameSession
+	for game, players := range active {
+		if game.AcceptsPlayers && players < game.MaxPlayers {
+			free = append(free, game)
+		}
+	}
+	slices.SortFunc(free, func(a, b *messages.GameSession) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+	})
+	for _, game := range free {
+		ids = append(ids, game.ID)
+	}
+	return ids, nil
+}
+
+// create makes a game session and waits until it is ACTIVE.
+func (j *devJoin) create(ctx context.Context, players int) (messages.GameSessionID, error) {
+	game, err := j.system.CreateGameSession(ctx, messages.CreateGameSession{FleetID: j.fleet, Name: "dev", MaxPlayers: players})
+	if err != nil {
+		return "", err
+	}
+	wait := time.NewTicker(10 * time.Millisecond)
+	defer wait.Stop()
+	for game.Status == messages.GameSessionActivating {
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+		now, err := j.system.GameSessions(ctx, messages.GameSessionQuery{ID: game.ID})
+		if err != nil {
+			return "", err
+		}
+		game = now[0]
+	}
+	if game.Status != messages.GameSessionActive {
+		return "", errors.New("the new game session has ended: " + cmp.Or(game.EndText, game.Status.String()))
+	}
+	return game.ID, nil
+}
+
+func (j *devJoin) reserve(ctx context.Context, id messages.GameSessionID, req devJoinRequest) (*devJoinAnswer, error) {
+	seats, err := j.system.CreatePlayerSessions(ctx, messages.CreatePlayerSessions{
+		GameSessionID: id, Players: []messages.NewPlayer{{PlayerID: messages.PlayerID(req.PlayerID), PlayerData: req.PlayerData}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := seats[0]
+	url := "ws://" + net.JoinHostPort(s.IPAddress, strconv.Itoa(s.Port))
+	if j.secure {
+		url = "wss://" + net.JoinHostPort(cmp.Or(s.DNSName, s.IPAddress), strconv.Itoa(s.Port))
+	}
+	return &devJoinAnswer{URL: url, PlayerSessionID: string(s.ID), PlayerID: string(s.PlayerID), GameSessionID: string(s.GameSessionID)}, nil
+}

@@ -1,0 +1,187 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/messages"
+	"troupe/transport/client"
+)
+
+// webHost starts a host and returns what a request is answered.
+func webHost(t *testing.T, dev bool, change func(c *Config)) (h *Host, call func(method, path, body string, header ...string) (int, http.Header, string)) {
+	t.Helper()
+	c := storeConfig(t)
+	if change != nil {
+		change(&c)
+	}
+	h, err := Start(Options{Config: c, Log: zerolog.Nop(), Dev: dev})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	transport := new(http.Transport)
+	t.Cleanup(transport.CloseIdleConnections)
+	return h, func(method, path, body string, header ...string) (int, http.Header, string) {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		r, err := http.NewRequestWithContext(ctx, method, "http://"+h.Addrs().API+path, strings.NewReader(body))
+		if err != nil {
+			t.Error(err)
+			return 0, nil, ""
+		}
+		for i := 0; i < len(header); i += 2 {
+			if header[i] == "Host" {
+				r.Host = header[i+1]
+			}
+			r.Header.Set(header[i], header[i+1])
+		}
+		a, err := transport.RoundTrip(r)
+		if err != nil {
+			t.Error(err)
+			return 0, nil, ""
+		}
+		defer a.Body.Close()
+		text, err := io.ReadAll(a.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		return a.StatusCode, a.Header, string(text)
+	}
+}
+
+// Every host serves the client for browsers, to pages of any origin.
+func TestClientForBrowsers(t *testing.T) {
+	_, call := webHost(t, false, withKeys)
+	status, header, body := call("GET", "/client.js", "", "Origin", "https://game.example")
+	if status != 200 || !strings.Contains(body, "export {") || header.Get("Content-Type") != "text/javascript; charset=utf-8" || header.Get("Access-Control-Allow-Origin") != "*" {
+		t.Errorf("%d %v %.80s", status, header, body)
+	}
+	if status, _, body := call("GET", "/client.js", "", "If-None-Match", header.Get("ETag")); status != http.StatusNotModified || body != "" {
+		t.Errorf("again: %d, %d bytes", status, len(body))
+	}
+	for path, want := range map[string]int{"/client.js/x": 405, "/dev/join": 405} {
+		if status, _, _ := call("GET", path, ""); status != want {
+			t.Errorf("GET %s: %d", path, status)
+		}
+	}
+	if status, _, body := call("POST", devJoinPath, "{}"); status < 400 || strings.Contains(body, "psess-") {
+		t.Errorf("a host that is not for development hands out seats: %d %s", status, body)
+	}
+}
+
+func joined(t *testing.T, status int, body string) (a devJoinAnswer) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(body), &a); status != 200 || err != nil {
+		t.Fatalf("%d %s", status, body)
+	}
+	return a
+}
+
+// A page in development gets a seat: in a game session with a free one, else in a new one.
+func TestDevJoin(t *testing.T) {
+	h, call := webHost(t, true, nil)
+	status, header, body := call("POST", devJoinPath, `{"playerId": "ann", "maxPlayers": 2}`, "Origin", "http://localhost:5173", "Content-Type", "application/json")
+	ann := joined(t, status, body)
+	if ann.PlayerID != "ann" || ann.URL != "ws://"+h.Addrs().WS || header.Get("Access-Control-Allow-Origin") != "http://localhost:5173" || header.Get("Vary") != "Origin" {
+		t.Errorf("%+v, %v", ann, header)
+	}
+	c, err := client.Dial(t.Context(), client.Options{Addr: strings.TrimPrefix(ann.URL, "ws://"), PlayerSessionID: ann.PlayerSessionID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	status, _, body = call("POST", devJoinPath, "")
+	bob := joined(t, status, body)
+	if bob.GameSessionID != ann.GameSessionID || bob.PlayerID == "" || bob.PlayerSessionID == ann.PlayerSessionID {
+		t.Errorf("the second seat: %+v", bob)
+	}
+	status, _, body = call("POST", devJoinPath, "{}")
+	if third := joined(t, status, body); third.GameSessionID == ann.GameSessionID {
+		t.Errorf("the third seat of two: %+v", third)
+	}
+}
+
+// Joins at once share game sessions.
+func TestDevJoinsAtOnce(t *testing.T) {
+	h, call := webHost(t, true, nil)
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			if status, _, body := call("POST", devJoinPath, `{"maxPlayers": 8}`); status != 200 {
+				t.Errorf("%d %s", status, body)
+			}
+		})
+	}
+	all.Wait()
+	games, err := h.System().GameSessions(t.Context(), messages.GameSessionQuery{FleetID: "fleet-dev"})
+	if err != nil || len(games) != 2 {
+		t.Errorf("%d game sessions for 16 players, %v", len(games), err)
+	}
+}
+
+// Nobody but this machine's pages and programs gets a seat, and no web page of another site.
+func TestDevJoinIsForThisMachine(t *testing.T) {
+	h, call := webHost(t, true, nil)
+	for name, header := range map[string][]string{
+		"another site":     {"Origin", "https://evil.example"},
+		"a file":           {"Origin", "null"},
+		"a name that ends": {"Origin", "http://localhost.evil.example"},
+		"a rebound name":   {"Host", "evil.example", "Origin", "http://localhost"},
+		"a proxy":          {"X-Forwarded-For", "192.0.2.1"},
+	} {
+		for _, method := range []string{"POST", "OPTIONS"} {
+			if status, answer, body := call(method, devJoinPath, "{}", header...); status != http.StatusForbidden || answer.Get("Access-Control-Allow-Origin") != "" {
+				t.Errorf("%s, %s: %d %s", name, method, status, body)
+			}
+		}
+	}
+	if status, header, _ := call("OPTIONS", devJoinPath, "", "Origin", "http://127.0.0.1:8000", "Access-Control-Request-Method", "POST"); status != 204 || header.Get("Access-Control-Allow-Headers") != "Content-Type" {
+		t.Errorf("a page of this machine: %d %v", status, header)
+	}
+	games, err := h.System().GameSessions(t.Context(), messages.GameSessionQuery{FleetID: "fleet-dev"})
+	if err != nil || len(games) != 0 {
+		t.Errorf("%d game sessions, %v", len(games), err)
+	}
+}
+
+// With access keys, a seat would go around them.
+func TestDevJoinObeysKeys(t *testing.T) {
+	_, call := webHost(t, true, withKeys)
+	if status, _, body := call("POST", devJoinPath, "{}"); status != http.StatusForbidden {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+func TestDevJoinRefuses(t *testing.T) {
+	_, call := webHost(t, true, nil)
+	bad := []string{"[]", "{", `{"maxPlayers": 0}`, `{"maxPlayers": 201}`, `{"player": "x"}`, `{} {}`, fmt.Sprintf(`{"playerId": %q}`, strings.Repeat("x", 1025)), strings.Repeat(" ", devJoinBodyMax) + "{}"}
+	for _, body := range bad {
+		if status, _, text := call("POST", devJoinPath, body); status != 400 {
+			t.Errorf("%.40s: %d %s", body, status, text)
+		}
+	}
+}
+
+// FuzzDevJoin: no body panics, and what is accepted is within its limits.
+func FuzzDevJoin(f *testing.F) {
+	for _, seed := range []string{"", "{}", `{"playerId":"ann","playerData":"d","maxPlayers":2}`, `{"maxPlayers":1e9}`, `{"playerId":null}`, "\x00"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		req, err := readDevJoin(bytes.NewReader(body))
+		if err == nil && (req.PlayerID == "" || len(req.PlayerID) > 1024 || len(req.PlayerData) > 2048 || req.MaxPlayers < 1 || req.MaxPlayers > 200) {
+			t.Errorf("%+v", req)
+		}
+	})
+}
