@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -55,4 +56,15 @@ func TestTheBundleIsCurrent(t *testing.T) {
 	if !bytes.Equal(want, served.Body.Bytes()) {
 		t.Error("dist/client.js is not what src makes: run make js, or go test ./transport/client/js -run TestTheBundleIsCurrent -update")
 	}
+}
+
+// testBundle bundles one file of src, for tests of what the client does not export.
+func testBundle(t *testing.T, file string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "bundle.mjs")
+	r := api.Build(api.BuildOptions{EntryPoints: []string{file}, Bundle: true, Outfile: path, Write: true, Format: api.FormatESModule, Target: api.ES2022, LogLevel: api.LogLevelSilent})
+	if len(r.Errors) > 0 {
+		t.Fatal(r.Errors[0].Text)
+	}
+	return path
 }

@@ -30,6 +30,7 @@ const patience = time.Minute
 // each path.
 type control struct {
 	*testing.T
+	mux    *http.ServeMux
 	server *httptest.Server
 	proxy  *proxy
 	silent net.Listener
@@ -72,28 +73,33 @@ func newControl(t *testing.T) *control {
 		t.Fatal(err)
 	}
 	c.proxy = newProxy(t, h.Addrs().WS)
-	mux := http.NewServeMux()
+	c.mux = http.NewServeMux()
 	for path, answer := range map[string]func(question) (any, error){
 		"seat": c.seat, "status": c.status, "proxied": c.proxied, "silent": c.silentURL, "freeze": c.freeze, "drain": c.drain,
 		"partner": c.partner, "partnerEnds": c.partnerEnds,
 	} {
-		mux.HandleFunc("POST /"+path, func(w http.ResponseWriter, r *http.Request) {
-			var q question
-			err := json.NewDecoder(r.Body).Decode(&q)
-			var a any
-			if err == nil {
-				a, err = answer(q)
-			}
-			if err != nil {
-				http.Error(w, err.Error(), http.StatusInternalServerError)
-				return
-			}
-			_ = json.NewEncoder(w).Encode(a)
-		})
+		c.answers(path, answer)
 	}
-	c.server = httptest.NewServer(mux)
+	c.server = httptest.NewServer(c.mux)
 	t.Cleanup(c.server.Close)
 	return c
+}
+
+// answers adds a question that may be asked.
+func (c *control) answers(path string, answer func(question) (any, error)) {
+	c.mux.HandleFunc("POST /"+path, func(w http.ResponseWriter, r *http.Request) {
+		var q question
+		err := json.NewDecoder(r.Body).Decode(&q)
+		var a any
+		if err == nil {
+			a, err = answer(q)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(a)
+	})
 }
 
 // host returns a host by name, and starts it the first time.
