@@ -174,6 +174,18 @@ proof-page: ## the reports of troupe bench, troupe faults and troupe match draw 
 dist: ## archives for six platforms with licences and a systemd unit, and their SHA-256 sums, in bin/dist; the same commit gives the same bytes
 	$(GO) run ./cmd/internal/dist -to $(BIN)/dist -platforms "$(PLATFORMS)"
 
+JS := transport/client/js
+
+.PHONY: js
+js: ## the TypeScript client: install tsc, check types, bundle dist/client.js, pack into bin (takes npm and the network)
+	cd $(JS) && npm ci --ignore-scripts --no-audit --no-fund && npm run check && npm run types
+	$(GO) test ./$(JS) -count=1 -run TestTheBundleIsCurrent -update
+	mkdir -p $(BIN) && cd $(JS) && npm pack --pack-destination $(abspath $(BIN))
+
+.PHONY: proof-js
+proof-js: ## the TypeScript client in Node.js and Chromium, against real hosts: 20,000 messages each way through cuts, and its example
+	$(GO) test ./$(JS) -count=1 -timeout 15m -v -args -js.required -js.messages 20000 | grep -v '"level"'
+
 .PHONY: lint-quick
 lint-quick: # vet compiles what the tests with the race detector are linked from; lint vets the files of other builds
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '\.pb\.go$$')); \

@@ -1,0 +1,76 @@
+package js_test
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"troupe/transport/host"
+)
+
+// watcher is added to the example: it opens a second window of it, cuts the network of the first, and reports when both
+// have seen each other and the first is back.
+const watcher = `<script type="module">
+const status = document.querySelector('#status')
+const log = []
+onerror = (e) => { log.push('error: ' + e) }
+if (self === top) {
+  const other = document.createElement('iframe')
+  other.src = location.href
+  document.body.append(other)
+  sessionStorage.removeItem('seat') // the frame shares it, and must have a seat of its own
+}
+let step = 0
+setInterval(() => {
+  const text = status.textContent
+  if (text !== log.at(-1)) log.push(text)
+  if (self !== top) return
+  if (step === 0 && text === '2 players · connected') { step = 1; document.querySelector('#cut').click() }
+  if (step === 1 && /^2 players · back after/.test(text)) { step = 2; fetch('/seen', { method: 'POST', body: log.join('\n') }) }
+  if (log.length === 50) fetch('/seen', { method: 'POST', body: log.join('\n') })
+}, 20)
+</script>
+</html>`
+
+// TestExample: the game of the example plays in two windows of a browser, and outlives a cut.
+func TestExample(t *testing.T) {
+	page, err := os.ReadFile("example/index.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := bytes.Count(page, []byte("\n")); lines >= 120 {
+		t.Errorf("the example has %d lines; less than 120 are promised", lines)
+	}
+	cfg := host.Defaults()
+	cfg.API.Addr, cfg.WebSocket.Addr, cfg.Fast.Addr, cfg.WSS.Addr, cfg.DTLS.Addr, cfg.KCP.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "", "", ""
+	cfg.Log.GameSessions.Dir = os.DevNull
+	h, err := host.Start(host.Options{Config: cfg, Log: zerolog.Nop(), Dev: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	seen := make(chan []byte, 1)
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /seen", posted(seen))
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write(bytes.Replace(page, []byte("</html>"), []byte(watcher), 1))
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	var log []byte
+	chromium(t, server.URL+"/?host="+h.Addrs().APIURL, answered(seen, &log))
+	for _, want := range []string{"2 players · connected", "2 players · reconnecting", "2 players · back after"} {
+		if !strings.Contains(string(log), want) {
+			t.Errorf("the page never says %q: %s", want, log)
+		}
+	}
+	if strings.Contains(string(log), "error") {
+		t.Errorf("%s", log)
+	}
+}
