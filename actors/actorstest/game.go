@@ -3,6 +3,7 @@ package actorstest
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"troupe/actors/script"
 	"troupe/messages"
@@ -171,4 +172,9 @@ func (g *Game) OnPlayerJoinGroup(id messages.GroupID, peer messages.PeerID) scri
 func (g *Game) OnPlayerLeaveGroup(id messages.GroupID, peer messages.PeerID) script.Decision {
 	g.note("leave %d by %d", id, peer)
 	return script.AllowIf(g.Leave == nil || g.Leave(id, peer))
+}
+
+// ScriptLimits returns the limits of scripts in realtime.md 18.3 and reliability.md 5.2.
+func ScriptLimits() script.Limits {
+	return script.Limits{Callback: 30 * time.Second, Tick: 50 * time.Millisecond, TimersMax: 10_000, MemoryMax: 256 << 20}
 }

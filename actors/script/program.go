@@ -58,8 +58,3 @@ type Limits struct {
 	// KeepRunningOnError logs errors outside of callbacks, and goes on (D-125).
 	KeepRunningOnError bool
 }
-
-// DefaultLimits returns the values of realtime.md 18.3 and reliability.md 5.2.
-func DefaultLimits() Limits {
-	return Limits{Callback: 30 * time.Second, Tick: 50 * time.Millisecond, TimersMax: 10_000, MemoryMax: 256 << 20}
-}

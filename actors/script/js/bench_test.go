@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 
+	"troupe/actors/actorstest"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
 	"troupe/messages"
@@ -39,7 +40,7 @@ func (s *sink) SendReliableMessage(m script.Outgoing, _ messages.PeerID) { s.byt
 
 func program(tb testing.TB, source string) *Program {
 	b := &bundle.Bundle{Files: map[string][]byte{"server.js": []byte(source)}, Version: "v1", NodeVersion: "24.x"}
-	p, err := New(b, "server.js", script.DefaultLimits())
+	p, err := New(b, "server.js", actorstest.ScriptLimits())
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -44,6 +44,7 @@ type Handler struct {
 	written     *written                       // by the JSON.stringify under way
 	replacer    goja.Value                     // of all JSON.stringify; nil: none was called
 	joining     []*goja.Object                 // lists of which a text is made
+	rangeErrors *goja.Object                   // the engine's class; nil: nothing was refused yet
 	natives     int                            // built-ins that are inside of one another
 	iterates    bool                           // the iterators of arrays are counted
 	interrupted atomic.Bool                    // by the watchdog

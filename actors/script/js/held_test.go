@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/actorstest"
 	"troupe/actors/script"
 	"troupe/messages"
 )
@@ -13,7 +14,7 @@ import (
 // What others make the host hold, such as what waits for their players, is not the memory of
 // a call that only takes long.
 func TestACallIsNotEndedForWhatOthersHold(t *testing.T) {
-	limits := script.DefaultLimits()
+	limits := actorstest.ScriptLimits()
 	limits.MemoryMax = 16 << 20
 	g := start(t, limits, body(`onMessage() { const until = Date.now() + 500; let n = 0; while (Date.now() < until) n++; }`))
 	done := make(chan [][]byte)

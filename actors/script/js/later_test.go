@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"troupe/actors/script"
+	"troupe/actors/actorstest"
 )
 
 // What is made when first needed is there for whoever asks for it in another way.
@@ -20,7 +20,7 @@ func TestMethodsAreThereBeforeTheyAreMade(t *testing.T) {
 		{"typeof s.getLogger().warn + typeof s.getLogger().no + ('cxfatal' in s.getLogger())", "functionundefinedtrue"},
 		{"(delete globalThis.Object, String(s.getServerId()) + typeof s.getLogger().warn)", "-1function"},
 	} {
-		g, _ := load(t, script.DefaultLimits(), only("exports.ssExports = { init(s) { throw new Error('got ' + ("+c.source+") + '.'); } };"))
+		g, _ := load(t, actorstest.ScriptLimits(), only("exports.ssExports = { init(s) { throw new Error('got ' + ("+c.source+") + '.'); } };"))
 		text := g.lines.String()
 		if !strings.Contains(text, "got "+c.want+".") {
 			t.Errorf("%s: %s", c.source, text)

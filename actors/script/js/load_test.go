@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/actorstest"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
 	"troupe/actors/script/js/compile"
@@ -29,7 +30,7 @@ func TestAStartThatFailsSaysWhy(t *testing.T) {
 		`require('./gone');`:                                         "./gone",
 		`exports.ssExports = { init() { for (;;); } };`:              "it ran for more than 1s",
 	} {
-		limits := script.DefaultLimits() // long enough for a busy machine
+		limits := actorstest.ScriptLimits() // long enough for a busy machine
 		if strings.Contains(says, "more than 1s") {
 			limits.Callback = time.Second
 		}
@@ -51,7 +52,7 @@ func TestCallbacksMayBeExportedByDefault(t *testing.T) {
 		"exports.ssExports = " + init + "; exports.default = { ssExports: {} };":            "commonjs",
 		"export const ssExports = " + init + "; export default { ssExports: { init: 5 } };": "module",
 	} {
-		g, err := load(t, script.DefaultLimits(), map[string]string{"server.js": source, "package.json": `{"type": "` + typ + `"}`})
+		g, err := load(t, actorstest.ScriptLimits(), map[string]string{"server.js": source, "package.json": `{"type": "` + typ + `"}`})
 		if err != nil {
 			t.Errorf("%s: %v", source, err)
 			continue
@@ -63,7 +64,7 @@ func TestCallbacksMayBeExportedByDefault(t *testing.T) {
 		`exports.default = { ssExports: 5 };`:                             "does not export ssExports",
 		`exports.default = 'ssExports';`:                                  "does not export ssExports",
 	} {
-		if _, err := load(t, script.DefaultLimits(), only(source)); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := load(t, actorstest.ScriptLimits(), only(source)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", source, err, says)
 		}
 	}
@@ -95,7 +96,7 @@ func TestCheckFindsWhatIsWrongBeforeAnyGame(t *testing.T) {
 func TestABadJSONFileIsNamed(t *testing.T) {
 	files := only("const x = 1;\n  require('./lib/bad');")
 	files["lib/bad.json"] = "{\n  \"name\": \"žluť\", \"size\": }\n"
-	_, err := load(t, script.DefaultLimits(), files)
+	_, err := load(t, actorstest.ScriptLimits(), files)
 	for _, want := range []string{"server.js:2:", "SyntaxError: lib/bad.json:2:27: SyntaxError: invalid character '}'"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -105,7 +106,7 @@ func TestABadJSONFileIsNamed(t *testing.T) {
 
 func TestErrorsOfCheckHavePlaces(t *testing.T) {
 	var e *LoadError
-	if _, err := load(t, script.DefaultLimits(), only("let x;\nx.y();")); !errors.As(err, &e) || e.File != "server.js" || e.Line != 2 || e.Column == 0 {
+	if _, err := load(t, actorstest.ScriptLimits(), only("let x;\nx.y();")); !errors.As(err, &e) || e.File != "server.js" || e.Line != 2 || e.Column == 0 {
 		t.Errorf("%+v", e)
 	}
 	b := &bundle.Bundle{Files: map[string][]byte{"server.js": []byte("let x;\nlet 5;")}}
@@ -126,7 +127,7 @@ func TestNothingIsHeavyBeforeTheFirstGame(t *testing.T) {
 
 func TestGamesOfOneProgramShareNothingButCode(t *testing.T) {
 	files := body(`onMessage() { globalThis.n = (globalThis.n || 0) + 1; Array.prototype.x = globalThis.n; logger.info('n', globalThis.n, [].x); }`)
-	a, b := start(t, script.DefaultLimits(), files), start(t, script.DefaultLimits(), files)
+	a, b := start(t, actorstest.ScriptLimits(), files), start(t, actorstest.ScriptLimits(), files)
 	a.handler.OnMessage(message(1, ""))
 	a.handler.OnMessage(message(1, ""))
 	b.handler.OnMessage(message(1, ""))

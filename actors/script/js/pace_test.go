@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/actorstest"
 	"troupe/actors/script"
 	"troupe/actors/script/watchdog"
 )
@@ -38,7 +39,7 @@ exports.ssExports = {
 // A long call works a part of the time, and hands over what else its goroutine has to do.
 func TestALongCallSharesTheMachine(t *testing.T) {
 	beside(t)
-	g := start(t, script.DefaultLimits(), only(busy))
+	g := start(t, actorstest.ScriptLimits(), only(busy))
 	g.handed = 0
 	before, begun := cpu(), time.Now()
 	g.handler.OnMessage(&script.Message{OpCode: 1000, Sender: 1})

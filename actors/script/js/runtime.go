@@ -136,7 +136,10 @@ func (h *Handler) given(exports goja.Value) (given goja.Value, err error) {
 
 // rangeError is an error to panic with, of the engine's class: one of the script's would run its code.
 func (h *Handler) rangeError(format string, args ...any) *goja.Object {
-	o, err := h.vm.New(objectOf(rangeErrors(h.vm), "value"), h.vm.ToValue(fmt.Sprintf(format, args...)))
+	if h.rangeErrors == nil {
+		h.rangeErrors = objectOf(rangeErrors(h.vm), "value") // once: each time, a guard is put around it
+	}
+	o, err := h.vm.New(h.rangeErrors, h.vm.ToValue(fmt.Sprintf(format, args...)))
 	if err != nil {
 		return h.vm.NewGoError(err)
 	}

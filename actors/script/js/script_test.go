@@ -5,11 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/actorstest"
 	"troupe/actors/script"
 )
 
 func TestAScriptAnswers(t *testing.T) {
-	g := start(t, script.DefaultLimits(), only(`
+	g := start(t, actorstest.ScriptLimits(), only(`
 let session;
 exports.ssExports = {
   init(s) { session = s; s.getLogger().info('hello', 1); },

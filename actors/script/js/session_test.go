@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/actorstest"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
 	"troupe/messages"
@@ -174,7 +175,7 @@ func loadInto(t testing.TB, g *game, limits script.Limits, files map[string]stri
 
 // calm is the limits of a machine that has time: no line in a log says that it had not.
 func calm() script.Limits {
-	l := script.DefaultLimits()
+	l := actorstest.ScriptLimits()
 	l.Tick = 0
 	return l
 }

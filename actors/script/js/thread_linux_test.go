@@ -7,13 +7,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"troupe/actors/script"
+	"troupe/actors/actorstest"
 )
 
 // What goes through a long list cannot be paused. So its thread has long slices of time (package thread), also after it was
 // abandoned.
 func TestALongListIsGoneThroughWithLongSlices(t *testing.T) {
-	g := start(t, script.DefaultLimits(), body(`
+	g := start(t, actorstest.ScriptLimits(), body(`
 		onMessage(m) {
 			let o = {};
 			for (let i = 0; i < 1e3; i++) o = Object.create(o);

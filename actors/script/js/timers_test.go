@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest"
 	"troupe/actors/script"
 )
 
@@ -48,7 +49,7 @@ t('now');`, "now tick tick of tick job second job tick of job immediate immediat
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				got, g := trace(t, script.DefaultLimits(), 5*time.Second, c.source)
+				got, g := trace(t, actorstest.ScriptLimits(), 5*time.Second, c.source)
 				if got != c.want {
 					t.Errorf("got  %s\nwant %s\n%s", got, c.want, &g.lines)
 				}
@@ -72,7 +73,7 @@ func TestTimersCanBePromisified(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				if got, g := trace(t, script.DefaultLimits(), time.Second, c.source); got != c.want {
+				if got, g := trace(t, actorstest.ScriptLimits(), time.Second, c.source); got != c.want {
 					t.Errorf("got  %s\nwant %s\n%s", got, c.want, &g.lines)
 				}
 			})
@@ -125,7 +126,7 @@ func TestAnOverflowInOneJobOrTickLeavesTheOthers(t *testing.T) {
 
 func TestAnIntervalKeepsItsBeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got, _ := trace(t, script.DefaultLimits(), 10*time.Second, `
+		got, _ := trace(t, actorstest.ScriptLimits(), 10*time.Second, `
 const begun = Date.now(); let n = 0;
 const i = setInterval(() => { t(Date.now() - begun); if (++n === 5) clearInterval(i); }, 50);`)
 		if got != "50 100 150 200 250" {
@@ -136,7 +137,7 @@ const i = setInterval(() => { t(Date.now() - begun); if (++n === 5) clearInterva
 
 func TestAnIntervalAfterAPauseLeavesBeatsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := start(t, script.DefaultLimits(), body(`onMessage() { this.n = 0; setInterval(() => { this.n++; }, 10); }, onHealthCheck() { logger.info('beats', this.n); return true; }`))
+		g := start(t, actorstest.ScriptLimits(), body(`onMessage() { this.n = 0; setInterval(() => { this.n++; }, 10); }, onHealthCheck() { logger.info('beats', this.n); return true; }`))
 		g.handler.OnMessage(message(1, ""))
 		time.Sleep(time.Second) // the actor is busy with something else
 		g.play(25 * time.Millisecond)
@@ -156,7 +157,7 @@ func TestErrorsOutsideOfCallbacksEndTheGame(t *testing.T) {
 	} {
 		for _, keep := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
-				limits := script.DefaultLimits()
+				limits := actorstest.ScriptLimits()
 				limits.KeepRunningOnError = keep
 				got, g := trace(t, limits, time.Second, source+`setTimeout(t, 100, 'later');`)
 				if want := map[bool]string{true: "later"}[keep]; got != want {
@@ -192,7 +193,7 @@ func TestExitStopsInTheMiddle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				got, g := trace(t, script.DefaultLimits(), time.Second, c.source)
+				got, g := trace(t, actorstest.ScriptLimits(), time.Second, c.source)
 				if got != "a" || g.exit == nil || *g.exit != c.code || g.crash != "" {
 					t.Errorf("ran %s, exit %v, crash %q\n%s", got, g.exit, g.crash, &g.lines)
 				}
@@ -205,7 +206,7 @@ func TestExitStopsInTheMiddle(t *testing.T) {
 }
 
 func TestSlowCallsAreCountedAndWarnedOfNowAndThen(t *testing.T) {
-	limits := script.DefaultLimits()
+	limits := actorstest.ScriptLimits()
 	limits.Tick = 5 * time.Millisecond
 	g := start(t, limits, body(`onMessage() { const until = Date.now() + 10; while (Date.now() < until); }`))
 	before := g.counters.ScriptSlowCalls.Load() // on a busy machine the start takes long, too
@@ -222,7 +223,7 @@ func TestSlowCallsAreCountedAndWarnedOfNowAndThen(t *testing.T) {
 
 // However long a call takes between two timers, they fire in the order of their delays.
 func TestTimersOfOneCallStartTogether(t *testing.T) {
-	g := start(t, script.DefaultLimits(), only(`
+	g := start(t, actorstest.ScriptLimits(), only(`
 let logger;
 exports.ssExports = {
   init(s) { logger = s.getLogger(); },

@@ -287,7 +287,7 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 func TestABinaryThatIsNoNode(t *testing.T) {
 	for name, binary := range map[string]string{"ends at once": "/bin/true", "cannot be run": "/etc/passwd"} {
 		t.Run(name, func(t *testing.T) {
-			p, err := node.New(&bundle.Bundle{Files: map[string][]byte{"a.js": nil}, Version: "v"}, "a.js", script.DefaultLimits(), node.Options{Binary: binary, Dir: t.TempDir()})
+			p, err := node.New(&bundle.Bundle{Files: map[string][]byte{"a.js": nil}, Version: "v"}, "a.js", actorstest.ScriptLimits(), node.Options{Binary: binary, Dir: t.TempDir()})
 			if errors.Is(err, node.ErrMissing) {
 				return
 			} else if err != nil {

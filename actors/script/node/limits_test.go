@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/actorstest"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
 	"troupe/actors/script/node"
@@ -382,7 +383,7 @@ func TestAKilledHostLeavesNothing(t *testing.T) {
 const hostOnly = "TROUPE_TEST_HOST_OF"
 
 func beHost(source string) {
-	p, err := node.New(&bundle.Bundle{Files: map[string][]byte{"server.js": []byte(source)}, Version: "v"}, "server.js", script.DefaultLimits(), node.Options{})
+	p, err := node.New(&bundle.Bundle{Files: map[string][]byte{"server.js": []byte(source)}, Version: "v"}, "server.js", actorstest.ScriptLimits(), node.Options{})
 	if err != nil {
 		panic(err)
 	}

@@ -156,7 +156,7 @@ func program(t testing.TB, dir, source string, s setup) *node.Program {
 	for name, text := range s.files {
 		b.Files[name] = []byte(text)
 	}
-	l := script.DefaultLimits()
+	l := actorstest.ScriptLimits()
 	if s.limits != nil {
 		s.limits(&l)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"troupe/actors/actorstest"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
 	"troupe/actors/script/js"
@@ -64,9 +65,9 @@ func startExamined(t *testing.T, e engine, path string, healthy chan bool) *worl
 	b.Version, b.NodeVersion = "1", messages.NodeVersion10
 	var program script.Program
 	if e.name == bundle.EngineNode {
-		program, err = node.New(b, "script.js", script.DefaultLimits(), node.Options{})
+		program, err = node.New(b, "script.js", actorstest.ScriptLimits(), node.Options{})
 	} else {
-		program, err = js.New(b, "script.js", script.DefaultLimits())
+		program, err = js.New(b, "script.js", actorstest.ScriptLimits())
 	}
 	if err != nil {
 		t.Fatal(err)
