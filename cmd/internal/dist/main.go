@@ -39,7 +39,7 @@ var files = []struct{ name, from string }{
 	{"THIRD_PARTY_NOTICES", "cmd/troupe/THIRD_PARTY_NOTICES"},
 	{"README.md", "README.md"},
 	{"CHANGELOG.md", "CHANGELOG.md"},
-	{"troupe.service", "packaging/troupe.service"},
+	{"troupe.service", "docs/packaging/troupe.service"},
 	{"troupe.schema.json", "cmd/internal/config/schema.json"},
 }
 

@@ -107,7 +107,7 @@ func TestABinaryWithoutItsCommitIsRefused(t *testing.T) {
 }
 
 func TestSystemdUnit(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "packaging", "troupe.service"))
+	text, err := os.ReadFile(filepath.Join(root, "docs", "packaging", "troupe.service"))
 	if err != nil {
 		t.Fatal(err)
 	}
