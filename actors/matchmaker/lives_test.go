@@ -21,7 +21,7 @@ func TestTwoPlayersPlay(t *testing.T) {
 		w.ask("T1", "a")
 		w.ask("T2", "b")
 		w.want("T1 QUEUED", "T2 QUEUED")
-		w.placer.hold = true
+		w.placer.set(func() { w.placer.hold = true })
 		w.pass()
 		w.want("T1 PLACING", "T2 PLACING")
 		if w.ticket("T1").Game != nil {
@@ -189,7 +189,7 @@ func TestStop(t *testing.T) {
 		}
 		w.want("T2 CANCELLED", "T3 SEARCHING")
 		w.ask("T4", "d")
-		w.placer.hold = true
+		w.placer.set(func() { w.placer.hold = true })
 		w.pass()
 		_ = w.answer(true, "T3", "c")
 		_ = w.answer(true, "T4", "d")
@@ -244,7 +244,9 @@ func TestANewerTicketOfThePlayer(t *testing.T) {
 func TestPlacementTimesOut(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.config(nil)
-		w.placer.outcomes = []messages.PlacementStatus{messages.PlacementTimedOut, messages.PlacementTimedOut}
+		w.placer.set(func() {
+			w.placer.outcomes = []messages.PlacementStatus{messages.PlacementTimedOut, messages.PlacementTimedOut}
+		})
 		w.ask("T1", "a")
 		w.ask("T2", "b")
 		w.pass()
@@ -270,25 +272,23 @@ func TestPlacementTimesOut(t *testing.T) {
 func TestPlacementFails(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.config(nil)
-		w.placer.outcomes = []messages.PlacementStatus{messages.PlacementFailed}
+		w.placer.set(func() { w.placer.outcomes = []messages.PlacementStatus{messages.PlacementFailed} })
 		w.ask("T1", "a")
 		w.ask("T2", "b")
 		w.pass()
 		w.want("T1 FAILED", "T2 FAILED")
 		w.wantTold("T1", "Searching PotentialMatchCreated Failed")
-		w.placer.refuse = messages.Errorf(messages.NotFound, "no queue")
+		w.placer.set(func() { w.placer.refuse = messages.Errorf(messages.NotFound, "no queue") })
 		w.ask("T3", "a")
 		w.ask("T4", "b")
 		w.pass()
 		w.want("T3 FAILED", "T4 FAILED")
-		w.placer.refuse = messages.Errorf(messages.Unavailable, "the host drains")
+		w.placer.set(func() { w.placer.refuse = messages.Errorf(messages.Unavailable, "the host drains") })
 		w.ask("T5", "a")
 		w.ask("T6", "b")
 		w.pass()
 		w.want("T5 PLACING")
-		w.placer.mu.Lock()
-		w.placer.refuse = nil
-		w.placer.mu.Unlock()
+		w.placer.set(func() { w.placer.refuse = nil })
 		time.Sleep(time.Second)
 		synctest.Wait()
 		w.want("T5 COMPLETED", "T6 COMPLETED")

@@ -14,7 +14,7 @@ import (
 func TestRestart(t *testing.T) {
 	placing := func(w *world) {
 		w.config(nil)
-		w.placer.hold = true
+		w.placer.set(func() { w.placer.hold = true })
 		w.ask("T1", "a")
 		w.ask("T2", "b")
 		w.pass()
@@ -66,12 +66,14 @@ func TestRestart(t *testing.T) {
 			want: []string{"T1 COMPLETED", "T2 COMPLETED"}, told: "Searching PotentialMatchCreated Succeeded",
 		},
 		"PLACING without a placement starts it": {
-			before: placing, between: func(w *world) { clear(w.placer.ended); w.placer.started = nil; w.placer.hold = false },
+			before: placing, between: func(w *world) {
+				w.placer.set(func() { clear(w.placer.ended); w.placer.started = nil; w.placer.hold = false })
+			},
 			want: []string{"T1 COMPLETED", "T2 COMPLETED"}, told: "Searching PotentialMatchCreated Succeeded",
 		},
 		"PLACING whose game session is gone waits again": {
 			before: placing, between: func(w *world) {
-				w.placer.dead[messages.GameSessionID("arn:game/"+string(w.placer.started[0].ID))] = true
+				w.placer.set(func() { w.placer.dead[messages.GameSessionID("arn:game/"+string(w.placer.started[0].ID))] = true })
 				w.placer.awaiting = map[messages.PlacementID][]func(*messages.Placement, error){}
 				w.placer.release()
 			},

@@ -28,6 +28,13 @@ type stubPlacer struct {
 	awaiting map[messages.PlacementID][]func(*messages.Placement, error)
 }
 
+// set changes what becomes of placements.
+func (s *stubPlacer) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
 func (s *stubPlacer) Start(r messages.StartPlacement, reply func(error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -39,6 +39,7 @@ func ownerIn(t *testing.T, d *Watchdog) *owner {
 		return o.held
 	}})
 	t.Cleanup(o.Release)
+	synctest.Wait() // the watchdog has looked for the first time
 	return o
 }
 

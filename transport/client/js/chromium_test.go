@@ -24,7 +24,7 @@ func chromium(t *testing.T, url string, wait func(ctx context.Context) error) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(profile) // what the browser still writes stays
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	// The certificate is that of a host's own CA; what the browser thinks of it is not what is tested.
 	cmd := exec.CommandContext(ctx, binary, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
