@@ -13,6 +13,12 @@ import (
 	"troupe/transport/host"
 )
 
+// storage is put before the example: a frame shares the storage of its window, and must have a seat of its own.
+const storage = `<script>
+if (self !== top) Object.defineProperty(self, 'sessionStorage', { value: { getItem: () => null, setItem() {}, removeItem() {} } })
+</script>
+`
+
 // watcher is added to the example: it opens a second window of it, cuts the network of the first, and reports when both
 // have seen each other and the first is back.
 const watcher = `<script type="module">
@@ -23,7 +29,6 @@ if (self === top) {
   const other = document.createElement('iframe')
   other.src = location.href
   document.body.append(other)
-  sessionStorage.removeItem('seat') // the frame shares it, and must have a seat of its own
 }
 let step = 0
 setInterval(() => {
@@ -59,7 +64,8 @@ func TestExample(t *testing.T) {
 	mux.HandleFunc("POST /seen", posted(seen))
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write(bytes.Replace(page, []byte("</html>"), []byte(watcher), 1))
+		watched := bytes.Replace(page, []byte("</html>"), []byte(watcher), 1)
+		_, _ = w.Write(bytes.Replace(watched, []byte("<script"), []byte(storage+"<script"), 1))
 	})
 	server := httptest.NewServer(mux)
 	defer server.Close()
