@@ -237,13 +237,13 @@ const tests = {
   async stream(t) {
     const count = t.options.messages
     const [c, seat] = await t.join({ game: 'stream' }, { url: undefined, ...await t.ask('proxied') })
-    const partner = await t.ask('partner', { game: 'stream', peer: c.peerId, count })
     let next = 0
     let wrong = ''
     c.on('message', m => {
       if (numberOf(m.payload) !== next && wrong === '') wrong = `message ${numberOf(m.payload)} comes as number ${next}`
       next++
     })
+    const partner = await t.ask('partner', { game: 'stream', peer: c.peerId, count }) // it sends from here on
     let refusals = 0
     for (let n = 0; n < count; n++) {
       for (;;) {
