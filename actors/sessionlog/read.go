@@ -28,6 +28,31 @@ func (s *Store) Follow(ctx context.Context, id messages.GameSessionID) (io.ReadC
 	return s.read(ctx, id, true)
 }
 
+// Tail is like Read, but passes over the beginning of a log of more than so many bytes.
+// Whole reports that it did not. Otherwise the first line may be incomplete.
+func (s *Store) Tail(id messages.GameSessionID, bytes int64) (log io.ReadCloser, whole bool, err error) {
+	log, err = s.read(context.Background(), id, false)
+	if err != nil {
+		return nil, false, err
+	}
+	return log, log.(*reader).skipTo(bytes), nil
+}
+
+// skipTo leaves at most so many bytes to be read, and reports whether nothing was skipped.
+func (r *reader) skipTo(left int64) bool {
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	for i := len(r.log.parts) - 1; i >= 0; i-- {
+		p := r.log.parts[i]
+		if p.bytes > left {
+			r.number, r.at = p.number, p.bytes-left
+			return false
+		}
+		left -= p.bytes
+	}
+	return true
+}
+
 func (s *Store) read(ctx context.Context, id messages.GameSessionID, follow bool) (io.ReadCloser, error) {
 	s.mu.Lock()
 	l := s.logs[id]

@@ -33,7 +33,12 @@ type caller struct {
 	// csrf is what a browser must send with an action; empty for a caller that is no browser.
 	csrf    string
 	expires time.Time // of a login; zero: never
+	// still reports whether the login has not ended; nil for a caller without one.
+	still func() bool
 }
+
+// stays reports whether a caller whose request takes long may still look.
+func (who caller) stays() bool { return who.still == nil || who.still() }
 
 const (
 	cookieName = "troupe_console"
@@ -71,6 +76,7 @@ func (c *Console) identify(r *http.Request) (caller, *problem) {
 	}
 	if cookie, err := r.Cookie(cookieName); err == nil && a.Verify != nil {
 		if who, ok := c.logins.find(cookie.Value); ok {
+			who.still = func() bool { _, ok := c.logins.find(cookie.Value); return ok }
 			return who, nil
 		}
 	}

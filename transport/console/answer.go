@@ -103,6 +103,7 @@ func (c *Console) table() map[string]map[string]route {
 		"game-sessions":          read(c.gameSessions, "fleet", "status", "filter", "sort", "limit", "next"),
 		"game-session":           read(c.gameSession, "id"),
 		"game-session/log":       read(c.gameSessionLog, "id", "lines"),
+		"game-session/log/file":  read(c.downloadLog, "id"),
 		"game-session/terminate": {http.MethodPost: act("terminate game session", c.terminate, "id", "force")},
 		"players":                read(c.players, "player", "gameSession", "limit"),
 		"connections":            read(c.connections, "sort", "limit"),

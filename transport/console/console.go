@@ -50,9 +50,10 @@ type Options struct {
 	Access   Access
 	Log      zerolog.Logger
 	Version  string
-	// Logs opens the log of a game session, with player session ids shortened. It returns an
-	// error that is fs.ErrNotExist if there is none.
-	Logs func(id messages.GameSessionID) (io.ReadCloser, error)
+	// Logs opens the log of a game session, with player session ids shortened, from the
+	// beginning of a line on. With 0 it is the whole log, otherwise the lines in its last so many
+	// bytes, and whole says that there are no others. The error is fs.ErrNotExist if there is none.
+	Logs func(id messages.GameSessionID, bytes int64) (log io.ReadCloser, whole bool, err error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }

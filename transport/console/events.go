@@ -47,8 +47,8 @@ func (h *hub) enter() (listener chan []byte, ok bool) {
 	h.listeners[listener] = true
 	if h.stop == nil {
 		h.stop = make(chan struct{})
-		stop := h.stop
-		h.running.Go(func() { h.run(stop) })
+		stop, next := h.stop, h.newest() // before the listener reads the recent events: it misses none
+		h.running.Go(func() { h.run(stop, next) })
 	}
 	return listener, true
 }
@@ -102,13 +102,17 @@ func (h *hub) send(frame []byte) {
 	}
 }
 
-// run sends until the last listener has left. New listeners get the events that are kept from
-// their own answer, so run begins with the newest.
-func (h *hub) run(stop <-chan struct{}) {
+// run sends until the last listener has left, from event number next on. New listeners get the
+// events that are kept from their own answer, and may get one of them from here, too.
+func (h *hub) run(stop <-chan struct{}, next uint64) {
 	beat := time.NewTicker(tick)
 	defer beat.Stop()
-	next := h.newest()
 	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
 		events, after, more := h.c.o.Events.Since(next)
 		for _, e := range events {
 			h.send(frameOf("event", ops.ShortIDs(e)))
@@ -186,20 +190,12 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request, q query) *probl
 	if text, err := json.Marshal(c.sample()); err != nil || !send(frameOf("overview", text)) {
 		return nil
 	}
-	var over <-chan time.Time // of the login
-	if !q.who.expires.IsZero() {
-		end := time.NewTimer(q.who.expires.Sub(c.o.Now()))
-		defer end.Stop()
-		over = end.C
-	}
 	for {
 		select {
 		case frame, ok := <-listener:
-			if !ok || !send(frame) {
+			if !ok || !q.who.stays() || !send(frame) { // a frame comes at least every second
 				return nil
 			}
-		case <-over:
-			return nil
 		case <-r.Context().Done():
 			return nil
 		}

@@ -1,12 +1,9 @@
 package console
 
 import (
-	"bufio"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"io"
-	"io/fs"
 	"net/http"
 	"time"
 
@@ -304,50 +301,6 @@ func recordedPlayer(s *messages.PlayerSession) player {
 		p.State = "active"
 	}
 	return p
-}
-
-const (
-	linesDefault = 200
-	linesMax     = 2000
-	// logBytesMax bounds what is read of a log for its last lines.
-	logBytesMax = 64 << 20
-)
-
-// gameSessionLog shows the last lines of a log.
-func (c *Console) gameSessionLog(w http.ResponseWriter, _ *http.Request, q query) *problem {
-	id, p := q.needed("id")
-	if p != nil {
-		return p
-	}
-	n, p := q.number("lines", linesDefault, linesMax)
-	if p != nil {
-		return p
-	}
-	log, err := c.o.Logs(messages.GameSessionID(id))
-	if errors.Is(err, fs.ErrNotExist) {
-		return &problem{http.StatusNotFound, "NotFound", "there is no log of this game session"}
-	} else if err != nil {
-		return refused(err)
-	}
-	defer log.Close()
-	last := make([]string, 0, n)
-	total := 0
-	lines := bufio.NewScanner(io.LimitReader(log, logBytesMax))
-	lines.Buffer(nil, 1<<20)
-	for ; lines.Scan(); total++ {
-		if len(last) < n {
-			last = append(last, lines.Text())
-		} else {
-			last[total%n] = lines.Text()
-		}
-	}
-	if total > n {
-		last = append(last[total%n:len(last):len(last)], last[:total%n]...)
-	}
-	return answer(w, struct {
-		Lines []string `json:"lines"`
-		Total int      `json:"total"`
-	}{last, total})
 }
 
 // terminate ends a game session.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -129,13 +130,27 @@ func (l *logins) limiter(from netip.Prefix) *rate.Limiter {
 	return own
 }
 
-// sourceOf is the address of a request, as far as it belongs to one place.
+// sourceOf is the address of a request, as far as it belongs to one place. Of a proxy on this
+// machine or in a private network it is the last address that the proxy names: otherwise one
+// guest who guesses keys would keep out all others. A caller there could name any; their
+// attempts are limited by those that are counted together once there are too many sources.
 func sourceOf(r *http.Request) netip.Prefix {
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return netip.Prefix{}
 	}
-	return transport.SourceOf(at.Addr())
+	from := at.Addr().Unmap()
+	if from.IsLoopback() || from.IsPrivate() {
+		all := r.Header.Values("X-Forwarded-For")
+		if len(all) > 0 {
+			named := all[len(all)-1]
+			named = strings.TrimSpace(named[strings.LastIndexByte(named, ',')+1:])
+			if client, err := netip.ParseAddr(named); err == nil {
+				from = client.Unmap()
+			}
+		}
+	}
+	return transport.SourceOf(from)
 }
 
 func seconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(d.Seconds()))) }

@@ -224,8 +224,9 @@ func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *prob
 	}
 	slices.Reverse(records) // the newest first
 	all := []player{}
+	states := make(map[messages.GameSessionID]*messages.GameSessionState)
 	for _, s := range records[:min(limit, len(records))] {
-		all = append(all, c.withState(r, s))
+		all = append(all, c.withState(r, s, states))
 	}
 	return answer(w, struct {
 		Players []player `json:"players"`
@@ -233,9 +234,15 @@ func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *prob
 	}{all, len(records)})
 }
 
-// withState adds to a record what its game session says, if that runs.
-func (c *Console) withState(r *http.Request, s *messages.PlayerSession) player {
-	if state, err := c.o.Backend.InspectGameSession(r.Context(), s.GameSessionID); err == nil {
+// withState adds to a record what its game session says, if that runs. Each game session is asked
+// once: states are the answers so far.
+func (c *Console) withState(r *http.Request, s *messages.PlayerSession, states map[messages.GameSessionID]*messages.GameSessionState) player {
+	state, asked := states[s.GameSessionID]
+	if !asked {
+		state, _ = c.o.Backend.InspectGameSession(r.Context(), s.GameSessionID)
+		states[s.GameSessionID] = state
+	}
+	if state != nil {
 		for i := range state.Players {
 			if state.Players[i].ID == s.ID {
 				return shownPlayer(s.GameSessionID, &state.Players[i])

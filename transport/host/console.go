@@ -2,12 +2,14 @@ package host
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
+	"troupe/messages"
 	"troupe/transport/awswire"
 	"troupe/transport/console"
 	"troupe/transport/ops"
@@ -17,7 +19,13 @@ import (
 func (h *Host) newConsole(o Options, auth awswire.Authenticator, logs *ops.Logs) *console.Console {
 	return console.New(console.Options{
 		Backend: h.system, Counters: h.count, Events: h.events, Drains: h, Access: o.Config.guard(auth).console(o.Config.Region),
-		Log: o.Log, Version: o.Version, Logs: logs.Short,
+		Log: o.Log, Version: o.Version, Logs: func(id messages.GameSessionID, bytes int64) (io.ReadCloser, bool, error) {
+			if bytes == 0 {
+				log, err := logs.Short(id)
+				return log, true, err
+			}
+			return logs.ShortTail(id, bytes)
+		},
 	})
 }
 

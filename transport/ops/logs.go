@@ -269,6 +269,24 @@ func header(w http.ResponseWriter, kind string) {
 	h.Set("Cache-Control", "no-store")
 }
 
+// ShortTail reads the last bytes of a log, with player session ids shortened, from the beginning
+// of a line on. Whole reports that the log has no more. The error is fs.ErrNotExist if there is
+// none.
+func (l *Logs) ShortTail(id messages.GameSessionID, bytes int64) (log io.ReadCloser, whole bool, err error) {
+	log, whole, err = l.store.Tail(id, bytes)
+	if err != nil {
+		return nil, false, err
+	}
+	if !whole {
+		for one := []byte{0}; one[0] != '\n'; {
+			if _, err := log.Read(one); err != nil {
+				break // no line ends in it
+			}
+		}
+	}
+	return shortened(log), whole, nil
+}
+
 // Short reads what is written of a log, with player session ids shortened. The error is
 // fs.ErrNotExist if there is none.
 func (l *Logs) Short(id messages.GameSessionID) (io.ReadCloser, error) {

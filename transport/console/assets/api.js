@@ -84,7 +84,9 @@ export function connect() {
     tell("overview");
   });
   const add = (e) => {
-    stream.events.unshift(JSON.parse(e.data));
+    const event = JSON.parse(e.data);
+    if (event.id && stream.events.some((known) => known.id === event.id)) return; // sent twice to those who have just connected
+    stream.events.unshift(event);
     if (stream.events.length > eventsMax) stream.events.pop();
     tell("event");
   };

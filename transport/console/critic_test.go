@@ -1,0 +1,139 @@
+package console
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"troupe/messages"
+)
+
+// Guests of one proxy have attempts of their own; strangers cannot name other addresses.
+func TestLoginsBehindAProxyDoNotShareALimit(t *testing.T) {
+	w := newWorld(t, true)
+	try := func(status int, from, forwarded string) {
+		t.Helper()
+		w.want(status, "", "POST", "/admin/v1/login", `{"accessKeyId":"KEY","secret":"wrong"}`, "Content-Type", "application/json", "From", from, "X-Forwarded-For", forwarded)
+	}
+	for range attemptsBurst {
+		try(http.StatusUnauthorized, "10.0.0.1:5", "1.2.3.4, 192.0.2.1")
+	}
+	try(http.StatusTooManyRequests, "10.0.0.1:5", "5.6.7.8, 192.0.2.1")
+	try(http.StatusUnauthorized, "10.0.0.1:5", "192.0.2.1, 192.0.2.2")
+	for range attemptsBurst {
+		try(http.StatusUnauthorized, "198.51.100.1:5", "192.0.2.3")
+	}
+	try(http.StatusTooManyRequests, "198.51.100.1:5", "192.0.2.4")
+}
+
+// eventsOf are events that a test adds.
+type eventsOf struct {
+	mu   sync.Mutex
+	all  [][]byte
+	more chan struct{}
+}
+
+func (e *eventsOf) Since(n uint64) ([][]byte, uint64, <-chan struct{}) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.all[n:], uint64(len(e.all)), e.more
+}
+
+func (e *eventsOf) add(text string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all = append(e.all, []byte(text))
+	close(e.more)
+	e.more = make(chan struct{})
+}
+
+// What happens after a listener has entered is sent to it, however late the goroutine of the
+// hub gets its turn.
+func TestNoEventIsLostBehindTheRecentOnes(t *testing.T) {
+	for range 200 {
+		w := newWorld(t, false)
+		events := &eventsOf{more: make(chan struct{})}
+		w.console.o.Events = events
+		l, ok := w.console.hub.enter()
+		if !ok {
+			t.Fatal("no room")
+		}
+		events.add(`{"id":"1"}`)
+		limit := time.NewTimer(30 * time.Second)
+		for got := ""; !strings.Contains(got, `"id":"1"`); {
+			select {
+			case frame := <-l:
+				got = string(frame)
+			case <-limit.C:
+				t.Fatal("the event is not sent")
+			}
+		}
+		limit.Stop()
+		w.console.Close()
+	}
+}
+
+func TestALogoutEndsItsStreams(t *testing.T) {
+	w := newWorld(t, true)
+	cookie, csrf := w.logIn()
+	server := httptest.NewServer(w.server)
+	defer server.Close()
+	defer w.console.Close()
+	r, _ := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/admin/v1/events", nil)
+	r.AddCookie(cookie)
+	a, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	lines := bufio.NewScanner(a.Body)
+	if !lines.Scan() {
+		t.Fatal("no stream")
+	}
+	w.want(200, "", "POST", "/admin/v1/logout", "", "Cookie", cookie.String(), csrfHeader, csrf)
+	ended := make(chan struct{})
+	go func() {
+		for lines.Scan() {
+		}
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		t.Error("the stream goes on")
+	}
+}
+
+// crowded is a host with a game session of many players, which counts how often it is asked.
+type crowded struct {
+	Backend
+	asked int
+}
+
+func (b *crowded) PlayerSessions(context.Context, messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
+	all := make([]*messages.PlayerSession, 150)
+	for i := range all {
+		all[i] = &messages.PlayerSession{ID: "psess-x", GameSessionID: "game"}
+	}
+	return all, nil
+}
+
+func (b *crowded) InspectGameSession(context.Context, messages.GameSessionID) (*messages.GameSessionState, error) {
+	b.asked++
+	return new(messages.GameSessionState), nil
+}
+
+func TestAGameSessionIsAskedOnceForAllItsPlayers(t *testing.T) {
+	w := newWorld(t, false)
+	b := new(crowded)
+	w.console.o.Backend = b
+	w.want(200, "", "GET", "/admin/v1/players?gameSession=game&limit=150", "")
+	if b.asked != 1 {
+		t.Errorf("asked %d times", b.asked)
+	}
+}

@@ -1,0 +1,95 @@
+package console
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"time"
+
+	"troupe/messages"
+)
+
+const (
+	linesDefault = 200
+	linesMax     = 2000
+	// tailBytes bounds what is read of a log for its last lines: the pages ask every two
+	// seconds, and a log may have gigabytes.
+	tailBytes = 512 << 10
+)
+
+// gameSessionLog shows the last lines of a log.
+func (c *Console) gameSessionLog(w http.ResponseWriter, _ *http.Request, q query) *problem {
+	n, p := q.number("lines", linesDefault, linesMax)
+	if p != nil {
+		return p
+	}
+	log, whole, p := c.openLog(q, tailBytes)
+	if p != nil {
+		return p
+	}
+	defer log.Close()
+	last := []string{}
+	lines := bufio.NewScanner(io.LimitReader(log, tailBytes)) // it may grow meanwhile
+	lines.Buffer(nil, tailBytes+1)
+	for lines.Scan() {
+		last = append(last, lines.Text())
+	}
+	if len(last) > n {
+		last, whole = last[len(last)-n:], false
+	}
+	return answer(w, struct {
+		Lines []string `json:"lines"`
+		Whole bool     `json:"whole"` // there are no lines before these
+	}{last, whole})
+}
+
+// downloadWriteTimeout ends a download that makes no progress.
+const downloadWriteTimeout = 30 * time.Second
+
+// downloadLog sends a whole log as a file.
+func (c *Console) downloadLog(w http.ResponseWriter, _ *http.Request, q query) *problem {
+	log, _, p := c.openLog(q, 0)
+	if p != nil {
+		return p
+	}
+	defer log.Close()
+	attach(w, path.Base(q.text("id"))+".log", "text/plain; charset=utf-8")
+	control := http.NewResponseController(w)
+	defer func() { _ = control.SetWriteDeadline(time.Time{}) }()
+	for buffer := make([]byte, 64<<10); ; {
+		n, err := log.Read(buffer)
+		_ = control.SetWriteDeadline(time.Now().Add(downloadWriteTimeout))
+		if _, gone := w.Write(buffer[:n]); gone != nil || errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			panic(http.ErrAbortHandler) // so that the caller notices that it is not the whole log
+		}
+	}
+}
+
+// openLog opens the log of the game session that a request names.
+func (c *Console) openLog(q query, bytes int64) (log io.ReadCloser, whole bool, p *problem) {
+	id, p := q.needed("id")
+	if p != nil {
+		return nil, false, p
+	}
+	log, whole, err := c.o.Logs(messages.GameSessionID(id), bytes)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, false, &problem{http.StatusNotFound, "NotFound", "there is no log of this game session"}
+	case err != nil:
+		return nil, false, refused(err)
+	}
+	return log, whole, nil
+}
+
+// attach has a browser save the answer as a file.
+func attach(w http.ResponseWriter, name, kind string) {
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+}
