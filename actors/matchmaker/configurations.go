@@ -14,14 +14,18 @@ import (
 // matchmaker is a configuration with its matcher.
 type matchmaker struct {
 	record   *messages.Matchmaker
-	rules    *ruleSet // nil: it is gone, and tickets wait for their timeout
-	active   int      // tickets that have not ended
-	starting int      // tickets whose start is being stored
-	dropping bool     // its deletion is being stored
+	rules    *ruleSet                      // nil: it is gone, and tickets wait for their timeout
+	tickets  map[messages.TicketID]*ticket // that have not ended
+	starting int                           // tickets whose start is being stored
+	dropping bool                          // its deletion is being stored
 	matcher  *stage.Ref
 	crashes  int
 	since    time.Time // when the matcher began
 	waits    waits
+}
+
+func newMatchmaker(record *messages.Matchmaker, rules *ruleSet) *matchmaker {
+	return &matchmaker{record: record, rules: rules, tickets: make(map[messages.TicketID]*ticket)}
 }
 
 func matchmakerKey(name messages.MatchmakerName) ledger.Key {
@@ -73,7 +77,7 @@ func (m *Manager) onNewMatchmaker(c *stage.Context, r stage.Request[NewMatchmake
 			return ledger.Entry{
 				Changes: []store.Change{store.Put(store.Matchmaker, string(name), &record)}, Claim: ledger.Claim{Count: 1},
 				Apply: func() {
-					k := &matchmaker{record: &record, rules: rules}
+					k := newMatchmaker(&record, rules)
 					m.matchmakers[name] = k
 					m.spawn(c, k)
 				},
@@ -147,7 +151,7 @@ func (m *Manager) onDropMatchmaker(r stage.Request[DropMatchmaker, stage.None]) 
 		if err != nil {
 			return ledger.Entry{}, err
 		}
-		if n := k.active + k.starting; n > 0 {
+		if n := len(k.tickets) + k.starting; n > 0 {
 			return ledger.Entry{}, messages.Errorf(messages.InvalidRequest, "matchmaking configuration %s has %d tickets that have not ended", name, n)
 		}
 		drop := store.Delete(store.Matchmaker, string(name))

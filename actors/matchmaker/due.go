@@ -75,11 +75,11 @@ func (m *Manager) arm() {
 	}
 }
 
-// onTick fires the alarms that are due.
+// onTick fires alarms that are due; if there are many, the rest in a Receive of its own, because the shard has other actors.
 func (m *Manager) onTick(c *stage.Context) {
 	m.armed = time.Time{}
 	now := time.Now()
-	for len(m.alarms) > 0 && !m.alarms[0].at.After(now) {
+	for n := 0; n < alarmsMax && len(m.alarms) > 0 && !m.alarms[0].at.After(now); n++ {
 		a := m.alarms[0]
 		m.alarms.clear(a)
 		a.fire(c)

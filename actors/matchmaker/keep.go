@@ -31,6 +31,12 @@ func (k *memory) add(t *ticket) {
 	k.endedBytes += t.size
 }
 
+// resize counts another size of a ticket that has not been counted as ended.
+func (k *memory) resize(t *ticket, size int) {
+	k.bytes += size - t.size
+	t.size = size
+}
+
 // drop forgets a ticket that has ended.
 func (k *memory) drop(t *ticket) {
 	t.forgotten = true
@@ -48,9 +54,9 @@ func (k *memory) words(matchmakers, active int) map[string]string {
 	}
 }
 
-// gone reports whether an ended ticket is not shown any more.
+// gone reports whether a ticket has ended and is not shown any more.
 func (m *Manager) gone(t *ticket, now time.Time) bool {
-	return now.Sub(t.record.Ended) > m.o.EndedKeep
+	return t.record.Status.Final() && now.Sub(t.record.Ended) > m.o.EndedKeep
 }
 
 // forget drops ended tickets and their records, oldest first, until one more of size bytes fits the bounds.
@@ -64,6 +70,9 @@ func (m *Manager) forget(now time.Time, size int) {
 			break
 		}
 		k.drop(t)
+		if m.tickets[t.id()] != t { // a newer ticket has its id
+			continue
+		}
 		delete(m.tickets, t.id())
 		if m.ledger.Free(ticketKey(t.id())) { // otherwise a newer ticket with this id is being stored
 			changes = append(changes, store.Delete(store.Ticket, string(t.id())))
@@ -240,7 +249,7 @@ func (m *Manager) restoreMatchmakers(c *stage.Context) {
 	for _, r := range all {
 		record := *r
 		record.ARN, record.RuleSetARN = m.arn(KindMatchmaker, string(record.Name)), m.arn(KindRuleSet, string(record.RuleSet))
-		k := &matchmaker{record: &record, rules: m.ruleSets[record.RuleSet]}
+		k := newMatchmaker(&record, m.ruleSets[record.RuleSet])
 		if k.rules == nil {
 			c.Log().Warn().Str("configuration", string(record.Name)).Str("rule_set", string(record.RuleSet)).
 				Msg("the rule set of a matchmaking configuration does not exist: its tickets wait for their timeout")
@@ -273,7 +282,7 @@ func (m *Manager) restore(c *stage.Context) {
 		k := m.matchmakers[r.record.Matchmaker]
 		if k == nil { // a stand-in, so that the ticket can fail
 			if k = lost[r.record.Matchmaker]; k == nil {
-				k = &matchmaker{record: &messages.Matchmaker{Name: r.record.Matchmaker, ARN: m.arn(KindMatchmaker, string(r.record.Matchmaker)), RequestTimeout: math.MaxInt64}}
+				k = newMatchmaker(&messages.Matchmaker{Name: r.record.Matchmaker, ARN: m.arn(KindMatchmaker, string(r.record.Matchmaker)), RequestTimeout: math.MaxInt64}, nil)
 				lost[r.record.Matchmaker] = k
 			}
 		}
@@ -335,10 +344,11 @@ func (m *Manager) restoreMatch(r *messages.Match) *proposal {
 func (m *Manager) resume(c *stage.Context, t *ticket, lost map[messages.MatchmakerName]*matchmaker) {
 	for i := range t.record.Players {
 		p := t.record.Players[i].ID
-		if old := m.players[p]; old != nil && old != t {
+		old := m.players[p]
+		m.players[p] = t
+		if old != nil && old != t {
 			m.supersede(c, old, p)
 		}
-		m.players[p] = t
 	}
 	if t.proposal != nil {
 		return

@@ -38,11 +38,23 @@ func (m *Manager) onStop(c *stage.Context, r stage.Request[StopTicket, stage.Non
 	m.cancel(c, t, textCancelled, func(err error) { r.Reply(stage.None{}, err) })
 }
 
-// supersede cancels a ticket because a newer one names one of its players. One in PLACING is left alone.
+// superseded says that the store has refused to cancel a ticket because of a newer one.
+type superseded struct {
+	t *ticket
+	p messages.PlayerID
+}
+
+// supersede cancels a ticket because a newer one names one of its players. One in PLACING is left alone, unless it returns to the
+// pool. If the store refuses it, it is tried again: until then no match with the ticket becomes durable.
 func (m *Manager) supersede(c *stage.Context, t *ticket, p messages.PlayerID) {
-	if t.record.Status != messages.TicketPlacing {
-		m.cancel(c, t, "A newer ticket has the player "+string(p)+".", func(error) {})
+	if t.record.Status == messages.TicketPlacing || t.record.Status.Final() || m.players[p] == t {
+		return
 	}
+	m.cancel(c, t, "A newer ticket has the player "+string(p)+".", func(err error) {
+		if err != nil && !errors.Is(err, &messages.Error{Code: messages.InvalidRequest}) {
+			c.After(retryAfter, superseded{t, p})
+		}
+	})
 }
 
 // cancel ends a ticket as CANCELLED. If it is in a match that players are asked to accept, the match is dropped.

@@ -105,11 +105,13 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 	case tick:
 		m.onTick(c)
 	case passing:
-		m.onPass(c, r)
+		m.search(c, r.ids)
 	case matched:
 		m.onMatched(c, r)
 	case placed:
 		m.onPlaced(c, r)
+	case superseded:
+		m.supersede(c, r.t, r.p)
 	case respawn:
 		m.spawn(c, r.k)
 	case stage.Exited:

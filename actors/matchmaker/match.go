@@ -43,15 +43,13 @@ const (
 	acceptanceTimedOut acceptance = "TimedOut"
 )
 
-// onMatched proposes the matches of a slice.
+// onMatched proposes a match.
 func (m *Manager) onMatched(c *stage.Context, r matched) {
 	k := m.matchmakers[r.name]
 	if k == nil || k.matcher != r.from { // its tickets are in another pool, or will be
 		return
 	}
-	for i := range r.matches {
-		m.propose(c, k, &r.matches[i])
-	}
+	m.propose(c, k, r.match)
 }
 
 // propose makes a match durable. If one of its tickets has left meanwhile, or the store refuses the match, the others wait on.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"troupe/actors/matchmaker/match"
@@ -16,8 +17,6 @@ import (
 const (
 	// slice is how much of a pass runs before other passes get their turn, in evaluations of package match.
 	slice = 2000
-	// batchOf is the number of tickets above which a pass splits the pool at random (flexmatch.md 11.1).
-	batchOf = 250
 	// splitAgain is the longest time between two passes over a pool that is split: another split may bring matches.
 	splitAgain = 5 * time.Second
 )
@@ -53,6 +52,7 @@ type (
 	sliced       struct {
 		matches []match.Match
 		done    bool
+		cut     bool          // the pass has ended at its budget: the next one goes on
 		again   time.Duration // until the next expansion; 0: there is none
 		crash   string
 	}
@@ -62,11 +62,11 @@ type (
 type (
 	// passing says that a pass has taken tickets into the pool.
 	passing struct{ ids []messages.TicketID }
-	// matched has the matches of a slice.
+	// matched has a match of a slice.
 	matched struct {
-		from    *stage.Ref
-		name    messages.MatchmakerName
-		matches []match.Match
+		from  *stage.Ref
+		name  messages.MatchmakerName
+		match *match.Match
 	}
 )
 
@@ -80,10 +80,10 @@ func (m *Manager) spawn(c *stage.Context, k *matchmaker) {
 	k.since = time.Now()
 	a := &matcher{
 		manager: c.Self(), rules: k.rules.set, gate: m.gate, interval: m.o.Interval, paused: m.draining,
-		pool: match.New(k.rules.set, match.Options{AdditionalPlayers: k.record.AdditionalPlayers}),
+		pool: match.New(k.rules.set, match.Options{AdditionalPlayers: k.record.AdditionalPlayers, Budget: m.o.passBudget}),
 	}
 	c.Spawn(k.matcher, &named{a, k.record.Name})
-	for _, t := range m.waiting(k) {
+	for _, t := range k.waiting() {
 		m.enqueue(t)
 	}
 }
@@ -193,10 +193,10 @@ func (a *named) begin(c *stage.Context) {
 	a.running, a.last = true, time.Now()
 	adds := a.adds
 	a.adds = nil
-	if len(adds) > 0 {
-		p := passing{make([]messages.TicketID, len(adds))}
-		for i := range adds {
-			p.ids[i] = messages.TicketID(adds[i].ID)
+	for part := range slices.Chunk(adds, passTicketsMax) { // a Receive for each
+		p := passing{make([]messages.TicketID, len(part))}
+		for i := range part {
+			p.ids[i] = messages.TicketID(part[i].ID)
 		}
 		a.manager.Tell(p)
 	}
@@ -233,7 +233,7 @@ func (a *named) run(c *stage.Context, first func()) {
 		}
 		s.done = a.pass.Step(slice)
 		s.matches = a.pass.Take()
-		if s.done {
+		if s.cut = s.done && a.pass.Cut(); s.done && !s.cut {
 			s.again = untilExpansion(a.pool, a.rules, now)
 		}
 	}()
@@ -244,8 +244,8 @@ func (a *named) onSliced(c *stage.Context, s sliced) {
 	if s.crash != "" {
 		panic(s.crash)
 	}
-	if len(s.matches) > 0 {
-		a.manager.Tell(matched{c.Self(), a.name, s.matches})
+	for i := range s.matches { // a Receive for each
+		a.manager.Tell(matched{c.Self(), a.name, &s.matches[i]})
 	}
 	if !s.done {
 		a.run(c, nil)
@@ -254,7 +254,7 @@ func (a *named) onSliced(c *stage.Context, s sliced) {
 	a.running, a.pass = false, nil
 	a.takeRemoves()
 	switch {
-	case len(a.adds) > 0:
+	case len(a.adds) > 0, s.cut:
 		a.dueIn(a.untilNext())
 	case s.again > 0:
 		a.dueIn(max(s.again, a.untilNext()))
@@ -265,7 +265,7 @@ func (a *named) onSliced(c *stage.Context, s sliced) {
 // expansion for one of the tickets, or splitAgain. 0: there is none.
 func untilExpansion(pool *match.Pool, rules *ruleset.RuleSet, now time.Time) time.Duration {
 	least := time.Duration(0)
-	if pool.Len() > batchOf {
+	if pool.Len() > match.BatchSize {
 		least = splitAgain
 	}
 	if len(rules.Stages) < 2 {

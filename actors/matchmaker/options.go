@@ -33,6 +33,8 @@ type Options struct {
 	EndedKeep time.Duration
 	// BytesMax bounds the records of all tickets together; the tickets that ended first are forgotten first. 0: 256 MiB.
 	BytesMax int
+
+	passBudget int // of match.Options, for tests
 }
 
 func (o Options) withDefaults() Options {
@@ -55,7 +57,9 @@ const (
 	// forgetMax bounds the old records that one commit deletes.
 	forgetMax = 64
 	// passTicketsMax bounds the tickets that one transaction makes SEARCHING.
-	passTicketsMax = 256
+	passTicketsMax = 64
+	// alarmsMax bounds the alarms that fire in one Receive.
+	alarmsMax = 64
 	// retryAfter is the pause before something is tried again that the store or the placements have refused.
 	retryAfter = time.Second
 )

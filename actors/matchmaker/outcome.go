@@ -51,8 +51,10 @@ func withoutTeams(players []messages.TicketPlayer) []messages.TicketPlayer {
 func (m *Manager) applying(c *stage.Context, p *proposal, outcomes []outcome, events ...messages.Event) ledger.Entry {
 	e := ledger.Entry{Events: events}
 	m.forget(c.Now(), 0)
-	for _, o := range outcomes {
-		e.Changes = append(e.Changes, store.Put(store.Ticket, string(o.next.ID), o.next))
+	sizes := make([]int, len(outcomes))
+	for i, o := range outcomes {
+		change := store.Put(store.Ticket, string(o.next.ID), o.next)
+		e.Changes, sizes[i] = append(e.Changes, change), len(change.Value)
 	}
 	if p != nil {
 		e.Changes = append(e.Changes, store.Delete(store.Match, string(p.record.ID)))
@@ -62,7 +64,8 @@ func (m *Manager) applying(c *stage.Context, p *proposal, outcomes []outcome, ev
 			m.alarms.clear(&p.deadline)
 			delete(m.proposals, p.record.ID)
 		}
-		for _, o := range outcomes {
+		for i, o := range outcomes {
+			m.memory.resize(o.t, sizes[i])
 			pooled := o.t.waits() && !o.t.proposing
 			o.t.record, o.t.proposal = o.next, nil
 			if o.next.Status.Final() {
@@ -90,7 +93,7 @@ func (m *Manager) finish(t *ticket, pooled bool) {
 		}
 	}
 	m.active--
-	t.k.active--
+	delete(t.k.tickets, t.id())
 	t.k = nil
 	m.memory.add(t)
 }

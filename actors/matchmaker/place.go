@@ -54,12 +54,14 @@ func (m *Manager) place(c *stage.Context, p *proposal) {
 			ended(r, err)
 			return
 		}
-		placer.Start(request, func(err error) {
-			if err != nil {
-				tell(placed{err: err})
-				return
-			}
-			placer.Await(request.ID, ended)
+		placer.Start(request, func(refused error) {
+			// It may exist although this start was refused: a Manager that has crashed may have sent one, too.
+			placer.Await(request.ID, func(r *messages.Placement, err error) {
+				if refused != nil && errors.Is(err, &messages.Error{Code: messages.NotFound}) {
+					err = refused
+				}
+				ended(r, err)
+			})
 		})
 	})
 }

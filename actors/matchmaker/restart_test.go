@@ -120,22 +120,6 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// A crash of matchmaking loses no ticket.
-func TestCrash(t *testing.T) {
-	bubble(t, nil, func(w *world) {
-		w.config(nil)
-		w.ask("T1", "a")
-		w.pass()
-		w.ref.Tell(stage.Panic{Text: "the test wants it"})
-		w.stage.Panics++
-		synctest.Wait()
-		w.open()
-		w.ask("T2", "b")
-		w.pass()
-		w.want("T1 COMPLETED", "T2 COMPLETED")
-	})
-}
-
 // Ended tickets are shown for EndedKeep, and their ids are free after that (D-318).
 func TestTicketsAreForgotten(t *testing.T) {
 	bubble(t, func(o *Options) { o.EndedMax = 2 }, func(w *world) {

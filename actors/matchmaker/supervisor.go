@@ -107,7 +107,7 @@ func (s *Supervisor) onExited(c *stage.Context, m stage.Exited) {
 	pause := min(restartMin<<min(s.crashes, 20), restartMax)
 	s.crashes++
 	c.Counters().Restarts.Add(counters.ActorMatchmaker, 1)
-	c.Log().Error().Str("reason", m.Crash).Dur("pause_ms", pause).Msg("matchmaking are rebuilt")
+	c.Log().Error().Str("reason", m.Crash).Dur("pause_ms", pause).Msg("matchmaking is rebuilt from the store")
 	c.After(pause, restart{})
 }
 

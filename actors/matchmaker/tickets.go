@@ -53,7 +53,7 @@ func (m *Manager) onStart(c *stage.Context, r stage.Request[messages.StartMatchm
 			r.Reply(orNil(record, err))
 		},
 		Decide: func() (ledger.Entry, error) {
-			k, err := m.admit(&r.Request)
+			k, err := m.admit(&r.Request, c.Now())
 			if err != nil {
 				return ledger.Entry{}, err
 			}
@@ -78,7 +78,7 @@ func (m *Manager) onStart(c *stage.Context, r stage.Request[messages.StartMatchm
 }
 
 // admit checks the request against the current state and returns its configuration.
-func (m *Manager) admit(r *messages.StartMatchmaking) (*matchmaker, error) {
+func (m *Manager) admit(r *messages.StartMatchmaking, now time.Time) (*matchmaker, error) {
 	if m.draining {
 		return nil, messages.Errorf(messages.Unavailable, "the host is shutting down")
 	}
@@ -86,11 +86,12 @@ func (m *Manager) admit(r *messages.StartMatchmaking) (*matchmaker, error) {
 	if err != nil {
 		return nil, err
 	}
+	t := m.tickets[r.TicketID]
 	switch {
 	case k.rules == nil:
 		return nil, messages.Errorf(messages.NotFound, "rule set %s of the matchmaking configuration %s is not known here", k.record.RuleSet, r.Matchmaker)
-	case m.tickets[r.TicketID] != nil:
-		return nil, messages.Errorf(messages.InvalidRequest, "ticket %s exists: it is %s", r.TicketID, m.tickets[r.TicketID].record.Status)
+	case t != nil && !m.gone(t, now):
+		return nil, messages.Errorf(messages.InvalidRequest, "ticket %s exists: it is %s", r.TicketID, t.record.Status)
 	case m.damaged[store.Ticket][string(r.TicketID)]:
 		return nil, messages.Errorf(messages.InvalidRequest, "ticket %s has existed, and its record in the store is damaged: use another id", r.TicketID)
 	case m.active+m.ledger.Claimed(store.Ticket).Count >= m.o.ActiveMax:
@@ -128,7 +129,7 @@ func (m *Manager) add(k *matchmaker, record *messages.Ticket, size int) *ticket 
 	m.tickets[record.ID] = t
 	m.memory.bytes += size
 	m.active++
-	k.active++
+	k.tickets[record.ID] = t
 	return t
 }
 
@@ -136,34 +137,43 @@ func (m *Manager) add(k *matchmaker, record *messages.Ticket, size int) *ticket 
 func (m *Manager) begin(c *stage.Context, t *ticket) {
 	for i := range t.record.Players {
 		p := t.record.Players[i].ID
-		if old := m.players[p]; old != nil {
+		old := m.players[p]
+		m.players[p] = t
+		if old != nil && old != t {
 			m.supersede(c, old, p)
 		}
-		m.players[p] = t
 	}
 	m.wait(c, t)
 }
 
-// wait lets a ticket wait for a match.
+// wait lets a ticket wait for a match. If a newer one has superseded it while it was PLACING, it ends: the two could never be in
+// one match, and would prevent it each time.
 func (m *Manager) wait(c *stage.Context, t *ticket) {
+	for i := range t.record.Players {
+		p := t.record.Players[i].ID
+		if m.players[p] == nil { // the newer one has ended
+			m.players[p] = t
+		}
+		if m.players[p] != t {
+			m.supersede(c, t, p)
+			break
+		}
+	}
 	m.setAlarm(c, &t.timeout, t.record.Started.Add(t.k.record.RequestTimeout))
 	m.enqueue(t)
 }
 
 // rearm applies a new request timeout to the tickets that wait.
 func (m *Manager) rearm(c *stage.Context, k *matchmaker) {
-	for _, t := range m.waiting(k) {
+	for _, t := range k.waiting() {
 		m.setAlarm(c, &t.timeout, t.record.Started.Add(k.record.RequestTimeout))
 	}
 }
 
 // waiting returns the tickets of a configuration that are in its pool, or about to be, in no order.
-func (m *Manager) waiting(k *matchmaker) (all []*ticket) {
-	if k.active == 0 {
-		return nil
-	}
-	for _, t := range m.tickets {
-		if t.k == k && t.waits() && !t.proposing {
+func (k *matchmaker) waiting() (all []*ticket) {
+	for _, t := range k.tickets {
+		if t.waits() && !t.proposing {
 			all = append(all, t)
 		}
 	}
@@ -206,7 +216,7 @@ func (m *Manager) get(c *stage.Context, ids []messages.TicketID) []*messages.Tic
 	now := c.Now()
 	for _, id := range ids {
 		t := m.tickets[id]
-		if t == nil || t.record.Status.Final() && m.gone(t, now) {
+		if t == nil || m.gone(t, now) {
 			continue
 		}
 		shown := t.record
@@ -222,7 +232,7 @@ func (m *Manager) get(c *stage.Context, ids []messages.TicketID) []*messages.Tic
 
 // find returns a ticket that has not been forgotten.
 func (m *Manager) find(c *stage.Context, id messages.TicketID) (*ticket, error) {
-	if t := m.tickets[id]; t != nil && !(t.record.Status.Final() && m.gone(t, c.Now())) {
+	if t := m.tickets[id]; t != nil && !m.gone(t, c.Now()) {
 		return t, nil
 	}
 	if m.damaged[store.Ticket][string(id)] {
@@ -231,15 +241,7 @@ func (m *Manager) find(c *stage.Context, id messages.TicketID) (*ticket, error) 
 	return nil, messages.Errorf(messages.NotFound, "ticket %s is not known here", id)
 }
 
-// onPass makes the tickets that a pass has taken into its pool SEARCHING, many in one transaction.
-func (m *Manager) onPass(c *stage.Context, p passing) {
-	for len(p.ids) > 0 {
-		n := min(len(p.ids), passTicketsMax)
-		m.search(c, p.ids[:n])
-		p.ids = p.ids[n:]
-	}
-}
-
+// search makes tickets that a pass has taken into its pool SEARCHING, in one transaction.
 func (m *Manager) search(c *stage.Context, ids []messages.TicketID) {
 	m.batches++
 	t := ledger.Transaction{Key: ledger.Key{Kind: store.Match, ID: passName(m.batches)}, WaitingMax: m.o.ActiveMax}
@@ -257,7 +259,7 @@ func (m *Manager) search(c *stage.Context, ids []messages.TicketID) {
 		now := c.Now()
 		for _, key := range t.Uses {
 			e := m.tickets[messages.TicketID(key.ID)]
-			if e == nil || e.record.Status != messages.TicketQueued || !e.waits() {
+			if e == nil || e.record.Status != messages.TicketQueued || !e.waits() || e.proposing {
 				continue
 			}
 			next := *e.record

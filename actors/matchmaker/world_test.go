@@ -22,6 +22,7 @@ type stubPlacer struct {
 	outcomes []messages.PlacementStatus // of the next placements; after them FULFILLED
 	hold     bool                       // placements stay PENDING
 	refuse   error                      // of Start
+	exists   bool                       // a start has happened before, unseen
 	dead     map[messages.GameSessionID]bool
 	started  []messages.StartPlacement
 	ended    map[messages.PlacementID]*messages.Placement // nil: PENDING
@@ -46,6 +47,10 @@ func (s *stubPlacer) Start(r messages.StartPlacement, reply func(error)) {
 	s.ended[r.ID] = nil
 	if !s.hold {
 		s.end(r)
+	}
+	if s.exists {
+		go reply(messages.Errorf(messages.InvalidRequest, "placement %s exists", r.ID))
+		return
 	}
 	go reply(nil)
 }
@@ -103,10 +108,11 @@ func (s *stubPlacer) Active(id messages.GameSessionID, reply func(bool, error)) 
 type flaky struct {
 	store.Memory
 	fail atomic.Bool
+	pass atomic.Int32 // one commit fails after so many more; 0: none
 }
 
 func (f *flaky) Commit(changes []store.Change, done func(error)) {
-	if f.fail.Load() {
+	if f.fail.Load() || f.pass.Load() > 0 && f.pass.Add(-1) == 0 {
 		if done != nil {
 			done(errors.New("the disk is broken"))
 		}
@@ -122,6 +128,9 @@ type world struct {
 	store   *flaky
 	placer  *stubPlacer
 	ref     *stage.Ref
+	parent  *Supervisor // nil with direct
+	direct  bool        // there is no Supervisor
+	manager *Manager    // with direct
 	options Options
 	mu      sync.Mutex
 	events  []messages.Event
@@ -158,7 +167,13 @@ func (w *world) open() {
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.ref = w.stage.Spawn(New(w.options, w.placer, state))
+	if w.direct {
+		w.manager = newManager(w.options.withDefaults(), w.placer, state)
+		w.ref = w.stage.Spawn(w.manager)
+	} else {
+		w.parent = New(w.options, w.placer, state)
+		w.ref = w.stage.Spawn(w.parent)
+	}
 	synctest.Wait()
 }
 

@@ -12,7 +12,7 @@ import (
 // intersection.
 type set [4]uint64
 
-const _ = uint(len(set{})*64 - batchSize)
+const _ = uint(len(set{})*64 - BatchSize)
 
 func (s *set) add(i int)      { s[i/64] |= 1 << (i % 64) }
 func (s *set) drop(i int)     { s[i/64] &^= 1 << (i % 64) }

@@ -15,7 +15,7 @@ func TestSetsHaveTheCandidatesOfPairs(t *testing.T) {
 	for _, sorted := range []string{``, `,{"name":"Close","type":"distanceSort","sortDirection":"ascending","sortAttribute":"skill"}`} {
 		set := parse(t, strings.Replace(fmt.Sprintf(benchRules, 100, 200, 300), `"maxLatency":80}`, `"maxLatency":80}`+sorted, 1))
 		pool := New(set, Options{})
-		tickets := population(batchSize, 5)
+		tickets := population(BatchSize, 5)
 		for i := range tickets {
 			if i%10 == 3 { // some players ask twice
 				tickets[i].Players[0].ID = tickets[i-3].Players[0].ID
@@ -30,7 +30,7 @@ func TestSetsHaveTheCandidatesOfPairs(t *testing.T) {
 		fill(t, pool, tickets)
 		s := pool.Begin(at(60), 1)
 		s.prepare(s.batches[0])
-		for i := 0; i < batchSize; i += 9 {
+		for i := 0; i < BatchSize; i += 9 {
 			pool.Remove(tickets[i].ID)
 		}
 		s.batch.live(pool)

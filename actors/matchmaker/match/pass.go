@@ -16,7 +16,7 @@ const PassBudget = 400_000
 
 // Limits of a pass (flexmatch.md 11).
 const (
-	batchSize     = 250     // tickets
+	BatchSize     = 250     // tickets
 	anchorBudget  = 20_000  // evaluations for one anchor
 	fruitless     = 100_000 // evaluations that all searches of a pass together may spend without a result, in equal parts by batch
 	fewest        = 150     // evaluations for an anchor whose batch has spent its part
@@ -58,7 +58,7 @@ func (p *Pool) Begin(now time.Time, seed uint64) *Pass {
 	if s.budget <= 0 {
 		s.budget = PassBudget
 	}
-	s.budget = max(s.budget, 4*batchSize) // enough to get on
+	s.budget = max(s.budget, 4*BatchSize) // enough to get on
 	groups := map[string][]*entry{}
 	var names []string
 	for _, e := range p.entries {
@@ -109,7 +109,7 @@ func (s *Pass) age(e *entry) time.Duration { return s.now.Sub(e.start) }
 
 // split makes batches of equal size of a group.
 func (s *Pass) split(group []*entry, rng *rand.Rand) {
-	n := (len(group) + batchSize - 1) / batchSize
+	n := (len(group) + BatchSize - 1) / BatchSize
 	if n > 1 {
 		switch s.pool.set.Algorithm.Batching {
 		case ruleset.Sorted:

@@ -1,0 +1,237 @@
+package matchmaker
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/actors/stage"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// crash panics an actor; its parent replaces it.
+func (w *world) crash(ref *stage.Ref) {
+	w.Helper()
+	ref.Tell(stage.Panic{Text: "the test wants it"})
+	w.stage.Panics++
+	synctest.Wait()
+}
+
+// wantOnce checks that each ticket has succeeded once, and that each player was placed once.
+func (w *world) wantOnce(ids ...string) {
+	w.Helper()
+	for _, id := range ids {
+		w.want(id + " COMPLETED")
+		if n := strings.Count(strings.Join(w.told(id), " "), "Succeeded"); n != 1 {
+			w.Errorf("%s has succeeded %d times: %v", id, n, w.told(id))
+		}
+	}
+	w.placer.set(func() {
+		seats := map[messages.PlayerID]int{}
+		for _, r := range w.placer.started {
+			for _, p := range r.Players {
+				if seats[p.PlayerID]++; seats[p.PlayerID] > 1 {
+					w.Errorf("player %s was placed %d times", p.PlayerID, seats[p.PlayerID])
+				}
+			}
+		}
+	})
+}
+
+// The Manager crashes, alone, at each step of a match: what was answered goes on, once. Requests that come meanwhile wait.
+func TestTheManagerCrashes(t *testing.T) {
+	for name, step := range map[string]func(w *world){
+		"QUEUED":              func(w *world) { w.crash(w.parent.manager) },
+		"SEARCHING":           func(w *world) { w.pass(); w.crash(w.parent.manager); w.pass() },
+		"REQUIRES_ACCEPTANCE": func(w *world) { w.ask("T2", "b"); w.pass(); _ = w.answer(true, "T1", "a"); w.crash(w.parent.manager) },
+		"PLACING": func(w *world) {
+			w.placer.set(func() { w.placer.hold = true })
+			w.ask("T2", "b")
+			w.pass()
+			_ = w.answer(true, "T1", "a")
+			_ = w.answer(true, "T2", "b")
+			w.want("T1 PLACING")
+			w.crash(w.parent.manager)
+			w.want("T1 PLACING")
+			w.placer.release()
+			synctest.Wait()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, nil, func(w *world) {
+				w.config(accepting)
+				w.ask("T1", "a")
+				step(w)
+				if found, _ := request[GetTickets, []*messages.Ticket](w, GetTickets{[]messages.TicketID{"T2"}}); len(found) == 0 {
+					w.ask("T2", "b")
+					w.pass()
+				}
+				for id, player := range map[string]string{"T1": "a", "T2": "b"} {
+					if w.ticket(id).Status == messages.TicketRequiresAcceptance {
+						_ = w.answer(true, id, player)
+					}
+				}
+				synctest.Wait()
+				w.wantOnce("T1", "T2")
+				w.clean()
+			})
+		})
+	}
+}
+
+// A matcher crashes, alone, again and again: its tickets are in the next pool, and in one match each.
+func TestAMatcherCrashes(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.ref.Stop()
+		synctest.Wait()
+		w.direct = true
+		w.open()
+		w.config(nil)
+		var ids []string
+		for i := range 20 {
+			id := fmt.Sprintf("T%d", i)
+			ids = append(ids, id)
+			w.ask(id, id)
+			if i%3 == 0 {
+				w.crash(w.manager.matchmakers["m"].matcher)
+			}
+			if i%4 == 0 {
+				w.pass()
+			}
+			time.Sleep(restartMax / 10)
+			synctest.Wait()
+		}
+		w.pass()
+		w.wantOnce(ids...)
+		w.clean()
+	})
+}
+
+// A newer ticket leaves one in PLACING alone. If that comes back, it ends: the two cannot be in one match, and a pass would try
+// it again and again.
+func TestASupersededTicketComesBack(t *testing.T) {
+	for _, newerEnds := range []bool{false, true} {
+		bubble(t, nil, func(w *world) {
+			w.config(nil)
+			w.placer.set(func() {
+				w.placer.hold = true
+				w.placer.outcomes = []messages.PlacementStatus{messages.PlacementTimedOut}
+			})
+			w.ask("T1", "a")
+			w.ask("T2", "b")
+			w.pass()
+			w.ask("T3", "a")
+			synctest.Wait()
+			w.want("T1 PLACING", "T3 QUEUED")
+			if newerEnds {
+				_ = w.stop("T3")
+			}
+			w.placer.release()
+			synctest.Wait()
+			w.pass()
+			if newerEnds {
+				w.want("T1 COMPLETED", "T2 COMPLETED", "T3 CANCELLED")
+				return
+			}
+			w.want("T1 CANCELLED", "T2 COMPLETED", "T3 COMPLETED")
+		})
+	}
+}
+
+// The store refuses to cancel a superseded ticket: it is cancelled later, and is in no match until then.
+func TestACancelIsRefused(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.config(nil)
+		w.named("other", duel, nil)
+		w.ask("T1", "a")
+		w.pass()
+		w.store.pass.Store(2) // after that of the newer ticket
+		if _, err := w.try("T2", "other", "a"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.want("T1 SEARCHING", "T2 QUEUED")
+		w.ask("T3", "c")
+		time.Sleep(retryAfter + retryAfter/2)
+		synctest.Wait()
+		w.want("T1 CANCELLED", "T3 SEARCHING")
+	})
+}
+
+// The id of a ticket whose record is no longer shown is free, also before the record is forgotten; then the new one stays.
+func TestAnIDIsUsedAgain(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.config(nil)
+		for i := range forgetMax + 1 { // more than a start forgets
+			w.ask(fmt.Sprintf("T%d", forgetMax+1-i), "a")
+		}
+		_ = w.stop("T1")
+		time.Sleep(3*time.Hour + time.Second)
+		w.ask("T1", "b")
+		w.ask("T2", "c")
+		w.pass()
+		w.reopen()
+		w.wantOnce("T1", "T2")
+		if p := w.ticket("T1").Players[0].ID; p != "b" {
+			t.Errorf("T1 is of %s", p)
+		}
+	})
+}
+
+// A pass that ends at its budget goes on with the next one, although no new ticket comes.
+func TestAPassIsCut(t *testing.T) {
+	bubble(t, func(o *Options) { o.passBudget = 1 }, func(w *world) {
+		w.config(nil)
+		var ids []string
+		for i := range 600 {
+			ids = append(ids, fmt.Sprintf("T%d", i))
+			w.ask(ids[i], ids[i])
+		}
+		passes := 0
+		matches := func() (n int) { w.placer.set(func() { n = len(w.placer.started) }); return n }
+		for ; matches() < 300; passes++ {
+			if passes > 50 {
+				t.Fatalf("%d matches after %d passes", matches(), passes)
+			}
+			w.pass()
+		}
+		if passes < 3 {
+			t.Errorf("%d passes", passes)
+		}
+	})
+}
+
+// A placement may exist although its start was refused, if a Manager that has crashed has sent one, too.
+func TestAPlacementExists(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.config(nil)
+		w.placer.set(func() { w.placer.exists = true })
+		w.ask("T1", "a")
+		w.ask("T2", "b")
+		w.pass()
+		w.wantOnce("T1", "T2")
+	})
+}
+
+// What all tickets take in memory is counted as they grow.
+func TestBytesOfTickets(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.ref.Stop()
+		synctest.Wait()
+		w.direct = true
+		w.open()
+		w.config(nil)
+		w.ask("T1", "a")
+		w.ask("T2", "b")
+		w.pass()
+		synctest.Wait()
+		want := 0
+		_, _ = w.store.Load(store.Ticket, func(_ string, value []byte) error { want += len(value); return nil })
+		if k := w.manager.memory; k.bytes != want || k.endedBytes != want {
+			t.Errorf("%d bytes, %d of ended tickets, want %d", k.bytes, k.endedBytes, want)
+		}
+	})
+}
