@@ -34,6 +34,12 @@ func (s *System) RemoveFleetLocations(ctx context.Context, q messages.FleetLocat
 	return ask[*messages.Fleet](ctx, s.fleet, catalog.RemoveLocations(q))
 }
 
+// FleetRoom returns the room of all fleets in all their locations, at most messages.FleetRoomMax
+// entries.
+func (s *System) FleetRoom(ctx context.Context) ([]messages.FleetRoom, error) {
+	return ask[[]messages.FleetRoom](ctx, s.fleet, messages.FleetRoomQuery{})
+}
+
 // FleetUse returns the capacity and the use of fleets.
 func (s *System) FleetUse(ctx context.Context, q messages.FleetUseQuery) ([]messages.FleetUse, error) {
 	return ask[[]messages.FleetUse](ctx, s.fleet, q)

@@ -62,6 +62,21 @@ type FleetUse struct {
 	Players, PlayersMax                int // player sessions of those: ACTIVE, and the maximum
 }
 
+// FleetRoom is how many game sessions a fleet has in one location, and how many it could still
+// start there now.
+type FleetRoom struct {
+	FleetID            FleetID
+	Location           string
+	GameSessions, Free int
+}
+
+// FleetRoomQuery asks for the FleetRoom of all fleets in all their locations, oldest fleets
+// first, at most FleetRoomMax.
+type FleetRoomQuery struct{}
+
+// FleetRoomMax bounds the answer to a FleetRoomQuery.
+const FleetRoomMax = 500
+
 // Instance is one process group of a fleet.
 type Instance struct {
 	ID                 string

@@ -75,6 +75,7 @@ type Actor struct {
 	lastPing  time.Duration
 	movedAt   time.Duration // when a tick last saw output before a ping move
 	reachedAt time.Duration // when a tick first saw a ping at the peer's system
+	trippedAt time.Duration // when the round trip was last counted
 }
 
 // payloads are pooled, because links take them through an interface.
@@ -220,6 +221,7 @@ func (a *Actor) onTick(c *stage.Context) {
 		payload := payloads.Get().(*[20]byte)
 		a.handle.link.Ping(a.handle.mark(payload[:0], a.handle.at(a.reachedAt)))
 		payloads.Put(payload)
+		a.countRoundTrip(c, now)
 	}
 	next := max(min(a.interval-(now-a.lastPing), limit-silence), time.Millisecond)
 	if silence >= beat {
@@ -227,4 +229,21 @@ func (a *Actor) onTick(c *stage.Context) {
 	}
 	a.expected = now + next
 	a.timer.Reset(next)
+}
+
+// roundTripEvery is how often the round trip of a connection is counted: it costs two system
+// calls over TCP.
+const roundTripEvery = 15 * time.Second
+
+// countRoundTrip counts what the transport knows of the round trip to the peer.
+func (a *Actor) countRoundTrip(c *stage.Context, now time.Duration) {
+	if a.trippedAt != 0 && now-a.trippedAt < roundTripEvery {
+		return
+	}
+	a.trippedAt = now
+	if link, ok := a.handle.link.(interface{ RoundTrip() time.Duration }); ok {
+		if d := link.RoundTrip(); d > 0 {
+			c.Counters().RoundTrip.Observe(d)
+		}
+	}
 }

@@ -178,14 +178,35 @@ func (h *Handle) SetRefusal(why wire.Refusal) { h.why.Store(uint64(why)) }
 func (h *Handle) Refuse(after time.Duration) {
 	h.count.Logins.Add(counters.LoginRefused, 1)
 	if after > 0 {
+		h.count.LoginsRefused.Add(counters.LoginTryLater, 1)
 		h.answer(&wire.LoginResult{Caps: h.caps, RetryAfterMs: uint64(after.Milliseconds())}, messages.CloseTryLater)
 		return
 	}
+	h.count.LoginsRefused.Add(refusalCounted(wire.Refusal(h.why.Load())), 1)
 	if wait := h.edge.Refused(); wait > 0 {
 		h.ref.Tell(refuseLater{h, wait})
 		return
 	}
 	h.refuse()
+}
+
+// refusalCounted is the label under which a refusal counts. Without a reason the id is mostly unknown.
+func refusalCounted(why wire.Refusal) counters.LoginRefusal {
+	switch why {
+	case wire.RefusedGameSessionEnded:
+		return counters.LoginGameSessionEnded
+	case wire.RefusedFull:
+		return counters.LoginFull
+	case wire.RefusedByGame:
+		return counters.LoginByGame
+	case wire.RefusedPlayerSessionEnded:
+		return counters.LoginPlayerSessionEnded
+	case wire.RefusedToken:
+		return counters.LoginToken
+	case wire.RefusedInUse:
+		return counters.LoginInUse
+	}
+	return counters.LoginOtherReason
 }
 
 func (h *Handle) refuse() {

@@ -181,6 +181,8 @@ func (gs *games) receive(msg any) bool {
 	case stage.Request[messages.FleetUseQuery, []messages.FleetUse]:
 		gs.forgetEnded()
 		m.Reply(gs.uses(m.Request), nil)
+	case stage.Request[messages.FleetRoomQuery, []messages.FleetRoom]:
+		m.Reply(gs.rooms(), nil)
 	case stage.Request[messages.InstanceQuery, []messages.Instance]:
 		m.Reply(gs.instances(m.Request))
 	default:

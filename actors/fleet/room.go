@@ -67,6 +67,31 @@ func (gs *games) room(f *messages.Fleet, location string) error {
 	return nil
 }
 
+// rooms returns how much room each fleet has in each location. A fleet without room for the next
+// game session has none, whatever the reason.
+func (gs *games) rooms() []messages.FleetRoom {
+	var all []messages.FleetRoom
+	for _, f := range gs.catalog.Fleets() {
+		if f.Anywhere { // its computes have room, not the host
+			continue
+		}
+		for _, location := range f.Locations {
+			if len(all) == messages.FleetRoomMax {
+				return all
+			}
+			r := messages.FleetRoom{FleetID: f.ID, Location: location, GameSessions: gs.fleetOf(f.ID).live[location]}
+			if f.Status == messages.FleetActive && gs.room(f, location) == nil {
+				r.Free = catalog.Capacity(f, location) - r.GameSessions
+				if most := gs.catalog.Location(location).GameSessionsMax; most > 0 {
+					r.Free = min(r.Free, most-gs.live[location])
+				}
+			}
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
 func full(format string, args ...any) error {
 	return messages.Errorf(messages.FleetCapacityExceeded, format, args...)
 }

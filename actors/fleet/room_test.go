@@ -59,7 +59,23 @@ func TestALocationBoundsAllFleetsTogether(t *testing.T) {
 			_, err = w.Try(at(id, actorstest.Home), nil)
 			noError(w, err)
 		}
+		free := func() map[messages.FleetRoom]bool {
+			rooms, err := w.System.FleetRoom(context.Background())
+			noError(w, err)
+			all := make(map[messages.FleetRoom]bool)
+			for _, r := range rooms {
+				all[r] = true
+			}
+			return all
+		}
+		if all := free(); !all[messages.FleetRoom{FleetID: "fleet-other", Location: actorstest.Away, GameSessions: 1, Free: 0}] ||
+			!all[messages.FleetRoom{FleetID: "fleet-other", Location: actorstest.Home, GameSessions: 1, Free: 4}] {
+			w.Errorf("room of a full location: %v", all)
+		}
 		end(w, g)
+		if all := free(); !all[messages.FleetRoom{FleetID: "fleet-other", Location: actorstest.Away, GameSessions: 0, Free: 1}] {
+			w.Errorf("room of a location with room for one: %v", all)
+		}
 		_, err := w.Try(at(actorstest.Fleet, actorstest.Away), nil)
 		noError(w, err)
 	})

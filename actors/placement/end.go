@@ -7,6 +7,7 @@ import (
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
+	"troupe/messages/counters"
 )
 
 // completion is the final status of a placement, and the reason for it.
@@ -42,6 +43,7 @@ func (m *Manager) ending(c *stage.Context, f completion) ledger.Entry {
 		Changes: []store.Change{store.Put(store.Placement, string(e.id()), record)},
 		Events:  []messages.Event{eventOf(e.queue.record, record, why)},
 		Apply: func() {
+			e.count(c.Counters(), f.status)
 			if why != "" {
 				c.Counters().PlacementsNowhere.Add(1)
 			}
@@ -60,6 +62,21 @@ func (m *Manager) ending(c *stage.Context, f completion) ledger.Entry {
 			e.passed()
 		},
 	}
+}
+
+// count counts the end of a placement.
+func (e *entry) count(n *counters.Set, status messages.PlacementStatus) {
+	n.Placements.Add(placementEnds[status], 1)
+	if status == messages.PlacementFulfilled {
+		n.PlacementLatency.Observe(time.Since(e.start))
+	}
+}
+
+var placementEnds = map[messages.PlacementStatus]counters.PlacementEnd{
+	messages.PlacementFulfilled: counters.PlacementFulfilled,
+	messages.PlacementCancelled: counters.PlacementCancelled,
+	messages.PlacementTimedOut:  counters.PlacementTimedOut,
+	messages.PlacementFailed:    counters.PlacementFailed,
 }
 
 // whyNoDestination returns why a placement had no destination, empty if it had one.

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -81,6 +82,43 @@ func TestAListIsBoundedAndFiltered(t *testing.T) {
 			if got := ids(test.q); got != test.want {
 				t.Errorf("%+v: %q, want %q", test.q, got, test.want)
 			}
+		}
+	})
+}
+
+// Placements count while they wait, and by how they ended; a crash and a restart change nothing.
+func TestPlacementsAreCounted(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, w *world) {
+		n := w.stage.Count
+		w.fleets("W us-west-2")
+		w.queue(messages.Queue{Destinations: []string{"fleet/W"}, Timeout: time.Minute})
+		for _, id := range []messages.PlacementID{"a", "b", "c"} {
+			w.placed(messages.StartPlacement{ID: id})
+		}
+		if got := n.PlacementsWaiting.Load(); got != 3 {
+			t.Errorf("%d wait, of 3", got)
+		}
+		if _, err := w.cancel("a"); err != nil {
+			t.Fatal(err)
+		}
+		w.crash()
+		synctest.Wait()
+		if got := n.PlacementsWaiting.Load(); got != 2 {
+			t.Errorf("%d wait, of 2", got)
+		}
+		time.Sleep(20 * time.Second)
+		w.free("W/us-west-2", 1)
+		time.Sleep(time.Minute)
+		w.want("b", messages.PlacementFulfilled)
+		w.want("c", messages.PlacementTimedOut)
+		ends := map[string]int64{}
+		n.Placements.Values(func(outcome string, n int64) { ends[outcome] = n })
+		count, sum, _ := n.PlacementLatency.Snapshot()
+		if want := map[string]int64{"fulfilled": 1, "cancelled": 1, "timed_out": 1, "failed": 0}; !maps.Equal(ends, want) || n.PlacementsWaiting.Load() != 0 {
+			t.Errorf("%v, %d wait", ends, n.PlacementsWaiting.Load())
+		}
+		if count != 1 || sum < 20 || sum > 22 {
+			t.Errorf("%d placements in %v s", count, sum)
 		}
 	})
 }

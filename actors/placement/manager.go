@@ -90,6 +90,12 @@ func (m *Manager) Started(c *stage.Context) {
 	m.timer.Stop()
 	m.hosts.Watch(c.Self())
 	m.restore(c)
+	m.countWaiting(c)
+}
+
+// countWaiting counts the placements that are PENDING.
+func (m *Manager) countWaiting(c *stage.Context) {
+	c.Counters().PlacementsWaiting.Store(int64(len(m.due)))
 }
 
 // Stopped implements stage.Actor. After a crash it ends all attempts: the next Manager starts
@@ -163,6 +169,7 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 	default:
 		c.Unknown(msg)
 	}
+	m.countWaiting(c)
 }
 
 // onTick calls step for all placements that are due and sets the timer for the next.

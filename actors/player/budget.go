@@ -39,6 +39,9 @@ func (p *Pool) Used() int64 {
 	return p.used.Load()
 }
 
+// Figures returns the bytes that outboxes have taken, and how many they may take.
+func (p *Pool) Figures() (used, most int64) { return p.Used(), p.max }
+
 func (p *Pool) take(n int64) bool {
 	if p.used.Add(n) > p.max {
 		p.used.Add(-n)

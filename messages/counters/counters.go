@@ -1,6 +1,10 @@
 package counters
 
-import "sync/atomic"
+import (
+	"cmp"
+	"sync/atomic"
+	"time"
+)
 
 // Label is a small enumeration that starts at one, with a name per value.
 type Label interface {
@@ -48,8 +52,8 @@ func (v *Vec[L]) Values(f func(label string, n int64)) {
 // Set is all metrics of one host. The zero value is ready; a Set must not be copied.
 //
 // The tags of a field declare its metric: the name, the help text, and for a Vec the name of
-// the label. A name that ends with _total declares a counter, which only grows; any other a
-// gauge or, with _seconds, a Histogram.
+// the label (of Pairs the names of both, with a comma). A name that ends with _total declares a counter, which only grows; any other a
+// gauge or, with _seconds, a Histogram or Histograms.
 type Set struct {
 	Connections      Vec[Channel]          `metric:"troupe_connections" label:"transport" help:"Open connections by transport; for udp and dtls, confirmed fast channels."`
 	Accepted         Vec[Channel]          `metric:"troupe_connections_accepted_total" label:"transport" help:"Connections accepted, by transport."`
@@ -57,6 +61,8 @@ type Set struct {
 	Held             atomic.Int64          `metric:"troupe_connections_held" help:"Accepted connections that wait because their address is over its limits."`
 	Closed           Vec[CloseClass]       `metric:"troupe_connections_closed_total" label:"by" help:"Connections that ended: closed by the host, closed by the client as a leave, or lost."`
 	Logins           Vec[LoginOutcome]     `metric:"troupe_logins_total" label:"outcome" help:"LOGIN packets answered, by outcome."`
+	LoginsRefused    Vec[LoginRefusal]     `metric:"troupe_logins_refused_total" label:"reason" help:"LOGIN packets refused, by reason; other: mostly an unknown player session id."`
+	RoundTrip        Histogram             `metric:"troupe_round_trip_seconds" help:"Round trips to players, of TCP and KCP: one per connection every 15 s, at its next ping."`
 	LoginLatency     Histogram             `metric:"troupe_login_seconds" help:"Time from reading a LOGIN to handing over its LOGIN_RESPONSE, of logins that succeed."`
 	Resumes          Vec[ChannelPair]      `metric:"troupe_resumes_total" label:"transports" help:"Resumed player sessions, by the transports before and after."`
 	ResumeLatency    Histogram             `metric:"troupe_resume_seconds" help:"Time from reading a LOGIN to handing over its LOGIN_RESPONSE, of logins that resume a player session."`
@@ -101,6 +107,8 @@ type Set struct {
 	ActorMessages    atomic.Int64          `metric:"troupe_actor_unknown_messages_total" help:"Messages of a type that the receiving actor does not handle."`
 	APIRequests      atomic.Int64          `metric:"troupe_api_requests_total" help:"Service API requests."`
 	APIErrors        atomic.Int64          `metric:"troupe_api_errors_total" help:"Service API requests answered with an error."`
+	APILatency       Histograms            `metric:"troupe_api_operation_seconds" label:"operation" help:"Time to answer service API requests, by operation; none: the request names no operation of the API."`
+	APIFailures      Pairs                 `metric:"troupe_api_operation_errors_total" label:"operation,type" help:"Service API requests answered with an error, by operation and type of the error."`
 	MailboxOverflow  atomic.Int64          `metric:"troupe_mailbox_overflows_total" help:"Messages refused because a game session's mailbox was full."`
 
 	StoreCommits      atomic.Int64      `metric:"troupe_store_commits_total" help:"Commits made durable."`
@@ -110,6 +118,9 @@ type Set struct {
 	StoreLatency      Histogram         `metric:"troupe_store_commit_seconds" help:"Time from requesting a commit until it is durable."`
 	StoreFailing      atomic.Int64      `metric:"troupe_store_failing" help:"1 while the store cannot write, else 0."`
 	StoreDamaged      atomic.Int64      `metric:"troupe_store_damaged_records_total" help:"Stored records that the host ignores because they are damaged or invalid."`
+	PlacementsWaiting atomic.Int64      `metric:"troupe_placements_waiting" help:"Placements that are PENDING."`
+	Placements        Vec[PlacementEnd] `metric:"troupe_placements_total" label:"outcome" help:"Placements that ended, by outcome."`
+	PlacementLatency  Histogram         `metric:"troupe_placement_seconds" help:"Time from the start of a placement to its end, of placements that are FULFILLED."`
 	PlacementsNowhere atomic.Int64      `metric:"troupe_placements_without_destination_total" help:"Placements that ended because their queue was deleted or none of its destinations can take them."`
 	Draining          atomic.Int64      `metric:"troupe_draining" help:"1 while the host drains, else 0; it waits for troupe_game_sessions and troupe_players."`
 	Events            Vec[EventOutcome] `metric:"troupe_events_total" label:"outcome" help:"Attempts to deliver an event to a sink, by outcome; failed attempts are repeated."`
@@ -120,5 +131,15 @@ type Set struct {
 func (s *Set) CountClose(code uint16) {
 	if int(code) < len(s.CloseReasons) {
 		s.CloseReasons[code].Add(1)
+	}
+}
+
+// CountCall counts one answered request of the service API. Without an operation it counts as
+// none. Kind is the type of the error, empty on success.
+func (s *Set) CountCall(operation string, took time.Duration, kind string) {
+	operation = cmp.Or(operation, "none")
+	s.APILatency.Observe(operation, took)
+	if kind != "" {
+		s.APIFailures.Add(operation, kind, 1)
 	}
 }

@@ -1,10 +1,12 @@
 package counters
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +19,8 @@ func TestEveryLabelHasANameOfItsOwn(t *testing.T) {
 	check(t, ClosedByPeer, ClosedByHost)
 	check(t, LoginNew, LoginRejoined)
 	check(t, PairOf(WS, WS), PairOf(KCP, KCP))
+	check(t, LoginOtherReason, LoginInUse)
+	check(t, PlacementFulfilled, PlacementFailed)
 	check(t, PlayerReserved, PlayerLeaving)
 	check(t, GameSessionActivating, GameSessionTerminating)
 	check(t, ActorFleet, ActorProbe)
@@ -61,6 +65,14 @@ func TestEveryNumberIsAMetric(t *testing.T) {
 			if m.Counter() || m.Label != "" || !strings.HasSuffix(m.Name, "_seconds") {
 				t.Errorf("%s: a histogram named %q with the label %q", field, m.Name, m.Label)
 			}
+		case *Histograms:
+			if m.Counter() || m.Label == "" || !strings.HasSuffix(m.Name, "_seconds") {
+				t.Errorf("%s: histograms named %q with the label %q", field, m.Name, m.Label)
+			}
+		case *Pairs:
+			if !m.Counter() || strings.Count(m.Label, ",") != 1 {
+				t.Errorf("%s: pairs named %q with the labels %q", field, m.Name, m.Label)
+			}
 		default:
 			if m.Label == "" {
 				t.Errorf("%s: a %T without a label", field, number)
@@ -97,5 +109,37 @@ func TestHistogram(t *testing.T) {
 	}
 	if h.Quantile(0.5) != 1e-3 || !math.IsInf(h.Quantile(1), 1) {
 		t.Errorf("%v %v", h.Quantile(0.5), h.Quantile(1))
+	}
+}
+
+// Label values that are known only when they are counted stay bounded, and none is lost.
+func TestNamedNumbersAreBounded(t *testing.T) {
+	var p Pairs
+	var h Histograms
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for i := range 2 * namedMax {
+				p.Add("operation", fmt.Sprint(i), 1)
+				h.Observe(fmt.Sprint(i), time.Millisecond)
+			}
+		})
+	}
+	all.Wait()
+	pairs, sum := 0, int64(0)
+	p.All(func(_, _ string, n int64) { pairs, sum = pairs+1, sum+n })
+	labels, count := 0, uint64(0)
+	h.All(func(_ string, one *Histogram) {
+		n, _, _ := one.Snapshot()
+		labels, count = labels+1, count+n
+	})
+	if sum != 8*namedMax || count != 8*namedMax {
+		t.Errorf("%d and %d counted of %d", sum, count, 8*namedMax)
+	}
+	if pairs < 2 || pairs > namedMax+1 || labels < 2 || labels > namedMax+1 {
+		t.Errorf("%d pairs and %d labels", pairs, labels)
+	}
+	if p.Get("other", "other") == 0 || p.Get("no", "such") != 0 || h.Of("other") == nil || h.Of("no") != nil {
+		t.Error("what is too much is not counted as other")
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// bucketBounds are upper bounds in seconds: 50 us to 10 s, roughly doubling.
-var bucketBounds = [...]float64{50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 500e-3, 1, 2.5, 5, 10}
+// bucketBounds are upper bounds in seconds: 50 us to 10 min, roughly doubling up to 10 s.
+var bucketBounds = [...]float64{50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 500e-3, 1, 2.5, 5, 10, 30, 60, 300, 600}
 
 // Histogram counts durations in fixed buckets. The zero value is ready.
 type Histogram struct {

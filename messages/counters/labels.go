@@ -96,6 +96,42 @@ var loginNames = []string{"", "new", "resumed", "refused", "gap", "rejoined"}
 // String returns the label value.
 func (o LoginOutcome) String() string { return name(loginNames, uint8(o)) }
 
+// LoginRefusal says why a LOGIN was refused.
+type LoginRefusal uint8
+
+// Refusals of logins: those of wire.Refusal, and two that it does not name.
+const (
+	LoginOtherReason      LoginRefusal = iota + 1 // mostly no such player session id
+	LoginTryLater                                 // too much else is going on
+	LoginGameSessionEnded                         // wire.RefusedGameSessionEnded, and so on
+	LoginFull
+	LoginByGame
+	LoginPlayerSessionEnded
+	LoginToken
+	LoginInUse
+)
+
+var loginRefusalNames = []string{"", "other", "try_later", "game_session_ended", "full", "game", "player_session_ended", "token", "in_use"}
+
+// String returns the label value.
+func (r LoginRefusal) String() string { return name(loginRefusalNames, uint8(r)) }
+
+// PlacementEnd is how a placement ended.
+type PlacementEnd uint8
+
+// Ends of placements.
+const (
+	PlacementFulfilled PlacementEnd = iota + 1
+	PlacementCancelled
+	PlacementTimedOut
+	PlacementFailed
+)
+
+var placementEndNames = []string{"", "fulfilled", "cancelled", "timed_out", "failed"}
+
+// String returns the label value.
+func (e PlacementEnd) String() string { return name(placementEndNames, uint8(e)) }
+
 // PlayerState is the state of a player actor (reliability.md 2.8).
 type PlayerState uint8
 

@@ -8,7 +8,7 @@ import (
 // Metric is one number of a Set, with its name and help text.
 type Metric struct {
 	Name, Help string
-	Label      string // name of the label of a Vec; else empty
+	Label      string // name of the label of a Vec or Histograms, names of those of Pairs, with a comma; else empty
 	// Number points to the field of the Set.
 	Number any
 }

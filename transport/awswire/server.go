@@ -30,6 +30,9 @@ type Options struct {
 	// Requests and Errors count requests, and those that were answered with an error.
 	// Default: numbers of their own.
 	Requests, Errors *atomic.Int64
+	// Called gets every answered request: its operation, empty if it names none of Operations;
+	// how long the answer took; and the type of its error, empty on success. Nil: nothing does.
+	Called func(operation string, took time.Duration, fault string)
 }
 
 // Server is a service as an http.Handler. Build it with New; it may serve any number of
@@ -91,9 +94,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				Msg("api request failed")
 		}
 	}
+	took := s.options.Now().Sub(start)
+	s.called(&sel, took, a.fault)
 	s.options.Log.Debug().Str("request_id", id).Str("operation", Clip(sel.operation)).Str("key", sel.caller.shortKey()).Int("status", status).
-		Dur("took_ms", s.options.Now().Sub(start)).Msg("api request")
+		Dur("took_ms", took).Msg("api request")
 	a.write(w, id, start) // last, because a caller may count on what it knows to be done
+}
+
+// called reports a request. Names that are no operation are not passed on: they are the
+// caller's, and without bounds.
+func (s *Server) called(sel *selected, took time.Duration, fault *Fault) {
+	if s.options.Called == nil {
+		return
+	}
+	operation, kind := "", ""
+	if op := s.table[sel.operation]; op != nil {
+		operation = op.Name
+	}
+	if fault != nil {
+		kind = fault.Code
+	}
+	s.options.Called(operation, took, kind)
 }
 
 // answer runs a request through the steps of the package comment.

@@ -31,6 +31,7 @@ func (h *Host) startActors(o Options) error {
 	if err != nil {
 		return err
 	}
+	h.queued = player.NewPool(c.queueBytesAll())
 	newHandler := o.NewHandler
 	if newHandler == nil {
 		newHandler = func(*messages.Fleet) script.Handler { return script.Relay{} }
@@ -51,7 +52,7 @@ func (h *Host) startActors(o Options) error {
 		Fleet: fleet.Options{
 			Region: c.Region, Locations: c.locationRecords(time.Now()), Fleets: c.fleetRecords(time.Now()), Aliases: c.aliasRecords(time.Now()),
 			Advertised: plain, Secured: secured,
-			Session: c.sessionSettings(), NewHandler: newHandler, OpenLog: h.openLog, Store: h.store, OnEvent: h.events.Post, OwnEvents: h.own,
+			Session: c.sessionSettings(h.queued), NewHandler: newHandler, OpenLog: h.openLog, Store: h.store, OnEvent: h.events.Post, OwnEvents: h.own,
 			NewProgram: h.programs.make, Scripts: scripts, ProcessesMax: c.Script.ProcessesMax, GroupsMax: c.Script.ProcessGroupsMax,
 			EndEarlier: c.Script.EndEarlier,
 			EndedMax:   c.Session.EndedMax, EndedKeep: c.Session.EndedKeep,
@@ -63,11 +64,11 @@ func (h *Host) startActors(o Options) error {
 	return nil
 }
 
-func (c *Config) sessionSettings() gamesession.Settings {
+func (c *Config) sessionSettings(queued *player.Pool) gamesession.Settings {
 	return gamesession.Settings{
 		Budget: player.Budget{
 			BytesMax: c.Session.PlayerQueueBytes, MessagesMax: c.Session.PlayerQueueMessages,
-			Gap: c.Reconnect.Overflow == "gap", Pool: player.NewPool(c.queueBytesAll()),
+			Gap: c.Reconnect.Overflow == "gap", Pool: queued,
 		},
 		ReconnectWindow: c.Reconnect.Window, Takeover: c.Reconnect.Takeover == "now", Rejoin: c.Reconnect.Rejoin,
 		Acknowledge: c.Reconnect.Acknowledge, SkipAmbiguous: c.Reconnect.StockAmbiguous == "skip",

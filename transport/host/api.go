@@ -54,7 +54,10 @@ func (h *Host) startAPI(o Options) error {
 		return fmt.Errorf("host: service API: %w", err)
 	}
 	stream := c.guard(auth).events(h.reloads.streamToken, c.API.TrustLoopback, h.events)
-	h.ops = ops.New(ops.Options{Counters: h.count, System: h.system, Version: o.Version, Logs: logs, Events: stream, Drains: h})
+	h.ops = ops.New(ops.Options{
+		Counters: h.count, System: h.system, Version: o.Version, Logs: logs, Events: stream, Drains: h,
+		Queued: h.queued.Figures, StoreBytes: c.Store.size(), CertificateEnds: h.listeners.certificateEnds(),
+	})
 	h.console = h.newConsole(o, auth, logs)
 	h.http = newAPIServer(conns.handler(c.guard(auth).debugPages(h.console.Mux(h.ops.Mux(h.webPages(c, c.guard(auth), o.Dev, api))))))
 	h.http.ConnContext = conns.remember

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
+	"troupe/actors/player"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
 	"troupe/actors/sessionlog"
@@ -55,8 +56,9 @@ type Host struct {
 	logs           *sessionlog.Store
 	store          store.Store
 	events         *events.Dispatcher
-	own            bool // an event destination wants events of game sessions and player sessions
-	showLogs       bool // copy the logs of game sessions to the host's log
+	own            bool         // an event destination wants events of game sessions and player sessions
+	showLogs       bool         // copy the logs of game sessions to the host's log
+	queued         *player.Pool // of the bytes in the queues of players
 	fleets         []Fleet
 	bundles        bundle.Limits
 	programs       *programs

@@ -1,7 +1,10 @@
 package host
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -22,4 +25,25 @@ func (c *Store) open(count *counters.Set, log zerolog.Logger) (store.Store, erro
 	}
 	log.Info().Str("path", c.Path).Dur("took_ms", time.Since(at)).Msg("store opened")
 	return s, nil
+}
+
+// size returns a function that adds up the sizes of the files of the store: the database and its
+// log. It is nil without a file.
+func (c *Store) size() func() (int64, error) {
+	if c.Path == "" {
+		return nil
+	}
+	path := c.Path
+	return func() (sum int64, err error) {
+		for _, name := range []string{path, path + "-wal"} {
+			info, err := os.Stat(name)
+			switch {
+			case err == nil:
+				sum += info.Size()
+			case !errors.Is(err, fs.ErrNotExist):
+				return 0, err
+			}
+		}
+		return sum, nil
+	}
 }

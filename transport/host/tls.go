@@ -58,6 +58,14 @@ func (l *listeners) loadCertificates(c *Config, log zerolog.Logger) error {
 	return nil
 }
 
+// certificateEnds returns a function for the ends of the certificates, nil without one.
+func (l *listeners) certificateEnds() func() (served, operator time.Time) {
+	if l.certs == nil {
+		return nil
+	}
+	return l.certs.Ends
+}
+
 func (c *Config) dtlsOptions(addr string, certs *tlsconf.Store) dtls.Options {
 	o := dtls.Options{Addr: addr, Certificate: certs.Certificate, HalfOpenMax: c.DTLS.HalfOpen, HalfOpenPerIP: c.DTLS.HalfOpenPerIP,
 		HelloRate: c.DTLS.HellosPerSecond, HelloRatePerIP: c.DTLS.HellosPerIP, PeersMax: c.DTLS.Associations}

@@ -3,12 +3,12 @@ package ops
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"troupe/actors"
 	"troupe/messages"
 	"troupe/messages/counters"
 )
@@ -25,24 +25,59 @@ type metric struct {
 	desc    *prometheus.Desc
 	kind    prometheus.ValueType
 	collect func(show func(v float64, labels ...string))
-	// histogram is set instead of collect.
-	histogram *counters.Histogram
+	// histogram or histograms are set instead of collect.
+	histogram  *counters.Histogram
+	histograms *counters.Histograms
 }
 
-// asked are metrics without a counter: a scrape reads them from the actors.
+// asked are metrics without a counter: a scrape reads them from the actors and the parts of the
+// host. With more than one label, their names are separated by commas.
 var asked = []struct {
 	name, help, label string
-	collect           func(s *actors.System, show func(v float64, labels ...string))
+	collect           func(o *Options, show func(v float64, labels ...string))
 }{
-	{"troupe_actors", "Running actors, by kind.", "kind", func(s *actors.System, show func(float64, ...string)) {
+	{"troupe_actors", "Running actors, by kind.", "kind", func(o *Options, show func(float64, ...string)) {
 		for k := counters.ActorKind(1); k.String() != ""; k++ {
-			show(float64(s.Live(k)), k.String())
+			show(float64(o.System.Live(k)), k.String())
 		}
 	}},
-	{"troupe_ready_mailboxes", "Mailboxes with messages that wait for a free worker.", "", func(s *actors.System, show func(float64, ...string)) {
-		show(float64(s.Ready()))
+	{"troupe_ready_mailboxes", "Mailboxes with messages that wait for a free worker.", "", func(o *Options, show func(float64, ...string)) {
+		show(float64(o.System.Ready()))
 	}},
 	{"troupe_mailbox_depth", "Messages waiting in mailboxes: of the registry, of all game sessions together, and of the busiest game session.", "mailbox", depth},
+	{"troupe_fleet_free_game_sessions", "Game sessions that a fleet could start now in a location; 0 while it is full.", "fleet,location", func(o *Options, show func(float64, ...string)) {
+		room(o, func(r messages.FleetRoom) { show(float64(r.Free), string(r.FleetID), r.Location) })
+	}},
+	{"troupe_fleet_game_sessions", "Game sessions of a fleet in a location that have not ended.", "fleet,location", func(o *Options, show func(float64, ...string)) {
+		room(o, func(r messages.FleetRoom) { show(float64(r.GameSessions), string(r.FleetID), r.Location) })
+	}},
+	{"troupe_queued_bytes", "Bytes that wait in the queues of players, not counting the first 16 KiB of each queue.", "", func(o *Options, show func(float64, ...string)) {
+		if o.Queued != nil {
+			used, _ := o.Queued()
+			show(float64(used))
+		}
+	}},
+	{"troupe_queued_bytes_max", "Bytes that may wait in the queues of all players together, not counting the first 16 KiB of each queue.", "", func(o *Options, show func(float64, ...string)) {
+		if o.Queued != nil {
+			_, most := o.Queued()
+			show(float64(most))
+		}
+	}},
+	{"troupe_store_bytes", "Size of the files of the store.", "", func(o *Options, show func(float64, ...string)) {
+		if o.StoreBytes == nil {
+			return
+		}
+		if n, err := o.StoreBytes(); err == nil {
+			show(float64(n))
+		}
+	}},
+	{"troupe_certificate_end_timestamp_seconds", "Unix time at which a certificate ends: the served one, and the one that only the operator can replace (tls.certFile, or the authority of tls.dir).", "certificate", func(o *Options, show func(float64, ...string)) {
+		if o.CertificateEnds != nil {
+			served, operator := o.CertificateEnds()
+			show(float64(served.Unix()), "served")
+			show(float64(operator.Unix()), "operator")
+		}
+	}},
 }
 
 func newCollector(o Options) *collector {
@@ -53,7 +88,7 @@ func newCollector(o Options) *collector {
 	}
 	for _, a := range asked {
 		c.metrics = append(c.metrics, metric{desc: describe(a.name, a.help, a.label), kind: prometheus.GaugeValue,
-			collect: func(show func(float64, ...string)) { a.collect(o.System, show) }})
+			collect: func(show func(float64, ...string)) { a.collect(&o, show) }})
 	}
 	return c
 }
@@ -69,6 +104,12 @@ func counted(m counters.Metric) metric {
 		shown.collect = func(show func(float64, ...string)) { show(float64(n.Load())) }
 	case *counters.Histogram:
 		shown.histogram = n
+	case *counters.Histograms:
+		shown.histograms = n
+	case *counters.Pairs:
+		shown.collect = func(show func(float64, ...string)) {
+			n.All(func(a, b string, n int64) { show(float64(n), a, b) })
+		}
 	case interface {
 		Values(f func(label string, n int64))
 	}:
@@ -87,11 +128,11 @@ func counted(m counters.Metric) metric {
 	return shown
 }
 
-func describe(name, help, label string) *prometheus.Desc {
-	if label == "" {
+func describe(name, help, labels string) *prometheus.Desc {
+	if labels == "" {
 		return prometheus.NewDesc(name, help, nil, nil)
 	}
-	return prometheus.NewDesc(name, help, []string{label}, nil)
+	return prometheus.NewDesc(name, help, strings.Split(labels, ","), nil)
 }
 
 // Describe implements prometheus.Collector.
@@ -106,23 +147,44 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	ch <- c.build
 	for _, m := range c.metrics {
-		if m.histogram != nil {
-			count, sum, buckets := m.histogram.Snapshot()
-			ch <- prometheus.MustNewConstHistogram(m.desc, count, sum, buckets)
+		switch {
+		case m.histogram != nil:
+			ch <- constHistogram(m.desc, m.histogram)
+			continue
+		case m.histograms != nil:
+			m.histograms.All(func(label string, h *counters.Histogram) { ch <- constHistogram(m.desc, h, label) })
 			continue
 		}
 		m.collect(func(v float64, labels ...string) { ch <- prometheus.MustNewConstMetric(m.desc, m.kind, v, labels...) })
 	}
 }
 
-// depthTimeout bounds how long a scrape waits for the registry's answer. After it, the depth
-// is left out.
-const depthTimeout = 500 * time.Millisecond
+func constHistogram(desc *prometheus.Desc, h *counters.Histogram, labels ...string) prometheus.Metric {
+	count, sum, buckets := h.Snapshot()
+	return prometheus.MustNewConstHistogram(desc, count, sum, buckets, labels...)
+}
 
-func depth(s *actors.System, show func(v float64, labels ...string)) {
-	ctx, cancel := context.WithTimeout(context.Background(), depthTimeout)
+// registryTimeout bounds how long a metric waits for the registry's answer. After it, the
+// metric is left out.
+const registryTimeout = 500 * time.Millisecond
+
+// room calls show for the fleets of the host, at most messages.FleetRoomMax times.
+func room(o *Options, show func(messages.FleetRoom)) {
+	ctx, cancel := context.WithTimeout(context.Background(), registryTimeout)
 	defer cancel()
-	d, err := s.Depth(ctx)
+	all, err := o.System.FleetRoom(ctx)
+	if err != nil {
+		return
+	}
+	for _, r := range all {
+		show(r)
+	}
+}
+
+func depth(o *Options, show func(v float64, labels ...string)) {
+	ctx, cancel := context.WithTimeout(context.Background(), registryTimeout)
+	defer cancel()
+	d, err := o.System.Depth(ctx)
 	if err != nil {
 		return
 	}

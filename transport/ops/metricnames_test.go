@@ -2,12 +2,15 @@ package ops_test
 
 import (
 	"flag"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"troupe/messages/counters"
 )
@@ -17,7 +20,7 @@ var update = flag.Bool("update", false, "write testdata/metrics.txt anew, after 
 // Names, help texts, kinds and labels of metrics are what dashboards and alerts stand on: a
 // change must be one of testdata/metrics.txt, too, and then of the changelog.
 func TestMetricsAreThoseOfTheList(t *testing.T) {
-	_, pages := newPages(t, new(counters.Set))
+	_, pages := newPages(t, counted())
 	var w *httptest.ResponseRecorder
 	for range 10 { // the registry of a busy machine may not answer in time, and is left out
 		w = httptest.NewRecorder()
@@ -25,7 +28,7 @@ func TestMetricsAreThoseOfTheList(t *testing.T) {
 		if strings.Contains(w.Body.String(), "troupe_mailbox_depth{") {
 			break
 		}
-		_, pages = newPages(t, new(counters.Set)) // the other keeps what it gathered for a second
+		_, pages = newPages(t, counted()) // the other keeps what it gathered for a second
 	}
 	var got strings.Builder
 	for line := range strings.Lines(w.Body.String()) {
@@ -58,6 +61,102 @@ func TestMetricsAreThoseOfTheList(t *testing.T) {
 		}
 	}
 }
+
+// counted has one value of each label whose values are not known beforehand.
+func counted() *counters.Set {
+	count := new(counters.Set)
+	count.CountCall("OPERATION", time.Millisecond, "TYPE")
+	return count
+}
+
+const documentName = "../../docs/operations/metrics.md"
+
+// TestMetricsAreDocumented keeps the table of the operator's documents.
+func TestMetricsAreDocumented(t *testing.T) {
+	list, err := os.ReadFile("testdata/metrics.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := document(string(list))
+	if *update {
+		if err := os.WriteFile(documentName, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(documentName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Errorf("%s is not what the metrics are: go test ./transport/ops -run TestMetrics -update", documentName)
+	}
+}
+
+var series = regexp.MustCompile(`(\w+)="([^"]*)"`)
+
+// document is a table of metrics. Labels with few values are shown with them.
+func document(list string) string {
+	type one struct {
+		help, kind string
+		labels     []string
+		values     map[string][]string
+	}
+	var names []string
+	all := make(map[string]*one)
+	for line := range strings.Lines(list) {
+		line = strings.TrimSpace(line)
+		f := strings.SplitN(line, " ", 4)
+		switch {
+		case f[0] == "#" && f[1] == "HELP":
+			names = append(names, f[2])
+			all[f[2]] = &one{help: f[3], values: make(map[string][]string)}
+		case f[0] == "#":
+			all[f[2]].kind = f[3]
+		default:
+			m := all[names[len(names)-1]]
+			for _, label := range series.FindAllStringSubmatch(line, -1) {
+				if name, value := label[1], label[2]; name != "le" {
+					if m.values[name] == nil {
+						m.labels = append(m.labels, name)
+					}
+					if !slices.Contains(m.values[name], value) {
+						m.values[name] = append(m.values[name], value)
+					}
+				}
+			}
+		}
+	}
+	var b strings.Builder
+	b.WriteString(documentHead)
+	for _, name := range names {
+		m := all[name]
+		labels := ""
+		for i, label := range m.labels {
+			if i > 0 {
+				labels += "; "
+			}
+			labels += "`" + label + "`"
+			if values := m.values[label]; len(values) <= 6 && !slices.Contains(openLabels, label) {
+				labels += ": " + strings.Join(values, ", ")
+			}
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", name, m.kind, labels, m.help)
+	}
+	return b.String()
+}
+
+// openLabels have values that the tests make up.
+var openLabels = []string{"fleet", "location", "operation", "type", "version"}
+
+const documentHead = `# Metrics
+
+` + "`/metrics`" + ` has them in the format of Prometheus, gathered at most once a second. Those of the Go runtime (` + "`go_`" + `) and of the process
+(` + "`process_`" + `) are there, too. Labels have few values: no player, game session or placement is one. A label of many values (reasons, operations) is
+shown without them. This table is generated from the host's own answer.
+
+| Metric | Kind | Labels | Meaning |
+| --- | --- | --- | --- |
+`
 
 func lines(text string) map[string]bool {
 	set := make(map[string]bool)

@@ -3,6 +3,7 @@ package ops
 import (
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -22,6 +23,14 @@ type Options struct {
 	Events http.Handler
 	// Drains drains the host at /debug/drain; nil: there is no such page.
 	Drains Drainer
+	// Queued returns the bytes that wait in the queues of players, and how many may; nil: no
+	// metric says so.
+	Queued func() (used, most int64)
+	// StoreBytes returns the size of the store; nil: it has no files.
+	StoreBytes func() (int64, error)
+	// CertificateEnds returns when the served certificate ends, and when the one ends that only
+	// the operator can replace; nil: the host has none.
+	CertificateEnds func() (served, operator time.Time)
 	// Version is the label of troupe_build_info.
 	Version string
 }

@@ -39,7 +39,12 @@ func newPages(t *testing.T, count *counters.Set) (*actors.System, *ops.Pages) {
 		t.Fatal(err)
 	}
 	t.Cleanup(system.Close)
-	return system, ops.New(ops.Options{Counters: count, System: system, Version: "v9"})
+	end := time.Unix(1_900_000_000, 0)
+	return system, ops.New(ops.Options{
+		Counters: count, System: system, Version: "v9",
+		Queued: func() (int64, int64) { return 3, 4 }, StoreBytes: func() (int64, error) { return 5, nil },
+		CertificateEnds: func() (time.Time, time.Time) { return end, end.Add(time.Hour) },
+	})
 }
 
 func TestPages(t *testing.T) {
@@ -78,6 +83,8 @@ func TestPages(t *testing.T) {
 	count.Dropped.Add(counters.DropNotMember, 3)
 	count.CountClose(uint16(messages.CloseSlowConsumer))
 	count.LoginLatency.Observe(3 * time.Millisecond)
+	count.CountCall("CreateGameSession", 3*time.Millisecond, "")
+	count.CountCall("", time.Second, "UnknownOperationException")
 	status, text := get("GET", "/metrics")
 	if status != 200 {
 		t.Fatalf("metrics: %d", status)
@@ -96,6 +103,16 @@ func TestPages(t *testing.T) {
 		`troupe_mailbox_depth{mailbox="busiest_game_session"} 0`,
 		`troupe_login_seconds_bucket{le="0.005"} 1`,
 		`troupe_login_seconds_count 1`,
+		`troupe_api_operation_seconds_bucket{operation="CreateGameSession",le="0.005"} 1`,
+		`troupe_api_operation_seconds_count{operation="none"} 1`,
+		`troupe_api_operation_errors_total{operation="none",type="UnknownOperationException"} 1`,
+		`troupe_fleet_free_game_sessions{fleet="fleet-x",location="local"} 1`,
+		`troupe_fleet_game_sessions{fleet="fleet-x",location="local"} 1`,
+		`troupe_queued_bytes 3`,
+		`troupe_queued_bytes_max 4`,
+		`troupe_store_bytes 5`,
+		`troupe_certificate_end_timestamp_seconds{certificate="served"} 1.9e+09`,
+		`troupe_certificate_end_timestamp_seconds{certificate="operator"} 1.9000036e+09`,
 	} {
 		if !strings.Contains(text, line+"\n") {
 			t.Errorf("no line %q", line)

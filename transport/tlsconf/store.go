@@ -121,6 +121,13 @@ func Load(o Options) (*Store, error) {
 // the result must not be changed.
 func (s *Store) Certificate() *tls.Certificate { return &s.current.Load().cert }
 
+// Ends returns when the certificate in use ends, and when the one ends that only the operator
+// can replace: the same, or the private authority, which replaces the other by itself.
+func (s *Store) Ends() (served, operator time.Time) {
+	b := s.current.Load()
+	return b.cert.Leaf.NotAfter, b.expires.end
+}
+
 // CAPEM returns the trust anchors as PEM text: CERTIFICATE blocks and nothing
 // else, at most 16 KiB, never empty. The result must not be changed.
 func (s *Store) CAPEM() []byte { return s.current.Load().anchors }

@@ -180,6 +180,11 @@ func TestBadPlayerSessionsAreRefused(t *testing.T) {
 		}
 	}
 	h.untilCount("refused logins", func() int64 { return h.logins(counters.LoginRefused) }, refused)
+	if n := &h.host.Counters().LoginsRefused; n.Total() != refused || n.Get(counters.LoginOtherReason) != refused-int64(len(flavors)) ||
+		n.Get(counters.LoginPlayerSessionEnded) != int64(len(flavors)) {
+		n.Values(func(reason string, n int64) { t.Logf("refused because of %s: %d", reason, n) })
+		t.Errorf("the reasons of %d refusals", refused)
+	}
 	h.dial("psess-\xff\xfe", stock.Options{}) // not UTF-8: no packet at all
 	h.dropped(counters.DropMalformed, 1)
 	if n := h.host.Counters().Logins.Get(counters.LoginNew); n != 2 {
@@ -223,6 +228,9 @@ func TestAPlayerWhomTheScriptRefusesIsNotIn(t *testing.T) {
 		}
 		h.untilCount("handler errors", h.host.Counters().HandlerErrors.Load, 2)
 		h.untilCount("refused logins", func() int64 { return h.logins(counters.LoginRefused) }, 4)
+		if n := h.host.Counters().LoginsRefused.Get(counters.LoginByGame); n != 4 {
+			t.Errorf("%d refused by the game", n)
+		}
 		late := h.join(ids[1], stock.Options{Payload: []byte("yes")}) // the reservation was not consumed
 		if late.PeerID() != 2 {
 			t.Errorf("peer id %d after refusals", late.PeerID())
@@ -257,6 +265,9 @@ func TestOneMoreThanMaxPlayersIsRefused(t *testing.T) {
 	h.talk(p[1], in)
 	h.expectRefused(h.dial(ids[3], stock.Options{Flavor: stock.TypeScript}))
 	h.untilCount("refused logins", func() int64 { return h.logins(counters.LoginRefused) }, 2)
+	if n := h.host.Counters().LoginsRefused.Get(counters.LoginFull); n != 2 {
+		t.Errorf("%d refused as full", n)
+	}
 	h.checkReceived(p[0], p[1], in, third)
 }
 

@@ -1,0 +1,88 @@
+package counters
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// namedMax bounds the label values of a metric whose values are known only when they are
+// counted. It is more than the service API has operations; what comes later counts as overflow.
+const namedMax = 256
+
+// overflow stands for all label values beyond namedMax.
+const overflow = "other"
+
+// named is a bounded map from label values to numbers. The zero value is ready.
+type named[K comparable, N any] struct {
+	all   sync.Map // K to *N
+	count atomic.Int64
+}
+
+func (m *named[K, N]) of(key, other K) *N {
+	if n, ok := m.all.Load(key); ok {
+		return n.(*N)
+	}
+	if key != other && m.count.Add(1) > namedMax {
+		m.count.Add(-1)
+		return m.of(other, other)
+	}
+	n, known := m.all.LoadOrStore(key, new(N))
+	if known && key != other {
+		m.count.Add(-1)
+	}
+	return n.(*N)
+}
+
+// Histograms is one Histogram per value of a label, at most 256; further values share the
+// value other. The zero value is ready. Safe for concurrent use.
+type Histograms struct {
+	m named[string, Histogram]
+}
+
+// Observe counts one duration under a label value.
+func (h *Histograms) Observe(label string, d time.Duration) { h.m.of(label, overflow).Observe(d) }
+
+// Of returns the Histogram of a label value, nil before its first duration.
+func (h *Histograms) Of(label string) *Histogram {
+	if n, ok := h.m.all.Load(label); ok {
+		return n.(*Histogram)
+	}
+	return nil
+}
+
+// All calls f for every label value that was counted, in no order.
+func (h *Histograms) All(f func(label string, h *Histogram)) {
+	h.m.all.Range(func(key, n any) bool {
+		f(key.(string), n.(*Histogram))
+		return true
+	})
+}
+
+// Pairs is one number per pair of values of two labels, at most 256 pairs; further ones share
+// the pair other, other. The zero value is ready. Safe for concurrent use.
+type Pairs struct {
+	m named[[2]string, atomic.Int64]
+}
+
+// Add adds n to the number of a pair.
+func (p *Pairs) Add(a, b string, n int64) {
+	p.m.of([2]string{a, b}, [2]string{overflow, overflow}).Add(n)
+}
+
+// Get returns the number of a pair.
+func (p *Pairs) Get(a, b string) int64 {
+	if n, ok := p.m.all.Load([2]string{a, b}); ok {
+		return n.(*atomic.Int64).Load()
+	}
+	return 0
+}
+
+// All calls f for every pair that was counted, in no order.
+func (p *Pairs) All(f func(a, b string, n int64)) {
+	p.m.all.Range(func(key, n any) bool {
+		k := key.([2]string)
+		f(k[0], k[1], n.(*atomic.Int64).Load())
+		return true
+	})
+}

@@ -1,0 +1,212 @@
+package host
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"troupe/transport/client"
+)
+
+const operationsDocs = "../../docs/operations"
+
+// busyMetrics is what a real host exposes after a call, an error, and a player.
+func busyMetrics(t *testing.T) exposed {
+	t.Helper()
+	_, call := webHost(t, true, func(c *Config) {
+		c.WSS.Addr, c.DTLS.Addr, c.TLS.Dir = "127.0.0.1:0", "127.0.0.1:0", t.TempDir()
+	})
+	for _, operation := range []string{"ListFleets", "NoSuch"} {
+		call("POST", "/", "{}", "X-Amz-Target", "GameLift."+operation, "Content-Type", "application/x-amz-json-1.1")
+	}
+	status, _, body := call("POST", devJoinPath, "{}")
+	ann := joined(t, status, body)
+	c, err := client.Dial(t.Context(), client.Options{Addr: strings.TrimPrefix(ann.URL, "ws://"), PlayerSessionID: ann.PlayerSessionID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Second) { // an answer is good for a second
+		_, _, text := call("GET", "/metrics", "")
+		known := readExposed(text)
+		if known["troupe_mailbox_depth"] != nil && known["troupe_fleet_free_game_sessions"] != nil {
+			return known
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the registry does not answer")
+		}
+	}
+}
+
+// Each query of the dashboard and of the alert rules asks for metrics, labels and values that a host has.
+func TestDashboardAndAlertsAskForWhatAHostHas(t *testing.T) {
+	known := busyMetrics(t)
+	if got := known["troupe_fleet_free_game_sessions"]["fleet"]; len(got) == 0 || got[0] != "fleet-dev" {
+		t.Errorf("room of fleets %v", got)
+	}
+	for _, name := range []string{"troupe_store_bytes", "troupe_queued_bytes_max", "troupe_certificate_end_timestamp_seconds"} {
+		if known[name] == nil {
+			t.Errorf("no %s", name)
+		}
+	}
+	open := []string{"operation", "type", "fleet", "location"}
+	queries := 0
+	for title, query := range dashboardQueries(t) {
+		queries++
+		if err := checkQuery(query, known, open...); err != nil {
+			t.Errorf("panel %s: %s: %v", title, query, err)
+		}
+	}
+	for name, rule := range alertRules(t) {
+		queries++
+		if err := checkQuery(rule.Expr, known, open...); err != nil {
+			t.Errorf("alert %s: %s: %v", name, rule.Expr, err)
+		}
+	}
+	if queries < 50 {
+		t.Errorf("only %d queries", queries)
+	}
+}
+
+func dashboardQueries(t *testing.T) map[string]string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(operationsDocs, "grafana.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d struct {
+		Title      string
+		Templating struct {
+			List []struct{ Name, Query string }
+		}
+		Panels []struct {
+			ID                       int
+			Type, Title, Description string
+			GridPos                  struct{ H, W, X, Y int }
+			Targets                  []struct{ RefID, Expr string }
+		}
+	}
+	if err := json.Unmarshal(raw, &d); err != nil {
+		t.Fatal(err)
+	}
+	queries, ids, taken := make(map[string]string), make(map[int]bool), make(map[[2]int]string)
+	for _, p := range d.Panels {
+		if ids[p.ID] {
+			t.Errorf("%s: its id is that of another panel", p.Title)
+		}
+		ids[p.ID] = true
+		if p.Type == "row" {
+			continue
+		}
+		if p.Description == "" || len(p.Targets) == 0 || p.GridPos.X+p.GridPos.W > 24 {
+			t.Errorf("%s: no text, no query, or beside the page", p.Title)
+		}
+		for x := range p.GridPos.W {
+			for y := range p.GridPos.H {
+				place := [2]int{p.GridPos.X + x, p.GridPos.Y + y}
+				if other := taken[place]; other != "" {
+					t.Fatalf("%s lies on %s", p.Title, other)
+				}
+				taken[place] = p.Title
+			}
+		}
+		for _, target := range p.Targets {
+			queries[p.Title+" "+target.RefID] = target.Expr
+		}
+	}
+	return queries
+}
+
+type alertRule struct {
+	Alert, Expr, For    string
+	Labels, Annotations map[string]string
+}
+
+var ruleName = regexp.MustCompile(`\ATroupe[A-Z]\w+\z`)
+
+// alertRules decodes the rules strictly, as Prometheus does.
+func alertRules(t *testing.T) map[string]alertRule {
+	t.Helper()
+	f, err := os.Open(filepath.Join(operationsDocs, "alerts.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var file struct {
+		Groups []struct {
+			Name  string
+			Rules []alertRule
+		}
+	}
+	d := yaml.NewDecoder(f)
+	d.KnownFields(true)
+	if err := d.Decode(&file); err != nil {
+		t.Fatal(err)
+	}
+	rules := make(map[string]alertRule)
+	for _, g := range file.Groups {
+		for _, r := range g.Rules {
+			if _, twice := rules[r.Alert]; twice || !ruleName.MatchString(r.Alert) {
+				t.Errorf("the name %s", r.Alert)
+			}
+			if s := r.Labels["severity"]; s != "page" && s != "ticket" || r.Annotations["summary"] == "" || r.Annotations["description"] == "" {
+				t.Errorf("%s: %v %v", r.Alert, r.Labels, r.Annotations)
+			}
+			if r.For != "" {
+				if _, err := time.ParseDuration(r.For); err != nil {
+					t.Errorf("%s: %v", r.Alert, err)
+				}
+			}
+			rules[r.Alert] = r
+		}
+	}
+	return rules
+}
+
+// A wrong query is found.
+func TestWrongQueriesAreFound(t *testing.T) {
+	known := readExposed("m_total{a=\"x\",b=\"y\"} 1\nm_seconds_bucket{le=\"+Inf\"} 2\nplain 1.5\n")
+	for query, right := range map[string]bool{
+		`plain`: true, `sum by (a, instance) (rate(m_total{a="x"}[5m])) > 0`: true, `m_total{a=~"x",instance="i"} - time()`: true,
+		`histogram_quantile(0.9, sum by (le) (rate(m_seconds_bucket[$__rate_interval])))`: true, `up{job="troupe"} == 0`: true,
+		`m_totals`: false, `m_total{c="x"}`: false, `m_total{a="y"}`: false, `m_total{a=~"x|z"}`: false, `sum by (c) (m_total)`: false,
+		`sum(m_total`: false, `sum(m_total))`: false, `rate(m_total[5x])`: false, `1 + 1`: false, `plain ? 1`: false, `m_total{a=}`: false,
+	} {
+		if err := checkQuery(query, known); (err == nil) != right {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+}
+
+// The kernel knows the round trip of a player, and the host counts it with the pings.
+func TestRoundTripsAreCounted(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the round trip of a WebSocket is known on Linux only")
+	}
+	h, call := webHost(t, true, func(c *Config) { c.Session.PingInterval = 100 * time.Millisecond })
+	status, _, body := call("POST", devJoinPath, "{}")
+	ann := joined(t, status, body)
+	c, err := client.Dial(t.Context(), client.Options{Addr: strings.TrimPrefix(ann.URL, "ws://"), PlayerSessionID: ann.PlayerSessionID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if n, sum, _ := h.Counters().RoundTrip.Snapshot(); n > 0 {
+			if sum <= 0 {
+				t.Errorf("%d round trips in %v s", n, sum)
+			}
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no round trip was counted")
+		}
+	}
+}
