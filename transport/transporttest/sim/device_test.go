@@ -133,6 +133,7 @@ type link struct {
 	kcp      bool   // over KCP; else a WebSocket
 	sock     socket // nil while it is dialing
 	fastNext int32  // number of the next datagram that is not too old
+	loggedIn bool   // LOGIN was sent
 	in       bool   // LOGIN_RESPONSE said yes
 	inAt     time.Time
 	fresh    bool                 // it logged in as a device that knows nothing
@@ -253,6 +254,7 @@ func (l *link) login() {
 		d.ackedOut = d.received
 	}
 	d.note(d.player, "login", int64(l.number), int64(p.login.lastReceived))
+	l.loggedIn = true
 	l.write(&p)
 }
 
@@ -268,7 +270,7 @@ func (l *link) write(p *packet) {
 func (l *link) frame(op byte, b []byte) error {
 	d := l.dev
 	l.lastSeen = time.Now()
-	if l.doubtful && op != frameClose && !d.cut && time.Since(l.inAt) > time.Second && time.Since(d.outrunAt) > time.Second {
+	if l.doubtful && d.link == l && op != frameClose && !d.cut && time.Since(l.inAt) > time.Second && time.Since(d.outrunAt) > time.Second {
 		l.doubtful, d.brokenAt = false, time.Time{}
 	}
 	switch op {

@@ -59,9 +59,11 @@ func (l *link) outrun() (by *link) {
 	return by
 }
 
-// outrunByAnother reports whether another device's login that was given up may have won after this device was in.
+// outrunByAnother reports whether another device's login may have won after this device was in: one that was given up, or one
+// that nobody had answered when this device took over, and that a broken path brought late.
 func (d *device) outrunByAnother() bool {
 	return slices.ContainsFunc(d.all, func(other *link) bool {
-		return other.dev != d && other.givenUp != nil && other.givenUp.sent.After(d.inAt)
+		return other.dev != d && (other.givenUp != nil && other.givenUp.sent.After(d.inAt) ||
+			other.loggedIn && !other.refused && (other.inAt.IsZero() || other.inAt.After(d.inAt)))
 	})
 }
