@@ -29,6 +29,7 @@ func (conforming) Start(tb transporttest.TB, o transporttest.DatagramOptions) tr
 	opt := Options{
 		Addr: "127.0.0.1:0", Certificate: func() *tls.Certificate { return authority().leaf },
 		Counters: o.Counters, HalfOpenPerIP: 64,
+		Timeout: time.Minute, // the machine may be busy for 5 s
 	}
 	if o.Network != nil {
 		conn, err := o.Network.Node().ListenPacket(0)

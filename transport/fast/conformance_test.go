@@ -206,7 +206,8 @@ type conformingSecured struct {
 func startSecured(tb transporttest.TB, o transporttest.DatagramOptions) transporttest.DatagramServer {
 	cert, _ := transporttest.Trusted()
 	opt := SecuredOptions{
-		DTLS:    dtls.Options{Addr: "127.0.0.1:0", Certificate: func() *tls.Certificate { return cert }, HalfOpenPerIP: 64},
+		// The machine may be busy for longer than the 5 s that a handshake may take by default.
+		DTLS:    dtls.Options{Addr: "127.0.0.1:0", Certificate: func() *tls.Certificate { return cert }, HalfOpenPerIP: 64, Timeout: time.Minute},
 		Anchors: func() []byte { return []byte("unused") }, Enabled: true, Counters: o.Counters,
 	}
 	if o.Network != nil {

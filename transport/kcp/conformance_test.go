@@ -34,6 +34,7 @@ func (conforming) Start(tb transporttest.TB, o transporttest.Options) transportt
 	under := dtls.Options{
 		Addr: "127.0.0.1:0", Certificate: func() *tls.Certificate { return cert },
 		Channel: counters.KCP, Counters: o.Counters, HalfOpenPerIP: 64,
+		Timeout: time.Minute, // a client whose handshake the host has given up waits in vain, and the machine may be busy for 5 s
 	}
 	var err error
 	if o.Network != nil {
