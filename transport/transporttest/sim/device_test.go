@@ -309,6 +309,7 @@ func (l *link) late(m *packet) {
 	d := l.dev
 	if m.OpCode == stock.OpLoginResponse {
 		l.inAt = time.Now()
+		l.sock.sleep() // also a login that was given up while it was dialing: else KCP answers pings for ever
 	}
 	if m.OpCode != opReliable {
 		return
