@@ -86,20 +86,26 @@ func (d *direction) draw(n int) (lost bool, delay, takes time.Duration) {
 	return d.now.Loss > 0 && d.random.Float64() < d.now.Loss, delay, takes
 }
 
-// headersBytes are those of IPv4 and UDP.
-const headersBytes = 28
-
-// copies says how many times a datagram of n bytes is to pass: not at all if it is too large, or twice.
+// copies says how many times an IP packet of n bytes is to pass: not at all if it is too large, or twice.
 func (d *direction) copies(n int) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
-	case d.now.MTU > 0 && n+headersBytes > d.now.MTU:
+	case d.now.MTU > 0 && n > d.now.MTU:
 		return 0
 	case d.now.Duplicate > 0 && d.random.Float64() < d.now.Duplicate:
 		return 2
 	}
 	return 1
+}
+
+// way is how a player reaches the host. Its methods may be called from any goroutine; Close ends it and must be called.
+type way interface {
+	TCP() string // where the player connects to
+	UDP() string // where it sends datagrams to
+	Retarget(tcp, udp string)
+	Begin(e Event) (end func())
+	Close() error
 }
 
 // Path is one player's way to a host: a TCP and a UDP proxy on loopback. Its methods may be called from any goroutine; Close ends it and
@@ -181,12 +187,17 @@ func (p *Path) Begin(e Event) (end func()) {
 		p.rebindUDP()
 		return nil
 	}
+	return beginLink(p.up, p.down, e)
+}
+
+// beginLink begins a fault that has a length, and returns what ends it.
+func beginLink(up, down *direction, e Event) (end func()) {
 	var both []*direction
 	if e.Direction != "down" {
-		both = append(both, p.up)
+		both = append(both, up)
 	}
 	if e.Direction != "up" {
-		both = append(both, p.down)
+		both = append(both, down)
 	}
 	c := e.Conditions
 	c.silent = e.Fault == Silence

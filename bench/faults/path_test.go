@@ -292,12 +292,6 @@ func TestConditionsOverlap(t *testing.T) {
 	if d.now != (Conditions{}) {
 		t.Errorf("%+v", d.now)
 	}
-	// A bounded rate drops what would wait for more than queueMax.
-	var r rate
-	_, ok := r.pass(2 * time.Second)
-	if _, again := r.pass(time.Second); !ok || again {
-		t.Error("the queue of a bounded rate")
-	}
 }
 
 // A plan begins with the first connection, and when it is over everything passes.

@@ -3,52 +3,31 @@ package faults
 import (
 	"errors"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 )
 
 const (
 	datagramMax = 64 << 10
+	// headersBytes are those of IPv4 and UDP.
+	headersBytes = 28
 	// associationsMax bounds the player's addresses that are known; the oldest is forgotten. A client has one at a time.
 	associationsMax = 16
-	// onTheWayMax bounds the delayed datagrams of an association, in both directions; more are dropped.
-	onTheWayMax = 1024
-	// queueMax is how far a bounded rate may fall behind before datagrams are dropped.
-	queueMax = time.Second
 )
 
 // association is one address of the player's, with a socket of its own towards the host.
 type association struct {
 	player   *net.UDPAddr
-	host     *net.UDPConn // guarded by Path.mu: a rebind replaces it
+	host     atomic.Pointer[net.UDPConn] // a rebind replaces it
 	since    time.Time
-	onTheWay atomic.Int64
-	up, down rate
+	up, down lane
 }
 
-// rate is how far a bounded rate has fallen behind.
-type rate struct {
-	mu   sync.Mutex
-	free time.Time // guarded by mu
-}
-
-// pass returns when a datagram that takes so long has passed; false: it is dropped.
-func (r *rate) pass(takes time.Duration) (time.Duration, bool) {
-	if takes == 0 {
-		return 0, true
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	now := time.Now()
-	if r.free.Before(now) {
-		r.free = now
-	}
-	if r.free.Sub(now) > queueMax {
-		return 0, false
-	}
-	r.free = r.free.Add(takes)
-	return r.free.Sub(now), true
+// end closes the socket, and drops what is on the way. The path has forgotten the association.
+func (a *association) end() {
+	a.up.close()
+	a.down.close()
+	_ = a.host.Load().Close()
 }
 
 // readPlayer takes the player's datagrams.
@@ -67,49 +46,8 @@ func (p *Path) readPlayer() {
 			continue
 		}
 		p.use()
-		p.carry(a, p.up, &a.up, buffer[:n], func(b []byte) {
-			p.mu.Lock()
-			host := a.host
-			p.mu.Unlock()
-			_, _ = host.Write(b)
-		})
+		a.up.take(buffer[:n], n+headersBytes)
 	}
-}
-
-// carry lets one datagram pass, once or twice, later or never.
-func (p *Path) carry(a *association, d *direction, r *rate, b []byte, send func([]byte)) {
-	for range d.copies(len(b)) {
-		p.carryOnce(a, d, r, b, send)
-	}
-}
-
-func (p *Path) carryOnce(a *association, d *direction, r *rate, b []byte, send func([]byte)) {
-	if silent, _ := d.quiet(); silent {
-		return
-	}
-	lost, delay, takes := d.draw(len(b))
-	if lost {
-		return
-	}
-	behind, ok := r.pass(takes)
-	if !ok {
-		return
-	}
-	if delay += behind; delay == 0 {
-		send(b)
-		return
-	}
-	if a.onTheWay.Add(1) > onTheWayMax {
-		a.onTheWay.Add(-1)
-		return
-	}
-	kept := append([]byte(nil), b...)
-	time.AfterFunc(delay, func() { // after Close its socket is closed
-		a.onTheWay.Add(-1)
-		if silent, _ := d.quiet(); !silent {
-			send(kept)
-		}
-	})
 }
 
 // associate returns the association of a player's address; nil if there can be none.
@@ -130,9 +68,11 @@ func (p *Path) associate(from *net.UDPAddr) *association {
 			}
 		}
 		delete(p.associations, oldest.player.String())
-		_ = oldest.host.Close()
+		oldest.end()
 	}
 	a := &association{player: from, since: time.Now()}
+	a.up = lane{d: p.up, send: func(b []byte) { _, _ = a.host.Load().Write(b) }}
+	a.down = lane{d: p.down, send: func(b []byte) { _, _ = p.socket.WriteToUDP(b, a.player) }}
 	if !p.open(a) {
 		return nil
 	}
@@ -150,7 +90,7 @@ func (p *Path) open(a *association) bool {
 	if err != nil {
 		return false
 	}
-	a.host = host
+	a.host.Store(host)
 	p.work.Go(func() { p.readHost(a, host) })
 	return true
 }
@@ -166,7 +106,7 @@ func (p *Path) readHost(a *association, host *net.UDPConn) {
 		if err != nil {
 			continue // nobody listens there: each datagram that was sent is told once
 		}
-		p.carry(a, p.down, &a.down, buffer[:n], func(b []byte) { _, _ = p.socket.WriteToUDP(b, a.player) })
+		a.down.take(buffer[:n], n+headersBytes)
 	}
 }
 
@@ -175,9 +115,10 @@ func (p *Path) rebindUDP() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for key, a := range p.associations {
-		old := a.host
+		old := a.host.Load()
 		if p.closed || p.udp == "" || !p.open(a) {
 			delete(p.associations, key)
+			a.end()
 		}
 		_ = old.Close()
 	}

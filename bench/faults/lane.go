@@ -1,0 +1,146 @@
+package faults
+
+import (
+	"bytes"
+	"container/heap"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// onTheWayMax bounds the delayed packets of a lane; more are dropped.
+	onTheWayMax = 1024
+	// queueMax is how far a bounded rate may fall behind before packets are dropped.
+	queueMax = time.Second
+)
+
+// lane carries packets one by one in a direction: each passes once, twice, later or never. Packets that are due at the same time keep their
+// order. It has no goroutine: a packet is sent by the one that brings it, or by a timer, which close stops.
+type lane struct {
+	d    *direction
+	send func([]byte) // called with mu held; may change the bytes, and must not keep them
+
+	carried, dropped atomic.Uint64 // packets, from the start
+
+	mu      sync.Mutex // guards what follows
+	waiting waiting
+	number  uint64    // of packets that had to wait
+	free    time.Time // when a bounded rate has let pass what is before
+	timer   *time.Timer
+	closed  bool
+}
+
+// take lets a packet pass. size is that of its IP packet.
+func (l *lane) take(b []byte, size int) {
+	copies := l.d.copies(size)
+	if copies == 0 {
+		l.dropped.Add(1)
+	}
+	for ; copies > 1; copies-- {
+		l.takeOnce(bytes.Clone(b), size)
+	}
+	if copies == 1 {
+		l.takeOnce(b, size)
+	}
+}
+
+func (l *lane) takeOnce(b []byte, size int) {
+	if silent, _ := l.d.quiet(); silent {
+		l.dropped.Add(1)
+		return
+	}
+	lost, delay, takes := l.d.draw(size)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	now := time.Now()
+	if l.free.Before(now) {
+		l.free = now
+	}
+	if lost || takes > 0 && l.free.Sub(now) > queueMax || len(l.waiting) >= onTheWayMax {
+		l.dropped.Add(1)
+		return
+	}
+	due := now.Add(delay)
+	if takes > 0 {
+		l.free = l.free.Add(takes)
+		due = l.free.Add(delay)
+	}
+	if !due.After(now) && (len(l.waiting) == 0 || l.waiting[0].due.After(now)) {
+		l.pass(b)
+		return
+	}
+	heap.Push(&l.waiting, waits{bytes: bytes.Clone(b), due: due, number: l.number})
+	l.number++
+	l.arm()
+}
+
+// pass sends a packet. The caller holds mu.
+func (l *lane) pass(b []byte) {
+	l.carried.Add(1)
+	l.send(b)
+}
+
+// arm sets the timer to the packet that is due first. The caller holds mu.
+func (l *lane) arm() {
+	if len(l.waiting) == 0 {
+		return
+	}
+	wait := time.Until(l.waiting[0].due)
+	if l.timer == nil {
+		l.timer = time.AfterFunc(wait, l.drain)
+	} else {
+		l.timer.Reset(wait)
+	}
+}
+
+// drain sends what is due.
+func (l *lane) drain() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.waiting) > 0 && !l.waiting[0].due.After(time.Now()) {
+		next := heap.Pop(&l.waiting).(waits)
+		if silent, _ := l.d.quiet(); silent {
+			l.dropped.Add(1)
+		} else {
+			l.pass(next.bytes)
+		}
+	}
+	l.arm()
+}
+
+// close drops what waits and all that comes.
+func (l *lane) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed, l.waiting = true, nil
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+}
+
+// waits is a packet that waits.
+type waits struct {
+	bytes  []byte
+	due    time.Time
+	number uint64
+}
+
+// waiting is a heap of packets; the first is due first.
+type waiting []waits
+
+func (w waiting) Len() int { return len(w) }
+func (w waiting) Less(i, j int) bool {
+	return w[i].due.Before(w[j].due) || w[i].due.Equal(w[j].due) && w[i].number < w[j].number
+}
+func (w waiting) Swap(i, j int) { w[i], w[j] = w[j], w[i] }
+func (w *waiting) Push(x any)   { *w = append(*w, x.(waits)) }
+func (w *waiting) Pop() any {
+	last := (*w)[len(*w)-1]
+	(*w)[len(*w)-1] = waits{}
+	*w = (*w)[:len(*w)-1]
+	return last
+}
