@@ -11,7 +11,9 @@ type API struct{ api }
 // API returns one that keeps up to conns connections.
 func (p *Process) API(conns int) *API {
 	a := p.api()
-	a.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: conns, MaxConnsPerHost: conns, DisableCompression: true}}
+	t := p.Spec.transport(conns)
+	t.MaxConnsPerHost, t.DisableCompression = conns, true
+	a.client = &http.Client{Transport: t}
 	return &API{a}
 }
 

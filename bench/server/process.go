@@ -62,7 +62,7 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	}
 	p := &Process{
 		Spec: spec, exited: make(chan struct{}), output: new(tail), dir: dir,
-		client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 4}},
+		client: &http.Client{Timeout: 30 * time.Second, Transport: spec.transport(4)},
 	}
 	bin, err := exec.LookPath(spec.Bin)
 	if err == nil {
@@ -78,7 +78,11 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	p.cmd.WaitDelay = time.Second
 	p.cmd.SysProcAttr = dieWithParent()
-	if err := p.cmd.Start(); err != nil {
+	start := p.cmd.Start
+	if spec.In != nil {
+		start = func() error { return spec.In.Do(p.cmd.Start) }
+	}
+	if err := start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", spec.Title(), err), os.RemoveAll(dir))
 	}
 	p.pid = p.cmd.Process.Pid

@@ -1,6 +1,11 @@
 package server
 
-import "slices"
+import (
+	"context"
+	"net"
+	"net/http"
+	"slices"
+)
 
 // Kind says how a server is started and spoken to.
 type Kind int
@@ -33,6 +38,24 @@ type Spec struct {
 	Config  string   // troupe only: a configuration file; empty = none
 	Sets    []string // troupe only: further KEY=VALUE settings
 	Env     []string // KEY=VALUE besides the environment of the benchmark
+	In      Place    // where it runs; nil: here
+}
+
+// Place is somewhere else to run: a network namespace.
+type Place interface {
+	// Do calls a function there, which starts the process.
+	Do(func() error) error
+	// DialContext connects to the process from there.
+	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// transport keeps up to conns connections to the service API.
+func (s Spec) transport(conns int) *http.Transport {
+	t := &http.Transport{MaxIdleConnsPerHost: conns}
+	if s.In != nil {
+		t.DialContext = s.In.DialContext
+	}
+	return t
 }
 
 // liftedLimits are the per-address limits that one machine full of clients would run into. 0 is off.
