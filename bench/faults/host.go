@@ -66,7 +66,11 @@ func (r *run) spec() (spec server.Spec, err error) {
 	if r.o.Quick {
 		sets = append(sets, "session.pingInterval=500ms", "script.callback="+quickLimit.String())
 	}
-	spec = server.Spec{Kind: server.Troupe, Bin: r.o.Bin, FleetID: ownFleet, Config: config, Sets: append(sets, r.o.Sets...)}
+	spec = server.Spec{Kind: server.Troupe, Bin: r.o.Bin, FleetID: ownFleet, Config: config}
+	if r.namespaces != nil {
+		spec.In, sets = r.namespaces.host, append(sets, hostSets()...)
+	}
+	spec.Sets = append(sets, r.o.Sets...)
 	if anyOf(r.events, DiskFull, DiskSlow) {
 		socket := filepath.Join(r.dir, "disk.sock")
 		if r.disk, err = disk.Listen(socket); err != nil {
@@ -120,7 +124,11 @@ func (r *run) enter(ctx context.Context, number int) (*crew, server.Room, error)
 	if err != nil {
 		return nil, room, err
 	}
-	players, err := enter(ctx, r.o.Seed, room.IDs, reach, r.line)
+	open := func(seed uint64, player int, tcp, udp string) (way, error) { return NewPath(seed, player, tcp, udp) }
+	if r.namespaces != nil {
+		open = r.namespaces.relay.open
+	}
+	players, err := enter(ctx, r.o.Seed, room.IDs, reach, open, r.line)
 	return players, room, err
 }
 
@@ -145,6 +153,8 @@ func (r *run) access(room server.Room) (func(index int) access, error) {
 	return func(index int) access {
 		a := access{transport: r.transport(index), tcp: room.Addr, udp: kcp, silence: silenceMax}
 		a.silence = r.silence()
+		// The host chooses the address of the fast channel of ws: it does not go through a proxy.
+		a.fast = a.transport == client.KCP || r.namespaces != nil
 		if r.hostOnly() {
 			a.stall = a.silence
 		}

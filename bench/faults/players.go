@@ -34,13 +34,14 @@ type access struct {
 	tls       *tls.Config
 	silence   time.Duration // client.Options.SilenceMax
 	stall     time.Duration // client.Options.StallMax; 0: its default
+	fast      bool          // client.Options.Fast
 }
 
 // player is one player with a path of its own.
 type player struct {
 	index int
 	peer  int32 // as the first login gave it
-	path  *Path
+	path  way
 	c     *client.Client
 	crew  *crew
 
@@ -87,8 +88,11 @@ func (s *sendTimes) of(number uint64) time.Time {
 	return s.times[number-1]
 }
 
+// opener opens a player's way to the host; tcp and udp are host:port there.
+type opener func(seed uint64, player int, tcp, udp string) (way, error)
+
 // enter logs players in.
-func enter(ctx context.Context, seed uint64, ids []string, reach func(index int) access, line *timeline) (_ *crew, err error) {
+func enter(ctx context.Context, seed uint64, ids []string, reach func(index int) access, open opener, line *timeline) (_ *crew, err error) {
 	all := &crew{byPeer: make(map[int32]int), line: line}
 	defer func() {
 		if err != nil {
@@ -98,12 +102,12 @@ func enter(ctx context.Context, seed uint64, ids []string, reach func(index int)
 	for i, id := range ids {
 		a := reach(i)
 		p := &player{index: i, crew: all, ledger: newLedger(len(ids)), listened: make(chan struct{}), lastEvent: time.Now()}
-		if p.path, err = NewPath(seed, i, a.tcp, a.udp); err != nil {
+		if p.path, err = open(seed, i, a.tcp, a.udp); err != nil {
 			return nil, fmt.Errorf("path of player %d: %w", i, err)
 		}
 		p.c, err = client.Dial(ctx, client.Options{
 			Addr: p.path.TCP(), KCPAddr: p.path.UDP(), PlayerSessionID: id, Transport: a.transport, TLS: a.tls,
-			SilenceMax: a.silence, StallMax: a.stall, DialTimeout: dialMax, Fast: a.transport == client.KCP, OnDetached: p.onDetached, OnReconnected: p.onReconnected, OnGap: p.onGap,
+			SilenceMax: a.silence, StallMax: a.stall, DialTimeout: dialMax, Fast: a.fast, OnDetached: p.onDetached, OnReconnected: p.onReconnected, OnGap: p.onGap,
 		})
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("log in player %d: %w", i, err), p.path.Close())
