@@ -218,6 +218,8 @@ func TestFaultsWrongUse(t *testing.T) {
 		"run tunnel --transport tcp":                           "--transport must be ws, wss or kcp",
 		"run tunnel --against h --transport kcp":               "--transport kcp with --against needs --kcp-addr",
 		"run tunnel --against h --transport wss":               "--transport wss with --against needs --wss-addr",
+		"run tunnel --layer tcp":                               "--layer must be proxies or namespaces",
+		"run tunnel --layer namespaces --against h":            "--layer namespaces starts a host of its own: leave --against out",
 		"run tunnel --json /dev/null/r.json":                   "--json: open /dev/null/r.json: not a directory",
 		"run tunnel --report /dev/null/r":                      "--report: mkdir /dev/null: not a directory",
 		"run server-crash --against h":                         "server-crash breaks the host itself, which must be started here: leave --against out",

@@ -25,7 +25,7 @@ const (
 	exitVoid    = 3 // a benchmark that proves nothing
 )
 
-// exitError is an error with an exit code of its own.
+// exitError is an error with an exit code of its own. Without an error inside, what there is to say has been said.
 type exitError struct {
 	code int
 	err  error
@@ -85,8 +85,12 @@ func run(args []string, s streams) int {
 		return exitUsage
 	}
 	if err := command.Run(); err != nil {
-		fmt.Fprintln(s.err, "troupe:", err)
-		if coded := new(exitError); errors.As(err, &coded) {
+		coded := new(exitError)
+		special := errors.As(err, &coded)
+		if !special || coded.err != nil {
+			fmt.Fprintln(s.err, "troupe:", err)
+		}
+		if special {
 			return coded.code
 		}
 		return exitFailure
