@@ -1,6 +1,22 @@
 package stage
 
+import "slices"
+
 // PlaceOf is placeOf.
 func PlaceOf(n uint64, shards, groups int) (shard int, group uint8) {
 	return placeOf(n, shards, groups)
+}
+
+// ShardOf is the number of the shard of an actor.
+func ShardOf(r *Ref) int { return slices.Index(r.mailbox.shard.stage.shards, r.mailbox.shard) }
+
+// PosterRuns is how many mailboxes posters have run on the shard of an actor.
+func PosterRuns(r *Ref) uint64 {
+	s := r.mailbox.shard
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.poster == nil {
+		return 0
+	}
+	return s.poster.turn.Load() / 2
 }

@@ -308,7 +308,7 @@ func (m *Mailbox) run(w *worker) (again bool) {
 	for handled := 0; ; {
 		if m.yielded || handled >= runMax || handled > 0 && m.shard.overdue() {
 			m.yielded = false
-			return true
+			return !m.rests()
 		}
 		m.mu.Lock()
 		m.lastWorker = w
@@ -351,6 +351,17 @@ func (m *Mailbox) run(w *worker) (again bool) {
 		taken := m.deliver(w.batch[:n])
 		handled, w.messages = handled+taken, w.messages+uint64(taken)
 	}
+}
+
+// rests ends the turns of a mailbox that is empty, and reports whether it is.
+func (m *Mailbox) rests() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.system.len() > 0 || m.control.len() > 0 || m.data.len() > 0 {
+		return false
+	}
+	m.state = mailboxIdle
+	return true
 }
 
 // invokeSystem passes a message of the system lane to the library, or to the guard if the library does

@@ -1,7 +1,8 @@
 package stage
 
 import (
-	"sync/atomic"
+	"cmp"
+	"slices"
 	"time"
 )
 
@@ -12,14 +13,22 @@ import (
 // Strain therefore ends when clearly fewer messages come than when it began, and it is interrupted now and then to see
 // whether it comes again.
 //
+// A shard that has too much to write is strained alone. The others are as well if at least half of the shards have too much:
+// then the machine is full.
+//
 // The watch calls check and calm.
 type strain struct {
-	is    atomic.Bool // any goroutine may load it
-	judge strainJudge
+	at     time.Time     // when the last stretch began
+	shards []shardStrain // nil before the first check
+	order  []float64     // scratch of check: pressures, the greatest first
+}
 
-	// of the watch
-	at   time.Time  // when the last stretch began
-	work []workDone // of each shard until then
+// shardStrain is what is known of one shard.
+type shardStrain struct {
+	judge    strainJudge
+	work     workDone // until the last stretch began
+	pressure float64  // in the last stretch
+	rate     float64  // messages per second in the last stretch
 }
 
 // workDone is what a shard has done since its start.
@@ -65,33 +74,43 @@ const strainedInterval = 15 * time.Millisecond
 func (s *strain) check(shards []*Shard) {
 	now := time.Now()
 	took, stretch := now.Sub(s.at), strainStretch
-	if s.judge.probing {
-		stretch = strainProbe
+	for i := range s.shards {
+		if s.shards[i].judge.probing {
+			stretch = strainProbe
+		}
 	}
 	if took < stretch {
 		return
 	}
-	known := s.work != nil && took < 2*strainStretch // else something of the time between is not
-	if s.work == nil {
-		s.work = make([]workDone, len(shards))
+	known := s.shards != nil && took < 2*strainStretch // else something of the time between is not
+	if s.shards == nil {
+		s.shards = make([]shardStrain, len(shards))
 	}
-	pressure, messages := 0.0, uint64(0)
+	s.at, s.order = now, s.order[:0]
 	for i, sh := range shards {
-		w := sh.workDone()
-		pressure = max(pressure, w.pressure(s.work[i], took, sh.policy.Interval))
-		messages += w.messages - s.work[i].messages
-		s.work[i] = w
+		w, of := sh.workDone(), &s.shards[i]
+		of.pressure = w.pressure(of.work, took, sh.policy.Interval)
+		of.rate = float64(w.messages-of.work.messages) / took.Seconds()
+		of.work = w
+		s.order = append(s.order, of.pressure)
 	}
-	s.at = now
-	if known {
-		s.is.Store(s.judge.strained(now, pressure, float64(messages)/took.Seconds()))
+	if !known {
+		return
+	}
+	slices.SortFunc(s.order, func(a, b float64) int { return cmp.Compare(b, a) })
+	ofHalf := s.order[(len(s.order)-1)/2] // half of the shards have at least so much
+	for i, sh := range shards {
+		of := &s.shards[i]
+		sh.strained.Store(of.judge.strained(now, max(of.pressure, ofHalf), of.rate))
 	}
 }
 
 // calm ends strain, because nothing is done any more.
-func (s *strain) calm() {
-	s.judge = strainJudge{}
-	s.is.Store(false)
+func (s *strain) calm(shards []*Shard) {
+	for i := range s.shards {
+		s.shards[i].judge = strainJudge{}
+		shards[i].strained.Store(false)
+	}
 }
 
 // strainJudge decides when strain begins and ends.
@@ -104,8 +123,8 @@ type strainJudge struct {
 	hold     time.Duration // the next interruption comes so long after that
 }
 
-// strained takes the greatest pressure of a shard in the last stretch, and the messages per second of all shards. It reports
-// whether there is strain in the next one.
+// strained takes the pressure and the messages per second in the last stretch. It reports whether there is strain in the next
+// one.
 func (j *strainJudge) strained(now time.Time, pressure, rate float64) bool {
 	last := j.pressure
 	j.pressure = pressure

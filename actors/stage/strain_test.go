@@ -2,6 +2,7 @@ package stage
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -54,4 +55,20 @@ func TestStrain(t *testing.T) {
 	}
 	tell(0.5, 1400, false) // the interruption shows that it is not
 	tell(0.5, 1400, false)
+}
+
+// A flush that goes on counts as far as it has come: one that takes several stretches does not count in the last of them as
+// more than the time that has passed.
+func TestWorkDoneCountsTheFlushThatGoesOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &Shard{started: time.Now()}
+		time.Sleep(time.Second)
+		s.began = s.now()
+		s.work.flushing = time.Second
+		time.Sleep(strainStretch)
+		if got := s.workDone().flushing; got != time.Second+strainStretch {
+			t.Errorf("%v of flushes", got)
+		}
+	})
 }

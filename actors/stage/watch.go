@@ -57,7 +57,7 @@ func (w *watch) run() {
 	for {
 		w.asleep.Store(true)
 		if w.quiet() { // from here on a new owner calls stir
-			w.stage.strain.calm()
+			w.stage.strain.calm(w.stage.shards)
 			select {
 			case <-w.stop:
 				return
