@@ -95,9 +95,10 @@ func TestAQueueKeepsTheRingThatItNeeds(t *testing.T) {
 		}
 		q.clear()
 	}
+	const ring = 256 // the room for markCount messages, and some that are under way with the mark
 	for _, step := range []struct{ messages, ring int }{
-		{markCount, markCount}, {markCount, markCount}, {markCount / 2, markCount},
-		{markCount / 4, 0}, // it needs less now
+		{markCount, ring}, {ring, ring}, {markCount / 2, ring},
+		{ring / 4, 0}, // it needs less now
 		{ringKeepMax, ringKeepMax}, {1, ringKeepMax},
 		{8 * markCount, 0},
 	} {
