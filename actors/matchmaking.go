@@ -90,6 +90,16 @@ func (s *System) Matchmakers(ctx context.Context) ([]*messages.Matchmaker, error
 	return ask[[]*messages.Matchmaker](ctx, s.matchmaking, matchmaker.Matchmakers{})
 }
 
+// MatchmakerStates reads what goes on in all matchmaking configurations, oldest first.
+func (s *System) MatchmakerStates(ctx context.Context) ([]messages.MatchmakerState, error) {
+	return ask[[]messages.MatchmakerState](ctx, s.matchmaking, matchmaker.MatchmakerStates{})
+}
+
+// WhyTicket says why a matchmaking ticket waits.
+func (s *System) WhyTicket(ctx context.Context, id messages.TicketID) (*messages.TicketWait, error) {
+	return ask[*messages.TicketWait](ctx, s.matchmaking, messages.WhyTicket{ID: id})
+}
+
 // StartMatchmaking starts a ticket, which is QUEUED. Without an id it gets one.
 func (s *System) StartMatchmaking(ctx context.Context, q messages.StartMatchmaking) (*messages.Ticket, error) {
 	if q.TicketID == "" {

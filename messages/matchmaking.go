@@ -176,7 +176,7 @@ type Ticket struct {
 	Players    []TicketPlayer
 	Match      MatchID         `json:",omitempty"` // the match it is in, or was in when it ended
 	Game       *MatchedSession `json:",omitempty"` // once COMPLETED, except without a queue
-	// EstimatedWait is the mean wait of recent matches; 0: unknown. It is not stored.
+	// EstimatedWait is how long it will wait in addition, by recent matches; 0: unknown. It is not stored.
 	EstimatedWait time.Duration `json:"-"`
 }
 

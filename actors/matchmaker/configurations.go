@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/actors/ledger"
+	"troupe/actors/matchmaker/match"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -20,8 +21,10 @@ type matchmaker struct {
 	dropping bool                          // its deletion is being stored
 	matcher  *stage.Ref
 	crashes  int
-	since    time.Time // when the matcher began
-	waits    waits
+	since    time.Time                          // when the matcher began
+	recent   match.Recent                       // how long tickets have waited for their game sessions
+	ended    [messages.TicketTimedOut + 1]int64 // tickets, by status
+	lastPass time.Duration                      // how long the last pass has computed
 }
 
 func newMatchmaker(record *messages.Matchmaker, rules *ruleSet) *matchmaker {
@@ -191,28 +194,4 @@ func (m *Manager) allMatchmakers() []*messages.Matchmaker {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
 	})
 	return all
-}
-
-// waits has how long the last tickets of a configuration waited for their matches.
-type waits struct {
-	last [64]time.Duration
-	n    int
-}
-
-func (w *waits) add(d time.Duration) {
-	w.last[w.n%len(w.last)] = max(d, 0)
-	w.n++
-}
-
-// mean returns the mean of the last waits; 0 if there are none.
-func (w *waits) mean() time.Duration {
-	n := min(w.n, len(w.last))
-	if n == 0 {
-		return 0
-	}
-	var sum time.Duration
-	for _, d := range w.last[:n] {
-		sum += d
-	}
-	return sum / time.Duration(n)
 }

@@ -89,8 +89,8 @@ func (k *matchmaker) event(d *detail, now time.Time) messages.Event {
 // searching is the event about a ticket that is in the pool, again maybe.
 func searching(k *matchmaker, t *messages.Ticket, now time.Time) messages.Event {
 	d := detail{Type: "MatchmakingSearching", EstimatedWait: "NOT_AVAILABLE"}
-	if mean := k.waits.mean(); mean > 0 {
-		d.EstimatedWait = strconv.FormatInt(mean.Milliseconds(), 10) // a string (FM-36)
+	if wait, ok := k.recent.Estimate(now, now.Sub(t.Started)); ok {
+		d.EstimatedWait = strconv.FormatInt(wait.Milliseconds(), 10) // a string (FM-36)
 	}
 	d.tell([]*messages.Ticket{t}, nil, nil)
 	return k.event(&d, now)

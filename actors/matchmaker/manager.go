@@ -94,6 +94,10 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 		m.onDropMatchmaker(r)
 	case stage.Request[Matchmakers, []*messages.Matchmaker]:
 		r.Reply(m.allMatchmakers(), nil)
+	case stage.Request[MatchmakerStates, []messages.MatchmakerState]:
+		r.Reply(m.states(c), nil)
+	case stage.Request[messages.WhyTicket, *messages.TicketWait]:
+		m.onWhy(c, r)
 	case stage.Request[messages.Resource, map[string]string]:
 		r.Reply(m.tags(r.Request))
 	case stage.Request[messages.UpdateTags, map[string]string]:
@@ -104,6 +108,10 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 		m.setDraining(c, false)
 	case tick:
 		m.onTick(c)
+	case passed:
+		if k := m.matchmakers[r.name]; k != nil {
+			k.lastPass = r.took
+		}
 	case passing:
 		m.search(c, r.ids)
 	case matched:

@@ -36,11 +36,15 @@ type matcher struct {
 	// owned by the actor
 	running bool // a slice runs, or a pass is between two slices
 	paused  bool
-	adds    []match.Ticket // for the next pass; the Manager bounds them
-	removes []string       // for the next slice
+	adds    []match.Ticket              // for the next pass; the Manager bounds them
+	removes []string                    // for the next slice
+	asked   []why                       // for the next slice
+	missed  bool                        // a pass has been due while one ran
+	misfits map[messages.TicketID]error // tickets that the rule set refuses
 	timer   *stage.Timer
-	next    time.Time // when the next pass is due; zero: no change is waited for
-	last    time.Time // when the last pass began
+	next    time.Time     // when the next pass is due; zero: no change is waited for
+	last    time.Time     // when the last pass began
+	took    time.Duration // by the slices of the pass so far
 }
 
 // Messages to a matcher.
@@ -49,9 +53,15 @@ type (
 	removeTicket struct{ id messages.TicketID }
 	pause        struct{ on bool }
 	passDue      struct{}
-	sliced       struct {
+	why          struct {
+		id    messages.TicketID
+		reply func(match.Explanation, error)
+	}
+	sliced struct {
 		matches []match.Match
 		done    bool
+		took    time.Duration
+		misfits map[messages.TicketID]error
 		cut     bool          // the pass has ended at its budget: the next one goes on
 		again   time.Duration // until the next expansion; 0: there is none
 		crash   string
@@ -60,6 +70,11 @@ type (
 
 // Messages of a matcher to the Manager.
 type (
+	// passed says that a pass has ended.
+	passed struct {
+		name messages.MatchmakerName
+		took time.Duration // of computing
+	}
 	// passing says that a pass has taken tickets into the pool.
 	passing struct{ ids []messages.TicketID }
 	// matched has a match of a slice.
@@ -80,7 +95,8 @@ func (m *Manager) spawn(c *stage.Context, k *matchmaker) {
 	k.since = time.Now()
 	a := &matcher{
 		manager: c.Self(), rules: k.rules.set, gate: m.gate, interval: m.o.Interval, paused: m.draining,
-		pool: match.New(k.rules.set, match.Options{AdditionalPlayers: k.record.AdditionalPlayers, Budget: m.o.passBudget}),
+		misfits: make(map[messages.TicketID]error),
+		pool:    match.New(k.rules.set, match.Options{AdditionalPlayers: k.record.AdditionalPlayers, Budget: m.o.passBudget}),
 	}
 	c.Spawn(k.matcher, &named{a, k.record.Name})
 	for _, t := range k.waiting() {
@@ -126,7 +142,11 @@ func (a *named) Started(c *stage.Context) {
 }
 
 // Stopped implements stage.Actor. A slice that runs ends by itself.
-func (a *named) Stopped(*stage.Context) {}
+func (a *named) Stopped(*stage.Context) {
+	for _, q := range a.asked {
+		q.OnDeadLetter()
+	}
+}
 
 // Receive implements stage.Actor.
 func (a *named) Receive(c *stage.Context, msg any) {
@@ -139,6 +159,8 @@ func (a *named) Receive(c *stage.Context, msg any) {
 	case pause:
 		a.paused = r.on
 		a.dueIn(a.untilNext())
+	case why:
+		a.onWhy(c, r)
 	case passDue:
 		a.next = time.Time{}
 		a.begin(c)
@@ -157,6 +179,7 @@ func (a *named) onRemove(id messages.TicketID) {
 			return
 		}
 	}
+	delete(a.misfits, id)
 	a.removes = append(a.removes, string(id))
 	if !a.running {
 		a.takeRemoves()
@@ -188,9 +211,10 @@ func (a *named) dueIn(d time.Duration) {
 // begin starts a pass.
 func (a *named) begin(c *stage.Context) {
 	if a.running || a.paused {
-		return // the end of the pass, or of the pause, makes the next one due
+		a.missed = true // the end of the pass, or of the pause, makes the next one due
+		return
 	}
-	a.running, a.last = true, time.Now()
+	a.running, a.missed, a.took, a.last = true, false, 0, time.Now()
 	adds := a.adds
 	a.adds = nil
 	for part := range slices.Chunk(adds, passTicketsMax) { // a Receive for each
@@ -201,38 +225,55 @@ func (a *named) begin(c *stage.Context) {
 		a.manager.Tell(p)
 	}
 	now, seed := c.Now(), rand.Uint64()
-	a.run(c, func() {
+	a.run(c, func(s *sliced) {
 		for i := range adds {
 			// A ticket that the rule set of an updated configuration does not fit waits for its timeout.
-			_ = a.pool.Add(adds[i])
+			if err := a.pool.Add(adds[i]); err != nil {
+				if s.misfits == nil {
+					s.misfits = make(map[messages.TicketID]error)
+				}
+				s.misfits[messages.TicketID(adds[i].ID)] = err
+			}
 		}
 		a.pass = a.pool.Begin(now, seed)
 	})
 }
 
 // run runs a slice on a goroutine of its own, once one of the Manager's workers is free.
-func (a *named) run(c *stage.Context, first func()) {
+func (a *named) run(c *stage.Context, first func(*sliced)) {
 	self, now := c.Self(), c.Now()
-	removes := a.removes
-	a.removes = nil
+	removes, asked := a.removes, a.asked
+	a.removes, a.asked = nil, nil
 	go func() {
 		a.gate <- struct{}{}
 		var s sliced
 		defer func() {
 			if r := recover(); r != nil {
 				s = sliced{crash: fmt.Sprintf("a pass: %v\n%s", r, debug.Stack())}
+				for _, q := range asked {
+					q.OnDeadLetter()
+				}
 			}
 			<-a.gate
 			self.Tell(s)
 		}()
+		began := time.Now()
 		for _, id := range removes {
 			a.pool.Remove(id)
 		}
+		for ; len(asked) > 0; asked = asked[1:] {
+			a.answer(asked[0], now)
+		}
 		if first != nil {
-			first()
+			first(&s)
+		}
+		if a.pass == nil { // only questions were to be answered
+			s.done = true
+			return
 		}
 		s.done = a.pass.Step(slice)
 		s.matches = a.pass.Take()
+		s.took = time.Since(began)
 		if s.cut = s.done && a.pass.Cut(); s.done && !s.cut {
 			s.again = untilExpansion(a.pool, a.rules, now)
 		}
@@ -244,6 +285,10 @@ func (a *named) onSliced(c *stage.Context, s sliced) {
 	if s.crash != "" {
 		panic(s.crash)
 	}
+	a.took += s.took
+	for id, err := range s.misfits {
+		a.misfits[id] = err
+	}
 	for i := range s.matches { // a Receive for each
 		a.manager.Tell(matched{c.Self(), a.name, &s.matches[i]})
 	}
@@ -251,10 +296,17 @@ func (a *named) onSliced(c *stage.Context, s sliced) {
 		a.run(c, nil)
 		return
 	}
+	if a.pass != nil {
+		c.Counters().MatchmakingPass.Observe(a.took)
+		a.manager.Tell(passed{a.name, a.took})
+	}
 	a.running, a.pass = false, nil
 	a.takeRemoves()
+	if len(a.asked) > 0 {
+		a.look(c)
+	}
 	switch {
-	case len(a.adds) > 0, s.cut:
+	case len(a.adds) > 0, s.cut, a.missed:
 		a.dueIn(a.untilNext())
 	case s.again > 0:
 		a.dueIn(max(s.again, a.untilNext()))

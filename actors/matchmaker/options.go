@@ -64,8 +64,8 @@ const (
 	retryAfter = time.Second
 )
 
-// Requests to the Supervisor, each in a stage.Request. Besides these there are messages.StartMatchmaking, messages.AcceptMatch
-// and messages.UpdateMatchmaker, and for tags messages.Resource and messages.UpdateTags.
+// Requests to the Supervisor, each in a stage.Request. Besides these there are messages.StartMatchmaking, messages.AcceptMatch,
+// messages.UpdateMatchmaker and messages.WhyTicket, and for tags messages.Resource and messages.UpdateTags.
 type (
 	// NewRuleSet creates a rule set; InvalidRequest if the name exists. Compile makes it.
 	NewRuleSet struct{ ruleSet }
@@ -79,6 +79,8 @@ type (
 	DropMatchmaker struct{ Name messages.MatchmakerName }
 	// Matchmakers reads all configurations, oldest first.
 	Matchmakers struct{}
+	// MatchmakerStates reads what goes on in all configurations, oldest first.
+	MatchmakerStates struct{}
 	// GetTickets reads tickets; unknown ones are left out.
 	GetTickets struct{ IDs []messages.TicketID }
 	// StopTicket cancels a ticket; InvalidRequest if it is PLACING or has ended.

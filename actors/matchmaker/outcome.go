@@ -85,8 +85,9 @@ func (m *Manager) finish(t *ticket, pooled bool) {
 		m.dequeue(t)
 	}
 	if t.record.Status == messages.TicketCompleted {
-		t.k.waits.add(t.record.Ended.Sub(t.record.Started))
+		t.k.recent.Add(t.record.Ended, t.record.Ended.Sub(t.record.Started))
 	}
+	t.k.ended[t.record.Status]++
 	for i := range t.record.Players {
 		if p := t.record.Players[i].ID; m.players[p] == t {
 			delete(m.players, p)

@@ -220,10 +220,12 @@ func (m *Manager) get(c *stage.Context, ids []messages.TicketID) []*messages.Tic
 			continue
 		}
 		shown := t.record
-		if t.waits() && t.k.waits.n > 0 {
-			estimated := *t.record
-			estimated.EstimatedWait = max(t.k.waits.mean()-now.Sub(t.record.Started), time.Second)
-			shown = &estimated
+		if t.waits() {
+			if wait, ok := t.k.recent.Estimate(now, now.Sub(t.record.Started)); ok {
+				estimated := *t.record
+				estimated.EstimatedWait = max(wait, time.Second)
+				shown = &estimated
+			}
 		}
 		found = append(found, shown)
 	}

@@ -22,11 +22,12 @@ type adminCommand struct {
 		List keysCommand    `cmd:"" default:"withargs" help:"Print the access keys of a configuration, without their secrets."`
 		New  newKeysCommand `cmd:"" help:"Generate an access key. It is not stored: add it to the configuration."`
 	} `cmd:"" help:"Access keys of the service API."`
-	Sessions   sessionsCommand   `cmd:"" help:"List game sessions."`
-	Players    playersCommand    `cmd:"" help:"List player sessions."`
-	Placements placementsCommand `cmd:"" help:"Describe placements."`
-	Queues     queuesCommand     `cmd:"" help:"List game session queues."`
-	Drain      drainCommand      `cmd:"" help:"Drain the host: it accepts no new game sessions, placements and players, and exits when its game sessions have ended or the grace is over."`
+	Sessions    sessionsCommand    `cmd:"" help:"List game sessions."`
+	Players     playersCommand     `cmd:"" help:"List player sessions."`
+	Placements  placementsCommand  `cmd:"" help:"Describe placements."`
+	Queues      queuesCommand      `cmd:"" help:"List game session queues."`
+	Matchmaking matchmakingCommand `cmd:"" help:"Matchmaking: how many tickets wait, and why."`
+	Drain       drainCommand       `cmd:"" help:"Drain the host: it accepts no new game sessions, placements and players, and exits when its game sessions have ended or the grace is over."`
 }
 
 // listFlags are the flags of commands that list records of a host.

@@ -55,6 +55,9 @@ var documented = map[string][]command{
 			"--game-session-queue-name queue-dev --maximum-player-session-count 4 --desired-player-sessions PlayerId=ann PlayerId=bob", want: `"Status": "PENDING"`},
 		{text: "aws gamelift --endpoint-url http://127.0.0.1:8080 --region us-east-1 --no-sign-request describe-game-session-placement --placement-id p1",
 			want: `"Status": "FULFILLED"`, later: true},
+		{text: "aws gamelift start-matchmaking --configuration-name match-dev --ticket-id ticket-1 --players PlayerId=ann", want: `"Status": "QUEUED"`},
+		{text: "bin/troupe admin matchmaking", want: `^match-dev +rules-dev +[01] `},
+		{text: "bin/troupe admin matchmaking why ticket-1", want: `^No other ticket waits\.$`, later: true},
 		{text: "zip -r ../duel.zip .", want: `adding: server.js`},
 		{text: "aws gamelift create-script --name duel --script-version 1.0 --zip-file fileb://../duel.zip", want: `"ScriptId": "script-`},
 		{text: "aws gamelift create-fleet --name duel --script-id script-... --runtime-configuration " +

@@ -47,7 +47,7 @@ func (c *caller) sign(ctx context.Context, req *http.Request, hash string) error
 	return v4.NewSigner().SignHTTP(ctx, key, req, hash, "gamelift", c.Region, time.Now())
 }
 
-// operator requests one of the pages under /debug/. The caller closes the body of the
+// operator requests one of the pages for operators. The caller closes the body of the
 // answer. A status other than 200 is an error with the text of the answer.
 func (e *endpoint) operator(ctx context.Context, method, page string, q url.Values) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(e.Endpoint, "/")+page+"?"+q.Encode(), nil)

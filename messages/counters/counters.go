@@ -122,6 +122,7 @@ type Set struct {
 	Placements        Vec[PlacementEnd] `metric:"troupe_placements_total" label:"outcome" help:"Placements that ended, by outcome."`
 	PlacementLatency  Histogram         `metric:"troupe_placement_seconds" help:"Time from the start of a placement to its end, of placements that are FULFILLED."`
 	PlacementsNowhere atomic.Int64      `metric:"troupe_placements_without_destination_total" help:"Placements that ended because their queue was deleted or none of its destinations can take them."`
+	MatchmakingPass   Histogram         `metric:"troupe_matchmaking_pass_seconds" help:"Computing time of a search for matches over all waiting tickets of one matchmaking configuration."`
 	Draining          atomic.Int64      `metric:"troupe_draining" help:"1 while the host drains, else 0; it waits for troupe_game_sessions and troupe_players."`
 	Events            Vec[EventOutcome] `metric:"troupe_events_total" label:"outcome" help:"Attempts to deliver an event to a sink, by outcome; failed attempts are repeated."`
 	EventsWaiting     atomic.Int64      `metric:"troupe_events_waiting" help:"Events queued for delivery to sinks; more may wait in the store."`

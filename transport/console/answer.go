@@ -111,6 +111,8 @@ func (c *Console) table() map[string]map[string]route {
 		"scripts":                read(c.scripts),
 		"queues":                 read(c.queues),
 		"placements":             read(c.placements, "queue", "status", "limit"),
+		"matchmaking":            read(c.matchmaking),
+		"matchmaking/why":        read(c.whyTicket, "ticket"),
 		"placement/cancel":       {http.MethodPost: act("cancel placement", c.cancelPlacement, "id")},
 		"drain": {
 			http.MethodGet:    {serve: c.drainState},

@@ -31,6 +31,8 @@ type Backend interface {
 	Scripts(ctx context.Context, id messages.ScriptID) ([]*messages.Script, error)
 	Queues(ctx context.Context) ([]*messages.Queue, error)
 	Placements(ctx context.Context, q messages.PlacementList) ([]messages.PlacementState, error)
+	MatchmakerStates(ctx context.Context) ([]messages.MatchmakerState, error)
+	WhyTicket(ctx context.Context, id messages.TicketID) (*messages.TicketWait, error)
 	StopPlacement(ctx context.Context, id messages.PlacementID) (*messages.Placement, error)
 }
 

@@ -97,6 +97,10 @@ func consoleHost(t *testing.T) *Host {
 	if _, err := h.System().StartPlacement(t.Context(), messages.StartPlacement{ID: "waits", Queue: "queue-dev", MaxPlayers: 2}); err != nil {
 		t.Fatal(err)
 	}
+	_, err = h.System().StartMatchmaking(t.Context(), messages.StartMatchmaking{TicketID: "ticket-1", Matchmaker: "match-dev", Players: []messages.TicketPlayer{{ID: "ann"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return h
 }
 

@@ -132,7 +132,7 @@ func TestTheConsoleAnswersAsDocumented(t *testing.T) {
 	if err := json.Unmarshal(games, &list); err != nil || len(list.GameSessions) != 1 {
 		t.Fatalf("%v: %s", err, games)
 	}
-	values := map[string]string{"id": list.GameSessions[0].ID, "player": "ann", "fleet": "fleet-dev"}
+	values := map[string]string{"id": list.GameSessions[0].ID, "player": "ann", "fleet": "fleet-dev", "ticket": "ticket-1"}
 	for path, methods := range doc.Paths {
 		for method, op := range methods {
 			q := url.Values{}

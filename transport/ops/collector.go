@@ -33,7 +33,7 @@ type metric struct {
 // asked are metrics without a counter: a scrape reads them from the actors and the parts of the
 // host. With more than one label, their names are separated by commas.
 var asked = []struct {
-	name, help, label string
+	name, help, label string // a name that ends with _total is of a counter
 	collect           func(o *Options, show func(v float64, labels ...string))
 }{
 	{"troupe_actors", "Running actors, by kind.", "kind", func(o *Options, show func(float64, ...string)) {
@@ -78,6 +78,9 @@ var asked = []struct {
 			show(float64(operator.Unix()), "operator")
 		}
 	}},
+	{"troupe_matchmaking_waiting", "Matchmaking tickets that wait for a match, by configuration; the oldest 100 configurations, and the others together.", "configuration", matchmaking(func(m *messages.MatchmakerState) float64 { return float64(m.Waiting) })},
+	{"troupe_matchmaking_matched_total", "Matchmaking tickets that are COMPLETED, by configuration; the oldest 100 configurations, and the others together.", "configuration", matchmaking(func(m *messages.MatchmakerState) float64 { return float64(m.Completed) })},
+	{"troupe_matchmaking_timed_out_total", "Matchmaking tickets that found no match in time, by configuration; the oldest 100 configurations, and the others together.", "configuration", matchmaking(func(m *messages.MatchmakerState) float64 { return float64(m.TimedOut) })},
 }
 
 func newCollector(o Options) *collector {
@@ -87,7 +90,11 @@ func newCollector(o Options) *collector {
 		c.metrics = append(c.metrics, counted(m))
 	}
 	for _, a := range asked {
-		c.metrics = append(c.metrics, metric{desc: describe(a.name, a.help, a.label), kind: prometheus.GaugeValue,
+		kind := prometheus.GaugeValue
+		if strings.HasSuffix(a.name, "_total") {
+			kind = prometheus.CounterValue
+		}
+		c.metrics = append(c.metrics, metric{desc: describe(a.name, a.help, a.label), kind: kind,
 			collect: func(show func(float64, ...string)) { a.collect(&o, show) }})
 	}
 	return c
@@ -164,13 +171,13 @@ func constHistogram(desc *prometheus.Desc, h *counters.Histogram, labels ...stri
 	return prometheus.MustNewConstHistogram(desc, count, sum, buckets, labels...)
 }
 
-// registryTimeout bounds how long a metric waits for the registry's answer. After it, the
+// answerTimeout bounds how long a metric waits for the answer of an actor. After it, the
 // metric is left out.
-const registryTimeout = 500 * time.Millisecond
+const answerTimeout = 500 * time.Millisecond
 
 // room calls show for the fleets of the host, at most messages.FleetRoomMax times.
 func room(o *Options, show func(messages.FleetRoom)) {
-	ctx, cancel := context.WithTimeout(context.Background(), registryTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
 	all, err := o.System.FleetRoom(ctx)
 	if err != nil {
@@ -182,7 +189,7 @@ func room(o *Options, show func(messages.FleetRoom)) {
 }
 
 func depth(o *Options, show func(v float64, labels ...string)) {
-	ctx, cancel := context.WithTimeout(context.Background(), registryTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
 	d, err := o.System.Depth(ctx)
 	if err != nil {
@@ -191,4 +198,33 @@ func depth(o *Options, show func(v float64, labels ...string)) {
 	show(float64(d.Registry), "registry")
 	show(float64(d.GameSessions), "game_sessions")
 	show(float64(d.Busiest), "busiest_game_session")
+}
+
+// configurationsMax bounds the labels of metrics by matchmaking configuration; the others share one, whose name no configuration can have.
+const (
+	configurationsMax   = 100
+	otherConfigurations = "(others)"
+)
+
+// matchmaking returns the function of a metric by matchmaking configuration. Without an answer in time it is left out.
+func matchmaking(value func(*messages.MatchmakerState) float64) func(*Options, func(float64, ...string)) {
+	return func(o *Options, show func(float64, ...string)) {
+		ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
+		defer cancel()
+		all, err := o.System.MatchmakerStates(ctx)
+		if err != nil {
+			return
+		}
+		others := 0.0
+		for i := range all {
+			if i < configurationsMax {
+				show(value(&all[i]), string(all[i].Name))
+			} else {
+				others += value(&all[i])
+			}
+		}
+		if len(all) > configurationsMax {
+			show(others, otherConfigurations)
+		}
+	}
 }

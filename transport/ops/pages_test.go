@@ -2,6 +2,7 @@ package ops_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +17,7 @@ import (
 	"troupe/actors/connection"
 	"troupe/actors/fleet"
 	"troupe/actors/gamesession"
+	"troupe/actors/matchmaker"
 	"troupe/actors/script"
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -33,6 +35,10 @@ func newPages(t *testing.T, count *counters.Set) (*actors.System, *ops.Pages) {
 			Region: "local", Session: gamesession.DefaultSettings(),
 			Fleets:     []*messages.Fleet{{ID: "fleet-x", Status: messages.FleetActive, Locations: []string{"local"}, GameSessionsMax: 2}},
 			NewHandler: func(*messages.Fleet) script.Handler { return script.Relay{} },
+		},
+		Matchmaking: matchmaker.Options{
+			RuleSets:    []*messages.RuleSet{{Name: "rules-x", Body: `{"ruleLanguageVersion":"1.0","teams":[{"name":"all","minPlayers":2,"maxPlayers":2}]}`}},
+			Matchmakers: []*messages.Matchmaker{{Name: "match-x", RuleSet: "rules-x", Standalone: true, RequestTimeout: time.Minute}},
 		},
 	})
 	if err != nil {
@@ -124,5 +130,32 @@ func TestPages(t *testing.T) {
 	}
 	if !strings.Contains(text, "troupe_game_sessions{status=\"") || !strings.Contains(text, "go_memstats_mallocs_total") {
 		t.Error("game sessions or the Go runtime are missing")
+	}
+}
+
+// The labels of metrics by configuration are bounded: the oldest have their own, the others share one.
+func TestManyMatchmakingConfigurations(t *testing.T) {
+	system, pages := newPages(t, new(counters.Set))
+	for i := range 110 {
+		if _, err := system.CreateMatchmaker(t.Context(), messages.Matchmaker{Name: messages.MatchmakerName(fmt.Sprintf("m%d", i)), RuleSet: "rules-x", Standalone: true, RequestTimeout: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := system.StartMatchmaking(t.Context(), messages.StartMatchmaking{Matchmaker: "m109", Players: []messages.TicketPlayer{{ID: "a"}}}); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		w := httptest.NewRecorder()
+		pages.Mux(http.NotFoundHandler()).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		text := w.Body.String()
+		if strings.Contains(text, `troupe_matchmaking_waiting{configuration="(others)"} 1`) && strings.Contains(text, `troupe_matchmaking_waiting{configuration="match-x"} 0`) {
+			if n := strings.Count(text, "troupe_matchmaking_waiting{"); n != 101 {
+				t.Errorf("%d labels", n)
+			}
+			return
+		}
+		if time.Now().After(deadline) { // the Manager of a busy machine may not answer in time, and is left out
+			t.Fatal(text)
+		}
 	}
 }

@@ -144,7 +144,7 @@ func TestEstimatedWait(t *testing.T) {
 		if i >= 400 {
 			wait = time.Duration(1+i%20) * time.Second
 		}
-		pool.recent.add(at(float64(i)), wait)
+		pool.recent.Add(at(float64(i)), wait)
 	}
 	for _, c := range []struct {
 		now, age, want float64

@@ -90,7 +90,7 @@ type Pool struct {
 	freeIDs   []int
 	arrivals  uint64
 	removals  uint64
-	recent    recent
+	recent    Recent
 	cut       *Pass // the last pass, if it has ended at its budget
 }
 

@@ -12,8 +12,8 @@ const (
 	recentLeast   = 10               // fewer say nothing
 )
 
-// recent is how long the last matched tickets have waited. Backfill tickets do not count.
-type recent struct {
+// Recent is how long the last matched tickets have waited. The zero value is ready. Not safe for concurrent use.
+type Recent struct {
 	waits []matched
 	next  int
 }
@@ -23,7 +23,8 @@ type matched struct {
 	wait time.Duration
 }
 
-func (r *recent) add(at time.Time, wait time.Duration) {
+// Add adds a ticket that was matched at a time. Backfill tickets do not count.
+func (r *Recent) Add(at time.Time, wait time.Duration) {
 	if len(r.waits) < recentTickets {
 		r.waits = append(r.waits, matched{at, wait})
 		return
@@ -32,11 +33,12 @@ func (r *recent) add(at time.Time, wait time.Duration) {
 	r.next = (r.next + 1) % recentTickets
 }
 
-// EstimatedWait estimates how long a ticket that has waited for an age will wait in addition: half of the recently matched tickets that
+// Estimate estimates how long a ticket that has waited for an age will wait in addition: half of the recently matched tickets that
 // had to wait so long were matched by then. It is false if too few were.
-func (p *Pool) EstimatedWait(now time.Time, age time.Duration) (time.Duration, bool) {
-	var waits []time.Duration
-	for _, m := range p.recent.waits {
+func (r *Recent) Estimate(now time.Time, age time.Duration) (time.Duration, bool) {
+	var all [recentTickets]time.Duration
+	waits := all[:0]
+	for _, m := range r.waits {
 		if m.wait >= age && now.Sub(m.at) <= recentFor {
 			waits = append(waits, m.wait)
 		}
@@ -46,4 +48,9 @@ func (p *Pool) EstimatedWait(now time.Time, age time.Duration) (time.Duration, b
 	}
 	slices.Sort(waits)
 	return waits[len(waits)/2] - age, true
+}
+
+// EstimatedWait is Recent.Estimate of the tickets that passes of this pool have matched.
+func (p *Pool) EstimatedWait(now time.Time, age time.Duration) (time.Duration, bool) {
+	return p.recent.Estimate(now, age)
 }

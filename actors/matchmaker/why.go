@@ -1,0 +1,175 @@
+package matchmaker
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"troupe/actors/matchmaker/match"
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+const (
+	// whySample bounds the other tickets that an answer looks at. A look takes about a microsecond.
+	whySample = 2000
+	// whyMax bounds the questions that wait for the end of a slice.
+	whyMax = 16
+)
+
+var (
+	errNoPool   = messages.Errorf(messages.Unavailable, "the search for matches of this configuration is rebuilt: try again")
+	errAsked    = messages.Errorf(messages.LimitExceeded, "too many ask why tickets wait: try again")
+	errNotTaken = errors.New("the ticket is not in the pool")
+)
+
+// states reads what goes on in all configurations, oldest first.
+func (m *Manager) states(c *stage.Context) []messages.MatchmakerState {
+	all := make([]messages.MatchmakerState, 0, len(m.matchmakers))
+	now := c.Now()
+	for _, r := range m.allMatchmakers() {
+		k := m.matchmakers[r.Name]
+		s := messages.MatchmakerState{
+			Matchmaker: r, Completed: k.ended[messages.TicketCompleted], TimedOut: k.ended[messages.TicketTimedOut],
+			Cancelled: k.ended[messages.TicketCancelled], Failed: k.ended[messages.TicketFailed], LastPass: k.lastPass,
+		}
+		var longest *ticket
+		for _, t := range k.tickets {
+			switch {
+			case t.waits():
+				s.Waiting++
+				if longest == nil || t.record.Started.Before(longest.record.Started) {
+					longest = t
+				}
+			case t.proposal.record.Placing:
+				s.Placing++
+			default:
+				s.Accepting++
+			}
+		}
+		if longest != nil {
+			s.Longest, s.LongestWait = longest.id(), now.Sub(longest.record.Started)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// onWhy says why a ticket waits. One in the pool is looked at by the matcher, which answers by itself.
+func (m *Manager) onWhy(c *stage.Context, r stage.Request[messages.WhyTicket, *messages.TicketWait]) {
+	t, err := m.find(c, r.Request.ID)
+	if err != nil {
+		r.Reply(nil, err)
+		return
+	}
+	out := &messages.TicketWait{Ticket: t.record}
+	switch {
+	case t.record.Status.Final():
+		out.Says = "It has ended as " + t.record.Status.String() + "."
+	case t.proposal != nil && t.proposal.record.Placing:
+		out.Says = fmt.Sprintf("It is in match %s, which waits for its game session: see placement %[1]s.", t.proposal.record.ID)
+	case t.proposal != nil:
+		p := t.proposal
+		players := 0
+		for _, team := range p.record.Teams {
+			players += len(team.Players)
+		}
+		out.Says = fmt.Sprintf("It is in match %s, which %d of %d players have accepted; it waits for the others for %v more.",
+			p.record.ID, len(p.record.Answers), players, time.Until(p.deadline.at).Round(time.Second))
+	case t.k.rules == nil:
+		out.Says = fmt.Sprintf("The rule set %s of its configuration does not exist: it waits for its timeout.", t.k.record.RuleSet)
+	case m.draining:
+		out.Says = "The host is shutting down, and does not search for matches."
+	case t.proposing:
+		out.Says = "A match with it is being stored."
+	}
+	if out.Says != "" {
+		r.Reply(out, nil)
+		return
+	}
+	out.TimesOut = t.record.Started.Add(t.k.record.RequestTimeout)
+	shown := *t.record
+	if wait, ok := t.k.recent.Estimate(c.Now(), c.Now().Sub(shown.Started)); ok {
+		shown.EstimatedWait = max(wait, time.Second)
+		out.Ticket = &shown
+	}
+	if t.k.matcher == nil || !t.k.matcher.Tell(why{t.id(), func(e match.Explanation, err error) {
+		if err != nil && !errors.Is(err, errNotTaken) {
+			r.Reply(nil, err)
+			return
+		}
+		explain(out, &e, err)
+		r.Reply(out, nil)
+	}}) {
+		r.Reply(nil, errNoPool)
+	}
+}
+
+// OnDeadLetter implements stage.DeadLetter: the matcher has stopped.
+func (q why) OnDeadLetter() { q.reply(match.Explanation{}, errNoPool) }
+
+// onWhy answers a question in the next slice, because slices use the pool.
+func (a *named) onWhy(c *stage.Context, q why) {
+	taken := !slices.ContainsFunc(a.adds, func(t match.Ticket) bool { return t.ID == string(q.id) })
+	switch err := a.misfits[q.id]; {
+	case err != nil:
+		q.reply(match.Explanation{Never: "the rule set refuses it: " + err.Error()}, nil)
+	case !taken:
+		q.reply(match.Explanation{}, errNotTaken)
+	case len(a.asked) >= whyMax:
+		q.reply(match.Explanation{}, errAsked)
+	default:
+		a.asked = append(a.asked, q)
+		if !a.running {
+			a.look(c)
+		}
+	}
+}
+
+// look answers questions while no pass runs.
+func (a *named) look(c *stage.Context) {
+	a.running = true
+	a.run(c, nil)
+}
+
+// answer answers a question; it is called in a slice.
+func (a *named) answer(q why, now time.Time) {
+	e, ok := a.pool.ExplainSample(string(q.id), now, whySample)
+	if !ok {
+		q.reply(e, errNotTaken)
+		return
+	}
+	q.reply(e, nil)
+}
+
+// explain adds what the pool says to an answer.
+func explain(out *messages.TicketWait, e *match.Explanation, err error) {
+	if err != nil {
+		out.Says = "The next search for matches begins with it."
+		return
+	}
+	out.Searched = true
+	out.Others, out.Sampled, out.Fitting, out.Players, out.Needed = e.Others, e.Sampled, e.Compatible, e.Players, e.Needed
+	for _, b := range e.Blocked {
+		out.Blocked = append(out.Blocked, messages.TicketBlock{Rule: b.Rule, Tickets: b.Tickets, Example: messages.TicketID(b.Example)})
+	}
+	slices.SortStableFunc(out.Blocked, func(a, b messages.TicketBlock) int { return cmp.Compare(b.Tickets, a.Tickets) })
+	for _, n := range e.Next {
+		out.Next = append(out.Next, messages.RuleChange{Target: n.Target, From: n.From, To: n.To})
+	}
+	out.NextIn = e.NextIn
+	switch {
+	case e.Never != "":
+		out.Says = "It cannot be matched: " + e.Never + "."
+	case e.Others == 0:
+		out.Says = "No other ticket waits."
+	case out.Players < out.Needed && len(out.Blocked) > 0:
+		out.Says = fmt.Sprintf("Too few tickets fit: rules keep most of the others from it, above all %s.", out.Blocked[0].Rule)
+	case out.Players < out.Needed:
+		out.Says = fmt.Sprintf("Too few players wait: a match needs %d, and there are %d.", out.Needed, out.Players)
+	default:
+		out.Says = "Enough tickets fit it, one by one. What they are together breaks a rule, or does not fill the teams."
+	}
+}

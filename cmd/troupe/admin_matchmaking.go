@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"troupe/cmd/troupe/internal/admin"
+)
+
+type matchmakingCommand struct {
+	List matchmakersCommand `cmd:"" default:"withargs" help:"List matchmaking configurations, with how many tickets wait."`
+	Why  whyCommand         `cmd:"" help:"Say why a matchmaking ticket waits: which rules keep others from it, and what the next expansion changes."`
+}
+
+// asking is what commands have that ask the JSON API of operators (/admin/v1/).
+type asking struct {
+	endpoint
+	JSON bool `name:"json" help:"Print JSON, with the member names of /admin/v1/openapi.yaml."`
+}
+
+// ask requests a page below /admin/v1/. With --json it prints the answer, and reports true.
+func (c *asking) ask(s streams, page string, q url.Values, into any) (printed bool, err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	resp, err := c.operator(ctx, http.MethodGet, "/admin/v1/"+page, q)
+	if err != nil {
+		return false, fmt.Errorf("admin: %w", explained(err))
+	}
+	defer resp.Body.Close()
+	const most = 64 << 20
+	body, err := io.ReadAll(io.LimitReader(resp.Body, most))
+	if err != nil {
+		return false, fmt.Errorf("admin: %s: %w", c.Endpoint, err)
+	}
+	if c.JSON {
+		_, err := s.out.Write(body)
+		return true, err
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return false, fmt.Errorf("admin: %s: %w", c.Endpoint, err)
+	}
+	return false, nil
+}
+
+// explained returns the message of an error that is a refusal in JSON.
+func explained(err error) error {
+	var refusal struct{ Message string }
+	if json.Unmarshal([]byte(err.Error()), &refusal) == nil && refusal.Message != "" {
+		return fmt.Errorf("%s", refusal.Message)
+	}
+	return err
+}
+
+type matchmakersCommand struct{ asking }
+
+// Run lists configurations.
+func (c *matchmakersCommand) Run(s streams) error {
+	var all struct {
+		Configurations []struct {
+			Name, RuleSet, LongestTicket                                        string
+			Waiting, Accepting, Placing, Completed, TimedOut, Cancelled, Failed int
+			LongestSeconds, LastPassSeconds                                     float64
+		}
+	}
+	if printed, err := c.ask(s, "matchmaking", nil, &all); printed || err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, m := range all.Configurations {
+		longest := ""
+		if m.LongestTicket != "" {
+			longest = fmt.Sprintf("%s (%v)", m.LongestTicket, inSeconds(m.LongestSeconds))
+		}
+		rows = append(rows, []string{
+			m.Name, m.RuleSet, strconv.Itoa(m.Waiting), strconv.Itoa(m.Accepting), strconv.Itoa(m.Placing), strconv.Itoa(m.Completed), strconv.Itoa(m.TimedOut),
+			strconv.Itoa(m.Cancelled), strconv.Itoa(m.Failed), longest,
+		})
+	}
+	return admin.PrintTable(s.out, []string{"CONFIGURATION", "RULE SET", "WAITING", "ACCEPTING", "PLACING", "COMPLETED", "TIMED OUT", "CANCELLED", "FAILED", "LONGEST WAIT"}, rows)
+}
+
+func inSeconds(s float64) time.Duration {
+	return time.Duration(s * float64(time.Second)).Round(time.Second)
+}
+
+type whyCommand struct {
+	asking
+	Ticket string `arg:"" name:"ticket" help:"Id of the ticket."`
+}
+
+// ticketWait is the answer of /admin/v1/matchmaking/why.
+type ticketWait struct {
+	Ticket, Configuration, Status, Says       string
+	Started, TimesOut                         *time.Time
+	Searched                                  bool
+	Others, Sampled, Fitting, Players, Needed int
+	Blocked                                   []struct {
+		Rule, Example string
+		Tickets       int
+	}
+	NextChanges                   []struct{ Target, From, To string }
+	NextSeconds, EstimatedSeconds *float64
+}
+
+// Run says why a ticket waits.
+func (c *whyCommand) Run(s streams) error {
+	var t ticketWait
+	if printed, err := c.ask(s, "matchmaking/why", url.Values{"ticket": {c.Ticket}}, &t); printed || err != nil {
+		return err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "ticket %s of configuration %s is %s", t.Ticket, t.Configuration, t.Status)
+	if t.TimesOut != nil && t.Started != nil {
+		fmt.Fprintf(&b, " since %s, until %s", t.Started.UTC().Format(time.RFC3339), t.TimesOut.UTC().Format(time.RFC3339))
+	}
+	fmt.Fprintf(&b, "\n%s\n", t.Says)
+	if t.Searched {
+		fmt.Fprintf(&b, "%d other tickets wait", t.Others)
+		if t.Sampled < t.Others {
+			fmt.Fprintf(&b, ", of which %d were looked at", t.Sampled)
+		}
+		fmt.Fprintf(&b, "; %d fit it, one by one. That makes %d players, and a match needs %d.\n", t.Fitting, t.Players, t.Needed)
+	}
+	for _, n := range t.NextChanges {
+		if t.NextSeconds != nil {
+			fmt.Fprintf(&b, "in %v %s changes from %s to %s\n", inSeconds(*t.NextSeconds), n.Target, n.From, n.To)
+		}
+	}
+	switch {
+	case t.EstimatedSeconds != nil:
+		fmt.Fprintf(&b, "by recent matches it waits %v more\n", inSeconds(*t.EstimatedSeconds))
+	case t.Searched:
+		fmt.Fprintln(&b, "too few tickets that waited so long were matched in the last ten minutes for an estimate")
+	}
+	if _, err := io.WriteString(s.out, b.String()); err != nil || len(t.Blocked) == 0 {
+		return err
+	}
+	var rows [][]string
+	for _, r := range t.Blocked {
+		rows = append(rows, []string{r.Rule, strconv.Itoa(r.Tickets), r.Example})
+	}
+	return admin.PrintTable(s.out, []string{"RULE", "KEEPS AWAY", "FOR EXAMPLE"}, rows)
+}

@@ -1,0 +1,43 @@
+package messages
+
+import "time"
+
+// MatchmakerState is what goes on in a matchmaking configuration, for operators. The numbers of ended tickets count from the start of
+// matchmaking on this host.
+type MatchmakerState struct {
+	*Matchmaker
+	Waiting, Accepting, Placing            int // tickets that have not ended: in no match, in a match to be accepted, in a match that looks for its game session
+	Completed, TimedOut, Cancelled, Failed int64
+	Longest                                TicketID      // the ticket that has waited for a match for the longest time; empty: none waits
+	LongestWait                            time.Duration // of that ticket
+	LastPass                               time.Duration // how long the last search for matches has computed; 0: there was none
+}
+
+// WhyTicket asks why a matchmaking ticket waits; NotFound if it is not known. It takes some milliseconds beside the search for matches.
+type WhyTicket struct{ ID TicketID }
+
+// TicketWait says why a matchmaking ticket waits, for operators (docs/matchmaking.md).
+type TicketWait struct {
+	*Ticket
+	Says     string        // in a sentence
+	TimesOut time.Time     // zero unless it waits for a match
+	Searched bool          // the ticket is in the search for matches: the values below are known
+	Others   int           // other tickets there
+	Sampled  int           // of them, those that were looked at; the numbers below are of these
+	Fitting  int           // those that no rule keeps apart from this one, as a pair
+	Players  int           // players of this ticket and of the fitting ones
+	Needed   int           // the fewest players of a match
+	Blocked  []TicketBlock // most tickets first
+	Next     []RuleChange  // what the next step of expansions changes for this ticket
+	NextIn   time.Duration // until then; 0: there is none
+}
+
+// TicketBlock says how many other tickets a rule keeps from a ticket. The names of the reasons that are no rules are in parentheses.
+type TicketBlock struct {
+	Rule    string
+	Tickets int
+	Example TicketID // one of them
+}
+
+// RuleChange is what a step of an expansion changes; values are JSON.
+type RuleChange struct{ Target, From, To string }

@@ -1,0 +1,103 @@
+package console
+
+import (
+	"net/http"
+	"time"
+
+	"troupe/messages"
+)
+
+type matchmaker struct {
+	Name           string  `json:"name"`
+	RuleSet        string  `json:"ruleSet"`
+	Waiting        int     `json:"waiting"`
+	Accepting      int     `json:"accepting"`
+	Placing        int     `json:"placing"`
+	Completed      int64   `json:"completed"` // since the start of matchmaking, as the three below
+	TimedOut       int64   `json:"timedOut"`
+	Cancelled      int64   `json:"cancelled"`
+	Failed         int64   `json:"failed"`
+	Longest        string  `json:"longestTicket"` // empty: none waits
+	LongestSeconds float64 `json:"longestSeconds"`
+	PassSeconds    float64 `json:"lastPassSeconds"`
+}
+
+func (c *Console) matchmaking(w http.ResponseWriter, r *http.Request, _ query) *problem {
+	states, err := c.o.Backend.MatchmakerStates(r.Context())
+	if err != nil {
+		return refused(err)
+	}
+	all := make([]matchmaker, len(states))
+	for i, s := range states {
+		all[i] = matchmaker{
+			string(s.Name), string(s.RuleSet), s.Waiting, s.Accepting, s.Placing, s.Completed, s.TimedOut, s.Cancelled, s.Failed,
+			string(s.Longest), s.LongestWait.Seconds(), s.LastPass.Seconds(),
+		}
+	}
+	return answer(w, struct {
+		Configurations []matchmaker `json:"configurations"`
+	}{all})
+}
+
+type ticketWait struct {
+	Ticket        string        `json:"ticket"`
+	Configuration string        `json:"configuration"`
+	Status        string        `json:"status"`
+	Says          string        `json:"says"`
+	Started       *time.Time    `json:"started"`
+	TimesOut      *time.Time    `json:"timesOut"` // null unless it waits for a match
+	Searched      bool          `json:"searched"` // the members from here on are known
+	Others        int           `json:"others"`
+	Sampled       int           `json:"sampled"`
+	Fitting       int           `json:"fitting"`
+	Players       int           `json:"players"`
+	Needed        int           `json:"needed"`
+	Blocked       []ticketBlock `json:"blocked"`
+	Next          []ruleChange  `json:"nextChanges"`
+	NextSeconds   *float64      `json:"nextSeconds"`      // null: nothing changes any more
+	Estimated     *float64      `json:"estimatedSeconds"` // null: too few were matched lately
+}
+
+type ticketBlock struct {
+	Rule    string `json:"rule"`
+	Tickets int    `json:"tickets"`
+	Example string `json:"example"`
+}
+
+type ruleChange struct {
+	Target string `json:"target"`
+	From   string `json:"from"`
+	To     string `json:"to"`
+}
+
+func (c *Console) whyTicket(w http.ResponseWriter, r *http.Request, q query) *problem {
+	id, p := q.needed("ticket")
+	if p != nil {
+		return p
+	}
+	t, err := c.o.Backend.WhyTicket(r.Context(), messages.TicketID(id))
+	if err != nil {
+		return refused(err)
+	}
+	shown := ticketWait{
+		Ticket: string(t.ID), Configuration: string(t.Matchmaker), Status: t.Status.String(), Says: t.Says, Started: timeOf(t.Started), TimesOut: timeOf(t.TimesOut),
+		Searched: t.Searched, Others: t.Others, Sampled: t.Sampled, Fitting: t.Fitting, Players: t.Players, Needed: t.Needed,
+		Blocked: []ticketBlock{}, Next: []ruleChange{}, NextSeconds: secondsOf(t.NextIn), Estimated: secondsOf(t.EstimatedWait),
+	}
+	for _, b := range t.Blocked {
+		shown.Blocked = append(shown.Blocked, ticketBlock{b.Rule, b.Tickets, string(b.Example)})
+	}
+	for _, n := range t.Next {
+		shown.Next = append(shown.Next, ruleChange(n))
+	}
+	return answer(w, shown)
+}
+
+// secondsOf is null for 0.
+func secondsOf(d time.Duration) *float64 {
+	if d <= 0 {
+		return nil
+	}
+	s := d.Seconds()
+	return &s
+}
