@@ -135,9 +135,12 @@ func (h *Handler) runJobs(what string) {
 	}
 }
 
-// pause lets others go first if the call under way takes long. The script's code calls
-// it wherever it may take long (compile.Unit.Program).
+// pause lets others go first if the call under way takes long, and ends recursion. The script's code calls
+// it wherever it may take long, and at the start of each function (compile.Unit.Program).
 func (h *Handler) pause() {
+	if len(*h.calls) >= callDepthMax {
+		h.overflow()
+	}
 	if h.watch != nil {
 		h.watch.Pause()
 	}

@@ -2,6 +2,7 @@ package js
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -32,12 +33,9 @@ func (e *LoadError) Error() string {
 
 func (h *Handler) loadError(while string, thrown *goja.Exception) *LoadError {
 	e := &LoadError{While: while, Message: brief(thrown.Value()), Stack: frames(thrown.Stack())}
-	for _, f := range thrown.Stack() {
-		if own(&f) {
-			p := f.Position()
-			e.File, e.Line, e.Column = strings.TrimPrefix(p.Filename, compile.Root+"/"), p.Line, p.Column
-			break
-		}
+	if i := slices.IndexFunc(thrown.Stack(), own); i >= 0 {
+		p := thrown.Stack()[i].Position()
+		e.File, e.Line, e.Column = strings.TrimPrefix(p.Filename, compile.Root+"/"), p.Line, p.Column
 	}
 	return e
 }

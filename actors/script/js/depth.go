@@ -2,6 +2,7 @@ package js
 
 import (
 	"reflect"
+	"unsafe"
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/unistring"
@@ -15,8 +16,20 @@ import (
 // one calls itself until the Go stack overflows, which ends the process. So built-ins count how
 // deep they are in others. Those that make up their minds in Go alone need not.
 
+// frameSize is how many bytes a frame takes in the stack of an error.
+const frameSize = int64(unsafe.Sizeof(goja.StackFrame{}))
+
 // nativesMax is how many built-ins may be inside of one another.
 const nativesMax = 2 * callDepthMax
+
+// callsOf returns the engine's stack of calls. Its length alone may be read: the type of its elements is the engine's.
+func callsOf(vm *goja.Runtime) *[]struct{} {
+	calls := fieldNamed(fieldNamed(reflect.ValueOf(vm).Elem(), "vm").Elem(), "callStack")
+	if calls.Kind() != reflect.Slice {
+		panic("the engine has changed: no stack of calls")
+	}
+	return (*[]struct{})(unsafe.Pointer(calls.UnsafeAddr()))
+}
 
 // countTemplate has the functions counted that a template makes.
 func countTemplate(o *goja.Object) {
@@ -115,10 +128,8 @@ func (h *Handler) countNext(v goja.Value) goja.Value {
 }
 
 func (h *Handler) descend(arguments int) {
-	if h.natives >= nativesMax {
-		defer func(natives int) { h.natives = natives }(h.natives)
-		h.natives = 0 // to make an error takes some
-		panic(h.rangeError("Maximum call stack size exceeded"))
+	if (h.natives >= nativesMax || len(*h.calls) > callDepthNatives) && !h.overflows {
+		h.overflow()
 	}
 	if h.watch != nil {
 		h.watch.MeasureIfDue()
@@ -129,3 +140,15 @@ func (h *Handler) descend(arguments int) {
 }
 
 func (h *Handler) ascend() { h.natives-- }
+
+// overflow throws what Node.js throws. The engine's own error for it cannot be caught, and to unwind the
+// stack for such an error takes the square of its depth.
+func (h *Handler) overflow() {
+	h.overflows = true // to make an error takes built-ins
+	e := h.rangeError("Maximum call stack size exceeded")
+	h.overflows = false
+	stack := fieldOf[[]goja.StackFrame](implementation(e), "stack")
+	h.weigh(int64(len(*stack)) * frameSize)
+	*stack = innermost(*stack)
+	panic(e)
+}

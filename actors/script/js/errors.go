@@ -99,35 +99,39 @@ func brief(v goja.Value) (text string) {
 	return text + modules.Hint(text)
 }
 
-func own(f *goja.StackFrame) bool {
+func own(f goja.StackFrame) bool {
 	name := f.SrcName()
 	return name != "" && name != "<native>" && !strings.HasPrefix(name, "troupe:") && !strings.HasPrefix(name, "node:")
 }
 
 // firstFrame returns the innermost place that is the script's.
 func firstFrame(stack []goja.StackFrame) (file string, row int) {
-	for i := range stack {
-		if own(&stack[i]) {
-			p := stack[i].Position()
-			return path.Base(p.Filename), p.Line
-		}
+	if i := slices.IndexFunc(stack, own); i >= 0 {
+		p := stack[i].Position()
+		return path.Base(p.Filename), p.Line
 	}
 	return "script", 0
+}
+
+// innermost returns the innermost frames of the script, one more than a log line shows.
+func innermost(stack []goja.StackFrame) (some []goja.StackFrame) {
+	for _, f := range stack {
+		if len(some) <= framesMax && own(f) {
+			some = append(some, f)
+		}
+	}
+	return some
 }
 
 // frames returns the innermost frames of the script, a line each, as Node writes them.
 func frames(stack []goja.StackFrame) string {
 	var b strings.Builder
-	shown := 0
-	for i := range stack {
-		if !own(&stack[i]) {
-			continue
-		}
-		if shown++; shown > framesMax {
+	for i, f := range innermost(stack) {
+		if i == framesMax {
 			b.WriteString("\n    ...")
 			break
 		}
-		name, p := stack[i].FuncName(), stack[i].Position()
+		name, p := f.FuncName(), f.Position()
 		if name == "" {
 			name = "<anonymous>"
 		}

@@ -45,7 +45,9 @@ type Handler struct {
 	replacer    goja.Value                     // of all JSON.stringify; nil: none was called
 	joining     []*goja.Object                 // lists of which a text is made
 	rangeErrors *goja.Object                   // the engine's class; nil: nothing was refused yet
+	calls       *[]struct{}                    // the engine's stack of calls; its length alone may be read
 	natives     int                            // built-ins that are inside of one another
+	overflows   bool                           // the error for too deep recursion is being made
 	iterates    bool                           // the iterators of arrays are counted
 	interrupted atomic.Bool                    // by the watchdog
 	stopping    atomic.Pointer[watchdog.Watch] // what Stop uses; nil before Init

@@ -68,7 +68,7 @@ func (h *Handler) uses(class string) {
 	if slices.Contains(h.guardedObjects, class) { // text is evaluated in loops
 		return
 	}
-	h.unlessBroken(func() {
+	guard := func() {
 		switch class {
 		case compile.UseAsync:
 			guardObject(class, functionGuard("async function"))(h, h.value(asyncFunction()))
@@ -77,12 +77,8 @@ func (h *Handler) uses(class string) {
 		default:
 			h.vm.Get(class)
 		}
-	})
-}
-
-// unlessBroken guards something, if what ran before has left it as it was: what a script has
-// frozen or taken away stays as it is.
-func (h *Handler) unlessBroken(guard func()) {
+	}
+	// What a script has frozen or taken away stays as it is.
 	if err := h.attempt(guard); err != nil && isAbrupt(err) {
 		panic(err)
 	}
@@ -119,18 +115,14 @@ func (r *regexps) every(symbol *goja.Symbol, method native, c goja.FunctionCall)
 		return r.iterator(method(c))
 	}
 	r.h.boundText(text, "a regular expression that matches many times")
-	if symbol == goja.SymReplace && len(c.Arguments) > 1 {
-		c.Arguments[1] = r.h.boundReplacement(text, c.Arguments[1], func() int64 { return r.times(c.This, text) })
-	}
 	called := false
 	if symbol == goja.SymReplace && len(c.Arguments) > 1 {
-		if by, ok := c.Arguments[1].(*goja.Object); ok {
-			if replacement, ok := by.Export().(func(goja.FunctionCall) goja.Value); ok {
-				c.Arguments[1] = r.h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
-					called = true // after all matches
-					return replacement(c)
-				})
-			}
+		c.Arguments[1] = r.h.boundReplacement(text, c.Arguments[1], func() int64 { return r.times(c.This, text) })
+		if replacement, ok := c.Arguments[1].Export().(func(goja.FunctionCall) goja.Value); ok {
+			c.Arguments[1] = r.h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
+				called = true // after all matches
+				return replacement(c)
+			})
 		}
 	}
 	if stepping := r.stepping(symbol, c.This, text); stepping != nil {

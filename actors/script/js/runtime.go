@@ -13,9 +13,12 @@ import (
 	"troupe/actors/script/realtime"
 )
 
-// callDepthMax bounds recursion. That of Node is about twice as deep; but to unwind
-// recursion through built-ins takes the engine the square of its depth (8,000: 2 s).
+// callDepthMax bounds recursion. That of Node is about twice as deep.
 const callDepthMax = 4000
+
+// callDepthNatives is where built-ins look (descend): functions of ours need some. callDepthEngine is where the engine ends
+// what passes no place that looks.
+const callDepthNatives, callDepthEngine = callDepthMax + 200, callDepthMax + 500
 
 // embedded compiles a file of the host, once, as a program whose value is a function.
 // Its name begins with troupe: in stacks: its frames are not the script's.
@@ -31,9 +34,10 @@ var glueProgram = embedded(strings.TrimPrefix(realtime.Name, "troupe:"), realtim
 func (h *Handler) boot() error {
 	guardEngine()
 	h.vm = goja.New()
+	h.calls = callsOf(h.vm)
 	h.guarded()
 	h.vm.SetParserOptions(parser.WithSourceMapLoader(noFile))
-	h.vm.SetMaxCallStackSize(callDepthMax)
+	h.vm.SetMaxCallStackSize(callDepthEngine)
 	h.vm.SetPromiseRejectionTracker(h.rejection)
 	h.host = newHost(h)
 	h.loader = modules.Enable(h.vm, modules.Options{

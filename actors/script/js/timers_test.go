@@ -110,17 +110,35 @@ process.nextTick(t, 't2');
 	}
 }
 
-func TestAnOverflowInOneJobOrTickLeavesTheOthers(t *testing.T) {
-	for source, want := range map[string]string{
-		`Promise.resolve().then(function f() { f(); }); Promise.resolve().then(() => { t('a'); Promise.resolve().then(() => t('b')); }); Promise.resolve().then(function f() { f(); });`: "a b",
-		`process.nextTick(function f() { f(); }); process.nextTick(t, 'a'); Promise.resolve().then(() => t('b'));`:                                                                       "a b",
-		`Promise.resolve().then(() => { process.nextTick(function f() { f(); }); process.nextTick(t, 'b'); }).then(() => t('a'));`:                                                       "a b",
-		`process.nextTick(t, 'a'); Promise.resolve().then(() => t('b')); (function f() { f(); })();`:                                                                                     "a b",
+// As any error does, and as in Node.js: what is left of a callback goes on; a tick's ends the game session at once,
+// a promise job's when the other jobs are done, if nobody handles it.
+func TestAnOverflowDoesWhatAnyErrorDoes(t *testing.T) {
+	const job = `Promise.resolve().then(function f() { f(); }); Promise.resolve().then(() => { t('a'); Promise.resolve().then(() => t('b')); });`
+	for source, want := range map[string]struct{ words, crash, says string }{
+		job: {"a b", "Unhandled promise rejection: RangeError: Maximum call stack size exceeded", "Unhandled promise rejection"},
+		`Promise.resolve().then(function f() { f(); }).catch((e) => t(e.name)).then(() => t('a'));`:                                 {"RangeError a", "", ""},
+		`(async function f() { await f(); })().catch((e) => t(e.message));`:                                                         {"Maximum call stack size exceeded", "", ""},
+		`process.nextTick(function f() { f(); }); process.nextTick(t, 'a'); Promise.resolve().then(() => t('b'));`:                  {"", "Uncaught error: RangeError: Maximum call stack size exceeded", "Uncaught error"},
+		`process.nextTick(t, 'a'); Promise.resolve().then(() => t('b')); (function f() { f(); })();`:                                {"a b", "", "Error in onMessage"},
+		`process.on('uncaughtException', (e) => t(e.name)); process.nextTick(function f() { f(); }); process.nextTick(t, 'a');`:     {"RangeError a", "", ""},
+		`process.on('unhandledRejection', (e) => t(e.name)); Promise.resolve().then(function f() { f(); }).then(() => t('never'));`: {"RangeError", "", ""},
 	} {
 		got, g := trace(t, calm(), 20*time.Millisecond, source)
-		if got != want || g.crash != "" || !strings.Contains(g.lines.String(), "RangeError: Maximum call stack size exceeded\n    at f (/local/game/server.js:") {
+		if got != want.words || g.crash != want.crash {
 			t.Errorf("%s: %q, crash %q\n%s", source, got, g.crash, &g.lines)
 		}
+		if want.says != "" && !strings.Contains(g.lines.String(), want.says+": RangeError: Maximum call stack size exceeded\n    at f (/local/game/server.js:") {
+			t.Errorf("%s: %s", source, &g.lines)
+		}
+	}
+	// A script for Node 10.x is only warned of a rejection.
+	g, err := loadInto(t, &game{node: "10.x"}, calm(), body(`onMessage() { Promise.resolve().then(function f() { f(); }); }`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.handler.OnMessage(message(1, ""))
+	if g.logged(t, "[WARN]", "Unhandled promise rejection: RangeError: Maximum call stack size exceeded"); g.crash != "" {
+		t.Error(g.crash)
 	}
 }
 

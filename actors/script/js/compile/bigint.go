@@ -7,15 +7,20 @@ import (
 
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/token"
 )
 
 // checkBigInt refuses what uses BigInt: its numbers take any memory, and nothing interrupts what
 // is done with them. A file that asks first whether there is a BigInt may name it.
 func checkBigInt(name string, tree *ast.Program) error {
-	literal, named, asks := file.Idx(-1), file.Idx(-1), false
-	names := func(e ast.Expression) (*ast.Identifier, bool) {
-		id, ok := e.(*ast.Identifier)
-		return id, ok && (id.Name == "BigInt" || id.Name == "BigInt64Array" || id.Name == "BigUint64Array")
+	literal, used, asks := file.Idx(-1), file.Idx(-1), false
+	names := func(e ast.Expression) bool {
+		return named(e, "BigInt") || named(e, "BigInt64Array") || named(e, "BigUint64Array")
+	}
+	use := func(e ast.Expression) {
+		if names(e) && used < 0 {
+			used = e.Idx0()
+		}
 	}
 	walk(reflect.ValueOf(tree.Body), func(node any) bool {
 		switch n := node.(type) {
@@ -24,29 +29,21 @@ func checkBigInt(name string, tree *ast.Program) error {
 				literal = n.Idx
 			}
 		case *ast.UnaryExpression:
-			if _, is := names(n.Operand); is && n.Operator.String() == "typeof" {
-				asks = true
-			}
+			asks = asks || names(n.Operand) && n.Operator == token.TYPEOF
 		case *ast.CallExpression:
-			if id, is := names(n.Callee); is && named < 0 {
-				named = id.Idx
-			}
+			use(n.Callee)
 		case *ast.NewExpression:
-			if id, is := names(n.Callee); is && named < 0 {
-				named = id.Idx
-			}
+			use(n.Callee)
 		case *ast.DotExpression:
-			if id, is := names(n.Left); is && named < 0 {
-				named = id.Idx
-			}
+			use(n.Left)
 		}
 		return true
 	})
-	if literal < 0 && (named < 0 || asks || strings.Contains("/"+name, "/node_modules/")) {
+	if literal < 0 && (used < 0 || asks || strings.Contains("/"+name, "/node_modules/")) {
 		return nil
 	}
 	if literal < 0 {
-		literal = named
+		literal = used
 	}
 	return lacking(name, tree, literal, "BigInt")
 }

@@ -46,20 +46,21 @@ var Uses = []string{UseRegExp, UsePromise, UseError, UseAsync, UseGenerator}
 func withPauses(tree *ast.Program) {
 	walk(reflect.ValueOf(tree.Body), func(node any) bool {
 		switch n := node.(type) {
-		case *ast.ForStatement:
-			n.Body = pausing(n.Body)
-		case *ast.ForInStatement:
-			n.Body = pausing(n.Body)
-		case *ast.ForOfStatement:
-			n.Body = pausing(n.Body)
-		case *ast.WhileStatement:
-			n.Body = pausing(n.Body)
-		case *ast.DoWhileStatement:
-			n.Body = pausing(n.Body)
+		case *ast.ForStatement, *ast.ForInStatement, *ast.ForOfStatement, *ast.WhileStatement, *ast.DoWhileStatement:
+			body := reflect.ValueOf(n).Elem().FieldByName("Body").Addr().Interface().(*ast.Statement)
+			*body = pausing(*body)
 		case *ast.FunctionLiteral:
 			n.Body = pausing(n.Body).(*ast.BlockStatement)
 		case *ast.ArrowFunctionLiteral:
 			n.Body = pausing(bodyOf(n.Body)).(*ast.BlockStatement)
+		case *ast.ParameterList: // its defaults come before the body
+			for _, p := range n.List {
+				p.Initializer = afterLook(p.Initializer)
+			}
+		case *ast.PropertyShort: // of a pattern, which may be a parameter
+			n.Initializer = afterLook(n.Initializer)
+		case *ast.FieldDefinition:
+			n.Initializer = afterLook(n.Initializer)
 		}
 		return true
 	})
@@ -147,6 +148,17 @@ func directive(s ast.Statement) bool {
 
 func look(at file.Idx) ast.Statement {
 	return &ast.ExpressionStatement{Expression: pauseDot(pauseProperty, at)}
+}
+
+// afterLook returns an expression that has the value of e, after a look if e may call something. A function or class gets its
+// name from where it is, so those stay as they are.
+func afterLook(e ast.Expression) ast.Expression {
+	switch e.(type) {
+	case nil, *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassLiteral, *ast.Identifier, *ast.NumberLiteral, *ast.StringLiteral,
+		*ast.BooleanLiteral, *ast.NullLiteral:
+		return e
+	}
+	return &ast.SequenceExpression{Sequence: []ast.Expression{pauseDot(pauseProperty, e.Idx0()), e}}
 }
 
 func pauseDot(property unistring.String, at file.Idx) *ast.DotExpression {

@@ -18,18 +18,15 @@ func checkRegexps(name string, tree *ast.Program) error {
 			return true
 		}
 		what := ""
-		switch {
-		case strings.Contains(r.Flags, "v"):
-			what = "the flag v of a regular expression"
-		case strings.Contains(r.Flags, "d"):
-			what = "the flag d of a regular expression"
+		switch odd := strings.IndexAny(r.Flags, "vd"); {
+		case odd >= 0:
+			what = "the flag " + r.Flags[odd:odd+1] + " of a regular expression"
 		case strings.Contains(r.Flags, "u") && (strings.Contains(r.Pattern, `\p{`) || strings.Contains(r.Pattern, `\P{`)):
 			what = unicodeClass
 		}
-		if what == "" || err != nil {
-			return true
+		if what != "" && err == nil {
+			err = lacking(name, tree, r.Idx, what)
 		}
-		err = lacking(name, tree, r.Idx, what)
 		return true
 	})
 	return err

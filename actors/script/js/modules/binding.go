@@ -45,7 +45,7 @@ func (b *binding) Get(name string) goja.Value {
 	v, ok := b.values[name]
 	if !ok {
 		if x, ok := b.make(b.loader)[name]; ok {
-			if made, ok := x.(native); ok && b.loader.options.Size != nil {
+			if made, ok := x.(native); ok {
 				x = native(func(c goja.FunctionCall) goja.Value { return b.loader.options.Size(made(c)) })
 			}
 			v = b.loader.runtime.ToValue(x)
@@ -85,13 +85,13 @@ func inspectBinding(l *Loader) map[string]any {
 	}
 }
 
-var (
-	proxyType   = reflect.TypeFor[goja.Proxy]()
-	promiseType = reflect.TypeFor[*goja.Promise]()
-	bufferType  = reflect.TypeFor[goja.ArrayBuffer]()
-	setType     = reflect.TypeFor[[]any]()
-	mapType     = reflect.TypeFor[[][2]any]()
-)
+var proxyType = reflect.TypeFor[goja.Proxy]()
+
+// kinds are those that the engine exports as something of their own.
+var kinds = map[reflect.Type]string{
+	reflect.TypeFor[*goja.Promise](): "Promise", reflect.TypeFor[goja.ArrayBuffer](): "ArrayBuffer",
+	reflect.TypeFor[[]any](): "Set", reflect.TypeFor[[][2]any](): "Map",
+}
 
 // kind names what an object is inside.
 func kind(v goja.Value) string {
@@ -105,14 +105,8 @@ func kind(v goja.Value) string {
 	}
 	switch t := o.ExportType(); {
 	case t == nil:
-	case t == promiseType:
-		return "Promise"
-	case t == bufferType:
-		return "ArrayBuffer"
-	case t == setType:
-		return "Set"
-	case t == mapType:
-		return "Map"
+	case kinds[t] != "":
+		return kinds[t]
 	case t.Kind() == reflect.String:
 		return "Symbol"
 	case t.Kind() == reflect.Func:

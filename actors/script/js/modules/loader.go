@@ -94,12 +94,9 @@ func (l *Loader) asFunction(v goja.Value, err error) goja.Callable {
 
 // rethrow passes an error of the runtime on, from native code to script code.
 func rethrow(r *goja.Runtime, err error) {
-	switch e := err.(type) {
-	case *goja.Exception:
-		panic(e)
-	case *goja.InterruptedError, *goja.StackOverflowError:
-		// A script must not be able to catch these.
-		panic(e)
+	switch err.(type) {
+	case *goja.Exception, *goja.InterruptedError, *goja.StackOverflowError: // a script can catch the first alone
+		panic(err)
 	}
 	panic(r.NewGoError(err))
 }
@@ -142,14 +139,11 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 	if parent == nil {
 		id, l.main = ".", module
 	}
-	for _, p := range []struct {
-		name  string
-		value any
-	}{
-		{"id", id}, {"path", path.Dir(filename)}, {"exports", exports}, {"filename", filename}, {"loaded", false},
-	} {
-		must(module.Set(p.name, p.value))
-	}
+	must(module.Set("id", id))
+	must(module.Set("path", path.Dir(filename)))
+	must(module.Set("exports", exports))
+	must(module.Set("filename", filename))
+	must(module.Set("loaded", false))
 	if parent != nil {
 		must(module.DefineDataProperty("parent", parent, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	}

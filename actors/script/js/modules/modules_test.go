@@ -27,6 +27,17 @@ type host struct {
 	exit    []int
 }
 
+// alone are options of a runtime whose engine does nothing.
+func alone(u *compile.Unit, entry string) Options {
+	return Options{
+		Unit: u, Entry: entry,
+		Pause: func() {}, Size: func(v goja.Value) goja.Value { return v }, Eval: func(goja.FunctionCall) {}, Uses: func(string) {},
+	}
+}
+
+// noMemo keeps nothing of what a resolver reads.
+func noMemo(_ string, f func() any) any { return f() }
+
 // enable returns a host of files given as name, text, name, text; the first is the
 // entry.
 func enable(t testing.TB, files ...string) *host {
@@ -41,27 +52,27 @@ func enable(t testing.TB, files ...string) *host {
 	}
 	h := &host{runtime: goja.New()}
 	h.runtime.SetMaxCallStackSize(2000)
-	h.Loader = Enable(h.runtime, Options{
-		Unit: u, Entry: files[0], Args: []string{"one", "two"}, Metadata: []byte(`{"fleetId": "f"}`),
-		Exit: func(code int) {
-			h.exit = append(h.exit, code)
-			h.runtime.Interrupt("exit")
-		},
-		Log: func(level script.Level, text string) {
-			if h.levels != level {
-				text = level.String() + " " + text
-			}
-			h.lines = append(h.lines, text)
-		},
-		NextTick: func(job func()) { // as a promise job
-			later, err := h.runtime.RunString("(job) => { Promise.resolve().then(job); }")
-			must(err)
-			call, _ := goja.AssertFunction(later)
-			_, err = call(goja.Undefined(), h.runtime.ToValue(job))
-			must(err)
-		},
-		Uncaught: func(e goja.Value) { h.lines = append(h.lines, "uncaught "+e.String()) },
-	})
+	o := alone(u, files[0])
+	o.Args, o.Metadata = []string{"one", "two"}, []byte(`{"fleetId": "f"}`)
+	o.Exit = func(code int) {
+		h.exit = append(h.exit, code)
+		h.runtime.Interrupt("exit")
+	}
+	o.Log = func(level script.Level, text string) {
+		if h.levels != level {
+			text = level.String() + " " + text
+		}
+		h.lines = append(h.lines, text)
+	}
+	o.NextTick = func(job func()) { // as a promise job
+		later, err := h.runtime.RunString("(job) => { Promise.resolve().then(job); }")
+		must(err)
+		call, _ := goja.AssertFunction(later)
+		_, err = call(goja.Undefined(), h.runtime.ToValue(job))
+		must(err)
+	}
+	o.Uncaught = func(e goja.Value) { h.lines = append(h.lines, "uncaught "+e.String()) }
+	h.Loader = Enable(h.runtime, o)
 	return h
 }
 
@@ -131,7 +142,7 @@ func FuzzResolve(f *testing.F) {
 		if len(request)+len(dir)+len(manifest) > 1<<12 {
 			return
 		}
-		r := resolver{files: map[string][]byte{"a.js": nil, "package.json": []byte(manifest), "node_modules/p/package.json": []byte(manifest), "x": nil, "lib/index.js": nil}}
+		r := resolver{memo: noMemo, files: map[string][]byte{"a.js": nil, "package.json": []byte(manifest), "node_modules/p/package.json": []byte(manifest), "x": nil, "lib/index.js": nil}}
 		dir = path.Clean(strings.TrimLeft(path.Clean("/"+dir), "/"))
 		if name, err := r.resolve(request, path.Join(dir, "from.js")); err == nil {
 			if _, there := r.files[name]; !there {

@@ -7,7 +7,7 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-// Options are what the engine gives. All functions are called on the goroutine that runs the runtime, from inside script code.
+// Options are what the engine gives. All functions must be set. They are called on the goroutine that runs the runtime, from inside script code.
 type Options struct {
 	// Unit has the files; it must be set.
 	Unit *compile.Unit
@@ -31,14 +31,13 @@ type Options struct {
 	Globals []string
 	Global  func(name string) goja.Value
 	// Pause is called in each turn of a loop and at each start of a function of the script's files, and must be quick; it may wait, which holds up
-	// the script and changes nothing else of it. Nil: nothing is called.
+	// the script, or throw, and changes nothing else of it.
 	Pause func()
 	// Size is called with what operators of the script's files and functions of modules have made and may be large, and may throw.
-	// It returns v. Nil: nothing is called.
+	// It returns v.
 	Size func(v goja.Value) goja.Value
-	// Eval is called with the source of each direct eval in the script's files, before the engine gets it. Nil: nothing is called.
+	// Eval is called with the source of each direct eval in the script's files, before the engine gets it.
 	Eval func(c goja.FunctionCall)
-	// Uses is called before the code of a file runs whose syntax makes objects of a class of the
-	// language (compile.UseRegExp). Nil: nothing is called.
+	// Uses is called before the code of a file runs whose syntax makes objects of a class of the language (compile.UseRegExp).
 	Uses func(class string)
 }

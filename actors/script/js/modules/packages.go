@@ -29,9 +29,6 @@ func (r resolver) manifest(dir string) *manifest {
 		}
 		return m
 	}
-	if r.memo == nil {
-		return read().(*manifest)
-	}
 	return r.memo("manifest "+dir, read).(*manifest)
 }
 

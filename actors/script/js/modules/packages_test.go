@@ -103,7 +103,7 @@ func TestImportsFindPackagesOfES(t *testing.T) {
 func TestHostilePackages(t *testing.T) {
 	deep := strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000)
 	for _, m := range []string{`{"exports": ` + deep + `}`, `{"exports": {".": {"node": ` + deep + `}}}`, `{"exports": "./../../../etc/passwd"}`, `{"exports": "./%2e%2e/x.js"}`, `{"imports": {"#a": "#a"}}`, `{"name": "p", "exports": {"./*": "p/*"}}`, `{"exports`} {
-		r := resolver{files: map[string][]byte{"node_modules/p/package.json": []byte(m), "package.json": []byte(m), "x.js": nil}}
+		r := resolver{memo: noMemo, files: map[string][]byte{"node_modules/p/package.json": []byte(m), "package.json": []byte(m), "x.js": nil}}
 		for _, request := range []string{"p", "p/a", "#a"} {
 			if name, err := r.resolve(request, "main.js"); err == nil {
 				t.Errorf("%s of %.40s is %s", request, m, name)

@@ -18,19 +18,13 @@ func (p *pause) Get(property string) goja.Value {
 	switch o := &p.loader.options; property {
 	case compile.EvalSource:
 		return p.loader.runtime.ToValue(func(c goja.FunctionCall) goja.Value {
-			if o.Eval != nil {
-				o.Eval(c)
-			}
+			o.Eval(c)
 			return c.Argument(0)
 		})
 	case compile.UseRegExp, compile.UsePromise, compile.UseError, compile.UseAsync, compile.UseGenerator:
-		if o.Uses != nil {
-			o.Uses(property)
-		}
+		o.Uses(property)
 	default:
-		if p.pause != nil {
-			p.pause()
-		}
+		p.pause()
 	}
 	return goja.Undefined()
 }
@@ -42,9 +36,7 @@ func (p *pause) Has(string) bool { return true }
 func (p *pause) Set(_ string, v goja.Value) bool {
 	switch v.(type) {
 	case *goja.Object, goja.String:
-		if p.loader.options.Size != nil {
-			p.loader.options.Size(v)
-		}
+		p.loader.options.Size(v)
 	}
 	return true
 }

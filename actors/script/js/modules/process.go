@@ -44,15 +44,9 @@ func processBinding(l *Loader) map[string]any {
 	}
 }
 
-// uncaught returns a function that takes an error nobody caught.
-func (l *Loader) uncaught() native {
-	return func(c goja.FunctionCall) goja.Value {
-		l.options.Uncaught(c.Argument(0))
-		return goja.Undefined()
-	}
+func jobsBinding(l *Loader) map[string]any {
+	return map[string]any{"uncaught": native(func(c goja.FunctionCall) goja.Value { l.options.Uncaught(c.Argument(0)); return goja.Undefined() })}
 }
-
-func jobsBinding(l *Loader) map[string]any { return map[string]any{"uncaught": l.uncaught()} }
 
 // hrtimeStart keeps process.hrtime from starting at zero, which scripts may take
 // for no time.
@@ -61,11 +55,9 @@ const hrtimeStart = 1_000_000_000
 // job calls a function that has no caller.
 func (l *Loader) job(f goja.Callable) {
 	_, err := f(goja.Undefined())
-	switch e := err.(type) {
-	case nil:
-	case *goja.Exception:
+	if e, ok := err.(*goja.Exception); ok {
 		l.options.Uncaught(e.Value())
-	default:
+	} else if err != nil {
 		rethrow(l.runtime, err)
 	}
 }

@@ -16,7 +16,7 @@ var extensions = []string{".js", ".json", ".cjs", ".mjs", ".ts", ".cts", ".mts"}
 // without a slash at the start.
 type resolver struct {
 	files map[string][]byte
-	memo  func(key string, f func() any) any // keeps what was read; nil: nothing is kept
+	memo  func(key string, f func() any) any // keeps what was read
 }
 
 // notExported says that the exports of a package do not have a file.

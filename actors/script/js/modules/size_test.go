@@ -32,7 +32,7 @@ func TestRuntimesStaySmall(t *testing.T) {
 	bare := heap(n, func() any { return goja.New() })
 	enabled := heap(n, func() any {
 		r := goja.New()
-		return []any{r, Enable(r, Options{Unit: unit, Entry: "main.js"})}
+		return []any{r, Enable(r, alone(unit, "main.js"))}
 	}) - bare
 	t.Logf("a runtime: %.1f KiB, with modules enabled %.1f more", bare, enabled)
 	if enabled > 4 {
@@ -47,7 +47,7 @@ func TestRuntimesStaySmall(t *testing.T) {
 	} {
 		grown := heap(n, func() any {
 			r := goja.New()
-			l := Enable(r, Options{Unit: unit, Entry: "main.js"})
+			l := Enable(r, alone(unit, "main.js"))
 			l.Builtin(c.source)
 			return []any{r, l}
 		}) - bare - enabled
