@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/rs/zerolog"
 
 	"troupe/actors/player"
 	"troupe/actors/script"
@@ -127,7 +128,7 @@ func (a *Actor) replacePlayer(s *playerSession) {
 		}
 		return
 	}
-	a.c.Log().Error().Str("game_session_id", string(a.record.ID)).Str("player_session", s.player.ID.Short()).
+	a.about(a.c.Log().Error(), s.player).Str("reason", "its actor crashed again and again").
 		Msg("player restarted too often: its player session ends")
 	if s.presence == joining {
 		a.stopJoining(s)
@@ -168,7 +169,11 @@ func (a *Actor) onLogin(l *player.Login) {
 
 // refuse refuses a login to a player session of this game session.
 func (a *Actor) refuse(l *player.Login, why wire.Refusal) {
-	a.c.Log().Info().Str("game_session_id", string(a.record.ID)).Str("player_session", l.ID.Short()).Str("reason", why.String()).Msg("login refused")
+	e := a.c.Log().Info().Str("game_session_id", string(a.record.ID)).Str("player_session", l.ID.Short())
+	if s := a.byID[l.ID]; s != nil {
+		e.Str("player_id", string(s.player.PlayerID))
+	}
+	e.Str("reason", why.String()).Msg("login refused")
 	l.From.SetRefusal(why)
 	l.From.Refuse(0)
 }
@@ -234,7 +239,7 @@ func (a *Actor) answerGate(s *playerSession, attempt uint64, ok bool) {
 	answer := player.GateAnswer{Attempt: attempt, OK: ok, Peer: s.player.Peer}
 	if !ok {
 		answer.Why = wire.RefusedByGame
-		a.c.Log().Info().Str("game_session_id", string(a.record.ID)).Str("player_session", s.player.ID.Short()).Str("reason", answer.Why.String()).Msg("login refused")
+		a.about(a.c.Log().Info(), s.player).Str("reason", answer.Why.String()).Msg("login refused")
 		a.stopJoining(s) // before the player actor answers, because the next login may wait already
 	}
 	if s.ref != nil {
@@ -266,10 +271,14 @@ func (a *Actor) onAccepted(m player.Accepted) {
 	}
 }
 
+// about adds to a line of the log which player it is about, and where.
+func (a *Actor) about(e *zerolog.Event, h *player.Handle) *zerolog.Event {
+	return e.Str("game_session_id", string(a.record.ID)).Str("player_id", string(h.PlayerID)).Str("player_session", h.ID.Short()).Int32("peer", int32(h.Peer))
+}
+
 // onWentAway asks the game whether to keep a player that has lost its connection (D-6).
 func (a *Actor) onWentAway(m player.WentAway) {
-	a.c.Log().Info().Str("game_session_id", string(a.record.ID)).Int32("peer", int32(m.Player.Peer)).
-		Str("player_session", m.Player.ID.Short()).Str("reason", m.Reason).Msg("player detached")
+	a.about(a.c.Log().Info(), m.Player).Str("reason", m.Reason).Msg("player detached")
 	s := a.byPlayer[m.Player]
 	if s != nil {
 		a.noteEnd(s, m.Reason)
@@ -293,8 +302,7 @@ func (a *Actor) onWentAway(m player.WentAway) {
 }
 
 func (a *Actor) onCameBack(m player.CameBack) {
-	a.c.Log().Info().Str("game_session_id", string(a.record.ID)).Int32("peer", int32(m.Player.Peer)).
-		Str("player_session", m.Player.ID.Short()).Uint64("epoch", uint64(m.Epoch)).
+	a.about(a.c.Log().Info(), m.Player).Uint64("epoch", uint64(m.Epoch)).
 		Stringer("from", m.From).Stringer("to", m.To).Dur("away_ms", m.Away).Int("resent", m.Replay.Messages).
 		Uint64("lost", m.Lost).Msg("player resumed")
 	if s := a.byPlayer[m.Player]; s == nil || !s.inRoster() || a.relay {
@@ -311,6 +319,9 @@ func (a *Actor) onLeaving(m player.IsLeaving) {
 		return
 	}
 	a.noteEnd(s, m.Reason)
+	if !m.Left && a.phase == active { // with the game session, all players go
+		a.about(a.c.Log().Info(), m.Player).Str("reason", m.Reason).Msg("player lost: its player session ends")
+	}
 	if s.rejoin != rejoining { // setPlayerStatus decides on a rejoin that failed
 		s.allowRejoin(m.Left)
 	}
