@@ -40,6 +40,7 @@ var files = []struct{ name, from string }{
 	{"README.md", "README.md"},
 	{"CHANGELOG.md", "CHANGELOG.md"},
 	{"troupe.service", "docs/packaging/troupe.service"},
+	{"kubernetes.yaml", "docs/packaging/kubernetes.yaml"},
 	{"troupe.schema.json", "cmd/internal/config/schema.json"},
 }
 

@@ -80,7 +80,7 @@ func TestArchivesHoldWhatTheyShould(t *testing.T) {
 		if modes[folder+want.executable] != 0o755 || contents[folder+want.executable] != "the binary" {
 			t.Errorf("%s: the binary is not there, or cannot be executed: %v", name, modes)
 		}
-		for _, f := range []string{"LICENSE", "THIRD_PARTY_NOTICES", "README.md", "CHANGELOG.md", "troupe.service", "troupe.schema.json"} {
+		for _, f := range []string{"LICENSE", "THIRD_PARTY_NOTICES", "README.md", "CHANGELOG.md", "troupe.service", "kubernetes.yaml", "troupe.schema.json"} {
 			if modes[folder+f] != 0o644 || len(contents[folder+f]) < 500 {
 				t.Errorf("%s: %s is missing or empty", name, f)
 			}
