@@ -85,7 +85,7 @@ func TestArchivesHoldWhatTheyShould(t *testing.T) {
 				t.Errorf("%s: %s is missing or empty", name, f)
 			}
 		}
-		if !strings.Contains(contents[folder+"THIRD_PARTY_NOTICES"], "github.com/pion/dtls") || len(modes) != 7 {
+		if !strings.Contains(contents[folder+"THIRD_PARTY_NOTICES"], "github.com/pion/dtls") || len(modes) != 8 {
 			t.Errorf("%s: %v", name, slices.Sorted(maps.Keys(modes)))
 		}
 	}
