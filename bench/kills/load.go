@@ -15,9 +15,11 @@ import (
 )
 
 // counts are what was answered.
-type counts struct{ GameSessions, PlayerSessions, Placements, Others int }
+type counts struct{ GameSessions, PlayerSessions, Placements, Tickets, Others int }
 
-func (c counts) sum() int { return c.GameSessions + c.PlayerSessions + c.Placements + c.Others }
+func (c counts) sum() int {
+	return c.GameSessions + c.PlayerSessions + c.Placements + c.Tickets + c.Others
+}
 
 // made is what one host has answered before its end.
 type made struct {
@@ -25,6 +27,7 @@ type made struct {
 	gameSessions   map[string]string // id -> name
 	playerSessions map[string]string // id -> player
 	placements     []string
+	tickets        []string
 	queues         []string
 	aliases        map[string]string // id -> description, the last one answered
 }
@@ -96,8 +99,10 @@ type caller struct {
 func (c caller) turn(ctx context.Context) error {
 	n := c.book.number()
 	switch c.i % 4 {
-	case 0, 1:
+	case 0:
 		return c.placement(ctx, n)
+	case 1:
+		return c.ticket(ctx, n)
 	case 2:
 		return c.game(ctx, n)
 	default:
@@ -206,6 +211,7 @@ func (b *bench) check(ctx context.Context, proc *server.Process, m *made, r *row
 	r.Answered.GameSessions += len(m.gameSessions)
 	r.Answered.PlayerSessions += len(m.playerSessions)
 	r.Answered.Placements += len(m.placements)
+	r.Answered.Tickets += len(m.tickets)
 	r.Answered.Others += len(m.queues) + len(m.aliases)
 	lost := func(what, id string, err error) {
 		r.Lost++
@@ -258,6 +264,7 @@ func (b *bench) check(ctx context.Context, proc *server.Process, m *made, r *row
 		}
 	}
 	b.checkPlacements(ctx, api, m, r, lost)
+	b.checkTickets(ctx, api, m, r, lost)
 }
 
 // clear deletes queues and aliases: a host takes a number of them only.

@@ -1,6 +1,7 @@
 // Command kills ends the troupe host by SIGKILL at every failpoint of its store, and at random times, while callers create
-// game sessions, player sessions, placements, queues and aliases; starts it again on the same store; and looks for what was
-// answered before. Nothing may be lost, and each placement must end once, with one event.
+// game sessions, player sessions, placements, matchmaking tickets, queues and aliases; starts it again on the same store; and looks for
+// what was answered before. Nothing may be lost, each placement must end once, with one event, and each ticket must be matched once,
+// with one seat for its player.
 //
 // It is no workload of troupe bench: it needs a host with failpoints, which no user has, and asks whether something is lost, not
 // how fast something is. The host must be built with the tag faults. It exits with 1 when something was lost, with 2 when it could
@@ -44,6 +45,8 @@ type row struct {
 	Lost       int           `json:"lost"`
 	Placements int           `json:"placements"` // that were answered
 	EndedOnce  int           `json:"ended_once"` // of them
+	Tickets    int           `json:"tickets"`    // that were answered
+	Matched    int           `json:"matched"`    // of them, once
 	Restart    time.Duration `json:"restart_max_ns"`
 	Errors     []string      `json:"errors,omitempty"`
 }
@@ -177,6 +180,12 @@ aliases: [{id: alias-a, name: a, fleet: fleet-a}]
 queues:
 - {name: queue-a, timeout: 10s, destinations: [alias-a]}
 - {name: queue-none, timeout: 10s, destinations: []}
+matchmaking:
+  passInterval: 50ms
+  ruleSets:
+  - {name: duel, body: '{"ruleLanguageVersion": "1.0", "teams": [{"name": "player", "minPlayers": 1, "maxPlayers": 1, "quantity": 2}]}'}
+  configurations:
+  - {name: duel, ruleSet: duel, queue: queue-a, requestTimeout: 600s}
 log: {level: error}
 `
 
@@ -203,11 +212,11 @@ func print(seed uint64, rows []row) bool {
 	good := true
 	fmt.Printf("%s, seed %d\n", result.ThisMachine(), seed)
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "failpoint\tkills\tnot hit\tanswered\tgame sessions\tplayer sessions\tqueues, aliases\tplacements\tended once\tlost\trestart max")
+	fmt.Fprintln(w, "failpoint\tkills\tnot hit\tanswered\tgame sessions\tplayer sessions\tqueues, aliases\tplacements\tended once\ttickets\tmatched once\tlost\trestart max")
 	for _, r := range rows {
 		a := r.Answered
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%v\n", r.Point, r.Kills, r.Missed, a.sum(), a.GameSessions, a.PlayerSessions, a.Others, r.Placements, r.EndedOnce, r.Lost, r.Restart.Round(time.Millisecond))
-		good = good && r.Lost == 0 && r.EndedOnce == r.Placements && len(r.Errors) == 0
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%v\n", r.Point, r.Kills, r.Missed, a.sum(), a.GameSessions, a.PlayerSessions, a.Others, r.Placements, r.EndedOnce, r.Tickets, r.Matched, r.Lost, r.Restart.Round(time.Millisecond))
+		good = good && r.Lost == 0 && r.EndedOnce == r.Placements && r.Matched == r.Tickets && len(r.Errors) == 0
 	}
 	w.Flush()
 	for _, r := range rows {
@@ -216,7 +225,7 @@ func print(seed uint64, rows []row) bool {
 		}
 	}
 	if !good {
-		fmt.Println("MISSED: nothing lost, each placement ends once")
+		fmt.Println("MISSED: nothing lost, each placement ends once, each ticket is matched once")
 	}
 	return good
 }
