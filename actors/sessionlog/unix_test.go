@@ -44,3 +44,19 @@ func TestALogIsThereWhileItsFirstLinesAreWritten(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 }
+
+// Scripts log what they like, so logs and their folder are for the host's user alone.
+func TestLogsAreTheOwnersAlone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "deep", "er")
+	s := open(t, dir, Options{})
+	k := s.Open("a")
+	k.Write(line("0"))
+	k.Close()
+	read(t, s, "a")
+	name, _ := base("a")
+	for path, want := range map[string]os.FileMode{file(filepath.Join(dir, name), 1): 0o600, dir: 0o700, filepath.Dir(dir): 0o700} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v", path, info, err)
+		}
+	}
+}

@@ -1,6 +1,15 @@
 package host
 
-import "testing"
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/actors/script"
+)
 
 // reliability.md 5.2. A login costs the host some 75 us, of which a connection alone takes 55, so
 // a lower rate spares running games little and makes players wait.
@@ -10,3 +19,64 @@ func TestTheDefaultsAdmitEightThousandLoginsPerSecond(t *testing.T) {
 		t.Errorf("%v logins per second, %d may wait", got.LoginsPerSecond, got.LoginsWaiting)
 	}
 }
+
+// The tables of reliability.md 5.1 and 5.2 say what a host has that nobody has configured.
+func TestTheDefaultsAreThoseOfTheSpecification(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "spec", "reliability.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, _ := strings.Cut(string(text), "\n## 5. Overload\n")
+	part, _, _ = strings.Cut(part, "\n## 6. ")
+	rows := make(map[string]string)
+	for line := range strings.SplitSeq(part, "\n") {
+		if cells := strings.Split(strings.Trim(line, "|"), " | "); len(cells) == 4 {
+			rows[strings.TrimSpace(cells[0])], rows[strings.TrimSpace(cells[2])] = cells[1], cells[3]
+		}
+	}
+	c := Defaults()
+	l, d := &c.Limits, &c.DTLS
+	for row, want := range map[string][]string{
+		"accept to LOGIN":                               {seconds(l.LoginTimeout)},
+		"connections without a login":                   {number(l.Unauthenticated) + " in all", number(l.UnauthenticatedPerIP) + " per IP"},
+		"new connections per IP":                        {number(l.ConnectionsPerIPPerSecond) + "/s", "burst " + number(l.ConnectionsPerIPBurst)},
+		"WebSocket message / frame headers per message": {size(l.MessageBytes)},
+		"malformed packets":                             {"after " + number(l.MalformedPackets)},
+		"player inbound":                                {number(l.PlayerMessagesPerSecond) + " msg/s", "burst " + number(l.PlayerMessagesBurst), size(l.PlayerBytesPerSecond) + "/s"},
+		"group operations":                              {number(l.GroupOperationsPerSecond) + "/s"},
+		"deliveries caused per game session":            {number(l.DeliveriesPerGameSessionPerSecond) + "/s"},
+		"groups per player, per session":                {number(l.GroupsPerPlayer) + ", " + number(l.GroupsPerGameSession)},
+		"DTLS half-open":                                {number(d.HalfOpen) + " in all", number(d.HalfOpenPerIP) + " per IP", number(d.HellosPerIP) + " new ones per second and IP"},
+		"game session mailbox":                          {number(c.Session.MailboxMessages) + " or " + size(c.Session.MailboxBytes)},
+		"script watchdog":                               {seconds(c.Script.Callback), "memory " + size(c.Script.MemoryMax)},
+		"reliable bytes of a game session's players":    {size(l.GameSessionBytesPerSecond) + "/s"},
+		"logins":         {number(l.LoginsPerSecond) + "/s"},
+		"API body, rate": {number(c.API.Rate) + "/s per key"},
+		"log line":       {size(script.LineTextMax)},
+	} {
+		for _, w := range want {
+			if !strings.Contains(rows[row], w) {
+				t.Errorf("%s: the host has %q, the specification says %q", row, w, rows[row])
+			}
+		}
+	}
+	if want := "after " + seconds(l.TooFastFor) + " over the limit"; !strings.Contains(part, want) {
+		t.Errorf("section 5.1 does not say %q", want)
+	}
+}
+
+func number[T int | int64 | float64](n T) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%d,%03d", int64(n)/1000, int64(n)%1000)
+}
+
+func size[T int | int64 | float64](n T) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d KiB", int64(n)>>10)
+	}
+	return fmt.Sprintf("%d MiB", int64(n)>>20)
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.0f s", d.Seconds()) }

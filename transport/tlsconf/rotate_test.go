@@ -34,6 +34,9 @@ func TestTheCASignsForItsNamesAlone(t *testing.T) {
 	if len(ca.cert.ExtKeyUsage) != 1 || ca.cert.ExtKeyUsage[0] != x509.ExtKeyUsageServerAuth {
 		t.Errorf("the CA signs for %v", ca.cert.ExtKeyUsage)
 	}
+	if end := time.Now().AddDate(3, 0, 0); ca.cert.NotAfter.Before(end.Add(-day)) || ca.cert.NotAfter.After(end) {
+		t.Errorf("the CA signs until %v, not for three years", ca.cert.NotAfter)
+	}
 	if want := []string{"game.example", "localhost", "wild.example", "127.0.0.1", "192.0.2.7", "::1", "2001:db8::1"}; !slices.Equal(Constraints(ca.cert), want) {
 		t.Errorf("for %q, want %q", Constraints(ca.cert), want)
 	}

@@ -1,12 +1,16 @@
 package acceptance_test
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"troupe/actors/script"
+	"troupe/messages/counters"
 	"troupe/transport/host"
 	"troupe/transport/transporttest/stock"
 )
@@ -68,4 +72,50 @@ func TestARoomIsNoFasterThanItsBound(t *testing.T) {
 	if middle > 2*time.Second {
 		t.Errorf("a message of the one who sends little takes %v", middle)
 	}
+}
+
+// TestAFullMailboxDropsFastMessagesAndReadsNoMore: while the game does not take its messages, no more than its mailbox holds
+// is kept for it. Fast messages beyond that are dropped; reliable ones wait with their senders, and none is lost.
+func TestAFullMailboxDropsFastMessagesAndReadsNoMore(t *testing.T) {
+	t.Parallel()
+	const room, sent = 64, 400
+	entered, release := make(chan struct{}), make(chan struct{})
+	let := sync.OnceFunc(func() { close(release) })
+	var first sync.Once
+	var heard atomic.Int64
+	g := &fakeGame{message: func(_ script.Session, m *script.Message) {
+		first.Do(func() { close(entered); <-release })
+		if m.OpCode == 2 {
+			heard.Add(1)
+		}
+	}}
+	h := startHost(t, func(c *host.Config) { c.Session.MailboxMessages = room }, g.make)
+	t.Cleanup(let)
+	p := h.players(2, stock.Options{})
+	for _, c := range p {
+		if err := c.AwaitFast(h.context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.send(p[0], stock.Message{OpCode: 1, TargetPlayer: stock.ServerID, Reliable: true})
+	<-entered
+	taken := func() int64 { return h.host.Counters().MessagesIn.Get(counters.WS) }
+	before := taken()
+	for i := range sent {
+		h.send(p[0], stock.Message{OpCode: 2, TargetPlayer: stock.ServerID, Payload: fmt.Append(nil, i), Reliable: true})
+	}
+	h.until("the mailbox is full", func() error { // the fast ones tell
+		h.send(p[1], stock.Message{OpCode: 3, TargetPlayer: stock.ServerID})
+		if h.host.Counters().Dropped.Get(counters.DropSessionBusy) == 0 {
+			return errors.New("all were taken")
+		}
+		return nil
+	})
+	if n := taken() - before; n > 2*room+32 { // 32 are in hand
+		t.Errorf("%d of %d reliable messages were read while there was room for %d", n, sent, room)
+	}
+	let()
+	h.untilCount("reliable messages", heard.Load, sent)
+	h.talk(p[0], p[1])
+	h.checkReceived(p...)
 }

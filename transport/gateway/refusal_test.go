@@ -1,0 +1,50 @@
+package gateway
+
+import (
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/transport"
+)
+
+// whoAsks is a connection of which nothing matters but its address.
+type whoAsks struct {
+	transport.Conn
+	addr string
+}
+
+func (c whoAsks) RemoteAddr() netip.AddrPort { return netip.MustParseAddrPort(c.addr) }
+
+// Whatever was checked, and however long that took, a refusal is sent a whole number of steps after the LOGIN
+// was read. Over the limit the address waits a second more, a few times in each second; others do not.
+// RL-205.
+func TestARefusalIsSentAtAWholeStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Options{Limits: Limits{LoginFailuresPerIPPerMinute: 20}})
+		refusal := func(addr string, took time.Duration, unknown bool) time.Duration {
+			p := &peer{gateway: g, conn: whoAsks{addr: addr}, readAt: time.Since(g.started), unknown: unknown}
+			time.Sleep(took)
+			wait := p.Refused()
+			if wait <= 0 || (took+wait)%refusalStep != 0 {
+				t.Errorf("a check of %v is answered after %v", took, took+wait)
+			}
+			return wait
+		}
+		for i := range 20 {
+			if wait := refusal("192.0.2.1:1", time.Duration(i*i)*731*time.Microsecond, true); wait > refusalStep {
+				t.Errorf("guess %d waits %v", i, wait)
+			}
+		}
+		time.Sleep(guessPause)
+		for i := range 2 * guessesHeldMax {
+			if wait, held := refusal("192.0.2.1:2", time.Microsecond, true), i < guessesHeldMax; held != (wait > guessPause) {
+				t.Errorf("guess %d over the limit waits %v", i, wait)
+			}
+		}
+		if wait := refusal("192.0.2.2:1", 77*time.Millisecond, false); wait > refusalStep {
+			t.Errorf("another address waits %v", wait)
+		}
+	})
+}
