@@ -24,14 +24,19 @@ var securityProofs = []proof{
 	{"lifetime of connections without a login are limited", []string{"transport: TestAdmissionBoundsPendingConnections TestAdmissionBoundsTheRateAndForgets TestAnIPv6NetworkIsBoundedAsAWhole TestTheOldestSilentConnectionGivesWay", "actors/connection: TestWithoutALoginTheConnectionIsClosedAfterExactlyTenSeconds"}},
 	{"The same holds for DTLS handshakes", []string{"transport/dtls: TestAHelloFloodStaysWithinTheCapsAndHonestPeersGetIn TestOneAddressHasAShareOfTheHandshakes TestNewHandshakesHaveARate", acceptance + "TestIdleConnectionsDoNotTakeTheAPI", "transport/host: TestSlowCallersAreCutOff"}},
 	{"its refusals a second later", []string{acceptance + "TestGuessesCostTheGuesser TestIDsThatExistAreNoFailures"}},
+	{"an unknown id is refused before anything else is done", []string{acceptance + "TestBadPlayerSessionsAreRefused"}},
+	{"Every refusal is sent at a whole multiple of 50 ms", []string{"transport/gateway: TestARefusalIsSentAtAWholeStep"}},
+	{"all refusals of unknown ids have the same bytes", []string{acceptance + "TestBadPlayerSessionsAreRefused"}},
 	{"A caller with an existing id is told why it is refused", []string{acceptance + "TestARefusedLoginSaysWhy"}},
 	{"They never refuse a valid", []string{acceptance + "TestGuessesKeepNobodyOut TestPlayersOfBeforeARestartKeepNobodyOut"}},
 	{"verifies AWS Signature Version 4", []string{"transport/awswire: TestWhatWasChangedOnTheWayIsRefused TestRefusalsHaveTheirCodes", "transport/serviceapi: TestGoSDKIsRefused"}},
+	{"Without keys it listens on loopback only", []string{"cmd/internal/config: TestMistakesOfAccessKeys"}},
 	{"an unknown key has its own error", []string{"transport/awswire: TestRefusalsHaveTheirCodes"}},
 	{"TLS is 1.2 or 1.3, DTLS 1.2", []string{"transport/tlsconf: TestHandshakeMatrix", "transport/dtls: TestWeakPeersAreRefused TestOpenSSLCompletesAHandshake TestGCMIsCapped"}},
 	{"The host writes the sender of a message itself", []string{"transport/gateway: TestDeliveredHasTheTrueSenderAndOneTarget", acceptance + "TestForgedSendersAreNeverDelivered"}},
 	{"never reach another game session", []string{acceptance + "TestIsolation_GamesAndPlayersCannotReachOthers TestIsolation_NothingAfterTheEnd TestGamesAreSeparate"}},
-	{"sizes, groups, queues and deliveries are limited", []string{acceptance + "TestReliableRateWaits TestFastRateDrops TestGroupOperationRate TestSlowReader TestARoomIsNoFasterThanItsBound", "actors/gamesession: TestDeliveriesThatPlayersCauseAreBounded", "actors/group: TestGroupsAreBoundedAndGroupIDsMustBePositive"}},
+	{"sizes, groups, queues and deliveries are limited", []string{acceptance + "TestReliableRateWaits TestFastRateDrops TestGroupOperationRate TestSlowReader TestARoomIsNoFasterThanItsBound TestAFullMailboxDropsFastMessagesAndReadsNoMore", "actors/gamesession: TestDeliveriesThatPlayersCauseAreBounded",
+		"transport/websocket: TestRFC6455", "actors/group: TestGroupsAreBoundedAndGroupIDsMustBePositive"}},
 	{"Logins over the limit of a player session wait", []string{acceptance + "TestTakeoversOverTheLimitWait TestFlappingLinkKeepsItsSeat", "actors/gamesession: TestALoginOverTheLimitWaits TestAPauseIsShorterThanTheRestOfTheReservation"}},
 	{"A crash of a player's, a group's or a game session's actor", []string{"actors: TestACrashInOneGameSessionIsNotFeltInAnother", "actors/gamesession: TestACrashedPlayerActorInEveryStateIsReplaced TestACrashedGroupKeepsItsMembersAndPendingOperationsGoOn"}},
 	{"May do what its `allow` says", []string{"transport/awswire: TestAPIKeysMayCallWhatTheyAreAllowed TestAPIThrottlesPerKey"}},
@@ -41,9 +46,12 @@ var securityProofs = []proof{
 		"transport/console: TestWithKeysALoginIsNeeded TestAnActionNeedsTheToken TestOtherWebPagesMayNotCall TestLoginsAreBounded TestFailedLoginsAreLimited TestALoginExpires TestNewKeysEndLogins"}},
 	{"Signed URLs of logs are good for 15 minutes", []string{"transport/ops: TestSignedLog"}},
 	{"in Node.js only if `script.node.allowUploaded`", []string{acceptance + "TestAnUploadedScriptDoesNotChooseNode"}},
+	{"or `script.node.uid` names another user", []string{"transport/host: TestWhereUploadedScriptsMayRunInNode"}},
 	{"cannot read the host's memory and environment", []string{"cmd/troupe: TestTheHostsEnvironmentIsItsOwn"}},
 	{"which shares nothing", []string{"actors/script/js: TestGamesOfOneProgramShareNothingButCode"}},
-	{"Calls, memory, timers and sends are watched", []string{"actors/script/js: TestHostileScripts TestAScriptThatKeepsMoreWithEachCallEnds", "actors/script/watchdog: TestACallEndsForWhatItsOwnerHolds"}},
+	{"no files, no processes, and no network", []string{"actors/script/js: TestCallbacksThatUseWhatTheEngineLacks"}},
+	{"Calls, memory, timers and sends are watched", []string{"actors/script/js: TestHostileScripts TestAScriptThatKeepsMoreWithEachCallEnds", "actors/script/watchdog: TestACallEndsForWhatItsOwnerHolds",
+		"actors/gamesession: TestMessagesOfTheGameAreBounded"}},
 	{"such a call is abandoned and holds a thread", []string{acceptance + "TestStuckScripts TestOneStuckScript", "actors/stage: TestAnActorIsAbandonedInACallThatNeverReturns"}},
 	{"Node.js: a process with limits on CPU", []string{"actors/script/node: TestHostileScripts TestTheWatchdog TestProcessesOfTheScriptEndWithIt TestProcessesOfAnotherUserEndWithTheScript"}},
 	{"may sign for the configured names and", []string{"transport/tlsconf: TestTheCASignsForItsNamesAlone"}},
@@ -55,18 +63,18 @@ var securityProofs = []proof{
 // reliabilityProofs are those of sections 4 and 5 of docs/spec/reliability.md, by the first cell of a row.
 var reliabilityProofs = []proof{
 	{"connection, UDP association", []string{"actors/connection: TestACrashedConnectionActorIsALossForItsPlayer", "transport/dtls: TestAPanicCostsOneAssociation", "transport/fast: TestAPanicCostsOnePeersChannel"}},
-	{"player", []string{"actors/gamesession: TestACrashedPlayerActorInEveryStateIsReplaced TestTheFourthCrashInTenSecondsEndsThePlayerSession", "actors/player: TestASuccessorEndsAPlayerSessionWithInconsistentState"}},
+	{"player", []string{"actors/gamesession: TestACrashedPlayerActorIsReplacedAndThePlayerResumes TestACrashedPlayerActorInEveryStateIsReplaced TestTheFourthCrashInTenSecondsEndsThePlayerSession", "actors/player: TestASuccessorEndsAPlayerSessionWithInconsistentState"}},
 	{"group", []string{"actors/gamesession: TestACrashedGroupKeepsItsMembersAndPendingOperationsGoOn TestTheEleventhGroupCrashInTenSecondsEndsTheGameSession"}},
 	{"game session, script", []string{"actors/gamesession: TestACrashedGameSessionIsTerminatedAndItsPlayersAreClosed", "actors/script/node: TestADeadProcessIsACrashOfItsGameSessionOnly"}},
 	{"placements (queues and placements)", []string{"actors/placement: TestCrash TestCrashWhileEnding TestCrashWhileLaunching"}},
 	{"fleet registry", []string{"actors: TestACrashOfTheRegistryEndsTheProcess"}},
 
 	{"At 50 % fast messages to that player are dropped", []string{"actors/player: TestFastMessagesAreDroppedFromHalfTheBudget"}},
-	{"at 75 % it counts as slow", []string{"actors/player: TestOutboxBehavesLikeItsModel"}},
+	{"at 75 % it counts as slow", []string{"actors/player: TestOutboxBehavesLikeItsModel TestFastMessagesAreDroppedFromHalfTheBudget"}},
 	{"at 100 % its connection is closed with 4009", []string{"actors/gamesession: TestASlowConsumerIsClosedAndDetachedAndLosesNothing TestOverflowWhileAwayIsAnEndOrAGap"}},
 	{"The sender is neither blocked nor given an error", []string{acceptance + "TestSlowReaderWhileOthersGoOn"}},
 	{"fast ones are dropped; for reliable ones", []string{acceptance + "TestFastRateDrops TestReliableRateWaits"}},
-	{"after 10 s over the limit it closes with 4010", []string{acceptance + "TestTooFastCloses"}},
+	{"after 10 s over the limit it closes with 4010", []string{acceptance + "TestTooFastCloses", "transport/host: TestTheDefaultsAreThoseOfTheSpecification"}},
 
 	{"HTTP header read, TLS handshake", []string{"transport/websocket: TestSlowloris TestRefusedRequests"}},
 	{"accept to LOGIN", []string{"actors/connection: TestWithoutALoginTheConnectionIsClosedAfterExactlyTenSeconds"}},
@@ -80,15 +88,47 @@ var reliabilityProofs = []proof{
 	{"deliveries caused per game session", []string{"actors/gamesession: TestDeliveriesThatPlayersCauseAreBounded"}},
 	{"groups per player, per session", []string{"actors/group: TestGroupsAreBoundedAndGroupIDsMustBePositive"}},
 	{"DTLS half-open", []string{"transport/dtls: TestAHelloFloodStaysWithinTheCapsAndHonestPeersGetIn TestOneAddressHasAShareOfTheHandshakes TestNewHandshakesHaveARate"}},
-	{"game session mailbox", []string{"actors/stage: TestMailboxAgainstAModel TestAwaitRoom", acceptance + "TestIsolation_ABlockedCallbackHoldsUpItsOwnGameAlone"}},
+	{"game session mailbox", []string{"actors/stage: TestMailboxAgainstAModel TestAwaitRoom", acceptance + "TestAFullMailboxDropsFastMessagesAndReadsNoMore TestIsolation_ABlockedCallbackHoldsUpItsOwnGameAlone"}},
 	{"script watchdog", []string{"actors/script/watchdog: TestALongCallIsInterruptedOnceThenStuck TestACallEndsForWhatItsOwnerHolds"}},
 	{"reliable bytes of a game session's players", []string{acceptance + "TestARoomIsNoFasterThanItsBound", "transport/gateway: TestARoomIsSharedByThoseWhoSend"}},
 	{"logins", []string{"transport/gateway: TestLoginLimiterLetsReconnectingPlayersGoFirst TestLoginLimiterRefusesNobodyWithAReservedSeat", "transport/host: TestTheDefaultsAdmitEightThousandLoginsPerSecond"}},
 	{"API body, rate", []string{"transport/serviceapi: TestAPIBodyCaps", "transport/awswire: TestAPIThrottlesPerKey"}},
-	{"log line", []string{"actors/gamesession: TestHostLogCannotBeForged TestMessagesOfTheGameAreBounded"}},
+	{"log line", []string{"actors/gamesession: TestHostLogCannotBeForged", "actors/sessionlog: TestLineIsThatOfTheOriginal FuzzLine"}},
 }
 
-// Each statement of SECURITY.md about a defence, and each rule and limit of sections 4 and 5 of reliability.md, has tests.
+// secretProofs are those of "Secrets" in SECURITY.md, by the first cell of a row.
+var secretProofs = []proof{
+	{"player session id", []string{acceptance + "TestHostLogKeepsPlayerSessionIDs TestBadPlayerSessionsAreRefused"}},
+	{"reconnect token", []string{"actors/player: TestOnlyTheHashOfATokenIsKept TestThePreviousTokenIsGoodUntilTheNewOneIsProved"}},
+	{"access key of the service API", []string{"cmd/internal/config: TestFileWithSecretsIsTheOwnersAlone", acceptance + "TestSecretFileIsTheOwnersAlone TestHostLogKeepsSecrets"}},
+	{"token of `events.sse`", []string{"transport/host: TestATokenIsAskedOfEverybody"}},
+	{"private key of the CA", []string{"transport/tlsconf: TestFilesAreThePrivateOnesOfOneUser TestTheCASignsForItsNamesAlone"}},
+	{"the store, its backups", []string{"actors/store: TestFilesAreTheOwnersAlone TestBackupWhileCommitsGoOn", "actors/sessionlog: TestLogsAreTheOwnersAlone"}},
+}
+
+// threatProofs are those of section 6 of docs/spec/reliability.md, by the number of a row: the attack that it names. Bugs that
+// take the defence away are in cmd/internal/mutants.
+var threatProofs = []proof{
+	{"RL-201", []string{acceptance + "TestSilentConnectionsKeepNobodyOut", "transport/websocket: TestSlowloris"}},
+	{"RL-202", []string{"transport/websocket: TestRFC6455 TestOversizeIsNotAllocated TestBothPathsAndAnyOriginAreAccepted"}},
+	{"RL-203", []string{"messages/wire: TestSplitUnit TestGroupsNestToTheLimit TestParseCapsItsViews FuzzPacketDecode FuzzJSONPacket", acceptance + "TestMalformedPackets"}},
+	{"RL-204", []string{acceptance + "TestForgedSendersAreNeverDelivered TestForgedSender TestServerOpCodes"}},
+	{"RL-205", []string{acceptance + "TestGuessesCostTheGuesser TestGuessesKeepNobodyOut TestBadPlayerSessionsAreRefused", "transport/gateway: TestARefusalIsSentAtAWholeStep"}},
+	{"RL-206", []string{"transport/fast: TestSpoof_OtherIPIsRefused TestSpoof_ReplayIsRefused TestSpoof_Amplification TestSpoof_NoGameDataToAnAddressThatIsNotConfirmed TestMovedAddress TestContested",
+		acceptance + "TestSpoof_SecondAddressWithImplausibleNumbers TestSpoof_SecondAddressWithAPlausibleNumber TestSpoof_ASilentAddressMoves TestSpoof_ReplayedDatagrams"}},
+	{"RL-207", []string{acceptance + "TestForgedKCPSegmentsMakeNothingAndKillNothing", "transport/kcp: TestHostileRecordsAreDroppedAndCounted"}},
+	{"RL-208", []string{"transport/dtls: TestForgedAndReplayedRecordsAreDropped TestTheAnswerToAHelloIsSmall TestGCMIsCapped TestNoNonceIsUsedTwice TestWeakPeersAreRefused TestOpenSSLCompletesAHandshake"}},
+	{"RL-209", []string{acceptance + "TestAWrongTokenWrongPeerOrReusedTokenIsRefusedAndTheWebSocketLivesOn"}},
+	{"RL-210", []string{"actors/script/js: TestHostileScripts", "actors/script/node: TestHostileScripts", acceptance + "TestStuckScripts"}},
+	{"RL-211", []string{acceptance + "TestIsolation_GamesAndPlayersCannotReachOthers TestIsolation_NothingAfterTheEnd"}},
+	{"RL-212", []string{"transport/awswire: TestWhatWasChangedOnTheWayIsRefused TestRefusalsHaveTheirCodes", acceptance + "TestAPIWithKeys"}},
+	{"RL-213", []string{acceptance + "TestHostLogKeepsSecrets TestHostLogKeepsPlayerSessionIDs TestSecretFileIsTheOwnersAlone"}},
+	{"RL-214", []string{"transport/tlsconf: TestHandshakeMatrix"}},
+	{"RL-215", []string{"cmd/internal/archtest: TestNoDependencyIsOlderThanItsFloor"}},
+}
+
+// Each secret and each statement about a defence in SECURITY.md, each rule and limit of sections 4 and 5 of reliability.md, and
+// each threat of section 6 has tests.
 func TestDefencesHaveTests(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	read := func(file, from, to string) string {
@@ -107,6 +147,10 @@ func TestDefencesHaveTests(t *testing.T) {
 	checkProofs(t, root, blocks(security), security, securityProofs)
 	rules := read("docs/spec/reliability.md", "## 4. Actors and supervision\n", "\n## 6. ")
 	checkProofs(t, root, limits(rules), rules, reliabilityProofs)
+	secrets := read("SECURITY.md", "## Secrets\n", "\n## ")
+	checkProofs(t, root, firstCells(secrets), secrets, secretProofs)
+	threats := read("docs/spec/reliability.md", "## 6. Threats and required defences\n", "\n## 7. ")
+	checkProofs(t, root, firstCells(threats), threats, threatProofs)
 }
 
 // blocks returns the items of lists and the paragraphs without one that are in a text.
@@ -117,6 +161,22 @@ func blocks(text string) (all []string) {
 			if item != "" && !(strings.HasPrefix(item, "**") && strings.Count(item, "\n") == 0) { // a heading alone
 				all = append(all, item)
 			}
+		}
+	}
+	return all
+}
+
+// firstCells returns the first cell of each row of the tables of a text, without their heads.
+func firstCells(text string) (all []string) {
+	var head bool
+	for line := range strings.SplitSeq(text, "\n") {
+		switch name, _, row := strings.Cut(strings.TrimPrefix(line, "| "), " | "); {
+		case !row:
+			head = false
+		case !head: // the next line is a rule
+			head = true
+		case !strings.HasPrefix(line, "| --- |"):
+			all = append(all, name)
 		}
 	}
 	return all

@@ -220,6 +220,11 @@ var mutants = []mutant{
 		pkg: inAcceptance, run: "TestGuessesCostTheGuesser",
 	},
 	{
+		name: "the time of a refusal tells what was checked", promise: "RL-205",
+		file: "transport/gateway/refusal.go", changes: []change{{"wait := refusalStep - (now.Sub(g.started)-p.readAt)%refusalStep", "wait := time.Millisecond"}},
+		pkg: inGateway, run: "TestARefusalIsSentAtAWholeStep",
+	},
+	{
 		name: "the fast channel moves to another IP address", promise: "RL-206",
 		file: "transport/fast/binding.go", changes: []change{{"\tcase from.Addr() != b.addr.Addr():\n\t\treturn b.elsewhere(number, now)\n", ""}},
 		pkg: "./transport/fast", run: "TestBinding",
