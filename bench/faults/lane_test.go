@@ -130,6 +130,9 @@ func TestLaneDropsAndRepeats(t *testing.T) {
 		d.end(silent)
 		l.take([]byte{3}, 1)
 		l.close()
+		if l.timer.Stop() {
+			t.Error("the timer goes on")
+		}
 		l.take([]byte{4}, 1)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()

@@ -64,21 +64,25 @@ func TestFaultsInNamespacesLeaveNothing(t *testing.T) {
 	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
 		t.Skip("no /proc tells which processes there are: ", err)
 	}
-	dir := t.TempDir() // the host's command line has it
-	hosts := func() (n int) {
+	dir := t.TempDir()        // the host's command line has it
+	hosts := func() (n int) { // the command line of the run has it too, but not the word announce
 		all, err := filepath.Glob("/proc/[0-9]*/cmdline")
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, file := range all {
-			if text, err := os.ReadFile(file); err == nil && bytes.Contains(text, []byte(dir)) { // else it has ended
+			if text, err := os.ReadFile(file); err == nil && bytes.Contains(text, []byte(dir)) && bytes.Contains(text, []byte("announce")) { // else it has ended
 				n++
 			}
 		}
 		return n
 	}
 	var out bytes.Buffer
-	cmd := exec.Command(troupe, "faults", "run", "tunnel", "--layer", "namespaces")
+	plan := filepath.Join(dir, "long.yaml") // it would go on for longer than this test waits
+	if err := os.WriteFile(plan, []byte("length: 3m\nfaults:\n- {at: 0s, fault: reset, target: one}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(troupe, "faults", "run", plan, "--layer", "namespaces")
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
