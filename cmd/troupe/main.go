@@ -56,6 +56,9 @@ type commands struct {
 	Match   matchCommand   `cmd:"" help:"Check a rule set of matchmaking, or try it on players."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 
+	Completion completionCommand `cmd:"" help:"Print a script with which a shell completes commands and flags."`
+	Complete   completeCommand   `cmd:"" hidden:"" help:"Print what the last word of a command line may become; for the scripts of completion."`
+
 	Licenses    licensesCommand `cmd:"" help:"Print the licences of this program and its libraries."`
 	ShowVersion versionFlag     `name:"version" help:"Print the version."`
 }

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// completed lets a real bash complete a line.
+func completed(t *testing.T, words ...string) []string {
+	t.Helper()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("bash is not installed")
+	}
+	const script = `source <(troupe completion bash) || exit 1
+complete -p troupe | grep -q -- '-F _troupe' || exit 2
+COMP_WORDS=(troupe "$@"); COMP_CWORD=$#
+_troupe
+printf '%s\n' "${COMPREPLY[@]}"`
+	out, err := exec.CommandContext(t.Context(), bash, append([]string{"--norc", "-c", script, "bash"}, words...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return strings.Fields(string(out))
+}
+
+func TestBashCompletes(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"adm", "admin"},
+		{"admin dr", "drain"},
+		{"admin drain --ca", "--ca --cancel"},
+		{"admin keys ", "list new"},
+		{"completion ", "bash fish zsh"},
+		{"dev --engine ", "embedded node"},
+		{"dev --engine n", "node"},
+		{"admin sessions --endpoint ", ""}, // a value that nobody knows
+		{"config check ", ""},              // a file
+		{"nothing-of-this-name --ver", "--version"},
+		{"complet", "completion"}, // not the hidden one
+		{"sto", "store"},
+	} {
+		if got := strings.Join(completed(t, strings.Split(c.line, " ")...), " "); got != c.want {
+			t.Errorf("%q becomes %q, want %q", c.line, got, c.want)
+		}
+	}
+}
+
+// The scripts of the other shells are checked by those shells where they are installed.
+func TestCompletionsOfOtherShellsParse(t *testing.T) {
+	for shell, args := range map[string][]string{"zsh": {"-n"}, "fish": {"--no-execute"}} {
+		t.Run(shell, func(t *testing.T) {
+			path, err := exec.LookPath(shell)
+			if err != nil {
+				t.Skipf("%s is not installed", shell)
+			}
+			cmd := exec.CommandContext(t.Context(), path, args...)
+			cmd.Stdin = strings.NewReader(completions[shell])
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
