@@ -37,7 +37,7 @@ func tellMatchmaking(s teller) {
 	s.refused("InvalidRequestException", "CreateMatchmakingRuleSet", object{"Name": "bad", "RuleSetBody": `{"ruleLanguageVersion":"1.0"}`})
 	s.ok("CreateMatchmakingRuleSet", object{"Name": "fours", "RuleSetBody": storyRules})
 	configuration := object{
-		"Name": "ranked", "RuleSetName": "fours", "RequestTimeoutSeconds": 300, "AcceptanceRequired": true, "AcceptanceTimeoutSeconds": 120,
+		"Name": "ranked", "RuleSetName": "fours", "RequestTimeoutSeconds": 3600, "AcceptanceRequired": true, "AcceptanceTimeoutSeconds": 600,
 		"GameSessionQueueArns": []string{queue}, "GameProperties": []object{{"Key": "mode", "Value": "ranked"}},
 	}
 	s.ok("CreateMatchmakingConfiguration", configuration)
@@ -65,9 +65,17 @@ func tellMatchmaking(s teller) {
 	var address, game string
 	var seats []string
 	teams := map[string]int{}
-	for id, player := range tickets {
-		done := s.until("DescribeMatchmaking", described(id), "TicketList.0.Status", "COMPLETED")
-		info := "TicketList.0.GameSessionConnectionInfo."
+	// All are COMPLETED at once. One call reads them, because a seat is held for a minute, and a call of the command line takes long.
+	s.until("DescribeMatchmaking", described("ticket-0"), "TicketList.0.Status", "COMPLETED")
+	var ids []string
+	for id := range tickets {
+		ids = append(ids, id)
+	}
+	done := s.ok("DescribeMatchmaking", object{"TicketIds": ids})
+	for i := range ids {
+		ticket := fmt.Sprintf("TicketList.%d.", i)
+		id := text(done, ticket+"TicketId")
+		player, info := tickets[id], ticket+"GameSessionConnectionInfo."
 		address = fmt.Sprintf("%s:%v", text(done, info+"IpAddress"), at(done, info+"Port"))
 		if one := text(done, info+"GameSessionArn"); game != "" && one != game {
 			s.Errorf("%s is in %s, others in %s", id, one, game)
@@ -78,12 +86,11 @@ func tellMatchmaking(s teller) {
 			s.Errorf("%s has the seat of %s", id, got)
 		}
 		seats = append(seats, text(done, info+"MatchedPlayerSessions.0.PlayerSessionId"))
-		teams[text(done, "TicketList.0.Players.0.Team")]++
+		teams[text(done, ticket+"Players.0.Team")]++
 	}
 	if teams["red"] != 4 || teams["blue"] != 4 {
 		s.Errorf("teams %v", teams)
 	}
-	s.refused("InvalidRequestException", "StopMatchmaking", object{"TicketId": "ticket-0"}) // it has ended
 	s.leave(address, seats[0])
 	s.play(address, seats[1:], func() {
 		s.until("DescribePlayerSessions", object{"PlayerSessionId": seats[0]}, "PlayerSessions.0.Status", "COMPLETED")
@@ -93,6 +100,7 @@ func tellMatchmaking(s teller) {
 		}
 		s.ok("TerminateGameSession", object{"GameSessionId": game, "TerminationMode": "FORCE_TERMINATE"})
 	})
+	s.refused("InvalidRequestException", "StopMatchmaking", object{"TicketId": "ticket-0"}) // it has ended
 	s.ok("DeleteMatchmakingConfiguration", object{"Name": "ranked"})
 	s.ok("DeleteMatchmakingRuleSet", object{"Name": "fours"})
 }
