@@ -8,6 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/actors/bans"
 	"troupe/actors/fleet"
 	"troupe/actors/matchmaker"
 	"troupe/actors/placement"
@@ -32,6 +33,10 @@ func CheckStore(s store.Store) ([]store.Damage, error) {
 		return registry.Damaged(), err
 	}
 	all := slices.Concat(registry.Damaged(), placements.Damaged(), matchmaking.Damaged())
+	_, banned, err := bans.Load(s)
+	if all = append(all, banned...); err != nil {
+		return all, err
+	}
 	damaged, err := s.Load(store.Event, func(id string, value []byte) error {
 		if err := CheckEvent(value); err != nil {
 			all = append(all, store.Damage{Kind: store.Event, ID: id, Err: err})
@@ -101,6 +106,8 @@ func Consequence(kind store.Kind) string {
 		return "the player session, whose game session has ended, is not shown, and its id takes no seat"
 	case store.Event:
 		return "nobody is told of the event"
+	case store.Ban:
+		return "the player is not kept out any more: ban the player again"
 	case store.Secret:
 		return "there is a new one: lists that callers are reading page by page must be read again"
 	}

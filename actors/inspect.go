@@ -12,6 +12,11 @@ func (s *System) InspectGameSession(ctx context.Context, id messages.GameSession
 	return ask[*messages.GameSessionState](ctx, s.fleet, messages.InspectGameSession{ID: id})
 }
 
+// KickPlayer removes a player from a running game session, for operators.
+func (s *System) KickPlayer(ctx context.Context, q messages.KickPlayer) (int, error) {
+	return ask[int](ctx, s.fleet, q)
+}
+
 // Placements lists placements, the newest first, with the reasons why they wait.
 func (s *System) Placements(ctx context.Context, q messages.PlacementList) ([]messages.PlacementState, error) {
 	return ask[[]messages.PlacementState](ctx, s.placements, q)

@@ -14,6 +14,7 @@ const (
 	EventGameSession   EventKind = "gamesession"
 	EventPlayerSession EventKind = "playersession"
 	EventMatchmaking   EventKind = "matchmaking"
+	EventOperator      EventKind = "operator" // what an operator has done to the host
 )
 
 // Event tells receivers outside the host of a change (service-api.md 5). It is committed in

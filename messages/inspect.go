@@ -13,12 +13,59 @@ func (q InspectGameSession) DeadLetterError() error {
 	return Errorf(InvalidGameSessionStatus, "game session %s has ended", q.ID)
 }
 
+// KickPlayer removes a player from a game session, as the game could. It is answered with the
+// number of its player sessions there that have not ended; the players leave a little later.
+type KickPlayer struct {
+	GameSession GameSessionID
+	Player      PlayerID
+	Reason      string // told to the game's log
+}
+
+// DeadLetterError says that the game session has ended.
+func (q KickPlayer) DeadLetterError() error {
+	return Errorf(InvalidGameSessionStatus, "game session %s has ended", q.GameSession)
+}
+
+// MomentKind is what a Moment is about.
+type MomentKind uint8
+
+// Kinds of moments.
+const (
+	PlayerJoined   MomentKind = iota + 1 // the game has let the player in
+	PlayerCut                            // the connection is lost, the seat is kept
+	PlayerResumed                        // the player is back
+	PlayerLeft                           // the player is out of the game
+	PlayerReserved                       // a seat is reserved
+	PlayerRefused                        // a login was refused
+)
+
+var momentNames = [...]string{"", "joined", "cut", "resumed", "left", "reserved", "refused"}
+
+// String returns the kind as one word.
+func (k MomentKind) String() string {
+	if int(k) < len(momentNames) {
+		return momentNames[k]
+	}
+	return "unknown"
+}
+
+// Moment is an entry of a game session's time line.
+type Moment struct {
+	At     time.Time
+	Kind   MomentKind
+	Player PlayerID
+	Peer   PeerID // NoPeer before the first login
+	Text   string // why, or more about it
+}
+
 // GameSessionState is what goes on in a game session at one moment. Immutable.
 type GameSessionState struct {
 	// Players are its players in order of creation: those who have a seat, and the last ones
 	// who have left.
 	Players []PlayerState
 	Groups  []GroupState // in order of their ids; without the group of all players
+	// Moments are the last entries of its time line, the oldest first.
+	Moments []Moment
 }
 
 // PlayerState is what goes on with one player at one moment.
@@ -51,6 +98,7 @@ type GroupState struct {
 
 // PlacementList asks for placements: all that wait, and those that ended last.
 type PlacementList struct {
+	ID     PlacementID     // empty: any
 	Queue  QueueName       // empty: of all queues
 	Status PlacementStatus // 0: any
 	Limit  int             // at most so many; the newest first

@@ -156,6 +156,8 @@ func (gs *games) receive(msg any) bool {
 		answer(gs, read, err, m.Reply)
 	case stage.Request[messages.InspectGameSession, *messages.GameSessionState]:
 		gs.onInspect(m)
+	case stage.Request[messages.KickPlayer, int]:
+		gs.onKick(m)
 	case stage.Request[Depth, Depths]:
 		m.Reply(gs.depths(), nil)
 	case activationDue:

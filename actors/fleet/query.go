@@ -128,3 +128,16 @@ func (gs *games) onInspect(m stage.Request[messages.InspectGameSession, *message
 		e.ref.Tell(m)
 	}
 }
+
+// onKick has a running game session remove a player.
+func (gs *games) onKick(m stage.Request[messages.KickPlayer, int]) {
+	e := gs.known(m.Request.GameSession)
+	switch {
+	case e == nil:
+		m.Reply(0, notFound(m.Request.GameSession))
+	case e.ref == nil:
+		m.Reply(0, m.Request.DeadLetterError())
+	default:
+		e.ref.Tell(m)
+	}
+}

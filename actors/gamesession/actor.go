@@ -38,6 +38,8 @@ type Actor struct {
 	unhealthy     int          // health checks that failed in a row
 	continuations []func()     // continuations of decisions that took time
 
+	timeline moments // for operators
+
 	// Players.
 	byID          map[messages.PlayerSessionID]*playerSession
 	byPlayer      map[*player.Handle]*playerSession
@@ -160,6 +162,8 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 		a.onCreatePlayers(m)
 	case stage.Request[messages.InspectGameSession, *messages.GameSessionState]:
 		a.onInspect(m)
+	case stage.Request[messages.KickPlayer, int]:
+		a.onKick(m)
 	case PlayerSessionsStored:
 		a.onPlayerSessionsStored(m)
 	case Assign:

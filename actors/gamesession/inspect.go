@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"troupe/actors/player"
 	"troupe/actors/stage"
 	"troupe/messages"
 )
@@ -20,9 +21,53 @@ func (a *Actor) noteEnd(s *playerSession, reason string) {
 	s.seldom().lastEnd = lastEnd{reason, a.c.Now()}
 }
 
+// momentsMax bounds the time line of a game session.
+const momentsMax = 100
+
+// moments are the last entries of a time line, in a ring that grows up to momentsMax.
+type moments struct {
+	all  []messages.Moment
+	next int // of all, once it is full: the oldest
+}
+
+func (m *moments) add(one messages.Moment) {
+	if len(m.all) < momentsMax {
+		m.all = append(m.all, one)
+		return
+	}
+	m.all[m.next] = one
+	m.next = (m.next + 1) % momentsMax
+}
+
+// inOrder returns a copy, the oldest first.
+func (m *moments) inOrder() []messages.Moment {
+	return append(slices.Clone(m.all[m.next:]), m.all[:m.next]...)
+}
+
+// note adds to the time line.
+func (a *Actor) note(s *player.Handle, kind messages.MomentKind, text string) {
+	a.timeline.add(messages.Moment{At: a.c.Now(), Kind: kind, Player: s.PlayerID, Peer: s.Peer, Text: text})
+}
+
+// onKick removes a player for an operator.
+func (a *Actor) onKick(m stage.Request[messages.KickPlayer, int]) {
+	if a.exit != nil || a.phase >= closing {
+		m.Reply(0, m.Request.DeadLetterError())
+		return
+	}
+	n := 0
+	for _, s := range a.order {
+		if s.player.PlayerID == m.Request.Player && s.ref != nil && !s.view.state().Final() {
+			a.kick(s, m.Request.Reason)
+			n++
+		}
+	}
+	m.Reply(n, nil)
+}
+
 // onInspect answers with the state of the game session. The cost grows with its players.
 func (a *Actor) onInspect(r stage.Request[messages.InspectGameSession, *messages.GameSessionState]) {
-	state := &messages.GameSessionState{Players: make([]messages.PlayerState, 0, len(a.order))}
+	state := &messages.GameSessionState{Players: make([]messages.PlayerState, 0, len(a.order)), Moments: a.timeline.inOrder()}
 	for _, s := range a.order {
 		if s.view.hidden.Load() {
 			continue

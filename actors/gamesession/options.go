@@ -3,6 +3,7 @@ package gamesession
 import (
 	"time"
 
+	"troupe/actors/bans"
 	"troupe/actors/player"
 	"troupe/actors/script"
 	"troupe/actors/stage"
@@ -64,6 +65,8 @@ type Settings struct {
 	// Unreliable messages above it are dropped. A game session is ended when its reliable
 	// messages exceed the limit by ten seconds' worth.
 	ScriptDeliveriesPerSecond int
+	// Bans are the players that no game session lets in; nil: none.
+	Bans *bans.List
 	// Announce switches on packets that GameLift does not send.
 	Announce Announce
 	// Mailbox limits the messages that wait for the game session.

@@ -2,6 +2,7 @@ package gamesession
 
 import (
 	"crypto/rand"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -42,6 +43,7 @@ func (a *Actor) onCreatePlayers(m stage.Request[CreatePlayers, []*messages.Playe
 	made := PlayerSessionsCreated{Session: a.record.ID, publisher: a.o.Publisher}
 	for _, who := range m.Request.Players {
 		s := a.newPlayerSession(who, now)
+		a.note(s.player, messages.PlayerReserved, "")
 		made.views = append(made.views, s.view)
 		made.Records = append(made.Records, s.view.record(&a.record))
 	}
@@ -153,6 +155,9 @@ func (a *Actor) onLogin(l *player.Login) {
 		l.From.Refuse(0)
 	case a.phase != active:
 		a.refuse(l, wire.RefusedGameSessionEnded)
+	case a.o.Bans.Has(s.player.PlayerID, time.Now()): // not the stage's clock: bans outlive the process
+		a.note(s.player, messages.PlayerRefused, "an operator has banned the player")
+		a.refuse(l, wire.RefusedByGame)
 	case s.presence >= leaving && s.ref != nil: // its player actor has to stop first
 		if earlier := s.has().nextLogin; earlier != nil {
 			earlier.From.Refuse(player.RetrySoon)
@@ -239,6 +244,7 @@ func (a *Actor) answerGate(s *playerSession, attempt uint64, ok bool) {
 	answer := player.GateAnswer{Attempt: attempt, OK: ok, Peer: s.player.Peer}
 	if !ok {
 		answer.Why = wire.RefusedByGame
+		a.note(s.player, messages.PlayerRefused, answer.Why.String())
 		a.about(a.c.Log().Info(), s.player).Str("reason", answer.Why.String()).Msg("login refused")
 		a.stopJoining(s) // before the player actor answers, because the next login may wait already
 	}
@@ -265,6 +271,7 @@ func (a *Actor) onAccepted(m player.Accepted) {
 	}
 	a.enter(s)
 	a.setPlayerStatus(s, messages.PlayerSessionActive)
+	a.note(s.player, messages.PlayerJoined, "")
 	a.announceJoin(s)
 	if !a.relay {
 		a.callback("onPlayerAccepted", func() { a.o.Handler.OnPlayerAccepted(scriptPlayer(s.player)) })
@@ -282,6 +289,7 @@ func (a *Actor) onWentAway(m player.WentAway) {
 	s := a.byPlayer[m.Player]
 	if s != nil {
 		a.noteEnd(s, m.Reason)
+		a.note(m.Player, messages.PlayerCut, m.Reason)
 	}
 	if s == nil || !s.inRoster() || a.relay {
 		return
@@ -305,6 +313,7 @@ func (a *Actor) onCameBack(m player.CameBack) {
 	a.about(a.c.Log().Info(), m.Player).Uint64("epoch", uint64(m.Epoch)).
 		Stringer("from", m.From).Stringer("to", m.To).Dur("away_ms", m.Away).Int("resent", m.Replay.Messages).
 		Uint64("lost", m.Lost).Msg("player resumed")
+	a.note(m.Player, messages.PlayerResumed, fmt.Sprintf("after %v, %d messages sent again, %d lost", m.Away.Round(time.Millisecond), m.Replay.Messages, m.Lost))
 	if s := a.byPlayer[m.Player]; s == nil || !s.inRoster() || a.relay {
 		return
 	}
@@ -319,6 +328,7 @@ func (a *Actor) onLeaving(m player.IsLeaving) {
 		return
 	}
 	a.noteEnd(s, m.Reason)
+	a.note(m.Player, messages.PlayerLeft, m.Reason)
 	if !m.Left && a.phase == active { // with the game session, all players go
 		a.about(a.c.Log().Info(), m.Player).Str("reason", m.Reason).Msg("player lost: its player session ends")
 	}

@@ -162,11 +162,19 @@ func (s *session) KickPlayer(peer messages.PeerID, reason string) {
 	case s.exit != nil || s.phase >= closing:
 	case p == nil:
 		s.o.Log.Host(script.LevelWarn, fmt.Sprintf("player %d cannot be removed: it is not there", peer))
-	case p.kick == nil:
-		p.kick = &player.Kick{Reason: truncate(reason)} // kept, to repeat it to the successor of a crashed player actor
-		s.o.Log.Host(script.LevelInfo, fmt.Sprintf("player %d is removed: %s", peer, cmp.Or(p.kick.Reason, "no reason given")))
-		p.player.Tell(*p.kick)
+	default:
+		s.actor().kick(p, reason)
 	}
+}
+
+// kick removes a player, once.
+func (a *Actor) kick(s *playerSession, reason string) {
+	if s.kick != nil {
+		return
+	}
+	s.kick = &player.Kick{Reason: truncate(reason)} // kept, to repeat it to the successor of a crashed player actor
+	a.o.Log.Host(script.LevelInfo, fmt.Sprintf("player %d is removed: %s", s.player.Peer, cmp.Or(s.kick.Reason, "no reason given")))
+	s.player.Tell(*s.kick)
 }
 
 func (s *session) ProcessEnding() {

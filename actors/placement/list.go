@@ -17,7 +17,7 @@ import (
 func (m *Manager) list(c *stage.Context, q messages.PlacementList) []messages.PlacementState {
 	wanted := func(e *entry) bool {
 		r := e.record
-		return (q.Queue == "" || r.Request.Queue == q.Queue) && (q.Status == 0 || r.Status == q.Status)
+		return (q.ID == "" || r.Request.ID == q.ID) && (q.Queue == "" || r.Request.Queue == q.Queue) && (q.Status == 0 || r.Status == q.Status)
 	}
 	var found []*entry
 	for _, e := range m.due {

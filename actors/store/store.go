@@ -24,6 +24,7 @@ const (
 	GameSession   Kind = "gamesession"   // messages.GameSession with its request
 	PlayerSession Kind = "playersession" // messages.PlayerSession
 	Event         Kind = "event"         // messages.Event, until every sink has it
+	Ban           Kind = "ban"           // bans.Ban, by player id, until it is over and another one comes
 	Secret        Kind = "secret"        // random bytes that only the host knows, by purpose
 )
 

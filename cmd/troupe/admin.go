@@ -24,9 +24,23 @@ type adminCommand struct {
 	} `cmd:"" help:"Access keys of the service API."`
 	Sessions    sessionsCommand    `cmd:"" help:"List game sessions."`
 	Players     playersCommand     `cmd:"" help:"List player sessions."`
-	Placements  placementsCommand  `cmd:"" help:"Describe placements."`
+	Connections connectionsCommand `cmd:"" help:"List connections of players, the slowest first, or those that have ended, and why."`
+	Placements  struct {
+		Describe placementsCommand   `cmd:"" default:"withargs" help:"Describe placements."`
+		Why      whyPlacementCommand `cmd:"" help:"Say why a placement waits."`
+	} `cmd:"" help:"Describe placements, or say why one waits."`
 	Queues      queuesCommand      `cmd:"" help:"List game session queues."`
 	Matchmaking matchmakingCommand `cmd:"" help:"Matchmaking: how many tickets wait, and why."`
+	Fleets      fleetsCommand      `cmd:"" help:"List fleets and their use."`
+	Scripts     scriptsCommand     `cmd:"" help:"List scripts."`
+	Aliases     aliasesCommand     `cmd:"" help:"List aliases."`
+	Locations   locationsCommand   `cmd:"" help:"List locations."`
+	Events      eventsCommand      `cmd:"" help:"Print the last events, and with --follow those that come."`
+	Kick        kickCommand        `cmd:"" help:"Remove a player from its game sessions."`
+	Ban         banCommand         `cmd:"" help:"Keep a player out for a time, let one in again, or list the bans."`
+	Terminate   terminateCommand   `cmd:"" help:"End a game session."`
+	LogLevel    logLevelCommand    `cmd:"" help:"Print or change the level of the host's log."`
+	Profile     profileCommand     `cmd:"" help:"Take a profile of the host, for go tool pprof."`
 	Drain       drainCommand       `cmd:"" help:"Drain the host: it accepts no new game sessions, placements and players, and exits when its game sessions have ended or the grace is over."`
 }
 

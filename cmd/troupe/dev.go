@@ -43,7 +43,7 @@ func (c *devCommand) Run(s streams) error {
 			return fmt.Errorf("%s does not run:\n%w", c.Script, err)
 		}
 	}
-	return runHost(cfg, s, true, nil, func(h *host.Host) (func(), error) {
+	return runHost(cfg, s, true, c.origin, nil, func(h *host.Host) (func(), error) {
 		if err := game.runs(h); err != nil {
 			return nil, fmt.Errorf("%s does not run:\n%w", c.Script, err)
 		}

@@ -43,7 +43,7 @@ var ballast []byte
 // 5 ms instead of 12, and the p99 latency of players in 25 scripted game sessions is
 // 1.1 ms instead of 1.5 to 2.9 (make bench-script). The environment variables GOGC and
 // GOMEMLIMIT override this.
-func runHost(cfg host.Config, s streams, dev bool, reload func() (host.Config, error), started func(*host.Host) (ended func(), err error)) error {
+func runHost(cfg host.Config, s streams, dev bool, origin func(key string) string, reload func() (host.Config, error), started func(*host.Host) (ended func(), err error)) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
 	defer signal.Stop(signals)
@@ -66,7 +66,7 @@ func runHost(cfg host.Config, s streams, dev bool, reload func() (host.Config, e
 	notDumpable(log)
 	failed := make(chan string, 1)
 	h, err := host.Start(host.Options{
-		Config: cfg, Log: log, Version: readBuild().version, Dev: dev, SetLogLevel: zerolog.SetGlobalLevel,
+		Config: cfg, Log: log, Version: readBuild().version, Dev: dev, Origin: origin, SetLogLevel: zerolog.SetGlobalLevel,
 		OnFailure: func(reason string) {
 			select {
 			case failed <- reason:

@@ -46,7 +46,7 @@ type commands struct {
 	Client  clientCommand  `cmd:"" help:"Play on a host: chat from the terminal, or let bots play."`
 	Config  configCommand  `cmd:"" help:"Check a configuration, print the one in force, or print its JSON Schema."`
 	Logs    logsCommand    `cmd:"" help:"Print the log of a running or ended game session."`
-	Admin   adminCommand   `cmd:"" help:"List access keys, game sessions, players, placements and queues; drain a host."`
+	Admin   adminCommand   `cmd:"" help:"See what a host does, and act on it: game sessions, players, connections, placements, kick, ban, drain."`
 	Backup  backupCommand  `cmd:"" help:"Copy a host's store. The host may be running."`
 	Restore restoreCommand `cmd:"" help:"Replace a host's store with a backup. No host may be running on it."`
 	TLS     tlsCommand     `cmd:"" name:"tls" help:"Show or replace the certificate authority that players trust."`

@@ -18,7 +18,7 @@ func (c *serveCommand) Run(s streams) error {
 	if err != nil {
 		return err
 	}
-	return runHost(cfg, s, false, read, nil)
+	return runHost(cfg, s, false, c.origin, read, nil)
 }
 
 // serveDefaults are the defaults of a host that keeps its records.

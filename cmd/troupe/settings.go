@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 
 	"troupe/cmd/internal/config"
 	"troupe/transport/host"
@@ -12,21 +13,22 @@ import (
 // settings are the flags that configure a host. They are pointers, because an absent flag
 // does not override the other sources. Package config parses and checks the values.
 type settings struct {
-	Config     string   `placeholder:"FILE" help:"Read settings from this YAML file. Environment variables TROUPE_SECTION_KEY override it, and flags override both."`
-	Announce   *string  `placeholder:"FILE" help:"Write the addresses as JSON to this file once the host has started."`
-	APIAddr    *string  `name:"api-addr" placeholder:"HOST:PORT" help:"Service API, health and metrics (api.addr)."`
-	WSAddr     *string  `name:"ws-addr" placeholder:"HOST:PORT" help:"WebSocket (websocket.addr)."`
-	FastAddr   *string  `name:"fast-addr" placeholder:"HOST:PORT" help:"Fast channel, UDP (fast.addr)."`
-	WSSAddr    *string  `name:"wss-addr" placeholder:"HOST:PORT" help:"WebSocket over TLS (wss.addr)."`
-	DTLSAddr   *string  `name:"dtls-addr" placeholder:"HOST:PORT" help:"Fast channel, DTLS (dtls.addr)."`
-	KCPAddr    *string  `name:"kcp-addr" placeholder:"HOST:PORT" help:"KCP inside DTLS (kcp.addr)."`
-	PublicHost *string  `placeholder:"NAME" help:"DNS name that players connect to; the certificate is issued for it (public.host)."`
-	TLSDir     *string  `name:"tls-dir" placeholder:"DIR" help:"Directory of the private certificate authority (tls.dir)."`
-	Store      *string  `placeholder:"FILE" help:"Database file that keeps fleets, scripts, game sessions and all other API records across restarts (store.path). To serve without one: --set store.memory=true."`
-	LogLevel   *string  `placeholder:"LEVEL" help:"debug, info, warn or error (log.level)."`
-	LogFormat  *string  `placeholder:"FORMAT" help:"json or pretty (log.format)."`
-	DrainGrace *string  `placeholder:"DURATION" help:"How long game sessions with players may continue after SIGTERM (drain.grace)."`
-	Set        []string `sep:"none" placeholder:"KEY=VALUE" help:"Set any configuration key, for example reconnect.window=10s. May be repeated."`
+	Config     string                          `placeholder:"FILE" help:"Read settings from this YAML file. Environment variables TROUPE_SECTION_KEY override it, and flags override both."`
+	Announce   *string                         `placeholder:"FILE" help:"Write the addresses as JSON to this file once the host has started."`
+	APIAddr    *string                         `name:"api-addr" placeholder:"HOST:PORT" help:"Service API, health and metrics (api.addr)."`
+	WSAddr     *string                         `name:"ws-addr" placeholder:"HOST:PORT" help:"WebSocket (websocket.addr)."`
+	FastAddr   *string                         `name:"fast-addr" placeholder:"HOST:PORT" help:"Fast channel, UDP (fast.addr)."`
+	WSSAddr    *string                         `name:"wss-addr" placeholder:"HOST:PORT" help:"WebSocket over TLS (wss.addr)."`
+	DTLSAddr   *string                         `name:"dtls-addr" placeholder:"HOST:PORT" help:"Fast channel, DTLS (dtls.addr)."`
+	KCPAddr    *string                         `name:"kcp-addr" placeholder:"HOST:PORT" help:"KCP inside DTLS (kcp.addr)."`
+	PublicHost *string                         `placeholder:"NAME" help:"DNS name that players connect to; the certificate is issued for it (public.host)."`
+	TLSDir     *string                         `name:"tls-dir" placeholder:"DIR" help:"Directory of the private certificate authority (tls.dir)."`
+	Store      *string                         `placeholder:"FILE" help:"Database file that keeps fleets, scripts, game sessions and all other API records across restarts (store.path). To serve without one: --set store.memory=true."`
+	LogLevel   *string                         `placeholder:"LEVEL" help:"debug, info, warn or error (log.level)."`
+	LogFormat  *string                         `placeholder:"FORMAT" help:"json or pretty (log.format)."`
+	DrainGrace *string                         `placeholder:"DURATION" help:"How long game sessions with players may continue after SIGTERM (drain.grace)."`
+	resolved   atomic.Pointer[config.Resolved] // by the last load
+	Set        []string                        `sep:"none" placeholder:"KEY=VALUE" help:"Set any configuration key, for example reconnect.window=10s. May be repeated."`
 }
 
 // sources returns where a configuration comes from.
@@ -64,6 +66,14 @@ func (s *settings) sources(defaults host.Config) (config.Sources, error) {
 	return sources, nil
 }
 
+// origin returns where the value of a key comes from.
+func (s *settings) origin(key string) string {
+	if r := s.resolved.Load(); r != nil {
+		return r.Origin(key)
+	}
+	return "default"
+}
+
 // load merges all sources. It logs warnings about them to out.
 func (s *settings) load(defaults host.Config, out io.Writer) (host.Config, error) {
 	sources, err := s.sources(defaults)
@@ -72,7 +82,14 @@ func (s *settings) load(defaults host.Config, out io.Writer) (host.Config, error
 	}
 	var warnings []string
 	sources.Warn = func(text string) { warnings = append(warnings, text) }
-	c, err := config.Load(sources)
+	r, err := config.Resolve(sources)
+	if err != nil {
+		return host.Config{}, err
+	}
+	c, err := r.Config, r.Invalid
+	if err == nil {
+		s.resolved.Store(r)
+	}
 	if err == nil && warnings != nil {
 		log := newLog(c.Log, out)
 		for _, text := range warnings {

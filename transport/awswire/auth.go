@@ -22,6 +22,22 @@ func (c Caller) shortKey() string { return c.AccessKey[:min(len(c.AccessKey), 8)
 // may also see the operator's pages.
 func (c Caller) Operator() bool { return c.key != nil && c.key.allowed == nil }
 
+// Reader reports whether the caller has a key that may call every operation that only reads:
+// gamelift:Describe*, gamelift:List*, gamelift:Search* and gamelift:GetGameSessionLogUrl. Such a
+// caller may look at the operator's console, and change nothing there.
+func (c Caller) Reader() bool {
+	if c.key == nil {
+		return false
+	}
+	for name, allowed := range c.key.allowed {
+		reads := strings.HasPrefix(name, "Describe") || strings.HasPrefix(name, "List") || strings.HasPrefix(name, "Search") || name == "GetGameSessionLogUrl"
+		if reads && !allowed {
+			return false
+		}
+	}
+	return true
+}
+
 // Allowed reports whether the caller may call an operation of that name.
 func (c Caller) Allowed(operation string) bool {
 	return c.key == nil || c.key.allowed == nil || c.key.allowed[operation]

@@ -17,19 +17,35 @@ import (
 type Access struct {
 	// Trusts reports whether a request comes from this machine and needs no key.
 	Trusts func(r *http.Request) bool
-	// Signed reports whether a request without a body is signed with a key that may call every
-	// operation.
-	Signed func(r *http.Request) bool
-	// Verify reports whether an access key exists, has this secret and session token, and may
-	// call every operation. Nil: there are no keys, so nobody can log in.
-	Verify func(id, secret, sessionToken string) bool
+	// Signed returns the role of the key that a request without a body is signed with; Nobody if
+	// it is not.
+	Signed func(r *http.Request) Role
+	// Verify returns the role of an access key with this secret and session token; Nobody if it
+	// does not exist. Nil: there are no keys, so nobody can log in.
+	Verify func(id, secret, sessionToken string) Role
 	// Refusal says who may look.
 	Refusal string
+}
+
+// Role says what a caller may do here.
+type Role uint8
+
+// Roles.
+const (
+	Nobody   Role = iota // nothing
+	Reader               // look
+	Operator             // look and act
+)
+
+// String returns the role as the API names it.
+func (r Role) String() string {
+	return [...]string{"nobody", "reader", "operator"}[min(r, Operator)]
 }
 
 // caller is who sent a request that is allowed.
 type caller struct {
 	name string // the access key, or words
+	role Role
 	// csrf is what a browser must send with an action; empty for a caller that is no browser.
 	csrf    string
 	expires time.Time // of a login; zero: never
@@ -82,17 +98,24 @@ func (c *Console) identify(r *http.Request) (caller, *problem) {
 	}
 	switch {
 	case a.Trusts(r):
-		return caller{name: "this machine", csrf: machine}, nil
-	case r.Header.Get("Authorization") != "" && a.Signed(r):
-		return caller{name: "a signed request"}, nil
-	case a.Verify == nil:
+		return caller{name: "this machine", role: Operator, csrf: machine}, nil
+	case r.Header.Get("Authorization") != "":
+		if role := a.Signed(r); role != Nobody {
+			return caller{name: "a signed request", role: role}, nil
+		}
+	}
+	if a.Verify == nil {
 		return caller{}, &problem{http.StatusForbidden, "Forbidden", a.Refusal}
 	}
 	return caller{}, &problem{http.StatusUnauthorized, "LoginNeeded", "log in, or " + a.Refusal}
 }
 
-// mayAct checks the token that only a page of this console can have read.
-func (who caller) mayAct(r *http.Request) *problem {
+// mayAct checks the role, if the action changes something of the host, and the token that only a
+// page of this console can have read.
+func (who caller) mayAct(r *http.Request, changes bool) *problem {
+	if changes && who.role < Operator {
+		return &problem{http.StatusForbidden, "ReadOnly", "this access key may look, and not act: an operator's may call every operation"}
+	}
 	if who.csrf == "" || subtle.ConstantTimeCompare([]byte(r.Header.Get(csrfHeader)), []byte(who.csrf)) == 1 {
 		return nil
 	}
@@ -129,11 +152,12 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) *problem {
 		w.Header().Set("Retry-After", seconds(wait))
 		return &problem{http.StatusTooManyRequests, "TooManyLogins", "too many logins: wait " + seconds(wait) + " s"}
 	}
-	if !c.o.Access.Verify(in.AccessKeyID, in.Secret, in.SessionToken) {
+	role := c.o.Access.Verify(in.AccessKeyID, in.Secret, in.SessionToken)
+	if role == Nobody {
 		c.o.Log.Warn().Str("remote", r.RemoteAddr).Msg("a login to the console has failed")
-		return &problem{http.StatusUnauthorized, "WrongKey", "there is no such key with this secret that may call every operation"}
+		return &problem{http.StatusUnauthorized, "WrongKey", "there is no such key with this secret that may call every operation, or every one that reads"}
 	}
-	id, who := c.logins.begin(in.AccessKeyID)
+	id, who := c.logins.begin(in.AccessKeyID, role)
 	http.SetCookie(w, c.cookie(r, id, who.expires))
 	c.o.Log.Info().Str("access_key", short(in.AccessKeyID)).Str("remote", r.RemoteAddr).Msg("logged in to the console")
 	return answer(w, c.describe(who))
@@ -156,4 +180,9 @@ func (c *Console) cookie(r *http.Request, value string, expires time.Time) *http
 }
 
 // short is as much of an access key as a log shows (reliability.md 6).
-func short(key string) string { return key[:min(len(key), 8)] }
+func short(key string) string {
+	if strings.Contains(key, " ") { // words, not a key
+		return key
+	}
+	return key[:min(len(key), 8)]
+}

@@ -33,26 +33,34 @@ func (e noEvents) Since(uint64) ([][]byte, uint64, <-chan struct{}) { return nil
 
 type world struct {
 	*testing.T
-	console *Console
-	server  http.Handler
-	drains  *drains
-	now     time.Time
-	trusts  bool
-	keys    bool
+	console    *Console
+	server     http.Handler
+	drains     *drains
+	operations operations
+	now        time.Time
+	trusts     bool
+	keys       bool
 }
 
 func newWorld(t *testing.T, keys bool) *world {
 	w := &world{T: t, drains: new(drains), now: time.Unix(1_800_000_000, 0), trusts: !keys}
 	a := Access{
-		Trusts:  func(*http.Request) bool { return w.trusts },
-		Signed:  func(r *http.Request) bool { return r.Header.Get("Authorization") == "signed" },
+		Trusts: func(*http.Request) bool { return w.trusts },
+		Signed: func(r *http.Request) Role {
+			return map[string]Role{"signed": Operator, "signed by a reader": Reader}[r.Header.Get("Authorization")]
+		},
 		Refusal: "who may",
 	}
 	if keys {
-		a.Verify = func(id, secret, token string) bool { return id == "KEY" && secret == "right" && token == "" }
+		a.Verify = func(id, secret, token string) Role {
+			if secret != "right" || token != "" {
+				return Nobody
+			}
+			return map[string]Role{"KEY": Operator, "READER": Reader}[id]
+		}
 	}
 	w.console = New(Options{
-		Counters: new(counters.Set), Events: noEvents{make(chan struct{})}, Drains: w.drains, Access: a, Log: zerolog.Nop(), Version: "v",
+		Counters: new(counters.Set), Events: noEvents{make(chan struct{})}, Drains: w.drains, Operations: &w.operations, Access: a, Log: zerolog.Nop(), Version: "v",
 		Now: func() time.Time { return w.now },
 	})
 	t.Cleanup(w.console.Close)

@@ -107,13 +107,31 @@ func (c *Console) table() map[string]map[string]route {
 		"game-session/terminate": {http.MethodPost: act("terminate game session", c.terminate, "id", "force")},
 		"players":                read(c.players, "player", "gameSession", "limit"),
 		"connections":            read(c.connections, "sort", "limit"),
-		"fleets":                 read(c.fleets),
-		"scripts":                read(c.scripts),
-		"queues":                 read(c.queues),
-		"placements":             read(c.placements, "queue", "status", "limit"),
-		"matchmaking":            read(c.matchmaking),
-		"matchmaking/why":        read(c.whyTicket, "ticket"),
-		"placement/cancel":       {http.MethodPost: act("cancel placement", c.cancelPlacement, "id")},
+		"players/kick":           {http.MethodPost: act("kick player", c.kick, "player", "gameSession", "reason")},
+		"bans": {
+			http.MethodGet:    {serve: c.bans},
+			http.MethodPost:   act("ban player", c.ban, "player", "seconds", "reason"),
+			http.MethodDelete: act("lift ban", c.liftBan, "player"),
+		},
+		"log-level": {
+			http.MethodGet:  {serve: c.logLevel},
+			http.MethodPost: act("set log level", c.setLogLevel, "level"),
+		},
+		"profile":            {http.MethodPost: act("take profile", c.profile, "kind", "seconds")},
+		"connections/closed": read(c.closedConnections, "player", "by", "limit"),
+		"aliases":            read(c.aliases),
+		"locations":          read(c.locations),
+		"fleet/events":       read(c.fleetEvents, "id", "limit"),
+		"placement":          read(c.placement, "id"),
+		"settings":           read(c.settings),
+		"listeners":          read(c.listeners),
+		"fleets":             read(c.fleets),
+		"scripts":            read(c.scripts),
+		"queues":             read(c.queues),
+		"placements":         read(c.placements, "queue", "status", "limit"),
+		"matchmaking":        read(c.matchmaking),
+		"matchmaking/why":    read(c.whyTicket, "ticket"),
+		"placement/cancel":   {http.MethodPost: act("cancel placement", c.cancelPlacement, "id")},
 		"drain": {
 			http.MethodGet:    {serve: c.drainState},
 			http.MethodPost:   act("drain", c.drain),
@@ -154,7 +172,7 @@ func (c *Console) route(w http.ResponseWriter, r *http.Request) *problem {
 			return p
 		}
 		if to.acts {
-			if p := who.mayAct(r); p != nil {
+			if p := who.mayAct(r, to.name != ""); p != nil {
 				return p
 			}
 		}
@@ -163,10 +181,11 @@ func (c *Console) route(w http.ResponseWriter, r *http.Request) *problem {
 	if p := q.read(r.URL.RawQuery, to.params); p != nil {
 		return p
 	}
+	p := to.serve(w, r, q)
 	if to.acts && to.name != "" {
-		c.o.Log.Info().Str("action", to.name).Str("target", clip(q.values.Get("id"))).Str("by", short(q.who.name)).Str("remote", r.RemoteAddr).Msg("an operator acts")
+		c.report(r, to.name, q, p)
 	}
-	return to.serve(w, r, q)
+	return p
 }
 
 // query is the checked query of a request.

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -34,6 +35,10 @@ type Backend interface {
 	MatchmakerStates(ctx context.Context) ([]messages.MatchmakerState, error)
 	WhyTicket(ctx context.Context, id messages.TicketID) (*messages.TicketWait, error)
 	StopPlacement(ctx context.Context, id messages.PlacementID) (*messages.Placement, error)
+	KickPlayer(ctx context.Context, q messages.KickPlayer) (int, error)
+	FleetEvents(ctx context.Context, id messages.FleetID) ([]messages.FleetEvent, error)
+	Placement(ctx context.Context, id messages.PlacementID) (*messages.Placement, error)
+	Locations(ctx context.Context) ([]messages.Location, error)
 }
 
 // Events are the events of the host (service-api.md 5), kept for a while.
@@ -50,8 +55,10 @@ type Options struct {
 	Events   Events
 	Drains   ops.Drainer
 	Access   Access
-	Log      zerolog.Logger
-	Version  string
+	// Operations are what operators do to the host.
+	Operations Operations
+	Log        zerolog.Logger
+	Version    string
 	// Logs opens the log of a game session, with player session ids shortened, from the
 	// beginning of a line on. With 0 it is the whole log, otherwise the lines in its last so many
 	// bytes, and whole says that there are no others. The error is fs.ErrNotExist if there is none.
@@ -70,6 +77,10 @@ type Console struct {
 	crowd   crowd
 	routes  map[string]map[string]route // by path and method
 	assets  http.Handler
+
+	profiling chan struct{} // held by who takes a profile
+	closing   chan struct{} // closed by Close
+	closed    sync.Once
 }
 
 //go:embed assets openapi.yaml
@@ -92,13 +103,17 @@ func New(o Options) *Console {
 	}
 	c := &Console{o: o, began: o.Now(), logins: newLogins(o.Now), assets: http.StripPrefix(assetPrefix, http.FileServerFS(assets))}
 	c.samples.turn, c.crowd.turn = make(chan struct{}, 1), make(chan struct{}, 1)
+	c.profiling, c.closing = make(chan struct{}, 1), make(chan struct{})
 	c.hub.c = c
 	c.routes = c.table()
 	return c
 }
 
-// Close ends the streams of events.
-func (c *Console) Close() { c.hub.close() }
+// Close ends the streams of events and a profile that is being taken. It is idempotent.
+func (c *Console) Close() {
+	c.closed.Do(func() { close(c.closing) })
+	c.hub.close()
+}
 
 // EndLogins ends all logins of browsers and the streams of events, which connect again if they
 // may. It is for a change of the access keys.

@@ -271,7 +271,8 @@ func (c *Console) gameSession(w http.ResponseWriter, r *http.Request, q query) *
 		gameSession
 		PlayerList []player `json:"playerList"`
 		Groups     []group  `json:"groups"`
-	}{shownGameSession(g, g.CurrentPlayers), []player{}, []group{}}
+		Moments    []moment `json:"moments"` // its time line while it runs, the newest first
+	}{shownGameSession(g, g.CurrentPlayers), []player{}, []group{}, shownMoments(state.Moments)}
 	for i := range state.Players {
 		out.PlayerList = append(out.PlayerList, shownPlayer(id, &state.Players[i]))
 	}

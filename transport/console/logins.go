@@ -49,7 +49,7 @@ func newLogins(now func() time.Time) *logins {
 func newAttempts() *rate.Limiter { return rate.NewLimiter(rate.Every(attemptEvery), attemptsBurst) }
 
 // begin starts a login.
-func (l *logins) begin(key string) (cookie string, who caller) {
+func (l *logins) begin(key string, role Role) (cookie string, who caller) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sweep()
@@ -64,7 +64,7 @@ func (l *logins) begin(key string) (cookie string, who caller) {
 		delete(l.open, oldest)
 	}
 	cookie = newToken()
-	who = caller{name: key, csrf: newToken(), expires: l.now().Add(loginLife)}
+	who = caller{name: key, role: role, csrf: newToken(), expires: l.now().Add(loginLife)}
 	l.open[sha256.Sum256([]byte(cookie))] = who
 	return cookie, who
 }

@@ -165,13 +165,14 @@ func (c *Console) overview(w http.ResponseWriter, _ *http.Request, _ query) *pro
 // me is who asks, and what its browser must send with an action.
 type me struct {
 	Name      string     `json:"name"`
+	Role      string     `json:"role"` // reader or operator
 	CSRFToken string     `json:"csrfToken"`
 	Expires   *time.Time `json:"expires"` // of the login; null without one
 	Version   string     `json:"version"`
 }
 
 func (c *Console) describe(who caller) me {
-	m := me{Name: who.name, CSRFToken: who.csrf, Version: c.o.Version}
+	m := me{Name: who.name, Role: who.role.String(), CSRFToken: who.csrf, Version: c.o.Version}
 	if !who.expires.IsZero() {
 		m.Expires = &who.expires
 	}

@@ -195,6 +195,26 @@ func (c *Console) placements(w http.ResponseWriter, r *http.Request, q query) *p
 	}{all})
 }
 
+// placement shows one placement, and why it waits.
+func (c *Console) placement(w http.ResponseWriter, r *http.Request, q query) *problem {
+	id, p := q.needed("id")
+	if p != nil {
+		return p
+	}
+	found, err := c.o.Backend.Placements(r.Context(), messages.PlacementList{ID: messages.PlacementID(id), Limit: 1})
+	if err != nil {
+		return refused(err)
+	}
+	if len(found) == 0 { // it may be older than those that are listed
+		record, err := c.o.Backend.Placement(r.Context(), messages.PlacementID(id))
+		if err != nil {
+			return refused(err)
+		}
+		found = []messages.PlacementState{{Placement: record}}
+	}
+	return answer(w, shownPlacement(&found[0]))
+}
+
 func (c *Console) cancelPlacement(w http.ResponseWriter, r *http.Request, q query) *problem {
 	id, p := q.needed("id")
 	if p != nil {

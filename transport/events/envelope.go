@@ -47,6 +47,8 @@ func (o origin) render(e *messages.Event) []byte {
 		v.DetailType, v.Source = "GameLift Matchmaking Event", sourceVendor
 	case messages.EventGameSession:
 		v.DetailType = "GameLift Game Session Event"
+	case messages.EventOperator:
+		v.DetailType = "Troupe Operator Event"
 	case messages.EventPlayerSession:
 		v.DetailType = "GameLift Player Session Event"
 	}

@@ -93,8 +93,8 @@ func (o *SinkOptions) Validate() error {
 		}
 	}
 	for _, k := range o.Kinds {
-		if !k.Vendor() && k != messages.EventGameSession && k != messages.EventPlayerSession {
-			return fmt.Errorf("kinds: must be placement, matchmaking, gamesession or playersession, not %q", string(k))
+		if !k.Vendor() && k != messages.EventGameSession && k != messages.EventPlayerSession && k != messages.EventOperator {
+			return fmt.Errorf("kinds: must be placement, matchmaking, gamesession, playersession or operator, not %q", string(k))
 		}
 	}
 	if (o.takesKind(messages.EventPlacement) || o.takesKind(messages.EventMatchmaking)) && len(o.Targets) == 0 && !o.All {

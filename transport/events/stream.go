@@ -59,7 +59,7 @@ func newStream(o StreamOptions) *stream {
 
 // publish sends an event to all readers.
 func (s *stream) publish(e *messages.Event, render func(*messages.Event) []byte) {
-	if s.o.Off || !e.Kind.Vendor() && !s.o.Own {
+	if s.o.Off || !e.Kind.Vendor() && e.Kind != messages.EventOperator && !s.o.Own {
 		return
 	}
 	id := publicID(e)

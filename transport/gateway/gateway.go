@@ -23,6 +23,7 @@ type Gateway struct {
 	seed         maphash.Seed      // of the hashes: nobody can make two ids collide
 	held         heldGuesses
 	loginLimiter *loginLimiter
+	closed       closedRing
 }
 
 // dropsPerSecond is how many dropped packets are logged per second.
@@ -45,7 +46,7 @@ func New(o Options) *Gateway {
 
 // Accept implements transport.Acceptor: every connection gets an actor.
 func (g *Gateway) Accept(c transport.Conn) (transport.Handler, messages.CloseReason) {
-	p := &peer{gateway: g, conn: c, channel: c.Kind().Channel()}
+	p := &peer{gateway: g, conn: c, channel: c.Kind().Channel(), openedAt: g.clock()}
 	p.loop, _ = c.(transport.Looped)
 	p.handle = g.o.System.Connect(c, p.channel, p)
 	return p, 0

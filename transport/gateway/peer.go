@@ -20,12 +20,13 @@ import (
 // the fast.Handler of its player.
 type peer struct {
 	// set once
-	gateway *Gateway
-	conn    transport.Conn
-	loop    transport.Looped // the same connection; nil if its reader is a goroutine of its own
-	handle  *connection.Handle
-	channel counters.Channel
-	fast    counters.Channel // of the fast channel; set before there is one
+	gateway  *Gateway
+	conn     transport.Conn
+	loop     transport.Looped // the same connection; nil if its reader is a goroutine of its own
+	handle   *connection.Handle
+	channel  counters.Channel
+	openedAt time.Duration    // on the gateway's clock
+	fast     counters.Channel // of the fast channel; set before there is one
 
 	// owned by the connection's reader
 	tried     bool // a LOGIN was read
@@ -123,6 +124,7 @@ func (p *peer) OnAlive(pong []byte) {
 
 // OnClosed implements transport.Handler.
 func (p *peer) OnClosed(end transport.End) {
+	p.remember(end)
 	p.handle.Ended(end.Clean, reasonOf(end))
 }
 

@@ -18,7 +18,7 @@ import (
 // newConsole makes the operator's pages at / and below /admin/v1/.
 func (h *Host) newConsole(o Options, auth awswire.Authenticator, logs *ops.Logs) *console.Console {
 	return console.New(console.Options{
-		Backend: h.system, Counters: h.count, Events: h.events, Drains: h, Access: o.Config.guard(auth).console(o.Config.Region),
+		Backend: h.system, Counters: h.count, Events: h.events, Drains: h, Operations: operations{h}, Access: o.Config.guard(auth).console(o.Config.Region),
 		Log: o.Log, Version: o.Version, Logs: func(id messages.GameSessionID, bytes int64) (io.ReadCloser, bool, error) {
 			if bytes == 0 {
 				log, err := logs.Short(id)
@@ -30,15 +30,29 @@ func (h *Host) newConsole(o Options, auth awswire.Authenticator, logs *ops.Logs)
 }
 
 // console returns who may use the console: whoever may see the pages below /debug/, and
-// browsers that log in with an access key that may call every operation.
+// browsers that log in with an access key that may call every operation. A key that may call all
+// that read looks, and changes nothing.
 func (g guard) console(region string) console.Access {
-	a := console.Access{Trusts: g.trusts, Signed: g.isOperator, Refusal: g.refusal()}
+	a := console.Access{Trusts: g.trusts, Signed: g.role, Refusal: g.refusal()}
 	if g.keys {
-		a.Verify = func(id, secret, sessionToken string) bool {
-			return g.isOperator(signedWith(id, secret, sessionToken, region))
+		a.Verify = func(id, secret, sessionToken string) console.Role {
+			return g.role(signedWith(id, secret, sessionToken, region))
 		}
 	}
 	return a
+}
+
+// role returns what the key that has signed a request may do in the console.
+func (g guard) role(r *http.Request) console.Role {
+	switch caller, ok := g.verified(r); {
+	case !ok:
+		return console.Nobody
+	case caller.Operator():
+		return console.Operator
+	case caller.Reader():
+		return console.Reader
+	}
+	return console.Nobody
 }
 
 // signedWith returns a request without a body that is signed with a key, so that one check of

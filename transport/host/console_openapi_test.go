@@ -133,7 +133,12 @@ func TestTheConsoleAnswersAsDocumented(t *testing.T) {
 		t.Fatalf("%v: %s", err, games)
 	}
 	values := map[string]string{"id": list.GameSessions[0].ID, "player": "ann", "fleet": "fleet-dev", "ticket": "ticket-1"}
+	idOf := map[string]string{"/placement": "waits", "/fleet/events": "fleet-dev"}
 	for path, methods := range doc.Paths {
+		values["id"] = list.GameSessions[0].ID
+		if id := idOf[path]; id != "" {
+			values["id"] = id
+		}
 		for method, op := range methods {
 			q := url.Values{}
 			for _, p := range op.Parameters {

@@ -35,7 +35,7 @@ type EventSink struct {
 	MaxBytes   int      `config:"maxBytes"`                                   // bytes of a file; then the next file begins; 0: 64 MiB
 	Files      int      `config:"files"`                                      // files that are kept; 0: 4
 	Targets    []string `config:"targets"`                                    // NotificationTargets of this sink; * and ? are wildcards
-	Kinds      []string `config:"kinds"`                                      // kinds of events: placement, matchmaking, gamesession, playersession; empty: the first two
+	Kinds      []string `config:"kinds"`                                      // kinds of events: placement, matchmaking, gamesession, playersession, operator; empty: the first two
 	All        bool     `config:"all"`                                        // events of all queues and matchmaking configurations, whatever their NotificationTarget
 }
 

@@ -7,11 +7,13 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
+	"troupe/actors/bans"
 	"troupe/actors/player"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
@@ -36,6 +38,9 @@ type Options struct {
 	// Dev serves POST /dev/join to pages and programs of this machine: it hands out seats without
 	// the service API.
 	Dev bool
+	// Origin returns where the value of a configuration key comes from, for the console; nil: it
+	// is not known.
+	Origin func(key string) string
 	// OnFailure is called when the host cannot continue; the process should end with an
 	// error. Nil does nothing.
 	OnFailure func(reason string)
@@ -56,9 +61,11 @@ type Host struct {
 	logs           *sessionlog.Store
 	store          store.Store
 	events         *events.Dispatcher
-	own            bool         // an event destination wants events of game sessions and player sessions
-	showLogs       bool         // copy the logs of game sessions to the host's log
-	queued         *player.Pool // of the bytes in the queues of players
+	bans           *bans.List
+	gateway        atomic.Pointer[gateway.Gateway] // nil until the listeners are open
+	own            bool                            // an event destination wants events of game sessions and player sessions
+	showLogs       bool                            // copy the logs of game sessions to the host's log
+	queued         *player.Pool                    // of the bytes in the queues of players
 	fleets         []Fleet
 	bundles        bundle.Limits
 	programs       *programs
@@ -67,6 +74,7 @@ type Host struct {
 	drains         drains
 	reloads        reloads
 	setLogLevel    func(zerolog.Level)
+	origin         func(key string) string // nil: not known
 	serving        sync.WaitGroup
 	stopOnce       sync.Once
 	stopCollecting chan struct{} // closed to end collectGarbage
@@ -84,7 +92,7 @@ func Start(o Options) (h *Host, err error) {
 		return nil, fmt.Errorf("host: configuration: %w", err)
 	}
 	h = &Host{
-		log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, showLogs: c.Log.GameSessions.Show, setLogLevel: o.SetLogLevel, stopCollecting: make(chan struct{}),
+		log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, showLogs: c.Log.GameSessions.Show, setLogLevel: o.SetLogLevel, origin: o.Origin, stopCollecting: make(chan struct{}),
 		started: make(chan struct{}), stopped: make(chan struct{}), drained: make(chan struct{}),
 	}
 	h.reloads.config = *c
@@ -108,6 +116,9 @@ func Start(o Options) (h *Host, err error) {
 	if h.store, err = c.Store.open(h.count, o.Log); err != nil {
 		return nil, err
 	}
+	if err = h.loadBans(o.Log); err != nil {
+		return nil, fmt.Errorf("host: bans: %w", err)
+	}
 	if err = h.startEvents(c, o.Log, h.count); err != nil {
 		return nil, err
 	}
@@ -122,9 +133,11 @@ func Start(o Options) (h *Host, err error) {
 		return nil, err
 	}
 	growth := newGCGrowth(h.count.Connections.Total)
-	gw := watched{gateway.New(gateway.Options{
+	edge := gateway.New(gateway.Options{
 		System: h.system, Fast: h.listeners.fast, Secured: h.listeners.secured, Counters: h.count, Log: o.Log, Limits: c.gatewayLimits(),
-	}), growth}
+	})
+	h.gateway.Store(edge)
+	gw := watched{edge, growth}
 	if err = h.listeners.open(c, gw, h.count, o.Log); err != nil {
 		return nil, err
 	}

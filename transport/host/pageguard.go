@@ -72,12 +72,18 @@ func (g guard) refusal() string {
 
 // isOperator verifies a request, which must have no body.
 func (g guard) isOperator(r *http.Request) bool {
+	caller, ok := g.verified(r)
+	return ok && caller.Operator()
+}
+
+// verified returns who has signed a request, which must have no body.
+func (g guard) verified(r *http.Request) (awswire.Caller, bool) {
 	proof, err := g.auth(r)
 	if err != nil || r.ContentLength != 0 {
-		return false
+		return awswire.Caller{}, false
 	}
 	caller, err := proof(nil)
-	return err == nil && caller.Operator()
+	return caller, err == nil
 }
 
 // trusts reports whether a request comes from this machine: from a loopback address, for a

@@ -111,7 +111,7 @@ function ask() {
   },
     h("img", { src: "/console/icon.svg", alt: "", width: "40", height: "40" }),
     h("h1", {}, "Log in to Troupe"),
-    h("p", {}, "With an access key of this host that may call every operation."),
+    h("p", {}, "With an access key of this host that may call every operation, or, to look only, every one that reads."),
     wrong,
     h("label", { for: "key" }, "Access key id"), id,
     h("label", { for: "secret" }, "Secret"), secret,

@@ -177,6 +177,9 @@ func newWorld(t *testing.T) *world {
 		}
 		return err
 	})
+	if err := h.host.Ban(ctx, messages.Ban{Player: "eve", Until: time.Now().Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
 	h.host.Close()
 	w.rows = rows(t, w.path)
 	for _, kind := range store.Kinds() {
@@ -190,7 +193,7 @@ func newWorld(t *testing.T) *world {
 // shown are the records that the API shows; for the others see intact.
 func (w *world) shown() []row {
 	return slices.DeleteFunc(w.ordered(), func(r row) bool {
-		return slices.Contains([]store.Kind{store.Content, store.Event, store.Secret, store.Match}, store.Kind(r.kind))
+		return slices.Contains([]store.Kind{store.Ban, store.Content, store.Event, store.Secret, store.Match}, store.Kind(r.kind))
 	})
 }
 

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+)
+
+type kickCommand struct {
+	consoleFlags
+	Player      string `arg:"" help:"Id of the player."`
+	GameSession string `placeholder:"ARN" help:"Only from this game session. Without it: from all where the player has a seat."`
+	Reason      string `placeholder:"TEXT" help:"For the log of the game session, at most 256 bytes."`
+}
+
+// Help returns an example.
+func (kickCommand) Help() string {
+	return "The player session ends; the player may come back with another one. Example:\n\n    troupe admin kick ann --reason rude"
+}
+
+// Run removes a player.
+func (c *kickCommand) Run(s streams) error {
+	return c.do(s, http.MethodPost, "players/kick", given("player", c.Player, "gameSession", c.GameSession, "reason", c.Reason), func(a map[string]any) string {
+		return fmt.Sprintf("player sessions that end: %v", a["kicked"])
+	})
+}
+
+type banCommand struct {
+	consoleFlags
+	Player string        `arg:"" optional:"" help:"Id of the player. Without it, the bans are listed."`
+	For    time.Duration `placeholder:"DURATION" help:"How long the player is kept out of all game sessions, such as 24h."`
+	Lift   bool          `xor:"how" help:"Let the player in again."`
+	Reason string        `placeholder:"TEXT" help:"For the list of bans and the log of game sessions, at most 256 bytes."`
+}
+
+// Help returns examples.
+func (banCommand) Help() string {
+	return "A ban refuses logins of a player id, and lasts over restarts of the host. Examples:\n\n    troupe admin ban ann --for 24h --reason rude\n    troupe admin ban\n    troupe admin ban ann --lift"
+}
+
+type banShown struct {
+	PlayerID, Reason, By string
+	Until                *time.Time
+}
+
+// Run bans a player, lifts a ban, or lists bans.
+func (c *banCommand) Run(s streams) error {
+	switch {
+	case c.Player == "" && (c.Lift || c.For != 0):
+		return &exitError{exitUsage, errors.New("admin: which player?")}
+	case c.Player == "":
+		return show(&c.consoleFlags, s, "bans", nil, "bans",
+			column[banShown]{"PLAYER", func(b *banShown) string { return b.PlayerID }}, column[banShown]{"UNTIL", func(b *banShown) string { return when(b.Until) }},
+			column[banShown]{"WHY", func(b *banShown) string { return b.Reason }}, column[banShown]{"BY", func(b *banShown) string { return b.By }})
+	case c.Lift:
+		return c.do(s, http.MethodDelete, "bans", given("player", c.Player), func(map[string]any) string { return "the ban is lifted" })
+	case c.For < time.Second:
+		return &exitError{exitUsage, errors.New("admin: --for must be a second or more, such as 24h")}
+	}
+	q := given("player", c.Player, "seconds", number(int(c.For/time.Second)), "reason", c.Reason)
+	return c.do(s, http.MethodPost, "bans", q, func(a map[string]any) string {
+		return fmt.Sprintf("banned until %v; player sessions that end: %v", a["until"], a["kicked"])
+	})
+}
+
+type terminateCommand struct {
+	consoleFlags
+	GameSession string `arg:"" name:"game-session" help:"ARN of the game session."`
+	Force       bool   `help:"Do not ask the game."`
+}
+
+// Help returns an example.
+func (terminateCommand) Help() string {
+	return "Example:\n\n    troupe admin terminate arn:aws:gamelift:us-east-1::gamesession/fleet-dev/lobby --force"
+}
+
+// Run ends a game session.
+func (c *terminateCommand) Run(s streams) error {
+	force := ""
+	if c.Force {
+		force = "true"
+	}
+	return c.do(s, http.MethodPost, "game-session/terminate", given("id", c.GameSession, "force", force), func(a map[string]any) string {
+		return fmt.Sprintf("the game session is %v", a["status"])
+	})
+}
+
+type logLevelCommand struct {
+	consoleFlags
+	Level string `arg:"" optional:"" enum:",debug,info,warn,error" default:"" help:"debug, info, warn or error. Without it, the level is printed."`
+}
+
+// Help returns an example.
+func (logLevelCommand) Help() string {
+	return "The level is in force until the next reload or start. Example:\n\n    troupe admin log-level debug"
+}
+
+// Run prints or changes the level of the host's log.
+func (c *logLevelCommand) Run(s streams) error {
+	method := http.MethodGet
+	if c.Level != "" {
+		method = http.MethodPost
+	}
+	return c.do(s, method, "log-level", given("level", c.Level), func(a map[string]any) string { return fmt.Sprint(a["level"]) })
+}
+
+type profileCommand struct {
+	endpoint
+	Kind    string `enum:"cpu,heap,goroutine,allocs" default:"cpu" placeholder:"KIND" help:"cpu, heap, goroutine or allocs (${default})."`
+	Seconds int    `default:"10" placeholder:"N" help:"How long the processor is watched, 1 to 120 (${default})."`
+	Output  string `short:"o" placeholder:"FILE" help:"File to write (troupe-KIND.pprof)."`
+}
+
+// Help returns an example.
+func (profileCommand) Help() string {
+	return "Example:\n\n    troupe admin profile --seconds 30 -o cpu.pprof\n    go tool pprof -http : cpu.pprof"
+}
+
+// Run takes a profile.
+func (c *profileCommand) Run(s streams) error {
+	ctx, stop := interruptible()
+	defer stop()
+	resp, err := c.call(ctx, http.MethodPost, "profile", given("kind", c.Kind, "seconds", number(c.Seconds)))
+	if err != nil {
+		return fmt.Errorf("admin: %w", err)
+	}
+	defer resp.Body.Close()
+	name := c.Output
+	if name == "" {
+		name = "troupe-" + c.Kind + ".pprof"
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("admin: %w", err)
+	}
+	n, err := io.Copy(f, resp.Body)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("admin: %w", err)
+	}
+	_, err = fmt.Fprintf(s.out, "%s: %d bytes\n", name, n)
+	return err
+}

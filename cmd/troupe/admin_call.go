@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"troupe/cmd/troupe/internal/admin"
+	"troupe/cmd/troupe/internal/reach"
+)
+
+// consoleFlags are the flags of commands that use the operator's API below /admin/v1/, which the
+// console uses, too.
+type consoleFlags struct {
+	endpoint
+	JSON bool `name:"json" help:"Print JSON, as the operator's API answers."`
+}
+
+// interruptible returns a context that ends with a signal to stop.
+func interruptible() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+}
+
+// call requests a path below /admin/v1/. The caller closes the body of the answer. Any status but
+// 200 is an error with the sentence of the host.
+func (e *endpoint) call(ctx context.Context, method, path string, q url.Values) (*http.Response, error) {
+	token := ""
+	if method != http.MethodGet && e.AccessKey == "" { // trusted as a caller on this machine, which needs the token of browsers
+		var me struct{ CSRFToken string }
+		if err := e.read(ctx, "me", nil, &me); err != nil {
+			return nil, err
+		}
+		token = me.CSRFToken
+	}
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(e.Endpoint, "/")+"/admin/v1/"+path+"?"+q.Encode(), nil)
+	if err != nil {
+		return nil, reach.Explain(e.Endpoint, err)
+	}
+	if token != "" {
+		req.Header.Set("X-CSRF-Token", token)
+	}
+	if err := e.sign(ctx, req, noBody); err != nil {
+		return nil, err
+	}
+	trusted, err := trusting(e.CA)
+	if err != nil {
+		return nil, err
+	}
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: trusted, DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, reach.Explain(e.Endpoint, err)
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	var said struct{ Message string }
+	const most = 64 << 10
+	if json.NewDecoder(io.LimitReader(resp.Body, most)).Decode(&said) == nil && said.Message != "" {
+		return nil, errors.New(said.Message)
+	}
+	return nil, fmt.Errorf("%s answers %s", e.Endpoint, resp.Status)
+}
+
+// read calls a path that only reads, and decodes the answer.
+func (e *endpoint) read(ctx context.Context, path string, q url.Values, into any) error {
+	return e.decode(ctx, http.MethodGet, path, q, into)
+}
+
+func (e *endpoint) decode(ctx context.Context, method, path string, q url.Values, into any) error {
+	resp, err := e.call(ctx, method, path, q)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
+		return fmt.Errorf("%s: %w", e.Endpoint, err)
+	}
+	return nil
+}
+
+// column is a column of a table: its title, and the text of a row.
+type column[T any] struct {
+	title string
+	text  func(*T) string
+}
+
+// show prints the list that is the member of an answer, as a table or as JSON.
+func show[T any](c *consoleFlags, s streams, path string, q url.Values, member string, columns ...column[T]) error {
+	ctx, stop := interruptible()
+	defer stop()
+	var answer map[string]json.RawMessage
+	if err := c.read(ctx, path, q, &answer); err != nil {
+		return fmt.Errorf("admin: %w", err)
+	}
+	if c.JSON {
+		return printRaw(s.out, answer[member])
+	}
+	var list []T
+	if err := json.Unmarshal(answer[member], &list); err != nil {
+		return fmt.Errorf("admin: %s: %w", c.Endpoint, err)
+	}
+	header := make([]string, len(columns))
+	for i := range columns {
+		header[i] = columns[i].title
+	}
+	rows := make([][]string, len(list))
+	for i := range list {
+		for _, column := range columns {
+			rows[i] = append(rows[i], column.text(&list[i]))
+		}
+	}
+	return admin.PrintTable(s.out, header, rows)
+}
+
+func printRaw(out io.Writer, raw json.RawMessage) error {
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, "", "  "); err != nil {
+		return err
+	}
+	b.WriteByte('\n')
+	_, err := out.Write(b.Bytes())
+	return err
+}
+
+// do calls an action, and prints a line, or the answer as JSON.
+func (c *consoleFlags) do(s streams, method, path string, q url.Values, line func(answer map[string]any) string) error {
+	ctx, stop := interruptible()
+	defer stop()
+	var raw json.RawMessage
+	if err := c.decode(ctx, method, path, q, &raw); err != nil {
+		return fmt.Errorf("admin: %w", err)
+	}
+	if c.JSON {
+		return printRaw(s.out, raw)
+	}
+	var answer map[string]any
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return fmt.Errorf("admin: %s: %w", c.Endpoint, err)
+	}
+	_, err := fmt.Fprintln(s.out, line(answer))
+	return err
+}
+
+// given returns the parameters that are not empty, of pairs of names and values.
+func given(pairs ...string) url.Values {
+	q := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return q
+}
+
+// when is a time in a table.
+func when(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// briefly is a number of seconds in a table.
+func briefly(seconds float64) string {
+	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond).String()
+}
+
+func number(n int) string { return strconv.Itoa(n) }

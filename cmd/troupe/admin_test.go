@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"troupe/messages"
+	"troupe/transport/host"
+)
+
+// adminHost starts a host with a game session in which ann has a seat.
+func adminHost(t *testing.T) (*host.Host, *messages.GameSession) {
+	t.Helper()
+	c := host.Defaults()
+	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr, c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "", "", ""
+	c.Log.GameSessions.Dir = t.TempDir()
+	c.Store.Memory = true
+	h, err := host.Start(host.Options{Config: c, Log: zerolog.Nop(), SetLogLevel: func(zerolog.Level) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	g, err := h.System().CreateGameSession(t.Context(), messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 4})
+	for err == nil && g.Status == messages.GameSessionActivating {
+		var now []*messages.GameSession
+		if now, err = h.System().GameSessions(t.Context(), messages.GameSessionQuery{ID: g.ID}); err == nil {
+			g = now[0]
+		}
+	}
+	if err == nil {
+		_, err = h.System().CreatePlayerSessions(t.Context(), messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "ann"}}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, g
+}
+
+// The commands of an operator, in the order of a night: each against a real host.
+func TestAdminCommands(t *testing.T) {
+	h, g := adminHost(t)
+	profile := filepath.Join(t.TempDir(), "heap.pprof")
+	for _, test := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"fleets", 0, "fleet-dev"}, {"scripts", 0, "SCRIPT"}, {"aliases", 0, "alias-dev"}, {"locations", 0, "us-east-1"},
+		{"connections", 0, "PLAYER"}, {"connections --closed --player ann", 0, "WHY"}, {"connections --sort loud", exitUsage, ""},
+		{"placements why none", exitFailure, "none"},
+		{"log-level", 0, "info"}, {"log-level debug", 0, "debug"}, {"log-level loud", exitUsage, ""},
+		{"kick ann --reason rude", 0, "that end: 1"}, {"kick bob", exitFailure, "bob has no seat"}, {"kick", exitUsage, ""},
+		{"ban ann --for 1h --reason rude", 0, "banned until"}, {"ban", 0, "rude"}, {"ban --json", 0, `"playerId": "ann"`},
+		{"ban ann", exitUsage, "--for"}, {"ban --lift", exitUsage, "which player"},
+		{"ban ann --lift", 0, "lifted"}, {"ban ann --lift", exitFailure, "not banned"},
+		{"profile --kind heap -o " + profile, 0, "bytes"},
+		{"terminate " + string(g.ID) + " --force", 0, "TERMINATING"}, {"terminate none", exitFailure, "none"},
+		{"events", 0, `"action":"kick player","target":"ann"`},
+	} {
+		var out, said bytes.Buffer
+		args := append(append([]string{"admin"}, strings.Fields(test.args)...), "--endpoint", h.Addrs().APIURL)
+		if code := run(args, streams{nil, &out, &said}); code != test.code || !strings.Contains(out.String()+said.String(), test.want) {
+			t.Errorf("admin %s: %d %s%s; want %d %s", test.args, code, out.String(), said.String(), test.code, test.want)
+		}
+	}
+	if info, err := os.Stat(profile); err != nil || info.Size() == 0 {
+		t.Error(err)
+	}
+}

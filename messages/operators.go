@@ -1,0 +1,28 @@
+package messages
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Ban keeps a player out of all game sessions for a time. It is stored as JSON.
+type Ban struct {
+	Player PlayerID
+	Until  time.Time
+	Reason string
+	By     string // who has banned the player, shortened
+}
+
+// ClosedConnection is a connection that has ended, for operators.
+type ClosedConnection struct {
+	At            time.Time
+	Lasted        time.Duration
+	Transport     string
+	Address       netip.AddrPort
+	PlayerID      PlayerID        // empty: nobody has logged in on it
+	PlayerSession PlayerSessionID // likewise
+	Peer          PeerID          // likewise
+	Reason        string          // as games are told
+	By            string          // host, client or network
+	Detail        string          // the network's error; empty: there was none
+}

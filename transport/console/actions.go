@@ -1,0 +1,266 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"runtime/pprof"
+	"slices"
+	"time"
+
+	"troupe/messages"
+)
+
+// Operations are what an operator may do to a host besides what the Backend does. All methods may
+// be called from any goroutine.
+type Operations interface {
+	// Ban keeps a player out until a time, LiftBan ends that and reports whether there was a ban.
+	// Both return when the change is durable.
+	Ban(ctx context.Context, b messages.Ban) error
+	LiftBan(ctx context.Context, player messages.PlayerID) (bool, error)
+	Bans() []messages.Ban
+	// LogLevel is the level of the host's log: debug, info, warn or error. SetLogLevel changes it
+	// until the next reload or start, and returns an error if it cannot.
+	LogLevel() string
+	SetLogLevel(level string) error
+	// Acted tells those who listen to events of an action.
+	Acted(a Action)
+	// ClosedConnections are the connections that ended last, the newest first.
+	ClosedConnections() []messages.ClosedConnection
+	Settings() []Setting
+	Listeners() []Listener
+}
+
+// Action is what an operator has done.
+type Action struct {
+	Action string `json:"action"`
+	Target string `json:"target,omitempty"`
+	By     string `json:"by"`
+	Result string `json:"result"` // done, or the code of the refusal
+}
+
+// report logs an action and makes an event of it.
+func (c *Console) report(r *http.Request, name string, q query, p *problem) {
+	target := ""
+	for _, param := range []string{"id", "player", "level", "kind"} {
+		if v := q.values.Get(param); v != "" {
+			target = clip(v)
+			break
+		}
+	}
+	a := Action{Action: name, Target: target, By: short(q.who.name), Result: "done"}
+	if p != nil {
+		a.Result = p.code
+	}
+	c.o.Log.Info().Str("action", a.Action).Str("target", a.Target).Str("by", a.By).Str("result", a.Result).Str("remote", r.RemoteAddr).Msg("an operator acts")
+	c.o.Operations.Acted(a)
+}
+
+const (
+	reasonDefault = "removed by an operator"
+	banMax        = 10 * 365 * 24 * time.Hour
+	// textMax bounds the reason that an operator gives, in bytes, and playerMax a player id.
+	textMax   = 256
+	playerMax = 1024
+)
+
+// who returns the player and the reason of a request.
+func (q query) whoAndWhy() (player messages.PlayerID, reason string, p *problem) {
+	name, p := q.needed("player")
+	if p != nil {
+		return "", "", p
+	}
+	reason = q.text("reason")
+	switch {
+	case len(name) > playerMax:
+		return "", "", invalid("player is longer than %d bytes", playerMax)
+	case len(reason) > textMax:
+		return "", "", invalid("reason is longer than %d bytes", textMax)
+	case reason == "":
+		reason = reasonDefault
+	}
+	return messages.PlayerID(name), reason, nil
+}
+
+// kick removes a player from the game sessions where it has a seat, or from one of them.
+func (c *Console) kick(w http.ResponseWriter, r *http.Request, q query) *problem {
+	player, reason, p := q.whoAndWhy()
+	if p != nil {
+		return p
+	}
+	n, p := c.kickFrom(r.Context(), player, messages.GameSessionID(q.text("gameSession")), reason)
+	if p == nil && n == 0 {
+		p = &problem{http.StatusNotFound, "NotFound", "the player " + clip(string(player)) + " has no seat there"}
+	}
+	if p != nil {
+		return p
+	}
+	return answer(w, struct {
+		Kicked int `json:"kicked"`
+	}{n})
+}
+
+// kickFrom returns how many player sessions end; game is empty for all game sessions.
+func (c *Console) kickFrom(ctx context.Context, player messages.PlayerID, game messages.GameSessionID, reason string) (n int, p *problem) {
+	games := []messages.GameSessionID{game}
+	if game == "" {
+		records, err := c.o.Backend.PlayerSessions(ctx, messages.PlayerSessionQuery{PlayerID: player})
+		if err != nil {
+			return 0, refused(err)
+		}
+		games = games[:0]
+		for _, s := range records {
+			if !s.Status.Final() && !slices.Contains(games, s.GameSessionID) {
+				games = append(games, s.GameSessionID)
+			}
+		}
+	}
+	for _, id := range games {
+		kicked, err := c.o.Backend.KickPlayer(ctx, messages.KickPlayer{GameSession: id, Player: player, Reason: reason})
+		if err != nil && (game != "" || !errors.Is(err, &messages.Error{Code: messages.InvalidGameSessionStatus})) { // it may have ended meanwhile
+			return n, refused(err)
+		}
+		n += kicked
+	}
+	return n, nil
+}
+
+// ban is a ban in an answer.
+type ban struct {
+	PlayerID string     `json:"playerId"`
+	Until    *time.Time `json:"until"`
+	Reason   string     `json:"reason"`
+	By       string     `json:"by"`
+}
+
+func shownBan(b messages.Ban) ban {
+	return ban{string(b.Player), timeOf(b.Until), b.Reason, b.By}
+}
+
+// ban keeps a player out of all game sessions for a time, and removes it from those where it is.
+func (c *Console) ban(w http.ResponseWriter, r *http.Request, q query) *problem {
+	player, reason, p := q.whoAndWhy()
+	if p != nil {
+		return p
+	}
+	seconds, p := q.number("seconds", 0, int(banMax/time.Second))
+	if p == nil && seconds == 0 {
+		p = invalid("seconds is needed")
+	}
+	if p != nil {
+		return p
+	}
+	b := messages.Ban{Player: player, Until: c.o.Now().Add(time.Duration(seconds) * time.Second), Reason: reason, By: short(q.who.name)}
+	if err := c.o.Operations.Ban(r.Context(), b); err != nil {
+		return &problem{http.StatusConflict, "Conflict", err.Error()}
+	}
+	n, p := c.kickFrom(r.Context(), player, "", reason)
+	if p != nil {
+		return p
+	}
+	return answer(w, struct {
+		ban
+		Kicked int `json:"kicked"`
+	}{shownBan(b), n})
+}
+
+func (c *Console) liftBan(w http.ResponseWriter, r *http.Request, q query) *problem {
+	player, _, p := q.whoAndWhy()
+	if p != nil {
+		return p
+	}
+	switch there, err := c.o.Operations.LiftBan(r.Context(), player); {
+	case err != nil:
+		return refused(err)
+	case !there:
+		return &problem{http.StatusNotFound, "NotFound", "the player " + clip(string(player)) + " is not banned"}
+	}
+	return answer(w, struct{}{})
+}
+
+func (c *Console) bans(w http.ResponseWriter, _ *http.Request, _ query) *problem {
+	all := []ban{}
+	for _, b := range c.o.Operations.Bans() {
+		all = append(all, shownBan(b))
+	}
+	return answer(w, struct {
+		Bans []ban `json:"bans"`
+	}{all})
+}
+
+func (c *Console) logLevel(w http.ResponseWriter, _ *http.Request, _ query) *problem {
+	return answer(w, struct {
+		Level string `json:"level"`
+	}{c.o.Operations.LogLevel()})
+}
+
+func (c *Console) setLogLevel(w http.ResponseWriter, r *http.Request, q query) *problem {
+	if _, p := q.needed("level"); p != nil {
+		return p
+	}
+	level, p := q.oneOf("level", "debug", "info", "warn", "error")
+	if p != nil {
+		return p
+	}
+	if err := c.o.Operations.SetLogLevel(level); err != nil {
+		return &problem{http.StatusConflict, "Conflict", err.Error()}
+	}
+	return c.logLevel(w, r, q)
+}
+
+const (
+	profileDefault = 10
+	profileMax     = 120 // seconds
+)
+
+// profile sends a profile of the host, as go tool pprof reads it. Profiles are taken one at a time.
+func (c *Console) profile(w http.ResponseWriter, r *http.Request, q query) *problem {
+	kind, p := q.oneOf("kind", "cpu", "heap", "goroutine", "allocs")
+	if p != nil {
+		return p
+	}
+	seconds, p := q.number("seconds", profileDefault, profileMax)
+	if p != nil {
+		return p
+	}
+	select {
+	case c.profiling <- struct{}{}:
+		defer func() { <-c.profiling }()
+	default:
+		return &problem{http.StatusConflict, "Conflict", "another profile is being taken: try again"}
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Time{}) // it may take longer than a request
+	if kind != "cpu" {
+		attach(w, "troupe-"+kind+".pprof", "application/octet-stream")
+		_ = pprof.Lookup(kind).WriteTo(w, 0)
+		return nil
+	}
+	into := &late{w: w, begin: func() { attach(w, "troupe-cpu.pprof", "application/octet-stream") }}
+	if err := pprof.StartCPUProfile(into); err != nil {
+		return &problem{http.StatusConflict, "Conflict", err.Error()}
+	}
+	wait := time.NewTimer(time.Duration(seconds) * time.Second)
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-r.Context().Done():
+	case <-c.closing:
+	}
+	pprof.StopCPUProfile()
+	return nil
+}
+
+// late sets the headers of an answer with its first byte, so that a refusal may have others.
+type late struct {
+	w     http.ResponseWriter
+	begin func()
+}
+
+func (l *late) Write(b []byte) (int, error) {
+	if l.begin != nil {
+		l.begin()
+		l.begin = nil
+	}
+	return l.w.Write(b)
+}

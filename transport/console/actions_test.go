@@ -1,0 +1,170 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"troupe/messages"
+)
+
+// operations is a host that remembers what was done to it.
+type operations struct {
+	mu    sync.Mutex
+	acted []Action
+	bans  []messages.Ban
+	level string
+}
+
+func (o *operations) Ban(_ context.Context, b messages.Ban) error {
+	o.bans = append(o.bans, b)
+	return nil
+}
+func (o *operations) LiftBan(_ context.Context, p messages.PlayerID) (bool, error) {
+	return len(o.bans) > 0 && o.bans[0].Player == p, nil
+}
+func (o *operations) Bans() []messages.Ban                           { return o.bans }
+func (o *operations) LogLevel() string                               { return o.level }
+func (o *operations) SetLogLevel(level string) error                 { o.level = level; return nil }
+func (o *operations) ClosedConnections() []messages.ClosedConnection { return nil }
+func (o *operations) Settings() []Setting                            { return nil }
+func (o *operations) Listeners() []Listener                          { return nil }
+func (o *operations) Acted(a Action) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.acted = append(o.acted, a)
+}
+
+// seats is a host where ann has seats in two game sessions, one of which has just ended.
+type seats struct {
+	Backend
+	kicked []messages.KickPlayer
+}
+
+func (b *seats) PlayerSessions(_ context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
+	if q.PlayerID != "ann" {
+		return nil, nil
+	}
+	return []*messages.PlayerSession{
+		{GameSessionID: "one", Status: messages.PlayerSessionActive}, {GameSessionID: "one", Status: messages.PlayerSessionActive},
+		{GameSessionID: "two", Status: messages.PlayerSessionReserved}, {GameSessionID: "old", Status: messages.PlayerSessionCompleted},
+	}, nil
+}
+
+func (b *seats) KickPlayer(_ context.Context, q messages.KickPlayer) (int, error) {
+	b.kicked = append(b.kicked, q)
+	if q.GameSession == "two" {
+		return 0, q.DeadLetterError()
+	}
+	return 1, nil
+}
+
+func newSeats(w *world) *seats {
+	b := new(seats)
+	w.console.o.Backend = b
+	return b
+}
+
+// A key that only reads sees everything and changes nothing, in a browser or signed.
+func TestReadersMayNotAct(t *testing.T) {
+	w := newWorld(t, true)
+	b := newSeats(w)
+	a := w.want(200, "", "POST", "/admin/v1/login", `{"accessKeyId":"READER","secret":"right"}`, "Content-Type", "application/json")
+	if !strings.Contains(a.Body.String(), `"role":"reader"`) {
+		t.Error(a.Body)
+	}
+	cookie := a.Result().Cookies()[0].String()
+	_, rest, _ := strings.Cut(a.Body.String(), `"csrfToken":"`)
+	csrf, _, _ := strings.Cut(rest, `"`)
+	w.want(200, "", "GET", "/admin/v1/overview", "", "Cookie", cookie)
+	w.want(200, "", "GET", "/admin/v1/overview", "", "Authorization", "signed by a reader")
+	for path, methods := range w.console.routes {
+		for method, to := range methods {
+			if !to.acts || to.name == "" {
+				continue
+			}
+			w.want(http.StatusForbidden, "ReadOnly", method, "/admin/v1/"+path, "", "Cookie", cookie, csrfHeader, csrf)
+			w.want(http.StatusForbidden, "ReadOnly", method, "/admin/v1/"+path, "", "Authorization", "signed by a reader")
+		}
+	}
+	if len(b.kicked)+len(w.operations.bans)+int(w.drains.n.Load())+len(w.operations.acted) != 0 {
+		t.Error("something was done")
+	}
+	w.want(200, "", "POST", "/admin/v1/logout", "", "Cookie", cookie, csrfHeader, csrf)
+}
+
+func TestAKickEndsEverySeat(t *testing.T) {
+	w := newWorld(t, false)
+	b := newSeats(w)
+	post := func(status int, code, target string) {
+		t.Helper()
+		w.want(status, code, "POST", "/admin/v1/"+target, "", csrfHeader, machine)
+	}
+	post(200, "", "players/kick?player=ann")
+	if len(b.kicked) != 2 || b.kicked[0].GameSession != "one" || b.kicked[0].Reason != reasonDefault || b.kicked[1].GameSession != "two" {
+		t.Errorf("%+v", b.kicked)
+	}
+	post(200, "", "players/kick?player=ann&gameSession=one&reason=rude")
+	if last := b.kicked[2]; len(b.kicked) != 3 || last.GameSession != "one" || last.Reason != "rude" || last.Player != "ann" {
+		t.Errorf("%+v", b.kicked)
+	}
+	post(http.StatusConflict, "", "players/kick?player=ann&gameSession=two")
+	post(http.StatusNotFound, "NotFound", "players/kick?player=bob")
+	for _, bad := range []string{"players/kick", "players/kick?player=" + strings.Repeat("x", playerMax+1), "players/kick?player=a&reason=" + strings.Repeat("x", textMax+1),
+		"bans?player=ann", "bans?player=ann&seconds=0", "bans?player=ann&seconds=-1", "bans?player=ann&seconds=99999999999", "bans?seconds=1",
+		"log-level", "log-level?level=loud", "profile?kind=x", "profile?seconds=121"} {
+		post(http.StatusBadRequest, "BadRequest", bad)
+	}
+}
+
+// Each action, also a refused one, is told to those who listen.
+func TestActionsAreTold(t *testing.T) {
+	w := newWorld(t, false)
+	b := newSeats(w)
+	w.want(200, "", "POST", "/admin/v1/bans?player=ann&seconds=60&reason=rude", "", csrfHeader, machine)
+	w.want(404, "", "DELETE", "/admin/v1/bans?player=bob", "", csrfHeader, machine)
+	w.want(200, "", "DELETE", "/admin/v1/bans?player=ann", "", csrfHeader, machine)
+	w.want(200, "", "POST", "/admin/v1/log-level?level=debug", "", csrfHeader, machine)
+	if len(w.operations.bans) != 1 || !w.operations.bans[0].Until.Equal(w.now.Add(time.Minute)) || len(b.kicked) != 2 || w.operations.level != "debug" {
+		t.Errorf("%+v %+v", w.operations.bans, b.kicked)
+	}
+	by := short("this machine")
+	want := []Action{{"ban player", "ann", by, "done"}, {"lift ban", "bob", by, "NotFound"}, {"lift ban", "ann", by, "done"}, {"set log level", "debug", by, "done"}}
+	if len(w.operations.acted) != len(want) {
+		t.Fatalf("%+v", w.operations.acted)
+	}
+	for i := range want {
+		if w.operations.acted[i] != want[i] {
+			t.Errorf("%+v, want %+v", w.operations.acted[i], want[i])
+		}
+	}
+}
+
+// Profiles are taken one at a time, and end with the host.
+func TestAProfileEndsWithTheHost(t *testing.T) {
+	w := newWorld(t, false)
+	done := make(chan int, 1)
+	go func() {
+		done <- w.do("POST", "/admin/v1/profile?seconds=120", "", csrfHeader, machine).Code
+	}()
+	for len(w.console.profiling) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	w.want(http.StatusConflict, "Conflict", "POST", "/admin/v1/profile", "", csrfHeader, machine)
+	w.console.Close()
+	select {
+	case code := <-done:
+		if code != 200 {
+			t.Error(code)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("it goes on")
+	}
+	a := w.want(200, "", "POST", "/admin/v1/profile?kind=heap", "", csrfHeader, machine)
+	if a.Body.Len() == 0 || !strings.Contains(a.Header().Get("Content-Disposition"), "troupe-heap.pprof") {
+		t.Error(a.Header())
+	}
+}

@@ -1,0 +1,178 @@
+package console
+
+import (
+	"net/http"
+	"time"
+
+	"troupe/messages"
+)
+
+// Setting is a key of the configuration in force.
+type Setting struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"` // as text or JSON; never a secret
+	Origin string `json:"origin"`
+	Reload bool   `json:"reload"` // a running host takes over a change
+}
+
+// Listener is a socket of the host.
+type Listener struct {
+	Name        string     `json:"name"`
+	Address     string     `json:"address"` // empty: it is off
+	Encrypted   bool       `json:"encrypted"`
+	Connections int64      `json:"connections"`
+	Certificate string     `json:"certificate"` // the names in it; empty without one
+	Expires     *time.Time `json:"expires"`     // the certificate; null without one
+}
+
+func (c *Console) settings(w http.ResponseWriter, _ *http.Request, _ query) *problem {
+	return answer(w, struct {
+		Settings []Setting `json:"settings"`
+	}{append([]Setting{}, c.o.Operations.Settings()...)})
+}
+
+func (c *Console) listeners(w http.ResponseWriter, _ *http.Request, _ query) *problem {
+	return answer(w, struct {
+		Listeners []Listener `json:"listeners"`
+	}{append([]Listener{}, c.o.Operations.Listeners()...)})
+}
+
+// closedConnection is a connection that has ended.
+type closedConnection struct {
+	At            *time.Time `json:"at"`
+	LastedSeconds float64    `json:"lastedSeconds"`
+	Transport     string     `json:"transport"`
+	Address       string     `json:"address"`
+	PlayerID      string     `json:"playerId"`      // empty: nobody has logged in on it
+	PlayerSession string     `json:"playerSession"` // shortened; likewise
+	Peer          int        `json:"peer"`
+	Reason        string     `json:"reason"`
+	By            string     `json:"by"` // host, client or network
+	Detail        string     `json:"detail"`
+}
+
+// closedConnections lists the connections that ended last, of all players or of one.
+func (c *Console) closedConnections(w http.ResponseWriter, _ *http.Request, q query) *problem {
+	limit, p := q.number("limit", limitDefault, limitMax)
+	if p != nil {
+		return p
+	}
+	by, p := q.oneOf("by", "any", "host", "client", "network")
+	if p != nil {
+		return p
+	}
+	all, matched := []closedConnection{}, 0
+	for _, one := range c.o.Operations.ClosedConnections() {
+		if player := q.text("player"); player != "" && player != string(one.PlayerID) || by != "any" && by != one.By {
+			continue
+		}
+		if matched++; len(all) == limit {
+			continue
+		}
+		shown := closedConnection{
+			At: timeOf(one.At), LastedSeconds: one.Lasted.Seconds(), Transport: one.Transport, Address: one.Address.String(), PlayerID: string(one.PlayerID),
+			Peer: int(one.Peer), Reason: one.Reason, By: one.By, Detail: one.Detail,
+		}
+		if one.PlayerSession != "" {
+			shown.PlayerSession = "psess-" + one.PlayerSession.Short()
+		}
+		all = append(all, shown)
+	}
+	return answer(w, struct {
+		Connections []closedConnection `json:"connections"`
+		Matched     int                `json:"matched"`
+	}{all, matched})
+}
+
+type alias struct {
+	ID      string     `json:"id"`
+	Name    string     `json:"name"`
+	FleetID string     `json:"fleetId"` // empty: the alias refuses, with message
+	Message string     `json:"message"`
+	Created *time.Time `json:"created"`
+	Updated *time.Time `json:"updated"`
+}
+
+func (c *Console) aliases(w http.ResponseWriter, r *http.Request, _ query) *problem {
+	records, err := c.o.Backend.Aliases(r.Context(), "")
+	if err != nil {
+		return refused(err)
+	}
+	all := []alias{}
+	for _, a := range records {
+		all = append(all, alias{string(a.ID), a.Name, string(a.FleetID), a.Message, timeOf(a.Created), timeOf(a.Updated)})
+	}
+	return answer(w, struct {
+		Aliases []alias `json:"aliases"`
+	}{all})
+}
+
+type location struct {
+	Name            string     `json:"name"`
+	Custom          bool       `json:"custom"`          // created through the API
+	GameSessionsMax int        `json:"gameSessionsMax"` // 0: no bound
+	Cost            float64    `json:"cost"`
+	Created         *time.Time `json:"created"`
+}
+
+func (c *Console) locations(w http.ResponseWriter, r *http.Request, _ query) *problem {
+	records, err := c.o.Backend.Locations(r.Context())
+	if err != nil {
+		return refused(err)
+	}
+	all := []location{}
+	for _, l := range records {
+		all = append(all, location{l.Name, messages.CustomLocation(l.Name), l.GameSessionsMax, l.Cost, timeOf(l.Created)})
+	}
+	return answer(w, struct {
+		Locations []location `json:"locations"`
+	}{all})
+}
+
+// fleetEvent is something that happened to a fleet, such as a script that cannot be started.
+type fleetEvent struct {
+	At      *time.Time `json:"at"`
+	Code    string     `json:"code"`
+	Message string     `json:"message"`
+}
+
+// fleetEvents shows the last events of a fleet, the newest first.
+func (c *Console) fleetEvents(w http.ResponseWriter, r *http.Request, q query) *problem {
+	id, p := q.needed("id")
+	if p != nil {
+		return p
+	}
+	limit, p := q.number("limit", limitDefault, limitMax)
+	if p != nil {
+		return p
+	}
+	records, err := c.o.Backend.FleetEvents(r.Context(), messages.FleetID(id))
+	if err != nil {
+		return refused(err)
+	}
+	all := []fleetEvent{}
+	for i := len(records) - 1; i >= 0 && len(all) < limit; i-- {
+		all = append(all, fleetEvent{timeOf(records[i].Time), records[i].Code, records[i].Message})
+	}
+	return answer(w, struct {
+		Events []fleetEvent `json:"events"`
+	}{all})
+}
+
+// moment is an entry of the time line of a game session.
+type moment struct {
+	At       *time.Time `json:"at"`
+	Kind     string     `json:"kind"` // reserved, joined, cut, resumed, left or refused
+	PlayerID string     `json:"playerId"`
+	Peer     int        `json:"peer"` // 0 before the first login
+	Text     string     `json:"text"`
+}
+
+func shownMoments(all []messages.Moment) []moment {
+	shown := make([]moment, 0, len(all))
+	for i := len(all) - 1; i >= 0; i-- { // the newest first
+		m := &all[i]
+		shown = append(shown, moment{timeOf(m.At), m.Kind.String(), string(m.Player), int(m.Peer), m.Text})
+	}
+	return shown
+}
