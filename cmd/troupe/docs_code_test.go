@@ -17,7 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	"troupe/actors/script/bundle"
+	"troupe/actors/bundle"
 	"troupe/transport/host"
 )
 

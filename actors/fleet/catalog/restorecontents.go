@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"troupe/actors/script/bundle"
+	"troupe/actors/bundle"
 	"troupe/actors/store"
 	"troupe/messages"
 )

@@ -3,7 +3,7 @@ package catalog
 import (
 	"strconv"
 
-	"troupe/actors/script/bundle"
+	"troupe/actors/bundle"
 	"troupe/messages"
 )
 

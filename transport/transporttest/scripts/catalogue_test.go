@@ -10,7 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
-	"troupe/actors/script/bundle"
+	"troupe/actors/bundle"
 	"troupe/transport/transporttest/stock"
 )
 

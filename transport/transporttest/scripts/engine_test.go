@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors/script/bundle"
+	"troupe/actors/bundle"
 )
 
 // engine is a way to run a script, by the name that a fleet's configuration has

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
-	"troupe/actors/script/bundle"
+	"troupe/actors/bundle"
 )
 
 // RT-79.

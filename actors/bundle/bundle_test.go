@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"troupe/actors/script/bundle"
+	"troupe/actors/bundle"
 )
 
 func of(files ...string) *bundle.Bundle {

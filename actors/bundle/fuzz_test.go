@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"troupe/actors/script/bundle"
+	"troupe/actors/bundle"
 )
 
 // Whatever an archive holds: no panic, and what is accepted is bounded, has

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"troupe/actors/script/bundle"
+	"troupe/actors/bundle"
 )
 
 // item is an entry of an archive; change edits its header.
