@@ -100,6 +100,8 @@ func Consequence(kind store.Kind) string {
 		return "the ticket is not shown, and does not go on; its id stays taken: start another" + restore
 	case store.Match:
 		return "the match is dropped, and its tickets wait for another"
+	case store.MatchedGame:
+		return "the game session gets no players by automatic backfill, and cannot ask for them"
 	case store.GameSession:
 		return "the game session, which the host's end has ended, is not shown with its player sessions; its id and idempotency token stay taken"
 	case store.PlayerSession:

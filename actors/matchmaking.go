@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/rs/zerolog"
 
+	"troupe/actors/fleet"
+	"troupe/actors/gamesession"
 	"troupe/actors/matchmaker"
 	"troupe/actors/placement"
 	"troupe/actors/stage"
@@ -108,6 +110,14 @@ func (s *System) StartMatchmaking(ctx context.Context, q messages.StartMatchmaki
 	return ask[*messages.Ticket](ctx, s.matchmaking, q)
 }
 
+// StartMatchBackfill starts a backfill ticket, which is QUEUED. Without an id it gets one.
+func (s *System) StartMatchBackfill(ctx context.Context, q messages.StartMatchBackfill) (*messages.Ticket, error) {
+	if q.TicketID == "" {
+		q.TicketID = messages.TicketID(uuid.NewString())
+	}
+	return ask[*messages.Ticket](ctx, s.matchmaking, q)
+}
+
 // Tickets reads tickets in the order of ids, without unknown ones.
 func (s *System) Tickets(ctx context.Context, ids []messages.TicketID) ([]*messages.Ticket, error) {
 	return ask[[]*messages.Ticket](ctx, s.matchmaking, matchmaker.GetTickets{IDs: ids})
@@ -159,6 +169,24 @@ func (p placer) Active(id messages.GameSessionID, reply func(bool, error)) {
 			reply(err == nil && len(found) > 0 && found[0].Status == messages.GameSessionActive, err)
 		},
 	})
+}
+
+// Watch implements matchmaker.Placer.
+func (p placer) Watch(id messages.GameSessionID, notify func(*messages.AskBackfill), reply func(func() messages.GameSeats, error)) {
+	p.fleet.Tell(stage.Request[fleet.Watch, *gamesession.Published]{
+		Request: fleet.Watch{Session: id, Notify: notify}, Reply: func(g *gamesession.Published, err error) {
+			if err != nil {
+				reply(nil, err)
+				return
+			}
+			reply(g.Seats, nil)
+		},
+	})
+}
+
+// Fill implements matchmaker.Placer.
+func (p placer) Fill(q messages.FillGameSession, reply func(*messages.FilledGameSession, error)) {
+	p.fleet.Tell(stage.Request[messages.FillGameSession, *messages.FilledGameSession]{Request: q, Reply: reply})
 }
 
 // matchmaking returns the options of matchmaking.

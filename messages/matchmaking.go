@@ -37,6 +37,7 @@ type Matchmaker struct {
 	AcceptanceRequired bool
 	AcceptanceTimeout  time.Duration // 0: not set
 	AdditionalPlayers  int           // seats that matches leave free
+	AutoBackfill       bool          // BackfillMode AUTOMATIC; false: MANUAL
 	Properties         []Property    // of the game sessions
 	Data               string        // of the game sessions
 	CustomEventData    string
@@ -66,6 +67,7 @@ type UpdateMatchmaker struct {
 	AcceptanceRequired *bool
 	AcceptanceTimeout  *time.Duration
 	AdditionalPlayers  *int
+	AutoBackfill       *bool
 	Properties         *[]Property
 	Data               *string
 	CustomEventData    *string
@@ -85,6 +87,7 @@ func (u *UpdateMatchmaker) Apply(m *Matchmaker) *Matchmaker {
 	set(&next.AcceptanceRequired, u.AcceptanceRequired)
 	set(&next.AcceptanceTimeout, u.AcceptanceTimeout)
 	set(&next.AdditionalPlayers, u.AdditionalPlayers)
+	set(&next.AutoBackfill, u.AutoBackfill)
 	set(&next.Properties, u.Properties)
 	set(&next.Data, u.Data)
 	set(&next.CustomEventData, u.CustomEventData)
@@ -175,7 +178,8 @@ type Ticket struct {
 	Ended      time.Time // zero until Status is final
 	Players    []TicketPlayer
 	Match      MatchID         `json:",omitempty"` // the match it is in, or was in when it ended
-	Game       *MatchedSession `json:",omitempty"` // once COMPLETED, except without a queue
+	Game       *MatchedSession `json:",omitempty"` // once COMPLETED, except without a queue; of a backfill ticket the id from the start
+	Backfill   *Backfill       `json:",omitempty"` // nil: players who look for a game session
 	// EstimatedWait is how long it will wait in addition, by recent matches; 0: unknown. It is not stored.
 	EstimatedWait time.Duration `json:"-"`
 }
@@ -200,6 +204,7 @@ type Match struct {
 	Tickets    []TicketID
 	Teams      []MatchTeam
 	Answers    map[PlayerID]bool `json:",omitempty"` // accepted or rejected; absent: no answer
+	NextTicket TicketID          `json:",omitempty"` // of the automatic backfill that follows; empty: none does
 }
 
 // MatchTeam is one team of a match; it may be empty.

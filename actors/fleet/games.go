@@ -64,6 +64,8 @@ type entry struct {
 	told       messages.GameSessionStatus        // the last status with an event
 	open       map[messages.PlayerSessionID]bool // no event for their end yet; with OwnEvents
 	notify     *stage.Ref                        // of Launch; nil once Launched was sent
+	watch      func(*messages.AskBackfill)       // of Watch
+	asked      *messages.AskBackfill             // a request of the game that waits for Watch
 }
 
 // phase is the last phase that a game session's actor has reported. The published status may be newer.
@@ -134,6 +136,12 @@ func (gs *games) receive(msg any) bool {
 		m.Reply(gs.candidates(m.Request.Destinations))
 	case WatchRoom:
 		gs.watchers = append(gs.watchers, m.Notify)
+	case stage.Request[Watch, *gamesession.Published]:
+		gs.onWatch(m)
+	case stage.Request[messages.FillGameSession, *messages.FilledGameSession]:
+		gs.onFill(m)
+	case gamesession.BackfillAsked:
+		gs.onBackfillAsked(m)
 	case gamesession.Changed:
 		gs.onChanged(m)
 	case stage.Request[messages.UpdateGameSession, *messages.GameSession]:
@@ -248,6 +256,7 @@ func (gs *games) onOver(e *entry, crashed bool) {
 	gs.storeChange(e)
 	gs.tellFreed(e)
 	gs.tellLaunched(e)
+	e.tellSeats()
 	v := e.published.Session()
 	level, what := zerolog.InfoLevel, "game session ended"
 	if crashed {

@@ -115,6 +115,7 @@ func (gs *games) onChanged(m gamesession.Changed) {
 		gs.tellRoom(f, "")
 	}
 	gs.tellLaunched(e)
+	e.tellSeats()
 }
 
 // keepEnded adds a game session to the ended ones, unless it is forgotten.

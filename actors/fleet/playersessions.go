@@ -22,6 +22,10 @@ func (gs *games) onPlayerSessionsCreated(m stage.Request[gamesession.PlayerSessi
 	for i, s := range created.Records {
 		ids[i] = s.ID
 	}
+	if created.Fill != nil {
+		gs.storeFill(m, ids)
+		return
+	}
 	gs.ledger.Do(ledger.Transaction{Key: playerKey(ids[0]), Reply: m.With(&created.Records), Decide: func() (ledger.Entry, error) {
 		e := gs.known(created.Session)
 		if e == nil {
@@ -57,6 +61,7 @@ func (gs *games) addPlayerSessions(e *entry, m gamesession.PlayerSessionsCreated
 	}
 	e.players = append(e.players, ids...)
 	e.opened(gs.o.OwnEvents, m.Records...)
+	e.tellSeats()
 	if e.told == messages.GameSessionTerminated { // its end was reported without them
 		gs.ledger.Note(e.key(), gs.eventsOfEnd(gs.context.Now(), e))
 	}
@@ -68,6 +73,7 @@ func (gs *games) onPlayerSessionChanged(m gamesession.PlayerSessionChanged) {
 		e.opened(gs.o.OwnEvents, m.Record)
 		gs.ledger.Note(e.key(), gs.eventsOfPlayerSessions(gs.context.Now(), e, m.Record),
 			ledger.Record{Key: playerKey(m.Record.ID), Change: func() store.Change { return storedPlayerSession(m.Record) }})
+		e.tellSeats()
 	}
 }
 

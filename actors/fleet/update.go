@@ -42,7 +42,10 @@ func (gs *games) onUpdateGameSession(m stage.Request[messages.UpdateGameSession,
 			return ledger.Entry{}, err
 		}
 		edits.ApplyTo(g)
-		return ledger.Entry{Changes: []store.Change{e.recordOf(g)}, Apply: func() { e.published.Edit(edits) }}, nil
+		return ledger.Entry{Changes: []store.Change{e.recordOf(g)}, Apply: func() {
+			e.published.Edit(edits)
+			e.tellSeats()
+		}}, nil
 	}})
 }
 

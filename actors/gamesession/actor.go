@@ -51,6 +51,8 @@ type Actor struct {
 	roster        []*playerSession // accepted, in order of acceptance: group -1
 	joining       int              // players that wait for the answer to their login
 	peers         peerIDs
+	filled        fill             // the last match that has added players
+	backfills     restarts         // requests of the game for backfill
 	acksPending   []*playerSession // have received packets that are not acknowledged
 	ackTimer      *stage.Timer     // runs while acksPending is not empty
 
@@ -160,6 +162,10 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 		a.onGroupChanged(m)
 	case stage.Request[CreatePlayers, []*messages.PlayerSession]:
 		a.onCreatePlayers(m)
+	case stage.Request[Fill, []*messages.PlayerSession]:
+		a.onFill(m)
+	case Updated:
+		a.onUpdated(m)
 	case stage.Request[messages.InspectGameSession, *messages.GameSessionState]:
 		a.onInspect(m)
 	case stage.Request[messages.KickPlayer, int]:

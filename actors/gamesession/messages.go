@@ -26,11 +26,20 @@ type (
 		StatusReason string
 		Force        bool
 	}
+	// Fill adds the players of a match to the game session. It is sent in a stage.Request[Fill,
+	// []*messages.PlayerSession]; the answer to a repetition for the same match is nil.
+	Fill messages.FillGameSession
+	// Updated tells the game of a backfill request. It follows the answer to Fill.
+	Updated struct {
+		Reason messages.UpdateReason
+		Ticket messages.TicketID
+	}
 	// PlayerSessionsStored says that new player sessions are durable, or, with Refused, that
 	// the store has refused them and they must end.
 	PlayerSessionsStored struct {
 		IDs     []messages.PlayerSessionID
 		Refused bool
+		Match   messages.MatchID // of Fill; empty for others
 	}
 	// EndWhenEmpty with On ends the game session as soon as it has no players and no
 	// reserved player sessions. Without On it revokes an earlier one.
@@ -40,6 +49,11 @@ type (
 // DeadLetterError says that the game session has ended.
 func (q CreatePlayers) DeadLetterError() error {
 	return messages.Errorf(messages.InvalidGameSessionStatus, "game session %s has ended", q.GameSessionID)
+}
+
+// DeadLetterError says that the game session has ended.
+func (q Fill) DeadLetterError() error {
+	return messages.Errorf(messages.InvalidGameSessionStatus, "game session %s has ended", q.Session)
 }
 
 // Show makes the player sessions visible to the API.
@@ -52,6 +66,8 @@ type (
 	PlayerSessionsCreated struct {
 		Session messages.GameSessionID
 		Records []*messages.PlayerSession
+		// Fill is what is stored and shown together with them; nil: nothing.
+		Fill *messages.FillGameSession
 
 		publisher *Publisher
 		views     []*playerSessionView
@@ -70,6 +86,11 @@ type (
 	}
 	// Changed says that the game session has become ACTIVE or TERMINATING.
 	Changed struct{ Session messages.GameSessionID }
+	// BackfillAsked passes a request of the game on.
+	BackfillAsked struct {
+		Session messages.GameSessionID
+		messages.AskBackfill
+	}
 	// Ready says that a stand-by process can take a game session.
 	Ready struct{ Ref *stage.Ref }
 	// Over says that the game session has ended. Exited follows. Session is empty for a

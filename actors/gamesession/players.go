@@ -26,34 +26,45 @@ func newPlayerSessionID() messages.PlayerSessionID {
 
 // onCreatePlayers creates player sessions, all or none (service-api.md 2.7).
 func (a *Actor) onCreatePlayers(m stage.Request[CreatePlayers, []*messages.PlayerSession]) {
-	n := len(m.Request.Players)
+	a.createPlayers(m.Request.Players, nil, m.Reply)
+}
+
+// createPlayers creates player sessions, maybe together with the change of a match.
+func (a *Actor) createPlayers(players []messages.NewPlayer, with *messages.FillGameSession, reply func([]*messages.PlayerSession, error)) bool {
+	n := len(players)
 	g := a.o.Publisher.session.Load()
 	switch free := g.MaxPlayers - (len(a.order) - a.finished); {
 	case a.phase != active:
-		m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s, not ACTIVE", a.record.ID, a.record.Status))
-		return
+		reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s, not ACTIVE", a.record.ID, a.record.Status))
+		return false
 	case !g.AcceptsPlayers:
-		m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s does not accept new player sessions", a.record.ID))
-		return
+		reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s does not accept new player sessions", a.record.ID))
+		return false
 	case n > free:
-		m.Reply(nil, messages.Errorf(messages.GameSessionFull, "game session %s has %d free seats, %d are needed", a.record.ID, max(0, free), n)) // an edit of the maximum can make free negative
-		return
+		reply(nil, messages.Errorf(messages.GameSessionFull, "game session %s has %d free seats, %d are needed", a.record.ID, max(0, free), n)) // an edit of the maximum can make free negative
+		return false
 	}
 	now := a.c.Now()
-	made := PlayerSessionsCreated{Session: a.record.ID, publisher: a.o.Publisher}
-	for _, who := range m.Request.Players {
+	made := PlayerSessionsCreated{Session: a.record.ID, Fill: with, publisher: a.o.Publisher}
+	for _, who := range players {
 		s := a.newPlayerSession(who, now)
 		a.note(s.player, messages.PlayerReserved, "")
 		made.views = append(made.views, s.view)
 		made.Records = append(made.Records, s.view.record(&a.record))
 	}
 	a.addHiddenViews(made.views)
-	a.o.Fleet.Tell(stage.Request[PlayerSessionsCreated, []*messages.PlayerSession]{Request: made, Reply: m.Reply})
+	a.o.Fleet.Tell(stage.Request[PlayerSessionsCreated, []*messages.PlayerSession]{Request: made, Reply: reply})
+	return true
 }
 
 // onPlayerSessionsStored ends player sessions that the store has refused. It reports the
 // status of the others, which may have changed since.
 func (a *Actor) onPlayerSessionsStored(m PlayerSessionsStored) {
+	if m.Match != "" && a.filled.match == m.Match {
+		if a.filled.pending = false; m.Refused {
+			a.filled = fill{}
+		}
+	}
 	for _, id := range m.IDs {
 		s := a.byID[id]
 		if s == nil {

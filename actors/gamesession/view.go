@@ -84,6 +84,24 @@ type Edits struct {
 // from the next player session on.
 func (p *Publisher) Edit(e Edits) { p.change(e.ApplyTo) }
 
+// Matched replaces the matchmaker data.
+func (p *Publisher) Matched(data string) {
+	p.change(func(g *messages.GameSession) { g.MatchmakerData = data })
+}
+
+// Seats returns the seats of the game session.
+func (p *Published) Seats() messages.GameSeats {
+	g, _, live := p.Shared()
+	s := messages.GameSeats{Live: live, Over: !live && g.Status >= messages.GameSessionActive, Accepts: g.AcceptsPlayers}
+	for _, v := range *p.playerSessions.Load() {
+		if !v.state().Final() {
+			s.Players = append(s.Players, v.playerID)
+		}
+	}
+	s.Free = g.MaxPlayers - len(s.Players)
+	return s
+}
+
 // ApplyTo sets the fields in a record that the caller owns.
 func (e Edits) ApplyTo(g *messages.GameSession) {
 	g.Name, g.Properties, g.MaxPlayers, g.AcceptsPlayers, g.Protected = e.Name, e.Properties, e.MaxPlayers, e.AcceptsPlayers, e.Protected

@@ -40,6 +40,8 @@ func CheckMatchmaker(r *messages.Matchmaker) error {
 	switch {
 	case r.Standalone && len(r.Queues) > 0:
 		return messages.Errorf(messages.InvalidRequest, "GameSessionQueueArns must be empty with FlexMatchMode STANDALONE")
+	case r.Standalone && r.AutoBackfill:
+		return messages.Errorf(messages.InvalidRequest, "BackfillMode AUTOMATIC needs a queue: it is not available with FlexMatchMode STANDALONE")
 	case r.Standalone && (len(r.Properties) > 0 || r.Data != "" || r.AdditionalPlayers > 0):
 		return messages.Errorf(messages.InvalidRequest, "GameProperties, GameSessionData and AdditionalPlayerCount have no meaning with FlexMatchMode STANDALONE")
 	case !r.Standalone && len(r.Queues) == 0:

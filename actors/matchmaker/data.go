@@ -16,11 +16,11 @@ const dataMax = 390_000
 // Matchmaker data, as the server SDKs read it.
 type (
 	data struct {
-		Match         messages.MatchID `json:"matchId"`
-		Configuration string           `json:"matchmakingConfigurationArn"`
-		Teams         []dataTeam       `json:"teams"`
-		Mode          *string          `json:"autoBackfillMode"`
-		Ticket        *string          `json:"autoBackfillTicketId"`
+		Match         messages.MatchID   `json:"matchId"`
+		Configuration string             `json:"matchmakingConfigurationArn"`
+		Teams         []dataTeam         `json:"teams"`
+		Mode          *string            `json:"autoBackfillMode"`
+		Ticket        *messages.TicketID `json:"autoBackfillTicketId"`
 	}
 	dataTeam struct {
 		Name    string       `json:"name"`
@@ -49,21 +49,35 @@ func (d double) MarshalJSON() ([]byte, error) {
 
 // dataOf returns the matchmaker data of a match (FM-30).
 func (m *Manager) dataOf(p *proposal) string {
-	players := make(map[messages.PlayerID]*messages.TicketPlayer)
+	var players []messages.TicketPlayer
 	for _, t := range p.tickets {
-		for i := range t.record.Players {
-			players[t.record.Players[i].ID] = &t.record.Players[i]
+		players = append(players, t.record.Players...)
+	}
+	return p.k.data(p.record.ID, p.record.Teams, players, m.goesOn(p), p.record.NextTicket)
+}
+
+// data returns matchmaker data. With auto there is automatic backfill, whose next ticket is the given one, or, if that is empty, none.
+func (k *matchmaker) data(id messages.MatchID, teams []messages.MatchTeam, all []messages.TicketPlayer, auto bool, ticket messages.TicketID) string {
+	players := make(map[messages.PlayerID]*messages.TicketPlayer, len(all))
+	for i := range all {
+		players[all[i].ID] = &all[i]
+	}
+	d := data{Match: id, Configuration: k.record.ARN, Teams: make([]dataTeam, len(teams))}
+	if auto {
+		mode := "AUTOMATIC"
+		d.Mode = &mode
+		if ticket != "" {
+			d.Ticket = &ticket
 		}
 	}
-	d := data{Match: p.record.ID, Configuration: p.k.record.ARN, Teams: make([]dataTeam, len(p.record.Teams))}
-	for i, t := range p.record.Teams {
+	for i, t := range teams {
 		d.Teams[i] = dataTeam{t.Name, make([]dataPlayer, len(t.Players))}
 		for j, id := range t.Players {
 			d.Teams[i].Players[j] = dataPlayer{id, map[string]dataAttribute{}}
-			if p.k.rules == nil || players[id] == nil {
+			if k.rules == nil || players[id] == nil {
 				continue
 			}
-			for _, a := range p.k.rules.set.Attributes {
+			for _, a := range k.rules.set.Attributes {
 				if v, ok := players[id].Attributes[a.Name]; ok && attributeTypes[v.Kind] == a.Type {
 					d.Teams[i].Players[j].Attributes[a.Name] = dataValue(ruleset.Value{Type: a.Type, S: v.S, N: v.N, SL: v.SL, SDM: v.SDM})
 				} else if a.Default != nil {

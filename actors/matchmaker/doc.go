@@ -15,6 +15,7 @@
 //	matcher.go         passes over a pool, in slices on a goroutine of their own
 //	match.go           a match is proposed, accepted, dropped
 //	place.go           its game session    data.go             matchmaker data
+//	backfill.go        players for game sessions that run        games.go   those game sessions
 //	outcome.go         what becomes of the tickets of a match, in one transaction
 //	events.go          events              keep.go             the store, retention
 //

@@ -91,6 +91,7 @@ type State struct {
 	matchmakers []*messages.Matchmaker
 	tickets     []storedTicket
 	matches     []*messages.Match
+	games       []*messages.MatchedGame
 	damaged     []store.Damage
 }
 
@@ -140,6 +141,13 @@ func Load(s store.Store) (*State, error) {
 				return errIncomplete
 			}
 			state.matches = append(state.matches, r)
+			return nil
+		}),
+		load(s, state, store.MatchedGame, func(id string, r *messages.MatchedGame, _ int) error {
+			if string(r.Session) != id || r.Matchmaker == "" {
+				return errIncomplete
+			}
+			state.games = append(state.games, r)
 			return nil
 		}),
 	)
@@ -296,6 +304,9 @@ func (m *Manager) restore(c *stage.Context) {
 			m.ledger.CommitAsync(store.Delete(store.Match, string(r.ID)))
 		}
 	}
+	for _, r := range s.games {
+		m.games[r.Session] = m.newGame(r)
+	}
 	for _, t := range active {
 		m.resume(c, t, lost)
 	}
@@ -307,6 +318,9 @@ func (m *Manager) restore(c *stage.Context) {
 	}
 	for _, k := range m.matchmakers {
 		m.spawn(c, k)
+	}
+	for _, g := range m.games {
+		m.watch(c, g)
 	}
 	if len(active) > 0 {
 		c.Log().Info().Int("tickets", len(active)).Int("matches", len(resumed)).Msg("matchmaking goes on")
@@ -342,9 +356,13 @@ func (m *Manager) restoreMatch(r *messages.Match) *proposal {
 
 // resume lets a ticket go on after a start, in place of older tickets of its players.
 func (m *Manager) resume(c *stage.Context, t *ticket, lost map[messages.MatchmakerName]*matchmaker) {
+	m.resumeBackfill(t)
 	for i := range t.record.Players {
 		p := t.record.Players[i].ID
 		old := m.players[p]
+		if old != nil && t.automatic() {
+			continue
+		}
 		m.players[p] = t
 		if old != nil && old != t {
 			m.supersede(c, old, p)

@@ -22,6 +22,7 @@ const (
 	reasonPlacement  = "PlacementTimedOut"
 	reasonTimedOut   = "TimedOut"
 	reasonError      = "UNEXPECTED_ERROR"
+	reasonBackfill   = "BackfillFailed"
 
 	textCancelled = "Cancelled by request."
 	textTimedOut  = "Removed from matchmaking due to timing out."
@@ -31,11 +32,15 @@ const (
 // onStop cancels a ticket for its caller.
 func (m *Manager) onStop(c *stage.Context, r stage.Request[StopTicket, stage.None]) {
 	t, err := m.find(c, r.Request.ID)
+	if g := m.announced(r.Request.ID); err != nil && g != nil {
+		m.turnOff(g, func(err error) { r.Reply(stage.None{}, err) })
+		return
+	}
 	if err != nil {
 		r.Reply(stage.None{}, err)
 		return
 	}
-	m.cancel(c, t, textCancelled, func(err error) { r.Reply(stage.None{}, err) })
+	m.cancel(c, t, textCancelled, true, func(err error) { r.Reply(stage.None{}, err) })
 }
 
 // superseded says that the store has refused to cancel a ticket because of a newer one.
@@ -50,15 +55,16 @@ func (m *Manager) supersede(c *stage.Context, t *ticket, p messages.PlayerID) {
 	if t.record.Status == messages.TicketPlacing || t.record.Status.Final() || m.players[p] == t {
 		return
 	}
-	m.cancel(c, t, "A newer ticket has the player "+string(p)+".", func(err error) {
+	m.cancel(c, t, "A newer ticket has the player "+string(p)+".", false, func(err error) {
 		if err != nil && !errors.Is(err, &messages.Error{Code: messages.InvalidRequest}) {
 			c.After(retryAfter, superseded{t, p})
 		}
 	})
 }
 
-// cancel ends a ticket as CANCELLED. If it is in a match that players are asked to accept, the match is dropped.
-func (m *Manager) cancel(c *stage.Context, t *ticket, text string, reply func(error)) {
+// cancel ends a ticket as CANCELLED. If it is in a match that players are asked to accept, the match is dropped. With stop, no
+// automatic backfill follows.
+func (m *Manager) cancel(c *stage.Context, t *ticket, text string, stop bool, reply func(error)) {
 	p := t.proposal
 	do := ledger.Transaction{Key: ticketKey(t.id()), WaitingMax: m.o.ActiveMax}
 	if p != nil {
@@ -73,13 +79,13 @@ func (m *Manager) cancel(c *stage.Context, t *ticket, text string, reply func(er
 		case s == messages.TicketPlacing:
 			return ledger.Entry{}, messages.Errorf(messages.InvalidRequest, "Matchmaking ticket is in %s status and cannot be canceled.", s)
 		case p != nil:
-			return m.drop(c, p, p.record, acceptanceRejected, func(o *ticket) (string, string, bool) { return reasonCancelled, text, o == t }), nil
+			return m.stopping(t, stop, m.drop(c, p, p.record, acceptanceRejected, func(o *ticket) (string, string, bool) { return reasonCancelled, text, o == t })), nil
 		}
-		return m.ending(c, t, messages.TicketCancelled, reasonCancelled, text), nil
+		return m.stopping(t, stop, m.ending(c, t, messages.TicketCancelled, reasonCancelled, text)), nil
 	}
 	do.Reply = func(err error) {
 		if errors.Is(err, errMoved) { // Decide was called in the actor, and so is this
-			m.cancel(c, t, text, reply)
+			m.cancel(c, t, text, stop, reply)
 			return
 		}
 		reply(err)

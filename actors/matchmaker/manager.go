@@ -25,7 +25,8 @@ type Manager struct {
 	tickets     map[messages.TicketID]*ticket
 	players     map[messages.PlayerID]*ticket // the newest ticket of a player that has not ended
 	proposals   map[messages.MatchID]*proposal
-	active      int // tickets that have not ended
+	games       map[messages.GameSessionID]*game // of matches, until they have ended
+	active      int                              // tickets that have not ended
 	alarms      alarms
 	timer       *stage.Timer
 	armed       time.Time // when timer fires; zero: it does not run
@@ -44,6 +45,7 @@ func newManager(o Options, placer Placer, s *State) *Manager {
 		tickets:     make(map[messages.TicketID]*ticket),
 		players:     make(map[messages.PlayerID]*ticket),
 		proposals:   make(map[messages.MatchID]*proposal),
+		games:       make(map[messages.GameSessionID]*game),
 	}
 }
 
@@ -74,6 +76,8 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 	switch r := msg.(type) {
 	case stage.Request[messages.StartMatchmaking, *messages.Ticket]:
 		m.onStart(c, r)
+	case stage.Request[messages.StartMatchBackfill, *messages.Ticket]:
+		m.onStartBackfill(c, r)
 	case stage.Request[GetTickets, []*messages.Ticket]:
 		r.Reply(m.get(c, r.Request.IDs), nil)
 	case stage.Request[StopTicket, stage.None]:
@@ -120,6 +124,14 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 		m.onPlaced(c, r)
 	case superseded:
 		m.supersede(c, r.t, r.p)
+	case watched:
+		m.onWatched(c, r)
+	case seated:
+		m.onSeated(c, r)
+	case asked:
+		m.onAsked(c, r)
+	case again:
+		r.f(c)
 	case respawn:
 		m.spawn(c, r.k)
 	case stage.Exited:

@@ -62,6 +62,9 @@ func (m *Manager) propose(c *stage.Context, k *matchmaker, found *match.Match) {
 			e.proposing = true
 		}
 	}
+	if m.openAfter(k, p, found) {
+		p.record.NextTicket = messages.TicketID(uuid.NewString())
+	}
 	for _, t := range found.Teams {
 		team := messages.MatchTeam{Name: t.Name, Players: []messages.PlayerID{}}
 		for _, player := range t.Players {
@@ -95,7 +98,7 @@ func (m *Manager) free(p *proposal) bool {
 			return false
 		}
 		for i := range t.record.Players {
-			if m.players[t.record.Players[i].ID] != t {
+			if m.players[t.record.Players[i].ID] != t && !t.automatic() {
 				return false
 			}
 		}
@@ -201,7 +204,7 @@ func (m *Manager) onAccept(c *stage.Context, r stage.Request[messages.AcceptMatc
 	case err != nil:
 		reply(err)
 		return
-	case t.proposal == nil:
+	case t.proposal == nil || t.record.Backfill != nil: // only the new players are asked
 		reply(notAsked(t))
 		return
 	}
@@ -279,6 +282,9 @@ func (m *Manager) answering(c *stage.Context, p *proposal, r *messages.AcceptMat
 
 // hasAccepted reports whether all players of a ticket have accepted a match.
 func hasAccepted(r *messages.Match, t *ticket) bool {
+	if t.record.Backfill != nil {
+		return true
+	}
 	for i := range t.record.Players {
 		if !r.Answers[t.record.Players[i].ID] {
 			return false

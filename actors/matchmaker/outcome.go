@@ -19,6 +19,9 @@ type outcome struct {
 func (t *ticket) ended(now time.Time, status messages.TicketStatus, reason, text string) *messages.Ticket {
 	next := *t.record
 	next.Status, next.Reason, next.Text, next.Ended = status, reason, text, now
+	if status != messages.TicketCompleted {
+		next.Game = nil // of a backfill ticket
+	}
 	if next.Ended.Before(next.Started) { // the wall clock was set back
 		next.Ended = next.Started
 	}
@@ -28,7 +31,9 @@ func (t *ticket) ended(now time.Time, status messages.TicketStatus, reason, text
 // returned returns the record of a ticket that goes back to the pool, or ends because its timeout is over (flexmatch.md 13.4).
 func (t *ticket) returned(now time.Time, reason string) *messages.Ticket {
 	next := *t.record
-	next.Players = withoutTeams(next.Players)
+	if next.Backfill == nil {
+		next.Players = withoutTeams(next.Players)
+	}
 	if t.expired(now) {
 		e := (&ticket{record: &next}).ended(now, messages.TicketTimedOut, reasonTimedOut, textTimedOut)
 		return e
@@ -74,6 +79,11 @@ func (m *Manager) applying(c *stage.Context, p *proposal, outcomes []outcome, ev
 				m.wait(c, o.t)
 			}
 		}
+		for _, o := range outcomes { // once the players of the others are free
+			if o.next.Status.Final() {
+				m.backfillEnded(c, o.t)
+			}
+		}
 	}
 	return e
 }
@@ -84,7 +94,7 @@ func (m *Manager) finish(t *ticket, pooled bool) {
 	if pooled {
 		m.dequeue(t)
 	}
-	if t.record.Status == messages.TicketCompleted {
+	if t.record.Status == messages.TicketCompleted && t.record.Backfill == nil {
 		t.k.recent.Add(t.record.Ended, t.record.Ended.Sub(t.record.Started))
 	}
 	t.k.ended[t.record.Status]++

@@ -17,6 +17,11 @@ type Placer interface {
 	Await(id messages.PlacementID, reply func(*messages.Placement, error))
 	// Active replies whether a game session is ACTIVE.
 	Active(id messages.GameSessionID, reply func(bool, error))
+	// Watch has notify called with nil after each change of a game session's seats, and with each request of its game for
+	// backfill, until it is over. It replies with a function that reads the seats, from any goroutine.
+	Watch(id messages.GameSessionID, notify func(*messages.AskBackfill), reply func(read func() messages.GameSeats, err error))
+	// Fill changes a game session, and replies once the change is durable.
+	Fill(q messages.FillGameSession, reply func(*messages.FilledGameSession, error))
 }
 
 // placed is an answer of the Placer, or the end of a pause.
@@ -31,6 +36,10 @@ type placed struct {
 // place looks for the game session of a match. The placement may exist already, from before a restart.
 func (m *Manager) place(c *stage.Context, p *proposal) {
 	p.try++
+	if t := p.backfill(); t != nil {
+		m.fill(c, p, t)
+		return
+	}
 	self, try := c.Self(), p.try
 	tell := func(r placed) {
 		r.p, r.try = p, try
@@ -104,6 +113,8 @@ func (m *Manager) onPlaced(c *stage.Context, r placed) {
 			return
 		}
 		c.After(retryAfter, placed{p: p, try: p.try})
+	case r.err != nil && p.backfill() != nil && isGone(r.err):
+		m.end(c, p, m.unfilled)
 	case r.err != nil:
 		c.Log().Warn().Err(r.err).Str("configuration", string(p.k.record.Name)).Str("match_id", string(p.record.ID)).Msg("a match has no placement")
 		m.end(c, p, m.failing)
@@ -164,16 +175,26 @@ func (m *Manager) completing(c *stage.Context, p *proposal, r *messages.Placemen
 		}
 		outcomes[i] = outcome{t, next[i]}
 	}
-	return m.applying(c, p, outcomes, succeeded(p, next, r, now))
+	e := m.applying(c, p, outcomes, succeeded(p, next, r, now))
+	m.matchedGame(c, p, r, &e)
+	return e
 }
 
 // returning returns the entry of a match without a game session: its tickets wait for another match (FM-27).
 func (m *Manager) returning(c *stage.Context, p *proposal) ledger.Entry {
+	return m.back(c, p, reasonPlacement)
+}
+
+// back returns the entry of a match in PLACING whose tickets wait for another match. With reasonBackfill, its backfill ticket ends.
+func (m *Manager) back(c *stage.Context, p *proposal, reason string) ledger.Entry {
 	now := c.Now()
 	outcomes := make([]outcome, len(p.tickets))
 	events := make([]messages.Event, len(p.tickets))
 	for i, t := range p.tickets {
-		next := t.returned(now, reasonPlacement)
+		next := t.returned(now, reason)
+		if t.record.Backfill != nil && reason == reasonBackfill {
+			next = t.ended(now, messages.TicketFailed, reasonError, "The game session is not there, or has no seats for the match.")
+		}
 		outcomes[i] = outcome{t, next}
 		if next.Status == messages.TicketSearching {
 			events[i] = searching(p.k, next, now)

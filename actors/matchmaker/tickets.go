@@ -1,6 +1,7 @@
 package matchmaker
 
 import (
+	"cmp"
 	"time"
 
 	"troupe/actors/ledger"
@@ -40,8 +41,21 @@ func ticketKey(id messages.TicketID) ledger.Key {
 
 // onStart starts a ticket. The request is answered when the ticket is durable.
 func (m *Manager) onStart(c *stage.Context, r stage.Request[messages.StartMatchmaking, *messages.Ticket]) {
-	id := r.Request.TicketID
-	record := &messages.Ticket{ID: id, Matchmaker: r.Request.Matchmaker, Status: messages.TicketQueued, Players: r.Request.Players}
+	record := &messages.Ticket{ID: r.Request.TicketID, Matchmaker: r.Request.Matchmaker, Players: r.Request.Players}
+	m.start(c, record, newTicket{}, r.Reply)
+}
+
+// newTicket is what the start of a ticket has besides its record. Functions may be nil.
+type newTicket struct {
+	check  func(*matchmaker) ([]store.Change, error) // returns what is stored with the ticket
+	apply  func(*ticket)                             // called before the ticket waits
+	revoke func()                                    // called if the store refuses the ticket
+}
+
+// start starts a ticket. It owns the record.
+func (m *Manager) start(c *stage.Context, record *messages.Ticket, n newTicket, reply func(*messages.Ticket, error)) {
+	id := record.ID
+	record.Status = messages.TicketQueued
 	orphaned := false // the record is durable, and the next Manager continues
 	m.ledger.Do(ledger.Transaction{
 		Key: ticketKey(id), WaitingMax: m.o.ActiveMax,
@@ -50,12 +64,18 @@ func (m *Manager) onStart(c *stage.Context, r stage.Request[messages.StartMatchm
 			if orphaned {
 				err = nil
 			}
-			r.Reply(orNil(record, err))
+			reply(orNil(record, err))
 		},
 		Decide: func() (ledger.Entry, error) {
-			k, err := m.admit(&r.Request, c.Now())
+			k, err := m.admit(record, c.Now())
 			if err != nil {
 				return ledger.Entry{}, err
+			}
+			var more []store.Change
+			if n.check != nil {
+				if more, err = n.check(k); err != nil {
+					return ledger.Entry{}, err
+				}
 			}
 			record.Started, record.ARN = c.Now(), k.record.ARN
 			change := store.Put(store.Ticket, string(id), record)
@@ -66,19 +86,28 @@ func (m *Manager) onStart(c *stage.Context, r stage.Request[messages.StartMatchm
 			m.forget(record.Started, size)
 			k.starting++
 			return ledger.Entry{
-				Changes: []store.Change{change}, Claim: ledger.Claim{Count: 1, Bytes: size},
+				Changes: append(more, change), Claim: ledger.Claim{Count: 1, Bytes: size},
 				Apply: func() {
 					k.starting--
-					m.begin(c, m.add(k, record, size))
+					t := m.add(k, record, size)
+					if n.apply != nil {
+						n.apply(t)
+					}
+					m.begin(c, t)
 				},
-				Refused: func() { k.starting-- },
+				Refused: func() {
+					k.starting--
+					if n.revoke != nil {
+						n.revoke()
+					}
+				},
 			}, nil
 		},
 	})
 }
 
 // admit checks the request against the current state and returns its configuration.
-func (m *Manager) admit(r *messages.StartMatchmaking, now time.Time) (*matchmaker, error) {
+func (m *Manager) admit(r *messages.Ticket, now time.Time) (*matchmaker, error) {
 	if m.draining {
 		return nil, messages.Errorf(messages.Unavailable, "the host is shutting down")
 	}
@@ -86,14 +115,14 @@ func (m *Manager) admit(r *messages.StartMatchmaking, now time.Time) (*matchmake
 	if err != nil {
 		return nil, err
 	}
-	t := m.tickets[r.TicketID]
+	t := m.tickets[r.ID]
 	switch {
 	case k.rules == nil:
 		return nil, messages.Errorf(messages.NotFound, "rule set %s of the matchmaking configuration %s is not known here", k.record.RuleSet, r.Matchmaker)
 	case t != nil && !m.gone(t, now):
-		return nil, messages.Errorf(messages.InvalidRequest, "ticket %s exists: it is %s", r.TicketID, t.record.Status)
-	case m.damaged[store.Ticket][string(r.TicketID)]:
-		return nil, messages.Errorf(messages.InvalidRequest, "ticket %s has existed, and its record in the store is damaged: use another id", r.TicketID)
+		return nil, messages.Errorf(messages.InvalidRequest, "ticket %s exists: it is %s", r.ID, t.record.Status)
+	case m.damaged[store.Ticket][string(r.ID)]:
+		return nil, messages.Errorf(messages.InvalidRequest, "ticket %s has existed, and its record in the store is damaged: use another id", r.ID)
 	case m.active+m.ledger.Claimed(store.Ticket).Count >= m.o.ActiveMax:
 		return nil, tooMany()
 	}
@@ -138,6 +167,9 @@ func (m *Manager) begin(c *stage.Context, t *ticket) {
 	for i := range t.record.Players {
 		p := t.record.Players[i].ID
 		old := m.players[p]
+		if old != nil && t.automatic() {
+			continue // a request of the player's own goes first
+		}
 		m.players[p] = t
 		if old != nil && old != t {
 			m.supersede(c, old, p)
@@ -197,6 +229,9 @@ func (m *Manager) dequeue(t *ticket) {
 // matchTicket is a ticket as package match wants it, with the declared attributes.
 func matchTicket(set *ruleset.RuleSet, r *messages.Ticket) match.Ticket {
 	t := match.Ticket{ID: string(r.ID), Start: r.Started, Players: make([]match.Player, len(r.Players))}
+	if b := r.Backfill; b != nil {
+		t.Backfill, t.Room = cmp.Or(string(b.Session), t.ID), b.Room
+	}
 	for i := range r.Players {
 		p := &r.Players[i]
 		values := make(map[string]ruleset.Value, len(set.Attributes))
@@ -206,6 +241,9 @@ func matchTicket(set *ruleset.RuleSet, r *messages.Ticket) match.Ticket {
 			}
 		}
 		t.Players[i] = match.Player{ID: string(p.ID), Attributes: values, Latencies: p.Latencies}
+		if t.Backfill != "" {
+			t.Players[i].Team = p.Team
+		}
 	}
 	return t
 }
@@ -220,7 +258,7 @@ func (m *Manager) get(c *stage.Context, ids []messages.TicketID) []*messages.Tic
 			continue
 		}
 		shown := t.record
-		if t.waits() {
+		if t.waits() && t.record.Backfill == nil {
 			if wait, ok := t.k.recent.Estimate(now, now.Sub(t.record.Started)); ok {
 				estimated := *t.record
 				estimated.EstimatedWait = max(wait, time.Second)

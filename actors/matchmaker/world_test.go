@@ -27,6 +27,10 @@ type stubPlacer struct {
 	started  []messages.StartPlacement
 	ended    map[messages.PlacementID]*messages.Placement // nil: PENDING
 	awaiting map[messages.PlacementID][]func(*messages.Placement, error)
+	games    map[messages.GameSessionID]*stubGame
+	full     error  // of Fill with players
+	filled   func() // called by the next Fill with players
+	fills    int    // calls of Fill with players
 }
 
 // set changes what becomes of placements.
@@ -65,6 +69,8 @@ func (s *stubPlacer) end(r messages.StartPlacement) {
 		for _, player := range r.Players {
 			p.Placed = append(p.Placed, messages.PlacedPlayer{PlayerID: player.PlayerID, PlayerSessionID: messages.PlayerSessionID("psess-" + player.PlayerID)})
 		}
+		p.Location = "here"
+		s.games[p.GameSessionID] = newStubGame(r)
 	}
 	s.ended[r.ID] = p
 	for _, reply := range s.awaiting[r.ID] {
@@ -143,7 +149,7 @@ func bubble(t *testing.T, change func(*Options), f func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{T: t, stage: stagetest.Start(t, nil), store: new(flaky), start: time.Now(), ids: map[string]bool{}, placer: &stubPlacer{
-			dead: map[messages.GameSessionID]bool{}, ended: map[messages.PlacementID]*messages.Placement{},
+			dead: map[messages.GameSessionID]bool{}, games: map[messages.GameSessionID]*stubGame{}, ended: map[messages.PlacementID]*messages.Placement{},
 			awaiting: map[messages.PlacementID][]func(*messages.Placement, error){},
 		}}
 		w.options = Options{Region: "us-east-1", Store: w.store, OnEvent: func(e messages.Event) {

@@ -33,6 +33,9 @@ type Handler interface {
 	// OnStartGameSession comes before the game session is ACTIVE. Refuse, or a
 	// panic: it is not activated and ends (D-115).
 	OnStartGameSession(g *messages.GameSession) Decision
+	// OnUpdateGameSession tells what became of a backfill request for the game session
+	// (flexmatch.md 16). With messages.MatchDataUpdated, its matchmaker data is new.
+	OnUpdateGameSession(g *messages.GameSession, u Update)
 	// OnHealthCheck is asked every 60 s. Refuse: the process is unhealthy.
 	OnHealthCheck() Decision
 	// OnProcessTerminate comes when the host ends the process; players are still
@@ -69,6 +72,12 @@ type Handler interface {
 type Stopper interface {
 	Handler
 	Stop(reason string)
+}
+
+// Update tells what became of a backfill request.
+type Update struct {
+	Reason   messages.UpdateReason
+	TicketID messages.TicketID
 }
 
 // Reconnected tells how a player came back.
@@ -134,6 +143,12 @@ type Session interface {
 	BroadcastGroupMembershipUpdate(group, to messages.GroupID)
 	// KickPlayer removes a player; OnPlayerDisconnect follows.
 	KickPlayer(peer messages.PeerID, reason string)
+	// StartMatchBackfill asks matchmaking for more players (flexmatch.md 16.3), and returns the
+	// id of the ticket. OnUpdateGameSession tells what becomes of it. Empty: the game session
+	// is not there yet or ends, or more than 20 requests came within 10 s.
+	StartMatchBackfill() messages.TicketID
+	// StopMatchBackfill ends the backfill request under way, and automatic backfill.
+	StopMatchBackfill()
 	// ProcessEnding stops logins and marks the game session as ending. Idempotent.
 	// Without an Exit, the host ends the game session 10 s later.
 	ProcessEnding()

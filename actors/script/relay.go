@@ -20,6 +20,9 @@ func (Base) OnProcessStarted([]string) Decision { return Allow }
 // OnStartGameSession does nothing.
 func (Base) OnStartGameSession(*messages.GameSession) Decision { return Allow }
 
+// OnUpdateGameSession does nothing.
+func (Base) OnUpdateGameSession(*messages.GameSession, Update) {}
+
 // OnHealthCheck says healthy.
 func (Base) OnHealthCheck() Decision { return Allow }
 

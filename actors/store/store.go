@@ -21,6 +21,7 @@ const (
 	Matchmaker    Kind = "matchmaker"    // messages.Matchmaker
 	Ticket        Kind = "ticket"        // messages.Ticket
 	Match         Kind = "match"         // messages.Match, until its tickets have ended
+	MatchedGame   Kind = "matchedgame"   // messages.MatchedGame, until its game session has ended
 	GameSession   Kind = "gamesession"   // messages.GameSession with its request
 	PlayerSession Kind = "playersession" // messages.PlayerSession
 	Event         Kind = "event"         // messages.Event, until every sink has it

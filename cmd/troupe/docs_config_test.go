@@ -140,7 +140,7 @@ var (
 )
 
 // scriptMembers are what scripts have, which look like keys of the configuration.
-var scriptMembers = []string{"session.gameProperties", "session.matchmakerData", "session.gameSession"}
+var scriptMembers = []string{"session.gameProperties", "session.matchmakerData", "session.gameSession", "session.matchedPlayers"}
 
 // Keys of the configuration, and commands of ours, that stand in the text of a document.
 func TestDocumentedWords(t *testing.T) {

@@ -57,7 +57,11 @@ declare namespace Troupe {
     onPlayerDetached?(peerId: number, reason: string): Answer | 'release';
     /** Troupe: a player is back, with the same peer id and groups, and has been sent what it missed. */
     onPlayerReconnected?(peerId: number, info: Reconnected): unknown;
+    /** Troupe: what became of a backfill request. With MATCHMAKING_DATA_UPDATED the matchmaker data has new players. */
+    onUpdateGameSession?(gameSession: GameSession, updateReason: UpdateReason, backfillTicketId: string): unknown;
   }
+
+  type UpdateReason = 'MATCHMAKING_DATA_UPDATED' | 'BACKFILL_FAILED' | 'BACKFILL_TIMED_OUT' | 'BACKFILL_CANCELLED';
 
   /** Judged as JavaScript judges conditions: `undefined` is a no. */
   type Answer = boolean | number | string | object | null | undefined | void;
@@ -111,6 +115,12 @@ declare namespace Troupe {
     readonly matchmakerData: string;
     /** Troupe: what `onStartGameSession` got; null before. */
     readonly gameSession: GameSession | null;
+    /** Troupe: the players that matches have brought, by player id: a copy. Empty without a matchmaker. */
+    readonly matchedPlayers: Map<string, { team: string; attributes: { [name: string]: string | number | string[] | { [key: string]: number } } }>;
+    /** Troupe: asks matchmaking for more players. `onUpdateGameSession` tells what becomes of it. */
+    startMatchBackfill(): void;
+    /** Troupe: ends the backfill request under way, and automatic backfill. */
+    stopMatchBackfill(): void;
   }
 
   /** A peer id or group id, as a number or as text. An object with a `peerId` stands for that peer. */

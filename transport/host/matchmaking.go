@@ -36,6 +36,7 @@ type MatchmakingSetting struct {
 	AcceptanceRequired bool          `config:"acceptanceRequired"` // players must accept a match
 	AcceptanceTimeout  time.Duration `config:"acceptanceTimeout"`  // 1s to 600s; 0: 60s
 	AdditionalPlayers  int           `config:"additionalPlayers"`  // seats that matches leave free
+	AutoBackfill       bool          `config:"autoBackfill"`       // a free seat of a running game session looks for a player (BackfillMode AUTOMATIC)
 	CustomEventData    string        `config:"customEventData"`    // in each event
 	NotificationTarget string        `config:"notificationTarget"` // ARN of a topic, as sinks of events name it
 }
@@ -66,6 +67,7 @@ func (v *checks) matchmaking(c *Config) {
 		v.that(key+".requestTimeout", wholeSeconds(k.RequestTimeout, 1, 43200), "must be 1s to 43200s, in whole seconds")
 		v.that(key+".acceptanceTimeout", wholeSeconds(k.AcceptanceTimeout, 0, 600), "must be 0s to 600s, in whole seconds")
 		v.that(key+".additionalPlayers", k.AdditionalPlayers >= 0 && k.AdditionalPlayers <= 200, "must be 0 to 200")
+		v.that(key+".autoBackfill", !k.AutoBackfill || k.Queue != "", "needs a queue")
 		v.that(key+".customEventData", len(k.CustomEventData) <= 256, "may have 256 bytes")
 		v.that(key+".notificationTarget", targetForm.MatchString(k.NotificationTarget), "must be letters, digits, colons, hyphens and underscores")
 		names = append(names, k.Name)
@@ -90,6 +92,7 @@ func (c *Config) matchmaking(now time.Time) (matchmaker.Options, error) {
 		record := &messages.Matchmaker{
 			Name: messages.MatchmakerName(k.Name), RuleSet: messages.RuleSetName(k.RuleSet), Standalone: k.Queue == "", RequestTimeout: k.RequestTimeout,
 			AcceptanceRequired: k.AcceptanceRequired, AcceptanceTimeout: k.AcceptanceTimeout, AdditionalPlayers: k.AdditionalPlayers,
+			AutoBackfill:    k.AutoBackfill,
 			CustomEventData: k.CustomEventData, Notify: k.NotificationTarget, Created: now,
 		}
 		if k.Queue != "" {

@@ -30,6 +30,9 @@ type MatchmakingBackend interface {
 	// StartMatchmaking starts a ticket, and answers with it as QUEUED. Without an id it gets one. Too many tickets at a time are
 	// LimitExceeded.
 	StartMatchmaking(ctx context.Context, q messages.StartMatchmaking) (*messages.Ticket, error)
+	// StartMatchBackfill starts a backfill ticket, and answers with it as QUEUED. An unknown game session is NotFound, one that is not
+	// ACTIVE InvalidRequest. Too many tickets at a time are LimitExceeded.
+	StartMatchBackfill(ctx context.Context, q messages.StartMatchBackfill) (*messages.Ticket, error)
 	// Tickets answers tickets, without unknown ones.
 	Tickets(ctx context.Context, ids []messages.TicketID) ([]*messages.Ticket, error)
 	// StopMatchmaking cancels a ticket; one that is PLACING or has ended is InvalidRequest.

@@ -9,13 +9,41 @@ import (
 	"troupe/messages"
 )
 
-// API-63: backfill is not built yet.
-func TestBackfillIsRefusedByName(t *testing.T) {
-	a := newSilentServer(t)
+// API-64, FM-28.
+func TestStartMatchBackfill(t *testing.T) {
 	inBoth(t, func(t *testing.T, protocol string) {
-		r := a.ask(t, protocol, "StartMatchBackfill", members{"ConfigurationName": "m", "Players": []any{members{"PlayerId": "p"}}})
-		if text, _ := r.Body["message"].(string); r.Status != 400 || r.Code() != exceptions["UR"] || !strings.Contains(text, "StartMatchBackfill") {
-			t.Errorf("%d %v", r.Status, r.Body)
+		a := newAPI(t)
+		a.fake.matchmakers = []*messages.Matchmaker{{Name: "m"}}
+		const game = "arn:aws:gamelift:us-east-1::gamesession/fleet-one/x"
+		in := members{"TicketId": "t", "ConfigurationName": "m", "GameSessionArn": game, "Players": []any{members{"PlayerId": "p", "Team": "red"}}}
+		ticket := a.call(t, protocol, "StartMatchBackfill", in).OK(t)["MatchmakingTicket"].(members)
+		connection := ticket["GameSessionConnectionInfo"].(members)
+		if ticket["Status"] != "QUEUED" || connection["GameSessionArn"] != game || connection["Port"] != nil || items(t, ticket, "Players")[0]["Team"] != "red" {
+			t.Errorf("%v", ticket)
+		}
+		if r := a.fake.tickets[0]; r.Players[0].Team != "red" || r.Backfill.Session != game {
+			t.Errorf("%+v", r)
+		}
+		many := make([]any, 200)
+		for i := range many {
+			many[i] = members{"PlayerId": fmt.Sprint(i), "Team": "red"}
+		}
+		for name, bad := range map[string]members{
+			"no players": with(in, "Players", []any{}), "200 players": with(in, "Players", many),
+			"no team": with(in, "Players", []any{members{"PlayerId": "p"}}), "no configuration": with(in, "ConfigurationName", nil),
+		} {
+			if r := a.call(t, protocol, "StartMatchBackfill", bad); r.Status != 400 || r.Code() != invalidRequest {
+				t.Errorf("%s: %d %v", name, r.Status, r.Body)
+			}
+		}
+		for name, bad := range map[string]members{"configuration": with(in, "ConfigurationName", "none"), "game session": with(in, "GameSessionArn", "arn:aws:gamelift:us-east-1::fleet/x")} {
+			if r := a.call(t, protocol, "StartMatchBackfill", bad); r.Code() != exceptions["NF"] {
+				t.Errorf("%s: %v", name, r.Body)
+			}
+		}
+		a.fake.crowded = true
+		if r := a.call(t, protocol, "StartMatchBackfill", in); r.Code() != "ThrottlingException" {
+			t.Errorf("%v", r.Body)
 		}
 	})
 }
@@ -78,7 +106,7 @@ func TestRuleSetsAndConfigurations(t *testing.T) {
 				t.Errorf("%v: %v", in, got)
 			}
 		}
-		if r := a.call(t, protocol, "UpdateMatchmakingConfiguration", members{"Name": "m", "BackfillMode": "AUTOMATIC"}); r.Code() != invalidRequest {
+		if r := a.call(t, protocol, "UpdateMatchmakingConfiguration", members{"Name": "m", "BackfillMode": "AUTOMATIC"}); r.OK(t)["Configuration"].(members)["BackfillMode"] != "AUTOMATIC" {
 			t.Errorf("%v", r.Body)
 		}
 		for _, operation := range []string{"DeleteMatchmakingConfiguration", "DeleteMatchmakingRuleSet"} {

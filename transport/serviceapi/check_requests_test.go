@@ -349,8 +349,8 @@ func TestStubsAnswerTheirClass(t *testing.T) {
 		}
 		want := map[string]string{
 			"CreateContainerFleet": "UnsupportedRegionException", "GetComputeAccess": "UnsupportedRegionException",
-			"StartMatchBackfill": "UnsupportedRegionException", "GetPlayerConnectionDetails": "UnsupportedRegionException",
-			"ClaimGameServer": invalidRequest, "GetInstanceAccess": invalidRequest, "CreateBuild": invalidRequest, "RegisterCompute": invalidRequest,
+			"GetPlayerConnectionDetails": "UnsupportedRegionException",
+			"ClaimGameServer":            invalidRequest, "GetInstanceAccess": invalidRequest, "CreateBuild": invalidRequest, "RegisterCompute": invalidRequest,
 		}
 		for name, code := range want {
 			r := a.call(t, protocol, name, members{}).Want(t, 400, code)

@@ -115,6 +115,16 @@ func (b *fakeBackend) StartMatchmaking(ctx context.Context, q messages.StartMatc
 	return t, nil
 }
 
+func (b *fakeBackend) StartMatchBackfill(ctx context.Context, q messages.StartMatchBackfill) (*messages.Ticket, error) {
+	t, err := b.StartMatchmaking(ctx, messages.StartMatchmaking{TicketID: q.TicketID, Matchmaker: q.Matchmaker, Players: q.Players})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil {
+		t.Backfill, t.Game = &messages.Backfill{Session: q.Session}, &messages.MatchedSession{ID: q.Session}
+	}
+	return t, err
+}
+
 func (b *fakeBackend) Tickets(ctx context.Context, ids []messages.TicketID) (found []*messages.Ticket, err error) {
 	err = b.enter(ctx, false)
 	defer b.mu.Unlock()

@@ -64,8 +64,8 @@ func (s *Server) updateMatchmaker(ctx context.Context, in *gamelift.UpdateMatchm
 
 // matchmakerChange reads the members that create and update have in common, without the name.
 func (s *Server) matchmakerChange(in *gamelift.UpdateMatchmakingConfigurationInput) (u messages.UpdateMatchmaker, err error) {
-	if in.BackfillMode == types.BackfillModeAutomatic {
-		return u, invalid("BackfillMode AUTOMATIC is not available on this host: use MANUAL")
+	if in.BackfillMode != "" {
+		u.AutoBackfill = aws.Bool(in.BackfillMode == types.BackfillModeAutomatic)
 	}
 	u.Description, u.CustomEventData, u.Notify, u.Data = in.Description, in.CustomEventData, in.NotificationTarget, in.GameSessionData
 	u.AcceptanceRequired = in.AcceptanceRequired
@@ -164,6 +164,9 @@ func (s *Server) matchmaker(r *messages.Matchmaker) types.MatchmakingConfigurati
 	}
 	if r.Standalone {
 		k.FlexMatchMode = types.FlexMatchModeStandalone
+	}
+	if r.AutoBackfill {
+		k.BackfillMode = types.BackfillModeAutomatic
 	}
 	if r.AcceptanceTimeout > 0 {
 		k.AcceptanceTimeoutSeconds = count(int(r.AcceptanceTimeout / time.Second))

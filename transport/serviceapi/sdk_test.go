@@ -149,7 +149,7 @@ func TestSDKTypedErrors(t *testing.T) {
 	wantAs[*types.InvalidGameSessionStatusException](t, "GS", seat(messages.InvalidGameSessionStatus))
 	wantAs[*types.InvalidRequestException](t, "LE undeclared", seat(messages.LimitExceeded))
 
-	_, err := sdk.StartMatchBackfill(t.Context(), &gamelift.StartMatchBackfillInput{ConfigurationName: aws.String("x"), Players: []types.Player{}})
+	_, err := sdk.GetPlayerConnectionDetails(t.Context(), &gamelift.GetPlayerConnectionDetailsInput{GameSessionId: aws.String("x"), PlayerIds: []string{"p"}})
 	wantAs[*types.UnsupportedRegionException](t, "UR", err)
 	var generic smithy.APIError
 	if err := create(messages.Unavailable); !errors.As(err, &generic) || generic.ErrorCode() != "ServiceUnavailable" || generic.ErrorMessage() != "because" {

@@ -20,6 +20,7 @@ import (
 // Limits of flexmatch.md 1.
 const (
 	ticketPlayersMax = 10
+	backfillMax      = 199
 	ticketIDsMax     = 10
 	attributesMax    = 10
 	listItemsMax     = 100
@@ -53,6 +54,12 @@ func (s *Server) startMatchmaking(ctx context.Context, in *gamelift.StartMatchma
 		return nil, err
 	}
 	record, err := s.options.Backend.StartMatchmaking(ctx, req)
+	shown, err := s.started(ctx, record, err)
+	return &gamelift.StartMatchmakingOutput{MatchmakingTicket: shown}, err
+}
+
+// started shows a new ticket.
+func (s *Server) started(ctx context.Context, record *messages.Ticket, err error) (*types.MatchmakingTicket, error) {
 	if errors.Is(err, &messages.Error{Code: messages.LimitExceeded}) { // temporary: SDKs retry
 		return nil, awswire.Throttled(err.Error())
 	}
@@ -60,10 +67,35 @@ func (s *Server) startMatchmaking(ctx context.Context, in *gamelift.StartMatchma
 		return nil, err
 	}
 	shown := s.ticket(ctx, record)
-	return &gamelift.StartMatchmakingOutput{MatchmakingTicket: &shown}, nil
+	return &shown, nil
 }
 
-// playersOf reads the players of a ticket. Their teams are ignored.
+// startMatchBackfill starts a backfill ticket (flexmatch.md 16.1).
+func (s *Server) startMatchBackfill(ctx context.Context, in *gamelift.StartMatchBackfillInput) (*gamelift.StartMatchBackfillOutput, error) {
+	req := messages.StartMatchBackfill{TicketID: messages.TicketID(aws.ToString(in.TicketId))}
+	var err error
+	if in.GameSessionArn != nil {
+		if req.Session, err = s.arns.gameSession(*in.GameSessionArn); err != nil {
+			return nil, err
+		}
+	}
+	if req.Players, err = playersOf(in.Players, backfillMax); err != nil {
+		return nil, err
+	}
+	for i := range in.Players {
+		if req.Players[i].Team = aws.ToString(in.Players[i].Team); req.Players[i].Team == "" {
+			return nil, invalid("Players[%d].Team is required: the team that the player is in", i)
+		}
+	}
+	if req.Matchmaker, err = s.arns.matcher(in.ConfigurationName); err != nil {
+		return nil, err
+	}
+	record, err := s.options.Backend.StartMatchBackfill(ctx, req)
+	shown, err := s.started(ctx, record, err)
+	return &gamelift.StartMatchBackfillOutput{MatchmakingTicket: shown}, err
+}
+
+// playersOf reads the players of a ticket, without their teams.
 func playersOf(in []types.Player, most int) ([]messages.TicketPlayer, error) {
 	if len(in) < 1 || len(in) > most {
 		return nil, invalid("Players must have 1 to %d players, it has %d", most, len(in))
@@ -180,7 +212,7 @@ func (s *Server) acceptMatch(ctx context.Context, in *gamelift.AcceptMatchInput)
 	return &gamelift.AcceptMatchOutput{}, s.options.Backend.AcceptMatch(ctx, req)
 }
 
-// ticket shows a ticket. Teams are shown once it is COMPLETED.
+// ticket shows a ticket. Teams are shown once it is COMPLETED, and those of a backfill ticket always.
 func (s *Server) ticket(ctx context.Context, r *messages.Ticket) types.MatchmakingTicket {
 	t := types.MatchmakingTicket{
 		TicketId: aws.String(string(r.ID)), ConfigurationName: aws.String(string(r.Matchmaker)),
@@ -192,7 +224,7 @@ func (s *Server) ticket(ctx context.Context, r *messages.Ticket) types.Matchmaki
 		t.EstimatedWaitTime = count(int((r.EstimatedWait + time.Second - 1) / time.Second))
 	}
 	for i := range r.Players {
-		t.Players[i] = shownPlayer(&r.Players[i], r.Status == messages.TicketCompleted)
+		t.Players[i] = shownPlayer(&r.Players[i], r.Status == messages.TicketCompleted || r.Backfill != nil)
 	}
 	if g := r.Game; g != nil {
 		t.GameSessionConnectionInfo = &types.GameSessionConnectionInfo{

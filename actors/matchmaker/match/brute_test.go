@@ -91,6 +91,15 @@ func (b *brute) legal(c bruteMatch) bool {
 	if backfills > 1 || backfills == 1 && len(c.team) == 1 {
 		return false
 	}
+	for ticket := range c.team {
+		all := 0
+		for t := range c.players {
+			all += len(c.players[t])
+		}
+		if r := b.tickets[ticket]; r.Backfill != "" && r.Room > 0 && all > len(r.Players)+r.Room {
+			return false
+		}
+	}
 	for t := range c.players {
 		if n := len(c.players[t]); n < b.low[t] || n > b.high[t] {
 			return false
@@ -266,7 +275,7 @@ func testAgainstBruteForce(t *rapid.T) {
 	for i := range rapid.IntRange(1, 7).Draw(t, "tickets") {
 		ticket := vectorTicket{ID: fmt.Sprintf("T%d", i), Start: float64(rapid.IntRange(0, 60).Draw(t, "start"))}
 		if rapid.IntRange(0, 5).Draw(t, "backfill") == 0 {
-			ticket.Backfill = "GS"
+			ticket.Backfill, ticket.Room = "GS", rapid.IntRange(0, 3).Draw(t, "room")
 		}
 		for j := range rapid.IntRange(1, 2).Draw(t, "players") {
 			p := vectorPlayer{ID: fmt.Sprintf("%s-%d", ticket.ID, j), Lat: map[string]int{}, Attrs: map[string]any{

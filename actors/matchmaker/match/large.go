@@ -240,21 +240,21 @@ func (s *Pass) formLarge(anchor *entry, b *largeBatch) bool {
 	heap.Init(h)
 	s.work += len(h.tickets) / 2
 	chosen := []*entry{anchor}
-	stage, players, backfill := anchor.stage, anchor.n, isBackfill
+	stage, players, backfill, room := anchor.stage, anchor.n, isBackfill, anchor.room()
 	low, high := slices.Clone(anchor.keys), slices.Clone(anchor.keys)
 	for len(h.tickets) > 0 && players < p.plans[stage].maxTotal {
 		e := h.tickets[0].e
 		heap.Pop(h)
 		s.work += 2
 		next := p.younger(stage, e.stage)
-		if players+e.n > p.seats(next) || backfill && e.backfill || !p.inRange(next, low, high, e) || slices.ContainsFunc(chosen, func(o *entry) bool { return sharesPlayer(o, e) }) {
+		if players+e.n > min(p.seats(next), room, e.room()) || backfill && e.backfill || !p.inRange(next, low, high, e) || slices.ContainsFunc(chosen, func(o *entry) bool { return sharesPlayer(o, e) }) {
 			continue
 		}
 		for i, k := range e.keys {
 			low[i], high[i] = min(low[i], k), max(high[i], k)
 		}
 		chosen, stage, players = append(chosen, e), next, players+e.n
-		backfill = backfill || e.backfill
+		backfill, room = backfill || e.backfill, min(room, e.room())
 	}
 	if isBackfill && len(chosen) == 1 {
 		return false

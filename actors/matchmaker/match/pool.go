@@ -26,6 +26,7 @@ type Ticket struct {
 	Start    time.Time
 	Players  []Player
 	Backfill string // the game session of a backfill ticket; empty for others
+	Room     int    // of a backfill ticket: a match adds no more players; 0: as many as the teams take
 }
 
 // Match is a match that a pass has made. Its tickets are no longer in the pool.
@@ -134,6 +135,14 @@ type inPass struct {
 
 // maxLocations is how many locations of a ticket count: those with the lowest latencies.
 const maxLocations = 64
+
+// room returns how many players a match with the ticket may have.
+func (e *entry) room() int {
+	if e.backfill && e.ticket.Room > 0 {
+		return e.n + e.ticket.Room
+	}
+	return math.MaxInt
+}
 
 // report is the latency of a ticket to a location: avg, min, max over its players.
 type report struct {

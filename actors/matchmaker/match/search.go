@@ -36,6 +36,7 @@ type level struct {
 	stage     int
 	players   int
 	most      int // no more players than this can follow
+	room      int // no more players in all, for the sake of a backfill ticket
 	mask      uint64
 	backfill  bool
 }
@@ -61,10 +62,10 @@ func (s *search) run(a *entry) {
 	}
 	s.order(a)
 	at := &p.plans[a.stage]
-	s.limit, s.need = at.maxTotal, at.minTotal
+	s.limit, s.need = min(at.maxTotal, a.room()), at.minTotal
 	root := s.level(0)
 	root.rest = s.candidates(a)
-	root.stage, root.players, root.mask, root.backfill = a.stage, a.n, a.mask, a.backfill
+	root.stage, root.players, root.mask, root.backfill, root.room = a.stage, a.n, a.mask, a.backfill, a.room()
 	s.work++
 	if s.canReach(a, root) {
 		if len(b.order) <= exactTickets {
@@ -233,8 +234,9 @@ func (s *search) fits(depth int, e *entry, rest set) bool {
 	at := &p.plans[next.stage]
 	next.mask = l.mask & e.mask
 	next.players = l.players + e.n
-	next.backfill = l.backfill || e.backfill
-	if next.mask == 0 || next.players > at.maxTotal {
+	next.backfill, next.room = l.backfill || e.backfill, min(l.room, e.room())
+	most := min(at.maxTotal, next.room)
+	if next.mask == 0 || next.players > most {
 		return false
 	}
 	for i := range at.ranges {
@@ -255,7 +257,7 @@ func (s *search) fits(depth int, e *entry, rest set) bool {
 	if next.backfill {
 		rest = rest.without(&b.backfill)
 	}
-	next.rest = b.unlike(b.fitting(rest, at.maxTotal-next.players), e)
+	next.rest = b.unlike(b.fitting(rest, most-next.players), e)
 	next.most = b.mostAt(&next.rest, next.mask, at.latency != nil)
 	return next.players+next.most >= s.need && next.players+next.most > s.best.players
 }

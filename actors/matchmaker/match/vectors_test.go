@@ -28,6 +28,7 @@ type vectorTicket struct {
 	ID       string         `json:"id"`
 	Start    float64        `json:"start"`
 	Backfill string         `json:"backfill"`
+	Room     int            `json:"room"`
 	Players  []vectorPlayer `json:"players"`
 }
 
@@ -73,7 +74,7 @@ func attribute(v any) ruleset.Value {
 }
 
 func (t vectorTicket) ticket() Ticket {
-	out := Ticket{ID: t.ID, Start: at(t.Start), Backfill: t.Backfill}
+	out := Ticket{ID: t.ID, Start: at(t.Start), Backfill: t.Backfill, Room: t.Room}
 	for _, p := range t.Players {
 		player := Player{ID: p.ID, Latencies: p.Lat, Team: p.Team, Attributes: map[string]ruleset.Value{}}
 		for name, v := range p.Attrs {

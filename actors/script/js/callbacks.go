@@ -31,7 +31,7 @@ type glue struct {
 	onProcessStarted, onHealthCheck, onPlayerConnect          callback
 	onStartGameSession, onProcessTerminate, onPlayerAccepted  callback
 	onPlayerDetached, onPlayerReconnected, onPlayerDisconnect callback
-	gone, told, failed                                        callback
+	gone, told, failed, onUpdateGameSession                   callback
 	onMessage, onSendToPlayer, onSendToGroup                  callback
 	onPlayerJoinGroup, onPlayerLeaveGroup, messageType        callback
 }
@@ -63,7 +63,8 @@ func (g *glue) playing() map[string]*callback {
 		"onPlayerConnect": &g.onPlayerConnect, "onPlayerAccepted": &g.onPlayerAccepted, "onPlayerDetached": &g.onPlayerDetached,
 		"onPlayerReconnected": &g.onPlayerReconnected, "onPlayerDisconnect": &g.onPlayerDisconnect, "gone": &g.gone,
 		"onMessage": &g.onMessage, "onSendToPlayer": &g.onSendToPlayer, "onSendToGroup": &g.onSendToGroup, "messageType": &g.messageType,
-		"onPlayerJoinGroup": &g.onPlayerJoinGroup, "onPlayerLeaveGroup": &g.onPlayerLeaveGroup,
+		"onUpdateGameSession": &g.onUpdateGameSession,
+		"onPlayerJoinGroup":   &g.onPlayerJoinGroup, "onPlayerLeaveGroup": &g.onPlayerLeaveGroup,
 	}
 }
 
@@ -106,6 +107,15 @@ func (h *Handler) OnStartGameSession(g *messages.GameSession) script.Decision {
 			property{"MaximumPlayerSessionCount", g.MaxPlayers}, property{"Port", g.Port}, property{"IpAddress", g.IPAddress}, property{"DnsName", g.DNSName},
 			property{"GameSessionData", g.Data}, property{"MatchmakerData", g.MatchmakerData}, property{"Status", g.Status.String()},
 			property{"GameProperties", h.vm.NewArray(properties...)}))
+	})
+}
+
+// OnUpdateGameSession implements script.Handler.
+func (h *Handler) OnUpdateGameSession(g *messages.GameSession, u script.Update) {
+	h.ask(&h.glue.onUpdateGameSession, func(a *arguments) {
+		for _, text := range []string{g.MatchmakerData, string(u.Reason), string(u.TicketID)} {
+			a.add(h.vm.ToValue(text))
+		}
 	})
 }
 

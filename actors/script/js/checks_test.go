@@ -245,6 +245,7 @@ func TestBadArgumentsRaiseNothing(t *testing.T) {
 		`session.broadcastGroupMembershipUpdate('a', 2)`:                                                                                                                "",
 		`session.kickPlayer(2, 'cheater')`:                                                                                                                              "kick 2: cheater",
 		`session.kickPlayer(2)`:                                                                                                                                         "kick 2: ",
+		`session.startMatchBackfill(); session.stopMatchBackfill()`:                                                                                                     "start backfill\nstop backfill",
 		`session.kickPlayer('x', {})`:                                                                                                                                   "",
 		`const { sendMessage, newTextGameMessage } = session; sendMessage(newTextGameMessage(1, 2, '3'), 4)`:                                                            `fast op 1 from 2 to 4: "3"`,
 		`session.sendMessage(m, 1); session.sendMessage(m, 1)`:                                                                                                          "fast op 1 from 3 to 1: \"in\"\nfast op 1 from 3 to 1: \"in\"",
@@ -540,4 +541,26 @@ exports.ssExports = {
 	}
 	g.handler.OnMessage(message(-1, "abc"))
 	g.logged(t, "assigned true 7 3 true")
+}
+
+func TestAnUpdateOfTheGameSession(t *testing.T) {
+	g := start(t, calm(), body(`onUpdateGameSession(g, reason, id) {
+		const p = session.matchedPlayers.get('p');
+		logger.info([g === session.gameSession, reason, id, session.matchedPlayers.size, g.matchmakerData.length, p ? p.team + p.attributes.skill : 'nobody', Object.keys(p ? p.attributes : {})].join(' '));
+	}`))
+	if ok, _ := g.handler.OnStartGameSession(&messages.GameSession{ID: "arn:one"}).Now(); !ok {
+		t.Fatal(g.lines.String())
+	}
+	update := func(data string) {
+		g.handler.OnUpdateGameSession(&messages.GameSession{MatchmakerData: data}, script.Update{Reason: messages.MatchDataUpdated, TicketID: "T"})
+	}
+	update("")
+	update(`{"teams":[{"name":"red","players":[{"playerId":"p","attributes":{"skill":{"attributeType":"DOUBLE","valueAttribute":12.0},"__proto__":{"attributeType":"STRING","valueAttribute":"x"}}}]}]}`)
+	update(`{"teams":5}`)
+	log := g.lines.String()
+	for _, want := range []string{"true MATCHMAKING_DATA_UPDATED T 0 0 nobody", "true MATCHMAKING_DATA_UPDATED T 1 187 red12 skill,__proto__", "T 0 11 nobody"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("no %q in\n%s", want, log)
+		}
+	}
 }

@@ -24,7 +24,7 @@ var hostFunctions = map[string]hostFunction{
 	"arm": (*Handler).arm, "armed": (*Handler).armed, "disarm": (*Handler).disarm, "soon": (*Handler).soon, "notSoon": (*Handler).notSoon,
 	"message": func(h *Handler, c goja.FunctionCall) goja.Value { return cmp.Or(h.made(c), goja.Undefined()) },
 	"quick":   (*Handler).quick, "later": func(h *Handler, c goja.FunctionCall) goja.Value { return modules.Later(h.vm, c) },
-	"uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback,
+	"backfill": (*Handler).backfill, "uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback,
 	"hint": func(h *Handler, c goja.FunctionCall) goja.Value {
 		return h.vm.ToValue(modules.Hint(c.Argument(0).String()))
 	},
@@ -109,6 +109,16 @@ func (h *Handler) processEnding(goja.FunctionCall) goja.Value {
 
 func (h *Handler) broadcast(c goja.FunctionCall) goja.Value {
 	h.session.BroadcastGroupMembershipUpdate(messages.GroupID(c.Argument(0).ToInteger()), messages.GroupID(c.Argument(1).ToInteger()))
+	return goja.Undefined()
+}
+
+// backfill is host.backfill(start).
+func (h *Handler) backfill(c goja.FunctionCall) goja.Value {
+	if c.Argument(0).ToBoolean() {
+		h.session.StartMatchBackfill()
+	} else {
+		h.session.StopMatchBackfill()
+	}
 	return goja.Undefined()
 }
 

@@ -85,7 +85,12 @@ func (g *game) BroadcastGroupMembershipUpdate(group, to messages.GroupID) {
 func (g *game) KickPlayer(peer messages.PeerID, reason string) {
 	g.sent = append(g.sent, fmt.Sprintf("kick %d: %s", peer, reason))
 }
-func (g *game) ProcessEnding() { g.ending = true }
+func (g *game) StartMatchBackfill() messages.TicketID {
+	g.sent = append(g.sent, "start backfill")
+	return "T"
+}
+func (g *game) StopMatchBackfill() { g.sent = append(g.sent, "stop backfill") }
+func (g *game) ProcessEnding()     { g.ending = true }
 func (g *game) Exit(code int) {
 	if g.exit == nil {
 		g.exit = &code

@@ -50,26 +50,28 @@ const (
 	onSendToGroup                           // message
 	onPlayerJoinGroup                       // i32 group, i32 peer
 	onPlayerLeaveGroup                      // i32 group, i32 peer
+	onUpdateGameSession                     // rest JSON array: matchmaker data, reason, ticket
 )
 
 // fromChild is the kind of a frame from the child.
 type fromChild uint8
 
 const (
-	fromAck     fromChild = iota + 1 // u32 frames handled since the last, 1 at least
-	fromLoaded                       // u32 exports; rest JSON of the configuration
-	fromFailed                       // rest reason: the script cannot be loaded
-	fromAnswer                       // u32 id, u8 yes
-	fromExports                      // u32 exports, when they have changed
-	fromSend                         // u8 script.How; i32 op code, i32 sender, i32 target; rest payload
-	fromMembers                      // i32 group, i32 to whom
-	fromKick                         // i32 peer; rest reason
-	fromEnding                       // processEnding
-	fromExit                         // i32 code: the process is about to exit
-	fromCrash                        // rest reason: the script has failed
-	fromLog                          // u8 level, u32 row, text file, rest text
-	fromSlow                         // u32 milliseconds; rest what took so long
-	fromErred                        // u8 where
+	fromAck      fromChild = iota + 1 // u32 frames handled since the last, 1 at least
+	fromLoaded                        // u32 exports; rest JSON of the configuration
+	fromFailed                        // rest reason: the script cannot be loaded
+	fromAnswer                        // u32 id, u8 yes
+	fromExports                       // u32 exports, when they have changed
+	fromSend                          // u8 script.How; i32 op code, i32 sender, i32 target; rest payload
+	fromMembers                       // i32 group, i32 to whom
+	fromKick                          // i32 peer; rest reason
+	fromEnding                        // processEnding
+	fromExit                          // i32 code: the process is about to exit
+	fromCrash                         // rest reason: the script has failed
+	fromLog                           // u8 level, u32 row, text file, rest text
+	fromSlow                          // u32 milliseconds; rest what took so long
+	fromErred                         // u8 where
+	fromBackfill                      // i32 1 to start, 0 to stop
 )
 
 const (
@@ -127,7 +129,7 @@ func parse(frame []byte) (f fields, err error) {
 		f.a, f.b = r.i32(), r.i32()
 	case fromKick:
 		f.a, rest = r.i32(), true
-	case fromExit:
+	case fromExit, fromBackfill:
 		f.a = r.i32()
 	case fromLog:
 		f.flags, f.n, f.file, rest = r.u8(), r.u32(), r.text(), true

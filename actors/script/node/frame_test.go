@@ -33,7 +33,7 @@ func encode(f fields) []byte {
 	case fromMembers:
 		e.i32(f.a)
 		e.i32(f.b)
-	case fromKick, fromExit:
+	case fromKick, fromExit, fromBackfill:
 		e.i32(f.a)
 	case fromLog:
 		e.u8(f.flags)
@@ -54,7 +54,7 @@ var samples = []fields{
 	{kind: fromAck, n: 3}, {kind: fromLoaded, n: 6, rest: []byte(`{"maxPlayers":2}`)}, {kind: fromFailed, rest: []byte("no")},
 	{kind: fromAnswer, n: 1 << 31, flags: 1}, {kind: fromExports}, {kind: fromSend, flags: 3, a: -1, b: 2, c: 1 << 30, rest: []byte{0, 255}},
 	{kind: fromMembers, a: 1, b: -1}, {kind: fromKick, a: 7, rest: []byte("rude")}, {kind: fromEnding}, {kind: fromExit, a: -1}, {kind: fromCrash},
-	{kind: fromLog, flags: 6, n: 12, file: []byte("a.js"), rest: []byte("text")}, {kind: fromSlow, n: 60, rest: []byte("onMessage")}, {kind: fromErred, flags: 2},
+	{kind: fromLog, flags: 6, n: 12, file: []byte("a.js"), rest: []byte("text")}, {kind: fromSlow, n: 60, rest: []byte("onMessage")}, {kind: fromErred, flags: 2}, {kind: fromBackfill, a: 1},
 }
 
 func TestFramesAreReadAsTheyAreWritten(t *testing.T) {

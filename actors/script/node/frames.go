@@ -43,6 +43,12 @@ func (h *handler) onFrame(f *fields) {
 		h.session.BroadcastGroupMembershipUpdate(messages.GroupID(f.a), messages.GroupID(f.b))
 	case fromKick:
 		h.session.KickPlayer(messages.PeerID(f.a), string(f.rest))
+	case fromBackfill:
+		if f.a == 0 {
+			h.session.StopMatchBackfill()
+		} else {
+			h.session.StartMatchBackfill()
+		}
 	case fromEnding:
 		h.session.ProcessEnding()
 	case fromExit:

@@ -124,6 +124,11 @@ func (h *handler) OnStartGameSession(g *messages.GameSession) script.Decision {
 	}))
 }
 
+// OnUpdateGameSession implements script.Handler. The child is told in any case: the session object shows the data.
+func (h *handler) OnUpdateGameSession(g *messages.GameSession, u script.Update) {
+	h.tell(onUpdateGameSession, asJSON([]string{g.MatchmakerData, string(u.Reason), string(u.TicketID)}))
+}
+
 // OnHealthCheck implements script.Handler.
 func (h *handler) OnHealthCheck() script.Decision { return h.ask(onHealthCheck, nil) }
 

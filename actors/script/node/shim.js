@@ -9,12 +9,12 @@ const Module = require('module'), url = require('url'), childProcess = require('
 const TO = { load: 1, confirm: 2, call: 3 };
 const FROM = {
   ack: 1, loaded: 2, failed: 3, answer: 4, exports: 5, send: 6, members: 7, kick: 8, ending: 9, exit: 10, crash: 11, log: 12,
-  slow: 13, erred: 14,
+  slow: 13, erred: 14, backfill: 15,
 };
 const CALLBACKS = [
   '', 'onProcessStarted', 'onStartGameSession', 'onHealthCheck', 'onProcessTerminate', 'onPlayerConnect', 'onPlayerAccepted',
   'onPlayerDetached', 'onPlayerReconnected', 'onPlayerDisconnect', 'onMessage', 'onSendToPlayer', 'onSendToGroup',
-  'onPlayerJoinGroup', 'onPlayerLeaveGroup',
+  'onPlayerJoinGroup', 'onPlayerLeaveGroup', 'onUpdateGameSession',
 ];
 const ERRED_IN_CALLBACK = 1, ERRED_OUTSIDE = 2;
 const IN = 3, OUT = 4;
@@ -182,6 +182,7 @@ function call(r) {
     case 'onProcessTerminate': ending = id; result = glue.onProcessTerminate(id); break;
     case 'onPlayerAccepted': glue.onPlayerAccepted(r.i32(), r.text(), r.text(), r.text()); break;
     case 'onPlayerDetached': result = glue.onPlayerDetached(r.i32(), r.restText()); break;
+    case 'onUpdateGameSession': glue.onUpdateGameSession(...JSON.parse(r.restText())); break;
     case 'onPlayerReconnected': glue.onPlayerReconnected(r.i32(), JSON.parse(r.restText())); break;
     case 'onPlayerDisconnect': glue.onPlayerDisconnect(r.i32()); result = true; break;
     case 'onMessage': case 'onSendToPlayer': case 'onSendToGroup':
@@ -289,6 +290,7 @@ function makeHost() {
     },
     broadcastGroupMembershipUpdate: (group, target) => frame(FROM.members, [group, target]),
     kick: (peer, reason) => frame(FROM.kick, [peer], reason.slice(0, LOG_MAX)),
+    backfill: start => frame(FROM.backfill, [start ? 1 : 0]),
     processEnding: () => frame(FROM.ending, []),
     decided: decided,
     failed: () => erred(ERRED_IN_CALLBACK),

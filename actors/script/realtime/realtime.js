@@ -19,6 +19,7 @@
 //                          throws if it only has the prototype of one
 //   broadcastGroupMembershipUpdate(group, target)
 //   kick(peerId, reason)
+//   backfill(start)        starts, or with false stops, a backfill request for the game session
 //   processEnding()        called once; may return a promise of when it is done
 //   message, quick         may be missing, for engines for which plain objects and calls are
 //                          dear: message(opCode, sender, payload) makes a message to send, or
@@ -45,6 +46,7 @@
 //                          GameSessionData, MatchmakerData, Status, GameProperties: [{ Key, Value }] }; true or false
 //   onProcessTerminate(token)   as onProcessStarted; whatever it returns is yes
 //   onPlayerAccepted(peerId, playerSessionId, playerId, playerData)
+//   onUpdateGameSession(matchmakerData, updateReason, backfillTicketId)
 //   onPlayerDetached(peerId, reason)   true: hold, false: release
 //   onPlayerReconnected(peerId, info)  info: { resent, lost, awayMs, takeover }
 //   onPlayerDisconnect(peerId)
@@ -143,11 +145,11 @@ exports.create = function create(host) {
   }
 
   // call looks a callback up and calls it as a method of ssExports, with count arguments.
-  function call(name, count, a, b) {
+  function call(name, count, a, b, c) {
     try {
       if (typeof callbacks[name] !== 'function') return MISSING;
       // Looked up again: a call of a method is cheaper than f.call.
-      const result = count === 1 ? callbacks[name](a) : count === 2 ? callbacks[name](a, b) : callbacks[name]();
+      const result = count === 1 ? callbacks[name](a) : count === 2 ? callbacks[name](a, b) : count === 3 ? callbacks[name](a, b, c) : callbacks[name]();
       if (ticks.waiting) host.afterCallback();
       return result;
     } catch (error) {
@@ -350,6 +352,20 @@ exports.create = function create(host) {
       }
       get matchmakerData() { return game ? game.MatchmakerData : ''; }
       get gameSession() { return game; }
+      // matchedPlayers is the team and the attributes of each player that a match has brought, by player id.
+      get matchedPlayers() {
+        const found = new Map();
+        try {
+          for (const team of JSON.parse(game.MatchmakerData).teams) for (const player of team.players) {
+            const attributes = {};
+            for (const name of Object.keys(player.attributes)) defineProperty(attributes, name, { __proto__: null, value: player.attributes[name].valueAttribute, enumerable: true, configurable: true, writable: true });
+            found.set(player.playerId, { team: team.name, attributes: attributes });
+          }
+        } catch (error) { /* there is no matchmaker data */ }
+        return found;
+      }
+      startMatchBackfill() { host.backfill(true); }
+      stopMatchBackfill() { host.backfill(false); }
     }
 
     if (host.quick !== undefined) host.quick(Methods.prototype);
@@ -387,6 +403,11 @@ exports.create = function create(host) {
           if (result === false || result === 'release') return false;
           told('onPlayerDetached', result);
           return true;
+        },
+        onUpdateGameSession(data, reason, ticketId) {
+          game.MatchmakerData = data;
+          hidden(game, 'matchmakerData', data);
+          told('onUpdateGameSession', call('onUpdateGameSession', 3, game, reason, ticketId));
         },
         onPlayerReconnected(peerId, info) { told('onPlayerReconnected', call('onPlayerReconnected', 2, peerId, info)); },
         onPlayerDisconnect(peerId) {
@@ -455,7 +476,7 @@ exports.create = function create(host) {
           switch (name = names[i]) {
             case 'onProcessStarted': case 'onStartGameSession': case 'onHealthCheck': case 'onProcessTerminate': case 'onPlayerConnect': case 'onPlayerAccepted':
             case 'onPlayerDisconnect': case 'onMessage': case 'onSendToPlayer': case 'onSendToGroup': case 'onPlayerJoinGroup': case 'onPlayerLeaveGroup':
-            case 'onPlayerDetached': case 'onPlayerReconnected': continue;
+            case 'onPlayerDetached': case 'onPlayerReconnected': case 'onUpdateGameSession': continue;
           }
           if ((name > 'on' && name < 'oo' || name > 'On' && name < 'Oo') && typeof callbacks[name] === 'function') warn('ssExports.' + name + ' is never called: there is no such callback');
         }

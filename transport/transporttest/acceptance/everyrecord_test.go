@@ -161,6 +161,23 @@ func newWorld(t *testing.T) *world {
 	if _, err := s.CreateRuleSet(ctx, messages.RuleSet{Name: "solo", Body: rules}); err != nil {
 		t.Fatal(err)
 	}
+	for name, k := range map[messages.TicketID]messages.Matchmaker{ // a match that plays
+		"plays": {Name: "plays", RuleSet: "solo", Queues: []messages.QueueName{"open"}, RequestTimeout: time.Hour},
+	} {
+		if _, err := s.CreateMatchmaker(ctx, k); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.StartMatchmaking(ctx, messages.StartMatchmaking{TicketID: name, Matchmaker: k.Name, Players: []messages.TicketPlayer{{ID: messages.PlayerID(name)}}}); err != nil {
+			t.Fatal(err)
+		}
+		h.until("the match plays", func() error {
+			found, err := s.Tickets(ctx, []messages.TicketID{name})
+			if err == nil && found[0].Status != messages.TicketCompleted {
+				err = fmt.Errorf("the ticket is %s", found[0].Status)
+			}
+			return err
+		})
+	}
 	asks := messages.Matchmaker{Name: "asks", RuleSet: "solo", Standalone: true, RequestTimeout: time.Hour, AcceptanceRequired: true, AcceptanceTimeout: 10 * time.Minute}
 	if _, err := s.CreateMatchmaker(ctx, asks); err != nil {
 		t.Fatal(err)
@@ -193,7 +210,7 @@ func newWorld(t *testing.T) *world {
 // shown are the records that the API shows; for the others see intact.
 func (w *world) shown() []row {
 	return slices.DeleteFunc(w.ordered(), func(r row) bool {
-		return slices.Contains([]store.Kind{store.Ban, store.Content, store.Event, store.Secret, store.Match}, store.Kind(r.kind))
+		return slices.Contains([]store.Kind{store.Ban, store.Content, store.Event, store.Secret, store.Match, store.MatchedGame}, store.Kind(r.kind))
 	})
 }
 
@@ -325,6 +342,7 @@ func (w *world) intact(t *testing.T, path string, damaged ...row) {
 		dropped := r.kind == string(store.Match) && slices.ContainsFunc(damaged, func(d row) bool { // its other tickets wait again
 			return d.kind == string(store.Ticket) || d.kind == string(store.Matchmaker)
 		})
+		dropped = dropped || r.kind == string(store.MatchedGame) // the end of the host has ended its game session
 		if _, there := now[r]; !there && !dropped {
 			t.Errorf("%v is gone from the store", r)
 		}
@@ -441,7 +459,7 @@ func (w *world) startsWithSenseless(t *testing.T) {
 			h.host.Close()
 			now := rows(t, path)
 			for r := range w.rows {
-				if _, there := now[r]; !there && r.kind != string(store.Match) { // a match without its tickets is dropped
+				if _, there := now[r]; !there && r.kind != string(store.Match) && r.kind != string(store.MatchedGame) { // a match without its tickets is dropped
 					t.Errorf("%v is gone from the store", r)
 				}
 			}
@@ -513,7 +531,7 @@ func (w *world) keysAreDamaged(t *testing.T) {
 	h.host.Close()
 	now := rows(t, path)
 	for r := range w.rows {
-		if _, there := now[r]; !there && r != game && r != (row{"fleet", string(w.fleet)}) {
+		if _, there := now[r]; !there && r != game && r != (row{"fleet", string(w.fleet)}) && r.kind != string(store.MatchedGame) {
 			t.Errorf("%v is gone from the store", r)
 		}
 	}

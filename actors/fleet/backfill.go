@@ -1,0 +1,162 @@
+package fleet
+
+import (
+	"troupe/actors/gamesession"
+	"troupe/actors/ledger"
+	"troupe/actors/stage"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// Watch makes the registry call Notify with nil after each change of the seats of a game session, and with each request of its
+// game for backfill. It is sent in a stage.Request[Watch, *gamesession.Published], and replaces an earlier Watch of the same
+// game session. Notify must not block.
+type Watch struct {
+	Session messages.GameSessionID
+	Notify  func(*messages.AskBackfill)
+}
+
+func (gs *games) onWatch(m stage.Request[Watch, *gamesession.Published]) {
+	e := gs.known(m.Request.Session)
+	if e == nil {
+		m.Reply(nil, notFound(m.Request.Session))
+		return
+	}
+	e.watch = m.Request.Notify
+	m.Reply(e.published.Reader(), nil)
+	if ask := e.asked; ask != nil {
+		e.asked = nil
+		e.watch(ask)
+	}
+}
+
+// tellSeats says that the seats of a game session may have changed.
+func (e *entry) tellSeats() {
+	if e.watch != nil {
+		e.watch(nil)
+	}
+}
+
+// onBackfillAsked passes a request of a game on to matchmaking. If matchmaking does not know the game session yet, the last
+// request waits.
+func (gs *games) onBackfillAsked(m gamesession.BackfillAsked) {
+	e := gs.sessions[m.Session]
+	switch {
+	case e == nil || e.ref == nil:
+	case e.watch != nil:
+		e.watch(&m.AskBackfill)
+	case e.published.Session().MatchmakerData == "":
+		if !m.Stop {
+			e.ref.Tell(gamesession.Updated{Reason: messages.BackfillFailed, Ticket: m.Ticket})
+		}
+	default:
+		e.asked = &m.AskBackfill
+	}
+}
+
+// onFill changes a game session for matchmaking, once the change is durable.
+func (gs *games) onFill(m stage.Request[messages.FillGameSession, *messages.FilledGameSession]) {
+	q := m.Request
+	e := gs.known(q.Session)
+	reply := func(err error) {
+		if err != nil {
+			m.Reply(nil, err)
+			return
+		}
+		m.Reply(e.filled(), nil)
+	}
+	switch {
+	case e == nil:
+		m.Reply(nil, notFound(q.Session))
+	case e.ref == nil:
+		reply(messages.Errorf(messages.InvalidGameSessionStatus, "game session %s has ended", q.Session))
+	case len(q.Players) > 0 && gs.drain.on:
+		reply(unavailable())
+	case len(q.Players) > 0:
+		e.ref.Tell(stage.Request[gamesession.Fill, []*messages.PlayerSession]{
+			Request: gamesession.Fill(q), Reply: func(_ []*messages.PlayerSession, err error) { reply(err) },
+		})
+	case q.Data == "":
+		e.update(&q)
+		reply(nil)
+	default:
+		gs.ledger.Do(ledger.Transaction{Key: e.key(), WaitingMax: editsMax, Reply: reply, Decide: func() (ledger.Entry, error) {
+			change, err := e.matchChange(&q)
+			return ledger.Entry{Changes: []store.Change{change}, Apply: func() { e.update(&q) }}, err
+		}})
+	}
+}
+
+// matchChange returns the change that stores new matchmaker data.
+func (e *entry) matchChange(q *messages.FillGameSession) (store.Change, error) {
+	g := e.published.Session()
+	if g.Status != messages.GameSessionActive {
+		return store.Change{}, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s, not ACTIVE", g.ID, g.Status)
+	}
+	g.MatchmakerData = q.Data
+	return e.recordOf(g), nil
+}
+
+// update shows new matchmaker data, and tells the game.
+func (e *entry) update(q *messages.FillGameSession) {
+	if q.Data != "" {
+		e.published.Matched(q.Data)
+	}
+	if q.Reason != "" && e.ref != nil {
+		e.ref.Tell(gamesession.Updated{Reason: q.Reason, Ticket: q.Ticket})
+	}
+}
+
+// storeFill stores the player sessions that a match adds together with its matchmaker data. If that fails, they end.
+func (gs *games) storeFill(m stage.Request[gamesession.PlayerSessionsCreated, []*messages.PlayerSession], ids []messages.PlayerSessionID) {
+	created, ref := m.Request, (*stage.Ref)(nil)
+	e := gs.known(created.Session)
+	if e != nil {
+		ref = e.ref
+	}
+	tell := func(refused bool) {
+		if ref != nil {
+			ref.Tell(gamesession.PlayerSessionsStored{IDs: ids, Refused: refused, Match: created.Fill.Match})
+		}
+	}
+	reply := func(err error) {
+		if err != nil {
+			tell(true)
+		}
+		m.With(&created.Records)(err)
+	}
+	if e == nil {
+		reply(notFound(created.Session))
+		return
+	}
+	gs.ledger.Do(ledger.Transaction{Key: e.key(), WaitingMax: editsMax, Reply: reply, Decide: func() (ledger.Entry, error) {
+		change, err := e.matchChange(created.Fill)
+		if err != nil {
+			return ledger.Entry{}, err
+		}
+		changes := []store.Change{change}
+		for _, s := range created.Records {
+			changes = append(changes, storedPlayerSession(s))
+		}
+		return ledger.Entry{
+			Changes: changes, Events: gs.eventsOfPlayerSessions(gs.context.Now(), e, created.Records...),
+			Apply: func() {
+				e.published.Matched(created.Fill.Data)
+				gs.addPlayerSessions(e, created, ids)
+				tell(false)
+				e.update(created.Fill)
+			},
+		}, nil
+	}})
+}
+
+// filled returns the game session with the player sessions that hold a seat.
+func (e *entry) filled() *messages.FilledGameSession {
+	f := &messages.FilledGameSession{Session: e.published.Session()}
+	for _, s := range e.published.Players(func(_ messages.PlayerSessionID, _ messages.PlayerID, status messages.PlayerSessionStatus) bool {
+		return !status.Final()
+	}) {
+		f.Placed = append(f.Placed, messages.PlacedPlayer{PlayerID: s.PlayerID, PlayerSessionID: s.ID})
+	}
+	return f
+}

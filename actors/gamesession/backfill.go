@@ -1,0 +1,76 @@
+package gamesession
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"troupe/actors/script"
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+// fill is the last match that has added players to the game session.
+type fill struct {
+	match   messages.MatchID
+	pending bool // its player sessions are being stored
+}
+
+// asksMax bounds the requests of a game for backfill within restartWindow.
+const asksMax = 20
+
+// onFill adds the players of a match, once for each match.
+func (a *Actor) onFill(m stage.Request[Fill, []*messages.PlayerSession]) {
+	q := messages.FillGameSession(m.Request)
+	if q.Match == a.filled.match {
+		if a.filled.pending {
+			m.Reply(nil, messages.Errorf(messages.Unavailable, "the player sessions of match %s are being stored", q.Match))
+		} else {
+			m.Reply(nil, nil)
+		}
+		return
+	}
+	if a.createPlayers(q.Players, &q, m.Reply) {
+		a.filled = fill{q.Match, true}
+	}
+}
+
+// onUpdated tells the game of a backfill request.
+func (a *Actor) onUpdated(m Updated) {
+	if a.relay || a.phase < active || a.assignment != started {
+		return
+	}
+	g := a.o.Publisher.Session()
+	a.callback("onUpdateGameSession", func() {
+		a.o.Handler.OnUpdateGameSession(g, script.Update{Reason: m.Reason, TicketID: m.Ticket})
+	})
+}
+
+func (s *session) StartMatchBackfill() messages.TicketID {
+	id := messages.TicketID(uuid.NewString())
+	if !s.askBackfill(messages.AskBackfill{Ticket: id}) {
+		return ""
+	}
+	return id
+}
+
+func (s *session) StopMatchBackfill() { s.askBackfill(messages.AskBackfill{Stop: true}) }
+
+// askBackfill passes a request on to matchmaking. It reports whether it did.
+func (s *session) askBackfill(ask messages.AskBackfill) bool {
+	switch {
+	case s.exit != nil || s.assignment != started || s.phase > active:
+		return false
+	case !s.backfills.allow(time.Now().UnixNano(), asksMax):
+		s.o.Log.Host(script.LevelWarn, fmt.Sprintf("a request for backfill is left out: there were more than %d in %v", asksMax, restartWindow))
+		return false
+	}
+	for _, p := range s.order {
+		if p.presence >= leaving && !p.view.state().Final() {
+			ask.Leaving = append(ask.Leaving, p.player.PlayerID)
+		}
+	}
+	s.o.Fleet.Tell(BackfillAsked{Session: s.record.ID, AskBackfill: ask})
+	return true
+}

@@ -1,0 +1,67 @@
+package gamesession_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"troupe/actors/gamesession"
+	"troupe/actors/script"
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+// A match adds its players once: not while they are being stored, and not again after that. Players that the store has refused
+// may come again.
+func TestAMatchFillsOnce(t *testing.T) {
+	standby(t, script.Base{}, func(p *standbyProcess) {
+		p.assign()
+		p.fleet.Take()
+		var err error
+		fill := func(match messages.MatchID, players ...messages.PlayerID) (created []messages.PlayerSessionID) {
+			q := gamesession.Fill{Session: "arn:one", Match: match}
+			for _, id := range players {
+				q.Players = append(q.Players, messages.NewPlayer{PlayerID: id})
+			}
+			err = nil
+			p.ref.Tell(stage.Request[gamesession.Fill, []*messages.PlayerSession]{Request: q, Reply: func(_ []*messages.PlayerSession, e error) { err = e }})
+			synctest.Wait()
+			for _, m := range p.fleet.Take() {
+				if m, ok := m.(stage.Request[gamesession.PlayerSessionsCreated, []*messages.PlayerSession]); ok && m.Request.Fill != nil {
+					for _, s := range m.Request.Records {
+						created = append(created, s.ID)
+					}
+				}
+			}
+			return created
+		}
+		code := func(want messages.ErrorCode) {
+			t.Helper()
+			if !errors.Is(err, &messages.Error{Code: want}) {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		}
+		first := fill("m1", "a")
+		if len(first) != 1 {
+			t.Fatalf("%v", first)
+		}
+		if again := fill("m1", "a"); len(again) != 0 {
+			t.Errorf("created again: %v", again)
+		}
+		code(messages.Unavailable)
+		p.ref.Tell(gamesession.PlayerSessionsStored{IDs: first, Match: "m1"})
+		if again := fill("m1", "a"); len(again) != 0 || err != nil {
+			t.Errorf("created again: %v, %v", again, err)
+		}
+		if more := fill("m2", "b", "c"); len(more) != 0 {
+			t.Errorf("more than there is room for: %v", more)
+		}
+		code(messages.GameSessionFull)
+		refused := fill("m3", "b")
+		p.ref.Tell(gamesession.PlayerSessionsStored{IDs: refused, Match: "m3", Refused: true})
+		synctest.Wait()
+		if again := fill("m3", "b"); len(again) != 1 || err != nil {
+			t.Errorf("%v %v", again, err)
+		}
+	})
+}

@@ -1,0 +1,243 @@
+package acceptance_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/actors/script"
+	"troupe/messages"
+	"troupe/transport/host"
+	"troupe/transport/transporttest/stock"
+)
+
+// arenaGame is a match of eight that is played: the game session, and players with their seats.
+type arenaGame struct {
+	*testHost
+	id      string
+	seats   map[string]string // by player
+	clients map[string]*stock.Client
+}
+
+// arena makes a configuration arena of a queue, four against four, and lets eight players play.
+func (h *testHost) arena(queue string, in *gamelift.CreateMatchmakingConfigurationInput) *arenaGame {
+	h.Helper()
+	if _, err := h.api.CreateMatchmakingRuleSet(h.context(), &gamelift.CreateMatchmakingRuleSetInput{Name: aws.String("arena"), RuleSetBody: aws.String(teams)}); err != nil {
+		h.Fatal(err)
+	}
+	in.Name, in.RuleSetName, in.AcceptanceRequired, in.RequestTimeoutSeconds = aws.String("arena"), aws.String("arena"), aws.Bool(false), aws.Int32(300)
+	in.GameSessionQueueArns = []string{"arn:aws:gamelift:us-east-1:000000000000:gamesessionqueue/" + queue}
+	if _, err := h.api.CreateMatchmakingConfiguration(h.context(), in); err != nil {
+		h.Fatal(err)
+	}
+	g := &arenaGame{testHost: h, seats: map[string]string{}, clients: map[string]*stock.Client{}}
+	for _, p := range names(8) {
+		h.ask("arena", p)
+	}
+	for _, ticket := range h.reach(types.MatchmakingConfigurationStatusCompleted, names(8)...) {
+		g.id = *ticket.GameSessionConnectionInfo.GameSessionArn
+		g.joins(ticket)
+	}
+	return g
+}
+
+// joins lets the player of a ticket play.
+func (g *arenaGame) joins(ticket types.MatchmakingTicket) {
+	g.Helper()
+	seat := *ticket.GameSessionConnectionInfo.MatchedPlayerSessions[0].PlayerSessionId
+	g.seats[*ticket.TicketId] = seat
+	g.clients[*ticket.TicketId] = g.join(seat, stock.Options{})
+}
+
+type arenaData struct {
+	MatchID string `json:"matchId"`
+	Mode    string `json:"autoBackfillMode"`
+	Ticket  string `json:"autoBackfillTicketId"`
+	Teams   []struct {
+		Name    string
+		Players []struct{ PlayerID string }
+	}
+}
+
+// data returns the matchmaker data, and the names of all players in it.
+func (g *arenaGame) data() (d arenaData, players string) {
+	g.Helper()
+	if err := json.Unmarshal([]byte(*g.game(g.id).MatchmakerData), &d); err != nil {
+		g.Fatal(err)
+	}
+	for _, t := range d.Teams {
+		for _, p := range t.Players {
+			players += p.PlayerID + " "
+		}
+	}
+	return d, players
+}
+
+// leave lets player-2 leave, while player-5 has lost its connection. The seat of player-2 goes to the new player, who plays with
+// the others, and another one waits on: player-5 comes back to its own seat.
+func (g *arenaGame) leave(fill func()) {
+	g.Helper()
+	g.clients["player-5"].Kill()
+	g.detached(1)
+	g.clients["player-2"].Close()
+	g.seatIs(g.seats["player-2"], types.PlayerSessionStatusCompleted)
+	if fill != nil {
+		fill()
+	}
+	g.ask("arena", "new")
+	ticket := g.reach(types.MatchmakingConfigurationStatusCompleted, "new")[0]
+	g.ask("arena", "late")
+	if got := *ticket.GameSessionConnectionInfo.GameSessionArn; got != g.id {
+		g.Fatalf("the new player is in %s, not in %s", got, g.id)
+	}
+	g.joins(ticket)
+	g.clients["player-5"] = g.join(g.seats["player-5"], stock.Options{})
+	g.detached(0)
+	g.seatIs(g.seats["player-5"], types.PlayerSessionStatusActive)
+	g.talk(g.clients["new"], g.clients["player-5"])
+	if _, players := g.data(); strings.Contains(players, "player-2 ") || !strings.Contains(players, "new ") || !strings.Contains(players, "player-5 ") || strings.Count(players, " ") != 8 {
+		g.Errorf("players in the matchmaker data: %s", players)
+	}
+	if game := g.game(g.id); *game.CurrentPlayerSessionCount != 8 {
+		g.Errorf("%d players", *game.CurrentPlayerSessionCount)
+	}
+	g.reach(types.MatchmakingConfigurationStatusSearching, "late")
+	delete(g.clients, "player-2")
+}
+
+// updates are what a game was told, as "REASON team".
+type updated struct {
+	script.Base
+	told chan string
+}
+
+func (u *updated) OnUpdateGameSession(g *messages.GameSession, update script.Update) {
+	d, err := messages.ParseMatchData(g.MatchmakerData)
+	if err != nil {
+		u.told <- err.Error()
+		return
+	}
+	text := string(update.Reason) + " " + string(update.TicketID)
+	if _, p := d.Player("new"); p != nil {
+		text += fmt.Sprint(" ", p.Attributes["skill"].Value)
+	}
+	u.told <- text
+}
+
+// A match of eight plays, one leaves, the back end asks for backfill, and the seat is filled; the one who lost its connection keeps
+// its seat. FM-112, FM-31, FM-28.
+func TestTheBackEndFillsASeat(t *testing.T) {
+	t.Parallel()
+	u := &updated{told: make(chan string, 16)}
+	h := startHost(t, func(c *host.Config) { c.API.Rate = 0 }, func() script.Handler { return u })
+	g := h.arena("queue-dev", &gamelift.CreateMatchmakingConfigurationInput{})
+	start := func(id string, players ...string) (*gamelift.StartMatchBackfillOutput, error) {
+		in := &gamelift.StartMatchBackfillInput{TicketId: &id, ConfigurationName: aws.String("arena"), GameSessionArn: &g.id}
+		d, _ := g.data()
+		for _, team := range d.Teams {
+			for _, p := range team.Players {
+				if p.PlayerID != "player-2" {
+					in.Players = append(in.Players, types.Player{PlayerId: &p.PlayerID, Team: &team.Name, PlayerAttributes: map[string]types.AttributeValue{"skill": {N: aws.Float64(12)}}})
+				}
+			}
+		}
+		return h.api.StartMatchBackfill(h.context(), in)
+	}
+	g.leave(func() {
+		for _, id := range []string{"first", "second"} { // FM-113
+			out, err := start(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b := out.MatchmakingTicket; b.Status != types.MatchmakingConfigurationStatusQueued || *b.GameSessionConnectionInfo.GameSessionArn != g.id || len(b.Players) != 7 || b.Players[0].Team == nil {
+				t.Errorf("%+v", b)
+			}
+		}
+	})
+	h.reach(types.MatchmakingConfigurationStatusCancelled, "first")
+	b := h.reach(types.MatchmakingConfigurationStatusCompleted, "second")[0]
+	if n := len(b.GameSessionConnectionInfo.MatchedPlayerSessions); n != 7 {
+		t.Errorf("%d player sessions of the backfill ticket", n)
+	}
+	for _, want := range []string{"BACKFILL_CANCELLED first", "MATCHMAKING_DATA_UPDATED second 12"} {
+		if got := <-u.told; got != want {
+			t.Errorf("the game was told %q, want %q", got, want)
+		}
+	}
+	if _, err := start("third"); err != nil {
+		t.Fatal(err)
+	}
+	h.reach(types.MatchmakingConfigurationStatusSearching, "third")
+	if _, err := h.terminate(g.id, types.TerminationModeForceTerminate); err != nil {
+		t.Fatal(err)
+	}
+	h.reach(types.MatchmakingConfigurationStatusCancelled, "third")
+	var gone *types.NotFoundException
+	if _, err := start("fourth"); !errors.As(err, &gone) {
+		t.Errorf("%v", err)
+	}
+}
+
+// The same with automatic backfill, and with a script that asks for it, in both engines. FM-33, FM-115.
+func TestASeatIsFilledForAScript(t *testing.T) {
+	const game = `
+		let session;
+		const say = (text) => session.sendReliableGroupMessage(session.newTextGameMessage(20, session.getServerId(), text), -1);
+		exports.ssExports = {
+			init: (s) => { session = s; },
+			onPlayerDisconnect: () => { if (session.gameProperties.asks) session.startMatchBackfill(); },
+			onUpdateGameSession: (g, reason, ticket) => {
+				const p = session.matchedPlayers.get('new');
+				say([reason, typeof ticket, g.MatchmakerData === session.matchmakerData, p ? p.team.length > 0 && p.attributes.skill : 'none'].join(' '));
+			},
+		};`
+	engines(t, func(t *testing.T, packageJSON string) {
+		for _, asks := range []bool{false, true} {
+			t.Run(map[bool]string{false: "automatic", true: "asked for"}[asks], func(t *testing.T) {
+				t.Parallel()
+				h := startHost(t, func(c *host.Config) { c.API.Rate = 0 }, nil)
+				_, fleet := h.scriptFleet(archive(map[string]string{"package.json": packageJSON, "lib/main.js": game}))
+				if _, err := h.api.CreateGameSessionQueue(h.context(), &gamelift.CreateGameSessionQueueInput{
+					Name: aws.String("q"), Destinations: []types.GameSessionQueueDestination{{DestinationArn: aws.String("arn:aws:gamelift:us-east-1::fleet/" + fleet)}},
+				}); err != nil {
+					t.Fatal(err)
+				}
+				config := &gamelift.CreateMatchmakingConfigurationInput{BackfillMode: types.BackfillModeAutomatic}
+				if asks {
+					config.BackfillMode = types.BackfillModeManual
+					config.GameProperties = []types.GameProperty{{Key: aws.String("asks"), Value: aws.String("1")}}
+				}
+				g := h.arena("q", config)
+				g.leave(nil)
+				want := "MATCHMAKING_DATA_UPDATED string true 12"
+				for e := h.expect(g.clients["player-0"], stock.Op(20)); string(e.Payload) != want; e = h.expect(g.clients["player-0"], stock.Op(20)) {
+					t.Logf("told: %s", e.Payload)
+				}
+				if asks {
+					return
+				}
+				g.clients["player-3"].Close()
+				h.reach(types.MatchmakingConfigurationStatusCompleted, "late")
+				// FM-115: the id that the data has ends automatic backfill.
+				g.clients["player-1"].Close()
+				h.until("automatic backfill is stopped", func() error {
+					d, players := g.data()
+					if strings.Contains(players, "player-1 ") || d.Ticket == "" {
+						return fmt.Errorf("the data has %+v", d)
+					}
+					_, err := h.api.StopMatchmaking(h.context(), &gamelift.StopMatchmakingInput{TicketId: &d.Ticket})
+					return err
+				})
+				h.ask("arena", "last")
+				g.clients["player-4"].Close()
+				h.reach(types.MatchmakingConfigurationStatusSearching, "last")
+			})
+		}
+	})
+}
