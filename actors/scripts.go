@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"troupe/actors/bundle"
 	"troupe/actors/fleet"
 	"troupe/actors/fleet/catalog"
+	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
 	"troupe/messages"
 )

@@ -9,13 +9,13 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"troupe/actors/bundle"
 	"troupe/actors/connection"
 	"troupe/actors/fleet"
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/gamesession"
 	"troupe/actors/matchmaker"
 	"troupe/actors/placement"
+	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"

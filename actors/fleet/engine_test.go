@@ -12,9 +12,9 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
-	"troupe/actors/bundle"
 	"troupe/actors/fleet/hosting"
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/messages"
 )
 

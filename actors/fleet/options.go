@@ -3,10 +3,10 @@ package fleet
 import (
 	"time"
 
-	"troupe/actors/bundle"
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/actors/store"
 	"troupe/messages"
 )

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"troupe/actors/actorstest"
-	"troupe/actors/bundle"
 	"troupe/actors/fleet"
 	"troupe/actors/fleet/catalog"
+	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"

@@ -9,8 +9,8 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
-	"troupe/actors/bundle"
 	"troupe/actors/fleet/catalog"
+	"troupe/actors/script/bundle"
 	"troupe/messages"
 	"troupe/messages/counters"
 )

@@ -14,8 +14,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
-	"troupe/actors/bundle"
 	"troupe/actors/fleet/catalog"
+	"troupe/actors/script/bundle"
 	"troupe/messages"
 	"troupe/messages/counters"
 )

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"troupe/actors/bundle"
+	"troupe/actors/script/bundle"
 	"troupe/actors/script/js"
 	"troupe/cmd/troupe/internal/watch"
 	"troupe/messages"

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	"troupe/actors/bundle"
+	"troupe/actors/script/bundle"
 	"troupe/transport/host"
 )
 

@@ -3,8 +3,8 @@ package host
 import (
 	"time"
 
-	"troupe/actors/bundle"
 	"troupe/actors/fleet"
+	"troupe/actors/script/bundle"
 	"troupe/transport/awswire"
 	"troupe/transport/websocket"
 )

@@ -14,9 +14,9 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/bans"
-	"troupe/actors/bundle"
 	"troupe/actors/player"
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/actors/sessionlog"
 	"troupe/actors/store"
 	"troupe/messages"

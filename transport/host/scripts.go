@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"troupe/actors/bundle"
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/actors/script/js"
 	"troupe/actors/script/node"
 	"troupe/messages"

@@ -7,8 +7,8 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"troupe/actors/bundle"
 	"troupe/actors/ledger"
+	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"

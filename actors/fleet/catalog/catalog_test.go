@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"troupe/actors/bundle"
+	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
 	"troupe/actors/store"

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"troupe/actors/bundle"
 	"troupe/actors/ledger"
+	"troupe/actors/script/bundle"
 	"troupe/actors/store"
 	"troupe/messages"
 )

@@ -3,7 +3,7 @@ package catalog
 import (
 	"time"
 
-	"troupe/actors/bundle"
+	"troupe/actors/script/bundle"
 	"troupe/messages"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"troupe/actors/bundle"
+	"troupe/actors/script/bundle"
 	"troupe/actors/store"
 	"troupe/messages"
 )

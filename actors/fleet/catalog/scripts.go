@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"troupe/actors/bundle"
 	"troupe/actors/ledger"
+	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"

@@ -5,10 +5,10 @@ import (
 	"sync"
 	"time"
 
-	"troupe/actors/bundle"
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
 	"troupe/messages"
 )

@@ -8,10 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"troupe/actors/bundle"
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
 	"troupe/messages"

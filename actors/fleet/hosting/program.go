@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"troupe/actors/bundle"
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
 	"troupe/messages"
 )

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"troupe/actors/actorstest"
-	"troupe/actors/bundle"
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/messages"
 	"troupe/messages/counters"
 )

@@ -7,8 +7,8 @@ import (
 
 	"github.com/dop251/goja"
 
-	"troupe/actors/bundle"
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/actors/script/js/compile"
 )
 

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"troupe/actors/actorstest"
-	"troupe/actors/bundle"
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/actors/script/js/compile"
 )
 

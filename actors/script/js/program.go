@@ -8,8 +8,8 @@ import (
 	"github.com/dop251/goja/file"
 	"github.com/dop251/goja/unistring"
 
-	"troupe/actors/bundle"
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/actors/script/js/compile"
 )
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"troupe/actors/actorstest"
-	"troupe/actors/bundle"
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/messages"
 	"troupe/messages/counters"
 )

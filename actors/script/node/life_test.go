@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"troupe/actors/actorstest"
-	"troupe/actors/bundle"
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/actors/script/node"
 	"troupe/messages"
 )

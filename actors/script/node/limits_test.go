@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"troupe/actors/actorstest"
-	"troupe/actors/bundle"
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/actors/script/node"
 	"troupe/messages"
 )

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"troupe/actors/bundle"
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/messages"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/evanw/esbuild/pkg/api"
 
-	"troupe/actors/bundle"
+	"troupe/actors/script/bundle"
 )
 
 // typescript reports whether a file must be translated: old versions of Node.js do

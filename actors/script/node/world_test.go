@@ -15,8 +15,8 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
-	"troupe/actors/bundle"
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/actors/script/node"
 	"troupe/messages"
 )

@@ -15,7 +15,7 @@ var inputs = map[string]string{
 	"WebSocket bytes": "transport/websocket FuzzWebSocketFrames", "UDP datagrams": "transport/fast FuzzUDPDatagram",
 	"DTLS records": "transport/dtls FuzzDatagram", "KCP segments": "transport/kcp FuzzSegments", "logins": "messages/wire FuzzLoginCommand",
 	"signatures": "transport/awswire FuzzSigV4Request", "API bodies in both protocols": "transport/serviceapi FuzzAPIJSONAndCBOR",
-	"search expressions": "transport/serviceapi/search FuzzFilter", "scripts in archives": "actors/bundle FuzzFromZip",
+	"search expressions": "transport/serviceapi/search FuzzFilter", "scripts in archives": "actors/script/bundle FuzzFromZip",
 	"stored records": "actors/store FuzzOpen", "the configuration": "cmd/internal/config FuzzConfigFile",
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
-	"troupe/actors/bundle"
+	"troupe/actors/script/bundle"
 	"troupe/transport/transporttest/stock"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"troupe/actors/actorstest"
-	"troupe/actors/bundle"
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/actors/script/js"
 	"troupe/actors/script/node"
 	"troupe/messages"

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors/bundle"
+	"troupe/actors/script/bundle"
 )
 
 // engine is a way to run a script, by the name that a fleet's configuration has

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
-	"troupe/actors/bundle"
+	"troupe/actors/script/bundle"
 )
 
 // RT-79.

@@ -12,7 +12,7 @@ import (
 	"github.com/dop251/goja"
 	"go.uber.org/goleak"
 
-	"troupe/actors/bundle"
+	"troupe/actors/script/bundle"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

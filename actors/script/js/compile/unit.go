@@ -14,7 +14,7 @@ import (
 
 	"github.com/dop251/goja"
 
-	"troupe/actors/bundle"
+	"troupe/actors/script/bundle"
 )
 
 // Root is the folder in which scripts believe to be (realtime.md 15.1).

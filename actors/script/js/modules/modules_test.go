@@ -11,8 +11,8 @@ import (
 	"github.com/dop251/goja"
 	"go.uber.org/goleak"
 
-	"troupe/actors/bundle"
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/actors/script/js/compile"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"troupe/actors/bundle"
+	"troupe/actors/script/bundle"
 )
 
 // filesMax bounds the number of files; a script cannot have more.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"troupe/actors/bundle"
+	"troupe/actors/script/bundle"
 )
 
 func of(files ...string) *bundle.Bundle {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"troupe/actors/bundle"
+	"troupe/actors/script/bundle"
 )
 
 // tree makes files; a name that ends with / is a folder, one=two a link.

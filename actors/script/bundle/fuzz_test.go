@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"troupe/actors/bundle"
+	"troupe/actors/script/bundle"
 )
 
 // Whatever an archive holds: no panic, and what is accepted is bounded, has

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"troupe/actors/bundle"
+	"troupe/actors/script/bundle"
 )
 
 // item is an entry of an archive; change edits its header.
