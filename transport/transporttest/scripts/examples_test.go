@@ -470,6 +470,9 @@ func TestExampleTyped(t *testing.T) {
 		}
 		w.say(ann, 6, "six levels")
 		w.log.await(t, "six levels")
+		w.say(ann, 8, "")
+		w.heard(ann, 8, "[]") // no match has brought a player
+		w.log.await(t, "no players for game")
 
 		bob.Kill()
 		bob = w.login(seat, stock.Options{NoUDP: true})

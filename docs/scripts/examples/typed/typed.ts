@@ -14,6 +14,7 @@ enum Op {
   Kick,
   Log,
   End,
+  Match,
   Hello = 100,
   Back,
 }
@@ -77,6 +78,12 @@ const answers: { [op: number]: (message: Troupe.GameMessage) => void } = {
     logger.info(`${outcome}`, outcome.Success, outcome.Error);
     process.exit(0);
   },
+  [Op.Match](message) {
+    session.startMatchBackfill();
+    session.stopMatchBackfill();
+    const teams = Array.from(session.matchedPlayers, ([playerId, { team, attributes }]) => `${playerId} ${team} ${Object.keys(attributes)}`);
+    tell(message.opCode, message.sender, JSON.stringify(teams));
+  },
 };
 
 export const ssExports: Troupe.Callbacks = {
@@ -118,5 +125,9 @@ export const ssExports: Troupe.Callbacks = {
   onPlayerReconnected(peerId, info: Troupe.Reconnected) {
     const { resent, lost, awayMs, takeover } = info;
     tell(Op.Back, peerId, JSON.stringify({ resent: resent >= 0, lost, away: awayMs >= 0, takeover }));
+  },
+  onUpdateGameSession(gameSession, updateReason, backfillTicketId) {
+    const failed: Troupe.UpdateReason = 'BACKFILL_FAILED';
+    if (updateReason === failed) logger.info('no players for', gameSession.Name, backfillTicketId);
   },
 };
