@@ -23,8 +23,8 @@ const storyRules = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"sk
 	"rules":[{"name":"Near","type":"distance","measurements":["max(flatten(teams[*].players.attributes[skill]))"],
 		"referenceValue":"min(flatten(teams[*].players.attributes[skill]))","maxDistance":20}]}`
 
-// tellMatchmaking is the story: a rule set, a configuration, eight players, their match, which they accept, and their game, which ends
-// when the last one has left.
+// tellMatchmaking is the story: a rule set, a configuration, eight players, their match, which they accept, and their game: one
+// leaves, the others play, and TerminateGameSession ends it.
 func tellMatchmaking(s teller) {
 	script := text(s.ok("CreateScript", object{"Name": "echo", "ZipFile": archive(s.T)}), "Script.ScriptId")
 	fleet := text(s.ok("CreateFleet", object{
