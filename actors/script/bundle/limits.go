@@ -19,9 +19,6 @@ type Limits struct {
 	// FilesMax is how many files there may be, folders of an archive included. The AWS SDK
 	// for JavaScript is 3,000.
 	FilesMax int
-	// RatioMax is how many times larger than itself an archive may unpack, from
-	// ratioFrom bytes on.
-	RatioMax int64
 }
 
 // Default limits.
@@ -29,13 +26,9 @@ const (
 	DefaultZipMax      = 5_000_000
 	DefaultUnpackedMax = 50 << 20
 	DefaultFilesMax    = 10_000
-	DefaultRatioMax    = 200
 )
 
 const (
-	// ratioFrom is below which size a ratio says nothing: a table in JSON shrinks a
-	// hundredfold.
-	ratioFrom = 1 << 20
 	// pathMax bounds a file's path in bytes, depthMax in folders.
 	pathMax  = 512
 	depthMax = 32
@@ -45,15 +38,12 @@ func (l Limits) withDefaults() Limits {
 	l.ZipMax = cmp.Or(l.ZipMax, DefaultZipMax)
 	l.UnpackedMax = cmp.Or(l.UnpackedMax, DefaultUnpackedMax)
 	l.FilesMax = cmp.Or(l.FilesMax, DefaultFilesMax)
-	l.RatioMax = cmp.Or(l.RatioMax, DefaultRatioMax)
 	return l
 }
 
 // collector gathers files under limits. It trusts no size that anybody declares.
 type collector struct {
 	limits Limits
-	most   int64 // bytes of all files
-	why    string
 	total  int64
 	count  int
 	files  map[string][]byte
@@ -66,10 +56,7 @@ type kind struct {
 }
 
 func newCollector(l Limits) *collector {
-	return &collector{
-		limits: l, most: l.UnpackedMax, why: fmt.Sprintf("the files are larger than %d bytes together: leave out what the script does not load, such as packages for development", l.UnpackedMax),
-		files: make(map[string][]byte), kinds: make(map[string]kind),
-	}
+	return &collector{limits: l, files: make(map[string][]byte), kinds: make(map[string]kind)}
 }
 
 // check returns a path as the bundle knows it, or why it cannot be one.
@@ -129,12 +116,12 @@ func (c *collector) claim(name string, folder bool) error {
 
 // read takes a file's content.
 func (c *collector) read(name string, from io.Reader) error {
-	content, err := io.ReadAll(io.LimitReader(from, c.most-c.total+1))
+	content, err := io.ReadAll(io.LimitReader(from, c.limits.UnpackedMax-c.total+1))
 	if err != nil {
 		return err
 	}
-	if c.total += int64(len(content)); c.total > c.most {
-		return errors.New(c.why)
+	if c.total += int64(len(content)); c.total > c.limits.UnpackedMax {
+		return fmt.Errorf("the files are larger than %d bytes together: leave out what the script does not load, such as packages for development", c.limits.UnpackedMax)
 	}
 	c.files[name] = content
 	return nil

@@ -30,9 +30,6 @@ func FromZip(data []byte, l Limits) (*Bundle, error) {
 		return nil, fmt.Errorf("the archive cannot be read: %w", err)
 	}
 	c := newCollector(l)
-	if most := max(int64(len(data))*l.RatioMax, ratioFrom); most < c.most {
-		c.most, c.why = most, fmt.Sprintf("the archive unpacks to more than %d times its size", l.RatioMax)
-	}
 	for _, f := range archive.File {
 		if strings.HasPrefix(f.Name, finderFolder) {
 			continue

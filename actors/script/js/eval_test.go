@@ -126,7 +126,7 @@ func TestDirectEvalsThatAreRefused(t *testing.T) {
 	g.logged(t, "does not have a direct eval in evaluated text")
 	g = start(t, calm(), only("exports.ssExports = { init() {}, onMessage() { eval('for (;;);'); } };"))
 	g.handler.OnMessage(message(1, ""))
-	g.logged(t, "SyntaxError: the embedded engine's direct eval takes no loop", `write (0, eval)(text); to run it in Node.js, set "troupe": {"engine": "node"}`)
+	g.logged(t, "SyntaxError: the embedded engine's direct eval takes no loop", `write (0, eval)(text); to run the script in Node.js, set "troupe": {"engine": "node"}`)
 }
 
 // Text that is evaluated may have a source map, but must not have a file of the machine read.

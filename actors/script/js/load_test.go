@@ -167,7 +167,7 @@ func TestCallbacksThatUseWhatTheEngineLacks(t *testing.T) {
 		`new Array(2e6).fill(0)`:                           `a list of 2000000 is too long for fill: the embedded engine does not allow it`,
 		`JSON.parse('['.repeat(20000))`:                    `JSON is nested more than 10000 levels deep: the embedded engine does not allow it`,
 		`new RegExp('a', 'd')`:                             `Invalid flags supplied to RegExp constructor 'd': the embedded engine does not allow it`,
-		`new RegExp('\\p{L}', 'u').test('\u00e9')`:         `the embedded engine does not have \p{...} in a regular expression; to run it in Node.js`,
+		`new RegExp('\\p{L}', 'u').test('\u00e9')`:         `the embedded engine does not have \p{...} in a regular expression; to run the script in Node.js`,
 		`throw new Error((1234.5).toLocaleString('de-DE') + (7).toLocaleString('en') + new RegExp('\\p{', 'g').flags)`: `Error: 1234.57g`,
 	} {
 		g := start(t, calm(), only(`exports.ssExports = { init() {}, onMessage() { `+source+`; } };`))

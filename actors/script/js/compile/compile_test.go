@@ -137,7 +137,7 @@ func TestTypeScript(t *testing.T) {
 // What nobody can lower says so, with its place and a way out.
 func TestWhatCannotRunSaysSo(t *testing.T) {
 	cases := []struct{ name, text, want string }{
-		{"top-level await", "import 'x'\nawait 1", "x.js:2:1: SyntaxError: Top-level await is not supported yet; to run it in Node.js"},
+		{"top-level await", "import 'x'\nawait 1", "x.js:2:1: SyntaxError: Top-level await is not supported yet; to run the script in Node.js"},
 		{"flag d", "let a = 1\nlet b = /a/d", "x.js:2:9: "},
 		{"flag v", "/[a--b]/v", "x.js:1:1: "},
 		{"modifiers", "let a = /(?i:a)b/", "x.js:1:9: "},

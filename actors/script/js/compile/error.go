@@ -13,8 +13,8 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
-// useNode is what to do when the embedded engine cannot run something.
-const useNode = `to run it in Node.js, set "troupe": {"engine": "node"} in package.json`
+// UseNode is what to do when the embedded engine cannot run something.
+const UseNode = `to run the script in Node.js, set "troupe": {"engine": "node"} in package.json`
 
 // Error is source that cannot be compiled, and where.
 type Error struct {
@@ -41,12 +41,13 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-func lacks(what string) string { return "the embedded engine does not have " + what + "; " + useNode }
+// Lacks is what an error says of what the embedded engine does not have.
+func Lacks(what string) string { return "the embedded engine does not have " + what + "; " + UseNode }
 
 // lacking is the error of what the engine does not have, or must not.
 func lacking(name string, tree *ast.Program, at file.Idx, what string) error {
 	p := tree.File.Position(int(at) - 1)
-	return &Error{File: name, Line: p.Line, Column: p.Column, final: true, Message: lacks(what)}
+	return &Error{File: name, Line: p.Line, Column: p.Column, final: true, Message: Lacks(what)}
 }
 
 // lineShown bounds the source text that an error shows, in characters.
@@ -86,7 +87,7 @@ func placed(name, text string, shift, line, column int, message string) error {
 	}
 	e := at(name, text, line, column, message)
 	if strings.HasPrefix(message, "Invalid group") || strings.HasPrefix(message, "Invalid flags") {
-		e.Message, e.final = "the embedded engine does not have this kind of regular expression: "+message+"; "+useNode, true
+		e.Message, e.final = "the embedded engine does not have this kind of regular expression: "+message+"; "+UseNode, true
 	}
 	return e
 }

@@ -101,7 +101,7 @@ func CheckDirect(text string) error {
 		return !refused
 	})
 	if refused {
-		return &Error{File: "source", final: true, Message: "the embedded engine's direct eval takes no loop, function, class, addition, template, spread or rest: write (0, eval)(text); " + useNode}
+		return &Error{File: "source", final: true, Message: "the embedded engine's direct eval takes no loop, function, class, addition, template, spread or rest: write (0, eval)(text); " + UseNode}
 	}
 	return nil
 }

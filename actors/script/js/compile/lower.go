@@ -70,7 +70,7 @@ func lower(name, text string, lang api.Loader, esm bool) (*goja.Program, error) 
 			return nil, err
 		}
 		// Its place may be one in the lowered source, so the text is left out.
-		return nil, &Error{File: name, Line: e.Line, Column: e.Column, Message: fmt.Sprintf("the embedded engine cannot run this: %s; %s", e.Message, useNode)}
+		return nil, &Error{File: name, Line: e.Line, Column: e.Column, Message: fmt.Sprintf("the embedded engine cannot run this: %s; %s", e.Message, UseNode)}
 	}
 	return program, nil
 }
@@ -106,7 +106,7 @@ func refused(name string, m api.Message) error {
 	}
 	text := strings.ReplaceAll(m.Text, `is currently not supported with the "cjs" output format`, "is not supported yet")
 	if m.Location.Line > 0 && len(text) > 0 && unlowerable.MatchString(text) {
-		text += "; " + useNode
+		text += "; " + UseNode
 	}
 	column := len([]rune(m.Location.LineText[:min(m.Location.Column, len(m.Location.LineText))])) + 1
 	e := at(name, m.Location.LineText, 1, column, text)

@@ -89,7 +89,7 @@ func check(name, text string) error {
 		}
 		line := 1 + strings.Count(text[:s.at], "\n")
 		column := 1 + utf8.RuneCountInString(text[strings.LastIndexByte(text[:s.at], '\n')+1:s.at])
-		return &Error{File: name, Line: line, Column: column, Message: "source is nested too deeply: " + what + "; " + useNode}
+		return &Error{File: name, Line: line, Column: column, Message: "source is nested too deeply: " + what + "; " + UseNode}
 	}
 	return nil
 }

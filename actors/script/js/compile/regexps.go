@@ -35,7 +35,7 @@ func checkRegexps(name string, tree *ast.Program) error {
 const unicodeClass = `\p{...} in a regular expression`
 
 // ErrUnicodeClass is the error of one that a script makes of a text: the engine would take it for letters.
-var ErrUnicodeClass error = &Error{final: true, Message: lacks(unicodeClass)}
+var ErrUnicodeClass error = &Error{final: true, Message: Lacks(unicodeClass)}
 
 // walk calls f for each node of a syntax tree that is a pointer, and then for those in
 // it unless f returns false. Its depth is that of the source, which is bounded.

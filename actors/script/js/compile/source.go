@@ -24,7 +24,7 @@ var parameters = []string{"exports", "require", "module", "__filename", "__dirna
 // source compiles one file; esm: it is an ES module whatever is in it.
 func source(name string, data []byte, esm bool) (*goja.Program, error) {
 	if len(data) > SourceMax {
-		return nil, &Error{File: name, Message: fmt.Sprintf("%d bytes of source are more than %d; %s", len(data), SourceMax, useNode)}
+		return nil, &Error{File: name, Message: fmt.Sprintf("%d bytes of source are more than %d; %s", len(data), SourceMax, UseNode)}
 	}
 	text := string(trimmed(data))
 	if !utf8.ValidString(text) {

@@ -5,14 +5,9 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"troupe/actors/script/js/compile"
 )
-
-// useNode is what to do about what the embedded engine does not have.
-const useNode = `to run the script in Node.js, set "troupe": {"engine": "node"} in package.json`
-
-func lacks(what string) string {
-	return "the embedded engine does not have " + what + "; " + useNode
-}
 
 // absent are Node's modules that need what the embedded engine does not have.
 var absent = words(`async_hooks child_process cluster constants dgram diagnostics_channel dns dns/promises domain http http2 https inspector inspector/promises module net path/win32 punycode querystring
@@ -26,7 +21,7 @@ var absentMembers = map[string]map[string]bool{
 		createDecipher createDecipheriv createDiffieHellman createDiffieHellmanGroup createECDH createPrivateKey createPublicKey createSecretKey createSign createVerify diffieHellman
 		generateKey generateKeyPair generateKeyPairSync generateKeySync generatePrime generatePrimeSync getCipherInfo getCiphers getCurves getDiffieHellman getHashes hash hkdf hkdfSync pbkdf2
 		pbkdf2Sync privateDecrypt privateEncrypt publicDecrypt publicEncrypt randomFill scrypt scryptSync sign timingSafeEqual verify`),
-	"events": words("EventEmitterAsyncResource addAbortListener on"),
+	"events": words("EventEmitterAsyncResource addAbortListener listenerCount on once"),
 	"fs": words(`Dir Dirent ReadStream WriteStream close closeSync createReadStream createWriteStream exists fchmod fstat fstatSync fsync fsyncSync ftruncate glob globSync opendir opendirSync read
 		readSync readlink readlinkSync readv statfs unwatchFile watch watchFile write writeSync writev`),
 	"path":       words("matchesGlob win32"),
@@ -90,7 +85,7 @@ func (l *Loader) absentMember(module, name string) goja.Value {
 		return l.runtime.NewDynamicObject(&border{loader: l, module: inner})
 	}
 	return l.runtime.ToValue(func(goja.ConstructorCall) *goja.Object {
-		panic(l.coded("Error", "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM", lacks(strings.ReplaceAll(module, "_", "/")+"."+name)))
+		panic(l.coded("Error", "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM", compile.Lacks(strings.ReplaceAll(module, "_", "/")+"."+name)))
 	})
 }
 
@@ -104,10 +99,10 @@ var (
 // does not have or does not allow; empty for others.
 func Hint(message string) string {
 	if m := notThere.FindStringSubmatch(message); m != nil && (absentGlobals[m[1]] || absentMethods[m[2]]) {
-		return ": " + lacks("it")
+		return ": " + compile.Lacks("it")
 	}
 	if bounded.MatchString(message) {
-		return ": the embedded engine does not allow it; " + useNode
+		return ": the embedded engine does not allow it; " + compile.UseNode
 	}
 	return ""
 }

@@ -24,9 +24,6 @@ func (l *Loader) Format(args ...goja.Value) string {
 		case *goja.Object, *goja.Symbol:
 			return l.inspected(args)
 		default:
-			if x, ok := v.Export().(float64); ok && x == 0 { // what is +0 is an integer
-				b.WriteByte('-')
-			}
 			b.WriteString(v.String())
 		}
 	}

@@ -128,7 +128,7 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 	p, err := l.options.Unit.Program(name)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			panic(l.coded("Error", "ERR_UNKNOWN_FILE_EXTENSION", fmt.Sprintf("Cannot load %s: the embedded engine does not take such a file for a script; %s", filename, useNode)))
+			panic(l.coded("Error", "ERR_UNKNOWN_FILE_EXTENSION", fmt.Sprintf("Cannot load %s: the embedded engine does not take such a file for a script; %s", filename, compile.UseNode)))
 		}
 		panic(l.thrown("SyntaxError", err.Error()))
 	}
@@ -212,7 +212,7 @@ func (l *Loader) served(request, from string) (source string, ok bool) {
 				return "", false
 			}
 		}
-		panic(l.coded("Error", "ERR_MODULE_NOT_SERVED", fmt.Sprintf("Cannot load the module '%s' (required by %s/%s): %s", request, compile.Root, from, lacks("it"))))
+		panic(l.coded("Error", "ERR_MODULE_NOT_SERVED", fmt.Sprintf("Cannot load the module '%s' (required by %s/%s): %s", request, compile.Root, from, compile.Lacks("it"))))
 	}
 	return "", false
 }
@@ -238,7 +238,7 @@ func (l *Loader) find(request, from string) string {
 	if e, ok := err.(notExported); ok {
 		panic(l.coded("Error", "ERR_PACKAGE_PATH_NOT_EXPORTED", e.Error()))
 	} else if err != nil && strings.HasPrefix(request, "#") {
-		panic(l.coded("Error", "ERR_MODULE_NOT_SERVED", fmt.Sprintf("Cannot load '%s' (required by %s/%s): %s", request, compile.Root, from, lacks("imports of package.json"))))
+		panic(l.coded("Error", "ERR_MODULE_NOT_SERVED", fmt.Sprintf("Cannot load '%s' (required by %s/%s): %s", request, compile.Root, from, compile.Lacks("imports of package.json"))))
 	} else if err != nil {
 		panic(l.coded("Error", "MODULE_NOT_FOUND", fmt.Sprintf("Cannot find module '%s'\nRequire stack:\n- %s/%s", request, compile.Root, from)))
 	}

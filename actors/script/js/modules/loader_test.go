@@ -257,7 +257,7 @@ INFO exit 7`
 func TestFormatFromGo(t *testing.T) {
 	h := enable(t, "main.js", "")
 	for source, want := range map[string]string{
-		"'it'": "it", "1.5": "1.5", "0": "0", "-0": "-0", "undefined": "undefined", "null": "null", "true": "true",
+		"'it'": "it", "1.5": "1.5", "0": "0", "undefined": "undefined", "null": "null", "true": "true",
 		"Symbol('s')": "Symbol(s)", "({a: [1]})": "{ a: [ 1 ] }", "NaN": "NaN", "'100%'": "100%", "new Map([[1, 2]])": "Map(1) { 1 => 2 }",
 		"[`it's`]": `[ 'it\'s' ]`, "var o = { n: 1 }; o.self = o; o": "{ n: 1, self: [Circular] }",
 		"[1, 2, 3, 4, 5, 6, 7]": "[\n  1, 2, 3, 4, 5, 6, 7\n]", "Array.from({ length: 40 }, (_, i) => i)": "[\n" +

@@ -8,18 +8,12 @@ function shape(c, value, kind, name, keys) {
   switch (kind) {
     case 'Set': case 'Map': return { open: `${prefix(name, kind, `(${value.size})`)}{`, parts: kind === 'Set' ? set : map };
     case 'TypedArray': return { open: `${prefix(name, kind, `(${value.length})`)}[`, parts: array };
-    case 'Function': return { before: functionName(value) };
+    case 'Function': return { before: `[Function${value.name ? `: ${value.name}` : ' (anonymous)'}]` };
     case 'RegExp': return { before: RegExp.prototype.toString.call(value) };
     case 'Date': return { before: Number.isNaN(Date.prototype.getTime.call(value)) ? 'Invalid Date' : Date.prototype.toISOString.call(value) };
     case 'Error': return { before: error(c, value, keys) };
   }
   return { open: `${prefix(name, 'Object')}{` };
-}
-
-function functionName(f) {
-  if (!Function.prototype.toString.call(f).startsWith('class')) return f.name ? `[Function: ${f.name}]` : '[Function (anonymous)]';
-  const parent = Object.getPrototypeOf(f);
-  return `[class ${f.name || '(anonymous)'}${parent && parent.name ? ` extends ${parent.name}` : ''}]`;
 }
 
 function error(c, e, keys) {

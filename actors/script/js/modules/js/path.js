@@ -104,7 +104,6 @@ const posix = {
     check(path);
     return path[0] === '/';
   },
-  toNamespacedPath: (path) => path,
   sep: '/', delimiter: ':', posix: null,
 };
 posix.posix = posix;
