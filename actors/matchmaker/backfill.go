@@ -50,12 +50,12 @@ func (m *Manager) startBackfill(c *stage.Context, r *messages.StartMatchBackfill
 			switch {
 			case g == nil:
 			case m.games[r.Session] != g:
-				m.endBackfill(c, t)
+				m.endBackfill(c, t, textGameEnded)
 			default:
 				old := g.ticket
 				g.ticket = t
 				if old != nil {
-					m.cancel(c, old, "A newer backfill request for the game session replaces this one.", false, func(error) {})
+					m.endBackfill(c, old, "A newer backfill request for the game session replaces this one.")
 				}
 			}
 		},
@@ -189,9 +189,15 @@ func (m *Manager) onAsked(c *stage.Context, r asked) {
 		}
 		m.startBackfill(c, q, func(_ *messages.Ticket, err error) { refused(err) })
 	case g.ticket != nil && g.ticket.automatic():
-		m.cancel(c, g.ticket, textCancelled, true, refused)
+		m.cancel(c, g.ticket, textCancelled, true, func(err error) {
+			if errors.Is(err, &messages.Error{Code: messages.InvalidRequest}) { // its match is PLACING, and has the seat; no more follow
+				m.turnOff(c, g, refused)
+				return
+			}
+			refused(err)
+		})
 	default:
-		m.turnOff(g, refused)
+		m.turnOff(c, g, refused)
 		if g.ticket != nil {
 			m.cancel(c, g.ticket, textCancelled, true, refused)
 		}
@@ -231,9 +237,9 @@ func (m *Manager) stopping(t *ticket, stop bool, e ledger.Entry) ledger.Entry {
 	return e
 }
 
-// turnOff ends automatic backfill that has no ticket at the moment.
-func (m *Manager) turnOff(g *game, reply func(error)) {
-	key := ledger.Key{Kind: store.MatchedGame, ID: string(g.record.Session)}
+// turnOff ends automatic backfill, and with it a ticket that waits.
+func (m *Manager) turnOff(c *stage.Context, g *game, reply func(error)) {
+	key := gameKey(g.record.Session)
 	done := func(err error) {
 		if errors.Is(err, errMoved) {
 			err = nil
@@ -246,8 +252,21 @@ func (m *Manager) turnOff(g *game, reply func(error)) {
 		}
 		next := *g.record
 		next.Automatic = false
-		return ledger.Entry{Changes: []store.Change{store.Put(store.MatchedGame, key.ID, &next)}, Apply: func() { g.record = &next }}, nil
+		return ledger.Entry{Changes: []store.Change{store.Put(store.MatchedGame, key.ID, &next)}, Apply: func() {
+			g.record = &next
+			m.review(c, g)
+		}}, nil
 	}})
+}
+
+// recheck reviews the game session of an automatic ticket that was in a match: its seats may have changed meanwhile.
+func (m *Manager) recheck(c *stage.Context, t *ticket) {
+	if !t.automatic() {
+		return
+	}
+	if g := m.games[t.record.Backfill.Session]; g != nil && g.ticket == t {
+		m.review(c, g)
+	}
 }
 
 // resumeBackfill gives a backfill ticket back to its game session after a start. A game session that is not known ends it.

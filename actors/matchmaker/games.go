@@ -21,8 +21,8 @@ const (
 	gamePlayersMax = 400
 )
 
-// game is a game session that a match has made. Its record changes only when its automatic ticket starts or ends, so that no
-// two transactions change it at the same time.
+// game is a game session that a match has made. Each transaction that changes its record has its key, so that no two change it
+// at the same time.
 type game struct {
 	record   *messages.MatchedGame
 	ticket   *ticket                   // the newest backfill ticket, until it has ended
@@ -47,6 +47,10 @@ type (
 	}
 	again struct{ f func(*stage.Context) }
 )
+
+func gameKey(id messages.GameSessionID) ledger.Key {
+	return ledger.Key{Kind: store.MatchedGame, ID: string(id)}
+}
 
 func (m *Manager) newGame(r *messages.MatchedGame) *game {
 	g := &game{record: r}
@@ -102,7 +106,12 @@ func (m *Manager) review(c *stage.Context, g *game) {
 	switch {
 	case !seats.Live || m.draining || g.starting || k == nil || k.rules == nil || t != nil && (!t.automatic() || t.proposal != nil || t.proposing):
 		return
-	case !g.record.Automatic || !k.record.AutoBackfill:
+	case !g.record.Automatic:
+		if t != nil { // it has started just before it was stopped
+			m.endBackfill(c, t, textCancelled)
+		}
+		return
+	case !k.record.AutoBackfill:
 		return
 	}
 	players, room := m.present(g, seats), 0
@@ -154,18 +163,20 @@ func (m *Manager) startAutomatic(c *stage.Context, g *game, players []messages.T
 	if id == "" || m.tickets[id] != nil || m.damaged[store.Ticket][string(id)] {
 		id = messages.TicketID(uuid.NewString())
 	}
-	next := *g.record
-	next.NextTicket = id
+	var next messages.MatchedGame
 	g.starting = true
 	record := &messages.Ticket{
 		ID: id, Matchmaker: g.record.Matchmaker, Players: players, Game: &messages.MatchedSession{ID: g.record.Session},
 		Backfill: &messages.Backfill{Session: g.record.Session, Automatic: true, Room: room},
 	}
 	m.start(c, record, newTicket{
+		uses: []ledger.Key{gameKey(g.record.Session)},
 		check: func(*matchmaker) ([]store.Change, error) {
 			if m.games[g.record.Session] != g || g.ticket != nil || !g.record.Automatic {
 				return nil, errMoved
 			}
+			next = *g.record
+			next.NextTicket = id
 			return []store.Change{store.Put(store.MatchedGame, string(next.Session), &next)}, nil
 		},
 		apply: func(t *ticket) {
@@ -207,15 +218,17 @@ func (m *Manager) release(c *stage.Context, g *game) {
 	m.alarms.clear(&g.due)
 	m.ledger.CommitAsync(store.Delete(store.MatchedGame, string(g.record.Session)))
 	if g.ticket != nil {
-		m.endBackfill(c, g.ticket)
+		m.endBackfill(c, g.ticket, textGameEnded)
 	}
 }
 
-// endBackfill ends a backfill ticket whose game session has ended. One in PLACING ends with its match.
-func (m *Manager) endBackfill(c *stage.Context, t *ticket) {
-	m.cancel(c, t, "The game session has ended.", false, func(err error) {
+const textGameEnded = "The game session has ended."
+
+// endBackfill cancels a backfill ticket. One in PLACING ends with its match. If the store refuses it, it is tried again.
+func (m *Manager) endBackfill(c *stage.Context, t *ticket, text string) {
+	m.cancel(c, t, text, false, func(err error) {
 		if err != nil && (t.waits() || t.record.Status == messages.TicketRequiresAcceptance) {
-			c.After(retryAfter, again{func(c *stage.Context) { m.endBackfill(c, t) }})
+			c.After(retryAfter, again{func(c *stage.Context) { m.endBackfill(c, t, text) }})
 		}
 	})
 }

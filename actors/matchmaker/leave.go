@@ -33,7 +33,7 @@ const (
 func (m *Manager) onStop(c *stage.Context, r stage.Request[StopTicket, stage.None]) {
 	t, err := m.find(c, r.Request.ID)
 	if g := m.announced(r.Request.ID); err != nil && g != nil {
-		m.turnOff(g, func(err error) { r.Reply(stage.None{}, err) })
+		m.turnOff(c, g, func(err error) { r.Reply(stage.None{}, err) })
 		return
 	}
 	if err != nil {
@@ -69,6 +69,9 @@ func (m *Manager) cancel(c *stage.Context, t *ticket, text string, stop bool, re
 	do := ledger.Transaction{Key: ticketKey(t.id()), WaitingMax: m.o.ActiveMax}
 	if p != nil {
 		do.Key, do.Uses = p.key(), p.ticketKeys()
+	}
+	if stop && t.automatic() {
+		do.Uses = append(do.Uses, gameKey(t.record.Backfill.Session))
 	}
 	do.Decide = func() (ledger.Entry, error) {
 		switch s := t.record.Status; {

@@ -155,6 +155,9 @@ func (m *Manager) setDraining(c *stage.Context, to bool) {
 			k.matcher.Tell(pause{to})
 		}
 	}
+	for _, g := range m.games {
+		m.reviewLater(c, g, m.o.Interval) // no automatic ticket starts during a drain
+	}
 }
 
 // arn returns the ARN of a rule set or a configuration (service-api.md 2.2).

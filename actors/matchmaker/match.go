@@ -85,6 +85,7 @@ func (m *Manager) propose(c *stage.Context, k *matchmaker, found *match.Match) {
 				t.proposing = false
 				if err != nil && t.waits() {
 					m.enqueue(t)
+					m.recheck(c, t)
 				}
 			}
 		},

@@ -82,6 +82,8 @@ func (m *Manager) applying(c *stage.Context, p *proposal, outcomes []outcome, ev
 		for _, o := range outcomes { // once the players of the others are free
 			if o.next.Status.Final() {
 				m.backfillEnded(c, o.t)
+			} else {
+				m.recheck(c, o.t)
 			}
 		}
 	}

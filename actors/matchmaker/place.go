@@ -139,9 +139,12 @@ func passes(err error) bool {
 
 // end ends a match in PLACING. If the store refuses it, everything is tried again.
 func (m *Manager) end(c *stage.Context, p *proposal, entry func(*stage.Context, *proposal) ledger.Entry) {
-	try := p.try
+	try, uses := p.try, p.ticketKeys()
+	if t := p.backfill(); t != nil && t.record.Backfill.Session != "" {
+		uses = append(uses, gameKey(t.record.Backfill.Session))
+	}
 	m.ledger.Do(ledger.Transaction{
-		Key: p.key(), Uses: p.ticketKeys(), WaitingMax: m.o.ActiveMax,
+		Key: p.key(), Uses: uses, WaitingMax: m.o.ActiveMax,
 		Decide: func() (ledger.Entry, error) {
 			if m.proposals[p.record.ID] != p || p.try != try {
 				return ledger.Entry{}, errMoved

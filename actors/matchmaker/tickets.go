@@ -47,6 +47,7 @@ func (m *Manager) onStart(c *stage.Context, r stage.Request[messages.StartMatchm
 
 // newTicket is what the start of a ticket has besides its record. Functions may be nil.
 type newTicket struct {
+	uses   []ledger.Key                              // records that must not change meanwhile
 	check  func(*matchmaker) ([]store.Change, error) // returns what is stored with the ticket
 	apply  func(*ticket)                             // called before the ticket waits
 	revoke func()                                    // called if the store refuses the ticket
@@ -58,7 +59,7 @@ func (m *Manager) start(c *stage.Context, record *messages.Ticket, n newTicket, 
 	record.Status = messages.TicketQueued
 	orphaned := false // the record is durable, and the next Manager continues
 	m.ledger.Do(ledger.Transaction{
-		Key: ticketKey(id), WaitingMax: m.o.ActiveMax,
+		Key: ticketKey(id), Uses: n.uses, WaitingMax: m.o.ActiveMax,
 		Orphaned: func(err error) { orphaned = err == nil },
 		Reply: func(err error) {
 			if orphaned {
