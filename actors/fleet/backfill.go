@@ -22,8 +22,11 @@ func (gs *games) onWatch(m stage.Request[Watch, *gamesession.Published]) {
 		m.Reply(nil, notFound(m.Request.Session))
 		return
 	}
-	e.watch = m.Request.Notify
 	m.Reply(e.published.Reader(), nil)
+	if e.phase == phaseOver { // it is kept for long, and has nothing more to tell
+		return
+	}
+	e.watch = m.Request.Notify
 	if ask := e.asked; ask != nil {
 		e.asked = nil
 		e.watch(ask)
@@ -37,12 +40,18 @@ func (e *entry) tellSeats() {
 	}
 }
 
+// unwatch tells of the end of a game session, for the last time.
+func (e *entry) unwatch() {
+	e.tellSeats()
+	e.watch, e.asked = nil, nil
+}
+
 // onBackfillAsked passes a request of a game on to matchmaking. If matchmaking does not know the game session yet, the last
 // request waits.
 func (gs *games) onBackfillAsked(m gamesession.BackfillAsked) {
 	e := gs.sessions[m.Session]
 	switch {
-	case e == nil || e.ref == nil:
+	case e == nil || e.ref == nil || e.phase == phaseOver:
 	case e.watch != nil:
 		e.watch(&m.AskBackfill)
 	case e.published.Session().MatchmakerData == "":

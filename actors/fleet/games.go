@@ -256,7 +256,7 @@ func (gs *games) onOver(e *entry, crashed bool) {
 	gs.storeChange(e)
 	gs.tellFreed(e)
 	gs.tellLaunched(e)
-	e.tellSeats()
+	e.unwatch()
 	v := e.published.Session()
 	level, what := zerolog.InfoLevel, "game session ended"
 	if crashed {

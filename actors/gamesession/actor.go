@@ -51,7 +51,7 @@ type Actor struct {
 	roster        []*playerSession // accepted, in order of acceptance: group -1
 	joining       int              // players that wait for the answer to their login
 	peers         peerIDs
-	filled        fill             // the last match that has added players
+	fills         []fill           // the last matches that have added players
 	backfills     restarts         // requests of the game for backfill
 	acksPending   []*playerSession // have received packets that are not acknowledged
 	ackTimer      *stage.Timer     // runs while acksPending is not empty

@@ -2,6 +2,7 @@ package gamesession
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,11 +12,14 @@ import (
 	"troupe/messages"
 )
 
-// fill is the last match that has added players to the game session.
+// fill is a match that has added players to the game session.
 type fill struct {
 	match   messages.MatchID
 	pending bool // its player sessions are being stored
 }
+
+// fillsMax bounds the matches that are remembered. Matchmaking repeats only those whose tickets are PLACING: very few.
+const fillsMax = 16
 
 // asksMax bounds the requests of a game for backfill within restartWindow.
 const asksMax = 20
@@ -23,8 +27,8 @@ const asksMax = 20
 // onFill adds the players of a match, once for each match.
 func (a *Actor) onFill(m stage.Request[Fill, []*messages.PlayerSession]) {
 	q := messages.FillGameSession(m.Request)
-	if q.Match == a.filled.match {
-		if a.filled.pending {
+	if i := a.fillOf(q.Match); i >= 0 {
+		if a.fills[i].pending {
 			m.Reply(nil, messages.Errorf(messages.Unavailable, "the player sessions of match %s are being stored", q.Match))
 		} else {
 			m.Reply(nil, nil)
@@ -32,7 +36,27 @@ func (a *Actor) onFill(m stage.Request[Fill, []*messages.PlayerSession]) {
 		return
 	}
 	if a.createPlayers(q.Players, &q, m.Reply) {
-		a.filled = fill{q.Match, true}
+		if len(a.fills) == fillsMax {
+			a.fills = slices.Delete(a.fills, 0, 1)
+		}
+		a.fills = append(a.fills, fill{q.Match, true})
+	}
+}
+
+// fillOf returns the index of a match, -1 if it has added nobody.
+func (a *Actor) fillOf(id messages.MatchID) int {
+	return slices.IndexFunc(a.fills, func(f fill) bool { return f.match == id })
+}
+
+// onFillStored notes whether the players of a match are durable. A refused match may come again.
+func (a *Actor) onFillStored(id messages.MatchID, refused bool) {
+	i := a.fillOf(id)
+	switch {
+	case i < 0:
+	case refused:
+		a.fills = slices.Delete(a.fills, i, i+1)
+	default:
+		a.fills[i].pending = false
 	}
 }
 
@@ -63,7 +87,9 @@ func (s *session) askBackfill(ask messages.AskBackfill) bool {
 	case s.exit != nil || s.assignment != started || s.phase > active:
 		return false
 	case !s.backfills.allow(time.Now().UnixNano(), asksMax):
-		s.o.Log.Host(script.LevelWarn, fmt.Sprintf("a request for backfill is left out: there were more than %d in %v", asksMax, restartWindow))
+		if s.backfills.count == asksMax+1 { // one line, however often the script asks
+			s.o.Log.Host(script.LevelWarn, fmt.Sprintf("requests for backfill are left out: there were more than %d in %v", asksMax, restartWindow))
+		}
 		return false
 	}
 	for _, p := range s.order {

@@ -63,5 +63,8 @@ func TestAMatchFillsOnce(t *testing.T) {
 		if again := fill("m3", "b"); len(again) != 1 || err != nil {
 			t.Errorf("%v %v", again, err)
 		}
+		if again := fill("m1", "a"); len(again) != 0 || err != nil {
+			t.Errorf("after another match created again: %v, %v", again, err)
+		}
 	})
 }

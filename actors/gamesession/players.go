@@ -60,10 +60,8 @@ func (a *Actor) createPlayers(players []messages.NewPlayer, with *messages.FillG
 // onPlayerSessionsStored ends player sessions that the store has refused. It reports the
 // status of the others, which may have changed since.
 func (a *Actor) onPlayerSessionsStored(m PlayerSessionsStored) {
-	if m.Match != "" && a.filled.match == m.Match {
-		if a.filled.pending = false; m.Refused {
-			a.filled = fill{}
-		}
+	if m.Match != "" {
+		a.onFillStored(m.Match, m.Refused)
 	}
 	for _, id := range m.IDs {
 		s := a.byID[id]
