@@ -564,3 +564,14 @@ func TestAnUpdateOfTheGameSession(t *testing.T) {
 		}
 	}
 }
+
+// A script may freeze its game session: the session object shows new matchmaker data all the same, and the callback comes.
+func TestAnUpdateOfAFrozenGameSession(t *testing.T) {
+	g := start(t, calm(), body(`onStartGameSession(g) { Object.freeze(g); },
+	onUpdateGameSession(g, reason, id) { logger.info(reason, id, session.matchmakerData, g.MatchmakerData); }`))
+	if ok, _ := g.handler.OnStartGameSession(&messages.GameSession{ID: "arn:one", MatchmakerData: "old"}).Now(); !ok {
+		t.Fatal(g.lines.String())
+	}
+	g.handler.OnUpdateGameSession(&messages.GameSession{MatchmakerData: "new"}, script.Update{Reason: messages.MatchDataUpdated, TicketID: "T"})
+	g.logged(t, "MATCHMAKING_DATA_UPDATED T new old")
+}

@@ -91,7 +91,7 @@ exports.create = function create(host) {
   let plain = null; // Uint8Array.prototype
   let ending = null;
   let rest = null; // what more made
-  let game = null;
+  let game = null, matchmaker = ''; // matchmaker is the newest matchmaker data
 
   function warn(text) {
     if (LEVELS.warn >= host.logLevel) host.log(LEVELS.warn, text);
@@ -350,13 +350,13 @@ exports.create = function create(host) {
         if (game) game.GameProperties.forEach(p => defineProperty(properties, p.Key, { __proto__: null, value: p.Value, enumerable: true, configurable: true, writable: true }));
         return properties;
       }
-      get matchmakerData() { return game ? game.MatchmakerData : ''; }
+      get matchmakerData() { return matchmaker; }
       get gameSession() { return game; }
       // matchedPlayers is the team and the attributes of each player that a match has brought, by player id.
       get matchedPlayers() {
         const found = new Map();
         try {
-          for (const team of JSON.parse(game.MatchmakerData).teams) for (const player of team.players) {
+          for (const team of JSON.parse(matchmaker).teams) for (const player of team.players) {
             const attributes = {};
             for (const name of Object.keys(player.attributes)) defineProperty(attributes, name, { __proto__: null, value: player.attributes[name].valueAttribute, enumerable: true, configurable: true, writable: true });
             found.set(player.playerId, { team: team.name, attributes: attributes });
@@ -405,8 +405,11 @@ exports.create = function create(host) {
           return true;
         },
         onUpdateGameSession(data, reason, ticketId) {
-          game.MatchmakerData = data;
-          hidden(game, 'matchmakerData', data);
+          matchmaker = data;
+          try {
+            game.MatchmakerData = data;
+            hidden(game, 'matchmakerData', data);
+          } catch (error) { /* the script has frozen it; the session object shows the data */ }
           told('onUpdateGameSession', call('onUpdateGameSession', 3, game, reason, ticketId));
         },
         onPlayerReconnected(peerId, info) { told('onPlayerReconnected', call('onPlayerReconnected', 2, peerId, info)); },
@@ -500,6 +503,7 @@ exports.create = function create(host) {
       ];
       class GameSession {}
       game = { __proto__: GameSession.prototype };
+      matchmaker = from.MatchmakerData;
       const properties = [];
       for (let i = 0; i < from.GameProperties.length; i++) {
         const property = { Key: from.GameProperties[i].Key, Value: from.GameProperties[i].Value };
