@@ -94,6 +94,8 @@
 // start of the process to its announcement, on a store of copies of what a killed host has left: a game session, its players and
 // its placement, over and over.
 //
+// tickets and relay-matching begin when 20,000 tickets wait, of which no ten fit together; the host searches them once per second.
+//
 // bench/kills counts what was answered before a SIGKILL, and looks for each piece of it after the next start. A failpoint is
 // passed at a random count; one that was not passed in time is a kill from outside, and said so.
 //

@@ -83,6 +83,8 @@ type traffic struct {
 	numbered bool             // players number and acknowledge: the extension of Troupe's own clients
 	via      client.Transport // of players that connect with Troupe's Go client; 0: they are bare WebSockets
 	fast     bool             // they use the fast channel
+	// ready, if set, prepares the host before the players come.
+	ready func(ctx context.Context, proc *server.Process) error
 	// beside, if set, goes on while the load does, and is ended by its context.
 	beside func(ctx context.Context, proc *server.Process) error
 }
@@ -155,6 +157,11 @@ func (r *run) relay(ctx context.Context, spec server.Spec, t traffic) (round res
 		}
 	}
 	err = r.with(ctx, spec, func(proc *server.Process) error {
+		if t.ready != nil {
+			if err := t.ready(ctx, proc); err != nil {
+				return errors.Join(err, proc.Alive())
+			}
+		}
 		if cfg.SDK, err = t.sdk(proc); err != nil {
 			return err
 		}

@@ -85,10 +85,15 @@ func (r *run) stored(store string) (server.Spec, error) {
 
 // service is a host whose service API is called.
 func (r *run) service(measure func(*run, context.Context, *server.Process) (result.Round, error)) []subject {
+	return r.onStore(r.stored, measure)
+}
+
+// onStore is a host that spec describes, with a new store in each round.
+func (r *run) onStore(describe func(store string) (server.Spec, error), measure func(*run, context.Context, *server.Process) (result.Round, error)) []subject {
 	round := 0
 	return []subject{{name: host, build: r.buildOf(r.host()), measure: func(ctx context.Context) (got result.Round, err error) {
 		round++ // each has a store of its own
-		spec, err := r.stored(fmt.Sprintf("store-%d.db", round))
+		spec, err := describe(fmt.Sprintf("store-%d.db", round))
 		if err != nil {
 			return got, err
 		}

@@ -42,7 +42,7 @@ type subject struct {
 
 // Workloads is the table, in the order in which it is shown.
 func Workloads() []Workload {
-	return slices.Concat(relayWorkloads, rampWorkloads, scriptWorkloads, transportWorkloads, memoryWorkloads, joinWorkloads, reconnectWorkloads, serviceWorkloads, matchmakingWorkloads)
+	return slices.Concat(relayWorkloads, rampWorkloads, scriptWorkloads, transportWorkloads, memoryWorkloads, joinWorkloads, reconnectWorkloads, serviceWorkloads, matchmakingWorkloads, ticketWorkloads)
 }
 
 // Find returns the workload of a name. The error names those that are alike.
