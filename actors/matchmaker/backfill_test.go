@@ -214,6 +214,9 @@ func TestManualBackfill(t *testing.T) {
 		if len(w.placer.started) != 1 {
 			t.Errorf("%d placements", len(w.placer.started))
 		}
+		if seats := w.game().seats.Players; len(seats) != 3 {
+			t.Errorf("the players who were there have got seats again: %v", seats)
+		}
 		w.wantTold("F", "Searching PotentialMatchCreated Succeeded")
 		w.wantTold("C", "Searching PotentialMatchCreated Succeeded")
 		w.ask("D", "d")
