@@ -65,10 +65,55 @@ func TestEachPageOpensInABrowser(t *testing.T) {
 			}
 		}
 	}
+	if *shotsOf == "" {
+		kicksInTheBrowser(t, b, base+"/#/game-session?id="+url.QueryEscape(session))
+	}
 	for _, said := range b.said {
 		t.Errorf("the browser says: %s", said)
 	}
 }
+
+// kicksInTheBrowser removes the player on the page of a game session: the dialog asks first, and
+// whoever may only look sees no button.
+func kicksInTheBrowser(t *testing.T, b *browser, page string) {
+	t.Helper()
+	const kick = `document.querySelector('[aria-label="Kick ann"]')`
+	b.visit(page)
+	b.until("log file", `document.querySelector('a[download][href^="/admin/v1/game-session/log/file?id="]')`)
+	b.until("time line", `document.querySelector("main").innerText.includes("reserved")`)
+	b.until("kick", kick)
+	b.eval(kick + `.click()`)
+	b.until("the dialog", `document.querySelector("dialog[open]").innerText.includes("Kick ann?")`)
+	b.eval(`document.querySelector("dialog .quiet").click()`)
+	b.until("no dialog", `!document.querySelector("dialog")`)
+	if left := b.eval(seats); left != "1" {
+		t.Errorf("%s players are left although the dialog was cancelled", left)
+	}
+	b.until("kick", kick)
+	b.eval(kick + `.click()`)
+	b.until("the dialog", `document.querySelector("dialog[open]")`)
+	if *shotsTo != "" {
+		b.shot(filepath.Join(*shotsTo, "game-session-dialog.png"))
+	}
+	b.eval(`document.querySelector("dialog .danger").click()`)
+	b.until("no dialog", `!document.querySelector("dialog") && !`+kick)
+	if left := b.eval(seats); left != "0" {
+		t.Errorf("%s players are left after the kick", left)
+	}
+	b.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `const all = window.fetch;
+		window.fetch = async (path, o) => {
+			const a = await all(path, o);
+			return path === "/admin/v1/me" ? new Response(JSON.stringify({ ...await a.json(), role: "reader" })) : a;
+		};`})
+	b.visit(page)
+	b.until("facts", `document.querySelector("main").innerText.includes("Takes players")`)
+	if n := b.eval(`document.querySelectorAll("main .danger").length + ""`); n != "0" {
+		t.Errorf("a reader sees %s buttons that act", n)
+	}
+}
+
+// seats is how many players have a seat in the first game session.
+const seats = `fetch("/admin/v1/game-sessions").then(r => r.json()).then(d => d.gameSessions[0].players + "")`
 
 // consoleHost starts a host with a game session, a player session and a placement.
 func consoleHost(t *testing.T) *Host {

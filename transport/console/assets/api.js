@@ -1,6 +1,10 @@
 // api.js: calls of /admin/v1/, and the stream of events.
 
 let token = "";
+let role = "";
+
+// mayAct reports whether the host takes actions from who looks; the host itself decides again at each action.
+export const mayAct = () => role === "operator";
 
 export class Refused extends Error {
   constructor(status, code, message) {
@@ -36,12 +40,14 @@ export const act = (method, path, parameters) => call(method, path + query(param
 export async function me() {
   const who = await get("me");
   token = who.csrfToken;
+  role = who.role;
   return who;
 }
 
 export async function login(accessKeyId, secret, sessionToken) {
   const who = await call("POST", "login", sessionToken ? { accessKeyId, secret, sessionToken } : { accessKeyId, secret });
   token = who.csrfToken;
+  role = who.role;
   return who;
 }
 

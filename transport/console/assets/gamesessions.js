@@ -1,6 +1,7 @@
 // gamesessions.js: the list of game sessions, and one of them.
 import { h, show, number, bytes, duration, time, last, badge, table, facts } from "./dom.js";
-import { get, act } from "./api.js";
+import { get, act, mayAct } from "./api.js";
+import { ask } from "./dialog.js";
 import { every } from "./refresh.js";
 
 export const linkTo = (id, text) => h("a", { href: "#/game-session?id=" + encodeURIComponent(id), title: id }, text || last(id).slice(0, 13));
@@ -52,16 +53,33 @@ export const playerColumns = [
   ["Last reason", (p) => (p.reason ? h("span", {}, p.reason + " · ", time(p.reasonAt)) : "")],
 ];
 
+const reason = { id: "reason", label: "Reason, for the log of the game", max: "256" };
+
 export function gameSession(body, query, page) {
   const id = query.get("id") || "";
   const top = h("div", {});
   const log = h("pre", { class: "log", tabindex: "0", "aria-label": "Last lines of the log" });
-  show(body, top, h("section", { class: "panel" }, h("h2", {}, "Log"), log));
+  show(body, top, h("section", { class: "panel" }, h("h2", {}, "Log"), log,
+    h("p", { class: "note" }, h("a", { href: "/admin/v1/game-session/log/file?id=" + encodeURIComponent(id), download: last(id) + ".log" }, "Download the whole log"))));
   page.title(last(id));
-  const end = async (force) => {
-    if (!confirm(force ? "End this game session now, without asking the game?" : "End this game session? The game is told, and its players are disconnected.")) return;
-    await act("POST", "game-session/terminate", { id, force }).then(timer.now, page.problem);
-  };
+  const end = (force) => ask({
+    title: "End this game session?", confirm: "End it",
+    text: force ? "It ends at once. The game is not asked, and all players are disconnected." : "The game is told, and its players are disconnected.",
+    run: async () => { await act("POST", "game-session/terminate", { id, force }); timer.now(); },
+  });
+  const kick = (player) => ask({
+    title: `Kick ${player}?`, text: "The player loses its seat in this game session. Your backend may let it in again.", confirm: "Kick",
+    fields: [reason],
+    run: async (said) => { await act("POST", "players/kick", { player, gameSession: id, ...said }); timer.now(); },
+  });
+  const ban = (player) => ask({
+    title: `Ban ${player}?`, text: "The player is removed from all game sessions and kept out of them, also after a restart of the host.", confirm: "Ban",
+    fields: [{ id: "seconds", label: "For", value: "3600", options: [["600", "10 minutes"], ["3600", "1 hour"], ["86400", "1 day"], ["604800", "7 days"], ["2592000", "30 days"], ["31536000", "1 year"]] }, reason],
+    run: async (said) => { await act("POST", "bans", { player, ...said }); timer.now(); },
+  });
+  const acts = ["Actions", (p) => (!p.playerId || p.terminated ? "" : h("span", { class: "pair" },
+    h("button", { type: "button", class: "danger quiet", "aria-label": "Kick " + p.playerId, onclick: () => kick(p.playerId) }, "Kick"),
+    h("button", { type: "button", class: "danger quiet", "aria-label": "Ban " + p.playerId, onclick: () => ban(p.playerId) }, "Ban")))];
   const load = async () => {
     const g = await get("game-session", { id });
     const runs = g.status === "ACTIVE" || g.status === "ACTIVATING";
@@ -80,10 +98,13 @@ export function gameSession(body, query, page) {
         ["Properties", Object.entries(g.properties).map(([k, v]) => `${k}=${v}`).join(", ")],
         ["Id", h("code", {}, g.id)],
       ]),
-      runs ? h("div", { class: "actions" },
+      runs && mayAct() ? h("div", { class: "actions" },
         h("button", { type: "button", class: "danger", onclick: () => end(false) }, "End it"),
         h("button", { type: "button", class: "danger quiet", onclick: () => end(true) }, "End it by force")) : null),
-      h("section", { class: "panel" }, h("h2", {}, "Players"), table("Players", playerColumns, g.playerList, "Nobody has been here yet.")),
+      h("section", { class: "panel" }, h("h2", {}, "Players"), table("Players", runs && mayAct() ? [...playerColumns, acts] : playerColumns, g.playerList, "Nobody has been here yet.")),
+      h("section", { class: "panel" }, h("h2", {}, "Time line"), table("Time line", [
+        ["When", (m) => time(m.at)], ["What", (m) => m.kind], ["Player", (m) => m.playerId], ["Peer", (m) => (m.peer ? String(m.peer) : ""), "number"], ["Why", (m) => m.text],
+      ], g.moments, runs ? "Nobody has come or gone yet." : "The host keeps the time line while the game session runs.")),
       h("section", { class: "panel" }, h("h2", {}, "Groups"), table("Groups", [
         ["Group", (x) => String(x.id)], ["Players", (x) => number(x.peers.length), "number"], ["Peers", (x) => x.peers.slice(0, 60).join(", ") + (x.peers.length > 60 ? " …" : "")],
       ], g.groups, "There is no group besides that of all players.")));

@@ -1,13 +1,13 @@
 // refresh.js: pages that load again while somebody looks.
 
-// every calls load at once and again when it is done and some time is over, but not while the tab is hidden, or while the
-// focus or a selection is inside of what would be drawn again.
+// every calls load at once and again when it is done and some time is over, but not while the tab is hidden, while a
+// dialog asks something, or while the focus or a selection is inside of what would be drawn again.
 export function every(milliseconds, load, problem, area) {
   let stopped = false;
   let running = false;
   let again = false;
   let timer = 0;
-  const busy = () => document.hidden || (area && (area.contains(document.activeElement) || (getSelection().type === "Range" && area.contains(getSelection().anchorNode))));
+  const busy = () => document.hidden || document.querySelector("dialog[open]") || (area && (area.contains(document.activeElement) || (getSelection().type === "Range" && area.contains(getSelection().anchorNode))));
   const run = async (force) => {
     clearTimeout(timer);
     if (stopped) return;
