@@ -23,8 +23,7 @@
 //   processEnding()        called once; may return a promise of when it is done
 //   message, quick         may be missing, for engines for which plain objects and calls are
 //                          dear: message(opCode, sender, payload) makes a message to send, or
-//                          undefined, quick(methods) replaces methods of the session object by
-//                          faster ones
+//                          undefined, quick(methods) replaces methods of the session object by faster ones
 //   decided(token, ok)     what a promise came to, for answers that were undefined
 //   failed(name)           optional: a callback threw, for counters
 //   hint(message)          optional: what to add to the message of an error that is logged
@@ -406,10 +405,7 @@ exports.create = function create(host) {
         },
         onUpdateGameSession(data, reason, ticketId) {
           matchmaker = data;
-          try {
-            game.MatchmakerData = data;
-            hidden(game, 'matchmakerData', data);
-          } catch (error) { /* the script has frozen it; the session object shows the data */ }
+          try { hidden(game, 'matchmakerData', game.MatchmakerData = data); } catch (error) { /* the script has frozen it; the session object shows the data */ }
           told('onUpdateGameSession', call('onUpdateGameSession', 3, game, reason, ticketId));
         },
         onPlayerReconnected(peerId, info) { told('onPlayerReconnected', call('onPlayerReconnected', 2, peerId, info)); },
