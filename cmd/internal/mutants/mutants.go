@@ -256,7 +256,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "the log has player session ids in full", promise: "RL-213",
-		file: "actors/gamesession/players.go", changes: []change{{"Str(\"player_session\", s.player.ID.Short()).Str(\"reason\", answer", "Str(\"player_session\", string(s.player.ID)).Str(\"reason\", answer"}},
+		file: "actors/gamesession/players.go", changes: []change{{"Str(\"player_session\", h.ID.Short()).Int32", "Str(\"player_session\", string(h.ID)).Int32"}},
 		pkg: inAcceptance, run: "TestHostLogKeepsPlayerSessionIDs",
 	},
 	{
