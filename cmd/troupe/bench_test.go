@@ -30,7 +30,7 @@ func TestBenchWrongUse(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "r.json")
 	for line, want := range map[string]string{
 		"relay-25x9":                         `there is no workload "relay-25x9": troupe bench list shows them`,
-		"relay":                              `there is no workload "relay": relay-25x8 or relay-4x50?`,
+		"relay":                              `there is no workload "relay": relay-25x8 or relay-4x50 or relay-matching?`,
 		"relay-25x8 idle2":                   `there is no workload "idle2": idle?`,
 		"relay-25x8 --payload 3":             "relay-25x8: --payload must be 16 to 4096 bytes",
 		"relay-25x8 --players 201":           "relay-25x8: --players must be 1 to 200: the service API takes no more in a game session",
