@@ -67,7 +67,7 @@ func hasTests(t *testing.T, dir string, names []string) {
 
 // What does not hold is told with its cause, and the table has what was not tried.
 func TestTheTableTellsWhatDoesNotHold(t *testing.T) {
-	m := &matrix{options: options{only: regexp.MustCompile("RL-1(05|17)")}, lines: map[any]*line{}}
+	m := &matrix{options: options{only: regexp.MustCompile("RL-1(05|18)")}, lines: map[any]*line{}}
 	for i := range rows {
 		for j := range rows[i].plays {
 			m.lines[&rows[i].plays[j]] = &line{what: "delay", figures: []string{"12"}, bad: "2 connections were lost"}
@@ -80,7 +80,7 @@ func TestTheTableTellsWhatDoesNotHold(t *testing.T) {
 	if m.print(&out) {
 		t.Error("it holds")
 	}
-	for _, want := range []string{`(?m)^RL-105 .*delay 200`, `(?m)^ +BROKEN +delay +12`, `(?m)^ +holds +1 tests`, `(?m)^RL-1.7 +not tried +wall clock`, `(?m)^RL-105 BROKEN, delay: 2 connections`, `(?m)^RL-1.7 not tried: a Go process`} {
+	for _, want := range []string{`(?m)^RL-105 .*delay 200`, `(?m)^ +BROKEN +delay +12`, `(?m)^ +holds +1 tests`, `(?m)^RL-1.8 +not tried +cluster`, `(?m)^RL-105 BROKEN, delay: 2 connections`, `(?m)^RL-1.8 not tried: there is no cluster`} {
 		if !regexp.MustCompile(want).MatchString(out.String()) {
 			t.Errorf("no %s in\n%s", want, out.String())
 		}

@@ -76,6 +76,7 @@ type plan struct {
 	gap                   bool   // what is more is lost; else the player session ends
 	unclaimed             bool   // a seat is reserved that nobody takes
 	kcp                   bool   // v2 players connect over KCP, too, and move
+	clock                 bool   // the host's wall clock is set again and again
 	service               bool   // callers of the service API, a disk that fails, and a restart
 	sick                  []span // when the disk fails
 	diesAt                string // the failpoint at which the process dies, at its diesIn-th hit; empty: it ends in order
@@ -101,7 +102,7 @@ func newPlan(seed uint64) *plan {
 		return least + time.Duration(r.Int64N(int64(most-least)))
 	}
 	p := &plan{
-		seed: seed, games: 1 + r.IntN(2), unclaimed: r.IntN(16) == 0,
+		seed: seed, clock: seed%4 == 3, games: 1 + r.IntN(2), unclaimed: r.IntN(16) == 0,
 		window: time.Duration(3+r.IntN(5)) * time.Second, ping: time.Duration(1+r.IntN(2)) * time.Second, silence: time.Duration(3+r.IntN(2)) * time.Second,
 	}
 	for range 4 + r.IntN(3) {
@@ -211,7 +212,7 @@ func (p *plan) kinds() []string {
 		name string
 		on   bool
 	}{
-		{"kcp", p.kcp}, {"strict mode", p.window == 0}, {"full queues", p.budget > 0}, {"service", p.service},
+		{"kcp", p.kcp}, {"clock steps", p.clock}, {"strict mode", p.window == 0}, {"full queues", p.budget > 0}, {"service", p.service},
 		{"service, failing disk", len(p.sick) > 0}, {"service, death at " + p.diesAt, p.diesAt != ""},
 	} {
 		if k.on {
@@ -224,8 +225,8 @@ func (p *plan) kinds() []string {
 // String shows the plan without the talk.
 func (p *plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "window %v, ping %v, silence %v, %d games, players %v, gate refuses %v, kcp %v, paths %+v, budget %d (gap %v), unclaimed seat %v, service %v, disk fails %v, dies at %s %d, faults until %v",
-		p.window, p.ping, p.silence, p.games, p.flavors, p.refusals, p.kcp, p.paths, p.budget, p.gap, p.unclaimed, p.service, p.sick, p.diesAt, p.diesIn, p.faultsEnd)
+	fmt.Fprintf(&b, "window %v, ping %v, silence %v, %d games, players %v, gate refuses %v, kcp %v, clock steps %v, paths %+v, budget %d (gap %v), unclaimed seat %v, service %v, disk fails %v, dies at %s %d, faults until %v",
+		p.window, p.ping, p.silence, p.games, p.flavors, p.refusals, p.kcp, p.clock, p.paths, p.budget, p.gap, p.unclaimed, p.service, p.sick, p.diesAt, p.diesIn, p.faultsEnd)
 	for _, s := range p.steps {
 		if s.do > burst {
 			fmt.Fprintf(&b, "\n\t%v", s)

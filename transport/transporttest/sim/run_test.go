@@ -168,6 +168,9 @@ func open(p *plan, change func(o *actors.Options)) *run {
 		r.service = newService(r)
 		r.service.options(&o)
 	}
+	if p.clock { // what has ended is kept for a time of the wall clock, as it outlives the process
+		o.Now, o.Fleet.EndedKeep = r.wallClock, 30*24*time.Hour
+	}
 	if change != nil {
 		change(&o)
 	}
@@ -192,6 +195,19 @@ func open(p *plan, change func(o *actors.Options)) *run {
 		r.lonely = r.seat(r.games[0])
 	}
 	return r
+}
+
+// clockSteps are what the host's wall clock shows beside the time, one after the other. Each lasts for clockStepEvery, so windows,
+// reservations and timeouts of the API see some of them.
+var clockSteps = [...]time.Duration{0, time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour}
+
+const clockStepEvery = 2 * time.Second
+
+// wallClock is that of a host whose clock is set again and again. Also the difference of two of its times is wrong, as for times that
+// were stored: nothing that ends a wait may depend on it.
+func (r *run) wallClock() time.Time {
+	now := time.Now()
+	return now.Add(clockSteps[int(now.Sub(r.start)/clockStepEvery)%len(clockSteps)])
 }
 
 // startHost starts the process.
