@@ -37,7 +37,7 @@ type kindTally struct {
 }
 
 // Every seed is a run of its own; see the package comment.
-// RL-124.
+// RL-117, RL-124.
 func TestSeeds(t *testing.T) {
 	first, seeds := *firstFlag, uint64(*seedsFlag)
 	if *seedFlag != 0 {
