@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"syscall"
 	"time"
 
-	"troupe/bench/faults/disk"
 	"troupe/bench/server"
 )
 
@@ -24,7 +24,7 @@ const (
 type calls struct {
 	mu       sync.Mutex // guards what follows
 	made     []call
-	from, to time.Time // when the disk was full
+	from, to time.Time // when the disk took nothing
 }
 
 // call is one of them; id is empty if it failed.
@@ -33,9 +33,9 @@ type call struct {
 	id           string
 }
 
-// fill has the disk be full until end is called.
-func (c *calls) fill(d *disk.Disk) (end func() error) {
-	d.Full(true)
+// fail has the disk take nothing until end is called; set is a method of it.
+func (c *calls) fail(set func(syscall.Errno), why syscall.Errno) (end func() error) {
+	set(why)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.from = time.Now()
@@ -43,7 +43,7 @@ func (c *calls) fill(d *disk.Disk) (end func() error) {
 		c.mu.Lock()
 		c.to = time.Now()
 		c.mu.Unlock()
-		d.Full(false)
+		set(0)
 		return nil
 	}
 }
@@ -86,8 +86,8 @@ func (c *calls) run(ctx context.Context, proc *server.Process, halt <-chan struc
 	}
 }
 
-// judgeFull judges the calls around the time in which the disk was full, if it was; most is how long the host may need afterwards.
-func (c *calls) judgeFull(most time.Duration) []Verdict {
+// judgeBroken judges the calls around the time in which the disk took nothing, if there was one; most is how long the host may need afterwards.
+func (c *calls) judgeBroken(most time.Duration) []Verdict {
 	if c.from.IsZero() {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (c *calls) judgeFull(most time.Duration) []Verdict {
 	}
 	return []Verdict{
 		judge("RL-21", "while nothing can be stored, the API confirms nothing", wrong == 0, "%d of %d changes were confirmed meanwhile", wrong, during),
-		judge("RL-116", fmt.Sprintf("when there is room again, changes are stored within %v", most), recovered >= 0 && recovered <= most, "%s", first),
+		judge("RL-116", fmt.Sprintf("when the disk is well again, changes are stored within %v", most), recovered >= 0 && recovered <= most, "%s", first),
 	}
 }
 
@@ -119,7 +119,7 @@ func (r *run) judgeCalls(ctx context.Context, players *crew) (all []Verdict, err
 	if r.o.Quick {
 		most = storesMaxQuick
 	}
-	all = r.calls.judgeFull(most)
+	all = r.calls.judgeBroken(most)
 	good := 0
 	longest := time.Duration(0)
 	for _, one := range r.calls.made {

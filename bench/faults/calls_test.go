@@ -23,7 +23,7 @@ func TestCallsWhileTheDiskIsFull(t *testing.T) {
 		if c.outcome[0] == "" {
 			calls.from = time.Time{}
 		}
-		got := calls.judgeFull(storesMax)
+		got := calls.judgeBroken(storesMax)
 		if c.outcome[0] == "" {
 			if len(got) > 0 {
 				t.Errorf("%s: %+v", name, got)
@@ -35,11 +35,11 @@ func TestCallsWhileTheDiskIsFull(t *testing.T) {
 		}
 	}
 	late := &calls{made: []call{{at(3), at(4), ""}, {at(11), at(16), "late"}}, from: at(2), to: at(10)}
-	if got := late.judgeFull(storesMax); got[1].Outcome != broken {
+	if got := late.judgeBroken(storesMax); got[1].Outcome != broken {
 		t.Errorf("%+v", got)
 	}
 	never := &calls{made: made[:3], from: at(2), to: at(10)}
-	if got := never.judgeFull(storesMax); got[1].Outcome != broken {
+	if got := never.judgeBroken(storesMax); got[1].Outcome != broken {
 		t.Errorf("%+v", got)
 	}
 }

@@ -71,7 +71,7 @@ func (r *run) spec() (spec server.Spec, err error) {
 		spec.In, sets = r.namespaces.host, append(sets, hostSets()...)
 	}
 	spec.Sets = append(sets, r.o.Sets...)
-	if anyOf(r.events, DiskFull, DiskSlow) {
+	if anyOf(r.events, DiskFull, DiskReadOnly, DiskSync, DiskSlow) {
 		socket := filepath.Join(r.dir, "disk.sock")
 		if r.disk, err = disk.Listen(socket); err != nil {
 			return spec, err

@@ -38,9 +38,11 @@ const (
 	Restart Kind = "restart"
 	// Throttle leaves the host's process a share of the time, in periods of 100 ms.
 	Throttle Kind = "throttle"
-	// DiskFull has all writes of the host's store fail; DiskSlow has each sync take longer.
-	DiskFull Kind = "disk-full"
-	DiskSlow Kind = "disk-slow"
+	// DiskFull and DiskReadOnly have all writes of the host's store fail, DiskSync all syncs; DiskSlow has each sync take longer.
+	DiskFull     Kind = "disk-full"
+	DiskReadOnly Kind = "disk-read-only"
+	DiskSync     Kind = "disk-sync-fails"
+	DiskSlow     Kind = "disk-slow"
 	// Files leaves the host's process no file descriptor for anything new.
 	Files Kind = "files"
 	// Hang has a script of another game loop without end; the fault is over when the host must have ended it.
@@ -48,7 +50,7 @@ const (
 )
 
 // kinds are all of them, in the order of a legend.
-var kinds = []Kind{Silence, Link, Reset, Handover, Rebind, Stall, Throttle, DiskFull, DiskSlow, Files, Hang, Restart, Crash}
+var kinds = []Kind{Silence, Link, Reset, Handover, Rebind, Stall, Throttle, DiskFull, DiskReadOnly, DiskSync, DiskSlow, Files, Hang, Restart, Crash}
 
 func kindNames() string {
 	names := make([]string, len(kinds))
@@ -60,19 +62,21 @@ func kindNames() string {
 
 // meanings say what the kinds are.
 var meanings = map[Kind]string{
-	Silence:  "nothing passes",
-	Link:     "the path is slow, or loses packets",
-	Reset:    "connections are reset",
-	Handover: "the player has a new address",
-	Rebind:   "a router forgets its connections",
-	Stall:    "the host stands still",
-	Throttle: "the host gets a share of the CPU",
-	DiskFull: "the host's disk is full",
-	DiskSlow: "the host's disk is slow",
-	Files:    "the host has no file descriptors left",
-	Hang:     "a script of another game hangs",
-	Restart:  "the host is asked to stop, and started again",
-	Crash:    "the host is killed",
+	Silence:      "nothing passes",
+	Link:         "the path is slow, or loses packets",
+	Reset:        "connections are reset",
+	Handover:     "the player has a new address",
+	Rebind:       "a router forgets its connections",
+	Stall:        "the host stands still",
+	Throttle:     "the host gets a share of the CPU",
+	DiskFull:     "the host's disk is full",
+	DiskReadOnly: "the host's disk can only be read",
+	DiskSync:     "the host's disk fails to sync",
+	DiskSlow:     "the host's disk is slow",
+	Files:        "the host has no file descriptors left",
+	Hang:         "a script of another game hangs",
+	Restart:      "the host is asked to stop, and started again",
+	Crash:        "the host is killed",
 }
 
 // instant reports whether a fault has no length.
@@ -80,7 +84,7 @@ func (k Kind) instant() bool { return k == Reset || k == Handover || k == Rebind
 
 // onHost reports whether a fault is one of the host's process.
 func (k Kind) onHost() bool {
-	return slices.Contains([]Kind{Stall, Throttle, DiskFull, DiskSlow, Files, Hang, Restart, Crash}, k)
+	return slices.Contains([]Kind{Stall, Throttle, DiskFull, DiskReadOnly, DiskSync, DiskSlow, Files, Hang, Restart, Crash}, k)
 }
 
 // ends reports whether a fault ends the host's process.

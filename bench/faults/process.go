@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"troupe/bench/server"
@@ -23,7 +24,11 @@ func (r *run) onHost(ctx context.Context, e Event, players *crew) (end func() er
 	case Throttle:
 		return r.throttle(e.Share), nil
 	case DiskFull:
-		return r.calls.fill(r.disk), nil
+		return r.calls.fail(r.disk.FailWrites, syscall.ENOSPC), nil
+	case DiskReadOnly:
+		return r.calls.fail(r.disk.FailWrites, syscall.EROFS), nil
+	case DiskSync:
+		return r.calls.fail(r.disk.FailSyncs, syscall.EIO), nil
 	case DiskSlow:
 		r.disk.Slow(time.Duration(e.Delay))
 		return func() error { r.disk.Slow(0); return nil }, nil

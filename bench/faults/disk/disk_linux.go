@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -20,9 +21,9 @@ type Disk struct {
 	work     sync.WaitGroup
 	over     chan struct{}
 
-	mu    sync.Mutex // guards what follows
-	delay time.Duration
-	full  bool
+	mu            sync.Mutex // guards what follows
+	delay         time.Duration
+	writes, syncs syscall.Errno // with which they fail; 0: they do not
 }
 
 // Listen waits for child processes on a socket, which it makes.
@@ -43,11 +44,18 @@ func (d *Disk) Slow(delay time.Duration) {
 	d.delay = delay
 }
 
-// Full has each write to a file fail with ENOSPC, or no longer.
-func (d *Disk) Full(full bool) {
+// FailWrites has each write to a file fail: ENOSPC is a full disk, EROFS one that can only be read. 0 ends it.
+func (d *Disk) FailWrites(why syscall.Errno) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.full = full
+	d.writes = why
+}
+
+// FailSyncs has each sync of a file fail; 0 ends it. What was written before is in the file all the same.
+func (d *Disk) FailSyncs(why syscall.Errno) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.syncs = why
 }
 
 // Close returns when no goroutine is left.
@@ -146,11 +154,17 @@ func (d *Disk) serve(filter int) {
 			continue // the call was interrupted
 		}
 		d.mu.Lock()
-		delay, full := d.delay, d.full
+		delay, fails := d.delay, d.writes
+		isSync := slices.Contains(syncs, uint32(call.call))
+		if isSync {
+			fails = d.syncs
+		}
 		d.mu.Unlock()
 		reply := answer{id: call.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
-		switch syncs := slices.Contains(syncs, uint32(call.call)); {
-		case syncs && delay > 0:
+		switch {
+		case fails != 0:
+			reply.errno, reply.flags = -int32(fails), 0
+		case isSync && delay > 0:
 			calls.Go(func() {
 				timer := time.NewTimer(delay)
 				defer timer.Stop()
@@ -161,8 +175,6 @@ func (d *Disk) serve(filter int) {
 				reply.send(filter)
 			})
 			continue
-		case !syncs && full:
-			reply.errno, reply.flags = -int32(unix.ENOSPC), 0
 		}
 		reply.send(filter)
 	}

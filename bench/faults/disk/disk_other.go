@@ -2,7 +2,10 @@
 
 package disk
 
-import "time"
+import (
+	"syscall"
+	"time"
+)
 
 // Disk is that of child processes. There is none on this system.
 type Disk struct{}
@@ -13,8 +16,11 @@ func Listen(string) (*Disk, error) { return nil, ErrUnsupported }
 // Slow does nothing.
 func (*Disk) Slow(time.Duration) {}
 
-// Full does nothing.
-func (*Disk) Full(bool) {}
+// FailWrites does nothing.
+func (*Disk) FailWrites(syscall.Errno) {}
+
+// FailSyncs does nothing.
+func (*Disk) FailSyncs(syscall.Errno) {}
 
 // Close does nothing.
 func (*Disk) Close() error { return nil }

@@ -35,8 +35,6 @@ func TestMain(m *testing.M) {
 			err = f.Sync()
 		}
 		switch {
-		case errors.Is(err, syscall.ENOSPC):
-			os.Stdout.WriteString("full\n")
 		case err != nil:
 			os.Stdout.WriteString(err.Error() + "\n")
 		default:
@@ -85,10 +83,16 @@ func TestDisk(t *testing.T) {
 		return strings.TrimSpace(strings.TrimPrefix(line, want))
 	}
 	ask("written ")
-	d.Full(true)
-	ask("full")
-	d.Full(false)
-	ask("written ")
+	for why, set := range map[syscall.Errno]func(syscall.Errno){syscall.ENOSPC: d.FailWrites, syscall.EROFS: d.FailWrites, syscall.EIO: d.FailSyncs} {
+		set(why)
+		what := "write"
+		if why == syscall.EIO {
+			what = "sync"
+		}
+		ask(what + " " + filepath.Join(folder, "file") + ": " + why.Error())
+		set(0)
+		ask("written ")
+	}
 	d.Slow(50 * time.Millisecond)
 	if took, err := time.ParseDuration(ask("written ")); err != nil || took < 50*time.Millisecond {
 		t.Errorf("%v, %v", took, err)
