@@ -5,21 +5,24 @@ import { overview } from "./overview.js";
 import { gameSessions, gameSession } from "./gamesessions.js";
 import { connections, fleets, queues, placements, events } from "./lists.js";
 
+// pages are [path, title, page, heading of the group that it begins].
 const pages = [
-  ["", "Overview", overview],
-  ["game-sessions", "Game sessions", gameSessions],
+  ["", "Overview", overview, ""],
+  ["game-sessions", "Game sessions", gameSessions, "Games"],
   ["players", "Players", connections],
-  ["placements", "Placements", placements],
-  ["queues", "Queues", queues],
-  ["fleets", "Fleets and scripts", fleets],
   ["events", "Events", events],
+  ["placements", "Placements", placements, "Finding a game"],
+  ["queues", "Queues", queues],
+  ["fleets", "Fleets and scripts", fleets, "Hosting"],
 ];
-const hidden = { "game-session": ["Game session", gameSession] };
+const hidden = { "game-session": ["Game session", gameSession, "game-sessions"] }; // and the page that leads there
 
 const app = document.getElementById("app");
 const main = h("main", { id: "main", tabindex: "-1" });
 const state = h("span", { class: "state", role: "status" });
 const links = new Map();
+const menu = h("button", { type: "button", class: "menu quiet", "aria-expanded": "false", "aria-controls": "pages", onclick: () => opened(!nav.classList.contains("open")) }, "Menu");
+const nav = h("nav", { id: "pages", "aria-label": "Pages" });
 let leave = () => {};
 
 // route reads #/path?query.
@@ -28,8 +31,14 @@ function route() {
   return { path, query: new URLSearchParams(query || "") };
 }
 
+// opened shows or hides the list of pages in a narrow window.
+function opened(open) {
+  nav.classList.toggle("open", open);
+  menu.setAttribute("aria-expanded", String(open));
+}
+
 async function draw() {
-  if (location.hash && !location.hash.startsWith("#/")) return; // the link to the content
+  opened(false);
   leave();
   leave = () => {};
   const { path, query } = route();
@@ -37,7 +46,7 @@ async function draw() {
   const [title, page] = found ? [found[1], found[2]] : hidden[path] || ["Not found", null];
   document.title = title + " · Troupe";
   for (const [p, link] of links) {
-    if (p === path || (p === "game-sessions" && path === "game-session")) link.setAttribute("aria-current", "page");
+    if (p === (found ? path : hidden[path]?.[2])) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   const body = h("div", {});
@@ -61,19 +70,20 @@ function problem(e) {
 
 function frame(who) {
   links.clear();
-  const nav = h("nav", { "aria-label": "Pages" }, pages.map(([path, title]) => {
+  show(nav, pages.map(([path, title, , group]) => {
     const link = h("a", { href: "#/" + path }, title);
     links.set(path, link);
-    return link;
-  }));
+    return group ? [h("h2", {}, group), link] : [link];
+  }).flat());
   show(app,
     h("header", {},
       h("a", { class: "brand", href: "#/" }, h("img", { src: "/console/icon.svg", alt: "", width: "24", height: "24" }), "Troupe"),
-      nav,
       h("div", { class: "who" }, state,
-        who.expires ? h("button", { type: "button", class: "quiet", onclick: async () => { await api.logout().catch(() => {}); api.disconnect(); ask(); } }, "Log out") : null)),
+        who.expires ? h("button", { type: "button", class: "quiet", onclick: async () => { await api.logout().catch(() => {}); api.disconnect(); ask(); } }, "Log out") : null,
+        menu)),
+    nav,
     main,
-    h("footer", {}, "Troupe " + who.version + " · " + who.name + " · ", h("a", { href: "/admin/v1/openapi.yaml" }, "API of this console")));
+    h("footer", {}, `Troupe ${who.version} · ${who.name}, ${who.role === "operator" ? "may act" : "may look only"} · `, h("a", { href: "/admin/v1/openapi.yaml" }, "API of this console")));
   api.connect();
   draw();
 }
@@ -131,5 +141,13 @@ async function start() {
 }
 
 api.listen(says);
-addEventListener("hashchange", draw);
+addEventListener("hashchange", () => {
+  draw();
+  main.focus({ preventScroll: true }); // for those who read with a keyboard or a screen reader
+  scrollTo(0, 0);
+});
+document.querySelector(".skip").addEventListener("click", (e) => { // the address is that of the page
+  e.preventDefault();
+  document.getElementById("main").focus();
+});
 start();
