@@ -40,30 +40,44 @@ func (l *List) Has(player messages.PlayerID, now time.Time) bool {
 	return ok && now.Before(b.Until)
 }
 
-// Add bans a player, instead of an earlier ban of the same player. It forgets bans that are over,
-// and returns the players of those.
-func (l *List) Add(b messages.Ban, now time.Time) (over []messages.PlayerID, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for player, earlier := range l.bans {
-		if player != b.Player && !now.Before(earlier.Until) {
-			over = append(over, player)
-			delete(l.bans, player)
+// Room returns the players whose bans are over, which Put may forget, or ErrTooMany if there is no
+// room for a ban of one more player. The ban of a player who has one is replaced.
+func (l *List) Room(player messages.PlayerID, now time.Time) (over []messages.PlayerID, err error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for other, earlier := range l.bans {
+		if other != player && !now.Before(earlier.Until) {
+			over = append(over, other)
 		}
 	}
-	if _, again := l.bans[b.Player]; !again && len(l.bans) >= Max {
-		return over, ErrTooMany
+	if _, again := l.bans[player]; !again && len(l.bans)-len(over) >= Max {
+		return nil, ErrTooMany
 	}
-	l.bans[b.Player] = b
 	return over, nil
 }
 
-// Lift ends a ban, and reports whether there was one.
-func (l *List) Lift(player messages.PlayerID) bool {
+// Put bans a player, instead of an earlier ban of the same player, and forgets bans that are over.
+func (l *List) Put(b messages.Ban, over []messages.PlayerID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, ok := l.bans[player]
+	for _, player := range over {
+		delete(l.bans, player)
+	}
+	l.bans[b.Player] = b
+}
+
+// Lift ends a ban.
+func (l *List) Lift(player messages.PlayerID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	delete(l.bans, player)
+}
+
+// There reports whether a player has a ban, also one that is over and not forgotten.
+func (l *List) There(player messages.PlayerID) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	_, ok := l.bans[player]
 	return ok
 }
 

@@ -7,6 +7,7 @@ import (
 	"runtime/pprof"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"troupe/messages"
 )
@@ -15,7 +16,7 @@ import (
 // be called from any goroutine.
 type Operations interface {
 	// Ban keeps a player out until a time, LiftBan ends that and reports whether there was a ban.
-	// Both return when the change is durable.
+	// Both return when the change is durable; errors are *messages.Error or context errors.
 	Ban(ctx context.Context, b messages.Ban) error
 	LiftBan(ctx context.Context, player messages.PlayerID) (bool, error)
 	Bans() []messages.Ban
@@ -74,6 +75,8 @@ func (q query) whoAndWhy() (player messages.PlayerID, reason string, p *problem)
 	switch {
 	case len(name) > playerMax:
 		return "", "", invalid("player is longer than %d bytes", playerMax)
+	case !utf8.ValidString(name):
+		return "", "", invalid("player is not UTF-8")
 	case len(reason) > textMax:
 		return "", "", invalid("reason is longer than %d bytes", textMax)
 	case reason == "":
@@ -152,7 +155,7 @@ func (c *Console) ban(w http.ResponseWriter, r *http.Request, q query) *problem 
 	}
 	b := messages.Ban{Player: player, Until: c.o.Now().Add(time.Duration(seconds) * time.Second), Reason: reason, By: short(q.who.name)}
 	if err := c.o.Operations.Ban(r.Context(), b); err != nil {
-		return &problem{http.StatusConflict, "Conflict", err.Error()}
+		return refused(err)
 	}
 	n, p := c.kickFrom(r.Context(), player, "", reason)
 	if p != nil {
@@ -231,6 +234,9 @@ func (c *Console) profile(w http.ResponseWriter, r *http.Request, q query) *prob
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{}) // it may take longer than a request
+	// A caller that does not read would keep others from theirs.
+	_ = control.SetWriteDeadline(time.Now().Add(time.Duration(seconds)*time.Second + downloadWriteTimeout))
+	defer func() { _ = control.SetWriteDeadline(time.Time{}) }()
 	if kind != "cpu" {
 		attach(w, "troupe-"+kind+".pprof", "application/octet-stream")
 		_ = pprof.Lookup(kind).WriteTo(w, 0)

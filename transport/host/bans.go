@@ -19,46 +19,65 @@ func (h *Host) loadBans(log zerolog.Logger) error {
 		return err
 	}
 	actors.ReportDamaged(log, h.count, damaged)
-	h.bans = list
+	h.bans, h.banning = list, make(chan struct{}, 1)
 	return nil
 }
 
 // Ban keeps a player out of all game sessions until a time, also after a restart, and returns
-// when that is durable. It does not remove the player from those where it is.
+// when that is durable and in force. It does not remove the player from those where it is. The
+// error is a *messages.Error (Conflict: there are too many bans; Unavailable: the store has
+// refused, and nothing has changed) or that of ctx, after which the ban may come all the same.
 func (h *Host) Ban(ctx context.Context, b messages.Ban) error {
-	over, err := h.bans.Add(b, time.Now())
-	changes := make([]store.Change, 0, len(over)+1)
-	for _, player := range over {
-		changes = append(changes, store.Delete(store.Ban, string(player)))
-	}
-	if err == nil {
-		changes = append(changes, store.Put(store.Ban, string(b.Player), b))
-	}
-	if stored := h.commit(ctx, changes); err == nil && stored != nil {
-		h.bans.Lift(b.Player)
-		return stored
-	}
-	return err
+	return h.changeBans(ctx, func() (changes []store.Change, apply func(), err error) {
+		over, err := h.bans.Room(b.Player, time.Now())
+		if err != nil {
+			return nil, nil, messages.Errorf(messages.Conflict, "%v", err)
+		}
+		for _, player := range over {
+			changes = append(changes, store.Delete(store.Ban, string(player)))
+		}
+		return append(changes, store.Put(store.Ban, string(b.Player), b)), func() { h.bans.Put(b, over) }, nil
+	})
 }
 
-// LiftBan ends a ban, and reports whether there was one.
-func (h *Host) LiftBan(ctx context.Context, player messages.PlayerID) (bool, error) {
-	if !h.bans.Lift(player) {
-		return false, nil
-	}
-	return true, h.commit(ctx, []store.Change{store.Delete(store.Ban, string(player))})
+// LiftBan ends a ban, and reports whether there was one. Its errors are those of Ban.
+func (h *Host) LiftBan(ctx context.Context, player messages.PlayerID) (there bool, err error) {
+	err = h.changeBans(ctx, func() ([]store.Change, func(), error) {
+		if there = h.bans.There(player); !there {
+			return nil, nil, nil
+		}
+		return []store.Change{store.Delete(store.Ban, string(player))}, func() { h.bans.Lift(player) }, nil
+	})
+	return there, err
 }
 
-// commit waits until changes are durable.
-func (h *Host) commit(ctx context.Context, changes []store.Change) error {
-	if len(changes) == 0 {
-		return nil
+// changeBans makes one change of the bans at a time: what decide returns is stored, and then applied.
+// A change that the store refuses changes nothing.
+func (h *Host) changeBans(ctx context.Context, decide func() ([]store.Change, func(), error)) error {
+	select {
+	case h.banning <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	changes, apply, err := decide()
+	if err != nil || len(changes) == 0 {
+		<-h.banning
+		return err
 	}
 	done := make(chan error, 1)
-	h.store.Commit(changes, func(err error) { done <- err })
+	h.store.Commit(changes, func(err error) {
+		if err == nil {
+			apply()
+		}
+		<-h.banning
+		done <- err
+	})
 	select {
 	case err := <-done:
-		return err
+		if err != nil {
+			return messages.Errorf(messages.Unavailable, "the store has refused the change: %v", err)
+		}
+		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -62,6 +62,7 @@ type Host struct {
 	store          store.Store
 	events         *events.Dispatcher
 	bans           *bans.List
+	banning        chan struct{}                   // held by who changes bans
 	gateway        atomic.Pointer[gateway.Gateway] // nil until the listeners are open
 	own            bool                            // an event destination wants events of game sessions and player sessions
 	showLogs       bool                            // copy the logs of game sessions to the host's log
