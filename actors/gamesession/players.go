@@ -281,6 +281,9 @@ func (a *Actor) onAccepted(m player.Accepted) {
 	a.enter(s)
 	a.setPlayerStatus(s, messages.PlayerSessionActive)
 	a.note(s.player, messages.PlayerJoined, "")
+	if a.o.Bans.Has(s.player.PlayerID, time.Now()) { // since the game was asked: a kick does not find who has left and comes back
+		a.kick(s, "an operator has banned the player")
+	}
 	a.announceJoin(s)
 	if !a.relay {
 		a.callback("onPlayerAccepted", func() { a.o.Handler.OnPlayerAccepted(scriptPlayer(s.player)) })
