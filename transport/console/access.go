@@ -17,9 +17,9 @@ import (
 type Access struct {
 	// Trusts reports whether a request comes from this machine and needs no key.
 	Trusts func(r *http.Request) bool
-	// Signed returns the role of the key that a request without a body is signed with; Nobody if
-	// it is not.
-	Signed func(r *http.Request) Role
+	// Signed returns the id and the role of the key that a request without a body is signed with;
+	// Nobody if it is not.
+	Signed func(r *http.Request) (id string, role Role)
 	// Verify returns the role of an access key with this secret and session token; Nobody if it
 	// does not exist. Nil: there are no keys, so nobody can log in.
 	Verify func(id, secret, sessionToken string) Role
@@ -100,8 +100,8 @@ func (c *Console) identify(r *http.Request) (caller, *problem) {
 	case a.Trusts(r):
 		return caller{name: "this machine", role: Operator, csrf: machine}, nil
 	case r.Header.Get("Authorization") != "":
-		if role := a.Signed(r); role != Nobody {
-			return caller{name: "a signed request", role: role}, nil
+		if id, role := a.Signed(r); role != Nobody {
+			return caller{name: id, role: role}, nil
 		}
 	}
 	if a.Verify == nil {

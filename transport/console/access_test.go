@@ -46,8 +46,8 @@ func newWorld(t *testing.T, keys bool) *world {
 	w := &world{T: t, drains: new(drains), now: time.Unix(1_800_000_000, 0), trusts: !keys}
 	a := Access{
 		Trusts: func(*http.Request) bool { return w.trusts },
-		Signed: func(r *http.Request) Role {
-			return map[string]Role{"signed": Operator, "signed by a reader": Reader}[r.Header.Get("Authorization")]
+		Signed: func(r *http.Request) (string, Role) {
+			return "TRPEA2B3C4D5E6F7G2H3", map[string]Role{"signed": Operator, "signed by a reader": Reader}[r.Header.Get("Authorization")]
 		},
 		Refusal: "who may",
 	}

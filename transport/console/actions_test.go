@@ -114,7 +114,7 @@ func TestAKickEndsEverySeat(t *testing.T) {
 	post(http.StatusConflict, "", "players/kick?player=ann&gameSession=two")
 	post(http.StatusNotFound, "NotFound", "players/kick?player=bob")
 	for _, bad := range []string{"players/kick", "players/kick?player=" + strings.Repeat("x", playerMax+1), "players/kick?player=a&reason=" + strings.Repeat("x", textMax+1),
-		"bans?player=ann", "bans?player=ann&seconds=0", "bans?player=ann&seconds=-1", "bans?player=ann&seconds=99999999999", "bans?seconds=1",
+		"bans?player=%FF&seconds=1", "bans?player=ann", "bans?player=ann&seconds=0", "bans?player=ann&seconds=-1", "bans?player=ann&seconds=99999999999", "bans?seconds=1",
 		"log-level", "log-level?level=loud", "profile?kind=x", "profile?seconds=121"} {
 		post(http.StatusBadRequest, "BadRequest", bad)
 	}
@@ -140,6 +140,16 @@ func TestActionsAreTold(t *testing.T) {
 		if w.operations.acted[i] != want[i] {
 			t.Errorf("%+v, want %+v", w.operations.acted[i], want[i])
 		}
+	}
+}
+
+// Who signs its requests is told by its key, as who has logged in.
+func TestActionsOfSignedRequestsNameTheKey(t *testing.T) {
+	w := newWorld(t, true)
+	newSeats(w)
+	w.want(200, "", "POST", "/admin/v1/bans?player=ann&seconds=60", "", "Authorization", "signed")
+	if len(w.operations.acted) != 1 || w.operations.acted[0].By != "TRPEA2B3" || w.operations.bans[0].By != "TRPEA2B3" {
+		t.Errorf("%+v %+v", w.operations.acted, w.operations.bans)
 	}
 }
 

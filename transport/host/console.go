@@ -36,23 +36,23 @@ func (g guard) console(region string) console.Access {
 	a := console.Access{Trusts: g.trusts, Signed: g.role, Refusal: g.refusal()}
 	if g.keys {
 		a.Verify = func(id, secret, sessionToken string) console.Role {
-			return g.role(signedWith(id, secret, sessionToken, region))
+			_, role := g.role(signedWith(id, secret, sessionToken, region))
+			return role
 		}
 	}
 	return a
 }
 
-// role returns what the key that has signed a request may do in the console.
-func (g guard) role(r *http.Request) console.Role {
+// role returns the key that has signed a request, and what it may do in the console.
+func (g guard) role(r *http.Request) (id string, role console.Role) {
 	switch caller, ok := g.verified(r); {
 	case !ok:
-		return console.Nobody
 	case caller.Operator():
-		return console.Operator
+		return caller.AccessKey, console.Operator
 	case caller.Reader():
-		return console.Reader
+		return caller.AccessKey, console.Reader
 	}
-	return console.Nobody
+	return "", console.Nobody
 }
 
 // signedWith returns a request without a body that is signed with a key, so that one check of
