@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path"
+	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -26,19 +29,56 @@ func (c *Config) queueBytesAll() int64 {
 }
 
 // MemoryMax returns how many bytes of memory the process may use: the limit of the Go
-// runtime, of the control group, or of the machine, the first that there is; 0 if
+// runtime, of its control groups, or of the machine, the first that there is; 0 if
 // nothing tells. Any goroutine may call it.
 func MemoryMax() int64 {
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
 		return limit
 	}
 	total := machineMemory()
-	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
-		if limit := numberIn(file); limit > 0 && (total == 0 || limit < total) {
-			total = limit
-		}
+	if limit := GroupMemoryMax(); limit > 0 && (total == 0 || limit < total) {
+		total = limit
 	}
 	return total
+}
+
+// GroupMemoryMax returns how many bytes of memory the control groups (cgroups) of the process
+// leave to it: a container's limit, or MemoryMax= of systemd; 0 if there is no limit. Any
+// goroutine may call it.
+func GroupMemoryMax() int64 {
+	groups, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return 0
+	}
+	return groupMemoryMax(string(groups), "/sys/fs/cgroup")
+}
+
+// noLimit is what version 1 of control groups says where there is none, less a page or two.
+const noLimit = math.MaxInt64 / 2
+
+// groupMemoryMax returns the least limit of the groups, which are as in /proc/self/cgroup, and of those that they are in.
+// A container may not see the folder of its own group, but its limit as that of the root.
+func groupMemoryMax(groups, root string) (least int64) {
+	for line := range strings.Lines(groups) {
+		_, line, _ = strings.Cut(strings.TrimSpace(line), ":")
+		controllers, group, _ := strings.Cut(line, ":")
+		folder, file := root, "memory.max"
+		if controllers != "" {
+			folder, file = filepath.Join(root, "memory"), "memory.limit_in_bytes"
+			if !slices.Contains(strings.Split(controllers, ","), "memory") {
+				continue
+			}
+		}
+		for group = path.Clean("/" + group); ; group = path.Dir(group) {
+			if limit := numberIn(filepath.Join(folder, group, file)); limit > 0 && limit < noLimit && (least == 0 || limit < least) {
+				least = limit
+			}
+			if group == "/" {
+				break
+			}
+		}
+	}
+	return least
 }
 
 // numberIn reads a file with one number; 0 if there is no such file or number.
