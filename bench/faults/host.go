@@ -19,7 +19,7 @@ import (
 	"troupe/transport/client"
 )
 
-//go:embed callbacks.js hang.js
+//go:embed callbacks.js hang.js crowd.js
 var scripts embed.FS
 
 // ownFleet is the fleet of a host that is started here.
@@ -45,6 +45,13 @@ func (r *run) spec() (spec server.Spec, err error) {
 		}
 		text += fmt.Sprintf("- {id: %s, name: hang, gameSessionsMax: 10, script: %q}\n", hangFleet, hang)
 	}
+	if anyOf(r.events, Memory) {
+		crowd, err := r.unpack("crowd.js")
+		if err != nil {
+			return spec, err
+		}
+		text += fmt.Sprintf("- {id: %s, name: crowd, gameSessionsMax: %d, script: %q}\n", crowdFleet, crowdGames, crowd)
+	}
 	text += "aliases: []\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return spec, err
@@ -69,6 +76,12 @@ func (r *run) spec() (spec server.Spec, err error) {
 	spec = server.Spec{Kind: server.Troupe, Bin: r.o.Bin, FleetID: ownFleet, Config: config}
 	if r.namespaces != nil {
 		spec.In, sets = r.namespaces.host, append(sets, hostSets()...)
+	}
+	if r.tight, err = newTight(r.events, spec.In); err != nil {
+		return spec, fmt.Errorf("%s: %w", Memory, err)
+	}
+	if r.tight != nil {
+		spec.In, sets = r.tight, append(sets, "limits.playerBytesPerSecond=0", "limits.playerMessagesPerSecond=0")
 	}
 	spec.Sets = append(sets, r.o.Sets...)
 	if anyOf(r.events, DiskFull, DiskReadOnly, DiskSync, DiskSlow) {

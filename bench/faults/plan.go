@@ -43,6 +43,8 @@ const (
 	DiskReadOnly Kind = "disk-read-only"
 	DiskSync     Kind = "disk-sync-fails"
 	DiskSlow     Kind = "disk-slow"
+	// Memory has the host's process have little memory from its start on; while it lasts, players of other games are away and much is sent to them.
+	Memory Kind = "memory"
 	// Files leaves the host's process no file descriptor for anything new.
 	Files Kind = "files"
 	// Hang has a script of another game loop without end; the fault is over when the host must have ended it.
@@ -50,7 +52,7 @@ const (
 )
 
 // kinds are all of them, in the order of a legend.
-var kinds = []Kind{Silence, Link, Reset, Handover, Rebind, Stall, Throttle, DiskFull, DiskReadOnly, DiskSync, DiskSlow, Files, Hang, Restart, Crash}
+var kinds = []Kind{Silence, Link, Reset, Handover, Rebind, Stall, Throttle, DiskFull, DiskReadOnly, DiskSync, DiskSlow, Memory, Files, Hang, Restart, Crash}
 
 func kindNames() string {
 	names := make([]string, len(kinds))
@@ -73,6 +75,7 @@ var meanings = map[Kind]string{
 	DiskReadOnly: "the host's disk can only be read",
 	DiskSync:     "the host's disk fails to sync",
 	DiskSlow:     "the host's disk is slow",
+	Memory:       "the host has little memory, and much to keep",
 	Files:        "the host has no file descriptors left",
 	Hang:         "a script of another game hangs",
 	Restart:      "the host is asked to stop, and started again",
@@ -84,7 +87,7 @@ func (k Kind) instant() bool { return k == Reset || k == Handover || k == Rebind
 
 // onHost reports whether a fault is one of the host's process.
 func (k Kind) onHost() bool {
-	return slices.Contains([]Kind{Stall, Throttle, DiskFull, DiskReadOnly, DiskSync, DiskSlow, Files, Hang, Restart, Crash}, k)
+	return slices.Contains([]Kind{Stall, Throttle, DiskFull, DiskReadOnly, DiskSync, DiskSlow, Memory, Files, Hang, Restart, Crash}, k)
 }
 
 // ends reports whether a fault ends the host's process.
@@ -142,6 +145,7 @@ type Conditions struct {
 	Duplicate float64  `json:"duplicate,omitempty"` // share of the datagrams that come twice, 0 to 1
 	MTU       int      `json:"mtu,omitempty"`       // datagrams whose IP packet is larger are dropped, and nobody is told; 0: no bound
 	Share     float64  `json:"share,omitempty"`     // of throttle: the share of the time that is left, above 0 and below 1
+	MiB       int      `json:"mib,omitempty"`       // of memory: what the host's process may use
 	silent    bool
 }
 
@@ -216,6 +220,8 @@ func (s *Step) check() error {
 		return errors.New("disk-slow needs delay: how much longer each sync takes")
 	case (s.Fault == Throttle) != (s.Share > 0 && s.Share < 1):
 		return errors.New("share belongs to throttle, and must be above 0 and below 1")
+	case (s.Fault == Memory) != (s.MiB >= memoryMin && s.MiB <= memoryMax):
+		return fmt.Errorf("mib belongs to memory, and must be %d to %d", memoryMin, memoryMax)
 	case s.Direction != "" && s.Fault != Link && s.Fault != Silence:
 		return errors.New("direction belongs to link and silence")
 	}

@@ -32,6 +32,8 @@ func (r *run) onHost(ctx context.Context, e Event, players *crew) (end func() er
 	case DiskSlow:
 		r.disk.Slow(time.Duration(e.Delay))
 		return func() error { r.disk.Slow(0); return nil }, nil
+	case Memory:
+		return r.crowd(ctx)
 	case Files:
 		return r.proc.NoMoreFiles()
 	case Hang:

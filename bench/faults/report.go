@@ -151,6 +151,8 @@ func (e Event) row() shownEvent {
 	add(e.Rate > 0, "%d bytes/s", e.Rate)
 	add(e.Duplicate > 0, "%g %% come twice", e.Duplicate*100)
 	add(e.MTU > 0, "MTU %d", e.MTU)
+	add(e.Share > 0, "%g %% of the CPU", e.Share*100)
+	add(e.MiB > 0, "%d MiB", e.MiB)
 	add(e.Direction == "up", "to the host only")
 	add(e.Direction == "down", "to the player only")
 	row.Conditions = strings.Join(slices.Clip(words), ", ")

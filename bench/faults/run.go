@@ -110,6 +110,7 @@ type run struct {
 	told       expectations   // of the script
 	namespaces *namespaces    // the layer of namespaces, if it is used
 	disk       *disk.Disk     // of the host, if it is to break
+	tight      *tight         // the memory of the host, if it is to be little
 	calls      *calls         // while the disk is broken
 	hung       *hung          // the game whose script hangs
 	others     []string       // game sessions without players, when the host is to be killed
@@ -141,6 +142,9 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 		}
 		if r.disk != nil {
 			err = errors.Join(err, r.disk.Close())
+		}
+		if r.tight != nil {
+			err = errors.Join(err, r.tight.Close())
 		}
 		if r.namespaces != nil {
 			err = errors.Join(err, r.namespaces.close())
@@ -245,11 +249,16 @@ func (r *run) play(ctx context.Context, length time.Duration, report *Report) (e
 	if err := rest(ctx, r.settle()); err != nil {
 		return err
 	}
+	verdicts, alive, err := r.judgeMemory()
+	report.Verdicts = verdicts
+	if err != nil || !alive {
+		return err
+	}
 	more, err := r.judgeHang(ctx)
 	if err != nil {
 		return err
 	}
-	report.Verdicts = more
+	report.Verdicts = append(report.Verdicts, more...)
 	stop()
 	after, err := r.recover(ctx, players, healed)
 	if err != nil {

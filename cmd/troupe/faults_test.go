@@ -255,7 +255,7 @@ func TestFaultsList(t *testing.T) {
 	}
 	for _, name := range []string{
 		"wifi-to-lte", "tunnel", "flappy", "train", "phone-sleep", "nat-rebind", "lossy-5", "slow-client", "reconnect-storm", "server-crash", "server-stall",
-		"disk-full", "slow-disk", "disk-read-only", "bad-disk", "noisy-neighbour", "script-hang", "rolling-restart", "reorder", "out-of-files",
+		"disk-full", "slow-disk", "disk-read-only", "bad-disk", "noisy-neighbour", "script-hang", "rolling-restart", "reorder", "out-of-files", "little-memory",
 	} {
 		p, err := faults.Find(name)
 		if err != nil || !strings.Contains(out.String(), "\n"+name+" ") || !strings.Contains(out.String(), p.About) || time.Duration(p.Length) > time.Minute {

@@ -1,0 +1,148 @@
+package cgroup
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// root is where control groups are, by the convention of all distributions.
+const root = "/sys/fs/cgroup"
+
+// version is what the versions of control groups call the same things.
+type version struct{ folder, limit, peak, events string }
+
+var versions = []version{
+	{filepath.Join(root, "memory"), "memory.limit_in_bytes", "memory.max_usage_in_bytes", "memory.oom_control"},
+	{root, "memory.max", "memory.peak", "memory.events"},
+}
+
+// Group is a control group. Any goroutine may call its methods.
+type Group struct {
+	version
+	home string // the group that this process is in
+}
+
+// New makes a group whose processes may use so many bytes of memory together.
+func New(most int64) (*Group, error) {
+	for _, v := range versions {
+		if _, err := os.Stat(filepath.Join(v.folder, "cgroup.procs")); err != nil {
+			continue
+		}
+		g, err := v.make(most)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrUnsupported, err)
+		}
+		return g, nil
+	}
+	return nil, ErrUnsupported
+}
+
+func (v version) make(most int64) (*Group, error) {
+	home, err := v.home()
+	if err != nil {
+		return nil, err
+	}
+	g := &Group{v, home}
+	if g.folder, err = os.MkdirTemp(v.folder, "troupe-faults-"); err != nil {
+		return nil, err
+	}
+	if err := g.write(g.limit, strconv.FormatInt(most, 10)); err != nil {
+		return nil, errors.Join(err, os.Remove(g.folder))
+	}
+	_ = g.write("memory.swap.max", "0") // version 2; where there is no swap, there is no file
+	return g, nil
+}
+
+// home is the folder of the group that this process is in.
+func (v version) home() (string, error) {
+	groups, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(groups)) {
+		_, line, _ = strings.Cut(strings.TrimSpace(line), ":")
+		controllers, group, _ := strings.Cut(line, ":")
+		if v.folder == filepath.Join(root, controllers) {
+			if folder := filepath.Join(v.folder, group); isFolder(folder) {
+				return folder, nil
+			}
+			return v.folder, nil // a container sees its own group as the root
+		}
+	}
+	return "", errors.New("this process is in no control group of the memory")
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func (g *Group) write(file, text string) error {
+	return os.WriteFile(filepath.Join(g.folder, file), []byte(text), 0)
+}
+
+// moving is held while this process is in a group: it can be in one only.
+var moving sync.Mutex
+
+// Do calls start, which starts a process that is then in the group. This process is in it meanwhile.
+func (g *Group) Do(start func() error) (err error) {
+	moving.Lock()
+	defer moving.Unlock()
+	me := strconv.Itoa(os.Getpid())
+	if err := g.write("cgroup.procs", me); err != nil {
+		return fmt.Errorf("enter a control group: %w", err)
+	}
+	defer func() {
+		if back := os.WriteFile(filepath.Join(g.home, "cgroup.procs"), []byte(me), 0); back != nil {
+			err = errors.Join(err, fmt.Errorf("leave a control group: %w", back))
+		}
+	}()
+	return start()
+}
+
+// Peak is the most memory, in bytes, that the group has used; 0 if the kernel does not tell.
+func (g *Group) Peak() int64 {
+	text, err := os.ReadFile(filepath.Join(g.folder, g.peak))
+	if err != nil {
+		return 0 // before Linux 5.19
+	}
+	n, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	return n
+}
+
+// Kills is how many processes of the group the kernel has killed for want of memory.
+func (g *Group) Kills() (int, error) {
+	text, err := os.ReadFile(filepath.Join(g.folder, g.events))
+	if err != nil {
+		return 0, err
+	}
+	for line := range bytes.Lines(text) {
+		if n, ok := bytes.CutPrefix(line, []byte("oom_kill ")); ok {
+			return strconv.Atoi(string(bytes.TrimSpace(n)))
+		}
+	}
+	return 0, errors.New("the kernel does not count whom it kills")
+}
+
+// removeMax is how long the kernel may need to let go of processes that have ended.
+const removeMax = 5 * time.Second
+
+// Close removes the group. Its processes must have ended.
+func (g *Group) Close() error {
+	var err error
+	for end := time.Now().Add(removeMax); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if err = os.Remove(g.folder); !errors.Is(err, unix.EBUSY) {
+			break
+		}
+	}
+	return err
+}

@@ -1,0 +1,173 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"troupe/bench/faults/cgroup"
+	"troupe/bench/server"
+	"troupe/transport/client"
+)
+
+const (
+	// memoryMin is the least that a host is given, in MiB: what it needs to start, and some games.
+	memoryMin = 48
+	memoryMax = 1 << 20
+	// crowdFleet is the fleet of the games whose lost players are sent to, crowdRoom the number of the first of these.
+	crowdFleet = "fleet-crowd"
+	crowdRoom  = 2000
+	crowdGames = 5
+	crowdSize  = 30 // lost players of each: together they may keep 150 MiB
+	crowdBytes = client.PayloadMax
+	opCrowd    = 1
+)
+
+// tight is a control group in which the host has little memory. It is a server.Place.
+type tight struct {
+	*cgroup.Group
+	place server.Place // where the host runs; nil: here
+	mib   int
+}
+
+// newTight returns nil if no fault is of the memory.
+func newTight(events []Event, place server.Place) (*tight, error) {
+	least := 0
+	for _, e := range events {
+		if e.Fault == Memory && (least == 0 || e.MiB < least) {
+			least = e.MiB
+		}
+	}
+	if least == 0 {
+		return nil, nil
+	}
+	group, err := cgroup.New(int64(least) << 20)
+	if err != nil {
+		return nil, err
+	}
+	return &tight{Group: group, place: place, mib: least}, nil
+}
+
+// Do starts the host's process.
+func (t *tight) Do(start func() error) error {
+	if t.place == nil {
+		return t.Group.Do(start)
+	}
+	return t.Group.Do(func() error { return t.place.Do(start) })
+}
+
+// DialContext connects to the host.
+func (t *tight) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	if t.place == nil {
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}
+	return t.place.DialContext(ctx, network, addr)
+}
+
+// crowd has players of other games lose their connections and be sent to as fast as the host takes it, until end is called: the host keeps for
+// them what it can.
+func (r *run) crowd(ctx context.Context) (end func() error, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	var mu sync.Mutex
+	end = func() error {
+		cancel()
+		work.Wait()
+		if err != nil && r.awaitDeath() {
+			return nil // judgeMemory has the reason
+		}
+		return err
+	}
+	for game := range crowdGames {
+		work.Go(func() {
+			if failed := r.crowdGame(ctx, crowdRoom+game); failed != nil && ctx.Err() == nil {
+				mu.Lock()
+				err = errors.Join(err, failed)
+				mu.Unlock()
+			}
+		})
+	}
+	return end, nil
+}
+
+func (r *run) crowdGame(ctx context.Context, number int) error {
+	room, err := r.proc.OpenIn(ctx, crowdFleet, number, crowdSize+1)
+	if err != nil {
+		return err
+	}
+	var lost []int32
+	var sender *client.Client
+	for _, id := range room.IDs {
+		c, err := client.Dial(ctx, client.Options{Addr: room.Addr, PlayerSessionID: id, Transport: client.WS, DialTimeout: dialMax})
+		if err != nil {
+			return fmt.Errorf("log in to a crowd: %w", err)
+		}
+		defer c.Abort()
+		if sender == nil {
+			sender = c
+			continue
+		}
+		lost = append(lost, c.PeerID())
+		c.Abort()
+	}
+	go func() {
+		for range sender.Events() {
+		}
+	}()
+	payload := make([]byte, crowdBytes)
+	for n := 0; ; n++ {
+		err := sender.Send(ctx, client.Message{OpCode: opCrowd, TargetPlayer: lost[n%len(lost)], Payload: payload, Intent: client.Reliable})
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("send to a crowd: %w: %s", err, sender.End())
+		}
+	}
+}
+
+// alive reports whether the host's process runs.
+func (r *run) alive() bool {
+	select {
+	case <-r.proc.Exited():
+		return false
+	default:
+		return true
+	}
+}
+
+// deathMax is how long the end of a killed process may take.
+const deathMax = 2 * time.Second
+
+// awaitDeath waits a moment for the end of the host's process, and reports whether it has come.
+func (r *run) awaitDeath() bool {
+	timer := time.NewTimer(deathMax)
+	defer timer.Stop()
+	select {
+	case <-r.proc.Exited():
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// judgeMemory judges whether the host has lived with its memory; alive: it can be judged further.
+func (r *run) judgeMemory() (all []Verdict, alive bool, err error) {
+	if r.tight == nil {
+		return nil, true, nil
+	}
+	kills, err := r.tight.Kills()
+	if err != nil {
+		return nil, false, fmt.Errorf("read the control group: %w", err)
+	}
+	alive = r.alive()
+	peak := ""
+	if n := r.tight.Peak(); n > 0 {
+		peak = fmt.Sprintf(", %d MiB used at most", n>>20)
+	}
+	return []Verdict{judge("RL-120", fmt.Sprintf("a host that has %d MiB of memory goes on", r.tight.mib), alive && kills == 0,
+		"%d processes killed by the kernel%s", kills, peak)}, alive, nil
+}
