@@ -4,8 +4,8 @@
   const { axis, data, draw, ms, short } = plots;
   const colours = {
     silence: '#5b6b7b', link: '#d9a441', reset: '#c0392b', handover: '#8e44ad', rebind: '#16a0a0', stall: '#b9770e', crash: '#7b241c',
-    throttle: '#2471a3', 'disk-full': '#6c3483', 'disk-slow': '#a569bd', 'disk-read-only': '#8e44ad',
-    'disk-sync-fails': '#4a235a', memory: '#b9770e', files: '#7d6608', hang: '#1e8449', restart: '#3b5bdb',
+    throttle: '#2471a3', 'disk-full': '#6c3483', 'disk-slow': '#a569bd', 'disk-read-only': '#7d8fd1',
+    'disk-sync-fails': '#4a235a', memory: '#117a65', files: '#7d6608', hang: '#1e8449', restart: '#3b5bdb',
   };
   const colour = (kind) => colours[kind];
   const away = '#e05a4e';
