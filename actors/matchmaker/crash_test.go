@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/rebuild"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -44,9 +45,9 @@ func (w *world) wantOnce(ids ...string) {
 // The Manager crashes, alone, at each step of a match: what was answered goes on, once. Requests that come meanwhile wait.
 func TestTheManagerCrashes(t *testing.T) {
 	for name, step := range map[string]func(w *world){
-		"QUEUED":              func(w *world) { w.crash(w.parent.manager) },
-		"SEARCHING":           func(w *world) { w.pass(); w.crash(w.parent.manager); w.pass() },
-		"REQUIRES_ACCEPTANCE": func(w *world) { w.ask("T2", "b"); w.pass(); _ = w.answer(true, "T1", "a"); w.crash(w.parent.manager) },
+		"QUEUED":              func(w *world) { w.crash(w.parent.Child()) },
+		"SEARCHING":           func(w *world) { w.pass(); w.crash(w.parent.Child()); w.pass() },
+		"REQUIRES_ACCEPTANCE": func(w *world) { w.ask("T2", "b"); w.pass(); _ = w.answer(true, "T1", "a"); w.crash(w.parent.Child()) },
 		"PLACING": func(w *world) {
 			w.placer.set(func() { w.placer.hold = true })
 			w.ask("T2", "b")
@@ -54,7 +55,7 @@ func TestTheManagerCrashes(t *testing.T) {
 			_ = w.answer(true, "T1", "a")
 			_ = w.answer(true, "T2", "b")
 			w.want("T1 PLACING")
-			w.crash(w.parent.manager)
+			w.crash(w.parent.Child())
 			w.want("T1 PLACING")
 			w.placer.release()
 			synctest.Wait()
@@ -101,7 +102,7 @@ func TestAMatcherCrashes(t *testing.T) {
 			if i%4 == 0 {
 				w.pass()
 			}
-			time.Sleep(restartMax / 10)
+			time.Sleep(rebuild.PauseMax / 10)
 			synctest.Wait()
 		}
 		w.pass()

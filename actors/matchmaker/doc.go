@@ -1,7 +1,7 @@
 // Package matchmaker keeps matchmaking rule sets, configurations and tickets, and leads each ticket from StartMatchmaking to its
 // end (flexmatch.md 13 to 18). Matches are formed by package match.
 //
-// Three kinds of actors share the work. The Supervisor replaces a Manager that crashes by one that is rebuilt from the store.
+// Three kinds of actors share the work. A rebuild.Supervisor replaces a Manager that crashes by one that is rebuilt from the store.
 // The Manager owns all records; it decides every change of a ticket. For each configuration there is a matcher, which owns the
 // pool of waiting tickets. A ticket may be superseded by one of another configuration, so tickets belong to the Manager.
 //

@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"troupe/actors/ledger"
+	"troupe/actors/rebuild"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
+	"troupe/messages/counters"
 )
 
 // Manager is the actor that owns all rule sets, configurations, tickets and matches.
@@ -34,6 +36,18 @@ type Manager struct {
 	batches     uint64 // numbers the transactions of passes
 	draining    bool
 	ledger      *ledger.Ledger
+}
+
+// New returns the supervisor of a Manager that starts with s, a result of Load. The Placer finds game sessions for matches.
+func New(o Options, placer Placer, s *State) *rebuild.Supervisor[*State] {
+	if s == nil {
+		s = new(State)
+	}
+	o = o.withDefaults()
+	return rebuild.New(rebuild.Options[*State]{
+		What: "matchmaking tickets", Kind: counters.ActorMatchmaker, Store: o.Store, Load: Load,
+		New: func(s *State) stage.Actor { return newManager(o, placer, s) },
+	}, s)
 }
 
 // newManager returns a Manager that continues from a state.

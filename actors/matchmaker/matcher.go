@@ -9,6 +9,7 @@ import (
 
 	"troupe/actors/matchmaker/match"
 	"troupe/actors/matchmaker/ruleset"
+	"troupe/actors/rebuild"
 	"troupe/actors/stage"
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -118,10 +119,10 @@ func (m *Manager) onExited(c *stage.Context, e stage.Exited) {
 			continue
 		}
 		k.matcher = nil
-		if time.Since(k.since) > restartMax {
+		if time.Since(k.since) > rebuild.PauseMax {
 			k.crashes = 0
 		}
-		pause := min(restartMin<<min(k.crashes, 20), restartMax)
+		pause := rebuild.Pause(k.crashes)
 		k.crashes++
 		c.Counters().Restarts.Add(counters.ActorMatchmaker, 1)
 		c.Log().Error().Str("reason", e.Crash).Str("configuration", string(k.record.Name)).Dur("pause_ms", pause).Msg("the pool of a matchmaking configuration is rebuilt")

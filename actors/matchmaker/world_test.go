@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/rebuild"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
 	"troupe/actors/store"
@@ -134,9 +135,9 @@ type world struct {
 	store   *flaky
 	placer  *stubPlacer
 	ref     *stage.Ref
-	parent  *Supervisor // nil with direct
-	direct  bool        // there is no Supervisor
-	manager *Manager    // with direct
+	parent  *rebuild.Supervisor[*State] // nil with direct
+	direct  bool                        // there is no Supervisor
+	manager *Manager                    // with direct
 	options Options
 	mu      sync.Mutex
 	events  []messages.Event

@@ -1,7 +1,7 @@
 // Package placement keeps queues and placements, and finds a game session for each placement
 // (service-api.md 2.8, 2.9 and 3). Ranking is a pure function: it orders the fleets and
 // locations that a placement may try. Manager is the actor that owns all queues and
-// placements of a host. Its parent, the Supervisor, rebuilds it from the store after a crash.
+// placements of a host. Its parent, a rebuild.Supervisor, rebuilds it from the store after a crash.
 //
 //	PENDING -> FULFILLED | CANCELLED | TIMED_OUT | FAILED
 //

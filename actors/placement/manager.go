@@ -6,9 +6,11 @@ import (
 
 	"troupe/actors/fleet"
 	"troupe/actors/ledger"
+	"troupe/actors/rebuild"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
+	"troupe/messages/counters"
 )
 
 // Manager is the actor that owns all queues and placements.
@@ -31,6 +33,18 @@ type Manager struct {
 	started    uint64
 	draining   bool
 	ledger     *ledger.Ledger
+}
+
+// New returns the supervisor of a Manager that starts with s, a result of Load. Hosts launch the game sessions.
+func New(o Options, hosts Hosts, s *State) *rebuild.Supervisor[*State] {
+	if s == nil {
+		s = new(State)
+	}
+	o = o.withDefaults()
+	return rebuild.New(rebuild.Options[*State]{
+		What: "queues and placements", Kind: counters.ActorPlacement, Store: o.Store, Load: Load,
+		New: func(s *State) stage.Actor { return newManager(o, hosts, s) },
+	}, s)
 }
 
 // newManager returns a Manager that continues from a state.

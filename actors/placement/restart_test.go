@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors/fleet"
+	"troupe/actors/rebuild"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -168,7 +169,7 @@ func TestCrash(t *testing.T) {
 		if p := w.get("p"); p.Status != messages.PlacementPending { // waits for the next Manager
 			t.Fatal(p.Status)
 		}
-		time.Sleep(10*time.Second + restartMin)
+		time.Sleep(10*time.Second + rebuild.PauseMin)
 		synctest.Wait()
 		if p := w.want("p", messages.PlacementFulfilled); p.GameSessionID == first || first == "" {
 			t.Fatalf("%q, before %q", p.GameSessionID, first)

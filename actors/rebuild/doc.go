@@ -1,0 +1,5 @@
+// Package rebuild supervises an actor whose state is in the store. When the actor crashes, the Supervisor reads the store and
+// starts another one with what it has read; messages wait for it meanwhile.
+//
+// The Supervisor owns the actor's Ref and the messages that wait. It does not know what the actor keeps, and it writes nothing.
+package rebuild

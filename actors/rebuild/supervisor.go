@@ -1,0 +1,157 @@
+package rebuild
+
+import (
+	"time"
+
+	"troupe/actors/stage"
+	"troupe/actors/store"
+	"troupe/messages/counters"
+)
+
+const (
+	// PauseMin and PauseMax bound the time between a crash and the next start (reliability.md 4). An actor that has run for longer
+	// than PauseMax counts as well.
+	PauseMin = 100 * time.Millisecond
+	PauseMax = 30 * time.Second
+
+	waitingMax = 1000 // messages that wait for the next actor; more are refused
+)
+
+// Pause returns how long to wait before the next start, after so many crashes before this one.
+func Pause(crashes int) time.Duration { return min(PauseMin<<min(crashes, 20), PauseMax) }
+
+// State is what the actor begins with.
+type State interface {
+	// Damaged returns the stored records that were left out.
+	Damaged() []store.Damage
+}
+
+// Options say what a Supervisor supervises. All fields are required.
+type Options[S State] struct {
+	// What the actor keeps, in the plural, for the log.
+	What  string
+	Kind  counters.ActorKind
+	Store store.Store
+	// Load reads the state. It runs in a goroutine of its own, after all pending commits.
+	Load func(store.Store) (S, error)
+	// New makes the actor. It is called by the Supervisor.
+	New func(S) stage.Actor
+}
+
+// Supervisor is the parent of the actor and forwards all requests to it. It replaces an actor that crashes by one that is rebuilt
+// from the store, after PauseMin, or up to PauseMax if crashes repeat.
+type Supervisor[S State] struct {
+	o Options[S]
+
+	// owned by the actor
+	state   S // for the next child
+	child   *stage.Ref
+	waiting []any // messages that came while there is no child
+	crashes int
+	since   time.Time
+}
+
+// New returns a Supervisor whose first actor starts with first.
+func New[S State](o Options[S], first S) *Supervisor[S] { return &Supervisor[S]{o: o, state: first} }
+
+type (
+	restart       struct{}
+	reload[S any] struct {
+		state S
+		err   error
+	}
+)
+
+// Child returns the actor, nil while there is none. It is for tests that know that no message is being processed.
+func (s *Supervisor[S]) Child() *stage.Ref { return s.child }
+
+// Started implements stage.Actor.
+func (s *Supervisor[S]) Started(c *stage.Context) { s.spawn(c) }
+
+// Stopped implements stage.Actor.
+func (s *Supervisor[S]) Stopped(*stage.Context) {
+	for _, msg := range s.takeWaiting() {
+		deadLetter(msg)
+	}
+}
+
+// Receive implements stage.Actor.
+func (s *Supervisor[S]) Receive(c *stage.Context, msg any) {
+	switch m := msg.(type) {
+	case stage.Exited:
+		s.onExited(c, m)
+	case restart:
+		s.onRestart(c)
+	case reload[S]:
+		s.onReload(c, m)
+	default:
+		switch {
+		case s.child != nil:
+			s.child.Tell(msg)
+		case len(s.waiting) < waitingMax:
+			s.waiting = append(s.waiting, msg)
+		default:
+			deadLetter(msg)
+		}
+	}
+}
+
+func deadLetter(msg any) {
+	if u, ok := msg.(stage.DeadLetter); ok {
+		u.OnDeadLetter()
+	}
+}
+
+func (s *Supervisor[S]) takeWaiting() []any {
+	waiting := s.waiting
+	s.waiting = nil
+	return waiting
+}
+
+func (s *Supervisor[S]) spawn(c *stage.Context) {
+	var none S
+	s.child = c.Stage().NewRefBeside(c.Self(), s.o.Kind, stage.LaneLimits{})
+	c.Spawn(s.child, s.o.New(s.state))
+	s.state, s.since = none, time.Now()
+	for _, msg := range s.takeWaiting() {
+		s.child.Tell(msg)
+	}
+}
+
+func (s *Supervisor[S]) onExited(c *stage.Context, m stage.Exited) {
+	if m.Ref != s.child {
+		return
+	}
+	s.child = nil
+	if time.Since(s.since) > PauseMax {
+		s.crashes = 0
+	}
+	pause := Pause(s.crashes)
+	s.crashes++
+	c.Counters().Restarts.Add(s.o.Kind, 1)
+	c.Log().Error().Str("reason", m.Crash).Dur("pause_ms", pause).Msg(s.o.What + " are rebuilt from the store")
+	c.After(pause, restart{})
+}
+
+// onRestart reads the store in a goroutine, after all pending commits.
+func (s *Supervisor[S]) onRestart(c *stage.Context) {
+	self, o := c.Self(), s.o
+	go func() {
+		o.Store.Flush()
+		state, err := o.Load(o.Store)
+		self.Tell(reload[S]{state, err})
+	}()
+}
+
+func (s *Supervisor[S]) onReload(c *stage.Context, m reload[S]) {
+	if m.err != nil {
+		c.Log().Error().Err(m.err).Msg(s.o.What + " cannot be read")
+		c.After(PauseMax, restart{})
+		return
+	}
+	if damaged := m.state.Damaged(); len(damaged) > 0 {
+		c.Log().Error().Int("records", len(damaged)).Str("first", damaged[0].String()).Msg(s.o.What + ": stored records are left out: see troupe store check")
+	}
+	s.state = m.state
+	s.spawn(c)
+}
