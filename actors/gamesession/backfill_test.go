@@ -2,8 +2,10 @@ package gamesession_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
@@ -65,6 +67,61 @@ func TestAMatchFillsOnce(t *testing.T) {
 		}
 		if again := fill("m1", "a"); len(again) != 0 || err != nil {
 			t.Errorf("after another match created again: %v, %v", again, err)
+		}
+	})
+}
+
+// D-324: a player who holds a seat gets no second one by a match; the seat waits for its first login anew.
+func TestAMatchLeavesASeatToItsPlayer(t *testing.T) {
+	standby(t, script.Base{}, func(p *standbyProcess) {
+		p.assign()
+		p.fleet.Take()
+		var answered []error
+		fill := func(match messages.MatchID, players ...messages.PlayerID) (created []messages.PlayerID) {
+			q := gamesession.Fill{Session: "arn:one", Match: match}
+			for _, id := range players {
+				q.Players = append(q.Players, messages.NewPlayer{PlayerID: id})
+			}
+			p.ref.Tell(stage.Request[gamesession.Fill, []*messages.PlayerSession]{Request: q, Reply: func(_ []*messages.PlayerSession, err error) { answered = append(answered, err) }})
+			synctest.Wait()
+			for _, m := range p.fleet.Take() {
+				if m, ok := m.(stage.Request[gamesession.PlayerSessionsCreated, []*messages.PlayerSession]); ok {
+					ids := []messages.PlayerSessionID{}
+					for _, s := range m.Request.Records {
+						ids, created = append(ids, s.ID), append(created, s.PlayerID)
+					}
+					m.Request.Show()
+					p.ref.Tell(gamesession.PlayerSessionsStored{IDs: ids, Match: match})
+					m.Reply(m.Request.Records, nil)
+					synctest.Wait()
+				}
+			}
+			return created
+		}
+		if got := fill("m1", "a"); !slices.Equal(got, []messages.PlayerID{"a"}) {
+			t.Fatal(got)
+		}
+		time.Sleep(40 * time.Second)
+		if got := fill("m2", "a", "b"); !slices.Equal(got, []messages.PlayerID{"b"}) {
+			t.Errorf("seats for %v", got)
+		}
+		if got := fill("m3", "b", "a"); len(got) != 0 {
+			t.Errorf("seats for %v", got)
+		}
+		if want := []error{nil, nil, nil}; !slices.Equal(answered, want) {
+			t.Errorf("%v", answered)
+		}
+		free := func() int { return p.record.Reader().Seats().Free }
+		time.Sleep(40 * time.Second)
+		if n := free(); n != 0 {
+			t.Errorf("%d seats are free 40 s after the last match", n)
+		}
+		time.Sleep(21 * time.Second)
+		if n := free(); n != 2 {
+			t.Errorf("%d seats are free after that", n)
+		}
+		if got := fill("m4", "a"); len(got) != 1 {
+			t.Errorf("the seat of before has ended, and there is no other")
 		}
 	})
 }

@@ -29,8 +29,12 @@ func (a *Actor) onCreatePlayers(m stage.Request[CreatePlayers, []*messages.Playe
 	a.createPlayers(m.Request.Players, nil, m.Reply)
 }
 
-// createPlayers creates player sessions, maybe together with the change of a match.
+// createPlayers creates player sessions, maybe together with the change of a match: players of a match who hold a seat keep it.
 func (a *Actor) createPlayers(players []messages.NewPlayer, with *messages.FillGameSession, reply func([]*messages.PlayerSession, error)) bool {
+	var seated []*playerSession
+	if with != nil {
+		players, seated = a.unseated(players)
+	}
 	n := len(players)
 	g := a.o.Publisher.session.Load()
 	switch free := g.MaxPlayers - (len(a.order) - a.finished); {
@@ -52,9 +56,30 @@ func (a *Actor) createPlayers(players []messages.NewPlayer, with *messages.FillG
 		made.views = append(made.views, s.view)
 		made.Records = append(made.Records, s.view.record(&a.record))
 	}
+	for _, s := range seated {
+		s.ref.Tell(player.Renew{})
+	}
 	a.addHiddenViews(made.views)
 	a.o.Fleet.Tell(stage.Request[PlayerSessionsCreated, []*messages.PlayerSession]{Request: made, Reply: reply})
 	return true
+}
+
+// unseated returns the players who hold no seat, and the player sessions of the others. A seat that is being given up is none.
+func (a *Actor) unseated(players []messages.NewPlayer) (without []messages.NewPlayer, seated []*playerSession) {
+	held := make(map[messages.PlayerID]*playerSession, len(players))
+	for _, s := range a.order {
+		if s.ref != nil && s.presence < leaving && s.record != recordRefused && !s.view.state().Final() {
+			held[s.player.PlayerID] = s
+		}
+	}
+	for _, who := range players {
+		if s := held[who.PlayerID]; s != nil {
+			seated = append(seated, s)
+		} else {
+			without = append(without, who)
+		}
+	}
+	return without, seated
 }
 
 // onPlayerSessionsStored ends player sessions that the store has refused. It reports the

@@ -44,7 +44,12 @@ func (m *Manager) startBackfill(c *stage.Context, r *messages.StartMatchBackfill
 			if err := m.checkBackfill(k, g, r.Session); err != nil {
 				return nil, err
 			}
-			return nil, checkTeams(k.rules.set, r.Players)
+			if err := checkTeams(k.rules.set, r.Players); err != nil {
+				return nil, err
+			}
+			var err error
+			record.Players, err = inGame(g, r.Players)
+			return nil, err
 		},
 		apply: func(t *ticket) {
 			switch {
@@ -77,6 +82,28 @@ func (m *Manager) checkBackfill(k *matchmaker, g *game, id messages.GameSessionI
 		return messages.Errorf(messages.InvalidRequest, "game session %s is not ACTIVE", id)
 	}
 	return nil
+}
+
+// inGame returns those of the players of a request who hold a seat in its game session: the others may have left just before
+// (D-325). Their tickets would end, and their seats would stay free.
+func inGame(g *game, players []messages.TicketPlayer) ([]messages.TicketPlayer, error) {
+	if g == nil || g.read == nil { // without a queue, or it is not watched yet
+		return players, nil
+	}
+	seats := map[messages.PlayerID]bool{}
+	for _, id := range g.read().Players {
+		seats[id] = true
+	}
+	var here []messages.TicketPlayer
+	for i := range players {
+		if seats[players[i].ID] {
+			here = append(here, players[i])
+		}
+	}
+	if len(here) == 0 {
+		return nil, messages.Errorf(messages.InvalidRequest, "Players: none of them is in game session %s", g.record.Session)
+	}
+	return here, nil
 }
 
 // checkTeams refuses players who are in no team of a rule set.

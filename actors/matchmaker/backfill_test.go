@@ -55,6 +55,9 @@ func (s *stubPlacer) Fill(q messages.FillGameSession, reply func(*messages.Fille
 	case g == nil:
 		go reply(nil, messages.Errorf(messages.NotFound, "no game session %s", q.Session))
 		return
+	case q.Data != "" && len(q.Players) == 0 && s.noData:
+		go reply(nil, messages.Errorf(messages.Internal, "the store fails"))
+		return
 	case !g.seats.Live:
 		go reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s has ended", q.Session))
 		return
@@ -75,8 +78,10 @@ func (s *stubPlacer) Fill(q messages.FillGameSession, reply func(*messages.Fille
 			g.session.MatchmakerData = q.Data
 		}
 		for _, p := range q.Players {
-			g.seats.Players = append(g.seats.Players, p.PlayerID)
-			g.seats.Free--
+			if !slices.Contains(g.seats.Players, p.PlayerID) { // who has a seat keeps it
+				g.seats.Players = append(g.seats.Players, p.PlayerID)
+				g.seats.Free--
+			}
 		}
 		if q.Match != "" {
 			g.filled = q.Match

@@ -1,6 +1,8 @@
 package matchmaker
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -99,12 +101,19 @@ func TestManyBackfillRequests(t *testing.T) {
 		for i := range crowd {
 			crowd[i] = "red:p" + string(rune('A'+i))
 		}
+		g := w.game()
+		w.placer.set(func() {
+			for _, p := range crowd {
+				g.seats.Players = append(g.seats.Players, messages.PlayerID(strings.TrimPrefix(p, "red:")))
+			}
+		})
 		if _, err := w.backfill("crowd", id, crowd...); err != nil {
 			t.Fatal(err)
 		}
 		w.ask("C", "c")
 		w.pass()
 		w.want("crowd SEARCHING", "C SEARCHING")
+		w.placer.set(func() { g.seats.Players = g.seats.Players[:2] })
 		for i := range 1000 {
 			if _, err := w.backfill("F"+string(rune('A'+i)), id, "red:a", "blue:b"); err != nil {
 				t.Fatal(err)
@@ -119,4 +128,128 @@ func TestManyBackfillRequests(t *testing.T) {
 			t.Errorf("%d seats", n)
 		}
 	})
+}
+
+// D-324: a player who holds a seat of a game session looks for a match again, alone or with a friend, and backfill of that game session
+// is the match: the player gets the seat that it holds.
+func TestAPlayerIsMatchedIntoItsOwnGame(t *testing.T) {
+	for _, mode := range []string{"automatic", "asked for"} {
+		bubble(t, nil, func(w *world) {
+			w.two(map[string]func(*messages.Matchmaker){"automatic": automatic}[mode])
+			w.ask("A2", "a", "c")
+			if mode != "automatic" {
+				if _, err := w.backfill("F", w.game().session.ID, "blue:b"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 3 { // the next automatic ticket is without the player, and then there is a pass
+				w.pass()
+			}
+			w.want("A2 COMPLETED")
+			if g := w.ticket("A2").Game; g.ID != w.game().session.ID || len(g.Placed) != 2 || g.Placed[0].PlayerSessionID != "psess-a" {
+				t.Errorf("%+v", g)
+			}
+			if seats := w.game().seats.Players; !slices.Equal(seats, []messages.PlayerID{"a", "b", "c"}) {
+				t.Errorf("seats %v", seats)
+			}
+			if d := w.data(); strings.Join(d.players(), " ") != "red:a red:c blue:b" {
+				t.Errorf("%v", d.players())
+			}
+			if mode != "automatic" {
+				return
+			}
+			w.pass()
+			w.wantCount(1) // one seat is free
+			w.ask("D", "d")
+			w.pass()
+			w.want("D COMPLETED")
+			w.pass()
+			w.wantCount(0)
+		})
+	}
+}
+
+// D-325: players who are not in the game session have no part in a backfill request: their own tickets go on, and the seats that they do
+// not hold are filled.
+func TestBackfillNamesAPlayerWhoHasLeft(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.two(nil)
+		id := w.game().session.ID
+		w.leaves("b")
+		if _, err := w.try("B2", "m", "b"); err != nil {
+			t.Fatal(err)
+		}
+		f, err := w.backfill("F", id, "blue:b", "red:a", "red:stranger")
+		if err != nil || len(f.Players) != 1 || f.Players[0].ID != "a" {
+			t.Fatal(f, err)
+		}
+		w.want("F QUEUED", "B2 QUEUED")
+		_, err = w.backfill("G", id, "red:stranger")
+		w.wantCode(err, messages.InvalidRequest)
+		_, err = w.backfill("G", id, "red:a", "green:stranger")
+		w.wantCode(err, messages.InvalidRequest)
+		w.ask("C", "c")
+		w.pass()
+		w.want("F COMPLETED", "B2 COMPLETED", "C COMPLETED")
+		w.wantGame("red:a red:c blue:b", "MATCHMAKING_DATA_UPDATED F")
+	})
+}
+
+// BackfillMode MANUAL ends an automatic ticket that waits, and AUTOMATIC begins again. Tickets of other configurations go on.
+func TestAConfigurationTurnsAutomaticBackfillOff(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.two(automatic)
+		set := func(name messages.MatchmakerName, on bool) {
+			t.Helper()
+			if _, err := request[messages.UpdateMatchmaker, *messages.Matchmaker](w, messages.UpdateMatchmaker{Name: name, AutoBackfill: &on}); err != nil {
+				t.Fatal(err)
+			}
+			w.pass()
+		}
+		first := string(*w.data().Ticket)
+		w.named("other", squads, automatic)
+		set("other", false)
+		w.wantCount(1)
+		set("m", false)
+		w.want(first + " CANCELLED")
+		w.wantCount(0)
+		w.wantGame("red:a blue:b", "BACKFILL_CANCELLED "+first)
+		w.ask("C", "c")
+		w.pass()
+		w.want("C SEARCHING")
+		set("m", true)
+		w.pass()
+		w.want("C COMPLETED")
+		w.pass()
+		w.wantCount(1)
+	})
+}
+
+// The game session's store refuses new matchmaker data: it is given again, unless a match has newer data.
+func TestMatchmakerDataIsGivenAgain(t *testing.T) {
+	for _, newer := range []bool{false, true} {
+		bubble(t, nil, func(w *world) {
+			w.two(automatic)
+			old := *w.data().Ticket
+			w.placer.set(func() { w.placer.noData = true })
+			w.leaves("b")
+			if d := w.data(); *d.Ticket != old {
+				t.Fatalf("%+v", d)
+			}
+			if newer {
+				w.ask("C", "c", "d")
+				w.ask("E", "e")
+				w.pass()
+				w.want("C COMPLETED", "E COMPLETED")
+			}
+			time.Sleep(3 * retryAfter)
+			w.placer.set(func() { w.placer.noData = false })
+			time.Sleep(2 * retryAfter)
+			synctest.Wait()
+			want := map[bool]string{false: "red:a", true: "red:a red:e blue:c blue:d"}[newer]
+			if d := w.data(); strings.Join(d.players(), " ") != want || newer != (d.Ticket == nil) || !newer && (*d.Ticket == old || w.ticket(string(*d.Ticket)).Status.Final()) {
+				t.Errorf("%+v, want %s", d, want)
+			}
+		})
+	}
 }

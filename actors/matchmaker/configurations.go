@@ -143,6 +143,11 @@ func (m *Manager) changeMatchmaker(c *stage.Context, name messages.MatchmakerNam
 					m.spawn(c, k)
 				}
 				m.rearm(c, k)
+				for _, g := range m.games {
+					if g.record.Matchmaker == name {
+						m.reviewLater(c, g, m.o.Interval) // its automatic backfill may begin or end
+					}
+				}
 			}}, nil
 		},
 	})

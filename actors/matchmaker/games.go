@@ -112,6 +112,9 @@ func (m *Manager) review(c *stage.Context, g *game) {
 		}
 		return
 	case !k.record.AutoBackfill:
+		if t != nil {
+			m.endBackfill(c, t, "The matchmaking configuration has automatic backfill no more.")
+		}
 		return
 	}
 	players, room := m.present(g, seats), 0
@@ -181,7 +184,7 @@ func (m *Manager) startAutomatic(c *stage.Context, g *game, players []messages.T
 		},
 		apply: func(t *ticket) {
 			g.record, g.ticket, g.starting = &next, t, false
-			m.announce(g, t)
+			m.announce(c, g, t)
 			m.reviewLater(c, g, m.o.Interval) // the seats may have changed meanwhile
 		},
 	}, func(_ *messages.Ticket, err error) {
@@ -193,7 +196,7 @@ func (m *Manager) startAutomatic(c *stage.Context, g *game, players []messages.T
 }
 
 // announce gives a game session matchmaker data with its players and the automatic ticket as they are now.
-func (m *Manager) announce(g *game, t *ticket) {
+func (m *Manager) announce(c *stage.Context, g *game, t *ticket) {
 	var teams []messages.MatchTeam
 	for i := range t.k.rules.set.Teams {
 		team := messages.MatchTeam{Name: t.k.rules.set.Teams[i].Name}
@@ -209,7 +212,29 @@ func (m *Manager) announce(g *game, t *ticket) {
 		return
 	}
 	g.data = data
-	m.placer.Fill(messages.FillGameSession{Session: g.record.Session, Data: data}, func(*messages.FilledGameSession, error) {})
+	m.give(c, g, data)
+}
+
+// give stores matchmaker data in a game session. If the store refuses it, it is tried again until there is newer data.
+func (m *Manager) give(c *stage.Context, g *game, data string) {
+	self := c.Self()
+	m.placer.Fill(messages.FillGameSession{Session: g.record.Session, Data: data}, func(_ *messages.FilledGameSession, err error) {
+		if err != nil && passes(err) {
+			self.Tell(again{func(c *stage.Context) { m.giveLater(c, g, data) }})
+		}
+	})
+}
+
+func (m *Manager) giveLater(c *stage.Context, g *game, data string) {
+	c.After(retryAfter, again{func(c *stage.Context) {
+		switch {
+		case m.games[g.record.Session] != g || g.data != data:
+		case g.ticket != nil && g.ticket.proposal != nil: // the game session may have the data of its match already
+			m.giveLater(c, g, data)
+		default:
+			m.give(c, g, data)
+		}
+	}})
 }
 
 // release forgets a game session that has ended.

@@ -30,6 +30,7 @@ type stubPlacer struct {
 	awaiting map[messages.PlacementID][]func(*messages.Placement, error)
 	games    map[messages.GameSessionID]*stubGame
 	full     error  // of Fill with players
+	noData   bool   // Fill refuses matchmaker data without players
 	filled   func() // called by the next Fill with players
 	fills    int    // calls of Fill with players
 }

@@ -166,6 +166,11 @@ func (a *Actor) receive(c actorContext, msg any) {
 		a.step(c, Event{Kind: Released, Epoch: m.Epoch})
 	case OutOfOrder:
 		a.onOutOfOrder(c, m)
+	case Renew:
+		if a.reservation != nil && a.d.machine.Reservation == ReservationValid {
+			a.d.reservedUntil = now().add(ReservationTime)
+			a.reservation.Reset(ReservationTime)
+		}
 	case Kick:
 		a.d.fault = "kicked: " + m.Reason
 		a.step(c, Event{Kind: Kicked})

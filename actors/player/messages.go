@@ -59,6 +59,8 @@ type (
 	Release struct{ Epoch messages.Epoch }
 	// OutOfOrder says that the connection of Epoch sent an invalid message number.
 	OutOfOrder struct{ Epoch messages.Epoch }
+	// Renew lets a seat that waits for its first login wait for ReservationTime from now on. It is nothing for another seat.
+	Renew struct{}
 )
 
 // Messages from a player to its game session.

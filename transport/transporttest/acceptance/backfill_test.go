@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -240,4 +241,62 @@ func TestASeatIsFilledForAScript(t *testing.T) {
 			})
 		}
 	})
+}
+
+// D-324: a player loses its connection, and asks for a match again instead of coming back: backfill finds its own game. It gets the
+// seat that waits for it, and its peer id; another player gets the free seat.
+func TestAPlayerIsMatchedIntoItsOwnGame(t *testing.T) {
+	t.Parallel()
+	h := startHost(t, func(c *host.Config) { c.Reconnect.Window = 5 * time.Minute }, nil)
+	if _, err := h.api.CreateMatchmakingRuleSet(h.context(), &gamelift.CreateMatchmakingRuleSetInput{
+		Name: aws.String("three"), RuleSetBody: aws.String(`{"ruleLanguageVersion":"1.0","teams":[{"name":"all","minPlayers":2,"maxPlayers":3}]}`),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.api.CreateMatchmakingConfiguration(h.context(), &gamelift.CreateMatchmakingConfigurationInput{
+		Name: aws.String("three"), RuleSetName: aws.String("three"), AcceptanceRequired: aws.Bool(false), RequestTimeoutSeconds: aws.Int32(300),
+		BackfillMode: types.BackfillModeAutomatic, GameSessionQueueArns: []string{"arn:aws:gamelift:us-east-1:000000000000:gamesessionqueue/queue-dev"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	match := func(ticket string, players ...string) (string, map[string]string) {
+		t.Helper()
+		in := &gamelift.StartMatchmakingInput{TicketId: &ticket, ConfigurationName: aws.String("three")}
+		for _, p := range players {
+			in.Players = append(in.Players, types.Player{PlayerId: &p})
+		}
+		if _, err := h.api.StartMatchmaking(h.context(), in); err != nil {
+			t.Fatal(err)
+		}
+		info := h.reach(types.MatchmakingConfigurationStatusCompleted, ticket)[0].GameSessionConnectionInfo
+		seats := map[string]string{}
+		for _, s := range info.MatchedPlayerSessions {
+			seats[*s.PlayerId] = *s.PlayerSessionId
+		}
+		return *info.GameSessionArn, seats
+	}
+	game, seats := match("first", "ann", "bob")
+	ann := h.join(seats["ann"], stock.Options{})
+	bob := h.join(seats["bob"], stock.Options{})
+	ann.Kill()
+	h.detached(1)
+	again, now := match("again", "ann")
+	if again != game || now["ann"] != seats["ann"] || len(now) != 1 {
+		t.Fatalf("%s with %v, before %s with %v", again, now, game, seats)
+	}
+	back := h.join(now["ann"], stock.Options{})
+	third, now := match("third", "cid")
+	if third != game {
+		t.Fatalf("%s, before %s", third, game)
+	}
+	cid := h.join(now["cid"], stock.Options{})
+	if back.PeerID() != ann.PeerID() {
+		t.Errorf("ann was peer %d, and is %d", ann.PeerID(), back.PeerID())
+	}
+	h.talk(back, bob)
+	h.talk(cid, back)
+	out, err := h.api.DescribePlayerSessions(h.context(), &gamelift.DescribePlayerSessionsInput{GameSessionId: &game})
+	if err != nil || len(out.PlayerSessions) != 3 {
+		t.Errorf("%d player sessions of three players, %v", len(out.PlayerSessions), err)
+	}
 }
