@@ -1,8 +1,12 @@
 package matchmaking
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -26,7 +30,28 @@ type Population struct {
 	Seed       uint64
 }
 
-// Generate makes tickets for a rule set. Attributes that Population does not name have their default, or 100,25 for numbers and a|b|c.
+// Values of attributes that are neither named nor have a default.
+const (
+	madeUpNumber = "100,25"
+	madeUpWords  = "a|b|c"
+)
+
+// MadeUp returns the attributes of a rule set that are neither named nor have a default, with the values that they get, such as
+// "mode=a|b|c". A rule that compares them with a value of the game's own cannot hold.
+func (p Population) MadeUp(set *ruleset.RuleSet) (all []string) {
+	for _, a := range set.Attributes {
+		if _, named := p.Attributes[a.Name]; !named && a.Default == nil {
+			values := madeUpWords
+			if a.Type == ruleset.Number {
+				values = madeUpNumber
+			}
+			all = append(all, a.Name+"="+values)
+		}
+	}
+	return all
+}
+
+// Generate makes tickets for a rule set. Attributes that Population does not name have their default, or what MadeUp says.
 func (p Population) Generate(set *ruleset.RuleSet) ([]match.Ticket, error) {
 	for name := range p.Attributes {
 		if set.Attribute(name) < 0 {
@@ -70,23 +95,19 @@ func (p Population) Generate(set *ruleset.RuleSet) ([]match.Ticket, error) {
 func draw(rng *rand.Rand, t ruleset.AttributeType, text string) (v ruleset.Value, err error) {
 	v.Type = t
 	if t == ruleset.Number {
-		mean, deviation := 100.0, 25.0
-		if text != "" {
-			a, b, _ := strings.Cut(text, ",")
-			if mean, err = strconv.ParseFloat(a, 64); err == nil && b != "" {
-				deviation, err = strconv.ParseFloat(b, 64)
-			}
-			if err != nil {
-				return v, fmt.Errorf("%q is not a mean and a standard deviation, such as 1500,300", text)
-			}
+		deviation := 25.0
+		a, b, _ := strings.Cut(cmp.Or(text, madeUpNumber), ",")
+		mean, err := strconv.ParseFloat(a, 64)
+		if err == nil && b != "" {
+			deviation, err = strconv.ParseFloat(b, 64)
+		}
+		if err != nil {
+			return v, fmt.Errorf("%q is not a mean and a standard deviation, such as 1500,300", text)
 		}
 		v.N = mean + deviation*rng.NormFloat64()
 		return v, nil
 	}
-	words := strings.Split(text, "|")
-	if text == "" {
-		words = []string{"a", "b", "c"}
-	}
+	words := strings.Split(cmp.Or(text, madeUpWords), "|")
 	word := words[rng.IntN(len(words))]
 	switch t {
 	case ruleset.String:
@@ -99,7 +120,8 @@ func draw(rng *rand.Rand, t ruleset.AttributeType, text string) (v ruleset.Value
 	return v, nil
 }
 
-// Read reads recorded tickets: a JSON array of {"id", "start" in seconds, "players": [{"id", "attributes", "latencies"}]}.
+// Read reads recorded tickets: a JSON array of {"id", "start" in seconds, "players": [{"id", "attributes", "latencies"}]}. Another
+// key is refused: a misspelled one would leave the players without what it has.
 func Read(data []byte, set *ruleset.RuleSet) ([]match.Ticket, error) {
 	var recorded []struct {
 		ID      string
@@ -110,13 +132,31 @@ func Read(data []byte, set *ruleset.RuleSet) ([]match.Ticket, error) {
 			Latencies  map[string]int
 		}
 	}
-	if err := json.Unmarshal(data, &recorded); err != nil {
-		return nil, err
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	err := d.Decode(&recorded)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrong) && wrong.Field == "":
+		return nil, fmt.Errorf("the file must be a JSON array of tickets; it is a JSON %s", wrong.Value)
+	case errors.As(err, &wrong):
+		return nil, fmt.Errorf("%s is a %s, at byte %d", wrong.Field, wrong.Value, wrong.Offset)
+	case err != nil:
+		return nil, fmt.Errorf("at byte %d: %w", d.InputOffset(), err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("something follows the JSON array, at byte %d", d.InputOffset())
 	}
 	var tickets []match.Ticket
-	for _, r := range recorded {
+	for i, r := range recorded {
+		if r.ID == "" || len(r.Players) == 0 {
+			return nil, fmt.Errorf("ticket %d needs an id and players", i+1)
+		}
 		t := match.Ticket{ID: r.ID, Start: epoch.Add(time.Duration(r.Start * float64(time.Second)))}
 		for _, p := range r.Players {
+			if p.ID == "" {
+				return nil, fmt.Errorf("ticket %s has a player without an id", r.ID)
+			}
 			player := match.Player{ID: p.ID, Latencies: p.Latencies, Attributes: map[string]ruleset.Value{}}
 			for name, raw := range p.Attributes {
 				i := set.Attribute(name)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -24,6 +25,7 @@ type Options struct {
 type Report struct {
 	RuleSet      string    `json:"ruleSet"`
 	Tickets      int       `json:"tickets"`
+	MadeUp       []string  `json:"madeUp,omitempty"` // of Population
 	Matched      int       `json:"matched"`
 	Matches      int       `json:"matches"`
 	Players      float64   `json:"playersPerMatch"`
@@ -118,7 +120,11 @@ func explain(pool *match.Pool, id string, now time.Time, reasons map[string]int)
 		reasons[e.Never]++
 	case e.Players < e.Needed:
 		for _, b := range e.Blocked {
-			reasons["rule "+b.Rule]++
+			if text, no := strings.CutPrefix(b.Rule, "("); no { // a limit that is no rule
+				reasons["other tickets: "+strings.TrimSuffix(text, ")")]++
+			} else {
+				reasons["rule "+b.Rule]++
+			}
 		}
 		if len(e.Blocked) == 0 {
 			reasons["too few other players"]++
@@ -150,6 +156,9 @@ func (r *Report) sum(players int, reasons map[string]int) {
 func (r *Report) Write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "tickets\t%d\nmatched\t%d\t(%.1f %%)\nmatches\t%d\t(%.1f players each)\n", r.Tickets, r.Matched, 100*float64(r.Matched)/float64(max(r.Tickets, 1)), r.Matches, r.Players)
+	if len(r.MadeUp) > 0 {
+		fmt.Fprintf(w, "No --attribute gives values for these, so they are made up: %s\n\n", strings.Join(r.MadeUp, ", "))
+	}
 	fmt.Fprintf(t, "wait\tp50 %.1f s\tp90 %.1f s\tp99 %.1f s\tmax %.1f s\n", r.WaitMedian, r.WaitP90, r.WaitP99, r.WaitMost)
 	fmt.Fprintf(t, "\nAGE\tMATCHES\tEXPANSION\n")
 	for _, s := range r.Stages {

@@ -34,7 +34,7 @@ func TestSimulation(t *testing.T) {
 		RuleSet: "duel", Tickets: 4, Matched: 2, Matches: 1, Players: 2, WaitMedian: 20, WaitP90: 20, WaitP99: 20, WaitMost: 21,
 		Stages:       []Stage{{0, []string{}, 0}, {20, []string{"rules[Near].maxDistance 10 -> 40"}, 1}},
 		Quality:      []Quality{{Rule: "Near", Matches: 1, Expanded: 1, Known: true, Median: 30, P90: 30, P99: 30, Worst: 30, Values: []float64{30}}},
-		Unmatched:    []Reason{{"rule (it matches nobody)", 1}, {"the ticket has 2 players; the largest team takes 1", 1}},
+		Unmatched:    []Reason{{"other tickets: it matches nobody", 1}, {"the ticket has 2 players; the largest team takes 1", 1}},
 		Distribution: []float64{20, 21},
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -71,5 +71,29 @@ func TestGeneratedPlayersMatch(t *testing.T) {
 	p.Attributes = map[string]string{"elo": "1"}
 	if _, err := p.Generate(set); err == nil {
 		t.Error("an attribute that is not declared is accepted")
+	}
+}
+
+// What a file of recorded players may not say; the message has the place.
+func TestRecordedPlayersAreRefused(t *testing.T) {
+	set, err := ruleset.Parse(rules, ruleset.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		`[{"id":"A","start":0,"players":[{"playerId":"a"}]}]`:                   `unknown field "playerId"`,
+		`[{"id":"A","start":0,"players":[{"id":"a","attribute":{"skill":1}}]}]`: `unknown field "attribute"`,
+		`{"id":"A"}`: "must be a JSON array of tickets; it is a JSON object",
+		`[{"id":"A","start":"now","players":[{"id":"a"}]}]`:                        "Start is a string, at byte",
+		`[{"start":0,"players":[{"id":"a"}]}]`:                                     "ticket 1 needs an id and players",
+		`[{"id":"A","start":0,"players":[]}]`:                                      "ticket 1 needs an id and players",
+		`[{"id":"A","start":0,"players":[{"attributes":{"skill":1}}]}]`:            "ticket A has a player without an id",
+		`[{"id":"A","start":0,"players":[{"id":"a","attributes":{"skill":"x"}}]}]`: "the attribute skill must be a number",
+		`[{"id":"A","start":0,"players":[{"id":"a"}]}`:                             "at byte",
+		`[{"id":"A","start":0,"players":[{"id":"a"}]}] []`:                         "something follows",
+	} {
+		if _, err := Read([]byte(text), set); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
 	}
 }

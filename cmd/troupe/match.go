@@ -75,6 +75,9 @@ func (c *matchSimulate) Run(s streams) error {
 	if c.Rate <= 0 || c.Interval <= 0 || c.Timeout <= 0 || c.Generate < 0 || c.Generate > 1_000_000 || c.Locations < 0 || c.Locations > 100 || c.Timeout/c.Interval > 1_000_000 {
 		return usage(errors.New("--rate, --interval and --timeout must be more than 0, --generate at most 1000000, --locations at most 100"))
 	}
+	if c.Players == "" && c.Generate == 0 || c.Parties < 0 || c.Parties > 1 {
+		return usage(errors.New("--generate must be more than 0, and --parties a share from 0 to 1"))
+	}
 	set, err := readRuleSet(c.RuleSet, ruleset.Options{})
 	if err != nil {
 		return err
@@ -83,6 +86,7 @@ func (c *matchSimulate) Run(s streams) error {
 		return usage(err)
 	}
 	var tickets []match.Ticket
+	var madeUp []string
 	if c.Players != "" {
 		data, err := os.ReadFile(c.Players)
 		if err != nil {
@@ -96,11 +100,13 @@ func (c *matchSimulate) Run(s streams) error {
 		if tickets, err = p.Generate(set); err != nil {
 			return usage(err)
 		}
+		madeUp = p.MadeUp(set)
 	}
 	report, err := matchmaking.Simulate(set, tickets, matchmaking.Options{Interval: c.Interval, Timeout: c.Timeout, Seed: c.Seed})
 	if err != nil {
 		return usage(err)
 	}
+	report.MadeUp = madeUp
 	if err := report.Write(s.out); err != nil {
 		return err
 	}

@@ -37,6 +37,9 @@ func TestMatchCommands(t *testing.T) {
 		{"simulate duel.json --players players.json", 0, "too few other players"},
 		{"simulate duel.json --generate 10 --attribute elo=1", exitUsage, `no player attribute "elo"`},
 		{"simulate duel.json", exitUsage, "--generate"},
+		{"simulate duel.json --generate 0", exitUsage, "--generate must be more than 0"},
+		{"simulate duel.json --generate 10 --parties 7", exitUsage, "--parties a share"},
+		{"simulate duel.json --generate 10", 0, "are made up: skill=100,25"},
 	} {
 		args := []string{"match"}
 		for _, word := range strings.Fields(c.args) {
