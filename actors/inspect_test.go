@@ -44,6 +44,44 @@ func TestInspectShowsPlayersAndGroups(t *testing.T) {
 	})
 }
 
+// Messages from and to a player are counted, whichever way they take, and over a lost connection.
+func TestInspectCountsMessages(t *testing.T) {
+	run(t, func(w *world) {
+		id := w.Create(nil)
+		a, b := w.Player(id), w.Player(id)
+		peer := b.Peer()
+		count := func(want ...uint64) {
+			w.Helper()
+			w.WaitIdle()
+			state, err := w.System.InspectGameSession(w.Context(), id)
+			if err != nil {
+				w.Fatal(err)
+			}
+			got := []uint64{state.Players[0].Received, state.Players[0].Sent, state.Players[1].Received, state.Players[1].Sent}
+			if !slices.Equal(got, want) {
+				w.Errorf("from and to both players: %d, want %d", got, want)
+			}
+		}
+		w.WaitIdle()
+		state, err := w.System.InspectGameSession(w.Context(), id)
+		if err != nil {
+			w.Fatal(err)
+		}
+		atA, atB := state.Players[0].Sent, state.Players[1].Sent // what the host has told them of each other
+		count(0, atA, 0, atB)
+		a.Say(1, peer, 0, "one")
+		count(1, atA, 0, atB+1)
+		a.SayFast(1, peer, 0, "two") // it has no fast channel yet
+		count(2, atA, 0, atB+2)
+		b.Fast.Confirm()
+		a.SayFast(1, peer, 0, "three")
+		count(3, atA, 0, atB+3)
+		b.Lose()
+		a.Say(1, peer, 0, "four")
+		count(4, atA, 0, atB+4)
+	})
+}
+
 func TestInspectOfAGameSessionThatDoesNotRun(t *testing.T) {
 	run(t, func(w *world) {
 		_, err := w.System.InspectGameSession(w.Context(), "none")

@@ -86,6 +86,8 @@ type PlayerState struct {
 	Unconfirmed int           // messages that the player has not confirmed
 	QueueBytes  int           // of both
 	Slow        bool          // the queue was over 75 % of its budget on this connection
+	Received    uint64        // messages from the player that were in order, since it came into the game
+	Sent        uint64        // messages that were queued for the player or handed to its fast channel, since it came into the game
 	Reason      string        // why the last connection ended, or why the player has left; empty: neither has happened
 	ReasonAt    time.Time
 }

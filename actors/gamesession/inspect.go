@@ -75,7 +75,7 @@ func (a *Actor) onInspect(r stage.Request[messages.InspectGameSession, *messages
 		record, end := s.view.record(&a.record), s.has().lastEnd
 		p := messages.PlayerState{
 			ID: record.ID, PlayerID: record.PlayerID, Status: record.Status, Created: record.Created, Terminated: record.Terminated,
-			Peer: s.player.Peer, InGame: s.inRoster(), Reason: end.reason, ReasonAt: end.at,
+			Peer: s.player.Peer, InGame: s.inRoster(), Reason: end.reason, ReasonAt: end.at, Received: s.received,
 		}
 		s.player.Inspect(&p)
 		state.Players = append(state.Players, p)

@@ -25,6 +25,7 @@ type playerSession struct {
 
 	// Traffic.
 	epoch      messages.Epoch // of the newest connection that has sent a packet
+	received   uint64         // packets in order, of all connections
 	ackPending bool           // listed in Actor.acksPending
 	groupOp    groupOp
 	gate       *script.Pending // open while the game decides on a packet

@@ -35,6 +35,7 @@ func (a *Actor) onInbound(in *Inbound) {
 		return
 	}
 	s.epoch = in.Epoch
+	s.received++
 	if s.busy() {
 		if len(s.stash) >= stashMax {
 			a.c.Counters().Dropped.Add(counters.DropStashFull, 1)

@@ -24,8 +24,9 @@ type Handle struct {
 	Peer   messages.PeerID // 0 before the gate; kept from acceptance on
 	Groups []messages.GroupID
 
-	fast  atomic.Pointer[fastChannel]
-	actor atomic.Pointer[stage.Ref]
+	fast     atomic.Pointer[fastChannel]
+	fastSent atomic.Uint64 // messages that fast channels took
+	actor    atomic.Pointer[stage.Ref]
 }
 
 // NewHandle returns the handle of a fresh reservation. It keeps b, which several players may share.
@@ -61,6 +62,7 @@ func (h *Handle) Deliver(c *stage.Context, f *wire.Frame, reliable bool) {
 		if fast != nil && len(f.Payload()) <= wire.FastPayloadMax && fast.link.Ready() {
 			if fast.link.Send(f) {
 				h.Out.queue.count.Delivered.Add(fast.channel, 1)
+				h.fastSent.Add(1)
 			}
 			return
 		}

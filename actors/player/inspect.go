@@ -18,6 +18,7 @@ func (h *Handle) Inspect(p *messages.PlayerState) {
 		p.RTT = c.RoundTrip()
 	}
 	p.Fast = h.FastReady()
+	p.Sent += h.fastSent.Load()
 }
 
 // inspect returns the attached connection, nil if there is none.
@@ -27,6 +28,7 @@ func (o *Outbox) inspect(p *messages.PlayerState) Link {
 	q, a := &o.queue, &o.attachment
 	p.Attached = a.state == attached
 	p.Waiting, p.Unconfirmed, p.QueueBytes, p.Slow = q.n-q.next, q.next, q.bytes, q.slow
+	p.Sent = q.last + q.unnumbered
 	if a.channel != 0 {
 		p.Transport = a.channel.String()
 	}

@@ -24,6 +24,8 @@ type queue struct {
 	base uint64 // the number before the oldest item: messages up to it are confirmed or lost
 	sent uint64 // the highest number ever taken by a connection
 
+	unnumbered uint64 // messages meant for the fast channel that were queued
+
 	slow     bool // over 75 %, counted
 	refused  bool // a reliable message was refused, and all further ones are
 	overflow overflowState
@@ -118,6 +120,7 @@ func (q *queue) putFast(f *wire.Frame, size int) bool {
 		return false
 	}
 	q.enqueue(item{f: f}, size)
+	q.unnumbered++
 	return true
 }
 

@@ -107,6 +107,7 @@ func (c *Console) table() map[string]map[string]route {
 		"game-session/terminate": {http.MethodPost: act("terminate game session", c.terminate, "id", "force")},
 		"players":                read(c.players, "player", "gameSession", "limit"),
 		"connections":            read(c.connections, "sort", "limit"),
+		"top":                    read(c.top, "sort", "limit"),
 		"players/kick":           {http.MethodPost: act("kick player", c.kick, "player", "gameSession", "reason")},
 		"bans": {
 			http.MethodGet:    {serve: c.bans},

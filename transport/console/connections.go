@@ -7,15 +7,23 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"troupe/messages"
 )
 
 // crowd remembers the players of all running game sessions for a moment: asking each game
 // session costs too much to do it for everybody who looks.
 type crowd struct {
-	turn chan struct{} // held by who uses what follows
-	at   time.Time
-	all  []player
+	turn  chan struct{} // held by who uses what follows
+	at    time.Time
+	all   []player
+	games []busyGame // running, without an order
+	// totals are the messages from and to each player at that time, from which the next look computes rates.
+	totals map[messages.PlayerSessionID]traffic
 }
+
+// traffic counts messages from and to one player.
+type traffic struct{ in, out uint64 }
 
 const (
 	crowdLife = time.Second
@@ -28,7 +36,7 @@ const (
 // connections lists players of running game sessions who have a seat and have been there: the
 // slowest first, or those with the longest queue.
 func (c *Console) connections(w http.ResponseWriter, r *http.Request, q query) *problem {
-	by, p := q.oneOf("sort", "queue", "rtt", "newest")
+	by, p := q.oneOf("sort", "queue", "rtt", "rate", "newest")
 	if p != nil {
 		return p
 	}
@@ -36,24 +44,34 @@ func (c *Console) connections(w http.ResponseWriter, r *http.Request, q query) *
 	if p != nil {
 		return p
 	}
-	all, p := c.crowdNow(r)
+	all, _, p := c.crowdNow(r)
 	if p != nil {
 		return p
 	}
-	all = slices.Clone(all)
-	slices.SortFunc(all, func(a, b player) int {
-		switch by {
-		case "queue":
-			return cmp.Or(cmp.Compare(b.QueueBytes, a.QueueBytes), cmp.Compare(a.PlayerSession, b.PlayerSession))
-		case "rtt":
-			return cmp.Or(cmp.Compare(valueOf(b.RTTSeconds), valueOf(a.RTTSeconds)), cmp.Compare(a.PlayerSession, b.PlayerSession))
-		}
-		return cmp.Or(b.Created.Compare(*a.Created), cmp.Compare(a.PlayerSession, b.PlayerSession))
-	})
 	return answer(w, struct {
 		Connections []player `json:"connections"`
 		Matched     int      `json:"matched"`
-	}{append([]player{}, all[:min(limit, len(all))]...), len(all)})
+	}{firstPlayers(all, by, limit), len(all)})
+}
+
+// firstPlayers returns a sorted copy of the first players in an order.
+func firstPlayers(all []player, by string, limit int) []player {
+	all = append([]player{}, all...)
+	slices.SortFunc(all, func(a, b player) int {
+		order := 0
+		switch by {
+		case "queue":
+			order = cmp.Compare(b.QueueBytes, a.QueueBytes)
+		case "rtt":
+			order = cmp.Compare(valueOf(b.RTTSeconds), valueOf(a.RTTSeconds))
+		case "rate":
+			order = cmp.Compare(b.rate(), a.rate())
+		default:
+			order = b.Created.Compare(*a.Created)
+		}
+		return cmp.Or(order, cmp.Compare(a.PlayerSession, b.PlayerSession))
+	})
+	return all[:min(limit, len(all))]
 }
 
 func valueOf(f *float64) float64 {
@@ -63,21 +81,22 @@ func valueOf(f *float64) float64 {
 	return *f
 }
 
-// crowdNow returns the players of all running game sessions. Callers must not change them.
-func (c *Console) crowdNow(r *http.Request) ([]player, *problem) {
+// crowdNow returns the players of all running game sessions, and these game sessions. Callers
+// must not change them.
+func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 	t := &c.crowd
 	select {
 	case t.turn <- struct{}{}:
 	case <-r.Context().Done():
-		return nil, refused(r.Context().Err())
+		return nil, nil, refused(r.Context().Err())
 	}
 	defer func() { <-t.turn }()
 	if t.all != nil && time.Since(t.at) < crowdLife {
-		return t.all, nil
+		return t.all, t.games, nil
 	}
 	seq, p := c.find(r, "", "ACTIVE")
 	if p != nil {
-		return nil, p
+		return nil, nil, p
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
 	defer cancel()
@@ -85,9 +104,14 @@ func (c *Console) crowdNow(r *http.Request) ([]player, *problem) {
 		mu   sync.Mutex
 		wait sync.WaitGroup
 	)
-	all := []player{}
+	all, games, totals := []player{}, []busyGame{}, map[messages.PlayerSessionID]traffic{}
+	now := time.Now() // of the monotonic clock
+	seconds := 0.0    // since the look before, 0 if that is too long ago
+	if d := now.Sub(t.at); t.all != nil && d <= rateMax {
+		seconds = d.Seconds()
+	}
 	slots := make(chan struct{}, crowdAsked)
-	for g := range seq {
+	for g, seats := range seq {
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
@@ -97,17 +121,21 @@ func (c *Console) crowdNow(r *http.Request) ([]player, *problem) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
+			first := len(all)
 			for i := range state.Players {
 				if p := &state.Players[i]; (p.InGame || p.Attached) && len(all) < crowdMax {
-					all = append(all, shownPlayer(g.ID, p))
+					shown, n := shownPlayer(g.ID, p), traffic{p.Received, p.Sent}
+					shown.rates(t.totals[p.ID], n, seconds)
+					all, totals[p.ID] = append(all, shown), n
 				}
 			}
+			games = append(games, busy(g, seats, all[first:], seconds > 0))
 		})
 	}
 	wait.Wait()
 	if err := ctx.Err(); err != nil {
-		return nil, refused(err)
+		return nil, nil, refused(err)
 	}
-	t.all, t.at = all, time.Now()
-	return all, nil
+	t.all, t.games, t.totals, t.at = all, games, totals, now
+	return all, games, nil
 }

@@ -204,6 +204,10 @@ type player struct {
 	Unconfirmed   int        `json:"unconfirmed"`
 	QueueBytes    int        `json:"queueBytes"`
 	Slow          bool       `json:"slow"`
+	MessagesIn    uint64     `json:"messagesIn"`   // from the player, since it came into the game
+	MessagesOut   uint64     `json:"messagesOut"`  // to the player
+	InPerSecond   *float64   `json:"inPerSecond"`  // null until two answers about all players are a second apart
+	OutPerSecond  *float64   `json:"outPerSecond"` // null as well
 	Reason        string     `json:"reason"`
 	ReasonAt      *time.Time `json:"reasonAt"`
 	Created       *time.Time `json:"created"`
@@ -214,6 +218,7 @@ func shownPlayer(game messages.GameSessionID, p *messages.PlayerState) player {
 	s := player{
 		GameSessionID: string(game), PlayerSession: "psess-" + p.ID.Short(), PlayerID: string(p.PlayerID), Status: p.Status.String(), State: stateOf(p),
 		Peer: int(p.Peer), Transport: p.Transport, Fast: p.Fast, Waiting: p.Waiting, Unconfirmed: p.Unconfirmed, QueueBytes: p.QueueBytes, Slow: p.Slow,
+		MessagesIn: p.Received, MessagesOut: p.Sent,
 		Reason: p.Reason, ReasonAt: timeOf(p.ReasonAt), Created: timeOf(p.Created), Terminated: timeOf(p.Terminated),
 	}
 	if p.Address.IsValid() {

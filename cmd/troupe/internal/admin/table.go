@@ -32,15 +32,15 @@ func PrintTable(out io.Writer, header []string, rows [][]string) error {
 	fmt.Fprintln(w, strings.Join(header, "\t"))
 	for _, row := range rows {
 		for i := range row {
-			row[i] = cell(row[i])
+			row[i] = Cell(row[i])
 		}
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	return w.Flush()
 }
 
-// cell escapes control characters, which callers of the API may have put into names.
-func cell(s string) string {
+// Cell escapes control characters, which callers of the API may have put into names.
+func Cell(s string) string {
 	if s == "" {
 		return "-"
 	}

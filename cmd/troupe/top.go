@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"troupe/cmd/troupe/internal/top"
+)
+
+type topCommand struct {
+	endpoint
+	Sort  string        `enum:"rate,queue,rtt,players" default:"rate" placeholder:"ORDER" help:"What comes first: the most messages a second (rate), the longest queue, the slowest round trip (rtt) or the most players (${default})."`
+	Every time.Duration `default:"2s" placeholder:"TIME" help:"Time between two looks, from 1s on (${default})."`
+	Limit int           `default:"50" placeholder:"N" help:"At most so many game sessions and so many players, up to 200 (${default})."`
+	Once  bool          `help:"Print one look as a table, and end; so it is, too, if the output is no terminal."`
+	JSON  bool          `name:"json" help:"Print one look as JSON, as the operator's API answers."`
+}
+
+// Help returns examples and the keys.
+func (topCommand) Help() string {
+	return "Keys: r, w, t and p sort by rate, queue, round trip and players; tab shows both lists, game sessions or players; space looks at once; q ends it.\n\n" +
+		"Examples:\n\n    troupe top\n    troupe top --sort rtt --endpoint https://games.example.com:8443\n    troupe top --once --sort queue --limit 10"
+}
+
+// Run draws, or prints once.
+func (c *topCommand) Run(s streams) error {
+	if c.Every < time.Second {
+		return &exitError{exitUsage, fmt.Errorf("top: --every must be at least 1s")}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt, syscall.SIGHUP)
+	defer stop()
+	in, out := terminal(s.in), terminal(s.out)
+	if c.Once || c.JSON || in == nil || out == nil || os.Getenv("TERM") == "dumb" {
+		if err := c.once(ctx, s); err != nil {
+			return fmt.Errorf("top: %w", err)
+		}
+		return nil
+	}
+	o := top.Options{In: in, Out: out, Host: c.Endpoint, Order: c.Sort, Every: c.Every, Ask: func(ctx context.Context, order string) (*top.Snapshot, error) {
+		overview, rows, err := c.look(ctx, order)
+		if err != nil {
+			return nil, err
+		}
+		return top.Decode(overview, rows)
+	}}
+	if err := top.Watch(ctx, o); err != nil {
+		return fmt.Errorf("top: %w", err)
+	}
+	return nil
+}
+
+// terminal is the file of a stream if that is a terminal, otherwise nil.
+func terminal(stream any) *os.File {
+	if f, ok := stream.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return f
+	}
+	return nil
+}
+
+// look asks for both parts.
+func (c *topCommand) look(ctx context.Context, order string) (overview, rows json.RawMessage, err error) {
+	if err = c.read(ctx, "overview", nil, &overview); err == nil {
+		err = c.read(ctx, "top", given("sort", order, "limit", number(c.Limit)), &rows)
+	}
+	return overview, rows, err
+}
+
+// onceRest is the time between two looks that rates need, and some more.
+const onceRest = 1200 * time.Millisecond
+
+// once prints the second of two looks.
+func (c *topCommand) once(ctx context.Context, s streams) error {
+	if _, _, err := c.look(ctx, c.Sort); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(onceRest):
+	}
+	overview, rows, err := c.look(ctx, c.Sort)
+	switch {
+	case err != nil:
+		return err
+	case c.JSON:
+		both, err := json.Marshal(map[string]json.RawMessage{"overview": overview, "top": rows})
+		if err != nil {
+			return err
+		}
+		return printRaw(s.out, both)
+	}
+	now, err := top.Decode(overview, rows)
+	if err != nil {
+		return err
+	}
+	return top.Text(s.out, now, c.Endpoint)
+}
