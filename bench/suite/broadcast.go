@@ -15,11 +15,13 @@ import (
 	"troupe/messages/wire"
 )
 
-// broadcastSpeakers is how many members of the room speak, each with one message under way.
+// broadcastSpeakers is how many members of the room speak, each with one message under way. So up to so many datagrams wait for each
+// member, which go out together.
 const broadcastSpeakers = 4
 
 // broadcast loads a room of bench/echo. There is CPU per datagram only, as in echo. On loopback nearly all of it is the kernel's, which
-// delivers a datagram to its receiver inside of the system call of its sender.
+// delivers a datagram to its receiver inside of the system call of its sender. Both ways of sending have the same room and the same speakers, who
+// are answered as fast as the room can.
 func (r *run) broadcast(ctx context.Context, spec server.Spec) (round result.Round, err error) {
 	if r.p.Players > echo.MembersMax {
 		return round, fmt.Errorf("--players must be 1 to %d: the room has no more", echo.MembersMax)

@@ -56,7 +56,7 @@ var transportWorkloads = []Workload{
 		},
 	},
 	{
-		Name: "broadcast", About: "a message to all 50 members of a room on the fast channel, by a process on one core: datagrams that are sent together, and one system call for each",
+		Name: "broadcast", About: "messages of four members to all 50 of a room on the fast channel, by a process on one core: datagrams that are sent together, and one system call for each",
 		Params: Params{Players: echo.MembersMax, Payload: 64, Warmup: time.Second, Measure: 4 * time.Second, Rounds: 5},
 		Goals: []result.Goal{
 			{Subject: echo.OneByOne, Figure: "cpu_datagram_us", Over: echo.Together, Times: 1.5, AtLeast: true},

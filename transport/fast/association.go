@@ -53,6 +53,12 @@ type Association struct {
 	closed bool
 
 	index int32 // in the socket's list of namesakes; guarded by the socket's lock
+
+	// outgoing is of the socket's writer: the peer's last datagram in the batch of a turn.
+	outgoing struct {
+		turn uint64
+		last int32
+	}
 }
 
 // Port returns the port to announce as fastPort; it never changes.

@@ -50,6 +50,7 @@ type socket struct {
 	out    *queue
 	done   chan struct{} // closed by stop
 	inHand *Association  // whose datagram the reader handles; of the reader
+	turn   uint64        // batches so far; of the writer
 
 	// mu guards both maps. The reader holds it for reading during a lookup, and never while
 	// it calls a handler.

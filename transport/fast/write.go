@@ -8,8 +8,9 @@ import (
 	"troupe/transport"
 )
 
-// writeBatch is how many datagrams the writer takes from the queue at a time.
-const writeBatch = 64
+// writeBatch is how many datagrams the writer takes from the queue at a time. The more, the more often several of them are
+// for one peer, which cost less together.
+const writeBatch = 256
 
 // batch is datagrams that are encoded and not sent yet, of at most writeBatch. The writer owns it.
 type batch struct {
@@ -55,6 +56,8 @@ type writer struct {
 	out   sender
 	taken [writeBatch]datagram
 	batch batch
+	peers []int32           // the first datagram of each peer in taken
+	next  [writeBatch]int32 // the next datagram of the same peer; 0: none
 }
 
 func newWriter(s *socket) *writer {
@@ -77,12 +80,33 @@ func (w *writer) round() (more bool) {
 	n, more := w.s.out.take(w.taken[:])
 	b := &w.batch
 	b.bytes, b.list = b.bytes[:0], b.list[:0]
-	for i := range w.taken[:n] {
-		w.s.encode(b, &w.taken[i])
-		w.taken[i] = datagram{}
+	w.group(n)
+	for _, i := range w.peers {
+		for last := false; !last; i = w.next[i] {
+			w.s.encode(b, &w.taken[i])
+			w.taken[i] = datagram{}
+			last = w.next[i] == 0
+		}
 	}
 	w.s.send(b, w.out)
 	return more
+}
+
+// group chains the first n datagrams taken by their peers, so that those of one peer go out next to each other, in order.
+// Peers follow each other as their first datagrams do.
+func (w *writer) group(n int) {
+	w.s.turn++
+	w.peers = w.peers[:0]
+	for i := range int32(n) {
+		w.next[i] = 0
+		switch o := &w.taken[i].owner.outgoing; {
+		case o.turn == w.s.turn:
+			w.next[o.last], o.last = i, i
+		default:
+			o.turn, o.last = w.s.turn, i
+			w.peers = append(w.peers, i)
+		}
+	}
 }
 
 // encode appends d, unless the binding it was queued for has ended: game data goes to confirmed addresses only (RL-27). It

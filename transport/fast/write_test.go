@@ -4,15 +4,19 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
+
+	"troupe/messages"
+	"troupe/messages/wire"
 )
 
 // batchTo is a batch of numbered texts to addresses in turn.
 func batchTo(n int, to ...netip.AddrPort) *batch {
 	b := new(batch)
 	for i := range n {
-		b.bytes = fmt.Appendf(b.bytes, "datagram %d", i)
+		b.bytes = fmt.Appendf(b.bytes, "datagram %4d", i)
 		b.list = append(b.list, outgoing{datagram{to: to[i%len(to)]}, len(b.bytes)})
 	}
 	return b
@@ -70,7 +74,7 @@ func TestABatchReachesEveryReceiver(t *testing.T) {
 				_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 				for i := r; i < writeBatch; i += len(to) {
 					n, err := conn.Read(buf)
-					if want := fmt.Sprintf("datagram %d", i); err != nil || string(buf[:n]) != want {
+					if want := fmt.Sprintf("datagram %4d", i); err != nil || string(buf[:n]) != want {
 						t.Fatalf("receiver %d: %q %v, want %q", r, buf[:n], err, want)
 					}
 				}
@@ -79,29 +83,82 @@ func TestABatchReachesEveryReceiver(t *testing.T) {
 	}
 }
 
-// BenchmarkBroadcast is the kernel's part of a message to 50 members of a room, per datagram: with one system call for each,
-// and with one for as many as possible. Receivers do not read.
+// What the queue holds for several peers goes out peer by peer, to each in the order in which it was sent.
+func TestDatagramsOfAPeerFollowEachOther(t *testing.T) {
+	t.Parallel()
+	p, conn := quietPool(t, nil)
+	var peers []*Association
+	for id := range messages.PeerID(3) {
+		a, err := p.Open(id+1, local, discardAll{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.main.handle(clientAddr(uint16(id)+1), wire.AppendUDPConnect(nil, int32(id)+1, 0))
+		p.main.handle(clientAddr(uint16(id)+1), wire.AppendClientAck(nil, int32(id)+1, 1))
+		peers = append(peers, a)
+	}
+	conn.drain(p.main)
+	for round := range 3 {
+		conn.written = nil
+		for text := range 4 {
+			for _, a := range peers[round:] { // the first of a round is another one each time
+				if !send(a, fmt.Sprint(text)) {
+					t.Fatal("not sent")
+				}
+			}
+		}
+		conn.drain(p.main)
+		var got, want []string
+		for _, w := range conn.written {
+			packet, err := wire.SplitUnit(w.bytes)
+			var h wire.Header
+			if err == nil {
+				err = h.Parse(packet)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, fmt.Sprintf("%d: %s", w.to.Port(), h.Payload))
+		}
+		for peer := round; peer < len(peers); peer++ {
+			for text := range 4 {
+				want = append(want, fmt.Sprintf("%d: %d", peer+1, text))
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("round %d: %q, want %q", round, got, want)
+		}
+	}
+}
+
+// BenchmarkBroadcast is the kernel's part of four messages to 50 members of a room, per datagram: with one system call for each,
+// with one for as many as possible, and the same with the datagrams of each member next to each other. Receivers do not read.
 func BenchmarkBroadcast(b *testing.B) {
-	const members = 50
-	var to []netip.AddrPort
+	const members, said = 50, 4
+	var to, grouped []netip.AddrPort
 	for range members {
 		to = append(to, netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), portOf(openUDP(b, "udp4", "127.0.0.1:0"))))
+		grouped = append(grouped, slices.Repeat(to[len(to)-1:], said)...)
 	}
 	from := openUDP(b, "udp4", "127.0.0.1:0")
-	out := batchTo(members, to...)
-	for name, s := range map[string]sender{"one by one": oneByOne{from}, "many": newSender(from)} {
-		b.Run(name, func(b *testing.B) {
+	turns := batchTo(members*said, to...)
+	for _, c := range []struct {
+		name string
+		send sender
+		out  *batch
+	}{{"one-by-one", oneByOne{from}, turns}, {"many", newSender(from), turns}, {"many-grouped", newSender(from), batchTo(members*said, grouped...)}} {
+		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				for i := 0; i < members; {
-					sent, err := s.send(out, i)
+				for i := 0; i < members*said; {
+					sent, err := c.send.send(c.out, i)
 					if err != nil {
 						b.Fatal(err)
 					}
 					i += sent
 				}
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/members, "ns/datagram")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/members/said, "ns/datagram")
 		})
 	}
 }
