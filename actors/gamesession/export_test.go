@@ -20,9 +20,6 @@ func GroupRef(s script.Session, id messages.GroupID) *stage.Ref {
 	return nil
 }
 
-// Groups returns how many groups there are. For callbacks.
-func Groups(s script.Session) int { return len(s.(*session).groups) }
-
 // Player returns the player with a peer id. For callbacks.
 func Player(s script.Session, peer messages.PeerID) *player.Handle {
 	return s.(*session).byPeer[peer].player

@@ -176,10 +176,6 @@ var tailQuantiles = func() (all []float64) {
 	return all
 }()
 
-func (q *Quantiles) worst(o Quantiles) {
-	q.P50, q.P99, q.P999, q.Max = max(q.P50, o.P50), max(q.P99, o.P99), max(q.P999, o.P999), max(q.Max, o.Max)
-}
-
 // String prints the points in milliseconds.
 func (q Quantiles) String() string {
 	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -47,26 +47,13 @@ type Result struct {
 	Latency     Quantiles `json:"latency_ns"`  // from the intended send time to the arrival in the client
 	Lateness    Quantiles `json:"lateness_ns"` // of the generator itself: from the intended to the real send time
 
-	Detail *Detail `json:"-"` // of this run; nil once another has been added
+	Detail *Detail `json:"-"` // of this run
 }
 
 // Detail is what plots are made of.
 type Detail struct {
 	Distribution []Point // of the latencies
 	Timeline     []Moment
-}
-
-// Add adds a later run of the same swarm; of quantiles the worst stay.
-func (r *Result) Add(o Result) {
-	r.Sent += o.Sent
-	r.Expected += o.Expected
-	r.Delivered += o.Delivered
-	r.Other += o.Other
-	r.SendErrors, r.Disconnects = o.SendErrors, o.Disconnects // of all runs
-	r.Latency.worst(o.Latency)
-	r.Lateness.worst(o.Lateness)
-	r.Due += o.Due
-	r.Detail = nil
 }
 
 // Run drives the swarm, once or several times in turn. It returns in bounded time even when the server stops reading.

@@ -10,7 +10,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
-	"net"
 	"sync"
 	"testing"
 	"time"
@@ -168,15 +167,4 @@ func counted(t testing.TB, what string, get func() int64, n int64) {
 			t.Fatalf("%s: %d, want %d", what, get(), n)
 		}
 	}
-}
-
-// raw is a plain UDP socket towards the server.
-func (s *server) raw() *net.UDPConn {
-	s.Helper()
-	c, err := net.DialUDP("udp", nil, s.Addr().(*net.UDPAddr))
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.Cleanup(func() { c.Close() })
-	return c
 }

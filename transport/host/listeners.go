@@ -97,17 +97,6 @@ func (l *listeners) open(c *Config, gw transport.Acceptor, count *counters.Set, 
 	return nil
 }
 
-// len returns the number of open connections.
-func (l *listeners) len() (n int) {
-	for _, ws := range l.webSockets() {
-		n += ws.Len()
-	}
-	if l.kcp != nil {
-		n += l.kcp.Len()
-	}
-	return n
-}
-
 func (l *listeners) webSockets() (all []*websocket.Listener) {
 	for _, ws := range []*websocket.Listener{l.ws, l.wss} {
 		if ws != nil {

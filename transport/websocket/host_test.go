@@ -3,7 +3,6 @@ package websocket
 import (
 	"context"
 	"net"
-	"net/netip"
 	"sync"
 	"testing"
 	"time"
@@ -238,5 +237,3 @@ func (q *queue) Drain(sink wire.Sink) (more bool) {
 	}
 	return len(q.frames) > 0
 }
-
-func loopback() netip.Addr { return netip.AddrFrom4([4]byte{127, 0, 0, 1}) }

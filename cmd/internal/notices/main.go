@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 )
@@ -239,6 +238,3 @@ func isLicence(name string) bool {
 		return strings.HasPrefix(name, word)
 	})
 }
-
-// host is the current platform.
-func host() string { return runtime.GOOS + "/" + runtime.GOARCH }

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -12,7 +13,7 @@ import (
 func TestNoticesAreCurrent(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	t.Setenv("GOPROXY", "off") // what is built is in the module cache
-	modules, err := linked("troupe/cmd/troupe", []string{host()})
+	modules, err := linked("troupe/cmd/troupe", []string{runtime.GOOS + "/" + runtime.GOARCH})
 	if err != nil {
 		t.Fatal(err)
 	}
