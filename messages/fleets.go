@@ -63,11 +63,12 @@ type FleetUse struct {
 }
 
 // FleetRoom is how many game sessions a fleet has in one location, and how many it could still
-// start there now.
+// start there now. Closed: it is meant to start none, because it is scaled to 0 or being deleted.
 type FleetRoom struct {
 	FleetID            FleetID
 	Location           string
 	GameSessions, Free int
+	Closed             bool
 }
 
 // FleetRoomQuery asks for the FleetRoom of all fleets in all their locations, oldest fleets

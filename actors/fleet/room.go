@@ -80,6 +80,7 @@ func (gs *games) rooms() []messages.FleetRoom {
 				return all
 			}
 			r := messages.FleetRoom{FleetID: f.ID, Location: location, GameSessions: gs.fleetOf(f.ID).live[location]}
+			r.Closed = f.GroupsIn(location).Desired == 0 || f.Status == messages.FleetDeleting || f.Status == messages.FleetTerminated
 			if f.Status == messages.FleetActive && gs.room(f, location) == nil {
 				r.Free = catalog.Capacity(f, location) - r.GameSessions
 				if most := gs.catalog.Location(location).GameSessionsMax; most > 0 {

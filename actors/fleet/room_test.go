@@ -81,6 +81,26 @@ func TestALocationBoundsAllFleetsTogether(t *testing.T) {
 	})
 }
 
+// A fleet that is scaled to 0 is not full: nobody is to be woken because of it.
+func TestAFleetThatIsScaledToZeroIsClosed(t *testing.T) {
+	actorstest.Run(t, func(o *actors.Options) {
+		o.Fleet.Fleets = append(o.Fleet.Fleets,
+			&messages.Fleet{ID: "fleet-off", Status: messages.FleetActive, Locations: []string{actorstest.Home}, GameSessionsMax: 5,
+				Groups: map[string]messages.Groups{actorstest.Home: {Max: 1}}},
+			&messages.Fleet{ID: "fleet-going", Status: messages.FleetDeleting, Locations: []string{actorstest.Home}, GameSessionsMax: 5})
+	}, func(w *world) {
+		rooms, err := w.System.FleetRoom(context.Background())
+		noError(w, err)
+		closed := map[messages.FleetID]bool{}
+		for _, r := range rooms {
+			closed[r.FleetID] = r.Closed
+		}
+		if !closed["fleet-off"] || !closed["fleet-going"] || closed[actorstest.Fleet] {
+			w.Errorf("%+v", rooms)
+		}
+	})
+}
+
 func TestAFleetOfTheAPIIsInKnownLocationsOnly(t *testing.T) {
 	scripted(t, nil, func(w *world, _ *engine) {
 		s := newScript(w, "main.js=one")

@@ -37,7 +37,7 @@ var (
 	tokenForm   = regexp.MustCompile(`\A(?:\s+|[a-zA-Z_:][\w:]*|\d[\w.]*|"(?:[^"\\]|\\.)*"|\[[^\]]*\]|=~|!~|!=|==|<=|>=|[-+*/%^<>=(){},])`)
 	nameForm    = regexp.MustCompile(`\A[a-zA-Z_:]`)
 	rangeForm   = regexp.MustCompile(`\A\[(\d+[smhd]|\$__rate_interval)\]\z`)
-	promqlWords = strings.Fields("sum max min avg count topk rate increase histogram_quantile time and or unless")
+	promqlWords = strings.Fields("sum max min avg count topk rate increase histogram_quantile time absent and or unless")
 	groupings   = strings.Fields("by without on ignoring group_left group_right")
 	// scraped are metrics and labels that Prometheus adds.
 	scrapedMetrics, scrapedLabels = []string{"up"}, []string{"instance", "job"}

@@ -45,8 +45,12 @@ var asked = []struct {
 		show(float64(o.System.Ready()))
 	}},
 	{"troupe_mailbox_depth", "Messages waiting in mailboxes: of the registry, of all game sessions together, and of the busiest game session.", "mailbox", depth},
-	{"troupe_fleet_free_game_sessions", "Game sessions that a fleet could start now in a location; 0 while it is full.", "fleet,location", func(o *Options, show func(float64, ...string)) {
-		room(o, func(r messages.FleetRoom) { show(float64(r.Free), string(r.FleetID), r.Location) })
+	{"troupe_fleet_free_game_sessions", "Game sessions that a fleet could start now in a location; 0 while it is full. Not there if the fleet is scaled to 0 or being deleted.", "fleet,location", func(o *Options, show func(float64, ...string)) {
+		room(o, func(r messages.FleetRoom) {
+			if !r.Closed { // nobody is to be woken because it is full
+				show(float64(r.Free), string(r.FleetID), r.Location)
+			}
+		})
 	}},
 	{"troupe_fleet_game_sessions", "Game sessions of a fleet in a location that have not ended.", "fleet,location", func(o *Options, show func(float64, ...string)) {
 		room(o, func(r messages.FleetRoom) { show(float64(r.GameSessions), string(r.FleetID), r.Location) })
