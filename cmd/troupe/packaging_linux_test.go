@@ -53,6 +53,9 @@ func dockerfile(t *testing.T) map[string][]string {
 // registry, which a test cannot count on; the same files in an otherwise empty root show that nothing is missing.
 func TestTheImageHasAllThatAHostNeeds(t *testing.T) {
 	image := dockerfile(t)
+	if text, err := os.ReadFile(filepath.Join(packaging, "Dockerfile")); err != nil || regexp.MustCompile(`(?m)^ARG TARGET\w+=`).Match(text) {
+		t.Error("a default goes before the platform that is asked for: on another one, the image has a binary that does not run there", err)
+	}
 	if from := image["FROM"]; len(from) != 1 || from[0] != "scratch" || image["USER"][0] != "65532:65532" || image["ENTRYPOINT"][0] != `["/troupe"]` {
 		t.Fatalf("%v", image)
 	}
