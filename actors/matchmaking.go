@@ -97,6 +97,11 @@ func (s *System) MatchmakerStates(ctx context.Context) ([]messages.MatchmakerSta
 	return ask[[]messages.MatchmakerState](ctx, s.matchmaking, matchmaker.MatchmakerStates{})
 }
 
+// MatchmakerTickets reads the tickets that have not ended, oldest first.
+func (s *System) MatchmakerTickets(ctx context.Context, q messages.TicketList) (messages.ListedTickets, error) {
+	return ask[messages.ListedTickets](ctx, s.matchmaking, q)
+}
+
 // WhyTicket says why a matchmaking ticket waits.
 func (s *System) WhyTicket(ctx context.Context, id messages.TicketID) (*messages.TicketWait, error) {
 	return ask[*messages.TicketWait](ctx, s.matchmaking, messages.WhyTicket{ID: id})

@@ -13,6 +13,18 @@ type MatchmakerState struct {
 	LastPass                               time.Duration // how long the last search for matches has computed; 0: there was none
 }
 
+// TicketList asks for the tickets that have not ended, for operators.
+type TicketList struct {
+	Matchmaker MatchmakerName // empty: of all configurations
+	Limit      int
+}
+
+// ListedTickets are those that have waited longest, oldest first, and how many there are.
+type ListedTickets struct {
+	Tickets []*Ticket
+	Matched int
+}
+
 // WhyTicket asks why a matchmaking ticket waits; NotFound if it is not known. It takes some milliseconds beside the search for matches.
 type WhyTicket struct{ ID TicketID }
 

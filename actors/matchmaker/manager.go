@@ -114,6 +114,8 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 		r.Reply(m.allMatchmakers(), nil)
 	case stage.Request[MatchmakerStates, []messages.MatchmakerState]:
 		r.Reply(m.states(c), nil)
+	case stage.Request[messages.TicketList, messages.ListedTickets]:
+		r.Reply(m.listed(r.Request), nil)
 	case stage.Request[messages.WhyTicket, *messages.TicketWait]:
 		m.onWhy(c, r)
 	case stage.Request[messages.Resource, map[string]string]:

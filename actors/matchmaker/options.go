@@ -65,7 +65,7 @@ const (
 )
 
 // Requests to the Supervisor, each in a stage.Request. Besides these there are messages.StartMatchmaking, messages.AcceptMatch,
-// messages.UpdateMatchmaker and messages.WhyTicket, and for tags messages.Resource and messages.UpdateTags.
+// messages.UpdateMatchmaker, messages.TicketList and messages.WhyTicket, and for tags messages.Resource and messages.UpdateTags.
 type (
 	// NewRuleSet creates a rule set; InvalidRequest if the name exists. Compile makes it.
 	NewRuleSet struct{ ruleSet }

@@ -57,6 +57,31 @@ func (m *Manager) states(c *stage.Context) []messages.MatchmakerState {
 	return all
 }
 
+// listed reads the tickets that have not ended, oldest first. It keeps no more than it answers, because there may be very many.
+func (m *Manager) listed(q messages.TicketList) messages.ListedTickets {
+	oldest := func(a, b *messages.Ticket) int {
+		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.ID, b.ID))
+	}
+	var out messages.ListedTickets
+	for name, k := range m.matchmakers {
+		if q.Matchmaker != "" && q.Matchmaker != name {
+			continue
+		}
+		for _, t := range k.tickets {
+			out.Matched++
+			i, _ := slices.BinarySearchFunc(out.Tickets, t.record, oldest)
+			if i >= q.Limit {
+				continue
+			}
+			if len(out.Tickets) == q.Limit {
+				out.Tickets = out.Tickets[:q.Limit-1]
+			}
+			out.Tickets = slices.Insert(out.Tickets, i, t.record)
+		}
+	}
+	return out
+}
+
 // onWhy says why a ticket waits. One in the pool is looked at by the matcher, which answers by itself.
 func (m *Manager) onWhy(c *stage.Context, r stage.Request[messages.WhyTicket, *messages.TicketWait]) {
 	t, err := m.find(c, r.Request.ID)

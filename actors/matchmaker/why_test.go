@@ -97,6 +97,40 @@ func TestWhyATicketWaits(t *testing.T) {
 	})
 }
 
+// Operators see the tickets that have not ended: the oldest first, however many they ask for, and how many there are.
+func TestTicketsAreListedOldestFirst(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.named("m", nearSkills, nil)
+		w.named("other", nearSkills, nil)
+		list := func(q messages.TicketList) (ids string, matched int) {
+			t.Helper()
+			found, err := request[messages.TicketList, messages.ListedTickets](w, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, one := range found.Tickets {
+				ids += string(one.ID) + " "
+			}
+			return ids, found.Matched
+		}
+		for i := range 9 {
+			w.skilled(fmt.Sprintf("T%d", 9-i), 1000*float64(i))
+			time.Sleep(time.Second)
+		}
+		_ = w.stop("T8")
+		for limit, want := range map[int]string{1: "T9 ", 3: "T9 T7 T6 ", 8: "T9 T7 T6 T5 T4 T3 T2 T1 ", 200: "T9 T7 T6 T5 T4 T3 T2 T1 "} {
+			for _, name := range []messages.MatchmakerName{"", "m"} {
+				if got, matched := list(messages.TicketList{Matchmaker: name, Limit: limit}); got != want || matched != 8 {
+					t.Errorf("%q, %d: %s of %d, want %s", name, limit, got, matched, want)
+				}
+			}
+		}
+		if got, matched := list(messages.TicketList{Matchmaker: "other", Limit: 9}); got != "" || matched != 0 {
+			t.Errorf("%s of %d", got, matched)
+		}
+	})
+}
+
 // A question while a pass is between two slices is answered; many at a time are refused.
 func TestWhyDuringAPass(t *testing.T) {
 	bubble(t, nil, func(w *world) {

@@ -33,6 +33,7 @@ type Backend interface {
 	Queues(ctx context.Context) ([]*messages.Queue, error)
 	Placements(ctx context.Context, q messages.PlacementList) ([]messages.PlacementState, error)
 	MatchmakerStates(ctx context.Context) ([]messages.MatchmakerState, error)
+	MatchmakerTickets(ctx context.Context, q messages.TicketList) (messages.ListedTickets, error)
 	WhyTicket(ctx context.Context, id messages.TicketID) (*messages.TicketWait, error)
 	StopPlacement(ctx context.Context, id messages.PlacementID) (*messages.Placement, error)
 	KickPlayer(ctx context.Context, q messages.KickPlayer) (int, error)

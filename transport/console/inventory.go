@@ -134,6 +134,7 @@ type fleetEvent struct {
 	At      *time.Time `json:"at"`
 	Code    string     `json:"code"`
 	Message string     `json:"message"`
+	Count   int        `json:"count"` // how often it has happened; at is the last time
 }
 
 // fleetEvents shows the last events of a fleet, the newest first.
@@ -152,7 +153,7 @@ func (c *Console) fleetEvents(w http.ResponseWriter, r *http.Request, q query) *
 	}
 	all := []fleetEvent{}
 	for i := len(records) - 1; i >= 0 && len(all) < limit; i-- {
-		all = append(all, fleetEvent{timeOf(records[i].Time), records[i].Code, records[i].Message})
+		all = append(all, fleetEvent{timeOf(records[i].Time), records[i].Code, records[i].Message, records[i].Count})
 	}
 	return answer(w, struct {
 		Events []fleetEvent `json:"events"`

@@ -39,6 +39,43 @@ func (c *Console) matchmaking(w http.ResponseWriter, r *http.Request, _ query) *
 	}{all})
 }
 
+// ticket is one that has not ended.
+type ticket struct {
+	Ticket        string     `json:"ticket"`
+	Configuration string     `json:"configuration"`
+	Status        string     `json:"status"`
+	Players       []string   `json:"players"`
+	Match         string     `json:"match"`       // that it is in; empty while it waits for one
+	Backfill      string     `json:"backfillFor"` // the game session that looks for players; empty: players look for one
+	Started       *time.Time `json:"started"`
+}
+
+// tickets lists tickets that have not ended, those that have waited longest first.
+func (c *Console) tickets(w http.ResponseWriter, r *http.Request, q query) *problem {
+	limit, p := q.number("limit", limitDefault, limitMax)
+	if p != nil {
+		return p
+	}
+	found, err := c.o.Backend.MatchmakerTickets(r.Context(), messages.TicketList{Matchmaker: messages.MatchmakerName(q.text("configuration")), Limit: limit})
+	if err != nil {
+		return refused(err)
+	}
+	all := make([]ticket, len(found.Tickets))
+	for i, t := range found.Tickets {
+		all[i] = ticket{Ticket: string(t.ID), Configuration: string(t.Matchmaker), Status: t.Status.String(), Players: []string{}, Match: string(t.Match), Started: timeOf(t.Started)}
+		for _, one := range t.Players {
+			all[i].Players = append(all[i].Players, string(one.ID))
+		}
+		if t.Backfill != nil && t.Game != nil {
+			all[i].Backfill = string(t.Game.ID)
+		}
+	}
+	return answer(w, struct {
+		Tickets []ticket `json:"tickets"`
+		Matched int      `json:"matched"`
+	}{all, found.Matched})
+}
+
 type ticketWait struct {
 	Ticket        string        `json:"ticket"`
 	Configuration string        `json:"configuration"`
