@@ -24,6 +24,7 @@ import (
 
 var (
 	shotsOf = flag.String("console.url", "", "take screenshots of the console at this address instead of one of the test's own")
+	crowd   = flag.Int("console.crowd", 0, "game sessions with players that the test's own host has besides, for screenshots")
 	shotsTo = flag.String("console.shots", "", "folder for screenshots of each page, light and dark")
 )
 
@@ -41,17 +42,14 @@ func TestEachPageOpensInABrowser(t *testing.T) {
 	b := openBrowser(t, path)
 	b.visit(base + "/")
 	session := b.eval(`fetch("/admin/v1/game-sessions").then(r => r.json()).then(d => d.gameSessions[0].id)`)
-	for _, page := range []struct{ name, hash, has string }{
-		{"overview", "", "Messages delivered"},
-		{"game-sessions", "game-sessions", "fleet-"},
-		{"game-session", "game-session?id=" + url.QueryEscape(session), "Takes players"},
-		{"players", "players", "Longest queue"},
-		{"placements", "placements", "Why it waits"},
-		{"queues", "queues", "queue-"},
-		{"fleets", "fleets", "Process groups"},
-		{"events", "events", "JSON"},
-	} {
-		for _, scheme := range []string{"light", "dark"} {
+	for _, page := range consolePages(session) {
+		for _, scheme := range []string{"light", "dark", "narrow"} {
+			if scheme == "narrow" {
+				if *shotsTo == "" {
+					continue
+				}
+				b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 400, "height": 860, "deviceScaleFactor": 1, "mobile": false})
+			}
 			b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
 			b.visit(base + "/#/" + page.hash)
 			b.until(page.name, fmt.Sprintf(`document.querySelector("main").innerText.includes(%q) && !document.querySelector(".problem")`, page.has))
@@ -60,16 +58,43 @@ func TestEachPageOpensInABrowser(t *testing.T) {
 				t.Errorf("%s: %s elements have no name for a screen reader", page.name, nameless)
 			}
 			if *shotsTo != "" {
-				time.Sleep(3 * time.Second) // for plots
+				time.Sleep(1500 * time.Millisecond) // for plots
 				b.shot(filepath.Join(*shotsTo, page.name+"-"+scheme+".png"))
 			}
 		}
+		b.call("Emulation.clearDeviceMetricsOverride", nil)
 	}
-	if *shotsOf == "" {
+	if *shotsOf == "" && *crowd == 0 {
 		kicksInTheBrowser(t, b, base+"/#/game-session?id="+url.QueryEscape(session))
 	}
 	for _, said := range b.said {
 		t.Errorf("the browser says: %s", said)
+	}
+}
+
+// consolePage is a page of the console: its name, its address behind #/, and what it shows.
+type consolePage struct{ name, hash, has string }
+
+// consolePages are all pages of the console of a consoleHost.
+func consolePages(session string) []consolePage {
+	return []consolePage{
+		{"overview", "", "Messages delivered"},
+		{"game-sessions", "game-sessions", "fleet-"},
+		{"game-session", "game-session?id=" + url.QueryEscape(session), "Takes players"},
+		{"players", "players", "Longest queue"},
+		{"player", "player?id=ann", "Connections that have ended"},
+		{"closed", "closed", "Closed by"},
+		{"bans", "bans", "a-cheater"},
+		{"events", "events", "JSON"},
+		{"placements", "placements", "Why it waits"},
+		{"queues", "queues", "queue-"},
+		{"matchmaking", "matchmaking", "ticket-1"},
+		{"ticket", "ticket?id=ticket-1", "What keeps other tickets from it"},
+		{"fleets", "fleets", "Process groups"},
+		{"scripts", "scripts", "Scripts of the configuration"},
+		{"listeners", "listeners", "WebSocket over TLS"},
+		{"settings", "settings", "reconnect.window"},
+		{"operate", "operate", "In force: "},
 	}
 }
 
@@ -120,8 +145,8 @@ func consoleHost(t *testing.T) *Host {
 	t.Helper()
 	c := storeConfig(t)
 	c.Events.SSE.Own = true
-	c.Fleets[0].GameSessionsMax = 1 // so that the placement waits
-	h, err := Start(Options{Config: c, Log: zerolog.Nop(), Version: "test"})
+	c.Fleets[0].GameSessionsMax = 1 + *crowd // so that the placement waits
+	h, err := Start(Options{Config: c, Log: zerolog.Nop(), Version: "test", SetLogLevel: func(zerolog.Level) {}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,11 +164,17 @@ func consoleHost(t *testing.T) *Host {
 			t.Fatal(err)
 		}
 	}
+	if *crowd > 0 {
+		fill(t, h, *crowd)
+	}
 	if _, err := h.System().StartPlacement(t.Context(), messages.StartPlacement{ID: "waits", Queue: "queue-dev", MaxPlayers: 2}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = h.System().StartMatchmaking(t.Context(), messages.StartMatchmaking{TicketID: "ticket-1", Matchmaker: "match-dev", Players: []messages.TicketPlayer{{ID: "ann"}}})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Ban(t.Context(), messages.Ban{Player: "a-cheater", Until: time.Now().Add(time.Hour), Reason: "wall hack", By: "KEYOPERA"}); err != nil {
 		t.Fatal(err)
 	}
 	return h
@@ -176,7 +207,7 @@ func openBrowser(t *testing.T, path string) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	cmd := exec.CommandContext(ctx, path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,900",
 		"--remote-debugging-port=0", "--user-data-dir="+profile, "about:blank")
 	cmd.WaitDelay = 5 * time.Second

@@ -37,6 +37,22 @@ const query = (parameters) => {
 export const get = (path, parameters) => call("GET", path + query(parameters));
 export const act = (method, path, parameters) => call(method, path + query(parameters));
 
+// take does an action whose answer is a file, and gives it to the browser.
+export async function take(path, parameters, name) {
+  const response = await fetch("/admin/v1/" + path + query(parameters), { method: "POST", headers: { "X-CSRF-Token": token }, credentials: "same-origin" }).catch(() => null);
+  if (!response) throw new Refused(0, "Unreachable", "The host does not answer.");
+  if (!response.ok) {
+    const data = await response.json().catch(() => ({}));
+    throw new Refused(response.status, data.code || "", data.message || response.statusText);
+  }
+  const url = URL.createObjectURL(await response.blob());
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 60000);
+}
+
 export async function me() {
   const who = await get("me");
   token = who.csrfToken;

@@ -3,19 +3,34 @@ import { h, show } from "./dom.js";
 import * as api from "./api.js";
 import { overview } from "./overview.js";
 import { gameSessions, gameSession } from "./gamesessions.js";
-import { connections, fleets, queues, placements, events } from "./lists.js";
+import { players, player, closed, bans } from "./people.js";
+import { fleets, scripts, queues, placements, events } from "./lists.js";
+import { matchmaking, ticket } from "./matchmaking.js";
+import { listeners, settings, operate } from "./host.js";
 
 // pages are [path, title, page, heading of the group that it begins].
 const pages = [
   ["", "Overview", overview, ""],
   ["game-sessions", "Game sessions", gameSessions, "Games"],
-  ["players", "Players", connections],
+  ["players", "Players", players],
+  ["closed", "Closed connections", closed],
+  ["bans", "Bans", bans],
   ["events", "Events", events],
   ["placements", "Placements", placements, "Finding a game"],
   ["queues", "Queues", queues],
-  ["fleets", "Fleets and scripts", fleets, "Hosting"],
+  ["matchmaking", "Matchmaking", matchmaking],
+  ["fleets", "Fleets", fleets, "Hosting"],
+  ["scripts", "Scripts", scripts],
+  ["listeners", "Listeners", listeners, "Host"],
+  ["settings", "Configuration", settings],
+  ["operate", "Operate", operate],
 ];
-const hidden = { "game-session": ["Game session", gameSession, "game-sessions"] }; // and the page that leads there
+// hidden are pages that others lead to: [title, page, the page in the list].
+const hidden = {
+  "game-session": ["Game session", gameSession, "game-sessions"],
+  player: ["Player", player, "players"],
+  ticket: ["Matchmaking ticket", ticket, "matchmaking"],
+};
 
 const app = document.getElementById("app");
 const main = h("main", { id: "main", tabindex: "-1" });
@@ -37,6 +52,12 @@ function opened(open) {
   menu.setAttribute("aria-expanded", String(open));
 }
 
+// remember puts what a list is filtered by into the address, so that it is there after a reload and in a link.
+function remember(path, said) {
+  const set = Object.entries(said).filter(([, v]) => v !== "");
+  history.replaceState(null, "", "#/" + path + (set.length ? "?" + new URLSearchParams(set) : ""));
+}
+
 async function draw() {
   opened(false);
   leave();
@@ -55,7 +76,7 @@ async function draw() {
     show(body, h("p", { class: "empty" }, "There is no such page."));
     return;
   }
-  leave = page(body, query, { title: (text) => { main.querySelector("h1").textContent = text; }, problem }) || (() => {});
+  leave = page(body, query, { title: (text) => { main.querySelector("h1").textContent = text; }, problem, remember: (said) => remember(path, said) }) || (() => {});
 }
 
 // problem shows what the host refused, above the page.

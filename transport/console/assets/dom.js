@@ -9,12 +9,12 @@ export function h(name, attributes, ...children) {
     if (key.startsWith("on")) e.addEventListener(key.slice(2), value);
     else e.setAttribute(key, value === true ? "" : value);
   }
-  e.append(...children.flat().filter((c) => c !== null && c !== undefined && c !== false));
+  e.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false));
   return e;
 }
 
 export function show(parent, ...children) {
-  parent.replaceChildren(...children.flat().filter((c) => c !== null && c !== undefined && c !== false));
+  parent.replaceChildren(...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false));
 }
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
@@ -40,19 +40,36 @@ export function duration(seconds) {
   return Math.round(seconds / 86400) + " d";
 }
 
-// time shows how long ago something was; the exact time is its title.
-export function time(text) {
+// time shows how long ago something was, or, as a span, how long it lasts; the exact time is its title.
+export function time(text, span) {
   if (!text) return h("span", { class: "none" }, "–");
   const at = new Date(text);
   const ago = (Date.now() - at) / 1000;
-  return h("time", { datetime: text, title: at.toLocaleString() }, ago < 0 ? "in " + duration(-ago) : duration(ago) + " ago");
+  return h("time", { datetime: text, title: at.toLocaleString() }, span ? duration(Math.max(ago, 0)) : ago < 0 ? "in " + duration(-ago) : duration(ago) + " ago");
 }
+
+// clip shows a text that may be long in one line; all of it is its title.
+export const clip = (text, most = 32) => (text.length > most ? h("span", { class: "clip", title: text }, text) : text);
+
+export const toPlayer = (id) => h("a", { href: "#/player?id=" + encodeURIComponent(id) }, clip(id));
+export const toTicket = (id) => h("a", { href: "#/ticket?id=" + encodeURIComponent(id) }, clip(id));
+
+export const section = (title, ...content) => h("section", { class: "panel" }, h("h2", {}, title), content);
+
+// filters is the form above a list: pairs of a label and a field, and what a search does.
+export const filters = (pairs, search, ...more) => h("form", { class: "filters", role: "search", onsubmit: (e) => { e.preventDefault(); search(); } },
+  pairs.map(([label, field]) => h("span", { class: field.localName === "input" ? "field long" : "field" }, h("label", { for: field.id }, label), field)), h("button", { type: "submit" }, "Search"), more);
+
+export const words = (id, value, placeholder) => h("input", { id, type: "search", value, placeholder, spellcheck: "false", autocomplete: "off" });
+export const choice = (id, value, options) => h("select", { id }, options.map(([v, text]) => h("option", { value: v, selected: v === value }, text || v)));
+
+export const count = (n, one, many, shown) => h("p", { class: "count" }, `${number(n)} ${n === 1 ? one : many}${shown < n ? `, ${number(shown)} shown` : ""}`);
 
 export const last = (id) => id.slice(id.lastIndexOf("/") + 1);
 
 const kinds = {
-  ACTIVE: "good", FULFILLED: "good", attached: "good", active: "good",
-  ACTIVATING: "busy", PENDING: "busy", RESERVED: "busy", reserved: "busy", NEW: "busy",
+  ACTIVE: "good", FULFILLED: "good", attached: "good", active: "good", COMPLETED: "good", encrypted: "good",
+  ACTIVATING: "busy", PENDING: "busy", RESERVED: "busy", reserved: "busy", NEW: "busy", QUEUED: "busy", SEARCHING: "busy", PLACING: "busy", REQUIRES_ACCEPTANCE: "busy",
   detached: "warn", TERMINATING: "warn", TIMED_OUT: "warn", TIMEDOUT: "warn", DELETING: "warn",
   ERROR: "bad", FAILED: "bad",
 };

@@ -1,59 +1,57 @@
 // gamesessions.js: the list of game sessions, and one of them.
-import { h, show, number, bytes, duration, time, last, badge, table, facts } from "./dom.js";
+import { h, show, number, bytes, duration, time, last, badge, table, facts, clip, section, filters, words, choice, count, toPlayer } from "./dom.js";
 import { get, act, mayAct } from "./api.js";
+import { kick, ban } from "./actions.js";
 import { ask } from "./dialog.js";
 import { every } from "./refresh.js";
 
 export const linkTo = (id, text) => h("a", { href: "#/game-session?id=" + encodeURIComponent(id), title: id }, text || last(id).slice(0, 13));
 
 export function gameSessions(body, query, page) {
-  const filter = h("input", { id: "filter", type: "search", value: query.get("filter") || "", placeholder: "gameSessionName = 'lobby' AND playerSessionCount > 0", spellcheck: "false", autocomplete: "off" });
-  const status = h("select", { id: "status" }, ["ACTIVE", "ACTIVATING", "TERMINATING", "TERMINATED", "ERROR", "any"].map((s) => h("option", { value: s, selected: s === (query.get("status") || "ACTIVE") }, s)));
+  const filter = words("filter", query.get("filter") || "", "gameSessionName = 'lobby' AND playerSessionCount > 0");
+  const status = choice("status", query.get("status") || "ACTIVE", [["ACTIVE"], ["ACTIVATING"], ["TERMINATING"], ["TERMINATED"], ["ERROR"], ["any"]]);
   const list = h("div", { "aria-live": "off" });
   let trail = []; // next of the pages before this one
-  const form = h("form", { class: "filters", role: "search", onsubmit: (e) => { e.preventDefault(); trail = []; timer.now(); } },
-    h("label", { for: "filter" }, "Filter"), filter,
-    h("label", { for: "status" }, "Status"), status,
-    h("button", { type: "submit" }, "Search"));
-  status.addEventListener("change", () => { trail = []; timer.now(); });
-  show(body, form, h("p", { class: "hint" }, "The filter is the FilterExpression of SearchGameSessions: gameSessionName, gameSessionId, gameSessionProperties.KEY, maximumSessions, playerSessionCount, hasAvailablePlayerSessions, creationTimeMillis."), list);
+  const search = () => { trail = []; page.remember({ filter: filter.value.trim(), status: status.value }); timer.now(); };
+  status.addEventListener("change", search);
+  show(body, filters([["Filter", filter], ["Status", status]], search),
+    h("details", { class: "hint" }, h("summary", {}, "What the filter may say"),
+      h("p", {}, "The FilterExpression of SearchGameSessions: comparisons of these with =, <>, <, >, <=, >=, joined with AND:"),
+      h("p", {}, ["gameSessionName", "gameSessionId", "gameSessionProperties.KEY", "maximumSessions", "playerSessionCount", "hasAvailablePlayerSessions", "creationTimeMillis"].flatMap((n, i) => [i ? ", " : "", h("code", {}, n)]))), list);
   const load = async () => {
     const found = await get("game-sessions", { filter: filter.value.trim(), status: status.value, next: trail.at(-1), limit: 50 });
     show(list,
-      h("p", { class: "count" }, number(found.matched) + (found.matched === 1 ? " game session" : " game sessions")),
+      count(found.matched, "game session", "game sessions", found.gameSessions.length),
       table("Game sessions", [
         ["Game session", (g) => linkTo(g.id)],
-        ["Name", (g) => g.name],
+        ["Name", (g) => clip(g.name)],
         ["Status", (g) => badge(g.status)],
         ["Players", (g) => `${g.players} / ${g.maxPlayers}`, "number"],
-        ["Fleet", (g) => g.fleetId],
+        ["Fleet", (g) => clip(g.fleetId)],
         ["Location", (g) => g.location],
         ["Script", (g) => g.scriptVersion.slice(0, 12)],
         ["Created", (g) => time(g.created)],
         ["Ended", (g) => (g.terminated ? h("span", {}, time(g.terminated), g.endText ? " · " + g.endText : "") : "")],
-      ], found.gameSessions, "No game session matches. A client or your backend creates one: troupe client --bots 4."),
-      h("div", { class: "pager" },
+      ], found.gameSessions, "No game session matches. Your backend creates them, and so do bots: troupe client --bots 4."),
+      trail.length || found.next ? h("div", { class: "pager" },
         h("button", { type: "button", disabled: trail.length === 0, onclick: () => { trail.pop(); timer.now(); } }, "Newer"),
-        h("button", { type: "button", disabled: !found.next, onclick: () => { trail.push(found.next); timer.now(); } }, "Older")));
+        h("button", { type: "button", disabled: !found.next, onclick: () => { trail.push(found.next); timer.now(); } }, "Older")) : null);
   };
   const timer = every(3000, load, page.problem, list);
   return timer.stop;
 }
 
 export const playerColumns = [
-  ["Player", (p) => p.playerId || p.playerSession],
+  ["Player", (p) => (p.playerId ? toPlayer(p.playerId) : p.playerSession)],
   ["State", (p) => badge(p.state)],
   ["Peer", (p) => (p.peer ? String(p.peer) : ""), "number"],
-  ["Transport", (p) => (p.transport ? p.transport + (p.fast ? " + fast" : "") : "")],
-  ["Address", (p) => p.address],
+  ["Connection", (p) => (p.transport ? p.transport + (p.fast ? " + fast" : "") + (p.address ? " · " + p.address : "") : "")],
   ["Round trip", (p) => (p.rttSeconds === null ? "" : duration(p.rttSeconds)), "number"],
   ["Waiting", (p) => number(p.waiting), "number"],
   ["Unconfirmed", (p) => number(p.unconfirmed), "number"],
   ["Queue", (p) => h("span", { class: p.slow ? "warn" : null }, bytes(p.queueBytes) + (p.slow ? " slow" : "")), "number"],
   ["Last reason", (p) => (p.reason ? h("span", {}, p.reason + " · ", time(p.reasonAt)) : "")],
 ];
-
-const reason = { id: "reason", label: "Reason, for the log of the game", max: "256" };
 
 export function gameSession(body, query, page) {
   const id = query.get("id") || "";
@@ -67,19 +65,9 @@ export function gameSession(body, query, page) {
     text: force ? "It ends at once. The game is not asked, and all players are disconnected." : "The game is told, and its players are disconnected.",
     run: async () => { await act("POST", "game-session/terminate", { id, force }); timer.now(); },
   });
-  const kick = (player) => ask({
-    title: `Kick ${player}?`, text: "The player loses its seat in this game session. Your backend may let it in again.", confirm: "Kick",
-    fields: [reason],
-    run: async (said) => { await act("POST", "players/kick", { player, gameSession: id, ...said }); timer.now(); },
-  });
-  const ban = (player) => ask({
-    title: `Ban ${player}?`, text: "The player is removed from all game sessions and kept out of them, also after a restart of the host.", confirm: "Ban",
-    fields: [{ id: "seconds", label: "For", value: "3600", options: [["600", "10 minutes"], ["3600", "1 hour"], ["86400", "1 day"], ["604800", "7 days"], ["2592000", "30 days"], ["31536000", "1 year"]] }, reason],
-    run: async (said) => { await act("POST", "bans", { player, ...said }); timer.now(); },
-  });
   const acts = ["Actions", (p) => (!p.playerId || p.terminated ? "" : h("span", { class: "pair" },
-    h("button", { type: "button", class: "danger quiet", "aria-label": "Kick " + p.playerId, onclick: () => kick(p.playerId) }, "Kick"),
-    h("button", { type: "button", class: "danger quiet", "aria-label": "Ban " + p.playerId, onclick: () => ban(p.playerId) }, "Ban")))];
+    h("button", { type: "button", class: "danger quiet", "aria-label": "Kick " + p.playerId, onclick: () => kick(p.playerId, id, timer.now) }, "Kick"),
+    h("button", { type: "button", class: "danger quiet", "aria-label": "Ban " + p.playerId, onclick: () => ban(p.playerId, timer.now) }, "Ban"))), "acts"];
   const load = async () => {
     const g = await get("game-session", { id });
     const runs = g.status === "ACTIVE" || g.status === "ACTIVATING";
@@ -101,11 +89,11 @@ export function gameSession(body, query, page) {
       runs && mayAct() ? h("div", { class: "actions" },
         h("button", { type: "button", class: "danger", onclick: () => end(false) }, "End it"),
         h("button", { type: "button", class: "danger quiet", onclick: () => end(true) }, "End it by force")) : null),
-      h("section", { class: "panel" }, h("h2", {}, "Players"), table("Players", runs && mayAct() ? [...playerColumns, acts] : playerColumns, g.playerList, "Nobody has been here yet.")),
-      h("section", { class: "panel" }, h("h2", {}, "Time line"), table("Time line", [
-        ["When", (m) => time(m.at)], ["What", (m) => m.kind], ["Player", (m) => m.playerId], ["Peer", (m) => (m.peer ? String(m.peer) : ""), "number"], ["Why", (m) => m.text],
+      section("Players", table("Players", runs && mayAct() ? [...playerColumns, acts] : playerColumns, g.playerList, "Nobody has been here yet.")),
+      section("Time line", table("Time line", [
+        ["When", (m) => time(m.at)], ["What", (m) => m.kind], ["Player", (m) => (m.playerId ? toPlayer(m.playerId) : "")], ["Peer", (m) => (m.peer ? String(m.peer) : ""), "number"], ["Why", (m) => m.text, "wide"],
       ], g.moments, runs ? "Nobody has come or gone yet." : "The host keeps the time line while the game session runs.")),
-      h("section", { class: "panel" }, h("h2", {}, "Groups"), table("Groups", [
+      section("Groups", table("Groups", [
         ["Group", (x) => String(x.id)], ["Players", (x) => number(x.peers.length), "number"], ["Peers", (x) => x.peers.slice(0, 60).join(", ") + (x.peers.length > 60 ? " …" : "")],
       ], g.groups, "There is no group besides that of all players.")));
     const lines = await get("game-session/log", { id }).catch((e) => ({ lines: [e.message] }));

@@ -1,49 +1,66 @@
-// lists.js: players, fleets and scripts, queues, placements, events.
-import { h, show, number, bytes, duration, time, badge, table } from "./dom.js";
-import { get, act, stream, listen } from "./api.js";
+// lists.js: fleets, scripts, queues, placements, events.
+import { h, show, number, bytes, duration, time, last, badge, table, clip, section, filters, words, choice, toPlayer } from "./dom.js";
+import { get, act, mayAct, stream, listen } from "./api.js";
+import { ask } from "./dialog.js";
 import { every } from "./refresh.js";
-import { linkTo, playerColumns } from "./gamesessions.js";
+import { linkTo } from "./gamesessions.js";
 
-const section = (title, ...content) => h("section", { class: "panel" }, h("h2", {}, title), content);
+const failures = ["FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND", "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE", "SERVER_PROCESS_CRASHED", "GAME_SESSION_ACTIVATION_TIMEOUT"];
+const fleetsAsked = 20;
 
-export function connections(body, query, page) {
-  const who = h("input", { id: "who", type: "search", value: query.get("player") || "", placeholder: "ann", spellcheck: "false", autocomplete: "off" });
-  const sort = h("select", { id: "sort" }, [["queue", "Longest queue"], ["rtt", "Slowest round trip"], ["newest", "Newest"]].map(([v, t]) => h("option", { value: v }, t)));
-  const list = h("div", {});
-  sort.addEventListener("change", () => timer.now());
-  show(body, h("form", { class: "filters", role: "search", onsubmit: (e) => { e.preventDefault(); timer.now(); } },
-    h("label", { for: "who" }, "Player id"), who,
-    h("label", { for: "sort" }, "First"), sort,
-    h("button", { type: "submit" }, "Search")),
-  h("p", { class: "hint" }, "Without a player id: those who play now. With one: all player sessions of that player, also those that are over, and why."), list);
-  const columns = [...playerColumns.slice(0, 1), ["Game session", (p) => linkTo(p.gameSessionId)], ...playerColumns.slice(1)];
-  const load = async () => {
-    const player = who.value.trim();
-    const found = player ? await get("players", { player }) : await get("connections", { sort: sort.value, limit: 100 });
-    const rows = found.players || found.connections;
-    show(list, h("p", { class: "count" }, `${number(found.matched)} ${player ? "player sessions" : "players"}${rows.length < found.matched ? `, ${rows.length} shown` : ""}`),
-      table("Players", columns, rows, player ? "No player session has this player id." : "Nobody plays at the moment."));
-  };
-  const timer = every(3000, load, page.problem, list);
-  return timer.stop;
+// happened reads what happened to fleets lately, the newest first. It asks for the first fleets only, as the page is loaded often.
+async function happened(fleets) {
+  const all = await Promise.all(fleets.slice(0, fleetsAsked).map(async (f) => (await get("fleet/events", { id: f.id, limit: 50 }).catch(() => ({ events: [] }))).events.map((e) => ({ ...e, fleet: f }))));
+  return all.flat().sort((a, b) => (a.at < b.at ? 1 : -1));
 }
+
+const eventColumns = [
+  ["Last time", (e) => time(e.at)],
+  ["Fleet", (e) => clip(e.fleet.name || e.fleet.id)],
+  ["What", (e) => h("span", { class: "badge " + (failures.includes(e.code) ? "bad" : "") }, e.code.replace(/^FLEET_VALIDATION_/, "").replaceAll("_", " ").toLowerCase())],
+  ["Times", (e) => (e.count > 100 ? "over 100" : number(e.count)), "number"],
+  ["Says", (e) => e.message, "wide"],
+];
 
 export function fleets(body, _query, page) {
   const load = async () => {
-    const [f, s] = await Promise.all([get("fleets"), get("scripts")]);
-    const rows = f.fleets.flatMap((x) => (x.locations.length ? x.locations : [{}]).map((l) => ({ ...x, ...l })));
+    const [f, a, l] = await Promise.all([get("fleets"), get("aliases"), get("locations")]);
+    const rows = f.fleets.flatMap((x) => (x.locations.length ? x.locations : [{}]).map((at) => ({ ...x, ...at })));
+    const events = await happened(f.fleets);
     show(body,
-      section("Fleets", table("Fleets", [
-        ["Fleet", (x) => x.id], ["Name", (x) => x.name], ["Status", (x) => badge(x.status)], ["Location", (x) => x.location],
+      section("Fleets and their capacity", table("Fleets", [
+        ["Fleet", (x) => clip(x.id, 40)], ["Name", (x) => clip(x.name)], ["Status", (x) => badge(x.status)], ["Location", (x) => x.location],
         ["Game sessions", (x) => number(x.gameSessions ?? 0), "number"], ["Processes", (x) => number(x.processes ?? 0), "number"],
         ["Players", (x) => `${number(x.players ?? 0)} / ${number(x.playersMax ?? 0)}`, "number"],
-        ["Process groups", (x) => `${x.groupsActive ?? 0} active of ${x.groupsWanted ?? 0} (${x.groupsMin ?? 0} to ${x.groupsMax ?? 0})`],
-        ["Runs", (x) => x.launchPath || x.scriptId || "relay"], ["Aliases", (x) => x.aliases.join(", ")], ["Created", (x) => time(x.created)],
-      ], rows)),
-      section("Scripts", table("Scripts", [
-        ["Script", (x) => x.id], ["Name", (x) => x.name], ["Version", (x) => x.version], ["Contents", (x) => number(x.contents), "number"],
-        ["Node", (x) => x.nodeVersion], ["Size", (x) => bytes(x.sizeBytes), "number"], ["Created", (x) => time(x.created)],
-      ], s.scripts, "No script was uploaded. Fleets of the configuration have their own.")));
+        ["Process groups", (x) => `${x.groupsActive ?? 0} of ${x.groupsWanted ?? 0}, at most ${x.groupsMax ?? 0}`],
+        ["Runs", (x) => clip(x.launchPath || x.scriptId || "relay")], ["Created", (x) => time(x.created)],
+      ], rows, "There is no fleet. The configuration names some, or CreateFleet makes one.")),
+      section("Aliases", table("Aliases", [
+        ["Alias", (x) => clip(x.id, 40)], ["Name", (x) => clip(x.name)], ["Leads to", (x) => (x.fleetId ? clip(x.fleetId, 40) : h("span", { class: "warn" }, "nothing: " + x.message))], ["Updated", (x) => time(x.updated)],
+      ], a.aliases, "There is no alias.")),
+      section("Locations", table("Locations", [
+        ["Location", (x) => x.name], ["Made by the API", (x) => (x.custom ? "yes" : "no")], ["Game sessions at most", (x) => (x.gameSessionsMax ? number(x.gameSessionsMax) : "no bound"), "number"], ["Cost", (x) => String(x.cost), "number"],
+      ], l.locations, "There is no location.")),
+      section("What happened to fleets", table("What happened to fleets", eventColumns, events.slice(0, 50), "Nothing has happened yet.")));
+  };
+  return every(5000, load, page.problem, body).stop;
+}
+
+export function scripts(body, _query, page) {
+  const load = async () => {
+    const [f, s, o] = await Promise.all([get("fleets"), get("scripts"), get("overview")]);
+    const errors = (await happened(f.fleets)).filter((e) => failures.includes(e.code));
+    const run = (id) => f.fleets.filter((x) => x.scriptId === id).map((x) => x.name || x.id).join(", ");
+    show(body,
+      section("Uploaded scripts", table("Scripts", [
+        ["Script", (x) => clip(x.id, 44)], ["Name", (x) => clip(x.name)], ["Version", (x) => clip(x.version)], ["Uploads", (x) => number(x.contents), "number"],
+        ["Run by", (x) => clip(run(x.id))], ["Node", (x) => x.nodeVersion], ["Size", (x) => bytes(x.sizeBytes), "number"], ["Created", (x) => time(x.created)],
+      ], s.scripts, "No script was uploaded. Fleets of the configuration have scripts of their own, below.")),
+      section("Scripts of the configuration", table("Scripts of the configuration", [
+        ["Fleet", (x) => clip(x.name || x.id)], ["Script", (x) => clip(x.launchPath || "relay: messages pass between players", 60)],
+      ], f.fleets.filter((x) => !x.scriptId), "Every fleet runs an uploaded script.")),
+      section("Errors", h("p", { class: o.totals.scriptErrors ? "warn" : "hint" }, `${number(o.totals.scriptErrors)} errors of scripts since the start of the host. The log of a game session has their texts.`),
+        table("Errors", eventColumns, errors.slice(0, 50), "No version failed to load, and no game session crashed.")));
   };
   return every(5000, load, page.problem, body).stop;
 }
@@ -52,38 +69,40 @@ export function queues(body, _query, page) {
   const load = async () => {
     const { queues: all } = await get("queues");
     show(body, table("Queues", [
-      ["Queue", (q) => h("a", { href: "#/placements?queue=" + encodeURIComponent(q.name) }, q.name)],
-      ["Destinations, in order", (q) => h("ol", { class: "plain" }, q.destinations.map((d) => h("li", { title: d }, d.slice(d.lastIndexOf("/") + 1))))],
+      ["Queue", (q) => h("a", { href: "#/placements?queue=" + encodeURIComponent(q.name) }, clip(q.name))],
+      ["Destinations, in order", (q) => h("ol", { class: "plain" }, q.destinations.map((d) => h("li", { title: d }, last(d))))],
       ["Times out after", (q) => duration(q.timeoutSeconds), "number"],
       ["Latency policies", (q) => q.policies.map((p) => `${p.maxMilliseconds} ms${p.seconds ? " for " + duration(p.seconds) : ""}`).join(", then ")],
       ["Allowed locations", (q) => (q.allowedLocations ? q.allowedLocations.join(", ") : "all")],
       ["Priority", (q) => q.priorityOrder.join(", ")],
       ["Created", (q) => time(q.created)],
-    ], all, "There is no queue."));
+    ], all, "There is no queue. CreateGameSessionQueue makes one, or the configuration names it."));
   };
   return every(5000, load, page.problem, body).stop;
 }
 
 export function placements(body, query, page) {
-  const queue = h("input", { id: "queue", type: "search", value: query.get("queue") || "", spellcheck: "false", autocomplete: "off" });
-  const status = h("select", { id: "status" }, ["any", "PENDING", "FULFILLED", "CANCELLED", "TIMED_OUT", "FAILED"].map((s) => h("option", { value: s }, s)));
+  const queue = words("queue", query.get("queue") || "", "queue-dev");
+  const status = choice("status", query.get("status") || "any", [["any"], ["PENDING"], ["FULFILLED"], ["CANCELLED"], ["TIMED_OUT"], ["FAILED"]]);
   const list = h("div", {});
-  status.addEventListener("change", () => timer.now());
-  show(body, h("form", { class: "filters", role: "search", onsubmit: (e) => { e.preventDefault(); timer.now(); } },
-    h("label", { for: "queue" }, "Queue"), queue, h("label", { for: "status" }, "Status"), status, h("button", { type: "submit" }, "Search")), list);
-  const cancel = async (id) => {
-    if (confirm(`Cancel the placement ${id}?`)) await act("POST", "placement/cancel", { id }).then(timer.now, page.problem);
-  };
+  const search = () => { page.remember({ queue: queue.value.trim(), status: status.value }); timer.now(); };
+  status.addEventListener("change", search);
+  show(body, filters([["Queue", queue], ["Status", status]], search), list);
+  const cancel = (id) => ask({
+    title: "Cancel this placement?", confirm: "Cancel the placement", text: `${id} gets no game session.`,
+    run: async () => { await act("POST", "placement/cancel", { id }); timer.now(); },
+  });
   const load = async () => {
     const { placements: all } = await get("placements", { queue: queue.value.trim(), status: status.value, limit: 100 });
-    show(list, table("Placements, the newest first", [
-      ["Placement", (p) => p.id], ["Queue", (p) => p.queue], ["Status", (p) => badge(p.status)],
+    const columns = [
+      ["Placement", (p) => clip(p.id)], ["Queue", (p) => clip(p.queue)], ["Status", (p) => badge(p.status)],
       ["Why it waits", (p) => p.waits, "wide"],
       ["Players", (p) => `${p.players} / ${p.maxPlayers}`, "number"],
       ["Game session", (p) => (p.gameSessionId ? linkTo(p.gameSessionId) : "")],
-      ["Location", (p) => p.location], ["Started", (p) => time(p.started)], ["Ended", (p) => time(p.ended || p.timesOut)],
-      ["Action", (p) => (p.status === "PENDING" ? h("button", { type: "button", class: "quiet danger", onclick: () => cancel(p.id), "aria-label": "Cancel placement " + p.id }, "Cancel") : "")],
-    ], all, "There is no placement."));
+      ["Location", (p) => p.location], ["Started", (p) => time(p.started)], ["Ended", (p) => (p.ended ? time(p.ended) : p.timesOut ? h("span", { class: "none" }, "times out ", time(p.timesOut)) : "")],
+    ];
+    if (mayAct()) columns.push(["Action", (p) => (p.status === "PENDING" ? h("button", { type: "button", class: "quiet danger", onclick: () => cancel(p.id), "aria-label": "Cancel placement " + p.id }, "Cancel") : ""), "acts"]);
+    show(list, table("Placements, the newest first", columns, all, queue.value.trim() || status.value !== "any" ? "No placement matches." : "There is no placement. StartGameSessionPlacement makes one."));
   };
   const timer = every(2000, load, page.problem, list);
   return timer.stop;
@@ -91,21 +110,31 @@ export function placements(body, query, page) {
 
 // about finds words for an event in the fields that the kinds of events have.
 function about(detail) {
-  const names = ["placementId", "gameSessionId", "gameSessionArn", "playerId", "status", "reason", "statusReason"];
-  return names.filter((n) => typeof detail[n] === "string" && detail[n]).map((n) => `${n}: ${detail[n].slice(detail[n].lastIndexOf("/") + 1)}`).join(" · ");
+  const game = detail.gameSessionArn || detail.gameSessionId;
+  const parts = [
+    typeof game === "string" && game ? linkTo(game) : null,
+    typeof detail.playerId === "string" && detail.playerId ? toPlayer(detail.playerId) : null,
+    ...["placementId", "matchId", "action", "target", "by", "result", "status", "reason", "statusReason", "message"].map((n) => (typeof detail[n] === "string" && detail[n] ? `${n}: ${last(detail[n])}` : null)),
+  ];
+  return parts.filter(Boolean).flatMap((part, i) => (i ? [" · ", part] : [part]));
 }
 
-export function events(body) {
+export function events(body, query, page) {
+  const filter = words("about", query.get("about") || "", "FULFILLED, ann, operator…");
+  const list = h("div", {});
+  const search = () => { page.remember({ about: filter.value.trim() }); draw(); };
+  filter.addEventListener("input", search);
   const draw = () => {
-    show(body,
-      h("p", { class: "hint" }, "Events as they happen, the newest first. Those of game sessions and player sessions need events.sse.own: true, which troupe dev has."),
-      table("Events", [
-        ["Event", (e) => (e.detail && e.detail.type) || e["detail-type"]],
-        ["Time", (e) => time(e.time)],
-        ["About", (e) => about(e.detail || {}), "wide"],
-        ["All", (e) => h("details", {}, h("summary", {}, "JSON"), h("pre", {}, JSON.stringify(e, null, 2)))],
-      ], stream.events.slice(0, 100), "Nothing has happened yet."));
+    const text = filter.value.trim().toLowerCase();
+    const found = stream.events.filter((e) => !text || JSON.stringify(e).toLowerCase().includes(text));
+    show(list, table("Events", [
+      ["Event", (e) => (e.detail && e.detail.type) || e["detail-type"]],
+      ["Time", (e) => time(e.time)],
+      ["About", (e) => h("div", {}, about(e.detail || {}), h("details", {}, h("summary", {}, "JSON"), h("pre", {}, JSON.stringify(e, null, 2)))), "wide"],
+    ], found.slice(0, 100), text ? "No event that is kept matches." : "Nothing has happened yet."));
   };
+  show(body, filters([["Contains", filter]], search),
+    h("p", { class: "hint" }, "Events as they happen, the newest first. Those of game sessions and player sessions are here with events.sse.own: true, which troupe dev sets."), list);
   draw();
-  return listen((what) => what === "event" && !body.contains(document.activeElement) && !body.querySelector("details[open]") && draw());
+  return listen((what) => what === "event" && !list.contains(document.activeElement) && !list.querySelector("details[open]") && draw());
 }

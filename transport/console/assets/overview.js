@@ -11,6 +11,7 @@ function plot(values) {
   const step = width / Math.max(values.length - 1, 1);
   const points = values.map((v, i) => `${(i * step).toFixed(1)},${(height - 2 - (v / most) * (height - 6)).toFixed(1)}`).join(" ");
   return h("svg", { class: "plot", viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" },
+    h("path", { d: `M0,${height} L${points.replaceAll(" ", " L")} L${width},${height} Z` }),
     h("polyline", { points, fill: "none", "vector-effect": "non-scaling-stroke" }));
 }
 
