@@ -3,9 +3,8 @@ package stories
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
-
-	"troupe/transport/client"
 )
 
 // TestAMatchmakingStory: the story of TestAWholeStory for matchmaking, by each of the stock callers.
@@ -24,7 +23,7 @@ const storyRules = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"sk
 		"referenceValue":"min(flatten(teams[*].players.attributes[skill]))","maxDistance":20}]}`
 
 // tellMatchmaking is the story: a rule set, a configuration, eight players, their match, which they accept, and their game: one
-// leaves, the others play, and TerminateGameSession ends it.
+// leaves, the others play, backfill fills the seat with a new player, and TerminateGameSession ends the game.
 func tellMatchmaking(s teller) {
 	script := text(s.ok("CreateScript", object{"Name": "echo", "ZipFile": archive(s.T)}), "Script.ScriptId")
 	fleet := text(s.ok("CreateFleet", object{
@@ -64,7 +63,8 @@ func tellMatchmaking(s teller) {
 	}
 	var address, game string
 	var seats []string
-	teams := map[string]int{}
+	teams, sides := map[string]int{}, make([]string, len(tickets)) // sides: the team of each of seats
+	stay := []object{}                                             // those who do not leave
 	// All are COMPLETED at once. One call reads them, because a seat is held for a minute, and a call of the command line takes long.
 	s.until("DescribeMatchmaking", described("ticket-0"), "TicketList.0.Status", "COMPLETED")
 	var ids []string
@@ -86,7 +86,11 @@ func tellMatchmaking(s teller) {
 			s.Errorf("%s has the seat of %s", id, got)
 		}
 		seats = append(seats, text(done, info+"MatchedPlayerSessions.0.PlayerSessionId"))
-		teams[text(done, ticket+"Players.0.Team")]++
+		sides[i] = text(done, ticket+"Players.0.Team")
+		teams[sides[i]]++
+		if i > 0 {
+			stay = append(stay, object{"PlayerId": player, "Team": sides[i], "PlayerAttributes": object{"skill": at(done, ticket+"Players.0.PlayerAttributes.skill")}})
+		}
 	}
 	if teams["red"] != 4 || teams["blue"] != 4 {
 		s.Errorf("teams %v", teams)
@@ -98,6 +102,7 @@ func tellMatchmaking(s teller) {
 		if text(found, "GameSessions.0.GameProperties.0.Value") != "ranked" || text(found, "GameSessions.0.MatchmakerData") == "" || at(found, "GameSessions.0.CurrentPlayerSessionCount") != 7.0 {
 			s.Errorf("the game session: %v", found)
 		}
+		s.fill(address, game, sides[0], stay)
 		s.ok("TerminateGameSession", object{"GameSessionId": game, "TerminationMode": "FORCE_TERMINATE"})
 	})
 	s.refused("InvalidRequestException", "StopMatchmaking", object{"TicketId": "ticket-0"}) // it has ended
@@ -105,14 +110,39 @@ func tellMatchmaking(s teller) {
 	s.ok("DeleteMatchmakingRuleSet", object{"Name": "fours"})
 }
 
+// fill finds a player for the seat in a team that is free in the game session of the others, and lets it play.
+func (s teller) fill(address, game, team string, others []object) {
+	s.Helper()
+	request := object{"TicketId": "backfill", "ConfigurationName": "ranked", "GameSessionArn": game, "Players": others}
+	started := s.ok("StartMatchBackfill", request)
+	if text(started, "MatchmakingTicket.Status") != "QUEUED" || text(started, "MatchmakingTicket.GameSessionConnectionInfo.GameSessionArn") != game || at(started, "MatchmakingTicket.Players.6") == nil {
+		s.Errorf("the backfill ticket: %v", started)
+	}
+	s.refused("InvalidRequestException", "StartMatchBackfill", request) // the id is taken
+	s.ok("StartMatchmaking", object{"ConfigurationName": "ranked", "TicketId": "late", "Players": []object{{"PlayerId": "player-late", "PlayerAttributes": object{"skill": object{"N": 104}}}}})
+	both := object{"TicketIds": []string{"late", "backfill"}}
+	s.until("DescribeMatchmaking", both, "TicketList.0.Status", "REQUIRES_ACCEPTANCE")
+	s.refused("InvalidRequestException", "AcceptMatch", object{"TicketId": "backfill", "PlayerIds": []any{others[0]["PlayerId"]}, "AcceptanceType": "ACCEPT"})
+	s.ok("AcceptMatch", object{"TicketId": "late", "PlayerIds": []string{"player-late"}, "AcceptanceType": "ACCEPT"})
+	done := s.until("DescribeMatchmaking", both, "TicketList.0.Status", "COMPLETED")
+	const info = "TicketList.0.GameSessionConnectionInfo."
+	if got := fmt.Sprintf("%s:%v", text(done, info+"IpAddress"), at(done, info+"Port")); got != address || text(done, info+"GameSessionArn") != game || text(done, "TicketList.0.Players.0.Team") != team || text(done, "TicketList.1.Status") != "COMPLETED" {
+		s.Errorf("the new player is at %s, want %s in team %s: %v", got, address, team, done)
+	}
+	ctx, cancel := context.WithTimeout(s.Context(), patience)
+	defer cancel()
+	late := s.dial(ctx, address, text(done, info+"MatchedPlayerSessions.0.PlayerSessionId"))
+	defer late.Close()
+	s.greet(ctx, late)
+	if found := s.ok("DescribeGameSessions", object{"GameSessionId": game}); at(found, "GameSessions.0.CurrentPlayerSessionCount") != 8.0 || !strings.Contains(text(found, "GameSessions.0.MatchmakerData"), `"player-late"`) {
+		s.Errorf("the game session: %v", found)
+	}
+}
+
 // leave connects a player, who leaves at once.
 func (s teller) leave(address, player string) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), patience)
 	defer cancel()
-	c, err := client.Dial(ctx, client.Options{Addr: address, PlayerSessionID: player})
-	if err != nil {
-		s.Fatalf("player %s: %v", player, err)
-	}
-	c.Close()
+	s.dial(ctx, address, player).Close()
 }

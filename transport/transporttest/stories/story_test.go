@@ -203,26 +203,12 @@ func (s teller) play(address string, players []string, during func()) {
 	defer cancel()
 	var all []*client.Client
 	for _, id := range players {
-		c, err := client.Dial(ctx, client.Options{Addr: address, PlayerSessionID: id})
-		if err != nil {
-			s.Fatalf("player %s: %v", id, err)
-		}
+		c := s.dial(ctx, address, id)
 		defer c.Close()
 		all = append(all, c)
 	}
 	for _, c := range all {
-		if err := c.Send(ctx, client.Message{OpCode: 3, TargetPlayer: client.Server, Payload: []byte("hi")}); err != nil {
-			s.Fatal(err)
-		}
-		want := fmt.Sprintf("hello %d", c.PeerID())
-		for answered := false; !answered; {
-			select {
-			case e := <-c.Events():
-				answered = e.Kind == client.EventMessage && e.OpCode == 7 && string(e.Payload) == want
-			case <-ctx.Done():
-				s.Fatalf("no answer %q", want)
-			}
-		}
+		s.greet(ctx, c)
 	}
 	during()
 	for _, c := range all {
@@ -234,6 +220,33 @@ func (s teller) play(address string, players []string, during func()) {
 			case <-ctx.Done():
 				s.Fatal("the game goes on after its end")
 			}
+		}
+	}
+}
+
+// dial connects a player.
+func (s teller) dial(ctx context.Context, address, id string) *client.Client {
+	s.Helper()
+	c, err := client.Dial(ctx, client.Options{Addr: address, PlayerSessionID: id})
+	if err != nil {
+		s.Fatalf("player %s: %v", id, err)
+	}
+	return c
+}
+
+// greet has a player say something to the script, and waits for its answer.
+func (s teller) greet(ctx context.Context, c *client.Client) {
+	s.Helper()
+	if err := c.Send(ctx, client.Message{OpCode: 3, TargetPlayer: client.Server, Payload: []byte("hi")}); err != nil {
+		s.Fatal(err)
+	}
+	want := fmt.Sprintf("hello %d", c.PeerID())
+	for answered := false; !answered; {
+		select {
+		case e := <-c.Events():
+			answered = e.Kind == client.EventMessage && e.OpCode == 7 && string(e.Payload) == want
+		case <-ctx.Done():
+			s.Fatalf("no answer %q", want)
 		}
 	}
 }
