@@ -14,7 +14,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/alecthomas/kong"
 	"github.com/rs/zerolog"
 )
 
@@ -58,6 +57,7 @@ type commands struct {
 	Version versionCommand `cmd:"" help:"Print the version."`
 
 	Completion completionCommand `cmd:"" help:"Print a script with which a shell completes commands and flags."`
+	Man        manCommand        `cmd:"" help:"Print the manual page of all commands, for man."`
 	Complete   completeCommand   `cmd:"" hidden:"" help:"Print what the last word of a command line may become; for the scripts of completion."`
 
 	Licenses    licensesCommand `cmd:"" help:"Print the licences of this program and its libraries."`
@@ -72,13 +72,7 @@ func main() {
 // run runs one command line and returns the exit code. Only --help and --version exit the process
 // directly.
 func run(args []string, s streams) int {
-	parser, err := kong.New(&commands{},
-		kong.Name("troupe"),
-		kong.Description("A self-hosted game host, compatible with Amazon GameLift Realtime."),
-		kong.Writers(s.out, s.err),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Bind(s),
-	)
+	parser, err := newParser(s)
 	if err != nil {
 		fmt.Fprintln(s.err, "troupe:", err)
 		return exitUsage

@@ -44,6 +44,31 @@ var files = []struct{ name, from string }{
 	{"troupe.schema.json", "cmd/internal/config/schema.json"},
 }
 
+// made is a file of an archive that the commands print themselves.
+type made struct {
+	name    string
+	command []string // of troupe
+	text    []byte
+}
+
+// makeFiles runs the commands: the manual page and the scripts of completion come from the same source as --help.
+func makeFiles() ([]made, error) {
+	all := []made{
+		{name: "troupe.1", command: []string{"man"}}, {name: "completion/troupe.bash", command: []string{"completion", "bash"}},
+		{name: "completion/_troupe", command: []string{"completion", "zsh"}}, {name: "completion/troupe.fish", command: []string{"completion", "fish"}},
+	}
+	for i := range all {
+		c := exec.Command("go", append([]string{"run", "./cmd/troupe"}, all[i].command...)...)
+		c.Stderr = os.Stderr
+		text, err := c.Output()
+		if err != nil {
+			return nil, fmt.Errorf("troupe %s: %w", strings.Join(all[i].command, " "), err)
+		}
+		all[i].text = text
+	}
+	return all, nil
+}
+
 func run(to string, platforms []string) error {
 	at, err := commitTime()
 	if err != nil {
@@ -53,6 +78,10 @@ func run(to string, platforms []string) error {
 		return err
 	}
 	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	made, err := makeFiles()
+	if err != nil {
 		return err
 	}
 	var sums bytes.Buffer
@@ -65,7 +94,7 @@ func run(to string, platforms []string) error {
 		if err != nil {
 			return err
 		}
-		name, text, err := archive(".", goos, goarch, binary, at)
+		name, text, err := archive(".", goos, goarch, binary, made, at)
 		if err != nil {
 			return err
 		}
@@ -121,7 +150,7 @@ func commitTime() (time.Time, error) {
 }
 
 // archive returns the name and the bytes of a platform's archive: .zip for Windows, else .tar.gz.
-func archive(root, goos, goarch string, binary []byte, at time.Time) (name string, text []byte, err error) {
+func archive(root, goos, goarch string, binary []byte, printed []made, at time.Time) (name string, text []byte, err error) {
 	folder := "troupe-" + goos + "-" + goarch
 	executable := "troupe"
 	if goos == "windows" {
@@ -143,6 +172,11 @@ func archive(root, goos, goarch string, binary []byte, at time.Time) (name strin
 			return "", nil, err
 		}
 		if err := add(path.Join(folder, f.name), 0o644, text); err != nil {
+			return "", nil, err
+		}
+	}
+	for _, f := range printed {
+		if err := add(path.Join(folder, f.name), 0o644, f.text); err != nil {
 			return "", nil, err
 		}
 	}

@@ -68,11 +68,12 @@ func TestArchivesHoldWhatTheyShould(t *testing.T) {
 		"linux/amd64": {"troupe-linux-amd64.tar.gz", "troupe"}, "windows/arm64": {"troupe-windows-arm64.zip", "troupe.exe"},
 	} {
 		goos, goarch, _ := strings.Cut(platform, "/")
-		name, text, err := archive(root, goos, goarch, []byte("the binary"), at)
+		printed := []made{{name: "completion/troupe.bash", text: []byte("complete")}}
+		name, text, err := archive(root, goos, goarch, []byte("the binary"), printed, at)
 		if err != nil || name != want.name {
 			t.Fatalf("%s, %v", name, err)
 		}
-		if _, again, err := archive(root, goos, goarch, []byte("the binary"), at); err != nil || !bytes.Equal(text, again) {
+		if _, again, err := archive(root, goos, goarch, []byte("the binary"), printed, at); err != nil || !bytes.Equal(text, again) {
 			t.Errorf("%s: the second archive differs: %v", name, err)
 		}
 		modes, contents := entries(t, name, text)
@@ -85,7 +86,7 @@ func TestArchivesHoldWhatTheyShould(t *testing.T) {
 				t.Errorf("%s: %s is missing or empty", name, f)
 			}
 		}
-		if !strings.Contains(contents[folder+"THIRD_PARTY_NOTICES"], "github.com/pion/dtls") || len(modes) != 8 {
+		if !strings.Contains(contents[folder+"THIRD_PARTY_NOTICES"], "github.com/pion/dtls") || contents[folder+"completion/troupe.bash"] != "complete" || len(modes) != 9 {
 			t.Errorf("%s: %v", name, slices.Sorted(maps.Keys(modes)))
 		}
 	}
