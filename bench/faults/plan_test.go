@@ -179,3 +179,21 @@ func TestDocument(t *testing.T) {
 		}
 	}
 }
+
+// A client may need 15 s to notice that a router has forgotten its connection. The promise that all are back counts from then on.
+func TestARebindIsOverWhenItIsNoticed(t *testing.T) {
+	for _, c := range []struct {
+		quick bool
+		event Event
+		want  time.Duration
+	}{
+		{false, Event{Fault: Rebind, At: Duration(2 * time.Second)}, 17 * time.Second},
+		{true, Event{Fault: Rebind, At: Duration(2 * time.Second)}, 3500 * time.Millisecond},
+		{false, Event{Fault: Handover, At: Duration(2 * time.Second)}, 0},
+	} {
+		r := &run{o: Options{Quick: c.quick}, events: []Event{c.event}}
+		if got := time.Duration(r.noticed()); got != c.want {
+			t.Errorf("%+v: %v, want %v", c.event, got, c.want)
+		}
+	}
+}

@@ -131,6 +131,7 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	if r.events == nil {
 		r.events = plan.Expand(o.Seed, o.Players)
 	}
+	plan.Length = max(plan.Length, r.noticed())
 	r.line = newTimeline(time.Duration(plan.Length))
 	if r.dir, err = os.MkdirTemp("", "troupe-faults-"); err != nil {
 		return report, err

@@ -62,3 +62,13 @@ func rest(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
+
+// noticed is when the last client has noticed that a router has forgotten its connection: until then that fault is not over.
+func (r *run) noticed() (last Duration) {
+	for _, e := range r.events {
+		if e.Fault == Rebind {
+			last = max(last, e.At+Duration(r.silence()))
+		}
+	}
+	return last
+}
