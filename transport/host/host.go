@@ -38,6 +38,9 @@ type Options struct {
 	// Dev serves POST /dev/join to pages and programs of this machine: it hands out seats without
 	// the service API.
 	Dev bool
+	// Page is a folder whose files Dev serves at /game/, to pages and programs of this machine; empty: none.
+	// Hidden files are not served, and nothing outside of it.
+	Page string
 	// Origin returns where the value of a configuration key comes from, for the console; nil: it
 	// is not known.
 	Origin func(key string) string
@@ -91,6 +94,9 @@ func Start(o Options) (h *Host, err error) {
 	c := &o.Config
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("host: configuration: %w", err)
+	}
+	if err := checkPage(&o); err != nil {
+		return nil, err
 	}
 	h = &Host{
 		log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, showLogs: c.Log.GameSessions.Show, setLogLevel: o.SetLogLevel, origin: o.Origin, stopCollecting: make(chan struct{}),

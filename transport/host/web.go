@@ -8,14 +8,17 @@ import (
 )
 
 // webPages adds to the service API what web pages need: the client for browsers at
-// /client.js, and in development seats at /dev/join.
-func (h *Host) webPages(c *Config, g guard, dev bool, next http.Handler) http.Handler {
+// /client.js, and in development seats at /dev/join and the page of the game at /game/.
+func (h *Host) webPages(o *Options, g guard, next http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /client.js", js.Handler())
-	if dev {
-		join := newDevJoin(h.system, c, g)
+	if o.Dev {
+		join := newDevJoin(h.system, &o.Config, g)
 		mux.HandleFunc("POST "+devJoinPath, join.serve)
 		mux.HandleFunc("OPTIONS "+devJoinPath, join.preflight)
+		if o.Page != "" {
+			mux.Handle(devPagePath, &devPage{guard: g, folder: o.Page})
+		}
 	}
 	mux.Handle("/", next)
 	return mux

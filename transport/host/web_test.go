@@ -25,7 +25,13 @@ func webHost(t *testing.T, dev bool, change func(c *Config)) (h *Host, call func
 	if change != nil {
 		change(&c)
 	}
-	h, err := Start(Options{Config: c, Log: zerolog.Nop(), Dev: dev})
+	return webHostOf(t, Options{Config: c, Dev: dev})
+}
+
+func webHostOf(t *testing.T, o Options) (h *Host, call func(method, path, body string, header ...string) (int, http.Header, string)) {
+	t.Helper()
+	o.Log = zerolog.Nop()
+	h, err := Start(o)
 	if err != nil {
 		t.Fatal(err)
 	}
