@@ -177,9 +177,10 @@ dist: ## archives for six platforms with licences and a systemd unit, and their 
 JS := transport/client/js
 
 .PHONY: js
-js: ## the TypeScript client: install tsc, check types, bundle dist/client.js, pack into bin (takes npm and the network)
+js: ## the TypeScript client: install tsc, check types (also those of new games), bundle dist/client.js, pack into bin (takes npm and the network)
 	cd $(JS) && npm ci --ignore-scripts --no-audit --no-fund && npm run check && npm run types
 	$(GO) test ./$(JS) -count=1 -run TestTheBundleIsCurrent -update
+	$(GO) test ./cmd/troupe -count=1 -run TestTypesOfNewGames
 	mkdir -p $(BIN) && cd $(JS) && npm pack --pack-destination $(abspath $(BIN))
 
 .PHONY: proof-js

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"troupe/messages"
@@ -11,7 +13,8 @@ import (
 
 type devCommand struct {
 	settings
-	Script string `arg:"" optional:"" name:"script" placeholder:"SCRIPT" help:"The game's logic: a JavaScript or TypeScript file (which may import files beside it), a folder, or a .zip. It is checked and reloaded on each save. Without it, game sessions only relay messages."`
+	Script string `arg:"" optional:"" name:"script" placeholder:"SCRIPT" help:"The game's logic: a JavaScript or TypeScript file (which may import files beside it), a folder, a .zip, or a folder of troupe new game, with server/ and page/. It is checked and reloaded on each save. Without it, game sessions only relay messages."`
+	Page   string `placeholder:"DIR" help:"Folder of the game's web page, served at /game/ to browsers on this machine. Without it: page/ of a folder of troupe new game."`
 	Main   string `placeholder:"FILE" help:"File of the folder or .zip to start. Without it: main of its package.json, or its only file."`
 	Engine string `enum:",embedded,node" default:"" placeholder:"ENGINE" help:"Engine for the script: embedded or node. Without it: as its package.json says."`
 }
@@ -36,21 +39,79 @@ func (c *devCommand) Run(s streams) error {
 	if c.Main != "" && c.Script == "" {
 		return errors.New("--main needs a script: troupe dev SCRIPT")
 	}
-	game := devScript{path: c.Script, main: c.Main, engine: c.Engine, fleet: messages.FleetID(cfg.Fleets[0].ID), out: s.out}
-	if c.Script != "" {
-		cfg.Fleets[0].Script, cfg.Fleets[0].LaunchPath, cfg.Fleets[0].Engine = c.Script, c.Main, c.Engine
+	path, page := gameFolder(c.Script)
+	if c.Page != "" {
+		page = c.Page
+	}
+	if err := checkDevPage(page, path); err != nil {
+		return err
+	}
+	game := &devScript{path: path, main: c.Main, engine: c.Engine, fleet: messages.FleetID(cfg.Fleets[0].ID), out: s.out}
+	if path != "" {
+		cfg.Fleets[0].Script, cfg.Fleets[0].LaunchPath, cfg.Fleets[0].Engine = path, c.Main, c.Engine
 		if err := game.check(); err != nil {
-			return fmt.Errorf("%s does not run:\n%w", c.Script, err)
+			return fmt.Errorf("%s does not run:\n%w", path, err)
 		}
 	}
-	return runHost(cfg, s, true, c.origin, nil, func(h *host.Host) (func(), error) {
+	game.tells.Store(path != "")
+	return runHost(cfg, s, hostOptions{dev: true, page: page, origin: c.origin, quiet: game.told, started: func(h *host.Host) (func(), error) {
 		if err := game.runs(h); err != nil {
-			return nil, fmt.Errorf("%s does not run:\n%w", c.Script, err)
+			return nil, fmt.Errorf("%s does not run:\n%w", path, err)
 		}
-		welcome(s.out, &cfg, h.Addrs(), c.Script)
-		if c.Script == "" {
+		game.tells.Store(false)
+		welcome(s.out, &cfg, h.Addrs(), path, page)
+		if path == "" {
 			return func() {}, nil
 		}
 		return game.watch(h), nil
-	})
+	}})
+}
+
+// gameFolder returns the script and the page of a folder as `troupe new game` makes it: server and page. Any other
+// path is the script itself.
+func gameFolder(path string) (script, page string) {
+	server, page := filepath.Join(path, "server"), filepath.Join(path, "page")
+	index, err := os.Stat(filepath.Join(page, "index.html"))
+	if path == "" || err != nil || index.IsDir() {
+		return path, ""
+	}
+	if info, err := os.Stat(server); err != nil || !info.IsDir() {
+		return path, ""
+	}
+	return server, page
+}
+
+// checkDevPage reports whether a folder can be the page of a game with this script. A page's folder is what players
+// get to see, so the script must not lie in it.
+func checkDevPage(page, script string) error {
+	if page == "" {
+		return nil
+	}
+	info, err := os.Stat(page)
+	if err != nil || !info.IsDir() {
+		return fmt.Errorf("--page %s: there is no such folder", page)
+	}
+	if script == "" {
+		return nil
+	}
+	page, err = resolved(page)
+	if err == nil {
+		script, err = resolved(script)
+	}
+	if err != nil {
+		return err
+	}
+	if inside, err := filepath.Rel(page, script); err == nil && filepath.IsLocal(inside) {
+		return errors.New("the page's folder has the script in it, which players must not see: give the page a folder of its own")
+	}
+	return nil
+}
+
+// resolved returns a path without links.
+func resolved(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(path)
 }

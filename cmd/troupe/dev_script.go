@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"troupe/actors/script/bundle"
@@ -27,6 +29,7 @@ type devScript struct {
 	engine string // empty: as package.json says
 	fleet  messages.FleetID
 	out    io.Writer
+	tells  atomic.Bool // what keeps the script from running is about to be printed here
 }
 
 // reloader is the part of a host that a devScript uses.
@@ -72,6 +75,8 @@ func (d *devScript) zip() bool { return strings.EqualFold(filepath.Ext(d.path), 
 func (d *devScript) reload(ctx context.Context, h reloader) {
 	ctx, cancel := context.WithTimeout(ctx, reloadLimit)
 	defer cancel()
+	d.tells.Store(true)
+	defer d.tells.Store(false)
 	version := ""
 	err := d.check()
 	if err == nil {
@@ -86,6 +91,12 @@ func (d *devScript) reload(ctx context.Context, h reloader) {
 	default:
 		fmt.Fprintf(d.out, "%s %s is reloaded: new game sessions run it as version %s\n", now, d.path, version)
 	}
+}
+
+// told reports whether a line of the log, as JSON, says what is printed here as well, and easier to read: why the
+// script does not run.
+func (d *devScript) told(line []byte) bool {
+	return d.tells.Load() && bytes.Contains(line, []byte(`"script does not run"`)) && bytes.Contains(line, fmt.Appendf(nil, `"fleet_id":%q`, d.fleet))
 }
 
 // runs returns an error if the host found at its start that the script does not run.

@@ -64,6 +64,10 @@ var documented = map[string][]command{
 			"'ServerProcesses=[{LaunchPath=/local/game/server.js,ConcurrentExecutions=20}]'", want: `"Status": "NEW"`},
 		{text: "aws gamelift update-script --script-id script-... --script-version 1.1 --zip-file fileb://../duel.zip", want: `"Version": "1.1"`},
 	},
+	"game": {
+		{text: "bin/troupe new game mygame", want: `^mygame is a game that runs`},
+		{text: "bin/troupe dev mygame", host: true},
+	},
 	"serve": {
 		{text: "troupe admin keys new", want: `^id: TRPE`},
 		{text: "troupe config check troupe.yaml", want: `^troupe.yaml: valid$`},

@@ -37,17 +37,26 @@ const memoryPart = 0.8
 // ballast has no pointers for the garbage collector to follow.
 var ballast []byte
 
+// hostOptions are what runHost takes beside a configuration. All of them may be missing.
+type hostOptions struct {
+	dev    bool                        // host.Options.Dev
+	page   string                      // host.Options.Page
+	origin func(key string) string     // host.Options.Origin
+	reload func() (host.Config, error) // reads the configuration again after a SIGHUP
+	quiet  func(line []byte) bool      // reports whether a line of the log, as JSON, is left out
+	// started is called once all listeners are bound. The function that it returns is called at the end.
+	started func(*host.Host) (ended func(), err error)
+}
+
 // runHost runs a host until SIGTERM or SIGINT, and drains it; a second signal ends it
-// without waiting. Dev is host.Options.Dev. It returns an error if the host did not start or failed. Started, if
-// not nil, is called once all listeners are bound. The function that it returns is called
-// at the end. Reload, if not nil, reads the configuration again after a SIGHUP.
+// without waiting. It returns an error if the host did not start or failed.
 //
 // The garbage collector runs half as often as by Go's default, and even less often while
 // the heap is small: with 500 scripts that tick at 20 Hz, the p99 of a tick's delay is
 // 5 ms instead of 12, and the p99 latency of players in 25 scripted game sessions is
 // 1.1 ms instead of 1.5 to 2.9 (make bench-script). Where a control group limits the memory, the
 // heap is kept below memoryPart of it. The environment variables GOGC and GOMEMLIMIT override this.
-func runHost(cfg host.Config, s streams, dev bool, origin func(key string) string, reload func() (host.Config, error), started func(*host.Host) (ended func(), err error)) error {
+func runHost(cfg host.Config, s streams, o hostOptions) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
 	defer signal.Stop(signals)
@@ -62,18 +71,18 @@ func runHost(cfg host.Config, s streams, dev bool, origin func(key string) strin
 		debug.SetMemoryLimit(int64(float64(limit)*memoryPart) + int64(len(ballast))) // the limit counts the ballast
 	}
 	hangups := make(chan os.Signal, 1)
-	if reload != nil {
+	if o.reload != nil {
 		signal.Notify(hangups, syscall.SIGHUP)
 		defer signal.Stop(hangups)
 	}
 	// The level is that of the process, so that a reload can change it for all loggers.
-	log := newLog(cfg.Log, s.err)
+	log := newLog(cfg.Log, s.err, o.quiet)
 	zerolog.SetGlobalLevel(log.GetLevel())
 	log = log.Level(zerolog.TraceLevel)
 	notDumpable(log)
 	failed := make(chan string, 1)
 	h, err := host.Start(host.Options{
-		Config: cfg, Log: log, Version: readBuild().version, Dev: dev, Origin: origin, SetLogLevel: zerolog.SetGlobalLevel,
+		Config: cfg, Log: log, Version: readBuild().version, Dev: o.dev, Page: o.page, Origin: o.origin, SetLogLevel: zerolog.SetGlobalLevel,
 		OnFailure: func(reason string) {
 			select {
 			case failed <- reason:
@@ -88,8 +97,8 @@ func runHost(cfg host.Config, s streams, dev bool, origin func(key string) strin
 	a := h.Addrs()
 	log.Info().Str("api", a.API).Str("ws", a.WS).Str("ws_engine", string(websocket.Engine(cfg.WebSocket.Engine).Used())).Str("fast", a.Fast).Str("wss", a.WSS).Str("dtls", a.DTLS).Str("kcp", a.KCP).Str("version", readBuild().version).
 		Int("cpus", runtime.GOMAXPROCS(0)).Func(memoryLimit).Msg("listening")
-	if started != nil {
-		ended, err := started(h)
+	if o.started != nil {
+		ended, err := o.started(h)
 		if err != nil {
 			h.Close()
 			return err
@@ -104,7 +113,7 @@ func runHost(cfg host.Config, s streams, dev bool, origin func(key string) strin
 	}
 	over := make(chan struct{})
 	var reloading sync.WaitGroup
-	reloading.Go(func() { reloadOn(hangups, over, h, reload, log) })
+	reloading.Go(func() { reloadOn(hangups, over, h, o.reload, log) })
 	err = untilOver(h, signals, failed, log)
 	close(over)
 	reloading.Wait()
@@ -208,7 +217,8 @@ func memoryLimit(e *zerolog.Event) {
 	}
 }
 
-func newLog(c host.Log, out io.Writer) zerolog.Logger {
+// newLog makes the host's log. Quiet, if not nil, reports whether a line is left out.
+func newLog(c host.Log, out io.Writer, quiet func(line []byte) bool) zerolog.Logger {
 	level, err := zerolog.ParseLevel(c.Level)
 	if err != nil {
 		level = zerolog.InfoLevel // config has checked it
@@ -216,7 +226,23 @@ func newLog(c host.Log, out io.Writer) zerolog.Logger {
 	if c.Format == "pretty" {
 		out = prettyLog(out)
 	}
+	if quiet != nil {
+		out = filtered{out, quiet}
+	}
 	return zerolog.New(out).Level(level).With().Timestamp().Logger()
+}
+
+// filtered writes the lines of a log that quiet does not leave out.
+type filtered struct {
+	io.Writer
+	quiet func(line []byte) bool
+}
+
+func (f filtered) Write(line []byte) (int, error) {
+	if f.quiet(line) {
+		return len(line), nil
+	}
+	return f.Writer.Write(line)
 }
 
 func isTerminal(out io.Writer) bool {

@@ -1,5 +1,5 @@
 // Command troupe is the game host and its tools: `troupe dev` and `troupe serve` run a
-// host, `troupe client` plays on one, `troupe config` checks and prints
+// host, `troupe new game` makes a game to begin with, `troupe client` plays on a host, `troupe config` checks and prints
 // configurations, `troupe logs` prints the logs of game sessions,
 // `troupe admin` lists and drains, `troupe top` watches, `troupe backup` and `troupe restore` copy the store,
 // `troupe store check` looks for damage in it, `troupe bench` measures, `troupe faults` breaks
@@ -41,6 +41,7 @@ type streams struct {
 
 type commands struct {
 	Dev     devCommand     `cmd:"" help:"Run a host for development: all listeners on loopback, a fleet and an alias ready to use, a readable log."`
+	New     newCommand     `cmd:"" help:"Make the folder of a new game."`
 	Serve   serveCommand   `cmd:"" help:"Run a host."`
 	Client  clientCommand  `cmd:"" help:"Play on a host: chat from the terminal, or let bots play."`
 	Config  configCommand  `cmd:"" help:"Check a configuration, print the one in force, or print its JSON Schema."`

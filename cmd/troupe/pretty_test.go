@@ -26,7 +26,7 @@ func TestPrettyLog(t *testing.T) {
 		log.Warn().Str("game_session_id", arn).Str("reason", "no room in "+arn).Msg("game session crashed")
 	}
 	var out strings.Builder
-	say(newLog(host.Log{Level: "info", Format: "pretty"}, &out))
+	say(newLog(host.Log{Level: "info", Format: "pretty"}, &out, nil))
 	var got []string
 	for line := range strings.Lines(out.String()) {
 		got = append(got, strings.TrimSpace(line[len("15:04:05 "):]))
@@ -42,7 +42,7 @@ func TestPrettyLog(t *testing.T) {
 		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	out.Reset()
-	say(newLog(host.Log{Level: "info", Format: "json"}, &out))
+	say(newLog(host.Log{Level: "info", Format: "json"}, &out, nil))
 	if n := strings.Count(out.String(), `"game_session_id":"`+arn+`"`); n != 4 || !strings.Contains(out.String(), `"took_ms":0.350123`) {
 		t.Errorf("the JSON log has the ARN %d times:\n%s", n, out.String())
 	}

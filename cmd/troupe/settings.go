@@ -91,7 +91,7 @@ func (s *settings) load(defaults host.Config, out io.Writer) (host.Config, error
 		s.resolved.Store(r)
 	}
 	if err == nil && warnings != nil {
-		log := newLog(c.Log, out)
+		log := newLog(c.Log, out, nil)
 		for _, text := range warnings {
 			log.Warn().Msg(text)
 		}

@@ -12,12 +12,15 @@ import (
 )
 
 // welcome prints the addresses of the host and commands to try.
-func welcome(out io.Writer, cfg *host.Config, a host.Announcement, script string) {
+func welcome(out io.Writer, cfg *host.Config, a host.Announcement, script, page string) {
+	if page != "" {
+		page = "  your game: open it in two windows   " + a.APIURL + "/game/\n\n"
+	}
 	if script != "" {
 		script = fmt.Sprintf("\nGame sessions of %s run %s. Each save is checked and used by new game sessions. Game sessions\nof earlier versions end when they have no players.\n", cfg.Fleets[0].ID, script)
 	}
 	fmt.Fprintf(out, `
-  console, service API, metrics %s
+%s  console, service API, metrics %s
   WebSocket                     ws://%s
   fast channel (UDP)            %s
   secured: WebSocket            %s
@@ -30,7 +33,7 @@ Try next, in another terminal:
 
 Ctrl-C stops.
 
-`, a.APIURL, a.WS, a.Fast, orNone(a.WSS, "wss://"), orNone(a.DTLS, ""), orNone(a.KCP, ""), orNone(a.CA, ""), script, strings.Join(tryNext(invocation(), cfg, a), "\n  "))
+`, page, a.APIURL, a.WS, a.Fast, orNone(a.WSS, "wss://"), orNone(a.DTLS, ""), orNone(a.KCP, ""), orNone(a.CA, ""), script, strings.Join(tryNext(invocation(), cfg, a, page != ""), "\n  "))
 }
 
 // orNone returns an address with its scheme, or that there is none.
@@ -41,8 +44,9 @@ func orNone(addr, scheme string) string {
 	return scheme + addr
 }
 
-// tryNext returns shell commands that work unchanged in any folder.
-func tryNext(troupe string, cfg *host.Config, a host.Announcement) []string {
+// tryNext returns shell commands that work unchanged in any folder. A game with a page is played in a browser: bots and
+// chat are for scripts that let players send each other messages.
+func tryNext(troupe string, cfg *host.Config, a host.Announcement, page bool) []string {
 	client, aws := troupe+" client", "aws gamelift describe-game-sessions"
 	fleet := cfg.Fleets[0]
 	if fleet.ID != defaultFleet {
@@ -62,7 +66,22 @@ func tryNext(troupe string, cfg *host.Config, a host.Announcement) []string {
 	if cfg.API.TLS {
 		aws += " --ca-bundle " + quoted(a.CA)
 	}
+	if page {
+		return []string{adminLine(troupe, cfg, a, "sessions"), adminLine(troupe, cfg, a, "events --follow"), aws}
+	}
 	return []string{client + " --bots 4", client, aws}
+}
+
+// adminLine returns a command line of troupe admin.
+func adminLine(troupe string, cfg *host.Config, a host.Announcement, command string) string {
+	line := troupe + " admin " + command
+	if a.APIURL != defaultEndpoint {
+		line += " --endpoint " + quoted(a.APIURL)
+	}
+	if cfg.API.TLS {
+		line += " --ca " + quoted(a.CA)
+	}
+	return line
 }
 
 // invocation returns how a shell calls this program: by name if it is in PATH, otherwise by

@@ -13,7 +13,7 @@ import (
 
 func TestTryNext(t *testing.T) {
 	cfg := host.Defaults()
-	got := tryNext("troupe", &cfg, host.Announcement{APIURL: defaultEndpoint})
+	got := tryNext("troupe", &cfg, host.Announcement{APIURL: defaultEndpoint}, false)
 	want := []string{
 		"troupe client --bots 4", "troupe client",
 		"aws gamelift describe-game-sessions --fleet-id fleet-dev --endpoint-url http://127.0.0.1:8080 --region us-east-1 --no-sign-request",
@@ -22,7 +22,7 @@ func TestTryNext(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	cfg.Fleets[0].ID, cfg.Fleets[0].Certificates, cfg.API.TLS = "fleet-a", "GENERATED", true
-	got = tryNext("/opt/troupe", &cfg, host.Announcement{APIURL: "https://127.0.0.1:1", CA: "/some where/cert.pem"})
+	got = tryNext("/opt/troupe", &cfg, host.Announcement{APIURL: "https://127.0.0.1:1", CA: "/some where/cert.pem"}, false)
 	want = []string{
 		"/opt/troupe client --fleet fleet-a --endpoint https://127.0.0.1:1 --transport wss --ca '/some where/cert.pem' --bots 4",
 		"/opt/troupe client --fleet fleet-a --endpoint https://127.0.0.1:1 --transport wss --ca '/some where/cert.pem'",
@@ -37,7 +37,7 @@ func TestWelcomeShowsWhatIsOff(t *testing.T) {
 	cfg := host.Defaults()
 	for wss, want := range map[string]string{"": "secured: WebSocket            off\n", "127.0.0.1:1": "secured: WebSocket            wss://127.0.0.1:1\n"} {
 		var out strings.Builder
-		if welcome(&out, &cfg, host.Announcement{WSS: wss}, ""); !strings.Contains(out.String(), want) {
+		if welcome(&out, &cfg, host.Announcement{WSS: wss}, "", ""); !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in %s", want, &out)
 		}
 	}
