@@ -43,7 +43,7 @@ type Action struct {
 // report logs an action and makes an event of it.
 func (c *Console) report(r *http.Request, name string, q query, p *problem) {
 	target := ""
-	for _, param := range []string{"id", "player", "level", "kind"} {
+	for _, param := range []string{"id", "player", "level", "kind", "fleet"} {
 		if v := q.values.Get(param); v != "" {
 			target = clip(v)
 			break

@@ -97,18 +97,24 @@ func (c *Console) table() map[string]map[string]route {
 		"logout": {http.MethodPost: act("", func(w http.ResponseWriter, r *http.Request, q query) *problem {
 			return c.logout(w, r, q.who)
 		})},
-		"me":                     read(c.me),
-		"openapi.yaml":           read(c.openAPI),
-		"overview":               read(c.overview),
-		"game-sessions":          read(c.gameSessions, "fleet", "status", "filter", "sort", "limit", "next"),
+		"me":           read(c.me),
+		"openapi.yaml": read(c.openAPI),
+		"overview":     read(c.overview),
+		"game-sessions": {
+			http.MethodGet:  {serve: c.gameSessions, params: []string{"fleet", "status", "filter", "sort", "limit", "next"}},
+			http.MethodPost: act("create game session", c.createGameSession, "fleet", "location", "name", "maxPlayers"),
+		},
 		"game-session":           read(c.gameSession, "id"),
 		"game-session/log":       read(c.gameSessionLog, "id", "lines"),
 		"game-session/log/file":  read(c.downloadLog, "id"),
 		"game-session/terminate": {http.MethodPost: act("terminate game session", c.terminate, "id", "force")},
-		"players":                read(c.players, "player", "gameSession", "limit"),
-		"connections":            read(c.connections, "sort", "limit"),
-		"top":                    read(c.top, "sort", "limit"),
-		"players/kick":           {http.MethodPost: act("kick player", c.kick, "player", "gameSession", "reason")},
+		"players": {
+			http.MethodGet:  {serve: c.players, params: []string{"player", "gameSession", "limit"}},
+			http.MethodPost: act("create player session", c.createPlayerSession, "gameSession", "player", "data"),
+		},
+		"connections":  read(c.connections, "sort", "limit"),
+		"top":          read(c.top, "sort", "limit"),
+		"players/kick": {http.MethodPost: act("kick player", c.kick, "player", "gameSession", "reason")},
 		"bans": {
 			http.MethodGet:    {serve: c.bans},
 			http.MethodPost:   act("ban player", c.ban, "player", "seconds", "reason"),

@@ -24,6 +24,8 @@ type Backend interface {
 	GameSessions(ctx context.Context, q messages.GameSessionQuery) ([]*messages.GameSession, error)
 	ActiveGameSessions(ctx context.Context, q messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error)
 	InspectGameSession(ctx context.Context, id messages.GameSessionID) (*messages.GameSessionState, error)
+	CreateGameSession(ctx context.Context, q messages.CreateGameSession) (*messages.GameSession, error)
+	CreatePlayerSessions(ctx context.Context, q messages.CreatePlayerSessions) ([]*messages.PlayerSession, error)
 	TerminateGameSession(ctx context.Context, req messages.TerminateGameSession) (*messages.GameSession, error)
 	PlayerSessions(ctx context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error)
 	Fleets(ctx context.Context) ([]*messages.Fleet, error)
@@ -64,6 +66,9 @@ type Options struct {
 	// beginning of a line on. With 0 it is the whole log, otherwise the lines in its last so many
 	// bytes, and whole says that there are no others. The error is fs.ErrNotExist if there is none.
 	Logs func(id messages.GameSessionID, bytes int64) (log io.ReadCloser, whole bool, err error)
+	// GameURLs returns the addresses that players' browsers connect to, ws:// and then wss://, as
+	// far as there are such listeners; nil: there are none. It is called for each page and seat.
+	GameURLs func() []string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -164,6 +169,7 @@ func (c *Console) page(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, c.o.Access.Refusal, http.StatusForbidden)
 		return
 	}
+	w.Header().Set("Content-Security-Policy", c.pagePolicy())
 	http.ServeFileFS(w, r, files, "assets/page.html")
 }
 

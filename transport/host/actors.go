@@ -2,6 +2,8 @@ package host
 
 import (
 	"fmt"
+	"net"
+	"strconv"
 	"time"
 
 	"troupe/actors"
@@ -27,6 +29,10 @@ func (h *Host) startActors(o Options) error {
 		if secured, err = c.advertised(h.listeners.wss, c.secureName()); err != nil {
 			return err
 		}
+	}
+	h.gameURLs = []string{"ws://" + net.JoinHostPort(plain.IPAddress, strconv.Itoa(plain.Port))}
+	if h.listeners.wss != nil {
+		h.gameURLs = append(h.gameURLs, "wss://"+net.JoinHostPort(secured.DNSName, strconv.Itoa(secured.Port)))
 	}
 	policy, err := c.Flush.policy()
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 func (h *Host) newConsole(o Options, auth awswire.Authenticator, logs *ops.Logs) *console.Console {
 	return console.New(console.Options{
 		Backend: h.system, Counters: h.count, Events: h.events, Drains: h, Operations: operations{h}, Access: o.Config.guard(auth).console(o.Config.Region),
-		Log: o.Log, Version: o.Version, Logs: func(id messages.GameSessionID, bytes int64) (io.ReadCloser, bool, error) {
+		Log: o.Log, Version: o.Version, GameURLs: func() []string { return h.gameURLs }, Logs: func(id messages.GameSessionID, bytes int64) (io.ReadCloser, bool, error) {
 			if bytes == 0 {
 				log, err := logs.Short(id)
 				return log, true, err

@@ -74,6 +74,7 @@ type Host struct {
 	bundles        bundle.Limits
 	programs       *programs
 	addrs          Announcement
+	gameURLs       []string // what browsers connect to: ws://, and wss:// if there is such a listener
 	grace          time.Duration
 	drains         drains
 	reloads        reloads

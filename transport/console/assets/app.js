@@ -7,6 +7,7 @@ import { players, player, closed, bans } from "./people.js";
 import { fleets, scripts, queues, placements, events } from "./lists.js";
 import { matchmaking, ticket } from "./matchmaking.js";
 import { listeners, settings, operate } from "./host.js";
+import { playground, leaveAll } from "./playground.js";
 
 // pages are [path, title, page, heading of the group that it begins].
 const pages = [
@@ -16,6 +17,7 @@ const pages = [
   ["closed", "Closed connections", closed],
   ["bans", "Bans", bans],
   ["events", "Events", events],
+  ["playground", "Playground", playground],
   ["placements", "Placements", placements, "Finding a game"],
   ["queues", "Queues", queues],
   ["matchmaking", "Matchmaking", matchmaking],
@@ -121,6 +123,7 @@ function ask() {
   leave();
   leave = () => {};
   api.disconnect();
+  leaveAll();
   document.title = "Log in · Troupe";
   const wrong = h("p", { class: "problem", role: "alert", hidden: true });
   const id = h("input", { id: "key", name: "username", autocomplete: "username", required: true, spellcheck: "false" });

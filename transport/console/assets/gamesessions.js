@@ -87,6 +87,7 @@ export function gameSession(body, query, page) {
         ["Id", h("code", {}, g.id)],
       ]),
       runs && mayAct() ? h("div", { class: "actions" },
+        g.acceptsPlayers ? h("a", { class: "button", href: "#/playground?game=" + encodeURIComponent(id) }, "Play in it") : null,
         h("button", { type: "button", class: "danger", onclick: () => end(false) }, "End it"),
         h("button", { type: "button", class: "danger quiet", onclick: () => end(true) }, "End it by force")) : null),
       section("Players", table("Players", runs && mayAct() ? [...playerColumns, acts] : playerColumns, g.playerList, "Nobody has been here yet.")),

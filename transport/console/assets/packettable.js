@@ -1,0 +1,93 @@
+// packettable.js: the newest packets, live. Rows are added and marked in place: a packet costs one row, however many are shown.
+import { h, show, number } from "./dom.js";
+import { packetsMax } from "./packets.js";
+
+const peer = (n) => (n === -1 ? "server" : n > 0 ? "peer " + n : "–");
+const target = (p) => (p.targetPlayer ? peer(p.targetPlayer) : p.targetGroup === -1 ? "all players" : p.targetGroup > 0 ? "group " + p.targetGroup : "–");
+const clock = (at) => at.toLocaleTimeString("en-GB") + "." + String(at.getMilliseconds()).padStart(3, "0");
+const shownBytes = 64;
+
+// content shows a payload as text if it is one, else as hex.
+function content(payload) {
+  if (!payload.length) return "";
+  const part = payload.subarray(0, shownBytes);
+  const more = payload.length > part.length ? " …" : "";
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(part, { stream: more !== "" });
+    if (!/[\x00-\x08\x0e-\x1f\x7f]/.test(text)) return text + more;
+  } catch {
+    // no text
+  }
+  return [...part].map((b) => b.toString(16).padStart(2, "0")).join(" ") + more;
+}
+
+const columns = [["Time"], ["Player"], ["Way"], ["Op code"], ["From"], ["To"], ["Bytes", "number"], ["Number", "number"], ["Acks up to", "number"], ["Acknowledged"], ["Content", "wide"]];
+
+// draw returns the row of a packet, and what marks it as acknowledged.
+function draw(e) {
+  if (e.event) {
+    return { row: h("tr", { class: "event" }, h("td", {}, clock(e.at)), h("td", {}, e.player), h("td", { colspan: String(columns.length - 2) }, e.event)), mark: () => {} };
+  }
+  const acked = h("td", {});
+  const mark = () => {
+    if (!e.number) acked.textContent = "–";
+    else show(acked, e.acked ? h("span", { class: "good" }, "yes") : h("span", { class: "none" }, "waits"));
+  };
+  mark();
+  const row = h("tr", { class: e.control ? "control" : null },
+    h("td", {}, clock(e.at)), h("td", {}, e.player), h("td", {}, h("span", { class: "badge " + (e.way === "out" ? "busy" : "") }, e.way)),
+    h("td", {}, e.name ? `${e.opCode} ${e.name}` : String(e.opCode)), h("td", {}, peer(e.sender)), h("td", {}, target(e)),
+    h("td", { class: "number" }, number(e.size)), h("td", { class: "number" }, e.number ? String(e.number) : "–", e.again ? h("span", { class: "badge warn" }, "again") : null),
+    h("td", { class: "number" }, e.ack ? String(e.ack) : "–"), acked, h("td", { class: "wide" }, e.about || h("code", {}, content(e.payload))));
+  return { row, mark };
+}
+
+export function packetTable(log) {
+  const rows = h("tbody", {});
+  const all = h("input", { id: "packets-all", type: "checkbox" });
+  const hold = h("input", { id: "packets-hold", type: "checkbox" });
+  const table = h("table", { class: "packets" },
+    h("caption", {}, "Packets, the newest first"), h("thead", {}, h("tr", {}, columns.map(([title, kind]) => h("th", { scope: "col", class: kind }, title)))), rows);
+  const list = h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Packets" }, table);
+  const empty = h("p", { class: "empty" }, "No packet has been sent or received in this tab.");
+  let shown = []; // {entry, row, mark}, the oldest first
+  let newest = 0;
+  let frame = 0;
+  const paint = () => {
+    frame = 0;
+    if (hold.checked) return;
+    const oldest = log.entries[0]?.serial ?? Infinity;
+    shown = shown.filter((s) => {
+      if (s.entry.serial >= oldest) return true;
+      s.row.remove();
+      return false;
+    });
+    const fresh = log.entries.filter((e) => e.serial > newest).map((entry) => ({ entry, ...draw(entry) }));
+    newest = log.last;
+    rows.prepend(...fresh.map((s) => s.row).reverse());
+    shown.push(...fresh);
+    for (const s of shown) {
+      if (!s.entry.acked || s.done) continue;
+      s.mark();
+      s.done = true;
+    }
+    empty.hidden = shown.length > 0;
+    list.hidden = shown.length === 0;
+  };
+  const soon = () => { frame ||= requestAnimationFrame(paint); };
+  log.changed = soon;
+  all.addEventListener("change", () => table.classList.toggle("all", all.checked));
+  hold.addEventListener("change", soon);
+  paint();
+  return {
+    section: h("section", { class: "panel" },
+      h("div", { class: "title" }, h("h2", {}, "Packets"), h("span", { class: "none grows" }, `the newest ${packetsMax}`),
+        h("label", {}, all, " Pings and acks too"), h("label", {}, hold, " Hold"),
+        h("button", { type: "button", class: "quiet", onclick: () => log.clear() }, "Clear")),
+      empty, list),
+    stop: () => {
+      log.changed = () => {};
+      cancelAnimationFrame(frame);
+    },
+  };
+}

@@ -1,0 +1,125 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"troupe/messages"
+)
+
+const (
+	playersDefault = 8   // of a game session that an operator creates
+	playersMax     = 200 // as CreateGameSession has it (service-api.md 2.6)
+	nameMax        = 1024
+	// createMax is how long a game session may take to become ACTIVE until its creation is
+	// answered as it is, and createPoll how often it is looked at.
+	createMax  = 15 * time.Second
+	createPoll = 20 * time.Millisecond
+)
+
+// createGameSession creates a game session, and answers when it is not ACTIVATING any more.
+func (c *Console) createGameSession(w http.ResponseWriter, r *http.Request, q query) *problem {
+	fleet, p := q.needed("fleet")
+	if p != nil {
+		return p
+	}
+	players, p := q.number("maxPlayers", playersDefault, playersMax)
+	if p != nil {
+		return p
+	}
+	name := q.text("name")
+	if len(name) > nameMax {
+		return invalid("name is longer than %d bytes", nameMax)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), createMax)
+	defer cancel()
+	g, err := c.o.Backend.CreateGameSession(ctx, messages.CreateGameSession{
+		FleetID: messages.FleetID(fleet), Location: q.text("location"), Name: name, MaxPlayers: players,
+	})
+	if err != nil {
+		return refused(err)
+	}
+	look := time.NewTicker(createPoll)
+	defer look.Stop()
+	for g.Status == messages.GameSessionActivating && ctx.Err() == nil {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+		}
+		if now, err := c.o.Backend.GameSessions(r.Context(), messages.GameSessionQuery{ID: g.ID}); err != nil {
+			return refused(err)
+		} else if len(now) == 1 {
+			g = now[0]
+		}
+	}
+	return answer(w, shownGameSession(g, g.CurrentPlayers))
+}
+
+// seat is a player session that was reserved, with its whole id: who has it may log in.
+type seat struct {
+	PlayerSessionID string   `json:"playerSessionId"`
+	PlayerID        string   `json:"playerId"`
+	GameSessionID   string   `json:"gameSessionId"`
+	URLs            []string `json:"urls"` // of the listeners that browsers can use; that of the game session's fleet first
+}
+
+// createPlayerSession reserves a seat, so that an operator can play. It is free again after
+// 60 s without a login (service-api.md 2.7).
+func (c *Console) createPlayerSession(w http.ResponseWriter, r *http.Request, q query) *problem {
+	game, p := q.needed("gameSession")
+	if p != nil {
+		return p
+	}
+	player, p := q.needed("player")
+	if p != nil {
+		return p
+	}
+	if len(player) > playerMax {
+		return invalid("player is longer than %d bytes", playerMax)
+	}
+	made, err := c.o.Backend.CreatePlayerSessions(r.Context(), messages.CreatePlayerSessions{
+		GameSessionID: messages.GameSessionID(game), Players: []messages.NewPlayer{{PlayerID: messages.PlayerID(player), PlayerData: q.text("data")}},
+	})
+	if err != nil {
+		return refused(err)
+	}
+	s := made[0]
+	urls := slices.Clone(c.gameURLs())
+	if len(urls) == 2 && strings.HasSuffix(urls[1], ":"+strconv.Itoa(s.Port)) {
+		slices.Reverse(urls)
+	}
+	return answer(w, seat{string(s.ID), string(s.PlayerID), string(s.GameSessionID), urls})
+}
+
+// gameURLs are the addresses at which browsers reach the game listeners: ws, wss.
+func (c *Console) gameURLs() []string {
+	if c.o.GameURLs == nil {
+		return nil
+	}
+	return c.o.GameURLs()
+}
+
+// pagePolicy is the policy of the document, whose playground connects to the host's own game
+// listeners as well, and to nothing else. A policy cannot name an IPv6 address (CSP 3, 2.3.1
+// host-source): where players are told one, the playground says that public.host is needed.
+func (c *Console) pagePolicy() string {
+	var listeners strings.Builder
+	for _, u := range c.gameURLs() {
+		if sourceExpression(u) {
+			listeners.WriteString(" " + u)
+		}
+	}
+	return strings.Replace(policy, "connect-src 'self'", "connect-src 'self'"+listeners.String(), 1)
+}
+
+// sourceExpression reports whether an address can stand in a policy, and is nothing but one of it.
+func sourceExpression(u string) bool {
+	scheme, rest, ok := strings.Cut(u, "://")
+	return ok && (scheme == "ws" || scheme == "wss") && rest != "" && !strings.ContainsFunc(rest, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '.' || r == '-' || r == ':')
+	})
+}

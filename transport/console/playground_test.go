@@ -1,0 +1,99 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"troupe/messages"
+)
+
+// hosting is a host whose game sessions are ACTIVATING when they are looked at for the first time.
+type hosting struct {
+	Backend
+	created messages.CreateGameSession
+	seats   messages.CreatePlayerSessions
+	looks   int
+	port    int
+}
+
+func (b *hosting) CreateGameSession(_ context.Context, q messages.CreateGameSession) (*messages.GameSession, error) {
+	if q.FleetID != "fleet" {
+		return nil, messages.Errorf(messages.NotFound, "no fleet")
+	}
+	b.created = q
+	return &messages.GameSession{ID: "game", Status: messages.GameSessionActivating}, nil
+}
+
+func (b *hosting) GameSessions(context.Context, messages.GameSessionQuery) ([]*messages.GameSession, error) {
+	if b.looks++; b.looks == 1 {
+		return []*messages.GameSession{{ID: "game", Status: messages.GameSessionActivating}}, nil
+	}
+	return []*messages.GameSession{{ID: "game", Status: messages.GameSessionActive}}, nil
+}
+
+func (b *hosting) CreatePlayerSessions(_ context.Context, q messages.CreatePlayerSessions) ([]*messages.PlayerSession, error) {
+	b.seats = q
+	return []*messages.PlayerSession{{ID: "psess-whole", PlayerID: q.Players[0].PlayerID, GameSessionID: q.GameSessionID, Port: b.port}}, nil
+}
+
+func TestAnOperatorTakesASeat(t *testing.T) {
+	w := newWorld(t, false)
+	b := &hosting{port: 1901}
+	w.console.o.Backend = b
+	w.console.o.GameURLs = func() []string { return []string{"ws://192.0.2.1:1900", "wss://games.example:1901"} }
+	post := func(status int, code, target string) string {
+		t.Helper()
+		return w.want(status, code, "POST", "/admin/v1/"+target, "", csrfHeader, machine).Body.String()
+	}
+	if body := post(200, "", "game-sessions?fleet=fleet&name=n&maxPlayers=3&location=here"); !strings.Contains(body, `"status":"ACTIVE"`) || b.looks != 2 {
+		t.Errorf("after %d looks: %s", b.looks, body)
+	}
+	if q := b.created; q.Name != "n" || q.MaxPlayers != 3 || q.Location != "here" {
+		t.Errorf("%+v", q)
+	}
+	var got seat
+	take := func() {
+		t.Helper()
+		if err := json.Unmarshal([]byte(post(200, "", "players?gameSession=game&player=ann&data=d")), &got); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take() // the fleet announces the secured listener
+	if got.PlayerSessionID != "psess-whole" || got.PlayerID != "ann" || got.GameSessionID != "game" || !slices.Equal(got.URLs, []string{"wss://games.example:1901", "ws://192.0.2.1:1900"}) {
+		t.Errorf("%+v", got)
+	}
+	b.port = 1900
+	if take(); got.URLs[0] != "ws://192.0.2.1:1900" || len(got.URLs) != 2 {
+		t.Errorf("%+v", got)
+	}
+	if b.seats.Players[0] != (messages.NewPlayer{PlayerID: "ann", PlayerData: "d"}) {
+		t.Errorf("%+v", b.seats)
+	}
+	if a := w.operations.acted; len(a) != 3 || a[0].Action != "create game session" || a[0].Target != "fleet" || a[1].Action != "create player session" || a[1].Target != "ann" {
+		t.Errorf("%+v", a)
+	}
+	post(http.StatusNotFound, "NotFound", "game-sessions?fleet=other")
+	for _, bad := range []string{"game-sessions", "game-sessions?fleet=fleet&maxPlayers=201", "game-sessions?fleet=fleet&maxPlayers=0", "game-sessions?fleet=fleet&name=" + strings.Repeat("x", nameMax+1),
+		"players?player=ann", "players?gameSession=game", "players?gameSession=game&player=" + strings.Repeat("x", playerMax+1), "players?gameSession=game&player=ann&data=" + strings.Repeat("x", queryValueMax+1)} {
+		post(http.StatusBadRequest, "BadRequest", bad)
+	}
+}
+
+// What cannot stand in a policy is left out of it, and never ends or adds a directive.
+func TestThePolicyHasNothingButListeners(t *testing.T) {
+	w := newWorld(t, false)
+	w.console.o.GameURLs = func() []string {
+		return []string{"ws://192.0.2.1:1900", "wss://games.example:1901", "ws://[::1]:1900", "ws://a; script-src *", "ws://*", "http://games.example", "wss://"}
+	}
+	want := strings.Replace(policy, "connect-src 'self'", "connect-src 'self' ws://192.0.2.1:1900 wss://games.example:1901", 1)
+	if got := w.want(200, "", "GET", "/", "", "Accept", "text/html").Header().Get("Content-Security-Policy"); got != want {
+		t.Error(got)
+	}
+	if got := w.want(200, "", "GET", "/console/app.js", "").Header().Get("Content-Security-Policy"); got != policy {
+		t.Error(got)
+	}
+}
