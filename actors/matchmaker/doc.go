@@ -13,6 +13,7 @@
 //	rulesets.go        rule sets           configurations.go   configurations
 //	tickets.go         start, read         leave.go            stop, supersede, time out
 //	matcher.go         passes over a pool, in slices on a goroutine of their own
+//	pace.go            rests of a pass, for what else the host has to do
 //	match.go           a match is proposed, accepted, dropped
 //	place.go           its game session    data.go             matchmaker data
 //	backfill.go        players for game sessions that run        games.go   those game sessions

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"troupe/actors/matchmaker/match"
-	"troupe/actors/matchmaker/ruleset"
 	"troupe/actors/rebuild"
 	"troupe/actors/stage"
 	"troupe/messages"
@@ -26,13 +25,13 @@ const (
 // actor leaves the pool alone, and collects what comes.
 type matcher struct {
 	manager  *stage.Ref
-	rules    *ruleset.RuleSet
-	gate     chan struct{}
 	interval time.Duration
 
 	// used by a slice while one runs, and by the actor otherwise
 	pool *match.Pool
 	pass *match.Pass
+
+	worker worker // of slices
 
 	// owned by the actor
 	running bool // a slice runs, or a pass is between two slices
@@ -63,7 +62,7 @@ type (
 		done    bool
 		took    time.Duration
 		misfits map[messages.TicketID]error
-		cut     bool          // the pass has ended at its budget: the next one goes on
+		cut     bool          // tickets have not had their turn: the next pass is for them
 		again   time.Duration // until the next expansion; 0: there is none
 		crash   string
 	}
@@ -95,10 +94,11 @@ func (m *Manager) spawn(c *stage.Context, k *matchmaker) {
 	k.matcher = c.Stage().NewRefBeside(c.Self(), counters.ActorMatchmaker, stage.LaneLimits{})
 	k.since = time.Now()
 	a := &matcher{
-		manager: c.Self(), rules: k.rules.set, gate: m.gate, interval: m.o.Interval, paused: m.draining,
+		manager: c.Self(), interval: m.o.Interval, paused: m.draining,
 		misfits: make(map[messages.TicketID]error),
-		pool:    match.New(k.rules.set, match.Options{AdditionalPlayers: k.record.AdditionalPlayers, Budget: m.o.passBudget}),
+		worker:  worker{gate: m.gate, work: m.o.work},
 	}
+	a.pool = match.New(k.rules.set, match.Options{AdditionalPlayers: k.record.AdditionalPlayers, Budget: m.o.passBudget, Pause: a.worker.pause})
 	c.Spawn(k.matcher, &named{a, k.record.Name})
 	for _, t := range k.waiting() {
 		m.enqueue(t)
@@ -142,8 +142,9 @@ func (a *named) Started(c *stage.Context) {
 	a.timer.Stop()
 }
 
-// Stopped implements stage.Actor. A slice that runs ends by itself.
+// Stopped implements stage.Actor. A slice that runs ends by itself, without rests.
 func (a *named) Stopped(*stage.Context) {
+	a.worker.stopped.Store(true)
 	for _, q := range a.asked {
 		q.OnDeadLetter()
 	}
@@ -228,6 +229,7 @@ func (a *named) begin(c *stage.Context) {
 	now, seed := c.Now(), rand.Uint64()
 	a.run(c, func(s *sliced) {
 		for i := range adds {
+			a.worker.pause()
 			// A ticket that the rule set of an updated configuration does not fit waits for its timeout.
 			if err := a.pool.Add(adds[i]); err != nil {
 				if s.misfits == nil {
@@ -240,13 +242,13 @@ func (a *named) begin(c *stage.Context) {
 	})
 }
 
-// run runs a slice on a goroutine of its own, once one of the Manager's workers is free.
+// run runs a slice on a goroutine of its own, once one of the Manager's places is free.
 func (a *named) run(c *stage.Context, first func(*sliced)) {
 	self, now := c.Self(), c.Now()
 	removes, asked := a.removes, a.asked
 	a.removes, a.asked = nil, nil
 	go func() {
-		a.gate <- struct{}{}
+		a.worker.begin()
 		var s sliced
 		defer func() {
 			if r := recover(); r != nil {
@@ -255,10 +257,10 @@ func (a *named) run(c *stage.Context, first func(*sliced)) {
 					q.OnDeadLetter()
 				}
 			}
-			<-a.gate
+			a.worker.end()
+			s.took = a.worker.worked
 			self.Tell(s)
 		}()
-		began := time.Now()
 		for _, id := range removes {
 			a.pool.Remove(id)
 		}
@@ -274,9 +276,8 @@ func (a *named) run(c *stage.Context, first func(*sliced)) {
 		}
 		s.done = a.pass.Step(slice)
 		s.matches = a.pass.Take()
-		s.took = time.Since(began)
-		if s.cut = s.done && a.pass.Cut(); s.done && !s.cut {
-			s.again = untilExpansion(a.pool, a.rules, now)
+		if s.cut = s.done && (a.pass.Cut() || a.pass.Unseen()); s.done && !s.cut {
+			s.again = a.untilExpansion(now)
 		}
 	}()
 }
@@ -314,22 +315,16 @@ func (a *named) onSliced(c *stage.Context, s sliced) {
 	}
 }
 
-// untilExpansion returns the time after which a pass may find matches that it does not find now: until the next step of an
+// untilExpansion returns the time after which a pass may find matches that the one that has ended does not find: until the next step of an
 // expansion for one of the tickets, or splitAgain. 0: there is none.
-func untilExpansion(pool *match.Pool, rules *ruleset.RuleSet, now time.Time) time.Duration {
+func (a *matcher) untilExpansion(now time.Time) time.Duration {
 	least := time.Duration(0)
-	if pool.Len() > match.BatchSize {
+	if a.pool.Len() > match.BatchSize {
 		least = splitAgain
 	}
-	if len(rules.Stages) < 2 {
-		return least
-	}
-	for _, t := range pool.Tickets() {
-		age := now.Sub(t.Start)
-		for i := range rules.Stages {
-			if from := rules.Stages[i].From; from > age && (least == 0 || from-age < least) {
-				least = from - age
-			}
+	if next := a.pass.NextStep(); !next.IsZero() {
+		if d := max(next.Sub(now), 1); least == 0 || d < least {
+			least = d
 		}
 	}
 	return least

@@ -34,7 +34,9 @@ type Options struct {
 	// BytesMax bounds the records of all tickets together; the tickets that ended first are forgotten first. 0: 256 MiB.
 	BytesMax int
 
-	passBudget int // of match.Options, for tests
+	// for tests
+	passBudget int    // of match.Options
+	work       func() // called where a pass may rest
 }
 
 func (o Options) withDefaults() Options {

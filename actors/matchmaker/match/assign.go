@@ -46,6 +46,7 @@ func (s *search) place(i int) bool {
 	}
 	a.work++
 	s.work++
+	s.pass.pause(1)
 	if s.ended() {
 		return false
 	}

@@ -71,7 +71,7 @@ func (s *Pass) stepLarge() (done bool) {
 	}
 	b := l.batches[0]
 	if b.removals != s.pool.removals || b.keys == nil {
-		b.live(s.pool)
+		b.live(s)
 		s.work += len(b.tickets) / 16
 	}
 	for b.next < len(b.tickets) && (b.tickets[b.next].e.gone || l.tried[b.tickets[b.next].e]) {
@@ -108,6 +108,7 @@ func (s *Pass) largeBatches() {
 	l.batches, l.ranks = nil, 1
 	s.work += len(l.group)
 	for _, e := range l.group {
+		s.pause(2)
 		if e.gone {
 			continue
 		}
@@ -134,13 +135,17 @@ func (s *Pass) largeBatches() {
 	}
 	l.batches = slices.DeleteFunc(l.batches, func(b *largeBatch) bool { return l.done[b.location] })
 	for _, b := range l.batches {
-		slices.SortFunc(b.tickets, func(x, y ranked) int { return s.pool.byPriority(x.e, y.e) })
+		slices.SortFunc(b.tickets, func(x, y ranked) int {
+			s.pause(1)
+			return s.pool.byPriority(x.e, y.e)
+		})
 	}
 	slices.SortStableFunc(l.batches, func(a, b *largeBatch) int { return cmp.Compare(b.players, a.players) })
 }
 
 // live finds out which tickets of the batch are left, and prepares around.
-func (b *largeBatch) live(p *Pool) {
+func (b *largeBatch) live(s *Pass) {
+	p := s.pool
 	var left []*entry
 	for _, r := range b.tickets[b.next:] {
 		if !r.e.gone {
@@ -148,7 +153,10 @@ func (b *largeBatch) live(p *Pool) {
 		}
 	}
 	if p.ranges > 0 {
-		slices.SortFunc(left, func(x, y *entry) int { return cmp.Compare(x.keys[0], y.keys[0]) })
+		slices.SortFunc(left, func(x, y *entry) int {
+			s.pause(1)
+			return cmp.Compare(x.keys[0], y.keys[0])
+		})
 	}
 	b.removals, b.players, b.keys, b.before = p.removals, 0, make([]float64, 0, len(left)), []int{0}
 	for _, e := range left {
@@ -227,6 +235,7 @@ func (s *Pass) formLarge(anchor *entry, b *largeBatch) bool {
 	isBackfill, most := anchor.backfill, anchor.n
 	h := &byBalance{at: anchor.numbers[p.set.Algorithm.BalancedAttribute][0], index: p.set.Algorithm.BalancedAttribute}
 	for _, r := range b.tickets {
+		s.pause(1)
 		if r.e == anchor || r.e.gone || r.e.backfill && (isBackfill || p.set.Algorithm.Backfill == ruleset.BackfillLow) || !p.besideInRange(anchor, r.e) {
 			continue
 		}
@@ -246,6 +255,7 @@ func (s *Pass) formLarge(anchor *entry, b *largeBatch) bool {
 		e := h.tickets[0].e
 		heap.Pop(h)
 		s.work += 2
+		s.pause(2)
 		next := p.younger(stage, e.stage)
 		if players+e.n > min(p.seats(next), room, e.room()) || backfill && e.backfill || !p.inRange(next, low, high, e) || slices.ContainsFunc(chosen, func(o *entry) bool { return sharesPlayer(o, e) }) {
 			continue

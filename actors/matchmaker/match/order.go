@@ -19,6 +19,7 @@ func (s *search) order(a *entry) {
 	b := &s.pass.batch
 	high := s.pass.pool.set.Algorithm.Backfill == ruleset.BackfillHigh
 	slices.SortFunc(b.order, func(x, y *entry) int {
+		s.pass.pause(1)
 		if i, j := x.backfill, y.backfill; high && i != j {
 			return s.pass.pool.byPriority(x, y)
 		}

@@ -24,6 +24,7 @@ const (
 	exactBudget   = 1_000_000
 	assignBudget  = 2_000 // evaluations for the teams of one set of tickets, unless the result is to be exact
 	balanceTrials = 10_000
+	pauseEvery    = 64 // evaluations, or what takes about as long: looks at a ticket, comparisons of a sort
 )
 
 // Pass is one run over a pool. The tickets that it looks at are those that were in the pool when it began.
@@ -40,7 +41,9 @@ type Pass struct {
 	work    int
 	budget  int
 	cut     bool
-	spare   int // evaluations that searches of the current batch may still spend without a result
+	spare   int    // evaluations that searches of the current batch may still spend without a result
+	toPause int    // evaluations until the next call of Options.Pause
+	arrived uint64 // tickets that the pool has had when the pass began
 }
 
 // Begin begins a pass. now is the time for the ages of tickets; equal seeds split equal pools into equal batches.
@@ -53,7 +56,7 @@ func (p *Pool) Begin(now time.Time, seed uint64) *Pass {
 		s.resume(now)
 		return s
 	}
-	s := &Pass{pool: p, now: now, budget: p.options.Budget}
+	s := &Pass{pool: p, now: now, budget: p.options.Budget, arrived: p.arrivals}
 	s.search.pass = s
 	if s.budget <= 0 {
 		s.budget = PassBudget
@@ -62,6 +65,7 @@ func (p *Pool) Begin(now time.Time, seed uint64) *Pass {
 	groups := map[string][]*entry{}
 	var names []string
 	for _, e := range p.entries {
+		s.pause(1)
 		if e.gone || e.never != "" {
 			continue
 		}
@@ -69,6 +73,9 @@ func (p *Pool) Begin(now time.Time, seed uint64) *Pass {
 		g := p.group(e)
 		if groups[g] == nil {
 			names = append(names, g)
+			if len(names) == 1 {
+				groups[g] = make([]*entry, 0, p.Len()) // most rule sets have one
+			}
 		}
 		groups[g] = append(groups[g], e)
 	}
@@ -88,6 +95,39 @@ func (p *Pool) Begin(now time.Time, seed uint64) *Pass {
 
 // Cut reports whether the pass has ended at its budget. The next one should begin even if nothing else happens.
 func (s *Pass) Cut() bool { return s.cut }
+
+// Unseen reports whether the pool has tickets that came after the pass began, when it was not yet at its end: a pass that goes on where
+// the one before it was cut does not look at them.
+func (s *Pass) Unseen() bool { return s.pool.arrivals > s.arrived }
+
+// NextStep returns when the first ticket that waits comes to another step of the expansions than this pass has seen it at: from then on a
+// pass may find other matches. Zero: none does. It is for complete passes.
+func (s *Pass) NextStep() (first time.Time) {
+	stages := s.pool.set.Stages
+	if len(stages) < 2 {
+		return first
+	}
+	for _, e := range s.pool.entries {
+		s.pause(1)
+		if e.gone || e.never != "" || e.stage+1 == len(stages) {
+			continue
+		}
+		if at := e.start.Add(stages[e.stage+1].From); first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	return first
+}
+
+// pause counts evaluations, and lets others go first once in a while.
+func (s *Pass) pause(evaluations int) {
+	if s.toPause -= evaluations; s.toPause <= 0 {
+		s.toPause = pauseEvery
+		if s.pool.options.Pause != nil {
+			s.pool.options.Pause()
+		}
+	}
+}
 
 // left returns how many evaluations the pass may still make.
 func (s *Pass) left() int { return s.budget - s.work }
@@ -113,11 +153,17 @@ func (s *Pass) split(group []*entry, rng *rand.Rand) {
 	if n > 1 {
 		switch s.pool.set.Algorithm.Batching {
 		case ruleset.Sorted:
-			slices.SortStableFunc(group, s.bySortAttributes)
+			slices.SortStableFunc(group, func(a, b *entry) int {
+				s.pause(1)
+				return s.bySortAttributes(a, b)
+			})
 		case ruleset.FastestRegion, ruleset.LargestPopulation:
 			s.sortByLocation(group)
 		default:
-			rng.Shuffle(len(group), func(i, j int) { group[i], group[j] = group[j], group[i] })
+			rng.Shuffle(len(group), func(i, j int) {
+				s.pause(1)
+				group[i], group[j] = group[j], group[i]
+			})
 		}
 	}
 	for i := range n {
@@ -154,6 +200,7 @@ func firstOf(list []string) string {
 func (s *Pass) sortByLocation(group []*entry) {
 	players := map[int]int{}
 	for _, e := range group {
+		s.pause(1)
 		for _, r := range e.reports {
 			players[r.id] += e.n
 		}
@@ -161,6 +208,7 @@ func (s *Pass) sortByLocation(group []*entry) {
 	fastest := s.pool.set.Algorithm.Batching == ruleset.FastestRegion
 	best := make(map[*entry]int, len(group))
 	for _, e := range group {
+		s.pause(1)
 		best[e] = -1
 		rank := math.Inf(1)
 		for _, r := range e.reports {
@@ -173,7 +221,10 @@ func (s *Pass) sortByLocation(group []*entry) {
 			}
 		}
 	}
-	slices.SortStableFunc(group, func(a, b *entry) int { return cmp.Compare(best[a], best[b]) })
+	slices.SortStableFunc(group, func(a, b *entry) int {
+		s.pause(1)
+		return cmp.Compare(best[a], best[b])
+	})
 }
 
 // Step goes on with the pass for about so many evaluations, at least for one anchor. It reports whether the pass is at its end: complete,
@@ -242,6 +293,7 @@ func (s *Pass) prepare(tickets []*entry) {
 	b := &s.batch
 	b.anchors, s.anchor = b.anchors[:0], 0
 	for _, e := range tickets {
+		s.pause(2)
 		if e.gone {
 			continue
 		}

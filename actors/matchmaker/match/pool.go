@@ -54,6 +54,8 @@ type RuleCount struct {
 type Options struct {
 	AdditionalPlayers int // seats that matches leave free
 	Budget            int // evaluations of a pass, at least 1,000; 0: PassBudget
+	// Pause, if set, is called by Begin and Step once per some 20 µs of work. It may sleep, and must not use the pool.
+	Pause func()
 }
 
 // Errors of Add.

@@ -60,6 +60,7 @@ func (s *search) run(a *entry) {
 	if b.removals != p.removals {
 		b.live(p)
 	}
+	s.pass.pause(1)
 	s.order(a)
 	at := &p.plans[a.stage]
 	s.limit, s.need = min(at.maxTotal, a.room()), at.minTotal
@@ -205,6 +206,7 @@ func (s *search) extend(depth int) {
 		rest.drop(i)
 		e := b.order[i]
 		left -= e.n
+		s.pass.pause(1)
 		if s.work++; s.work > s.budget {
 			s.stopped, s.unproven = true, true
 			return
@@ -305,6 +307,7 @@ const free = 4
 func (s *search) check(r *ruleset.Rule, rules []*ruleset.Rule, c *candidate) bool {
 	if s.weight += s.pass.pool.weights[r.Index]; s.weight >= free {
 		s.work += s.weight / free
+		s.pass.pause(s.weight / free)
 		s.weight %= free
 	}
 	return s.count(r, s.eval.holds(r, rules, s.pass.pool.set.Attributes, c))

@@ -33,82 +33,40 @@ func expanded(target, steps string) string {
 	return "{" + v + "," + team + "," + attr + `,"rules":[` + a + "," + b + "," + near + "," + both + `],"expansions":[{"target":"` + target + `","steps":[` + steps + "]}]}"
 }
 
-// FM-2, FM-3, FM-4: the invalid rule sets of flexmatch.md 20, and some of their neighbours.
-var invalid = []struct {
-	name, body string
-	code       Code
-	path       string
-}{
-	{"I01 missing brace", "{" + v + "," + team, ErrJSON, "$"},
-	{"I01 comment", "{" + v + "," + team + "} // comment", ErrJSON, "$"},
-	{"I01 comment inside", "{" + v + ", /* x */ " + team + "}", ErrJSON, "$"},
-	{"I01 trailing data", "{" + v + "," + team + "}{}", ErrJSON, "$"},
-	{"I01 array", "[]", ErrJSON, "$"},
-	{"I02 version 2.0", `{"ruleLanguageVersion":"2.0",` + team + "}", ErrVersion, "$.ruleLanguageVersion"},
-	{"I02 no version", "{" + team + "}", ErrVersion, "$.ruleLanguageVersion"},
-	{"I02 version as number", `{"ruleLanguageVersion":1.0,` + team + "}", ErrVersion, "$.ruleLanguageVersion"},
-	{"I03 no teams", "{" + v + "}", ErrTeamsMissing, "$.teams"},
-	{"I03 empty teams", "{" + v + `,"teams":[]}`, ErrTeamsMissing, "$.teams"},
-	{"I04", "{" + v + `,"teams":[{"name":"red","minPlayers":5,"maxPlayers":4}]}`, ErrTeamSize, "$.teams[0]"},
-	{"I04 fraction", "{" + v + `,"teams":[{"name":"red","minPlayers":1,"maxPlayers":4.5}]}`, ErrTeamSize, "$.teams[0].maxPlayers"},
-	{"I04 quantity 0", "{" + v + `,"teams":[{"name":"red","minPlayers":1,"maxPlayers":4,"quantity":0}]}`, ErrTeamSize, "$.teams[0].quantity"},
-	{"I05", "{" + v + `,"teams":[{"name":"a","minPlayers":1,"maxPlayers":1,"quantity":2},{"name":"a_1","minPlayers":1,"maxPlayers":1}]}`, ErrTeamName, "$.teams[1].name"},
-	{"I05 bracket", "{" + v + `,"teams":[{"name":"a[","minPlayers":1,"maxPlayers":1}]}`, ErrTeamName, "$.teams[0].name"},
-	{"I06", "{" + v + "," + team + `,"playerAttributes":[{"name":"x","type":"boolean"}]}`, ErrAttrType, "$.playerAttributes[0].type"},
-	{"I06 two of a name", "{" + v + "," + team + `,"playerAttributes":[{"name":"x","type":"number"},{"name":"x","type":"number"}]}`, ErrAttrName, "$.playerAttributes[1].name"},
-	{"I06 too many", "{" + v + "," + team + `,"playerAttributes":[` + strings.Repeat(`{"name":"x","type":"number"},`, 100) + `{"name":"x","type":"number"}]}`, ErrAttrName, "$.playerAttributes"},
-	{"I07", "{" + v + "," + team + `,"playerAttributes":[{"name":"x","type":"number","default":"ten"}]}`, ErrAttrDefault, "$.playerAttributes[0].default"},
-	{"I08", ruled(`{"name":"r","type":"comparision","measurements":["count(teams[red].players)"],"referenceValue":1,"operation":"="}`), ErrRuleType, "$.rules[0].type"},
-	{"I09", ruled(a + "," + a), ErrRuleName, "$.rules[1].name"},
-	{"I10", ruled(`{"name":"r","type":"distance","measurements":["avg(teams[red].players.attributes[skill])"],"referenceValue":1}`), ErrRuleProperty, "$.rules[0]"},
-	{"I11", ruled(`{"name":"r","type":"comparison","measurements":["count(teams[red].players)"],"operation":"<"}`), ErrRuleProperty, "$.rules[0].referenceValue"},
-	{"I12", ruled(`{"name":"r","type":"comparison","measurements":["count(teams[red].players)"],"referenceValue":1,"operation":"=="}`), ErrRuleProperty, "$.rules[0].operation"},
-	{"I13", measured("avg(teams[red].players.attributes[skill]"), ErrExprSyntax, "$.rules[0].measurements[0]"},
-	{"I13 unknown function", measured("mean(teams[red].players.attributes[skill])"), ErrExprSyntax, "$.rules[0].measurements[0]"},
-	{"I13 too deep", measured(strings.Repeat("flatten(", 17) + "teams[red].players.attributes[skill]" + strings.Repeat(")", 17)), ErrExprSyntax, "$.rules[0].measurements[0]"},
-	{"I13 in a reference", ruled(`{"name":"r","type":"distance","measurements":["avg(teams[red].players.attributes[skill])"],"referenceValue":"avg(teams[red].players.attributes[skill]","maxDistance":1}`), ErrExprSyntax, "$.rules[0].referenceValue"},
-	{"I14", measured("avg(teams[green].players.attributes[skill])"), ErrExprRef, "$.rules[0].measurements[0]"},
-	{"I15", measured("avg(teams[red].players.attributes[mode])"), ErrExprType, "$.rules[0].measurements[0]"},
-	{"I15 team alone", measured("count(teams[red])"), ErrExprType, "$.rules[0].measurements[0]"},
-	{"I15 average of an average", measured("avg(avg(teams[red].players.attributes[skill]))"), ErrExprType, "$.rules[0].measurements[0]"},
-	{"I16", measured("avg(teams[red].players.attributes[elo])"), ErrExprRef, "$.rules[0].measurements[0]"},
-	{"I17", "{" + v + `,"teams":[{"name":"r","minPlayers":20,"maxPlayers":41}]}`, ErrLarge, "$.algorithm.strategy"},
-	{"I18", "{" + v + "," + attr + `,"algorithm":{"strategy":"balanced","balancedAttribute":"skill"},"teams":[{"name":"red","minPlayers":20,"maxPlayers":41}],"rules":[` + a + "]}", ErrLarge, "$.rules[0].type"},
-	{"I19", "{" + v + "," + team + `,"algorithm":{"strategy":"balanced"}}`, ErrAlgorithm, "$.algorithm.balancedAttribute"},
-	{"I20", "{" + v + "," + team + `,"algorithm":{"strategy":"exhaustiveSearch","batchingPreference":"fastestRegion"}}`, ErrAlgorithm, "$.algorithm.batchingPreference"},
-	{"I21", "{" + v + "," + team + `,"algorithm":{"batchingPreference":"sorted"}}`, ErrAlgorithm, "$.algorithm.sortByAttributes"},
-	{"I22", ruled(a + "," + both + "," + b), ErrCompound, "$.rules[1].statement"},
-	{"I23", ruled(a + `,{"name":"D","type":"batchDistance","batchAttribute":"mode"},{"name":"C","type":"compound","statement":"and(A, D)"}`), ErrCompound, "$.rules[2].statement"},
-	{"I24", ruled(a + "," + b + `,{"name":"C","type":"compound","statement":"not(A, B)"}`), ErrCompound, "$.rules[2].statement"},
-	{"I24 too deep", ruled(a + `,{"name":"C","type":"compound","statement":"` + strings.Repeat("not(", 20) + "A" + strings.Repeat(")", 20) + `"}`), ErrCompound, "$.rules[1].statement"},
-	{"I24 unclosed", ruled(a + "," + b + `,{"name":"C","type":"compound","statement":"and(A, B"}`), ErrCompound, "$.rules[2].statement"},
-	{"I25", expanded("rules[Nope].maxDistance", `{"waitTimeSeconds":5,"value":1}`), ErrExpansionTarget, "$.expansions[0].target"},
-	{"I26", expanded("rules[Comp].statement", `{"waitTimeSeconds":5,"value":"or(A, B)"}`), ErrExpansionTarget, "$.expansions[0].target"},
-	{"I26 of a member", expanded("rules[A].measurements", `{"waitTimeSeconds":5,"value":[]}`), ErrExpansionTarget, "$.expansions[0].target"},
-	{"I27", expanded("rules[Near].maxDistance", `{"waitTimeSeconds":10,"value":4},{"waitTimeSeconds":10,"value":5}`), ErrExpansionSteps, "$.expansions[0].steps[1].waitTimeSeconds"},
-	{"I27 no steps", expanded("rules[Near].maxDistance", ""), ErrExpansionSteps, "$.expansions[0].steps"},
-	{"I27 value of another type", expanded("rules[Near].maxDistance", `{"waitTimeSeconds":10,"value":"far"}`), ErrExpansionSteps, "$.expansions[0].steps[0].value"},
-	{"I27 team beyond the limit", expanded("teams[red].maxPlayers", `{"waitTimeSeconds":10,"value":41}`), ErrExpansionSteps, "$.expansions"},
-	{"I28", ruled(`{"name":"L","type":"latency","maxDistance":10}`), ErrRuleProperty, "$.rules[0].distanceReference"},
-	{"I29", "{" + v + "," + attr + `,"algorithm":{"strategy":"balanced","balancedAttribute":"skill"},"teams":[{"name":"red","minPlayers":1,"maxPlayers":67,"quantity":3}]}`, ErrLarge, "$.teams"},
-	{"I29 very many teams", "{" + v + "," + attr + `,"algorithm":{"strategy":"balanced","balancedAttribute":"skill"},"teams":[{"name":"red","minPlayers":1,"maxPlayers":1000000000,"quantity":1000000000}]}`, ErrLarge, "$.teams"},
-	{"I30", ruled(`{"name":"r","type":"collection","operation":"contains","measurements":["flatten(teams[*].players.attributes[mode])"],"maxCount":1}`), ErrRuleProperty, "$.rules[0].referenceValue"},
-	{"FM-1 empty", "", ErrSize, "$"},
-	{"FM-1 65,536 characters", "{" + v + "," + team + "}" + strings.Repeat(" ", 65536-len(v)-len(team)-3), ErrSize, "$"},
+// invalidRuleSet is a body of testdata/invalid.json, which the tests of the service API use, too.
+type invalidRuleSet struct {
+	Name, Body string
+	Code       Code
+	Path       string
 }
 
+func invalidRuleSets(t testing.TB) (all []invalidRuleSet) {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/invalid.json")
+	if err == nil {
+		err = json.Unmarshal(raw, &all)
+	}
+	if err != nil || len(all) < 30 {
+		t.Fatal(len(all), err)
+	}
+	return all
+}
+
+// FM-1, FM-2, FM-3, FM-4: the invalid rule sets of flexmatch.md 20, some of their neighbours, and the sizes.
 func TestInvalidRuleSetsGiveTheCodeAndThePath(t *testing.T) {
+	invalid := append(invalidRuleSets(t), invalidRuleSet{"empty", "", ErrSize, "$"},
+		invalidRuleSet{"65,536 characters", "{" + v + "," + team + "}" + strings.Repeat(" ", 65536-len(v)-len(team)-3), ErrSize, "$"})
 	for _, c := range invalid {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := Parse(c.body, Options{})
+		t.Run(c.Name, func(t *testing.T) {
+			_, err := Parse(c.Body, Options{})
 			e := new(Error)
 			if !errors.As(err, &e) {
 				t.Fatalf("accepted, or another error: %v", err)
 			}
-			if e.Code != c.code || e.Path != c.path {
-				t.Errorf("%v, want %s at %s", e, c.code, c.path)
+			if e.Code != c.Code || e.Path != c.Path {
+				t.Errorf("%v, want %s at %s", e, c.Code, c.Path)
 			}
-			if !strings.HasPrefix(err.Error(), string(c.code)+": ") || !strings.HasSuffix(err.Error(), ".") && !strings.HasSuffix(err.Error(), ".)") {
+			if !strings.HasPrefix(err.Error(), string(c.Code)+": ") || !strings.HasSuffix(err.Error(), ".") && !strings.HasSuffix(err.Error(), ".)") {
 				t.Errorf("the message is %q, want the code, the path and a sentence", err)
 			}
 		})
@@ -237,10 +195,8 @@ func TestExpressionTypes(t *testing.T) {
 
 // Whatever comes in: a valid rule set, or an error with code, path and sentence. Never a panic.
 func FuzzParse(f *testing.F) {
-	for _, c := range invalid {
-		if len(c.body) < 4096 {
-			f.Add(c.body)
-		}
+	for _, c := range invalidRuleSets(f) {
+		f.Add(c.Body)
 	}
 	files, _ := filepath.Glob("testdata/examples/*.json")
 	for _, file := range files {
