@@ -29,9 +29,12 @@ const (
 	// MatchPlacing is after the tickets of a match are PLACING, before its placement is
 	// started. An error changes nothing.
 	MatchPlacing = "match.placing"
+	// MatchFilled is after a running game session has the players of a match, durable, before their
+	// tickets are COMPLETED. An error changes nothing.
+	MatchFilled = "match.filled"
 )
 
-var names = []string{StoreWrite, StoreCommit, StoreCommitted, StoreAnswered, StoreCheckpoint, StoreCheckpointed, PlacementLaunched, PlacementSeated, MatchPlacing}
+var names = []string{StoreWrite, StoreCommit, StoreCommitted, StoreAnswered, StoreCheckpoint, StoreCheckpointed, PlacementLaunched, PlacementSeated, MatchPlacing, MatchFilled}
 
 // Names returns all points, also in a binary that has none of them.
 func Names() []string { return slices.Clone(names) }

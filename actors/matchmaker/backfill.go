@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"troupe/actors/fault"
 	"troupe/actors/ledger"
 	"troupe/actors/matchmaker/ruleset"
 	"troupe/actors/stage"
@@ -139,6 +140,7 @@ func (m *Manager) fill(c *stage.Context, p *proposal, t *ticket) {
 	m.placer.Fill(q, func(f *messages.FilledGameSession, err error) {
 		answer := placed{p: p, try: try, err: err}
 		if err == nil {
+			_ = fault.Hit(fault.MatchFilled)
 			g := f.Session
 			answer.active = true
 			answer.placement = &messages.Placement{

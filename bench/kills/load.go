@@ -15,10 +15,10 @@ import (
 )
 
 // counts are what was answered.
-type counts struct{ GameSessions, PlayerSessions, Placements, Tickets, Others int }
+type counts struct{ GameSessions, PlayerSessions, Placements, Tickets, Backfills, Others int }
 
 func (c counts) sum() int {
-	return c.GameSessions + c.PlayerSessions + c.Placements + c.Tickets + c.Others
+	return c.GameSessions + c.PlayerSessions + c.Placements + c.Tickets + c.Backfills + c.Others
 }
 
 // made is what one host has answered before its end.
@@ -27,7 +27,8 @@ type made struct {
 	gameSessions   map[string]string // id -> name
 	playerSessions map[string]string // id -> player
 	placements     []string
-	tickets        []string
+	tickets        []*ticket
+	backfills      []string
 	queues         []string
 	aliases        map[string]string // id -> description, the last one answered
 }
@@ -98,13 +99,19 @@ type caller struct {
 // turn makes one of each kind of thing.
 func (c caller) turn(ctx context.Context) error {
 	n := c.book.number()
-	switch c.i % 4 {
+	switch c.i % 7 {
 	case 0:
 		return c.placement(ctx, n)
 	case 1:
-		return c.ticket(ctx, n)
+		return c.start(ctx, &ticket{id: fmt.Sprintf("ticket-%d", n), config: "duel"})
 	case 2:
 		return c.game(ctx, n)
+	case 3:
+		return c.accepted(ctx, n)
+	case 4:
+		return c.backfilled(ctx, n, "asked")
+	case 5:
+		return c.backfilled(ctx, n, "automatic")
 	default:
 		return c.settings(ctx, n)
 	}
@@ -212,6 +219,7 @@ func (b *bench) check(ctx context.Context, proc *server.Process, m *made, r *row
 	r.Answered.PlayerSessions += len(m.playerSessions)
 	r.Answered.Placements += len(m.placements)
 	r.Answered.Tickets += len(m.tickets)
+	r.Answered.Backfills += len(m.backfills)
 	r.Answered.Others += len(m.queues) + len(m.aliases)
 	lost := func(what, id string, err error) {
 		r.Lost++
@@ -264,7 +272,9 @@ func (b *bench) check(ctx context.Context, proc *server.Process, m *made, r *row
 		}
 	}
 	b.checkPlacements(ctx, api, m, r, lost)
-	b.checkTickets(ctx, api, m, r, lost)
+	t := ticketCheck{b, ctx, api, m, r, lost}
+	t.tickets()
+	t.backfills()
 }
 
 // clear deletes queues and aliases: a host takes a number of them only.
@@ -283,7 +293,7 @@ func (b *bench) clear(ctx context.Context, proc *server.Process, m *made) {
 func (b *bench) checkPlacements(ctx context.Context, api *server.API, m *made, r *row, lost func(what, id string, err error)) {
 	r.Placements += len(m.placements)
 	ends := make(map[string]string)
-	deadline := time.Now().Add(endLimit)
+	deadline := time.Now().Add(b.patience)
 	for _, id := range m.placements {
 		for {
 			var out struct{ GameSessionPlacement struct{ Status string } }

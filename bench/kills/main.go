@@ -1,7 +1,8 @@
 // Command kills ends the troupe host by SIGKILL at every failpoint of its store, and at random times, while callers create
 // game sessions, player sessions, placements, matchmaking tickets, queues and aliases; starts it again on the same store; and looks for
 // what was answered before. Nothing may be lost, each placement must end once, with one event, and each ticket must be matched once,
-// with one seat for its player.
+// with one seat for each of its players, also where matches are accepted first, and where backfill fills game sessions, by request and
+// automatically. Each backfill ticket must end once.
 //
 // It is no workload of troupe bench: it needs a host with failpoints, which no user has, and asks whether something is lost, not
 // how fast something is. The host must be built with the tag faults. It exits with 1 when something was lost, with 2 when it could
@@ -34,6 +35,7 @@ type options struct {
 	rounds, workers      int
 	load                 time.Duration
 	seed                 uint64
+	patience             time.Duration // for what has to end after a restart
 }
 
 // row is what became of one failpoint.
@@ -47,6 +49,9 @@ type row struct {
 	EndedOnce  int           `json:"ended_once"` // of them
 	Tickets    int           `json:"tickets"`    // that were answered
 	Matched    int           `json:"matched"`    // of them, once
+	Backfills  int           `json:"backfills"`  // backfill tickets that were answered, or that events name: the automatic ones
+	Filled     int           `json:"filled"`     // of them, that brought players
+	Ended      int           `json:"backfills_ended_once"`
 	Restart    time.Duration `json:"restart_max_ns"`
 	Errors     []string      `json:"errors,omitempty"`
 }
@@ -64,6 +69,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 0, "seed of the moments; 0 = a new one")
 	flag.StringVar(&o.json, "json", "", "file for the result")
 	flag.Parse()
+	o.patience = endLimit
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	good, err := run(ctx, o)
 	stop()
@@ -82,31 +88,16 @@ type bench struct {
 	dir  string
 	rand *rand.Rand
 	book *book
+	done map[string]bool // automatic backfill tickets that were counted
 }
 
 func run(ctx context.Context, o options) (good bool, err error) {
-	if o.troupe == "" || min(o.rounds, o.workers) < 1 {
-		return false, errors.New("--troupe is required; rounds and workers must be positive")
-	}
 	if o.seed == 0 {
 		o.seed = rand.Uint64()
 	}
-	points := append(fault.Names(), randomly)
-	if o.points != "" {
-		points = strings.Split(o.points, ",")
-	}
-	b := &bench{options: o, rand: rand.New(rand.NewPCG(o.seed, 1)), book: newBook()}
-	if b.dir, err = os.MkdirTemp("", "troupe-bench-kills-"); err != nil {
+	rows, err := measure(ctx, o)
+	if err != nil {
 		return false, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
-	var rows []row
-	for _, point := range points {
-		r, err := b.point(ctx, point)
-		if err != nil {
-			return false, fmt.Errorf("%s (seed %d): %w", point, o.seed, err)
-		}
-		rows = append(rows, r)
 	}
 	good = print(o.seed, rows)
 	if o.json == "" {
@@ -117,6 +108,35 @@ func run(ctx context.Context, o options) (good bool, err error) {
 		return false, fmt.Errorf("encode result: %w", err)
 	}
 	return good, os.WriteFile(o.json, append(text, '\n'), 0o644)
+}
+
+// measure kills hosts at all failpoints.
+func measure(ctx context.Context, o options) (rows []row, err error) {
+	if o.troupe == "" || min(o.rounds, o.workers) < 1 {
+		return nil, errors.New("--troupe is required; rounds and workers must be positive")
+	}
+	points := append(fault.Names(), randomly)
+	if o.points != "" {
+		points = strings.Split(o.points, ",")
+	}
+	b := &bench{options: o, rand: rand.New(rand.NewPCG(o.seed, 1)), book: newBook(), done: map[string]bool{}}
+	if b.dir, err = os.MkdirTemp("", "troupe-bench-kills-"); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
+	for _, point := range points {
+		r, err := b.point(ctx, point)
+		if err != nil {
+			return nil, fmt.Errorf("%s (seed %d): %w", point, o.seed, err)
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// good reports whether nothing was lost, and nothing has happened twice.
+func (r *row) good() bool {
+	return r.Lost == 0 && r.EndedOnce == r.Placements && r.Matched == r.Tickets && r.Ended == r.Backfills && len(r.Errors) == 0
 }
 
 // point kills at one failpoint. All rounds of all points share one store.
@@ -184,8 +204,12 @@ matchmaking:
   passInterval: 50ms
   ruleSets:
   - {name: duel, body: '{"ruleLanguageVersion": "1.0", "teams": [{"name": "player", "minPlayers": 1, "maxPlayers": 1, "quantity": 2}]}'}
+  - {name: three, body: '{"ruleLanguageVersion": "1.0", "teams": [{"name": "all", "minPlayers": 2, "maxPlayers": 3}]}'}
   configurations:
   - {name: duel, ruleSet: duel, queue: queue-a, requestTimeout: 600s}
+  - {name: accepted, ruleSet: duel, queue: queue-a, requestTimeout: 600s, acceptanceRequired: true, acceptanceTimeout: 600s}
+  - {name: asked, ruleSet: three, queue: queue-a, requestTimeout: 600s}
+  - {name: automatic, ruleSet: three, queue: queue-a, requestTimeout: 600s, autoBackfill: true}
 log: {level: error}
 `
 
@@ -212,11 +236,12 @@ func print(seed uint64, rows []row) bool {
 	good := true
 	fmt.Printf("%s, seed %d\n", result.ThisMachine(), seed)
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "failpoint\tkills\tnot hit\tanswered\tgame sessions\tplayer sessions\tqueues, aliases\tplacements\tended once\ttickets\tmatched once\tlost\trestart max")
+	fmt.Fprintln(w, "failpoint\tkills\tnot hit\tanswered\tgame sessions\tplayer sessions\tqueues, aliases\tplacements\tended once\ttickets\tmatched once\tbackfill tickets\tended once\tthat filled\tlost\trestart max")
 	for _, r := range rows {
 		a := r.Answered
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%v\n", r.Point, r.Kills, r.Missed, a.sum(), a.GameSessions, a.PlayerSessions, a.Others, r.Placements, r.EndedOnce, r.Tickets, r.Matched, r.Lost, r.Restart.Round(time.Millisecond))
-		good = good && r.Lost == 0 && r.EndedOnce == r.Placements && r.Matched == r.Tickets && len(r.Errors) == 0
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%v\n", r.Point, r.Kills, r.Missed, a.sum(), a.GameSessions, a.PlayerSessions, a.Others,
+			r.Placements, r.EndedOnce, r.Tickets, r.Matched, r.Backfills, r.Ended, r.Filled, r.Lost, r.Restart.Round(time.Millisecond))
+		good = good && r.good()
 	}
 	w.Flush()
 	for _, r := range rows {
@@ -225,7 +250,7 @@ func print(seed uint64, rows []row) bool {
 		}
 	}
 	if !good {
-		fmt.Println("MISSED: nothing lost, each placement ends once, each ticket is matched once")
+		fmt.Println("MISSED: nothing lost, each placement ends once, each ticket is matched once, each backfill ticket ends once")
 	}
 	return good
 }
