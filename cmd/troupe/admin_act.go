@@ -24,8 +24,17 @@ func (kickCommand) Help() string {
 // Run removes a player.
 func (c *kickCommand) Run(s streams) error {
 	return c.do(s, http.MethodPost, "players/kick", given("player", c.Player, "gameSession", c.GameSession, "reason", c.Reason), func(a map[string]any) string {
-		return fmt.Sprintf("player sessions that end: %v", a["kicked"])
+		return ending(a)
 	})
+}
+
+// ending says what a kick does.
+func ending(a map[string]any) string {
+	text := fmt.Sprintf("player sessions that end: %v", a["kicked"])
+	if n, _ := a["silent"].(float64); n > 0 {
+		text += fmt.Sprintf("; game sessions that do not answer now, and remove the player when they do: %v", n)
+	}
+	return text
 }
 
 type banCommand struct {
@@ -62,7 +71,7 @@ func (c *banCommand) Run(s streams) error {
 	}
 	q := given("player", c.Player, "seconds", number(int(c.For/time.Second)), "reason", c.Reason)
 	return c.do(s, http.MethodPost, "bans", q, func(a map[string]any) string {
-		return fmt.Sprintf("banned until %v; player sessions that end: %v", a["until"], a["kicked"])
+		return fmt.Sprintf("banned until %v; %s", a["until"], ending(a))
 	})
 }
 

@@ -91,25 +91,29 @@ func (c *Console) kick(w http.ResponseWriter, r *http.Request, q query) *problem
 	if p != nil {
 		return p
 	}
-	n, p := c.kickFrom(r.Context(), player, messages.GameSessionID(q.text("gameSession")), reason)
-	if p == nil && n == 0 {
+	k, p := c.kickFrom(r.Context(), player, messages.GameSessionID(q.text("gameSession")), reason)
+	if p == nil && k == (kicked{}) {
 		p = &problem{http.StatusNotFound, "NotFound", "the player " + clip(string(player)) + " has no seat there"}
 	}
 	if p != nil {
 		return p
 	}
-	return answer(w, struct {
-		Kicked int `json:"kicked"`
-	}{n})
+	return answer(w, k)
 }
 
-// kickFrom returns how many player sessions end; game is empty for all game sessions.
-func (c *Console) kickFrom(ctx context.Context, player messages.PlayerID, game messages.GameSessionID, reason string) (n int, p *problem) {
+// kicked is what a kick does.
+type kicked struct {
+	Kicked int `json:"kicked"` // player sessions that end
+	Silent int `json:"silent"` // game sessions that do not answer: they remove the player when they do, or end
+}
+
+// kickFrom removes a player from a game session, or, if game is empty, from all.
+func (c *Console) kickFrom(ctx context.Context, player messages.PlayerID, game messages.GameSessionID, reason string) (k kicked, p *problem) {
 	games := []messages.GameSessionID{game}
 	if game == "" {
 		records, err := c.o.Backend.PlayerSessions(ctx, messages.PlayerSessionQuery{PlayerID: player})
 		if err != nil {
-			return 0, refused(err)
+			return k, refused(err)
 		}
 		games = games[:0]
 		for _, s := range records {
@@ -119,13 +123,18 @@ func (c *Console) kickFrom(ctx context.Context, player messages.PlayerID, game m
 		}
 	}
 	for _, id := range games {
-		kicked, err := c.o.Backend.KickPlayer(ctx, messages.KickPlayer{GameSession: id, Player: player, Reason: reason})
-		if err != nil && (game != "" || !errors.Is(err, &messages.Error{Code: messages.InvalidGameSessionStatus})) { // it may have ended meanwhile
-			return n, refused(err)
+		soon, cancel := context.WithTimeout(ctx, answerMax)
+		n, err := c.o.Backend.KickPlayer(soon, messages.KickPlayer{GameSession: id, Player: player, Reason: reason})
+		cancel()
+		switch {
+		case isSilent(ctx, err):
+			k.Silent++
+		case err != nil && (game != "" || !errors.Is(err, &messages.Error{Code: messages.InvalidGameSessionStatus})): // it may have ended meanwhile
+			return k, refused(err)
 		}
-		n += kicked
+		k.Kicked += n
 	}
-	return n, nil
+	return k, nil
 }
 
 // ban is a ban in an answer.
@@ -157,14 +166,14 @@ func (c *Console) ban(w http.ResponseWriter, r *http.Request, q query) *problem 
 	if err := c.o.Operations.Ban(r.Context(), b); err != nil {
 		return refused(err)
 	}
-	n, p := c.kickFrom(r.Context(), player, "", reason)
+	k, p := c.kickFrom(r.Context(), player, "", reason)
 	if p != nil {
 		return p
 	}
 	return answer(w, struct {
 		ban
-		Kicked int `json:"kicked"`
-	}{shownBan(b), n})
+		kicked
+	}{shownBan(b), k})
 }
 
 func (c *Console) liftBan(w http.ResponseWriter, r *http.Request, q query) *problem {

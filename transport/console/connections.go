@@ -44,14 +44,21 @@ func (c *Console) connections(w http.ResponseWriter, r *http.Request, q query) *
 	if p != nil {
 		return p
 	}
-	all, _, p := c.crowdNow(r)
+	all, games, p := c.crowdNow(r)
 	if p != nil {
 		return p
+	}
+	silent := 0
+	for i := range games {
+		if games[i].Silent {
+			silent++
+		}
 	}
 	return answer(w, struct {
 		Connections []player `json:"connections"`
 		Matched     int      `json:"matched"`
-	}{firstPlayers(all, by, limit), len(all)})
+		Silent      int      `json:"silent"` // game sessions that do not answer: their players are not there
+	}{firstPlayers(all, by, limit), len(all), silent})
 }
 
 // firstPlayers returns a sorted copy of the first players in an order.
@@ -115,12 +122,18 @@ func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
-			state, err := c.o.Backend.InspectGameSession(ctx, g.ID)
-			if err != nil { // it has ended meanwhile
+			state, silent, err := c.inspect(ctx, g.ID)
+			if err != nil && ctx.Err() == nil { // it has ended meanwhile
 				return
 			}
 			mu.Lock()
 			defer mu.Unlock()
+			if silent || err != nil {
+				one := busy(g, seats, nil, false)
+				one.Silent = true
+				games = append(games, one)
+				return
+			}
 			first := len(all)
 			for i := range state.Players {
 				if p := &state.Players[i]; (p.InGame || p.Attached) && len(all) < crowdMax {
@@ -133,7 +146,7 @@ func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 		})
 	}
 	wait.Wait()
-	if err := ctx.Err(); err != nil {
+	if err := r.Context().Err(); err != nil {
 		return nil, nil, refused(err)
 	}
 	t.all, t.games, t.totals, t.at = all, games, totals, now

@@ -263,9 +263,10 @@ func (c *Console) gameSession(w http.ResponseWriter, r *http.Request, q query) *
 		return &problem{http.StatusNotFound, "NotFound", "there is no game session " + clip(text)}
 	}
 	g := found[0]
-	state := new(messages.GameSessionState)
+	state, silent := new(messages.GameSessionState), false
 	if g.Status < messages.GameSessionTerminated {
-		inspected, err := c.o.Backend.InspectGameSession(r.Context(), id)
+		var inspected *messages.GameSessionState
+		inspected, silent, err = c.inspect(r.Context(), id)
 		if err == nil {
 			state = inspected
 		} else if !errors.Is(err, &messages.Error{Code: messages.InvalidGameSessionStatus}) { // it has ended meanwhile
@@ -277,11 +278,12 @@ func (c *Console) gameSession(w http.ResponseWriter, r *http.Request, q query) *
 		PlayerList []player `json:"playerList"`
 		Groups     []group  `json:"groups"`
 		Moments    []moment `json:"moments"` // its time line while it runs, the newest first
-	}{shownGameSession(g, g.CurrentPlayers), []player{}, []group{}, shownMoments(state.Moments)}
+		Silent     bool     `json:"silent"`  // it runs, and does not answer: players are from their records
+	}{shownGameSession(g, g.CurrentPlayers), []player{}, []group{}, shownMoments(state.Moments), silent}
 	for i := range state.Players {
 		out.PlayerList = append(out.PlayerList, shownPlayer(id, &state.Players[i]))
 	}
-	if len(state.Players) == 0 { // it has ended: what its records say
+	if len(state.Players) == 0 { // it has ended, or is silent: what its records say
 		records, err := c.o.Backend.PlayerSessions(r.Context(), messages.PlayerSessionQuery{GameSessionID: id})
 		if err != nil {
 			return refused(err)

@@ -259,7 +259,7 @@ func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *prob
 func (c *Console) withState(r *http.Request, s *messages.PlayerSession, states map[messages.GameSessionID]*messages.GameSessionState) player {
 	state, asked := states[s.GameSessionID]
 	if !asked {
-		state, _ = c.o.Backend.InspectGameSession(r.Context(), s.GameSessionID)
+		state, _, _ = c.inspect(r.Context(), s.GameSessionID)
 		states[s.GameSessionID] = state
 	}
 	if state != nil {

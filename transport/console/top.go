@@ -24,6 +24,7 @@ type busyGame struct {
 	QueueBytes    int      `json:"queueBytes"`
 	RTTSeconds    *float64 `json:"rttSeconds"`    // the median of its players; null if none is known
 	RTTMaxSeconds *float64 `json:"rttMaxSeconds"` // null if none is known
+	Silent        bool     `json:"silent"`        // it does not answer, so that its players are not known
 }
 
 // rates sets the messages a second since an earlier look, that many seconds ago; 0: there was none.

@@ -73,7 +73,7 @@ export function gameSession(body, query, page) {
     const runs = g.status === "ACTIVE" || g.status === "ACTIVATING";
     show(top,
       h("section", { class: "panel" }, facts([
-        ["Status", badge(g.status)],
+        ["Status", h("span", {}, badge(g.status), g.silent ? " · does not answer: its script runs without end" : "")],
         ["Name", g.name],
         ["Players", `${g.players} / ${g.maxPlayers}`],
         ["Takes players", g.acceptsPlayers ? "yes" : "no"],

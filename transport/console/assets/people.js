@@ -20,7 +20,8 @@ export function players(body, query, page) {
     h("p", { class: "hint" }, "Those who play now. A player id leads to all that is known of that player, also of player sessions that are over, and why."), list);
   const load = async () => {
     const found = await get("connections", { sort: sort.value, limit: 100 });
-    show(list, count(found.matched, "player", "players", found.connections.length), table("Players", columns, found.connections, "Nobody plays at the moment."));
+    show(list, count(found.matched, "player", "players", found.connections.length),
+      found.silent ? h("p", { class: "hint" }, `Without the players of ${found.silent === 1 ? "a game session that does not answer" : found.silent + " game sessions that do not answer"}: a script runs without end there.`) : null, table("Players", columns, found.connections, "Nobody plays at the moment."));
   };
   const timer = every(3000, load, page.problem, list);
   return timer.stop;

@@ -1,0 +1,88 @@
+package console
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/messages"
+)
+
+// hanging is a host with two game sessions. The script of one runs without end, so that it answers nothing.
+type hanging struct {
+	Backend
+	kicked []messages.GameSessionID
+}
+
+func (b *hanging) Fleets(context.Context) ([]*messages.Fleet, error) {
+	return []*messages.Fleet{{ID: "fleet"}}, nil
+}
+
+func (b *hanging) GameSessions(_ context.Context, q messages.GameSessionQuery) ([]*messages.GameSession, error) {
+	return []*messages.GameSession{{ID: q.ID, Status: messages.GameSessionActive}}, nil
+}
+
+func (b *hanging) ActiveGameSessions(context.Context, messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error) {
+	return func(yield func(*messages.GameSession, int) bool) {
+		_ = yield(&messages.GameSession{ID: "hangs"}, 1) && yield(&messages.GameSession{ID: "runs"}, 1)
+	}, nil
+}
+
+func (b *hanging) PlayerSessions(_ context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
+	return []*messages.PlayerSession{{ID: "psess-1", PlayerID: "eve", GameSessionID: "hangs", Status: messages.PlayerSessionActive},
+		{ID: "psess-2", PlayerID: "eve", GameSessionID: "runs", Status: messages.PlayerSessionActive}}, nil
+}
+
+func (b *hanging) InspectGameSession(ctx context.Context, id messages.GameSessionID) (*messages.GameSessionState, error) {
+	if id == "hangs" {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return &messages.GameSessionState{Players: []messages.PlayerState{{ID: "psess-2", PlayerID: "eve", InGame: true}}}, nil
+}
+
+func (b *hanging) KickPlayer(ctx context.Context, q messages.KickPlayer) (int, error) {
+	b.kicked = append(b.kicked, q.GameSession)
+	if q.GameSession == "hangs" {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	return 1, nil
+}
+
+// A game session whose script runs without end is said to be silent, after two seconds: it does not hide the others, and
+// nobody waits for it.
+func TestOneSilentGameSessionHidesNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, false)
+		b := new(hanging)
+		w.console.o.Backend = b
+		for target, want := range map[string]string{
+			"connections":           `"matched":1,"silent":1`,
+			"top":                   `"silent":true`,
+			"game-session?id=hangs": `"silent":true`,
+			"game-session?id=runs":  `"silent":false`,
+			"players?player=eve":    `"matched":2`,
+		} {
+			began := time.Now()
+			a := w.want(200, "", "GET", "/admin/v1/"+target, "")
+			if took := time.Since(began); !strings.Contains(a.Body.String(), want) || took > answerMax {
+				t.Errorf("%s: after %v: %s", target, took, a.Body)
+			}
+		}
+		for _, target := range []string{"players/kick?player=eve", "bans?player=eve&seconds=60"} {
+			b.kicked = nil
+			a := w.want(200, "", "POST", "/admin/v1/"+target, "", csrfHeader, machine)
+			if !strings.Contains(a.Body.String(), `"kicked":1,"silent":1`) || len(b.kicked) != 2 {
+				t.Errorf("%s: %v: %s", target, b.kicked, a.Body)
+			}
+		}
+		if a := w.want(200, "", "POST", "/admin/v1/players/kick?player=eve&gameSession=hangs", "", csrfHeader, machine); a.Code != http.StatusOK || !strings.Contains(a.Body.String(), `"kicked":0,"silent":1`) {
+			t.Error(a.Body)
+		}
+	})
+}
