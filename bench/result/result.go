@@ -48,6 +48,7 @@ type Round struct {
 	Latency  []Point  `json:"latency_cdf,omitempty"`
 	Timeline []Moment `json:"timeline,omitempty"`
 	Steps    []Step   `json:"steps,omitempty"`
+	Others   float64  `json:"others,omitempty"` // share of the machine that neither server nor generator used
 }
 
 // Figures are values by the names of Catalogue. What is not known is absent.
@@ -82,7 +83,8 @@ type Step struct {
 	P99       float64 `json:"p99_ms"`
 	CPUMicros float64 `json:"cpu_us"`
 	MiB       float64 `json:"resident_mib"`
-	Good      bool    `json:"good"` // inside the limit of the ramp
+	Good      bool    `json:"good"`             // inside the limit of the ramp
+	Others    float64 `json:"others,omitempty"` // as in Round
 }
 
 // Summarise fills in the figures of all subjects and judges the goals.

@@ -42,7 +42,8 @@ type meter struct {
 	swarm      *loadgen.Swarm // nil: there is none
 	start, end edge
 	scrapeCost int64
-	blind      bool // the host does not tell
+	blind      bool    // the host does not tell
+	others     float64 // share of the machine that others used in the measured part, as far as it is known
 }
 
 func (r *run) meter(proc *server.Process, swarm *loadgen.Swarm) *meter {
@@ -149,8 +150,8 @@ func (m *meter) disturbance() {
 		return
 	}
 	other := b.machine.Busy - a.machine.Busy - m.cpu() - (b.self.CPU() - a.self.CPU())
-	if share := float64(other) / float64(total); share > noisyShare {
-		m.r.noise(share)
+	if m.others = max(0, float64(other)/float64(total)); m.others > noisyShare {
+		m.r.noise(m.others)
 	}
 	if share := float64(b.machine.Steal-a.machine.Steal) / float64(total); share > noisyShare {
 		m.r.warn("up to %.0f %% of the machine was stolen by the hypervisor", 100*share)
@@ -176,6 +177,7 @@ func (r *run) loaded(ctx context.Context, proc *server.Process, swarm *loadgen.S
 		return result.Round{}, nil, errors.Join(err, proc.Alive())
 	}
 	round := result.Round{Figures: m.figures()}
+	round.Others = m.others
 	addLatencies(&round, &load)
 	if lost, first := swarm.Disconnects(); lost > 0 || load.SendErrors > 0 {
 		return round, &load, &lostError{max(lost, load.SendErrors), errors.Join(first, proc.Alive())}

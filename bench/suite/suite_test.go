@@ -48,6 +48,55 @@ func TestLoadsThatAreTooMuch(t *testing.T) {
 	}
 }
 
+// A load near the limit counts as what two tries of it agree on; one far from it is tried once.
+func TestLoadsNearTheLimitAreTriedAgain(t *testing.T) {
+	t.Parallel()
+	const good, far, near = true, false, true
+	type one struct{ good, near bool }
+	for name, c := range map[string]struct {
+		tries []one // all but the last ask for another
+	}{
+		"clearly good":     {[]one{{good, far}}},
+		"clearly bad":      {[]one{{!good, far}}},
+		"near, twice good": {[]one{{good, near}, {good, near}}},
+		"near, twice bad":  {[]one{{!good, near}, {!good, near}}},
+		"good in the end":  {[]one{{!good, near}, {good, near}, {good, near}}},
+		"bad in the end":   {[]one{{good, near}, {!good, near}, {!good, near}}},
+		"clear afterwards": {[]one{{!good, near}, {good, far}}},
+	} {
+		var all tally
+		for i, try := range c.tries {
+			if got, want := all.again(try.good, try.near), i < len(c.tries)-1; got != want {
+				t.Errorf("%s: again %v after try %d", name, got, i+1)
+			}
+		}
+	}
+	load := func(delivered int64, p99 time.Duration) *loadgen.Result {
+		return &loadgen.Result{Due: 100, Sent: 100, Expected: 800, Delivered: delivered, Latency: loadgen.Quantiles{P99: p99}}
+	}
+	for p99, want := range map[time.Duration]bool{rampLimit / 2: false, rampLimit * 9 / 10: true, rampLimit * 11 / 10: true, rampLimit * 3: false} {
+		if got := nearLimit(load(800, p99)); got != want {
+			t.Errorf("p99 %v: near %v", p99, got)
+		}
+	}
+	for name, c := range map[string]struct {
+		try  try
+		want bool
+	}{
+		"alone":               {try{step: result.Step{Others: 0.05}}, false},
+		"others were busy":    {try{step: result.Step{Others: 0.4}}, true},
+		"good in spite of it": {try{step: result.Step{Others: 0.4, Good: true}}, false},
+		"players are gone":    {try{step: result.Step{Others: 0.4}, lost: true}, false},
+	} {
+		if got := c.try.disturbed(); got != c.want {
+			t.Errorf("%s: disturbed %v", name, got)
+		}
+	}
+	if nearLimit(load(700, rampLimit)) {
+		t.Error("near, but messages are missing")
+	}
+}
+
 // A run that its generator limits must say so; one whose latencies are far above the generator's lateness need not.
 func TestBoundByTheGenerator(t *testing.T) {
 	t.Parallel()
