@@ -175,7 +175,7 @@ func TestRefusals(t *testing.T) {
 		w.config(nil)
 		_, err := w.ruleSet("bad", `{"ruleLanguageVersion":"1.0","teams":[{"name":"red","minPlayers":5,"maxPlayers":4}]}`)
 		w.wantCode(err, messages.InvalidRequest)
-		if want := "RuleSetBody: E_TEAM_SIZE: $.teams[0]"; err == nil || len(err.Error()) < len(want) || err.Error()[:len(want)] != want {
+		if want := "E_TEAM_SIZE: $.teams[0]"; err == nil || len(err.Error()) < len(want) || err.Error()[:len(want)] != want {
 			t.Errorf("%v", err)
 		}
 		_, err = w.ruleSet("m", duel)

@@ -22,7 +22,7 @@ type ruleSet struct {
 func Compile(r messages.RuleSet) (NewRuleSet, error) {
 	set, err := ruleset.Parse(r.Body, ruleset.Options{})
 	if err != nil {
-		return NewRuleSet{}, messages.Errorf(messages.InvalidRequest, "RuleSetBody: %s", err.Error())
+		return NewRuleSet{}, messages.Errorf(messages.InvalidRequest, "%s", err.Error()) // it begins with its code (flexmatch.md 10)
 	}
 	return NewRuleSet{ruleSet{&r, set}}, nil
 }

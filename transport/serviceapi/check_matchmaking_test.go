@@ -59,7 +59,7 @@ func TestRuleSetsAndConfigurations(t *testing.T) {
 				in["Name"] = "r"
 			}
 			r := a.call(t, protocol, operation, in)
-			if text, _ := r.Body["message"].(string); r.Code() != invalidRequest || !strings.Contains(text, "E_JSON: $") {
+			if text, _ := r.Body["message"].(string); r.Code() != invalidRequest || !strings.HasPrefix(text, "E_JSON: $") {
 				t.Errorf("%s: %v", operation, r.Body)
 			}
 		}

@@ -20,7 +20,7 @@ func unknown(what string) error { return messages.Errorf(messages.NotFound, "no 
 
 func (b *fakeBackend) CheckRuleSet(body string) error {
 	if body == "bad" {
-		return messages.Errorf(messages.InvalidRequest, "RuleSetBody: E_JSON: $: bad")
+		return messages.Errorf(messages.InvalidRequest, "E_JSON: $: bad")
 	}
 	return nil
 }
