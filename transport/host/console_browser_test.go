@@ -2,6 +2,7 @@ package host
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -92,7 +93,7 @@ func consolePages(session string) []consolePage {
 		{"ticket", "ticket?id=ticket-1", "What keeps other tickets from it"},
 		{"fleets", "fleets", "Process groups"},
 		{"scripts", "scripts", "Scripts of the configuration"},
-		{"listeners", "listeners", "WebSocket over TLS"},
+		{"listeners", "listeners", "encrypted"},
 		{"settings", "settings", "reconnect.window"},
 		{"operate", "operate", "In force: "},
 	}
@@ -145,8 +146,11 @@ func consoleHost(t *testing.T) *Host {
 	t.Helper()
 	c := storeConfig(t)
 	c.Events.SSE.Own = true
+	c.WSS.Addr, c.DTLS.Addr, c.TLS.Dir = "127.0.0.1:0", "127.0.0.1:0", t.TempDir()
 	c.Fleets[0].GameSessionsMax = 1 + *crowd // so that the placement waits
-	h, err := Start(Options{Config: c, Log: zerolog.Nop(), Version: "test", SetLogLevel: func(zerolog.Level) {}})
+	h, err := Start(Options{Config: c, Log: zerolog.Nop(), Version: "test", SetLogLevel: func(zerolog.Level) {}, Origin: func(key string) string {
+		return cmp.Or(map[string]string{"wss.addr": "flag --wss-addr", "tls.dir": "/etc/troupe/troupe.yaml", "events.sse.own": "TROUPE_EVENTS_SSE_OWN"}[key], "default")
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

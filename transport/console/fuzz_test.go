@@ -1,0 +1,103 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/messages"
+)
+
+// aFew is a host with a few game sessions, placements and tickets, for queries.
+type aFew struct{ Backend }
+
+func (aFew) all() []*messages.GameSession {
+	all := make([]*messages.GameSession, 5)
+	for i := range all {
+		all[i] = &messages.GameSession{
+			ID: messages.GameSessionID(rune('a' + i)), FleetID: "fleet-dev", Name: "lobby", Status: messages.GameSessionActive, MaxPlayers: 1 + i,
+			Created: time.Unix(1_800_000_000+int64(i/2), 0), Properties: []messages.Property{{Key: "map", Value: "castle"}},
+		}
+	}
+	return all
+}
+
+func (aFew) Fleets(context.Context) ([]*messages.Fleet, error) {
+	return []*messages.Fleet{{ID: "fleet-dev"}}, nil
+}
+
+func (b aFew) GameSessions(context.Context, messages.GameSessionQuery) ([]*messages.GameSession, error) {
+	return b.all(), nil
+}
+
+func (b aFew) ActiveGameSessions(context.Context, messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error) {
+	return func(yield func(*messages.GameSession, int) bool) {
+		for i, g := range b.all() {
+			if !yield(g, i) {
+				return
+			}
+		}
+	}, nil
+}
+
+func (aFew) Placements(context.Context, messages.PlacementList) ([]messages.PlacementState, error) {
+	return nil, nil
+}
+
+func (aFew) MatchmakerTickets(_ context.Context, q messages.TicketList) (messages.ListedTickets, error) {
+	return messages.ListedTickets{Tickets: make([]*messages.Ticket, 0, q.Limit)}, nil
+}
+
+func (aFew) InspectGameSession(context.Context, messages.GameSessionID) (*messages.GameSessionState, error) {
+	return new(messages.GameSessionState), nil
+}
+
+// queried are the paths whose queries are read in ways of their own.
+var queried = []string{"game-sessions", "connections", "connections/closed", "placements", "matchmaking/tickets", "overview"}
+
+// FuzzQuery: whatever stands behind the question mark, the answer is one, or a refusal with a code and a short sentence.
+func FuzzQuery(f *testing.F) {
+	for _, seed := range []string{
+		"", "limit=200", "limit=0", "limit=1&limit=2", "limit=99999999999999999999", "x=1", "%zz", "a;b", "status=any&limit=2", "sort=rtt", "by=host&player=ann",
+		"filter=gameSessionProperties.map+%3D+%27castle%27+AND+maximumSessions%3E2&sort=maximumSessions+ASC&limit=1", "filter=%00", "sort=creationTimeMillis+DESC",
+		"next=e30", "next=bnVsbA", "next=W10", "limit=1&next=eyJLZXkiOiJ4IiwiSUQiOiJhIn0", "configuration=" + strings.Repeat("m", 3000), "player=%ff%fe",
+	} {
+		for path := range queried {
+			f.Add(uint8(path), seed)
+		}
+	}
+	f.Fuzz(func(t *testing.T, path uint8, raw string) {
+		w := newWorld(t, false)
+		w.console.o.Backend = aFew{}
+		r := httptest.NewRequest(http.MethodGet, "http://games.example/admin/v1/"+queried[int(path)%len(queried)], nil)
+		r.URL.RawQuery = raw
+		a := httptest.NewRecorder()
+		w.server.ServeHTTP(a, r)
+		var said struct{ Code, Message string }
+		if err := json.Unmarshal(a.Body.Bytes(), &said); err != nil {
+			t.Fatalf("%v: %s", err, a.Body)
+		}
+		switch {
+		case a.Code == http.StatusBadRequest && said.Code == "BadRequest" && said.Message != "" && len(said.Message) < 4<<10:
+		case a.Code == http.StatusOK:
+			values, err := url.ParseQuery(raw)
+			for name, all := range values {
+				if len(all) > 1 || len(all[0]) > queryValueMax || !slices.Contains(w.console.routes[queried[int(path)%len(queried)]][http.MethodGet].params, name) {
+					t.Errorf("%q is taken", name)
+				}
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		default:
+			t.Fatalf("%d %s", a.Code, a.Body)
+		}
+	})
+}
