@@ -117,6 +117,11 @@ func TestAnOperatorActsInABrowser(t *testing.T) {
 	b.until("the list of pages", `getComputedStyle(document.querySelector("nav")).display !== "none" && document.querySelector(".menu").ariaExpanded === "true"`)
 	click(`nav a[href="#/bans"]`)
 	b.until("the page", `document.title.startsWith("Bans") && document.querySelector(".menu").ariaExpanded === "false"`)
+	b.visit(base + "/#/game-session?id=" + url.QueryEscape(b.eval(`fetch("/admin/v1/game-sessions").then(r => r.json()).then(d => d.gameSessions[0].id)`)))
+	const table = `document.querySelector('[aria-label="Players"].scroll')`
+	b.until("the table", table)
+	b.eval(`(window.before = ` + table + `).scrollLeft = 60`)
+	b.until("its place after it was drawn anew", table+` !== window.before && `+table+`.scrollLeft === 60`)
 	b.call("Emulation.clearDeviceMetricsOverride", nil)
 
 	asAnswered(b, `{ ...await a.json(), role: "reader" }`, 200)
