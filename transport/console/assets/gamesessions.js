@@ -56,7 +56,7 @@ export const playerColumns = [
 export function gameSession(body, query, page) {
   const id = query.get("id") || "";
   const top = h("div", {});
-  const log = h("pre", { class: "log", tabindex: "0", "aria-label": "Last lines of the log" });
+  const log = h("pre", { class: "log", tabindex: "0", role: "region", "aria-label": "Last lines of the log" });
   show(body, top, h("section", { class: "panel" }, h("h2", {}, "Log"), log,
     h("p", { class: "note" }, h("a", { href: "/admin/v1/game-session/log/file?id=" + encodeURIComponent(id), download: last(id) + ".log" }, "Download the whole log"))));
   page.title(last(id));
