@@ -170,6 +170,10 @@ proof-nat: ## the kernel's NAT changes the players' UDP ports and addresses, in 
 proof-page: ## the reports of troupe bench, troupe faults and troupe match draw their plots in headless Chromium, without an error
 	$(GO) test ./bench/result ./bench/faults ./bench/matchmaking -count=1 -timeout 5m -v -run PageInABrowser -args -page.browser chromium
 
+.PHONY: proof-console
+proof-console: ## what the console costs: main-thread time of each page, and the host's CPU while nobody and somebody looks, at 1,000 game sessions and 5,000 players; takes Chromium, some 3 min
+	$(GO) test ./transport/host -count=1 -timeout 15m -v -run 'TheConsoleIsCheap' -args -console.cost | grep -v '"level"'
+
 .PHONY: dist
 dist: ## archives for six platforms with licences and a systemd unit, and their SHA-256 sums, in bin/dist; the same commit gives the same bytes
 	$(GO) run ./cmd/internal/dist -to $(BIN)/dist -platforms "$(PLATFORMS)"

@@ -16,6 +16,7 @@ import (
 type crowd struct {
 	turn  chan struct{} // held by who uses what follows
 	at    time.Time
+	good  time.Duration // how long it stands
 	all   []player
 	games []busyGame // running, without an order
 	// totals are the messages from and to each player at that time, from which the next look computes rates.
@@ -27,6 +28,11 @@ type traffic struct{ in, out uint64 }
 
 const (
 	crowdLife = time.Second
+	// crowdShare is how many times as long as a look took it stands at least, up to crowdLifeMax:
+	// however many look, and however many play, at most 4 % of the time goes into it. 1,000 game
+	// sessions with 5,000 players take some 35 ms of CPU time.
+	crowdShare   = 25
+	crowdLifeMax = 10 * time.Second
 	// crowdAsked is how many game sessions are asked at a time.
 	crowdAsked = 4
 	// crowdMax bounds the players that are looked at.
@@ -98,7 +104,7 @@ func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 		return nil, nil, refused(r.Context().Err())
 	}
 	defer func() { <-t.turn }()
-	if t.all != nil && time.Since(t.at) < crowdLife {
+	if t.all != nil && time.Since(t.at) < t.good {
 		return t.all, t.games, nil
 	}
 	seq, p := c.find(r, "", "ACTIVE")
@@ -150,5 +156,6 @@ func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 		return nil, nil, refused(err)
 	}
 	t.all, t.games, t.totals, t.at = all, games, totals, now
+	t.good = min(max(crowdLife, crowdShare*time.Since(now)), crowdLifeMax)
 	return all, games, nil
 }

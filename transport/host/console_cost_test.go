@@ -1,0 +1,334 @@
+package host
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/transport/client"
+	"troupe/transport/ops"
+)
+
+var (
+	costOf     = flag.Bool("console.cost", false, "measure what the console costs a host with many players (make proof-console)")
+	costGames  = flag.Int("console.games", 1000, "game sessions of that host")
+	costPlays  = flag.Int("console.players", 5000, "players of that host")
+	costWindow = flag.Duration("console.window", 6*time.Second, "how long the host's CPU time is measured for each page")
+)
+
+// What the console may cost: main-thread time of a page until it is
+// drawn, and processors of the host while nobody and somebody looks.
+const (
+	pageTimeMax = 200 * time.Millisecond
+	unseenMax   = 0.01
+	seenMax     = 0.05
+)
+
+// costHost is in the environment of a process that is the host to measure.
+const costHost = "TROUPE_TEST_CONSOLE_COST_HOST"
+
+// TestTheHostOfTheCost is the host that TestTheConsoleIsCheap measures, in a process of its own: it ends with its
+// input. Otherwise it does nothing.
+func TestTheHostOfTheCost(t *testing.T) {
+	if os.Getenv(costHost) == "" {
+		return
+	}
+	c := storeConfig(t)
+	c.Events.SSE.Own = true
+	c.Fleets[0].GameSessionsMax = *costGames
+	l := &c.Limits
+	l.PlayerMessagesPerSecond, l.ConnectionsPerIPPerSecond, l.UnauthenticatedPerIP = 0, 0, 0
+	h, err := Start(Options{Config: c, Log: zerolog.New(os.Stderr).Level(zerolog.WarnLevel), Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	fmt.Println("listening on " + h.Addrs().API)
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// TestTheConsoleIsCheap: with 1,000 game sessions and 5,000 players, each page is drawn in under 200 ms of the
+// browser's main thread, and the host spends under 1 % of a processor for the console while nobody looks, and under
+// 5 % while somebody does. It is for a quiet machine with Chromium.
+func TestTheConsoleIsCheap(t *testing.T) {
+	if !*costOf {
+		return // a figure of a busy machine would say nothing: make proof-console
+	}
+	path := chromiumOrSkip(t)
+	h := startCostHost(t)
+	h.fill(*costGames, *costPlays)
+	h.each(200, func(i int) error { // so that the page of closed connections has rows
+		c, err := h.dial(i%*costGames, fmt.Sprint("guest-", i))
+		if err == nil {
+			c.Close()
+		}
+		return err
+	})
+	var o overviewOf
+	if err := json.Unmarshal([]byte(h.get("/admin/v1/overview")), &o); err != nil || o.Players["attached"] < int64(*costPlays) {
+		t.Fatalf("%d players are attached, %v", o.Players["attached"], err)
+	}
+	time.Sleep(3 * time.Second) // what was made is collected
+	before := h.cpu(*costWindow * 2)
+	t.Logf("%d game sessions, %d players; the host without anybody who looks: %.2f %% of a processor", *costGames, *costPlays, 100*before)
+
+	b := openBrowser(t, path)
+	b.call("Performance.enable", nil)
+	b.visit("http://" + h.api + "/")
+	b.until("live", `document.querySelector(".state.good")`)
+	var pages []string
+	if err := json.Unmarshal([]byte(b.eval(`JSON.stringify([...document.querySelectorAll("nav a")].map(e => e.getAttribute("href")))`)), &pages); err != nil {
+		t.Fatal(err)
+	}
+	game := b.eval(`fetch("/admin/v1/game-sessions").then(r => r.json()).then(d => d.gameSessions[0].id)`)
+	pages = append(pages, "#/game-session?id="+url.QueryEscape(game), "#/player?id=player-1")
+	for _, page := range pages {
+		b.eval(`location.hash = "#/none"`)
+		b.until("another page", `document.querySelector("main").innerText.includes("no such page")`)
+		time.Sleep(300 * time.Millisecond)
+		busy := b.busy()
+		shown := b.eval(fmt.Sprintf(`new Promise(done => {
+			const began = performance.now();
+			const drawn = () => !document.querySelector("main").innerText.includes("no such page") && document.querySelector("main .scroll, main .facts, main .card, main .empty, main form, main .panel");
+			const look = () => drawn() ? requestAnimationFrame(() => requestAnimationFrame(() => done((performance.now() - began).toFixed(0)))) : requestAnimationFrame(look);
+			location.hash = %q;
+			look();
+		})`, page))
+		time.Sleep(700 * time.Millisecond) // what was asked for is answered and drawn
+		busy = b.busy() - busy
+		cost := h.cpu(*costWindow) - before
+		t.Logf("%-24.24s shown after %4s ms, %4d ms of the main thread, rows %4s, host %+.2f %% of a processor", page, shown, busy.Milliseconds(),
+			b.eval(`document.querySelectorAll("main tbody tr").length + ""`), 100*cost)
+		if busy > pageTimeMax {
+			t.Errorf("%s takes %v of the browser's main thread", page, busy)
+		}
+		if cost > seenMax {
+			t.Errorf("%s takes %.1f %% of a processor of the host", page, 100*cost)
+		}
+	}
+	b.call("Page.navigate", map[string]any{"url": "about:blank"})
+	time.Sleep(2 * time.Second)
+	after := h.cpu(*costWindow*2) - before
+	t.Logf("afterwards, without anybody who looks: %+.2f %% of a processor", 100*after)
+	if after > unseenMax {
+		t.Errorf("the console takes %.1f %% of a processor when nobody looks any more", 100*after)
+	}
+	if stacks := h.get("/debug/pprof/goroutine?debug=2"); strings.Contains(stacks, "transport/console.(*hub)") {
+		t.Error("the console still sends when nobody looks")
+	}
+}
+
+// busy is how long the main thread of the page has worked.
+func (b *browser) busy() time.Duration {
+	b.t.Helper()
+	var m struct {
+		Metrics []struct {
+			Name  string
+			Value float64
+		}
+	}
+	if err := json.Unmarshal(b.call("Performance.getMetrics", nil), &m); err != nil {
+		b.t.Fatal(err)
+	}
+	for _, one := range m.Metrics {
+		if one.Name == "TaskDuration" {
+			return time.Duration(one.Value * float64(time.Second))
+		}
+	}
+	b.t.Fatal("the browser does not tell how busy it is")
+	return 0
+}
+
+// overviewOf is the part of an overview that is looked at.
+type overviewOf struct{ Players map[string]int64 }
+
+// costed is the host that is measured.
+type costed struct {
+	t    *testing.T
+	api  string
+	csrf string
+	http *http.Client
+	ids  []string // of its game sessions
+}
+
+func startCostHost(t *testing.T) *costed {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	args := []string{"-test.run=^TestTheHostOfTheCost$", fmt.Sprintf("-console.games=%d", *costGames), "-test.timeout=30m"}
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Env = append(os.Environ(), costHost+"=1")
+	cmd.Stderr, cmd.WaitDelay = os.Stderr, 10*time.Second
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = input.Close()
+		ended := time.AfterFunc(30*time.Second, cancel)
+		_ = cmd.Wait()
+		ended.Stop()
+		cancel()
+	})
+	h := &costed{t: t, http: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 32}}}
+	t.Cleanup(h.http.CloseIdleConnections)
+	lines := bufio.NewScanner(output)
+	for h.api == "" && lines.Scan() {
+		_, h.api, _ = strings.Cut(lines.Text(), "listening on ")
+	}
+	go func() {
+		for lines.Scan() { // so that it does not block
+		}
+	}()
+	if h.api == "" {
+		t.Fatal("the host does not start")
+	}
+	var me struct{ CSRFToken string }
+	if err := json.Unmarshal([]byte(h.get("/admin/v1/me")), &me); err != nil {
+		t.Fatal(err)
+	}
+	h.csrf = me.CSRFToken
+	return h
+}
+
+func (h *costed) do(method, path string) (string, error) {
+	r, err := http.NewRequest(method, "http://"+h.api+path, nil)
+	if err != nil {
+		return "", err
+	}
+	r.Header.Set("X-CSRF-Token", h.csrf)
+	a, err := h.http.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer a.Body.Close()
+	body, err := io.ReadAll(a.Body)
+	if err == nil && a.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s %s: %d %s", method, path, a.StatusCode, body)
+	}
+	return string(body), err
+}
+
+func (h *costed) get(path string) string {
+	h.t.Helper()
+	body, err := h.do(http.MethodGet, path)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return body
+}
+
+// cpu returns how many processors the host uses over a time.
+func (h *costed) cpu(over time.Duration) float64 {
+	h.t.Helper()
+	used := func() float64 {
+		var f ops.RuntimeFigures
+		if err := json.Unmarshal([]byte(h.get("/debug/runtime")), &f); err != nil || f.Process.UserSeconds == 0 {
+			h.t.Fatalf("the host does not tell its CPU time: %v", err)
+		}
+		return f.Process.UserSeconds + f.Process.SystemSeconds
+	}
+	began, before := time.Now(), used()
+	time.Sleep(over)
+	return (used() - before) / time.Since(began).Seconds()
+}
+
+// fill creates game sessions, and players who are logged in until the end of the test.
+func (h *costed) fill(games, players int) {
+	h.t.Helper()
+	var mu sync.Mutex
+	var conns []*client.Client
+	h.t.Cleanup(func() {
+		for _, c := range conns {
+			c.Abort()
+		}
+	})
+	h.each(games, func(i int) error {
+		body, err := h.do(http.MethodPost, fmt.Sprintf("/admin/v1/game-sessions?fleet=fleet-dev&maxPlayers=200&name=game-%d", i))
+		var g struct{ ID, Status string }
+		if err = errors.Join(err, json.Unmarshal([]byte(body), &g)); err == nil && g.Status != "ACTIVE" {
+			err = fmt.Errorf("a game session is %s", g.Status)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		h.ids = append(h.ids, g.ID)
+		return err
+	})
+	h.each(players, func(i int) error {
+		c, err := h.dial(i%games, fmt.Sprint("player-", i))
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		conns = append(conns, c)
+		return nil
+	})
+}
+
+// dial logs a player in to one of the game sessions.
+func (h *costed) dial(game int, player string) (*client.Client, error) {
+	body, err := h.do(http.MethodPost, "/admin/v1/players?"+url.Values{"gameSession": {h.ids[game]}, "player": {player}}.Encode())
+	var s struct {
+		PlayerSessionID string
+		URLs            []string
+	}
+	if err = errors.Join(err, json.Unmarshal([]byte(body), &s)); err != nil {
+		return nil, err
+	}
+	c, err := client.Dial(context.Background(), client.Options{Addr: strings.TrimPrefix(s.URLs[0], "ws://"), PlayerSessionID: s.PlayerSessionID})
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		for range c.Events() { // so that nobody is slow
+		}
+	}()
+	return c, nil
+}
+
+// each calls f for numbers below n, several at once.
+func (h *costed) each(n int, f func(i int) error) {
+	h.t.Helper()
+	var all sync.WaitGroup
+	work := make(chan int)
+	failed := make(chan error, n)
+	for range 16 {
+		all.Go(func() {
+			for i := range work {
+				if err := f(i); err != nil {
+					failed <- err
+				}
+			}
+		})
+	}
+	for i := range n {
+		work <- i
+	}
+	close(work)
+	all.Wait()
+	close(failed)
+	if err := <-failed; err != nil {
+		h.t.Fatal(err)
+	}
+}
