@@ -24,5 +24,5 @@ type ClosedConnection struct {
 	Peer          PeerID          // likewise
 	Reason        string          // as games are told
 	By            string          // host, client or network
-	Detail        string          // the network's error; empty: there was none
+	Detail        string          // the network's error, or why the game or an operator has removed the player; empty: there is none
 }

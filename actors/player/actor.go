@@ -173,6 +173,7 @@ func (a *Actor) receive(c actorContext, msg any) {
 		}
 	case Kick:
 		a.d.fault = "kicked: " + m.Reason
+		a.d.Handle.removed.Store(&m.Reason)
 		a.step(c, Event{Kind: Kicked})
 	case EndGame:
 		a.endReason = m.Reason

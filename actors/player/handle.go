@@ -27,6 +27,7 @@ type Handle struct {
 	fast     atomic.Pointer[fastChannel]
 	fastSent atomic.Uint64 // messages that fast channels took
 	actor    atomic.Pointer[stage.Ref]
+	removed  atomic.Pointer[string] // why the game or an operator removes the player; nil if neither does
 }
 
 // NewHandle returns the handle of a fresh reservation. It keeps b, which several players may share.
@@ -34,6 +35,15 @@ func NewHandle(id messages.PlayerSessionID, who messages.NewPlayer, created time
 	h := &Handle{ID: id, PlayerID: who.PlayerID, Data: who.PlayerData, Created: created}
 	h.Out = newOutbox(b, count, func() { h.Tell(outboxFull{}) })
 	return h
+}
+
+// RemovedBecause returns the reason with which the game or an operator has removed the player; empty if neither has,
+// or gave none. It may be called from any goroutine, and is known before the connection is closed for it.
+func (h *Handle) RemovedBecause() string {
+	if why := h.removed.Load(); why != nil {
+		return *why
+	}
+	return ""
 }
 
 // Tell sends a control message to the current player actor.

@@ -31,9 +31,17 @@ type connectionShown struct {
 }
 
 type closedShown struct {
-	At                                                      *time.Time
-	LastedSeconds                                           float64
-	Transport, Address, PlayerID, PlayerSession, Reason, By string
+	At                                                              *time.Time
+	LastedSeconds                                                   float64
+	Transport, Address, PlayerID, PlayerSession, Reason, By, Detail string
+}
+
+// why is the reason with what is known beyond it.
+func (x *closedShown) why() string {
+	if x.Detail == "" {
+		return x.Reason
+	}
+	return x.Reason + " (" + x.Detail + ")"
 }
 
 // Run lists connections.
@@ -41,7 +49,7 @@ func (c *connectionsCommand) Run(s streams) error {
 	if c.Closed {
 		return show(&c.consoleFlags, s, "connections/closed", given("player", c.Player, "by", c.By, "limit", number(c.Limit)), "connections",
 			column[closedShown]{"CLOSED", func(x *closedShown) string { return when(x.At) }}, column[closedShown]{"PLAYER", func(x *closedShown) string { return x.PlayerID }},
-			column[closedShown]{"BY", func(x *closedShown) string { return x.By }}, column[closedShown]{"WHY", func(x *closedShown) string { return x.Reason }},
+			column[closedShown]{"BY", func(x *closedShown) string { return x.By }}, column[closedShown]{"WHY", (*closedShown).why},
 			column[closedShown]{"LASTED", func(x *closedShown) string { return briefly(x.LastedSeconds) }}, column[closedShown]{"TRANSPORT", func(x *closedShown) string { return x.Transport }},
 			column[closedShown]{"ADDRESS", func(x *closedShown) string { return x.Address }})
 	}

@@ -91,7 +91,7 @@ func (c *Console) kick(w http.ResponseWriter, r *http.Request, q query) *problem
 	if p != nil {
 		return p
 	}
-	k, p := c.kickFrom(r.Context(), player, messages.GameSessionID(q.text("gameSession")), reason)
+	k, p := c.kickFrom(r.Context(), player, messages.GameSessionID(q.text("gameSession")), byOperator(reason))
 	if p == nil && k == (kicked{}) {
 		p = &problem{http.StatusNotFound, "NotFound", "the player " + clip(string(player)) + " has no seat there"}
 	}
@@ -105,6 +105,14 @@ func (c *Console) kick(w http.ResponseWriter, r *http.Request, q query) *problem
 type kicked struct {
 	Kicked int `json:"kicked"` // player sessions that end
 	Silent int `json:"silent"` // game sessions that do not answer: they remove the player when they do, or end
+}
+
+// byOperator returns a reason that tells an operator's from a game's.
+func byOperator(reason string) string {
+	if reason == reasonDefault {
+		return reason
+	}
+	return "by an operator: " + reason
 }
 
 // kickFrom removes a player from a game session, or, if game is empty, from all.
@@ -166,7 +174,7 @@ func (c *Console) ban(w http.ResponseWriter, r *http.Request, q query) *problem 
 	if err := c.o.Operations.Ban(r.Context(), b); err != nil {
 		return refused(err)
 	}
-	k, p := c.kickFrom(r.Context(), player, "", reason)
+	k, p := c.kickFrom(r.Context(), player, "", byOperator(reason))
 	if p != nil {
 		return p
 	}

@@ -108,7 +108,7 @@ func TestAKickEndsEverySeat(t *testing.T) {
 		t.Errorf("%+v", b.kicked)
 	}
 	post(200, "", "players/kick?player=ann&gameSession=one&reason=rude")
-	if last := b.kicked[2]; len(b.kicked) != 3 || last.GameSession != "one" || last.Reason != "rude" || last.Player != "ann" {
+	if last := b.kicked[2]; len(b.kicked) != 3 || last.GameSession != "one" || last.Reason != "by an operator: rude" || last.Player != "ann" {
 		t.Errorf("%+v", b.kicked)
 	}
 	post(http.StatusConflict, "", "players/kick?player=ann&gameSession=two")

@@ -59,6 +59,9 @@ func (p *peer) remember(end transport.End) {
 	}
 	if a := p.handle.Attachment(); a != nil {
 		one.PlayerID, one.PlayerSession, one.Peer = a.Player.PlayerID, a.Player.ID, a.Player.Peer
+		if end.ByHost == messages.CloseKicked {
+			one.Detail = a.Player.RemovedBecause()
+		}
 	}
 	p.gateway.closed.add(one)
 }
