@@ -15,6 +15,7 @@ import (
 	"troupe/actors/placement"
 	"troupe/actors/stage"
 	"troupe/messages"
+	"troupe/messages/tracing"
 )
 
 // CheckRuleSet refuses the body of a rule set that is not valid. The error is InvalidRequest, with the place in the body.
@@ -109,6 +110,7 @@ func (s *System) WhyTicket(ctx context.Context, id messages.TicketID) (*messages
 
 // StartMatchmaking starts a ticket, which is QUEUED. Without an id it gets one.
 func (s *System) StartMatchmaking(ctx context.Context, q messages.StartMatchmaking) (*messages.Ticket, error) {
+	q.Trace = tracing.From(ctx)
 	if q.TicketID == "" {
 		q.TicketID = messages.TicketID(uuid.NewString())
 	}
@@ -206,5 +208,6 @@ func (o *Options) matchmaking() matchmaker.Options {
 	if m.OnEvent == nil {
 		m.OnEvent = o.Fleet.OnEvent
 	}
+	m.Tracer = o.Fleet.Tracer
 	return m
 }

@@ -16,6 +16,7 @@ import (
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
+	"troupe/messages/tracing"
 )
 
 // queueKind is the kind of queues in ARNs.
@@ -90,6 +91,7 @@ func (s *System) Queues(ctx context.Context) ([]*messages.Queue, error) {
 
 // StartPlacement starts a placement, which is PENDING.
 func (s *System) StartPlacement(ctx context.Context, q messages.StartPlacement) (*messages.Placement, error) {
+	q.Trace = tracing.From(ctx)
 	return ask[*messages.Placement](ctx, s.placements, q)
 }
 
@@ -115,5 +117,6 @@ func (o *Options) placement() placement.Options {
 	if p.OnEvent == nil {
 		p.OnEvent = o.Fleet.OnEvent
 	}
+	p.Tracer = o.Fleet.Tracer
 	return p
 }

@@ -20,6 +20,7 @@ import (
 	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/messages/counters"
+	"troupe/messages/tracing"
 )
 
 // Options configure a System. Values are set once.
@@ -131,6 +132,7 @@ func ask[A, Q any](ctx context.Context, to *stage.Ref, q Q) (A, error) {
 
 // CreateGameSession starts a game session.
 func (s *System) CreateGameSession(ctx context.Context, q messages.CreateGameSession) (*messages.GameSession, error) {
+	q.Trace = tracing.From(ctx)
 	return ask[*messages.GameSession](ctx, s.fleet, q)
 }
 

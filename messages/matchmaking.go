@@ -1,6 +1,10 @@
 package messages
 
-import "time"
+import (
+	"time"
+
+	"troupe/messages/tracing"
+)
 
 // TicketID names a matchmaking ticket; the caller chooses it, or it is a UUID.
 type TicketID string
@@ -157,6 +161,7 @@ type StartMatchmaking struct {
 	TicketID   TicketID
 	Matchmaker MatchmakerName
 	Players    []TicketPlayer // 1 to 10, each once
+	Trace      tracing.Context
 }
 
 // AcceptMatch accepts or rejects a match for some players of a ticket.

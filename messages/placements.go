@@ -1,6 +1,10 @@
 package messages
 
-import "time"
+import (
+	"time"
+
+	"troupe/messages/tracing"
+)
 
 // PlacementID names a placement; the caller chooses it.
 type PlacementID string
@@ -89,6 +93,7 @@ type StartPlacement struct {
 	LocationOrder  []string // PriorityConfigurationOverride; nil: none
 	FallbackNone   bool     // PlacementFallbackStrategy NONE
 	MatchmakerData string
+	Trace          tracing.Context `json:"-"` // of who asks; not stored
 }
 
 // Placement is one placement. Immutable once shared.

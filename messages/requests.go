@@ -1,5 +1,7 @@
 package messages
 
+import "troupe/messages/tracing"
+
 // CreateGameSession asks for a new game session on a fleet (service-api.md 2.6). Exactly one
 // of FleetID and AliasID is set. The API has checked lengths and patterns.
 type CreateGameSession struct {
@@ -12,6 +14,7 @@ type CreateGameSession struct {
 	Properties       []Property
 	MaxPlayers       int
 	IdempotencyToken string // becomes the tail of the id; empty: a fresh one
+	Trace            tracing.Context
 }
 
 // UpdateGameSession changes the attributes of a game session that are not nil. Properties are

@@ -75,16 +75,28 @@ func (gs *games) launch(l Launch) (*entry, error) {
 }
 
 // tellLaunched sends Launched to the actor that launched a game session, after the answer
-// to Launch.
+// to Launch. It ends the span of the launch.
 func (gs *games) tellLaunched(e *entry) {
-	if e.notify == nil || e.storage == unstored {
+	if e.notify == nil && e.launching == nil || e.storage == unstored {
 		return
 	}
 	g := e.published.Session()
 	if e.phase != phaseOver && g.Status < messages.GameSessionActive {
 		return
 	}
-	e.notify.Tell(Launched{ID: e.id, Active: e.phase != phaseOver && g.Status == messages.GameSessionActive, Text: g.EndText})
+	active := e.phase != phaseOver && g.Status == messages.GameSessionActive
+	if e.launching != nil {
+		failed := ""
+		if !active {
+			failed = cmp.Or(g.EndText, g.Status.String())
+		}
+		e.launching.End(failed)
+		e.launching = nil
+	}
+	if e.notify == nil {
+		return
+	}
+	e.notify.Tell(Launched{ID: e.id, Active: active, Text: g.EndText})
 	e.notify = nil
 }
 

@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync/atomic"
 
 	"troupe/cmd/internal/config"
 	"troupe/transport/host"
+	"troupe/transport/otlp"
 )
 
 // settings are the flags that configure a host. They are pointers, because an absent flag
@@ -87,6 +89,12 @@ func (s *settings) load(defaults host.Config, out io.Writer) (host.Config, error
 		return host.Config{}, err
 	}
 	c, err := r.Config, r.Invalid
+	if c.Traces.Endpoint == "" { // what OpenTelemetry's own libraries read
+		c.Traces.Endpoint = os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")
+		if bad := otlp.Check(c.Traces.Endpoint); c.Traces.Endpoint != "" && bad != nil {
+			return host.Config{}, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT: %w", bad)
+		}
+	}
 	if err == nil {
 		s.resolved.Store(r)
 	}

@@ -38,6 +38,7 @@ type Config struct {
 	Workers     int         `config:"workers"`  // shards of actors; 0 is one per CPU
 	Announce    string      `config:"announce"` // file that the host writes its addresses to, as JSON, once it has started; empty: none
 	Log         Log         `config:"log"`
+	Traces      Traces      `config:"traces"`
 }
 
 // API is the listener of the service API, health and metrics. Its booleans are settings of

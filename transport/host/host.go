@@ -21,10 +21,12 @@ import (
 	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/messages/counters"
+	"troupe/messages/tracing"
 	"troupe/transport/console"
 	"troupe/transport/events"
 	"troupe/transport/gateway"
 	"troupe/transport/ops"
+	"troupe/transport/otlp"
 )
 
 // Options configure a Host besides its Config.
@@ -61,6 +63,8 @@ type Host struct {
 	http           *http.Server
 	ops            *ops.Pages
 	console        *console.Console
+	traces         *otlp.Exporter  // nil without a collector
+	tracer         *tracing.Tracer // nil as well
 	logs           *sessionlog.Store
 	store          store.Store
 	events         *events.Dispatcher
@@ -126,6 +130,9 @@ func Start(o Options) (h *Host, err error) {
 	}
 	if err = h.loadBans(o.Log); err != nil {
 		return nil, fmt.Errorf("host: bans: %w", err)
+	}
+	if err = h.startTraces(o); err != nil {
+		return nil, err
 	}
 	if err = h.startEvents(c, o.Log, h.count); err != nil {
 		return nil, err
@@ -215,6 +222,9 @@ func (h *Host) stop(reason messages.CloseReason) {
 			}
 		} else if h.api != nil {
 			h.api.Close()
+		}
+		if h.traces != nil { // after the last answer of the API
+			h.traces.Close()
 		}
 		h.listeners.closeSockets()
 		h.watching()

@@ -1,0 +1,73 @@
+package tracing
+
+import (
+	"fmt"
+	"testing"
+)
+
+const sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+func TestParse(t *testing.T) {
+	for header, want := range map[string]string{
+		sampled: "0af7651916cd43dd8448eb211c80319c b7ad6b7169203331 false",
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00":       "0af7651916cd43dd8448eb211c80319c b7ad6b7169203331 true",
+		"cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-later": "0af7651916cd43dd8448eb211c80319c b7ad6b7169203331 false",
+		"": "", "00-": "",
+		"ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01":       "",
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-later": "",
+		"cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01.later": "",
+		"00-00000000000000000000000000000000-b7ad6b7169203331-01":       "",
+		"00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01":       "",
+		"00-0AF7651916CD43DD8448EB211C80319C-B7AD6B7169203331-01":       "",
+		"00_0af7651916cd43dd8448eb211c80319c_b7ad6b7169203331_01":       "",
+		"00-0af7651916cd43dd8448eb211c80319x-b7ad6b7169203331-01":       "",
+	} {
+		c, got := Parse(header), ""
+		if c != (Context{}) {
+			got = fmt.Sprintf("%x %x %v", c.TraceID, c.SpanID, c.Skipped)
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", header, got, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(sampled)
+	f.Add("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-x")
+	f.Fuzz(func(t *testing.T, header string) {
+		if c := Parse(header); c != (Context{}) && (c.TraceID == [16]byte{} || c.SpanID == [8]byte{}) {
+			t.Errorf("%q: %+v", header, c)
+		}
+	})
+}
+
+func TestSpans(t *testing.T) {
+	var ended []*Span
+	tracer := New(func(s *Span) { ended = append(ended, s) })
+	caller := Parse(sampled)
+	call := tracer.Start(caller, "call")
+	inner := tracer.Start(call.Below(caller), "inner")
+	inner.Set("a", "b")
+	inner.End("broken")
+	call.End("")
+	if len(ended) != 2 || ended[0].Parent != call.SpanID || ended[0].TraceID != caller.TraceID || call.Parent != caller.SpanID || call.TraceID != caller.TraceID ||
+		ended[0].Error != "broken" || ended[0].SpanID == call.SpanID || len(ended[0].Attributes) != 1 {
+		t.Errorf("%+v", ended)
+	}
+	if s := tracer.Start(Context{}, "root"); s.TraceID == [16]byte{} || s.Parent != [8]byte{} {
+		t.Errorf("%+v", s)
+	}
+	skipped := Context{TraceID: caller.TraceID, SpanID: caller.SpanID, Skipped: true}
+	var none *Tracer
+	for _, s := range []*Span{tracer.Start(skipped, "x"), none.Start(caller, "x")} {
+		if s != nil {
+			t.Errorf("%+v", s)
+		}
+		s.Set("a", "b")
+		s.End("")
+		if s.Below(skipped) != skipped {
+			t.Error("what is skipped is recorded below")
+		}
+	}
+}

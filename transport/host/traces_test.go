@@ -1,0 +1,162 @@
+package host
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// collected are the spans that a collector has got.
+type collected struct {
+	mu    sync.Mutex
+	spans []*v1.Span
+}
+
+func (c *collected) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	data := new(v1.TracesData)
+	if err == nil {
+		err = proto.Unmarshal(body, data)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, rs := range data.ResourceSpans {
+		for _, ss := range rs.ScopeSpans {
+			c.spans = append(c.spans, ss.Spans...)
+		}
+	}
+}
+
+// path returns the names of a trace's spans from a name up to its parent from outside, once all are there.
+func (c *collected) path(t *testing.T, trace, name string) string {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		c.mu.Lock()
+		byID, names, at := map[string]*v1.Span{}, "", (*v1.Span)(nil)
+		for _, s := range c.spans {
+			if fmt.Sprintf("%x", s.TraceId) == trace {
+				byID[string(s.SpanId)] = s
+				if s.Name == name {
+					at = s
+				}
+			}
+		}
+		c.mu.Unlock()
+		for at != nil {
+			names += at.Name + " < "
+			parent := at.ParentSpanId
+			if at = byID[string(parent)]; at == nil {
+				names += fmt.Sprintf("%x", parent)
+			}
+		}
+		if strings.HasSuffix(names, "b7ad6b7169203331") {
+			return names
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("trace %s has %q: %v", trace, names, byID)
+		}
+	}
+}
+
+// One trace goes from the caller's span over the API call and the placement to the launch of the game session, with matchmaking between them where it is used.
+func TestOneTraceFromTheCallerToTheLaunch(t *testing.T) {
+	got := new(collected)
+	collector := httptest.NewServer(got)
+	defer collector.Close()
+	c := Defaults()
+	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr, c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "", "", ""
+	c.Log.GameSessions.Dir = t.TempDir()
+	c.Store.Memory = true
+	c.Traces.Endpoint = collector.URL
+	h, err := Start(Options{Config: c, Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	call := func(trace, flags, operation, body string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.Addrs().APIURL+"/", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-amz-json-1.1")
+		r.Header.Set("X-Amz-Target", "GameLift."+operation)
+		r.Header.Set("traceparent", "00-"+trace+"-b7ad6b7169203331-"+flags)
+		a, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Body.Close()
+		if text, _ := io.ReadAll(a.Body); a.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s %s", operation, a.Status, text)
+		}
+	}
+	const outside = "b7ad6b7169203331"
+	placed, created, skipped := strings.Repeat("a1", 16), strings.Repeat("b2", 16), strings.Repeat("c3", 16)
+	call(placed, "01", "StartGameSessionPlacement", `{"PlacementId":"p1","GameSessionQueueName":"queue-dev","MaximumPlayerSessionCount":4}`)
+	call(created, "01", "CreateGameSession", `{"FleetId":"fleet-dev","MaximumPlayerSessionCount":4}`)
+	call(skipped, "00", "CreateGameSession", `{"FleetId":"fleet-dev","MaximumPlayerSessionCount":4}`)
+	ann, bob := strings.Repeat("d4", 16), strings.Repeat("e5", 16)
+	for player, trace := range map[string]string{"ann": ann, "bob": bob} {
+		call(trace, "01", "StartMatchmaking", `{"ConfigurationName":"match-dev","TicketId":"`+player+`","Players":[{"PlayerId":"`+player+`"}]}`)
+	}
+	if p := got.path(t, placed, "launch of a game session"); p != "launch of a game session < placement < StartGameSessionPlacement < "+outside {
+		t.Error(p)
+	}
+	if p := got.path(t, created, "launch of a game session"); p != "launch of a game session < CreateGameSession < "+outside {
+		t.Error(p)
+	}
+	for _, trace := range []string{ann, bob} {
+		if p := got.path(t, trace, "matchmaking ticket"); p != "matchmaking ticket < StartMatchmaking < "+outside {
+			t.Error(p)
+		}
+	}
+	h.Close() // sends what waits
+	whole := 0
+	got.mu.Lock()
+	for _, s := range got.spans {
+		trace := fmt.Sprintf("%x", s.TraceId)
+		if trace == skipped {
+			t.Errorf("a trace that its caller does not record: %v", s)
+		}
+		if s.Name == "launch of a game session" && (trace == ann || trace == bob) {
+			whole++
+		}
+		if s.Status != nil || s.EndTimeUnixNano < s.StartTimeUnixNano {
+			t.Errorf("%v", s)
+		}
+	}
+	got.mu.Unlock()
+	if whole != 1 { // of two tickets, the one that is first in the match has the placement
+		t.Errorf("%d launches in the traces of the match", whole)
+	}
+	for _, trace := range []string{ann, bob} {
+		got.mu.Lock()
+		has := false
+		for _, s := range got.spans {
+			has = has || s.Name == "placement" && fmt.Sprintf("%x", s.TraceId) == trace
+		}
+		got.mu.Unlock()
+		if has {
+			if p := got.path(t, trace, "launch of a game session"); p != "launch of a game session < placement < matchmaking ticket < StartMatchmaking < "+outside {
+				t.Error(p)
+			}
+		}
+	}
+	if n := h.Counters(); n.TraceSpansDropped.Load() != 0 || n.TraceSpans.Load() == 0 {
+		t.Errorf("%d sent, %d dropped", n.TraceSpans.Load(), n.TraceSpansDropped.Load())
+	}
+}
