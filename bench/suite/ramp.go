@@ -88,6 +88,7 @@ type ladder struct {
 	done   bool
 	again  int // how often the smallest load was repeated
 	near   int // how often others were, because they were near the limit
+	high   try // the smallest load that was too much so far; each one is smaller than the one before
 
 	proc  *server.Process // of now, as the next two
 	swarm *loadgen.Swarm
@@ -107,6 +108,7 @@ func (l *ladder) climb(ctx context.Context) error {
 		hz, more := l.search.next()
 		if !more {
 			l.done = true
+			l.judge(l.high)
 			if l.search.low == 0 {
 				return nil
 			}
@@ -129,6 +131,7 @@ func (l *ladder) climb(ctx context.Context) error {
 			return nil
 		}
 		if l.search.tell(hz, good); !good {
+			l.high = t
 			return nil
 		}
 		if l.best.step, l.best.round = t.step, t.round; l.empty > 0 && t.step.MiB > 0 {
@@ -216,22 +219,18 @@ func (t *tally) again(good, near bool) bool {
 func (l *ladder) decide(ctx context.Context, hz float64) (t try, err error) {
 	var all tally
 	for {
-		if t, err = l.try(ctx, hz); err != nil {
+		if t, err = l.try(ctx, hz); err != nil || !all.again(t.step.Good, t.near) || l.near == rampRepeats {
 			return t, err
-		}
-		if !all.again(t.step.Good, t.near) || l.near == rampRepeats {
-			break
 		}
 		l.near++
 	}
-	l.judge(t)
-	return t, nil
 }
 
 // disturbed reports whether a load may have been too much because others used the machine.
 func (t *try) disturbed() bool { return !t.step.Good && !t.lost && t.step.Others > rampOthers }
 
-// judge notes that a load was too much for the generator, or perhaps only for what others had left of the machine.
+// judge notes that a load that the result depends on was too much for the generator, or perhaps only for what others had left of
+// the machine.
 func (l *ladder) judge(t try) {
 	if t.disturbed() {
 		l.r.provesNothing("the load of %.0f/s was too much while others used %.0f %% of the machine", t.step.Offered, 100*t.step.Others)

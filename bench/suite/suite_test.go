@@ -92,6 +92,20 @@ func TestLoadsNearTheLimitAreTriedAgain(t *testing.T) {
 			t.Errorf("%s: disturbed %v", name, got)
 		}
 	}
+	for name, c := range map[string]struct {
+		try  try
+		want int
+	}{
+		"the server's":    {try{}, 0},
+		"the generator's": {try{bound: rampLimit}, 1},
+		"of others":       {try{step: result.Step{Others: 0.4}}, 1},
+		"not there":       {try{step: result.Step{Good: true}}, 0},
+	} {
+		l := ladder{r: new(run)}
+		if l.judge(c.try); len(l.r.void) != c.want {
+			t.Errorf("%s: %q", name, l.r.void)
+		}
+	}
 	if nearLimit(load(700, rampLimit)) {
 		t.Error("near, but messages are missing")
 	}

@@ -81,7 +81,7 @@ func (c *benchRun) Run(s streams) error {
 	}
 	switch {
 	case void > 0:
-		return &exitError{exitVoid, errors.New("bench: the run proves nothing: the load generator was the limit; use a smaller load, or a machine with more cores")}
+		return &exitError{exitVoid, errors.New("bench: the run proves nothing: not the server was the limit; use a smaller load, or a machine that is idle or has more cores")}
 	case missed > 0:
 		return &exitError{exitFailure, errors.New("bench: a goal is missed")}
 	}
