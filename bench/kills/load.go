@@ -28,6 +28,7 @@ type made struct {
 	playerSessions map[string]string // id -> player
 	placements     []string
 	tickets        []*ticket
+	unanswered     []*ticket // whose start had no answer: they may exist
 	backfills      []string
 	queues         []string
 	aliases        map[string]string // id -> description, the last one answered

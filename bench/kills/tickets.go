@@ -37,11 +37,13 @@ func (c caller) start(ctx context.Context, t *ticket) error {
 	for _, p := range t.players() {
 		in.Players = append(in.Players, player{p})
 	}
-	if err := c.api.Call(ctx, "StartMatchmaking", in, new(struct{})); err != nil {
-		return err
-	}
+	err := c.api.Call(ctx, "StartMatchmaking", in, new(struct{}))
 	c.made.mu.Lock()
 	defer c.made.mu.Unlock()
+	if err != nil {
+		c.made.unanswered = append(c.made.unanswered, t)
+		return err
+	}
 	c.made.tickets = append(c.made.tickets, t)
 	return nil
 }
@@ -221,8 +223,10 @@ func (c *ticketCheck) matched(deadline time.Time) map[*ticket]described {
 			}
 			next = append(next, t)
 		}
-		for _, t := range partners.made.tickets {
-			_ = accept(c.ctx, c.api, t)
+		for _, t := range slices.Concat(partners.made.tickets, c.made.unanswered) { // those may be in a match with others
+			if t.config == "accepted" {
+				_ = accept(c.ctx, c.api, t)
+			}
 		}
 		if waiting = next; time.Since(more) > time.Second {
 			more = time.Now()
