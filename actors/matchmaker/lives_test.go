@@ -1,6 +1,9 @@
 package matchmaker
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,6 +51,10 @@ func TestTwoPlayersPlay(t *testing.T) {
 		if d := w.detail("PotentialMatchCreated"); d["acceptanceRequired"] != false || d["acceptanceTimeout"] != nil || d["matchId"] != string(a.Match) {
 			t.Errorf("%v", d)
 		}
+		began := d["tickets"].([]any)[0].(map[string]any)["startTime"] // FM-34
+		if text, _ := began.(string); text != a.Started.UTC().Format("2006-01-02T15:04:05.000Z") {
+			t.Errorf("%v, started %v", began, a.Started)
+		}
 		if d := w.detail("MatchmakingSearching"); d["estimatedWaitMillis"] != "NOT_AVAILABLE" { // FM-36
 			t.Errorf("%v", d)
 		}
@@ -69,7 +76,8 @@ func TestBothAccept(t *testing.T) {
 		}
 		players := w.detail("AcceptMatch")["gameSessionInfo"].(map[string]any)["players"].([]any)
 		for _, p := range players {
-			if p := p.(map[string]any); (p["playerId"] == "a") != (p["accepted"] == true) {
+			p := p.(map[string]any)
+			if accepted, answered := p["accepted"]; answered != (p["playerId"] == "a") || answered && accepted != true {
 				t.Errorf("%v", players)
 			}
 		}
@@ -218,21 +226,97 @@ func TestRequestTimesOut(t *testing.T) {
 	})
 }
 
-// FM-108, FM-23: also in another configuration.
+// FM-24: the timeout counts from the first StartTime, although matches have failed meanwhile.
+func TestRequestTimesOutAfterMatches(t *testing.T) {
+	for name, fails := range map[string]func(w *world, other string){
+		"placements": func(*world, string) {},
+		"acceptance": func(w *world, other string) {
+			_ = w.answer(true, "T1", "a")
+			_ = w.answer(false, other, other)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, nil, func(w *world) {
+				w.config(func(r *messages.Matchmaker) {
+					if r.RequestTimeout = 30 * time.Second; name == "acceptance" {
+						accepting(r)
+					}
+				})
+				w.placer.set(func() {
+					w.placer.outcomes = []messages.PlacementStatus{messages.PlacementTimedOut, messages.PlacementTimedOut, messages.PlacementTimedOut}
+				})
+				w.ask("T1", "a")
+				for _, other := range []string{"b", "c", "d"} {
+					time.Sleep(7 * time.Second)
+					w.ask(other, other)
+					w.pass()
+					fails(w, other)
+					w.want("T1 SEARCHING")
+					_ = w.stop(other)
+				}
+				r := w.ticket("T1")
+				time.Sleep(time.Until(r.Started.Add(30*time.Second - time.Millisecond)))
+				synctest.Wait()
+				w.want("T1 SEARCHING")
+				time.Sleep(time.Millisecond)
+				synctest.Wait()
+				w.want("T1 TIMED_OUT")
+				if n := strings.Count(strings.Join(w.told("T1"), " "), "PotentialMatchCreated"); n != 3 || !w.ticket("T1").Started.Equal(r.Started) {
+					t.Errorf("%d matches, %+v", n, w.ticket("T1"))
+				}
+			})
+		})
+	}
+}
+
+// FM-108, FM-23: also in another configuration, and whatever the older ticket waits for.
 func TestANewerTicketOfThePlayer(t *testing.T) {
+	for _, status := range []string{"QUEUED", "SEARCHING", "REQUIRES_ACCEPTANCE"} {
+		t.Run(status, func(t *testing.T) {
+			bubble(t, nil, func(w *world) {
+				w.config(accepting)
+				w.named("other", duel, nil)
+				w.ask("T1", "a")
+				if status == "REQUIRES_ACCEPTANCE" {
+					w.ask("T0", "z")
+				}
+				if status != "QUEUED" {
+					w.pass()
+				}
+				w.want("T1 " + status)
+				if _, err := w.try("T2", "other", "a"); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				w.want("T1 CANCELLED", "T2 QUEUED")
+				if status == "REQUIRES_ACCEPTANCE" { // it ends the proposal, as a rejection does
+					w.want("T0 SEARCHING")
+					_ = w.stop("T0")
+				}
+				w.ask("T3", "b")
+				w.pass()
+				w.want("T3 SEARCHING", "T2 SEARCHING")
+			})
+		})
+	}
+}
+
+// FM-36: the estimate is a string of digits, once enough tickets were matched.
+func TestEstimateOfAnEvent(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.config(nil)
-		w.named("other", duel, nil)
+		for i := range 6 {
+			w.ask(fmt.Sprint("A", i), fmt.Sprint("a", i))
+			time.Sleep(3 * time.Second)
+			w.ask(fmt.Sprint("B", i), fmt.Sprint("b", i))
+			w.pass()
+		}
 		w.ask("T1", "a")
 		w.pass()
-		if _, err := w.try("T2", "other", "a"); err != nil {
-			t.Fatal(err)
+		wait, _ := w.detail("MatchmakingSearching")["estimatedWaitMillis"].(string)
+		if ms, err := strconv.Atoi(wait); err != nil || ms < 1 || ms > 4000 {
+			t.Errorf("%q", wait)
 		}
-		synctest.Wait()
-		w.want("T1 CANCELLED", "T2 QUEUED")
-		w.ask("T3", "b")
-		w.pass()
-		w.want("T3 SEARCHING", "T2 SEARCHING")
 	})
 }
 

@@ -127,8 +127,59 @@ var threatProofs = []proof{
 	{"RL-215", []string{"cmd/internal/archtest: TestNoDependencyIsOlderThanItsFloor"}},
 }
 
+// matchmakingProofs are those of section 23 of docs/spec/flexmatch.md, by the id of a line.
+var matchmakingProofs = []proof{
+	{"**FM-1**", []string{ruleLanguage + "TestInvalidRuleSetsGiveTheCodeAndThePath TestValidOnPurpose"}},
+	{"**FM-2**", []string{ruleLanguage + "TestExamplesAreValid TestInvalidRuleSetsGiveTheCodeAndThePath"}},
+	{"**FM-3**", []string{ruleLanguage + "TestInvalidRuleSetsGiveTheCodeAndThePath"}},
+	{"**FM-4**", []string{ruleLanguage + "TestInvalidRuleSetsGiveTheCodeAndThePath"}},
+	{"**FM-5**", []string{matching + "TestVectors TestPassesAreDeterministic TestLargeMatchesChooseLocationAndTickets TestLargeMatchesKeepBatchDistanceAndBalance TestLargeMatchesBackfill"}},
+	{"**FM-6**", []string{ruleLanguage + "TestValidOnPurpose"}},
+	{"**FM-7**", []string{ruleLanguage + "TestValidOnPurpose"}},
+	{"**FM-8**", []string{ruleLanguage + "TestValidOnPurpose", matching + "TestVectors"}},
+	{"**FM-9**", []string{ruleLanguage + "TestValidOnPurpose", matching + "TestVectors"}},
+	{"**FM-10**", []string{matching + "TestRulesByExample"}},
+	{"**FM-11**", []string{matching + "TestRulesByExample TestSmallPoolsMatchAsBruteForceDoes"}},
+	{"**FM-12**", []string{matching + "TestVectors"}},
+	{"**FM-13**", []string{matching + "TestRulesByExample"}},
+	{"**FM-14**", []string{matching + "TestVectors", tickets + "TestLatencies"}},
+	{"**FM-15**", []string{matching + "TestVectors TestSmallPoolsMatchAsBruteForceDoes TestLargeLatencyExpands"}},
+	{"**FM-16**", []string{matching + "TestVectors", ruleLanguage + "TestStagesHaveTheValuesInForce"}},
+	{"**FM-17**", []string{matching + "TestRulesByExample TestVectors"}},
+	{"**FM-18**", []string{matching + "TestRulesByExample TestVectors"}},
+	{"**FM-19**", []string{matching + "TestVectors TestSmallPoolsMatchAsBruteForceDoes"}},
+	{"**FM-20**", []string{matching + "TestVectors TestSmallPoolsMatchAsBruteForceDoes TestLargeMatchesBackfill"}},
+	{"**FM-21**", []string{matching + "TestAdditionalPlayersStayFree"}},
+	{"**FM-22**", []string{tickets + "TestTwoPlayersPlay"}},
+	{"**FM-23**", []string{tickets + "TestANewerTicketOfThePlayer TestBackfillEnds"}},
+	{"**FM-24**", []string{tickets + "TestRequestTimesOutAfterMatches TestRequestTimesOut"}},
+	{"**FM-25**", []string{tickets + "TestStop TestBothAccept"}},
+	{"**FM-26**", []string{tickets + "TestBothAccept TestOneRejects TestAcceptanceTimesOut"}},
+	{"**FM-27**", []string{tickets + "TestPlacementTimesOut"}},
+	{"**FM-28**", []string{tickets + "TestTwoPlayersPlay TestManualBackfill TestBackfillEnds", "transport/serviceapi: TestStartMatchBackfill TestTickets"}},
+	{"**FM-29**", []string{tickets + "TestStandalone TestBackfillRefusals"}},
+	{"**FM-30**", []string{tickets + "TestMatchmakerDataIsThatOfTheSDKs", acceptance + "TestAMatchIsPlayed"}},
+	{"**FM-31**", []string{tickets + "TestManualBackfill", acceptance + "TestTheBackEndFillsASeat"}},
+	{"**FM-32**", []string{tickets + "TestBackfillEnds"}},
+	{"**FM-33**", []string{tickets + "TestAutomaticBackfill TestAutomaticBackfillIsStopped TestAutomaticBackfillIsStoppedWhilePlacing", acceptance + "TestASeatIsFilledForAScript"}},
+	{"**FM-34**", []string{"transport/events: TestMatchmakingEvents", tickets + "TestTwoPlayersPlay"}},
+	{"**FM-35**", []string{tickets + "TestBothAccept"}},
+	{"**FM-36**", []string{tickets + "TestEstimateOfAnEvent"}},
+	{"**FM-37**", []string{"transport/serviceapi: TestTickets"}},
+	{"**FM-38**", []string{"transport/serviceapi: TestTickets"}},
+	{"**FM-39**", []string{tickets + "TestRefusals", acceptance + "TestTicketsOutliveTheHost"}},
+	{"**FM-40**", []string{tickets + "TestRefusals", matching + "TestAttributesOfAnotherTypeAreRefused"}},
+}
+
+// Packages of matchmaking.
+const (
+	tickets      = "actors/matchmaker: "
+	matching     = "actors/matchmaker/match: "
+	ruleLanguage = "actors/matchmaker/ruleset: "
+)
+
 // Each secret and each statement about a defence in SECURITY.md, each rule and limit of sections 4 and 5 of reliability.md, and
-// each threat of section 6 has tests.
+// each threat of section 6, has tests; and so has each check of matchmaking.
 func TestDefencesHaveTests(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	read := func(file, from, to string) string {
@@ -137,7 +188,10 @@ func TestDefencesHaveTests(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, text, found := strings.Cut(string(b), from)
-		text, _, ended := strings.Cut(text, to)
+		ended := to == "" // the end of the file
+		if !ended {
+			text, _, ended = strings.Cut(text, to)
+		}
 		if !found || !ended {
 			t.Fatalf("%s has no part from %q to %q", file, from, to)
 		}
@@ -151,6 +205,14 @@ func TestDefencesHaveTests(t *testing.T) {
 	checkProofs(t, root, firstCells(secrets), secrets, secretProofs)
 	threats := read("docs/spec/reliability.md", "## 6. Threats and required defences\n", "\n## 7. ")
 	checkProofs(t, root, firstCells(threats), threats, threatProofs)
+	matchmaking := read("docs/spec/flexmatch.md", "## 23. Conformance checklist\n", "")
+	var checks []string
+	for line := range strings.SplitSeq(matchmaking, "\n") {
+		if check, ok := strings.CutPrefix(line, "- "); ok {
+			checks = append(checks, check)
+		}
+	}
+	checkProofs(t, root, checks, matchmaking, matchmakingProofs)
 }
 
 // blocks returns the items of lists and the paragraphs without one that are in a text.
