@@ -22,7 +22,7 @@ type stamp struct {
 }
 
 // look returns the stamps of all files in a folder and below, or of one file. It skips
-// hidden files, which are not part of a script, and files that are deleted meanwhile.
+// hidden files, which are not part of a script, logs, and files that are deleted meanwhile.
 // It follows links to files, and path if it is a link.
 func look(path string) map[string]stamp {
 	seen := make(map[string]stamp)
@@ -36,7 +36,7 @@ func look(path string) map[string]stamp {
 			return nil
 		case hidden && d.IsDir():
 			return fs.SkipDir
-		case hidden || d.IsDir():
+		case hidden || d.IsDir() || name != path && isLog(name):
 			return nil
 		case len(seen) >= filesMax:
 			return fs.SkipAll
@@ -47,6 +47,13 @@ func look(path string) map[string]stamp {
 		return nil
 	})
 	return seen
+}
+
+// isLog reports whether a file is one that grows by itself, such as where a shell writes the host's own output: each line
+// that a reload logs would be the next change.
+func isLog(name string) bool {
+	ext := strings.ToLower(filepath.Ext(name))
+	return ext == ".log" || ext == ".out"
 }
 
 // Watch calls changed when the files at a path have changed and then stayed the same for

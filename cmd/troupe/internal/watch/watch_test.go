@@ -53,6 +53,8 @@ func TestWatch(t *testing.T) {
 			{"a new file in a folder", file("sub/b.json", "{}"), 3},
 			{"a hidden file", file(".a.js.swp", "x"), 3},
 			{"a file in a hidden folder", file(".git/y", "x"), 3},
+			{"a log", file("host.log", "x"), 3},
+			{"a log in a folder", file("sub/nohup.out", "x"), 3},
 			{"a file goes", func() {
 				if err := os.Remove(filepath.Join(dir, "sub/b.json")); err != nil {
 					t.Fatal(err)
