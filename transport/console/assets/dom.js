@@ -13,8 +13,12 @@ export function h(name, attributes, ...children) {
   return e;
 }
 
+// show replaces what is in parent. Tables that scroll sideways keep their place.
 export function show(parent, ...children) {
+  const regions = () => [...parent.querySelectorAll(".scroll")];
+  const places = new Map(regions().map((r) => [r.getAttribute("aria-label"), r.scrollLeft]));
   parent.replaceChildren(...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false));
+  if (places.size) for (const r of regions()) r.scrollLeft = places.get(r.getAttribute("aria-label")) || 0;
 }
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });

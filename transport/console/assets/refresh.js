@@ -8,7 +8,6 @@ export function every(milliseconds, load, problem, area) {
   let again = false;
   let timer = 0;
   const busy = () => document.hidden || document.querySelector("dialog[open]") || (area && (area.contains(document.activeElement) || (getSelection().type === "Range" && area.contains(getSelection().anchorNode))));
-  const regions = () => (area ? [...area.querySelectorAll(".scroll")] : []); // tables that scroll sideways, and are drawn anew
   const run = async (force) => {
     clearTimeout(timer);
     if (stopped) return;
@@ -18,10 +17,8 @@ export function every(milliseconds, load, problem, area) {
     }
     if (force || !busy()) {
       running = true;
-      const scrolled = new Map(regions().map((r) => [r.getAttribute("aria-label"), r.scrollLeft]));
       try {
         await load();
-        for (const r of regions()) r.scrollLeft = scrolled.get(r.getAttribute("aria-label")) || 0;
         if (!stopped) problem({});
       } catch (e) {
         if (!stopped) problem(e);
