@@ -32,9 +32,10 @@ func newParser(s streams, options ...kong.Option) (*kong.Kong, error) {
 
 // examples are those of commands whose Help has none, by their path.
 var examples = map[string]string{
-	"dev":    "troupe dev\ntroupe dev docs/scripts/examples/relay/relay.js",
-	"serve":  "troupe serve --config troupe.yaml --announce addresses.json",
-	"client": "troupe client\ntroupe client --bots 4 --duration 10s",
+	"dev":      "troupe dev\ntroupe dev docs/scripts/examples/relay/relay.js",
+	"serve":    "troupe serve --config troupe.yaml --announce addresses.json",
+	"new game": "troupe new game my-game\ntroupe new game --ts my-game",
+	"client":   "troupe client\ntroupe client --bots 4 --duration 10s",
 
 	"config check":  "troupe config check troupe.yaml",
 	"config print":  "troupe config print --config troupe.yaml\ntroupe config print --defaults",
