@@ -49,9 +49,13 @@ func (k *book) number() int {
 	return k.next
 }
 
+func newMade() *made {
+	return &made{gameSessions: map[string]string{}, playerSessions: map[string]string{}, aliases: map[string]string{}}
+}
+
 // burden calls the host until it is gone or the time is over, and returns what was answered.
 func (b *bench) burden(ctx context.Context, proc *server.Process, limit time.Duration) *made {
-	m := &made{gameSessions: map[string]string{}, playerSessions: map[string]string{}, aliases: map[string]string{}}
+	m := newMade()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	go func() {

@@ -160,10 +160,31 @@ func (b *bench) round(ctx context.Context, r *row) error {
 		}
 		env = fmt.Sprintf("%s=%s=kill:%d", fault.Variable, r.Point, 1+b.rand.IntN(most))
 	}
+	made := newMade()
 	proc, err := b.host(ctx, env)
-	if err != nil {
+	switch {
+	case err == nil:
+		if made, err = b.kill(ctx, proc, r); err != nil {
+			return err
+		}
+	case env == "" || ctx.Err() != nil:
 		return err
+	default: // the point was passed as often while the host was starting
 	}
+	r.Kills++
+	begun := time.Now()
+	if proc, err = b.host(ctx, ""); err != nil {
+		return fmt.Errorf("after a kill: %w", err)
+	}
+	defer func() { _ = proc.Stop() }()
+	r.Restart = max(r.Restart, time.Since(begun))
+	b.check(ctx, proc, made, r)
+	b.clear(ctx, proc, made)
+	return ctx.Err()
+}
+
+// kill burdens a host until it is killed.
+func (b *bench) kill(ctx context.Context, proc *server.Process, r *row) (*made, error) {
 	limit := b.load
 	if r.Point == randomly {
 		limit = time.Duration(float64(limit) * b.rand.Float64())
@@ -177,19 +198,7 @@ func (b *bench) round(ctx context.Context, r *row) error {
 		}
 		proc.Kill()
 	}
-	r.Kills++
-	if err := proc.Stop(); err != nil {
-		return err
-	}
-	begun := time.Now()
-	if proc, err = b.host(ctx, ""); err != nil {
-		return fmt.Errorf("after a kill: %w", err)
-	}
-	defer func() { _ = proc.Stop() }()
-	r.Restart = max(r.Restart, time.Since(begun))
-	b.check(ctx, proc, made, r)
-	b.clear(ctx, proc, made)
-	return ctx.Err()
+	return made, proc.Stop()
 }
 
 // hostConfig has one fleet in two locations, a queue, and a file of all placement events.
