@@ -85,10 +85,11 @@ func main() {
 // bench is one run.
 type bench struct {
 	options
-	dir  string
-	rand *rand.Rand
-	book *book
-	done map[string]bool // automatic backfill tickets that were counted
+	dir    string
+	rand   *rand.Rand
+	book   *book
+	strays []*ticket       // that wait for a match that must be accepted, and that no round counts any more
+	done   map[string]bool // automatic backfill tickets that were counted
 }
 
 func run(ctx context.Context, o options) (good bool, err error) {

@@ -223,10 +223,8 @@ func (c *ticketCheck) matched(deadline time.Time) map[*ticket]described {
 			}
 			next = append(next, t)
 		}
-		for _, t := range slices.Concat(partners.made.tickets, c.made.unanswered) { // those may be in a match with others
-			if t.config == "accepted" {
-				_ = accept(c.ctx, c.api, t)
-			}
+		for _, t := range c.others(partners.made) { // they may be in a match with one that is waited for
+			_ = accept(c.ctx, c.api, t)
 		}
 		if waiting = next; time.Since(more) > time.Second {
 			more = time.Now()
@@ -238,7 +236,24 @@ func (c *ticketCheck) matched(deadline time.Time) map[*ticket]described {
 			return ends
 		}
 	}
+	c.strays = nil
+	for _, t := range c.others(partners.made) {
+		if d, err := describe(c.ctx, c.api, t.id); err == nil && d.Status != "COMPLETED" {
+			c.strays = append(c.strays, t)
+		}
+	}
 	return ends
+}
+
+// others are the tickets whose matches must be accepted and that nobody waits for: those of partners, those whose start had no answer, and those
+// that are left of earlier rounds.
+func (c *ticketCheck) others(partners *made) (all []*ticket) {
+	for _, t := range slices.Concat(partners.tickets, partners.unanswered, c.made.unanswered, c.strays) {
+		if t.config == "accepted" && !slices.Contains(all, t) {
+			all = append(all, t)
+		}
+	}
+	return all
 }
 
 // seated looks for the seats of a ticket: each of its players has one in the game session, and no other.
