@@ -81,10 +81,10 @@ func TestAnEventIsNotDeliveredAgainWhenItIsPostedLate(t *testing.T) {
 	if n := len(r.got()); n != 2 {
 		t.Errorf("%d requests", n)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.early) != 0 {
-		t.Errorf("%d are remembered", len(d.early))
+	d.current.Load().mu.Lock()
+	defer d.current.Load().mu.Unlock()
+	if len(d.current.Load().early) != 0 {
+		t.Errorf("%d are remembered", len(d.current.Load().early))
 	}
 }
 
@@ -103,7 +103,7 @@ func TestSNSWebhookHasTheShapeOfANotification(t *testing.T) {
 	id := publicID(&e)
 	for name, want := range map[string]string{
 		"Type": "Notification", "MessageId": id, "TopicArn": topic, "Timestamp": messages.Shown(e.Time).UTC().Format("2006-01-02T15:04:05.000Z"),
-		"SignatureVersion": "1", "Signature": "", "SigningCertURL": "", "UnsubscribeURL": "", "Message": string(d.origin.render(&e)),
+		"SignatureVersion": "1", "Signature": "", "SigningCertURL": "", "UnsubscribeURL": "", "Message": string(d.current.Load().origin.render(&e)),
 	} {
 		if got, there := n[name]; got != want || !there {
 			t.Errorf("%s is %q, want %q", name, got, want)
@@ -311,7 +311,7 @@ func TestASlowSinkHoldsUpNobody(t *testing.T) {
 	s := new(shelf)
 	quick, slow := receive(t, nil), receive(t, nil)
 	d := begin(t, s, Options{Sinks: []SinkOptions{raw("slow", slow.URL), raw("quick", quick.URL)}})
-	held := &holding{outlet: d.sinks[0].outlet, until: make(chan struct{})}
+	held := &holding{outlet: d.current.Load().sinks[0].outlet, until: make(chan struct{})}
 	d.instead(0, held)
 	const n = 2*queueMax + 7
 	for i := range n {
@@ -321,9 +321,9 @@ func TestASlowSinkHoldsUpNobody(t *testing.T) {
 		}
 	}
 	eventually(t, func() string { return short("quick", quick, n) })
-	d.mu.Lock()
-	items := len(d.items)
-	d.mu.Unlock()
+	d.current.Load().mu.Lock()
+	items := len(d.current.Load().items)
+	d.current.Load().mu.Unlock()
 	if items > 2*queueMax {
 		t.Errorf("%d events in memory", items)
 	}
@@ -435,7 +435,7 @@ func TestAnOutboxThatRefusesIsAskedAgain(t *testing.T) {
 		s.setRefuse(nil)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if len(s.left()) != 0 || len(up.ids) != 5 || len(d.items) != 0 {
+		if len(s.left()) != 0 || len(up.ids) != 5 || len(d.current.Load().items) != 0 {
 			t.Errorf("left %v, delivered %v", s.left(), up.ids)
 		}
 		end(d)

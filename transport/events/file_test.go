@@ -81,7 +81,7 @@ func TestAFileWhoseFolderIsMissingIsTriedAgain(t *testing.T) {
 		s.post(d, placed(n, "p"))
 	}
 	eventually(t, func() string {
-		if d.count.Events.Get(counters.EventFailed) == 0 {
+		if d.current.Load().count.Events.Get(counters.EventFailed) == 0 {
 			return "nothing failed"
 		}
 		return ""

@@ -214,9 +214,9 @@ func (f *fake) close() {}
 
 // instead puts an outlet in the place of that of a sink that has had no event yet.
 func (d *Dispatcher) instead(n int, o outlet) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.sinks[n].outlet = o
+	d.current.Load().mu.Lock()
+	defer d.current.Load().mu.Unlock()
+	d.current.Load().sinks[n].outlet = o
 }
 
 var errDown = errors.New("down")

@@ -23,7 +23,7 @@ type kept struct {
 
 // keep is the keeper's goroutine. It writes to the outbox which sinks have which events, and
 // reads events that sinks have room for. No other goroutine waits for the outbox.
-func (d *Dispatcher) keep() {
+func (d *deliveries) keep() {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	first := true // the first scan also removes events that no sink subscribes to any more
@@ -57,7 +57,7 @@ func (d *Dispatcher) keep() {
 }
 
 // writeOutbox writes all unwritten items in one commit.
-func (d *Dispatcher) writeOutbox() error {
+func (d *deliveries) writeOutbox() error {
 	d.mu.Lock()
 	items := d.unwritten
 	d.unwritten = nil
@@ -87,14 +87,14 @@ func (d *Dispatcher) writeOutbox() error {
 	return nil
 }
 
-func (d *Dispatcher) hasUnwritten() bool {
+func (d *deliveries) hasUnwritten() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.unwritten) > 0
 }
 
 // change returns the change of an item in the outbox: deleted, or the sinks that have it.
-func (d *Dispatcher) change(i *item) Change {
+func (d *deliveries) change(i *item) Change {
 	if i.wants&^i.has == 0 {
 		return Change{ID: i.event.ID}
 	}
@@ -112,7 +112,7 @@ func (d *Dispatcher) change(i *item) Change {
 }
 
 // roomy returns the sinks that are behind and have room.
-func (d *Dispatcher) roomy() (all sinkSet) {
+func (d *deliveries) roomy() (all sinkSet) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.sinks {
@@ -129,7 +129,7 @@ var errFull = errors.New("full")
 // scan reads events from the outbox into the queues of sinks that are behind. A sink is no
 // longer behind if the scan could queue all its events, and no new one was left for it
 // meanwhile.
-func (d *Dispatcher) scan(targets sinkSet) error {
+func (d *deliveries) scan(targets sinkSet) error {
 	d.mu.Lock()
 	d.missed &^= targets
 	d.mu.Unlock()
@@ -154,7 +154,7 @@ func (d *Dispatcher) scan(targets sinkSet) error {
 
 // read handles one event of the outbox, and returns the sinks whose queues have no room for
 // it.
-func (d *Dispatcher) read(id string, value []byte, targets sinkSet) (full sinkSet) {
+func (d *deliveries) read(id string, value []byte, targets sinkSet) (full sinkSet) {
 	i := d.items[id]
 	if i == nil {
 		i = d.decode(id, value)
@@ -169,7 +169,7 @@ func (d *Dispatcher) read(id string, value []byte, targets sinkSet) (full sinkSe
 
 // decode decodes a record of the outbox. For a damaged record it returns an item that no sink
 // wants.
-func (d *Dispatcher) decode(id string, value []byte) *item {
+func (d *deliveries) decode(id string, value []byte) *item {
 	var record kept
 	if err := json.Unmarshal(value, &record); err != nil {
 		d.log.Error().Err(err).Str("event", id).Msg("an event in the outbox cannot be read, it is deleted")

@@ -20,7 +20,7 @@ type outlet interface {
 
 // sink is the queue of one sink. Its fields are guarded by the dispatcher's mu.
 type sink struct {
-	d      *Dispatcher
+	d      *deliveries
 	o      SinkOptions
 	bit    sinkSet
 	outlet outlet
@@ -41,7 +41,7 @@ type lane struct {
 	failures int // of the first event
 }
 
-func newSink(d *Dispatcher, o SinkOptions, bit sinkSet, most int) *sink {
+func newSink(d *deliveries, o SinkOptions, bit sinkSet, most int) *sink {
 	s := &sink{d: d, o: o, bit: bit, width: width, most: most, lanes: make(map[string]*lane)}
 	switch o.Type {
 	case TypeFile:

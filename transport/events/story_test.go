@@ -113,7 +113,7 @@ func tell(t *testing.T, seed uint64, kills bool) {
 			}
 			d.Close(ctx)
 			cancel()
-			for _, i := range d.items {
+			for _, i := range d.current.Load().items {
 				forgotten += bits.OnesCount32(uint32(i.has &^ i.stored))
 			}
 			d = run()
@@ -133,8 +133,8 @@ func tell(t *testing.T, seed uint64, kills bool) {
 	time.Sleep(50 * time.Minute)
 	synctest.Wait()
 	end(d)
-	if left := s.left(); len(left) > 0 || len(d.items) > 0 || d.behind != 0 {
-		t.Errorf("seed %d: left %v, %d in memory, behind %b", seed, left, len(d.items), d.behind)
+	if left := s.left(); len(left) > 0 || len(d.current.Load().items) > 0 || d.current.Load().behind != 0 {
+		t.Errorf("seed %d: left %v, %d in memory, behind %b", seed, left, len(d.current.Load().items), d.current.Load().behind)
 	}
 	for i, p := range ends {
 		if extra := len(p.took) - len(ids); extra < 0 || extra > p.twice+forgotten {

@@ -96,6 +96,7 @@ func consolePages(session string) []consolePage {
 		{"listeners", "listeners", "encrypted"},
 		{"settings", "settings", "reconnect.window"},
 		{"operate", "operate", "In force: "},
+		{"playground", "playground", "Add a player"},
 	}
 }
 

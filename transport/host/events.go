@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -112,6 +113,21 @@ func (h *Host) startEvents(c *Config, log zerolog.Logger, count *counters.Set) e
 	if h.events, err = events.New(o); err != nil {
 		return fmt.Errorf("host: %w", err)
 	}
+	h.sinks = o.Sinks
+	return nil
+}
+
+// replaceSinks delivers events to other sinks, if they are others. Only one goroutine may call it.
+func (h *Host) replaceSinks(sinks []events.SinkOptions) error {
+	if reflect.DeepEqual(sinks, h.sinks) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), eventsCloseWait)
+	defer cancel()
+	if err := h.events.Replace(ctx, sinks); err != nil {
+		return fmt.Errorf("host: %w", err)
+	}
+	h.sinks = sinks
 	return nil
 }
 

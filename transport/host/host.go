@@ -71,6 +71,7 @@ type Host struct {
 	bans           *bans.List
 	banning        chan struct{}                   // held by who changes bans
 	gateway        atomic.Pointer[gateway.Gateway] // nil until the listeners are open
+	sinks          []events.SinkOptions            // in force; Start and Reload set it
 	own            bool                            // an event destination wants events of game sessions and player sessions
 	showLogs       bool                            // copy the logs of game sessions to the host's log
 	queued         *player.Pool                    // of the bytes in the queues of players

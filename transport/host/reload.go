@@ -22,7 +22,7 @@ import (
 func Reloadable() []string {
 	return []string{
 		"api.keys", "api.rate", "api.burst", "api.skew", "api.allowUnsignedPayload",
-		"events.sse.secret", "events.sse.secretFile", "events.sse.secretEnv", "log.level",
+		"events.sinks", "events.sse.secret", "events.sse.secretFile", "events.sse.secretEnv", "log.level",
 	}
 }
 
@@ -74,6 +74,11 @@ func (h *Host) Reload(c Config) (applied, restart []string, err error) {
 	if h.setLogLevel == nil {
 		keys = slices.DeleteFunc(keys, func(key string) bool { return key == "log.level" })
 	}
+	if o, err := c.eventOptions(); err != nil {
+		return nil, nil, err
+	} else if o.Own() != h.own { // what the game sessions tell is decided at the start
+		keys = slices.DeleteFunc(keys, func(key string) bool { return key == "events.sinks" })
+	}
 	next := s.config
 	take(reflect.ValueOf(&next).Elem(), reflect.ValueOf(c), "", func(key string, same bool) bool {
 		switch reloadable := slices.Contains(keys, key); {
@@ -86,12 +91,19 @@ func (h *Host) Reload(c Config) (applied, restart []string, err error) {
 		restart = append(restart, key)
 		return false
 	})
+	sinks, err := next.eventOptions()
+	if err != nil {
+		return nil, nil, err
+	}
 	if h.listeners.certs != nil {
 		if err := h.listeners.certs.Reload(); err != nil {
 			return nil, nil, err
 		}
 	}
 	if err := s.loadSecrets(&next); err != nil {
+		return nil, nil, err
+	}
+	if err := h.replaceSinks(sinks.Sinks); err != nil {
 		return nil, nil, err
 	}
 	h.console.EndLogins() // with keys that may not be in force any more

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"troupe/actors/store"
 )
 
 // streamStatus asks for the event stream of a host with a token.
@@ -109,4 +111,43 @@ func (s *reloads) knows(key string) bool {
 		"/us-east-1/gamelift/aws4_request, SignedHeaders=host;x-amz-date, Signature="+strings.Repeat("0", 64))
 	_, err := s.authenticate(r)
 	return err == nil || !strings.Contains(err.Error(), "security token")
+}
+
+func TestReloadOfSinks(t *testing.T) {
+	c := storeConfig(t)
+	h, err := Start(Options{Config: c, Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	file := filepath.Join(t.TempDir(), "events.jsonl")
+	next := c
+	next.Events.Sinks = []EventSink{{Name: "audit", Type: "file", Path: file, All: true, Kinds: []string{"placement"}}}
+	if applied, restart, err := h.Reload(next); err != nil || !slices.Equal(applied, []string{"events.sinks"}) || restart != nil {
+		t.Fatalf("%v, %v, %v", applied, restart, err)
+	}
+	e := placementEvent(1)
+	stored := make(chan error, 1)
+	h.store.Commit([]store.Change{store.Put(store.Event, e.ID, e)}, func(err error) { stored <- err }) // as its maker does, with what it reports
+	if err := <-stored; err != nil {
+		t.Fatal(err)
+	}
+	h.events.Post(e)
+	until(t, "the event in the new sink's file", func() bool {
+		text, err := os.ReadFile(file)
+		return err == nil && strings.Contains(string(text), "Placement")
+	})
+	// Events of game sessions are made only if somebody wanted them when the host started.
+	next.Events.Sinks = []EventSink{{Name: "audit", Type: "file", Path: file, All: true, Kinds: []string{"gamesession"}}}
+	if applied, restart, err := h.Reload(next); err != nil || applied != nil || !slices.Equal(restart, []string{"events.sinks"}) {
+		t.Errorf("%v, %v, %v", applied, restart, err)
+	}
+	// A secret that cannot be read changes nothing.
+	next.Events.Sinks = []EventSink{{Name: "hook", Type: "webhook-raw", URL: "https://example.com", All: true, SecretFile: filepath.Join(t.TempDir(), "none")}}
+	if _, _, err := h.Reload(next); err == nil || !strings.Contains(err.Error(), "events.sinks[0].secretFile") {
+		t.Errorf("%v", err)
+	}
+	if applied, _, err := h.Reload(c); err != nil || !slices.Equal(applied, []string{"events.sinks"}) || len(h.sinks) != 0 {
+		t.Errorf("%v, %v", applied, err)
+	}
 }

@@ -1,0 +1,202 @@
+package events
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// deliveries are those to one set of sinks. Methods may be called from any goroutine, unless their comment says otherwise.
+type deliveries struct {
+	log    zerolog.Logger
+	count  *counters.Set
+	origin origin
+	outbox Outbox
+	began  time.Time
+	sinks  []*sink
+
+	attempts context.Context // of all deliveries; ends when Close stops waiting for them
+	cutOff   context.CancelFunc
+	running  sync.WaitGroup // deliveries
+	keeping  sync.WaitGroup // the keeper
+	wake     chan struct{}  // wakes the keeper
+	finish   chan struct{}  // closed to end the keeper
+	ended    chan struct{}  // closed when everything has ended
+
+	// guarded by mu, which is never held while waiting
+	mu        sync.Mutex
+	items     map[string]*item // all items in memory, by id
+	unwritten []*item          // to be written to the outbox
+	behind    sinkSet          // sinks with events that are in the outbox but not in their queues
+	missed    sinkSet          // of behind, sinks that got such an event since the scan began
+	early     []string         // ids of events that were delivered from the outbox before their Post; earlyMax at most
+	warned    map[string]bool  // targets without a sink
+	closed    bool
+}
+
+// sinkSet is a set of sinks, by their bits.
+type sinkSet uint32
+
+// item is an event in memory.
+type item struct {
+	event     messages.Event
+	wants     sinkSet
+	has       sinkSet // sinks that it was delivered to, or that gave it up
+	queued    sinkSet // sinks that have it in their queues
+	stored    sinkSet // the value of has in the outbox
+	unwritten bool    // is being written, and is in memory only for that
+	posted    bool    // Post was called, or the event is older than this process
+}
+
+// earlyMax bounds deliveries.early. Events that are removed from it are delivered once more.
+const earlyMax = 256
+
+// left returns the sinks that still need the event and do not have it queued.
+func (i *item) left() sinkSet { return i.wants &^ i.has &^ i.queued }
+
+// deliver starts deliveries, which first read the events of the outbox. The options are valid.
+func deliver(o *Options) *deliveries {
+	d := &deliveries{
+		log: o.Log, count: o.Counters, origin: origin{o.Region, o.Account}, outbox: o.Outbox, began: time.Now(),
+		items: make(map[string]*item), warned: make(map[string]bool),
+		wake: make(chan struct{}, 1), finish: make(chan struct{}), ended: make(chan struct{}),
+	}
+	d.attempts, d.cutOff = context.WithCancel(context.Background())
+	for i, s := range o.Sinks {
+		d.sinks = append(d.sinks, newSink(d, s, 1<<i, cmp.Or(o.queue, queueMax)))
+		d.behind |= 1 << i // the last run may have left events
+	}
+	d.keeping.Go(d.keep)
+	return d
+}
+
+// post delivers an event that is already in the outbox. It never blocks. After close it does nothing.
+func (d *deliveries) post(e messages.Event) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return
+	}
+	if i := d.items[e.ID]; i != nil { // it has been read from the outbox already
+		i.posted = true
+		return
+	}
+	if n := slices.Index(d.early, e.ID); n >= 0 { // and delivered
+		d.early = slices.Delete(d.early, n, n+1)
+		return
+	}
+	i := &item{event: e, wants: d.wanted(&e), posted: true}
+	full := d.queue(i, i.left()&^d.behind)
+	d.behind |= full
+	d.missed |= i.left()
+	d.hold(i)
+}
+
+// close ends all deliveries. Those that are under way may finish until ctx ends. Undelivered events stay in the outbox, which
+// is not used after close has returned. close is idempotent.
+func (d *deliveries) close(ctx context.Context) {
+	d.mu.Lock()
+	first := !d.closed
+	d.closed = true
+	d.mu.Unlock()
+	if !first {
+		<-d.ended
+		return
+	}
+	stop := context.AfterFunc(ctx, d.cutOff)
+	d.running.Wait()
+	stop()
+	d.cutOff()
+	d.noteAll()
+	close(d.finish)
+	d.keeping.Wait()
+	for _, s := range d.sinks {
+		s.close()
+	}
+	d.count.EventsWaiting.Store(0)
+	close(d.ended)
+}
+
+// noteAll writes to the outbox which sinks have events that others still need.
+func (d *deliveries) noteAll() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, i := range d.items {
+		if !i.unwritten && i.has != i.stored {
+			i.unwritten = true
+			d.unwritten = append(d.unwritten, i)
+		}
+	}
+}
+
+// wanted returns the sinks that subscribe to an event. It warns once of a target without a
+// sink.
+func (d *deliveries) wanted(e *messages.Event) (wants sinkSet) {
+	mapped := e.Target == ""
+	for _, s := range d.sinks {
+		if s.o.takes(e) {
+			wants |= s.bit
+		}
+		mapped = mapped || s.o.maps(e.Target)
+	}
+	if !mapped && !d.warned[e.Target] && len(d.warned) < warnedMax {
+		d.warned[e.Target] = true
+		d.log.Warn().Str("target", e.Target).Str("queue", e.Name).Msg("no sink is configured for a notification target, its events are ignored")
+	}
+	return wants
+}
+
+// queue adds an item to the queues of sinks, and returns the sinks whose queues are full.
+func (d *deliveries) queue(i *item, to sinkSet) (full sinkSet) {
+	for _, s := range d.sinks {
+		switch {
+		case to&s.bit == 0:
+		case s.waiting >= s.most:
+			full |= s.bit
+		default:
+			i.queued |= s.bit
+			s.push(i)
+		}
+	}
+	return full
+}
+
+// hold keeps an item in memory while it is in a queue, and otherwise writes it to the outbox.
+func (d *deliveries) hold(i *item) {
+	d.items[i.event.ID] = i
+	if i.queued != 0 {
+		return
+	}
+	if i.left() != 0 && i.has == i.stored { // the outbox is up to date
+		delete(d.items, i.event.ID)
+		return
+	}
+	i.unwritten = true
+	d.unwritten = append(d.unwritten, i)
+	d.look()
+}
+
+// done notes that an item was delivered to a sink, or that the sink gave it up.
+func (d *deliveries) done(s *sink, i *item) {
+	i.queued &^= s.bit
+	i.has |= s.bit
+	d.hold(i)
+	if d.behind&s.bit != 0 && s.hasRoom() {
+		d.look()
+	}
+}
+
+// look wakes the keeper.
+func (d *deliveries) look() {
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
