@@ -53,7 +53,7 @@ func TestEachPageOpensInABrowser(t *testing.T) {
 			}
 			b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
 			b.visit(base + "/#/" + page.hash)
-			b.until(page.name, fmt.Sprintf(`document.querySelector("main").innerText.includes(%q) && !document.querySelector(".problem")`, page.has))
+			b.until(page.name, fmt.Sprintf(`document.querySelector("main").innerText.includes(%q) && !document.querySelector(".problem:not([hidden])")`, page.has))
 			b.until(page.name, `document.querySelector("nav [aria-current]") && document.querySelector("h1")`)
 			if nameless := b.eval(`[...document.querySelectorAll("input,select,button,a")].filter(e => !(e.innerText || e.getAttribute("aria-label") || (e.labels && e.labels.length))).length + ""`); nameless != "0" {
 				t.Errorf("%s: %s elements have no name for a screen reader", page.name, nameless)
