@@ -95,6 +95,7 @@ func TestPlacementsAreCounted(t *testing.T) {
 		for _, id := range []messages.PlacementID{"a", "b", "c"} {
 			w.placed(messages.StartPlacement{ID: id})
 		}
+		synctest.Wait() // they are answered first, and counted then
 		if got := n.PlacementsWaiting.Load(); got != 3 {
 			t.Errorf("%d wait, of 3", got)
 		}
