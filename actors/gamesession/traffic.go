@@ -88,9 +88,7 @@ func (a *Actor) scheduleAck(s *playerSession) {
 
 // ack sends an ack with the current batch.
 func (a *Actor) ack(s *playerSession) {
-	if s.player.Out.AckNow() != player.PushNothing {
-		a.c.Dirty(s.player.Out)
-	}
+	s.player.Out.Schedule(a.c, s.player.Out.AckNow())
 }
 
 // onAckDue acknowledges packets that no message to the player has acknowledged.

@@ -78,12 +78,7 @@ func (h *Handle) Deliver(c *stage.Context, f *wire.Frame, reliable bool) {
 		}
 		p = h.Out.PushFast(f)
 	}
-	switch p {
-	case PushDirty:
-		c.Dirty(h.Out)
-	case PushFlushNow:
-		h.Out.Flush()
-	}
+	h.Out.Schedule(c, p)
 }
 
 // Give delivers a packet that the host made: reliably, and consuming the caller's

@@ -2,10 +2,8 @@ package stage
 
 import "slices"
 
-// PlaceOf is placeOf.
-func PlaceOf(n uint64, shards, groups int) (shard int, group uint8) {
-	return placeOf(n, shards, groups)
-}
+// ShardOfNth is shardOfNth.
+func ShardOfNth(n uint64, shards int) int { return shardOfNth(n, shards) }
 
 // ShardOf is the number of the shard of an actor.
 func ShardOf(r *Ref) int { return slices.Index(r.mailbox.shard.stage.shards, r.mailbox.shard) }
