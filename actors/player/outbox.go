@@ -145,7 +145,7 @@ func (o *Outbox) wantsFlush(more int) Pushed {
 func (o *Outbox) Schedule(c *stage.Context, p Pushed) {
 	switch p {
 	case PushDirty:
-		if t := c.Dirty(o); t.Enough > 0 {
+		if t := c.Dirty(o); t.Interval > 0 {
 			o.mu.Lock()
 			o.waiting.until(t)
 			o.mu.Unlock()

@@ -14,7 +14,7 @@ type waiting struct {
 	since    int64 // when the first of them came; 0: there was none
 	due      int64 // when what waits is to be flushed
 	// Sums over past collections, the weight of each 7/8 of that of the next one: messages, and time as a part of
-	// Turn.Enough.
+	// the interval.
 	pastMessages, pastTime float32
 }
 
@@ -23,7 +23,7 @@ const (
 	// waitingRound is added to the number of messages that usually come before its fraction is cut off. A little under
 	// a half: with too small a number there are more writes, with too large a number more messages wait for the whole time.
 	waitingRound = 0.375
-	// waitingPauseMax is how much of a pause counts, as a multiple of Turn.Enough.
+	// waitingPauseMax is how much of a pause counts, as a multiple of the interval.
 	waitingPauseMax = 4
 	// waitingMost bounds the number of messages that are waited for.
 	waitingMost = 1 << 16
@@ -46,7 +46,7 @@ func (w *waiting) add(more int) Pushed {
 func (w *waiting) until(t stage.Turn) {
 	w.due = t.Due
 	if w.since != 0 {
-		took := min(waitingPauseMax, float32(t.Now-w.since)/float32(t.Enough))
+		took := min(waitingPauseMax, float32(t.Now-w.since)/float32(t.Interval))
 		w.pastMessages = w.pastMessages*waitingDecay + float32(w.came)
 		w.pastTime = w.pastTime*waitingDecay + took
 	}

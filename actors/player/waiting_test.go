@@ -27,7 +27,7 @@ func (c *collector) come(now int64) {
 	c.waits = append(c.waits, now)
 	switch c.w.add(1) {
 	case PushDirty:
-		c.w.until(stage.Turn{Now: now, Due: now + c.hold, Enough: time.Duration(c.hold)})
+		c.w.until(stage.Turn{Now: now, Due: now + c.hold, Interval: time.Duration(c.hold)})
 	case PushFlushAtEnd:
 		c.write(now, stage.EndOfBatch)
 	}
@@ -85,7 +85,7 @@ func TestAnEarlierTurnIsLeftOut(t *testing.T) {
 	t.Parallel()
 	var w waiting
 	w.add(1)
-	w.until(stage.Turn{Now: 1, Due: 100, Enough: 100})
+	w.until(stage.Turn{Now: 1, Due: 100, Interval: 100})
 	if got := w.add(1); got != PushFlushAtEnd {
 		t.Fatalf("the second of two: %v", got)
 	}
@@ -93,7 +93,7 @@ func TestAnEarlierTurnIsLeftOut(t *testing.T) {
 		t.Fatal("written once for the number, and not again")
 	}
 	w.add(1)
-	w.until(stage.Turn{Now: 90, Due: 190, Enough: 100})
+	w.until(stage.Turn{Now: 90, Due: 190, Interval: 100})
 	if w.ends(100) || !w.ends(190) {
 		t.Fatal("not at the turn of the others, but at its own")
 	}
@@ -107,7 +107,7 @@ func TestABurstIsOneWrite(t *testing.T) {
 	for range 40 {
 		asked[w.add(1)]++
 		if w.enough == 0 {
-			w.until(stage.Turn{Now: 1, Due: 100, Enough: 100})
+			w.until(stage.Turn{Now: 1, Due: 100, Interval: 100})
 		}
 	}
 	if asked[PushDirty] != 1 || asked[PushFlushAtEnd] != 1 || !w.ends(stage.EndOfBatch) {

@@ -18,9 +18,9 @@ const EndOfBatch = math.MaxInt64
 // Turn is when output will be flushed. Times are in ns since some fixed time of the shard.
 type Turn struct {
 	Now, Due int64
-	// Enough is the time in which as much output usually comes as is worth a flush before the turn. It is 0 if output is
-	// flushed at the end of the batch, or a bit later while mailboxes wait.
-	Enough time.Duration
+	// Interval is that of the policy. Output may be flushed before its turn if as much waits as usually comes in that
+	// time. It is 0 if nothing is gained by that: output is flushed at the end of the batch, or the machine is full.
+	Interval time.Duration
 }
 
 // FlushPolicy says when a shard flushes dirty Flushers.
@@ -122,10 +122,6 @@ func (s *Shard) dueLocked() bool {
 	}
 }
 
-// strainEnough is Turn.Enough under strain, in tenths of the interval. With 20 half of the messages wait a quarter
-// longer, at two thirds of what the machine can do, and nothing is gained; with 13 it is too full to be in time.
-const strainEnough = 16
-
 // crowdedTurn is how many outputs a turn has from which some are flushed earlier instead.
 const crowdedTurn = 8
 
@@ -139,9 +135,9 @@ func (s *Shard) turnLocked() (Turn, *gathering) {
 	if interval <= 0 {
 		return Turn{Now: now, Due: now + int64(HoldMax)}, &s.turns[0]
 	}
-	t, hold := Turn{Now: now, Enough: interval}, interval
+	t, hold := Turn{Now: now, Interval: interval}, interval
 	if s.strained.Load() {
-		t.Enough, hold = interval*strainEnough/10, 2*interval
+		t.Interval, hold = 0, 2*interval
 	}
 	step := max(1, int64(interval)/int64(s.spread))
 	last := (now + int64(hold) - s.phase) / step
@@ -270,11 +266,13 @@ func (s *Shard) markAtEnd(f Flusher) {
 // flushAtEndLocked flushes what batches have asked for at their end. It releases mu meanwhile.
 func (s *Shard) flushAtEndLocked() {
 	for len(s.atEnd) > 0 {
-		list := s.atEnd
+		list, began := s.atEnd, s.now()
 		s.atEnd, s.spareAtEnd = s.spareAtEnd, nil
 		s.mu.Unlock()
 		s.flushAll(list)
+		took := s.now() - began
 		s.mu.Lock()
+		s.work.flushing += time.Duration(took)
 		if cap(list) <= flushKeepMax {
 			s.spareAtEnd = list[:0]
 		}
