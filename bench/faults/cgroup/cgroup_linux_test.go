@@ -61,7 +61,9 @@ func TestAProcessThatUsesMoreIsKilled(t *testing.T) {
 	if n, err := g.Kills(); err != nil || n != 1 {
 		t.Errorf("%d kills, %v", n, err)
 	}
-	if n := g.Peak(); n != 0 && (n < most/2 || n > most) {
+	// The kernel charges some of its own pages also when there is no room for them.
+	const kernel = 1 << 20
+	if n := g.Peak(); n != 0 && (n < most/2 || n > most+kernel) {
 		t.Errorf("%d bytes at most", n)
 	}
 	if err := g.Close(); err != nil {
