@@ -88,7 +88,9 @@ func (a *Actor) scheduleAck(s *playerSession) {
 
 // ack sends an ack with the current batch.
 func (a *Actor) ack(s *playerSession) {
-	s.player.Out.Schedule(a.c, s.player.Out.AckNow())
+	if s.player.Out.AckNow() != player.PushNothing {
+		a.c.Dirty(s.player.Out)
+	}
 }
 
 // onAckDue acknowledges packets that no message to the player has acknowledged.

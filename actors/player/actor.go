@@ -580,7 +580,7 @@ func (a *Actor) attach(c actorContext, m *Login, outcome uint64, used string, lo
 			return wire.NewLoginResult(&result)
 		},
 	})
-	h.Out.FlushNow()
+	h.Out.Flush()
 	c.Counters().LoginLatency.Observe(time.Since(m.At))
 	done = true
 	return again

@@ -9,6 +9,7 @@ import (
 // attachment says which connection drains an outbox. The Outbox locks it.
 type attachment struct {
 	state   attachState
+	dirty   bool             // a batch will flush it at its end
 	channel counters.Channel // of the newest connection
 	epoch   messages.Epoch   // of the newest connection
 	link    Link             // nil if there is none
@@ -45,6 +46,7 @@ func (a *attachment) begin(link Link, channel counters.Channel, e messages.Epoch
 	}
 	a.link, a.abandoned = link, nil
 	a.channel, a.epoch = channel, e
+	a.dirty = false
 }
 
 // detach detaches the connection and returns it; nil if there was none. A closing
@@ -55,6 +57,7 @@ func (a *attachment) detach() (from Link) {
 		a.dropLoginResponse()
 		a.link = nil
 	}
+	a.dirty = false
 	return from
 }
 

@@ -118,5 +118,5 @@ func (o *Outbox) AckNow() Pushed {
 		return PushNothing
 	}
 	o.confirmation.ackNow = true
-	return o.wantsFlush(0)
+	return o.wantsFlush()
 }

@@ -78,7 +78,12 @@ func (h *Handle) Deliver(c *stage.Context, f *wire.Frame, reliable bool) {
 		}
 		p = h.Out.PushFast(f)
 	}
-	h.Out.Schedule(c, p)
+	switch p {
+	case PushDirty:
+		c.Dirty(h.Out)
+	case PushFlushNow:
+		h.Out.Flush()
+	}
 }
 
 // Give delivers a packet that the host made: reliably, and consuming the caller's

@@ -3,7 +3,6 @@ package player
 import (
 	"sync"
 
-	"troupe/actors/stage"
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/messages/wire"
@@ -18,10 +17,9 @@ type Pushed uint8
 
 // Results of a push.
 const (
-	PushNothing    Pushed = iota // queued or dropped; nothing to do
-	PushDirty                    // flush the outbox at the end of the batch, or when output is due
-	PushFlushAtEnd               // flush the outbox at the end of the batch
-	PushFlushNow                 // flush the outbox now
+	PushNothing  Pushed = iota // queued or dropped; nothing to do
+	PushDirty                  // flush the outbox at the end of the batch
+	PushFlushNow               // flush the outbox now
 )
 
 // Outbox is the queue of messages to one player: messages that wait, and messages
@@ -51,7 +49,6 @@ type Outbox struct {
 	queue        queue
 	confirmation confirmation
 	attachment   attachment
-	waiting      waiting
 }
 
 // NewOutbox returns an outbox without a connection. full is called when the budget is
@@ -91,7 +88,7 @@ func (o *Outbox) push(f *wire.Frame) (r Pushed, tell bool) {
 	}
 	q.put(f, size, over)
 	q.overflow, tell = q.overflow.afterPush(over, cut, q.refused)
-	return o.wantsFlush(1), tell
+	return o.wantsFlush(), tell
 }
 
 // makeRoom drops messages so that size more bytes fit, if the policy allows it now. Over
@@ -127,51 +124,30 @@ func (o *Outbox) PushFast(f *wire.Frame) Pushed {
 	case !o.queue.putFast(f, size):
 		return PushNothing
 	}
-	return o.wantsFlush(1)
+	return o.wantsFlush()
 }
 
-// wantsFlush says when the outbox is to be flushed, which now has so many more messages.
-func (o *Outbox) wantsFlush(more int) Pushed {
+func (o *Outbox) wantsFlush() Pushed {
 	switch {
 	case !o.attachment.state.serves() || o.queue.overflow == cutOff || o.queue.next == o.queue.n && !o.confirmation.ackNow:
 		return PushNothing
 	case o.queue.waiting >= flushAtBytes:
 		return PushFlushNow
+	case o.attachment.dirty:
+		return PushNothing
 	}
-	return o.waiting.add(more)
+	o.attachment.dirty = true
+	return PushDirty
 }
 
-// Schedule does what the result of a push asks for. Only an actor may call it.
-func (o *Outbox) Schedule(c *stage.Context, p Pushed) {
-	switch p {
-	case PushDirty:
-		if t := c.Dirty(o); t.Interval > 0 {
-			o.mu.Lock()
-			o.waiting.until(t)
-			o.mu.Unlock()
-		}
-	case PushFlushAtEnd:
-		c.AtEnd(o)
-	case PushFlushNow:
-		o.FlushNow()
-	}
-}
-
-// Flush implements stage.Flusher. Any goroutine may call it.
-func (o *Outbox) Flush(due int64) { o.flush(due, false) }
-
-// FlushNow has the attached connection drain the outbox. It does not block. Any goroutine may call it.
-func (o *Outbox) FlushNow() { o.flush(stage.EndOfBatch, true) }
-
-// flush does nothing if nothing has been pushed since the last flush, unless it is asked to anyway.
-func (o *Outbox) flush(due int64, anyway bool) {
+// Flush has the attached connection drain the outbox. It does not block.
+func (o *Outbox) Flush() {
 	o.mu.Lock()
 	var link Link
-	if o.waiting.ends(due) || anyway {
-		if o.attachment.state.serves() {
-			link = o.attachment.link
-		}
+	if o.attachment.state.serves() {
+		link = o.attachment.link
 	}
+	o.attachment.dirty = false
 	o.mu.Unlock()
 	if link != nil {
 		link.Flush()
@@ -260,7 +236,6 @@ type resumePoint struct {
 func (o *Outbox) attach(t attachOptions) (again Replay) {
 	o.mu.Lock()
 	o.attachment.begin(t.link, t.channel, t.epoch)
-	o.waiting.forget()
 	untold := o.queue.gap.tell(o.confirmation.proved)
 	o.confirmation.begin(t.confirm, o.queue.base)
 	again = o.queue.begin()
@@ -284,7 +259,6 @@ func (o *Outbox) detach() Link {
 		return nil
 	}
 	link := o.attachment.detach()
-	o.waiting.forget()
 	o.queue.overflow = o.queue.overflow.afterDetach(link != nil)
 	if link != nil {
 		o.queue.rewind()

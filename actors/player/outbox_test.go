@@ -303,7 +303,7 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 			"push":  func(t *rapid.T) { push(t, "Push", out.Push, m.push) },
 			"push2": func(t *rapid.T) { push(t, "Push", out.Push, m.push) },
 			"fast":  func(t *rapid.T) { push(t, "PushFast", out.PushFast, m.pushFast) },
-			"flush": func(*rapid.T) { out.FlushNow(); m.dirty = false },
+			"flush": func(*rapid.T) { out.Flush(); m.dirty = false },
 			"attach": func(t *rapid.T) {
 				if m.mode != holding && m.mode != detached {
 					t.Skip("not free")
@@ -571,7 +571,7 @@ func TestConcurrentPushDrainAndAttachLoseNothing(t *testing.T) {
 				made.all = append(made.all, f)
 				made.mu.Unlock()
 				if out.Push(f) != PushNothing {
-					out.FlushNow()
+					out.Flush()
 				}
 				if i%7 == 0 {
 					out.PushFast(f) // may be dropped while detached
@@ -592,7 +592,7 @@ func TestConcurrentPushDrainAndAttachLoseNothing(t *testing.T) {
 		links = append(links, link)
 		out.attach(by(link, ByWriting))
 		for range 20 {
-			out.FlushNow()
+			out.Flush()
 		}
 		if out.detach() != link {
 			t.Fatal("another connection was attached")

@@ -293,7 +293,7 @@ func TestAnAckRidesOrGoesAlone(t *testing.T) {
 	l := s.attach(ByAcks)
 	s.out.Receive(1, 1)
 	s.push(1)
-	s.out.FlushNow()
+	s.out.Flush()
 	l.drain()
 	if got := l.took[1]; got.n != 1 || got.ack != 1 {
 		t.Errorf("the message carries number %d, ack %d", got.n, got.ack)

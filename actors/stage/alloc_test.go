@@ -30,7 +30,7 @@ type sink struct {
 }
 
 // Flush implements stage.Flusher.
-func (s *sink) Flush(int64) {}
+func (s *sink) Flush() {}
 
 // Receive implements stage.Actor.
 func (s *sink) Receive(c *stage.Context, msg any) {

@@ -2,8 +2,10 @@ package stage
 
 import "slices"
 
-// ShardOfNth is shardOfNth.
-func ShardOfNth(n uint64, shards int) int { return shardOfNth(n, shards) }
+// PlaceOf is placeOf.
+func PlaceOf(n uint64, shards, groups int) (shard int, group uint8) {
+	return placeOf(n, shards, groups)
+}
 
 // ShardOf is the number of the shard of an actor.
 func ShardOf(r *Ref) int { return slices.Index(r.mailbox.shard.stage.shards, r.mailbox.shard) }

@@ -286,12 +286,12 @@ func (c *Context) StopSelf() {
 	c.self.mailbox.stop()
 }
 
-// Dirty schedules a flush of f at the end of the batch or later, once per call, and returns when. The caller avoids
+// Dirty schedules a flush of f at the end of the batch, once per call. The caller avoids
 // calling it twice for the same output.
-func (c *Context) Dirty(f Flusher) Turn { return c.self.mailbox.shard.markDirty(f) }
-
-// AtEnd schedules a flush of f at the end of the batch, whatever the policy is, once per call.
-func (c *Context) AtEnd(f Flusher) { c.self.mailbox.shard.markAtEnd(f) }
+func (c *Context) Dirty(f Flusher) {
+	m := &c.self.mailbox
+	m.shard.markDirty(f, m.group)
+}
 
 // Yield lets other ready actors of the shard run before the actor's next message. Use it after
 // asking an actor of the same shard something that the next messages depend on.

@@ -59,6 +59,8 @@ type Mailbox struct {
 	invoker actor.MessageInvoker
 	// yielded belongs to the worker that runs the mailbox; see yield
 	yielded bool
+	// group is that of the shard; set once, here because it takes no room between the others
+	group uint8
 	// urgent is set under mu when the worker should stop delivering its batch of
 	// data; the worker checks it between messages
 	urgent atomic.Bool

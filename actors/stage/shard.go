@@ -18,11 +18,9 @@ const inlineMailboxes = 16
 type Shard struct {
 	stage   *Stage
 	policy  FlushPolicy
-	spread  int   // turns in an interval
-	phase   int64 // the time of one turn
 	started time.Time
 	alarms  alarms
-	// due is the least due of turns, apart from 0; 0 means that nothing is dirty.
+	// due is the least due of groups, apart from 0; 0 means that nothing is dirty.
 	// Written under mu.
 	due atomic.Int64
 	// strained says that output is collected for longer. The watch sets it.
@@ -31,21 +29,19 @@ type Shard struct {
 	mu   sync.Mutex
 	wake sync.Cond // dedicated waits here while it has nothing to run or flush
 	// guarded by mu
-	ready      ring[*Mailbox]
-	owner      *worker     // who runs mailboxes now; nil: nobody
-	dedicated  *worker     // the one with a goroutine to itself
-	poster     *worker     // kept for the next poster; nil: make one
-	turns      []gathering // a ring: those of the time from now on for which output may be collected
-	spare      []dirty     // an empty list for a gathering whose own one is flushed
-	flushing   bool        // a worker is at it
-	began      int64       // when the flush of a gathering began that goes on; 0: none does
-	atEnd      []dirty     // to be flushed at the end of a batch that runs
-	spareAtEnd []dirty     // an empty list for atEnd
-	work       workDone
-	wakeTimer  *time.Timer // wakes the dedicated worker when it should flush
-	wakeFor    int64       // the due for which wakeTimer was last set
-	runs       uint64      // times that somebody became the owner
-	closed     bool
+	ready     ring[*Mailbox]
+	owner     *worker     // who runs mailboxes now; nil: nobody
+	dedicated *worker     // the one with a goroutine to itself
+	poster    *worker     // kept for the next poster; nil: make one
+	groups    []gathering // by Mailbox.group
+	spare     []Flusher   // an empty list for a group whose own one is flushed
+	flushing  bool        // a worker is at it
+	began     int64       // when the flush of a group began that goes on; 0: none does
+	work      workDone
+	wakeTimer *time.Timer // wakes the dedicated worker when it should flush
+	wakeFor   int64       // the due for which wakeTimer was last set
+	runs      uint64      // times that somebody became the owner
+	closed    bool
 	// detached is the number of workers that still run a batch after they lost the shard
 	detached int
 	done     sync.WaitGroup // counts the dedicated worker and detached former ones
@@ -68,9 +64,11 @@ func newShard(stage *Stage, policy FlushPolicy, n, shards int) *Shard {
 	if interval < 0 {
 		interval = strainedInterval
 	}
-	s := &Shard{stage: stage, policy: policy, spread: max(1, policy.Spread), started: now, alarms: alarms{started: now}}
-	s.turns = make([]gathering, 2*s.spread+1)                                       // under strain output is collected for two intervals
-	s.phase = 1 - int64(interval) + int64(interval)*int64(n)/int64(shards*s.spread) // shards take turns, too
+	s := &Shard{stage: stage, policy: policy, started: now, alarms: alarms{started: now}, groups: make([]gathering, max(1, policy.Spread))}
+	for g := range s.groups {
+		turn := g*shards + n // shards take turns, too
+		s.groups[g].phase = 1 + int64(interval)*int64(turn)/int64(shards*len(s.groups))
+	}
 	s.wake.L = &s.mu
 	s.startWorkerLocked()
 	return s
@@ -148,7 +146,6 @@ func (w *worker) serveLocked(limit int, waited bool) bool {
 		if again {
 			s.scheduleLocked(m)
 		}
-		s.flushAtEndLocked()
 		switch {
 		case !s.dueLocked():
 		case s.interval() <= 0:

@@ -48,7 +48,7 @@ type out struct {
 	j    *journal
 }
 
-func (o out) Flush(int64) { o.j.note("flush " + o.name) }
+func (o out) Flush() { o.j.note("flush " + o.name) }
 
 func policy(d time.Duration) func(*stage.Options) {
 	return func(o *stage.Options) { o.Flush.Interval = d }
@@ -198,7 +198,7 @@ func TestYieldLetsANeighbourAnswerFirst(t *testing.T) {
 
 type bomb struct{}
 
-func (bomb) Flush(int64) { panic("no way out") }
+func (bomb) Flush() { panic("no way out") }
 
 func TestAPanicInFlushIsContained(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
@@ -298,11 +298,11 @@ type slowOut struct {
 	inside atomic.Int32
 }
 
-func (o *slowOut) Flush(int64) {
+func (o *slowOut) Flush() {
 	if o.inside.Add(1) != 1 {
 		o.j.note("two flushes at once")
 	}
-	o.out.Flush(0)
+	o.out.Flush()
 	time.Sleep(30 * ms)
 	o.inside.Add(-1)
 }

@@ -25,7 +25,7 @@ type one struct {
 	held  time.Duration
 }
 
-func (o *one) Flush(int64) {
+func (o *one) Flush() {
 	o.crowd.mu.Lock()
 	takes := o.crowd.takes
 	o.crowd.mu.Unlock()
@@ -85,8 +85,8 @@ type lateOut struct {
 	takes time.Duration
 }
 
-func (o lateOut) Flush(int64) {
-	o.out.Flush(0)
+func (o lateOut) Flush() {
+	o.out.Flush()
 	time.Sleep(o.takes)
 }
 
@@ -105,10 +105,9 @@ func TestWhatComesDuringAFlushWaitsForTheNextTurn(t *testing.T) {
 	})
 }
 
-// What comes after a flush that was late is collected for as long as any other: the turn of the flush has moved nothing.
-func TestWhatComesAfterALateFlushIsCollected(t *testing.T) {
-	spread := func(o *stage.Options) { o.Flush = stage.FlushPolicy{Interval: 16 * ms, Spread: 8}; o.Shards = 1 }
-	bubble(t, spread, func(t *testing.T, s *stagetest.Stage) {
+// After a flush that was late by more than half an interval, the next turn is left out.
+func TestATurnSoonAfterALateFlushIsLeftOut(t *testing.T) {
+	bubble(t, policy(15*ms), func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()
 		actors := busy(s, j, 0, "a", "b", "c")
 		late := s.Spawn(&probe{OnReceive: func(*stage.Context, any) { time.Sleep(9 * ms) }})
@@ -120,7 +119,7 @@ func TestWhatComesAfterALateFlushIsCollected(t *testing.T) {
 		time.Sleep(8 * ms) // 34 ms
 		actors[2].Tell(1)
 		time.Sleep(sec)
-		j.want(t, "0s run a", "23ms flush a", "26ms run b", "34ms run c", "42ms flush b", "50ms flush c")
+		j.want(t, "0s run a", "23ms flush a", "26ms run b", "34ms run c", "45ms flush b", "45ms flush c")
 	})
 }
 
@@ -184,7 +183,7 @@ func TestAStrainedShardCollectsForLonger(t *testing.T) {
 		all.takes = 50 * time.Microsecond
 		all.mu.Unlock()
 		flushes(600*ms, 10*ms)
-		if n := flushes(600*ms, 10*ms); n < 40 {
+		if n := flushes(600*ms, 10*ms); n < 50 {
 			t.Errorf("with half the messages %d flushes in an interval", n)
 		}
 	})
@@ -252,39 +251,21 @@ func TestGroupsSpreadAgainAfterADelay(t *testing.T) {
 	})
 }
 
-// Actors that are made in a pattern, such as one for a room and then one for each of its connections, come to all shards.
+// Actors that are made in a pattern, such as one for a room and then one for each of its connections, come to all shards and groups.
 func TestActorsInAPatternAreSpread(t *testing.T) {
-	const shards, rooms = 16, 256
+	const shards, groups, rooms = 2, 8, 256
 	for step := uint64(1); step <= 32; step++ {
-		var n [shards]int
+		var n [shards][groups]int
 		for i := range uint64(rooms) {
-			n[stage.ShardOfNth(1+i*step, shards)]++
+			shard, group := stage.PlaceOf(1+i*step, shards, groups)
+			n[shard][group]++
 		}
-		for shard, got := range n {
-			if fair := rooms / shards; got < fair/4 || got > 2*fair {
-				t.Errorf("step %d: shard %d has %d of %d rooms", step, shard, got, rooms)
+		for shard := range n {
+			for group, got := range n[shard] {
+				if fair := rooms / shards / groups; got < fair/4 || got > 2*fair {
+					t.Errorf("step %d: shard %d, group %d has %d of %d rooms", step, shard, group, got, rooms)
+				}
 			}
 		}
 	}
-}
-
-// An actor that asks for it is flushed at the end of its batch, by the worker that ran it, while others still collect.
-func TestAtEndDoesNotWaitForATurn(t *testing.T) {
-	bubble(t, policy(15*ms), func(t *testing.T, s *stagetest.Stage) {
-		j := newJournal()
-		eager := s.Spawn(&probe{OnReceive: func(c *stage.Context, _ any) {
-			j.note("run eager")
-			c.AtEnd(out{"eager", j})
-			time.Sleep(ms)
-		}})
-		other := busy(s, j, 0, "a")[0]
-		time.Sleep(ms)
-		_ = other.PostRun(1, 0)
-		_ = eager.PostRun(1, 0)
-		if took := time.Since(j.born); took != 2*ms {
-			t.Errorf("back after %v", took)
-		}
-		time.Sleep(sec)
-		j.want(t, "1ms run a", "1ms run eager", "2ms flush eager", "15ms flush a")
-	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -95,27 +96,31 @@ func shrinkRegistry(system *actor.ActorSystem) {
 	}
 }
 
-// NewRef makes a Ref for an actor to be spawned. Shards get about the same number of actors of every kind.
+// NewRef makes a Ref for an actor to be spawned. Shards, and groups of a shard, get about the same
+// number of actors of every kind.
 func (s *Stage) NewRef(kind counters.ActorKind, limits LaneLimits) *Ref {
-	return s.newRef(kind, limits, s.shards[shardOfNth(s.next.Add(1), len(s.shards))])
+	shard, group := placeOf(s.next.Add(1), len(s.shards), len(s.shards[0].groups))
+	return s.newRef(kind, limits, s.shards[shard], group)
 }
 
-// shardOfNth returns the shard of the n-th actor. They do not take turns: rooms of seven players make an actor for the
-// room and one for each connection, so every room would come to the same one of eight.
-func shardOfNth(n uint64, shards int) int {
+// placeOf returns the shard and the group of the n-th actor. They do not take turns: rooms of seven
+// players make an actor for the room and one for each connection, so every room would come to the
+// same one of eight.
+func placeOf(n uint64, shards, groups int) (shard int, group uint8) {
 	const golden = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio: its multiples spread evenly, with any step
-	return int((n * golden >> 32) * uint64(shards) >> 32)
+	part := (n * golden >> 32) * uint64(shards)
+	return int(part >> 32), uint8((part & math.MaxUint32) * uint64(groups) >> 32)
 }
 
 // NewRefBeside makes a Ref on the same shard as other: messages between the two need no
 // goroutine switch.
 func (s *Stage) NewRefBeside(other *Ref, kind counters.ActorKind, limits LaneLimits) *Ref {
-	return s.newRef(kind, limits, other.mailbox.shard)
+	return s.newRef(kind, limits, other.mailbox.shard, other.mailbox.group)
 }
 
-func (s *Stage) newRef(kind counters.ActorKind, limits LaneLimits, shard *Shard) *Ref {
+func (s *Stage) newRef(kind counters.ActorKind, limits LaneLimits, shard *Shard, group uint8) *Ref {
 	r := &Ref{kind: kind, number: s.names.Add(1)}
-	r.mailbox.limits, r.mailbox.shard = limitsOf(limits), shard
+	r.mailbox.limits, r.mailbox.shard, r.mailbox.group = limitsOf(limits), shard, group
 	return r
 }
 

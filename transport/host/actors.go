@@ -101,17 +101,17 @@ func (v *checks) session(s *Session) {
 	v.that("session.endedKeep", s.EndedKeep > 0, "must be positive")
 }
 
-// flushTurns is stage.FlushPolicy.Spread: with an interval of 15 ms each shard writes every 2 ms.
-const flushTurns = 8
+// flushGroups is stage.FlushPolicy.Spread: with an interval of 15 ms each shard writes every 2 ms.
+const flushGroups = 8
 
 // policy turns the interval into the stage's policy.
 func (f Flush) policy() (stage.FlushPolicy, error) {
 	if f.Interval == "adaptive" {
-		return stage.FlushPolicy{Interval: stage.Adaptive, Spread: flushTurns}, nil
+		return stage.FlushPolicy{Interval: stage.Adaptive, Spread: flushGroups}, nil
 	}
 	d, err := time.ParseDuration(f.Interval)
 	if err != nil || d < 0 || d > 100*time.Millisecond {
 		return stage.FlushPolicy{}, fmt.Errorf("host: flush interval %q", f.Interval)
 	}
-	return stage.FlushPolicy{Interval: d, Spread: flushTurns}, nil
+	return stage.FlushPolicy{Interval: d, Spread: flushGroups}, nil
 }
