@@ -16,7 +16,7 @@
 // rounds is held against the goal. Every second round has the opposite order. How far the rounds of one server differ is the
 // noise of the machine at that time. The table warns when others used more than 5 % of the machine. When the generator was
 // more than 5 ms late (p99) and latencies are not at least four times that, or when it has not sent 99 % of what was due, the
-// run proves nothing, and says so.
+// figures of that server prove nothing, and no goal is judged by them.
 //
 // # Allocations
 //

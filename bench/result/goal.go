@@ -23,12 +23,16 @@ type Goal struct {
 type Verdict struct {
 	Goal
 	Measured bool    `json:"measured"`
-	Why      string  `json:"why,omitempty"` // it was not measured
-	Got      float64 `json:"got"`           // median; with Over and without Plus the ratio
-	Limit    float64 `json:"limit"`         // likewise
+	Why      string  `json:"why,omitempty"`      // it was not measured
+	Unproven bool    `json:"unproven,omitempty"` // because figures prove nothing
+	Got      float64 `json:"got"`                // median; with Over and without Plus the ratio
+	Limit    float64 `json:"limit"`              // likewise
 	Holds    bool    `json:"holds"`
 	Margin   float64 `json:"margin"` // share of the limit by which it holds, negative: by which it is missed
 }
+
+// Unproven is the verdict on a goal that figures are no proof of.
+func Unproven(g Goal, why string) Verdict { return Verdict{Goal: g, Why: why, Unproven: true} }
 
 func (g Goal) judge(r *Result) Verdict {
 	v := Verdict{Goal: g}

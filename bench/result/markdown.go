@@ -109,13 +109,10 @@ func (s *shownWorkload) markdown() string {
 	return b.String()
 }
 
-// goalRow is a line of the table of goals. A run that proves nothing has no verdicts.
+// goalRow is a line of the table of goals.
 func (r *Result) goalRow(v Verdict) string {
 	state, rest, _ := strings.Cut(v.String(), "  ")
 	what, got, _ := strings.Cut(strings.TrimSpace(rest), ": ")
-	if len(r.Void) > 0 {
-		state = "the run proves nothing"
-	}
 	return fmt.Sprintf("| %s | %s | %s | %s |", r.Workload, what, strings.ToLower(state), got)
 }
 

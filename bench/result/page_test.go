@@ -29,8 +29,8 @@ func plottable(name string) Result {
 			round.Latency = append(round.Latency, Point{Ms: 100, Share: 1})
 		}
 	}
-	r.Summarise([]Goal{{Subject: "troupe", Figure: "cpu_us", Over: "bare", Times: 1.1}, {Subject: "x", Figure: "cpu_us"}})
-	r.Warnings, r.Void = []string{"<b>others</b>"}, []string{"late"}
+	r.Warnings, r.Void = []string{"<b>others</b>"}, []string{"bare: late"}
+	r.Summarise([]Goal{{Subject: "troupe", Figure: "cpu_us", Plus: 1.1}, {Subject: "troupe", Figure: "cpu_us", Over: "bare", Times: 2}, {Subject: "x", Figure: "cpu_us"}})
 	return *r
 }
 
@@ -68,7 +68,7 @@ func writeTestPage(t *testing.T) (path, text string) {
 func TestPage(t *testing.T) {
 	t.Parallel()
 	_, text := writeTestPage(t)
-	for _, want := range []string{"old: bare", "new: troupe", `id="cdf-1"`, "&lt;b&gt;others&lt;/b&gt;", "This run proves nothing", "uPlot=function", `class="missed"`, `class="not-measured"`, "Memory per connection, KiB"} {
+	for _, want := range []string{"old: bare", "new: troupe", `id="cdf-1"`, "&lt;b&gt;others&lt;/b&gt;", "These figures prove nothing", "uPlot=function", `class="missed"`, `class="not-measured"`, "2 times bare: the figures of bare prove nothing", "Memory per connection, KiB"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q", want)
 		}

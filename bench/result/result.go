@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -29,7 +30,7 @@ type Result struct {
 	Goals    []Verdict `json:"goals,omitempty"`
 	Notes    []string  `json:"notes,omitempty"`    // lines that tell more than the figures do
 	Warnings []string  `json:"warnings,omitempty"` // what makes figures doubtful
-	Void     []string  `json:"void,omitempty"`     // why the run proves nothing; empty: it does
+	Void     []string  `json:"void,omitempty"`     // "NAME: why", of those whose figures prove nothing
 	Absent   []string  `json:"absent,omitempty"`   // "NAME: why", of those that could not be measured
 	Profiles []string  `json:"profiles,omitempty"` // files beside the result
 }
@@ -102,6 +103,7 @@ func (r *Result) Summarise(goals []Goal) {
 	for _, g := range goals {
 		r.Goals = append(r.Goals, g.judge(r))
 	}
+	r.withhold()
 }
 
 // values are those of all rounds; none if one of them does not know it.
@@ -122,6 +124,36 @@ func (r *Result) Subject(name string) *Subject {
 		return &r.Subjects[i]
 	}
 	return nil
+}
+
+// proves reports whether the figures of a subject prove something. A reason that names none of the subjects is one of all.
+func (r *Result) proves(subject string) bool {
+	return !slices.ContainsFunc(r.Void, func(text string) bool {
+		of := func(s Subject) bool { return strings.HasPrefix(text, s.Name+": ") }
+		return of(Subject{Name: subject}) || !slices.ContainsFunc(r.Subjects, of)
+	})
+}
+
+// withhold takes back the verdicts that rest on figures which prove nothing. Files of before have such verdicts.
+func (r *Result) withhold() {
+	if len(r.Void) == 0 {
+		return
+	}
+	for i, v := range r.Goals {
+		for goal := &v.Goal; goal != nil; goal = goal.Where {
+			for _, name := range []string{goal.Subject, goal.Over} {
+				if r.Subject(name) != nil && !r.proves(name) {
+					r.Goals[i] = Unproven(v.Goal, "the figures of "+name+" prove nothing")
+				}
+			}
+		}
+	}
+}
+
+// Unproven reports whether a goal could not be judged because figures prove nothing, or whether those of no subject do.
+func (r *Result) Unproven() bool {
+	return slices.ContainsFunc(r.Goals, func(v Verdict) bool { return v.Unproven }) ||
+		!slices.ContainsFunc(r.Subjects, func(s Subject) bool { return r.proves(s.Name) })
 }
 
 // Missed reports whether a goal that was measured does not hold.
@@ -166,6 +198,9 @@ func ReadFile(path string) ([]Result, error) {
 		if r.Format != Format || r.Workload == "" {
 			return nil, errors.New(path + " is a result of another version of troupe bench: measure again")
 		}
+	}
+	for i := range results {
+		results[i].withhold()
 	}
 	return results, nil
 }

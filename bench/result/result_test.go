@@ -82,14 +82,55 @@ func TestGoals(t *testing.T) {
 	}
 }
 
+// Figures that prove nothing take the verdicts that rest on them with them, and no others: one peer that was too much for the
+// generator does not make the whole run worthless.
+func TestFiguresThatProveNothing(t *testing.T) {
+	t.Parallel()
+	over := func(other string) Goal { return Goal{Subject: "troupe", Figure: "cpu_us", Over: other, Times: 2} }
+	where := Goal{Subject: "troupe", Figure: "cpu_us", Plus: 9, Where: &Goal{Subject: "bare", Figure: "cpu_us", Plus: 9}}
+	alone := Goal{Subject: "troupe", Figure: "cpu_us", Plus: 9}
+	missed := Goal{Subject: "troupe", Figure: "cpu_us", Plus: 1}
+	for name, c := range map[string]struct {
+		void             []string
+		goals            []Goal
+		want             string // a letter for each goal: holds, missed, not measured
+		missed, unproven bool
+	}{
+		"all is well":                  {nil, []Goal{over("bare"), where, missed}, "hhm", true, false},
+		"a peer that no goal is about": {[]string{"nano: late"}, []Goal{over("bare"), over("colyseus"), where}, "hhh", false, false},
+		"a peer that one is about":     {[]string{"colyseus: late"}, []Goal{over("bare"), over("colyseus"), where, alone}, "hnhh", false, true},
+		"the yardstick":                {[]string{"bare: late"}, []Goal{over("bare"), over("colyseus"), where, alone}, "nhnh", false, true},
+		"the host":                     {[]string{"troupe: late"}, []Goal{over("bare"), where, missed}, "nnn", false, true},
+		"one is missed anyway":         {[]string{"bare: late"}, []Goal{over("bare"), missed}, "nm", true, true},
+		"of none in particular":        {[]string{"late"}, []Goal{over("bare"), missed}, "nn", false, true},
+		"one of many without goals":    {[]string{"bare: late"}, nil, "", false, false},
+		"all of them without goals":    {[]string{"bare: x", "troupe: x", "colyseus: x", "nano: x"}, nil, "", false, true},
+		"a reason of no subject":       {[]string{"nano 2: late", "nano: late"}, []Goal{alone}, "n", false, true},
+		"of one that was not measured": {nil, []Goal{over("x")}, "n", false, false},
+	} {
+		r := of("cpu_us", []float64{3}, []float64{4})
+		r.Subjects = append(r.Subjects, Subject{Name: "colyseus", Rounds: rounds("cpu_us", 3)}, Subject{Name: "nano", Rounds: rounds("cpu_us", 3)})
+		r.Void = c.void
+		r.Summarise(c.goals)
+		got := ""
+		for _, v := range r.Goals {
+			got += strings.ToLower(v.String()[:1])
+		}
+		if got != c.want || r.Missed() != c.missed || r.Unproven() != c.unproven {
+			t.Errorf("%s: %s, missed %v, unproven %v, want %s, %v, %v", name, got, r.Missed(), r.Unproven(), c.want, c.missed, c.unproven)
+		}
+	}
+}
+
 func TestTable(t *testing.T) {
 	t.Parallel()
 	r := of("cpu_us", []float64{1, 2, 3}, []float64{2, 4, 3})
-	r.Summarise(nil)
 	r.Void = []string{"bare: late"}
+	r.Summarise([]Goal{{Subject: "troupe", Figure: "cpu_us", Over: "bare", Times: 3}})
 	var out bytes.Buffer
 	r.Print(&out)
-	for _, want := range []string{"relay: a test", "CPU per delivered message, us  2.00 (1.00..3.00)  3.00 (2.00..4.00) = 2.00x", "PROVES NOTHING: bare: late"} {
+	for _, want := range []string{"relay: a test", "CPU per delivered message, us  2.00 (1.00..3.00)  3.00 (2.00..4.00) = 2.00x", "PROVES NOTHING: bare: late",
+		"not measured  CPU per delivered message of troupe at most 3 times bare: the figures of bare prove nothing"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}
@@ -109,6 +150,14 @@ func TestFile(t *testing.T) {
 	}
 	got, err := ReadFile(path)
 	if err != nil || len(got) != 1 || got[0].Subject("troupe").Figures["cpu_us"].Median != 2 || !got[0].Goals[0].Holds {
+		t.Errorf("%+v, %v", got, err)
+	}
+	// A file from before runs told whose figures prove nothing.
+	r.Void = []string{"troupe: late"}
+	if err := WriteFile(path, []Result{*r}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err = ReadFile(path); err != nil || got[0].Goals[0].Measured || !got[0].Unproven() {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, bad := range []string{"", "{}", "[]", `[{"format":99,"workload":"x"}]`, `[{"format":1}]`} {

@@ -160,6 +160,9 @@ func Run(ctx context.Context, o Options) (res result.Result, err error) {
 		}
 	}
 	res.Subjects = slices.DeleteFunc(res.Subjects, func(s result.Subject) bool { return r.gone[s.Name] })
+	for name := range r.gone { // of which there are no figures
+		r.void = slices.DeleteFunc(r.void, func(text string) bool { return strings.HasPrefix(text, name+": ") })
+	}
 	for i := range res.Subjects {
 		s := &res.Subjects[i]
 		s.Build = cmp.Or(s.Build, r.versions[s.Name])
@@ -249,7 +252,7 @@ func (r *run) noise(share float64) {
 // warn keeps a warning, once.
 func (r *run) warn(format string, values ...any) { r.keep(&r.warnings, format, values...) }
 
-// provesNothing keeps why the run proves nothing, the first reason of each subject.
+// provesNothing keeps why the figures of the subject prove nothing, the first reason of each.
 func (r *run) provesNothing(format string, values ...any) {
 	r.mu.Lock()
 	known := slices.ContainsFunc(r.void, func(text string) bool { return strings.HasPrefix(text, r.now+": ") })

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -56,7 +57,7 @@ type benchRun struct {
 }
 
 // Run measures, prints and stores. It fails with exitUsage if it could not measure, with exitFailure if a goal is missed,
-// and with exitVoid if the run proves nothing.
+// and with exitVoid if a goal could not be judged because figures prove nothing, or if none of them do.
 func (c *benchRun) Run(s streams) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -70,20 +71,16 @@ func (c *benchRun) Run(s streams) error {
 		}
 		return &exitError{exitUsage, fmt.Errorf("bench: %w", err)}
 	}
-	missed, void := 0, 0
-	for _, r := range results {
-		if len(r.Void) > 0 {
-			void++
-		}
-		if r.Missed() {
-			missed++
-		}
-	}
+	return outcome(results)
+}
+
+// outcome is nil if nothing is wrong with the figures. That a goal is missed is proven, so it is told first.
+func outcome(results []result.Result) error {
 	switch {
-	case void > 0:
-		return &exitError{exitVoid, errors.New("bench: the run proves nothing: not the server was the limit; use a smaller load, or a machine that is idle or has more cores")}
-	case missed > 0:
+	case slices.ContainsFunc(results, func(r result.Result) bool { return r.Missed() }):
 		return &exitError{exitFailure, errors.New("bench: a goal is missed")}
+	case slices.ContainsFunc(results, func(r result.Result) bool { return r.Unproven() }):
+		return &exitError{exitVoid, errors.New("bench: figures prove nothing: not the server was the limit; use a smaller load, or a machine that is idle or has more cores")}
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 const (
 	exitFailure = 1 // the command failed
 	exitUsage   = 2 // the command line is invalid, or a benchmark or a fault run had nothing to measure
-	exitVoid    = 3 // a benchmark that proves nothing
+	exitVoid    = 3 // figures of a benchmark that prove nothing
 )
 
 // exitError is an error with an exit code of its own. Without an error inside, what there is to say has been said.

@@ -77,7 +77,7 @@ func manual(app *kong.Application) []byte {
 		code int
 		text string
 	}{{0, "the command did what it was asked"}, {exitFailure, "it failed, or the host refused"},
-		{exitUsage, "the command line is wrong, or a benchmark or fault run had nothing to measure"}, {exitVoid, "a benchmark proves nothing"}} {
+		{exitUsage, "the command line is wrong, or a benchmark or fault run had nothing to measure"}, {exitVoid, "the figures of a benchmark prove nothing"}} {
 		entry(fmt.Sprint(e.code), e.text)
 	}
 	line(".SH ENVIRONMENT")
