@@ -84,6 +84,7 @@ type run struct {
 	profiles []string
 	absent   []string
 	notes    []string
+	limits   map[string]limit   // by subject: what the generator was the limit of
 	others   map[string]float64 // by subject: the largest share of the machine that others used
 	versions map[string]string  // by subject: what it says of itself
 }
@@ -180,6 +181,7 @@ func Run(ctx context.Context, o Options) (res result.Result, err error) {
 		res.Warnings = append(res.Warnings, "a quick run: it shows that the workload works, and nothing else")
 	}
 	res.Summarise(goals)
+	r.excuseMissed(&res)
 	return res, nil
 }
 

@@ -14,7 +14,7 @@ import (
 
 var memoryWorkloads = []Workload{{
 	Name: "idle", About: "players that are logged in and do nothing: memory 5 s after the last one came",
-	Params:  Params{Rooms: 48, Players: 200, Rest: 5 * time.Second, Rounds: 1},
+	Params:  Params{Rooms: 48, Players: 200, Rest: 5 * time.Second, Rounds: 3},
 	Against: true,
 	Goals:   idleGoals(),
 	subjects: func(r *run) (subjects []subject) {
@@ -67,7 +67,9 @@ func (r *run) idle(ctx context.Context, spec server.Spec, t traffic) (round resu
 		if err != nil {
 			return err
 		}
+		waits := loadgen.NewWaits()
 		return r.filled(ctx, proc, loadgen.Config{SDK: sdk}, players, func(swarm *loadgen.Swarm) error {
+			r.asFastAsItCan(swarm.Joins().Took.P99, waits.P99(), joinFigures...)
 			r.o.Watch.Live(fmt.Sprintf("%d players are in", players))
 			after := r.meter(proc, nil)
 			if err := after.read(&after.start); err != nil {
@@ -114,6 +116,9 @@ func (r *run) idle(ctx context.Context, spec server.Spec, t traffic) (round resu
 	})
 	return round, err
 }
+
+// joinFigures are those of addJoins.
+var joinFigures = []string{"joins_per_s", "join_p50_ms", "join_p99_ms", "join_max_ms"}
 
 func addJoins(f result.Figures, j loadgen.Joins) {
 	if j.Players == 0 {

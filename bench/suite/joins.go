@@ -74,7 +74,9 @@ func (r *run) storm(ctx context.Context, spec server.Spec) (round result.Round, 
 			return err
 		}
 		profiles := r.goProfileMeasured(ctx, proc, time.Duration(len(all))*aboutLogin)
+		waits := loadgen.NewWaits()
 		err = swarm.Connect(ctx, all)
+		r.asFastAsItCan(swarm.Joins().Took.P99, waits.P99(), joinFigures...)
 		if err == nil {
 			err = m.atEnd(ctx)
 		}

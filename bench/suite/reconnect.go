@@ -169,7 +169,9 @@ func (c *reconnects) measure(ctx context.Context, proc *server.Process, f result
 		return err
 	}
 	profiles := c.r.goProfileMeasured(ctx, proc, c.r.p.Measure)
+	waits := loadgen.NewWaits()
 	err := cut(c, ctx, f)
+	c.r.asFastAsItCan(c.times.Quantiles().P99, waits.P99(), "back_p50_ms", "back_p99_ms", "back_max_ms", "back_s")
 	if err == nil {
 		err = m.read(&m.end)
 	}

@@ -132,6 +132,31 @@ func TestBoundByTheGenerator(t *testing.T) {
 	}
 }
 
+// A generator that is the limit of logins makes them slower, never faster: what holds does hold, what is missed is not proven.
+func TestAsFastAsTheGeneratorCan(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	for name, c := range map[string]struct {
+		took, waited time.Duration
+		perSecond    float64
+		want         string
+	}{
+		"a slow server":             {60 * ms, 8 * ms, 4000, "MISSED"},
+		"a generator that is quick": {2 * ms, 3 * ms, 4000, "MISSED"},
+		"a slow generator":          {60 * ms, 30 * ms, 4000, "not measured"},
+		"good in spite of it":       {60 * ms, 30 * ms, 9000, "holds"},
+	} {
+		r := &run{now: host}
+		r.asFastAsItCan(c.took, c.waited, joinFigures...)
+		res := result.Result{Subjects: []result.Subject{{Name: host, Rounds: []result.Round{{Figures: result.Figures{"joins_per_s": c.perSecond, "failed": 1}}}}}}
+		res.Summarise([]result.Goal{{Subject: host, Figure: "joins_per_s", Plus: 8000, AtLeast: true}, {Subject: host, Figure: "failed"}})
+		r.excuseMissed(&res)
+		if got := res.Goals[0].String(); !strings.HasPrefix(got, c.want) || res.Unproven() != (c.want == "not measured") || !strings.HasPrefix(res.Goals[1].String(), "MISSED") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 // A reason is told once for a subject, not once for each round of it.
 func TestProvesNothingOnceForASubject(t *testing.T) {
 	t.Parallel()
