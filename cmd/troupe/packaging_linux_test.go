@@ -49,19 +49,9 @@ func dockerfile(t *testing.T) map[string][]string {
 	return said
 }
 
-// The image has a static binary, certificates and empty folders, and runs without privileges. A builder needs a daemon or a
-// registry, which a test cannot count on; the same files in an otherwise empty root show that nothing is missing.
-func TestTheImageHasAllThatAHostNeeds(t *testing.T) {
-	image := dockerfile(t)
-	if text, err := os.ReadFile(filepath.Join(packaging, "Dockerfile")); err != nil || regexp.MustCompile(`(?m)^ARG TARGET\w+=`).Match(text) {
-		t.Error("a default goes before the platform that is asked for: on another one, the image has a binary that does not run there", err)
-	}
-	if from := image["FROM"]; len(from) != 1 || from[0] != "scratch" || image["USER"][0] != "65532:65532" || image["ENTRYPOINT"][0] != `["/troupe"]` {
-		t.Fatalf("%v", image)
-	}
-	if os.Getuid() != 0 {
-		t.Skip("not root: an empty root folder cannot be entered")
-	}
+// staticTroupe returns the path of a binary that runs without the libraries of a system, as in the image.
+func staticTroupe(t *testing.T) string {
+	t.Helper()
 	troupe, err := exec.LookPath("troupe")
 	if err != nil {
 		t.Fatal(err)
@@ -74,11 +64,64 @@ func TestTheImageHasAllThatAHostNeeds(t *testing.T) {
 	if slices.ContainsFunc(binary.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
 		// This test is linked with cgo, as for the race detector, and needs the libraries of the system.
 		troupe = filepath.Join(t.TempDir(), "troupe")
-		build := exec.Command("go", "build", "-trimpath", "-o", troupe, ".")
+		build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", troupe, ".")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
+	}
+	return troupe
+}
+
+// inContainer is the configuration of a host in the image: on loopback, at ports that are free.
+const inContainer = `
+api: {addr: "127.0.0.1:0"}
+websocket: {addr: "127.0.0.1:0"}
+fast: {addr: "127.0.0.1:0"}
+wss: {addr: "127.0.0.1:0"}
+dtls: {addr: "127.0.0.1:0"}
+kcp: {addr: "127.0.0.1:0"}
+fleets: [{id: fleet-arena, name: arena, gameSessionsMax: 5}]
+`
+
+// announcedAPI waits until a host has written its addresses, and returns that of its API; ended is closed when the host has ended.
+func announcedAPI(t *testing.T, file string, ended <-chan struct{}) (string, error) {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	for {
+		var at struct{ API string }
+		if text, err := os.ReadFile(file); err == nil && yaml.Unmarshal(text, &at) == nil && at.API != "" { // JSON is YAML
+			return at.API, nil
+		}
+		select {
+		case <-ended:
+			return "", errors.New("the host has ended")
+		case <-deadline:
+			return "", errors.New("the host does not start")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// The image has a static binary, certificates and empty folders, and runs without privileges. The same files in an otherwise empty
+// root show that nothing is missing, also where no builder is installed.
+func TestTheImageHasAllThatAHostNeeds(t *testing.T) {
+	image := dockerfile(t)
+	if text, err := os.ReadFile(filepath.Join(packaging, "Dockerfile")); err != nil || regexp.MustCompile(`(?m)^ARG TARGET\w+=`).Match(text) {
+		t.Error("a default goes before the platform that is asked for: on another one, the image has a binary that does not run there", err)
+	}
+	if from := image["FROM"]; len(from) != 1 || from[0] != "scratch" || image["USER"][0] != "65532:65532" || image["ENTRYPOINT"][0] != `["/troupe"]` {
+		t.Fatalf("%v", image)
+	}
+	troupe := staticTroupe(t)
+	t.Run("InAnEmptyRoot", func(t *testing.T) { runInAnEmptyRoot(t, image, troupe) })
+	t.Run("BuiltAndRun", func(t *testing.T) { buildAndRun(t, troupe) })
+}
+
+// runInAnEmptyRoot enters a folder that has the image's files.
+func runInAnEmptyRoot(t *testing.T, image map[string][]string, troupe string) {
+	if os.Getuid() != 0 {
+		t.Skip("not root: an empty root folder cannot be entered")
 	}
 	const user = 65532
 	root, err := os.MkdirTemp("", "troupe-image-") // t.TempDir is in a folder that only this user may enter
@@ -99,44 +142,31 @@ func TestTheImageHasAllThatAHostNeeds(t *testing.T) {
 	data := filepath.Join(root, "data")
 	must(os.Chmod(root, 0o755), os.MkdirAll(filepath.Join(root, "etc", "troupe"), 0o755), os.Mkdir(data, 0o755), os.Chown(data, user, user),
 		os.Mkdir(filepath.Join(root, "tmp"), 0o777), os.Chmod(filepath.Join(root, "tmp"), 0o777|os.ModeSticky), os.WriteFile(filepath.Join(root, "troupe"), copied, 0o755),
-		os.WriteFile(filepath.Join(root, "etc", "troupe", "troupe.yaml"), []byte(`
-announce: /data/announced.json
-api: {addr: "127.0.0.1:0"}
-websocket: {addr: "127.0.0.1:0"}
-fast: {addr: "127.0.0.1:0"}
-wss: {addr: "127.0.0.1:0"}
-dtls: {addr: "127.0.0.1:0"}
-kcp: {addr: "127.0.0.1:0"}
-fleets: [{id: fleet-arena, name: arena, gameSessionsMax: 5}]
-`), 0o644))
+		os.WriteFile(filepath.Join(root, "etc", "troupe", "troupe.yaml"), []byte("announce: /data/announced.json\n"+inContainer), 0o644))
 	cmd := exec.Command("/troupe", strings.Fields(regexp.MustCompile(`[\["\],]+`).ReplaceAllString(image["CMD"][0], " "))...)
 	cmd.Env, cmd.Dir = strings.Fields(image["ENV"][0]), "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: user, Gid: user}}
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	must(cmd.Start())
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = cmd.Wait() }()
 	stop := func() error {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		select {
-		case err := <-ended:
-			return err
+		case <-ended:
 		case <-time.After(30 * time.Second):
 			_ = cmd.Process.Kill()
 			<-ended
-			return errors.New("does not end")
 		}
+		if !cmd.ProcessState.Success() {
+			return errors.New(cmd.ProcessState.String())
+		}
+		return nil
 	}
-	api := ""
-	for deadline := time.Now().Add(30 * time.Second); api == ""; time.Sleep(20 * time.Millisecond) {
-		var at struct{ API string }
-		if text, err := os.ReadFile(filepath.Join(data, "announced.json")); err == nil && yaml.Unmarshal(text, &at) == nil { // JSON is YAML
-			api = at.API
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("does not start: %v\n%s", stop(), &said)
-		}
+	api, err := announcedAPI(t, filepath.Join(data, "announced.json"), ended)
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", err, stop(), &said)
 	}
 	resp, err := http.Get("http://" + api + "/readyz")
 	if err != nil {
