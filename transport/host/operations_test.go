@@ -17,8 +17,8 @@ import (
 
 const operationsDocs = "../../docs/operations"
 
-// busyMetrics is what a real host exposes after a call, an error, and a player.
-func busyMetrics(t *testing.T) exposed {
+// busyMetrics is what a real host exposes after a call, an error, and a player, as text and as it is read.
+func busyMetrics(t *testing.T) (string, exposed) {
 	t.Helper()
 	_, call := webHost(t, true, func(c *Config) {
 		c.WSS.Addr, c.DTLS.Addr, c.TLS.Dir = "127.0.0.1:0", "127.0.0.1:0", t.TempDir()
@@ -37,7 +37,7 @@ func busyMetrics(t *testing.T) exposed {
 		_, _, text := call("GET", "/metrics", "")
 		known := readExposed(text)
 		if known["troupe_mailbox_depth"] != nil && known["troupe_fleet_free_game_sessions"] != nil {
-			return known
+			return text, known
 		}
 		if time.Now().After(deadline) {
 			t.Fatal("the registry does not answer")
@@ -47,7 +47,7 @@ func busyMetrics(t *testing.T) exposed {
 
 // Each query of the dashboard and of the alert rules asks for metrics, labels and values that a host has.
 func TestDashboardAndAlertsAskForWhatAHostHas(t *testing.T) {
-	known := busyMetrics(t)
+	_, known := busyMetrics(t)
 	if got := known["troupe_fleet_free_game_sessions"]["fleet"]; len(got) == 0 || got[0] != "fleet-dev" {
 		t.Errorf("room of fleets %v", got)
 	}
