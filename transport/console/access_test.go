@@ -20,11 +20,15 @@ import (
 // drains is a host that only counts its drains.
 type drains struct {
 	ops.Drainer
-	n atomic.Int64
+	n     atomic.Int64
+	grace atomic.Int64 // of the last
 }
 
-func (d *drains) StartDrain(time.Duration) { d.n.Add(1) }
-func (d *drains) Drains() ops.DrainState   { return ops.DrainState{} }
+func (d *drains) StartDrain(grace time.Duration) {
+	d.n.Add(1)
+	d.grace.Store(int64(grace))
+}
+func (d *drains) Drains() ops.DrainState { return ops.DrainState{} }
 
 // noEvents is a host where nothing happens.
 type noEvents struct{ never chan struct{} }

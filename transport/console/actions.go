@@ -43,16 +43,31 @@ type Action struct {
 // report logs an action and makes an event of it.
 func (c *Console) report(r *http.Request, name string, q query, p *problem) {
 	target := ""
-	for _, param := range []string{"id", "player", "level", "kind", "fleet"} {
+	for _, param := range []string{"id", "player", "level", "kind", "fleet", "grace"} {
 		if v := q.values.Get(param); v != "" {
-			target = clip(v)
+			target = v
 			break
 		}
 	}
-	a := Action{Action: name, Target: target, By: short(q.who.name), Result: "done"}
+	result := "done"
 	if p != nil {
-		a.Result = p.code
+		result = p.code
 	}
+	c.acted(r, Action{Action: name, Target: target, By: q.who.name, Result: result})
+}
+
+// Report logs an action that another page of the host has taken, and makes an event of it.
+// The result is done or the code of the refusal. The caller has checked that r may act.
+func (c *Console) Report(r *http.Request, action, target, result string) {
+	by := "an operator"
+	if who, p := c.identify(r); p == nil {
+		by = who.name
+	}
+	c.acted(r, Action{Action: action, Target: target, By: by, Result: result})
+}
+
+func (c *Console) acted(r *http.Request, a Action) {
+	a.Target, a.By = clip(a.Target), short(a.By)
 	c.o.Log.Info().Str("action", a.Action).Str("target", a.Target).Str("by", a.By).Str("result", a.Result).Str("remote", r.RemoteAddr).Msg("an operator acts")
 	c.o.Operations.Acted(a)
 }

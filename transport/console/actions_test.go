@@ -3,6 +3,8 @@ package console
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -139,6 +141,48 @@ func TestActionsAreTold(t *testing.T) {
 	for i := range want {
 		if w.operations.acted[i] != want[i] {
 			t.Errorf("%+v, want %+v", w.operations.acted[i], want[i])
+		}
+	}
+}
+
+// A drain takes a grace within bounds, and is told with it, as its end is.
+func TestADrainHasAGrace(t *testing.T) {
+	w := newWorld(t, false)
+	post := func(status int, code, target string) {
+		t.Helper()
+		w.want(status, code, "POST", "/admin/v1/"+target, "", csrfHeader, machine)
+	}
+	for target, want := range map[string]time.Duration{"drain": -1, "drain?grace=": -1, "drain?grace=0s": 0, "drain?grace=20m": 20 * time.Minute, "drain?grace=168h": 7 * 24 * time.Hour} {
+		if post(200, "", target); w.drains.grace.Load() != int64(want) {
+			t.Errorf("%s: %v, want %v", target, time.Duration(w.drains.grace.Load()), want)
+		}
+	}
+	drained := w.drains.n.Load()
+	for _, grace := range []string{"soon", "20", "-1s", "168h0m1s", "99999999999h"} {
+		post(http.StatusBadRequest, "BadRequest", "drain?grace="+grace)
+	}
+	post(http.StatusBadRequest, "BadRequest", "drain?grace=1s&grace=2s")
+	if w.drains.n.Load() != drained {
+		t.Error("it drains")
+	}
+	w.operations.acted = nil
+	post(200, "", "drain?grace=20m")
+	post(http.StatusBadRequest, "", "drain?grace=soon")
+	if want := []Action{{"drain", "20m", "this machine", "done"}, {"drain", "soon", "this machine", "BadRequest"}}; !slices.Equal(w.operations.acted, want) {
+		t.Errorf("%+v", w.operations.acted)
+	}
+}
+
+// What an operator does on other pages of the host is told as what it does here.
+func TestOtherPagesReportActions(t *testing.T) {
+	w := newWorld(t, true)
+	for _, test := range []struct{ header, by string }{{"signed", "TRPEA2B3"}, {"forged", "an operator"}} {
+		r := httptest.NewRequest("POST", "http://games.example/debug/drain", http.NoBody)
+		r.Header.Set("Authorization", test.header)
+		w.operations.acted = nil
+		w.console.Report(r, "drain", strings.Repeat("x", 500), "done")
+		if len(w.operations.acted) != 1 || w.operations.acted[0].By != test.by || len(w.operations.acted[0].Target) > 200 {
+			t.Errorf("%+v, want by %s", w.operations.acted, test.by)
 		}
 	}
 }

@@ -142,7 +142,7 @@ func (c *Console) table() map[string]map[string]route {
 		"placement/cancel":    {http.MethodPost: act("cancel placement", c.cancelPlacement, "id")},
 		"drain": {
 			http.MethodGet:    {serve: c.drainState},
-			http.MethodPost:   act("drain", c.drain),
+			http.MethodPost:   act("drain", c.drain, "grace"),
 			http.MethodDelete: act("cancel drain", c.cancelDrain),
 		},
 		"events": read(c.events),

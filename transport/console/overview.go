@@ -198,7 +198,11 @@ func (c *Console) drainState(w http.ResponseWriter, _ *http.Request, _ query) *p
 }
 
 func (c *Console) drain(w http.ResponseWriter, r *http.Request, q query) *problem {
-	c.o.Drains.StartDrain(-1)
+	grace, err := ops.ParseGrace(q.text("grace"))
+	if err != nil {
+		return invalid("%v", err)
+	}
+	c.o.Drains.StartDrain(grace)
 	return c.drainState(w, r, q)
 }
 

@@ -56,6 +56,7 @@ func (h *Host) startAPI(o Options) error {
 	stream := c.guard(auth).events(h.reloads.streamToken, c.API.TrustLoopback, h.events)
 	h.ops = ops.New(ops.Options{
 		Counters: h.count, System: h.system, Version: o.Version, Logs: logs, Events: stream, Drains: h,
+		Acted:  func(r *http.Request, action, target, result string) { h.console.Report(r, action, target, result) },
 		Queued: h.queued.Figures, StoreBytes: c.Store.size(), CertificateEnds: h.listeners.certificateEnds(),
 	})
 	h.console = h.newConsole(o, auth, logs)

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -111,6 +112,46 @@ func TestActionsAreEventsAndTheLogLevelChanges(t *testing.T) {
 	}
 	if _, body := call(h, "GET", "/admin/v1/log-level", ""); body != "{\"level\":\"info\"}\n" {
 		t.Error(body)
+	}
+}
+
+// A drain and its end are told, whichever way an operator takes.
+func TestDrainsAreTold(t *testing.T) {
+	var log bytes.Buffer
+	h, call := consoleWith(t, Options{Config: storeConfig(t), Log: zerolog.New(zerolog.SyncWriter(&log)), Dev: true})
+	joined(t, 200, must(call(h, "POST", devJoinPath, `{"playerId": "ann"}`))) // the host must not exit
+	var want []string
+	for _, path := range []string{"/admin/v1/drain", "/debug/drain"} {
+		for _, step := range []struct {
+			method, query, told string
+			status              int
+		}{
+			{"POST", "?grace=1h", `"action":"drain","target":"1h","by":"this machine","result":"done"`, 200},
+			{"DELETE", "", `"action":"cancel drain","by":"this machine","result":"done"`, 200},
+			{"DELETE", "", `"action":"cancel drain","by":"this machine","result":"Conflict"`, http.StatusConflict},
+			{"POST", "?grace=169h", `"action":"drain","target":"169h","by":"this machine","result":"BadRequest"`, http.StatusBadRequest},
+		} {
+			want = append(want, step.told)
+			if status, body := call(h, step.method, path+step.query, ""); status != step.status {
+				t.Fatal(step, path, status, body)
+			}
+		}
+	}
+	until(t, "the events", func() bool {
+		recent, _, _ := h.events.Since(0)
+		var told []string
+		for _, e := range recent {
+			if strings.Contains(string(e), `"type":"OperatorAction"`) {
+				told = append(told, string(e))
+			}
+		}
+		return len(told) == len(want) && !slices.ContainsFunc(want, func(w string) bool {
+			return strings.Count(strings.Join(told, "\n"), w) != 2
+		})
+	})
+	h.Close()
+	if n := strings.Count(log.String(), `"message":"an operator acts"`); n != len(want) {
+		t.Errorf("%d lines in\n%s", n, log.String())
 	}
 }
 

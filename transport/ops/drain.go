@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -31,32 +32,55 @@ type DrainState struct {
 	GraceSeconds float64 `json:"grace_seconds"` // time until the remaining game sessions are terminated
 }
 
+// graceMax bounds the grace that an operator gives for one drain.
+const graceMax = 7 * 24 * time.Hour
+
+// ParseGrace returns the grace of a drain as an operator writes it, such as 30s; without one
+// it is -1, for the configured grace. The error is a sentence for the operator.
+func ParseGrace(text string) (time.Duration, error) {
+	if text == "" {
+		return -1, nil
+	}
+	grace, err := time.ParseDuration(text)
+	if err != nil || grace < 0 || grace > graceMax {
+		return 0, fmt.Errorf("grace must be a duration from 0s to %v, for example 30s or 20m", graceMax)
+	}
+	return grace, nil
+}
+
+// Acted is told what an operator has done: the action, its target if it has one, and "done" or
+// the code of the refusal. The request says who it was.
+type Acted func(r *http.Request, action, target, result string)
+
 // registerDrain serves drainPath: GET returns the state, POST starts a drain (query parameter
 // grace, a duration), DELETE cancels it. Each answers with the state. The host guards
 // /debug/. In addition, requests from web pages of other origins are refused, even if every
 // request from this machine is allowed.
-func registerDrain(mux *http.ServeMux, d Drainer) {
+func registerDrain(mux *http.ServeMux, d Drainer, acted Acted) {
 	sameOrigin := http.NewCrossOriginProtection()
 	mux.HandleFunc("GET "+drainPath, func(w http.ResponseWriter, _ *http.Request) { answerState(w, d) })
 	mux.Handle("POST "+drainPath, sameOrigin.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		grace := time.Duration(-1)
-		if text := r.URL.Query().Get("grace"); text != "" {
-			var err error
-			if grace, err = time.ParseDuration(text); err != nil || grace < 0 {
-				answer(w, http.StatusBadRequest, "grace must be a duration that is not negative, for example 30s")
-				return
-			}
+		text := r.URL.Query().Get("grace")
+		grace, err := ParseGrace(text)
+		if err != nil {
+			acted(r, "drain", text, "BadRequest")
+			answer(w, http.StatusBadRequest, err.Error())
+			return
 		}
 		d.StartDrain(grace)
+		acted(r, "drain", text, "done")
 		answerState(w, d)
 	})))
 	mux.Handle("DELETE "+drainPath, sameOrigin.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch err := d.CancelDrain(r.Context()); {
 		case errors.Is(err, fleet.ErrNotDraining), errors.Is(err, fleet.ErrDrainTooLate):
+			acted(r, "cancel drain", "", "Conflict")
 			answer(w, http.StatusConflict, err.Error())
 		case err != nil:
+			acted(r, "cancel drain", "", "Unavailable")
 			answer(w, http.StatusServiceUnavailable, err.Error())
 		default:
+			acted(r, "cancel drain", "", "done")
 			answerState(w, d)
 		}
 	})))

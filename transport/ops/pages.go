@@ -23,6 +23,8 @@ type Options struct {
 	Events http.Handler
 	// Drains drains the host at /debug/drain; nil: there is no such page.
 	Drains Drainer
+	// Acted reports what operators do at /debug/drain; needed with Drains.
+	Acted Acted
 	// Queued returns the bytes that wait in the queues of players, and how many may; nil: no
 	// metric says so.
 	Queued func() (used, most int64)
@@ -42,6 +44,7 @@ type Pages struct {
 	logs    *Logs
 	events  http.Handler
 	drains  Drainer
+	acted   Acted
 }
 
 // New returns the pages of one host, not ready.
@@ -52,7 +55,7 @@ func New(o Options) *Pages {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		newCollector(o),
 	)
-	return &Pages{logs: o.Logs, events: o.Events, drains: o.Drains, metrics: newMetricsPage(promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))}
+	return &Pages{logs: o.Logs, events: o.Events, drains: o.Drains, acted: o.Acted, metrics: newMetricsPage(promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))}
 }
 
 // SetReady says whether the host takes players.
@@ -77,7 +80,7 @@ func (p *Pages) Mux(next http.Handler) http.Handler {
 		mux.Handle("GET /events", p.events)
 	}
 	if p.drains != nil {
-		registerDrain(mux, p.drains)
+		registerDrain(mux, p.drains, p.acted)
 	}
 	registerProfiles(mux)
 	mux.Handle("/", next)

@@ -82,7 +82,8 @@ export function operate(body, _query, page) {
     section("Drain", h("p", { class: "hint" }, "The host takes no new game sessions and players, and exits when its game sessions have ended, or when the grace is over."), drain));
   const start = () => ask({
     title: "Drain this host?", confirm: "Drain", text: "It takes no new game sessions, and exits when those that run have ended. You can cancel it until the grace is over.",
-    run: async () => { await act("POST", "drain"); timer.now(); },
+    fields: [{ id: "grace", label: "Grace in seconds, after which those that still run are ended", type: "number", min: "0", most: "604800", placeholder: "as configured: drain.grace" }],
+    run: async ({ grace }) => { await act("POST", "drain", { grace: grace && grace + "s" }); timer.now(); },
   });
   const cancel = () => ask({ title: "Cancel the drain?", confirm: "Cancel the drain", harmless: true, text: "The host takes game sessions and players again.", run: async () => { await act("DELETE", "drain"); timer.now(); } });
   const load = async () => {
