@@ -51,6 +51,10 @@ func Explain(endpoint string, err error) error {
 		return &problem{fmt.Sprintf("the certificate of %s is not valid for it: %v", endpoint, certificate.Err), err}
 	case errors.As(err, &plain), errors.Is(err, http.ErrSchemeMismatch):
 		return &problem{fmt.Sprintf("%s does not answer with TLS: is it http://?", endpoint), err}
+	case strings.Contains(err.Error(), `malformed HTTP response "\x15\x03`): // an alert of TLS
+		return &problem{fmt.Sprintf("%s does not answer without TLS: is it https://?", endpoint), err}
+	case strings.Contains(err.Error(), "malformed HTTP "):
+		return &problem{fmt.Sprintf("what answers at %s does not speak HTTP: give the address of a host's service API (api.addr)", endpoint), err}
 	case errors.As(err, &sent) && sent.Op == "dial":
 		return &problem{fmt.Sprintf("no host answers at %s, is it running? (%v)", endpoint, sent), err}
 	case errors.Is(err, context.DeadlineExceeded):
