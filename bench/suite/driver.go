@@ -76,6 +76,7 @@ type run struct {
 	onFilled func(proc *server.Process) error
 	// profile: the measurement under way is the one that is profiled
 	profile bool
+	apart   bool            // the load under way is there for its profiles only
 	gone    map[string]bool // peers that could not be measured
 
 	mu       sync.Mutex // guards what follows
@@ -106,6 +107,11 @@ func Run(ctx context.Context, o Options) (res result.Result, err error) {
 		proc := server.Attach(*o.Against)
 		if err := proc.AwaitFleet(ctx, orDev(o.Against.Fleet)); err != nil {
 			return res, r.told(err, proc)
+		}
+		if o.ProfileDir != "" {
+			if err := proc.MayProfile(ctx); err != nil {
+				return res, fmt.Errorf("--profile: %w", err)
+			}
 		}
 	}
 	if r.dir, err = os.MkdirTemp("", "troupe-bench-"); err != nil {

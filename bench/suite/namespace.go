@@ -40,6 +40,7 @@ type namespaceRequest struct {
 	Workload, Subject string
 	Params            Params
 	Sets              []string
+	ProfileDir        string // unless empty, this measurement is profiled
 }
 
 // namespaceAnswer is its answer.
@@ -47,13 +48,18 @@ type namespaceAnswer struct {
 	Round    result.Round
 	Warnings []string
 	Void     []string
+	Profiles []string
 	Others   float64
 	Error    string
 }
 
 // inNamespace has a subject measured in a network namespace of its own.
 func (r *run) inNamespace(ctx context.Context, subject string) (result.Round, error) {
-	request, err := json.Marshal(namespaceRequest{Workload: r.w.Name, Subject: subject, Params: r.p, Sets: r.o.Sets})
+	e := namespaceRequest{Workload: r.w.Name, Subject: subject, Params: r.p, Sets: r.o.Sets}
+	if r.profile {
+		e.ProfileDir = r.o.ProfileDir
+	}
+	request, err := json.Marshal(e)
 	if err != nil {
 		return result.Round{}, fmt.Errorf("in a namespace: %w", err)
 	}
@@ -77,6 +83,7 @@ func (r *run) inNamespace(ctx context.Context, subject string) (result.Round, er
 	for _, text := range got.Warnings {
 		r.warn("%s", strings.TrimPrefix(text, r.now+": "))
 	}
+	r.profiles = append(r.profiles, got.Profiles...)
 	for _, text := range got.Void {
 		r.provesNothing("%s", strings.TrimPrefix(text, r.now+": "))
 	}
@@ -97,7 +104,8 @@ func MeasureInNamespace(ctx context.Context, in io.Reader, out io.Writer, self S
 		return err
 	}
 	var got namespaceAnswer
-	r := &run{w: w, p: e.Params, now: e.Subject, o: Options{Workload: e.Workload, Sets: e.Sets, Only: []string{e.Subject}, Self: self, Watch: unwatched{}, inside: true}}
+	r := &run{w: w, p: e.Params, now: e.Subject, o: Options{Workload: e.Workload, Sets: e.Sets, Only: []string{e.Subject}, ProfileDir: e.ProfileDir, Self: self, Watch: unwatched{}, inside: true}}
+	r.profile = e.ProfileDir != ""
 	r.onFilled = func(proc *server.Process) error { return loseOnPath(ctx, proc.Announce.API, w.loss) }
 	if r.dir, err = os.MkdirTemp("", "troupe-bench-"); err != nil {
 		return fmt.Errorf("make a folder: %w", err)
@@ -110,7 +118,7 @@ func MeasureInNamespace(ctx context.Context, in io.Reader, out io.Writer, self S
 	if err != nil {
 		got.Error = err.Error()
 	}
-	got.Warnings, got.Void, got.Others = r.warnings, r.void, r.others[r.now]
+	got.Warnings, got.Void, got.Profiles, got.Others = r.warnings, r.void, r.profiles, r.others[r.now]
 	return json.NewEncoder(out).Encode(got)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -50,7 +51,9 @@ func (r *run) goProfile(ctx context.Context, proc *server.Process, length time.D
 			}
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.profiles = append(r.profiles, file)
+			if !slices.Contains(r.profiles, file) {
+				r.profiles = append(r.profiles, file)
+			}
 		})
 	}
 	return p
@@ -58,7 +61,7 @@ func (r *run) goProfile(ctx context.Context, proc *server.Process, length time.D
 
 // goProfileMeasured is goProfile of the measured part itself. It costs the host something: figures of that round are higher.
 func (r *run) goProfileMeasured(ctx context.Context, proc *server.Process, length time.Duration) *profiling {
-	if r.profile && proc.Spec.Kind == server.Troupe {
+	if r.profile && !r.apart && proc.Spec.Kind == server.Troupe {
 		r.warn("the last round was profiled, which costs the host CPU, memory and allocations")
 	}
 	return r.goProfile(ctx, proc, length)

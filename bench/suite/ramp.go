@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,8 @@ const (
 // on with a fresh server: queues that are still full, or players that are gone, would spoil the next one.
 func (r *run) ramp(ctx context.Context, spec server.Spec) (result.Round, error) {
 	players := r.p.Rooms * r.p.Players
-	l := &ladder{r: r, search: search{first: r.p.Hz}}
+	l := &ladder{r: r, search: search{first: r.p.Hz}, profile: r.profile}
+	r.profile = false // each try would overwrite the profiles of the one before
 	for !l.done {
 		err := r.with(ctx, spec, func(proc *server.Process) error {
 			empty := r.meter(proc, nil)
@@ -85,10 +87,12 @@ func (r *run) ramp(ctx context.Context, spec server.Spec) (result.Round, error) 
 type ladder struct {
 	r      *run
 	search search
-	done   bool
-	again  int // how often the smallest load was repeated
-	near   int // how often others were, because they were near the limit
-	high   try // the smallest load that was too much so far; each one is smaller than the one before
+	// profile: the largest load is tried once more, to be profiled
+	profile bool
+	done    bool
+	again   int // how often the smallest load was repeated
+	near    int // how often others were, because they were near the limit
+	high    try // the smallest load that was too much so far; each one is smaller than the one before
 
 	proc  *server.Process // of now, as the next two
 	swarm *loadgen.Swarm
@@ -110,7 +114,7 @@ func (l *ladder) climb(ctx context.Context) error {
 			l.done = true
 			l.judge(l.high)
 			if l.search.low == 0 {
-				return nil
+				return l.profiled(ctx)
 			}
 			if l.search.high == 0 {
 				l.r.warn("the largest load that was tried was still good: start higher with --hz")
@@ -118,7 +122,10 @@ func (l *ladder) climb(ctx context.Context) error {
 			t, err := l.try(ctx, l.search.low/2)
 			l.steps = append(l.steps, t.step)
 			l.judge(t)
-			return err
+			if err != nil || t.lost {
+				return err
+			}
+			return l.profiled(ctx)
 		}
 		t, err := l.decide(ctx, hz)
 		if err != nil {
@@ -138,6 +145,17 @@ func (l *ladder) climb(ctx context.Context) error {
 			l.best.kib = (t.step.MiB*(1<<20) - float64(l.empty)) / 1024 / float64(l.swarm.Size())
 		}
 	}
+}
+
+// profiled tries the largest load once more, if it is to be profiled; if none was good, the smallest.
+func (l *ladder) profiled(ctx context.Context) error {
+	if !l.profile {
+		return nil
+	}
+	l.r.profile, l.r.apart = true, true
+	defer func() { l.r.apart = false }()
+	_, err := l.try(ctx, cmp.Or(l.search.low, l.search.first))
+	return err
 }
 
 // round is what the ramp has brought.

@@ -225,5 +225,5 @@ func (r *run) told(err error, proc *server.Process) error {
 	if _, dialled := errors.AsType[*loadgen.DialError](err); !dialled {
 		return err
 	}
-	return fmt.Errorf("%w (a host limits the players of one address: see \"A host that runs already\" in docs/benchmarks.md)", err)
+	return fmt.Errorf("%w (a host limits the players of one address: see \"A running host\" in docs/benchmarks.md)", err)
 }
