@@ -168,7 +168,7 @@ proof-nat: ## the kernel's NAT changes the players' UDP ports and addresses, in 
 
 .PHONY: proof-page
 proof-page: ## the reports of troupe bench, troupe faults and troupe match draw their plots in headless Chromium, without an error
-	$(GO) test ./bench/result ./bench/faults ./bench/matchmaking -count=1 -timeout 5m -v -run PageInABrowser -args -page.browser chromium
+	$(GO) test ./bench/result ./bench/faults ./bench/matchmaking -count=1 -timeout 5m -v -run PageInABrowser
 
 .PHONY: proof-console
 proof-console: ## what the console costs: main-thread time of each page, and the host's CPU while nobody and somebody looks, at 1,000 game sessions and 5,000 players; takes Chromium, some 3 min

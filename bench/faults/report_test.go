@@ -104,7 +104,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// A browser draws the page without an error (make proof-page).
+// A browser draws the page without an error. It needs Chromium.
 func TestPageInABrowser(t *testing.T) {
 	t.Parallel()
 	pagetest.Opens(t, writeReport(t, reported()), 5) // lanes, latency, players, counts, callbacks

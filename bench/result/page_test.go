@@ -80,7 +80,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestPageInABrowser has a browser draw the plots (make proof-page).
+// TestPageInABrowser has a browser draw the plots. It needs Chromium.
 func TestPageInABrowser(t *testing.T) {
 	t.Parallel()
 	path, _ := writeTestPage(t)
