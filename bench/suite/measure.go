@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -162,7 +163,7 @@ func (m *meter) disturbance() {
 func (r *run) loaded(ctx context.Context, proc *server.Process, swarm *loadgen.Swarm, plan loadgen.Plan) (result.Round, *loadgen.Result, error) {
 	m := r.meter(proc, swarm)
 	profiles := new(profiling)
-	plan.Drain, plan.Every = drainMax, momentEvery
+	plan.Drain, plan.Every = cmp.Or(plan.Drain, drainMax), momentEvery
 	plan.AtStart = func() error {
 		profiles = r.goProfileMeasured(ctx, proc, plan.Measure)
 		return m.atStart(ctx)

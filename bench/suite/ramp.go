@@ -25,8 +25,10 @@ var rampWorkloads = []Workload{{
 	},
 	quick: func(p *Params) { p.Warmup, p.Measure = 10*time.Millisecond, 100*time.Millisecond },
 	lasts: func(p Params) time.Duration {
-		again := Params{Rooms: p.Rooms, Players: p.Players}.lasts() // after each load that was too much
-		return p.lasts() + time.Duration(rampDoublings+rampHalvings+rampRepeats)*(p.Warmup+p.Measure) + time.Duration(1+rampHalvings)*again
+		// At most: all tries and that of half the load; those that are too much end with a drain, and most of them with a fresh server.
+		again := Params{Rooms: p.Rooms, Players: p.Players}.lasts()
+		bad := time.Duration(1 + rampHalvings)
+		return time.Duration(rampTries+1)*(p.Warmup+p.Measure) + (1+bad)*again + (bad+rampRepeats)*rampDrain
 	},
 	subjects: func(r *run) (subjects []subject) {
 		for _, s := range r.besideBare() {
@@ -49,9 +51,13 @@ const (
 	// of the limit: there, what else the machine does at the moment decides, and the same load comes out either way. So it does at
 	// any p99 if others use more than rampOthers of the machine.
 	rampRepeats = 3
-	rampOthers  = 0.15
-	rampNear    = 0.8
-	rampFar     = 2.0
+	// rampTries bounds all tries of a ramp, so that it ends in time: the more loads there are, the fewer are repeated.
+	rampTries = 11
+	// rampDrain is how long late messages are waited for: what is later than this is far above the limit.
+	rampDrain  = time.Second
+	rampOthers = 0.15
+	rampNear   = 0.8
+	rampFar    = 2.0
 	// firstAgain is how often the smallest load is repeated if it was too much.
 	firstAgain = 2
 	// deliveredMin is the share of the messages that must have arrived.
@@ -92,6 +98,7 @@ type ladder struct {
 	done    bool
 	again   int // how often the smallest load was repeated
 	near    int // how often others were, because they were near the limit
+	tries   int // of all loads
 	high    try // the smallest load that was too much so far; each one is smaller than the one before
 
 	proc  *server.Process // of now, as the next two
@@ -197,6 +204,14 @@ func (s *search) next() (value float64, more bool) {
 	return math.Sqrt(s.low * s.high), s.halved < rampHalvings
 }
 
+// left is how many values there are to tell at most, with the one that next returned.
+func (s *search) left() int {
+	if s.high > 0 {
+		return rampHalvings - s.halved
+	}
+	return rampDoublings - s.tried + rampHalvings
+}
+
 // tell says whether a value was good.
 func (s *search) tell(value float64, good bool) {
 	s.tried++
@@ -237,11 +252,17 @@ func (t *tally) again(good, near bool) bool {
 func (l *ladder) decide(ctx context.Context, hz float64) (t try, err error) {
 	var all tally
 	for {
-		if t, err = l.try(ctx, hz); err != nil || !all.again(t.step.Good, t.near) || l.near == rampRepeats {
+		l.tries++
+		if t, err = l.try(ctx, hz); err != nil || !all.again(t.step.Good, t.near) || !l.mayRepeat() {
 			return t, err
 		}
 		l.near++
 	}
+}
+
+// mayRepeat reports whether there is time to try a load again: all others that may still come are tried, too.
+func (l *ladder) mayRepeat() bool {
+	return l.near < rampRepeats && l.tries+l.search.left() <= rampTries
 }
 
 // disturbed reports whether a load may have been too much because others used the machine.
@@ -263,7 +284,7 @@ func (l *ladder) try(ctx context.Context, hz float64) (t try, err error) {
 	players := float64(l.swarm.Size())
 	offered := hz * players * float64(l.r.p.Players)
 	l.r.o.Watch.Live(fmt.Sprintf("%.0f deliveries/s", offered))
-	round, load, err := l.r.loaded(ctx, l.proc, l.swarm, loadgen.Plan{Hz: hz, Warmup: l.r.p.Warmup, Measure: l.r.p.Measure})
+	round, load, err := l.r.loaded(ctx, l.proc, l.swarm, loadgen.Plan{Hz: hz, Warmup: l.r.p.Warmup, Measure: l.r.p.Measure, Drain: rampDrain})
 	_, lost := errors.AsType[*lostError](err)
 	if err != nil && !lost {
 		return t, err

@@ -26,6 +26,24 @@ func TestLargestLoad(t *testing.T) {
 	}
 }
 
+// However often loads are near the limit, a ramp has a bounded number of tries, and time for all loads of its search.
+func TestRampEndsInTime(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []float64{1, 1.5, 3, 9, 20, 40, 100} {
+		l := ladder{search: search{first: 1}}
+		loads := 0
+		for v, more := l.search.next(); more; v, more = l.search.next() {
+			for loads, l.tries = loads+1, l.tries+1; l.mayRepeat(); l.tries++ {
+				l.near++
+			}
+			l.search.tell(v, v <= limit)
+		}
+		if l.tries > rampTries || l.tries == loads || l.search.high > 0 && l.search.left() > 0 {
+			t.Errorf("limit %v: %d tries of %d loads, %+v", limit, l.tries, loads, l.search)
+		}
+	}
+}
+
 // A load that was not sent, or of which nothing arrived, is not a good one, however low the latency of the rest.
 func TestLoadsThatAreTooMuch(t *testing.T) {
 	t.Parallel()
