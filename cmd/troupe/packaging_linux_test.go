@@ -218,8 +218,8 @@ type probe struct {
 	Get struct{ Path, Port string } `yaml:"httpGet"`
 }
 
-// The manifests were decoded strictly into the types of k8s.io/api when they were written; that library is no dependency. This
-// test keeps what they say of a host true: its configuration, ports, probes and the time that a drain may take.
+// cmd/internal/kubeschema checks the manifests against Kubernetes' schema. This test keeps what they say of a host true: its
+// configuration, ports, probes and the time that a drain may take.
 func TestKubernetesManifestsFitTheHost(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(packaging, "kubernetes.yaml"))
 	if err != nil {
