@@ -18,6 +18,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -51,14 +52,24 @@ type made struct {
 	text    []byte
 }
 
-// makeFiles runs the commands: the manual page and the scripts of completion come from the same source as --help.
-func makeFiles() ([]made, error) {
+// makeFiles runs the commands with a binary of this machine: the manual page and the scripts of completion come from the same
+// source as --help.
+func makeFiles(binary []byte) ([]made, error) {
+	dir, err := os.MkdirTemp("", "troupe-dist-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	troupe := filepath.Join(dir, "troupe.exe") // Windows runs no other name
+	if err := os.WriteFile(troupe, binary, 0o755); err != nil {
+		return nil, err
+	}
 	all := []made{
 		{name: "troupe.1", command: []string{"man"}}, {name: "completion/troupe.bash", command: []string{"completion", "bash"}},
 		{name: "completion/_troupe", command: []string{"completion", "zsh"}}, {name: "completion/troupe.fish", command: []string{"completion", "fish"}},
 	}
 	for i := range all {
-		c := exec.Command("go", append([]string{"run", "./cmd/troupe"}, all[i].command...)...)
+		c := exec.Command(troupe, all[i].command...)
 		c.Stderr = os.Stderr
 		text, err := c.Output()
 		if err != nil {
@@ -80,7 +91,12 @@ func run(to string, platforms []string) error {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
 	}
-	made, err := makeFiles()
+	// The binary of this machine prints the files of all archives.
+	own, err := build(to, runtime.GOOS, runtime.GOARCH)
+	if err != nil {
+		return err
+	}
+	made, err := makeFiles(own)
 	if err != nil {
 		return err
 	}
@@ -90,9 +106,11 @@ func run(to string, platforms []string) error {
 		if !ok {
 			return fmt.Errorf("platform %q is not like linux/amd64", platform)
 		}
-		binary, err := build(to, goos, goarch)
-		if err != nil {
-			return err
+		binary := own
+		if goos != runtime.GOOS || goarch != runtime.GOARCH {
+			if binary, err = build(to, goos, goarch); err != nil {
+				return err
+			}
 		}
 		name, text, err := archive(".", goos, goarch, binary, made, at)
 		if err != nil {
