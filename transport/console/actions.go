@@ -7,7 +7,6 @@ import (
 	"runtime/pprof"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"troupe/messages"
 )
@@ -90,8 +89,6 @@ func (q query) whoAndWhy() (player messages.PlayerID, reason string, p *problem)
 	switch {
 	case len(name) > playerMax:
 		return "", "", invalid("player is longer than %d bytes", playerMax)
-	case !utf8.ValidString(name):
-		return "", "", invalid("player is not UTF-8")
 	case len(reason) > textMax:
 		return "", "", invalid("reason is longer than %d bytes", textMax)
 	case reason == "":

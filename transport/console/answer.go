@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"troupe/messages"
 )
@@ -80,7 +81,7 @@ type route struct {
 	params []string // the names of query parameters that it takes
 	serve  func(w http.ResponseWriter, r *http.Request, q query) *problem
 	acts   bool // it changes something
-	open   bool // it needs no login
+	open   bool // it needs no login, and has a body
 	name   string
 }
 
@@ -173,6 +174,9 @@ func (c *Console) route(w http.ResponseWriter, r *http.Request) *problem {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		return &problem{http.StatusMethodNotAllowed, "MethodNotAllowed", "use " + strings.Join(allowed, " or ") + " here"}
 	}
+	if !to.open && r.ContentLength != 0 {
+		return invalid("send no body: all parameters stand in the query")
+	}
 	q := query{}
 	if !to.open {
 		who, p := c.identify(r)
@@ -220,6 +224,8 @@ func (q *query) read(raw string, known []string) *problem {
 			return invalid("%s is there %d times", name, len(all))
 		case len(all[0]) > queryValueMax:
 			return invalid("%s is longer than %d bytes", name, queryValueMax)
+		case !utf8.ValidString(all[0]):
+			return invalid("%s is not UTF-8", name)
 		}
 	}
 	q.values = values
@@ -259,6 +265,11 @@ func (q query) oneOf(name string, words ...string) (string, *problem) {
 		return v, nil
 	}
 	return "", invalid("%s must be one of %s", name, strings.Join(words, ", "))
+}
+
+// unknown refuses the name of a resource that a list is to be about.
+func unknown(kind, name string) *problem {
+	return &problem{http.StatusNotFound, "NotFound", "there is no " + kind + " " + clip(name)}
 }
 
 // clip bounds text of a caller in an answer or a log.

@@ -55,6 +55,14 @@ func (aFew) MatchmakerTickets(_ context.Context, q messages.TicketList) (message
 	return messages.ListedTickets{Tickets: make([]*messages.Ticket, 0, q.Limit)}, nil
 }
 
+func (aFew) Queues(context.Context) ([]*messages.Queue, error) {
+	return []*messages.Queue{{Name: "queue-dev"}}, nil
+}
+
+func (aFew) MatchmakerStates(context.Context) ([]messages.MatchmakerState, error) {
+	return []messages.MatchmakerState{{Matchmaker: &messages.Matchmaker{Name: "match-dev"}}}, nil
+}
+
 func (aFew) InspectGameSession(context.Context, messages.GameSessionID) (*messages.GameSessionState, error) {
 	return new(messages.GameSessionState), nil
 }
@@ -68,6 +76,7 @@ func FuzzQuery(f *testing.F) {
 		"", "limit=200", "limit=0", "limit=1&limit=2", "limit=99999999999999999999", "x=1", "%zz", "a;b", "status=any&limit=2", "sort=rtt", "by=host&player=ann",
 		"filter=gameSessionProperties.map+%3D+%27castle%27+AND+maximumSessions%3E2&sort=maximumSessions+ASC&limit=1", "filter=%00", "sort=creationTimeMillis+DESC",
 		"next=e30", "next=bnVsbA", "next=W10", "limit=1&next=eyJLZXkiOiJ4IiwiSUQiOiJhIn0", "configuration=" + strings.Repeat("m", 3000), "player=%ff%fe",
+		"queue=queue-dev", "queue=none", "configuration=match-dev", "configuration=none",
 	} {
 		for path := range queried {
 			f.Add(uint8(path), seed)
@@ -85,7 +94,7 @@ func FuzzQuery(f *testing.F) {
 			t.Fatalf("%v: %s", err, a.Body)
 		}
 		switch {
-		case a.Code == http.StatusBadRequest && said.Code == "BadRequest" && said.Message != "" && len(said.Message) < 4<<10:
+		case (a.Code == http.StatusBadRequest && said.Code == "BadRequest" || a.Code == http.StatusNotFound && said.Code == "NotFound") && said.Message != "" && len(said.Message) < 4<<10:
 		case a.Code == http.StatusOK:
 			values, err := url.ParseQuery(raw)
 			for name, all := range values {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"troupe/messages"
@@ -56,9 +57,19 @@ func (c *Console) tickets(w http.ResponseWriter, r *http.Request, q query) *prob
 	if p != nil {
 		return p
 	}
-	found, err := c.o.Backend.MatchmakerTickets(r.Context(), messages.TicketList{Matchmaker: messages.MatchmakerName(q.text("configuration")), Limit: limit})
+	name := messages.MatchmakerName(q.text("configuration"))
+	found, err := c.o.Backend.MatchmakerTickets(r.Context(), messages.TicketList{Matchmaker: name, Limit: limit})
 	if err != nil {
 		return refused(err)
+	}
+	if found.Matched == 0 && name != "" {
+		states, err := c.o.Backend.MatchmakerStates(r.Context())
+		if err != nil {
+			return refused(err)
+		}
+		if !slices.ContainsFunc(states, func(one messages.MatchmakerState) bool { return one.Name == name }) {
+			return unknown("matchmaking configuration", string(name))
+		}
 	}
 	all := make([]ticket, len(found.Tickets))
 	for i, t := range found.Tickets {

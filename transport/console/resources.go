@@ -180,11 +180,21 @@ func (c *Console) placements(w http.ResponseWriter, r *http.Request, q query) *p
 	if p != nil {
 		return p
 	}
+	name := messages.QueueName(q.text("queue"))
 	found, err := c.o.Backend.Placements(r.Context(), messages.PlacementList{
-		Queue: messages.QueueName(q.text("queue")), Status: messages.PlacementStatus(slices.Index(placementStatuses, status)), Limit: limit,
+		Queue: name, Status: messages.PlacementStatus(slices.Index(placementStatuses, status)), Limit: limit,
 	})
 	if err != nil {
 		return refused(err)
+	}
+	if len(found) == 0 && name != "" { // placements may outlive their queue
+		queues, err := c.o.Backend.Queues(r.Context())
+		if err != nil {
+			return refused(err)
+		}
+		if !slices.ContainsFunc(queues, func(one *messages.Queue) bool { return one.Name == name }) {
+			return unknown("queue", string(name))
+		}
 	}
 	all := []placement{}
 	for i := range found {

@@ -77,6 +77,15 @@ func fill(t *testing.T, h *Host, games int) {
 			t.Fatal(err)
 		}
 	}
+	fillTickets(t, h, append(people, people[:4]...)...)
+	if n, err := h.System().KickPlayer(t.Context(), messages.KickPlayer{GameSession: newestGame(t, h), Player: "ann", Reason: "rude"}); err != nil {
+		t.Log(n, err)
+	}
+}
+
+// fillTickets gives a host tickets that are too far apart for a match.
+func fillTickets(t *testing.T, h *Host, players ...string) {
+	t.Helper()
 	rules := messages.RuleSet{Name: "near", Body: `{"name":"near","ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number","default":10}],
 		"teams":[{"name":"all","minPlayers":3,"maxPlayers":3}],
 		"rules":[{"name":"NearInSkill","type":"distance","measurements":["max(flatten(teams[*].players.attributes[skill]))"],"referenceValue":"min(flatten(teams[*].players.attributes[skill]))","maxDistance":5}],
@@ -87,16 +96,13 @@ func fill(t *testing.T, h *Host, games int) {
 	if _, err := h.System().CreateMatchmaker(t.Context(), messages.Matchmaker{Name: "ranked-3v3", RuleSet: "near", Standalone: true, RequestTimeout: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
-	for i := range 12 {
+	for i, player := range players {
 		_, err := h.System().StartMatchmaking(t.Context(), messages.StartMatchmaking{Matchmaker: "ranked-3v3", Players: []messages.TicketPlayer{
-			{ID: messages.PlayerID(people[i%len(people)]), Attributes: map[string]messages.Attribute{"skill": {Kind: messages.AttributeNumber, N: float64(i * 100)}}},
+			{ID: messages.PlayerID(player), Attributes: map[string]messages.Attribute{"skill": {Kind: messages.AttributeNumber, N: float64(i * 100)}}},
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	if n, err := h.System().KickPlayer(t.Context(), messages.KickPlayer{GameSession: newestGame(t, h), Player: "ann", Reason: "rude"}); err != nil {
-		t.Log(n, err)
 	}
 }
 

@@ -1,9 +1,14 @@
 package host
 
 import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -11,7 +16,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
 	"go.yaml.in/yaml/v3"
+
+	"troupe/messages"
+	"troupe/transport/client"
 )
 
 // schema is the part of a schema of OpenAPI that the console's document uses.
@@ -22,32 +31,41 @@ type schema struct {
 	Properties           map[string]*schema `yaml:"properties"`
 	AdditionalProperties *schema            `yaml:"additionalProperties"`
 	Items                *schema            `yaml:"items"`
+	Enum                 []string           `yaml:"enum"`
+	Minimum              int                `yaml:"minimum"`
+	Maximum              int                `yaml:"maximum"`
+	MaxLength            int                `yaml:"maxLength"`
+}
+
+type parameter struct {
+	Name     string  `yaml:"name"`
+	Required bool    `yaml:"required"`
+	Schema   *schema `yaml:"schema"`
+}
+
+type operation struct {
+	Parameters  []parameter `yaml:"parameters"`
+	RequestBody any         `yaml:"requestBody"`
+	Responses   map[string]struct {
+		Content map[string]struct {
+			Schema *schema `yaml:"schema"`
+		} `yaml:"content"`
+	} `yaml:"responses"`
 }
 
 type openAPI struct {
-	Paths map[string]map[string]struct {
-		Parameters []struct {
-			Name     string `yaml:"name"`
-			Required bool   `yaml:"required"`
-		} `yaml:"parameters"`
-		Responses map[string]struct {
-			Content map[string]struct {
-				Schema *schema `yaml:"schema"`
-			} `yaml:"content"`
-		} `yaml:"responses"`
-	} `yaml:"paths"`
+	Paths      map[string]map[string]operation `yaml:"paths"`
 	Components struct {
 		Schemas map[string]*schema `yaml:"schemas"`
 	} `yaml:"components"`
+
+	filled map[*schema]bool // lists with an item, and objects, that check has compared
 }
 
 // check returns how a value differs from its schema: every property is documented, and every
 // documented one is there.
 func (o *openAPI) check(at string, s *schema, v any) (wrong []string) {
-	for s != nil && s.Ref != "" {
-		s = o.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
-	}
-	if s == nil {
+	if s = o.resolve(s); s == nil {
 		return []string{at + " has no schema"}
 	}
 	kinds := map[string]bool{}
@@ -71,11 +89,13 @@ func (o *openAPI) check(at string, s *schema, v any) (wrong []string) {
 		}
 	case []any:
 		kind = "array"
+		o.filled[s] = o.filled[s] || len(v) > 0
 		for i, one := range v {
 			wrong = append(wrong, o.check(fmt.Sprintf("%s[%d]", at, i), s.Items, one)...)
 		}
 	case map[string]any:
 		kind = "object"
+		o.filled[s] = true
 		for _, name := range s.Required {
 			if _, ok := v[name]; !ok {
 				wrong = append(wrong, at+"."+name+" is missing")
@@ -97,91 +117,270 @@ func (o *openAPI) check(at string, s *schema, v any) (wrong []string) {
 	return wrong
 }
 
-// TestTheConsoleAnswersAsDocumented: its OpenAPI file has exactly the paths and parameters that
-// the host takes, and each answer has its schema.
-func TestTheConsoleAnswersAsDocumented(t *testing.T) {
-	h := consoleHost(t)
+func (o *openAPI) resolve(s *schema) *schema {
+	for s != nil && s.Ref != "" {
+		s = o.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
+	}
+	return s
+}
+
+// unseen returns the lists and objects below a schema with which no item or value was compared.
+func (o *openAPI) unseen(at string, s *schema) (names []string) {
+	if s = o.resolve(s); s == nil {
+		return nil
+	}
+	if (s.Items != nil || s.Properties != nil) && !o.filled[s] {
+		return []string{at}
+	}
+	for name, one := range s.Properties {
+		names = append(names, o.unseen(at+"."+name, one)...)
+	}
+	for _, one := range []*schema{s.Items, s.AdditionalProperties} {
+		names = append(names, o.unseen(at+"[]", one)...)
+	}
+	return names
+}
+
+// answered is an answer of /admin/v1.
+type answered struct {
+	status int
+	kind   string // media type
+	body   []byte // of a stream of events: the first overview
+}
+
+// documented returns the document of the API, and a function that calls operations with the token of the console.
+func documented(t *testing.T, h *Host) (doc *openAPI, call func(method, path string, q url.Values, body string) answered) {
+	t.Helper()
 	client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	call := func(method, path string, q url.Values) (int, []byte) {
+	token := ""
+	call = func(method, path string, q url.Values, body string) answered {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, h.Addrs().APIURL+"/admin/v1"+path+"?"+q.Encode(), nil)
+		r, err := http.NewRequestWithContext(t.Context(), method, h.Addrs().APIURL+"/admin/v1"+path+"?"+q.Encode(), strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
+		}
+		r.Header.Set("X-CSRF-Token", token)
+		if body != "" {
+			r.Header.Set("Content-Type", "application/json")
 		}
 		a, err := client.Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer a.Body.Close()
-		if strings.HasPrefix(a.Header.Get("Content-Type"), "text/event-stream") {
-			return a.StatusCode, nil
+		kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
+		if kind == "text/event-stream" {
+			event := ""
+			for lines := bufio.NewScanner(a.Body); lines.Scan(); {
+				if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && event == "event: overview" {
+					return answered{a.StatusCode, kind, []byte(data)}
+				}
+				event = lines.Text()
+			}
+			t.Fatal("there is no overview among the events")
 		}
-		body, err := io.ReadAll(a.Body)
+		text, err := io.ReadAll(a.Body)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return a.StatusCode, body
+		return answered{a.StatusCode, kind, text}
 	}
-	_, text := call("GET", "/openapi.yaml", nil)
-	var doc openAPI
-	if err := yaml.Unmarshal(text, &doc); err != nil {
+	var me struct{ CSRFToken string }
+	if err := json.Unmarshal(call("GET", "/me", nil, "").body, &me); err != nil || me.CSRFToken == "" {
+		t.Fatal("no token:", err)
+	}
+	token = me.CSRFToken
+	doc = &openAPI{filled: make(map[*schema]bool)}
+	if err := yaml.Unmarshal(call("GET", "/openapi.yaml", nil, "").body, doc); err != nil {
 		t.Fatal(err)
 	}
-	var list struct{ GameSessions []struct{ ID string } }
-	_, games := call("GET", "/game-sessions", nil)
-	if err := json.Unmarshal(games, &list); err != nil || len(list.GameSessions) != 1 {
-		t.Fatalf("%v: %s", err, games)
+	return doc, call
+}
+
+// furnish gives a host what lists of the console show, and returns a fleet with room for game sessions.
+func furnish(t *testing.T, h *Host) messages.FleetID {
+	t.Helper()
+	var packed bytes.Buffer
+	w := zip.NewWriter(&packed)
+	file, err := w.Create("main.js")
+	if err == nil {
+		_, err = io.WriteString(file, `let s; exports.ssExports = { init: (session) => { s = session; }, onProcessStarted: () => { s.getLogger().info("begun"); return true; } };`)
 	}
-	values := map[string]string{"id": list.GameSessions[0].ID, "player": "ann", "fleet": "fleet-dev", "ticket": "ticket-1"}
-	idOf := map[string]string{"/placement": "waits", "/fleet/events": "fleet-dev"}
+	if err = cmp.Or(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := h.System().CreateScript(t.Context(), messages.CreateScript{Name: "game", Version: "1.0", Zip: packed.Bytes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	region := h.reloads.config.Region
+	f, err := h.System().CreateFleet(t.Context(), messages.CreateFleet{
+		Name: "scripted", ScriptID: s.ID, Locations: []string{region},
+		Runtime: messages.RuntimeConfiguration{Processes: []messages.ServerProcess{{LaunchPath: "/local/game/main.js", Concurrent: 4}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the fleet with a script", func() bool {
+		all, err := h.System().Fleets(t.Context())
+		return err == nil && slices.ContainsFunc(all, func(one *messages.Fleet) bool { return one.ID == f.ID && one.Status == messages.FleetActive })
+	})
+	if _, err := h.System().CreateAlias(t.Context(), messages.CreateAlias{Name: "live", FleetID: f.ID}); err != nil {
+		t.Fatal(err)
+	}
+	q := messages.Queue{
+		Name: "queue-full", Timeout: time.Minute, Destinations: []string{"arn:aws:gamelift:" + region + "::fleet/" + string(f.ID)}, Policies: []messages.LatencyPolicy{{Max: 100}},
+		AllowedLocations: []string{region}, PriorityOrder: []messages.Priority{messages.PriorityLocation}, LocationOrder: []string{region}, HasPriority: true,
+	}
+	if _, err := h.System().CreateQueue(t.Context(), q); err != nil {
+		t.Fatal(err)
+	}
+	fillTickets(t, h, "ann", "bob", "carla", "dmitri")
+	return f.ID
+}
+
+// TestTheConsoleAnswersAsDocumented: what each operation answers has the schema of the OpenAPI file, also what actions answer,
+// and with no list empty. That the file has exactly the paths and parameters is tested beside them.
+func TestTheConsoleAnswersAsDocumented(t *testing.T) {
+	h := consoleHost(t)
+	fleet := string(furnish(t, h))
+	doc, call := documented(t, h)
+	compared := make(map[string]bool)
+	compare := func(op string, a answered) {
+		t.Helper()
+		method, path, _ := strings.Cut(op, " ")
+		content := doc.Paths[path][strings.ToLower(method)].Responses["200"].Content
+		of, known := content[a.kind]
+		if a.status != http.StatusOK || !known || compared[op] {
+			t.Fatalf("%s: %d %s %s", op, a.status, a.kind, a.body)
+		}
+		compared[op] = true
+		var v any = string(a.body)
+		if a.kind == "text/event-stream" {
+			of.Schema = &schema{Ref: "#/components/schemas/Overview"}
+		}
+		if of.Schema.Type != "string" {
+			v = nil
+			if err := json.Unmarshal(a.body, &v); err != nil {
+				t.Fatalf("%s: %v: %s", op, err, a.body)
+			}
+		} else if v == "" {
+			t.Errorf("%s answers nothing", op)
+		}
+		for _, wrong := range doc.check(op, of.Schema, v) {
+			t.Error(wrong)
+		}
+	}
+	do := func(op string, pairs ...string) answered {
+		t.Helper()
+		q := url.Values{}
+		for i := 0; i < len(pairs); i += 2 {
+			q.Set(pairs[i], pairs[i+1])
+		}
+		method, path, _ := strings.Cut(op, " ")
+		a := call(method, path, q, "")
+		compare(op, a)
+		return a
+	}
+	shows := func(path, text string, pairs ...string) {
+		t.Helper()
+		q := url.Values{}
+		for i := 0; i < len(pairs); i += 2 {
+			q.Set(pairs[i], pairs[i+1])
+		}
+		until(t, text, func() bool { return strings.Contains(string(call("GET", path, q, "").body), text) })
+	}
+
+	var game struct{ ID string }
+	if err := json.Unmarshal(do("POST /game-sessions", "fleet", fleet, "name", "lobby").body, &game); err != nil {
+		t.Fatal(err)
+	}
+	var seat struct{ PlayerSessionID string }
+	if err := json.Unmarshal(do("POST /players", "gameSession", game.ID, "player", "bob").body, &seat); err != nil {
+		t.Fatal(err)
+	}
+	log := func(id string) *client.Client {
+		t.Helper()
+		c, err := client.Dial(t.Context(), client.Options{Addr: h.Addrs().WS, PlayerSessionID: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		return c
+	}
+	if err := log(seat.PlayerSessionID).JoinGroup(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	other, err := h.System().CreatePlayerSessions(t.Context(), messages.CreatePlayerSessions{
+		GameSessionID: messages.GameSessionID(game.ID), Players: []messages.NewPlayer{{PlayerID: "carla"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log(string(other[0].ID)).Close()
+	tickets, err := h.System().MatchmakerTickets(t.Context(), messages.TicketList{Matchmaker: "ranked-3v3", Limit: 1})
+	if err != nil || len(tickets.Tickets) != 1 {
+		t.Fatal(tickets, err)
+	}
+	ticket := string(tickets.Tickets[0].ID)
+	shows("/game-session", `"groups":[{`, "id", game.ID)
+	shows("/game-session/log", "begun", "id", game.ID)
+	shows("/connections/closed", `"playerId":"carla"`)
+	shows("/matchmaking/why", `"blocked":[{`, "ticket", ticket)
+	shows("/overview", `"rates":{`)
+
+	values := map[string]string{"id": game.ID, "ticket": ticket, "player": "bob"}
 	for path, methods := range doc.Paths {
-		values["id"] = list.GameSessions[0].ID
-		if id := idOf[path]; id != "" {
-			values["id"] = id
+		get, ok := methods["get"]
+		if !ok {
+			continue
 		}
-		for method, op := range methods {
-			q := url.Values{}
-			for _, p := range op.Parameters {
-				if v := values[p.Name]; v != "" || p.Required {
-					q.Set(p.Name, v)
-				}
-				// A parameter that the host does not know is refused as such.
-				if status, body := call(strings.ToUpper(method), path, url.Values{p.Name: {"x"}}); status == http.StatusBadRequest && strings.Contains(string(body), "there is no parameter") {
-					t.Errorf("%s %s does not know %s", method, path, p.Name)
-				}
+		values["id"] = cmp.Or(map[string]string{"/placement": "waits", "/fleet/events": fleet}[path], game.ID)
+		var pairs []string
+		for _, p := range get.Parameters {
+			if p.Required || path == "/players" && p.Name == "player" {
+				pairs = append(pairs, p.Name, values[p.Name])
 			}
-			status, body := call(strings.ToUpper(method), path, q)
-			if method != "get" { // refused without a token, so that nothing ends
-				if status != http.StatusForbidden && path != "/login" {
-					t.Errorf("%s %s: %d %s", method, path, status, body)
-				}
-				continue
+		}
+		do("GET "+path, pairs...)
+	}
+	do("POST /players/kick", "player", "bob", "reason", "rude")
+	do("POST /bans", "player", "mallory", "seconds", "60")
+	do("DELETE /bans", "player", "mallory")
+	do("POST /log-level", "level", "warn")
+	do("POST /profile", "kind", "heap")
+	do("POST /placement/cancel", "id", "waits")
+	do("POST /game-session/terminate", "id", game.ID)
+	do("POST /drain")
+	do("DELETE /drain")
+	do("POST /logout")
+	c := storeConfig(t)
+	withKeys(&c)
+	c.API.TrustLoopback = true
+	keyed, err := Start(Options{Config: c, Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(keyed.Close)
+	_, callKeyed := documented(t, keyed)
+	compare("POST /login", callKeyed("POST", "/login", nil, `{"accessKeyId":"`+guardKey+`","secret":"`+guardSecret+`"}`))
+
+	for path, methods := range doc.Paths {
+		for verb, op := range methods {
+			if !compared[strings.ToUpper(verb)+" "+path] {
+				t.Errorf("the answer of %s %s is not compared", verb, path)
 			}
-			if status != http.StatusOK {
-				t.Errorf("%s: %d %s", path, status, body)
-				continue
-			}
-			for kind, content := range op.Responses["200"].Content {
-				if kind != "application/json" {
-					continue
-				}
-				var v any
-				if err := json.Unmarshal(body, &v); err != nil {
-					t.Errorf("%s: %v", path, err)
-				}
-				for _, wrong := range doc.check(path, content.Schema, v) {
-					t.Error(wrong)
+			for _, one := range op.Responses["200"].Content {
+				for _, name := range doc.unseen(verb+" "+path, one.Schema) {
+					t.Errorf("%s is empty", name)
 				}
 			}
 		}
 	}
-	for _, refused := range []string{"/none", "/overview?x=1", "/game-session"} {
-		path, raw, _ := strings.Cut(refused, "?")
-		q, _ := url.ParseQuery(raw)
-		_, body := call("GET", path, q)
+	for _, path := range []string{"/none", "/game-session"} {
 		var v any
-		_ = json.Unmarshal(body, &v)
-		for _, wrong := range doc.check(refused, &schema{Ref: "#/components/schemas/Problem"}, v) {
+		_ = json.Unmarshal(call("GET", path, nil, "").body, &v)
+		for _, wrong := range doc.check(path, &schema{Ref: "#/components/schemas/Problem"}, v) {
 			t.Error(wrong)
 		}
 	}

@@ -1,0 +1,158 @@
+package host
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"troupe/messages"
+)
+
+// good are values of parameters with which the operations would do something at consoleHost.
+func good(t *testing.T, h *Host, path string) map[string]string {
+	t.Helper()
+	games, err := h.System().GameSessions(t.Context(), messages.GameSessionQuery{FleetID: "fleet-dev"})
+	if err != nil || len(games) == 0 {
+		t.Fatal(games, err)
+	}
+	game := string(games[0].ID)
+	id := map[string]string{"/placement": "waits", "/placement/cancel": "waits", "/fleet/events": "fleet-dev"}[path]
+	if id == "" {
+		id = game
+	}
+	return map[string]string{
+		"id": id, "gameSession": game, "player": "ann", "fleet": "fleet-dev", "location": h.reloads.config.Region, "ticket": "ticket-1", "queue": "queue-dev",
+		"configuration": "match-dev", "level": "warn", "seconds": "1",
+	}
+}
+
+// malformed are values of texts with a grammar.
+var malformed = map[string]string{"filter": "what", "sort": "what", "next": "!"}
+
+// Names that may be unknown: texts, and players where the host keeps no list of them.
+var (
+	freeTexts  = map[string]bool{"name": true, "data": true, "reason": true}
+	anyPlayers = map[string]bool{"GET /players": true, "POST /players": true, "POST /bans": true, "GET /connections/closed": true}
+)
+
+// badValues returns values that the schema of a parameter does not allow.
+func (p *parameter) badValues() (bad []string) {
+	s := p.Schema
+	bad = append(bad, strings.Repeat("x", 2049), "\xff")
+	switch {
+	case s.Type == "integer":
+		bad = append(bad, "", "x", "1.5", "99999999999999999999", strconv.Itoa(s.Minimum-1), strconv.Itoa(s.Maximum+1))
+	case s.Type == "boolean", len(s.Enum) > 0:
+		bad = append(bad, "", "none")
+	case s.MaxLength > 0:
+		bad = append(bad, strings.Repeat("x", s.MaxLength+1))
+	}
+	if text := malformed[p.Name]; text != "" && len(s.Enum) == 0 {
+		bad = append(bad, text)
+	}
+	if p.Required {
+		bad = append(bad, "")
+	}
+	return bad
+}
+
+// allowed returns all words, or both bounds, that the schema of a parameter has.
+func (p *parameter) allowed() []string {
+	if p.Schema.Type == "integer" {
+		return []string{strconv.Itoa(p.Schema.Minimum), strconv.Itoa(p.Schema.Maximum)}
+	}
+	return p.Schema.Enum
+}
+
+// TestEveryOperationRefusesBadInput: whatever is wrong with a call of /admin/v1, it is refused with a code and a sentence
+// that names what is wrong, and nothing is done. What the OpenAPI file allows is taken.
+func TestEveryOperationRefusesBadInput(t *testing.T) {
+	h := consoleHost(t)
+	doc, call := documented(t, h)
+	refused := func(method, path string, q url.Values, sent string, names ...string) {
+		t.Helper()
+		a := call(method, path, q, sent)
+		var said struct{ Code, Message string }
+		if err := json.Unmarshal(a.body, &said); err != nil || said.Code == "" || !strings.Contains(said.Message, " ") || a.status < 400 || a.status > 499 {
+			t.Errorf("%s %s?%.200s %q: %d %.200s", method, path, q.Encode(), sent, a.status, a.body)
+			return
+		}
+		for _, name := range names {
+			if !strings.Contains(said.Message, name) {
+				t.Errorf("%s %s?%.200s: %q does not tell of %s", method, path, q.Encode(), said.Message, name)
+			}
+		}
+	}
+	tried := 0
+	for path, methods := range doc.Paths {
+		refused(http.MethodPut, path, nil, "", "use ")
+		values := good(t, h, path)
+		for verb, op := range methods {
+			method := strings.ToUpper(verb)
+			needed := url.Values{}
+			for _, p := range op.Parameters {
+				if p.Required || method+" "+path+" "+p.Name == "GET /players player" { // which needs one of two
+					needed.Set(p.Name, values[p.Name])
+				}
+			}
+			with := func(name string, to ...string) url.Values {
+				q := maps.Clone(needed)
+				delete(q, name)
+				if method == http.MethodGet && name == "gameSession" {
+					delete(q, "player")
+				}
+				if len(to) > 0 {
+					q[name] = to
+				}
+				return q
+			}
+			tried++
+			refused(method, path, with("unknown", "1"), "", "unknown")
+			if op.RequestBody == nil {
+				refused(method, path, needed, "{}", "body")
+			}
+			for _, p := range op.Parameters {
+				if p.Schema == nil {
+					t.Fatalf("%s %s: %s has no schema", method, path, p.Name)
+				}
+				refused(method, path, with(p.Name, "x", "x"), "", p.Name)
+				if p.Required {
+					refused(method, path, with(p.Name), "", p.Name)
+				}
+				if method == http.MethodGet {
+					for _, best := range p.allowed() {
+						if a := call(method, path, with(p.Name, best), ""); a.status != http.StatusOK {
+							t.Errorf("%s?%s=%s: %d %s", path, p.Name, best, a.status, a.body)
+						}
+					}
+				}
+				for _, bad := range p.badValues() {
+					refused(method, path, with(p.Name, bad), "", p.Name)
+				}
+				switch {
+				case p.Schema.Type != "string" || len(p.Schema.Enum) > 0 || malformed[p.Name] != "" || freeTexts[p.Name]:
+				case p.Name == "player" && anyPlayers[method+" "+path]:
+				case values[p.Name] == "":
+					t.Errorf("%s %s: is there an unknown %s, or a malformed one? Say it in this test", method, path, p.Name)
+				default:
+					refused(method, path, with(p.Name, "none"), "")
+				}
+			}
+		}
+	}
+	if tried < 30 {
+		t.Errorf("only %d operations", tried)
+	}
+	for path, has := range map[string]string{
+		"/game-sessions": `"matched":1`, "/placements": `"status":"PENDING"`, "/matchmaking/tickets": `"matched":1`, "/bans": `[{"playerId":"a-cheater"`,
+		"/drain": `"draining":false`, "/log-level": `"level":"info"`,
+	} {
+		if body := string(call(http.MethodGet, path, nil, "").body); !strings.Contains(body, has) {
+			t.Errorf("a call that is refused has done something: %s is %s", path, body)
+		}
+	}
+}
