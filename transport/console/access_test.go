@@ -120,7 +120,7 @@ func TestPagesRunOnlyScriptsOfTheirOwnAddress(t *testing.T) {
 	for _, target := range []string{"/", "/console/app.js", "/admin/v1/me"} {
 		h := w.want(200, "", "GET", target, "", "Accept", "text/html").Header()
 		policy := h.Get("Content-Security-Policy")
-		for _, want := range []string{"default-src 'none'", "script-src 'self';", "style-src 'self';", "frame-ancestors 'none'", "base-uri 'none'"} {
+		for _, want := range []string{"default-src 'none'", "script-src 'self';", "style-src 'self';", "form-action 'none'", "frame-ancestors 'none'", "base-uri 'none'"} {
 			if !strings.Contains(policy, want) {
 				t.Errorf("%s: the policy %q has no %s", target, policy, want)
 			}
@@ -132,6 +132,45 @@ func TestPagesRunOnlyScriptsOfTheirOwnAddress(t *testing.T) {
 	page, err := files.ReadFile("assets/page.html")
 	if err != nil || strings.Contains(string(page), "<style") || strings.Contains(string(page), "style=") || strings.Count(string(page), "<script") != strings.Count(string(page), "<script type=\"module\" src=") {
 		t.Errorf("the page has a script or a style of its own: %v", err)
+	}
+}
+
+// Each answer, also a refusal, may be kept nowhere, be shown in no frame and be read by no other address.
+func TestAnswersStayWithTheirPage(t *testing.T) {
+	open, keyed := newWorld(t, false), newWorld(t, true)
+	for _, answer := range []*httptest.ResponseRecorder{
+		open.want(200, "", "GET", "/", "", "Accept", "text/html"),
+		open.want(200, "", "GET", "/console/app.js", ""),
+		open.want(200, "", "GET", "/admin/v1/overview", ""),
+		open.want(200, "", "POST", "/admin/v1/profile?kind=heap", "", csrfHeader, machine),
+		open.want(http.StatusNotFound, "UnknownPath", "GET", "/admin/v1/none", ""),
+		open.want(http.StatusMethodNotAllowed, "", "POST", "/console/app.js", ""),
+		open.want(http.StatusForbidden, "CrossOrigin", "GET", "/admin/v1/overview", "", "Origin", "http://evil.example"),
+		keyed.want(http.StatusUnauthorized, "LoginNeeded", "GET", "/admin/v1/overview", ""),
+		keyed.want(200, "", "POST", "/admin/v1/login", rightKey, "Content-Type", "application/json"),
+	} {
+		for name, want := range map[string]string{
+			"X-Frame-Options": "DENY", "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin", "Cache-Control": "no-store",
+		} {
+			if got := answer.Header().Get(name); got != want {
+				t.Errorf("%d %.60s: %s is %q, want %q", answer.Code, answer.Body, name, got, want)
+			}
+		}
+	}
+}
+
+// The cookie goes over TLS only where the browser has come over TLS, as far as the host or a proxy before it can tell.
+func TestTheCookieIsSecureBehindAProxyThatEncrypts(t *testing.T) {
+	for proto, want := range map[string]bool{"https": true, "HTTPS": true, "http": false, "": false} {
+		w := newWorld(t, true)
+		cookie, csrf := w.logIn("X-Forwarded-Proto", proto)
+		if cookie.Secure != want {
+			t.Errorf("X-Forwarded-Proto %q: %+v", proto, cookie)
+		}
+		out := w.want(200, "", "POST", "/admin/v1/logout", "", "Cookie", cookie.String(), csrfHeader, csrf, "X-Forwarded-Proto", proto).Result().Cookies()
+		if len(out) != 1 || out[0].Secure != want || out[0].Value != "" {
+			t.Errorf("X-Forwarded-Proto %q, at the end: %+v", proto, out)
+		}
 	}
 }
 

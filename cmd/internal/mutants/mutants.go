@@ -12,6 +12,7 @@ const (
 	inAcceptance  = "./transport/transporttest/acceptance"
 	inSim         = "./transport/transporttest/sim"
 	inKCP         = "./transport/kcp"
+	inConsole     = "./transport/console"
 )
 
 var mutants = []mutant{
@@ -253,6 +254,26 @@ var mutants = []mutant{
 		name: "signatures are not compared", promise: "RL-212",
 		file: "transport/awswire/sigv4.go", changes: []change{{"if !hmac.Equal(q.sign(key.secret, canonical), q.signature) {", "if !hmac.Equal(q.sign(key.secret, canonical), q.signature) && false {"}},
 		pkg: "./transport/awswire", run: "TestWhatWasChangedOnTheWayIsRefused",
+	},
+	{
+		name: "an action needs no token of the console", promise: "RL-212",
+		file: "transport/console/access.go", changes: []change{{"if who.csrf == \"\" || subtle", "if true || subtle"}},
+		pkg: inConsole, run: "TestAnActionNeedsTheToken",
+	},
+	{
+		name: "other web pages may call the console", promise: "RL-212",
+		file: "transport/console/access.go", changes: []change{{" && strings.EqualFold(u.Host, r.Host)", ""}},
+		pkg: inConsole, run: "TestOtherWebPagesMayNotCall",
+	},
+	{
+		name: "a key that may only look acts", promise: "RL-212",
+		file: "transport/console/access.go", changes: []change{{"if changes && who.role < Operator {", "if changes && who.role < Reader {"}},
+		pkg: inConsole, run: "TestReadersMayNotAct",
+	},
+	{
+		name: "pages of the console may be kept and shown in frames", promise: "RL-212",
+		file: "transport/console/console.go", changes: []change{{"\th.Set(\"X-Frame-Options\", \"DENY\")\n", ""}, {"\th.Set(\"Cache-Control\", \"no-store\")\n", ""}},
+		pkg: inConsole, run: "TestAnswersStayWithTheirPage",
 	},
 	{
 		name: "the log has player session ids in full", promise: "RL-213",
