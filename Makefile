@@ -181,14 +181,18 @@ dist: ## archives for six platforms with licences and a systemd unit, and their 
 JS := transport/client/js
 
 .PHONY: js
-js: ## the TypeScript client: install tsc, check types (also those of new games), bundle dist/client.js, pack into bin (takes npm and the network)
-	cd $(JS) && npm ci --ignore-scripts --no-audit --no-fund && npm run check && npm run types
+js: js-packages ## the TypeScript client: install tsc, check types (also those of new games), bundle dist/client.js, pack into bin (takes npm and the network)
+	cd $(JS) && npm run check && npm run types
 	$(GO) test ./$(JS) -count=1 -run TestTheBundleIsCurrent -update
 	$(GO) test ./cmd/troupe -count=1 -run TestTypesOfNewGames
 	mkdir -p $(BIN) && cd $(JS) && npm pack --pack-destination $(abspath $(BIN))
 
+.PHONY: js-packages
+js-packages: # tsc, and ws for tests in a Node.js that has no WebSocket
+	cd $(JS) && npm ci --ignore-scripts --no-audit --no-fund
+
 .PHONY: proof-js
-proof-js: ## the TypeScript client in Node.js and Chromium, against real hosts: 20,000 messages each way through cuts, and its example
+proof-js: js-packages ## the TypeScript client in Node.js and Chromium, against real hosts: 20,000 messages each way through cuts, and its example (takes npm, certutil and the network)
 	$(GO) test ./$(JS) -count=1 -timeout 15m -v -args -js.required -js.messages 20000 | grep -v '"level"'
 
 .PHONY: lint-quick

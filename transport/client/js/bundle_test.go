@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -58,13 +60,31 @@ func TestTheBundleIsCurrent(t *testing.T) {
 	}
 }
 
-// testBundle bundles one file of src, for tests of what the client does not export.
-func testBundle(t *testing.T, file string) (path string) {
+// testBundle bundles some files of src, with all that they export, for tests of what the client itself does not export.
+func testBundle(t *testing.T, files ...string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "bundle.mjs")
-	r := api.Build(api.BuildOptions{EntryPoints: []string{file}, Bundle: true, Outfile: path, Write: true, Format: api.FormatESModule, Target: api.ES2022, LogLevel: api.LogLevelSilent})
+	var all strings.Builder
+	for _, file := range files {
+		fmt.Fprintf(&all, "export * from './%s'\n", file)
+	}
+	r := api.Build(api.BuildOptions{Stdin: &api.StdinOptions{Contents: all.String(), ResolveDir: "src", Loader: api.LoaderTS},
+		Bundle: true, Outfile: path, Write: true, Format: api.FormatESModule, Target: api.ES2022, LogLevel: api.LogLevelSilent})
 	if len(r.Errors) > 0 {
 		t.Fatal(r.Errors[0].Text)
 	}
 	return path
+}
+
+// parts bundles everything in src: what the list in virtual time tries.
+func parts(t *testing.T) (path string) {
+	t.Helper()
+	files, err := filepath.Glob("src/*.ts")
+	if err != nil || len(files) < 10 {
+		t.Fatal(files, err)
+	}
+	for i, file := range files {
+		files[i] = filepath.Base(file)
+	}
+	return testBundle(t, files...)
 }

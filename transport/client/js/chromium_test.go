@@ -75,7 +75,7 @@ func posted(to chan<- []byte) http.HandlerFunc {
 	}
 }
 
-// TestInChromium: the list of conformance.js in a browser. The page is of another origin than the host that serves the client.
+// TestInChromium: both lists in a browser. The page is of another origin than the host that serves the client.
 func TestInChromium(t *testing.T) {
 	c := newControl(t)
 	h, err := c.host("")
@@ -84,13 +84,15 @@ func TestInChromium(t *testing.T) {
 	}
 	results := make(chan []byte, 1)
 	c.answers("plan", func(question) (any, error) {
-		return map[string]any{"client": h.Addrs().APIURL + "/client.js", "options": options(), "names": names()}, nil
+		return map[string]any{"client": h.Addrs().APIURL + "/client.js", "parts": "/parts.mjs", "options": options(), "names": names()}, nil
 	})
 	c.mux.HandleFunc("POST /result", posted(results))
+	inside := parts(t)
+	c.mux.HandleFunc("GET /parts.mjs", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, inside) })
 	c.mux.Handle("GET /", http.FileServer(http.Dir("test")))
 	var output []byte
 	chromium(t, c.server.URL+"/page.html", answered(results, &output))
 	if output != nil {
-		judge(t, "Chromium", output)
+		judge(t, "Chromium", output, entries(t, "conformance.js", "life.js"))
 	}
 }

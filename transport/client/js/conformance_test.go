@@ -14,14 +14,16 @@ import (
 
 var (
 	streamMessages = flag.Int("js.messages", 1000, "messages each way in the stream")
-	only           = flag.String("js.only", "", "names of the list of conformance.js, with commas; empty: all")
+	only           = flag.String("js.only", "", "names of entries of the lists, with commas; empty: all")
 	required       = flag.Bool("js.required", false, "fail where Node.js or Chromium is missing, instead of skipping")
 )
 
-// listOptions are what conformance.js is told.
+// listOptions are what the list of conformance.js is told.
 type listOptions struct {
 	Messages int `json:"messages"`
 	CutsMin  int `json:"cutsMin"`
+	// Package is the npm package whose WebSocket is to be used; empty: that of the platform.
+	Package string `json:"package,omitempty"`
 }
 
 func options() listOptions {
@@ -35,22 +37,28 @@ func names() []string {
 	return strings.Split(*only, ",")
 }
 
-// result is that of one entry of the list.
+// result is that of one entry of a list.
 type result struct {
 	Name, Error string
 	Ms          int
 	Figures     map[string]any
 }
 
-// judge fails for each entry that did, and tells the figures.
-func judge(t *testing.T, where string, output []byte) {
+// judge fails for each entry that did, or that is one of all and was not run, and tells the figures.
+func judge(t *testing.T, where string, output []byte, all []string) {
 	t.Helper()
 	var results []result
 	if err := json.Unmarshal(output, &results); err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
-	if want := max(16, len(names())); len(results) < want && *only == "" {
-		t.Errorf("%s ran %d tests, want at least %d", where, len(results), want)
+	ran := map[string]bool{}
+	for _, r := range results {
+		ran[r.Name] = true
+	}
+	for _, name := range all {
+		if !ran[name] && *only == "" {
+			t.Errorf("%s did not run %s", where, name)
+		}
 	}
 	for _, r := range results {
 		t.Run(r.Name, func(t *testing.T) {
@@ -72,8 +80,26 @@ func missing(t *testing.T, reason string) {
 	t.Skip(reason)
 }
 
-// node returns the command of Node.js 20 or newer, or skips the test.
+// node returns the command of Node.js 20 or newer, or skips the test. An older one than 22 has a WebSocket behind a flag, which
+// this command gives.
 func node(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	binary, major := nodeVersion(t)
+	if major < 22 {
+		args = append([]string{"--experimental-websocket"}, args...)
+	}
+	return command(t, binary, args...)
+}
+
+func command(t *testing.T, binary string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd.WaitDelay = 5 * time.Second
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// nodeVersion returns the program and the version of Node.js, or skips the test where it is missing or too old.
+func nodeVersion(t *testing.T) (binary string, major int) {
 	t.Helper()
 	binary, err := exec.LookPath("node")
 	if err != nil {
@@ -87,29 +113,23 @@ func node(t *testing.T, args ...string) *exec.Cmd {
 	if number == nil {
 		t.Fatalf("node is version %q", version)
 	}
-	major, _ := strconv.Atoi(string(number[1]))
+	major, _ = strconv.Atoi(string(number[1]))
 	minor, _ := strconv.Atoi(string(number[2]))
-	switch {
-	case major < 20 || major == 20 && minor < 10:
+	if major < 20 || major == 20 && minor < 10 {
 		missing(t, "node is older than 20.10: the TypeScript client is not tried in Node.js")
-	case major < 22:
-		args = append([]string{"--experimental-websocket"}, args...) // it has a WebSocket, behind this flag
 	}
-	cmd := exec.CommandContext(t.Context(), binary, args...)
-	cmd.WaitDelay = 5 * time.Second
-	cmd.Stderr = os.Stderr
-	return cmd
+	return binary, major
 }
 
-// TestInNode: the list of conformance.js in Node.js.
-func TestInNode(t *testing.T) {
-	cmd := node(t)
+// inNode runs the lists with a command of Node.js; without parts, only the one against a real host.
+func inNode(t *testing.T, cmd *exec.Cmd, parts string, options listOptions) []byte {
+	t.Helper()
 	c := newControl(t)
-	o, err := json.Marshal(options())
+	o, err := json.Marshal(options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Args = append(cmd.Args, append([]string{"test/node.mjs", c.server.URL, string(o)}, names()...)...)
+	cmd.Args = append(cmd.Args, append([]string{"test/node.mjs", c.server.URL, parts, string(o)}, names()...)...)
 	h, err := c.host("")
 	if err != nil {
 		t.Fatal(err)
@@ -119,5 +139,27 @@ func TestInNode(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	judge(t, "Node.js", out)
+	return out
+}
+
+// TestInNode: both lists in Node.js.
+func TestInNode(t *testing.T) {
+	out := inNode(t, node(t), parts(t), options())
+	judge(t, "Node.js", out, entries(t, "conformance.js", "life.js"))
+}
+
+// TestInNodeWithThePackageWS: the list of conformance.js with the option WebSocket, in a Node.js that has none of its own, as the
+// README says for Node.js 20.
+func TestInNodeWithThePackageWS(t *testing.T) {
+	binary, major := nodeVersion(t)
+	if _, err := os.Stat("node_modules/ws"); err != nil {
+		missing(t, "the npm package ws is not in node_modules (make js installs it): the option WebSocket is not tried")
+	}
+	cmd := command(t, binary)
+	if major >= 22 {
+		cmd.Args = append(cmd.Args, "--no-experimental-websocket")
+	}
+	o := options()
+	o.Package = "ws"
+	judge(t, "Node.js with ws", inNode(t, cmd, "", o), entries(t, "conformance.js"))
 }

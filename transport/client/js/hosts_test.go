@@ -122,6 +122,8 @@ func (c *control) host(name string) (*host.Host, error) {
 		cfg.Reconnect.Window = 0
 	case "short":
 		cfg.Reconnect.Window = time.Second
+	case "busy":
+		l.LoginsPerSecond, l.LoginsWaiting = 2, 1
 	case "small":
 		cfg.Session.PlayerQueueBytes = 64 << 10
 	}

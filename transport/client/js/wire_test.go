@@ -183,7 +183,7 @@ func random(r *rand.Rand, known [][]byte) []byte {
 // TestBothDecodersAgree: the client's decoder and package wire see the same in each unit, or both refuse it, and make the same
 // bytes of the same packet. The units are those of the specification, the corpora of the fuzz targets, and random ones.
 func TestBothDecodersAgree(t *testing.T) {
-	cmd := node(t, "test/wire.mjs", testBundle(t, "src/wire.ts"))
+	cmd := node(t, "test/wire.mjs", testBundle(t, "wire.ts"))
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 20))
 	known := vectors(t)

@@ -1,51 +1,19 @@
 // What a client promises, tried against a real host: the same list for Node.js and for browsers. A test in Go
 // (conformance_test.go) starts the hosts and a proxy that cuts connections, and is asked for seats, cuts and the state of the host.
 
+import { check, fails, runList, same } from './list.js'
+
 /** Bounds a step; a longer one counts as failed. */
 const patience = 30_000
 
-export async function run(lib, control, names, options) {
-  const results = []
-  for (const [name, test] of Object.entries(tests)) {
-    if (names.length > 0 && !names.includes(name)) continue
-    const t = new Bench(lib, control, options)
-    const began = Date.now()
-    const result = { name, error: '', figures: {} }
-    try {
-      result.figures = await test(t) ?? {}
-    } catch (error) {
-      result.error = String(error?.stack ?? error)
-    }
-    t.cleanUp()
-    result.ms = Date.now() - began
-    results.push(result)
-  }
-  return results
-}
-
-function check(ok, what) {
-  if (!ok) throw new Error(what)
-}
-
-function same(got, want, what) {
-  const [a, b] = [JSON.stringify(got), JSON.stringify(want)]
-  if (a !== b) throw new Error(`${what}: ${a}, want ${b}`)
+export function run(lib, control, names, options) {
+  return runList(tests, names, () => new Bench(lib, control, options))
 }
 
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms))
 
 async function until(what, holds) {
   for (const late = Date.now() + patience; !await holds(); await pause(5)) if (Date.now() > late) throw new Error(`${what}: not within ${patience} ms`)
-}
-
-async function fails(promise, type, what) {
-  try {
-    await promise
-  } catch (error) {
-    if (error instanceof type) return error
-    throw new Error(`${what}: ${error?.stack ?? error}`)
-  }
-  throw new Error(`${what}: no error`)
 }
 
 const number = n => new Uint8Array(new Uint32Array([n]).buffer)
@@ -202,6 +170,23 @@ const tests = {
     await a.close()
     const over = await fails(t.enter(old), t.lib.RefusedError, 'used')
     same(over.retryAfterMs, 0, 'used id')
+  },
+
+  /** A host with many logins asks to come later, and is obeyed: this one lets two players a second in. */
+  async busyHost(t) {
+    const seats = []
+    for (let n = 0; n < 6; n++) seats.push(await t.ask('seat', { host: 'busy' }))
+    const began = performance.now()
+    const entering = seats.slice(0, 5).map(seat => t.enter(seat))
+    await pause(100)
+    const no = await fails(t.enter(seats[5], { connectTimeoutMs: 300 }), t.lib.RefusedError, 'later than the time of connect')
+    check(no.retryAfterMs >= 300 && no.retryAfterMs <= 2500, `again after ${no.retryAfterMs} ms`)
+    const all = await Promise.all(entering)
+    const took = performance.now() - began
+    check(took > 1500, `five logins in ${took} ms`)
+    const asked = all.filter(c => c.stats().sent > 1).length
+    check(asked > 0, 'nobody asked again')
+    return { askedAgain: asked }
   },
 
   /** connect gives up after its time, and when its signal says so. */
