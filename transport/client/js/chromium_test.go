@@ -8,27 +8,32 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 )
 
-// chromium opens a page in headless Chromium until the test has what it wants from it, or skips the test.
-func chromium(t *testing.T, url string, wait func(ctx context.Context) error) {
+// chromium opens a page in headless Chromium until the test has what it wants from it, or skips the test. The browser trusts the
+// authorities of ca, a file of PEM, as one does in which a user has installed it; without certutil, or a file, it trusts none.
+func chromium(t *testing.T, url, ca string, wait func(ctx context.Context) error, flags ...string) {
 	t.Helper()
 	binary, err := exec.LookPath("chromium")
 	if err != nil {
 		missing(t, "there is no chromium: the TypeScript client is not tried in a browser")
 	}
-	profile, err := os.MkdirTemp("", "client-js-")
+	home, err := os.MkdirTemp("", "client-js-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(profile) // what the browser still writes stays
+	defer os.RemoveAll(home) // what the browser still writes stays
+	if ca != "" {
+		trust(t, home, ca)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	// The certificate is that of a host's own CA; what the browser thinks of it is not what is tested.
-	cmd := exec.CommandContext(ctx, binary, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-		"--disable-background-networking", "--disable-component-update", "--ignore-certificate-errors", "--enable-logging=stderr", "--user-data-dir="+profile, url)
+	cmd := exec.CommandContext(ctx, binary, append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--enable-logging=stderr", "--user-data-dir=" + filepath.Join(home, "profile"), url}, flags...)...)
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_DATA_HOME=")
 	cmd.WaitDelay = 5 * time.Second
 	var log bytes.Buffer
 	cmd.Stderr = &log
@@ -47,6 +52,29 @@ func chromium(t *testing.T, url string, wait func(ctx context.Context) error) {
 	}
 	cancel()
 	<-ended
+}
+
+// trust has the browsers of a home directory trust the authorities of a file, as `troupe tls trust` says. There must be certutil.
+func trust(t *testing.T, home, ca string) {
+	t.Helper()
+	dir := filepath.Join(home, ".pki", "nssdb")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"-N", "--empty-password"},
+		{"-A", "-n", "troupe", "-t", "C,,", "-i", ca},
+	} {
+		if out, err := exec.CommandContext(t.Context(), "certutil", append([]string{"-d", "sql:" + dir}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("certutil %s: %v: %s", args, err, out)
+		}
+	}
+}
+
+// certutil reports whether there is one.
+func certutil() bool {
+	_, err := exec.LookPath("certutil")
+	return err == nil
 }
 
 // answered waits for a value that a page posts.
@@ -91,7 +119,12 @@ func TestInChromium(t *testing.T) {
 	c.mux.HandleFunc("GET /parts.mjs", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, inside) })
 	c.mux.Handle("GET /", http.FileServer(http.Dir("test")))
 	var output []byte
-	chromium(t, c.server.URL+"/page.html", answered(results, &output))
+	ca, flags := h.Addrs().CA, []string(nil)
+	if !certutil() {
+		t.Log("there is no certutil (libnss3-tools): the browser is told to ignore what it thinks of certificates")
+		ca, flags = "", []string{"--ignore-certificate-errors"}
+	}
+	chromium(t, c.server.URL+"/page.html", ca, answered(results, &output), flags...)
 	if output != nil {
 		judge(t, "Chromium", output, entries(t, "conformance.js", "life.js"))
 	}

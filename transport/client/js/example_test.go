@@ -2,6 +2,7 @@ package js_test
 
 import (
 	"bytes"
+	"crypto/tls"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/transport/host"
+	"troupe/transport/tlsconf"
 )
 
 // storage is put before the example: a frame shares the storage of its window, and must have a seat of its own.
@@ -31,19 +33,33 @@ if (self === top) {
   document.body.append(other)
 }
 let step = 0
+const seen = () => fetch('/seen', { method: 'POST', body: [...log, sessionStorage.getItem('seat')].join('\n') })
 setInterval(() => {
   const text = status.textContent
   if (text !== log.at(-1)) log.push(text)
   if (self !== top) return
   if (step === 0 && text === '2 players · connected') { step = 1; document.querySelector('#cut').click() }
-  if (step === 1 && /^2 players · back after/.test(text)) { step = 2; fetch('/seen', { method: 'POST', body: log.join('\n') }) }
-  if (log.length === 50) fetch('/seen', { method: 'POST', body: log.join('\n') })
+  if (step === 1 && /^2 players · back after/.test(text)) { step = 2; seen() }
+  if (log.length === 50) seen()
 }, 20)
 </script>
 </html>`
 
 // TestExample: the game of the example plays in two windows of a browser, and outlives a cut.
 func TestExample(t *testing.T) {
+	playExample(t, false)
+}
+
+// TestExampleByHTTPS: so it does in a page that came by https, over wss. The browser trusts the host's authority because it is
+// installed there, and for no other reason.
+func TestExampleByHTTPS(t *testing.T) {
+	if !certutil() {
+		missing(t, "there is no certutil (libnss3-tools): no browser with a trusted authority is tried over wss")
+	}
+	playExample(t, true)
+}
+
+func playExample(t *testing.T, secure bool) {
 	page, err := os.ReadFile("example/index.html")
 	if err != nil {
 		t.Fatal(err)
@@ -54,6 +70,12 @@ func TestExample(t *testing.T) {
 	cfg := host.Defaults()
 	cfg.API.Addr, cfg.WebSocket.Addr, cfg.Fast.Addr, cfg.WSS.Addr, cfg.DTLS.Addr, cfg.KCP.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "", "", ""
 	cfg.Log.GameSessions.Dir = os.DevNull
+	url, ca := `"url":"ws://127.0.0.1:`, ""
+	if secure {
+		cfg.WSS.Addr, cfg.DTLS.Addr, cfg.TLS.Dir = "127.0.0.1:0", "127.0.0.1:0", t.TempDir()
+		cfg.Fleets[0].Certificates = "GENERATED"
+		url, ca = `"url":"wss://localhost:`, tlsconf.CAFile(cfg.TLS.Dir)
+	}
 	h, err := host.Start(host.Options{Config: cfg, Log: zerolog.Nop(), Dev: true})
 	if err != nil {
 		t.Fatal(err)
@@ -67,11 +89,21 @@ func TestExample(t *testing.T) {
 		watched := bytes.Replace(page, []byte("</html>"), []byte(watcher), 1)
 		_, _ = w.Write(bytes.Replace(watched, []byte("<script"), []byte(storage+"<script"), 1))
 	})
-	server := httptest.NewServer(mux)
+	server := httptest.NewUnstartedServer(mux)
+	if secure {
+		certs, err := tlsconf.Load(tlsconf.Options{Dir: cfg.TLS.Dir}) // those of the host
+		if err != nil {
+			t.Fatal(err)
+		}
+		server.TLS = &tls.Config{Certificates: []tls.Certificate{*certs.Certificate()}, MinVersion: tls.VersionTLS12}
+		server.StartTLS()
+	} else {
+		server.Start()
+	}
 	defer server.Close()
 	var log []byte
-	chromium(t, server.URL+"/?host="+h.Addrs().APIURL, answered(seen, &log))
-	for _, want := range []string{"2 players · connected", "2 players · reconnecting", "2 players · back after"} {
+	chromium(t, server.URL+"/?host="+h.Addrs().APIURL, ca, answered(seen, &log))
+	for _, want := range []string{"2 players · connected", "2 players · reconnecting", "2 players · back after", url} {
 		if !strings.Contains(string(log), want) {
 			t.Errorf("the page never says %q: %s", want, log)
 		}
