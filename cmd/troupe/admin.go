@@ -26,9 +26,9 @@ type adminCommand struct {
 	Players     playersCommand     `cmd:"" help:"List player sessions."`
 	Connections connectionsCommand `cmd:"" help:"List connections of players, the slowest first, or those that have ended, and why."`
 	Placements  struct {
-		Describe placementsCommand   `cmd:"" default:"withargs" help:"Describe placements."`
-		Why      whyPlacementCommand `cmd:"" help:"Say why a placement waits."`
-	} `cmd:"" help:"Describe placements, or say why one waits."`
+		List placementsCommand   `cmd:"" default:"withargs" help:"List placements: those that wait, and why, and those that have ended last."`
+		Why  whyPlacementCommand `cmd:"" help:"Say why a placement waits."`
+	} `cmd:"" help:"List placements, or say why one waits."`
 	Queues      queuesCommand      `cmd:"" help:"List game session queues."`
 	Matchmaking matchmakingCommand `cmd:"" help:"Matchmaking: how many tickets wait, and why."`
 	Fleets      fleetsCommand      `cmd:"" help:"List fleets and their use."`
@@ -101,18 +101,6 @@ func (c *playersCommand) Run(s streams) error {
 	return list(&c.listFlags, s, func(ctx context.Context, a *admin.Client) ([]admin.PlayerSession, error) {
 		return a.PlayerSessions(ctx, admin.Players{GameSession: c.GameSession, Player: c.Player, PlayerSession: c.PlayerSession, Fleet: c.Fleet, Status: c.Status})
 	}, admin.PrintPlayerSessions)
-}
-
-type placementsCommand struct {
-	listFlags
-	IDs []string `arg:"" name:"placement" help:"Ids of the placements to describe. The service API cannot list placements."`
-}
-
-// Run describes placements.
-func (c *placementsCommand) Run(s streams) error {
-	return list(&c.listFlags, s, func(ctx context.Context, a *admin.Client) ([]admin.Placement, error) {
-		return a.Placements(ctx, c.IDs)
-	}, admin.PrintPlacements)
 }
 
 type queuesCommand struct {

@@ -99,17 +99,27 @@ type column[T any] struct {
 
 // show prints the list that is the member of an answer, as a table or as JSON.
 func show[T any](c *consoleFlags, s streams, path string, q url.Values, member string, columns ...column[T]) error {
+	_, err := showAll(c, s, path, q, member, columns...)
+	return err
+}
+
+// showAll is show, and returns the whole answer.
+func showAll[T any](c *consoleFlags, s streams, path string, q url.Values, member string, columns ...column[T]) (answer map[string]json.RawMessage, err error) {
 	ctx, stop := interruptible()
 	defer stop()
-	var answer map[string]json.RawMessage
 	if err := c.read(ctx, path, q, &answer); err != nil {
-		return fmt.Errorf("admin: %w", err)
+		return nil, fmt.Errorf("admin: %w", err)
 	}
+	return answer, printList(c, s, answer[member], columns...)
+}
+
+// printList prints a list of the API as a table or as JSON.
+func printList[T any](c *consoleFlags, s streams, raw json.RawMessage, columns ...column[T]) error {
 	if c.JSON {
-		return printRaw(s.out, answer[member])
+		return printRaw(s.out, raw)
 	}
 	var list []T
-	if err := json.Unmarshal(answer[member], &list); err != nil {
+	if err := json.Unmarshal(raw, &list); err != nil {
 		return fmt.Errorf("admin: %s: %w", c.Endpoint, err)
 	}
 	header := make([]string, len(columns))

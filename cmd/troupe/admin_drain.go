@@ -1,16 +1,11 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"troupe/cmd/troupe/internal/admin"
@@ -20,14 +15,14 @@ import (
 type drainCommand struct {
 	endpoint
 	Cancel bool           `xor:"how" help:"Cancel the drain: the host accepts new game sessions again."`
-	Grace  *time.Duration `xor:"how" placeholder:"DURATION" help:"How long game sessions with players may continue (the host's drain.grace by default)."`
-	Show   bool           `xor:"how" help:"Only print the progress of a drain."`
+	Grace  *time.Duration `xor:"how" placeholder:"DURATION" help:"How long game sessions with players may continue, at most 168h (the host's drain.grace by default)."`
+	Show   bool           `xor:"how" help:"Only print the progress of a drain; a key that reads is enough."`
 	JSON   bool           `name:"json" help:"Print JSON."`
 }
 
 // Run starts a drain, cancels it or shows its progress.
 func (c *drainCommand) Run(s streams) error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	ctx, stop := interruptible()
 	defer stop()
 	method, q := http.MethodPost, url.Values{}
 	switch {
@@ -40,14 +35,9 @@ func (c *drainCommand) Run(s streams) error {
 	case c.Grace != nil:
 		q.Set("grace", c.Grace.String())
 	}
-	resp, err := c.operator(ctx, method, "/debug/drain", q)
-	if err != nil {
-		return fmt.Errorf("admin: %w", err)
-	}
-	defer resp.Body.Close()
 	var state ops.DrainState
-	if err := json.NewDecoder(resp.Body).Decode(&state); err != nil {
-		return fmt.Errorf("admin: %s: %w", c.Endpoint, err)
+	if err := c.decode(ctx, method, "drain", q, &state); err != nil {
+		return fmt.Errorf("admin: %w", err)
 	}
 	if c.JSON {
 		return admin.PrintJSON(s.out, []ops.DrainState{state})

@@ -153,29 +153,6 @@ func (c *locationsCommand) Run(s streams) error {
 		}})
 }
 
-type whyPlacementCommand struct {
-	consoleFlags
-	ID string `arg:"" name:"placement" help:"Id of the placement."`
-}
-
-// Help returns an example.
-func (whyPlacementCommand) Help() string {
-	return "Example:\n\n    troupe admin placements why my-placement"
-}
-
-// Run says why a placement waits, or how it has ended.
-func (c *whyPlacementCommand) Run(s streams) error {
-	return c.do(s, http.MethodGet, "placement", given("id", c.ID), func(p map[string]any) string {
-		switch {
-		case p["status"] == "PENDING":
-			return fmt.Sprintf("PENDING in queue %v: %v", p["queue"], p["waits"])
-		case p["status"] == "FULFILLED":
-			return fmt.Sprintf("FULFILLED in %v: %v", p["location"], p["gameSessionId"])
-		}
-		return fmt.Sprint(p["status"])
-	})
-}
-
 type eventsCommand struct {
 	endpoint
 	Follow bool `short:"f" help:"Print events as they happen, until a signal."`

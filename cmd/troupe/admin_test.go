@@ -20,6 +20,7 @@ func adminHost(t *testing.T) (*host.Host, *messages.GameSession) {
 	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr, c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "", "", ""
 	c.Log.GameSessions.Dir = t.TempDir()
 	c.Store.Memory = true
+	c.Fleets[0].GameSessionsMax = 1 // so that a placement waits
 	h, err := host.Start(host.Options{Config: c, Log: zerolog.Nop(), SetLogLevel: func(zerolog.Level) {}})
 	if err != nil {
 		t.Fatal(err)
@@ -34,6 +35,15 @@ func adminHost(t *testing.T) (*host.Host, *messages.GameSession) {
 	}
 	if err == nil {
 		_, err = h.System().CreatePlayerSessions(t.Context(), messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "ann"}}})
+	}
+	if err == nil {
+		_, err = h.System().StartPlacement(t.Context(), messages.StartPlacement{ID: "place-1", Queue: "queue-dev", MaxPlayers: 4})
+	}
+	for waits := ""; err == nil && !strings.Contains(waits, "is full"); { // its first pass has ended
+		var listed []messages.PlacementState
+		if listed, err = h.System().Placements(t.Context(), messages.PlacementList{ID: "place-1", Limit: 1}); len(listed) == 1 {
+			waits = listed[0].Waits
+		}
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +62,10 @@ func TestAdminCommands(t *testing.T) {
 	}{
 		{"fleets", 0, "fleet-dev"}, {"scripts", 0, "SCRIPT"}, {"aliases", 0, "alias-dev"}, {"locations", 0, "us-east-1"},
 		{"connections", 0, "PLAYER"}, {"connections --closed --player ann", 0, "WHY"}, {"connections --sort loud", exitUsage, ""},
-		{"placements why none", exitFailure, "none"},
+		{"placements why none", exitFailure, "none"}, {"placements none", exitFailure, "none"}, {"placements place-1 --queue queue-dev", exitUsage, "without ids"},
+		{"placements", 0, "WHY"}, {"placements --queue queue-dev --status PENDING", 0, "is full\n"}, {"placements place-1 place-1", 0, "PENDING"},
+		{"placements place-1 --json", 0, `"waits": "`}, {"placements why place-1", 0, "PENDING in queue queue-dev: "}, {"placements --status LOUD", exitUsage, ""},
+		{"placements --limit 999", exitFailure, "limit"},
 		{"log-level", 0, "info"}, {"log-level debug", 0, "debug"}, {"log-level loud", exitUsage, ""},
 		{"kick ann --reason rude", 0, "that end: 1"}, {"kick bob", exitFailure, "bob has no seat"}, {"kick", exitUsage, ""},
 		{"ban ann --for 1h --reason rude", 0, "banned until"}, {"ban", 0, "rude"}, {"ban --json", 0, `"playerId": "ann"`},

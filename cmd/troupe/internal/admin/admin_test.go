@@ -69,18 +69,6 @@ func TestGameSessionsOfAllFleets(t *testing.T) {
 	}
 }
 
-func TestPlacementsStopAtTheFirstUnknown(t *testing.T) {
-	c, _ := answers(t, map[string][]cbor.Map{
-		"DescribeGameSessionPlacement": {{"GameSessionPlacement": cbor.Map{"PlacementId": cbor.String("p"), "Status": cbor.String("PENDING")}}},
-	})
-	if got, err := c.Placements(t.Context(), []string{"p"}); err != nil || len(got) != 1 || got[0].Status != types.GameSessionPlacementStatePending {
-		t.Errorf("got %v, %v", got, err)
-	}
-	if _, err := c.Placements(t.Context(), []string{"q"}); err == nil {
-		t.Error("no error")
-	}
-}
-
 func TestTables(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for want, print := range map[string]func(*bytes.Buffer) error{
@@ -90,10 +78,6 @@ func TestTables(t *testing.T) {
 		`arn:x \x1b[2J\n☃ ACTIVE 1/4 127.0.0.1:1900 - 2026-03-01 12:00:00`: func(b *bytes.Buffer) error {
 			return PrintGameSessions(b, []GameSession{{GameSessionId: aws.String("arn:x"), Name: aws.String("\x1b[2J\n☃"), Status: "ACTIVE", CurrentPlayerSessionCount: aws.Int32(1),
 				MaximumPlayerSessionCount: aws.Int32(4), IpAddress: aws.String("127.0.0.1"), Port: aws.Int32(1900), CreationTime: &at}})
-		},
-		"p q FULFILLED arn:x eu-west-1 2 2026-03-01 12:00:00 -": func(b *bytes.Buffer) error {
-			return PrintPlacements(b, []Placement{{PlacementId: aws.String("p"), GameSessionQueueName: aws.String("q"), Status: "FULFILLED", GameSessionArn: aws.String("arn:x"),
-				GameSessionRegion: aws.String("eu-west-1"), PlacedPlayerSessions: make([]types.PlacedPlayerSession, 2), StartTime: &at}})
 		},
 		"q 600s fleet-1 alias-2 1": func(b *bytes.Buffer) error {
 			return PrintQueues(b, []Queue{{Name: aws.String("q"), TimeoutInSeconds: aws.Int32(600), PlayerLatencyPolicies: make([]types.PlayerLatencyPolicy, 1),

@@ -11,10 +11,9 @@ import (
 
 // The records that are listed are those of the SDK.
 type (
-	GameSession   = types.GameSession          // a game session
-	PlayerSession = types.PlayerSession        // a player session
-	Placement     = types.GameSessionPlacement // a placement
-	Queue         = types.GameSessionQueue     // a game session queue
+	GameSession   = types.GameSession      // a game session
+	PlayerSession = types.PlayerSession    // a player session
+	Queue         = types.GameSessionQueue // a game session queue
 )
 
 // Sessions filters game sessions. Empty fields do not filter.
@@ -79,19 +78,6 @@ func (c *Client) playerSessions(ctx context.Context, p Players) ([]types.PlayerS
 	return pages(ctx, gamelift.NewDescribePlayerSessionsPaginator(c.api, &gamelift.DescribePlayerSessionsInput{
 		GameSessionId: given(p.GameSession), PlayerId: given(p.Player), PlayerSessionId: given(p.PlayerSession), PlayerSessionStatusFilter: given(p.Status),
 	}), func(o *gamelift.DescribePlayerSessionsOutput) []types.PlayerSession { return o.PlayerSessions })
-}
-
-// Placements describes placements by their ids: the API has no list of them.
-func (c *Client) Placements(ctx context.Context, ids []string) ([]types.GameSessionPlacement, error) {
-	all := []types.GameSessionPlacement{}
-	for _, id := range ids {
-		out, err := c.api.DescribeGameSessionPlacement(ctx, &gamelift.DescribeGameSessionPlacementInput{PlacementId: &id})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, *out.GameSessionPlacement)
-	}
-	return all, nil
 }
 
 // Queues lists the named queues, or all without names.

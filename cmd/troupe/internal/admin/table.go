@@ -75,18 +75,6 @@ func PrintPlayerSessions(out io.Writer, list []types.PlayerSession) error {
 	return PrintTable(out, []string{"PLAYER SESSION", "PLAYER", "STATUS", "GAME SESSION", "CREATED"}, rows)
 }
 
-// PrintPlacements writes placements as a table.
-func PrintPlacements(out io.Writer, list []types.GameSessionPlacement) error {
-	var rows [][]string
-	for _, p := range list {
-		rows = append(rows, []string{
-			aws.ToString(p.PlacementId), aws.ToString(p.GameSessionQueueName), string(p.Status), aws.ToString(p.GameSessionArn),
-			aws.ToString(p.GameSessionRegion), strconv.Itoa(len(p.PlacedPlayerSessions)), moment(p.StartTime), moment(p.EndTime),
-		})
-	}
-	return PrintTable(out, []string{"PLACEMENT", "QUEUE", "STATUS", "GAME SESSION", "LOCATION", "PLACED", "STARTED", "ENDED"}, rows)
-}
-
 // PrintQueues writes queues as a table.
 func PrintQueues(out io.Writer, list []types.GameSessionQueue) error {
 	var rows [][]string
