@@ -88,6 +88,7 @@ func consolePages(session string) []consolePage {
 		{"bans", "bans", "a-cheater"},
 		{"events", "events", "JSON"},
 		{"placements", "placements", "Why it waits"},
+		{"placement", "placement?id=waits", "It waits: "},
 		{"queues", "queues", "queue-"},
 		{"matchmaking", "matchmaking", "ticket-1"},
 		{"ticket", "ticket?id=ticket-1", "What keeps other tickets from it"},

@@ -97,6 +97,11 @@ func TestAnOperatorActsInABrowser(t *testing.T) {
 
 	b.visit(base + "/#/placements?status=PENDING")
 	rows("the placement", "1")
+	fill("#placement", "waits")
+	b.eval(`document.querySelector("#placement").form.requestSubmit()`)
+	b.until("why it waits", `document.querySelector("h1").innerText === "waits" && document.querySelector(".says").innerText.startsWith("It waits: ")`)
+	b.eval(`history.back()`)
+	rows("the placement", "1")
 	click(`[aria-label="Cancel placement waits"]`)
 	click("dialog[open] .danger")
 	rows("none", "0")

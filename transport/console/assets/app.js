@@ -4,7 +4,8 @@ import * as api from "./api.js";
 import { overview } from "./overview.js";
 import { gameSessions, gameSession } from "./gamesessions.js";
 import { players, player, closed, bans } from "./people.js";
-import { fleets, scripts, queues, placements, events } from "./lists.js";
+import { fleets, scripts, queues, events } from "./lists.js";
+import { placements, placement } from "./placements.js";
 import { matchmaking, ticket } from "./matchmaking.js";
 import { listeners, settings, operate } from "./host.js";
 import { playground, leaveAll } from "./playground.js";
@@ -31,6 +32,7 @@ const pages = [
 const hidden = {
   "game-session": ["Game session", gameSession, "game-sessions"],
   player: ["Player", player, "players"],
+  placement: ["Placement", placement, "placements"],
   ticket: ["Matchmaking ticket", ticket, "matchmaking"],
 };
 

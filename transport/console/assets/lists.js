@@ -1,7 +1,6 @@
-// lists.js: fleets, scripts, queues, placements, events.
-import { h, show, number, bytes, duration, time, last, badge, table, clip, section, filters, words, choice, toPlayer } from "./dom.js";
-import { get, act, mayAct, stream, listen } from "./api.js";
-import { ask } from "./dialog.js";
+// lists.js: fleets, scripts, queues, events.
+import { h, show, number, bytes, duration, time, last, badge, table, clip, section, filters, words, toPlayer } from "./dom.js";
+import { get, stream, listen } from "./api.js";
 import { every } from "./refresh.js";
 import { linkTo } from "./gamesessions.js";
 
@@ -79,33 +78,6 @@ export function queues(body, _query, page) {
     ], all, "There is no queue. CreateGameSessionQueue makes one, or the configuration names it."));
   };
   return every(5000, load, page.problem, body).stop;
-}
-
-export function placements(body, query, page) {
-  const queue = words("queue", query.get("queue") || "", "queue-dev");
-  const status = choice("status", query.get("status") || "any", [["any"], ["PENDING"], ["FULFILLED"], ["CANCELLED"], ["TIMED_OUT"], ["FAILED"]]);
-  const list = h("div", {});
-  const search = () => { page.remember({ queue: queue.value.trim(), status: status.value }); timer.now(); };
-  status.addEventListener("change", search);
-  show(body, filters([["Queue", queue], ["Status", status]], search), list);
-  const cancel = (id) => ask({
-    title: "Cancel this placement?", confirm: "Cancel the placement", text: `${id} gets no game session.`,
-    run: async () => { await act("POST", "placement/cancel", { id }); timer.now(); },
-  });
-  const load = async () => {
-    const { placements: all } = await get("placements", { queue: queue.value.trim(), status: status.value, limit: 100 });
-    const columns = [
-      ["Placement", (p) => clip(p.id)], ["Queue", (p) => clip(p.queue)], ["Status", (p) => badge(p.status)],
-      ["Why it waits", (p) => p.waits, "wide"],
-      ["Players", (p) => `${p.players} / ${p.maxPlayers}`, "number"],
-      ["Game session", (p) => (p.gameSessionId ? linkTo(p.gameSessionId) : "")],
-      ["Location", (p) => p.location], ["Started", (p) => time(p.started)], ["Ended", (p) => (p.ended ? time(p.ended) : p.timesOut ? h("span", { class: "none" }, "times out ", time(p.timesOut)) : "")],
-    ];
-    if (mayAct()) columns.push(["Action", (p) => (p.status === "PENDING" ? h("button", { type: "button", class: "quiet danger", onclick: () => cancel(p.id), "aria-label": "Cancel placement " + p.id }, "Cancel") : ""), "acts"]);
-    show(list, table("Placements, the newest first", columns, all, queue.value.trim() || status.value !== "any" ? "No placement matches." : "There is no placement. StartGameSessionPlacement makes one."));
-  };
-  const timer = every(2000, load, page.problem, list);
-  return timer.stop;
 }
 
 // about finds words for an event in the fields that the kinds of events have.
