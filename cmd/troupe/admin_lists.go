@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -15,7 +17,7 @@ type connectionsCommand struct {
 	Closed bool   `help:"Those that have ended, and why and by whom (the last 1000)."`
 	Player string `placeholder:"ID" help:"Only those of this player; with --closed."`
 	By     string `enum:",host,client,network" default:"" placeholder:"WHO" help:"Only those that the host, the client or the network has ended; with --closed."`
-	Sort   string `enum:"queue,rtt,newest" default:"queue" placeholder:"ORDER" help:"queue: the longest queue first; rtt: the slowest first; newest; without --closed (${default})."`
+	Sort   string `enum:"queue,rtt,rate,newest" default:"queue" placeholder:"ORDER" help:"queue: the longest queue first; rtt: the slowest first; rate: the most messages a second first; newest; without --closed (${default})."`
 	Limit  int    `default:"50" placeholder:"N" help:"At most so many, up to 200 (${default})."`
 }
 
@@ -26,8 +28,16 @@ func (connectionsCommand) Help() string {
 
 type connectionShown struct {
 	PlayerID, PlayerSession, State, Transport, Address, Reason string
-	RTTSeconds                                                 *float64
+	RTTSeconds, InPerSecond, OutPerSecond                      *float64
 	QueueBytes                                                 int
+}
+
+// perSecond is a rate in a table, which is not known at the first look.
+func perSecond(f *float64) string {
+	if f == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.1f", *f)
 }
 
 type closedShown struct {
@@ -53,7 +63,7 @@ func (c *connectionsCommand) Run(s streams) error {
 			column[closedShown]{"LASTED", func(x *closedShown) string { return briefly(x.LastedSeconds) }}, column[closedShown]{"TRANSPORT", func(x *closedShown) string { return x.Transport }},
 			column[closedShown]{"ADDRESS", func(x *closedShown) string { return x.Address }})
 	}
-	return show(&c.consoleFlags, s, "connections", given("sort", c.Sort, "limit", number(c.Limit)), "connections",
+	answer, err := showAll(&c.consoleFlags, s, "connections", given("sort", c.Sort, "limit", number(c.Limit)), "connections",
 		column[connectionShown]{"PLAYER", func(x *connectionShown) string { return x.PlayerID }}, column[connectionShown]{"PLAYER SESSION", func(x *connectionShown) string { return x.PlayerSession }},
 		column[connectionShown]{"STATE", func(x *connectionShown) string { return x.State }}, column[connectionShown]{"TRANSPORT", func(x *connectionShown) string { return x.Transport }},
 		column[connectionShown]{"ADDRESS", func(x *connectionShown) string { return x.Address }},
@@ -63,7 +73,27 @@ func (c *connectionsCommand) Run(s streams) error {
 			}
 			return time.Duration(*x.RTTSeconds * float64(time.Second)).Round(10 * time.Microsecond).String()
 		}},
+		column[connectionShown]{"IN/S", func(x *connectionShown) string { return perSecond(x.InPerSecond) }}, column[connectionShown]{"OUT/S", func(x *connectionShown) string { return perSecond(x.OutPerSecond) }},
 		column[connectionShown]{"QUEUED BYTES", func(x *connectionShown) string { return number(x.QueueBytes) }}, column[connectionShown]{"LAST REASON", func(x *connectionShown) string { return x.Reason }})
+	if err != nil || c.JSON {
+		return err
+	}
+	return sumUp(s.out, answer, c.Limit)
+}
+
+// sumUp says how many connections there are beside those that are shown, and how many game
+// sessions do not answer.
+func sumUp(out io.Writer, answer map[string]json.RawMessage, limit int) error {
+	var matched, silent int
+	if err := errors.Join(json.Unmarshal(answer["matched"], &matched), json.Unmarshal(answer["silent"], &silent)); err != nil {
+		return fmt.Errorf("admin: %w", err)
+	}
+	text := fmt.Sprintf("%d of %s", min(limit, matched), count(int64(matched), "player"))
+	if silent > 0 {
+		text += fmt.Sprintf("; silent: %s, whose players are not there", count(int64(silent), "game session"))
+	}
+	_, err := fmt.Fprintln(out, text)
+	return err
 }
 
 type fleetsCommand struct{ consoleFlags }

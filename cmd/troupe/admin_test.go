@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,6 +53,20 @@ func adminHost(t *testing.T) (*host.Host, *messages.GameSession) {
 	return h, g
 }
 
+// The last line tells of players that the list has not, and why.
+func TestConnectionsAreSummedUp(t *testing.T) {
+	for answer, want := range map[string]string{
+		`{"matched": 5000, "silent": 0}`: "50 of 5000 players\n",
+		`{"matched": 1, "silent": 2}`:    "1 of 1 player; silent: 2 game sessions, whose players are not there\n",
+	} {
+		var raw map[string]json.RawMessage
+		var out bytes.Buffer
+		if err := errors.Join(json.Unmarshal([]byte(answer), &raw), sumUp(&out, raw, 50)); err != nil || out.String() != want {
+			t.Errorf("%q, %v; want %q", out.String(), err, want)
+		}
+	}
+}
+
 // The commands of an operator, in the order of a night: each against a real host.
 func TestAdminCommands(t *testing.T) {
 	h, g := adminHost(t)
@@ -61,7 +77,7 @@ func TestAdminCommands(t *testing.T) {
 		want string
 	}{
 		{"fleets", 0, "fleet-dev"}, {"scripts", 0, "SCRIPT"}, {"aliases", 0, "alias-dev"}, {"locations", 0, "us-east-1"},
-		{"connections", 0, "PLAYER"}, {"connections --closed --player ann", 0, "WHY"}, {"connections --sort loud", exitUsage, ""},
+		{"connections", 0, "PLAYER"}, {"connections --closed --player ann", 0, "WHY"}, {"connections --sort rate", 0, "0 of 0 players\n"}, {"connections --sort loud", exitUsage, ""},
 		{"placements why none", exitFailure, "none"}, {"placements none", exitFailure, "none"}, {"placements place-1 --queue queue-dev", exitUsage, "without ids"},
 		{"placements", 0, "WHY"}, {"placements --queue queue-dev --status PENDING", 0, "is full\n"}, {"placements place-1 place-1", 0, "PENDING"},
 		{"placements place-1 --json", 0, `"waits": "`}, {"placements why place-1", 0, "PENDING in queue queue-dev: "}, {"placements --status LOUD", exitUsage, ""},

@@ -54,17 +54,21 @@ func (c *Console) connections(w http.ResponseWriter, r *http.Request, q query) *
 	if p != nil {
 		return p
 	}
-	silent := 0
-	for i := range games {
-		if games[i].Silent {
-			silent++
-		}
-	}
 	return answer(w, struct {
 		Connections []player `json:"connections"`
 		Matched     int      `json:"matched"`
 		Silent      int      `json:"silent"` // game sessions that do not answer: their players are not there
-	}{firstPlayers(all, by, limit), len(all), silent})
+	}{firstPlayers(all, by, limit), len(all), silentOf(games)})
+}
+
+// silentOf counts the game sessions that do not answer.
+func silentOf(games []busyGame) (n int) {
+	for i := range games {
+		if games[i].Silent {
+			n++
+		}
+	}
+	return n
 }
 
 // firstPlayers returns a sorted copy of the first players in an order.

@@ -63,7 +63,8 @@ func TestOneSilentGameSessionHidesNoOther(t *testing.T) {
 		w.console.o.Backend = b
 		for target, want := range map[string]string{
 			"connections":           `"matched":1,"silent":1`,
-			"top":                   `"silent":true`,
+			"top":                   `"gameSessionsSilent":1`,
+			"top?sort=queue":        `"silent":true`,
 			"game-session?id=hangs": `"silent":true`,
 			"game-session?id=runs":  `"silent":false`,
 			"players?player=eve":    `"matched":2`,

@@ -111,7 +111,8 @@ func (c *Console) top(w http.ResponseWriter, r *http.Request, q query) *problem 
 	return answer(w, struct {
 		GameSessions        []busyGame `json:"gameSessions"`
 		GameSessionsRunning int        `json:"gameSessionsRunning"`
+		GameSessionsSilent  int        `json:"gameSessionsSilent"` // their players are not there
 		Players             []player   `json:"players"`
 		PlayersInGame       int        `json:"playersInGame"`
-	}{games[:min(limit, len(games))], len(games), firstPlayers(all, by, limit), len(all)})
+	}{games[:min(limit, len(games))], len(games), silentOf(games), firstPlayers(all, by, limit), len(all)})
 }

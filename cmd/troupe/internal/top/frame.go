@@ -55,9 +55,13 @@ func (s *Snapshot) head(host string) []string {
 		state = "  DRAINING"
 	}
 	up := (time.Duration(o.UptimeSeconds) * time.Second).String()
+	silent := ""
+	if n := s.Top.GameSessionsSilent; n > 0 {
+		silent = fmt.Sprintf(", %d silent", n)
+	}
 	lines := []string{
 		fmt.Sprintf("troupe %s  %s  up %s  %s%s", admin.Cell(o.Version), host, up, o.At.UTC().Format("15:04:05Z"), state),
-		fmt.Sprintf("game sessions: %d active   players: %d attached, %d detached, %d reserved   memory: %s", o.GameSessions["active"],
+		fmt.Sprintf("game sessions: %d active%s   players: %d attached, %d detached, %d reserved   memory: %s", o.GameSessions["active"], silent,
 			o.Players["attached"], o.Players["detached"], o.Players["reserved"], bytesOf(o.Process.ResidentBytes)),
 		"",
 	}
@@ -72,7 +76,11 @@ func (t *Top) games() table {
 	rows := table{header: []string{"GAME SESSION", "PLAYERS", "AWAY", "IN/S", "OUT/S", "QUEUE", "RTT", "SLOWEST", "FLEET", "LOCATION"}, first: 1, end: 8}
 	for i := range t.GameSessions {
 		g := &t.GameSessions[i]
-		rows.rows = append(rows.rows, []string{g.short(), fmt.Sprintf("%d/%d", g.Seats, g.MaxPlayers), fmt.Sprint(g.Detached), rate(g.InPerSecond),
+		away := fmt.Sprint(g.Detached)
+		if g.Silent {
+			away = "silent"
+		}
+		rows.rows = append(rows.rows, []string{g.short(), fmt.Sprintf("%d/%d", g.Seats, g.MaxPlayers), away, rate(g.InPerSecond),
 			rate(g.OutPerSecond), bytesOf(int64(g.QueueBytes)), trip(g.RTTSeconds), trip(g.RTTMaxSeconds), g.FleetID, g.Location})
 	}
 	return rows

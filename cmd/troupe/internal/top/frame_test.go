@@ -59,3 +59,16 @@ func TestTextHasAllRows(t *testing.T) {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }
+
+// A game session that does not answer is not taken for an empty one.
+func TestSilentGameSessionsAreMarked(t *testing.T) {
+	s := crowd(2)
+	if text := strings.Join(Frame(s, View{Columns: 200, Rows: 30}), "\n"); strings.Contains(text, "silent") {
+		t.Error(text)
+	}
+	s.Top.GameSessions[1].Silent, s.Top.GameSessionsSilent = true, 1
+	text := strings.Join(Frame(s, View{Columns: 200, Rows: 30}), "\n")
+	if !strings.Contains(text, "active, 1 silent ") || strings.Count(text, "silent") != 2 {
+		t.Error(text)
+	}
+}

@@ -32,6 +32,7 @@ type Overview struct {
 type Top struct {
 	GameSessions        []GameSession
 	GameSessionsRunning int
+	GameSessionsSilent  int // do not answer: their players are not known
 	Players             []Player
 	PlayersInGame       int
 }
@@ -41,6 +42,7 @@ type GameSession struct {
 	ID, Name, FleetID, Location                          string
 	Seats, MaxPlayers, Attached, Detached, QueueBytes    int
 	InPerSecond, OutPerSecond, RTTSeconds, RTTMaxSeconds *float64
+	Silent                                               bool // it does not answer: its players are not known
 }
 
 // Player is a row. A nil number is not known.
