@@ -19,6 +19,10 @@ func welcome(out io.Writer, cfg *host.Config, a host.Announcement, script, page 
 	if script != "" {
 		script = fmt.Sprintf("\nGame sessions of %s run %s. Each save is checked and used by new game sessions. Game sessions\nof earlier versions end when they have no players.\n", cfg.Fleets[0].ID, script)
 	}
+	ca := orNone(a.CA, "")
+	if a.CA != "" {
+		ca += "\n                                (troupe tls trust says how, also for browsers)"
+	}
 	fmt.Fprintf(out, `
 %s  console, service API, metrics %s
   WebSocket                     ws://%s
@@ -33,7 +37,7 @@ Try next, in another terminal:
 
 Ctrl-C stops.
 
-`, page, a.APIURL, a.WS, a.Fast, orNone(a.WSS, "wss://"), orNone(a.DTLS, ""), orNone(a.KCP, ""), orNone(a.CA, ""), script, strings.Join(tryNext(invocation(), cfg, a, page != ""), "\n  "))
+`, page, a.APIURL, a.WS, a.Fast, orNone(a.WSS, "wss://"), orNone(a.DTLS, ""), orNone(a.KCP, ""), ca, script, strings.Join(tryNext(invocation(), cfg, a, page != ""), "\n  "))
 }
 
 // orNone returns an address with its scheme, or that there is none.

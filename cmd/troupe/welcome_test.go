@@ -43,6 +43,17 @@ func TestWelcomeShowsWhatIsOff(t *testing.T) {
 	}
 }
 
+// Who has a private authority is told how to trust it.
+func TestWelcomeTellsHowToTrust(t *testing.T) {
+	cfg := host.Defaults()
+	for ca, want := range map[string]bool{"": false, "/tls/ca/cert.pem": true} {
+		var out strings.Builder
+		if welcome(&out, &cfg, host.Announcement{CA: ca}, "", ""); strings.Contains(out.String(), "troupe tls trust") != want {
+			t.Errorf("%q: %s", ca, &out)
+		}
+	}
+}
+
 func TestInvocation(t *testing.T) {
 	own, other := filepath.Join(t.TempDir(), "it's", "troupe"), filepath.Join(t.TempDir(), "troupe")
 	for _, name := range []string{own, other} {

@@ -31,13 +31,16 @@ type devJoin struct {
 	system *actors.System
 	guard  guard
 	fleet  messages.FleetID
-	secure bool          // game sessions of the fleet announce the secured listener
+	secure bool // game sessions of the fleet announce the secured listener
+	urls   func() []string
 	turn   chan struct{} // holds one token: two joins at once must not create two game sessions
 }
 
-func newDevJoin(system *actors.System, c *Config, g guard) *devJoin {
+// newDevJoin makes a devJoin of a host. urls returns what browsers connect to: ws://, and wss:// if
+// there is such a listener.
+func newDevJoin(system *actors.System, c *Config, g guard, urls func() []string) *devJoin {
 	return &devJoin{
-		system: system, guard: g, fleet: messages.FleetID(c.Fleets[0].ID), secure: c.Fleets[0].Certificates == "GENERATED", turn: make(chan struct{}, 1),
+		system: system, guard: g, urls: urls, fleet: messages.FleetID(c.Fleets[0].ID), secure: c.Fleets[0].Certificates == "GENERATED", turn: make(chan struct{}, 1),
 	}
 }
 
@@ -46,11 +49,13 @@ type devJoinRequest struct {
 	PlayerID   string `json:"playerId"` // default: a new one
 	PlayerData string `json:"playerData"`
 	MaxPlayers int    `json:"maxPlayers"` // of a game session that is created; 1 to 200, default 8
+	Secure     bool   `json:"secure"`     // asks for the wss:// address, too
 }
 
 // devJoinAnswer is what a client needs to log in.
 type devJoinAnswer struct {
 	URL             string `json:"url"`
+	SecureURL       string `json:"secureUrl,omitempty"` // wss://, for whoever asks for it and for pages that came by https
 	PlayerSessionID string `json:"playerSessionId"`
 	PlayerID        string `json:"playerId"`
 	GameSessionID   string `json:"gameSessionId"`
@@ -89,7 +94,12 @@ func (j *devJoin) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	req, err := readDevJoin(http.MaxBytesReader(w, r.Body, devJoinBodyMax))
 	if err != nil {
-		http.Error(w, "the body must be a JSON object with playerId, playerData and maxPlayers, or empty: "+err.Error(), http.StatusBadRequest)
+		http.Error(w, "the body must be a JSON object with playerId, playerData, maxPlayers and secure, or empty: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	secured := j.securedURL()
+	if req.Secure && secured == "" {
+		http.Error(w, "this host has no wss:// address: set wss.addr", http.StatusBadRequest)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), devJoinTimeout)
@@ -99,8 +109,22 @@ func (j *devJoin) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
+	if req.Secure || strings.HasPrefix(r.Header.Get("Origin"), "https://") {
+		answer.SecureURL = secured
+	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(answer) // an error means that the caller is gone
+}
+
+// securedURL returns the wss:// address of the host; empty if there is none. Seats of every fleet
+// can log in there.
+func (j *devJoin) securedURL() string {
+	for _, u := range j.urls() {
+		if strings.HasPrefix(u, "wss://") {
+			return u
+		}
+	}
+	return ""
 }
 
 func readDevJoin(body io.Reader) (devJoinRequest, error) {

@@ -13,7 +13,7 @@ func (h *Host) webPages(o *Options, g guard, next http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /client.js", js.Handler())
 	if o.Dev {
-		join := newDevJoin(h.system, &o.Config, g)
+		join := newDevJoin(h.system, &o.Config, g, func() []string { return h.gameURLs })
 		mux.HandleFunc("POST "+devJoinPath, join.serve)
 		mux.HandleFunc("OPTIONS "+devJoinPath, join.preflight)
 		if o.Page != "" {

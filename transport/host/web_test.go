@@ -118,6 +118,35 @@ func TestDevJoin(t *testing.T) {
 	}
 }
 
+// A page that came by https may not open ws://, so it is told the wss:// address, as is whoever asks.
+func TestDevJoinAnswersWSSToSecurePages(t *testing.T) {
+	_, call := webHost(t, true, func(c *Config) { c.WSS.Addr, c.DTLS.Addr, c.TLS.Dir = "127.0.0.1:0", "127.0.0.1:0", t.TempDir() })
+	for _, test := range []struct {
+		origin, body string
+		secure       bool
+	}{
+		{"http://localhost:5173", "", false}, {"", "{}", false},
+		{"https://localhost:5173", "", true}, {"http://localhost:5173", `{"secure": true}`, true}, {"", `{"secure": true}`, true},
+	} {
+		var header []string
+		if test.origin != "" {
+			header = []string{"Origin", test.origin}
+		}
+		status, _, body := call("POST", devJoinPath, test.body, header...)
+		if a := joined(t, status, body); !strings.HasPrefix(a.URL, "ws://") || strings.HasPrefix(a.SecureURL, "wss://localhost:") != test.secure || !test.secure && a.SecureURL != "" {
+			t.Errorf("%+v: %+v", test, a)
+		}
+	}
+	_, call = webHost(t, true, func(c *Config) { c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", "" })
+	if status, _, body := call("POST", devJoinPath, `{"secure": true}`); status != http.StatusBadRequest || !strings.Contains(body, "wss.addr") {
+		t.Errorf("without a listener: %d %s", status, body)
+	}
+	status, _, body := call("POST", devJoinPath, "", "Origin", "https://localhost:5173")
+	if a := joined(t, status, body); a.SecureURL != "" {
+		t.Errorf("without a listener: %+v", a)
+	}
+}
+
 // Joins at once share game sessions.
 func TestDevJoinsAtOnce(t *testing.T) {
 	h, call := webHost(t, true, nil)

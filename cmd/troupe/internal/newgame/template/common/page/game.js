@@ -97,8 +97,8 @@ $('#again').onclick = () => location.reload()
 addEventListener('pageshow', e => { if (e.persisted) location.reload() }) // back to a page that has left
 
 try {
-  const { url, playerSessionId } = await seat()
-  play(await connect({ url, playerSessionId }))
+  const { url, secureUrl, playerSessionId } = await seat() // secureUrl is wss://, and only a page that came by https gets one
+  play(await connect({ url: secureUrl ?? url, playerSessionId }))
 } catch (error) {
   $('#status').textContent = `cannot join: ${error.message}`
 }
