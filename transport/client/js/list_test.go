@@ -4,10 +4,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
-var entry = regexp.MustCompile(`(?m)^  (?:async )?(\w+)\(t\) \{$`)
+var (
+	entry  = regexp.MustCompile(`(?m)^  (?:async )?(\w+)\(t\) \{$`)
+	goTest = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
+)
 
 // entries returns the names of the entries of lists in test.
 func entries(t *testing.T, files ...string) (names []string) {
@@ -26,4 +30,102 @@ func entries(t *testing.T, files ...string) (names []string) {
 		}
 	}
 	return names
+}
+
+// counterparts are the entries of the lists that try what a test of the Go SDK tries.
+var counterparts = map[string]string{
+	"TestTalk": "talk", "TestGroups": "groups", "TestCloseIsALeave": "closeIsALeave", "TestAbortIsALoss": "abortIsALoss",
+	"TestTakenOver": "takenOver endsAtOnce", "TestAnotherDevice": "takenOver abortIsALoss", "TestHostDrains": "hostDrains", "TestRefused": "refused",
+	"TestDialGivesUp": "connectGivesUp", "TestDialGivesUpAnywhere": "connectGivesUp", "TestDialEnds": "connectGivesUp refused", "TestDialAsksAgain": "connectAsksAgain busyHost",
+	"TestSendRefusesWhatTheHostWouldDrop": "talk", "TestSendGivesUp": "sendWhileAway", "TestSendWaits": "sendWhileAway", "TestSendWhileDetached": "sendWhileAway",
+	"TestSendUntilAcked": "sendWhileAway", "TestCloseSendsFirst": "closeIsALeave", "TestReliableMessagesWaitUntilTheyAreTaken": "handlersAfterConnect",
+	"TestEndHasTheHostsReason": "endsAtOnce", "TestEndError": "endsAtOnce policy", "TestSilence": "silence watchNetwork",
+	"TestResumes": "resumes", "TestMoves": "moves", "TestMove": "moves moveIsNoTakeover", "TestMoveIsNoTakeover": "moveIsNoTakeover",
+	"TestAReturnAfterTheWindowIsRefused": "aReturnAfterTheWindow", "TestStrictHost": "strictHost", "TestGap": "gap", "TestGapAndFreshDevice": "gap takenOver",
+	"TestReconnects": "resumes", "TestExactlyOnceThroughLosses": "stream", "TestExactlyOnce": "stream", "TestFlappingLink": "stream resumes",
+	"TestTheDelayOfAnAttemptDependsOnTheLoss": "delayOfAnAttempt", "TestNetworkBack": "networkBack watchNetwork", "TestNetworkBackTooEarly": "networkBack",
+	"TestOutageWhileLoggingIn": "outageWhileLoggingIn", "TestOutageDetachesAtOnce": "outageWhileLoggingIn", "TestGivesUp": "givesUp",
+	"TestTheHostsAnswerDecidesAboutTheNextAttempt": "hostDecidesAboutTheNextAttempt", "TestEndsAtOnce": "endsAtOnce",
+	"TestALateLoginOfTheClientItselfIsNotTheEnd": "lateLoginOfItsOwn", "TestAnAnswerAfterTheAttemptDoesNotAttach": "answerAfterTheAttempt",
+	"TestAckTimes": "ackTimes", "TestAcks": "ackTimes", "TestAWrongNumberEndsTheConnectionOnly": "repeatedWrongNumbers",
+	"TestRepeatedWrongNumbersEndTheClient": "repeatedWrongNumbers", "TestReconnectAtAHostWithoutNumbers": "hostWithoutNumbers",
+	"TestRoomWithoutNumbers": "hostWithoutNumbers", "TestWithoutNumbers": "hostWithoutNumbers strictHost", "TestEndsWhileDetached": "endsWhileDetached",
+	"TestPolicy": "policy", "TestDefaults": "policy", "TestStats": "resumes stream",
+}
+
+// withoutCounterpart are tests of the Go SDK that the lists have no entry for, by the reason.
+var withoutCounterpart = map[string]string{
+	"this client has no UDP and no DTLS": `TestFast TestWithoutUDPEverythingGoesByWebSocket TestFastOverflow TestFastCounts
+		TestAFastHandshakeRepeatsUntilItIsAnswered TestSecureFastCarriesMessages TestSecureFastRepeats TestSecureFastAnsweredByWebSocket
+		TestASecureFastThatFailsLeavesTheLoginAlone TestSecureFastLeavesNothing TestResumption TestWatch TestNATInANamespace TestNATChangesThePort
+		TestTheFastChannelFallsBackWhileUDPIsBlocked TestMoveReportsTheFastChannelDown TestFastComesBack TestNoFastOffered`,
+	"this client has no KCP": `TestKCPTalk TestKCPFast TestKCPEnds TestKCPSilence TestKCPStall TestKCPBackPressure TestKCPRefusals
+		TestAutoFallsBack TestAuto TestAutoComesBack TestTransportNames`,
+	"the platform has the WebSocket and checks certificates": `TestSocketReads TestSocketRefuses TestCloseFrame TestFramesAreMasked TestCertificate
+		TestAnUntrustedHostIsDisconnected`,
+	"events are calls, not a channel that a program may leave full": `TestCloseDoesNotWait TestCloseDoesNotWaitForTheProgram TestMoveWithEventsWaiting`,
+	"a matter of Go's sockets and memory":                           `TestSendAllocatesNothing TestDialAgain TestAHostMayAcknowledgeNothingForAsLongAsItMayBeSilent`,
+	"not tried for this client by itself; stream, resumes and TestBothDecodersAgree go through it": `TestResumeBeforeTheFirstMessage TestResumeTwice
+		TestSecondReplaySendsTheSameBytes TestUnreliableDoesNotMoveTheCounter TestReceiveCounterIsNotResetOnResume TestViolations
+		TestFailedSendBurnsNoNumber TestAckDuringReplaySkipsNothing TestMessagesDuringALoginAreNeitherLostNorDoubled
+		TestContradictoryLoginAnswersAreErrors`,
+	"not tried for this client": `TestALoginAnswerCountsIfTheHostClosesAtOnce TestDroppedAtOnce TestStorm`,
+}
+
+// onlyHere are entries without a test of the Go SDK.
+var onlyHere = map[string]string{}
+
+// TestTheListsAreThoseOfTheGoSDK: each test of the Go SDK has an entry here, or a reason why not; and each entry has a test there.
+func TestTheListsAreThoseOfTheGoSDK(t *testing.T) {
+	files, err := filepath.Glob("../*_test.go")
+	if err != nil || len(files) < 10 {
+		t.Fatal(files, err)
+	}
+	theirs := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range goTest.FindAllSubmatch(text, -1) {
+			theirs[string(m[1])] = true
+		}
+	}
+	without := map[string]bool{}
+	for _, names := range withoutCounterpart {
+		for _, name := range strings.Fields(names) {
+			without[name] = true
+		}
+	}
+	for name := range theirs {
+		if (counterparts[name] == "") == !without[name] {
+			t.Errorf("%s of the Go SDK: it needs a row in counterparts, or a reason in withoutCounterpart", name)
+		}
+	}
+	ours := map[string]bool{}
+	for _, name := range entries(t, "conformance.js", "life.js") {
+		ours[name] = true
+	}
+	paired := map[string]bool{}
+	for name, list := range counterparts {
+		if !theirs[name] {
+			t.Errorf("there is no test %s in the Go SDK", name)
+		}
+		for _, one := range strings.Fields(list) {
+			paired[one] = true
+			if !ours[one] {
+				t.Errorf("%s: there is no entry %s in the lists", name, one)
+			}
+		}
+	}
+	for name := range without {
+		if !theirs[name] {
+			t.Errorf("there is no test %s in the Go SDK", name)
+		}
+	}
+	for name := range ours {
+		if paired[name] == (onlyHere[name] != "") {
+			t.Errorf("%s has no counterpart in the Go SDK: it needs a row in counterparts, or a reason in onlyHere", name)
+		}
+	}
 }
