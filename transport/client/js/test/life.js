@@ -28,6 +28,13 @@ class Bench {
     return this.host
   }
 
+  /** Begins to connect. Whoever waits for it later sees its error. */
+  connect(options) {
+    const entering = this.lib.connect(this.options(options))
+    entering.catch(() => undefined)
+    return entering
+  }
+
   options(options) {
     return { url: 'ws://host:1900', playerSessionId: 'psess-1', WebSocket: this.host.WebSocket, ...options }
   }
@@ -37,8 +44,7 @@ class Bench {
     const log = []
     const on = { message: m => log.push(m.text) }
     for (const name of ['detached', 'reconnected', 'gap', 'end']) on[name] = value => log.push(Object.assign(new String(name), { value }))
-    const entering = this.lib.connect(this.options({ ...options, on }))
-    entering.catch(() => undefined)
+    const entering = this.connect({ ...options, on })
     await this.pass(0)
     const c = await entering
     await this.pass(0)
@@ -91,7 +97,7 @@ const tests = {
     const h = t.host
     h.enter = n => n < 3 ? refusal(3000) : undefined
     const began = t.clock.now
-    const entering = t.lib.connect(t.options())
+    const entering = t.connect()
     await t.pass(10_000)
     t.clients.push(await entering)
     between(h.at[1] - began, 3000, 5000, 'the first wait')
@@ -99,13 +105,13 @@ const tests = {
 
     const busy = t.fresh()
     busy.enter = () => refusal(minute)
-    const refused = fails(t.lib.connect(t.options()), t.lib.RefusedError, 'later than the time of connect')
+    const refused = fails(t.connect(), t.lib.RefusedError, 'later than the time of connect')
     await t.pass(0)
     same([(await refused).retryAfterMs, busy.at.length], [minute, 1], 'a refusal')
 
     busy.enter = () => refusal(5000)
     const stop = new AbortController()
-    const stopped = fails(t.lib.connect(t.options({ signal: stop.signal })), RangeError, 'a wait that is ended')
+    const stopped = fails(t.connect({ signal: stop.signal }), RangeError, 'a wait that is ended')
     await t.pass(1000)
     stop.abort(new RangeError('enough'))
     await t.pass(0)
