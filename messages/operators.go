@@ -13,6 +13,21 @@ type Ban struct {
 	By     string // who has banned the player, shortened
 }
 
+// Cause says that a player is kept out or removed because of this ban, for logs.
+func (b Ban) Cause() string { return "banned " + ByOperator(b.By, b.Reason) }
+
+// NoReason is the reason of an operator who gives none.
+const NoReason = "removed by an operator"
+
+// ByOperator says which operator has done something to a player, and why.
+func ByOperator(who, reason string) string {
+	text := "by an operator (" + who + ")"
+	if reason == "" || reason == NoReason {
+		return text
+	}
+	return text + ": " + reason
+}
+
 // ClosedConnection is a connection that has ended, for operators.
 type ClosedConnection struct {
 	At            time.Time

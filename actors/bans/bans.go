@@ -31,13 +31,19 @@ func New() *List { return &List{bans: make(map[messages.PlayerID]messages.Ban)} 
 
 // Has reports whether a player is banned at a time.
 func (l *List) Has(player messages.PlayerID, now time.Time) bool {
+	_, ok := l.Find(player, now)
+	return ok
+}
+
+// Find returns the ban of a player that is in force at a time.
+func (l *List) Find(player messages.PlayerID, now time.Time) (b messages.Ban, ok bool) {
 	if l == nil {
-		return false
+		return b, false
 	}
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	b, ok := l.bans[player]
-	return ok && now.Before(b.Until)
+	b, ok = l.bans[player]
+	return b, ok && now.Before(b.Until)
 }
 
 // Room returns the players whose bans are over, which Put may forget, or ErrTooMany if there is no

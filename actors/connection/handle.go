@@ -1,6 +1,7 @@
 package connection
 
 import (
+	"cmp"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -45,7 +46,8 @@ type Handle struct {
 	bound   atomic.Pointer[player.Attachment]
 	busy    atomic.Bool // the host blocks the reader
 	channel counters.Channel
-	why     atomic.Uint64 // a wire.Refusal
+	why     atomic.Uint32 // a wire.Refusal
+	counted atomic.Uint32 // a counters.LoginRefusal instead of that for why; 0 for none
 	caps    uint64        // of the LOGIN; set before it is passed on
 }
 
@@ -170,7 +172,10 @@ func (h *Handle) Bind(a *player.Attachment) bool {
 }
 
 // SetRefusal implements player.LoginConn.
-func (h *Handle) SetRefusal(why wire.Refusal) { h.why.Store(uint64(why)) }
+func (h *Handle) SetRefusal(why wire.Refusal) { h.why.Store(uint32(why)) }
+
+// CountRefusal implements player.LoginConn.
+func (h *Handle) CountRefusal(as counters.LoginRefusal) { h.counted.Store(uint32(as)) }
 
 // Refuse implements player.LoginConn: it answers LOGIN_RESPONSE with false and closes normally
 // (D-105), or with the close code that says to try later. A stock client can tell the two
@@ -182,7 +187,7 @@ func (h *Handle) Refuse(after time.Duration) {
 		h.answer(&wire.LoginResult{Caps: h.caps, RetryAfterMs: uint64(after.Milliseconds())}, messages.CloseTryLater)
 		return
 	}
-	h.count.LoginsRefused.Add(refusalCounted(wire.Refusal(h.why.Load())), 1)
+	h.count.LoginsRefused.Add(cmp.Or(counters.LoginRefusal(h.counted.Load()), refusalCounted(wire.Refusal(h.why.Load()))), 1)
 	if wait := h.edge.Refused(); wait > 0 {
 		h.ref.Tell(refuseLater{h, wait})
 		return
@@ -212,7 +217,7 @@ func refusalCounted(why wire.Refusal) counters.LoginRefusal {
 func (h *Handle) refuse() {
 	var no wire.LoginResult
 	if why := h.why.Load(); why != 0 {
-		no.Caps, no.Outcome = h.caps, why
+		no.Caps, no.Outcome = h.caps, uint64(why)
 	}
 	h.answer(&no, messages.CloseNormal)
 }

@@ -6,12 +6,16 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
+	"troupe/actors/bans"
+	"troupe/actors/player"
 	"troupe/messages"
+	"troupe/messages/counters"
 )
 
 // lockedBuffer is a log that several goroutines write.
@@ -69,5 +73,75 @@ func TestLinesAboutALostPlayerHaveItsIDAndTheCause(t *testing.T) {
 		bob.Depart()
 		equal(w, "ann", log.about(t, "ann"), "player detached; reset", "player lost: its player session ends; reconnect window is over", "login refused; the player session is over")
 		equal(w, "bob", log.about(t, "bob")) // has left
+	})
+}
+
+// Who has removed a player, and why, is in its line, also if the player is not in the game.
+func TestLinesAboutARemovedPlayerSayWhoAndWhy(t *testing.T) {
+	log, banned := new(lockedBuffer), bans.New()
+	actorstest.Run(t, func(o *actors.Options) { o.Log, o.Fleet.Session.Bans = zerolog.New(log), banned }, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		seats, err := w.Seats(id, "ann", "bob", "eve", "may")
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.Enter(seats[0].ID)
+		bob := w.Enter(seats[1].ID)
+		may := w.Enter(seats[3].ID)
+		kick := func(who messages.PlayerID, why string) {
+			if n, err := w.System.KickPlayer(w.Context(), messages.KickPlayer{GameSession: id, Player: who, Reason: why}); n != 1 || err != nil {
+				w.Error(n, err)
+			}
+			w.WaitIdle()
+		}
+		kick("ann", messages.ByOperator("KEYONE", "rude"))
+		equal(w, "ann", log.about(t, "ann"), "player lost: its player session ends; kicked: by an operator (KEYONE): rude")
+		g.Session.Do(func() { g.Session.KickPlayer(bob.Peer(), "out of lives") })
+		w.WaitIdle()
+		equal(w, "bob", log.about(t, "bob"), "player lost: its player session ends; kicked: out of lives")
+		kick("eve", messages.ByOperator("KEYONE", ""))
+		equal(w, "eve", log.about(t, "eve"), "player removed before it was in the game: its player session ends; kicked: by an operator (KEYONE)")
+
+		ban := messages.Ban{Player: "may", Until: time.Now().Add(time.Hour), Reason: "cheats", By: "KEYTWO"}
+		banned.Put(ban, nil)
+		refused(w, w.Enter(seats[3].ID))
+		may.Lose()
+		kick("may", ban.Cause())
+		equal(w, "may", log.about(t, "may"), "login refused; banned by an operator (KEYTWO): cheats", "player detached; reset",
+			"player lost: its player session ends; kicked: banned by an operator (KEYTWO): cheats")
+		if n, game := w.Count.LoginsRefused.Get(counters.LoginBanned), w.Count.LoginsRefused.Get(counters.LoginByGame); n != 1 || game != 0 {
+			w.Errorf("%d logins refused for a ban, %d by the game", n, game)
+		}
+	})
+}
+
+// A queue that overflows, a second login and a crash are causes as well.
+func TestLinesAboutAPlayerThatTheHostCutsOffSayWhy(t *testing.T) {
+	log := new(lockedBuffer)
+	actorstest.Run(t, func(o *actors.Options) {
+		o.Log, o.Fleet.Session.Budget = zerolog.New(log), player.Budget{BytesMax: 1 << 20, MessagesMax: 100}
+	}, func(w *world) {
+		g := &game{}
+		seats, err := w.Seats(w.Create(g), "ann", "bob", "eve")
+		if err != nil {
+			w.Fatal(err)
+		}
+		ann, eve := w.Enter(seats[0].ID), w.Enter(seats[2].ID)
+		w.Enter(seats[1].ID)
+		w.Enter(seats[1].ID)
+		equal(w, "bob", log.about(t, "bob"), "player resumed; taken_over")
+
+		ann.Stall(true)
+		g.Session.Do(func() {
+			for range 300 {
+				g.Session.SendReliableMessage(text(1), ann.Peer())
+			}
+		})
+		w.WaitIdle()
+		equal(w, "ann", log.about(t, "ann"), "player detached; slow_consumer", "player lost: its player session ends; slow_consumer")
+
+		eve.Panic(false)
+		equal(w, "eve", log.about(t, "eve"), "player detached; internal_error")
 	})
 }

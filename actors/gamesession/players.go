@@ -184,14 +184,18 @@ func (a *Actor) replacePlayer(s *playerSession) {
 // the others (realtime.md 6.1 step 3, D-104).
 func (a *Actor) onLogin(l *player.Login) {
 	s := a.byID[l.ID]
-	switch {
-	case s == nil:
+	if s == nil {
 		l.From.Refuse(0)
+		return
+	}
+	ban, banned := a.o.Bans.Find(s.player.PlayerID, time.Now()) // not the stage's clock: bans outlive the process
+	switch {
 	case a.phase != active:
 		a.refuse(l, wire.RefusedGameSessionEnded)
-	case a.o.Bans.Has(s.player.PlayerID, time.Now()): // not the stage's clock: bans outlive the process
-		a.note(s.player, messages.PlayerRefused, "an operator has banned the player")
-		a.refuse(l, wire.RefusedByGame)
+	case banned:
+		a.note(s.player, messages.PlayerRefused, ban.Cause())
+		l.From.CountRefusal(counters.LoginBanned)
+		a.refuseFor(l, wire.RefusedByGame, ban.Cause()) // the protocol has no number for it
 	case s.presence >= leaving && s.ref != nil: // its player actor has to stop first
 		if earlier := s.has().nextLogin; earlier != nil {
 			earlier.From.Refuse(player.RetrySoon)
@@ -207,12 +211,15 @@ func (a *Actor) onLogin(l *player.Login) {
 }
 
 // refuse refuses a login to a player session of this game session.
-func (a *Actor) refuse(l *player.Login, why wire.Refusal) {
+func (a *Actor) refuse(l *player.Login, why wire.Refusal) { a.refuseFor(l, why, why.String()) }
+
+// refuseFor refuses a login as refuse does, and logs a cause that may be more precise than what the client is told.
+func (a *Actor) refuseFor(l *player.Login, why wire.Refusal, cause string) {
 	e := a.c.Log().Info().Str("game_session_id", string(a.record.ID)).Str("player_session", l.ID.Short())
 	if s := a.byID[l.ID]; s != nil {
 		e.Str("player_id", string(s.player.PlayerID))
 	}
-	e.Str("reason", why.String()).Msg("login refused")
+	e.Str("reason", cause).Msg("login refused")
 	l.From.SetRefusal(why)
 	l.From.Refuse(0)
 }
@@ -306,8 +313,8 @@ func (a *Actor) onAccepted(m player.Accepted) {
 	a.enter(s)
 	a.setPlayerStatus(s, messages.PlayerSessionActive)
 	a.note(s.player, messages.PlayerJoined, "")
-	if a.o.Bans.Has(s.player.PlayerID, time.Now()) { // since the game was asked: a kick does not find who has left and comes back
-		a.kick(s, "an operator has banned the player")
+	if ban, banned := a.o.Bans.Find(s.player.PlayerID, time.Now()); banned { // since the game was asked: a kick does not find who has left and comes back
+		a.kick(s, ban.Cause())
 	}
 	a.announceJoin(s)
 	if !a.relay {
@@ -347,7 +354,11 @@ func (a *Actor) onWentAway(m player.WentAway) {
 }
 
 func (a *Actor) onCameBack(m player.CameBack) {
-	a.about(a.c.Log().Info(), m.Player).Uint64("epoch", uint64(m.Epoch)).
+	line := a.about(a.c.Log().Info(), m.Player)
+	if m.Takeover { // the cause of the end of the connection before
+		line.Stringer("reason", messages.CloseTakenOver)
+	}
+	line.Uint64("epoch", uint64(m.Epoch)).
 		Stringer("from", m.From).Stringer("to", m.To).Dur("away_ms", m.Away).Int("resent", m.Replay.Messages).
 		Uint64("lost", m.Lost).Msg("player resumed")
 	a.note(m.Player, messages.PlayerResumed, fmt.Sprintf("after %v, %d messages sent again, %d lost", m.Away.Round(time.Millisecond), m.Replay.Messages, m.Lost))

@@ -174,6 +174,9 @@ func (a *Actor) kick(s *playerSession, reason string) {
 	}
 	s.kick = &player.Kick{Reason: truncate(reason)} // kept, to repeat it to the successor of a crashed player actor
 	a.o.Log.Host(script.LevelInfo, fmt.Sprintf("player %d is removed: %s", s.player.Peer, cmp.Or(s.kick.Reason, "no reason given")))
+	if !s.inRoster() { // about others, onLeaving has a line
+		a.about(a.c.Log().Info(), s.player).Str("reason", "kicked: "+s.kick.Reason).Msg("player removed before it was in the game: its player session ends")
+	}
 	s.player.Tell(*s.kick)
 }
 

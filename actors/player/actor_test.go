@@ -85,13 +85,14 @@ func (n *loginConn) OpenFast(messages.PeerID) FastOffer {
 	}
 	return FastOffer{Port: 1}
 }
-func (n *loginConn) Bind(*Attachment) bool     { n.bound = true; return true }
-func (n *loginConn) SetRefusal(wire.Refusal)   {}
-func (n *loginConn) Refuse(time.Duration)      { n.refused = true }
-func (n *loginConn) Challenge()                {}
-func (n *loginConn) Gone() bool                { return false }
-func (n *loginConn) Silence() time.Duration    { return time.Hour }
-func (n *loginConn) Channel() counters.Channel { return counters.WS }
+func (n *loginConn) Bind(*Attachment) bool              { n.bound = true; return true }
+func (n *loginConn) SetRefusal(wire.Refusal)            {}
+func (n *loginConn) CountRefusal(counters.LoginRefusal) {}
+func (n *loginConn) Refuse(time.Duration)               { n.refused = true }
+func (n *loginConn) Challenge()                         {}
+func (n *loginConn) Gone() bool                         { return false }
+func (n *loginConn) Silence() time.Duration             { return time.Hour }
+func (n *loginConn) Channel() counters.Channel          { return counters.WS }
 
 func inBubble(t *testing.T, test func(t *testing.T, s *fakeSession)) {
 	t.Helper()

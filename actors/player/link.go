@@ -50,6 +50,8 @@ type LoginConn interface {
 	// SetRefusal sets the reason that a final Refuse gives. It must not be called for an
 	// unknown player session id.
 	SetRefusal(why wire.Refusal)
+	// CountRefusal sets the reason under which a final Refuse counts, if that is another than the client is told.
+	CountRefusal(as counters.LoginRefusal)
 	// Refuse refuses the login and closes the connection. A client of the extension is
 	// told that it may retry after this time; 0 is final.
 	Refuse(after time.Duration)

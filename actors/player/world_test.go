@@ -349,7 +349,8 @@ func (l *standLink) Bind(a *Attachment) bool {
 	return true
 }
 
-func (l *standLink) SetRefusal(wire.Refusal) {}
+func (l *standLink) SetRefusal(wire.Refusal)            {}
+func (l *standLink) CountRefusal(counters.LoginRefusal) {}
 
 func (l *standLink) Refuse(after time.Duration) {
 	l.send(transit{kind: response, result: &wire.LoginResult{}, after: after})

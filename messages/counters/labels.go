@@ -99,7 +99,7 @@ func (o LoginOutcome) String() string { return name(loginNames, uint8(o)) }
 // LoginRefusal says why a LOGIN was refused.
 type LoginRefusal uint8
 
-// Refusals of logins: those of wire.Refusal, and two that it does not name.
+// Refusals of logins: those of wire.Refusal, and three that it does not name.
 const (
 	LoginOtherReason      LoginRefusal = iota + 1 // mostly no such player session id
 	LoginTryLater                                 // too much else is going on
@@ -109,9 +109,10 @@ const (
 	LoginPlayerSessionEnded
 	LoginToken
 	LoginInUse
+	LoginBanned // by an operator
 )
 
-var loginRefusalNames = []string{"", "other", "try_later", "game_session_ended", "full", "game", "player_session_ended", "token", "in_use"}
+var loginRefusalNames = []string{"", "other", "try_later", "game_session_ended", "full", "game", "player_session_ended", "token", "in_use", "banned"}
 
 // String returns the label value.
 func (r LoginRefusal) String() string { return name(loginRefusalNames, uint8(r)) }

@@ -72,8 +72,7 @@ func (c *Console) acted(r *http.Request, a Action) {
 }
 
 const (
-	reasonDefault = "removed by an operator"
-	banMax        = 10 * 365 * 24 * time.Hour
+	banMax = 10 * 365 * 24 * time.Hour
 	// textMax bounds the reason that an operator gives, in bytes, and playerMax a player id.
 	textMax   = 256
 	playerMax = 1024
@@ -92,7 +91,7 @@ func (q query) whoAndWhy() (player messages.PlayerID, reason string, p *problem)
 	case len(reason) > textMax:
 		return "", "", invalid("reason is longer than %d bytes", textMax)
 	case reason == "":
-		reason = reasonDefault
+		reason = messages.NoReason
 	}
 	return messages.PlayerID(name), reason, nil
 }
@@ -103,7 +102,7 @@ func (c *Console) kick(w http.ResponseWriter, r *http.Request, q query) *problem
 	if p != nil {
 		return p
 	}
-	k, p := c.kickFrom(r.Context(), player, messages.GameSessionID(q.text("gameSession")), byOperator(reason))
+	k, p := c.kickFrom(r.Context(), player, messages.GameSessionID(q.text("gameSession")), messages.ByOperator(short(q.who.name), reason))
 	if p == nil && k == (kicked{}) {
 		p = &problem{http.StatusNotFound, "NotFound", "the player " + clip(string(player)) + " has no seat there"}
 	}
@@ -117,14 +116,6 @@ func (c *Console) kick(w http.ResponseWriter, r *http.Request, q query) *problem
 type kicked struct {
 	Kicked int `json:"kicked"` // player sessions that end
 	Silent int `json:"silent"` // game sessions that do not answer: they remove the player when they do, or end
-}
-
-// byOperator returns a reason that tells an operator's from a game's.
-func byOperator(reason string) string {
-	if reason == reasonDefault {
-		return reason
-	}
-	return "by an operator: " + reason
 }
 
 // kickFrom removes a player from a game session, or, if game is empty, from all.
@@ -186,7 +177,7 @@ func (c *Console) ban(w http.ResponseWriter, r *http.Request, q query) *problem 
 	if err := c.o.Operations.Ban(r.Context(), b); err != nil {
 		return refused(err)
 	}
-	k, p := c.kickFrom(r.Context(), player, "", byOperator(reason))
+	k, p := c.kickFrom(r.Context(), player, "", b.Cause())
 	if p != nil {
 		return p
 	}

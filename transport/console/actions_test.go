@@ -106,11 +106,11 @@ func TestAKickEndsEverySeat(t *testing.T) {
 		w.want(status, code, "POST", "/admin/v1/"+target, "", csrfHeader, machine)
 	}
 	post(200, "", "players/kick?player=ann")
-	if len(b.kicked) != 2 || b.kicked[0].GameSession != "one" || b.kicked[0].Reason != reasonDefault || b.kicked[1].GameSession != "two" {
+	if len(b.kicked) != 2 || b.kicked[0].GameSession != "one" || b.kicked[0].Reason != "by an operator (this machine)" || b.kicked[1].GameSession != "two" {
 		t.Errorf("%+v", b.kicked)
 	}
 	post(200, "", "players/kick?player=ann&gameSession=one&reason=rude")
-	if last := b.kicked[2]; len(b.kicked) != 3 || last.GameSession != "one" || last.Reason != "by an operator: rude" || last.Player != "ann" {
+	if last := b.kicked[2]; len(b.kicked) != 3 || last.GameSession != "one" || last.Reason != "by an operator (this machine): rude" || last.Player != "ann" {
 		t.Errorf("%+v", b.kicked)
 	}
 	post(http.StatusConflict, "", "players/kick?player=ann&gameSession=two")

@@ -47,7 +47,7 @@ func TestAnOperatorKicksAndBans(t *testing.T) {
 	gone(ann)
 	until(t, "the closed connection", func() bool {
 		_, body := call(h, "GET", "/admin/v1/connections/closed?player=ann&by=host", "")
-		return strings.Contains(body, `"reason":"kicked"`) && strings.Contains(body, `"detail":"by an operator: rude"`) && strings.Contains(body, `"playerId":"ann"`)
+		return strings.Contains(body, `"reason":"kicked"`) && strings.Contains(body, `"detail":"by an operator (this machine): rude"`) && strings.Contains(body, `"playerId":"ann"`)
 	})
 	games, err := h.System().GameSessions(t.Context(), messages.GameSessionQuery{FleetID: "fleet-dev"})
 	if err != nil {
