@@ -20,9 +20,9 @@ type Operations interface {
 	LiftBan(ctx context.Context, player messages.PlayerID) (bool, error)
 	Bans() []messages.Ban
 	// LogLevel is the level of the host's log: debug, info, warn or error. SetLogLevel changes it
-	// until the next reload or start, and returns an error if it cannot.
+	// until the next reload or start, and returns an error if it cannot. By is who does, shortened.
 	LogLevel() string
-	SetLogLevel(level string) error
+	SetLogLevel(level, by string) error
 	// Acted tells those who listen to events of an action.
 	Acted(a Action)
 	// ClosedConnections are the connections that ended last, the newest first.
@@ -36,7 +36,7 @@ type Action struct {
 	Action string `json:"action"`
 	Target string `json:"target,omitempty"`
 	By     string `json:"by"`
-	Result string `json:"result"` // done, or the code of the refusal
+	Result string `json:"result"` // done, or the code of the refusal; Aborted: the answer was broken off
 }
 
 // report logs an action and makes an event of it.
@@ -225,7 +225,7 @@ func (c *Console) setLogLevel(w http.ResponseWriter, r *http.Request, q query) *
 	if p != nil {
 		return p
 	}
-	if err := c.o.Operations.SetLogLevel(level); err != nil {
+	if err := c.o.Operations.SetLogLevel(level, short(q.who.name)); err != nil {
 		return &problem{http.StatusConflict, "Conflict", err.Error()}
 	}
 	return c.logLevel(w, r, q)

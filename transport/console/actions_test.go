@@ -1,14 +1,21 @@
 package console
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"troupe/messages"
 )
@@ -30,7 +37,7 @@ func (o *operations) LiftBan(_ context.Context, p messages.PlayerID) (bool, erro
 }
 func (o *operations) Bans() []messages.Ban                           { return o.bans }
 func (o *operations) LogLevel() string                               { return o.level }
-func (o *operations) SetLogLevel(level string) error                 { o.level = level; return nil }
+func (o *operations) SetLogLevel(level, _ string) error              { o.level = level; return nil }
 func (o *operations) ClosedConnections() []messages.ClosedConnection { return nil }
 func (o *operations) Settings() []Setting                            { return nil }
 func (o *operations) Listeners() []Listener                          { return nil }
@@ -184,6 +191,42 @@ func TestOtherPagesReportActions(t *testing.T) {
 		if len(w.operations.acted) != 1 || w.operations.acted[0].By != test.by || len(w.operations.acted[0].Target) > 200 {
 			t.Errorf("%+v, want by %s", w.operations.acted, test.by)
 		}
+	}
+}
+
+// A log that leaves the host is told as well, also one that breaks off; a look at its last lines is not.
+func TestADownloadOfALogIsTold(t *testing.T) {
+	w := newWorld(t, false)
+	var log bytes.Buffer
+	w.console.o.Log = zerolog.New(&log)
+	w.console.o.Logs = func(id messages.GameSessionID, _ int64) (io.ReadCloser, bool, error) {
+		switch id {
+		case "torn":
+			return io.NopCloser(iotest.ErrReader(errors.New("the disk is gone"))), true, nil
+		case "one":
+			return io.NopCloser(strings.NewReader("hello\n")), true, nil
+		}
+		return nil, false, fs.ErrNotExist
+	}
+	w.want(200, "", "GET", "/admin/v1/game-session/log?id=one", "")
+	if a := w.want(200, "", "GET", "/admin/v1/game-session/log/file?id=one", ""); a.Body.String() != "hello\n" {
+		t.Error(a.Body.String())
+	}
+	w.want(404, "NotFound", "GET", "/admin/v1/game-session/log/file?id=two", "")
+	func() {
+		defer func() {
+			if p := recover(); p != http.ErrAbortHandler {
+				t.Error(p)
+			}
+		}()
+		w.do("GET", "/admin/v1/game-session/log/file?id=torn", "")
+	}()
+	want := []Action{{"download log", "one", "this machine", "done"}, {"download log", "two", "this machine", "NotFound"}, {"download log", "torn", "this machine", "Aborted"}}
+	if !slices.Equal(w.operations.acted, want) {
+		t.Errorf("%+v", w.operations.acted)
+	}
+	if n := strings.Count(log.String(), `"action":"download log"`); n != 3 {
+		t.Errorf("%d lines of the log: %s", n, log.String())
 	}
 }
 

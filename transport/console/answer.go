@@ -80,9 +80,9 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 type route struct {
 	params []string // the names of query parameters that it takes
 	serve  func(w http.ResponseWriter, r *http.Request, q query) *problem
-	acts   bool // it changes something
-	open   bool // it needs no login, and has a body
-	name   string
+	acts   bool   // it changes something
+	open   bool   // it needs no login, and has a body
+	name   string // under which it is logged, and told as an event; empty: it is not
 }
 
 // table lists all paths below prefix.
@@ -107,7 +107,7 @@ func (c *Console) table() map[string]map[string]route {
 		},
 		"game-session":           read(c.gameSession, "id"),
 		"game-session/log":       read(c.gameSessionLog, "id", "lines"),
-		"game-session/log/file":  read(c.downloadLog, "id"),
+		"game-session/log/file":  {http.MethodGet: {serve: c.downloadLog, params: []string{"id"}, name: "download log"}},
 		"game-session/terminate": {http.MethodPost: act("terminate game session", c.terminate, "id", "force")},
 		"players": {
 			http.MethodGet:  {serve: c.players, params: []string{"player", "gameSession", "limit"}},
@@ -193,10 +193,11 @@ func (c *Console) route(w http.ResponseWriter, r *http.Request) *problem {
 	if p := q.read(r.URL.RawQuery, to.params); p != nil {
 		return p
 	}
-	p := to.serve(w, r, q)
-	if to.acts && to.name != "" {
-		c.report(r, to.name, q, p)
+	p := &problem{code: "Aborted"} // if it panics to break off the answer
+	if to.name != "" {
+		defer func() { c.report(r, to.name, q, p) }()
 	}
+	p = to.serve(w, r, q)
 	return p
 }
 

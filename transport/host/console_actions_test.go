@@ -107,11 +107,18 @@ func TestActionsAreEventsAndTheLogLevelChanges(t *testing.T) {
 		return len(recent) == 1 && strings.Contains(string(recent[0]), `"detail-type":"Troupe Operator Event"`) &&
 			strings.Contains(string(recent[0]), `"detail":{"type":"OperatorAction","action":"set log level","target":"debug","by":"this machine","result":"done"}`)
 	})
+	const mine = `{"key":"log.level","value":"debug","origin":"operator this machine, until the next reload"`
+	if _, body := call(h, "GET", "/admin/v1/settings", ""); !strings.Contains(body, mine) {
+		t.Error(body)
+	}
 	if _, _, err := h.Reload(c); err != nil || <-levels != zerolog.InfoLevel {
 		t.Error(err)
 	}
 	if _, body := call(h, "GET", "/admin/v1/log-level", ""); body != "{\"level\":\"info\"}\n" {
 		t.Error(body)
+	}
+	if _, body := call(h, "GET", "/admin/v1/settings", ""); strings.Contains(body, "operator this machine") {
+		t.Error("after a reload the level is said to be an operator's")
 	}
 }
 

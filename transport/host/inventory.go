@@ -15,7 +15,7 @@ import (
 // Settings returns the configuration in force, without secrets.
 func (h operations) Settings() []console.Setting {
 	h.reloads.mu.Lock()
-	c := h.reloads.config
+	c, levelBy := h.reloads.config, h.reloads.levelBy
 	h.reloads.mu.Unlock()
 	var all []console.Setting
 	keys := Reloadable()
@@ -23,6 +23,9 @@ func (h operations) Settings() []console.Setting {
 		s := console.Setting{Key: key, Value: shownValue(key, v), Origin: "not known", Reload: slices.Contains(keys, key)}
 		if h.origin != nil {
 			s.Origin = h.origin(key)
+		}
+		if key == "log.level" && levelBy != "" {
+			s.Origin = "operator " + levelBy + ", until the next reload"
 		}
 		all = append(all, s)
 	})

@@ -27,7 +27,7 @@ func (h operations) LogLevel() string {
 }
 
 // SetLogLevel changes the level until the next reload.
-func (h operations) SetLogLevel(level string) error {
+func (h operations) SetLogLevel(level, by string) error {
 	h.reloads.mu.Lock()
 	defer h.reloads.mu.Unlock()
 	to, err := zerolog.ParseLevel(level)
@@ -38,7 +38,7 @@ func (h operations) SetLogLevel(level string) error {
 		return err
 	}
 	h.setLogLevel(to)
-	h.reloads.config.Log.Level = level
+	h.reloads.config.Log.Level, h.reloads.levelBy = level, by
 	return nil
 }
 

@@ -28,8 +28,9 @@ func Reloadable() []string {
 
 // reloads is the state of a Host that Reload changes.
 type reloads struct {
-	mu     sync.Mutex
-	config Config // guarded by mu: what is in force
+	mu      sync.Mutex
+	config  Config // guarded by mu: what is in force
+	levelBy string // guarded by mu: the operator who has set the level of the log; empty if that is the configuration's
 
 	auth  atomic.Pointer[awswire.Authenticator]
 	token atomic.Pointer[string] // of the event stream
@@ -113,7 +114,7 @@ func (h *Host) Reload(c Config) (applied, restart []string, err error) {
 			h.setLogLevel(level)
 		}
 	}
-	s.config = next
+	s.config, s.levelBy = next, ""
 	return applied, restart, nil
 }
 
