@@ -1,6 +1,9 @@
 package main
 
-import "troupe/transport/host"
+import (
+	"troupe/cmd/internal/config"
+	"troupe/transport/host"
+)
 
 type serveCommand struct {
 	settings
@@ -9,11 +12,10 @@ type serveCommand struct {
 
 // Run serves until a signal.
 func (c *serveCommand) Run(s streams) error {
-	read := func() (host.Config, error) {
-		cfg, err := c.load(serveDefaults(), s.err)
-		cfg.Store.SkipDamaged = cfg.Store.SkipDamaged || c.SkipDamaged
-		return cfg, err
+	if c.SkipDamaged {
+		c.extra = append(c.extra, config.Flag{Name: "--skip-damaged", Key: "store.skipDamaged", Value: "true"})
 	}
+	read := func() (host.Config, error) { return c.load(serveDefaults(), s.err) }
 	cfg, err := read()
 	if err != nil {
 		return err

@@ -3,13 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync/atomic"
 
 	"troupe/cmd/internal/config"
 	"troupe/transport/host"
-	"troupe/transport/otlp"
 )
 
 // settings are the flags that configure a host. They are pointers, because an absent flag
@@ -29,6 +27,7 @@ type settings struct {
 	LogLevel   *string                         `placeholder:"LEVEL" help:"debug, info, warn or error (log.level)."`
 	LogFormat  *string                         `placeholder:"FORMAT" help:"json or pretty (log.format)."`
 	DrainGrace *string                         `placeholder:"DURATION" help:"How long game sessions with players may continue after SIGTERM (drain.grace)."`
+	extra      []config.Flag                   // of a command of its own, as if they were among Set
 	resolved   atomic.Pointer[config.Resolved] // by the last load
 	Set        []string                        `sep:"none" placeholder:"KEY=VALUE" help:"Set any configuration key, for example reconnect.window=10s. May be repeated."`
 }
@@ -65,6 +64,7 @@ func (s *settings) sources(defaults host.Config) (config.Sources, error) {
 		}
 		sources.Flags = append(sources.Flags, config.Flag{Name: "--set", Key: key, Value: value})
 	}
+	sources.Flags = append(sources.Flags, s.extra...)
 	return sources, nil
 }
 
@@ -89,12 +89,6 @@ func (s *settings) load(defaults host.Config, out io.Writer) (host.Config, error
 		return host.Config{}, err
 	}
 	c, err := r.Config, r.Invalid
-	if c.Traces.Endpoint == "" { // what OpenTelemetry's own libraries read
-		c.Traces.Endpoint = os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")
-		if bad := otlp.Check(c.Traces.Endpoint); c.Traces.Endpoint != "" && bad != nil {
-			return host.Config{}, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT: %w", bad)
-		}
-	}
 	if err == nil {
 		s.resolved.Store(r)
 	}

@@ -89,7 +89,30 @@ func Resolve(s Sources) (*Resolved, error) {
 			strings.Join(l.foreign, ", "))
 	}
 	l.flags(s.Flags)
+	l.shared(environ)
 	return l.result(environ)
+}
+
+// sharedVariables are variables of other programs that stand for an empty setting.
+var sharedVariables = []struct{ name, key string }{
+	{"OTEL_EXPORTER_OTLP_ENDPOINT", "traces.endpoint"}, // what OpenTelemetry's own libraries read
+}
+
+// shared takes settings that are empty from variables that other programs read as well.
+func (l *loader) shared(environ []string) {
+	settings := map[string]any{}
+	for _, v := range sharedVariables {
+		for _, pair := range environ {
+			name, value, _ := strings.Cut(pair, "=")
+			if name != v.name || value == "" || l.k.String(v.key) != "" {
+				continue
+			}
+			if key, value := l.text(l.schema.byPath[v.key], "environment "+v.name, value); key != "" {
+				settings[key] = value
+			}
+		}
+	}
+	l.load(confmap.Provider(settings, "."))
 }
 
 // cause returns err without the path, which the caller names itself.
