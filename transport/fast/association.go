@@ -7,12 +7,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/messages/wire"
 )
 
-// Handler receives the packets of an Association.
+// Handler receives the packets of an Association. If it is a zerolog.LogObjectMarshaler, it says in lines of the log which
+// player an association is about: a peer id alone is that of many game sessions.
 type Handler interface {
 	// OnFast takes one packet (without its length) that came from the peer's
 	// bound address with a new number. All packets but -5 and -7 come here,
@@ -243,20 +246,27 @@ func kindOf(op int32) kind {
 
 func (a *Association) logChange(c change, from netip.AddrPort) {
 	log, count := &a.pool.opt.Log, a.pool.opt.Counters
+	about := func(e *zerolog.Event) *zerolog.Event { return aboutPeer(e, a.handler, a.peer).Stringer("remote", from) }
 	switch c {
 	case nowBound, nowRebound:
-		log.Debug().Int32("peer", int32(a.peer)).Stringer("remote", from).Msg("fast channel address known")
+		about(log.Debug()).Msg("fast channel address known")
 	case nowConfirmed:
-		log.Debug().Int32("peer", int32(a.peer)).Stringer("remote", from).Msg("fast channel confirmed")
+		about(log.Debug()).Msg("fast channel confirmed")
 	case nowMoved:
 		count.Moves.Add(counters.UDP, 1)
-		log.Info().Int32("peer", int32(a.peer)).Stringer("remote", from).Msg("fast channel moved")
+		about(log.Info()).Msg("fast channel moved")
 	case nowDoubted:
 		count.Fallbacks.Add(counters.UDP, 1)
-		log.Info().Int32("peer", int32(a.peer)).Stringer("remote", from).
-			Msg("fast channel silent, and its player heard from elsewhere: served by WebSocket")
+		about(log.Info()).Msg("fast channel silent, and its player heard from elsewhere: served by WebSocket")
 	case nowContested:
-		log.Warn().Int32("peer", int32(a.peer)).Stringer("remote", from).
-			Msg("fast channel off for this login: two active addresses")
+		about(log.Warn()).Msg("fast channel off for this login: two active addresses")
 	}
+}
+
+// aboutPeer adds to a line of the log whose fast channel it is about.
+func aboutPeer(e *zerolog.Event, h Handler, peer messages.PeerID) *zerolog.Event {
+	if known, ok := h.(zerolog.LogObjectMarshaler); ok {
+		return e.EmbedObject(known)
+	}
+	return e.Int32("peer", int32(peer))
 }

@@ -244,7 +244,7 @@ func (v *recordHandler) verify(c *SecuredAssociation, h *wire.Header) {
 	v.bound.Store(c)
 	v.timer.Stop()
 	v.s.o.Counters.Identities.Add(counters.IdentityVerified, 1)
-	v.s.o.Log.Debug().Int32("peer", int32(c.peer)).Stringer("remote", v.a.RemoteAddr()).Msg("secured fast channel verified")
+	aboutPeer(v.s.o.Log.Debug(), c.handler, c.peer).Stringer("remote", v.a.RemoteAddr()).Msg("secured fast channel verified")
 	c.handler.OnVerified(answer)
 }
 

@@ -44,7 +44,7 @@ func (g *Gateway) Closed() []messages.ClosedConnection {
 // errorMax bounds the text of an error that is remembered.
 const errorMax = 200
 
-// remember keeps the end of a connection for operators. The caller has not ended its handle yet.
+// remember keeps the end of a connection for operators, and logs it at the level debug. The caller has not ended its handle yet.
 func (p *peer) remember(end transport.End) {
 	one := messages.ClosedConnection{At: time.Now(), Lasted: p.gateway.clock() - p.openedAt, Transport: p.channel.String(), Address: p.conn.RemoteAddr(), Reason: reasonOf(end), By: "client"}
 	switch {
@@ -64,4 +64,8 @@ func (p *peer) remember(end transport.End) {
 		}
 	}
 	p.gateway.closed.add(one)
+	if e := p.gateway.o.Log.Debug(); e.Enabled() {
+		e.Uint64("conn_id", p.conn.ID()).Stringer("remote", one.Address).Str("transport", one.Transport).Str("reason", one.Reason).Str("by", one.By).
+			Uint16("code", end.Code).Str("cause", one.Detail).EmbedObject(p).Msg("connection ended")
+	}
 }

@@ -60,7 +60,7 @@ func (p *peer) restartFast() {
 }
 
 func (p *peer) noFast(err error) {
-	p.gateway.o.Log.Warn().Err(err).Str("remote", p.ip().String()).Msg("no fast channel for a player")
+	p.gateway.o.Log.Warn().Err(err).Str("remote", p.ip().String()).EmbedObject(p).Msg("no fast channel for a player")
 }
 
 // OnVerified implements fast.SecuredHandler: it sends the answer over the WebSocket, too.

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"troupe/actors/connection"
 	"troupe/actors/gamesession"
 	"troupe/actors/player"
@@ -124,7 +126,7 @@ func (p *peer) OnAlive(pong []byte) {
 
 // OnClosed implements transport.Handler.
 func (p *peer) OnClosed(end transport.End) {
-	p.remember(end)
+	p.remember(end) // the transport does not know the player, so that its end is logged there
 	p.handle.Ended(end.Clean, reasonOf(end))
 }
 
@@ -385,9 +387,12 @@ func (p *peer) onMalformed() {
 // drop counts a dropped packet, and logs a sample.
 func (p *peer) drop(d counters.Drop) {
 	p.gateway.o.Counters.Dropped.Add(d, 1)
-	e := p.gateway.drops.Warn().Str("reason", d.String()).Uint64("conn_id", p.conn.ID()).Str("remote", p.ip().String())
+	p.gateway.drops.Warn().Str("reason", d.String()).Uint64("conn_id", p.conn.ID()).Str("remote", p.ip().String()).EmbedObject(p).Msg("packet dropped")
+}
+
+// MarshalZerologObject adds to a line of the log whose connection it is about, once a player has logged in.
+func (p *peer) MarshalZerologObject(e *zerolog.Event) {
 	if att := p.handle.Attachment(); att != nil {
-		e = e.Int32("peer", int32(att.Peer)).Str("player_session", att.Player.ID.Short())
+		e.Str("player_id", string(att.Player.PlayerID)).Str("player_session", att.Player.ID.Short()).Int32("peer", int32(att.Peer))
 	}
-	e.Msg("packet dropped")
 }

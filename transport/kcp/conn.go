@@ -197,7 +197,7 @@ func (c *Conn) onClosed(how ended) {
 	c.handler.OnClosed(end)
 }
 
-// account counts and logs the end.
+// account counts the end.
 func (c *Conn) account(end transport.End) {
 	count, class := c.l.opt.Counters, counters.ClosedLost
 	switch {
@@ -209,11 +209,6 @@ func (c *Conn) account(end transport.End) {
 	}
 	count.Closed.Add(class, 1)
 	count.Connections.Add(counters.KCP, -1)
-	if e := c.l.opt.Log.Debug(); e.Enabled() {
-		e.Uint64("conn_id", c.id).Stringer("remote", c.RemoteAddr()).Stringer("transport", c.Kind()).
-			Stringer("class", class).Uint16("code", end.Code).Uint16("by_host", uint16(end.ByHost)).
-			AnErr("cause", end.Err).Msg("connection ended")
-	}
 }
 
 // nobody is the handler of a refused connection.

@@ -238,7 +238,7 @@ func (c *Conn) release(code uint16, err error) transport.End {
 	return end
 }
 
-// account counts and logs the end.
+// account counts the end.
 func (c *Conn) account(end transport.End) {
 	count, class := c.l.opt.Counters, counters.ClosedLost
 	switch {
@@ -250,9 +250,4 @@ func (c *Conn) account(end transport.End) {
 	}
 	count.Closed.Add(class, 1)
 	count.Connections.Add(c.channel(), -1)
-	if e := c.l.opt.Log.Debug(); e.Enabled() {
-		e.Uint64("conn_id", c.id).Stringer("remote", c.remote).Stringer("transport", c.Kind()).
-			Stringer("class", class).Uint16("code", end.Code).Uint16("by_host", uint16(end.ByHost)).
-			AnErr("cause", end.Err).Msg("connection ended")
-	}
 }
