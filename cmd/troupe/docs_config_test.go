@@ -23,9 +23,10 @@ import (
 var (
 	documentedSecrets = []string{"GAME_SECRET=a-secret-of-the-documentation", "EVENTS_TOKEN=another-of-the-documentation"}
 	documentedFiles   = map[string]string{ // path: content
-		"/etc/troupe/dashboard":    "a-secret-of-the-dashboard",
-		"/etc/troupe/lobby.secret": "a-secret-of-the-lobby",
-		"/srv/duel/server.js":      "exports.ssExports = { init() {} };\n",
+		"/etc/troupe/collector-key": "Bearer a-secret-of-the-collector",
+		"/etc/troupe/dashboard":     "a-secret-of-the-dashboard",
+		"/etc/troupe/lobby.secret":  "a-secret-of-the-lobby",
+		"/srv/duel/server.js":       "exports.ssExports = { init() {} };\n",
 	}
 	// Where these paths are, in the folder of a test.
 	movedPaths   = regexp.MustCompile(`/(var/lib/troupe|etc/troupe|srv/duel)\b`)

@@ -3,6 +3,7 @@ package tracing
 import (
 	"context"
 	"crypto/rand"
+	"encoding/binary"
 	"encoding/hex"
 	"strings"
 	"time"
@@ -12,7 +13,7 @@ import (
 type Context struct {
 	TraceID [16]byte
 	SpanID  [8]byte
-	// Skipped says that who made the span does not record the trace; neither does the host then.
+	// Skipped says that who made the span does not record the trace; neither does the host then, and so it is with what is below.
 	Skipped bool
 }
 
@@ -52,12 +53,19 @@ func From(ctx context.Context) Context {
 }
 
 // Tracer makes spans. It may be used by any goroutine. A nil Tracer makes none.
-type Tracer struct{ record func(*Span) }
+type Tracer struct {
+	record func(*Span)
+	below  uint64 // a trace whose id is below this one is recorded
+}
 
-// New returns a Tracer that passes each ended span to record, which must not block.
-func New(record func(*Span)) *Tracer { return &Tracer{record} }
+// New returns a Tracer that passes each ended span to record, which must not block. Of the traces that begin here it
+// records the part ratio, from 0 to 1; of others, those that the caller records.
+func New(record func(*Span), ratio float64) *Tracer {
+	return &Tracer{record, uint64(ratio * (1 << 63))}
+}
 
-// Span is one piece of work. It has one owner, until End passes it on. A nil Span does nothing.
+// Span is one piece of work. It has one owner, until End passes it on. A nil Span does nothing, and a Skipped one
+// only tells those below it not to be recorded either.
 type Span struct {
 	Context
 	Parent     [8]byte // zero: none
@@ -80,7 +88,8 @@ func (t *Tracer) Start(parent Context, name string) *Span {
 	}
 	s := &Span{Context: parent, Parent: parent.SpanID, Name: name, Began: time.Now(), tracer: t}
 	if parent.TraceID == [16]byte{} {
-		_, _ = rand.Read(s.TraceID[:]) // never fails
+		_, _ = rand.Read(s.TraceID[:])                                   // never fails
+		s.Skipped = binary.BigEndian.Uint64(s.TraceID[8:])>>1 >= t.below // as the TraceIdRatioBased of OpenTelemetry's libraries
 	}
 	_, _ = rand.Read(s.SpanID[:])
 	return s
@@ -96,14 +105,14 @@ func (s *Span) Below(parent Context) Context {
 
 // Set adds an attribute.
 func (s *Span) Set(key, value string) {
-	if s != nil && value != "" {
+	if s != nil && !s.Skipped && value != "" {
 		s.Attributes = append(s.Attributes, Attribute{key, value})
 	}
 }
 
 // End ends the span with an error, empty for none. The span must not be used afterwards.
 func (s *Span) End(failed string) {
-	if s == nil {
+	if s == nil || s.Skipped {
 		return
 	}
 	s.Ended, s.Error = time.Now(), failed

@@ -44,7 +44,7 @@ func FuzzParse(f *testing.F) {
 
 func TestSpans(t *testing.T) {
 	var ended []*Span
-	tracer := New(func(s *Span) { ended = append(ended, s) })
+	tracer := New(func(s *Span) { ended = append(ended, s) }, 1)
 	caller := Parse(sampled)
 	call := tracer.Start(caller, "call")
 	inner := tracer.Start(call.Below(caller), "inner")
@@ -69,5 +69,44 @@ func TestSpans(t *testing.T) {
 		if s.Below(skipped) != skipped {
 			t.Error("what is skipped is recorded below")
 		}
+	}
+}
+
+// A trace that begins here is recorded as a whole or not at all, and in the end so is the ratio of all. A caller's own decision counts more.
+func TestSamplingIsOfWholeTraces(t *testing.T) {
+	const all, ratio = 20_000, 0.25
+	ended := map[[16]byte]int{}
+	tracer := New(func(s *Span) { ended[s.TraceID]++ }, ratio)
+	for range all {
+		call := tracer.Start(Context{}, "call")
+		below := tracer.Start(call.Below(Context{}), "placement")
+		tracer.Start(below.Below(call.Below(Context{})), "launch").End("")
+		below.End("")
+		call.Set("a", "b")
+		call.End("")
+	}
+	for id, n := range ended {
+		if n != 3 {
+			t.Fatalf("%d of 3 spans of the trace %x", n, id)
+		}
+	}
+	if n := float64(len(ended)) / all; n < ratio-0.02 || n > ratio+0.02 { // 6 standard deviations
+		t.Errorf("%.3f of the traces are recorded", n)
+	}
+	clear(ended)
+	for ratio, want := range map[float64]int{0: 0, 1: 100} {
+		tracer := New(func(s *Span) { ended[s.TraceID]++ }, ratio)
+		for range 100 {
+			tracer.Start(Context{}, "call").End("")
+		}
+		if len(ended) != want {
+			t.Errorf("ratio %v: %d of 100", ratio, len(ended))
+		}
+		clear(ended)
+		tracer.Start(Parse(sampled), "call").End("")
+		if len(ended) != 1 {
+			t.Errorf("ratio %v: the trace that its caller records is not there", ratio)
+		}
+		clear(ended)
 	}
 }

@@ -342,8 +342,9 @@ func Defaults() Config {
 			GroupOperationsPerSecond: 20, GroupsPerPlayer: 64, GroupsPerGameSession: 4096,
 			GameSessionBytesPerSecond: 1 << 20, DeliveriesPerGameSessionPerSecond: 50_000, ScriptDeliveriesPerSecond: 200_000, MessageBytes: 65536,
 		},
-		Flush: Flush{Interval: "adaptive"},
-		Drain: Drain{Grace: 30 * time.Second},
+		Flush:  Flush{Interval: "adaptive"},
+		Drain:  Drain{Grace: 30 * time.Second},
+		Traces: Traces{Headers: []TraceHeader{}, SampleRatio: 1},
 		Log: Log{
 			Level: "info", Format: "json",
 			GameSessions: GameSessionLogs{MaxBytes: 4 << 20, Files: 4, TotalBytes: 1 << 30, Keep: 14 * 24 * time.Hour},

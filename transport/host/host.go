@@ -35,6 +35,9 @@ type Options struct {
 	Log    zerolog.Logger
 	// NewHandler makes the logic of one game session; nil means a relay.
 	NewHandler func(f *messages.Fleet) script.Handler
+	// OpenTelemetry is what the environment says about traces. The host takes Resource from it, and that Config.Traces.Endpoint,
+	// if it is Endpoint, is a whole URL; who fills in Config takes the rest.
+	OpenTelemetry otlp.Environ
 	// Version is shown in metrics.
 	Version string
 	// Dev serves POST /dev/join to pages and programs of this machine: it hands out seats without

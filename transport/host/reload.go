@@ -142,6 +142,8 @@ func (c *Config) CheckFiles() error {
 	errs = append(errs, err)
 	_, err = c.eventOptions()
 	errs = append(errs, err)
+	_, err = c.Traces.headers()
+	errs = append(errs, err)
 	if _, err = secretOf("", c.Events.SSE.SecretFile); err != nil {
 		errs = append(errs, fmt.Errorf("host: events.sse.secretFile: %w", err))
 	}

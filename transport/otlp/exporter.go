@@ -29,10 +29,15 @@ const (
 	closeMax = time.Second
 )
 
-// Options configure an Exporter. All fields are needed.
+// Options configure an Exporter.
 type Options struct {
-	// Endpoint is the collector's URL, to which /v1/traces is added (see Check).
+	// Endpoint is the collector's URL, to which /v1/traces is added (see Check), unless it is Whole.
 	Endpoint string
+	Whole    bool
+	// Headers are sent with each request. Their values are secrets.
+	Headers []Header
+	// Resource are further attributes of the host, which override its own service.name and service.version.
+	Resource []tracing.Attribute
 	Version  string // of the host
 	Log      zerolog.Logger
 	Counters *counters.Set
@@ -68,15 +73,30 @@ func New(o Options) (*Exporter, error) {
 	if err := Check(o.Endpoint); err != nil {
 		return nil, fmt.Errorf("otlp: %w", err)
 	}
+	for _, h := range o.Headers {
+		if err := h.Check(); err != nil {
+			return nil, fmt.Errorf("otlp: a header: %w", err)
+		}
+	}
 	e := &Exporter{
-		o: o, url: strings.TrimSuffix(o.Endpoint, "/") + "/v1/traces",
-		resource: []tracing.Attribute{{Key: "service.name", Value: "troupe"}, {Key: "service.version", Value: o.Version}},
-		client:   http.Client{Timeout: patience, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConns: 1}},
-		queue:    make(chan *tracing.Span, queueMax), closing: make(chan struct{}), over: make(chan struct{}),
+		o: o, url: o.Endpoint, resource: attributesOf(o.Version, o.Resource),
+		client: http.Client{Timeout: patience, CheckRedirect: stay, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConns: 1}},
+		queue:  make(chan *tracing.Span, queueMax), closing: make(chan struct{}), over: make(chan struct{}),
+	}
+	if !o.Whole {
+		e.url = strings.TrimSuffix(o.Endpoint, "/") + "/v1/traces"
 	}
 	e.ctx, e.cut = context.WithCancel(context.Background())
 	go e.run()
 	return e, nil
+}
+
+// stay refuses redirects to another server: it would get the headers with their secrets.
+func stay(to *http.Request, via []*http.Request) error {
+	if to.URL.Scheme != via[0].URL.Scheme || to.URL.Host != via[0].URL.Host || len(via) > 3 {
+		return http.ErrUseLastResponse
+	}
+	return nil
 }
 
 // Record takes a span, and never blocks. Any goroutine may call it, also after Close.
@@ -158,6 +178,9 @@ func (e *Exporter) post(body []byte) error {
 	req, err := http.NewRequestWithContext(e.ctx, http.MethodPost, e.url, bytes.NewReader(body))
 	if err != nil {
 		return err
+	}
+	for _, h := range e.o.Headers {
+		req.Header.Set(h.Name, h.Value)
 	}
 	req.Header.Set("Content-Type", "application/x-protobuf")
 	resp, err := e.client.Do(req)

@@ -45,7 +45,7 @@ func TestSpansAreWhatOpenTelemetryReads(t *testing.T) {
 	}))
 	defer collector.Close()
 	e, n := exporter(t, collector.URL+"/")
-	tracer := tracing.New(e.Record)
+	tracer := tracing.New(e.Record, 1)
 	root := tracer.Start(tracing.Context{}, "CreateGameSession")
 	root.Server = true
 	child := tracer.Start(root.Context, "launch \xff"+strings.Repeat("x", 1000))
@@ -97,7 +97,7 @@ func TestABadCollectorCostsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e, n := exporter(t, endpoint)
 			e.client.Timeout = time.Hour // what ends a request is Close
-			tracer := tracing.New(e.Record)
+			tracer := tracing.New(e.Record, 1)
 			const all = 4 * queueMax
 			for range all {
 				tracer.Start(tracing.Context{}, "x").End("")

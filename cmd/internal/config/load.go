@@ -93,9 +93,10 @@ func Resolve(s Sources) (*Resolved, error) {
 	return l.result(environ)
 }
 
-// sharedVariables are variables of other programs that stand for an empty setting.
+// sharedVariables are variables of other programs that stand for an empty setting; of two for one setting the later one counts.
 var sharedVariables = []struct{ name, key string }{
 	{"OTEL_EXPORTER_OTLP_ENDPOINT", "traces.endpoint"}, // what OpenTelemetry's own libraries read
+	{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "traces.endpoint"},
 }
 
 // shared takes settings that are empty from variables that other programs read as well.
