@@ -109,7 +109,7 @@ type PlacementList struct {
 // PlacementState is a placement, and why it waits. Immutable.
 type PlacementState struct {
 	*Placement
-	// Waits says in a sentence why a PENDING placement has no game session yet.
+	// Waits says in a sentence why a PENDING placement has no game session yet, or why one that has ended waited last.
 	Waits string
 	// TimesOut is when a PENDING placement is given up.
 	TimesOut time.Time

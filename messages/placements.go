@@ -111,6 +111,9 @@ type Placement struct {
 	Port          int
 
 	Placed []PlacedPlayer // once FULFILLED
+
+	// Waited says in a sentence, for operators, why it waited last, once it has ended; empty if it did not wait.
+	Waited string `json:",omitempty"`
 }
 
 // UpdateQueue changes a queue. A nil pointer and a Timeout of 0 leave the value; an empty list

@@ -38,6 +38,7 @@ func (m *Manager) ending(c *stage.Context, f completion) ledger.Entry {
 	now := c.Now()
 	m.forget(now, 0)
 	e, record, why := f.e, f.final(now), m.whyNoDestination(&f)
+	record.Waited = e.waited(f.status == messages.PlacementFulfilled)
 	e.state, e.fulfilled = ending, f.status == messages.PlacementFulfilled
 	return ledger.Entry{
 		Changes: []store.Change{store.Put(store.Placement, string(e.id()), record)},
@@ -54,6 +55,8 @@ func (m *Manager) ending(c *stage.Context, f completion) ledger.Entry {
 				m.endAttempt(e)
 			}
 			e.record = record
+			e.size += len(record.Waited)
+			m.memory.bytes += len(record.Waited)
 			e.endSpan()
 			m.leave(e)
 			m.memory.add(e)

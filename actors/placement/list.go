@@ -37,7 +37,7 @@ func (m *Manager) list(c *stage.Context, q messages.PlacementList) []messages.Pl
 	shown := make([]messages.PlacementState, min(len(found), q.Limit))
 	for i := range shown {
 		e := found[i]
-		shown[i].Placement = e.record
+		shown[i].Placement, shown[i].Waits = e.record, e.record.Waited
 		if !e.record.Status.Final() {
 			shown[i].Waits, shown[i].TimesOut = e.waits(time.Now()), e.record.Started.Add(e.queue.record.Timeout)
 		}
@@ -47,6 +47,25 @@ func (m *Manager) list(c *stage.Context, q messages.PlacementList) []messages.Pl
 
 // listedMax bounds the ended placements that a list looks at.
 const listedMax = 10_000
+
+// waitedMax bounds, in bytes, the sentence that an ended placement keeps.
+const waitedMax = 600
+
+// waited says why a placement that ends now waited last. For one that gets its game session, this is a number: a sentence for each
+// pass that found nothing would cost too much while ten thousand placements wait.
+func (e *entry) waited(fulfilled bool) string {
+	switch {
+	case fulfilled && e.passes == 0:
+		return ""
+	case fulfilled:
+		return fmt.Sprintf("its destinations had no room that it may use, %d times", e.passes)
+	}
+	text := e.waits(time.Now())
+	if len(text) > waitedMax {
+		text = strings.ToValidUTF8(text[:waitedMax], "") + " ..."
+	}
+	return text
+}
 
 // waits says why a placement has no game session yet.
 func (e *entry) waits(now time.Time) string {

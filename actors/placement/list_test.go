@@ -46,8 +46,36 @@ func TestAListSaysWhyAPlacementWaits(t *testing.T) {
 		check("us-east-1 is full")
 		w.free("B/us-west-2", 1)
 		synctest.Wait()
-		if all := w.listed(messages.PlacementList{Limit: 10}); all[0].Status != messages.PlacementFulfilled || all[0].Waits != "" || !all[0].TimesOut.IsZero() {
+		if all := w.listed(messages.PlacementList{Limit: 10}); all[0].Status != messages.PlacementFulfilled || !strings.Contains(all[0].Waits, "no room that it may use, ") || !all[0].TimesOut.IsZero() {
 			t.Errorf("%+v", all[0])
+		}
+	})
+}
+
+// What an ended placement waited for is still known.
+func TestAnEndedPlacementSaysWhyItWaited(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, w *world) {
+		w.fleets("A us-east-1")
+		w.queue(messages.Queue{Timeout: time.Minute, Destinations: []string{"fleet/A"}})
+		w.placed(messages.StartPlacement{ID: "late"})
+		w.placed(messages.StartPlacement{ID: "stopped"})
+		synctest.Wait()
+		if _, err := request[StopPlacement, *messages.Placement](w, StopPlacement{ID: "stopped"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(61 * time.Second)
+		synctest.Wait()
+		w.free("A/us-east-1", 1)
+		w.placed(messages.StartPlacement{ID: "at once"})
+		synctest.Wait()
+		for id, want := range map[messages.PlacementID]string{"late": "TIMED_OUT: A in us-east-1 is full", "stopped": "CANCELLED: A in us-east-1 is full", "at once": "FULFILLED: "} {
+			all := w.listed(messages.PlacementList{ID: id, Limit: 1})
+			if len(all) != 1 {
+				t.Fatalf("%s is not known", id)
+			}
+			if got := all[0].Status.String() + ": " + all[0].Waits; got != want {
+				t.Errorf("%s: %q, want %q", id, got, want)
+			}
 		}
 	})
 }

@@ -27,7 +27,7 @@ type adminCommand struct {
 	Connections connectionsCommand `cmd:"" help:"List connections of players, the slowest first, or those that have ended, and why."`
 	Placements  struct {
 		List placementsCommand   `cmd:"" default:"withargs" help:"List placements: those that wait, and why, and those that have ended last."`
-		Why  whyPlacementCommand `cmd:"" help:"Say why a placement waits."`
+		Why  whyPlacementCommand `cmd:"" help:"Say why a placement waits, or why one that has ended waited last."`
 	} `cmd:"" help:"List placements, or say why one waits."`
 	Queues      queuesCommand      `cmd:"" help:"List game session queues."`
 	Matchmaking matchmakingCommand `cmd:"" help:"Matchmaking: how many tickets wait, and why."`

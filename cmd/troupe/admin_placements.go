@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -75,8 +76,8 @@ func (c *whyPlacementCommand) Run(s streams) error {
 		case p["status"] == "PENDING":
 			return fmt.Sprintf("PENDING in queue %v: %v", p["queue"], p["waits"])
 		case p["status"] == "FULFILLED":
-			return fmt.Sprintf("FULFILLED in %v: %v", p["location"], p["gameSessionId"])
+			return strings.TrimSuffix(fmt.Sprintf("FULFILLED in %v: %v\nwhile it waited: %v", p["location"], p["gameSessionId"], p["waits"]), "\nwhile it waited: ")
 		}
-		return fmt.Sprint(p["status"])
+		return strings.TrimSuffix(fmt.Sprintf("%v\nat its end: %v", p["status"], p["waits"]), "\nat its end: ")
 	})
 }

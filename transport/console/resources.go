@@ -151,7 +151,7 @@ type placement struct {
 	ID            string     `json:"id"`
 	Queue         string     `json:"queue"`
 	Status        string     `json:"status"`
-	Waits         string     `json:"waits"` // why it has no game session yet
+	Waits         string     `json:"waits"` // why it has no game session yet, or why it waited last; empty: it did not wait
 	Players       int        `json:"players"`
 	MaxPlayers    int        `json:"maxPlayers"`
 	GameSessionID string     `json:"gameSessionId"`

@@ -35,7 +35,7 @@ export function placements(body, query, page) {
     const { placements: all } = await get("placements", { queue: queue.value.trim(), status: status.value, limit: 100 });
     const columns = [
       ["Placement", (p) => toPlacement(p.id)], ["Queue", (p) => clip(p.queue)], ["Status", (p) => badge(p.status)],
-      ["Why it waits", (p) => p.waits, "wide"],
+      ["Why it waits, or waited last", (p) => (p.ended && p.waits ? h("span", { class: "none" }, p.waits) : p.waits), "wide"],
       ["Players", (p) => `${p.players} / ${p.maxPlayers}`, "number"],
       ["Game session", (p) => (p.gameSessionId ? linkTo(p.gameSessionId) : "")],
       ["Location", (p) => p.location], ["Started", (p) => time(p.started)], ["Ended", (p) => (p.ended ? time(p.ended) : p.timesOut ? h("span", { class: "none" }, "times out ", time(p.timesOut)) : "")],
@@ -53,7 +53,7 @@ export function placement(body, query, page) {
   const load = async () => {
     const p = await get("placement", { id });
     show(body, h("section", { class: "panel" },
-      p.waits ? h("p", { class: "says" }, "It waits: " + p.waits) : null,
+      p.waits ? h("p", { class: "says" }, (p.ended ? "It waited last: " : "It waits: ") + p.waits) : null,
       facts([
         ["Status", badge(p.status)],
         ["Queue", h("a", { href: "#/placements?queue=" + encodeURIComponent(p.queue) }, p.queue)],
