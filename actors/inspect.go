@@ -7,7 +7,7 @@ import (
 )
 
 // InspectGameSession reads what goes on in a game session, for operators. The state of one
-// that has ended is empty.
+// that has ended is empty, but for the time lines of the last 200 that ended since the start of the host.
 func (s *System) InspectGameSession(ctx context.Context, id messages.GameSessionID) (*messages.GameSessionState, error) {
 	return ask[*messages.GameSessionState](ctx, s.fleet, messages.InspectGameSession{ID: id})
 }

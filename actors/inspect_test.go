@@ -98,3 +98,30 @@ func TestInspectOfAGameSessionThatDoesNotRun(t *testing.T) {
 		}
 	})
 }
+
+// How a game session has ended can be read afterwards: its time line is kept.
+func TestTheTimeLineStaysAfterTheEnd(t *testing.T) {
+	run(t, func(w *world) {
+		id := w.Create(nil)
+		w.Player(id)
+		left := w.Player(id)
+		w.WaitIdle()
+		left.Depart()
+		w.WaitIdle()
+		before, err := w.System.InspectGameSession(w.Context(), id)
+		if err != nil {
+			w.Fatal(err)
+		}
+		if _, err := w.System.TerminateGameSession(w.Context(), messages.TerminateGameSession{GameSessionID: id, Force: true}); err != nil {
+			w.Fatal(err)
+		}
+		w.WaitIdle()
+		state, err := w.System.InspectGameSession(w.Context(), id)
+		if err != nil {
+			w.Fatal(err)
+		}
+		if n := len(before.Moments); n < 3 || len(state.Moments) < n || !slices.Equal(state.Moments[:n], before.Moments) || len(state.Players) != 0 {
+			w.Errorf("before the end %+v, after it %+v", before.Moments, state.Moments)
+		}
+	})
+}

@@ -34,6 +34,7 @@ type games struct {
 	live       map[string]int // game sessions that have not ended, by location
 	ended      []*entry       // whose actors have stopped, in the order of their ends
 	endedBytes int            // estimate of the memory of ended
+	timelines  timelines      // of those that have ended last
 	restored   restored       // until started
 	unread     store.Unread
 	watchers   []*stage.Ref // of WatchRoom
@@ -144,6 +145,8 @@ func (gs *games) receive(msg any) bool {
 		gs.onFill(m)
 	case gamesession.BackfillAsked:
 		gs.onBackfillAsked(m)
+	case gamesession.Crashed:
+		gs.timelines.keep(m.Session, m.Moments)
 	case gamesession.Changed:
 		gs.onChanged(m)
 	case stage.Request[messages.UpdateGameSession, *messages.GameSession]:
@@ -240,6 +243,7 @@ func (gs *games) onProcessOver(m gamesession.Over) {
 		gs.replace(e)
 		return
 	}
+	gs.timelines.keep(m.Session, m.Moments)
 	if m.Failed && e.process != nil {
 		gs.hosting.Crashed(e.process, m.Text)
 	}

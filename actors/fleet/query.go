@@ -116,14 +116,14 @@ func (gs *games) depths() Depths {
 	return d
 }
 
-// onInspect has a running game session answer. One that has ended has no state but its records.
+// onInspect has a running game session answer. One that has ended has no state but its records and, for a while, its time line.
 func (gs *games) onInspect(m stage.Request[messages.InspectGameSession, *messages.GameSessionState]) {
 	e := gs.known(m.Request.ID)
 	switch {
 	case e == nil:
 		m.Reply(nil, notFound(m.Request.ID))
-	case e.ref == nil:
-		m.Reply(new(messages.GameSessionState), nil)
+	case e.ref == nil || e.phase == phaseOver:
+		m.Reply(&messages.GameSessionState{Moments: gs.timelines.of[e.id]}, nil)
 	default:
 		e.ref.Tell(m)
 	}

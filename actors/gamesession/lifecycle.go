@@ -317,7 +317,7 @@ func (a *Actor) finish() {
 }
 
 func (a *Actor) overMessage() Over {
-	return Over{Session: a.record.ID, Ref: a.c.Self(), Text: a.record.EndText, Failed: a.crashed}
+	return Over{Session: a.record.ID, Ref: a.c.Self(), Text: a.record.EndText, Failed: a.crashed, Moments: a.timeline.inOrder()}
 }
 
 // conclude gives all records their final status (D-215).
@@ -343,6 +343,9 @@ func (a *Actor) Stopped(c *stage.Context) {
 			a.c = c
 		}
 		a.conclude()
+		if c.Crash() != "" && a.assignment != unassigned {
+			a.o.Fleet.Tell(Crashed{a.record.ID, a.timeline.inOrder()})
+		}
 	}
 	for _, s := range a.order {
 		a.dropStash(s)

@@ -100,6 +100,12 @@ type (
 		Ref     *stage.Ref
 		Text    string
 		Failed  bool // by the game's fault
+		Moments []messages.Moment
+	}
+	// Crashed has the time line of a game session whose actor has crashed. Exited follows.
+	Crashed struct {
+		Session messages.GameSessionID
+		Moments []messages.Moment
 	}
 )
 

@@ -263,10 +263,14 @@ func (c *Console) gameSession(w http.ResponseWriter, r *http.Request, q query) *
 		return &problem{http.StatusNotFound, "NotFound", "there is no game session " + clip(text)}
 	}
 	g := found[0]
-	state, silent := new(messages.GameSessionState), false
-	if g.Status < messages.GameSessionTerminated {
-		var inspected *messages.GameSessionState
-		inspected, silent, err = c.inspect(r.Context(), id)
+	state := new(messages.GameSessionState)
+	inspected, silent, err := c.inspect(r.Context(), id)
+	if g.Status == messages.GameSessionTerminated {
+		silent = false
+		if err == nil {
+			state.Moments = inspected.Moments
+		}
+	} else {
 		if err == nil {
 			state = inspected
 		} else if !errors.Is(err, &messages.Error{Code: messages.InvalidGameSessionStatus}) { // it has ended meanwhile
@@ -277,7 +281,7 @@ func (c *Console) gameSession(w http.ResponseWriter, r *http.Request, q query) *
 		gameSession
 		PlayerList []player `json:"playerList"`
 		Groups     []group  `json:"groups"`
-		Moments    []moment `json:"moments"` // its time line while it runs, the newest first
+		Moments    []moment `json:"moments"` // its time line, the newest first; of one that has ended, while it is among the last 200 since the start of the host
 		Silent     bool     `json:"silent"`  // it runs, and does not answer: players are from their records
 	}{shownGameSession(g, g.CurrentPlayers), []player{}, []group{}, shownMoments(state.Moments), silent}
 	for i := range state.Players {

@@ -93,7 +93,7 @@ export function gameSession(body, query, page) {
       section("Players", table("Players", runs && mayAct() ? [...playerColumns, acts] : playerColumns, g.playerList, "Nobody has been here yet.")),
       section("Time line", table("Time line", [
         ["When", (m) => time(m.at)], ["What", (m) => m.kind], ["Player", (m) => (m.playerId ? toPlayer(m.playerId) : "")], ["Peer", (m) => (m.peer ? String(m.peer) : ""), "number"], ["Why", (m) => m.text, "wide"],
-      ], g.moments, runs ? "Nobody has come or gone yet." : "The host keeps the time line while the game session runs.")),
+      ], g.moments, runs ? "Nobody has come or gone yet." : "The host keeps the time lines of the last 200 game sessions that ended, in memory: a restart of the host drops them.")),
       section("Groups", table("Groups", [
         ["Group", (x) => String(x.id)], ["Players", (x) => number(x.peers.length), "number"], ["Peers", (x) => x.peers.slice(0, 60).join(", ") + (x.peers.length > 60 ? " …" : "")],
       ], g.groups, "There is no group besides that of all players.")));
