@@ -43,14 +43,47 @@ func (h *Histogram) Snapshot() (count uint64, sum float64, buckets map[float64]u
 // Quantile returns the upper bound of the bucket that holds quantile q, in
 // seconds; NaN without observations.
 func (h *Histogram) Quantile(q float64) float64 {
-	count, _, _ := h.Snapshot()
+	c := h.Cells()
+	return c.Quantile(q)
+}
+
+// Cells are how many durations each bucket of a Histogram has counted.
+type Cells [len(bucketBounds) + 1]uint64
+
+// Cells returns those of now.
+func (h *Histogram) Cells() (c Cells) {
+	for i := range h.cells {
+		c[i] = h.cells[i].Load()
+	}
+	return c
+}
+
+// Since returns what was counted after an earlier state of the same Histogram.
+func (c Cells) Since(earlier Cells) Cells {
+	for i := range c {
+		c[i] -= earlier[i]
+	}
+	return c
+}
+
+// Count returns the number of durations.
+func (c *Cells) Count() (n uint64) {
+	for _, one := range c {
+		n += one
+	}
+	return n
+}
+
+// Quantile is that of Histogram.
+func (c *Cells) Quantile(q float64) float64 {
+	count := c.Count()
 	if count == 0 {
 		return math.NaN()
 	}
 	want := uint64(math.Ceil(q * float64(count)))
 	var seen uint64
-	for i := range h.cells {
-		if seen += h.cells[i].Load(); seen >= want && i < len(bucketBounds) {
+	for i, n := range c {
+		if seen += n; seen >= want && i < len(bucketBounds) {
 			return bucketBounds[i]
 		}
 	}

@@ -21,8 +21,9 @@ type overview struct {
 	GameSessions  map[string]int64  `json:"gameSessions"` // by status
 	Connections   map[string]int64  `json:"connections"`  // by transport
 	Totals        totals            `json:"totals"`
-	Rates         *rates            `json:"rates"` // null until two answers are a second apart
-	Latency       map[string]timing `json:"latency"`
+	Rates         *rates            `json:"rates"`   // null until two answers are a second apart
+	Latency       map[string]timing `json:"latency"` // since the start of the host
+	Recent        *recent           `json:"recent"`  // of the last minute; null at the first look
 	Process       process           `json:"process"`
 }
 
@@ -57,7 +58,7 @@ type rates struct {
 	CPU               float64 `json:"cpu"` // processors in use; 0 where it is not known
 }
 
-// timing is a distribution since the start of the host. Quantiles are upper ends of buckets;
+// timing is a distribution over seconds, or since the start of the host. Quantiles are upper ends of buckets;
 // null above the last one, or without a value.
 type timing struct {
 	Count      uint64   `json:"count"`
@@ -82,6 +83,7 @@ type sampler struct {
 	last, before *overview
 	lastAt       time.Time
 	beforeAt     time.Time
+	latencies    latencies
 }
 
 const (
@@ -103,6 +105,7 @@ func (c *Console) sample() *overview {
 	if d := now.Sub(s.beforeAt); s.before != nil && d <= rateMax {
 		s.last.Rates = ratesOf(s.before, s.last, d.Seconds())
 	}
+	s.last.Recent = s.latencies.recent(now, c.o.Counters)
 	return s.last
 }
 
@@ -117,7 +120,7 @@ func (c *Console) look() *overview {
 			Logins: n.Logins.Total(), Resumes: n.Resumes.Total(), Lost: n.Lost.Load(), Dropped: n.Dropped.Total(), SlowConsumers: n.SlowConsumers.Load(),
 			ScriptErrors: n.ScriptErrors.Load() + n.HandlerErrors.Load(), ActorPanics: n.ActorPanics.Load(), APIRequests: n.APIRequests.Load(), APIErrors: n.APIErrors.Load(),
 		},
-		Latency: map[string]timing{"login": timingOf(&n.LoginLatency), "resume": timingOf(&n.ResumeLatency), "storeCommit": timingOf(&n.StoreLatency)},
+		Latency: map[string]timing{"login": timingOf(n.LoginLatency.Cells()), "resume": timingOf(n.ResumeLatency.Cells()), "storeCommit": timingOf(n.StoreLatency.Cells()), "placement": timingOf(n.PlacementLatency.Cells())},
 	}
 	figures := []metrics.Sample{{Name: "/sched/goroutines:goroutines"}, {Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(figures)
@@ -135,9 +138,8 @@ func values[L counters.Label](v *counters.Vec[L]) map[string]int64 {
 	return all
 }
 
-func timingOf(h *counters.Histogram) timing {
-	count, _, _ := h.Snapshot()
-	return timing{count, finite(h.Quantile(0.5)), finite(h.Quantile(0.99))}
+func timingOf(c counters.Cells) timing {
+	return timing{c.Count(), finite(c.Quantile(0.5)), finite(c.Quantile(0.99))}
 }
 
 func finite(f float64) *float64 {

@@ -32,6 +32,11 @@ export function overview(body) {
     const past = stream.history.filter((x) => x.rates);
     const r = o.rates || { messagesIn: 0, messagesDelivered: 0, bytesIn: 0, bytesOut: 0, logins: 0, resumes: 0, cpu: 0, apiRequests: 0, dropped: 0 };
     const per = (name) => past.map((x) => x.rates[name]);
+    const recent = o.recent || { seconds: 0, latency: {} };
+    const took = (what, part) => {
+      const whole = duration(o.latency[what][part]);
+      return recent.latency[what] ? `${duration(recent.latency[what][part])} (${whole})` : whole;
+    };
     const p = o.players;
     const g = o.gameSessions;
     const connections = Object.entries(o.connections).filter(([, n]) => n > 0).map(([k, n]) => `${number(n)} ${k}`).join(", ");
@@ -60,14 +65,17 @@ export function overview(body) {
           ["Actor panics", number(o.totals.actorPanics)],
           ["Connections", connections || "none"],
         ])),
-        h("section", { class: "panel" }, h("h2", {}, "Time, at most"), facts([
-          ["Login, half of them", duration(o.latency.login.p50Seconds)],
-          ["Login, 99 %", duration(o.latency.login.p99Seconds)],
-          ["Resume, half of them", duration(o.latency.resume.p50Seconds)],
-          ["Resume, 99 %", duration(o.latency.resume.p99Seconds)],
-          ["Store commit, half of them", duration(o.latency.storeCommit.p50Seconds)],
-          ["Store commit, 99 %", duration(o.latency.storeCommit.p99Seconds)],
-        ]))));
+        h("section", { class: "panel" }, h("h2", {}, "Time, at most"),
+          h("p", { class: "hint" }, recent.seconds ? `Of the last ${duration(recent.seconds)}; in brackets since the start of the host.` : "Since the start of the host."), facts([
+            ["Login, half of them", took("login", "p50Seconds")],
+            ["Login, 99 %", took("login", "p99Seconds")],
+            ["Resume, half of them", took("resume", "p50Seconds")],
+            ["Resume, 99 %", took("resume", "p99Seconds")],
+            ["Store commit, half of them", took("storeCommit", "p50Seconds")],
+            ["Store commit, 99 %", took("storeCommit", "p99Seconds")],
+            ["Placement, half of them", took("placement", "p50Seconds")],
+            ["Placement, 99 %", took("placement", "p99Seconds")],
+          ]))));
   };
   draw();
   return listen((what) => what === "overview" && draw());
