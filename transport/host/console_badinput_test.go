@@ -31,7 +31,7 @@ func good(t *testing.T, h *Host, path string) map[string]string {
 }
 
 // malformed are values of texts with a grammar.
-var malformed = map[string]string{"filter": "what", "sort": "what", "next": "!"}
+var malformed = map[string]string{"filter": "what", "sort": "what", "next": "!", "grace": "soon"}
 
 // Names that may be unknown: texts, and players where the host keeps no list of them.
 var (
