@@ -210,6 +210,9 @@ func TestStreamThroughResets(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, uint64(i)))
 			for cutAll.Err() == nil {
 				time.Sleep(time.Duration(random.IntN(30)) * time.Millisecond)
+				if random.IntN(4) > 0 {
+					awaitBack(cutAll, p) // on a busy machine no login would ever be done in time otherwise
+				}
 				if i == 1 && random.IntN(3) == 0 {
 					// While it is away there is nothing to move; that is no failure.
 					_ = p.Move(cutAll, []client.Transport{client.WS, client.KCP}[random.IntN(2)])
@@ -232,4 +235,15 @@ func TestStreamThroughResets(t *testing.T) {
 	t.Logf("%d messages each way, %d reconnects, sent again %d, dropped as duplicates %d: lost 0, duplicated 0, reordered 0 (seed %d)",
 		total, s.Reconnects+r.Reconnects, s.Replayed+r.Replayed+uint64(h.host.Counters().Replayed.Load()),
 		s.Duplicates+r.Duplicates+uint64(h.host.Counters().Duplicates.Load()), seed)
+}
+
+// awaitBack returns when the player is attached, has ended, or ctx is over.
+func awaitBack(ctx context.Context, p *sdkPlayer) {
+	for ctx.Err() == nil && !p.Attached() {
+		select {
+		case <-p.Done():
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
