@@ -54,7 +54,7 @@ build: ## build bin/troupe
 
 .PHONY: test
 test: lint-quick ## what CI runs: vet, all tests with the race detector, failpoints, allocation budgets, the longer models; lists what was skipped
-	$(RACE) -vet=off -timeout 10m -p $(ATONCE) $(LONGEST) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SINGLE))") | $(GO) run ./cmd/internal/testreport
+	$(RACE) -vet=off -timeout 20m -p $(ATONCE) $(LONGEST) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SINGLE))") | $(GO) run ./cmd/internal/testreport
 	$(GO) test -json -vet=off -shuffle=on $(SINGLE) | $(GO) run ./cmd/internal/testreport
 	$(GO) test -json -tags faults -timeout 5m $(FAULTS) | $(GO) run ./cmd/internal/testreport
 	$(GO) test -json -run '$(UNRACED)' -vet=off -count=1 -timeout 5m \
