@@ -35,7 +35,7 @@ export function overview(body) {
     const recent = o.recent || { seconds: 0, latency: {} };
     const took = (what, part) => {
       const whole = duration(o.latency[what][part]);
-      return recent.latency[what] ? `${duration(recent.latency[what][part])} (${whole})` : whole;
+      return recent.latency[what] && o.latency[what].count > 0 ? `${duration(recent.latency[what][part])} (${whole})` : whole;
     };
     const p = o.players;
     const g = o.gameSessions;
