@@ -11,7 +11,7 @@ type FlushPolicy struct {
 	// Interval 0 flushes after every batch of one mailbox. A positive interval
 	// collects output, also when idle, and flushes it at fixed times that are so far
 	// apart: 15 ms suits large groups of players. While the machine is full of writing,
-	// every second time is left out. Negative (Adaptive) flushes at once while the shard
+	// they are twice as far apart. Negative (Adaptive) flushes at once while the shard
 	// keeps up, and at the latest after HoldMax while mailboxes are waiting; while the
 	// machine is full of writing it is like an interval of 15 ms.
 	Interval time.Duration
@@ -34,7 +34,7 @@ const flushKeepMax = 4096
 // gathering is the output that the actors of one group have collected. Times are those of Shard.now.
 type gathering struct {
 	dirty   []Flusher
-	phase   int64 // the group is flushed at this time and at whole intervals after it
+	turn    int   // when in an interval the group is flushed: at turn/turns of it
 	due     int64 // when dirty is to be flushed at the latest; 0: there is none
 	flushed int64 // when the last flush began
 }
@@ -68,12 +68,16 @@ func (s *Shard) wakeAfterLocked(d time.Duration) {
 	})
 }
 
-// interval is that of the policy, or the one of an adaptive shard under strain.
+// interval is that of the policy, or what it becomes under strain.
 func (s *Shard) interval() time.Duration {
-	if s.policy.Interval < 0 && s.strained.Load() {
+	switch i := s.policy.Interval; {
+	case !s.strained.Load():
+		return i
+	case i < 0:
 		return strainedInterval
+	default:
+		return strainTimes * i
 	}
-	return s.policy.Interval
 }
 
 // dirtyLocked reports whether anything is to be flushed, now or later.
@@ -103,26 +107,22 @@ func (s *Shard) dueLocked() bool {
 
 // dueAt returns when output that a group begins to collect now is to be flushed. With an interval
 // it is the group's next turn, so groups that were late together are apart again in the next
-// interval. A turn is left out if less than half an interval lies between it and the last flush, one
-// and a half under strain: otherwise a shard that takes long to flush would collect little when
-// collecting saves most.
+// interval. A turn is left out if less than half an interval lies between it and the last flush:
+// otherwise a shard that takes long to flush would collect little when collecting saves most.
 func (s *Shard) dueAt(g *gathering) int64 {
 	now, interval := s.now(), int64(s.interval())
 	if interval <= 0 {
 		return now + int64(HoldMax)
 	}
+	first := 1 + interval*int64(g.turn)/int64(s.turns)
 	after := now
 	if g.flushed != 0 {
-		least := interval / 2
-		if s.strained.Load() {
-			least += interval
-		}
-		after = max(now, g.flushed+least)
+		after = max(now, g.flushed+interval/2)
 	}
-	if after < g.phase {
-		return g.phase
+	if after < first {
+		return first
 	}
-	return after + interval - (after-g.phase)%interval
+	return after + interval - (after-first)%interval
 }
 
 // flushLocked flushes the groups that are due, in the order of their turns, until none is, or until w

@@ -20,6 +20,7 @@ type Shard struct {
 	policy  FlushPolicy
 	started time.Time
 	alarms  alarms
+	turns   int // of all groups of all shards in an interval
 	// due is the least due of groups, apart from 0; 0 means that nothing is dirty.
 	// Written under mu.
 	due atomic.Int64
@@ -60,14 +61,11 @@ type worker struct {
 
 // newShard makes the n-th of several shards.
 func newShard(stage *Stage, policy FlushPolicy, n, shards int) *Shard {
-	now, interval := time.Now(), policy.Interval
-	if interval < 0 {
-		interval = strainedInterval
-	}
+	now := time.Now()
 	s := &Shard{stage: stage, policy: policy, started: now, alarms: alarms{started: now}, groups: make([]gathering, max(1, policy.Spread))}
+	s.turns = shards * len(s.groups)
 	for g := range s.groups {
-		turn := g*shards + n // shards take turns, too
-		s.groups[g].phase = 1 + int64(interval)*int64(turn)/int64(shards*len(s.groups))
+		s.groups[g].turn = g*shards + n // shards take turns, too
 	}
 	s.wake.L = &s.mu
 	s.startWorkerLocked()

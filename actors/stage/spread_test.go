@@ -169,17 +169,25 @@ func crowded(s *stagetest.Stage, takes time.Duration, post func(*stage.Ref)) (al
 	}
 }
 
-// A shard whose flushes are late leaves out every second turn, and takes all turns again as soon as
+// A shard whose flushes are late takes turns half as often, spread over the longer interval, and as often as before once
 // clearly fewer messages come.
 func TestAStrainedShardCollectsForLonger(t *testing.T) {
 	spread := func(o *stage.Options) { o.Flush = stage.FlushPolicy{Interval: 15 * ms, Spread: 8} }
 	bubble(t, spread, func(t *testing.T, s *stagetest.Stage) {
+		born := time.Now()
 		all, flushes := crowded(s, 350*time.Microsecond, func(r *stage.Ref) { _ = r.PostRun(1, 0) })
 		flushes(sec, 5*ms) // 22 ms of flushes in 15 ms
 		if n := flushes(300*ms, 5*ms); n > 36 {
 			t.Errorf("under strain %d flushes in an interval", n)
 		}
 		all.mu.Lock()
+		halves := [2]int{}
+		for at, n := range all.at {
+			halves[at.Sub(born)/(15*ms)%2] += n
+		}
+		if least, most := min(halves[0], halves[1]), max(halves[0], halves[1]); 2*least < most {
+			t.Errorf("under strain %d flushes are in one half of the turns, %d in the other", most, least)
+		}
 		all.takes = 50 * time.Microsecond
 		all.mu.Unlock()
 		flushes(600*ms, 10*ms)

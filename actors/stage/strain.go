@@ -10,8 +10,8 @@ import (
 // spends most of its time in them, which includes the time for which it waits for a processor there. Output is then
 // collected for longer, because messages cost less when several of them are written together. The relief ends the lateness
 // and shortens the flushes, so they cannot tell whether it is still needed.
-// Strain therefore ends when clearly fewer messages come than when it began, and it is interrupted now and then to see
-// whether it comes again.
+// Strain therefore ends when clearly fewer messages come than when it began and the shard is not behind, and it is
+// interrupted now and then to see whether it comes again.
 //
 // A shard that has too much to write is strained alone. The others are as well if at least half of the shards have too much:
 // then the machine is full.
@@ -63,12 +63,15 @@ const (
 	strainRate = 0.75
 	// strainHoldMin is how long strain lasts until it is interrupted. The time doubles, up to strainHoldMax, whenever the
 	// interruption shows that it is still needed. So interruptions are at most a hundredth of the time.
-	strainHoldMin = 5 * time.Second
+	strainHoldMin = 20 * time.Second
 	strainHoldMax = 40 * time.Second
 )
 
-// strainedInterval is the interval of an adaptive shard under strain. Every second turn is left out then, too.
-const strainedInterval = 15 * time.Millisecond
+// strainedInterval is the interval of an adaptive shard under strain. That of another shard is strainTimes its own.
+const (
+	strainedInterval = 30 * time.Millisecond
+	strainTimes      = 2
+)
 
 // check judges the shards once per stretch.
 func (s *strain) check(shards []*Shard) {
@@ -120,7 +123,7 @@ type strainJudge struct {
 	pressure float64       // in the last stretch
 	rate     float64       // messages per second when strain began, or when it was last interrupted
 	since    time.Time     // when it began or was last interrupted
-	hold     time.Duration // the next interruption comes so long after that
+	hold     time.Duration // the next interruption comes so long after that; for as long after one, one stretch is enough
 }
 
 // strained takes the pressure and the messages per second in the last stretch. It reports whether there is strain in the next
@@ -132,10 +135,12 @@ func (j *strainJudge) strained(now time.Time, pressure, rate float64) bool {
 	case j.probing:
 		j.probing, j.on = false, pressure > 1
 		j.since, j.hold = now, min(2*j.hold, strainHoldMax)
+	case !j.on && pressure > 1 && now.Sub(j.since) < j.hold: // the interruption was too short to show it
+		j.on, j.since, j.hold = true, now, min(2*j.hold, strainHoldMax)
 	case !j.on && (last+pressure)/2 > 1:
 		j.on, j.rate, j.since, j.hold = true, rate, now, strainHoldMin
-	case j.on && rate < strainRate*j.rate:
-		j.on = false
+	case j.on && rate < strainRate*j.rate && pressure <= 1: // fewer messages may also mean that a full machine handles fewer
+		j.on, j.hold = false, 0
 	case j.on && now.Sub(j.since) >= j.hold:
 		j.probing, j.on, j.rate = true, false, rate
 	}

@@ -36,12 +36,13 @@ func TestStrain(t *testing.T) {
 	tell(1.3, 1000, true) // 1.05 on average
 	tell(0.3, 1000, true) // the relief
 	tell(0.2, 760, true)  // not clearly fewer
+	tell(1.1, 700, true)  // clearly fewer, because the machine does not get further
 	tell(0.2, 740, false) // clearly fewer
 	tell(1.4, 740, false) // one stretch is none
 	tell(0.1, 740, false)
 	tell(1.2, 740, false)
 	tell(1.2, 1000, true)
-	for _, want := range []time.Duration{5, 10, 20, 40, 40} {
+	for _, want := range []time.Duration{20, 40, 40} {
 		if got := until(0.4, 2000); got != want*time.Second {
 			t.Fatalf("interrupted after %v, want %v s", got, want)
 		}
@@ -50,11 +51,19 @@ func TestStrain(t *testing.T) {
 	tell(0.4, 1400, false) // fewer than at the last interruption
 	tell(1.2, 1400, false)
 	tell(1.2, 1400, true)
-	if got := until(0.4, 1400); got != 5*time.Second {
+	if got := until(0.4, 1400); got != 20*time.Second {
 		t.Fatalf("interrupted after %v", got)
 	}
 	tell(0.5, 1400, false) // the interruption shows that it is not
 	tell(0.5, 1400, false)
+	tell(1.1, 1400, true) // the interruption was too short: one stretch is enough now
+	if got := until(0.4, 1400); got != 40*time.Second {
+		t.Fatalf("interrupted after %v", got)
+	}
+	tell(0.5, 1400, false)
+	now = now.Add(strainHoldMax)
+	tell(0.5, 1400, false)
+	tell(1.1, 1400, false) // long ago
 }
 
 // A flush that goes on counts as far as it has come: one that takes several stretches does not count in the last of them as
