@@ -23,7 +23,7 @@ var memoryWorkloads = []Workload{{
 				if !hasEpoll {
 					continue
 				}
-				s = served{epollHost, r.host("websocket.engine=epoll")}
+				s = served{epollHost, r.host(engineEpoll)}
 			}
 			subjects = append(subjects, subject{name: s.name, build: r.buildOf(s.spec), measure: func(ctx context.Context) (result.Round, error) {
 				return r.idle(ctx, s.spec, traffic{})
@@ -33,8 +33,7 @@ var memoryWorkloads = []Workload{{
 	},
 }}
 
-// epollHost is the host with event loops instead of a goroutine for each connection.
-const epollHost = "troupe epoll"
+const engineEpoll = "websocket.engine=epoll"
 
 const hasEpoll = runtime.GOOS == "linux"
 

@@ -13,32 +13,55 @@ import (
 	"troupe/bench/server"
 )
 
-var rampWorkloads = []Workload{{
-	Name: "ramp", About: "the largest load of 250 rooms of 8 whose latency p99 is under 50 ms", Against: true,
-	Params: Params{Rooms: 250, Players: 8, Hz: 1, Payload: 64, Warmup: time.Second, Measure: 3 * time.Second, Rounds: 3},
-	Goals: []result.Goal{
-		{Subject: host, Figure: "best_per_s", Over: bareRelay, Times: 1.2, AtLeast: true},
-		{Subject: host, Figure: "best_per_s", Over: colyseus, Times: 2, AtLeast: true},
-		{Subject: coalesced, Figure: "best_per_s", Over: bareRelay, Times: 2.5, AtLeast: true},
-		{Subject: coalesced, Figure: "half_p50_ms", Plus: 9},
-		{Subject: host, Figure: "best_kib_per_player", Over: bareRelay, Times: 2, Plus: 24},
-	},
-	quick: func(p *Params) { p.Warmup, p.Measure = 10*time.Millisecond, 100*time.Millisecond },
-	lasts: func(p Params) time.Duration {
-		// At most: all tries and that of half the load; those that are too much end with a drain, and most of them with a fresh server.
-		again := Params{Rooms: p.Rooms, Players: p.Players}.lasts()
-		bad := time.Duration(1 + rampHalvings)
-		return time.Duration(rampTries+1)*(p.Warmup+p.Measure) + (1+bad)*again + (bad+rampRepeats)*rampDrain
-	},
-	subjects: func(r *run) (subjects []subject) {
-		for _, s := range r.besideBare() {
-			subjects = append(subjects, subject{name: s.name, build: r.buildOf(s.spec), measure: func(ctx context.Context) (result.Round, error) {
-				return r.ramp(ctx, s.spec)
-			}})
-		}
-		return subjects
-	},
-}}
+var rampWorkloads = rampsOf()
+
+// The columns of hosts with event loops.
+const (
+	epollHost      = "troupe epoll"
+	coalescedEpoll = "troupe epoll 15 ms"
+)
+
+func rampsOf() []Workload {
+	ramps := []Workload{rampOf("ramp", "the largest load of 250 rooms of 8 whose latency p99 is under 50 ms", (*run).besideBare, append(coalescedGoals(coalesced),
+		result.Goal{Subject: host, Figure: "best_per_s", Over: bareRelay, Times: 1.2, AtLeast: true},
+		result.Goal{Subject: host, Figure: "best_per_s", Over: colyseus, Times: 2, AtLeast: true},
+		result.Goal{Subject: host, Figure: "best_kib_per_player", Over: bareRelay, Times: 2, Plus: 24}))}
+	if hasEpoll {
+		ramps = append(ramps, rampOf("ramp-epoll", "the same of a host with event loops (websocket.engine: epoll)", func(r *run) []served {
+			return []served{{bareRelay, r.bare()}, {epollHost, r.host(engineEpoll)}, {coalescedEpoll, r.host(coalescing, engineEpoll)}}
+		}, coalescedGoals(coalescedEpoll)))
+	}
+	return ramps
+}
+
+func coalescedGoals(column string) []result.Goal {
+	return []result.Goal{
+		{Subject: column, Figure: "best_per_s", Over: bareRelay, Times: 2.5, AtLeast: true},
+		{Subject: column, Figure: "half_p50_ms", Plus: 9},
+	}
+}
+
+func rampOf(name, about string, servers func(*run) []served, goals []result.Goal) Workload {
+	return Workload{
+		Name: name, About: about, Against: name == "ramp", Goals: goals,
+		Params: Params{Rooms: 250, Players: 8, Hz: 1, Payload: 64, Warmup: time.Second, Measure: 3 * time.Second, Rounds: 3},
+		quick:  func(p *Params) { p.Warmup, p.Measure = 10*time.Millisecond, 100*time.Millisecond },
+		lasts: func(p Params) time.Duration {
+			// At most: all tries and that of half the load; those that are too much end with a drain, and most of them with a fresh server.
+			again := Params{Rooms: p.Rooms, Players: p.Players}.lasts()
+			bad := time.Duration(1 + rampHalvings)
+			return time.Duration(rampTries+1)*(p.Warmup+p.Measure) + (1+bad)*again + (bad+rampRepeats)*rampDrain
+		},
+		subjects: func(r *run) (subjects []subject) {
+			for _, s := range servers(r) {
+				subjects = append(subjects, subject{name: s.name, build: r.buildOf(s.spec), measure: func(ctx context.Context) (result.Round, error) {
+					return r.ramp(ctx, s.spec)
+				}})
+			}
+			return subjects
+		},
+	}
+}
 
 const (
 	// rampLimit is the p99 that a load must stay under.

@@ -39,7 +39,7 @@ var relayWorkloads = []Workload{
 	),
 	relayed("relay-4x50", "each message to all 50 players of a room; 100,000 deliveries per second", Params{Rooms: 4, Players: 50, Hz: 10}, loadgen.ToRoom,
 		result.Goal{Subject: host, Figure: "cpu_us", Over: bareRelay, Times: 1.05},
-		result.Goal{Subject: host, Figure: "cpu_us", Over: colyseus, Times: 0.70},
+		result.Goal{Subject: host, Figure: "cpu_us", Over: colyseus, Times: 0.70, Where: &colyseusKeepsUp},
 		result.Goal{Subject: coalesced, Figure: "cpu_us", Over: bareRelay, Times: 0.40},
 	),
 	{
@@ -58,6 +58,10 @@ var relayWorkloads = []Workload{
 	acknowledged("acks-4x50", "the same in large rooms, where a delivery costs little", Params{Rooms: 4, Players: 50, Hz: 10}, true),
 	acknowledged("acks-stock", "the same with stock players, whose pings carry marks", Params{Rooms: 25, Players: 8, Hz: 20}, false, acknowledgedGoal),
 }
+
+// colyseusKeepsUp is where its CPU can be compared. When it is full, messages wait in its queues for seconds and are then written
+// many at a time, which costs less for each. Try a smaller --hz there.
+var colyseusKeepsUp = result.Goal{Subject: colyseus, Figure: "p99_ms", Plus: float64(rampLimit.Milliseconds())}
 
 // exact are the goals that everything arrives and nothing is allocated for a delivery. That is 0.01 and not 0, because what is counted
 // are objects of the whole process: pings are answered, timers run, and pools that a collection has emptied are filled again. One
