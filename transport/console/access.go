@@ -18,12 +18,12 @@ type Access struct {
 	// Trusts reports whether a request comes from this machine and needs no key.
 	Trusts func(r *http.Request) bool
 	// Signed returns the id and the role of the key that a request without a body is signed with;
-	// Nobody if it is not.
-	Signed func(r *http.Request) (id string, role Role)
+	// Nobody if it is not, and then a sentence that says what is wrong.
+	Signed func(r *http.Request) (id string, role Role, wrong string)
 	// Verify returns the role of an access key with this secret and session token; Nobody if it
 	// does not exist. Nil: there are no keys, so nobody can log in.
 	Verify func(id, secret, sessionToken string) Role
-	// Refusal says who may look.
+	// Refusal says who may look. With keys it follows "log in, or ".
 	Refusal string
 }
 
@@ -100,8 +100,12 @@ func (c *Console) identify(r *http.Request) (caller, *problem) {
 	case a.Trusts(r):
 		return caller{name: "this machine", role: Operator, csrf: machine}, nil
 	case r.Header.Get("Authorization") != "":
-		if id, role := a.Signed(r); role != Nobody {
+		id, role, wrong := a.Signed(r)
+		if role != Nobody {
 			return caller{name: id, role: role}, nil
+		}
+		if a.Verify != nil {
+			return caller{}, &problem{http.StatusUnauthorized, "WrongKey", wrong}
 		}
 	}
 	if a.Verify == nil {

@@ -50,8 +50,8 @@ func newWorld(t *testing.T, keys bool) *world {
 	w := &world{T: t, drains: new(drains), now: time.Unix(1_800_000_000, 0), trusts: !keys}
 	a := Access{
 		Trusts: func(*http.Request) bool { return w.trusts },
-		Signed: func(r *http.Request) (string, Role) {
-			return "TRPEA2B3C4D5E6F7G2H3", map[string]Role{"signed": Operator, "signed by a reader": Reader}[r.Header.Get("Authorization")]
+		Signed: func(r *http.Request) (string, Role, string) {
+			return "TRPEA2B3C4D5E6F7G2H3", map[string]Role{"signed": Operator, "signed by a reader": Reader}[r.Header.Get("Authorization")], "it is forged"
 		},
 		Refusal: "who may",
 	}
@@ -228,7 +228,9 @@ func TestWithKeysALoginIsNeeded(t *testing.T) {
 	w.want(200, "", "GET", "/", "", "Accept", "text/html") // asks for the login
 	w.want(http.StatusUnauthorized, "LoginNeeded", "GET", "/admin/v1/overview", "")
 	w.want(http.StatusUnauthorized, "LoginNeeded", "GET", "/admin/v1/overview", "", "Cookie", cookieName+"=made-up")
-	w.want(http.StatusUnauthorized, "LoginNeeded", "GET", "/admin/v1/overview", "", "Authorization", "forged")
+	if a := w.want(http.StatusUnauthorized, "WrongKey", "GET", "/admin/v1/overview", "", "Authorization", "forged"); !strings.Contains(a.Body.String(), "it is forged") {
+		t.Error(a.Body)
+	}
 	w.want(200, "", "GET", "/admin/v1/overview", "", "Authorization", "signed")
 	cookie, csrf := w.logIn()
 	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.Secure || cookie.Path != "/" || cookie.Expires.IsZero() {

@@ -35,24 +35,29 @@ func (h *Host) newConsole(o Options, auth awswire.Authenticator, logs *ops.Logs)
 func (g guard) console(region string) console.Access {
 	a := console.Access{Trusts: g.trusts, Signed: g.role, Refusal: g.refusal()}
 	if g.keys {
+		a.Refusal = "sign with an access key that may call every operation or, to look, every one that reads"
 		a.Verify = func(id, secret, sessionToken string) console.Role {
-			_, role := g.role(signedWith(id, secret, sessionToken, region))
+			_, role, _ := g.role(signedWith(id, secret, sessionToken, region))
 			return role
 		}
 	}
 	return a
 }
 
-// role returns the key that has signed a request, and what it may do in the console.
-func (g guard) role(r *http.Request) (id string, role console.Role) {
-	switch caller, ok := g.verified(r); {
-	case !ok:
+// role returns the key that has signed a request, and what it may do in the console; or, with
+// Nobody, what is wrong.
+func (g guard) role(r *http.Request) (id string, role console.Role, wrong string) {
+	switch caller, err := g.verified(r); {
+	case err != nil:
+		return "", console.Nobody, err.Error()
 	case caller.Operator():
-		return caller.AccessKey, console.Operator
+		return caller.AccessKey, console.Operator, ""
 	case caller.Reader():
-		return caller.AccessKey, console.Reader
+		return caller.AccessKey, console.Reader, ""
+	default:
+		return "", console.Nobody, "the access key " + caller.AccessKey + " may not look: it must allow every operation that reads " +
+			"(gamelift:Describe*, gamelift:List*, gamelift:Search* and gamelift:GetGameSessionLogUrl)"
 	}
-	return "", console.Nobody
 }
 
 // signedWith returns a request without a body that is signed with a key, so that one check of

@@ -3,6 +3,7 @@ package host
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -72,18 +73,20 @@ func (g guard) refusal() string {
 
 // isOperator verifies a request, which must have no body.
 func (g guard) isOperator(r *http.Request) bool {
-	caller, ok := g.verified(r)
-	return ok && caller.Operator()
+	caller, err := g.verified(r)
+	return err == nil && caller.Operator()
 }
 
 // verified returns who has signed a request, which must have no body.
-func (g guard) verified(r *http.Request) (awswire.Caller, bool) {
-	proof, err := g.auth(r)
-	if err != nil || r.ContentLength != 0 {
-		return awswire.Caller{}, false
+func (g guard) verified(r *http.Request) (awswire.Caller, error) {
+	if r.ContentLength != 0 {
+		return awswire.Caller{}, errors.New("a signed request must have no body here")
 	}
-	caller, err := proof(nil)
-	return caller, err == nil
+	proof, err := g.auth(r)
+	if err != nil {
+		return awswire.Caller{}, err
+	}
+	return proof(nil)
 }
 
 // trusts reports whether a request comes from this machine: from a loopback address, for a
