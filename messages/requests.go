@@ -72,5 +72,6 @@ type PlayerSessionQuery struct {
 	GameSessionID   GameSessionID
 	PlayerID        PlayerID
 	PlayerSessionID PlayerSessionID
+	ShortID         string // as PlayerSessionID.Short returns it
 	Status          PlayerSessionStatus
 }

@@ -302,6 +302,8 @@ func TestTheStatusFilterHoldsForAGameSessionOnly(t *testing.T) {
 		actorstest.Equal(w, "game, reserved", ids(messages.PlayerSessionQuery{GameSessionID: g, Status: reserved}), seats[1].ID)
 		actorstest.Equal(w, "player", ids(messages.PlayerSessionQuery{PlayerID: "alice", Status: reserved}), seats[0].ID, more[0].ID)
 		actorstest.Equal(w, "player session", ids(messages.PlayerSessionQuery{PlayerSessionID: seats[0].ID, Status: reserved}), seats[0].ID)
+		actorstest.Equal(w, "short", ids(messages.PlayerSessionQuery{ShortID: more[0].ID.Short()}), more[0].ID)
+		actorstest.Equal(w, "no such", ids(messages.PlayerSessionQuery{ShortID: "none"}))
 		actorstest.Equal(w, "nobody", ids(messages.PlayerSessionQuery{PlayerID: "carol"}))
 		for _, q := range []messages.PlayerSessionQuery{{GameSessionID: "arn:unknown"}, {PlayerSessionID: "psess-unknown"}} {
 			_, err := w.System.PlayerSessions(context.Background(), q)

@@ -88,6 +88,14 @@ func (gs *games) playerSessions(q messages.PlayerSessionQuery) (reading[*message
 			})
 		}, nil
 	default:
+		want := func(_ messages.PlayerSessionID, player messages.PlayerID, _ messages.PlayerSessionStatus) bool {
+			return player == q.PlayerID
+		}
+		if q.ShortID != "" {
+			want = func(id messages.PlayerSessionID, _ messages.PlayerID, _ messages.PlayerSessionStatus) bool {
+				return id.Short() == q.ShortID
+			}
+		}
 		all := make([]*gamesession.Published, 0, len(gs.order))
 		for _, e := range gs.order {
 			if e.storage != forgotten {
@@ -96,9 +104,7 @@ func (gs *games) playerSessions(q messages.PlayerSessionQuery) (reading[*message
 		}
 		return func() (found []*messages.PlayerSession) {
 			for _, p := range all {
-				found = append(found, p.Players(func(_ messages.PlayerSessionID, id messages.PlayerID, _ messages.PlayerSessionStatus) bool {
-					return id == q.PlayerID
-				})...)
+				found = append(found, p.Players(want)...)
 			}
 			slices.SortStableFunc(found, func(a, b *messages.PlayerSession) int { return a.Created.Compare(b.Created) })
 			return found
