@@ -290,7 +290,7 @@ func TestBadInputIsAnsweredWithACodeAndASentence(t *testing.T) {
 	for _, target := range []string{
 		"overview?x=1", "game-sessions?status=active", "game-sessions?limit=0", "game-sessions?limit=201", "game-sessions?limit=x", "game-sessions?limit=",
 		"game-sessions?status=any&status=any", "game-sessions?filter=what", "game-sessions?sort=what", "game-sessions?next=!", "game-sessions?next=e30x",
-		"game-session", "game-session/log?id=x&lines=0", "players", "players?player=a&gameSession=b", "connections?sort=x", "placements?status=x", "overview?%zz",
+		"game-session", "game-session/log?id=x&lines=0", "players?player=a&gameSession=b", "players?playerSession=a&fleet=b", "players?status=active", "players?next=!", "players?next=e30", "game-sessions?fleet=a&alias=b", "connections?sort=x", "placements?status=x", "overview?%zz",
 		"game-session?id=" + strings.Repeat("x", queryValueMax+1),
 	} {
 		w.want(http.StatusBadRequest, "BadRequest", "GET", "/admin/v1/"+target, "")

@@ -102,7 +102,7 @@ func (c *Console) table() map[string]map[string]route {
 		"openapi.yaml": read(c.openAPI),
 		"overview":     read(c.overview),
 		"game-sessions": {
-			http.MethodGet:  {serve: c.gameSessions, params: []string{"fleet", "status", "filter", "sort", "limit", "next"}},
+			http.MethodGet:  {serve: c.gameSessions, params: []string{"fleet", "alias", "location", "status", "filter", "sort", "limit", "next"}},
 			http.MethodPost: act("create game session", c.createGameSession, "fleet", "location", "name", "maxPlayers"),
 		},
 		"game-session":           read(c.gameSession, "id"),
@@ -110,7 +110,7 @@ func (c *Console) table() map[string]map[string]route {
 		"game-session/log/file":  {http.MethodGet: {serve: c.downloadLog, params: []string{"id"}, name: "download log"}},
 		"game-session/terminate": {http.MethodPost: act("terminate game session", c.terminate, "id", "force")},
 		"players": {
-			http.MethodGet:  {serve: c.players, params: []string{"player", "gameSession", "limit"}},
+			http.MethodGet:  {serve: c.players, params: []string{"player", "gameSession", "playerSession", "fleet", "status", "limit", "next"}},
 			http.MethodPost: act("create player session", c.createPlayerSession, "gameSession", "player", "data"),
 		},
 		"connections":  read(c.connections, "sort", "limit"),

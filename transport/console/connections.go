@@ -111,7 +111,7 @@ func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 	if t.all != nil && time.Since(t.at) < t.good {
 		return t.all, t.games, nil
 	}
-	seq, p := c.find(r, "", "ACTIVE")
+	seq, p := c.find(r, selection{}, "ACTIVE")
 	if p != nil {
 		return nil, nil, p
 	}

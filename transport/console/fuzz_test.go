@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/http/httptest"
@@ -47,6 +48,17 @@ func (b aFew) ActiveGameSessions(context.Context, messages.ActiveGameSessionQuer
 	}, nil
 }
 
+func (aFew) PlayerSessions(_ context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
+	all := make([]*messages.PlayerSession, 4)
+	for i := range all {
+		all[i] = &messages.PlayerSession{
+			ID: messages.PlayerSessionID(fmt.Sprintf("psess-%s-%05d-secret", q.GameSessionID, i)), PlayerID: "ann", GameSessionID: q.GameSessionID,
+			Status: messages.PlayerSessionActive, Created: time.Unix(1_800_000_100+int64(i/2), 0),
+		}
+	}
+	return all, nil
+}
+
 func (aFew) Placements(context.Context, messages.PlacementList) ([]messages.PlacementState, error) {
 	return nil, nil
 }
@@ -68,7 +80,7 @@ func (aFew) InspectGameSession(context.Context, messages.GameSessionID) (*messag
 }
 
 // queried are the paths whose queries are read in ways of their own.
-var queried = []string{"game-sessions", "connections", "connections/closed", "placements", "matchmaking/tickets", "overview"}
+var queried = []string{"game-sessions", "players", "connections", "connections/closed", "placements", "matchmaking/tickets", "overview"}
 
 // FuzzQuery: whatever stands behind the question mark, the answer is one, or a refusal with a code and a short sentence.
 func FuzzQuery(f *testing.F) {
@@ -76,7 +88,7 @@ func FuzzQuery(f *testing.F) {
 		"", "limit=200", "limit=0", "limit=1&limit=2", "limit=99999999999999999999", "x=1", "%zz", "a;b", "status=any&limit=2", "sort=rtt", "by=host&player=ann",
 		"filter=gameSessionProperties.map+%3D+%27castle%27+AND+maximumSessions%3E2&sort=maximumSessions+ASC&limit=1", "filter=%00", "sort=creationTimeMillis+DESC",
 		"next=e30", "next=bnVsbA", "next=W10", "limit=1&next=eyJLZXkiOiJ4IiwiSUQiOiJhIn0", "configuration=" + strings.Repeat("m", 3000), "player=%ff%fe",
-		"queue=queue-dev", "queue=none", "configuration=match-dev", "configuration=none",
+		"alias=a&location=l", "playerSession=psess-1&status=ACTIVE", "limit=1&next=eyJzIjoieCJ9", "queue=queue-dev", "queue=none", "configuration=match-dev", "configuration=none",
 	} {
 		for path := range queried {
 			f.Add(uint8(path), seed)

@@ -4,7 +4,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
+	"slices"
+	"strconv"
 	"time"
 
 	"troupe/messages"
@@ -17,6 +20,7 @@ type gameSession struct {
 	Name           string            `json:"name"`
 	FleetID        string            `json:"fleetId"`
 	Location       string            `json:"location"`
+	Address        string            `json:"address"` // that its players are told: IP address and port
 	Status         string            `json:"status"`
 	StatusReason   string            `json:"statusReason"`
 	EndText        string            `json:"endText"`
@@ -35,6 +39,9 @@ func shownGameSession(g *messages.GameSession, players int) gameSession {
 		ID: string(g.ID), Name: g.Name, FleetID: string(g.FleetID), Location: g.Location, Status: g.Status.String(), StatusReason: g.StatusReason,
 		EndText: g.EndText, Players: players, MaxPlayers: g.MaxPlayers, AcceptsPlayers: g.AcceptsPlayers, CreatorID: g.CreatorID,
 		Properties: map[string]string{}, ScriptVersion: g.ScriptVersion, Created: timeOf(g.Created), Terminated: timeOf(g.Terminated),
+	}
+	if g.IPAddress != "" {
+		s.Address = net.JoinHostPort(g.IPAddress, strconv.Itoa(g.Port))
 	}
 	for _, p := range g.Properties {
 		s.Properties[p.Key] = p.Value
@@ -66,7 +73,7 @@ func (c *Console) gameSessions(w http.ResponseWriter, r *http.Request, q query) 
 	if p != nil {
 		return p
 	}
-	all, p := c.find(r, messages.FleetID(q.text("fleet")), status)
+	all, p := c.find(r, selection{messages.FleetID(q.text("fleet")), messages.AliasID(q.text("alias")), q.text("location")}, status)
 	if p != nil {
 		return p
 	}
@@ -137,33 +144,65 @@ func positionOf(next string) (*search.Position, *problem) {
 	return at, nil
 }
 
-// find returns the game sessions of one fleet, or of all.
-func (c *Console) find(r *http.Request, fleet messages.FleetID, status string) (func(func(*messages.GameSession, int) bool), *problem) {
-	var fleets []messages.FleetID
-	if fleet != "" {
-		fleets = append(fleets, fleet)
-	} else {
-		all, err := c.o.Backend.Fleets(r.Context())
-		if err != nil {
-			return nil, refused(err)
+// selection are the game sessions of one fleet, by its id or by an alias, or of all; in one
+// location or in all.
+type selection struct {
+	fleet    messages.FleetID
+	alias    messages.AliasID
+	location string
+}
+
+// selected returns the selections of single fleets that a selection is made of.
+func (c *Console) selected(r *http.Request, s selection) ([]selection, *problem) {
+	switch {
+	case s.fleet != "" && s.alias != "":
+		return nil, invalid("give fleet or alias, not both")
+	case s.fleet != "" || s.alias != "":
+		return []selection{s}, nil
+	}
+	all, err := c.o.Backend.Fleets(r.Context())
+	if err != nil {
+		return nil, refused(err)
+	}
+	var fleets []selection
+	for _, f := range all {
+		if s.location == "" || slices.Contains(f.Locations, s.location) {
+			fleets = append(fleets, selection{fleet: f.ID, location: s.location})
 		}
-		for _, f := range all {
-			fleets = append(fleets, f.ID)
-		}
+	}
+	if s.location != "" && len(fleets) == 0 {
+		return nil, &problem{http.StatusNotFound, "NotFound", "no fleet has the location " + clip(s.location)}
+	}
+	return fleets, nil
+}
+
+// find returns the game sessions of a selection.
+func (c *Console) find(r *http.Request, of selection, status string) (func(func(*messages.GameSession, int) bool), *problem) {
+	fleets, p := c.selected(r, of)
+	if p != nil {
+		return nil, p
+	}
+	// gone: it was deleted after the list of all was made
+	gone := func(err error) bool {
+		return of.fleet == "" && of.alias == "" && errors.Is(err, &messages.Error{Code: messages.NotFound})
 	}
 	var seqs []func(func(*messages.GameSession, int) bool)
 	wanted, _ := messages.ParseGameSessionStatus(status)
 	for _, f := range fleets {
 		if wanted == messages.GameSessionActive {
-			seq, err := c.o.Backend.ActiveGameSessions(r.Context(), messages.ActiveGameSessionQuery{FleetID: f})
-			if err != nil {
+			seq, err := c.o.Backend.ActiveGameSessions(r.Context(), messages.ActiveGameSessionQuery{FleetID: f.fleet, AliasID: f.alias, Location: f.location})
+			if err == nil {
+				seqs = append(seqs, seq)
+			} else if !gone(err) {
 				return nil, refused(err)
 			}
-			seqs = append(seqs, seq)
 			continue
 		}
-		list, err := c.o.Backend.GameSessions(r.Context(), messages.GameSessionQuery{FleetID: f, Status: wanted})
+		list, err := c.o.Backend.GameSessions(r.Context(), messages.GameSessionQuery{FleetID: f.fleet, AliasID: f.alias, Location: f.location, Status: wanted})
 		if err != nil {
+			if gone(err) {
+				continue
+			}
 			return nil, refused(err)
 		}
 		seqs = append(seqs, func(yield func(*messages.GameSession, int) bool) {

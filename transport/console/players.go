@@ -1,0 +1,197 @@
+package console
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"sort"
+
+	"troupe/messages"
+)
+
+// playerStatuses are the words of the parameter status.
+var playerStatuses = []string{"any", "RESERVED", "ACTIVE", "COMPLETED", "TIMEDOUT"}
+
+// players lists player sessions from their records, also those that are over: of a player, of a
+// game session, one of which the beginning of the id is known, or of all ACTIVE game sessions.
+func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *problem {
+	limit, p := q.number("limit", limitDefault, limitMax)
+	if p != nil {
+		return p
+	}
+	word, p := q.oneOf("status", playerStatuses...)
+	if p != nil {
+		return p
+	}
+	status, _ := messages.ParsePlayerSessionStatus(word) // 0 for any
+	behind, p := placeOf(q.text("next"))
+	if p != nil {
+		return p
+	}
+	given := 0
+	for _, name := range []string{"player", "gameSession", "playerSession", "fleet"} {
+		if q.text(name) != "" {
+			given++
+		}
+	}
+	if given > 1 {
+		return invalid("give one of player, gameSession, playerSession and fleet, or none for all ACTIVE game sessions")
+	}
+	out := struct {
+		Players []player `json:"players"`
+		Matched *int     `json:"matched"` // on all pages; null for those of ACTIVE game sessions, which nobody counts
+		Next    *string  `json:"next"`
+	}{Players: []player{}}
+	var found []placed
+	playing := given == 0 || q.text("fleet") != ""
+	if playing {
+		found, p = c.playing(r, messages.FleetID(q.text("fleet")), status, behind, limit+1)
+	} else {
+		var matched int
+		found, matched, p = c.chosen(r, q, status, behind)
+		out.Matched = &matched
+	}
+	if p != nil {
+		return p
+	}
+	if len(found) > limit {
+		found = found[:limit]
+		raw, _ := json.Marshal(found[limit-1].place) // strings and numbers only
+		next := base64.RawURLEncoding.EncodeToString(raw)
+		out.Next = &next
+	}
+	states := make(map[messages.GameSessionID]*messages.GameSessionState)
+	for _, one := range found {
+		if playing { // asking every game session would take long; connections does, with a memory
+			out.Players = append(out.Players, recordedPlayer(one.PlayerSession))
+		} else {
+			out.Players = append(out.Players, c.withState(r, one.PlayerSession, states))
+		}
+	}
+	return answer(w, out)
+}
+
+// chosen returns the player sessions behind a place that a query names, and how many there are
+// in all.
+func (c *Console) chosen(r *http.Request, q query, status messages.PlayerSessionStatus, behind *place) (found []placed, matched int, p *problem) {
+	short := ""
+	if id := q.text("playerSession"); id != "" {
+		short = messages.PlayerSessionID(id).Short()
+	}
+	records, err := c.o.Backend.PlayerSessions(r.Context(), messages.PlayerSessionQuery{
+		PlayerID: messages.PlayerID(q.text("player")), GameSessionID: messages.GameSessionID(q.text("gameSession")), ShortID: short,
+	})
+	if err != nil {
+		return nil, 0, refused(err)
+	}
+	if short != "" && len(records) == 0 {
+		return nil, 0, unknown("player session", "psess-"+short)
+	}
+	all := placesIn(place{}, records, status)
+	return after(all, behind), len(all), nil
+}
+
+// playing returns the first n player sessions behind a place, of the ACTIVE game sessions of a
+// fleet or of all. It reads no more game sessions than it needs to.
+func (c *Console) playing(r *http.Request, fleet messages.FleetID, status messages.PlayerSessionStatus, behind *place, n int) ([]placed, *problem) {
+	seq, p := c.find(r, selection{fleet: fleet}, "ACTIVE")
+	if p != nil {
+		return nil, p
+	}
+	var games []place
+	seq(func(g *messages.GameSession, _ int) bool {
+		games = append(games, place{Begun: g.Created.UnixNano(), Game: g.ID})
+		return true
+	})
+	slices.SortFunc(games, place.compareGame)
+	var found []placed
+	for _, g := range games {
+		if behind != nil && g.compareGame(*behind) < 0 {
+			continue
+		}
+		records, err := c.o.Backend.PlayerSessions(r.Context(), messages.PlayerSessionQuery{GameSessionID: g.Game, Status: status})
+		if err != nil && !errors.Is(err, &messages.Error{Code: messages.NotFound}) { // it has ended meanwhile, and is forgotten
+			return nil, refused(err)
+		}
+		if found = append(found, after(placesIn(g, records, status), behind)...); len(found) >= n {
+			break
+		}
+	}
+	return found, nil
+}
+
+// place is the place of a player session in a list, and what next of a page contains: the newest
+// game session comes first, and in it the newest player session. In a list that is not by game
+// session, Begun and Game are empty.
+type place struct {
+	Begun   int64                  `json:"b"` // of the game session, in ns
+	Game    messages.GameSessionID `json:"g"`
+	Created int64                  `json:"c"` // of the player session, in ns
+	Short   string                 `json:"s"` // its whole id is a secret
+}
+
+func (a place) compareGame(b place) int {
+	return cmp.Or(cmp.Compare(b.Begun, a.Begun), cmp.Compare(a.Game, b.Game))
+}
+
+func (a place) compare(b place) int {
+	return cmp.Or(a.compareGame(b), cmp.Compare(b.Created, a.Created), cmp.Compare(a.Short, b.Short))
+}
+
+func placeOf(next string) (*place, *problem) {
+	if next == "" {
+		return nil, nil
+	}
+	at := new(place)
+	raw, err := base64.RawURLEncoding.DecodeString(next)
+	if err != nil || json.Unmarshal(raw, at) != nil || at.Short == "" {
+		return nil, invalid("next must be the next of an earlier answer")
+	}
+	return at, nil
+}
+
+// placed is a player session with its place.
+type placed struct {
+	*messages.PlayerSession
+	place place
+}
+
+// placesIn returns the player sessions with a status, 0 for any, in their order.
+func placesIn(game place, records []*messages.PlayerSession, status messages.PlayerSessionStatus) (all []placed) {
+	for _, s := range records {
+		if status == 0 || s.Status == status {
+			all = append(all, placed{s, place{game.Begun, game.Game, s.Created.UnixNano(), s.ID.Short()}})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b placed) int { return a.place.compare(b.place) })
+	return all
+}
+
+// after returns those that come after a place; nil means from the start.
+func after(all []placed, behind *place) []placed {
+	if behind == nil {
+		return all
+	}
+	return all[sort.Search(len(all), func(i int) bool { return all[i].place.compare(*behind) > 0 }):]
+}
+
+// withState adds to a record what its game session says, if that runs. Each game session is asked
+// once: states are the answers so far.
+func (c *Console) withState(r *http.Request, s *messages.PlayerSession, states map[messages.GameSessionID]*messages.GameSessionState) player {
+	state, asked := states[s.GameSessionID]
+	if !asked {
+		state, _, _ = c.inspect(r.Context(), s.GameSessionID)
+		states[s.GameSessionID] = state
+	}
+	if state != nil {
+		for i := range state.Players {
+			if state.Players[i].ID == s.ID {
+				return shownPlayer(s.GameSessionID, &state.Players[i])
+			}
+		}
+	}
+	return recordedPlayer(s)
+}
