@@ -1,18 +1,12 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"os"
-	"os/signal"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"troupe/cmd/internal/config"
 	"troupe/cmd/troupe/internal/admin"
-	"troupe/cmd/troupe/internal/reach"
 	"troupe/transport/awswire"
 	"troupe/transport/host"
 )
@@ -42,77 +36,6 @@ type adminCommand struct {
 	LogLevel    logLevelCommand    `cmd:"" help:"Print or change the level of the host's log."`
 	Profile     profileCommand     `cmd:"" help:"Take a profile of the host, for go tool pprof."`
 	Drain       drainCommand       `cmd:"" help:"Drain the host: it accepts no new game sessions, placements and players, and exits when its game sessions have ended or the grace is over."`
-}
-
-// listFlags are the flags of commands that list records of a host.
-type listFlags struct {
-	endpoint
-	JSON bool `name:"json" help:"Print JSON, with the member names of the API."`
-}
-
-// list fetches and prints one list.
-func list[T any](c *listFlags, s streams, ask func(context.Context, *admin.Client) ([]T, error), table func(io.Writer, []T) error) error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-	defer stop()
-	o := admin.Options{Endpoint: c.Endpoint, Region: c.Region, AccessKey: c.AccessKey, SecretKey: c.SecretKey, SessionToken: c.SessionToken}
-	var err error
-	if o.TLS, err = trusting(c.CA); err != nil {
-		return err
-	}
-	client := admin.New(o)
-	defer client.Close()
-	items, err := ask(ctx, client)
-	switch {
-	case err != nil:
-		return fmt.Errorf("admin: %w", reach.Explain(c.Endpoint, err))
-	case c.JSON:
-		return admin.PrintJSON(s.out, items)
-	}
-	return table(s.out, items)
-}
-
-type sessionsCommand struct {
-	listFlags
-	Fleet       string `placeholder:"ID" help:"Only game sessions of this fleet. Without --fleet, --alias and --game-session: of all fleets."`
-	Alias       string `placeholder:"ID" help:"Only game sessions of this alias's fleet."`
-	GameSession string `placeholder:"ARN" help:"Only this game session."`
-	Location    string `placeholder:"NAME" help:"Only game sessions at this location of the fleet or alias."`
-	Status      string `placeholder:"STATUS" help:"Only game sessions with this status: ACTIVATING, ACTIVE, TERMINATING, TERMINATED or ERROR."`
-}
-
-// Run lists game sessions.
-func (c *sessionsCommand) Run(s streams) error {
-	return list(&c.listFlags, s, func(ctx context.Context, a *admin.Client) ([]admin.GameSession, error) {
-		return a.GameSessions(ctx, admin.Sessions{Fleet: c.Fleet, Alias: c.Alias, GameSession: c.GameSession, Location: c.Location, Status: c.Status})
-	}, admin.PrintGameSessions)
-}
-
-type playersCommand struct {
-	listFlags
-	GameSession   string `placeholder:"ARN" help:"Only player sessions of this game session. Without --game-session, --player and --player-session: of all ACTIVE game sessions."`
-	Player        string `placeholder:"ID" help:"Only player sessions of this player."`
-	PlayerSession string `placeholder:"ID" help:"Only this player session."`
-	Fleet         string `placeholder:"ID" help:"Only player sessions in ACTIVE game sessions of this fleet."`
-	Status        string `placeholder:"STATUS" help:"Only player sessions with this status: RESERVED, ACTIVE, COMPLETED or TIMEDOUT. Has no effect with --player or --player-session."`
-}
-
-// Run lists player sessions.
-func (c *playersCommand) Run(s streams) error {
-	return list(&c.listFlags, s, func(ctx context.Context, a *admin.Client) ([]admin.PlayerSession, error) {
-		return a.PlayerSessions(ctx, admin.Players{GameSession: c.GameSession, Player: c.Player, PlayerSession: c.PlayerSession, Fleet: c.Fleet, Status: c.Status})
-	}, admin.PrintPlayerSessions)
-}
-
-type queuesCommand struct {
-	listFlags
-	Names []string `arg:"" optional:"" name:"queue" help:"Names of the queues to list. Without them: all queues."`
-}
-
-// Run lists queues.
-func (c *queuesCommand) Run(s streams) error {
-	return list(&c.listFlags, s, func(ctx context.Context, a *admin.Client) ([]admin.Queue, error) {
-		return a.Queues(ctx, c.Names)
-	}, admin.PrintQueues)
 }
 
 type keysCommand struct {

@@ -71,7 +71,7 @@ func (e *endpoint) call(ctx context.Context, method, path string, q url.Values) 
 	if json.NewDecoder(io.LimitReader(resp.Body, most)).Decode(&said) == nil && said.Message != "" {
 		return nil, errors.New(said.Message)
 	}
-	return nil, fmt.Errorf("%s answers %s", e.Endpoint, resp.Status)
+	return nil, reach.Refused(e.Endpoint, resp.StatusCode)
 }
 
 // read calls a path that only reads, and decodes the answer.
@@ -111,6 +111,35 @@ func showAll[T any](c *consoleFlags, s streams, path string, q url.Values, membe
 		return nil, fmt.Errorf("admin: %w", err)
 	}
 	return answer, printList(c, s, answer[member], columns...)
+}
+
+// showPages is show for a list in pages, of which it reads all. The parameters are pairs as given
+// takes them.
+func showPages[T any](c *consoleFlags, s streams, path, member string, params []string, columns ...column[T]) error {
+	ctx, stop := interruptible()
+	defer stop()
+	all := []json.RawMessage{}
+	q := given(append(params, "limit", "200")...)
+	for {
+		var answer map[string]json.RawMessage
+		if err := c.read(ctx, path, q, &answer); err != nil {
+			return fmt.Errorf("admin: %w", err)
+		}
+		var page []json.RawMessage
+		next := ""
+		if err := errors.Join(json.Unmarshal(answer[member], &page), json.Unmarshal(answer["next"], &next)); err != nil {
+			return fmt.Errorf("admin: %s: %w", c.Endpoint, err)
+		}
+		if all = append(all, page...); next == "" {
+			break
+		}
+		q.Set("next", next)
+	}
+	raw, err := json.Marshal(all)
+	if err != nil {
+		return fmt.Errorf("admin: %s: %w", c.Endpoint, err)
+	}
+	return printList(c, s, raw, columns...)
 }
 
 // printList prints a list of the API as a table or as JSON.

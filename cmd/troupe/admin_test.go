@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,6 +73,11 @@ func TestConnectionsAreSummedUp(t *testing.T) {
 // The commands of an operator, in the order of a night: each against a real host.
 func TestAdminCommands(t *testing.T) {
 	h, g := adminHost(t)
+	seats, err := h.System().PlayerSessions(t.Context(), messages.PlayerSessionQuery{PlayerID: "ann"})
+	if err != nil || len(seats) != 1 {
+		t.Fatal(seats, err)
+	}
+	seat := string(seats[0].ID)
 	profile := filepath.Join(t.TempDir(), "heap.pprof")
 	for _, test := range []struct {
 		args string
@@ -77,6 +85,16 @@ func TestAdminCommands(t *testing.T) {
 		want string
 	}{
 		{"fleets", 0, "fleet-dev"}, {"scripts", 0, "SCRIPT"}, {"aliases", 0, "alias-dev"}, {"locations", 0, "us-east-1"},
+		{"sessions", 0, "  ACTIVE  1/4      127.0.0.1:"}, {"sessions --fleet fleet-dev --location us-east-1 --status ACTIVE", 0, "us-east-1"}, {"sessions --alias alias-dev --json", 0, `"address": "127.0.0.1:`},
+		{"sessions --game-session " + string(g.ID), 0, "  ACTIVE  1/4  "}, {"sessions --game-session " + string(g.ID) + " --json", 0, `"playerList": [`},
+		{"sessions --filter maximumSessions=4 --sort loud", exitFailure, "sort: "}, {"sessions --filter maximumSessions=5 --json", 0, "[]\n"},
+		{"sessions --fleet fleet-none", exitFailure, "fleet-none"}, {"sessions --alias alias-none", exitFailure, "alias-none"}, {"sessions --game-session none", exitFailure, "none"},
+		{"sessions --location moon", exitFailure, "no fleet has the location moon"}, {"sessions --game-session none --location moon", exitUsage, "without the flags"},
+		{"sessions --fleet fleet-dev --alias alias-dev", exitUsage, ""}, {"sessions --status LOUD", exitUsage, ""},
+		{"players", 0, "  ann     RESERVED  arn:"}, {"players --player ann --status COMPLETED --json", 0, "[]\n"}, {"players --fleet fleet-dev --json", 0, `"playerId": "ann"`},
+		{"players --game-session " + string(g.ID), 0, "RESERVED"}, {"players --player-session " + seat, 0, "  ann  "}, {"players --player-session psess-00000000", exitFailure, "psess-00000000"},
+		{"players --fleet fleet-dev --player ann", exitUsage, ""}, {"players --game-session none", exitFailure, "none"},
+		{"queues", 0, "queue-dev  "}, {"queues queue-dev queue-dev --json", 0, `"name": "queue-dev"`}, {"queues none", exitFailure, "there is no queue none"},
 		{"connections", 0, "PLAYER"}, {"connections --closed --player ann", 0, "WHY"}, {"connections --sort rate", 0, "0 of 0 players\n"}, {"connections --sort loud", exitUsage, ""},
 		{"placements why none", exitFailure, "none"}, {"placements none", exitFailure, "none"}, {"placements place-1 --queue queue-dev", exitUsage, "without ids"},
 		{"placements", 0, "WHY"}, {"placements --queue queue-dev --status PENDING", 0, "is full\n"}, {"placements place-1 place-1", 0, "PENDING"},
@@ -96,8 +114,31 @@ func TestAdminCommands(t *testing.T) {
 		if code := run(args, streams{nil, &out, &said}); code != test.code || !strings.Contains(out.String()+said.String(), test.want) {
 			t.Errorf("admin %s: %d %s%s; want %d %s", test.args, code, out.String(), said.String(), test.code, test.want)
 		}
+		if strings.Contains(out.String()+said.String(), seat[len(seat)-20:]) {
+			t.Errorf("admin %s shows a whole player session id: %s%s", test.args, out.String(), said.String())
+		}
 	}
 	if info, err := os.Stat(profile); err != nil || info.Size() == 0 {
 		t.Error(err)
+	}
+}
+
+// A list in pages is read to its end.
+func TestListsAreReadToTheirEnd(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := map[string]string{
+			"":  `{"players": [{"playerId": "ann"}, {"playerId": "bob"}], "matched": null, "next": "b"}`,
+			"b": `{"players": [{"playerId": "carla"}], "matched": null, "next": "c"}`, "c": `{"players": [], "matched": null, "next": null}`,
+		}[r.URL.Query().Get("next")]
+		if q := r.URL.Query(); q.Get("limit") != "200" || q.Get("status") != "ACTIVE" || r.URL.Path != "/admin/v1/players" {
+			answer = `{"players": []}`
+		}
+		_, _ = io.WriteString(w, answer)
+	}))
+	defer server.Close()
+	var out, said bytes.Buffer
+	code := run([]string{"admin", "players", "--status", "ACTIVE", "--endpoint", server.URL}, streams{nil, &out, &said})
+	if got := strings.Count(out.String(), "\n"); code != 0 || got != 4 || !strings.Contains(out.String(), "carla") {
+		t.Errorf("%d, %d lines: %s%s", code, got, out.String(), said.String())
 	}
 }

@@ -48,9 +48,6 @@ var examples = map[string]string{
 
 	"admin keys list":        "troupe admin keys --config troupe.yaml",
 	"admin keys new":         "troupe admin keys new",
-	"admin sessions":         "troupe admin sessions --fleet fleet-dev --status ACTIVE\ntroupe admin sessions --endpoint https://games.example.com:8443 --json",
-	"admin players":          "troupe admin players --player ann",
-	"admin queues":           "troupe admin queues queue-dev",
 	"admin matchmaking list": "troupe admin matchmaking",
 	"admin matchmaking why":  "troupe admin matchmaking why ticket-1",
 	"admin drain":            "troupe admin drain --grace 20m\ntroupe admin drain --show\ntroupe admin drain --cancel",

@@ -1,3 +1,3 @@
-// Package admin lists game sessions, player sessions, placements and queues of a host, as
-// tables or as JSON. It calls the same service API as game backends.
+// Package admin prints what the commands of operators list, as tables whose cells cannot control a
+// terminal, or as JSON. The commands themselves call the host; see package main.
 package admin

@@ -61,12 +61,19 @@ func Explain(endpoint string, err error) error {
 		return &problem{fmt.Sprintf("the host at %s did not answer in time", endpoint), err}
 	case errors.As(err, &sent), strings.HasSuffix(err.Error(), "EOF"):
 		return &problem{fmt.Sprintf("the host at %s did not answer: %v", endpoint, last(err)), err}
-	case errors.As(err, &other) && other.HTTPStatusCode() >= http.StatusInternalServerError:
-		return &problem{fmt.Sprintf("the host at %s did not answer: HTTP status %d", endpoint, other.HTTPStatusCode()), err}
 	case errors.As(err, &other) && other.HTTPStatusCode() > 0:
-		return &problem{fmt.Sprintf("the server at %s is not the service API of a host (HTTP status %d)", endpoint, other.HTTPStatusCode()), err}
+		return &problem{Refused(endpoint, other.HTTPStatusCode()).Error(), err}
 	}
 	return err
+}
+
+// Refused returns the error of a call that was answered with this HTTP status and with nothing
+// that a host says.
+func Refused(endpoint string, status int) error {
+	if status >= http.StatusInternalServerError {
+		return fmt.Errorf("the host at %s did not answer: HTTP status %d", endpoint, status)
+	}
+	return fmt.Errorf("the server at %s is not the service API of a host (HTTP status %d)", endpoint, status)
 }
 
 // addressOf returns a URL without its scheme, and whether it is a valid URL of HTTP.

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"troupe/messages"
+)
+
+type sessionsCommand struct {
+	consoleFlags
+	Fleet       string `xor:"fleet" placeholder:"ID" help:"Only game sessions of this fleet. Without --fleet, --alias and --game-session: of all fleets."`
+	Alias       string `xor:"fleet" placeholder:"ID" help:"Only game sessions of this alias's fleet."`
+	GameSession string `placeholder:"ARN" help:"Only this game session; with --json with its players and groups."`
+	Location    string `placeholder:"NAME" help:"Only game sessions at this location."`
+	Status      string `enum:"any,ACTIVATING,ACTIVE,TERMINATING,TERMINATED,ERROR" default:"any" placeholder:"STATUS" help:"Only game sessions with this status: ACTIVATING, ACTIVE, TERMINATING, TERMINATED or ERROR."`
+	Filter      string `placeholder:"EXPRESSION" help:"Only game sessions that match a FilterExpression of SearchGameSessions."`
+	Sort        string `placeholder:"EXPRESSION" help:"In the order of a SortExpression of SearchGameSessions, instead of the newest first."`
+}
+
+// Help returns examples.
+func (sessionsCommand) Help() string {
+	return "Examples:\n\n    troupe admin sessions --fleet fleet-dev --status ACTIVE\n    troupe admin sessions --filter \"hasAvailablePlayerSessions=true\" --sort \"playerSessionCount DESC\"\n" +
+		"    troupe admin sessions --endpoint https://games.example.com:8443 --json"
+}
+
+type sessionShown struct {
+	ID, Name, Status, Address, Location string
+	Players, MaxPlayers                 int
+	Created                             *time.Time
+}
+
+// Run lists game sessions.
+func (c *sessionsCommand) Run(s streams) error {
+	columns := []column[sessionShown]{
+		{"GAME SESSION", func(g *sessionShown) string { return g.ID }}, {"NAME", func(g *sessionShown) string { return g.Name }},
+		{"STATUS", func(g *sessionShown) string { return g.Status }},
+		{"PLAYERS", func(g *sessionShown) string { return fmt.Sprintf("%d/%d", g.Players, g.MaxPlayers) }},
+		{"ADDRESS", func(g *sessionShown) string { return g.Address }}, {"LOCATION", func(g *sessionShown) string { return g.Location }},
+		{"CREATED", func(g *sessionShown) string { return when(g.Created) }},
+	}
+	if c.GameSession == "" {
+		return showPages(&c.consoleFlags, s, "game-sessions", "gameSessions", []string{
+			"fleet", c.Fleet, "alias", c.Alias, "location", c.Location, "status", c.Status, "filter", c.Filter, "sort", c.Sort,
+		}, columns...)
+	}
+	if c.Fleet+c.Alias+c.Location+c.Filter+c.Sort != "" || c.Status != "any" {
+		return &exitError{exitUsage, errors.New("admin: --game-session names one game session: give it without the flags that choose among all")}
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	var one json.RawMessage
+	if err := c.decode(ctx, http.MethodGet, "game-session", given("id", c.GameSession), &one); err != nil {
+		return fmt.Errorf("admin: %w", err)
+	}
+	return printList(&c.consoleFlags, s, slices.Concat([]byte("["), one, []byte("]")), columns...)
+}
+
+type playersCommand struct {
+	consoleFlags
+	GameSession   string `xor:"whose" placeholder:"ARN" help:"Only player sessions of this game session. Without --game-session, --player, --player-session and --fleet: of all ACTIVE game sessions."`
+	Player        string `xor:"whose" placeholder:"ID" help:"Only player sessions of this player."`
+	PlayerSession string `xor:"whose" placeholder:"ID" help:"Only this player session: its id, or as much of it as logs and lists show."`
+	Fleet         string `xor:"whose" placeholder:"ID" help:"Only player sessions in ACTIVE game sessions of this fleet."`
+	Status        string `enum:"any,RESERVED,ACTIVE,COMPLETED,TIMEDOUT" default:"any" placeholder:"STATUS" help:"Only player sessions with this status: RESERVED, ACTIVE, COMPLETED or TIMEDOUT."`
+}
+
+// Help returns examples.
+func (playersCommand) Help() string {
+	return "Examples:\n\n    troupe admin players --player ann\n    troupe admin players --player-session psess-1c8fb791"
+}
+
+type seatShown struct {
+	PlayerSession, PlayerID, Status, GameSessionID string
+	Created                                        *time.Time
+}
+
+// Run lists player sessions.
+func (c *playersCommand) Run(s streams) error {
+	short := ""
+	if c.PlayerSession != "" { // the rest of the id is a secret, which need not travel
+		short = "psess-" + messages.PlayerSessionID(c.PlayerSession).Short()
+	}
+	return showPages(&c.consoleFlags, s, "players", "players", []string{
+		"gameSession", c.GameSession, "player", c.Player, "playerSession", short, "fleet", c.Fleet, "status", c.Status,
+	},
+		column[seatShown]{"PLAYER SESSION", func(p *seatShown) string { return p.PlayerSession }}, column[seatShown]{"PLAYER", func(p *seatShown) string { return p.PlayerID }},
+		column[seatShown]{"STATUS", func(p *seatShown) string { return p.Status }}, column[seatShown]{"GAME SESSION", func(p *seatShown) string { return p.GameSessionID }},
+		column[seatShown]{"CREATED", func(p *seatShown) string { return when(p.Created) }})
+}
+
+type queuesCommand struct {
+	consoleFlags
+	Names []string `arg:"" optional:"" name:"queue" help:"Names of the queues to list. Without them: all queues."`
+}
+
+// Help returns an example.
+func (queuesCommand) Help() string { return "Example:\n\n    troupe admin queues queue-dev" }
+
+type queueShown struct {
+	Name           string
+	TimeoutSeconds float64
+	Destinations   []string // ARNs
+	Policies       []struct{}
+}
+
+// Run lists queues.
+func (c *queuesCommand) Run(s streams) error {
+	ctx, stop := interruptible()
+	defer stop()
+	var all struct{ Queues []json.RawMessage }
+	if err := c.read(ctx, "queues", nil, &all); err != nil {
+		return fmt.Errorf("admin: %w", err)
+	}
+	chosen := all.Queues
+	if len(c.Names) > 0 {
+		named := make(map[string]json.RawMessage)
+		for _, raw := range all.Queues {
+			var q queueShown
+			if err := json.Unmarshal(raw, &q); err != nil {
+				return fmt.Errorf("admin: %s: %w", c.Endpoint, err)
+			}
+			named[q.Name] = raw
+		}
+		chosen = nil
+		for _, name := range c.Names {
+			if named[name] == nil {
+				return fmt.Errorf("admin: there is no queue %s", name)
+			}
+			chosen = append(chosen, named[name])
+		}
+	}
+	raw, err := json.Marshal(chosen)
+	if err != nil {
+		return fmt.Errorf("admin: %s: %w", c.Endpoint, err)
+	}
+	return printList(&c.consoleFlags, s, raw,
+		column[queueShown]{"QUEUE", func(q *queueShown) string { return q.Name }},
+		column[queueShown]{"TIMEOUT", func(q *queueShown) string { return fmt.Sprintf("%gs", q.TimeoutSeconds) }},
+		column[queueShown]{"DESTINATIONS", func(q *queueShown) string {
+			to := make([]string, len(q.Destinations))
+			for i, arn := range q.Destinations {
+				to[i] = arn[strings.LastIndex(arn, "/")+1:]
+			}
+			return strings.Join(to, " ")
+		}},
+		column[queueShown]{"LATENCY POLICIES", func(q *queueShown) string { return number(len(q.Policies)) }})
+}
