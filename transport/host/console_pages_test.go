@@ -95,6 +95,14 @@ func TestAnOperatorActsInABrowser(t *testing.T) {
 	b.visit(b.eval(`location.href`))
 	b.until("the filter after a reload", `document.querySelector("#filter")?.value === "reconnect.window" && document.querySelectorAll("main tbody tr").length === 1`)
 
+	b.visit(base + "/#/game-sessions?status=any&alias=alias-dev")
+	rows("the game session of the alias", "1")
+	fill("#location", "us-east-1")
+	click("main .filters [type=submit]")
+	b.until("both are in the address, and asked for", `location.hash.includes("alias=alias-dev&location=us-east-1") &&
+		performance.getEntriesByType("resource").some(e => e.name.includes("/game-sessions?alias=alias-dev&location=us-east-1"))`)
+	rows("the game session at the location", "1")
+
 	b.visit(base + "/#/placements?status=PENDING")
 	rows("the placement", "1")
 	fill("#placement", "waits")

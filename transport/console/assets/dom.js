@@ -62,9 +62,10 @@ export const section = (title, ...content) => h("section", { class: "panel" }, h
 
 // filters is the form above a list: pairs of a label and a field, and what a search does.
 export const filters = (pairs, search, ...more) => h("form", { class: "filters", role: "search", onsubmit: (e) => { e.preventDefault(); search(); } },
-  pairs.map(([label, field]) => h("span", { class: field.localName === "input" ? "field long" : "field" }, h("label", { for: field.id }, label), field)), h("button", { type: "submit" }, "Search"), more);
+  pairs.map(([label, field]) => h("span", { class: field.localName === "input" && !field.hasAttribute("size") ? "field long" : "field" }, h("label", { for: field.id }, label), field)), h("button", { type: "submit" }, "Search"), more);
 
-export const words = (id, value, placeholder) => h("input", { id, type: "search", value, placeholder, spellcheck: "false", autocomplete: "off" });
+// words is a field for text: it takes the room that is there, or that of size characters.
+export const words = (id, value, placeholder, size = null) => h("input", { id, type: "search", value, placeholder, size, spellcheck: "false", autocomplete: "off" });
 export const choice = (id, value, options) => h("select", { id }, options.map(([v, text]) => h("option", { value: v, selected: v === value }, text || v)));
 
 export const count = (n, one, many, shown) => h("p", { class: "count" }, `${number(n)} ${n === 1 ? one : many}${shown < n ? `, ${number(shown)} shown` : ""}`);

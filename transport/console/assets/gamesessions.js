@@ -10,16 +10,19 @@ export const linkTo = (id, text) => h("a", { href: "#/game-session?id=" + encode
 export function gameSessions(body, query, page) {
   const filter = words("filter", query.get("filter") || "", "gameSessionName = 'lobby' AND playerSessionCount > 0");
   const status = choice("status", query.get("status") || "ACTIVE", [["ACTIVE"], ["ACTIVATING"], ["TERMINATING"], ["TERMINATED"], ["ERROR"], ["any"]]);
+  const alias = words("alias", query.get("alias") || "", "alias-dev", 12);
+  const place = words("location", query.get("location") || "", "us-east-1", 12);
   const list = h("div", { "aria-live": "off" });
   let trail = []; // next of the pages before this one
-  const search = () => { trail = []; page.remember({ filter: filter.value.trim(), status: status.value }); timer.now(); };
+  const asked = () => ({ filter: filter.value.trim(), alias: alias.value.trim(), location: place.value.trim(), status: status.value });
+  const search = () => { trail = []; page.remember(asked()); timer.now(); };
   status.addEventListener("change", search);
-  show(body, filters([["Filter", filter], ["Status", status]], search),
+  show(body, filters([["Filter", filter], ["Alias", alias], ["Location", place], ["Status", status]], search),
     h("details", { class: "hint" }, h("summary", {}, "What the filter may say"),
       h("p", {}, "The FilterExpression of SearchGameSessions: comparisons of these with =, <>, <, >, <=, >=, joined with AND:"),
       h("p", {}, ["gameSessionName", "gameSessionId", "gameSessionProperties.KEY", "maximumSessions", "playerSessionCount", "hasAvailablePlayerSessions", "creationTimeMillis"].flatMap((n, i) => [i ? ", " : "", h("code", {}, n)]))), list);
   const load = async () => {
-    const found = await get("game-sessions", { filter: filter.value.trim(), status: status.value, next: trail.at(-1), limit: 50 });
+    const found = await get("game-sessions", { ...asked(), next: trail.at(-1), limit: 50 });
     show(list,
       count(found.matched, "game session", "game sessions", found.gameSessions.length),
       table("Game sessions", [
@@ -79,6 +82,7 @@ export function gameSession(body, query, page) {
         ["Takes players", g.acceptsPlayers ? "yes" : "no"],
         ["Fleet", g.fleetId],
         ["Location", g.location],
+        ["Address", g.address],
         ["Script", g.scriptVersion],
         ["Creator", g.creatorId],
         ["Created", time(g.created)],
