@@ -13,7 +13,7 @@ type FlushPolicy struct {
 	// apart: 15 ms suits large groups of players. While the machine is full of writing,
 	// they are twice as far apart. Negative (Adaptive) flushes at once while the shard
 	// keeps up, and at the latest after HoldMax while mailboxes are waiting; while the
-	// machine is full of writing it is like an interval of 15 ms.
+	// machine is full of writing it is like an interval of 30 ms.
 	Interval time.Duration
 	// Spread is into how many groups the actors of a shard are dealt out while output is collected
 	// for some time; 0 means one. Their times to flush are spread over the interval, so a shard with

@@ -61,8 +61,8 @@ const (
 	strainLate       = 0.2
 	// strainRate is the part of the messages at its beginning below which strain ends.
 	strainRate = 0.75
-	// strainHoldMin is how long strain lasts until it is interrupted. The time doubles, up to strainHoldMax, whenever the
-	// interruption shows that it is still needed. So interruptions are at most a hundredth of the time.
+	// strainHoldMin is how long strain lasts until it is interrupted. It becomes strainHoldMax when the interruption
+	// shows that it is still needed. So interruptions are too short a part of the time to be the p99 of a full machine.
 	strainHoldMin = 20 * time.Second
 	strainHoldMax = 40 * time.Second
 )
@@ -136,7 +136,7 @@ func (j *strainJudge) strained(now time.Time, pressure, rate float64) bool {
 		j.probing, j.on = false, pressure > 1
 		j.since, j.hold = now, min(2*j.hold, strainHoldMax)
 	case !j.on && pressure > 1 && now.Sub(j.since) < j.hold: // the interruption was too short to show it
-		j.on, j.since, j.hold = true, now, min(2*j.hold, strainHoldMax)
+		j.on, j.rate, j.since, j.hold = true, rate, now, min(2*j.hold, strainHoldMax)
 	case !j.on && (last+pressure)/2 > 1:
 		j.on, j.rate, j.since, j.hold = true, rate, now, strainHoldMin
 	case j.on && rate < strainRate*j.rate && pressure <= 1: // fewer messages may also mean that a full machine handles fewer

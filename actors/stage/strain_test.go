@@ -56,8 +56,16 @@ func TestStrain(t *testing.T) {
 	}
 	tell(0.5, 1400, false) // the interruption shows that it is not
 	tell(0.5, 1400, false)
-	tell(1.1, 1400, true) // the interruption was too short: one stretch is enough now
-	if got := until(0.4, 1400); got != 40*time.Second {
+	tell(1.1, 2800, true) // the interruption was too short: one stretch is enough now
+	if got := until(0.4, 2800); got != 40*time.Second {
+		t.Fatalf("interrupted after %v", got)
+	}
+	tell(0.5, 1400, false)
+	tell(1.1, 2800, true)
+	tell(0.5, 2000, false) // clearly fewer than when it began again
+	tell(1.2, 1400, false)
+	tell(1.2, 1400, true)
+	if got := until(0.4, 1400); got != 20*time.Second {
 		t.Fatalf("interrupted after %v", got)
 	}
 	tell(0.5, 1400, false)

@@ -68,8 +68,8 @@ func TestGarbageIsCollectedWhilePlayersComeIn(t *testing.T) {
 			}
 		}
 	}
-	grow(5000)
-	want := []int64{500, 1000, 1500, 2000, 2500, 3125, 3906, 4882}
+	grow(6000)
+	want := []int64{500, 1000, 1500, 2000, 2500, 3000, 3500, 4000, 4500, 5040, 5644}
 	if !slices.Equal(at, want) {
 		t.Errorf("collected at %v connections, want %v", at, want)
 	}
