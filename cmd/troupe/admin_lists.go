@@ -125,10 +125,21 @@ func (c *fleetsCommand) Run(s streams) error {
 		}})
 }
 
-type scriptsCommand struct{ consoleFlags }
+type scriptsCommand struct {
+	consoleFlags
+	Running bool `help:"Instead of the scripts: which versions the ACTIVE game sessions run. After an update, those that run go on with the version that they began with."`
+}
 
-// Help returns an example.
-func (scriptsCommand) Help() string { return "Example:\n\n    troupe admin scripts --json" }
+// Help returns examples.
+func (scriptsCommand) Help() string {
+	return "Examples:\n\n    troupe admin scripts --json\n    troupe admin scripts --running"
+}
+
+type runningShown struct {
+	FleetID, ScriptVersion string
+	GameSessions, Players  int
+	Newest                 *time.Time
+}
 
 type scriptShown struct {
 	ID, Name, Version, NodeVersion string
@@ -137,8 +148,14 @@ type scriptShown struct {
 	Created                        *time.Time
 }
 
-// Run lists scripts.
+// Run lists scripts, or the versions that run.
 func (c *scriptsCommand) Run(s streams) error {
+	if c.Running {
+		return show(&c.consoleFlags, s, "scripts", nil, "running",
+			column[runningShown]{"FLEET", func(x *runningShown) string { return x.FleetID }}, column[runningShown]{"VERSION", func(x *runningShown) string { return x.ScriptVersion }},
+			column[runningShown]{"GAME SESSIONS", func(x *runningShown) string { return number(x.GameSessions) }}, column[runningShown]{"PLAYERS", func(x *runningShown) string { return number(x.Players) }},
+			column[runningShown]{"NEWEST", func(x *runningShown) string { return when(x.Newest) }})
+	}
 	return show(&c.consoleFlags, s, "scripts", nil, "scripts",
 		column[scriptShown]{"SCRIPT", func(x *scriptShown) string { return x.ID }}, column[scriptShown]{"NAME", func(x *scriptShown) string { return x.Name }},
 		column[scriptShown]{"VERSION", func(x *scriptShown) string { return x.Version }}, column[scriptShown]{"CONTENTS", func(x *scriptShown) string { return number(x.Contents) }},

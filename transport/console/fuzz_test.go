@@ -24,7 +24,7 @@ func (aFew) all() []*messages.GameSession {
 	for i := range all {
 		all[i] = &messages.GameSession{
 			ID: messages.GameSessionID(rune('a' + i)), FleetID: "fleet-dev", Name: "lobby", Status: messages.GameSessionActive, MaxPlayers: 1 + i,
-			Created: time.Unix(1_800_000_000+int64(i/2), 0), Properties: []messages.Property{{Key: "map", Value: "castle"}},
+			ScriptVersion: []string{"2 (new)", "1 (old)"}[i%2], Created: time.Unix(1_800_000_000+int64(i/2), 0), Properties: []messages.Property{{Key: "map", Value: "castle"}},
 		}
 	}
 	return all
@@ -58,6 +58,8 @@ func (aFew) PlayerSessions(_ context.Context, q messages.PlayerSessionQuery) ([]
 	}
 	return all, nil
 }
+
+func (aFew) Scripts(context.Context, messages.ScriptID) ([]*messages.Script, error) { return nil, nil }
 
 func (aFew) Placements(context.Context, messages.PlacementList) ([]messages.PlacementState, error) {
 	return nil, nil

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"time"
@@ -97,9 +98,55 @@ func (c *Console) scripts(w http.ResponseWriter, r *http.Request, _ query) *prob
 	for _, s := range records {
 		all = append(all, script{string(s.ID), s.Name, s.Version, s.NodeVersion, s.Size, s.Contents, timeOf(s.Created)})
 	}
+	running, p := c.running(r)
+	if p != nil {
+		return p
+	}
 	return answer(w, struct {
-		Scripts []script `json:"scripts"`
-	}{all})
+		Scripts []script         `json:"scripts"`
+		Running []runningVersion `json:"running"` // the newest game session's first, at most limitMax
+	}{all, running})
+}
+
+// runningVersion is a version of a script with the ACTIVE game sessions of a fleet that run it.
+type runningVersion struct {
+	FleetID       string    `json:"fleetId"`
+	ScriptVersion string    `json:"scriptVersion"` // empty: they run none
+	GameSessions  int       `json:"gameSessions"`
+	Players       int       `json:"players"`
+	Newest        time.Time `json:"newest"` // when the last of the game sessions was created
+}
+
+// running says which versions run. After an update, game sessions that began before it go on with
+// the version that they have.
+func (c *Console) running(r *http.Request) ([]runningVersion, *problem) {
+	seq, p := c.find(r, selection{}, "ACTIVE")
+	if p != nil {
+		return nil, p
+	}
+	of := make(map[[2]string]*runningVersion)
+	seq(func(g *messages.GameSession, players int) bool {
+		key := [2]string{string(g.FleetID), g.ScriptVersion}
+		v := of[key]
+		if v == nil {
+			v = &runningVersion{FleetID: key[0], ScriptVersion: key[1]}
+			of[key] = v
+		}
+		v.GameSessions++
+		v.Players += players
+		if created := messages.Shown(g.Created).UTC(); created.After(v.Newest) {
+			v.Newest = created
+		}
+		return true
+	})
+	all := []runningVersion{}
+	for _, v := range of {
+		all = append(all, *v)
+	}
+	slices.SortFunc(all, func(a, b runningVersion) int {
+		return cmp.Or(b.Newest.Compare(a.Newest), cmp.Compare(a.FleetID, b.FleetID), cmp.Compare(a.ScriptVersion, b.ScriptVersion))
+	})
+	return all[:min(len(all), limitMax)], nil
 }
 
 type queue struct {

@@ -58,6 +58,10 @@ export function scripts(body, _query, page) {
       section("Scripts of the configuration", table("Scripts of the configuration", [
         ["Fleet", (x) => clip(x.name || x.id)], ["Script", (x) => clip(x.launchPath || "relay: messages pass between players", 60)],
       ], f.fleets.filter((x) => !x.scriptId), "Every fleet runs an uploaded script.")),
+      section("Versions that run", table("Versions that run", [
+        ["Fleet", (x) => clip(x.fleetId, 40)], ["Version", (x) => clip(x.scriptVersion || "no script")], ["Game sessions", (x) => number(x.gameSessions), "number"],
+        ["Players", (x) => number(x.players), "number"], ["Newest game session", (x) => time(x.newest)],
+      ], s.running, "No game session is ACTIVE. After an update, those that run go on with the version that they began with.")),
       section("Errors", h("p", { class: o.totals.scriptErrors ? "warn" : "hint" }, `${number(o.totals.scriptErrors)} errors of scripts since the start of the host. The log of a game session has their texts.`),
         table("Errors", eventColumns, errors.slice(0, 50), "No version failed to load, and no game session crashed.")));
   };
