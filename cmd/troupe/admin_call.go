@@ -69,14 +69,22 @@ func (e *endpoint) call(ctx context.Context, method, path string, q url.Values) 
 	var said struct{ Message string }
 	const most = 64 << 10
 	if json.NewDecoder(io.LimitReader(resp.Body, most)).Decode(&said) == nil && said.Message != "" {
+		if resp.StatusCode == http.StatusUnauthorized && e.AccessKey == "" {
+			said.Message += ": give --access-key, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+		}
 		return nil, errors.New(said.Message)
 	}
 	return nil, reach.Refused(e.Endpoint, resp.StatusCode)
 }
 
+// readTimeout bounds a call that only reads.
+const readTimeout = 30 * time.Second
+
 // read calls a path that only reads, and decodes the answer.
 func (e *endpoint) read(ctx context.Context, path string, q url.Values, into any) error {
-	return e.decode(ctx, http.MethodGet, path, q, into)
+	soon, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	return e.decode(soon, http.MethodGet, path, q, into)
 }
 
 func (e *endpoint) decode(ctx context.Context, method, path string, q url.Values, into any) error {
@@ -86,9 +94,17 @@ func (e *endpoint) decode(ctx context.Context, method, path string, q url.Values
 	}
 	defer resp.Body.Close()
 	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
-		return fmt.Errorf("%s: %w", e.Endpoint, err)
+		if reached := reach.Explain(e.Endpoint, err); reached != err {
+			return reached // it stopped in the middle
+		}
+		return e.another(err)
 	}
 	return nil
+}
+
+// another is the error of an answer that is not understood.
+func (e *endpoint) another(err error) error {
+	return fmt.Errorf("the server at %s is not a host of Troupe, or one of another version: %w", e.Endpoint, err)
 }
 
 // column is a column of a table: its title, and the text of a row.
@@ -128,7 +144,10 @@ func showPages[T any](c *consoleFlags, s streams, path, member string, params []
 		var page []json.RawMessage
 		next := ""
 		if err := errors.Join(json.Unmarshal(answer[member], &page), json.Unmarshal(answer["next"], &next)); err != nil {
-			return fmt.Errorf("admin: %s: %w", c.Endpoint, err)
+			return fmt.Errorf("admin: %w", c.another(err))
+		}
+		if next != "" && next == q.Get("next") {
+			return fmt.Errorf("admin: %w", c.another(errors.New("its pages do not end")))
 		}
 		if all = append(all, page...); next == "" {
 			break

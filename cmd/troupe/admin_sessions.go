@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -55,7 +54,7 @@ func (c *sessionsCommand) Run(s streams) error {
 	ctx, stop := interruptible()
 	defer stop()
 	var one json.RawMessage
-	if err := c.decode(ctx, http.MethodGet, "game-session", given("id", c.GameSession), &one); err != nil {
+	if err := c.read(ctx, "game-session", given("id", c.GameSession), &one); err != nil {
 		return fmt.Errorf("admin: %w", err)
 	}
 	return printList(&c.consoleFlags, s, slices.Concat([]byte("["), one, []byte("]")), columns...)

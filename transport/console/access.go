@@ -17,8 +17,8 @@ import (
 type Access struct {
 	// Trusts reports whether a request comes from this machine and needs no key.
 	Trusts func(r *http.Request) bool
-	// Signed returns the id and the role of the key that a request without a body is signed with;
-	// Nobody if it is not, and then a sentence that says what is wrong.
+	// Signed returns the id, empty if none is, and the role of the key that a request without a
+	// body is signed with; with Nobody also a sentence that says what is wrong.
 	Signed func(r *http.Request) (id string, role Role, wrong string)
 	// Verify returns the role of an access key with this secret and session token; Nobody if it
 	// does not exist. Nil: there are no keys, so nobody can log in.
@@ -104,7 +104,11 @@ func (c *Console) identify(r *http.Request) (caller, *problem) {
 		if role != Nobody {
 			return caller{name: id, role: role}, nil
 		}
-		if a.Verify != nil {
+		switch {
+		case a.Verify == nil:
+		case id != "": // it is who it says, and may not
+			return caller{}, &problem{http.StatusForbidden, "Forbidden", wrong}
+		default:
 			return caller{}, &problem{http.StatusUnauthorized, "WrongKey", wrong}
 		}
 	}

@@ -51,7 +51,11 @@ func newWorld(t *testing.T, keys bool) *world {
 	a := Access{
 		Trusts: func(*http.Request) bool { return w.trusts },
 		Signed: func(r *http.Request) (string, Role, string) {
-			return "TRPEA2B3C4D5E6F7G2H3", map[string]Role{"signed": Operator, "signed by a reader": Reader}[r.Header.Get("Authorization")], "it is forged"
+			by := r.Header.Get("Authorization")
+			if by == "forged" {
+				return "", Nobody, "it is forged"
+			}
+			return "TRPEA2B3C4D5E6F7G2H3", map[string]Role{"signed": Operator, "signed by a reader": Reader}[by], "it may not look"
 		},
 		Refusal: "who may",
 	}
@@ -228,6 +232,9 @@ func TestWithKeysALoginIsNeeded(t *testing.T) {
 	w.want(200, "", "GET", "/", "", "Accept", "text/html") // asks for the login
 	w.want(http.StatusUnauthorized, "LoginNeeded", "GET", "/admin/v1/overview", "")
 	w.want(http.StatusUnauthorized, "LoginNeeded", "GET", "/admin/v1/overview", "", "Cookie", cookieName+"=made-up")
+	if a := w.want(http.StatusForbidden, "Forbidden", "GET", "/admin/v1/overview", "", "Authorization", "signed by another"); !strings.Contains(a.Body.String(), "it may not look") {
+		t.Error(a.Body)
+	}
 	if a := w.want(http.StatusUnauthorized, "WrongKey", "GET", "/admin/v1/overview", "", "Authorization", "forged"); !strings.Contains(a.Body.String(), "it is forged") {
 		t.Error(a.Body)
 	}

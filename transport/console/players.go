@@ -2,9 +2,11 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 	"slices"
 	"sort"
@@ -46,9 +48,10 @@ func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *prob
 		Next    *string  `json:"next"`
 	}{Players: []player{}}
 	var found []placed
+	var more *place // where to go on if not all was read
 	playing := given == 0 || q.text("fleet") != ""
 	if playing {
-		found, p = c.playing(r, messages.FleetID(q.text("fleet")), status, behind, limit+1)
+		found, more, p = c.playing(r, messages.FleetID(q.text("fleet")), status, behind, limit+1)
 	} else {
 		var matched int
 		found, matched, p = c.chosen(r, q, status, behind)
@@ -59,16 +62,21 @@ func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *prob
 	}
 	if len(found) > limit {
 		found = found[:limit]
-		raw, _ := json.Marshal(found[limit-1].place) // strings and numbers only
+		more = &found[limit-1].place
+	}
+	if more != nil {
+		raw, _ := json.Marshal(more) // strings and numbers only
 		next := base64.RawURLEncoding.EncodeToString(raw)
 		out.Next = &next
 	}
 	states := make(map[messages.GameSessionID]*messages.GameSessionState)
+	soon, cancel := context.WithTimeout(r.Context(), answerMax) // for all game sessions of the page together
+	defer cancel()
 	for _, one := range found {
 		if playing { // asking every game session would take long; connections does, with a memory
 			out.Players = append(out.Players, recordedPlayer(one.PlayerSession))
 		} else {
-			out.Players = append(out.Players, c.withState(r, one.PlayerSession, states))
+			out.Players = append(out.Players, c.withState(soon, one.PlayerSession, states))
 		}
 	}
 	return answer(w, out)
@@ -94,33 +102,40 @@ func (c *Console) chosen(r *http.Request, q query, status messages.PlayerSession
 	return after(all, behind), len(all), nil
 }
 
+// gamesRead bounds how many game sessions are read for one page of players. A page that has found
+// few in them is short. Only a test changes it.
+var gamesRead = 500
+
 // playing returns the first n player sessions behind a place, of the ACTIVE game sessions of a
-// fleet or of all. It reads no more game sessions than it needs to.
-func (c *Console) playing(r *http.Request, fleet messages.FleetID, status messages.PlayerSessionStatus, behind *place, n int) ([]placed, *problem) {
+// fleet or of all. It reads no more game sessions than it needs to; if it has read gamesRead of
+// them, more is where to go on.
+func (c *Console) playing(r *http.Request, fleet messages.FleetID, status messages.PlayerSessionStatus, behind *place, n int) (found []placed, more *place, p *problem) {
 	seq, p := c.find(r, selection{fleet: fleet}, "ACTIVE")
 	if p != nil {
-		return nil, p
+		return nil, nil, p
 	}
 	var games []place
 	seq(func(g *messages.GameSession, _ int) bool {
-		games = append(games, place{Begun: g.Created.UnixNano(), Game: g.ID})
+		end := place{Begun: g.Created.UnixNano(), Game: g.ID, Created: math.MinInt64} // behind all of its player sessions
+		if behind == nil || end.compare(*behind) > 0 {
+			games = append(games, end)
+		}
 		return true
 	})
 	slices.SortFunc(games, place.compareGame)
-	var found []placed
-	for _, g := range games {
-		if behind != nil && g.compareGame(*behind) < 0 {
-			continue
+	for i, g := range games {
+		if i == gamesRead {
+			return found, &games[i-1], nil
 		}
 		records, err := c.o.Backend.PlayerSessions(r.Context(), messages.PlayerSessionQuery{GameSessionID: g.Game, Status: status})
 		if err != nil && !errors.Is(err, &messages.Error{Code: messages.NotFound}) { // it has ended meanwhile, and is forgotten
-			return nil, refused(err)
+			return nil, nil, refused(err)
 		}
 		if found = append(found, after(placesIn(g, records, status), behind)...); len(found) >= n {
 			break
 		}
 	}
-	return found, nil
+	return found, nil, nil
 }
 
 // place is the place of a player session in a list, and what next of a page contains: the newest
@@ -147,7 +162,7 @@ func placeOf(next string) (*place, *problem) {
 	}
 	at := new(place)
 	raw, err := base64.RawURLEncoding.DecodeString(next)
-	if err != nil || json.Unmarshal(raw, at) != nil || at.Short == "" {
+	if err != nil || json.Unmarshal(raw, at) != nil || at.Short == "" && at.Game == "" {
 		return nil, invalid("next must be the next of an earlier answer")
 	}
 	return at, nil
@@ -180,10 +195,10 @@ func after(all []placed, behind *place) []placed {
 
 // withState adds to a record what its game session says, if that runs. Each game session is asked
 // once: states are the answers so far.
-func (c *Console) withState(r *http.Request, s *messages.PlayerSession, states map[messages.GameSessionID]*messages.GameSessionState) player {
+func (c *Console) withState(ctx context.Context, s *messages.PlayerSession, states map[messages.GameSessionID]*messages.GameSessionState) player {
 	state, asked := states[s.GameSessionID]
 	if !asked {
-		state, _, _ = c.inspect(r.Context(), s.GameSessionID)
+		state, _, _ = c.inspect(ctx, s.GameSessionID)
 		states[s.GameSessionID] = state
 	}
 	if state != nil {

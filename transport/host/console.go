@@ -44,8 +44,8 @@ func (g guard) console(region string) console.Access {
 	return a
 }
 
-// role returns the key that has signed a request, and what it may do in the console; or, with
-// Nobody, what is wrong.
+// role returns the key that has signed a request, empty if none has, and what it may do in the
+// console; with Nobody also what is wrong.
 func (g guard) role(r *http.Request) (id string, role console.Role, wrong string) {
 	switch caller, err := g.verified(r); {
 	case err != nil:
@@ -55,7 +55,7 @@ func (g guard) role(r *http.Request) (id string, role console.Role, wrong string
 	case caller.Reader():
 		return caller.AccessKey, console.Reader, ""
 	default:
-		return "", console.Nobody, "the access key " + caller.AccessKey + " may not look: it must allow every operation that reads " +
+		return caller.AccessKey, console.Nobody, "the access key " + caller.AccessKey + " may not look: it must allow every operation that reads " +
 			"(gamelift:Describe*, gamelift:List*, gamelift:Search* and gamelift:GetGameSessionLogUrl)"
 	}
 }

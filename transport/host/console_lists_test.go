@@ -27,6 +27,15 @@ func TestTheConsoleFindsByEachOfItsFilters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := h.System().StopPlacement(t.Context(), "waits"); err != nil { // the second location would have room for it
+		t.Fatal(err)
+	}
+	if _, err := h.System().CreateLocation(t.Context(), messages.Location{Name: "custom-attic"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.System().AddFleetLocations(t.Context(), messages.FleetLocations{FleetID: "fleet-dev", Locations: []string{"custom-attic"}}); err != nil {
+		t.Fatal(err)
+	}
 	game, seat, region := url.QueryEscape(string(games[0].ID)), string(seats[0].ID), h.reloads.config.Region
 	address := fmt.Sprintf(`"address":"%s:%d"`, games[0].IPAddress, games[0].Port)
 	for _, test := range []struct {
@@ -36,12 +45,13 @@ func TestTheConsoleFindsByEachOfItsFilters(t *testing.T) {
 	}{
 		{"game-sessions?alias=alias-dev", 200, `"matched":1`}, {"game-sessions?alias=alias-dev&status=any&location=" + region, 200, address},
 		{"game-sessions?fleet=fleet-dev&location=" + region, 200, address}, {"game-sessions?location=" + region, 200, `"matched":1`},
-		{"game-sessions?location=" + region + "&status=TERMINATED", 200, `"matched":0`}, {"game-session?id=" + game, 200, address},
+		{"game-sessions?location=" + region + "&status=TERMINATED", 200, `"matched":0`}, {"game-sessions?location=custom-attic", 200, `"matched":0`},
+		{"game-sessions?fleet=fleet-dev&location=custom-attic&status=any", 200, `"matched":0`}, {"game-session?id=" + game, 200, address},
 		{"game-sessions?alias=alias-none", 404, "alias-none"}, {"game-sessions?fleet=fleet-none", 404, "fleet-none"}, {"game-sessions?fleet=fleet-none&status=any", 404, "fleet-none"},
 		{"game-sessions?location=moon", 404, "no fleet has the location moon"}, {"game-sessions?alias=alias-dev&location=moon", 400, "moon is not one of fleet fleet-dev"},
 		{"game-sessions?fleet=fleet-dev&location=moon&status=any", 400, "moon is not one of fleet fleet-dev"},
 		{"game-sessions?alias=" + string(terminal.ID), 400, "closed for the winter"}, {"game-sessions?alias=alias-dev&fleet=fleet-dev", 400, "not both"},
-		{"players", 200, `"playerId":"ann"`}, {"players?fleet=fleet-dev&status=RESERVED", 200, `"playerId":"ann"`}, {"players?status=ACTIVE", 200, `"players":[]`},
+		{"players", 200, `"playerId":"ann"`}, {"scripts", 200, `"running":[{"fleetId":"fleet-dev","scriptVersion":"","gameSessions":1,"players":1,"newest":"20`}, {"players?fleet=fleet-dev&status=RESERVED", 200, `"playerId":"ann"`}, {"players?status=ACTIVE", 200, `"players":[]`},
 		{"players?player=ann", 200, `"matched":1`}, {"players?player=ann&status=COMPLETED", 200, `"matched":0`}, {"players?gameSession=" + game, 200, `"state":"reserved"`},
 		{"players?playerSession=psess-" + seats[0].ID.Short(), 200, `"playerId":"ann"`}, {"players?playerSession=" + seat, 200, `"playerId":"ann"`},
 		{"players?playerSession=psess-00000000", 404, "there is no player session psess-00000000"}, {"players?fleet=fleet-none", 404, "fleet-none"},
