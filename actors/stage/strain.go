@@ -61,9 +61,10 @@ const (
 	strainLate       = 0.2
 	// strainRate is the part of the messages at its beginning below which strain ends.
 	strainRate = 0.75
-	// strainHoldMin is how long strain lasts until it is interrupted. It becomes strainHoldMax when the interruption
-	// shows that it is still needed. So interruptions are too short a part of the time to be the p99 of a full machine.
-	strainHoldMin = 20 * time.Second
+	// strainHoldMin is how long strain lasts until it is interrupted. The time doubles, up to strainHoldMax, whenever the
+	// interruption shows that it is still needed. So interruptions are at most a hundredth of the time, and soon less, and
+	// output is not collected for long because of a moment's trouble.
+	strainHoldMin = 5 * time.Second
 	strainHoldMax = 40 * time.Second
 )
 

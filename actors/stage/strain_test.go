@@ -42,7 +42,7 @@ func TestStrain(t *testing.T) {
 	tell(0.1, 740, false)
 	tell(1.2, 740, false)
 	tell(1.2, 1000, true)
-	for _, want := range []time.Duration{20, 40, 40} {
+	for _, want := range []time.Duration{5, 10, 20, 40, 40} {
 		if got := until(0.4, 2000); got != want*time.Second {
 			t.Fatalf("interrupted after %v, want %v s", got, want)
 		}
@@ -51,13 +51,13 @@ func TestStrain(t *testing.T) {
 	tell(0.4, 1400, false) // fewer than at the last interruption
 	tell(1.2, 1400, false)
 	tell(1.2, 1400, true)
-	if got := until(0.4, 1400); got != 20*time.Second {
+	if got := until(0.4, 1400); got != 5*time.Second {
 		t.Fatalf("interrupted after %v", got)
 	}
 	tell(0.5, 1400, false) // the interruption shows that it is not
 	tell(0.5, 1400, false)
 	tell(1.1, 2800, true) // the interruption was too short: one stretch is enough now
-	if got := until(0.4, 2800); got != 40*time.Second {
+	if got := until(0.4, 2800); got != 20*time.Second {
 		t.Fatalf("interrupted after %v", got)
 	}
 	tell(0.5, 1400, false)
@@ -65,7 +65,7 @@ func TestStrain(t *testing.T) {
 	tell(0.5, 2000, false) // clearly fewer than when it began again
 	tell(1.2, 1400, false)
 	tell(1.2, 1400, true)
-	if got := until(0.4, 1400); got != 20*time.Second {
+	if got := until(0.4, 1400); got != 5*time.Second {
 		t.Fatalf("interrupted after %v", got)
 	}
 	tell(0.5, 1400, false)
