@@ -24,7 +24,7 @@ type sessionsCommand struct {
 
 // Help returns examples.
 func (sessionsCommand) Help() string {
-	return "Examples:\n\n    troupe admin sessions --fleet fleet-dev --status ACTIVE\n    troupe admin sessions --filter \"hasAvailablePlayerSessions=true\" --sort \"playerSessionCount DESC\"\n" +
+	return "Examples:\n\n    troupe admin sessions --fleet fleet-dev --status ACTIVE\n    troupe admin sessions --filter \"hasAvailablePlayerSessions=true\"\n" +
 		"    troupe admin sessions --endpoint https://games.example.com:8443 --json"
 }
 
