@@ -156,7 +156,7 @@ func (a api) awaitFleet(ctx context.Context, fleet string) error {
 		case out.FleetAttributes[0].Status == "ACTIVE":
 			return nil
 		case out.FleetAttributes[0].Status == "ERROR":
-			return fmt.Errorf("fleet %s is in ERROR; the host's log says why", fleet)
+			return fmt.Errorf("fleet %s is in ERROR: %s", fleet, a.whyError(ctx, fleet))
 		}
 		select {
 		case <-ctx.Done():
@@ -164,6 +164,24 @@ func (a api) awaitFleet(ctx context.Context, fleet string) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// whyError returns what the last events of a fleet say.
+func (a api) whyError(ctx context.Context, fleet string) string {
+	in := struct{ FleetId string }{fleet}
+	var out struct {
+		Events []struct{ EventCode, Message string }
+	}
+	if err := a.call(ctx, "DescribeFleetEvents", in, &out); err != nil {
+		return "the host's log says why" // the key may not ask
+	}
+	var said []string
+	for _, e := range out.Events {
+		if strings.HasPrefix(e.EventCode, "FLEET_VALIDATION_") {
+			said = append(said, strings.TrimSpace(e.EventCode+" "+e.Message))
+		}
+	}
+	return strings.Join(said, "; ")
 }
 
 // awaitActive polls until the game session takes players.

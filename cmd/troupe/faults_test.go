@@ -227,6 +227,18 @@ func TestFaultsHearTheScript(t *testing.T) {
 	}
 }
 
+// A script that does not run is told with its error.
+func TestFaultsSayWhyAScriptDoesNotRun(t *testing.T) {
+	t.Parallel()
+	script := filepath.Join(t.TempDir(), "main.js")
+	if err := os.WriteFile(script, []byte("not a script\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := runFaults(t, "run", "reconnect-storm", "--quick", "--players", "2", "--script", script); code != exitUsage || !strings.Contains(out, "SyntaxError: Expected") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+}
+
 // What cannot be run is told in one line, before anything is started or written.
 func TestFaultsWrongUse(t *testing.T) {
 	t.Parallel()
