@@ -124,7 +124,7 @@ type strainJudge struct {
 	pressure float64       // in the last stretch
 	rate     float64       // messages per second when strain began, or when it was last interrupted
 	since    time.Time     // when it began or was last interrupted
-	hold     time.Duration // the next interruption comes so long after that; for as long after one, one stretch is enough
+	hold     time.Duration // the next interruption comes so long after that
 }
 
 // strained takes the pressure and the messages per second in the last stretch. It reports whether there is strain in the next
@@ -136,12 +136,10 @@ func (j *strainJudge) strained(now time.Time, pressure, rate float64) bool {
 	case j.probing:
 		j.probing, j.on = false, pressure > 1
 		j.since, j.hold = now, min(2*j.hold, strainHoldMax)
-	case !j.on && pressure > 1 && now.Sub(j.since) < j.hold: // the interruption was too short to show it
-		j.on, j.rate, j.since, j.hold = true, rate, now, min(2*j.hold, strainHoldMax)
 	case !j.on && (last+pressure)/2 > 1:
 		j.on, j.rate, j.since, j.hold = true, rate, now, strainHoldMin
 	case j.on && rate < strainRate*j.rate && pressure <= 1: // fewer messages may also mean that a full machine handles fewer
-		j.on, j.hold = false, 0
+		j.on = false
 	case j.on && now.Sub(j.since) >= j.hold:
 		j.probing, j.on, j.rate = true, false, rate
 	}
