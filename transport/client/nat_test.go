@@ -84,8 +84,9 @@ func (n *natted) plays(when string, fast bool) {
 	n.Logf("%s: up after %v, down after %v", when, up.Round(time.Millisecond), down.Round(time.Millisecond))
 }
 
-// told waits for an event of a kind at the player behind the NAT.
-func (n *natted) told(kind client.EventKind) {
+// told waits for an event of a kind at the player behind the NAT. It returns false if the player has lost its connection
+// instead: on a machine that is too busy, nothing of it is heard for as long as that takes.
+func (n *natted) told(kind client.EventKind) bool {
 	n.Helper()
 	began := time.Now()
 	for late := time.After(patience); len(n.kinds) == 0; {
@@ -98,11 +99,17 @@ func (n *natted) told(kind client.EventKind) {
 			n.Fatalf("no %v within %v", kind, patience)
 		}
 	}
-	if n.kinds[0] != kind {
+	switch n.kinds[0] {
+	case kind:
+	case client.EventDetached:
+		n.Logf("detached after %v instead of %v", time.Since(began).Round(time.Millisecond), kind)
+		return false
+	default:
 		n.Fatalf("%v, want %v", n.kinds, kind)
 	}
 	n.kinds = n.kinds[1:]
 	n.Logf("%v after %v", kind, time.Since(began).Round(time.Millisecond))
+	return true
 }
 
 // nats are the addresses that the NATs of each transport use. How soon a transport recovers is
@@ -149,31 +156,47 @@ func TestTheFastChannelFallsBackWhileUDPIsBlocked(t *testing.T) {
 	for over, at := range nats {
 		t.Run(over.String(), func(t *testing.T) {
 			t.Parallel()
-			n := behindNAT(t, at.other, over)
-			if over == client.WS {
-				n.nat.MoveTo(at.elsewhere) // plain UDP may not change its address
-			} else {
-				n.nat.Block()
+			for try := 1; !fallsBack(t, over, at.other, at.elsewhere); try++ {
+				if try == 3 {
+					t.Fatal("the player has lost its connection each time")
+				}
 			}
-			if over == client.KCP {
-				n.told(client.EventDetached)
-				n.nat.Rebind()
-				n.told(client.EventReconnected)
-				n.told(client.EventFastUp)
-				n.plays("after", true)
-				return
-			}
-			n.told(client.EventFastDown)
-			if n.in.FastUp() || !errors.Is(n.in.FastErr(), client.ErrFastSilent) {
-				t.Errorf("up %v, %v", n.in.FastUp(), n.in.FastErr())
-			}
-			n.plays("by WebSocket", false)
-			n.nat.MoveTo("127.0.0.1")
-			n.told(client.EventFastUp)
-			if !n.in.FastUp() || n.in.FastErr() != nil {
-				t.Errorf("up %v, %v", n.in.FastUp(), n.in.FastErr())
-			}
-			n.plays("after", true)
 		})
 	}
+}
+
+// fallsBack returns false if the machine is too busy to tell.
+func fallsBack(t *testing.T, over client.Transport, address, elsewhere string) bool {
+	t.Helper()
+	n := behindNAT(t, address, over)
+	if over == client.WS {
+		n.nat.MoveTo(elsewhere) // plain UDP may not change its address
+	} else {
+		n.nat.Block()
+	}
+	if over == client.KCP {
+		n.told(client.EventDetached)
+		n.nat.Rebind()
+		if !n.told(client.EventReconnected) || !n.told(client.EventFastUp) {
+			return false
+		}
+		n.plays("after", true)
+		return true
+	}
+	if !n.told(client.EventFastDown) {
+		return false
+	}
+	if n.in.FastUp() || !errors.Is(n.in.FastErr(), client.ErrFastSilent) {
+		t.Errorf("up %v, %v", n.in.FastUp(), n.in.FastErr())
+	}
+	n.plays("by WebSocket", false)
+	n.nat.MoveTo("127.0.0.1")
+	if !n.told(client.EventFastUp) {
+		return false
+	}
+	if !n.in.FastUp() || n.in.FastErr() != nil {
+		t.Errorf("up %v, %v", n.in.FastUp(), n.in.FastErr())
+	}
+	n.plays("after", true)
+	return true
 }
