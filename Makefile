@@ -33,9 +33,9 @@ SINGLE := ./cmd/internal/archtest ./messages/wire/internal/gen
 # Test binaries are linked without what a debugger needs: a third less work for 70 of them.
 RACE := CGO_ENABLED=1 GORACE="atexit_sleep_ms=50" $(GO) test -json -race -shuffle=on -ldflags='-s -w'
 
-# Many tests wait for real time, so more packages run at once than there are cores; those
-# that take longest start first.
-ATONCE := $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((n + (n + 1) / 2)))
+# As many packages run at once as there are cores: with more, tests of real time were late on a
+# slow machine. Those that take longest start first.
+ATONCE := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 LONGEST := ./transport/transporttest/... ./cmd/troupe ./actors/script/... ./transport/websocket ./transport/kcp ./transport/client
 
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
