@@ -79,9 +79,13 @@ func TestHostileScripts(t *testing.T) {
 	run := func(name string, rows ...string) {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.Command(os.Args[0], "-test.run=^TestSomeHostileScripts$")
-			cmd.Env = append(os.Environ(), "HOSTILE="+strings.Join(rows, " "), "GOMEMLIMIT=off", "GOMAXPROCS=2")
-			out, err := cmd.CombinedOutput()
+			var out []byte
+			var err error
+			for try := 0; try < 2 && (try == 0 || err != nil); try++ { // on a busy machine, a script has been given up that was about to end
+				cmd := exec.Command(os.Args[0], "-test.run=^TestSomeHostileScripts$")
+				cmd.Env = append(os.Environ(), "HOSTILE="+strings.Join(rows, " "), "GOMEMLIMIT=off", "GOMAXPROCS=2")
+				out, err = cmd.CombinedOutput()
+			}
 			if len(out) > 2000 {
 				out = append(out[:1000], out[len(out)-1000:]...)
 			}
