@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -172,16 +173,15 @@ func (a api) whyError(ctx context.Context, fleet string) string {
 	var out struct {
 		Events []struct{ EventCode, Message string }
 	}
-	if err := a.call(ctx, "DescribeFleetEvents", in, &out); err != nil {
-		return "the host's log says why" // the key may not ask
-	}
 	var said []string
-	for _, e := range out.Events {
-		if strings.HasPrefix(e.EventCode, "FLEET_VALIDATION_") {
-			said = append(said, strings.TrimSpace(e.EventCode+" "+e.Message))
+	if a.call(ctx, "DescribeFleetEvents", in, &out) == nil { // otherwise the key may not ask
+		for _, e := range out.Events {
+			if strings.HasPrefix(e.EventCode, "FLEET_VALIDATION_") {
+				said = append(said, strings.TrimSpace(e.EventCode+" "+e.Message))
+			}
 		}
 	}
-	return strings.Join(said, "; ")
+	return cmp.Or(strings.Join(said, "; "), "the host's log says why")
 }
 
 // awaitActive polls until the game session takes players.
