@@ -312,12 +312,12 @@ func (c *Client) LogInNumbered(id messages.PlayerSessionID, token string, receiv
 	c.Handle.Login(&player.Login{ID: id, From: c.Handle, At: time.Now(), Caps: wire.CapNumbers, Token: token, LastReceived: received})
 }
 
-// SayAs is Say by a reader that is late: the connection it belongs to has been
-// replaced.
-func (c *Client) SayAs(a *player.Attachment, op int32, to messages.PeerID, text string) {
+// SayAs is Say through an attachment that the caller holds, with number n (0: none), as a reader does that is
+// late: its connection is closed or replaced by then.
+func (c *Client) SayAs(a *player.Attachment, n uint64, op int32, to messages.PeerID, text string) {
 	c.w.Helper()
 	in := gamesession.NewInbound()
-	in.From, in.Kind, in.Reliable, in.Epoch = a.Player, gamesession.Application, true, a.Epoch
+	in.From, in.Kind, in.Reliable, in.Number, in.Epoch = a.Player, gamesession.Application, true, n, a.Epoch
 	c.w.carry(in, &wire.Header{OpCode: op, Sender: int32(a.Peer), TargetPlayer: int32(to), Payload: []byte(text)})
 	if err := in.Post(a.Session); err != nil {
 		in.Release()
@@ -328,14 +328,7 @@ func (c *Client) SayAs(a *player.Attachment, op int32, to messages.PeerID, text 
 // SayNumbered is Say with a number.
 func (c *Client) SayNumbered(n uint64, op int32, player messages.PeerID, text string) {
 	c.w.Helper()
-	a := c.Handle.Attachment()
-	in := gamesession.NewInbound()
-	in.From, in.Kind, in.Reliable, in.Number, in.Epoch = a.Player, gamesession.Application, true, n, a.Epoch
-	c.w.carry(in, &wire.Header{OpCode: op, Sender: int32(a.Peer), TargetPlayer: int32(player), Payload: []byte(text)})
-	if err := in.Post(a.Session); err != nil {
-		in.Release()
-		c.w.Errorf("post: %v", err)
-	}
+	c.SayAs(c.Handle.Attachment(), n, op, player, text)
 }
 
 // Ack acknowledges, as the connection's reader does with an ack of a client of the
