@@ -22,7 +22,7 @@ FAULTS := ./actors/fault ./actors/store
 # Tests that the race detector would distort, and long ones of which it gets a part, because it makes
 # them five times as long. Only packages that have such a test, and can tell that the race
 # detector is there, are compiled without it.
-UNRACED := Alloc|BytesOf|Cost|EveryInterleaving|ABrokenTransition|InMemory|Seeds|HostileScripts|DeepSource|SourceThatIsFull|PlacementEndsOnce
+UNRACED := Alloc|BytesOf|Cost|EveryInterleaving|ABrokenTransition|InMemory|Seeds|HostileScripts|TooDeepRecursion|DeepSource|SourceThatIsFull|PlacementEndsOnce
 
 # Packages whose tests read the tree in one goroutine: the race detector finds nothing in them, and makes
 # them seven times as long.
