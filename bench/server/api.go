@@ -176,7 +176,7 @@ func (a api) whyError(ctx context.Context, fleet string) string {
 	var said []string
 	if a.call(ctx, "DescribeFleetEvents", in, &out) == nil { // otherwise the key may not ask
 		for _, e := range out.Events {
-			if strings.HasPrefix(e.EventCode, "FLEET_VALIDATION_") {
+			if strings.HasPrefix(e.EventCode, "FLEET_VALIDATION_") || e.EventCode == "SERVER_PROCESS_CRASHED" {
 				said = append(said, strings.TrimSpace(e.EventCode+" "+e.Message))
 			}
 		}
