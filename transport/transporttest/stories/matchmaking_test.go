@@ -89,7 +89,7 @@ func tellMatchmaking(s teller) {
 		sides[i] = text(done, ticket+"Players.0.Team")
 		teams[sides[i]]++
 		if i > 0 {
-			stay = append(stay, object{"PlayerId": player, "Team": sides[i], "PlayerAttributes": object{"skill": at(done, ticket+"Players.0.PlayerAttributes.skill")}})
+			stay = append(stay, object{"PlayerId": player, "Team": sides[i], "PlayerAttributes": object{"skill": object{"N": at(done, ticket+"Players.0.PlayerAttributes.skill.N")}}})
 		}
 	}
 	if teams["red"] != 4 || teams["blue"] != 4 {
