@@ -2,6 +2,7 @@ package result
 
 import (
 	_ "embed"
+	"fmt"
 	"io"
 	"strings"
 
@@ -28,8 +29,16 @@ func WritePage(w io.Writer, title string, sets []Set) error {
 	shown := struct {
 		Title     string
 		Workloads []*shownWorkload
-	}{Title: title}
+	}{title, sideBySide(sets)}
 	var data []plotted
+	for _, s := range shown.Workloads {
+		data = append(data, plotted{Name: s.Name, Subjects: s.subjects})
+	}
+	return report.Write(w, title, shown, data)
+}
+
+// sideBySide gathers the results of each workload.
+func sideBySide(sets []Set) (all []*shownWorkload) {
 	by := map[string]*shownWorkload{}
 	for _, set := range sets {
 		for i := range set.Results {
@@ -38,16 +47,15 @@ func WritePage(w io.Writer, title string, sets []Set) error {
 			if s == nil {
 				s = &shownWorkload{Name: r.Workload, About: r.About}
 				by[s.Name] = s
-				shown.Workloads = append(shown.Workloads, s)
+				all = append(all, s)
 			}
 			s.add(set.Name, r)
 		}
 	}
-	for _, s := range shown.Workloads {
+	for _, s := range all {
 		s.finish()
-		data = append(data, plotted{Name: s.Name, Subjects: s.subjects})
 	}
-	return report.Write(w, title, shown, data)
+	return all
 }
 
 // plotted is what the script of the page gets.
@@ -60,6 +68,7 @@ type plotted struct {
 type shownWorkload struct {
 	Name, About string
 	Runs        []shownRun
+	Warnings    []string // of their comparison
 	Columns     []string
 	Rows        []shownRow
 	Bars        []shownBars
@@ -68,8 +77,9 @@ type shownWorkload struct {
 
 type shownRun struct {
 	*Result
-	File  string
-	Goals []shownGoal
+	File   string
+	Rounds string
+	Goals  []shownGoal
 }
 
 type shownGoal struct{ Class, State, Rest string }
@@ -91,7 +101,7 @@ type shownBar struct {
 }
 
 func (s *shownWorkload) add(file string, r *Result) {
-	run := shownRun{Result: r, File: file}
+	run := shownRun{Result: r, File: file, Rounds: r.rounds()}
 	for _, v := range r.Goals {
 		state, rest, _ := strings.Cut(v.String(), "  ")
 		run.Goals = append(run.Goals, shownGoal{strings.ToLower(strings.ReplaceAll(state, " ", "-")), strings.ToLower(state), strings.TrimSpace(rest)})
@@ -105,8 +115,17 @@ func (s *shownWorkload) add(file string, r *Result) {
 	}
 }
 
-// finish makes the table and the bars of all subjects.
+// finish makes the table and the bars of all subjects, and says which files cannot be compared.
 func (s *shownWorkload) finish() {
+	first := s.Runs[0]
+	for _, run := range s.Runs[1:] {
+		if run.Load != first.Load {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("%s and %s have different loads: %s; %s", first.File, run.File, first.Load, run.Load))
+		}
+		if a, b := first.Machine, run.Machine; a.CPU != b.CPU || a.Cores != b.Cores {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("%s and %s are of different machines: compare the ratios of each, not the figures", first.File, run.File))
+		}
+	}
 	all := Result{Subjects: s.subjects}
 	for _, subject := range s.subjects {
 		s.Columns = append(s.Columns, subject.Name)

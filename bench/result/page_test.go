@@ -86,3 +86,22 @@ func TestPageInABrowser(t *testing.T) {
 	path, _ := writeTestPage(t)
 	pagetest.Opens(t, path, 2*4+1) // distribution, time, rate and ramp of two workloads; rate of the third, which has no latency to draw
 }
+
+// Two files in a terminal: side by side, with what makes them hard to compare.
+func TestPrintSets(t *testing.T) {
+	t.Parallel()
+	old, now := plottable("relay"), plottable("relay")
+	var out bytes.Buffer
+	PrintSets(&out, []Set{{"old", []Result{old}}, {"new", []Result{now}}})
+	if text := out.String(); !strings.Contains(text, "old: bare") || !strings.Contains(text, "new: troupe") || strings.Contains(text, "warning:") {
+		t.Error(text)
+	}
+	now.Load, now.Machine.Cores = "1 room", old.Machine.Cores+1
+	out.Reset()
+	PrintSets(&out, []Set{{"old", []Result{old}}, {"new", []Result{now}}})
+	for _, want := range []string{"warning: old and new have different loads: ", "warning: old and new are of different machines", "PROVES NOTHING: old: bare: "} {
+		if text := out.String(); !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}

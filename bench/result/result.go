@@ -189,10 +189,10 @@ func ReadFile(path string) ([]Result, error) {
 	}
 	var results []Result
 	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&results); err != nil {
-		return nil, fmt.Errorf("%s holds no result of troupe bench: %w", path, err)
+		return nil, fmt.Errorf("%s holds no result of troupe bench: give a file that --json or --report has written", path)
 	}
 	if len(results) == 0 {
-		return nil, fmt.Errorf("%s holds no result of troupe bench", path)
+		return nil, fmt.Errorf("%s holds no result of troupe bench: give a file that --json or --report has written", path)
 	}
 	for _, r := range results {
 		if r.Format != Format || r.Workload == "" {

@@ -10,7 +10,7 @@ import (
 // Print writes the result for a terminal: what was measured and where, a table, the goals and the warnings.
 func (r *Result) Print(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s\n", r.Workload, r.About)
-	fmt.Fprintf(w, "load: %s; %d rounds in turns, medians (least..greatest)\n", r.Load, r.Rounds)
+	fmt.Fprintf(w, "load: %s; %s, medians (least..greatest)\n", r.Load, r.rounds())
 	fmt.Fprintln(w, r.Machine)
 	for _, s := range r.Subjects {
 		if s.Build != "" {
@@ -87,4 +87,36 @@ func (r *Result) ratio(i int, figure string) float64 {
 		ratios[k] = v[k] / ok[k]
 	}
 	return SpreadOf(ratios).Median
+}
+
+// rounds says how often each was measured.
+func (r *Result) rounds() string {
+	if r.Rounds == 1 {
+		return "1 round"
+	}
+	return fmt.Sprintf("%d rounds in turns", r.Rounds)
+}
+
+// PrintSets writes the tables of several files for a terminal, side by side for each workload, and what makes them hard to
+// compare.
+func PrintSets(w io.Writer, sets []Set) {
+	for _, s := range sideBySide(sets) {
+		fmt.Fprintf(w, "%s: %s\n\n", s.Name, s.About)
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "\t"+strings.Join(s.Columns, "\t"))
+		for _, row := range s.Rows {
+			fmt.Fprintln(t, row.Label+"\t"+strings.Join(row.Cells, "\t"))
+		}
+		_ = t.Flush()
+		fmt.Fprintln(w)
+		for _, text := range s.Warnings {
+			fmt.Fprintln(w, "warning:", text)
+		}
+		for _, run := range s.Runs {
+			for _, text := range run.Void {
+				fmt.Fprintf(w, "PROVES NOTHING: %s: %s\n", run.File, text)
+			}
+		}
+		fmt.Fprintln(w)
+	}
 }

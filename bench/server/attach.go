@@ -142,7 +142,7 @@ func (f figures) counters() Counters {
 
 // MayProfile asks whether the host would answer Profile, before there is a load to be profiled.
 func (p *Process) MayProfile(ctx context.Context) error {
-	res, err := p.api().get(ctx, "/debug/pprof/cmdline")
+	res, err := p.api().get(ctx, "/debug/pprof/") // the list of profiles
 	if answer := new(AnswerError); errors.As(err, &answer) {
 		return fmt.Errorf("the host answers %d to /debug/pprof, which is for operators: sign with an access key that may call every operation, "+
 			"measure on the host's own machine, or leave it out", answer.Status)

@@ -90,6 +90,20 @@ type run struct {
 	versions map[string]string  // by subject: what it says of itself
 }
 
+// Check says what is wrong with the options of a run, as far as that can be told before it. Several may call it at a time.
+func Check(o Options) error {
+	w, err := Find(o.Workload)
+	if err != nil {
+		return err
+	}
+	r := &run{o: o, w: w, p: w.params(o)}
+	if err := r.check(); err != nil {
+		return err
+	}
+	_, err = r.chosen()
+	return err
+}
+
 // Run runs one workload. An error means that nothing was measured, or not enough of it.
 func Run(ctx context.Context, o Options) (res result.Result, err error) {
 	w, err := Find(o.Workload)

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,7 +46,10 @@ func Workloads() []Workload {
 	return slices.Concat(relayWorkloads, rampWorkloads, scriptWorkloads, transportWorkloads, memoryWorkloads, joinWorkloads, reconnectWorkloads, serviceWorkloads, matchmakingWorkloads, ticketWorkloads)
 }
 
-// Find returns the workload of a name. The error names those that are alike.
+// ErrUnknown says that there is no such workload.
+var ErrUnknown = errors.New("there is no workload")
+
+// Find returns the workload of a name. The error matches ErrUnknown and names those that are alike.
 func Find(name string) (Workload, error) {
 	var alike []string
 	for _, w := range Workloads() {
@@ -57,7 +61,7 @@ func Find(name string) (Workload, error) {
 		}
 	}
 	if len(alike) > 0 {
-		return Workload{}, fmt.Errorf("there is no workload %q: %s?", name, strings.Join(alike, " or "))
+		return Workload{}, fmt.Errorf("%w %q: %s?", ErrUnknown, name, strings.Join(alike, " or "))
 	}
-	return Workload{}, fmt.Errorf("there is no workload %q: troupe bench list shows them", name)
+	return Workload{}, fmt.Errorf("%w %q: troupe bench list shows them", ErrUnknown, name)
 }

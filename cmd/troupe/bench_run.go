@@ -24,7 +24,7 @@ import (
 	"troupe/cmd/troupe/internal/reach"
 )
 
-// benchRun runs workloads. Zero of what changes a load is "as the workload has it".
+// benchRun runs workloads. What changes a load and is not given is as the workload has it.
 type benchRun struct {
 	Workload []string `arg:"" help:"Workloads, as \"troupe bench list\" shows them."`
 
@@ -34,22 +34,22 @@ type benchRun struct {
 
 	Script  string   `placeholder:"FILE" help:"Your own script: a file, or a folder, for the host that is started."`
 	Message string   `placeholder:"TEXT" help:"What players send to the script. Without it, a payload with the time, by which its answers are known again."`
-	OpCode  int32    `placeholder:"N" help:"Op code of what players send to the script."`
+	OpCode  *int32   `placeholder:"N" help:"Op code of what players send to the script."`
 	Set     []string `placeholder:"KEY=VALUE" sep:"none" help:"A setting of the hosts that are started; may be repeated."`
 	Only    []string `placeholder:"NAME" help:"Measure these columns of the table only; may be repeated."`
 	Peer    []string `placeholder:"NAME=COMMAND" sep:"none" help:"Another server beside them, that takes --addr and --announce; may be repeated."`
 	Peers   string   `placeholder:"FILE" help:"Other servers beside them, a JSON list of names and commands (make bench-peers writes one)."`
 
-	Quick   bool          `help:"A run of a second or two that shows that a workload works; goals are not judged."`
-	Rounds  int           `placeholder:"N" help:"How often each is measured, in turns."`
-	Rooms   int           `placeholder:"N" help:"Rooms."`
-	Players int           `placeholder:"N" help:"Players of a room, 200 at most."`
-	Hz      float64       `placeholder:"N" help:"Messages per second and player."`
-	Rate    float64       `placeholder:"N" help:"Joins or calls per second, where there are such."`
-	Payload int           `placeholder:"BYTES" help:"Bytes of a message, 16 to 4096."`
-	Warmup  time.Duration `placeholder:"D" help:"Load before the measured part."`
-	Measure time.Duration `placeholder:"D" help:"Length of the measured part."`
-	Rest    time.Duration `placeholder:"D" help:"Rest before memory is read."`
+	Quick   bool           `help:"A run of a second or two that shows that a workload works; goals are not judged."`
+	Rounds  *int           `placeholder:"N" help:"How often each is measured, in turns."`
+	Rooms   *int           `placeholder:"N" help:"Rooms."`
+	Players *int           `placeholder:"N" help:"Players of a room, 200 at most."`
+	Hz      *float64       `placeholder:"N" help:"Messages per second and player."`
+	Rate    *float64       `placeholder:"N" help:"Joins or calls per second, where there are such."`
+	Payload *int           `placeholder:"BYTES" help:"Bytes of a message, 16 to 4096."`
+	Warmup  *time.Duration `placeholder:"D" help:"Load before the measured part."`
+	Measure *time.Duration `placeholder:"D" help:"Length of the measured part."`
+	Rest    *time.Duration `placeholder:"D" help:"Rest before memory is read."`
 
 	JSON    string `name:"json" placeholder:"FILE" help:"Write the results there."`
 	Report  string `placeholder:"DIR" help:"Write a page with plots there, report.html, and the results, results.json."`
@@ -65,11 +65,20 @@ func (c *benchRun) Run(s streams) error {
 	if len(results) > 0 { // also of the workloads before one that has failed
 		err = errors.Join(err, c.store(results))
 	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		err = errors.New("interrupted: only workloads that had finished are kept")
+	case err != nil && c.Against != "":
+		err = reach.Explain(hostURL(c.Against), err)
+	}
+	if len(results) == 0 && c.Report != "" {
+		_ = os.Remove(c.Report) // if it is empty
+	}
 	if err != nil {
-		if c.Against != "" {
-			err = reach.Explain(hostURL(c.Against), err)
-		}
 		return &exitError{exitUsage, fmt.Errorf("bench: %w", err)}
+	}
+	if c.Report != "" {
+		fmt.Fprintf(s.out, "\n%s\n", filepath.Join(c.Report, pageFile))
 	}
 	return outcome(results)
 }
@@ -91,9 +100,9 @@ func (c *benchRun) measure(ctx context.Context, s streams) (results []result.Res
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range c.Workload { // all of them, before the first one runs
-		if _, err := suite.Find(name); err != nil {
-			return nil, err
+	for _, o.Workload = range c.Workload { // all of them, before the first one runs
+		if err := suite.Check(o); err != nil {
+			return nil, named(o.Workload, err)
 		}
 	}
 	show := progress.New(s.err, columns(s.err))
@@ -104,7 +113,7 @@ func (c *benchRun) measure(ctx context.Context, s streams) (results []result.Res
 		o.Workload, o.Command = name, c.command(name)
 		r, err := suite.Run(ctx, o)
 		if err != nil {
-			return results, fmt.Errorf("%s: %w", name, err)
+			return results, named(name, err)
 		}
 		show.Pause(func() {
 			if i > 0 {
@@ -117,13 +126,39 @@ func (c *benchRun) measure(ctx context.Context, s streams) (results []result.Res
 	return results, nil
 }
 
+// named is the error of a workload.
+func named(workload string, err error) error {
+	if errors.Is(err, suite.ErrUnknown) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", workload, err)
+}
+
+// params are what the caller says. Zero is an error: in suite.Params it is "as the workload has it".
+func (c *benchRun) params() (p suite.Params, op int32, err error) {
+	p = suite.Params{
+		Rooms: positive(&err, "rooms", c.Rooms), Players: positive(&err, "players", c.Players), Hz: positive(&err, "hz", c.Hz), Payload: positive(&err, "payload", c.Payload),
+		Warmup: positive(&err, "warmup", c.Warmup), Measure: positive(&err, "measure", c.Measure), Rest: positive(&err, "rest", c.Rest),
+		Rounds: positive(&err, "rounds", c.Rounds), Rate: positive(&err, "rate", c.Rate),
+	}
+	return p, positive(&err, "op-code", c.OpCode), err
+}
+
+// positive is what a flag says, zero if it is not there.
+func positive[T int | int32 | float64 | time.Duration](err *error, flag string, v *T) T {
+	if v == nil {
+		return 0
+	}
+	if *v <= 0 && *err == nil {
+		*err = fmt.Errorf("--%s must be above 0; without it, it is as the workload has it", flag)
+	}
+	return *v
+}
+
 func (c *benchRun) options(ctx context.Context) (o suite.Options, err error) {
-	o = suite.Options{
-		Params: suite.Params{
-			Rooms: c.Rooms, Players: c.Players, Hz: c.Hz, Payload: c.Payload, Warmup: c.Warmup, Measure: c.Measure, Rest: c.Rest,
-			Rounds: c.Rounds, Rate: c.Rate,
-		},
-		Quick: c.Quick, Sets: c.Set, Script: c.Script, Message: c.Message, OpCode: c.OpCode, Only: c.Only,
+	o = suite.Options{Quick: c.Quick, Sets: c.Set, Script: c.Script, Message: c.Message, Only: c.Only}
+	if o.Params, o.OpCode, err = c.params(); err != nil {
+		return o, err
 	}
 	for _, text := range c.Peer {
 		p, err := peers.Parse(text)
@@ -178,12 +213,13 @@ func (c *benchRun) command(workload string) string {
 	if c.Script != "" {
 		add("script", filepath.Base(c.Script))
 	}
+	p, op, _ := c.params()
 	for _, v := range []struct {
 		name  string
 		value any
 	}{
-		{"rounds", c.Rounds}, {"rooms", c.Rooms}, {"players", c.Players}, {"hz", c.Hz}, {"rate", c.Rate}, {"payload", c.Payload},
-		{"warmup", c.Warmup}, {"measure", c.Measure}, {"rest", c.Rest}, {"op-code", c.OpCode},
+		{"rounds", p.Rounds}, {"rooms", p.Rooms}, {"players", p.Players}, {"hz", p.Hz}, {"rate", p.Rate}, {"payload", p.Payload},
+		{"warmup", p.Warmup}, {"measure", p.Measure}, {"rest", p.Rest}, {"op-code", op},
 	} {
 		add(v.name, fmt.Sprint(v.value))
 	}
@@ -256,11 +292,12 @@ func (c *benchPage) Run(s streams) error {
 			return &exitError{exitUsage, fmt.Errorf("bench: %w", err)}
 		}
 		all = append(all, results...)
-		set := result.Set{Results: results}
-		if len(c.Files) > 1 {
-			set.Name = strings.TrimSuffix(filepath.Base(file), ".json")
+		sets = append(sets, result.Set{Results: results})
+	}
+	if len(sets) > 1 {
+		for i, name := range apart(c.Files) {
+			sets[i].Name = name
 		}
-		sets = append(sets, set)
 	}
 	if c.Markdown != "" {
 		if err := writeDocument(c.Markdown, all); err != nil {
@@ -276,8 +313,35 @@ func (c *benchPage) Run(s streams) error {
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("bench: %w", err)}
 	}
+	if len(sets) > 1 {
+		result.PrintSets(s.out, sets)
+	}
 	fmt.Fprintln(s.out, filepath.Join(c.Report, pageFile))
 	return nil
+}
+
+// apart names files: each by its name, or with its folder if several have that name.
+func apart(files []string) []string {
+	names := make([]string, len(files))
+	for i, file := range files {
+		names[i] = strings.TrimSuffix(filepath.Base(file), ".json")
+	}
+	again := func(name string) bool {
+		n := 0
+		for _, other := range names {
+			if other == name {
+				n++
+			}
+		}
+		return n > 1
+	}
+	out := slices.Clone(names)
+	for i, name := range names {
+		if again(name) {
+			out[i] = filepath.Join(filepath.Base(filepath.Dir(files[i])), name)
+		}
+	}
+	return out
 }
 
 // writeDocument writes docs/performance.md and its plots into a folder. Plots that were there before are removed.
