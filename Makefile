@@ -28,6 +28,11 @@ UNRACED := Alloc|BytesOf|Cost|EveryInterleaving|ABrokenTransition|InMemory|Seeds
 # them seven times as long.
 SINGLE := ./cmd/internal/archtest ./messages/wire/internal/gen
 
+# The tests of the command start it some 600 times, and a start with the race detector takes half a
+# second of CPU. With it run those of a host that serves, of terminals, and each workload.
+COMMAND := ./cmd/troupe
+RACED := TestScript/(serve|drain|dev|logs)$$|TestUntilOver|TestTopInATerminal|TestEveryWorkloadIsQuick
+
 # The race detector keeps each process for a second after its end, in case of a race in what
 # is still running; TestMain has seen by then (goleak) that nothing is.
 # Test binaries are linked without what a debugger needs: a third less work for 70 of them.
@@ -36,7 +41,7 @@ RACE := CGO_ENABLED=1 GORACE="atexit_sleep_ms=50" $(GO) test -json -race -shuffl
 # As many packages run at once as there are cores: with more, tests of real time were late on a
 # slow machine. Those that take longest start first.
 ATONCE := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-LONGEST := ./transport/transporttest/... ./cmd/troupe ./actors/script/... ./transport/websocket ./transport/kcp ./transport/client
+LONGEST := ./transport/transporttest/... ./actors/script/... ./transport/websocket ./transport/kcp ./transport/client
 
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
@@ -54,8 +59,9 @@ build: ## build bin/troupe
 
 .PHONY: test
 test: lint-quick ## what CI runs: vet, all tests with the race detector, failpoints, allocation budgets, the longer models; lists what was skipped
-	$(RACE) -vet=off -timeout 20m -p $(ATONCE) $(LONGEST) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SINGLE))") | $(GO) run ./cmd/internal/testreport
-	$(GO) test -json -vet=off -shuffle=on $(SINGLE) | $(GO) run ./cmd/internal/testreport
+	$(RACE) -vet=off -timeout 20m -p $(ATONCE) $(LONGEST) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SINGLE) $(COMMAND))") | $(GO) run ./cmd/internal/testreport
+	$(GO) test -json -vet=off -shuffle=on $(COMMAND) $(SINGLE) | $(GO) run ./cmd/internal/testreport
+	$(RACE) -vet=off -run '$(RACED)' $(COMMAND) | $(GO) run ./cmd/internal/testreport
 	$(GO) test -json -tags faults -timeout 5m $(FAULTS) | $(GO) run ./cmd/internal/testreport
 	$(GO) test -json -run '$(UNRACED)' -vet=off -count=1 -timeout 5m \
 		$$(grep -lE '^func (Test|Fuzz|Example)[A-Za-z0-9_]*($(UNRACED))' \
