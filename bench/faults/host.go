@@ -71,7 +71,10 @@ func (r *run) spec() (spec server.Spec, err error) {
 	}
 	sets = append(sets, "drain.grace="+time.Duration(grace).String())
 	if r.o.Quick {
-		sets = append(sets, "session.pingInterval=500ms", "script.callback="+quickLimit.String())
+		sets = append(sets, "session.pingInterval=500ms")
+		if slices.ContainsFunc(r.events, func(e Event) bool { return e.Fault == Hang }) { // otherwise Node.js may take that long to start
+			sets = append(sets, "script.callback="+quickLimit.String())
+		}
 	}
 	spec = server.Spec{Kind: server.Troupe, Bin: r.o.Bin, FleetID: ownFleet, Config: config}
 	if r.namespaces != nil {
