@@ -5,6 +5,9 @@
 // call each. It decodes LOGIN and nothing else, and stamps nothing. It is honest about cost, not about safety: one reader
 // that stops reading stops its whole room. Never use it for anything but comparison.
 //
+// With an interval it gathers what goes to a room for so long, in one buffer for all members, and writes it to each of them at
+// once: the least that coalescing can cost.
+//
 // A second engine does the same with one event loop per core on raw epoll, without a goroutine for a connection: what
 // relaying costs when nothing is left out that can be. It is for Linux only.
 //

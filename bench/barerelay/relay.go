@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/lxzan/gws"
 
@@ -19,6 +20,7 @@ const fastPort = 1
 type relay struct {
 	gws.BuiltinEventHandler
 	upgrader *gws.Upgrader
+	interval time.Duration // messages of a room are gathered for so long; 0: they are not
 
 	mu    sync.Mutex // guards rooms
 	rooms map[int]*room
@@ -28,7 +30,10 @@ type relay struct {
 // the same for every member.
 type room struct {
 	counts
-	members []net.Conn // guarded by mu
+	members  []net.Conn    // guarded by mu, as what follows
+	gathered []byte        // frames for all members
+	flush    *time.Timer   // nil: messages are not gathered
+	interval time.Duration // of flush
 }
 
 // member is the state of one connection, owned by its reader goroutine. It rides in gws's session slot, which saves a map
@@ -39,8 +44,8 @@ type member struct {
 	frame []byte // scratch, reused for every message this member sends
 }
 
-func newRelay() *relay {
-	r := &relay{rooms: make(map[int]*room)}
+func newRelay(interval time.Duration) *relay {
+	r := &relay{interval: interval, rooms: make(map[int]*room)}
 	r.upgrader = gws.NewUpgrader(r, &gws.ServerOption{
 		NewSession: func() gws.SessionStorage { return new(member) },
 	})
@@ -90,7 +95,10 @@ func (r *relay) room(number int) *room {
 	defer r.mu.Unlock()
 	rm := r.rooms[number]
 	if rm == nil {
-		rm = new(room)
+		rm = &room{interval: r.interval}
+		if r.interval > 0 {
+			rm.flush = time.AfterFunc(r.interval, rm.write)
+		}
 		r.rooms[number] = rm
 	}
 	return rm
@@ -99,18 +107,42 @@ func (r *relay) room(number int) *room {
 // broadcast writes one frame to every member. A failed write is left for that member's reader to find.
 func (rm *room) broadcast(frame []byte) {
 	rm.mu.Lock()
-	for _, c := range rm.members {
-		_, _ = c.Write(frame)
-	}
 	rm.inbound++
 	rm.delivered += uint64(len(rm.members))
+	if rm.flush == nil {
+		rm.writeAll(frame)
+	} else {
+		if len(rm.gathered) == 0 {
+			rm.flush.Reset(rm.interval)
+		}
+		rm.gathered = append(rm.gathered, frame...)
+	}
 	rm.mu.Unlock()
+}
+
+// writeAll needs the mutex.
+func (rm *room) writeAll(frames []byte) {
+	for _, c := range rm.members {
+		_, _ = c.Write(frames)
+	}
+}
+
+// write writes what was gathered.
+func (rm *room) write() {
+	rm.mu.Lock()
+	defer rm.mu.Unlock()
+	if len(rm.gathered) > 0 {
+		rm.writeAll(rm.gathered)
+		rm.gathered = rm.gathered[:0]
+	}
 }
 
 // join sends the welcome first, so that nothing overtakes it.
 func (rm *room) join(c net.Conn, welcome []byte) {
 	rm.mu.Lock()
 	defer rm.mu.Unlock()
+	rm.writeAll(rm.gathered) // was not for the new one
+	rm.gathered = rm.gathered[:0]
 	_, _ = c.Write(welcome)
 	rm.members = append(rm.members, c)
 }

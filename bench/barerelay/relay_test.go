@@ -62,7 +62,7 @@ func TestRelayDeliversToWholeRooms(t *testing.T) {
 // A swarm that is told how to speak is as good as one that knows: Realtime spoken as if it were another protocol.
 func TestSwarmInAnotherProtocol(t *testing.T) {
 	t.Parallel()
-	swarm, err := loadgen.New(loadgen.Config{Addr: start(t, Serve), Hz: 100, PayloadBytes: 200, Protocol: foreign{}})
+	swarm, err := loadgen.New(loadgen.Config{Addr: start(t, serveGoroutines), Hz: 100, PayloadBytes: 200, Protocol: foreign{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,16 @@ func statsOf(t *testing.T, addr string) (s stats) {
 }
 
 // engines are the ways to serve.
-var engines = map[string]func(ctx context.Context, addr, announce string) error{"goroutines": Serve}
+var engines = map[string]func(ctx context.Context, addr, announce string) error{
+	"goroutines": serveGoroutines,
+	"gathering": func(ctx context.Context, addr, announce string) error {
+		return Serve(ctx, addr, announce, 15*time.Millisecond)
+	},
+}
+
+func serveGoroutines(ctx context.Context, addr, announce string) error {
+	return Serve(ctx, addr, announce, 0)
+}
 
 // start serves on a free port for the length of the test.
 func start(t *testing.T, serve func(ctx context.Context, addr, announce string) error) (addr string) {

@@ -11,9 +11,9 @@ import (
 )
 
 // Serve relays until ctx ends. It listens at addr and writes the address that it has got to the file announce, unless that
-// is empty.
-func Serve(ctx context.Context, addr, announce string) error {
-	return serve(ctx, addr, announce, newRelay().serveConn)
+// is empty. With an interval it gathers what goes to a room for so long.
+func Serve(ctx context.Context, addr, announce string, interval time.Duration) error {
+	return serve(ctx, addr, announce, newRelay(interval).serveConn)
 }
 
 func serve(ctx context.Context, addr, announce string, each func(net.Conn)) error {

@@ -394,7 +394,8 @@ func (benchList) Run(s streams) error {
 type benchBare struct {
 	Addr     string `default:"127.0.0.1:0"`
 	Announce string
-	Engine   string `enum:"goroutines,epoll" default:"goroutines"`
+	Engine   string        `enum:"goroutines,epoll" default:"goroutines"`
+	Interval time.Duration `help:"Gather what goes to a room for so long; of goroutines only."`
 }
 
 // Run serves until a signal.
@@ -403,7 +404,7 @@ func (c *benchBare) Run() error {
 		if c.Engine == "epoll" {
 			return barerelay.ServeEpoll(ctx, c.Addr, c.Announce)
 		}
-		return barerelay.Serve(ctx, c.Addr, c.Announce)
+		return barerelay.Serve(ctx, c.Addr, c.Announce, c.Interval)
 	})
 }
 
