@@ -137,20 +137,20 @@ func named(workload string, err error) error {
 // params are what the caller says. Zero is an error: in suite.Params it is "as the workload has it".
 func (c *benchRun) params() (p suite.Params, op int32, err error) {
 	p = suite.Params{
-		Rooms: positive(&err, "rooms", c.Rooms), Players: positive(&err, "players", c.Players), Hz: positive(&err, "hz", c.Hz), Payload: positive(&err, "payload", c.Payload),
-		Warmup: positive(&err, "warmup", c.Warmup), Measure: positive(&err, "measure", c.Measure), Rest: positive(&err, "rest", c.Rest),
-		Rounds: positive(&err, "rounds", c.Rounds), Rate: positive(&err, "rate", c.Rate),
+		Rooms: notZero(&err, "rooms", c.Rooms), Players: notZero(&err, "players", c.Players), Hz: notZero(&err, "hz", c.Hz), Payload: notZero(&err, "payload", c.Payload),
+		Warmup: notZero(&err, "warmup", c.Warmup), Measure: notZero(&err, "measure", c.Measure), Rest: notZero(&err, "rest", c.Rest),
+		Rounds: notZero(&err, "rounds", c.Rounds), Rate: notZero(&err, "rate", c.Rate),
 	}
-	return p, positive(&err, "op-code", c.OpCode), err
+	return p, notZero(&err, "op-code", c.OpCode), err
 }
 
-// positive is what a flag says, zero if it is not there.
-func positive[T int | int32 | float64 | time.Duration](err *error, flag string, v *T) T {
+// notZero is what a flag says, zero if it is not there. The bounds are those of suite.Params.
+func notZero[T int | int32 | float64 | time.Duration](err *error, flag string, v *T) T {
 	if v == nil {
 		return 0
 	}
-	if *v <= 0 && *err == nil {
-		*err = fmt.Errorf("--%s must be above 0; without it, it is as the workload has it", flag)
+	if *v == 0 && *err == nil {
+		*err = fmt.Errorf("--%s must not be 0; without it, it is as the workload has it", flag)
 	}
 	return *v
 }
