@@ -22,9 +22,11 @@ type conn struct {
 	peer int32
 	room int
 	rec  *recorder
-	// group is that of ToGroup; marked: what comes back is known by its mark
+	// number is that of the player in its room; group is that of ToGroup
+	number int
 	group  int32
-	marked bool
+	// seen is of ToAnything, nil: what comes back is the swarm's own messages
+	seen *seen
 
 	prepared bool        // owned by Run: the message is made
 	ready    atomic.Bool // set by the reader: the player is in its group, or its fast channel is up
@@ -122,7 +124,9 @@ func (c *webSocket) drain(b *batch, now int64, w *window) error {
 		if p.OpCode == rtwire.OpMembership {
 			c.of.ready.Store(true)
 		}
-		if stamp, own := stampOf(p, c.of.marked); own {
+		if c.of.seen != nil {
+			c.answer(p.Payload, b, now, w)
+		} else if stamp, own := stampOf(p); own {
 			b.stamps[b.n] = stamp
 			b.n++
 		} else {
@@ -136,6 +140,22 @@ func (c *webSocket) drain(b *batch, now int64, w *window) error {
 		c.of.rec.add(b, now, w)
 	}
 	return nil
+}
+
+// answer counts what a script has sent: one packet, with any number of send times in it.
+func (c *webSocket) answer(payload []byte, b *batch, now int64, w *window) {
+	b.other++
+	for {
+		stamp, rest, ok := c.of.seen.take(payload, now)
+		if !ok {
+			return
+		}
+		if b.n == len(b.stamps) {
+			c.of.rec.add(b, now, w)
+		}
+		b.stamps[b.n], payload = stamp, rest
+		b.n++
+	}
 }
 
 // ackEvery and ackRiding are after how many messages an acknowledgement is sent by itself; the second is for players whose

@@ -34,7 +34,10 @@ func (s *Swarm) dial(ctx context.Context, login Login, number int) (*conn, error
 	ctx, cancel := context.WithTimeout(ctx, loginTimeout)
 	defer cancel()
 	addr := cmp.Or(login.Addr, s.cfg.Addr)
-	c := &conn{rec: &s.shards[number%shardCount], room: login.Room, marked: s.cfg.To == ToAnything}
+	c := &conn{rec: &s.shards[number%shardCount], room: login.Room}
+	if s.cfg.To == ToAnything {
+		c.seen = new(seen)
+	}
 	if s.cfg.SDK != nil {
 		return c, c.dialSDK(ctx, s.cfg.SDK, addr, login.PlayerSessionID)
 	}

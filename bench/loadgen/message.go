@@ -15,21 +15,20 @@ const stampBytes = 8
 type message struct {
 	frame       []byte
 	unit        []byte // inside frame, masked
-	stampAt     int    // in unit, as the next two; those are 0 without the extension
-	relSeq, ack int
+	stamps      []int  // where the send times are in unit
+	text        bool   // they are text
+	sender      int    // of the text, in its room
+	relSeq, ack int    // in unit; 0 without the extension
 	next        uint64 // the number of the next one
 	key         [4]byte
 }
 
 // newMessage makes the message of a player. next is whom ToNext means.
 func newMessage(cfg *Config, c *webSocket, next int32) *message {
-	m, peer := &message{key: c.key, stampAt: -1}, c.of.peer
-	payload := cfg.Message
-	if payload == nil {
-		payload = make([]byte, cfg.PayloadBytes)
-		if cfg.To == ToAnything {
-			copy(payload[stampBytes:], mark)
-		}
+	m, peer := &message{key: c.key, text: cfg.To == ToAnything, sender: c.of.number}, c.of.peer
+	payload := make([]byte, cfg.PayloadBytes)
+	if m.text {
+		payload = expanded(cfg.Message, cfg.PayloadBytes)
 	}
 	op := cmp.Or(cfg.OpCode, rtwire.OpLoad)
 	var unit []byte
@@ -49,8 +48,13 @@ func newMessage(cfg *Config, c *webSocket, next int32) *message {
 	default:
 		unit = rtwire.AppendGroupMessage(nil, op, peer, rtwire.AllPlayers, payload)
 	}
-	if cfg.Message == nil {
-		m.stampAt = len(unit) - len(payload)
+	begin := len(unit) - len(payload)
+	if m.text {
+		for _, at := range placesOf(payload, emptyStamp) {
+			m.stamps = append(m.stamps, begin+at+len(mark))
+		}
+	} else {
+		m.stamps = []int{begin}
 	}
 	m.frame = appendFrame(nil, opBinary, c.key, unit)
 	m.unit = m.frame[len(m.frame)-len(unit):]
@@ -72,29 +76,35 @@ func (m *message) number(ack uint64) {
 
 // stamped returns the frame carrying the given time, valid until the next call.
 func (m *message) stamped(nanos int64) []byte {
-	if m.stampAt < 0 {
-		return m.frame
+	for _, at := range m.stamps {
+		b := m.unit[at : at+stampBytes]
+		if m.text {
+			b = m.unit[at : at+stampDigits]
+			putDigits(b, stampValue(nanos, m.sender))
+		} else {
+			binary.LittleEndian.PutUint64(b, uint64(nanos))
+		}
+		mask(b, m.key, at)
 	}
-	b := m.unit[m.stampAt : m.stampAt+stampBytes]
-	binary.LittleEndian.PutUint64(b, uint64(nanos))
-	mask(b, m.key, m.stampAt)
 	return m.frame
 }
 
-// mark follows the stamp where a script chooses the op code of what comes back.
-var mark = []byte("stamped!")
-
 // stampOf reads the intended send time back; ok is false for a packet that is not the swarm's own.
-func stampOf(p rtwire.Packet, marked bool) (nanos int64, ok bool) {
-	switch {
-	case len(p.Payload) < stampBytes:
-		return 0, false
-	case marked:
-		if !bytes.HasPrefix(p.Payload[stampBytes:], mark) {
-			return 0, false
-		}
-	case p.OpCode != rtwire.OpLoad:
+func stampOf(p rtwire.Packet) (nanos int64, ok bool) {
+	if p.OpCode != rtwire.OpLoad || len(p.Payload) < stampBytes {
 		return 0, false
 	}
 	return int64(binary.LittleEndian.Uint64(p.Payload)), true
+}
+
+// placesOf returns where what is in b.
+func placesOf(b, what []byte) (places []int) {
+	for from := 0; ; {
+		at := bytes.Index(b[from:], what)
+		if at < 0 {
+			return places
+		}
+		places = append(places, from+at)
+		from += at + len(what)
+	}
 }

@@ -30,7 +30,7 @@ type recorder struct {
 	recent    *hdrhistogram.Histogram // since the last look, coarser
 	delivered int64                   // intended inside the window
 	received  int64                   // all messages of the swarm
-	other     int64                   // packets that are not the swarm's, in this run
+	other     int64                   // packets that are not the swarm's, in this run; with ToAnything all
 	others    int64                   // in all runs
 }
 
@@ -91,7 +91,8 @@ func newRecent() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, latencyMax.Microseconds(), recentDigits)
 }
 
-// batch is what one read brought: stamps of the swarm's messages, and how many packets were others.
+// batch is what one read brought: stamps of the swarm's messages, and how many packets were others. With ToAnything all packets
+// are others, whether they have stamps or not.
 type batch struct {
 	stamps [32]int64
 	n      int

@@ -39,8 +39,8 @@ type Moment struct {
 type Result struct {
 	Sent        int64     `json:"sent"`
 	Expected    int64     `json:"expected"`  // sent times the players of the room, sender included; with other targets just sent
-	Delivered   int64     `json:"delivered"` // of the expected ones
-	Other       int64     `json:"other"`     // packets that were not the swarm's
+	Delivered   int64     `json:"delivered"` // of the expected ones; with ToAnything send times that came back
+	Other       int64     `json:"other"`     // packets that were not the swarm's; with ToAnything all
 	SendErrors  int64     `json:"send_errors"`
 	Disconnects int64     `json:"disconnects"`
 	Due         int64     `json:"due"`         // sends that should have been made; more than Sent if the generator could not keep up

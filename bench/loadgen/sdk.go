@@ -100,7 +100,7 @@ func (p *sdkPlayer) take(e client.Event, b *batch) error {
 	case client.EventFastDown:
 		return fmt.Errorf("the fast channel is down: %w", p.c.FastErr())
 	case client.EventMessage:
-		if stamp, own := stampOf(rtwire.Packet{OpCode: e.OpCode, Payload: e.Payload}, false); own {
+		if stamp, own := stampOf(rtwire.Packet{OpCode: e.OpCode, Payload: e.Payload}); own {
 			b.stamps[b.n] = stamp
 			b.n++
 			return nil

@@ -21,7 +21,7 @@ type Config struct {
 	OpCode          int32    // of the messages; 0 = one of the swarm's own
 	SDK             *SDK     // players connect with Troupe's Go client; nil: over a bare WebSocket, which costs the generator less
 	Protocol        Protocol // of a server that does not speak Realtime, nil: it does; only ToRoom
-	Message         []byte   // sent as it is, instead of a payload with the send time, so there are no latencies; only ToAnything
+	Message         []byte   // instead of a payload with the send time, which is where Placeholder is in it; only ToAnything
 }
 
 // Target is where the messages of a swarm go.
@@ -80,8 +80,8 @@ func New(cfg Config) (*Swarm, error) {
 	if cfg.PayloadBytes < stampBytes {
 		return nil, fmt.Errorf("payload of %d bytes has no room for the send time", cfg.PayloadBytes)
 	}
-	if cfg.To == ToAnything && cfg.PayloadBytes < stampBytes+len(mark) {
-		return nil, fmt.Errorf("payload of %d bytes has no room for the send time and its mark, which take %d", cfg.PayloadBytes, stampBytes+len(mark))
+	if cfg.To == ToAnything && cfg.PayloadBytes < textStampBytes {
+		return nil, fmt.Errorf("payload of %d bytes has no room for the send time, which takes %d as text", cfg.PayloadBytes, textStampBytes)
 	}
 	if cfg.To != ToAnything && (cfg.OpCode != 0 || cfg.Message != nil) {
 		return nil, errors.New("own op codes and messages are for scripts, of which it is not known what they answer")
@@ -184,6 +184,7 @@ func (s *Swarm) Joins() (j Joins) {
 // adopt starts the reader of a logged-in connection.
 func (s *Swarm) adopt(c *conn) {
 	s.conns = append(s.conns, c)
+	c.number = len(s.rooms[c.room])
 	s.rooms[c.room] = append(s.rooms[c.room], c)
 	if s.cfg.To == ToGroup {
 		c.group = int32(1 + (len(s.rooms[c.room])-1)%2)
@@ -209,9 +210,10 @@ func (s *Swarm) Totals() (sent, received int64) {
 	for i := range s.shards {
 		r := &s.shards[i]
 		r.mu.Lock()
-		received += r.received
 		if s.cfg.To == ToAnything {
 			received += r.others
+		} else {
+			received += r.received
 		}
 		r.mu.Unlock()
 	}
