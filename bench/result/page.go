@@ -139,6 +139,7 @@ func (s *shownWorkload) finish() {
 		s.Rows = append(s.Rows, shownRow{cells[0], cells[1:]})
 	}
 	s.bars("CPU per delivered message, us: user and system", "cpu_us", "cpu_user_us", "cpu_system_us")
+	s.bars("CPU per inbound message, us", "cpu_inbound_us", "cpu_inbound_us")
 	s.bars("CPU per echo, us", "cpu_echo_us", "cpu_echo_us")
 	s.bars("CPU per datagram, us", "cpu_datagram_us", "cpu_datagram_us")
 	s.bars("Largest load inside the limit, deliveries per s", "best_per_s", "best_per_s")

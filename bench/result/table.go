@@ -73,7 +73,7 @@ func (r *Result) row(f Figure) (row string, known bool) {
 // compared reports whether the ratio to the first subject is shown.
 func (f Figure) compared() bool {
 	switch f.Name {
-	case "cpu_us", "cpu_echo_us", "cpu_datagram_us", "best_per_s", "kib_per_connection", "joins_per_s", "cpu_join_us":
+	case "cpu_us", "cpu_inbound_us", "cpu_echo_us", "cpu_datagram_us", "best_per_s", "kib_per_connection", "joins_per_s", "cpu_join_us":
 		return true
 	}
 	return false

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"troupe/bench/loadgen"
 	"troupe/bench/peers"
 	"troupe/bench/result"
 	"troupe/bench/server"
@@ -27,7 +28,8 @@ type Options struct {
 	Against *server.Remote
 	// Script is a file or a folder with the user's own script, for the hosts that are started.
 	Script string
-	// Message is what players send to such a script, as it is; empty: a payload with the send time. OpCode is its op code.
+	// Message is what players send to such a script, with the send time where loadgen.Placeholder is in it; empty: a payload with
+	// the send time. OpCode is its op code.
 	Message string
 	OpCode  int32
 	// Only, unless empty, are the subjects to measure.
@@ -138,7 +140,7 @@ func Run(ctx context.Context, o Options) (res result.Result, err error) {
 	}
 	load := r.p
 	if o.Message != "" {
-		load.Payload = len(o.Message)
+		load.Payload = loadgen.MessageBytes(o.Message)
 	}
 	res = result.Result{
 		Format: result.Format, Workload: w.Name, About: w.About, Load: load.words(), Started: time.Now().UTC().Truncate(time.Second),

@@ -114,6 +114,9 @@ func (m *meter) figures() result.Figures {
 	received, sent := float64(b.received-a.received), float64(b.sent-a.sent)
 	if m.swarm != nil {
 		f.Set("delivered_per_s", received/took)
+		if m.r.o.own() { // a script answers how often it likes, so what players send is a measure of its own
+			f.Set("inbound_per_s", sent/took)
+		}
 	}
 	if m.swarm != nil && received > 0 {
 		f.Set("generator_us", float64(b.self.CPU()-a.self.CPU())/float64(time.Microsecond)/received)
@@ -131,6 +134,9 @@ func (m *meter) figures() result.Figures {
 		f.Set("cpu_us", float64(m.cpu())/us/received)
 		f.Set("cpu_user_us", float64(b.usage.User-a.usage.User)/us/received)
 		f.Set("cpu_system_us", float64(b.usage.System-a.usage.System)/us/received)
+		if m.r.o.own() {
+			f.Set("cpu_inbound_us", float64(m.cpu())/us/sent)
+		}
 		if m.r.o.Against == nil {
 			f.Set("switches", float64(b.usage.Switches()-a.usage.Switches())/received)
 		}

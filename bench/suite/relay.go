@@ -20,6 +20,7 @@ const (
 	coalesced = "troupe 15 ms" // flush.interval: what goes to one player is gathered for so long
 	colyseus  = "colyseus"     // of bench/peers, given with --peer
 	forgetful = "without acks" // reconnect.acknowledge=false: nothing is kept after it was written
+	noScript  = "no-op script" // beside the user's own: a script that does nothing with the same messages
 )
 
 const coalescing = "flush.interval=15ms"
@@ -79,7 +80,12 @@ func relayed(name, about string, p Params, to loadgen.Target, goals ...result.Go
 	p.Payload, p.Warmup, p.Measure, p.Rounds = 64, warmup, 8*time.Second, 3
 	return Workload{
 		Name: name, About: about, Params: p, Against: true, Script: true, Goals: append(goals, exact(host)...),
-		subjects: func(r *run) []subject { return r.servers(traffic{to: to}, r.besideBare()) },
+		subjects: func(r *run) []subject {
+			if r.o.Script != "" {
+				return []subject{r.playerOn(noScript, to, scriptFleet{id: userFleet, launch: "noop.js"}), r.playerOn(host, to, scriptFleet{id: userFleet, own: r.o.Script})}
+			}
+			return r.servers(traffic{to: to}, r.besideBare())
+		},
 	}
 }
 
@@ -115,10 +121,9 @@ type served struct {
 // hostOnly is the host alone, or the one that the caller has named.
 func (r *run) hostOnly() []served { return []served{{host, r.host()}} }
 
-// besideBare is the yardstick, the host, and the host with coalescing; of a host that runs already only that; with a script
-// only the host with it.
+// besideBare is the yardstick, the host, and the host with coalescing; of a host that runs already only that.
 func (r *run) besideBare() []served {
-	if r.o.Against != nil || r.o.Script != "" {
+	if r.o.Against != nil {
 		return r.hostOnly()
 	}
 	all := []served{{bareRelay, r.bare()}, {host, r.host()}, {coalesced, r.host(coalescing)}}
@@ -151,11 +156,6 @@ func (r *run) with(ctx context.Context, spec server.Spec, do func(proc *server.P
 // relay is one measurement of one server.
 func (r *run) relay(ctx context.Context, spec server.Spec, t traffic) (round result.Round, err error) {
 	cfg := loadgen.Config{Hz: r.p.Hz, PayloadBytes: r.p.Payload, Seed: 1, To: t.to, Numbered: t.numbered}
-	if r.o.Script != "" && spec.Kind == server.Troupe {
-		if spec, err = r.fleets(spec, "", scriptFleet{id: userFleet, own: r.o.Script}); err != nil {
-			return round, err
-		}
-	}
 	if r.o.own() {
 		cfg.To, cfg.OpCode = loadgen.ToAnything, r.o.OpCode
 		if r.o.Message != "" {
@@ -189,10 +189,24 @@ func (r *run) relay(ctx context.Context, spec server.Spec, t traffic) (round res
 			if why, bound := isBound(load); bound {
 				r.provesNothing("%s", why)
 			}
+			if r.o.own() && r.now != noScript {
+				r.warnOfAnswers(round.Figures, load)
+			}
 			return nil
 		})
 	})
 	return round, err
+}
+
+// warnOfAnswers says why there are no latencies of a script of the user's.
+func (r *run) warnOfAnswers(f result.Figures, load *loadgen.Result) {
+	switch {
+	case load.Delivered > 0:
+	case f["delivered_per_s"] > 0:
+		r.warn("no latency: no answer held the time that was sent (put %s into --message, and let the script send it back)", loadgen.Placeholder)
+	default:
+		r.warn("no latency: the script has answered nothing; --op-code and --message say what players send to it")
+	}
 }
 
 // filled makes a swarm of players in rooms, does something with it, and ends it.

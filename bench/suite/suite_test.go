@@ -8,6 +8,7 @@ import (
 
 	"troupe/bench/loadgen"
 	"troupe/bench/result"
+	"troupe/bench/server"
 )
 
 func TestLargestLoad(t *testing.T) {
@@ -247,5 +248,92 @@ func TestPercentilesOfFewMessages(t *testing.T) {
 	round = result.Round{Figures: make(result.Figures)}
 	if addLatencies(&round, load); round.Figures["p999_ms"] != 1000 || len(round.Latency) != 4 {
 		t.Errorf("%+v", round)
+	}
+}
+
+// A script of the user's need not answer: what its players send is a measure of its own, and nothing is divided by zero.
+func TestFiguresOfAScript(t *testing.T) {
+	t.Parallel()
+	const second = time.Second
+	for name, c := range map[string]struct {
+		own, blind     bool
+		sent, received int64
+		want, none     []string
+	}{
+		"it answers":       {true, false, 1000, 500, []string{"cpu_us", "cpu_inbound_us", "inbound_per_s", "delivered_per_s"}, nil},
+		"it says nothing":  {true, false, 1000, 0, []string{"cpu_inbound_us", "inbound_per_s", "delivered_per_s"}, []string{"cpu_us", "allocs", "generator_us"}},
+		"nothing was sent": {true, false, 0, 0, []string{"inbound_per_s"}, []string{"cpu_us", "cpu_inbound_us", "allocs_inbound"}},
+		"a blind meter":    {true, true, 1000, 500, []string{"inbound_per_s"}, []string{"cpu_us", "cpu_inbound_us"}},
+		"there is none":    {false, false, 1000, 500, []string{"cpu_us", "allocs_inbound"}, []string{"cpu_inbound_us", "inbound_per_s"}},
+	} {
+		r := new(run)
+		if c.own {
+			r.o.Script = "game.js"
+		}
+		m := &meter{r: r, proc: new(server.Process), swarm: new(loadgen.Swarm), blind: c.blind}
+		m.end.at = m.start.at.Add(2 * second)
+		m.end.usage.User, m.end.sent, m.end.received = second, c.sent, c.received
+		f := m.figures()
+		for _, figure := range c.want {
+			if _, ok := f[figure]; !ok {
+				t.Errorf("%s: no %s in %v", name, figure, f)
+			}
+		}
+		for _, figure := range c.none {
+			if v, ok := f[figure]; ok {
+				t.Errorf("%s: %s is %v", name, figure, v)
+			}
+		}
+		if v, ok := f["cpu_inbound_us"]; ok && (v != 1000 || f["inbound_per_s"] != 500) {
+			t.Errorf("%s: %v", name, f)
+		}
+	}
+}
+
+// Where there are no latencies of a script of the user's, a warning says why.
+func TestWhyThereIsNoLatency(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		perSecond float64
+		stamps    int64
+		want      string
+	}{
+		"latencies":          {10, 5, ""},
+		"answers without":    {10, 0, "troupe: no latency: no answer held the time that was sent (put {{stamp}} into --message, and let the script send it back)"},
+		"no answers":         {0, 0, "troupe: no latency: the script has answered nothing; --op-code and --message say what players send to it"},
+		"after the measured": {0, 5, ""}, // what came late
+	} {
+		r := &run{now: host}
+		r.warnOfAnswers(result.Figures{"delivered_per_s": c.perSecond}, &loadgen.Result{Delivered: c.stamps})
+		if got := strings.Join(r.warnings, "; "); got != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// Beside the user's own script there is one that does nothing, but not on a host that runs already.
+func TestColumnsOfAScript(t *testing.T) {
+	t.Parallel()
+	w, err := Find("relay-25x8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		o    Options
+		want []string
+	}{
+		{Options{Script: "game.js"}, []string{noScript, host}},
+		{Options{Script: "game.js", Only: []string{host}}, []string{host}},
+		{Options{Against: new(server.Remote), OpCode: 12}, []string{host}},
+	} {
+		r := &run{o: c.o, w: w, p: w.Params}
+		subjects, err := r.chosen()
+		var names []string
+		for _, s := range subjects {
+			names = append(names, s.name)
+		}
+		if err != nil || !slices.Equal(names, c.want) {
+			t.Errorf("%+v: %q, %v", c.o, names, err)
+		}
 	}
 }

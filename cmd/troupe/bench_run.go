@@ -33,7 +33,7 @@ type benchRun struct {
 	caller
 
 	Script  string   `placeholder:"FILE" help:"Your own script: a file, or a folder, for the host that is started."`
-	Message string   `placeholder:"TEXT" help:"What players send to the script. Without it, a payload with the time, by which its answers are known again."`
+	Message string   `placeholder:"TEXT" help:"What players send to the script. {{stamp}} in it is the time, which the script sends back for latencies. Without it, a payload with the time."`
 	OpCode  *int32   `placeholder:"N" help:"Op code of what players send to the script."`
 	Set     []string `placeholder:"KEY=VALUE" sep:"none" help:"A setting of the hosts that are started; may be repeated."`
 	Only    []string `placeholder:"NAME" help:"Measure these columns of the table only; may be repeated."`
