@@ -23,6 +23,9 @@ const (
 	acceptGUID        = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 )
 
+// ErrRefused is the answer of a host that did not accept a login.
+var ErrRefused = errors.New("refused")
+
 // DialError is why a player could not come in.
 type DialError struct{ err error }
 
@@ -86,10 +89,7 @@ func (c *webSocket) open(addr, playerSessionID string, numbered bool) error {
 	if _, err := c.net.Write(appendFrame(nil, opBinary, c.key, rtwire.AppendLogin(nil, playerSessionID, numbered))); err != nil {
 		return fmt.Errorf("send login: %w", err)
 	}
-	if err := c.awaitLogin(); err != nil {
-		return fmt.Errorf("log in: %w", err)
-	}
-	return nil
+	return c.awaitLogin()
 }
 
 func (c *webSocket) upgrade(addr, path string) error {
@@ -176,7 +176,7 @@ func (c *webSocket) loggedIn(unit []byte) error {
 		return err
 	}
 	if !r.OK || r.PeerID <= 0 {
-		return errors.New("refused")
+		return ErrRefused
 	}
 	c.of.peer, c.numbered = r.PeerID, r.Numbered
 	return nil

@@ -177,11 +177,20 @@ func (a api) whyError(ctx context.Context, fleet string) string {
 	if a.call(ctx, "DescribeFleetEvents", in, &out) == nil { // otherwise the key may not ask
 		for _, e := range out.Events {
 			if strings.HasPrefix(e.EventCode, "FLEET_VALIDATION_") || e.EventCode == "SERVER_PROCESS_CRASHED" {
-				said = append(said, strings.TrimSpace(e.EventCode+" "+e.Message))
+				said = append(said, e.EventCode+" "+oneLine(e.Message))
 			}
 		}
 	}
 	return cmp.Or(strings.Join(said, "; "), "the host's log says why")
+}
+
+// oneLine puts a stack beside its error.
+func oneLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimSpace(line)
+	}
+	return strings.ReplaceAll(strings.Join(lines, "; "), ":; ", ": ")
 }
 
 // awaitActive polls until the game session takes players.

@@ -180,18 +180,24 @@ func (p *Process) Stop() error {
 	if p.remote != nil {
 		return p.leave()
 	}
+	p.end()
+	if err := os.RemoveAll(p.dir); err != nil {
+		return fmt.Errorf("stop %s: %w", p.Spec.Title(), err)
+	}
+	return nil
+}
+
+// end asks the process to end, and kills it after five seconds, which it reports.
+func (p *Process) end() (killed bool) {
 	p.client.CloseIdleConnections()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // by pid; harmless once it has been waited for
 	timer := time.NewTimer(stopTimeout)
 	defer timer.Stop()
 	select {
 	case <-p.exited:
+		return false
 	case <-timer.C:
-		_ = p.cmd.Process.Kill()
-		<-p.exited
+		p.Kill()
+		return true
 	}
-	if err := os.RemoveAll(p.dir); err != nil {
-		return fmt.Errorf("stop %s: %w", p.Spec.Title(), err)
-	}
-	return nil
 }

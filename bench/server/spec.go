@@ -67,8 +67,11 @@ var liftedLimits = []string{
 	"dtls.halfOpenPerIP=0",
 }
 
+// logsDir is where a host writes the logs of its game sessions, in the run's own folder.
+const logsDir = "logs"
+
 // secured puts the secured listeners on free ports, with a certificate authority, logs and a store of the run's own.
-var secured = []string{"wss.addr=127.0.0.1:0", "dtls.addr=127.0.0.1:0", "kcp.addr=127.0.0.1:0", "tls.dir=tls", "log.gameSessions.dir=logs", "store.memory=true"}
+var secured = []string{"wss.addr=127.0.0.1:0", "dtls.addr=127.0.0.1:0", "kcp.addr=127.0.0.1:0", "tls.dir=tls", "log.gameSessions.dir=" + logsDir, "store.memory=true"}
 
 // Title is the name for tables.
 func (s Spec) Title() string {

@@ -154,7 +154,7 @@ func (c *comers) wave(ctx context.Context, number, players int) {
 	defer c.mu.Unlock()
 	if err != nil {
 		if c.failed += players; c.first == nil {
-			c.first = err
+			c.first = c.r.told(err, c.proc)
 		}
 		return
 	}

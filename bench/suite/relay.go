@@ -156,13 +156,20 @@ func (r *run) with(ctx context.Context, spec server.Spec, do func(proc *server.P
 // relay is one measurement of one server.
 func (r *run) relay(ctx context.Context, spec server.Spec, t traffic) (round result.Round, err error) {
 	cfg := loadgen.Config{Hz: r.p.Hz, PayloadBytes: r.p.Payload, Seed: 1, To: t.to, Numbered: t.numbered}
+	own := r.o.Script != "" && r.now == host
 	if r.o.own() {
 		cfg.To, cfg.OpCode = loadgen.ToAnything, r.o.OpCode
 		if r.o.Message != "" {
 			cfg.Message = []byte(r.o.Message)
 		}
 	}
-	err = r.with(ctx, spec, func(proc *server.Process) error {
+	var bound string // why the generator was the limit
+	var failed server.ScriptErrors
+	var load *loadgen.Result
+	err = r.with(ctx, spec, func(proc *server.Process) (err error) {
+		if own {
+			defer func() { failed, err = r.scriptFailed(ctx, proc, err) }()
+		}
 		if t.ready != nil {
 			if err := t.ready(ctx, proc); err != nil {
 				return errors.Join(err, proc.Alive())
@@ -182,31 +189,24 @@ func (r *run) relay(ctx context.Context, spec server.Spec, t traffic) (round res
 				}()
 			}
 			plan := loadgen.Plan{Warmup: r.p.Warmup, Measure: r.p.Measure}
-			var load *loadgen.Result
 			if round, load, err = r.loaded(ctx, proc, swarm, plan); err != nil {
 				return err
 			}
-			if why, bound := isBound(load); bound {
-				r.provesNothing("%s", why)
-			}
-			if r.o.own() && r.now != noScript {
-				r.warnOfAnswers(round.Figures, load)
-			}
+			bound, _ = isBound(load)
 			return nil
 		})
 	})
-	return round, err
-}
-
-// warnOfAnswers says why there are no latencies of a script of the user's.
-func (r *run) warnOfAnswers(f result.Figures, load *loadgen.Result) {
-	switch {
-	case load.Delivered > 0:
-	case f["delivered_per_s"] > 0:
-		r.warn("no latency: no answer held the time that was sent (put %s into --message, and let the script send it back)", loadgen.Placeholder)
-	default:
-		r.warn("no latency: the script has answered nothing; --op-code and --message say what players send to it")
+	if err != nil {
+		return round, err
 	}
+	r.judgeAnswers(round.Figures, load, failed) // first: the first reason is the one that is told
+	if failed.Stuck {
+		r.warn("the host did not end in time: a call of your script may go on for ever")
+	}
+	if bound != "" {
+		r.provesNothing("%s: use a smaller load, or a machine that is idle or has more cores", bound)
+	}
+	return round, nil
 }
 
 // filled makes a swarm of players in rooms, does something with it, and ends it.
@@ -235,6 +235,8 @@ func (r *run) filled(ctx context.Context, proc *server.Process, cfg loadgen.Conf
 func (r *run) told(err error, proc *server.Process) error {
 	answer := new(server.AnswerError)
 	switch {
+	case errors.Is(err, loadgen.ErrRefused), errors.Is(err, client.ErrRefused):
+		return errors.Join(r.refused(err), proc.Alive())
 	case r.o.Against == nil:
 		return errors.Join(err, proc.Alive())
 	case errors.As(err, &answer) && (answer.Status == 403 || answer.Status == 401 || deniedText(answer.Text)):

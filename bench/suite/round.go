@@ -42,7 +42,7 @@ func isBound(load *loadgen.Result) (why string, bound bool) {
 	switch late := load.Lateness.P99; {
 	case load.Due > 0 && float64(load.Sent) < sentMin*float64(load.Due):
 		return "the generator sent only " + percent(load.Sent, load.Due) + " of what was due", true
-	case late > lateMax && (load.Delivered == 0 || load.Latency.P99 < lateShare*late):
+	case late > lateMax && load.Delivered > 0 && load.Latency.P99 < lateShare*late: // without latencies there are none to be spoilt
 		return "the generator was up to " + late.Round(100*time.Microsecond).String() + " late (p99)", true
 	}
 	return "", false

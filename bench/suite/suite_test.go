@@ -300,11 +300,11 @@ func TestWhyThereIsNoLatency(t *testing.T) {
 	}{
 		"latencies":          {10, 5, ""},
 		"answers without":    {10, 0, "troupe: no latency: no answer held the time that was sent (put {{stamp}} into --message, and let the script send it back)"},
-		"no answers":         {0, 0, "troupe: no latency: the script has answered nothing; --op-code and --message say what players send to it"},
+		"no answers":         {0, 0, "troupe: no answer reached a player: does your script answer op code 12?"},
 		"after the measured": {0, 5, ""}, // what came late
 	} {
-		r := &run{now: host}
-		r.warnOfAnswers(result.Figures{"delivered_per_s": c.perSecond}, &loadgen.Result{Delivered: c.stamps})
+		r := &run{now: host, o: Options{Script: "game.js", OpCode: 12}}
+		r.judgeAnswers(result.Figures{"delivered_per_s": c.perSecond}, &loadgen.Result{Delivered: c.stamps}, server.ScriptErrors{})
 		if got := strings.Join(r.warnings, "; "); got != c.want {
 			t.Errorf("%s: %q", name, got)
 		}

@@ -89,7 +89,7 @@ func outcome(results []result.Result) error {
 	case slices.ContainsFunc(results, func(r result.Result) bool { return r.Missed() }):
 		return &exitError{exitFailure, errors.New("bench: a goal is missed")}
 	case slices.ContainsFunc(results, func(r result.Result) bool { return r.Unproven() }):
-		return &exitError{exitVoid, errors.New("bench: figures prove nothing: not the server was the limit; use a smaller load, or a machine that is idle or has more cores")}
+		return &exitError{exitVoid, errors.New("bench: figures prove nothing, for the reasons above")}
 	}
 	return nil
 }

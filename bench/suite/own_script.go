@@ -1,0 +1,80 @@
+package suite
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"troupe/bench/loadgen"
+	"troupe/bench/result"
+	"troupe/bench/rtwire"
+	"troupe/bench/server"
+)
+
+// scriptFailed ends a host with the user's own script, and returns what the script did wrong. An error of the measurement is returned
+// with the first of it, which is mostly its cause.
+func (r *run) scriptFailed(ctx context.Context, proc *server.Process, err error) (server.ScriptErrors, error) {
+	if ctx.Err() != nil {
+		return server.ScriptErrors{}, err
+	}
+	failed := proc.ScriptErrors(ctx)
+	if err != nil && failed.First != "" {
+		err = fmt.Errorf("%w; the script's log says: %s", err, failed.First)
+	}
+	return failed, err
+}
+
+// judgeAnswers says what the answers of a script tell, and what they do not.
+func (r *run) judgeAnswers(f result.Figures, load *loadgen.Result, failed server.ScriptErrors) {
+	switch {
+	case failed.Count > 0:
+		r.provesNothing("%s", failure(failed))
+	case r.now == noScript || load.Delivered > 0:
+	case f["delivered_per_s"] == 0:
+		r.nothingArrived()
+	case r.o.own():
+		r.warn("no latency: no answer held the time that was sent (put %s into --message, and let the script send it back)", loadgen.Placeholder)
+	}
+}
+
+// failure says that the user's own script has failed.
+func failure(e server.ScriptErrors) string {
+	text := "your script failed " + times(e.Count)
+	if e.First != "" {
+		text += ", the first: " + e.First
+	}
+	return text
+}
+
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// nothingArrived warns that no player received anything in the measured part, where that may be because of what players sent.
+func (r *run) nothingArrived() {
+	op := cmp.Or(r.o.OpCode, rtwire.OpLoad)
+	switch {
+	case r.o.Script != "":
+		r.warn("no answer reached a player: does your script answer op code %d?", op)
+	case r.o.own():
+		r.warn("no answer reached a player: does the fleet's script answer op code %d?", op)
+	case r.o.Against != nil:
+		r.warn("nothing arrived: if the fleet runs a script, say what players send to it: --op-code N --message TEXT")
+	}
+}
+
+// refused adds to a login that the host refused why it may have done so. Of hosts that are started here without the user's script it is
+// not known.
+func (r *run) refused(err error) error {
+	limits := "its maxPlayers (32 unless it says otherwise) may be reached"
+	switch {
+	case r.o.Against != nil:
+		limits = "its maxPlayers (32 unless it says otherwise) or a limit of the host may be reached"
+	case r.o.Script == "":
+		return err
+	}
+	return fmt.Errorf("%w: a script may have said no in onPlayerConnect, or %s", err, limits)
+}

@@ -1,0 +1,53 @@
+package suite
+
+import (
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"troupe/bench/loadgen"
+	"troupe/bench/server"
+)
+
+// A connection that is closed may be one too many of an address; a login that was refused is not (testdata/script/bench_own.txtar of
+// cmd/troupe).
+func TestClosedAtOnceNamesTheAddress(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var accepts sync.WaitGroup
+	accepts.Go(func() {
+		for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+			_ = c.Close()
+		}
+	})
+	defer accepts.Wait()
+	defer l.Close()
+	swarm, err := loadgen.New(loadgen.Config{Addr: l.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer swarm.Close()
+	r := &run{o: Options{Against: &server.Remote{Client: http.DefaultClient}}}
+	err = r.told(swarm.Connect(t.Context(), []loadgen.Login{{PlayerSessionID: "psess-1"}}), server.Attach(*r.o.Against))
+	if err == nil || !strings.Contains(err.Error(), `the players of one address: see "A running host"`) || strings.Contains(err.Error(), "onPlayerConnect") {
+		t.Errorf("%v", err)
+	}
+}
+
+// What a script did wrong is told in a line.
+func TestFailureOfAScript(t *testing.T) {
+	t.Parallel()
+	for want, e := range map[string]server.ScriptErrors{
+		"your script failed once, the first: game.js:1: gone": {Count: 1, First: "game.js:1: gone"},
+		"your script failed 12 times":                         {Count: 12},
+	} {
+		if got := failure(e); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
