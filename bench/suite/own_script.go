@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"troupe/bench/loadgen"
 	"troupe/bench/result"
@@ -28,7 +30,7 @@ func (r *run) scriptFailed(ctx context.Context, proc *server.Process, err error)
 func (r *run) judgeAnswers(f result.Figures, load *loadgen.Result, failed server.ScriptErrors) {
 	switch {
 	case failed.Count > 0:
-		r.provesNothing("%s", failure(failed))
+		r.scriptProvesNothing(failed)
 	case r.now == noScript || load.Delivered > 0:
 	case f["delivered_per_s"] == 0:
 		r.nothingArrived()
@@ -37,9 +39,21 @@ func (r *run) judgeAnswers(f result.Figures, load *loadgen.Result, failed server
 	}
 }
 
+// scriptProvesNothing keeps that the user's own script has failed, in the first round in which it has. The reason names no column, because
+// there is nothing to compare either.
+func (r *run) scriptProvesNothing(e server.ScriptErrors) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.ContainsFunc(r.void, func(text string) bool { return strings.HasPrefix(text, scriptFailure) }) {
+		r.void = append(r.void, failure(e))
+	}
+}
+
+const scriptFailure = "your script failed "
+
 // failure says that the user's own script has failed.
 func failure(e server.ScriptErrors) string {
-	text := "your script failed " + times(e.Count)
+	text := scriptFailure + times(e.Count)
 	if e.First != "" {
 		text += ", the first: " + e.First
 	}
