@@ -58,10 +58,10 @@ build: ## build bin/troupe
 	$(GO) build -trimpath -buildvcs=auto -o $(BIN)/troupe ./cmd/troupe
 
 .PHONY: test
-test: lint-quick ## what CI runs: vet, all tests with the race detector, failpoints, allocation budgets, the longer models; lists what was skipped
+test: lint-quick ## what CI runs: vet, the tests, nearly all with the race detector, failpoints, allocation budgets, the longer models; lists what was skipped
 	$(RACE) -vet=off -timeout 20m -p $(ATONCE) $(LONGEST) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SINGLE) $(COMMAND))") | $(GO) run ./cmd/internal/testreport
-	$(GO) test -json -vet=off -shuffle=on $(COMMAND) $(SINGLE) | $(GO) run ./cmd/internal/testreport
-	$(RACE) -vet=off -run '$(RACED)' $(COMMAND) | $(GO) run ./cmd/internal/testreport
+	$(GO) test -json -vet=off -shuffle=on -timeout 20m $(COMMAND) $(SINGLE) | $(GO) run ./cmd/internal/testreport
+	$(RACE) -vet=off -timeout 20m -run '$(RACED)' $(COMMAND) | $(GO) run ./cmd/internal/testreport
 	$(GO) test -json -tags faults -timeout 5m $(FAULTS) | $(GO) run ./cmd/internal/testreport
 	$(GO) test -json -run '$(UNRACED)' -vet=off -count=1 -timeout 5m \
 		$$(grep -lE '^func (Test|Fuzz|Example)[A-Za-z0-9_]*($(UNRACED))' \

@@ -131,6 +131,11 @@ func (rm *room) writeAll(frames []byte) {
 func (rm *room) write() {
 	rm.mu.Lock()
 	defer rm.mu.Unlock()
+	rm.writeGathered()
+}
+
+// writeGathered needs the mutex.
+func (rm *room) writeGathered() {
 	if len(rm.gathered) > 0 {
 		rm.writeAll(rm.gathered)
 		rm.gathered = rm.gathered[:0]
@@ -141,8 +146,7 @@ func (rm *room) write() {
 func (rm *room) join(c net.Conn, welcome []byte) {
 	rm.mu.Lock()
 	defer rm.mu.Unlock()
-	rm.writeAll(rm.gathered) // was not for the new one
-	rm.gathered = rm.gathered[:0]
+	rm.writeGathered() // was not for the new one
 	_, _ = c.Write(welcome)
 	rm.members = append(rm.members, c)
 }

@@ -38,7 +38,7 @@ type Moment struct {
 // Result is what the measured part brought. Messages belong to it by their intended send time.
 type Result struct {
 	Sent        int64     `json:"sent"`
-	Expected    int64     `json:"expected"`  // sent times the players of the room, sender included; with other targets just sent
+	Expected    int64     `json:"expected"`  // sent times the players of the room, sender included; with ToAnything 0; with other targets just sent
 	Delivered   int64     `json:"delivered"` // of the expected ones; with ToAnything send times that came back
 	Other       int64     `json:"other"`     // packets that were not the swarm's; with ToAnything all
 	SendErrors  int64     `json:"send_errors"`
@@ -102,6 +102,11 @@ func (s *Swarm) Run(ctx context.Context, plan Plan) (Result, error) {
 	if err := s.drain(ctx, p.expected, plan.Drain); err != nil {
 		return Result{}, err
 	}
+	if s.cfg.To == ToAnything {
+		if err := s.drainAnswers(ctx, plan.Drain); err != nil {
+			return Result{}, err
+		}
+	}
 	res := s.result(p)
 	res.Detail.Timeline = looks.timeline
 	return res, nil
@@ -150,6 +155,24 @@ func (s *Swarm) drain(ctx context.Context, expected int64, longest time.Duration
 	for s.delivered() < expected && s.now() < deadline {
 		if err := s.callAt(ctx, s.now()+int64(5*time.Millisecond), nil); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// answersQuiet: a script has answered what was sent when no send time has come back for so long. How many are to come is not known.
+const answersQuiet = 500 * time.Millisecond
+
+// drainAnswers waits for late answers.
+func (s *Swarm) drainAnswers(ctx context.Context, longest time.Duration) error {
+	deadline := s.now() + int64(longest)
+	seen, since := s.delivered(), s.now()
+	for s.now() < min(deadline, since+int64(answersQuiet)) {
+		if err := s.callAt(ctx, s.now()+int64(5*time.Millisecond), nil); err != nil {
+			return err
+		}
+		if n := s.delivered(); n != seen {
+			seen, since = n, s.now()
 		}
 	}
 	return nil

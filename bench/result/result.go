@@ -30,7 +30,7 @@ type Result struct {
 	Goals    []Verdict `json:"goals,omitempty"`
 	Notes    []string  `json:"notes,omitempty"`    // lines that tell more than the figures do
 	Warnings []string  `json:"warnings,omitempty"` // what makes figures doubtful
-	Void     []string  `json:"void,omitempty"`     // "NAME: why", of those whose figures prove nothing
+	Void     []string  `json:"void,omitempty"`     // "NAME: why", of those whose figures prove nothing; without a name, of all
 	Absent   []string  `json:"absent,omitempty"`   // "NAME: why", of those that could not be measured
 	Profiles []string  `json:"profiles,omitempty"` // files beside the result
 }

@@ -167,21 +167,21 @@ func (a api) awaitFleet(ctx context.Context, fleet string) error {
 	}
 }
 
-// whyError returns what the last events of a fleet say.
+// whyError returns what the newest event of a fleet that tells of a failure says.
 func (a api) whyError(ctx context.Context, fleet string) string {
 	in := struct{ FleetId string }{fleet}
 	var out struct {
 		Events []struct{ EventCode, Message string }
 	}
-	var said []string
+	said := ""
 	if a.call(ctx, "DescribeFleetEvents", in, &out) == nil { // otherwise the key may not ask
 		for _, e := range out.Events {
 			if strings.HasPrefix(e.EventCode, "FLEET_VALIDATION_") || e.EventCode == "SERVER_PROCESS_CRASHED" {
-				said = append(said, e.EventCode+" "+oneLine(e.Message))
+				said = cut(e.EventCode+" "+oneLine(e.Message), firstMax)
 			}
 		}
 	}
-	return cmp.Or(strings.Join(said, "; "), "the host's log says why")
+	return cmp.Or(said, "the host's log says why")
 }
 
 // oneLine puts a stack beside its error.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -42,26 +43,45 @@ func (p *Process) ScriptErrors(ctx context.Context) (e ScriptErrors) {
 // errorLine is the first line of an error in the log of a game session; a stack follows in lines of their own.
 var errorLine = regexp.MustCompile(`(?m)^(\d\d \w+ \d{4} \d\d:\d\d:\d\d,\d{3}) \[(?:ERROR|FATAL|CXFATAL)\] \((.*?)\) (\d+): (.*)$`)
 
+// hostsWords are how the host says that a script has failed; other lines are the script's own.
+var hostsWords = regexp.MustCompile(`^(Error in |Uncaught error|Unhandled promise rejection)`)
+
+// headMax bounds what is read of each log.
+const headMax = 4 << 20
+
+// head is the beginning of a file.
+func head(path string) []byte {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	text, _ := io.ReadAll(io.LimitReader(f, headMax))
+	return text
+}
+
 // firstMax bounds First, in characters.
 const firstMax = 300
 
 // errorsIn looks through the logs of all game sessions in a folder. It is the last resort, so files that cannot be read have no errors.
 func errorsIn(dir string) (e ScriptErrors) {
 	var first time.Time
+	best := false // First has the host's words
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return nil
 		}
-		text, _ := os.ReadFile(path)
+		text := head(path)
 		for _, m := range errorLine.FindAllSubmatch(text, -1) {
 			if string(m[2]) != script.HostFile { // with such a line the host ends the game session because of an error before
 				e.Count++
 			}
 			at, err := time.Parse("02 January 2006 15:04:05,000", string(m[1]))
-			if err != nil || e.First != "" && !at.Before(first) {
+			hosts := hostsWords.Match(m[4])
+			if err != nil || e.First != "" && (hosts == best && !at.Before(first) || best && !hosts) {
 				continue
 			}
-			first = at
+			first, best = at, hosts
 			e.First = cut(fmt.Sprintf("%s:%s: %s", m[2], m[3], bytes.TrimSpace(m[4])), firstMax)
 		}
 		return nil

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The first error is the earliest of all logs; what the host says about it and stacks are no errors of their own.
+// The first error is the earliest of all logs that is not just a line of the script's own; what the host says about it and stacks are no errors of their own.
 func TestErrorsInLogs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -16,8 +16,9 @@ func TestErrorsInLogs(t *testing.T) {
 		"s-a.1.log": "26 November 2026 05:39:46,625 [ERROR] (game.js) 2: Uncaught error: late\n\tat /local/game/game.js:2:35\n" +
 			"26 November 2026 05:39:46,625 [ERROR] (host) 0: ended: Uncaught error: late\n",
 		"d-b/s-b.1.log": "26 November 2026 05:39:46,001 [INFO] (game.js) 1: [ERROR] (not.js) 1: one\n" +
-			"26 November 2026 05:39:46,002 [FATAL] (lib (2).js) 12: gone: " + long + "\n",
-		"s-c.1.log": "26 November 2026 05:39:46,002 [WARN] (game.js) 1: no error\n",
+			"26 November 2026 05:39:46,002 [FATAL] (lib (2).js) 12: Error in init: " + long + "\n",
+		"s-c.1.log": "26 November 2026 05:39:46,002 [WARN] (game.js) 1: no error\n" +
+			"26 November 2026 05:39:46,000 [ERROR] (game.js) 1: one of the script's own\n",
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -28,7 +29,7 @@ func TestErrorsInLogs(t *testing.T) {
 		}
 	}
 	got := errorsIn(dir)
-	if !strings.HasPrefix(got.First, "lib (2).js:12: gone: ä") || !strings.HasSuffix(got.First, "ä ...") || len([]rune(got.First)) != firstMax+4 || got.Count != 2 {
+	if !strings.HasPrefix(got.First, "lib (2).js:12: Error in init: ä") || !strings.HasSuffix(got.First, "ä ...") || len([]rune(got.First)) != firstMax+4 || got.Count != 3 {
 		t.Errorf("%+v", got)
 	}
 	if none := errorsIn(filepath.Join(dir, "none")); none != (ScriptErrors{}) {

@@ -92,7 +92,7 @@ type run struct {
 	versions map[string]string  // by subject: what it says of itself
 }
 
-// Check says what is wrong with the options of a run, as far as that can be told before it. Several may call it at a time.
+// Check says what is wrong with the options of a run, as far as that can be told before it.
 func Check(o Options) error {
 	w, err := Find(o.Workload)
 	if err != nil {
@@ -220,6 +220,12 @@ func (r *run) check() error {
 		return errors.New("a host that runs already has its script: leave --script out, and name the fleet that runs it with --fleet")
 	case o.Against != nil && (len(o.Sets) > 0 || len(o.Peers) > 0):
 		return errors.New("--set and --peer are for hosts that are started here: leave them out, or --against")
+	case o.Script != "" && len(o.Peers) > 0:
+		return errors.New("other servers do not run your script: leave --peer and --peers out")
+	case loadgen.MessageBytes(o.Message) > payloadMax:
+		return fmt.Errorf("--message must be at most %d bytes, with 16 for each {{stamp}}", payloadMax)
+	case o.Message != "" && o.Params.Payload != 0:
+		return errors.New("--message is as long as it is: leave --payload out")
 	case o.Script != "" && !r.w.Script:
 		return errors.New("it does not run scripts: troupe bench list shows which do")
 	case o.Script == "" && o.Against == nil && (o.Message != "" || o.OpCode != 0):

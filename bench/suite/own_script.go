@@ -29,7 +29,7 @@ func (r *run) scriptFailed(ctx context.Context, proc *server.Process, err error)
 // judgeAnswers says what the answers of a script tell, and what they do not.
 func (r *run) judgeAnswers(f result.Figures, load *loadgen.Result, failed server.ScriptErrors) {
 	switch {
-	case failed.Count > 0:
+	case failed.Count > 0 || failed.Stuck:
 		r.scriptProvesNothing(failed)
 	case r.now == noScript || load.Delivered > 0:
 	case f["delivered_per_s"] == 0:
@@ -39,8 +39,8 @@ func (r *run) judgeAnswers(f result.Figures, load *loadgen.Result, failed server
 	}
 }
 
-// scriptProvesNothing keeps that the user's own script has failed, in the first round in which it has. The reason names no column, because
-// there is nothing to compare either.
+// scriptProvesNothing keeps that the user's own script has failed, in the first round in which it has. The reason names no column: it is
+// one of all, because there is nothing to compare either.
 func (r *run) scriptProvesNothing(e server.ScriptErrors) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,6 +53,9 @@ const scriptFailure = "your script failed "
 
 // failure says that the user's own script has failed.
 func failure(e server.ScriptErrors) string {
+	if e.Count == 0 {
+		return scriptFailure + "to return from a call: the host did not end in time"
+	}
 	text := scriptFailure + times(e.Count)
 	if e.First != "" {
 		text += ", the first: " + e.First

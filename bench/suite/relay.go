@@ -199,10 +199,7 @@ func (r *run) relay(ctx context.Context, spec server.Spec, t traffic) (round res
 	if err != nil {
 		return round, err
 	}
-	r.judgeAnswers(round.Figures, load, failed) // first: the first reason is the one that is told
-	if failed.Stuck {
-		r.warn("the host did not end in time: a call of your script may go on for ever")
-	}
+	r.judgeAnswers(round.Figures, load, failed)
 	if bound != "" {
 		r.provesNothing("%s: use a smaller load, or a machine that is idle or has more cores", bound)
 	}

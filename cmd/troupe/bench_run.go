@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -61,18 +62,18 @@ type benchRun struct {
 func (c *benchRun) Run(s streams) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
+	_, missing := os.Stat(c.Report)
 	results, err := c.measure(ctx, s)
-	if len(results) > 0 { // also of the workloads before one that has failed
-		err = errors.Join(err, c.store(results))
-	}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		err = errors.New("interrupted: only workloads that had finished are kept")
+		err = fmt.Errorf("interrupted after %d of %d workloads", len(results), len(c.Workload))
 	case err != nil && c.Against != "":
 		err = reach.Explain(hostURL(c.Against), err)
 	}
-	if len(results) == 0 && c.Report != "" {
-		_ = os.Remove(c.Report) // if it is empty
+	if len(results) > 0 { // also of the workloads before one that has failed
+		err = errors.Join(err, c.store(results))
+	} else if c.Report != "" && errors.Is(missing, fs.ErrNotExist) {
+		_ = os.Remove(c.Report) // made for the page, and still empty
 	}
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("bench: %w", err)}
@@ -150,7 +151,7 @@ func notZero[T int | int32 | float64 | time.Duration](err *error, flag string, v
 		return 0
 	}
 	if *v == 0 && *err == nil {
-		*err = fmt.Errorf("--%s must not be 0; without it, it is as the workload has it", flag)
+		*err = fmt.Errorf("--%s must not be 0; leave it out for what the workload has", flag)
 	}
 	return *v
 }
@@ -320,7 +321,7 @@ func (c *benchPage) Run(s streams) error {
 	return nil
 }
 
-// apart names files: each by its name, or with its folder if several have that name.
+// apart names files: each by its name, with its folder if several have that name, and by their paths if that is not enough.
 func apart(files []string) []string {
 	names := make([]string, len(files))
 	for i, file := range files {
@@ -340,6 +341,9 @@ func apart(files []string) []string {
 		if again(name) {
 			out[i] = filepath.Join(filepath.Base(filepath.Dir(files[i])), name)
 		}
+	}
+	if len(slices.Compact(slices.Sorted(slices.Values(out)))) < len(out) {
+		return files
 	}
 	return out
 }

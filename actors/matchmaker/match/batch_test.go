@@ -185,7 +185,7 @@ func TestPoisonedPoolsCostTheBudget(t *testing.T) {
 				}
 				worked += s.Evaluations()
 			}
-			if took := time.Since(began); took > 20*time.Second {
+			if took := time.Since(began); took > 2*time.Minute { // some seconds; ten times that on a busy machine with the race detector
 				t.Errorf("%d evaluations take %v", worked, took)
 			}
 		})
