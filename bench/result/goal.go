@@ -39,6 +39,9 @@ func (g Goal) judge(r *Result) Verdict {
 	if g.Where != nil {
 		if w := g.Where.judge(r); !w.Measured || !w.Holds {
 			v.Why = "only where " + w.words() + ", which it is not here"
+			if w.Measured {
+				v.Why += " (" + w.got() + ")"
+			}
 			return v
 		}
 	}
@@ -122,15 +125,20 @@ func (g Goal) words() string {
 
 func (f Figure) value(v float64) string { return strings.TrimSpace(fmt.Sprintf("%.4g %s", v, f.Unit)) }
 
+// got says what was measured.
+func (v Verdict) got() string {
+	if v.Over != "" && v.Plus == 0 {
+		return fmt.Sprintf("%.3g times", v.Got)
+	}
+	return figureOf(v.Figure).value(v.Got)
+}
+
 // String is the verdict in one line.
 func (v Verdict) String() string {
 	if !v.Measured {
 		return fmt.Sprintf("not measured  %s: %s", v.words(), v.Why)
 	}
-	got := figureOf(v.Figure).value(v.Got)
-	if v.Over != "" && v.Plus == 0 {
-		got = fmt.Sprintf("%.3g times", v.Got)
-	}
+	got := v.got()
 	line := "holds         "
 	by := fmt.Sprintf("%.1f %% to spare", 100*v.Margin)
 	if !v.Holds {

@@ -68,7 +68,7 @@ func TestGoals(t *testing.T) {
 		"a ratio to 0":    {ratio, []float64{0}, []float64{1}, "not measured  CPU per delivered message of troupe at most 1.25 times bare: of bare it is 0"},
 		"nobody there":    {Goal{Subject: "colyseus", Figure: "cpu_us", Plus: 1}, []float64{1}, []float64{1}, "not measured  CPU per delivered message of colyseus at most 1 us: colyseus was not measured"},
 		"only where it is so": {Goal{Subject: "troupe", Figure: "p99_ms", Plus: 1, Where: &Goal{Subject: "bare", Figure: "p99_ms", Plus: 1}}, []float64{5}, []float64{9},
-			"not measured  latency p99 of troupe at most 1 ms: only where latency p99 of bare at most 1 ms, which it is not here"},
+			"not measured  latency p99 of troupe at most 1 ms: only where latency p99 of bare at most 1 ms, which it is not here (5 ms)"},
 	} {
 		figure := c.goal.Figure
 		r := of(figure, c.bare, c.troupe)
