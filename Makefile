@@ -73,13 +73,8 @@ race: ## all tests with the race detector, three times over
 	$(RACE) -count=3 -timeout 30m ./... | $(GO) run ./cmd/internal/testreport
 
 .PHONY: fuzz
-fuzz: ## every fuzz target for FUZZTIME (default 10s) each
-	@for pkg in $$($(GO) list ./...); do \
-		for target in $$($(GO) test -list '^Fuzz' $$pkg 2>/dev/null | grep '^Fuzz' || true); do \
-			echo "$$pkg $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg; \
-		done; \
-	done
+fuzz: ## every fuzz target for FUZZTIME (default 10s) each, guided by coverage
+	$(GO) run ./cmd/internal/fuzz -time $(FUZZTIME) -guided
 
 .PHONY: fuzz-short
 fuzz-short: ## a third of the fuzz targets, by day, for 3 s each, several at once: what CI runs after the tests; under a minute

@@ -100,3 +100,24 @@ func TestEachTargetHasItsDay(t *testing.T) {
 		}
 	}
 }
+
+// What package testing prints when the end of -fuzztime meets an input on its way, and what is like it.
+func TestOnlyTheEndOfTimeIsNoFinding(t *testing.T) {
+	const begin = "fuzz: elapsed: 3s, execs: 183311 (61102/sec)\nfuzz: elapsed: 3s, execs: 183311 (0/sec)\n"
+	for _, c := range []struct {
+		out  string
+		want bool
+	}{
+		{begin + "--- FAIL: FuzzFrame (3.06s)\n    context deadline exceeded\nFAIL\n", true},
+		{begin + "--- FAIL: FuzzFrame (3.06s)\n    --- FAIL: FuzzFrame (0.00s)\n        frame_test.go:9: context deadline exceeded\n    \n" +
+			"    Failing input written to testdata/fuzz/FuzzFrame/771e938e4458e983\nFAIL\n", false},
+		{begin + "--- FAIL: FuzzFrame (3.06s)\n    fuzzing process hung or terminated unexpectedly: exit status 2\n" +
+			"    Failing input written to testdata/fuzz/FuzzFrame/771e938e4458e983\n--- FAIL: FuzzFrame (3.06s)\n    context deadline exceeded\nFAIL\n", false},
+		{begin + "panic: index out of range\n", false},
+		{"", false},
+	} {
+		if got := onlyTimeEnded([]byte(c.out)); got != c.want {
+			t.Errorf("%v for %q", got, c.out)
+		}
+	}
+}
