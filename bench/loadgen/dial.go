@@ -44,7 +44,10 @@ func (s *Swarm) dial(ctx context.Context, login Login, number int) (*conn, error
 	if s.cfg.SDK != nil {
 		return c, c.dialSDK(ctx, s.cfg.SDK, addr, login.PlayerSessionID)
 	}
-	d := net.Dialer{LocalAddr: source(addr, number), KeepAlive: -1, Control: bindNoPort}
+	d := net.Dialer{LocalAddr: source(addr, number), KeepAlive: -1}
+	if d.LocalAddr != nil {
+		d.Control = bindNoPort
+	}
 	nc, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, &DialError{err}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/rand"
-	"crypto/sha1"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -21,7 +20,6 @@ import (
 
 const (
 	messageMax = wire.ServerUnitMax + wire.LengthVarintMax
-	acceptGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 	codeNormal        = 1000
 	codeProtocolError = 1002
@@ -66,11 +64,10 @@ func upgrade(conn net.Conn, in io.Reader, addr string) (*socket, error) {
 		return nil, err
 	}
 	resp.Body.Close()
-	sum := sha1.Sum([]byte(key + acceptGUID))
 	switch {
 	case resp.StatusCode != http.StatusSwitchingProtocols:
 		return nil, fmt.Errorf("the host answered %s", resp.Status)
-	case resp.Header.Get("Sec-WebSocket-Accept") != base64.StdEncoding.EncodeToString(sum[:]):
+	case resp.Header.Get("Sec-WebSocket-Accept") != string(rfc6455.AppendAccept(nil, []byte(key))):
 		return nil, fmt.Errorf("%w: wrong Sec-WebSocket-Accept", errProtocol)
 	}
 	limited.N = 1<<63 - 1

@@ -5,12 +5,11 @@
 //
 // # Division of work with the libraries
 //
-// net/http parses the request, within limits of time and size, and
-// github.com/lxzan/gws performs the opening handshake. This package accepts the sockets
-// itself, because a connection hijacked from net/http's server leaves 8 KiB of garbage.
-// After the handshake only this package reads and writes frames. The library's reader
-// allocates for every inbound message, and reserves the length that a frame claims, even
-// before the login; its asynchronous writer queues without bound. Here an inbound
+// A request as clients send it is parsed in place (usual.go), any other by net/http, within limits of
+// time and size. This package accepts the sockets itself, because a connection hijacked from
+// net/http's server leaves 8 KiB of garbage. It has no WebSocket library: their readers
+// allocate for every inbound message, and some reserve the length that a frame claims, even
+// before the login; their asynchronous writers queue without bound. Here an inbound
 // message costs no allocation, memory grows only with bytes that have arrived, and
 // output stays in the wire.Source until the kernel takes it.
 //

@@ -11,10 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lxzan/gws"
-
 	"troupe/messages/counters"
 	"troupe/transport"
+	"troupe/transport/internal/rfc6455"
 )
 
 // serve answers one opening handshake. Its buffers are pooled. It does not use the HTTP server
@@ -36,6 +35,12 @@ func (v *handshakingConn) serve() {
 	}()
 	in.limit.R, in.limit.N = v, int64(l.opt.HeaderBytesMax)
 	in.Reset(&in.limit)
+	if used, key := in.usual(); used > 0 && !l.closing() {
+		in.key = append(in.key[:0], key...)
+		_, _ = in.Discard(used)
+		v.upgrade(in)
+		return
+	}
 	r, err := http.ReadRequest(in.Reader)
 	switch {
 	case err != nil && in.limit.N <= 0:
@@ -45,7 +50,7 @@ func (v *handshakingConn) serve() {
 	case err != nil:
 		v.answer(http.StatusBadRequest, "malformed request")
 	default:
-		v.decide(r, in.Reader)
+		v.decide(r, in)
 	}
 }
 
@@ -53,12 +58,27 @@ func (v *handshakingConn) serve() {
 type headerReader struct {
 	*bufio.Reader
 	limit io.LimitedReader
+	key   []byte // the Sec-WebSocket-Key
+	out   []byte // the answer
 }
 
 func newHeaderReader() any {
 	h := &headerReader{}
 	h.Reader = bufio.NewReader(&h.limit)
 	return h
+}
+
+// usual reads once. If that is a whole request header as clients send it, usual returns its length, and the
+// key, which is valid until the next read. It consumes nothing.
+func (h *headerReader) usual() (used int, key []byte) {
+	if _, err := h.Peek(1); err != nil {
+		return 0, nil // ReadRequest meets the error, too
+	}
+	read, err := h.Peek(h.Buffered())
+	if err != nil {
+		return 0, nil
+	}
+	return parseUsual(read)
 }
 
 // isSilence reports whether a read failed by an end or a timeout, rather than by malformed
@@ -70,7 +90,7 @@ func isSilence(err error) bool {
 }
 
 // decide upgrades a valid request, and answers any other with an error.
-func (v *handshakingConn) decide(r *http.Request, in *bufio.Reader) {
+func (v *handshakingConn) decide(r *http.Request, in *headerReader) {
 	l := v.l
 	switch {
 	case l.closing():
@@ -86,10 +106,30 @@ func (v *handshakingConn) decide(r *http.Request, in *bufio.Reader) {
 		v.answer(status, text)
 		return
 	}
-	if err := l.upgrade(v, r, in); err != nil {
-		v.refuse(counters.RefusedHandshake)
-		l.opt.Log.Debug().Stringer("remote", v.remote).Err(err).Msg("handshake failed")
+	in.key = append(in.key[:0], r.Header.Get("Sec-WebSocket-Key")...)
+	v.upgrade(in)
+}
+
+// upgrade accepts the handshake with the key in.key, and starts the connection. Bytes behind the request
+// are the first bytes of its input.
+func (v *handshakingConn) upgrade(in *headerReader) {
+	l := v.l
+	in.out = rfc6455.AppendAccepted(in.out[:0], in.key)
+	_ = v.SetDeadline(time.Now().Add(l.opt.HeaderTimeout))
+	_, err := v.Write(in.out)
+	var early []byte
+	if err == nil {
+		early, err = in.Peek(in.Buffered())
 	}
+	if err == nil {
+		err = v.SetDeadline(time.Time{})
+	}
+	if err != nil {
+		_ = v.Close()
+		l.opt.Log.Debug().Stringer("remote", v.remote).Err(err).Msg("handshake failed")
+		return
+	}
+	l.open(v, early)
 }
 
 // answer refuses a request and closes the connection. It reads the rest of the input first,
@@ -115,16 +155,7 @@ const (
 	answerDiscardMax = 64 << 10
 )
 
-func newUpgrader(opt Options) *gws.Upgrader {
-	return gws.NewUpgrader(gws.BuiltinEventHandler{}, &gws.ServerOption{
-		HandshakeTimeout: opt.HeaderTimeout,
-		ParallelGolimit:  1,
-	})
-}
-
-// checkUpgrade checks a request by RFC 6455 section 4.2.1, where gws is too lenient or its
-// answer says too little. Status 0 means that the request is valid. It also joins headers of
-// several lines, because gws reads only the first line.
+// checkUpgrade checks a request by RFC 6455 section 4.2.1. Status 0 means that it is valid.
 func checkUpgrade(r *http.Request) (status int, text string) {
 	switch {
 	case r.Method != http.MethodGet:
@@ -140,13 +171,22 @@ func checkUpgrade(r *http.Request) (status int, text string) {
 	case r.Header.Get("Sec-WebSocket-Version") != "13":
 		return http.StatusUpgradeRequired, "websocket version is not 13"
 	}
-	key, err := base64.StdEncoding.DecodeString(r.Header.Get("Sec-WebSocket-Key"))
-	if err != nil || len(key) != 16 {
+	if !isKey(r.Header.Get("Sec-WebSocket-Key")) {
 		return http.StatusBadRequest, "Sec-WebSocket-Key is not 16 bytes in base64"
 	}
-	r.Header.Set("Upgrade", "websocket")
-	r.Header.Set("Connection", "Upgrade")
 	return 0, ""
+}
+
+// isKey reports whether a key is 16 bytes in base64.
+func isKey[T string | []byte](key T) bool {
+	var decoded [18]byte
+	if len(key) != 24 {
+		return false
+	}
+	var text [24]byte
+	copy(text[:], key)
+	n, err := base64.StdEncoding.Decode(decoded[:], text[:])
+	return err == nil && n == 16
 }
 
 // hasToken reports whether a comma-separated header holds a token.
@@ -159,19 +199,4 @@ func hasToken(values []string, token string) bool {
 		}
 	}
 	return false
-}
-
-// upgrade lets gws answer the handshake and starts the connection. Bytes behind the request
-// are the first bytes of its input. The gws connection is not used (see the package comment).
-func (l *Listener) upgrade(v *handshakingConn, r *http.Request, in *bufio.Reader) error {
-	if _, err := l.upgrader.UpgradeFromConn(v, in, r); err != nil {
-		return fmt.Errorf("upgrade: %w", err) // gws has answered and closed
-	}
-	early, err := in.Peek(in.Buffered())
-	if err != nil {
-		_ = v.Close()
-		return fmt.Errorf("buffered input: %w", err)
-	}
-	l.open(v, early)
-	return nil
 }

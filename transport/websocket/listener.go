@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"syscall"
 	"time"
-
-	"github.com/lxzan/gws"
 
 	"troupe/messages"
 	"troupe/transport"
@@ -19,12 +18,12 @@ import (
 // run it with Serve, end it with Close and CloseAll. All methods are safe for
 // concurrent use.
 type Listener struct {
-	opt      Options
-	started  time.Time
-	ln       net.Listener
-	upgrader *gws.Upgrader
-	readers  sync.Pool // of *headerReader
-	poller   *poller   // the event loops; nil if each connection has a goroutine that reads
+	opt     Options
+	started time.Time
+	ln      net.Listener
+	tuned   bool      // accepted sockets have their options already
+	readers sync.Pool // of *headerReader
+	poller  *poller   // the event loops; nil if each connection has a goroutine that reads
 
 	handshakes sync.WaitGroup // running handshakes
 
@@ -51,7 +50,7 @@ func Listen(opt Options) (*Listener, error) {
 		}
 		// Keep-alive probes are off: the layer above pings, which finds a silent peer
 		// long before a probe would.
-		lc := net.ListenConfig{KeepAlive: -1}
+		lc := net.ListenConfig{KeepAlive: -1, Control: l.tuneListener}
 		ln, err := lc.Listen(context.Background(), "tcp", addr)
 		if err != nil {
 			return nil, fmt.Errorf("websocket: listen: %w", err)
@@ -71,7 +70,7 @@ func Listen(opt Options) (*Listener, error) {
 }
 
 func newListener(opt Options) *Listener {
-	l := &Listener{opt: opt, started: time.Now(), upgrader: newUpgrader(opt), handshaking: make(map[*handshakingConn]struct{})}
+	l := &Listener{opt: opt, started: time.Now(), handshaking: make(map[*handshakingConn]struct{})}
 	l.readers.New = newHeaderReader
 	return l
 }
@@ -212,10 +211,19 @@ func (l *Listener) start(c *Conn) {
 	go c.run(acceptor)
 }
 
-// tune sets the socket options. A failure affects performance, not correctness.
+// tuneListener sets the send buffer of a listening socket, which the sockets that it accepts inherit.
+// Package net sets TCP_NODELAY on each.
+func (l *Listener) tuneListener(_, _ string, raw syscall.RawConn) error {
+	return raw.Control(func(fd uintptr) {
+		l.tuned = l.opt.SendBufferBytes <= 0 || setSendBuffer(fd, l.opt.SendBufferBytes) == nil
+	})
+}
+
+// tune sets the socket options of a connection that did not inherit them. A failure affects performance,
+// not correctness.
 func (l *Listener) tune(nc net.Conn) {
 	tcp := tcpOf(nc)
-	if tcp == nil {
+	if tcp == nil || l.tuned {
 		return
 	}
 	err := errors.Join(tcp.SetNoDelay(true), tcp.SetKeepAlive(false))

@@ -27,3 +27,8 @@ func setUserTimeout(raw syscall.RawConn, d time.Duration) error {
 // peerClosed is the event of a peer that sends no more, also behind input that is
 // not read yet.
 const peerClosed = unix.POLLRDHUP
+
+// setSendBuffer sets the send buffer of a listening socket, for those that it accepts.
+func setSendBuffer(fd uintptr, bytes int) error {
+	return unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUF, bytes)
+}

@@ -3,6 +3,7 @@
 package websocket
 
 import (
+	"errors"
 	"syscall"
 	"time"
 )
@@ -10,3 +11,6 @@ import (
 // setUserTimeout does nothing: only Linux has TCP_USER_TIMEOUT. The write
 // timeout and the pings of the layer above find a silent peer here.
 func setUserTimeout(syscall.RawConn, time.Duration) error { return nil }
+
+// setSendBuffer does nothing: what accepted sockets inherit is certain on Linux only.
+func setSendBuffer(uintptr, int) error { return errors.ErrUnsupported }

@@ -54,3 +54,10 @@ func TestMask(t *testing.T) {
 		}
 	}
 }
+
+// The example of RFC 6455 section 1.3.
+func TestAccept(t *testing.T) {
+	if got := AppendAccept([]byte("x"), []byte("dGhlIHNhbXBsZSBub25jZQ==")); string(got) != "xs3pPLMBiTxaQ9kYGzzhZRbK+xOo=" {
+		t.Errorf("%q", got)
+	}
+}
