@@ -1,0 +1,37 @@
+package websocket
+
+import (
+	"net"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// The listener's own sockets inherit the send buffer; those of a listener that was given get it one by one.
+func TestSocketOptions(t *testing.T) {
+	given, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, opt := range map[string]Options{"own": {}, "given": {Listener: given}} {
+		opt.SendBufferBytes = 48 << 10
+		_, p := serve(t, opt, newRecorder()).connect(t)
+		err := p.Conn.(*Conn).raw.Control(func(fd uintptr) {
+			for _, o := range []struct {
+				name                string
+				level, option, want int
+			}{
+				{"send buffer", unix.SOL_SOCKET, unix.SO_SNDBUF, 2 * opt.SendBufferBytes}, // the kernel doubles it
+				{"TCP_NODELAY", unix.IPPROTO_TCP, unix.TCP_NODELAY, 1},
+				{"keep-alive", unix.SOL_SOCKET, unix.SO_KEEPALIVE, 0},
+			} {
+				if got, err := unix.GetsockoptInt(int(fd), o.level, o.option); got != o.want || err != nil {
+					t.Errorf("%s listener: %s is %d, want %d (%v)", name, o.name, got, o.want, err)
+				}
+			}
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
