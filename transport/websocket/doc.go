@@ -3,13 +3,13 @@
 // handshake and makes a [Conn] of each. The transport.Acceptor that it serves interprets
 // the packets.
 //
-// # Division of work with the libraries
+// # Division of work with net/http
 //
 // A request as clients send it is parsed in place (usual.go), any other by net/http, within limits of
 // time and size. This package accepts the sockets itself, because a connection hijacked from
-// net/http's server leaves 8 KiB of garbage. It has no WebSocket library: their readers
-// allocate for every inbound message, and some reserve the length that a frame claims, even
-// before the login; their asynchronous writers queue without bound. Here an inbound
+// net/http's server leaves 8 KiB of garbage. It uses no WebSocket library: the readers of such
+// libraries allocate for every inbound message, and some reserve the length that a frame claims,
+// even before the login; their asynchronous writers queue without bound. Here an inbound
 // message costs no allocation, memory grows only with bytes that have arrived, and
 // output stays in the wire.Source until the kernel takes it.
 //

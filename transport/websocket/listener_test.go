@@ -13,7 +13,6 @@ import (
 	"math/big"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
@@ -117,16 +116,36 @@ func eventually(t testing.TB, what string, ok func() bool) {
 // buffer holds.
 func TestEarlyInput(t *testing.T) {
 	h := serve(t, Options{}, newRecorder())
-	raw := request("/")
-	for range 3 {
-		raw += string(binaryFrame(strings.Repeat("early", 200)))
+	for _, path := range bothParsers {
+		raw := request(path)
+		for range 3 {
+			raw += string(binaryFrame(strings.Repeat("early", 200)))
+		}
+		cl := openRaw(t, h.Addr().String(), raw+string(binaryFrame("last")))
+		cl.upgraded()
+		p := h.accepted(t)
+		p.await(t, "early frames", func() bool { return len(p.units) == 4 && p.units[3] == "last" })
+		cl.write(binaryFrame("later"))
+		p.await(t, "later", func() bool { return len(p.units) == 5 })
 	}
-	cl := openRaw(t, h.Addr().String(), raw+string(binaryFrame("last")))
-	cl.upgraded()
-	p := h.accepted(t)
-	p.await(t, "early frames", func() bool { return len(p.units) == 4 && p.units[3] == "last" })
-	cl.write(binaryFrame("later"))
-	p.await(t, "later", func() bool { return len(p.units) == 5 })
+}
+
+// bothParsers are paths of requests that parseUsual parses, and that net/http does.
+var bothParsers = []string{"/websocket", "/"}
+
+// A request whose pieces come one by one is for net/http, whichever its path.
+func TestRequestInPieces(t *testing.T) {
+	h := serve(t, Options{}, newRecorder())
+	raw := request("/websocket")
+	for _, at := range []int{1, len(raw) / 2, len(raw) - 1} {
+		cl := openRaw(t, h.Addr().String(), raw[:at])
+		time.Sleep(20 * time.Millisecond) // so that the host has read it; if not, it is one piece
+		cl.write([]byte(raw[at:]))
+		cl.upgraded()
+		cl.write(binaryFrame("x"))
+		p := h.accepted(t)
+		p.await(t, "frame", func() bool { return len(p.units) == 1 })
+	}
 }
 
 func TestConnectionHeaderInSeveralLines(t *testing.T) {
@@ -241,8 +260,8 @@ func TestProxyProtocol(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := serve(t, Options{Admission: adm, Counters: count, Proxies: proxies, HeaderTimeout: patience}, newRecorder())
-	for _, ip := range []string{"192.0.2.1", "192.0.2.2"} { // one place each
-		proxied(t, h, ip, request("/")).upgraded()
+	for i, ip := range []string{"192.0.2.1", "192.0.2.2"} { // one place each
+		proxied(t, h, ip, request(bothParsers[i])).upgraded()
 		if p := h.accepted(t); p.RemoteAddr().String() != ip+":12345" {
 			t.Errorf("%s is %v", ip, p.RemoteAddr())
 		}
@@ -268,13 +287,15 @@ func TestProxyProtocol(t *testing.T) {
 func TestProxyProtocolInFrontOfTLS(t *testing.T) {
 	proxies, _ := transport.ParseProxies([]string{"127.0.0.1"})
 	h := serve(t, Options{TLS: &tls.Config{Certificates: []tls.Certificate{selfSigned(t)}}, Proxies: proxies}, newRecorder())
-	raw := proxied(t, h, "192.0.2.9", "")
-	secure := tls.Client(raw.conn, &tls.Config{InsecureSkipVerify: true})
-	if _, err := io.WriteString(secure, request("/")); err != nil {
-		t.Fatal(err)
-	}
-	if p := h.accepted(t); p.RemoteAddr().String() != "192.0.2.9:12345" {
-		t.Errorf("it is %v", p.RemoteAddr())
+	for _, path := range bothParsers {
+		raw := proxied(t, h, "192.0.2.9", "")
+		secure := tls.Client(raw.conn, &tls.Config{InsecureSkipVerify: true})
+		if _, err := io.WriteString(secure, request(path)); err != nil {
+			t.Fatal(err)
+		}
+		if p := h.accepted(t); p.RemoteAddr().String() != "192.0.2.9:12345" {
+			t.Errorf("%s: it is %v", path, p.RemoteAddr())
+		}
 	}
 }
 
@@ -338,21 +359,28 @@ func TestCloseStopsAcceptingAndKeepsConnections(t *testing.T) {
 func TestDraining(t *testing.T) {
 	l := newListener(Options{}.withDefaults())
 	l.closed = true
-	ours, theirs := net.Pipe()
-	defer theirs.Close()
-	go (&handshakingConn{Conn: ours, l: l}).decide(httptest.NewRequest("GET", "/", nil), nil)
-	resp, err := http.ReadResponse(bufio.NewReader(theirs), nil)
-	if err != nil || resp.StatusCode != http.StatusServiceUnavailable {
-		t.Fatalf("%v %v", resp, err)
-	}
-	if n := l.opt.Counters.Refused.Get(counters.RefusedDraining); n != 1 || l.opt.Counters.Refused.Total() != 1 {
-		t.Errorf("%d refused while draining", n)
+	for i, path := range bothParsers {
+		ours, theirs := net.Pipe()
+		l.handshakes.Add(1)
+		go (&handshakingConn{Conn: ours, l: l}).serve()
+		if _, err := io.WriteString(theirs, request(path)); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(theirs), nil)
+		if err != nil || resp.StatusCode != http.StatusServiceUnavailable {
+			t.Fatalf("%s: %v %v", path, resp, err)
+		}
+		_ = theirs.Close()
+		l.handshakes.Wait()
+		if n := l.opt.Counters.Refused.Get(counters.RefusedDraining); int(n) != i+1 || l.opt.Counters.Refused.Total() != n {
+			t.Errorf("%s: %d refused while draining", path, n)
+		}
 	}
 
 	// One that got through in the very last moment is sent away.
 	r := newRecorder()
 	l.acceptor = r
-	ours, theirs = net.Pipe()
+	ours, theirs := net.Pipe()
 	defer theirs.Close()
 	l.open(&handshakingConn{Conn: ours, l: l}, nil)
 	cl := &client{t: t, conn: theirs, br: bufio.NewReader(theirs)}

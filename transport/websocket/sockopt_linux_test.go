@@ -15,7 +15,11 @@ func TestSocketOptions(t *testing.T) {
 	}
 	for name, opt := range map[string]Options{"own": {}, "given": {Listener: given}} {
 		opt.SendBufferBytes = 48 << 10
-		_, p := serve(t, opt, newRecorder()).connect(t)
+		h := serve(t, opt, newRecorder())
+		if inherited := name == "own"; h.tuned != inherited {
+			t.Errorf("%s listener: sockets inherit their options: %v", name, h.tuned)
+		}
+		_, p := h.connect(t)
 		err := p.Conn.(*Conn).raw.Control(func(fd uintptr) {
 			for _, o := range []struct {
 				name                string

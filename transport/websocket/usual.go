@@ -2,9 +2,10 @@ package websocket
 
 import "bytes"
 
-// A login storm is many opening handshakes. net/http's parser keeps each header as strings in a map: 1.5 KiB
-// of garbage for each, in between what players keep. So a request as clients send it is parsed here, in place,
-// and anything else by net/http. The fuzz test compares both.
+// A login storm is many opening handshakes. net/http's parser puts the headers into a map: 1.5 KiB of
+// garbage for each handshake, which lies between what players keep. So a request as clients send it is
+// parsed here, in place, and anything else by net/http. A fuzz test looks for requests that are accepted
+// here and mean something else to net/http.
 
 const usualPath = "GET /websocket HTTP/1.1\r\n"
 

@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"troupe/transport/internal/rfc6455"
 )
 
-// What clients send: the official C# SDK on .NET and Mono, browsers, Node.js's ws, Go's gorilla and coder clients.
+// In the order and with the headers of these tests' client, Troupe's Go client, Chromium, and Node.js's ws.
 var usualRequests = []string{
 	request("/websocket"),
 	"GET /websocket HTTP/1.1\r\nHost: 127.0.0.1:7777\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
@@ -61,6 +63,27 @@ func TestUnusualRequests(t *testing.T) {
 	} {
 		if used, _ := parseUsual([]byte(raw)); used != 0 {
 			t.Errorf("%s: %d", name, used)
+		}
+	}
+}
+
+// What a login storm consists of leaves no garbage.
+func TestUsualRequestAllocatesNothing(t *testing.T) {
+	skipRace(t)
+	in := newHeaderReader().(*headerReader)
+	for _, raw := range usualRequests {
+		src := strings.NewReader(raw)
+		if n := testing.AllocsPerRun(100, func() {
+			src.Reset(raw)
+			in.limit.R, in.limit.N = src, 8<<10
+			in.Reset(&in.limit)
+			used, key := in.usual()
+			if used == 0 {
+				t.Fatalf("not parsed in place: %q", raw)
+			}
+			in.out = rfc6455.AppendAccepted(in.out[:0], key)
+		}); n != 0 {
+			t.Errorf("%v allocations for %q", n, raw)
 		}
 	}
 }

@@ -24,8 +24,9 @@ import (
 	"time"
 )
 
-// buildMax is how long a target may take beside its fuzzing.
-const buildMax = 5 * time.Minute
+// buildMax is how long a build may take, or a target beside its fuzzing. The first build with -guided compiles
+// all dependencies.
+const buildMax = 20 * time.Minute
 
 func main() {
 	each := flag.Duration("time", 3*time.Second, "how long each target runs")
@@ -53,6 +54,14 @@ func run(root string, each time.Duration, guided bool, parts, day int) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	cache := filepath.Join(dir, "cache")
+	if guided { // what one run has found, the next one begins with
+		out, err := command(root, buildMax, "go", "env", "GOCACHE")
+		if err != nil {
+			return fmt.Errorf("go env GOCACHE: %w", err)
+		}
+		cache = filepath.Join(strings.TrimSpace(string(out)), "fuzz", "troupe")
+	}
 	begun := time.Now()
 	failed := 0
 	var mu sync.Mutex
@@ -72,7 +81,7 @@ func run(root string, each time.Duration, guided bool, parts, day int) error {
 				out, failure := unbuilt, err
 				if err == nil {
 					out, failure = command(filepath.Join(root, dirOf), each+buildMax, binary, "-test.run", "^$", "-test.fuzz", "^"+t.name+"$",
-						"-test.fuzztime", each.String(), "-test.fuzzminimizetime", "10x", "-test.parallel", "1", "-test.fuzzcachedir", filepath.Join(dir, "cache"))
+						"-test.fuzztime", each.String(), "-test.fuzzminimizetime", "10x", "-test.parallel", "1", "-test.fuzzcachedir", filepath.Join(cache, dirOf))
 				}
 				if failure != nil && !onlyTimeEnded(out) {
 					mu.Lock()
@@ -94,9 +103,10 @@ func run(root string, each time.Duration, guided bool, parts, day int) error {
 var timeEnded = regexp.MustCompile(`--- FAIL: Fuzz\w+ \([0-9.]+s\)\n    context deadline exceeded\nFAIL\n$`)
 
 // onlyTimeEnded reports whether a target found nothing although it failed: package testing now and then
-// takes the end of -fuzztime for a failure (golang.org/issue/75804).
+// takes the end of -fuzztime for a failure (golang.org/issue/75804). With a failing input, also one that was
+// only about to be made smaller, it is a finding.
 func onlyTimeEnded(out []byte) bool {
-	return timeEnded.Match(out) && !bytes.Contains(out, []byte("Failing input written to"))
+	return timeEnded.Match(out) && !bytes.Contains(bytes.ToLower(out), []byte("failing input"))
 }
 
 var declaration = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)

@@ -113,6 +113,7 @@ func TestOnlyTheEndOfTimeIsNoFinding(t *testing.T) {
 			"    Failing input written to testdata/fuzz/FuzzFrame/771e938e4458e983\nFAIL\n", false},
 		{begin + "--- FAIL: FuzzFrame (3.06s)\n    fuzzing process hung or terminated unexpectedly: exit status 2\n" +
 			"    Failing input written to testdata/fuzz/FuzzFrame/771e938e4458e983\n--- FAIL: FuzzFrame (3.06s)\n    context deadline exceeded\nFAIL\n", false},
+		{begin + "fuzz: minimizing 31-byte failing input file\n--- FAIL: FuzzFrame (3.06s)\n    context deadline exceeded\nFAIL\n", false},
 		{begin + "panic: index out of range\n", false},
 		{"", false},
 	} {
