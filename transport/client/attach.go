@@ -62,12 +62,12 @@ func (c *Client) attach(cn *connection, r *wire.LoginResult) error {
 	c.scheduleAck(cn)
 	c.wake()
 	c.mu.Unlock()
+	fast := old.takeFastDown() || away != nil && !away.told && away.fast
 	if old != nil {
-		fast := old.fastUp()
 		old.link.abort()
-		if fast {
-			c.emit(cn, Event{Kind: EventFastDown, Sender: wire.ServerPeer})
-		}
+	}
+	if fast {
+		c.emit(cn, Event{Kind: EventFastDown, Sender: wire.ServerPeer})
 	}
 	if away != nil && away.told {
 		c.resumes.reconnects.Add(1)

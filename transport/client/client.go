@@ -35,6 +35,7 @@ type Client struct {
 	mu           sync.Mutex
 	numbers      numbers
 	closing      bool          // Close or Abort was called
+	leaving      bool          // Close was called: a login that the host may have accepted ends as a leave
 	over         bool          // there will be no other connection
 	moving       bool          // a Move logs in
 	abandonedAt  time.Time     // when the last LOGIN was abandoned; it may still reach the host
@@ -62,6 +63,7 @@ type absence struct {
 	// set once
 	since time.Time
 	end   End
+	fast  bool // during a Move: the program has to be told that the fast channel is down
 
 	// guarded by mu
 	told     bool // the program knows
@@ -194,9 +196,9 @@ func (c *Client) group(ctx context.Context, op, group, least int32) error {
 // Close sends messages that are still queued, leaves the game session with close code
 // 1000, and returns when no goroutine is left, after about three seconds at most. While
 // the connection is lost, Close cannot tell the host, which holds the seat until its
-// window is over.
+// window is over, unless it has accepted a new login meanwhile.
 func (c *Client) Close() {
-	if cn := c.depart(); cn != nil {
+	if cn := c.depart(true); cn != nil {
 		c.awaitWritten(cn)
 		cn.link.close()
 	}
@@ -206,7 +208,7 @@ func (c *Client) Close() {
 // Abort drops the connection without a close frame, ends the Client, and returns when no
 // goroutine is left. To the host this is a lost connection: the player may come back.
 func (c *Client) Abort() {
-	if cn := c.depart(); cn != nil {
+	if cn := c.depart(false); cn != nil {
 		cn.link.abort()
 	}
 	<-c.done
@@ -214,9 +216,10 @@ func (c *Client) Abort() {
 
 // depart starts the end from this side: from now on the program can send nothing and gets no
 // events.
-func (c *Client) depart() *connection {
+func (c *Client) depart(leave bool) *connection {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.leaving = c.leaving || leave && !c.closing
 	c.closing = true
 	c.wake()
 	c.leave()

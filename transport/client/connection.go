@@ -64,6 +64,9 @@ func newConnection(c *Client, t Transport) *connection {
 // fastUp reports whether there is a fast channel; cn may be nil.
 func (cn *connection) fastUp() bool { return cn != nil && cn.fast != nil && cn.fast.up() }
 
+// takeFastDown is fastChannel.takeDown; cn may be nil.
+func (cn *connection) takeFastDown() bool { return cn != nil && cn.fast != nil && cn.fast.takeDown() }
+
 // spawn starts a helper that ends soon after alive; none starts after that.
 func (cn *connection) spawn(helper func()) {
 	cn.mu.Lock()

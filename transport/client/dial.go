@@ -105,10 +105,13 @@ func (c *Client) attempt(ctx context.Context, t Transport) error {
 	cn.link = l
 	c.mu.Unlock()
 	err = c.logIn(ctx, cn)
-	if err == nil || !c.abandon(cn) {
+	if err == nil || !c.abandon(cn, err) {
 		return nil
 	}
-	if errors.Is(err, ErrRefused) {
+	c.mu.Lock()
+	leave := c.leaving
+	c.mu.Unlock()
+	if leave || errors.Is(err, ErrRefused) {
 		l.close()
 	} else {
 		l.abort()
@@ -117,16 +120,16 @@ func (c *Client) attempt(ctx context.Context, t Transport) error {
 	return c.dialError(ctx, t, err)
 }
 
-// abandon keeps a connection from becoming the current one. It returns false if it already was
-// the current one. It is called once.
-func (c *Client) abandon(cn *connection) bool {
+// abandon keeps a connection, whose login ended with err, from becoming the current one. If it
+// already was, abandon changes nothing and returns false. It is called once.
+func (c *Client) abandon(cn *connection, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	close(cn.abandoned)
 	if !cn.since.IsZero() {
 		return false
 	}
-	if cn.asked {
+	close(cn.abandoned)
+	if cn.asked && !errors.Is(err, ErrRefused) { // a refused login cannot come late
 		c.abandonedAt = time.Now()
 	}
 	return true

@@ -41,6 +41,7 @@ type fastChannel struct {
 	heard    time.Time // when the last datagram came
 	repeats  bool      // the host has answered a handshake that was already complete
 	toldDown bool      // the program was told that the channel is down
+	wasUp    bool      // it was up when it went down or was closed
 }
 
 type fastState uint8
@@ -142,6 +143,16 @@ func (f *fastChannel) up() bool {
 	return f.state == fastUp
 }
 
+// takeDown reports whether the program takes the channel for up, and has to be told otherwise. The
+// caller tells it.
+func (f *fastChannel) takeDown() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	seemed := (f.state == fastUp || f.wasUp) && !f.toldDown
+	f.toldDown = f.toldDown || seemed
+	return seemed
+}
+
 func (f *fastChannel) failure() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -186,6 +197,7 @@ func (f *fastChannel) tellDown() {
 func (f *fastChannel) close() {
 	f.mu.Lock()
 	path := f.path
+	f.wasUp = f.wasUp || f.state == fastUp
 	f.path, f.state = nil, fastDown
 	f.mu.Unlock()
 	if path != nil {

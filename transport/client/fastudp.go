@@ -28,8 +28,11 @@ func (f *fastChannel) runUDP(link net.Conn, port int) {
 		if err != nil && first {
 			f.fail(err)
 		}
-		if err != nil { // if the channel was up before, the network is gone, and the connection will end
-			return
+		if err != nil {
+			if first || !wait(f.c.alive, time.Second) {
+				return
+			}
+			continue // the network is gone for now
 		}
 		if !f.open(udpPath{conn}, wire.OpServerAck) {
 			conn.Close()

@@ -79,6 +79,7 @@ func (f *fastChannel) down(err error) bool {
 	f.mu.Lock()
 	was, path := f.state, f.path
 	if was != fastDown {
+		f.wasUp = f.wasUp || was == fastUp
 		f.state, f.path, f.err = fastNew, nil, err
 	}
 	f.mu.Unlock()

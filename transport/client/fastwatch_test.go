@@ -2,6 +2,8 @@ package client
 
 import (
 	"errors"
+	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,4 +100,73 @@ func TestWatch(t *testing.T) {
 			})
 		})
 	}
+}
+
+// roamingConn is a TCP connection whose local address is not there while gone.
+type roamingConn struct {
+	net.Conn
+	gone  *atomic.Bool
+	asked atomic.Int32 // while gone
+}
+
+func (r *roamingConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+func (r *roamingConn) LocalAddr() net.Addr {
+	if r.gone.Load() {
+		r.asked.Add(1)
+		return &net.UnixAddr{} // UDP cannot be opened beside it
+	}
+	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}
+}
+
+// TestUDPComesBack: the plain UDP channel comes back after the interface was gone for a while, and a
+// socket could not even be opened.
+func TestUDPComesBack(t *testing.T) {
+	h := newFakeHost(t)
+	c := h.dial(Options{})
+	defer c.Close()
+	cn := c.current.Load()
+	server, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	var gone atomic.Bool
+	go func() {
+		b := make([]byte, 2048)
+		for seq := int32(0); ; {
+			n, from, err := server.ReadFromUDP(b)
+			if err != nil {
+				return
+			}
+			var h wire.Header
+			if parse(&h, b[:n]) == nil && h.OpCode == wire.OpUDPConnect && !gone.Load() {
+				_, _ = server.WriteToUDP(wire.AppendMessage(nil, &wire.Header{OpCode: wire.OpServerAck, Sender: Server, Sequence: seq}), from)
+				seq++
+			}
+		}
+	}()
+	link := &roamingConn{gone: &gone}
+	f := &fastChannel{c: cn, highest: -1}
+	cn.fast = f
+	cn.spawn(func() { f.runUDP(link, server.LocalAddr().(*net.UDPAddr).Port) })
+	next := func(kind EventKind) {
+		select {
+		case e := <-c.Events():
+			if e.Kind != kind {
+				t.Fatalf("%s, want %s", e.Kind, kind)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("no %s: %v", kind, c.FastErr())
+		}
+	}
+	next(EventFastUp)
+	gone.Store(true)
+	next(EventFastDown)
+	for late := time.Now().Add(30 * time.Second); link.asked.Load() == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatal("no other socket is tried")
+		}
+	}
+	gone.Store(false)
+	next(EventFastUp)
 }

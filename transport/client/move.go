@@ -8,9 +8,9 @@ import (
 // Move opens a new connection, over another transport or another path, and then drops
 // the current one. If the host numbers messages, no reliable message is lost or comes
 // twice. Later reconnects use t as well. After an error everything is as before, except
-// that the connection may have been lost in the meantime. While the connection is lost,
-// Move returns ErrDetached. The program must keep taking events: if their buffer is
-// full, Move waits until its context ends.
+// that the connection may have been lost in the meantime: then Move may take three
+// seconds more, and returns ErrDetached, as while the connection is lost. The program
+// must keep taking events: if their buffer is full, Move waits until its context ends.
 func (c *Client) Move(ctx context.Context, t Transport) error {
 	if t < WS || t > Auto {
 		return fmt.Errorf("client: %s is no transport", t)
@@ -26,7 +26,10 @@ func (c *Client) Move(ctx context.Context, t Transport) error {
 	orphan, err := c.move(ctx, cancel, t)
 	<-c.moves
 	if orphan != nil {
-		c.detach(orphan)
+		go c.detach(orphan) // it may wait for the program
+		if err != nil {
+			err = fmt.Errorf("%w meanwhile: %w", ErrDetached, err)
+		}
 	}
 	if err != nil {
 		return c.moveError(err)

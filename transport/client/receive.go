@@ -143,6 +143,9 @@ func (c *Client) emit(cn *connection, e Event) {
 		}
 		return
 	}
+	if c.life.Err() != nil { // select would choose at random, and leave holes in what the program gets
+		return
+	}
 	select {
 	case c.events <- e:
 	case <-c.life.Done():

@@ -16,14 +16,23 @@ func (c *Client) lost(cn *connection, end End) {
 	current, moving := c.current.Load() == cn, c.moving
 	var away *absence
 	if current {
-		away = &absence{since: time.Now(), end: end}
+		if cn.cause != nil && end.Code == 0 { // dropped since onEnd
+			end.Err = cn.cause
+		}
+		away = &absence{since: time.Now(), end: end, fast: moving && cn.takeFastDown()}
 		c.current.Store(nil)
 		c.away = away
 		select {
 		case <-c.nudge: // left over from the previous absence
 		default:
 		}
+		if errors.Is(cn.cause, errDropped) && !errors.Is(end.Err, errDropped) { // NetworkChanged came as the host closed
+			c.nudge <- struct{}{}
+		}
 		c.wake()
+		if moving { // the attempt to move is the first one to come back now, and may take no longer
+			time.AfterFunc(attemptFirst, c.stop)
+		}
 		ours := moving || time.Since(c.abandonedAt) < abandonedLoginMax
 		if ours && end.Code == uint16(messages.CloseTakenOver) { // by a login of our own, or the next one is refused
 			away.end = End{Err: errDropped}
@@ -182,14 +191,19 @@ func (c *Client) Outage(d time.Duration) {
 	if c.stop != nil {
 		c.stop()
 	}
-	c.mu.Unlock()
-	if cn := c.current.Load(); cn != nil {
-		cn.drop(errDropped)
-		return
+	cn := c.current.Load()
+	switch { // under mu: lost sees the cause, or does not drain the nudge
+	case cn == nil:
+		select {
+		case c.nudge <- struct{}{}:
+		default:
+		}
+	case cn.cause == nil:
+		cn.cause = errDropped
 	}
-	select {
-	case c.nudge <- struct{}{}:
-	default:
+	c.mu.Unlock()
+	if cn != nil {
+		cn.link.abort()
 	}
 }
 

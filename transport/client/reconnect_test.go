@@ -470,123 +470,6 @@ func TestDialAsksAgain(t *testing.T) {
 	})
 }
 
-// TestMove: an attached client changes its transport. The old connection is closed without a
-// leave, and an attempt that fails changes nothing.
-func TestMove(t *testing.T) {
-	with(t, func(t *testing.T, h *fakeHost) {
-		c := h.dial(Options{})
-		talk(t, c, "a")
-		h.say("A")
-		synctest.Wait()
-		h.down = map[Transport]error{WSS: errUnreachable}
-		old := h.last()
-		if err := c.Move(t.Context(), WSS); !errors.Is(err, errUnreachable) || c.Transport() != WS || old.how != "" {
-			t.Errorf("a move that fails: %v, %s", err, c.Transport())
-		}
-		if err := c.Move(t.Context(), KCP); err != nil || c.Transport() != KCP {
-			t.Errorf("move: %v, %s", err, c.Transport())
-		}
-		synctest.Wait()
-		if old.how != "abort" {
-			t.Errorf("the old connection: %q", old.how)
-		}
-		late := wire.Header{OpCode: 9, Sender: Server, TargetPlayer: 7, Reliable: true, Payload: []byte("late"), RelSeq: 2}
-		old.cn.onUnit(wire.AppendMessage(nil, &late)) // a message of an older connection changes nothing
-		talk(t, c, "b")
-		h.say("B")
-		synctest.Wait()
-		want(t, "the host", h.heard(), "a", "b")
-		want(t, "the player", events(c), "A", "B")
-		h.last().cut()
-		pass(time.Second)
-		if c.Transport() != KCP || !c.Attached() {
-			t.Errorf("back by %s", c.Transport())
-		}
-		c.Close()
-	})
-}
-
-// TestMoveIsNoTakeover: during a move the host closes the old connection as taken over. If that
-// arrives before the login's answer, it is neither the end nor a loss. If the answer never comes,
-// it is a loss.
-func TestMoveIsNoTakeover(t *testing.T) {
-	for _, late := range []time.Duration{100 * time.Millisecond, 30 * time.Second} {
-		with(t, func(t *testing.T, h *fakeHost) {
-			c := h.dial(Options{})
-			defer c.Close()
-			old := h.last()
-			h.enter = func(n int, l *hostLink) *wire.LoginResult {
-				if n == 2 {
-					l.late = late
-					old.bye(messages.CloseTakenOver)
-				}
-				return nil
-			}
-			err := c.Move(t.Context(), KCP)
-			if (err == nil) != (late < time.Second) {
-				t.Errorf("move: %v", err)
-			}
-			pass(time.Minute)
-			talk(t, c, "a")
-			h.say("A")
-			synctest.Wait()
-			want(t, "the host", h.heard(), "a")
-			if err == nil {
-				want(t, "the player", events(c), "A")
-			} else {
-				want(t, "the player", events(c), "detached", "reconnected", "A")
-			}
-		})
-	}
-}
-
-// The program is told that the old connection's fast channel is down before the new
-// connection's is up.
-func TestMoveReportsTheFastChannelDown(t *testing.T) {
-	with(t, func(t *testing.T, h *fakeHost) {
-		c := h.dial(Options{Fast: true})
-		defer c.Close()
-		synctest.Wait()
-		if err := c.Move(t.Context(), KCP); err != nil {
-			t.Error(err)
-		}
-		synctest.Wait()
-		want(t, "the player", events(c), "fast up", "fast down", "fast up")
-	})
-}
-
-// TestMoveWithEventsWaiting: a Move in the goroutine that should take events ends with its
-// context, and loses no event.
-func TestMoveWithEventsWaiting(t *testing.T) {
-	with(t, func(t *testing.T, h *fakeHost) {
-		c := h.dial(Options{EventsMax: 1})
-		defer c.Close()
-		for i := range 5 {
-			h.say(fmt.Sprint(i))
-		}
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		began := time.Now()
-		if err := c.Move(ctx, KCP); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
-			t.Errorf("move: %v after %v", err, time.Since(began))
-		}
-		var got []string
-		take := func() {
-			for range 5 {
-				synctest.Wait()
-				got = append(got, events(c)...)
-			}
-		}
-		take()
-		c.NetworkChanged()
-		take()
-		h.say("5")
-		take()
-		want(t, "the player", got, "0", "1", "2", "3", "4", "detached", "reconnected", "5")
-	})
-}
-
 // A login that the client had given up reaches the host after all, and takes over the current
 // connection. That is a loss, not the end. A takeover by another device is the end.
 func TestALateLoginOfTheClientItselfIsNotTheEnd(t *testing.T) {
@@ -855,6 +738,24 @@ func TestAnAnswerAfterTheAttemptDoesNotAttach(t *testing.T) {
 	})
 }
 
+// TestAnAnswerBeforeTheEndOfTheAttemptAttaches: the attempt's time ends while the program hears
+// of the new connection. The connection stays, and takes everything the host sends.
+func TestAnAnswerBeforeTheEndOfTheAttemptAttaches(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		c := h.dial(Options{OnReconnected: func(Reconnected) { time.Sleep(2 * attemptFirst) }})
+		h.last().cut()
+		pass(3 * attemptFirst)
+		var said []string
+		for i := range 64 {
+			said = append(said, fmt.Sprint(i))
+			h.say(said[i])
+		}
+		pass(time.Second)
+		want(t, "the player", events(c), append([]string{"detached", "reconnected"}, said...)...)
+		c.Close()
+	})
+}
+
 // TestSendUntilAcked: with a full buffer, Send waits for the host's acks or the end of its
 // context.
 func TestSendUntilAcked(t *testing.T) {
@@ -878,5 +779,79 @@ func TestSendUntilAcked(t *testing.T) {
 		talk(t, c, "3")
 		synctest.Wait()
 		want(t, "the host", h.heard(), "0", "1", "2", "3")
+	})
+}
+
+// NetworkChanged ends the wait, also if it comes between the end of the connection, whoever ended it, and the
+// moment that the Client takes note of it.
+func TestNetworkChangedDuringALoss(t *testing.T) {
+	for name, end := range map[string]func(l *hostLink){"cut": (*hostLink).cut, "closed": func(l *hostLink) { l.bye(messages.CloseSlowConsumer) }} {
+		with(t, func(t *testing.T, h *fakeHost) {
+			const ages = 1 << 15 * time.Hour
+			c := h.dial(Options{Reconnect: Reconnect{Delay: ages, DelayMax: ages, GiveUpAfter: 2 * ages}})
+			defer c.Close()
+			c.inbox <- struct{}{} // as if another connection's packet was being processed
+			end(h.last())
+			synctest.Wait()
+			c.NetworkChanged()
+			<-c.inbox
+			synctest.Wait()
+			if dials, _ := h.counts(); dials != 2 || !c.Attached() {
+				t.Errorf("%s: %d dials, attached %v", name, dials, c.Attached())
+			}
+		})
+	}
+}
+
+// A login that the host has refused for now cannot come late: a takeover after the next one is
+// by another device, and the end.
+func TestATakeoverAfterARefusalIsTheEnd(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		c := h.dial(Options{})
+		defer c.Close()
+		h.enter = func(n int, _ *hostLink) *wire.LoginResult {
+			if n == 2 {
+				return &wire.LoginResult{Caps: wire.CapNumbers, RetryAfterMs: 1000}
+			}
+			return nil
+		}
+		h.last().cut()
+		synctest.Wait()
+		for !c.Attached() {
+			pass(10 * time.Millisecond)
+		}
+		pass(time.Second)
+		h.last().bye(messages.CloseTakenOver)
+		pass(time.Minute)
+		_, logins := h.counts()
+		if !isClosed(c.Done()) || c.End().Code != uint16(messages.CloseTakenOver) {
+			t.Errorf("the client has taken the player back: %d logins, %q, end %s", logins, events(c), c.End())
+		}
+	})
+}
+
+// After Close was called, no event comes, or all that come: there is no hole.
+func TestNoHoleAfterClose(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		c := h.dial(Options{})
+		l := h.last()
+		l.turns = make(chan struct{}) // a slow network: Close waits for the writer
+		talk(t, c, "a")
+		synctest.Wait()
+		go c.Close()
+		synctest.Wait()
+		var said []string
+		for i := range 64 {
+			said = append(said, fmt.Sprint(i))
+			h.say(said[i])
+		}
+		synctest.Wait()
+		close(l.turns)
+		<-c.Done()
+		got := events(c)
+		got = got[:len(got)-1]
+		if !slices.Equal(got, said[:len(got)]) {
+			t.Errorf("the player gets %q", got)
+		}
 	})
 }

@@ -40,8 +40,7 @@ func New(t testing.TB, inner string) *NAT {
 // TCP makes a service of the host reachable and returns the address to dial.
 func (n *NAT) TCP(to string) string {
 	n.t.Helper()
-	service := netip.MustParseAddrPort(to)
-	l, err := net.Listen("tcp", netip.AddrPortFrom(n.inner, service.Port()).String())
+	l, err := net.Listen("tcp", netip.AddrPortFrom(n.inner, 0).String())
 	if err != nil {
 		n.t.Fatal(err)
 	}

@@ -1,0 +1,256 @@
+package matchmaker
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// A player with a seat looks for another match and gives up: the game session's automatic ticket lists that player again.
+func TestPlayersComeBackFromAnotherSearch(t *testing.T) {
+	for _, both := range []bool{false, true} {
+		bubble(t, nil, func(w *world) {
+			w.two(func(r *messages.Matchmaker) { r.AutoBackfill, r.RequestTimeout = true, time.Hour })
+			w.named("other", squads, nil)
+			w.pass()
+			w.wantCount(1)
+			if _, err := w.try("A2", "other", "a"); err != nil {
+				t.Fatal(err)
+			}
+			if both {
+				if _, err := w.try("B2", "m", "b"); err != nil { // in another configuration than a
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(10 * time.Second)
+			for _, id := range []string{"A2", "B2"}[:map[bool]int{false: 1, true: 2}[both]] {
+				if err := w.stop(id); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(5 * time.Minute)
+			synctest.Wait()
+			var listed []string
+			w.each(func(r *messages.Ticket) {
+				if r.Backfill != nil && !r.Status.Final() {
+					for _, p := range r.Players {
+						listed = append(listed, string(p.ID))
+					}
+				}
+			})
+			if len(listed) != 2 {
+				t.Errorf("both %v: after 5 min the backfill ticket of the game session lists %v, want a and b", both, listed)
+			}
+		})
+	}
+}
+
+// The place of a player with a seat who has looked for another match stays taken.
+func TestAPlayerWhoSearchesKeepsThePlace(t *testing.T) {
+	body := `{"ruleLanguageVersion":"1.0","teams":[{"name":"red","minPlayers":1,"maxPlayers":1},{"name":"blue","minPlayers":1,"maxPlayers":3}]}`
+	bubble(t, nil, func(w *world) {
+		w.named("m", body, func(r *messages.Matchmaker) { r.AutoBackfill, r.RequestTimeout = true, time.Hour })
+		w.named("other", squads, nil)
+		w.ask("A", "a")
+		w.ask("B", "b")
+		w.pass()
+		w.want("A COMPLETED", "B COMPLETED")
+		red := ""
+		for _, id := range []string{"A", "B"} {
+			if p := w.ticket(id).Players[0]; p.Team == "red" {
+				red = string(p.ID)
+			}
+		}
+		if _, err := w.try("X", "other", red); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		if err := w.stop("X"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Minute)
+		w.ask("C", "c")
+		w.pass()
+		w.pass()
+		w.want("C COMPLETED")
+		if team := w.ticket("C").Players[0].Team; team != "blue" {
+			t.Errorf("c plays in team %s, which takes one player and has %s", team, red)
+		}
+	})
+}
+
+// After an automatic ticket has failed, the next one waits, also if the seats have changed just before.
+func TestPauseAfterAFailureWithAReviewDue(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.two(automatic)
+		w.pass()
+		id := string(*w.data().Ticket)
+		w.want(id + " SEARCHING")
+		w.placer.set(func() { w.placer.full = messages.Errorf(messages.GameSessionFull, "full") })
+		w.ask("C", "c")
+		w.game().notify(nil) // the seats are looked at within an interval
+		w.pass()
+		w.pass()
+		w.want(id + " FAILED")
+		for range 20 {
+			w.pass()
+		}
+		if n := w.placer.fills; n != 1 {
+			t.Errorf("%d attempts within 20 s", n)
+		}
+	})
+}
+
+// The end of a game session is noticed also in the pause after an automatic ticket has failed.
+func TestEndOfTheGameDuringThePauseAfterAFailure(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.two(automatic)
+		w.pass()
+		id := string(*w.data().Ticket)
+		w.placer.set(func() { w.placer.full = messages.Errorf(messages.GameSessionFull, "full") })
+		w.ask("C", "c")
+		w.pass()
+		w.pass()
+		w.want(id + " FAILED")
+		w.placer.set(func() { w.placer.full = nil })
+		if err := w.stop("C"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.backfill("F", w.game().session.ID, "red:a", "blue:b"); err != nil {
+			t.Fatal(err)
+		}
+		w.pass()
+		w.want("F SEARCHING")
+		w.change(func(g *stubGame) { g.seats.Live, g.seats.Over, g.seats.Players = false, true, nil })
+		w.pass()
+		w.want("F CANCELLED")
+	})
+}
+
+// StopMatchmaking with the announced id ends automatic backfill although that ticket was cancelled, because no player may join.
+func TestStopOfACancelledTicketEndsAutomaticBackfill(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.two(automatic)
+		w.pass()
+		id := string(*w.data().Ticket)
+		w.want(id + " SEARCHING")
+		w.change(func(g *stubGame) { g.seats.Accepts = false }) // no player for now
+		w.pass()
+		w.want(id + " CANCELLED")
+		if now := w.data().Ticket; now == nil || string(*now) != id {
+			t.Fatalf("the game session announces %v, not %s", now, id)
+		}
+		if err := w.stop(id); err != nil {
+			t.Errorf("StopMatchmaking with the announced id: %v", err)
+		}
+		w.change(func(g *stubGame) { g.seats.Accepts = true })
+		w.pass()
+		w.pass()
+		if now := w.data().Ticket; now != nil && string(*now) != id {
+			t.Errorf("automatic backfill goes on with %s", *now)
+		}
+	})
+}
+
+// The same after it has failed.
+func TestStopOfAFailedTicketEndsAutomaticBackfill(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.two(automatic)
+		w.pass()
+		id := string(*w.data().Ticket)
+		w.want(id + " SEARCHING")
+		w.placer.set(func() { w.placer.full = messages.Errorf(messages.GameSessionFull, "full") })
+		w.ask("C", "c")
+		w.pass()
+		w.pass()
+		w.want(id + " FAILED")
+		w.placer.set(func() { w.placer.full = nil })
+		if now := w.data().Ticket; now == nil || string(*now) != id {
+			t.Fatalf("the game session announces %v, not %s", now, id)
+		}
+		if err := w.stop(id); err != nil {
+			t.Errorf("StopMatchmaking with the announced id: %v", err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if now := w.data().Ticket; now != nil && string(*now) != id {
+			t.Errorf("automatic backfill goes on with %s", *now)
+		}
+	})
+}
+
+// slowDisk is a store that can hold commits back, in order, as a disk that is slow does.
+type slowDisk struct {
+	store.Store
+	mu   sync.Mutex
+	slow bool
+	held []func()
+}
+
+func (s *slowDisk) Commit(changes []store.Change, done func(error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.slow {
+		s.Store.Commit(changes, done)
+		return
+	}
+	s.held = append(s.held, func() { s.Store.Commit(changes, done) })
+}
+
+func (s *slowDisk) setSlow(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.slow = on
+	if !on {
+		for _, f := range s.held {
+			f()
+		}
+		s.held = nil
+	}
+}
+
+// A game session asks for backfill, and an automatic ticket starts before that is stored: the request of the game session counts.
+func TestManualBackfillMeetsAutomaticStart(t *testing.T) {
+	disk := &slowDisk{}
+	bubble(t, func(o *Options) { disk.Store, o.Store = o.Store, disk }, func(w *world) {
+		w.named("m", squads, func(r *messages.Matchmaker) { r.AutoBackfill = true })
+		w.ask("T1", "a")
+		w.ask("T2", "b")
+		w.placer.set(func() { w.placer.hold = false })
+		w.pass()
+		w.want("T1 COMPLETED", "T2 COMPLETED")
+		// No seat is wanted for now, so that there is no automatic ticket.
+		w.change(func(g *stubGame) { g.seats.Accepts = false })
+		w.pass()
+		g := w.game()
+		// Seats are wanted again. Just before the host looks at the game session, its caller asks for backfill.
+		w.placer.set(func() { g.seats.Accepts = true })
+		g.notify(nil) // the review is due after an interval
+		time.Sleep(w.options.withDefaults().Interval - time.Millisecond)
+		synctest.Wait()
+		disk.setSlow(true)
+		done := make(chan error, 1)
+		go func() {
+			_, err := w.backfill("B1", g.session.ID, "red:a", "blue:b")
+			done <- err
+		}()
+		synctest.Wait()
+		time.Sleep(2 * time.Millisecond) // the review
+		synctest.Wait()
+		disk.setSlow(false)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		w.pass()
+		w.pass()
+		w.want("B1 SEARCHING")
+		// The game session ends: its backfill ticket is CANCELLED (flexmatch.md 16.3).
+		w.change(func(g *stubGame) { g.seats.Live, g.seats.Over, g.seats.Players = false, true, nil })
+		w.pass()
+		w.want("B1 CANCELLED")
+	})
+}

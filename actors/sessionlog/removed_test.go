@@ -1,0 +1,42 @@
+package sessionlog
+
+import (
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/actors/script"
+	"troupe/messages"
+)
+
+// The last lines of a log are there also if another process has removed the file in which they begin.
+func TestATailGoesOnInTheNextFile(t *testing.T) {
+	const id messages.GameSessionID = "arn:x/fleet/game"
+	s, err := Open(t.TempDir(), Options{FileBytes: fileBytesMin})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	k := s.Open(id)
+	text := strings.Repeat("x", 30<<10)
+	for _, line := range []string{"one " + text, "two " + text, "three " + text, "four " + text} {
+		k.Write(script.Line{Time: time.Now(), Text: line})
+		s.awaitWritten(s.logs[id])
+	}
+	k.Close()
+	s.awaitWritten(s.logs[id])
+	log, whole, err := s.Tail(id, 80<<10)
+	if err != nil || whole {
+		t.Fatal(whole, err)
+	}
+	defer log.Close()
+	if err := os.Remove(file(s.logs[id].base, 1)); err != nil {
+		t.Fatal(err)
+	}
+	all, err := io.ReadAll(log)
+	if err != nil || !strings.Contains(string(all), "three x") || !strings.Contains(string(all), "four x") {
+		t.Errorf("%d bytes, %v", len(all), err)
+	}
+}
