@@ -50,7 +50,7 @@ var counterparts = map[string]string{
 	"TestAckTimes": "ackTimes", "TestAcks": "ackTimes", "TestAWrongNumberEndsTheConnectionOnly": "repeatedWrongNumbers",
 	"TestRepeatedWrongNumbersEndTheClient": "repeatedWrongNumbers", "TestReconnectAtAHostWithoutNumbers": "hostWithoutNumbers",
 	"TestRoomWithoutNumbers": "hostWithoutNumbers", "TestWithoutNumbers": "hostWithoutNumbers strictHost", "TestEndsWhileDetached": "endsWhileDetached",
-	"TestPolicy": "policy", "TestDefaults": "policy", "TestStats": "resumes stream",
+	"TestCloseDuringAMove": "closeDuringAMove closeWhileMoving", "TestALossDuringAMoveIsNotTheEnd": "lossDuringAMove", "TestPolicy": "policy", "TestDefaults": "policy", "TestStats": "resumes stream",
 }
 
 // withoutCounterpart are tests of the Go SDK that the lists have no entry for, by the reason.
@@ -58,22 +58,29 @@ var withoutCounterpart = map[string]string{
 	"this client has no UDP and no DTLS": `TestFast TestWithoutUDPEverythingGoesByWebSocket TestFastOverflow TestFastCounts
 		TestAFastHandshakeRepeatsUntilItIsAnswered TestSecureFastCarriesMessages TestSecureFastRepeats TestSecureFastAnsweredByWebSocket
 		TestASecureFastThatFailsLeavesTheLoginAlone TestSecureFastLeavesNothing TestResumption TestWatch TestNATInANamespace TestNATChangesThePort
-		TestTheFastChannelFallsBackWhileUDPIsBlocked TestMoveReportsTheFastChannelDown TestFastComesBack TestNoFastOffered`,
+		TestTheFastChannelFallsBackWhileUDPIsBlocked TestMoveReportsTheFastChannelDown TestFastComesBack
+		TestMoveReportsTheFastChannelDownAfterATakeover TestMoveAlwaysReportsTheFastChannelDown TestUDPComesBack TestNoFastOffered`,
 	"this client has no KCP": `TestKCPTalk TestKCPFast TestKCPEnds TestKCPSilence TestKCPStall TestKCPBackPressure TestKCPRefusals
 		TestAutoFallsBack TestAuto TestAutoComesBack TestTransportNames`,
 	"the platform has the WebSocket and checks certificates": `TestSocketReads TestSocketRefuses TestCloseFrame TestFramesAreMasked TestCertificate
 		TestAnUntrustedHostIsDisconnected`,
-	"events are calls, not a channel that a program may leave full": `TestCloseDoesNotWait TestCloseDoesNotWaitForTheProgram TestMoveWithEventsWaiting`,
-	"a matter of Go's sockets and memory":                           `TestSendAllocatesNothing TestDialAgain TestAHostMayAcknowledgeNothingForAsLongAsItMayBeSilent`,
+	"events are calls, not a channel that a program may leave full": `TestCloseDoesNotWait TestCloseDoesNotWaitForTheProgram TestMoveWithEventsWaiting
+		TestAnAnswerBeforeTheEndOfTheAttemptAttaches TestMoveEndsWithItsContextAfterALoss TestNetworkChangedDuringALoss TestNoHoleAfterClose`,
+	"a matter of Go's sockets and memory": `TestSendAllocatesNothing TestDialAgain TestAHostMayAcknowledgeNothingForAsLongAsItMayBeSilent`,
 	"not tried for this client by itself; stream, resumes and TestBothDecodersAgree go through it": `TestResumeBeforeTheFirstMessage TestResumeTwice
 		TestSecondReplaySendsTheSameBytes TestUnreliableDoesNotMoveTheCounter TestReceiveCounterIsNotResetOnResume TestViolations
 		TestFailedSendBurnsNoNumber TestAckDuringReplaySkipsNothing TestMessagesDuringALoginAreNeitherLostNorDoubled
 		TestContradictoryLoginAnswersAreErrors`,
-	"not tried for this client": `TestALoginAnswerCountsIfTheHostClosesAtOnce TestDroppedAtOnce TestStorm`,
+	"not tried for this client": `TestALoginAnswerCountsIfTheHostClosesAtOnce TestDroppedAtOnce TestStorm TestATakeoverAfterARefusalIsTheEnd`,
 }
 
 // onlyHere are entries without a test of the Go SDK.
-var onlyHere = map[string]string{}
+var onlyHere = map[string]string{
+	"closeWhileToldOfANewConnection": "events are calls", "closeWhenReconnected": "events are calls", "networkChangedInReconnected": "events are calls",
+	"gapInMove": "events are calls", "moveSignalBehindAnotherMove": "a matter of promises",
+	"connectTimeoutInfinite": "timers of the platform", "silenceInfinite": "timers of the platform",
+	"silenceInAHiddenPage": "timers of the platform", "silenceTime": "this client asks the host by itself",
+}
 
 // TestTheListsAreThoseOfTheGoSDK: each test of the Go SDK has an entry here, or a reason why not; and each entry has a test there.
 func TestTheListsAreThoseOfTheGoSDK(t *testing.T) {

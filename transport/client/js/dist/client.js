@@ -45,6 +45,19 @@ var Waiters = class {
     for (const done of [...this.all]) done();
   }
 };
+async function unless(promise, signal) {
+  signal?.throwIfAborted();
+  let aborted;
+  const abort = new Promise((_, reject) => {
+    aborted = () => reject(signal.reason);
+  });
+  signal?.addEventListener("abort", aborted, { once: true });
+  try {
+    await Promise.race([promise, abort]);
+  } finally {
+    signal?.removeEventListener("abort", aborted);
+  }
+}
 
 // src/alive.ts
 var lateMax = 1e3;
@@ -60,6 +73,8 @@ var Alive = class {
   timer;
   heardAt = 0;
   asked = false;
+  /** It was asked once more, because the time of the first question ended late. */
+  again = false;
   due = 0;
   /** Begins to watch a new connection. */
   start() {
@@ -74,7 +89,9 @@ var Alive = class {
   /** Something came from the host. */
   heard() {
     this.heardAt = now();
+    if (!this.asked) return;
     this.asked = false;
+    this.wait(this.quiet);
   }
   /** Asks at once, and waits for a shorter time: something says that the network has changed. */
   probe(patience) {
@@ -85,8 +102,9 @@ var Alive = class {
   get quiet() {
     return this.silenceMax / 3;
   }
-  question(patience) {
+  question(patience, again = false) {
     this.asked = true;
+    this.again = again;
     this.wait(patience);
     this.ask();
   }
@@ -101,7 +119,7 @@ var Alive = class {
       const rest = this.quiet - (time - this.heardAt);
       if (rest > 0) this.wait(rest);
       else this.question(this.silenceMax - this.quiet);
-    } else if (time - this.due > lateMax) this.question(this.silenceMax - this.quiet);
+    } else if (!this.again && time - this.due > lateMax) this.question(this.silenceMax - this.quiet, true);
     else {
       this.timer = void 0;
       this.silent();
@@ -395,20 +413,23 @@ var Attempt = class {
   onAnswer(hooks, unit) {
     this.asked = false;
     this.answered = true;
+    this.stop();
     try {
       hooks.answer(this, unit);
     } catch (error) {
-      this.fail(error);
+      this.discard(error);
       return;
     }
-    this.stop();
     this.resolve();
   }
-  /** Gives the attempt up, unless it is over. */
-  fail(error) {
+  /** Gives the attempt up, unless it is over. With leave, a host that has accepted the login is told that the player leaves. */
+  fail(error, leave = false) {
     if (this.over) return;
     this.stop();
-    this.connection.discard(error instanceof RefusedError ? Close.normal : void 0);
+    this.discard(error, leave);
+  }
+  discard(error, leave = false) {
+    this.connection.discard(leave || error instanceof RefusedError ? Close.normal : void 0);
     this.reject(error);
   }
 };
@@ -1260,7 +1281,7 @@ function settingsOf(o) {
 function positive(name, value, otherwise) {
   if (value === void 0 || value === 0) return otherwise;
   if (!(value > 0)) throw new RangeError(`${name} must be a positive number`);
-  return value;
+  return name.startsWith("sendBuffer") ? value : Math.min(value, timerMax);
 }
 function checkURL(text) {
   const url = new URL(text);
@@ -1355,6 +1376,7 @@ var Client = class {
   abandonedAt = -Infinity;
   ackTimer;
   pumpTimer;
+  moveTimer;
   /** What came in before the program could add handlers; undefined later. */
   held = [];
   finished;
@@ -1413,14 +1435,13 @@ var Client = class {
   /**
    * Opens a connection to another address of the same host, and drops the current one when the player is logged in there. No reliable
    * message is lost or comes twice, if the host numbers messages. Later reconnects use the new address. After an error everything is as
-   * before, except that the connection may have been lost in the meantime.
+   * before, except that the connection may have been lost in the meantime: then the move may take 3 s more.
    */
   async move(url, { signal } = {}) {
     const to = checkURL(url);
     const before = this.moves;
     const move = (async () => {
-      await before;
-      signal?.throwIfAborted();
+      await unless(before, signal);
       if (this.closing || this.over) throw new ClosedError();
       if (this.current === void 0) throw new DetachedError();
       this.moving = true;
@@ -1429,10 +1450,11 @@ var Client = class {
         this.url = to;
       } finally {
         this.moving = false;
+        clearTimeout(this.moveTimer);
         if (this.away !== void 0) this.detach(this.away);
       }
     })();
-    this.moves = move.catch(() => void 0);
+    this.moves = Promise.allSettled([before, move]);
     await move;
   }
   /**
@@ -1461,10 +1483,11 @@ var Client = class {
   }
   /**
    * Sends what is queued, leaves the game session, and resolves when the client has ended, after about two seconds at most.
-   * An aborted signal ends the waiting: then the rest is dropped, and it is no error. While the connection is lost, the host cannot be told, and holds the seat.
+   * An aborted signal ends the waiting: then the rest is dropped, and it is no error. While the connection is lost, the host cannot be told, and holds the seat,
+   * unless it has accepted a new login meanwhile.
    */
   async close({ signal } = {}) {
-    if (!this.depart()) return this.done;
+    if (!this.depart(true)) return this.done;
     const connection = this.current;
     const dropped = () => connection?.drop();
     signal?.addEventListener("abort", dropped, { once: true });
@@ -1488,7 +1511,7 @@ var Client = class {
   /** Drops the connection and ends the client. To the host this is a loss: the player may come back. */
   abort() {
     if (this.over) return;
-    this.depart();
+    this.depart(false);
     if (this.current !== void 0) this.current.drop();
     else this.finish(new End(0, "", true));
   }
@@ -1526,10 +1549,10 @@ var Client = class {
     this.held = void 0;
     for (const step of held) step();
   }
-  depart() {
+  depart(leave) {
     if (this.closing || this.over) return false;
     this.closing = true;
-    for (const attempt of [...this.attempts]) attempt.fail(new ClosedError());
+    for (const attempt of [...this.attempts]) attempt.fail(new ClosedError(), leave);
     this.comeback.stop();
     this.changed.wake();
     return true;
@@ -1605,6 +1628,11 @@ var Client = class {
     this.away = { since: now(), end, attempts: 0, told: false };
     this.changed.wake();
     if (!this.moving || this.closing) this.detach(this.away);
+    else {
+      this.moveTimer = setTimeout(() => {
+        for (const attempt of [...this.attempts]) attempt.fail(new DetachedError());
+      }, attemptFirst);
+    }
   }
   /** Decides whether to reconnect after a loss, and tells the program. */
   detach(away) {

@@ -11,6 +11,8 @@ export class Alive {
   private timer: Timer | undefined
   private heardAt = 0
   private asked = false
+  /** It was asked once more, because the time of the first question ended late. */
+  private again = false
   private due = 0
 
   constructor(private readonly silenceMax: number, private readonly ask: () => void, private readonly silent: () => void) {}
@@ -30,7 +32,9 @@ export class Alive {
   /** Something came from the host. */
   heard(): void {
     this.heardAt = now()
+    if (!this.asked) return
     this.asked = false
+    this.wait(this.quiet) // the host's silence begins now, not when the time of the question is over
   }
 
   /** Asks at once, and waits for a shorter time: something says that the network has changed. */
@@ -44,8 +48,9 @@ export class Alive {
     return this.silenceMax / 3
   }
 
-  private question(patience: number): void {
+  private question(patience: number, again = false): void {
     this.asked = true
+    this.again = again
     this.wait(patience)
     this.ask()
   }
@@ -62,7 +67,7 @@ export class Alive {
       const rest = this.quiet - (time - this.heardAt)
       if (rest > 0) this.wait(rest)
       else this.question(this.silenceMax - this.quiet)
-    } else if (time - this.due > lateMax) this.question(this.silenceMax - this.quiet)
+    } else if (!this.again && time - this.due > lateMax) this.question(this.silenceMax - this.quiet, true)
     else {
       this.timer = undefined
       this.silent()

@@ -62,21 +62,25 @@ export class Attempt {
   private onAnswer(hooks: AttemptHooks, unit: Uint8Array | undefined): void {
     this.asked = false
     this.answered = true
+    this.stop() // first: a handler that is called here may end the client's attempts
     try {
       hooks.answer(this, unit)
     } catch (error) {
-      this.fail(error as Error)
+      this.discard(error as Error)
       return
     }
-    this.stop()
     this.resolve()
   }
 
-  /** Gives the attempt up, unless it is over. */
-  fail(error: Error): void {
+  /** Gives the attempt up, unless it is over. With leave, a host that has accepted the login is told that the player leaves. */
+  fail(error: Error, leave = false): void {
     if (this.over) return
     this.stop()
-    this.connection.discard(error instanceof RefusedError ? Close.normal : undefined)
+    this.discard(error, leave)
+  }
+
+  private discard(error: Error, leave = false): void {
+    this.connection.discard(leave || error instanceof RefusedError ? Close.normal : undefined)
     this.reject(error)
   }
 }

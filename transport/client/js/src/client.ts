@@ -7,10 +7,10 @@ import { Emitter, Message, type Handlers } from './events.js'
 import { Numbers } from './numbers.js'
 import { checkURL, settingsOf, type Options, type Settings } from './options.js'
 import { groupPacket, packetOf, type OutgoingMessage } from './outgoing.js'
-import { afterLoss, delayAfter } from './policy.js'
+import { afterLoss, attemptFirst, delayAfter } from './policy.js'
 import { Close, Command, Op, PAYLOAD_MAX, refusal, SERVER } from './protocol.js'
 import { noStats, type Stats } from './stats.js'
-import { now, Sleep, Waiters, type Timer } from './waiting.js'
+import { now, Sleep, unless, Waiters, type Timer } from './waiting.js'
 import { decodeLoginResult, decodeMembership, decodeUnit, encodeLogin, encodePacket, packet, unitOf, type LoginResult, type Packet } from './wire.js'
 
 /** How to end a wait: the promise is rejected with the signal's reason. */
@@ -68,6 +68,7 @@ export class Client {
   private abandonedAt = -Infinity
   private ackTimer: Timer | undefined
   private pumpTimer: Timer | undefined
+  private moveTimer: Timer | undefined
   /** What came in before the program could add handlers; undefined later. */
   private held: (() => void)[] | undefined = []
   private finished!: (end: End) => void
@@ -147,14 +148,13 @@ export class Client {
   /**
    * Opens a connection to another address of the same host, and drops the current one when the player is logged in there. No reliable
    * message is lost or comes twice, if the host numbers messages. Later reconnects use the new address. After an error everything is as
-   * before, except that the connection may have been lost in the meantime.
+   * before, except that the connection may have been lost in the meantime: then the move may take 3 s more.
    */
   async move(url: string, { signal }: Waiting = {}): Promise<void> {
     const to = checkURL(url)
     const before = this.moves
     const move = (async () => {
-      await before
-      signal?.throwIfAborted()
+      await unless(before, signal)
       if (this.closing || this.over) throw new ClosedError()
       if (this.current === undefined) throw new DetachedError()
       this.moving = true
@@ -163,10 +163,11 @@ export class Client {
         this.url = to
       } finally {
         this.moving = false
+        clearTimeout(this.moveTimer)
         if (this.away !== undefined) this.detach(this.away)
       }
     })()
-    this.moves = move.catch(() => undefined)
+    this.moves = Promise.allSettled([before, move])
     await move
   }
 
@@ -200,10 +201,11 @@ export class Client {
 
   /**
    * Sends what is queued, leaves the game session, and resolves when the client has ended, after about two seconds at most.
-   * An aborted signal ends the waiting: then the rest is dropped, and it is no error. While the connection is lost, the host cannot be told, and holds the seat.
+   * An aborted signal ends the waiting: then the rest is dropped, and it is no error. While the connection is lost, the host cannot be told, and holds the seat,
+   * unless it has accepted a new login meanwhile.
    */
   async close({ signal }: Waiting = {}): Promise<End> {
-    if (!this.depart()) return this.done
+    if (!this.depart(true)) return this.done
     const connection = this.current
     const dropped = (): void => connection?.drop()
     signal?.addEventListener('abort', dropped, { once: true })
@@ -228,7 +230,7 @@ export class Client {
   /** Drops the connection and ends the client. To the host this is a loss: the player may come back. */
   abort(): void {
     if (this.over) return
-    this.depart()
+    this.depart(false)
     if (this.current !== undefined) this.current.drop()
     else this.finish(new End(0, '', true))
   }
@@ -270,10 +272,10 @@ export class Client {
     for (const step of held) step()
   }
 
-  private depart(): boolean {
+  private depart(leave: boolean): boolean {
     if (this.closing || this.over) return false
     this.closing = true
-    for (const attempt of [...this.attempts]) attempt.fail(new ClosedError())
+    for (const attempt of [...this.attempts]) attempt.fail(new ClosedError(), leave)
     this.comeback.stop()
     this.changed.wake()
     return true
@@ -353,7 +355,12 @@ export class Client {
     if (ours && end.code === Close.takenOver) end = new End(0, '', false, new DroppedError()) // by a login of our own, or the next one is refused
     this.away = { since: now(), end, attempts: 0, told: false }
     this.changed.wake()
-    if (!this.moving || this.closing) this.detach(this.away) // otherwise move decides whether the loss counts
+    if (!this.moving || this.closing) this.detach(this.away)
+    else { // the attempt to move is the first one to come back now, and may take no longer
+      this.moveTimer = setTimeout(() => {
+        for (const attempt of [...this.attempts]) attempt.fail(new DetachedError())
+      }, attemptFirst)
+    }
   }
 
   /** Decides whether to reconnect after a loss, and tells the program. */

@@ -3,6 +3,7 @@ import { PAYLOAD_MAX } from './protocol.js'
 import { delayDefault, delayMaxDefault, type Reconnect } from './policy.js'
 import type { Handlers } from './events.js'
 import type { WebSocketConstructor } from './connection.js'
+import { timerMax } from './waiting.js'
 
 /** What `connect` needs. `url` and `playerSessionId` are required. Times are in milliseconds. */
 export interface Options {
@@ -74,7 +75,7 @@ export function settingsOf(o: Options): Settings {
 function positive(name: string, value: number | undefined, otherwise: number): number {
   if (value === undefined || value === 0) return otherwise
   if (!(value > 0)) throw new RangeError(`${name} must be a positive number`)
-  return value
+  return name.startsWith('sendBuffer') ? value : Math.min(value, timerMax)
 }
 
 /** Returns the address that a WebSocket is opened to. */

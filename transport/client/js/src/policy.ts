@@ -28,7 +28,7 @@ const spreadMax = 2000
 /** The wait if the host says "later" without a time. */
 const laterMin = 1000
 /** Bounds the first attempt after a loss. Each next one may take twice as long. */
-const attemptFirst = 3000
+export const attemptFirst = 3000
 
 /** How long after a loss attempts are made. */
 export function giveUpAfter(r: Reconnect, windowMs: number): number {

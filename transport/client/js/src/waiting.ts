@@ -5,7 +5,7 @@ export function now(): number {
 }
 
 /** The longest time that a timer of the platform can wait. */
-const timerMax = 2 ** 31 - 1
+export const timerMax = 2 ** 31 - 1
 
 export type Timer = ReturnType<typeof setTimeout>
 
@@ -54,5 +54,18 @@ export class Waiters {
 
   wake(): void {
     for (const done of [...this.all]) done()
+  }
+}
+
+/** Waits for a promise. Rejects with the signal's reason. */
+export async function unless(promise: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted()
+  let aborted!: () => void
+  const abort = new Promise<never>((_, reject) => { aborted = () => reject(signal!.reason as Error) })
+  signal?.addEventListener('abort', aborted, { once: true })
+  try {
+    await Promise.race([promise, abort])
+  } finally {
+    signal?.removeEventListener('abort', aborted)
   }
 }

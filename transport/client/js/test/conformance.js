@@ -65,6 +65,11 @@ class Bench {
   }
 }
 
+/** Waits until a player session has ended with a leave, which is sooner than a seat that is held. */
+async function hasLeft(t, seat) {
+  await until('a leave', async () => (await t.ask('status', seat)).status === 'COMPLETED')
+}
+
 /** Sends numbered messages to the client itself, by way of the host, while `disturb` runs; each must come exactly once, in order. */
 async function numbered(t, c, count, disturb) {
   let next = 0
@@ -122,6 +127,29 @@ const tests = {
     const all = await b.next('membership')
     same([all.group, all.players.sort()], [-1, both], 'all')
     await fails((async () => a.joinGroup(-1))(), RangeError, 'the group of all')
+  },
+
+  /** A close from a handler of `reconnected` is a leave. */
+  async closeWhenReconnected(t) {
+    const [a, seat] = await t.join({})
+    a.on('reconnected', () => void a.close())
+    a.networkChanged()
+    await a.done
+    await hasLeft(t, seat)
+  },
+
+  /** A close during a move is a leave, however far the move is. */
+  async closeWhileMoving(t) {
+    const { url } = await t.ask('proxied')
+    const seats = []
+    for (let n = 0; n < 40; n++) {
+      const [a, seat] = await t.join({})
+      a.move(url).catch(() => undefined)
+      await pause(n % 20 / 2)
+      await a.close()
+      seats.push(seat)
+    }
+    for (const seat of seats) await hasLeft(t, seat)
   },
 
   /** What is sent before a close arrives, and a close is a leave. */

@@ -393,6 +393,153 @@ const tests = {
     same(h.kept.length, 0, 'after sixteen')
   },
 
+  /** A program may end its client while it is told of a new connection, which is the current one: a close is a leave. */
+  async closeWhileToldOfANewConnection(t) {
+    for (const event of ['reconnected', 'gap']) {
+      const h = t.fresh()
+      const c = await t.enter()
+      let ended
+      c.on(event, () => {
+        c.send({ opCode: 1, targetPlayer: -1, payload: 'bye' })
+        void c.close().then(end => { ended = end })
+      })
+      if (event === 'gap') h.enter = () => ({ outcome: 2, lastReceived: h.received, base: h.last += 3 })
+      h.link.cut()
+      await t.pass(minute)
+      same([ended?.local, h.logins.length, h.link.how, h.heard], [true, 2, 1000, ['bye']], `close in ${event}`)
+    }
+  },
+
+  /** A connection that the program drops while it is told of it is a loss like any other. */
+  async networkChangedInReconnected(t) {
+    const h = t.host
+    const c = await t.enter()
+    let once = false
+    c.on('reconnected', () => {
+      if (!once) c.networkChanged()
+      once = true
+    })
+    h.link.cut()
+    await t.pass(minute)
+    same([c.events(), c.attached, h.logins.length], [['detached', 'reconnected', 'detached', 'reconnected'], true, 3], 'events')
+  },
+
+  /** Whatever a handler of `gap` does in the middle of a move, the client ends or goes on. */
+  async gapInMove(t) {
+    for (const how of ['close', 'abort', 'networkChanged', 'signal']) {
+      const h = t.fresh()
+      const c = await t.enter()
+      const stop = new AbortController()
+      let ended = false
+      void c.done.then(() => { ended = true })
+      c.on('gap', () => how === 'signal' ? stop.abort() : void c[how]())
+      h.enter = n => n === 2 ? { outcome: 2, lastReceived: h.received, base: h.last += 3 } : undefined
+      c.move('ws://other:1900', { signal: stop.signal }).catch(() => undefined)
+      await t.pass(5 * minute)
+      if (how === 'close' || how === 'abort') same(ended, true, `${how}: ended`)
+      else {
+        c.send({ opCode: 1, targetPlayer: -1, payload: 'a' })
+        h.say('A')
+        await t.pass(5 * minute)
+        same([c.attached, h.heard, c.events().filter(e => e === 'A')], [true, ['a'], ['A']], how)
+      }
+    }
+  },
+
+  /** Timers of the platforms overflow at 2**31 ms: a longer time means never, not at once. */
+  async connectTimeoutInfinite(t) {
+    for (const connectTimeoutMs of [Infinity, 2 ** 31]) {
+      const real = globalThis.setTimeout
+      globalThis.setTimeout = (call, ms = 0) => real(call, ms > 2 ** 31 - 1 ? 1 : ms) // as the platforms do
+      const h = t.fresh()
+      h.enter = (n, link) => (real(() => h.answer(link, { success: true, caps: 1 }), 50), null)
+      const entering = t.connect({ connectTimeoutMs })
+      await t.pass(minute)
+      const c = await entering
+      t.clients.push(c)
+      same(c.attached, true, String(connectTimeoutMs))
+    }
+  },
+
+  async silenceInfinite(t) {
+    const real = globalThis.setTimeout
+    let timers = 0
+    globalThis.setTimeout = (call, ms = 0) => (timers++, real(call, ms > 2 ** 31 - 1 ? 1 : ms))
+    await t.enter({ silenceMaxMs: Infinity })
+    await t.pass(1000)
+    check(timers < 10, `${timers} timers in a second`)
+  },
+
+  /** The host's silence counts from the last thing it sent, also if that was an answer. */
+  async silenceTime(t) {
+    const h = t.host
+    const c = await t.enter({ reconnect: false })
+    await t.pass(5500) // asked at 5000, and answered
+    same(h.pings, 1, 'pings')
+    h.silent = true
+    await t.pass(15_100)
+    same(c.attached, false, 'attached 15.6 s after the last sign of life')
+  },
+
+  /** A move that waits for another one ends with its signal. */
+  async moveSignalBehindAnotherMove(t) {
+    const h = t.host
+    const c = await t.enter()
+    h.down = true
+    const first = c.move('ws://slow:1900').catch(() => undefined)
+    const stop = new AbortController()
+    let second
+    c.move('ws://other:1900', { signal: stop.signal }).catch(error => { second = error })
+    await t.pass(100)
+    stop.abort(new RangeError('enough'))
+    await t.pass(1000)
+    check(second instanceof RangeError, `a second after the signal: ${second}`)
+    await t.pass(minute)
+    await first
+  },
+
+  /** A silent host is found although every timer is late, as in a page that stays hidden. */
+  async silenceInAHiddenPage(t) {
+    const h = t.host
+    const c = await t.enter({ reconnect: false })
+    h.silent = true
+    for (let n = 0; n < 10 && c.attached; n++) { // one round of timers a minute
+      t.clock.now += minute
+      await t.pass(0)
+    }
+    same(c.attached, false, `after ten minutes and ${h.pings} pings`)
+  },
+
+  /** A connection that is lost during a move to a host that does not answer comes back in time. */
+  async lossDuringAMove(t) {
+    const h = t.host
+    const c = await t.enter()
+    const old = h.link
+    h.enter = n => n === 2 ? null : undefined
+    let failed
+    c.move('ws://other:1900').catch(error => { failed = error })
+    await t.pass(100)
+    old.cut()
+    await t.pass(5000)
+    same([failed?.constructor.name, c.attached, c.events()], ['DetachedError', true, ['detached', 'reconnected']], 'after 5 s')
+  },
+
+  /** close during a move is a leave, also if the host has moved the player already. */
+  async closeDuringAMove(t) {
+    const h = t.host
+    const c = await t.enter()
+    const old = h.link
+    h.enter = () => {
+      old.bye(4001)
+      return null // the answer is under way
+    }
+    c.move('ws://other:1900').catch(() => undefined)
+    await t.pass(10)
+    void c.close()
+    await t.pass(minute)
+    same([c.end?.local, h.link.how], [true, 1000], 'how the connection ended that is the current one at the host')
+  },
+
   /** What is decided after a loss and after an attempt: the table of the Go SDK's TestPolicy. */
   async policy(t) {
     const { giveUpAfter, delayMax, delayAfter, afterLoss, afterAttempt, attemptMax, RecentLosses, End, settingsOf } = t.lib
