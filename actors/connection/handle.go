@@ -144,6 +144,9 @@ func (h *Handle) mark(dst []byte, reachedAt time.Time) []byte {
 // Clean means that the player left.
 func (h *Handle) Ended(clean bool, reason string) {
 	if a := h.bound.Swap(ended); a != nil && a != ended {
+		if clean {
+			a.Player.Leaves(a.Epoch)
+		}
 		a.Session.TellInOrder(player.Ended{Player: a.Player, Epoch: a.Epoch, Clean: clean, Reason: reason})
 		a.Player.Out.Abandon(h.link)
 	}

@@ -255,3 +255,31 @@ func (h *resources) record(kind store.Kind, id string) (found map[string]any) {
 	}
 	return found
 }
+
+// Updates of a game session that wait for a slow disk do not keep it from being terminated.
+func TestTerminateBehindUpdates(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		g := h.must(create(actorstest.Fleet, ""))
+		h.disk.hold()
+		name := "x"
+		for range 20 {
+			h.registry.Tell(stage.Request[messages.UpdateGameSession, *messages.GameSession]{
+				Request: messages.UpdateGameSession{ID: g.ID, Name: &name}, Reply: func(_ *messages.GameSession, err error) {
+					if err != nil {
+						h.Errorf("update: %v", err)
+					}
+				},
+			})
+		}
+		var answer error
+		h.registry.Tell(stage.Request[messages.TerminateGameSession, *messages.GameSession]{
+			Request: messages.TerminateGameSession{GameSessionID: g.ID, Force: true}, Reply: func(_ *messages.GameSession, err error) { answer = err },
+		})
+		synctest.Wait()
+		h.disk.release()
+		synctest.Wait()
+		if answer != nil {
+			h.Errorf("terminate: %v", answer)
+		}
+	})
+}

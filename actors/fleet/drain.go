@@ -54,7 +54,8 @@ func (gs *games) onDrain(m stage.Request[Drain, stage.None]) {
 		if !e.runs() {
 			continue
 		}
-		if e.published.Session().CurrentPlayers == 0 {
+		// A seat that is being stored counts in Seats only, a player who is rejoining in CurrentPlayers only.
+		if e.published.Session().CurrentPlayers == 0 && len(e.published.Seats().Players) == 0 {
 			gs.terminate(e)
 		} else {
 			e.ref.Tell(gamesession.EndWhenEmpty{On: true})

@@ -33,7 +33,8 @@ func (gs *games) onTerminateGameSession(m stage.Request[messages.TerminateGameSe
 		end = endForced
 	}
 	var answer *messages.GameSession
-	gs.ledger.Do(ledger.Transaction{Key: e.key(), Reply: m.With(&answer), Decide: func() (ledger.Entry, error) {
+	// It may wait behind as many updates as may wait.
+	gs.ledger.Do(ledger.Transaction{Key: e.key(), WaitingMax: editsMax + terminationsMax, Reply: m.With(&answer), Decide: func() (ledger.Entry, error) {
 		g := e.published.Session()
 		if !e.runs() || g.Status > messages.GameSessionTerminating {
 			return ledger.Entry{}, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s", e.id, g.Status)

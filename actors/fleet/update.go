@@ -15,6 +15,8 @@ const (
 	propertiesMax = 16
 	// editsMax bounds the waiting updates of one game session.
 	editsMax = 63
+	// terminationsMax is the room for requests to terminate a game session beside editsMax updates.
+	terminationsMax = 16
 )
 
 // onUpdateGameSession changes a game session once the change is durable (service-api.md 2.6).

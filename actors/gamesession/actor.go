@@ -29,6 +29,7 @@ type Actor struct {
 	phase         phase
 	assignment    assignment
 	crashed       bool       // the end is the game's fault
+	emptied       bool       // the last player has left, at least once
 	endWhenEmpty  bool       // end with the last player, regardless of EmptyTimeout
 	exit          *exitCall  // the game has called Exit or Crash; nil if it has not
 	terminate     *Terminate // OnProcessTerminate runs

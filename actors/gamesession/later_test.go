@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors"
 	"troupe/actors/actorstest"
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
@@ -443,4 +444,44 @@ func TestALoginThatIsCutBeforeTheGatesAnswerIsLetInByItsNextTry(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Without an empty timeout a game session ends with its last player, also if another one
+// was about to come in and is refused.
+func TestAGameSessionEndsWhenTheLastLoginIsRefused(t *testing.T) {
+	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.EmptyTimeout = 0 }, func(w *world) {
+		g := &slow{quiet: starting()}
+		id := w.Create(g)
+		g.decide(w, true) // load
+		a := w.Player(id)
+		g.quiet["connect"] = false
+		b := w.Enter(w.Seat(id))
+		a.Depart()
+		g.decide(w, false)
+		equal(w, "b", b.Take(), "refused")
+		w.Pass(10 * time.Minute)
+		if got := w.Game(id).Status; got != messages.GameSessionTerminated {
+			w.Errorf("nobody is in, and it is %v", got)
+		}
+	})
+}
+
+// The same player's other login is not the end of that: it follows at once.
+func TestAGameSessionStaysForALoginThatComesAnew(t *testing.T) {
+	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.EmptyTimeout = 0 }, func(w *world) {
+		g := &slow{quiet: starting()}
+		id := w.Create(g)
+		g.decide(w, true) // load
+		a := w.Player(id)
+		g.quiet["connect"] = false
+		seat := w.Seat(id)
+		w.Open().LogIn(seat, "one")
+		w.WaitIdle()
+		a.Depart()
+		w.Open().LogIn(seat, "two")
+		w.Pass(time.Second)
+		if got := w.Game(id).Status; got != messages.GameSessionActive {
+			w.Errorf("a login waits for the game, and the game session is %v", got)
+		}
+	})
 }

@@ -299,7 +299,7 @@ func (a *Actor) onJoinOver(m player.JoinOver) {
 	if s := a.byPlayer[m.Player]; s != nil && s.presence == joining {
 		a.stopJoining(s)
 	}
-	if a.endWhenEmpty {
+	if !m.Again && (a.endWhenEmpty || a.emptied) {
 		a.endIfLast()
 	}
 }
@@ -425,6 +425,7 @@ func (a *Actor) takeOut(s *playerSession) {
 	}
 	s.player.Groups = nil
 	a.announceLeave(s)
+	a.emptied = a.emptied || len(a.roster) == 0
 	if len(a.roster) == 0 && a.emptyTimer != nil {
 		a.emptyTimer.Reset(a.o.EmptyTimeout)
 	}

@@ -469,3 +469,140 @@ func TestMessagesAcknowledgedDuringAMoveAreNotLost(t *testing.T) {
 		}
 	})
 }
+
+// A leave is final: a login that comes right behind it is a rejoin, also if the game
+// session was busy meanwhile.
+func TestARejoinWhileTheGameIsBusy(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		b.Group(join, 5)
+		w.WaitIdle()
+		g.Take()
+		next := w.Open()
+		g.Message = func(*script.Message) {
+			g.Message = nil
+			time.Sleep(100 * time.Millisecond) // the callback takes 100 ms
+		}
+		a.Say(1, messages.ServerPeer, 0, "x")
+		time.Sleep(10 * time.Millisecond)
+		b.Depart() // close 1000
+		time.Sleep(10 * time.Millisecond)
+		next.LogIn(b.ID, "")
+		time.Sleep(time.Second)
+		w.WaitIdle()
+		cb := g.Take()
+		equal(w, "callbacks", cb[1:], "gone 2 of [1 2]", "connect 2", "accepted 2 of [1 2]")
+	})
+}
+
+// The same while a decision on the leaver's last message takes time.
+func TestARejoinWhileTheLastMessageIsDecided(t *testing.T) {
+	run(t, func(w *world) {
+		g, id := begun(w)
+		a, b := w.Player(id), w.Player(id)
+		g.Take()
+		b.Say(1, a.Peer(), 0, "last words")
+		w.WaitIdle()
+		b.Depart()
+		next := w.Enter(b.ID)
+		g.decide(w, true)
+		equal(w, "a", a.Take(), "1 from 2 to player 1: last words")
+		equal(w, "next", next.Take(), "login 2")
+		equal(w, "callbacks", g.Take(), "gone 2 of [1 2]", "accepted 2 of [1 2]")
+	})
+}
+
+// A leave is a leave, also if the player actor crashes before it hears of it.
+func TestALeaveIsNotLostInACrash(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		g.Take()
+		w.Panics++
+		g.Message = func(*script.Message) {
+			time.Sleep(time.Millisecond) // until b has left
+			gamesession.Player(g.Session, 2).Tell(stage.Panic{Text: "a test wants it"})
+		}
+		a.Say(1, messages.ServerPeer, 0, "x")
+		b.Depart()
+		w.Pass(time.Second)
+		w.Want(b.ID, messages.PlayerSessionCompleted, 1)
+	})
+}
+
+// A login that waits for the login limiter is replaced by one that waits for the leave, and has all of its time.
+func TestALeaveComesBeforeALoginThatReplacesAPausedOne(t *testing.T) {
+	run(t, func(w *world) {
+		g, id := begun(w)
+		a, b := w.Player(id), w.Player(id)
+		g.Take()
+		first := w.Open()
+		first.ID = b.ID
+		first.Handle.Login(&player.Login{ID: b.ID, From: first.Handle, At: time.Now(), Pause: time.Second})
+		w.WaitIdle()
+		b.Say(1, a.Peer(), 0, "last words")
+		w.WaitIdle()
+		b.Depart()
+		next := w.Enter(b.ID)
+		w.Pass(2 * time.Second)
+		g.decide(w, true)
+		equal(w, "callbacks", g.Take(), "gone 2 of [1 2]", "accepted 2 of [1 2]")
+		equal(w, "next", next.Take(), "login 2")
+	})
+}
+
+// While a leave is on its way, a login that is refused anyway does not wait for it, nor replace one that does.
+func TestADeadTokenDoesNotWaitForALeave(t *testing.T) {
+	run(t, func(w *world) {
+		g, id := begun(w)
+		a, b := w.Player(id), w.Player(id)
+		g.Take()
+		b.Say(1, a.Peer(), 0, "last words")
+		w.WaitIdle()
+		b.Depart()
+		good := w.Enter(b.ID)
+		bad := w.Open()
+		bad.LogInNumbered(b.ID, "nonsense", 0)
+		w.Pass(time.Second)
+		equal(w, "dead", bad.Take(), "refused")
+		g.decide(w, true)
+		equal(w, "callbacks", g.Take(), "gone 2 of [1 2]", "accepted 2 of [1 2]")
+		equal(w, "good", good.Take(), "login 2")
+	})
+}
+
+// In strict mode, too, a login that is refused anyway is refused at once.
+func TestStrictModeDoesNotWaitForALeave(t *testing.T) {
+	strict(t, func(w *world) {
+		g, id := begun(w)
+		a, b := w.Player(id), w.Player(id)
+		b.Say(1, a.Peer(), 0, "last words")
+		w.WaitIdle()
+		b.Depart()
+		next := w.Enter(b.ID)
+		equal(w, "next", next.Take(), "refused")
+		g.decide(w, true)
+	})
+}
+
+// The second device of a player whose leave is on its way does not take the player over when the challenge is over.
+func TestALeaveComesBeforeTheChallenger(t *testing.T) {
+	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.Takeover = false }, func(w *world) {
+		g, id := begun(w)
+		a, b := w.Player(id), w.Player(id)
+		g.Take()
+		b.Say(1, a.Peer(), 0, "last words")
+		w.WaitIdle()
+		b.Silence()
+		w.Pass(time.Second)
+		next := w.Enter(b.ID)
+		b.Depart()
+		w.Pass(3 * time.Second)
+		g.decide(w, true)
+		equal(w, "callbacks", g.Take(), "gone 2 of [1 2]")
+		equal(w, "next", next.Take(), "refused")
+	})
+}

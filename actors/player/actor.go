@@ -124,7 +124,11 @@ func (a *Actor) Started(c *stage.Context) {
 	case Attached:
 		a.d.fault = messages.CloseInternalError.String()
 		a.d.machine.Challenged = false // Stopped has refused the challenger
-		a.step(c, Event{Kind: ConnectionLost, Epoch: a.d.machine.Epoch})
+		kind := ConnectionLost
+		if a.hasLeft() { // the predecessor may have had the message that said so
+			kind, a.d.fault = ConnectionLeft, "left"
+		}
+		a.step(c, Event{Kind: kind, Epoch: a.d.machine.Epoch})
 	case Detached:
 		a.window = c.AfterAwake(a.d.windowUntil.until(), windowOver{a.d.machine.Epoch})
 	case Leaving:
@@ -296,6 +300,9 @@ func (a *Actor) confirmation(m *Login) Confirmation {
 const challengeTime = 2 * time.Second
 
 func (a *Actor) onChallengeOver(c actorContext, m challengeOver) {
+	if a.hasLeft() { // Ended follows, and ends the challenge
+		return
+	}
 	e := Event{Kind: ChallengeAnswered, Epoch: m.epoch}
 	if a.d.current.Silence() > a.d.challengedAt.since() {
 		e.Kind = ChallengeUnanswered
@@ -452,7 +459,7 @@ func (a *Actor) do(c actorContext, effect Effect) {
 	case RetryAfterLeave:
 		a.tell(LoginAgain{Login: a.login})
 	case ReleasePeer:
-		a.tell(JoinOver{Player: h})
+		a.tell(JoinOver{Player: h, Again: a.d.machine.State == Joining})
 	case Accept:
 		a.tell(Accepted{Player: h}) // arrives before any message of the client
 		if a.activate != nil {

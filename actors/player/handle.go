@@ -27,6 +27,7 @@ type Handle struct {
 	fast     atomic.Pointer[fastChannel]
 	fastSent atomic.Uint64 // messages that fast channels took
 	actor    atomic.Pointer[stage.Ref]
+	left     atomic.Uint64          // the epoch in which the player left; its Ended may still be on the way
 	removed  atomic.Pointer[string] // why the game or an operator removes the player; nil if neither does
 }
 
@@ -54,6 +55,9 @@ func (h *Handle) Tell(msg any) bool {
 	}
 	return ref.Tell(msg)
 }
+
+// Leaves says that the player has left in an epoch. Ended follows, behind what the player sent before. Any goroutine may call it.
+func (h *Handle) Leaves(e messages.Epoch) { h.left.Store(uint64(e)) }
 
 // SetActor sets the player actor: a new one after a restart.
 func (h *Handle) SetActor(ref *stage.Ref) { h.actor.Store(ref) }

@@ -17,6 +17,7 @@ type Login struct {
 	// Pause delays the login, because too many came before it (the login limiter). It is
 	// shortened where the player would lose its seat by it.
 	Pause time.Duration
+	late  bool // it has waited for the leave before it
 
 	// The rest belongs to the extension and is zero for stock clients.
 	Caps         uint64 // wire.CapNumbers
@@ -72,7 +73,10 @@ type (
 		Payload []byte
 	}
 	// JoinOver says that a login will not be accepted: its peer id is free.
-	JoinOver struct{ Player *Handle }
+	JoinOver struct {
+		Player *Handle
+		Again  bool // another login of the player follows at once
+	}
 	// Accepted says that LOGIN_RESPONSE is on its way.
 	Accepted struct{ Player *Handle }
 	// WentAway says that the player is detached.
