@@ -181,10 +181,9 @@ func (m *Manager) backfillEnded(c *stage.Context, t *ticket) {
 	}
 	g.ticket = nil
 	if t.record.Status == messages.TicketFailed {
-		m.reviewLater(c, g, failedPause)
-	} else {
-		m.review(c, g)
+		g.failed = c.Now()
 	}
+	m.review(c, g)
 }
 
 func (m *Manager) tellGame(id messages.GameSessionID, reason messages.UpdateReason, ticket messages.TicketID) {
@@ -211,7 +210,8 @@ func (m *Manager) onAsked(c *stage.Context, r asked) {
 	case !r.ask.Stop:
 		seats := g.read()
 		seats.Players = slices.DeleteFunc(seats.Players, func(id messages.PlayerID) bool { return slices.Contains(r.ask.Leaving, id) })
-		q := &messages.StartMatchBackfill{TicketID: r.ask.Ticket, Matchmaker: g.record.Matchmaker, Session: g.record.Session, Players: m.present(g, seats)}
+		players, _ := m.present(g, seats)
+		q := &messages.StartMatchBackfill{TicketID: r.ask.Ticket, Matchmaker: g.record.Matchmaker, Session: g.record.Session, Players: players}
 		if len(q.Players) == 0 {
 			refused(messages.Errorf(messages.InvalidRequest, "no player of a match is in the game session"))
 			return
@@ -233,9 +233,10 @@ func (m *Manager) onAsked(c *stage.Context, r asked) {
 	}
 }
 
-// announced returns the game session whose matchmaker data announces a ticket that has not started; nil if there is none.
+// announced returns the game session whose matchmaker data announces an automatic ticket that has not started, or has ended without a
+// match; nil if there is none.
 func (m *Manager) announced(id messages.TicketID) *game {
-	if m.tickets[id] != nil {
+	if t := m.tickets[id]; t != nil && (t.record.Backfill == nil || !t.record.Status.Final()) {
 		return nil
 	}
 	for _, g := range m.games {

@@ -28,6 +28,7 @@ type game struct {
 	ticket   *ticket                   // the newest backfill ticket, until it has ended
 	read     func() messages.GameSeats // nil until it is watched
 	due      alarm                     // of review
+	failed   time.Time                 // when a backfill ticket failed last; zero: never
 	starting bool                      // an automatic ticket is being stored
 	data     string                    // the matchmaker data that it was given last; empty: not known
 	told     atomic.Bool               // a seated is on its way
@@ -87,9 +88,7 @@ func (m *Manager) onWatched(c *stage.Context, r watched) {
 // onSeated reviews a game session soon: players who come and go together cause one new ticket.
 func (m *Manager) onSeated(c *stage.Context, r seated) {
 	r.g.told.Store(false)
-	if m.games[r.g.record.Session] == r.g && r.g.due.index == 0 {
-		m.setAlarm(c, &r.g.due, c.Now().Add(m.o.Interval))
-	}
+	m.reviewLater(c, r.g, m.o.Interval)
 }
 
 // review ends, starts or replaces the automatic backfill ticket of a game session, as its seats need it.
@@ -117,7 +116,11 @@ func (m *Manager) review(c *stage.Context, g *game) {
 		}
 		return
 	}
-	players, room := m.present(g, seats), 0
+	players, elsewhere := m.present(g, seats)
+	if elsewhere { // who gives up there comes back into the ticket, and no seat changes then
+		m.reviewLater(c, g, m.o.Interval)
+	}
+	room := 0
 	if seats.Accepts {
 		room = max(0, seats.Free-k.record.AdditionalPlayers)
 	}
@@ -130,30 +133,38 @@ func (m *Manager) review(c *stage.Context, g *game) {
 			}
 		})
 	case needed:
+		if wait := failedPause - c.Now().Sub(g.failed); !g.failed.IsZero() && wait > 0 {
+			m.reviewLater(c, g, wait)
+			return
+		}
 		m.startAutomatic(c, g, players, room)
 	}
 }
 
-// reviewLater makes a review due, unless one is.
+// reviewLater makes a review due after d, unless one is due earlier.
 func (m *Manager) reviewLater(c *stage.Context, g *game, d time.Duration) {
-	if m.games[g.record.Session] == g && g.due.index == 0 {
+	if m.games[g.record.Session] == g && (g.due.index == 0 || g.due.at.After(time.Now().Add(d))) {
 		m.setAlarm(c, &g.due, c.Now().Add(d))
 	}
 }
 
-// present returns the players of a game session who hold a seat and do not look for another match.
-func (m *Manager) present(g *game, s messages.GameSeats) (players []messages.TicketPlayer) {
+// present returns the players of a game session who hold a seat and do not look for another match, and whether others do.
+func (m *Manager) present(g *game, s messages.GameSeats) (players []messages.TicketPlayer, elsewhere bool) {
 	here := make(map[messages.PlayerID]bool, len(s.Players))
 	for _, id := range s.Players {
 		here[id] = true
 	}
 	for i := range g.record.Players {
 		p := &g.record.Players[i]
-		if t := m.players[p.ID]; here[p.ID] && (t == nil || t == g.ticket) {
+		switch t := m.players[p.ID]; {
+		case !here[p.ID]:
+		case t == nil || t == g.ticket:
 			players = append(players, *p)
+		default:
+			elsewhere = true
 		}
 	}
-	return players
+	return players, elsewhere
 }
 
 func samePlayers(a, b []messages.TicketPlayer) bool {
@@ -183,7 +194,12 @@ func (m *Manager) startAutomatic(c *stage.Context, g *game, players []messages.T
 			return []store.Change{store.Put(store.MatchedGame, string(next.Session), &next)}, nil
 		},
 		apply: func(t *ticket) {
-			g.record, g.ticket, g.starting = &next, t, false
+			g.record, g.starting = &next, false
+			if g.ticket != nil { // the game session's own request has started meanwhile, and goes first
+				m.endBackfill(c, t, "A newer backfill request for the game session replaces this one.")
+				return
+			}
+			g.ticket = t
 			m.announce(c, g, t)
 			m.reviewLater(c, g, m.o.Interval) // the seats may have changed meanwhile
 		},

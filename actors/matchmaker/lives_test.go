@@ -427,3 +427,23 @@ func TestLatencies(t *testing.T) {
 		})
 	}
 }
+
+// A sink that is behind reads events by their ids: the ids of a match grow in the order of what happened.
+func TestEventIDsGrow(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.config(func(r *messages.Matchmaker) { r.Standalone, r.Queues, r.AcceptanceRequired = true, nil, true })
+		w.ask("T1", "a")
+		w.ask("T2", "b")
+		w.pass()
+		w.answer(true, "T1", "a")
+		w.answer(true, "T2", "b")
+		w.want("T1 COMPLETED", "T2 COMPLETED")
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for i := 1; i < len(w.events); i++ {
+			if a, b := w.events[i-1], w.events[i]; a.ID >= b.ID {
+				t.Errorf("%s comes before %s, and its id %s after %s", a.Type, b.Type, a.ID, b.ID)
+			}
+		}
+	})
+}

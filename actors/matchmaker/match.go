@@ -276,8 +276,9 @@ func (m *Manager) answering(c *stage.Context, p *proposal, r *messages.AcceptMat
 		r := *t.record
 		next[i] = &r
 	}
+	before := []messages.Event{answered, completed(p, &record, acceptanceAccepted, now)} // made before those of accepted: ids grow in the order of events
 	e := m.accepted(c, p, next)
-	e.Events = append([]messages.Event{answered, completed(p, &record, acceptanceAccepted, now)}, e.Events...)
+	e.Events = append(before, e.Events...)
 	return e
 }
 
