@@ -126,7 +126,7 @@ func (c *Conn) Flush() {
 }
 
 // Ping implements transport.Conn. It is repeated until it is answered, for up to
-// two seconds, because a single ping may be lost; bytes above 125 are cut off. The
+// three seconds, because a single ping may be lost; bytes above 125 are cut off. The
 // answer proves that the peer is alive, not that other data has arrived.
 func (c *Conn) Ping(payload []byte) {
 	c.e.lock()

@@ -274,6 +274,12 @@ func timedOut(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.ETIMEDOUT)
 }
 
+// resetByPeer reports whether a write failed because the peer's system knows nothing of the connection any more, so that reads
+// end after the bytes that have arrived.
+func resetByPeer(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
 // writeFailed ends the connection after a failed write. The reader, whose read fails too,
 // cleans up.
 func (c *Conn) writeFailed(err error) {
@@ -292,7 +298,9 @@ func (c *Conn) writeFailed(err error) {
 	if timeout {
 		c.lingerNot() // reset: the kernel drops unsent bytes
 	}
-	c.cut()
+	if !resetByPeer(err) {
+		c.cut()
+	} // otherwise the reader meets the end itself, behind what had arrived before: perhaps a leave
 	c.mu.Lock()
 	c.rest()
 	c.mu.Unlock()
