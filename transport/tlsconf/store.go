@@ -97,6 +97,7 @@ type Store struct {
 
 	mu     sync.Mutex // one reload at a time
 	seen   []stamp    // of the files, as of the last reload
+	failed bool       // the last reload
 	warned time.Time  // when the end of the certificate was last logged
 }
 
@@ -188,6 +189,7 @@ func (s *Store) reloadLocked() error {
 	if err == nil && s.forDTLS {
 		err = forDTLS(b.cert.Leaf)
 	}
+	s.failed = err != nil
 	if err != nil {
 		return fmt.Errorf("tlsconf: %w", err)
 	}

@@ -12,7 +12,8 @@ const (
 )
 
 // Watch checks the files and the clock at every interval (zero or less means a
-// minute), and reloads when a file has changed or the leaf is due for renewal. It logs
+// minute), and reloads when a file has changed or the leaf is due for renewal, and again after
+// a reload that failed: permissions and time heal some errors, and change no file. It logs
 // errors. Once a day it warns if the certificate or the private CA is about to expire.
 // It returns when ctx ends.
 func (s *Store) Watch(ctx context.Context, every time.Duration) {
@@ -36,14 +37,19 @@ func (s *Store) check() {
 	defer s.mu.Unlock()
 	now := s.now()
 	due := s.current.Load().renewAt
-	changed := !slices.Equal(stampAll(s.source.files()), s.seen)
-	if !changed && (due.IsZero() || now.Before(due)) {
+	changed := !slices.Equal(stampAll(s.source.files()), s.seen) || !due.IsZero() && !now.Before(due)
+	if !changed && !s.failed {
 		s.warnLocked(now)
 		return
 	}
-	if err := s.reloadLocked(); err != nil {
+	err := s.reloadLocked()
+	if err == nil {
+		return
+	}
+	if changed { // the same complaint once
 		s.log.Error().Err(err).Msg("certificate not reloaded, the old one stays")
 	}
+	s.warnLocked(now)
 }
 
 func nearItsEnd(private bool) string {
