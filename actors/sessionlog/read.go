@@ -166,7 +166,7 @@ func (r *reader) readPart(p []byte) (int, error) {
 	if r.file == nil {
 		f, err := os.Open(file(r.log.base, r.number))
 		if errors.Is(err, fs.ErrNotExist) {
-			r.number++
+			r.number, r.at = r.number+1, 0
 			return 0, nil
 		} else if err != nil {
 			return 0, err

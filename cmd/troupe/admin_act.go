@@ -40,7 +40,7 @@ func ending(a map[string]any) string {
 type banCommand struct {
 	consoleFlags
 	Player string        `arg:"" optional:"" help:"Id of the player. Without it, the bans are listed."`
-	For    time.Duration `placeholder:"DURATION" help:"How long the player is kept out of all game sessions, such as 24h."`
+	For    time.Duration `xor:"how" placeholder:"DURATION" help:"How long the player is kept out of all game sessions, such as 24h."`
 	Lift   bool          `xor:"how" help:"Let the player in again."`
 	Reason string        `placeholder:"TEXT" help:"For the list of bans and the log of game sessions, at most 256 bytes."`
 }

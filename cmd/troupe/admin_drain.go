@@ -31,7 +31,7 @@ func (c *drainCommand) Run(s streams) error {
 	case c.Show:
 		method = http.MethodGet
 	case c.Grace != nil && *c.Grace < 0:
-		return errors.New("--grace must not be negative")
+		return &exitError{exitUsage, errors.New("--grace must not be negative")}
 	case c.Grace != nil:
 		q.Set("grace", c.Grace.String())
 	}

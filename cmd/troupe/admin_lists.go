@@ -63,6 +63,9 @@ func (c *connectionsCommand) Run(s streams) error {
 			column[closedShown]{"LASTED", func(x *closedShown) string { return briefly(x.LastedSeconds) }}, column[closedShown]{"TRANSPORT", func(x *closedShown) string { return x.Transport }},
 			column[closedShown]{"ADDRESS", func(x *closedShown) string { return x.Address }})
 	}
+	if c.Player != "" || c.By != "" {
+		return &exitError{exitUsage, errors.New("admin: --player and --by are for connections that have ended, with --closed")}
+	}
 	answer, err := showAll(&c.consoleFlags, s, "connections", given("sort", c.Sort, "limit", number(c.Limit)), "connections",
 		column[connectionShown]{"PLAYER", func(x *connectionShown) string { return x.PlayerID }}, column[connectionShown]{"PLAYER SESSION", func(x *connectionShown) string { return x.PlayerSession }},
 		column[connectionShown]{"STATE", func(x *connectionShown) string { return x.State }}, column[connectionShown]{"TRANSPORT", func(x *connectionShown) string { return x.Transport }},
@@ -248,5 +251,8 @@ func (c *eventsCommand) Run(s streams) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	return fmt.Errorf("admin: the host has ended the stream: %v", lines.Err())
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("admin: the host has ended the stream: %w", err)
+	}
+	return errors.New("admin: the host has ended the stream")
 }

@@ -61,9 +61,9 @@ func (c *clientCommand) Run(s streams) error {
 	}
 	switch {
 	case c.Group < 0:
-		return errors.New("--group must be positive")
+		return &exitError{exitUsage, errors.New("--group must be positive")}
 	case c.Bots < 0:
-		return errors.New("--bots must not be negative")
+		return &exitError{exitUsage, errors.New("--bots must not be negative")}
 	case c.Bots == 0:
 		return play.Chat(ctx, o, s.in, s.out)
 	}

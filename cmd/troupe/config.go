@@ -19,11 +19,17 @@ type configCheckCommand struct {
 // Run checks a configuration, and the files that it names.
 func (c *configCheckCommand) Run(s streams) error {
 	warn := func(text string) { fmt.Fprintln(s.err, "troupe: warning:", text) }
-	cfg, err := config.Load(config.Sources{Defaults: serveDefaults(), File: c.File, Warn: warn})
+	r, err := config.Resolve(config.Sources{Defaults: serveDefaults(), File: c.File, Warn: warn})
+	if err == nil {
+		_, err = openTelemetry(r)
+	}
+	if err == nil {
+		err = r.Invalid
+	}
 	if err != nil {
 		return err
 	}
-	if err := cfg.CheckFiles(); err != nil {
+	if err := r.Config.CheckFiles(); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(s.out, "%s: valid\n", c.File)
@@ -45,6 +51,9 @@ func (c *configPrintCommand) Run(s streams) error {
 		return err
 	}
 	r, err := config.Resolve(sources)
+	if err == nil {
+		_, err = openTelemetry(r)
+	}
 	if err != nil {
 		return err
 	}

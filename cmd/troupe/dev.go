@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"troupe/actors/script/bundle"
 	"troupe/messages"
 	"troupe/transport/host"
 )
@@ -34,10 +35,10 @@ func (c *devCommand) Run(s streams) error {
 		return err
 	}
 	if c.Engine != "" && c.Script == "" {
-		return errors.New("--engine needs a script: troupe dev SCRIPT")
+		return &exitError{exitUsage, errors.New("--engine needs a script: troupe dev SCRIPT")}
 	}
 	if c.Main != "" && c.Script == "" {
-		return errors.New("--main needs a script: troupe dev SCRIPT")
+		return &exitError{exitUsage, errors.New("--main needs a script: troupe dev SCRIPT")}
 	}
 	path, page := gameFolder(c.Script)
 	if c.Page != "" {
@@ -46,7 +47,7 @@ func (c *devCommand) Run(s streams) error {
 	if err := checkDevPage(page, path); err != nil {
 		return err
 	}
-	game := &devScript{path: path, main: c.Main, engine: c.Engine, fleet: messages.FleetID(cfg.Fleets[0].ID), out: s.out}
+	game := &devScript{path: path, main: c.Main, engine: c.Engine, fleet: messages.FleetID(cfg.Fleets[0].ID), limits: bundle.Limits{UnpackedMax: int64(cfg.Script.UnpackedMax)}, out: s.out}
 	if path != "" {
 		cfg.Fleets[0].Script, cfg.Fleets[0].LaunchPath, cfg.Fleets[0].Engine = path, c.Main, c.Engine
 		if err := game.check(); err != nil {

@@ -28,6 +28,7 @@ type devScript struct {
 	main   string // the file to start; empty: as package.json says
 	engine string // empty: as package.json says
 	fleet  messages.FleetID
+	limits bundle.Limits // of the configuration
 	out    io.Writer
 	tells  atomic.Bool // what keeps the script from running is about to be printed here
 }
@@ -129,7 +130,7 @@ func (d *devScript) runs(h *host.Host) error {
 // position. It runs no code: the host does that, with time limits. Code for Node.js is
 // compiled by the host when it loads the script.
 func (d *devScript) check() error {
-	b, err := bundle.FromPath(d.path, bundle.Limits{})
+	b, err := bundle.FromPath(d.path, d.limits)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (c *logsCommand) Run(s streams) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	if c.Follow && c.ID == "" {
-		return errors.New("--follow needs a game session")
+		return &exitError{exitUsage, errors.New("--follow needs a game session")}
 	}
 	q := url.Values{}
 	if c.ID != "" {

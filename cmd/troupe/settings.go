@@ -90,10 +90,10 @@ func (s *settings) load(defaults host.Config, out io.Writer) (host.Config, error
 	if err != nil {
 		return host.Config{}, err
 	}
-	c, err := r.Config, r.Invalid
-	if bad := s.openTelemetry(r, &c); bad != nil {
-		return host.Config{}, bad
+	if s.otel, err = openTelemetry(r); err != nil {
+		return host.Config{}, err
 	}
+	c, err := r.Config, r.Invalid
 	if err == nil {
 		s.resolved.Store(r)
 	}

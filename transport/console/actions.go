@@ -73,7 +73,8 @@ func (c *Console) acted(r *http.Request, a Action) {
 
 const (
 	banMax = 10 * 365 * 24 * time.Hour
-	// textMax bounds the reason that an operator gives, in bytes, and playerMax a player id.
+	// textMax bounds the reason that an operator gives, in bytes, and playerMax a player id, in
+	// characters of any number of bytes, as the service API does: whoever plays can be kicked.
 	textMax   = 256
 	playerMax = 1024
 )
@@ -86,8 +87,6 @@ func (q query) whoAndWhy() (player messages.PlayerID, reason string, p *problem)
 	}
 	reason = q.text("reason")
 	switch {
-	case len(name) > playerMax:
-		return "", "", invalid("player is longer than %d bytes", playerMax)
 	case len(reason) > textMax:
 		return "", "", invalid("reason is longer than %d bytes", textMax)
 	case reason == "":

@@ -207,7 +207,7 @@ type query struct {
 	values url.Values
 }
 
-// queryValueMax bounds a value in bytes.
+// queryValueMax bounds a value in bytes, except that of player (see playerMax).
 const queryValueMax = 2048
 
 func (q *query) read(raw string, known []string) *problem {
@@ -223,7 +223,9 @@ func (q *query) read(raw string, known []string) *problem {
 			return invalid("there is no parameter %s; there are %s", clip(name), strings.Join(known, ", "))
 		case len(all) > 1:
 			return invalid("%s is there %d times", name, len(all))
-		case len(all[0]) > queryValueMax:
+		case name == "player" && utf8.RuneCountInString(all[0]) > playerMax:
+			return invalid("player is longer than %d characters", playerMax)
+		case name != "player" && len(all[0]) > queryValueMax:
 			return invalid("%s is longer than %d bytes", name, queryValueMax)
 		case !utf8.ValidString(all[0]):
 			return invalid("%s is not UTF-8", name)

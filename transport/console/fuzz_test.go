@@ -112,7 +112,7 @@ func FuzzQuery(f *testing.F) {
 		case a.Code == http.StatusOK:
 			values, err := url.ParseQuery(raw)
 			for name, all := range values {
-				if len(all) > 1 || len(all[0]) > queryValueMax || !slices.Contains(w.console.routes[queried[int(path)%len(queried)]][http.MethodGet].params, name) {
+				if len(all) > 1 || (len(all[0]) > queryValueMax && name != "player") || !slices.Contains(w.console.routes[queried[int(path)%len(queried)]][http.MethodGet].params, name) {
 					t.Errorf("%q is taken", name)
 				}
 			}

@@ -88,7 +88,7 @@ func (c *Console) gameSessions(w http.ResponseWriter, r *http.Request, q query) 
 			}
 		}
 	}
-	found := order.First(limit+1, counted, nil, behind)
+	found := order.First(limit+1, counted, nil, behind.in(order, all))
 	out := struct {
 		GameSessions []gameSession `json:"gameSessions"`
 		Matched      int           `json:"matched"`
@@ -97,8 +97,7 @@ func (c *Console) gameSessions(w http.ResponseWriter, r *http.Request, q query) 
 	if len(found) > limit {
 		found = found[:limit]
 		last := found[limit-1]
-		raw, _ := json.Marshal(order.Position(last.GameSession, last.Players)) // strings and numbers only
-		next := base64.RawURLEncoding.EncodeToString(raw)
+		next := nextOf(order, last.GameSession, last.Players)
 		out.Next = &next
 	}
 	for _, f := range found {
@@ -132,11 +131,51 @@ var newest = func() *search.Sort {
 	return s
 }()
 
-func positionOf(next string) (*search.Position, *problem) {
+// nextTextMax bounds the text of an operand in next, in bytes: a name may be longer than a parameter.
+const nextTextMax = 600
+
+// position is what next contains: the place of the last game session of a page in the order.
+type position struct {
+	Absent bool                   `json:"a"`
+	Number int64                  `json:"n"`
+	Text   []byte                 `json:"t"` // the end of a cut one need not be UTF-8
+	ID     messages.GameSessionID `json:"g"`
+	Cut    bool                   `json:"c"`
+}
+
+func nextOf(order *search.Sort, g *messages.GameSession, players int) string {
+	at, cut := order.Shorten(order.Position(g, players), nextTextMax)
+	raw, _ := json.Marshal(position{at.Absent, at.Number, []byte(at.Text), at.ID, cut}) // texts and numbers only
+	return base64.RawURLEncoding.EncodeToString(raw)
+}
+
+// in returns the place behind which a page begins; nil means from the start. A text that was cut is read from the game
+// session, if that is still there with the same beginning.
+func (p *position) in(order *search.Sort, all func(func(*messages.GameSession, int) bool)) *search.Position {
+	if p == nil {
+		return nil
+	}
+	at := search.Position{Absent: p.Absent, Number: p.Number, Text: string(p.Text), ID: p.ID}
+	if !p.Cut {
+		return &at
+	}
+	for g, players := range all {
+		if g.ID == p.ID {
+			whole := order.Position(g, players)
+			if short, _ := order.Shorten(whole, nextTextMax); short == at {
+				return &whole
+			}
+			break
+		}
+	}
+	return &at
+}
+
+func positionOf(next string) (*position, *problem) {
 	if next == "" {
 		return nil, nil
 	}
-	at := new(search.Position)
+	at := new(position)
 	raw, err := base64.RawURLEncoding.DecodeString(next)
 	if err != nil || json.Unmarshal(raw, at) != nil {
 		return nil, invalid("next must be the next of an earlier answer")

@@ -78,9 +78,6 @@ func (c *Console) createPlayerSession(w http.ResponseWriter, r *http.Request, q 
 	if p != nil {
 		return p
 	}
-	if len(player) > playerMax {
-		return invalid("player is longer than %d bytes", playerMax)
-	}
 	made, err := c.o.Backend.CreatePlayerSessions(r.Context(), messages.CreatePlayerSessions{
 		GameSessionID: messages.GameSessionID(game), Players: []messages.NewPlayer{{PlayerID: messages.PlayerID(player), PlayerData: q.text("data")}},
 	})

@@ -194,7 +194,7 @@ type sending struct {
 	short  bool   // shorten player session ids
 }
 
-// send streams a log until its end, or until ctx ends.
+// send streams a log until its end, or until ctx ends. If the log cannot be read, the answer is broken off.
 func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.GameSessionID, how sending) {
 	var log io.ReadCloser
 	var err error
@@ -231,8 +231,12 @@ func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.Game
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := log.Read(buffer)
-		if _, gone := w.Write(buffer[:n]); gone != nil || err != nil {
+		_, gone := w.Write(buffer[:n])
+		switch {
+		case gone != nil, errors.Is(err, io.EOF), ctx.Err() != nil:
 			return
+		case err != nil:
+			panic(http.ErrAbortHandler) // so that the caller notices that it is not the whole log
 		}
 		if how.follow && flush.Flush() != nil {
 			return

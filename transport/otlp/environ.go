@@ -21,6 +21,8 @@ type Environ struct {
 	Resource []tracing.Attribute
 	// Ratio is what OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG say; negative: nothing.
 	Ratio float64
+	// HeadersFrom and RatioFrom are the variables that say so; empty without any.
+	HeadersFrom, RatioFrom string
 }
 
 // Header is a header of each request to the collector.
@@ -53,7 +55,7 @@ func ReadEnviron(getenv func(string) string) (e Environ, err error) {
 		if err := h.Check(); err != nil {
 			return e, fmt.Errorf("%s: header %d: %w", headers, i+1, err)
 		}
-		e.Headers = append(e.Headers, h)
+		e.Headers, e.HeadersFrom = append(e.Headers, h), headers
 	}
 	if e.Resource, err = readPairs(getenv(attributes), attributesMax); err != nil {
 		return e, fmt.Errorf("%s: %w", attributes, err)
@@ -61,7 +63,15 @@ func ReadEnviron(getenv func(string) string) (e Environ, err error) {
 	if name := getenv("OTEL_SERVICE_NAME"); name != "" {
 		e.Resource = append(e.Resource, tracing.Attribute{Key: "service.name", Value: name})
 	}
-	e.Ratio, err = ratio(getenv("OTEL_TRACES_SAMPLER"), getenv("OTEL_TRACES_SAMPLER_ARG"))
+	const sampler, part = "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"
+	e.Ratio, err = ratio(getenv(sampler), getenv(part))
+	switch {
+	case e.Ratio < 0:
+	case strings.Contains(getenv(sampler), "always"):
+		e.RatioFrom = sampler
+	default:
+		e.RatioFrom = part
+	}
 	return e, err
 }
 

@@ -67,6 +67,14 @@ func (r *Resolved) Origin(key string) string {
 	return cmp.Or(r.origin[key], "default")
 }
 
+// Add says that a source outside of Sources has set a key, or has added to a list.
+func (r *Resolved) Add(key, source string) {
+	if before := r.origin[key]; before != "" {
+		source = before + " and " + source
+	}
+	r.origin[key] = source
+}
+
 // Resolve reads all sources. It returns an error if one of them has a mistake by itself: then
 // there is no configuration.
 func Resolve(s Sources) (*Resolved, error) {
