@@ -14,6 +14,10 @@ MUTANTS ?=
 FAULTS_FLAGS ?=
 SOAK ?= 6m
 export CGO_ENABLED ?= 0
+# As a release is compiled, which a test builds: so CI compiles the tree and its dependencies twice, with the race
+# detector and without, and not a third time.
+GOFLAGS ?=
+export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 
 # Packages with tests that need failpoints (actors/fault). Their long tests are whole here, and
 # shorter with the race detector.
@@ -29,7 +33,7 @@ UNRACED := Alloc|BytesOf|Cost|EveryInterleaving|ABrokenTransition|InMemory|Seeds
 SINGLE := ./cmd/internal/archtest ./messages/wire/internal/gen
 
 # The tests of the command start it some 600 times, and a start with the race detector takes half a
-# second of CPU. With it run those of a host that serves, of terminals, and each workload.
+# second of CPU. With it run those of a host that serves, of terminals, and each workload; without it, all others.
 COMMAND := ./cmd/troupe
 RACED := TestScript/(serve|drain|dev|logs)$$|TestUntilOver|TestTopInATerminal|TestEveryWorkloadIsQuick
 
@@ -41,7 +45,7 @@ RACE := CGO_ENABLED=1 GORACE="atexit_sleep_ms=50" $(GO) test -json -race -shuffl
 # As many packages run at once as there are cores: with more, tests of real time were late on a
 # slow machine. Those that take longest start first.
 ATONCE := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-LONGEST := ./transport/transporttest/... ./actors/script/... ./transport/websocket ./transport/kcp ./transport/client
+LONGEST := ./transport/transporttest/... ./transport/host ./transport/serviceapi ./actors/script/... ./transport/websocket ./transport/kcp ./transport/client
 
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
@@ -55,12 +59,12 @@ run: build ## the host with embedded defaults on loopback (RUN_FLAGS="...")
 
 .PHONY: build
 build: ## build bin/troupe
-	$(GO) build -trimpath -buildvcs=auto -o $(BIN)/troupe ./cmd/troupe
+	$(GO) build -buildvcs=auto -o $(BIN)/troupe ./cmd/troupe
 
 .PHONY: test
 test: lint-quick ## what CI runs: vet, the tests, nearly all with the race detector, failpoints, allocation budgets, the longer models; lists what was skipped
 	$(RACE) -vet=off -timeout 20m -p $(ATONCE) $(LONGEST) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SINGLE) $(COMMAND))") | $(GO) run ./cmd/internal/testreport
-	$(GO) test -json -vet=off -shuffle=on -timeout 20m $(COMMAND) $(SINGLE) | $(GO) run ./cmd/internal/testreport
+	$(GO) test -json -vet=off -shuffle=on -timeout 20m -skip '$(RACED)' $(COMMAND) $(SINGLE) | $(GO) run ./cmd/internal/testreport
 	$(RACE) -vet=off -timeout 20m -run '$(RACED)' $(COMMAND) | $(GO) run ./cmd/internal/testreport
 	$(GO) test -json -tags faults -timeout 5m $(FAULTS) | $(GO) run ./cmd/internal/testreport
 	$(GO) test -json -run '$(UNRACED)' -vet=off -count=1 -timeout 5m \
@@ -129,7 +133,7 @@ bench-reconnect: build ## players cut off and back, with and without acknowledge
 
 .PHONY: bench-kills
 bench-kills: ## SIGKILL at every failpoint of the store under load: nothing answered is lost
-	$(GO) build -trimpath -tags faults -o $(BIN)/troupe-faults ./cmd/troupe
+	$(GO) build -tags faults -o $(BIN)/troupe-faults ./cmd/troupe
 	$(GO) run ./bench/kills --troupe $(BIN)/troupe-faults --rounds $(ROUNDS) $(BENCH_FLAGS)
 
 .PHONY: faults

@@ -86,6 +86,7 @@ func TestWhoHasMadeTooMuchWaitsForItsTurn(t *testing.T) {
 		if _, v := o.End(); v != Interrupted {
 			t.Error(v)
 		}
+		synctest.Wait() // other's first call has ended
 		last := d.Watch(Options{MemoryMax: 64 * mib, Held: func(int64) int64 { t.Error("measured"); return 0 }, Limit: 100 * time.Millisecond, Interrupt: func(string) {}})
 		defer last.Release()
 		go func() {
