@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"time"
 
 	"troupe/messages/wire"
@@ -38,6 +40,18 @@ func dial(ctx context.Context, o *Options, open opener) (*Client, error) {
 			return nil, err
 		}
 	}
+}
+
+// dialContext opens a TCP connection or a UDP socket.
+func (o *Options) dialContext(ctx context.Context, network string, local netip.Addr, address string) (net.Conn, error) {
+	if o.DialContext != nil {
+		return o.DialContext(ctx, network, local, address)
+	}
+	var d net.Dialer
+	if local.IsValid() { // for UDP only
+		d.LocalAddr = net.UDPAddrFromAddrPort(netip.AddrPortFrom(local, 0))
+	}
+	return d.DialContext(ctx, network, address)
 }
 
 // wait waits for d. It returns false if ctx ends first, and does so at once if the deadline of

@@ -89,7 +89,7 @@ func (f *fastChannel) runDTLS(link net.Conn, login *wire.LoginResult, serverName
 
 // associate makes one association and returns when it has ended or is silent. The error says why.
 func (f *fastChannel) associate(w *dtlsSetup, timeout time.Duration) error {
-	conn, err := dialBeside(w.link, int(w.login.FastPort))
+	conn, err := f.c.client.o.dialBeside(w.link, int(w.login.FastPort))
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,11 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"time"
 
 	"troupe/messages/wire"
@@ -11,7 +13,7 @@ import (
 
 // udpPath is the fast channel of ws: plain UDP, and the handshake -5, -6, -7
 // (realtime.md 7).
-type udpPath struct{ conn *net.UDPConn }
+type udpPath struct{ conn net.Conn }
 
 func (p udpPath) write(unit []byte) bool {
 	_, err := p.conn.Write(unit)
@@ -24,7 +26,7 @@ func (p udpPath) close() { p.conn.Close() }
 func (f *fastChannel) runUDP(link net.Conn, port int) {
 	connect := func(dst []byte, seq int32) []byte { return wire.AppendUDPConnect(dst, f.c.client.PeerID(), seq) }
 	for first := true; ; first = false {
-		conn, err := dialBeside(link, port)
+		conn, err := f.c.client.o.dialBeside(link, port)
 		if err != nil && first {
 			f.fail(err)
 		}
@@ -58,7 +60,7 @@ func (f *fastChannel) acknowledge() {
 
 // readUDP receives until the socket is closed. Other errors report datagrams that were not
 // delivered (ICMP); they are ignored, but not in a tight loop.
-func (f *fastChannel) readUDP(conn *net.UDPConn) {
+func (f *fastChannel) readUDP(conn net.Conn) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := conn.Read(buf)
@@ -80,7 +82,7 @@ func (f *fastChannel) readUDP(conn *net.UDPConn) {
 
 // dialBeside opens a UDP socket beside a TCP connection: from the same address,
 // because the host may insist on it, to the same machine.
-func dialBeside(tcp net.Conn, port int) (*net.UDPConn, error) {
+func (o *Options) dialBeside(tcp net.Conn, port int) (net.Conn, error) {
 	if port < 1 || port > 65535 {
 		return nil, fmt.Errorf("the host announced port %d", port)
 	}
@@ -89,5 +91,6 @@ func dialBeside(tcp net.Conn, port int) (*net.UDPConn, error) {
 	if !ok1 || !ok2 {
 		return nil, errors.New("not a TCP connection")
 	}
-	return net.DialUDP("udp", &net.UDPAddr{IP: local.IP, Zone: local.Zone}, &net.UDPAddr{IP: remote.IP, Port: port, Zone: remote.Zone})
+	to := netip.AddrPortFrom(remote.AddrPort().Addr(), uint16(port))
+	return o.dialContext(context.Background(), "udp", local.AddrPort().Addr(), to.String()) // UDP: nothing waits
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"time"
 
@@ -43,7 +44,15 @@ func (o *Options) kcp() kcp.DialOptions {
 }
 
 func openKCP(ctx context.Context, o *Options, cn *connection) (link, error) {
-	s, err := kcp.Dial(ctx, o.kcp(), streamHandler{cn})
+	options := o.kcp()
+	if o.DialContext != nil {
+		conn, err := o.DialContext(ctx, "udp", netip.Addr{}, o.KCPAddr)
+		if err != nil {
+			return nil, err
+		}
+		options.DTLS.Conn = conn
+	}
+	s, err := kcp.Dial(ctx, options, streamHandler{cn})
 	if err != nil {
 		return nil, err
 	}

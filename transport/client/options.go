@@ -1,11 +1,13 @@
 package client
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"math"
 	"net"
+	"net/netip"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -102,6 +104,10 @@ type Options struct {
 	// Sessions caches DTLS sessions, so that a reconnect saves a round trip and a key
 	// exchange. All dials of a program may share one; by default each Client has its own.
 	Sessions *dtls.Sessions
+
+	// DialContext opens TCP connections and UDP sockets, the latter from an address if local is valid; nil: those of
+	// the operating system.
+	DialContext func(ctx context.Context, network string, local netip.Addr, address string) (net.Conn, error)
 
 	// Fast sends messages of intent Fast by the fast channel once it is up. Without
 	// it they go by the reliable channel.

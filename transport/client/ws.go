@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"sync"
 	"time"
@@ -46,12 +47,11 @@ func (q *quietReader) Read(b []byte) (int, error) {
 }
 
 func openWebSocket(ctx context.Context, secure bool, o *Options, cn *connection) (link, error) {
-	var d net.Dialer
 	addr := o.Addr
 	if secure {
 		addr = o.WSSAddr
 	}
-	tcp, err := dialAgain(ctx, func(ctx context.Context) (net.Conn, error) { return d.DialContext(ctx, "tcp", addr) })
+	tcp, err := dialAgain(ctx, func(ctx context.Context) (net.Conn, error) { return o.dialContext(ctx, "tcp", netip.Addr{}, addr) })
 	if err != nil {
 		return nil, err
 	}

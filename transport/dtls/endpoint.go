@@ -20,7 +20,7 @@ import (
 type Endpoint struct {
 	o        Options
 	acceptor Acceptor
-	conn     PacketConn
+	conn     transport.PacketConn
 	out      sender
 	sessions *Sessions
 	hellos   *rate.Limiter // nil: no limit
@@ -68,7 +68,7 @@ func Listen(o Options, acceptor Acceptor) (*Endpoint, error) {
 	return e, nil
 }
 
-func bind(addr string, buffer int) (PacketConn, error) {
+func bind(addr string, buffer int) (transport.PacketConn, error) {
 	network := "udp"
 	if host, _, err := net.SplitHostPort(addr); err == nil {
 		if ip := net.ParseIP(host); ip != nil && ip.To4() != nil {

@@ -3,13 +3,13 @@ package dtls
 import (
 	"crypto/tls"
 	"errors"
-	"net"
 	"net/netip"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"troupe/messages/counters"
+	"troupe/transport"
 )
 
 // Acceptor accepts or refuses a new association.
@@ -20,14 +20,6 @@ type Acceptor interface {
 	Accept(a *Association) Handler
 }
 
-// PacketConn is what an Endpoint needs of a *net.UDPConn.
-type PacketConn interface {
-	ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error)
-	WriteToUDPAddrPort(b []byte, addr netip.AddrPort) (int, error)
-	LocalAddr() net.Addr
-	Close() error
-}
-
 // Options configure an Endpoint. The zero value of a limit is its default
 // (reliability.md 5.2), negative switches it off.
 type Options struct {
@@ -35,7 +27,7 @@ type Options struct {
 	// both families are taken.
 	Addr string
 	// Conn is used instead of Addr, and closed with the Endpoint.
-	Conn PacketConn
+	Conn transport.PacketConn
 	// Certificate returns the leaf, with an ECDSA key, and its chain. It is called at
 	// every handshake.
 	Certificate func() *tls.Certificate

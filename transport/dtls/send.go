@@ -3,6 +3,8 @@ package dtls
 import (
 	"net"
 	"net/netip"
+
+	"troupe/transport"
 )
 
 // sender hands datagrams to the kernel without waiting.
@@ -13,7 +15,7 @@ type sender interface {
 
 // newSender returns the sender of a socket. A socket that is no *net.UDPConn (in tests) must not
 // block by itself.
-func newSender(conn PacketConn) sender {
+func newSender(conn transport.PacketConn) sender {
 	if udp, ok := conn.(*net.UDPConn); ok {
 		if s := newRawSender(udp); s != nil {
 			return s
@@ -22,7 +24,7 @@ func newSender(conn PacketConn) sender {
 	return plainSender{conn}
 }
 
-type plainSender struct{ conn PacketConn }
+type plainSender struct{ conn transport.PacketConn }
 
 func (s plainSender) send(b []byte, to netip.AddrPort) bool {
 	_, err := s.conn.WriteToUDPAddrPort(b, to)

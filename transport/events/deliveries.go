@@ -3,6 +3,7 @@ package events
 import (
 	"cmp"
 	"context"
+	"net"
 	"slices"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ type deliveries struct {
 	count  *counters.Set
 	origin origin
 	outbox Outbox
+	dial   func(ctx context.Context, network, address string) (net.Conn, error) // nil: the operating system's
 	began  time.Time
 	sinks  []*sink
 
@@ -66,7 +68,7 @@ func deliver(o *Options) *deliveries {
 	d := &deliveries{
 		log: o.Log, count: o.Counters, origin: origin{o.Region, o.Account}, outbox: o.Outbox, began: time.Now(),
 		items: make(map[string]*item), warned: make(map[string]bool),
-		wake: make(chan struct{}, 1), finish: make(chan struct{}), ended: make(chan struct{}),
+		dial: o.DialContext, wake: make(chan struct{}, 1), finish: make(chan struct{}), ended: make(chan struct{}),
 	}
 	d.attempts, d.cutOff = context.WithCancel(context.Background())
 	for i, s := range o.Sinks {

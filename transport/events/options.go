@@ -1,8 +1,10 @@
 package events
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"path"
 	"path/filepath"
@@ -147,6 +149,8 @@ type Options struct {
 	Outbox   Outbox
 	Log      zerolog.Logger
 	Counters *counters.Set // nil: its own
+	// DialContext opens connections to webhooks; nil: the operating system's.
+	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 
 	queue int // of each sink; 0: queueMax. For tests.
 }

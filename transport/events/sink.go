@@ -47,7 +47,7 @@ func newSink(d *deliveries, o SinkOptions, bit sinkSet, most int) *sink {
 	case TypeFile:
 		s.outlet, s.width = newFile(o, d.origin), 1
 	default:
-		s.outlet = newWebhook(o, d.origin)
+		s.outlet = newWebhook(o, d.origin, d.dial)
 	}
 	return s
 }

@@ -26,9 +26,12 @@ type webhook struct {
 // answerMax bounds how much of an answer is read, so that its connection can be reused.
 const answerMax = 64 << 10
 
-func newWebhook(o SinkOptions, from origin) *webhook {
+func newWebhook(o SinkOptions, from origin, dial func(ctx context.Context, network, address string) (net.Conn, error)) *webhook {
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: attemptTimeout}).DialContext
+	}
 	pool := &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: attemptTimeout}).DialContext,
+		DialContext:         dial,
 		TLSHandshakeTimeout: attemptTimeout, MaxIdleConnsPerHost: width, MaxConnsPerHost: width, IdleConnTimeout: time.Minute,
 		MaxResponseHeaderBytes: answerMax, ForceAttemptHTTP2: true,
 	}

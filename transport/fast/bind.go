@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+
+	"troupe/transport"
 )
 
 // bindFunc binds one UDP socket; buffer as Options.SocketBuffer.
-type bindFunc func(network, address string, buffer int) (packetConn, error)
+type bindFunc func(network, address string, buffer int) (transport.PacketConn, error)
 
 // binder binds the sockets of a pool. Main and further are not called
 // concurrently.
@@ -22,7 +24,7 @@ type binder struct {
 	next     uint16 // port to try first
 }
 
-func (b *binder) main(port uint16) (packetConn, error) {
+func (b *binder) main(port uint16) (transport.PacketConn, error) {
 	conn, err := b.at(port)
 	if err != nil {
 		return nil, fmt.Errorf("fast: listen: %w", err)
@@ -31,7 +33,7 @@ func (b *binder) main(port uint16) (packetConn, error) {
 }
 
 // further binds one more port: the next free one of the range. It tries each port once.
-func (b *binder) further() (packetConn, error) {
+func (b *binder) further() (transport.PacketConn, error) {
 	if b.anyPort {
 		return b.at(0)
 	}
@@ -49,7 +51,7 @@ func (b *binder) further() (packetConn, error) {
 
 // at binds a port. Without a host Go listens on both families with one socket;
 // an IPv4 wildcard has to be told from that.
-func (b *binder) at(port uint16) (packetConn, error) {
+func (b *binder) at(port uint16) (transport.PacketConn, error) {
 	network := "udp"
 	if ip := net.ParseIP(b.host); ip != nil && ip.To4() != nil {
 		network = "udp4"
@@ -57,7 +59,7 @@ func (b *binder) at(port uint16) (packetConn, error) {
 	return b.bind(network, net.JoinHostPort(b.host, strconv.Itoa(int(port))), b.buffer)
 }
 
-func bindUDP(network, address string, buffer int) (packetConn, error) {
+func bindUDP(network, address string, buffer int) (transport.PacketConn, error) {
 	conn, err := new(net.ListenConfig).ListenPacket(context.Background(), network, address)
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 
 	"troupe/messages"
 	"troupe/messages/wire"
+	"troupe/transport"
 	"troupe/transport/dtls"
 	"troupe/transport/transporttest"
 	"troupe/transport/transporttest/memnet"
@@ -42,7 +43,7 @@ func (c conforming) Start(tb transporttest.TB, o transporttest.DatagramOptions) 
 	if o.Network != nil {
 		node := o.Network.Node()
 		s.ip = node.Addr()
-		bind = func(_, address string, _ int) (packetConn, error) {
+		bind = func(_, address string, _ int) (transport.PacketConn, error) {
 			_, port, _ := net.SplitHostPort(address)
 			n, err := strconv.ParseUint(port, 10, 16)
 			if err != nil {

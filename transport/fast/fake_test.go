@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"troupe/messages/counters"
+	"troupe/transport"
 )
 
 // written is one datagram a fakeConn was given.
@@ -84,7 +85,7 @@ func quietPool(t testing.TB, change func(*Options)) (*Pool, *fakeConn) {
 	}
 	opt = opt.filled()
 	p := &Pool{opt: opt, started: opt.Now()}
-	p.binder = binder{bind: func(string, string, int) (packetConn, error) { return nil, errors.New("no") }, min: 1, max: 1, next: 1}
+	p.binder = binder{bind: func(string, string, int) (transport.PacketConn, error) { return nil, errors.New("no") }, min: 1, max: 1, next: 1}
 	p.main = newSocket(p, conn, false)
 	p.sockets = []*socket{p.main}
 	t.Cleanup(func() {

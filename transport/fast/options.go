@@ -9,6 +9,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/messages/counters"
+	"troupe/transport"
 )
 
 // Options configure a Pool. Start from Defaults: the zero value has the channel
@@ -38,6 +39,8 @@ type Options struct {
 	// SocketBuffer is the receive and send buffer asked of the kernel, in bytes
 	// per socket; the kernel may give less. 0 is 1 MiB, negative leaves its default.
 	SocketBuffer int
+	// ListenPacket opens the sockets; nil: those of the operating system.
+	ListenPacket func(network, address string) (transport.PacketConn, error)
 	// OneByOne sends each datagram with a system call of its own, as on systems that have none for
 	// several. Benchmarks compare with it.
 	OneByOne bool

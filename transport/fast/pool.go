@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/messages"
+	"troupe/transport"
 )
 
 // Errors of Open.
@@ -44,7 +45,14 @@ type Pool struct {
 }
 
 // Listen binds the main socket. The pool works until Close.
-func Listen(opt Options) (*Pool, error) { return listen(opt, bindUDP) }
+func Listen(opt Options) (*Pool, error) {
+	if opt.ListenPacket == nil {
+		return listen(opt, bindUDP)
+	}
+	return listen(opt, func(network, address string, _ int) (transport.PacketConn, error) {
+		return opt.ListenPacket(network, address)
+	})
+}
 
 func listen(opt Options, bind bindFunc) (*Pool, error) {
 	opt = opt.filled()

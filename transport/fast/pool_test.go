@@ -12,6 +12,7 @@ import (
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/messages/wire"
+	"troupe/transport"
 )
 
 func TestTwoGameSessionsOneIP(t *testing.T) {
@@ -148,7 +149,7 @@ func TestPortRange(t *testing.T) {
 	opt.Addr, opt.ExtraPortsMin, opt.ExtraPortsMax = "127.0.0.1:5", 10, 12
 	opt.Now = new(clock).now
 	var tried []string
-	p, err := listen(opt, func(network, address string, _ int) (packetConn, error) {
+	p, err := listen(opt, func(network, address string, _ int) (transport.PacketConn, error) {
 		tried = append(tried, network+" "+address)
 		if strings.HasSuffix(address, ":10") || len(tried) > 4 {
 			return nil, errors.New("in use")
@@ -180,7 +181,7 @@ func TestPortRange(t *testing.T) {
 func TestPortRangeAtTheEnd(t *testing.T) {
 	b := binder{min: 65534, max: 65535, next: 65534}
 	var tried []string
-	b.bind = func(_, address string, _ int) (packetConn, error) {
+	b.bind = func(_, address string, _ int) (transport.PacketConn, error) {
 		tried = append(tried, address)
 		return nil, errors.New("in use")
 	}

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"unsafe"
 
+	"troupe/transport"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -53,7 +55,7 @@ type messageHeader struct {
 	_      uint32 // bytes sent
 }
 
-func newSender(conn packetConn) sender {
+func newSender(conn transport.PacketConn) sender {
 	one := oneByOne{conn}
 	udp, ok := conn.(*net.UDPConn)
 	if !ok {

@@ -2,4 +2,6 @@
 
 package fast
 
-func newSender(conn packetConn) sender { return oneByOne{conn} }
+import "troupe/transport"
+
+func newSender(conn transport.PacketConn) sender { return oneByOne{conn} }

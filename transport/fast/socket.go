@@ -25,14 +25,6 @@ const (
 	pauseMax     = 100 * time.Millisecond
 )
 
-// packetConn is the part of *net.UDPConn that a socket uses.
-type packetConn interface {
-	ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error)
-	WriteToUDPAddrPort(b []byte, addr netip.AddrPort) (int, error)
-	LocalAddr() net.Addr
-	Close() error
-}
-
 // key identifies the peer of a plain datagram. Ip is the zero Addr if the same-IP rule is
 // off.
 type key struct {
@@ -44,7 +36,7 @@ type key struct {
 // drains the queue. Datagrams create no state; only add does.
 type socket struct {
 	pool   *Pool
-	conn   packetConn
+	conn   transport.PacketConn
 	port   uint16
 	silent bool // reads and discards
 	out    *queue
@@ -70,7 +62,7 @@ type namesakes struct {
 // anybody can send datagrams with it.
 const strayEvery = 250 * time.Millisecond
 
-func newSocket(p *Pool, conn packetConn, silent bool) *socket {
+func newSocket(p *Pool, conn transport.PacketConn, silent bool) *socket {
 	s := &socket{
 		pool: p, conn: conn, silent: silent, out: newQueue(p.opt.QueueMax), done: make(chan struct{}),
 		peers: make(map[key]*Association), ids: make(map[messages.PeerID]*namesakes),

@@ -10,6 +10,7 @@ import (
 
 	"troupe/messages/counters"
 	"troupe/messages/wire"
+	"troupe/transport"
 )
 
 // ICMP answers and other passing errors of a read end nothing.
@@ -18,7 +19,7 @@ func TestReadErrorsDoNotEndTheReader(t *testing.T) {
 	for range failuresFree + 4 {
 		conn.readErrs = append(conn.readErrs, errors.New("connection refused"))
 	}
-	p, err := listen(Defaults(), func(string, string, int) (packetConn, error) { return conn, nil })
+	p, err := listen(Defaults(), func(string, string, int) (transport.PacketConn, error) { return conn, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func TestCloseDuringErrors(t *testing.T) {
 	for range 1 << 12 { // at 100 ms each: minutes
 		conn.readErrs = append(conn.readErrs, errors.New("broken"))
 	}
-	p, err := listen(Defaults(), func(string, string, int) (packetConn, error) { return conn, nil })
+	p, err := listen(Defaults(), func(string, string, int) (transport.PacketConn, error) { return conn, nil })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ type sender interface {
 }
 
 // oneByOne is the sender where the system has no call for several datagrams.
-type oneByOne struct{ conn packetConn }
+type oneByOne struct{ conn transport.PacketConn }
 
 func (o oneByOne) send(b *batch, i int) (sent int, err error) {
 	if _, err := o.conn.WriteToUDPAddrPort(b.at(i), b.list[i].d.to); err != nil {

@@ -103,13 +103,15 @@ func (c *Config) eventOptions() (events.Options, error) {
 }
 
 // startEvents starts the deliveries, with the events that the last run did not deliver first.
-func (h *Host) startEvents(c *Config, log zerolog.Logger, count *counters.Set) error {
+func (h *Host) startEvents(options Options) error {
+	c, log, count := &options.Config, options.Log, h.count
 	o, err := c.eventOptions()
 	if err != nil {
 		return err
 	}
 	h.own = o.Own()
 	o.Outbox, o.Log, o.Counters = &outbox{store: h.store, log: log, count: count}, log, count
+	o.DialContext = options.dial()
 	if h.events, err = events.New(o); err != nil {
 		return fmt.Errorf("host: %w", err)
 	}

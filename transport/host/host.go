@@ -22,6 +22,7 @@ import (
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/messages/tracing"
+	"troupe/transport"
 	"troupe/transport/console"
 	"troupe/transport/events"
 	"troupe/transport/gateway"
@@ -52,6 +53,9 @@ type Options struct {
 	// OnFailure is called when the host cannot continue; the process should end with an
 	// error. Nil does nothing.
 	OnFailure func(reason string)
+	// Network opens all sockets, and makes connections to webhooks and to the collector of traces; nil: the operating system's.
+	// The processes of scripts that run in Node.js are no part of it.
+	Network transport.Network
 	// SetLogLevel changes the level of Log; nil: it cannot be changed. Reload calls it.
 	SetLogLevel func(zerolog.Level)
 }
@@ -97,6 +101,21 @@ type Host struct {
 	drained        chan struct{} // closed when an operator's drain is over
 }
 
+// dial returns what makes connections; nil: the operating system does.
+func (o *Options) dial() func(ctx context.Context, network, address string) (net.Conn, error) {
+	if o.Network == nil {
+		return nil
+	}
+	return o.Network.DialContext
+}
+
+func (o *Options) listen(address string) (net.Listener, error) {
+	if o.Network == nil {
+		return net.Listen("tcp", address)
+	}
+	return o.Network.Listen("tcp", address)
+}
+
 // Start checks the configuration, binds all listeners and serves. On an error it releases
 // everything.
 func Start(o Options) (h *Host, err error) {
@@ -120,10 +139,10 @@ func Start(o Options) (h *Host, err error) {
 			partial.stop(messages.CloseGoingAway)
 		}
 	}()
-	if err = h.listeners.bind(c, h.count, o.Log); err != nil {
+	if err = h.listeners.bind(&o, h.count); err != nil {
 		return nil, err
 	}
-	if h.api, err = net.Listen("tcp", c.API.Addr); err != nil {
+	if h.api, err = o.listen(c.API.Addr); err != nil {
 		return nil, fmt.Errorf("host: api.addr: %w", err)
 	}
 	if h.logs, err = c.Log.GameSessions.open(h.count, o.Log); err != nil {
@@ -138,7 +157,7 @@ func Start(o Options) (h *Host, err error) {
 	if err = h.startTraces(o); err != nil {
 		return nil, err
 	}
-	if err = h.startEvents(c, o.Log, h.count); err != nil {
+	if err = h.startEvents(o); err != nil {
 		return nil, err
 	}
 	h.fleets, h.bundles, h.programs = c.Fleets, c.Script.bundleLimits(), newPrograms(&c.Script)
@@ -157,10 +176,12 @@ func Start(o Options) (h *Host, err error) {
 	})
 	h.gateway.Store(edge)
 	gw := watched{edge, growth}
-	if err = h.listeners.open(c, gw, h.count, o.Log); err != nil {
+	if err = h.listeners.open(&o, gw, h.count); err != nil {
 		return nil, err
 	}
-	h.serving.Go(func() { collectGarbage(h.stopCollecting, growth) })
+	if o.Network == nil { // else the process is not the host's alone
+		h.serving.Go(func() { collectGarbage(h.stopCollecting, growth) })
+	}
 	for _, ws := range h.listeners.webSockets() {
 		h.serving.Go(func() { h.served("websocket", ws.Serve(gw), o.OnFailure) })
 	}

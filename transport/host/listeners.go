@@ -37,7 +37,8 @@ type listeners struct {
 func (l *listeners) nextID() uint64 { return l.lastID.Add(1) }
 
 // bind opens all sockets but KCP's, which would accept players at once.
-func (l *listeners) bind(c *Config, count *counters.Set, log zerolog.Logger) error {
+func (l *listeners) bind(o *Options, count *counters.Set) error {
+	c, log := &o.Config, o.Log
 	l.admission = transport.NewAdmission(transport.AdmissionLimits{
 		PendingMax: c.Limits.Unauthenticated, PendingPerIPMax: c.Limits.UnauthenticatedPerIP,
 		RatePerIP: c.Limits.ConnectionsPerIPPerSecond, BurstPerIP: c.Limits.ConnectionsPerIPBurst,
@@ -53,10 +54,14 @@ func (l *listeners) bind(c *Config, count *counters.Set, log zerolog.Logger) err
 		MessageBytesMax: c.Limits.MessageBytes, EmptyCloseIsLeave: c.WebSocket.EmptyCloseIsLeave,
 		Engine: websocket.Engine(c.WebSocket.Engine), NewBatch: func() transport.Batch { return new(stage.Batch) },
 	}
-	if l.ws, err = websocket.Listen(ws); err != nil {
+	if l.ws, err = listenWebSocket(o, ws); err != nil {
 		return fmt.Errorf("host: websocket.addr: %w", err)
 	}
-	if l.fast, err = fast.Listen(c.fastOptions(count, log)); err != nil {
+	plain := c.fastOptions(count, log)
+	if o.Network != nil {
+		plain.ListenPacket = o.Network.ListenPacket
+	}
+	if l.fast, err = fast.Listen(plain); err != nil {
 		return fmt.Errorf("host: fast.addr: %w", err)
 	}
 	if !c.hasTLS() {
@@ -69,11 +74,15 @@ func (l *listeners) bind(c *Config, count *counters.Set, log zerolog.Logger) err
 		return nil
 	}
 	ws.Addr, ws.Kind, ws.TLS = c.WSS.Addr, transport.WSS, l.certs.ServerConfig()
-	if l.wss, err = websocket.Listen(ws); err != nil {
+	if l.wss, err = listenWebSocket(o, ws); err != nil {
 		return fmt.Errorf("host: wss.addr: %w", err)
 	}
+	secured, err := dtlsOptions(o, c.DTLS.Addr, l.certs)
+	if err != nil {
+		return fmt.Errorf("host: dtls.addr: %w", err)
+	}
 	l.secured, err = fast.ListenSecured(fast.SecuredOptions{
-		DTLS: c.dtlsOptions(c.DTLS.Addr, l.certs), Anchors: l.certs.CAPEM, Enabled: c.Fast.Enabled, SameIP: c.DTLS.SameIP, Log: log, Counters: count,
+		DTLS: secured, Anchors: l.certs.CAPEM, Enabled: c.Fast.Enabled, SameIP: c.DTLS.SameIP, Log: log, Counters: count,
 	})
 	if err != nil {
 		return fmt.Errorf("host: dtls.addr: %w", err)
@@ -81,15 +90,38 @@ func (l *listeners) bind(c *Config, count *counters.Set, log zerolog.Logger) err
 	return nil
 }
 
+// listenWebSocket opens a WebSocket listener on the host's network.
+func listenWebSocket(o *Options, ws websocket.Options) (l *websocket.Listener, err error) {
+	if o.Network != nil {
+		if ws.Listener, err = o.Network.Listen("tcp", ws.Addr); err != nil {
+			return nil, err
+		}
+	}
+	return websocket.Listen(ws)
+}
+
+// dtlsOptions returns the options of a DTLS socket on the host's network.
+func dtlsOptions(o *Options, addr string, certs *tlsconf.Store) (d dtls.Options, err error) {
+	d = o.Config.dtlsOptions(addr, certs)
+	if o.Network != nil {
+		d.Conn, err = o.Network.ListenPacket("udp", addr)
+	}
+	return d, err
+}
+
 // open opens the KCP socket.
-func (l *listeners) open(c *Config, gw transport.Acceptor, count *counters.Set, log zerolog.Logger) (err error) {
+func (l *listeners) open(options *Options, gw transport.Acceptor, count *counters.Set) (err error) {
+	c, log := &options.Config, options.Log
 	if c.KCP.Addr == "" {
 		return nil
 	}
 	l.kcp = kcp.NewListener(kcp.Options{
 		Admission: l.admission, Counters: count, Log: log, NextID: l.nextID, MessageBytesMax: c.Limits.MessageBytes,
 	}, gw)
-	o := c.dtlsOptions(c.KCP.Addr, l.certs)
+	o, err := dtlsOptions(options, c.KCP.Addr, l.certs)
+	if err != nil {
+		return fmt.Errorf("host: kcp.addr: %w", err)
+	}
 	o.Channel, o.Counters, o.Log = counters.KCP, count, log
 	if l.kcpUDP, err = dtls.Listen(o, l.kcp); err != nil {
 		return fmt.Errorf("host: kcp.addr: %w", err)

@@ -63,7 +63,7 @@ func (h *Host) startTraces(o Options) error {
 	}
 	e, err := otlp.New(otlp.Options{
 		Endpoint: t.Endpoint, Whole: t.Endpoint == o.OpenTelemetry.Endpoint, Headers: headers, Resource: o.OpenTelemetry.Resource,
-		Version: o.Version, Log: o.Log, Counters: h.count,
+		Version: o.Version, Log: o.Log, Counters: h.count, DialContext: o.dial(),
 	})
 	if err != nil {
 		return fmt.Errorf("host: traces: %w", err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -39,8 +40,10 @@ type Options struct {
 	// Resource are further attributes of the host, which override its own service.name and service.version.
 	Resource []tracing.Attribute
 	Version  string // of the host
-	Log      zerolog.Logger
-	Counters *counters.Set
+	// DialContext opens connections to the collector; nil: the operating system's, through a proxy of the environment.
+	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
+	Log         zerolog.Logger
+	Counters    *counters.Set
 }
 
 // Check returns why an endpoint cannot be one.
@@ -78,9 +81,13 @@ func New(o Options) (*Exporter, error) {
 			return nil, fmt.Errorf("otlp: a header: %w", err)
 		}
 	}
+	pool := &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConns: 1}
+	if o.DialContext != nil {
+		pool.Proxy, pool.DialContext = nil, o.DialContext
+	}
 	e := &Exporter{
 		o: o, url: o.Endpoint, resource: attributesOf(o.Version, o.Resource),
-		client: http.Client{Timeout: patience, CheckRedirect: stay, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConns: 1}},
+		client: http.Client{Timeout: patience, CheckRedirect: stay, Transport: pool},
 		queue:  make(chan *tracing.Span, queueMax), closing: make(chan struct{}), over: make(chan struct{}),
 	}
 	if !o.Whole {

@@ -24,11 +24,12 @@ type Listener struct {
 }
 
 // Listen opens a listener; port 0 takes any free one.
-func (d *Node) Listen(port uint16) (*Listener, error) {
-	n := d.n
+func (d *Node) Listen(port uint16) (*Listener, error) { return d.n.listen(netip.AddrPortFrom(d.addr, port)) }
+
+func (n *Network) listen(on netip.AddrPort) (*Listener, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	at, err := n.bind(d.addr, port, func(at netip.AddrPort) bool { return n.listeners[at] != nil })
+	at, err := n.bind(on.Addr(), on.Port(), func(at netip.AddrPort) bool { return n.listeners[at] != nil })
 	if err != nil {
 		return nil, &net.OpError{Op: "listen", Net: "tcp", Err: err}
 	}
@@ -88,10 +89,13 @@ type dialing struct {
 // Dial connects to a listener. It takes a round trip, and as long as ctx allows
 // when nobody can be reached.
 func (d *Node) Dial(ctx context.Context, to netip.AddrPort) (*Stream, error) {
-	n := d.n
+	return d.n.dial(ctx, d.addr, to)
+}
+
+func (n *Network) dial(ctx context.Context, from netip.Addr, to netip.AddrPort) (*Stream, error) {
 	n.mu.Lock()
-	from, err := n.bind(d.addr, 0, func(netip.AddrPort) bool { return false })
-	g := &dialing{n: n, from: from, to: to, outcome: make(chan error, 1)}
+	local, err := n.bind(from, 0, func(netip.AddrPort) bool { return false })
+	g := &dialing{n: n, from: local, to: to, outcome: make(chan error, 1)}
 	if err == nil {
 		g.knock(time.Now())
 	}
@@ -132,7 +136,7 @@ func (g *dialing) knock(now time.Time) {
 
 // answer is the listener's side.
 func (g *dialing) answer(now time.Time) {
-	l := g.n.listeners[g.to]
+	l := socketAt(g.n.listeners, g.to)
 	back := g.n.path(g.to.Addr(), g.from.Addr())
 	switch {
 	case g.over:

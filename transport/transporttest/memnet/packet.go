@@ -31,24 +31,27 @@ type PacketConn struct {
 
 // ListenPacket opens a datagram socket; port 0 takes any free one.
 func (d *Node) ListenPacket(port uint16) (*PacketConn, error) {
-	return d.openPacket(port, netip.AddrPort{})
+	return d.n.openPacket(netip.AddrPortFrom(d.addr, port), netip.AddrPort{})
 }
 
 // DialPacket opens a datagram socket that is connected to one peer. Nothing is
 // sent by that.
 func (d *Node) DialPacket(peer netip.AddrPort) (net.Conn, error) {
-	c, err := d.openPacket(0, peer)
+	return d.n.dialPacket(d.addr, peer)
+}
+
+func (n *Network) dialPacket(from netip.Addr, peer netip.AddrPort) (net.Conn, error) {
+	c, err := n.openPacket(netip.AddrPortFrom(from, 0), peer)
 	if err != nil {
 		return nil, err
 	}
 	return connected{c}, nil
 }
 
-func (d *Node) openPacket(port uint16, peer netip.AddrPort) (*PacketConn, error) {
-	n := d.n
+func (n *Network) openPacket(on, peer netip.AddrPort) (*PacketConn, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	at, err := n.bind(d.addr, port, func(at netip.AddrPort) bool { return n.packets[at] != nil })
+	at, err := n.bind(on.Addr(), on.Port(), func(at netip.AddrPort) bool { return n.packets[at] != nil })
 	if err != nil {
 		return nil, &net.OpError{Op: "listen", Net: "udp", Err: err}
 	}
@@ -98,8 +101,31 @@ func (c *PacketConn) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error
 	if c.closed {
 		return 0, c.failed("write", net.ErrClosed)
 	}
-	c.n.path(c.local.Addr(), to.Addr()).send(datagram{from: c.local, to: to, b: append([]byte(nil), b...)})
+	from := c.local
+	if from.Addr().IsUnspecified() {
+		from = netip.AddrPortFrom(loopbackOf(to.Addr()), from.Port())
+	}
+	c.n.path(from.Addr(), to.Addr()).send(datagram{from: from, to: to, b: append([]byte(nil), b...)})
 	return len(b), nil
+}
+
+// ReadFrom implements net.PacketConn.
+func (c *PacketConn) ReadFrom(b []byte) (int, net.Addr, error) {
+	n, from, err := c.ReadFromUDPAddrPort(b)
+	if err != nil {
+		return n, nil, err
+	}
+	return n, net.UDPAddrFromAddrPort(from), nil
+}
+
+// WriteTo implements net.PacketConn for a *net.UDPAddr.
+func (c *PacketConn) WriteTo(b []byte, to net.Addr) (int, error) {
+	udp, ok := to.(*net.UDPAddr)
+	if !ok {
+		return 0, c.failed("write", net.InvalidAddrError("not a UDP address"))
+	}
+	at := udp.AddrPort()
+	return c.WriteToUDPAddrPort(b, netip.AddrPortFrom(at.Addr().Unmap(), at.Port()))
 }
 
 // LocalAddr returns a *net.UDPAddr.
@@ -134,6 +160,12 @@ func (c *PacketConn) failed(op string, err error) error {
 	return &net.OpError{Op: op, Net: "udp", Source: net.UDPAddrFromAddrPort(c.local), Err: err}
 }
 
+// SetDeadline implements net.PacketConn; writing never waits.
+func (c *PacketConn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
+
+// SetWriteDeadline has nothing to do: writing never waits.
+func (c *PacketConn) SetWriteDeadline(time.Time) error { return nil }
+
 // connected is a PacketConn with one peer, as a net.Conn.
 type connected struct{ *PacketConn }
 
@@ -145,8 +177,3 @@ func (c connected) Read(b []byte) (int, error) {
 func (c connected) Write(b []byte) (int, error) { return c.WriteToUDPAddrPort(b, c.peer) }
 
 func (c connected) RemoteAddr() net.Addr { return net.UDPAddrFromAddrPort(c.peer) }
-
-func (c connected) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
-
-// SetWriteDeadline has nothing to do: writing never waits.
-func (c connected) SetWriteDeadline(time.Time) error { return nil }

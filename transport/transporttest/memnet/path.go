@@ -170,7 +170,7 @@ func (p *Path) carry(d datagram, now, due time.Time) {
 
 // arrive puts d into its socket's queue.
 func (p *Path) arrive(d datagram) {
-	c := p.n.packets[d.to]
+	c := socketAt(p.n.packets, d.to)
 	switch {
 	case p.dark():
 		p.stats.Lost++

@@ -312,3 +312,57 @@ func TestDialing(t *testing.T) {
 		}
 	})
 }
+
+// A machine's sockets are found by text, from any of its addresses, and by the address for all.
+func TestMachine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := New(1)
+		m := n.Machine()
+		ln, err := m.Listen("tcp", ":0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, port, _ := net.SplitHostPort(ln.Addr().String())
+		if _, err := m.Listen("tcp", ":"+port); !errors.Is(err, syscall.EADDRINUSE) {
+			t.Errorf("a second listener: %v", err)
+		}
+		for _, to := range []string{"127.0.0.1", "localhost", "127.0.0.7", "[::1]", "0.0.0.0"} {
+			c, err := m.DialFrom(t.Context(), "tcp", "", to+":"+port)
+			if err != nil {
+				t.Fatal(to, err)
+			}
+			s, _ := ln.Accept()
+			if s.RemoteAddr().String() != c.LocalAddr().String() {
+				t.Errorf("%s: %v and %v", to, s.RemoteAddr(), c.LocalAddr())
+			}
+			c.Close()
+			s.Close()
+		}
+		ln.Close()
+		if _, err := m.DialContext(t.Context(), "tcp", "127.0.0.1:"+port); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("after the end: %v", err)
+		}
+		udp, err := m.ListenPacket("udp", "0.0.0.0:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, port, _ = net.SplitHostPort(udp.LocalAddr().String())
+		c, err := m.DialFrom(t.Context(), "udp", "127.0.0.9", "127.0.0.1:"+port)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Write([]byte("ping"))
+		b := make([]byte, 10)
+		size, from, err := udp.ReadFromUDPAddrPort(b)
+		if err != nil || string(b[:size]) != "ping" || from.String() != c.LocalAddr().String() || from.Addr().String() != "127.0.0.9" {
+			t.Errorf("%q from %v: %v", b[:size], from, err)
+		}
+		udp.WriteToUDPAddrPort([]byte("pong"), from)
+		if size, err := c.Read(b); err != nil || string(b[:size]) != "pong" {
+			t.Errorf("%q: %v", b[:size], err)
+		}
+		c.Close()
+		udp.Close()
+		n.Close()
+	})
+}

@@ -67,29 +67,48 @@ func Dial(ctx context.Context, wsAddr, playerSessionID string, opts Options) (*C
 		wsAddr = after
 	}
 	wsAddr, _, _ = strings.Cut(wsAddr, "/")
-	var dialer net.Dialer
-	if opts.LocalAddr != "" {
-		local, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(opts.LocalAddr, "0"))
-		if err != nil {
-			return nil, fmt.Errorf("stock: local address: %w", err)
-		}
-		dialer.LocalAddr = local
+	network := opts.Network
+	if network == nil {
+		network = system{}
 	}
-	raw, err := dialer.DialContext(ctx, "tcp", wsAddr)
+	raw, err := network.DialFrom(ctx, "tcp", opts.LocalAddr, wsAddr)
 	if err != nil {
 		return nil, fmt.Errorf("stock: %w", err)
 	}
 	if tcp, ok := raw.(*net.TCPConn); ok && opts.ReadBuffer > 0 {
 		_ = tcp.SetReadBuffer(opts.ReadBuffer)
 	}
-	c, err := connect(ctx, raw, wsAddr, playerSessionID, opts, listenUDP)
+	c, err := connect(ctx, raw, wsAddr, playerSessionID, opts, network.ListenUDP)
 	if err != nil {
 		return nil, fmt.Errorf("stock: %w", err)
 	}
 	return c, nil
 }
 
-func listenUDP(local string) (net.PacketConn, error) { return net.ListenPacket("udp", local) }
+// Network opens the sockets of a Client; local is an IP address, or empty.
+type Network interface {
+	DialFrom(ctx context.Context, network, local, address string) (net.Conn, error)
+	ListenUDP(address string) (net.PacketConn, error)
+}
+
+// system is the operating system's.
+type system struct{}
+
+func (system) DialFrom(ctx context.Context, network, local, address string) (net.Conn, error) {
+	var d net.Dialer
+	if local != "" {
+		from, err := net.ResolveTCPAddr(network, net.JoinHostPort(local, "0"))
+		if err != nil {
+			return nil, fmt.Errorf("local address: %w", err)
+		}
+		d.LocalAddr = from
+	}
+	return d.DialContext(ctx, network, address)
+}
+
+func (system) ListenUDP(address string) (net.PacketConn, error) {
+	return net.ListenPacket("udp", address)
+}
 
 // connect makes a client on an open connection, which it owns from here on.
 func connect(

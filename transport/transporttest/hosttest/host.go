@@ -1,0 +1,65 @@
+package hosttest
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/rs/zerolog"
+
+	"troupe/transport/host"
+	"troupe/transport/transporttest/memnet"
+)
+
+// Host is a host and the network on which it listens. It ends with the test.
+type Host struct {
+	*testing.T
+	Host *host.Host
+	Net  memnet.Machine
+	Web  *http.Client     // over Net
+	API  *gamelift.Client // the SDK, over Net; each call is made once
+}
+
+// Config returns the defaults without TLS, on free ports of the loopback address, without limits for each address. Game session
+// logs are in a folder of the test's.
+func Config(t *testing.T) host.Config {
+	c := host.Defaults()
+	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", ""
+	c.Limits.UnauthenticatedPerIP, c.Limits.ConnectionsPerIPPerSecond = 0, 0
+	c.Limits.LoginFailuresPerIPPerMinute, c.Limits.LoginsPerPlayerSessionPerMinute = 0, 0
+	c.Log.GameSessions.Dir = t.TempDir()
+	return c
+}
+
+// Log shows warnings with the test.
+func Log(t *testing.T) zerolog.Logger { return zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel) }
+
+// Start starts a host on a network of its own, unless the options have one.
+func Start(t *testing.T, o host.Options) *Host {
+	t.Helper()
+	h := &Host{T: t}
+	if o.Network == nil {
+		network := memnet.New(1)
+		t.Cleanup(network.Close)
+		o.Network = network.Machine()
+	}
+	h.Net = o.Network.(memnet.Machine)
+	var err error
+	if h.Host, err = host.Start(o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Host.Close)
+	pool := &http.Transport{DialContext: h.Net.DialContext}
+	t.Cleanup(pool.CloseIdleConnections)
+	h.Web = &http.Client{Transport: pool}
+	h.API = gamelift.New(gamelift.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String("http://" + h.Host.Addrs().API), RetryMaxAttempts: 1, HTTPClient: h.Web,
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test"}, nil
+		}),
+	})
+	return h
+}
