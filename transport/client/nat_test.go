@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/transport/client"
+	"troupe/transport/transporttest/hosttest"
 	"troupe/transport/transporttest/nat"
 )
 
@@ -23,7 +24,7 @@ type natted struct {
 func behindNAT(t *testing.T, inner string, over client.Transport) *natted {
 	t.Helper()
 	b := everywhere(t, nil)
-	n := &natted{bench: b, nat: nat.New(t, inner)}
+	n := &natted{bench: b, nat: nat.New(t, hosttest.System, inner)}
 	a := b.host.Addrs()
 	o := b.by(over)
 	o.Fast = true

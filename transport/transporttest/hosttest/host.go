@@ -2,22 +2,33 @@ package hosttest
 
 import (
 	"context"
+	"net"
 	"net/http"
+	"net/netip"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/rs/zerolog"
 
+	"troupe/transport"
 	"troupe/transport/host"
 	"troupe/transport/transporttest/memnet"
+	"troupe/transport/transporttest/stock"
 )
+
+// Network is what a host, stock clients and the Go client open sockets with: a memnet.Machine, or System.
+type Network interface {
+	transport.Network
+	stock.Network
+	Dial(ctx context.Context, network string, local netip.Addr, address string) (net.Conn, error)
+}
 
 // Host is a host and the network on which it listens. It ends with the test.
 type Host struct {
 	*testing.T
 	Host *host.Host
-	Net  memnet.Machine
+	Net  Network
 	Web  *http.Client     // over Net
 	API  *gamelift.Client // the SDK, over Net; each call is made once
 }
@@ -35,9 +46,11 @@ func Config(t *testing.T) host.Config {
 }
 
 // Log shows warnings with the test.
-func Log(t *testing.T) zerolog.Logger { return zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel) }
+func Log(t *testing.T) zerolog.Logger {
+	return zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)
+}
 
-// Start starts a host on a network of its own, unless the options have one.
+// Start starts a host on a network of its own, unless the options have a Network of this package.
 func Start(t *testing.T, o host.Options) *Host {
 	t.Helper()
 	h := &Host{T: t}
@@ -46,7 +59,10 @@ func Start(t *testing.T, o host.Options) *Host {
 		t.Cleanup(network.Close)
 		o.Network = network.Machine()
 	}
-	h.Net = o.Network.(memnet.Machine)
+	h.Net = o.Network.(Network)
+	if h.Net == System {
+		o.Network = nil
+	}
 	var err error
 	if h.Host, err = host.Start(o); err != nil {
 		t.Fatal(err)

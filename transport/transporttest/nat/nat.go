@@ -1,17 +1,28 @@
 package nat
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
 	"net/netip"
 	"sync"
 	"testing"
+
+	"troupe/transport"
 )
+
+// Network opens sockets: those of the operating system, or a memnet.Machine.
+type Network interface {
+	Listen(network, address string) (net.Listener, error)
+	ListenPacket(network, address string) (transport.PacketConn, error)
+	Dial(ctx context.Context, network string, local netip.Addr, address string) (net.Conn, error)
+}
 
 // NAT is one translator. Its methods may be called from any goroutine.
 type NAT struct {
 	t     testing.TB
+	net   Network
 	inner netip.Addr
 
 	running sync.WaitGroup
@@ -19,7 +30,7 @@ type NAT struct {
 	mu       sync.Mutex
 	outer    netip.Addr
 	blocked  bool
-	mappings map[mapping]*net.UDPConn // to the host, by client and service
+	mappings map[mapping]net.Conn // to the host, by client and service
 	open     []io.Closer
 	closed   bool
 }
@@ -31,8 +42,8 @@ type mapping struct {
 }
 
 // New returns a translator without services; the test ends it.
-func New(t testing.TB, inner string) *NAT {
-	n := &NAT{t: t, inner: netip.MustParseAddr(inner), outer: netip.MustParseAddr("127.0.0.1"), mappings: make(map[mapping]*net.UDPConn)}
+func New(t testing.TB, network Network, inner string) *NAT {
+	n := &NAT{t: t, net: network, inner: netip.MustParseAddr(inner), outer: netip.MustParseAddr("127.0.0.1"), mappings: make(map[mapping]net.Conn)}
 	t.Cleanup(n.close)
 	return n
 }
@@ -40,7 +51,7 @@ func New(t testing.TB, inner string) *NAT {
 // TCP makes a service of the host reachable and returns the address to dial.
 func (n *NAT) TCP(to string) string {
 	n.t.Helper()
-	l, err := net.Listen("tcp", netip.AddrPortFrom(n.inner, 0).String())
+	l, err := n.net.Listen("tcp", netip.AddrPortFrom(n.inner, 0).String())
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -51,7 +62,7 @@ func (n *NAT) TCP(to string) string {
 			if err != nil {
 				return
 			}
-			out, err := net.Dial("tcp", to)
+			out, err := n.net.Dial(context.Background(), "tcp", netip.Addr{}, to)
 			if err != nil {
 				in.Close()
 				continue
@@ -74,7 +85,7 @@ func (n *NAT) TCP(to string) string {
 func (n *NAT) UDP(to string) string {
 	n.t.Helper()
 	service := netip.MustParseAddrPort(to)
-	in, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(n.inner, service.Port())))
+	in, err := n.net.ListenPacket("udp", netip.AddrPortFrom(n.inner, service.Port()).String())
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -94,14 +105,14 @@ func (n *NAT) UDP(to string) string {
 }
 
 // mapped returns the outer socket of a client, which it makes if there is none.
-func (n *NAT) mapped(in *net.UDPConn, client, service netip.AddrPort) *net.UDPConn {
+func (n *NAT) mapped(in transport.PacketConn, client, service netip.AddrPort) net.Conn {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	key := mapping{client, service.Port()}
 	if out := n.mappings[key]; out != nil || n.blocked || n.closed {
 		return out
 	}
-	out, err := net.DialUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(n.outer, 0)), net.UDPAddrFromAddrPort(service))
+	out, err := n.net.Dial(context.Background(), "udp", n.outer, service.String())
 	if err != nil {
 		n.t.Error(err)
 		return nil

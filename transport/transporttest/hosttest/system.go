@@ -1,0 +1,55 @@
+package hosttest
+
+import (
+	"context"
+	"net"
+	"net/netip"
+
+	"troupe/transport"
+)
+
+// System is the operating system's network, for tests with other processes and of what only a kernel does. A host that is started on it
+// sets its socket options itself.
+var System Network = system{}
+
+type system struct{}
+
+func (system) Listen(network, address string) (net.Listener, error) {
+	return net.Listen(network, address)
+}
+
+func (system) ListenPacket(network, address string) (transport.PacketConn, error) {
+	c, err := net.ListenPacket(network, address)
+	if err != nil {
+		return nil, err
+	}
+	return c.(*net.UDPConn), nil
+}
+
+func (system) ListenUDP(address string) (net.PacketConn, error) {
+	return net.ListenPacket("udp", address)
+}
+
+func (s system) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	return s.Dial(ctx, network, netip.Addr{}, address)
+}
+
+func (s system) DialFrom(ctx context.Context, network, local, address string) (net.Conn, error) {
+	from, err := netip.ParseAddr(local)
+	if err != nil && local != "" {
+		return nil, err
+	}
+	return s.Dial(ctx, network, from, address)
+}
+
+func (system) Dial(ctx context.Context, network string, local netip.Addr, address string) (net.Conn, error) {
+	var d net.Dialer
+	switch at := netip.AddrPortFrom(local, 0); {
+	case !local.IsValid():
+	case network == "udp":
+		d.LocalAddr = net.UDPAddrFromAddrPort(at)
+	default:
+		d.LocalAddr = net.TCPAddrFromAddrPort(at)
+	}
+	return d.DialContext(ctx, network, address)
+}
