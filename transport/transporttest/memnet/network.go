@@ -151,9 +151,13 @@ func (n *Network) bind(addr netip.Addr, port uint16, taken func(netip.AddrPort) 
 		return at, nil
 	}
 	const first = 32768
+	of := addr
+	if addr.IsLoopback() || addr.IsUnspecified() { // one machine's, which may listen on all of them together
+		of = netip.Addr{}
+	}
 	for range 1<<16 - first {
-		n.ports[addr] = max(n.ports[addr]+1, first)
-		if at := netip.AddrPortFrom(addr, n.ports[addr]); !taken(at) {
+		n.ports[of] = max(n.ports[of]+1, first)
+		if at := netip.AddrPortFrom(addr, n.ports[of]); !taken(at) {
 			return at, nil
 		}
 	}
