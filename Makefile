@@ -19,33 +19,22 @@ export CGO_ENABLED ?= 0
 GOFLAGS ?=
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 
-# Packages with tests that need failpoints (actors/fault). Their long tests are whole here, and
-# shorter with the race detector.
+# Packages whose goroutines share memory: make test runs their tests with the race detector, and what counts allocations, which the
+# race detector makes itself, without it. All others run without it; make test-full runs everything with it.
+SHARED := $(addprefix ./actors/,stage player connection store ledger sessionlog script/watchdog) \
+	$(addprefix ./transport/,gateway websocket fast kcp dtls client events)
+ALLOC := $(sort $(patsubst %/,./%,$(dir $(shell grep -lE 'func Test[A-Za-z]*Alloc' $(patsubst ./%,%,$(addsuffix /*_test.go,$(SHARED)))))))
+
+# Packages with tests that need failpoints (actors/fault).
 FAULTS := ./actors/fault ./actors/store
-
-# Tests that the race detector would distort, and long ones of which it gets a part, because it makes
-# them five times as long. Only packages that have such a test, and can tell that the race
-# detector is there, are compiled without it.
-UNRACED := Alloc|BytesOf|Cost|EveryInterleaving|ABrokenTransition|InMemory|Seeds|HostileScripts|TooDeepRecursion|DeepSource|SourceThatIsFull|PlacementEndsOnce
-
-# Packages whose tests read the tree in one goroutine: the race detector finds nothing in them, and makes
-# them seven times as long.
-SINGLE := ./cmd/internal/archtest ./messages/wire/internal/gen
-
-# The tests of the command start it some 600 times, and a start with the race detector takes half a
-# second of CPU. With it run those of a host that serves, of terminals, and each workload; without it, all others.
-COMMAND := ./cmd/troupe
-RACED := TestScript/(serve|drain|dev|logs)$$|TestUntilOver|TestTopInATerminal|TestEveryWorkloadIsQuick
 
 # The race detector keeps each process for a second after its end, in case of a race in what
 # is still running; TestMain has seen by then (goleak) that nothing is.
-# Test binaries are linked without what a debugger needs: a third less work for 70 of them.
-RACE := CGO_ENABLED=1 GORACE="atexit_sleep_ms=50" $(GO) test -json -race -shuffle=on -ldflags='-s -w'
-
-# As many packages run at once as there are cores: with more, tests of real time were late on a
-# slow machine. Those that take longest start first.
-ATONCE := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-LONGEST := ./transport/transporttest/... ./transport/host ./transport/serviceapi ./actors/script/... ./transport/websocket ./transport/kcp ./transport/client
+# Test binaries are linked without what a debugger needs: a third less work. As many packages run at once as there are cores.
+TEST := $(GO) test -json -vet=off -shuffle=on -count=1 -timeout 10m -ldflags='-s -w' -exec '$(abspath $(BIN))/testreport -exec' \
+	-p $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+RACE := CGO_ENABLED=1 GORACE="atexit_sleep_ms=50" $(TEST) -race
+REPORT := $(BIN)/testreport
 
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
@@ -62,19 +51,20 @@ build: ## build bin/troupe
 	$(GO) build -buildvcs=auto -o $(BIN)/troupe ./cmd/troupe
 
 .PHONY: test
-test: lint-quick ## what CI runs: vet, the tests, nearly all with the race detector, failpoints, allocation budgets, the longer models; lists what was skipped
-	$(RACE) -vet=off -timeout 20m -p $(ATONCE) $(LONGEST) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SINGLE) $(COMMAND))") | $(GO) run ./cmd/internal/testreport
-	$(GO) test -json -vet=off -shuffle=on -timeout 20m -skip '$(RACED)' $(COMMAND) $(SINGLE) | $(GO) run ./cmd/internal/testreport
-	$(RACE) -vet=off -timeout 20m -run '$(RACED)' $(COMMAND) | $(GO) run ./cmd/internal/testreport
-	$(GO) test -json -tags faults -timeout 5m $(FAULTS) | $(GO) run ./cmd/internal/testreport
-	$(GO) test -json -run '$(UNRACED)' -vet=off -count=1 -timeout 5m \
-		$$(grep -lE '^func (Test|Fuzz|Example)[A-Za-z0-9_]*($(UNRACED))' \
-			$$(grep -rl --include='*.go' '^//go:build race$$' messages actors transport | xargs -n1 dirname | sed 's|$$|/*_test.go|') | xargs -n1 dirname | sort -u | sed 's|^|./|') \
-		| $(GO) run ./cmd/internal/testreport
+test: lint-quick testreport ## what CI runs: vet, the short tests, those of shared memory with the race detector; what was skipped, and what took time
+	@echo "compiling the tests: some minutes on a new machine; then a line for each package"
+	@{ rc=0; $(RACE) -short $(SHARED) || rc=1; \
+		$(TEST) -short $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))") || rc=1; \
+		$(TEST) -short -run Alloc $(ALLOC) || rc=1; \
+		$(TEST) -short -tags faults $(FAULTS) || rc=1; exit $$rc; } | $(REPORT)
 
-.PHONY: race
-race: ## all tests with the race detector, three times over
-	$(RACE) -count=3 -timeout 30m ./... | $(GO) run ./cmd/internal/testreport
+.PHONY: test-full
+test-full: lint-quick testreport ## all tests, whole, with the race detector and without: long models, all hostile scripts, both engines' catalogues, every workload and scenario; an hour
+	@{ rc=0; $(RACE) -timeout 1h ./... || rc=1; $(TEST) -timeout 1h ./... || rc=1; $(TEST) -tags faults $(FAULTS) || rc=1; exit $$rc; } | $(REPORT)
+
+.PHONY: testreport
+testreport: # prints what go test says, and what took time
+	@$(GO) build -o $(REPORT) ./cmd/internal/testreport
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (default 10s) each, guided by coverage
@@ -201,10 +191,11 @@ proof-js: js-packages ## the TypeScript client in Node.js and Chromium, against 
 	$(GO) test ./$(JS) -count=1 -timeout 15m -v -args -js.required -js.messages 20000 | grep -v '"level"'
 
 .PHONY: lint-quick
-lint-quick: # vet compiles what the tests with the race detector are linked from; lint vets the files of other builds
+lint-quick: # lint vets the files of other builds
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '\.pb\.go$$')); \
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
-	CGO_ENABLED=1 $(GO) vet -race ./...
+	@echo "compiling and checking the source"
+	@$(GO) vet ./...
 
 .PHONY: notices
 notices: ## write the licences of what the binary is linked from (after a change of dependencies)

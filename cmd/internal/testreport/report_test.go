@@ -18,7 +18,7 @@ const events = `{"Action":"build-output","ImportPath":"x/c","Output":"c.go:2: un
 {"Action":"output","Package":"x/a","Output":"-test.shuffle 1\n"}
 {"Action":"output","Package":"x/a","Test":"TestOK","Output":"=== RUN   TestOK\n"}
 {"Action":"output","Package":"x/a","Test":"TestOK","Output":"    a_test.go:3: noise\n"}
-{"Action":"pass","Package":"x/a","Test":"TestOK"}
+{"Action":"pass","Package":"x/a","Test":"TestOK","Elapsed":0.05}
 {"Action":"output","Package":"x/b","Test":"TestBad","Output":"    b_test.go:3: it is bad\n"}
 {"Action":"output","Package":"x/a","Test":"TestBoth/node","Output":"=== CONT  TestBoth/node\n"}
 {"Action":"output","Package":"x/a","Test":"TestBoth/node","Output":"    a_test.go:7: first\n"}
@@ -29,8 +29,9 @@ const events = `{"Action":"build-output","ImportPath":"x/c","Output":"c.go:2: un
 {"Action":"output","Package":"x/a","Test":"TestSilent","Output":"--- SKIP: TestSilent (0.00s)\n"}
 {"Action":"skip","Package":"x/a","Test":"TestSilent"}
 {"Action":"output","Package":"x/a","Output":"PASS\n"}
+{"Action":"output","Package":"x/a","Output":"testreport: CPU 0.25\n"}
 {"Action":"output","Package":"x/a","Output":"ok  \tx/a\t0.1s\n"}
-{"Action":"pass","Package":"x/a"}
+{"Action":"pass","Package":"x/a","Elapsed":0.1}
 {"Action":"output","Package":"x/c","Output":"FAIL\tx/c [build failed]\n"}
 {"Action":"fail","Package":"x/c"}
 {"Action":"output","Package":"x/d","Output":"?   \tx/d\t[no test files]\n"}
@@ -55,6 +56,14 @@ go: said by go itself
 skipped:
   x/a: a_test.go:8: no node here: TestBoth/node
   x/a: no reason given: TestSilent
+CPU and wall time of the test binaries, in s:
+    0.25     0.10  x/a
+    0.25     0.10  all 1 packages
+the slowest tests, in s:
+    0.05  x/a TestOK
+    0.00  x/a TestBoth
+    0.00  x/a TestSilent
+    0.00  x/b TestBad
 `
 
 func run(t *testing.T, in string) (string, bool) {
