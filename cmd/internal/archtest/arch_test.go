@@ -129,13 +129,6 @@ func TestEachRuleCanFail(t *testing.T) {
 			[]string{"actors/a.go\npackage x\n\nfunc f(e event) { e.Dur(\"after\", 1) }\n", "cmd/a.go\npackage x\n\nfunc f(e event) { e.Str(\"a\", \"b\").Dur(name, 1) }\n"},
 			[]string{"actors/a.go\npackage x\n\nfunc f(e event) { e.Dur(\"after_ms\", 1) }\n", "actors/a_test.go\npackage x\n\nfunc f(e event) { e.Dur(\"after\", 1) }\n"},
 		},
-		"names use the terms of the field": {
-			[]string{
-				"actors/a.go\npackage x\n\ntype parcel struct{}\n", "actors/b.go\npackage x\n\nfunc newTurnstile() {}\n", "actors/e.go\npackage x\n\nfunc settle() {}\n", "actors/c_test.go\npackage x\n\nfunc f() { visitors := 1; _ = visitors }\n",
-				"cmd/a.go\npackage x\n\nvar theDog int\n", "transport/a.go\npackage x\n\ntype t struct{ closeDoors bool }\n", "messages/a.go\npackage x\n\nfunc f(lastSight int) {}\n",
-			},
-			[]string{"actors/d.go\npackage x\n\n// A parcel is a word of a comment.\ntype watchdog struct{ newScript, insight, door int }\n", "cmd/b.go\npackage x\n\nvar _ = x.Visitor\n", "bench/a.go\npackage x\n\nconst settle = 1\n"},
-		},
 	}
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {

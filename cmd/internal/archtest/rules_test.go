@@ -143,11 +143,6 @@ var rules = []rule{
 		"zerolog writes them as plain numbers of milliseconds: a name that ends in _ms says so, and the log for people shows the unit for such names",
 		findDurations,
 	},
-	{
-		"names use the terms of the field",
-		"a reader who knows networks, Go or GameLift must find the words of the textbook; these once stood for something that already has a name",
-		findPrivate,
-	},
 }
 
 // findDurations looks for calls of Dur with a name that lacks the unit.
