@@ -218,8 +218,8 @@ type probe struct {
 	Get struct{ Path, Port string } `yaml:"httpGet"`
 }
 
-// cmd/internal/kubeschema checks the manifests against Kubernetes' schema. This test keeps what they say of a host true: its
-// configuration, ports, probes and the time that a drain may take.
+// What the manifests say of a host is true: its configuration, ports, probes and the time that a drain may take. A misspelt field
+// of these is empty.
 func TestKubernetesManifestsFitTheHost(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(packaging, "kubernetes.yaml"))
 	if err != nil {
