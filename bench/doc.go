@@ -1,6 +1,6 @@
 // Package bench says how the benchmark numbers are made. `troupe bench` runs the workloads of bench/suite: the host and the
 // bare relay of bench/barerelay side by side on one machine, over loopback, or a host that runs already. bench/loadgen is the
-// client side, bench/server starts and measures the servers, bench/result judges, prints, plots and stores, bench/progress
+// client side, bench/server starts and measures the servers, bench/result judges, prints, plots and stores, and
 // shows how far a run is, bench/peers has servers of others to compare with.
 // bench/faults is `troupe faults`, which asks what is lost when networks break. bench/kills is a
 // command of its own, because it asks whether something is lost. Only cmd/troupe uses bench.
@@ -48,7 +48,7 @@
 //
 // # Transports
 //
-// An echo (workload echo) is one message in and one out. A process on one core (GOMAXPROCS=1, bench/echo) echoes for 16 peers
+// An echo (workload echo) is one message in and one out. A process on one core (GOMAXPROCS=1, bench/barerelay) echoes for 16 peers
 // with one message under way each, over a plain UDP socket and nothing else, over a dtls.Endpoint, and over a kcp.Listener whose
 // connections drain a source as the host's do. The figure is that process's user and system time divided by the echoes. What KCP
 // costs a message beyond DTLS is half of the difference of an echo. There are no latencies: each peer waits for its echo.

@@ -11,5 +11,7 @@
 // A second engine does the same with one event loop per core on raw epoll, without a goroutine for a connection: what
 // relaying costs when nothing is left out that can be. It is for Linux only.
 //
+// Beside it, an echo over UDP, DTLS or KCP, and a room of the fast channel, do the least that these transports can.
+//
 // A player session id is room-<r>-<i>: room r, peer id i+1.
 package barerelay

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"troupe/bench/rtwire"
+	"troupe/bench/loadgen"
 )
 
 const (
@@ -285,7 +285,7 @@ func (l *loop) login(c *epollConn, unit []byte) error {
 	c.room.mu.Lock()
 	defer c.room.mu.Unlock()
 	c.room.members = append(c.room.members, c.fd)
-	return write(c.fd, appendFrame(nil, rtwire.AppendLoginResponse(nil, int32(index)+1, fastPort)))
+	return write(c.fd, appendFrame(nil, loadgen.AppendLoginResponse(nil, int32(index)+1, fastPort)))
 }
 
 // write writes all of b. It waits for a reader that is slow, as a blocking write does.

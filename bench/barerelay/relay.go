@@ -10,7 +10,7 @@ import (
 
 	"github.com/lxzan/gws"
 
-	"troupe/bench/rtwire"
+	"troupe/bench/loadgen"
 )
 
 // fastPort is what LOGIN_RESPONSE announces; nothing listens there and the load generator never uses it.
@@ -86,7 +86,7 @@ func (r *relay) login(socket *gws.Conn, m *member, unit []byte) error {
 		return err
 	}
 	m.room = r.room(number)
-	m.room.join(socket.NetConn(), appendFrame(nil, rtwire.AppendLoginResponse(nil, int32(index)+1, fastPort)))
+	m.room.join(socket.NetConn(), appendFrame(nil, loadgen.AppendLoginResponse(nil, int32(index)+1, fastPort)))
 	return nil
 }
 
@@ -164,11 +164,11 @@ func (rm *room) remove(c net.Conn) {
 
 // readLogin reads the room and the index out of a LOGIN.
 func readLogin(unit []byte) (number, index int, err error) {
-	p, err := rtwire.Parse(unit)
+	p, err := loadgen.ParseUnit(unit)
 	if err != nil {
 		return 0, 0, err
 	}
-	id, err := rtwire.PlayerSessionID(p.Login)
+	id, err := loadgen.PlayerSessionID(p.Login)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"troupe/bench/loadgen"
-	"troupe/bench/rtwire"
 )
 
 // The swarm and the bare relay prove each other: everything sent is delivered to the whole room.
@@ -94,20 +93,20 @@ type foreign struct{}
 func (foreign) Path(context.Context, string, loadgen.Login) (string, error) { return "/websocket", nil }
 
 func (foreign) Hello(login loadgen.Login) []byte {
-	return rtwire.AppendLogin(nil, login.PlayerSessionID, false)
+	return loadgen.AppendLogin(nil, login.PlayerSessionID, false)
 }
 
 func (foreign) Joining(_ loadgen.Login, message []byte) ([][]byte, bool, error) {
-	p, err := rtwire.Parse(message)
-	return nil, p.OpCode == rtwire.OpLoginResponse, err
+	p, err := loadgen.ParseUnit(message)
+	return nil, p.OpCode == loadgen.OpLoginResponse, err
 }
 
 func (foreign) Message(payload []byte) []byte {
-	return rtwire.AppendGroupMessage(nil, rtwire.OpLoad, 1, rtwire.AllPlayers, payload)
+	return loadgen.AppendGroupMessage(nil, loadgen.OpLoad, 1, loadgen.AllPlayers, payload)
 }
 
 func (foreign) Next(message []byte) (loadgen.Part, []byte, error) {
-	p, err := rtwire.Parse(message)
+	p, err := loadgen.ParseUnit(message)
 	return loadgen.Part{Payload: p.Payload}, nil, err
 }
 

@@ -46,7 +46,7 @@ type Options struct {
 	Watch Watcher
 }
 
-// Watcher is told how a run goes. bench/progress.Show is one.
+// Watcher is told how a run goes. result.Progress is one.
 type Watcher interface {
 	Begin(what string, number, of int, about time.Duration)
 	Live(figures string)

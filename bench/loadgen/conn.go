@@ -8,8 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"troupe/bench/rtwire"
 )
 
 // errClosedByServer is wrapped with the close code.
@@ -70,7 +68,7 @@ type webSocket struct {
 func (c *webSocket) prepare(cfg *Config, next int32) { c.msg = newMessage(cfg, c, next) }
 
 func (c *webSocket) joinGroup(group int32) error {
-	_, err := c.net.Write(appendFrame(nil, opBinary, c.key, rtwire.AppendJoinGroup(nil, c.of.peer, group)))
+	_, err := c.net.Write(appendFrame(nil, opBinary, c.key, AppendJoinGroup(nil, c.of.peer, group)))
 	return err
 }
 
@@ -114,14 +112,14 @@ func (c *webSocket) drain(b *batch, now int64, w *window) error {
 			}
 			continue
 		}
-		p, err := rtwire.Parse(payload)
+		p, err := ParseUnit(payload)
 		if err != nil {
 			return err
 		}
 		if err := c.number(p); err != nil {
 			return err
 		}
-		if p.OpCode == rtwire.OpMembership {
+		if p.OpCode == OpMembership {
 			c.of.ready.Store(true)
 		}
 		if c.of.seen != nil {
@@ -166,7 +164,7 @@ const (
 )
 
 // number checks that nothing is missing or comes twice, and acknowledges what has gathered.
-func (c *webSocket) number(p rtwire.Packet) error {
+func (c *webSocket) number(p Packet) error {
 	if p.RelSeq == 0 {
 		return nil
 	}
@@ -181,7 +179,7 @@ func (c *webSocket) number(p rtwire.Packet) error {
 		return nil
 	}
 	c.acked, c.riding = n, false
-	if _, err := c.net.Write(appendFrame(nil, opBinary, c.key, rtwire.AppendAck(nil, n))); err != nil {
+	if _, err := c.net.Write(appendFrame(nil, opBinary, c.key, AppendAck(nil, n))); err != nil {
 		return fmt.Errorf("send ack: %w", err)
 	}
 	return nil

@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"net"
 	"time"
-
-	"troupe/bench/rtwire"
 )
 
 const (
@@ -89,7 +87,7 @@ func (c *webSocket) open(addr, playerSessionID string, numbered bool) error {
 	if err := c.upgrade(addr, "/websocket"); err != nil {
 		return fmt.Errorf("upgrade: %w", err)
 	}
-	if _, err := c.net.Write(appendFrame(nil, opBinary, c.key, rtwire.AppendLogin(nil, playerSessionID, numbered))); err != nil {
+	if _, err := c.net.Write(appendFrame(nil, opBinary, c.key, AppendLogin(nil, playerSessionID, numbered))); err != nil {
 		return fmt.Errorf("send login: %w", err)
 	}
 	return c.awaitLogin()
@@ -167,14 +165,14 @@ func (c *webSocket) awaitMessage() ([]byte, error) {
 }
 
 func (c *webSocket) loggedIn(unit []byte) error {
-	p, err := rtwire.Parse(unit)
+	p, err := ParseUnit(unit)
 	if err != nil {
 		return err
 	}
-	if p.OpCode != rtwire.OpLoginResponse || p.LoginRes == nil {
+	if p.OpCode != OpLoginResponse || p.LoginRes == nil {
 		return fmt.Errorf("first packet has op code %d", p.OpCode)
 	}
-	r, err := rtwire.ParseLoginResult(p.LoginRes)
+	r, err := ParseLoginResult(p.LoginRes)
 	if err != nil {
 		return err
 	}

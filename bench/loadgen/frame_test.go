@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-
-	"troupe/bench/rtwire"
 )
 
 // serverFrame builds an unmasked frame.
@@ -120,7 +118,7 @@ func TestMessageStamp(t *testing.T) {
 			}
 			unit := frame[head:]
 			mask(unit, key, 0)
-			p, err := rtwire.Parse(unit)
+			p, err := ParseUnit(unit)
 			if err != nil {
 				t.Fatal(err)
 			}

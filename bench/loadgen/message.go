@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-
-	"troupe/bench/rtwire"
 )
 
 // stampBytes is the length of the intended send time at the start of a payload.
@@ -30,23 +28,23 @@ func newMessage(cfg *Config, c *webSocket, next int32) *message {
 	if m.text {
 		payload = expanded(cfg.Message, cfg.PayloadBytes)
 	}
-	op := cmp.Or(cfg.OpCode, rtwire.OpLoad)
+	op := cmp.Or(cfg.OpCode, OpLoad)
 	var unit []byte
 	switch {
 	case c.protocol != nil:
 		unit = c.protocol.Message(payload)
 	case c.numbered:
-		unit, m.relSeq, m.ack = rtwire.AppendNumberedMessage(nil, op, peer, rtwire.AllPlayers, payload)
+		unit, m.relSeq, m.ack = AppendNumberedMessage(nil, op, peer, AllPlayers, payload)
 	case cfg.To == ToSelf:
-		unit = rtwire.AppendPlayerMessage(nil, op, peer, peer, payload)
+		unit = AppendPlayerMessage(nil, op, peer, peer, payload)
 	case cfg.To == ToNext:
-		unit = rtwire.AppendPlayerMessage(nil, op, peer, next, payload)
+		unit = AppendPlayerMessage(nil, op, peer, next, payload)
 	case cfg.To == ToServer, cfg.To == ToScript, cfg.To == ToAnything:
-		unit = rtwire.AppendPlayerMessage(nil, op, peer, rtwire.Server, payload)
+		unit = AppendPlayerMessage(nil, op, peer, ServerPeer, payload)
 	case cfg.To == ToGroup:
-		unit = rtwire.AppendGroupMessage(nil, op, peer, c.of.group, payload)
+		unit = AppendGroupMessage(nil, op, peer, c.of.group, payload)
 	default:
-		unit = rtwire.AppendGroupMessage(nil, op, peer, rtwire.AllPlayers, payload)
+		unit = AppendGroupMessage(nil, op, peer, AllPlayers, payload)
 	}
 	begin := len(unit) - len(payload)
 	if m.text {
@@ -68,8 +66,8 @@ func (m *message) number(ack uint64) {
 		at int
 		n  uint64
 	}{{m.relSeq, m.next}, {m.ack, ack}} {
-		b := m.unit[f.at : f.at+rtwire.NumberBytes]
-		rtwire.PutNumber(b, f.n)
+		b := m.unit[f.at : f.at+NumberBytes]
+		PutNumber(b, f.n)
 		mask(b, m.key, f.at)
 	}
 }
@@ -90,8 +88,8 @@ func (m *message) stamped(nanos int64) []byte {
 }
 
 // stampOf reads the intended send time back; ok is false for a packet that is not the swarm's own.
-func stampOf(p rtwire.Packet) (nanos int64, ok bool) {
-	if p.OpCode != rtwire.OpLoad || len(p.Payload) < stampBytes {
+func stampOf(p Packet) (nanos int64, ok bool) {
+	if p.OpCode != OpLoad || len(p.Payload) < stampBytes {
 		return 0, false
 	}
 	return int64(binary.LittleEndian.Uint64(p.Payload)), true

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 
-	"troupe/bench/rtwire"
 	"troupe/transport/client"
 )
 
@@ -57,7 +56,7 @@ func (c *conn) dialSDK(ctx context.Context, o *SDK, addr, playerSessionID string
 }
 
 func (p *sdkPlayer) prepare(cfg *Config, next int32) {
-	p.msg = client.Message{OpCode: rtwire.OpLoad, TargetGroup: client.AllPlayers, Payload: make([]byte, cfg.PayloadBytes), Intent: client.Reliable}
+	p.msg = client.Message{OpCode: OpLoad, TargetGroup: client.AllPlayers, Payload: make([]byte, cfg.PayloadBytes), Intent: client.Reliable}
 	if cfg.To == ToNext {
 		p.msg.TargetPlayer, p.msg.TargetGroup = next, 0
 	}
@@ -100,7 +99,7 @@ func (p *sdkPlayer) take(e client.Event, b *batch) error {
 	case client.EventFastDown:
 		return fmt.Errorf("the fast channel is down: %w", p.c.FastErr())
 	case client.EventMessage:
-		if stamp, own := stampOf(rtwire.Packet{OpCode: e.OpCode, Payload: e.Payload}); own {
+		if stamp, own := stampOf(Packet{OpCode: e.OpCode, Payload: e.Payload}); own {
 			b.stamps[b.n] = stamp
 			b.n++
 			return nil

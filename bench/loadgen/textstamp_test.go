@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
-
-	"troupe/bench/rtwire"
 )
 
 const us = int64(time.Microsecond)
@@ -24,7 +22,7 @@ func sentText(t *testing.T, cfg Config, number int, nanos int64) []byte {
 		frame := bytes.Clone(m.stamped(at))
 		unit := frame[len(frame)-len(m.unit):]
 		mask(unit, key, 0)
-		p, err := rtwire.Parse(unit)
+		p, err := ParseUnit(unit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +101,7 @@ func TestAnswersDoNotAllocate(t *testing.T) {
 	c := &webSocket{of: &conn{rec: rec, seen: new(seen)}}
 	const players = 50 // more than a batch has room for
 	state := bytes.Repeat([]byte(`["`+string(emptyStamp)+`"],`), players)
-	frame := serverFrame(opBinary, rtwire.AppendGroupMessage(nil, 9, 0, rtwire.AllPlayers, state))
+	frame := serverFrame(opBinary, AppendGroupMessage(nil, 9, 0, AllPlayers, state))
 	stamps := placesOf(frame, mark)
 	var b batch
 	var micros, answers int64

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"troupe/bench/loadgen"
-	"troupe/bench/rtwire"
 )
 
 // Protobuf keys of centrifuge's client protocol (definitions/client.proto). All messages are in length-delimited form.
@@ -105,7 +104,7 @@ func appendField(dst []byte, key uint64, value []byte) []byte {
 // fieldOf is the first length-delimited field with a key; a damaged message has none.
 func fieldOf(message []byte, key uint64) (value []byte, ok bool) {
 	for len(message) > 0 {
-		f, rest, err := rtwire.NextField(message)
+		f, rest, err := loadgen.NextField(message)
 		if err != nil {
 			return nil, false
 		}

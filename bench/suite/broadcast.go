@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"troupe/bench/echo"
+	"troupe/bench/barerelay"
+	"troupe/bench/loadgen"
 	"troupe/bench/result"
-	"troupe/bench/rtwire"
 	"troupe/bench/server"
 	"troupe/messages/wire"
 )
@@ -19,12 +19,12 @@ import (
 // member, which go out together.
 const broadcastSpeakers = 4
 
-// broadcast loads a room of bench/echo. There is CPU per datagram only, as in echo. On loopback nearly all of it is the kernel's, which
+// broadcast loads a room of bench/barerelay. There is CPU per datagram only, as in echo. On loopback nearly all of it is the kernel's, which
 // delivers a datagram to its receiver inside of the system call of its sender. Both ways of sending have the same room and the same speakers, who
 // are answered as fast as the room can.
 func (r *run) broadcast(ctx context.Context, spec server.Spec) (round result.Round, err error) {
-	if r.p.Players > echo.MembersMax {
-		return round, fmt.Errorf("--players must be 1 to %d: the room has no more", echo.MembersMax)
+	if r.p.Players > barerelay.MembersMax {
+		return round, fmt.Errorf("--players must be 1 to %d: the room has no more", barerelay.MembersMax)
 	}
 	return r.busy(ctx, spec, "cpu_datagram_us", "datagrams_per_s", "", func(ctx context.Context, proc *server.Process, i int, datagrams *atomic.Int64) (func(), error) {
 		m := &member{peer: int32(i) + 1, speaks: i < broadcastSpeakers, datagrams: datagrams}
@@ -69,7 +69,7 @@ func (m *member) listen(ctx context.Context, payload int) {
 	in, out, text := make([]byte, 2048), make([]byte, 0, 2048), make([]byte, payload)
 	say := func() {
 		m.number++
-		out = wire.AppendMessage(out[:0], &wire.Header{OpCode: rtwire.OpLoad, Sequence: m.number, TargetGroup: wire.AllPlayers, Sender: m.peer, Payload: text})
+		out = wire.AppendMessage(out[:0], &wire.Header{OpCode: loadgen.OpLoad, Sequence: m.number, TargetGroup: wire.AllPlayers, Sender: m.peer, Payload: text})
 		_, _ = m.conn.Write(out)
 	}
 	var said time.Time
@@ -94,7 +94,7 @@ func (m *member) listen(ctx context.Context, payload int) {
 
 // broadcasts are the two ways of sending to the members of a room.
 func (r *run) broadcasts() (subjects []subject) {
-	for _, kind := range []string{echo.OneByOne, echo.Together} {
+	for _, kind := range []string{barerelay.OneByOne, barerelay.Together} {
 		spec := server.Spec{Name: kind, Kind: server.Bare, Bin: r.o.Self.Bin, Args: append(r.o.Self.Echo, kind), Env: []string{"GOMAXPROCS=1"}}
 		subjects = append(subjects, subject{name: kind, build: r.buildOf(r.host()), measure: func(ctx context.Context) (result.Round, error) {
 			return r.broadcast(ctx, spec)

@@ -52,7 +52,7 @@ func (o *Options) own() bool { return o.Script != "" || o.Message != "" || o.OpC
 type Self struct {
 	Bin  string
 	Bare []string // arguments that make it the bare relay
-	Echo []string // arguments that make it a server of bench/echo; the kind follows
+	Echo []string // arguments that make it a server that echoes (bench/barerelay); the kind follows
 	// Namespace are arguments with which it calls MeasureInNamespace.
 	Namespace []string
 }

@@ -9,7 +9,6 @@ import (
 
 	"troupe/bench/loadgen"
 	"troupe/bench/result"
-	"troupe/bench/rtwire"
 	"troupe/bench/server"
 )
 
@@ -72,7 +71,7 @@ func times(n int64) string {
 
 // nothingArrived warns that no player received anything in the measured part, where that may be because of what players sent.
 func (r *run) nothingArrived() {
-	op := cmp.Or(r.o.OpCode, rtwire.OpLoad)
+	op := cmp.Or(r.o.OpCode, loadgen.OpLoad)
 	switch {
 	case r.o.Script != "":
 		r.warn("no answer reached a player: does your script answer op code %d?", op)

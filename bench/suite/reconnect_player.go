@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"troupe/bench/loadgen"
-	"troupe/bench/rtwire"
 	"troupe/transport/client"
 )
 
@@ -71,7 +70,7 @@ func (p *cutPlayer) onGap(g client.Gap) {
 
 func (p *cutPlayer) listen() {
 	for e := range p.c.Events() {
-		if e.Kind != client.EventMessage || e.OpCode != rtwire.OpLoad || len(e.Payload) < numberBytes {
+		if e.Kind != client.EventMessage || e.OpCode != loadgen.OpLoad || len(e.Payload) < numberBytes {
 			continue
 		}
 		index, number := binary.LittleEndian.Uint32(e.Payload), binary.LittleEndian.Uint64(e.Payload[4:])
@@ -93,7 +92,7 @@ func (p *cutPlayer) listen() {
 func (p *cutPlayer) send(ctx context.Context, payload []byte) {
 	binary.LittleEndian.PutUint32(payload, uint32(p.index))
 	binary.LittleEndian.PutUint64(payload[4:], p.sent+1)
-	if p.c.Send(ctx, client.Message{OpCode: rtwire.OpLoad, TargetGroup: client.AllPlayers, Payload: payload}) == nil {
+	if p.c.Send(ctx, client.Message{OpCode: loadgen.OpLoad, TargetGroup: client.AllPlayers, Payload: payload}) == nil {
 		p.sent++
 	} else if ctx.Err() == nil {
 		p.unsent++

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"troupe/bench/echo"
+	"troupe/bench/barerelay"
 	"troupe/bench/loadgen"
 	"troupe/bench/result"
 	"troupe/bench/server"
@@ -57,9 +57,9 @@ var transportWorkloads = []Workload{
 	},
 	{
 		Name: "broadcast", About: "messages of four members to all 50 of a room on the fast channel, by a process on one core: datagrams that are sent together, and one system call for each",
-		Params: Params{Players: echo.MembersMax, Payload: 64, Warmup: time.Second, Measure: 4 * time.Second, Rounds: 5},
+		Params: Params{Players: barerelay.MembersMax, Payload: 64, Warmup: time.Second, Measure: 4 * time.Second, Rounds: 5},
 		Goals: []result.Goal{
-			{Subject: echo.OneByOne, Figure: "cpu_datagram_us", Over: echo.Together, Times: 1.5, AtLeast: true},
+			{Subject: barerelay.OneByOne, Figure: "cpu_datagram_us", Over: barerelay.Together, Times: 1.5, AtLeast: true},
 		},
 		connections: func(p Params) int { return p.Players },
 		subjects:    (*run).broadcasts,

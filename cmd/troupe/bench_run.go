@@ -17,9 +17,7 @@ import (
 	"time"
 
 	"troupe/bench/barerelay"
-	"troupe/bench/echo"
 	"troupe/bench/peers"
-	"troupe/bench/progress"
 	"troupe/bench/result"
 	"troupe/bench/suite"
 	"troupe/cmd/troupe/internal/reach"
@@ -106,7 +104,7 @@ func (c *benchRun) measure(ctx context.Context, s streams) (results []result.Res
 			return nil, named(o.Workload, err)
 		}
 	}
-	show := progress.New(s.err, columns(s.err))
+	show := result.NewProgress(s.err, columns(s.err))
 	defer show.Close()
 	o.Watch = show
 	for i, name := range c.Workload {
@@ -421,7 +419,7 @@ type benchEcho struct {
 
 // Run echoes until a signal.
 func (c *benchEcho) Run() error {
-	return untilSignal(func(ctx context.Context) error { return echo.Serve(ctx, c.Kind, c.Addr, c.Announce) })
+	return untilSignal(func(ctx context.Context) error { return barerelay.ServeEcho(ctx, c.Kind, c.Addr, c.Announce) })
 }
 
 // benchNamespace is what `troupe bench` starts in a network namespace.

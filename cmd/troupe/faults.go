@@ -13,7 +13,7 @@ import (
 
 	"troupe/bench/faults"
 	"troupe/bench/faults/disk"
-	"troupe/bench/progress"
+	"troupe/bench/result"
 	"troupe/cmd/troupe/internal/reach"
 	"troupe/transport/client"
 )
@@ -199,7 +199,7 @@ func (c *faultsFlags) judge(ctx context.Context, s streams, o faults.Options) (r
 			return report, err
 		}
 	}
-	show := progress.New(s.err, columns(s.err))
+	show := result.NewProgress(s.err, columns(s.err))
 	defer show.Close()
 	show.Title(o.Plan.Name)
 	o.Watch = show

@@ -71,7 +71,7 @@ func TestEachRuleCanFail(t *testing.T) {
 			[]string{one("bench/x/a.go", "troupe/bench"), one("cmd/a.go", "example.com/bench"), one("cmd/b.go", "troupe/messages"), one("cmd/troupe/a.go", "troupe/bench/x")},
 		},
 		"messages know nothing else": {
-			[]string{one("messages/a.go", "troupe/actors"), one("messages/wire/a_test.go", "troupe/bench/rtwire")},
+			[]string{one("messages/a.go", "troupe/actors"), one("messages/wire/a_test.go", "troupe/bench/loadgen")},
 			[]string{one("messages/a.go", "troupe/messages/wire"), one("messages/b.go", "example.com/x")},
 		},
 		"transports know no actors": {

@@ -1,4 +1,4 @@
-package echo
+package barerelay
 
 import (
 	"fmt"
@@ -21,8 +21,8 @@ const (
 // MembersMax is how many members a room has, with the peer ids from 1 on. All come from 127.0.0.1.
 const MembersMax = 50
 
-// room serves such a room.
-func room(addr string, each bool) (bound string, stop func(), err error) {
+// serveRoom serves such a room.
+func serveRoom(addr string, each bool) (bound string, stop func(), err error) {
 	o := fast.Defaults()
 	o.Addr, o.OneByOne = addr, each
 	pool, err := fast.Listen(o)

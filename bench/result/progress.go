@@ -1,4 +1,4 @@
-package progress
+package result
 
 import (
 	"fmt"
@@ -14,8 +14,9 @@ const (
 	barWidth  = 20
 )
 
-// Show shows one run at a time. Its methods may be called from any goroutine; Close ends it and must be called.
-type Show struct {
+// Progress shows how a long run goes: on a terminal one line that is drawn over and over, with a bar, the time that is left and
+// figures of the moment; elsewhere a plain line when a part begins or ends. It shows one run at a time. Its methods may be called from any goroutine; Close ends it and must be called.
+type Progress struct {
 	w     io.Writer
 	width func() int // columns of the terminal; nil: it is none
 
@@ -36,9 +37,9 @@ type Show struct {
 	stopped chan struct{}
 }
 
-// New returns a Show that writes to w. width returns the columns of the terminal that w is; nil means that it is none.
-func New(w io.Writer, width func() int) *Show {
-	s := &Show{w: w, width: width, stop: make(chan struct{}), stopped: make(chan struct{})}
+// NewProgress returns a Progress that writes to w. width returns the columns of the terminal that w is; nil means that it is none.
+func NewProgress(w io.Writer, width func() int) *Progress {
+	s := &Progress{w: w, width: width, stop: make(chan struct{}), stopped: make(chan struct{})}
 	if width == nil {
 		close(s.stopped)
 		return s
@@ -47,7 +48,7 @@ func New(w io.Writer, width func() int) *Show {
 	return s
 }
 
-func (s *Show) redraw() {
+func (s *Progress) redraw() {
 	defer close(s.stopped)
 	ticker := time.NewTicker(drawEvery)
 	defer ticker.Stop()
@@ -64,14 +65,14 @@ func (s *Show) redraw() {
 }
 
 // Title names what the parts to come are of.
-func (s *Show) Title(title string) {
+func (s *Progress) Title(title string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.title, s.done, s.started, s.of = title, 0, time.Time{}, 0
 }
 
 // Begin begins a part: its number from 0, of how many, and about how long it takes.
-func (s *Show) Begin(what string, number, of int, about time.Duration) {
+func (s *Progress) Begin(what string, number, of int, about time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.what, s.number, s.of, s.live, s.began, s.finished = what, number, of, "", time.Now(), false
@@ -86,14 +87,14 @@ func (s *Show) Begin(what string, number, of int, about time.Duration) {
 }
 
 // Live shows figures of the moment; where there is no terminal they are left out.
-func (s *Show) Live(figures string) {
+func (s *Progress) Live(figures string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.live = figures
 }
 
 // End ends the part and prints its figures in a line that stays.
-func (s *Show) End(figures string) {
+func (s *Progress) End(figures string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done++
@@ -104,7 +105,7 @@ func (s *Show) End(figures string) {
 }
 
 // Pause clears the line while something else writes to the terminal.
-func (s *Show) Pause(write func()) {
+func (s *Progress) Pause(write func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
@@ -113,7 +114,7 @@ func (s *Show) Pause(write func()) {
 }
 
 // Close ends the show, and leaves the terminal at the start of a line.
-func (s *Show) Close() {
+func (s *Progress) Close() {
 	select {
 	case <-s.stop:
 	default:
@@ -125,7 +126,7 @@ func (s *Show) Close() {
 	s.clear()
 }
 
-func (s *Show) line(text string) {
+func (s *Progress) line(text string) {
 	if s.title != "" {
 		text = s.title + ": " + text
 	}
@@ -133,7 +134,7 @@ func (s *Show) line(text string) {
 }
 
 // left is the time until all parts have ended.
-func (s *Show) left() time.Duration {
+func (s *Progress) left() time.Duration {
 	passed := time.Since(s.began)
 	if s.finished {
 		passed = s.about
@@ -142,7 +143,7 @@ func (s *Show) left() time.Duration {
 }
 
 // share is how much of all parts is done.
-func (s *Show) share() float64 {
+func (s *Progress) share() float64 {
 	part := 1.0
 	if !s.finished && s.about > 0 {
 		part = min(float64(time.Since(s.began))/float64(s.about), 1)
@@ -151,7 +152,7 @@ func (s *Show) share() float64 {
 }
 
 // draw writes the line over the one before.
-func (s *Show) draw() {
+func (s *Progress) draw() {
 	if s.width == nil || s.of == 0 {
 		return
 	}
@@ -165,7 +166,7 @@ func (s *Show) draw() {
 	fmt.Fprint(s.w, "\r"+cut(text, s.width()-1)+"\x1b[K")
 }
 
-func (s *Show) clear() {
+func (s *Progress) clear() {
 	if s.drawn {
 		fmt.Fprint(s.w, "\r\x1b[K")
 	}

@@ -1,4 +1,4 @@
-package progress
+package result
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ func TestPlainLinesWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		s := New(&out, nil)
+		s := NewProgress(&out, nil)
 		s.Title("relay")
 		s.Begin("round 1 of 2, bare", 0, 2, 10*time.Second)
 		s.Live("not for a file")
@@ -56,7 +56,7 @@ func TestOneLineOnATerminal(t *testing.T) {
 		out := new(locked)
 		var columns atomic.Int64
 		columns.Store(200)
-		s := New(out, func() int { return int(columns.Load()) })
+		s := NewProgress(out, func() int { return int(columns.Load()) })
 		s.Title("relay")
 		s.Begin("round 1 of 1, bare", 0, 1, 10*time.Second)
 		s.Live("96000/s")

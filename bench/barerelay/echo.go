@@ -1,4 +1,4 @@
-package echo
+package barerelay
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"os"
 	"sync"
 
-	"troupe/bench/barerelay"
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/messages/wire"
@@ -17,9 +16,10 @@ import (
 	"troupe/transport/tlsconf"
 )
 
-// Serve echoes over "udp", "dtls" or "kcp" until ctx ends, or is the room of "together" or "one-by-one" (Room). It listens at addr, and writes the address that it has got to the
+// ServeEcho is a server that sends back what comes and does nothing else: what each transport costs a message is the difference
+// of the processes. It echoes over "udp", "dtls" or "kcp" until ctx ends, or is the room of "together" or "one-by-one" (Room). It listens at addr, and writes the address that it has got to the
 // file announce, with the file of its trust anchors.
-func Serve(ctx context.Context, kind, addr, announce string) error {
+func ServeEcho(ctx context.Context, kind, addr, announce string) error {
 	dir, err := os.MkdirTemp("", "troupe-echo-")
 	if err != nil {
 		return fmt.Errorf("echo: %w", err)
@@ -34,7 +34,7 @@ func Serve(ctx context.Context, kind, addr, announce string) error {
 	case "kcp":
 		addr, stop, err = secured(kcp.NewListener(kcp.Options{}, kcpEcho{}), addr, dir)
 	case Together, OneByOne:
-		addr, stop, err = room(addr, kind == OneByOne)
+		addr, stop, err = serveRoom(addr, kind == OneByOne)
 	default:
 		err = fmt.Errorf("%q cannot be echoed over", kind)
 	}
@@ -42,7 +42,7 @@ func Serve(ctx context.Context, kind, addr, announce string) error {
 		return fmt.Errorf("echo: %w", err)
 	}
 	defer stop()
-	if err := barerelay.Announce(announce, map[string]any{"ws": addr, "ca": tlsconf.CAFile(dir)}); err != nil {
+	if err := Announce(announce, map[string]any{"ws": addr, "ca": tlsconf.CAFile(dir)}); err != nil {
 		return err
 	}
 	<-ctx.Done()

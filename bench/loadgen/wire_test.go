@@ -1,4 +1,4 @@
-package rtwire
+package loadgen
 
 import (
 	"encoding/hex"
@@ -23,7 +23,7 @@ func TestVectors(t *testing.T) {
 
 func TestParseLogin(t *testing.T) {
 	t.Parallel()
-	p, err := Parse(AppendLogin(nil, "room-3-7", false))
+	p, err := ParseUnit(AppendLogin(nil, "room-3-7", false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,15 +39,15 @@ func TestParseLogin(t *testing.T) {
 func TestParseLoginResponse(t *testing.T) {
 	t.Parallel()
 	ok := mustHex(t, "210801180128ffffffffffffffffff013001fa010d0801180120f884023203746f6b")
-	p, err := Parse(ok)
-	if err != nil || p.OpCode != OpLoginResponse || p.Sender != Server {
+	p, err := ParseUnit(ok)
+	if err != nil || p.OpCode != OpLoginResponse || p.Sender != ServerPeer {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	if r, err := ParseLoginResult(p.LoginRes); r != (LoginResult{OK: true, PeerID: 1}) || err != nil {
 		t.Errorf("%+v, %v", r, err)
 	}
 	refused := mustHex(t, "12080128ffffffffffffffffff013001fa0100")
-	if p, err = Parse(refused); err != nil || p.LoginRes == nil {
+	if p, err = ParseUnit(refused); err != nil || p.LoginRes == nil {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	if r, _ := ParseLoginResult(p.LoginRes); r.OK {
@@ -58,7 +58,7 @@ func TestParseLoginResponse(t *testing.T) {
 func TestGroupMessageRoundTrip(t *testing.T) {
 	t.Parallel()
 	unit := AppendGroupMessage(nil, OpLoad, 300, AllPlayers, []byte("payload"))
-	p, err := Parse(unit)
+	p, err := ParseUnit(unit)
 	if err != nil || p.OpCode != OpLoad || p.Sender != 300 || string(p.Payload) != "payload" {
 		t.Fatalf("%+v, %v", p, err)
 	}
@@ -71,7 +71,7 @@ func TestParseTruncated(t *testing.T) {
 	t.Parallel()
 	unit := AppendGroupMessage(nil, -500, 1, AllPlayers, make([]byte, 64))
 	for n := range len(unit) {
-		if _, err := Parse(unit[:n]); err == nil {
+		if _, err := ParseUnit(unit[:n]); err == nil {
 			t.Errorf("%d of %d bytes parsed", n, len(unit))
 		}
 	}
@@ -91,11 +91,11 @@ func TestNumberedMessage(t *testing.T) {
 		unit, relSeqAt, ackAt := AppendNumberedMessage(nil, OpLoad, 3, AllPlayers, make([]byte, 200))
 		PutNumber(unit[relSeqAt:], n)
 		PutNumber(unit[ackAt:], n/2)
-		if p, err := Parse(unit); err != nil || p.RelSeq != n || p.Ack != n/2 || len(p.Payload) != 200 || p.Sender != 3 {
+		if p, err := ParseUnit(unit); err != nil || p.RelSeq != n || p.Ack != n/2 || len(p.Payload) != 200 || p.Sender != 3 {
 			t.Errorf("%d: %+v, %v", n, p, err)
 		}
 	}
-	if p, err := Parse(AppendAck(nil, 300)); err != nil || p.Ack != 300 || p.RelSeq != 0 || p.OpCode != 0 {
+	if p, err := ParseUnit(AppendAck(nil, 300)); err != nil || p.Ack != 300 || p.RelSeq != 0 || p.OpCode != 0 {
 		t.Errorf("%+v, %v", p, err)
 	}
 	var h wire.Header
