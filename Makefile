@@ -110,7 +110,7 @@ peers: build # installs the servers that bench-peers compares with
 
 .PHONY: proof-peers
 proof-peers: peers ## the load generator plays with Colyseus, centrifuge and nano, and hears all that was said
-	$(GO) test ./bench/peers -count=1 -timeout 5m -v -run RealServers -args -peers.file $(abspath $(PEERS))/peers.json
+	$(GO) test ./bench/suite -count=1 -timeout 5m -v -run RealServers -args -peers.file $(abspath $(PEERS))/peers.json
 
 .PHONY: bench-transports
 bench-transports: build ## DTLS and KCP beside plain UDP, the fast channel, idle KCP players, paths that lose packets (root and nft)
@@ -174,7 +174,7 @@ proof-nat: ## the kernel's NAT changes the players' UDP ports and addresses, in 
 
 .PHONY: proof-page
 proof-page: ## the reports of troupe bench, troupe faults and troupe match draw their plots in headless Chromium, without an error
-	$(GO) test ./bench/result ./bench/faults ./bench/matchmaking -count=1 -timeout 5m -v -run PageInABrowser
+	$(GO) test ./bench/result ./bench/faults ./bench/suite -count=1 -timeout 5m -v -run PageInABrowser
 
 .PHONY: proof-console
 proof-console: ## what the console costs: main-thread time of each page, and the host's CPU while nobody and somebody looks, at 1,000 game sessions and 5,000 players; takes Chromium, some 3 min

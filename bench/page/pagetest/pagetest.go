@@ -15,9 +15,13 @@ import (
 // Bad are texts that no page has: what a template refused, and what would be loaded.
 var Bad = []string{"ZgotmplZ", "<link rel=\"stylesheet", "<script src", "@import", "url(http"}
 
-// Opens has a browser open a page and draw its plots, and fails if it reports an error. It skips the test where there is no Chromium.
+// Opens has a browser open a page and draw its plots, and fails if it reports an error. It skips the test where there is no
+// Chromium, and with -short: a start of the browser takes seconds of CPU.
 func Opens(t *testing.T, path string, plots int) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts Chromium: without -short, and by make proof-page")
+	}
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Skip("there is no chromium on this machine, so the page is not opened")

@@ -1,4 +1,4 @@
-package matchmaking
+package suite
 
 import (
 	"os"
@@ -6,17 +6,18 @@ import (
 	"strings"
 	"testing"
 
+	"troupe/bench/matchmaking"
 	"troupe/bench/page/pagetest"
 )
 
-func TestPageInABrowser(t *testing.T) {
+func TestMatchmakingPageInABrowser(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.html")
 	f, err := os.Create(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Report{RuleSet: "duel <b>", Tickets: 3, Matched: 2, Matches: 1, MadeUp: []string{"mode <i>=a|b|c"}, Distribution: []float64{1, 2}, Stages: []Stage{{0, []string{}, 1}}, Unmatched: []Reason{{"rule Near", 1}},
-		Quality: []Quality{{Rule: "Near <i>", Matches: 1, Known: true, Values: []float64{4, 6}}, {Rule: "Mode", Matches: 1}}}
+	r := matchmaking.Report{RuleSet: "duel <b>", Tickets: 3, Matched: 2, Matches: 1, MadeUp: []string{"mode <i>=a|b|c"}, Distribution: []float64{1, 2}, Stages: []matchmaking.Stage{{Changes: []string{}, Matches: 1}}, Unmatched: []matchmaking.Reason{{Reason: "rule Near", Tickets: 1}},
+		Quality: []matchmaking.Quality{{Rule: "Near <i>", Matches: 1, Known: true, Values: []float64{4, 6}}, {Rule: "Mode", Matches: 1}}}
 	if err := r.Page(f); err != nil {
 		t.Fatal(err)
 	}

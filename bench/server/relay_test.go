@@ -1,4 +1,4 @@
-package barerelay
+package server
 
 import (
 	"context"
@@ -8,23 +8,51 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"troupe/bench/barerelay"
 	"troupe/bench/loadgen"
 )
 
-// The swarm and the bare relay prove each other: everything sent is delivered to the whole room.
+// engines are the ways to serve. The payloads fit into a read, or come in pieces.
+var engines = map[string]struct {
+	serve   func(ctx context.Context, addr, announce string) error
+	payload int
+}{
+	"goroutines": {serveGoroutines, 200},
+	"gathering": {func(ctx context.Context, addr, announce string) error {
+		return barerelay.Serve(ctx, addr, announce, 15*time.Millisecond)
+	}, 16},
+	"epoll":           {barerelay.ServeEpoll, 200},
+	"epoll in pieces": {barerelay.ServeEpoll, 70_000},
+}
+
+func serveGoroutines(ctx context.Context, addr, announce string) error {
+	return barerelay.Serve(ctx, addr, announce, 0)
+}
+
+// The swarm and the bare relay prove each other: everything sent is delivered to the whole room, and who names no seat is refused.
 func TestRelayDeliversToWholeRooms(t *testing.T) {
 	t.Parallel()
-	for name, serve := range engines {
+	for name, engine := range engines {
+		if strings.HasPrefix(name, "epoll") && runtime.GOOS != "linux" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			addr := start(t, serve)
-			swarm, err := loadgen.New(loadgen.Config{Addr: addr, Hz: 100, PayloadBytes: 200})
+			addr := start(t, engine.serve)
+			swarm, err := loadgen.New(loadgen.Config{Addr: addr, Hz: 100, PayloadBytes: engine.payload})
 			if err != nil {
 				t.Fatal(err)
+			}
+			for _, id := range []string{"", "psess-1", "room-1", "room-x-1", "room-1-x"} {
+				if err := swarm.Connect(t.Context(), []loadgen.Login{{PlayerSessionID: id}}); err == nil {
+					t.Errorf("%q logged in", id)
+				}
 			}
 			for room := range 2 {
 				var wave []loadgen.Login
@@ -110,22 +138,7 @@ func (foreign) Next(message []byte) (loadgen.Part, []byte, error) {
 	return loadgen.Part{Payload: p.Payload}, nil, err
 }
 
-func TestRelayRefusesUnknownIDs(t *testing.T) {
-	t.Parallel()
-	for name, serve := range engines {
-		swarm, err := loadgen.New(loadgen.Config{Addr: start(t, serve)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, id := range []string{"", "psess-1", "room-1", "room-x-1", "room-1-x"} {
-			if err := swarm.Connect(t.Context(), []loadgen.Login{{PlayerSessionID: id}}); err == nil {
-				t.Errorf("%s: %q logged in", name, id)
-			}
-		}
-	}
-}
-
-func statsOf(t *testing.T, addr string) (s stats) {
+func statsOf(t *testing.T, addr string) (s struct{ Mallocs, Inbound, Delivered, Goroutines int64 }) {
 	t.Helper()
 	res, err := http.Get("http://" + addr + "/stats")
 	if err != nil {
@@ -136,18 +149,6 @@ func statsOf(t *testing.T, addr string) (s stats) {
 		t.Fatal(err)
 	}
 	return s
-}
-
-// engines are the ways to serve.
-var engines = map[string]func(ctx context.Context, addr, announce string) error{
-	"goroutines": serveGoroutines,
-	"gathering": func(ctx context.Context, addr, announce string) error {
-		return Serve(ctx, addr, announce, 15*time.Millisecond)
-	},
-}
-
-func serveGoroutines(ctx context.Context, addr, announce string) error {
-	return Serve(ctx, addr, announce, 0)
 }
 
 // start serves on a free port for the length of the test.

@@ -1,4 +1,4 @@
-package matchmaking
+package suite
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors/matchmaker/ruleset"
+	"troupe/bench/matchmaking"
 )
 
 const rules = `{"name":"duel","ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"}],"teams":[{"name":"p","minPlayers":1,"maxPlayers":1,"quantity":2}],
@@ -21,20 +22,20 @@ func TestSimulation(t *testing.T) {
 	}
 	recorded := `[{"id":"A","start":0,"players":[{"id":"a","attributes":{"skill":50}}]},{"id":"C","start":3,"players":[{"id":"c","attributes":{"skill":500}}]},
 		{"id":"B","start":1,"players":[{"id":"b","attributes":{"skill":80}}]},{"id":"D","start":4,"players":[{"id":"d1","attributes":{"skill":1}},{"id":"d2","attributes":{"skill":2}}]}]`
-	tickets, err := Read([]byte(recorded), set)
+	tickets, err := matchmaking.Read([]byte(recorded), set)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Simulate(set, tickets, Options{Interval: time.Second, Timeout: time.Minute, Seed: 1})
+	got, err := matchmaking.Simulate(set, tickets, matchmaking.Options{Interval: time.Second, Timeout: time.Minute, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got.Evaluations = 0
-	want := Report{
+	want := matchmaking.Report{
 		RuleSet: "duel", Tickets: 4, Matched: 2, Matches: 1, Players: 2, WaitMedian: 20, WaitP90: 20, WaitP99: 20, WaitMost: 21,
-		Stages:       []Stage{{0, []string{}, 0}, {20, []string{"rules[Near].maxDistance 10 -> 40"}, 1}},
-		Quality:      []Quality{{Rule: "Near", Matches: 1, Expanded: 1, Known: true, Median: 30, P90: 30, P99: 30, Worst: 30, Values: []float64{30}}},
-		Unmatched:    []Reason{{"other tickets: it matches nobody", 1}, {"the ticket has 2 players; the largest team takes 1", 1}},
+		Stages:       []matchmaking.Stage{{Changes: []string{}}, {From: 20, Changes: []string{"rules[Near].maxDistance 10 -> 40"}, Matches: 1}},
+		Quality:      []matchmaking.Quality{{Rule: "Near", Matches: 1, Expanded: 1, Known: true, Median: 30, P90: 30, P99: 30, Worst: 30, Values: []float64{30}}},
+		Unmatched:    []matchmaking.Reason{{Reason: "other tickets: it matches nobody", Tickets: 1}, {Reason: "the ticket has 2 players; the largest team takes 1", Tickets: 1}},
 		Distribution: []float64{20, 21},
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -52,14 +53,14 @@ func TestGeneratedPlayersMatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := Population{Tickets: 500, PerSecond: 10, Locations: 2, Attributes: map[string]string{"skill": "100,20"}, Seed: 4}
-	var last Report
+	p := matchmaking.Population{Tickets: 500, PerSecond: 10, Locations: 2, Attributes: map[string]string{"skill": "100,20"}, Seed: 4}
+	var last matchmaking.Report
 	for range 2 {
 		tickets, err := p.Generate(set)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Simulate(set, tickets, Options{Interval: time.Second, Timeout: time.Minute})
+		got, err := matchmaking.Simulate(set, tickets, matchmaking.Options{Interval: time.Second, Timeout: time.Minute})
 		if err != nil || got.Matched < 400 {
 			t.Fatalf("%d of 500 matched, %v", got.Matched, err)
 		}
@@ -92,7 +93,7 @@ func TestRecordedPlayersAreRefused(t *testing.T) {
 		`[{"id":"A","start":0,"players":[{"id":"a"}]}`:                             "at byte",
 		`[{"id":"A","start":0,"players":[{"id":"a"}]}] []`:                         "something follows",
 	} {
-		if _, err := Read([]byte(text), set); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := matchmaking.Read([]byte(text), set); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

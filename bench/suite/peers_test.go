@@ -1,4 +1,4 @@
-package peers
+package suite
 
 import (
 	"bufio"
@@ -13,13 +13,28 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"troupe/bench/loadgen"
+	"troupe/bench/peers"
 	"troupe/bench/server"
 )
+
+// spoken are the protocols beside Realtime.
+var spoken = []string{"colyseus", "centrifuge", "nano"}
+
+func speaks(t *testing.T, name string) loadgen.Protocol {
+	t.Helper()
+	p, err := peers.Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
 
 // recording is what a real server has said to a player: testdata/NAME.json.
 type recording struct {
@@ -35,10 +50,10 @@ var payload = append([]byte{0xd2, 0x04, 0, 0, 0, 0, 0, 0}, "0123456789"...)
 // What real servers have sent is understood, and what is said to them is what they have understood.
 func TestRecordedFrames(t *testing.T) {
 	t.Parallel()
-	for name := range protocols {
+	for _, name := range spoken {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			text, err := os.ReadFile(filepath.Join("testdata", name+".json"))
+			text, err := os.ReadFile(filepath.Join("testdata", "peers", name+".json"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,7 +61,7 @@ func TestRecordedFrames(t *testing.T) {
 			if err := json.Unmarshal(text, &r); err != nil {
 				t.Fatal(err)
 			}
-			p := protocols[name]()
+			p := speaks(t, name)
 			for i, message := range r.Joining {
 				_, joined, err := p.Joining(loadgen.Login{Room: 3}, unhex(t, message))
 				if err != nil || joined != (i == len(r.Joining)-1) {
@@ -85,7 +100,7 @@ func TestFramesOtherThanMessages(t *testing.T) {
 		{"nano", "03000000", "03000000"},
 		{"colyseus", "12", ""},
 	} {
-		part, rest, err := protocols[c.name]().Next(unhex(t, c.message))
+		part, rest, err := speaks(t, c.name).Next(unhex(t, c.message))
 		if err != nil || len(rest) != 0 || part.Payload != nil || hex.EncodeToString(part.Answer) != c.answer {
 			t.Errorf("%s: %+v, rest %x, %v", c.name, part, rest, err)
 		}
@@ -95,25 +110,19 @@ func TestFramesOtherThanMessages(t *testing.T) {
 		"nano":       "05000000",         // kicked
 		"colyseus":   "0b64",             // ERROR
 	} {
-		if _, joined, err := protocols[name]().Joining(loadgen.Login{}, unhex(t, message)); err == nil || joined {
+		if _, joined, err := speaks(t, name).Joining(loadgen.Login{}, unhex(t, message)); err == nil || joined {
 			t.Errorf("%s: %x is no error", name, message)
 		}
 	}
-	if _, _, err := protocols["centrifuge"]().Joining(loadgen.Login{}, unhex(t, "0608011202086d")); err == nil {
+	if _, _, err := speaks(t, "centrifuge").Joining(loadgen.Login{}, unhex(t, "0608011202086d")); err == nil {
 		t.Error("centrifuge: a refusal is no error")
 	}
-	if _, err := parseSeat([]byte(`{"name":"relay","sessionId":"Fnb_Rkd10","roomId":"Pype0MWNI"}`)); err == nil {
-		t.Error("a seat without a process")
-	}
-	if s, err := parseSeat([]byte(`{"name":"relay","sessionId":"Fnb_Rkd10","roomId":"Pype0MWNI","processId":"sDwN9kJ0L"}`)); err != nil || s.ProcessID != "sDwN9kJ0L" {
-		t.Errorf("%+v, %v", s, err)
-	}
-	if _, err := Find("smtp"); err == nil {
+	if _, err := peers.Find("smtp"); err == nil {
 		t.Error("any protocol is known")
 	}
-	for name := range protocols {
+	for _, name := range spoken {
 		f := func(b []byte) {
-			p := protocols[name]()
+			p := speaks(t, name)
 			_, _, _ = p.Joining(loadgen.Login{}, b)
 			for rest := b; len(rest) > 0; {
 				var err error
@@ -128,7 +137,7 @@ func TestFramesOtherThanMessages(t *testing.T) {
 	}
 }
 
-// A matchmaker that closes a connection which it has kept for too long is asked again.
+// A matchmaker that closes a connection which it has kept for too long is asked again; a seat needs a process.
 func TestColyseusAsksAgain(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -136,7 +145,8 @@ func TestColyseusAsksAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	const body = `{"sessionId":"s","roomId":"r","processId":"p"}`
+	const seat = `{"sessionId":"s","roomId":"r","processId":"p"}`
+	seats := []string{seat, seat, `{"sessionId":"s","roomId":"r"}`}
 	go func() {
 		for n := 0; ; n++ {
 			c, err := ln.Accept()
@@ -151,16 +161,20 @@ func TestColyseusAsksAgain(t *testing.T) {
 					break
 				}
 				_, _ = io.Copy(io.Discard, req.Body)
-				_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+				_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(seats[0]), seats[0])
+				seats = seats[1:]
 			}
 		}
 	}()
-	p := newColyseus()
-	for player := range 3 {
+	p := speaks(t, "colyseus")
+	for player := range 2 {
 		path, err := p.Path(t.Context(), ln.Addr().String(), loadgen.Login{Room: 1})
 		if err != nil || path != "/p/r?sessionId=s" {
 			t.Errorf("player %d: %q, %v", player, path, err)
 		}
+	}
+	if path, err := p.Path(t.Context(), ln.Addr().String(), loadgen.Login{Room: 1}); err == nil || !strings.Contains(err.Error(), "no seat") {
+		t.Errorf("a seat without a process: %q, %v", path, err)
 	}
 }
 
@@ -183,12 +197,12 @@ func TestRealServers(t *testing.T) {
 	if *list == "" {
 		return // as good as no test: it is not among those that are run without the flag
 	}
-	all, err := ReadList(*list)
+	all, err := peers.ReadList(*list)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, peer := range all {
-		if protocols[peer.Name] == nil {
+		if !slices.Contains(spoken, peer.Name) {
 			continue
 		}
 		if peer.Missing != "" {
@@ -199,7 +213,7 @@ func TestRealServers(t *testing.T) {
 	}
 }
 
-func playReal(t *testing.T, peer Peer) {
+func playReal(t *testing.T, peer peers.Peer) {
 	proc, err := server.Start(t.Context(), server.Spec{Name: peer.Name, Kind: server.Bare, Bin: peer.Command[0], Args: peer.Command[1:]})
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +223,7 @@ func playReal(t *testing.T, peer Peer) {
 			t.Error(err)
 		}
 	}()
-	p, err := Find(proc.Announce.Protocol)
+	p, err := peers.Find(proc.Announce.Protocol)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +249,7 @@ func playReal(t *testing.T, peer Peer) {
 	rec.r.Said = hex.EncodeToString(p.Message(payload))
 	text, err := json.MarshalIndent(rec.r, "", "  ")
 	if err == nil {
-		err = os.WriteFile(filepath.Join("testdata", peer.Name+".json"), append(text, '\n'), 0o644)
+		err = os.WriteFile(filepath.Join("testdata", "peers", peer.Name+".json"), append(text, '\n'), 0o644)
 	}
 	if err != nil {
 		t.Fatal(err)
