@@ -210,11 +210,11 @@ lint-quick: # lint vets the files of other builds
 
 .PHONY: notices
 notices: ## write the licences of what the binary is linked from (after a change of dependencies)
-	$(GO) run ./cmd/internal/notices -platforms "$(PLATFORMS)"
+	$(GO) run ./cmd/internal/dist -notices -platforms "$(PLATFORMS)"
 
 .PHONY: lint
 lint: lint-quick vuln ## format, vet, known flaws of dependencies, tidy, generated code, licences, and builds for all platforms
-	$(GO) run ./cmd/internal/notices -check -platforms "$(PLATFORMS)"
+	$(GO) run ./cmd/internal/dist -notices -check -platforms "$(PLATFORMS)"
 	$(GO) mod verify
 	$(GO) mod tidy -diff
 	$(GO) generate ./messages/wire/...

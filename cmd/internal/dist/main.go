@@ -1,6 +1,9 @@
 // Command dist builds the archives of a release: for each platform the stripped binary, the
 // licences, the documents to begin with and a systemd unit, and beside them SHA256SUMS. The
 // same commit and Go version give the same bytes.
+//
+// With -notices it writes the licences of all that is linked into a binary, and builds nothing; with -check it fails if that
+// file is not current.
 package main
 
 import (
@@ -27,8 +30,17 @@ import (
 func main() {
 	to := flag.String("to", "bin/dist", "the folder of the archives, which is made anew")
 	platforms := flag.String("platforms", "linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64", "that are built")
+	licences := flag.Bool("notices", false, "write "+noticesFile+" instead")
+	check := flag.Bool("check", false, "with -notices: write nothing, and fail if the file is not current")
 	flag.Parse()
-	if err := run(*to, strings.Fields(*platforms)); err != nil {
+	all := strings.Fields(*platforms)
+	var err error
+	if *licences {
+		err = notices(*check, all)
+	} else {
+		err = run(*to, all)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "dist:", err)
 		os.Exit(1)
 	}
@@ -37,7 +49,7 @@ func main() {
 // files are what an archive has beside the binary: the name in it, and the one in the tree.
 var files = []struct{ name, from string }{
 	{"LICENSE", "LICENSE"},
-	{"THIRD_PARTY_NOTICES", "cmd/troupe/THIRD_PARTY_NOTICES"},
+	{"THIRD_PARTY_NOTICES", noticesFile},
 	{"README.md", "README.md"},
 	{"CHANGELOG.md", "CHANGELOG.md"},
 	{"troupe.service", "docs/packaging/troupe.service"},

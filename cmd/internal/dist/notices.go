@@ -1,13 +1,9 @@
-// Command notices writes the licences of all modules that a troupe binary contains, on
-// every platform that is built, and of Go itself. With --check it fails if the file is not
-// current, and writes nothing.
 package main
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -17,18 +13,11 @@ import (
 	"strings"
 )
 
-func main() {
-	file := flag.String("file", "cmd/troupe/THIRD_PARTY_NOTICES", "the file to write or to check")
-	check := flag.Bool("check", false, "write nothing, and fail if the file is not current")
-	platforms := flag.String("platforms", "linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64", "that are built")
-	flag.Parse()
-	if err := run(*file, *check, strings.Fields(*platforms)); err != nil {
-		fmt.Fprintln(os.Stderr, "notices:", err)
-		os.Exit(1)
-	}
-}
+// noticesFile has the licences of all modules that a binary contains, on every platform that is built, and of Go itself.
+const noticesFile = "cmd/troupe/THIRD_PARTY_NOTICES"
 
-func run(file string, check bool, platforms []string) error {
+// notices writes the file, or fails if it is not current.
+func notices(check bool, platforms []string) error {
 	modules, err := linked("./cmd/troupe", platforms)
 	if err != nil {
 		return err
@@ -43,14 +32,14 @@ func run(file string, check bool, platforms []string) error {
 	}
 	text = end.Bytes()
 	if !check {
-		return os.WriteFile(file, text, 0o644)
+		return os.WriteFile(noticesFile, text, 0o644)
 	}
-	have, err := os.ReadFile(file)
+	have, err := os.ReadFile(noticesFile)
 	if err != nil {
 		return err
 	}
 	if !bytes.Equal(have, text) {
-		return fmt.Errorf("%s is not current: make notices", file)
+		return fmt.Errorf("%s is not current: make notices", noticesFile)
 	}
 	return nil
 }

@@ -11,13 +11,12 @@ import (
 // TestNoticesAreCurrent looks at the platform of the test alone, by name and version; make
 // lint compares all of them, text by text.
 func TestNoticesAreCurrent(t *testing.T) {
-	root := filepath.Join("..", "..", "..")
 	t.Setenv("GOPROXY", "off") // what is built is in the module cache
 	modules, err := linked("troupe/cmd/troupe", []string{runtime.GOOS + "/" + runtime.GOARCH})
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(root, "cmd", "troupe", "THIRD_PARTY_NOTICES"))
+	text, err := os.ReadFile(filepath.Join(root, noticesFile))
 	if err != nil {
 		t.Fatal(err)
 	}
