@@ -155,7 +155,7 @@ seeds: ## 20,000 seeds of the simulator, with the failures of each kind of plan;
 
 .PHONY: mutants
 mutants: ## deliberate bugs, one at a time: each must be found by its test; some 10 min (MUTANTS="-only REGEXP")
-	$(GO) run ./cmd/internal/mutants $(MUTANTS)
+	$(GO) run ./cmd/internal/mutants/run $(MUTANTS)
 
 .PHONY: proof-crowds
 proof-crowds: ## 2,000 players behind one address cut at once, and logins beside 2,000 silent connections

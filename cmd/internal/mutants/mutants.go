@@ -1,4 +1,4 @@
-package main
+package mutants
 
 // Packages of the tests.
 const (

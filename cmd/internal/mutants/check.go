@@ -1,0 +1,78 @@
+package mutants
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Check returns what is wrong with the table for the module at root: each text to replace occurs once, the file with the bug parses,
+// and the test that must find it exists; and each threat of section 6 of docs/spec/reliability.md has a bug that takes a defence away.
+// Whether the tests find the bugs is asked by Run.
+func Check(root string) (wrong []error) {
+	spec, err := os.ReadFile(filepath.Join(root, "docs", "spec", "reliability.md"))
+	if err != nil {
+		return []error{err}
+	}
+	names := make(map[string]bool)
+	for i := range mutants {
+		m := &mutants[i]
+		changed, err := m.apply(root)
+		if err == nil {
+			_, err = parser.ParseFile(token.NewFileSet(), m.file, changed, parser.SkipObjectResolution)
+		}
+		switch {
+		case err != nil:
+		case names[m.name]:
+			err = fmt.Errorf("two bugs have this name")
+		case !strings.Contains(string(spec), "| "+m.promise+" |"):
+			err = fmt.Errorf("there is no promise %s", m.promise)
+		default:
+			err = m.hasTest(root)
+		}
+		if names[m.name] = true; err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %w", m.name, err))
+		}
+	}
+	_, threats, _ := strings.Cut(string(spec), "\n## 6. ")
+	threats, _, _ = strings.Cut(threats, "\n## 7. ")
+	for _, row := range regexp.MustCompile(`(?m)^\| (RL-\d+) \|`).FindAllStringSubmatch(threats, -1) {
+		// That of old dependencies is in go.mod, not in the source.
+		if row[1] != "RL-215" && !slices.ContainsFunc(mutants, func(m mutant) bool { return m.promise == row[1] }) {
+			wrong = append(wrong, fmt.Errorf("no bug takes a defence of %s away", row[1]))
+		}
+	}
+	return wrong
+}
+
+var testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+
+// hasTest reads the tests of the package.
+func (m *mutant) hasTest(root string) error {
+	first, _, _ := strings.Cut(m.run, "/")
+	name, err := regexp.Compile(first)
+	if err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(root, m.pkg, "*_test.go"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		for _, f := range testFunc.FindAllSubmatch(text, -1) {
+			if name.Match(f[1]) {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("no test of %s matches %s", m.pkg, m.run)
+}
