@@ -80,6 +80,14 @@ func missing(t *testing.T, reason string) {
 	t.Skip(reason)
 }
 
+// wholeOnly skips a test with -short: TestInNode, TestInChromium and TestBothDecodersAgree are the share of make test.
+func wholeOnly(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("one more process of Node.js or Chromium: without -short")
+	}
+}
+
 // node returns the command of Node.js 20 or newer, or skips the test. An older one than 22 has a WebSocket behind a flag, which
 // this command gives.
 func node(t *testing.T, args ...string) *exec.Cmd {
@@ -151,6 +159,7 @@ func TestInNode(t *testing.T) {
 // TestInNodeWithThePackageWS: the list of conformance.js with the option WebSocket, in a Node.js that has none of its own, as the
 // README says for Node.js 20.
 func TestInNodeWithThePackageWS(t *testing.T) {
+	wholeOnly(t)
 	binary, major := nodeVersion(t)
 	if _, err := os.Stat("node_modules/ws"); err != nil {
 		missing(t, "the npm package ws is not in node_modules (make js installs it): the option WebSocket is not tried")

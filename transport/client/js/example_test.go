@@ -47,12 +47,14 @@ setInterval(() => {
 
 // TestExample: the game of the example plays in two windows of a browser, and outlives a cut.
 func TestExample(t *testing.T) {
+	wholeOnly(t)
 	playExample(t, false)
 }
 
 // TestExampleByHTTPS: so it does in a page that came by https, over wss. The browser trusts the host's authority because it is
 // installed there, and for no other reason.
 func TestExampleByHTTPS(t *testing.T) {
+	wholeOnly(t)
 	if !certutil() {
 		missing(t, "there is no certutil (libnss3-tools): no browser with a trusted authority is tried over wss")
 	}

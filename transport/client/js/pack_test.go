@@ -18,6 +18,7 @@ func TestThePackageHasTheLicence(t *testing.T) {
 	if project, err := os.ReadFile("../../../LICENSE"); err != nil || !bytes.Equal(ours, project) {
 		t.Errorf("transport/client/js/LICENSE is not the LICENSE of the project: copy it (%v)", err)
 	}
+	wholeOnly(t)
 	npm, err := exec.LookPath("npm")
 	if err != nil {
 		if *required {
