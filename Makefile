@@ -135,11 +135,11 @@ bench-reconnect: build ## players cut off and back, with and without acknowledge
 .PHONY: bench-kills
 bench-kills: ## SIGKILL at every failpoint of the store under load: nothing answered is lost
 	$(GO) build -tags faults -o $(BIN)/troupe-faults ./cmd/troupe
-	$(GO) run ./bench/kills --troupe $(BIN)/troupe-faults --rounds $(ROUNDS) $(BENCH_FLAGS)
+	$(BIN)/troupe-faults faults kills --rounds $(ROUNDS) $(BENCH_FLAGS)
 
 .PHONY: faults
-faults: build ## each fault of the specification's fault matrix, as a table; some 8 min (FAULTS_FLAGS="-only RL-10[1-3]")
-	$(GO) run ./bench/matrix -troupe $(BIN)/troupe $(FAULTS_FLAGS)
+faults: build ## each plan of the specification's fault matrix, as a table; some 5 min (FAULTS_FLAGS="--only RL-10[1-3]")
+	$(BIN)/troupe faults matrix $(FAULTS_FLAGS)
 
 .PHONY: soak-reconnect
 soak-reconnect: ## 100,000 numbered messages each way while connections are cut, stock clients and the SDK's

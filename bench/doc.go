@@ -2,8 +2,7 @@
 // bare relay of bench/barerelay side by side on one machine, over loopback, or a host that runs already. bench/loadgen is the
 // client side, bench/server starts and measures the servers, bench/result judges, prints, plots and stores, and
 // shows how far a run is, bench/peers has servers of others to compare with.
-// bench/faults is `troupe faults`, which asks what is lost when networks break. bench/kills is a
-// command of its own, because it asks whether something is lost. Only cmd/troupe uses bench.
+// bench/faults is `troupe faults`, which asks what is lost when networks, disks and hosts break. Only cmd/troupe uses bench.
 //
 // # CPU per delivered message
 //
@@ -96,7 +95,7 @@
 //
 // tickets and relay-matching begin when 20,000 tickets wait, of which no ten fit together; the host searches them once per second.
 //
-// bench/kills counts what was answered before a SIGKILL, and looks for each piece of it after the next start. A failpoint is
+// bench/faults/kills counts what was answered before a SIGKILL, and looks for each piece of it after the next start. A failpoint is
 // passed at a random count; one that was not passed in time is a kill from outside, and said so.
 //
 // # What is not comparable

@@ -26,6 +26,8 @@
 //	schedule.go  faults begin and end at their times
 //	proxy.go     proxies for clients of any kind
 //	run.go       a run from start to verdict
+//	matrix.go    the fault matrix of the specification, as runs of this program
+//	kills        a host that is killed at the failpoints of its store
 //
 // # What the proxies can do
 //

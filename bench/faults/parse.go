@@ -21,7 +21,7 @@ func Find(name string) (Plan, error) {
 	if slices.Contains([]string{".yaml", ".yml"}, strings.ToLower(filepath.Ext(name))) {
 		return readPlan(name)
 	}
-	for _, p := range Scenarios() {
+	for _, p := range append(Scenarios(), Matrix()...) {
 		if p.Name == name {
 			return p, nil
 		}

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-//go:embed plans/*.yaml
+//go:embed plans
 var plans embed.FS
 
 // Kind is a kind of fault.
@@ -119,6 +119,17 @@ type Plan struct {
 	Length Duration `json:"length"` // until the last fault is over, the default; players play that long and a moment more
 	Seed   *uint64  `json:"seed"`   // the default of --seed
 	Faults []Step   `json:"faults"`
+
+	// Row is the row of the fault matrix (docs/spec/reliability.md 7) that the plan tries. What follows are the players whom it takes,
+	// unless others are asked for, and the figures of the row; see judgeFigures.
+	Row        string   `json:"row"`
+	Players    int      `json:"players"`
+	Transports string   `json:"transports"` // with commas
+	Delivered  uint64   `json:"delivered"`  // reliable messages, at least
+	FastShare  float64  `json:"fastShare"`  // of the fast messages that arrive, at least
+	BackP99    Duration `json:"backP99"`    // until players are back, at most
+	BackMax    Duration `json:"backMax"`
+	Uncut      bool     `json:"uncut"` // no player loses its connection
 }
 
 // Step is one entry of a plan: a fault, or several of the same kind.
@@ -159,14 +170,26 @@ type Event struct {
 }
 
 // Scenarios are the named plans, by name.
-func Scenarios() []Plan {
-	files, err := plans.ReadDir("plans")
+func Scenarios() []Plan { return read("plans") }
+
+// Matrix are the plans of the fault matrix, by row and name: scenarios, and plans that are there for a row's figures.
+func Matrix() []Plan {
+	all := slices.DeleteFunc(slices.Concat(read("plans"), read("plans/matrix")), func(p Plan) bool { return p.Row == "" })
+	slices.SortFunc(all, func(a, b Plan) int { return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Name, b.Name)) })
+	return all
+}
+
+// read reads the plans of a folder of this program.
+func read(folder string) (all []Plan) {
+	files, err := plans.ReadDir(folder)
 	if err != nil {
 		panic(err) // it is part of this program
 	}
-	var all []Plan
 	for _, f := range files {
-		text, err := plans.ReadFile(path.Join("plans", f.Name()))
+		if f.IsDir() {
+			continue
+		}
+		text, err := plans.ReadFile(path.Join(folder, f.Name()))
 		if err != nil {
 			panic(err)
 		}

@@ -13,7 +13,7 @@ import (
 // A seed makes the same plan each time, and another one another plan.
 func TestSeedMakesThePlan(t *testing.T) {
 	t.Parallel()
-	for _, p := range Scenarios() {
+	for _, p := range append(Scenarios(), Matrix()...) {
 		one := p.Expand(1, 8)
 		if len(one) == 0 || !reflect.DeepEqual(one, p.Expand(1, 8)) {
 			t.Errorf("%s: %v, then %v", p.Name, one, p.Expand(1, 8))
@@ -132,7 +132,7 @@ func TestAPlanOfYourOwn(t *testing.T) {
 // A quick plan is shorter, but outages that the host notices are noticed still.
 func TestQuickOutagesAreNoticed(t *testing.T) {
 	t.Parallel()
-	for _, p := range Scenarios() {
+	for _, p := range append(Scenarios(), Matrix()...) {
 		quick := p.quick()
 		for i, s := range p.Faults {
 			q := quick.Faults[i]

@@ -176,6 +176,9 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	if r.namespaces != nil && err == nil {
 		report.Figures.Network, err = r.namespaces.figures()
 	}
+	if !o.Quick && err == nil {
+		report.Verdicts = append(report.Verdicts, plan.judgeFigures(&report.Figures, o.Players)...)
+	}
 	report.Timeline, report.Absences = r.line.close(o.Players)
 	return report, err
 }

@@ -145,6 +145,29 @@ func (c *crew) whyAway(away []int) string {
 	return fmt.Sprintf("; %d players are not back, player %d: %s", len(away), p.index, p.c.End())
 }
 
+// judgeFigures judges the figures that a plan asks for. Those of a quick run are others.
+func (p *Plan) judgeFigures(f *Figures, players int) (all []Verdict) {
+	if p.Delivered > 0 {
+		all = append(all, judge(p.Row, fmt.Sprintf("at least %d messages arrive", p.Delivered), f.Delivered >= p.Delivered, "%d did", f.Delivered))
+	}
+	if p.FastShare > 0 {
+		share := float64(f.FastDelivered) / float64(max(f.FastSent, 1)*uint64(players))
+		all = append(all, judge(p.Row, fmt.Sprintf("at least %g %% of the fast messages arrive", 100*p.FastShare), share >= p.FastShare, "%.1f %% did", 100*share))
+	}
+	if p.BackP99 > 0 {
+		all = append(all, judge(p.Row, fmt.Sprintf("99 %% of the players who were cut are back within %v", time.Duration(p.BackP99)),
+			f.Resumes > 0 && f.ReattachP99Ms <= ms(time.Duration(p.BackP99)), "%d were cut, p99 is %.0f ms", f.Resumes, f.ReattachP99Ms))
+	}
+	if p.BackMax > 0 {
+		all = append(all, judge(p.Row, fmt.Sprintf("who was cut is back within %v", time.Duration(p.BackMax)),
+			f.ReattachMaxMs <= ms(time.Duration(p.BackMax)), "%d were cut, the last was back after %.0f ms", f.Resumes, f.ReattachMaxMs))
+	}
+	if p.Uncut {
+		all = append(all, judge(p.Row, "no player loses its connection", f.Resumes == 0, "%d did", f.Resumes))
+	}
+	return all
+}
+
 // quantile is a percentile of sorted times, in milliseconds; 0 if there are none.
 func quantile(sorted []time.Duration, percent int) float64 {
 	if len(sorted) == 0 {

@@ -24,6 +24,8 @@ type faultsCommand struct {
 	Replay faultsReplay `cmd:"" help:"Play the faults of a stored run again."`
 	Proxy  faultsProxy  `cmd:"" help:"Open proxies that break the networks of your own clients, of any kind, by a scenario."`
 
+	Matrix faultsMatrix `cmd:"" hidden:"" help:"Try the rows of the specification's fault matrix, and print a table."`
+	Kills  faultsKills  `cmd:"" hidden:"" help:"Kill a host at the failpoints of its store, under load, and look for what it had answered."`
 	Behind faultsBehind `cmd:"" hidden:"" help:"Serve with a disk that a troupe faults breaks."`
 	Inside faultsInside `cmd:"" hidden:"" help:"Make a run of troupe faults, which comes as JSON, in the namespace of this process."`
 }
@@ -50,7 +52,7 @@ type faultsRun struct {
 	faultsFlags
 
 	Seed    *uint64 `placeholder:"N" help:"Seed of the plan. Default: the plan's own, or a random one, which is printed."`
-	Players int     `default:"8" placeholder:"N" help:"Players, 200 at most (${default})."`
+	Players *int    `placeholder:"N" help:"Players, 200 at most. Default: the plan's own, or 8."`
 	Quick   bool    `help:"All times of the plan are a tenth, but for outages that the host is to notice."`
 }
 
@@ -60,7 +62,13 @@ func (c *faultsRun) Run(s streams) error {
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("faults: %w", err)}
 	}
-	o := faults.Options{Plan: plan, Seed: rand.Uint64N(1 << 32), Players: c.Players, Quick: c.Quick}
+	o := faults.Options{Plan: plan, Seed: rand.Uint64N(1 << 32), Players: cmp.Or(plan.Players, 8), Quick: c.Quick}
+	if c.Players != nil {
+		o.Players = *c.Players
+	}
+	if len(c.Transport) == 0 && c.Against == "" && plan.Transports != "" {
+		c.Transport = strings.Split(plan.Transports, ",")
+	}
 	if seed := cmp.Or(c.Seed, plan.Seed); seed != nil {
 		o.Seed = *seed
 	}

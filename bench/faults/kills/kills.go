@@ -1,26 +1,15 @@
-// Command kills ends the troupe host by SIGKILL at every failpoint of its store, and at random times, while callers create
-// game sessions, player sessions, placements, matchmaking tickets, queues and aliases; starts it again on the same store; and looks for
-// what was answered before. Nothing may be lost, each placement must end once, with one event, and each ticket must be matched once,
-// with one seat for each of its players, also where matches are accepted first, and where backfill fills game sessions, by request and
-// automatically. Each backfill ticket must end once.
-//
-// It is no workload of troupe bench: it needs a host with failpoints, which no user has, and asks whether something is lost, not
-// how fast something is. The host must be built with the tag faults. It exits with 1 when something was lost, with 2 when it could
-// not find out.
-package main
+package kills
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -29,17 +18,20 @@ import (
 	"troupe/bench/server"
 )
 
-// options is the command line.
-type options struct {
-	troupe, points, json string
-	rounds, workers      int
-	load                 time.Duration
-	seed                 uint64
-	patience             time.Duration // for what has to end after a restart
+// Options say how to kill.
+type Options struct {
+	Bin      string        // troupe; it has failpoints if this program has them
+	Points   []string      // failpoints; none: all that this program has, and random moments
+	Rounds   int           // kills at each failpoint
+	Workers  int           // callers
+	Load     time.Duration // before a host is killed from outside
+	Seed     uint64        // of the moments; 0: a new one
+	Patience time.Duration // for what has to end after a restart; 0: its default
+	Log      io.Writer     // is told of each failpoint
 }
 
-// row is what became of one failpoint.
-type row struct {
+// Row is what became of one failpoint.
+type Row struct {
 	Point      string        `json:"failpoint"`
 	Kills      int           `json:"kills"`
 	Missed     int           `json:"not_hit"` // rounds in which the point was not passed in time: killed from outside
@@ -56,35 +48,12 @@ type row struct {
 	Errors     []string      `json:"errors,omitempty"`
 }
 
-// randomly is the row of kills from outside.
-const randomly = "(at random)"
-
-func main() {
-	var o options
-	flag.StringVar(&o.troupe, "troupe", "", "troupe binary, built with the tag faults (required)")
-	flag.StringVar(&o.points, "points", "", "failpoints, separated by commas; empty = all, and random kills")
-	flag.IntVar(&o.rounds, "rounds", 5, "kills at each failpoint")
-	flag.IntVar(&o.workers, "workers", 32, "callers")
-	flag.DurationVar(&o.load, "load", 2*time.Second, "load before a host is killed from outside")
-	flag.Uint64Var(&o.seed, "seed", 0, "seed of the moments; 0 = a new one")
-	flag.StringVar(&o.json, "json", "", "file for the result")
-	flag.Parse()
-	o.patience = endLimit
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	good, err := run(ctx, o)
-	stop()
-	switch {
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "bench kills:", err)
-		os.Exit(2)
-	case !good:
-		os.Exit(1)
-	}
-}
+// Randomly is the row of kills from outside.
+const Randomly = "(at random)"
 
 // bench is one run.
 type bench struct {
-	options
+	Options
 	dir    string
 	rand   *rand.Rand
 	book   *book
@@ -92,69 +61,67 @@ type bench struct {
 	done   map[string]bool // automatic backfill tickets that were counted
 }
 
-func run(ctx context.Context, o options) (good bool, err error) {
-	if o.seed == 0 {
-		o.seed = rand.Uint64()
+// Run kills hosts at all failpoints.
+func Run(ctx context.Context, o Options) (rows []Row, err error) {
+	if min(o.Rounds, o.Workers) < 1 {
+		return nil, errors.New("rounds and workers must be positive")
 	}
-	rows, err := measure(ctx, o)
-	if err != nil {
-		return false, err
+	if o.Seed == 0 {
+		o.Seed = rand.Uint64()
 	}
-	good = print(o.seed, rows)
-	if o.json == "" {
-		return good, nil
+	if o.Patience == 0 {
+		o.Patience = endLimit
 	}
-	text, err := json.MarshalIndent(rows, "", "  ")
-	if err != nil {
-		return false, fmt.Errorf("encode result: %w", err)
+	if len(o.Points) == 0 {
+		if fault.Enabled {
+			o.Points = fault.Names()
+		}
+		o.Points = append(o.Points, Randomly)
 	}
-	return good, os.WriteFile(o.json, append(text, '\n'), 0o644)
-}
-
-// measure kills hosts at all failpoints.
-func measure(ctx context.Context, o options) (rows []row, err error) {
-	if o.troupe == "" || min(o.rounds, o.workers) < 1 {
-		return nil, errors.New("--troupe is required; rounds and workers must be positive")
-	}
-	points := append(fault.Names(), randomly)
-	if o.points != "" {
-		points = strings.Split(o.points, ",")
-	}
-	b := &bench{options: o, rand: rand.New(rand.NewPCG(o.seed, 1)), book: newBook(), done: map[string]bool{}}
-	if b.dir, err = os.MkdirTemp("", "troupe-bench-kills-"); err != nil {
+	b := &bench{Options: o, rand: rand.New(rand.NewPCG(o.Seed, 1)), book: newBook(), done: map[string]bool{}}
+	if b.dir, err = os.MkdirTemp("", "troupe-kills-"); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
-	for _, point := range points {
+	for _, point := range o.Points {
 		r, err := b.point(ctx, point)
 		if err != nil {
-			return nil, fmt.Errorf("%s (seed %d): %w", point, o.seed, err)
+			return nil, fmt.Errorf("%s (seed %d): %w", point, o.Seed, err)
 		}
 		rows = append(rows, r)
 	}
 	return rows, nil
 }
 
-// good reports whether nothing was lost, and nothing has happened twice.
-func (r *row) good() bool {
+// Store writes the rows to a file, as JSON.
+func Store(file string, rows []Row) error {
+	text, err := json.MarshalIndent(rows, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode result: %w", err)
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644)
+}
+
+// Good reports whether nothing was lost, and nothing has happened twice.
+func (r *Row) Good() bool {
 	return r.Lost == 0 && r.EndedOnce == r.Placements && r.Matched == r.Tickets && r.Ended == r.Backfills && len(r.Errors) == 0
 }
 
 // point kills at one failpoint. All rounds of all points share one store.
-func (b *bench) point(ctx context.Context, point string) (row, error) {
-	r := row{Point: point}
-	for range b.rounds {
+func (b *bench) point(ctx context.Context, point string) (Row, error) {
+	r := Row{Point: point}
+	for range b.Rounds {
 		if err := b.round(ctx, &r); err != nil {
 			return r, err
 		}
 	}
-	fmt.Fprintf(os.Stderr, "%s: %d kills, %d answered, %d lost\n", point, r.Kills, r.Answered.sum(), r.Lost)
+	fmt.Fprintf(b.Log, "%s: %d kills, %d answered, %d lost\n", point, r.Kills, r.Answered.sum(), r.Lost)
 	return r, nil
 }
 
-func (b *bench) round(ctx context.Context, r *row) error {
+func (b *bench) round(ctx context.Context, r *Row) error {
 	env := ""
-	if r.Point != randomly {
+	if r.Point != Randomly {
 		most := 150
 		if strings.Contains(r.Point, "checkpoint") {
 			most = 2 // one in some thousand pages of the log
@@ -185,16 +152,16 @@ func (b *bench) round(ctx context.Context, r *row) error {
 }
 
 // kill burdens a host until it is killed.
-func (b *bench) kill(ctx context.Context, proc *server.Process, r *row) (*made, error) {
-	limit := b.load
-	if r.Point == randomly {
+func (b *bench) kill(ctx context.Context, proc *server.Process, r *Row) (*made, error) {
+	limit := b.Load
+	if r.Point == Randomly {
 		limit = time.Duration(float64(limit) * b.rand.Float64())
 	}
 	made := b.burden(ctx, proc, limit)
 	select {
 	case <-proc.Exited():
 	default:
-		if r.Point != randomly {
+		if r.Point != Randomly {
 			r.Missed++
 		}
 		proc.Kill()
@@ -232,7 +199,7 @@ func (b *bench) host(ctx context.Context, env string) (*server.Process, error) {
 		return nil, err
 	}
 	s := server.Spec{
-		Kind: server.Troupe, Bin: b.troupe, FleetID: "fleet-a", Config: file,
+		Kind: server.Troupe, Bin: b.Bin, FleetID: "fleet-a", Config: file,
 		Sets: []string{"store.path=" + filepath.Join(b.dir, "troupe.db")},
 	}
 	if env != "" {
@@ -241,26 +208,26 @@ func (b *bench) host(ctx context.Context, env string) (*server.Process, error) {
 	return server.Start(ctx, s)
 }
 
-// print writes the table, and reports whether nothing was lost.
-func print(seed uint64, rows []row) bool {
+// Print writes the table, and reports whether nothing was lost.
+func Print(out io.Writer, rows []Row) bool {
 	good := true
-	fmt.Printf("%s, seed %d\n", result.ThisMachine(), seed)
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, result.ThisMachine())
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "failpoint\tkills\tnot hit\tanswered\tgame sessions\tplayer sessions\tqueues, aliases\tplacements\tended once\ttickets\tmatched once\tbackfill tickets\tended once\tthat filled\tlost\trestart max")
 	for _, r := range rows {
 		a := r.Answered
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%v\n", r.Point, r.Kills, r.Missed, a.sum(), a.GameSessions, a.PlayerSessions, a.Others,
 			r.Placements, r.EndedOnce, r.Tickets, r.Matched, r.Backfills, r.Ended, r.Filled, r.Lost, r.Restart.Round(time.Millisecond))
-		good = good && r.good()
+		good = good && r.Good()
 	}
 	w.Flush()
 	for _, r := range rows {
 		for _, e := range r.Errors {
-			fmt.Println(r.Point + ": " + e)
+			fmt.Fprintln(out, r.Point+": "+e)
 		}
 	}
 	if !good {
-		fmt.Println("MISSED: nothing lost, each placement ends once, each ticket is matched once, each backfill ticket ends once")
+		fmt.Fprintln(out, "MISSED: nothing lost, each placement ends once, each ticket is matched once, each backfill ticket ends once")
 	}
 	return good
 }

@@ -1,13 +1,16 @@
-package main
+package faults
 
 import (
 	"context"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"testing"
 	"time"
+
+	"troupe/bench/faults/kills"
 )
 
 // A host is killed twice under load, and started again: nothing that was answered is lost, and nothing has happened twice, neither of
@@ -26,12 +29,12 @@ func TestAHostIsKilledUnderLoad(t *testing.T) {
 	if out, err := exec.CommandContext(ctx, "go", build...).CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	rows, err := measure(ctx, options{troupe: binary, points: randomly, rounds: 2, workers: 14, seed: 3, load: 3 * time.Second, patience: 2 * time.Minute})
+	rows, err := kills.Run(ctx, kills.Options{Bin: binary, Rounds: 2, Workers: 14, Seed: 3, Load: 3 * time.Second, Patience: 2 * time.Minute, Log: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := rows[0]
-	if !r.good() {
+	if !r.Good() {
 		t.Errorf("%+v", r)
 	}
 	if r.Tickets == 0 || r.Backfills == 0 || r.Placements == 0 {

@@ -1,4 +1,4 @@
-package main
+package kills
 
 import (
 	"bufio"
@@ -154,7 +154,7 @@ type ticketCheck struct {
 	ctx  context.Context
 	api  *server.API
 	made *made
-	r    *row
+	r    *Row
 	lost func(what, id string, err error)
 }
 
@@ -162,7 +162,7 @@ type ticketCheck struct {
 // players than it has seats, and end in one event, of a match that succeeded.
 func (c *ticketCheck) tickets() {
 	c.r.Tickets += len(c.made.tickets)
-	deadline := time.Now().Add(c.patience)
+	deadline := time.Now().Add(c.Patience)
 	ends := c.matched(deadline)
 	seats, games := map[string]string{}, map[string]int{}
 	for t, d := range ends {
@@ -284,7 +284,7 @@ func (c *ticketCheck) seated(t *ticket, d *described) error {
 // backfills waits for the end of each backfill ticket, also of automatic ones, which are known by their events. The restart has ended
 // the game sessions: it has brought players before, or it ends now. Each ends in one event.
 func (c *ticketCheck) backfills() {
-	deadline := time.Now().Add(c.patience)
+	deadline := time.Now().Add(c.Patience)
 	status := map[string]string{}
 	wait := func(id string) {
 		for {

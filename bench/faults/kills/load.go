@@ -1,4 +1,4 @@
-package main
+package kills
 
 import (
 	"bufio"
@@ -65,10 +65,10 @@ func (b *bench) burden(ctx context.Context, proc *server.Process, limit time.Dur
 		case <-ctx.Done():
 		}
 	}()
-	api := proc.API(b.workers)
+	api := proc.API(b.Workers)
 	defer api.Close()
 	var all sync.WaitGroup
-	for i := range b.workers {
+	for i := range b.Workers {
 		all.Go(func() {
 			c := caller{api, m, b.book, i}
 			for ctx.Err() == nil {
@@ -217,8 +217,8 @@ func (c caller) describe(id, text string) {
 const endLimit = 15 * time.Second
 
 // check looks for all that was answered.
-func (b *bench) check(ctx context.Context, proc *server.Process, m *made, r *row) {
-	api := proc.API(b.workers)
+func (b *bench) check(ctx context.Context, proc *server.Process, m *made, r *Row) {
+	api := proc.API(b.Workers)
 	defer api.Close()
 	r.Answered.GameSessions += len(m.gameSessions)
 	r.Answered.PlayerSessions += len(m.playerSessions)
@@ -295,10 +295,10 @@ func (b *bench) clear(ctx context.Context, proc *server.Process, m *made) {
 }
 
 // checkPlacements waits for the end of each placement, and counts its events.
-func (b *bench) checkPlacements(ctx context.Context, api *server.API, m *made, r *row, lost func(what, id string, err error)) {
+func (b *bench) checkPlacements(ctx context.Context, api *server.API, m *made, r *Row, lost func(what, id string, err error)) {
 	r.Placements += len(m.placements)
 	ends := make(map[string]string)
-	deadline := time.Now().Add(b.patience)
+	deadline := time.Now().Add(b.Patience)
 	for _, id := range m.placements {
 		for {
 			var out struct{ GameSessionPlacement struct{ Status string } }
