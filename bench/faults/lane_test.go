@@ -103,6 +103,7 @@ func TestLaneKeepsARate(t *testing.T) {
 }
 
 // What is too large is dropped, what is not passes; a share comes twice; what waits is bounded; nothing passes in silence, nor after the end.
+// RL-104, RL-106.
 func TestLaneDropsAndRepeats(t *testing.T) {
 	t.Parallel()
 	if numbers, _ := inLane(t, 1, Conditions{MTU: 99}, 100); len(numbers) != 0 {

@@ -114,6 +114,7 @@ type Path struct {
 	up, down *direction // to the host, to the player
 	listener net.Listener
 	socket   *net.UDPConn
+	dial     func(addr string) (stream, error)
 	work     sync.WaitGroup // all goroutines
 	used     chan struct{}  // closed when the player has sent something, or has connected
 	use      func()
@@ -144,14 +145,21 @@ func ListenPath(addr string, seed uint64, player int, tcp, udp string) (*Path, e
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	p := &Path{
-		up: newDirection(seed, uint64(2*player)), down: newDirection(seed, uint64(2*player+1)), listener: listener, socket: socket,
-		tcp: tcp, udp: udp, pairs: make(map[*pair]struct{}), associations: make(map[string]*association), used: make(chan struct{}),
-	}
-	p.use = sync.OnceFunc(func() { close(p.used) })
+	p := newPath(seed, player, tcp, udp)
+	p.listener, p.socket = listener, socket
 	p.work.Go(p.accept)
 	p.work.Go(p.readPlayer)
 	return p, nil
+}
+
+// newPath returns a path without sockets.
+func newPath(seed uint64, player int, tcp, udp string) *Path {
+	p := &Path{
+		up: newDirection(seed, uint64(2*player)), down: newDirection(seed, uint64(2*player+1)), dial: dialTCP,
+		tcp: tcp, udp: udp, pairs: make(map[*pair]struct{}), associations: make(map[string]*association), used: make(chan struct{}),
+	}
+	p.use = sync.OnceFunc(func() { close(p.used) })
+	return p
 }
 
 // TCP and UDP are the addresses that the player connects to.

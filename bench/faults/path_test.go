@@ -11,12 +11,195 @@ import (
 	"regexp"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"troupe/transport/transporttest/memnet"
 )
 
+// patience only ends a hang.
 const patience = time.Minute
 
-// echoes are a TCP and a UDP server that send back what they receive. UDP answers are preceded by the sender's port.
+// virtual is a path without sockets: a player's connections lead through it to a host, all in memory.
+type virtual struct {
+	t    *testing.T
+	path *Path
+
+	player, proxy, host *memnet.Node
+	listener            *memnet.Listener
+}
+
+// inMemory is a connection in memory that is reset as a TCP connection is.
+type inMemory struct {
+	*memnet.Stream
+	resets bool
+}
+
+func (s *inMemory) SetLinger(int) error { s.resets = true; return nil }
+
+func (s *inMemory) Close() error {
+	if s.resets {
+		s.Reset()
+	}
+	return s.Stream.Close()
+}
+
+// onAPath runs a test in virtual time.
+func onAPath(t *testing.T, test func(t *testing.T, v *virtual)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		n := memnet.New(1)
+		v := &virtual{t: t, path: newPath(1, 0, "", ""), player: n.Node(), proxy: n.Node(), host: n.Node()}
+		var err error
+		if v.listener, err = v.host.Listen(1); err != nil {
+			t.Fatal(err)
+		}
+		v.path.dial = func(string) (stream, error) {
+			s, err := v.proxy.Dial(t.Context(), v.listener.Addr().(*net.TCPAddr).AddrPort())
+			return &inMemory{Stream: s}, err
+		}
+		test(t, v)
+		v.path.eachPair(func(c *pair) { c.abort(true); c.end() })
+		v.path.work.Wait()
+		_ = v.listener.Close()
+		n.Close()
+	})
+}
+
+// connect returns both sides of a connection through the path.
+func (v *virtual) connect() (player, host net.Conn) {
+	v.t.Helper()
+	front, err := v.proxy.Listen(0)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	v.path.work.Go(func() {
+		c, err := front.Accept()
+		if err != nil {
+			v.t.Error(err)
+			return
+		}
+		v.path.connect(&inMemory{Stream: c.(*memnet.Stream)})
+	})
+	if player, err = v.player.Dial(v.t.Context(), front.Addr().(*net.TCPAddr).AddrPort()); err != nil {
+		v.t.Fatal(err)
+	}
+	if host, err = v.listener.Accept(); err != nil {
+		v.t.Fatal(err)
+	}
+	_ = front.Close()
+	v.t.Cleanup(func() { player.Close(); host.Close() })
+	return player, host
+}
+
+// passes sends a text, and returns how long it took to arrive.
+func passes(t *testing.T, from, to net.Conn, text []byte) time.Duration {
+	t.Helper()
+	began := time.Now()
+	go func() { _, _ = from.Write(text) }()
+	got := make([]byte, len(text))
+	if _, err := io.ReadFull(to, got); err != nil || !bytes.Equal(got, text) {
+		t.Errorf("%v", err)
+	}
+	return time.Since(began)
+}
+
+// silent fails if something arrives within an hour.
+func silent(t *testing.T, c net.Conn) {
+	t.Helper()
+	_ = c.SetReadDeadline(time.Now().Add(time.Hour))
+	if n, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	_ = c.SetReadDeadline(time.Time{})
+}
+
+func isReset(t *testing.T, c net.Conn) {
+	t.Helper()
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("%v, want a reset", err)
+	}
+}
+
+func TestStreamPasses(t *testing.T) {
+	t.Parallel()
+	onAPath(t, func(t *testing.T, v *virtual) {
+		player, host := v.connect()
+		text := make([]byte, 20_000)
+		for i := range text {
+			text[i] = byte(i * i >> 3)
+		}
+		for want, c := range map[time.Duration]Conditions{
+			0:                             {},
+			5 * time.Millisecond:          {Delay: Duration(5 * time.Millisecond)},
+			5*time.Millisecond + tcpPause: {Delay: Duration(5 * time.Millisecond), Loss: 1},
+			2 * time.Second:               {Rate: 10_000},
+		} {
+			end := v.path.Begin(Event{Fault: Link, Conditions: c})
+			if took := passes(t, player, host, text); took != want {
+				t.Errorf("%+v: it took %v, want %v", c, took, want)
+			}
+			end()
+		}
+		if err := player.(*memnet.Stream).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := host.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
+			t.Errorf("%d, %v", n, err)
+		}
+		passes(t, host, player, text) // its direction is still open
+	})
+}
+
+func TestStreamWaitsForSilence(t *testing.T) {
+	t.Parallel()
+	onAPath(t, func(t *testing.T, v *virtual) {
+		player, host := v.connect()
+		end := v.path.Begin(Event{Fault: Silence})
+		if _, err := player.Write([]byte("late")); err != nil {
+			t.Fatal(err)
+		}
+		silent(t, host)
+		over := time.Now()
+		end()
+		got := make([]byte, 4)
+		if _, err := io.ReadFull(host, got); err != nil || string(got) != "late" || time.Since(over) != 0 {
+			t.Errorf("%q, %v, %v after the end", got, err, time.Since(over))
+		}
+		end = v.path.Begin(Event{Fault: Silence, Conditions: Conditions{Direction: "down"}})
+		defer end()
+		passes(t, player, host, []byte("up passes"))
+		if _, err := host.Write([]byte("late")); err != nil {
+			t.Fatal(err)
+		}
+		silent(t, player)
+	})
+}
+
+func TestStreamIsCut(t *testing.T) {
+	t.Parallel()
+	onAPath(t, func(t *testing.T, v *virtual) {
+		player, host := v.connect()
+		v.path.Begin(Event{Fault: Reset})
+		isReset(t, player)
+		isReset(t, host)
+		player, host = v.connect()
+		v.path.Begin(Event{Fault: Handover})
+		isReset(t, player)
+		silent(t, host)
+		player, host = v.connect()
+		v.path.Begin(Event{Fault: Rebind})
+		if _, err := player.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		silent(t, player)
+		silent(t, host)
+		player, host = v.connect() // a new one works
+		passes(t, player, host, []byte("hello"))
+	})
+}
+
+// echoes are a TCP and a UDP server. UDP answers are the sender's address.
 func echoes(t *testing.T) (tcp, udp string, accepted chan net.Conn) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -41,240 +224,69 @@ func echoes(t *testing.T) (tcp, udp string, accepted chan net.Conn) {
 	go func() {
 		b := make([]byte, 1500)
 		for {
-			n, from, err := socket.ReadFromUDP(b)
+			_, from, err := socket.ReadFromUDP(b)
 			if err != nil {
 				return
 			}
-			_, _ = socket.WriteToUDP(append([]byte(from.String()+" "), b[:n]...), from)
+			_, _ = socket.WriteToUDP([]byte(from.String()), from)
 		}
 	}()
 	return listener.Addr().String(), socket.LocalAddr().String(), accepted
 }
 
-func newPath(t *testing.T) (*Path, chan net.Conn) {
-	t.Helper()
+// Real sockets: a reset is one, and after it datagrams come from another port.
+func TestPathOfTheKernel(t *testing.T) {
+	t.Parallel()
 	tcp, udp, accepted := echoes(t)
 	p, err := NewPath(1, 0, tcp, udp)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return p, accepted
-}
-
-// connect returns both sides of a connection through the path.
-func connect(t *testing.T, p *Path, accepted chan net.Conn) (player, host net.Conn) {
-	t.Helper()
 	player, err := net.Dial("tcp", p.TCP())
 	if err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case host = <-accepted:
-	case <-time.After(patience):
-		t.Fatal("no connection")
-	}
-	t.Cleanup(func() { player.Close(); host.Close() })
-	for _, c := range []net.Conn{player, host} {
-		if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return player, host
-}
-
-func passes(t *testing.T, from, to net.Conn, text []byte) {
-	t.Helper()
-	go func() { _, _ = from.Write(text) }()
-	got := make([]byte, len(text))
-	if _, err := io.ReadFull(to, got); err != nil || !bytes.Equal(got, text) {
-		t.Errorf("%v", err)
-	}
-}
-
-// stays fails if something arrives within a moment. What arrives later would be no failure, so a slow machine is none either.
-func stays(t *testing.T, c net.Conn) {
-	t.Helper()
-	if err := c.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("%d bytes, %v", n, err)
-	}
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestStreamPasses(t *testing.T) {
-	t.Parallel()
-	p, accepted := newPath(t)
-	end := p.Begin(Event{Fault: Link, Conditions: Conditions{Delay: Duration(5 * time.Millisecond), Jitter: Duration(5 * time.Millisecond), Loss: 0.1}})
-	player, host := connect(t, p, accepted)
-	text := make([]byte, 20_000)
-	for i := range text {
-		text[i] = byte(i * i >> 3)
-	}
-	passes(t, player, host, text)
-	end()
-	passes(t, host, player, text)
-	if err := player.(*net.TCPConn).CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := host.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
-		t.Errorf("%d, %v", n, err)
-	}
-	passes(t, host, player, text) // its direction is still open
-}
-
-func TestStreamWaitsForSilence(t *testing.T) {
-	t.Parallel()
-	p, accepted := newPath(t)
-	player, host := connect(t, p, accepted)
-	end := p.Begin(Event{Fault: Silence})
-	if _, err := player.Write([]byte("late")); err != nil {
-		t.Fatal(err)
-	}
-	stays(t, host)
-	end()
-	got := make([]byte, 4)
-	if _, err := io.ReadFull(host, got); err != nil || string(got) != "late" {
-		t.Errorf("%q, %v", got, err)
-	}
-	end = p.Begin(Event{Fault: Silence, Conditions: Conditions{Direction: "down"}})
-	defer end()
-	passes(t, player, host, []byte("up passes"))
-	if _, err := host.Write([]byte("late")); err != nil {
-		t.Fatal(err)
-	}
-	stays(t, player)
-}
-
-func TestStreamIsCut(t *testing.T) {
-	t.Parallel()
-	reset := func(c net.Conn) {
-		t.Helper()
-		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
-			t.Errorf("%v, want a reset", err)
-		}
-	}
-	p, accepted := newPath(t)
-	player, host := connect(t, p, accepted)
-	p.Begin(Event{Fault: Reset})
-	reset(player)
-	reset(host)
-	player, host = connect(t, p, accepted)
-	p.Begin(Event{Fault: Handover})
-	reset(player)
-	stays(t, host)
-	player, host = connect(t, p, accepted)
-	p.Begin(Event{Fault: Rebind})
-	if _, err := player.Write([]byte("x")); err != nil {
-		t.Fatal(err)
-	}
-	stays(t, player)
-	stays(t, host)
-	player, host = connect(t, p, accepted) // a new one works
-	passes(t, player, host, []byte("hello"))
-}
-
-// ask sends a datagram until it is answered or the time is over, and returns from which address the host saw it. Each text is asked once:
-// answers to others come late and are left out.
-func ask(t *testing.T, c net.Conn, text string, limit time.Duration) (from string) {
-	t.Helper()
-	b := make([]byte, 1500)
-	for deadline := time.Now().Add(limit); time.Now().Before(deadline); {
-		if _, err := c.Write([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.SetReadDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {
-			t.Fatal(err)
-		}
-		for {
-			n, err := c.Read(b)
-			if err != nil {
-				break
-			}
-			if from, got, _ := bytes.Cut(b[:n], []byte(" ")); string(got) == text {
-				return string(from)
-			}
-		}
-	}
-	return ""
-}
-
-func TestDatagrams(t *testing.T) {
-	t.Parallel()
-	const moment = 50 * time.Millisecond
-	p, _ := newPath(t)
-	c, err := net.Dial("udp", p.UDP())
+	defer player.Close()
+	host := <-accepted
+	defer host.Close()
+	datagrams, err := net.Dial("udp", p.UDP())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
-	first := ask(t, c, "first", patience)
-	if first == "" {
-		t.Fatal("no answer")
+	defer datagrams.Close()
+	for _, c := range []net.Conn{player, host, datagrams} {
+		_ = c.SetDeadline(time.Now().Add(patience))
 	}
-	for _, e := range []Event{{Fault: Silence}, {Fault: Link, Conditions: Conditions{Loss: 1}}} {
-		end := p.Begin(e)
-		if ask(t, c, "lost "+string(e.Fault), moment) != "" {
-			t.Errorf("%s: it passed", e.Fault)
+	from := func() string {
+		t.Helper()
+		b := make([]byte, 64)
+		_, err := datagrams.Write([]byte("x"))
+		n := 0
+		if err == nil {
+			n, err = datagrams.Read(b)
 		}
-		end()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b[:n])
 	}
-	end := p.Begin(Event{Fault: Link, Conditions: Conditions{Loss: 0.2, Delay: Duration(time.Millisecond), Jitter: Duration(time.Millisecond), Rate: 100_000}})
-	if again := ask(t, c, "delayed", patience); again != first {
-		t.Errorf("%s, then %s", first, again)
+	passes(t, player, host, []byte("hello"))
+	first := from()
+	if again := from(); again != first {
+		t.Errorf("from %s, then from %s", first, again)
 	}
-	end()
-	p.Begin(Event{Fault: Rebind})
-	if other := ask(t, c, "rebound", patience); other == "" || other == first {
-		t.Errorf("%s, then %q", first, other)
+	p.Begin(Event{Fault: Reset})
+	isReset(t, player)
+	isReset(t, host)
+	if now := from(); now == first {
+		t.Errorf("still from %s", now)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
 // Conditions that overlap add up, and end one by one.
-// A path may have datagrams come twice, or drop those that are too large.
-// RL-104, RL-106.
-func TestDatagramsComeTwiceOrNotAtAll(t *testing.T) {
-	t.Parallel()
-	p, _ := newPath(t)
-	c, err := net.Dial("udp", p.UDP())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	twice := p.Begin(Event{Fault: Link, Conditions: Conditions{Direction: "up", Duplicate: 1}})
-	if _, err := c.Write([]byte("hello")); err != nil {
-		t.Fatal(err)
-	}
-	b := make([]byte, 1500)
-	for range 2 {
-		_ = c.SetReadDeadline(time.Now().Add(patience))
-		if n, err := c.Read(b); err != nil || !bytes.HasSuffix(b[:n], []byte(" hello")) {
-			t.Fatalf("%q, %v", b[:n], err)
-		}
-	}
-	twice()
-	over := p.Begin(Event{Fault: Link, Conditions: Conditions{Direction: "up", MTU: 100}})
-	defer over()
-	for _, size := range []int{73, 72} { // with 28 bytes of headers: one too many, and just enough
-		if _, err := c.Write(bytes.Repeat([]byte{'x'}, size)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	_ = c.SetReadDeadline(time.Now().Add(patience))
-	n, err := c.Read(b)
-	if _, text, _ := bytes.Cut(b[:n], []byte(" ")); err != nil || len(text) != 72 {
-		t.Errorf("%d bytes came first, %v", len(text), err)
-	}
-}
-
 func TestConditionsOverlap(t *testing.T) {
 	t.Parallel()
 	d := newDirection(1, 0)

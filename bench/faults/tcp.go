@@ -15,10 +15,26 @@ const (
 	dialTimeout = 10 * time.Second
 )
 
+// stream is a TCP connection; tests have others.
+type stream interface {
+	net.Conn
+	CloseWrite() error
+	SetLinger(seconds int) error // with 0, Close resets the connection
+}
+
+// dialTCP connects to the host.
+func dialTCP(addr string) (stream, error) {
+	conn, err := net.DialTimeout("tcp", addr, dialTimeout)
+	if err != nil {
+		return nil, err
+	}
+	return conn.(*net.TCPConn), nil
+}
+
 // pair is one TCP connection of a player: the player's side and the host's.
 type pair struct {
 	path         *Path
-	player, host *net.TCPConn
+	player, host stream
 	once         sync.Once
 	over         chan struct{} // closed at the end
 	forgetOnce   sync.Once
@@ -41,7 +57,7 @@ func (p *Path) accept() {
 }
 
 // connect carries one connection of the player's. While the path is silent it is not connected to the host.
-func (p *Path) connect(player *net.TCPConn) {
+func (p *Path) connect(player stream) {
 	c := &pair{path: p, player: player, over: make(chan struct{}), forgotten: make(chan struct{})}
 	p.mu.Lock()
 	if p.closed {
@@ -61,13 +77,13 @@ func (p *Path) connect(player *net.TCPConn) {
 	if !c.await(p.up, time.Now()) {
 		return
 	}
-	host, err := net.DialTimeout("tcp", target, dialTimeout)
+	host, err := p.dial(target)
 	if err != nil {
 		c.abort(true)
 		return
 	}
 	p.mu.Lock()
-	c.host = host.(*net.TCPConn)
+	c.host = host
 	p.mu.Unlock()
 	select {
 	case <-c.over: // it ended meanwhile, and did not know the host's side
@@ -90,7 +106,7 @@ type chunk struct {
 }
 
 // pump carries one direction until its end.
-func (c *pair) pump(d *direction, from, to *net.TCPConn) {
+func (c *pair) pump(d *direction, from, to stream) {
 	queue := make(chan chunk, chunksMax)
 	c.path.work.Go(func() {
 		var last time.Time
@@ -193,7 +209,7 @@ func (c *pair) end() {
 	c.path.mu.Lock()
 	host := c.host
 	c.path.mu.Unlock()
-	for _, side := range []*net.TCPConn{c.player, host} {
+	for _, side := range []stream{c.player, host} {
 		if side != nil {
 			_ = side.SetLinger(0)
 			_ = side.Close()
