@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -113,8 +114,26 @@ func (w *route) pair(t *testing.T, listener *net.TCPListener) (player, host *net
 	return player, host
 }
 
+// A process in a namespace that others use is refused, so that their network stays as it is.
+func TestHereMustBeNew(t *testing.T) {
+	t.Parallel()
+	all, err := net.Interfaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(all, func(i net.Interface) bool { return i.Flags&(net.FlagLoopback|net.FlagPointToPoint) == 0 }) {
+		t.Skip("there is no interface here but lo")
+	}
+	if _, err := netns.Here(); err == nil {
+		t.Error("it is not")
+	}
+}
+
 // The kernel's TCP repairs what the relay loses and mixes up: the stream arrives whole, and the kernel says that it sent segments again.
 func TestStreamOverALossyRelay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a MiB over a path that loses packets: TestNATOfTheRelay is the share of the kernel's TCP")
+	}
 	t.Parallel()
 	n := inNamespaces(t)
 	if n == nil {

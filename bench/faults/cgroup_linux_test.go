@@ -1,4 +1,4 @@
-package cgroup_test
+package faults
 
 import (
 	"errors"
@@ -8,30 +8,28 @@ import (
 	"syscall"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"troupe/bench/faults/cgroup"
 )
 
-// helperEnv has the test binary use memory until it is killed, MiB by MiB.
-const helperEnv = "TROUPE_CGROUP_HELPER"
+const cgroupEnv = "TROUPE_TEST_CGROUP"
 
-func TestMain(m *testing.M) {
-	if os.Getenv(helperEnv) != "" {
-		kept := make([][]byte, 0, 1024)
-		for len(kept) < cap(kept) {
-			mib := make([]byte, 1<<20)
-			for i := 0; i < len(mib); i += 4096 {
-				mib[i] = 1
-			}
-			kept = append(kept, mib)
+func init() { children[cgroupEnv] = useMemory }
+
+// useMemory uses memory until the process is killed, MiB by MiB.
+func useMemory(string) {
+	kept := make([][]byte, 0, 1024)
+	for len(kept) < cap(kept) {
+		mib := make([]byte, 1<<20)
+		for i := 0; i < len(mib); i += 4096 {
+			mib[i] = 1
 		}
-		runtime.KeepAlive(kept)
-		return
+		kept = append(kept, mib)
 	}
-	goleak.VerifyTestMain(m)
+	runtime.KeepAlive(kept)
 }
 
+// The kernel kills a process that uses more than its group may. No other test runs meanwhile: this process is in the group while it
+// starts the other.
 func TestAProcessThatUsesMoreIsKilled(t *testing.T) {
 	const most = 64 << 20
 	before, err := os.ReadFile("/proc/self/cgroup")
@@ -46,7 +44,7 @@ func TestAProcessThatUsesMoreIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), helperEnv+"=1")
+	cmd.Env = append(os.Environ(), cgroupEnv+"=1")
 	if err := g.Do(cmd.Start); err != nil {
 		t.Error(err)
 	}

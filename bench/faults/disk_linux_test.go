@@ -1,6 +1,6 @@
 //go:build linux && (amd64 || arm64)
 
-package disk
+package faults
 
 import (
 	"bufio"
@@ -13,18 +13,19 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"troupe/bench/faults/disk"
 )
 
-// TestMain has the test binary be the child too: it executes itself behind the filter, and writes a file for each line that it reads.
-func TestMain(m *testing.M) {
-	switch socket := os.Getenv("DISK_TEST_SOCKET"); {
-	case os.Getenv("DISK_TEST_FILE") == "":
-		os.Exit(m.Run())
-	case socket != "":
-		os.Unsetenv("DISK_TEST_SOCKET")
-		panic(Exec(socket, []string{os.Args[0]}))
+func init() { children["TROUPE_TEST_DISK"] = writeLines }
+
+// writeLines is the child: it executes itself behind the filter, and writes a file for each line that it reads.
+func writeLines(file string) {
+	if socket := os.Getenv("TROUPE_TEST_SOCKET"); socket != "" {
+		os.Unsetenv("TROUPE_TEST_SOCKET")
+		panic(disk.Exec(socket, []string{os.Args[0]}))
 	}
-	f, err := os.Create(os.Getenv("DISK_TEST_FILE"))
+	f, err := os.Create(file)
 	if err != nil {
 		panic(err)
 	}
@@ -48,7 +49,7 @@ func TestDisk(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	socket := filepath.Join(folder, "disk.sock")
-	d, err := Listen(socket)
+	d, err := disk.Listen(socket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	child := exec.Command(self)
-	child.Env = append(os.Environ(), "DISK_TEST_SOCKET="+socket, "DISK_TEST_FILE="+filepath.Join(folder, "file"))
+	child.Env = append(os.Environ(), "TROUPE_TEST_SOCKET="+socket, "TROUPE_TEST_DISK="+filepath.Join(folder, "file"))
 	child.Stderr = os.Stderr
 	in, err := child.StdinPipe()
 	if err != nil {
