@@ -46,12 +46,19 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// direct calls a handler without a network.
+type direct struct{ http.Handler }
+
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
 func TestOpenRoomTroupe(t *testing.T) {
 	t.Parallel()
 	fake := new(fakeAPI)
-	srv := httptest.NewServer(fake)
-	defer srv.Close()
-	p := &Process{Spec: Spec{Kind: Troupe}, Announce: Announce{API: srv.Listener.Addr().String()}, client: srv.Client()}
+	p := &Process{Spec: Spec{Kind: Troupe}, Announce: Announce{API: "fake"}, client: &http.Client{Transport: direct{fake}}}
 	room, err := p.Open(t.Context(), 3, 60)
 	if err != nil {
 		t.Fatal(err)

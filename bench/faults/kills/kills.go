@@ -69,6 +69,7 @@ func Run(ctx context.Context, o Options) (rows []Row, err error) {
 	if o.Seed == 0 {
 		o.Seed = rand.Uint64()
 	}
+	fmt.Fprintf(o.Log, "seed %d\n", o.Seed)
 	if o.Patience == 0 {
 		o.Patience = endLimit
 	}
