@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"regexp"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -32,13 +33,16 @@ type virtual struct {
 // inMemory is a connection in memory that is reset as a TCP connection is.
 type inMemory struct {
 	*memnet.Stream
-	resets bool
+	resets atomic.Bool
 }
 
-func (s *inMemory) SetLinger(int) error { s.resets = true; return nil }
+func (s *inMemory) SetLinger(int) error {
+	s.resets.Store(true)
+	return nil
+}
 
 func (s *inMemory) Close() error {
-	if s.resets {
+	if s.resets.Load() {
 		s.Reset()
 	}
 	return s.Stream.Close()
@@ -124,23 +128,32 @@ func isReset(t *testing.T, c net.Conn) {
 func TestStreamPasses(t *testing.T) {
 	t.Parallel()
 	onAPath(t, func(t *testing.T, v *virtual) {
-		player, host := v.connect()
 		text := make([]byte, 20_000)
 		for i := range text {
 			text[i] = byte(i * i >> 3)
 		}
-		for want, c := range map[time.Duration]Conditions{
-			0:                             {},
-			5 * time.Millisecond:          {Delay: Duration(5 * time.Millisecond)},
-			5*time.Millisecond + tcpPause: {Delay: Duration(5 * time.Millisecond), Loss: 1},
-			2 * time.Second:               {Rate: 10_000},
+		const delay = 5 * time.Millisecond
+		for _, c := range []struct {
+			Conditions
+			want time.Duration
+		}{
+			{Conditions{}, 0},
+			{Conditions{Delay: Duration(delay)}, delay},
+			{Conditions{Delay: Duration(delay), Loss: 1}, delay + tcpPause},
+			{Conditions{Rate: 10_000}, 2 * time.Second},
+			{Conditions{Rate: 10_000, Delay: Duration(delay)}, 2*time.Second + delay},
 		} {
-			end := v.path.Begin(Event{Fault: Link, Conditions: c})
-			if took := passes(t, player, host, text); took != want {
-				t.Errorf("%+v: it took %v, want %v", c, took, want)
+			player, host := v.connect()
+			end := v.path.Begin(Event{Fault: Link, Conditions: c.Conditions})
+			if took := passes(t, player, host, text); took != c.want {
+				t.Errorf("%+v: it took %v, want %v", c.Conditions, took, c.want)
 			}
 			end()
+			if took := passes(t, host, player, text); took != 0 {
+				t.Errorf("%+v: it took %v after the end", c.Conditions, took)
+			}
 		}
+		player, host := v.connect()
 		if err := player.(*memnet.Stream).CloseWrite(); err != nil {
 			t.Fatal(err)
 		}

@@ -109,7 +109,7 @@ type chunk struct {
 func (c *pair) pump(d *direction, from, to stream) {
 	queue := make(chan chunk, chunksMax)
 	c.path.work.Go(func() {
-		var last time.Time
+		var free, last time.Time // when a bounded rate has let pass what is before, and when that is due
 		for {
 			next := chunk{bytes: make([]byte, chunkBytes)}
 			n, err := from.Read(next.bytes)
@@ -118,9 +118,12 @@ func (c *pair) pump(d *direction, from, to stream) {
 			if lost {
 				delay += tcpPause
 			}
-			next.due = time.Now().Add(delay)
-			if earliest := last.Add(takes); next.due.Before(earliest) {
-				next.due = earliest
+			if now := time.Now(); free.Before(now) {
+				free = now
+			}
+			free = free.Add(takes)
+			if next.due = free.Add(delay); next.due.Before(last) {
+				next.due = last
 			}
 			last = next.due
 			select {
