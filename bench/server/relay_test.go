@@ -1,10 +1,13 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -83,6 +86,57 @@ func TestRelayDeliversToWholeRooms(t *testing.T) {
 				t.Errorf("the relay counted %+v", got)
 			}
 		})
+	}
+}
+
+// Several frames may come in one read.
+func TestRelayTakesFramesThatComeTogether(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"goroutines", "epoll"} {
+		if name == "epoll" && runtime.GOOS != "linux" {
+			continue
+		}
+		c, err := net.Dial("tcp", start(t, engines[name].serve))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
+		if _, err := io.WriteString(c, "GET /websocket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		in := bufio.NewReader(c)
+		if res, err := http.ReadResponse(in, nil); err != nil || res.StatusCode != http.StatusSwitchingProtocols {
+			t.Fatalf("%s: %v, %v", name, res, err)
+		}
+		var together []byte
+		said := []string{"one", "two"}
+		for _, unit := range [][]byte{
+			loadgen.AppendLogin(nil, "room-0-0", false),
+			loadgen.AppendGroupMessage(nil, loadgen.OpLoad, 1, loadgen.AllPlayers, []byte(said[0])),
+			loadgen.AppendGroupMessage(nil, loadgen.OpLoad, 1, loadgen.AllPlayers, []byte(said[1])),
+		} {
+			together = append(together, 0x82, 0x80|byte(len(unit)), 0, 0, 0, 0) // a key of zeros changes nothing
+			together = append(together, unit...)
+		}
+		if _, err := c.Write(together); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range append([]string{""}, said...) { // first the answer to the login
+			head, payload := make([]byte, 2), []byte(nil)
+			_, err := io.ReadFull(in, head)
+			if err == nil {
+				payload = make([]byte, head[1])
+				_, err = io.ReadFull(in, payload)
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if p, err := loadgen.ParseUnit(payload); err != nil || string(p.Payload) != want {
+				t.Errorf("%s: %+v, %v, want %q", name, p, err, want)
+			}
+		}
 	}
 }
 
