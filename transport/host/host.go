@@ -218,44 +218,76 @@ func (h *Host) Counters() *counters.Set { return h.count }
 // System returns the tree of actors.
 func (h *Host) System() *actors.System { return h.system }
 
-// stop closes everything that was started. It is idempotent.
+const (
+	// actorsTimeout is how long actors may take to stop. A game's logic may hang in a call that nothing ends.
+	actorsTimeout = 10 * time.Second
+	// stopTimeout is how long the host may take to stop as a whole: longer than all of its parts may take together.
+	stopTimeout = 30 * time.Second
+)
+
+// stop closes everything that was started. It is idempotent. Whatever hangs, it returns after stopTimeout, so that the process ends.
 func (h *Host) stop(reason messages.CloseReason) {
 	h.stopOnce.Do(func() {
-		defer close(h.stopped)
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		_ = h.listeners.stopAccepting(ctx)
-		h.listeners.closeAll(ctx, reason)
-		if h.system != nil {
-			h.system.Close()
-		}
-		h.stopEvents()
-		if h.store != nil { // closed after the actors, so that their commits are answered
-			if err := h.store.Close(); err != nil {
-				h.log.Error().Err(err).Msg("the store did not close well")
-			}
-		}
-		if h.logs != nil { // closed before the pages, which would wait for its readers
-			h.logs.Close()
-		}
-		if h.console != nil { // its streams of events would keep the pages waiting
-			h.console.Close()
-		}
-		if h.http != nil {
-			if h.http.Shutdown(ctx) != nil {
-				h.http.Close()
-			}
-		} else if h.api != nil {
-			h.api.Close()
-		}
-		if h.traces != nil { // after the last answer of the API
-			h.traces.Close()
-		}
-		h.listeners.closeSockets()
-		h.watching()
-		close(h.stopCollecting)
-		h.serving.Wait()
-		h.log.Info().Msg("stopped")
+		go func() {
+			defer close(h.stopped)
+			h.closeParts(reason)
+		}()
 	})
-	<-h.stopped
+	select {
+	case <-h.stopped:
+	case <-time.After(stopTimeout):
+		h.log.Error().Msg("the host does not stop: its process ends regardless")
+	}
+}
+
+// closeActors returns once all actors have stopped, or does not wait for them any more.
+func (h *Host) closeActors() {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		h.system.Close()
+	}()
+	select {
+	case <-closed:
+	case <-time.After(actorsTimeout):
+		h.log.Error().Int64("game_sessions", h.count.GameSessions.Total()).
+			Msg("game sessions do not stop, because calls into their scripts do not end: the host goes on without them")
+	}
+}
+
+func (h *Host) closeParts(reason messages.CloseReason) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = h.listeners.stopAccepting(ctx)
+	h.listeners.closeAll(ctx, reason)
+	if h.system != nil {
+		h.closeActors()
+	}
+	h.stopEvents()
+	if h.store != nil { // closed after the actors, so that their commits are answered
+		if err := h.store.Close(); err != nil {
+			h.log.Error().Err(err).Msg("the store did not close well")
+		}
+	}
+	if h.logs != nil { // closed before the pages, which would wait for its readers
+		h.logs.Close()
+	}
+	if h.console != nil { // its streams of events would keep the pages waiting
+		h.console.Close()
+	}
+	if h.http != nil {
+		if h.http.Shutdown(ctx) != nil {
+			h.http.Close()
+		}
+	} else if h.api != nil {
+		h.api.Close()
+	}
+	if h.traces != nil { // after the last answer of the API
+		h.traces.Close()
+	}
+	h.listeners.closeSockets()
+	h.watching()
+	close(h.stopCollecting)
+	h.serving.Wait()
+	h.log.Info().Msg("stopped")
 }

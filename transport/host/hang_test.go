@@ -1,0 +1,45 @@
+package host_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/actors/script"
+	"troupe/messages"
+	"troupe/transport/host"
+	"troupe/transport/transporttest/hosttest"
+)
+
+// hanging is a game whose start never returns, until the test is over.
+type hanging struct {
+	script.Base
+	until chan struct{}
+}
+
+func (h hanging) OnStartGameSession(*messages.GameSession) script.Decision {
+	<-h.until
+	return script.Allow
+}
+
+// A host ends although a call into a game's logic does not, and its store is closed by then.
+func TestAHostEndsBesideACallThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		until := make(chan struct{})
+		defer close(until)
+		c := hosttest.Config(t)
+		c.Drain.Grace = time.Minute
+		h := hosttest.Start(t, host.Options{Config: c, NewHandler: func(*messages.Fleet) script.Handler { return hanging{until: until} }})
+		if _, err := h.Host.System().CreateGameSession(t.Context(), messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 1}); err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		if err := h.Host.Drain(t.Context()); err != nil {
+			t.Error(err)
+		}
+		// the grace, ten seconds for game sessions to end, ten for actors
+		if took := time.Since(begun); took != 80*time.Second {
+			t.Errorf("the host ended after %v", took)
+		}
+	})
+}
