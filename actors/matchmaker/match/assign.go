@@ -62,7 +62,7 @@ func (s *search) place(i int) bool {
 		return false
 	}
 	for _, r := range a.at.teamed {
-		if i > 0 && !s.check(r, a.at.rules, &a.candidate) {
+		if i > 0 && !s.check(r, a.at.pruning, &a.candidate) {
 			return false
 		}
 	}

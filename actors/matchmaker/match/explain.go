@@ -2,6 +2,7 @@ package match
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"troupe/actors/matchmaker/ruleset"
@@ -126,7 +127,7 @@ func (p *Pool) apart(v *evaluator, a, b *entry) (reasons []string) {
 		}
 	}
 	for _, r := range at.sets {
-		if !v.holds(r, at.rules, p.set.Attributes, pair) {
+		if !slices.Contains(reasons, r.Name) && !v.holds(r, at.pruning, p.set.Attributes, pair) { // parts of a compound rule have its name
 			reasons = append(reasons, r.Name)
 		}
 	}

@@ -315,13 +315,14 @@ func (s *Pass) alone(e *entry) bool {
 
 // brokenAlone returns the rule that a ticket breaks by itself at a stage and at all that may follow for a candidate, or nil.
 func (p *Pool) brokenAlone(v *evaluator, e *entry, stage int) *ruleset.Rule {
-	rules := p.plans[stage].unary
+	at := &p.plans[stage]
+	rules := at.unary
 	if len(rules) == 0 {
 		return nil
 	}
 	c := p.crowd([]*entry{e})
 	for _, r := range rules {
-		if !v.holds(r, nil, p.set.Attributes, c) {
+		if !v.holds(r, at.pruning, p.set.Attributes, c) {
 			return r
 		}
 	}

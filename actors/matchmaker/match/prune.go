@@ -16,6 +16,7 @@ type plan struct {
 	maxTotal int   // the most players of a match, without the seats that stay free
 	minTotal int   // the fewest
 
+	pruning []*ruleset.Rule // by index: what antiMonotone makes of the loosest version, nil if it decides nothing early; for compound statements
 	ranges  []rangeRule     // the same rules at all stages
 	latency *ruleset.Rule   // nil if latencies decide nothing early
 	unary   []*ruleset.Rule // decided by one ticket alone
@@ -111,28 +112,113 @@ func (p *Pool) makePlan(s *ruleset.Stage, loosest []*ruleset.Rule, ranges []rang
 		out.ranges = append(out.ranges, r)
 	}
 	for _, r := range loosest {
+		if r != nil {
+			r = antiMonotone(r)
+		}
+		out.pruning = append(out.pruning, r)
+	}
+	for _, r := range loosest {
 		if r == nil || !r.Enforced() {
 			continue
 		}
 		if r.Index == p.latency {
 			out.latency = r
 		}
-		if r = antiMonotone(r); r == nil {
+		if r.Type == ruleset.Compound {
+			for _, part := range out.conjuncts(r.Statement) {
+				early := *r
+				early.Statement = part
+				out.decideEarly(&early, p.decidedBy(part, out.pruning))
+			}
+			continue
+		}
+		if r = out.pruning[r.Index]; r == nil {
 			continue
 		}
 		if _, ok := rangeOf(r, p.set.Attributes); ok {
 			continue // one of ranges
 		}
-		switch {
-		case r.Type != ruleset.Collection && r.Reference != nil && r.Reference.Literal && !p.dependent[r.Index]:
-			out.unary = append(out.unary, r)
-		case !p.dependent[r.Index]:
-			out.sets = append(out.sets, r)
-		default:
-			out.teamed = append(out.teamed, r)
-		}
+		out.decideEarly(r, p.decidedBy(&ruleset.Statement{Rule: r.Index}, out.pruning))
 	}
 	return out
+}
+
+// decider is what a rule needs to be decided before a candidate is complete.
+type decider int
+
+const (
+	byTicket decider = iota // one ticket alone
+	bySet                   // a set of tickets, whatever their teams are
+	byTeams                 // tickets with teams
+)
+
+func (at *plan) decideEarly(r *ruleset.Rule, by decider) {
+	switch by {
+	case byTicket:
+		at.unary = append(at.unary, r)
+	case bySet:
+		at.sets = append(at.sets, r)
+	default:
+		at.teamed = append(at.teamed, r)
+	}
+}
+
+// decidedBy returns what decides a statement whose rules are all among pruning.
+func (p *Pool) decidedBy(s *ruleset.Statement, pruning []*ruleset.Rule) (by decider) {
+	if s.Op != "" {
+		for _, a := range s.Args {
+			by = max(by, p.decidedBy(a, pruning))
+		}
+		return by
+	}
+	r := pruning[s.Rule]
+	switch {
+	case p.dependent[r.Index]:
+		return byTeams
+	case r.Type != ruleset.Collection && r.Reference != nil && r.Reference.Literal:
+		return byTicket
+	}
+	return bySet
+}
+
+// conjuncts returns the parts of a compound statement whose violation no further ticket can repair: the statement holds only if all
+// of them do.
+func (at *plan) conjuncts(s *ruleset.Statement) (parts []*ruleset.Statement) {
+	if s.Op == "and" {
+		for _, a := range s.Args {
+			parts = append(parts, at.conjuncts(a)...)
+		}
+		return parts
+	}
+	if s = at.early(s); s != nil {
+		parts = append(parts, s)
+	}
+	return parts
+}
+
+// early returns a statement that holds whenever s does, or will do with further tickets, or nil if that is no restriction. Of not and
+// xor nothing is known early: what further tickets break, they repair for these.
+func (at *plan) early(s *ruleset.Statement) *ruleset.Statement {
+	out := &ruleset.Statement{Op: s.Op, Rule: s.Rule}
+	switch s.Op {
+	case "":
+		if at.pruning[s.Rule] == nil {
+			return nil
+		}
+		return out
+	case "and", "or":
+		for _, a := range s.Args {
+			if a = at.early(a); a != nil {
+				out.Args = append(out.Args, a)
+			} else if s.Op == "or" {
+				return nil
+			}
+		}
+		if len(out.Args) > 0 {
+			return out
+		}
+	}
+	return nil
 }
 
 // looser returns a rule that holds whenever one of two versions of a rule does, or nil.

@@ -276,7 +276,7 @@ func (s *search) allowed(depth int) bool {
 	}
 	s.seatCrowd()
 	for _, r := range at.sets {
-		if !s.check(r, at.rules, &s.crowd) {
+		if !s.check(r, at.pruning, &s.crowd) {
 			return false
 		}
 	}
