@@ -41,6 +41,7 @@ type Pass struct {
 	work    int
 	budget  int
 	cut     bool
+	repairs int    // the same for repair
 	spare   int    // evaluations that searches of the current batch may still spend without a result
 	toPause int    // evaluations until the next call of Options.Pause
 	arrived uint64 // tickets that the pool has had when the pass began
@@ -253,7 +254,7 @@ func (s *Pass) Step(evaluations int) (done bool) {
 			s.work += max(s.search.work, 1)
 		case s.next < len(s.batches):
 			s.prepare(s.batches[s.next])
-			s.spare = fruitless / len(s.batches)
+			s.spare, s.repairs = fruitless/len(s.batches), fruitless/len(s.batches)
 			s.next++
 		default:
 			return true

@@ -56,6 +56,8 @@ type Options struct {
 	Budget            int // evaluations of a pass, at least 1,000; 0: PassBudget
 	// Pause, if set, is called by Begin and Step once per some 20 µs of work. It may sleep, and must not use the pool.
 	Pause func()
+
+	noRepair bool // for tests
 }
 
 // Errors of Add.

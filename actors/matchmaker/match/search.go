@@ -14,6 +14,7 @@ type search struct {
 	eval evaluator
 
 	work, budget int
+	repaired     int  // of work, by repair
 	exact        bool // the result must be exact
 	weight       int  // of rules, that work does not have yet
 	stopped      bool // the budget has ended
@@ -52,6 +53,7 @@ type found struct {
 // run searches a match for an anchor, and emits it.
 func (s *search) run(a *entry) {
 	p, b := s.pass.pool, &s.pass.batch
+	s.repaired = 0
 	s.work, s.stopped, s.unproven, s.budget, s.exact = 0, false, false, max(fewest, min(anchorBudget, s.pass.spare)), false
 	s.best.players = 0
 	for i := range s.counts {
@@ -76,18 +78,37 @@ func (s *search) run(a *entry) {
 		copy(root.low, a.keys)
 		copy(root.high, a.keys)
 		s.tickets = append(s.tickets[:0], a)
-		s.extend(0)
+		s.explore(a, root)
 	}
 	if s.best.players > 0 {
 		p.balance(&s.best, func() bool { return s.teamRulesHold(s.best.tickets, s.best.teams, s.best.stage) })
 		s.pass.emit(s.best.tickets, s.best.teams, s.best.stage, slices.Clone(s.counts))
 		return
 	}
-	s.pass.spare -= s.work
+	s.pass.spare -= s.work - s.repaired
+	s.pass.repairs -= s.repaired
 	// A search that saw all candidates and has ended by itself proves that no match has this ticket.
 	if a.spent = !s.unproven && (a.backfill || p.set.Algorithm.Backfill != ruleset.BackfillLow); a.spent {
 		b.alive.drop(a.pos)
 	}
+}
+
+// explore searches around an anchor, whose level is the first one. If the first evaluations find nothing, repair is next, and then all
+// others.
+func (s *search) explore(a *entry, root *level) {
+	most := s.budget
+	if s.exact || s.pass.pool.options.noRepair {
+		s.extend(0)
+		return
+	}
+	s.budget = min(most, firstTry)
+	s.extend(0)
+	if !s.stopped || s.best.players == 0 && s.repair(a, root) || most <= firstTry {
+		return
+	}
+	s.stopped, s.unproven, s.best.players, s.budget = false, false, 0, s.work+most
+	s.tickets = append(s.tickets[:0], a)
+	s.extend(0)
 }
 
 func (s *search) level(depth int) *level {

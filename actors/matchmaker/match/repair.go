@@ -1,0 +1,396 @@
+package match
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"troupe/actors/matchmaker/ruleset"
+)
+
+const (
+	// firstTry is how many evaluations of the search for an anchor come before repair: where matches are easy to find, it has
+	// found one by then.
+	firstTry = 2_000
+	// repairBudget is how many evaluations repair may make for an anchor.
+	repairBudget = 8_000
+)
+
+// repairing is a local search for a match around an anchor. Rules that need somebody, such as a healer in each team or an average of at
+// least 50, prune nothing: the depth-first search tries all sets of the oldest tickets before one of them gets a younger healer. The local
+// search takes any set that no rule forbids, and exchanges tickets while that brings the rules closer to being fulfilled.
+type repairing struct {
+	s      *search
+	until  int // of work
+	others []*entry
+	c      candidate
+	stage  int
+	room   []int // by team: how many players it may get in this round
+}
+
+// repair looks for a match of an anchor with the candidates of the first level. It reports whether it has found one.
+func (s *search) repair(a *entry, root *level) bool {
+	begun := s.work
+	defer func() { s.repaired += s.work - begun }()
+	r := &repairing{s: s, until: s.work + min(repairBudget, s.pass.repairs), c: candidate{teams: make([][]seat, len(s.pass.pool.set.Teams))}}
+	for rest := root.rest; !rest.empty(); {
+		i := rest.first()
+		rest.drop(i)
+		r.others = append(r.others, s.pass.batch.order[i])
+	}
+	rng := rand.New(rand.NewPCG(a.arrival, uint64(s.pass.now.UnixNano())))
+	for round := 0; s.work < r.until; round++ {
+		if round > 1 { // the first ones prefer the oldest
+			rng.Shuffle(len(r.others), func(i, j int) { r.others[i], r.others[j] = r.others[j], r.others[i] })
+		}
+		r.spend(len(r.others) / 4)
+		if r.gather(a, round%2 == 0) && r.climb() {
+			s.best = found{players: countPlayers(r.c.tickets), stage: r.stage, tickets: r.c.tickets, teams: r.c.teams}
+			return true
+		}
+	}
+	return false
+}
+
+func countPlayers(tickets []*entry) (n int) {
+	for _, e := range tickets {
+		n += e.n
+	}
+	return n
+}
+
+// spend counts work beside what check counts.
+func (r *repairing) spend(n int) {
+	r.s.work += 1 + n
+	r.s.pass.pause(1 + n)
+}
+
+// gather makes a set of tickets with teams that nothing forbids so far: with teams as full as can be, or at their minimum.
+func (r *repairing) gather(a *entry, full bool) bool {
+	p := r.s.pass.pool
+	teams := p.plans[a.stage].teams
+	r.room = r.room[:0]
+	for _, t := range teams {
+		if full {
+			r.room = append(r.room, t.Max)
+		} else {
+			r.room = append(r.room, t.Min)
+		}
+	}
+	r.c.tickets = nil
+	for i := range r.c.teams {
+		r.c.teams[i] = nil
+	}
+	if !r.add(a) {
+		return false
+	}
+	for _, e := range r.others {
+		if r.s.work >= r.until {
+			return false
+		}
+		r.add(e)
+	}
+	for t := range teams {
+		if len(r.c.teams[t]) < teams[t].Min {
+			return false
+		}
+	}
+	return len(r.c.tickets) > 1 || !a.backfill
+}
+
+// add adds a ticket to the first team in which nothing forbids it.
+func (r *repairing) add(e *entry) bool {
+	limit := min(r.s.limit, e.room())
+	for _, o := range r.c.tickets {
+		limit = min(limit, o.room())
+	}
+	if countPlayers(r.c.tickets)+e.n > limit {
+		return false
+	}
+	r.c.tickets = append(r.c.tickets, e)
+	if e.teams != nil {
+		for i, t := range e.teams {
+			r.c.teams[t] = append(r.c.teams[t], seat{e, i})
+		}
+		if r.allowed() {
+			return true
+		}
+		for _, t := range e.teams {
+			r.c.teams[t] = r.c.teams[t][:len(r.c.teams[t])-1]
+		}
+	} else {
+		for t := range r.roomy(e.n) {
+			seats := len(r.c.teams[t])
+			for i := range e.n {
+				r.c.teams[t] = append(r.c.teams[t], seat{e, i})
+			}
+			if r.allowed() {
+				return true
+			}
+			r.c.teams[t] = r.c.teams[t][:seats]
+		}
+	}
+	r.c.tickets = r.c.tickets[:len(r.c.tickets)-1]
+	return false
+}
+
+// roomy yields the teams with room for n players, those with most room first.
+func (r *repairing) roomy(n int) func(func(int) bool) {
+	order := make([]int, 0, len(r.room))
+	for t := range r.room {
+		if r.room[t]-len(r.c.teams[t]) >= n {
+			order = append(order, t)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return (r.room[b] - len(r.c.teams[b])) - (r.room[a] - len(r.c.teams[a]))
+	})
+	return slices.Values(order)
+}
+
+// allowed reports whether the set may be part of a match: by locations, players who are in two tickets, backfill, and the rules that
+// no further ticket repairs.
+func (r *repairing) allowed() bool {
+	s, p := r.s, r.s.pass.pool
+	r.spend(len(r.c.tickets) / 8)
+	last := r.c.tickets[len(r.c.tickets)-1]
+	mask, backfill := uint64(math.MaxUint64), 0
+	r.stage = r.c.tickets[0].stage
+	for _, e := range r.c.tickets {
+		mask &= e.mask
+		if e.backfill {
+			backfill++
+		}
+		r.stage = p.younger(r.stage, e.stage)
+		if e != last && sharesPlayer(e, last) {
+			return false
+		}
+	}
+	if mask == 0 || backfill > 1 {
+		return false
+	}
+	at := &p.plans[r.stage]
+	for i := range at.ranges {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, e := range r.c.tickets {
+			low, high = min(low, e.keys[i]), max(high, e.keys[i])
+		}
+		if high-low > at.ranges[i].max {
+			return false
+		}
+	}
+	for _, rules := range [][]*ruleset.Rule{at.sets, at.teamed} {
+		for _, rule := range rules {
+			if !s.check(rule, at.pruning, &r.c) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// climb exchanges tickets while that brings the rules closer to being fulfilled. It reports whether all are.
+func (r *repairing) climb() bool {
+	for left := r.gap(); left > 0; {
+		better := r.step(left)
+		if better == left {
+			return false
+		}
+		left = better
+	}
+	at := &r.s.pass.pool.plans[r.stage]
+	players := countPlayers(r.c.tickets)
+	for t, seats := range r.c.teams {
+		if len(seats) < at.teams[t].Min || len(seats) > at.teams[t].Max {
+			return false
+		}
+	}
+	return players <= at.maxTotal
+}
+
+// step makes the first exchange that is better than left, and returns what it leaves; left if there is none.
+func (r *repairing) step(left float64) float64 {
+	for i := 1; i < len(r.c.tickets); i++ { // the anchor stays
+		e := r.c.tickets[i]
+		if e.teams != nil {
+			continue
+		}
+		for _, o := range r.c.tickets[1:i] {
+			if o.teams == nil && o.n == e.n && r.teamOf(o) != r.teamOf(e) {
+				exchange := func() { r.exchange(e, o) }
+				if now, ok := r.try(exchange, exchange, left); ok {
+					return now
+				}
+			}
+			if r.s.work >= r.until {
+				return left
+			}
+		}
+		for _, o := range r.others {
+			if o.n != e.n || o.teams != nil || slices.Contains(r.c.tickets, o) {
+				continue
+			}
+			if now, ok := r.try(func() { r.replace(e, o) }, func() { r.replace(o, e) }, left); ok {
+				return now
+			}
+			if r.s.work >= r.until {
+				return left
+			}
+		}
+	}
+	return left
+}
+
+// try makes a change, and takes it back unless it is allowed and better.
+func (r *repairing) try(change, back func(), left float64) (now float64, ok bool) {
+	tickets := slices.Clone(r.c.tickets)
+	change()
+	if r.allowed() {
+		if now = r.gap(); now < left-tolerance {
+			return now, true
+		}
+	}
+	back()
+	r.c.tickets = tickets
+	r.stage = tickets[0].stage
+	for _, e := range tickets {
+		r.stage = r.s.pass.pool.younger(r.stage, e.stage)
+	}
+	return left, false
+}
+
+// replace puts o where e is. It becomes the last ticket, whose players allowed compares with all others.
+func (r *repairing) replace(e, o *entry) {
+	swap(r.c.teams[r.teamOf(e)], e, o)
+	k := slices.Index(r.c.tickets, e)
+	r.c.tickets = append(slices.Delete(r.c.tickets, k, k+1), o)
+}
+
+// exchange swaps the teams of two tickets of the same size.
+func (r *repairing) exchange(a, b *entry) {
+	x, y := r.c.teams[r.teamOf(a)], r.c.teams[r.teamOf(b)]
+	swap(x, a, b)
+	swap(y, b, a)
+}
+
+func (r *repairing) teamOf(e *entry) int {
+	return slices.IndexFunc(r.c.teams, func(seats []seat) bool {
+		return slices.ContainsFunc(seats, func(s seat) bool { return s.e == e })
+	})
+}
+
+// gap returns how far the set is from fulfilling all rules; 0: it is a match.
+func (r *repairing) gap() float64 {
+	s, p := r.s, r.s.pass.pool
+	at := &p.plans[r.stage]
+	sum := 0.0
+	for _, rule := range at.rules {
+		if !rule.Enforced() {
+			continue
+		}
+		r.spend(p.weights[rule.Index] / free)
+		g := s.eval.gap(rule, at.rules, p.set.Attributes, &r.c)
+		s.count(rule, g == 0)
+		sum += g
+	}
+	return sum
+}
+
+// gap returns how far a rule is from holding: 0 if it holds, else between 1 and 2 for each part of it.
+func (v *evaluator) gap(r *ruleset.Rule, rules []*ruleset.Rule, attributes []ruleset.Attribute, c *candidate) float64 {
+	if r.Type == ruleset.Compound {
+		return v.statementGap(r.Statement, rules, attributes, c)
+	}
+	if v.holds(r, rules, attributes, c) {
+		return 0
+	}
+	far := 0.0
+	if r.Type == ruleset.Comparison || r.Type == ruleset.Distance || r.Type == ruleset.Collection {
+		v.reset()
+		var ref value
+		seen := true
+		if r.Reference != nil {
+			ref, seen = v.reference(r, c)
+		}
+		for _, m := range r.Measurements {
+			got := v.eval(m, c, r.Party)
+			switch {
+			case r.Type == ruleset.Collection:
+				far += collectionGap(r, m.Type, got, ref, seen)
+			case r.Reference == nil:
+				far++
+			default:
+				each(got, m.Type.Depth, func(a value) bool {
+					return each(ref, refDepth(r.Reference), func(b value) bool {
+						far += scalarGap(r, m.Type.Elem, a, b)
+						return true
+					})
+				})
+			}
+		}
+	}
+	return 1 + far/(1+far)
+}
+
+func (v *evaluator) statementGap(s *ruleset.Statement, rules []*ruleset.Rule, attributes []ruleset.Attribute, c *candidate) float64 {
+	sum, least := 0.0, math.Inf(1)
+	switch s.Op {
+	case "":
+		return v.gap(rules[s.Rule], rules, attributes, c)
+	case "and", "or":
+		for _, a := range s.Args {
+			g := v.statementGap(a, rules, attributes, c)
+			sum, least = sum+g, min(least, g)
+		}
+		if s.Op == "or" {
+			return least
+		}
+		return sum
+	}
+	if v.statement(s, rules, attributes, c) {
+		return 0
+	}
+	return 1
+}
+
+func scalarGap(r *ruleset.Rule, elem ruleset.Elem, a, b value) float64 {
+	d := math.Abs(a.num - b.num)
+	switch {
+	case r.Type == ruleset.Distance && r.MaxDistance != nil && d > *r.MaxDistance+tolerance:
+		return d - *r.MaxDistance
+	case r.Type == ruleset.Distance && r.MinDistance != nil && d < *r.MinDistance-tolerance:
+		return *r.MinDistance - d
+	case r.Type == ruleset.Distance || compare(r.Operation, elem, a, b):
+		return 0
+	case elem == ruleset.StringElem:
+		return 1
+	}
+	return d
+}
+
+// collectionGap is collectionHolds, as a distance.
+func collectionGap(r *ruleset.Rule, t ruleset.Type, a, ref value, seen bool) (far float64) {
+	if t.PerTeam || t.Depth > 2 {
+		inner := ruleset.Type{Elem: t.Elem, Depth: t.Depth - 1}
+		for i := range a.list {
+			far += collectionGap(r, inner, a.list[i], ref, seen)
+		}
+		return far
+	}
+	if collectionHolds(r, t, a, ref, seen) {
+		return 0
+	}
+	if r.Operation != ruleset.Contains {
+		return 1
+	}
+	n := 0.0
+	for i := range a.list {
+		if t.Depth == 1 && a.list[i].str == ref.str || t.Depth == 2 && contains(a.list[i].list, ref.str) {
+			n++
+		}
+	}
+	if r.MinCount != nil && n < *r.MinCount {
+		return *r.MinCount - n
+	}
+	return n - *r.MaxCount
+}
