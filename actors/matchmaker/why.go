@@ -194,6 +194,8 @@ func explain(out *messages.TicketWait, e *match.Explanation, err error) {
 		out.Says = fmt.Sprintf("Too few tickets fit: rules keep most of the others from it, above all %s.", out.Blocked[0].Rule)
 	case out.Players < out.Needed:
 		out.Says = fmt.Sprintf("Too few players wait: a match needs %d, and there are %d.", out.Needed, out.Players)
+	case e.Cut:
+		out.Says = "Enough tickets fit it, one by one. The last search stopped at its limit before it had tried all sets of them: there may be a match."
 	default:
 		out.Says = "Enough tickets fit it, one by one. What they are together breaks a rule, or does not fill the teams."
 	}

@@ -129,6 +129,8 @@ func explain(pool *match.Pool, id string, now time.Time, reasons map[string]int)
 		if len(e.Blocked) == 0 {
 			reasons["too few other players"]++
 		}
+	case e.Cut:
+		reasons["enough players, but the search stopped at its limit before it had tried all sets of them"]++
 	default:
 		reasons["enough players, but no set of them satisfies all rules"]++
 	}

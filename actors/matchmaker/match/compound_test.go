@@ -76,3 +76,21 @@ func TestExplanationsNameCompoundRules(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// Why a ticket waits says whether all sets of tickets were tried.
+func TestExplanationsSayWhetherTheSearchWasCut(t *testing.T) {
+	// An average that only the values at both ends have, all of them together: too many sets to try.
+	for n, cut := range map[int]bool{10: false, 100: true} {
+		pool := New(parse(t, `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"}],"teams":[{"name":"t","minPlayers":5,"maxPlayers":5,"quantity":2}],
+			"rules":[{"name":"A","type":"comparison","operation":"=","measurements":["avg(flatten(teams[*].players.attributes[skill]))"],"referenceValue":0.5}]}`), Options{})
+		for i := range n {
+			fill(t, pool, []Ticket{{ID: fmt.Sprint("t", i), Start: at(0), Players: []Player{{ID: fmt.Sprint("p", i), Attributes: map[string]ruleset.Value{"skill": {Type: ruleset.Number, N: float64(i)}}}}}})
+		}
+		s := pool.Begin(at(10), 1)
+		for !s.Step(20_000) {
+		}
+		if e, _ := pool.Explain("t0", at(10)); len(s.Take()) != 0 || e.Cut != cut {
+			t.Errorf("%d tickets: cut %v", n, e.Cut)
+		}
+	}
+}

@@ -12,11 +12,12 @@ import (
 type Explanation struct {
 	Never      string // why it can never be matched; empty if it can
 	Age        time.Duration
-	Others     int // other tickets in the pool
-	Sampled    int // of them, those that were looked at; the numbers below are of these
-	Compatible int // those that no rule keeps apart from this one, as a pair
-	Players    int // players of this ticket and of the compatible ones
-	Needed     int // the fewest players of a match
+	Others     int  // other tickets in the pool
+	Sampled    int  // of them, those that were looked at; the numbers below are of these
+	Compatible int  // those that no rule keeps apart from this one, as a pair
+	Players    int  // players of this ticket and of the compatible ones
+	Needed     int  // the fewest players of a match
+	Cut        bool // its last search ended at its budget, before it had tried all sets of them: there may be a match
 	Blocked    []Blocked
 	Next       []ruleset.Change // the next steps of expansions, by the age of this ticket; all are due at the same time
 	NextIn     time.Duration    // until then; 0 if there is none
@@ -47,7 +48,7 @@ func (p *Pool) ExplainSample(id string, now time.Time, most int) (Explanation, b
 	if e == nil {
 		return Explanation{}, false
 	}
-	out := Explanation{Never: e.never, Age: now.Sub(e.start), Others: len(p.byID) - 1, Players: e.n}
+	out := Explanation{Never: e.never, Age: now.Sub(e.start), Others: len(p.byID) - 1, Players: e.n, Cut: e.cut}
 	a := *e
 	a.stage = p.set.StageAt(out.Age)
 	out.Needed = p.plans[a.stage].minTotal

@@ -134,6 +134,7 @@ type inPass struct {
 	pos   int    // in its batch, in the order of the anchor's candidates
 	gone  bool   // matched or removed
 	tried bool   // it was an anchor
+	cut   bool   // its last search ended at its budget: there may be a match
 	spent bool   // its own search was complete and found nothing: no match of this pass can have it
 }
 

@@ -80,6 +80,7 @@ func (s *search) run(a *entry) {
 		s.tickets = append(s.tickets[:0], a)
 		s.explore(a, root)
 	}
+	a.cut = s.best.players == 0 && s.unproven
 	if s.best.players > 0 {
 		p.balance(&s.best, func() bool { return s.teamRulesHold(s.best.tickets, s.best.teams, s.best.stage) })
 		s.pass.emit(s.best.tickets, s.best.teams, s.best.stage, slices.Clone(s.counts))
