@@ -68,6 +68,8 @@ type SQLite struct {
 	queued    uint64 // commits so far
 	answered  uint64 // commits that are durable or refused, after the call of done
 	closed    bool
+	probe     *time.Timer // runs while the last transaction failed: then probing is set, and the writer is woken; nil before the first failure
+	probing   bool
 }
 
 // commit is one call of Commit.
@@ -193,6 +195,9 @@ func (s *SQLite) Close() error {
 	s.mu.Lock()
 	again := s.closed
 	s.closed = true
+	if s.probe != nil {
+		s.probe.Stop()
+	}
 	s.wake.Signal()
 	s.mu.Unlock()
 	<-s.ended

@@ -20,6 +20,10 @@ const (
 	batchBytes = 16 << 20
 )
 
+// probeEvery is how long a store that could not write waits for a commit before it tries to write anyway: a host that is not ready while its
+// store fails gets no calls that would commit anything. A variable for tests.
+var probeEvery = 5 * time.Second
+
 // writer is the state of the goroutine that writes.
 type writer struct {
 	conn     *sql.Conn
@@ -49,6 +53,10 @@ func (s *SQLite) write() {
 		if batch == nil {
 			return
 		}
+		if len(batch) == 0 {
+			s.report(s.writeBatch(nil))
+			continue
+		}
 		err := s.writeBatch(batch)
 		s.report(err)
 		if err != nil {
@@ -62,7 +70,7 @@ func (s *SQLite) write() {
 	}
 }
 
-// take waits for commits and returns those for the next transaction; nil once the store is
+// take waits for commits and returns those for the next transaction; none when it is time to probe, and nil once the store is
 // closed and none waits.
 func (s *SQLite) take() []commit {
 	s.mu.Lock()
@@ -70,6 +78,10 @@ func (s *SQLite) take() []commit {
 	for len(s.queue) == 0 {
 		if s.closed {
 			return nil
+		}
+		if s.probing {
+			s.probing = false
+			return []commit{}
 		}
 		s.wake.Wait()
 	}
@@ -176,6 +188,11 @@ func (w *writer) writeAll(ctx context.Context, batch []commit) (err error) {
 			}
 		}
 	}
+	if len(batch) == 0 { // a probe: something that changes nothing, and has to be on the disk
+		if _, err := w.conn.ExecContext(ctx, "PRAGMA user_version = 0"); err != nil {
+			return err
+		}
+	}
 	if fault.Hit(fault.StoreCommit) {
 		return errFault
 	}
@@ -247,4 +264,18 @@ func (s *SQLite) report(err error) {
 		s.count.StoreFailing.Store(0)
 	}
 	w.failing = err != nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !w.failing || s.closed:
+	case s.probe == nil:
+		s.probe = time.AfterFunc(probeEvery, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.probing = true
+			s.wake.Signal()
+		})
+	default:
+		s.probe.Reset(probeEvery)
+	}
 }

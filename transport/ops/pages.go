@@ -40,6 +40,7 @@ type Options struct {
 // Pages are the operator's pages. Safe for concurrent use.
 type Pages struct {
 	ready   atomic.Bool
+	count   *counters.Set
 	metrics http.Handler
 	logs    *Logs
 	events  http.Handler
@@ -55,7 +56,7 @@ func New(o Options) *Pages {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		newCollector(o),
 	)
-	return &Pages{logs: o.Logs, events: o.Events, drains: o.Drains, acted: o.Acted, metrics: newMetricsPage(promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))}
+	return &Pages{count: o.Counters, logs: o.Logs, events: o.Events, drains: o.Drains, acted: o.Acted, metrics: newMetricsPage(promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))}
 }
 
 // SetReady says whether the host takes players.
@@ -66,10 +67,13 @@ func (p *Pages) Mux(next http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if p.ready.Load() {
-			answer(w, http.StatusOK, "ready")
-		} else {
+		switch {
+		case !p.ready.Load():
 			answer(w, http.StatusServiceUnavailable, "draining")
+		case p.count.StoreFailing.Load() != 0:
+			answer(w, http.StatusServiceUnavailable, "the store cannot write")
+		default:
+			answer(w, http.StatusOK, "ready")
 		}
 	})
 	mux.Handle("GET /metrics", p.metrics)

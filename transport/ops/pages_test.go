@@ -80,6 +80,11 @@ func TestPages(t *testing.T) {
 	if status, text := get("GET", "/readyz"); status != 200 || text != "ready\n" {
 		t.Errorf("ready: %d %q", status, text)
 	}
+	count.StoreFailing.Store(1)
+	if status, text := get("GET", "/readyz"); status != 503 || text != "the store cannot write\n" {
+		t.Errorf("the store fails: %d %q", status, text)
+	}
+	count.StoreFailing.Store(0)
 
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
