@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strings"
+
+	"troupe/transport/tlsconf"
 )
 
 const secretFileMax = 4 << 10 // bytes
@@ -21,8 +22,8 @@ func readSecret(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
-		return "", fmt.Errorf("%s: users other than its owner can open this secret (permissions %04o): chmod 600 it, and replace the secret if others may have read it", name, mode)
+	if err := tlsconf.CheckPrivate(name, "this secret", info); err != nil {
+		return "", err
 	}
 	text, err := io.ReadAll(io.LimitReader(f, secretFileMax+1))
 	switch {

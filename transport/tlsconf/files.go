@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 )
 
 // fileMax bounds what is read of one file.
@@ -37,8 +36,10 @@ func readFile(name string, secret bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if mode := info.Mode().Perm(); secret && runtime.GOOS != "windows" && mode&0o077 != 0 {
-		return nil, fmt.Errorf("%s: users other than its owner can open this private key (permissions %04o): chmod 600 it, and replace the key if others may have read it", name, mode)
+	if secret {
+		if err := CheckPrivate(name, "this private key", info); err != nil {
+			return nil, err
+		}
 	}
 	text, err := io.ReadAll(io.LimitReader(f, fileMax+1))
 	if err != nil {

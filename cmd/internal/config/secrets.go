@@ -3,10 +3,10 @@ package config
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
 
 	"troupe/transport/host"
+	"troupe/transport/tlsconf"
 )
 
 // isSecret reports whether a setting is secret: it must not be printed, and other users
@@ -18,12 +18,11 @@ func isSecret(key string) bool {
 // checkMode refuses a file with secrets that users other than its owner can open.
 func (l *loader) checkMode(name string) {
 	info, err := os.Stat(name)
-	if !l.secrets || err != nil || runtime.GOOS == "windows" {
+	if !l.secrets || err != nil {
 		return
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		l.mistakes = append(l.mistakes, fmt.Errorf("file %s: it has a secret, and users other than its owner can open it (permissions %04o): chmod 600 it, "+
-			"or use secretFile or secretEnv", name, mode))
+	if err := tlsconf.CheckPrivate(name, "its secrets", info); err != nil {
+		l.mistakes = append(l.mistakes, fmt.Errorf("file %w; or use secretFile or secretEnv", err))
 	}
 }
 

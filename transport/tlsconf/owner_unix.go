@@ -1,0 +1,17 @@
+//go:build unix
+
+package tlsconf
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// ownerOf returns the ids of a file's owner and group.
+func ownerOf(info fs.FileInfo) (owner, group int, known bool) {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, 0, false
+	}
+	return int(s.Uid), int(s.Gid), true
+}
