@@ -237,10 +237,11 @@ func TestADeletingFleetIsNotChanged(t *testing.T) {
 	withResources(t, func(h *resources) {
 		wanted[stage.None](h.host, catalog.DropFleet{ID: h.fleet.ID})
 		writes := h.writes()
-		for _, name := range []string{"UpdateFleet", "UpdateRuntime", "UpdateCapacity", "UpdatePorts", "AddLocations", "RemoveLocations", "DeleteFleet"} {
+		for _, name := range []string{"UpdateFleet", "UpdateRuntime", "UpdateCapacity", "UpdatePorts", "AddLocations", "RemoveLocations"} {
 			t.Log(name)
 			h.is(writes[name](), messages.InvalidFleetStatus)
 		}
+		h.is(writes["DeleteFleet"](), messages.NotFound) // it had no game sessions, so it is TERMINATED
 		_, err := request[*messages.Alias](h.host, messages.CreateAlias{Name: "x", FleetID: h.fleet.ID})
 		h.is(err, messages.InvalidRequest)
 		_, err = request[*messages.Alias](h.host, messages.UpdateAlias{ID: actorstest.Alias, Routing: &messages.Routing{FleetID: h.fleet.ID}})

@@ -189,7 +189,7 @@ func TestDeletingAScriptAndAFleet(t *testing.T) {
 			w.Errorf("%v, %v", now.Status, w.Game(g.ID).Status)
 		}
 		actorstest.Equal(w, "events", happened(w, f.ID), append(slices.Clone(trail), "FLEET_DELETED")...)
-		w.IsError(w.System.DeleteFleet(ctx, f.ID), messages.InvalidFleetStatus)
+		w.IsError(w.System.DeleteFleet(ctx, f.ID), messages.NotFound)
 		if e.programs() != 0 {
 			w.Error("its program is open")
 		}

@@ -3,6 +3,7 @@ package serviceapi
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
@@ -28,7 +29,7 @@ func (s *Server) listFleets(ctx context.Context, in *gamelift.ListFleetsInput) (
 	if err != nil {
 		return nil, err
 	}
-	fleets, err := s.options.Backend.Fleets(ctx)
+	fleets, err := s.fleets(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +56,7 @@ func (s *Server) describeFleetAttributes(ctx context.Context, in *gamelift.Descr
 	if err != nil {
 		return nil, err
 	}
-	fleets, err := s.options.Backend.Fleets(ctx)
+	fleets, err := s.fleets(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +70,18 @@ func (s *Server) describeFleetAttributes(ctx context.Context, in *gamelift.Descr
 		return nil, err
 	}
 	return &gamelift.DescribeFleetAttributesOutput{FleetAttributes: s.fleetAttributes(page), NextToken: token}, nil
+}
+
+// terminatedShown is how long answers list a fleet that is TERMINATED: tools that delete one wait until they do not find it any more.
+const terminatedShown = 10 * time.Second
+
+// fleets returns all fleets that answers list.
+func (s *Server) fleets(ctx context.Context) ([]*messages.Fleet, error) {
+	all, err := s.options.Backend.Fleets(ctx)
+	now := time.Now()
+	return slices.DeleteFunc(slices.Clone(all), func(f *messages.Fleet) bool {
+		return !f.Terminated.IsZero() && now.Sub(f.Terminated) >= terminatedShown
+	}), err
 }
 
 // pick returns the wanted fleets that exist, each once.

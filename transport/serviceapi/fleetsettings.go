@@ -40,7 +40,7 @@ func (s *Server) oneFleet(ctx context.Context, member *string) (*messages.Fleet,
 	if err != nil {
 		return nil, err
 	}
-	fleets, err := s.options.Backend.Fleets(ctx)
+	fleets, err := s.fleets(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -232,7 +232,12 @@ func (c *Catalog) onUpdateRuntime(m stage.Request[messages.UpdateRuntime, *messa
 
 // onDeleteFleet ends the game sessions of a fleet, which is TERMINATED when all have ended.
 func (c *Catalog) onDeleteFleet(m stage.Request[DropFleet, stage.None]) {
-	c.changeFleet(m.Request.ID, nil, func(_ *messages.Fleet, err error) { m.Reply(stage.None{}, err) }, func(f *fleet) (fleetChange, error) {
+	c.changeFleet(m.Request.ID, nil, func(_ *messages.Fleet, err error) {
+		if f := c.fleets[m.Request.ID]; err != nil && f != nil && f.record.Status == messages.FleetTerminated {
+			err = messages.Errorf(messages.NotFound, "fleet %s is deleted", m.Request.ID)
+		}
+		m.Reply(stage.None{}, err)
+	}, func(f *fleet) (fleetChange, error) {
 		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Status = messages.FleetDeleting }, then: func() { c.closeFleet(f) }}, nil
 	})
 }
