@@ -40,7 +40,7 @@ func (s *Server) oneFleet(ctx context.Context, member *string) (*messages.Fleet,
 	if err != nil {
 		return nil, err
 	}
-	fleets, err := s.fleets(ctx)
+	fleets, err := s.options.Backend.Fleets(ctx)
 	if err != nil {
 		return nil, err
 	}
