@@ -102,7 +102,7 @@ PEER_ROUNDS ?= 3
 
 .PHONY: bench-peers
 bench-peers: build peers ## beside Colyseus, centrifuge, nano and bare relays: tables, JSON, a page; an hour; takes node, npm and the network
-	$(BIN)/troupe bench relay-25x8 relay-4x50 ramp ramp-coalesced $(if $(filter Linux,$(shell uname -s)),ramp-epoll) idle --rounds $(PEER_ROUNDS) --peers $(PEERS)/peers.json --report $(PEERS)/report $(BENCH_FLAGS)
+	$(BIN)/troupe bench relay-25x8 relay-4x50 ramp ramp-coalesced idle --rounds $(PEER_ROUNDS) --peers $(PEERS)/peers.json --report $(PEERS)/report $(BENCH_FLAGS)
 
 .PHONY: peers
 peers: build # installs the servers that bench-peers compares with

@@ -93,21 +93,6 @@ type Conn interface {
 	Close(reason messages.CloseReason)
 }
 
-// Looped is implemented by connections that an event loop may read for. Only methods of the
-// connection's Handler may call its methods. All of them do nothing, or return nil, while the
-// connection has a goroutine of its own.
-type Looped interface {
-	// WillBlock is called by a method of the Handler before it waits for something. Another goroutine
-	// serves the other connections of the loop then.
-	WillBlock()
-	// Batch returns what the loop runs when it has read from all connections that have input.
-	Batch() Batch
-}
-
-// Batch is work that event loops collect. RunNext does one part of it, and reports false if there
-// is none. It is safe for concurrent use.
-type Batch interface{ RunNext() bool }
-
 // FastLink is the sending side of a fast channel. All methods may be called from any
 // goroutine, and none blocks.
 type FastLink interface {

@@ -102,8 +102,3 @@ func (in *Inbound) Post(session *stage.Ref) error { return session.Post(in, in.S
 // PostRun is Post for a goroutine that may run the game session itself (see
 // stage.Ref.PostRun).
 func (in *Inbound) PostRun(session *stage.Ref) error { return session.PostRun(in, in.Size()) }
-
-// PostBatch is Post for a goroutine that reads for many connections (see stage.Ref.PostBatch).
-func (in *Inbound) PostBatch(session *stage.Ref, batch *stage.Batch) error {
-	return session.PostBatch(in, in.Size(), batch)
-}

@@ -118,13 +118,13 @@ func (m *Mailbox) postControl(msg any) bool {
 	}
 	m.control.push(msg)
 	m.urgent.Store(true)
-	m.scheduleLocked(false, nil)
+	m.scheduleLocked(false)
 	return true
 }
 
 // postData queues msg on the data lane unless it is full. With inline, the caller runs the
-// mailbox itself if the shard is free: at once, or with batch, if it is not nil.
-func (m *Mailbox) postData(msg any, size int, inline bool, batch *Batch) error {
+// mailbox itself if the shard is free.
+func (m *Mailbox) postData(msg any, size int, inline bool) error {
 	m.mu.Lock()
 	if m.closed {
 		m.mu.Unlock()
@@ -136,7 +136,7 @@ func (m *Mailbox) postData(msg any, size int, inline bool, batch *Batch) error {
 	}
 	m.dataBytes += size
 	m.data.push(envelope{msg, size})
-	m.scheduleLocked(inline, batch)
+	m.scheduleLocked(inline)
 	return nil
 }
 
@@ -154,7 +154,7 @@ func (m *Mailbox) postOrdered(msg any) bool {
 	}
 	m.dataBytes += size
 	m.data.push(envelope{msg, size})
-	m.scheduleLocked(false, nil)
+	m.scheduleLocked(false)
 	return true
 }
 
@@ -192,8 +192,8 @@ func (m *Mailbox) halfEmptyLocked() bool {
 }
 
 // scheduleLocked queues the mailbox at its shard unless it is queued already; with inline, the
-// caller may have to run it, at once or with batch. It releases mu.
-func (m *Mailbox) scheduleLocked(inline bool, batch *Batch) {
+// caller runs it if the shard is free. It releases mu.
+func (m *Mailbox) scheduleLocked(inline bool) {
 	schedule := m.state == mailboxIdle
 	if schedule {
 		m.state = mailboxScheduled
@@ -201,8 +201,6 @@ func (m *Mailbox) scheduleLocked(inline bool, batch *Batch) {
 	m.mu.Unlock()
 	switch {
 	case !schedule:
-	case batch != nil:
-		batch.add(m)
 	case inline:
 		m.shard.runInline(m)
 	default:
@@ -225,7 +223,7 @@ func (m *Mailbox) stop() {
 	}
 	m.system.push(stopAsked{})
 	m.urgent.Store(true)
-	m.scheduleLocked(false, nil)
+	m.scheduleLocked(false)
 }
 
 // close refuses control and data from now on, and turns those that wait into dead letters. The
@@ -280,7 +278,7 @@ func (m *Mailbox) abandon(last func()) bool {
 	m.mu.Lock()
 	m.stopping, m.state, m.yielded = true, mailboxIdle, false
 	m.system.push(stopAsked{})
-	m.scheduleLocked(false, nil)
+	m.scheduleLocked(false)
 	return true
 }
 
@@ -438,7 +436,7 @@ func (m *Mailbox) PostSystemMessage(msg any) {
 	m.mu.Lock()
 	m.system.push(msg)
 	m.urgent.Store(true)
-	m.scheduleLocked(false, nil)
+	m.scheduleLocked(false)
 }
 
 // RegisterHandlers implements actor.Mailbox.
@@ -454,7 +452,7 @@ func (m *Mailbox) Start() {
 	if m.stopping {
 		m.system.push(stopAsked{})
 	}
-	m.scheduleLocked(false, nil)
+	m.scheduleLocked(false)
 }
 
 // UserMessageCount implements actor.Mailbox.

@@ -208,7 +208,7 @@ func TestMailboxAgainstAModel(t *testing.T) {
 						m.data = append(m.data, b)
 					}
 					// Without a Size method, too: the lane keeps its own books.
-					if err := box.postData(b.note, b.size, false, nil); err != want {
+					if err := box.postData(b.note, b.size, false); err != want {
 						t.Fatalf("post: %v, want %v", err, want)
 					}
 				}
@@ -275,7 +275,7 @@ func TestMailboxLeavesItsWorkerAfterItsShare(t *testing.T) {
 		if i%2 == 0 {
 			box.postControl(&note{id: i, box: box, lost: &lost})
 		} else {
-			_ = box.postData(&note{id: i, box: box, lost: &lost}, 0, false, nil)
+			_ = box.postData(&note{id: i, box: box, lost: &lost}, 0, false)
 		}
 	}
 	w := &worker{shard: shard}
@@ -300,8 +300,8 @@ func TestAPanicInOnDeadLetterIsContained(t *testing.T) {
 	box := &Mailbox{shard: shard}
 	box.postControl(explosive{})
 	box.postControl(&note{id: 1, box: box, lost: &lost})
-	_ = box.postData(explosive{}, 0, false, nil)
-	_ = box.postData(&note{id: 2, box: box, lost: &lost}, 0, false, nil)
+	_ = box.postData(explosive{}, 0, false)
+	_ = box.postData(&note{id: 2, box: box, lost: &lost}, 0, false)
 	box.close()
 	box.postOrdered(explosive{})
 	if !slices.Equal(lost, []int{1, 2}) {

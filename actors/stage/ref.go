@@ -49,21 +49,15 @@ func (r *Ref) TellInOrder(msg any) bool { return r.mailbox.postOrdered(msg) }
 
 // Post sends a data message that counts size bytes. The error is ErrFull or
 // ErrStopped; the message then stays the caller's.
-func (r *Ref) Post(msg any, size int) error { return r.post(msg, size, false, nil) }
+func (r *Ref) Post(msg any, size int) error { return r.post(msg, size, false) }
 
 // PostRun is Post for goroutines that may run actors, such as the readers of connections: if
 // the shard is free, it runs the actor and its flushes before it returns. Never call it from
 // inside an actor, or while holding a lock that an actor or a Flusher may need.
-func (r *Ref) PostRun(msg any, size int) error { return r.post(msg, size, true, nil) }
+func (r *Ref) PostRun(msg any, size int) error { return r.post(msg, size, true) }
 
-// PostBatch is PostRun, but the actor is run by the batch's RunNext instead of at once. If batch is
-// nil, it is the same as PostRun.
-func (r *Ref) PostBatch(msg any, size int, batch *Batch) error {
-	return r.post(msg, size, true, batch)
-}
-
-func (r *Ref) post(msg any, size int, inline bool, batch *Batch) error {
-	err := r.mailbox.postData(msg, size, inline, batch)
+func (r *Ref) post(msg any, size int, inline bool) error {
+	err := r.mailbox.postData(msg, size, inline)
 	if err == ErrFull {
 		r.stage().count.MailboxOverflow.Add(1)
 	}

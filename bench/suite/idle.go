@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"troupe/bench/loadgen"
@@ -16,34 +15,13 @@ var memoryWorkloads = []Workload{{
 	Name: "idle", About: "players that are logged in and do nothing: memory 5 s after the last one came",
 	Params:  Params{Rooms: 48, Players: 200, Rest: 5 * time.Second, Rounds: 3},
 	Against: true,
-	Goals:   idleGoals(),
-	subjects: func(r *run) (subjects []subject) {
-		for _, s := range r.besideBare() {
-			if s.name == coalesced { // coalescing is nothing to those who are silent
-				if !hasEpoll {
-					continue
-				}
-				s = served{epollHost, r.host(engineEpoll)}
-			}
-			subjects = append(subjects, subject{name: s.name, build: r.buildOf(s.spec), measure: func(ctx context.Context) (result.Round, error) {
-				return r.idle(ctx, s.spec, traffic{})
-			}})
-		}
-		return subjects
+	Goals:   []result.Goal{{Subject: host, Figure: "kib_per_connection", Plus: 8.5}},
+	subjects: func(r *run) []subject {
+		return r.uncoalesced(func(r *run, ctx context.Context, s server.Spec) (result.Round, error) {
+			return r.idle(ctx, s, traffic{})
+		})
 	},
 }}
-
-const engineEpoll = "websocket.engine=epoll"
-
-const hasEpoll = runtime.GOOS == "linux"
-
-func idleGoals() []result.Goal {
-	goals := []result.Goal{{Subject: host, Figure: "kib_per_connection", Plus: 8.5}}
-	if hasEpoll {
-		goals = append(goals, result.Goal{Subject: epollHost, Figure: "kib_per_connection", Plus: 4.5})
-	}
-	return goals
-}
 
 // restBefore lets the server's own start settle before its memory is read.
 const restBefore = time.Second

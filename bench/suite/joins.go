@@ -20,7 +20,7 @@ var joinWorkloads = []Workload{
 			{Subject: host, Figure: "joins_per_s", Plus: 8000, AtLeast: true},
 			{Subject: host, Figure: "failed"},
 		},
-		subjects: func(r *run) []subject { return r.joiners((*run).storm) },
+		subjects: func(r *run) []subject { return r.uncoalesced((*run).storm) },
 	},
 	{
 		Name: "churn", About: "players come and go while others play: those who come play for a second", Against: true,
@@ -33,12 +33,12 @@ var joinWorkloads = []Workload{
 		},
 		// Each wave that has not left yet is beside the players.
 		connections: func(p Params) int { return p.Rooms*p.Players + 3*int(p.Rate) },
-		subjects:    func(r *run) []subject { return r.joiners((*run).churn) },
+		subjects:    func(r *run) []subject { return r.uncoalesced((*run).churn) },
 	},
 }
 
-// joiners are the bare relay and the host.
-func (r *run) joiners(measure func(*run, context.Context, server.Spec) (result.Round, error)) (subjects []subject) {
+// uncoalesced measures what collecting output is nothing to: all servers but the host with an interval.
+func (r *run) uncoalesced(measure func(*run, context.Context, server.Spec) (result.Round, error)) (subjects []subject) {
 	for _, s := range r.besideBare() {
 		if s.name == coalesced {
 			continue

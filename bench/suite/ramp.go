@@ -14,39 +14,26 @@ import (
 	"troupe/bench/server"
 )
 
-var rampWorkloads = rampsOf()
-
 // coalescedBare gathers messages as coalesced does: the most that can be had by that on a machine.
 const coalescedBare = "bare 15 ms"
 
-// The columns of hosts with event loops.
-const (
-	epollHost      = "troupe epoll"
-	coalescedEpoll = "troupe epoll 15 ms"
-)
-
-func rampsOf() []Workload {
-	ramps := []Workload{
-		rampOf("ramp", "the largest load of 250 rooms of 8 whose latency p99 is under 50 ms", func(r *run) []served {
-			if r.o.Against != nil {
-				return r.hostOnly()
-			}
-			return append([]served{{bareRelay, r.bare()}, {host, r.host()}}, r.peers()...)
-		}, []result.Goal{
-			{Subject: host, Figure: "best_per_s", Over: bareRelay, Times: 1.2, AtLeast: true},
-			{Subject: host, Figure: "best_per_s", Over: colyseus, Times: 2, AtLeast: true},
-			{Subject: host, Figure: "best_kib_per_player", Over: bareRelay, Times: 2, Plus: 24},
-		}),
-		rampOf("ramp-coalesced", "the same with flush.interval=15ms, beside a bare relay that gathers messages for so long", func(r *run) []served {
-			return append(r.besideGathering(), served{coalesced, r.host(coalescing)})
-		}, coalescedGoals(coalesced)),
-	}
-	if hasEpoll {
-		ramps = append(ramps, rampOf("ramp-epoll", "the same of a host with event loops (websocket.engine: epoll)", func(r *run) []served {
-			return append(r.besideGathering(), served{coalescedEpoll, r.host(coalescing, engineEpoll)})
-		}, coalescedGoals(coalescedEpoll)))
-	}
-	return ramps
+var rampWorkloads = []Workload{
+	rampOf("ramp", "the largest load of 250 rooms of 8 whose latency p99 is under 50 ms", func(r *run) []served {
+		if r.o.Against != nil {
+			return r.hostOnly()
+		}
+		return append([]served{{bareRelay, r.bare()}, {host, r.host()}}, r.peers()...)
+	}, []result.Goal{
+		{Subject: host, Figure: "best_per_s", Over: bareRelay, Times: 1.2, AtLeast: true},
+		{Subject: host, Figure: "best_per_s", Over: colyseus, Times: 2, AtLeast: true},
+		{Subject: host, Figure: "best_kib_per_player", Over: bareRelay, Times: 2, Plus: 24},
+	}),
+	rampOf("ramp-coalesced", "the same with flush.interval=15ms, beside a bare relay that gathers messages for so long", func(r *run) []served {
+		return append(r.besideGathering(), served{coalesced, r.host(coalescing)})
+	}, []result.Goal{
+		{Subject: coalesced, Figure: "best_per_s", Over: bareRelay, Times: 2.5, AtLeast: true},
+		{Subject: coalesced, Figure: "half_p50_ms", Plus: 9},
+	}),
 }
 
 // besideGathering are the bare relays that a host with an interval is compared with.
@@ -54,13 +41,6 @@ func (r *run) besideGathering() []served {
 	gathering := r.bare()
 	gathering.Args = append(slices.Clone(gathering.Args), "--interval=15ms")
 	return []served{{bareRelay, r.bare()}, {coalescedBare, gathering}}
-}
-
-func coalescedGoals(column string) []result.Goal {
-	return []result.Goal{
-		{Subject: column, Figure: "best_per_s", Over: bareRelay, Times: 2.5, AtLeast: true},
-		{Subject: column, Figure: "half_p50_ms", Plus: 9},
-	}
 }
 
 func rampOf(name, about string, servers func(*run) []served, goals []result.Goal) Workload {

@@ -17,7 +17,6 @@ import (
 
 	"troupe/transport/host"
 	"troupe/transport/otlp"
-	"troupe/transport/websocket"
 )
 
 // gcPercent is the default of GOGC.
@@ -97,7 +96,7 @@ func runHost(cfg host.Config, s streams, o hostOptions) error {
 	}
 	collectGarbage()
 	a := h.Addrs()
-	log.Info().Str("api", a.API).Str("ws", a.WS).Str("ws_engine", string(websocket.Engine(cfg.WebSocket.Engine).Used())).Str("fast", a.Fast).Str("wss", a.WSS).Str("dtls", a.DTLS).Str("kcp", a.KCP).Str("version", readBuild().version).
+	log.Info().Str("api", a.API).Str("ws", a.WS).Str("fast", a.Fast).Str("wss", a.WSS).Str("dtls", a.DTLS).Str("kcp", a.KCP).Str("version", readBuild().version).
 		Int("cpus", runtime.GOMAXPROCS(0)).Func(memoryLimit).Msg("listening")
 	if o.started != nil {
 		ended, err := o.started(h)

@@ -24,7 +24,6 @@ type peer struct {
 	// set once
 	gateway  *Gateway
 	conn     transport.Conn
-	loop     transport.Looped // the same connection; nil if its reader is a goroutine of its own
 	handle   *connection.Handle
 	channel  counters.Channel
 	openedAt time.Duration    // on the gateway's clock
@@ -103,7 +102,7 @@ func (p *peer) textBeforeLogin(text []byte) {
 		}
 	}
 	p.onMalformed()
-	p.sleep(unauthenticatedTextPause)
+	time.Sleep(unauthenticatedTextPause)
 }
 
 // unauthenticatedTextPause is how long a reader pauses after a text before the login that
@@ -114,7 +113,7 @@ const unauthenticatedTextPause = 100 * time.Millisecond
 func (p *peer) OnAlive(pong []byte) {
 	if wait := p.rate.sign(&p.gateway.rates, p.gateway.clock()); wait > 0 {
 		p.handle.Busy(true)
-		p.sleep(min(wait, readPauseMax))
+		time.Sleep(min(wait, readPauseMax))
 		p.handle.Busy(false)
 	}
 	if pong == nil {
@@ -188,40 +187,16 @@ func (p *peer) onPacket(packet []byte, size int) {
 	}
 	if in.Kind == gamesession.Application && !in.ToOnePlayer() {
 		if wait := p.share.take(att.Inflow, now, size); wait > 0 {
-			p.sleep(wait) // stops reading from this peer only
+			time.Sleep(wait) // stops reading from this peer only
 		}
 	}
-	for err := p.post(in, att); err != nil; err = p.post(in, att) {
+	for err := in.PostRun(att.Session); err != nil; err = in.PostRun(att.Session) {
 		if err == stage.ErrStopped {
 			p.drop(counters.DropPlayerGone)
 			in.Release()
 			return
 		}
-		p.willBlock()
 		att.Session.AwaitRoom(readPauseMax) // stops reading: back-pressure on this peer
-	}
-}
-
-// post passes a message to the game session, and runs that if it is free: at once, or after the
-// other messages that an event loop has read.
-func (p *peer) post(in *gamesession.Inbound, att *player.Attachment) error {
-	if p.loop != nil {
-		if batch, ok := p.loop.Batch().(*stage.Batch); ok {
-			return in.PostBatch(att.Session, batch)
-		}
-	}
-	return in.PostRun(att.Session)
-}
-
-// sleep stops reading from this peer.
-func (p *peer) sleep(d time.Duration) {
-	p.willBlock()
-	time.Sleep(d)
-}
-
-func (p *peer) willBlock() {
-	if p.loop != nil {
-		p.loop.WillBlock()
 	}
 }
 
@@ -331,7 +306,7 @@ func (p *peer) pace(cost float64, size int) (now time.Duration, ok bool) {
 		return now, false
 	}
 	for ; wait > 0; wait -= readPauseMax {
-		p.sleep(min(wait, readPauseMax))
+		time.Sleep(min(wait, readPauseMax))
 	}
 	return p.gateway.clock(), true
 }

@@ -6,7 +6,6 @@ import (
 	"troupe/actors/fleet"
 	"troupe/actors/script/bundle"
 	"troupe/transport/awswire"
-	"troupe/transport/websocket"
 )
 
 // Config is the whole configuration of a host. The key of a field is its path of `config`
@@ -75,9 +74,6 @@ type APIKey struct {
 type WebSocket struct {
 	Addr              string `config:"addr"`              // host:port, port 0 for any
 	EmptyCloseIsLeave bool   `config:"emptyCloseIsLeave"` // a close frame without a code, as browsers send it, counts as a leave
-	// Engine is goroutine, epoll or auto. With epoll (Linux only), event loops read for all
-	// connections: an idle connection has no goroutine. wss always has goroutines.
-	Engine string `config:"engine" values:"goroutine,epoll,auto"`
 	// Proxies are addresses and networks of load balancers, also for wss: a connection from
 	// one must begin with a PROXY protocol v2 header, and counts for the client that the
 	// header names.
@@ -304,7 +300,7 @@ type GameSessionLogs struct {
 func Defaults() Config {
 	return Config{
 		API:         API{Addr: "127.0.0.1:8080", Keys: []APIKey{}, Proxies: []string{}, Skew: awswire.DefaultSkew, Rate: 50, Burst: 100},
-		WebSocket:   WebSocket{Addr: "127.0.0.1:1900", EmptyCloseIsLeave: true, Engine: string(websocket.EngineGoroutine), Proxies: []string{}},
+		WebSocket:   WebSocket{Addr: "127.0.0.1:1900", EmptyCloseIsLeave: true, Proxies: []string{}},
 		Fast:        Fast{Addr: "127.0.0.1:33400", Enabled: true, SameIP: true, PortsFrom: 33403, PortsTo: 33500, Sockets: 64},
 		WSS:         WSS{Addr: "127.0.0.1:1901"},
 		DTLS:        DTLS{Addr: "127.0.0.1:33401", HalfOpen: 512, HalfOpenPerIP: 64, HellosPerSecond: 1000, HellosPerIP: 200, Associations: 1 << 16},

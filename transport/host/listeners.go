@@ -9,7 +9,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"troupe/actors/stage"
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/transport"
@@ -52,7 +51,6 @@ func (l *listeners) bind(o *Options, count *counters.Set) error {
 		Proxies: proxies,
 		Addr:    c.WebSocket.Addr, Kind: transport.WS, Admission: l.admission, Counters: count, Log: log, NextID: l.nextID,
 		MessageBytesMax: c.Limits.MessageBytes, EmptyCloseIsLeave: c.WebSocket.EmptyCloseIsLeave,
-		Engine: websocket.Engine(c.WebSocket.Engine), NewBatch: func() transport.Batch { return new(stage.Batch) },
 	}
 	if l.ws, err = listenWebSocket(o, ws); err != nil {
 		return fmt.Errorf("host: websocket.addr: %w", err)

@@ -12,7 +12,6 @@ import (
 
 	"troupe/actors/gamesession"
 	"troupe/transport"
-	"troupe/transport/websocket"
 )
 
 var (
@@ -30,9 +29,6 @@ func (c *Config) Validate() error {
 	var v checks
 	v.api(c)
 	v.addr("websocket.addr", c.WebSocket.Addr)
-	if err := websocket.Engine(c.WebSocket.Engine).Check(); err != nil {
-		v.that("websocket.engine", false, err.Error())
-	}
 	v.addr("fast.addr", c.Fast.Addr)
 	v.that("fast.portsFrom", c.Fast.PortsFrom >= 1 && c.Fast.PortsFrom <= c.Fast.PortsTo && c.Fast.PortsTo <= 65535, "with fast.portsTo must name a range of ports")
 	v.that("fast.sockets", c.Fast.Sockets >= 0, "must not be negative")

@@ -26,7 +26,6 @@ type Conn struct {
 	l      *Listener
 	nc     net.Conn
 	raw    syscall.RawConn // for reads and writes that do not block; nil if these are not possible
-	sock   *socket         // the same as nc if an event loop reads; otherwise nil
 	remote netip.AddrPort
 
 	in       inbound     // owned by the reader goroutine
@@ -87,16 +86,7 @@ type outbound struct {
 // newConn makes the connection of a socket whose handshake is done. Early are
 // bytes that were read together with the request.
 func (l *Listener) newConn(nc net.Conn, remote netip.AddrPort, ticket *transport.Ticket, early []byte) *Conn {
-	var sock *socket
-	if l.poller != nil {
-		var err error
-		if sock, err = l.poller.adopt(nc); err != nil {
-			l.opt.Log.Debug().Err(err).Msg("a connection gets a goroutine instead of an event loop")
-		} else {
-			nc = sock
-		}
-	}
-	c := &Conn{id: l.opt.NextID(), l: l, nc: nc, raw: rawConnOf(nc), sock: sock, remote: remote, patient: isPatient(nc)}
+	c := &Conn{id: l.opt.NextID(), l: l, nc: nc, raw: rawConnOf(nc), remote: remote, patient: isPatient(nc)}
 	if len(early) <= readBufferBytes {
 		c.in.buf = takeSmall()
 	} else {

@@ -214,14 +214,10 @@ func TestIdleConnectionCost(t *testing.T) {
 	per := total - perSocket
 	t.Logf("heap per idle connection %.0f bytes, its socket of %.0f included; stack %.0f; Conn %d; goroutines %.3f",
 		per, perSocket, float64(stackAfter-stackBefore)/n, unsafe.Sizeof(Conn{}), float64(goroutines-baseG)/n)
-	heapMax, readers := 2560.0, n
-	if l.poller != nil {
-		heapMax, readers = 1280, 0
+	if per > 2560 {
+		t.Errorf("%.0f bytes of heap per idle connection, at most 2560 are wanted", per)
 	}
-	if per > heapMax {
-		t.Errorf("%.0f bytes of heap per idle connection, at most %.0f are wanted", per, heapMax)
-	}
-	if g := goroutines - baseG; g < readers || g > readers+5 {
+	if g := goroutines - baseG; g < n || g > n+5 {
 		t.Errorf("%d goroutines for %d connections", g, n)
 	}
 	for _, c := range clients {

@@ -22,13 +22,6 @@
 // connections without non-blocking writes (TLS, and all connections on systems other
 // than Unix). The handshake has a goroutine, which ends with it.
 //
-// With EngineEpoll (engine.go), connections without TLS have no reader. Event loops read for
-// them (epoll_linux.go), from sockets that Go's poller does not know (socket_linux.go). A loop
-// reads from all connections that have input, and then runs its Batch. If a handler blocks, the loop
-// gets another goroutine: at once if the handler calls WillBlock, else after 10 to 20 ms. The
-// former goroutine handles what it has read from its connection, gives that back to the loop, and ends.
-// A goroutine also ends each connection, since that may wait.
-//
 // # Reading
 //
 // The rules are those of RFC 6455 for servers. The size of a message and the number of

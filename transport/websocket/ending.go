@@ -156,9 +156,6 @@ func (c *Conn) accept(acceptor transport.Acceptor) error {
 func (c *Conn) end(code uint16, err error) {
 	end := c.finish(code, err)
 	c.guard(func() { c.in.handler.OnClosed(end) })
-	if c.looped() {
-		c.l.poller.release()
-	}
 	c.l.conns.Remove(c)
 }
 

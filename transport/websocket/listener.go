@@ -23,7 +23,6 @@ type Listener struct {
 	ln      net.Listener
 	tuned   bool      // accepted sockets have their options already
 	readers sync.Pool // of *headerReader
-	poller  *poller   // the event loops; nil if each connection has a goroutine that reads
 
 	handshakes sync.WaitGroup // running handshakes
 
@@ -56,12 +55,6 @@ func Listen(opt Options) (*Listener, error) {
 			return nil, fmt.Errorf("websocket: listen: %w", err)
 		}
 		l.ln = ln
-	}
-	if _, tcp := l.ln.(*net.TCPListener); tcp && opt.TLS == nil && opt.Engine.Used() == EngineEpoll {
-		var err error
-		if l.poller, err = newPoller(opt.NewBatch); err != nil {
-			return nil, errors.Join(fmt.Errorf("websocket: epoll: %w", err), l.ln.Close())
-		}
 	}
 	if opt.TLS != nil {
 		l.ln = &tlsListener{Listener: l.ln, config: opt.TLS, timeout: opt.WriteTimeout}
@@ -111,7 +104,6 @@ func (l *Listener) Serve(acceptor transport.Acceptor) error {
 // ctx to end. Open connections stay; see CloseAll. Further calls wait as well.
 func (l *Listener) Close(ctx context.Context) error {
 	l.mu.Lock()
-	first := !l.closed
 	l.closed = true
 	served := l.served
 	var cut, held []*handshakingConn
@@ -130,9 +122,6 @@ func (l *Listener) Close(ctx context.Context) error {
 	}
 	for _, v := range held {
 		_ = v.Close()
-	}
-	if first && l.poller != nil {
-		l.poller.release()
 	}
 	if errors.Is(err, net.ErrClosed) {
 		err = nil
@@ -203,10 +192,6 @@ func (l *Listener) start(c *Conn) {
 	l.mu.Unlock()
 	if closed {
 		c.Close(messages.CloseGoingAway) // the listener was closed during the handshake
-	}
-	if c.looped() {
-		go c.runLooped(acceptor)
-		return
 	}
 	go c.run(acceptor)
 }

@@ -30,12 +30,6 @@ type Options struct {
 	// bring TLS of its own.
 	Kind transport.Kind
 
-	// Engine says what reads for connections; default EngineAuto. With TLS each connection has
-	// a goroutine in any case.
-	Engine Engine
-	// NewBatch makes the Batch of an event loop, for transport.Looped; nil means none.
-	NewBatch func() transport.Batch
-
 	// Proxies are load balancers: a connection from one must begin with a PROXY protocol v2
 	// header, before TLS, and counts for the client that the header names.
 	Proxies transport.Proxies
@@ -121,9 +115,6 @@ func setDefault[T comparable](field *T, value T) {
 
 // validate checks filled-in options.
 func (o Options) validate() error {
-	if err := o.Engine.Check(); err != nil {
-		return fmt.Errorf("websocket: engine: %w", err)
-	}
 	switch {
 	case o.Kind != transport.WS && o.Kind != transport.WSS:
 		return fmt.Errorf("websocket: kind %v is not ws or wss", o.Kind)

@@ -3,8 +3,6 @@ package websocket
 import (
 	"syscall"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
 // writeNonblock and readNonblock are write and read of a non-blocking socket. They never wait, so
@@ -22,15 +20,6 @@ func rawCall(call uintptr, fd int, b []byte) (int, error) {
 	n, _, errno := syscall.RawSyscall(call, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
 	if errno != 0 {
 		return 0, errno
-	}
-	return int(n), nil
-}
-
-// epollNow takes the events that are there.
-func epollNow(epoll int, events []unix.EpollEvent) (int, error) {
-	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
-	if errno != 0 {
-		return -1, errno
 	}
 	return int(n), nil
 }

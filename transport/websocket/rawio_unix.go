@@ -12,9 +12,6 @@ import (
 // rawConnOf returns the handle for reads and writes that never block the thread; nil for a
 // connection that is not a TCP socket.
 func rawConnOf(nc net.Conn) syscall.RawConn {
-	if raw, ok := nc.(interface{ rawConn() syscall.RawConn }); ok {
-		return raw.rawConn()
-	}
 	tcp, ok := nc.(*net.TCPConn)
 	if !ok {
 		return nil

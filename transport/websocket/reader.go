@@ -23,7 +23,6 @@ type inbound struct {
 	raw      *rawRead // made by the first read that uses it
 
 	handler transport.Handler // set before the first read
-	worker  *worker           // of the event loop, while it handles input; otherwise nil
 }
 
 // read handles input until the peer's close frame, whose code it returns, or an
@@ -32,7 +31,7 @@ func (c *Conn) read(h transport.Handler) (code uint16, err error) {
 	in := &c.in
 	for {
 		in.parser.bytesMax = c.messageMax()
-		ev, broken := in.parser.next(in.buf[in.from:in.to], c.window())
+		ev, broken := in.parser.next(in.buf[in.from:in.to], len(in.buf))
 		if broken != nil {
 			return 0, broken
 		}
@@ -74,9 +73,6 @@ func (c *Conn) messageMax() int {
 func (c *Conn) fill() error {
 	in := &c.in
 	c.flushPong()
-	if c.looped() {
-		return errDrained
-	}
 	switch {
 	case in.from == in.to:
 		in.from, in.to = 0, 0
@@ -183,9 +179,6 @@ func (c *Conn) assemble(h transport.Handler, ev event) error {
 func (c *Conn) readBody() (last bool, err error) {
 	in := &c.in
 	c.flushPong()
-	if c.looped() {
-		return false, errDrained
-	}
 	have := len(in.msg.b)
 	if have == cap(in.msg.b) {
 		in.msg = growBuffer(in.msg, have+1)
@@ -204,6 +197,17 @@ var errReadOn = errors.New("websocket: one message was read")
 // errPanicked ends a connection whose handler panicked. That is a bug of the host, and ends
 // only this connection.
 var errPanicked = errors.New("websocket: handler panicked")
+
+// readGuarded is read with a panic of the handler as errPanicked.
+func (c *Conn) readGuarded() (code uint16, err error) {
+	err = errPanicked
+	defer func() {
+		if p := recover(); p != nil {
+			transport.Panicked(c.l.opt.Counters, &c.l.opt.Log, "WebSocket handler", p)
+		}
+	}()
+	return c.read(c.in.handler)
+}
 
 // guard runs f and reports whether it returned without a panic.
 func (c *Conn) guard(f func()) (ok bool) {

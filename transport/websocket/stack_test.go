@@ -30,7 +30,7 @@ func (w *whoReads) OnClosed(transport.End) { close(w.ended) }
 // The stack of the goroutine that handles the LOGIN has grown, and would never shrink below
 // twice its first size. So another one reads on, and stays.
 func TestTheLoginLeavesNoStackBehind(t *testing.T) {
-	l, err := Listen(Options{Addr: "127.0.0.1:0", Engine: EngineGoroutine})
+	l, err := Listen(Options{Addr: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,7 +18,6 @@ import (
 	"troupe/messages/counters"
 	"troupe/transport/host"
 	"troupe/transport/transporttest/stock"
-	"troupe/transport/websocket"
 )
 
 func TestMain(m *testing.M) {
@@ -38,9 +36,6 @@ func TestMain(m *testing.M) {
 
 // fullSize is set by `make proof-links`.
 var fullSize = flag.Bool("full", false, "run tests of slow, lost and flapping links at full size: a minute each")
-
-// engine is what all hosts use, except those of TestOnEventLoops.
-var engine = flag.String("engine", string(websocket.EngineGoroutine), "websocket.engine of the hosts")
 
 // patience is how long a step of a test may take before it counts as failed.
 const patience = time.Minute
@@ -69,13 +64,6 @@ func startHostWith(t *testing.T, change func(*host.Config), options func(*host.O
 	c := host.Defaults()
 	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", "" // a test of the secured mode turns them on
-	c.WebSocket.Engine = *engine
-	if strings.HasPrefix(t.Name(), "TestOnEventLoops/") {
-		c.WebSocket.Engine = string(websocket.EngineAuto)
-		if websocket.EngineEpoll.Check() == nil {
-			c.WebSocket.Engine = string(websocket.EngineEpoll)
-		}
-	}
 	c.Limits.UnauthenticatedPerIP, c.Limits.ConnectionsPerIPPerSecond = 0, 0
 	c.Limits.LoginFailuresPerIPPerMinute, c.Limits.LoginsPerPlayerSessionPerMinute = 0, 0
 	c.Script.Node.AllowUploaded = true // tests upload scripts for both engines
