@@ -13,7 +13,8 @@ const (
 	CloseNormal        CloseReason = 1000 // refused login, or the player left
 	CloseGoingAway     CloseReason = 1001 // the host drains
 	CloseProtocolError CloseReason = 1002 // RFC 6455 broken
-	CloseInvalidText   CloseReason = 1007 // text message that is not UTF-8
+	CloseUnsupported   CloseReason = 1003 // text message (D-102)
+	CloseInvalidText   CloseReason = 1007 // reason of a close frame that is not UTF-8
 	CloseMessageTooBig CloseReason = 1009 // inbound message over the limit (D-114)
 	CloseInternalError CloseReason = 1011 // an actor behind the connection crashed
 	CloseTakenOver     CloseReason = 4001 // the same player session logged in elsewhere
@@ -50,6 +51,7 @@ var closeTable = []closeInfo{
 	{CloseNormal, "normal", RetryNever},
 	{CloseGoingAway, "host_draining", RetryLater},
 	{CloseProtocolError, "protocol_error", RetryResume},
+	{CloseUnsupported, "unsupported_data", RetryNever},
 	{CloseInvalidText, "invalid_text", RetryResume},
 	{CloseMessageTooBig, "message_too_big", RetryResume},
 	{CloseInternalError, "internal_error", RetryResume},

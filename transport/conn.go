@@ -112,8 +112,6 @@ type Handler interface {
 	// OnUnit handles one unit (length and packet). The bytes are valid only
 	// during the call.
 	OnUnit(unit []byte)
-	// OnText handles one text message (proto3 JSON). Valid only during the call.
-	OnText(text []byte)
 	// OnAlive reports a sign of life that carries no packet. pong is the payload of a
 	// pong (valid only during the call), and nil for anything else.
 	OnAlive(pong []byte)

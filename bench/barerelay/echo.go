@@ -132,6 +132,5 @@ func (e *kcpEchoed) Drain(into wire.Sink) (more bool) {
 	return len(e.frames) > 0
 }
 
-func (e *kcpEchoed) OnText([]byte)          {}
 func (e *kcpEchoed) OnAlive([]byte)         {}
 func (e *kcpEchoed) OnClosed(transport.End) {}

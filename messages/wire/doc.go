@@ -20,9 +20,8 @@
 //
 // # Two codecs
 //
-// Package pb holds the generated code. The message path uses the hand-written
-// codec here, which is several times cheaper and does not allocate; fuzz tests
-// compare the two. Where protobuf leaves a choice to the decoder, both choose
+// Package pb holds the generated code. The host uses the hand-written codec here,
+// which is several times cheaper and does not allocate; fuzz tests compare the two. Where protobuf leaves a choice to the decoder, both choose
 // the same: a known field with a wrong wire type is an unknown field, the last
 // value of a repeated scalar wins, and consecutive copies of one oneof member
 // are merged. One difference is deliberate: unknown groups nest at most

@@ -22,8 +22,7 @@ var (
 	ErrLengthVarint error = malformed("wire: unit length is not a 32-bit varint")
 	// ErrLengthLies: a unit's length promises more bytes than there are.
 	ErrLengthLies error = malformed("wire: unit length exceeds the input")
-	// ErrUnitTooLong: a unit's length is above ServerUnitMax, or a text message
-	// is above UnitMax.
+	// ErrUnitTooLong: a unit's length is above ServerUnitMax.
 	ErrUnitTooLong error = malformed("wire: unit too long")
 
 	// ErrVarint: a varint inside a packet takes more than 10 bytes or 64 bits.
@@ -38,6 +37,4 @@ var (
 	ErrGroupDepth error = malformed("wire: groups nested too deep")
 	// ErrUTF8: a string field holds invalid UTF-8, which proto3 forbids.
 	ErrUTF8 error = malformed("wire: string is not valid UTF-8")
-	// ErrText: a text message is not proto3 JSON of a Packet.
-	ErrText error = malformed("wire: text message is not a packet")
 )

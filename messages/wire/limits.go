@@ -54,9 +54,6 @@ const (
 	// allows 10000, with which a 20 KiB packet grows a reader's stack to megabytes.
 	GroupDepthMax = 100
 
-	// JSONDepthMax is how deep a text message may nest. A Packet needs 3.
-	JSONDepthMax = 32
-
 	// ClientVersion is the protocol version official clients send in LOGIN.
 	ClientVersion = 2
 )

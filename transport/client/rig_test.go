@@ -85,7 +85,6 @@ func (p *peer) OnUnit(unit []byte) {
 	}
 }
 
-func (p *peer) OnText([]byte)              {}
 func (p *peer) OnAlive([]byte)             {}
 func (p *peer) OnClosed(end transport.End) { p.closed <- end }
 

@@ -69,46 +69,6 @@ func (p *peer) OnUnit(unit []byte) {
 	p.onPacket(packet, len(unit))
 }
 
-// OnText implements transport.Handler: proto3 JSON of a Packet (D-102). Parsing it costs far
-// more than a binary packet, so before the login only one LOGIN is parsed; any other text
-// counts as malformed.
-func (p *peer) OnText(text []byte) {
-	p.handle.Busy(true)
-	defer p.handle.Busy(false)
-	if p.handle.Attachment() == nil {
-		p.textBeforeLogin(text)
-		return
-	}
-	packet, err := wire.FromJSON(text)
-	if err != nil {
-		p.onMalformed()
-		return
-	}
-	p.onPacket(packet, len(text))
-}
-
-// textBeforeLogin handles a LOGIN. Any other text counts as malformed, and the reader
-// pauses after it.
-func (p *peer) textBeforeLogin(text []byte) {
-	if !p.tried {
-		packet, err := wire.FromJSON(text)
-		var h wire.Header
-		if err == nil {
-			err = h.Parse(packet)
-		}
-		if err == nil && h.OpCode == wire.OpLogin && h.Command == wire.CommandLogin {
-			p.onPacket(packet, len(text))
-			return
-		}
-	}
-	p.onMalformed()
-	time.Sleep(unauthenticatedTextPause)
-}
-
-// unauthenticatedTextPause is how long a reader pauses after a text before the login that
-// is not a LOGIN.
-const unauthenticatedTextPause = 100 * time.Millisecond
-
 // OnAlive implements transport.Handler. It slows down a peer that sends too many pings.
 func (p *peer) OnAlive(pong []byte) {
 	if wait := p.rate.sign(&p.gateway.rates, p.gateway.clock()); wait > 0 {

@@ -47,7 +47,6 @@ type counting struct{ messages atomic.Int64 }
 
 func (c *counting) Accept(transport.Conn) (transport.Handler, messages.CloseReason) { return c, 0 }
 func (c *counting) OnUnit([]byte)                                                   { c.messages.Add(1) }
-func (c *counting) OnText([]byte)                                                   {}
 func (c *counting) OnAlive([]byte)                                                  {}
 func (c *counting) OnClosed(transport.End)                                          {}
 

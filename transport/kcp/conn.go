@@ -215,6 +215,5 @@ func (c *Conn) account(end transport.End) {
 type nobody struct{}
 
 func (nobody) OnUnit([]byte)          {}
-func (nobody) OnText([]byte)          {}
 func (nobody) OnAlive([]byte)         {}
 func (nobody) OnClosed(transport.End) {}

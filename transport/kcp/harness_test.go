@@ -64,8 +64,6 @@ func (r *recorder) OnUnit(unit []byte) {
 	r.mu.Unlock()
 }
 
-func (r *recorder) OnText([]byte) { r.t.Error("OnText") }
-
 func (r *recorder) OnAlive(pong []byte) {
 	defer r.enter()()
 	r.mu.Lock()

@@ -118,9 +118,6 @@ func (l *link) OnUnit(unit []byte) {
 	}
 }
 
-// OnText implements transport.Handler.
-func (l *link) OnText([]byte) { defer l.enter("OnText")() }
-
 // OnAlive implements transport.Handler.
 func (l *link) OnAlive(pong []byte) {
 	defer l.enter("OnAlive")()

@@ -443,7 +443,6 @@ func (c *refConn) run() {
 type nobody struct{}
 
 func (nobody) OnUnit([]byte)          {}
-func (nobody) OnText([]byte)          {}
 func (nobody) OnAlive([]byte)         {}
 func (nobody) OnClosed(transport.End) {}
 

@@ -44,7 +44,6 @@ func (c *tape) SetWriteDeadline(time.Time) error { return nil }
 type mute struct{ units, bytes int }
 
 func (m *mute) OnUnit(b []byte)      { m.units++; m.bytes += len(b) }
-func (m *mute) OnText(b []byte)      { m.units++ }
 func (m *mute) OnAlive([]byte)       {}
 func (*mute) OnClosed(transport.End) {}
 

@@ -46,7 +46,6 @@ type peer struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	units   []string
-	texts   []string
 	pongs   []string
 	alive   int
 	closes  int
@@ -66,7 +65,6 @@ func (p *peer) OnUnit(b []byte) {
 	}
 	p.note(func() { p.units = append(p.units, string(b)) })
 }
-func (p *peer) OnText(b []byte) { p.note(func() { p.texts = append(p.texts, string(b)) }) }
 func (p *peer) OnAlive(pong []byte) {
 	p.note(func() {
 		p.alive++
@@ -92,7 +90,7 @@ func (p *peer) await(t testing.TB, what string, ok func() bool) {
 	defer p.mu.Unlock()
 	for !ok() {
 		if late {
-			t.Fatalf("%s: units %d, texts %d, pongs %q, alive %d, closes %d", what, len(p.units), len(p.texts), p.pongs, p.alive, p.closes)
+			t.Fatalf("%s: units %d, pongs %q, alive %d, closes %d", what, len(p.units), p.pongs, p.alive, p.closes)
 		}
 		p.changed.Wait()
 	}

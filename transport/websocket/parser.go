@@ -5,7 +5,7 @@ import "troupe/transport/internal/rfc6455"
 // event is the next part of the input that the parser has found.
 type event struct {
 	kind    eventKind
-	op      rfc6455.Opcode // gotMessage and gotPart: of the message; gotControl: of the frame
+	op      rfc6455.Opcode // gotControl: of the frame
 	last    bool           // gotPart: the message is complete
 	payload []byte         // a view of the input, unmasked
 	used    int            // bytes of the input that are parsed, payload included
@@ -27,12 +27,12 @@ type parser struct {
 	bytesMax  int // payload of one message; may change between calls
 	framesMax int // frames of one message
 
-	open   rfc6455.Opcode // op code of the message under way, 0 without one
-	fin    bool           // of the frame under way
-	mask   uint32         // of the frame under way, turned to its next byte
-	frames int            // its frames so far
-	size   int            // its payload, as far as announced
-	left   int            // bytes of the frame under way still to come
+	open   bool   // a message is under way
+	fin    bool   // of the frame under way
+	mask   uint32 // of the frame under way, turned to its next byte
+	frames int    // its frames so far
+	size   int    // its payload, as far as announced
+	left   int    // bytes of the frame under way still to come
 }
 
 // next parses the start of b. A message in one frame and a control frame are returned whole
@@ -50,7 +50,7 @@ func (p *parser) next(b []byte, window int) (event, *rfc6455.Violation) {
 		return event{kind: needMore}, err
 	}
 	whole := h.Size + int(h.Length) // bounded by check
-	if h.Op.Control() || p.open == 0 && h.Fin && whole <= window {
+	if h.Op.Control() || !p.open && h.Fin && whole <= window {
 		if len(b) < whole {
 			return event{kind: needMore}, nil
 		}
@@ -63,7 +63,7 @@ func (p *parser) next(b []byte, window int) (event, *rfc6455.Violation) {
 		return event{kind: kind, op: h.Op, last: true, payload: payload, used: whole}, nil
 	}
 	if h.Op != rfc6455.Continuation {
-		p.open, p.frames, p.size = h.Op, 0, 0
+		p.open, p.frames, p.size = true, 0, 0
 	}
 	p.frames++
 	p.size += int(h.Length)
@@ -77,9 +77,11 @@ func (p *parser) check(h rfc6455.Header) *rfc6455.Violation {
 	switch {
 	case h.Op.Control():
 		return nil
-	case h.Op == rfc6455.Continuation && p.open == 0:
+	case h.Op == rfc6455.Text:
+		return errText
+	case h.Op == rfc6455.Continuation && !p.open:
 		return errNoMessage
-	case h.Op != rfc6455.Continuation && p.open != 0:
+	case h.Op != rfc6455.Continuation && p.open:
 		return errInMessage
 	case h.Op == rfc6455.Continuation:
 		size, frames = uint64(p.size), p.frames
@@ -100,9 +102,7 @@ func (p *parser) part(b []byte, at int) event {
 		return event{kind: needMore}
 	}
 	payload := b[at : at+n : at+n]
-	ev := event{kind: gotPart, op: p.open, payload: payload, used: at + n}
-	ev.last = p.body(payload) // forgets p.open when the message is complete
-	return ev
+	return event{kind: gotPart, last: p.body(payload), payload: payload, used: at + n}
 }
 
 // wants returns how many bytes of the current frame are still to come. The caller may read
@@ -117,6 +117,6 @@ func (p *parser) body(payload []byte) (last bool) {
 	if p.left > 0 || !p.fin {
 		return false
 	}
-	p.open = 0
+	p.open = false
 	return true
 }

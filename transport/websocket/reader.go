@@ -2,7 +2,6 @@ package websocket
 
 import (
 	"errors"
-	"unicode/utf8"
 
 	"troupe/transport"
 	"troupe/transport/internal/rfc6455"
@@ -40,7 +39,7 @@ func (c *Conn) read(h transport.Handler) (code uint16, err error) {
 		case needMore:
 			err = c.fill()
 		case gotMessage:
-			if err = c.deliver(h, ev.op, ev.payload); in.one && err == nil {
+			if c.deliver(h, ev.payload); in.one {
 				err = errReadOn
 			}
 		case gotPart:
@@ -133,17 +132,10 @@ func (c *Conn) onControl(h transport.Handler, ev event) {
 }
 
 // deliver passes a complete message to the handler.
-func (c *Conn) deliver(h transport.Handler, op rfc6455.Opcode, payload []byte) error {
-	switch {
-	case op == rfc6455.Text && !utf8.Valid(payload):
-		return errText
-	case c.muted.Load():
-	case op == rfc6455.Text:
-		h.OnText(payload)
-	default:
+func (c *Conn) deliver(h transport.Handler, payload []byte) {
+	if !c.muted.Load() {
 		h.OnUnit(payload)
 	}
-	return nil
 }
 
 // assemble collects a message that arrives in pieces, and delivers it when it is complete.
@@ -167,10 +159,10 @@ func (c *Conn) assemble(h transport.Handler, ev event) error {
 	if !last {
 		return nil
 	}
-	err := c.deliver(h, ev.op, in.msg.b)
+	c.deliver(h, in.msg.b)
 	giveBuffer(in.msg)
 	in.msg = nil
-	return err
+	return nil
 }
 
 // readBody reads once from the socket directly into the message, up to the end of the current
@@ -224,6 +216,5 @@ func (c *Conn) guard(f func()) (ok bool) {
 type nobody struct{}
 
 func (nobody) OnUnit([]byte)          {}
-func (nobody) OnText([]byte)          {}
 func (nobody) OnAlive([]byte)         {}
 func (nobody) OnClosed(transport.End) {}

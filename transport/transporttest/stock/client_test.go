@@ -321,7 +321,7 @@ func TestCheckReceivedFinds(t *testing.T) {
 			p.OpCode, p.GroupMembershipUpdate = OpGroupMembershipUpdate, &GroupMembershipUpdate{Players: []int32{1}, Unpacked: true}
 		}),
 		"bytes after the unit":    short(0x82, append(EncodeUnit(ok), 0)),
-		"text message":            short(0x81, PacketJSON(Packet{OpCode: 10, Reliable: true})),
+		"text message":            short(0x81, EncodeUnit(Packet{OpCode: 10, Reliable: true})),
 		"undecodable":             short(0x82, []byte{5}),
 		"unknown fields [1001]":   short(0x82, Unit(append(EncodePacket(ok), 0xC8, 0x3E, 1))),
 		"shortest encoding":       short(0x82, Unit([]byte{0x30, 1, 0x08, 2})),

@@ -3,7 +3,6 @@ package stock
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 )
@@ -38,15 +37,6 @@ func SplitUnit(b []byte) (packet, rest []byte, err error) {
 	return b[n : n+int(length)], b[n+int(length):], nil
 }
 
-// PacketJSON returns the proto3 JSON form of p, as a text message would carry it.
-func PacketJSON(p Packet) []byte {
-	b, err := json.Marshal(p)
-	if err != nil {
-		panic(err) // no field of Packet can fail
-	}
-	return b
-}
-
 // LoginPacket returns the LOGIN that the given kind of client sends on open.
 func LoginPacket(flavor Flavor, playerSessionID string, payload []byte) Packet {
 	p := Packet{
@@ -57,11 +47,6 @@ func LoginPacket(flavor Flavor, playerSessionID string, payload []byte) Packet {
 		p.TargetGroup = AllPlayers
 	}
 	return p
-}
-
-// LoginJSON returns the LOGIN of the C# client in proto3 JSON form.
-func LoginJSON(playerSessionID string, payload []byte) string {
-	return string(PacketJSON(LoginPacket(CSharp, playerSessionID, payload)))
 }
 
 // EncodePacket returns the protobuf bytes of p, without the length: fields in order of number, default values left

@@ -2,7 +2,6 @@ package stock
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"reflect"
 	"testing"
@@ -102,10 +101,6 @@ func TestVectors(t *testing.T) {
 			if err != nil || !reflect.DeepEqual(got, v.p) {
 				t.Errorf("decoded %+v, %v, want %+v", got, err, v.p)
 			}
-			var fromJSON Packet
-			if err := json.Unmarshal(PacketJSON(v.p), &fromJSON); err != nil || !reflect.DeepEqual(fromJSON, v.p) {
-				t.Errorf("from JSON %+v, %v, want %+v", fromJSON, err, v.p)
-			}
 		})
 	}
 }
@@ -140,13 +135,6 @@ func TestEveryInnerMessageReturns(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, p) {
 			t.Errorf("%s: decoded %+v, %v, want %+v", p.InnerName(), got, err, p)
 		}
-	}
-}
-
-func TestLoginJSON(t *testing.T) {
-	const want = `{"targetPlayer":-1,"reliable":true,"payload":"aGk=","login":{"playerSessionId":"psess-1","clientVersion":2}}`
-	if got := LoginJSON("psess-1", []byte("hi")); got != want {
-		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
@@ -211,15 +199,6 @@ func TestTrailingBytes(t *testing.T) {
 	}
 	if e := decodeEvent(CSharp, unpacked, false); e.Err != nil || !e.GroupMembershipUpdate.Unpacked {
 		t.Errorf("C#: %v", e)
-	}
-	if e := decodeEvent(CSharp, PacketJSON(Packet{OpCode: 7}), true); e.Err != nil || e.OpCode != 7 {
-		t.Errorf("C# text: %v", e)
-	}
-	if e := decodeEvent(CSharp, []byte("{"), true); e.Err == nil {
-		t.Error("C# read broken text")
-	}
-	if e := decodeEvent(TypeScript, PacketJSON(Packet{OpCode: 7}), true); e.Err == nil {
-		t.Error("TypeScript read text")
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -44,7 +43,6 @@ type Event struct {
 	From     net.Addr // source of a datagram or record, nil on WebSocket
 	At       time.Time
 	Raw      []byte // the whole message or datagram
-	Text     bool   // came as a WebSocket text message
 	Trailing int    // bytes after the first unit; there should be none
 
 	// Stale means that the sequence rule dropped the datagram: it is in the log, but in no queue.
@@ -89,19 +87,12 @@ func OpVia(opCode int32, via Channel) func(Event) bool {
 
 // decodeEvent reads raw bytes as the given client does.
 func decodeEvent(flavor Flavor, raw []byte, text bool) Event {
-	e := Event{Raw: raw, Text: text, At: time.Now()}
-	switch {
-	case text && flavor == TypeScript:
-		e.Err = fmt.Errorf("%w: this client cannot read text", ErrMalformed)
-	case text:
-		if err := json.Unmarshal(raw, &e.Packet); err != nil {
-			e.Err = fmt.Errorf("%w: %v", ErrMalformed, err)
-		}
-	default:
-		var body, rest []byte
-		if body, rest, e.Err = SplitUnit(raw); e.Err != nil {
-			break
-		}
+	e := Event{Raw: raw, At: time.Now()}
+	var body, rest []byte
+	if body, rest, e.Err = SplitUnit(raw); text {
+		e.Err = fmt.Errorf("%w: text message", ErrMalformed) // the C# client reads JSON, but no host sends it
+	}
+	if e.Err == nil {
 		e.Trailing = len(rest)
 		if flavor == TypeScript {
 			// It takes the length for an offset only and decodes all that follows, so trailing bytes become fields.
@@ -315,10 +306,9 @@ func faults(e Event, fastPort int, secured bool) (found []string) {
 	}
 	// A lost VERIFY_IDENTITY_RESPONSE is repeated on WebSocket as it was.
 	repeated := e.OpCode == OpVerifyIdentityResponse && e.Channel == ChannelWebSocket
-	add(e.Text, "text message")
 	add(e.Trailing > 0, "bytes after the unit")
 	add(len(e.UnknownFields) > 0, fmt.Sprintf("unknown fields %v", e.UnknownFields))
-	add(!e.Text && e.Trailing == 0 && !bytes.Equal(EncodeUnit(e.Packet), e.Raw), "not the shortest encoding")
+	add(e.Trailing == 0 && !bytes.Equal(EncodeUnit(e.Packet), e.Raw), "not the shortest encoding")
 	add(!innerFits(e), "inner message does not fit the op code")
 	add(e.Reliable != (e.Channel == ChannelWebSocket) && !repeated, "reliable flag does not name the channel")
 	if e.Channel == ChannelWebSocket {

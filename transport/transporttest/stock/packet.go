@@ -34,48 +34,48 @@ const (
 // Packet is the only top-level message. At most one of the pointers is set in a received packet; [EncodePacket] writes
 // whatever is set, so a test can build packets that no client would. The JSON tags give its proto3 JSON form.
 type Packet struct {
-	OpCode         int32  `json:"opCode,omitempty"`
-	SequenceNumber int32  `json:"sequenceNumber,omitempty"`
-	TargetPlayer   int32  `json:"targetPlayer,omitempty"`
-	TargetGroup    int32  `json:"targetGroup,omitempty"`
-	Sender         int32  `json:"sender,omitempty"`
-	Reliable       bool   `json:"reliable,omitempty"`
-	ClientVersion  int32  `json:"clientVersion,omitempty"`
-	Payload        []byte `json:"payload,omitempty"`
+	OpCode         int32
+	SequenceNumber int32
+	TargetPlayer   int32
+	TargetGroup    int32
+	Sender         int32
+	Reliable       bool
+	ClientVersion  int32
+	Payload        []byte
 
-	Login                  *LoginCommand          `json:"login,omitempty"`
-	LoginResult            *LoginResult           `json:"loginResult,omitempty"`
-	Ping                   *Empty                 `json:"ping,omitempty"`
-	PingResult             *Empty                 `json:"pingResult,omitempty"`
-	UDPConnect             *Empty                 `json:"udpConnect,omitempty"`
-	PlayerConnect          *PlayerRef             `json:"playerConnect,omitempty"`
-	PlayerDisconnect       *PlayerRef             `json:"playerDisconnect,omitempty"`
-	VerifyIdentity         *VerifyIdentity        `json:"verifyIdentity,omitempty"`
-	VerifyIdentityResult   *VerifyIdentityResult  `json:"verifyIdentityResult,omitempty"`
-	JoinGroup              *GroupRef              `json:"joinGroup,omitempty"`
-	LeaveGroup             *GroupRef              `json:"leaveGroup,omitempty"`
-	RequestGroupMembership *GroupRef              `json:"requestGroupMembership,omitempty"`
-	GroupMembershipUpdate  *GroupMembershipUpdate `json:"groupMembershipUpdate,omitempty"`
+	Login                  *LoginCommand
+	LoginResult            *LoginResult
+	Ping                   *Empty
+	PingResult             *Empty
+	UDPConnect             *Empty
+	PlayerConnect          *PlayerRef
+	PlayerDisconnect       *PlayerRef
+	VerifyIdentity         *VerifyIdentity
+	VerifyIdentityResult   *VerifyIdentityResult
+	JoinGroup              *GroupRef
+	LeaveGroup             *GroupRef
+	RequestGroupMembership *GroupRef
+	GroupMembershipUpdate  *GroupMembershipUpdate
 
 	// UnknownFields lists the numbers of decoded fields that a stock client does not know, those of an inner message
 	// included. It is not encoded.
-	UnknownFields []int32 `json:"-"`
+	UnknownFields []int32
 }
 
 // LoginCommand is the inner message of LOGIN.
 type LoginCommand struct {
-	PlayerSessionID string `json:"playerSessionId,omitempty"`
-	ClientVersion   int32  `json:"clientVersion,omitempty"`
+	PlayerSessionID string
+	ClientVersion   int32
 }
 
 // LoginResult is the inner message of LOGIN_RESPONSE.
 type LoginResult struct {
-	Success        bool   `json:"success,omitempty"`
-	ReconnectToken string `json:"reconnectToken,omitempty"`
-	PeerID         int32  `json:"peerId,omitempty"`
-	FastPort       int32  `json:"fastPort,omitempty"`
-	CACert         []byte `json:"caCert,omitempty"`
-	ConnectToken   string `json:"connectToken,omitempty"`
+	Success        bool
+	ReconnectToken string
+	PeerID         int32
+	FastPort       int32
+	CACert         []byte
+	ConnectToken   string
 }
 
 // Empty is an inner message without fields: ping, pingResult and udpConnect.
@@ -83,34 +83,34 @@ type Empty struct{}
 
 // PlayerRef is the inner message of PLAYER_CONNECT and PLAYER_DISCONNECT.
 type PlayerRef struct {
-	PeerID int32 `json:"peerId,omitempty"`
+	PeerID int32
 }
 
 // VerifyIdentity is the inner message of VERIFY_IDENTITY.
 type VerifyIdentity struct {
-	PeerID       int32  `json:"peerId,omitempty"`
-	ConnectToken string `json:"connectToken,omitempty"`
+	PeerID       int32
+	ConnectToken string
 }
 
 // VerifyIdentityResult is the inner message of VERIFY_IDENTITY_RESPONSE.
 type VerifyIdentityResult struct {
-	Success bool  `json:"success,omitempty"`
-	PeerID  int32 `json:"peerId,omitempty"`
+	Success bool
+	PeerID  int32
 }
 
 // GroupRef is the inner message of the three group commands.
 type GroupRef struct {
-	Group int32 `json:"group,omitempty"`
+	Group int32
 }
 
 // GroupMembershipUpdate is the inner message of GROUP_MEMBERSHIP_UPDATE.
 type GroupMembershipUpdate struct {
-	Group   int32   `json:"group,omitempty"`
-	Players []int32 `json:"players,omitempty"`
+	Group   int32
+	Players []int32
 
 	// Unpacked is set when players came, or shall be written, one field per element. The TypeScript client cannot
 	// read that form.
-	Unpacked bool `json:"-"`
+	Unpacked bool
 }
 
 // InnerName returns the protobuf name of the inner message that is present, or "".

@@ -153,11 +153,6 @@ func (c *Client) SendRawReliable(unit []byte) error {
 	return c.sentMessage(c.ws.writeFrame(FrameBinary, unit))
 }
 
-// SendRawText sends a WebSocket text message; see [LoginJSON] and [PacketJSON].
-func (c *Client) SendRawText(text string) error {
-	return c.sentMessage(c.ws.writeFrame(FrameText, []byte(text)))
-}
-
 // SendFragmented sends bytes as one binary message in frames of at most size bytes.
 func (c *Client) SendFragmented(unit []byte, size int) error {
 	if size <= 0 {
