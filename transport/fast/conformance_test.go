@@ -20,13 +20,8 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-func TestConformance(t *testing.T)           { transporttest.RunDatagrams(t, conforming{}) }
-func TestConformanceOnLoopback(t *testing.T) { transporttest.RunDatagramsLoopback(t, conforming{}) }
-
+func TestConformance(t *testing.T)        { transporttest.RunDatagrams(t, conforming{}) }
 func TestConformanceSecured(t *testing.T) { transporttest.RunDatagrams(t, conforming{secured: true}) }
-func TestConformanceSecuredOnLoopback(t *testing.T) {
-	transporttest.RunDatagramsLoopback(t, conforming{secured: true})
-}
 
 // conforming is the plain channel, or the secured one, as the conformance suite
 // sees it.
@@ -38,32 +33,32 @@ func (c conforming) Start(tb transporttest.TB, o transporttest.DatagramOptions) 
 	if c.secured {
 		return startSecured(tb, o)
 	}
-	s := &conformingPool{network: o.Network, ip: local}
-	bind := bindUDP
-	if o.Network != nil {
-		node := o.Network.Node()
-		s.ip = node.Addr()
-		bind = func(_, address string, _ int) (transport.PacketConn, error) {
-			_, port, _ := net.SplitHostPort(address)
-			n, err := strconv.ParseUint(port, 10, 16)
-			if err != nil {
-				return nil, err
-			}
-			return node.ListenPacket(uint16(n))
-		}
-	}
+	node := o.Network.Node()
+	s := &conformingPool{network: o.Network, ip: node.Addr()}
 	opt := Defaults()
-	opt.Addr, opt.Counters = "127.0.0.1:0", o.Counters
+	opt.Addr, opt.Counters, opt.ListenPacket = "127.0.0.1:0", o.Counters, listenOn(node)
 	var err error
-	if s.pool, err = listen(opt, bind); err != nil {
+	if s.pool, err = Listen(opt); err != nil {
 		tb.Fatal(err)
 	}
 	return s
 }
 
+// listenOn is Options.ListenPacket on a node.
+func listenOn(node *memnet.Node) func(network, address string) (transport.PacketConn, error) {
+	return func(_, address string) (transport.PacketConn, error) {
+		_, port, _ := net.SplitHostPort(address)
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil {
+			return nil, err
+		}
+		return node.ListenPacket(uint16(n))
+	}
+}
+
 // conformingPool is the plain channel.
 type conformingPool struct {
-	network *memnet.Network // nil: loopback
+	network *memnet.Network
 	pool    *Pool
 	ip      netip.Addr // of the pool
 	running sync.WaitGroup
@@ -76,18 +71,13 @@ type conformingPool struct {
 func (s *conformingPool) Dial(ctx context.Context, up func([]byte), down func(int32, []byte)) (*transporttest.DatagramPair, error) {
 	s.mu.Lock()
 	s.peers++
-	peer, node := s.peers, (*memnet.Node)(nil)
+	peer, node := s.peers, s.network.Node()
 	s.mu.Unlock()
-	ip := local
-	if s.network != nil {
-		node = s.network.Node()
-		ip = node.Addr()
-	}
-	a, err := s.pool.Open(messages.PeerID(peer), ip, upward(up))
+	a, err := s.pool.Open(messages.PeerID(peer), node.Addr(), upward(up))
 	if err != nil {
 		return nil, err
 	}
-	conn, err := connectTo(node, netip.AddrPortFrom(s.ip, a.Port()))
+	conn, err := node.DialPacket(netip.AddrPortFrom(s.ip, a.Port()))
 	if err != nil {
 		return nil, err
 	}
@@ -133,14 +123,6 @@ func (s *conformingPool) Stop() {
 		_ = conn.Close()
 	}
 	s.running.Wait()
-}
-
-// connectTo opens a client's socket; node is nil for loopback.
-func connectTo(node *memnet.Node, to netip.AddrPort) (net.Conn, error) {
-	if node != nil {
-		return node.DialPacket(to)
-	}
-	return net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
 }
 
 // upward hands payloads to the suite.
@@ -196,7 +178,7 @@ func (c *numbered) pair(send func(f *wire.Frame) bool, closeHost func()) *transp
 
 // conformingSecured is the secured channel.
 type conformingSecured struct {
-	network *memnet.Network // nil: loopback
+	network *memnet.Network
 	*Secured
 
 	mu      sync.Mutex
@@ -206,20 +188,15 @@ type conformingSecured struct {
 
 func startSecured(tb transporttest.TB, o transporttest.DatagramOptions) transporttest.DatagramServer {
 	cert, _ := transporttest.Trusted()
+	conn, err := o.Network.Node().ListenPacket(0)
+	if err != nil {
+		tb.Fatal(err)
+	}
 	opt := SecuredOptions{
-		// The machine may be busy for longer than the 5 s that a handshake may take by default.
-		DTLS:    dtls.Options{Addr: "127.0.0.1:0", Certificate: func() *tls.Certificate { return cert }, HalfOpenPerIP: 64, Timeout: time.Minute},
+		DTLS:    dtls.Options{Conn: conn, Certificate: func() *tls.Certificate { return cert }, HalfOpenPerIP: 64},
 		Anchors: func() []byte { return []byte("unused") }, Enabled: true, Counters: o.Counters,
 	}
-	if o.Network != nil {
-		conn, err := o.Network.Node().ListenPacket(0)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		opt.DTLS.Conn = conn
-	}
 	s := &conformingSecured{network: o.Network}
-	var err error
 	if s.Secured, err = ListenSecured(opt); err != nil {
 		tb.Fatal(err)
 	}
@@ -229,17 +206,13 @@ func startSecured(tb transporttest.TB, o transporttest.DatagramOptions) transpor
 func (s *conformingSecured) Dial(ctx context.Context, up func([]byte), down func(int32, []byte)) (*transporttest.DatagramPair, error) {
 	s.mu.Lock()
 	s.peers++
-	peer, node := s.peers, (*memnet.Node)(nil)
+	peer := s.peers
 	s.mu.Unlock()
-	if s.network != nil {
-		node = s.network.Node()
-	}
 	a, err := s.Open(messages.PeerID(peer), netip.Addr{}, upward(up))
 	if err != nil {
 		return nil, err
 	}
-	to := s.endpoint.Addr().(*net.UDPAddr).AddrPort()
-	conn, err := connectTo(node, to)
+	conn, err := s.network.Node().DialPacket(s.endpoint.Addr().(*net.UDPAddr).AddrPort())
 	if err != nil {
 		return nil, err
 	}

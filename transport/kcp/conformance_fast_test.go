@@ -14,9 +14,6 @@ import (
 )
 
 func TestConformanceFast(t *testing.T) { transporttest.RunDatagrams(t, conformingFast{}) }
-func TestConformanceFastOnLoopback(t *testing.T) {
-	transporttest.RunDatagramsLoopback(t, conformingFast{})
-}
 
 // conformingFast is a connection's own fast channel as the conformance suite sees
 // it.

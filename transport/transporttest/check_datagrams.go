@@ -127,9 +127,6 @@ func (e *datagramEnv) send(c *channel, n int) {
 // standard deviations less and two in a hundred, for losses are few and far from
 // normal.
 func (e *datagramEnv) share(n int) float64 {
-	if e.cond == nil {
-		return 0.95 // the kernel may drop some
-	}
 	p := 1 - e.cond.Loss
 	if e.channel.NewestWins() {
 		p *= 1 - e.cond.Reorder
@@ -171,11 +168,7 @@ func (e *datagramEnv) alive(c *channel) {
 // no more lost than the network loses.
 func datagramsBothWays(e *datagramEnv) {
 	c := e.open(1)
-	n := 2000
-	if e.net == nil {
-		n = 300
-	}
-	e.send(c, n)
+	e.send(c, 2000)
 	e.arrived(c)
 }
 

@@ -211,7 +211,7 @@ func garbage(e *env) {
 			e.Errorf("garbage ended as a leave: %+v", end)
 		}
 	}
-	if grown := heapBytes() - heap; e.net != nil && grown > 16<<20 { // on loopback others run at the same time
+	if grown := heapBytes() - heap; grown > 16<<20 {
 		e.Errorf("garbage left %d bytes on the heap", grown)
 	}
 	e.echoes(other, ol)

@@ -14,7 +14,6 @@ const heldMax = 1 << 20
 // stoppedReader: a client that reads nothing costs a bounded amount of memory and
 // nobody's time, and is closed in the end.
 func stoppedReader(e *env) {
-	e.impatient()
 	e.start()
 	p, l := e.login()
 	other, ol := e.login()
@@ -53,7 +52,6 @@ func stoppedReader(e *env) {
 
 // slowReader: a client that reads slowly gets everything, however long that takes.
 func slowReader(e *env) {
-	e.impatient()
 	e.start()
 	p, l := e.login()
 	s := series{id: 1, sizes: []int{4096}}
@@ -100,10 +98,7 @@ func slowHandler(e *env) {
 	slow.Store(l)
 	s := series{id: 1, sizes: []int{4096}}
 	l.expects(s)
-	n, most := 768, heldMax
-	if e.net == nil {
-		n, most = 5000, 16<<20 // sockets of the system grow
-	}
+	const n = 768
 	var sent atomic.Int64
 	done := goes(func() {
 		for i := range n {
@@ -117,7 +112,7 @@ func slowHandler(e *env) {
 	for begun := time.Now(); time.Since(begun) < e.stuck; time.Sleep(e.stuck / 12) {
 		e.echoes(other, ol)
 	}
-	if b := sent.Load(); b > int64(most) {
+	if b := sent.Load(); b > heldMax {
 		e.Errorf("%d bytes wait for a handler that takes none", b)
 	}
 	open()

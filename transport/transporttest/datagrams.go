@@ -21,7 +21,7 @@ type Datagrams interface {
 
 // DatagramOptions are what a host side is started with.
 type DatagramOptions struct {
-	Network  *memnet.Network // where to listen; nil: on a loopback socket
+	Network  *memnet.Network // where to listen
 	Counters *counters.Set
 }
 
@@ -48,9 +48,8 @@ type DatagramPair struct {
 
 // datagramProperty is one promise and the check of it.
 type datagramProperty struct {
-	name   string
-	check  func(e *datagramEnv)
-	memory bool // as in property
+	name  string
+	check func(e *datagramEnv)
 }
 
 // datagramProperties is what a lossy channel promises (realtime.md 9,
@@ -60,8 +59,8 @@ var datagramProperties = []datagramProperty{
 	{name: "ManyPeersAtOnce", check: datagramsOfMany},
 	{name: "OversizedIsNotSent", check: datagramTooLarge},
 	{name: "GarbageIsDroppedAndCounted", check: datagramGarbage},
-	{name: "BlackPathHealsAndHoldsNobodyUp", check: datagramBlackPath, memory: true},
-	{name: "IdleIsSilent", check: datagramIdle, memory: true},
+	{name: "BlackPathHealsAndHoldsNobodyUp", check: datagramBlackPath},
+	{name: "IdleIsSilent", check: datagramIdle},
 	{name: "NothingAfterClose", check: datagramClosed},
 }
 
@@ -69,7 +68,7 @@ var datagramProperties = []datagramProperty{
 type datagramEnv struct {
 	*env
 	channel Datagrams
-	cond    *condition // nil on loopback
+	cond    *condition
 	server  DatagramServer
 }
 
@@ -81,29 +80,17 @@ func newDatagramEnv(tb TB, d Datagrams, c *condition) *datagramEnv {
 }
 
 // RunDatagrams runs the suite of lossy channels over an in-memory network, in
-// virtual time, under every condition.
+// virtual time, under the conditions of Run.
 func RunDatagrams(t *testing.T, d Datagrams) {
 	for i := range conditions {
 		c := &conditions[i]
 		t.Run(c.name, func(t *testing.T) {
+			c.skipIfShort(t)
 			for _, p := range datagramProperties {
 				t.Run(p.name, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) { p.check(newDatagramEnv(t, d, c)) })
 				})
 			}
-		})
-	}
-}
-
-// RunDatagramsLoopback runs what needs no faulty network over real sockets.
-func RunDatagramsLoopback(t *testing.T, d Datagrams) {
-	for _, p := range datagramProperties {
-		t.Run(p.name, func(t *testing.T) {
-			if p.memory {
-				t.Skip("needs a network that can be blocked or watched: runs in memory only")
-			}
-			t.Parallel() // they wait more than they work
-			p.check(newDatagramEnv(t, d, nil))
 		})
 	}
 }

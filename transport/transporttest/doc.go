@@ -2,9 +2,8 @@
 // transport.Conn, transport.Handler and transport.Acceptor promise, as named
 // tests that every transport runs from a conformance_test.go of its own. [Run] runs
 // them over an in-memory network in virtual time, without loss and with 1, 5 and
-// 20 % of it, reordering and duplication; [RunLoopback] runs those that need no
-// faulty network over real sockets. [RunDatagrams] and [RunDatagramsLoopback] are
-// the same for channels that may lose.
+// 20 % of it, reordering and duplication. [RunDatagrams] is the same for channels
+// that may lose.
 //
 // # Who owns what
 //

@@ -3,6 +3,7 @@ package transporttest
 import (
 	"context"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"go.uber.org/goleak"
@@ -14,13 +15,19 @@ import (
 
 // condition is a network that properties are tested on.
 type condition struct {
-	name   string
-	unrace bool // with the race detector, the conditions around it are enough
+	name string
+	long bool // with -short, the conditions around it are enough
 	memnet.Condition
 }
 
-func lossy(name string, loss float64, unrace bool) condition {
-	return condition{name, unrace, memnet.Condition{
+func (c *condition) skipIfShort(t *testing.T) {
+	if c.long && testing.Short() {
+		t.Skip("-short has the conditions around it")
+	}
+}
+
+func lossy(name string, loss float64, long bool) condition {
+	return condition{name, long, memnet.Condition{
 		Delay: 20 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: loss, Reorder: 0.1, Duplicate: 0.05,
 	}}
 }
@@ -34,13 +41,12 @@ var conditions = []condition{
 type env struct {
 	TB
 	tr  Transport
-	net *memnet.Network // nil on loopback
+	net *memnet.Network
 	opt Options
 	hub *hub
 
 	patience  time.Duration // for what must happen
 	soon      time.Duration // for a message that nothing holds up
-	slack     time.Duration // for a call that must not wait
 	awaitIdle time.Duration // to see that nothing more comes
 	flight    time.Duration // until what is on its way has come
 	stuck     time.Duration // without progress: there will be none
@@ -50,19 +56,11 @@ type env struct {
 
 // newEnv prepares a network and the options of a host side. Start starts it.
 func newEnv(tb TB, tr Transport, c *condition) *env {
-	e := &env{TB: tb, tr: tr, hub: newHub(tb)}
+	e := &env{TB: tb, tr: tr, hub: newHub(tb), net: memnet.New(memnet.Seed(tb))}
 	e.opt = Options{
 		Acceptor: e.hub, Counters: new(counters.Set), NextID: new(ids).next,
 		MessageBytesMax: 65536, PendingMessageBytesMax: 8 << 10,
 	}
-	if c == nil { // leaks are left to the package's TestMain: others run at the same time
-		// Long enough for a machine that is busy with something else.
-		e.patience, e.soon, e.slack = 3*time.Minute, 4*time.Second, 4*time.Second
-		e.awaitIdle, e.flight, e.stuck = 50*time.Millisecond, time.Second, 250*time.Millisecond
-		e.opt.WriteTimeout, e.opt.CloseLinger = 5*time.Second, 3*time.Second
-		return e
-	}
-	e.net = memnet.New(memnet.Seed(tb))
 	tb.Cleanup(e.net.Close)
 	e.net.SetAll(c.Condition)
 	e.opt.Network = e.net
@@ -81,13 +79,6 @@ func newEnv(tb TB, tr Transport, c *condition) *env {
 		}
 	})
 	return e
-}
-
-// impatient shortens the write timeout where time is real, for a check that waits it out.
-func (e *env) impatient() {
-	if e.net == nil {
-		e.opt.WriteTimeout, e.slack = 2*time.Second, time.Second
-	}
 }
 
 // ids numbers connections.
@@ -187,13 +178,13 @@ func (e *env) flush(l *link) {
 	e.atOnce("Flush", l.Flush)
 }
 
-// atOnce calls f and checks that it does not wait. In virtual time no time at all
-// passes for whoever does not wait.
+// atOnce calls f and checks that it does not wait: no virtual time at all passes
+// for whoever does not.
 func (e *env) atOnce(what string, f func()) {
 	e.Helper()
 	begun := time.Now()
 	f()
-	if took := time.Since(begun); took > e.slack {
+	if took := time.Since(begun); took > 0 {
 		e.Errorf("%s waited %v", what, took)
 	}
 }

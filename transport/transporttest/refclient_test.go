@@ -15,7 +15,7 @@ import (
 
 // refClient is the client of the reference transport.
 type refClient struct {
-	nc   net.Conn
+	nc   *memnet.Stream
 	in   Inbox
 	done chan struct{} // closed when the reader has ended
 	turn chan struct{} // holds a token while somebody writes: a mutex would stop the bubble's clock
@@ -23,14 +23,11 @@ type refClient struct {
 }
 
 func (s *refServer) Dial(ctx context.Context, in Inbox) (Client, error) {
-	nc, err := s.dialer(ctx, s.ln.Addr().(*net.TCPAddr).AddrPort())
+	nc, err := s.Network.Node().Dial(ctx, s.ln.Addr().(*net.TCPAddr).AddrPort())
 	if err != nil {
 		return nil, err
 	}
 	s.keep(nc)
-	if tcp, ok := nc.(*net.TCPConn); ok {
-		_ = tcp.SetReadBuffer(64 << 10)
-	}
 	c := &refClient{nc: nc, in: in, done: make(chan struct{}), turn: make(chan struct{}, 1)}
 	s.running.Go(c.read)
 	return c, nil
@@ -88,12 +85,4 @@ func (c *refClient) Close() {
 	<-c.done
 }
 
-func (c *refClient) Abort() {
-	switch nc := c.nc.(type) {
-	case *memnet.Stream:
-		nc.Reset()
-	case *net.TCPConn:
-		_ = nc.SetLinger(0)
-		_ = nc.Close()
-	}
-}
+func (c *refClient) Abort() { c.nc.Reset() }

@@ -15,8 +15,7 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-func TestReferenceDatagramsInMemory(t *testing.T)   { RunDatagrams(t, refDatagrams{}) }
-func TestReferenceDatagramsOnLoopback(t *testing.T) { RunDatagramsLoopback(t, refDatagrams{}) }
+func TestReferenceDatagrams(t *testing.T) { RunDatagrams(t, refDatagrams{}) }
 
 // refDatagrams is a lossy channel as small as one can be: a number, a checksum and
 // the payload. With a defect it breaks a promise.
@@ -27,12 +26,7 @@ func (refDatagrams) NewestWins() bool { return true }
 func (r refDatagrams) Start(tb TB, o DatagramOptions) DatagramServer {
 	s := &refDatagramServer{DatagramOptions: o, defect: r.defect, peers: make(map[netip.AddrPort]*refPeer), stopped: make(chan struct{})}
 	var err error
-	if o.Network == nil {
-		s.conn, err = net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	} else {
-		s.conn, err = o.Network.Node().ListenPacket(0)
-	}
-	if err != nil {
+	if s.conn, err = o.Network.Node().ListenPacket(0); err != nil {
 		tb.Fatal(err)
 	}
 	s.running.Go(s.read)

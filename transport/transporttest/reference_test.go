@@ -2,7 +2,6 @@ package transporttest
 
 import (
 	"bufio"
-	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"troupe/messages/counters"
 	"troupe/messages/wire"
 	"troupe/transport"
+	"troupe/transport/transporttest/memnet"
 )
 
 // reference is a transport as small as one can be that keeps all promises: a type,
@@ -43,18 +43,9 @@ func appendBye(b []byte, reason messages.CloseReason) []byte {
 }
 
 func (r reference) Start(tb TB, o Options) Server {
-	s := &refServer{Options: o, defect: r.defect, dialer: func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "tcp", to.String())
-	}}
-	s.one = make(chan struct{}, 1)
+	s := &refServer{Options: o, defect: r.defect, one: make(chan struct{}, 1)}
 	var err error
-	if o.Network == nil {
-		s.ln, err = net.Listen("tcp", "127.0.0.1:0")
-	} else {
-		s.ln, err = o.Network.Node().Listen(0)
-		s.dialer = func(ctx context.Context, to netip.AddrPort) (net.Conn, error) { return o.Network.Node().Dial(ctx, to) }
-	}
-	if err != nil {
+	if s.ln, err = o.Network.Node().Listen(0); err != nil {
 		tb.Fatal(err)
 	}
 	s.running.Go(s.accept)
@@ -64,8 +55,7 @@ func (r reference) Start(tb TB, o Options) Server {
 type refServer struct {
 	Options
 	defect  defect
-	ln      net.Listener
-	dialer  func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
+	ln      *memnet.Listener
 	running sync.WaitGroup
 	one     chan struct{} // a semaphore, for defects
 
@@ -113,9 +103,6 @@ func (s *refServer) accept() {
 				_ = nc.Close()
 				continue
 			}
-		}
-		if tcp, ok := nc.(*net.TCPConn); ok {
-			_ = tcp.SetWriteBuffer(64 << 10)
 		}
 		c := &refConn{s: s, nc: nc, id: s.NextID(), remote: remote, ticket: ticket, written: make(chan struct{})}
 		if s.defect == idsRepeat {

@@ -7,38 +7,22 @@ import (
 
 // property is one promise and the check of it.
 type property struct {
-	name   string
-	check  func(e *env)
-	memory bool // needs a network whose paths can be blocked, or watched
+	name  string
+	check func(e *env)
 }
 
 // Run runs the suite over an in-memory network, in virtual time, under every
-// condition.
+// condition; with -short without loss and with the most of it.
 func Run(t *testing.T, tr Transport) {
 	for i := range conditions {
 		c := &conditions[i]
 		t.Run(c.name, func(t *testing.T) {
-			if raceOn && c.unrace {
-				t.Skip("make test runs it without the race detector, and with it the other conditions, too")
-			}
+			c.skipIfShort(t)
 			for _, p := range properties {
 				t.Run(p.name, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) { p.check(newEnv(t, tr, c)) })
 				})
 			}
-		})
-	}
-}
-
-// RunLoopback runs what needs no faulty network over real sockets.
-func RunLoopback(t *testing.T, tr Transport) {
-	for _, p := range properties {
-		t.Run(p.name, func(t *testing.T) {
-			if p.memory {
-				t.Skip("needs a network that can be blocked or watched: runs in memory only")
-			}
-			t.Parallel() // they wait more than they work
-			p.check(newEnv(t, tr, nil))
 		})
 	}
 }
@@ -57,13 +41,13 @@ var properties = []property{
 	{name: "SourceMovesBetweenConnections", check: sourceMoves},
 	{name: "AnyGoroutineMayCall", check: anyGoroutine},
 	{name: "PingComesBack", check: pingComesBack},
-	{name: "PingsKeepAnIdleConnectionAlive", check: pingsKeepAlive, memory: true},
-	{name: "IdleIsSilent", check: idleIsSilent, memory: true},
+	{name: "PingsKeepAnIdleConnectionAlive", check: pingsKeepAlive},
+	{name: "IdleIsSilent", check: idleIsSilent},
 
 	{name: "StoppedReader", check: stoppedReader},
 	{name: "SlowReader", check: slowReader},
 	{name: "SlowHandlerIsBackPressure", check: slowHandler},
-	{name: "HalfOpenPeer", check: halfOpenPeer, memory: true},
+	{name: "HalfOpenPeer", check: halfOpenPeer},
 
 	{name: "CleanEnd", check: cleanEnd},
 	{name: "AbruptEnd", check: abruptEnd},

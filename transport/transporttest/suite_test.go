@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-func TestReferenceInMemory(t *testing.T)   { Run(t, reference{}) }
-func TestReferenceOnLoopback(t *testing.T) { RunLoopback(t, reference{}) }
+func TestReference(t *testing.T) { Run(t, reference{}) }
 
 // defect is one promise broken by the reference transport.
 type defect string

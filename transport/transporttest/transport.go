@@ -32,7 +32,7 @@ type Transport interface {
 
 // Options are what a host side is started with.
 type Options struct {
-	Network   *memnet.Network // where to listen; nil: on a loopback socket
+	Network   *memnet.Network // where to listen
 	Acceptor  transport.Acceptor
 	Admission *transport.Admission // nil for none
 	Counters  *counters.Set

@@ -19,12 +19,8 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-func TestConformanceInMemory(t *testing.T)    { transporttest.Run(t, conforming{}) }
-func TestConformanceOnLoopback(t *testing.T)  { transporttest.RunLoopback(t, conforming{}) }
-func TestConformanceWSSInMemory(t *testing.T) { transporttest.Run(t, conforming{secure: true}) }
-func TestConformanceWSSOnLoopback(t *testing.T) {
-	transporttest.RunLoopback(t, conforming{secure: true})
-}
+func TestConformance(t *testing.T)    { transporttest.Run(t, conforming{}) }
+func TestConformanceWSS(t *testing.T) { transporttest.Run(t, conforming{secure: true}) }
 
 // conforming is this package as the conformance suite sees it: ws, or wss.
 type conforming struct{ secure bool }
@@ -36,21 +32,17 @@ func (c conforming) Start(tb transporttest.TB, o transporttest.Options) transpor
 		s.tls = &tls.Config{RootCAs: roots, ServerName: "localhost"}
 	}
 	opt := Options{
-		Addr: "127.0.0.1:0", Admission: o.Admission, Counters: o.Counters, NextID: o.NextID,
+		Admission: o.Admission, Counters: o.Counters, NextID: o.NextID,
 		MessageBytesMax: o.MessageBytesMax, PendingMessageBytesMax: o.PendingMessageBytesMax,
 		WriteTimeout: o.WriteTimeout, CloseLinger: o.CloseLinger,
 	}
 	if c.secure {
 		opt.TLS = &tls.Config{Certificates: []tls.Certificate{*cert}}
 	}
-	if o.Network != nil {
-		ln, err := o.Network.Node().Listen(0)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		opt.Listener = ln
-	}
 	var err error
+	if opt.Listener, err = o.Network.Node().Listen(0); err != nil {
+		tb.Fatal(err)
+	}
 	if s.Listener, err = Listen(opt); err != nil {
 		tb.Fatal(err)
 	}
@@ -60,7 +52,7 @@ func (c conforming) Start(tb transporttest.TB, o transporttest.Options) transpor
 
 type conformingServer struct {
 	*Listener
-	network *memnet.Network // nil: loopback
+	network *memnet.Network
 	served  chan error
 	tls     *tls.Config    // of clients; nil: ws
 	running sync.WaitGroup // readers of clients
@@ -70,18 +62,11 @@ type conformingServer struct {
 }
 
 func (s *conformingServer) Dial(ctx context.Context, in transporttest.Inbox) (transporttest.Client, error) {
-	to := addrPort(s.Addr())
-	var conn net.Conn
-	var err error
-	if s.network != nil {
-		conn, err = s.network.Node().Dial(ctx, to)
-	} else if conn, err = new(net.Dialer).DialContext(ctx, "tcp", to.String()); err == nil {
-		err = conn.(*net.TCPConn).SetReadBuffer(64 << 10)
-	}
+	raw, err := s.network.Node().Dial(ctx, addrPort(s.Addr()))
 	if err != nil {
 		return nil, err
 	}
-	raw := conn
+	var conn net.Conn = raw
 	if s.tls != nil {
 		conn = tls.Client(conn, s.tls)
 	}
@@ -121,7 +106,7 @@ func (s *conformingServer) Stop() {
 
 // conformingClient reads on its own, answers pings and obeys close frames.
 type conformingClient struct {
-	raw  net.Conn // under TLS, if there is any
+	raw  *memnet.Stream // under TLS, if there is any
 	conn net.Conn
 	br   *bufio.Reader
 	in   transporttest.Inbox
@@ -171,12 +156,4 @@ func (cl *conformingClient) Close() {
 	<-cl.gone
 }
 
-func (cl *conformingClient) Abort() {
-	switch conn := cl.raw.(type) {
-	case *memnet.Stream:
-		conn.Reset()
-	case *net.TCPConn:
-		_ = conn.SetLinger(0)
-		_ = conn.Close()
-	}
-}
+func (cl *conformingClient) Abort() { cl.raw.Reset() }
