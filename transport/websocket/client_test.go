@@ -2,6 +2,7 @@ package websocket
 
 import (
 	"bufio"
+	"crypto/tls"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -31,23 +32,53 @@ func request(path string, lines ...string) string {
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + requestKey + "\r\n" + strings.Join(append(lines, ""), "\r\n") + "\r\n"
 }
 
+// socket opens a socket to the host, for a client with an address of its own if it is in memory.
+func (h *host) socket(t testing.TB) (conn net.Conn, err error) {
+	if node := h.node; h.network != nil {
+		if node == nil {
+			node = h.network.Node()
+		}
+		conn, err = node.Dial(t.Context(), addrPort(h.Addr()))
+	} else if conn, err = net.DialTimeout("tcp", h.Addr().String(), patience); err == nil {
+		_ = conn.SetDeadline(time.Now().Add(patience))
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn, nil
+}
+
 // open connects and sends raw, which holds the request.
-func openRaw(t testing.TB, addr, raw string) *client {
+func (h *host) open(t testing.TB, raw string) *client {
 	t.Helper()
-	conn, err := net.DialTimeout("tcp", addr, patience)
+	conn, err := h.socket(t)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close() })
 	cl := &client{t: t, conn: conn, br: bufio.NewReader(conn)}
-	_ = conn.SetDeadline(time.Now().Add(4 * patience))
 	cl.write([]byte(raw))
 	return cl
 }
 
-func dial(t testing.TB, addr, path string, lines ...string) *client {
+func (h *host) dial(t testing.TB, path string, lines ...string) *client {
 	t.Helper()
-	cl := openRaw(t, addr, request(path, lines...))
+	cl := h.open(t, request(path, lines...))
+	cl.upgraded()
+	return cl
+}
+
+// secure is open and dial under TLS.
+func (h *host) secure(t testing.TB, config *tls.Config) *client {
+	t.Helper()
+	conn, err := h.socket(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.InsecureSkipVerify = true
+	conn = tls.Client(conn, config)
+	cl := &client{t: t, conn: conn, br: bufio.NewReader(conn)}
+	cl.write([]byte(request("/websocket")))
 	cl.upgraded()
 	return cl
 }

@@ -3,13 +3,14 @@ package websocket
 import (
 	"errors"
 	"io"
-	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/transport"
+	"troupe/transport/transporttest/memnet"
 )
 
 func TestPeerCloses(t *testing.T) {
@@ -30,7 +31,7 @@ func TestPeerCloses(t *testing.T) {
 		{"1000, then rubbish", Options{}, append(closeFrame(1000, ""), masked(0x83, nil)...), "\x03\xe8", true, 1000},
 	}
 	for _, tc := range cases {
-		t.Run(tc.name, func(t *testing.T) {
+		inBubble(t, tc.name, func(t *testing.T) {
 			h := serve(t, tc.opt, newRecorder())
 			cl, p := h.connect(t)
 			src := new(queue)
@@ -58,68 +59,74 @@ func TestPeerCloses(t *testing.T) {
 }
 
 func TestPeerVanishes(t *testing.T) {
-	for _, reset := range []bool{false, true} {
-		h := serve(t, Options{EmptyCloseIsLeave: true}, newRecorder())
-		cl, p := h.connect(t)
-		if reset {
-			_ = cl.conn.(*net.TCPConn).SetLinger(0)
+	synctest.Test(t, func(t *testing.T) {
+		for _, reset := range []bool{false, true} {
+			h := serve(t, Options{EmptyCloseIsLeave: true}, newRecorder())
+			cl, p := h.connect(t)
+			if reset {
+				cl.conn.(*memnet.Stream).Reset()
+			}
+			_ = cl.conn.Close()
+			end := p.awaitEnd(t)
+			if end.Clean || end.Code != 0 || end.ByHost != 0 || end.Err == nil {
+				t.Errorf("reset %v: end %+v", reset, end)
+			}
+			if !reset && !errors.Is(end.Err, io.EOF) {
+				t.Errorf("error %v", end.Err)
+			}
+			if h.count.Closed.Get(counters.ClosedLost) != 1 {
+				t.Error("not counted as lost")
+			}
 		}
-		_ = cl.conn.Close()
-		end := p.awaitEnd(t)
-		if end.Clean || end.Code != 0 || end.ByHost != 0 || end.Err == nil {
-			t.Errorf("reset %v: end %+v", reset, end)
-		}
-		if !reset && !errors.Is(end.Err, io.EOF) {
-			t.Errorf("error %v", end.Err)
-		}
-		if h.count.Closed.Get(counters.ClosedLost) != 1 {
-			t.Error("not counted as lost")
-		}
-	}
+	})
 }
 
 func TestHostCloses(t *testing.T) {
-	for _, reason := range messages.CloseReasons() {
-		h := serve(t, Options{}, newRecorder())
-		cl, p := h.connect(t)
-		p.Send(frame([]byte("refused")))
-		p.Close(reason)
-		cl.write(binaryFrame("too late"))
-		cl.expect(0x82, unitOf([]byte("refused")))
-		first, b := cl.frame()
-		if first != 0x88 || string(b[2:]) != reason.String() || int(b[0])<<8|int(b[1]) != int(reason) {
-			t.Errorf("%v: frame %#x %q", reason, first, b)
+	synctest.Test(t, func(t *testing.T) {
+		for _, reason := range messages.CloseReasons() {
+			h := serve(t, Options{}, newRecorder())
+			cl, p := h.connect(t)
+			p.Send(frame([]byte("refused")))
+			p.Close(reason)
+			cl.write(binaryFrame("too late"))
+			cl.expect(0x82, unitOf([]byte("refused")))
+			first, b := cl.frame()
+			if first != 0x88 || string(b[2:]) != reason.String() || int(b[0])<<8|int(b[1]) != int(reason) {
+				t.Errorf("%v: frame %#x %q", reason, first, b)
+			}
+			cl.write(closeFrame(1000, "")) // an answer, not a leave
+			cl.expectEnd()
+			if end := p.awaitEnd(t); end != (transport.End{Code: 1000, ByHost: reason}) {
+				t.Errorf("%v: end %+v", reason, end)
+			}
+			if h.count.CloseReasons[reason].Load() != 1 || h.count.Closed.Get(counters.ClosedByHost) != 1 {
+				t.Errorf("%v: not counted", reason)
+			}
 		}
-		cl.write(closeFrame(1000, "")) // an answer, not a leave
-		cl.expectEnd()
-		if end := p.awaitEnd(t); end != (transport.End{Code: 1000, ByHost: reason}) {
-			t.Errorf("%v: end %+v", reason, end)
-		}
-		if h.count.CloseReasons[reason].Load() != 1 || h.count.Closed.Get(counters.ClosedByHost) != 1 {
-			t.Errorf("%v: not counted", reason)
-		}
-	}
+	})
 }
 
 // TestHandlerPanic costs the connection and nothing else.
 func TestHandlerPanic(t *testing.T) {
-	r := newRecorder()
-	r.onUnit = func(_ transport.Conn, unit []byte) {
-		if string(unit) == "boom" {
-			panic("boom")
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder()
+		r.onUnit = func(_ transport.Conn, unit []byte) {
+			if string(unit) == "boom" {
+				panic("boom")
+			}
 		}
-	}
-	h := serve(t, Options{}, r)
-	cl, p := h.connect(t)
-	other, q := h.connect(t)
-	cl.write(binaryFrame("boom"))
-	cl.expect(0x88, "\x03\xf3internal_error")
-	_ = cl.conn.Close()
-	if end := p.awaitEnd(t); end.ByHost != messages.CloseInternalError {
-		t.Errorf("end %+v", end)
-	}
-	other.write(binaryFrame("fine"))
-	q.await(t, "other connection", func() bool { return len(q.units) == 1 })
+		h := serve(t, Options{}, r)
+		cl, p := h.connect(t)
+		other, q := h.connect(t)
+		cl.write(binaryFrame("boom"))
+		cl.expect(0x88, "\x03\xf3internal_error")
+		_ = cl.conn.Close()
+		if end := p.awaitEnd(t); end.ByHost != messages.CloseInternalError {
+			t.Errorf("end %+v", end)
+		}
+		other.write(binaryFrame("fine"))
+		q.await(t, "other connection", func() bool { return len(q.units) == 1 })
+	})
 }
 
 // A panic of what fills a connection costs that connection, whoever flushes it:
@@ -128,7 +135,7 @@ func TestAPanicWhileWritingCostsTheConnection(t *testing.T) {
 	for name, flush := range map[string]func(c transport.Conn){
 		"flush": transport.Conn.Flush, "writer": func(c transport.Conn) { c.Close(messages.CloseGoingAway) },
 	} {
-		t.Run(name, func(t *testing.T) {
+		inBubble(t, name, func(t *testing.T) {
 			h := serve(t, Options{}, newRecorder())
 			_, p := h.connect(t)
 			other, q := h.connect(t)
@@ -151,28 +158,28 @@ func TestAPanicWhileWritingCostsTheConnection(t *testing.T) {
 
 // TestCloseFromTheHandler closes and sends from the reader's own goroutine.
 func TestCloseFromTheHandler(t *testing.T) {
-	r := newRecorder()
-	r.onUnit = func(c transport.Conn, unit []byte) {
-		c.Send(frame(unit))
-		c.Close(messages.CloseNormal)
-	}
-	h := serve(t, Options{}, r)
-	cl, p := h.connect(t)
-	cl.write(binaryFrame("login"))
-	cl.expect(0x82, unitOf([]byte("login")))
-	cl.expectClose(1000)
-	cl.write(closeFrame(1000, ""))
-	if end := p.awaitEnd(t); end.Clean || end.ByHost != messages.CloseNormal {
-		t.Errorf("end %+v", end)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder()
+		r.onUnit = func(c transport.Conn, unit []byte) {
+			c.Send(frame(unit))
+			c.Close(messages.CloseNormal)
+		}
+		h := serve(t, Options{}, r)
+		cl, p := h.connect(t)
+		cl.write(binaryFrame("login"))
+		cl.expect(0x82, unitOf([]byte("login")))
+		cl.expectClose(1000)
+		cl.write(closeFrame(1000, ""))
+		if end := p.awaitEnd(t); end.Clean || end.ByHost != messages.CloseNormal {
+			t.Errorf("end %+v", end)
+		}
+	})
 }
 
-// TestViolationEndsAtOnce wants the write side shut behind the close frame, so
-// that a client that waits for the end need not wait for CloseLinger.
-func TestViolationEndsAtOnce(t *testing.T) {
-	h := serve(t, Options{CloseLinger: time.Hour}, newRecorder())
+// endsAtOnce wants the write side shut behind the close frame, so that a client that
+// waits for the end need not wait for CloseLinger.
+func endsAtOnce(t *testing.T, h *host) {
 	cl, p := h.connect(t)
-	_ = cl.conn.SetReadDeadline(time.Now().Add(patience))
 	cl.write(append(masked(0x83, nil), make([]byte, 100000)...)) // unread input must not reset
 	cl.expectClose(1002)
 	if _, err := cl.br.ReadByte(); !errors.Is(err, io.EOF) {
@@ -180,4 +187,14 @@ func TestViolationEndsAtOnce(t *testing.T) {
 	}
 	_ = cl.conn.Close()
 	p.awaitEnd(t)
+}
+
+func TestViolationEndsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		endsAtOnce(t, serve(t, Options{CloseLinger: time.Hour}, newRecorder()))
+		if took := time.Since(begun); took != 0 {
+			t.Errorf("after %v", took)
+		}
+	})
 }

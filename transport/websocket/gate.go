@@ -81,10 +81,7 @@ func (v *handshakingConn) readProxyHeader() {
 			_ = v.Close()
 		}
 	}()
-	var under net.Conn = v.Conn
-	if tcp := tcpOf(v.Conn); tcp != nil {
-		under = tcp // the header comes before TLS
-	}
+	under := bottom(v.Conn) // the header comes before TLS
 	_ = under.SetReadDeadline(time.Now().Add(l.opt.HeaderTimeout))
 	client, err := transport.ReadProxyHeader(under)
 	_ = under.SetReadDeadline(time.Time{})
@@ -168,15 +165,18 @@ func (c *Conn) lingerNot() {
 
 // tcpOf returns the TCP connection at the bottom, nil without one.
 func tcpOf(nc net.Conn) *net.TCPConn {
+	tcp, _ := bottom(nc).(*net.TCPConn)
+	return tcp
+}
+
+// bottom returns the connection that is under TLS, if there is any.
+func bottom(nc net.Conn) net.Conn {
 	for {
-		switch c := nc.(type) {
-		case *net.TCPConn:
-			return c
-		case interface{ NetConn() net.Conn }: // tls.Conn
-			nc = c.NetConn()
-		default:
-			return nil
+		upper, ok := nc.(interface{ NetConn() net.Conn }) // tls.Conn
+		if !ok {
+			return nc
 		}
+		nc = upper.NetConn()
 	}
 }
 

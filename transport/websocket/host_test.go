@@ -5,16 +5,21 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/messages/wire"
 	"troupe/transport"
+	"troupe/transport/transporttest/memnet"
 )
 
-// patience is how long a test waits for what should happen at once.
-const patience = time.Minute
+// patience ends a test that hangs. Only tests of what the kernel does wait in real time.
+const patience = 3 * time.Minute
+
+// onSockets is Options.Addr of a host on real sockets.
+const onSockets = "127.0.0.1:0"
 
 // recorder is a transport.Acceptor and the Handler of each of its connections.
 type recorder struct {
@@ -111,25 +116,36 @@ func (p *peer) awaitEnd(t testing.TB) transport.End {
 	return p.end
 }
 
-// host is a Listener that serves a recorder on loopback.
+// host is a Listener that serves a recorder.
 type host struct {
 	*Listener
 	*recorder
-	count *counters.Set
+	count   *counters.Set
+	network *memnet.Network // nil: the kernel's
+	node    *memnet.Node    // of all clients; nil: each has one
 }
 
+// serve serves in memory, which is for a synctest bubble, or on loopback, if the options say where to listen.
 func serve(t testing.TB, opt Options, r *recorder) *host {
 	t.Helper()
+	h := &host{recorder: r}
 	if opt.Listener == nil && opt.Addr == "" {
-		opt.Addr = "127.0.0.1:0"
+		h.network = memnet.New(memnet.Seed(t))
+		t.Cleanup(h.network.Close)
+		var err error
+		if opt.Listener, err = h.network.Node().Listen(0); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if opt.Counters == nil {
 		opt.Counters = new(counters.Set)
 	}
+	h.count = opt.Counters
 	l, err := Listen(opt)
 	if err != nil {
 		t.Fatal(err)
 	}
+	h.Listener = l
 	served := make(chan error, 1)
 	go func() { served <- l.Serve(r) }()
 	t.Cleanup(func() {
@@ -152,13 +168,18 @@ func serve(t testing.TB, opt Options, r *recorder) *host {
 			t.Errorf("%d tickets left over", a.Pending())
 		}
 	})
-	return &host{Listener: l, recorder: r, count: opt.Counters}
+	return h
+}
+
+// inBubble runs a part of a test in virtual time.
+func inBubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
 // connect opens a connection and returns both of its sides.
 func (h *host) connect(t testing.TB) (*client, *peer) {
 	t.Helper()
-	cl := dial(t, h.Addr().String(), "/websocket")
+	cl := h.dial(t, "/websocket")
 	return cl, h.accepted(t)
 }
 

@@ -1,14 +1,13 @@
 package websocket
 
 import (
-	"bufio"
 	"crypto/tls"
-	"net"
 	"slices"
 	"testing"
 	"time"
 
 	"troupe/transport"
+	"troupe/transport/transporttest"
 )
 
 // TestFailedWriteLosesNoInput: a client's last messages and its leave have arrived, the handler is busy,
@@ -24,30 +23,21 @@ func TestFailedWriteLosesNoInput(t *testing.T) {
 					<-free
 				}
 			}
-			var opt Options
+			var cl *client
+			var h *host
 			if secure {
-				opt.TLS = &tls.Config{Certificates: []tls.Certificate{selfSigned(t)}}
+				cert, _ := transporttest.Trusted()
+				h = serve(t, Options{Addr: onSockets, TLS: &tls.Config{Certificates: []tls.Certificate{*cert}}}, r)
+				cl = h.secure(t, new(tls.Config))
+			} else {
+				h = serve(t, Options{Addr: onSockets}, r)
+				cl = h.dial(t, "/websocket")
 			}
-			h := serve(t, opt, r)
-			tcp, err := net.Dial("tcp", h.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer tcp.Close()
-			_ = tcp.SetDeadline(time.Now().Add(patience))
-			conn := tcp
-			if secure {
-				conn = tls.Client(tcp, &tls.Config{InsecureSkipVerify: true})
-			}
-			cl := &client{t: t, conn: conn, br: bufio.NewReader(conn)}
-			cl.write([]byte(request("/websocket")))
-			cl.upgraded()
 			p := h.accepted(t)
 			cl.write(binaryFrame("first"))
 			<-busy
 			cl.write(append(binaryFrame("last"), closeFrame(1000, "")...))
-			_ = tcp.(*net.TCPConn).SetLinger(0) // a reset, as of a program that ends with unread input
-			_ = tcp.Close()
+			reset(cl.conn) // as of a program that ends with unread input
 			c := p.Conn.(*Conn)
 			failed := func() bool {
 				c.mu.Lock()

@@ -3,131 +3,128 @@ package websocket
 import (
 	"bufio"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/transport"
+	"troupe/transport/transporttest"
+	"troupe/transport/transporttest/memnet"
 )
 
 // RT-1.
 func TestBothPathsAndAnyOriginAreAccepted(t *testing.T) {
-	h := serve(t, Options{}, newRecorder())
-	ids := make(map[uint64]bool)
-	for _, path := range []string{"/websocket", "/"} {
-		for _, origin := range []string{"", "https://elsewhere.example", "null", "file://"} {
-			var lines []string
-			if origin != "" {
-				lines = append(lines, "Origin: "+origin)
+	synctest.Test(t, func(t *testing.T) {
+		h := serve(t, Options{}, newRecorder())
+		ids := make(map[uint64]bool)
+		for _, path := range []string{"/websocket", "/"} {
+			for _, origin := range []string{"", "https://elsewhere.example", "null", "file://"} {
+				var lines []string
+				if origin != "" {
+					lines = append(lines, "Origin: "+origin)
+				}
+				lines = append(lines, "Sec-WebSocket-Protocol: chat, superchat",
+					"Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits")
+				cl := h.dial(t, path, lines...)
+				p := h.accepted(t)
+				if p.Kind() != transport.WS || p.RemoteAddr().String() != cl.conn.LocalAddr().String() {
+					t.Errorf("kind %v, remote %v, client %v", p.Kind(), p.RemoteAddr(), cl.conn.LocalAddr())
+				}
+				if ids[p.ID()] {
+					t.Errorf("id %d twice", p.ID())
+				}
+				ids[p.ID()] = true
+				cl.write(binaryFrame("x"))
+				p.await(t, path, func() bool { return len(p.units) == 1 })
 			}
-			lines = append(lines, "Sec-WebSocket-Protocol: chat, superchat",
-				"Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits")
-			cl := dial(t, h.Addr().String(), path, lines...)
-			p := h.accepted(t)
-			if p.Kind() != transport.WS || p.RemoteAddr().String() != cl.conn.LocalAddr().String() {
-				t.Errorf("kind %v, remote %v, client %v", p.Kind(), p.RemoteAddr(), cl.conn.LocalAddr())
-			}
-			if ids[p.ID()] {
-				t.Errorf("id %d twice", p.ID())
-			}
-			ids[p.ID()] = true
-			cl.write(binaryFrame("x"))
-			p.await(t, path, func() bool { return len(p.units) == 1 })
 		}
-	}
-	if n := h.count.Accepted.Get(counters.WS); n != 8 {
-		t.Errorf("accepted %d", n)
-	}
-	if n := h.Len(); n != 8 {
-		t.Errorf("%d open", n)
-	}
+		if n := h.count.Accepted.Get(counters.WS); n != 8 {
+			t.Errorf("accepted %d", n)
+		}
+		if n := h.Len(); n != 8 {
+			t.Errorf("%d open", n)
+		}
+	})
 }
 
 func TestRefusedRequests(t *testing.T) {
-	h := serve(t, Options{}, newRecorder())
-	ok := request("/websocket")
-	cases := []struct {
-		name, raw string
-		status    int
-		refusal   counters.Refusal
-	}{
-		{"other path", request("/other"), 404, counters.RefusedPath},
-		{"path below", request("/websocket/"), 404, counters.RefusedPath},
-		{"options", "OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n", 404, counters.RefusedPath},
-		{"POST", "POST" + ok[3:], 405, counters.RefusedHandshake},
-		{"HTTP 1.0", strings.Replace(ok, "HTTP/1.1", "HTTP/1.0", 1), 400, counters.RefusedHandshake},
-		{"body", request("/", "Content-Length: 3") + "abc", 400, counters.RefusedHandshake},
-		{"chunked body", request("/", "Transfer-Encoding: chunked") + "0\r\n\r\n", 400, counters.RefusedHandshake},
-		{"no upgrade", "GET / HTTP/1.1\r\nHost: h\r\n\r\n", 426, counters.RefusedHandshake},
-		{"version 8", strings.Replace(ok, "Version: 13", "Version: 8", 1), 426, counters.RefusedHandshake},
-		{"short key", strings.Replace(ok, requestKey, "YWJj", 1), 400, counters.RefusedHandshake},
-		{"no key", strings.Replace(ok, "Sec-WebSocket-Key", "X-Key", 1), 400, counters.RefusedHandshake},
-		{"not HTTP", "hello\r\n\r\n", 400, counters.RefusedHandshake},
-		{"no host", strings.Replace(ok, "Host: host\r\n", "", 1), 400, counters.RefusedHandshake},
-		{"long header", request("/", "X: "+strings.Repeat("x", 16<<10)), 431, counters.RefusedHandshake},
-	}
-	for _, tc := range cases {
-		before := h.count.Refused.Get(tc.refusal)
-		cl := openRaw(t, h.Addr().String(), tc.raw)
-		resp, err := cl.response()
-		if err != nil {
-			t.Errorf("%s: %v", tc.name, err)
-			continue
+	synctest.Test(t, func(t *testing.T) {
+		h := serve(t, Options{}, newRecorder())
+		ok := request("/websocket")
+		cases := []struct {
+			name, raw string
+			status    int
+			refusal   counters.Refusal
+		}{
+			{"other path", request("/other"), 404, counters.RefusedPath},
+			{"path below", request("/websocket/"), 404, counters.RefusedPath},
+			{"options", "OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n", 404, counters.RefusedPath},
+			{"POST", "POST" + ok[3:], 405, counters.RefusedHandshake},
+			{"HTTP 1.0", strings.Replace(ok, "HTTP/1.1", "HTTP/1.0", 1), 400, counters.RefusedHandshake},
+			{"body", request("/", "Content-Length: 3") + "abc", 400, counters.RefusedHandshake},
+			{"chunked body", request("/", "Transfer-Encoding: chunked") + "0\r\n\r\n", 400, counters.RefusedHandshake},
+			{"no upgrade", "GET / HTTP/1.1\r\nHost: h\r\n\r\n", 426, counters.RefusedHandshake},
+			{"version 8", strings.Replace(ok, "Version: 13", "Version: 8", 1), 426, counters.RefusedHandshake},
+			{"short key", strings.Replace(ok, requestKey, "YWJj", 1), 400, counters.RefusedHandshake},
+			{"no key", strings.Replace(ok, "Sec-WebSocket-Key", "X-Key", 1), 400, counters.RefusedHandshake},
+			{"not HTTP", "hello\r\n\r\n", 400, counters.RefusedHandshake},
+			{"no host", strings.Replace(ok, "Host: host\r\n", "", 1), 400, counters.RefusedHandshake},
+			{"long header", request("/", "X: "+strings.Repeat("x", 16<<10)), 431, counters.RefusedHandshake},
 		}
-		if resp.StatusCode != tc.status {
-			t.Errorf("%s: %s, want %d", tc.name, resp.Status, tc.status)
+		for _, tc := range cases {
+			before := h.count.Refused.Get(tc.refusal)
+			cl := h.open(t, tc.raw)
+			resp, err := cl.response()
+			if err != nil {
+				t.Errorf("%s: %v", tc.name, err)
+				continue
+			}
+			if resp.StatusCode != tc.status {
+				t.Errorf("%s: %s, want %d", tc.name, resp.Status, tc.status)
+			}
+			if resp.StatusCode == http.StatusUpgradeRequired && resp.Header.Get("Sec-WebSocket-Version") != "13" {
+				t.Errorf("%s: version not told", tc.name)
+			}
+			if _, err := io.Copy(io.Discard, cl.br); err != nil && !strings.Contains(err.Error(), "reset") {
+				t.Errorf("%s: connection stays: %v", tc.name, err)
+			}
+			synctest.Wait()
+			if n := h.count.Refused.Get(tc.refusal) - before; n != 1 {
+				t.Errorf("%s: counted %d times", tc.name, n)
+			}
 		}
-		if resp.StatusCode == http.StatusUpgradeRequired && resp.Header.Get("Sec-WebSocket-Version") != "13" {
-			t.Errorf("%s: version not told", tc.name)
+		if n := h.count.Accepted.Total(); n != 0 {
+			t.Errorf("accepted %d", n)
 		}
-		if _, err := io.Copy(io.Discard, cl.br); err != nil && !strings.Contains(err.Error(), "reset") {
-			t.Errorf("%s: connection stays: %v", tc.name, err)
-		}
-		eventually(t, tc.name, func() bool { return h.count.Refused.Get(tc.refusal) == before+1 })
-	}
-	if n := h.count.Accepted.Total(); n != 0 {
-		t.Errorf("accepted %d", n)
-	}
-}
-
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s: not in time", what)
-		}
-	}
+	})
 }
 
 // TestEarlyInput sends frames together with the request, more than the read
 // buffer holds.
 func TestEarlyInput(t *testing.T) {
-	h := serve(t, Options{}, newRecorder())
-	for _, path := range bothParsers {
-		raw := request(path)
-		for range 3 {
-			raw += string(binaryFrame(strings.Repeat("early", 200)))
+	synctest.Test(t, func(t *testing.T) {
+		h := serve(t, Options{}, newRecorder())
+		for _, path := range bothParsers {
+			raw := request(path)
+			for range 3 {
+				raw += string(binaryFrame(strings.Repeat("early", 200)))
+			}
+			cl := h.open(t, raw+string(binaryFrame("last")))
+			cl.upgraded()
+			p := h.accepted(t)
+			p.await(t, "early frames", func() bool { return len(p.units) == 4 && p.units[3] == "last" })
+			cl.write(binaryFrame("later"))
+			p.await(t, "later", func() bool { return len(p.units) == 5 })
 		}
-		cl := openRaw(t, h.Addr().String(), raw+string(binaryFrame("last")))
-		cl.upgraded()
-		p := h.accepted(t)
-		p.await(t, "early frames", func() bool { return len(p.units) == 4 && p.units[3] == "last" })
-		cl.write(binaryFrame("later"))
-		p.await(t, "later", func() bool { return len(p.units) == 5 })
-	}
+	})
 }
 
 // bothParsers are paths of requests that parseUsual parses, and that net/http does.
@@ -135,46 +132,54 @@ var bothParsers = []string{"/websocket", "/"}
 
 // A request whose pieces come one by one is for net/http, whichever its path.
 func TestRequestInPieces(t *testing.T) {
-	h := serve(t, Options{}, newRecorder())
-	raw := request("/websocket")
-	for _, at := range []int{1, len(raw) / 2, len(raw) - 1} {
-		cl := openRaw(t, h.Addr().String(), raw[:at])
-		time.Sleep(20 * time.Millisecond) // so that the host has read it; if not, it is one piece
-		cl.write([]byte(raw[at:]))
-		cl.upgraded()
-		cl.write(binaryFrame("x"))
-		p := h.accepted(t)
-		p.await(t, "frame", func() bool { return len(p.units) == 1 })
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := serve(t, Options{}, newRecorder())
+		raw := request("/websocket")
+		for _, at := range []int{1, len(raw) / 2, len(raw) - 1} {
+			cl := h.open(t, raw[:at])
+			synctest.Wait() // the host has read it
+			cl.write([]byte(raw[at:]))
+			cl.upgraded()
+			cl.write(binaryFrame("x"))
+			p := h.accepted(t)
+			p.await(t, "frame", func() bool { return len(p.units) == 1 })
+		}
+	})
 }
 
 func TestConnectionHeaderInSeveralLines(t *testing.T) {
-	h := serve(t, Options{}, newRecorder())
-	raw := strings.Replace(request("/"), "Connection: keep-alive, Upgrade", "Connection: keep-alive\r\nConnection: upgrade", 1)
-	cl := openRaw(t, h.Addr().String(), raw)
-	cl.upgraded()
-	h.accepted(t)
+	synctest.Test(t, func(t *testing.T) {
+		h := serve(t, Options{}, newRecorder())
+		raw := strings.Replace(request("/"), "Connection: keep-alive, Upgrade", "Connection: keep-alive\r\nConnection: upgrade", 1)
+		cl := h.open(t, raw)
+		cl.upgraded()
+		h.accepted(t)
+	})
 }
 
 // RL-201.
 func TestSlowloris(t *testing.T) {
-	count := new(counters.Set)
-	adm := transport.NewAdmission(transport.AdmissionLimits{PendingMax: 10}, count, time.Now)
-	h := serve(t, Options{HeaderTimeout: 100 * time.Millisecond, Counters: count, Admission: adm}, newRecorder())
-	silent := openRaw(t, h.Addr().String(), "")
-	slow := openRaw(t, h.Addr().String(), "GET / HT")
-	begun := time.Now()
-	_, _ = slow.conn.Write([]byte("T"))
-	for _, cl := range []*client{silent, slow} {
-		if b, _ := io.ReadAll(cl.br); len(b) > 0 {
-			t.Logf("answer %q", b)
+	synctest.Test(t, func(t *testing.T) {
+		count := new(counters.Set)
+		adm := transport.NewAdmission(transport.AdmissionLimits{PendingMax: 10}, count, time.Now)
+		h := serve(t, Options{Counters: count, Admission: adm}, newRecorder())
+		silent := h.open(t, "")
+		slow := h.open(t, "GET / HT")
+		begun := time.Now()
+		_, _ = slow.conn.Write([]byte("T"))
+		for _, cl := range []*client{silent, slow} {
+			if b, _ := io.ReadAll(cl.br); len(b) > 0 {
+				t.Logf("answer %q", b)
+			}
 		}
-	}
-	if took := time.Since(begun); took > 10*time.Second {
-		t.Errorf("took %v", took)
-	}
-	eventually(t, "tickets", func() bool { return adm.Pending() == 0 })
-	eventually(t, "refusals", func() bool { return count.Refused.Get(counters.RefusedHandshake) == 2 })
+		if took := time.Since(begun); took != 5*time.Second {
+			t.Errorf("took %v", took)
+		}
+		synctest.Wait()
+		if pending, refused := adm.Pending(), count.Refused.Get(counters.RefusedHandshake); pending != 0 || refused != 2 {
+			t.Errorf("%d pending, %d refused", pending, refused)
+		}
+	})
 }
 
 func TestPendingLimits(t *testing.T) {
@@ -183,10 +188,11 @@ func TestPendingLimits(t *testing.T) {
 		"pending_per_ip": {PendingPerIPMax: 2, PendingMax: 8},
 		"rate_per_ip":    {RatePerIP: 1e-9, BurstPerIP: 2},
 	} {
-		t.Run(name, func(t *testing.T) {
+		inBubble(t, name, func(t *testing.T) {
 			count := new(counters.Set)
 			adm := transport.NewAdmission(limits, count, time.Now)
 			h := serve(t, Options{Admission: adm, Counters: count}, newRecorder())
+			h.node = h.network.Node() // all have its address
 			cl1, p1 := h.connect(t)
 			cl2, p2 := h.connect(t)
 			refused(t, h)
@@ -218,142 +224,163 @@ func TestPendingLimits(t *testing.T) {
 // A connection without a place waits and is answered; one that is silent for too
 // long gives way, and is told if it is open.
 func TestConnectionsWaitForAPlace(t *testing.T) {
-	count := new(counters.Set)
-	adm := transport.NewAdmission(transport.AdmissionLimits{PendingPerIPMax: 1, PendingMax: 1, HeldMax: 2}, count, time.Now)
-	h := serve(t, Options{Admission: adm, Counters: count}, newRecorder())
-	_, first := h.connect(t)
-	second := openRaw(t, h.Addr().String(), request("/"))
-	eventually(t, "one waits", func() bool { return count.Held.Load() == 1 })
-	if n := count.Accepted.Total(); n != 1 {
-		t.Errorf("%d accepted", n)
-	}
-	first.LoggedIn()
-	second.upgraded()
-	quitter := openRaw(t, h.Addr().String(), request("/"))
-	eventually(t, "another waits", func() bool { return count.Held.Load() == 1 })
-	_ = quitter.conn.Close()
-	third := openRaw(t, h.Addr().String(), request("/"))
-	third.upgraded()                                      // a second later
-	second.expectClose(uint16(messages.CloseTryLater))    // it has sent no LOGIN
-	_ = openRaw(t, h.Addr().String(), "GET / HTTP/1.1\r") // cut by Close
-	eventually(t, "a last one waits", func() bool { return count.Held.Load() == 1 })
-	for why, n := range map[counters.Refusal]int64{counters.RefusedGone: 1, counters.RefusedEvicted: 1} {
-		if got := count.Refused.Get(why); got != n {
-			t.Errorf("%d refused as %v, want %d", got, why, n)
+	synctest.Test(t, func(t *testing.T) {
+		count := new(counters.Set)
+		adm := transport.NewAdmission(transport.AdmissionLimits{PendingPerIPMax: 1, PendingMax: 1, HeldMax: 2}, count, time.Now)
+		h := serve(t, Options{Admission: adm, Counters: count}, newRecorder())
+		from := h.network.Node() // all have its address
+		h.node = from
+		waits := func(accepted int64) {
+			t.Helper()
+			synctest.Wait()
+			if held, n := count.Held.Load(), count.Accepted.Total(); held != 1 || n != accepted {
+				t.Errorf("%d wait, %d accepted", held, n)
+			}
 		}
-	}
+		_, first := h.connect(t)
+		second := h.open(t, request("/"))
+		waits(1)
+		first.LoggedIn()
+		second.upgraded()
+		begun := time.Now()
+		third := h.open(t, request("/"))
+		waits(2)
+		third.upgraded()
+		if took := time.Since(begun); took < time.Second || took > 1100*time.Millisecond {
+			t.Errorf("the silent one gave way after %v", took)
+		}
+		second.expectClose(uint16(messages.CloseTryLater)) // it has sent no LOGIN
+		_ = h.open(t, "GET / HTTP/1.1\r")                  // cut by Close
+		waits(3)
+		if n := count.Refused.Get(counters.RefusedEvicted); n != 1 || count.Refused.Total() != n {
+			t.Errorf("%d gave way, %d refused", n, count.Refused.Total())
+		}
+	})
 }
 
 // proxied opens a connection as a balancer does, for a client with an address.
 func proxied(t *testing.T, h *host, ip string, more string) *client {
 	t.Helper()
 	b := append([]byte("\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c"), netip.MustParseAddr(ip).AsSlice()...)
-	return openRaw(t, h.Addr().String(), string(append(b, 10, 0, 0, 1, 0x30, 0x39, 0x07, 0x6c))+more)
+	return h.open(t, string(append(b, 10, 0, 0, 1, 0x30, 0x39, 0x07, 0x6c))+more)
 }
 
 // Behind a balancer the client answers for its connection, not the balancer.
 func TestProxyProtocol(t *testing.T) {
-	count := new(counters.Set)
-	adm := transport.NewAdmission(transport.AdmissionLimits{PendingPerIPMax: 1, PendingMax: 4}, count, time.Now)
-	proxies, err := transport.ParseProxies([]string{"127.0.0.0/8"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := serve(t, Options{Admission: adm, Counters: count, Proxies: proxies, HeaderTimeout: patience}, newRecorder())
-	for i, ip := range []string{"192.0.2.1", "192.0.2.2"} { // one place each
-		proxied(t, h, ip, request(bothParsers[i])).upgraded()
-		if p := h.accepted(t); p.RemoteAddr().String() != ip+":12345" {
-			t.Errorf("%s is %v", ip, p.RemoteAddr())
+	synctest.Test(t, func(t *testing.T) {
+		count := new(counters.Set)
+		adm := transport.NewAdmission(transport.AdmissionLimits{PendingPerIPMax: 1, PendingMax: 4}, count, time.Now)
+		proxies, err := transport.ParseProxies([]string{"10.0.0.0/8"}) // all of the network
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	proxied(t, h, "192.0.2.1", request("/")).expectEnd()
-	own := openRaw(t, h.Addr().String(), "\r\n\r\n\x00\r\nQUIT\n\x20\x00\x00\x00"+request("/"))
-	own.upgraded()
-	if p := h.accepted(t); !p.RemoteAddr().Addr().IsLoopback() {
-		t.Errorf("the balancer itself is %v", p.RemoteAddr())
-	}
-	openRaw(t, h.Addr().String(), request("/")).expectEnd() // no header
-	hastyCount := new(counters.Set)
-	hasty := serve(t, Options{Counters: hastyCount, Proxies: proxies, HeaderTimeout: 100 * time.Millisecond}, newRecorder())
-	openRaw(t, hasty.Addr().String(), "").expectEnd() // nothing at all
-	eventually(t, "refusals", func() bool {
-		return count.Refused.Get(counters.RefusedProxy) == 1 && hastyCount.Refused.Get(counters.RefusedProxy) == 1
+		h := serve(t, Options{Admission: adm, Counters: count, Proxies: proxies}, newRecorder())
+		for i, ip := range []string{"192.0.2.1", "192.0.2.2"} { // one place each
+			proxied(t, h, ip, request(bothParsers[i])).upgraded()
+			if p := h.accepted(t); p.RemoteAddr().String() != ip+":12345" {
+				t.Errorf("%s is %v", ip, p.RemoteAddr())
+			}
+		}
+		proxied(t, h, "192.0.2.1", request("/")).expectEnd()
+		own := h.open(t, "\r\n\r\n\x00\r\nQUIT\n\x20\x00\x00\x00"+request("/"))
+		own.upgraded()
+		if p := h.accepted(t); p.RemoteAddr() != addrPort(own.conn.LocalAddr()) {
+			t.Errorf("the balancer itself is %v", p.RemoteAddr())
+		}
+		h.open(t, request("/")).expectEnd() // no header
+		hastyCount := new(counters.Set)
+		hasty := serve(t, Options{Counters: hastyCount, Proxies: proxies}, newRecorder())
+		hasty.open(t, "").expectEnd() // nothing at all
+		synctest.Wait()
+		if n, hasty := count.Refused.Get(counters.RefusedProxy), hastyCount.Refused.Get(counters.RefusedProxy); n != 1 || hasty != 1 {
+			t.Errorf("%d and %d refused without a header", n, hasty)
+		}
+		if n := count.Refused.Get(counters.RefusedPendingPerIP); n != 1 {
+			t.Errorf("%d refused per address", n)
+		}
 	})
-	if n := count.Refused.Get(counters.RefusedPendingPerIP); n != 1 {
-		t.Errorf("%d refused per address", n)
-	}
 }
 
 func TestProxyProtocolInFrontOfTLS(t *testing.T) {
-	proxies, _ := transport.ParseProxies([]string{"127.0.0.1"})
-	h := serve(t, Options{TLS: &tls.Config{Certificates: []tls.Certificate{selfSigned(t)}}, Proxies: proxies}, newRecorder())
-	for _, path := range bothParsers {
-		raw := proxied(t, h, "192.0.2.9", "")
-		secure := tls.Client(raw.conn, &tls.Config{InsecureSkipVerify: true})
-		if _, err := io.WriteString(secure, request(path)); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		cert, _ := transporttest.Trusted()
+		proxies, _ := transport.ParseProxies([]string{"10.0.0.0/8"})
+		h := serve(t, Options{TLS: &tls.Config{Certificates: []tls.Certificate{*cert}}, Proxies: proxies}, newRecorder())
+		for _, path := range bothParsers {
+			raw := proxied(t, h, "192.0.2.9", "")
+			secure := tls.Client(raw.conn, &tls.Config{InsecureSkipVerify: true})
+			if _, err := io.WriteString(secure, request(path)); err != nil {
+				t.Fatal(err)
+			}
+			if p := h.accepted(t); p.RemoteAddr().String() != "192.0.2.9:12345" {
+				t.Errorf("%s: it is %v", path, p.RemoteAddr())
+			}
 		}
-		if p := h.accepted(t); p.RemoteAddr().String() != "192.0.2.9:12345" {
-			t.Errorf("%s: it is %v", path, p.RemoteAddr())
-		}
-	}
+	})
 }
 
 // refused wants a connection to be closed before any answer.
 func refused(t *testing.T, h *host) {
 	t.Helper()
-	conn, err := net.Dial("tcp", h.Addr().String())
+	conn, err := h.socket(t)
 	if err != nil {
-		return // reset before the dial was through
+		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(patience))
 	_, _ = conn.Write([]byte(request("/")))
-	if b, err := io.ReadAll(conn); len(b) > 0 || errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%q, %v", b, err)
+	if b, _ := io.ReadAll(conn); len(b) > 0 {
+		t.Errorf("%q", b)
 	}
 }
 
 func TestRefusedByAcceptor(t *testing.T) {
-	r := newRecorder()
-	r.onAccept = func(transport.Conn) messages.CloseReason { return messages.CloseGoingAway }
-	h := serve(t, Options{}, r)
-	cl := dial(t, h.Addr().String(), "/")
-	cl.expect(0x88, "\x03\xe9host_draining")
-	cl.write(closeFrame(1001, ""))
-	cl.expectEnd()
-	eventually(t, "close counted", func() bool { return h.count.CloseReasons[1001].Load() == 1 })
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder()
+		r.onAccept = func(transport.Conn) messages.CloseReason { return messages.CloseGoingAway }
+		h := serve(t, Options{}, r)
+		cl := h.dial(t, "/")
+		cl.expect(0x88, "\x03\xe9host_draining")
+		cl.write(closeFrame(1001, ""))
+		cl.expectEnd()
+		synctest.Wait()
+		if n := h.count.CloseReasons[1001].Load(); n != 1 {
+			t.Errorf("counted %d times", n)
+		}
+	})
 }
 
 func TestCloseStopsAcceptingAndKeepsConnections(t *testing.T) {
-	h := serve(t, Options{}, newRecorder())
-	cl, p := h.connect(t)
-	half := openRaw(t, h.Addr().String(), "GET / HT")
-	eventually(t, "half a request", func() bool { return h.Len() == 1 })
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	if err := h.Listener.Close(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := h.Listener.Close(ctx); err != nil {
-		t.Fatal(err)
-	}
-	half.expectEnd()
-	if conn, err := net.Dial("tcp", h.Addr().String()); err == nil {
-		_ = conn.Close()
-		t.Error("still accepting")
-	}
-	cl.write(binaryFrame("still here"))
-	p.await(t, "message after Close", func() bool { return len(p.units) == 1 })
-	h.CloseAll(messages.CloseGoingAway)
-	cl.expectClose(1001)
-	cl.write(closeFrame(1001, ""))
-	if err := h.Wait(ctx); err != nil {
-		t.Error(err)
-	}
-	if err := h.Serve(h.recorder); err != nil {
-		t.Errorf("Serve after Close: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := serve(t, Options{}, newRecorder())
+		cl, p := h.connect(t)
+		half := h.open(t, "GET / HT")
+		synctest.Wait()
+		if n := h.Len(); n != 1 {
+			t.Errorf("%d connections, beside half a request", n)
+		}
+		ctx := t.Context()
+		if err := h.Listener.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Listener.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		half.expectEnd()
+		if _, err := h.socket(t); err == nil {
+			t.Error("still accepting")
+		}
+		cl.write(binaryFrame("still here"))
+		p.await(t, "message after Close", func() bool { return len(p.units) == 1 })
+		h.CloseAll(messages.CloseGoingAway)
+		cl.expectClose(1001)
+		cl.write(closeFrame(1001, ""))
+		if err := h.Wait(ctx); err != nil {
+			t.Error(err)
+		}
+		if err := h.Serve(h.recorder); err != nil {
+			t.Errorf("Serve after Close: %v", err)
+		}
+	})
 }
 
 func TestDraining(t *testing.T) {
@@ -416,72 +443,53 @@ func TestOptions(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
-	cert := selfSigned(t)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := serve(t, Options{Kind: transport.WSS, Listener: tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})}, newRecorder())
-	connect := func() (*client, *peer) {
-		// RT-9: a client that knows TLS 1.2 only.
-		conn, err := tls.Dial("tcp", h.Addr().String(), &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12})
+	synctest.Test(t, func(t *testing.T) {
+		cert, _ := transporttest.Trusted()
+		network := memnet.New(memnet.Seed(t))
+		ln, err := network.Node().Listen(0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = conn.Close() })
-		_ = conn.SetDeadline(time.Now().Add(patience))
-		cl := &client{t: t, conn: conn, br: bufio.NewReader(conn)}
-		cl.write([]byte(request("/websocket")))
-		cl.upgraded()
-		return cl, h.accepted(t)
-	}
-	cl, p := connect()
-	if p.Kind() != transport.WSS {
-		t.Errorf("kind %v", p.Kind())
-	}
-	cl.write(binaryFrame("secret"))
-	p.await(t, "unit", func() bool { return len(p.units) == 1 })
-	src := new(queue)
-	p.SetSource(src)
-	for i := range 100 {
-		src.put(frame([]byte{byte(i)}))
-		p.Flush()
-	}
-	for i := range 100 {
-		cl.expect(0x82, string(frame([]byte{byte(i)}).AppendReliable(nil)))
-	}
-	p.Ping([]byte("mark"))
-	cl.expect(0x89, "mark")
-	p.Close(messages.CloseKicked)
-	cl.expect(0x88, "\x0f\xa6kicked")
-	cl.write(closeFrame(1000, ""))
-	if end := p.awaitEnd(t); end.ByHost != messages.CloseKicked || end.Clean {
-		t.Errorf("end %+v", end)
-	}
+		h := serve(t, Options{Kind: transport.WSS, Listener: tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{*cert}, MinVersion: tls.VersionTLS12})}, newRecorder())
+		h.network = network
+		connect := func() (*client, *peer) {
+			cl := h.secure(t, &tls.Config{MaxVersion: tls.VersionTLS12}) // RT-9: a client that knows TLS 1.2 only
+			return cl, h.accepted(t)
+		}
+		cl, p := connect()
+		if p.Kind() != transport.WSS {
+			t.Errorf("kind %v", p.Kind())
+		}
+		cl.write(binaryFrame("secret"))
+		p.await(t, "unit", func() bool { return len(p.units) == 1 })
+		src := new(queue)
+		p.SetSource(src)
+		for i := range 100 {
+			src.put(frame([]byte{byte(i)}))
+			p.Flush()
+		}
+		for i := range 100 {
+			cl.expect(0x82, string(frame([]byte{byte(i)}).AppendReliable(nil)))
+		}
+		p.Ping([]byte("mark"))
+		cl.expect(0x89, "mark")
+		p.Close(messages.CloseKicked)
+		cl.expect(0x88, "\x0f\xa6kicked")
+		cl.write(closeFrame(1000, ""))
+		if end := p.awaitEnd(t); end.ByHost != messages.CloseKicked || end.Clean {
+			t.Errorf("end %+v", end)
+		}
 
-	cl, p = connect()
-	cl.write(masked(0x83, nil))
-	cl.expectClose(1002)
-	cl.expectEnd()
-	_ = cl.conn.Close()
-	if end := p.awaitEnd(t); end.ByHost != messages.CloseProtocolError {
-		t.Errorf("end %+v", end)
-	}
-	if n := h.count.Accepted.Get(counters.WSS); n != 2 {
-		t.Errorf("accepted %d", n)
-	}
-}
-
-func selfSigned(t *testing.T) tls.Certificate {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+		cl, p = connect()
+		cl.write(masked(0x83, nil))
+		cl.expectClose(1002)
+		cl.expectEnd()
+		_ = cl.conn.Close()
+		if end := p.awaitEnd(t); end.ByHost != messages.CloseProtocolError {
+			t.Errorf("end %+v", end)
+		}
+		if n := h.count.Accepted.Get(counters.WSS); n != 2 {
+			t.Errorf("accepted %d", n)
+		}
+	})
 }

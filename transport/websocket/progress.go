@@ -76,11 +76,16 @@ func (m *moves) wait(timeout time.Duration) time.Duration {
 // the kernel took some, if the peer has acknowledged some since the last call, or if this is
 // the first call, which has nothing to compare with.
 func (m *moves) on(n int) bool {
+	acked, _, ok := progressOf(m.sys)
+	return m.moved(n, acked, ok)
+}
+
+// moved is on, given what the kernel says; ok is false if it says nothing.
+func (m *moves) moved(n int, acked uint64, ok bool) bool {
 	if n > 0 {
 		m.asked = 0
 		return true
 	}
-	acked, _, ok := progressOf(m.sys)
 	moved := m.asked == 0 || ok && acked != m.acked
 	m.acked, m.asked = acked, min(m.asked+1, 2)
 	return moved

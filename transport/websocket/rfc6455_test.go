@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -75,11 +76,24 @@ var rfcCases = []struct {
 
 // RL-202.
 func TestRFC6455(t *testing.T) {
-	h := serve(t, Options{}, newRecorder())
+	synctest.Test(t, func(t *testing.T) { followsRFC6455(t, serve(t, Options{}, newRecorder()), true) })
+}
+
+// What reads and writes without waiting, which only the kernel's sockets have, is as right as what waits.
+func TestOnSockets(t *testing.T) {
+	h := serve(t, Options{Addr: onSockets}, newRecorder())
+	followsRFC6455(t, h, false)
+	manyProducers(t, h)
+	flushesEverySize(t, serve(t, Options{Addr: onSockets}, newRecorder()))
+	endsAtOnce(t, serve(t, Options{Addr: onSockets, CloseLinger: time.Hour}, newRecorder()))
+}
+
+// followsRFC6455 sends each case in one piece, and in bytes as well.
+func followsRFC6455(t *testing.T, h *host, bytes bool) {
 	for _, tc := range rfcCases {
 		raw := slices.Concat(tc.raw...)
 		for _, size := range []int{len(raw), 1} {
-			if size == 1 && len(raw) > 8192 {
+			if size == 1 && (!bytes || len(raw) > 8192) {
 				continue
 			}
 			cl, p := h.connect(t)
@@ -116,80 +130,88 @@ func TestRFC6455(t *testing.T) {
 
 // RT-10.
 func TestFragmentsAreReassembledAndPingsAnswered(t *testing.T) {
-	h := serve(t, Options{}, newRecorder())
-	cl, p := h.connect(t)
-	cl.write(masked(0x02, []byte("first ")))
-	cl.write(masked(0x89, []byte("are you there")))
-	cl.expect(0x8A, "are you there") // answered inside the message
-	cl.write(masked(0x00, []byte("second ")))
-	cl.write(masked(0x89, nil))
-	cl.expect(0x8A, "")
-	cl.write(masked(0x80, []byte("third")))
-	p.await(t, "message", func() bool { return len(p.units) == 1 })
-	if p.units[0] != "first second third" || p.alive < 2 || len(p.pongs) != 0 {
-		t.Errorf("units %q, alive %d, pongs %q", p.units, p.alive, p.pongs)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := serve(t, Options{}, newRecorder())
+		cl, p := h.connect(t)
+		cl.write(masked(0x02, []byte("first ")))
+		cl.write(masked(0x89, []byte("are you there")))
+		cl.expect(0x8A, "are you there") // answered inside the message
+		cl.write(masked(0x00, []byte("second ")))
+		cl.write(masked(0x89, nil))
+		cl.expect(0x8A, "")
+		cl.write(masked(0x80, []byte("third")))
+		p.await(t, "message", func() bool { return len(p.units) == 1 })
+		if p.units[0] != "first second third" || p.alive < 2 || len(p.pongs) != 0 {
+			t.Errorf("units %q, alive %d, pongs %q", p.units, p.alive, p.pongs)
+		}
+	})
 }
 
 // RL-202.
 func TestOversizeIsNotAllocated(t *testing.T) {
-	h := serve(t, Options{}, newRecorder())
-	const n = 50
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for range n {
+	synctest.Test(t, func(t *testing.T) {
+		h := serve(t, Options{}, newRecorder())
+		const n = 50
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range n {
+			cl, p := h.connect(t)
+			p.LoggedIn()
+			head := binary.BigEndian.AppendUint64([]byte{0x82, 0xFF}, 1<<40)
+			cl.write(append(head, 1, 2, 3, 4))
+			cl.expectClose(1009)
+			_ = cl.conn.Close()
+			p.awaitEnd(t)
+		}
+		// A claim that is allowed is not believed either: it reserves 4 KiB.
 		cl, p := h.connect(t)
 		p.LoggedIn()
-		head := binary.BigEndian.AppendUint64([]byte{0x82, 0xFF}, 1<<40)
-		cl.write(append(head, 1, 2, 3, 4))
-		cl.expectClose(1009)
+		cl.write(binaryFrame(strings.Repeat("a", 65536))[:20])
+		p.await(t, "part", func() bool { return true })
+		runtime.ReadMemStats(&after)
+		if per := (after.TotalAlloc - before.TotalAlloc) / n; per > 64<<10 {
+			t.Errorf("%d bytes allocated per connection with an oversized claim", per)
+		}
 		_ = cl.conn.Close()
-		p.awaitEnd(t)
-	}
-	// A claim that is allowed is not believed either: it reserves 4 KiB.
-	cl, p := h.connect(t)
-	p.LoggedIn()
-	cl.write(binaryFrame(strings.Repeat("a", 65536))[:20])
-	p.await(t, "part", func() bool { return true })
-	runtime.ReadMemStats(&after)
-	if per := (after.TotalAlloc - before.TotalAlloc) / n; per > 64<<10 {
-		t.Errorf("%d bytes allocated per connection with an oversized claim", per)
-	}
-	_ = cl.conn.Close()
-	if end := p.awaitEnd(t); end.Clean || end.ByHost != 0 || end.Err == nil {
-		t.Errorf("end %+v", end)
-	}
+		if end := p.awaitEnd(t); end.Clean || end.ByHost != 0 || end.Err == nil {
+			t.Errorf("end %+v", end)
+		}
+	})
 }
 
 func TestSmallerLimitBeforeLogin(t *testing.T) {
-	h := serve(t, Options{}, newRecorder())
-	cl, p := h.connect(t)
-	cl.write(binaryFrame(strings.Repeat("a", 8192)))
-	p.await(t, "8 KiB", func() bool { return len(p.units) == 1 })
-	cl.write(binaryFrame(strings.Repeat("a", 8193)))
-	cl.expectClose(1009)
+	synctest.Test(t, func(t *testing.T) {
+		h := serve(t, Options{}, newRecorder())
+		cl, p := h.connect(t)
+		cl.write(binaryFrame(strings.Repeat("a", 8192)))
+		p.await(t, "8 KiB", func() bool { return len(p.units) == 1 })
+		cl.write(binaryFrame(strings.Repeat("a", 8193)))
+		cl.expectClose(1009)
 
-	cl, p = h.connect(t)
-	p.LoggedIn()
-	cl.write(binaryFrame(strings.Repeat("a", 8193)))
-	p.await(t, "after login", func() bool { return len(p.units) == 1 })
+		cl, p = h.connect(t)
+		p.LoggedIn()
+		cl.write(binaryFrame(strings.Repeat("a", 8193)))
+		p.await(t, "after login", func() bool { return len(p.units) == 1 })
+	})
 }
 
 // TestBodyGrows sends a large message slowly: the buffer follows what came.
 func TestBodyGrows(t *testing.T) {
-	h := serve(t, Options{}, newRecorder())
-	cl, p := h.connect(t)
-	p.LoggedIn()
-	want := strings.Repeat("0123456789abcdef", 4096)
-	for _, chunk := range chunks(binaryFrame(want), 5000) {
-		cl.write(chunk)
-		time.Sleep(time.Millisecond)
-	}
-	p.await(t, "message", func() bool { return len(p.units) == 1 })
-	if p.units[0] != want {
-		t.Error("message damaged")
-	}
-	if p.alive == 0 {
-		t.Error("parts of a large message are no sign of life")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := serve(t, Options{}, newRecorder())
+		cl, p := h.connect(t)
+		p.LoggedIn()
+		want := strings.Repeat("0123456789abcdef", 4096)
+		for _, chunk := range chunks(binaryFrame(want), 5000) {
+			cl.write(chunk)
+			time.Sleep(time.Millisecond)
+		}
+		p.await(t, "message", func() bool { return len(p.units) == 1 })
+		if p.units[0] != want {
+			t.Error("message damaged")
+		}
+		if p.alive == 0 {
+			t.Error("parts of a large message are no sign of life")
+		}
+	})
 }

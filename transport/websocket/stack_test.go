@@ -1,10 +1,12 @@
 package websocket
 
 import (
+	"net"
+	"net/netip"
 	"runtime"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"troupe/messages"
 	"troupe/transport"
@@ -30,34 +32,21 @@ func (w *whoReads) OnClosed(transport.End) { close(w.ended) }
 // The stack of the goroutine that handles the LOGIN has grown, and would never shrink below
 // twice its first size. So another one reads on, and stays.
 func TestTheLoginLeavesNoStackBehind(t *testing.T) {
-	l, err := Listen(Options{Addr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &whoReads{by: make(chan string, 3), ended: make(chan struct{})}
-	served := make(chan error, 1)
-	go func() { served <- l.Serve(w) }()
-	cl := dial(t, l.Addr().String(), "/websocket")
-	cl.write([]byte(string(binaryFrame("login")) + string(binaryFrame("one")) + string(binaryFrame("two"))))
-	var by []string
-	for range 3 {
-		select {
-		case name := <-w.by:
-			by = append(by, name)
-		case <-time.After(patience):
-			t.Fatalf("only %q have read", by)
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		w := &whoReads{by: make(chan string, 3), ended: make(chan struct{})}
+		l := newListener(Options{}.withDefaults())
+		l.acceptor = w
+		l.start(l.newConn(ours, netip.AddrPort{}, nil, nil))
+		for _, message := range []string{"login", "one", "two"} {
+			if _, err := theirs.Write(binaryFrame(message)); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if by[0] == by[1] || by[1] != by[2] {
-		t.Errorf("the messages were read by %q", by)
-	}
-	_ = cl.conn.Close()
-	if err := l.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if err := l.Wait(t.Context()); err != nil {
-		t.Error(err)
-	}
-	<-w.ended
-	<-served
+		_ = theirs.Close()
+		<-w.ended
+		if login, one, two := <-w.by, <-w.by, <-w.by; login == one || one != two {
+			t.Errorf("the messages were read by %q, %q and %q", login, one, two)
+		}
+	})
 }

@@ -1,0 +1,34 @@
+package websocket
+
+import (
+	"testing"
+	"time"
+)
+
+// A reader that makes progress is not cut, however long what is at the head of the queue takes. One that has stopped
+// is, after one to two timeouts.
+func TestAReaderThatMakesProgressIsNotCut(t *testing.T) {
+	const timeout = 8 * time.Second
+	for name, c := range map[string]struct {
+		wrote []int    // by the writes that timed out
+		acked []uint64 // by then; 0: the kernel does not tell
+		after time.Duration
+	}{
+		"stopped":                 {[]int{0, 0}, []uint64{7, 7}, timeout},
+		"acknowledges":            {[]int{0, 0, 0, 0, 0}, []uint64{7, 8, 9, 10, 10}, 4 * timeout},
+		"the kernel takes some":   {[]int{0, 1, 0, 0}, []uint64{7, 7, 7, 7}, 2 * timeout},
+		"the kernel does not say": {[]int{0, 0}, []uint64{0, 0}, timeout},
+	} {
+		var way moves
+		passed := time.Duration(0)
+		for i, n := range c.wrote {
+			passed += way.wait(timeout)
+			if way.moved(n, c.acked[i], c.acked[i] > 0) != (i < len(c.wrote)-1) {
+				t.Errorf("%s: after write %d it is cut, or not", name, i)
+			}
+		}
+		if passed != c.after {
+			t.Errorf("%s: cut after %v, want %v", name, passed, c.after)
+		}
+	}
+}
