@@ -106,7 +106,11 @@ func TestSecondStartKeeps(t *testing.T) {
 
 // Stores share nothing but the directory, so goroutines are as good as processes.
 func TestManyFirstStartsAtOnce(t *testing.T) {
-	for range 20 {
+	rounds := 20
+	if testing.Short() {
+		rounds = 4
+	}
+	for range rounds {
 		dir := filepath.Join(t.TempDir(), "data")
 		stores := make([]*Store, 8)
 		errs := make([]error, len(stores))

@@ -25,32 +25,32 @@ func TestWatchTriesAgain(t *testing.T) {
 		if runtime.GOOS == "windows" {
 			t.Skip("permissions are not checked there")
 		}
-		watched(t, opts, func(t *testing.T, s *Store, log *logged) {
+		watched(t, 0, opts, func(t *testing.T, s *Store, log *logged) {
 			next := renew(t, time.Now().Add(-day), 0o644)
-			awaitNextCheck()
-			awaitNextCheck()
+			awaitNextCheck(time.Minute)
+			awaitNextCheck(time.Minute)
 			if log.count("chmod 600") != 1 {
 				t.Fatal("not one complaint about the permissions")
 			}
 			if err := os.Chmod(o.KeyFile, 0o600); err != nil { // as the log says
 				t.Fatal(err)
 			}
-			awaitNextCheck()
+			awaitNextCheck(time.Minute)
 			if !s.Certificate().Leaf.Equal(next.cert) {
 				t.Error("the new certificate is not in use, although the cause of the complaint is gone")
 			}
 		})
 	})
 	t.Run("not valid yet", func(t *testing.T) {
-		watched(t, opts, func(t *testing.T, s *Store, log *logged) {
+		watched(t, 0, opts, func(t *testing.T, s *Store, log *logged) {
 			next := renew(t, time.Now().Add(5*time.Minute), 0o600)
-			awaitNextCheck()
-			awaitNextCheck()
+			awaitNextCheck(time.Minute)
+			awaitNextCheck(time.Minute)
 			if log.count("players would refuse it") != 1 {
 				t.Fatal("not one complaint about a certificate that is not valid yet")
 			}
 			time.Sleep(5 * time.Minute)
-			awaitNextCheck()
+			awaitNextCheck(time.Minute)
 			if !s.Certificate().Leaf.Equal(next.cert) {
 				t.Error("the new certificate is valid, and not in use")
 			}

@@ -9,15 +9,19 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"troupe/transport/transporttest/memnet"
 )
 
-// echo serves TLS on loopback with the configuration until the test is over.
-func echo(t *testing.T, config *tls.Config) string {
+// echo serves TLS in memory with the configuration until the test is over. It returns what connects to it.
+func echo(t *testing.T, config *tls.Config) (dial func(config *tls.Config) (*tls.Conn, error)) {
 	t.Helper()
-	ln, err := tls.Listen("tcp", "127.0.0.1:0", config)
+	network := memnet.New(memnet.Seed(t))
+	under, err := network.Node().Listen(0)
 	if err != nil {
 		t.Fatal(err)
 	}
+	ln := tls.NewListener(under, config)
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		for {
@@ -27,25 +31,20 @@ func echo(t *testing.T, config *tls.Config) string {
 			}
 			serving.Go(func() {
 				defer func() { _ = conn.Close() }()
-				_ = conn.SetDeadline(time.Now().Add(time.Minute))
 				_, _ = io.Copy(conn, conn)
 			})
 		}
 	})
-	t.Cleanup(func() { _ = ln.Close(); serving.Wait() })
-	return ln.Addr().String()
-}
-
-func dial(t *testing.T, addr string, config *tls.Config) (*tls.Conn, error) {
-	t.Helper()
-	dialer := &tls.Dialer{NetDialer: &net.Dialer{Timeout: time.Minute}, Config: config}
-	conn, err := dialer.DialContext(t.Context(), "tcp", addr)
-	if err != nil {
-		return nil, err
+	t.Cleanup(func() { _ = ln.Close(); serving.Wait(); network.Close() })
+	return func(config *tls.Config) (*tls.Conn, error) {
+		raw, err := network.Node().Dial(t.Context(), ln.Addr().(*net.TCPAddr).AddrPort())
+		if err != nil {
+			return nil, err
+		}
+		conn := tls.Client(raw, config)
+		t.Cleanup(func() { _ = conn.Close() })
+		return conn, conn.HandshakeContext(t.Context())
 	}
-	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(time.Minute))
-	return conn.(*tls.Conn), nil
 }
 
 // talk sends something to and fro. In TLS 1.3 a refusal may show no earlier.
@@ -105,7 +104,7 @@ func TestHandshakeMatrix(t *testing.T) {
 			t.Run(c.name+"/"+kind, func(t *testing.T) {
 				config := c.config.Clone()
 				config.RootCAs, config.ServerName, config.NextProtos = s.Roots(), "game.example", []string{"h2", "http/1.1"}
-				conn, err := dial(t, echo(t, s.ServerConfig()), config)
+				conn, err := echo(t, s.ServerConfig())(config)
 				if err == nil {
 					err = talk(t, conn)
 				}
@@ -130,7 +129,7 @@ func TestHandshakeMatrix(t *testing.T) {
 	careless.CipherSuites = []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA}
 	for _, config := range []*tls.Config{versions(tls.VersionTLS11), with(tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA)} {
 		config.InsecureSkipVerify = true
-		if _, err := dial(t, echo(t, careless), config); err != nil {
+		if _, err := echo(t, careless)(config); err != nil {
 			t.Errorf("the client itself refuses: %v", err)
 		}
 	}
@@ -138,12 +137,12 @@ func TestHandshakeMatrix(t *testing.T) {
 
 func TestPlayerWithoutTheAnchorOrWithAnotherName(t *testing.T) {
 	s := load(t, Options{Dir: t.TempDir(), Hosts: []string{"game.example"}})
-	addr := echo(t, s.ServerConfig())
+	dial := echo(t, s.ServerConfig())
 	for name, config := range map[string]*tls.Config{
 		"no anchor":  {ServerName: "game.example", RootCAs: x509.NewCertPool()},
 		"wrong name": {ServerName: "other.example", RootCAs: s.Roots()},
 	} {
-		if _, err := dial(t, addr, config); err == nil {
+		if _, err := dial(config); err == nil {
 			t.Errorf("%s: connected", name)
 		}
 	}
@@ -155,10 +154,10 @@ func TestReloadSwapsLive(t *testing.T) {
 	now.now = time.Now()
 	dir := t.TempDir()
 	s := load(t, Options{Dir: dir, Now: now.read})
-	addr := echo(t, s.ServerConfig())
+	dial := echo(t, s.ServerConfig())
 	config := &tls.Config{ServerName: "localhost", RootCAs: s.Roots(), Time: now.read}
 
-	before, err := dial(t, addr, config)
+	before, err := dial(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +165,7 @@ func TestReloadSwapsLive(t *testing.T) {
 	if err := s.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	after, err := dial(t, addr, config)
+	after, err := dial(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,14 +182,14 @@ func TestReloadSwapsLive(t *testing.T) {
 
 func TestResumption(t *testing.T) {
 	s := load(t, Options{Dir: t.TempDir()})
-	addr := echo(t, s.ServerConfig())
+	dial := echo(t, s.ServerConfig())
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		config := &tls.Config{
 			ServerName: "localhost", RootCAs: s.Roots(), MinVersion: version, MaxVersion: version,
 			ClientSessionCache: tls.NewLRUClientSessionCache(1),
 		}
 		for round, want := range []bool{false, true} {
-			conn, err := dial(t, addr, config)
+			conn, err := dial(config)
 			if err == nil {
 				err = talk(t, conn) // a TLS 1.3 ticket comes after the handshake
 			}

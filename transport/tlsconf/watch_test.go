@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// watched runs test in a bubble with a store that is being watched every minute.
-func watched(t *testing.T, o func(t *testing.T) Options, test func(t *testing.T, s *Store, log *logged)) {
+// watched runs test in a bubble with a store that is being watched, at an interval as for Watch.
+func watched(t *testing.T, every time.Duration, o func(t *testing.T) Options, test func(t *testing.T, s *Store, log *logged)) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logged
 		opts := o(t)
@@ -17,37 +17,40 @@ func watched(t *testing.T, o func(t *testing.T) Options, test func(t *testing.T,
 		s := load(t, opts)
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
-		wg.Go(func() { s.Watch(ctx, 0) })
+		wg.Go(func() { s.Watch(ctx, every) })
 		test(t, s, &log)
 		cancel()
 		wg.Wait()
 	})
 }
 
-// awaitNextCheck lets the next look of Watch pass.
-func awaitNextCheck() {
-	time.Sleep(time.Minute)
+// awaitNextCheck lets the next look of a Watch pass.
+func awaitNextCheck(every time.Duration) {
+	time.Sleep(every)
 	synctest.Wait()
 }
+
+// seldom is the interval where months pass: each look costs some system calls.
+const seldom = 6 * time.Hour
 
 func TestWatchRenews(t *testing.T) {
 	dir := t.TempDir()
 	own := func(*testing.T) Options { return Options{Dir: dir} }
-	watched(t, own, func(t *testing.T, s *Store, log *logged) {
+	watched(t, seldom, own, func(t *testing.T, s *Store, log *logged) {
 		first := s.Certificate().Leaf
 		due := s.current.Load().renewAt
-		time.Sleep(due.Sub(time.Now()) - time.Minute)
+		time.Sleep(due.Sub(time.Now()) - seldom)
 		synctest.Wait()
 		if !s.Certificate().Leaf.Equal(first) {
 			t.Error("renewed too early")
 		}
-		awaitNextCheck()
-		awaitNextCheck()
+		awaitNextCheck(seldom)
+		awaitNextCheck(seldom)
 		second := s.Certificate().Leaf
 		if second.Equal(first) || !second.NotAfter.After(first.NotAfter) || log.count("making a certificate") != 2 {
 			t.Errorf("not renewed once, ends at %v", second.NotAfter)
 		}
-		awaitNextCheck()
+		awaitNextCheck(seldom)
 		if !s.Certificate().Leaf.Equal(second) || log.count("near its end") != 0 {
 			t.Error("renewed again")
 		}
@@ -61,26 +64,26 @@ func TestWatchSeesFilesChange(t *testing.T) {
 		o, root, between, _ = operators(t, "P-256", time.Now())
 		return o
 	}
-	watched(t, opts, func(t *testing.T, s *Store, log *logged) {
+	watched(t, seldom, opts, func(t *testing.T, s *Store, log *logged) {
 		first := s.Certificate().Leaf
-		awaitNextCheck()
+		awaitNextCheck(seldom)
 		if log.count("certificate in use") != 1 {
 			t.Error("reloaded for nothing")
 		}
 
-		// An ACME client writes one file, and a minute later the other.
+		// An ACME client writes one file, and later the other.
 		next := issue(t, "P-256", between, time.Now().Add(-day), time.Now().Add(99*day), "game.example", "192.0.2.7")
 		write(t, o.CertFile, 0o644, next.pem, between.pem)
-		awaitNextCheck()
+		awaitNextCheck(seldom)
 		if !s.Certificate().Leaf.Equal(first) || log.count("not the private key") != 1 {
 			t.Error("half a change was taken")
 		}
-		awaitNextCheck()
+		awaitNextCheck(seldom)
 		if log.count("not the private key") != 1 {
 			t.Error("the same complaint again")
 		}
 		write(t, o.KeyFile, 0o600, next.secr)
-		awaitNextCheck()
+		awaitNextCheck(seldom)
 		if !s.Certificate().Leaf.Equal(next.cert) || log.count("certificate in use") != 2 {
 			t.Error("the change was not taken")
 		}
@@ -103,7 +106,7 @@ func TestWatchSeesFilesChange(t *testing.T) {
 		write(t, o.CertFile, 0o644, next.pem)
 		write(t, o.KeyFile, 0o600, next.secr)
 		write(t, o.CAFile, 0o644, root.pem)
-		awaitNextCheck()
+		awaitNextCheck(seldom)
 		if !s.Certificate().Leaf.Equal(next.cert) || string(s.CAPEM()) != string(root.pem) {
 			t.Error("the last change was not taken")
 		}
