@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 
 	"troupe/messages/counters"
 )
 
+// On the kernel's sockets; all else is on a network of the tests.
 func TestTwoSidesTalk(t *testing.T) {
 	s := serve(t, nil)
 	c := s.dial(nil)
@@ -40,46 +42,52 @@ func TestTwoSidesTalk(t *testing.T) {
 }
 
 func TestEitherSideEndsAnAssociation(t *testing.T) {
-	s := serve(t, nil)
-	c := s.dial(nil)
-	c.a.Write([]byte("x"))
-	peer := await(t, s.new)
-	c.a.Close()
-	if err := await(t, peer.closed); !errors.Is(err, ErrPeerClosed) {
-		t.Error(err)
-	}
-	if err := await(t, c.closed); !errors.Is(err, ErrClosed) {
-		t.Error(err)
-	}
-	c.closed <- nil // for the cleanup
-	if peer.a.Write([]byte("y")) || c.a.Write([]byte("z")) {
-		t.Error("an ended association sends")
-	}
-	d := s.dial(nil)
-	d.a.Write([]byte("x"))
-	await(t, s.new).a.Close()
-	if err := await(t, d.closed); !errors.Is(err, ErrPeerClosed) {
-		t.Error(err)
-	}
-	d.closed <- nil
-	if st := s.Stats(); st.Associations != 0 {
-		t.Errorf("%+v", st)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := newNetwork()
+		s := h.serve(t, nil)
+		c := s.dialFrom(h, alice, nil)
+		c.a.Write([]byte("x"))
+		peer := await(t, s.new)
+		c.a.Close()
+		if err := await(t, peer.closed); !errors.Is(err, ErrPeerClosed) {
+			t.Error(err)
+		}
+		if err := await(t, c.closed); !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+		c.closed <- nil // for the cleanup
+		if peer.a.Write([]byte("y")) || c.a.Write([]byte("z")) {
+			t.Error("an ended association sends")
+		}
+		d := s.dialFrom(h, alice, nil)
+		d.a.Write([]byte("x"))
+		await(t, s.new).a.Close()
+		if err := await(t, d.closed); !errors.Is(err, ErrPeerClosed) {
+			t.Error(err)
+		}
+		d.closed <- nil
+		if st := s.Stats(); st.Associations != 0 {
+			t.Errorf("%+v", st)
+		}
+	})
 }
 
 func TestASessionIsResumedWithoutAKeyExchange(t *testing.T) {
-	s := serve(t, nil)
-	sessions := NewSessions()
-	for n := range 3 {
-		c := s.dial(func(o *DialOptions) { o.Sessions = sessions })
-		c.a.Write([]byte("x"))
-		peer := await(t, s.new)
-		await(t, peer.got)
-		peer.a.Write([]byte("y"))
-		await(t, c.got)
-		counted(t, "handshakes", s.count.Handshakes.Total, int64(n+1))
-		if full, resumed := s.count.Handshakes.Get(counters.HandshakeFull), s.count.Handshakes.Get(counters.HandshakeResumed); full != 1 || resumed != int64(n) {
-			t.Errorf("after %d: %d full, %d resumed", n+1, full, resumed)
+	synctest.Test(t, func(t *testing.T) {
+		h := newNetwork()
+		s := h.serve(t, nil)
+		sessions := NewSessions()
+		for n := range 3 {
+			c := s.dialFrom(h, alice, func(o *DialOptions) { o.Sessions = sessions })
+			c.a.Write([]byte("x"))
+			peer := await(t, s.new)
+			await(t, peer.got)
+			peer.a.Write([]byte("y"))
+			await(t, c.got)
+			counted(t, "handshakes", s.count.Handshakes.Total, int64(n+1))
+			if full, resumed := s.count.Handshakes.Get(counters.HandshakeFull), s.count.Handshakes.Get(counters.HandshakeResumed); full != 1 || resumed != int64(n) {
+				t.Errorf("after %d: %d full, %d resumed", n+1, full, resumed)
+			}
 		}
-	}
+	})
 }

@@ -76,79 +76,85 @@ func helloRecord(random byte, session ...byte) []byte {
 
 // RL-208.
 func TestPlainTextDoesNothingToALiveAssociation(t *testing.T) {
-	h, s, c, peer := live(t)
-	from := netip.MustParseAddrPort(alice)
-	forged := [][]byte{
-		plainRecord(alert, 50, []byte{2, 20}),            // fatal
-		plainRecord(alert, 51, []byte{1, 0}),             // close_notify
-		plainRecord(changeCipherSpec, 52, []byte{1}),     //
-		plainRecord(applicationData, 53, []byte("evil")), //
-		plainRecord(handshake, 54, shakeMessage(20, 12, 3, 0, make([]byte, 12))),
-	}
-	for _, b := range forged {
-		h.inject(from, b)
-	}
-	counted(t, "plain records dropped", func() int64 { return s.count.Records.Get(counters.RecordPlainAfter) }, int64(len(forged)))
-	talks(t, c, peer)
+	synctest.Test(t, func(t *testing.T) {
+		h, s, c, peer := live(t)
+		from := netip.MustParseAddrPort(alice)
+		forged := [][]byte{
+			plainRecord(alert, 50, []byte{2, 20}),            // fatal
+			plainRecord(alert, 51, []byte{1, 0}),             // close_notify
+			plainRecord(changeCipherSpec, 52, []byte{1}),     //
+			plainRecord(applicationData, 53, []byte("evil")), //
+			plainRecord(handshake, 54, shakeMessage(20, 12, 3, 0, make([]byte, 12))),
+		}
+		for _, b := range forged {
+			h.inject(from, b)
+		}
+		counted(t, "plain records dropped", func() int64 { return s.count.Records.Get(counters.RecordPlainAfter) }, int64(len(forged)))
+		talks(t, c, peer)
+	})
 }
 
 func TestForgedAndReplayedRecordsAreDropped(t *testing.T) {
-	h, s, c, peer := live(t)
-	var sent []byte
-	h.mu.Lock()
-	h.pass = func(fromServer bool, b []byte) int {
-		if !fromServer {
-			sent = append([]byte(nil), b...)
+	synctest.Test(t, func(t *testing.T) {
+		h, s, c, peer := live(t)
+		var sent []byte
+		h.mu.Lock()
+		h.pass = func(fromServer bool, b []byte) int {
+			if !fromServer {
+				sent = append([]byte(nil), b...)
+			}
+			return 1
 		}
-		return 1
-	}
-	h.mu.Unlock()
-	c.a.Write([]byte("once"))
-	await(t, peer.got)
-	from := netip.MustParseAddrPort(alice)
-	for range 3 {
-		h.inject(from, sent)
-	}
-	counted(t, "replays", func() int64 { return s.count.Records.Get(counters.RecordReplayed) }, 3)
-	for i := range sent { // one bit anywhere
-		forged := append([]byte(nil), sent...)
-		forged[i] ^= 1
-		forged[10] ^= 0x55 // a number of its own
-		h.inject(from, forged)
-	}
-	talks(t, c, peer)
-	select {
-	case got := <-peer.got:
-		t.Errorf("a record too many: %q", got)
-	default:
-	}
-	if s.count.Records.Get(counters.RecordForged) < int64(len(sent))/2 {
-		t.Error("forged records are not counted")
-	}
+		h.mu.Unlock()
+		c.a.Write([]byte("once"))
+		await(t, peer.got)
+		from := netip.MustParseAddrPort(alice)
+		for range 3 {
+			h.inject(from, sent)
+		}
+		counted(t, "replays", func() int64 { return s.count.Records.Get(counters.RecordReplayed) }, 3)
+		for i := range sent { // one bit anywhere
+			forged := append([]byte(nil), sent...)
+			forged[i] ^= 1
+			forged[10] ^= 0x55 // a number of its own
+			h.inject(from, forged)
+		}
+		talks(t, c, peer)
+		select {
+		case got := <-peer.got:
+			t.Errorf("a record too many: %q", got)
+		default:
+		}
+		if s.count.Records.Get(counters.RecordForged) < int64(len(sent))/2 {
+			t.Error("forged records are not counted")
+		}
+	})
 }
 
 func TestAnUnknownAddressGetsNothing(t *testing.T) {
-	h := newNetwork()
-	s := h.serve(t, nil)
-	from := netip.MustParseAddrPort("10.0.0.9:1")
-	for _, b := range [][]byte{
-		{}, {22}, bytes.Repeat([]byte{0}, 100), plainRecord(applicationData, 0, []byte("x")), plainRecord(alert, 0, []byte{2, 0}),
-		plainRecord(handshake, 0, shakeMessage(msgClientKeyExchange, 33, 0, 0, append([]byte{32}, make([]byte, 32)...))),
-		plainRecord(handshake, 0, shakeMessage(msgClientHello, 100, 0, 0, make([]byte, 10))), // a part
-		plainRecord(handshake, 0, shakeMessage(msgClientHello, 5, 0, 0, make([]byte, 5))),    // no hello
-	} {
-		h.inject(from, b)
-	}
-	c := s.dialFrom(h, alice, nil) // behind them all
-	c.a.Write([]byte("x"))
-	await(t, s.new)
-	counted(t, "handshakes", s.count.Handshakes.Total, 1)
-	if st := s.Stats(); st.HalfOpen != 0 || st.Associations != 1 {
-		t.Errorf("%+v", st)
-	}
-	if n := s.count.Handshakes.Total(); n != 1 {
-		t.Errorf("%d handshakes", n)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := newNetwork()
+		s := h.serve(t, nil)
+		from := netip.MustParseAddrPort("10.0.0.9:1")
+		for _, b := range [][]byte{
+			{}, {22}, bytes.Repeat([]byte{0}, 100), plainRecord(applicationData, 0, []byte("x")), plainRecord(alert, 0, []byte{2, 0}),
+			plainRecord(handshake, 0, shakeMessage(msgClientKeyExchange, 33, 0, 0, append([]byte{32}, make([]byte, 32)...))),
+			plainRecord(handshake, 0, shakeMessage(msgClientHello, 100, 0, 0, make([]byte, 10))), // a part
+			plainRecord(handshake, 0, shakeMessage(msgClientHello, 5, 0, 0, make([]byte, 5))),    // no hello
+		} {
+			h.inject(from, b)
+		}
+		c := s.dialFrom(h, alice, nil) // behind them all
+		c.a.Write([]byte("x"))
+		await(t, s.new)
+		counted(t, "handshakes", s.count.Handshakes.Total, 1)
+		if st := s.Stats(); st.HalfOpen != 0 || st.Associations != 1 {
+			t.Errorf("%+v", st)
+		}
+		if n := s.count.Handshakes.Total(); n != 1 {
+			t.Errorf("%d handshakes", n)
+		}
+	})
 }
 
 // RL-27: an address that is not proven gets at most three times the bytes that it sent.
@@ -246,43 +252,43 @@ func TestAHandshakeTakesNoPartsAndNoMoreThanItsShare(t *testing.T) {
 
 // RL-122, RL-208.
 func TestAHelloFloodStaysWithinTheCapsAndHonestPeersGetIn(t *testing.T) {
-	before := runtime.NumGoroutine()
-	h := newNetwork()
-	s := h.serve(t, func(o *Options, _ *acceptAll) { o.HelloRate, o.HalfOpenMax, o.Timeout = -1, 64, 2*time.Second })
-	stop, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for n := 0; ; n++ {
-			select {
-			case <-stop:
-				return
-			default:
-				from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{172, 16, byte(n / 250 % 8), byte(n % 250)}), uint16(1000+n%7))
-				h.inject(from, helloRecord(byte(n)))
-				time.Sleep(time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		before := runtime.NumGoroutine()
+		h := newNetwork()
+		s := h.serve(t, func(o *Options, _ *acceptAll) { o.HelloRate, o.HalfOpenMax, o.Timeout = -1, 64, 2*time.Second })
+		stop, done := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(done)
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+					from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{172, 16, byte(n / 250 % 8), byte(n % 250)}), uint16(1000+n%7))
+					h.inject(from, helloRecord(byte(n)))
+					time.Sleep(time.Millisecond)
+				}
 			}
+		}()
+		counted(t, "handshakes given up for newer ones", func() int64 { return s.count.Handshakes.Get(counters.HandshakeEvicted) }, 200)
+		if st := s.Stats(); st.HalfOpen > 64 {
+			t.Errorf("%d half-open", st.HalfOpen)
 		}
-	}()
-	counted(t, "handshakes given up for newer ones", func() int64 { return s.count.Handshakes.Get(counters.HandshakeEvicted) }, 200)
-	if st := s.Stats(); st.HalfOpen > 64 {
-		t.Errorf("%d half-open", st.HalfOpen)
-	}
-	for n := range 5 {
-		c := s.dialFrom(h, fmt.Sprintf("10.0.0.%d:77", n+2), nil)
-		c.a.Write([]byte("x"))
-	}
-	close(stop)
-	<-done
-	for end := time.Now().Add(10 * time.Second); s.Stats().HalfOpen > 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%+v long after the flood", s.Stats())
+		for n := range 5 {
+			c := s.dialFrom(h, fmt.Sprintf("10.0.0.%d:77", n+2), nil)
+			c.a.Write([]byte("x"))
 		}
-	}
-	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before+16; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d goroutines, %d before the flood", runtime.NumGoroutine(), before)
+		close(stop)
+		<-done
+		time.Sleep(2 * time.Second) // their time is over
+		synctest.Wait()
+		if st := s.Stats(); st.HalfOpen != 0 {
+			t.Errorf("%+v after the flood", st)
 		}
-	}
+		if n := runtime.NumGoroutine(); n > before+16 {
+			t.Errorf("%d goroutines, %d before the flood", n, before)
+		}
+	})
 }
 
 // An address has a limited share of the handshakes. Forged hellos do not use it up: the oldest
@@ -350,60 +356,66 @@ func TestNewHandshakesHaveARate(t *testing.T) {
 // A hello from the address of a live association, spoofed or honest, costs it
 // nothing until another handshake completes.
 func TestAHelloOnALiveAddressIsAShadow(t *testing.T) {
-	h, s, c, peer := live(t)
-	from := netip.MustParseAddrPort(alice)
-	h.inject(from, helloRecord(9)) // spoofed: nobody answers the cookie
-	for s.Stats().HalfOpen == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	talks(t, c, peer)
-	for range 50 { // also with records that belong to neither
-		forged := plainRecord(applicationData, 7, make([]byte, 60))
-		forged[4] = 1
-		h.inject(from, forged)
-	}
-	talks(t, c, peer)
+	synctest.Test(t, func(t *testing.T) {
+		h, s, c, peer := live(t)
+		from := netip.MustParseAddrPort(alice)
+		h.inject(from, helloRecord(9)) // spoofed: nobody answers the cookie
+		for s.Stats().HalfOpen == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		talks(t, c, peer)
+		for range 50 { // also with records that belong to neither
+			forged := plainRecord(applicationData, 7, make([]byte, 60))
+			forged[4] = 1
+			h.inject(from, forged)
+		}
+		talks(t, c, peer)
+	})
 }
 
 func TestAClientThatRestartsOnItsAddressReplacesItself(t *testing.T) {
-	h, s, c, peer := live(t)
-	for range 1000 { // its numbers begin again, far below the window of the old ones
-		c.a.Write([]byte("x"))
-		await(t, peer.got)
-	}
-	// And somebody has sent a hello in its name. What answers it goes to the old socket: to the new one it would be the
-	// answer to its own.
-	out := h.sent()
-	h.inject(netip.MustParseAddrPort(alice), helloRecord(9))
-	for h.sent() == out {
-		time.Sleep(time.Millisecond)
-	}
-	again := s.dialFrom(h, alice, nil) // the old socket is gone
-	if err := await(t, peer.closed); err != ErrReplaced {
-		t.Error(err)
-	}
-	again.a.Write([]byte("again"))
-	next := await(t, s.new)
-	if got := await(t, next.got); string(got) != "again" {
-		t.Errorf("%q", got)
-	}
-	talks(t, again, next)
-	if st := s.Stats(); st.Associations != 1 {
-		t.Errorf("%+v", st)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h, s, c, peer := live(t)
+		for range 1000 { // its numbers begin again, far below the window of the old ones
+			c.a.Write([]byte("x"))
+			await(t, peer.got)
+		}
+		// And somebody has sent a hello in its name. What answers it goes to the old socket: to the new one it would be the
+		// answer to its own.
+		out := h.sent()
+		h.inject(netip.MustParseAddrPort(alice), helloRecord(9))
+		for h.sent() == out {
+			time.Sleep(time.Millisecond)
+		}
+		again := s.dialFrom(h, alice, nil) // the old socket is gone
+		if err := await(t, peer.closed); err != ErrReplaced {
+			t.Error(err)
+		}
+		again.a.Write([]byte("again"))
+		next := await(t, s.new)
+		if got := await(t, next.got); string(got) != "again" {
+			t.Errorf("%q", got)
+		}
+		talks(t, again, next)
+		if st := s.Stats(); st.Associations != 1 {
+			t.Errorf("%+v", st)
+		}
+	})
 }
 
 func TestAGateIsAskedFirst(t *testing.T) {
-	h := newNetwork()
-	s := h.serve(t, func(o *Options, _ *acceptAll) {
-		o.Admit = func(ip netip.Addr) bool { return ip == netip.MustParseAddr("10.0.0.2") }
+	synctest.Test(t, func(t *testing.T) {
+		h := newNetwork()
+		s := h.serve(t, func(o *Options, _ *acceptAll) {
+			o.Admit = func(ip netip.Addr) bool { return ip == netip.MustParseAddr("10.0.0.2") }
+		})
+		h.inject(netip.MustParseAddrPort("10.0.0.3:1"), helloRecord(1))
+		s.dialFrom(h, alice, nil).a.Write([]byte("x"))
+		await(t, s.new)
+		if n := s.count.Handshakes.Get(counters.HandshakeRefusedGate); n != 1 {
+			t.Errorf("%d refused", n)
+		}
 	})
-	h.inject(netip.MustParseAddrPort("10.0.0.3:1"), helloRecord(1))
-	s.dialFrom(h, alice, nil).a.Write([]byte("x"))
-	await(t, s.new)
-	if n := s.count.Handshakes.Get(counters.HandshakeRefusedGate); n != 1 {
-		t.Errorf("%d refused", n)
-	}
 }
 
 // refuseAll closes every association in Accept, and accepts it all the same.
@@ -415,21 +427,23 @@ func (r refuseAll) Accept(a *Association) Handler {
 }
 
 func TestAnAssociationThatIsClosedInAcceptIsNotKept(t *testing.T) {
-	h := newNetwork()
-	box := newInbox(nil)
-	e, err := Listen(Options{Conn: h, Certificate: func() *tls.Certificate { return authority().leaf }}, refuseAll{box})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &server{Endpoint: e, TB: t}
-	s.dialFrom(h, alice, nil)
-	await(t, box.closed)
-	if err := e.Close(); err != nil {
-		t.Error(err)
-	}
-	if st := e.Stats(); st.Associations != 0 {
-		t.Errorf("%+v", st)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := newNetwork()
+		box := newInbox(nil)
+		e, err := Listen(Options{Conn: h, Certificate: func() *tls.Certificate { return authority().leaf }}, refuseAll{box})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &server{Endpoint: e, TB: t}
+		s.dialFrom(h, alice, nil)
+		await(t, box.closed)
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+		if st := e.Stats(); st.Associations != 0 {
+			t.Errorf("%+v", st)
+		}
+	})
 }
 
 // RL-208.

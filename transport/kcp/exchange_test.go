@@ -142,7 +142,10 @@ func TestLargestMessage(t *testing.T) {
 // flow is found missing without a later one.
 func TestLatencyUnderLoss(t *testing.T) {
 	in(t, func(t *testing.T) {
-		const messages = 20_000
+		messages := 20_000
+		if testing.Short() {
+			messages = 4000
+		}
 		p := connect(t, 42, weather{loss: 0.05})
 		at := make([]time.Time, messages)
 		took := make([]time.Duration, 0, messages)
@@ -165,7 +168,7 @@ func TestLatencyUnderLoss(t *testing.T) {
 			t.Error("a lost message takes too long")
 		}
 		// A lost message and a lost ack cost one each, 10 % in all, and a little more.
-		if r := p.count.Resent.Load(); r < messages/20 || r > messages/6 {
+		if r := p.count.Resent.Load(); int(r) < messages/20 || int(r) > messages/6 {
 			t.Errorf("%d resends of %d messages", r, messages)
 		}
 		p.finish()

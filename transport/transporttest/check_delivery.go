@@ -92,7 +92,7 @@ func reliableBothWays(e *env) {
 func manyConnections(e *env) {
 	e.start()
 	var all []*exchange
-	for i := range 32 {
+	for i := range 12 {
 		all = append(all, e.exchange(i, 25, smallSizes))
 	}
 	e.exchangeAll(all)
