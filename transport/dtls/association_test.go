@@ -10,35 +10,37 @@ import (
 	"troupe/messages/counters"
 )
 
-// On the kernel's sockets; all else is on a network of the tests.
 func TestTwoSidesTalk(t *testing.T) {
-	s := serve(t, nil)
-	c := s.dial(nil)
-	if !c.a.Write([]byte("hello")) {
-		t.Fatal("not sent")
-	}
-	peer := await(t, s.new)
-	if got := await(t, peer.got); string(got) != "hello" {
-		t.Errorf("the server got %q", got)
-	}
-	for n := range 100 {
-		peer.a.Write(fmt.Append(nil, n))
-		if got := await(t, c.got); string(got) != fmt.Sprint(n) {
-			t.Fatalf("message %d: %q", n, got)
+	synctest.Test(t, func(t *testing.T) {
+		h := newNetwork()
+		s := h.serve(t, nil)
+		c := s.dialFrom(h, alice, nil)
+		if !c.a.Write([]byte("hello")) {
+			t.Fatal("not sent")
 		}
-	}
-	big := bytes.Repeat([]byte{7}, PlainMax)
-	peer.a.Write(big)
-	if got := await(t, c.got); !bytes.Equal(got, big) {
-		t.Error("the largest record was changed")
-	}
-	if peer.a.Write(append(big, 1)) {
-		t.Error("a record over PlainMax was sent")
-	}
-	counted(t, "full handshakes", func() int64 { return s.count.Handshakes.Get(counters.HandshakeFull) }, 1)
-	if n := s.count.Associations.Get(counters.SuiteChaCha20); n != 1 {
-		t.Errorf("%d associations", n)
-	}
+		peer := await(t, s.new)
+		if got := await(t, peer.got); string(got) != "hello" {
+			t.Errorf("the server got %q", got)
+		}
+		for n := range 100 {
+			peer.a.Write(fmt.Append(nil, n))
+			if got := await(t, c.got); string(got) != fmt.Sprint(n) {
+				t.Fatalf("message %d: %q", n, got)
+			}
+		}
+		big := bytes.Repeat([]byte{7}, PlainMax)
+		peer.a.Write(big)
+		if got := await(t, c.got); !bytes.Equal(got, big) {
+			t.Error("the largest record was changed")
+		}
+		if peer.a.Write(append(big, 1)) {
+			t.Error("a record over PlainMax was sent")
+		}
+		counted(t, "full handshakes", func() int64 { return s.count.Handshakes.Get(counters.HandshakeFull) }, 1)
+		if n := s.count.Associations.Get(counters.SuiteChaCha20); n != 1 {
+			t.Errorf("%d associations", n)
+		}
+	})
 }
 
 func TestEitherSideEndsAnAssociation(t *testing.T) {

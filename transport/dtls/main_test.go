@@ -95,7 +95,7 @@ func (s *acceptAll) Accept(a *Association) Handler {
 	return i
 }
 
-// server is an Endpoint on loopback.
+// server is an Endpoint: on a network of the tests, or on loopback for foreign peers (serve).
 type server struct {
 	*Endpoint
 	testing.TB

@@ -73,7 +73,7 @@ var message17 = message(17, 0, "x")
 
 // The whole way through real sockets: reader and writer of both sides.
 func TestEchoAllocatesNothing(t *testing.T) {
-	h := newHost(t, nil)
+	h := newHost(t, onSockets)
 	e := &echo{}
 	a, err := h.Open(1, local, e)
 	if err != nil {

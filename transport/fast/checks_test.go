@@ -20,7 +20,7 @@ func TestConnectIsAnsweredFromTheAnnouncedPort(t *testing.T) {
 	if a.Port() == 0 || a.Port() != h.Port() {
 		t.Fatalf("announced %d, main port %d", a.Port(), h.Port())
 	}
-	c := newClient(t, "127.0.0.1", a.Port(), 1)
+	c := h.client("127.0.0.1", a.Port(), 1)
 	c.connect()
 	c.serverAck(0) // receive checks the source
 	if a.Ready() || a.Addr() != c.addr() {
@@ -33,7 +33,7 @@ func TestConnectIsAnsweredFromTheAnnouncedPort(t *testing.T) {
 func TestTenConnectsTenRisingAcks(t *testing.T) {
 	h := newHost(t, nil)
 	a, _ := h.open(1, local)
-	c := newClient(t, "127.0.0.1", a.Port(), 1)
+	c := h.client("127.0.0.1", a.Port(), 1)
 	for range 10 {
 		c.connect()
 	}
@@ -51,7 +51,7 @@ func TestReadyOnlyAfterTheAck(t *testing.T) {
 			if send(a, "early") {
 				t.Fatal("sent before any datagram")
 			}
-			c := newClient(t, "127.0.0.1", a.Port(), 1)
+			c := h.client("127.0.0.1", a.Port(), 1)
 			c.connect()
 			c.serverAck(0)
 			if a.Ready() || send(a, "early") || h.count.Connections.Get(counters.UDP) != 0 {
@@ -82,7 +82,7 @@ func TestReadyOnlyAfterTheAck(t *testing.T) {
 func TestWithoutAServerAckItIsNeverReady(t *testing.T) {
 	h := newHost(t, nil)
 	a, in := h.open(1, local)
-	c := newClient(t, "127.0.0.1", a.Port(), 1)
+	c := h.client("127.0.0.1", a.Port(), 1)
 	for n := range int32(5) { // as a client that gets no -6
 		c.connect()
 		c.serverAck(n)
@@ -98,7 +98,7 @@ func TestWithoutAServerAckItIsNeverReady(t *testing.T) {
 func TestOnlyTheBoundAddressCounts(t *testing.T) {
 	h := newHost(t, nil)
 	a, in := h.open(1, local)
-	early := newClient(t, "127.0.0.1", a.Port(), 1)
+	early := h.client("127.0.0.1", a.Port(), 1)
 	early.data("before any -5")
 	early.ack()
 	h.dropped(counters.DropFastWrongAddress, 2)
@@ -107,12 +107,12 @@ func TestOnlyTheBoundAddressCounts(t *testing.T) {
 	}
 	c := h.confirm(a, "127.0.0.1")
 
-	unverified := newClient(t, "127.0.0.1", a.Port(), 99)
+	unverified := h.client("127.0.0.1", a.Port(), 99)
 	unverified.connect()
 	unverified.data("x")
 	h.dropped(counters.DropFastUnknownSender, 2)
 
-	other := newClient(t, "127.0.0.1", a.Port(), 1) // same IP, another port
+	other := h.client("127.0.0.1", a.Port(), 1) // same IP, another port
 	other.seq = 10
 	other.data("x")
 	h.dropped(counters.DropFastWrongAddress, 3)
@@ -219,7 +219,7 @@ func TestOffIsBoundAndSilent(t *testing.T) {
 	if a.Port() != h.Port() || a.Port() == 0 {
 		t.Fatalf("announced %d, main port %d", a.Port(), h.Port())
 	}
-	c := newClient(t, "127.0.0.1", a.Port(), 1)
+	c := h.client("127.0.0.1", a.Port(), 1)
 	c.connect()
 	c.ack()
 	c.raw([]byte("garbage"))
@@ -227,7 +227,7 @@ func TestOffIsBoundAndSilent(t *testing.T) {
 	if n := h.count.Writes.Get(counters.UDP); n != 0 || a.Ready() || send(a, "x") {
 		t.Fatalf("%d writes, ready %v", n, a.Ready())
 	}
-	if conn, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(c.to)); err == nil {
+	if conn, err := h.net.ListenPacket("udp4", c.to.String()); err == nil {
 		_ = conn.Close()
 		t.Fatal("the announced port is free")
 	}
@@ -255,13 +255,10 @@ func TestSilenceEndsNothing(t *testing.T) {
 func TestVectors(t *testing.T) { // realtime.md 14.2
 	h := newHost(t, nil)
 	a, in := h.open(1, local)
-	c := newClient(t, "127.0.0.1", a.Port(), 1)
+	c := h.client("127.0.0.1", a.Port(), 1)
 	c.raw(unhex(t, "12080918ffffffffffffffffff012801920200"))
 	buf := make([]byte, 100)
-	if err := c.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
-	n, err := c.conn.Read(buf)
+	n, _, err := c.conn.ReadFromUDPAddrPort(buf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +302,7 @@ func TestBothFamilies(t *testing.T) {
 				t.Skip("no IPv6 here: ", err)
 			}
 			_ = probe.Close()
-			h := newHost(t, func(o *Options) { o.Addr = addr })
+			h := newHost(t, func(o *Options) { onSockets(o); o.Addr = addr })
 			// The WebSocket's address may come in its mapped form.
 			a, in4 := h.open(1, netip.MustParseAddr("::ffff:127.0.0.1"))
 			b, in6 := h.open(2, netip.IPv6Loopback())

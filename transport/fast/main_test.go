@@ -12,11 +12,13 @@ import (
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/messages/wire"
+	"troupe/transport"
+	"troupe/transport/transporttest/memnet"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = time.Minute // for what must happen; nothing waits it out
+const patience = 3 * time.Minute // ends a test that hangs
 
 var local = netip.MustParseAddr("127.0.0.1")
 
@@ -28,9 +30,10 @@ var clockStart = time.Now()
 func (c *clock) now() time.Time          { return clockStart.Add(time.Duration(c.offset.Load())) }
 func (c *clock) advance(d time.Duration) { c.offset.Add(int64(d)) }
 
-// host is a pool on loopback with a clock that stands still.
+// host is a pool in memory, whose network delivers at once, with a clock that stands still.
 type host struct {
 	*Pool
+	net   transport.Network // nil: the kernel's
 	t     testing.TB
 	clock *clock
 	count *counters.Set
@@ -40,9 +43,15 @@ func newHost(t testing.TB, change func(*Options)) *host {
 	t.Helper()
 	h := &host{t: t, clock: new(clock), count: new(counters.Set)}
 	opt := Defaults()
-	opt.Addr, opt.Counters, opt.Now = "127.0.0.1:0", h.count, h.clock.now
+	network := memnet.New(memnet.Seed(t))
+	t.Cleanup(network.Close)
+	h.net = network.Machine()
+	opt.Addr, opt.Counters, opt.Now, opt.ListenPacket = "127.0.0.1:0", h.count, h.clock.now, h.net.ListenPacket
 	if change != nil {
 		change(&opt)
+	}
+	if opt.ListenPacket == nil {
+		h.net = nil
 	}
 	p, err := Listen(opt)
 	if err != nil {
@@ -59,6 +68,9 @@ func newHost(t testing.TB, change func(*Options)) *host {
 	})
 	return h
 }
+
+// onSockets is for newHost, in tests of what the kernel does.
+func onSockets(o *Options) { o.ListenPacket = nil }
 
 // open opens an association whose packets go to the returned inbox.
 func (h *host) open(peer messages.PeerID, ip netip.Addr) (*Association, inbox) {
@@ -134,7 +146,8 @@ func (in inbox) empty(t testing.TB) {
 // client is a UDP socket that counts as a client does.
 type client struct {
 	t    testing.TB
-	conn *net.UDPConn
+	host *host
+	conn transport.PacketConn
 	to   netip.AddrPort
 	peer int32
 	seq  int32
@@ -142,21 +155,31 @@ type client struct {
 	got  int
 }
 
-// newClient binds a socket at ip and aims it at port of 127.0.0.1, or of ::1 for
+// client binds a socket at ip and aims it at port of 127.0.0.1, or of ::1 for
 // an IPv6 address.
-func newClient(t testing.TB, ip string, port uint16, peer int32) *client {
-	t.Helper()
+func (h *host) client(ip string, port uint16, peer int32) *client {
+	h.t.Helper()
 	from := netip.MustParseAddr(ip)
-	conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(from, 0)))
-	if err != nil {
-		t.Skipf("no address %s here: %v", ip, err)
+	var conn transport.PacketConn
+	var err error
+	if addr := netip.AddrPortFrom(from, 0); h.net != nil {
+		conn, err = h.net.ListenPacket("udp", addr.String())
+	} else {
+		var udp *net.UDPConn
+		if udp, err = net.ListenUDP("udp", net.UDPAddrFromAddrPort(addr)); err == nil {
+			_ = udp.SetReadDeadline(time.Now().Add(patience))
+		}
+		conn = udp
 	}
-	t.Cleanup(func() { _ = conn.Close() })
+	if err != nil {
+		h.t.Skipf("no address %s here: %v", ip, err)
+	}
+	h.t.Cleanup(func() { _ = conn.Close() })
 	to := local
 	if from.Is6() {
 		to = netip.IPv6Loopback()
 	}
-	return &client{t: t, conn: conn, to: netip.AddrPortFrom(to, port), peer: peer}
+	return &client{t: h.t, host: h, conn: conn, to: netip.AddrPortFrom(to, port), peer: peer}
 }
 
 func (c *client) addr() netip.AddrPort {
@@ -186,9 +209,6 @@ func (c *client) data(payload string) {
 func (c *client) receive() wire.Header {
 	c.t.Helper()
 	buf := make([]byte, 1<<16)
-	if err := c.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		c.t.Fatal(err)
-	}
 	n, from, err := c.conn.ReadFromUDPAddrPort(buf)
 	if err != nil {
 		c.t.Fatal(err)
@@ -230,7 +250,7 @@ func (c *client) message(payload string, number int32) {
 // confirm runs the handshake of a fresh association.
 func (h *host) confirm(a *Association, ip string) *client {
 	h.t.Helper()
-	c := newClient(h.t, ip, a.Port(), int32(a.peer))
+	c := h.client(ip, a.Port(), int32(a.peer))
 	c.connect()
 	c.serverAck(0)
 	c.ack()

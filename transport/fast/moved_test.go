@@ -12,7 +12,7 @@ import (
 // counts on and knows nothing.
 func (c *client) otherPort(ip string) *client {
 	c.t.Helper()
-	other := newClient(c.t, ip, c.to.Port(), c.peer)
+	other := c.host.client(ip, c.to.Port(), c.peer)
 	other.seq = c.seq
 	return other
 }

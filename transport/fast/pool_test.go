@@ -116,7 +116,7 @@ func TestNoPlaceLeft(t *testing.T) {
 			t.Fatalf("announced %d", late.Port())
 		}
 	}
-	c := newClient(t, "127.0.0.1", late.Port(), 1)
+	c := h.client("127.0.0.1", late.Port(), 1)
 	c.seq = owner.seq
 	c.connect()
 	h.dropped(counters.DropFastOff, 1)
@@ -214,7 +214,7 @@ func TestOptions(t *testing.T) {
 func TestListenOnATakenPort(t *testing.T) {
 	h := newHost(t, nil)
 	opt := Defaults()
-	opt.Addr = netip.AddrPortFrom(local, h.Port()).String()
+	opt.Addr, opt.ListenPacket = netip.AddrPortFrom(local, h.Port()).String(), h.net.ListenPacket
 	if p, err := Listen(opt); err == nil {
 		_ = p.Close()
 		t.Fatal("no error")
@@ -250,13 +250,13 @@ func TestConcurrentUse(t *testing.T) {
 	var wg sync.WaitGroup
 	for peer := messages.PeerID(1); peer <= 4; peer++ {
 		wg.Go(func() {
-			for range 30 {
+			for range 10 {
 				a, err := h.Open(peer, local, discardAll{})
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				conn, err := net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(netip.AddrPortFrom(local, a.Port())))
+				conn, err := h.net.DialContext(t.Context(), "udp4", netip.AddrPortFrom(local, a.Port()).String())
 				if err != nil {
 					t.Error(err)
 					return

@@ -26,7 +26,7 @@ func runsTo(sizes []int, to ...netip.AddrPort) *batch {
 func awaitSizes(t *testing.T, conn *net.UDPConn, sizes []int) {
 	t.Helper()
 	buf := make([]byte, datagramMax)
-	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+	_ = conn.SetReadDeadline(time.Now().Add(patience))
 	for i, size := range sizes {
 		n, err := conn.Read(buf)
 		if err != nil || !bytes.Equal(buf[:n], bytes.Repeat([]byte{byte(i + 1)}, size)) {

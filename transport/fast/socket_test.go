@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/rs/zerolog"
 
@@ -15,37 +16,41 @@ import (
 
 // ICMP answers and other passing errors of a read end nothing.
 func TestReadErrorsDoNotEndTheReader(t *testing.T) {
-	conn := &fakeConn{closed: make(chan struct{})}
-	for range failuresFree + 4 {
-		conn.readErrs = append(conn.readErrs, errors.New("connection refused"))
-	}
-	p, err := listen(Defaults(), func(string, string, int) (transport.PacketConn, error) { return conn, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "all errors read", func() bool {
-		conn.mu.Lock()
-		defer conn.mu.Unlock()
-		return conn.reads > len(conn.readErrs)
+	synctest.Test(t, func(t *testing.T) {
+		conn := &fakeConn{closed: make(chan struct{})}
+		for range failuresFree + 4 {
+			conn.readErrs = append(conn.readErrs, errors.New("connection refused"))
+		}
+		p, err := listen(Defaults(), func(string, string, int) (transport.PacketConn, error) { return conn, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "all errors read", func() bool {
+			conn.mu.Lock()
+			defer conn.mu.Unlock()
+			return conn.reads > len(conn.readErrs)
+		})
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
 	})
-	if err := p.Close(); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // Close does not wait for a pause after errors.
 func TestCloseDuringErrors(t *testing.T) {
-	conn := &fakeConn{closed: make(chan struct{})}
-	for range 1 << 12 { // at 100 ms each: minutes
-		conn.readErrs = append(conn.readErrs, errors.New("broken"))
-	}
-	p, err := listen(Defaults(), func(string, string, int) (transport.PacketConn, error) { return conn, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Close(); err != nil {
-		t.Fatal(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		conn := &fakeConn{closed: make(chan struct{})}
+		for range 1 << 12 { // at 100 ms each: minutes
+			conn.readErrs = append(conn.readErrs, errors.New("broken"))
+		}
+		p, err := listen(Defaults(), func(string, string, int) (transport.PacketConn, error) { return conn, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 func TestWriteErrorsAreLosses(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 
 func TestSpoof_UnknownSenderGetsNothingAndLeavesNothing(t *testing.T) {
 	h := newHost(t, nil)
-	c := newClient(t, "127.0.0.1", h.Port(), 1)
+	c := h.client("127.0.0.1", h.Port(), 1)
 	for peer := int32(-2); peer < 100; peer++ {
 		c.raw(wire.AppendUDPConnect(nil, peer, 0))
 		c.raw(wire.AppendClientAck(nil, peer, 1))
@@ -29,7 +29,7 @@ func TestSpoof_UnknownSenderGetsNothingAndLeavesNothing(t *testing.T) {
 func TestSpoof_OtherIPIsRefused(t *testing.T) {
 	h := newHost(t, nil)
 	a, in := h.open(1, local)
-	spoofer := newClient(t, "127.0.0.2", a.Port(), 1)
+	spoofer := h.client("127.0.0.2", a.Port(), 1)
 	spoofer.connect()
 	spoofer.ack()
 	spoofer.data("x")
@@ -58,7 +58,7 @@ func TestSameIPOff(t *testing.T) {
 	c := h.confirm(a, "127.0.0.3") // its NAT sends UDP out elsewhere
 	c.data("x")
 	in.next(t)
-	spoofer := newClient(t, "127.0.0.2", a.Port(), 1)
+	spoofer := h.client("127.0.0.2", a.Port(), 1)
 	spoofer.seq = c.seq
 	h.clock.advance(time.Minute)
 	spoofer.connect() // plausible but for its IP
@@ -72,7 +72,7 @@ func TestSameIPOff(t *testing.T) {
 func TestSpoof_ReplayIsRefused(t *testing.T) {
 	h := newHost(t, nil)
 	a, in := h.open(1, local)
-	c := newClient(t, "127.0.0.1", a.Port(), 1)
+	c := h.client("127.0.0.1", a.Port(), 1)
 	first := wire.AppendUDPConnect(nil, 1, c.next())
 	c.raw(first)
 	c.serverAck(0)
@@ -94,7 +94,7 @@ func TestSpoof_Amplification(t *testing.T) {
 	h := newHost(t, nil)
 	const peer = 1 << 30 // five bytes as a varint: the largest -6
 	h.open(peer, local)
-	c := newClient(t, "127.0.0.1", h.Port(), peer)
+	c := h.client("127.0.0.1", h.Port(), peer)
 	bare := func(seq int32) []byte { // the shortest -5
 		return wire.AppendMessage(nil, &wire.Header{OpCode: wire.OpUDPConnect, Sender: peer, Sequence: seq})
 	}
@@ -128,7 +128,7 @@ func TestSpoof_NoGameDataToAnAddressThatIsNotConfirmed(t *testing.T) {
 	a, _ := h.open(1, local)
 	c := h.confirm(a, "127.0.0.1")
 	h.clock.advance(3 * time.Second)
-	thief := newClient(t, "127.0.0.1", a.Port(), 1)
+	thief := h.client("127.0.0.1", a.Port(), 1)
 	thief.seq = c.seq
 	thief.connect() // moves, to be confirmed
 	thief.serverAck(1)
@@ -146,7 +146,7 @@ func TestMovedAddress(t *testing.T) {
 	c := h.confirm(a, "127.0.0.1")
 
 	claim := func(number int32) *client {
-		other := newClient(t, "127.0.0.1", a.Port(), 1)
+		other := h.client("127.0.0.1", a.Port(), 1)
 		other.seq = number
 		other.connect()
 		return other
@@ -170,14 +170,14 @@ func TestMovedAddress(t *testing.T) {
 	again, in2 := h.open(1, local)
 	c2 := h.confirm(again, "127.0.0.1")
 	h.clock.advance(5*time.Second - 1)
-	first := newClient(t, "127.0.0.1", again.Port(), 1)
+	first := h.client("127.0.0.1", again.Port(), 1)
 	first.seq = 2
 	first.connect()
 	first.serverAck(1)
 	first.ack()
 	h.ready(again, true)
 	h.clock.advance(5*time.Second - 1)
-	second := newClient(t, "127.0.0.1", again.Port(), 1)
+	second := h.client("127.0.0.1", again.Port(), 1)
 	second.seq = first.seq
 	second.connect()
 	h.dropped(counters.DropFastWrongAddress, 3) // one move in 5 s
@@ -195,7 +195,7 @@ func TestContested(t *testing.T) {
 	a, in := h.open(1, local)
 	c := h.confirm(a, "127.0.0.1")
 	h.clock.advance(time.Second)
-	spoofer := newClient(t, "127.0.0.1", a.Port(), 1)
+	spoofer := h.client("127.0.0.1", a.Port(), 1)
 	spoofer.seq = c.seq
 	spoofer.connect()
 	h.dropped(counters.DropFastWrongAddress, 1)

@@ -71,7 +71,7 @@ func TestABatchReachesEveryReceiver(t *testing.T) {
 			}
 			buf := make([]byte, 100)
 			for r, conn := range receivers {
-				_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+				_ = conn.SetReadDeadline(time.Now().Add(patience))
 				for i := r; i < writeBatch; i += len(to) {
 					n, err := conn.Read(buf)
 					if want := fmt.Sprintf("datagram %4d", i); err != nil || string(buf[:n]) != want {
