@@ -350,13 +350,13 @@ type udpPeer struct {
 	from net.Addr
 }
 
-func listenPeer(t *testing.T) (*udpPeer, int32) {
+func listenPeer(t *testing.T, on Network) (*udpPeer, int32) {
 	t.Helper()
-	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	conn, err := on.ListenUDP("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	_ = conn.SetDeadline(time.Now().Add(patience))
 	t.Cleanup(func() { _ = conn.Close() })
 	return &udpPeer{t: t, conn: conn}, int32(conn.LocalAddr().(*net.UDPAddr).Port)
 }
@@ -385,10 +385,11 @@ func (u *udpPeer) send(datagram []byte) {
 	}
 }
 
-func TestFastChannelOnLoopback(t *testing.T) {
+func TestFastChannel(t *testing.T) {
 	ctx := t.Context()
-	u, port := listenPeer(t)
-	c, p := dial(t, Options{})
+	m := machine(t)
+	u, port := listenPeer(t, m)
+	c, p := dialIn(t, m, Options{})
 	login(t, c, p, port)
 
 	// Before the ack everything goes by WebSocket, whatever the intent.
@@ -448,7 +449,7 @@ func TestFastChannelOnLoopback(t *testing.T) {
 	}
 
 	// The client follows the source of the last datagram.
-	other, _ := listenPeer(t)
+	other, _ := listenPeer(t, m)
 	other.from = u.from
 	other.send(EncodeUnit(Packet{OpCode: 20, SequenceNumber: 1, TargetPlayer: 1, Sender: ServerID}))
 	if _, err := c.Expect(ctx, OpVia(20, ChannelUDP)); err != nil {

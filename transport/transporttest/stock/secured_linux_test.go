@@ -112,7 +112,7 @@ func serveDTLS(t *testing.T, id identity, associations int) *dtlsPeer {
 	_ = theirs.Close()
 	t.Cleanup(func() { _ = pipe.Close(); _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	_ = pipe.SetDeadline(time.Now().Add(time.Minute))
-	for end := time.Now().Add(time.Minute); !bound(t, port); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); !bound(t, port); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("openssl s_server does not bind its port")
 		}
@@ -123,7 +123,7 @@ func serveDTLS(t *testing.T, id identity, associations int) *dtlsPeer {
 // freePort returns a UDP port, and the socket that was bound to it and is closed with the test or before.
 func freePort(t *testing.T) (net.PacketConn, int32) {
 	t.Helper()
-	u, port := listenPeer(t)
+	u, port := listenPeer(t, system{})
 	_ = u.conn.Close()
 	return u.conn, port
 }
@@ -198,7 +198,7 @@ func verified(success bool, number int32) Packet {
 // soon bounds what a test waits for.
 func soon(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -240,6 +240,14 @@ func gone(t *testing.T, pid int) {
 	}
 }
 
+// unlessShort skips what runs further programs: with -short, TestSecured shows that they work.
+func unlessShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts further programs")
+	}
+}
+
 func TestSecured(t *testing.T) {
 	id := newIdentity(t)
 	for name, c := range map[string]struct {
@@ -255,6 +263,9 @@ func TestSecured(t *testing.T) {
 		"gnutls/GCM":       {GnuTLS, HasGnuTLS, AES128GCM, "AES-128-GCM"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if c.stack != 0 {
+				unlessShort(t)
+			}
 			if path, reason := c.has(); path == "" {
 				t.Skip(reason)
 			}
@@ -377,6 +388,7 @@ func securedClient(t *testing.T, edit func(*Options)) (*Client, *peer, *dtlsPeer
 }
 
 func TestVerifiedByWebSocketAlone(t *testing.T) {
+	unlessShort(t)
 	c, p, d, _ := securedClient(t, nil)
 	answer := verified(true, 0)
 	answer.Reliable = true
@@ -390,6 +402,7 @@ func TestVerifiedByWebSocketAlone(t *testing.T) {
 }
 
 func TestVerifyRefused(t *testing.T) {
+	unlessShort(t)
 	c, p, d, _ := securedClient(t, nil)
 	d.send(verified(false, 0))
 	if err := c.AwaitFast(soon(t)); !errors.Is(err, ErrVerifyRefused) || !errors.Is(err, ErrNoFast) {
@@ -401,6 +414,7 @@ func TestVerifyRefused(t *testing.T) {
 }
 
 func TestNoVerify(t *testing.T) {
+	unlessShort(t)
 	c, p, d, _ := securedClient(t, func(o *Options) { o.DTLS.NoVerify = true })
 	forged := c.VerifyPacket()
 	forged.VerifyIdentity.ConnectToken = "another"
@@ -424,6 +438,7 @@ func TestNoVerify(t *testing.T) {
 
 // TestHandshakeHoldsUpTheWebSocket: realtime.md 6.4 and 8.4.
 func TestHandshakeHoldsUpTheWebSocket(t *testing.T) {
+	unlessShort(t)
 	needOpenSSL(t)
 	id := newIdentity(t)
 	for timeout := 1500 * time.Millisecond; ; timeout *= 2 {
@@ -441,7 +456,7 @@ func TestHandshakeHoldsUpTheWebSocket(t *testing.T) {
 // heldUp returns an error if the machine was too slow for the handshake's timeout.
 func heldUp(t *testing.T, id identity, timeout time.Duration) (missed error) {
 	t.Helper()
-	u, port := listenPeer(t) // bound, and silent
+	u, port := listenPeer(t, system{}) // bound, and silent
 	opts := Secured(id.roots, "game.example")
 	opts.DTLS.Timeout = timeout
 	c, p := dialSecured(t, id, opts)
@@ -477,10 +492,11 @@ func heldUp(t *testing.T, id identity, timeout time.Duration) (missed error) {
 }
 
 func TestEndDuringTheHandshake(t *testing.T) {
+	unlessShort(t)
 	needOpenSSL(t)
 	id := newIdentity(t)
 	for name, end := range map[string]func(*Client){"Kill": (*Client).Kill, "Close": (*Client).Close} {
-		u, port := listenPeer(t)
+		u, port := listenPeer(t, system{})
 		c, p := dialSecured(t, id, Secured(id.roots, "game.example"))
 		p.packet()
 		p.send(secureResponse(id, port))
@@ -502,6 +518,7 @@ func TestEndDuringTheHandshake(t *testing.T) {
 }
 
 func TestKillIsSilent(t *testing.T) {
+	unlessShort(t)
 	c, _, d, _ := securedClient(t, nil)
 	pid := childOf(t, c)
 	c.Kill()
@@ -510,6 +527,7 @@ func TestKillIsSilent(t *testing.T) {
 }
 
 func TestServerEndsTheAssociation(t *testing.T) {
+	unlessShort(t)
 	c, p, d, _ := securedClient(t, nil)
 	d.send(verified(true, 0))
 	if err := c.AwaitFast(soon(t)); err != nil {
@@ -530,6 +548,7 @@ func TestServerEndsTheAssociation(t *testing.T) {
 }
 
 func TestSecondLoginResponseStartsDTLSAgain(t *testing.T) {
+	unlessShort(t)
 	id := newIdentity(t)
 	d := serveDTLS(t, id, 2)
 	c, p := dialSecured(t, id, Secured(id.roots, "game.example"))
@@ -546,6 +565,7 @@ func TestSecondLoginResponseStartsDTLSAgain(t *testing.T) {
 }
 
 func TestWhatTheHandshakeRefuses(t *testing.T) {
+	unlessShort(t)
 	needOpenSSL(t)
 	id, other := newIdentity(t), newIdentity(t)
 	damaged := bytes.Replace(other.ca, []byte("\nM"), []byte("\n%"), 1)
@@ -597,6 +617,7 @@ func TestWhatTheHandshakeRefuses(t *testing.T) {
 
 // TestNamesAreComparedAsMbedTLSDoes: the certificate carries 127.0.0.1, but as an IP address.
 func TestNamesAreComparedAsMbedTLSDoes(t *testing.T) {
+	unlessShort(t)
 	needOpenSSL(t)
 	id := newIdentity(t)
 	d := serveDTLS(t, id, 1)
@@ -609,6 +630,7 @@ func TestNamesAreComparedAsMbedTLSDoes(t *testing.T) {
 }
 
 func TestRecordSizes(t *testing.T) {
+	unlessShort(t)
 	c, _, d, _ := securedClient(t, nil)
 	d.send(verified(true, 0))
 	sized := func(number int32, size int) []byte {
@@ -647,9 +669,10 @@ func TestRecordSizes(t *testing.T) {
 }
 
 func TestLocalAddressOfDTLS(t *testing.T) {
+	unlessShort(t)
 	needOpenSSL(t)
 	id := newIdentity(t)
-	u, port := listenPeer(t)
+	u, port := listenPeer(t, system{})
 	_, local := freePort(t)
 	opts := Secured(id.roots, "game.example")
 	opts.UDPLocalAddr = fmt.Sprintf("127.0.0.2:%d", local)
@@ -665,6 +688,7 @@ func TestWSSIsChecked(t *testing.T) {
 	id, other := newIdentity(t), newIdentity(t)
 	lax := Secured(id.roots, "game.example")
 	lax.TLS.InsecureSkipVerify = true
+	m := machine(t)
 	for name, c := range map[string]struct {
 		opts   Options
 		server *tls.Config
@@ -677,10 +701,12 @@ func TestWSSIsChecked(t *testing.T) {
 		"no TLS":       {Options{DTLS: &DTLS{}}, &tls.Config{}, "needs TLS"},
 	} {
 		c.server.Certificates = []tls.Certificate{id.leaf}
-		ln, err := tls.Listen("tcp", "127.0.0.1:0", c.server)
+		under, err := m.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
+		ln := tls.NewListener(under, c.server)
+		c.opts.Network = m
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

@@ -13,7 +13,12 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"troupe/transport/transporttest/memnet"
 )
+
+// patience ends a test that hangs.
+const patience = 3 * time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -59,13 +64,26 @@ func answer(conn net.Conn, edit func(http.Header)) (*bufio.Reader, *http.Request
 	return br, req, err
 }
 
-// dial starts a client against a peer on a loopback TCP connection. Neither outlives the test.
+// machine is a network in memory that delivers at once.
+func machine(t *testing.T) memnet.Machine {
+	network := memnet.New(memnet.Seed(t))
+	t.Cleanup(network.Close)
+	return network.Machine()
+}
+
+// dial starts a client against a peer in memory. Neither outlives the test.
 func dial(t *testing.T, opts Options) (*Client, *peer) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	return dialIn(t, machine(t), opts)
+}
+
+func dialIn(t *testing.T, m memnet.Machine, opts Options) (*Client, *peer) {
+	t.Helper()
+	ln, err := m.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	opts.Network = m
 	return dialOn(t, ln, opts)
 }
 
@@ -86,7 +104,7 @@ func dialOn(t *testing.T, ln net.Listener, opts Options) (*Client, *peer) {
 	if err != nil || failed != nil {
 		t.Fatalf("dial: %v, accept: %v", err, failed)
 	}
-	_ = p.conn.SetDeadline(time.Now().Add(time.Minute))
+	_ = p.conn.SetDeadline(time.Now().Add(patience))
 	t.Cleanup(func() {
 		c.Kill()
 		_ = p.conn.Close()

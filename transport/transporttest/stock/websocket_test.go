@@ -4,18 +4,18 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"troupe/transport/transporttest"
 )
 
 func TestUpgradeRequestAndLogin(t *testing.T) {
@@ -236,8 +236,13 @@ func TestServerCloses(t *testing.T) {
 	}
 }
 
+// On the kernel's sockets, whose resets Kill asks for.
 func TestKillResets(t *testing.T) {
-	c, p := dial(t, Options{})
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, p := dialOn(t, ln, Options{ReadBuffer: 4096})
 	p.packet()
 	c.PauseReading()
 	p.write(short(0x89, nil))
@@ -313,17 +318,15 @@ func TestProtocolErrorsOfTheServer(t *testing.T) {
 
 // TestSecure: the C# flavor offers TLS 1.2 alone, the other one leaves the choice to the server.
 func TestSecure(t *testing.T) {
-	borrowed := httptest.NewTLSServer(nil) // for its certificate
-	roots := x509.NewCertPool()
-	roots.AddCert(borrowed.Certificate())
-	config := &tls.Config{Certificates: borrowed.TLS.Certificates}
-	borrowed.Close()
-
+	cert, roots := transporttest.Trusted()
+	config := &tls.Config{Certificates: []tls.Certificate{*cert}}
 	for flavor, want := range map[Flavor]uint16{CSharp: tls.VersionTLS12, TypeScript: tls.VersionTLS13} {
-		ln, err := tls.Listen("tcp", "127.0.0.1:0", config)
+		m := machine(t)
+		under, err := m.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
+		ln := tls.NewListener(under, config)
 		var wg sync.WaitGroup
 		var version uint16
 		wg.Go(func() {
@@ -338,7 +341,7 @@ func TestSecure(t *testing.T) {
 			}
 		})
 		c, err := Dial(t.Context(), "wss://"+ln.Addr().String()+"/ignored", "psess-1", Options{
-			Flavor: flavor, TLS: &tls.Config{RootCAs: roots}, LocalAddr: "127.0.0.1", ReadBuffer: 4096,
+			Flavor: flavor, TLS: &tls.Config{RootCAs: roots, ServerName: "localhost"}, LocalAddr: "127.0.0.1", Network: m,
 		})
 		if err != nil {
 			t.Error(err)
