@@ -8,6 +8,7 @@ import (
 	"troupe/messages/counters"
 	"troupe/transport"
 	"troupe/transport/fast"
+	"troupe/transport/transporttest/memnet"
 )
 
 type numberedConn struct{ transport.Conn }
@@ -19,7 +20,9 @@ func (numberedConn) RemoteAddr() netip.AddrPort { return netip.MustParseAddrPort
 // A -5 may be read from the WebSocket while the fast channel is being opened, which
 // the player's actor does.
 func TestRestartWhileTheFastChannelIsOpened(t *testing.T) {
-	pool, err := fast.Listen(fast.Options{Addr: "127.0.0.1:0", Enabled: true})
+	network := memnet.New(memnet.Seed(t))
+	defer network.Close()
+	pool, err := fast.Listen(fast.Options{Addr: "127.0.0.1:0", Enabled: true, ListenPacket: network.Machine().ListenPacket})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,17 +33,10 @@ func (r refDatagrams) Start(tb TB, o DatagramOptions) DatagramServer {
 	return s
 }
 
-type packetConn interface {
-	ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error)
-	WriteToUDPAddrPort(b []byte, addr netip.AddrPort) (int, error)
-	LocalAddr() net.Addr
-	Close() error
-}
-
 type refDatagramServer struct {
 	DatagramOptions
 	defect  defect
-	conn    packetConn
+	conn    *memnet.PacketConn
 	running sync.WaitGroup
 	stopped chan struct{}
 
@@ -111,14 +104,7 @@ func (s *refDatagramServer) read() {
 }
 
 func (s *refDatagramServer) Dial(ctx context.Context, up func([]byte), down func(int32, []byte)) (*DatagramPair, error) {
-	to := s.conn.LocalAddr().(*net.UDPAddr).AddrPort()
-	var conn net.Conn
-	var err error
-	if s.Network == nil {
-		conn, err = net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
-	} else {
-		conn, err = s.Network.Node().DialPacket(to)
-	}
+	conn, err := s.Network.Node().DialPacket(s.conn.LocalAddr().(*net.UDPAddr).AddrPort())
 	if err != nil {
 		return nil, err
 	}
@@ -187,8 +173,6 @@ func (s *refDatagramServer) Stop() {
 	s.mu.Unlock()
 	s.running.Wait()
 }
-
-var _ packetConn = (*memnet.PacketConn)(nil)
 
 // Defects of lossy channels.
 const (

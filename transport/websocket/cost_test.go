@@ -165,7 +165,7 @@ func (k *keeper) OnUnit([]byte)        { k.units.Add(1) }
 func (*keeper) OnAlive([]byte)         {}
 func (*keeper) OnClosed(transport.End) {}
 
-func TestIdleConnectionCost(t *testing.T) {
+func TestIdleConnectionsAllocateLittle(t *testing.T) {
 	skipRace(t)
 	const n = 1000
 	l, err := Listen(Options{Addr: onSockets})

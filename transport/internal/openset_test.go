@@ -1,4 +1,4 @@
-package openset
+package internal_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"troupe/messages"
+	"troupe/transport/internal/openset"
 )
 
 type conn struct{ closed messages.CloseReason }
@@ -15,7 +16,7 @@ func (c *conn) Close(r messages.CloseReason) { c.closed = r }
 
 func TestWaitEndsWithTheLastConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s Set[*conn]
+		var s openset.Set[*conn]
 		if err := s.Wait(t.Context()); err != nil {
 			t.Fatalf("of an empty set: %v", err)
 		}
@@ -43,7 +44,7 @@ func TestWaitEndsWithTheLastConnection(t *testing.T) {
 }
 
 func TestWaitEndsWithItsContext(t *testing.T) {
-	var s Set[*conn]
+	var s openset.Set[*conn]
 	s.Add(new(conn))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")

@@ -1,10 +1,13 @@
-package rfc6455
+// Package internal_test tests the packages below: one binary for all three.
+package internal_test
 
 import (
 	"bytes"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"troupe/transport/internal/rfc6455"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -14,25 +17,25 @@ func TestFramesOfBothSides(t *testing.T) {
 	for _, n := range []int{0, 1, 125, 126, 1<<16 - 1, 1 << 16} {
 		payload := bytes.Repeat([]byte("abc"), n/3+1)[:n]
 		for _, masked := range []bool{false, true} {
-			frame := append(AppendHeader(nil, Binary, n), payload...)
+			frame := append(rfc6455.AppendHeader(nil, rfc6455.Binary, n), payload...)
 			if masked {
-				frame = AppendMasked(nil, Binary, 0xFA030201, payload)
-			} else if size := HeaderSizeOf(n); len(frame) != size+n {
+				frame = rfc6455.AppendMasked(nil, rfc6455.Binary, 0xFA030201, payload)
+			} else if size := rfc6455.HeaderSizeOf(n); len(frame) != size+n {
 				t.Errorf("%d bytes: a header of %d, not %d", n, len(frame)-n, size)
 			}
-			h, err := ParseHeader(frame, masked)
-			if err != nil || !h.Fin || h.Op != Binary || h.Length != uint64(n) || h.Size != HeaderSize(frame[1]) || h.Size+n != len(frame) {
+			h, err := rfc6455.ParseHeader(frame, masked)
+			if err != nil || !h.Fin || h.Op != rfc6455.Binary || h.Length != uint64(n) || h.Size != rfc6455.HeaderSize(frame[1]) || h.Size+n != len(frame) {
 				t.Fatalf("%d bytes, masked %v: %+v, %v", n, masked, h, err)
 			}
 			for cut := range h.Size {
-				if h, err := ParseHeader(frame[:cut], masked); h.Size != 0 || err != nil {
-					t.Errorf("%d of a header of %d bytes: %+v, %v", cut, HeaderSize(frame[1]), h, err)
+				if h, err := rfc6455.ParseHeader(frame[:cut], masked); h.Size != 0 || err != nil {
+					t.Errorf("%d of a header of %d bytes: %+v, %v", cut, rfc6455.HeaderSize(frame[1]), h, err)
 				}
 			}
-			if Mask(frame[h.Size:], h.Mask); !bytes.Equal(frame[h.Size:], payload) {
+			if rfc6455.Mask(frame[h.Size:], h.Mask); !bytes.Equal(frame[h.Size:], payload) {
 				t.Errorf("%d bytes, masked %v, come back different", n, masked)
 			}
-			if _, err := ParseHeader(frame, !masked); err == nil {
+			if _, err := rfc6455.ParseHeader(frame, !masked); err == nil {
 				t.Errorf("masked %v is taken for the other side's", masked)
 			}
 		}
@@ -45,7 +48,7 @@ func TestMask(t *testing.T) {
 	for n := range 100 {
 		for cut := range n + 1 {
 			b := bytes.Repeat([]byte{0x5A}, n)
-			Mask(b[cut:], Mask(b[:cut], mask))
+			rfc6455.Mask(b[cut:], rfc6455.Mask(b[:cut], mask))
 			for i := range b {
 				if b[i] != 0x5A^key[i&3] {
 					t.Fatalf("length %d, cut %d: byte %d is %#x", n, cut, i, b[i])
@@ -57,7 +60,7 @@ func TestMask(t *testing.T) {
 
 // The example of RFC 6455 section 1.3.
 func TestAccept(t *testing.T) {
-	if got := AppendAccept([]byte("x"), []byte("dGhlIHNhbXBsZSBub25jZQ==")); string(got) != "xs3pPLMBiTxaQ9kYGzzhZRbK+xOo=" {
+	if got := rfc6455.AppendAccept([]byte("x"), []byte("dGhlIHNhbXBsZSBub25jZQ==")); string(got) != "xs3pPLMBiTxaQ9kYGzzhZRbK+xOo=" {
 		t.Errorf("%q", got)
 	}
 }

@@ -1,4 +1,4 @@
-package list_test
+package internal_test
 
 import (
 	"slices"
