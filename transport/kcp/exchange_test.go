@@ -62,6 +62,10 @@ func sameMessages(t *testing.T, what string, got, want [][]byte) {
 }
 
 func TestEverythingArrivesOnceInOrder(t *testing.T) {
+	count := 150
+	if testing.Short() {
+		count = 50
+	}
 	for i, w := range weathers {
 		t.Run(w.name, func(t *testing.T) {
 			in(t, func(t *testing.T) {
@@ -69,7 +73,7 @@ func TestEverythingArrivesOnceInOrder(t *testing.T) {
 				rng := rand.New(rand.NewPCG(uint64(i), 7))
 				var up, down [][]byte
 				go func() {
-					for n, size := range sizes(150, rng) {
+					for n, size := range sizes(count, rng) {
 						m := messageOf(n, size)
 						up = append(up, m)
 						if err := p.stream.Send(t.Context(), m); err != nil {
@@ -79,7 +83,7 @@ func TestEverythingArrivesOnceInOrder(t *testing.T) {
 					}
 				}()
 				rng2 := rand.New(rand.NewPCG(uint64(i), 8))
-				for n, size := range sizes(150, rng2) {
+				for n, size := range sizes(count, rng2) {
 					f := wire.NewFrame(&wire.Header{OpCode: 3, Payload: messageOf(n, size)})
 					down = append(down, slices.Clone(f.Unit()))
 					p.source.add(f)

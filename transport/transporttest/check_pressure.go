@@ -98,7 +98,7 @@ func slowHandler(e *env) {
 	slow.Store(l)
 	s := series{id: 1, sizes: []int{4096}}
 	l.expects(s)
-	const n = 768
+	const n = 400 // half as much again as heldMax
 	var sent atomic.Int64
 	done := goes(func() {
 		for i := range n {
