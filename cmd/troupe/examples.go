@@ -6,7 +6,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// newParser returns the parser of the command line. Help, completion and the manual page are made of its model.
+// newParser returns the parser of the command line. Help and completion are made of its model.
 func newParser(s streams, options ...kong.Option) (*kong.Kong, error) {
 	parser, err := kong.New(&commands{}, append([]kong.Option{
 		kong.Name("troupe"),
@@ -64,5 +64,4 @@ var examples = map[string]string{
 	"version":        "troupe version",
 	"completion":     "troupe completion bash",
 	"licenses":       "troupe licenses",
-	"man":            "troupe man > troupe.1",
 }

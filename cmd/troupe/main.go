@@ -58,7 +58,6 @@ type commands struct {
 	Version versionCommand `cmd:"" help:"Print the version."`
 
 	Completion completionCommand `cmd:"" help:"Print a script with which a shell completes commands and flags."`
-	Man        manCommand        `cmd:"" help:"Print the manual page of all commands, for man."`
 	Complete   completeCommand   `cmd:"" hidden:"" help:"Print what the last word of a command line may become; for the scripts of completion."`
 
 	Licenses    licensesCommand `cmd:"" help:"Print the licences of this program and its libraries."`

@@ -64,7 +64,7 @@ type made struct {
 	text    []byte
 }
 
-// makeFiles runs the commands with a binary of this machine: the manual page and the scripts of completion come from the same
+// makeFiles runs the commands with a binary of this machine: the scripts of completion come from the same
 // source as --help.
 func makeFiles(binary []byte) ([]made, error) {
 	dir, err := os.MkdirTemp("", "troupe-dist-")
@@ -77,7 +77,7 @@ func makeFiles(binary []byte) ([]made, error) {
 		return nil, err
 	}
 	all := []made{
-		{name: "troupe.1", command: []string{"man"}}, {name: "completion/troupe.bash", command: []string{"completion", "bash"}},
+		{name: "completion/troupe.bash", command: []string{"completion", "bash"}},
 		{name: "completion/_troupe", command: []string{"completion", "zsh"}}, {name: "completion/troupe.fish", command: []string{"completion", "fish"}},
 	}
 	for i := range all {

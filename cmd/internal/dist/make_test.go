@@ -99,7 +99,7 @@ func TestMakeDist(t *testing.T) {
 		t.Errorf("the archive's LICENSE is not that of the project (%v)", err)
 	}
 	printed := map[string]string{
-		"troupe.1": ".TH", "completion/troupe.bash": "complete", "completion/_troupe": "#compdef", "completion/troupe.fish": "complete",
+		"completion/troupe.bash": "complete", "completion/_troupe": "#compdef", "completion/troupe.fish": "complete",
 	}
 	for name, part := range printed {
 		if name = folder + "/" + name; !strings.Contains(contents[name], part) || strings.Contains(contents[name], "troupe.exe") {
