@@ -130,7 +130,7 @@ func (profileCommand) Help() string {
 
 // Run takes a profile.
 func (c *profileCommand) Run(s streams) error {
-	ctx, stop := interruptible()
+	ctx, stop := s.interruptible()
 	defer stop()
 	resp, err := c.call(ctx, http.MethodPost, "profile", given("kind", c.Kind, "seconds", number(c.Seconds)))
 	if err != nil {

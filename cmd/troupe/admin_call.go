@@ -9,11 +9,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"os/signal"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"troupe/cmd/troupe/internal/admin"
@@ -25,11 +22,6 @@ import (
 type consoleFlags struct {
 	endpoint
 	JSON bool `name:"json" help:"Print JSON, as the operator's API answers."`
-}
-
-// interruptible returns a context that ends with a signal to stop.
-func interruptible() (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 }
 
 // call requests a path below /admin/v1/. The caller closes the body of the answer. Any status but
@@ -121,7 +113,7 @@ func show[T any](c *consoleFlags, s streams, path string, q url.Values, member s
 
 // showAll is show, and returns the whole answer.
 func showAll[T any](c *consoleFlags, s streams, path string, q url.Values, member string, columns ...column[T]) (answer map[string]json.RawMessage, err error) {
-	ctx, stop := interruptible()
+	ctx, stop := s.interruptible()
 	defer stop()
 	if err := c.read(ctx, path, q, &answer); err != nil {
 		return nil, fmt.Errorf("admin: %w", err)
@@ -132,7 +124,7 @@ func showAll[T any](c *consoleFlags, s streams, path string, q url.Values, membe
 // showPages is show for a list in pages, of which it reads all. The parameters are pairs as given
 // takes them.
 func showPages[T any](c *consoleFlags, s streams, path, member string, params []string, columns ...column[T]) error {
-	ctx, stop := interruptible()
+	ctx, stop := s.interruptible()
 	defer stop()
 	all := []json.RawMessage{}
 	q := given(append(params, "limit", "200")...)
@@ -195,7 +187,7 @@ func printRaw(out io.Writer, raw json.RawMessage) error {
 
 // do calls an action, and prints a line, or the answer as JSON.
 func (c *consoleFlags) do(s streams, method, path string, q url.Values, line func(answer map[string]any) string) error {
-	ctx, stop := interruptible()
+	ctx, stop := s.interruptible()
 	defer stop()
 	var raw json.RawMessage
 	if err := c.decode(ctx, method, path, q, &raw); err != nil {

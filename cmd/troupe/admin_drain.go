@@ -22,7 +22,7 @@ type drainCommand struct {
 
 // Run starts a drain, cancels it or shows its progress.
 func (c *drainCommand) Run(s streams) error {
-	ctx, stop := interruptible()
+	ctx, stop := s.interruptible()
 	defer stop()
 	method, q := http.MethodPost, url.Values{}
 	switch {

@@ -215,7 +215,7 @@ func (eventsCommand) Help() string {
 
 // Run prints events.
 func (c *eventsCommand) Run(s streams) error {
-	ctx, stop := interruptible()
+	ctx, stop := s.interruptible()
 	defer stop()
 	resp, err := c.call(ctx, http.MethodGet, "events", nil)
 	if err != nil {

@@ -1,17 +1,13 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"os/signal"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"troupe/cmd/troupe/internal/admin"
@@ -30,7 +26,7 @@ type asking struct {
 
 // ask requests a page below /admin/v1/. With --json it prints the answer, and reports true.
 func (c *asking) ask(s streams, page string, q url.Values, into any) (printed bool, err error) {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	ctx, stop := s.interruptible()
 	defer stop()
 	resp, err := c.operator(ctx, http.MethodGet, "/admin/v1/"+page, q)
 	if err != nil {

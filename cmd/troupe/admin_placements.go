@@ -44,7 +44,7 @@ func (c *placementsCommand) Run(s streams) error {
 	if c.Queue != "" || c.Status != "any" {
 		return &exitError{exitUsage, errors.New("admin: --queue and --status are for the list, without ids")}
 	}
-	ctx, stop := interruptible()
+	ctx, stop := s.interruptible()
 	defer stop()
 	found := make([]json.RawMessage, len(c.IDs))
 	for i, id := range c.IDs {

@@ -51,7 +51,7 @@ func (c *sessionsCommand) Run(s streams) error {
 	if c.Fleet+c.Alias+c.Location+c.Filter+c.Sort != "" || c.Status != "any" {
 		return &exitError{exitUsage, errors.New("admin: --game-session names one game session: give it without the flags that choose among all")}
 	}
-	ctx, stop := interruptible()
+	ctx, stop := s.interruptible()
 	defer stop()
 	var one json.RawMessage
 	if err := c.read(ctx, "game-session", given("id", c.GameSession), &one); err != nil {
@@ -110,7 +110,7 @@ type queueShown struct {
 
 // Run lists queues.
 func (c *queuesCommand) Run(s streams) error {
-	ctx, stop := interruptible()
+	ctx, stop := s.interruptible()
 	defer stop()
 	var all struct{ Queues []json.RawMessage }
 	if err := c.read(ctx, "queues", nil, &all); err != nil {

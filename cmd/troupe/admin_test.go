@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rs/zerolog"
-
 	"troupe/messages"
 	"troupe/transport/host"
 )
@@ -21,16 +19,9 @@ import (
 // adminHost starts a host with a game session in which ann has a seat.
 func adminHost(t *testing.T) (*host.Host, *messages.GameSession) {
 	t.Helper()
-	c := host.Defaults()
-	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr, c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "", "", ""
-	c.Log.GameSessions.Dir = t.TempDir()
-	c.Store.Memory = true
+	c := plainHost()
 	c.Fleets[0].GameSessionsMax = 1 // so that a placement waits
-	h, err := host.Start(host.Options{Config: c, Log: zerolog.Nop(), SetLogLevel: func(zerolog.Level) {}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.Close)
+	h := startHost(t, c)
 	g, err := h.System().CreateGameSession(t.Context(), messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 4})
 	for err == nil && g.Status == messages.GameSessionActivating {
 		var now []*messages.GameSession
@@ -109,13 +100,12 @@ func TestAdminCommands(t *testing.T) {
 		{"terminate " + string(g.ID) + " --force", 0, "TERMINATING"}, {"terminate none", exitFailure, "none"},
 		{"events", 0, `"action":"kick player","target":"ann"`},
 	} {
-		var out, said bytes.Buffer
-		args := append(append([]string{"admin"}, strings.Fields(test.args)...), "--endpoint", h.Addrs().APIURL)
-		if code := run(args, streams{nil, &out, &said}); code != test.code || !strings.Contains(out.String()+said.String(), test.want) {
-			t.Errorf("admin %s: %d %s%s; want %d %s", test.args, code, out.String(), said.String(), test.code, test.want)
+		code, out, said := call(append(append([]string{"admin"}, strings.Fields(test.args)...), "--endpoint", h.Addrs().APIURL)...)
+		if code != test.code || !strings.Contains(out+said, test.want) {
+			t.Errorf("admin %s: %d %s%s; want %d %s", test.args, code, out, said, test.code, test.want)
 		}
-		if strings.Contains(out.String()+said.String(), seat[len(seat)-20:]) {
-			t.Errorf("admin %s shows a whole player session id: %s%s", test.args, out.String(), said.String())
+		if strings.Contains(out+said, seat[len(seat)-20:]) {
+			t.Errorf("admin %s shows a whole player session id: %s%s", test.args, out, said)
 		}
 	}
 	if info, err := os.Stat(profile); err != nil || info.Size() == 0 {
@@ -136,9 +126,8 @@ func TestListsAreReadToTheirEnd(t *testing.T) {
 		_, _ = io.WriteString(w, answer)
 	}))
 	defer server.Close()
-	var out, said bytes.Buffer
-	code := run([]string{"admin", "players", "--status", "ACTIVE", "--endpoint", server.URL}, streams{nil, &out, &said})
-	if got := strings.Count(out.String(), "\n"); code != 0 || got != 4 || !strings.Contains(out.String(), "carla") {
-		t.Errorf("%d, %d lines: %s%s", code, got, out.String(), said.String())
+	code, out, said := call("admin", "players", "--status", "ACTIVE", "--endpoint", server.URL)
+	if got := strings.Count(out, "\n"); code != 0 || got != 4 || !strings.Contains(out, "carla") {
+		t.Errorf("%d, %d lines: %s%s", code, got, out, said)
 	}
 }

@@ -1,14 +1,10 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 
 	"troupe/actors/store"
 )
@@ -20,7 +16,7 @@ type backupCommand struct {
 
 // Run writes a backup and checks it.
 func (c *backupCommand) Run(s streams) error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	ctx, stop := s.interruptible()
 	defer stop()
 	sum, err := store.Backup(ctx, c.Store, c.Out)
 	if err != nil {
@@ -41,7 +37,7 @@ type restoreCommand struct {
 
 // Run checks a backup and replaces a store with it.
 func (c *restoreCommand) Run(s streams) error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	ctx, stop := s.interruptible()
 	defer stop()
 	sum, err := store.Restore(ctx, c.Store, c.In)
 	if err != nil {

@@ -1,34 +1,26 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
-	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"troupe/bench/result"
 	"troupe/bench/suite"
-	"troupe/transport/host"
 )
 
 // Each workload of the table works at its quick size, over real sockets and with real processes. Those that can measure a host
 // that runs already share one; that and what it is compared with are in testdata/script/bench.txtar.
 func TestEveryWorkloadIsQuick(t *testing.T) {
 	t.Parallel()
-	troupe, err := exec.LookPath("troupe") // see TestMain
-	if err != nil {
-		t.Fatal(err)
-	}
-	shared := benchedHost(t, troupe)
+	shared := benchedHost(t)
 	for _, w := range suite.Workloads() {
 		t.Run(w.Name, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && !slices.Contains(inShort, w.Name) {
+				t.Skip("others stand for it in a short run")
+			}
 			file := filepath.Join(t.TempDir(), "r.json")
 			args := []string{"bench", w.Name, "--quick", "--json", file}
 			if name := likeAnother[w.Name]; name != "" {
@@ -38,20 +30,20 @@ func TestEveryWorkloadIsQuick(t *testing.T) {
 				args = append(args, "--against", shared)
 			}
 			// A machine that is busy with other tests may be too slow to prove something.
-			var exit *exec.ExitError
-			text, err := exec.Command(troupe, args...).CombinedOutput()
+			code, out, said := call(args...)
+			text := out + said
 			switch {
-			case errors.As(err, &exit) && exit.ExitCode() == exitUsage && bytes.Contains(text, []byte("it needs a network namespace")):
-				t.Skipf("%s", text)
-			case err != nil && !(errors.As(err, &exit) && exit.ExitCode() == exitVoid):
-				t.Fatalf("%v\n%s", err, text)
+			case code == exitUsage && strings.Contains(text, "it needs a network namespace"):
+				t.Skip(text)
+			case code != 0 && code != exitVoid:
+				t.Fatalf("exit code %d\n%s", code, text)
 			}
 			results, err := result.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, s := range results[0].Subjects {
-				if bytes.Contains(text, []byte("with the smallest load already")) {
+				if strings.Contains(text, "with the smallest load already") {
 					continue // the ramp has nothing to tell on a machine that is so busy
 				}
 				if len(s.Figures) < 3 || len(s.Rounds) != 1 {
@@ -74,6 +66,9 @@ func TestEveryWorkloadIsQuick(t *testing.T) {
 	}
 }
 
+// inShort are the workloads of a short run: one of messages, one of logins and one of calls. Each measures the shared host.
+var inShort = []string{"targeted", "join-storm", "search"}
+
 // likeAnother are workloads whose other subjects are measured as those of another workload are. One of them is enough.
 var likeAnother = map[string]string{
 	"acks-4x50": "troupe", "acks-stock": "troupe", "kcp-loss-0": "wss", "kcp-loss-1": "kcp", "reconnect-single": "ws", "reconnect-storm": "kcp",
@@ -83,15 +78,11 @@ var likeAnother = map[string]string{
 // A host that keeps nothing must show: a check that cannot fail is none.
 func TestWhatIsLostIsCounted(t *testing.T) {
 	t.Parallel()
+	long(t)
 	file := filepath.Join(t.TempDir(), "r.json")
-	troupe, err := exec.LookPath("troupe") // see TestMain
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := exec.Command(troupe, "bench", "reconnect-single", "--quick", "--only", "without acks", "--hz", "500", "--rate", "200", "--json", file,
-		"--set", "limits.playerMessagesPerSecond=0", "--set", "limits.playerBytesPerSecond=0").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
+	if code, out, said := call("bench", "reconnect-single", "--quick", "--only", "without acks", "--hz", "500", "--rate", "200", "--json", file,
+		"--set", "limits.playerMessagesPerSecond=0", "--set", "limits.playerBytesPerSecond=0"); code != 0 {
+		t.Fatalf("exit code %d\n%s%s", code, out, said)
 	}
 	results, err := result.ReadFile(file)
 	if err != nil {
@@ -104,36 +95,8 @@ func TestWhatIsLostIsCounted(t *testing.T) {
 }
 
 // benchedHost starts a host for players who all come from one address.
-func benchedHost(t *testing.T, troupe string) (api string) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "addresses.json")
-	args := []string{"serve", "--announce", file}
-	for _, set := range []string{
-		"api.addr=127.0.0.1:0", "websocket.addr=127.0.0.1:0", "fast.addr=127.0.0.1:0", "wss.addr=", "dtls.addr=", "kcp.addr=", "store.memory=true",
-		"limits.unauthenticatedPerIP=0", "limits.connectionsPerIPPerSecond=0", "limits.loginFailuresPerIPPerMinute=0", "log.gameSessions.dir=" + dir,
-		"drain.grace=0s",
-	} {
-		args = append(args, "--set", set)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, troupe, args...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = patience
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		stop()
-		_ = cmd.Wait()
-	})
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		var a host.Announcement
-		text, err := os.ReadFile(file)
-		if err == nil && json.Unmarshal(text, &a) == nil && a.API != "" {
-			return "http://" + a.API
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the host did not start")
-		}
-	}
+func benchedHost(t *testing.T) (api string) {
+	c := plainHost()
+	c.Limits.UnauthenticatedPerIP, c.Limits.ConnectionsPerIPPerSecond, c.Limits.LoginFailuresPerIPPerMinute = 0, 0, 0
+	return startHost(t, c).Addrs().APIURL
 }

@@ -8,11 +8,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -58,7 +56,7 @@ type benchRun struct {
 // Run measures, prints and stores. It fails with exitUsage if it could not measure, with exitFailure if a goal is missed,
 // and with exitVoid if a goal could not be judged because figures prove nothing, or if none of them do.
 func (c *benchRun) Run(s streams) error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	ctx, stop := s.interruptible()
 	defer stop()
 	_, missing := os.Stat(c.Report)
 	results, err := c.measure(ctx, s)
@@ -401,8 +399,8 @@ type benchBare struct {
 }
 
 // Run serves until a signal.
-func (c *benchBare) Run() error {
-	return untilSignal(func(ctx context.Context) error {
+func (c *benchBare) Run(s streams) error {
+	return s.untilSignal(func(ctx context.Context) error {
 		if c.Engine == "epoll" {
 			return barerelay.ServeEpoll(ctx, c.Addr, c.Announce)
 		}
@@ -418,8 +416,8 @@ type benchEcho struct {
 }
 
 // Run echoes until a signal.
-func (c *benchEcho) Run() error {
-	return untilSignal(func(ctx context.Context) error { return barerelay.ServeEcho(ctx, c.Kind, c.Addr, c.Announce) })
+func (c *benchEcho) Run(s streams) error {
+	return s.untilSignal(func(ctx context.Context) error { return barerelay.ServeEcho(ctx, c.Kind, c.Addr, c.Announce) })
 }
 
 // benchNamespace is what `troupe bench` starts in a network namespace.
@@ -431,12 +429,12 @@ func (benchNamespace) Run(s streams) error {
 	if err != nil {
 		return err
 	}
-	return untilSignal(func(ctx context.Context) error { return suite.MeasureInNamespace(ctx, os.Stdin, s.out, self) })
+	return s.untilSignal(func(ctx context.Context) error { return suite.MeasureInNamespace(ctx, s.in, s.out, self) })
 }
 
 // untilSignal does something until it is done, or a signal ends it.
-func untilSignal(do func(ctx context.Context) error) error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+func (s streams) untilSignal(do func(ctx context.Context) error) error {
+	ctx, stop := s.interruptible()
 	defer stop()
 	return do(ctx)
 }

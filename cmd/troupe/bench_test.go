@@ -1,22 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-func bench(args ...string) (code int, out, errs string) {
-	var o, e bytes.Buffer
-	code = run(append([]string{"bench"}, args...), streams{out: &o, err: &e})
-	return code, o.String(), e.String()
-}
-
 func TestBenchList(t *testing.T) {
 	t.Parallel()
-	code, out, _ := bench("list")
+	code, out, _ := call("bench", "list")
 	for _, want := range []string{"relay-25x8 ", "relay-4x50 ", "idle ", "join-storm ", "churn "} {
 		if code != 0 || !strings.Contains(out, "\n"+want) {
 			t.Errorf("%d: no %q in\n%s", code, want, out)
@@ -51,7 +44,7 @@ func TestBenchWrongUse(t *testing.T) {
 		"relay-25x8 --against ftp://h":       "ftp://h is not the URL of a host: is it http://h?",
 		"relay-25x8 --against h --ca none.p": "--ca: open none.p: no such file or directory",
 	} {
-		code, out, errs := bench(append(strings.Fields(line), "--json", file)...)
+		code, out, errs := call(append(append([]string{"bench"}, strings.Fields(line)...), "--json", file)...)
 		if code != exitUsage || out != "" || errs != "troupe: bench: "+want+"\n" {
 			t.Errorf("%s: %d, %q, %q, want %q", line, code, out, errs, want)
 		}

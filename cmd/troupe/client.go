@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"troupe/cmd/troupe/internal/play"
@@ -41,7 +39,7 @@ type clientCommand struct {
 // Run plays until the end of the input, the duration or a signal; a second
 // signal ends the process at once.
 func (c *clientCommand) Run(s streams) error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	ctx, stop := s.interruptible()
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	o := play.Options{

@@ -26,7 +26,7 @@ printf '%s\n' "${COMPREPLY[@]}"`
 }
 
 func TestBashCompletes(t *testing.T) {
-	for _, c := range []struct{ line, want string }{
+	for i, c := range []struct{ line, want string }{
 		{"adm", "admin"},
 		{"admin dr", "drain"},
 		{"admin drain --ca", "--ca --cancel"},
@@ -40,8 +40,15 @@ func TestBashCompletes(t *testing.T) {
 		{"complet", "completion"}, // not the hidden one
 		{"sto", "store"},
 	} {
-		if got := strings.Join(completed(t, strings.Split(c.line, " ")...), " "); got != c.want {
+		words := strings.Split(c.line, " ")
+		_, out, _ := call(append([]string{"complete", "--"}, words...)...)
+		if got := strings.Join(strings.Fields(out), " "); got != c.want {
 			t.Errorf("%q becomes %q, want %q", c.line, got, c.want)
+		}
+		if i == 0 { // the shell asks for each line alike
+			if got := completed(t, words...); len(got) != 1 || got[0] != c.want {
+				t.Errorf("bash completes %q to %q, want %q", c.line, got, c.want)
+			}
 		}
 	}
 }

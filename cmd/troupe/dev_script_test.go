@@ -17,20 +17,15 @@ func TestExamplesStartByTheirFolder(t *testing.T) {
 	if err != nil || len(folders) < 5 {
 		t.Fatalf("%d examples, %v", len(folders), err)
 	}
-	cfg := host.Defaults()
-	cfg.API.Addr, cfg.WebSocket.Addr, cfg.Fast.Addr, cfg.WSS.Addr, cfg.DTLS.Addr, cfg.KCP.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "", "", ""
-	cfg.Log.GameSessions.Dir, cfg.Fleets, cfg.Aliases, cfg.Queues = t.TempDir(), nil, nil, nil
+	cfg := plainHost()
+	cfg.Fleets, cfg.Aliases, cfg.Queues = nil, nil, nil
 	var scripts []*devScript
 	for _, f := range folders {
 		d := devScript{path: filepath.Join(examples, f.Name()), fleet: messages.FleetID("fleet-" + f.Name())}
 		cfg.Fleets = append(cfg.Fleets, host.Fleet{ID: string(d.fleet), Name: f.Name(), GameSessionsMax: 1, Script: d.path})
 		scripts = append(scripts, &d)
 	}
-	h, err := host.Start(host.Options{Config: cfg})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
+	h := startHost(t, cfg)
 	for _, d := range scripts {
 		if err := d.check(); err != nil {
 			t.Errorf("%s: %v", d.path, err)

@@ -58,13 +58,12 @@ func TestDocumentedCode(t *testing.T) {
 
 // runScript starts a host with a fleet of the script.
 func runScript(t *testing.T, b *block) {
-	dir := t.TempDir()
-	c := host.Defaults()
-	c.Fleets[0].Script = filepath.Join(dir, "game.js")
+	c := plainHost()
+	c.Fleets[0].Script = filepath.Join(t.TempDir(), "game.js")
 	if err := os.WriteFile(c.Fleets[0].Script, []byte(b.text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	startDocumented(t, dir, c)
+	startDocumented(t, c)
 }
 
 // readFragment parses code that is to be added somewhere: a declaration, a case, a row of a
@@ -81,6 +80,7 @@ func readFragment(t *testing.T, b *block) {
 // runPython runs calls of the Python SDK against a host, in the environment that the README
 // has exported before.
 func runPython(t *testing.T, b *block) {
+	long(t)
 	python, err := exec.LookPath("python3")
 	if err == nil {
 		err = exec.CommandContext(t.Context(), python, "-c", "import boto3").Run()
@@ -88,7 +88,7 @@ func runPython(t *testing.T, b *block) {
 	if err != nil {
 		t.Skipf("there is no python3 with boto3: the Python of %v was not run (%v)", b, err)
 	}
-	h := startDocumented(t, t.TempDir(), host.Defaults())
+	h := startDocumented(t, host.Defaults())
 	cmd := exec.CommandContext(t.Context(), python, "-c", b.text)
 	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+h.Addrs().APIURL, "AWS_DEFAULT_REGION=us-east-1",
 		"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any", "AWS_EC2_METADATA_DISABLED=true")

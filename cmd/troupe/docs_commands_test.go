@@ -2,9 +2,9 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -32,6 +31,7 @@ type command struct {
 	later bool   // it may take a moment until it prints that
 	exit  int
 	stop  bool // the host stops before it
+	aws   bool // it asks for what a command of aws has made
 }
 
 // documented are the commands of the documents, by the host that they are for and in the
@@ -57,7 +57,7 @@ var documented = map[string][]command{
 			want: `"Status": "FULFILLED"`, later: true},
 		{text: "aws gamelift start-matchmaking --configuration-name match-dev --ticket-id ticket-1 --players PlayerId=ann", want: `"Status": "QUEUED"`},
 		{text: "bin/troupe admin matchmaking", want: `^match-dev +rules-dev +[01] `},
-		{text: "bin/troupe admin matchmaking why ticket-1", want: `^No other ticket waits\.$`, later: true},
+		{text: "bin/troupe admin matchmaking why ticket-1", want: `^No other ticket waits\.$`, later: true, aws: true},
 		{text: "zip -r ../duel.zip .", want: `adding: server.js`},
 		{text: "aws gamelift create-script --name duel --script-version 1.0 --zip-file fileb://../duel.zip", want: `"ScriptId": "script-`},
 		{text: "aws gamelift create-fleet --name duel --script-id script-... --runtime-configuration " +
@@ -168,7 +168,6 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 	for name, list := range documented {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			r := newReader(t)
 			for _, c := range list {
 				r.follow(&c)
@@ -177,44 +176,41 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// reader is somebody who does what the documents say, in a folder of its own.
+// reader is somebody who does what the documents say, in a folder of its own. Commands of troupe run in this process.
 type reader struct {
 	*testing.T
 	dir    string
-	env    []string
 	addrs  host.Announcement
-	script string    // id of the one that was created
-	host   *exec.Cmd // nil while none runs
+	script string   // id of the one that was created
+	host   *process // nil while none runs
 }
 
 func newReader(t *testing.T) *reader {
 	r := &reader{T: t, dir: t.TempDir()}
-	for _, pair := range os.Environ() {
-		if name, _, _ := strings.Cut(pair, "="); !strings.HasPrefix(name, "AWS_") && !strings.HasPrefix(name, "TROUPE_") && !strings.HasPrefix(name, "XDG_") {
-			r.env = append(r.env, pair)
-		}
-	}
-	r.env = append(r.env, "HOME="+r.dir, "AWS_EC2_METADATA_DISABLED=true", "AWS_PAGER=", "AWS_MAX_ATTEMPTS=1")
-	r.env = append(r.env, documentedSecrets...)
 	root, err := filepath.Abs(repository)
 	if err != nil {
 		t.Fatal(err)
 	}
-	troupe, err := exec.LookPath("troupe") // see TestMain
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, err := range []error{
-		os.Symlink(filepath.Join(root, "docs"), filepath.Join(r.dir, "docs")), os.Mkdir(filepath.Join(r.dir, "bin"), 0o700),
-		os.Symlink(troupe, filepath.Join(r.dir, "bin/troupe")), os.MkdirAll(filepath.Join(r.dir, "srv/duel"), 0o700),
+		os.Symlink(filepath.Join(root, "docs"), filepath.Join(r.dir, "docs")), os.MkdirAll(filepath.Join(r.dir, "srv/duel"), 0o700),
 		os.WriteFile(filepath.Join(r.dir, "troupe.yaml"), []byte(movePaths(t, r.dir, servedConfiguration(t))), 0o600),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Cleanup(r.stop)
+	t.Chdir(r.dir)
+	r.set(append([]string{"HOME=" + r.dir, "AWS_EC2_METADATA_DISABLED=true", "AWS_PAGER=", "AWS_MAX_ATTEMPTS=1"}, documentedSecrets...)...)
 	return r
+}
+
+// set sets variables.
+func (r *reader) set(pairs ...string) {
+	r.Helper()
+	for _, pair := range pairs {
+		name, value, _ := strings.Cut(pair, "=")
+		r.Setenv(name, value)
+	}
 }
 
 // servedConfiguration is the one for `troupe serve --config troupe.yaml`: the first behind it.
@@ -231,15 +227,24 @@ func servedConfiguration(t *testing.T) string {
 	return ""
 }
 
-// missing is a tool that a command needs and that is not installed.
+// missing is why a command cannot be run here.
 func missing(c *command) string {
-	tools := []string{strings.Fields(c.text)[0]}
+	tools := strings.Fields(c.text)[:1]
 	if strings.Contains(c.text, "duel") {
 		tools = append(tools, "zip") // one command makes what the others upload
 	}
+	if c.aws {
+		tools = append(tools, "aws") // another one makes what it asks for
+	}
 	for _, tool := range tools {
-		if _, err := exec.LookPath(tool); err != nil && slices.Contains([]string{"aws", "curl", "zip"}, tool) {
-			return tool
+		if !slices.Contains([]string{"aws", "curl", "zip"}, tool) {
+			continue
+		}
+		if _, err := exec.LookPath(tool); err != nil {
+			return "there is no " + tool
+		}
+		if testing.Short() && tool != "curl" {
+			return tool + " takes seconds"
 		}
 	}
 	return ""
@@ -248,8 +253,8 @@ func missing(c *command) string {
 // follow runs one command.
 func (r *reader) follow(c *command) {
 	r.Helper()
-	if tool := missing(c); tool != "" {
-		r.Logf("not run, as there is no %s: %s", tool, c.text)
+	if why := missing(c); why != "" {
+		r.Logf("not run, as %s: %s", why, c.text)
 		return
 	}
 	if c.stop {
@@ -257,19 +262,30 @@ func (r *reader) follow(c *command) {
 	}
 	line := r.moved(c.text)
 	if set, ok := strings.CutPrefix(line, "export "); ok {
-		r.env = append(r.env, strings.Fields(set)...)
+		r.set(strings.Fields(set)...)
 		return
 	}
 	if c.host {
-		r.start(line)
+		r.host = starting(r.T, strings.Fields(line)[1:]...)
+		until(r, line, func() error {
+			text, err := os.ReadFile("addresses.json")
+			if err == nil {
+				err = json.Unmarshal(text, &r.addrs)
+			}
+			return err
+		})
 		return
 	}
-	out, err := r.run(c, line)
-	for deadline := time.Now().Add(patience); err != nil && c.later && time.Now().Before(deadline); {
+	var out []byte
+	try := func() (err error) {
 		out, err = r.run(c, line)
+		return err
 	}
-	if err != nil {
-		r.Fatalf("%s\nwhich is here\n%s\n%v, and prints\n%s\nwant %s\nthe host:\n%s", c.text, line, err, out, c.want, r.log())
+	err := try()
+	if err != nil && c.later {
+		until(r, c.text, try)
+	} else if err != nil {
+		r.Fatalf("%s\nwhich is here\n%s\n%v, and prints\n%s\nwant %s", c.text, line, err, out, c.want)
 	}
 	if id := regexp.MustCompile(`"ScriptId": "([^"]+)"`).FindSubmatch(out); id != nil {
 		r.script = string(id[1])
@@ -277,15 +293,26 @@ func (r *reader) follow(c *command) {
 }
 
 // run runs one command once; it is an error if it does not do what is wanted.
-func (r *reader) run(c *command, line string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), 3*patience)
-	defer cancel()
-	cmd := r.command(ctx, line)
-	cmd.Stdin = strings.NewReader(c.stdin)
-	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == c.exit {
-		err = nil
+func (r *reader) run(c *command, line string) (out []byte, err error) {
+	code := 0
+	if args, to := r.inProcess(line); args != nil {
+		p := begin(strings.NewReader(c.stdin), args...)
+		code = p.wait(r)
+		if out = []byte(p.out.String() + p.err.String()); to != "" {
+			err = os.WriteFile(to, out, 0o600)
+		}
+	} else {
+		cmd := exec.CommandContext(r.Context(), "sh", "-c", line)
+		if cmd.Stdin = strings.NewReader(c.stdin); strings.Contains(line, "../duel.zip") { // in the folder of the script
+			cmd.Dir = filepath.Join(r.dir, "srv/duel")
+		}
+		out, err = cmd.CombinedOutput()
+		if exit := new(exec.ExitError); errors.As(err, &exit) {
+			code, err = exit.ExitCode(), nil
+		}
+	}
+	if err == nil && code != c.exit {
+		err = fmt.Errorf("exit code %d", code)
 	}
 	if err == nil && !regexp.MustCompile("(?m)"+c.want).Match(out) {
 		err = errors.New("it ends well")
@@ -293,13 +320,14 @@ func (r *reader) run(c *command, line string) ([]byte, error) {
 	return out, err
 }
 
-func (r *reader) command(ctx context.Context, line string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "sh", "-c", line)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = r.dir, r.env, 10*time.Second
-	if strings.Contains(line, "../duel.zip") { // in the folder of the script
-		cmd.Dir = filepath.Join(r.dir, "srv/duel")
+// inProcess returns the arguments of a command line of troupe, and the file to which its output goes. Of another program it returns nil.
+func (r *reader) inProcess(line string) (args []string, to string) {
+	line, to, _ = strings.Cut(line, " > ")
+	words := strings.Fields(strings.ReplaceAll(line, "~/", r.dir+"/"))
+	if filepath.Base(words[0]) != "troupe" {
+		return nil, ""
 	}
-	return cmd
+	return words[1:], to
 }
 
 // moved is a command line with the ports, paths and durations of the test.
@@ -322,7 +350,6 @@ func (r *reader) moved(line string) string {
 			line += " --kcp-addr " + r.addrs.KCP
 		}
 	case strings.HasSuffix(words[0], "troupe") && (words[1] == "dev" || words[1] == "serve"):
-		line = "exec " + line
 		for _, listener := range []string{"api", "ws", "fast", "wss", "dtls", "kcp"} {
 			line += " --" + listener + "-addr 127.0.0.1:0"
 		}
@@ -331,61 +358,17 @@ func (r *reader) moved(line string) string {
 		} else {
 			line += " --announce addresses.json"
 		}
-	case words[0] == "aws" && !strings.Contains(line, "--endpoint-url") && !slices.ContainsFunc(r.env, isEndpoint): // as with the original
+	case words[0] == "aws" && !strings.Contains(line, "--endpoint-url") && os.Getenv("AWS_ENDPOINT_URL") == "": // as with the original
 		line += " --region us-east-1 --no-sign-request --endpoint-url " + r.addrs.APIURL
 	}
 	return line
 }
 
-// isEndpoint reports whether a variable tells the aws command line where the host is.
-func isEndpoint(variable string) bool { return strings.HasPrefix(variable, "AWS_ENDPOINT_URL=") }
-
-// log is what the host has said.
-func (r *reader) log() []byte {
-	text, _ := os.ReadFile(filepath.Join(r.dir, "host.log"))
-	return text
-}
-
-// start starts the host, and waits for its addresses.
-func (r *reader) start(line string) {
-	r.Helper()
-	cmd := r.command(context.Background(), line)
-	log, err := os.Create(filepath.Join(r.dir, "host.log"))
-	if err != nil {
-		r.Fatal(err)
-	}
-	defer log.Close()
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		r.Fatal(err)
-	}
-	r.host = cmd
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		text, err := os.ReadFile(filepath.Join(r.dir, "addresses.json"))
-		if err == nil {
-			err = json.Unmarshal(text, &r.addrs)
-		}
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			r.stop()
-			r.Fatalf("%s\n%v, the host:\n%s", line, err, r.log())
-		}
-	}
-}
-
 // stop stops the host, which must end well.
 func (r *reader) stop() {
-	if r.host == nil {
-		return
-	}
-	host := r.host
-	r.host = nil
-	_ = host.Process.Signal(syscall.SIGTERM)
-	timer := time.AfterFunc(3*patience, func() { _ = host.Process.Kill() })
-	defer timer.Stop()
-	if err := host.Wait(); err != nil {
-		r.Errorf("the host: %v\n%s", err, r.log())
+	r.Helper()
+	r.host.signal(syscall.SIGTERM)
+	if code := r.host.wait(r); code != 0 {
+		r.Errorf("the host: exit code %d\n%s", code, &r.host.err)
 	}
 }

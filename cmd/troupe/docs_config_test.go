@@ -1,7 +1,7 @@
 package main
 
 import (
-	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -9,10 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/alecthomas/kong"
-	"github.com/rs/zerolog"
 
 	"troupe/cmd/internal/config"
 	"troupe/messages"
@@ -74,7 +72,7 @@ func TestDocumentedConfigurations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			startDocumented(t, dir, c)
+			startDocumented(t, c)
 		})
 	}
 	if tried < 6 {
@@ -83,43 +81,25 @@ func TestDocumentedConfigurations(t *testing.T) {
 }
 
 // startDocumented starts a host on other ports, and waits for its fleets.
-func startDocumented(t *testing.T, dir string, c host.Config) *host.Host {
+func startDocumented(t *testing.T, c host.Config) *host.Host {
 	t.Helper()
-	for _, addr := range []*string{&c.API.Addr, &c.WebSocket.Addr, &c.Fast.Addr, &c.WSS.Addr, &c.DTLS.Addr, &c.KCP.Addr} {
-		if *addr != "" {
-			*addr = "127.0.0.1:0"
+	h := startHost(t, c)
+	until(t, "ACTIVE fleets", func() error {
+		fleets, err := h.System().Fleets(t.Context())
+		if err != nil || len(fleets) != len(c.Fleets) {
+			t.Fatalf("%d fleets of %d, %v", len(fleets), len(c.Fleets), err)
 		}
-	}
-	if c.TLS.Dir == "" {
-		c.TLS.Dir = filepath.Join(dir, "tls")
-	}
-	if c.Log.GameSessions.Dir == "" {
-		c.Log.GameSessions.Dir = filepath.Join(dir, "logs")
-	}
-	h, err := host.Start(host.Options{Config: c, Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.Close)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	for {
-		fleets, err := h.System().Fleets(ctx)
-		if err != nil {
-			t.Fatalf("the fleets are not ACTIVE: %v", err)
-		}
-		active := len(fleets) == len(c.Fleets)
 		for _, f := range fleets {
 			if f.Status == messages.FleetErrored {
 				t.Fatalf("%s is in ERROR", f.ID)
 			}
-			active = active && f.Status == messages.FleetActive
+			if f.Status != messages.FleetActive {
+				return fmt.Errorf("%s is %v", f.ID, f.Status)
+			}
 		}
-		if active {
-			return h
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return nil
+	})
+	return h
 }
 
 // A path that a document is the first to use must not be made on the machine of whoever

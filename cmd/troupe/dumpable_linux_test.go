@@ -20,7 +20,7 @@ func TestTheHostsEnvironmentIsItsOwn(t *testing.T) {
 	if os.Getenv("DUMPABLE") == "" {
 		for _, traceback := range []string{"single", "crash"} {
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTheHostsEnvironmentIsItsOwn$")
-			cmd.Env = append(os.Environ(), "DUMPABLE=1", secret, "GOTRACEBACK="+traceback, "TMPDIR="+t.TempDir())
+			cmd.Env = append(os.Environ(), "DUMPABLE=1", asTroupe+"=", secret, "GOTRACEBACK="+traceback, "TMPDIR="+t.TempDir())
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("GOTRACEBACK=%s: %v\n%s", traceback, err, out)
 			}

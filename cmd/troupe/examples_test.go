@@ -10,7 +10,7 @@ import (
 
 // Every command has an example in its help, and every example is a command line that troupe takes.
 func TestEveryCommandHasAnExample(t *testing.T) {
-	parser, err := newParser(streams{nil, io.Discard, io.Discard})
+	parser, err := newParser(streams{out: io.Discard, err: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 				continue
 			}
 			line, _, _ = strings.Cut(line, " > ")
-			fresh, err := newParser(streams{nil, io.Discard, io.Discard}, kong.Exit(func(int) {}))
+			fresh, err := newParser(streams{out: io.Discard, err: io.Discard}, kong.Exit(func(int) {}))
 			if err != nil {
 				t.Fatal(err)
 			}

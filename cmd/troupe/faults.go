@@ -120,12 +120,12 @@ func (c *faultsFlags) run(s streams, o faults.Options) error {
 	case c.Against != "":
 		return &exitError{exitUsage, errors.New("faults: --layer namespaces starts a host of its own: leave --against out")}
 	}
-	return untilSignal(func(ctx context.Context) error { return c.inside(ctx, s, o) })
+	return s.untilSignal(func(ctx context.Context) error { return c.inside(ctx, s, o) })
 }
 
 // here runs in this process.
 func (c *faultsFlags) here(s streams, o faults.Options) error {
-	return untilSignal(func(ctx context.Context) error {
+	return s.untilSignal(func(ctx context.Context) error {
 		report, err := c.judge(ctx, s, o)
 		switch {
 		case err != nil:

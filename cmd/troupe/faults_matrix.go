@@ -28,14 +28,14 @@ func (c *faultsMatrix) Run(s streams) error {
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("faults matrix: %w", err)}
 	}
-	return withThisProgram("faults matrix", func(ctx context.Context, bin string) (bool, error) {
+	return s.withThisProgram("faults matrix", func(ctx context.Context, bin string) (bool, error) {
 		return faults.RunMatrix(ctx, faults.MatrixOptions{Bin: bin, Seed: c.Seed, Only: only, AtOnce: c.AtOnce, Log: s.err}, s.out)
 	})
 }
 
 // withThisProgram gives do the path of this program, and turns what it finds into an exit code.
-func withThisProgram(name string, do func(ctx context.Context, bin string) (good bool, err error)) error {
-	return untilSignal(func(ctx context.Context) error {
+func (s streams) withThisProgram(name string, do func(ctx context.Context, bin string) (good bool, err error)) error {
+	return s.untilSignal(func(ctx context.Context) error {
 		bin, err := os.Executable()
 		good := false
 		if err == nil {
@@ -63,7 +63,7 @@ type faultsKills struct {
 
 // Run fails with exitFailure if something was lost, and with exitUsage if it could not find out.
 func (c *faultsKills) Run(s streams) error {
-	return withThisProgram("faults kills", func(ctx context.Context, bin string) (bool, error) {
+	return s.withThisProgram("faults kills", func(ctx context.Context, bin string) (bool, error) {
 		rows, err := kills.Run(ctx, kills.Options{Bin: bin, Points: c.Points, Rounds: c.Rounds, Workers: c.Workers, Load: c.Load, Seed: c.Seed, Log: s.err})
 		if err == nil && c.JSON != "" {
 			err = kills.Store(c.JSON, rows)

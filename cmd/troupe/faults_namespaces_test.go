@@ -2,7 +2,7 @@ package main
 
 import (
 	"bytes"
-	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -29,6 +29,7 @@ func needsNamespaces(t *testing.T, code int, text string) {
 // The promises hold over IP packets that are lost, and when the player's address changes; a report tells the layer, and the same is replayed there.
 func TestFaultsInNamespaces(t *testing.T) {
 	t.Parallel()
+	long(t)
 	for name, check := range map[string]func(f faults.Figures) bool{
 		"lossy-5":     func(f faults.Figures) bool { return f.Network.Dropped > 0 },
 		"wifi-to-lte": func(f faults.Figures) bool { return f.Resumes > 0 },
@@ -36,12 +37,12 @@ func TestFaultsInNamespaces(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			first, second := filepath.Join(t.TempDir(), "1.json"), filepath.Join(t.TempDir(), "2.json")
-			code, text := runFaults(t, "run", name, "--quick", "--players", "4", "--seed", "5", "--layer", "namespaces", "--transport", "ws,kcp,wss", "--json", first)
+			code, text := runFaults("run", name, "--quick", "--players", "4", "--seed", "5", "--layer", "namespaces", "--transport", "ws,kcp,wss", "--json", first)
 			needsNamespaces(t, code, text)
 			if code != 0 {
 				t.Fatalf("exit code %d\n%s", code, text)
 			}
-			if code, text := runFaults(t, "replay", first, "--json", second); code != 0 {
+			if code, text := runFaults("replay", first, "--json", second); code != 0 {
 				t.Fatalf("exit code %d\n%s", code, text)
 			}
 			for _, file := range []string{first, second} {
@@ -57,6 +58,7 @@ func TestFaultsInNamespaces(t *testing.T) {
 // A run that is killed leaves no process behind, and so no namespace and no device.
 func TestFaultsInNamespacesLeaveNothing(t *testing.T) {
 	t.Parallel()
+	long(t)
 	troupe, err := exec.LookPath("troupe")
 	if err != nil {
 		t.Fatal(err)
@@ -90,30 +92,30 @@ func TestFaultsInNamespacesLeaveNothing(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }() // also for the end of the process in the namespace, which has the same output
-	for started := time.Now(); hosts() == 0; time.Sleep(20 * time.Millisecond) {
+	until(t, "a host", func() error {
 		select {
 		case err := <-ended:
 			needsNamespaces(t, cmd.ProcessState.ExitCode(), out.String())
 			t.Fatalf("%v\n%s", err, &out)
 		default:
 		}
-		if time.Since(started) > time.Minute {
-			t.Fatal("no host")
+		if hosts() == 0 {
+			return errors.New("there is none")
 		}
-	}
+		return nil
+	})
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, fmt.Errorf("the process in the namespace goes on"))
-	defer cancel()
 	select {
 	case <-ended:
-	case <-ctx.Done():
-		t.Fatal(context.Cause(ctx))
+	case <-time.After(patience):
+		t.Fatal("the process in the namespace goes on")
 	}
-	for killed := time.Now(); hosts() > 0; time.Sleep(20 * time.Millisecond) {
-		if time.Since(killed) > time.Minute {
-			t.Fatal("the host goes on")
+	until(t, "the end of the host", func() error {
+		if n := hosts(); n > 0 {
+			return fmt.Errorf("%d go on", n)
 		}
-	}
+		return nil
+	})
 }

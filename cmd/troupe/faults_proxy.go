@@ -31,7 +31,7 @@ type faultsProxy struct {
 
 // Run serves until a signal.
 func (c *faultsProxy) Run(s streams) error {
-	err := untilSignal(func(ctx context.Context) error { return c.serve(ctx, s) })
+	err := s.untilSignal(func(ctx context.Context) error { return c.serve(ctx, s) })
 	if err == nil {
 		return nil
 	}

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,39 +15,15 @@ import (
 // A client as those of GameLift plays through a proxy: the plan begins with it, cuts it, and lets it in again.
 func TestFaultsProxy(t *testing.T) {
 	t.Parallel()
-	troupe, err := exec.LookPath("troupe")
-	if err != nil {
-		t.Fatal(err)
-	}
 	plan := filepath.Join(t.TempDir(), "cut.yaml")
 	if err := os.WriteFile(plan, []byte("length: 5s\nfaults:\n- {at: 1s, fault: reset, target: one}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, troupe, "faults", "proxy", plan, "--against", benchedHost(t, troupe), "--seed", "1", "--repeat")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(out)
-	said := ""
-	until := func(pattern string) []string {
-		t.Helper()
-		for lines.Scan() {
-			said += lines.Text() + "\n"
-			if m := regexp.MustCompile(pattern).FindStringSubmatch(lines.Text()); m != nil {
-				return m
-			}
-		}
-		t.Fatalf("no %s in\n%s", pattern, said)
-		return nil
-	}
-	where := until(`^player 0: (\S+), player session (\S+)$`)
-	until(`^cut, seed 1: the plan begins with the first connection`)
+	p := starting(t, "faults", "proxy", plan, "--against", benchedHost(t), "--seed", "1", "--repeat")
+	where := prints(t, &p.out, `^player 0: (\S+), player session (\S+)$`)
+	prints(t, &p.out, `^cut, seed 1: the plan begins with the first connection`)
 	login := func() *stock.Client { // it may be cut meanwhile
 		t.Helper()
 		for ctx.Err() == nil {
@@ -63,28 +36,24 @@ func TestFaultsProxy(t *testing.T) {
 			}
 			c.Kill()
 		}
-		t.Fatalf("nobody got in\n%s", said)
+		t.Fatalf("nobody got in\n%s", &p.out)
 		return nil
 	}
 	first := login()
-	until(`reset of player 0$`)
+	prints(t, &p.out, `reset of player 0$`)
 	select {
 	case <-first.Done():
 	case <-ctx.Done():
-		t.Errorf("it was not cut\n%s", said)
+		t.Errorf("it was not cut\n%s", &p.out)
 	}
 	second := login()
 	if second.PeerID() != first.PeerID() {
 		t.Errorf("peer %d, then %d", first.PeerID(), second.PeerID())
 	}
 	second.Close()
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	for lines.Scan() { // Wait closes the pipe
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("%v\n%s", err, said)
+	p.signal(syscall.SIGTERM)
+	if code := p.wait(t); code != 0 {
+		t.Errorf("exit code %d\n%s", code, &p.out)
 	}
 }
 

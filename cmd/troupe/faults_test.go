@@ -19,26 +19,10 @@ import (
 	"troupe/bench/faults/cgroup"
 )
 
-// startFaults runs `troupe faults` in a process of its own and returns its exit code and its output.
-func startFaults(args ...string) (code int, text string, err error) {
-	troupe, err := exec.LookPath("troupe") // see TestMain
-	if err != nil {
-		return 0, "", err
-	}
-	out, err := exec.Command(troupe, append([]string{"faults"}, args...)...).CombinedOutput()
-	if exit := new(exec.ExitError); errors.As(err, &exit) {
-		return exit.ExitCode(), string(out), nil
-	}
-	return 0, string(out), err
-}
-
-func runFaults(t *testing.T, args ...string) (code int, text string) {
-	t.Helper()
-	code, text, err := startFaults(args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return code, text
+// runFaults runs troupe faults and returns its exit code and its output. A host that it starts is a process.
+func runFaults(args ...string) (code int, text string) {
+	code, out, said := call(append([]string{"faults"}, args...)...)
+	return code, out + said
 }
 
 // readReport reads a report, and fails unless these promises are broken, and no other.
@@ -61,7 +45,8 @@ func readReport(t *testing.T, file, text string, broken ...string) faults.Report
 }
 
 // The promises hold in each scenario, at its quick size, over real sockets and with a host of its own. Most of the time they wait, so more
-// of them run at once than the test binary runs tests.
+// of them run at once than the test binary runs tests. In a short run one stands for all: what a scenario does is a plan, and what can be
+// planned has tests in bench/faults.
 // RL-120.
 func TestEveryScenarioIsQuick(t *testing.T) {
 	t.Parallel()
@@ -70,8 +55,8 @@ func TestEveryScenarioIsQuick(t *testing.T) {
 	all := faults.Scenarios()
 	slices.SortFunc(all, func(a, b faults.Plan) int { return cmp.Compare(b.Length, a.Length) }) // the longest first
 	for _, p := range all {
-		if p.Name == "little-memory" {
-			continue // TestLittleMemoryIsQuick
+		if p.Name == "little-memory" || testing.Short() && p.Name != "reconnect-storm" { // TestLittleMemoryIsQuick
+			continue
 		}
 		slots <- struct{}{}
 		work.Go(func() {
@@ -85,6 +70,7 @@ func TestEveryScenarioIsQuick(t *testing.T) {
 // The host is this binary, to which the race detector adds so much that the scenario's own 64 MiB are too little to start.
 func TestLittleMemoryIsQuick(t *testing.T) {
 	t.Parallel()
+	long(t)
 	g, err := cgroup.New(1 << 30)
 	if errors.Is(err, cgroup.ErrUnsupported) {
 		t.Skip(err)
@@ -103,9 +89,9 @@ func TestLittleMemoryIsQuick(t *testing.T) {
 func playQuick(t *testing.T, name string) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, faults.StoreFile)
-	code, text, err := startFaults("run", name, "--quick", "--players", "4", "--seed", "5", "--transport", "ws,kcp,wss", "--report", folder)
-	if err != nil || code != 0 {
-		t.Errorf("%s: exit code %d, %v\n%s", name, code, err, text)
+	code, text := runFaults("run", name, "--quick", "--players", "4", "--seed", "5", "--transport", "ws,kcp,wss", "--report", folder)
+	if code != 0 {
+		t.Errorf("%s: exit code %d\n%s", name, code, text)
 		return
 	}
 	r, err := faults.Read(file)
@@ -129,17 +115,13 @@ func playQuick(t *testing.T, name string) {
 // A host that runs already is played on; what was stored is replayed: the same faults at the same times.
 func TestFaultsAgainstAHost(t *testing.T) {
 	t.Parallel()
-	troupe, err := exec.LookPath("troupe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	host := benchedHost(t, troupe)
+	host := benchedHost(t)
 	first, second := filepath.Join(t.TempDir(), "1.json"), filepath.Join(t.TempDir(), "2.json")
-	code, text := runFaults(t, "run", "reconnect-storm", "--quick", "--players", "3", "--against", strings.TrimPrefix(host, "http://"), "--json", first)
+	code, text := runFaults("run", "reconnect-storm", "--quick", "--players", "3", "--against", strings.TrimPrefix(host, "http://"), "--json", first)
 	if code != 0 || !strings.Contains(text, "not checked  RL-13") {
 		t.Fatalf("exit code %d\n%s", code, text)
 	}
-	if code, text := runFaults(t, "replay", first, "--against", host, "--json", second); code != 0 {
+	if code, text := runFaults("replay", first, "--against", host, "--json", second); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, text)
 	}
 	one, two := readReport(t, first, text), readReport(t, second, text)
@@ -168,7 +150,7 @@ exports.ssExports = {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "r.json")
-	code, text := runFaults(t, "run", "reconnect-storm", "--quick", "--players", "2", "--seed", "3", "--script", script, "--transport", "ws", "--json", file)
+	code, text := runFaults("run", "reconnect-storm", "--quick", "--players", "2", "--seed", "3", "--script", script, "--transport", "ws", "--json", file)
 	if code != exitFailure || !strings.Contains(text, "troupe: faults: a promise is broken; the same faults again: troupe faults replay "+file+" --script "+script+"\n") {
 		t.Fatalf("exit code %d\n%s", code, text)
 	}
@@ -180,14 +162,14 @@ exports.ssExports = {
 	if err := os.WriteFile(plan, []byte("seed: 9\nfaults:\n- {at: 100ms, fault: reset, target: all}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, text = runFaults(t, "run", plan, "--players", "2", "--script", script, "--transport", "ws")
+	code, text = runFaults("run", plan, "--players", "2", "--script", script, "--transport", "ws")
 	_, again, found := strings.Cut(text, "the same faults again: troupe ")
 	if code != exitFailure || !found || !strings.Contains(text, "seed 9, 2 players, 2 faults") {
 		t.Fatalf("exit code %d\n%s", code, text)
 	}
 	words := strings.Fields(again)[1:]
 	defer os.RemoveAll(filepath.Dir(words[1]))
-	if code, text := runFaults(t, words...); code != exitFailure || !strings.Contains(text, "seed 9, 2 players, 2 faults") || !strings.HasPrefix(text, "mine: ") {
+	if code, text := runFaults(words...); code != exitFailure || !strings.Contains(text, "seed 9, 2 players, 2 faults") || !strings.HasPrefix(text, "mine: ") {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
 }
@@ -195,6 +177,7 @@ exports.ssExports = {
 // Promises of the script itself are rows, in both engines, with a host of one's own and with one that ran already.
 func TestFaultsHearTheScript(t *testing.T) {
 	t.Parallel()
+	long(t)
 	text, err := os.ReadFile("../../docs/faults.md")
 	if err != nil {
 		t.Fatal(err)
@@ -214,7 +197,7 @@ func TestFaultsHearTheScript(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			code, out := runFaults(t, "run", "reconnect-storm", "--quick", "--players", "2", "--script", folder, "--transport", "ws", "--json", filepath.Join(t.TempDir(), "r.json"))
+			code, out := runFaults("run", "reconnect-storm", "--quick", "--players", "2", "--script", folder, "--transport", "ws", "--json", filepath.Join(t.TempDir(), "r.json"))
 			if code != exitFailure {
 				t.Fatalf("exit code %d\n%s", code, out)
 			}
@@ -230,11 +213,12 @@ func TestFaultsHearTheScript(t *testing.T) {
 // A script that does not run is told with its error.
 func TestFaultsSayWhyAScriptDoesNotRun(t *testing.T) {
 	t.Parallel()
+	long(t)
 	script := filepath.Join(t.TempDir(), "main.js")
 	if err := os.WriteFile(script, []byte("not a script\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, out := runFaults(t, "run", "reconnect-storm", "--quick", "--players", "2", "--script", script); code != exitUsage || !strings.Contains(out, "SyntaxError: Expected") {
+	if code, out := runFaults("run", "reconnect-storm", "--quick", "--players", "2", "--script", script); code != exitUsage || !strings.Contains(out, "SyntaxError: Expected") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 }
@@ -276,7 +260,7 @@ func TestFaultsWrongUse(t *testing.T) {
 	if _, err := os.Stat(file); err == nil {
 		t.Error("half a report")
 	}
-	if code, text := runFaults(t, "run", "tunnel", "--quick", "--against", "127.0.0.1:1"); code != exitUsage || !strings.HasPrefix(text, "troupe: faults: no host answers at http://127.0.0.1:1, is it running?") {
+	if code, text := runFaults("run", "tunnel", "--quick", "--against", "127.0.0.1:1"); code != exitUsage || !strings.HasPrefix(text, "troupe: faults: no host answers at http://127.0.0.1:1, is it running?") {
 		t.Errorf("%d: %s", code, text)
 	}
 }
@@ -301,12 +285,13 @@ func TestFaultsList(t *testing.T) {
 // Fast messages of players over kcp are datagrams, which a path that loses packets loses.
 func TestFaultsFastMessagesAreDatagrams(t *testing.T) {
 	t.Parallel()
+	long(t)
 	plan := filepath.Join(t.TempDir(), "half.yaml")
 	if err := os.WriteFile(plan, []byte("faults:\n- {at: 0s, fault: link, target: all, for: 1500ms, loss: 0.5, direction: up}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "r.json")
-	_, text := runFaults(t, "run", plan, "--players", "4", "--seed", "1", "--transport", "kcp", "--json", file)
+	_, text := runFaults("run", plan, "--players", "4", "--seed", "1", "--transport", "kcp", "--json", file)
 	if f := readReport(t, file, text).Figures; f.FastSent < 20 || f.FastDelivered >= 4*f.FastSent || f.Delivered != 4*f.Sent {
 		t.Errorf("%+v", f)
 	}
@@ -315,11 +300,12 @@ func TestFaultsFastMessagesAreDatagrams(t *testing.T) {
 // More players than a script takes by default play with the script that is built in.
 func TestFaultsOfManyPlayers(t *testing.T) {
 	t.Parallel()
+	long(t)
 	plan := filepath.Join(t.TempDir(), "many.yaml")
 	if err := os.WriteFile(plan, []byte("faults:\n- {at: 0s, fault: reset, target: one}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, text := runFaults(t, "run", plan, "--quick", "--players", "33", "--transport", "ws"); code != 0 || !strings.Contains(text, ", 33 players") {
+	if code, text := runFaults("run", plan, "--quick", "--players", "33", "--transport", "ws"); code != 0 || !strings.Contains(text, ", 33 players") {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
 }

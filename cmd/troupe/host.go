@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -59,8 +58,7 @@ type hostOptions struct {
 // heap is kept below memoryPart of it. The environment variables GOGC and GOMEMLIMIT override this.
 func runHost(cfg host.Config, s streams, o hostOptions) error {
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
-	defer signal.Stop(signals)
+	defer s.notify(signals, syscall.SIGTERM, os.Interrupt)()
 
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
@@ -73,8 +71,7 @@ func runHost(cfg host.Config, s streams, o hostOptions) error {
 	}
 	hangups := make(chan os.Signal, 1)
 	if o.reload != nil {
-		signal.Notify(hangups, syscall.SIGHUP)
-		defer signal.Stop(hangups)
+		defer s.notify(hangups, syscall.SIGHUP)()
 	}
 	// The level is that of the process, so that a reload can change it for all loggers.
 	log := newLog(cfg.Log, s.err, o.quiet)

@@ -68,7 +68,7 @@ func TestUntilOver(t *testing.T) {
 		{name: "a failure while it drains", signals: 1, failing: "late", want: "failed while it drained: late", drained: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			defer goleak.VerifyNone(t)
+			defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // other tests have had hosts
 			signals, failed := make(chan os.Signal, 2), make(chan string, 1)
 			for range c.signals {
 				signals <- syscall.SIGTERM

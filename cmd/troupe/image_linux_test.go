@@ -59,7 +59,7 @@ func newBuilder(t *testing.T, troupe string) builder {
 	}
 	c := try("from", "scratch")
 	try("copy", c, troupe, "/troupe")
-	try(slices.Concat([]string{"run"}, b.chroot, []string{"--volume", dir + ":/etc", c, "--", "/troupe", "version"})...)
+	try(slices.Concat([]string{"run"}, b.chroot, []string{"--env", asTroupe + "=no file", "--volume", dir + ":/etc", c, "--", "/troupe", "version"})...)
 	try("rm", c)
 	return b
 }
@@ -84,6 +84,7 @@ func descendants(pid int) []int {
 // buildAndRun builds the image from docs/packaging/Dockerfile as it is. A host in it starts, answers and ends when it is told to.
 // The stage that compiles needs an image of a registry: a folder with what it would make takes its place (--build-context).
 func buildAndRun(t *testing.T, troupe string) {
+	long(t)
 	b := newBuilder(t, troupe)
 
 	made := t.TempDir()
@@ -133,7 +134,7 @@ func buildAndRun(t *testing.T, troupe string) {
 		}
 	}
 	container := b.output(t, "from", "localhost/troupe")
-	run := b.command(slices.Concat([]string{"run"}, b.chroot, []string{"--volume", configured + ":/etc/troupe", container, "--"}, c.Entrypoint, c.Cmd)...)
+	run := b.command(slices.Concat([]string{"run"}, b.chroot, []string{"--env", asTroupe + "=no file", "--volume", configured + ":/etc/troupe", container, "--"}, c.Entrypoint, c.Cmd)...)
 	var said bytes.Buffer
 	run.Stdout, run.Stderr = &said, &said
 	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -175,7 +176,7 @@ func buildAndRun(t *testing.T, troupe string) {
 	}
 	select {
 	case <-ended:
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		t.Fatalf("the host does not end\n%s", &said)
 	}
 	if !run.ProcessState.Success() || !strings.Contains(said.String(), `"store opened"`) {

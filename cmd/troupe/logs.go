@@ -1,15 +1,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"os/signal"
-	"syscall"
 )
 
 type logsCommand struct {
@@ -21,7 +17,7 @@ type logsCommand struct {
 
 // Run prints a log, or the list of logs.
 func (c *logsCommand) Run(s streams) error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	ctx, stop := s.interruptible()
 	defer stop()
 	if c.Follow && c.ID == "" {
 		return &exitError{exitUsage, errors.New("--follow needs a game session")}

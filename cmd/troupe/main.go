@@ -9,11 +9,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 
+	"github.com/alecthomas/kong"
 	"github.com/rs/zerolog"
 )
 
@@ -33,10 +37,51 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-// streams are the standard streams of a command.
+// streams are the standard streams of a command, and the signals that it gets.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
+	signals  signals // nil: those of the process
+}
+
+// signals is where a command hears of signals: package os/signal, or a test that runs the command without a process.
+type signals interface {
+	Notify(c chan<- os.Signal, of ...os.Signal)
+	Stop(c chan<- os.Signal)
+}
+
+type processSignals struct{}
+
+func (processSignals) Notify(c chan<- os.Signal, of ...os.Signal) { signal.Notify(c, of...) }
+func (processSignals) Stop(c chan<- os.Signal)                    { signal.Stop(c) }
+
+// notify has c get signals until stop is called.
+func (s streams) notify(c chan<- os.Signal, of ...os.Signal) (stop func()) {
+	from := s.signals
+	if from == nil {
+		from = processSignals{}
+	}
+	from.Notify(c, of...)
+	return func() { from.Stop(c) }
+}
+
+// interruptible returns a context that ends with SIGTERM, an interrupt, one of the other signals, or stop. From stop on, signals do
+// again what they do to a process that asks for none.
+func (s streams) interruptible(others ...os.Signal) (ctx context.Context, stop context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	c := make(chan os.Signal, 1)
+	forget := s.notify(c, append(others, syscall.SIGTERM, os.Interrupt)...)
+	go func() {
+		defer cancel()
+		select {
+		case <-c:
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		forget()
+		cancel()
+	}
 }
 
 type commands struct {
@@ -66,18 +111,21 @@ type commands struct {
 
 func main() {
 	zerolog.TimeFieldFormat = "2006-01-02T15:04:05.000Z07:00" // RFC 3339 with milliseconds
-	os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
+	os.Exit(run(os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
 }
 
-// run runs one command line and returns the exit code. Only --help and --version exit the process
-// directly.
+// run runs one command line and returns the exit code.
 func run(args []string, s streams) int {
-	parser, err := newParser(s)
+	shown := false // --help or --version: there is nothing else to do
+	parser, err := newParser(s, kong.Exit(func(int) { shown = true }))
 	if err != nil {
 		fmt.Fprintln(s.err, "troupe:", err)
 		return exitUsage
 	}
 	command, err := parser.Parse(args)
+	if shown {
+		return 0
+	}
 	if err != nil {
 		fmt.Fprintf(s.err, "troupe: %v\nTry troupe --help.\n", err)
 		return exitUsage

@@ -49,7 +49,7 @@ func TestMatchCommands(t *testing.T) {
 			args = append(args, word)
 		}
 		var out bytes.Buffer
-		if exit := run(args, streams{nil, &out, &out}); exit != c.exit || !strings.Contains(out.String(), c.want) {
+		if exit := run(args, streams{out: &out, err: &out}); exit != c.exit || !strings.Contains(out.String(), c.want) {
 			t.Errorf("match %s: exit %d, want %d and %q in\n%s", c.args, exit, c.exit, c.want, &out)
 		}
 	}

@@ -56,62 +56,35 @@ onload = async () => {
 // newGame makes a game and starts a host for it, as a newcomer would.
 func newGame(t *testing.T, flags ...string) (dir string, addrs host.Announcement) {
 	t.Helper()
-	troupe, err := exec.LookPath("troupe") // see TestMain
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir = filepath.Join(t.TempDir(), "catch")
-	if out, err := exec.Command(troupe, append([]string{"new", "game", dir}, flags...)...).CombinedOutput(); err != nil || !strings.Contains(string(out), "dev "+dir) {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	dir = makeGame(t, flags...)
 	state := t.TempDir()
 	announced := filepath.Join(state, "addresses.json")
-	args := []string{"dev", dir, "--announce", announced, "--set", "log.gameSessions.dir=" + state, "--wss-addr=", "--dtls-addr=", "--kcp-addr="}
-	for _, listener := range []string{"api", "ws", "fast"} {
-		args = append(args, "--"+listener+"-addr", "127.0.0.1:0")
-	}
-	cmd := exec.Command(troupe, args...)
-	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt)
-		select {
-		case err := <-ended:
-			if err != nil {
-				t.Errorf("the host: %v", err)
-			}
-		case <-time.After(patience):
-			_ = cmd.Process.Kill()
-			<-ended
-			t.Error("the host does not stop")
-		}
-		if t.Failed() {
-			t.Logf("the host says:\n%s", &log)
-		}
-	})
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	starting(t, "dev", dir, "--announce", announced, "--set", "log.gameSessions.dir="+state, "--wss-addr=", "--dtls-addr=", "--kcp-addr=",
+		"--api-addr", "127.0.0.1:0", "--ws-addr", "127.0.0.1:0", "--fast-addr", "127.0.0.1:0")
+	until(t, "addresses", func() error {
 		text, err := os.ReadFile(announced)
 		if err == nil {
 			err = json.Unmarshal(text, &addrs)
 		}
-		if err == nil {
-			return dir, addrs
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the host does not start: %v", err)
-		}
+		return err
+	})
+	return dir, addrs
+}
+
+func makeGame(t *testing.T, flags ...string) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "catch")
+	if code, out, said := call(append([]string{"new", "game", dir}, flags...)...); code != 0 || !strings.Contains(out, "dev "+dir) {
+		t.Fatalf("exit code %d\n%s%s", code, out, said)
 	}
+	return dir
 }
 
 var kinds = map[string][]string{"js": nil, "ts": {"--ts"}}
 
 // A new game plays in two windows of a browser, and a player that loses its network comes back.
 func TestNewGamesPlayInABrowser(t *testing.T) {
+	long(t)
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Skip("there is no chromium on this machine, so new games are not played in a browser")
@@ -166,6 +139,7 @@ func TestNewGamesPlayInABrowser(t *testing.T) {
 
 // The test that a new game comes with passes, with Node.js alone.
 func TestNewGamesPassTheirTest(t *testing.T) {
+	long(t)
 	if _, err := exec.LookPath("npm"); err != nil {
 		t.Skip("there is no npm on this machine, so the tests of new games are not run")
 	}
@@ -176,10 +150,7 @@ func TestNewGamesPassTheirTest(t *testing.T) {
 	for kind, flags := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			dir := filepath.Join(t.TempDir(), "catch")
-			if out, err := exec.Command(troupe, append([]string{"new", "game", dir}, flags...)...).CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
+			dir := makeGame(t, flags...)
 			for named, want := range map[string]string{troupe: "pass 2", filepath.Join(dir, "nowhere"): "put it into PATH"} {
 				ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
 				defer cancel()
@@ -205,15 +176,8 @@ func TestTypesOfNewGames(t *testing.T) {
 			t.Skip("there is no tsc: make js installs it and runs this test")
 		}
 	}
-	troupe, err := exec.LookPath("troupe")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for kind, config := range map[string]string{"js": "jsconfig.json", "ts": "tsconfig.json"} {
-		dir := filepath.Join(t.TempDir(), "catch")
-		if out, err := exec.Command(troupe, append([]string{"new", "game", dir}, kinds[kind]...)...).CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+		dir := makeGame(t, kinds[kind]...)
 		check := func() ([]byte, error) { return exec.Command(tsc, "-p", filepath.Join(dir, config)).CombinedOutput() }
 		if out, err := check(); err != nil {
 			t.Errorf("%s: %v\n%s", kind, err, out)

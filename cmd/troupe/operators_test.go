@@ -40,7 +40,7 @@ func TestConfigKnowsTheVariablesOfOpenTelemetry(t *testing.T) {
 	t.Setenv("OTEL_TRACES_SAMPLER_ARG", "0.25")
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=hush")
 	var out, said bytes.Buffer
-	if code := run([]string{"config", "print", "--config", file}, streams{nil, &out, &said}); code != 0 || strings.Contains(out.String(), "hush") {
+	if code := run([]string{"config", "print", "--config", file}, streams{out: &out, err: &said}); code != 0 || strings.Contains(out.String(), "hush") {
 		t.Error(code, out.String(), said.String())
 	}
 	for _, want := range []string{"sampleRatio: 0.25", "# environment OTEL_TRACES_SAMPLER_ARG", "- name: api-key", "# environment OTEL_EXPORTER_OTLP_HEADERS"} {
@@ -51,7 +51,7 @@ func TestConfigKnowsTheVariablesOfOpenTelemetry(t *testing.T) {
 	t.Setenv("OTEL_TRACES_SAMPLER", "jaeger_remote")
 	for _, args := range [][]string{{"serve", "--config", file, "--api-addr", "nowhere"}, {"config", "check", file}, {"config", "print", "--config", file}} {
 		said.Reset()
-		if code := run(args, streams{nil, &out, &said}); code != exitFailure || !strings.Contains(said.String(), "OTEL_TRACES_SAMPLER: ") {
+		if code := run(args, streams{out: &out, err: &said}); code != exitFailure || !strings.Contains(said.String(), "OTEL_TRACES_SAMPLER: ") {
 			t.Errorf("%v: %d %s", args, code, said.String())
 		}
 	}
@@ -73,7 +73,7 @@ func TestAPlayerWithALongIDIsBanned(t *testing.T) {
 	} {
 		var out, said bytes.Buffer
 		args := append(append([]string{"admin"}, test.args...), "--endpoint", h.Addrs().APIURL)
-		if code := run(args, streams{nil, &out, &said}); code != 0 || !strings.Contains(out.String(), test.want) {
+		if code := run(args, streams{out: &out, err: &said}); code != 0 || !strings.Contains(out.String(), test.want) {
 			t.Errorf("admin %s: %d %.200s%.200s", test.args[0], code, out.String(), said.String())
 		}
 	}
@@ -84,7 +84,7 @@ func TestAdminCommandsTakeNoFlagInVain(t *testing.T) {
 	h, _ := adminHost(t)
 	for _, args := range [][]string{{"ban", "ann", "--for", "24h", "--lift"}, {"connections", "--player", "ann"}, {"connections", "--by", "host"}} {
 		var out, said bytes.Buffer
-		if code := run(append(append([]string{"admin"}, args...), "--endpoint", h.Addrs().APIURL), streams{nil, &out, &said}); code != exitUsage {
+		if code := run(append(append([]string{"admin"}, args...), "--endpoint", h.Addrs().APIURL), streams{out: &out, err: &said}); code != exitUsage {
 			t.Errorf("%v: %d %s%s", args, code, out.String(), said.String())
 		}
 	}
@@ -94,7 +94,7 @@ func TestAdminCommandsTakeNoFlagInVain(t *testing.T) {
 func TestWrongCommandLinesHaveAnExitCodeOfTheirOwn(t *testing.T) {
 	for _, args := range [][]string{{"logs", "--follow"}, {"admin", "drain", "--grace=-1s"}, {"dev", "--engine", "node"}, {"dev", "--main", "a.js"}, {"client", "--group=-1"}, {"client", "--bots=-1"}} {
 		var out, said bytes.Buffer
-		if code := run(args, streams{nil, &out, &said}); code != exitUsage || said.Len() == 0 {
+		if code := run(args, streams{out: &out, err: &said}); code != exitUsage || said.Len() == 0 {
 			t.Errorf("%v: %d %s%s", args, code, out.String(), said.String())
 		}
 	}
@@ -107,7 +107,7 @@ func TestTheEndOfEventsIsASentence(t *testing.T) {
 	}))
 	defer server.Close()
 	var out, said bytes.Buffer
-	if code := run([]string{"admin", "events", "--follow", "--endpoint", server.URL}, streams{nil, &out, &said}); code != exitFailure || strings.Contains(said.String(), "nil") {
+	if code := run([]string{"admin", "events", "--follow", "--endpoint", server.URL}, streams{out: &out, err: &said}); code != exitFailure || strings.Contains(said.String(), "nil") {
 		t.Errorf("%d %s%s", code, out.String(), said.String())
 	}
 }

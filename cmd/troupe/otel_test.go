@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/rs/zerolog"
-	"go.opentelemetry.io/proto/otlp/trace/v1"
+	v1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
 	"troupe/transport/host"

@@ -63,6 +63,7 @@ func staticTroupe(t *testing.T) string {
 	defer binary.Close()
 	if slices.ContainsFunc(binary.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
 		// This test is linked with cgo, as for the race detector, and needs the libraries of the system.
+		long(t)
 		troupe = filepath.Join(t.TempDir(), "troupe")
 		build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", troupe, ".")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -87,7 +88,7 @@ fleets: [{id: fleet-arena, name: arena, gameSessionsMax: 5}]
 // announcedAPI waits until a host has written its addresses, and returns that of its API; ended is closed when the host has ended.
 func announcedAPI(t *testing.T, file string, ended <-chan struct{}) (string, error) {
 	t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(patience)
 	for {
 		var at struct{ API string }
 		if text, err := os.ReadFile(file); err == nil && yaml.Unmarshal(text, &at) == nil && at.API != "" { // JSON is YAML
@@ -144,7 +145,7 @@ func runInAnEmptyRoot(t *testing.T, image map[string][]string, troupe string) {
 		os.Mkdir(filepath.Join(root, "tmp"), 0o777), os.Chmod(filepath.Join(root, "tmp"), 0o777|os.ModeSticky), os.WriteFile(filepath.Join(root, "troupe"), copied, 0o755),
 		os.WriteFile(filepath.Join(root, "etc", "troupe", "troupe.yaml"), []byte("announce: /data/announced.json\n"+inContainer), 0o644))
 	cmd := exec.Command("/troupe", strings.Fields(regexp.MustCompile(`[\["\],]+`).ReplaceAllString(image["CMD"][0], " "))...)
-	cmd.Env, cmd.Dir = strings.Fields(image["ENV"][0]), "/"
+	cmd.Env, cmd.Dir = append(strings.Fields(image["ENV"][0]), asTroupe+"=no file"), "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: user, Gid: user}}
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
@@ -155,7 +156,7 @@ func runInAnEmptyRoot(t *testing.T, image map[string][]string, troupe string) {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		select {
 		case <-ended:
-		case <-time.After(30 * time.Second):
+		case <-time.After(patience):
 			_ = cmd.Process.Kill()
 			<-ended
 		}

@@ -4,87 +4,140 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/rs/zerolog"
 
 	"troupe/transport/host"
 )
 
-func TestMain(m *testing.M) {
-	// The scripts mostly wait for hosts. A -parallel of the command line comes after this one.
-	if err := flag.Set("test.parallel", strconv.Itoa(max(5, runtime.GOMAXPROCS(0)))); err != nil {
-		panic(err)
-	}
-	testscript.Main(m, map[string]func(){"troupe": main})
+// serial has testscript run its scripts one after the other, because the commands that they run in this process share its folder and
+// its environment.
+type serial struct{ *testing.T }
+
+func (serial) Parallel()     {}
+func (serial) Verbose() bool { return testing.Verbose() }
+
+func (s serial) Run(name string, do func(testscript.T)) {
+	s.T.Run(name, func(t *testing.T) { do(serial{t}) })
 }
 
-// patience is how long a step of a script may take before it counts as failed.
-const patience = time.Minute
+// processes are the commands of a script that were left to run, by name.
+type processes map[string]*process
 
 // TestScript runs the scripts of testdata/script. Beside the commands of
 // testscript they have:
 //
+//	troupe [<FILE] ARGS...  run troupe in this process; with &NAME& at the end, the script goes on meanwhile
+//	ended NAME [CODE]       wait until such a command has ended, with an exit code
+//	signal SIGNAL NAME      send it a signal, or, with a number, to the Nth process that runs in the background
+//	said NAME.out|NAME.err RE, said FILE RE
+//	                        wait until it has printed a line that matches, or a file has one
+//	variable NAME=VALUE...  set variables for commands in this process and for others
 //	announced FILE          wait for an announcement; sets API, WS, FAST, WSS, DTLS, KCP and CA
 //	http PATH STATUS [RE]   wait until GET PATH of $API has the status, and a body that matches
 //	metric NAME VALUE       wait until a metric of $API has the value
 //	logged STATE            wait for a game session with a log that is running or has ended; sets SESSION to its last part
 //	shown 'ARGS' RE         wait until troupe with these arguments prints a line that matches
-//	said FILE RE            wait until a file has a line that matches
 //	measured ARGS...        run troupe bench; whether goals hold and whether this machine sends in time does not matter
-//	signal NAME N           send a signal to the Nth background command, unless it is over
 func TestScript(t *testing.T) {
-	testscript.Run(t, testscript.Params{
+	testscript.RunT(serial{t}, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
-			e.Setenv("TROUPE_LOG_GAMESESSIONS_DIR", filepath.Join(e.WorkDir, "logs"))
-			e.Setenv("TROUPE_STORE_MEMORY", "true")
+			t, level, begun := e.T().(serial).T, zerolog.GlobalLevel(), processes{}
+			e.Values["processes"], e.Values["test"] = begun, t
+			t.Chdir(e.WorkDir)
+			for name, value := range map[string]string{
+				"HOME": e.WorkDir, "TROUPE_LOG_GAMESESSIONS_DIR": filepath.Join(e.WorkDir, "logs"), "TROUPE_STORE_MEMORY": "true", asTroupe: os.Getenv(asTroupe),
+			} {
+				e.Setenv(name, value)
+				t.Setenv(name, value)
+			}
+			e.Defer(func() {
+				for _, p := range begun {
+					p.signal(os.Interrupt)
+					p.signal(os.Interrupt) // some wait for players after the first
+					p.wait(t)
+				}
+				zerolog.SetGlobalLevel(level) // a host has changed it
+			})
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"troupe": here, "ended": ended, "variable": variable,
 			"announced": announced, "http": httpGet, "logged": logged, "metric": metric, "signal": sendSignal, "said": said, "shown": shown, "measured": measured,
 		},
 	})
 }
 
-func measured(ts *testscript.TestScript, neg bool, args []string) {
-	plain(ts, neg, args, 1, 100)
-	err := ts.Exec("troupe", append([]string{"bench"}, args...)...)
-	var exit *exec.ExitError
-	if err != nil && !(errors.As(err, &exit) && (exit.ExitCode() == exitFailure || exit.ExitCode() == exitVoid)) {
-		ts.Fatalf("troupe bench: %v", err)
+// begun returns the commands of a script that were left to run.
+func begun(ts *testscript.TestScript) processes { return ts.Value("processes").(processes) }
+
+// here runs troupe in this process.
+func here(ts *testscript.TestScript, neg bool, args []string) {
+	in := ""
+	if len(args) > 0 && strings.HasPrefix(args[0], "<") {
+		in, args = ts.ReadFile(args[0][1:]), args[1:]
+	}
+	if last := len(args) - 1; last >= 0 && len(args[last]) > 2 && args[last][0] == '&' {
+		name := strings.Trim(args[last], "&")
+		if begun(ts)[name] != nil {
+			ts.Fatalf("%s is begun already", name)
+		}
+		begun(ts)[name] = begin(strings.NewReader(in), args[:last]...)
+		return
+	}
+	code := run(args, streams{in: strings.NewReader(in), out: ts.Stdout(), err: ts.Stderr()})
+	if (code != 0) != neg {
+		ts.Fatalf("exit code %d", code)
 	}
 }
 
-// until waits for a condition that tells why it is not yet true.
-func until(ts *testscript.TestScript, what string, why func() error) {
-	deadline := time.Now().Add(patience)
-	for {
-		err := why()
-		if err == nil {
-			return
+func ended(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 1, 2)
+	p := begun(ts)[args[0]]
+	if p == nil {
+		ts.Fatalf("nothing is begun as %s", args[0])
+	}
+	code := p.wait(ts)
+	fmt.Fprint(ts.Stdout(), &p.out)
+	fmt.Fprint(ts.Stderr(), &p.err)
+	if want := append(args, "0")[1]; strconv.Itoa(code) != want {
+		ts.Fatalf("exit code %d, want %s", code, want)
+	}
+}
+
+func variable(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 1, 100)
+	for _, pair := range args {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			ts.Fatalf("%s is not NAME=VALUE", pair)
 		}
-		if time.Now().After(deadline) {
-			ts.Fatalf("%s: not within %v: %v", what, patience, err)
-		}
-		time.Sleep(10 * time.Millisecond)
+		ts.Setenv(name, value)
+		ts.Value("test").(*testing.T).Setenv(name, value)
+	}
+}
+
+func measured(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 1, 100)
+	code := run(append([]string{"bench"}, args...), streams{in: strings.NewReader(""), out: ts.Stdout(), err: ts.Stderr()})
+	if code != 0 && code != exitFailure && code != exitVoid {
+		ts.Fatalf("troupe bench: exit code %d", code)
 	}
 }
 
@@ -195,7 +248,7 @@ func said(ts *testscript.TestScript, neg bool, args []string) {
 	plain(ts, neg, args, 2, 2)
 	re := regexp.MustCompile("(?m)" + args[1])
 	until(ts, args[1], func() error {
-		text, err := os.ReadFile(ts.MkAbs(args[0]))
+		text, err := printedTo(ts, args[0])
 		if err == nil && !re.Match(text) {
 			err = fmt.Errorf("it says:\n%s", text)
 		}
@@ -203,21 +256,35 @@ func said(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
+// printedTo returns what a command has printed so far, or a file.
+func printedTo(ts *testscript.TestScript, name string) ([]byte, error) {
+	command, stream, _ := strings.Cut(name, ".")
+	if p := begun(ts)[command]; p != nil && stream == "out" {
+		return []byte(p.out.String()), nil
+	} else if p != nil && stream == "err" {
+		return []byte(p.err.String()), nil
+	}
+	return os.ReadFile(ts.MkAbs(name))
+}
+
 func shown(ts *testscript.TestScript, neg bool, args []string) {
 	plain(ts, neg, args, 2, 2)
 	re := regexp.MustCompile("(?m)" + args[1])
 	until(ts, args[1], func() error {
-		err := ts.Exec("troupe", strings.Fields(args[0])...)
-		if out := ts.ReadFile("stdout"); err == nil && !re.MatchString(out) {
-			err = fmt.Errorf("it prints:\n%s", out)
+		if code, out, said := call(strings.Fields(args[0])...); code != 0 || !re.MatchString(out) {
+			return fmt.Errorf("exit code %d, it prints:\n%s%s", code, out, said)
 		}
-		return err
+		return nil
 	})
 }
 
 func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	plain(ts, neg, args, 2, 2)
 	sig, ok := map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": os.Interrupt, "HUP": syscall.SIGHUP}[args[0]]
+	if p := begun(ts)[args[1]]; ok && p != nil {
+		p.signal(sig)
+		return
+	}
 	n, err := strconv.Atoi(args[1])
 	running := ts.BackgroundCmds()
 	if !ok || err != nil || n < 1 || n > len(running) {

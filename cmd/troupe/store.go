@@ -1,12 +1,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"troupe/actors"
 	"troupe/actors/store"
@@ -22,7 +18,7 @@ type storeCheckCommand struct {
 
 // Run lists damage; it returns an error if there is any.
 func (c *storeCheckCommand) Run(s streams) error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	ctx, stop := s.interruptible()
 	defer stop()
 	r, err := store.OpenReader(c.Store)
 	if err != nil {

@@ -34,7 +34,7 @@ func TestStoreCheckNamesWhatIsDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, said bytes.Buffer
-	if code := run([]string{"store", "check", "--store", path}, streams{strings.NewReader(""), &out, &said}); code != exitFailure {
+	if code := run([]string{"store", "check", "--store", path}, streams{out: &out, err: &said}); code != exitFailure {
 		t.Errorf("exit code %d", code)
 	}
 	for _, want := range []string{

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/signal"
 	"syscall"
 	"time"
 
@@ -34,7 +33,7 @@ func (c *topCommand) Run(s streams) error {
 	if c.Every < time.Second {
 		return &exitError{exitUsage, fmt.Errorf("top: --every must be at least 1s")}
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt, syscall.SIGHUP)
+	ctx, stop := s.interruptible(syscall.SIGHUP)
 	defer stop()
 	in, out := terminal(s.in), terminal(s.out)
 	if c.Once || c.JSON || in == nil || out == nil || os.Getenv("TERM") == "dumb" {

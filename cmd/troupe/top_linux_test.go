@@ -116,21 +116,21 @@ func (s *screen) key(k string) {
 func (s *screen) frame(pattern string) []string {
 	s.Helper()
 	want := regexp.MustCompile(pattern)
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	frame := ""
+	until(s, pattern, func() error {
 		text := s.text()
 		if end := strings.LastIndex(text, "\x1b[J"); end >= 0 {
-			frame := text[strings.LastIndex(text[:end], "\x1b[H")+len("\x1b[H") : end]
+			frame = text[strings.LastIndex(text[:end], "\x1b[H")+len("\x1b[H") : end]
 			for _, mark := range []string{"\x1b[K", "\x1b[7m", "\x1b[0m"} {
 				frame = strings.ReplaceAll(frame, mark, "")
 			}
 			if want.MatchString(frame) {
-				return strings.Split(frame, "\r\n")
+				return nil
 			}
 		}
-		if time.Now().After(deadline) {
-			s.Fatalf("no frame has %s:\n%q", pattern, text)
-		}
-	}
+		return fmt.Errorf("%q", text)
+	})
+	return strings.Split(frame, "\r\n")
 }
 
 // over waits for the end of the process, and checks that the terminal is as it was.
@@ -142,36 +142,25 @@ func (s *screen) over(code int) {
 		if got := 0; err != nil && (!errors.As(err, &exit) || exit.ExitCode() != code) || err == nil && code != got {
 			s.Errorf("%v, want exit code %d", err, code)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		s.Fatal("troupe top goes on")
 	}
 	after, err := unix.IoctlGetTermios(int(s.slave.Fd()), unix.TCGETS)
 	if err != nil || *after != *s.before {
 		s.Errorf("the terminal was %+v, and is %+v (%v)", s.before, after, err)
 	}
-	for deadline := time.Now().Add(30 * time.Second); !strings.HasSuffix(s.text(), "\x1b[?7h\x1b[?25h\x1b[?1049l"); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.Fatalf("the screen is left as it was drawn: %q", s.text())
+	until(s, "the screen as it was", func() error {
+		if text := s.text(); !strings.HasSuffix(text, "\x1b[?7h\x1b[?25h\x1b[?1049l") {
+			return fmt.Errorf("%q", text)
 		}
-	}
+		return nil
+	})
 }
 
 // Bots play, and somebody watches them.
 func TestTopInATerminal(t *testing.T) {
 	h, g := adminHost(t)
-	troupe, err := exec.LookPath("troupe") // see TestMain
-	if err != nil {
-		t.Fatal(err)
-	}
-	bots := exec.Command(troupe, "client", "--endpoint", h.Addrs().APIURL, "--game-session", string(g.ID), "--bots", "3", "--player", "bob", "--quiet")
-	if err := bots.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = bots.Process.Kill()
-		_ = bots.Wait()
-	})
-
+	bots := starting(t, "client", "--endpoint", h.Addrs().APIURL, "--game-session", string(g.ID), "--bots", "3", "--player", "bob", "--quiet")
 	s := watchTop(t, h.Addrs().APIURL)
 	s.frame(`bob-\S*1 +attached +ws +[1-9][0-9.]* +[1-9]`) // what it says a second, and hears
 	if !strings.HasPrefix(s.text(), "\x1b[?1049h") {
@@ -200,6 +189,8 @@ func TestTopInATerminal(t *testing.T) {
 	}
 	s.key("q")
 	s.over(0)
+	bots.signal(syscall.SIGTERM) // before the host is gone, or they would try to come back
+	bots.wait(t)
 
 	for name, end := range map[string]func(*screen){
 		"Ctrl-C":  func(s *screen) { s.key("\x03") },
@@ -220,7 +211,7 @@ func TestTopInATerminal(t *testing.T) {
 		s.master.Close()
 		select {
 		case <-s.ended:
-		case <-time.After(30 * time.Second):
+		case <-time.After(patience):
 			t.Fatal("troupe top goes on without a terminal")
 		}
 	})
@@ -239,7 +230,7 @@ func TestTopInATerminal(t *testing.T) {
 			if exit := new(exec.ExitError); !errors.As(err, &exit) || exit.ExitCode() != exitFailure {
 				t.Error(err)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(patience):
 			t.Fatal("troupe top waits for a host that is not there")
 		}
 		if strings.Contains(s.text(), "\x1b") {
@@ -260,7 +251,7 @@ func TestTopOnce(t *testing.T) {
 		{[]string{"--sort", "loud"}, exitUsage, "--sort"}, {[]string{"--every", "1ms"}, exitUsage, "1s"}, {[]string{"--limit", "1000"}, exitFailure, "limit"},
 	} {
 		var out, said bytes.Buffer
-		code := run(append([]string{"top", "--endpoint", h.Addrs().APIURL}, c.args...), streams{nil, &out, &said})
+		code := run(append([]string{"top", "--endpoint", h.Addrs().APIURL}, c.args...), streams{out: &out, err: &said})
 		if code != c.code || !strings.Contains(out.String()+said.String(), c.want) || strings.Contains(out.String(), "\x1b") {
 			t.Errorf("top %v: %d\n%s%s", c.args, code, out.String(), said.String())
 		}
@@ -271,7 +262,7 @@ func TestTopOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if code := run([]string{"top", "--endpoint", h.Addrs().APIURL}, streams{os.Stdin, f, f}); code != 0 {
+	if code := run([]string{"top", "--endpoint", h.Addrs().APIURL}, streams{in: os.Stdin, out: f, err: f}); code != 0 {
 		t.Error(code)
 	}
 	if text, err := os.ReadFile(file); err != nil || !bytes.Contains(text, []byte("GAME SESSION")) {

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/transport/host"
+)
+
+// asTroupe is the environment variable with which this test binary is troupe. Its value is a file that counts the starts.
+const asTroupe = "TEST_AS_TROUPE"
+
+// startsMax is how often the short tests may start troupe as a process. What a process alone can show are signals, terminals, and how
+// it begins and ends; everything else is run in this process.
+const startsMax = 40
+
+func TestMain(m *testing.M) {
+	if file := os.Getenv(asTroupe); file != "" {
+		if counted, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0); err == nil { // in a root folder of its own it is not there
+			fmt.Fprintln(counted, os.Args)
+			counted.Close()
+		}
+		main()
+	}
+	os.Exit(testMain(m))
+}
+
+// testMain runs the tests with a troupe in PATH, and without what the environment says to it.
+func testMain(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "troupe-tests-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	for _, pair := range os.Environ() {
+		name, _, _ := strings.Cut(pair, "=")
+		for _, prefix := range []string{"AWS_", "TROUPE_", "OTEL_", "XDG_"} {
+			if strings.HasPrefix(name, prefix) {
+				os.Unsetenv(name)
+			}
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	starts := filepath.Join(dir, "starts")
+	for _, err := range []error{
+		os.WriteFile(starts, nil, 0o666), os.Symlink(self, filepath.Join(dir, "troupe")),
+		os.Setenv(asTroupe, starts), os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH")),
+	} {
+		if err != nil {
+			panic(err)
+		}
+	}
+	code := m.Run()
+	if text, err := os.ReadFile(starts); testing.Short() && bytes.Count(text, []byte("\n")) > startsMax {
+		fmt.Printf("troupe was started more than %d times: run commands in this process (%v)\n%s", startsMax, err, text)
+		return 1
+	}
+	return code
+}
+
+// patience ends a test that hangs. Nothing is judged by it.
+const patience = 5 * time.Minute
+
+// until waits for a condition that tells why it is not yet true.
+func until(t interface{ Fatalf(string, ...any) }, what string, why func() error) {
+	deadline := time.Now().Add(patience)
+	for {
+		err := why()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: never: %v", what, err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// output is what a command prints; it can be read meanwhile.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// process is a command line that runs in this process, and may get signals.
+type process struct {
+	out, err output
+	code     int // once it has ended
+	ended    chan struct{}
+
+	mu      sync.Mutex
+	waiting map[chan<- os.Signal][]os.Signal
+}
+
+// Notify implements signals.
+func (p *process) Notify(c chan<- os.Signal, of ...os.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting[c] = of
+}
+
+// Stop implements signals.
+func (p *process) Stop(c chan<- os.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.waiting, c)
+}
+
+// signal sends a signal. It reports whether the command waits for one.
+func (p *process) signal(sig os.Signal) (taken bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c, of := range p.waiting {
+		if slices.Contains(of, sig) {
+			taken = true
+			select {
+			case c <- sig:
+			default: // it has one already
+			}
+		}
+	}
+	return taken
+}
+
+// wait waits for the end, and returns the exit code.
+func (p *process) wait(t interface{ Fatalf(string, ...any) }) int {
+	select {
+	case <-p.ended:
+		return p.code
+	case <-time.After(patience):
+		t.Fatalf("it does not end:\n%s%s", &p.out, &p.err)
+		return 0
+	}
+}
+
+// begin runs a command line until it ends by itself or by a signal.
+func begin(in io.Reader, args ...string) *process {
+	p := &process{ended: make(chan struct{}), waiting: make(map[chan<- os.Signal][]os.Signal)}
+	go func() {
+		defer close(p.ended)
+		p.code = run(args, streams{in: in, out: &p.out, err: &p.err, signals: p})
+	}()
+	return p
+}
+
+// call runs a command line to its end.
+func call(args ...string) (code int, out, said string) {
+	var o, e bytes.Buffer
+	code = run(args, streams{in: strings.NewReader(""), out: &o, err: &e})
+	return code, o.String(), e.String()
+}
+
+// starting is begin for a host, which has ended when the test has.
+func starting(t *testing.T, args ...string) *process {
+	t.Helper()
+	level := zerolog.GlobalLevel() // which a host changes
+	p := begin(strings.NewReader(""), args...)
+	t.Cleanup(func() {
+		for !p.signal(syscall.SIGTERM) { // again until it waits for them; a second one ends the waiting
+			select {
+			case <-p.ended:
+			case <-time.After(time.Millisecond):
+				continue
+			}
+			break
+		}
+		p.wait(t)
+		zerolog.SetGlobalLevel(level)
+		if t.Failed() {
+			t.Logf("%s\n%s%s", args, &p.out, &p.err)
+		}
+	})
+	return p
+}
+
+// prints waits until a line of an output matches, and returns the groups.
+func prints(t *testing.T, o *output, pattern string) (groups []string) {
+	t.Helper()
+	want := regexp.MustCompile("(?m)" + pattern)
+	until(t, pattern, func() error {
+		if groups = want.FindStringSubmatch(o.String()); groups == nil {
+			return fmt.Errorf("it prints:\n%s", o)
+		}
+		return nil
+	})
+	return groups
+}
+
+// onFreePorts is the configuration of a host for a test.
+func onFreePorts(t *testing.T, c host.Config) host.Config {
+	t.Helper()
+	for _, addr := range []*string{&c.API.Addr, &c.WebSocket.Addr, &c.Fast.Addr, &c.WSS.Addr, &c.DTLS.Addr, &c.KCP.Addr} {
+		if *addr != "" {
+			*addr = "127.0.0.1:0"
+		}
+	}
+	if c.TLS.Dir == "" {
+		c.TLS.Dir = t.TempDir()
+	}
+	if c.Log.GameSessions.Dir == "" {
+		c.Log.GameSessions.Dir = t.TempDir()
+	}
+	return c
+}
+
+// long skips a test whose hosts are processes, or that runs other programs, in a short run.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it starts processes for seconds")
+	}
+}
+
+// startHost starts a host in this process.
+func startHost(t *testing.T, c host.Config) *host.Host {
+	t.Helper()
+	h, err := host.Start(host.Options{Config: onFreePorts(t, c), Log: zerolog.Nop(), SetLogLevel: func(zerolog.Level) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	return h
+}
+
+// plainHost is the configuration of a host without the secured listeners.
+func plainHost() host.Config {
+	c := host.Defaults()
+	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr, c.Store.Memory = "", "", "", true
+	return c
+}
