@@ -150,6 +150,15 @@ func plain(ts *testscript.TestScript, neg bool, args []string, least, most int) 
 func announced(ts *testscript.TestScript, neg bool, args []string) {
 	plain(ts, neg, args, 1, 1)
 	until(ts, "announcement", func() error {
+		for name, p := range begun(ts) {
+			select {
+			case <-p.ended:
+				if p.code != 0 {
+					ts.Fatalf("%s has ended: %s", name, &p.err)
+				}
+			default:
+			}
+		}
 		text, err := os.ReadFile(ts.MkAbs(args[0]))
 		if err != nil {
 			return err

@@ -104,8 +104,7 @@ func (s *swarm) login(ctx context.Context) error {
 	for i := range players {
 		players[i] = fmt.Sprintf("%s-%d", name, i)
 	}
-	lobby := newLobby(s.o.Options)
-	game, seats, err := lobby.enter(ctx, players)
+	game, seats, err := s.o.seats(ctx, players)
 	if err != nil {
 		return err
 	}
@@ -128,7 +127,7 @@ func (s *swarm) login(ctx context.Context) error {
 	}
 	wg.Wait()
 	if !s.o.Quiet {
-		s.print("%d bots joined %s%s", len(s.bots)-summarize(s.tallies, false).failed, game, lobby.versions.shown(game))
+		s.print("%d bots joined %s", len(s.bots)-summarize(s.tallies, false).failed, game)
 	}
 	return nil
 }

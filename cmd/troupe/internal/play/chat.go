@@ -27,8 +27,7 @@ func Chat(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	lobby := newLobby(o)
-	game, seats, err := lobby.enter(ctx, []string{o.Player})
+	game, seats, err := o.seats(ctx, []string{o.Player})
 	if err != nil {
 		return err
 	}
@@ -37,7 +36,7 @@ func Chat(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 		return err
 	}
 	c := &chat{o: o, link: l, out: out, fence: make(chan struct{}, 1)}
-	c.note("joined %s%s as peer %d, player %s, player session %s, over %s", game, lobby.versions.shown(game), l.client.PeerID(), o.Player, seats[0].id, l.client.Transport())
+	c.note("joined %s as peer %d, player %s, player session %s, over %s", game, l.client.PeerID(), o.Player, seats[0].id, l.client.Transport())
 	c.note("/help lists the commands")
 	err = c.run(ctx, in)
 	c.note("%s", l.traffic())

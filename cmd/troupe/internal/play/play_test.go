@@ -1,23 +1,25 @@
 package play
 
 import (
-	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
-	"net"
+	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 
 	"troupe/transport/client"
 	"troupe/transport/host"
-	"troupe/transport/tlsconf"
 )
 
 func TestMain(m *testing.M) {
@@ -27,7 +29,8 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreTopFunction("github.com/asynkron/protoactor-go/actor.NewDeadLetter.NewThrottle.func4.1"))
 }
 
-const patience = time.Minute
+// patience ends a test that hangs. Nothing is judged by it.
+const patience = 5 * time.Minute
 
 func startHost(t *testing.T, change func(*host.Config)) *host.Host {
 	t.Helper()
@@ -50,114 +53,22 @@ func options(h *host.Host) Options {
 	return Options{API: "http://" + h.Addrs().API, Region: "us-east-1", Fleet: "fleet-dev"}
 }
 
-func until(t *testing.T, what string, why func() error) {
-	t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		err := why()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v: %v", what, patience, err)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}
-
-// proxy stands in the way of WebSockets, on another loopback address with the
-// host's port: it can cut connections and let none through.
-type proxy struct {
-	l    net.Listener
-	to   string
-	work sync.WaitGroup
-
-	mu     sync.Mutex
-	conns  []net.Conn
-	closed bool // to new connections
-}
-
-const proxyIP = "127.0.0.2"
-
-// startProxied starts a host that tells players the proxy's address. With secure
-// the proxy is to be spoken to over TLS.
-func startProxied(t *testing.T, secure *tls.Config) (*host.Host, *proxy) {
-	t.Helper()
-	h := startHost(t, func(c *host.Config) { c.Public.IP = proxyIP })
-	_, port, _ := net.SplitHostPort(h.Addrs().WS)
-	l, err := net.Listen("tcp", net.JoinHostPort(proxyIP, port))
-	if err != nil {
-		t.Skipf("no second loopback address here: %v", err)
-	}
-	if secure != nil {
-		l = tls.NewListener(l, secure)
-	}
-	p := &proxy{l: l, to: h.Addrs().WS}
-	p.work.Go(p.accept)
-	t.Cleanup(func() {
-		l.Close()
-		p.cut()
-		p.work.Wait()
-	})
-	return h, p
-}
-
-func (p *proxy) accept() {
-	for {
-		in, err := p.l.Accept()
-		if err != nil {
-			return
-		}
-		out, err := net.Dial("tcp", p.to)
-		p.mu.Lock()
-		if err != nil || p.closed {
-			in.Close()
-			if err == nil {
-				out.Close()
-			}
-		} else {
-			p.conns = append(p.conns, in, out)
-			p.work.Go(func() { io.Copy(in, out); in.Close() })
-			p.work.Go(func() { io.Copy(out, in); out.Close() })
-		}
-		p.mu.Unlock()
-	}
-}
-
-// cut resets all connections.
-func (p *proxy) cut() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, c := range p.conns {
-		if tcp, ok := c.(*net.TCPConn); ok {
-			tcp.SetLinger(0)
-		}
-		c.Close()
-	}
-	p.conns = nil
-}
-
-func (p *proxy) close(closed bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closed = closed
-}
-
-func (p *proxy) open() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.conns) / 2
-}
-
 // screen is an output that can be read while it is written.
 type screen struct {
 	mu   sync.Mutex
 	text strings.Builder
+	more chan struct{} // holds a token once something was written since it was taken
 }
+
+func newScreen() *screen { return &screen{more: make(chan struct{}, 1)} }
 
 func (s *screen) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
 	return s.text.Write(b)
 }
 
@@ -167,150 +78,92 @@ func (s *screen) String() string {
 	return s.text.String()
 }
 
-func (s *screen) await(t *testing.T, text string) {
+// await waits until the screen shows a text so many times.
+func (s *screen) await(t *testing.T, text string, times int) {
 	t.Helper()
-	until(t, "the screen shows "+text, func() error {
-		if !strings.Contains(s.String(), text) {
-			return errors.New(s.String())
+	for late := time.After(patience); strings.Count(s.String(), text) < times; {
+		select {
+		case <-s.more:
+		case <-late:
+			t.Fatalf("it never shows %q:\n%s", text, s)
 		}
-		return nil
-	})
-}
-
-func TestBotsComeBack(t *testing.T) {
-	h, p := startProxied(t, nil)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	var out screen
-	over := make(chan error, 1)
-	go func() { over <- Bots(ctx, BotOptions{Options: options(h), Bots: 3, Rate: 50}, &out) }()
-	until(t, "bots are connected", func() error {
-		if n := p.open(); n < 3 {
-			return fmt.Errorf("%d of 3", n)
-		}
-		return nil
-	})
-	out.await(t, "3 bots joined")
-	out.await(t, " 1s  bots 3 ") // in full swing
-	p.cut()
-	until(t, "all are back", func() error {
-		if n := strings.Count(out.String(), "the same peer as before"); n < 3 {
-			return fmt.Errorf("%d of 3:\n%s", n, out.String())
-		}
-		return nil
-	})
-	stop()
-	if err := <-over; err != nil {
-		t.Errorf("%v\n%s", err, out.String())
-	}
-	if text := out.String(); !strings.Contains(text, "connections lost 3, reconnects 3 (as a new peer 0)") || !strings.Contains(text, "connection lost: ") {
-		t.Errorf("output:\n%s", text)
 	}
 }
 
-// TestBotsCutTheirNetworks: whatever they do to their own connections, everything
-// reliable arrives once.
-func TestBotsCutTheirNetworks(t *testing.T) {
+// player is a person who chats.
+type player struct {
+	typed io.WriteCloser
+	out   *screen
+	over  chan error
+}
+
+func chats(t *testing.T, o Options) *player {
+	in, typed := io.Pipe()
+	t.Cleanup(func() { typed.Close() })
+	p := &player{typed, newScreen(), make(chan error, 1)}
+	go func() { p.over <- Chat(t.Context(), o, in, p.out) }()
+	return p
+}
+
+// quits leaves, and returns all that was shown.
+func (p *player) quits(t *testing.T) string {
+	t.Helper()
+	fmt.Fprintln(p.typed, "/quit")
+	if err := <-p.over; err != nil {
+		t.Error(err)
+	}
+	return p.out.String()
+}
+
+// A player whose network fails again and again says something while it is away, and is still in its group.
+func TestChatComesBack(t *testing.T) {
 	h := startHost(t, func(c *host.Config) {
 		c.Limits.ConnectionsPerIPPerSecond, c.Limits.LoginsPerPlayerSessionPerMinute = 0, 0
 	})
-	var out screen
 	o := options(h)
-	o.Drop, o.For = 500*time.Millisecond, 100*time.Millisecond
-	if err := Bots(t.Context(), BotOptions{Options: o, Bots: 3, Rate: 100, Duration: 2 * time.Second}, &out); err != nil {
-		t.Error(err)
-	}
-	text := out.String()
-	for _, want := range []string{"attempt 1, over ws", "sent again", "of ", "as a new peer 0", "not sent while away 0"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in the output", want)
-		}
-	}
-	if strings.Contains(text, "reconnects 0 (") || t.Failed() {
-		t.Errorf("output:\n%s", text)
-	}
-}
-
-func TestChatComesBack(t *testing.T) {
-	h, p := startProxied(t, nil)
-	in, typed := io.Pipe()
-	defer typed.Close()
-	var out screen
-	over := make(chan error, 1)
-	o := options(h)
-	o.Player, o.Group = "ann", 3
-	go func() { over <- Chat(t.Context(), o, in, &out) }()
-	out.await(t, "as peer 1, player ann")
-	out.await(t, "group 3: peers 1")
-	fmt.Fprintln(typed, "one")
-	out.await(t, "peer 1 to all: one\n")
-	p.close(true)
-	p.cut()
-	out.await(t, "trying to come back")
-	fmt.Fprintln(typed, "two")
-	p.close(false)
-	out.await(t, "as peer 1, the same peer as before; ")
-	out.await(t, "peer 1 to all: two\n") // said while away
-	fmt.Fprintln(typed, "/members 3")
-	until(t, "still in the group", func() error {
-		if n := strings.Count(out.String(), "group 3: peers 1\n"); n < 2 {
-			return fmt.Errorf("%d times:\n%s", n, out.String())
-		}
-		return nil
-	})
-	fmt.Fprintln(typed, "/quit")
-	if err := <-over; err != nil {
+	o.Player, o.Group, o.Drop, o.For = "ann", 3, 400*time.Millisecond, 200*time.Millisecond
+	p := chats(t, o)
+	p.out.await(t, "as peer 1, player ann", 1)
+	p.out.await(t, "group 3: peers 1\n", 1)
+	p.out.await(t, "trying to come back\n", 1)
+	fmt.Fprintln(p.typed, "two")
+	p.out.await(t, "as peer 1, the same peer as before; ", 1)
+	p.out.await(t, "peer 1 to all: two\n", 1)
+	fmt.Fprintln(p.typed, "/members 3")
+	p.out.await(t, "group 3: peers 1\n", 2)
+	p.out.await(t, "the same peer as before; ", 2)
+	p.typed.Close() // its last words are heard, and then it is not away
+	if err := <-p.over; err != nil && !strings.HasPrefix(err.Error(), "the connection was lost") {
 		t.Error(err)
 	}
 }
 
-// TestChatOverWSS: the transport that was asked for is used and shown, with what
-// it carried; a fast channel that the host does not have is said to be missing.
+// The transport that was asked for is used and shown, with what it carried; where nothing answers by the fast channel, its messages go reliably.
 func TestChatOverWSS(t *testing.T) {
-	store, err := tlsconf.Load(tlsconf.Options{Dir: t.TempDir(), Hosts: []string{proxyIP}})
+	if runtime.GOOS != "linux" {
+		t.Skip("a second loopback address, at which UDP does not listen, is there on Linux only")
+	}
+	h := startHost(t, func(c *host.Config) {
+		c.WSS.Addr, c.DTLS.Addr, c.Public.Host, c.TLS.Dir, c.Fleets[0].Certificates = "127.0.0.1:0", "127.0.0.2:0", "localhost", t.TempDir(), "GENERATED"
+	})
+	pem, err := os.ReadFile(h.Addrs().CA)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, _ := startProxied(t, store.ServerConfig())
-	in, typed := io.Pipe()
-	defer typed.Close()
-	var out screen
-	over := make(chan error, 1)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(pem)
 	o := options(h)
-	o.Player, o.Fast, o.Transport, o.TLS = "ann", true, client.WSS, &tls.Config{RootCAs: store.Roots()}
-	go func() { over <- Chat(t.Context(), o, in, &out) }()
-	out.await(t, "as peer 1, player ann")
-	out.await(t, ", over wss\n")
-	out.await(t, "! no fast channel: ")
-	fmt.Fprintln(typed, "/fast one")
-	out.await(t, "the fast channel is not up: sent reliably")
-	out.await(t, "peer 1 to all: one\n")
-	fmt.Fprintln(typed, "/stats")
-	out.await(t, "connections: wss 1; packets by the reliable channel: sent 2 (")
-	fmt.Fprintln(typed, "/quit")
-	if err := <-over; err != nil {
-		t.Error(err)
-	}
-	if n := strings.Count(out.String(), "connections: wss 1; "); n != 2 {
-		t.Errorf("the counts are shown %d times:\n%s", n, out.String())
-	}
-	o.TLS = nil
-	if err := Chat(t.Context(), o, in, io.Discard); err == nil || !strings.Contains(err.Error(), "certificate") {
-		t.Errorf("with the system's roots: %v", err)
-	}
-}
-
-// TestBotsCount: per-channel counts of all bots, over all their connections.
-func TestBotsCount(t *testing.T) {
-	h := startHost(t, nil)
-	var out screen
-	o := options(h)
-	o.Fast, o.Transport = true, client.WS
-	if err := Bots(t.Context(), BotOptions{Options: o, Bots: 2, Rate: 50, Duration: 200 * time.Millisecond, PayloadBytes: 64}, &out); err != nil {
-		t.Error(err)
-	}
-	if text := out.String(); !strings.Contains(text, "connections: ws 2; packets by the reliable channel: sent ") || !strings.Contains(text, "; by the fast channel: sent ") {
-		t.Errorf("output:\n%s", text)
+	o.Player, o.Fast, o.Transport, o.TLS = "ann", true, client.WSS, &tls.Config{RootCAs: roots}
+	p := chats(t, o)
+	p.out.await(t, "as peer 1, player ann", 1)
+	p.out.await(t, ", over wss\n", 1)
+	fmt.Fprintln(p.typed, "/fast one")
+	p.out.await(t, "the fast channel is not up: sent reliably", 1)
+	p.out.await(t, "peer 1 to all: one\n", 1)
+	fmt.Fprintln(p.typed, "/stats")
+	p.out.await(t, "connections: wss 1; packets by the reliable channel: sent 2 (", 1)
+	if text := p.quits(t); strings.Count(text, "connections: wss 1; ") != 2 {
+		t.Errorf("the counts are not shown twice:\n%s", text)
 	}
 }
 
@@ -332,40 +185,39 @@ func TestTraffic(t *testing.T) {
 	}
 }
 
-// TestHostName: what is checked against a certificate is dialled by name.
+// What is checked against a certificate is dialled by name.
 func TestHostName(t *testing.T) {
-	h := startHost(t, func(c *host.Config) { c.Public.Host = "localhost" })
-	_, port, _ := net.SplitHostPort(h.Addrs().WS)
-	for over, want := range map[client.Transport]string{
-		client.WS: h.Addrs().WS, client.WSS: "localhost:" + port, client.KCP: "localhost:" + port, client.Auto: "localhost:" + port,
-	} {
-		o := options(h)
-		o.Transport = over
-		_, seats, err := newLobby(o).enter(t.Context(), []string{over.String()})
-		if err != nil || seats[0].addr != want {
-			t.Errorf("%s: %+v, %v", over, seats, err)
+	for over, want := range map[client.Transport]string{client.WS: "192.0.2.1", client.WSS: "a.example", client.KCP: "a.example", client.Auto: "a.example"} {
+		o := Options{Transport: over}
+		if got := o.host(&types.PlayerSession{IpAddress: aws.String("192.0.2.1"), DnsName: aws.String("a.example")}); got != want {
+			t.Errorf("%s: %s", over, got)
+		}
+		if got := o.host(&types.PlayerSession{IpAddress: aws.String("192.0.2.1")}); got != "192.0.2.1" {
+			t.Errorf("%s without a name: %s", over, got)
 		}
 	}
 }
 
-// TestChatHearsOut: what was said before the end of the input is heard.
-func TestChatHearsOut(t *testing.T) {
+func TestOnOneHost(t *testing.T) {
 	h := startHost(t, nil)
-	for range 5 {
-		var out screen
-		if err := Chat(t.Context(), options(h), strings.NewReader("one\n/help\ntwo\n"), &out); err != nil {
-			t.Fatal(err)
+	t.Run("what was said before the end of the input is heard", func(t *testing.T) {
+		for range 5 {
+			out := newScreen()
+			if err := Chat(t.Context(), options(h), strings.NewReader("one\n/help\ntwo\n"), out); err != nil {
+				t.Fatal(err)
+			}
+			if text := out.String(); !strings.Contains(text, ": one\n") || !strings.Contains(text, ": two\n") || !strings.Contains(text, "/to PEER text") {
+				t.Errorf("output:\n%s", text)
+			}
 		}
-		if text := out.String(); !strings.Contains(text, ": one\n") || !strings.Contains(text, ": two\n") || !strings.Contains(text, "/to PEER text") {
-			t.Errorf("output:\n%s", text)
-		}
-	}
+	})
+	t.Run("an end that the host means is not tried again", func(t *testing.T) { goneForGood(t, h) })
+	t.Run("seats", func(t *testing.T) { reserveSeats(t, h) })
 }
 
-// TestGoneForGood: an end that the host means is not tried again.
-func TestGoneForGood(t *testing.T) {
-	h := startHost(t, nil)
-	_, seats, err := newLobby(options(h)).enter(t.Context(), []string{"ann"})
+func goneForGood(t *testing.T, h *host.Host) {
+	o := options(h)
+	_, seats, err := o.seats(t.Context(), []string{"ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -395,11 +247,9 @@ func (nobody) onEvent(client.Event)    {}
 func (n nobody) onLost(end client.End) { n.t.Errorf("lost: %s", end) }
 func (n nobody) onBack(b back)         { n.t.Errorf("back: %s", b) }
 
-// TestLobby: rooms are filled before new ones are made, and large parties are
-// reserved in several calls.
-func TestLobby(t *testing.T) {
-	h := startHost(t, nil)
-	lobby := newLobby(options(h))
+// Rooms are filled before new ones are made, and large parties are reserved in several calls.
+func reserveSeats(t *testing.T, h *host.Host) {
+	o := options(h)
 	party := func(n int) []string {
 		var names []string
 		for i := range n {
@@ -407,21 +257,20 @@ func TestLobby(t *testing.T) {
 		}
 		return names
 	}
-	first, seats, err := lobby.enter(t.Context(), party(60))
+	first, seats, err := o.seats(t.Context(), party(60))
 	if err != nil || len(seats) != 60 || seats[59].player != "60-59" || seats[59].addr != h.Addrs().WS {
 		t.Fatalf("%d seats, %v", len(seats), err)
 	}
-	second, _, err := lobby.enter(t.Context(), party(10))
+	second, _, err := o.seats(t.Context(), party(10))
 	if err != nil || second == first {
 		t.Errorf("the full one again: %v", err)
 	}
-	third, _, err := lobby.enter(t.Context(), party(6))
+	third, _, err := o.seats(t.Context(), party(6))
 	if err != nil || third != second {
 		t.Errorf("not the one with room: %v", err)
 	}
-	full := lobby
-	full.o.GameSession = first
-	if _, _, err := full.enter(t.Context(), party(1)); err == nil || !strings.Contains(err.Error(), "GameSessionFull") {
+	o.GameSession = first
+	if _, _, err := o.seats(t.Context(), party(1)); err == nil || !strings.Contains(err.Error(), "GameSessionFull") {
 		t.Errorf("a full one, by name: %v", err)
 	}
 }

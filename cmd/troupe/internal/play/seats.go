@@ -86,94 +86,82 @@ const (
 	callPatience   = 30 * time.Second
 )
 
-// lobby finds game sessions and reserves seats through the service API, as a game's backend
-// does.
-type lobby struct {
-	o        Options
-	api      *gamelift.Client
-	versions versions
+// seats reserves a seat for each player through the service API, as a game's backend does: in the game session that is named, otherwise in
+// one that has room for all, or in a new one.
+func (o *Options) seats(ctx context.Context, players []string) (game string, seats []seat, err error) {
+	api := o.service()
+	if game = o.GameSession; game == "" {
+		game, err = o.find(ctx, api, len(players))
+	}
+	if err == nil && game == "" {
+		game, err = o.create(ctx, api, len(players))
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	for len(players) > 0 {
+		some := players[:min(len(players), seatsPerCall)]
+		players = players[len(some):]
+		out, err := api.CreatePlayerSessions(ctx, &gamelift.CreatePlayerSessionsInput{GameSessionId: &game, PlayerIds: some})
+		if err != nil {
+			return "", nil, fmt.Errorf("reserve seats: %w", reach.Explain(o.API, err))
+		}
+		for _, p := range out.PlayerSessions {
+			seats = append(seats, seat{
+				addr: net.JoinHostPort(o.host(&p), strconv.Itoa(int(aws.ToInt32(p.Port)))),
+				id:   aws.ToString(p.PlayerSessionId), player: aws.ToString(p.PlayerId),
+			})
+		}
+	}
+	return game, seats, nil
 }
 
-// newLobby signs with the caller's key, or with a fixed key, of which a host with api.auth:
+// service signs with the caller's key, or with a fixed key, of which a host with api.auth:
 // none checks only the format. Connections are not kept, because there are only a few
 // calls. Calls are not retried, so that an unreachable host is reported at once.
-func newLobby(o Options) *lobby {
-	l := &lobby{o: o, versions: versions{
-		next: &http.Transport{DisableKeepAlives: true, TLSClientConfig: o.TLS}, of: make(map[string]string),
-	}}
-	l.api = gamelift.New(gamelift.Options{
+func (o *Options) service() *gamelift.Client {
+	return gamelift.New(gamelift.Options{
 		Region: o.Region, BaseEndpoint: &o.API, RetryMaxAttempts: 1,
-		HTTPClient: &http.Client{Transport: &l.versions, Timeout: callPatience},
+		HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: o.TLS}, Timeout: callPatience},
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: cmp.Or(o.AccessKey, "troupe-client"), SecretAccessKey: cmp.Or(o.SecretKey, "none"), SessionToken: o.SessionToken}, nil
 		}),
 	})
-	return l
-}
-
-// enter reserves a seat for each player, all in one game session.
-func (l *lobby) enter(ctx context.Context, players []string) (game string, seats []seat, err error) {
-	if l.o.GameSession != "" {
-		if seats, err = l.reserve(ctx, l.o.GameSession, players); err == nil { // describes it only to learn its version
-			_, _ = l.api.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{GameSessionId: &l.o.GameSession})
-		}
-		return l.o.GameSession, seats, err
-	}
-	game, err = l.find(ctx, len(players))
-	if err != nil {
-		return "", nil, err
-	}
-	if game != "" {
-		seats, err = l.reserve(ctx, game, players)
-		var full *types.GameSessionFullException
-		var status *types.InvalidGameSessionStatusException
-		if !errors.As(err, &full) && !errors.As(err, &status) {
-			return game, seats, err
-		} // another player took the seats first: create a game session
-	}
-	if game, err = l.create(ctx, len(players)); err != nil {
-		return "", nil, err
-	}
-	seats, err = l.reserve(ctx, game, players)
-	return game, seats, err
 }
 
 // destination returns the fleet or the alias to play on.
-func (l *lobby) destination() (fleet, alias *string) {
-	if l.o.Alias != "" {
-		return nil, &l.o.Alias
+func (o *Options) destination() (fleet, alias *string) {
+	if o.Alias != "" {
+		return nil, &o.Alias
 	}
-	return &l.o.Fleet, nil
+	return &o.Fleet, nil
 }
 
 // find returns a game session with free seats, or "".
-func (l *lobby) find(ctx context.Context, room int) (string, error) {
-	fleet, alias := l.destination()
-	in := &gamelift.DescribeGameSessionsInput{FleetId: fleet, AliasId: alias, StatusFilter: aws.String("ACTIVE")}
-	for pages := gamelift.NewDescribeGameSessionsPaginator(l.api, in); pages.HasMorePages(); {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return "", fmt.Errorf("look for a game session: %w", reach.Explain(l.o.API, err))
-		}
-		for _, g := range page.GameSessions {
-			free := aws.ToInt32(g.MaximumPlayerSessionCount) - aws.ToInt32(g.CurrentPlayerSessionCount)
-			if g.PlayerSessionCreationPolicy != types.PlayerSessionCreationPolicyDenyAll && int(free) >= room {
-				return aws.ToString(g.GameSessionId), nil
-			}
+func (o *Options) find(ctx context.Context, api *gamelift.Client, room int) (string, error) {
+	fleet, alias := o.destination()
+	out, err := api.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{FleetId: fleet, AliasId: alias, StatusFilter: aws.String("ACTIVE")})
+	if err != nil {
+		return "", fmt.Errorf("look for a game session: %w", reach.Explain(o.API, err))
+	}
+	for _, g := range out.GameSessions {
+		free := aws.ToInt32(g.MaximumPlayerSessionCount) - aws.ToInt32(g.CurrentPlayerSessionCount)
+		if g.PlayerSessionCreationPolicy != types.PlayerSessionCreationPolicyDenyAll && int(free) >= room {
+			return aws.ToString(g.GameSessionId), nil
 		}
 	}
 	return "", nil
 }
 
 // create creates a game session and waits until it is ACTIVE.
-func (l *lobby) create(ctx context.Context, room int) (string, error) {
-	fleet, alias := l.destination()
-	out, err := l.api.CreateGameSession(ctx, &gamelift.CreateGameSessionInput{
+func (o *Options) create(ctx context.Context, api *gamelift.Client, room int) (string, error) {
+	fleet, alias := o.destination()
+	out, err := api.CreateGameSession(ctx, &gamelift.CreateGameSessionInput{
 		FleetId: fleet, AliasId: alias, Name: aws.String("troupe client"),
 		MaximumPlayerSessionCount: aws.Int32(int32(max(room, seatsDefault))),
 	})
 	if err != nil {
-		return "", fmt.Errorf("create a game session: %w", reach.Explain(l.o.API, err))
+		return "", fmt.Errorf("create a game session: %w", reach.Explain(o.API, err))
 	}
 	game := out.GameSession
 	ctx, cancel := context.WithTimeout(ctx, activePatience)
@@ -182,9 +170,9 @@ func (l *lobby) create(ctx context.Context, room int) (string, error) {
 		if err := sleep(ctx, activePoll); err != nil {
 			return "", fmt.Errorf("game session %s does not become ACTIVE: %w", aws.ToString(game.GameSessionId), err)
 		}
-		described, err := l.api.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{GameSessionId: game.GameSessionId})
+		described, err := api.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{GameSessionId: game.GameSessionId})
 		if err != nil {
-			return "", fmt.Errorf("describe the game session: %w", reach.Explain(l.o.API, err))
+			return "", fmt.Errorf("describe the game session: %w", reach.Explain(o.API, err))
 		}
 		if len(described.GameSessions) == 1 {
 			game = &described.GameSessions[0]
@@ -196,30 +184,10 @@ func (l *lobby) create(ctx context.Context, room int) (string, error) {
 	return aws.ToString(game.GameSessionId), nil
 }
 
-// reserve reserves a seat for each player.
-func (l *lobby) reserve(ctx context.Context, game string, players []string) ([]seat, error) {
-	var seats []seat
-	for len(players) > 0 {
-		some := players[:min(len(players), seatsPerCall)]
-		players = players[len(some):]
-		out, err := l.api.CreatePlayerSessions(ctx, &gamelift.CreatePlayerSessionsInput{GameSessionId: &game, PlayerIds: some})
-		if err != nil {
-			return nil, fmt.Errorf("reserve seats: %w", reach.Explain(l.o.API, err))
-		}
-		for _, p := range out.PlayerSessions {
-			seats = append(seats, seat{
-				addr: net.JoinHostPort(l.host(&p), strconv.Itoa(int(aws.ToInt32(p.Port)))),
-				id:   aws.ToString(p.PlayerSessionId), player: aws.ToString(p.PlayerId),
-			})
-		}
-	}
-	return seats, nil
-}
-
 // host returns the host of a player session: the DNS name, if there is one, where a
 // certificate is checked, otherwise the IP address.
-func (l *lobby) host(p *types.PlayerSession) string {
-	if name := aws.ToString(p.DnsName); name != "" && l.o.Transport > client.WS {
+func (o *Options) host(p *types.PlayerSession) string {
+	if name := aws.ToString(p.DnsName); name != "" && o.Transport > client.WS {
 		return name
 	}
 	return aws.ToString(p.IpAddress)
