@@ -17,7 +17,6 @@ import (
 
 	"troupe/actors/script/bundle"
 	"troupe/actors/script/js"
-	"troupe/cmd/troupe/internal/watch"
 	"troupe/messages"
 	"troupe/transport/host"
 )
@@ -53,7 +52,7 @@ func (d *devScript) watch(h reloader) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		watch.Watch(ctx, d.watched(), watchEvery, func() { d.reload(ctx, h) })
+		watchFiles(ctx, d.watched(), watchEvery, func() { d.reload(ctx, h) })
 	})
 	return func() {
 		cancel()

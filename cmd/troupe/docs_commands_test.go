@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -94,7 +95,7 @@ var benchLine = regexp.MustCompile(`^(?:bin/)?troupe ((?:bench|faults|match) .*)
 
 func checkBenchLine(line string) error {
 	var c commands
-	parser, err := kong.New(&c, kong.Exit(func(int) {}))
+	parser, err := kong.New(&c, kong.Exit(func(int) {}), kong.Writers(io.Discard, io.Discard))
 	if err != nil {
 		return err
 	}

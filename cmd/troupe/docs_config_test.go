@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -125,7 +126,7 @@ var scriptMembers = []string{"session.gameProperties", "session.matchmakerData",
 
 // Keys of the configuration, and commands of ours, that stand in the text of a document.
 func TestDocumentedWords(t *testing.T) {
-	parser, err := kong.New(&commands{}, kong.Name("troupe"), kong.Exit(func(int) {}))
+	parser, err := newParser(streams{out: io.Discard, err: io.Discard}, kong.Exit(func(int) {}))
 	if err != nil {
 		t.Fatal(err)
 	}

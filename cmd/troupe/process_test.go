@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -133,20 +132,18 @@ func (p *process) Stop(c chan<- os.Signal) {
 	delete(p.waiting, c)
 }
 
-// signal sends a signal. It reports whether the command waits for one.
-func (p *process) signal(sig os.Signal) (taken bool) {
+// signal sends a signal.
+func (p *process) signal(sig os.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for c, of := range p.waiting {
 		if slices.Contains(of, sig) {
-			taken = true
 			select {
 			case c <- sig:
 			default: // it has one already
 			}
 		}
 	}
-	return taken
 }
 
 // wait waits for the end, and returns the exit code.
@@ -158,6 +155,19 @@ func (p *process) wait(t interface{ Fatalf(string, ...any) }) int {
 		t.Fatalf("it does not end:\n%s%s", &p.out, &p.err)
 		return 0
 	}
+}
+
+// stop interrupts the command until it has ended: it may not yet listen, or wait for players after the first time.
+func (p *process) stop(t interface{ Fatalf(string, ...any) }) {
+	until(t, "the end", func() error {
+		p.signal(os.Interrupt)
+		select {
+		case <-p.ended:
+			return nil
+		default:
+			return fmt.Errorf("it says:\n%s%s", &p.out, &p.err)
+		}
+	})
 }
 
 // begin runs a command line until it ends by itself or by a signal.
@@ -183,15 +193,7 @@ func starting(t *testing.T, args ...string) *process {
 	level := zerolog.GlobalLevel() // which a host changes
 	p := begin(strings.NewReader(""), args...)
 	t.Cleanup(func() {
-		for !p.signal(syscall.SIGTERM) { // again until it waits for them; a second one ends the waiting
-			select {
-			case <-p.ended:
-			case <-time.After(time.Millisecond):
-				continue
-			}
-			break
-		}
-		p.wait(t)
+		p.stop(t)
 		zerolog.SetGlobalLevel(level)
 		if t.Failed() {
 			t.Logf("%s\n%s%s", args, &p.out, &p.err)
@@ -230,11 +232,11 @@ func onFreePorts(t *testing.T, c host.Config) host.Config {
 	return c
 }
 
-// long skips a test whose hosts are processes, or that runs other programs, in a short run.
+// long skips a test in a short run: its hosts are processes, it runs other programs, or it takes seconds.
 func long(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("it starts processes for seconds")
+		t.Skip("it takes seconds")
 	}
 }
 

@@ -69,9 +69,7 @@ func TestScript(t *testing.T) {
 			}
 			e.Defer(func() {
 				for _, p := range begun {
-					p.signal(os.Interrupt)
-					p.signal(os.Interrupt) // some wait for players after the first
-					p.wait(t)
+					p.stop(t)
 				}
 				zerolog.SetGlobalLevel(level) // a host has changed it
 			})
@@ -114,6 +112,7 @@ func ended(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("nothing is begun as %s", args[0])
 	}
 	code := p.wait(ts)
+	delete(begun(ts), args[0])
 	fmt.Fprint(ts.Stdout(), &p.out)
 	fmt.Fprint(ts.Stderr(), &p.err)
 	if want := append(args, "0")[1]; strconv.Itoa(code) != want {

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/term"
 
-	"troupe/cmd/troupe/internal/top"
+	"troupe/cmd/troupe/internal/admin"
 )
 
 type topCommand struct {
@@ -42,14 +42,14 @@ func (c *topCommand) Run(s streams) error {
 		}
 		return nil
 	}
-	o := top.Options{In: in, Out: out, Host: c.Endpoint, Order: c.Sort, Every: c.Every, Ask: func(ctx context.Context, order string) (*top.Snapshot, error) {
+	o := admin.Options{In: in, Out: out, Host: c.Endpoint, Order: c.Sort, Every: c.Every, Ask: func(ctx context.Context, order string) (*admin.Snapshot, error) {
 		overview, rows, err := c.look(ctx, order)
 		if err != nil {
 			return nil, err
 		}
-		return top.Decode(overview, rows)
+		return admin.Decode(overview, rows)
 	}}
-	if err := top.Watch(ctx, o); err != nil {
+	if err := admin.Watch(ctx, o); err != nil {
 		return fmt.Errorf("top: %w", err)
 	}
 	return nil
@@ -95,9 +95,9 @@ func (c *topCommand) once(ctx context.Context, s streams) error {
 		}
 		return printRaw(s.out, both)
 	}
-	now, err := top.Decode(overview, rows)
+	now, err := admin.Decode(overview, rows)
 	if err != nil {
 		return err
 	}
-	return top.Text(s.out, now, c.Endpoint)
+	return admin.Text(s.out, now, c.Endpoint)
 }

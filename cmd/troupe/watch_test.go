@@ -1,4 +1,4 @@
-package watch
+package main
 
 import (
 	"context"
@@ -10,12 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"troupe/actors/script/bundle"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestWatch(t *testing.T) {
 	dir := t.TempDir()
@@ -36,7 +32,7 @@ func TestWatch(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var count atomic.Int32
-		go Watch(ctx, dir, time.Second, func() { count.Add(1) })
+		go watchFiles(ctx, dir, time.Second, func() { count.Add(1) })
 		time.Sleep(time.Second / 2)
 		for _, step := range []struct {
 			what string
@@ -101,7 +97,7 @@ func TestWatchOneFile(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var count atomic.Int32
-		go Watch(ctx, path, time.Second, func() { count.Add(1) })
+		go watchFiles(ctx, path, time.Second, func() { count.Add(1) })
 		time.Sleep(time.Second / 2)
 		if err := os.WriteFile(path, []byte("PK and more"), 0o644); err != nil {
 			t.Fatal(err)
@@ -138,7 +134,7 @@ func TestWatchFollowsLinks(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var count atomic.Int32
-		go Watch(ctx, link, time.Second, func() { count.Add(1) })
+		go watchFiles(ctx, link, time.Second, func() { count.Add(1) })
 		time.Sleep(time.Second / 2)
 		for i, path := range []string{filepath.Join(real, "a.js"), elsewhere} {
 			write(path, "and two")
@@ -153,6 +149,7 @@ func TestWatchFollowsLinks(t *testing.T) {
 
 // What a script may consist of is watched to the last file: packages come before it by name.
 func TestAllFilesOfAScriptAreWatched(t *testing.T) {
+	long(t)
 	dir := t.TempDir()
 	packages := filepath.Join(dir, "node_modules")
 	if err := os.Mkdir(packages, 0o755); err != nil {

@@ -1,4 +1,4 @@
-package top
+package admin
 
 import (
 	"fmt"
@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"troupe/cmd/troupe/internal/admin"
 )
 
 // Orders are the orders of the rows, and the keys that choose them.
@@ -60,7 +58,7 @@ func (s *Snapshot) head(host string) []string {
 		silent = fmt.Sprintf(", %d silent", n)
 	}
 	lines := []string{
-		fmt.Sprintf("troupe %s  %s  up %s  %s%s", admin.Cell(o.Version), host, up, o.At.UTC().Format("15:04:05Z"), state),
+		fmt.Sprintf("troupe %s  %s  up %s  %s%s", Cell(o.Version), host, up, o.At.UTC().Format("15:04:05Z"), state),
 		fmt.Sprintf("game sessions: %d active%s   players: %d attached, %d detached, %d reserved   memory: %s", o.GameSessions["active"], silent,
 			o.Players["attached"], o.Players["detached"], o.Players["reserved"], bytesOf(o.Process.ResidentBytes)),
 		"",
@@ -115,7 +113,7 @@ func Text(out io.Writer, s *Snapshot, host string) error {
 		if _, err := fmt.Fprintln(out); err != nil {
 			return err
 		}
-		if err := admin.PrintTable(out, t.header, t.rows); err != nil {
+		if err := PrintTable(out, t.header, t.rows); err != nil {
 			return err
 		}
 	}
@@ -126,7 +124,7 @@ func Text(out io.Writer, s *Snapshot, host string) error {
 func Frame(s *Snapshot, v View) []string {
 	lines := s.head(v.Host)
 	if v.Trouble != "" {
-		lines = append(lines, inverse("! "+admin.Cell(v.Trouble)))
+		lines = append(lines, inverse("! "+Cell(v.Trouble)))
 	}
 	lines = append(lines, "")
 	free := v.Rows - len(lines) - 1 // the last line tells the keys
@@ -184,7 +182,7 @@ func (t *table) draw(n, all int) []string {
 	for _, row := range append([][]string{t.header}, rows...) {
 		line := make([]string, len(row))
 		for i, text := range row {
-			line[i] = cut(admin.Cell(text), widest)
+			line[i] = cut(Cell(text), widest)
 			width[i] = max(width[i], utf8.RuneCountInString(line[i]))
 		}
 		shown = append(shown, line)

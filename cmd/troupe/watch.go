@@ -1,4 +1,4 @@
-package watch
+package main
 
 import (
 	"context"
@@ -56,10 +56,11 @@ func isLog(name string) bool {
 	return ext == ".log" || ext == ".out"
 }
 
-// Watch calls changed when the files at a path have changed and then stayed the same for
+// watchFiles calls changed when the files at a path have changed and then stayed the same for
 // one interval, because an editor may write a file in several steps. Changes during a
-// call of changed are reported after it. Watch returns when ctx ends.
-func Watch(ctx context.Context, path string, every time.Duration, changed func()) {
+// call of changed are reported after it. It polls sizes and modification times, which works on every system and with every
+// editor, and is cheap because scripts are small. It returns when ctx ends.
+func watchFiles(ctx context.Context, path string, every time.Duration, changed func()) {
 	ticks := time.NewTicker(every)
 	defer ticks.Stop()
 	known, last := look(path), map[string]stamp(nil)
