@@ -7,9 +7,6 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime/debug"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -22,21 +19,22 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// asExample is the environment variable with which this test binary is the example.
+const asExample = "TEST_AS_GOHOST"
 
-// The example is built as a user would, and played until the number is found.
-func TestBuiltAndPlayed(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+func TestMain(m *testing.M) {
+	if os.Getenv(asExample) != "" {
+		main()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// The example is played until the number is found.
+func TestPlayed(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // only a hang takes so long
 	defer cancel()
-	binary := filepath.Join(t.TempDir(), "gohost")
-	build := []string{"build", "-o", binary, "."}
-	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		build = slices.Insert(build, 1, "-race") // the packages are compiled with it already, and the example is checked too
-	}
-	if out, err := exec.CommandContext(ctx, "go", build...).CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	addrs := start(t, binary)
+	addrs := start(t)
 	c := play(ctx, t, addrs)
 	for low, high := 1, 100; ; {
 		middle := (low + high) / 2
@@ -72,13 +70,13 @@ func TestUnder60Lines(t *testing.T) {
 	}
 }
 
-// start runs the binary on free ports until the end of the test.
-func start(t *testing.T, binary string) (addrs host.Announcement) {
+// start runs the example on free ports until the end of the test.
+func start(t *testing.T) (addrs host.Announcement) {
 	t.Helper()
 	any := "127.0.0.1:0"
-	run := exec.Command(binary, "-api", any, "-ws", any, "-fast", any)
+	run := exec.Command(os.Args[0], "-api", any, "-ws", any, "-fast", any)
 	home := t.TempDir() // for the logs of game sessions
-	run.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home)
+	run.Env = append(os.Environ(), asExample+"=1", "HOME="+home, "XDG_STATE_HOME="+home)
 	out, err := run.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
