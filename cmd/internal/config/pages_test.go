@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"encoding/json"
@@ -12,14 +12,14 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"troupe/cmd/internal/config"
+	"troupe/cmd/internal/config/pages"
 	"troupe/transport/host"
 )
 
 const root = "../../.."
 
 func TestFilesAreCurrent(t *testing.T) {
-	if err := run(root, true); err != nil {
+	if err := pages.Write(root, true); err != nil {
 		t.Error(err)
 	}
 }
@@ -87,7 +87,7 @@ func isType(name string, v any) bool {
 // right. What a value may be beyond that is the loader's alone.
 func TestSchemaAgreesWithTheLoader(t *testing.T) {
 	var schema map[string]any
-	if err := json.Unmarshal(config.Schema, &schema); err != nil {
+	if err := json.Unmarshal(Schema, &schema); err != nil {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]bool{
@@ -116,7 +116,7 @@ func TestSchemaAgreesWithTheLoader(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, loads := config.Resolve(config.Sources{Defaults: host.Defaults(), File: file, Environ: []string{}})
+		_, loads := Resolve(Sources{Defaults: host.Defaults(), File: file, Environ: []string{}})
 		if taken := fits(t, schema, raw); taken != want || (loads == nil) != want {
 			t.Errorf("%q: the schema takes it: %v, the loader: %v, and it should be %v", text, taken, loads, want)
 		}
@@ -125,12 +125,13 @@ func TestSchemaAgreesWithTheLoader(t *testing.T) {
 
 // The values that the schema lists for a key are those that the loader takes.
 func TestListedValuesAreTaken(t *testing.T) {
-	texts, err := readComments(filepath.Join(root, "transport", "host"))
-	if err != nil {
-		t.Fatal(err)
+	type keys struct {
+		Properties map[string]keys
+		Items      *keys
+		Enum       []string
 	}
-	tree, err := build(texts, host.Defaults())
-	if err != nil {
+	var schema keys
+	if err := json.Unmarshal(Schema, &schema); err != nil {
 		t.Fatal(err)
 	}
 	// What else must be set for a value, or its key, to mean something.
@@ -140,39 +141,38 @@ func TestListedValuesAreTaken(t *testing.T) {
 		"fleets[].engine":       `{"fleets": [{"id": "fleet-a", "gameSessionsMax": 1, "script": "a.js", "engine": VALUE}]}`,
 		"fleets[].nodeVersion":  `{"fleets": [{"id": "fleet-a", "gameSessionsMax": 1, "script": "a.js", "nodeVersion": VALUE}]}`,
 	}
-	loads := func(n *node, value string) error {
-		if n.key == "events.sinks[].type" { // each needs other keys
-			return nil
-		}
-		text, ok := with[n.key]
+	loads := func(key, value string) error {
+		text, ok := with[key]
 		if !ok {
-			section, name, _ := strings.Cut(n.key, ".")
+			section, name, _ := strings.Cut(key, ".")
 			text = `{"` + section + `": {"` + name + `": VALUE}}`
 		}
 		file := filepath.Join(t.TempDir(), "troupe.yaml")
 		if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "VALUE", `"`+value+`"`)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := config.Load(config.Sources{Defaults: host.Defaults(), File: file, Environ: []string{}})
+		_, err := Load(Sources{Defaults: host.Defaults(), File: file, Environ: []string{}})
 		return err
 	}
 	seen := 0
-	var walk func(all []*node)
-	walk = func(all []*node) {
-		for _, n := range all {
-			walk(n.children)
-			for _, v := range n.values {
-				seen++
-				if err := loads(n, v); err != nil {
-					t.Errorf("%s: %q is listed: %v", n.key, v, err)
-				}
-			}
-			if n.values != nil && n.key != "events.sinks[].type" && loads(n, "none-of-them") == nil {
-				t.Errorf("%s takes any value", n.key)
+	var walk func(k keys, path string)
+	walk = func(k keys, path string) {
+		for name, inner := range k.Properties {
+			walk(inner, strings.TrimPrefix(path+"."+name, "."))
+		}
+		if k.Items != nil {
+			walk(*k.Items, path+"[]")
+		}
+		if seen += len(k.Enum); k.Enum == nil || path == "events.sinks[].type" { // each of these needs other keys
+			return
+		}
+		for _, v := range append(k.Enum, "none-of-them") {
+			if err := loads(path, v); (err == nil) != slices.Contains(k.Enum, v) {
+				t.Errorf("%s: %q: listed %v, and: %v", path, v, k.Enum, err)
 			}
 		}
 	}
-	if walk(tree.children); seen < 25 {
+	if walk(schema, ""); seen < 25 {
 		t.Errorf("only %d values", seen)
 	}
 }

@@ -1,0 +1,4 @@
+// Package pages makes what is generated from the configuration's structs in
+// transport/host: docs/configuration.md, and the JSON schema that `troupe config schema`
+// prints.
+package pages
