@@ -40,12 +40,11 @@ type reloader interface {
 	ReloadScript(ctx context.Context, id messages.FleetID) (version string, err error)
 }
 
-const (
-	// watchEvery is how often the files are checked for changes.
-	watchEvery = 300 * time.Millisecond
-	// reloadLimit is how long a reload may take.
-	reloadLimit = 30 * time.Second
-)
+// watchEvery is how often the files are checked for changes; tests do not wait as long.
+var watchEvery = 300 * time.Millisecond
+
+// reloadLimit is how long a reload may take.
+const reloadLimit = 30 * time.Second
 
 // watch reloads the script when it changes, until stop is called.
 func (d *devScript) watch(h reloader) (stop func()) {

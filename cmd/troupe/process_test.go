@@ -64,6 +64,7 @@ func testMain(m *testing.M) int {
 			panic(err)
 		}
 	}
+	watchEvery = 20 * time.Millisecond
 	code := m.Run()
 	if text, err := os.ReadFile(starts); testing.Short() && bytes.Count(text, []byte("\n")) > startsMax {
 		fmt.Printf("troupe was started more than %d times: run commands in this process (%v)\n%s", startsMax, err, text)

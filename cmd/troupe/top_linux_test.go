@@ -159,6 +159,7 @@ func (s *screen) over(code int) {
 
 // Bots play, and somebody watches them.
 func TestTopInATerminal(t *testing.T) {
+	t.Parallel()
 	h, g := adminHost(t)
 	bots := starting(t, "client", "--endpoint", h.Addrs().APIURL, "--game-session", string(g.ID), "--bots", "3", "--player", "bob", "--quiet")
 	s := watchTop(t, h.Addrs().APIURL)
@@ -241,6 +242,7 @@ func TestTopInATerminal(t *testing.T) {
 
 // Without a terminal it is a table, or JSON, and the end.
 func TestTopOnce(t *testing.T) {
+	t.Parallel()
 	h, g := adminHost(t)
 	for _, c := range []struct {
 		args []string
