@@ -79,11 +79,11 @@ func TestAPIReplayAfterHangUp(t *testing.T) {
 	}
 	body := encode(t, "json", members{"FleetId": fleetOne, "MaximumPlayerSessionCount": 1})
 	ctx, hangUp := context.WithCancel(context.Background())
-	r := newRequest("json", a.url, "CreateGameSession", body).WithContext(ctx)
+	r := newRequest("json", awswiretest.Base+"/", "CreateGameSession", body).WithContext(ctx)
 	r.Header.Set("Amz-Sdk-Invocation-Id", "x")
 	gone := make(chan error)
 	go func() {
-		resp, err := a.client.Do(r)
+		resp, err := awswiretest.Client(a).Do(r)
 		if err == nil {
 			_, _ = io.Copy(io.Discard, resp.Body)
 			resp.Body.Close()
@@ -191,7 +191,7 @@ func TestSuccessesOfChangesAreReplayed(t *testing.T) {
 // body makes its own, and does not see the other's.
 // API-21.
 func TestReplayIsPerKey(t *testing.T) {
-	s := newSilentServer(t, withKeys(func(o *SigV4Options) {
+	s := newAPI(t, withKeys(func(o *SigV4Options) {
 		o.Keys = []Key{{ID: testKey, Secret: testSecret}, {ID: "AKIDOTHER", Secret: testSecret}}
 	}))
 	create := func(key string) any {

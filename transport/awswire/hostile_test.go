@@ -18,7 +18,7 @@ import (
 // Bodies that would become much more than they are, or that decoders recurse on, are
 // refused with little memory spent.
 func TestAPIBodiesThatGrow(t *testing.T) {
-	s := newSilentServer(t)
+	s := newAPI(t)
 	list := func(n int, item string) string {
 		return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]"
 	}
@@ -97,7 +97,7 @@ func (l *one) Addr() net.Addr { return &net.TCPAddr{} }
 func TestAPIAnswersThatNobodyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := &one{make(chan net.Conn, 1), make(chan struct{})}
-		server := &http.Server{Handler: newSilentServer(t)}
+		server := &http.Server{Handler: newAPI(t)}
 		served := make(chan error)
 		go func() { served <- server.Serve(listener) }()
 		client, other := net.Pipe()
@@ -130,7 +130,7 @@ func TestAPIAnswersThatNobodyReads(t *testing.T) {
 // some bodies, not for as many as they like. Those that come with more of that are told to
 // try again later; usual requests go on.
 func TestAPIBodiesTogetherAreBounded(t *testing.T) {
-	s := newSilentServer(t)
+	s := newAPI(t)
 	var waiting sync.WaitGroup
 	var ends []*io.PipeWriter
 	for range bodiesMax / bodyScriptMax {
@@ -147,14 +147,14 @@ func TestAPIBodiesTogetherAreBounded(t *testing.T) {
 	}
 	for range 3 {
 		long := members{"FleetId": fleetOne, "MaximumPlayerSessionCount": 1, "GameSessionData": strings.Repeat("x", bodySmall)}
-		s.ask(t, "json", "CreateGameSession", long).Want(t, http.StatusBadRequest, throttled)
-		s.ask(t, "json", "ListFleets", members{}).OK(t)
+		s.call(t, "json", "CreateGameSession", long).Want(t, http.StatusBadRequest, throttled)
+		s.call(t, "json", "ListFleets", members{}).OK(t)
 	}
 	for _, end := range ends {
 		_ = end.CloseWithError(io.ErrUnexpectedEOF)
 	}
 	waiting.Wait()
-	s.ask(t, "json", "ListFleets", members{}).OK(t)
+	s.call(t, "json", "ListFleets", members{}).OK(t)
 	if n := s.bodies.Load(); n != 0 {
 		t.Errorf("%d bytes are still promised", n)
 	}

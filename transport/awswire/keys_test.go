@@ -24,7 +24,7 @@ func TestAPIKeysMayCallWhatTheyAreAllowed(t *testing.T) {
 		inBoth(t, func(t *testing.T, protocol string) {
 			r := newRequest(protocol, "http://host.example/", operation, nil)
 			awswiretest.SignedBy(testKey).Sign(r, nil)
-			got := served(t, a.server, protocol, r)
+			got := served(t, a, protocol, r)
 			if (got.Code() == accessDenied) == allowed {
 				t.Errorf("%s: got %d %v", operation, got.Status, got.Body)
 			}
@@ -35,13 +35,13 @@ func TestAPIKeysMayCallWhatTheyAreAllowed(t *testing.T) {
 	}
 	r := newRequest("json", "http://host.example/", "NoSuchThing", nil) // what is unknown is nobody's to deny
 	awswiretest.SignedBy(testKey).Sign(r, nil)
-	served(t, a.server, "json", r).Want(t, http.StatusBadRequest, unknownOperation)
+	served(t, a, "json", r).Want(t, http.StatusBadRequest, unknownOperation)
 }
 
 // A key's calls are limited, whatever they are, and no other key's.
 func TestAPIThrottlesPerKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newSilentServer(t, withKeys(func(o *SigV4Options) {
+		a := newAPI(t, withKeys(func(o *SigV4Options) {
 			o.Keys = []Key{{ID: testKey, Secret: testSecret, Rate: 10, Burst: 3}, {ID: "AKIDOTHER", Secret: testSecret, Rate: 10, Burst: 3}}
 		}))
 		call := func(key string) reply {
@@ -73,7 +73,7 @@ func TestAPIThrottlesPerKey(t *testing.T) {
 // Canaries: no secret, token, signature or player data gets into the log, at any level.
 func TestAPILogKeepsSecrets(t *testing.T) {
 	var log bytes.Buffer
-	a := newSilentServer(t, func(o *Options) { o.Log = zerolog.New(&log).Level(zerolog.TraceLevel) }, withKeys())
+	a := newAPI(t, func(o *Options) { o.Log = zerolog.New(&log).Level(zerolog.TraceLevel) }, withKeys())
 	good, bad := awswiretest.SignedBy(tokenKey), awswiretest.SignedBy(tokenKey)
 	good.Token, bad.Token = testToken, "canary-of-a-token"
 	bad.Secret = "canary-of-a-secret"

@@ -6,14 +6,15 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"troupe/transport/awswire/awswiretest"
 )
 
 func TestAPIMethodsOtherThanPost(t *testing.T) {
 	a := newAPI(t)
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodOptions} {
-		r := newRequest("json", a.url+"/x", "ListFleets", nil)
+		r := newRequest("json", awswiretest.Base+"/x", "ListFleets", nil)
 		r.Method = method
-		got := a.do(t, "json", r).Want(t, 405, "UnknownOperationException")
+		got := served(t, a, "json", r).Want(t, 405, "UnknownOperationException")
 		if got.Header.Get("Allow") != "POST" || got.Header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s: headers %v", method, got.Header)
 		}
@@ -70,8 +71,8 @@ func TestAPIPanicIsAnswered(t *testing.T) {
 			a.call(t, protocol, "CreateGameSession", in, "Amz-Sdk-Invocation-Id", "i").Want(t, 500, "InternalServiceException")
 		}
 	})
-	if a.server.options.Errors.Load() != 6 || a.server.options.Requests.Load() != 6 {
-		t.Errorf("counted %d errors of %d", a.server.options.Errors.Load(), a.server.options.Requests.Load())
+	if a.options.Errors.Load() != 6 || a.options.Requests.Load() != 6 {
+		t.Errorf("counted %d errors of %d", a.options.Errors.Load(), a.options.Requests.Load())
 	}
 }
 

@@ -3,8 +3,6 @@ package awswire
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -94,59 +92,30 @@ func names() (all []string) {
 	return all
 }
 
-// api is a server over HTTP with that service behind it, as one test sees it.
+// api is a server with that service behind it, as one test sees it.
 type api struct {
-	server *Server
-	fake   *service
-	url    string
-	client *http.Client
-}
-
-func newSilentServer(_ *testing.T, change ...func(*Options)) *Server {
-	return newServer(new(service), change)
-}
-
-func newServer(fake *service, change []func(*Options)) *Server {
-	o := Options{Operations: fake.operations()}
-	for _, c := range change {
-		c(&o)
-	}
-	return New(o)
+	*Server
+	fake *service
 }
 
 func newAPI(t *testing.T, change ...func(*Options)) *api {
 	t.Helper()
 	fake := new(service)
-	quiet := func(o *Options) { o.Log = zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel) }
-	server := newServer(fake, append([]func(*Options){quiet}, change...))
-	listener := httptest.NewServer(server)
-	transport := &http.Transport{}
-	t.Cleanup(func() {
-		transport.CloseIdleConnections()
-		listener.Close()
-	})
-	return &api{server, fake, listener.URL, &http.Client{Transport: transport, Timeout: 20 * time.Second}}
+	o := Options{Operations: fake.operations(), Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel)}
+	for _, c := range change {
+		c(&o)
+	}
+	return &api{New(o), fake}
 }
 
 func (a *api) call(t *testing.T, protocol, operation string, in members, headers ...string) reply {
 	t.Helper()
-	return awswiretest.Call(t, a.client, a.url, protocol, operation, encode(t, protocol, in), headers...)
+	return a.raw(t, protocol, operation, encode(t, protocol, in), headers...)
 }
 
 func (a *api) raw(t *testing.T, protocol, operation string, body []byte, headers ...string) reply {
 	t.Helper()
-	return awswiretest.Call(t, a.client, a.url, protocol, operation, body, headers...)
-}
-
-func (a *api) do(t *testing.T, protocol string, r *http.Request) reply {
-	t.Helper()
-	return awswiretest.Do(t, a.client, protocol, r)
-}
-
-// ask calls an operation of a server without a listener.
-func (s *Server) ask(t *testing.T, protocol, operation string, in members) reply {
-	t.Helper()
-	return served(t, s, protocol, newRequest(protocol, "http://host.example/", operation, encode(t, protocol, in)))
+	return awswiretest.Call(t, awswiretest.Client(a), awswiretest.Base, protocol, operation, body, headers...)
 }
 
 // withKeys puts signatures before an API: testKey, and tokenKey, which needs a

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +23,7 @@ func setBody(r *http.Request, body string) {
 }
 
 // serveSigned signs a request, lets it change on the way, and serves it.
-func serveSigned(t *testing.T, s *Server, protocol string, how awswiretest.Signing, target string, change func(r *http.Request)) reply {
+func serveSigned(t *testing.T, s *api, protocol string, how awswiretest.Signing, target string, change func(r *http.Request)) reply {
 	t.Helper()
 	body := encode(t, protocol, members{"Limit": 1})
 	r := newRequest(protocol, "http://host.example:8080"+target, "ListFleets", body)
@@ -40,7 +42,7 @@ func TestPathPrefixIsSigned(t *testing.T) {
 			if protocol == "cbor" && strings.Contains(target, "?") {
 				continue // the operation would stand behind the query
 			}
-			if r := serveSigned(t, a.server, protocol, awswiretest.SignedBy(testKey), target, nil); r.Status != http.StatusOK {
+			if r := serveSigned(t, a, protocol, awswiretest.SignedBy(testKey), target, nil); r.Status != http.StatusOK {
 				t.Errorf("%q: %d %v", target, r.Status, r.Body)
 			}
 		}
@@ -51,12 +53,12 @@ func TestPathPrefixIsSigned(t *testing.T) {
 func TestASignedRequestPasses(t *testing.T) {
 	a := newAPI(t, withKeys())
 	inBoth(t, func(t *testing.T, protocol string) {
-		serveSigned(t, a.server, protocol, awswiretest.SignedBy(testKey), "/", nil).OK(t)
+		serveSigned(t, a, protocol, awswiretest.SignedBy(testKey), "/", nil).OK(t)
 		with := awswiretest.SignedBy(tokenKey)
 		with.Token = testToken
-		serveSigned(t, a.server, protocol, with, "/", nil).OK(t)
+		serveSigned(t, a, protocol, with, "/", nil).OK(t)
 		for _, spaced := range []string{"AWS4-HMAC-SHA256 ", "AWS4-HMAC-SHA256   "} { // with and without blanks behind the commas
-			serveSigned(t, a.server, protocol, awswiretest.SignedBy(testKey), "/", func(r *http.Request) {
+			serveSigned(t, a, protocol, awswiretest.SignedBy(testKey), "/", func(r *http.Request) {
 				text := strings.ReplaceAll(r.Header.Get("Authorization"), ", ", ",")
 				r.Header.Set("Authorization", spaced+strings.TrimPrefix(text, "AWS4-HMAC-SHA256 "))
 			}).OK(t)
@@ -118,7 +120,7 @@ func TestRefusalsHaveTheirCodes(t *testing.T) {
 	}
 	inBoth(t, func(t *testing.T, protocol string) {
 		for _, c := range cases {
-			r := serveSigned(t, a.server, protocol, c.how, "/", c.change)
+			r := serveSigned(t, a, protocol, c.how, "/", c.change)
 			text, _ := r.Body["message"].(string)
 			if r.Status != http.StatusBadRequest || r.Code() != c.code || !strings.Contains(text, c.text) {
 				t.Errorf("%s: got %d %v, want %s with %q", c.name, r.Status, r.Body, c.code, c.text)
@@ -127,7 +129,7 @@ func TestRefusalsHaveTheirCodes(t *testing.T) {
 		within := base
 		for _, off := range []time.Duration{-5 * time.Minute, 4 * time.Minute} {
 			within.At = now.Add(off + time.Second)
-			serveSigned(t, a.server, protocol, within, "/", nil).OK(t)
+			serveSigned(t, a, protocol, within, "/", nil).OK(t)
 		}
 	})
 }
@@ -140,7 +142,7 @@ func TestTheTargetMustBeSigned(t *testing.T) {
 	r.Header.Del("X-Amz-Target") // signed without it
 	awswiretest.SignedBy(testKey).Sign(r, body)
 	r.Header.Set("X-Amz-Target", "GameLift.ListFleets")
-	served(t, a.server, "json", r).Want(t, http.StatusBadRequest, invalidSignature)
+	served(t, a, "json", r).Want(t, http.StatusBadRequest, invalidSignature)
 
 	// A signed CBOR request whose protocol is not signed is no JSON request.
 	r = newRequest("cbor", "http://host.example/", "ListFleets", body)
@@ -150,11 +152,11 @@ func TestTheTargetMustBeSigned(t *testing.T) {
 	as := r.Clone(context.Background())
 	setBody(as, string(body))
 	as.Header.Set("X-Amz-Target", "GameLift.DeleteFleet")
-	served(t, a.server, "json", as).Want(t, http.StatusBadRequest, invalidSignature)
+	served(t, a, "json", as).Want(t, http.StatusBadRequest, invalidSignature)
 	as.Header.Del("X-Amz-Target")
 	setBody(as, string(body))
 	as.Header.Set("Smithy-Protocol", protocol)
-	if r := served(t, a.server, "cbor", as); r.Code() == invalidSignature {
+	if r := served(t, a, "cbor", as); r.Code() == invalidSignature {
 		t.Errorf("the protocol header need not be signed: %v", r.Body)
 	}
 }
@@ -184,16 +186,16 @@ func TestWhatWasChangedOnTheWayIsRefused(t *testing.T) {
 	}
 	inBoth(t, func(t *testing.T, protocol string) {
 		for name, change := range changes {
-			r := serveSigned(t, a.server, protocol, how, "/", change)
+			r := serveSigned(t, a, protocol, how, "/", change)
 			if r.Status != http.StatusBadRequest || (r.Code() != invalidSignature && r.Code() != unrecognizedClient) {
 				t.Errorf("%s: got %d %v", name, r.Status, r.Body)
 			}
 		}
 	})
 	target := func(r *http.Request) { r.Header.Set("X-Amz-Target", "GameLift.DeleteFleet") }
-	serveSigned(t, a.server, "json", how, "/", target).Want(t, http.StatusBadRequest, invalidSignature)
+	serveSigned(t, a, "json", how, "/", target).Want(t, http.StatusBadRequest, invalidSignature)
 	operation := func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, "ListFleets", "ListScripts", 1) }
-	serveSigned(t, a.server, "cbor", how, "/", operation).Want(t, http.StatusBadRequest, invalidSignature)
+	serveSigned(t, a, "cbor", how, "/", operation).Want(t, http.StatusBadRequest, invalidSignature)
 }
 
 func replaceAuthorization(r *http.Request, old, new string) {
@@ -225,7 +227,7 @@ func TestAPIUnsignedPayload(t *testing.T) {
 		if secured {
 			r.TLS = &tls.ConnectionState{}
 		}
-		return served(t, a.server, "json", r)
+		return served(t, a, "json", r)
 	}
 	a := newAPI(t, withKeys())
 	send(a, false).Want(t, http.StatusBadRequest, invalidSignature)
@@ -238,26 +240,45 @@ func TestTheScopesRegionMustBeTheHosts(t *testing.T) {
 	a := newAPI(t, withKeys(func(o *SigV4Options) { o.Regions = []string{"eu-west-1"} }))
 	inBoth(t, func(t *testing.T, protocol string) {
 		how := awswiretest.SignedBy(testKey)
-		r := serveSigned(t, a.server, protocol, how, "/", nil).Want(t, http.StatusBadRequest, invalidSignature)
+		r := serveSigned(t, a, protocol, how, "/", nil).Want(t, http.StatusBadRequest, invalidSignature)
 		if text := r.Body["message"].(string); !strings.Contains(text, "valid region") {
 			t.Errorf("text %q", text)
 		}
 		how.Region = "eu-west-1"
-		serveSigned(t, a.server, protocol, how, "/", nil).OK(t)
+		serveSigned(t, a, protocol, how, "/", nil).OK(t)
 	})
 }
 
-// A refusal before the body costs no memory for it, and the caller sees it.
+// A refusal before the body costs no memory for it. The body is read all the same, because callers read the answer
+// only then.
 func TestAPIRefusedBeforeTheBody(t *testing.T) {
 	a := newAPI(t, withKeys())
-	r := newRequest("json", a.url, "CreateScript", make([]byte, bodyScriptMax))
-	a.do(t, "json", r).Want(t, http.StatusBadRequest, missingToken)
-	r = newRequest("json", a.url, "CreateScript", make([]byte, bodyScriptMax+1))
-	a.do(t, "json", r).Want(t, http.StatusRequestEntityTooLarge, entityTooLarge)
-	r = newRequest("json", a.url, "ListFleets", nil)
-	r.Body, r.ContentLength = io.NopCloser(io.LimitReader(zeros{}, bodyMax+1)), -1 // chunked
-	awswiretest.SignedBy(testKey).Sign(r, nil)
-	a.do(t, "json", r).Want(t, http.StatusRequestEntityTooLarge, entityTooLarge)
+	for _, c := range []struct {
+		operation    string
+		size, length int64
+		status       int
+		code         string
+	}{
+		{"CreateScript", bodyScriptMax, bodyScriptMax, http.StatusBadRequest, missingToken},
+		{"CreateScript", bodyScriptMax + 1, bodyScriptMax + 1, http.StatusRequestEntityTooLarge, entityTooLarge},
+		{"ListFleets", bodyMax + 1, -1, http.StatusRequestEntityTooLarge, entityTooLarge}, // chunked
+	} {
+		r := newRequest("json", awswiretest.Base+"/", c.operation, nil)
+		if c.code == entityTooLarge {
+			awswiretest.SignedBy(testKey).Sign(r, nil)
+		}
+		body := &io.LimitedReader{R: zeros{}, N: c.size}
+		r.Body, r.ContentLength = io.NopCloser(body), c.length
+		w := httptest.NewRecorder()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		a.ServeHTTP(w, r)
+		runtime.ReadMemStats(&after)
+		decoded(t, "json", w.Code, w.Header(), w.Body.Bytes()).Want(t, c.status, c.code)
+		if grown := after.TotalAlloc - before.TotalAlloc; body.N != 0 || c.length > 0 && grown > 1<<20 {
+			t.Errorf("%+v: %d bytes are not read, %d allocated", c, body.N, grown)
+		}
+	}
 }
 
 type zeros struct{}

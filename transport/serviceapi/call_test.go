@@ -1,15 +1,14 @@
 package serviceapi
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"testing"
-	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/rs/zerolog"
 
 	"troupe/transport/awswire"
 	"troupe/transport/awswire/awswiretest"
+	"troupe/transport/serviceapi/serviceapitest"
 )
 
 // Short names for helpers of awswiretest.
@@ -41,12 +40,10 @@ const (
 // bodyMax is the largest body of most operations, in bytes.
 const bodyMax = 1 << 20
 
-// api is a server over HTTP with a fake Backend, for one test.
+// api is a server with a fake Backend, for one test.
 type api struct {
-	server *Server
-	fake   *fakeBackend
-	url    string
-	client *http.Client
+	*Server
+	fake *fakeBackend
 }
 
 func newAPI(t *testing.T, change ...func(*Options)) *api {
@@ -60,13 +57,13 @@ func newAPI(t *testing.T, change ...func(*Options)) *api {
 	if err != nil {
 		t.Fatalf("New: %v", err)
 	}
-	listener := httptest.NewServer(server)
-	transport := &http.Transport{}
-	t.Cleanup(func() {
-		transport.CloseIdleConnections()
-		listener.Close()
-	})
-	return &api{server, fake, listener.URL, &http.Client{Transport: transport, Timeout: 20 * time.Second}}
+	return &api{server, fake}
+}
+
+// sdk is the AWS SDK's client of the API, with a prefix of paths.
+func (a *api) sdk(t *testing.T, prefix string, options ...func(*gamelift.Options)) *gamelift.Client {
+	t.Helper()
+	return serviceapitest.SDKClient(t, awswiretest.Base+prefix, append([]func(*gamelift.Options){awswiretest.Through(a)}, options...)...)
 }
 
 func (a *api) call(t *testing.T, protocol, operation string, in members, headers ...string) reply {
@@ -76,30 +73,11 @@ func (a *api) call(t *testing.T, protocol, operation string, in members, headers
 
 func (a *api) raw(t *testing.T, protocol, operation string, body []byte, headers ...string) reply {
 	t.Helper()
-	return awswiretest.Call(t, a.client, a.url, protocol, operation, body, headers...)
-}
-
-func (a *api) do(t *testing.T, protocol string, r *http.Request) reply {
-	t.Helper()
-	return awswiretest.Do(t, a.client, protocol, r)
+	return awswiretest.Call(t, awswiretest.Client(a), awswiretest.Base, protocol, operation, body, headers...)
 }
 
 func (a *api) newGameSession(t *testing.T, seats int) string {
 	t.Helper()
 	out := a.call(t, "json", "CreateGameSession", members{"FleetId": fleetOne, "MaximumPlayerSessionCount": seats}).OK(t)
 	return out["GameSession"].(members)["GameSessionId"].(string)
-}
-
-// newSilentServer is a server without a listener.
-func newSilentServer(t *testing.T, change ...func(*Options)) *Server {
-	t.Helper()
-	o := Options{Backend: newFakeBackend()}
-	for _, c := range change {
-		c(&o)
-	}
-	s, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/smithy-go/encoding/cbor"
 
 	"troupe/messages"
+	"troupe/transport/awswire/awswiretest"
 )
 
 // The numbers are those of the conformance checklist, service-api.md 8.
@@ -55,8 +56,8 @@ func TestAnyPathPrefixIsServed(t *testing.T) {
 	a := newAPI(t)
 	inBoth(t, func(t *testing.T, protocol string) {
 		for _, prefix := range []string{"/", "/p", "/p/", "/a/b~c/d"} {
-			r := newRequest(protocol, a.url+prefix, "ListFleets", nil)
-			a.do(t, protocol, r).OK(t)
+			r := newRequest(protocol, awswiretest.Base+prefix, "ListFleets", nil)
+			served(t, a, protocol, r).OK(t)
 		}
 	})
 }
@@ -177,18 +178,18 @@ func TestAnUnknownOperationIsRefused(t *testing.T) {
 			a.call(t, protocol, name, members{}).Want(t, 400, unknown)
 		}
 	})
-	other := newRequest("json", a.url, "ListFleets", nil)
+	other := newRequest("json", awswiretest.Base, "ListFleets", nil)
 	other.Header.Set("X-Amz-Target", "DynamoDB_20120810.ListTables")
-	a.do(t, "json", other).Want(t, 400, unknown)
-	bare := newRequest("json", a.url, "ListFleets", nil)
+	served(t, a, "json", other).Want(t, 400, unknown)
+	bare := newRequest("json", awswiretest.Base, "ListFleets", nil)
 	bare.Header.Del("X-Amz-Target")
-	a.do(t, "json", bare).Want(t, 400, unknown)
-	half := newRequest("cbor", a.url, "ListFleets", nil)
+	served(t, a, "json", bare).Want(t, 400, unknown)
+	half := newRequest("cbor", awswiretest.Base, "ListFleets", nil)
 	half.Header.Del("Smithy-Protocol")
-	a.do(t, "cbor", half).Want(t, 400, unknown)
-	added := newRequest("json", a.url, "ListFleets", nil) // an unsigned header must not choose the operation
+	served(t, a, "cbor", half).Want(t, 400, unknown)
+	added := newRequest("json", awswiretest.Base, "ListFleets", nil) // an unsigned header must not choose the operation
 	added.Header.Set("Smithy-Protocol", "rpc-v2-cbor")
-	a.do(t, "cbor", added).Want(t, 400, unknown)
+	served(t, a, "cbor", added).Want(t, 400, unknown)
 }
 
 // API-10.

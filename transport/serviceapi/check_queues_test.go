@@ -14,7 +14,6 @@ import (
 	"github.com/aws/smithy-go/encoding/cbor"
 
 	"troupe/messages"
-	"troupe/transport/serviceapi/serviceapitest"
 )
 
 const (
@@ -358,7 +357,7 @@ func TestFulfilledPlacementIsShown(t *testing.T) {
 // The current Go SDK runs the worked example of the API page.
 func TestGoSDKPlaces(t *testing.T) {
 	a := newAPI(t)
-	client := serviceapitest.SDKClient(t, a.url)
+	client := a.sdk(t, "")
 	_, err := client.CreateGameSessionQueue(t.Context(), &gamelift.CreateGameSessionQueueInput{
 		Name: aws.String("q"), TimeoutInSeconds: aws.Int32(120), Destinations: []types.GameSessionQueueDestination{{DestinationArn: aws.String(fleetOneARN)}},
 		PlayerLatencyPolicies: []types.PlayerLatencyPolicy{{MaximumIndividualPlayerLatencyMilliseconds: aws.Int32(130), PolicyDurationSeconds: aws.Int32(60)}},

@@ -11,7 +11,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/messages"
-	"troupe/transport/serviceapi/serviceapitest"
 )
 
 const noGame = "arn:aws:gamelift:us-east-1::gamesession/fleet-one/none"
@@ -19,7 +18,7 @@ const noGame = "arn:aws:gamelift:us-east-1::gamesession/fleet-one/none"
 // API-32.
 func TestTerminateGameSessionTakesBothModes(t *testing.T) {
 	a := newAPI(t)
-	sdk := serviceapitest.SDKClient(t, a.url)
+	sdk := a.sdk(t, "")
 	game := a.newGameSession(t, 2)
 	terminate := func(id string, mode types.TerminationMode) (*gamelift.TerminateGameSessionOutput, error) {
 		return sdk.TerminateGameSession(t.Context(), &gamelift.TerminateGameSessionInput{GameSessionId: aws.String(id), TerminationMode: mode})
@@ -53,7 +52,7 @@ func TestGetGameSessionLogUrl(t *testing.T) {
 		}
 		o.Log = zerolog.Nop()
 	})
-	sdk := serviceapitest.SDKClient(t, a.url, func(o *gamelift.Options) { o.RetryMaxAttempts = 1 })
+	sdk := a.sdk(t, "", func(o *gamelift.Options) { o.RetryMaxAttempts = 1 })
 	game := a.newGameSession(t, 2)
 	get := func(id string) (string, error) {
 		out, err := sdk.GetGameSessionLogUrl(t.Context(), &gamelift.GetGameSessionLogUrlInput{GameSessionId: aws.String(id)})

@@ -94,15 +94,15 @@ func second(_ position, ok bool) bool { return ok }
 // A page token is valid at another server if that has the same key, and only then.
 // API-22.
 func TestTokensOutliveTheServer(t *testing.T) {
-	serverWith := func(key []byte) *Server { return newSilentServer(t, func(o *Options) { o.PageKey = key }) }
+	serverWith := func(key []byte) *api { return newAPI(t, func(o *Options) { o.PageKey = key }) }
 	key := []byte("0123456789abcdef0123456789abcdef")
 	in := members{"Limit": 1}
-	in["NextToken"] = serverWith(key).ask(t, "json", "ListFleets", in).OK(t)["NextToken"]
-	if ids := serverWith(key).ask(t, "json", "ListFleets", in).OK(t)["FleetIds"].([]any); len(ids) != 1 || ids[0] == fleetOne {
+	in["NextToken"] = serverWith(key).call(t, "json", "ListFleets", in).OK(t)["NextToken"]
+	if ids := serverWith(key).call(t, "json", "ListFleets", in).OK(t)["FleetIds"].([]any); len(ids) != 1 || ids[0] == fleetOne {
 		t.Errorf("got %v", ids)
 	}
 	for _, other := range [][]byte{nil, []byte("123456789abcdef0123456789abcdef0")} {
-		serverWith(other).ask(t, "json", "ListFleets", in).Want(t, http.StatusBadRequest, invalidRequest)
+		serverWith(other).call(t, "json", "ListFleets", in).Want(t, http.StatusBadRequest, invalidRequest)
 	}
 	if _, err := New(Options{Backend: newFakeBackend(), PageKey: []byte("short")}); err == nil {
 		t.Error("a short key is taken")

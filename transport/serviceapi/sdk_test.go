@@ -17,12 +17,12 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"troupe/messages"
-	"troupe/transport/serviceapi/serviceapitest"
+	"troupe/transport/awswire/awswiretest"
 )
 
 func TestSDKPlaysThrough(t *testing.T) {
 	a := newAPI(t)
-	sdk := serviceapitest.SDKClient(t, a.url+"/some/prefix")
+	sdk := a.sdk(t, "/some/prefix")
 	ctx := t.Context()
 
 	fleets, err := sdk.ListFleets(ctx, &gamelift.ListFleetsInput{})
@@ -123,7 +123,7 @@ func wantAs[E interface {
 
 func TestSDKTypedErrors(t *testing.T) {
 	a := newAPI(t)
-	sdk := serviceapitest.SDKClient(t, a.url)
+	sdk := a.sdk(t, "")
 	create := func(code messages.ErrorCode) error {
 		a.fake.fail = messages.Errorf(code, "because")
 		_, err := sdk.CreateGameSession(t.Context(), &gamelift.CreateGameSessionInput{FleetId: aws.String(fleetOne), MaximumPlayerSessionCount: aws.Int32(1)})
@@ -167,7 +167,7 @@ func TestSDKRetries(t *testing.T) {
 		}
 		return nil
 	}
-	sdk := serviceapitest.SDKClient(t, a.url, func(o *gamelift.Options) {
+	sdk := a.sdk(t, "", func(o *gamelift.Options) {
 		o.Retryer = retry.NewStandard(func(r *retry.StandardOptions) {
 			r.MaxBackoff = time.Millisecond
 		})
@@ -182,9 +182,8 @@ func TestSDKRetries(t *testing.T) {
 // When a response is lost, the SDK's retry does not create a second game session.
 func TestSDKRetryAfterLostResponse(t *testing.T) {
 	a := newAPI(t)
-	lose := &losing{next: &http.Transport{}}
-	t.Cleanup(lose.next.CloseIdleConnections)
-	sdk := serviceapitest.SDKClient(t, a.url, func(o *gamelift.Options) {
+	lose := &losing{next: awswiretest.Direct{Handler: a}}
+	sdk := a.sdk(t, "", func(o *gamelift.Options) {
 		o.HTTPClient = &http.Client{Transport: lose}
 		o.Retryer = retry.NewStandard(func(r *retry.StandardOptions) { r.MaxBackoff = time.Millisecond })
 		o.RetryMaxAttempts = 3
@@ -199,7 +198,7 @@ func TestSDKRetryAfterLostResponse(t *testing.T) {
 
 // losing is a transport that drops the first response of the server.
 type losing struct {
-	next  *http.Transport
+	next  http.RoundTripper
 	calls int
 }
 
@@ -216,7 +215,7 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestSDKRunsAScript(t *testing.T) {
 	a := newAPI(t)
 	a.fake.happened(messages.FleetEvent{ID: "e", Code: "FLEET_STATE_ACTIVE", Message: "m", Time: epochStart, Count: 101})
-	sdk := serviceapitest.SDKClient(t, a.url)
+	sdk := a.sdk(t, "")
 	ctx := t.Context()
 	_, err := sdk.CreateScript(ctx, &gamelift.CreateScriptInput{})
 	wantAs[*types.InvalidRequestException](t, "neither", err)

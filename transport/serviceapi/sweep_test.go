@@ -29,9 +29,9 @@ var stricter = map[string]string{
 // whatever the rest of the input is.
 // API-20.
 func TestEveryLimitOfTheModel(t *testing.T) {
-	a := newSilentServer(t)
+	a := newAPI(t)
 	m := readModel(t)
-	rules := ruleCounts(a)
+	rules := ruleCounts(a.Server)
 	tried := 0
 	inBoth(t, func(t *testing.T, protocol string) {
 		for name, parts := range m.operations {
@@ -42,14 +42,14 @@ func TestEveryLimitOfTheModel(t *testing.T) {
 			for _, p := range parts {
 				if p.required {
 					in := with(base, p.name, nil)
-					r := a.ask(t, protocol, name, in)
+					r := a.call(t, protocol, name, in)
 					if text, _ := r.Body["message"].(string); r.Code() != invalidRequest || !strings.HasPrefix(text, p.name+" is required") && !strings.Contains(text, "is required") {
 						t.Errorf("%s without %s: got %d %s %q", name, p.name, r.Status, r.Code(), text)
 					}
 				}
 				for _, b := range m.wrong(t, protocol, p.kind) {
 					tried++
-					r := a.ask(t, protocol, name, with(base, p.name, b.value))
+					r := a.call(t, protocol, name, with(base, p.name, b.value))
 					text, _ := r.Body["message"].(string)
 					about := strings.HasPrefix(text, p.name+b.path) || b.code == serialization
 					if want := stricter[name+"."+p.name]; want != "" && strings.Contains(text, want) {
@@ -63,12 +63,6 @@ func TestEveryLimitOfTheModel(t *testing.T) {
 		}
 	})
 	t.Logf("%d wrong values were refused", tried)
-}
-
-// ask calls an operation of a server that has no listener.
-func (s *Server) ask(t *testing.T, protocol, operation string, in members) reply {
-	t.Helper()
-	return served(t, s, protocol, newRequest(protocol, "http://host.example/", operation, encode(t, protocol, in)))
 }
 
 // ruleCounts returns the number of members with a rule for each operation, 0 for an unavailable one.
@@ -100,7 +94,7 @@ var offered = strings.Fields(`
 
 // API-63.
 func TestOperationsThatAreNotOfferedAreStubs(t *testing.T) {
-	a := newSilentServer(t)
+	a := newAPI(t)
 	for _, name := range offered {
 		if !slices.Contains(Operations(), name) {
 			t.Errorf("%s is no operation", name)
@@ -108,7 +102,7 @@ func TestOperationsThatAreNotOfferedAreStubs(t *testing.T) {
 	}
 	inBoth(t, func(t *testing.T, protocol string) {
 		for _, d := range a.operations() {
-			r := a.ask(t, protocol, d.Name, members{})
+			r := a.call(t, protocol, d.Name, members{})
 			text, _ := r.Body["message"].(string)
 			answeredAsStub := strings.Contains(text, "is not available on this host")
 			switch {
@@ -135,8 +129,8 @@ func TestOperationsThatAreNotOfferedAreStubs(t *testing.T) {
 
 // The rules have every member of an offered operation's input, in the order of the model.
 func TestRulesAreThoseOfTheModel(t *testing.T) {
-	a := newSilentServer(t)
-	rules := ruleCounts(a)
+	a := newAPI(t)
+	rules := ruleCounts(a.Server)
 	for name, parts := range readModel(t).operations {
 		if n := rules[name]; n > 0 && n != len(parts) {
 			t.Errorf("%s has %d rules for %d members", name, n, len(parts))

@@ -1,14 +1,10 @@
 package awswiretest
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
-	"net/http/httptest"
-	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -54,23 +50,4 @@ func (s Signing) Sign(r *http.Request, body []byte) {
 func HashOf(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])
-}
-
-// Served serves a request as a server reads it from the wire.
-func Served(t *testing.T, h http.Handler, protocol string, r *http.Request) Reply {
-	t.Helper()
-	r.Host = r.URL.Host
-	secured := r.TLS
-	var wire bytes.Buffer
-	if err := r.Write(&wire); err != nil {
-		t.Fatal(err)
-	}
-	read, err := http.ReadRequest(bufio.NewReader(&wire))
-	if err != nil {
-		t.Fatal(err)
-	}
-	read.TLS = secured
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, read)
-	return Decoded(t, protocol, w.Code, w.Header(), w.Body.Bytes())
 }
