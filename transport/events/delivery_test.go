@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,100 +26,106 @@ func raw(name, url string) SinkOptions {
 
 // API-53.
 func TestATerminalEventIsDeliveredOnceAndIsGoneThen(t *testing.T) {
-	s, count := new(shelf), new(counters.Set)
-	r := receive(t, nil)
-	d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", r.URL)}, Counters: count})
-	e := placed(1, "p-1")
-	s.post(d, e)
-	s.empty(t)
-	all := r.got()
-	if len(all) != 1 {
-		t.Fatalf("%d requests", len(all))
-	}
-	var v struct {
-		Version, ID, Source, Account, Time, Region string
-		DetailType                                 string `json:"detail-type"`
-		Resources                                  []string
-		Detail                                     map[string]any
-	}
-	if err := json.Unmarshal([]byte(all[0].body), &v); err != nil {
-		t.Fatal(err)
-	}
-	if v.Version != "0" || v.ID != publicID(&e) || v.Source != "aws.gamelift" || v.Account != "000000000000" || v.Region != "us-east-1" ||
-		v.Time != e.Time.UTC().Format("2006-01-02T15:04:05Z") || v.DetailType != "GameLift Queue Placement Event" || !slices.Equal(v.Resources, []string{e.ARN}) {
-		t.Errorf("envelope %+v", v)
-	}
-	if v.Detail["type"] != "PlacementFulfilled" || v.Detail["port"] != "7000" || v.Detail["placementId"] != "p-1" {
-		t.Errorf("detail %v", v.Detail)
-	}
-	mac := hmac.New(sha256.New, []byte("s3cret"))
-	mac.Write([]byte(all[0].body))
-	if sum := "sha256=" + hex.EncodeToString(mac.Sum(nil)); all[0].header.Get("X-Signature-256") != sum {
-		t.Errorf("signature %q, want %q", all[0].header.Get("X-Signature-256"), sum)
-	}
-	if got := all[0].header.Get("Content-Type"); got != "application/json" {
-		t.Errorf("content type %q", got)
-	}
-	if n := count.Events.Get(counters.EventDelivered); n != 1 || count.EventsWaiting.Load() != 0 {
-		t.Errorf("%d delivered, %d waiting", n, count.EventsWaiting.Load())
-	}
+	inBubble(t, func(t *bubble) {
+		s, count := new(shelf), new(counters.Set)
+		r := receive(t, nil)
+		d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", r.URL)}, Counters: count})
+		e := placed(1, "p-1")
+		s.post(d, e)
+		s.empty(t)
+		all := r.got()
+		if len(all) != 1 {
+			t.Fatalf("%d requests", len(all))
+		}
+		var v struct {
+			Version, ID, Source, Account, Time, Region string
+			DetailType                                 string `json:"detail-type"`
+			Resources                                  []string
+			Detail                                     map[string]any
+		}
+		if err := json.Unmarshal([]byte(all[0].body), &v); err != nil {
+			t.Fatal(err)
+		}
+		if v.Version != "0" || v.ID != publicID(&e) || v.Source != "aws.gamelift" || v.Account != "000000000000" || v.Region != "us-east-1" ||
+			v.Time != e.Time.UTC().Format("2006-01-02T15:04:05Z") || v.DetailType != "GameLift Queue Placement Event" || !slices.Equal(v.Resources, []string{e.ARN}) {
+			t.Errorf("envelope %+v", v)
+		}
+		if v.Detail["type"] != "PlacementFulfilled" || v.Detail["port"] != "7000" || v.Detail["placementId"] != "p-1" {
+			t.Errorf("detail %v", v.Detail)
+		}
+		mac := hmac.New(sha256.New, []byte("s3cret"))
+		mac.Write([]byte(all[0].body))
+		if sum := "sha256=" + hex.EncodeToString(mac.Sum(nil)); all[0].header.Get("X-Signature-256") != sum {
+			t.Errorf("signature %q, want %q", all[0].header.Get("X-Signature-256"), sum)
+		}
+		if got := all[0].header.Get("Content-Type"); got != "application/json" {
+			t.Errorf("content type %q", got)
+		}
+		if n := count.Events.Get(counters.EventDelivered); n != 1 || count.EventsWaiting.Load() != 0 {
+			t.Errorf("%d delivered, %d waiting", n, count.EventsWaiting.Load())
+		}
+	})
 }
 
 // An event that is read from the outbox before it is posted, as the host starts, is not
 // delivered again when it is.
 // API-53.
 func TestAnEventIsNotDeliveredAgainWhenItIsPostedLate(t *testing.T) {
-	s := new(shelf)
-	r := receive(t, nil)
-	e := placed(1, "p")
-	e.Time = time.Now().Add(time.Second) // of this process
-	s.put(e)
-	d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", r.URL)}})
-	s.empty(t)
-	d.Post(e)
-	s.post(d, placed(2, "p")) // is behind what there is of the same placement
-	s.empty(t)
-	if n := len(r.got()); n != 2 {
-		t.Errorf("%d requests", n)
-	}
-	d.current.Load().mu.Lock()
-	defer d.current.Load().mu.Unlock()
-	if len(d.current.Load().early) != 0 {
-		t.Errorf("%d are remembered", len(d.current.Load().early))
-	}
+	inBubble(t, func(t *bubble) {
+		s := new(shelf)
+		r := receive(t, nil)
+		e := placed(1, "p")
+		e.Time = time.Now().Add(time.Second) // of this process
+		s.put(e)
+		d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", r.URL)}})
+		s.empty(t)
+		d.Post(e)
+		s.post(d, placed(2, "p")) // is behind what there is of the same placement
+		s.empty(t)
+		if n := len(r.got()); n != 2 {
+			t.Errorf("%d requests", n)
+		}
+		d.current.Load().mu.Lock()
+		defer d.current.Load().mu.Unlock()
+		if len(d.current.Load().early) != 0 {
+			t.Errorf("%d are remembered", len(d.current.Load().early))
+		}
+	})
 }
 
 func TestSNSWebhookHasTheShapeOfANotification(t *testing.T) {
-	s := new(shelf)
-	r := receive(t, nil)
-	d := begin(t, s, Options{Sinks: []SinkOptions{{Name: "sns", Type: TypeSNS, URL: r.URL, Targets: []string{"arn:aws:sns:*:placements"}}}})
-	e := placed(1, "<&>")
-	s.post(d, e)
-	s.empty(t)
-	g := r.got()[0]
-	var n map[string]string
-	if err := json.Unmarshal([]byte(g.body), &n); err != nil {
-		t.Fatal(err)
-	}
-	id := publicID(&e)
-	for name, want := range map[string]string{
-		"Type": "Notification", "MessageId": id, "TopicArn": topic, "Timestamp": messages.Shown(e.Time).UTC().Format("2006-01-02T15:04:05.000Z"),
-		"SignatureVersion": "1", "Signature": "", "SigningCertURL": "", "UnsubscribeURL": "", "Message": string(d.current.Load().origin.render(&e)),
-	} {
-		if got, there := n[name]; got != want || !there {
-			t.Errorf("%s is %q, want %q", name, got, want)
+	inBubble(t, func(t *bubble) {
+		s := new(shelf)
+		r := receive(t, nil)
+		d := begin(t, s, Options{Sinks: []SinkOptions{{Name: "sns", Type: TypeSNS, URL: r.URL, Targets: []string{"arn:aws:sns:*:placements"}}}})
+		e := placed(1, "<&>")
+		s.post(d, e)
+		s.empty(t)
+		g := r.got()[0]
+		var n map[string]string
+		if err := json.Unmarshal([]byte(g.body), &n); err != nil {
+			t.Fatal(err)
 		}
-	}
-	for name, want := range map[string]string{
-		"Content-Type": "text/plain; charset=UTF-8", "x-amz-sns-message-type": "Notification", "x-amz-sns-message-id": id, "x-amz-sns-topic-arn": topic,
-	} {
-		if got := g.header.Get(name); got != want {
-			t.Errorf("%s is %q, want %q", name, got, want)
+		id := publicID(&e)
+		for name, want := range map[string]string{
+			"Type": "Notification", "MessageId": id, "TopicArn": topic, "Timestamp": messages.Shown(e.Time).UTC().Format("2006-01-02T15:04:05.000Z"),
+			"SignatureVersion": "1", "Signature": "", "SigningCertURL": "", "UnsubscribeURL": "", "Message": string(d.current.Load().origin.render(&e)),
+		} {
+			if got, there := n[name]; got != want || !there {
+				t.Errorf("%s is %q, want %q", name, got, want)
+			}
 		}
-	}
-	if !strings.Contains(n["Message"], `"placementId":"<&>"`) {
-		t.Errorf("message %s", n["Message"])
-	}
+		for name, want := range map[string]string{
+			"Content-Type": "text/plain; charset=UTF-8", "x-amz-sns-message-type": "Notification", "x-amz-sns-message-id": id, "x-amz-sns-topic-arn": topic,
+		} {
+			if got := g.header.Get(name); got != want {
+				t.Errorf("%s is %q, want %q", name, got, want)
+			}
+		}
+		if !strings.Contains(n["Message"], `"placementId":"<&>"`) {
+			t.Errorf("message %s", n["Message"])
+		}
+	})
 }
 
 func TestEventsOfTheHostHaveItsSource(t *testing.T) {
@@ -143,8 +150,7 @@ func TestEventsOfTheHostHaveItsSource(t *testing.T) {
 func TestAnswersDecideWhatBecomesOfAnEvent(t *testing.T) {
 	for status, again := range map[int]bool{200: false, 204: false, 299: false, 400: false, 403: false, 404: false, 410: false,
 		408: true, 429: true, 500: true, 503: true, 301: true, 307: true} {
-		t.Run(fmt.Sprint(status), func(t *testing.T) {
-			t.Parallel()
+		inBubble(t, func(t *bubble) {
 			elsewhere := receive(t, nil)
 			s, count := new(shelf), new(counters.Set)
 			r := receive(t, func(n int, _ got) int {
@@ -153,35 +159,32 @@ func TestAnswersDecideWhatBecomesOfAnEvent(t *testing.T) {
 				}
 				return 200
 			})
-			if status/100 == 3 {
-				r.Config.Handler = redirecting(r.Config.Handler, elsewhere.URL)
+			if all := r.Config.Handler; status/100 == 3 {
+				r.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+					w.Header().Set("Location", elsewhere.URL)
+					all.ServeHTTP(w, q)
+				})
 			}
 			d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", r.URL)}, Counters: count})
 			s.post(d, placed(1, "p"))
+			time.Sleep(time.Second)
 			s.empty(t)
 			all := r.got()
 			if again != (len(all) == 2) || len(elsewhere.got()) > 0 {
-				t.Errorf("%d requests, %d elsewhere", len(all), len(elsewhere.got()))
+				t.Fatalf("%d: %d requests, %d elsewhere", status, len(all), len(elsewhere.got()))
 			}
-			if again && (all[0].body != all[1].body || all[0].header.Get("X-Signature-256") != all[1].header.Get("X-Signature-256")) {
-				t.Error("the second attempt is not the first one again")
+			if again && (all[0].body != all[1].body || all[0].header.Get("X-Signature-256") != all[1].header.Get("X-Signature-256") || all[1].at.Sub(all[0].at) != time.Second) {
+				t.Errorf("%d: the second attempt is not the first one again, after a second", status)
 			}
 			if dropped := count.Events.Get(counters.EventDropped); (dropped == 1) != (status/100 == 4 && !again) {
-				t.Errorf("%d dropped", dropped)
+				t.Errorf("%d: %d dropped", status, dropped)
 			}
 		})
 	}
 }
 
-func redirecting(h http.Handler, to string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Location", to)
-		h.ServeHTTP(w, r)
-	})
-}
-
 func TestRetriesBackOffForAnHour(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *bubble) {
 		s, count := new(shelf), new(counters.Set)
 		d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", "http://host.invalid")}, Counters: count})
 		down := &fake{result: func(int) error { return errDown }}
@@ -209,7 +212,7 @@ func TestRetriesBackOffForAnHour(t *testing.T) {
 }
 
 func TestEventsOfOnePlacementKeepTheirOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *bubble) {
 		s := new(shelf)
 		d := begin(t, s, Options{Sinks: []SinkOptions{{Name: "hook", Type: TypeSNS, URL: "http://host.invalid", All: true}}})
 		flaky := &fake{result: func(n int) error {
@@ -253,152 +256,143 @@ func TestEventsOfOnePlacementKeepTheirOrder(t *testing.T) {
 // What a sink does not have when the host ends, it gets after the next start; what it
 // has, it does not get again.
 func TestWhatIsUndeliveredIsDeliveredAfterARestart(t *testing.T) {
-	s := new(shelf)
-	up := receive(t, nil)
-	down := receive(t, func(int, got) int { return 503 })
-	sinks := []SinkOptions{raw("up", up.URL), raw("down", down.URL)}
-	d := begin(t, s, Options{Sinks: sinks})
-	for n := range 3 {
-		s.post(d, placed(n, fmt.Sprint("p-", n)))
-	}
-	eventually(t, func() string { return short("up", up, 3) + short("down", down, 3) })
-	end(d)
-	if len(s.left()) != 3 {
-		t.Fatalf("left %v", s.left())
-	}
-	s.put(placed(3, "p-3")) // durable, but the host ended before anybody was told
-	down.mu.Lock()
-	down.answer, down.all = nil, nil
-	down.mu.Unlock()
-	begin(t, s, Options{Sinks: sinks})
-	s.empty(t)
-	if n := len(up.got()); n != 4 {
-		t.Errorf("who had them has %d, want 4", n)
-	}
-	ids := map[string]bool{}
-	for _, g := range down.got() {
-		ids[g.body] = true
-	}
-	if len(ids) != 4 || len(down.got()) != 4 {
-		t.Errorf("%d events in %d requests, want 4", len(ids), len(down.got()))
-	}
+	inBubble(t, func(t *bubble) {
+		s := new(shelf)
+		up := receive(t, nil)
+		down := receive(t, func(int, got) int { return 503 })
+		sinks := []SinkOptions{raw("up", up.URL), raw("down", down.URL)}
+		d := begin(t, s, Options{Sinks: sinks})
+		for n := range 3 {
+			s.post(d, placed(n, fmt.Sprint("p-", n)))
+		}
+		if u, n := len(up.got()), len(down.got()); u != 3 || n != 3 {
+			t.Fatalf("%d and %d requests", u, n)
+		}
+		end(d)
+		if len(s.left()) != 3 {
+			t.Fatalf("left %v", s.left())
+		}
+		s.put(placed(3, "p-3")) // durable, but the host ended before anybody was told
+		down.mu.Lock()
+		down.answer, down.all = nil, nil
+		down.mu.Unlock()
+		begin(t, s, Options{Sinks: sinks})
+		s.empty(t)
+		if n := len(up.got()); n != 4 {
+			t.Errorf("who had them has %d, want 4", n)
+		}
+		ids := map[string]bool{}
+		for _, g := range down.got() {
+			ids[g.body] = true
+		}
+		if len(ids) != 4 || len(down.got()) != 4 {
+			t.Errorf("%d events in %d requests, want 4", len(ids), len(down.got()))
+		}
+	})
 }
 
-func short(name string, r *receiver, n int) string {
-	if have := len(r.got()); have < n {
-		return fmt.Sprintf("%s has %d of %d; ", name, have, n)
-	}
-	return ""
-}
-
-// holding has deliveries wait, for as long as that takes: on a machine with much to do it
-// may be more than one attempt may.
+// holding has deliveries wait, and then records them.
 type holding struct {
-	outlet
+	fake
 	until   chan struct{}
 	waiting atomic.Int64
 }
 
-func (h *holding) deliver(_ context.Context, i *item) error {
+func (h *holding) deliver(ctx context.Context, i *item) error {
 	h.waiting.Add(1)
 	<-h.until
-	return h.outlet.deliver(context.Background(), i)
+	return h.fake.deliver(ctx, i)
 }
 
 // A sink that does not answer holds up neither the others nor who posts, also with more
 // events than memory holds for it; and in the end it has them all, once and in order.
 func TestASlowSinkHoldsUpNobody(t *testing.T) {
-	s := new(shelf)
-	quick, slow := receive(t, nil), receive(t, nil)
-	d := begin(t, s, Options{Sinks: []SinkOptions{raw("slow", slow.URL), raw("quick", quick.URL)}})
-	held := &holding{outlet: d.current.Load().sinks[0].outlet, until: make(chan struct{})}
-	d.instead(0, held)
-	const n = 2*queueMax + 7
-	for i := range n {
-		s.post(d, placed(i, fmt.Sprint("p-", i%50)))
-		for len(quick.got()) < i-queueMax/4 { // the quick one is quick enough here
-			time.Sleep(time.Millisecond)
+	inBubble(t, func(t *bubble) {
+		s := new(shelf)
+		slow, quick := &holding{until: make(chan struct{})}, new(fake)
+		d := begin(t, s, Options{Sinks: []SinkOptions{raw("slow", "http://host.invalid"), raw("quick", "http://host.invalid")}})
+		d.instead(0, slow)
+		d.instead(1, quick)
+		const n = 2*queueMax + 7
+		for i := range n {
+			if s.post(d, placed(i, fmt.Sprint("p-", i%50))); i%(queueMax/4) == 0 {
+				synctest.Wait() // the quick one is quick enough here
+			}
 		}
-	}
-	eventually(t, func() string { return short("quick", quick, n) })
-	d.current.Load().mu.Lock()
-	items := len(d.current.Load().items)
-	d.current.Load().mu.Unlock()
-	if items > 2*queueMax {
-		t.Errorf("%d events in memory", items)
-	}
-	if n := held.waiting.Load(); n != width {
-		t.Errorf("%d requests at a time", n)
-	}
-	close(held.until)
-	s.empty(t)
-	for name, r := range map[string]*receiver{"quick": quick, "slow": slow} {
-		last := map[string]int{}
-		all := r.got()
-		for _, g := range all {
-			var v struct {
-				Detail struct {
-					PlacementID string
-					N           int
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		d.current.Load().mu.Lock()
+		items := len(d.current.Load().items)
+		d.current.Load().mu.Unlock()
+		if len(quick.ids) != n || items > 2*queueMax || slow.waiting.Load() != width {
+			t.Errorf("the quick one has %d; %d events in memory; %d requests at a time", len(quick.ids), items, slow.waiting.Load())
+		}
+		close(slow.until)
+		time.Sleep(time.Minute)
+		s.empty(t)
+		for name, f := range map[string]*fake{"quick": quick, "slow": &slow.fake} {
+			last := map[int]int{}
+			for _, id := range f.ids {
+				i, err := strconv.Atoi(id)
+				if before, there := last[i%50]; err != nil || there && i <= before {
+					t.Errorf("%s: %d came behind %d, %v", name, i, before, err)
 				}
+				last[i%50] = i
 			}
-			if err := json.Unmarshal([]byte(g.body), &v); err != nil {
-				t.Fatal(err)
+			if len(f.ids) != n {
+				t.Errorf("%s had %d, want %d", name, len(f.ids), n)
 			}
-			if before, there := last[v.Detail.PlacementID]; there && v.Detail.N <= before {
-				t.Errorf("%s: %d of %s came behind %d", name, v.Detail.N, v.Detail.PlacementID, before)
-			}
-			last[v.Detail.PlacementID] = v.Detail.N
 		}
-		if len(all) != n {
-			t.Errorf("%s had %d, want %d", name, len(all), n)
-		}
-	}
+	})
 }
 
 func TestWhatNobodyWantsIsDeletedAndWarnedOfOnce(t *testing.T) {
-	s, log := new(shelf), new(lines)
-	r := receive(t, nil)
-	s.put(placed(0, "of the run before"))
-	own := raw("own", r.URL)
-	own.Kinds = []messages.EventKind{messages.EventGameSession}
-	d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", r.URL), own}, Log: log.log()})
-	s.empty(t)
-	if n := len(r.got()); n != 1 {
-		t.Fatalf("%d requests", n)
-	}
-	for n, target := range []string{"arn:aws:sns:other", "arn:aws:sns:other", ""} {
-		e := placed(n+1, "p")
-		e.Target = target
-		s.post(d, e)
-	}
-	player := placed(9, "p")
-	player.Kind, player.Target = messages.EventPlayerSession, ""
-	s.post(d, player)
-	s.empty(t)
-	if n := log.count("no sink is configured"); n != 1 || len(r.got()) != 1 {
-		t.Errorf("%d warnings, %d requests", n, len(r.got()))
-	}
-	game := placed(10, "p")
-	game.Kind, game.Target = messages.EventGameSession, ""
-	s.post(d, game)
-	s.empty(t)
-	if len(r.got()) != 2 {
-		t.Error("the event of a game session was not delivered")
-	}
+	inBubble(t, func(t *bubble) {
+		s, log := new(shelf), new(lines)
+		r := receive(t, nil)
+		s.put(placed(0, "of the run before"))
+		own := raw("own", r.URL)
+		own.Kinds = []messages.EventKind{messages.EventGameSession}
+		d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", r.URL), own}, Log: log.log()})
+		s.empty(t)
+		if n := len(r.got()); n != 1 {
+			t.Fatalf("%d requests", n)
+		}
+		for n, target := range []string{"arn:aws:sns:other", "arn:aws:sns:other", ""} {
+			e := placed(n+1, "p")
+			e.Target = target
+			s.post(d, e)
+		}
+		player := placed(9, "p")
+		player.Kind, player.Target = messages.EventPlayerSession, ""
+		s.post(d, player)
+		s.empty(t)
+		if n := log.count("no sink is configured"); n != 1 || len(r.got()) != 1 {
+			t.Errorf("%d warnings, %d requests", n, len(r.got()))
+		}
+		game := placed(10, "p")
+		game.Kind, game.Target = messages.EventGameSession, ""
+		s.post(d, game)
+		s.empty(t)
+		if len(r.got()) != 2 {
+			t.Error("the event of a game session was not delivered")
+		}
+	})
 }
 
 func TestWithoutSinksTheOutboxIsEmptied(t *testing.T) {
-	s := new(shelf)
-	s.put(placed(0, "p"))
-	s.put(messages.Event{ID: "1"})
-	d := begin(t, s, Options{})
-	s.post(d, placed(2, "p"))
-	s.empty(t)
+	inBubble(t, func(t *bubble) {
+		s := new(shelf)
+		s.put(placed(0, "p"))
+		s.put(messages.Event{ID: "1"})
+		d := begin(t, s, Options{})
+		s.post(d, placed(2, "p"))
+		s.empty(t)
+	})
 }
 
 func TestWhatComesWhileTheOutboxIsReadIsNotForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *bubble) {
 		s, up := new(shelf), new(fake)
 		s.put(placed(1, "p-1"))
 		started := make(chan *Dispatcher, 1)
@@ -419,7 +413,7 @@ func TestWhatComesWhileTheOutboxIsReadIsNotForgotten(t *testing.T) {
 }
 
 func TestAnOutboxThatRefusesIsAskedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *bubble) {
 		s := new(shelf)
 		d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", "http://host.invalid")}})
 		up := new(fake)
@@ -443,32 +437,38 @@ func TestAnOutboxThatRefusesIsAskedAgain(t *testing.T) {
 }
 
 func TestRecordsThatCannotBeReadAreDeleted(t *testing.T) {
-	s := new(shelf)
-	s.Commit([]Change{{"x", []byte("{")}}, func(error) {})
-	r := receive(t, nil)
-	begin(t, s, Options{Sinks: []SinkOptions{raw("hook", r.URL)}})
-	s.empty(t)
+	inBubble(t, func(t *bubble) {
+		s := new(shelf)
+		s.Commit([]Change{{"x", []byte("{")}}, func(error) {})
+		r := receive(t, nil)
+		begin(t, s, Options{Sinks: []SinkOptions{raw("hook", r.URL)}})
+		s.empty(t)
+	})
 }
 
 // Close waits for what is on its way, as long as it may, and cuts it off then.
 func TestCloseCutsOffWhatTakesTooLong(t *testing.T) {
-	s := new(shelf)
-	r := receive(t, nil)
-	r.held = make(chan struct{})
-	d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", r.URL)}})
-	s.post(d, placed(1, "p"))
-	eventually(t, func() string { return short("hook", r, 1) })
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-	defer cancel()
-	d.Close(ctx)
-	d.Close(ctx)
-	if len(s.left()) != 1 {
-		t.Errorf("left %v", s.left())
-	}
-	s.post(d, placed(2, "p"))
-	if len(s.left()) != 2 {
-		t.Errorf("left %v", s.left())
-	}
+	inBubble(t, func(t *bubble) {
+		s := new(shelf)
+		r := receive(t, nil)
+		r.held = make(chan struct{})
+		d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", r.URL)}})
+		s.post(d, placed(1, "p"))
+		if n := len(r.got()); n != 1 {
+			t.Fatalf("%d requests", n)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		defer cancel()
+		d.Close(ctx)
+		d.Close(ctx)
+		if len(s.left()) != 1 {
+			t.Errorf("left %v", s.left())
+		}
+		s.post(d, placed(2, "p"))
+		if len(s.left()) != 2 {
+			t.Errorf("left %v", s.left())
+		}
+	})
 }
 
 func TestOptionsAreChecked(t *testing.T) {

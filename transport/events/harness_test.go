@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -18,6 +19,7 @@ import (
 	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/messages/counters"
+	"troupe/transport/transporttest/memnet"
 )
 
 // shelf is an outbox on a store, as the host has it.
@@ -99,10 +101,38 @@ func placed(n int, placement string) messages.Event {
 	}
 }
 
-// begin starts a dispatcher that the test closes.
-func begin(t *testing.T, s *shelf, o Options) *Dispatcher {
+// bubble is a test in virtual time, with a network of its own.
+type bubble struct {
+	*testing.T
+	net memnet.Machine
+}
+
+func inBubble(t *testing.T, f func(t *bubble)) {
 	t.Helper()
-	o.Outbox, o.Region, o.Account = s, "us-east-1", "000000000000"
+	synctest.Test(t, func(t *testing.T) {
+		network := memnet.New(1)
+		t.Cleanup(network.Close)
+		f(&bubble{t, network.Machine()})
+	})
+}
+
+// serve answers HTTP requests at an address of the test's network.
+func (t *bubble) serve(h http.Handler) (server *httptest.Server) {
+	t.Helper()
+	l, err := t.net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server = &httptest.Server{Listener: l, Config: &http.Server{Handler: h, ReadTimeout: time.Minute}}
+	server.Start()
+	t.Cleanup(server.Close)
+	return server
+}
+
+// begin starts a dispatcher that the test closes.
+func begin(t *bubble, s *shelf, o Options) *Dispatcher {
+	t.Helper()
+	o.Outbox, o.Region, o.Account, o.DialContext = s, "us-east-1", "000000000000", t.net.DialContext
 	if o.Counters == nil {
 		o.Counters = new(counters.Set)
 	}
@@ -122,6 +152,7 @@ func end(d *Dispatcher) {
 
 // got is one request that a receiver had.
 type got struct {
+	at     time.Time
 	header http.Header
 	body   string
 }
@@ -135,13 +166,13 @@ type receiver struct {
 	held   chan struct{}          // requests wait until it is closed; nil: they do not
 }
 
-func receive(t *testing.T, answer func(n int, g got) int) *receiver {
+func receive(t *bubble, answer func(n int, g got) int) *receiver {
 	t.Helper()
 	r := &receiver{answer: answer}
-	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+	r.Server = t.serve(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		body, _ := io.ReadAll(q.Body)
 		r.mu.Lock()
-		g := got{q.Header.Clone(), string(body)}
+		g := got{time.Now(), q.Header.Clone(), string(body)}
 		r.all = append(r.all, g)
 		status, held := http.StatusOK, r.held
 		if r.answer != nil {
@@ -156,40 +187,24 @@ func receive(t *testing.T, answer func(n int, g got) int) *receiver {
 		}
 		w.WriteHeader(status)
 	}))
-	t.Cleanup(r.Close)
 	return r
 }
 
+// got returns the requests so far, once nothing is on its way.
 func (r *receiver) got() []got {
+	synctest.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.all)
 }
 
-// eventually waits until f says nothing; it fails with what it says.
-func eventually(t *testing.T, f func() string) {
+// empty fails the test unless the outbox is empty once nothing is on its way.
+func (s *shelf) empty(t *bubble) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for {
-		why := f()
-		if why == "" {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(why)
-		}
-		time.Sleep(2 * time.Millisecond)
+	synctest.Wait()
+	if left := s.left(); len(left) > 0 {
+		t.Fatalf("%d events are in the outbox, the first %s", len(left), left[0])
 	}
-}
-
-func (s *shelf) empty(t *testing.T) {
-	t.Helper()
-	eventually(t, func() string {
-		if left := s.left(); len(left) > 0 {
-			return fmt.Sprintf("%d events are in the outbox, the first %s", len(left), left[0])
-		}
-		return ""
-	})
 }
 
 // fake is an outlet without a network, for fake time.

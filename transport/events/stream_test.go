@@ -3,7 +3,6 @@ package events
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,7 +20,7 @@ type reading struct {
 }
 
 // read opens a stream, and returns once the host says that it has.
-func read(t *testing.T, address, last string) *reading {
+func read(t *bubble, address, last string) *reading {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
@@ -32,7 +31,7 @@ func read(t *testing.T, address, last string) *reading {
 	if last != "" {
 		q.Header.Set("Last-Event-ID", last)
 	}
-	transport := new(http.Transport)
+	transport := &http.Transport{DialContext: t.net.DialContext}
 	t.Cleanup(transport.CloseIdleConnections)
 	r, err := transport.RoundTrip(q)
 	if err != nil {
@@ -49,7 +48,7 @@ func read(t *testing.T, address, last string) *reading {
 }
 
 // next is the next event: its id, type and data.
-func (r *reading) next(t *testing.T) (id, kind, data string) {
+func (r *reading) next(t *bubble) (id, kind, data string) {
 	t.Helper()
 	for {
 		line, err := r.ReadString('\n')
@@ -69,107 +68,111 @@ func (r *reading) next(t *testing.T) (id, kind, data string) {
 	}
 }
 
-func streaming(t *testing.T, o StreamOptions) (*Dispatcher, string) {
+func streaming(t *bubble, o StreamOptions) (*Dispatcher, string) {
 	t.Helper()
 	d := begin(t, new(shelf), Options{Stream: o})
-	server := httptest.NewUnstartedServer(d)
-	server.Config.ReadTimeout = 300 * time.Millisecond // of requests; streams outlive it
-	server.Start()
-	t.Cleanup(func() { end(d); server.Close() })
+	server := t.serve(d)
+	t.Cleanup(func() { end(d) })
 	return d, server.URL + "/events"
 }
 
 func TestStreamShowsWhatHappensFromThenOn(t *testing.T) {
-	d, address := streaming(t, StreamOptions{})
-	before := placed(1, "p")
-	d.Post(before)
-	all := read(t, address, "")
-	if got := all.response.Header.Get("Content-Type"); got != "text/event-stream" {
-		t.Errorf("content type %q", got)
-	}
-	ours := read(t, address+"?queue=queue-2,queue-3", "")
-	typed := read(t, address+"?types=PlacementFailed&types=PlacementTimedOut", "")
-	matched := read(t, address+"?matchmaker=m", "")
-	byARN := read(t, address+"?queue=arn:aws:gamelift:us-east-1:000000000000:gamesessionqueue/queue-3", "")
-	own := placed(2, "p") // nobody asked for those of the host
-	own.Kind = messages.EventGameSession
-	d.Post(own)
-	for n, queue := range []string{"queue-1", "queue-2", "queue-3"} {
-		e := placed(n+3, "p")
-		e.Name, e.ARN = queue, strings.Replace(e.ARN, "queue-1", queue, 1)
-		if n == 2 {
-			e.Type, e.Detail = "PlacementTimedOut", []byte("{\n}")
+	inBubble(t, func(t *bubble) {
+		d, address := streaming(t, StreamOptions{})
+		before := placed(1, "p")
+		d.Post(before)
+		all := read(t, address, "")
+		if got := all.response.Header.Get("Content-Type"); got != "text/event-stream" {
+			t.Errorf("content type %q", got)
 		}
-		d.Post(e)
-	}
-	time.Sleep(500 * time.Millisecond) // more than the server's ReadTimeout
-	last := placed(6, "p")
-	last.Type, last.Name = "PlacementFailed", "queue-3"
-	d.Post(last)
-	for name, c := range map[string]struct {
-		r    *reading
-		want []int
-	}{"all": {all, []int{3, 4, 5, 6}}, "ours": {ours, []int{4, 5, 6}}, "typed": {typed, []int{5, 6}}, "by ARN": {byARN, []int{5}}} {
-		for _, n := range c.want {
-			e := placed(n, "p")
-			id, kind, data := c.r.next(t)
-			if id != publicID(&e) || n == 5 && kind != "PlacementTimedOut" || !strings.HasPrefix(data, `{"version":"0","id":"`+id) || !strings.HasSuffix(data, "}}") {
-				t.Errorf("%s: %s %s %s, want %d", name, id, kind, data, n)
+		ours := read(t, address+"?queue=queue-2,queue-3", "")
+		typed := read(t, address+"?types=PlacementFailed&types=PlacementTimedOut", "")
+		matched := read(t, address+"?matchmaker=m", "")
+		byARN := read(t, address+"?queue=arn:aws:gamelift:us-east-1:000000000000:gamesessionqueue/queue-3", "")
+		own := placed(2, "p") // nobody asked for those of the host
+		own.Kind = messages.EventGameSession
+		d.Post(own)
+		for n, queue := range []string{"queue-1", "queue-2", "queue-3"} {
+			e := placed(n+3, "p")
+			e.Name, e.ARN = queue, strings.Replace(e.ARN, "queue-1", queue, 1)
+			if n == 2 {
+				e.Type, e.Detail = "PlacementTimedOut", []byte("{\n}")
+			}
+			d.Post(e)
+		}
+		time.Sleep(2 * time.Minute) // streams outlive the server's ReadTimeout
+		last := placed(6, "p")
+		last.Type, last.Name = "PlacementFailed", "queue-3"
+		d.Post(last)
+		for name, c := range map[string]struct {
+			r    *reading
+			want []int
+		}{"all": {all, []int{3, 4, 5, 6}}, "ours": {ours, []int{4, 5, 6}}, "typed": {typed, []int{5, 6}}, "by ARN": {byARN, []int{5}}} {
+			for _, n := range c.want {
+				e := placed(n, "p")
+				id, kind, data := c.r.next(t)
+				if id != publicID(&e) || n == 5 && kind != "PlacementTimedOut" || !strings.HasPrefix(data, `{"version":"0","id":"`+id) || !strings.HasSuffix(data, "}}") {
+					t.Errorf("%s: %s %s %s, want %d", name, id, kind, data, n)
+				}
 			}
 		}
-	}
-	end(d)
-	if line, err := matched.ReadString(0); err == nil || strings.Contains(line, "data:") {
-		t.Errorf("a matchmaker's stream: %q, %v", line, err)
-	}
+		end(d)
+		if line, err := matched.ReadString(0); err == nil || strings.Contains(line, "data:") {
+			t.Errorf("a matchmaker's stream: %q, %v", line, err)
+		}
+	})
 }
 
 func TestStreamGoesOnBehindTheLastEventSeen(t *testing.T) {
-	d, address := streaming(t, StreamOptions{Buffer: 5, Own: true})
-	ids := make([]string, 12)
-	for n := range ids {
-		e := placed(n, "p")
-		if n%2 == 1 {
-			e.Kind = messages.EventPlayerSession
+	inBubble(t, func(t *bubble) {
+		d, address := streaming(t, StreamOptions{Buffer: 5, Own: true})
+		ids := make([]string, 12)
+		for n := range ids {
+			e := placed(n, "p")
+			if n%2 == 1 {
+				e.Kind = messages.EventPlayerSession
+			}
+			ids[n] = publicID(&e)
+			d.Post(e)
 		}
-		ids[n] = publicID(&e)
-		d.Post(e)
-	}
-	for last, want := range map[int]int{9: 10, 7: 8, 2: 7} { // 2 is not there any more: the oldest that is
-		r := read(t, address, ids[last])
-		for ; want < len(ids); want++ {
-			if id, _, _ := r.next(t); id != ids[want] {
-				t.Errorf("behind %d: %s, want %d", last, id, want)
+		for last, want := range map[int]int{9: 10, 7: 8, 2: 7} { // 2 is not there any more: the oldest that is
+			r := read(t, address, ids[last])
+			for ; want < len(ids); want++ {
+				if id, _, _ := r.next(t); id != ids[want] {
+					t.Errorf("behind %d: %s, want %d", last, id, want)
+				}
 			}
 		}
-	}
+	})
 }
 
 func TestStreamBoundsItsReaders(t *testing.T) {
-	d, address := streaming(t, StreamOptions{Readers: 2})
-	first := read(t, address, "")
-	read(t, address, "")
-	if r := read(t, address, ""); r.response.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("a third reader: %d", r.response.StatusCode)
-	}
-	first.response.Body.Close()
-	eventually(t, func() string {
-		d.stream.mu.Lock()
-		defer d.stream.mu.Unlock()
-		if d.stream.readers != 1 {
-			return fmt.Sprint(d.stream.readers, " readers")
+	inBubble(t, func(t *bubble) {
+		d, address := streaming(t, StreamOptions{Readers: 2})
+		first := read(t, address, "")
+		read(t, address, "")
+		if r := read(t, address, ""); r.response.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("a third reader: %d", r.response.StatusCode)
 		}
-		return ""
+		first.response.Body.Close()
+		synctest.Wait()
+		d.stream.mu.Lock()
+		if d.stream.readers != 1 {
+			t.Errorf("%d readers", d.stream.readers)
+		}
+		d.stream.mu.Unlock()
+		read(t, address, "")
 	})
-	read(t, address, "")
 }
 
 func TestAStreamThatIsOffIsNotThere(t *testing.T) {
-	d, address := streaming(t, StreamOptions{Off: true})
-	d.Post(placed(1, "p"))
-	if r := read(t, address, ""); r.response.StatusCode != http.StatusNotFound {
-		t.Errorf("got %d", r.response.StatusCode)
-	}
+	inBubble(t, func(t *bubble) {
+		d, address := streaming(t, StreamOptions{Off: true})
+		d.Post(placed(1, "p"))
+		if r := read(t, address, ""); r.response.StatusCode != http.StatusNotFound {
+			t.Errorf("got %d", r.response.StatusCode)
+		}
+	})
 }
 
 // A reader that is slower than the buffer is long is let go, and the buffer is bounded in
@@ -195,7 +198,7 @@ func TestASlowReaderIsLetGo(t *testing.T) {
 }
 
 func TestASilentStreamShowsThatItLives(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *bubble) {
 		d := begin(t, new(shelf), Options{})
 		ctx, cancel := context.WithCancel(context.Background())
 		w := httptest.NewRecorder()
@@ -214,7 +217,7 @@ func TestASilentStreamShowsThatItLives(t *testing.T) {
 
 // What happens as the host stops is shown to those who read already.
 func TestTheEndOfTheHostCutsNothingOffAStream(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *bubble) {
 		d := begin(t, new(shelf), Options{})
 		w := httptest.NewRecorder()
 		ended := make(chan struct{})
