@@ -2,12 +2,9 @@ package otlp
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/rs/zerolog"
 
 	"troupe/messages/counters"
 	"troupe/messages/tracing"
@@ -71,26 +68,22 @@ func TestEnviron(t *testing.T) {
 
 // A redirect to another server does not get the headers, whose values are secrets.
 func TestRedirectsDoNotGetTheSecrets(t *testing.T) {
-	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked with %v", r.Header) }))
-	defer other.Close()
-	asked := ""
-	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked = r.Header.Get("Api-Key")
-		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
-	}))
-	defer collector.Close()
-	n := new(counters.Set)
-	e, err := New(Options{Endpoint: collector.URL, Headers: []Header{{"api-key", "k"}}, Log: zerolog.Nop(), Counters: n})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tracing.New(e.Record, 1).Start(tracing.Context{}, "x").End("")
-	e.Close()
-	if asked != "k" || n.TraceSpansDropped.Load() != 1 {
-		t.Errorf("asked with %q, %d dropped", asked, n.TraceSpansDropped.Load())
-	}
+	inBubble(t, func(t *world) {
+		other := t.listen(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked with %v", r.Header) })
+		asked := ""
+		collector := t.listen(func(w http.ResponseWriter, r *http.Request) {
+			asked = r.Header.Get("Api-Key")
+			http.Redirect(w, r, other, http.StatusTemporaryRedirect)
+		})
+		e, n := t.exporter(collector, Header{"api-key", "k"})
+		tracing.New(e.Record, 1).Start(tracing.Context{}, "x").End("")
+		e.Close()
+		if asked != "k" || n.TraceSpansDropped.Load() != 1 {
+			t.Errorf("asked with %q, %d dropped", asked, n.TraceSpansDropped.Load())
+		}
+	})
 	for _, h := range []Header{{"a b", "c"}, {"", "c"}, {"Content-Type", "c"}, {"a", "c\n"}} {
-		if _, err := New(Options{Endpoint: collector.URL, Headers: []Header{h}, Counters: n}); err == nil {
+		if _, err := New(Options{Endpoint: "http://127.0.0.1:4318", Headers: []Header{h}, Counters: new(counters.Set)}); err == nil {
 			t.Errorf("%q is taken", h)
 		}
 	}

@@ -2,12 +2,10 @@ package otlp
 
 import (
 	"io"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -16,23 +14,57 @@ import (
 
 	"troupe/messages/counters"
 	"troupe/messages/tracing"
+	"troupe/transport/transporttest/memnet"
 )
 
-func exporter(t *testing.T, endpoint string) (*Exporter, *counters.Set) {
+// world is a test in virtual time, with a network of its own.
+type world struct {
+	*testing.T
+	net memnet.Machine
+}
+
+func inBubble(t *testing.T, f func(t *world)) {
 	t.Helper()
-	n := new(counters.Set)
-	e, err := New(Options{Endpoint: endpoint, Version: "v1", Log: zerolog.Nop(), Counters: n})
+	synctest.Test(t, func(t *testing.T) {
+		network := memnet.New(1)
+		t.Cleanup(network.Close)
+		f(&world{t, network.Machine()})
+	})
+}
+
+// listen returns a listener and its URL. A nil handler never answers.
+func (w *world) listen(h http.HandlerFunc) string {
+	w.Helper()
+	l, err := w.net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		w.Fatal(err)
 	}
-	t.Cleanup(e.Close)
+	w.Cleanup(func() { l.Close() })
+	if h != nil {
+		server := &http.Server{Handler: h}
+		go server.Serve(l)
+		w.Cleanup(func() { server.Close() })
+	}
+	return "http://" + l.Addr().String()
+}
+
+func (w *world) exporter(endpoint string, headers ...Header) (*Exporter, *counters.Set) {
+	w.Helper()
+	n := new(counters.Set)
+	e, err := New(Options{Endpoint: endpoint, Headers: headers, Version: "v1", Log: zerolog.Nop(), Counters: n, DialContext: w.net.DialContext})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(e.Close)
 	return e, n
 }
 
 // What is sent is what OpenTelemetry's own types read: a TracesData has the encoding of an ExportTraceServiceRequest.
-func TestSpansAreWhatOpenTelemetryReads(t *testing.T) {
+func TestSpansAreWhatOpenTelemetryReads(t *testing.T) { inBubble(t, spansAreWhatOpenTelemetryReads) }
+
+func spansAreWhatOpenTelemetryReads(t *world) {
 	got := make(chan *v1.TracesData, 1)
-	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	collector := t.listen(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		data := new(v1.TracesData)
 		if err == nil {
@@ -42,9 +74,8 @@ func TestSpansAreWhatOpenTelemetryReads(t *testing.T) {
 			t.Errorf("%s %s %v: %v", r.Method, r.URL, r.Header, err)
 		}
 		got <- data
-	}))
-	defer collector.Close()
-	e, n := exporter(t, collector.URL+"/")
+	})
+	e, n := t.exporter(collector + "/")
 	tracer := tracing.New(e.Record, 1)
 	root := tracer.Start(tracing.Context{}, "CreateGameSession")
 	root.Server = true
@@ -75,51 +106,37 @@ func TestSpansAreWhatOpenTelemetryReads(t *testing.T) {
 	}
 }
 
-// Whatever the collector does, spans wait in a bounded queue, none is lost without being counted, and the end is not kept waiting.
+// Whatever the collector does, spans wait in a bounded queue, none is lost without being counted, and the end waits for closeMax at most.
 func TestABadCollectorCostsNothing(t *testing.T) {
-	nobody, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody.Close()
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // connections are made, and never answered
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer silent.Close()
-	var asked atomic.Int64
-	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		asked.Add(1)
-		http.Error(w, strings.Repeat("no ", 1<<20), http.StatusServiceUnavailable)
-	}))
-	defer refusing.Close()
-	for name, endpoint := range map[string]string{"down": "http://" + nobody.Addr().String(), "silent": "http://" + silent.Addr().String(), "refusing": refusing.URL} {
-		t.Run(name, func(t *testing.T) {
-			e, n := exporter(t, endpoint)
+	for name, takes := range map[string]time.Duration{"down": 0, "silent": closeMax, "refusing": 0} {
+		inBubble(t, func(t *world) {
+			asked := 0
+			endpoint := map[string]func() string{
+				"down":   func() string { return "http://127.0.0.1:4318" },
+				"silent": func() string { return t.listen(nil) },
+				"refusing": func() string {
+					return t.listen(func(w http.ResponseWriter, _ *http.Request) {
+						asked++
+						http.Error(w, strings.Repeat("no ", 1<<20), http.StatusServiceUnavailable)
+					})
+				},
+			}[name]()
+			e, n := t.exporter(endpoint)
 			e.client.Timeout = time.Hour // what ends a request is Close
 			tracer := tracing.New(e.Record, 1)
 			const all = 4 * queueMax
 			for range all {
 				tracer.Start(tracing.Context{}, "x").End("")
 			}
-			ended := make(chan struct{})
-			go func() {
-				e.Close()
-				close(ended)
-			}()
-			select {
-			case <-ended:
-			case <-time.After(30 * time.Second):
-				t.Fatal("Close waits for the collector")
+			start := time.Now()
+			if e.Close(); time.Since(start) != takes {
+				t.Errorf("%s: the end takes %v, want %v", name, time.Since(start), takes)
 			}
 			tracer.Start(tracing.Context{}, "after the end").End("")
-			if n.TraceSpans.Load() != 0 || n.TraceSpansDropped.Load() < all {
-				t.Errorf("%d of %d dropped, %d sent", n.TraceSpansDropped.Load(), all, n.TraceSpans.Load())
+			if n.TraceSpans.Load() != 0 || n.TraceSpansDropped.Load() < all || (asked > 0) != (name == "refusing") {
+				t.Errorf("%s: %d of %d dropped, %d sent, asked %d times", name, n.TraceSpansDropped.Load(), all, n.TraceSpans.Load(), asked)
 			}
 		})
-	}
-	if asked.Load() == 0 {
-		t.Error("the collector that refuses was not asked")
 	}
 }
 
