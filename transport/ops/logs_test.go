@@ -2,7 +2,6 @@ package ops_test
 
 import (
 	"archive/zip"
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -30,7 +29,7 @@ const (
 type logPages struct {
 	*testing.T
 	logs    *ops.Logs
-	server  *httptest.Server
+	pages   http.Handler
 	running script.Sink
 	now     time.Time
 }
@@ -52,26 +51,15 @@ func newLogPages(t *testing.T) *logPages {
 		}
 	}
 	p.logs = ops.NewLogs(store, "http://base", func() time.Time { return p.now })
-	pages := ops.New(ops.Options{Counters: new(counters.Set), Version: "v", Logs: p.logs})
-	p.server = httptest.NewServer(pages.Mux(http.NotFoundHandler()))
-	t.Cleanup(p.server.Close)
-	t.Cleanup(http.DefaultClient.CloseIdleConnections)
-	t.Cleanup(store.Close) // first: its readers end with it
+	p.pages = ops.New(ops.Options{Counters: new(counters.Set), Version: "v", Logs: p.logs}).Mux(http.NotFoundHandler())
+	t.Cleanup(store.Close)
 	return p
 }
 
 func (p *logPages) get(path string) (int, string, http.Header) {
-	p.Helper()
-	resp, err := http.Get(p.server.URL + path)
-	if err != nil {
-		p.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		p.Fatal(err)
-	}
-	return resp.StatusCode, string(body), resp.Header
+	w := httptest.NewRecorder()
+	p.pages.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	return w.Code, w.Body.String(), w.Header()
 }
 
 func (p *logPages) url(id messages.GameSessionID, terminated time.Time) string {
@@ -203,25 +191,27 @@ func TestOperatorsReadAnyLog(t *testing.T) {
 	}
 }
 
+// piped is a response that a test reads while it is written.
+type piped struct {
+	*httptest.ResponseRecorder
+	to *io.PipeWriter
+}
+
+func (w piped) Write(b []byte) (int, error) { return w.to.Write(b) }
+
 func TestOperatorsFollow(t *testing.T) {
 	p := newLogPages(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.server.URL+"/debug/gamesession-log?follow=1&id=running", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
+	from, to := io.Pipe()
+	go func() {
+		p.pages.ServeHTTP(piped{httptest.NewRecorder(), to}, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/debug/gamesession-log?follow=1&id=running", nil))
+		to.Close()
+	}()
 	await := func(text string) {
 		t.Helper()
 		var got strings.Builder
 		buffer := make([]byte, 1000)
 		for !strings.Contains(got.String(), text) {
-			n, err := resp.Body.Read(buffer)
+			n, err := from.Read(buffer)
 			if got.Write(buffer[:n]); err != nil {
 				t.Fatalf("%v after %q", err, got.String())
 			}
@@ -231,7 +221,7 @@ func TestOperatorsFollow(t *testing.T) {
 	p.running.Write(script.Line{Text: "and more"})
 	await("and more")
 	p.running.Close()
-	if rest, err := io.ReadAll(resp.Body); err != nil || len(rest) != 0 {
+	if rest, err := io.ReadAll(from); err != nil || len(rest) != 0 {
 		t.Errorf("%q, %v", rest, err)
 	}
 }

@@ -1,7 +1,6 @@
 package ops_test
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -24,16 +23,8 @@ func TestLogsForThoseWhoOnlyLook(t *testing.T) {
 		if !ok {
 			t.Fatal("no URL")
 		}
-		a, err := http.Get(p.server.URL + change(strings.TrimPrefix(u, "http://base")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer a.Body.Close()
-		body, err := io.ReadAll(a.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a.StatusCode, string(body)
+		status, body, _ := p.get(change(strings.TrimPrefix(u, "http://base")))
+		return status, body
 	}
 	text := func(u string) string { return u + "&format=text" }
 	status, full := get(false, text)
