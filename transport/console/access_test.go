@@ -2,6 +2,7 @@ package console
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"io"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -309,49 +311,68 @@ func TestBadInputIsAnsweredWithACodeAndASentence(t *testing.T) {
 	keyed.want(http.StatusUnsupportedMediaType, "BadRequest", "POST", "/admin/v1/login", rightKey, "Content-Type", "text/plain")
 }
 
+// stream opens a stream of events, until the test closes it.
+func (w *world) stream(headers ...string) (lines *bufio.Scanner, leave func()) {
+	ctx, cancel := context.WithCancel(w.Context())
+	r := httptest.NewRequestWithContext(ctx, "GET", "http://games.example/admin/v1/events", nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	from, to := io.Pipe()
+	go func() {
+		w.server.ServeHTTP(piped{httptest.NewRecorder(), to}, r)
+		to.Close()
+	}()
+	return bufio.NewScanner(from), func() { cancel(); from.Close() }
+}
+
+// piped is an answer that is read while it is written.
+type piped struct {
+	*httptest.ResponseRecorder
+	to *io.PipeWriter
+}
+
+func (p piped) Write(b []byte) (int, error) { return p.to.Write(b) }
+
 // A listener that does not read is cut off; the others go on. Without listeners nothing runs.
 func TestListenersAreBounded(t *testing.T) {
-	w := newWorld(t, false)
-	server := httptest.NewServer(w.server)
-	defer server.Close()
-	defer w.console.Close()
-	a, err := server.Client().Get(server.URL + "/admin/v1/events")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(a.Body)
-	if !lines.Scan() || lines.Text() != "event: overview" {
-		t.Errorf("%q", lines.Text())
-	}
-	slow, ok := w.console.hub.enter()
-	if !ok {
-		t.Fatal("no room")
-	}
-	for range listenerQueue + 1 {
-		w.console.hub.send([]byte("x\n"))
-	}
-	n := 0
-	for range slow {
-		n++
-	}
-	if n > listenerQueue {
-		t.Errorf("%d frames waited", n)
-	}
-	a.Body.Close()
-	var all []chan []byte
-	for {
-		l, ok := w.console.hub.enter()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, false)
+		lines, leave := w.stream()
+		if !lines.Scan() || lines.Text() != "event: overview" {
+			t.Errorf("%q", lines.Text())
+		}
+		slow, ok := w.console.hub.enter()
 		if !ok {
-			break
+			t.Fatal("no room")
 		}
-		if all = append(all, l); len(all) > listenersMax {
-			t.Fatal("no bound")
+		for range listenerQueue + 1 {
+			w.console.hub.send([]byte("x\n"))
 		}
-	}
-	for _, l := range all {
-		w.console.hub.leave(l)
-	}
-	_, _ = io.Copy(io.Discard, a.Body)
+		n := 0
+		for range slow {
+			n++
+		}
+		if n > listenerQueue {
+			t.Errorf("%d frames waited", n)
+		}
+		leave()
+		synctest.Wait()
+		var all []chan []byte
+		for {
+			l, ok := w.console.hub.enter()
+			if !ok {
+				break
+			}
+			all = append(all, l)
+		}
+		if len(all) != listenersMax {
+			t.Errorf("%d listeners", len(all))
+		}
+		for _, l := range all {
+			w.console.hub.leave(l)
+		}
+	})
 }
 
 // The document of the API names exactly the paths and methods that there are; the answers are

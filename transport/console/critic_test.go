@@ -1,13 +1,12 @@
 package console
 
 import (
-	"bufio"
 	"context"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/messages"
@@ -55,58 +54,41 @@ func (e *eventsOf) add(text string) {
 // What happens after a listener has entered is sent to it, however late the goroutine of the
 // hub gets its turn.
 func TestNoEventIsLostBehindTheRecentOnes(t *testing.T) {
-	for range 200 {
-		w := newWorld(t, false)
-		events := &eventsOf{more: make(chan struct{})}
-		w.console.o.Events = events
-		l, ok := w.console.hub.enter()
-		if !ok {
-			t.Fatal("no room")
-		}
-		events.add(`{"id":"1"}`)
-		limit := time.NewTimer(30 * time.Second)
-		for got := ""; !strings.Contains(got, `"id":"1"`); {
-			select {
-			case frame := <-l:
-				got = string(frame)
-			case <-limit.C:
-				t.Fatal("the event is not sent")
+	synctest.Test(t, func(t *testing.T) {
+		for range 200 {
+			w := newWorld(t, false)
+			events := &eventsOf{more: make(chan struct{})}
+			w.console.o.Events = events
+			l, ok := w.console.hub.enter()
+			if !ok {
+				t.Fatal("no room")
 			}
+			events.add(`{"id":"1"}`)
+			for got := ""; !strings.Contains(got, `"id":"1"`); {
+				got = string(<-l)
+			}
+			w.console.Close()
 		}
-		limit.Stop()
-		w.console.Close()
-	}
+	})
 }
 
 func TestALogoutEndsItsStreams(t *testing.T) {
-	w := newWorld(t, true)
-	cookie, csrf := w.logIn()
-	server := httptest.NewServer(w.server)
-	defer server.Close()
-	defer w.console.Close()
-	r, _ := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/admin/v1/events", nil)
-	r.AddCookie(cookie)
-	a, err := server.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Body.Close()
-	lines := bufio.NewScanner(a.Body)
-	if !lines.Scan() {
-		t.Fatal("no stream")
-	}
-	w.want(200, "", "POST", "/admin/v1/logout", "", "Cookie", cookie.String(), csrfHeader, csrf)
-	ended := make(chan struct{})
-	go func() {
-		for lines.Scan() {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, true)
+		cookie, csrf := w.logIn()
+		lines, leave := w.stream("Cookie", cookie.String())
+		defer leave()
+		if !lines.Scan() {
+			t.Fatal("no stream")
 		}
-		close(ended)
-	}()
-	select {
-	case <-ended:
-	case <-time.After(30 * time.Second):
-		t.Error("the stream goes on")
-	}
+		start := time.Now()
+		w.want(200, "", "POST", "/admin/v1/logout", "", "Cookie", cookie.String(), csrfHeader, csrf)
+		for lines.Scan() { // until its end
+		}
+		if after := time.Since(start); after > tick {
+			t.Errorf("the stream goes on for %v", after)
+		}
+	})
 }
 
 // crowded is a host with a game session of many players, which counts how often it is asked.
