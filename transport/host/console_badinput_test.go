@@ -8,12 +8,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"troupe/messages"
 )
 
 // good are values of parameters with which the operations would do something at consoleHost.
-func good(t *testing.T, h *Host, path string) map[string]string {
+func good(t *testing.T, h *testHost, path string) map[string]string {
 	t.Helper()
 	games, err := h.System().GameSessions(t.Context(), messages.GameSessionQuery{FleetID: "fleet-dev"})
 	if err != nil || len(games) == 0 {
@@ -70,8 +71,10 @@ func (p *parameter) allowed() []string {
 
 // TestEveryOperationRefusesBadInput: whatever is wrong with a call of /admin/v1, it is refused with a code and a sentence
 // that names what is wrong, and nothing is done. What the OpenAPI file allows is taken.
-func TestEveryOperationRefusesBadInput(t *testing.T) {
-	h := consoleHost(t)
+func TestEveryOperationRefusesBadInput(t *testing.T) { synctest.Test(t, everyOperationRefusesBadInput) }
+
+func everyOperationRefusesBadInput(t *testing.T) {
+	h := consoleHost(t, Options{Network: memory(t)})
 	doc, call := documented(t, h)
 	refused := func(method, path string, q url.Values, sent string, names ...string) {
 		t.Helper()

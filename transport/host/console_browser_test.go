@@ -32,13 +32,10 @@ var (
 // TestEachPageOpensInABrowser: no page of the console reports an error, and each shows what it is
 // for. It needs Chromium.
 func TestEachPageOpensInABrowser(t *testing.T) {
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("there is no chromium on this machine, so the pages of the console are not opened")
-	}
+	path := chromium(t, false)
 	base := *shotsOf
 	if base == "" {
-		base = "http://" + consoleHost(t).Addrs().API
+		base = "http://" + consoleHost(t, Options{}).Addrs().API
 	}
 	b := openBrowser(t, path)
 	b.visit(base + "/")
@@ -101,11 +98,8 @@ func consolePages(session string) []consolePage {
 // An operator removes a player on the page of a game session: the dialog asks first, and
 // whoever may only look sees no button.
 func TestAnOperatorKicksInABrowser(t *testing.T) {
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("there is no chromium on this machine, so nobody is kicked on the page of a game session")
-	}
-	base := "http://" + consoleHost(t).Addrs().API
+	path := chromium(t, long)
+	base := "http://" + consoleHost(t, Options{}).Addrs().API
 	b := openBrowser(t, path)
 	b.visit(base + "/")
 	page := base + "/#/game-session?id=" + url.QueryEscape(b.eval(firstGameSession))
@@ -153,33 +147,30 @@ const firstGameSession = `fetch("/admin/v1/game-sessions").then(r => r.json()).t
 // seats is how many players have a seat in the first game session.
 const seats = `fetch("/admin/v1/game-sessions").then(r => r.json()).then(d => d.gameSessions[0].players + "")`
 
-// consoleHost starts a host with a game session, a player session and a placement.
-func consoleHost(t *testing.T) *Host {
+// consoleHost starts a host with a game session, a player session and a placement, on sockets unless the options have a network.
+func consoleHost(t *testing.T, o Options) *testHost {
 	t.Helper()
-	c := storeConfig(t)
+	c := config(t)
 	c.Events.SSE.Own = true
-	c.WSS.Addr, c.DTLS.Addr, c.TLS.Dir = "127.0.0.1:0", "127.0.0.1:0", t.TempDir()
+	withTLS(t, &c)
 	c.Fleets[0].GameSessionsMax = 1 + *crowd // so that the placement waits
-	h, err := Start(Options{Config: c, Log: zerolog.Nop(), Version: "test", SetLogLevel: func(zerolog.Level) {}, Origin: func(key string) string {
+	o.Config, o.Version, o.SetLogLevel = c, "test", func(zerolog.Level) {}
+	o.Origin = func(key string) string {
 		return cmp.Or(map[string]string{"wss.addr": "flag --wss-addr", "tls.dir": "/etc/troupe/troupe.yaml", "events.sse.own": "TROUPE_EVENTS_SSE_OWN"}[key], "default")
-	}})
-	if err != nil {
-		t.Fatal(err)
 	}
-	t.Cleanup(h.Close)
+	open := start
+	if o.Network != nil {
+		open = begin
+	}
+	h := open(t, o)
 	g, err := h.System().CreateGameSession(t.Context(), messages.CreateGameSession{FleetID: messages.FleetID(c.Fleets[0].ID), MaxPlayers: 4, Name: "lobby"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	until(t, "a seat", func() bool {
 		_, err = h.System().CreatePlayerSessions(t.Context(), messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "ann"}}})
-		if err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
+		return err == nil
+	})
 	if *crowd > 0 {
 		fill(t, h, *crowd)
 	}
@@ -215,6 +206,22 @@ type cdp struct {
 	Error  *struct {
 		Message string `json:"message"`
 	} `json:"error"`
+}
+
+// long is for tests that make test does without: it opens each page once.
+const long = true
+
+// chromium returns the path of the browser, or skips the test.
+func chromium(t *testing.T, long bool) string {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	switch {
+	case err != nil:
+		t.Skip("there is no chromium on this machine, so no page is opened")
+	case long && testing.Short():
+		t.Skip("a browser opens each page once; make test-full does more with it")
+	}
+	return path
 }
 
 func openBrowser(t *testing.T, path string) *browser {

@@ -49,7 +49,7 @@ func TestTheHostOfTheCost(t *testing.T) {
 	if os.Getenv(costHost) == "" {
 		return
 	}
-	c := storeConfig(t)
+	c := config(t)
 	c.Events.SSE.Own = true
 	c.Fleets[0].GameSessionsMax = *costGames
 	l := &c.Limits
@@ -70,7 +70,7 @@ func TestTheConsoleIsCheap(t *testing.T) {
 	if !*costOf {
 		return // a figure of a busy machine would say nothing: make proof-console
 	}
-	path := chromiumOrSkip(t)
+	path := chromium(t, long)
 	h := startCostHost(t)
 	h.fill(*costGames, *costPlays)
 	h.each(200, func(i int) error { // so that the page of closed connections has rows

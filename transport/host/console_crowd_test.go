@@ -11,7 +11,7 @@ import (
 )
 
 // fill gives a host game sessions with players who chat, go and are cut, placements, and tickets that wait: what screenshots show.
-func fill(t *testing.T, h *Host, games int) {
+func fill(t *testing.T, h *testHost, games int) {
 	t.Helper()
 	names := []string{"lobby", "castle siege, the long map with the bridges that nobody has crossed in time", "duel", "", "ranked 3v3"}
 	people := []string{"ann", "bob", "carla", "a-player-id-of-another-store-that-is-as-long-as-76561198000000000@steam.example", "dmitri", "eve", "佐藤", "fatima"}
@@ -36,11 +36,10 @@ func fill(t *testing.T, h *Host, games int) {
 			if j == 5 { // stays RESERVED
 				continue
 			}
-			c, err := client.Dial(t.Context(), client.Options{Addr: h.Addrs().WS, PlayerSessionID: string(seat.ID)})
+			c, err := h.dial(string(seat.ID), false)
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(c.Close)
 			go func() {
 				for range c.Events() { // until it is closed
 				}
@@ -84,7 +83,7 @@ func fill(t *testing.T, h *Host, games int) {
 }
 
 // fillTickets gives a host tickets that are too far apart for a match.
-func fillTickets(t *testing.T, h *Host, players ...string) {
+func fillTickets(t *testing.T, h *testHost, players ...string) {
 	t.Helper()
 	rules := messages.RuleSet{Name: "near", Body: `{"name":"near","ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number","default":10}],
 		"teams":[{"name":"all","minPlayers":3,"maxPlayers":3}],
@@ -106,7 +105,7 @@ func fillTickets(t *testing.T, h *Host, players ...string) {
 	}
 }
 
-func newestGame(t *testing.T, h *Host) messages.GameSessionID {
+func newestGame(t *testing.T, h *testHost) messages.GameSessionID {
 	t.Helper()
 	all, err := h.System().GameSessions(t.Context(), messages.GameSessionQuery{FleetID: "fleet-dev"})
 	if err != nil || len(all) == 0 {

@@ -14,9 +14,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"github.com/rs/zerolog"
 	"go.yaml.in/yaml/v3"
 
 	"troupe/messages"
@@ -149,24 +149,20 @@ type answered struct {
 }
 
 // documented returns the document of the API, and a function that calls operations with the token of the console.
-func documented(t *testing.T, h *Host) (doc *openAPI, call func(method, path string, q url.Values, body string) answered) {
+func documented(t *testing.T, h *testHost) (doc *openAPI, call func(method, path string, q url.Values, body string) answered) {
 	t.Helper()
-	client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	token := ""
-	call = func(method, path string, q url.Values, body string) answered {
+	doc = &openAPI{filled: make(map[*schema]bool)}
+	_, text := h.act("GET", "/openapi.yaml")
+	if err := yaml.Unmarshal([]byte(text), doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc, func(method, path string, q url.Values, body string) answered {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, h.Addrs().APIURL+"/admin/v1"+path+"?"+q.Encode(), strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("X-CSRF-Token", token)
+		headers := []string{"X-CSRF-Token", h.csrf}
 		if body != "" {
-			r.Header.Set("Content-Type", "application/json")
+			headers = append(headers, "Content-Type", "application/json")
 		}
-		a, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := h.ask(method, "/admin/v1"+path+"?"+q.Encode(), body, headers...)
 		defer a.Body.Close()
 		kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
 		if kind == "text/event-stream" {
@@ -185,20 +181,10 @@ func documented(t *testing.T, h *Host) (doc *openAPI, call func(method, path str
 		}
 		return answered{a.StatusCode, kind, text}
 	}
-	var me struct{ CSRFToken string }
-	if err := json.Unmarshal(call("GET", "/me", nil, "").body, &me); err != nil || me.CSRFToken == "" {
-		t.Fatal("no token:", err)
-	}
-	token = me.CSRFToken
-	doc = &openAPI{filled: make(map[*schema]bool)}
-	if err := yaml.Unmarshal(call("GET", "/openapi.yaml", nil, "").body, doc); err != nil {
-		t.Fatal(err)
-	}
-	return doc, call
 }
 
 // furnish gives a host what lists of the console show, and returns a fleet with room for game sessions.
-func furnish(t *testing.T, h *Host) messages.FleetID {
+func furnish(t *testing.T, h *testHost) messages.FleetID {
 	t.Helper()
 	var packed bytes.Buffer
 	w := zip.NewWriter(&packed)
@@ -241,8 +227,10 @@ func furnish(t *testing.T, h *Host) messages.FleetID {
 
 // TestTheConsoleAnswersAsDocumented: what each operation answers has the schema of the OpenAPI file, also what actions answer,
 // and with no list empty. That the file has exactly the paths and parameters is tested beside them.
-func TestTheConsoleAnswersAsDocumented(t *testing.T) {
-	h := consoleHost(t)
+func TestTheConsoleAnswersAsDocumented(t *testing.T) { synctest.Test(t, theConsoleAnswersAsDocumented) }
+
+func theConsoleAnswersAsDocumented(t *testing.T) {
+	h := consoleHost(t, Options{Network: memory(t)})
 	fleet := string(furnish(t, h))
 	doc, call := documented(t, h)
 	compared := make(map[string]bool)
@@ -301,11 +289,10 @@ func TestTheConsoleAnswersAsDocumented(t *testing.T) {
 	}
 	log := func(id string) *client.Client {
 		t.Helper()
-		c, err := client.Dial(t.Context(), client.Options{Addr: h.Addrs().WS, PlayerSessionID: id})
+		c, err := h.dial(id, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(c.Close)
 		return c
 	}
 	if err := log(seat.PlayerSessionID).JoinGroup(t.Context(), 1); err != nil {
@@ -354,15 +341,10 @@ func TestTheConsoleAnswersAsDocumented(t *testing.T) {
 	do("POST /drain")
 	do("DELETE /drain")
 	do("POST /logout")
-	c := storeConfig(t)
+	c := config(t)
 	withKeys(&c)
 	c.API.TrustLoopback = true
-	keyed, err := Start(Options{Config: c, Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(keyed.Close)
-	_, callKeyed := documented(t, keyed)
+	_, callKeyed := documented(t, begin(t, Options{Config: c}))
 	compare("POST /login", callKeyed("POST", "/login", nil, `{"accessKeyId":"`+guardKey+`","secret":"`+guardSecret+`"}`))
 
 	for path, methods := range doc.Paths {

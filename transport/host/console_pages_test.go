@@ -22,11 +22,8 @@ import (
 // TestAnOperatorActsInABrowser: what the pages offer is done; dialogs ask before; filters are in the address; a reader sees
 // controls that are switched off; the keyboard reaches the content.
 func TestAnOperatorActsInABrowser(t *testing.T) {
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("there is no chromium on this machine, so nobody acts on the pages of the console")
-	}
-	base := "http://" + consoleHost(t).Addrs().API
+	path := chromium(t, long)
+	base := "http://" + consoleHost(t, Options{}).Addrs().API
 	b := openBrowser(t, path)
 	click := func(selector string) {
 		t.Helper()
@@ -221,12 +218,9 @@ func axe(t *testing.T) string {
 
 // TestThePagesAreAccessible: axe-core finds nothing on any page, in light and dark, in a dialog and at the login.
 func TestThePagesAreAccessible(t *testing.T) {
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("there is no chromium on this machine, so axe-core does not check the pages of the console")
-	}
+	path := chromium(t, long)
 	script := axe(t)
-	base := "http://" + consoleHost(t).Addrs().API
+	base := "http://" + consoleHost(t, Options{}).Addrs().API
 	b := openBrowser(t, path)
 	check := func(name, rules string) {
 		t.Helper()

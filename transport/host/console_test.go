@@ -2,24 +2,18 @@ package host
 
 import (
 	"net/http"
-	"strings"
 	"testing"
-	"time"
-
-	"github.com/rs/zerolog"
+	"testing/synctest"
 )
 
 // The console of a host with keys: only a key that may call every operation opens it.
-func TestTheConsoleIsForOperators(t *testing.T) {
-	t.Parallel()
-	c := storeConfig(t)
+func TestTheConsoleIsForOperators(t *testing.T) { synctest.Test(t, theConsoleIsForOperators) }
+
+func theConsoleIsForOperators(t *testing.T) {
+	c := config(t)
 	withKeys(&c)
 	c.API.Keys = append(c.API.Keys, APIKey{ID: "KEYTOKEN", Secret: guardSecret, SessionToken: "a-token"})
-	h, err := Start(Options{Config: c, Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.Close)
+	h := begin(t, Options{Config: c})
 	for _, test := range []struct {
 		body string
 		want int
@@ -30,21 +24,16 @@ func TestTheConsoleIsForOperators(t *testing.T) {
 		{`{"accessKeyId":"KEYNONE","secret":"` + guardSecret + `"}`, http.StatusUnauthorized},
 		{`{"accessKeyId":"KEYTOKEN","secret":"` + guardSecret + `","sessionToken":"a-token"}`, http.StatusOK},
 	} {
-		client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-		a, err := client.Post(h.Addrs().APIURL+"/admin/v1/login", "application/json", strings.NewReader(test.body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		a.Body.Close()
-		if a.StatusCode != test.want {
-			t.Errorf("%s: %d, want %d", test.body, a.StatusCode, test.want)
+		if status, _, _ := h.call("POST", "/admin/v1/login", test.body, "Content-Type", "application/json"); status != test.want {
+			t.Errorf("%s: %d, want %d", test.body, status, test.want)
 		}
 	}
 }
 
 // The console has the rules of the pages below /debug/.
-func TestTheConsoleIsGuardedLikeDebug(t *testing.T) {
-	t.Parallel()
+func TestTheConsoleIsGuardedLikeDebug(t *testing.T) { synctest.Test(t, theConsoleIsGuardedLikeDebug) }
+
+func theConsoleIsGuardedLikeDebug(t *testing.T) {
 	const path = "/admin/v1/overview"
 	open, _ := guardedHost(t, func(*Config) {})
 	keyed, proxied := guardedHost(t, withKeys)

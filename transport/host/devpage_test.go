@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 // pageFolder is a page beside the script of its game.
@@ -31,9 +32,11 @@ func pageFolder(t *testing.T) (page string) {
 }
 
 // The page of a game in development is served as it is on disk.
-func TestDevPage(t *testing.T) {
+func TestDevPage(t *testing.T) { synctest.Test(t, devPages) }
+
+func devPages(t *testing.T) {
 	page := pageFolder(t)
-	_, call := webHostOf(t, Options{Config: storeConfig(t), Dev: true, Page: page})
+	call := begin(t, Options{Config: config(t), Dev: true, Page: page}).call
 	for path, want := range map[string]struct{ kind, body string }{
 		"/game/": {"text/html; charset=utf-8", "<!doctype html>hello"}, "/game/index.html": {"text/html; charset=utf-8", "<!doctype html>hello"},
 		"/game/game.js": {"text/javascript; charset=utf-8", "play()"}, "/game/game.js?v=2": {"text/javascript; charset=utf-8", "play()"},
@@ -116,9 +119,11 @@ func TestDevPageStaysInItsFolder(t *testing.T) {
 }
 
 // Whom a seat is not for may not read the page either.
-func TestDevPageIsForThisMachine(t *testing.T) {
+func TestDevPageIsForThisMachine(t *testing.T) { synctest.Test(t, devPageIsForThisMachine) }
+
+func devPageIsForThisMachine(t *testing.T) {
 	page := pageFolder(t)
-	_, call := webHostOf(t, Options{Config: storeConfig(t), Dev: true, Page: page})
+	call := begin(t, Options{Config: config(t), Dev: true, Page: page}).call
 	for name, header := range map[string][]string{
 		"another site":   {"Origin", "https://evil.example"},
 		"a file":         {"Origin", "null"},
@@ -138,17 +143,19 @@ func TestDevPageIsForThisMachine(t *testing.T) {
 	if p.ServeHTTP(w, r); w.Code != http.StatusForbidden {
 		t.Errorf("another machine: %d", w.Code)
 	}
-	keyed := storeConfig(t)
+	keyed := config(t)
 	withKeys(&keyed)
-	_, call = webHostOf(t, Options{Config: keyed, Dev: true, Page: page})
+	call = begin(t, Options{Config: keyed, Dev: true, Page: page}).call
 	if status, _, _ := call("GET", "/game/", ""); status != http.StatusForbidden {
 		t.Errorf("with access keys: %d", status)
 	}
 }
 
 // A host that is not for development serves no page, and refuses to start with one.
-func TestPagesAreForDevelopment(t *testing.T) {
-	_, call := webHost(t, false, nil)
+func TestPagesAreForDevelopment(t *testing.T) { synctest.Test(t, pagesAreForDevelopment) }
+
+func pagesAreForDevelopment(t *testing.T) {
+	call := begin(t, Options{Config: config(t)}).call
 	for _, path := range []string{"/game/", "/game/index.html"} {
 		if status, _, body := call("GET", path, ""); status != 405 || strings.Contains(body, "hello") {
 			t.Errorf("%s: %d %q", path, status, body)
@@ -158,7 +165,7 @@ func TestPagesAreForDevelopment(t *testing.T) {
 	for name, o := range map[string]Options{
 		"in production": {Page: page}, "no folder": {Dev: true, Page: filepath.Join(page, "nothing")}, "a file": {Dev: true, Page: filepath.Join(page, "game.js")},
 	} {
-		o.Config = storeConfig(t)
+		o.Config, o.Network = config(t), memory(t)
 		if h, err := Start(o); err == nil {
 			h.Close()
 			t.Errorf("%s: the host starts", name)

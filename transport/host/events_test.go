@@ -2,16 +2,14 @@ package host
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -50,39 +48,42 @@ func left(t *testing.T, path string, add ...messages.Event) (ids []string) {
 // An event outlives hosts until its sink has it, and is gone then.
 // API-53.
 func TestEventsOutliveTheHostUntilTheyAreDelivered(t *testing.T) {
-	var up atomic.Bool
-	requests := make(chan string, 100)
-	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	synctest.Test(t, eventsOutliveTheHostUntilTheyAreDelivered)
+}
+
+func eventsOutliveTheHostUntilTheyAreDelivered(t *testing.T) {
+	up, at := false, memory(t)
+	var bodies []string
+	hook, err := at.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		if !up.Load() {
+		if !up {
 			w.WriteHeader(http.StatusBadGateway)
 		}
-		requests <- string(body)
-	}))
-	defer hook.Close()
+		bodies = append(bodies, string(body))
+	})}
+	go server.Serve(hook)
+	defer server.Close()
 	c := storeConfig(t)
 	left(t, c.Store.Path, placementEvent(1))
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("s\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.Events.Sinks = []EventSink{{Name: "hook", Type: "webhook-raw", URL: hook.URL, SecretFile: secret, Targets: []string{"arn:aws:sns:*"}}}
-	var bodies []string
-	for range 2 {
-		h, err := Start(Options{Config: c, Log: zerolog.Nop()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		bodies = append(bodies, <-requests)
+	c.Events.Sinks = []EventSink{{Name: "hook", Type: "webhook-raw", URL: "http://" + hook.Addr().String(), SecretFile: secret, Targets: []string{"arn:aws:sns:*"}}}
+	for n := range 2 {
+		h := begin(t, Options{Config: c, Network: at})
+		synctest.Wait()
 		h.Close()
-		if up.Swap(true) {
-			break
-		}
-		if ids := left(t, c.Store.Path); len(ids) != 1 {
+		if ids := left(t, c.Store.Path); len(ids) != 1-n {
 			t.Fatalf("left %v", ids)
 		}
+		up = true
 	}
-	if bodies[0] != bodies[1] || !strings.Contains(bodies[0], `"placementId":"p"`) {
+	if len(bodies) != 2 || bodies[0] != bodies[1] || !strings.Contains(bodies[0], `"placementId":"p"`) {
 		t.Errorf("got %q", bodies)
 	}
 	if ids := left(t, c.Store.Path); len(ids) != 0 {
@@ -91,30 +92,16 @@ func TestEventsOutliveTheHostUntilTheyAreDelivered(t *testing.T) {
 }
 
 func TestEventsAreStreamedToWhoHasTheToken(t *testing.T) {
-	c := storeConfig(t)
+	synctest.Test(t, eventsAreStreamedToWhoHasTheToken)
+}
+
+func eventsAreStreamedToWhoHasTheToken(t *testing.T) {
+	c := config(t)
 	c.Events.SSE.Secret = "token"
-	h, err := Start(Options{Config: c, Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
-	client := &http.Client{Transport: new(http.Transport)}
-	defer client.CloseIdleConnections()
-	get := func(header ...string) *http.Response {
+	h := begin(t, Options{Config: c})
+	get := func(headers ...string) *http.Response {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		t.Cleanup(cancel)
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+h.Addrs().API+"/events?queue=q", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := 0; i < len(header); i += 2 {
-			r.Header.Set(header[i], header[i+1])
-		}
-		a, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := h.ask("GET", "/events?queue=q", "", headers...)
 		t.Cleanup(func() { a.Body.Close() })
 		return a
 	}

@@ -1,51 +1,32 @@
 package host
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
-	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/rs/zerolog"
-
-	"troupe/transport/client"
 )
-
-// sharedLog is a log that several goroutines write.
-type sharedLog struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *sharedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *sharedLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
 
 // Each line about a player's connection names the player, and the one about a kick says who did it and why.
 func TestLinesAboutAConnectionNameItsPlayer(t *testing.T) {
+	synctest.Test(t, linesAboutAConnectionNameItsPlayer)
+}
+
+func linesAboutAConnectionNameItsPlayer(t *testing.T) {
 	log := new(sharedLog)
-	h, call := consoleWith(t, Options{Config: storeConfig(t), Log: zerolog.New(log).Level(zerolog.DebugLevel), Dev: true})
-	a := joined(t, 200, must(call(h, "POST", devJoinPath, `{"playerId": "ann"}`)))
-	ann, err := client.Dial(t.Context(), client.Options{Addr: strings.TrimPrefix(a.URL, "ws://"), PlayerSessionID: a.PlayerSessionID, Fast: true})
+	h := begin(t, Options{Config: config(t), Log: log.at(zerolog.DebugLevel), Dev: true})
+	ann, err := h.dial(h.seat(`{"playerId": "ann"}`).PlayerSessionID, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ann.Close()
 	until(t, "her fast channel", func() bool { return strings.Contains(log.String(), `"message":"fast channel confirmed"`) })
-	if status, body := call(h, "POST", "/admin/v1/players/kick?player=ann&reason=rude", ""); status != 200 {
+	if status, body := h.act("POST", "/players/kick?player=ann&reason=rude"); status != 200 {
 		t.Fatal(status, body)
 	}
 	<-ann.Done()
-	until(t, "the end", func() bool { return strings.Contains(log.String(), `"message":"connection ended"`) })
+	synctest.Wait()
 	said := map[string]map[string]any{}
 	for line := range strings.Lines(log.String()) {
 		var f map[string]any

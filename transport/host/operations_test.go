@@ -6,48 +6,34 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.yaml.in/yaml/v3"
-
-	"troupe/transport/client"
 )
 
 const operationsDocs = "../../docs/operations"
 
-// busyMetrics is what a real host exposes after a call, an error, and a player, as text and as it is read.
-func busyMetrics(t *testing.T) (string, exposed) {
+// busyMetrics is what a host exposes after a call, an error, and a player.
+func busyMetrics(t *testing.T) (text string) {
 	t.Helper()
-	_, call := webHost(t, true, func(c *Config) {
-		c.WSS.Addr, c.DTLS.Addr, c.TLS.Dir = "127.0.0.1:0", "127.0.0.1:0", t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		c := storeConfig(t)
+		withTLS(t, &c)
+		h := begin(t, Options{Config: c, Dev: true})
+		for _, operation := range []string{"ListFleets", "NoSuch"} {
+			h.call("POST", "/", "{}", "X-Amz-Target", "GameLift."+operation, "Content-Type", "application/x-amz-json-1.1")
+		}
+		h.plays("ann")
+		_, _, text = h.call("GET", "/metrics", "")
 	})
-	for _, operation := range []string{"ListFleets", "NoSuch"} {
-		call("POST", "/", "{}", "X-Amz-Target", "GameLift."+operation, "Content-Type", "application/x-amz-json-1.1")
-	}
-	status, _, body := call("POST", devJoinPath, "{}")
-	ann := joined(t, status, body)
-	c, err := client.Dial(t.Context(), client.Options{Addr: strings.TrimPrefix(ann.URL, "ws://"), PlayerSessionID: ann.PlayerSessionID})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Second) { // an answer is good for a second
-		_, _, text := call("GET", "/metrics", "")
-		known := readExposed(text)
-		if known["troupe_mailbox_depth"] != nil && known["troupe_fleet_free_game_sessions"] != nil {
-			return text, known
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the registry does not answer")
-		}
-	}
+	return text
 }
 
 // Each query of the dashboard and of the alert rules asks for metrics, labels and values that a host has.
 func TestDashboardAndAlertsAskForWhatAHostHas(t *testing.T) {
-	_, known := busyMetrics(t)
+	known := readExposed(busyMetrics(t))
 	if got := known["troupe_fleet_free_game_sessions"]["fleet"]; len(got) == 0 || got[0] != "fleet-dev" {
 		t.Errorf("room of fleets %v", got)
 	}
@@ -190,23 +176,12 @@ func TestRoundTripsAreCounted(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the round trip of a WebSocket is known on Linux only")
 	}
-	h, call := webHost(t, true, func(c *Config) { c.Session.PingInterval = 100 * time.Millisecond })
-	status, _, body := call("POST", devJoinPath, "{}")
-	ann := joined(t, status, body)
-	c, err := client.Dial(t.Context(), client.Options{Addr: strings.TrimPrefix(ann.URL, "ws://"), PlayerSessionID: ann.PlayerSessionID})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if n, sum, _ := h.Counters().RoundTrip.Snapshot(); n > 0 {
-			if sum <= 0 {
-				t.Errorf("%d round trips in %v s", n, sum)
-			}
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("no round trip was counted")
-		}
-	}
+	c := config(t)
+	c.Session.PingInterval = 100 * time.Millisecond
+	h := start(t, Options{Config: c, Dev: true})
+	h.plays("ann")
+	until(t, "a round trip", func() bool {
+		n, sum, _ := h.Counters().RoundTrip.Snapshot()
+		return n > 0 && sum > 0
+	})
 }

@@ -1,20 +1,17 @@
 package host
 
 import (
-	"context"
 	"io"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
-	"github.com/rs/zerolog"
 )
 
 // pages are what is for operators only.
@@ -29,43 +26,37 @@ const (
 // what a GET of a page over either is answered.
 func guardedHost(t *testing.T, change func(c *Config)) (direct, proxied func(path string, change func(r *http.Request)) int) {
 	t.Helper()
-	c := storeConfig(t)
+	c := config(t)
 	change(&c)
-	h, err := Start(Options{Config: c, Log: zerolog.Nop()})
+	h := begin(t, Options{Config: c})
+	target := &url.URL{Scheme: "http", Host: h.Addrs().API}
+	proxy := &http.Server{Handler: &httputil.ReverseProxy{
+		Transport: h.web,
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target); r.Out.Host = r.In.Host },
+	}}
+	ln, err := h.net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(h.Close)
-	target := &url.URL{Scheme: "http", Host: h.Addrs().API}
-	transport := new(http.Transport)
-	silent := httptest.NewServer(&httputil.ReverseProxy{
-		Transport: transport,
-		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target); r.Out.Host = r.In.Host },
-	})
-	t.Cleanup(silent.Close)
-	t.Cleanup(transport.CloseIdleConnections)
+	go proxy.Serve(ln)
+	t.Cleanup(func() { proxy.Close() })
 	get := func(base string) func(string, func(*http.Request)) int {
 		return func(path string, change func(*http.Request)) int {
 			t.Helper()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path, nil)
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+path, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if change != nil {
 				change(r)
 			}
-			a, err := transport.RoundTrip(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := h.send(r)
 			defer a.Body.Close()
 			_, _ = io.ReadFull(a.Body, make([]byte, 1))
 			return a.StatusCode
 		}
 	}
-	return get("http://" + h.Addrs().API), get(silent.URL)
+	return get("http://" + h.Addrs().API), get("http://" + ln.Addr().String())
 }
 
 func withKeys(c *Config) {
@@ -89,7 +80,10 @@ func refusedPage(status int) bool {
 // TestWithKeysNobodyIsTrustedForItsAddress: a proxy on this machine that adds no header
 // must not lend everybody its address.
 func TestWithKeysNobodyIsTrustedForItsAddress(t *testing.T) {
-	t.Parallel()
+	synctest.Test(t, withKeysNobodyIsTrustedForItsAddress)
+}
+
+func withKeysNobodyIsTrustedForItsAddress(t *testing.T) {
 	direct, proxied := guardedHost(t, func(c *Config) { withKeys(c); c.Events.SSE.Secret = "token" })
 	for _, path := range pages {
 		for name, get := range map[string]func(string, func(*http.Request)) int{"direct": direct, "through a proxy": proxied} {
@@ -110,8 +104,9 @@ func TestWithKeysNobodyIsTrustedForItsAddress(t *testing.T) {
 }
 
 // TestATokenIsAskedOfEverybody: whoever gave /events a token wants to see it.
-func TestATokenIsAskedOfEverybody(t *testing.T) {
-	t.Parallel()
+func TestATokenIsAskedOfEverybody(t *testing.T) { synctest.Test(t, aTokenIsAskedOfEverybody) }
+
+func aTokenIsAskedOfEverybody(t *testing.T) {
 	direct, _ := guardedHost(t, func(c *Config) { c.Events.SSE.Secret = "token" })
 	if got := direct("/events", nil); got != http.StatusUnauthorized {
 		t.Errorf("without it: %d", got)
@@ -124,31 +119,29 @@ func TestATokenIsAskedOfEverybody(t *testing.T) {
 // TestLoopbackIsTrustedAsLoopbackOnly: without keys, or with api.trustLoopback, for those
 // who ask this machine by a name of its own, and not on behalf of others.
 func TestLoopbackIsTrustedAsLoopbackOnly(t *testing.T) {
-	t.Parallel()
 	for name, change := range map[string]func(c *Config){
 		"no keys":       func(*Config) {},
 		"trustLoopback": func(c *Config) { withKeys(c); c.API.TrustLoopback = true; c.Events.SSE.Secret = "token" },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
 			direct, _ := guardedHost(t, change)
 			for _, path := range pages {
 				for _, host := range []string{"127.0.0.1", "127.0.0.1:8080", "localhost", "LocalHost:1", "[::1]:8080", "[::1]"} {
 					if got := direct(path, func(r *http.Request) { r.Host = host }); got != http.StatusOK {
-						t.Errorf("%s for %s: %d", path, host, got)
+						t.Errorf("%s: %s for %s: %d", name, path, host, got)
 					}
 				}
 				for _, host := range []string{ // names that a page's owner may point to this machine
 					"rebound.example", "rebound.example:8080", "localhost.rebound.example", "127.0.0.1.rebound.example:8080", "192.0.2.1", "localhost:x:y",
 				} {
 					if got := direct(path, func(r *http.Request) { r.Host = host }); !refusedPage(got) && got != http.StatusBadRequest {
-						t.Errorf("%s for %s: %d", path, host, got)
+						t.Errorf("%s: %s for %s: %d", name, path, host, got)
 					}
 				}
 				for _, header := range []string{"Via", "Forwarded", "X-Real-IP", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "x-forwarded-anything"} {
 					for _, value := range []string{"1.1 proxy", ""} {
 						if got := direct(path, func(r *http.Request) { r.Header.Set(header, value) }); !refusedPage(got) {
-							t.Errorf("%s with %s %q: %d", path, header, value, got)
+							t.Errorf("%s: %s with %s %q: %d", name, path, header, value, got)
 						}
 					}
 				}
@@ -158,19 +151,15 @@ func TestLoopbackIsTrustedAsLoopbackOnly(t *testing.T) {
 }
 
 // TestRequestWithoutAHost: HTTP/1.0 need not say whom it asks.
-func TestRequestWithoutAHost(t *testing.T) {
-	t.Parallel()
-	h, err := Start(Options{Config: storeConfig(t), Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
-	c, err := net.Dial("tcp", h.Addrs().API)
+func TestRequestWithoutAHost(t *testing.T) { synctest.Test(t, requestWithoutAHost) }
+
+func requestWithoutAHost(t *testing.T) {
+	h := begin(t, Options{Config: config(t)})
+	c, err := h.net.DialContext(t.Context(), "tcp", h.Addrs().API)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
 	_, _ = io.WriteString(c, "GET /debug/gamesession-log HTTP/1.0\r\n\r\n")
 	if answer, _ := io.ReadAll(c); !strings.HasPrefix(string(answer), "HTTP/1.0 403") {
 		t.Errorf("got %q", answer)

@@ -3,24 +3,12 @@ package host
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
-
-	"github.com/rs/zerolog"
 )
-
-func chromiumOrSkip(t *testing.T) string {
-	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("there is no chromium on this machine, so the playground is not opened")
-	}
-	return path
-}
 
 // Parts of the playground as the test finds them.
 const (
@@ -32,14 +20,10 @@ const (
 // TestThePlaygroundPlays: two players of one page join a game session, talk to each other, to a group and
 // to the game; one is cut off, and gets everything after it has resumed as the same peer. It needs Chromium.
 func TestThePlaygroundPlays(t *testing.T) {
-	path := chromiumOrSkip(t)
-	c := storeConfig(t)
+	path := chromium(t, long)
+	c := config(t)
 	c.Events.SSE.Own = true
-	h, err := Start(Options{Config: c, Log: zerolog.Nop(), Version: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.Close)
+	h := start(t, Options{Config: c, Version: "test"})
 	b := openBrowser(t, path)
 	b.visit("http://" + h.Addrs().API + "/#/playground")
 	b.until("fleets", `document.querySelector("#play-fleet option")`)
@@ -143,12 +127,8 @@ func TestThePlaygroundPlays(t *testing.T) {
 
 // TestThePlaygroundKeepsSomePackets: a talkative player does not fill the tab.
 func TestThePlaygroundKeepsSomePackets(t *testing.T) {
-	path := chromiumOrSkip(t)
-	h, err := Start(Options{Config: storeConfig(t), Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.Close)
+	path := chromium(t, long)
+	h := start(t, Options{Config: config(t)})
 	b := openBrowser(t, path)
 	b.visit("http://" + h.Addrs().API + "/#/playground")
 	rows := b.eval(`(async () => {
@@ -172,30 +152,24 @@ func TestThePlaygroundKeepsSomePackets(t *testing.T) {
 
 // TestThePlaygroundNeedsAnOperator: a key that only reads sees no form, and is refused a seat and a game session.
 func TestThePlaygroundNeedsAnOperator(t *testing.T) {
-	c := storeConfig(t)
+	c := config(t)
 	c.API.Keys = []APIKey{{ID: guardKey, Secret: guardSecret}, {ID: "KEYREADER", Secret: guardSecret, Allow: []string{"gamelift:Describe*", "gamelift:List*", "gamelift:Search*", "gamelift:GetGameSessionLogUrl"}}}
-	h, err := Start(Options{Config: c, Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.Close)
-	base := "http://" + h.Addrs().API
-	for _, path := range []string{"/admin/v1/players?player=ann&gameSession=x", "/admin/v1/game-sessions?fleet=fleet-dev"} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+path, nil)
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		h := begin(t, Options{Config: c})
+		for _, path := range []string{"/admin/v1/players?player=ann&gameSession=x", "/admin/v1/game-sessions?fleet=fleet-dev"} {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.Addrs().APIURL+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			signedAs(t, "KEYREADER")(r)
+			a := h.send(r)
+			if a.Body.Close(); a.StatusCode != http.StatusForbidden {
+				t.Errorf("%s: %d", path, a.StatusCode)
+			}
 		}
-		signedAs(t, "KEYREADER")(r)
-		a, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a.Body.Close()
-		if a.StatusCode != http.StatusForbidden {
-			t.Errorf("%s: %d", path, a.StatusCode)
-		}
-	}
-	path := chromiumOrSkip(t)
+	})
+	path := chromium(t, long)
+	base := start(t, Options{Config: c}).Addrs().APIURL
 	b := openBrowser(t, path)
 	for key, shows := range map[string]string{"KEYREADER": "Yours may look, and not act", guardKey: "Add a player"} {
 		b.visit(base + "/#/playground")
@@ -212,29 +186,25 @@ func TestThePlaygroundNeedsAnOperator(t *testing.T) {
 
 // The page may connect to the host's own game listeners, and to nothing else.
 func TestThePolicyNamesTheGameListeners(t *testing.T) {
-	c := storeConfig(t)
-	c.WSS.Addr, c.DTLS.Addr, c.TLS.Dir = "127.0.0.1:0", "127.0.0.1:0", t.TempDir()
-	h, err := Start(Options{Config: c, Log: zerolog.New(os.Stderr).Level(zerolog.ErrorLevel)})
-	if err != nil {
-		t.Fatal(err)
+	c := config(t)
+	withTLS(t, &c)
+	named := func(t *testing.T, h *testHost) {
+		t.Helper()
+		_, header, _ := h.call("GET", "/", "", "Accept", "text/html")
+		_, wss, _ := strings.Cut(h.Addrs().WSS, ":")
+		want := "connect-src 'self' ws://" + h.Addrs().WS + " wss://localhost:" + wss + ";"
+		if got := header.Get("Content-Security-Policy"); !strings.Contains(got, want) {
+			t.Errorf("%s: no %s", got, want)
+		}
 	}
-	t.Cleanup(h.Close)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+h.Addrs().API+"/", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Accept", "text/html")
-	a, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.Body.Close()
-	_, wss, _ := strings.Cut(h.Addrs().WSS, ":")
-	want := "connect-src 'self' ws://" + h.Addrs().WS + " wss://localhost:" + wss + ";"
-	if got := a.Header.Get("Content-Security-Policy"); !strings.Contains(got, want) {
-		t.Errorf("%s: no %s", got, want)
-	}
-	path := chromiumOrSkip(t)
+	synctest.Test(t, func(t *testing.T) {
+		virtual := c
+		withTLS(t, &virtual)
+		named(t, begin(t, Options{Config: virtual}))
+	})
+	path := chromium(t, long)
+	h := start(t, Options{Config: c})
+	named(t, h)
 	b := openBrowser(t, path)
 	b.visit("http://" + h.Addrs().API + "/#/playground")
 	b.until("fleets", `document.querySelector("#play-fleet option")`)

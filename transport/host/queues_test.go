@@ -1,10 +1,9 @@
 package host
 
 import (
-	"bytes"
 	"strings"
-	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -12,37 +11,24 @@ import (
 	"troupe/messages"
 )
 
-// said is a log that tests read.
-type said struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *said) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *said) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
 // A queue of the configuration leads to what is there, in the configuration or in the
 // store, or the host does not start: unless the API may have deleted it.
 func TestQueueToNowhereIsRefusedAtTheStart(t *testing.T) {
+	synctest.Test(t, queueToNowhereIsRefusedAtTheStart)
+}
+
+func queueToNowhereIsRefusedAtTheStart(t *testing.T) {
 	c := storeConfig(t)
 	c.Matchmaking = Matchmaking{} // of the default queue
+	at := memory(t)
 	to := func(destinations ...string) {
 		c.Queues = []Queue{{Name: "near", Timeout: 10 * time.Second, Destinations: destinations}}
 	}
 	// starts reports what the host says to that, and has it do something.
 	starts := func(during func(h *Host)) (string, error) {
 		t.Helper()
-		log := new(said)
-		h, err := Start(Options{Config: c, Log: zerolog.New(log).Level(zerolog.WarnLevel)})
+		log := new(sharedLog)
+		h, err := Start(Options{Config: c, Log: log.at(zerolog.WarnLevel), Network: at})
 		text := log.String()
 		if err == nil {
 			during(h)
@@ -102,14 +88,9 @@ func TestQueueToNowhereIsRefusedAtTheStart(t *testing.T) {
 	log, err = starts(func(h *Host) {
 		// Placements go where they can.
 		p, err := h.System().StartPlacement(t.Context(), messages.StartPlacement{ID: "p", Queue: "near", MaxPlayers: 1})
-		for deadline := time.Now().Add(20 * time.Second); err == nil && p.Status != messages.PlacementFulfilled; p, err = h.System().Placement(t.Context(), "p") {
-			if time.Now().After(deadline) {
-				t.Fatalf("the placement is %s", p.Status)
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		if err != nil {
-			t.Fatal(err)
+		synctest.Wait()
+		if p, err = h.System().Placement(t.Context(), "p"); err != nil || p.Status != messages.PlacementFulfilled {
+			t.Fatal(p, err)
 		}
 	})
 	if err != nil || !strings.Contains(log, `"queue":"near"`) || !strings.Contains(log, string(alias)+" is not known here") {
@@ -136,12 +117,10 @@ func TestQueueToNowhereIsRefusedAtTheStart(t *testing.T) {
 }
 
 // The service API takes no destination that is deleted.
-func TestQueueToADeletedFleetIsRefused(t *testing.T) {
-	h, err := Start(Options{Config: storeConfig(t), Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
+func TestQueueToADeletedFleetIsRefused(t *testing.T) { synctest.Test(t, queueToADeletedFleetIsRefused) }
+
+func queueToADeletedFleetIsRefused(t *testing.T) {
+	h := begin(t, Options{Config: config(t)})
 	f, err := h.System().CreateFleet(t.Context(), messages.CreateFleet{Name: "made", Anywhere: true, Locations: []string{"custom-attic"}})
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -14,27 +15,19 @@ import (
 	"troupe/actors/store"
 )
 
-// streamStatus asks for the event stream of a host with a token.
-func streamStatus(t *testing.T, h *Host, token string) int {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.Addrs().APIURL+"/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	transport := new(http.Transport)
-	defer transport.CloseIdleConnections()
-	a, err := transport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+// streams asks for the event stream of a host with a token.
+func (h *testHost) streams(token string) int {
+	h.t.Helper()
+	a := h.ask("GET", "/events", "", "Authorization", "Bearer "+token)
 	a.Body.Close()
 	return a.StatusCode
 }
 
-func TestReload(t *testing.T) {
+func TestReload(t *testing.T) { synctest.Test(t, reloadChangesWhatItCan) }
+
+func reloadChangesWhatItCan(t *testing.T) {
 	const old, replaced = "a-token-of-this-test", "another-token-of-this-test"
-	c := storeConfig(t)
+	c := config(t)
 	file := filepath.Join(t.TempDir(), "token")
 	write := func(token string) {
 		t.Helper()
@@ -46,12 +39,8 @@ func TestReload(t *testing.T) {
 	c.Events.SSE.SecretFile = file
 	c.API.Keys = []APIKey{{ID: guardKey, Secret: guardSecret}}
 	level := zerolog.InfoLevel
-	h, err := Start(Options{Config: c, Log: zerolog.Nop(), SetLogLevel: func(l zerolog.Level) { level = l }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.Close)
-	if streamStatus(t, h, old) != http.StatusOK || streamStatus(t, h, replaced) != http.StatusUnauthorized {
+	h := begin(t, Options{Config: c, SetLogLevel: func(l zerolog.Level) { level = l }})
+	if h.streams(old) != http.StatusOK || h.streams(replaced) != http.StatusUnauthorized {
 		t.Fatal("the token is not the one of the file")
 	}
 
@@ -61,7 +50,7 @@ func TestReload(t *testing.T) {
 	if err != nil || applied != nil || restart != nil {
 		t.Fatalf("%v, %v, %v", applied, restart, err)
 	}
-	if streamStatus(t, h, old) != http.StatusUnauthorized || streamStatus(t, h, replaced) != http.StatusOK {
+	if h.streams(old) != http.StatusUnauthorized || h.streams(replaced) != http.StatusOK {
 		t.Error("the old token is still in force")
 	}
 
@@ -113,13 +102,11 @@ func (s *reloads) knows(key string) bool {
 	return err == nil || !strings.Contains(err.Error(), "security token")
 }
 
-func TestReloadOfSinks(t *testing.T) {
-	c := storeConfig(t)
-	h, err := Start(Options{Config: c, Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.Close)
+func TestReloadOfSinks(t *testing.T) { synctest.Test(t, reloadOfSinks) }
+
+func reloadOfSinks(t *testing.T) {
+	c := config(t)
+	h := begin(t, Options{Config: c})
 	file := filepath.Join(t.TempDir(), "events.jsonl")
 	next := c
 	next.Events.Sinks = []EventSink{{Name: "audit", Type: "file", Path: file, All: true, Kinds: []string{"placement"}}}
@@ -133,10 +120,10 @@ func TestReloadOfSinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.events.Post(e)
-	until(t, "the event in the new sink's file", func() bool {
-		text, err := os.ReadFile(file)
-		return err == nil && strings.Contains(string(text), "Placement")
-	})
+	synctest.Wait()
+	if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), "Placement") {
+		t.Errorf("the new sink's file has %q, %v", text, err)
+	}
 	// Events of game sessions are made only if somebody wanted them when the host started.
 	next.Events.Sinks = []EventSink{{Name: "audit", Type: "file", Path: file, All: true, Kinds: []string{"gamesession"}}}
 	if applied, restart, err := h.Reload(next); err != nil || applied != nil || !slices.Equal(restart, []string{"events.sinks"}) {

@@ -11,9 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
-
-	"github.com/rs/zerolog"
 )
 
 // writeCertificate writes a certificate for localhost with a serial number, and its key.
@@ -45,26 +44,27 @@ func writeCertificate(t *testing.T, certFile, keyFile string, serial int64) {
 
 // A reload, as after SIGHUP, puts a new certificate in force on the listeners that are open, and leaves their connections alone.
 // Files that do not fit together change nothing.
-func TestAReloadServesANewCertificate(t *testing.T) {
-	c := storeConfig(t)
+func TestAReloadServesANewCertificate(t *testing.T) { synctest.Test(t, aReloadServesANewCertificate) }
+
+func aReloadServesANewCertificate(t *testing.T) {
+	c := config(t)
 	dir := t.TempDir()
 	c.API.TLS, c.WSS.Addr, c.DTLS.Addr, c.TLS.ReloadEvery = true, "127.0.0.1:0", "127.0.0.1:0", time.Hour // no watch is to be faster
 	c.TLS.CertFile, c.TLS.KeyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	writeCertificate(t, c.TLS.CertFile, c.TLS.KeyFile, 11)
-	h, err := Start(Options{Config: c, Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.Close)
+	h := begin(t, Options{Config: c})
 	dial := func(addr string) *tls.Conn {
 		t.Helper()
-		d := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // the serial number tells
-		conn, err := d.DialContext(t.Context(), "tcp", addr)
+		plain, err := h.net.DialContext(t.Context(), "tcp", addr)
 		if err != nil {
 			t.Fatal(err)
 		}
+		conn := tls.Client(plain, &tls.Config{InsecureSkipVerify: true}) // the serial number tells
 		t.Cleanup(func() { conn.Close() })
-		return conn.(*tls.Conn)
+		if err := conn.HandshakeContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return conn
 	}
 	listeners := map[string]string{"wss": h.Addrs().WSS, "api": h.Addrs().API}
 	want := func(serial int64) {

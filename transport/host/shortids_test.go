@@ -9,12 +9,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
-	"github.com/rs/zerolog"
 
 	"troupe/messages"
 )
@@ -40,26 +39,22 @@ func (l *listener) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestKeysThatMakeNoPlayerSessionsSeeShortIDs: an id takes its player's place, so keys that
 // are there to look see as much of it as tells players apart.
 func TestKeysThatMakeNoPlayerSessionsSeeShortIDs(t *testing.T) {
-	t.Parallel()
+	synctest.Test(t, keysThatMakeNoPlayerSessionsSeeShortIDs)
+}
+
+func keysThatMakeNoPlayerSessionsSeeShortIDs(t *testing.T) {
 	keys := []APIKey{
 		{ID: "KEYALL", Secret: guardSecret},
 		{ID: "KEYLOOK", Secret: guardSecret, Allow: []string{"gamelift:Describe*", "gamelift:List*", "gamelift:Search*", "gamelift:StopGameSessionPlacement"}},
 		{ID: "KEYMATCH", Secret: guardSecret, Allow: []string{"gamelift:Describe*", "gamelift:StartGameSessionPlacement"}},
 		{ID: "KEYSEAT", Secret: guardSecret, Allow: []string{"gamelift:DescribePlayerSessions", "gamelift:DescribeGameSessionPlacement", "gamelift:CreatePlayerSession"}},
 	}
-	c := storeConfig(t)
+	c := config(t)
 	c.API.Keys = keys
-	h, err := Start(Options{Config: c, Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.Close)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	transport := new(http.Transport)
-	t.Cleanup(transport.CloseIdleConnections)
+	h := begin(t, Options{Config: c})
+	ctx := t.Context()
 	as := func(key string) (*gamelift.Client, *listener) {
-		l := &listener{RoundTripper: transport}
+		l := &listener{RoundTripper: h.web}
 		return gamelift.New(gamelift.Options{
 			Region: "us-east-1", BaseEndpoint: aws.String(h.Addrs().APIURL), HTTPClient: &http.Client{Transport: l}, RetryMaxAttempts: 1,
 			Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
@@ -79,18 +74,15 @@ func TestKeysThatMakeNoPlayerSessionsSeeShortIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	var ids []string
-	var game *string
-	for len(ids) == 0 {
-		out, err := all.DescribeGameSessionPlacement(ctx, &gamelift.DescribeGameSessionPlacementInput{PlacementId: aws.String("p1")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, p := range out.GameSessionPlacement.PlacedPlayerSessions {
-			ids = append(ids, *p.PlayerSessionId)
-		}
-		game = out.GameSessionPlacement.GameSessionId
-		time.Sleep(5 * time.Millisecond)
+	synctest.Wait()
+	out, err := all.DescribeGameSessionPlacement(ctx, &gamelift.DescribeGameSessionPlacementInput{PlacementId: aws.String("p1")})
+	if err != nil || len(out.GameSessionPlacement.PlacedPlayerSessions) != len(players) {
+		t.Fatal(out, err)
 	}
+	for _, p := range out.GameSessionPlacement.PlacedPlayerSessions {
+		ids = append(ids, *p.PlayerSessionId)
+	}
+	game := out.GameSessionPlacement.GameSessionId
 	for key, full := range map[string]bool{"KEYALL": true, "KEYLOOK": false, "KEYMATCH": true, "KEYSEAT": true} {
 		api, l := as(key)
 		var shown []string

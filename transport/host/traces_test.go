@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"github.com/rs/zerolog"
 	v1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -43,7 +42,7 @@ func (c *collected) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // path returns the names of a trace's spans from a name up to its parent from outside, once all are there.
 func (c *collected) path(t *testing.T, trace, name string) string {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		c.mu.Lock()
 		byID, names, at := map[string]*v1.Span{}, "", (*v1.Span)(nil)
 		for _, s := range c.spans {
@@ -73,35 +72,27 @@ func (c *collected) path(t *testing.T, trace, name string) string {
 
 // One trace goes from the caller's span over the API call and the placement to the launch of the game session, with matchmaking between them where it is used.
 func TestOneTraceFromTheCallerToTheLaunch(t *testing.T) {
+	synctest.Test(t, oneTraceFromTheCallerToTheLaunch)
+}
+
+func oneTraceFromTheCallerToTheLaunch(t *testing.T) {
 	got := new(collected)
-	collector := httptest.NewServer(got)
-	defer collector.Close()
-	c := Defaults()
-	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr, c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "", "", ""
-	c.Log.GameSessions.Dir = t.TempDir()
-	c.Store.Memory = true
-	c.Traces.Endpoint = collector.URL
-	h, err := Start(Options{Config: c, Log: zerolog.Nop()})
+	at := memory(t)
+	ln, err := at.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(h.Close)
+	collector := &http.Server{Handler: got}
+	go collector.Serve(ln)
+	t.Cleanup(func() { collector.Close() })
+	c := config(t)
+	c.Traces.Endpoint = "http://" + ln.Addr().String()
+	h := begin(t, Options{Config: c, Network: at})
 	call := func(trace, flags, operation, body string) {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.Addrs().APIURL+"/", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Content-Type", "application/x-amz-json-1.1")
-		r.Header.Set("X-Amz-Target", "GameLift."+operation)
-		r.Header.Set("traceparent", "00-"+trace+"-b7ad6b7169203331-"+flags)
-		a, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer a.Body.Close()
-		if text, _ := io.ReadAll(a.Body); a.StatusCode != http.StatusOK {
-			t.Fatalf("%s: %s %s", operation, a.Status, text)
+		if status, _, text := h.call("POST", "/", body, "Content-Type", "application/x-amz-json-1.1", "X-Amz-Target", "GameLift."+operation,
+			"traceparent", "00-"+trace+"-b7ad6b7169203331-"+flags); status != http.StatusOK {
+			t.Fatalf("%s: %d %s", operation, status, text)
 		}
 	}
 	const outside = "b7ad6b7169203331"

@@ -2,73 +2,24 @@ package host
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
-	"time"
-
-	"github.com/rs/zerolog"
+	"testing/synctest"
 
 	"troupe/messages"
-	"troupe/transport/client"
 )
 
-// webHost starts a host and returns what a request is answered.
-func webHost(t *testing.T, dev bool, change func(c *Config)) (h *Host, call func(method, path, body string, header ...string) (int, http.Header, string)) {
-	t.Helper()
-	c := storeConfig(t)
-	if change != nil {
-		change(&c)
-	}
-	return webHostOf(t, Options{Config: c, Dev: dev})
-}
-
-func webHostOf(t *testing.T, o Options) (h *Host, call func(method, path, body string, header ...string) (int, http.Header, string)) {
-	t.Helper()
-	o.Log = zerolog.Nop()
-	h, err := Start(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.Close)
-	transport := new(http.Transport)
-	t.Cleanup(transport.CloseIdleConnections)
-	return h, func(method, path, body string, header ...string) (int, http.Header, string) {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		r, err := http.NewRequestWithContext(ctx, method, "http://"+h.Addrs().API+path, strings.NewReader(body))
-		if err != nil {
-			t.Error(err)
-			return 0, nil, ""
-		}
-		for i := 0; i < len(header); i += 2 {
-			if header[i] == "Host" {
-				r.Host = header[i+1]
-			}
-			r.Header.Set(header[i], header[i+1])
-		}
-		a, err := transport.RoundTrip(r)
-		if err != nil {
-			t.Error(err)
-			return 0, nil, ""
-		}
-		defer a.Body.Close()
-		text, err := io.ReadAll(a.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		return a.StatusCode, a.Header, string(text)
-	}
-}
-
 // Every host serves the client for browsers, to pages of any origin.
-func TestClientForBrowsers(t *testing.T) {
-	_, call := webHost(t, false, withKeys)
+func TestClientForBrowsers(t *testing.T) { synctest.Test(t, clientForBrowsers) }
+
+func clientForBrowsers(t *testing.T) {
+	c := config(t)
+	withKeys(&c)
+	call := begin(t, Options{Config: c}).call
 	status, header, body := call("GET", "/client.js", "", "Origin", "https://game.example")
 	if status != 200 || !strings.Contains(body, "export {") || header.Get("Content-Type") != "text/javascript; charset=utf-8" || header.Get("Access-Control-Allow-Origin") != "*" {
 		t.Errorf("%d %v %.80s", status, header, body)
@@ -86,41 +37,39 @@ func TestClientForBrowsers(t *testing.T) {
 	}
 }
 
-func joined(t *testing.T, status int, body string) (a devJoinAnswer) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(body), &a); status != 200 || err != nil {
-		t.Fatalf("%d %s", status, body)
-	}
-	return a
-}
-
 // A page in development gets a seat: in a game session with a free one, else in a new one.
-func TestDevJoin(t *testing.T) {
-	h, call := webHost(t, true, nil)
-	status, header, body := call("POST", devJoinPath, `{"playerId": "ann", "maxPlayers": 2}`, "Origin", "http://localhost:5173", "Content-Type", "application/json")
-	ann := joined(t, status, body)
+func TestDevJoin(t *testing.T) { synctest.Test(t, devJoins) }
+
+func devJoins(t *testing.T) {
+	h := begin(t, Options{Config: config(t), Dev: true})
+	_, header, body := h.call("POST", devJoinPath, `{"playerId": "ann", "maxPlayers": 2}`, "Origin", "http://localhost:5173", "Content-Type", "application/json")
+	var ann devJoinAnswer
+	if err := json.Unmarshal([]byte(body), &ann); err != nil {
+		t.Fatal(err)
+	}
 	if ann.PlayerID != "ann" || ann.URL != "ws://"+h.Addrs().WS || header.Get("Access-Control-Allow-Origin") != "http://localhost:5173" || header.Get("Vary") != "Origin" {
 		t.Errorf("%+v, %v", ann, header)
 	}
-	c, err := client.Dial(t.Context(), client.Options{Addr: strings.TrimPrefix(ann.URL, "ws://"), PlayerSessionID: ann.PlayerSessionID})
-	if err != nil {
+	if _, err := h.dial(ann.PlayerSessionID, false); err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
-	status, _, body = call("POST", devJoinPath, "")
-	bob := joined(t, status, body)
-	if bob.GameSessionID != ann.GameSessionID || bob.PlayerID == "" || bob.PlayerSessionID == ann.PlayerSessionID {
+	if bob := h.seat(""); bob.GameSessionID != ann.GameSessionID || bob.PlayerID == "" || bob.PlayerSessionID == ann.PlayerSessionID {
 		t.Errorf("the second seat: %+v", bob)
 	}
-	status, _, body = call("POST", devJoinPath, "{}")
-	if third := joined(t, status, body); third.GameSessionID == ann.GameSessionID {
+	if third := h.seat("{}"); third.GameSessionID == ann.GameSessionID {
 		t.Errorf("the third seat of two: %+v", third)
 	}
 }
 
 // A page that came by https may not open ws://, so it is told the wss:// address, as is whoever asks.
 func TestDevJoinAnswersWSSToSecurePages(t *testing.T) {
-	_, call := webHost(t, true, func(c *Config) { c.WSS.Addr, c.DTLS.Addr, c.TLS.Dir = "127.0.0.1:0", "127.0.0.1:0", t.TempDir() })
+	synctest.Test(t, devJoinAnswersWSSToSecurePages)
+}
+
+func devJoinAnswersWSSToSecurePages(t *testing.T) {
+	c := config(t)
+	withTLS(t, &c)
+	h := begin(t, Options{Config: c, Dev: true})
 	for _, test := range []struct {
 		origin, body string
 		secure       bool
@@ -132,28 +81,28 @@ func TestDevJoinAnswersWSSToSecurePages(t *testing.T) {
 		if test.origin != "" {
 			header = []string{"Origin", test.origin}
 		}
-		status, _, body := call("POST", devJoinPath, test.body, header...)
-		if a := joined(t, status, body); !strings.HasPrefix(a.URL, "ws://") || strings.HasPrefix(a.SecureURL, "wss://localhost:") != test.secure || !test.secure && a.SecureURL != "" {
+		if a := h.seat(test.body, header...); !strings.HasPrefix(a.URL, "ws://") || strings.HasPrefix(a.SecureURL, "wss://localhost:") != test.secure || !test.secure && a.SecureURL != "" {
 			t.Errorf("%+v: %+v", test, a)
 		}
 	}
-	_, call = webHost(t, true, func(c *Config) { c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", "" })
-	if status, _, body := call("POST", devJoinPath, `{"secure": true}`); status != http.StatusBadRequest || !strings.Contains(body, "wss.addr") {
+	h = begin(t, Options{Config: config(t), Dev: true})
+	if status, _, body := h.call("POST", devJoinPath, `{"secure": true}`); status != http.StatusBadRequest || !strings.Contains(body, "wss.addr") {
 		t.Errorf("without a listener: %d %s", status, body)
 	}
-	status, _, body := call("POST", devJoinPath, "", "Origin", "https://localhost:5173")
-	if a := joined(t, status, body); a.SecureURL != "" {
+	if a := h.seat("", "Origin", "https://localhost:5173"); a.SecureURL != "" {
 		t.Errorf("without a listener: %+v", a)
 	}
 }
 
 // Joins at once share game sessions.
-func TestDevJoinsAtOnce(t *testing.T) {
-	h, call := webHost(t, true, nil)
+func TestDevJoinsAtOnce(t *testing.T) { synctest.Test(t, devJoinsAtOnce) }
+
+func devJoinsAtOnce(t *testing.T) {
+	h := begin(t, Options{Config: config(t), Dev: true})
 	var all sync.WaitGroup
 	for range 16 {
 		all.Go(func() {
-			if status, _, body := call("POST", devJoinPath, `{"maxPlayers": 8}`); status != 200 {
+			if status, _, body := h.call("POST", devJoinPath, `{"maxPlayers": 8}`); status != 200 {
 				t.Errorf("%d %s", status, body)
 			}
 		})
@@ -166,8 +115,10 @@ func TestDevJoinsAtOnce(t *testing.T) {
 }
 
 // Nobody but this machine's pages and programs gets a seat, and no web page of another site.
-func TestDevJoinIsForThisMachine(t *testing.T) {
-	h, call := webHost(t, true, nil)
+func TestDevJoinIsForThisMachine(t *testing.T) { synctest.Test(t, devJoinIsForThisMachine) }
+
+func devJoinIsForThisMachine(t *testing.T) {
+	h := begin(t, Options{Config: config(t), Dev: true})
 	for name, header := range map[string][]string{
 		"another site":     {"Origin", "https://evil.example"},
 		"a file":           {"Origin", "null"},
@@ -176,12 +127,12 @@ func TestDevJoinIsForThisMachine(t *testing.T) {
 		"a proxy":          {"X-Forwarded-For", "192.0.2.1"},
 	} {
 		for _, method := range []string{"POST", "OPTIONS"} {
-			if status, answer, body := call(method, devJoinPath, "{}", header...); status != http.StatusForbidden || answer.Get("Access-Control-Allow-Origin") != "" {
+			if status, answer, body := h.call(method, devJoinPath, "{}", header...); status != http.StatusForbidden || answer.Get("Access-Control-Allow-Origin") != "" {
 				t.Errorf("%s, %s: %d %s", name, method, status, body)
 			}
 		}
 	}
-	if status, header, _ := call("OPTIONS", devJoinPath, "", "Origin", "http://127.0.0.1:8000", "Access-Control-Request-Method", "POST"); status != 204 || header.Get("Access-Control-Allow-Headers") != "Content-Type" {
+	if status, header, _ := h.call("OPTIONS", devJoinPath, "", "Origin", "http://127.0.0.1:8000", "Access-Control-Request-Method", "POST"); status != 204 || header.Get("Access-Control-Allow-Headers") != "Content-Type" {
 		t.Errorf("a page of this machine: %d %v", status, header)
 	}
 	games, err := h.System().GameSessions(t.Context(), messages.GameSessionQuery{FleetID: "fleet-dev"})
@@ -191,18 +142,23 @@ func TestDevJoinIsForThisMachine(t *testing.T) {
 }
 
 // With access keys, a seat would go around them.
-func TestDevJoinObeysKeys(t *testing.T) {
-	_, call := webHost(t, true, withKeys)
-	if status, _, body := call("POST", devJoinPath, "{}"); status != http.StatusForbidden {
+func TestDevJoinObeysKeys(t *testing.T) { synctest.Test(t, devJoinObeysKeys) }
+
+func devJoinObeysKeys(t *testing.T) {
+	c := config(t)
+	withKeys(&c)
+	if status, _, body := begin(t, Options{Config: c, Dev: true}).call("POST", devJoinPath, "{}"); status != http.StatusForbidden {
 		t.Errorf("%d %s", status, body)
 	}
 }
 
-func TestDevJoinRefuses(t *testing.T) {
-	_, call := webHost(t, true, nil)
+func TestDevJoinRefuses(t *testing.T) { synctest.Test(t, devJoinRefuses) }
+
+func devJoinRefuses(t *testing.T) {
+	h := begin(t, Options{Config: config(t), Dev: true})
 	bad := []string{"[]", "{", `{"maxPlayers": 0}`, `{"maxPlayers": 201}`, `{"player": "x"}`, `{} {}`, fmt.Sprintf(`{"playerId": %q}`, strings.Repeat("x", 1025)), strings.Repeat(" ", devJoinBodyMax) + "{}"}
 	for _, body := range bad {
-		if status, _, text := call("POST", devJoinPath, body); status != 400 {
+		if status, _, text := h.call("POST", devJoinPath, body); status != 400 {
 			t.Errorf("%.40s: %d %s", body, status, text)
 		}
 	}
