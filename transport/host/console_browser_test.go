@@ -4,15 +4,12 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/base64"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,47 +20,18 @@ import (
 	"troupe/messages"
 )
 
-var (
-	shotsOf = flag.String("console.url", "", "take screenshots of the console at this address instead of one of the test's own")
-	crowd   = flag.Int("console.crowd", 0, "game sessions with players that the test's own host has besides, for screenshots")
-	shotsTo = flag.String("console.shots", "", "folder for screenshots of each page, light and dark")
-)
-
 // TestEachPageOpensInABrowser: no page of the console reports an error, and each shows what it is
 // for. It needs Chromium.
 func TestEachPageOpensInABrowser(t *testing.T) {
 	path := chromium(t, false)
-	base := *shotsOf
-	if base == "" {
-		base = "http://" + consoleHost(t, Options{}).Addrs().API
-	}
+	base := "http://" + consoleHost(t, Options{}).Addrs().API
 	b := openBrowser(t, path)
 	b.visit(base + "/")
-	session := b.eval(firstGameSession)
-	for _, page := range consolePages(session) {
-		for _, scheme := range []string{"light", "dark", "narrow"} {
-			if scheme != "light" && *shotsTo == "" {
-				continue // the same page; TestThePagesAreAccessible looks at its colours
-			}
-			if scheme == "narrow" {
-				b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 400, "height": 860, "deviceScaleFactor": 1, "mobile": false})
-			}
-			b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
-			b.visit(base + "/#/" + page.hash)
-			b.until(page.name, fmt.Sprintf(`document.querySelector("main").innerText.includes(%q) && !document.querySelector(".problem:not([hidden])")`, page.has))
-			b.until(page.name, `document.querySelector("nav [aria-current]") && document.querySelector("h1")`)
-			if nameless := b.eval(`[...document.querySelectorAll("input,select,button,a")].filter(e => !(e.innerText || e.getAttribute("aria-label") || (e.labels && e.labels.length))).length + ""`); nameless != "0" {
-				t.Errorf("%s: %s elements have no name for a screen reader", page.name, nameless)
-			}
-			if *shotsTo != "" {
-				time.Sleep(1500 * time.Millisecond) // for plots
-				b.shot(filepath.Join(*shotsTo, page.name+"-"+scheme+".png"))
-			}
-		}
-		b.call("Emulation.clearDeviceMetricsOverride", nil)
-	}
-	for _, said := range b.said {
-		t.Errorf("the browser says: %s", said)
+	for _, page := range consolePages(b.eval(firstGameSession)) {
+		b.visit(base + "/#/" + page.hash)
+		b.until(page.name, fmt.Sprintf(`document.querySelector("main").innerText.includes(%q) && !document.querySelector(".problem:not([hidden])")`, page.has))
+		b.until(page.name, `document.querySelector("nav [aria-current]") && document.querySelector("h1")`)
+		b.named(page.name)
 	}
 }
 
@@ -118,26 +86,16 @@ func TestAnOperatorKicksInABrowser(t *testing.T) {
 	b.until("kick", kick)
 	b.eval(kick + `.click()`)
 	b.until("the dialog", `document.querySelector("dialog[open]")`)
-	if *shotsTo != "" {
-		b.shot(filepath.Join(*shotsTo, "game-session-dialog.png"))
-	}
 	b.eval(`document.querySelector("dialog .danger").click()`)
 	b.until("no dialog", `!document.querySelector("dialog") && !`+kick)
 	if left := b.eval(seats); left != "0" {
 		t.Errorf("%s players are left after the kick", left)
 	}
-	b.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `const all = window.fetch;
-		window.fetch = async (path, o) => {
-			const a = await all(path, o);
-			return path === "/admin/v1/me" ? new Response(JSON.stringify({ ...await a.json(), role: "reader" })) : a;
-		};`})
+	asAnswered(b, `{ ...await a.json(), role: "reader" }`, 200)
 	b.visit(page)
 	b.until("facts", `document.querySelector("main").innerText.includes("Takes players")`)
 	if n := b.eval(`document.querySelectorAll("main .danger").length + ""`); n != "0" {
 		t.Errorf("a reader sees %s buttons that act", n)
-	}
-	for _, said := range b.said {
-		t.Errorf("the browser says: %s", said)
 	}
 }
 
@@ -153,7 +111,7 @@ func consoleHost(t *testing.T, o Options) *testHost {
 	c := config(t)
 	c.Events.SSE.Own = true
 	withTLS(t, &c)
-	c.Fleets[0].GameSessionsMax = 1 + *crowd // so that the placement waits
+	c.Fleets[0].GameSessionsMax = 1 // so that the placement waits
 	o.Config, o.Version, o.SetLogLevel = c, "test", func(zerolog.Level) {}
 	o.Origin = func(key string) string {
 		return cmp.Or(map[string]string{"wss.addr": "flag --wss-addr", "tls.dir": "/etc/troupe/troupe.yaml", "events.sse.own": "TROUPE_EVENTS_SSE_OWN"}[key], "default")
@@ -171,9 +129,6 @@ func consoleHost(t *testing.T, o Options) *testHost {
 		_, err = h.System().CreatePlayerSessions(t.Context(), messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "ann"}}})
 		return err == nil
 	})
-	if *crowd > 0 {
-		fill(t, h, *crowd)
-	}
 	if _, err := h.System().StartPlacement(t.Context(), messages.StartPlacement{ID: "waits", Queue: "queue-dev", MaxPlayers: 2}); err != nil {
 		t.Fatal(err)
 	}
@@ -194,8 +149,7 @@ type browser struct {
 	conn    *gws.Conn
 	last    int
 	answers chan cdp
-	said    []string // errors, in order; read after the last call
-	saying  chan string
+	saying  chan string // errors
 }
 
 type cdp struct {
@@ -207,6 +161,9 @@ type cdp struct {
 		Message string `json:"message"`
 	} `json:"error"`
 }
+
+// hang is when a test gives a browser up that does nothing.
+const hang = 3 * time.Minute
 
 // long is for tests that make test does without: it opens each page once.
 const long = true
@@ -258,7 +215,7 @@ func openBrowser(t *testing.T, path string) *browser {
 		}
 	}()
 	target := ""
-	for deadline := time.Now().Add(30 * time.Second); target == "" && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(hang); target == "" && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		var list []struct{ Type, WebSocketDebuggerURL string }
 		if getJSON("http://127.0.0.1:"+port+"/json/list", &list) == nil {
 			for _, one := range list {
@@ -311,12 +268,12 @@ func (b *browser) call(method string, params any) json.RawMessage {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	limit := time.NewTimer(30 * time.Second)
+	limit := time.NewTimer(hang)
 	defer limit.Stop()
 	for {
 		select {
 		case said := <-b.saying:
-			b.said = append(b.said, said)
+			b.t.Errorf("the browser says: %s", said)
 		case a := <-b.answers:
 			if a.Error != nil {
 				b.t.Fatalf("%s: %s", method, a.Error.Message)
@@ -354,7 +311,7 @@ func (b *browser) eval(expression string) string {
 
 func (b *browser) until(what, condition string) {
 	b.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(hang)
 	for b.eval(`(`+condition+`) ? "yes" : ""`) != "yes" {
 		if time.Now().After(deadline) {
 			b.t.Fatalf("%s: not %s: it shows %s", what, condition, b.eval(`document.body ? document.body.innerText.slice(0, 1000) : "nothing"`))
@@ -363,23 +320,16 @@ func (b *browser) until(what, condition string) {
 	}
 }
 
-func (b *browser) shot(name string) {
+// named fails the test if an element that is used has no name for a screen reader.
+func (b *browser) named(page string) {
 	b.t.Helper()
-	var out struct{ Data string }
-	if err := json.Unmarshal(b.call("Page.captureScreenshot", nil), &out); err != nil {
-		b.t.Fatal(err)
-	}
-	png, err := base64.StdEncoding.DecodeString(out.Data)
-	if err == nil {
-		err = os.WriteFile(name, png, 0o600)
-	}
-	if err != nil {
-		b.t.Fatal(err)
+	if nameless := b.eval(`[...document.querySelectorAll("input,select,button,a")].filter(e => !(e.innerText || e.getAttribute("aria-label") || (e.labels && e.labels.length))).length + ""`); nameless != "0" {
+		b.t.Errorf("%s: %s elements have no name for a screen reader", page, nameless)
 	}
 }
 
 func getJSON(address string, into any) error {
-	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	a, err := client.Get(address)
 	if err != nil {
 		return err

@@ -225,6 +225,29 @@ func furnish(t *testing.T, h *testHost) messages.FleetID {
 	return f.ID
 }
 
+// fillTickets gives a host tickets that are too far apart for a match.
+func fillTickets(t *testing.T, h *testHost, players ...string) {
+	t.Helper()
+	rules := messages.RuleSet{Name: "near", Body: `{"name":"near","ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number","default":10}],
+		"teams":[{"name":"all","minPlayers":3,"maxPlayers":3}],
+		"rules":[{"name":"NearInSkill","type":"distance","measurements":["max(flatten(teams[*].players.attributes[skill]))"],"referenceValue":"min(flatten(teams[*].players.attributes[skill]))","maxDistance":5}],
+		"expansions":[{"target":"rules[NearInSkill].maxDistance","steps":[{"waitTimeSeconds":600,"value":50}]}]}`}
+	if _, err := h.System().CreateRuleSet(t.Context(), rules); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.System().CreateMatchmaker(t.Context(), messages.Matchmaker{Name: "ranked-3v3", RuleSet: "near", Standalone: true, RequestTimeout: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	for i, player := range players {
+		_, err := h.System().StartMatchmaking(t.Context(), messages.StartMatchmaking{Matchmaker: "ranked-3v3", Players: []messages.TicketPlayer{
+			{ID: messages.PlayerID(player), Attributes: map[string]messages.Attribute{"skill": {Kind: messages.AttributeNumber, N: float64(i * 100)}}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestTheConsoleAnswersAsDocumented: what each operation answers has the schema of the OpenAPI file, also what actions answer,
 // and with no list empty. That the file has exactly the paths and parameters is tested beside them.
 func TestTheConsoleAnswersAsDocumented(t *testing.T) { synctest.Test(t, theConsoleAnswersAsDocumented) }

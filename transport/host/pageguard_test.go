@@ -15,7 +15,7 @@ import (
 )
 
 // pages are what is for operators only.
-var pages = []string{"/events", "/debug/gamesession-log", "/debug/pprof/heap", "/debug/pprof/", "/debug/runtime"}
+var pages = []string{"/events", "/debug/gamesession-log", "/debug/pprof/heap", "/debug/pprof/", "/debug/runtime", "/admin/v1/overview"}
 
 const (
 	guardKey    = "KEYALL"
@@ -163,5 +163,29 @@ func requestWithoutAHost(t *testing.T) {
 	_, _ = io.WriteString(c, "GET /debug/gamesession-log HTTP/1.0\r\n\r\n")
 	if answer, _ := io.ReadAll(c); !strings.HasPrefix(string(answer), "HTTP/1.0 403") {
 		t.Errorf("got %q", answer)
+	}
+}
+
+// The console of a host with keys: only a key that may call every operation opens it.
+func TestTheConsoleIsForOperators(t *testing.T) { synctest.Test(t, theConsoleIsForOperators) }
+
+func theConsoleIsForOperators(t *testing.T) {
+	c := config(t)
+	withKeys(&c)
+	c.API.Keys = append(c.API.Keys, APIKey{ID: "KEYTOKEN", Secret: guardSecret, SessionToken: "a-token"})
+	h := begin(t, Options{Config: c})
+	for _, test := range []struct {
+		body string
+		want int
+	}{
+		{`{"accessKeyId":"` + guardKey + `","secret":"` + guardSecret + `"}`, http.StatusOK},
+		{`{"accessKeyId":"` + guardKey + `","secret":"` + guardSecret + `x"}`, http.StatusUnauthorized},
+		{`{"accessKeyId":"KEYSOME","secret":"` + guardSecret + `"}`, http.StatusUnauthorized},
+		{`{"accessKeyId":"KEYNONE","secret":"` + guardSecret + `"}`, http.StatusUnauthorized},
+		{`{"accessKeyId":"KEYTOKEN","secret":"` + guardSecret + `","sessionToken":"a-token"}`, http.StatusOK},
+	} {
+		if status, _, _ := h.call("POST", "/admin/v1/login", test.body, "Content-Type", "application/json"); status != test.want {
+			t.Errorf("%s: %d, want %d", test.body, status, test.want)
+		}
 	}
 }
