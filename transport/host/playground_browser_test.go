@@ -153,6 +153,7 @@ func TestThePlaygroundNeedsAnOperator(t *testing.T) {
 	path := chromium(t, long)
 	base := start(t, Options{Config: c}).Addrs().APIURL
 	b := openBrowser(t, path)
+	b.mute = true
 	for key, shows := range map[string]string{"KEYREADER": "Yours may look, and not act", guardKey: "Add a player"} {
 		b.visit(base + "/#/playground")
 		b.until("login", `document.querySelector("#key")`)
@@ -188,6 +189,7 @@ func TestThePolicyNamesTheGameListeners(t *testing.T) {
 	h := start(t, Options{Config: c})
 	named(t, h)
 	b := openBrowser(t, path)
+	b.mute = true
 	b.visit("http://" + h.Addrs().API + "/#/playground")
 	b.until("fleets", `document.querySelector("#play-fleet option")`)
 	other := b.eval(`new Promise(done => { addEventListener("securitypolicyviolation", e => done(e.effectiveDirective)); try { new WebSocket("ws://127.0.0.1:1/") } catch (e) { done("thrown") } })`)

@@ -28,10 +28,7 @@ func TestResolveAliasReturnsIDAndARN(t *testing.T) {
 		simple := members{"Type": "SIMPLE", "FleetId": fleetOne}
 		good := members{"Name": "n", "RoutingStrategy": simple, "Description": "d", "Tags": []members{{"Key": "k", "Value": "v"}}}
 		refused(t, a, protocol, "CreateAlias", invalidRequest, map[string]members{
-			"no name": with(good, "Name", nil), "blank name": with(good, "Name", " \t"), "long name": with(good, "Name", strings.Repeat("x", 1025)),
-			"empty description": with(good, "Description", ""),
-			"no strategy":       with(good, "RoutingStrategy", nil), "no type": with(good, "RoutingStrategy", members{"FleetId": fleetOne}),
-			"type":              with(good, "RoutingStrategy", members{"Type": "BOTH", "FleetId": fleetOne}),
+			"no type":           with(good, "RoutingStrategy", members{"FleetId": fleetOne}),
 			"simple, no fleet":  with(good, "RoutingStrategy", members{"Type": "SIMPLE"}),
 			"simple, message":   with(good, "RoutingStrategy", members{"Type": "SIMPLE", "FleetId": fleetOne, "Message": "m"}),
 			"terminal, none":    with(good, "RoutingStrategy", members{"Type": "TERMINAL"}),
@@ -67,7 +64,6 @@ func TestResolveAliasReturnsIDAndARN(t *testing.T) {
 		a.call(t, protocol, "DeleteAlias", members{"AliasId": "alias-0000"}).OK(t)
 		for _, operation := range []string{"DescribeAlias", "UpdateAlias", "DeleteAlias", "ResolveAlias"} {
 			a.call(t, protocol, operation, members{"AliasId": "alias-0000"}).Want(t, 400, "NotFoundException")
-			refused(t, a, protocol, operation, invalidRequest, map[string]members{"no id": {}, "form": {"AliasId": "nickname"}})
 		}
 	})
 }
@@ -101,9 +97,7 @@ func TestAliasesAreListedByNameAndType(t *testing.T) {
 				t.Errorf("%v: got %v, want %s", in, got, want)
 			}
 		}
-		refused(t, a, protocol, "ListAliases", invalidRequest, map[string]members{
-			"type": {"RoutingStrategyType": "simple"}, "name": {"Name": ""}, "limit": {"Limit": 0}, "token": {"NextToken": "x"},
-		})
+		a.call(t, protocol, "ListAliases", members{"NextToken": "x"}).Want(t, 400, invalidRequest)
 	})
 }
 
@@ -121,10 +115,6 @@ func TestTagsOfResources(t *testing.T) {
 			"reserved": {"ResourceARN": arn, "Tags": tag("aws:k", "v")}, "too many": {"ResourceARN": arn, "Tags": many},
 			"too many with old ones": {"ResourceARN": arn, "Tags": many[:50]},
 		})
-		refused(t, a, protocol, "TagResource", invalidRequest, map[string]members{
-			"no ARN": {"Tags": tag("k", "v")}, "no tags": {"ResourceARN": arn}, "empty key": {"ResourceARN": arn, "Tags": tag("", "v")},
-			"long key": {"ResourceARN": arn, "Tags": tag(strings.Repeat("x", 129), "v")}, "long value": {"ResourceARN": arn, "Tags": tag("k", strings.Repeat("x", 257))},
-		})
 		refused(t, a, protocol, "ListTagsForResource", "NotFoundException", map[string]members{
 			"unknown": {"ResourceARN": someARN + "fleet/fleet-none"}, "kind": {"ResourceARN": someARN + "gamesession/x"}, "no ARN": {"ResourceARN": "fleet-one"},
 			"region": {"ResourceARN": "arn:aws:gamelift:eu-west-1::fleet/fleet-one"},
@@ -141,7 +131,6 @@ func TestTagsOfResources(t *testing.T) {
 		if got := list(); len(got) != 1 || got[0]["Key"] != "new" {
 			t.Errorf("got %v", got)
 		}
-		refused(t, a, protocol, "UntagResource", invalidRequest, map[string]members{"no keys": {"ResourceARN": arn}, "key": {"ResourceARN": arn, "TagKeys": []string{""}}})
 	})
 }
 
@@ -177,20 +166,18 @@ func TestFleetCapacityAndUtilization(t *testing.T) {
 		for _, operation := range []string{"DescribeFleetLocationCapacity", "DescribeFleetLocationUtilization"} {
 			a.call(t, protocol, operation, here).OK(t)
 			a.call(t, protocol, operation, with(here, "Location", "eu-west-1")).Want(t, 400, "NotFoundException")
-			refused(t, a, protocol, operation, invalidRequest, map[string]members{"no location": {"FleetId": fleetOne}, "location": with(here, "Location", "a_b")})
 		}
 		for _, operation := range []string{"DescribeFleetCapacity", "DescribeFleetUtilization"} {
 			if r := a.call(t, protocol, operation, members{"FleetIds": tooMany}).Want(t, 400, invalidRequest); !strings.Contains(r.Body["message"].(string), "25") {
 				t.Errorf("%v does not hold the maximum", r.Body)
 			}
-			refused(t, a, protocol, operation, invalidRequest, map[string]members{"no ids": {"FleetIds": []string{}}, "id": {"FleetIds": []string{"x"}}})
 		}
 		a.call(t, protocol, "UpdateFleetCapacity", members{"FleetId": fleetOne, "DesiredInstances": 0, "Location": "us-east-1"}).OK(t)
 		if got, want := a.fake.got[len(a.fake.got)-1], (messages.UpdateCapacity{FleetID: fleetOne, Location: "us-east-1", Desired: aws.Int(0)}); !reflect.DeepEqual(got, want) {
 			t.Errorf("the backend got %+v", got)
 		}
 		refused(t, a, protocol, "UpdateFleetCapacity", invalidRequest, map[string]members{
-			"nothing": {"FleetId": fleetOne}, "negative": {"FleetId": fleetOne, "MinSize": -1}, "location": {"FleetId": fleetOne, "MinSize": 1, "Location": ""},
+			"nothing": {"FleetId": fleetOne},
 			"managed": {"FleetId": fleetOne, "ManagedCapacityConfiguration": members{"ZeroCapacityStrategy": "SCALE_TO_AND_FROM_ZERO"}},
 			"minutes": {"FleetId": fleetOne, "MinSize": 1, "ManagedCapacityConfiguration": members{"ScaleInAfterInactivityMinutes": 4}},
 		})
@@ -230,9 +217,6 @@ func TestFleetSettings(t *testing.T) {
 		a.call(t, protocol, "UpdateFleetPortSettings", members{"FleetId": fleetOne, "InboundPermissionRevocations": []members{want}}).OK(t)
 		refused(t, a, protocol, "UpdateFleetPortSettings", invalidRequest, map[string]members{
 			"order": {"FleetId": fleetOne, "InboundPermissionAuthorizations": []members{with(want, "FromPort", 3)}},
-			"range": {"FleetId": fleetOne, "InboundPermissionAuthorizations": []members{with(want, "ToPort", 60001)}},
-			"proto": {"FleetId": fleetOne, "InboundPermissionRevocations": []members{with(want, "Protocol", "ICMP")}},
-			"51":    {"FleetId": fleetOne, "InboundPermissionRevocations": make([]members, 51)},
 		})
 		for _, operation := range []string{"UpdateFleetAttributes", "UpdateFleetPortSettings", "DescribeFleetPortSettings", "DescribeInstances"} {
 			a.call(t, protocol, operation, members{"FleetId": "fleet-none"}).Want(t, 400, "NotFoundException")
@@ -312,7 +296,6 @@ func TestLocationsOfFleetsAndOfTheHost(t *testing.T) {
 			t.Errorf("got %v", attic)
 		}
 		a.call(t, protocol, "CreateLocation", members{"LocationName": "custom-attic"}).Want(t, 400, "ConflictException")
-		refused(t, a, protocol, "CreateLocation", invalidRequest, map[string]members{"form": {"LocationName": "attic-one"}, "short": {"LocationName": "custom-"}})
 		for want, in := range map[string]members{
 			"custom-attic eu-west-1 us-east-1": {}, "eu-west-1 us-east-1": {"Filters": []string{"AWS"}}, "custom-attic": {"Filters": []string{"CUSTOM"}},
 			"custom-attic eu-west-1": {"Limit": 2},
@@ -325,7 +308,6 @@ func TestLocationsOfFleetsAndOfTheHost(t *testing.T) {
 				t.Errorf("%v: got %v, want %s", in, names, want)
 			}
 		}
-		refused(t, a, protocol, "ListLocations", invalidRequest, map[string]members{"limit": {"Limit": 201}, "filter": {"Filters": []string{"OTHER"}}})
 		a.call(t, protocol, "DeleteLocation", members{"LocationName": someARN + "location/custom-attic"}).OK(t)
 		a.call(t, protocol, "DeleteLocation", members{"LocationName": "custom-attic"}).Want(t, 400, "NotFoundException")
 	})

@@ -64,7 +64,7 @@ func TestEveryErrorCodeHasAnException(t *testing.T) {
 // Every member of an offered operation's input has a rule; the test fails when an SDK upgrade
 // brings a new member.
 func TestRulesAreComplete(t *testing.T) {
-	client := reflect.TypeFor[*gamelift.Client]()
+	client, inModel := reflect.TypeFor[*gamelift.Client](), readModel(t).operations
 	for name, rules := range ruleCounts(new(Server)) {
 		method, ok := client.MethodByName(name)
 		if !ok {
@@ -77,8 +77,8 @@ func TestRulesAreComplete(t *testing.T) {
 				members++
 			}
 		}
-		if rules > 0 && rules != members {
-			t.Errorf("%s: %d rules for %d members", name, rules, members)
+		if known, ok := inModel[name]; rules > 0 && (rules != members || ok && rules != len(known)) {
+			t.Errorf("%s: %d rules for %d members, %d in the model", name, rules, members, len(known))
 		}
 	}
 }
