@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
 	"troupe/transport/awswire/awswiretest"
 )
 

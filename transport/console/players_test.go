@@ -1,12 +1,19 @@
 package console
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/messages"
 )
 
 // pages reads a list until it has no next, and returns a member of its items.
@@ -68,5 +75,92 @@ func TestAllPagesHaveEachPlayerSessionOnce(t *testing.T) {
 				t.Errorf("limit %d, %s: %v, want %v", limit, query, got, want)
 			}
 		}
+	}
+}
+
+// longNames is a host whose game sessions have names as long as they may be.
+type longNames struct{ aFew }
+
+func (longNames) ActiveGameSessions(context.Context, messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error) {
+	return func(yield func(*messages.GameSession, int) bool) {
+		for i := range 7 {
+			id := messages.GameSessionID("arn:aws:gamelift:us-east-1::gamesession/fleet-dev/" + strings.Repeat("x", 40) + string(rune('a'+i)))
+			if !yield(&messages.GameSession{ID: id, FleetID: "fleet-dev", Name: strings.Repeat("☃", 1023) + string(rune('z'-i)), Status: messages.GameSessionActive}, 0) {
+				return
+			}
+		}
+	}, nil
+}
+
+// Pages by name are complete, and none has a game session twice, however long the names are.
+func TestPagesByLongNamesGoOn(t *testing.T) {
+	w := newWorld(t, false)
+	w.console.o.Backend = longNames{}
+	for _, direction := range []string{"ASC", "DESC"} {
+		all := w.pages("game-sessions", "status=ACTIVE&limit=2&sort="+url.QueryEscape("gameSessionName "+direction), "gameSessions", "name")
+		if less := slices.IsSorted(all); len(all) != 7 || len(slices.Compact(slices.Clone(all))) != 7 || direction == "ASC" && !less {
+			t.Errorf("%s: %d, %v", direction, len(all), fmt.Sprint(all)[:0])
+		}
+	}
+}
+
+// slowCrowd is a host with one game session that takes its time to answer, and counts how often it is asked.
+type slowCrowd struct {
+	Backend
+	takes time.Duration
+	asked int
+}
+
+func (b *slowCrowd) Fleets(context.Context) ([]*messages.Fleet, error) {
+	return []*messages.Fleet{{ID: "fleet"}}, nil
+}
+
+func (b *slowCrowd) ActiveGameSessions(context.Context, messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error) {
+	return func(yield func(*messages.GameSession, int) bool) {
+		yield(&messages.GameSession{ID: "game", Status: messages.GameSessionActive}, 1)
+	}, nil
+}
+
+func (b *slowCrowd) InspectGameSession(context.Context, messages.GameSessionID) (*messages.GameSessionState, error) {
+	b.asked++
+	time.Sleep(b.takes)
+	return new(messages.GameSessionState), nil
+}
+
+// However many look, game sessions are asked for a small share of the time.
+func TestALookAtAllPlayersStandsForAWhile(t *testing.T) {
+	for _, test := range []struct{ takes, stands time.Duration }{
+		{time.Millisecond, crowdLife}, {100 * time.Millisecond, crowdShare * 100 * time.Millisecond}, {time.Second, crowdLifeMax},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, false)
+			b := &slowCrowd{takes: test.takes}
+			w.console.o.Backend = b
+			look := func(asked int) {
+				t.Helper()
+				w.want(200, "", "GET", "/admin/v1/connections", "")
+				if b.asked != asked {
+					t.Errorf("a look that takes %v: asked %d times, not %d", test.takes, b.asked, asked)
+				}
+			}
+			look(1)
+			time.Sleep(test.stands - test.takes - time.Millisecond)
+			look(1)
+			time.Sleep(2 * time.Millisecond)
+			look(2)
+		})
+	}
+}
+
+// The versions that run are counted by fleet and version, the newest first.
+func TestVersionsThatRun(t *testing.T) {
+	w := newWorld(t, false)
+	w.console.o.Backend = aFew{}
+	a := w.want(200, "", "GET", "/admin/v1/scripts", "")
+	const want = `"running":[` +
+		`{"fleetId":"fleet-dev","scriptVersion":"2 (new)","gameSessions":3,"players":6,"newest":"2027-01-15T08:00:02Z"},` +
+		`{"fleetId":"fleet-dev","scriptVersion":"1 (old)","gameSessions":2,"players":4,"newest":"2027-01-15T08:00:01Z"}]`
+	if got := strings.TrimSpace(a.Body.String()); !strings.Contains(got, want) {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

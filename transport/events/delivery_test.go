@@ -519,3 +519,80 @@ func TestOptionsAreChecked(t *testing.T) {
 		t.Error("the stream asks for events of game sessions")
 	}
 }
+
+// What is undelivered when the sinks are replaced goes to the new ones; who has it does not get it again; readers of the stream notice nothing.
+func TestTheSinksAreReplaced(t *testing.T) {
+	inBubble(t, func(t *bubble) {
+		s := new(shelf)
+		kept, other := receive(t, nil), receive(t, nil)
+		down := receive(t, func(int, got) int { return 503 })
+		d := begin(t, s, Options{Sinks: []SinkOptions{raw("kept", kept.URL), raw("down", down.URL)}})
+		for n := range 3 {
+			s.post(d, placed(n, fmt.Sprint("p-", n)))
+		}
+		if k, n := len(kept.got()), len(down.got()); k != 3 || n != 3 {
+			t.Fatalf("%d and %d requests", k, n)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if err := d.Replace(ctx, []SinkOptions{raw("kept", kept.URL), raw("kept", other.URL)}); err == nil {
+			t.Error("two sinks of one name")
+		}
+		if err := d.Replace(ctx, []SinkOptions{raw("kept", kept.URL), raw("other", other.URL)}); err != nil {
+			t.Fatal(err)
+		}
+		s.post(d, placed(3, "p-3"))
+		s.empty(t)
+		if k, o := len(kept.got()), len(other.got()); k != 4 || o != 4 {
+			t.Errorf("the sink that was kept has %d, the new one %d; want 4 and 4", k, o)
+		}
+		if events, _, more := d.Since(0); len(events) != 4 || more == nil {
+			t.Errorf("the stream has %d events, and ended: %v", len(events), more == nil)
+		}
+		end(d)
+		if err := d.Replace(ctx, nil); err != nil {
+			t.Error(err)
+		}
+		s.post(d, placed(4, "p-4")) // nobody is there to take it
+		if len(s.left()) != 1 {
+			t.Errorf("left %v", s.left())
+		}
+	})
+}
+
+// FM-34, and who gets the events of matchmaking.
+func TestMatchmakingEvents(t *testing.T) {
+	e := messages.Event{
+		ID: "x", Kind: messages.EventMatchmaking, Type: "MatchmakingSearching", Time: time.Date(2026, 3, 1, 12, 0, 52, 421e6, time.UTC),
+		Name: "m", ARN: "arn:m", Target: "topic", Detail: []byte(`{"tickets":[]}`),
+	}
+	var v envelope
+	if err := json.Unmarshal(origin{"us-east-1", "000000000000"}.render(&e), &v); err != nil {
+		t.Fatal(err)
+	}
+	if v.DetailType != "GameLift Matchmaking Event" || v.Source != "aws.gamelift" || v.Time != "2026-03-01T12:00:52.421Z" || v.Resources[0] != "arn:m" {
+		t.Errorf("%+v", v)
+	}
+	if got := about(&e); got != "m" { // tickets of one configuration meet in one event
+		t.Errorf("the subject is %q", got)
+	}
+	for name, c := range map[string]struct {
+		o    SinkOptions
+		want bool
+	}{
+		"all":            {SinkOptions{All: true}, true},
+		"its target":     {SinkOptions{Targets: []string{"top*"}}, true},
+		"another target": {SinkOptions{Targets: []string{"other"}}, false},
+		"another kind":   {SinkOptions{All: true, Kinds: []messages.EventKind{messages.EventPlacement}}, false},
+	} {
+		if got := c.o.takes(&e); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+	shown := shown{kind: e.Kind, name: e.Name, arn: e.ARN, typ: e.Type}
+	for want, f := range map[bool]filter{true: {matchmakers: []string{"m"}}, false: {queues: []string{"m"}}} {
+		if f.takes(&shown) != want {
+			t.Errorf("%+v", f)
+		}
+	}
+}

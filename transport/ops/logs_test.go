@@ -3,9 +3,12 @@ package ops_test
 import (
 	"archive/zip"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -223,5 +226,90 @@ func TestOperatorsFollow(t *testing.T) {
 	p.running.Close()
 	if rest, err := io.ReadAll(from); err != nil || len(rest) != 0 {
 		t.Errorf("%q, %v", rest, err)
+	}
+}
+
+// TestLogsForThoseWhoOnlyLook: a game may write the ids of its players; whoever may take no
+// seat reads as much of them as tells players apart.
+func TestLogsForThoseWhoOnlyLook(t *testing.T) {
+	p := newLogPages(t)
+	const id, other = "psess-1c8fb791-1d94-724e-ba32-b1392cf40942", "psess-54458D19-B894-0DC6-F8A5-9B831E45576D"
+	p.running.Write(script.Line{Text: "welcome " + id + other + ", " + strings.Repeat("x", 3000) + id})
+	p.running.Write(script.Line{Text: "psess-not-an-id " + other})
+	p.running.Close()
+	get := func(short bool, change func(string) string) (int, string) {
+		t.Helper()
+		u, ok := p.logs.URL(&messages.GameSession{ID: running, Terminated: p.now}, short)
+		if !ok {
+			t.Fatal("no URL")
+		}
+		status, body, _ := p.get(change(strings.TrimPrefix(u, "http://base")))
+		return status, body
+	}
+	text := func(u string) string { return u + "&format=text" }
+	status, full := get(false, text)
+	if status != http.StatusOK || strings.Count(full, id) != 2 || strings.Count(full, other) != 2 {
+		t.Fatalf("%d: %q", status, full)
+	}
+	want := strings.ReplaceAll(strings.ReplaceAll(full, id, id[:14]), other, other[:14])
+	if status, short := get(true, text); status != http.StatusOK || short != want {
+		t.Errorf("%d: %q\nwant %q", status, short, want)
+	}
+	zipped := func(u string) string { return u }
+	if status, archive := get(true, zipped); status != http.StatusOK || unzipped(t, archive, "running.log") != want {
+		t.Errorf("%d: %q\nwant %q", status, unzipped(t, archive, "running.log"), want)
+	}
+	for _, ids := range []string{"", "&ids=", "&ids=full"} {
+		if status, text := get(true, func(u string) string { return strings.Replace(u, "&ids=short", ids, 1) }); status != http.StatusForbidden {
+			t.Errorf("with %q instead: %d %q", ids, status, text)
+		}
+	}
+}
+
+// A log that cannot be read to its end is not taken for a whole one, in any format.
+func TestALogThatCannotBeReadIsBrokenOff(t *testing.T) {
+	dir := t.TempDir()
+	store, err := sessionlog.Open(dir, sessionlog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := store.Open(ended)
+	k.Write(script.Line{Text: "hello"})
+	k.Close()
+	log, err := store.Follow(t.Context(), ended)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, err := io.ReadAll(log); err != nil || !strings.Contains(string(all), "hello") {
+		t.Fatalf("%q, %v", all, err)
+	}
+	log.Close()
+	logs := ops.NewLogs(store, "", nil)
+	pages := ops.New(ops.Options{Counters: new(counters.Set), Version: "v", Logs: logs}).Mux(http.NotFoundHandler())
+	t.Cleanup(store.Close)
+	signed, ok := logs.URL(&messages.GameSession{ID: ended, Terminated: time.Now()}, false)
+	if !ok {
+		t.Fatal("no URL")
+	}
+	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { // as a disk that fails
+		if err == nil && d.Type().IsRegular() {
+			if err = os.Remove(path); err == nil {
+				err = os.Mkdir(path, 0o700)
+			}
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/debug/gamesession-log?id=ended", "/debug/gamesession-log?follow=1&id=ended", signed + "&format=text"} {
+		w := httptest.NewRecorder()
+		func() {
+			defer func() {
+				if p := recover(); p == nil && w.Code == http.StatusOK || p != nil && p != http.ErrAbortHandler {
+					t.Errorf("%s: %v, %d %q", path, p, w.Code, w.Body)
+				}
+			}()
+			pages.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		}()
 	}
 }

@@ -3,7 +3,15 @@ package serviceapi
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+	"github.com/rs/zerolog"
+
+	"troupe/messages"
 )
 
 // The texts of refusals, their order, and what is accepted at the limits; the sweep over the model tries each limit.
@@ -318,4 +326,138 @@ func TestAPIListFleetsFilters(t *testing.T) {
 		}
 		a.call(t, protocol, "ListFleets", members{"ScriptId": "script-1", "BuildId": "build-1"}).Want(t, 400, invalidRequest)
 	})
+}
+
+// API-30.
+func TestUpdateGameSessionChangesTheGivenMembers(t *testing.T) {
+	a := newAPI(t)
+	id := a.newGameSession(t, 4)
+	inBoth(t, func(t *testing.T, protocol string) {
+		call := func(in members) reply { t.Helper(); return a.call(t, protocol, "UpdateGameSession", in) }
+		call(members{"Name": "n"}).Want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id}).Want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id, "GameProperties": []any{}}).Want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id, "MaximumPlayerSessionCount": 201}).Want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id, "MaximumPlayerSessionCount": -1}).Want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id, "PlayerSessionCreationPolicy": "SOME"}).Want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id, "ProtectionPolicy": "SOME"}).Want(t, 400, invalidRequest)
+		same := []any{members{"Key": "k", "Value": "1"}, members{"Key": "k", "Value": "2"}}
+		call(members{"GameSessionId": id, "GameProperties": same}).Want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id + "x", "Name": "n"}).Want(t, 400, "NotFoundException")
+		call(members{"GameSessionId": strings.Replace(id, "us-east-1", "eu-west-1", 1), "Name": "n"}).Want(t, 400, "NotFoundException")
+
+		got, _ := call(members{
+			"GameSessionId": id, "Name": "n", "MaximumPlayerSessionCount": 0, "PlayerSessionCreationPolicy": "DENY_ALL", "ProtectionPolicy": "FullProtection",
+			"GameProperties": []any{members{"Key": protocol, "Value": "1"}},
+		}).OK(t)["GameSession"].(members)
+		if got["Name"] != "n" || got["PlayerSessionCreationPolicy"] != "DENY_ALL" || fmt.Sprint(got["MaximumPlayerSessionCount"]) != "0" {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+// API-31.
+func TestAnUpdateOfATerminatedGameSessionIsRefused(t *testing.T) {
+	a := newAPI(t)
+	id := a.newGameSession(t, 4)
+	a.fake.fail = messages.Errorf(messages.InvalidGameSessionStatus, "it is TERMINATED")
+	inBoth(t, func(t *testing.T, protocol string) {
+		a.call(t, protocol, "UpdateGameSession", members{"GameSessionId": id, "Name": "n"}).Want(t, 400, "InvalidGameSessionStatusException")
+	})
+}
+
+// API-30.
+func TestDetailsShowTheProtection(t *testing.T) {
+	a := newAPI(t)
+	first, second := a.newGameSession(t, 1), a.newGameSession(t, 1)
+	inBoth(t, func(t *testing.T, protocol string) {
+		a.call(t, protocol, "UpdateGameSession", members{"GameSessionId": second, "ProtectionPolicy": "FullProtection"}).OK(t)
+		call := func(in members) reply { t.Helper(); return a.call(t, protocol, "DescribeGameSessionDetails", in) }
+		call(members{}).Want(t, 400, invalidRequest)
+		call(members{"FleetId": fleetOne, "StatusFilter": "SLEEPING"}).Want(t, 400, invalidRequest)
+		call(members{"GameSessionId": first + "x"}).Want(t, 400, "NotFoundException")
+		all := items(t, call(members{"FleetId": fleetOne}).OK(t), "GameSessionDetails")
+		if len(all) != 2 {
+			t.Fatalf("%d are listed", len(all))
+		}
+		for i, want := range []struct{ id, policy string }{{second, "FullProtection"}, {first, "NoProtection"}} { // newest first
+			detail := all[i]
+			game, _ := detail["GameSession"].(members)
+			if detail["ProtectionPolicy"] != want.policy || game["GameSessionId"] != want.id {
+				t.Errorf("%v, want %v", detail, want)
+			}
+		}
+		page := call(members{"FleetId": fleetOne, "Limit": 1}).OK(t)
+		rest := call(members{"FleetId": fleetOne, "Limit": 1, "NextToken": page["NextToken"]}).OK(t)
+		if n := len(items(t, rest, "GameSessionDetails")); n != 1 || rest["NextToken"] != nil {
+			t.Errorf("the last page has %d and %v", n, rest["NextToken"])
+		}
+	})
+}
+
+const noGame = "arn:aws:gamelift:us-east-1::gamesession/fleet-one/none"
+
+// API-32.
+func TestTerminateGameSessionTakesBothModes(t *testing.T) {
+	a := newAPI(t)
+	sdk := a.sdk(t, "")
+	game := a.newGameSession(t, 2)
+	terminate := func(id string, mode types.TerminationMode) (*gamelift.TerminateGameSessionOutput, error) {
+		return sdk.TerminateGameSession(t.Context(), &gamelift.TerminateGameSessionInput{GameSessionId: aws.String(id), TerminationMode: mode})
+	}
+	_, err := terminate(noGame, types.TerminationModeForceTerminate)
+	wantAs[*types.NotFoundException](t, "unknown", err)
+	_, err = terminate("arn:aws:gamelift:eu-west-1::gamesession/fleet-one/none", types.TerminationModeForceTerminate)
+	wantAs[*types.NotFoundException](t, "another region", err)
+	_, err = terminate(game, "NOW")
+	wantAs[*types.InvalidRequestException](t, "no such mode", err)
+	if r := a.call(t, "json", "TerminateGameSession", members{"GameSessionId": game}); r.Status != 400 || !strings.Contains(string(r.Raw), "TerminationMode is required") {
+		t.Errorf("without a mode: %d %s", r.Status, r.Raw)
+	}
+	out, err := terminate(strings.Replace(game, "::gamesession", ":000000000000:gamesession", 1), types.TerminationModeTriggerOnProcessTerminate)
+	if err != nil || out.GameSession.Status != types.GameSessionStatusTerminating || *out.GameSession.GameSessionId != game {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	described, err := sdk.DescribeGameSessions(t.Context(), &gamelift.DescribeGameSessionsInput{GameSessionId: aws.String(game)})
+	if err != nil || described.GameSessions[0].StatusReason != types.GameSessionStatusReasonTriggeredOnProcessTerminate {
+		t.Errorf("%+v, %v", described, err)
+	}
+	_, err = terminate(game, types.TerminationModeForceTerminate)
+	wantAs[*types.InvalidGameSessionStatusException](t, "ended", err)
+}
+
+func TestGetGameSessionLogUrl(t *testing.T) {
+	var length atomic.Int64
+	a := newAPI(t, func(o *Options) {
+		o.LogURL = func(*messages.GameSession, bool) (string, bool) {
+			return strings.Repeat("x", int(length.Load())), length.Load() > 0
+		}
+		o.Log = zerolog.Nop()
+	})
+	sdk := a.sdk(t, "", func(o *gamelift.Options) { o.RetryMaxAttempts = 1 })
+	game := a.newGameSession(t, 2)
+	get := func(id string) (string, error) {
+		out, err := sdk.GetGameSessionLogUrl(t.Context(), &gamelift.GetGameSessionLogUrlInput{GameSessionId: aws.String(id)})
+		if err != nil {
+			return "", err
+		}
+		return *out.PreSignedUrl, nil
+	}
+	_, err := get(game)
+	wantAs[*types.InvalidRequestException](t, "it runs", err)
+	_, err = get(noGame)
+	wantAs[*types.NotFoundException](t, "unknown", err)
+	if _, err := sdk.TerminateGameSession(t.Context(), &gamelift.TerminateGameSessionInput{
+		GameSessionId: aws.String(game), TerminationMode: types.TerminationModeForceTerminate,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = get(game)
+	wantAs[*types.NotFoundException](t, "no log", err)
+	for n, ok := range map[int]bool{logURLMax: true, logURLMax + 1: false} {
+		length.Store(int64(n))
+		if url, err := get(game); (err == nil) != ok || ok && len(url) != n {
+			t.Errorf("%d characters: %q, %v", n, url, err)
+		}
+	}
 }

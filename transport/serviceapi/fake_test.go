@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -349,4 +350,50 @@ func (b *fakeBackend) happened(events ...messages.FleetEvent) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.events = events
+}
+
+// UpdateGameSession checks no rules: the registry does.
+func (b *fakeBackend) UpdateGameSession(ctx context.Context, req messages.UpdateGameSession) (*messages.GameSession, error) {
+	err := b.enter(ctx, true)
+	defer b.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(b.games, func(g *messages.GameSession) bool { return g.ID == req.ID })
+	if i < 0 {
+		return nil, messages.Errorf(messages.NotFound, "no game session %q", req.ID)
+	}
+	g := *b.games[i]
+	if req.Name != nil {
+		g.Name = *req.Name
+	}
+	if req.MaxPlayers != nil {
+		g.MaxPlayers = *req.MaxPlayers
+	}
+	if req.AcceptsPlayers != nil {
+		g.AcceptsPlayers = *req.AcceptsPlayers
+	}
+	if req.Protected != nil {
+		g.Protected = *req.Protected
+	}
+	g.Properties = append(slices.Clone(g.Properties), req.Properties...)
+	b.games[i] = &g
+	return &g, nil
+}
+
+// ActiveGameSessions returns records without their number of players, as the host does.
+func (b *fakeBackend) ActiveGameSessions(ctx context.Context, q messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error) {
+	found, err := b.GameSessions(ctx, messages.GameSessionQuery{FleetID: q.FleetID, AliasID: q.AliasID, Location: q.Location, Status: messages.GameSessionActive})
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(*messages.GameSession, int) bool) {
+		for _, g := range found {
+			shared := *g
+			shared.CurrentPlayers = -1
+			if !yield(&shared, g.CurrentPlayers) {
+				return
+			}
+		}
+	}, nil
 }
