@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"go.yaml.in/yaml/v3"
 
 	"troupe/messages/counters"
 	"troupe/transport/ops"
@@ -296,11 +298,9 @@ func TestBadInputIsAnsweredWithACodeAndASentence(t *testing.T) {
 	if a := w.want(http.StatusMethodNotAllowed, "MethodNotAllowed", "PUT", "/admin/v1/drain", ""); a.Header().Get("Allow") != "DELETE, GET, POST" {
 		t.Error(a.Header())
 	}
-	for _, target := range []string{
-		"overview?x=1", "game-sessions?status=active", "game-sessions?limit=0", "game-sessions?limit=201", "game-sessions?limit=x", "game-sessions?limit=",
-		"game-sessions?status=any&status=any", "game-sessions?filter=what", "game-sessions?sort=what", "game-sessions?next=!", "game-sessions?next=e30x",
-		"game-session", "game-session/log?id=x&lines=0", "players?player=a&gameSession=b", "players?playerSession=a&fleet=b", "players?status=active", "players?next=!", "players?next=e30", "game-sessions?fleet=a&alias=b", "connections?sort=x", "placements?status=x", "overview?%zz",
-		"game-session?id=" + strings.Repeat("x", queryValueMax+1),
+	for _, target := range []string{ // transport/host tries each parameter alone
+		"game-sessions?status=any&status=any", "game-sessions?next=e30x", "players?player=a&gameSession=b", "players?playerSession=a&fleet=b", "players?next=e30",
+		"game-sessions?fleet=a&alias=b", "overview?%zz",
 	} {
 		w.want(http.StatusBadRequest, "BadRequest", "GET", "/admin/v1/"+target, "")
 	}
@@ -382,37 +382,29 @@ func TestEveryPathIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	documented := map[string][]string{}
-	path, method := "", ""
-	params := map[string][]string{}
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimRight(line, "\n")
-		switch {
-		case line == "components:":
-			path = ""
-		case strings.HasPrefix(line, "  /"):
-			path = strings.Trim(line, " /:")
-		case path != "" && strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "     "):
-			method = strings.ToUpper(strings.Trim(line, " :"))
-			documented[path] = append(documented[path], method)
-		case path != "" && strings.HasPrefix(line, "        - {name: "):
-			name, _, _ := strings.Cut(strings.TrimPrefix(line, "        - {name: "), ",")
-			params[method+path] = append(params[method+path], name)
-		}
+	var documented struct {
+		Paths map[string]map[string]struct{ Parameters []struct{ Name string } }
 	}
-	w := newWorld(t, false)
-	for path, methods := range w.console.routes {
-		if len(methods) != len(documented[path]) {
-			t.Errorf("%s: the document has %v", path, documented[path])
+	if err := yaml.Unmarshal(text, &documented); err != nil {
+		t.Fatal(err)
+	}
+	routes := newWorld(t, false).console.routes
+	for path, methods := range routes {
+		if len(methods) != len(documented.Paths["/"+path]) {
+			t.Errorf("%s: the document has %v", path, documented.Paths["/"+path])
 		}
 		for method, to := range methods {
-			if strings.Join(to.params, " ") != strings.Join(params[method+path], " ") {
-				t.Errorf("%s %s takes %v, the document has %v", method, path, to.params, params[method+path])
+			var names []string
+			for _, p := range documented.Paths["/"+path][strings.ToLower(method)].Parameters {
+				names = append(names, p.Name)
+			}
+			if !slices.Equal(to.params, names) {
+				t.Errorf("%s %s takes %v, the document has %v", method, path, to.params, names)
 			}
 		}
 	}
-	if len(documented) != len(w.console.routes) {
-		t.Errorf("%d paths, %d documented", len(w.console.routes), len(documented))
+	if len(documented.Paths) != len(routes) {
+		t.Errorf("%d paths, %d documented", len(routes), len(documented.Paths))
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // pageFolder is a page beside the script of its game.
-func pageFolder(t *testing.T) (page string) {
+func pageFolder(t testing.TB) (page string) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -178,21 +178,7 @@ func FuzzDevPage(f *testing.F) {
 	for _, seed := range []string{"", "index.html", "../server/main.js", "art/..//../server/main.js", ".git/config", `..\server\main.js`, "sub/./.hidden", "%2e%2e/server/main.js", "C:/x"} {
 		f.Add(seed)
 	}
-	dir, err := os.MkdirTemp("", "devpage-")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(func() { os.RemoveAll(dir) })
-	for name, text := range map[string]string{"server/main.js": "secret", "page/index.html": "hello", "page/.env": "secret", "page/sub/.hidden": "secret", "page/sub/a.js": "play()"} {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			f.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			f.Fatal(err)
-		}
-	}
-	p := &devPage{guard: guard{local: true}, folder: filepath.Join(dir, "page")}
+	p := &devPage{guard: guard{local: true}, folder: pageFolder(f)}
 	f.Fuzz(func(t *testing.T, path string) {
 		r, w := httptest.NewRequest("GET", "/game/", nil), httptest.NewRecorder()
 		r.RemoteAddr, r.Host, r.URL.Path = "127.0.0.1:1", "localhost", devPagePath+path

@@ -51,17 +51,6 @@ func TestCBORRequestsAreAnswered(t *testing.T) {
 	a.raw(t, "cbor", "ListFleets", []byte{0xbf, 0xff}).OK(t) // indefinite empty map
 }
 
-// API-3.
-func TestAnyPathPrefixIsServed(t *testing.T) {
-	a := newAPI(t)
-	inBoth(t, func(t *testing.T, protocol string) {
-		for _, prefix := range []string{"/", "/p", "/p/", "/a/b~c/d"} {
-			r := newRequest(protocol, awswiretest.Base+prefix, "ListFleets", nil)
-			served(t, a, protocol, r).OK(t)
-		}
-	})
-}
-
 // API-4.
 func TestCBORErrorsCarryTheProtocol(t *testing.T) {
 	a := newAPI(t)
