@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -81,18 +80,6 @@ func size[T int | int64 | float64](n T) string {
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.0f s", d.Seconds()) }
-
-func TestEngines(t *testing.T) {
-	for engine, valid := range map[string]bool{
-		"goroutine": true, "auto": true, "epoll": runtime.GOOS == "linux", "io_uring": false, "Epoll": false,
-	} {
-		c := Defaults()
-		c.WebSocket.Engine = engine
-		if err := c.Validate(); (err == nil) != valid || err != nil && !strings.Contains(err.Error(), "websocket.engine") {
-			t.Errorf("%s: %v", engine, err)
-		}
-	}
-}
 
 // Uploaded scripts run in Node.js as another user, or if the operator wants them to run as the host's.
 func TestWhereUploadedScriptsMayRunInNode(t *testing.T) {
