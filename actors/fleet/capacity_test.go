@@ -2,7 +2,6 @@ package fleet_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	"troupe/actors/actorstest"
 	"troupe/actors/fleet"
 	"troupe/actors/fleet/catalog"
-	"troupe/actors/stage"
 	"troupe/messages"
 )
 
@@ -49,25 +47,6 @@ func TestCapacityIsInProcessGroupsPerLocation(t *testing.T) {
 		if u := h.use(h.fleet.ID, actorstest.Away); u.Groups.Desired != 1 || u.Processes != 2 || u.GameSessions != 0 {
 			t.Errorf("away: %+v", u)
 		}
-		for what, c := range map[string]struct {
-			q    messages.UpdateCapacity
-			code messages.ErrorCode
-		}{
-			"desired over max":  {messages.UpdateCapacity{FleetID: h.fleet.ID, Desired: pointer(4)}, messages.InvalidRequest},
-			"min over desired":  {messages.UpdateCapacity{FleetID: h.fleet.ID, Min: pointer(3)}, messages.InvalidRequest},
-			"max under desired": {messages.UpdateCapacity{FleetID: h.fleet.ID, Max: pointer(1)}, messages.InvalidRequest},
-			"over the host's":   {messages.UpdateCapacity{FleetID: h.fleet.ID, Max: pointer(fleet.DefaultGroupsMax + 1)}, messages.LimitExceeded},
-			"unknown fleet":     {messages.UpdateCapacity{FleetID: "fleet-none", Max: pointer(1)}, messages.NotFound},
-			"unknown location":  {messages.UpdateCapacity{FleetID: h.fleet.ID, Location: "mars", Max: pointer(1)}, messages.NotFound},
-			"not ACTIVE":        {messages.UpdateCapacity{FleetID: actorstest.Asleep, Max: pointer(2)}, messages.InvalidFleetStatus},
-		} {
-			_, err := request[*messages.Fleet](h.host, c.q)
-			t.Log(what)
-			h.is(err, c.code)
-		}
-		if g := h.use(h.fleet.ID, "").Groups; g != (messages.Groups{Desired: 2, Min: 0, Max: 3}) {
-			t.Errorf("after refusals: %+v", g)
-		}
 	})
 }
 
@@ -77,7 +56,7 @@ func TestAScaleDownEndsUnprotectedGameSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		protected := h.must(create(h.fleet.ID, ""))
-		wanted[*messages.Fleet](h.host, messages.UpdateFleet{FleetID: h.fleet.ID, Protection: pointer(false)})
+		wanted[*messages.Fleet](h.host, messages.UpdateFleet{FleetID: h.fleet.ID, Protection: new(false)})
 		old, young := h.must(create(h.fleet.ID, "")), h.must(create(h.fleet.ID, ""))
 		away := create(h.fleet.ID, "")
 		away.Location = actorstest.Away
@@ -117,7 +96,7 @@ func TestAFleetWithoutAScriptHasProcessGroupsToo(t *testing.T) {
 	withResources(t, func(h *resources) {
 		groups := func(n int) {
 			t.Helper()
-			wanted[*messages.Fleet](h.host, messages.UpdateCapacity{FleetID: actorstest.Small, Desired: &n, Max: pointer(2)})
+			wanted[*messages.Fleet](h.host, messages.UpdateCapacity{FleetID: actorstest.Small, Desired: &n, Max: new(2)})
 		}
 		groups(2)
 		first, second := h.must(create(actorstest.Small, "")), h.must(create(actorstest.Small, ""))
@@ -134,27 +113,6 @@ func TestAFleetWithoutAScriptHasProcessGroupsToo(t *testing.T) {
 	})
 }
 
-func TestResourcesOfTheAPIAreBounded(t *testing.T) {
-	withResources(t, func(h *resources) {
-		var err error
-		for n := 0; err == nil && n <= 1000; n++ {
-			_, err = request[*messages.Alias](h.host, messages.CreateAlias{Name: "a", Message: "m"})
-		}
-		h.is(err, messages.LimitExceeded)
-		err = nil
-		for n := 0; err == nil && n <= 1000; n++ {
-			_, err = request[messages.Location](h.host, messages.Location{Name: fmt.Sprintf("custom-%d", n)})
-		}
-		h.is(err, messages.LimitExceeded)
-		many := make([]string, 100)
-		for n := range many {
-			many[n] = fmt.Sprintf("custom-%d", n)
-		}
-		_, err = request[*messages.Fleet](h.host, catalog.AddLocations{FleetID: h.fleet.ID, Locations: many})
-		h.is(err, messages.LimitExceeded)
-	})
-}
-
 func TestUtilizationCountsPlayers(t *testing.T) {
 	actorstest.Run(t, nil, func(w *world) {
 		id := w.Create(new(game))
@@ -167,109 +125,21 @@ func TestUtilizationCountsPlayers(t *testing.T) {
 	})
 }
 
-func TestLocationsComeAndGo(t *testing.T) {
+func TestALocationThatIsRemovedEndsItsGameSessions(t *testing.T) {
 	withResources(t, func(h *resources) {
-		add := func(names ...string) error {
-			_, err := request[*messages.Fleet](h.host, catalog.AddLocations{FleetID: h.fleet.ID, Locations: names})
-			return err
-		}
-		remove := func(names ...string) error {
-			_, err := request[*messages.Fleet](h.host, catalog.RemoveLocations{FleetID: h.fleet.ID, Locations: names})
-			return err
-		}
-		h.is(add("mars"), messages.InvalidRequest)
-		h.is(add("custom-attic", actorstest.Away), messages.Conflict)
-		h.is(remove(actorstest.Home), messages.InvalidRequest)
-		h.is(remove("mars"), messages.NotFound)
-		if err := add("custom-attic"); err != nil {
-			t.Fatal(err)
-		}
+		wanted[*messages.Fleet](h.host, catalog.AddLocations{FleetID: h.fleet.ID, Locations: []string{"custom-attic"}})
 		q := create(h.fleet.ID, "")
 		q.Location = "custom-attic"
 		there, here := h.must(q), h.must(create(h.fleet.ID, ""))
 		if !strings.Contains(string(there.ID), "/custom-attic/") {
 			t.Errorf("its id is %s", there.ID)
 		}
-		_, err := request[stage.None](h.host, catalog.DropLocation{Name: "custom-attic"})
-		h.is(err, messages.InvalidRequest)
-		if err := remove("custom-attic", actorstest.Away); err != nil {
-			t.Fatal(err)
-		}
+		wanted[*messages.Fleet](h.host, catalog.RemoveLocations{FleetID: h.fleet.ID, Locations: []string{"custom-attic", actorstest.Away}})
 		if h.game(there.ID).Status != messages.GameSessionTerminated || h.game(here.ID).Status != messages.GameSessionActive {
 			t.Error("the wrong game session ended")
 		}
-		_, err = h.create(q)
+		_, err := h.create(q)
 		h.is(err, messages.InvalidRequest)
-		if got := h.fleets()[h.fleet.ID].Locations; !slices.Equal(got, []string{actorstest.Home}) {
-			t.Errorf("it is in %v", got)
-		}
-		wanted[stage.None](h.host, catalog.DropLocation{Name: "custom-attic"})
-	})
-}
-
-func TestPortsAreAddedAndRemoved(t *testing.T) {
-	withResources(t, func(h *resources) {
-		p := func(n int) messages.Port { return messages.Port{From: n, To: n, Range: "::/0", Protocol: "TCP"} }
-		change := func(add, remove []messages.Port) error {
-			_, err := request[*messages.Fleet](h.host, messages.UpdatePorts{FleetID: h.fleet.ID, Add: add, Remove: remove})
-			return err
-		}
-		h.is(change(nil, []messages.Port{p(1)}), messages.InvalidRequest)
-		h.is(change([]messages.Port{p(1), p(1)}, nil), messages.Conflict)
-		h.is(change(h.fleet.Ports, nil), messages.Conflict)
-		var many []messages.Port
-		for n := range 50 {
-			many = append(many, p(n+1))
-		}
-		h.is(change(many, nil), messages.LimitExceeded)
-		if err := change(many, h.fleet.Ports); err != nil {
-			t.Error(err)
-		}
-		if got := h.fleets()[h.fleet.ID].Ports; len(got) != 50 {
-			t.Errorf("%d ports", len(got))
-		}
-		_, err := request[*messages.Fleet](h.host, messages.CreateFleet{ScriptID: h.script.ID, Locations: []string{actorstest.Home}, Ports: []messages.Port{p(1), p(1)}})
-		h.is(err, messages.Conflict)
-	})
-}
-
-func TestADeletingFleetIsNotChanged(t *testing.T) {
-	withResources(t, func(h *resources) {
-		wanted[stage.None](h.host, catalog.DropFleet{ID: h.fleet.ID})
-		writes := h.writes()
-		for _, name := range []string{"UpdateFleet", "UpdateRuntime", "UpdateCapacity", "UpdatePorts", "AddLocations", "RemoveLocations"} {
-			t.Log(name)
-			h.is(writes[name](), messages.InvalidFleetStatus)
-		}
-		h.is(writes["DeleteFleet"](), messages.NotFound) // it had no game sessions, so it is TERMINATED
-		_, err := request[*messages.Alias](h.host, messages.CreateAlias{Name: "x", FleetID: h.fleet.ID})
-		h.is(err, messages.InvalidRequest)
-		_, err = request[*messages.Alias](h.host, messages.UpdateAlias{ID: actorstest.Alias, Routing: &messages.Routing{FleetID: h.fleet.ID}})
-		h.is(err, messages.NotFound)
-		q := create("", "")
-		q.AliasID = h.alias.ID // the alias is not deleted with its fleet (service-api.md 2.4)
-		_, err = h.create(q)
-		h.is(err, messages.InvalidFleetStatus)
-	})
-}
-
-func TestTagsAreBounded(t *testing.T) {
-	withResources(t, func(h *resources) {
-		set := make(map[string]string)
-		for n := range messages.TagsMax {
-			set[strings.Repeat("x", n+1)] = ""
-		}
-		q := messages.UpdateTags{Resource: messages.Resource{Kind: "fleet", ID: string(h.fleet.ID)}, Set: set}
-		_, err := request[map[string]string](h.host, q) // together with the tag that it has
-		h.is(err, messages.TaggingFailed)
-		q.Remove = []string{"k"}
-		if now := wanted[map[string]string](h.host, q); len(now) != messages.TagsMax {
-			t.Errorf("%d tags", len(now))
-		}
-		for _, r := range []messages.Resource{{Kind: "fleet", ID: "fleet-none"}, {Kind: "gamesession", ID: "x"}, {Kind: "location", ID: actorstest.Home}, {}} {
-			_, err := request[map[string]string](h.host, r)
-			h.is(err, messages.NotFound)
-		}
 	})
 }
 

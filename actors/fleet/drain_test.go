@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"troupe/actors/actorstest"
@@ -119,22 +118,12 @@ func TestACancelledDrainLoadsScriptsUpdatedMeanwhile(t *testing.T) {
 func TestADrainKeepsASeatThatIsBeingStored(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g := h.must(create(actorstest.Fleet, ""))
-		h.disk.hold()
-		var seats []error
-		h.registry.Tell(stage.Request[messages.CreatePlayerSessions, []*messages.PlayerSession]{
-			Request: messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "p"}}},
-			Reply:   func(_ []*messages.PlayerSession, err error) { seats = append(seats, err) },
-		})
-		synctest.Wait() // its commit is on its way to the disk
-		h.registry.Tell(stage.Request[fleet.Drain, stage.None]{Request: fleet.Drain{Grace: time.Hour}, Reply: func(stage.None, error) {}})
-		synctest.Wait()
-		h.disk.release()
-		synctest.Wait()
-		if len(seats) != 1 {
-			h.Fatalf("answers %v", seats)
-		}
-		if seats[0] != nil {
-			h.Fatal(seats[0])
+		h.disk.Hold()
+		seats := h.seatsLater(g.ID, "p") // its commit is on its way to the disk
+		later[stage.None](h, fleet.Drain{Grace: time.Hour})
+		h.disk.Release()
+		if len(*seats) != 1 || (*seats)[0] != nil {
+			h.Fatalf("answers %v", *seats)
 		}
 		if got := h.game(g.ID).Status; got != messages.GameSessionActive {
 			h.Errorf("the API has sold a seat, and its game session is %v", got)

@@ -11,17 +11,25 @@ import (
 	"troupe/actors"
 	"troupe/actors/actorstest"
 	"troupe/actors/fleet"
-	"troupe/actors/stage"
 	"troupe/actors/store"
+	"troupe/actors/store/storetest"
 	"troupe/messages"
 )
 
 func (h *host) seats(id messages.GameSessionID, players ...messages.PlayerID) ([]*messages.PlayerSession, error) {
+	return request[[]*messages.PlayerSession](h, seatsOf(id, players...))
+}
+
+func (h *host) seatsLater(id messages.GameSessionID, players ...messages.PlayerID) *[]error {
+	return later[[]*messages.PlayerSession](h, seatsOf(id, players...))
+}
+
+func seatsOf(id messages.GameSessionID, players ...messages.PlayerID) messages.CreatePlayerSessions {
 	q := messages.CreatePlayerSessions{GameSessionID: id}
 	for _, p := range players {
 		q.Players = append(q.Players, messages.NewPlayer{PlayerID: p, PlayerData: "data of " + string(p)})
 	}
-	return request[[]*messages.PlayerSession](h, q)
+	return q
 }
 
 func (h *host) players(q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
@@ -30,51 +38,44 @@ func (h *host) players(q messages.PlayerSessionQuery) ([]*messages.PlayerSession
 
 func TestAGameSessionThatIsNotStoredDoesNotExist(t *testing.T) {
 	hosted(t, nil, func(h *host) {
-		h.disk.set(errDisk)
+		h.disk.Break(true)
 		_, err := h.create(create(actorstest.Small, "token"))
 		h.is(err, messages.Internal)
 		if list, err := h.games(messages.GameSessionQuery{FleetID: actorstest.Small}); err != nil || len(list) != 0 {
 			h.Error(list, err)
 		}
-		h.disk.set(nil)
+		h.disk.Break(false)
 		other := create(actorstest.Small, "token")
 		other.Name = "other"
 		g := h.must(other) // the process and the token are free
 		if g.Name != "other" {
 			h.Errorf("%+v", g)
 		}
-		if n := h.disk.records(store.GameSession); n != 1 {
+		if n := len(h.disk.Records(store.GameSession)); n != 1 {
 			h.Errorf("%d game sessions are stored", n)
 		}
 	})
 }
 
-// late collects answers that the registry sends later.
-type late struct{ answers []error }
-
-func (l *late) create(h *host, req messages.CreateGameSession) {
-	h.registry.Tell(stage.Request[messages.CreateGameSession, *messages.GameSession]{Request: req, Reply: func(_ *messages.GameSession, err error) { l.answers = append(l.answers, err) }})
-	synctest.Wait()
-}
-
 func TestAReplayIsNotAnsweredBeforeTheFirstIsDurable(t *testing.T) {
-	for name, broken := range map[string]error{"stored": nil, "not stored": errDisk} {
+	for name, broken := range map[string]bool{"stored": false, "not stored": true} {
 		t.Run(name, func(t *testing.T) {
 			hosted(t, nil, func(h *host) {
-				h.disk.set(broken)
-				h.disk.hold()
-				l := new(late)
-				l.create(h, create(actorstest.Fleet, "token"))
-				l.create(h, create(actorstest.Fleet, "token"))
-				if len(l.answers) != 0 {
-					h.Fatalf("answered %v, and nothing is stored", l.answers)
+				h.disk.Break(broken)
+				h.disk.Hold()
+				first := later[*messages.GameSession](h, create(actorstest.Fleet, "token"))
+				second := later[*messages.GameSession](h, create(actorstest.Fleet, "token"))
+				if len(*first)+len(*second) != 0 {
+					h.Fatalf("answered %v and %v, and nothing is stored", *first, *second)
 				}
 				if list, err := h.games(messages.GameSessionQuery{FleetID: actorstest.Fleet}); err != nil || len(list) != 0 {
 					h.Error("shown, and not stored:", list, err)
 				}
-				h.disk.release()
-				if len(l.answers) != 2 || (l.answers[0] == nil) != (broken == nil) || (l.answers[1] == nil) != (broken == nil) {
-					h.Errorf("answered %v", l.answers)
+				h.disk.Release()
+				for _, answer := range []*[]error{first, second} {
+					if len(*answer) != 1 || ((*answer)[0] != nil) != broken {
+						h.Errorf("answered %v", *answer)
+					}
 				}
 			})
 		})
@@ -84,21 +85,15 @@ func TestAReplayIsNotAnsweredBeforeTheFirstIsDurable(t *testing.T) {
 func TestRequestsThatWaitForTheStoreAreAnsweredWhenTheHostStops(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g := h.must(create(actorstest.Fleet, ""))
-		h.disk.hold()
-		l := new(late)
-		l.create(h, create(actorstest.Fleet, "token"))
-		var seats []error
-		h.registry.Tell(stage.Request[messages.CreatePlayerSessions, []*messages.PlayerSession]{
-			Request: messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "p"}}},
-			Reply:   func(_ []*messages.PlayerSession, err error) { seats = append(seats, err) },
-		})
-		synctest.Wait()
+		h.disk.Hold()
+		created := later[*messages.GameSession](h, create(actorstest.Fleet, "token"))
+		seats := h.seatsLater(g.ID, "p")
 		h.registry.Stop()
 		synctest.Wait()
-		h.disk.set(errDisk)
-		h.disk.release()
-		if len(l.answers) != 1 || l.answers[0] == nil || len(seats) != 1 {
-			h.Errorf("answered %v and %v", l.answers, seats)
+		h.disk.Break(true)
+		h.disk.Release()
+		if len(*created) != 1 || (*created)[0] == nil || len(*seats) != 1 {
+			h.Errorf("answered %v and %v", *created, *seats)
 		}
 	})
 }
@@ -108,13 +103,13 @@ func TestPlayerSessionsThatAreNotStoredNoLongerCount(t *testing.T) {
 		req := create(actorstest.Fleet, "")
 		req.MaxPlayers = 2
 		g := h.must(req)
-		h.disk.set(errDisk)
+		h.disk.Break(true)
 		_, err := h.seats(g.ID, "a", "b")
 		h.is(err, messages.Internal)
 		if all, err := h.players(messages.PlayerSessionQuery{GameSessionID: g.ID}); err != nil || len(all) != 0 {
 			h.Errorf("they are shown: %v, %v", all, err)
 		}
-		h.disk.set(nil)
+		h.disk.Break(false)
 		if n := h.game(g.ID).CurrentPlayers; n != 0 {
 			h.Errorf("%d seats are taken", n)
 		}
@@ -122,28 +117,8 @@ func TestPlayerSessionsThatAreNotStoredNoLongerCount(t *testing.T) {
 		if err != nil || len(made) != 2 || made[0].Status != messages.PlayerSessionReserved {
 			h.Error(made, err)
 		}
-		if n := h.disk.records(store.PlayerSession); n != 2 {
+		if n := len(h.disk.Records(store.PlayerSession)); n != 2 {
 			h.Errorf("%d are stored", n)
-		}
-	})
-}
-
-func TestPlayerSessionsAreAnsweredOnceTheyAreDurable(t *testing.T) {
-	hosted(t, nil, func(h *host) {
-		g := h.must(create(actorstest.Fleet, ""))
-		h.disk.hold()
-		answered := false
-		h.registry.Tell(stage.Request[messages.CreatePlayerSessions, []*messages.PlayerSession]{
-			Request: messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "p"}}},
-			Reply:   func([]*messages.PlayerSession, error) { answered = true },
-		})
-		synctest.Wait()
-		if answered {
-			h.Error("answered before")
-		}
-		h.disk.release()
-		if !answered {
-			h.Error("not answered")
 		}
 	})
 }
@@ -207,19 +182,17 @@ func TestAfterARestartGameSessionsAreOverAndKnown(t *testing.T) {
 func sprint(v any) string { return fmt.Sprintf("%+v", v) }
 
 // statuses returns the stored statuses of the player sessions.
-func (d *disk) statuses(w *world) map[messages.PlayerSessionID]messages.PlayerSessionStatus {
+func statuses(w *world, d *storetest.Disk) map[messages.PlayerSessionID]messages.PlayerSessionStatus {
 	w.Helper()
 	all := make(map[messages.PlayerSessionID]messages.PlayerSessionStatus)
-	_, err := d.Load(store.PlayerSession, func(id string, value []byte) error {
+	for id, value := range d.Records(store.PlayerSession) {
 		var seat struct {
 			Status messages.PlayerSessionStatus `json:"s"`
 		}
-		err := json.Unmarshal(value, &seat)
+		if err := json.Unmarshal(value, &seat); err != nil {
+			w.Error(err)
+		}
 		all[messages.PlayerSessionID(id)] = seat.Status
-		return err
-	})
-	if err != nil {
-		w.Error(err)
 	}
 	return all
 }
@@ -287,7 +260,7 @@ func TestForgottenGameSessionsAreDeletedFromTheStore(t *testing.T) {
 					h.Errorf("game session %d of %d: %v, %v", i, len(ids), list, err)
 				}
 			}
-			if g, p := h.disk.records(store.GameSession), h.disk.records(store.PlayerSession); g != n || p != n {
+			if g, p := len(h.disk.Records(store.GameSession)), len(h.disk.Records(store.PlayerSession)); g != n || p != n {
 				h.Errorf("%d game sessions and %d player sessions are stored, not %d", g, p, n)
 			}
 		}
@@ -307,27 +280,53 @@ func TestPlayerSessionsWithoutAGameSessionAreDeleted(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		h.disk.Memory.Commit([]store.Change{store.Put(store.PlayerSession, "psess-1", map[string]any{"g": "arn:gone", "p": "a", "s": messages.PlayerSessionReserved})}, nil)
 		h.restart()
-		if n := h.disk.records(store.PlayerSession); n != 0 {
+		if n := len(h.disk.Records(store.PlayerSession)); n != 0 {
 			h.Errorf("%d are left", n)
-		}
-		h.disk.Memory.Commit([]store.Change{store.Put(store.GameSession, "arn:x", "what?")}, nil)
-		if r, err := fleet.New(h.options); err != nil || len(r.Damaged()) != 1 {
-			h.Errorf("a record that cannot be read: %v", err)
 		}
 	})
 }
 
+// No stored record keeps the host from starting, however damaged it is, and the player sessions of a damaged game
+// session are kept.
+func TestADamagedRecordIsLeftOut(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		g, broken := h.must(create(actorstest.Fleet, "")), h.must(create(actorstest.Fleet, ""))
+		if _, err := h.seats(broken.ID, "a"); err != nil {
+			t.Fatal(err)
+		}
+		h.disk.Put(store.GameSession, string(broken.ID), "{")
+		h.disk.Put(store.PlayerSession, "psess-broken", "")
+		damaged := 2
+		for n, value := range []string{"", "[]", `"what?"`, `{"fleet":5,"g":5}`, "PK\x03\x04"} {
+			h.disk.Put(store.GameSession, fmt.Sprint("arn:", n), value)
+			h.disk.Put(store.PlayerSession, fmt.Sprint("psess-", n), value)
+			damaged += 2
+		}
+		r, err := fleet.New(h.options)
+		if err != nil || len(r.Damaged()) != damaged {
+			t.Errorf("%v, %v", r.Damaged(), err)
+		}
+		h.restart()
+		if n := len(h.disk.Records(store.PlayerSession)); n != 1+damaged/2 {
+			h.Errorf("%d player sessions are left", n)
+		}
+		_, err = h.games(messages.GameSessionQuery{ID: broken.ID})
+		h.is(err, messages.NotFound)
+		h.game(g.ID)
+	})
+}
+
 func TestAPlayerThatPlayedHasCompletedAfterARestart(t *testing.T) {
-	d := new(disk)
+	d := new(storetest.Disk)
 	with := func(o *actors.Options) { o.Fleet.Store = d }
 	var id, never messages.PlayerSessionID
 	actorstest.Run(t, with, func(w *world) {
 		g := w.Create(nil)
 		id, never = w.Seat(g), w.Seat(g)
 		w.Enter(id)
-		d.set(errDisk) // from here on the process stores nothing, as if killed
+		d.Break(true) // from here on the process stores nothing, as if killed
 	})
-	d.set(nil)
+	d.Break(false)
 	actorstest.Run(t, with, func(w *world) {
 		w.Want(id, messages.PlayerSessionCompleted, 0)
 		w.Want(never, messages.PlayerSessionTimedOut, 0)
@@ -335,7 +334,7 @@ func TestAPlayerThatPlayedHasCompletedAfterARestart(t *testing.T) {
 }
 
 func TestAPlayersStatusesAreStored(t *testing.T) {
-	d := new(disk)
+	d := new(storetest.Disk)
 	with := func(o *actors.Options) { o.Fleet.Store = d }
 	actorstest.Run(t, with, func(w *world) {
 		id := w.Create(nil)
@@ -344,11 +343,11 @@ func TestAPlayersStatusesAreStored(t *testing.T) {
 		w.Enter(lost)
 		w.Pass(time.Minute + time.Second)
 		w.Want(late, messages.PlayerSessionTimedOut, 1)
-		got := d.statuses(w)
+		got := statuses(w, d)
 		if got[left] != messages.PlayerSessionCompleted || got[late] != messages.PlayerSessionTimedOut || got[lost] != messages.PlayerSessionActive {
 			w.Errorf("%v", got)
 		}
-		if n := d.writes; n != 2+3+2+1+1 { // two for the game session, three seats, two logins, a leave and a timeout
+		if n := d.Writes(); n != 2+3+2+1+1 { // two for the game session, three seats, two logins, a leave and a timeout
 			w.Errorf("%d records were written", n)
 		}
 	})
@@ -357,7 +356,7 @@ func TestAPlayersStatusesAreStored(t *testing.T) {
 func TestAnEndThatWasNotStoredIsStoredOnceTheDiskWorks(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g := h.must(create(actorstest.Fleet, ""))
-		h.disk.set(errDisk)
+		h.disk.Break(true)
 		h.registry.Tell(fleet.GiveUp{Session: g.ID})
 		synctest.Wait()
 		shown := h.game(g.ID)
@@ -365,7 +364,7 @@ func TestAnEndThatWasNotStoredIsStoredOnceTheDiskWorks(t *testing.T) {
 			h.Errorf("%+v", shown)
 		}
 		time.Sleep(time.Minute)
-		h.disk.set(nil)
+		h.disk.Break(false)
 		time.Sleep(time.Minute)
 		h.registry.Stop()
 		synctest.Wait()

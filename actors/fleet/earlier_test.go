@@ -30,7 +30,7 @@ func (h *resources) runs(version, text string) {
 // contents fails unless the store has as many contents.
 func (h *resources) contents(want int) {
 	h.Helper()
-	if n := h.disk.records(store.Content); n != want {
+	if n := len(h.disk.Records(store.Content)); n != want {
 		h.Errorf("%d contents are stored, want %d", n, want)
 	}
 }
@@ -74,15 +74,9 @@ func TestAFleetIsRestartedWithTheLastVersionThatRan(t *testing.T) {
 // A version that was stored but not yet proven to run is tried at the next start.
 func TestAVersionThatWasStoredLastIsTriedAtTheNextStart(t *testing.T) {
 	withResources(t, func(h *resources) {
-		h.disk.hold()
-		n := changeOf(h.script.ID, "main.js=two")
-		h.registry.Tell(stage.Request[catalog.ChangeScript, catalog.Changed]{Request: n, Reply: func(catalog.Changed, error) {}})
-		synctest.Wait()
-		h.disk.mu.Lock()
-		first := h.disk.queued[0]
-		h.disk.queued = nil
-		h.disk.mu.Unlock()
-		first.do(&h.disk.Memory)
+		h.disk.Hold()
+		later[catalog.Changed](h.host, changeOf(h.script.ID, "main.js=two"))
+		h.disk.Next()
 		h.contents(2)
 		h.restart()
 		h.runs("2 (2.0)", "two")
@@ -120,10 +114,10 @@ func TestAVersionThatNeverRanIsNotKept(t *testing.T) {
 func TestAnUpdateThatIsNotStoredLeavesTheLastVersionThatRan(t *testing.T) {
 	withResources(t, func(h *resources) {
 		h.change("main.js=throws")
-		h.disk.set(errDisk)
+		h.disk.Break(true)
 		_, err := request[catalog.Changed](h.host, changeOf(h.script.ID, "main.js=three"))
 		h.is(err, messages.Internal)
-		h.disk.set(nil)
+		h.disk.Break(false)
 		h.restart()
 		h.runs("1 (1.0)", "one")
 		h.change("main.js=three")

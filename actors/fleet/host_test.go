@@ -3,8 +3,6 @@ package fleet_test
 import (
 	"context"
 	"errors"
-	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,101 +13,16 @@ import (
 	"troupe/actors/script"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
-	"troupe/actors/store"
+	"troupe/actors/store/storetest"
 	"troupe/messages"
 )
-
-// disk is a store that a test can hold or break.
-type disk struct {
-	store.Memory
-	mu     sync.Mutex
-	held   bool
-	queued []write
-	broken error
-	writes int // changes
-}
-
-func (d *disk) Commit(changes []store.Change, done func(error)) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.writes += len(changes)
-	w := write{changes, done, d.broken}
-	if d.held {
-		d.queued = append(d.queued, w)
-		return
-	}
-	w.do(&d.Memory)
-}
-
-// write is a commit.
-type write struct {
-	changes []store.Change
-	done    func(error)
-	broken  error
-}
-
-func (w write) do(m *store.Memory) {
-	if w.broken == nil {
-		m.Commit(w.changes, w.done)
-	} else if w.done != nil {
-		w.done(w.broken)
-	}
-}
-
-// set makes the disk fail with err; nil repairs it.
-func (d *disk) set(broken error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.broken = broken
-}
-
-// hold makes commits wait for release.
-func (d *disk) hold() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.held = true
-}
-
-func (d *disk) release() {
-	d.mu.Lock()
-	queued := d.queued
-	d.held, d.queued = false, nil
-	d.mu.Unlock()
-	var refused []write // refused one after the other: answered together, the last one first
-	tell := func() {
-		for _, w := range slices.Backward(refused) {
-			w.do(&d.Memory)
-		}
-		refused = nil
-	}
-	for _, w := range queued {
-		if w.broken != nil {
-			refused = append(refused, w)
-			continue
-		}
-		tell()
-		w.do(&d.Memory)
-	}
-	tell()
-	synctest.Wait()
-}
-
-// records counts the stored records of a kind.
-func (d *disk) records(kind store.Kind) (n int) {
-	if _, err := d.Load(kind, func(string, []byte) error { n++; return nil }); err != nil {
-		panic(err)
-	}
-	return n
-}
-
-var errDisk = errors.New("the disk is full")
 
 // host is a registry alone on a stage, in a bubble.
 type host struct {
 	*testing.T
 	stage    *stagetest.Stage
 	options  fleet.Options
-	disk     *disk
+	disk     *storetest.Disk
 	registry *stage.Ref
 	probe    *stagetest.Probe // receives the messages for placements
 	notify   *stage.Ref
@@ -120,7 +33,7 @@ type host struct {
 func hosted(t *testing.T, change func(o *fleet.Options), test func(h *host)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		h := &host{T: t, stage: stagetest.Start(t, nil), disk: new(disk), probe: new(stagetest.Probe)}
+		h := &host{T: t, stage: stagetest.Start(t, nil), disk: new(storetest.Disk), probe: new(stagetest.Probe)}
 		defer func() {
 			h.stage.Close()
 			time.Sleep(5 * time.Second) // for goroutines of the actor library to end
@@ -163,13 +76,11 @@ func (h *host) begin() {
 
 // restart ends the process and starts the next one a second later.
 func (h *host) restart() {
-	h.disk.hold()
+	h.disk.Hold()
 	h.registry.Stop()
 	time.Sleep(time.Second)
 	synctest.Wait()
-	h.disk.mu.Lock()
-	h.disk.held, h.disk.queued = false, nil // commits that were not written are lost
-	h.disk.mu.Unlock()
+	h.disk.Lose()
 	h.begin()
 }
 
@@ -182,6 +93,14 @@ func request[A, Q any](h *host, q Q) (A, error) {
 	})
 	synctest.Wait()
 	return a, err
+}
+
+// later sends a request without waiting for its answer, whose error is appended to what is returned.
+func later[A, Q any](h *host, q Q) *[]error {
+	errs := new([]error)
+	h.registry.Tell(stage.Request[Q, A]{Request: q, Reply: func(_ A, err error) { *errs = append(*errs, err) }})
+	synctest.Wait()
+	return errs
 }
 
 func (h *host) create(req messages.CreateGameSession) (*messages.GameSession, error) {

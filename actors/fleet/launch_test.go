@@ -69,7 +69,7 @@ func TestLaunchOfAGameThatDoesNotStartSaysSo(t *testing.T) {
 func TestLaunchedComesAfterTheAnswer(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		var order []string
-		h.disk.hold()
+		h.disk.Hold()
 		h.registry.Tell(stage.Request[fleet.Launch, *messages.GameSession]{
 			Request: fleet.Launch{Request: messages.CreateGameSession{FleetID: actorstest.Fleet}, Notify: h.notify},
 			Reply: func(*messages.GameSession, error) {
@@ -81,7 +81,7 @@ func TestLaunchedComesAfterTheAnswer(t *testing.T) {
 		if len(order) != 0 || len(told[fleet.Launched](h)) != 0 {
 			h.Errorf("it is not stored yet, and told: %v", order)
 		}
-		h.disk.release()
+		h.disk.Release()
 		if all := told[fleet.Launched](h); !slices.Equal(order, []string{"answer", "0"}) || len(all) != 1 {
 			h.Errorf("%v, then %+v", order, all)
 		}
@@ -90,13 +90,13 @@ func TestLaunchedComesAfterTheAnswer(t *testing.T) {
 
 func TestLaunchThatIsNotStoredHasNoEffect(t *testing.T) {
 	hosted(t, nil, func(h *host) {
-		h.disk.set(errDisk)
+		h.disk.Break(true)
 		_, err := launch(h, actorstest.Small, "")
 		h.is(err, messages.Internal)
 		if all := told[fleet.Launched](h); len(all) != 0 {
 			h.Errorf("told %+v", all)
 		}
-		h.disk.set(nil)
+		h.disk.Break(false)
 		if _, err := launch(h, actorstest.Small, ""); err != nil {
 			h.Errorf("its place is not free again: %v", err)
 		}

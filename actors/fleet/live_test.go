@@ -43,7 +43,7 @@ func TestLiveGameSessionsAreThoseThatAreActiveAndStored(t *testing.T) {
 		if err != nil || len(list) > 400 {
 			h.Errorf("the list has %d entries for %d game sessions: %v", len(list), len(want), err)
 		}
-		h.disk.set(errDisk)
+		h.disk.Break(true)
 		if _, err := h.create(create(actorstest.Fleet, "")); err == nil {
 			h.Error("it cannot have been stored")
 		}

@@ -12,6 +12,7 @@ import (
 	"troupe/actors/actorstest"
 	"troupe/actors/fleet"
 	"troupe/actors/store"
+	"troupe/actors/store/storetest"
 	"troupe/messages"
 )
 
@@ -38,7 +39,7 @@ func (l *heard) types() (types []string) {
 }
 
 func TestEventsOfGameSessionsAndPlayerSessions(t *testing.T) {
-	d, l := new(disk), new(heard)
+	d, l := new(storetest.Disk), new(heard)
 	with := func(o *actors.Options) { o.Fleet.Store, o.Fleet.OwnEvents, o.Fleet.OnEvent = d, true, l.take }
 	actorstest.Run(t, with, func(w *world) {
 		id := w.Create(nil)
@@ -82,7 +83,7 @@ func TestEventsOfGameSessionsAndPlayerSessions(t *testing.T) {
 		if err := json.Unmarshal(last[1].Detail, &detail); err != nil || detail["playerSessionId"] != string(stays) || detail["status"] != "COMPLETED" {
 			w.Errorf("%s", last[1].Detail)
 		}
-		if n := d.records(store.Event); n != 14 {
+		if n := len(d.Records(store.Event)); n != 14 {
 			w.Errorf("%d events are stored", n)
 		}
 	})
@@ -91,13 +92,12 @@ func TestEventsOfGameSessionsAndPlayerSessions(t *testing.T) {
 func TestEventsAreSentOnceTheyAreDurable(t *testing.T) {
 	l := new(heard)
 	hosted(t, func(o *fleet.Options) { o.OwnEvents, o.OnEvent = true, l.take }, func(h *host) {
-		h.disk.hold()
-		first := new(late)
-		first.create(h, create(actorstest.Small, "token"))
+		h.disk.Hold()
+		later[*messages.GameSession](h, create(actorstest.Small, "token"))
 		if got := l.types(); len(got) != 0 {
 			h.Errorf("left already: %v", got)
 		}
-		h.disk.release()
+		h.disk.Release()
 		if got := l.types(); !slices.Equal(got, []string{"GameSessionActivating", "GameSessionActive"}) {
 			h.Errorf("%v", got)
 		}
@@ -108,10 +108,10 @@ func TestEventsAreSentOnceTheyAreDurable(t *testing.T) {
 		if _, err := h.seats(list[0].ID, "a"); err != nil {
 			h.Error(err)
 		}
-		h.disk.set(errDisk)
+		h.disk.Break(true)
 		_, err = h.seats(list[0].ID, "b")
 		h.is(err, messages.Internal)
-		h.disk.set(nil)
+		h.disk.Break(false)
 		if got := l.types(); !slices.Equal(got, []string{"PlayerSessionReserved"}) {
 			h.Errorf("%v", got)
 		}
@@ -131,12 +131,11 @@ func TestEventsOfAnEndThatIsOverAtOnce(t *testing.T) {
 	l, g := new(heard), new(game)
 	hosted(t, func(o *fleet.Options) { o.OwnEvents, o.OnEvent = true, l.take }, func(h *host) {
 		h.handler = g
-		h.disk.hold()
-		new(late).create(h, create(actorstest.Small, "token"))
-		synctest.Wait()
+		h.disk.Hold()
+		later[*messages.GameSession](h, create(actorstest.Small, "token"))
 		g.Session.Do(func() { g.Session.ProcessEnding(); g.Session.Exit(0) })
 		synctest.Wait()
-		h.disk.release()
+		h.disk.Release()
 		if got := l.types(); !slices.Equal(got, []string{"GameSessionActivating", "GameSessionActive", "GameSessionTerminating", "GameSessionTerminated"}) {
 			h.Errorf("%v", got)
 		}
@@ -147,21 +146,21 @@ func TestEventsOfAnEndThatIsOverAtOnce(t *testing.T) {
 // are stored and their events are sent, in order.
 // RL-21, RL-119.
 func TestPlayerSessionsThatChangeDuringAnOutageAreStoredWithTheirEvents(t *testing.T) {
-	d, l := new(disk), new(heard)
+	d, l := new(storetest.Disk), new(heard)
 	with := func(o *actors.Options) { o.Fleet.Store, o.Fleet.OwnEvents, o.Fleet.OnEvent = d, true, l.take }
 	actorstest.Run(t, with, func(w *world) {
 		id := w.Create(nil)
 		left, late, stays := w.Seat(id), w.Seat(id), w.Seat(id)
 		l.types()
-		d.set(errDisk)
+		d.Break(true)
 		w.Enter(left).Depart()
 		w.Enter(stays)
 		w.Pass(time.Minute + time.Second)
 		actorstest.Equal(w, "while nothing is stored", l.types())
-		d.set(nil)
+		d.Break(false)
 		w.Pass(5 * time.Second)
 		actorstest.Equal(w, "afterwards", l.types(), "PlayerSessionActive", "PlayerSessionCompleted", "PlayerSessionActive", "PlayerSessionTimedOut")
-		got := d.statuses(w)
+		got := statuses(w, d)
 		if got[left] != messages.PlayerSessionCompleted || got[late] != messages.PlayerSessionTimedOut || got[stays] != messages.PlayerSessionActive {
 			w.Errorf("%v", got)
 		}
@@ -172,7 +171,7 @@ func TestPlayerSessionsThatChangeDuringAnOutageAreStoredWithTheirEvents(t *testi
 
 // The order of all events of a game session is kept: the event of its end comes last.
 func TestAnOutageKeepsTheOrderOfEvents(t *testing.T) {
-	d, l := new(disk), new(heard)
+	d, l := new(storetest.Disk), new(heard)
 	with := func(o *actors.Options) { o.Fleet.Store, o.Fleet.OwnEvents, o.Fleet.OnEvent = d, true, l.take }
 	actorstest.Run(t, with, func(w *world) {
 		g := new(actorstest.Game)
@@ -180,14 +179,14 @@ func TestAnOutageKeepsTheOrderOfEvents(t *testing.T) {
 		left, stays := w.Seat(id), w.Seat(id)
 		w.Enter(stays)
 		l.types()
-		d.set(errDisk)
+		d.Break(true)
 		w.Enter(left).Depart()
 		_, err := terminate(w, id, true)
 		w.IsError(err, messages.Internal)
 		actorstest.Equal(w, "refused", []string{w.Game(id).Status.String()}, "ACTIVE")
 		g.Session.Do(func() { g.Session.ProcessEnding(); g.Session.Exit(0) })
 		w.Pass(10 * time.Second)
-		d.set(nil)
+		d.Break(false)
 		w.Pass(5 * time.Second)
 		actorstest.Equal(w, "afterwards", l.types(), "PlayerSessionActive", "PlayerSessionCompleted",
 			"GameSessionTerminating", "PlayerSessionCompleted", "GameSessionTerminated")
@@ -196,18 +195,18 @@ func TestAnOutageKeepsTheOrderOfEvents(t *testing.T) {
 
 // The store works again, and the host stops before it has retried the refused notes.
 func TestNotesOfAnOutageAreStoredAsTheHostStops(t *testing.T) {
-	d, l := new(disk), new(heard)
+	d, l := new(storetest.Disk), new(heard)
 	with := func(o *actors.Options) { o.Fleet.Store, o.Fleet.OwnEvents, o.Fleet.OnEvent = d, true, l.take }
 	actorstest.Run(t, with, func(w *world) {
 		left := w.Seat(w.Create(nil))
 		l.types()
-		d.set(errDisk)
+		d.Break(true)
 		w.Enter(left).Depart()
 		w.Pass(time.Second)
-		d.set(nil)
+		d.Break(false)
 		w.System.Close()
 		actorstest.Equal(w, "events", l.types(), "PlayerSessionActive", "PlayerSessionCompleted")
-		if got := d.statuses(w)[left]; got != messages.PlayerSessionCompleted {
+		if got := statuses(w, d)[left]; got != messages.PlayerSessionCompleted {
 			w.Errorf("the player session is stored as %v", got)
 		}
 	})
@@ -223,13 +222,13 @@ func TestEventsOfThePreviousProcessAreSentAfterAnOutage(t *testing.T) {
 			h.Fatal(err)
 		}
 		l.types()
-		h.disk.set(errDisk)
+		h.disk.Break(true)
 		h.restart()
 		time.Sleep(time.Minute)
 		if got := l.types(); len(got) != 0 {
 			h.Errorf("told of what is not stored: %v", got)
 		}
-		h.disk.set(nil)
+		h.disk.Break(false)
 		time.Sleep(5 * time.Second)
 		if got := l.types(); !slices.Equal(got, []string{"PlayerSessionTimedOut", "GameSessionTerminated"}) {
 			h.Errorf("%v", got)

@@ -101,14 +101,6 @@ func TestAFleetThatIsScaledToZeroIsClosed(t *testing.T) {
 	})
 }
 
-func TestAFleetOfTheAPIIsInKnownLocationsOnly(t *testing.T) {
-	scripted(t, nil, func(w *world, _ *engine) {
-		s := newScript(w, "main.js=one")
-		_, err := w.System.CreateFleet(context.Background(), messages.CreateFleet{ScriptID: s.ID, Locations: []string{actorstest.Home, "the-moon"}})
-		w.IsError(err, messages.InvalidRequest)
-	})
-}
-
 func noError(w *world, err error) {
 	w.Helper()
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"troupe/actors/actorstest"
 	"troupe/actors/fleet"
 	"troupe/actors/fleet/catalog"
-	"troupe/actors/stage"
 	"troupe/messages"
 )
 
@@ -135,38 +134,34 @@ func TestALowerMaximumRemovesNobody(t *testing.T) {
 func TestUpdatesAreDurableAndSequential(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g := h.must(create(actorstest.Fleet, ""))
-		var answers []error
-		tell := func(q messages.UpdateGameSession) {
+		tell := func(q messages.UpdateGameSession) *[]error {
 			q.ID = g.ID
-			h.registry.Tell(stage.Request[messages.UpdateGameSession, *messages.GameSession]{
-				Request: q, Reply: func(_ *messages.GameSession, err error) { answers = append(answers, err) },
-			})
-			synctest.Wait()
+			return later[*messages.GameSession](h, q)
 		}
-		h.disk.hold()
+		h.disk.Hold()
 		yes := true
-		tell(messages.UpdateGameSession{Properties: properties("a", "1")})
-		tell(messages.UpdateGameSession{Properties: properties("b", "2"), Protected: &yes})
-		if len(answers) != 0 || len(h.game(g.ID).Properties) != 0 {
+		one := tell(messages.UpdateGameSession{Properties: properties("a", "1")})
+		two := tell(messages.UpdateGameSession{Properties: properties("b", "2"), Protected: &yes})
+		if len(*one)+len(*two) != 0 || len(h.game(g.ID).Properties) != 0 {
 			h.Error("answered or shown, and not stored")
 		}
-		h.disk.release()
-		if got := h.game(g.ID); len(answers) != 2 || answers[0] != nil || answers[1] != nil || len(got.Properties) != 2 || !got.Protected {
-			h.Errorf("%v, %+v", answers, got)
+		h.disk.Release()
+		if got := h.game(g.ID); !slices.Equal(append(*one, *two...), []error{nil, nil}) || len(got.Properties) != 2 || !got.Protected {
+			h.Errorf("%v, %v, %+v", *one, *two, got)
 		}
-		h.disk.set(errDisk)
+		h.disk.Break(true)
 		_, err := h.update(messages.UpdateGameSession{ID: g.ID, Properties: properties("c", "3")})
 		h.is(err, messages.Internal)
-		h.disk.set(nil)
-		h.disk.hold()
+		h.disk.Break(false)
+		h.disk.Hold()
+		refused := 0
 		for range 70 {
-			tell(messages.UpdateGameSession{Protected: &yes})
+			refused += len(*tell(messages.UpdateGameSession{Protected: &yes})) // those that wait are not answered yet
 		}
-		refused := slices.DeleteFunc(answers[2:], func(err error) bool { return err == nil })
-		if len(refused) != 70-64 {
-			h.Errorf("%d were refused", len(refused))
+		if refused != 70-64 {
+			h.Errorf("%d were refused", refused)
 		}
-		h.disk.release()
+		h.disk.Release()
 		h.restart()
 		if got := h.game(g.ID); !slices.Equal(got.Properties, properties("a", "1", "b", "2")) || !got.Protected {
 			h.Errorf("after the restart: %+v", got)
@@ -219,24 +214,19 @@ func TestCreatorsAreLimited(t *testing.T) {
 func TestAnAnsweredUpdateIsKeptWhenTheGameSessionEndsMeanwhile(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g := h.must(create(actorstest.Fleet, ""))
-		h.disk.hold()
-		name, answered := "after", false
-		h.registry.Tell(stage.Request[messages.UpdateGameSession, *messages.GameSession]{
-			Request: messages.UpdateGameSession{ID: g.ID, Name: &name},
-			Reply:   func(_ *messages.GameSession, err error) { answered = err == nil },
-		})
-		h.registry.Tell(stage.Request[messages.TerminateGameSession, *messages.GameSession]{Request: messages.TerminateGameSession{GameSessionID: g.ID, Force: true}, Reply: func(*messages.GameSession, error) {}})
-		synctest.Wait()
-		h.disk.set(errDisk) // nothing after the answer is stored, as if the host were killed
-		h.disk.release()
-		if !answered {
-			h.Fatal("the edit was not answered")
+		h.disk.Hold()
+		answer := later[*messages.GameSession](h, messages.UpdateGameSession{ID: g.ID, Name: new("after")})
+		later[*messages.GameSession](h, messages.TerminateGameSession{GameSessionID: g.ID, Force: true})
+		h.disk.Break(true) // nothing after the answer is stored, as if the host were killed
+		h.disk.Release()
+		if !slices.Equal(*answer, []error{nil}) {
+			h.Fatalf("the edit was answered %v", *answer)
 		}
 		h.registry.Stop()
 		synctest.Wait()
-		h.disk.set(nil)
+		h.disk.Break(false)
 		h.begin()
-		if g := h.game(g.ID); g.Name != name {
+		if g := h.game(g.ID); g.Name != "after" {
 			h.Errorf("it is called %q", g.Name)
 		}
 	})
@@ -245,23 +235,18 @@ func TestAnAnsweredUpdateIsKeptWhenTheGameSessionEndsMeanwhile(t *testing.T) {
 func TestARefusedUpdateIsNotStoredWithTheEnd(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g := h.must(create(actorstest.Fleet, ""))
-		h.disk.hold()
-		h.disk.set(errDisk)
-		name, refused := "after", false
-		h.registry.Tell(stage.Request[messages.UpdateGameSession, *messages.GameSession]{
-			Request: messages.UpdateGameSession{ID: g.ID, Name: &name},
-			Reply:   func(_ *messages.GameSession, err error) { refused = err != nil },
-		})
-		synctest.Wait()
-		h.disk.set(nil)
-		h.registry.Tell(stage.Request[messages.TerminateGameSession, *messages.GameSession]{Request: messages.TerminateGameSession{GameSessionID: g.ID, Force: true}, Reply: func(*messages.GameSession, error) {}})
-		synctest.Wait()
-		h.disk.release()
+		h.disk.Hold()
+		h.disk.Break(true)
+		answer := later[*messages.GameSession](h, messages.UpdateGameSession{ID: g.ID, Name: new("after")})
+		h.disk.Break(false)
+		later[*messages.GameSession](h, messages.TerminateGameSession{GameSessionID: g.ID, Force: true})
+		h.disk.Release()
+		h.is((*answer)[0], messages.Internal)
 		h.registry.Stop()
 		synctest.Wait()
 		h.begin()
-		if g := h.game(g.ID); !refused || g.Name != "" {
-			h.Errorf("it is called %q; refused: %t", g.Name, refused)
+		if g := h.game(g.ID); g.Name != "" {
+			h.Errorf("it is called %q", g.Name)
 		}
 	})
 }

@@ -1,0 +1,358 @@
+package catalog
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"troupe/actors/script/bundle"
+	"troupe/actors/stage"
+	"troupe/actors/stage/stagetest"
+	"troupe/actors/store/storetest"
+	"troupe/messages"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// owner is an actor with a catalog. It records the calls to its Listener, and stands in for processes, which run,
+// and for game sessions, which there are none of.
+type owner struct {
+	c       *Catalog
+	context *stage.Context
+	told    []string
+}
+
+func (o *owner) Started(c *stage.Context) {
+	o.context = c
+	o.c.Started(c)
+	o.c.Revive()
+}
+
+func (o *owner) Stopped(*stage.Context) { o.c.Stopped(true) }
+
+func (o *owner) Receive(c *stage.Context, msg any) {
+	if f, ok := msg.(func()); ok {
+		f()
+	} else if !o.c.Receive(msg) {
+		c.Unknown(msg)
+	}
+}
+
+func (o *owner) tell(format string, args ...any) {
+	o.told = append(o.told, fmt.Sprintf(format, args...))
+}
+
+func (o *owner) FleetChanged(*messages.Fleet) {}
+func (o *owner) FleetConfigured(f *messages.Fleet) {
+	o.tell("configured %d", len(f.Runtime.Processes))
+	o.context.Self().Tell(func() { o.c.FleetRuns(f.ID) })
+}
+func (o *owner) FleetOpened(*messages.Fleet) { o.tell("opened") }
+func (o *owner) CapacityChanged(_ *messages.Fleet, location string) {
+	o.tell("capacity %q", location)
+}
+func (o *owner) LocationsRemoved(_ *messages.Fleet, locations []string) { o.tell("left %v", locations) }
+func (o *owner) FleetClosed(f *messages.Fleet) {
+	o.tell("closed %v", f.Status)
+	o.context.Self().Tell(func() { o.c.Emptied(f.ID) })
+}
+func (o *owner) FleetForgotten(messages.FleetID)  { o.tell("forgotten") }
+func (o *owner) VersionRenamed(messages.ScriptID) { o.tell("renamed") }
+func (o *owner) ContentChanged(_ messages.ScriptID, _ time.Duration, done func([]string, bool)) {
+	o.tell("content")
+	done([]string{"it throws"}, false)
+}
+
+// world is an owner in a bubble, with one resource of each kind that the API has created on it.
+type world struct {
+	*testing.T
+	stage   *stagetest.Stage
+	disk    *storetest.Disk
+	options Options
+	owner   *owner
+	ref     *stage.Ref
+	script  *messages.Script
+	fleet   *messages.Fleet
+	alias   *messages.Alias
+}
+
+const (
+	home, away, attic = "home", "away", "custom-attic"
+	configured        = messages.FleetID("fleet-configured")
+	asleep            = messages.FleetID("fleet-asleep")
+	routed            = messages.AliasID("alias-routed") // to configured
+)
+
+func run(t *testing.T, test func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{T: t, stage: stagetest.Start(t, nil), disk: new(storetest.Disk)}
+		defer func() {
+			w.stage.Close()
+			time.Sleep(5 * time.Second) // for goroutines of the actor library to end
+		}()
+		w.options = Options{
+			Region: home, Locations: []messages.Location{{Name: home}, {Name: away}}, ProcessesMax: 50, GroupsMax: 100, Store: w.disk,
+			Fleets: []*messages.Fleet{
+				{ID: configured, Status: messages.FleetActive, Locations: []string{home, away}, GameSessionsMax: 5},
+				{ID: asleep, Status: messages.FleetActivating, Locations: []string{home}, GameSessionsMax: 1},
+			},
+			Aliases: []*messages.Alias{{ID: routed, FleetID: configured}},
+			Scripts: []Script{{Record: &messages.Script{ID: "script-own", Contents: 1}, Bundle: newScript("own").Bundle}},
+		}
+		w.begin()
+		w.script = do[*messages.Script](w, newScript("one"))
+		w.fleet = do[*messages.Fleet](w, messages.CreateFleet{
+			Name: "f", Description: "d", ScriptID: w.script.ID, Runtime: processes(2), Locations: []string{home, away},
+			Ports: []messages.Port{{From: 1, To: 2, Range: "::/0", Protocol: "UDP"}}, Tags: map[string]string{"k": "v"},
+			Shown: messages.FleetShown{InstanceType: "c5.large", Protection: true},
+		})
+		w.alias = do[*messages.Alias](w, messages.CreateAlias{Name: "a", Description: "d", FleetID: w.fleet.ID, Tags: map[string]string{"k": "v"}})
+		do[messages.Location](w, messages.Location{Name: attic})
+		w.owner.told = nil
+		test(w)
+	})
+}
+
+// begin starts an owner with what is stored.
+func (w *world) begin() {
+	w.Helper()
+	o := new(owner)
+	w.options.Listener = o
+	var err error
+	if o.c, err = New(w.options); err != nil {
+		w.Fatal(err)
+	}
+	w.owner, w.ref = o, w.stage.Spawn(o)
+	synctest.Wait()
+}
+
+// restart ends the process, which loses what is not written, and starts the next one a second later.
+func (w *world) restart() {
+	w.Helper()
+	w.disk.Hold()
+	w.ref.Stop()
+	time.Sleep(time.Second)
+	synctest.Wait()
+	w.disk.Lose()
+	w.begin()
+}
+
+func newScript(text string) NewScript {
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	part, err := z.Create("main.js")
+	if err == nil {
+		_, err = part.Write([]byte(text))
+	}
+	if err = errors.Join(err, z.Close()); err != nil {
+		panic(err)
+	}
+	return NewScript{
+		Request: messages.CreateScript{Name: "s", Version: "1.0", Zip: out.Bytes(), Tags: map[string]string{"k": "v"}},
+		Bundle:  &bundle.Bundle{Files: map[string][]byte{"main.js": []byte(text)}},
+	}
+}
+
+func newContent(id messages.ScriptID, text string) ChangeScript {
+	n := newScript(text)
+	return ChangeScript{Request: messages.UpdateScript{ID: id, Version: "2.0", Zip: n.Request.Zip}, Bundle: n.Bundle}
+}
+
+func processes(n int) messages.RuntimeConfiguration {
+	return messages.RuntimeConfiguration{Processes: []messages.ServerProcess{{LaunchPath: "main.js", Concurrent: n}}}
+}
+
+// tell sends a request.
+func (w *world) tell(q any, reply func(any, error)) {
+	w.Helper()
+	switch q := q.(type) {
+	case NewScript:
+		send[*messages.Script](w, q, reply)
+	case ChangeScript:
+		send[Changed](w, q, reply)
+	case Scripts:
+		send[[]*messages.Script](w, q, reply)
+	case DropScript:
+		send[stage.None](w, q, reply)
+	case messages.CreateFleet:
+		send[*messages.Fleet](w, q, reply)
+	case messages.UpdateFleet:
+		send[*messages.Fleet](w, q, reply)
+	case messages.UpdateRuntime:
+		send[*messages.Fleet](w, q, reply)
+	case messages.UpdateCapacity:
+		send[*messages.Fleet](w, q, reply)
+	case messages.UpdatePorts:
+		send[*messages.Fleet](w, q, reply)
+	case AddLocations:
+		send[*messages.Fleet](w, q, reply)
+	case RemoveLocations:
+		send[*messages.Fleet](w, q, reply)
+	case DropFleet:
+		send[stage.None](w, q, reply)
+	case Fleets:
+		send[[]*messages.Fleet](w, q, reply)
+	case Events:
+		send[[]messages.FleetEvent](w, q, reply)
+	case messages.CreateAlias:
+		send[*messages.Alias](w, q, reply)
+	case messages.UpdateAlias:
+		send[*messages.Alias](w, q, reply)
+	case DropAlias:
+		send[stage.None](w, q, reply)
+	case Aliases:
+		send[[]*messages.Alias](w, q, reply)
+	case messages.Location:
+		send[messages.Location](w, q, reply)
+	case DropLocation:
+		send[stage.None](w, q, reply)
+	case Locations:
+		send[[]messages.Location](w, q, reply)
+	case messages.UpdateTags:
+		send[map[string]string](w, q, reply)
+	case messages.Resource:
+		send[map[string]string](w, q, reply)
+	default:
+		w.Fatalf("no request: %T", q)
+	}
+}
+
+func send[A, Q any](w *world, q Q, reply func(any, error)) {
+	w.ref.Tell(stage.Request[Q, A]{Request: q, Reply: func(a A, err error) { reply(a, err) }})
+}
+
+// later sends a request. Its error is appended to what is returned once it is answered.
+func (w *world) later(q any) *[]error {
+	w.Helper()
+	errs := new([]error)
+	w.tell(q, func(_ any, err error) { *errs = append(*errs, err) })
+	synctest.Wait()
+	return errs
+}
+
+// try sends a request and waits for its answer, for a second.
+func (w *world) try(q any) (any, error) {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	a, err := stage.Await(ctx, func(reply func(any, error)) { w.tell(q, reply) })
+	synctest.Wait()
+	return a, err
+}
+
+// do sends a request that must succeed.
+func do[A any](w *world, q any) A {
+	w.Helper()
+	a, err := w.try(q)
+	if err != nil {
+		w.Fatalf("%T: %v", q, err)
+	}
+	return a.(A)
+}
+
+// is fails unless err has the code.
+func (w *world) is(err error, code messages.ErrorCode) {
+	w.Helper()
+	if !errors.Is(err, &messages.Error{Code: code}) {
+		w.Errorf("the error is %v, want %v", err, code)
+	}
+}
+
+// refuses fails unless a request is refused with the code.
+func (w *world) refuses(code messages.ErrorCode, q any) {
+	w.Helper()
+	if _, err := w.try(q); !errors.Is(err, &messages.Error{Code: code}) {
+		w.Errorf("%+v: the error is %v, want %v", q, err, code)
+	}
+}
+
+// shown returns the fleet as the API shows it.
+func (w *world) shown(id messages.FleetID) *messages.Fleet {
+	w.Helper()
+	for _, f := range do[[]*messages.Fleet](w, Fleets{}) {
+		if f.ID == id {
+			return f
+		}
+	}
+	return new(messages.Fleet)
+}
+
+// state returns the resources as the API shows them, as sorted lines of JSON.
+func (w *world) state() (lines []string) {
+	w.Helper()
+	for _, q := range []any{Fleets{}, Aliases{}, Scripts{}, Locations{}} {
+		all, err := w.try(q)
+		if err != nil {
+			w.Fatal(err)
+		}
+		text, err := json.Marshal(all)
+		var records []json.RawMessage
+		if err = errors.Join(err, json.Unmarshal(text, &records)); err != nil {
+			w.Fatal(err)
+		}
+		for _, r := range records {
+			lines = append(lines, string(r))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// same fails unless the API shows a state.
+func (w *world) same(what string, want []string) {
+	w.Helper()
+	got := w.state()
+	for _, line := range got {
+		if !slices.Contains(want, line) {
+			w.Errorf("%s: there is %s", what, line)
+		}
+	}
+	for _, line := range want {
+		if !slices.Contains(got, line) {
+			w.Errorf("%s: missing is %s", what, line)
+		}
+	}
+}
+
+// writes returns requests that change a resource, one of each kind.
+func (w *world) writes() map[string]any {
+	all := map[string]any{
+		"CreateScript":    newScript("x"),
+		"UpdateScript":    newContent(w.script.ID, "two"),
+		"rename a script": ChangeScript{Request: messages.UpdateScript{ID: w.script.ID, Name: "other"}},
+		"CreateFleet":     messages.CreateFleet{ScriptID: w.script.ID, Locations: []string{home}},
+		"UpdateFleet": messages.UpdateFleet{FleetID: w.fleet.ID, Name: new("other"), Protection: new(false),
+			CreatorLimit: &messages.CreatorLimit{PerPeriod: 1, Period: time.Minute}},
+		"UpdateRuntime":   messages.UpdateRuntime{FleetID: w.fleet.ID, Runtime: processes(3)},
+		"UpdateCapacity":  messages.UpdateCapacity{FleetID: w.fleet.ID, Location: away, Desired: new(2), Max: new(3)},
+		"UpdatePorts":     messages.UpdatePorts{FleetID: w.fleet.ID, Remove: w.fleet.Ports},
+		"AddLocations":    AddLocations{FleetID: w.fleet.ID, Locations: []string{attic}},
+		"RemoveLocations": RemoveLocations{FleetID: w.fleet.ID, Locations: []string{away}},
+		"DeleteFleet":     DropFleet{ID: w.fleet.ID},
+		"CreateAlias":     messages.CreateAlias{Name: "b", Message: "closed"},
+		"UpdateAlias":     messages.UpdateAlias{ID: w.alias.ID, Name: new("b"), Routing: &messages.Routing{Message: "closed"}},
+		"DeleteAlias":     DropAlias{ID: w.alias.ID},
+		"CreateLocation":  messages.Location{Name: "custom-cellar"},
+		"DeleteLocation":  DropLocation{Name: attic},
+	}
+	for kind, id := range map[string]string{"fleet": string(w.fleet.ID), "alias": string(w.alias.ID), "script": string(w.script.ID), "location": attic} {
+		all["tags of "+kind] = messages.UpdateTags{Resource: messages.Resource{Kind: kind, ID: id}, Set: map[string]string{"new": "1"}, Remove: []string{"k"}}
+	}
+	return all
+}
+
+func writeNames(t *testing.T) (names []string) {
+	run(t, func(w *world) { names = slices.Sorted(maps.Keys(w.writes())) })
+	return names
+}
