@@ -1,12 +1,10 @@
 package matchmaker
 
 import (
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"troupe/actors/store"
 	"troupe/messages"
 )
 
@@ -183,40 +181,9 @@ func TestStopOfAFailedTicketEndsAutomaticBackfill(t *testing.T) {
 	})
 }
 
-// slowDisk is a store that can hold commits back, in order, as a disk that is slow does.
-type slowDisk struct {
-	store.Store
-	mu   sync.Mutex
-	slow bool
-	held []func()
-}
-
-func (s *slowDisk) Commit(changes []store.Change, done func(error)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.slow {
-		s.Store.Commit(changes, done)
-		return
-	}
-	s.held = append(s.held, func() { s.Store.Commit(changes, done) })
-}
-
-func (s *slowDisk) setSlow(on bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.slow = on
-	if !on {
-		for _, f := range s.held {
-			f()
-		}
-		s.held = nil
-	}
-}
-
 // A game session asks for backfill, and an automatic ticket starts before that is stored: the request of the game session counts.
 func TestManualBackfillMeetsAutomaticStart(t *testing.T) {
-	disk := &slowDisk{}
-	bubble(t, func(o *Options) { disk.Store, o.Store = o.Store, disk }, func(w *world) {
+	bubble(t, nil, func(w *world) {
 		w.named("m", squads, func(r *messages.Matchmaker) { r.AutoBackfill = true })
 		w.ask("T1", "a")
 		w.ask("T2", "b")
@@ -232,16 +199,16 @@ func TestManualBackfillMeetsAutomaticStart(t *testing.T) {
 		g.notify(nil) // the review is due after an interval
 		time.Sleep(w.options.withDefaults().Interval - time.Millisecond)
 		synctest.Wait()
-		disk.setSlow(true)
+		w.store.Hold()
 		done := make(chan error, 1)
 		go func() {
-			_, err := w.backfill("B1", g.session.ID, "red:a", "blue:b")
+			_, err := request[messages.StartMatchBackfill, *messages.Ticket](w, backfillOf("B1", g.session.ID, "red:a", "blue:b"))
 			done <- err
 		}()
 		synctest.Wait()
 		time.Sleep(2 * time.Millisecond) // the review
 		synctest.Wait()
-		disk.setSlow(false)
+		w.store.Release()
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}

@@ -167,14 +167,18 @@ const squads = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill"
 	"teams":[{"name":"red","minPlayers":1,"maxPlayers":2},{"name":"blue","minPlayers":1,"maxPlayers":2}]}`
 
 func (w *world) backfill(id string, session messages.GameSessionID, players ...string) (*messages.Ticket, error) {
+	t, err := request[messages.StartMatchBackfill, *messages.Ticket](w, backfillOf(id, session, players...))
+	synctest.Wait()
+	return t, err
+}
+
+func backfillOf(id string, session messages.GameSessionID, players ...string) messages.StartMatchBackfill {
 	q := messages.StartMatchBackfill{TicketID: messages.TicketID(id), Matchmaker: "m", Session: session}
 	for _, p := range players {
 		team, id, _ := strings.Cut(p, ":")
 		q.Players = append(q.Players, messages.TicketPlayer{ID: messages.PlayerID(id), Team: team})
 	}
-	t, err := request[messages.StartMatchBackfill, *messages.Ticket](w, q)
-	synctest.Wait()
-	return t, err
+	return q
 }
 
 // two makes a game session with the players a and b, in the configuration m, of two teams of one or two players.
@@ -561,12 +565,12 @@ func TestBackfillOutlivesARestart(t *testing.T) {
 			before: func(w *world) {
 				_, _ = w.backfill("F", w.game().session.ID, "red:a", "blue:b")
 				w.ask("C", "c")
-				w.placer.set(func() { w.placer.filled = func() { w.store.fail.Store(true) } })
+				w.placer.set(func() { w.placer.filled = func() { w.store.Break(true) } })
 				w.pass()
 				w.want("F PLACING", "C PLACING")
 				w.ref.Stop()
 				synctest.Wait()
-				w.store.fail.Store(false)
+				w.store.Break(false)
 			},
 			after: (*world).pass,
 			want:  []string{"F COMPLETED", "C COMPLETED"}, whenDead: []string{"F FAILED", "C SEARCHING"},

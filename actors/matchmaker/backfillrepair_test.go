@@ -81,7 +81,7 @@ func TestAReplacedBackfillTicketEndsLater(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.pass()
-		w.store.pass.Store(2)
+		w.store.FailNth(2)
 		if _, err := w.backfill("F2", id, "blue:b"); err != nil {
 			t.Fatal(err)
 		}

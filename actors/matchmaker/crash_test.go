@@ -149,7 +149,7 @@ func TestACancelIsRefused(t *testing.T) {
 		w.named("other", duel, nil)
 		w.ask("T1", "a")
 		w.pass()
-		w.store.pass.Store(2) // after that of the newer ticket
+		w.store.FailNth(2) // after that of the newer ticket
 		if _, err := w.try("T2", "other", "a"); err != nil {
 			t.Fatal(err)
 		}

@@ -149,20 +149,20 @@ func TestTicketsAreForgotten(t *testing.T) {
 func TestStoreFails(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.config(nil)
-		w.store.fail.Store(true)
+		w.store.Break(true)
 		_, err := w.try("T0", "m", "a")
 		w.wantCode(err, messages.Internal)
-		w.store.fail.Store(false)
+		w.store.Break(false)
 		w.ask("T1", "a")
 		w.ask("T2", "b")
-		w.store.fail.Store(true)
+		w.store.Break(true)
 		w.pass()
 		w.pass()
 		w.want("T1 QUEUED", "T2 QUEUED")
 		if told := w.told("T1"); len(told) > 0 {
 			t.Errorf("%v", told)
 		}
-		w.store.fail.Store(false)
+		w.store.Break(false)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		w.want("T1 COMPLETED", "T2 COMPLETED")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
 	"troupe/actors/store"
+	"troupe/actors/store/storetest"
 	"troupe/messages"
 )
 
@@ -112,28 +112,11 @@ func (s *stubPlacer) Active(id messages.GameSessionID, reply func(bool, error)) 
 	go reply(!s.dead[id], nil)
 }
 
-// flaky is a store whose writes can be made to fail.
-type flaky struct {
-	store.Memory
-	fail atomic.Bool
-	pass atomic.Int32 // one commit fails after so many more; 0: none
-}
-
-func (f *flaky) Commit(changes []store.Change, done func(error)) {
-	if f.fail.Load() || f.pass.Load() > 0 && f.pass.Add(-1) == 0 {
-		if done != nil {
-			done(errors.New("the disk is broken"))
-		}
-		return
-	}
-	f.Memory.Commit(changes, done)
-}
-
 // world is a Supervisor with a stand-in for placements, in virtual time.
 type world struct {
 	*testing.T
 	stage   *stagetest.Stage
-	store   *flaky
+	store   *storetest.Disk
 	placer  *stubPlacer
 	ref     *stage.Ref
 	parent  *rebuild.Supervisor[*State] // nil with direct
@@ -150,7 +133,7 @@ type world struct {
 func bubble(t *testing.T, change func(*Options), f func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{T: t, stage: stagetest.Start(t, nil), store: new(flaky), start: time.Now(), ids: map[string]bool{}, placer: &stubPlacer{
+		w := &world{T: t, stage: stagetest.Start(t, nil), store: new(storetest.Disk), start: time.Now(), ids: map[string]bool{}, placer: &stubPlacer{
 			dead: map[messages.GameSessionID]bool{}, games: map[messages.GameSessionID]*stubGame{}, ended: map[messages.PlacementID]*messages.Placement{},
 			awaiting: map[messages.PlacementID][]func(*messages.Placement, error){},
 		}}

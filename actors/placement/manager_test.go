@@ -106,7 +106,7 @@ func TestVectorsEndWhereAndWhenThereIsRoom(t *testing.T) {
 func TestPendingIsAnsweredWhenDurable(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.queue(messages.Queue{})
-		w.store.stop()
+		w.store.Hold()
 		answered := make(chan *messages.Placement, 1)
 		go func() { answered <- w.placed(messages.StartPlacement{ID: "p"}) }()
 		synctest.Wait()
@@ -118,7 +118,7 @@ func TestPendingIsAnsweredWhenDurable(t *testing.T) {
 		_, err = w.cancel("p")
 		wantCode(t, err, messages.NotFound)
 		again := later[messages.StartPlacement, *messages.Placement](w, messages.StartPlacement{ID: "p", Queue: "q", MaxPlayers: 10})
-		w.store.release()
+		w.store.Release()
 		synctest.Wait()
 		wantCode(t, *again, messages.InvalidRequest)
 		if p := <-answered; p.Status != messages.PlacementPending || p.GameSessionID != "" || !p.Ended.IsZero() {
@@ -209,7 +209,7 @@ func TestStopWhileTheEndIsBeingStored(t *testing.T) {
 			w.with(func(s *standIn) { s.activate = time.Second })
 			w.queue(messages.Queue{Destinations: []string{"fleet/A"}})
 			w.placed(messages.StartPlacement{ID: "p"})
-			w.store.stop()
+			w.store.Hold()
 			time.Sleep(time.Second)
 			synctest.Wait() // the end waits for the disk
 			w.want("p", messages.PlacementPending)
@@ -222,21 +222,14 @@ func TestStopWhileTheEndIsBeingStored(t *testing.T) {
 				t.Fatal("answered before anything is decided")
 			}
 			if !broken {
-				w.store.release()
+				w.store.Release()
 				wantCode(t, <-answers, messages.InvalidRequest)
 				wantCode(t, <-answers, messages.InvalidRequest)
 				w.want("p", messages.PlacementFulfilled)
 				return
 			}
-			w.store.mu.Lock()
-			fulfil := w.store.held[0]
-			w.store.held = nil
-			w.store.mu.Unlock()
-			w.store.fail.Store(true)
-			fulfil()
-			w.store.fail.Store(false)
-			synctest.Wait()
-			w.store.release()
+			w.store.Refuse()
+			w.store.Release()
 			one, other := <-answers, <-answers // of two goroutines, in any order
 			if one != nil {
 				one, other = other, one

@@ -19,59 +19,44 @@ func later[Q, A any](w *world, q Q) *error {
 	return got
 }
 
-func TestChangesOfAQueueThatFailOnTopOfEachOtherLeaveNothing(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, w *world) {
-		w.queue(messages.Queue{Name: "q", Timeout: time.Minute})
-		w.store.stop()
-		w.store.fail.Store(true)
-		text := "text"
-		first := later[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", Timeout: time.Hour})
-		second := later[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", CustomEventData: &text})
-		w.store.release()
-		synctest.Wait()
-		all, err := request[Queues, []*messages.Queue](w, Queues{})
-		if *first == nil || *second == nil || err != nil || all[0].Timeout != time.Minute || all[0].CustomEventData != "" {
-			t.Errorf("%v and %v leave %+v, %v", *first, *second, all[0], err)
-		}
-	})
-}
-
 // A change that follows a refused one does not include it.
-func TestAChangeOfAQueueBehindOneThatIsNotStored(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, w *world) {
-		w.queue(messages.Queue{Name: "q", Timeout: time.Minute})
-		w.store.stop()
-		w.store.fail.Store(true)
-		text := "text"
-		first := later[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", Timeout: time.Hour})
-		second := later[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", CustomEventData: &text})
-		w.store.next()
-		w.store.fail.Store(false)
-		w.store.release()
-		synctest.Wait()
-		all, err := request[Queues, []*messages.Queue](w, Queues{})
-		if *first == nil || *second != nil || err != nil || all[0].Timeout != time.Minute || all[0].CustomEventData != text {
-			t.Errorf("%v and %v leave %+v, %v", *first, *second, all[0], err)
-		}
-		w.die()
-		w.open()
-		if all, err = request[Queues, []*messages.Queue](w, Queues{}); err != nil || all[0].Timeout != time.Minute || all[0].CustomEventData != text {
-			t.Errorf("stored is %+v, %v", all[0], err)
-		}
-	})
+func TestChangesOfAQueueBehindOneThatIsNotStored(t *testing.T) {
+	for _, both := range []bool{true, false} {
+		bubble(t, nil, func(t *testing.T, w *world) {
+			w.queue(messages.Queue{Name: "q", Timeout: time.Minute})
+			w.store.Hold()
+			w.store.Break(true)
+			first := later[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", Timeout: time.Hour})
+			w.store.Break(both)
+			second := later[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", CustomEventData: new("text")})
+			w.store.Release()
+			w.store.Break(false)
+			text := "text"
+			if both {
+				text = ""
+			}
+			for range 2 { // shown, and after a restart
+				all, err := request[Queues, []*messages.Queue](w, Queues{})
+				if *first == nil || (*second != nil) != both || err != nil || all[0].Timeout != time.Minute || all[0].CustomEventData != text {
+					t.Errorf("%v and %v leave %+v, %v", *first, *second, all[0], err)
+				}
+				w.die()
+				w.open()
+			}
+		})
+	}
 }
 
 func TestChangesOfAQueueThatWaitAreBounded(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.queue(messages.Queue{Name: "q", Timeout: time.Minute})
-		w.store.stop()
+		w.store.Hold()
 		var answers []*error
 		for range 20 {
 			answers = append(answers, later[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", Timeout: time.Hour}))
 		}
 		dropped := later[DropQueue, stage.None](w, DropQueue{"q"})
-		w.store.release()
-		synctest.Wait()
+		w.store.Release()
 		refused := 0
 		for _, err := range append(answers, dropped) {
 			if *err != nil {
@@ -87,29 +72,18 @@ func TestChangesOfAQueueThatWaitAreBounded(t *testing.T) {
 // A queue whose creation the store refuses cannot be deleted, and may be created again.
 func TestAQueueThatWasNotStoredIsNotDeleted(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
-		w.store.stop()
-		w.store.fail.Store(true)
+		w.store.Hold()
+		w.store.Break(true)
 		made := later[NewQueue, *messages.Queue](w, NewQueue{messages.Queue{Name: "q", Timeout: time.Minute}})
+		w.store.Break(false)
 		dropped := later[DropQueue, stage.None](w, DropQueue{"q"})
-		w.store.next()
-		w.store.fail.Store(false)
-		w.store.release()
+		w.store.Release()
 		w.queue(messages.Queue{Name: "q", Timeout: time.Hour})
 		all, err := request[Queues, []*messages.Queue](w, Queues{})
 		if *made == nil || !errors.Is(*dropped, &messages.Error{Code: messages.NotFound}) || err != nil || len(all) != 1 {
 			t.Errorf("%v and %v leave %v, %v", *made, *dropped, all, err)
 		}
 	})
-}
-
-// next completes the first held commit.
-func (f *flaky) next() {
-	f.mu.Lock()
-	first := f.held[0]
-	f.held = f.held[1:]
-	f.mu.Unlock()
-	first()
-	synctest.Wait()
 }
 
 // While a change of a queue is being stored, and after it was refused, the API shows the queue
@@ -143,18 +117,17 @@ func TestNoChangeOfAQueueIsShownBeforeItIsDurable(t *testing.T) {
 					return string(text)
 				}
 				before := state()
-				w.store.stop()
-				w.store.fail.Store(true)
+				w.store.Hold()
+				w.store.Break(true)
 				err := change(w)
 				if now := state(); now != before {
 					t.Errorf("on its way to the store: %s, before it %s", now, before)
 				}
-				w.store.release()
-				synctest.Wait()
+				w.store.Release()
 				if now := state(); now != before || code(*err) != messages.Internal {
 					t.Errorf("refused with %v: %s, before it %s", *err, now, before)
 				}
-				w.store.fail.Store(false)
+				w.store.Break(false)
 				if err = change(w); *err != nil || state() == before {
 					t.Errorf("%v, and shown is %s", *err, state())
 				}

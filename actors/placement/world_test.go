@@ -7,14 +7,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"troupe/actors/fleet"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
-	"troupe/actors/store"
+	"troupe/actors/store/storetest"
 	"troupe/messages"
 )
 
@@ -125,58 +124,13 @@ func (s *standIn) seat(c *stage.Context, r messages.CreatePlayerSessions) ([]*me
 	return made, nil
 }
 
-// flaky is a store whose writes can be made to fail, or to wait.
-type flaky struct {
-	store.Memory
-	fail atomic.Bool
-	mu   sync.Mutex
-	held []func() // nil: they do not wait
-	hold bool
-}
-
-var errBroken = errors.New("the disk is broken")
-
-func (f *flaky) Commit(changes []store.Change, done func(error)) {
-	write := func() {
-		if f.fail.Load() {
-			done(errBroken)
-			return
-		}
-		f.Memory.Commit(changes, done)
-	}
-	f.mu.Lock()
-	if f.hold {
-		f.held = append(f.held, write)
-		f.mu.Unlock()
-		return
-	}
-	f.mu.Unlock()
-	write()
-}
-
-func (f *flaky) stop() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.hold = true
-}
-
-func (f *flaky) release() {
-	f.mu.Lock()
-	held := f.held
-	f.held, f.hold = nil, false
-	f.mu.Unlock()
-	for _, write := range held {
-		write()
-	}
-}
-
 // world is a Supervisor with a stand-in for the registry, in virtual time.
 type world struct {
 	t        *testing.T
 	stage    *stagetest.Stage
 	registry *stage.Ref
 	in       *standIn
-	store    *flaky
+	store    *storetest.Disk
 	ref      *stage.Ref
 	options  Options
 	mu       sync.Mutex
@@ -187,7 +141,7 @@ type world struct {
 
 func newWorld(t *testing.T, change func(*Options)) *world {
 	t.Helper()
-	w := &world{t: t, stage: stagetest.Start(t, nil), store: new(flaky), start: time.Now(), in: &standIn{
+	w := &world{t: t, stage: stagetest.Start(t, nil), store: new(storetest.Disk), start: time.Now(), in: &standIn{
 		candidates: map[string][]fleet.Candidate{}, aliases: map[string]string{}, room: map[destination]int{}, broken: map[destination]bool{},
 		noSeats: map[destination]bool{}, games: map[messages.GameSessionID]*game{},
 	}}
