@@ -279,11 +279,8 @@ func TestStoreThatFails(t *testing.T) {
 // RL-19, RL-20.
 func TestEveryPlacementEndsOnce(t *testing.T) {
 	seeds := 40
-	switch {
-	case testing.Short():
+	if testing.Short() {
 		seeds = 5
-	case raceOn:
-		seeds = 10
 	}
 	for seed := range seeds {
 		bubble(t, nil, func(t *testing.T, w *world) { chaos(t, w, rand.New(rand.NewPCG(1, uint64(seed)))) })

@@ -130,7 +130,7 @@ func bytesPerIdleActor(t testing.TB, n int) float64 {
 	return bytes
 }
 
-func TestBytesOfAnIdleActor(t *testing.T) {
+func TestAllocsOfAnIdleActor(t *testing.T) {
 	skipUnderRace(t)
 	bytes := bytesPerIdleActor(t, 9600)
 	t.Logf("%.0f bytes per idle actor", bytes)

@@ -230,7 +230,7 @@ func TestAnswersComeInOrder(t *testing.T) {
 
 // A store behaves like a map, with any commits of any goroutine and any number of restarts.
 func TestStoreIsAMap(t *testing.T) {
-	if f := flag.Lookup("rapid.checks"); raceOn && f.Value.String() == f.DefValue {
+	if f := flag.Lookup("rapid.checks"); testing.Short() && f.Value.String() == f.DefValue {
 		must(t, f.Value.Set("20"))
 		defer f.Value.Set(f.DefValue)
 	}

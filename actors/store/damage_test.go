@@ -112,8 +112,8 @@ func TestTornLog(t *testing.T) {
 		t.Fatalf("%d transactions in the log", len(at))
 	}
 	step := 2903
-	if raceOn {
-		step = 4 * 2903
+	if testing.Short() {
+		step *= 5
 	}
 	for cut := len(log); cut >= 0; cut -= step {
 		torn := copyStore(t, path)
@@ -139,8 +139,8 @@ func TestDamagedLog(t *testing.T) {
 	must(t, err)
 	at := ends(log)
 	step := 1471
-	if raceOn {
-		step = 4 * 1471
+	if testing.Short() {
+		step *= 5
 	}
 	for i := 0; i < len(log); i += step {
 		damaged := copyStore(t, path)
@@ -170,8 +170,8 @@ func TestDamagedDatabase(t *testing.T) {
 	whole, err := os.ReadFile(path)
 	must(t, err)
 	step, refused, harmless := 179, 0, 0
-	if testing.Short() || raceOn {
-		step = 613
+	if testing.Short() {
+		step = 1223
 	}
 	for i := 0; i < len(whole); i += step {
 		if i > 100 && i < 3900 {

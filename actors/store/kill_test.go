@@ -186,7 +186,11 @@ func TestNothingAnsweredIsLostAtRandomKills(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	t.Logf("seed %d", seed)
 	k := newKills(t)
-	for range 8 {
+	rounds := 8
+	if testing.Short() {
+		rounds = 3
+	}
+	for range rounds {
 		l := k.round("", func(p *os.Process) {
 			time.Sleep(time.Duration(r.Int64N(int64(150 * time.Millisecond)))) // the kill's time is what is tried, not waited for
 			p.Kill()

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // The sets of a full batch have the candidates that a look at each pair of tickets finds, whatever the order of candidates is.
@@ -174,19 +173,17 @@ func TestPoisonedPoolsCostTheBudget(t *testing.T) {
 				}
 				fill(t, pool, []Ticket{ticket})
 			}
-			began := time.Now()
-			worked := 0
-			for pass := range 5 {
+			passes := 5
+			if testing.Short() {
+				passes = 2
+			}
+			for pass := range passes {
 				s := pool.Begin(at(60+float64(pass)), uint64(pass))
 				for !s.Step(20_000) {
 				}
 				if n := s.Evaluations(); n > PassBudget+anchorBudget || len(s.Take()) != 0 {
 					t.Errorf("%d evaluations, or a match", n)
 				}
-				worked += s.Evaluations()
-			}
-			if took := time.Since(began); took > 2*time.Minute { // some seconds; ten times that on a busy machine with the race detector
-				t.Errorf("%d evaluations take %v", worked, took)
 			}
 		})
 	}

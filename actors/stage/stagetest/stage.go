@@ -11,8 +11,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// patience is how long Close waits for actors to stop.
-const patience = 10 * time.Second
+// patience is how long Close waits for actors to stop. Outside of a bubble it only ends a hang.
+const patience = time.Minute
 
 // Stage is a stage.Stage of one test.
 type Stage struct {

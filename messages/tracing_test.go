@@ -1,13 +1,14 @@
-package tracing
+package messages_test
 
 import (
 	"fmt"
 	"testing"
+	"troupe/messages/tracing"
 )
 
 const sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-func TestParse(t *testing.T) {
+func TestTraceParentsAreParsed(t *testing.T) {
 	for header, want := range map[string]string{
 		sampled: "0af7651916cd43dd8448eb211c80319c b7ad6b7169203331 false",
 		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00":       "0af7651916cd43dd8448eb211c80319c b7ad6b7169203331 true",
@@ -22,8 +23,8 @@ func TestParse(t *testing.T) {
 		"00_0af7651916cd43dd8448eb211c80319c_b7ad6b7169203331_01":       "",
 		"00-0af7651916cd43dd8448eb211c80319x-b7ad6b7169203331-01":       "",
 	} {
-		c, got := Parse(header), ""
-		if c != (Context{}) {
+		c, got := tracing.Parse(header), ""
+		if c != (tracing.Context{}) {
 			got = fmt.Sprintf("%x %x %v", c.TraceID, c.SpanID, c.Skipped)
 		}
 		if got != want {
@@ -32,20 +33,20 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzTraceParent(f *testing.F) {
 	f.Add(sampled)
 	f.Add("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-x")
 	f.Fuzz(func(t *testing.T, header string) {
-		if c := Parse(header); c != (Context{}) && (c.TraceID == [16]byte{} || c.SpanID == [8]byte{}) {
+		if c := tracing.Parse(header); c != (tracing.Context{}) && (c.TraceID == [16]byte{} || c.SpanID == [8]byte{}) {
 			t.Errorf("%q: %+v", header, c)
 		}
 	})
 }
 
 func TestSpans(t *testing.T) {
-	var ended []*Span
-	tracer := New(func(s *Span) { ended = append(ended, s) }, 1)
-	caller := Parse(sampled)
+	var ended []*tracing.Span
+	tracer := tracing.New(func(s *tracing.Span) { ended = append(ended, s) }, 1)
+	caller := tracing.Parse(sampled)
 	call := tracer.Start(caller, "call")
 	inner := tracer.Start(call.Below(caller), "inner")
 	inner.Set("a", "b")
@@ -55,12 +56,12 @@ func TestSpans(t *testing.T) {
 		ended[0].Error != "broken" || ended[0].SpanID == call.SpanID || len(ended[0].Attributes) != 1 {
 		t.Errorf("%+v", ended)
 	}
-	if s := tracer.Start(Context{}, "root"); s.TraceID == [16]byte{} || s.Parent != [8]byte{} {
+	if s := tracer.Start(tracing.Context{}, "root"); s.TraceID == [16]byte{} || s.Parent != [8]byte{} {
 		t.Errorf("%+v", s)
 	}
-	skipped := Context{TraceID: caller.TraceID, SpanID: caller.SpanID, Skipped: true}
-	var none *Tracer
-	for _, s := range []*Span{tracer.Start(skipped, "x"), none.Start(caller, "x")} {
+	skipped := tracing.Context{TraceID: caller.TraceID, SpanID: caller.SpanID, Skipped: true}
+	var none *tracing.Tracer
+	for _, s := range []*tracing.Span{tracer.Start(skipped, "x"), none.Start(caller, "x")} {
 		if s != nil {
 			t.Errorf("%+v", s)
 		}
@@ -76,11 +77,11 @@ func TestSpans(t *testing.T) {
 func TestSamplingIsOfWholeTraces(t *testing.T) {
 	const all, ratio = 20_000, 0.25
 	ended := map[[16]byte]int{}
-	tracer := New(func(s *Span) { ended[s.TraceID]++ }, ratio)
+	tracer := tracing.New(func(s *tracing.Span) { ended[s.TraceID]++ }, ratio)
 	for range all {
-		call := tracer.Start(Context{}, "call")
-		below := tracer.Start(call.Below(Context{}), "placement")
-		tracer.Start(below.Below(call.Below(Context{})), "launch").End("")
+		call := tracer.Start(tracing.Context{}, "call")
+		below := tracer.Start(call.Below(tracing.Context{}), "placement")
+		tracer.Start(below.Below(call.Below(tracing.Context{})), "launch").End("")
 		below.End("")
 		call.Set("a", "b")
 		call.End("")
@@ -95,15 +96,15 @@ func TestSamplingIsOfWholeTraces(t *testing.T) {
 	}
 	clear(ended)
 	for ratio, want := range map[float64]int{0: 0, 1: 100} {
-		tracer := New(func(s *Span) { ended[s.TraceID]++ }, ratio)
+		tracer := tracing.New(func(s *tracing.Span) { ended[s.TraceID]++ }, ratio)
 		for range 100 {
-			tracer.Start(Context{}, "call").End("")
+			tracer.Start(tracing.Context{}, "call").End("")
 		}
 		if len(ended) != want {
 			t.Errorf("ratio %v: %d of 100", ratio, len(ended))
 		}
 		clear(ended)
-		tracer.Start(Parse(sampled), "call").End("")
+		tracer.Start(tracing.Parse(sampled), "call").End("")
 		if len(ended) != 1 {
 			t.Errorf("ratio %v: the trace that its caller records is not there", ratio)
 		}

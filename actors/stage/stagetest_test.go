@@ -1,4 +1,4 @@
-package stagetest
+package stage_test
 
 import (
 	"runtime"
@@ -7,35 +7,32 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"troupe/actors/stage"
+	"troupe/actors/stage/stagetest"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestProbeInVirtualTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, p := Start(t, nil), new(Probe)
+		s, p := stagetest.Start(t, nil), new(stagetest.Probe)
 		ref := s.Spawn(p)
-		ref.Tell(Do(func(c *stage.Context) { c.After(3*time.Second, "late") }))
+		ref.Tell(stagetest.Do(func(c *stage.Context) { c.After(3*time.Second, "late") }))
 		start := time.Now()
 		ref.Tell(7)
-		if got := Await[string](t, p, time.Minute); got != "late" || time.Since(start) != 3*time.Second {
+		if got := stagetest.Await[string](t, p, time.Minute); got != "late" || time.Since(start) != 3*time.Second {
 			t.Errorf("%q after %v", got, time.Since(start))
 		}
-		if got := p.Take(); len(got) != 2 || got[0] != (Started{}) || got[1] != 7 {
+		if got := p.Take(); len(got) != 2 || got[0] != (stagetest.Started{}) || got[1] != 7 {
 			t.Errorf("left: %v", got)
 		}
 	})
 }
 
 func TestProbeInRealTime(t *testing.T) {
-	s, p := Start(t, nil), new(Probe)
+	s, p := stagetest.Start(t, nil), new(stagetest.Probe)
 	s.Spawn(p).Tell("hello")
-	Await[string](t, p, 10*time.Second)
+	stagetest.Await[string](t, p, 10*time.Second)
 	s.Close()
-	Await[Stopped](t, p, 0)
+	stagetest.Await[stagetest.Stopped](t, p, 0)
 }
 
 // fake is a testing.TB that fails by itself.
@@ -58,12 +55,12 @@ func (f *fake) Fatalf(format string, args ...any) {
 func TestFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{TB: t}
-		s, p := Start(f, nil), new(Probe)
+		s, p := stagetest.Start(f, nil), new(stagetest.Probe)
 		start, done := time.Now(), make(chan struct{})
 		ref := s.Spawn(p)
 		go func() {
 			defer close(done)
-			Await[string](f, p, time.Second)
+			stagetest.Await[string](f, p, time.Second)
 		}()
 		<-done
 		if len(f.failed) != 1 || !strings.Contains(f.failed[0], "no %T within") || time.Since(start) != time.Second {
@@ -71,7 +68,7 @@ func TestFailures(t *testing.T) {
 		}
 		f.failed = nil
 		stray := s.NewRef()
-		s.SpawnRoot(stray, new(Probe))
+		s.SpawnRoot(stray, new(stagetest.Probe))
 		ref.Tell(stage.Panic{Text: "not wanted"})
 		synctest.Wait()
 		s.Close()

@@ -1,4 +1,4 @@
-package group_test
+package gamesession_test
 
 import (
 	"testing"
@@ -6,28 +6,9 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
-	"troupe/actors/gamesession"
 	"troupe/messages"
 	"troupe/messages/counters"
 )
-
-const (
-	join    = gamesession.JoinGroup
-	leave   = gamesession.LeaveGroup
-	request = gamesession.RequestMembership
-)
-
-type (
-	world = actorstest.World
-	game  = actorstest.Game
-)
-
-func run(t *testing.T, test func(w *world)) { t.Helper(); actorstest.Run(t, nil, test) }
-
-func equal(w *world, what string, got []string, want ...string) {
-	w.Helper()
-	actorstest.Equal(w, what, got, want...)
-}
 
 // RT-45.
 func TestAJoinInformsAllMembers(t *testing.T) {

@@ -1,5 +1,0 @@
-//go:build !race
-
-package player
-
-const raceOn = false
