@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/connection"
 	"troupe/actors/script"
 	"troupe/actors/stage"
@@ -40,9 +41,7 @@ func TestWithoutALoginTheConnectionIsClosedAfterExactlyTenSeconds(t *testing.T) 
 		c.LogIn(seat, "") // read before the end, too late all the same
 		w.WaitIdle()
 		w.Want(seat, messages.PlayerSessionReserved, 1)
-		if n := w.System.Live(counters.ActorConnection); n != 0 {
-			w.Errorf("%d connection actors are left", n)
-		}
+		assert.Equal(w, "connection actors are left", w.System.Live(counters.ActorConnection), 0)
 	})
 }
 
@@ -57,9 +56,7 @@ func TestALoginBehindTheTimeoutIsIgnoredWhileTheConnectionCloses(t *testing.T) {
 		w.Want(seat, messages.PlayerSessionReserved, 1)
 		closedAt(w, c, messages.CloseLoginTimeout, 10*time.Second)
 		c.Lose()
-		if n := w.System.Live(counters.ActorConnection); n != 0 {
-			w.Errorf("%d connection actors are left", n)
-		}
+		assert.Equal(w, "connection actors are left", w.System.Live(counters.ActorConnection), 0)
 	})
 }
 
@@ -71,9 +68,7 @@ func TestALoginInTimeStopsTheLoginTimer(t *testing.T) {
 		c.LogIn(seat, "")
 		w.Pass(time.Minute)
 		closedAt(w, c, 0, 0)
-		if len(c.Take()) != 1 {
-			w.Error("not logged in")
-		}
+		assert.Equal(w, "not logged in", len(c.Take()), 1)
 	})
 }
 
@@ -212,9 +207,7 @@ func TestAnEndIsToldOnceAndAConnectionThatHasEndedBindsNothing(t *testing.T) {
 		if c.Handle.Attachment() != nil || c.Handle.Bind(a) {
 			w.Error("an ended connection serves a player")
 		}
-		if n := w.System.Live(counters.ActorConnection); n != 0 {
-			w.Errorf("%d connection actors are left", n)
-		}
+		assert.Equal(w, "connection actors are left", w.System.Live(counters.ActorConnection), 0)
 	})
 }
 
@@ -229,9 +222,7 @@ func TestConnectionsAfterTheHostsEndAreSentAway(t *testing.T) {
 }
 
 func TestTheDefaultsAreThoseOfTheSpecification(t *testing.T) {
-	if d := connection.DefaultTimeouts(); d != (connection.Timeouts{Login: 10 * time.Second, SilenceMin: 6 * time.Second}) {
-		t.Error(d)
-	}
+	assert.Equal(t, "default timeouts", connection.DefaultTimeouts(), (connection.Timeouts{Login: 10 * time.Second, SilenceMin: 6 * time.Second}))
 }
 
 // A peer on a slow path is not silent: a ping that is still on its way to it, behind what

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/gamesession"
 	"troupe/actors/stage"
 	"troupe/messages"
@@ -16,17 +17,13 @@ func BenchmarkRoom(b *testing.B) {
 		ID: "fleet-a", Status: messages.FleetActive, Locations: []string{"home"}, GameSessionsMax: 1 << 20,
 		Runtime: messages.RuntimeConfiguration{ActivatingMax: 100},
 	}}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	assert.NoError(b, err)
 	f := r.catalog.Fleet("fleet-a")
 	for i := range 50_000 {
 		g := &messages.GameSession{ID: messages.GameSessionID(fmt.Sprint(i)), Status: messages.GameSessionActive}
 		r.games.refs[new(stage.Ref)] = &entry{id: g.ID, fleet: r.games.fleetOf(f.ID), location: "home", published: gamesession.NewPublisher(g)}
 	}
 	for b.Loop() {
-		if err := r.games.room(f, "home"); err != nil {
-			b.Fatal(err)
-		}
+		assert.NoError(b, r.games.room(f, "home"))
 	}
 }

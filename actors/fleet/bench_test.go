@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/gamesession"
@@ -28,26 +29,20 @@ func benchHost(b *testing.B, s store.Store) (ref *stage.Ref, ready time.Duration
 		NewHandler: func(*messages.Fleet) script.Handler { return script.Relay{} },
 		EndedMax:   1 << 20,
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	assert.NoError(b, err)
 	st := stagetest.Start(b, func(o *stage.Options) { o.Shards = 2 })
 	ref = st.SpawnAt(st.Stage.NewRef(counters.ActorFleet, stage.LaneLimits{}), registry)
 	_, err = stage.Await(b.Context(), func(reply func([]*messages.Fleet, error)) {
 		ref.Tell(stage.Request[catalog.Fleets, []*messages.Fleet]{Reply: reply})
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	assert.NoError(b, err)
 	return ref, time.Since(begin), st.Close
 }
 
 func openDisk(b *testing.B, path string) *store.SQLite {
 	b.Helper()
 	s, err := store.Open(store.Options{Path: path})
-	if err != nil {
-		b.Fatal(err)
-	}
+	assert.NoError(b, err)
 	b.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -112,9 +107,7 @@ func BenchmarkCreatePlayerSession(b *testing.B) {
 		g, err := stage.Await(b.Context(), func(reply func(*messages.GameSession, error)) {
 			ref.Tell(stage.Request[messages.CreateGameSession, *messages.GameSession]{Request: messages.CreateGameSession{FleetID: "fleet-a", MaxPlayers: 1 << 30}, Reply: reply})
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		assert.NoError(b, err)
 		ids = append(ids, g.ID)
 	}
 	b.SetParallelism(64)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
 	"troupe/actors/fleet/catalog"
 	"troupe/messages"
@@ -33,9 +34,7 @@ func TestCapacityIsInProcessGroupsPerLocation(t *testing.T) {
 		if u := h.use(h.fleet.ID, ""); u.Groups != (messages.Groups{Desired: 1, Min: 0, Max: 1}) || u.Active != 1 || u.Idle != 1 || u.Processes != 2 || u.Location != actorstest.Home {
 			t.Errorf("at first: %+v", u)
 		}
-		if err := h.groups("", 2, 3); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, h.groups("", 2, 3))
 		for range 4 {
 			h.must(create(h.fleet.ID, ""))
 		}
@@ -52,28 +51,20 @@ func TestCapacityIsInProcessGroupsPerLocation(t *testing.T) {
 
 func TestAScaleDownEndsUnprotectedGameSessions(t *testing.T) {
 	withResources(t, func(h *resources) { // new game sessions of the fleet are protected at first
-		if err := h.groups("", 2, 2); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, h.groups("", 2, 2))
 		protected := h.must(create(h.fleet.ID, ""))
 		wanted[*messages.Fleet](h.host, messages.UpdateFleet{FleetID: h.fleet.ID, Protection: new(false)})
 		old, young := h.must(create(h.fleet.ID, "")), h.must(create(h.fleet.ID, ""))
 		away := create(h.fleet.ID, "")
 		away.Location = actorstest.Away
 		elsewhere := h.must(away)
-		if err := h.groups("", 1, 1); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, h.groups("", 1, 1))
 		for g, want := range map[*messages.GameSession]messages.GameSessionStatus{
 			protected: messages.GameSessionActive, old: messages.GameSessionActive, young: messages.GameSessionTerminated, elsewhere: messages.GameSessionActive,
 		} {
-			if got := h.game(g.ID).Status; got != want {
-				t.Errorf("it is %v, want %v", got, want)
-			}
+			assert.Equal(t, "it is", h.game(g.ID).Status, want)
 		}
-		if err := h.groups("", 0, 1); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, h.groups("", 0, 1))
 		if h.game(protected.ID).Status != messages.GameSessionActive || h.game(old.ID).Status != messages.GameSessionTerminated {
 			t.Error("the one with protection ended, or the one without did not")
 		}
@@ -107,9 +98,7 @@ func TestAFleetWithoutAScriptHasProcessGroupsToo(t *testing.T) {
 			t.Errorf("they are %v and %v", a, b)
 		}
 		h.restart() // the configuration does not set the number of groups
-		if g := h.use(actorstest.Small, "").Groups; g != (messages.Groups{Desired: 1, Max: 2}) {
-			t.Errorf("%+v", g)
-		}
+		assert.Equal(t, "groups", h.use(actorstest.Small, "").Groups, (messages.Groups{Desired: 1, Max: 2}))
 	})
 }
 
@@ -146,9 +135,7 @@ func TestALocationThatIsRemovedEndsItsGameSessions(t *testing.T) {
 func TestNewRoomIsReported(t *testing.T) {
 	withResources(t, func(h *resources) {
 		h.registry.Tell(fleet.WatchRoom{Notify: h.notify})
-		if err := h.groups(actorstest.Away, 2, 2); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, h.groups(actorstest.Away, 2, 2))
 		if got := told[fleet.RoomFor](h.host); !slices.Contains(got, fleet.RoomFor{FleetID: h.fleet.ID, Location: actorstest.Away}) {
 			t.Errorf("told %v", got)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/stage"
 	"troupe/actors/store"
@@ -67,9 +68,7 @@ func TestAVersionThatRunsWhileTheNextOneIsRefusedIsKept(t *testing.T) {
 func TestAScriptWithoutItsContentRunsTheLastGoodOne(t *testing.T) {
 	named := func(h *resources, key string) { // the record names a missing content
 		var value map[string]any
-		if err := json.Unmarshal(h.disk.Records(store.Script)[string(h.script.ID)], &value); err != nil {
-			h.Fatal(err)
-		}
+		assert.NoError(h, json.Unmarshal(h.disk.Records(store.Script)[string(h.script.ID)], &value))
 		s := value["Script"].(map[string]any)
 		s["Contents"], value["Key"] = 2, key
 		h.disk.Memory.Commit([]store.Change{store.Put(store.Script, string(h.script.ID), value)}, nil)

@@ -6,6 +6,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/script"
 	"troupe/messages"
 )
@@ -53,9 +54,7 @@ func TestForcedTerminationEndsAtOnceWithItsReason(t *testing.T) {
 		seat := w.Seat(id)
 		w.Enter(seat)
 		g, err := terminate(w, id, true)
-		if err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, err)
 		want(w, g, messages.GameSessionTerminating, "")
 		w.WaitIdle()
 		want(w, w.Game(id), messages.GameSessionTerminated, "FORCE_TERMINATED")
@@ -70,9 +69,7 @@ func TestACompletedPlayerSessionIsNotAcceptedButANewOneIs(t *testing.T) {
 	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.Rejoin = false }, func(w *world) {
 		id := w.Create(nil)
 		first, err := w.Seats(id, "alice")
-		if err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, err)
 		w.Enter(first[0].ID).Depart()
 		w.Want(first[0].ID, messages.PlayerSessionCompleted, 0)
 		if got := w.Enter(first[0].ID).Take(); len(got) != 1 || got[0] != "refused" {
@@ -80,9 +77,7 @@ func TestACompletedPlayerSessionIsNotAcceptedButANewOneIs(t *testing.T) {
 		}
 		w.Want(first[0].ID, messages.PlayerSessionCompleted, 0)
 		second, err := w.Seats(id, "alice")
-		if err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, err)
 		w.Enter(second[0].ID)
 		w.Want(second[0].ID, messages.PlayerSessionActive, 1)
 	})

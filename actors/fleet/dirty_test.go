@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet/catalog"
 	"troupe/messages"
 )
@@ -56,9 +57,7 @@ func TestNoChangeOfAGameSessionIsShownBeforeItIsDurable(t *testing.T) {
 					games, err1 := h.games(messages.GameSessionQuery{FleetID: actorstest.Fleet})
 					seats, err2 := h.players(messages.PlayerSessionQuery{GameSessionID: g.ID})
 					text, err3 := json.Marshal([]any{games, seats})
-					if err := errors.Join(err1, err2, err3); err != nil {
-						t.Fatal(err)
-					}
+					assert.NoError(t, errors.Join(err1, err2, err3))
 					return string(text)
 				}
 				before := state()

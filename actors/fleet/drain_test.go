@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
 	"troupe/actors/stage"
 	"troupe/messages"
@@ -22,16 +23,10 @@ func TestADrainWaitsForReservedPlayerSessions(t *testing.T) {
 		w.Pass(59 * time.Second)
 		player := w.Enter(seat)
 		w.Pass(2 * time.Second)
-		if got := w.Game(left).Status; got != messages.GameSessionTerminated {
-			w.Errorf("nobody has come, and it is %v", got)
-		}
-		if got := w.Game(taken).Status; got != messages.GameSessionActive {
-			w.Errorf("somebody has come, and it is %v", got)
-		}
+		assert.Equal(w, "nobody has come, and it is", w.Game(left).Status, messages.GameSessionTerminated)
+		assert.Equal(w, "somebody has come, and it is", w.Game(taken).Status, messages.GameSessionActive)
 		player.Depart()
-		if d := <-done; d != 61*time.Second {
-			w.Errorf("drained after %v", d)
-		}
+		assert.Equal(w, "drained after", <-done, 61*time.Second)
 	})
 }
 
@@ -51,25 +46,19 @@ func TestACancelledDrainHasNoEffectsLeft(t *testing.T) {
 		start(time.Hour)
 		start(time.Minute)
 		w.Pass(30 * time.Second)
-		if err := cancel(); err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, cancel())
 		for range 2 {
 			if err := <-results; !errors.Is(err, fleet.ErrDrainCancelled) {
 				w.Error(err)
 			}
 		}
-		if got := w.Game(empty).Status; got != messages.GameSessionTerminated {
-			w.Errorf("what has ended is %v", got)
-		}
+		assert.Equal(w, "what has ended is", w.Game(empty).Status, messages.GameSessionTerminated)
 		w.Player(w.Create(nil)) // new game sessions and seats are possible again
 		b := w.Player(game)
 		b.Depart()
 		a.Depart()
 		w.Pass(2 * time.Minute) // neither the grace nor an empty timeout ends a game session
-		if got := w.Game(game).Status; got != messages.GameSessionActive {
-			w.Errorf("without players it is %v", got)
-		}
+		assert.Equal(w, "without players it is", w.Game(game).Status, messages.GameSessionActive)
 		c := w.Player(game)
 		start(2 * time.Second) // this drain has a grace of its own
 		w.Pass(2*time.Second - time.Millisecond)
@@ -80,9 +69,7 @@ func TestACancelledDrainHasNoEffectsLeft(t *testing.T) {
 		if err := cancel(); !errors.Is(err, fleet.ErrDrainTooLate) {
 			w.Error(err)
 		}
-		if err := <-results; err != nil {
-			w.Error(err)
-		}
+		assert.NoError(w, <-results)
 		if err := cancel(); !errors.Is(err, fleet.ErrDrainTooLate) {
 			w.Error(err)
 		}
@@ -101,9 +88,7 @@ func TestACancelledDrainLoadsScriptsUpdatedMeanwhile(t *testing.T) {
 		if _, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Zip: archive("main.js=two")}); err != nil {
 			w.Fatal(err)
 		}
-		if err := w.System.CancelDrain(context.Background()); err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, w.System.CancelDrain(context.Background()))
 		w.WaitIdle()
 		if second := start(w, f.ID); second.ScriptVersion != "2 (1.0)" || e.last().program.text != "two" {
 			w.Error(second.ScriptVersion, e.last().program.text)
@@ -125,8 +110,6 @@ func TestADrainKeepsASeatThatIsBeingStored(t *testing.T) {
 		if len(*seats) != 1 || (*seats)[0] != nil {
 			h.Fatalf("answers %v", *seats)
 		}
-		if got := h.game(g.ID).Status; got != messages.GameSessionActive {
-			h.Errorf("the API has sold a seat, and its game session is %v", got)
-		}
+		assert.Equal(h, "the API has sold a seat, and its game session is", h.game(g.ID).Status, messages.GameSessionActive)
 	})
 }

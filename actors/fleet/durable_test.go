@@ -10,6 +10,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
 	"troupe/actors/store"
 	"troupe/actors/store/storetest"
@@ -51,9 +52,7 @@ func TestAGameSessionThatIsNotStoredDoesNotExist(t *testing.T) {
 		if g.Name != "other" {
 			h.Errorf("%+v", g)
 		}
-		if n := len(h.disk.Records(store.GameSession)); n != 1 {
-			h.Errorf("%d game sessions are stored", n)
-		}
+		assert.Equal(h, "game sessions are stored", len(h.disk.Records(store.GameSession)), 1)
 	})
 }
 
@@ -110,16 +109,12 @@ func TestPlayerSessionsThatAreNotStoredNoLongerCount(t *testing.T) {
 			h.Errorf("they are shown: %v, %v", all, err)
 		}
 		h.disk.Break(false)
-		if n := h.game(g.ID).CurrentPlayers; n != 0 {
-			h.Errorf("%d seats are taken", n)
-		}
+		assert.Equal(h, "seats are taken", h.game(g.ID).CurrentPlayers, 0)
 		made, err := h.seats(g.ID, "a", "b")
 		if err != nil || len(made) != 2 || made[0].Status != messages.PlayerSessionReserved {
 			h.Error(made, err)
 		}
-		if n := len(h.disk.Records(store.PlayerSession)); n != 2 {
-			h.Errorf("%d are stored", n)
-		}
+		assert.Equal(h, "are stored", len(h.disk.Records(store.PlayerSession)), 2)
 	})
 }
 
@@ -130,9 +125,7 @@ func TestAfterARestartGameSessionsAreOverAndKnown(t *testing.T) {
 		req.Properties = []messages.Property{{Key: "k", Value: "v"}}
 		g := h.must(req)
 		seat, err := h.seats(g.ID, "a")
-		if err != nil {
-			h.Fatal(err)
-		}
+		assert.NoError(h, err)
 		ended := h.must(create(actorstest.Small, ""))
 		h.stop(ended.ID)
 		ended = h.game(ended.ID)
@@ -189,9 +182,7 @@ func statuses(w *world, d *storetest.Disk) map[messages.PlayerSessionID]messages
 		var seat struct {
 			Status messages.PlayerSessionStatus `json:"s"`
 		}
-		if err := json.Unmarshal(value, &seat); err != nil {
-			w.Error(err)
-		}
+		assert.NoError(w, json.Unmarshal(value, &seat))
 		all[messages.PlayerSessionID(id)] = seat.Status
 	}
 	return all
@@ -223,9 +214,7 @@ func TestAGameSessionOutlivesItsFleetInTheStore(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g := h.must(create(actorstest.Small, "token"))
 		seat, err := h.seats(g.ID, "a")
-		if err != nil {
-			h.Fatal(err)
-		}
+		assert.NoError(h, err)
 		h.options.Fleets = h.options.Fleets[:1]
 		h.restart()
 		if again := h.game(g.ID); again.FleetID != actorstest.Small || again.Status != messages.GameSessionTerminated {
@@ -280,9 +269,7 @@ func TestPlayerSessionsWithoutAGameSessionAreDeleted(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		h.disk.Memory.Commit([]store.Change{store.Put(store.PlayerSession, "psess-1", map[string]any{"g": "arn:gone", "p": "a", "s": messages.PlayerSessionReserved})}, nil)
 		h.restart()
-		if n := len(h.disk.Records(store.PlayerSession)); n != 0 {
-			h.Errorf("%d are left", n)
-		}
+		assert.Equal(h, "are left", len(h.disk.Records(store.PlayerSession)), 0)
 	})
 }
 
@@ -307,9 +294,7 @@ func TestADamagedRecordIsLeftOut(t *testing.T) {
 			t.Errorf("%v, %v", r.Damaged(), err)
 		}
 		h.restart()
-		if n := len(h.disk.Records(store.PlayerSession)); n != 1+damaged/2 {
-			h.Errorf("%d player sessions are left", n)
-		}
+		assert.Equal(h, "player sessions are left", len(h.disk.Records(store.PlayerSession)), 1+damaged/2)
 		_, err = h.games(messages.GameSessionQuery{ID: broken.ID})
 		h.is(err, messages.NotFound)
 		h.game(g.ID)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/stage"
 	"troupe/actors/store"
@@ -30,9 +31,7 @@ func (h *resources) runs(version, text string) {
 // contents fails unless the store has as many contents.
 func (h *resources) contents(want int) {
 	h.Helper()
-	if n := len(h.disk.Records(store.Content)); n != want {
-		h.Errorf("%d contents are stored, want %d", n, want)
-	}
+	assert.Equal(h, "contents are stored", len(h.disk.Records(store.Content)), want)
 }
 
 // realtime.md 19.1: a version that does not run takes nothing down, not even at the next

@@ -12,6 +12,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet/hosting"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
@@ -169,9 +170,7 @@ func scripted(t *testing.T, change func(e *engine, o *actors.Options), test func
 			change(e, o)
 		}
 	}, func(w *world) { test(w, e) })
-	if n := e.programs(); n != 0 {
-		t.Errorf("%d programs are still open", n)
-	}
+	assert.Equal(t, "programs are still open", e.programs(), 0)
 }
 
 // archive returns a zip of files, each given as "name=text".
@@ -197,18 +196,14 @@ func archive(files ...string) []byte {
 func newScript(w *world, files ...string) *messages.Script {
 	w.Helper()
 	s, err := w.System.CreateScript(context.Background(), messages.CreateScript{Name: "game", Version: "1.0", Zip: archive(files...)})
-	if err != nil {
-		w.Fatal(err)
-	}
+	assert.NoError(w, err)
 	return s
 }
 
 func update(w *world, id messages.ScriptID, version string, files ...string) {
 	w.Helper()
 	_, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: id, Version: version, Zip: archive(files...)})
-	if err != nil {
-		w.Error(err)
-	}
+	assert.NoError(w, err)
 	w.WaitIdle()
 }
 
@@ -216,9 +211,7 @@ func newFleet(w *world, q messages.CreateFleet) *messages.Fleet {
 	w.Helper()
 	q.Locations = []string{actorstest.Home}
 	f, err := w.System.CreateFleet(context.Background(), q)
-	if err != nil {
-		w.Fatal(err)
-	}
+	assert.NoError(w, err)
 	w.WaitIdle()
 	return f
 }
@@ -237,9 +230,7 @@ func processes(specs ...string) (rc messages.RuntimeConfiguration) {
 func theFleet(w *world, id messages.FleetID) *messages.Fleet {
 	w.Helper()
 	all, err := w.System.Fleets(context.Background())
-	if err != nil {
-		w.Fatal(err)
-	}
+	assert.NoError(w, err)
 	for _, f := range all {
 		if f.ID == id {
 			return f
@@ -265,9 +256,7 @@ func happened(w *world, id messages.FleetID) (codes []string) {
 func eventsOf(w *world, id messages.FleetID) []messages.FleetEvent {
 	w.Helper()
 	all, err := w.System.FleetEvents(context.Background(), id)
-	if err != nil {
-		w.Fatal(err)
-	}
+	assert.NoError(w, err)
 	return all
 }
 
@@ -275,9 +264,7 @@ func eventsOf(w *world, id messages.FleetID) []messages.FleetEvent {
 func start(w *world, id messages.FleetID) *messages.GameSession {
 	w.Helper()
 	g, err := w.Try(messages.CreateGameSession{FleetID: id, MaxPlayers: 4}, nil)
-	if err != nil {
-		w.Fatal(err)
-	}
+	assert.NoError(w, err)
 	if g = w.Game(g.ID); g.Status != messages.GameSessionActive {
 		w.Fatalf("it is %v: %s", g.Status, g.EndText)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/script"
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -37,9 +38,7 @@ func end(w *world, g *game) {
 func sessions(w *world, q messages.GameSessionQuery) []*messages.GameSession {
 	w.Helper()
 	list, err := w.System.GameSessions(context.Background(), q)
-	if err != nil {
-		w.Fatal(err)
-	}
+	assert.NoError(w, err)
 	return list
 }
 
@@ -144,9 +143,7 @@ func TestFormsOfTheARN(t *testing.T) {
 		const home = "arn:aws:gamelift:eu-test-1::gamesession/fleet-test/"
 		id := func(req messages.CreateGameSession) string {
 			g, err := w.Try(req, nil)
-			if err != nil {
-				w.Fatal(err)
-			}
+			assert.NoError(w, err)
 			if g.Location == "" || g.IPAddress != "192.0.2.1" || g.Port != 1900 || !g.AcceptsPlayers {
 				w.Errorf("%+v", g)
 			}
@@ -196,9 +193,7 @@ func TestEndedGameSessionsAreRememberedWithinBounds(t *testing.T) {
 		for i := range 4 {
 			g := &game{}
 			made, err := w.Try(create(actorstest.Fleet, fmt.Sprint("token-", i)), g)
-			if err != nil {
-				w.Fatal(err)
-			}
+			assert.NoError(w, err)
 			ids = append(ids, made.ID)
 			seats = append(seats, w.Player(made.ID).ID)
 			w.Pass(time.Minute)
@@ -277,20 +272,14 @@ func TestTheStatusFilterHoldsForAGameSessionOnly(t *testing.T) {
 	run(t, func(w *world) {
 		g, h := w.Create(nil), w.Create(nil)
 		seats, err := w.Seats(g, "alice", "bob")
-		if err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, err)
 		w.Pass(time.Second)
 		more, err := w.Seats(h, "alice")
-		if err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, err)
 		w.Enter(seats[0].ID)
 		ids := func(q messages.PlayerSessionQuery) []messages.PlayerSessionID {
 			list, err := w.System.PlayerSessions(context.Background(), q)
-			if err != nil {
-				w.Fatal(err)
-			}
+			assert.NoError(w, err)
 			var found []messages.PlayerSessionID
 			for _, p := range list {
 				found = append(found, p.ID)
@@ -351,9 +340,7 @@ func TestADrainEndsEmptyGamesAtOnceAndTheOthersWithTheirLastPlayer(t *testing.T)
 		a, b := w.Player(first), w.Player(second)
 		seat := w.Seat(first)
 		done := drain(w, time.Hour)
-		if s := w.Game(empty).Status; s != messages.GameSessionTerminated {
-			w.Errorf("the empty one is %v", s)
-		}
+		assert.Equal(w, "the empty one is", w.Game(empty).Status, messages.GameSessionTerminated)
 		_, err := w.Try(create(actorstest.Fleet, ""), nil)
 		w.IsError(err, messages.Unavailable)
 		_, err = w.Seats(first, "x")
@@ -369,13 +356,9 @@ func TestADrainEndsEmptyGamesAtOnceAndTheOthersWithTheirLastPlayer(t *testing.T)
 		w.Pass(20 * time.Second)
 		b.Lose() // a detached player counts as a player until its window is over
 		w.Pass(30*time.Second - time.Millisecond)
-		if len(done) != 0 {
-			w.Error("done too early")
-		}
+		assert.Equal(w, "done too early", len(done), 0)
 		w.Pass(time.Millisecond)
-		if d := <-done; d != time.Minute {
-			w.Errorf("drained after %v", d)
-		}
+		assert.Equal(w, "drained after", <-done, time.Minute)
 	})
 }
 
@@ -389,9 +372,7 @@ func TestADrainsGraceEndsRemainingGameSessionsAndASecondDrainShortensIt(t *testi
 		w.Pass(time.Second)
 		second := drain(w, 2*time.Second)
 		w.Pass(2*time.Second - time.Millisecond)
-		if len(first)+len(second) != 0 {
-			w.Error("done too early")
-		}
+		assert.Equal(w, "done too early", len(first)+len(second), 0)
 		w.Pass(time.Second)
 		if a, b := <-first, <-second; a > 3500*time.Millisecond || b > 2500*time.Millisecond || a < 3*time.Second {
 			w.Errorf("drained after %v and %v", a, b)
@@ -429,8 +410,6 @@ func TestNothingIsLeftOfManyGameSessions(t *testing.T) {
 			w.Seat(id)
 			end(w, g)
 		}
-		if n := w.System.Live(counters.ActorGameSession) + w.System.Live(counters.ActorPlayer); n != 0 {
-			w.Errorf("%d actors are left", n)
-		}
+		assert.Equal(w, "actors are left", w.System.Live(counters.ActorGameSession)+w.System.Live(counters.ActorPlayer), 0)
 	})
 }

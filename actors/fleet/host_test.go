@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
@@ -66,9 +67,7 @@ func hosted(t *testing.T, change func(o *fleet.Options), test func(h *host)) {
 // begin starts the registry.
 func (h *host) begin() {
 	registry, err := fleet.New(h.options)
-	if err != nil {
-		h.Fatal(err)
-	}
+	assert.NoError(h, err)
 	h.registry = h.stage.Spawn(registry)
 	synctest.Wait()
 	h.probe.Take()
@@ -125,9 +124,7 @@ func (h *host) game(id messages.GameSessionID) *messages.GameSession {
 func (h *host) must(req messages.CreateGameSession) *messages.GameSession {
 	h.Helper()
 	g, err := h.create(req)
-	if err != nil {
-		h.Fatal(err)
-	}
+	assert.NoError(h, err)
 	if g = h.game(g.ID); g.Status != messages.GameSessionActive {
 		h.Fatalf("it is %v: %s", g.Status, g.EndText)
 	}

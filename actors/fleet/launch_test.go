@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
 	"troupe/actors/stage"
 	"troupe/messages"
@@ -23,9 +24,7 @@ func launch(h *host, id messages.FleetID, location string) (*messages.GameSessio
 func TestLaunchStartsAGameSessionAndReportsItsOutcomeOnce(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g, err := launch(h, actorstest.Fleet, actorstest.Away)
-		if err != nil {
-			h.Fatal(err)
-		}
+		assert.NoError(h, err)
 		tail := string(g.ID[strings.LastIndexByte(string(g.ID), '/')+1:])
 		if len(tail) != 36 || !strings.HasSuffix(string(g.ID), "/"+actorstest.Away+"/"+tail) || g.IdempotencyToken != "" {
 			h.Errorf("its id is %s (token %q)", g.ID, g.IdempotencyToken)
@@ -47,18 +46,14 @@ func TestLaunchStartsAGameSessionAndReportsItsOutcomeOnce(t *testing.T) {
 func (h *host) stop(id messages.GameSessionID) {
 	h.Helper()
 	_, err := request[*messages.GameSession](h, messages.TerminateGameSession{GameSessionID: id, Force: true})
-	if err != nil {
-		h.Error(err)
-	}
+	assert.NoError(h, err)
 }
 
 func TestLaunchOfAGameThatDoesNotStartSaysSo(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		h.handler = &game{Started: func() bool { return false }}
 		g, err := launch(h, actorstest.Small, "")
-		if err != nil {
-			h.Fatal(err)
-		}
+		assert.NoError(h, err)
 		all := told[fleet.Launched](h)
 		if len(all) != 1 || all[0].ID != g.ID || all[0].Active || !strings.Contains(all[0].Text, "ready") {
 			h.Errorf("told %+v", all)
@@ -100,9 +95,7 @@ func TestLaunchThatIsNotStoredHasNoEffect(t *testing.T) {
 		if _, err := launch(h, actorstest.Small, ""); err != nil {
 			h.Errorf("its place is not free again: %v", err)
 		}
-		if n := len(told[fleet.Launched](h)); n != 1 {
-			h.Errorf("told %d times", n)
-		}
+		assert.Equal(h, "told times", len(told[fleet.Launched](h)), 1)
 	})
 }
 
@@ -110,9 +103,7 @@ func TestLaunchNeedsRoom(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		h.registry.Tell(fleet.WatchRoom{Notify: h.notify})
 		g, err := launch(h, actorstest.Small, "")
-		if err != nil {
-			h.Fatal(err)
-		}
+		assert.NoError(h, err)
 		_, err = launch(h, actorstest.Small, "")
 		h.is(err, messages.FleetCapacityExceeded)
 		h.probe.Take()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/gamesession"
 	"troupe/actors/stage"
 	"troupe/messages"
@@ -16,9 +17,7 @@ import (
 func live(h *host, q messages.ActiveGameSessionQuery) (ids []messages.GameSessionID) {
 	h.Helper()
 	list, err := request[[]*gamesession.Published](h, q)
-	if err != nil {
-		h.Fatal(err)
-	}
+	assert.NoError(h, err)
 	for _, p := range list {
 		if g, _, live := p.Shared(); live {
 			ids = append(ids, g.ID)

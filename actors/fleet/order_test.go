@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/gamesession"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
@@ -49,9 +50,7 @@ func BenchmarkForget(b *testing.B) {
 	registry, err := New(Options{Region: "home", EndedMax: 10_000, EndedKeep: time.Hour, Fleets: []*messages.Fleet{
 		{ID: "fleet-a", Status: messages.FleetActive, Locations: []string{"home"}},
 	}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	assert.NoError(b, err)
 	f := &forgetting{r: registry.games, done: make(chan time.Duration, 1)}
 	for range 10_000 {
 		f.r.keep(f.another("ended"))
@@ -74,9 +73,7 @@ func TestEndedGameSessionsAreBoundedInBytes(t *testing.T) {
 	registry, err := New(Options{Region: "home", EndedKeep: time.Hour, Fleets: []*messages.Fleet{
 		{ID: "fleet-a", Status: messages.FleetActive, Locations: []string{"home"}},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	f := &forgetting{r: registry.games, done: make(chan time.Duration, 1)}
 	const each = 100 << 20
 	for range 10 {

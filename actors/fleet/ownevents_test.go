@@ -10,6 +10,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
 	"troupe/actors/store"
 	"troupe/actors/store/storetest"
@@ -83,9 +84,7 @@ func TestEventsOfGameSessionsAndPlayerSessions(t *testing.T) {
 		if err := json.Unmarshal(last[1].Detail, &detail); err != nil || detail["playerSessionId"] != string(stays) || detail["status"] != "COMPLETED" {
 			w.Errorf("%s", last[1].Detail)
 		}
-		if n := len(d.Records(store.Event)); n != 14 {
-			w.Errorf("%d events are stored", n)
-		}
+		assert.Equal(w, "events are stored", len(d.Records(store.Event)), 14)
 	})
 }
 
@@ -206,9 +205,7 @@ func TestNotesOfAnOutageAreStoredAsTheHostStops(t *testing.T) {
 		d.Break(false)
 		w.System.Close()
 		actorstest.Equal(w, "events", l.types(), "PlayerSessionActive", "PlayerSessionCompleted")
-		if got := statuses(w, d)[left]; got != messages.PlayerSessionCompleted {
-			w.Errorf("the player session is stored as %v", got)
-		}
+		assert.Equal(w, "the player session is stored as", statuses(w, d)[left], messages.PlayerSessionCompleted)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
 	"troupe/actors/stage"
@@ -69,9 +70,7 @@ func TestChargesMayBeDecidedElsewhere(t *testing.T) {
 				CreatorLimit: &messages.CreatorLimit{PerPeriod: 2, Period: time.Hour},
 			}},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 		e := &elsewhere{Registry: registry}
 		ref := s.SpawnAt(s.Stage.NewRef(counters.ActorFleet, stage.LaneLimits{}), e)
 		type answer struct {
@@ -96,9 +95,7 @@ func TestChargesMayBeDecidedElsewhere(t *testing.T) {
 		if a.err != nil || b.err != nil || a.g.ID != b.g.ID {
 			t.Fatalf("a token made %+v and %+v", a, b)
 		}
-		if e.catalog.refunds != 1 {
-			t.Errorf("%d charges were taken back, want that of the second request", e.catalog.refunds)
-		}
+		assert.Equal(t, "charges were taken back", e.catalog.refunds, 1)
 		if got := <-create("two"); got.err != nil {
 			t.Error("the second of two was refused:", got.err)
 		}
@@ -123,9 +120,7 @@ func TestTheCatalogMayHaveAStoreOfItsOwn(t *testing.T) {
 				Fleets: []*messages.Fleet{{ID: "fleet-a", Status: messages.FleetActive, Locations: []string{"home"}, GameSessionsMax: 3}},
 				Store:  own, Catalog: shared,
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.NoError(t, err)
 			return r, s.SpawnAt(s.Stage.NewRef(counters.ActorFleet, stage.LaneLimits{}), r)
 		}
 		_, ref := begin()
@@ -164,8 +159,6 @@ func TestTheCatalogMayHaveAStoreOfItsOwn(t *testing.T) {
 		synctest.Wait()
 		r, _ := begin()
 		synctest.Wait()
-		if n := len(r.games.sessions); n != 1 {
-			t.Errorf("%d game sessions are there again, want 1", n)
-		}
+		assert.Equal(t, "game sessions are there again", len(r.games.sessions), 1)
 	})
 }

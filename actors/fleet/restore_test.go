@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/script/bundle"
@@ -72,9 +73,7 @@ func wanted[A, Q any](h *host, q Q) A {
 func (h *resources) fleets() map[messages.FleetID]*messages.Fleet {
 	h.Helper()
 	all, err := request[[]*messages.Fleet](h.host, catalog.Fleets{})
-	if err != nil {
-		h.Fatal(err)
-	}
+	assert.NoError(h, err)
 	byID := make(map[messages.FleetID]*messages.Fleet)
 	for _, f := range all {
 		byID[f.ID] = f
@@ -91,9 +90,7 @@ func TestARestartedFleetServesTheNewestContent(t *testing.T) {
 		if g := h.must(q); g.ScriptVersion != "2 (2.0)" || g.FleetID != h.fleet.ID {
 			t.Errorf("it runs %q on %s", g.ScriptVersion, g.FleetID)
 		}
-		if text := h.engine.last().program.text; text != "two" {
-			t.Errorf("it runs %q", text)
-		}
+		assert.Equal(t, "it runs", h.engine.last().program.text, "two")
 		events := wanted[[]messages.FleetEvent](h.host, catalog.Events{ID: h.fleet.ID})
 		for i, e := range events {
 			want := 2
@@ -104,9 +101,7 @@ func TestARestartedFleetServesTheNewestContent(t *testing.T) {
 				t.Errorf("event %+v", e)
 			}
 		}
-		if len(events) != len(trail) {
-			t.Errorf("%d events", len(events))
-		}
+		assert.Equal(t, "events", len(events), len(trail))
 	})
 }
 
@@ -126,8 +121,6 @@ func TestAFleetThatWasDeletingEndsTerminated(t *testing.T) {
 		if _, there := h.fleets()[h.fleet.ID]; there {
 			t.Error("it is shown for ever")
 		}
-		if n := len(h.disk.Records(store.Fleet)); n != 0 {
-			t.Errorf("%d fleets are stored", n)
-		}
+		assert.Equal(t, "fleets are stored", len(h.disk.Records(store.Fleet)), 0)
 	})
 }

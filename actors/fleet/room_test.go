@@ -6,6 +6,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/messages"
 )
 
@@ -27,9 +28,7 @@ func TestEachLocationHasTheWholeRuntimeConfiguration(t *testing.T) {
 			for range 2 {
 				g, err := w.Try(at(f.ID, location), nil)
 				noError(w, err)
-				if g.Location != location {
-					t.Errorf("it is in %s, not %s", g.Location, location)
-				}
+				assert.Equal(t, "it is in", g.Location, location)
 			}
 			_, err := w.Try(at(f.ID, location), nil)
 			w.IsError(err, messages.FleetCapacityExceeded)
@@ -103,7 +102,5 @@ func TestAFleetThatIsScaledToZeroIsClosed(t *testing.T) {
 
 func noError(w *world, err error) {
 	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
+	assert.NoError(w, err)
 }

@@ -9,6 +9,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/script/bundle"
 	"troupe/messages"
@@ -22,9 +23,7 @@ func TestAFleetOfAScriptBecomesActiveWithItsTrail(t *testing.T) {
 	scripted(t, nil, func(w *world, _ *engine) {
 		s := newScript(w, "main.js")
 		f := newFleet(w, messages.CreateFleet{Name: "f", ScriptID: s.ID, LaunchPath: "/local/game/main.js"})
-		if f.Status != messages.FleetNew {
-			w.Errorf("the answer says %v", f.Status)
-		}
+		assert.Equal(w, "the answer says", f.Status, messages.FleetNew)
 		if now := theFleet(w, f.ID); now.Status != messages.FleetActive {
 			w.Errorf("it is %v", now.Status)
 		}
@@ -55,13 +54,9 @@ func TestNewGameSessionsRunTheNewContentRunningOnesTheirs(t *testing.T) {
 		if old.program.text != "one" || e.last().program.text != "two" {
 			w.Error("they run", old.program.text, e.last().program.text)
 		}
-		if n := e.programs(); n != 2 {
-			w.Errorf("%d programs while both are run", n)
-		}
+		assert.Equal(w, "programs while both are run", e.programs(), 2)
 		end(w, &old.Game)
-		if n := e.programs(); n != 1 {
-			w.Errorf("%d programs after the last game session of the old one", n)
-		}
+		assert.Equal(w, "programs after the last game session of the old one", e.programs(), 1)
 		scripts, err := w.System.Scripts(context.Background(), s.ID)
 		if err != nil || scripts[0].Contents != 2 || scripts[0].Version != "2.0" || scripts[0].Name != "game" {
 			w.Error(scripts, err)
@@ -90,9 +85,7 @@ func TestAContentThatDoesNotRunChangesNothing(t *testing.T) {
 				first := start(w, f.ID)
 				before := time.Now()
 				update(w, s.ID, "", text)
-				if d := time.Since(before); d != 0 {
-					w.Errorf("answered after %v", d)
-				}
+				assert.Equal(w, "answered after", time.Since(before), 0)
 				event := eventsOf(w, f.ID)
 				last := event[len(event)-1]
 				if got := last.Code + " " + last.Message; !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "go on with version 1 (1.0)") {
@@ -101,9 +94,7 @@ func TestAContentThatDoesNotRunChangesNothing(t *testing.T) {
 				if second := start(w, f.ID); second.ScriptVersion != "1 (1.0)" || w.Game(first.ID).Status != messages.GameSessionActive {
 					w.Error(second.ScriptVersion)
 				}
-				if s := theFleet(w, f.ID).Status; s != messages.FleetActive {
-					w.Error(s)
-				}
+				assert.Equal(w, "status", theFleet(w, f.ID).Status, messages.FleetActive)
 				update(w, s.ID, "", "main.js=fixed")
 				if third := start(w, f.ID); third.ScriptVersion != "3 (1.0)" || e.last().program.text != "fixed" {
 					w.Error(third.ScriptVersion)
@@ -117,9 +108,7 @@ func TestAFleetWhoseScriptNeverRanIsInErrorUntilItDoes(t *testing.T) {
 	scripted(t, nil, func(w *world, e *engine) {
 		s := newScript(w, "main.js=syntax error")
 		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID})
-		if s := theFleet(w, f.ID).Status; s != messages.FleetErrored {
-			w.Error(s)
-		}
+		assert.Equal(w, "status", theFleet(w, f.ID).Status, messages.FleetErrored)
 		_, err := w.Try(create(f.ID, ""), nil)
 		w.IsError(err, messages.InvalidFleetStatus)
 		actorstest.Equal(w, "events", happened(w, f.ID), "FLEET_CREATED", "FLEET_STATE_DOWNLOADING", "FLEET_STATE_VALIDATING",
@@ -152,13 +141,9 @@ func TestTheRegistryGoesOnWhileAScriptIsLoaded(t *testing.T) {
 		}
 		w.Create(nil)
 		w.Pass(9 * time.Second)
-		if len(answered) != 0 {
-			w.Error("answered too early")
-		}
+		assert.Equal(w, "answered too early", len(answered), 0)
 		w.Pass(2 * time.Second)
-		if len(answered) != 2 {
-			w.Error("not answered")
-		}
+		assert.Equal(w, "not answered", len(answered), 2)
 		close(e.gate)
 		w.WaitIdle()
 		if g := start(w, f.ID); g.ScriptVersion != "3 (1.0)" { // the second was skipped
@@ -175,9 +160,7 @@ func TestDeletingAScriptAndAFleet(t *testing.T) {
 		w.IsError(w.System.DeleteScript(ctx, s.ID), messages.InvalidRequest) // D-208
 		g := start(w, f.ID)
 		c := w.Player(g.ID)
-		if err := w.System.DeleteFleet(ctx, f.ID); err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, w.System.DeleteFleet(ctx, f.ID))
 		_, err := w.Try(create(f.ID, ""), nil)
 		w.IsError(err, messages.InvalidFleetStatus)
 		w.Pass(5 * time.Second)
@@ -190,12 +173,8 @@ func TestDeletingAScriptAndAFleet(t *testing.T) {
 		}
 		actorstest.Equal(w, "events", happened(w, f.ID), append(slices.Clone(trail), "FLEET_DELETED")...)
 		w.IsError(w.System.DeleteFleet(ctx, f.ID), messages.NotFound)
-		if e.programs() != 0 {
-			w.Error("its program is open")
-		}
-		if err := w.System.DeleteScript(ctx, s.ID); err != nil {
-			w.Error(err)
-		}
+		assert.Equal(w, "its program is open", e.programs(), 0)
+		assert.NoError(w, w.System.DeleteScript(ctx, s.ID))
 		w.IsError(w.System.DeleteScript(ctx, s.ID), messages.NotFound)
 		_, err = w.System.UpdateScript(ctx, messages.UpdateScript{ID: s.ID, Name: "x"})
 		w.IsError(err, messages.NotFound)
@@ -226,9 +205,7 @@ func TestProcessesOfARuntimeConfiguration(t *testing.T) {
 			return err
 		}
 		w.IsError(change(processes("51 a.js")), messages.LimitExceeded)
-		if err := change(processes("2 a.js mode:1", "2 b.js x")); err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, change(processes("2 a.js mode:1", "2 b.js x")))
 		start(w, f.ID) // three of the four processes are still running
 		if e.last().program.text != "b" || e.last().processConfig.Args[0] != "x" {
 			w.Error(e.last().processConfig.Args)
@@ -259,13 +236,9 @@ func TestActivationIsBounded(t *testing.T) {
 		_, err = w.Try(create(f.ID, ""), nil)
 		w.IsError(err, messages.FleetCapacityExceeded)
 		w.Pass(19 * time.Second)
-		if s := w.Game(g.ID).Status; s != messages.GameSessionActivating {
-			w.Error(s)
-		}
+		assert.Equal(w, "status", w.Game(g.ID).Status, messages.GameSessionActivating)
 		w.Pass(2 * time.Second)
-		if s := w.Game(g.ID).Status; s != messages.GameSessionTerminated {
-			w.Error(s)
-		}
+		assert.Equal(w, "status", w.Game(g.ID).Status, messages.GameSessionTerminated)
 		if got := happened(w, f.ID); got[len(got)-1] != "GAME_SESSION_ACTIVATION_TIMEOUT" {
 			w.Error(got)
 		}
@@ -290,12 +263,8 @@ func TestAVersionThatDoesNotLoadEndsTheAttemptsOfTheOneBefore(t *testing.T) {
 			if now := eventsOf(w, f.ID); len(now) != len(then) || now[len(now)-1] != then[len(then)-1] {
 				w.Errorf("after %q it went on: %+v", before, now[len(now)-1])
 			}
-			if n := e.programs(); n != 1 {
-				w.Errorf("%d programs", n)
-			}
-			if n := w.System.Live(counters.ActorGameSession); n != 1 {
-				w.Errorf("%d stand by", n)
-			}
+			assert.Equal(w, "programs", e.programs(), 1)
+			assert.Equal(w, "stand by", w.System.Live(counters.ActorGameSession), 1)
 			g := start(w, f.ID)
 			if !strings.HasPrefix(g.ScriptVersion, "1 ") {
 				w.Error(g.ScriptVersion)
@@ -311,17 +280,11 @@ func TestActivationIsBoundedByDefault(t *testing.T) {
 		s := newScript(w, "main.js=slow start")
 		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
 		g, err := w.Try(create(f.ID, ""), nil)
-		if err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, err)
 		w.Pass(299 * time.Second)
-		if s := w.Game(g.ID).Status; s != messages.GameSessionActivating {
-			w.Error(s)
-		}
+		assert.Equal(w, "status", w.Game(g.ID).Status, messages.GameSessionActivating)
 		w.Pass(2 * time.Second)
-		if s := w.Game(g.ID).Status; s != messages.GameSessionTerminated {
-			w.Error(s)
-		}
+		assert.Equal(w, "status", w.Game(g.ID).Status, messages.GameSessionTerminated)
 		if got := happened(w, f.ID); got[len(got)-1] != "GAME_SESSION_ACTIVATION_TIMEOUT" {
 			w.Error(got)
 		}
@@ -352,9 +315,7 @@ func TestAFleetOfTheOperatorHasBothBounds(t *testing.T) {
 			Bundle: &bundle.Bundle{Files: map[string][]byte{"main.js": []byte("good")}}}}
 		o.Fleet.Fleets = append(o.Fleet.Fleets, &messages.Fleet{ID: "fleet-own", ScriptID: "script-own", GameSessionsMax: 2, Locations: []string{actorstest.Home}})
 	}, func(w *world, _ *engine) {
-		if err := w.System.AwaitScripts(context.Background()); err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, w.System.AwaitScripts(context.Background()))
 		for range 2 {
 			if g := start(w, "fleet-own"); g.ScriptVersion != "1" {
 				w.Error(g.ScriptVersion)

@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/script/bundle"
 	"troupe/messages"
@@ -40,9 +41,7 @@ func TestStandbyProcessesAreKeptTakenAndReplaced(t *testing.T) {
 		if calls := waiting.Take(); len(calls) != 1 || !strings.HasPrefix(calls[0], "start") {
 			w.Errorf("the first that was ready was not taken: %v", calls)
 		}
-		if n := len(e.handlers); n != 3 {
-			w.Errorf("%d processes were started", n)
-		}
+		assert.Equal(w, "processes were started", len(e.handlers), 3)
 		start(w, f.ID)
 		start(w, f.ID)
 		if n := w.System.Live(counters.ActorGameSession); n != 3 || len(e.handlers) != 3 {
@@ -56,9 +55,7 @@ func TestStandbyProcessesAreKeptTakenAndReplaced(t *testing.T) {
 		if !e.closed[first.ID] {
 			w.Error("its log is open")
 		}
-		if n := w.System.Live(counters.ActorGameSession); n != 3 {
-			w.Errorf("%d processes after one has ended: no new one", n)
-		}
+		assert.Equal(w, "processes after one has ended: no new one", w.System.Live(counters.ActorGameSession), 3)
 	})
 }
 
@@ -75,14 +72,10 @@ func TestStandbyProcessesAreReplacedForANewVersion(t *testing.T) {
 		}
 		// Parameters follow the same rule.
 		_, err := w.System.UpdateRuntime(context.Background(), messages.UpdateRuntime{FleetID: f.ID, Runtime: processes("5 main.js new")})
-		if err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, err)
 		w.WaitIdle()
 		start(w, f.ID)
-		if args := fmt.Sprint(e.handlers[len(e.handlers)-2].processConfig.Args); args != "[new]" {
-			w.Error(args)
-		}
+		assert.Equal(w, "sprint", fmt.Sprint(e.handlers[len(e.handlers)-2].processConfig.Args), "[new]")
 	})
 }
 
@@ -227,9 +220,7 @@ func TestAGameSessionWhoseStandbyProcessEndedKeepsItsNewState(t *testing.T) {
 				idle, gate := e.last(), make(chan struct{})
 				idle.Session.Do(func() { <-gate; idle.Session.Exit(1) })
 				g, err := w.Try(create(f.ID, ""), nil)
-				if err != nil {
-					w.Fatal(err)
-				}
+				assert.NoError(w, err)
 				c.meanwhile(w, g, s.ID)
 				close(gate)
 				w.WaitIdle()
@@ -238,9 +229,7 @@ func TestAGameSessionWhoseStandbyProcessEndedKeepsItsNewState(t *testing.T) {
 					w.Errorf("it is %v, of version %s, %q", g.Status, got, g.EndText)
 				}
 				if name == "deleted" {
-					if s := theFleet(w, f.ID).Status; s != messages.FleetTerminated {
-						w.Error(s)
-					}
+					assert.Equal(w, "status", theFleet(w, f.ID).Status, messages.FleetTerminated)
 				}
 				if name == "slow" {
 					w.Pass(301 * time.Second)
@@ -285,12 +274,8 @@ func TestADrainEndsStandbyProcessesAndLoadsNothing(t *testing.T) {
 			_, _ = w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Zip: archive("main.js=two")})
 		}()
 		w.WaitIdle()
-		if d := <-drain(w, time.Hour); d != 0 {
-			w.Errorf("drained after %v", d)
-		}
-		if n := w.System.Live(counters.ActorGameSession); n != 0 {
-			w.Errorf("%d processes are left", n)
-		}
+		assert.Equal(w, "drained after", <-drain(w, time.Hour), 0)
+		assert.Equal(w, "processes are left", w.System.Live(counters.ActorGameSession), 0)
 		close(e.gate)
 		w.WaitIdle()
 	})
@@ -304,9 +289,7 @@ func TestAConfigurationThatDoesNotRunLeavesTheOldOne(t *testing.T) {
 		change := func(specs ...string) {
 			w.Helper()
 			_, err := w.System.UpdateRuntime(context.Background(), messages.UpdateRuntime{FleetID: f.ID, Runtime: processes(specs...)})
-			if err != nil {
-				w.Fatal(err)
-			}
+			assert.NoError(w, err)
 			w.WaitIdle()
 		}
 		runs := func(want string) {
@@ -331,9 +314,7 @@ func TestAConfigurationThatDoesNotRunLeavesTheOldOne(t *testing.T) {
 		runs("cnew")
 		update(w, s.ID, "", "c.js=fixed")
 		runs("fixednew")
-		if n := w.System.Live(counters.ActorGameSession); n != 5 {
-			w.Errorf("%d processes, want four game sessions and one that stands by", n)
-		}
+		assert.Equal(w, "processes", w.System.Live(counters.ActorGameSession), 5)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/script"
 	"troupe/actors/sessionlog"
 	"troupe/messages"
@@ -45,9 +46,7 @@ func TestTerminateTriggersOnProcessTerminate(t *testing.T) {
 		seat := w.Seat(id)
 		c := w.Enter(seat)
 		g, err := terminate(w, id, false)
-		if err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, err)
 		want(w, g, messages.GameSessionTerminating, "")
 		w.Pass(time.Minute)
 		want(w, w.Game(id), messages.GameSessionTerminating, "")
@@ -55,9 +54,7 @@ func TestTerminateTriggersOnProcessTerminate(t *testing.T) {
 			w.Errorf("the player is closed with %v while the game still thinks", reason)
 		}
 		again, err := terminate(w, id, false)
-		if err != nil {
-			w.Error(err)
-		}
+		assert.NoError(w, err)
 		want(w, again, messages.GameSessionTerminating, "")
 		if _, err = w.Seats(id, "late"); err == nil {
 			w.Error("a game session that is TERMINATING takes players")
@@ -96,9 +93,7 @@ func TestForcedTerminationDoesNotCallOnProcessTerminate(t *testing.T) {
 		id := w.Create(p)
 		p.Take()
 		g, err := terminate(w, id, true)
-		if err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, err)
 		want(w, g, messages.GameSessionTerminating, "")
 		w.WaitIdle()
 		want(w, w.Game(id), messages.GameSessionTerminated, "FORCE_TERMINATED")
@@ -150,9 +145,7 @@ func TestGameSessionsHaveLogsOfTheirOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.Fleet.OpenLog = func(id messages.GameSessionID, f *messages.Fleet) script.Sink {
-			if f.ID != actorstest.Fleet {
-				t.Errorf("fleet %s", f.ID)
-			}
+			assert.Equal(t, "fleet", f.ID, actorstest.Fleet)
 			return logs.Open(id)
 		}
 	}, func(w *world) {
@@ -175,13 +168,9 @@ func TestGameSessionsHaveLogsOfTheirOwn(t *testing.T) {
 func readLog(w *world, s *sessionlog.Store, id messages.GameSessionID) string {
 	w.Helper()
 	r, err := s.Read(id)
-	if err != nil {
-		w.Fatal(err)
-	}
+	assert.NoError(w, err)
 	defer r.Close()
 	text, err := io.ReadAll(r)
-	if err != nil {
-		w.Fatal(err)
-	}
+	assert.NoError(w, err)
 	return string(text)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
 	"troupe/actors/fleet/catalog"
 	"troupe/messages"
@@ -46,9 +47,7 @@ func TestUpdateMergesPropertiesAndNeverDeletes(t *testing.T) {
 		}
 		_, err = h.update(messages.UpdateGameSession{ID: g.ID, Properties: properties("one more", "")})
 		h.is(err, messages.InvalidRequest)
-		if n := len(h.game(g.ID).Properties); n != 16 {
-			h.Errorf("it has %d properties", n)
-		}
+		assert.Equal(h, "it has properties", len(h.game(g.ID).Properties), 16)
 		if again, err := h.create(req); err != nil || again.ID != g.ID { // compared with the first request, not with the current state
 			h.Error(again, err)
 		}
@@ -63,15 +62,11 @@ func TestUpdateOfAGameSessionThatEndsOrHasEnded(t *testing.T) {
 		name := "n"
 		for _, force := range []bool{false, true} {
 			_, err := request[*messages.GameSession](h, messages.TerminateGameSession{GameSessionID: g.ID, Force: force})
-			if err != nil {
-				h.Fatal(err)
-			}
+			assert.NoError(h, err)
 			_, err = h.update(messages.UpdateGameSession{ID: g.ID, Name: &name})
 			h.is(err, messages.InvalidGameSessionStatus)
 		}
-		if s := h.game(g.ID).Status; s != messages.GameSessionTerminated {
-			h.Errorf("it is %v", s)
-		}
+		assert.Equal(h, "it is", h.game(g.ID).Status, messages.GameSessionTerminated)
 		_, err := h.update(messages.UpdateGameSession{ID: "arn:unknown", Name: &name})
 		h.is(err, messages.NotFound)
 	})
@@ -112,9 +107,7 @@ func TestALowerMaximumRemovesNobody(t *testing.T) {
 			w.Error(text)
 		}
 		w.Enter(last) // a reserved seat does not help while there are more players than the maximum
-		if s := w.Seated(last).Status; s != messages.PlayerSessionReserved {
-			w.Errorf("it is %v", s)
-		}
+		assert.Equal(w, "it is", w.Seated(last).Status, messages.PlayerSessionReserved)
 		a.Depart()
 		b.Depart()
 		w.Pass(time.Minute)
@@ -158,9 +151,7 @@ func TestUpdatesAreDurableAndSequential(t *testing.T) {
 		for range 70 {
 			refused += len(*tell(messages.UpdateGameSession{Protected: &yes})) // those that wait are not answered yet
 		}
-		if refused != 70-64 {
-			h.Errorf("%d were refused", refused)
-		}
+		assert.Equal(h, "were refused", refused, 70-64)
 		h.disk.Release()
 		h.restart()
 		if got := h.game(g.ID); !slices.Equal(got.Properties, properties("a", "1", "b", "2")) || !got.Protected {

@@ -8,6 +8,7 @@ import (
 	"weak"
 
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
 	"troupe/actors/gamesession"
 	"troupe/messages"
@@ -18,9 +19,7 @@ func TestTheWatcherIsLetGoWithTheGameSession(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		hosted(t, nil, func(h *host) {
 			g, err := launch(h, actorstest.Fleet, "")
-			if err != nil {
-				h.Fatal(err)
-			}
+			assert.NoError(h, err)
 			if late {
 				h.stop(g.ID)
 			}
@@ -56,9 +55,7 @@ func watch(h *host, id messages.GameSessionID, over *bool) weak.Pointer[[1 << 16
 		held[0]++
 		*over = view.Seats().Over
 	}})
-	if err != nil {
-		h.Fatal(err)
-	}
+	assert.NoError(h, err)
 	*over = view.Seats().Over
 	return weak.Make(held)
 }

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
 	"troupe/actors/stage"
@@ -113,13 +114,9 @@ func TestAMatchLeavesASeatToItsPlayer(t *testing.T) {
 		}
 		free := func() int { return p.record.Reader().Seats().Free }
 		time.Sleep(40 * time.Second)
-		if n := free(); n != 0 {
-			t.Errorf("%d seats are free 40 s after the last match", n)
-		}
+		assert.Equal(t, "seats are free 40 s after the last match", free(), 0)
 		time.Sleep(21 * time.Second)
-		if n := free(); n != 2 {
-			t.Errorf("%d seats are free after that", n)
-		}
+		assert.Equal(t, "seats are free after that", free(), 2)
 		if got := fill("m4", "a"); len(got) != 1 {
 			t.Errorf("the seat of before has ended, and there is no other")
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/connection"
 	"troupe/actors/fleet"
 	"troupe/actors/gamesession"
@@ -81,9 +82,7 @@ func newRoom(tb testing.TB, h script.Handler, members int) *room {
 		Session: settings, NewHandler: func(*messages.Fleet) script.Handler { return h },
 		Fleets: []*messages.Fleet{{ID: "fleet-x", Status: messages.FleetActive, Locations: []string{"home"}, GameSessionsMax: 1}},
 	}})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	assert.NoError(tb, err)
 	r.system = system
 	tb.Cleanup(func() {
 		r.system.Close()
@@ -92,9 +91,7 @@ func newRoom(tb testing.TB, h script.Handler, members int) *room {
 		}
 	})
 	g, err := r.system.CreateGameSession(tb.Context(), messages.CreateGameSession{FleetID: "fleet-x", MaxPlayers: members})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	assert.NoError(tb, err)
 	req := messages.CreatePlayerSessions{GameSessionID: g.ID, Players: make([]messages.NewPlayer, members)}
 	seats, err := r.system.CreatePlayerSessions(tb.Context(), req)
 	for ; err != nil; seats, err = r.system.CreatePlayerSessions(tb.Context(), req) { // it is activating
@@ -124,9 +121,7 @@ func (r *room) enter(tb testing.TB, id messages.PlayerSessionID) {
 	r.links, r.members = append(r.links, d), append(r.members, c)
 	in := gamesession.NewInbound()
 	in.From, in.Kind, in.Group, in.Reliable = c.Attachment().Player, gamesession.JoinGroup, 1, true
-	if err := in.Post(c.Attachment().Session); err != nil {
-		tb.Fatal(err)
-	}
+	assert.NoError(tb, in.Post(c.Attachment().Session))
 	// Each join is answered with a membership update.
 	r.await(1, len(r.links)-1, func() {
 		in := gamesession.NewInbound()

@@ -6,6 +6,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/messages"
 	"troupe/messages/counters"
 )
@@ -198,17 +199,13 @@ func TestGroupsAreBoundedAndGroupIDsMustBePositive(t *testing.T) {
 		}
 		w.WaitIdle()
 		equal(w, "b", b.Take(), "group 3 is [2] from -1 to 2", "group 4 is [] from -1 to 2")
-		if n := w.Count.Dropped.Get(counters.DropBadGroup); n != 5 {
-			w.Errorf("%d dropped, want 5", n)
-		}
+		assert.Equal(w, "dropped", w.Count.Dropped.Get(counters.DropBadGroup), 5)
 		a.Group(leave, 1) // frees its place for others
 		w.WaitIdle()
 		b.Group(join, 4)
 		w.WaitIdle()
 		equal(w, "b", b.Take(), "group 4 is [2] from -1 to 2")
-		if n := w.System.Live(counters.ActorGroup); n != 3 {
-			w.Errorf("%d group actors", n)
-		}
+		assert.Equal(w, "group actors", w.System.Live(counters.ActorGroup), 3)
 	})
 }
 
@@ -219,20 +216,14 @@ func TestAGroupLivesAsLongAsItHasMembers(t *testing.T) {
 		for range 3 {
 			a.Group(join, 1)
 			w.WaitIdle()
-			if n := w.System.Live(counters.ActorGroup); n != 1 {
-				w.Errorf("%d group actors", n)
-			}
+			assert.Equal(w, "group actors", w.System.Live(counters.ActorGroup), 1)
 			a.Group(leave, 1)
 			w.WaitIdle()
-			if n := w.System.Live(counters.ActorGroup); n != 0 {
-				w.Errorf("%d group actors of nobody", n)
-			}
+			assert.Equal(w, "group actors of nobody", w.System.Live(counters.ActorGroup), 0)
 		}
 		a.Group(join, 1)
 		a.Lose()
 		w.Pass(30 * time.Second)
-		if n := w.System.Live(counters.ActorGroup); n != 0 {
-			w.Errorf("%d group actors of nobody", n)
-		}
+		assert.Equal(w, "group actors of nobody", w.System.Live(counters.ActorGroup), 0)
 	})
 }

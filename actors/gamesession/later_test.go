@@ -6,6 +6,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
 	"troupe/actors/stage"
@@ -274,9 +275,7 @@ func TestTheEndWaitsForOnProcessTerminate(t *testing.T) {
 		equal(w, "a", a.Take(), "9 from 0 to player 1: bye")
 		closed(w, a, messages.CloseGameEnded)
 		ended(w, id, "told to")
-		if r := w.Game(id).StatusReason; r != "TRIGGERED_ON_PROCESS_TERMINATE" {
-			w.Errorf("status reason %q", r)
-		}
+		assert.Equal(w, "status reason", w.Game(id).StatusReason, "TRIGGERED_ON_PROCESS_TERMINATE")
 	})
 }
 
@@ -331,9 +330,7 @@ func TestOnPlayerDisconnectMayTakeTime(t *testing.T) {
 		}
 		g.slowGone = true
 		a.Depart()
-		if n := len(g.Peers()); n != 2 {
-			w.Errorf("%d players during OnPlayerDisconnect", n)
-		}
+		assert.Equal(w, "players during OnPlayerDisconnect", len(g.Peers()), 2)
 		w.Want(a.ID, messages.PlayerSessionActive, 2)
 		g.Session.Do(func() {
 			g.Session.SendReliableMessage(script.Outgoing{OpCode: 9, Payload: []byte("is gone")}, b.Peer())
@@ -341,9 +338,7 @@ func TestOnPlayerDisconnectMayTakeTime(t *testing.T) {
 		})
 		g.decide(w, true)
 		equal(w, "b", b.Take(), "9 from 0 to player 2: is gone", "group 5 is [2] from -1 to 2")
-		if n := len(g.Peers()); n != 1 {
-			w.Errorf("%d players afterwards", n)
-		}
+		assert.Equal(w, "players afterwards", len(g.Peers()), 1)
 		w.Want(a.ID, messages.PlayerSessionCompleted, 1)
 	})
 }
@@ -372,9 +367,7 @@ func TestOnPlayerDisconnectIsNotWaitedForForEver(t *testing.T) {
 				g.slowGone = true
 				a.Depart()
 				end(w, g, a)
-				if s := w.Seated(a.ID).Status; s != messages.PlayerSessionCompleted {
-					w.Errorf("the player session is %v", s)
-				}
+				assert.Equal(w, "the player session is", w.Seated(a.ID).Status, messages.PlayerSessionCompleted)
 			})
 		})
 	}
@@ -460,9 +453,7 @@ func TestAGameSessionEndsWhenTheLastLoginIsRefused(t *testing.T) {
 		g.decide(w, false)
 		equal(w, "b", b.Take(), "refused")
 		w.Pass(10 * time.Minute)
-		if got := w.Game(id).Status; got != messages.GameSessionTerminated {
-			w.Errorf("nobody is in, and it is %v", got)
-		}
+		assert.Equal(w, "nobody is in, and it is", w.Game(id).Status, messages.GameSessionTerminated)
 	})
 }
 
@@ -480,8 +471,6 @@ func TestAGameSessionStaysForALoginThatComesAnew(t *testing.T) {
 		a.Depart()
 		w.Open().LogIn(seat, "two")
 		w.Pass(time.Second)
-		if got := w.Game(id).Status; got != messages.GameSessionActive {
-			w.Errorf("a login waits for the game, and the game session is %v", got)
-		}
+		assert.Equal(w, "a login waits for the game, and the game session is", w.Game(id).Status, messages.GameSessionActive)
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/script"
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -92,15 +93,11 @@ func TestDefaultsAre32PlayersAndThreeSeconds(t *testing.T) {
 		for interval, want := range map[time.Duration]time.Duration{0: 3 * time.Second, 7 * time.Second: 7 * time.Second, -1: 3 * time.Second} {
 			conf := script.Configuration{PingInterval: interval}
 			c := w.Player(w.Create(&game{Conf: conf}))
-			if got := c.Handle.Attachment().PingInterval; got != want {
-				w.Errorf("ping interval %v, want %v", got, want)
-			}
+			assert.Equal(w, "ping interval", c.Handle.Attachment().PingInterval, want)
 		}
 	})
 	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.PingInterval = 0 }, func(w *world) {
-		if got := w.Player(w.Create(nil)).Handle.Attachment().PingInterval; got != 3*time.Second {
-			w.Errorf("ping interval %v", got)
-		}
+		assert.Equal(w, "ping interval", w.Player(w.Create(nil)).Handle.Attachment().PingInterval, 3*time.Second)
 	})
 }
 
@@ -168,9 +165,7 @@ func TestWhatOnProcessTerminateSendsArrivesBeforeTheClose(t *testing.T) {
 		g.Take()
 		done := make(chan error)
 		go func() { done <- w.System.Drain(w.Context(), 0) }()
-		if err := <-done; err != nil {
-			w.Error(err)
-		}
+		assert.NoError(w, <-done)
 		w.WaitIdle()
 		equal(w, "a", a.Take(), "9 from -1 to group -1: x")
 		closed(w, a, messages.CloseGoingAway)
@@ -244,9 +239,7 @@ func TestPanicsInCallbacksAreCountedAndCostNothingElse(t *testing.T) {
 		g.Session.Do(bug)
 		w.WaitIdle()
 		equal(w, "a", a.Take(), "group 1 is [1] from -1 to 1", "group 1 is [1] from -1 to 1", "2 from 1 to player 1: alive")
-		if n := w.Count.HandlerErrors.Load(); n != 5 {
-			w.Errorf("%d errors, want 5", n)
-		}
+		assert.Equal(w, "errors", w.Count.HandlerErrors.Load(), 5)
 		status(w, id, messages.GameSessionActive)
 	})
 }

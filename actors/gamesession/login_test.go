@@ -8,6 +8,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/gamesession"
 	"troupe/actors/player"
 	"troupe/actors/script"
@@ -181,9 +182,7 @@ func TestTheLowerOfBothMaximaHolds(t *testing.T) {
 					h = &game{Conf: script.Configuration{MaxPlayers: test.script}}
 				}
 				made, err := w.Try(messages.CreateGameSession{FleetID: actorstest.Fleet, MaxPlayers: test.session}, h)
-				if err != nil {
-					w.Fatal(err)
-				}
+				assert.NoError(w, err)
 				var in []*actorstest.Client
 				for range test.want {
 					in = append(in, w.Player(made.ID))
@@ -229,9 +228,7 @@ func TestTheConnectionPayloadAndThePlayerReachTheGate(t *testing.T) {
 		g := &game{Connect: func(m *script.ConnectMessage) bool { got, asked = *m, asked+1; return true }}
 		id := w.Create(g)
 		seats, err := w.Seats(id, "alice")
-		if err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, err)
 		c := w.Open()
 		c.LogIn(seats[0].ID, "\x00\xff any bytes")
 		w.WaitIdle()
@@ -239,9 +236,7 @@ func TestTheConnectionPayloadAndThePlayerReachTheGate(t *testing.T) {
 		if got.Player != want || string(got.Payload) != "\x00\xff any bytes" {
 			w.Errorf("the gate saw %+v", got)
 		}
-		if asked != 1 {
-			w.Errorf("the gate was asked %d times about one login", asked)
-		}
+		assert.Equal(w, "the gate was asked times about one login", asked, 1)
 	})
 }
 
@@ -271,13 +266,9 @@ func TestPlayerSessionsAreCreatedAllOrNone(t *testing.T) {
 		}
 		_, err := w.Seats(made.ID, "c", "d")
 		w.IsError(err, messages.GameSessionFull)
-		if n := w.Game(made.ID).CurrentPlayers; n != 2 {
-			w.Errorf("%d player sessions created", n)
-		}
+		assert.Equal(w, "player sessions created", w.Game(made.ID).CurrentPlayers, 2)
 		seats, err := w.Seats(made.ID, "a") // D-216: the same player again
-		if err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, err)
 		p := seats[0]
 		if p.Status != messages.PlayerSessionReserved || p.PlayerData != "data of a" || p.IPAddress != "192.0.2.1" || p.Port != 1900 ||
 			p.FleetID != actorstest.Fleet || p.GameSessionID != made.ID || p.Created.IsZero() || !strings.HasPrefix(string(p.ID), "psess-") {
@@ -339,9 +330,7 @@ func TestFinishedPlayerSessionsAreForgottenFromAThousandOn(t *testing.T) {
 			w.Player(id).Depart()
 		}
 		refused(w, w.Enter(first.ID))
-		if n := w.Game(id).CurrentPlayers; n != 0 {
-			w.Errorf("%d players", n)
-		}
+		assert.Equal(w, "players", w.Game(id).CurrentPlayers, 0)
 		stays := w.Player(id)
 		w.Want(stays.ID, messages.PlayerSessionActive, 1)
 	})

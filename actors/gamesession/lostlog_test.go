@@ -12,6 +12,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/bans"
 	"troupe/actors/player"
 	"troupe/messages"
@@ -38,9 +39,7 @@ func (l *lockedBuffer) about(t testing.TB, player string) (said []string) {
 	defer l.mu.Unlock()
 	for line := range strings.Lines(l.b.String()) {
 		var f map[string]any
-		if err := json.Unmarshal([]byte(line), &f); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, json.Unmarshal([]byte(line), &f))
 		if _, of := f["player_session"]; !of {
 			continue
 		}
@@ -62,9 +61,7 @@ func TestLinesAboutALostPlayerHaveItsIDAndTheCause(t *testing.T) {
 	actorstest.Run(t, func(o *actors.Options) { o.Log = zerolog.New(log) }, func(w *world) {
 		id := w.Create(&game{})
 		seats, err := w.Seats(id, "ann", "bob", "eve")
-		if err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, err)
 		ann, bob := w.Enter(seats[0].ID), w.Enter(seats[1].ID)
 		ann.Lose()
 		w.Pass(windowDefault)
@@ -83,9 +80,7 @@ func TestLinesAboutARemovedPlayerSayWhoAndWhy(t *testing.T) {
 		g := &game{}
 		id := w.Create(g)
 		seats, err := w.Seats(id, "ann", "bob", "eve", "may")
-		if err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, err)
 		w.Enter(seats[0].ID)
 		bob := w.Enter(seats[1].ID)
 		may := w.Enter(seats[3].ID)
@@ -124,9 +119,7 @@ func TestLinesAboutAPlayerThatTheHostCutsOffSayWhy(t *testing.T) {
 	}, func(w *world) {
 		g := &game{}
 		seats, err := w.Seats(w.Create(g), "ann", "bob", "eve")
-		if err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, err)
 		ann, eve := w.Enter(seats[0].ID), w.Enter(seats[2].ID)
 		w.Enter(seats[1].ID)
 		w.Enter(seats[1].ID)

@@ -6,6 +6,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/gamesession"
 	"troupe/actors/player"
 	"troupe/actors/script"
@@ -96,9 +97,7 @@ func TestALostPlayerIsDetachedForTheWindowAndThenLeavesOnce(t *testing.T) {
 		b.Lose()
 		w.Pass(windowDefault - time.Millisecond)
 		w.Want(b.ID, messages.PlayerSessionActive, 2)
-		if n := w.Count.Players.Get(counters.PlayerDetached); n != 1 {
-			w.Errorf("%d detached", n)
-		}
+		assert.Equal(w, "detached", w.Count.Players.Get(counters.PlayerDetached), 1)
 		g.Session.Do(func() { equal(w, "players", g.Peers(), 1, 2) })
 		w.WaitIdle()
 		equal(w, "callbacks", g.Take())
@@ -183,15 +182,11 @@ func TestATakeoverClosesTheOldConnectionAndItsLateEndChangesNothing(t *testing.T
 		old.Stall(false)
 		equal(w, "old", old.Take())
 		w.WaitIdle() // RL-8: the end of epoch 1 has arrived
-		if w.Count.OldEpochs.Load() != 1 {
-			w.Errorf("%d events of old epochs", w.Count.OldEpochs.Load())
-		}
+		assert.Equal(w, "events of old epochs", w.Count.OldEpochs.Load(), 1)
 		a.Say(2, 2, 0, "more")
 		w.Pass(time.Hour)
 		equal(w, "new", again.Take(), "2 from 1 to player 2: more")
-		if n := w.Count.Logins.Get(counters.LoginResumed); n != 1 {
-			w.Errorf("%d resumed", n)
-		}
+		assert.Equal(w, "resumed", w.Count.Logins.Get(counters.LoginResumed), 1)
 	})
 }
 
@@ -370,9 +365,7 @@ func TestACrashedPlayerActorIsReplacedAndThePlayerResumes(t *testing.T) {
 		w.WaitIdle()
 		equal(w, "b", again.Take(), "3 from 2 to group 5: still in it")
 		equal(w, "callbacks", g.Take())
-		if n := w.Count.Restarts.Get(counters.ActorPlayer); n != 1 {
-			w.Errorf("%d restarts", n)
-		}
+		assert.Equal(w, "restarts", w.Count.Restarts.Get(counters.ActorPlayer), 1)
 		w.Pass(time.Minute)
 		w.Want(b.ID, messages.PlayerSessionActive, 2)
 	})
@@ -475,9 +468,7 @@ func TestTheFourthCrashInTenSecondsEndsThePlayerSession(t *testing.T) {
 		equal(w, "the other", other.Take(), "group 1 is [1] from -1 to 1")
 		w.Want(c.ID, messages.PlayerSessionCompleted, 1)
 		refused(w, w.Enter(c.ID))
-		if n := w.Count.Restarts.Get(counters.ActorPlayer); n != 3 {
-			w.Errorf("%d restarts", n)
-		}
+		assert.Equal(w, "restarts", w.Count.Restarts.Get(counters.ActorPlayer), 3)
 	})
 	run(t, func(w *world) { // over a longer time they do not count together
 		c := w.Player(w.Create(nil))
@@ -514,14 +505,10 @@ func TestACrashedGroupKeepsItsMembersAndPendingOperationsGoOn(t *testing.T) {
 		equal(w, "c", c.Take(), "group 5 is [1 2 3] from -1 to 3", "1 from 3 to group 5: behind the join", "group 5 is [1 3] from -1 to 3")
 		equal(w, "a", a.Take(), "group 5 is [1 2 3] from -1 to 1", "1 from 3 to group 5: behind the join", "group 5 is [1 3] from -1 to 1")
 		equal(w, "b", b.Take(), "group 5 is [1 2 3] from -1 to 2", "1 from 3 to group 5: behind the join")
-		if n := w.Count.Restarts.Get(counters.ActorGroup); n != 1 {
-			w.Errorf("%d restarts", n)
-		}
+		assert.Equal(w, "restarts", w.Count.Restarts.Get(counters.ActorGroup), 1)
 		a.Depart()
 		c.Depart()
-		if n := w.System.Live(counters.ActorGroup); n != 0 {
-			w.Errorf("%d group actors are left", n)
-		}
+		assert.Equal(w, "group actors are left", w.System.Live(counters.ActorGroup), 0)
 	})
 }
 
@@ -550,9 +537,7 @@ func TestAnAnswerOfACrashedGroupIsNotCountedTwice(t *testing.T) {
 		equal(w, "b", got[len(got)-2:], "group 5 is [1 2] from -1 to 2", "2 from 1 to group 5: both are in")
 		a.Depart()
 		b.Depart()
-		if n := w.System.Live(counters.ActorGroup); n != 0 {
-			w.Errorf("%d group actors are left", n)
-		}
+		assert.Equal(w, "group actors are left", w.System.Live(counters.ActorGroup), 0)
 	})
 }
 
@@ -631,14 +616,10 @@ func TestACrashedGameSessionIsTerminatedAndItsPlayersAreClosed(t *testing.T) {
 		b.Say(1, 1, 0, "works")
 		w.WaitIdle()
 		equal(w, "b", b.Take(), "1 from 1 to player 1: works")
-		if n := w.System.Live(counters.ActorGroup); n != 0 {
-			w.Errorf("%d group actors are left", n)
-		}
+		assert.Equal(w, "group actors are left", w.System.Live(counters.ActorGroup), 0)
 	})
 }
 
 func TestTheReservationTimeIsOneMinute(t *testing.T) {
-	if player.ReservationTime != time.Minute {
-		t.Error(player.ReservationTime)
-	}
+	assert.Equal(t, "reservation time", player.ReservationTime, time.Minute)
 }

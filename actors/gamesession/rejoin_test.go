@@ -7,6 +7,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/gamesession"
 	"troupe/actors/player"
 	"troupe/actors/script"
@@ -41,9 +42,7 @@ func TestALeaverRejoinsAsANewPlayerWithItsPeerID(t *testing.T) {
 			equal(w, "b", b.Take(), "3 from 1 to player 2: to the new one")
 		}
 		c := w.Player(id)
-		if c.Peer() != 3 {
-			w.Errorf("the next player is %d", c.Peer())
-		}
+		assert.Equal(w, "the next player is", c.Peer(), 3)
 		b.Lose() // it is a player as any other
 		w.Want(b.ID, messages.PlayerSessionActive, 3)
 		w.Pass(windowDefault)
@@ -56,9 +55,7 @@ func TestARejoinNeedsRoomAndTheGamesConsent(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		one, err := w.Try(messages.CreateGameSession{FleetID: actorstest.Fleet, MaxPlayers: 1}, g)
-		if err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, err)
 		a := w.Player(one.ID)
 		a.Depart()
 		other := w.Player(one.ID)
@@ -159,9 +156,7 @@ func TestAGameSessionHasItsOwnWindow(t *testing.T) {
 		run(t, func(w *world) {
 			game, err := w.Try(messages.CreateGameSession{FleetID: actorstest.Fleet, MaxPlayers: 8, Properties: []messages.Property{
 				{Key: "other", Value: "7"}, {Key: "troupe.reconnectWindowSeconds", Value: value}}}, &game{})
-			if err != nil {
-				w.Fatal(err)
-			}
+			assert.NoError(w, err)
 			c := w.Player(game.ID)
 			c.Lose()
 			if want > 0 {
@@ -185,9 +180,7 @@ func TestAScriptHasItsOwnWindow(t *testing.T) {
 				req.Properties = []messages.Property{{Key: "troupe.reconnectWindowSeconds", Value: fmt.Sprint(c.property.Seconds())}}
 			}
 			game, err := w.Try(req, &game{Conf: script.Configuration{ReconnectWindow: &c.script}})
-			if err != nil {
-				w.Fatal(err)
-			}
+			assert.NoError(w, err)
 			p := w.Player(game.ID)
 			p.Lose()
 			if c.want > 0 {
@@ -261,9 +254,7 @@ func TestNumbersAcksAndTokens(t *testing.T) {
 		refused(w, dead)
 		liar := numbered(w, b.ID, first.ReconnectToken, 6) // was never sent
 		refused(w, liar)
-		if n := w.Count.DeadTokens.Load(); n != 2 {
-			w.Errorf("%d dead tokens", n)
-		}
+		assert.Equal(w, "dead tokens", w.Count.DeadTokens.Load(), 2)
 		b = numbered(w, b.ID, first.ReconnectToken, 4) // it had 4, the ack was lost
 		second := b.LoginResult()
 		if second.Outcome != wire.OutcomeResumed || second.Base != 4 || second.LastReceived != 19 || second.ReconnectToken == first.ReconnectToken {
@@ -278,9 +269,7 @@ func TestNumbersAcksAndTokens(t *testing.T) {
 		closed(w, old, messages.CloseTakenOver)
 		equalNumbers(w, b, nums(5, 0))
 		third := b.LoginResult()
-		if third.ReconnectToken != second.ReconnectToken {
-			w.Error("the client may have either answer, and one of them has a dead token")
-		}
+		assert.Equal(w, "the client may have either answer, and one of them has a dead token", third.ReconnectToken, second.ReconnectToken)
 		b.Handle.Attachment().Player.Out.Acked(3, 5)
 		refused(w, numbered(w, b.ID, first.ReconnectToken, 5)) // now it is dead
 		closed(w, b, 0)
@@ -341,9 +330,7 @@ func TestOverflowWhileAwayIsAnEndOrAGap(t *testing.T) {
 				w.Errorf("%+v", r)
 			}
 			equal(w, "callbacks", g.Take(), "back 2: {Resent:0 Lost:4 Away:0s Takeover:false}")
-			if n := len(b.Numbers()); n != 8 {
-				w.Errorf("%d came", n)
-			}
+			assert.Equal(w, "came", len(b.Numbers()), 8)
 		})
 	}
 }
@@ -353,9 +340,7 @@ func TestACrashWhileAPlayerRejoinsLeaksNothing(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		one, err := w.Try(messages.CreateGameSession{FleetID: actorstest.Fleet, MaxPlayers: 1}, g)
-		if err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, err)
 		a := w.Player(one.ID)
 		a.Depart()
 		again := w.Open()
@@ -433,12 +418,8 @@ func TestAGapCountsOnlyMessagesThatThePlayerDoesNotHave(t *testing.T) {
 			w.Errorf("%+v", r)
 		}
 		equal(w, "callbacks", g.Take(), "back 2: {Resent:0 Lost:0 Away:0s Takeover:false}")
-		if n := w.Count.Lost.Load() + w.Count.Gaps.Load(); n != 0 {
-			w.Errorf("%d are said to be lost", n)
-		}
-		if n := len(b.Numbers()); n != 6 {
-			w.Errorf("%d came", n)
-		}
+		assert.Equal(w, "are said to be lost", w.Count.Lost.Load()+w.Count.Gaps.Load(), 0)
+		assert.Equal(w, "came", len(b.Numbers()), 6)
 	})
 }
 
@@ -464,9 +445,7 @@ func TestMessagesAcknowledgedDuringAMoveAreNotLost(t *testing.T) {
 			w.Errorf("%+v", r)
 		}
 		equal(w, "callbacks", g.Take(), "back 2: {Resent:1 Lost:0 Away:0s Takeover:true}")
-		if n := w.Count.Lost.Load() + w.Count.Gaps.Load(); n != 0 {
-			w.Errorf("%d are said to be lost", n)
-		}
+		assert.Equal(w, "are said to be lost", w.Count.Lost.Load()+w.Count.Gaps.Load(), 0)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/script"
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -36,9 +37,7 @@ func TestMessagesOfTheGameAreBounded(t *testing.T) {
 		dropped(w, counters.DropDeliveryRate, perSecond)
 		b.Take()
 		send(5*perSecond, func() { g.Session.SendReliableMessage(script.Outgoing{OpCode: 2}, b.Peer()) })
-		if n := len(b.Take()); n != 5*perSecond {
-			w.Errorf("b got %d reliable messages of %d", n, 5*perSecond)
-		}
+		assert.Equal(w, "b got reliable messages of", len(b.Take()), 5*perSecond)
 		status(w, id, messages.GameSessionActive)
 		send(20*perSecond, func() { g.Session.SendReliableMessage(script.Outgoing{OpCode: 3}, b.Peer()) })
 		ended(w, id, "it sends far more than 100 messages per second")

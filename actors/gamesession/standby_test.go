@@ -8,6 +8,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
 	"troupe/actors/stage"
@@ -86,16 +87,12 @@ func TestAStandbyProcessGetsItsGameSession(t *testing.T) {
 	standby(t, g, func(p *standbyProcess) {
 		p.want("ready")
 		p.calls(g, "init", "started []")
-		if id := g.Session.GameSessionID(); id != "" {
-			t.Errorf("it is %q already", id)
-		}
+		assert.Equal(t, "it is already", g.Session.GameSessionID(), "")
 		time.Sleep(61 * time.Second)
 		p.calls(g, "health") // from then on, not only with a game session
 		p.assign()
 		p.calls(g, "start ACTIVATING")
-		if s := p.record.Session().Status; s != messages.GameSessionActive {
-			t.Errorf("the game session is %v", s)
-		}
+		assert.Equal(t, "the game session is", p.record.Session().Status, messages.GameSessionActive)
 		p.ref.Tell(gamesession.Terminate{Reason: messages.CloseGameEnded, Text: "enough"})
 		synctest.Wait()
 		p.calls(g, "terminate")

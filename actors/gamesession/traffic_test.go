@@ -8,6 +8,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/gamesession"
 	"troupe/actors/player"
 	"troupe/actors/script"
@@ -79,9 +80,7 @@ func TestTargetPlayerDeliversToThatPlayerOnlyIfAllowed(t *testing.T) {
 		equal(w, "c", c.Take())
 		dropped(w, counters.DropRefusedByHandler, 2)
 		dropped(w, counters.DropUnknownTarget, 1)
-		if w.Count.HandlerErrors.Load() != 1 {
-			w.Error("the panic was not counted")
-		}
+		assert.Equal(w, "the panic was not counted", w.Count.HandlerErrors.Load(), 1)
 	})
 }
 
@@ -236,13 +235,9 @@ func TestAPingIsAnsweredOnItsChannel(t *testing.T) {
 	run(t, func(w *world) {
 		a := w.Player(w.Create(nil))
 		a.Fast.Confirm()
-		if err := a.Post(gamesession.Ping, 0, true, nil); err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, a.Post(gamesession.Ping, 0, true, nil))
 		w.WaitIdle()
-		if err := a.Post(gamesession.Ping, 0, false, nil); err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, a.Post(gamesession.Ping, 0, false, nil))
 		w.WaitIdle()
 		equal(w, "a", a.Take(), "pong", "fast pong")
 	})
@@ -291,16 +286,12 @@ func TestDeliveriesThatPlayersCauseAreBounded(t *testing.T) {
 			a.SayFast(1, b.Peer(), 0, "")
 		}
 		w.WaitIdle()
-		if n := len(b.Take()); n != 10 {
-			w.Errorf("%d of 20 fast messages in one moment, want 10", n)
-		}
+		assert.Equal(w, "of 20 fast messages in one moment", len(b.Take()), 10)
 		for range 20 {
 			a.Say(2, b.Peer(), 0, "")
 		}
 		w.WaitIdle()
-		if n := len(b.Take()); n != 20 {
-			w.Errorf("%d of 20 reliable messages", n)
-		}
+		assert.Equal(w, "of 20 reliable messages", len(b.Take()), 20)
 		w.Pass(1e9)
 		a.SayFast(3, b.Peer(), 0, "")
 		w.WaitIdle()
@@ -328,9 +319,7 @@ func TestAPlayerOfAnotherGameSessionIsOutOfReach(t *testing.T) {
 		in := gamesession.NewInbound()
 		in.From, in.Kind, in.Reliable = a.Handle.Attachment().Player, gamesession.Application, true
 		in.Frame = w.Frames.Track(wire.NewFrame(&wire.Header{OpCode: 1, Sender: 1, TargetGroup: -1}))
-		if err := in.Post(b.Handle.Attachment().Session); err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, in.Post(b.Handle.Attachment().Session))
 		w.WaitIdle()
 		equal(w, "b", b.Take())
 	})
@@ -471,9 +460,7 @@ func TestBusySendersCostAnAbsentPlayerMessagesAndNotThePlayerSession(t *testing.
 				fromQuiet++
 			}
 		}
-		if fromQuiet != 10 {
-			w.Errorf("%d of 10 of the quiet player came", fromQuiet)
-		}
+		assert.Equal(w, "of 10 of the quiet player came", fromQuiet, 10)
 		equal(w, "callbacks", g.Take(), fmt.Sprintf("back 3: {Resent:0 Lost:%d Away:0s Takeover:false}", lost))
 		if n := w.Count.Lost.Load(); int(n) != lost || w.Count.Gaps.Load() != 1 {
 			w.Errorf("%d are counted as lost", n)

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/messages"
 )
 
@@ -26,9 +27,7 @@ func TestPlayersComeBackFromAnotherSearch(t *testing.T) {
 			}
 			time.Sleep(10 * time.Second)
 			for _, id := range []string{"A2", "B2"}[:map[bool]int{false: 1, true: 2}[both]] {
-				if err := w.stop(id); err != nil {
-					t.Fatal(err)
-				}
+				assert.NoError(t, w.stop(id))
 			}
 			time.Sleep(5 * time.Minute)
 			synctest.Wait()
@@ -67,9 +66,7 @@ func TestAPlayerWhoSearchesKeepsThePlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
-		if err := w.stop("X"); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, w.stop("X"))
 		time.Sleep(5 * time.Minute)
 		w.ask("C", "c")
 		w.pass()
@@ -97,9 +94,7 @@ func TestPauseAfterAFailureWithAReviewDue(t *testing.T) {
 		for range 20 {
 			w.pass()
 		}
-		if n := w.placer.fills; n != 1 {
-			t.Errorf("%d attempts within 20 s", n)
-		}
+		assert.Equal(t, "attempts within 20 s", w.placer.fills, 1)
 	})
 }
 
@@ -115,9 +110,7 @@ func TestEndOfTheGameDuringThePauseAfterAFailure(t *testing.T) {
 		w.pass()
 		w.want(id + " FAILED")
 		w.placer.set(func() { w.placer.full = nil })
-		if err := w.stop("C"); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, w.stop("C"))
 		if _, err := w.backfill("F", w.game().session.ID, "red:a", "blue:b"); err != nil {
 			t.Fatal(err)
 		}
@@ -209,9 +202,7 @@ func TestManualBackfillMeetsAutomaticStart(t *testing.T) {
 		time.Sleep(2 * time.Millisecond) // the review
 		synctest.Wait()
 		w.store.Release()
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, <-done)
 		w.pass()
 		w.pass()
 		w.want("B1 SEARCHING")

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/messages"
 )
 
@@ -136,9 +137,7 @@ func (w *world) leaves(id messages.PlayerID) {
 // data returns the matchmaker data of the game session.
 func (w *world) data() (d data) {
 	w.Helper()
-	if err := json.Unmarshal([]byte(w.game().session.MatchmakerData), &d); err != nil {
-		w.Fatal(err)
-	}
+	assert.NoError(w, json.Unmarshal([]byte(w.game().session.MatchmakerData), &d))
 	return d
 }
 
@@ -220,9 +219,7 @@ func TestManualBackfill(t *testing.T) {
 		if d := w.data(); d.Match != w.ticket("C").Match || d.Teams[0].Players[1].Attributes["skill"].Type != "DOUBLE" {
 			t.Errorf("%+v", d)
 		}
-		if len(w.placer.started) != 1 {
-			t.Errorf("%d placements", len(w.placer.started))
-		}
+		assert.Equal(t, "placements", len(w.placer.started), 1)
 		if seats := w.game().seats.Players; len(seats) != 3 {
 			t.Errorf("the players who were there have got seats again: %v", seats)
 		}
@@ -253,9 +250,7 @@ func TestBackfillEnds(t *testing.T) {
 		if f := w.ticket("F1"); f.Game != nil || !strings.Contains(f.Text, "replaces") {
 			t.Errorf("%+v", f)
 		}
-		if err := w.stop("F2"); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, w.stop("F2"))
 		start("F3")
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -332,9 +327,7 @@ func TestBackfillWithAcceptance(t *testing.T) {
 		}
 		w.ask("D", "d")
 		w.pass()
-		if err := w.answer(true, "D", "d"); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, w.answer(true, "D", "d"))
 		w.want("F COMPLETED", "D COMPLETED")
 	})
 }
@@ -448,9 +441,7 @@ func (w *world) wantCount(want int) {
 func (w *world) each(f func(*messages.Ticket)) {
 	w.Helper()
 	state, err := Load(w.store)
-	if err != nil {
-		w.Fatal(err)
-	}
+	assert.NoError(w, err)
 	for _, t := range state.tickets {
 		f(t.record)
 	}
@@ -490,9 +481,7 @@ func TestAutomaticBackfillGoesOn(t *testing.T) {
 		first := string(*w.data().Ticket)
 		w.ask("A2", "a")
 		w.want(first+" CANCELLED", "A2 QUEUED")
-		if err := w.stop("A2"); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, w.stop("A2"))
 		w.change(func(*stubGame) {})
 		w.wantGame("red:a blue:b", w.game().told...)
 		w.wantCount(1)

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/messages"
 )
 
@@ -124,9 +125,7 @@ func TestManyBackfillRequests(t *testing.T) {
 		w.pass()
 		w.want("C COMPLETED")
 		w.wantCount(0)
-		if n := len(w.game().seats.Players); n != 3 {
-			t.Errorf("%d seats", n)
-		}
+		assert.Equal(t, "seats", len(w.game().seats.Players), 3)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/rebuild"
 	"troupe/actors/stage"
 	"troupe/actors/store"
@@ -176,9 +177,7 @@ func TestAnIDIsUsedAgain(t *testing.T) {
 		w.pass()
 		w.reopen()
 		w.wantOnce("T1", "T2")
-		if p := w.ticket("T1").Players[0].ID; p != "b" {
-			t.Errorf("T1 is of %s", p)
-		}
+		assert.Equal(t, "T1 is of", w.ticket("T1").Players[0].ID, "b")
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/messages"
 )
 
@@ -71,9 +72,7 @@ func TestBothAccept(t *testing.T) {
 		w.pass()
 		w.want("T1 REQUIRES_ACCEPTANCE", "T2 REQUIRES_ACCEPTANCE")
 		w.wantCode(w.answer(true, "T1", "b"), messages.InvalidRequest) // of the other ticket
-		if err := w.answer(true, "T1", "a"); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, w.answer(true, "T1", "a"))
 		players := w.detail("AcceptMatch")["gameSessionInfo"].(map[string]any)["players"].([]any)
 		for _, p := range players {
 			p := p.(map[string]any)
@@ -82,9 +81,7 @@ func TestBothAccept(t *testing.T) {
 			}
 		}
 		w.want("T1 REQUIRES_ACCEPTANCE")
-		if err := w.answer(true, "T2", "b"); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, w.answer(true, "T2", "b"))
 		w.want("T1 COMPLETED", "T2 COMPLETED")
 		w.wantTold("T2", "Searching PotentialMatchCreated AcceptMatch AcceptMatch AcceptMatchCompletedAccepted Succeeded")
 		w.wantCode(w.answer(true, "T1", "a"), messages.InvalidRequest)
@@ -104,9 +101,7 @@ func TestOneRejects(t *testing.T) {
 		began := w.ticket("T1").Started
 		w.pass()
 		_ = w.answer(true, "T1", "a")
-		if err := w.answer(false, "T2", "b"); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, w.answer(false, "T2", "b"))
 		w.want("T1 SEARCHING", "T2 CANCELLED")
 		if one, two := w.ticket("T1"), w.ticket("T2"); !one.Started.Equal(began) || one.Players[0].Team != "" || one.Match != "" || two.Reason != "AcceptanceFailed" {
 			t.Errorf("%+v %+v", one, two)
@@ -174,9 +169,7 @@ func TestStop(t *testing.T) {
 		w.want("T1 SEARCHING")
 		w.wantCode(w.answer(true, "T1", "a"), messages.InvalidRequest)
 		w.wantCode(w.answer(true, "nobody", "a"), messages.NotFound)
-		if err := w.stop("T1"); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, w.stop("T1"))
 		w.want("T1 CANCELLED")
 		w.wantTold("T1", "Searching Cancelled")
 		if r := w.ticket("T1"); r.Reason != "Cancelled" || r.Text != "Cancelled by request." {
@@ -342,9 +335,7 @@ func TestPlacementTimesOut(t *testing.T) {
 		for _, r := range w.placer.started {
 			ids[r.ID] = true
 		}
-		if len(ids) != 3 {
-			t.Errorf("%d match ids", len(ids))
-		}
+		assert.Equal(t, "match ids", len(ids), 3)
 	})
 }
 

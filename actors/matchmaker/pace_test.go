@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/messages"
 )
 
@@ -42,9 +43,7 @@ func TestAWorkerRests(t *testing.T) {
 		if longest > 2*piece {
 			t.Errorf("it worked for %v", longest)
 		}
-		if w.worked != work {
-			t.Errorf("it has counted %v", w.worked)
-		}
+		assert.Equal(t, "it has counted", w.worked, work)
 		synctest.Wait()
 		if free == 0 {
 			t.Error("its place was never free")
@@ -57,9 +56,7 @@ func TestAWorkerRests(t *testing.T) {
 			w.pause()
 		}
 		w.end()
-		if took := time.Since(began); took != 100*step {
-			t.Errorf("stopped, %v of work took %v", 100*step, took)
-		}
+		assert.Equal(t, "stopped, of work took", time.Since(began), 100*step)
 	})
 }
 

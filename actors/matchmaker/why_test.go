@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/messages"
 )
 
@@ -18,9 +19,7 @@ const nearSkills = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"sk
 func (w *world) why(id string) *messages.TicketWait {
 	w.Helper()
 	out, err := request[messages.WhyTicket, *messages.TicketWait](w, messages.WhyTicket{ID: messages.TicketID(id)})
-	if err != nil {
-		w.Fatal(err)
-	}
+	assert.NoError(w, err)
 	return out
 }
 
@@ -28,9 +27,7 @@ func (w *world) skilled(id string, skill float64) {
 	w.Helper()
 	_, err := request[messages.StartMatchmaking, *messages.Ticket](w, messages.StartMatchmaking{TicketID: messages.TicketID(id), Matchmaker: "m",
 		Players: []messages.TicketPlayer{{ID: messages.PlayerID(id), Attributes: map[string]messages.Attribute{"skill": {Kind: messages.AttributeNumber, N: skill}}}}})
-	if err != nil {
-		w.Fatal(err)
-	}
+	assert.NoError(w, err)
 }
 
 // Why a ticket waits: the rule, the next expansion, the numbers; and in each other state of a ticket a sentence.
@@ -105,9 +102,7 @@ func TestTicketsAreListedOldestFirst(t *testing.T) {
 		list := func(q messages.TicketList) (ids string, matched int) {
 			t.Helper()
 			found, err := request[messages.TicketList, messages.ListedTickets](w, q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.NoError(t, err)
 			for _, one := range found.Tickets {
 				ids += string(one.ID) + " "
 			}
@@ -184,13 +179,9 @@ func TestTheEstimateIsHonest(t *testing.T) {
 			t.Errorf("estimated %v; half of the tickets waited 30 s and more", e)
 		}
 		time.Sleep(20 * time.Second)
-		if e := estimate("T1"); e != 0 {
-			t.Errorf("estimated %v of five that waited 20 s", e)
-		}
+		assert.Equal(t, "estimated of five that waited 20 s", estimate("T1"), 0)
 		time.Sleep(15 * time.Minute)
 		w.ask("T2", "y")
-		if e := estimate("T2"); e != 0 {
-			t.Errorf("estimated %v by matches of long ago", e)
-		}
+		assert.Equal(t, "estimated by matches of long ago", estimate("T2"), 0)
 	})
 }

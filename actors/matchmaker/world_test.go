@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/rebuild"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
@@ -155,9 +156,7 @@ func bubble(t *testing.T, change func(*Options), f func(w *world)) {
 func (w *world) open() {
 	w.Helper()
 	state, err := Load(w.store)
-	if err != nil {
-		w.Fatal(err)
-	}
+	assert.NoError(w, err)
 	if w.direct {
 		w.manager = newManager(w.options.withDefaults(), w.placer, state)
 		w.ref = w.stage.Spawn(w.manager)
@@ -280,9 +279,7 @@ func (w *world) told(id string) (types []string) {
 			} `json:"tickets"`
 			Acceptance string `json:"acceptance"`
 		}
-		if err := json.Unmarshal(e.Detail, &d); err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, json.Unmarshal(e.Detail, &d))
 		for _, t := range d.Tickets {
 			if t.TicketID == id {
 				types = append(types, strings.TrimPrefix(e.Type, "Matchmaking")+d.Acceptance)
@@ -311,9 +308,7 @@ func (w *world) detail(typ string) map[string]any {
 		w.Fatalf("there is no %s", typ)
 	}
 	var d map[string]any
-	if err := json.Unmarshal(w.events[i].Detail, &d); err != nil {
-		w.Fatal(err)
-	}
+	assert.NoError(w, json.Unmarshal(w.events[i].Detail, &d))
 	return d
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/connection"
 	"troupe/actors/fleet"
 	"troupe/actors/gamesession"
@@ -30,9 +31,7 @@ func BenchmarkPlacements(b *testing.B) {
 
 func placements(b *testing.B, rate int) {
 	disk, err := store.Open(store.Options{Path: b.TempDir() + "/bench.db", Log: zerolog.Nop(), Counters: new(counters.Set)})
-	if err != nil {
-		b.Fatal(err)
-	}
+	assert.NoError(b, err)
 	defer disk.Close()
 	var mu sync.Mutex
 	ends := map[string]chan time.Time{}
@@ -54,9 +53,7 @@ func placements(b *testing.B, rate int) {
 			},
 		},
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	assert.NoError(b, err)
 	defer system.Close()
 	if _, err := system.CreateQueue(b.Context(), messages.Queue{Name: "q", Timeout: time.Minute, Destinations: []string{"arn:aws:gamelift:us-east-1::fleet/fleet-a"}}); err != nil {
 		b.Fatal(err)

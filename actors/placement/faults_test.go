@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fault"
 	"troupe/messages"
 )
@@ -19,9 +20,7 @@ func TestPanicAtAFailpoint(t *testing.T) {
 			w.fleets("A a-1")
 			w.free("A/a-1", 5)
 			w.queue(messages.Queue{Destinations: []string{"fleet/A"}})
-			if err := fault.Set(point + "=panic:1"); err != nil {
-				t.Fatal(err)
-			}
+			assert.NoError(t, fault.Set(point+"=panic:1"))
 			defer func() { _ = fault.Set("") }()
 			w.placed(messages.StartPlacement{ID: "p", Players: players("x")})
 			time.Sleep(time.Second)

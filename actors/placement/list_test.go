@@ -7,15 +7,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/messages"
 )
 
 func (w *world) listed(q messages.PlacementList) []messages.PlacementState {
 	w.t.Helper()
 	found, err := request[messages.PlacementList, []messages.PlacementState](w, q)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	assert.NoError(w.t, err)
 	return found
 }
 
@@ -124,17 +123,13 @@ func TestPlacementsAreCounted(t *testing.T) {
 			w.placed(messages.StartPlacement{ID: id})
 		}
 		synctest.Wait() // they are answered first, and counted then
-		if got := n.PlacementsWaiting.Load(); got != 3 {
-			t.Errorf("%d wait, of 3", got)
-		}
+		assert.Equal(t, "wait, of 3", n.PlacementsWaiting.Load(), 3)
 		if _, err := w.cancel("a"); err != nil {
 			t.Fatal(err)
 		}
 		w.crash()
 		synctest.Wait()
-		if got := n.PlacementsWaiting.Load(); got != 2 {
-			t.Errorf("%d wait, of 2", got)
-		}
+		assert.Equal(t, "wait, of 2", n.PlacementsWaiting.Load(), 2)
 		time.Sleep(20 * time.Second)
 		w.free("W/us-west-2", 1)
 		time.Sleep(time.Minute)

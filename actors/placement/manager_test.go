@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/stage"
 	"troupe/messages"
 )
@@ -261,9 +262,7 @@ func TestDeletingTheQueueFailsItsPlacements(t *testing.T) {
 		w.placed(messages.StartPlacement{ID: "idle"})
 		w.placed(messages.StartPlacement{ID: "elsewhere", Queue: "other"})
 		synctest.Wait()
-		if err := w.drop("q"); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, w.drop("q"))
 		w.want("done", messages.PlacementFulfilled)
 		w.want("activating", messages.PlacementFailed)
 		w.want("idle", messages.PlacementFailed)

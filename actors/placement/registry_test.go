@@ -10,6 +10,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/script"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -108,9 +109,7 @@ func (s *site) start(r messages.StartPlacement) *messages.Placement {
 	s.Helper()
 	r.Queue = "q"
 	p, err := s.System.StartPlacement(s.Context(), r)
-	if err != nil {
-		s.Fatal(err)
-	}
+	assert.NoError(s, err)
 	s.WaitIdle()
 	return p
 }
@@ -118,9 +117,7 @@ func (s *site) start(r messages.StartPlacement) *messages.Placement {
 func (s *site) placement(id messages.PlacementID) *messages.Placement {
 	s.Helper()
 	p, err := s.System.Placement(s.Context(), id)
-	if err != nil {
-		s.Fatal(err)
-	}
+	assert.NoError(s, err)
 	return p
 }
 
@@ -294,16 +291,12 @@ func TestEachPlacementHasOneTerminalEvent(t *testing.T) {
 		}
 		s.Pass(11 * time.Second)
 		s.start(messages.StartPlacement{ID: "failed", MaxPlayers: 1})
-		if err := s.System.DeleteQueue(s.Context(), "q"); err != nil {
-			s.Fatal(err)
-		}
+		assert.NoError(s, s.System.DeleteQueue(s.Context(), "q"))
 		s.Pass(time.Minute)
 		var told []string
 		for _, e := range s.events {
 			var d map[string]any
-			if err := json.Unmarshal(e.Detail, &d); err != nil {
-				s.Fatal(err)
-			}
+			assert.NoError(s, json.Unmarshal(e.Detail, &d))
 			told = append(told, fmt.Sprint(d["placementId"], " ", d["type"], " ", d["port"]))
 		}
 		want := []string{"fulfilled PlacementFulfilled 1900", "cancelled PlacementCancelled <nil>", "late PlacementTimedOut <nil>", "failed PlacementFailed <nil>"}
@@ -369,9 +362,7 @@ func TestAttemptsThroughTheRegistry(t *testing.T) {
 	live := func(s *site) (live []string) {
 		for _, f := range []messages.FleetID{"fleet-A", "fleet-B"} {
 			all, err := s.System.GameSessions(s.Context(), messages.GameSessionQuery{FleetID: f})
-			if err != nil {
-				s.Fatal(err)
-			}
+			assert.NoError(s, err)
 			for _, g := range all {
 				if g.Status < messages.GameSessionTerminated {
 					live = append(live, string(f)+" "+g.Status.String())
@@ -428,9 +419,7 @@ func TestAttemptsThroughTheRegistry(t *testing.T) {
 				if l := live(s); len(l) > 0 {
 					s.Error(l)
 				}
-				if len(s.events) != 1 {
-					s.Errorf("%d events", len(s.events))
-				}
+				assert.Equal(s, "events", len(s.events), 1)
 			})
 		})
 	}
@@ -478,9 +467,7 @@ func TestRestartThroughTheRegistry(t *testing.T) {
 			s.Errorf("%+v", p)
 		}
 		s.start(messages.StartPlacement{ID: "stays", MaxPlayers: 1})
-		if len(s.events) != 1 {
-			s.Errorf("%d events", len(s.events))
-		}
+		assert.Equal(s, "events", len(s.events), 1)
 	})
 }
 
@@ -493,9 +480,7 @@ func (unclosed) Close() error { return nil }
 func (s *site) reasons() (all []string) {
 	for _, e := range s.events {
 		var d map[string]any
-		if err := json.Unmarshal(e.Detail, &d); err != nil {
-			s.Fatal(err)
-		}
+		assert.NoError(s, json.Unmarshal(e.Detail, &d))
 		all = append(all, fmt.Sprint(d["placementId"], " ", d["type"], ": ", d["reason"]))
 	}
 	return all
@@ -506,13 +491,9 @@ func (s *site) reasons() (all []string) {
 func TestAQueueWithoutADestination(t *testing.T) {
 	onSite(t, []string{"A us-1"}, nil, func(s *site) {
 		a, err := s.System.CreateAlias(s.Context(), messages.CreateAlias{Name: "door", FleetID: "fleet-A"})
-		if err != nil {
-			s.Fatal(err)
-		}
+		assert.NoError(s, err)
 		s.queue(messages.Queue{Timeout: 10 * time.Second}, string(a.ID))
-		if err := s.System.DeleteAlias(s.Context(), a.ID); err != nil {
-			s.Fatal(err)
-		}
+		assert.NoError(s, s.System.DeleteAlias(s.Context(), a.ID))
 		s.start(messages.StartPlacement{ID: "late", MaxPlayers: 1})
 		s.Pass(8 * time.Second)
 		s.start(messages.StartPlacement{ID: "patient", MaxPlayers: 1})
@@ -526,9 +507,7 @@ func TestAQueueWithoutADestination(t *testing.T) {
 		if got := s.reasons(); !slices.EqualFunc(got, want, strings.HasPrefix) {
 			s.Errorf("told %q", got)
 		}
-		if n := s.Count.PlacementsNowhere.Load(); n != 1 {
-			s.Errorf("%d are counted", n)
-		}
+		assert.Equal(s, "are counted", s.Count.PlacementsNowhere.Load(), 1)
 	})
 }
 

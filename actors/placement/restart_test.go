@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
 	"troupe/actors/rebuild"
 	"troupe/actors/stage"
@@ -109,9 +110,7 @@ func TestRestartOfAConfiguredQueue(t *testing.T) {
 		if _, err := request[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", Timeout: time.Hour}); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.drop("dropped"); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, w.drop("dropped"))
 		for range 2 {
 			w.die()
 			w.options.Queues[2].Timeout *= 2
@@ -121,9 +120,7 @@ func TestRestartOfAConfiguredQueue(t *testing.T) {
 		all, err := request[Queues, []*messages.Queue](w, Queues{})
 		for _, q := range all {
 			got[q.Name] = q.Timeout
-			if q.ARN != "arn:aws:gamelift:us-east-1:000000000000:gamesessionqueue/"+string(q.Name) {
-				t.Error(q.ARN)
-			}
+			assert.Equal(t, "a r n", q.ARN, "arn:aws:gamelift:us-east-1:000000000000:gamesessionqueue/"+string(q.Name))
 		}
 		if err != nil || len(got) != 2 || got["q"] != time.Hour || got["plain"] != 4*time.Minute {
 			t.Fatal(got, err)
@@ -368,7 +365,5 @@ func chaos(t *testing.T, w *world, r *rand.Rand) {
 	defer w.mu.Unlock()
 	stored := 0
 	_, _ = w.store.Load(store.Event, func(string, []byte) error { stored++; return nil })
-	if stored != len(w.events) {
-		t.Errorf("%d events stored, %d told", stored, len(w.events))
-	}
+	assert.Equal(t, "events stored, told", stored, len(w.events))
 }

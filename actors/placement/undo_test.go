@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/stage"
 	"troupe/messages"
 )
@@ -63,9 +64,7 @@ func TestChangesOfAQueueThatWaitAreBounded(t *testing.T) {
 				refused++
 			}
 		}
-		if refused != 21-17 {
-			t.Errorf("%d are refused", refused)
-		}
+		assert.Equal(t, "are refused", refused, 21-17)
 	})
 }
 
@@ -120,9 +119,7 @@ func TestNoChangeOfAQueueIsShownBeforeItIsDurable(t *testing.T) {
 				w.store.Hold()
 				w.store.Break(true)
 				err := change(w)
-				if now := state(); now != before {
-					t.Errorf("on its way to the store: %s, before it %s", now, before)
-				}
+				assert.Equal(t, "on its way to the store: , before it", state(), before)
 				w.store.Release()
 				if now := state(); now != before || code(*err) != messages.Internal {
 					t.Errorf("refused with %v: %s, before it %s", *err, now, before)

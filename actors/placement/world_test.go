@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
@@ -166,9 +167,7 @@ func newWorld(t *testing.T, change func(*Options)) *world {
 func (w *world) open() {
 	w.t.Helper()
 	state, err := Load(w.store)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	assert.NoError(w.t, err)
 	w.ref = w.stage.Spawn(New(w.options, fleet.Hosts{Registry: w.registry}, state))
 }
 
@@ -208,9 +207,7 @@ func request[Q, A any](w *world, q Q) (A, error) {
 
 func must[A any](t *testing.T, a A, err error) A {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	return a
 }
 
@@ -272,9 +269,7 @@ func (w *world) told(id messages.PlacementID) (types []string) {
 func detailOf(t *testing.T, e messages.Event) map[string]any {
 	t.Helper()
 	var d map[string]any
-	if err := json.Unmarshal(e.Detail, &d); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, json.Unmarshal(e.Detail, &d))
 	return d
 }
 

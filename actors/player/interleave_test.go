@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/messages"
 )
 
@@ -457,9 +458,7 @@ func TestEveryInterleaving(t *testing.T) {
 			t.Parallel()
 			start := time.Now()
 			var x spread
-			if err := x.run(&p); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, x.run(&p))
 			t.Logf("%d states, %d moves, %v", len(x.seen), x.steps, time.Since(start).Round(time.Millisecond))
 		})
 	}

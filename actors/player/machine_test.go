@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/messages"
 )
 
@@ -121,9 +122,7 @@ func TestMachineFollowsTheTableOnShortSequencesOneByOne(t *testing.T) {
 			}
 			for _, e := range events(m) {
 				next, after, err := check(realStep, true, r, m, h, e)
-				if err != nil {
-					t.Fatal(err)
-				}
+				assert.NoError(t, err)
 				walk(next, after, left-1)
 			}
 		}
@@ -157,9 +156,7 @@ func TestMachineFollowsTheTableInEveryStateItCanReach(t *testing.T) {
 			queue = queue[1:]
 			for _, e := range events(p.m) {
 				next, after, err := check(realStep, true, r, p.m, p.h, e)
-				if err != nil {
-					t.Fatal(err)
-				}
+				assert.NoError(t, err)
 				steps++
 				visit(point{m: next, h: after})
 			}

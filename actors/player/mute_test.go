@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/messages/counters"
 )
 
@@ -31,14 +32,10 @@ func TestAClientThatNeverEchoesIsFoundOut(t *testing.T) {
 			}
 			time.Sleep(3 * time.Second)
 		}
-		if n := held(); n != 0 {
-			t.Errorf("%d are held for a client that does not echo", n)
-		}
+		assert.Equal(t, "are held for a client that does not echo", held(), 0)
 		out.detach()
 		out.attach(by(link, ByMarks)) // nor does it next time
-		if n := held(); n != 0 {
-			t.Errorf("%d are held", n)
-		}
+		assert.Equal(t, "are held", held(), 0)
 		out.close()
 		made.balanced(t)
 	})
@@ -94,13 +91,9 @@ func TestASlowClientIsNotTakenForOneThatDoesNotEcho(t *testing.T) {
 		}
 		reached := time.Now() // by its system, or by whatever is before it: 40 KiB may take 40 s
 		time.Sleep(49 * time.Second)
-		if n := held(reached); n != 4 {
-			t.Errorf("%d are held for a client that may have no ping yet", n)
-		}
+		assert.Equal(t, "are held for a client that may have no ping yet", held(reached), 4)
 		time.Sleep(2 * time.Second)
-		if n := held(reached); n != 0 {
-			t.Errorf("%d are held for a client that does not echo", n)
-		}
+		assert.Equal(t, "are held for a client that does not echo", held(reached), 0)
 		out.close()
 		made.balanced(t)
 	})

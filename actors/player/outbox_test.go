@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/messages/wire"
@@ -502,9 +503,7 @@ func TestFastMessagesAreDroppedFromHalfTheBudget(t *testing.T) {
 	for range 25 {
 		out.Push(made.make(1))
 	}
-	if count.SlowConsumers.Load() != 0 {
-		t.Error("slow at 75 %")
-	}
+	assert.Equal(t, "slow at 75 %", count.SlowConsumers.Load(), 0)
 	if out.Push(made.make(1)); count.SlowConsumers.Load() != 1 {
 		t.Error("not slow over 75 %")
 	}
@@ -626,9 +625,7 @@ func TestConcurrentPushDrainAndAttachLoseNothing(t *testing.T) {
 			}
 		}
 	}
-	if total != pushers*each {
-		t.Errorf("%d of %d arrived", total, pushers*each)
-	}
+	assert.Equal(t, "of arrived", total, pushers*each)
 	made.balanced(t)
 }
 

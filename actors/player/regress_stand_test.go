@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/messages"
 	"troupe/messages/wire"
 )
@@ -24,9 +25,7 @@ func (s *stand) rest(t *testing.T) {
 	for {
 		moves, live := s.moves(nil)
 		if !live {
-			if err := try(s.checkQuiet); err != nil {
-				t.Fatal(err)
-			}
+			assert.NoError(t, try(s.checkQuiet))
 			return
 		}
 		for _, m := range moves {
@@ -172,7 +171,5 @@ func TestANumberOutOfOrderIsALoss(t *testing.T) {
 	s.play(t, move{dials, 0})
 	s.rest(t)
 	s.tell(OutOfOrder{Epoch: 1}) // late
-	if s.actor.d.machine.State != Attached {
-		t.Error("not resumed")
-	}
+	assert.Equal(t, "not resumed", s.actor.d.machine.State, Attached)
 }

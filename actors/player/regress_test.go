@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/messages/wire"
@@ -241,17 +242,13 @@ func TestAReceiveCountOutlivesItsConnection(t *testing.T) {
 	}
 	s.out.detach()
 	s.attach(ByAcks)
-	if s.got != 3 {
-		t.Errorf("the client is told %d", s.got)
-	}
+	assert.Equal(t, "the client is told", s.got, 3)
 	for n, want := range map[uint64]Receipt{3: Duplicate, 5: Violation, 4: Next} {
 		if n != 4 && s.out.Receive(2, n) != want {
 			t.Errorf("number %d is not %d", n, want)
 		}
 	}
-	if s.out.Receive(2, 4) != Next {
-		t.Error("number 4 is not the next")
-	}
+	assert.Equal(t, "number 4 is not the next", s.out.Receive(2, 4), Next)
 }
 
 // A number that an older connection brings late would take the place of what
@@ -262,12 +259,8 @@ func TestALateNumberOfAnOlderConnectionIsLeftAlone(t *testing.T) {
 	s.out.Receive(1, 1)
 	s.out.detach()
 	s.attach(ByAcks)
-	if r := s.out.Receive(1, 2); r != Late {
-		t.Errorf("the late number is %d", r)
-	}
-	if r := s.out.Receive(2, 2); r != Next {
-		t.Errorf("the number of the new connection is %d", r)
-	}
+	assert.Equal(t, "the late number is", s.out.Receive(1, 2), Late)
+	assert.Equal(t, "the number of the new connection is", s.out.Receive(2, 2), Next)
 }
 
 func TestLateWordsOfAnOlderConnectionConfirmNothing(t *testing.T) {
@@ -283,9 +276,7 @@ func TestLateWordsOfAnOlderConnectionConfirmNothing(t *testing.T) {
 		t.Error("a late ack is a violation")
 	}
 	s.depth(2)
-	if n := s.out.Mark(1, time.Time{}, time.Time{}); n != 0 {
-		t.Errorf("an older connection's ping carries %d", n)
-	}
+	assert.Equal(t, "an older connection's ping carries", s.out.Mark(1, time.Time{}, time.Time{}), 0)
 }
 
 func TestAnAckRidesOrGoesAlone(t *testing.T) {

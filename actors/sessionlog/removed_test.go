@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/script"
 	"troupe/messages"
 )
@@ -15,9 +16,7 @@ import (
 func TestATailGoesOnInTheNextFile(t *testing.T) {
 	const id messages.GameSessionID = "arn:x/fleet/game"
 	s, err := Open(t.TempDir(), Options{FileBytes: fileBytesMin})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	defer s.Close()
 	k := s.Open(id)
 	text := strings.Repeat("x", 30<<10)
@@ -32,9 +31,7 @@ func TestATailGoesOnInTheNextFile(t *testing.T) {
 		t.Fatal(whole, err)
 	}
 	defer log.Close()
-	if err := os.Remove(file(s.logs[id].base, 1)); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, os.Remove(file(s.logs[id].base, 1)))
 	all, err := io.ReadAll(log)
 	if err != nil || !strings.Contains(string(all), "three x") || !strings.Contains(string(all), "four x") {
 		t.Errorf("%d bytes, %v", len(all), err)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/script"
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -28,9 +29,7 @@ import (
 func open(t *testing.T, dir string, o Options) *Store {
 	t.Helper()
 	s, err := Open(dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -154,9 +153,7 @@ func TestLinesAreWrittenTogether(t *testing.T) {
 		k := s.Open("a")
 		k.Write(line("0"))
 		synctest.Wait()
-		if n := diskBytes(t, dir); n != 0 {
-			t.Errorf("%d bytes before it gathered", n)
-		}
+		assert.Equal(t, "bytes before it gathered", diskBytes(t, dir), 0)
 		time.Sleep(flushEvery)
 		synctest.Wait()
 		if n := diskBytes(t, dir); n == 0 {
@@ -176,9 +173,7 @@ func diskBytes(t *testing.T, dir string) (n int64) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	return n
 }
 
@@ -335,9 +330,7 @@ func TestNextProcessFindsTheFiles(t *testing.T) {
 	k.Close()
 
 	for _, name := range []string{"s-x.log", "s-x.0.log", "notes.txt", "s-arn_3A.1.log", "x.1.log"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("?"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("?"), 0o600))
 	}
 	second := open(t, dir, Options{FileBytes: 64 << 10})
 	if list := second.List(); len(list) != 2 || list[0].Ended.IsZero() || list[1].Ended.IsZero() {
@@ -359,9 +352,7 @@ func TestNextProcessFindsTheFiles(t *testing.T) {
 
 	old := time.Now().Add(-15 * 24 * time.Hour)
 	b, _ := base(other)
-	if err := os.Chtimes(filepath.Join(dir, file(b, 1)), old, old); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, os.Chtimes(filepath.Join(dir, file(b, 1)), old, old))
 	third := open(t, dir, Options{FileBytes: 64 << 10})
 	k = third.Open("quiet")
 	k.Write(line("0"))
@@ -370,9 +361,7 @@ func TestNextProcessFindsTheFiles(t *testing.T) {
 		t.Errorf("%+v", third.List())
 	}
 	// The age is counted from the end, not from the last line.
-	if err := os.Chtimes(filepath.Join(dir, file("s-quiet", 1)), old, old); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, os.Chtimes(filepath.Join(dir, file("s-quiet", 1)), old, old))
 	k.Close()
 	third.Close()
 	fourth := open(t, dir, Options{})
@@ -395,20 +384,14 @@ func TestAFolderThatCannotBeReadHidesNoOther(t *testing.T) {
 	first.Close()
 	deep, err := os.OpenRoot(dir)
 	for range 20 {
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 		name := strings.Repeat("d", 250) // before s-a
-		if err := deep.Mkdir(name, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, deep.Mkdir(name, 0o700))
 		up := deep
 		deep, err = up.OpenRoot(name)
 		up.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	deep.Close()
 	var host bytes.Buffer
 	s := open(t, dir, Options{Log: zerolog.New(&host)})
@@ -423,9 +406,7 @@ func TestAFolderThatCannotBeReadHidesNoOther(t *testing.T) {
 func TestFolderThatCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		place := filepath.Join(t.TempDir(), "logs")
-		if err := os.WriteFile(place, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, os.WriteFile(place, nil, 0o600))
 		var host bytes.Buffer
 		count := new(counters.Set)
 		s := open(t, place, Options{Log: zerolog.New(&host), Counters: count})
@@ -439,15 +420,11 @@ func TestFolderThatCannotBeWritten(t *testing.T) {
 		if n := strings.Count(host.String(), "\n"); n != 1 || !strings.Contains(host.String(), "cannot be written") {
 			t.Errorf("%d warnings: %s", n, host.String())
 		}
-		if n := count.LogLinesDropped.Load(); n != 5 {
-			t.Errorf("%d dropped", n)
-		}
+		assert.Equal(t, "dropped", count.LogLinesDropped.Load(), 5)
 		if got := texts(t, read(t, s, "a")); len(got) != 0 {
 			t.Errorf("read: %v", got)
 		}
-		if err := os.Remove(place); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, os.Remove(place))
 		k.Write(line("5"))
 		time.Sleep(time.Second)
 		if got := texts(t, read(t, s, "a")); len(got) != 2 || got[0]+got[1] != 0 {
@@ -464,17 +441,13 @@ func TestFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		b, _ := base("a")
-		if err := os.Symlink("/dev/full", filepath.Join(dir, file(b, 1))); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, os.Symlink("/dev/full", filepath.Join(dir, file(b, 1))))
 		count := new(counters.Set)
 		s := open(t, dir, Options{Counters: count})
 		k := s.Open("a")
 		k.Write(line("0"))
 		time.Sleep(time.Second)
-		if err := os.Remove(filepath.Join(dir, file(b, 1))); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, os.Remove(filepath.Join(dir, file(b, 1))))
 		k.Write(line("1"))
 		time.Sleep(time.Second)
 		if got := texts(t, read(t, s, "a")); len(got) != 2 || got[1] != -1 || count.LogLinesDropped.Load() != 1 {
@@ -489,9 +462,7 @@ func TestFewFilesAreOpen(t *testing.T) {
 	}
 	descriptors := func() int {
 		all, err := os.ReadDir("/proc/self/fd")
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 		return len(all)
 	}
 	before := descriptors()
@@ -534,9 +505,7 @@ func TestFollowEnds(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				r, err := s.Follow(ctx, "a") // before the first line
-				if err != nil {
-					t.Fatal(err)
-				}
+				assert.NoError(t, err)
 				defer r.Close()
 				var got bytes.Buffer
 				var failure error
@@ -579,9 +548,7 @@ func TestCloseEndsEveryFollow(t *testing.T) {
 			var all sync.WaitGroup
 			for range 50 {
 				r, err := s.Follow(t.Context(), "a")
-				if err != nil {
-					t.Fatal(err)
-				}
+				assert.NoError(t, err)
 				all.Go(func() {
 					defer r.Close()
 					if _, err := io.Copy(io.Discard, r); err != nil {
@@ -645,9 +612,7 @@ func TestManyWritersAndReaders(t *testing.T) {
 
 func BenchmarkWrite(b *testing.B) {
 	s, err := Open(b.TempDir(), Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	assert.NoError(b, err)
 	defer s.Close()
 	k := s.Open("a")
 	l := line("a line of a usual length, with a number 17")

@@ -4,6 +4,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"troupe/actors/actorstest/assert"
 )
 
 // The tail of a log is a suffix of it, of at most so many bytes, across files.
@@ -19,9 +21,7 @@ func TestTailIsASuffixOfTheLog(t *testing.T) {
 	}
 	for _, bytes := range []int64{1, 100, 4 << 10, 9000, int64(len(all)) - 1, int64(len(all)), int64(len(all)) + 1} {
 		r, whole, err := s.Tail("game", bytes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 		text, err := io.ReadAll(r)
 		r.Close()
 		want := all[max(0, len(all)-int(bytes)):]

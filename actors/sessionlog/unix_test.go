@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"troupe/actors/actorstest/assert"
 )
 
 // A log exists while its first lines are being written, however long the disk takes:
@@ -17,9 +19,7 @@ func TestALogIsThereWhileItsFirstLinesAreWritten(t *testing.T) {
 	s := open(t, dir, Options{})
 	name, _ := base("a")
 	pipe := file(filepath.Join(dir, name), 1)
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, syscall.Mkfifo(pipe, 0o600))
 	k := s.Open("a")
 	k.Write(line("0"))
 	waits := func() bool {
@@ -34,9 +34,7 @@ func TestALogIsThereWhileItsFirstLinesAreWritten(t *testing.T) {
 		t.Errorf("nothing is there: %+v", list)
 	}
 	f, err := os.OpenFile(pipe, os.O_RDWR, 0) // the writer goes on
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	defer f.Close()
 	k.Close()
 	s.Close()

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
 	"troupe/messages/counters"
@@ -70,9 +71,7 @@ func TestAnActorIsAbandonedInACallThatNeverReturns(t *testing.T) {
 			if !stuckRef.Abandon("stuck in a call") {
 				t.Fatal("not abandoned")
 			}
-			if got := stagetest.Await[stage.Exited](t, parent, patience); got != (stage.Exited{Ref: stuckRef, Crash: "stuck in a call"}) {
-				t.Errorf("the parent got %v", got)
-			}
+			assert.Equal(t, "the parent got", stagetest.Await[stage.Exited](t, parent, patience), (stage.Exited{Ref: stuckRef, Crash: "stuck in a call"}))
 			stagetest.Await[stagetest.Stopped](t, child, patience)
 			stagetest.Await[stagetest.Stopped](t, stuck, patience)
 			if c.queued && back.Load() != 2 {

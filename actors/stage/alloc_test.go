@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"testing"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
 	"troupe/messages/counters"
@@ -82,9 +83,7 @@ func TestAllocsOfATimer(t *testing.T) {
 			timer.Reset(0)
 		}
 	}})
-	if n := testing.AllocsPerRun(200, func() { ref.Tell(again); <-done }); n != 0 {
-		t.Errorf("%v allocations per Reset", n)
-	}
+	assert.Equal(t, "allocations per Reset", testing.AllocsPerRun(200, func() { ref.Tell(again); <-done }), 0)
 }
 
 // quiet is an actor that only calls a function.

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
 	"troupe/messages/counters"
@@ -64,9 +65,7 @@ func TestAPosterRunsNoScriptOfOthersDuringAFlush(t *testing.T) {
 		time.Sleep(17 * ms)
 		script.Tell(1)
 		_ = relay.PostRun(1, 0)
-		if took := time.Since(j.born); took != 17*ms {
-			t.Errorf("back after %v: who posts a message runs another actor's script", took)
-		}
+		assert.Equal(t, "back after : who posts a message runs another actor's script", time.Since(j.born), 17*ms)
 		time.Sleep(sec)
 		j.want(t, "15ms flush slow", "17ms run relay", "25ms run script", "33ms flush relay")
 	})
@@ -115,9 +114,7 @@ func TestAnEmptyMailboxTakesNoTurn(t *testing.T) {
 		time.Sleep(20 * ms)
 		before := stage.PosterRuns(relays[1])
 		_ = relays[1].PostRun(1, 0)
-		if n := stage.PosterRuns(relays[1]) - before; n != 1 {
-			t.Errorf("a message took %d turns", n)
-		}
+		assert.Equal(t, "a message took turns", stage.PosterRuns(relays[1])-before, 1)
 		time.Sleep(sec)
 	})
 }

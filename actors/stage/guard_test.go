@@ -10,6 +10,7 @@ import (
 	"time"
 	"weak"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
 	"troupe/messages/counters"
@@ -198,18 +199,14 @@ func TestExitedComesLastAndOnce(t *testing.T) {
 			}}
 			up.Tell(do(func(c *stage.Context) {
 				c.Spawn(child, actor)
-				if c.Children() != 1 {
-					t.Error("not counted")
-				}
+				assert.Equal(t, "not counted", c.Children(), 1)
 			}))
 			child.Tell("go")
 			time.Sleep(2 * time.Second)
 			equal(t, "parent", parent.Take(), started, "last words", "released", stage.Exited{Ref: child, Crash: crash})
 			equal(t, "child", actor.Take(), started, "go", stopped)
 			up.Tell(do(func(c *stage.Context) {
-				if c.Children() != 0 {
-					t.Error("still counted")
-				}
+				assert.Equal(t, "still counted", c.Children(), 0)
 			}))
 			synctest.Wait()
 			if crash != "" {
@@ -384,19 +381,13 @@ func TestInspectAlwaysAnswers(t *testing.T) {
 func TestLiveCountsUntilStoppedIsOver(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		ref := s.Spawn(&probe{OnStopped: func(*stage.Context) { time.Sleep(time.Second) }})
-		if n := s.Live(counters.ActorProbe); n != 1 {
-			t.Errorf("%d live", n)
-		}
+		assert.Equal(t, "live", s.Live(counters.ActorProbe), 1)
 		ref.Stop()
 		time.Sleep(time.Second - 1)
-		if n := s.Live(counters.ActorProbe); n != 1 {
-			t.Errorf("%d live while it stops", n)
-		}
+		assert.Equal(t, "live while it stops", s.Live(counters.ActorProbe), 1)
 		time.Sleep(1)
 		synctest.Wait()
-		if n := s.Live(counters.ActorProbe); n != 0 {
-			t.Errorf("%d live", n)
-		}
+		assert.Equal(t, "live", s.Live(counters.ActorProbe), 0)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
 	"troupe/messages/counters"
@@ -93,15 +94,11 @@ func TestAPosterRunsNoOtherLongRunningMailbox(t *testing.T) {
 		time.Sleep(sec)
 		begun := time.Now()
 		_ = quick.PostRun(1, 0)
-		if took := time.Since(begun); took != ms {
-			t.Errorf("the poster is back after %v", took)
-		}
+		assert.Equal(t, "the poster is back after", time.Since(begun), ms)
 		time.Sleep(sec)
 		begun = time.Now()
 		_ = long.PostRun(2, 0) // but what it posts to itself
-		if took := time.Since(begun); took != 5*ms {
-			t.Errorf("the poster is back after %v", took)
-		}
+		assert.Equal(t, "the poster is back after", time.Since(begun), 5*ms)
 		if j.mu.Lock(); len(j.lines) != 3 {
 			t.Error(j.lines)
 		}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"troupe/actors/actorstest/assert"
 )
 
 // note is a message of the model test. What it does when it is received comes
@@ -307,7 +309,5 @@ func TestAPanicInOnDeadLetterIsContained(t *testing.T) {
 	if !slices.Equal(lost, []int{1, 2}) {
 		t.Errorf("dead letters: %v", lost)
 	}
-	if n := shard.stage.count.ActorPanics.Load(); n != 3 {
-		t.Errorf("%d panics counted", n)
-	}
+	assert.Equal(t, "panics counted", shard.stage.count.ActorPanics.Load(), 3)
 }

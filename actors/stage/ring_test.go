@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"troupe/actors/actorstest/assert"
 )
 
 func TestRingAgainstASlice(t *testing.T) {
@@ -81,9 +83,7 @@ func TestRingKeepsMemoryForASteadyStream(t *testing.T) {
 			r.pop()
 		}
 	}
-	if n := testing.AllocsPerRun(100, burst); n != 0 {
-		t.Errorf("%v allocations per burst", n)
-	}
+	assert.Equal(t, "allocations per burst", testing.AllocsPerRun(100, burst), 0)
 	for i := range 10 * ringKeepMax {
 		r.push(i)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
 	"troupe/messages/counters"
@@ -237,9 +238,7 @@ func TestAnActorThatHoldsUpItsWorkerLosesIt(t *testing.T) {
 		j := newJournal()
 		var inside atomic.Int32
 		slow := &probe{OnReceive: func(c *stage.Context, msg any) {
-			if inside.Add(1) != 1 {
-				t.Error("one mailbox runs twice")
-			}
+			assert.Equal(t, "one mailbox runs twice", inside.Add(1), 1)
 			defer inside.Add(-1)
 			if d, ok := msg.(time.Duration); ok {
 				c.Dirty(out{"before", j})
@@ -379,9 +378,7 @@ func TestPostRunLeavesTheFlushToTheInterval(t *testing.T) {
 		refs := busy(s, j, ms, "a", "b")
 		_ = refs[0].PostRun(1, 0)
 		_ = refs[1].PostRun(2, 0)
-		if took := time.Since(j.born); took != 2*ms {
-			t.Errorf("%v instead of 2 ms: it did not run here", took)
-		}
+		assert.Equal(t, "since", time.Since(j.born), 2*ms)
 		time.Sleep(28 * ms)
 		_ = refs[0].PostRun(3, 0)
 		time.Sleep(sec)
@@ -396,9 +393,7 @@ func TestPostRunQueuesWhereItShould(t *testing.T) {
 		gate(s, func() {
 			_ = ref.PostRun(1, 0) // the shard has an owner: only queues
 			_ = ref.PostRun(2, 0)
-			if len(j.lines) != 0 {
-				t.Error("it ran beside the shard's owner")
-			}
+			assert.Equal(t, "it ran beside the shard's owner", len(j.lines), 0)
 		})
 		time.Sleep(sec)
 		j.want(t, "0s run a", "1ms run a", "2ms flush a", "2ms flush a")
@@ -406,15 +401,11 @@ func TestPostRunQueuesWhereItShould(t *testing.T) {
 		synctest.Wait()
 		gate(s, func() {
 			_ = full.PostRun(1, 0)
-			if err := full.PostRun(2, 0); err != stage.ErrFull {
-				t.Errorf("post: %v", err)
-			}
+			assert.Equal(t, "post", full.PostRun(2, 0), stage.ErrFull)
 		})
 		full.Stop()
 		synctest.Wait()
-		if err := full.PostRun(3, 0); err != stage.ErrStopped {
-			t.Errorf("post: %v", err)
-		}
+		assert.Equal(t, "post", full.PostRun(3, 0), stage.ErrStopped)
 	})
 }
 
@@ -435,9 +426,7 @@ func TestPostRunEnds(t *testing.T) {
 		}
 		synctest.Wait()
 		_ = refs[0].PostRun("x", 0)
-		if d := time.Since(j.born); d != 16*ms {
-			t.Errorf("back after %v", d)
-		}
+		assert.Equal(t, "back after", time.Since(j.born), 16*ms)
 		time.Sleep(sec)
 		j.want(t, "40ms end")
 	})
@@ -473,9 +462,7 @@ func TestABlockedPosterLosesTheShard(t *testing.T) {
 		time.Sleep(80 * ms)
 		held.Tell(do(func(c *stage.Context) { c.StopSelf() }))
 		s.Stage.Close() // waits for the poster, too
-		if d := time.Since(j.born); d != 200*ms {
-			t.Errorf("closed after %v", d)
-		}
+		assert.Equal(t, "closed after", time.Since(j.born), 200*ms)
 		<-back // at the same instant, in either order
 		j.note("closed")
 		time.Sleep(sec)

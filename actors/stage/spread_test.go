@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
 )
@@ -132,9 +133,7 @@ func TestMailboxesRunBesideAFlush(t *testing.T) {
 		slow.Tell(1)
 		time.Sleep(14 * ms)
 		_ = actors[0].PostRun(1, 0)
-		if took := time.Since(j.born); took != 16*ms {
-			t.Errorf("back after %v: who posts a message has to flush", took)
-		}
+		assert.Equal(t, "back after : who posts a message has to flush", time.Since(j.born), 16*ms)
 		_ = actors[1].PostRun(1, 0)
 		time.Sleep(sec)
 		j.want(t, "14ms run a", "15ms flush slow", "16ms run b", "25ms flush a", "30ms flush b")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
 	"troupe/messages/counters"
@@ -73,17 +74,13 @@ func TestAwaitRoom(t *testing.T) {
 		if n := fill(); n < 100 || n > 132 {
 			t.Errorf("%d messages fit", n)
 		}
-		if n := s.Count.MailboxOverflow.Load(); n != 1 {
-			t.Errorf("%d overflows counted", n)
-		}
+		assert.Equal(t, "overflows counted", s.Count.MailboxOverflow.Load(), 1)
 		wait := func(limit time.Duration) (d time.Duration) {
 			start := time.Now()
 			ref.AwaitRoom(limit)
 			return time.Since(start)
 		}
-		if d := wait(sec); d != sec {
-			t.Errorf("waited for %v though nothing moved", d)
-		}
+		assert.Equal(t, "waited for though nothing moved", wait(sec), sec)
 		woken := make(chan time.Duration, 5)
 		start := time.Now()
 		for range 5 {
@@ -99,19 +96,13 @@ func TestAwaitRoom(t *testing.T) {
 		if n := ref.Depth(); n > 50 || n == 0 {
 			t.Errorf("%d wait when there is room", n)
 		}
-		if d := wait(sec); d != 0 {
-			t.Errorf("waited for %v though there is room", d)
-		}
+		assert.Equal(t, "waited for though there is room", wait(sec), 0)
 		time.Sleep(sec)
 		ref.Tell("stop")
 		synctest.Wait()
 		fill()
-		if d := wait(time.Hour); d != sec {
-			t.Errorf("waited for %v, not for the stop", d)
-		}
-		if d := wait(time.Hour); d != 0 {
-			t.Errorf("waited for %v for a stopped actor", d)
-		}
+		assert.Equal(t, "waited for , not for the stop", wait(time.Hour), sec)
+		assert.Equal(t, "waited for for a stopped actor", wait(time.Hour), 0)
 	})
 }
 
@@ -130,9 +121,7 @@ func TestRoomIsRoomForAnyMessage(t *testing.T) {
 		p := new(probe)
 		s.SpawnAt(ref, p)
 		synctest.Wait()
-		if err := ref.Post("huge", 1000); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, ref.Post("huge", 1000))
 		synctest.Wait()
 		equal(t, "received", p.Take(), started, 0, 1, "huge")
 	})
@@ -148,9 +137,7 @@ func TestNamesAndKinds(t *testing.T) {
 			}
 			seen[r.Name()] = true
 		}
-		if s.Ready() != 0 {
-			t.Errorf("%d ready", s.Ready())
-		}
+		assert.Equal(t, "ready", s.Ready(), 0)
 	})
 }
 

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"troupe/actors/actorstest/assert"
 )
 
 // Strain begins when the pressure is too high in two stretches, ends when the messages are clearly fewer, and is interrupted less
@@ -68,8 +70,6 @@ func TestWorkDoneCountsTheFlushThatGoesOn(t *testing.T) {
 		s.began = s.now()
 		s.work.flushing = time.Second
 		time.Sleep(strainStretch)
-		if got := s.workDone().flushing; got != time.Second+strainStretch {
-			t.Errorf("%v of flushes", got)
-		}
+		assert.Equal(t, "of flushes", s.workDone().flushing, time.Second+strainStretch)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
 	"troupe/messages/counters"
@@ -44,9 +45,7 @@ type taker struct {
 
 // Receive implements stage.Actor.
 func (k *taker) Receive(c *stage.Context, msg any) {
-	if k.inside.Add(1) != 1 {
-		k.t.Error("two goroutines in one actor")
-	}
+	assert.Equal(k.t, "two goroutines in one actor", k.inside.Add(1), 1)
 	defer k.inside.Add(-1)
 	l := msg.(load)
 	if l.fate.Add(1) != 1 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/messages/counters"
 )
 
@@ -61,9 +62,7 @@ func TestTimersAreFreed(t *testing.T) {
 				kept = append(kept, c.After(time.Duration(i%10)*time.Second, i))
 			}
 		})
-		if n := timers(); n != 90 {
-			t.Errorf("%d timers, want 90", n)
-		}
+		assert.Equal(t, "timers", timers(), 90)
 		ask(func(*Context) {
 			for i, t := range kept {
 				if i%3 == 0 {
@@ -84,9 +83,7 @@ func TestTimersAreFreed(t *testing.T) {
 				t.Reset(time.Hour)
 			}
 		})
-		if n := timers(); n != 100 {
-			t.Errorf("%d timers, want 100", n)
-		}
+		assert.Equal(t, "timers", timers(), 100)
 		var g *guard
 		ask(func(c *Context) {
 			g = (*guard)(c)
@@ -96,12 +93,8 @@ func TestTimersAreFreed(t *testing.T) {
 			}
 			c.StopSelf()
 		})
-		if n := armed(g); n != 0 {
-			t.Errorf("a stopped actor has %d timers", n)
-		}
+		assert.Equal(t, "a stopped actor has timers", armed(g), 0)
 		s.Close()
-		if n := s.count.ActorPanics.Load(); n != 0 {
-			t.Errorf("%d panics", n)
-		}
+		assert.Equal(t, "panics", s.count.ActorPanics.Load(), 0)
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"troupe/actors/actorstest/assert"
 )
 
 func none(t *testing.T, dir string, names ...string) {
@@ -57,7 +59,7 @@ func TestBackupWhileCommitsGoOn(t *testing.T) {
 		mu.Unlock()
 		last = filepath.Join(dir, fmt.Sprint("backup-", n))
 		sum, err := Backup(t.Context(), path, last)
-		must(t, err)
+		assert.NoError(t, err)
 		restored := filepath.Join(dir, fmt.Sprint("restored-", n))
 		if _, err := Restore(t.Context(), restored, last); err != nil {
 			t.Fatal(err)
@@ -93,11 +95,11 @@ func TestRestoreKeepsTheOldStore(t *testing.T) {
 	dir := t.TempDir()
 	path, backup := filepath.Join(dir, "store.db"), filepath.Join(dir, "backup.db")
 	s := open(t, path)
-	must(t, commitNow(s, Put(Fleet, "a", 1)))
+	assert.NoError(t, commitNow(s, Put(Fleet, "a", 1)))
 	if _, err := Backup(t.Context(), path, backup); err != nil {
 		t.Fatal(err)
 	}
-	must(t, commitNow(s, Put(Fleet, "a", 2), Put(Fleet, "b", 2)))
+	assert.NoError(t, commitNow(s, Put(Fleet, "a", 2), Put(Fleet, "b", 2)))
 	closeStore(t, s)
 	for range 2 {
 		if _, err := Restore(t.Context(), path, backup); err != nil {
@@ -107,7 +109,7 @@ func TestRestoreKeepsTheOldStore(t *testing.T) {
 		if got := all(t, s, Fleet); !maps.Equal(got, map[string]string{"a": "1"}) {
 			t.Errorf("%q", got)
 		}
-		must(t, commitNow(s, Put(Fleet, "b", 3)))
+		assert.NoError(t, commitNow(s, Put(Fleet, "b", 3)))
 		closeStore(t, s)
 	}
 	for n, want := range []map[string]string{{"a": "2", "b": "2"}, {"a": "1", "b": "3"}} {
@@ -117,7 +119,7 @@ func TestRestoreKeepsTheOldStore(t *testing.T) {
 		}
 		closeStore(t, old)
 	}
-	must(t, os.Remove(path+ReplacedSuffix+"1"))
+	assert.NoError(t, os.Remove(path+ReplacedSuffix+"1"))
 	if sum, err := Restore(t.Context(), path, backup); err != nil || sum.Replaced != path+ReplacedSuffix+"3" {
 		t.Errorf("the last one is kept as %s: %v", sum.Replaced, err)
 	}
@@ -134,7 +136,7 @@ func TestDeadStore(t *testing.T) {
 	for _, broken := range []bool{false, true} {
 		at := copyStore(t, path)
 		if broken {
-			must(t, os.WriteFile(at, []byte("nothing of a store"), 0o600))
+			assert.NoError(t, os.WriteFile(at, []byte("nothing of a store"), 0o600))
 		}
 		if _, err := Restore(t.Context(), at, backup); err != nil {
 			t.Fatal(err)
@@ -153,14 +155,14 @@ func TestBackupAndRestoreRefuse(t *testing.T) {
 	path, backup := filepath.Join(dir, "store.db"), filepath.Join(dir, "backup.db")
 	s := open(t, path)
 	for i := range 15 {
-		must(t, commitNow(s, three(i)...))
+		assert.NoError(t, commitNow(s, three(i)...))
 	}
 	closeStore(t, s)
 	if _, err := Backup(t.Context(), path, backup); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(backup)
-	must(t, err)
+	assert.NoError(t, err)
 	damaged := filepath.Join(dir, "damaged.db")
 	for name, what := range map[string]func([]byte) []byte{
 		"a changed value": func(b []byte) []byte { b[strings.Index(string(b), strings.Repeat("7", 100))+50] ^= 1; return b },
@@ -168,7 +170,7 @@ func TestBackupAndRestoreRefuse(t *testing.T) {
 		"nothing":         func([]byte) []byte { return nil },
 		"something else":  func([]byte) []byte { return []byte("text") },
 	} {
-		must(t, os.WriteFile(damaged, what([]byte(string(text))), 0o600))
+		assert.NoError(t, os.WriteFile(damaged, what([]byte(string(text))), 0o600))
 		if _, err := Restore(t.Context(), path, damaged); err == nil || !strings.Contains(err.Error(), damaged) {
 			t.Errorf("restored %s: %v", name, err)
 		}
@@ -178,7 +180,7 @@ func TestBackupAndRestoreRefuse(t *testing.T) {
 			if err != nil || len(sum.Damaged) != 1 || sum.Damaged[0].Kind != Alias || sum.Damaged[0].ID != "7" {
 				t.Errorf("backed up %s: %v, %v", name, sum.Damaged, err)
 			}
-			must(t, os.Remove(out))
+			assert.NoError(t, os.Remove(out))
 		case err == nil || !strings.Contains(err.Error(), damaged):
 			t.Errorf("backed up %s: %v", name, err)
 		}

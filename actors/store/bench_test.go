@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"troupe/actors/actorstest/assert"
 )
 
 // 64 callers; each commits two records of 600 bytes after the answer to its last commit.
@@ -55,11 +57,11 @@ func BenchmarkStart(b *testing.B) {
 	fill(b, path, 100_000)
 	for b.Loop() {
 		s, err := Open(Options{Path: path})
-		must(b, err)
+		assert.NoError(b, err)
 		n := 0
 		at := time.Now()
 		_, err = s.Load(GameSession, func(string, []byte) error { n++; return nil })
-		must(b, err)
+		assert.NoError(b, err)
 		b.ReportMetric(float64(time.Since(at).Milliseconds()), "load-ms")
 		if n != 100_000 {
 			b.Fatal(n)
@@ -76,7 +78,7 @@ func fill(t testing.TB, path string, records int) {
 		for i := range min(1000, records-n) {
 			changes = append(changes, Change{GameSession, fmt.Sprintf("arn:aws:gamelift:us-east-1::gamesession/fleet-dev/%08d", n+i), value})
 		}
-		must(t, commitNow(s, changes...))
+		assert.NoError(t, commitNow(s, changes...))
 	}
 	closeStore(t, s)
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"troupe/actors/actorstest/assert"
 )
 
 // subject is a Store for the tests that every Store passes. Reopen closes the store and
@@ -41,18 +43,14 @@ func subjects(t *testing.T, test func(t *testing.T, s subject)) {
 func open(t testing.TB, path string) *SQLite {
 	t.Helper()
 	s, err := Open(Options{Path: path})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
 
 func closeStore(t testing.TB, s Store) {
 	t.Helper()
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, s.Close())
 }
 
 // commit waits for its answer.
@@ -62,20 +60,8 @@ func commitNow(s Store, changes ...Change) error {
 	return <-answer
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-type fatal interface {
-	Helper()
-	Fatal(args ...any)
-}
-
 // all returns the records of a kind, and checks their order.
-func all(t fatal, s Store, kind Kind) map[string]string {
+func all(t assert.T, s Store, kind Kind) map[string]string {
 	t.Helper()
 	got, last := make(map[string]string), ""
 	_, err := s.Load(kind, func(id string, value []byte) error {
@@ -85,18 +71,16 @@ func all(t fatal, s Store, kind Kind) map[string]string {
 		got[id], last = string(value), id
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	return got
 }
 
 func TestRecordsArePutReplacedAndDeleted(t *testing.T) {
 	subjects(t, func(t *testing.T, s subject) {
-		must(t, commitNow(s, Put(Fleet, "b", 1), Put(Fleet, "a", "x"), Put(Alias, "a", nil)))
-		must(t, commitNow(s, Put(Fleet, "b", 2), Delete(Fleet, "none"), Put(Fleet, "", 3), Change{Kind: Fleet, ID: "e", Value: []byte{}}))
-		must(t, commitNow(s, Delete(Fleet, "a")))
-		must(t, commitNow(s))
+		assert.NoError(t, commitNow(s, Put(Fleet, "b", 1), Put(Fleet, "a", "x"), Put(Alias, "a", nil)))
+		assert.NoError(t, commitNow(s, Put(Fleet, "b", 2), Delete(Fleet, "none"), Put(Fleet, "", 3), Change{Kind: Fleet, ID: "e", Value: []byte{}}))
+		assert.NoError(t, commitNow(s, Delete(Fleet, "a")))
+		assert.NoError(t, commitNow(s))
 		s.Commit([]Change{Put(Fleet, "c", 4), Delete(Fleet, "c"), Put(Fleet, "c", 5)}, nil)
 		s.Flush()
 		want := map[string]string{"": "3", "b": "2", "c": "5", "e": ""}
@@ -116,7 +100,7 @@ func TestRecordsArePutReplacedAndDeleted(t *testing.T) {
 
 func TestLoadStopsAtAnError(t *testing.T) {
 	subjects(t, func(t *testing.T, s subject) {
-		must(t, commitNow(s, Put(Fleet, "a", 1), Put(Fleet, "b", 2)))
+		assert.NoError(t, commitNow(s, Put(Fleet, "a", 1), Put(Fleet, "b", 2)))
 		stop, calls := errors.New("stop"), 0
 		_, err := s.Load(Fleet, func(string, []byte) error { calls++; return stop })
 		if !errors.Is(err, stop) || calls != 1 {
@@ -127,12 +111,12 @@ func TestLoadStopsAtAnError(t *testing.T) {
 
 func TestCommitDuringLoad(t *testing.T) {
 	subjects(t, func(t *testing.T, s subject) {
-		must(t, commitNow(s, Put(Fleet, "a", 1), Put(Fleet, "b", 2)))
+		assert.NoError(t, commitNow(s, Put(Fleet, "a", 1), Put(Fleet, "b", 2)))
 		_, err := s.Load(Fleet, func(id string, _ []byte) error {
 			s.Commit([]Change{Put(Alias, id, id)}, nil)
 			return nil
 		})
-		must(t, err)
+		assert.NoError(t, err)
 		s.Flush()
 		if got := all(t, s, Alias); len(got) != 2 {
 			t.Errorf("%q", got)
@@ -143,7 +127,7 @@ func TestCommitDuringLoad(t *testing.T) {
 func TestLargeValues(t *testing.T) {
 	subjects(t, func(t *testing.T, s subject) {
 		zip := bytes.Repeat([]byte("0123456789abcdef"), 5_000_000/16)
-		must(t, commitNow(s, Change{Content, "script-1", zip}, Change{Content, "script-2", zip[:1]}))
+		assert.NoError(t, commitNow(s, Change{Content, "script-1", zip}, Change{Content, "script-2", zip[:1]}))
 		store := s.Store
 		if s.reopen != nil {
 			store = s.reopen()
@@ -158,7 +142,7 @@ func TestIDsAreAnyBytes(t *testing.T) {
 	subjects(t, func(t *testing.T, s subject) {
 		want := make(map[string]string)
 		for _, id := range []string{"", "\x00", "a\x00b", "a", "\xff\xfe", "é", "'; DROP TABLE records; --", strings.Repeat("x", 5000)} {
-			must(t, commitNow(s, Change{Event, id, []byte("v" + id)}))
+			assert.NoError(t, commitNow(s, Change{Event, id, []byte("v" + id)}))
 			want[id] = "v" + id
 		}
 		if got := all(t, s, Event); !maps.Equal(got, want) {
@@ -181,9 +165,7 @@ func TestCloseFlushesAndRefuses(t *testing.T) {
 			})
 		}
 		closeStore(t, s)
-		if answered != 100 {
-			t.Errorf("%d answered", answered)
-		}
+		assert.Equal(t, "answered", answered, 100)
 		if err := commitNow(s, Put(Fleet, "x", 1)); !errors.Is(err, ErrClosed) {
 			t.Error(err)
 		}
@@ -231,7 +213,7 @@ func TestAnswersComeInOrder(t *testing.T) {
 // A store behaves like a map, with any commits of any goroutine and any number of restarts.
 func TestStoreIsAMap(t *testing.T) {
 	if f := flag.Lookup("rapid.checks"); testing.Short() && f.Value.String() == f.DefValue {
-		must(t, f.Value.Set("20"))
+		assert.NoError(t, f.Value.Set("20"))
 		defer f.Value.Set(f.DefValue)
 	}
 	dir := t.TempDir()

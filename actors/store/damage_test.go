@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"troupe/actors/actorstest/assert"
 )
 
 // crashed makes a store whose process died: five commits are in the database, ten in the
@@ -19,18 +21,18 @@ func crashed(t testing.TB) string {
 	path := filepath.Join(dir, "store.db")
 	s := open(t, path)
 	for i := range 5 {
-		must(t, commitNow(s, three(i)...))
+		assert.NoError(t, commitNow(s, three(i)...))
 	}
 	closeStore(t, s)
 	s = open(t, path)
 	for i := 5; i < 15; i++ {
-		must(t, commitNow(s, three(i)...))
+		assert.NoError(t, commitNow(s, three(i)...))
 	}
 	dead := filepath.Join(dir, "dead.db")
 	for _, suffix := range []string{"", logSuffix} {
 		text, err := os.ReadFile(path + suffix)
-		must(t, err)
-		must(t, os.WriteFile(dead+suffix, text, 0o600))
+		assert.NoError(t, err)
+		assert.NoError(t, os.WriteFile(dead+suffix, text, 0o600))
 	}
 	closeStore(t, s)
 	return dead
@@ -85,8 +87,8 @@ func copyStore(t testing.TB, from string) string {
 	to := filepath.Join(t.TempDir(), "copy.db")
 	for _, suffix := range []string{"", logSuffix} {
 		text, err := os.ReadFile(from + suffix)
-		must(t, err)
-		must(t, os.WriteFile(to+suffix, text, 0o600))
+		assert.NoError(t, err)
+		assert.NoError(t, os.WriteFile(to+suffix, text, 0o600))
 	}
 	return to
 }
@@ -106,7 +108,7 @@ func ends(log []byte) (at []int) {
 func TestTornLog(t *testing.T) {
 	path := crashed(t)
 	log, err := os.ReadFile(path + logSuffix)
-	must(t, err)
+	assert.NoError(t, err)
 	at := ends(log)
 	if len(at) != 10 {
 		t.Fatalf("%d transactions in the log", len(at))
@@ -117,7 +119,7 @@ func TestTornLog(t *testing.T) {
 	}
 	for cut := len(log); cut >= 0; cut -= step {
 		torn := copyStore(t, path)
-		must(t, os.Truncate(torn+logSuffix, int64(cut)))
+		assert.NoError(t, os.Truncate(torn+logSuffix, int64(cut)))
 		want := 5
 		for _, end := range at {
 			if end <= cut {
@@ -136,7 +138,7 @@ func TestTornLog(t *testing.T) {
 func TestDamagedLog(t *testing.T) {
 	path := crashed(t)
 	log, err := os.ReadFile(path + logSuffix)
-	must(t, err)
+	assert.NoError(t, err)
 	at := ends(log)
 	step := 1471
 	if testing.Short() {
@@ -146,7 +148,7 @@ func TestDamagedLog(t *testing.T) {
 		damaged := copyStore(t, path)
 		text := []byte(string(log))
 		text[i] ^= 0x41
-		must(t, os.WriteFile(damaged+logSuffix, text, 0o600))
+		assert.NoError(t, os.WriteFile(damaged+logSuffix, text, 0o600))
 		got, err := reopened(t, damaged)
 		last := i >= at[len(at)-2]
 		if i < logHeader && i >= 12 && i < 16 && got == 15 {
@@ -163,12 +165,12 @@ func TestDamagedDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := open(t, path)
 	for i := range 15 {
-		must(t, commitNow(s, three(i)...))
+		assert.NoError(t, commitNow(s, three(i)...))
 	}
 	closeStore(t, s)
-	must(t, os.WriteFile(path+logSuffix, nil, 0o600)) // copyStore wants one
+	assert.NoError(t, os.WriteFile(path+logSuffix, nil, 0o600)) // copyStore wants one
 	whole, err := os.ReadFile(path)
-	must(t, err)
+	assert.NoError(t, err)
 	step, refused, harmless := 179, 0, 0
 	if testing.Short() {
 		step = 1223
@@ -180,7 +182,7 @@ func TestDamagedDatabase(t *testing.T) {
 		damaged := copyStore(t, path)
 		text := []byte(string(whole))
 		text[i] ^= 1 << (i % 8)
-		must(t, os.WriteFile(damaged, text, 0o600))
+		assert.NoError(t, os.WriteFile(damaged, text, 0o600))
 		switch got, err := reopened(t, damaged); {
 		case err != nil && strings.Contains(err.Error(), damaged):
 			refused++
@@ -212,13 +214,13 @@ func TestNoStore(t *testing.T) {
 			if err == nil {
 				_, err = db.Exec("CREATE TABLE t (x)")
 			}
-			must(t, db.Close())
+			assert.NoError(t, db.Close())
 			return err
 		}, "no store of this program"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(dir, strings.ReplaceAll(name, " ", "-"))
-			must(t, test.make(path))
+			assert.NoError(t, test.make(path))
 			s, err := Open(Options{Path: path})
 			if err == nil {
 				s.Close()
@@ -239,7 +241,7 @@ func TestNoStore(t *testing.T) {
 func cutHalf(t *testing.T, path string) error {
 	s := open(t, path)
 	for i := range 15 {
-		must(t, commitNow(s, three(i)...))
+		assert.NoError(t, commitNow(s, three(i)...))
 	}
 	closeStore(t, s)
 	return os.Truncate(path, 2*pageSize)
@@ -260,9 +262,9 @@ func FuzzOpen(f *testing.F) {
 			file += logSuffix
 		}
 		text, err := os.ReadFile(file)
-		must(t, err)
+		assert.NoError(t, err)
 		copy(text[int64(at)%int64(len(text)):], by)
-		must(t, os.WriteFile(file, text, 0o600))
+		assert.NoError(t, os.WriteFile(file, text, 0o600))
 		if n, err := reopened(t, damaged); err == nil && n < 14 {
 			t.Errorf("%d commits", n)
 		}

@@ -17,6 +17,8 @@ import (
 
 	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
+
+	"troupe/actors/actorstest/assert"
 )
 
 func init() {
@@ -32,13 +34,13 @@ func TestFullDisk(t *testing.T) {
 	if err := unix.Mount("troupe-test", dir, "tmpfs", 0, "size=4m"); err != nil {
 		t.Skipf("no small disk to fill: mount: %v", err)
 	}
-	t.Cleanup(func() { must(t, unix.Unmount(dir, unix.MNT_DETACH)) })
+	t.Cleanup(func() { assert.NoError(t, unix.Unmount(dir, unix.MNT_DETACH)) })
 	path := filepath.Join(dir, "store.db")
 	var said bytes.Buffer
 	s, err := Open(Options{Path: path, Log: zerolog.New(&said)})
-	must(t, err)
+	assert.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
-	must(t, commitNow(s, Put(Fleet, "before", 1)))
+	assert.NoError(t, commitNow(s, Put(Fleet, "before", 1)))
 
 	filler := filepath.Join(dir, "filler")
 	if err := os.WriteFile(filler, make([]byte, 8<<20), 0o600); !errors.Is(err, unix.ENOSPC) {
@@ -65,7 +67,7 @@ func TestFullDisk(t *testing.T) {
 	if refused < 100 || s.count.StoreFailing.Load() != 1 {
 		t.Errorf("%d refused of 200, failing %d", refused, s.count.StoreFailing.Load())
 	}
-	must(t, os.Remove(filler))
+	assert.NoError(t, os.Remove(filler))
 	at := time.Now()
 	if err := commitNow(s, Put(Fleet, "after", 1)); err != nil || time.Since(at) > 5*time.Second {
 		t.Errorf("%v after %v", err, time.Since(at))

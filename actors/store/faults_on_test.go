@@ -5,13 +5,12 @@ package store
 import (
 	"testing"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fault"
 )
 
 func setFaults(t *testing.T, spec string) {
 	t.Helper()
-	if err := fault.Set(spec); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, fault.Set(spec))
 	t.Cleanup(func() { fault.Set("") })
 }

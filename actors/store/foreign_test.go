@@ -8,13 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"troupe/actors/actorstest/assert"
 )
 
 // listing is all that is in a folder: names, modes and contents.
 func listing(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder
-	must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	assert.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -53,8 +55,8 @@ func TestNothingIsChangedThatIsNoStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path, backup := filepath.Join(dir, "shared"), filepath.Join(t.TempDir(), "backup.db")
-			must(t, make(path))
-			must(t, os.Chmod(path, 0o755))
+			assert.NoError(t, make(path))
+			assert.NoError(t, os.Chmod(path, 0o755))
 			before := listing(t, dir)
 			try := func(what string, err error) {
 				t.Helper()
@@ -74,7 +76,7 @@ func TestNothingIsChangedThatIsNoStore(t *testing.T) {
 			if name == "a folder" {
 				s := open(t, filepath.Join(t.TempDir(), "store.db"))
 				_, err = Backup(t.Context(), s.path, backup)
-				must(t, err)
+				assert.NoError(t, err)
 				_, err = Restore(t.Context(), path, backup)
 				try("restore over it", err)
 			}

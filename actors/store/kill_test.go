@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fault"
 )
 
@@ -78,10 +79,10 @@ func live(t *testing.T, what, path, round, faults string, killed func(p *os.Proc
 	var complaint strings.Builder
 	cmd.Stderr = &complaint
 	out, err := cmd.StdoutPipe()
-	must(t, err)
+	assert.NoError(t, err)
 	in, err := cmd.StdinPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	assert.NoError(t, err)
+	assert.NoError(t, cmd.Start())
 	stuck := time.AfterFunc(60*time.Second, func() { cmd.Process.Kill() })
 	defer stuck.Stop()
 	l := life{make(map[string]bool), make(map[string]bool), false}
@@ -255,7 +256,7 @@ func TestAnErrorRefusesTheWaitingCommits(t *testing.T) {
 	if failed != 10 || s.count.StoreFailing.Load() != 1 || s.count.StoreRefused.Total() != 10 {
 		t.Errorf("%d failed, failing %d, counted %d", failed, s.count.StoreFailing.Load(), s.count.StoreRefused.Total())
 	}
-	must(t, commitNow(s, Put(Fleet, "later", 1)))
+	assert.NoError(t, commitNow(s, Put(Fleet, "later", 1)))
 	if got := all(t, s, Fleet); len(got) != 2 || s.count.StoreFailing.Load() != 0 {
 		t.Errorf("%q, failing %d", got, s.count.StoreFailing.Load())
 	}

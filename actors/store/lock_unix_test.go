@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"troupe/actors/actorstest/assert"
 )
 
 // A copy of the lock file's descriptor, as a child process has until its exec, does not hold
@@ -15,14 +17,14 @@ import (
 func TestACopyOfTheDescriptorDoesNotHoldTheLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	must(t, err)
-	must(t, lockFile(f))
+	assert.NoError(t, err)
+	assert.NoError(t, lockFile(f))
 	copied, err := unix.Dup(int(f.Fd()))
-	must(t, err)
+	assert.NoError(t, err)
 	defer unix.Close(copied)
 	unlockFile(f)
-	must(t, f.Close())
+	assert.NoError(t, f.Close())
 	unlock, err := lock(path)
-	must(t, err)
+	assert.NoError(t, err)
 	unlock()
 }

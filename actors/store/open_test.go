@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"troupe/actors/actorstest/assert"
 )
 
 // v1 is a store of schema version 1 with three records of each of two kinds, made by the
@@ -19,9 +21,9 @@ const v1 = "testdata/v1.db"
 func copyV1(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(v1)
-	must(t, err)
+	assert.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "store.db")
-	must(t, os.WriteFile(path, text, 0o644))
+	assert.NoError(t, os.WriteFile(path, text, 0o644))
 	return path
 }
 
@@ -37,10 +39,10 @@ func TestOldSchemaOpens(t *testing.T) {
 	if os.Getenv("TROUPE_TEST_MAKE_V1") != "" {
 		s := open(t, v1)
 		for _, n := range []string{"1", "2", "3"} {
-			must(t, commitNow(s, Put(Fleet, "fleet-"+n, map[string]string{"ID": "fleet-" + n}), Change{Content, "script-" + n, bytes.Repeat([]byte(n), 9000)}))
+			assert.NoError(t, commitNow(s, Put(Fleet, "fleet-"+n, map[string]string{"ID": "fleet-" + n}), Change{Content, "script-" + n, bytes.Repeat([]byte(n), 9000)}))
 		}
 		closeStore(t, s)
-		must(t, os.Remove(v1+lockSuffix))
+		assert.NoError(t, os.Remove(v1+lockSuffix))
 	}
 	path := copyV1(t)
 	s := open(t, path)
@@ -56,7 +58,7 @@ func TestOldSchemaOpens(t *testing.T) {
 func TestMigrations(t *testing.T) {
 	path := copyV1(t)
 	db, err := connect(path)
-	must(t, err)
+	assert.NoError(t, err)
 	defer db.Close()
 	later := append(migrations[:1:1], "ALTER TABLE records ADD COLUMN at INTEGER NOT NULL DEFAULT 7", "CREATE TABLE others (at INTEGER); INSERT INTO others SELECT at FROM records")
 	wrong := append(later[:2:2], "CREATE TABLE half (x); CREATE TABLE records (x)")
@@ -67,15 +69,15 @@ func TestMigrations(t *testing.T) {
 		t.Errorf("version %d, %v", n, err)
 	}
 	for range 2 {
-		must(t, migrate(db, later))
+		assert.NoError(t, migrate(db, later))
 	}
 	var others, half int
-	must(t, db.QueryRow("SELECT count(*) FROM others WHERE at = 7").Scan(&others))
-	must(t, db.QueryRow("SELECT count(*) FROM sqlite_schema WHERE name = 'half'").Scan(&half))
+	assert.NoError(t, db.QueryRow("SELECT count(*) FROM others WHERE at = 7").Scan(&others))
+	assert.NoError(t, db.QueryRow("SELECT count(*) FROM sqlite_schema WHERE name = 'half'").Scan(&half))
 	if n, err := version(db); err != nil || n != 3 || others != 6 || half != 0 {
 		t.Errorf("version %d, %d others, %d halves, %v", n, others, half, err)
 	}
-	must(t, db.Close())
+	assert.NoError(t, db.Close())
 	if _, err := Open(Options{Path: path}); err == nil || !strings.Contains(err.Error(), path+": has schema version 3, and this program knows none above 1") {
 		t.Errorf("%v", err)
 	}
@@ -84,7 +86,7 @@ func TestMigrations(t *testing.T) {
 func TestFilesAreTheOwnersAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deep", "er", "store.db")
 	s := open(t, path)
-	must(t, commitNow(s, Put(Fleet, "a", 1)))
+	assert.NoError(t, commitNow(s, Put(Fleet, "a", 1)))
 	for _, suffix := range []string{"", logSuffix, "-shm", lockSuffix} {
 		if info, err := os.Stat(path + suffix); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", suffix, info, err)
@@ -111,8 +113,8 @@ func TestSettings(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "a b?c%d#e", "store.db"))
 	for pragma, want := range map[string]string{"synchronous": "2", "journal_mode": "wal", "fullfsync": "1", "wal_autocheckpoint": "0"} {
 		var own, any string
-		must(t, s.writer.conn.QueryRowContext(context.Background(), "PRAGMA "+pragma).Scan(&own))
-		must(t, s.db.QueryRow("PRAGMA "+pragma).Scan(&any))
+		assert.NoError(t, s.writer.conn.QueryRowContext(context.Background(), "PRAGMA "+pragma).Scan(&own))
+		assert.NoError(t, s.db.QueryRow("PRAGMA "+pragma).Scan(&any))
 		if own != want || any != want {
 			t.Errorf("%s: %s %s", pragma, own, any)
 		}
@@ -122,9 +124,9 @@ func TestSettings(t *testing.T) {
 // Waiting commits are bounded in changes and in bytes; one larger commit alone is accepted.
 func TestBusy(t *testing.T) {
 	s, err := Open(Options{Path: filepath.Join(t.TempDir(), "store.db"), WaitingChanges: 10, WaitingBytes: 10_000})
-	must(t, err)
+	assert.NoError(t, err)
 	defer closeStore(t, s)
-	must(t, commitNow(s, Change{Content, "large", make([]byte, 1_000_000)}))
+	assert.NoError(t, commitNow(s, Change{Content, "large", make([]byte, 1_000_000)}))
 	for what, c := range map[string][]Change{
 		"changes": {Delete(Fleet, "a"), Delete(Fleet, "b"), Delete(Fleet, "c"), Delete(Fleet, "d")},
 		"bytes":   {{Fleet, "a", make([]byte, 4000)}},
@@ -147,9 +149,9 @@ func TestBusy(t *testing.T) {
 		close(hold)
 		within(t, time.Minute, "flush", s.Flush)
 		for range len(later) {
-			must(t, <-later)
+			assert.NoError(t, <-later)
 		}
-		must(t, commitNow(s, c...))
+		assert.NoError(t, commitNow(s, c...))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,11 +166,11 @@ func TestLogIsMovedIntoTheDatabase(t *testing.T) {
 	s := open(t, path)
 	for i := range 300 { // 30 MB
 		value := bytes.Repeat([]byte{byte(i)}, 100_000) // SQLite does not write an unchanged value
-		must(t, commitNow(s, Change{Content, string(rune('a' + i%20)), value}))
+		assert.NoError(t, commitNow(s, Change{Content, string(rune('a' + i%20)), value}))
 	}
 	s.Flush()
 	info, err := os.Stat(path + logSuffix)
-	must(t, err)
+	assert.NoError(t, err)
 	if info.Size() > 2*logLength(checkpointPages) {
 		t.Errorf("a log of %d bytes", info.Size())
 	}

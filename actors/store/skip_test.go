@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/messages/counters"
 )
 
@@ -23,10 +24,10 @@ func full(t *testing.T) string {
 		for i := range 200 {
 			changes = append(changes, Change{kind, fmt.Sprintf("%s-%03d", kind, i), fmt.Appendf(nil, "%s %03d %0500d", kind, i, i)})
 		}
-		must(t, commitNow(s, changes...))
+		assert.NoError(t, commitNow(s, changes...))
 	}
 	closeStore(t, s)
-	must(t, os.Remove(path+lockSuffix))
+	assert.NoError(t, os.Remove(path+lockSuffix))
 	return path
 }
 
@@ -34,22 +35,22 @@ func full(t *testing.T) string {
 func flip(t *testing.T, path, value string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	must(t, err)
+	assert.NoError(t, err)
 	at := bytes.Index(text, []byte(value))
 	if at < 0 {
 		t.Fatalf("%q is not there", value)
 	}
 	text[at] ^= 1
-	must(t, os.WriteFile(path, text, 0o600))
+	assert.NoError(t, os.WriteFile(path, text, 0o600))
 }
 
 func report(t *testing.T, path string) *Report {
 	t.Helper()
 	r, err := OpenReader(path)
-	must(t, err)
+	assert.NoError(t, err)
 	found, err := r.Check(t.Context())
-	must(t, err)
-	must(t, r.Close())
+	assert.NoError(t, err)
+	assert.NoError(t, r.Close())
 	return found
 }
 
@@ -59,9 +60,7 @@ func TestDamagedRecordsAreNamedAndTakenOut(t *testing.T) {
 	if r := report(t, path); len(r.Damaged)+len(r.Broken) != 0 || r.Records[Fleet] != 200 || r.Version != 1 {
 		t.Errorf("a good store: %+v", r)
 	}
-	if after := listing(t, filepath.Dir(path)); after != before {
-		t.Error("the check has changed something")
-	}
+	assert.Equal(t, "the check has changed something", listing(t, filepath.Dir(path)), before)
 	flip(t, path, "fleet 007 0")
 	flip(t, path, "playersession 100 0")
 	flip(t, path, "playersession 101 0")
@@ -73,9 +72,7 @@ func TestDamagedRecordsAreNamedAndTakenOut(t *testing.T) {
 	if text := r.Damaged[1].String(); strings.Contains(text, "playersession-100") {
 		t.Errorf("the id of a player session takes the seat: %s", text)
 	}
-	if after := listing(t, filepath.Dir(path)); after != before {
-		t.Error("the check has changed something")
-	}
+	assert.Equal(t, "the check has changed something", listing(t, filepath.Dir(path)), before)
 
 	s := open(t, path)
 	n := 0
@@ -88,7 +85,7 @@ func TestDamagedRecordsAreNamedAndTakenOut(t *testing.T) {
 	var said bytes.Buffer
 	count := new(counters.Set)
 	s, err = Open(Options{Path: path, SkipDamaged: true, Log: zerolog.New(&said), Counters: count})
-	must(t, err)
+	assert.NoError(t, err)
 	if fleets, players := all(t, s, Fleet), all(t, s, PlayerSession); len(fleets) != 199 || len(players) != 198 || count.StoreDamaged.Load() != 3 {
 		t.Errorf("%d and %d are left, %d counted", len(fleets), len(players), count.StoreDamaged.Load())
 	}
@@ -115,16 +112,16 @@ func TestADamagedRecordIsKeptWhenItIsReplaced(t *testing.T) {
 	flip(t, path, "fleet 009 0")
 	var said bytes.Buffer
 	s, err := Open(Options{Path: path, Log: zerolog.New(&said)})
-	must(t, err)
+	assert.NoError(t, err)
 	if damaged, err := s.Load(Fleet, func(string, []byte) error { return nil }); err != nil || len(damaged) != 3 {
 		t.Fatalf("%v, %v", damaged, err)
 	}
-	must(t, commitNow(s, Put(Fleet, "fleet-001", 1)))
+	assert.NoError(t, commitNow(s, Put(Fleet, "fleet-001", 1)))
 	if _, err := os.Stat(path + DamagedSuffix); err == nil {
 		t.Error("something is kept without need")
 	}
-	must(t, commitNow(s, Put(Fleet, "fleet-007", 1), Delete(Fleet, "fleet-008"), Put(Fleet, "fleet-007", 2)))
-	must(t, commitNow(s, Put(Fleet, "fleet-007", 3), Delete(Fleet, "fleet-008")))
+	assert.NoError(t, commitNow(s, Put(Fleet, "fleet-007", 1), Delete(Fleet, "fleet-008"), Put(Fleet, "fleet-007", 2)))
+	assert.NoError(t, commitNow(s, Put(Fleet, "fleet-007", 3), Delete(Fleet, "fleet-008")))
 	closeStore(t, s)
 	kept, err := os.ReadFile(path + DamagedSuffix)
 	if err != nil || bytes.Count(kept, []byte("\n")) != 2 || !bytes.Contains(kept, []byte("fleet-007")) || !bytes.Contains(kept, []byte("fleet-008")) {
@@ -142,7 +139,7 @@ func TestADamagedRecordIsKeptWhenItIsReplaced(t *testing.T) {
 func TestAStoreWithADamagedPageIsSalvaged(t *testing.T) {
 	whole := full(t)
 	text, err := os.ReadFile(whole)
-	must(t, err)
+	assert.NoError(t, err)
 	saved, leaves := 0, 0
 	for page := 2; page < len(text)/pageSize; page += 7 {
 		path := filepath.Join(t.TempDir(), "store.db")
@@ -150,7 +147,7 @@ func TestAStoreWithADamagedPageIsSalvaged(t *testing.T) {
 		for i := range pageSize {
 			damaged[page*pageSize+i] = 0xff
 		}
-		must(t, os.WriteFile(path, damaged, 0o600))
+		assert.NoError(t, os.WriteFile(path, damaged, 0o600))
 		if s, err := Open(Options{Path: path}); err == nil || !strings.Contains(err.Error(), "--skip-damaged") {
 			t.Errorf("page %d: opened: %v", page, err)
 			s.Close()
@@ -167,7 +164,7 @@ func TestAStoreWithADamagedPageIsSalvaged(t *testing.T) {
 		n := len(all(t, s, Fleet)) + len(all(t, s, PlayerSession))
 		leaves++
 		saved += n
-		must(t, commitNow(s, Put(Fleet, "new", 1)))
+		assert.NoError(t, commitNow(s, Put(Fleet, "new", 1)))
 		closeStore(t, s)
 		if kept, err := os.ReadFile(path + DamagedSuffix + ".1"); err != nil || !bytes.Equal(kept, damaged) {
 			t.Errorf("page %d: the damaged store is not kept: %v", page, err)
@@ -183,7 +180,7 @@ func TestAStoreWithADamagedPageIsSalvaged(t *testing.T) {
 func TestCheckReadsTheLog(t *testing.T) {
 	path := crashed(t)
 	before, err := os.ReadFile(path + logSuffix)
-	must(t, err)
+	assert.NoError(t, err)
 	if r := report(t, path); len(r.Damaged)+len(r.Broken) != 0 || r.Records[Alias] != 15 {
 		t.Errorf("%+v", r)
 	}
@@ -191,7 +188,7 @@ func TestCheckReadsTheLog(t *testing.T) {
 		t.Errorf("the log has changed: %v", err)
 	}
 	before[logHeader+100] ^= 1
-	must(t, os.WriteFile(path+logSuffix, before, 0o600))
+	assert.NoError(t, os.WriteFile(path+logSuffix, before, 0o600))
 	if r := report(t, path); len(r.Broken) == 0 || !strings.Contains(r.Broken[0], "damaged before its end") {
 		t.Errorf("%+v", r)
 	}

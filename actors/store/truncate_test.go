@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"troupe/actors/actorstest/assert"
 )
 
 // A log is not cut if SQLite does not tell how many of its pages are committed: all of them
@@ -13,22 +15,16 @@ import (
 func TestLogOfUnknownLengthIsNotCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	db, err := sql.Open("sqlite", path) // without a log: the count is -1
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	defer db.Close()
 	conn, err := db.Conn(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	defer conn.Close()
 	if _, err := conn.ExecContext(context.Background(), "CREATE TABLE t (x)"); err != nil {
 		t.Fatal(err)
 	}
 	const size = 5000
-	if err := os.WriteFile(path+logSuffix, make([]byte, size), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, os.WriteFile(path+logSuffix, make([]byte, size), 0o600))
 	s := &SQLite{path: path, writer: writer{conn: conn}}
 	err = s.truncateLog(context.Background())
 	if info, bad := os.Stat(path + logSuffix); bad != nil || info.Size() != size {

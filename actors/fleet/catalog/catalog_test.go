@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/script/bundle"
 	"troupe/messages"
 )
@@ -24,9 +25,7 @@ func TestTheListenerReceivesConsequencesOfChanges(t *testing.T) {
 		is("CreateFleet", "configured 1", "opened")
 		do[*messages.Fleet](w, messages.UpdateCapacity{FleetID: f.ID, Location: away, Desired: new(0)})
 		is("UpdateFleetCapacity", `capacity "away"`)
-		if n := Capacity(w.owner.c.Fleet(f.ID), away); n != 0 {
-			t.Errorf("the capacity is %d, want 0", n)
-		}
+		assert.Equal(t, "the capacity is", Capacity(w.owner.c.Fleet(f.ID), away), 0)
 		do[*messages.Fleet](w, RemoveLocations{FleetID: f.ID, Locations: []string{away}})
 		is("DeleteFleetLocations", "left [away]")
 		changed := do[Changed](w, ChangeScript{Request: messages.UpdateScript{ID: w.script.ID}, Bundle: new(bundle.Bundle)})

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/store"
 	"troupe/messages"
 )
@@ -159,9 +160,7 @@ func TestDeletedFleetsLeaveRoom(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		live := len(do[[]*messages.Fleet](w, Fleets{})) - terminatedMax
-		if live != 3 {
-			t.Errorf("%d fleets live", live)
-		}
+		assert.Equal(t, "fleets live", live, 3)
 		for n, want := range map[int]bool{0: false, 2100 - terminatedMax - 1: false, 2100 - terminatedMax: true, 2099: true} {
 			if got := w.shown(ids[n]).ID != ""; got != want {
 				t.Errorf("fleet %d is shown: %v", n, got)

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
@@ -293,9 +294,7 @@ func (w *world) state() (lines []string) {
 	w.Helper()
 	for _, q := range []any{Fleets{}, Aliases{}, Scripts{}, Locations{}} {
 		all, err := w.try(q)
-		if err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, err)
 		text, err := json.Marshal(all)
 		var records []json.RawMessage
 		if err = errors.Join(err, json.Unmarshal(text, &records)); err != nil {

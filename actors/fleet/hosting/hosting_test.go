@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
@@ -89,9 +90,7 @@ func TestAVersionIsProvenBeforeGameSessionsGetIt(t *testing.T) {
 			s.Close()
 			o.h.Wait()
 			time.Sleep(5 * time.Second) // for goroutines of the actor library to end
-			if o.closed != 2 {
-				t.Errorf("%d programs were closed, want 2", o.closed)
-			}
+			assert.Equal(t, "programs were closed", o.closed, 2)
 		}()
 		ref := s.Spawn(o)
 		f := &messages.Fleet{
@@ -127,19 +126,11 @@ func TestAVersionIsProvenBeforeGameSessionsGetIt(t *testing.T) {
 		o.content(1, "good")
 		step("the first", func() { o.h.Configure(f) }, "1", "runs", "content runs true", "room")
 		step("one that does not load", reload(2, "broken"), "1", catalog.EventNotRunnable, "runs")
-		if refused != 1 {
-			t.Errorf("%d reasons, want 1", refused)
-		}
+		assert.Equal(t, "reasons", refused, 1)
 		step("a better one", reload(3, "good"), "3", catalog.EventGeneric, "replaced", "runs", "content runs true", "room")
-		if refused != 0 {
-			t.Errorf("%d reasons, want 0", refused)
-		}
-		if n := o.h.Standbys(); n != 1 {
-			t.Errorf("%d processes stand by, want 1", n)
-		}
+		assert.Equal(t, "reasons", refused, 0)
+		assert.Equal(t, "processes stand by", o.h.Standbys(), 1)
 		step("no fleet any more", func() { o.h.Remove(f.ID) }, "")
-		if n := o.h.Standbys(); n != 0 {
-			t.Errorf("%d processes are left", n)
-		}
+		assert.Equal(t, "processes are left", o.h.Standbys(), 0)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
@@ -68,9 +69,7 @@ func TestAFleetIsNotRefusedForOneOfItsVersions(t *testing.T) {
 	}
 	h.fleets["fleet-a"] = f
 	h.stuck[two] = stuckMax
-	if err := h.Refused("fleet-a"); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, h.Refused("fleet-a"))
 	h.stuck[one] = stuckMax
 	if err := h.Refused("fleet-a"); err == nil {
 		t.Error("both are refused, the fleet is not")

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/matchmaker/ruleset"
 )
 
@@ -299,9 +300,7 @@ func testAgainstBruteForce(t *rapid.T) {
 	}
 	pool := New(set, Options{})
 	for _, ticket := range b.tickets {
-		if err := pool.Add(ticket.ticket()); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, pool.Add(ticket.ticket()))
 	}
 	var got [][]string
 	matches := pass(pool, at(b.now), 1)

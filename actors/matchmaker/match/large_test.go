@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/matchmaker/ruleset"
 )
 
@@ -96,9 +97,7 @@ func TestLargeMatchesKeepBatchDistanceAndBalance(t *testing.T) {
 	for _, m := range got {
 		sums := map[string]float64{}
 		for _, team := range m.Teams {
-			if len(team.Players) != 25 {
-				t.Errorf("L5: a team of %d", len(team.Players))
-			}
+			assert.Equal(t, "L5: a team of", len(team.Players), 25)
 			for _, p := range team.Players {
 				sums[team.Name] += p.Attributes["skill"].N
 			}

@@ -6,15 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/matchmaker/ruleset"
 )
 
 func fill(t testing.TB, p *Pool, tickets []Ticket) {
 	t.Helper()
 	for _, ticket := range tickets {
-		if err := p.Add(ticket); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, p.Add(ticket))
 	}
 }
 
@@ -172,14 +171,10 @@ func TestAttributesOfAnotherTypeAreRefused(t *testing.T) {
 	if err := pool.Add(ticket); err == nil || pool.Len() != 0 {
 		t.Errorf("%v, and %d tickets", err, pool.Len())
 	}
-	if err := pool.Add(Ticket{ID: "empty"}); err != ErrNoPlayers {
-		t.Error(err)
-	}
+	assert.Equal(t, "add", pool.Add(Ticket{ID: "empty"}), ErrNoPlayers)
 	ticket = skilled("t", 0, 1, 1)
 	fill(t, pool, []Ticket{ticket})
-	if err := pool.Add(ticket); err != ErrDuplicate {
-		t.Error(err)
-	}
+	assert.Equal(t, "add", pool.Add(ticket), ErrDuplicate)
 }
 
 // FM-21

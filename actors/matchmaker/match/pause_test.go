@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"troupe/actors/actorstest/assert"
 )
 
 // A pass pauses every few evaluations, also within one search, and a pause changes no match.
@@ -63,9 +65,7 @@ func TestPassesPauseOften(t *testing.T) {
 				if n := s.Evaluations(); pauses-begun < n/(4*pauseEvery) || most > c.most {
 					t.Errorf("%d pauses in %d evaluations, at most %d apart", pauses, n, most)
 				}
-				if fmt.Sprint(got) != fmt.Sprint(want) {
-					t.Error("with pauses the matches are others")
-				}
+				assert.Equal(t, "with pauses the matches are others", fmt.Sprint(got), fmt.Sprint(want))
 				t.Logf("%d pauses in %d evaluations, at most %d apart", pauses, s.Evaluations(), most)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/matchmaker/ruleset"
 )
 
@@ -88,9 +89,7 @@ func (t vectorTicket) ticket() Ticket {
 func parse(t testing.TB, body string) *ruleset.RuleSet {
 	t.Helper()
 	set, err := ruleset.Parse(body, ruleset.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	return set
 }
 
@@ -124,9 +123,7 @@ func playersOf(t Team) []string {
 // the vectors of flexmatch.md 19.
 func TestVectors(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/spec/flexmatch.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	blocks := strings.Split(string(text), "```json vector\n")[1:]
 	if len(blocks) < 30 {
 		t.Fatalf("%d vectors", len(blocks))
@@ -134,9 +131,7 @@ func TestVectors(t *testing.T) {
 	for _, b := range blocks {
 		b, _, _ = strings.Cut(b, "```")
 		var v vector
-		if err := json.Unmarshal([]byte(b), &v); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, json.Unmarshal([]byte(b), &v))
 		t.Run(v.ID, func(t *testing.T) { v.run(t) })
 	}
 }
@@ -148,9 +143,7 @@ func (v vector) run(t *testing.T) {
 		for _, ticket := range v.Tickets {
 			if ticket.Start <= p.At && !added[ticket.ID] {
 				added[ticket.ID] = true
-				if err := pool.Add(ticket.ticket()); err != nil {
-					t.Fatal(err)
-				}
+				assert.NoError(t, pool.Add(ticket.ticket()))
 			}
 		}
 		got := pass(pool, at(p.At), 1)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"troupe/actors/actorstest/assert"
 )
 
 const (
@@ -81,9 +83,7 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 	for _, file := range files {
 		body, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 		set, err := Parse(string(body), Options{Strict: true})
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
@@ -133,9 +133,7 @@ func TestStagesHaveTheValuesInForce(t *testing.T) {
 		{"target":"rules[Near].maxDistance","steps":[{"waitTimeSeconds":10,"value":20},{"waitTimeSeconds":30,"value":40}]},
 		{"target":"teams[trio].minPlayers","steps":[{"waitTimeSeconds":20,"value":1}]}]}`
 	set, err := Parse(strings.ReplaceAll(body, "avg(teams", "avg(teams"), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	type state struct {
 		distance  float64
 		min1, min int
@@ -154,9 +152,7 @@ func TestStagesHaveTheValuesInForce(t *testing.T) {
 	if !reflect.DeepEqual(set.Changes, want) {
 		t.Errorf("changes %v, want %v", set.Changes, want)
 	}
-	if *set.Rules[0].MaxDistance != 3 {
-		t.Error("a stage has changed the base")
-	}
+	assert.Equal(t, "a stage has changed the base", *set.Rules[0].MaxDistance, 3)
 }
 
 func TestExpressionTypes(t *testing.T) {
@@ -201,9 +197,7 @@ func FuzzParse(f *testing.F) {
 	files, _ := filepath.Glob("testdata/examples/*.json")
 	for _, file := range files {
 		body, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		assert.NoError(f, err)
 		f.Add(string(body))
 	}
 	f.Fuzz(func(t *testing.T, body string) {
@@ -232,9 +226,7 @@ func FuzzParse(f *testing.F) {
 
 func BenchmarkParse(b *testing.B) {
 	body, err := os.ReadFile("testdata/examples/three-teams-with-quantity.json")
-	if err != nil {
-		b.Fatal(err)
-	}
+	assert.NoError(b, err)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := Parse(string(body), Options{}); err != nil {

@@ -1,0 +1,25 @@
+// Package assert has the checks that most tests make.
+package assert
+
+// T is the part of a testing.TB, or of a rapid.T, that the checks need.
+type T interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+}
+
+// Equal fails the test unless got equals want. What names the value.
+func Equal[V comparable](t T, what string, got, want V) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+// NoError ends the test if err is an error. It must be called in the test's goroutine.
+func NoError(t T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
