@@ -6,6 +6,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
 	"troupe/actors/stage"
 	"troupe/messages/counters"
@@ -18,9 +19,7 @@ func TestACrashOfTheRegistryEndsTheProcess(t *testing.T) {
 		var failed []string
 		s, err := Start(Options{Log: zerolog.Nop(), Counters: new(counters.Set), Fleet: fleet.Options{Region: "local"},
 			OnFailure: func(reason string) { failed = append(failed, reason) }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 		defer s.Close()
 		s.fleet.Tell(stage.Panic{Text: "the test wants it"})
 		synctest.Wait()

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/gamesession"
 	"troupe/messages"
 )
@@ -22,9 +23,7 @@ func TestInspectShowsPlayersAndGroups(t *testing.T) {
 		a.Say(1, peer, 0, "for the one who is away")
 		w.WaitIdle()
 		state, err := w.System.InspectGameSession(w.Context(), id)
-		if err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, err)
 		if len(state.Players) != 4 || len(state.Groups) != 1 || state.Groups[0].ID != 7 || !slices.Equal(state.Groups[0].Members, []messages.PeerID{1}) {
 			w.Fatalf("%+v", state)
 		}
@@ -54,9 +53,7 @@ func TestInspectCountsMessages(t *testing.T) {
 			w.Helper()
 			w.WaitIdle()
 			state, err := w.System.InspectGameSession(w.Context(), id)
-			if err != nil {
-				w.Fatal(err)
-			}
+			assert.NoError(w, err)
 			got := []uint64{state.Players[0].Received, state.Players[0].Sent, state.Players[1].Received, state.Players[1].Sent}
 			if !slices.Equal(got, want) {
 				w.Errorf("from and to both players: %d, want %d", got, want)
@@ -64,9 +61,7 @@ func TestInspectCountsMessages(t *testing.T) {
 		}
 		w.WaitIdle()
 		state, err := w.System.InspectGameSession(w.Context(), id)
-		if err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, err)
 		atA, atB := state.Players[0].Sent, state.Players[1].Sent // what the host has told them of each other
 		count(0, atA, 0, atB)
 		a.Say(1, peer, 0, "one")
@@ -87,9 +82,7 @@ func TestInspectOfAGameSessionThatDoesNotRun(t *testing.T) {
 		_, err := w.System.InspectGameSession(w.Context(), "none")
 		w.IsError(err, messages.NotFound)
 		id := w.Create(nil)
-		if _, err := w.System.TerminateGameSession(w.Context(), messages.TerminateGameSession{GameSessionID: id, Force: true}); err != nil {
-			w.Fatal(err)
-		}
+		assert.OK(w.System.TerminateGameSession(w.Context(), messages.TerminateGameSession{GameSessionID: id, Force: true}))(w)
 		w.WaitIdle()
 		if state, err := w.System.InspectGameSession(w.Context(), id); err == nil && len(state.Players) != 0 {
 			w.Errorf("%+v", state)
@@ -109,17 +102,11 @@ func TestTheTimeLineStaysAfterTheEnd(t *testing.T) {
 		left.Depart()
 		w.WaitIdle()
 		before, err := w.System.InspectGameSession(w.Context(), id)
-		if err != nil {
-			w.Fatal(err)
-		}
-		if _, err := w.System.TerminateGameSession(w.Context(), messages.TerminateGameSession{GameSessionID: id, Force: true}); err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, err)
+		assert.OK(w.System.TerminateGameSession(w.Context(), messages.TerminateGameSession{GameSessionID: id, Force: true}))(w)
 		w.WaitIdle()
 		state, err := w.System.InspectGameSession(w.Context(), id)
-		if err != nil {
-			w.Fatal(err)
-		}
+		assert.NoError(w, err)
 		if n := len(before.Moments); n < 3 || len(state.Moments) < n || !slices.Equal(state.Moments[:n], before.Moments) || len(state.Players) != 0 {
 			w.Errorf("before the end %+v, after it %+v", before.Moments, state.Moments)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/actors/actorstest"
+	"troupe/actors/actorstest/assert"
 	"troupe/messages"
 	"troupe/messages/counters"
 )
@@ -32,9 +33,7 @@ func TestCloseStopsEverythingTopDown(t *testing.T) {
 			}
 		}
 		actorstest.Equal(w, "callbacks", g.Take())
-		if n := w.System.Live(counters.ActorConnection); n != 0 {
-			w.Errorf("%d connections", n)
-		}
+		assert.Equal(w, "connections", w.System.Live(counters.ActorConnection), 0)
 	})
 }
 
@@ -52,9 +51,7 @@ func TestRequestsAfterTheEndAreAnswered(t *testing.T) {
 		w.IsError(err, messages.Unavailable)
 		_, err = w.System.Fleets(ctx)
 		w.IsError(err, messages.Unavailable)
-		if err := w.System.Drain(ctx, time.Hour); err != nil {
-			w.Error(err)
-		}
+		assert.NoError(w, w.System.Drain(ctx, time.Hour))
 	})
 }
 

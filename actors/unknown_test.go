@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -19,9 +20,7 @@ func TestRequestsThatNobodyKnowsAreAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		count := new(counters.Set)
 		s, err := Start(Options{Log: zerolog.Nop(), Counters: count, Fleet: fleet.Options{Region: "local"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 		defer s.Close()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -33,8 +32,6 @@ func TestRequestsThatNobodyKnowsAreAnswered(t *testing.T) {
 		if _, err := ask[int](ctx, s.placements, unhandled{}); !errors.Is(err, unavailable) {
 			t.Errorf("placements: got %v", err)
 		}
-		if n := count.ActorMessages.Load(); n != 2 {
-			t.Errorf("%d unknown messages counted", n)
-		}
+		assert.Equal(t, "unknown messages counted", count.ActorMessages.Load(), 2)
 	})
 }

@@ -50,9 +50,7 @@ func TestNoChangeOfAGameSessionIsShownBeforeItIsDurable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			hosted(t, nil, func(h *host) {
 				g := h.must(create(actorstest.Fleet, ""))
-				if _, err := h.seats(g.ID, "a"); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(h.seats(g.ID, "a"))(t)
 				state := func() string {
 					games, err1 := h.games(messages.GameSessionQuery{FleetID: actorstest.Fleet})
 					seats, err2 := h.players(messages.PlayerSessionQuery{GameSessionID: g.ID})

@@ -85,9 +85,7 @@ func TestACancelledDrainLoadsScriptsUpdatedMeanwhile(t *testing.T) {
 		drain := make(chan error, 1)
 		go func() { drain <- w.System.Drain(context.Background(), time.Hour) }()
 		w.WaitIdle()
-		if _, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Zip: archive("main.js=two")}); err != nil {
-			w.Fatal(err)
-		}
+		assert.OK(w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Zip: archive("main.js=two")}))(w)
 		assert.NoError(w, w.System.CancelDrain(context.Background()))
 		w.WaitIdle()
 		if second := start(w, f.ID); second.ScriptVersion != "2 (1.0)" || e.last().program.text != "two" {

@@ -235,9 +235,7 @@ func TestForgottenGameSessionsAreDeletedFromTheStore(t *testing.T) {
 		var ids []messages.GameSessionID
 		for range 5 {
 			g := h.must(create(actorstest.Small, ""))
-			if _, err := h.seats(g.ID, "a"); err != nil {
-				h.Fatal(err)
-			}
+			assert.OK(h.seats(g.ID, "a"))(h)
 			h.stop(g.ID)
 			ids = append(ids, g.ID)
 		}
@@ -278,9 +276,7 @@ func TestPlayerSessionsWithoutAGameSessionAreDeleted(t *testing.T) {
 func TestADamagedRecordIsLeftOut(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g, broken := h.must(create(actorstest.Fleet, "")), h.must(create(actorstest.Fleet, ""))
-		if _, err := h.seats(broken.ID, "a"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(h.seats(broken.ID, "a"))(t)
 		h.disk.Put(store.GameSession, string(broken.ID), "{")
 		h.disk.Put(store.PlayerSession, "psess-broken", "")
 		damaged := 2

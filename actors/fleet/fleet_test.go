@@ -69,9 +69,7 @@ func TestAFleetNotActiveOrFullRefuses(t *testing.T) {
 		w.IsError(err, messages.InvalidFleetStatus)
 
 		g := &game{}
-		if _, err := w.Try(create(actorstest.Small, ""), g); err != nil {
-			w.Fatal(err)
-		}
+		assert.OK(w.Try(create(actorstest.Small, ""), g))(w)
 		_, err = w.Try(create(actorstest.Small, ""), nil)
 		w.IsError(err, messages.FleetCapacityExceeded)
 		end(w, g)
@@ -82,9 +80,7 @@ func TestAFleetNotActiveOrFullRefuses(t *testing.T) {
 		w.WaitIdle()
 	})
 	run(t, func(w *world) {
-		if _, err := w.Try(create(actorstest.Small, ""), &game{Started: func() bool { return false }}); err != nil {
-			w.Fatal(err)
-		}
+		assert.OK(w.Try(create(actorstest.Small, ""), &game{Started: func() bool { return false }}))(w)
 		if _, err := w.Try(create(actorstest.Small, ""), nil); err != nil {
 			w.Errorf("after one that did not start: %v", err)
 		}
@@ -315,9 +311,7 @@ func TestAHandlerThatCannotBeCreatedFailsOnlyItsRequest(t *testing.T) {
 		_, err := w.Try(create(actorstest.Small, "token"), nil)
 		w.IsError(err, messages.Internal)
 		broken = false
-		if _, err := w.Try(create(actorstest.Small, "token"), nil); err != nil {
-			w.Error(err)
-		}
+		assert.OK(w.Try(create(actorstest.Small, "token"), nil))(w)
 	})
 }
 

@@ -120,9 +120,7 @@ func TestLaunchNeedsRoom(t *testing.T) {
 func TestCandidatesAreTheActiveFleetsThatDestinationsLeadTo(t *testing.T) {
 	priced := func(o *fleet.Options) { o.Locations = []messages.Location{{Name: actorstest.Away, Cost: 0.5}} }
 	hosted(t, priced, func(h *host) {
-		if _, err := launch(h, actorstest.Small, ""); err != nil {
-			h.Fatal(err)
-		}
+		assert.OK(launch(h, actorstest.Small, ""))(h)
 		got, err := request[[]fleet.Candidate](h, fleet.Candidates{Destinations: []string{
 			"arn:aws:gamelift:eu-test-1:000000000000:fleet/" + string(actorstest.Asleep),
 			"arn:aws:gamelift:eu-test-1::alias/" + string(actorstest.Terminal),

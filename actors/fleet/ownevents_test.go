@@ -57,9 +57,7 @@ func TestEventsOfGameSessionsAndPlayerSessions(t *testing.T) {
 		held = w.Seat(id)
 		w.Want(held, messages.PlayerSessionReserved, 2)
 		l.types()
-		if _, err := terminate(w, id, true); err != nil {
-			w.Error(err)
-		}
+		assert.OK(terminate(w, id, true))(w)
 		w.WaitIdle()
 		last := slices.Clone(l.all)
 		actorstest.Equal(w, "end", l.types(), "GameSessionTerminating", "PlayerSessionCompleted", "PlayerSessionTimedOut", "GameSessionTerminated")
@@ -104,9 +102,7 @@ func TestEventsAreSentOnceTheyAreDurable(t *testing.T) {
 		if err != nil || len(list) != 1 {
 			h.Fatal(list, err)
 		}
-		if _, err := h.seats(list[0].ID, "a"); err != nil {
-			h.Error(err)
-		}
+		assert.OK(h.seats(list[0].ID, "a"))(h)
 		h.disk.Break(true)
 		_, err = h.seats(list[0].ID, "b")
 		h.is(err, messages.Internal)
@@ -215,9 +211,7 @@ func TestEventsOfThePreviousProcessAreSentAfterAnOutage(t *testing.T) {
 	l := new(heard)
 	hosted(t, func(o *fleet.Options) { o.OwnEvents, o.OnEvent = true, l.take }, func(h *host) {
 		g := h.must(create(actorstest.Small, ""))
-		if _, err := h.seats(g.ID, "a"); err != nil {
-			h.Fatal(err)
-		}
+		assert.OK(h.seats(g.ID, "a"))(h)
 		l.types()
 		h.disk.Break(true)
 		h.restart()

@@ -301,9 +301,7 @@ func TestARefusedCreationIsNotCharged(t *testing.T) {
 		_, err := w.Try(ask, nil)
 		w.IsError(err, messages.FleetCapacityExceeded)
 		end(w, &e.last().Game)
-		if _, err := w.Try(ask, nil); err != nil {
-			w.Error(err)
-		}
+		assert.OK(w.Try(ask, nil))(w)
 		_, err = w.Try(ask, nil)
 		w.IsError(err, messages.LimitExceeded)
 	})
@@ -346,9 +344,7 @@ func TestAVersionIsNamedAnew(t *testing.T) {
 		first := start(w, f.ID)
 		rename := func(name string) {
 			w.Helper()
-			if _, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Version: name}); err != nil {
-				w.Fatal(err)
-			}
+			assert.OK(w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Version: name}))(w)
 		}
 		rename("1.1")
 		if second := start(w, f.ID); second.ScriptVersion != "1 (1.1)" || w.Game(first.ID).ScriptVersion != "1 (1.0)" {

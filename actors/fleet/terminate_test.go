@@ -76,9 +76,7 @@ func TestTerminateTriggersOnProcessTerminate(t *testing.T) {
 func TestTheGraceOfTerminateEnds(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(&ponders{})
-		if _, err := terminate(w, id, false); err != nil {
-			w.Fatal(err)
-		}
+		assert.OK(terminate(w, id, false))(w)
 		w.Pass(299 * time.Second)
 		want(w, w.Game(id), messages.GameSessionTerminating, "")
 		w.Pass(2 * time.Second)
@@ -108,9 +106,7 @@ func TestForcedTerminationOverridesAGracefulOne(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(&ponders{})
 		for _, force := range []bool{false, true} {
-			if _, err := terminate(w, id, force); err != nil {
-				w.Fatal(err)
-			}
+			assert.OK(terminate(w, id, force))(w)
 		}
 		w.WaitIdle()
 		want(w, w.Game(id), messages.GameSessionTerminated, "FORCE_TERMINATED")
@@ -124,9 +120,7 @@ func TestTerminatingIsShownAtOnce(t *testing.T) {
 		p, busy := &ponders{}, make(chan struct{})
 		id := w.Create(p)
 		p.Session.Do(func() { <-busy })
-		if _, err := terminate(w, id, false); err != nil {
-			w.Fatal(err)
-		}
+		assert.OK(terminate(w, id, false))(w)
 		want(w, w.Game(id), messages.GameSessionTerminating, "")
 		p.Session.Do(func() { p.Session.Exit(1) }) // before it hears of the termination
 		list := sessions(w, messages.GameSessionQuery{FleetID: actorstest.Fleet})

@@ -115,9 +115,7 @@ func TestALowerMaximumRemovesNobody(t *testing.T) {
 			w.Error(err)
 		}
 		four := 4
-		if _, err := w.System.UpdateGameSession(context.Background(), messages.UpdateGameSession{ID: id, MaxPlayers: &four}); err != nil {
-			w.Error(err)
-		}
+		assert.OK(w.System.UpdateGameSession(context.Background(), messages.UpdateGameSession{ID: id, MaxPlayers: &four}))(w)
 		if _, err = w.Seats(id, "x", "y", "z"); err != nil {
 			w.Error(err)
 		}

@@ -261,9 +261,7 @@ func TestPlayerSessionsAreCreatedInAnActiveGameSessionOnly(t *testing.T) {
 func TestPlayerSessionsAreCreatedAllOrNone(t *testing.T) {
 	run(t, func(w *world) {
 		made, _ := w.Try(messages.CreateGameSession{FleetID: actorstest.Fleet, MaxPlayers: 3}, nil)
-		if _, err := w.Seats(made.ID, "a", "b"); err != nil {
-			w.Fatal(err)
-		}
+		assert.OK(w.Seats(made.ID, "a", "b"))(w)
 		_, err := w.Seats(made.ID, "c", "d")
 		w.IsError(err, messages.GameSessionFull)
 		assert.Equal(w, "player sessions created", w.Game(made.ID).CurrentPlayers, 2)

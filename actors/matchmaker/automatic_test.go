@@ -17,9 +17,7 @@ func TestPlayersComeBackFromAnotherSearch(t *testing.T) {
 			w.named("other", squads, nil)
 			w.pass()
 			w.wantCount(1)
-			if _, err := w.try("A2", "other", "a"); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(w.try("A2", "other", "a"))(t)
 			if both {
 				if _, err := w.try("B2", "m", "b"); err != nil { // in another configuration than a
 					t.Fatal(err)
@@ -62,9 +60,7 @@ func TestAPlayerWhoSearchesKeepsThePlace(t *testing.T) {
 				red = string(p.ID)
 			}
 		}
-		if _, err := w.try("X", "other", red); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(w.try("X", "other", red))(t)
 		time.Sleep(10 * time.Second)
 		assert.NoError(t, w.stop("X"))
 		time.Sleep(5 * time.Minute)
@@ -111,9 +107,7 @@ func TestEndOfTheGameDuringThePauseAfterAFailure(t *testing.T) {
 		w.want(id + " FAILED")
 		w.placer.set(func() { w.placer.full = nil })
 		assert.NoError(t, w.stop("C"))
-		if _, err := w.backfill("F", w.game().session.ID, "red:a", "blue:b"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(w.backfill("F", w.game().session.ID, "red:a", "blue:b"))(t)
 		w.pass()
 		w.want("F SEARCHING")
 		w.change(func(g *stubGame) { g.seats.Live, g.seats.Over, g.seats.Players = false, true, nil })

@@ -240,9 +240,7 @@ func TestBackfillEnds(t *testing.T) {
 		id := w.game().session.ID
 		start := func(name string) {
 			w.Helper()
-			if _, err := w.backfill(name, id, "red:a", "blue:b"); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(w.backfill(name, id, "red:a", "blue:b"))(t)
 		}
 		start("F1")
 		start("F2")
@@ -266,9 +264,7 @@ func TestBackfillEndsWithTheGameSession(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.two(func(r *messages.Matchmaker) { accepting(r); r.AcceptanceRequired = false })
 		id := w.game().session.ID
-		if _, err := w.backfill("F", id, "red:a", "blue:b"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(w.backfill("F", id, "red:a", "blue:b"))(t)
 		w.pass()
 		w.change(func(g *stubGame) { g.seats.Live, g.seats.Over = false, true })
 		w.want("F CANCELLED")
@@ -360,9 +356,7 @@ func TestBackfillRefusals(t *testing.T) {
 		if _, err = request[messages.StartMatchBackfill, *messages.Ticket](w, q); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.try("S2", "s", "c"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(w.try("S2", "s", "c"))(t)
 		w.pass()
 		w.want("S COMPLETED", "S2 COMPLETED")
 		_, err = request[NewMatchmaker, *messages.Matchmaker](w, NewMatchmaker{messages.Matchmaker{Name: "x", RuleSet: "s", Standalone: true, AutoBackfill: true}})

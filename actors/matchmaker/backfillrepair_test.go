@@ -78,14 +78,10 @@ func TestAReplacedBackfillTicketEndsLater(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.two(nil)
 		id := w.game().session.ID
-		if _, err := w.backfill("F1", id, "red:a"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(w.backfill("F1", id, "red:a"))(t)
 		w.pass()
 		w.store.FailNth(2)
-		if _, err := w.backfill("F2", id, "blue:b"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(w.backfill("F2", id, "blue:b"))(t)
 		w.want("F1 SEARCHING", "F2 QUEUED")
 		time.Sleep(2 * retryAfter)
 		w.pass()
@@ -108,17 +104,13 @@ func TestManyBackfillRequests(t *testing.T) {
 				g.seats.Players = append(g.seats.Players, messages.PlayerID(strings.TrimPrefix(p, "red:")))
 			}
 		})
-		if _, err := w.backfill("crowd", id, crowd...); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(w.backfill("crowd", id, crowd...))(t)
 		w.ask("C", "c")
 		w.pass()
 		w.want("crowd SEARCHING", "C SEARCHING")
 		w.placer.set(func() { g.seats.Players = g.seats.Players[:2] })
 		for i := range 1000 {
-			if _, err := w.backfill("F"+string(rune('A'+i)), id, "red:a", "blue:b"); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(w.backfill("F"+string(rune('A'+i)), id, "red:a", "blue:b"))(t)
 		}
 		w.want("crowd CANCELLED")
 		w.wantCount(1)
@@ -137,9 +129,7 @@ func TestAPlayerIsMatchedIntoItsOwnGame(t *testing.T) {
 			w.two(map[string]func(*messages.Matchmaker){"automatic": automatic}[mode])
 			w.ask("A2", "a", "c")
 			if mode != "automatic" {
-				if _, err := w.backfill("F", w.game().session.ID, "blue:b"); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(w.backfill("F", w.game().session.ID, "blue:b"))(t)
 			}
 			for range 3 { // the next automatic ticket is without the player, and then there is a pass
 				w.pass()
@@ -175,9 +165,7 @@ func TestBackfillNamesAPlayerWhoHasLeft(t *testing.T) {
 		w.two(nil)
 		id := w.game().session.ID
 		w.leaves("b")
-		if _, err := w.try("B2", "m", "b"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(w.try("B2", "m", "b"))(t)
 		f, err := w.backfill("F", id, "blue:b", "red:a", "red:stranger")
 		if err != nil || len(f.Players) != 1 || f.Players[0].ID != "a" {
 			t.Fatal(f, err)
@@ -200,9 +188,7 @@ func TestAConfigurationTurnsAutomaticBackfillOff(t *testing.T) {
 		w.two(automatic)
 		set := func(name messages.MatchmakerName, on bool) {
 			t.Helper()
-			if _, err := request[messages.UpdateMatchmaker, *messages.Matchmaker](w, messages.UpdateMatchmaker{Name: name, AutoBackfill: &on}); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(request[messages.UpdateMatchmaker, *messages.Matchmaker](w, messages.UpdateMatchmaker{Name: name, AutoBackfill: &on}))(t)
 			w.pass()
 		}
 		first := string(*w.data().Ticket)

@@ -151,9 +151,7 @@ func TestACancelIsRefused(t *testing.T) {
 		w.ask("T1", "a")
 		w.pass()
 		w.store.FailNth(2) // after that of the newer ticket
-		if _, err := w.try("T2", "other", "a"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(w.try("T2", "other", "a"))(t)
 		synctest.Wait()
 		w.want("T1 SEARCHING", "T2 QUEUED")
 		w.ask("T3", "c")

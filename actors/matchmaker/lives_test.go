@@ -277,9 +277,7 @@ func TestANewerTicketOfThePlayer(t *testing.T) {
 					w.pass()
 				}
 				w.want("T1 " + status)
-				if _, err := w.try("T2", "other", "a"); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(w.try("T2", "other", "a"))(t)
 				synctest.Wait()
 				w.want("T1 CANCELLED", "T2 QUEUED")
 				if status == "REQUIRES_ACCEPTANCE" { // it ends the proposal, as a rejection does

@@ -98,9 +98,7 @@ func (w *world) askSkill(config, id string, skill float64) {
 	w.Helper()
 	r := messages.StartMatchmaking{TicketID: messages.TicketID(id), Matchmaker: messages.MatchmakerName(config), Players: []messages.TicketPlayer{
 		{ID: messages.PlayerID(id), Attributes: map[string]messages.Attribute{"skill": {Kind: messages.AttributeNumber, N: skill}}}}}
-	if _, err := request[messages.StartMatchmaking, *messages.Ticket](w, r); err != nil {
-		w.Fatal(err)
-	}
+	assert.OK(request[messages.StartMatchmaking, *messages.Ticket](w, r))(w)
 }
 
 // A pool of thousands of tickets that match nothing, in one configuration, delays the matches of another one by pieces of work, not by

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -209,11 +210,7 @@ func TestRefusals(t *testing.T) {
 		for _, id := range []string{"T1", "T2", "T3"} {
 			_ = w.stop(id)
 		}
-		if _, err := request[DropMatchmaker, stage.None](w, DropMatchmaker{"m"}); err != nil {
-			t.Error(err)
-		}
-		if _, err := request[DropRuleSet, stage.None](w, DropRuleSet{"m"}); err != nil {
-			t.Error(err)
-		}
+		assert.OK(request[DropMatchmaker, stage.None](w, DropMatchmaker{"m"}))(t)
+		assert.OK(request[DropRuleSet, stage.None](w, DropRuleSet{"m"}))(t)
 	})
 }

@@ -198,16 +198,12 @@ func (w *world) config(change func(*messages.Matchmaker)) {
 
 func (w *world) named(name, body string, change func(*messages.Matchmaker)) {
 	w.Helper()
-	if _, err := w.ruleSet(name, body); err != nil {
-		w.Fatal(err)
-	}
+	assert.OK(w.ruleSet(name, body))(w)
 	r := messages.Matchmaker{Name: messages.MatchmakerName(name), RuleSet: messages.RuleSetName(name), Queues: []messages.QueueName{"q"}, RequestTimeout: time.Minute}
 	if change != nil {
 		change(&r)
 	}
-	if _, err := request[NewMatchmaker, *messages.Matchmaker](w, NewMatchmaker{r}); err != nil {
-		w.Fatal(err)
-	}
+	assert.OK(request[NewMatchmaker, *messages.Matchmaker](w, NewMatchmaker{r}))(w)
 }
 
 func (w *world) try(id, config string, players ...string) (*messages.Ticket, error) {

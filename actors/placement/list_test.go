@@ -59,9 +59,7 @@ func TestAnEndedPlacementSaysWhyItWaited(t *testing.T) {
 		w.placed(messages.StartPlacement{ID: "late"})
 		w.placed(messages.StartPlacement{ID: "stopped"})
 		synctest.Wait()
-		if _, err := request[StopPlacement, *messages.Placement](w, StopPlacement{ID: "stopped"}); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(request[StopPlacement, *messages.Placement](w, StopPlacement{ID: "stopped"}))(t)
 		time.Sleep(61 * time.Second)
 		synctest.Wait()
 		w.free("A/us-east-1", 1)
@@ -87,9 +85,7 @@ func TestAListIsBoundedAndFiltered(t *testing.T) {
 			w.placed(messages.StartPlacement{ID: id})
 			time.Sleep(time.Second)
 		}
-		if _, err := w.cancel("b"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(w.cancel("b"))(t)
 		ids := func(q messages.PlacementList) (s string) {
 			for _, p := range w.listed(q) {
 				s += string(p.Request.ID)
@@ -124,9 +120,7 @@ func TestPlacementsAreCounted(t *testing.T) {
 		}
 		synctest.Wait() // they are answered first, and counted then
 		assert.Equal(t, "wait, of 3", n.PlacementsWaiting.Load(), 3)
-		if _, err := w.cancel("a"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(w.cancel("a"))(t)
 		w.crash()
 		synctest.Wait()
 		assert.Equal(t, "wait, of 2", n.PlacementsWaiting.Load(), 2)

@@ -461,9 +461,7 @@ func TestUpdateOfAQueueReachesItsPlacements(t *testing.T) {
 		w.placed(messages.StartPlacement{ID: "q"})
 		time.Sleep(3500 * time.Millisecond)
 		both := []string{"fleet/A", "fleet/B"}
-		if _, err := request[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", Destinations: &both, Timeout: 10 * time.Second}); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(request[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", Destinations: &both, Timeout: 10 * time.Second}))(t)
 		time.Sleep(500 * time.Millisecond)
 		synctest.Wait()
 		w.want("p", messages.PlacementFulfilled)
@@ -547,9 +545,7 @@ func TestBounds(t *testing.T) {
 		_, err = w.startPlacement(messages.StartPlacement{ID: "more"})
 		wantCode(t, err, messages.LimitExceeded)
 		for i := range 3 {
-			if _, err := w.cancel(messages.PlacementID(fmt.Sprint(i))); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(w.cancel(messages.PlacementID(fmt.Sprint(i))))(t)
 		}
 		w.placed(messages.StartPlacement{ID: "next"})
 		_, err = request[GetPlacement, *messages.Placement](w, GetPlacement{"0"})
@@ -581,9 +577,7 @@ func TestBytesAreBounded(t *testing.T) {
 		if n == 0 || n > 9 {
 			t.Fatalf("%d fit", n)
 		}
-		if _, err := w.cancel("0"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(w.cancel("0"))(t)
 		w.placed(messages.StartPlacement{ID: "next", Data: data})
 		_, err := request[GetPlacement, *messages.Placement](w, GetPlacement{"0"})
 		wantCode(t, err, messages.NotFound)

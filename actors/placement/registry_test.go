@@ -80,9 +80,7 @@ func (s *site) queue(q messages.Queue, destinations ...string) {
 	if q.Timeout == 0 {
 		q.Timeout = 120 * time.Second
 	}
-	if _, err := s.System.CreateQueue(s.Context(), q); err != nil {
-		s.Fatal(err)
-	}
+	assert.OK(s.System.CreateQueue(s.Context(), q))(s)
 }
 
 // occupy starts a game session in the process of a destination such as "W/us-west-2".
@@ -286,9 +284,7 @@ func TestEachPlacementHasOneTerminalEvent(t *testing.T) {
 		s.start(messages.StartPlacement{ID: "fulfilled", MaxPlayers: 1})
 		s.start(messages.StartPlacement{ID: "cancelled", MaxPlayers: 1})
 		s.start(messages.StartPlacement{ID: "late", MaxPlayers: 1})
-		if _, err := s.System.StopPlacement(s.Context(), "cancelled"); err != nil {
-			s.Fatal(err)
-		}
+		assert.OK(s.System.StopPlacement(s.Context(), "cancelled"))(s)
 		s.Pass(11 * time.Second)
 		s.start(messages.StartPlacement{ID: "failed", MaxPlayers: 1})
 		assert.NoError(s, s.System.DeleteQueue(s.Context(), "q"))
@@ -317,9 +313,7 @@ func TestAliasesThroughTheRegistry(t *testing.T) {
 			s.Fatal(p.Status)
 		}
 		to := messages.Routing{FleetID: "fleet-B"}
-		if _, err := s.System.UpdateAlias(s.Context(), messages.UpdateAlias{ID: "alias-x", Routing: &to}); err != nil {
-			s.Fatal(err)
-		}
+		assert.OK(s.System.UpdateAlias(s.Context(), messages.UpdateAlias{ID: "alias-x", Routing: &to}))(s)
 		s.Pass(time.Second)
 		if p := s.placement("p"); p.Status != messages.PlacementFulfilled || p.Location != "eu-1" {
 			s.Fatal(p.Status, p.Location)
@@ -499,9 +493,7 @@ func TestAQueueWithoutADestination(t *testing.T) {
 		s.start(messages.StartPlacement{ID: "patient", MaxPlayers: 1})
 		s.Pass(4 * time.Second)
 		to := []string{arnOf("A")}
-		if _, err := s.System.UpdateQueue(s.Context(), messages.UpdateQueue{Name: "q", Destinations: &to}); err != nil {
-			s.Fatal(err)
-		}
+		assert.OK(s.System.UpdateQueue(s.Context(), messages.UpdateQueue{Name: "q", Destinations: &to}))(s)
 		s.Pass(3 * time.Second)
 		want := []string{"late PlacementTimedOut: alias " + string(a.ID) + " is not known here", "patient PlacementFulfilled: <nil>"}
 		if got := s.reasons(); !slices.EqualFunc(got, want, strings.HasPrefix) {

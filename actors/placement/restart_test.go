@@ -55,9 +55,7 @@ func TestRestart(t *testing.T) {
 		w.placed(messages.StartPlacement{ID: "idle"})
 		w.placed(messages.StartPlacement{ID: "over", Queue: "short"})
 		w.placed(messages.StartPlacement{ID: "stopped"})
-		if _, err := w.cancel("stopped"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(w.cancel("stopped"))(t)
 		synctest.Wait()
 		before := w.get("fulfilled")
 		w.die()
@@ -107,9 +105,7 @@ func TestRestartOfAConfiguredQueue(t *testing.T) {
 	bubble(t, func(o *Options) {
 		o.Queues = []*messages.Queue{{Name: "q", Timeout: time.Minute}, {Name: "dropped", Timeout: time.Minute}, {Name: "plain", Timeout: time.Minute}}
 	}, func(t *testing.T, w *world) {
-		if _, err := request[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", Timeout: time.Hour}); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(request[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", Timeout: time.Hour}))(t)
 		assert.NoError(t, w.drop("dropped"))
 		for range 2 {
 			w.die()

@@ -61,9 +61,7 @@ func TestBackupWhileCommitsGoOn(t *testing.T) {
 		sum, err := Backup(t.Context(), path, last)
 		assert.NoError(t, err)
 		restored := filepath.Join(dir, fmt.Sprint("restored-", n))
-		if _, err := Restore(t.Context(), restored, last); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(Restore(t.Context(), restored, last))(t)
 		r := open(t, restored)
 		fleets, aliases := all(t, r, Fleet), all(t, r, Alias)
 		closeStore(t, r)
@@ -96,15 +94,11 @@ func TestRestoreKeepsTheOldStore(t *testing.T) {
 	path, backup := filepath.Join(dir, "store.db"), filepath.Join(dir, "backup.db")
 	s := open(t, path)
 	assert.NoError(t, commitNow(s, Put(Fleet, "a", 1)))
-	if _, err := Backup(t.Context(), path, backup); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(Backup(t.Context(), path, backup))(t)
 	assert.NoError(t, commitNow(s, Put(Fleet, "a", 2), Put(Fleet, "b", 2)))
 	closeStore(t, s)
 	for range 2 {
-		if _, err := Restore(t.Context(), path, backup); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(Restore(t.Context(), path, backup))(t)
 		s = open(t, path)
 		if got := all(t, s, Fleet); !maps.Equal(got, map[string]string{"a": "1"}) {
 			t.Errorf("%q", got)
@@ -138,9 +132,7 @@ func TestDeadStore(t *testing.T) {
 		if broken {
 			assert.NoError(t, os.WriteFile(at, []byte("nothing of a store"), 0o600))
 		}
-		if _, err := Restore(t.Context(), at, backup); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(Restore(t.Context(), at, backup))(t)
 		if n, err := reopened(t, at); err != nil || n != 15 {
 			t.Errorf("broken %v: %d commits, %v", broken, n, err)
 		}
@@ -158,9 +150,7 @@ func TestBackupAndRestoreRefuse(t *testing.T) {
 		assert.NoError(t, commitNow(s, three(i)...))
 	}
 	closeStore(t, s)
-	if _, err := Backup(t.Context(), path, backup); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(Backup(t.Context(), path, backup))(t)
 	text, err := os.ReadFile(backup)
 	assert.NoError(t, err)
 	damaged := filepath.Join(dir, "damaged.db")

@@ -194,9 +194,7 @@ func TestRefusedCommitsAreAnsweredInReverse(t *testing.T) {
 			}
 		})
 	}
-	if _, err := s.db.Exec("DROP TABLE records"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(s.db.Exec("DROP TABLE records"))(t)
 	close(hold)
 	s.Flush()
 	if !slices.Equal(told, []int{2, 1, 0}) {

@@ -95,9 +95,7 @@ func TestDamagedRecordsAreNamedAndTakenOut(t *testing.T) {
 		t.Errorf("kept %s, said %s: %v", kept, said.String(), err)
 	}
 	s = open(t, path) // the next start needs nothing
-	if _, err := Backup(t.Context(), path, filepath.Join(t.TempDir(), "backup.db")); err != nil {
-		t.Error(err)
-	}
+	assert.OK(Backup(t.Context(), path, filepath.Join(t.TempDir(), "backup.db")))(t)
 	if r := report(t, path); len(r.Damaged)+len(r.Broken) != 0 || r.Records[Fleet] != 199 { // while it is open
 		t.Errorf("%+v", r)
 	}

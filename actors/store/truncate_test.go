@@ -20,9 +20,7 @@ func TestLogOfUnknownLengthIsNotCut(t *testing.T) {
 	conn, err := db.Conn(context.Background())
 	assert.NoError(t, err)
 	defer conn.Close()
-	if _, err := conn.ExecContext(context.Background(), "CREATE TABLE t (x)"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(conn.ExecContext(context.Background(), "CREATE TABLE t (x)"))(t)
 	const size = 5000
 	assert.NoError(t, os.WriteFile(path+logSuffix, make([]byte, size), 0o600))
 	s := &SQLite{path: path, writer: writer{conn: conn}}

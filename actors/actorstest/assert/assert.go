@@ -23,3 +23,11 @@ func NoError(t T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// OK is NoError for a call that returns a value too: assert.OK(call())(t).
+func OK[V any](_ V, err error) func(T) {
+	return func(t T) {
+		t.Helper()
+		NoError(t, err)
+	}
+}
