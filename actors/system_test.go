@@ -64,7 +64,6 @@ func TestACrashInOneGameSessionIsNotFeltInAnother(t *testing.T) {
 		for _, inSession := range []bool{false, true} {
 			victim.Panic(inSession)
 			a.Say(1, 2, 0, "still here")
-			w.WaitIdle()
 			actorstest.Equal(w, "b", b.Take(), "1 from 1 to player 2: still here")
 			if !inSession {
 				victim = w.Enter(victim.ID)

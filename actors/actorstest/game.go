@@ -32,9 +32,12 @@ type Game struct {
 
 	Session script.Session // from Init on
 
+	w     *World
 	mu    sync.Mutex
 	calls []string
 }
+
+func (g *Game) in(w *World) { g.w = w }
 
 func (g *Game) note(format string, args ...any) {
 	g.mu.Lock()
@@ -42,8 +45,11 @@ func (g *Game) note(format string, args ...any) {
 	g.calls = append(g.calls, fmt.Sprintf(format, args...))
 }
 
-// Take returns the callbacks since the last Take.
+// Take returns the callbacks since the last Take, once all is idle.
 func (g *Game) Take() []string {
+	if g.w != nil {
+		g.w.WaitIdle()
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	calls := g.calls

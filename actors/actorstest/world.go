@@ -180,6 +180,9 @@ const untilMax = time.Minute
 // Try asks for a game session.
 func (w *World) Try(req messages.CreateGameSession, h script.Handler) (*messages.GameSession, error) {
 	w.handler = h
+	if g, ok := h.(interface{ in(*World) }); ok {
+		g.in(w)
+	}
 	g, err := w.System.CreateGameSession(context.Background(), req)
 	w.WaitIdle()
 	return g, err
@@ -195,9 +198,10 @@ func (w *World) Create(h script.Handler) messages.GameSessionID {
 	return g.ID
 }
 
-// Game reads a game session.
+// Game reads a game session, once all is idle.
 func (w *World) Game(id messages.GameSessionID) *messages.GameSession {
 	w.Helper()
+	w.WaitIdle()
 	list, err := w.System.GameSessions(context.Background(), messages.GameSessionQuery{ID: id})
 	if err != nil || len(list) != 1 {
 		w.Fatal(list, err)
@@ -226,9 +230,10 @@ func (w *World) Seat(game messages.GameSessionID) messages.PlayerSessionID {
 	return seats[0].ID
 }
 
-// Seated reads a player session.
+// Seated reads a player session, once all is idle.
 func (w *World) Seated(id messages.PlayerSessionID) *messages.PlayerSession {
 	w.Helper()
+	w.WaitIdle()
 	list, err := w.System.PlayerSessions(context.Background(), messages.PlayerSessionQuery{PlayerSessionID: id})
 	if err != nil || len(list) != 1 {
 		w.Fatal(list, err)
@@ -288,6 +293,18 @@ func (w *World) Open() *Client {
 	c.Handle = h
 	w.WaitIdle()
 	return c
+}
+
+// Take is Link.Take once all is idle.
+func (c *Client) Take() []string { c.w.WaitIdle(); return c.Link.Take() }
+
+// Numbers is Link.Numbers once all is idle.
+func (c *Client) Numbers() []Numbers { c.w.WaitIdle(); return c.Link.Numbers() }
+
+// Closed is Link.Closed once all is idle.
+func (c *Client) Closed() (messages.CloseReason, time.Duration) {
+	c.w.WaitIdle()
+	return c.Link.Closed()
 }
 
 // OpenFast implements connection.Edge.

@@ -32,7 +32,6 @@ func TestOnlyTheGameMakesItsGameSessionActive(t *testing.T) {
 		_, err := w.Seats(id, "a")
 		w.IsError(err, messages.InvalidGameSessionStatus)
 		s.Session.Do(func() { s.decision.Decide(true) })
-		w.WaitIdle()
 		want(w, w.Game(id), messages.GameSessionActive, "")
 
 		slow := &starts{}
@@ -56,7 +55,6 @@ func TestForcedTerminationEndsAtOnceWithItsReason(t *testing.T) {
 		g, err := terminate(w, id, true)
 		assert.NoError(w, err)
 		want(w, g, messages.GameSessionTerminating, "")
-		w.WaitIdle()
 		want(w, w.Game(id), messages.GameSessionTerminated, "FORCE_TERMINATED")
 		w.Want(seat, messages.PlayerSessionCompleted, 0)
 		_, err = terminate(w, id, true)

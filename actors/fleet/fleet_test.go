@@ -340,7 +340,6 @@ func TestADrainEndsEmptyGamesAtOnceAndTheOthersWithTheirLastPlayer(t *testing.T)
 		_, err = w.Seats(first, "x")
 		w.IsError(err, messages.Unavailable)
 		a.Say(1, 1, 0, "goes on")
-		w.WaitIdle()
 		actorstest.Equal(w, "a", a.Take(), "1 from 1 to player 1: goes on")
 		late := w.Enter(seat) // RL-30: a player with a reserved seat may still log in
 		actorstest.Equal(w, "late", late.Take(), "login 2")

@@ -223,7 +223,6 @@ func TestAGameSessionWhoseStandbyProcessEndedKeepsItsNewState(t *testing.T) {
 				assert.NoError(w, err)
 				c.meanwhile(w, g, s.ID)
 				close(gate)
-				w.WaitIdle()
 				g = w.Game(g.ID)
 				if got := g.ScriptVersion; g.Status != c.then || c.says != g.EndText && c.says != got && c.then != messages.GameSessionActivating {
 					w.Errorf("it is %v, of version %s, %q", g.Status, got, g.EndText)

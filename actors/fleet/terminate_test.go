@@ -60,7 +60,6 @@ func TestTerminateTriggersOnProcessTerminate(t *testing.T) {
 			w.Error("a game session that is TERMINATING takes players")
 		}
 		p.Session.Do(func() { p.decision.Decide(true) })
-		w.WaitIdle()
 		want(w, w.Game(id), messages.GameSessionTerminated, "TRIGGERED_ON_PROCESS_TERMINATE")
 		w.Want(seat, messages.PlayerSessionCompleted, 0)
 		_, err = terminate(w, id, false)
@@ -93,7 +92,6 @@ func TestForcedTerminationDoesNotCallOnProcessTerminate(t *testing.T) {
 		g, err := terminate(w, id, true)
 		assert.NoError(w, err)
 		want(w, g, messages.GameSessionTerminating, "")
-		w.WaitIdle()
 		want(w, w.Game(id), messages.GameSessionTerminated, "FORCE_TERMINATED")
 		if calls := p.Take(); len(calls) != 0 {
 			w.Errorf("the game was asked: %v", calls)
@@ -108,7 +106,6 @@ func TestForcedTerminationOverridesAGracefulOne(t *testing.T) {
 		for _, force := range []bool{false, true} {
 			assert.OK(terminate(w, id, force))(w)
 		}
-		w.WaitIdle()
 		want(w, w.Game(id), messages.GameSessionTerminated, "FORCE_TERMINATED")
 	})
 }
@@ -126,7 +123,6 @@ func TestTerminatingIsShownAtOnce(t *testing.T) {
 		list := sessions(w, messages.GameSessionQuery{FleetID: actorstest.Fleet})
 		want(w, list[0], messages.GameSessionTerminating, "")
 		close(busy)
-		w.WaitIdle()
 		want(w, w.Game(id), messages.GameSessionTerminated, "TRIGGERED_ON_PROCESS_TERMINATE")
 	})
 }

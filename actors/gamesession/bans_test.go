@@ -26,7 +26,6 @@ func TestABanDuringARejoinEndsIt(t *testing.T) {
 			return true
 		}
 		w.Enter(a.ID)
-		w.WaitIdle()
 		w.Want(a.ID, messages.PlayerSessionCompleted, 0)
 		g.Connect = nil
 		refused(w, w.Enter(a.ID))

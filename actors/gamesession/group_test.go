@@ -21,31 +21,24 @@ func TestAJoinInformsAllMembers(t *testing.T) {
 		b.Group(join, 7)
 		w.WaitIdle()
 		a.Group(join, 7)
-		w.WaitIdle()
 		equal(w, "a", a.Take(), "group 7 is [2 1] from -1 to 1")
 		equal(w, "b", b.Take(), "group 7 is [2] from -1 to 2", "group 7 is [2 1] from -1 to 2")
 		equal(w, "c", c.Take())
 		equal(w, "callbacks", g.Take(), "join 7 by 2", "join 7 by 1")
 
 		a.Group(join, 7) // once more: asked and answered, nothing changes
-		w.WaitIdle()
 		equal(w, "a", a.Take(), "group 7 is [2 1] from -1 to 1")
 		equal(w, "b", b.Take())
 		equal(w, "callbacks", g.Take(), "join 7 by 1")
 		a.Say(1, 0, 7, "once")
-		w.WaitIdle()
 		equal(w, "a", a.Take(), "1 from 1 to group 7: once")
 	})
 }
 
 // RT-46.
 func TestARefusedJoinIsAnsweredToTheRequesterAlone(t *testing.T) {
-	run(t, func(w *world) {
-		g := &game{}
-		id := w.Create(g)
-		a, b := w.Player(id), w.Player(id)
+	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		b.Group(join, 7)
-		w.WaitIdle()
 		b.Take()
 		g.Join = func(messages.GroupID, messages.PeerID) bool { return false }
 		a.Group(join, 7)
@@ -53,7 +46,6 @@ func TestARefusedJoinIsAnsweredToTheRequesterAlone(t *testing.T) {
 		w.WaitIdle()
 		g.Join = func(messages.GroupID, messages.PeerID) bool { panic("bug in a script") }
 		a.Group(join, 9)
-		w.WaitIdle()
 		equal(w, "a", a.Take(), "group 7 is [2] from -1 to 1", "group 8 is [] from -1 to 1", "group 9 is [] from -1 to 1")
 		equal(w, "b", b.Take())
 	})
@@ -61,13 +53,9 @@ func TestARefusedJoinIsAnsweredToTheRequesterAlone(t *testing.T) {
 
 // RT-47.
 func TestALeaveInformsThoseWhoRemain(t *testing.T) {
-	run(t, func(w *world) {
-		g := &game{}
-		id := w.Create(g)
-		a, b := w.Player(id), w.Player(id)
+	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		a.Group(join, 7)
 		b.Group(join, 7)
-		w.WaitIdle()
 		a.Take()
 		b.Take()
 		g.Leave = func(_ messages.GroupID, peer messages.PeerID) bool { return peer == 2 }
@@ -78,7 +66,6 @@ func TestALeaveInformsThoseWhoRemain(t *testing.T) {
 		w.WaitIdle()
 		a.Say(1, 0, 7, "later")
 		a.Say(2, 0, 7, "traffic")
-		w.WaitIdle()
 		equal(w, "b", b.Take(), "group 7 is [1] from -1 to 2", "group 99 is [] from -1 to 2")
 		equal(w, "a", a.Take(), "group 7 is [1 2] from -1 to 1", "group 7 is [1] from -1 to 1",
 			"1 from 1 to group 7: later", "2 from 1 to group 7: traffic")
@@ -91,12 +78,10 @@ func TestARequestIsAnsweredForAnyGroup(t *testing.T) {
 		id := w.Create(nil)
 		a, b := w.Player(id), w.Player(id)
 		b.Group(join, 7)
-		w.WaitIdle()
 		b.Take()
 		for _, g := range []messages.GroupID{7, 8, -1, 0, -9} {
 			a.Group(request, g)
 		}
-		w.WaitIdle()
 		equal(w, "a", a.Take(), "group 7 is [2] from 1 to 1", "group 8 is [] from 1 to 1", "group -1 is [1 2] from 1 to 1",
 			"group 0 is [] from 1 to 1", "group -9 is [] from 1 to 1")
 		equal(w, "b", b.Take())
@@ -128,18 +113,13 @@ func TestADisconnectTellsTheOtherMembersAfterTheCallback(t *testing.T) {
 
 // RT-52.
 func TestBroadcastSendsOneGroupsListToAnother(t *testing.T) {
-	run(t, func(w *world) {
-		g := &game{}
-		id := w.Create(g)
-		a, b := w.Player(id), w.Player(id)
+	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		b.Group(join, 1)
-		w.WaitIdle()
 		b.Take()
 		g.Session.Do(func() {
 			g.Session.BroadcastGroupMembershipUpdate(1, -1)
 			g.Session.BroadcastGroupMembershipUpdate(-1, 1)
 		})
-		w.WaitIdle()
 		equal(w, "a", a.Take(), "group 1 is [2] from -1 to 1")
 		equal(w, "b", b.Take(), "group 1 is [2] from -1 to 2", "group -1 is [1 2] from -1 to 2")
 	})
@@ -156,7 +136,6 @@ func TestAJoinAndTheMessagesBehindItKeepTheirOrder(t *testing.T) {
 		a.Group(leave, 1)
 		a.Say(3, 0, 1, "out")
 		a.Group(request, 1)
-		w.WaitIdle()
 		equal(w, "a", a.Take(), "group 1 is [1] from -1 to 1", "1 from 1 to group 1: in",
 			"group 2 is [1] from -1 to 1", "2 from 1 to group 2: in", "group 1 is [] from 1 to 1")
 	})
@@ -164,12 +143,8 @@ func TestAJoinAndTheMessagesBehindItKeepTheirOrder(t *testing.T) {
 
 // What a player sent before it left still goes out, also behind group operations.
 func TestALeaveDoesNotOvertakeMessagesThatWaitForAGroup(t *testing.T) {
-	run(t, func(w *world) {
-		g := &game{}
-		id := w.Create(g)
-		a, b := w.Player(id), w.Player(id)
+	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		b.Group(join, 2)
-		w.WaitIdle()
 		b.Take()
 		g.Take()
 		a.Group(join, 1)
@@ -191,19 +166,16 @@ func TestGroupsAreBoundedAndGroupIDsMustBePositive(t *testing.T) {
 			a.Group(join, g)
 		}
 		a.Group(leave, -1)
-		w.WaitIdle()
 		equal(w, "a", a.Take(), "group 1 is [1] from -1 to 1", "group 2 is [1] from -1 to 1", "group 3 is [] from -1 to 1",
 			"group 1 is [1] from -1 to 1")
 		for _, g := range []messages.GroupID{3, 4} {
 			b.Group(join, g)
 		}
-		w.WaitIdle()
 		equal(w, "b", b.Take(), "group 3 is [2] from -1 to 2", "group 4 is [] from -1 to 2")
 		assert.Equal(w, "dropped", w.Count.Dropped.Get(counters.DropBadGroup), 5)
 		a.Group(leave, 1) // frees its place for others
 		w.WaitIdle()
 		b.Group(join, 4)
-		w.WaitIdle()
 		equal(w, "b", b.Take(), "group 4 is [2] from -1 to 2")
 		assert.Equal(w, "group actors", w.System.Live(counters.ActorGroup), 3)
 	})

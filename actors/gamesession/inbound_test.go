@@ -24,7 +24,6 @@ func TestMessagesOfAnySizeReachTheGame(t *testing.T) {
 			a.Say(int32(i+1), messages.ServerPeer, 9, text)
 			want = append(want, fmt.Sprintf("message %d from 1 to -1/9: %s", i+1, text))
 		}
-		w.WaitIdle()
 		equal(w, "callbacks", g.Take(), append([]string{"join 4 by 1"}, want...)...)
 	})
 }

@@ -180,7 +180,6 @@ func TestMessagesKeepTheirOrderBehindADecisionThatTakesTime(t *testing.T) {
 		a.Say(4, 0, all, "fourth")
 		w.WaitIdle()
 		b.Say(9, a.Peer(), 0, "other")
-		w.WaitIdle()
 		equal(w, "b, before", b.Take())
 		g.decide(w, true)
 		equal(w, "b", b.Take(), "1 from 1 to player 2: first")
@@ -324,7 +323,6 @@ func TestOnPlayerDisconnectMayTakeTime(t *testing.T) {
 		a, b := w.Player(id), w.Player(id)
 		for _, c := range []*actorstest.Client{a, b} {
 			c.Group(gamesession.JoinGroup, 5)
-			w.WaitIdle()
 			a.Take()
 			b.Take()
 		}

@@ -103,10 +103,7 @@ func TestDefaultsAre32PlayersAndThreeSeconds(t *testing.T) {
 
 // RT-70.
 func TestProcessEndingStopsLoginsAndExitClosesEverybody(t *testing.T) {
-	run(t, func(w *world) {
-		g := &game{}
-		id := w.Create(g)
-		a, b := w.Player(id), w.Player(id)
+	two(t, func(w *world, g *game, id messages.GameSessionID, a, b *actorstest.Client) {
 		seat := w.Seat(id)
 		g.Take()
 		g.Session.Do(func() { g.Session.ProcessEnding(); g.Session.ProcessEnding() })
@@ -114,7 +111,6 @@ func TestProcessEndingStopsLoginsAndExitClosesEverybody(t *testing.T) {
 		status(w, id, messages.GameSessionTerminating)
 		refused(w, w.Enter(seat))
 		a.Say(1, 2, 0, "goes on")
-		w.WaitIdle()
 		equal(w, "b", b.Take(), "1 from 1 to player 2: goes on")
 		b.Depart()
 		equal(w, "callbacks", g.Take(), "gone 2 of [1 2]") // D-119: before the exit still
@@ -124,7 +120,6 @@ func TestProcessEndingStopsLoginsAndExitClosesEverybody(t *testing.T) {
 			g.Session.Exit(0)
 			g.Session.Do(func() { t.Error("code ran after the exit") })
 		})
-		w.WaitIdle()
 		equal(w, "a", a.Take(), "9 from -1 to player 1: x")
 		closed(w, a, messages.CloseGameEnded)
 		ended(w, id, "exited")
@@ -166,7 +161,6 @@ func TestWhatOnProcessTerminateSendsArrivesBeforeTheClose(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- w.System.Drain(w.Context(), 0) }()
 		assert.NoError(w, <-done)
-		w.WaitIdle()
 		equal(w, "a", a.Take(), "9 from -1 to group -1: x")
 		closed(w, a, messages.CloseGoingAway)
 		equal(w, "callbacks", g.Take(), "terminate")
@@ -186,7 +180,6 @@ func TestAnExitWithoutProcessEndingCountsAsACrash(t *testing.T) {
 			g.Take()
 			a.Say(1, messages.ServerPeer, 0, "")
 			a.Say(2, messages.ServerPeer, 0, "")
-			w.WaitIdle()
 			equal(w, "callbacks", g.Take(), "message 1 from 1 to -1/0: ")
 			closed(w, a, messages.CloseGameEnded)
 			ended(w, id, why)
@@ -237,7 +230,6 @@ func TestPanicsInCallbacksAreCountedAndCostNothingElse(t *testing.T) {
 		a.Group(leave, 1)
 		a.Say(2, 1, 0, "alive")
 		g.Session.Do(bug)
-		w.WaitIdle()
 		equal(w, "a", a.Take(), "group 1 is [1] from -1 to 1", "group 1 is [1] from -1 to 1", "2 from 1 to player 1: alive")
 		assert.Equal(w, "errors", w.Count.HandlerErrors.Load(), 5)
 		status(w, id, messages.GameSessionActive)
@@ -320,10 +312,7 @@ func TestTheLastPlayersCrashesEndAGameSessionThatDoesNotOutliveIt(t *testing.T) 
 
 // D-119, RL-13: a player that is still leaving when the game exits is not reported.
 func TestNoCallbackRunsOnceTheGameHasExited(t *testing.T) {
-	run(t, func(w *world) {
-		g := &game{}
-		id := w.Create(g)
-		a, b := w.Player(id), w.Player(id)
+	two(t, func(w *world, g *game, id messages.GameSessionID, a, b *actorstest.Client) {
 		joining := w.Open()
 		seat := w.Seat(id)
 		g.Take()
@@ -359,7 +348,6 @@ func TestALeaveThatTheExitOvertakesIsNotReported(t *testing.T) {
 			g.Session.ProcessEnding()
 			g.Session.Exit(0)
 		})
-		w.WaitIdle()
 		equal(w, "callbacks", g.Take())
 		ended(w, id, "exited")
 		w.Want(a.ID, messages.PlayerSessionCompleted, 0)

@@ -29,6 +29,16 @@ const (
 
 func run(t *testing.T, test func(w *world)) { t.Helper(); actorstest.Run(t, nil, test) }
 
+// two runs a test with two players in one game.
+func two(t *testing.T, test func(w *world, g *game, id messages.GameSessionID, a, b *actorstest.Client)) {
+	t.Helper()
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		test(w, g, id, w.Player(id), w.Player(id))
+	})
+}
+
 func strict(t *testing.T, test func(w *world)) {
 	t.Helper()
 	actorstest.Run(t, actorstest.Strict, test)
@@ -104,7 +114,6 @@ func TestARefusedLoginUsesUpNoPeerID(t *testing.T) {
 		first.LogIn(seats[0], "no")
 		second.LogIn(seats[1], "nor this")
 		third.LogIn(seats[2], "please")
-		w.WaitIdle()
 		refused(w, first)
 		refused(w, second)
 		equal(w, "third", third.Take(), "login 1")
@@ -311,7 +320,6 @@ func TestAConnectionThatIsGoneWhenTheGateHasDecidedIsNotAccepted(t *testing.T) {
 		seat := w.Seat(id)
 		c = w.Open()
 		c.LogIn(seat, "")
-		w.WaitIdle()
 		equal(w, "callbacks", g.Take(), "connect 1")
 		w.Want(seat, messages.PlayerSessionReserved, 1)
 		g.Connect = nil

@@ -110,7 +110,6 @@ func TestAWaitingLoginIsAnsweredWhenTheGameEnds(t *testing.T) {
 		g := &game{}
 		second := logInPaused(w, w.Player(w.Create(g)).ID)
 		g.Session.Do(func() { g.Session.ProcessEnding(); g.Session.Exit(0) })
-		w.WaitIdle()
 		refused(w, second)
 	})
 }

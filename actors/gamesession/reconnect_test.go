@@ -66,10 +66,7 @@ func TestALeaveIsALeaveInBothModes(t *testing.T) {
 
 // RT-54.
 func TestSendingToTheLeavingPlayerRaisesNothing(t *testing.T) {
-	run(t, func(w *world) {
-		g := &game{}
-		id := w.Create(g)
-		a, b := w.Player(id), w.Player(id)
+	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		g.Gone = func(peer messages.PeerID) {
 			g.Session.SendMessage(text(1), peer)
 			g.Session.SendReliableMessage(text(2), peer)
@@ -85,13 +82,9 @@ func TestSendingToTheLeavingPlayerRaisesNothing(t *testing.T) {
 }
 
 func TestALostPlayerIsDetachedForTheWindowAndThenLeavesOnce(t *testing.T) {
-	run(t, func(w *world) {
-		g := &game{}
-		id := w.Create(g)
-		a, b := w.Player(id), w.Player(id)
+	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		a.Group(join, 5)
 		b.Group(join, 5)
-		w.WaitIdle()
 		g.Take()
 		a.Take()
 		b.Lose()
@@ -99,7 +92,6 @@ func TestALostPlayerIsDetachedForTheWindowAndThenLeavesOnce(t *testing.T) {
 		w.Want(b.ID, messages.PlayerSessionActive, 2)
 		assert.Equal(w, "detached", w.Count.Players.Get(counters.PlayerDetached), 1)
 		g.Session.Do(func() { equal(w, "players", g.Peers(), 1, 2) })
-		w.WaitIdle()
 		equal(w, "callbacks", g.Take())
 		equal(w, "a sees", a.Take())
 
@@ -114,10 +106,7 @@ func TestALostPlayerIsDetachedForTheWindowAndThenLeavesOnce(t *testing.T) {
 }
 
 func TestAResumeKeepsPeerGroupsAndMessagesInOrder(t *testing.T) {
-	run(t, func(w *world) {
-		g := &game{}
-		id := w.Create(g)
-		a, b := w.Player(id), w.Player(id)
+	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		b.Group(join, 5)
 		a.Group(join, 5)
 		w.Pass(pingDefault) // b confirms what it has
@@ -130,12 +119,10 @@ func TestAResumeKeepsPeerGroupsAndMessagesInOrder(t *testing.T) {
 		w.Pass(windowDefault - time.Millisecond)
 		again := w.Enter(b.ID)
 		a.Say(4, 2, 0, "new")
-		w.WaitIdle()
 		equal(w, "b", again.Take(), "login 2", "1 from 1 to player 2: direct", "2 from 1 to group 5: group",
 			"3 from 1 to group -1: all", "4 from 1 to player 2: new")
 		equal(w, "callbacks", g.Take())
 		again.Say(5, 0, 5, "still a member")
-		w.WaitIdle()
 		equal(w, "b", again.Take(), "5 from 2 to group 5: still a member")
 		w.Pass(time.Hour) // the old window is over and harmless
 		w.Want(b.ID, messages.PlayerSessionActive, 2)
@@ -221,7 +208,6 @@ func TestWithoutTakeoverASecondLoginWaitsForTheFirstOnesSilence(t *testing.T) {
 		c := w.Player(w.Create(nil))
 		again := w.Enter(c.ID)
 		c.Lose()
-		w.WaitIdle()
 		equal(w, "at once", again.Take(), "login 1")
 		w.Pass(time.Hour)
 		if again.Handle.Attachment() == nil {
@@ -233,7 +219,6 @@ func TestWithoutTakeoverASecondLoginWaitsForTheFirstOnesSilence(t *testing.T) {
 		again := w.Enter(c.ID)
 		again.Lose()
 		c.Lose()
-		w.WaitIdle()
 		w.Want(c.ID, messages.PlayerSessionActive, 1)
 		equal(w, "the third", w.Enter(c.ID).Take(), "login 1")
 	})
@@ -265,7 +250,6 @@ func TestATieBetweenResumeAndLeaveHasOneWinner(t *testing.T) {
 			again := w.Open()
 			time.Sleep(time.Millisecond)
 			again.LogIn(c.ID, "")
-			w.WaitIdle()
 			calls := g.Take()
 			switch got := again.Take(); {
 			case len(got) == 1 && got[0] == "login 1":
@@ -293,7 +277,6 @@ func TestAKickedPlayerGetsEarlierMessagesAndLeaves(t *testing.T) {
 			g.Session.KickPlayer(2, "rude")
 			g.Session.SendReliableMessage(text(2), 2) // of the same callback
 		})
-		w.WaitIdle()
 		equal(w, "b", b.Take(), "1 from -1 to player 2: x", "2 from -1 to player 2: x")
 		closed(w, b, messages.CloseKicked)
 		equal(w, "callbacks", g.Take(), "gone 2 of [1 2]")
@@ -306,16 +289,12 @@ func TestAKickedPlayerGetsEarlierMessagesAndLeaves(t *testing.T) {
 
 // Messages queued for a connection that never read them are released with its end.
 func TestAKickedPlayerThatDoesNotReadHoldsNothing(t *testing.T) {
-	run(t, func(w *world) {
-		g := &game{}
-		id := w.Create(g)
-		a, b := w.Player(id), w.Player(id)
+	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		b.Stall(true)
 		b.Linger()
 		a.Say(1, 2, 0, "never read")
 		w.WaitIdle()
 		g.Session.Do(func() { g.Session.KickPlayer(2, "rude") })
-		w.WaitIdle()
 		closed(w, b, messages.CloseKicked)
 		b.Lose() // the frames are counted at the end of the test
 	})
@@ -329,7 +308,6 @@ func TestAKickedDetachedOrJoiningPlayerIsGone(t *testing.T) {
 		b.Lose()
 		g.Take()
 		g.Session.Do(func() { g.Session.KickPlayer(1, "away too long") })
-		w.WaitIdle()
 		equal(w, "callbacks", g.Take(), "gone 1 of [1]")
 		w.Want(b.ID, messages.PlayerSessionCompleted, 0)
 
@@ -343,10 +321,7 @@ func TestAKickedDetachedOrJoiningPlayerIsGone(t *testing.T) {
 
 // reliability.md 4: restart with carried state, the connection closed, then resume.
 func TestACrashedPlayerActorIsReplacedAndThePlayerResumes(t *testing.T) {
-	run(t, func(w *world) {
-		g := &game{}
-		id := w.Create(g)
-		a, b := w.Player(id), w.Player(id)
+	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		b.Group(join, 5)
 		w.Pass(pingDefault) // b confirms what it has
 		b.Take()
@@ -362,7 +337,6 @@ func TestACrashedPlayerActorIsReplacedAndThePlayerResumes(t *testing.T) {
 		again := w.Enter(b.ID)
 		equal(w, "b", again.Take(), "login 2", "1 from 1 to player 2: kept", "2 from 1 to player 2: missed")
 		again.Say(3, 0, 5, "still in it")
-		w.WaitIdle()
 		equal(w, "b", again.Take(), "3 from 2 to group 5: still in it")
 		equal(w, "callbacks", g.Take())
 		assert.Equal(w, "restarts", w.Count.Restarts.Get(counters.ActorPlayer), 1)
@@ -439,7 +413,6 @@ func TestAKickIsNotLostInACrash(t *testing.T) {
 			p.Tell(stage.Panic{Text: "a test wants it"})
 			g.Session.KickPlayer(1, "rude")
 		})
-		w.WaitIdle()
 		equal(w, "callbacks", g.Take(), "gone 1 of [1]")
 		w.Want(c.ID, messages.PlayerSessionCompleted, 0)
 	})
@@ -453,7 +426,6 @@ func TestTheFourthCrashInTenSecondsEndsThePlayerSession(t *testing.T) {
 		other, c := w.Player(id), w.Player(id)
 		other.Group(join, 1)
 		c.Group(join, 1)
-		w.WaitIdle()
 		other.Take()
 		g.Take()
 		for range 3 {
@@ -489,7 +461,6 @@ func TestACrashedGroupKeepsItsMembersAndPendingOperationsGoOn(t *testing.T) {
 		a.Group(join, 5)
 		w.WaitIdle()
 		b.Group(join, 5)
-		w.WaitIdle()
 		a.Take()
 		b.Take()
 		w.Panics++
@@ -501,7 +472,6 @@ func TestACrashedGroupKeepsItsMembersAndPendingOperationsGoOn(t *testing.T) {
 		c.Group(join, 5)
 		c.Say(1, 0, 5, "behind the join")
 		b.Group(leave, 5)
-		w.WaitIdle()
 		equal(w, "c", c.Take(), "group 5 is [1 2 3] from -1 to 3", "1 from 3 to group 5: behind the join", "group 5 is [1 3] from -1 to 3")
 		equal(w, "a", a.Take(), "group 5 is [1 2 3] from -1 to 1", "1 from 3 to group 5: behind the join", "group 5 is [1 3] from -1 to 1")
 		equal(w, "b", b.Take(), "group 5 is [1 2 3] from -1 to 2", "1 from 3 to group 5: behind the join")
@@ -514,12 +484,8 @@ func TestACrashedGroupKeepsItsMembersAndPendingOperationsGoOn(t *testing.T) {
 
 // An answer of a crashed group is not taken for one of its successor.
 func TestAnAnswerOfACrashedGroupIsNotCountedTwice(t *testing.T) {
-	run(t, func(w *world) {
-		g := &game{}
-		id := w.Create(g)
-		a, b := w.Player(id), w.Player(id)
+	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		a.Group(join, 5)
-		w.WaitIdle()
 		a.Take()
 		w.Panics++
 		g.Message = func(*script.Message) {
@@ -530,7 +496,6 @@ func TestAnAnswerOfACrashedGroupIsNotCountedTwice(t *testing.T) {
 		a.Say(1, messages.ServerPeer, 0, "")
 		w.Pass(2 * time.Second)
 		a.Say(2, 0, 5, "both are in")
-		w.WaitIdle()
 		got := a.Take()
 		equal(w, "a", got[len(got)-2:], "group 5 is [1 2] from -1 to 1", "2 from 1 to group 5: both are in")
 		got = b.Take()
@@ -543,14 +508,10 @@ func TestAnAnswerOfACrashedGroupIsNotCountedTwice(t *testing.T) {
 
 // A player leaves while its group crashes: the other members are told all the same.
 func TestALeaveDuringAGroupsCrashReachesTheMembers(t *testing.T) {
-	run(t, func(w *world) {
-		g := &game{}
-		id := w.Create(g)
-		a, b := w.Player(id), w.Player(id)
+	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		a.Group(join, 5)
 		w.WaitIdle()
 		b.Group(join, 5)
-		w.WaitIdle()
 		a.Take()
 		w.Panics++
 		g.Gone = func(messages.PeerID) {
@@ -594,7 +555,6 @@ func TestACrashedGameSessionIsTerminatedAndItsPlayersAreClosed(t *testing.T) {
 		w.WaitIdle()
 		away.Lose()
 		a.Say(1, 2, 0, "queued for ever")
-		w.WaitIdle()
 		g.Take()
 		a.Panic(true)
 		closed(w, a, messages.CloseInternalError)
@@ -614,7 +574,6 @@ func TestACrashedGameSessionIsTerminatedAndItsPlayersAreClosed(t *testing.T) {
 		}
 
 		b.Say(1, 1, 0, "works")
-		w.WaitIdle()
 		equal(w, "b", b.Take(), "1 from 1 to player 1: works")
 		assert.Equal(w, "group actors are left", w.System.Live(counters.ActorGroup), 0)
 	})

@@ -19,10 +19,7 @@ import (
 // D-2: a player that has left may log in again, with the same peer id and all callbacks,
 // but without replay and without its groups.
 func TestALeaverRejoinsAsANewPlayerWithItsPeerID(t *testing.T) {
-	run(t, func(w *world) {
-		g := &game{}
-		id := w.Create(g)
-		a, b := w.Player(id), w.Player(id)
+	two(t, func(w *world, g *game, id messages.GameSessionID, a, b *actorstest.Client) {
 		b.Group(join, 5)
 		w.WaitIdle()
 		for range 3 { // again and again
@@ -38,7 +35,6 @@ func TestALeaverRejoinsAsANewPlayerWithItsPeerID(t *testing.T) {
 			b.Say(2, 0, 5, "not a member")
 			a.Take()
 			a.Say(3, 2, 0, "to the new one")
-			w.WaitIdle()
 			equal(w, "b", b.Take(), "3 from 1 to player 2: to the new one")
 		}
 		c := w.Player(id)
@@ -119,10 +115,7 @@ func TestARejoinRightBehindTheLeave(t *testing.T) {
 
 // D-6.
 func TestTheGameIsAskedAboutALossAndToldOfTheReturn(t *testing.T) {
-	run(t, func(w *world) {
-		g := &game{}
-		id := w.Create(g)
-		a, b := w.Player(id), w.Player(id)
+	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		verdict := script.Hold
 		g.Detached = func(messages.PeerID) script.Decision { return verdict }
 		g.Back = func(peer messages.PeerID, _ script.Reconnected) {
@@ -224,23 +217,19 @@ func TestNumbersAcksAndTokens(t *testing.T) {
 		for i := range 3 {
 			a.Say(int32(i+1), 2, 0, "x")
 		}
-		w.WaitIdle()
 		equalNumbers(w, b, nums(1, 0), nums(2, 0), nums(3, 0))
 		b.SayNumbered(1, 1, 1, "one")
 		b.SayNumbered(1, 1, 1, "one again")
 		b.SayNumbered(2, 2, 1, "two")
-		w.WaitIdle()
 		equal(w, "a", a.Take(), "1 from 2 to player 1: one", "2 from 2 to player 1: two")
 		equalNumbers(w, b)
 		w.Pass(200 * time.Millisecond)
 		equalNumbers(w, b, nums(0, 2)) // by itself
 		b.SayNumbered(3, 3, 2, "to myself")
-		w.WaitIdle()
 		equalNumbers(w, b, nums(4, 3)) // on what goes out anyway
 		for n := uint64(4); n < 20; n++ {
 			b.SayNumbered(n, 1, 1, "x")
 		}
-		w.WaitIdle()
 		equalNumbers(w, b, nums(0, 19)) // 16 at once
 		if !b.Handle.Attachment().Player.Out.Acked(1, 3) {
 			w.Error("3 of 4 is no violation")
@@ -289,7 +278,6 @@ func TestAJumpInTheNumbersClosesTheConnectionAlone(t *testing.T) {
 		b.SayAs(held, 1, 1, 1, "one")
 		b.SayAs(held, 3, 3, 1, "three")
 		b.SayAs(held, 2, 2, 1, "two")
-		w.WaitIdle()
 		closed(w, b, messages.CloseOutOfOrder)
 		equal(w, "a", a.Take(), "1 from 2 to player 1: one", "2 from 2 to player 1: two")
 		w.Want(b.ID, messages.PlayerSessionActive, 2)
@@ -384,7 +372,6 @@ func TestLateInputOfAnOlderConnectionIsIgnored(t *testing.T) {
 		fresh.Say(2, 1, 0, "newer")
 		w.WaitIdle()
 		old.SayAs(held, 0, 3, 1, "too late")
-		w.WaitIdle()
 		equal(w, "a", a.Take(), "1 from 2 to player 1: before it said anything else: taken", "2 from 2 to player 1: newer")
 		if n := w.Count.OldEpochs.Load(); n < 1 {
 			w.Errorf("%d old events", n)
@@ -452,12 +439,8 @@ func TestMessagesAcknowledgedDuringAMoveAreNotLost(t *testing.T) {
 // A leave is final: a login that comes right behind it is a rejoin, also if the game
 // session was busy meanwhile.
 func TestARejoinWhileTheGameIsBusy(t *testing.T) {
-	run(t, func(w *world) {
-		g := &game{}
-		id := w.Create(g)
-		a, b := w.Player(id), w.Player(id)
+	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		b.Group(join, 5)
-		w.WaitIdle()
 		g.Take()
 		next := w.Open()
 		g.Message = func(*script.Message) {
@@ -470,7 +453,6 @@ func TestARejoinWhileTheGameIsBusy(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 		next.LogIn(b.ID, "")
 		time.Sleep(time.Second)
-		w.WaitIdle()
 		cb := g.Take()
 		equal(w, "callbacks", cb[1:], "gone 2 of [1 2]", "connect 2", "accepted 2 of [1 2]")
 	})
@@ -495,10 +477,7 @@ func TestARejoinWhileTheLastMessageIsDecided(t *testing.T) {
 
 // A leave is a leave, also if the player actor crashes before it hears of it.
 func TestALeaveIsNotLostInACrash(t *testing.T) {
-	run(t, func(w *world) {
-		g := &game{}
-		id := w.Create(g)
-		a, b := w.Player(id), w.Player(id)
+	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		g.Take()
 		w.Panics++
 		g.Message = func(*script.Message) {

@@ -172,7 +172,6 @@ func TestMembershipUpdatesAndKicksAreBoundedToo(t *testing.T) {
 				w.Errorf("%d messages wait for the player", n)
 			}
 		})
-		w.WaitIdle()
 		closed(w, a, messages.CloseKicked)
 	})
 }

@@ -28,14 +28,10 @@ func dropped(w *world, d counters.Drop, want int64) {
 
 // RT-35.
 func TestTargetServerCallsOnMessageOnceAndRelaysNothing(t *testing.T) {
-	run(t, func(w *world) {
-		g := &game{}
-		id := w.Create(g)
-		a, b := w.Player(id), w.Player(id)
+	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		g.Take()
 		a.Say(7, messages.ServerPeer, all, "hi")
 		a.Say(8, messages.ServerPeer, 0, "")
-		w.WaitIdle()
 		equal(w, "callbacks", g.Take(), "message 7 from 1 to -1/-1: hi", "message 8 from 1 to -1/0: ")
 		equal(w, "a", a.Take())
 		equal(w, "b", b.Take())
@@ -45,14 +41,10 @@ func TestTargetServerCallsOnMessageOnceAndRelaysNothing(t *testing.T) {
 // D-137: op code 0 that is no login goes to the server only. RT-18 is its sister.
 // RT-18.
 func TestOpCodeZeroIsNeverRelayed(t *testing.T) {
-	run(t, func(w *world) {
-		g := &game{}
-		id := w.Create(g)
-		a, b := w.Player(id), w.Player(id)
+	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		g.Take()
 		a.Say(0, 0, all, "x")
 		a.Say(0, b.Peer(), 0, "y")
-		w.WaitIdle()
 		equal(w, "callbacks", g.Take(), "message 0 from 1 to 0/-1: x", "message 0 from 1 to 2/0: y")
 		equal(w, "b", b.Take())
 	})
@@ -74,7 +66,6 @@ func TestTargetPlayerDeliversToThatPlayerOnlyIfAllowed(t *testing.T) {
 		a.Say(12, b.Peer(), 0, "refused")
 		a.Say(13, b.Peer(), 0, "panic")
 		a.Say(14, 99, 0, "nobody")
-		w.WaitIdle()
 		equal(w, "a", a.Take(), "11 from 1 to player 1: self")
 		equal(w, "b", b.Take(), "10 from 1 to player 2: both")
 		equal(w, "c", c.Take())
@@ -108,11 +99,9 @@ func TestAMessageToAGroupOfOthersIsDropped(t *testing.T) {
 		id := w.Create(g)
 		a, b := w.Player(id), w.Player(id)
 		b.Group(join, 5)
-		w.WaitIdle()
 		b.Take()
 		a.Say(1, 0, 5, "x")
 		a.Say(1, 0, 6, "no such group")
-		w.WaitIdle()
 		equal(w, "b", b.Take())
 		dropped(w, counters.DropNotMember, 2)
 	})
@@ -127,7 +116,6 @@ func TestAMessageWithoutAValidTargetIsDropped(t *testing.T) {
 			a.Say(1, messages.PeerID(target[0]), messages.GroupID(target[1]), "x")
 		}
 		a.Say(2, a.Peer(), 0, "still here")
-		w.WaitIdle()
 		equal(w, "a", a.Take(), "2 from 1 to player 1: still here")
 		dropped(w, counters.DropNoTarget, 4)
 	})
@@ -209,7 +197,6 @@ func TestReliableMessagesArriveInTheOrderSent(t *testing.T) {
 		a, b := w.Player(id), w.Player(id)
 		a.Group(join, 1)
 		b.Group(join, 1)
-		w.WaitIdle()
 		b.Take()
 		var want []string
 		for i := range int32(3000) { // more than one turn of the mailbox
@@ -225,7 +212,6 @@ func TestReliableMessagesArriveInTheOrderSent(t *testing.T) {
 				want = append(want, fmt.Sprintf("%d from 1 to group 1: ", i+1))
 			}
 		}
-		w.WaitIdle()
 		equal(w, "b", b.Take(), want...)
 	})
 }
@@ -238,7 +224,6 @@ func TestAPingIsAnsweredOnItsChannel(t *testing.T) {
 		assert.NoError(w, a.Post(gamesession.Ping, 0, true, nil))
 		w.WaitIdle()
 		assert.NoError(w, a.Post(gamesession.Ping, 0, false, nil))
-		w.WaitIdle()
 		equal(w, "a", a.Take(), "pong", "fast pong")
 	})
 }
@@ -266,7 +251,6 @@ func TestScriptMessagesToNobodyAndTooLargeOnesAreLeftOut(t *testing.T) {
 		}
 		a := w.Player(w.Create(g))
 		a.Say(1, messages.ServerPeer, 0, "")
-		w.WaitIdle()
 		got := a.Take()
 		if len(got) != 4 || !strings.HasPrefix(got[3], "2 from -1 to player 1: ") {
 			w.Errorf("%d messages", len(got))
@@ -294,11 +278,9 @@ func TestDeliveriesThatPlayersCauseAreBounded(t *testing.T) {
 		assert.Equal(w, "of 20 reliable messages", len(b.Take()), 20)
 		w.Pass(1e9)
 		a.SayFast(3, b.Peer(), 0, "")
-		w.WaitIdle()
 		equal(w, "while the debt lasts", b.Take())
 		w.Pass(1e9)
 		a.SayFast(3, b.Peer(), 0, "")
-		w.WaitIdle()
 		equal(w, "after it", b.Take(), "3 from 1 to player 2: ")
 	})
 }
@@ -308,19 +290,16 @@ func TestAPlayerOfAnotherGameSessionIsOutOfReach(t *testing.T) {
 		g, h := w.Create(nil), w.Create(nil)
 		a, b := w.Player(g), w.Player(h)
 		b.Group(join, 4)
-		w.WaitIdle()
 		b.Take()
 		a.Say(1, 0, all, "x")
 		a.Say(1, 0, 4, "x")
 		a.Say(1, 1, 0, "x")
-		w.WaitIdle()
 		equal(w, "b", b.Take())
 		// Even an attachment to the wrong game session delivers nothing.
 		in := gamesession.NewInbound()
 		in.From, in.Kind, in.Reliable = a.Handle.Attachment().Player, gamesession.Application, true
 		in.Frame = w.Frames.Track(wire.NewFrame(&wire.Header{OpCode: 1, Sender: 1, TargetGroup: -1}))
 		assert.NoError(w, in.Post(b.Handle.Attachment().Session))
-		w.WaitIdle()
 		equal(w, "b", b.Take())
 	})
 }
@@ -480,10 +459,8 @@ func TestADetachedPlayerWhoseQueueIsFullLeaves(t *testing.T) {
 		for range 100 {
 			a.Say(1, 2, 0, "")
 		}
-		w.WaitIdle()
 		w.Want(b.ID, messages.PlayerSessionActive, 2)
 		a.Say(1, 2, 0, "")
-		w.WaitIdle()
 		w.Want(b.ID, messages.PlayerSessionCompleted, 1)
 		equal(w, "callbacks", g.Take(), "gone 2 of [1 2]")
 		refused(w, w.Enter(b.ID))
