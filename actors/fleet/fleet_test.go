@@ -406,3 +406,22 @@ func TestNothingIsLeftOfManyGameSessions(t *testing.T) {
 		assert.Equal(w, "actors are left", w.System.Live(counters.ActorGameSession)+w.System.Live(counters.ActorPlayer), 0)
 	})
 }
+
+// API-39.
+func TestACompletedPlayerSessionIsNotAcceptedButANewOneIs(t *testing.T) {
+	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.Rejoin = false }, func(w *world) {
+		id := w.Create(nil)
+		first, err := w.Seats(id, "alice")
+		assert.NoError(w, err)
+		w.Enter(first[0].ID).Depart()
+		w.Want(first[0].ID, messages.PlayerSessionCompleted, 0)
+		if got := w.Enter(first[0].ID).Take(); len(got) != 1 || got[0] != "refused" {
+			w.Errorf("the second login: %v", got)
+		}
+		w.Want(first[0].ID, messages.PlayerSessionCompleted, 0)
+		second, err := w.Seats(id, "alice")
+		assert.NoError(w, err)
+		w.Enter(second[0].ID)
+		w.Want(second[0].ID, messages.PlayerSessionActive, 1)
+	})
+}

@@ -274,23 +274,6 @@ func TestAVersionThatDoesNotLoadEndsTheAttemptsOfTheOneBefore(t *testing.T) {
 	})
 }
 
-// D-205.
-func TestActivationIsBoundedByDefault(t *testing.T) {
-	scripted(t, nil, func(w *world, _ *engine) {
-		s := newScript(w, "main.js=slow start")
-		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
-		g, err := w.Try(create(f.ID, ""), nil)
-		assert.NoError(w, err)
-		w.Pass(299 * time.Second)
-		assert.Equal(w, "status", w.Game(g.ID).Status, messages.GameSessionActivating)
-		w.Pass(2 * time.Second)
-		assert.Equal(w, "status", w.Game(g.ID).Status, messages.GameSessionTerminated)
-		if got := happened(w, f.ID); got[len(got)-1] != "GAME_SESSION_ACTIVATION_TIMEOUT" {
-			w.Error(got)
-		}
-	})
-}
-
 // A creation that was refused for another reason does not count against its creator.
 func TestARefusedCreationIsNotCharged(t *testing.T) {
 	scripted(t, nil, func(w *world, e *engine) {

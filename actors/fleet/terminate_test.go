@@ -71,31 +71,22 @@ func TestTerminateTriggersOnProcessTerminate(t *testing.T) {
 	})
 }
 
-// API-32.
-func TestTheGraceOfTerminateEnds(t *testing.T) {
-	run(t, func(w *world) {
-		id := w.Create(&ponders{})
-		assert.OK(terminate(w, id, false))(w)
-		w.Pass(299 * time.Second)
-		want(w, w.Game(id), messages.GameSessionTerminating, "")
-		w.Pass(2 * time.Second)
-		want(w, w.Game(id), messages.GameSessionTerminated, "TRIGGERED_ON_PROCESS_TERMINATE")
-	})
-}
-
-// API-32.
-func TestForcedTerminationDoesNotCallOnProcessTerminate(t *testing.T) {
+// API-32, API-33: it does not call OnProcessTerminate.
+func TestForcedTerminationEndsAtOnceWithItsReason(t *testing.T) {
 	run(t, func(w *world) {
 		p := &ponders{}
 		id := w.Create(p)
+		seat := w.Seat(id)
+		w.Enter(seat)
 		p.Take()
 		g, err := terminate(w, id, true)
 		assert.NoError(w, err)
 		want(w, g, messages.GameSessionTerminating, "")
 		want(w, w.Game(id), messages.GameSessionTerminated, "FORCE_TERMINATED")
-		if calls := p.Take(); len(calls) != 0 {
-			w.Errorf("the game was asked: %v", calls)
-		}
+		actorstest.Equal(w, "callbacks", p.Take())
+		w.Want(seat, messages.PlayerSessionCompleted, 0)
+		_, err = terminate(w, id, true)
+		w.IsError(err, messages.InvalidGameSessionStatus)
 	})
 }
 

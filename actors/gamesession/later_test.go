@@ -103,7 +103,7 @@ func begun(w *world, quiet ...string) (*slow, messages.GameSessionID) {
 	return g, id
 }
 
-// RT-58: each step waits for the decision before it.
+// RT-58: each step waits for the decision before it. API-29, API-36: no seats are sold before.
 func TestAStartThatTakesTimeIsInOrderToo(t *testing.T) {
 	run(t, func(w *world) {
 		g := &slow{}
@@ -113,6 +113,8 @@ func TestAStartThatTakesTimeIsInOrderToo(t *testing.T) {
 			if last := g.asked[len(g.asked)-1]; last != next {
 				w.Errorf("asked %v, want %v last", g.asked, next)
 			}
+			_, err := w.Seats(id, "a")
+			w.IsError(err, messages.InvalidGameSessionStatus)
 			w.Pass(5 * time.Second)
 			g.decide(w, true)
 		}
@@ -120,7 +122,7 @@ func TestAStartThatTakesTimeIsInOrderToo(t *testing.T) {
 	})
 }
 
-// RT-60.
+// RT-60, API-29, D-205.
 func TestAStartWithoutADecisionEnds(t *testing.T) {
 	for i, want := range []struct {
 		after time.Duration

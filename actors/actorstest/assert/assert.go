@@ -1,4 +1,3 @@
-// Package assert has the checks that most tests make.
 package assert
 
 // T is the part of a testing.TB, or of a rapid.T, that the checks need.

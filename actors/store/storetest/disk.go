@@ -1,4 +1,3 @@
-// Package storetest has a store for tests of the actors that keep records.
 package storetest
 
 import (

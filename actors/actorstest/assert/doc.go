@@ -1,0 +1,2 @@
+// Package assert has the checks that most tests make.
+package assert
