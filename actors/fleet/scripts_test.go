@@ -13,7 +13,6 @@ import (
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/script/bundle"
 	"troupe/messages"
-	"troupe/messages/counters"
 )
 
 var trail = []string{"FLEET_CREATED", "FLEET_STATE_DOWNLOADING", "FLEET_STATE_VALIDATING", "FLEET_STATE_BUILDING", "FLEET_STATE_ACTIVATING", "FLEET_STATE_ACTIVE"}
@@ -68,42 +67,6 @@ func TestNewGameSessionsRunTheNewContentRunningOnesTheirs(t *testing.T) {
 	})
 }
 
-// realtime.md 19.1: a version that does not load takes nothing down.
-func TestAContentThatDoesNotRunChangesNothing(t *testing.T) {
-	for text, want := range map[string]string{
-		"main.js=syntax error": "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE main.js:3:14: unexpected }",
-		"main.js=panic":        "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE the engine failed on it: a bug",
-		"other.js=":            "FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND launch path main.js: the script has no such file; it has other.js",
-		"main.js=throws":       "SERVER_PROCESS_CRASHED a process ended before it had a game session:\ninit failed: x is not defined",
-		"main.js=not ready":    "SERVER_PROCESS_CRASHED a process ended before it had a game session:\nonProcessStarted",
-		"main.js=no handler":   "SERVER_PROCESS_CRASHED a process ended before it had a game session:\nno room",
-	} {
-		t.Run(text, func(t *testing.T) {
-			scripted(t, nil, func(w *world, e *engine) {
-				s := newScript(w, "main.js=good")
-				f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
-				first := start(w, f.ID)
-				before := time.Now()
-				update(w, s.ID, "", text)
-				assert.Equal(w, "answered after", time.Since(before), 0)
-				event := eventsOf(w, f.ID)
-				last := event[len(event)-1]
-				if got := last.Code + " " + last.Message; !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "go on with version 1 (1.0)") {
-					w.Error(got)
-				}
-				if second := start(w, f.ID); second.ScriptVersion != "1 (1.0)" || w.Game(first.ID).Status != messages.GameSessionActive {
-					w.Error(second.ScriptVersion)
-				}
-				assert.Equal(w, "status", theFleet(w, f.ID).Status, messages.FleetActive)
-				update(w, s.ID, "", "main.js=fixed")
-				if third := start(w, f.ID); third.ScriptVersion != "3 (1.0)" || e.last().program.text != "fixed" {
-					w.Error(third.ScriptVersion)
-				}
-			})
-		})
-	}
-}
-
 func TestAFleetWhoseScriptNeverRanIsInErrorUntilItDoes(t *testing.T) {
 	scripted(t, nil, func(w *world, e *engine) {
 		s := newScript(w, "main.js=syntax error")
@@ -115,40 +78,6 @@ func TestAFleetWhoseScriptNeverRanIsInErrorUntilItDoes(t *testing.T) {
 			"FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE", "FLEET_STATE_ERROR")
 		update(w, s.ID, "", "main.js=good")
 		start(w, f.ID)
-	})
-}
-
-func TestTheRegistryGoesOnWhileAScriptIsLoaded(t *testing.T) {
-	scripted(t, nil, func(w *world, e *engine) {
-		s := newScript(w, "main.js=good")
-		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
-		e.gate = make(chan struct{})
-		answered := make(chan time.Duration, 2)
-		for i := range 2 {
-			go func() {
-				before := time.Now()
-				time.Sleep(time.Duration(i))
-				_, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Zip: archive("main.js=new")})
-				if err != nil {
-					w.Error(err)
-				}
-				answered <- time.Since(before)
-			}()
-		}
-		w.WaitIdle()
-		if g := start(w, f.ID); g.ScriptVersion != "1 (1.0)" {
-			w.Error(g.ScriptVersion)
-		}
-		w.Create(nil)
-		w.Pass(9 * time.Second)
-		assert.Equal(w, "answered too early", len(answered), 0)
-		w.Pass(2 * time.Second)
-		assert.Equal(w, "not answered", len(answered), 2)
-		close(e.gate)
-		w.WaitIdle()
-		if g := start(w, f.ID); g.ScriptVersion != "3 (1.0)" { // the second was skipped
-			w.Error(g.ScriptVersion)
-		}
 	})
 }
 
@@ -245,35 +174,6 @@ func TestActivationIsBounded(t *testing.T) {
 	})
 }
 
-// A version that does not load ends the attempts to start the version before.
-func TestAVersionThatDoesNotLoadEndsTheAttemptsOfTheOneBefore(t *testing.T) {
-	standing(t, 1, func(w *world, e *engine) {
-		s := newScript(w, "main.js=good")
-		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
-		for _, before := range []string{"not ready", "never ready"} {
-			go func() {
-				if _, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Zip: archive("main.js=" + before)}); err != nil {
-					w.Error(err)
-				}
-			}()
-			w.WaitIdle()
-			update(w, s.ID, "", "main.js=syntax error")
-			then := eventsOf(w, f.ID)
-			w.Pass(time.Minute)
-			if now := eventsOf(w, f.ID); len(now) != len(then) || now[len(now)-1] != then[len(then)-1] {
-				w.Errorf("after %q it went on: %+v", before, now[len(now)-1])
-			}
-			assert.Equal(w, "programs", e.programs(), 1)
-			assert.Equal(w, "stand by", w.System.Live(counters.ActorGameSession), 1)
-			g := start(w, f.ID)
-			if !strings.HasPrefix(g.ScriptVersion, "1 ") {
-				w.Error(g.ScriptVersion)
-			}
-			end(w, e.runs(w, g.ID))
-		}
-	})
-}
-
 // A creation that was refused for another reason does not count against its creator.
 func TestARefusedCreationIsNotCharged(t *testing.T) {
 	scripted(t, nil, func(w *world, e *engine) {
@@ -316,42 +216,5 @@ func TestAnArchiveThatIsRefusedIsNamed(t *testing.T) {
 		s := newScript(w, "main.js=good")
 		_, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Zip: archive("a.txt")})
 		w.IsError(err, messages.InvalidRequest)
-	})
-}
-
-// When a version gets a new name, new game sessions show that name.
-func TestAVersionIsNamedAnew(t *testing.T) {
-	scripted(t, nil, func(w *world, e *engine) {
-		s := newScript(w, "main.js=good")
-		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("9 main.js")})
-		first := start(w, f.ID)
-		rename := func(name string) {
-			w.Helper()
-			assert.OK(w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Version: name}))(w)
-		}
-		rename("1.1")
-		if second := start(w, f.ID); second.ScriptVersion != "1 (1.1)" || w.Game(first.ID).ScriptVersion != "1 (1.0)" {
-			w.Errorf("%q, the first %q", second.ScriptVersion, w.Game(first.ID).ScriptVersion)
-		}
-		// The name of a version that does not run is not given to the version before.
-		update(w, s.ID, "2.0", "main.js=throws")
-		rename("2.1")
-		if third := start(w, f.ID); third.ScriptVersion != "1 (1.1)" {
-			w.Error(third.ScriptVersion)
-		}
-		// Not even while it is being loaded.
-		e.gate = make(chan struct{})
-		go func() {
-			if _, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Version: "3.0", Zip: archive("main.js=good")}); err != nil {
-				w.Error(err)
-			}
-		}()
-		w.WaitIdle()
-		rename("3.1")
-		close(e.gate)
-		w.WaitIdle()
-		if fourth := start(w, f.ID); fourth.ScriptVersion != "3 (3.1)" {
-			w.Error(fourth.ScriptVersion)
-		}
 	})
 }

@@ -2,7 +2,6 @@ package fleet_test
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -59,46 +58,6 @@ func TestStandbyProcessesAreKeptTakenAndReplaced(t *testing.T) {
 	})
 }
 
-func TestStandbyProcessesAreReplacedForANewVersion(t *testing.T) {
-	standing(t, 1, func(w *world, e *engine) {
-		s := newScript(w, "main.js=one")
-		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
-		update(w, s.ID, "", "main.js=two")
-		if e.programs() != 1 || w.System.Live(counters.ActorGameSession) != 1 {
-			w.Errorf("%d programs, %d processes", e.programs(), w.System.Live(counters.ActorGameSession))
-		}
-		if g := start(w, f.ID); !strings.HasPrefix(g.ScriptVersion, "2") {
-			w.Error(g.ScriptVersion)
-		}
-		// Parameters follow the same rule.
-		_, err := w.System.UpdateRuntime(context.Background(), messages.UpdateRuntime{FleetID: f.ID, Runtime: processes("5 main.js new")})
-		assert.NoError(w, err)
-		w.WaitIdle()
-		start(w, f.ID)
-		assert.Equal(w, "sprint", fmt.Sprint(e.handlers[len(e.handlers)-2].processConfig.Args), "[new]")
-	})
-}
-
-func TestAProcessThatDoesNotBecomeReadyIsTriedAgainLaterAndLater(t *testing.T) {
-	standing(t, 1, func(w *world, e *engine) {
-		s := newScript(w, "main.js=one")
-		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
-		update(w, s.ID, "", "main.js=not ready")
-		w.Pass(time.Minute) // after 1, 2, 4, 8, 16 s
-		events := eventsOf(w, f.ID)
-		if last := events[len(events)-1]; last.Code != "SERVER_PROCESS_CRASHED" || last.Count != 6 {
-			w.Errorf("%+v", last)
-		}
-		if g := start(w, f.ID); !strings.HasPrefix(g.ScriptVersion, "1 ") || len(e.lines[g.ID]) == 0 {
-			w.Error(g.ScriptVersion, "which was not the one that stood by")
-		}
-		update(w, s.ID, "", "main.js=three") // an update is tried at once, despite the pause
-		if g := start(w, f.ID); !strings.HasPrefix(g.ScriptVersion, "3 ") {
-			w.Error(g.ScriptVersion)
-		}
-	})
-}
-
 // The events report a version that does not run once, with what it logged, however often it
 // is tried. The next version is reported again.
 func TestAScriptThatDoesNotRunIsReportedOnce(t *testing.T) {
@@ -140,39 +99,6 @@ func (s *spool) String() string {
 }
 
 func (s *spool) count(text string) int { return strings.Count(s.String(), text) }
-
-// While a newer version is loaded, the outcome of the version before does not answer the
-// newer one's update.
-func TestAnUpdateIsNotAnsweredByTheVersionBefore(t *testing.T) {
-	for _, before := range []string{"not ready", "two"} {
-		standing(t, 1, func(w *world, e *engine) {
-			s := newScript(w, "main.js=one")
-			f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
-			update(w, s.ID, "", "main.js="+before) // tried again after a second
-			gate := make(chan struct{})
-			e.gate = gate
-			answered := make(chan struct{})
-			go func() {
-				defer close(answered)
-				if _, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Zip: archive("main.js=three")}); err != nil {
-					w.Error(err)
-				}
-			}()
-			w.Pass(3 * time.Second)
-			select {
-			case <-answered:
-				w.Errorf("answered while it was loaded, after %q", before)
-			default:
-			}
-			close(gate)
-			w.WaitIdle()
-			<-answered
-			if g := start(w, f.ID); !strings.HasPrefix(g.ScriptVersion, "3 ") {
-				w.Error(g.ScriptVersion)
-			}
-		})
-	}
-}
 
 // A stand-by process that ends at the moment when it is assigned a game session does not end
 // that game session.
@@ -277,43 +203,6 @@ func TestADrainEndsStandbyProcessesAndLoadsNothing(t *testing.T) {
 		assert.Equal(w, "processes are left", w.System.Live(counters.ActorGameSession), 0)
 		close(e.gate)
 		w.WaitIdle()
-	})
-}
-
-// If a new runtime configuration does not run, the old one stays in use.
-func TestAConfigurationThatDoesNotRunLeavesTheOldOne(t *testing.T) {
-	standing(t, 1, func(w *world, e *engine) {
-		s := newScript(w, "a.js=a", "b.js=syntax error", "c.js=c")
-		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 a.js")})
-		change := func(specs ...string) {
-			w.Helper()
-			_, err := w.System.UpdateRuntime(context.Background(), messages.UpdateRuntime{FleetID: f.ID, Runtime: processes(specs...)})
-			assert.NoError(w, err)
-			w.WaitIdle()
-		}
-		runs := func(want string) {
-			w.Helper()
-			g := start(w, f.ID)
-			for _, i := range e.handlers {
-				if i.Session != nil && i.Session.GameSessionID() == g.ID && i.program.text+strings.Join(i.processConfig.Args, "") != want {
-					w.Errorf("%s %v runs, want %s", i.program.text, i.processConfig.Args, want)
-				}
-			}
-		}
-		change("5 b.js")
-		runs("a")
-		change("5 c.js")
-		runs("c")
-		if n := e.programs(); n != 2 { // program a has a game session
-			w.Errorf("%d programs", n)
-		}
-		// The newest version is broken: a process with other parameters runs the last good one.
-		update(w, s.ID, "", "c.js=throws")
-		change("5 c.js new")
-		runs("cnew")
-		update(w, s.ID, "", "c.js=fixed")
-		runs("fixednew")
-		assert.Equal(w, "processes", w.System.Live(counters.ActorGameSession), 5)
 	})
 }
 

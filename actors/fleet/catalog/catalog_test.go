@@ -29,7 +29,7 @@ func TestTheListenerReceivesConsequencesOfChanges(t *testing.T) {
 		do[*messages.Fleet](w, RemoveLocations{FleetID: f.ID, Locations: []string{away}})
 		is("DeleteFleetLocations", "left [away]")
 		changed := do[Changed](w, ChangeScript{Request: messages.UpdateScript{ID: w.script.ID}, Bundle: new(bundle.Bundle)})
-		is("UpdateScript with a content", "content")
+		is("UpdateScript with a content", "content within 10s")
 		if len(changed.Refused) != 1 || changed.Script.Contents != 2 {
 			t.Errorf("answered %+v", changed)
 		}

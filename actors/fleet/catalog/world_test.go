@@ -69,8 +69,8 @@ func (o *owner) FleetClosed(f *messages.Fleet) {
 }
 func (o *owner) FleetForgotten(messages.FleetID)  { o.tell("forgotten") }
 func (o *owner) VersionRenamed(messages.ScriptID) { o.tell("renamed") }
-func (o *owner) ContentChanged(_ messages.ScriptID, _ time.Duration, done func([]string, bool)) {
-	o.tell("content")
+func (o *owner) ContentChanged(_ messages.ScriptID, limit time.Duration, done func([]string, bool)) {
+	o.tell("content within %v", limit)
 	done([]string{"it throws"}, false)
 }
 
