@@ -74,16 +74,16 @@ func TestResourcesOfTheAPIAreBounded(t *testing.T) {
 			}
 			w.refuses(messages.LimitExceeded, q(most))
 		}
-		create(aliasesMax-2, func(int) any { return messages.CreateAlias{Name: "a", Message: "m"} }) // two are there
-		create(customMax-1, func(n int) any { return messages.Location{Name: fmt.Sprintf("custom-%d", n)} })
-		many := make([]string, fleetLocationsMax-1)
+		create(1000-2, func(int) any { return messages.CreateAlias{Name: "a", Message: "m"} }) // two are there
+		create(1000-1, func(n int) any { return messages.Location{Name: fmt.Sprintf("custom-%d", n)} })
+		many := make([]string, 100-1)
 		for n := range many {
 			many[n] = fmt.Sprintf("custom-%d", n)
 		}
 		w.refuses(messages.LimitExceeded, AddLocations{FleetID: w.fleet.ID, Locations: many})
 		do[*messages.Fleet](w, AddLocations{FleetID: w.fleet.ID, Locations: many[1:]})
 		var ports []messages.Port
-		for n := range portsMax {
+		for n := range 50 {
 			ports = append(ports, messages.Port{From: n + 1, To: n + 1, Range: "::/0", Protocol: "TCP"})
 		}
 		w.refuses(messages.LimitExceeded, messages.UpdatePorts{FleetID: w.fleet.ID, Add: ports})
@@ -159,16 +159,16 @@ func TestDeletedFleetsLeaveRoom(t *testing.T) {
 			ids = append(ids, f.ID)
 			time.Sleep(time.Millisecond)
 		}
-		live := len(do[[]*messages.Fleet](w, Fleets{})) - terminatedMax
+		live := len(do[[]*messages.Fleet](w, Fleets{})) - 1000
 		assert.Equal(t, "fleets live", live, 3)
-		for n, want := range map[int]bool{0: false, 2100 - terminatedMax - 1: false, 2100 - terminatedMax: true, 2099: true} {
+		for n, want := range map[int]bool{0: false, 2100 - 1000 - 1: false, 2100 - 1000: true, 2099: true} {
 			if got := w.shown(ids[n]).ID != ""; got != want {
 				t.Errorf("fleet %d is shown: %v", n, got)
 			}
 		}
 		time.Sleep(25 * time.Hour) // after a day no request shows them
 		w.refuses(messages.NotFound, Events{ID: ids[2099]})
-		for n := len(do[[]*messages.Fleet](w, Fleets{})); n < fleetsMax; n++ {
+		for n := len(do[[]*messages.Fleet](w, Fleets{})); n < 1000; n++ {
 			do[*messages.Fleet](w, messages.CreateFleet{Anywhere: true, Locations: []string{home}})
 		}
 		w.refuses(messages.LimitExceeded, messages.CreateFleet{Anywhere: true, Locations: []string{home}})
