@@ -9,6 +9,7 @@ import (
 
 	"troupe/actors/player"
 	"troupe/actors/stage"
+	"troupe/actors/stage/stagetest"
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/messages/wire"
@@ -68,8 +69,7 @@ func TestTheHostsOwnLatenessMovesTheDeadline(t *testing.T) {
 				time.Sleep(3 * time.Second)
 				h.Alive()
 			}
-			time.Sleep(time.Minute)
-			synctest.Wait()
+			stagetest.Pass(time.Minute)
 			if link.closed != test.want {
 				t.Errorf("late by %v, alive %v: closed after %v, want %v", test.by, test.alive, link.closed, test.want)
 			}

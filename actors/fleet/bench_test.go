@@ -41,8 +41,7 @@ func benchHost(b *testing.B, s store.Store) (ref *stage.Ref, ready time.Duration
 
 func openDisk(b *testing.B, path string) *store.SQLite {
 	b.Helper()
-	s, err := store.Open(store.Options{Path: path})
-	assert.NoError(b, err)
+	s := assert.Value(store.Open(store.Options{Path: path}))(b)
 	b.Cleanup(func() { _ = s.Close() })
 	return s
 }

@@ -124,8 +124,7 @@ func TestAfterARestartGameSessionsAreOverAndKnown(t *testing.T) {
 		req.Location, req.Name, req.Data, req.CreatorID = actorstest.Away, "name", "data", "creator"
 		req.Properties = []messages.Property{{Key: "k", Value: "v"}}
 		g := h.must(req)
-		seat, err := h.seats(g.ID, "a")
-		assert.NoError(h, err)
+		seat := assert.Value(h.seats(g.ID, "a"))(h)
 		ended := h.must(create(actorstest.Small, ""))
 		h.stop(ended.ID)
 		ended = h.game(ended.ID)

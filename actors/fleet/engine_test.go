@@ -195,23 +195,19 @@ func archive(files ...string) []byte {
 
 func newScript(w *world, files ...string) *messages.Script {
 	w.Helper()
-	s, err := w.System.CreateScript(context.Background(), messages.CreateScript{Name: "game", Version: "1.0", Zip: archive(files...)})
-	assert.NoError(w, err)
-	return s
+	return assert.Value(w.System.CreateScript(context.Background(), messages.CreateScript{Name: "game", Version: "1.0", Zip: archive(files...)}))(w)
 }
 
 func update(w *world, id messages.ScriptID, version string, files ...string) {
 	w.Helper()
-	_, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: id, Version: version, Zip: archive(files...)})
-	assert.NoError(w, err)
+	assert.OK(w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: id, Version: version, Zip: archive(files...)}))(w)
 	w.WaitIdle()
 }
 
 func newFleet(w *world, q messages.CreateFleet) *messages.Fleet {
 	w.Helper()
 	q.Locations = []string{actorstest.Home}
-	f, err := w.System.CreateFleet(context.Background(), q)
-	assert.NoError(w, err)
+	f := assert.Value(w.System.CreateFleet(context.Background(), q))(w)
 	w.WaitIdle()
 	return f
 }
@@ -229,8 +225,7 @@ func processes(specs ...string) (rc messages.RuntimeConfiguration) {
 
 func theFleet(w *world, id messages.FleetID) *messages.Fleet {
 	w.Helper()
-	all, err := w.System.Fleets(context.Background())
-	assert.NoError(w, err)
+	all := assert.Value(w.System.Fleets(context.Background()))(w)
 	for _, f := range all {
 		if f.ID == id {
 			return f
@@ -255,16 +250,13 @@ func happened(w *world, id messages.FleetID) (codes []string) {
 
 func eventsOf(w *world, id messages.FleetID) []messages.FleetEvent {
 	w.Helper()
-	all, err := w.System.FleetEvents(context.Background(), id)
-	assert.NoError(w, err)
-	return all
+	return assert.Value(w.System.FleetEvents(context.Background(), id))(w)
 }
 
 // start creates a game session that must become ACTIVE.
 func start(w *world, id messages.FleetID) *messages.GameSession {
 	w.Helper()
-	g, err := w.Try(messages.CreateGameSession{FleetID: id, MaxPlayers: 4}, nil)
-	assert.NoError(w, err)
+	g := assert.Value(w.Try(messages.CreateGameSession{FleetID: id, MaxPlayers: 4}, nil))(w)
 	if g = w.Game(g.ID); g.Status != messages.GameSessionActive {
 		w.Fatalf("it is %v: %s", g.Status, g.EndText)
 	}

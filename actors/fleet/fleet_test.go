@@ -37,9 +37,7 @@ func end(w *world, g *game) {
 
 func sessions(w *world, q messages.GameSessionQuery) []*messages.GameSession {
 	w.Helper()
-	list, err := w.System.GameSessions(context.Background(), q)
-	assert.NoError(w, err)
-	return list
+	return assert.Value(w.System.GameSessions(context.Background(), q))(w)
 }
 
 // API-24.
@@ -138,8 +136,7 @@ func TestFormsOfTheARN(t *testing.T) {
 	run(t, func(w *world) {
 		const home = "arn:aws:gamelift:eu-test-1::gamesession/fleet-test/"
 		id := func(req messages.CreateGameSession) string {
-			g, err := w.Try(req, nil)
-			assert.NoError(w, err)
+			g := assert.Value(w.Try(req, nil))(w)
 			if g.Location == "" || g.IPAddress != "192.0.2.1" || g.Port != 1900 || !g.AcceptsPlayers {
 				w.Errorf("%+v", g)
 			}
@@ -188,8 +185,7 @@ func TestEndedGameSessionsAreRememberedWithinBounds(t *testing.T) {
 		var seats []messages.PlayerSessionID
 		for i := range 4 {
 			g := &game{}
-			made, err := w.Try(create(actorstest.Fleet, fmt.Sprint("token-", i)), g)
-			assert.NoError(w, err)
+			made := assert.Value(w.Try(create(actorstest.Fleet, fmt.Sprint("token-", i)), g))(w)
 			ids = append(ids, made.ID)
 			seats = append(seats, w.Player(made.ID).ID)
 			w.Pass(time.Minute)
@@ -267,15 +263,13 @@ func TestGameSessionsAreSelectedByIDFleetAliasLocationAndStatus(t *testing.T) {
 func TestTheStatusFilterHoldsForAGameSessionOnly(t *testing.T) {
 	run(t, func(w *world) {
 		g, h := w.Create(nil), w.Create(nil)
-		seats, err := w.Seats(g, "alice", "bob")
-		assert.NoError(w, err)
+		seats := assert.Value(w.Seats(g, "alice", "bob"))(w)
 		w.Pass(time.Second)
 		more, err := w.Seats(h, "alice")
 		assert.NoError(w, err)
 		w.Enter(seats[0].ID)
 		ids := func(q messages.PlayerSessionQuery) []messages.PlayerSessionID {
-			list, err := w.System.PlayerSessions(context.Background(), q)
-			assert.NoError(w, err)
+			list := assert.Value(w.System.PlayerSessions(context.Background(), q))(w)
 			var found []messages.PlayerSessionID
 			for _, p := range list {
 				found = append(found, p.ID)
@@ -411,16 +405,14 @@ func TestNothingIsLeftOfManyGameSessions(t *testing.T) {
 func TestACompletedPlayerSessionIsNotAcceptedButANewOneIs(t *testing.T) {
 	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.Rejoin = false }, func(w *world) {
 		id := w.Create(nil)
-		first, err := w.Seats(id, "alice")
-		assert.NoError(w, err)
+		first := assert.Value(w.Seats(id, "alice"))(w)
 		w.Enter(first[0].ID).Depart()
 		w.Want(first[0].ID, messages.PlayerSessionCompleted, 0)
 		if got := w.Enter(first[0].ID).Take(); len(got) != 1 || got[0] != "refused" {
 			w.Errorf("the second login: %v", got)
 		}
 		w.Want(first[0].ID, messages.PlayerSessionCompleted, 0)
-		second, err := w.Seats(id, "alice")
-		assert.NoError(w, err)
+		second := assert.Value(w.Seats(id, "alice"))(w)
 		w.Enter(second[0].ID)
 		w.Want(second[0].ID, messages.PlayerSessionActive, 1)
 	})

@@ -66,8 +66,7 @@ func hosted(t *testing.T, change func(o *fleet.Options), test func(h *host)) {
 
 // begin starts the registry.
 func (h *host) begin() {
-	registry, err := fleet.New(h.options)
-	assert.NoError(h, err)
+	registry := assert.Value(fleet.New(h.options))(h)
 	h.registry = h.stage.Spawn(registry)
 	synctest.Wait()
 	h.probe.Take()
@@ -77,8 +76,7 @@ func (h *host) begin() {
 func (h *host) restart() {
 	h.disk.Hold()
 	h.registry.Stop()
-	time.Sleep(time.Second)
-	synctest.Wait()
+	stagetest.Pass(time.Second)
 	h.disk.Lose()
 	h.begin()
 }
@@ -123,8 +121,7 @@ func (h *host) game(id messages.GameSessionID) *messages.GameSession {
 // must creates a game session that must become ACTIVE.
 func (h *host) must(req messages.CreateGameSession) *messages.GameSession {
 	h.Helper()
-	g, err := h.create(req)
-	assert.NoError(h, err)
+	g := assert.Value(h.create(req))(h)
 	if g = h.game(g.ID); g.Status != messages.GameSessionActive {
 		h.Fatalf("it is %v: %s", g.Status, g.EndText)
 	}

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"troupe/actors/actorstest"
 	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
 	"troupe/actors/stage"
+	"troupe/actors/stage/stagetest"
 	"troupe/messages"
 )
 
@@ -23,8 +23,7 @@ func launch(h *host, id messages.FleetID, location string) (*messages.GameSessio
 
 func TestLaunchStartsAGameSessionAndReportsItsOutcomeOnce(t *testing.T) {
 	hosted(t, nil, func(h *host) {
-		g, err := launch(h, actorstest.Fleet, actorstest.Away)
-		assert.NoError(h, err)
+		g := assert.Value(launch(h, actorstest.Fleet, actorstest.Away))(h)
 		tail := string(g.ID[strings.LastIndexByte(string(g.ID), '/')+1:])
 		if len(tail) != 36 || !strings.HasSuffix(string(g.ID), "/"+actorstest.Away+"/"+tail) || g.IdempotencyToken != "" {
 			h.Errorf("its id is %s (token %q)", g.ID, g.IdempotencyToken)
@@ -32,9 +31,7 @@ func TestLaunchStartsAGameSessionAndReportsItsOutcomeOnce(t *testing.T) {
 		if g.Name != "placed" || g.MatchmakerData != "{}" || g.Location != actorstest.Away || g.IPAddress == "" {
 			h.Errorf("%+v", g)
 		}
-		if all := told[fleet.Launched](h); !slices.Equal(all, []fleet.Launched{{ID: g.ID, Active: true}}) {
-			h.Errorf("told %+v", all)
-		}
+		assert.List(h, "told", told[fleet.Launched](h), []fleet.Launched{{ID: g.ID, Active: true}})
 		h.stop(g.ID)
 		if all := told[fleet.Launched](h); len(all) != 0 {
 			h.Errorf("told again: %+v", all)
@@ -52,8 +49,7 @@ func (h *host) stop(id messages.GameSessionID) {
 func TestLaunchOfAGameThatDoesNotStartSaysSo(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		h.handler = &game{Started: func() bool { return false }}
-		g, err := launch(h, actorstest.Small, "")
-		assert.NoError(h, err)
+		g := assert.Value(launch(h, actorstest.Small, ""))(h)
 		all := told[fleet.Launched](h)
 		if len(all) != 1 || all[0].ID != g.ID || all[0].Active || !strings.Contains(all[0].Text, "ready") {
 			h.Errorf("told %+v", all)
@@ -71,8 +67,7 @@ func TestLaunchedComesAfterTheAnswer(t *testing.T) {
 				order = append(order, "answer", string(rune('0'+len(told[fleet.Launched](h)))))
 			},
 		})
-		time.Sleep(time.Second)
-		synctest.Wait()
+		stagetest.Pass(time.Second)
 		if len(order) != 0 || len(told[fleet.Launched](h)) != 0 {
 			h.Errorf("it is not stored yet, and told: %v", order)
 		}
@@ -102,15 +97,12 @@ func TestLaunchThatIsNotStoredHasNoEffect(t *testing.T) {
 func TestLaunchNeedsRoom(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		h.registry.Tell(fleet.WatchRoom{Notify: h.notify})
-		g, err := launch(h, actorstest.Small, "")
-		assert.NoError(h, err)
-		_, err = launch(h, actorstest.Small, "")
+		g := assert.Value(launch(h, actorstest.Small, ""))(h)
+		_, err := launch(h, actorstest.Small, "")
 		h.is(err, messages.FleetCapacityExceeded)
 		h.probe.Take()
 		h.stop(g.ID)
-		if all := told[fleet.RoomFor](h); !slices.Equal(all, []fleet.RoomFor{{FleetID: actorstest.Small, Location: actorstest.Home}}) {
-			h.Errorf("told of room: %+v", all)
-		}
+		assert.List(h, "told of room", told[fleet.RoomFor](h), []fleet.RoomFor{{FleetID: actorstest.Small, Location: actorstest.Home}})
 		if _, err = launch(h, actorstest.Small, ""); err != nil {
 			h.Error(err)
 		}

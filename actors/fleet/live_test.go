@@ -3,21 +3,20 @@ package fleet_test
 import (
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"troupe/actors/actorstest"
 	"troupe/actors/actorstest/assert"
 	"troupe/actors/gamesession"
 	"troupe/actors/stage"
+	"troupe/actors/stage/stagetest"
 	"troupe/messages"
 )
 
 // live returns the ids of the game sessions that a search considers.
 func live(h *host, q messages.ActiveGameSessionQuery) (ids []messages.GameSessionID) {
 	h.Helper()
-	list, err := request[[]*gamesession.Published](h, q)
-	assert.NoError(h, err)
+	list := assert.Value(request[[]*gamesession.Published](h, q))(h)
 	for _, p := range list {
 		if g, _, live := p.Shared(); live {
 			ids = append(ids, g.ID)
@@ -89,6 +88,5 @@ func (h *host) desired(n int, answered func()) {
 			answered()
 		},
 	})
-	time.Sleep(time.Second)
-	synctest.Wait()
+	stagetest.Pass(time.Second)
 }

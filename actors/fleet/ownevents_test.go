@@ -95,9 +95,7 @@ func TestEventsAreSentOnceTheyAreDurable(t *testing.T) {
 			h.Errorf("left already: %v", got)
 		}
 		h.disk.Release()
-		if got := l.types(); !slices.Equal(got, []string{"GameSessionActivating", "GameSessionActive"}) {
-			h.Errorf("%v", got)
-		}
+		assert.List(h, "types", l.types(), []string{"GameSessionActivating", "GameSessionActive"})
 		list, err := h.games(messages.GameSessionQuery{FleetID: actorstest.Small})
 		if err != nil || len(list) != 1 {
 			h.Fatal(list, err)
@@ -107,13 +105,9 @@ func TestEventsAreSentOnceTheyAreDurable(t *testing.T) {
 		_, err = h.seats(list[0].ID, "b")
 		h.is(err, messages.Internal)
 		h.disk.Break(false)
-		if got := l.types(); !slices.Equal(got, []string{"PlayerSessionReserved"}) {
-			h.Errorf("%v", got)
-		}
+		assert.List(h, "types", l.types(), []string{"PlayerSessionReserved"})
 		h.restart()
-		if got := l.types(); !slices.Equal(got, []string{"PlayerSessionTimedOut", "GameSessionTerminated"}) {
-			h.Errorf("after a restart: %v", got)
-		}
+		assert.List(h, "after a restart", l.types(), []string{"PlayerSessionTimedOut", "GameSessionTerminated"})
 		h.restart()
 		if got := l.types(); len(got) != 0 {
 			h.Errorf("after another: %v", got)
@@ -131,9 +125,7 @@ func TestEventsOfAnEndThatIsOverAtOnce(t *testing.T) {
 		g.Session.Do(func() { g.Session.ProcessEnding(); g.Session.Exit(0) })
 		synctest.Wait()
 		h.disk.Release()
-		if got := l.types(); !slices.Equal(got, []string{"GameSessionActivating", "GameSessionActive", "GameSessionTerminating", "GameSessionTerminated"}) {
-			h.Errorf("%v", got)
-		}
+		assert.List(h, "types", l.types(), []string{"GameSessionActivating", "GameSessionActive", "GameSessionTerminating", "GameSessionTerminated"})
 	})
 }
 
@@ -221,8 +213,6 @@ func TestEventsOfThePreviousProcessAreSentAfterAnOutage(t *testing.T) {
 		}
 		h.disk.Break(false)
 		time.Sleep(5 * time.Second)
-		if got := l.types(); !slices.Equal(got, []string{"PlayerSessionTimedOut", "GameSessionTerminated"}) {
-			h.Errorf("%v", got)
-		}
+		assert.List(h, "types", l.types(), []string{"PlayerSessionTimedOut", "GameSessionTerminated"})
 	})
 }

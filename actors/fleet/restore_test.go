@@ -72,8 +72,7 @@ func wanted[A, Q any](h *host, q Q) A {
 
 func (h *resources) fleets() map[messages.FleetID]*messages.Fleet {
 	h.Helper()
-	all, err := request[[]*messages.Fleet](h.host, catalog.Fleets{})
-	assert.NoError(h, err)
+	all := assert.Value(request[[]*messages.Fleet](h.host, catalog.Fleets{}))(h)
 	byID := make(map[messages.FleetID]*messages.Fleet)
 	for _, f := range all {
 		byID[f.ID] = f

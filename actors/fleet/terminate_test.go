@@ -45,8 +45,7 @@ func TestTerminateTriggersOnProcessTerminate(t *testing.T) {
 		id := w.Create(p)
 		seat := w.Seat(id)
 		c := w.Enter(seat)
-		g, err := terminate(w, id, false)
-		assert.NoError(w, err)
+		g := assert.Value(terminate(w, id, false))(w)
 		want(w, g, messages.GameSessionTerminating, "")
 		w.Pass(time.Minute)
 		want(w, w.Game(id), messages.GameSessionTerminating, "")
@@ -79,13 +78,12 @@ func TestForcedTerminationEndsAtOnceWithItsReason(t *testing.T) {
 		seat := w.Seat(id)
 		w.Enter(seat)
 		p.Take()
-		g, err := terminate(w, id, true)
-		assert.NoError(w, err)
+		g := assert.Value(terminate(w, id, true))(w)
 		want(w, g, messages.GameSessionTerminating, "")
 		want(w, w.Game(id), messages.GameSessionTerminated, "FORCE_TERMINATED")
 		actorstest.Equal(w, "callbacks", p.Take())
 		w.Want(seat, messages.PlayerSessionCompleted, 0)
-		_, err = terminate(w, id, true)
+		_, err := terminate(w, id, true)
 		w.IsError(err, messages.InvalidGameSessionStatus)
 	})
 }
@@ -148,10 +146,8 @@ func TestGameSessionsHaveLogsOfTheirOwn(t *testing.T) {
 
 func readLog(w *world, s *sessionlog.Store, id messages.GameSessionID) string {
 	w.Helper()
-	r, err := s.Read(id)
-	assert.NoError(w, err)
+	r := assert.Value(s.Read(id))(w)
 	defer r.Close()
-	text, err := io.ReadAll(r)
-	assert.NoError(w, err)
+	text := assert.Value(io.ReadAll(r))(w)
 	return string(text)
 }

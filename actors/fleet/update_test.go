@@ -61,9 +61,8 @@ func TestUpdateOfAGameSessionThatEndsOrHasEnded(t *testing.T) {
 		g := h.must(create(actorstest.Fleet, ""))
 		name := "n"
 		for _, force := range []bool{false, true} {
-			_, err := request[*messages.GameSession](h, messages.TerminateGameSession{GameSessionID: g.ID, Force: force})
-			assert.NoError(h, err)
-			_, err = h.update(messages.UpdateGameSession{ID: g.ID, Name: &name})
+			assert.OK(request[*messages.GameSession](h, messages.TerminateGameSession{GameSessionID: g.ID, Force: force}))(h)
+			_, err := h.update(messages.UpdateGameSession{ID: g.ID, Name: &name})
 			h.is(err, messages.InvalidGameSessionStatus)
 		}
 		assert.Equal(h, "it is", h.game(g.ID).Status, messages.GameSessionTerminated)

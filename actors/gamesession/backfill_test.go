@@ -103,9 +103,7 @@ func TestAMatchLeavesASeatToItsPlayer(t *testing.T) {
 			t.Fatal(got)
 		}
 		time.Sleep(40 * time.Second)
-		if got := fill("m2", "a", "b"); !slices.Equal(got, []messages.PlayerID{"b"}) {
-			t.Errorf("seats for %v", got)
-		}
+		assert.List(t, "seats for", fill("m2", "a", "b"), []messages.PlayerID{"b"})
 		if got := fill("m3", "b", "a"); len(got) != 0 {
 			t.Errorf("seats for %v", got)
 		}

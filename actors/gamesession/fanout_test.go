@@ -90,8 +90,7 @@ func newRoom(tb testing.TB, h script.Handler, members int) *room {
 			m.Ended(false, "")
 		}
 	})
-	g, err := r.system.CreateGameSession(tb.Context(), messages.CreateGameSession{FleetID: "fleet-x", MaxPlayers: members})
-	assert.NoError(tb, err)
+	g := assert.Value(r.system.CreateGameSession(tb.Context(), messages.CreateGameSession{FleetID: "fleet-x", MaxPlayers: members}))(tb)
 	req := messages.CreatePlayerSessions{GameSessionID: g.ID, Players: make([]messages.NewPlayer, members)}
 	seats, err := r.system.CreatePlayerSessions(tb.Context(), req)
 	for ; err != nil; seats, err = r.system.CreatePlayerSessions(tb.Context(), req) { // it is activating

@@ -236,8 +236,7 @@ func TestTheConnectionPayloadAndThePlayerReachTheGate(t *testing.T) {
 		asked := 0
 		g := &game{Connect: func(m *script.ConnectMessage) bool { got, asked = *m, asked+1; return true }}
 		id := w.Create(g)
-		seats, err := w.Seats(id, "alice")
-		assert.NoError(w, err)
+		seats := assert.Value(w.Seats(id, "alice"))(w)
 		c := w.Open()
 		c.LogIn(seats[0].ID, "\x00\xff any bytes")
 		w.WaitIdle()
@@ -274,8 +273,7 @@ func TestPlayerSessionsAreCreatedAllOrNone(t *testing.T) {
 		_, err := w.Seats(made.ID, "c", "d")
 		w.IsError(err, messages.GameSessionFull)
 		assert.Equal(w, "player sessions created", w.Game(made.ID).CurrentPlayers, 2)
-		seats, err := w.Seats(made.ID, "a") // D-216: the same player again
-		assert.NoError(w, err)
+		seats := assert.Value(w.Seats(made.ID, "a"))(w) // D-216: the same player again
 		p := seats[0]
 		if p.Status != messages.PlayerSessionReserved || p.PlayerData != "data of a" || p.IPAddress != "192.0.2.1" || p.Port != 1900 ||
 			p.FleetID != actorstest.Fleet || p.GameSessionID != made.ID || p.Created.IsZero() || !strings.HasPrefix(string(p.ID), "psess-") {

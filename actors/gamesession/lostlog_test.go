@@ -60,8 +60,7 @@ func TestLinesAboutALostPlayerHaveItsIDAndTheCause(t *testing.T) {
 	log := new(lockedBuffer)
 	actorstest.Run(t, func(o *actors.Options) { o.Log = zerolog.New(log) }, func(w *world) {
 		id := w.Create(&game{})
-		seats, err := w.Seats(id, "ann", "bob", "eve")
-		assert.NoError(w, err)
+		seats := assert.Value(w.Seats(id, "ann", "bob", "eve"))(w)
 		ann, bob := w.Enter(seats[0].ID), w.Enter(seats[1].ID)
 		ann.Lose()
 		w.Pass(windowDefault)
@@ -118,8 +117,7 @@ func TestLinesAboutAPlayerThatTheHostCutsOffSayWhy(t *testing.T) {
 		o.Log, o.Fleet.Session.Budget = zerolog.New(log), player.Budget{BytesMax: 1 << 20, MessagesMax: 100}
 	}, func(w *world) {
 		g := &game{}
-		seats, err := w.Seats(w.Create(g), "ann", "bob", "eve")
-		assert.NoError(w, err)
+		seats := assert.Value(w.Seats(w.Create(g), "ann", "bob", "eve"))(w)
 		ann, eve := w.Enter(seats[0].ID), w.Enter(seats[2].ID)
 		w.Enter(seats[1].ID)
 		w.Enter(seats[1].ID)

@@ -172,8 +172,7 @@ func TestAScriptHasItsOwnWindow(t *testing.T) {
 			if c.property > 0 {
 				req.Properties = []messages.Property{{Key: "troupe.reconnectWindowSeconds", Value: fmt.Sprint(c.property.Seconds())}}
 			}
-			game, err := w.Try(req, &game{Conf: script.Configuration{ReconnectWindow: &c.script}})
-			assert.NoError(w, err)
+			game := assert.Value(w.Try(req, &game{Conf: script.Configuration{ReconnectWindow: &c.script}}))(w)
 			p := w.Player(game.ID)
 			p.Lose()
 			if c.want > 0 {
@@ -327,8 +326,7 @@ func TestOverflowWhileAwayIsAnEndOrAGap(t *testing.T) {
 func TestACrashWhileAPlayerRejoinsLeaksNothing(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
-		one, err := w.Try(messages.CreateGameSession{FleetID: actorstest.Fleet, MaxPlayers: 1}, g)
-		assert.NoError(w, err)
+		one := assert.Value(w.Try(messages.CreateGameSession{FleetID: actorstest.Fleet, MaxPlayers: 1}, g))(w)
 		a := w.Player(one.ID)
 		a.Depart()
 		again := w.Open()

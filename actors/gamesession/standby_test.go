@@ -1,7 +1,6 @@
 package gamesession_test
 
 import (
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,16 +68,12 @@ func (p *standbyProcess) told() (words []any) {
 
 func (p *standbyProcess) want(words ...any) {
 	p.Helper()
-	if got := p.told(); !slices.Equal(got, words) {
-		p.Errorf("the fleet was told %q, want %q", got, words)
-	}
+	assert.List(p, "the fleet was told", p.told(), words)
 }
 
 func (p *standbyProcess) calls(g *actorstest.Game, want ...string) {
 	p.Helper()
-	if got := g.Take(); !slices.Equal(got, want) {
-		p.Errorf("callbacks %q, want %q", got, want)
-	}
+	assert.List(p, "callbacks", g.Take(), want)
 }
 
 // RT-58: a process is ready before it has a game session, and starts that at once.

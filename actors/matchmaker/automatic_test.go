@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/actors/actorstest/assert"
+	"troupe/actors/stage/stagetest"
 	"troupe/messages"
 )
 
@@ -27,8 +28,7 @@ func TestPlayersComeBackFromAnotherSearch(t *testing.T) {
 			for _, id := range []string{"A2", "B2"}[:map[bool]int{false: 1, true: 2}[both]] {
 				assert.NoError(t, w.stop(id))
 			}
-			time.Sleep(5 * time.Minute)
-			synctest.Wait()
+			stagetest.Pass(5 * time.Minute)
 			var listed []string
 			w.each(func(r *messages.Ticket) {
 				if r.Backfill != nil && !r.Status.Final() {
@@ -160,8 +160,7 @@ func TestStopOfAFailedTicketEndsAutomaticBackfill(t *testing.T) {
 		if err := w.stop(id); err != nil {
 			t.Errorf("StopMatchmaking with the announced id: %v", err)
 		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		stagetest.Pass(time.Minute)
 		if now := w.data().Ticket; now != nil && string(*now) != id {
 			t.Errorf("automatic backfill goes on with %s", *now)
 		}
@@ -184,8 +183,7 @@ func TestManualBackfillMeetsAutomaticStart(t *testing.T) {
 		// Seats are wanted again. Just before the host looks at the game session, its caller asks for backfill.
 		w.placer.set(func() { g.seats.Accepts = true })
 		g.notify(nil) // the review is due after an interval
-		time.Sleep(w.options.withDefaults().Interval - time.Millisecond)
-		synctest.Wait()
+		stagetest.Pass(w.options.withDefaults().Interval - time.Millisecond)
 		w.store.Hold()
 		done := make(chan error, 1)
 		go func() {
@@ -193,8 +191,7 @@ func TestManualBackfillMeetsAutomaticStart(t *testing.T) {
 			done <- err
 		}()
 		synctest.Wait()
-		time.Sleep(2 * time.Millisecond) // the review
-		synctest.Wait()
+		stagetest.Pass(2 * time.Millisecond) // the review
 		w.store.Release()
 		assert.NoError(t, <-done)
 		w.pass()

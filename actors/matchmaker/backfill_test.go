@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/actors/actorstest/assert"
+	"troupe/actors/stage/stagetest"
 	"troupe/messages"
 )
 
@@ -121,8 +122,7 @@ func (w *world) change(f func(g *stubGame)) {
 	g := w.game()
 	w.placer.set(func() { f(g) })
 	g.notify(nil)
-	time.Sleep(w.options.withDefaults().Interval)
-	synctest.Wait()
+	stagetest.Pass(w.options.withDefaults().Interval)
 }
 
 // leaves takes a player out of the game session.
@@ -250,8 +250,7 @@ func TestBackfillEnds(t *testing.T) {
 		}
 		assert.NoError(t, w.stop("F2"))
 		start("F3")
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		stagetest.Pass(time.Minute)
 		start("F4")
 		w.ask("A2", "a")
 		w.want("F2 CANCELLED", "F3 TIMED_OUT", "F4 CANCELLED", "A2 QUEUED")
@@ -289,8 +288,7 @@ func TestBackfillIsRefusedByTheGameSession(t *testing.T) {
 		w.want("F PLACING", "C PLACING")
 		w.wantCode(w.stop("F"), messages.InvalidRequest)
 		w.placer.set(func() { w.placer.full = messages.Errorf(messages.GameSessionFull, "full") })
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
+		stagetest.Pass(2 * time.Second)
 		w.want("F FAILED", "C SEARCHING")
 		w.wantGame("red:a blue:b", "BACKFILL_FAILED F")
 		w.wantTold("F", "Searching PotentialMatchCreated Failed")
@@ -434,8 +432,7 @@ func (w *world) wantCount(want int) {
 // each visits the stored tickets.
 func (w *world) each(f func(*messages.Ticket)) {
 	w.Helper()
-	state, err := Load(w.store)
-	assert.NoError(w, err)
+	state := assert.Value(Load(w.store))(w)
 	for _, t := range state.tickets {
 		f(t.record)
 	}
@@ -479,8 +476,7 @@ func TestAutomaticBackfillGoesOn(t *testing.T) {
 		w.change(func(*stubGame) {})
 		w.wantGame("red:a blue:b", w.game().told...)
 		w.wantCount(1)
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		stagetest.Pass(time.Minute)
 		w.wantCount(1)
 		w.placer.set(func() { w.placer.full = messages.Errorf(messages.GameSessionFull, "full") })
 		w.ask("C", "c")

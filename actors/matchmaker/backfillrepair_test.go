@@ -1,13 +1,13 @@
 package matchmaker
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"troupe/actors/actorstest/assert"
+	"troupe/actors/stage/stagetest"
 	"troupe/messages"
 )
 
@@ -138,9 +138,7 @@ func TestAPlayerIsMatchedIntoItsOwnGame(t *testing.T) {
 			if g := w.ticket("A2").Game; g.ID != w.game().session.ID || len(g.Placed) != 2 || g.Placed[0].PlayerSessionID != "psess-a" {
 				t.Errorf("%+v", g)
 			}
-			if seats := w.game().seats.Players; !slices.Equal(seats, []messages.PlayerID{"a", "b", "c"}) {
-				t.Errorf("seats %v", seats)
-			}
+			assert.List(t, "seats", w.game().seats.Players, []messages.PlayerID{"a", "b", "c"})
 			if d := w.data(); strings.Join(d.players(), " ") != "red:a red:c blue:b" {
 				t.Errorf("%v", d.players())
 			}
@@ -229,8 +227,7 @@ func TestMatchmakerDataIsGivenAgain(t *testing.T) {
 			}
 			time.Sleep(3 * retryAfter)
 			w.placer.set(func() { w.placer.noData = false })
-			time.Sleep(2 * retryAfter)
-			synctest.Wait()
+			stagetest.Pass(2 * retryAfter)
 			want := map[bool]string{false: "red:a", true: "red:a red:e blue:c blue:d"}[newer]
 			if d := w.data(); strings.Join(d.players(), " ") != want || newer != (d.Ticket == nil) || !newer && (*d.Ticket == old || w.ticket(string(*d.Ticket)).Status.Final()) {
 				t.Errorf("%+v, want %s", d, want)

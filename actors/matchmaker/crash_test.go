@@ -10,6 +10,7 @@ import (
 	"troupe/actors/actorstest/assert"
 	"troupe/actors/rebuild"
 	"troupe/actors/stage"
+	"troupe/actors/stage/stagetest"
 	"troupe/actors/store"
 	"troupe/messages"
 )
@@ -103,8 +104,7 @@ func TestAMatcherCrashes(t *testing.T) {
 			if i%4 == 0 {
 				w.pass()
 			}
-			time.Sleep(rebuild.PauseMax / 10)
-			synctest.Wait()
+			stagetest.Pass(rebuild.PauseMax / 10)
 		}
 		w.pass()
 		w.wantOnce(ids...)
@@ -155,8 +155,7 @@ func TestACancelIsRefused(t *testing.T) {
 		synctest.Wait()
 		w.want("T1 SEARCHING", "T2 QUEUED")
 		w.ask("T3", "c")
-		time.Sleep(retryAfter + retryAfter/2)
-		synctest.Wait()
+		stagetest.Pass(retryAfter + retryAfter/2)
 		w.want("T1 CANCELLED", "T3 SEARCHING")
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/actors/actorstest/assert"
+	"troupe/actors/stage/stagetest"
 	"troupe/messages"
 )
 
@@ -142,11 +143,9 @@ func TestAcceptanceTimesOut(t *testing.T) {
 				w.ask("T2", "b")
 				w.pass()
 				test.answers(w)
-				time.Sleep(19 * time.Second)
-				synctest.Wait()
+				stagetest.Pass(19 * time.Second)
 				w.want("T1 REQUIRES_ACCEPTANCE", "T2 REQUIRES_ACCEPTANCE")
-				time.Sleep(time.Second)
-				synctest.Wait()
+				stagetest.Pass(time.Second)
 				w.want(test.want...)
 				if w.ticket("T1").Status == messages.TicketTimedOut { // it does not search again before
 					w.wantTold("T1", "Searching PotentialMatchCreated AcceptMatch AcceptMatchCompletedTimedOut TimedOut")
@@ -203,11 +202,9 @@ func TestRequestTimesOut(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.config(func(r *messages.Matchmaker) { r.RequestTimeout = 30 * time.Second })
 		w.ask("T1", "a")
-		time.Sleep(30*time.Second - time.Millisecond)
-		synctest.Wait()
+		stagetest.Pass(30*time.Second - time.Millisecond)
 		w.want("T1 SEARCHING")
-		time.Sleep(time.Millisecond)
-		synctest.Wait()
+		stagetest.Pass(time.Millisecond)
 		w.want("T1 TIMED_OUT")
 		if r := w.ticket("T1"); r.Ended.Sub(r.Started) != 30*time.Second || r.Text != "Removed from matchmaking due to timing out." {
 			t.Errorf("%+v", r)
@@ -248,11 +245,9 @@ func TestRequestTimesOutAfterMatches(t *testing.T) {
 					_ = w.stop(other)
 				}
 				r := w.ticket("T1")
-				time.Sleep(time.Until(r.Started.Add(30*time.Second - time.Millisecond)))
-				synctest.Wait()
+				stagetest.Pass(time.Until(r.Started.Add(30*time.Second - time.Millisecond)))
 				w.want("T1 SEARCHING")
-				time.Sleep(time.Millisecond)
-				synctest.Wait()
+				stagetest.Pass(time.Millisecond)
 				w.want("T1 TIMED_OUT")
 				if n := strings.Count(strings.Join(w.told("T1"), " "), "PotentialMatchCreated"); n != 3 || !w.ticket("T1").Started.Equal(r.Started) {
 					t.Errorf("%d matches, %+v", n, w.ticket("T1"))
@@ -358,8 +353,7 @@ func TestPlacementFails(t *testing.T) {
 		w.pass()
 		w.want("T5 PLACING")
 		w.placer.set(func() { w.placer.refuse = nil })
-		time.Sleep(time.Second)
-		synctest.Wait()
+		stagetest.Pass(time.Second)
 		w.want("T5 COMPLETED", "T6 COMPLETED")
 	})
 }

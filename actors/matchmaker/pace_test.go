@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors/actorstest/assert"
+	"troupe/actors/stage/stagetest"
 	"troupe/messages"
 )
 
@@ -123,8 +124,7 @@ func TestAPoisonedPoolSlowsNobody(t *testing.T) {
 			w.ask(a, a)
 			w.ask(b, b)
 			w.askSkill("poisoned", fmt.Sprint("more", round), 10) // or the pool rests for five seconds
-			time.Sleep(time.Second + 10*perPause)
-			synctest.Wait()
+			stagetest.Pass(time.Second + 10*perPause)
 			w.want(a+" COMPLETED", b+" COMPLETED")
 		}
 		if worked := time.Duration(paused.Load()) * perPause; worked < time.Since(w.start)/16 || worked > time.Since(w.start)/6 {
@@ -145,8 +145,7 @@ func TestTicketsBehindACutPass(t *testing.T) {
 		w.pass()
 		w.askSkill("m", "a", 50)
 		w.askSkill("m", "b", 50)
-		time.Sleep(30 * time.Second)
-		synctest.Wait()
+		stagetest.Pass(30 * time.Second)
 		w.want("a COMPLETED", "b COMPLETED", "p0 SEARCHING")
 	})
 }

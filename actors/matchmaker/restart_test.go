@@ -7,6 +7,7 @@ import (
 
 	"troupe/actors/actorstest/assert"
 	"troupe/actors/stage"
+	"troupe/actors/stage/stagetest"
 	"troupe/actors/store"
 	"troupe/messages"
 )
@@ -43,8 +44,7 @@ func TestRestart(t *testing.T) {
 				if err := w.stop("T2"); err != nil {
 					w.Fatal(err)
 				}
-				time.Sleep(30 * time.Second)
-				synctest.Wait()
+				stagetest.Pass(30 * time.Second)
 			},
 			want: []string{"T1 TIMED_OUT", "T2 CANCELLED"}, told: "Searching TimedOut",
 		},
@@ -52,8 +52,7 @@ func TestRestart(t *testing.T) {
 			before: func(w *world) { asked(w); _ = w.answer(true, "T1", "a"); time.Sleep(10 * time.Second) },
 			after: func(w *world) {
 				w.want("T1 REQUIRES_ACCEPTANCE")
-				time.Sleep(10 * time.Second)
-				synctest.Wait()
+				stagetest.Pass(10 * time.Second)
 			},
 			want: []string{"T1 SEARCHING", "T2 CANCELLED"}, told: "Searching PotentialMatchCreated AcceptMatch AcceptMatchCompletedTimedOut Searching",
 		},
@@ -164,8 +163,7 @@ func TestStoreFails(t *testing.T) {
 			t.Errorf("%v", told)
 		}
 		w.store.Break(false)
-		time.Sleep(5 * time.Second)
-		synctest.Wait()
+		stagetest.Pass(5 * time.Second)
 		w.want("T1 COMPLETED", "T2 COMPLETED")
 	})
 }

@@ -18,9 +18,7 @@ const nearSkills = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"sk
 
 func (w *world) why(id string) *messages.TicketWait {
 	w.Helper()
-	out, err := request[messages.WhyTicket, *messages.TicketWait](w, messages.WhyTicket{ID: messages.TicketID(id)})
-	assert.NoError(w, err)
-	return out
+	return assert.Value(request[messages.WhyTicket, *messages.TicketWait](w, messages.WhyTicket{ID: messages.TicketID(id)}))(w)
 }
 
 func (w *world) skilled(id string, skill float64) {
@@ -101,8 +99,7 @@ func TestTicketsAreListedOldestFirst(t *testing.T) {
 		w.named("other", nearSkills, nil)
 		list := func(q messages.TicketList) (ids string, matched int) {
 			t.Helper()
-			found, err := request[messages.TicketList, messages.ListedTickets](w, q)
-			assert.NoError(t, err)
+			found := assert.Value(request[messages.TicketList, messages.ListedTickets](w, q))(t)
 			for _, one := range found.Tickets {
 				ids += string(one.ID) + " "
 			}

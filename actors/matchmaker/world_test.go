@@ -155,8 +155,7 @@ func bubble(t *testing.T, change func(*Options), f func(w *world)) {
 // open starts a Supervisor from what the store has.
 func (w *world) open() {
 	w.Helper()
-	state, err := Load(w.store)
-	assert.NoError(w, err)
+	state := assert.Value(Load(w.store))(w)
 	if w.direct {
 		w.manager = newManager(w.options.withDefaults(), w.placer, state)
 		w.ref = w.stage.Spawn(w.manager)
@@ -249,8 +248,7 @@ func (w *world) ticket(id string) *messages.Ticket {
 
 // pass waits until the next pass has ended.
 func (w *world) pass() {
-	time.Sleep(w.options.withDefaults().Interval)
-	synctest.Wait()
+	stagetest.Pass(w.options.withDefaults().Interval)
 }
 
 // want checks the statuses of tickets, such as "T1 PLACING".

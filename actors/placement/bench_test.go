@@ -30,8 +30,7 @@ func BenchmarkPlacements(b *testing.B) {
 }
 
 func placements(b *testing.B, rate int) {
-	disk, err := store.Open(store.Options{Path: b.TempDir() + "/bench.db", Log: zerolog.Nop(), Counters: new(counters.Set)})
-	assert.NoError(b, err)
+	disk := assert.Value(store.Open(store.Options{Path: b.TempDir() + "/bench.db", Log: zerolog.Nop(), Counters: new(counters.Set)}))(b)
 	defer disk.Close()
 	var mu sync.Mutex
 	ends := map[string]chan time.Time{}

@@ -4,11 +4,11 @@ package placement
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"troupe/actors/actorstest/assert"
 	"troupe/actors/fault"
+	"troupe/actors/stage/stagetest"
 	"troupe/messages"
 )
 
@@ -23,8 +23,7 @@ func TestPanicAtAFailpoint(t *testing.T) {
 			assert.NoError(t, fault.Set(point+"=panic:1"))
 			defer func() { _ = fault.Set("") }()
 			w.placed(messages.StartPlacement{ID: "p", Players: players("x")})
-			time.Sleep(time.Second)
-			synctest.Wait()
+			stagetest.Pass(time.Second)
 			p := w.want("p", messages.PlacementFulfilled)
 			if live := w.live(); len(live) != 1 || live[0] != p.GameSessionID || fault.Hits(point) != 2 {
 				t.Errorf("%s: %v live, %d hits", point, live, fault.Hits(point))

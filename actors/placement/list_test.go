@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors/actorstest/assert"
+	"troupe/actors/stage/stagetest"
 	"troupe/messages"
 )
 
@@ -60,8 +61,7 @@ func TestAnEndedPlacementSaysWhyItWaited(t *testing.T) {
 		w.placed(messages.StartPlacement{ID: "stopped"})
 		synctest.Wait()
 		assert.OK(request[StopPlacement, *messages.Placement](w, StopPlacement{ID: "stopped"}))(t)
-		time.Sleep(61 * time.Second)
-		synctest.Wait()
+		stagetest.Pass(61 * time.Second)
 		w.free("A/us-east-1", 1)
 		w.placed(messages.StartPlacement{ID: "at once"})
 		synctest.Wait()

@@ -9,6 +9,7 @@ import (
 
 	"troupe/actors/actorstest/assert"
 	"troupe/actors/stage"
+	"troupe/actors/stage/stagetest"
 	"troupe/messages"
 )
 
@@ -142,8 +143,7 @@ func TestTheRecordOfAFulfilledPlacement(t *testing.T) {
 		if p := w.want("p", messages.PlacementPending); p.GameSessionID == "" || p.Location != "a-1" || p.Placed != nil {
 			t.Fatalf("%+v", p)
 		}
-		time.Sleep(3 * time.Second)
-		synctest.Wait()
+		stagetest.Pass(3 * time.Second)
 		p := w.want("p", messages.PlacementFulfilled)
 		if p.IPAddress != "192.0.2.1" || p.Port != 1900 || p.DNSName != "play.example" || p.Location != "a-1" || p.Ended.Sub(p.Started) != 3*time.Second {
 			t.Fatalf("%+v", p)
@@ -192,8 +192,7 @@ func TestStopCancelsAPendingPlacement(t *testing.T) {
 
 		w.free("A/a-1", 1)
 		w.placed(messages.StartPlacement{ID: "fulfilled"})
-		time.Sleep(10 * time.Second)
-		synctest.Wait()
+		stagetest.Pass(10 * time.Second)
 		w.want("fulfilled", messages.PlacementFulfilled)
 		_, err = w.cancel("fulfilled")
 		wantCode(t, err, messages.InvalidRequest)
@@ -211,8 +210,7 @@ func TestStopWhileTheEndIsBeingStored(t *testing.T) {
 			w.queue(messages.Queue{Destinations: []string{"fleet/A"}})
 			w.placed(messages.StartPlacement{ID: "p"})
 			w.store.Hold()
-			time.Sleep(time.Second)
-			synctest.Wait() // the end waits for the disk
+			stagetest.Pass(time.Second) // the end waits for the disk
 			w.want("p", messages.PlacementPending)
 			answers := make(chan error, 2)
 			for range 2 {
@@ -285,8 +283,7 @@ func TestAnIDIsFreeAgainAfterAFailure(t *testing.T) {
 		w.placed(messages.StartPlacement{ID: "p"})
 		_, err := w.startPlacement(messages.StartPlacement{ID: "p"})
 		wantCode(t, err, messages.InvalidRequest)
-		time.Sleep(10 * time.Second)
-		synctest.Wait()
+		stagetest.Pass(10 * time.Second)
 		w.want("p", messages.PlacementTimedOut)
 		if p := w.placed(messages.StartPlacement{ID: "p", Name: "again"}); p.Status != messages.PlacementPending {
 			t.Fatal(p.Status)
@@ -312,12 +309,10 @@ func TestAliasesAreResolvedAtEveryPass(t *testing.T) {
 		w.with(func(s *standIn) { s.aliases["alias/x"], s.aliases["alias/end"] = "fleet/A", "" })
 		w.queue(messages.Queue{Destinations: []string{"alias/end", "alias/x"}})
 		w.placed(messages.StartPlacement{ID: "p"})
-		time.Sleep(5 * time.Second)
-		synctest.Wait()
+		stagetest.Pass(5 * time.Second)
 		w.want("p", messages.PlacementPending)
 		w.with(func(s *standIn) { s.aliases["alias/x"] = "fleet/B" })
-		time.Sleep(time.Second)
-		synctest.Wait()
+		stagetest.Pass(time.Second)
 		if p := w.want("p", messages.PlacementFulfilled); p.Location != "b-1" {
 			t.Fatal(p.Location)
 		}
@@ -335,8 +330,7 @@ func TestActivationFailureGoesOnInTheSamePass(t *testing.T) {
 		})
 		w.queue(messages.Queue{Destinations: []string{"fleet/A", "fleet/B", "fleet/C"}})
 		w.placed(messages.StartPlacement{ID: "p", Players: players("x")})
-		time.Sleep(900 * time.Millisecond)
-		synctest.Wait()
+		stagetest.Pass(900 * time.Millisecond)
 		if p := w.want("p", messages.PlacementFulfilled); p.Location != "c-1" {
 			t.Fatalf("%+v", p)
 		}
@@ -353,8 +347,7 @@ func TestAllAttemptsFail(t *testing.T) {
 		w.with(func(s *standIn) { s.activate, s.broken[destination{"A", "a-1"}] = 2500*time.Millisecond, true })
 		w.queue(messages.Queue{Destinations: []string{"fleet/A"}, Timeout: 10 * time.Second})
 		w.placed(messages.StartPlacement{ID: "p"})
-		time.Sleep(10 * time.Second)
-		synctest.Wait()
+		stagetest.Pass(10 * time.Second)
 		w.want("p", messages.PlacementTimedOut)
 		w.with(func(s *standIn) {
 			var at []time.Duration
@@ -362,9 +355,7 @@ func TestAllAttemptsFail(t *testing.T) {
 				at = append(at, g.since.Sub(w.start))
 			}
 			// One at a time, at the next whole second after the last has failed.
-			if !slices.Equal(at, []time.Duration{0, 3 * time.Second, 6 * time.Second, 9 * time.Second}) {
-				t.Errorf("attempts at %v", at)
-			}
+			assert.List(t, "attempts at", at, []time.Duration{0, 3 * time.Second, 6 * time.Second, 9 * time.Second})
 		})
 		if live := w.live(); len(live) > 0 {
 			t.Fatalf("%v live", live)
@@ -384,13 +375,11 @@ func TestOverride(t *testing.T) {
 		w.placed(messages.StartPlacement{ID: "none", LocationOrder: []string{"a-1"}, FallbackNone: true})
 		synctest.Wait()
 		w.want("fallback", messages.PlacementPending)
-		time.Sleep(time.Second)
-		synctest.Wait()
+		stagetest.Pass(time.Second)
 		if p := w.want("fallback", messages.PlacementFulfilled); p.Location != "b-1" {
 			t.Fatal(p.Location)
 		}
-		time.Sleep(9 * time.Second)
-		synctest.Wait()
+		stagetest.Pass(9 * time.Second)
 		w.want("none", messages.PlacementTimedOut)
 
 		w.queue(messages.Queue{Name: "plain"})
@@ -421,8 +410,7 @@ func TestOldestFirst(t *testing.T) {
 			}
 		}
 		w.free("A/a-1", n-5)
-		time.Sleep(time.Second)
-		synctest.Wait()
+		stagetest.Pass(time.Second)
 		w.want(messages.PlacementID(fmt.Sprintf("p%04d", n-1)), messages.PlacementFulfilled)
 	})
 }
@@ -445,8 +433,7 @@ func TestRoomThatNoPlacementCanUse(t *testing.T) {
 			t.Fatalf("%d passes", after-before)
 		}
 		w.free("B/b-1", 1)
-		time.Sleep(pauseFor)
-		synctest.Wait()
+		stagetest.Pass(pauseFor)
 		w.want("p0", messages.PlacementFulfilled)
 	})
 }
@@ -462,11 +449,9 @@ func TestUpdateOfAQueueReachesItsPlacements(t *testing.T) {
 		time.Sleep(3500 * time.Millisecond)
 		both := []string{"fleet/A", "fleet/B"}
 		assert.OK(request[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", Destinations: &both, Timeout: 10 * time.Second}))(t)
-		time.Sleep(500 * time.Millisecond)
-		synctest.Wait()
+		stagetest.Pass(500 * time.Millisecond)
 		w.want("p", messages.PlacementFulfilled)
-		time.Sleep(6 * time.Second)
-		synctest.Wait()
+		stagetest.Pass(6 * time.Second)
 		w.want("q", messages.PlacementTimedOut)
 	})
 }
@@ -593,8 +578,7 @@ func TestDrain(t *testing.T) {
 		_, err := w.startPlacement(messages.StartPlacement{ID: "late"})
 		wantCode(t, err, messages.Unavailable)
 		w.free("A/a-1", 1)
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
+		stagetest.Pass(2 * time.Second)
 		w.want("p", messages.PlacementPending)
 		if live := w.live(); len(live) > 0 {
 			t.Fatal("launched while draining")

@@ -106,17 +106,14 @@ func (s *site) free(at string) {
 func (s *site) start(r messages.StartPlacement) *messages.Placement {
 	s.Helper()
 	r.Queue = "q"
-	p, err := s.System.StartPlacement(s.Context(), r)
-	assert.NoError(s, err)
+	p := assert.Value(s.System.StartPlacement(s.Context(), r))(s)
 	s.WaitIdle()
 	return p
 }
 
 func (s *site) placement(id messages.PlacementID) *messages.Placement {
 	s.Helper()
-	p, err := s.System.Placement(s.Context(), id)
-	assert.NoError(s, err)
-	return p
+	return assert.Value(s.System.Placement(s.Context(), id))(s)
 }
 
 // The vectors of service-api.md 3.5 through the real registry.
@@ -296,9 +293,7 @@ func TestEachPlacementHasOneTerminalEvent(t *testing.T) {
 			told = append(told, fmt.Sprint(d["placementId"], " ", d["type"], " ", d["port"]))
 		}
 		want := []string{"fulfilled PlacementFulfilled 1900", "cancelled PlacementCancelled <nil>", "late PlacementTimedOut <nil>", "failed PlacementFailed <nil>"}
-		if !slices.Equal(told, want) {
-			s.Errorf("told %q", told)
-		}
+		assert.List(s, "told", told, want)
 	})
 }
 
@@ -378,9 +373,7 @@ func TestAttemptsThroughTheRegistry(t *testing.T) {
 			if p := s.placement("p"); p.Status != messages.PlacementFulfilled || p.Location != "eu-1" {
 				s.Errorf("%s at %s", p.Status, p.Location)
 			}
-			if l := live(s); !slices.Equal(l, []string{"fleet-B ACTIVE"}) {
-				s.Error(l)
-			}
+			assert.List(s, "live", live(s), []string{"fleet-B ACTIVE"})
 		})
 	})
 	for name, end := range map[string]func(s *site){
@@ -402,9 +395,7 @@ func TestAttemptsThroughTheRegistry(t *testing.T) {
 				s.queue(messages.Queue{Timeout: 10 * time.Second}, "A")
 				s.start(messages.StartPlacement{ID: "p", MaxPlayers: 1, Players: []messages.NewPlayer{{PlayerID: "x"}}})
 				s.Pass(1500 * time.Millisecond)
-				if l := live(s); !slices.Equal(l, []string{"fleet-A ACTIVATING"}) {
-					s.Error(l)
-				}
+				assert.List(s, "live", live(s), []string{"fleet-A ACTIVATING"})
 				end(s)
 				s.Pass(time.Second)
 				if p := s.placement("p"); !p.Status.Final() || p.Status == messages.PlacementFulfilled || p.GameSessionID != "" {
@@ -484,8 +475,7 @@ func (s *site) reasons() (all []string) {
 // timeout, and their events say why they ended.
 func TestAQueueWithoutADestination(t *testing.T) {
 	onSite(t, []string{"A us-1"}, nil, func(s *site) {
-		a, err := s.System.CreateAlias(s.Context(), messages.CreateAlias{Name: "door", FleetID: "fleet-A"})
-		assert.NoError(s, err)
+		a := assert.Value(s.System.CreateAlias(s.Context(), messages.CreateAlias{Name: "door", FleetID: "fleet-A"}))(s)
 		s.queue(messages.Queue{Timeout: 10 * time.Second}, string(a.ID))
 		assert.NoError(s, s.System.DeleteAlias(s.Context(), a.ID))
 		s.start(messages.StartPlacement{ID: "late", MaxPlayers: 1})

@@ -11,6 +11,7 @@ import (
 	"troupe/actors/fleet"
 	"troupe/actors/rebuild"
 	"troupe/actors/stage"
+	"troupe/actors/stage/stagetest"
 	"troupe/actors/store"
 	"troupe/messages"
 )
@@ -162,8 +163,7 @@ func TestCrash(t *testing.T) {
 		if p := w.get("p"); p.Status != messages.PlacementPending { // waits for the next Manager
 			t.Fatal(p.Status)
 		}
-		time.Sleep(10*time.Second + rebuild.PauseMin)
-		synctest.Wait()
+		stagetest.Pass(10*time.Second + rebuild.PauseMin)
 		if p := w.want("p", messages.PlacementFulfilled); p.GameSessionID == first || first == "" {
 			t.Fatalf("%q, before %q", p.GameSessionID, first)
 		}
@@ -191,13 +191,11 @@ func TestCrashWhileEnding(t *testing.T) {
 			w.placed(messages.StartPlacement{ID: "p", Players: players("x")})
 			w.store.Hold()
 			w.store.Break(broken)
-			time.Sleep(time.Second)
-			synctest.Wait()
+			stagetest.Pass(time.Second)
 			w.crash()
 			w.store.Break(false)
 			w.store.Release()
-			time.Sleep(3 * time.Second)
-			synctest.Wait()
+			stagetest.Pass(3 * time.Second)
 			p := w.want("p", messages.PlacementFulfilled)
 			if live := w.live(); len(live) != 1 || live[0] != p.GameSessionID || (live[0] == "arn:game/0") == broken {
 				t.Errorf("broken %v: %v live, it has %s", broken, live, p.GameSessionID)
@@ -261,8 +259,7 @@ func TestStoreThatFails(t *testing.T) {
 		time.Sleep(12 * time.Second)
 		w.want("p", messages.PlacementPending)
 		w.store.Break(false)
-		time.Sleep(time.Second)
-		synctest.Wait()
+		stagetest.Pass(time.Second)
 		w.want("p", messages.PlacementTimedOut)
 	})
 }
@@ -334,8 +331,7 @@ func chaos(t *testing.T, w *world, r *rand.Rand) {
 			time.Sleep(time.Duration(r.IntN(1500)) * time.Millisecond)
 		}
 	}
-	time.Sleep(40 * time.Second)
-	synctest.Wait()
+	stagetest.Pass(40 * time.Second)
 	kept := map[messages.GameSessionID]bool{}
 	for _, id := range started {
 		p := w.get(id)

@@ -28,8 +28,7 @@ import (
 
 func open(t *testing.T, dir string, o Options) *Store {
 	t.Helper()
-	s, err := Open(dir, o)
-	assert.NoError(t, err)
+	s := assert.Value(Open(dir, o))(t)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -461,8 +460,7 @@ func TestFewFilesAreOpen(t *testing.T) {
 		t.Skip("counts descriptors in /proc")
 	}
 	descriptors := func() int {
-		all, err := os.ReadDir("/proc/self/fd")
-		assert.NoError(t, err)
+		all := assert.Value(os.ReadDir("/proc/self/fd"))(t)
 		return len(all)
 	}
 	before := descriptors()
@@ -504,8 +502,7 @@ func TestFollowEnds(t *testing.T) {
 				k := s.Open("a")
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				r, err := s.Follow(ctx, "a") // before the first line
-				assert.NoError(t, err)
+				r := assert.Value(s.Follow(ctx, "a"))(t) // before the first line
 				defer r.Close()
 				var got bytes.Buffer
 				var failure error
@@ -611,8 +608,7 @@ func TestManyWritersAndReaders(t *testing.T) {
 }
 
 func BenchmarkWrite(b *testing.B) {
-	s, err := Open(b.TempDir(), Options{})
-	assert.NoError(b, err)
+	s := assert.Value(Open(b.TempDir(), Options{}))(b)
 	defer s.Close()
 	k := s.Open("a")
 	l := line("a line of a usual length, with a number 17")

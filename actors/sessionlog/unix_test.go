@@ -33,8 +33,7 @@ func TestALogIsThereWhileItsFirstLinesAreWritten(t *testing.T) {
 	if list := s.List(); !s.Has("a") || len(list) != 1 {
 		t.Errorf("nothing is there: %+v", list)
 	}
-	f, err := os.OpenFile(pipe, os.O_RDWR, 0) // the writer goes on
-	assert.NoError(t, err)
+	f := assert.Value(os.OpenFile(pipe, os.O_RDWR, 0))(t) // the writer goes on
 	defer f.Close()
 	k.Close()
 	s.Close()

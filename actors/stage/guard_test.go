@@ -109,13 +109,9 @@ func TestStopFromOutsideEndsAfterTheCurrentMessage(t *testing.T) {
 		}
 		s.SpawnAt(ref, p)
 		synctest.Wait()
-		if got := ids(p.Take()); !slices.Equal(got, []int{0, 1, 2}) {
-			t.Errorf("received %v", got)
-		}
+		assert.List(t, "received", ids(p.Take()), []int{0, 1, 2})
 		slices.Sort(lost)
-		if !slices.Equal(lost, []int{3, 4, 5, 6, 7, 8, 9, 100}) {
-			t.Errorf("dead letters: %v", lost)
-		}
+		assert.List(t, "dead letters", lost, []int{3, 4, 5, 6, 7, 8, 9, 100})
 	})
 }
 
@@ -149,18 +145,14 @@ func TestStopSelfMakesWaitingMessagesDeadLetters(t *testing.T) {
 		for id := range 41 {
 			want = append(want, id)
 		}
-		if got := ids(p.Take()); !slices.Equal(got, want) {
-			t.Errorf("received %v", got)
-		}
+		assert.List(t, "received", ids(p.Take()), want)
 		want = want[:0]
 		for id := 41; id < 100; id++ {
 			want = append(want, id)
 		}
 		want = append(want, 200, 201, 202, 204)
 		slices.Sort(lost)
-		if !slices.Equal(lost, want) {
-			t.Errorf("dead letters: %v", lost)
-		}
+		assert.List(t, "dead letters", lost, want)
 	})
 }
 
@@ -174,9 +166,7 @@ func TestStopBeforeTheSpawnStopsTheActor(t *testing.T) {
 		s.SpawnAt(ref, p)
 		synctest.Wait()
 		equal(t, "received", p.Take(), started, stopped)
-		if !slices.Equal(lost, []int{1, 2}) {
-			t.Errorf("dead letters: %v", lost)
-		}
+		assert.List(t, "dead letters", lost, []int{1, 2})
 	})
 }
 
@@ -244,9 +234,7 @@ func TestPanics(t *testing.T) {
 				synctest.Wait()
 				equal(t, "child", c.actor.Take(), c.got...)
 				equal(t, "parent", parent.Take(), started, stage.Exited{Ref: child, Crash: "boom"})
-				if !slices.Equal(lost, []int{7}) {
-					t.Errorf("dead letters: %v", lost)
-				}
+				assert.List(t, "dead letters", lost, []int{7})
 				s.Panics = c.panics
 			})
 		})
@@ -300,9 +288,7 @@ func TestStoppedRunsAfterTheChildrenStopped(t *testing.T) {
 		ref.Stop()
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		if !slices.Equal(order, []string{"child", "parent"}) {
-			t.Errorf("stopped: %v", order)
-		}
+		assert.List(t, "stopped", order, []string{"child", "parent"})
 	})
 }
 
@@ -323,9 +309,7 @@ func TestRootCrash(t *testing.T) {
 		}
 		root.Tell(stage.Panic{Text: "the end"})
 		synctest.Wait()
-		if !slices.Equal(reasons, []string{"the end"}) {
-			t.Errorf("told %v", reasons)
-		}
+		assert.List(t, "told", reasons, []string{"the end"})
 		s.Panics = 2
 	})
 }
@@ -338,9 +322,7 @@ func TestSpawnRefusesWhatWouldLeak(t *testing.T) {
 		ref := s.Spawn(&probe{OnStopped: func(c *stage.Context) { c.Spawn(late, new(probe)) }})
 		ref.Stop()
 		synctest.Wait()
-		if !slices.Equal(lost, []int{1}) {
-			t.Errorf("dead letters: %v", lost)
-		}
+		assert.List(t, "dead letters", lost, []int{1})
 		again := s.Spawn(&probe{OnStarted: func(c *stage.Context) { c.Spawn(ref, new(probe)) }})
 		synctest.Wait()
 		if again.Tell("x") {

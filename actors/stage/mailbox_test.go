@@ -306,8 +306,6 @@ func TestAPanicInOnDeadLetterIsContained(t *testing.T) {
 	_ = box.postData(&note{id: 2, box: box, lost: &lost}, 0, false)
 	box.close()
 	box.postOrdered(explosive{})
-	if !slices.Equal(lost, []int{1, 2}) {
-		t.Errorf("dead letters: %v", lost)
-	}
+	assert.List(t, "dead letters", lost, []int{1, 2})
 	assert.Equal(t, "panics counted", shard.stage.count.ActorPanics.Load(), 3)
 }

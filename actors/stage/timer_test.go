@@ -1,11 +1,11 @@
 package stage_test
 
 import (
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/actorstest/assert"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
 )
@@ -26,9 +26,7 @@ func newClocked() *clocked {
 func (c *clocked) want(t *testing.T, at ...time.Duration) {
 	t.Helper()
 	synctest.Wait()
-	if !slices.Equal(c.at, at) {
-		t.Errorf("fired at %v, want %v", c.at, at)
-	}
+	assert.List(t, "fired at", c.at, at)
 }
 
 const sec = time.Second

@@ -56,12 +56,10 @@ func BenchmarkStart(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "store.db")
 	fill(b, path, 100_000)
 	for b.Loop() {
-		s, err := Open(Options{Path: path})
-		assert.NoError(b, err)
+		s := assert.Value(Open(Options{Path: path}))(b)
 		n := 0
 		at := time.Now()
-		_, err = s.Load(GameSession, func(string, []byte) error { n++; return nil })
-		assert.NoError(b, err)
+		assert.OK(s.Load(GameSession, func(string, []byte) error { n++; return nil }))(b)
 		b.ReportMetric(float64(time.Since(at).Milliseconds()), "load-ms")
 		if n != 100_000 {
 			b.Fatal(n)

@@ -42,8 +42,7 @@ func subjects(t *testing.T, test func(t *testing.T, s subject)) {
 // open opens a store, which is closed at the end of the test if it is still open.
 func open(t testing.TB, path string) *SQLite {
 	t.Helper()
-	s, err := Open(Options{Path: path})
-	assert.NoError(t, err)
+	s := assert.Value(Open(Options{Path: path}))(t)
 	t.Cleanup(func() { s.Close() })
 	return s
 }

@@ -30,8 +30,7 @@ func crashed(t testing.TB) string {
 	}
 	dead := filepath.Join(dir, "dead.db")
 	for _, suffix := range []string{"", logSuffix} {
-		text, err := os.ReadFile(path + suffix)
-		assert.NoError(t, err)
+		text := assert.Value(os.ReadFile(path + suffix))(t)
 		assert.NoError(t, os.WriteFile(dead+suffix, text, 0o600))
 	}
 	closeStore(t, s)
@@ -86,8 +85,7 @@ func copyStore(t testing.TB, from string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy.db")
 	for _, suffix := range []string{"", logSuffix} {
-		text, err := os.ReadFile(from + suffix)
-		assert.NoError(t, err)
+		text := assert.Value(os.ReadFile(from + suffix))(t)
 		assert.NoError(t, os.WriteFile(to+suffix, text, 0o600))
 	}
 	return to

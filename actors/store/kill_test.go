@@ -78,10 +78,8 @@ func live(t *testing.T, what, path, round, faults string, killed func(p *os.Proc
 	cmd.Env = append(os.Environ(), childVariable+"="+what, storeVariable+"="+path, roundVariable+"="+round, "TROUPE_FAULTS="+faults)
 	var complaint strings.Builder
 	cmd.Stderr = &complaint
-	out, err := cmd.StdoutPipe()
-	assert.NoError(t, err)
-	in, err := cmd.StdinPipe()
-	assert.NoError(t, err)
+	out := assert.Value(cmd.StdoutPipe())(t)
+	in := assert.Value(cmd.StdinPipe())(t)
 	assert.NoError(t, cmd.Start())
 	stuck := time.AfterFunc(60*time.Second, func() { cmd.Process.Kill() })
 	defer stuck.Stop()

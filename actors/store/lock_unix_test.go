@@ -16,15 +16,12 @@ import (
 // the lock.
 func TestACopyOfTheDescriptorDoesNotHoldTheLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	assert.NoError(t, err)
+	f := assert.Value(os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600))(t)
 	assert.NoError(t, lockFile(f))
-	copied, err := unix.Dup(int(f.Fd()))
-	assert.NoError(t, err)
+	copied := assert.Value(unix.Dup(int(f.Fd())))(t)
 	defer unix.Close(copied)
 	unlockFile(f)
 	assert.NoError(t, f.Close())
-	unlock, err := lock(path)
-	assert.NoError(t, err)
+	unlock := assert.Value(lock(path))(t)
 	unlock()
 }

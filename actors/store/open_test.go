@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,8 +19,7 @@ const v1 = "testdata/v1.db"
 
 func copyV1(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(v1)
-	assert.NoError(t, err)
+	text := assert.Value(os.ReadFile(v1))(t)
 	path := filepath.Join(t.TempDir(), "store.db")
 	assert.NoError(t, os.WriteFile(path, text, 0o644))
 	return path
@@ -197,7 +195,5 @@ func TestRefusedCommitsAreAnsweredInReverse(t *testing.T) {
 	assert.OK(s.db.Exec("DROP TABLE records"))(t)
 	close(hold)
 	s.Flush()
-	if !slices.Equal(told, []int{2, 1, 0}) {
-		t.Errorf("told %v", told)
-	}
+	assert.List(t, "told", told, []int{2, 1, 0})
 }

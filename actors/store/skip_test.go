@@ -34,8 +34,7 @@ func full(t *testing.T) string {
 // flip changes one bit of the file, in the value of a record.
 func flip(t *testing.T, path, value string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	assert.NoError(t, err)
+	text := assert.Value(os.ReadFile(path))(t)
 	at := bytes.Index(text, []byte(value))
 	if at < 0 {
 		t.Fatalf("%q is not there", value)
@@ -46,10 +45,8 @@ func flip(t *testing.T, path, value string) {
 
 func report(t *testing.T, path string) *Report {
 	t.Helper()
-	r, err := OpenReader(path)
-	assert.NoError(t, err)
-	found, err := r.Check(t.Context())
-	assert.NoError(t, err)
+	r := assert.Value(OpenReader(path))(t)
+	found := assert.Value(r.Check(t.Context()))(t)
 	assert.NoError(t, r.Close())
 	return found
 }

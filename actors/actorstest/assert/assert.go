@@ -1,5 +1,7 @@
 package assert
 
+import "slices"
+
 // T is the part of a testing.TB, or of a rapid.T, that the checks need.
 type T interface {
 	Helper()
@@ -12,6 +14,14 @@ func Equal[V comparable](t T, what string, got, want V) {
 	t.Helper()
 	if got != want {
 		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+// List fails the test unless got has the elements of want.
+func List[V comparable](t T, what string, got, want []V) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s:\n got %v\nwant %v", what, got, want)
 	}
 }
 
@@ -28,5 +38,14 @@ func OK[V any](_ V, err error) func(T) {
 	return func(t T) {
 		t.Helper()
 		NoError(t, err)
+	}
+}
+
+// Value is OK for a call whose value is used: v := assert.Value(call())(t).
+func Value[V any](v V, err error) func(T) V {
+	return func(t T) V {
+		t.Helper()
+		NoError(t, err)
+		return v
 	}
 }

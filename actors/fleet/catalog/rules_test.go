@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,9 +87,7 @@ func TestResourcesOfTheAPIAreBounded(t *testing.T) {
 		}
 		w.refuses(messages.LimitExceeded, messages.UpdatePorts{FleetID: w.fleet.ID, Add: ports})
 		do[*messages.Fleet](w, messages.UpdatePorts{FleetID: w.fleet.ID, Add: ports, Remove: w.fleet.Ports})
-		if got := w.shown(w.fleet.ID).Ports; !slices.Equal(got, ports) {
-			t.Errorf("its ports are %v", got)
-		}
+		assert.List(t, "its ports are", w.shown(w.fleet.ID).Ports, ports)
 		tags := make(map[string]string)
 		for n := range messages.TagsMax {
 			tags[strings.Repeat("x", n+1)] = ""
@@ -109,9 +106,7 @@ func TestLocationsComeAndGo(t *testing.T) {
 		do[*messages.Fleet](w, AddLocations{FleetID: w.fleet.ID, Locations: []string{attic}})
 		w.refuses(messages.InvalidRequest, DropLocation{Name: attic}) // a fleet is in it
 		do[*messages.Fleet](w, RemoveLocations{FleetID: w.fleet.ID, Locations: []string{attic, away}})
-		if got := w.shown(w.fleet.ID).Locations; !slices.Equal(got, []string{home}) {
-			t.Errorf("it is in %v", got)
-		}
+		assert.List(t, "it is in", w.shown(w.fleet.ID).Locations, []string{home})
 		do[any](w, DropLocation{Name: attic})
 	})
 }

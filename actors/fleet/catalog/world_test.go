@@ -143,8 +143,7 @@ func (w *world) restart() {
 	w.Helper()
 	w.disk.Hold()
 	w.ref.Stop()
-	time.Sleep(time.Second)
-	synctest.Wait()
+	stagetest.Pass(time.Second)
 	w.disk.Lose()
 	w.begin()
 }
@@ -293,8 +292,7 @@ func (w *world) shown(id messages.FleetID) *messages.Fleet {
 func (w *world) state() (lines []string) {
 	w.Helper()
 	for _, q := range []any{Fleets{}, Aliases{}, Scripts{}, Locations{}} {
-		all, err := w.try(q)
-		assert.NoError(w, err)
+		all := assert.Value(w.try(q))(w)
 		text, err := json.Marshal(all)
 		var records []json.RawMessage
 		if err = errors.Join(err, json.Unmarshal(text, &records)); err != nil {

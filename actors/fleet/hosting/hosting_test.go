@@ -157,8 +157,7 @@ func (w *world) do(f func()) {
 // pass lets time pass. What the test has read of the owner's state happens before what a timer makes it do.
 func (w *world) pass(d time.Duration) {
 	w.do(func() {})
-	time.Sleep(d)
-	synctest.Wait()
+	stagetest.Pass(d)
 }
 
 // content makes files, each given as "name=text", the newest content.

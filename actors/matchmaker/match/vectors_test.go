@@ -88,9 +88,7 @@ func (t vectorTicket) ticket() Ticket {
 
 func parse(t testing.TB, body string) *ruleset.RuleSet {
 	t.Helper()
-	set, err := ruleset.Parse(body, ruleset.Options{})
-	assert.NoError(t, err)
-	return set
+	return assert.Value(ruleset.Parse(body, ruleset.Options{}))(t)
 }
 
 // pass runs a whole pass.
@@ -122,8 +120,7 @@ func playersOf(t Team) []string {
 // FM-5, and by them FM-12 (V09), FM-14 (V17), FM-15 (V04 to V06), FM-16 (V07), FM-17 (V28), FM-18 (V22, V23), FM-19 (V24), FM-20 (V25 to V27):
 // the vectors of flexmatch.md 19.
 func TestVectors(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/spec/flexmatch.md")
-	assert.NoError(t, err)
+	text := assert.Value(os.ReadFile("../../../docs/spec/flexmatch.md"))(t)
 	blocks := strings.Split(string(text), "```json vector\n")[1:]
 	if len(blocks) < 30 {
 		t.Fatalf("%d vectors", len(blocks))

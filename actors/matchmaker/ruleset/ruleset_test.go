@@ -82,8 +82,7 @@ func TestExamplesAreValid(t *testing.T) {
 		t.Fatalf("%d examples, %v", len(files), err)
 	}
 	for _, file := range files {
-		body, err := os.ReadFile(file)
-		assert.NoError(t, err)
+		body := assert.Value(os.ReadFile(file))(t)
 		set, err := Parse(string(body), Options{Strict: true})
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
@@ -132,8 +131,7 @@ func TestStagesHaveTheValuesInForce(t *testing.T) {
 	body := "{" + v + `,"teams":[{"name":"trio","minPlayers":3,"maxPlayers":3,"quantity":2}],` + attr + `,"rules":[` + strings.ReplaceAll(near, "red", "trio") + `],"expansions":[
 		{"target":"rules[Near].maxDistance","steps":[{"waitTimeSeconds":10,"value":20},{"waitTimeSeconds":30,"value":40}]},
 		{"target":"teams[trio].minPlayers","steps":[{"waitTimeSeconds":20,"value":1}]}]}`
-	set, err := Parse(strings.ReplaceAll(body, "avg(teams", "avg(teams"), Options{})
-	assert.NoError(t, err)
+	set := assert.Value(Parse(strings.ReplaceAll(body, "avg(teams", "avg(teams"), Options{}))(t)
 	type state struct {
 		distance  float64
 		min1, min int
@@ -196,8 +194,7 @@ func FuzzParse(f *testing.F) {
 	}
 	files, _ := filepath.Glob("testdata/examples/*.json")
 	for _, file := range files {
-		body, err := os.ReadFile(file)
-		assert.NoError(f, err)
+		body := assert.Value(os.ReadFile(file))(f)
 		f.Add(string(body))
 	}
 	f.Fuzz(func(t *testing.T, body string) {
@@ -225,8 +222,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func BenchmarkParse(b *testing.B) {
-	body, err := os.ReadFile("testdata/examples/three-teams-with-quantity.json")
-	assert.NoError(b, err)
+	body := assert.Value(os.ReadFile("testdata/examples/three-teams-with-quantity.json"))(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		assert.OK(Parse(string(body), Options{}))(b)

@@ -3,6 +3,7 @@ package stagetest
 import (
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -79,6 +80,12 @@ func (s *Stage) Close() {
 			s.t.Errorf("stagetest: %d panics, want %d", n, s.Panics)
 		}
 	})
+}
+
+// Pass lets time pass in a bubble, and waits until all is idle.
+func Pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
 }
 
 func (s *Stage) alive() (n int64) {
