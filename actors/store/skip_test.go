@@ -57,7 +57,7 @@ func TestDamagedRecordsAreNamedAndTakenOut(t *testing.T) {
 	if r := report(t, path); len(r.Damaged)+len(r.Broken) != 0 || r.Records[Fleet] != 200 || r.Version != 1 {
 		t.Errorf("a good store: %+v", r)
 	}
-	assert.Equal(t, "the check has changed something", listing(t, filepath.Dir(path)), before)
+	assert.Equal(t, "the check has changed something", listing(t, filepath.Dir(path)) != before, false)
 	flip(t, path, "fleet 007 0")
 	flip(t, path, "playersession 100 0")
 	flip(t, path, "playersession 101 0")
@@ -69,7 +69,7 @@ func TestDamagedRecordsAreNamedAndTakenOut(t *testing.T) {
 	if text := r.Damaged[1].String(); strings.Contains(text, "playersession-100") {
 		t.Errorf("the id of a player session takes the seat: %s", text)
 	}
-	assert.Equal(t, "the check has changed something", listing(t, filepath.Dir(path)), before)
+	assert.Equal(t, "the check has changed something", listing(t, filepath.Dir(path)) != before, false)
 
 	s := open(t, path)
 	n := 0
@@ -135,8 +135,11 @@ func TestAStoreWithADamagedPageIsSalvaged(t *testing.T) {
 	whole := full(t)
 	text, err := os.ReadFile(whole)
 	assert.NoError(t, err)
-	saved, leaves := 0, 0
-	for page := 2; page < len(text)/pageSize; page += 7 {
+	saved, leaves, step := 0, 0, 7
+	if testing.Short() {
+		step = 13
+	}
+	for page := 2; page < len(text)/pageSize; page += step {
 		path := filepath.Join(t.TempDir(), "store.db")
 		damaged := bytes.Clone(text)
 		for i := range pageSize {
