@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,8 +46,9 @@ const patience = 2 * time.Minute
 // goSDK is the AWS SDK for Go, which speaks CBOR.
 type goSDK struct{ client *gamelift.Client }
 
-func newGoSDK(t *testing.T, endpoint string) driver {
+func newGoSDK(t *testing.T, endpoint string, web *http.Client) driver {
 	return goSDK{serviceapitest.SDKClient(t, endpoint, func(o *gamelift.Options) {
+		o.HTTPClient = web
 		o.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: accessKey, SecretAccessKey: secretKey}, nil
 		})
@@ -164,7 +166,7 @@ func newCommandLine(t *testing.T, endpoint string) driver {
 	if _, err := exec.LookPath("aws"); err != nil {
 		t.Skip("aws is not installed: the aws command line was not tried")
 	}
-	return commandLine{endpoint, t.TempDir(), make(map[string]int), newGoSDK(t, endpoint)}
+	return commandLine{endpoint, t.TempDir(), make(map[string]int), newGoSDK(t, endpoint, http.DefaultClient)}
 }
 
 func (d commandLine) call(t *testing.T, operation string, in object) (object, *refusal) {

@@ -8,14 +8,7 @@ import (
 )
 
 // TestAMatchmakingStory: the story of TestAWholeStory for matchmaking, by each of the stock callers.
-func TestAMatchmakingStory(t *testing.T) {
-	for name, make := range map[string]func(*testing.T, string) driver{"GoSDK": newGoSDK, "JavaScriptSDK": newJSSDK, "CommandLine": newCommandLine} {
-		t.Run(name, func(t *testing.T) {
-			h := startHost(t)
-			tellMatchmaking(teller{t, make(t, "http://"+h.Addrs().API)})
-		})
-	}
-}
+func TestAMatchmakingStory(t *testing.T) { everyDriver(t, tellMatchmaking) }
 
 const storyRules = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"}],
 	"teams":[{"name":"red","minPlayers":4,"maxPlayers":4},{"name":"blue","minPlayers":4,"maxPlayers":4}],

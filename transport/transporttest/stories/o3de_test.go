@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -19,6 +20,7 @@ import (
 	"troupe/messages"
 	"troupe/transport/client"
 	"troupe/transport/host"
+	"troupe/transport/transporttest/hosttest"
 )
 
 // server is a game's server side as O3DE has it, on the callbacks of a handler.
@@ -69,22 +71,21 @@ func (s *server) await(t *testing.T, what string) []string {
 
 // gem is the client side: it makes requests as the AWS SDK for C++ does for the gem, and shows what the gem shows the game.
 type gem struct {
-	t        *testing.T
-	endpoint string
+	t    *testing.T
+	host *hosttest.Host
 }
 
 // request sends one, and returns the status and the body.
 func (g gem) request(operation string, in object) (int, object) {
 	g.t.Helper()
 	body, _ := json.Marshal(in)
-	req, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.endpoint, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, "http://"+g.host.Host.Addrs().API, bytes.NewReader(body))
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	req.Close = true
 	req.Header.Set("Content-Type", "application/x-amz-json-1.1")
 	req.Header.Set("X-Amz-Target", "GameLift."+operation)
-	res, err := http.DefaultClient.Do(req)
+	res, err := g.host.Web.Do(req)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func (g gem) joinSession(in object) *client.Client {
 	port, _ := at(out, "PlayerSession.Port").(float64)
 	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
 	defer cancel()
-	c, err := client.Dial(ctx, client.Options{Addr: (&net.TCPAddr{IP: net.ParseIP(host), Port: int(port)}).String(), PlayerSessionID: id})
+	c, err := client.Dial(ctx, client.Options{Addr: (&net.TCPAddr{IP: net.ParseIP(host), Port: int(port)}).String(), PlayerSessionID: id, DialContext: g.host.Net.Dial})
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -175,17 +176,9 @@ func (g gem) await(id, status string) object {
 // startO3DE starts a host whose game is on callbacks and whose empty games end at once.
 func startO3DE(t *testing.T, game *server) gem {
 	t.Helper()
-	c := host.Defaults()
-	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
-	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", ""
-	c.Log.GameSessions.Dir = t.TempDir()
+	c := hosttest.Config(t)
 	c.Session.EmptyTimeout = 0
-	h, err := host.Start(host.Options{Config: c, Log: zerolog.Nop(), NewHandler: func(*messages.Fleet) script.Handler { return game }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.Close)
-	return gem{t, "http://" + h.Addrs().API}
+	return gem{t, hosttest.Start(t, host.Options{Config: c, Log: zerolog.Nop(), NewHandler: func(*messages.Fleet) script.Handler { return game }})}
 }
 
 // twin makes the call of an ...Async twin: the same one, beside the game, which is notified with what came of it.
@@ -209,105 +202,109 @@ func notification[T any](t *testing.T, from <-chan T) (result T) {
 // The twins make the same calls, several at a time.
 // API-65.
 func TestO3DEAsynchronousCalls(t *testing.T) {
-	g := startO3DE(t, new(server))
-	var made []<-chan string
-	for _, name := range []string{"one", "two", "three"} {
-		in := object{"Name": name, "FleetId": "fleet-dev", "MaximumPlayerSessionCount": 2, "IdempotencyToken": name}
-		made = append(made, twin(func() string { return g.createSession(in) }), twin(func() string { return g.createSession(in) }))
-	}
-	ids := make(map[string]bool)
-	for _, m := range made {
-		ids[notification(t, m)] = true
-	}
-	if len(ids) != 3 || ids[""] {
-		t.Fatalf("CreateSessionAsync of three, each called twice: %v", ids)
-	}
-	if id := notification(t, twin(func() string { return g.createSession(object{"FleetId": "fleet-none", "MaximumPlayerSessionCount": 2}) })); id != "" {
-		t.Errorf("CreateSessionAsync on a fleet that is not there: %s", id)
-	}
-	for id := range ids {
-		g.await(id, "ACTIVE")
-	}
-	found := notification(t, twin(func() []sessionConfig {
-		return g.searchSessions(object{"FleetId": "fleet-dev", "FilterExpression": "gameSessionName='two'"})
-	}))
-	if len(found) != 1 || found[0].name != "two" {
-		t.Fatalf("SearchSessionsAsync: %+v", found)
-	}
-	join := func(player string) <-chan *client.Client {
-		return twin(func() *client.Client { return g.joinSession(object{"GameSessionId": found[0].id, "PlayerId": player}) })
-	}
-	joined := 0
-	for _, from := range []<-chan *client.Client{join("a"), join("b"), join("c")} {
-		if c := notification(t, from); c != nil {
-			joined++
-			defer c.Close()
+	synctest.Test(t, func(t *testing.T) {
+		g := startO3DE(t, new(server))
+		var made []<-chan string
+		for _, name := range []string{"one", "two", "three"} {
+			in := object{"Name": name, "FleetId": "fleet-dev", "MaximumPlayerSessionCount": 2, "IdempotencyToken": name}
+			made = append(made, twin(func() string { return g.createSession(in) }), twin(func() string { return g.createSession(in) }))
 		}
-	}
-	if joined != 2 {
-		t.Errorf("JoinSessionAsync of three into a game session of two: %d joined", joined)
-	}
+		ids := make(map[string]bool)
+		for _, m := range made {
+			ids[notification(t, m)] = true
+		}
+		if len(ids) != 3 || ids[""] {
+			t.Fatalf("CreateSessionAsync of three, each called twice: %v", ids)
+		}
+		if id := notification(t, twin(func() string { return g.createSession(object{"FleetId": "fleet-none", "MaximumPlayerSessionCount": 2}) })); id != "" {
+			t.Errorf("CreateSessionAsync on a fleet that is not there: %s", id)
+		}
+		for id := range ids {
+			g.await(id, "ACTIVE")
+		}
+		found := notification(t, twin(func() []sessionConfig {
+			return g.searchSessions(object{"FleetId": "fleet-dev", "FilterExpression": "gameSessionName='two'"})
+		}))
+		if len(found) != 1 || found[0].name != "two" {
+			t.Fatalf("SearchSessionsAsync: %+v", found)
+		}
+		join := func(player string) <-chan *client.Client {
+			return twin(func() *client.Client { return g.joinSession(object{"GameSessionId": found[0].id, "PlayerId": player}) })
+		}
+		joined := 0
+		for _, from := range []<-chan *client.Client{join("a"), join("b"), join("c")} {
+			if c := notification(t, from); c != nil {
+				joined++
+				defer c.Close()
+			}
+		}
+		if joined != 2 {
+			t.Errorf("JoinSessionAsync of three into a game session of two: %d joined", joined)
+		}
+	})
 }
 
 // API-65.
 func TestO3DECallByCall(t *testing.T) {
-	game := new(server)
-	g := startO3DE(t, game)
+	synctest.Test(t, func(t *testing.T) {
+		game := new(server)
+		g := startO3DE(t, game)
 
-	// A failed call is an empty string; the log gets the name and the message.
-	if id := g.createSession(object{"FleetId": "fleet-none", "MaximumPlayerSessionCount": 2}); id != "" {
-		t.Errorf("created %s on a fleet that is not there", id)
-	}
-	status, refused := g.request("CreateGameSession", object{"FleetId": "fleet-none", "MaximumPlayerSessionCount": 2})
-	if status != http.StatusBadRequest || text(refused, "__type") != "NotFoundException" || text(refused, "Message") == "" {
-		t.Errorf("refused with %d: %v", status, refused)
-	}
+		// A failed call is an empty string; the log gets the name and the message.
+		if id := g.createSession(object{"FleetId": "fleet-none", "MaximumPlayerSessionCount": 2}); id != "" {
+			t.Errorf("created %s on a fleet that is not there", id)
+		}
+		status, refused := g.request("CreateGameSession", object{"FleetId": "fleet-none", "MaximumPlayerSessionCount": 2})
+		if status != http.StatusBadRequest || text(refused, "__type") != "NotFoundException" || text(refused, "Message") == "" {
+			t.Errorf("refused with %d: %v", status, refused)
+		}
 
-	id := g.createSession(object{
-		"CreatorId": "o3de", "Name": "match", "FleetId": "fleet-dev", "MaximumPlayerSessionCount": 2, "IdempotencyToken": "o3de-1",
-		"GameProperties": []object{{"Key": "level", "Value": "castle"}},
+		id := g.createSession(object{
+			"CreatorId": "o3de", "Name": "match", "FleetId": "fleet-dev", "MaximumPlayerSessionCount": 2, "IdempotencyToken": "o3de-1",
+			"GameProperties": []object{{"Key": "level", "Value": "castle"}},
+		})
+		if !strings.HasSuffix(id, "/o3de-1") {
+			t.Fatalf("CreateSession returned %q", id)
+		}
+		g.await(id, "ACTIVE")
+		found := g.searchSessions(object{"FleetId": "fleet-dev", "FilterExpression": "gameSessionProperties.level='castle'", "SortExpression": "creationTimeMillis ASC", "Limit": 5})
+		if len(found) != 1 || found[0].id != id || found[0].name != "match" || found[0].status != "ACTIVE" || net.ParseIP(found[0].ip) == nil {
+			t.Errorf("SearchSessions: %+v", found)
+		}
+		if found := g.searchSessions(object{"FleetId": "fleet-dev", "FilterExpression": "level = castle"}); found != nil {
+			t.Errorf("SearchSessions with a filter that is wrong: %+v", found)
+		}
+
+		one := g.joinSession(object{"GameSessionId": id, "PlayerId": "player one", "PlayerData": "blue"})
+		two := g.joinSession(object{"GameSessionId": id, "PlayerId": "player two"})
+		if third := g.joinSession(object{"GameSessionId": id, "PlayerId": "player three"}); third != nil {
+			t.Error("a third player joined a game session of two")
+		}
+		one.Close() // LeaveSession
+		game.await(t, "HandlePlayerLeaveSession")
+		two.Close()
+		ended := g.await(id, "TERMINATED") // the last player has gone
+		if got := at(ended, "GameSessions.0.CurrentPlayerSessionCount"); got != 0.0 {
+			t.Errorf("%v players are left", got)
+		}
+		want := []string{
+			"NotifyGameLiftProcessReady", "OnCreateSessionBegin match", "ValidatePlayerJoinSession player one blue", "accepted",
+			"ValidatePlayerJoinSession player two ", "accepted", "HandlePlayerLeaveSession", "HandlePlayerLeaveSession",
+		}
+		if told := game.await(t, "HandlePlayerLeaveSession"); len(told) < len(want) || !slices.Equal(told[:len(want)], want) {
+			t.Errorf("the server was told %q, want %q", told, want)
+		}
+
+		// The queue's request type: no players, no latencies, no polling.
+		if got := g.createSession(object{"PlacementId": "o3de-2", "GameSessionQueueName": "queue-dev", "GameSessionName": "placed", "MaximumPlayerSessionCount": 2}); got != "o3de-2" {
+			t.Errorf("CreateSession with a queue returned %q", got)
+		}
+		game.await(t, "OnCreateSessionBegin placed")
+
+		// A configuration that does not exist is refused with a name that the gem can log.
+		if status, out := g.request("StartMatchmaking", object{"ConfigurationName": "m", "Players": []object{{"PlayerId": "p"}}}); status != http.StatusBadRequest ||
+			!slices.Contains([]string{"NotFoundException"}, text(out, "__type")) {
+			t.Errorf("StartMatchmaking: %d %v", status, out)
+		}
 	})
-	if !strings.HasSuffix(id, "/o3de-1") {
-		t.Fatalf("CreateSession returned %q", id)
-	}
-	g.await(id, "ACTIVE")
-	found := g.searchSessions(object{"FleetId": "fleet-dev", "FilterExpression": "gameSessionProperties.level='castle'", "SortExpression": "creationTimeMillis ASC", "Limit": 5})
-	if len(found) != 1 || found[0].id != id || found[0].name != "match" || found[0].status != "ACTIVE" || net.ParseIP(found[0].ip) == nil {
-		t.Errorf("SearchSessions: %+v", found)
-	}
-	if found := g.searchSessions(object{"FleetId": "fleet-dev", "FilterExpression": "level = castle"}); found != nil {
-		t.Errorf("SearchSessions with a filter that is wrong: %+v", found)
-	}
-
-	one := g.joinSession(object{"GameSessionId": id, "PlayerId": "player one", "PlayerData": "blue"})
-	two := g.joinSession(object{"GameSessionId": id, "PlayerId": "player two"})
-	if third := g.joinSession(object{"GameSessionId": id, "PlayerId": "player three"}); third != nil {
-		t.Error("a third player joined a game session of two")
-	}
-	one.Close() // LeaveSession
-	game.await(t, "HandlePlayerLeaveSession")
-	two.Close()
-	ended := g.await(id, "TERMINATED") // the last player has gone
-	if got := at(ended, "GameSessions.0.CurrentPlayerSessionCount"); got != 0.0 {
-		t.Errorf("%v players are left", got)
-	}
-	want := []string{
-		"NotifyGameLiftProcessReady", "OnCreateSessionBegin match", "ValidatePlayerJoinSession player one blue", "accepted",
-		"ValidatePlayerJoinSession player two ", "accepted", "HandlePlayerLeaveSession", "HandlePlayerLeaveSession",
-	}
-	if told := game.await(t, "HandlePlayerLeaveSession"); len(told) < len(want) || !slices.Equal(told[:len(want)], want) {
-		t.Errorf("the server was told %q, want %q", told, want)
-	}
-
-	// The queue's request type: no players, no latencies, no polling.
-	if got := g.createSession(object{"PlacementId": "o3de-2", "GameSessionQueueName": "queue-dev", "GameSessionName": "placed", "MaximumPlayerSessionCount": 2}); got != "o3de-2" {
-		t.Errorf("CreateSession with a queue returned %q", got)
-	}
-	game.await(t, "OnCreateSessionBegin placed")
-
-	// A configuration that does not exist is refused with a name that the gem can log.
-	if status, out := g.request("StartMatchmaking", object{"ConfigurationName": "m", "Players": []object{{"PlayerId": "p"}}}); status != http.StatusBadRequest ||
-		!slices.Contains([]string{"NotFoundException"}, text(out, "__type")) {
-		t.Errorf("StartMatchmaking: %d %v", status, out)
-	}
 }

@@ -5,8 +5,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
+	"net/netip"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -14,6 +17,7 @@ import (
 
 	"troupe/transport/client"
 	"troupe/transport/host"
+	"troupe/transport/transporttest/hosttest"
 )
 
 func TestMain(m *testing.M) {
@@ -21,23 +25,37 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/asynkron/protoactor-go/actor.NewDeadLetter.NewThrottle.func4.1"))
 }
 
-// startHost starts a host with access keys, three locations and a durable store.
-func startHost(t *testing.T) *host.Host {
-	t.Helper()
-	c := host.Defaults()
-	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
-	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", ""
-	c.Log.GameSessions.Dir = t.TempDir()
+// config is a host with access keys, three locations and a durable store.
+func config(t *testing.T) host.Config {
+	c := hosttest.Config(t)
 	c.Store.Path = t.TempDir() + "/troupe.db"
 	c.Locations = []host.Location{{Name: "us-west-2"}, {Name: "eu-west-1"}}
 	c.API.Auth = "sigv4"
 	c.API.Keys = []host.APIKey{{ID: accessKey, Secret: secretKey}}
-	h, err := host.Start(host.Options{Config: c, Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
+	return c
+}
+
+// everyDriver tells a story by the SDK for Go in virtual time, and by the vendor's tools that are processes over real sockets.
+func everyDriver(t *testing.T, story func(teller)) {
+	t.Run("GoSDK", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			h := hosttest.Start(t, host.Options{Config: config(t), Log: zerolog.Nop()})
+			story(teller{t, newGoSDK(t, "http://"+h.Host.Addrs().API, h.Web), h.Net.Dial})
+		})
+	})
+	for name, make := range map[string]func(*testing.T, string) driver{"JavaScriptSDK": newJSSDK, "CommandLine": newCommandLine} {
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() {
+				t.Skip("a minute of processes: make test-full tells the story by them; transport/serviceapi calls the API by each")
+			}
+			h, err := host.Start(host.Options{Config: config(t), Log: zerolog.Nop()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(h.Close)
+			story(teller{t, make(t, "http://"+h.Addrs().API), nil})
+		})
 	}
-	t.Cleanup(h.Close)
-	return h
 }
 
 // game answers each message to the server with its sender.
@@ -72,6 +90,7 @@ func archive(t *testing.T) []byte {
 type teller struct {
 	*testing.T
 	driver
+	network func(ctx context.Context, network string, local netip.Addr, address string) (net.Conn, error) // of players; nil: the system's
 }
 
 // ok calls an operation that must succeed.
@@ -110,15 +129,7 @@ func (s teller) until(operation string, in object, path, want string) object {
 	}
 }
 
-func TestAWholeStory(t *testing.T) {
-	for name, make := range map[string]func(*testing.T, string) driver{"GoSDK": newGoSDK, "JavaScriptSDK": newJSSDK, "CommandLine": newCommandLine} {
-		t.Run(name, func(t *testing.T) {
-			h := startHost(t)
-			endpoint := "http://" + h.Addrs().API
-			tell(teller{t, make(t, endpoint)})
-		})
-	}
-}
+func TestAWholeStory(t *testing.T) { everyDriver(t, tell) }
 
 // tell is the story: a script's fleet in three regions, a queue that knows them by an alias, a placement for the two
 // players of the API page's example (service-api.md 3.5, V0), their game, how it is found, and its end.
@@ -227,7 +238,7 @@ func (s teller) play(address string, players []string, during func()) {
 // dial connects a player.
 func (s teller) dial(ctx context.Context, address, id string) *client.Client {
 	s.Helper()
-	c, err := client.Dial(ctx, client.Options{Addr: address, PlayerSessionID: id})
+	c, err := client.Dial(ctx, client.Options{Addr: address, PlayerSessionID: id, DialContext: s.network})
 	if err != nil {
 		s.Fatalf("player %s: %v", id, err)
 	}
