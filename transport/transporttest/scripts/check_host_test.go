@@ -86,7 +86,6 @@ func startExamined(t *testing.T, e engine, path string, healthy chan bool) *worl
 // actors/gamesession, in virtual time.
 // RT-74.
 func TestHealthCheck(t *testing.T) {
-	t.Parallel()
 	for name, c := range map[string]struct {
 		callback string
 		healthy  bool
@@ -118,7 +117,6 @@ func TestHealthCheck(t *testing.T) {
 
 // RT-75.
 func TestLogger(t *testing.T) {
-	t.Parallel()
 	for args, least := range map[string]script.Level{
 		"": script.LevelInfo, "a loggingLevel:debug b": script.LevelDebug, "loggingLevel:info": script.LevelInfo, "loggingLevel:WARN": script.LevelWarn,
 		"loggingLevel:error": script.LevelError, "loggingLevel:fatal": script.LevelFatal, "loggingLevel:cxfatal": script.LevelCXFatal, "loggingLevel:nonsense": script.LevelInfo,
@@ -179,8 +177,7 @@ func TestOneAtATimeAndTimersInOrder(t *testing.T) {
 			const exclusive = (f) => (...args) => {
 				if (inside++) overlaps++;
 				calls++;
-				const until = Date.now() + 1;
-				while (Date.now() < until);
+				for (let i = 0; i < 1e4; i++);
 				f(...args);
 				inside--;
 			};

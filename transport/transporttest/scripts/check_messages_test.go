@@ -54,7 +54,6 @@ func allBytes() []byte {
 
 // RT-65.
 func TestBytesThroughText(t *testing.T) {
-	t.Parallel()
 	for name, expression := range map[string]string{
 		"Uint8Array": "payload", "Buffer": "Buffer.from(payload)", "ArrayBuffer": "payload.slice().buffer",
 		"part of a buffer": "new Uint8Array([9, ...payload, 9]).subarray(1, 257)", "DataView": "new DataView(payload.slice().buffer)", "array": "Array.from(payload, (b) => b - 256)",

@@ -69,7 +69,6 @@ func TestOnlyInitIsARelay(t *testing.T) {
 
 // RT-60.
 func TestNotReadyIsNeverReady(t *testing.T) {
-	t.Parallel()
 	for name, answer := range map[string]string{
 		"false": "() => false", "undefined": "() => {}", "throws": "() => { throw new Error('no') }", "promise of false": "async () => false", "rejects": "async () => { throw new Error('no') }",
 	} {
@@ -116,7 +115,6 @@ func (w *world) neverReady(reasons ...string) {
 
 // RT-61.
 func TestDefaultsWithoutConfiguration(t *testing.T) {
-	t.Parallel()
 	const players = 32
 	for name, configuration := range map[string]string{
 		"missing": "", "empty": "configuration: {},", "not numbers": "configuration: { maxPlayers: 'many', pingIntervalTime: null, other: 1 },",
@@ -126,24 +124,13 @@ func TestDefaultsWithoutConfiguration(t *testing.T) {
 				w := start(t, e, one(t, `exports.ssExports = { `+configuration+` init: () => {} };`), setup{})
 				game := w.newGame(40)
 				first := w.join(game, "first")
-				opened := time.Now()
 				for i := 1; i < players; i++ {
 					w.join(game, fmt.Sprint("player ", i))
 				}
 				if r, err := w.dial(w.seat(game, "one too many"), stock.Options{NoUDP: true}).AwaitLogin(w.context()); err == nil {
 					t.Errorf("player %d was let in: %+v", players+1, r)
 				}
-				waited := time.Now()
-				w.until("two pings", func() error {
-					if n := first.Stats().PingsReceived; n < 2 {
-						return fmt.Errorf("%d pings", n)
-					}
-					return nil
-				})
-				// The first comes within an interval of 3 s, the second one interval later.
-				if d, late := time.Since(opened), time.Since(waited); d < 2900*time.Millisecond || late > 30*time.Second {
-					t.Errorf("two pings took %v, %v of it after the logins", d, late)
-				}
+				w.pings(e, first, 4, 3*time.Second)
 			})
 		})
 	}
@@ -159,18 +146,28 @@ func TestConfigurationIsUsed(t *testing.T) {
 		if r, err := w.dial(seat, stock.Options{NoUDP: true}).AwaitLogin(w.context()); err == nil {
 			t.Errorf("a second player was let in: %+v", r)
 		}
-		began := time.Now()
-		before := ann.Stats().PingsReceived
-		w.until("ten pings", func() error {
-			if n := ann.Stats().PingsReceived - before; n < 10 {
-				return fmt.Errorf("%d pings", n)
+		w.pings(e, ann, 10, 50*time.Millisecond)
+	})
+}
+
+// pings waits for pings that a client gets, and checks their interval from the second on, which idle connections get together.
+func (w *world) pings(e engine, c *stock.Client, count int, interval time.Duration) {
+	w.Helper()
+	time.Sleep(time.Millisecond) // no look coincides with a ping
+	var last time.Time
+	for n := range count {
+		want := c.Stats().PingsReceived + 1
+		w.until("a ping", func() error {
+			if got := c.Stats().PingsReceived; got < want {
+				return fmt.Errorf("%d pings", got)
 			}
 			return nil
 		})
-		if d := time.Since(began); d < 200*time.Millisecond { // 450 ms, less by how late the first came
-			t.Errorf("ten pings took %v", d)
+		if d := time.Since(last); e.virtual() && n > 1 && d != interval {
+			w.Errorf("a ping after %v, want %v", d, interval)
 		}
-	})
+		last = time.Now()
+	}
 }
 
 // RT-63.

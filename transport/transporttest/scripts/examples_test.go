@@ -213,8 +213,8 @@ func TestExampleArena(t *testing.T) {
 				t.Fatal(err)
 			}
 			tick, now := readSnapshot(t, e.Payload)
-			if tick > 600 {
-				t.Fatalf("half a minute later nobody has moved: %v", now)
+			if tick > 6000 {
+				t.Fatalf("five minutes later nobody has moved: %v", now)
 			}
 			if last == 0 && len(now) < 2 {
 				continue // of before bob came
@@ -249,35 +249,28 @@ func TestExampleArena(t *testing.T) {
 			}
 			return bodies[2]
 		}
-		cutOff := func() (atWall bool) {
-			way := int8(1)
-			if bobNow().x > 50 {
-				way = -1
-			}
-			input(bob, 2, way, 0)
-			w.until("bob is on his way", func() error {
-				if b := bobNow(); b.input != 2 || b.x < 30 || b.x > 70 {
-					return errString("not yet")
-				}
-				return nil
-			})
-			bob.Kill()
-			w.until("bob stands still", func() error {
-				a, b := bobNow(), bobNow()
-				if atWall = b.x <= 1 || b.x >= 99; !atWall && a != b {
-					return errString("he moves")
-				}
-				return nil
-			})
-			return atWall
+		way := int8(1)
+		if bobNow().x > 50 {
+			way = -1
 		}
-		for tries := 5; cutOff(); tries-- { // on a busy machine he has time to get there
-			if tries == 0 {
+		input(bob, 2, way, 0)
+		w.until("bob is on his way", func() error {
+			if b := bobNow(); b.input != 2 || b.x < 30 || b.x > 70 {
+				return errString("not yet")
+			}
+			return nil
+		})
+		bob.Kill()
+		w.until("bob stands still", func() error {
+			a, b := bobNow(), bobNow()
+			if e.virtual() && (b.x <= 1 || b.x >= 99) { // else he may get to the wall before the host knows that he is gone
 				t.Fatal("he goes on to the wall")
 			}
-			bob = w.login(seat, stock.Options{})
-			welcome(bob, 2)
-		}
+			if a != b {
+				return errString("he moves")
+			}
+			return nil
+		})
 
 		// He comes back with a client that starts from nothing, is welcomed, and steers:
 		// its first input counts, whatever the numbers of the client before.
@@ -431,7 +424,7 @@ func TestExampleLobbyStartsWithoutTheLast(t *testing.T) {
 
 // TypeScript runs as it is, and the types declare what there is.
 func TestExampleTyped(t *testing.T) {
-	everyEngine(t, func(t *testing.T, e engine) {
+	everyEngineAlways(t, func(t *testing.T, e engine) {
 		w := example(t, e, "typed")
 		game := w.newGame(4, types.GameProperty{Key: aws.String("mode"), Value: aws.String("duel")})
 		ann := w.join(game, "ann")

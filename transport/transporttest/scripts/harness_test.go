@@ -2,7 +2,6 @@ package scripts
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,34 +18,29 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
-	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 
 	"troupe/actors/script"
 	"troupe/messages"
 	"troupe/transport/host"
+	"troupe/transport/transporttest/hosttest"
+	"troupe/transport/transporttest/memnet"
 	"troupe/transport/transporttest/stock"
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if !given {
-		_ = flag.Set("test.parallel", "8") // tests wait for sockets and timers more than for a CPU
-	}
 	// The actor library runs a timer of a second after a message to a stopped
 	// actor; it ends by itself, but not before goleak has lost its patience.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/asynkron/protoactor-go/actor.NewDeadLetter.NewThrottle.func4.1"))
 }
 
-// patience is how long a step of a test may take before it counts as failed.
-const patience = time.Minute
+// patience ends a step of a test that hangs.
+const patience = 5 * time.Minute
 
 // logbook reads the log of the newest game session from the host, as `troupe
 // logs` does.
 type logbook struct {
-	api  string
+	host *hosttest.Host
 	mu   sync.Mutex
 	game string // id
 	kept string // of a host that is gone
@@ -77,7 +71,7 @@ func (l *logbook) awaitEnd(t testing.TB) {
 }
 
 func (l *logbook) fetch(query string) error {
-	resp, err := pages.Get("http://" + l.api + "/debug/gamesession-log?id=" + url.QueryEscape(l.game) + query)
+	resp, err := l.host.Web.Get("http://" + l.host.Host.Addrs().API + "/debug/gamesession-log?id=" + url.QueryEscape(l.game) + query)
 	if err != nil {
 		return err
 	}
@@ -92,9 +86,6 @@ func (l *logbook) fetch(query string) error {
 	l.kept = string(text)
 	return nil
 }
-
-// pages reads the host's pages; its connections end with their requests.
-var pages = http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
 
 var lineForm = regexp.MustCompile(`^(\d\d \w+ \d{4} \d\d:\d\d:\d\d,\d{3}) \[(\w+)\] \(([^)]*)\) (\d+): (.*)$`)
 
@@ -139,10 +130,11 @@ func (l *logbook) await(t testing.TB, text string) script.Line {
 // has reports whether a line contains the text.
 func (l *logbook) has(text string) bool { return strings.Contains(l.String(), text) }
 
-// world is a host on loopback that runs one script, with clients that end with
+// world is a host on a network in memory that runs one script, with clients that end with
 // the test.
 type world struct {
 	*testing.T
+	net  memnet.Machine
 	host *host.Host
 	api  *gamelift.Client
 	log  *logbook
@@ -176,14 +168,6 @@ func files(t testing.TB, nameAndText ...string) string {
 // one is a script of one file.
 func one(t testing.TB, text string) string { return files(t, "script.js", text) }
 
-// quiet is a configuration on free ports that lets tests do things often.
-func quiet(c *host.Config) {
-	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
-	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", ""
-	c.Limits.UnauthenticatedPerIP, c.Limits.ConnectionsPerIPPerSecond = 0, 0
-	c.Limits.LoginFailuresPerIPPerMinute, c.Limits.LoginsPerPlayerSessionPerMinute = 0, 0
-}
-
 // start runs a script, which is a file or a folder, on a host of its own.
 func start(t *testing.T, e engine, path string, s setup) *world {
 	t.Helper()
@@ -199,28 +183,13 @@ func start(t *testing.T, e engine, path string, s setup) *world {
 // startWith runs a host; newHandler makes its games where fleets have no script.
 func startWith(t *testing.T, config func(*host.Config), newHandler func(*messages.Fleet) script.Handler) *world {
 	t.Helper()
-	w := &world{T: t}
-	c := host.Defaults()
+	c := hosttest.Config(t)
 	c.Script.Node.AllowUploaded = true // updates are uploaded, for both engines
-	quiet(&c)
-	c.Log.GameSessions.Dir = t.TempDir()
 	if config != nil {
 		config(&c)
 	}
-	var err error
-	w.host, err = host.Start(host.Options{Config: c, NewHandler: newHandler, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(w.host.Close)
-	w.log = &logbook{api: w.host.Addrs().API}
-	w.api = gamelift.New(gamelift.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String("http://" + w.host.Addrs().API), RetryMaxAttempts: 1, HTTPClient: &pages,
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test"}, nil
-		}),
-	})
-	return w
+	h := hosttest.Start(t, host.Options{Config: c, NewHandler: newHandler, Log: hosttest.Log(t)})
+	return &world{t, h.Net, h.Host, h.API, &logbook{host: h}}
 }
 
 func (w *world) context() context.Context {
@@ -309,6 +278,7 @@ func (w *world) seat(game, name string) string {
 // dial opens a stock client, which sends its LOGIN at once.
 func (w *world) dial(seat string, o stock.Options) *stock.Client {
 	w.Helper()
+	o.Network = w.net
 	c, err := stock.Dial(w.context(), w.host.Addrs().WS, seat, o)
 	if err != nil {
 		w.Fatal(err)

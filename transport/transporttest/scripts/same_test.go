@@ -37,7 +37,6 @@ func (w *world) wrote(want ...string) {
 // The end that the service asks for waits for promise jobs of onProcessTerminate, and
 // for the promise that it returns.
 func TestProcessTerminateMayTakeTime(t *testing.T) {
-	t.Parallel()
 	const promised = `async onProcessTerminate() { say('one'); const o = await session.processEnding(); say('two');
 		await new Promise(resolve => setTimeout(resolve, 100)); say('three ' + o); console.log('said'); }`
 	const jobs = `onProcessTerminate() { say('one'); session.processEnding().then(o => { say('two'); return o; }).then(o => {
@@ -164,7 +163,7 @@ func TestOrderOfTheStart(t *testing.T) {
 
 // All that a script prints is in the log in order, with its place.
 func TestWhateverPrintsIsInTheLogInOrder(t *testing.T) {
-	everyEngine(t, func(t *testing.T, e engine) {
+	everyEngineAlways(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `const { error } = console;
 exports.ssExports = { init(session) {
   console.log('one\nline', 1);

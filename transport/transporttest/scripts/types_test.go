@@ -74,7 +74,7 @@ func TestTypesAreThoseOfTheObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	everyEngine(t, func(t *testing.T, e engine) {
+	everyEngineAlways(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `
 const seen = {}, declared = `+string(names)+`;
 let session;
