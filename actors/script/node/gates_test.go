@@ -34,7 +34,7 @@ func (p *player) rules(rule string) {
 
 // 15, 36, 37, 46: truthiness, thrown errors and promises, as realtime.js judges them.
 func TestGates(t *testing.T) {
-	play(t, strings.Replace(ruled, "rule(name", "(() => rule)()(name", 1), setup{}, func(g *game) {
+	play(t, strings.Replace(ruled, "rule(name", "(() => rule)()(name", 1), setup{short: true}, func(g *game) {
 		a := g.enter()
 		b := g.enter()
 		for _, no := range []string{"() => false", "() => undefined", "() => ''", "() => { throw new Error('no') }"} {
@@ -280,7 +280,7 @@ exports.ssExports = {
     session.sendReliableMessage(text(16, 'x'.repeat(65536)), 1);
     session.kickPlayer(2, 'rude');
   },
-};`, setup{}, func(g *game) {
+};`, setup{short: true}, func(g *game) {
 		a, b := g.enter(), g.enter()
 		a.Group(gamesession.JoinGroup, 5)
 		a.gets("group 5 is [1] from -1 to 1")

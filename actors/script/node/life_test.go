@@ -16,9 +16,9 @@ import (
 	"troupe/messages"
 )
 
-// pids is JavaScript that writes process ids where the test looks for them.
+// pids is JavaScript that writes process ids where the test looks for them, and what game.interrupted waits for.
 func pids(t *testing.T) string {
-	return fmt.Sprintf(`function mark(...ids) { require('fs').writeFileSync(%q, [process.pid, ...ids].join(' ') + ' end\n'); } `, pidFile(t))
+	return fmt.Sprintf(`function begun() { require('fs').writeSync(2, 'begun\n'); } function mark(...ids) { require('fs').writeFileSync(%q, [process.pid, ...ids].join(' ') + ' end\n'); } `, pidFile(t))
 }
 
 func TestAScriptAnswers(t *testing.T) {
@@ -29,7 +29,7 @@ exports.ssExports = {
   onMessage(m) {
     session.sendReliableMessage(session.newTextGameMessage(m.opCode + 1, session.getServerId(), m.getPayloadAsText() + '!'), m.sender);
   },
-};`, setup{}, func(g *game) {
+};`, setup{short: true}, func(g *game) {
 		g.processes()
 		a := g.enter()
 		a.Say(7, messages.ServerPeer, 0, "žluť")
@@ -114,16 +114,16 @@ func TestWhatCannotStartSaysWhy(t *testing.T) {
 		"aborts":          {"process.abort();", "signal: aborted", ""},
 		"stderr":          {"require('fs').writeSync(2, 'last words'); process.kill(process.pid, 'SIGKILL'); for (;;);", "signal: killed", "[ERROR] (stderr) 0: last words"},
 		"no heap":         {"const a = []; for (;;) a.push(new Array(1000).fill(1));", "heap out of memory", "FATAL ERROR"},
-		"endless at load": {"for (;;);", "did not answer within", ""},
+		"endless at load": {"begun(); for (;;);", "did not answer within", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			play(t, pids(t)+"mark();"+c.source, setup{failing: true, limits: func(l *script.Limits) {
 				l.MemoryMax = 64 << 20
-				if name == "endless at load" {
-					l.Callback = 3 * time.Second
-				}
 			}}, func(g *game) {
+				if name == "endless at load" {
+					g.interrupted()
+				}
 				g.ended(c.reason)
 				if c.log != "" {
 					g.logged(c.log)
@@ -236,7 +236,7 @@ func TestErrorsOutsideOfCallbacks(t *testing.T) {
 
 // Whoever kills the process ends one game session, and no other.
 func TestADeadProcessIsACrashOfItsGameSessionOnly(t *testing.T) {
-	play(t, pids(t)+"mark();"+exits, setup{}, func(g *game) {
+	play(t, pids(t)+"mark();"+exits, setup{short: true}, func(g *game) {
 		g.processes()
 		h, err := g.program.NewHandler(script.Process{Counters: g.Count})
 		if err != nil {

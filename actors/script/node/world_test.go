@@ -87,6 +87,7 @@ type setup struct {
 	nodeVersion string
 	args        []string
 	failing     bool // it is not to become ACTIVE
+	short       bool // tests that are to be short have it
 	change      func(o *actors.Options)
 }
 
@@ -94,6 +95,9 @@ type setup struct {
 func play(t *testing.T, source string, s setup, test func(g *game)) {
 	t.Helper()
 	need(t)
+	if testing.Short() && !s.short {
+		t.Skip("make test-full starts Node.js for it")
+	}
 	g := &game{t: t, dir: t.TempDir(), closed: make(chan struct{})}
 	if s.options.UID != 0 { // whose parents that user may pass
 		dir, err := os.MkdirTemp("", "troupe-user-")
@@ -221,6 +225,20 @@ func (g *game) ended(words string) {
 		}
 		return ""
 	})
+}
+
+// interrupted waits until the watchdog has ended the script, which has said that it begins to do what never ends.
+func (g *game) interrupted() {
+	g.Helper()
+	g.logged("begun")
+	g.Until(func() string {
+		if g.Count.ScriptInterrupts.Load() == 0 {
+			node.Overdue(g.handler)
+			return "no interrupt"
+		}
+		return ""
+	})
+	g.ended("did not answer within 30s")
 }
 
 // logged waits for words in the log.
