@@ -11,7 +11,7 @@ import (
 func TestTheEngineIsAsItIsGuarded(t *testing.T) {
 	guardEngine() // panics if the engine has changed
 	vm := goja.New()
-	v, err := vm.RunString(`const a = []; a.length = 2e7; a.fill.name + a.indexOf(1) + [].concat([1]).length + typeof eval + [...[1]].length`)
+	v, err := vm.RunString(`const a = []; a.length = 2 * 2 ** 20; a.fill.name + a.indexOf(1) + [].concat([1]).length + typeof eval + [...[1]].length`)
 	if err != nil || v.String() != "fill-11function1" {
 		t.Errorf("%v, %v", v, err)
 	}

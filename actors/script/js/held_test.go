@@ -6,47 +6,18 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors/actorstest"
 	"troupe/actors/script"
 	"troupe/messages"
 )
 
-// What others make the host hold, such as what waits for their players, is not the memory of
-// a call that only takes long.
-func TestACallIsNotEndedForWhatOthersHold(t *testing.T) {
-	limits := actorstest.ScriptLimits()
+// A call that goes on and makes small pieces only ends for what it holds, when the watchdog has looked.
+func TestACallThatMakesSmallPiecesEndsForWhatItHolds(t *testing.T) {
+	limits := calm()
 	limits.MemoryMax = 16 << 20
-	g := start(t, limits, body(`onMessage() { const until = Date.now() + 500; let n = 0; while (Date.now() < until) n++; }`))
-	done := make(chan [][]byte)
-	go func() {
-		var held [][]byte
-		for range 40 {
-			held = append(held, make([]byte, 2<<20))
-			time.Sleep(10 * time.Millisecond)
-		}
-		done <- held
-	}()
-	g.handler.OnMessage(message(1, ""))
-	held := <-done
-	if g.exit != nil {
-		t.Errorf("it ended: %s\n%s", g.crash, g.lines.String())
-	}
-	runtime.KeepAlive(held)
-	held = nil
-	// What it holds itself ends it, also if one built-in has made it, and also if meanwhile
-	// others hold less. The watchdog looks from time to time only: the call begins before it
-	// has what ends it, and goes on after that.
-	h := start(t, limits, body(`onMessage() {
-		const wait = (ms) => { const until = Date.now() + ms; while (Date.now() < until); };
-		wait(300); globalThis.kept = new Array(1e6).fill(0.5); wait(20000);
-	}`))
-	go func() {
-		time.Sleep(150 * time.Millisecond)
-		runtime.GC() // frees what was held above
-	}()
-	h.handler.OnMessage(message(1, ""))
-	if h.exit == nil || !strings.Contains(h.crash, "16 MiB") {
-		t.Errorf("it goes on, or ended for something else: %q", h.crash)
+	g := start(t, limits, body(`onMessage() { globalThis.kept = []; for (;;) kept.push([1]); }`))
+	within(t, "the call", func() { g.handler.OnMessage(message(1, "")) })
+	if !strings.Contains(g.crash, "it holds more than 16 MiB of memory") {
+		t.Errorf("it ended for something else: %q", g.crash)
 	}
 }
 

@@ -47,7 +47,8 @@ type regexps struct {
 	prototype *goja.Object
 	exec      *goja.Object // the engine's, with a limit
 	known     map[string]*expression
-	iterates  bool // what matchAll returns has a limit
+	iterates  bool          // what matchAll returns has a limit
+	max       time.Duration // that a match which finds nothing may take
 }
 
 // expression is a regular expression and its flags.
@@ -87,7 +88,7 @@ func (h *Handler) uses(class string) {
 // guardRegexps has the engine's methods look at the clock.
 func (h *Handler) guardRegexps(constructor *goja.Object) {
 	prototype := constructor.Get("prototype").ToObject(h.vm)
-	r := &regexps{h: h, prototype: prototype, exec: prototype.Get("exec").ToObject(h.vm), known: make(map[string]*expression)}
+	r := &regexps{h: h, prototype: prototype, exec: prototype.Get("exec").ToObject(h.vm), known: make(map[string]*expression), max: matchMax / 2}
 	for _, o := range []*goja.Object{r.exec, prototype.Get("test").ToObject(h.vm)} {
 		guardFunction(o, r.once)
 	}
@@ -191,8 +192,8 @@ func (r *regexps) limited(of, text goja.Value, method func() goja.Value) goja.Va
 	thread.Long(func() { v = method() }) // nothing pauses it
 	took := time.Since(began)
 	r.h.endIfInterrupted()
-	if took >= matchMax/2 && nothing(v, text) && r.mayBacktrack(of, text) { // the library's clock may be late
-		panic(r.h.rangeError("a match of a regular expression took more than %v in the embedded engine", matchMax/2))
+	if took >= r.max && nothing(v, text) && r.mayBacktrack(of, text) { // the library's clock may be late
+		panic(r.h.rangeError("a match of a regular expression took more than %v in the embedded engine", r.max))
 	}
 	if r.h.watch != nil {
 		r.h.watch.Worked(took)

@@ -130,16 +130,11 @@ func (g *game) play(d time.Duration) {
 // start loads the files and calls init; it fails the test unless that works.
 func start(t testing.TB, limits script.Limits, files map[string]string) *game {
 	t.Helper()
-	for tries := 10; ; tries-- {
-		g, err := load(t, limits, files)
-		if err == nil {
-			return g
-		}
-		// A busy machine may take longer for the start than some tests allow a call.
-		if tries == 0 || limits.Callback > time.Second || !strings.Contains(err.Error()+g.lines.String(), "ran for more than") {
-			t.Fatalf("%v\n%s", err, &g.lines)
-		}
+	g, err := load(t, limits, files)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &g.lines)
 	}
+	return g
 }
 
 // only is a script of one file.

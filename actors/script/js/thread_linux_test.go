@@ -7,59 +7,50 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"troupe/actors/actorstest"
+	"troupe/actors/script"
 )
 
-// What goes through a long list cannot be paused. So its thread has long slices of time (package thread), also after it was
-// abandoned.
+// sinkOf calls a function for each line, in the call that writes it.
+type sinkOf func()
+
+func (f sinkOf) Write(script.Line) { f() }
+func (sinkOf) Close()              {}
+
+// What goes through a long list cannot be paused. So its thread has long slices of time (package thread).
 func TestALongListIsGoneThroughWithLongSlices(t *testing.T) {
-	g := start(t, actorstest.ScriptLimits(), body(`
-		onMessage(m) {
-			let o = {};
-			for (let i = 0; i < 1e3; i++) o = Object.create(o);
-			Array.prototype.indexOf.call(Object.assign(o, { length: m.opCode }), 1);
-		}`))
-	slice := func(thread int) time.Duration {
-		attr, err := unix.SchedGetAttr(thread, 0)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	slice := func() time.Duration {
+		attr, err := unix.SchedGetAttr(0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return time.Duration(attr.Runtime)
 	}
-	during := func(length int32) (before, longest, after time.Duration) {
-		done, thread := make(chan struct{}), make(chan int)
-		go func() {
-			defer close(done)
-			runtime.LockOSThread() // and lets it end with the goroutine
-			thread <- unix.Gettid()
-			<-thread
-			g.handler.OnMessage(message(length, ""))
-			thread <- 0
-			<-thread
-		}()
-		id := <-thread
-		before = slice(id)
-		thread <- 0
-		for {
-			longest = max(longest, slice(id))
-			select {
-			case <-thread:
-				after = slice(id)
-				close(thread)
-				<-done
-				return before, longest, after
-			default:
-			}
-		}
-	}
-	usual, longest, after := during(longList - 1)
+	usual, want := slice(), time.Duration(0)
 	if usual == 0 {
 		t.Skip("the system does not tell how long slices are: Linux before 6.12, or another policy")
 	}
-	if longest != usual || after != usual {
-		t.Errorf("a short list: slices of %v, then %v, want %v as before", longest, after, usual)
+	inside := 0
+	g := &game{log: script.NewLog(sinkOf(func() {
+		inside++
+		for begun := time.Now(); slice() != want; { // the slices change half a millisecond after the call's beginning
+			if time.Since(begun) > time.Minute {
+				t.Fatalf("slices of %v, want %v", slice(), want)
+			}
+		}
+	}), script.LevelInfo, nil)}
+	if _, err := loadInto(t, g, calm(), body(`onMessage(m) { Array.prototype.indexOf.call({ length: m.opCode, get 0() { logger.info('in the list'); } }, 1); }`)); err != nil {
+		t.Fatal(err)
 	}
-	if _, longest, after = during(50_000); longest != 100*time.Millisecond || after != usual {
-		t.Errorf("a long list: slices of %v, then %v, want 100ms, then %v as before", longest, after, usual)
+	for n, c := range []struct {
+		length int32
+		want   time.Duration
+	}{{longList - 1, usual}, {longList, 100 * time.Millisecond}} {
+		want = c.want
+		g.handler.OnMessage(message(c.length, ""))
+		if after := slice(); after != usual || inside != n+1 {
+			t.Errorf("a list of %d: slices of %v afterwards, want %v as before, %d lines", c.length, after, usual, inside)
+		}
 	}
 }
