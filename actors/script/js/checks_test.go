@@ -109,18 +109,20 @@ console.error(new Error('e').message); console.debug('not'); }`))
 }
 
 func TestProcessListeners(t *testing.T) {
-	g := start(t, calm(), body(`onMessage(m) {
+	synctest.Test(t, func(t *testing.T) {
+		g := start(t, calm(), body(`onMessage(m) {
 process.on('uncaughtException', (e, origin) => logger.info('caught', e.message, origin));
 process.on('exit', code => logger.info('exit', code));
 setTimeout(() => { throw new Error('one'); }, 1);
 Promise.reject(new Error('two'));
 setTimeout(() => process.exit(4), 5); }`))
-	g.handler.OnMessage(message(1, ""))
-	g.play(time.Second)
-	g.logged(t, "caught one uncaughtException", "caught two unhandledRejection", "exit 4")
-	if g.crash != "" || *g.exit != 4 {
-		t.Error(g.crash, *g.exit)
-	}
+		g.handler.OnMessage(message(1, ""))
+		g.play(time.Second)
+		g.logged(t, "caught one uncaughtException", "caught two unhandledRejection", "exit 4")
+		if g.crash != "" || *g.exit != 4 {
+			t.Error(g.crash, *g.exit)
+		}
+	})
 }
 
 // RT-65.
@@ -322,44 +324,46 @@ func TestAnUnhandledRejectionByVersion(t *testing.T) {
 
 // realtime.md 15.2 and D-116.
 func TestGatesAreJudgedByTruthinessAndPromises(t *testing.T) {
-	yes, no, later := "yes", "no", "later"
-	for _, c := range []struct{ result, gate, awaited, told string }{
-		{`true`, yes, yes, yes}, {`1`, yes, yes, yes}, {`'a'`, yes, yes, yes}, {`{}`, yes, yes, yes},
-		{`false`, no, no, yes}, {`0`, no, no, yes}, {`''`, no, no, yes}, {`null`, no, no, yes}, {`undefined`, no, no, yes}, {`NaN`, no, no, yes},
-		{`(() => { throw new Error('x'); })()`, no, no, no},
-		{`Promise.resolve(true)`, yes, yes, yes}, {`Promise.resolve(0)`, yes, no, yes}, {`Promise.reject(1)`, yes, no, yes},
-		{`new Promise(() => {})`, yes, later, yes}, {`{ then: f => f(true) }`, yes, yes, yes}, {`Object.assign(() => {}, { then: f => f(false) })`, yes, no, yes},
-		{`new Promise(f => setTimeout(f, 1, 1))`, yes, later, yes},
-	} {
-		g := start(t, calm(), body(strings.ReplaceAll(`
+	synctest.Test(t, func(t *testing.T) {
+		yes, no, later := "yes", "no", "later"
+		for _, c := range []struct{ result, gate, awaited, told string }{
+			{`true`, yes, yes, yes}, {`1`, yes, yes, yes}, {`'a'`, yes, yes, yes}, {`{}`, yes, yes, yes},
+			{`false`, no, no, yes}, {`0`, no, no, yes}, {`''`, no, no, yes}, {`null`, no, no, yes}, {`undefined`, no, no, yes}, {`NaN`, no, no, yes},
+			{`(() => { throw new Error('x'); })()`, no, no, no},
+			{`Promise.resolve(true)`, yes, yes, yes}, {`Promise.resolve(0)`, yes, no, yes}, {`Promise.reject(1)`, yes, no, yes},
+			{`new Promise(() => {})`, yes, later, yes}, {`{ then: f => f(true) }`, yes, yes, yes}, {`Object.assign(() => {}, { then: f => f(false) })`, yes, no, yes},
+			{`new Promise(f => setTimeout(f, 1, 1))`, yes, later, yes},
+		} {
+			g := start(t, calm(), body(strings.ReplaceAll(`
 onProcessStarted() { return R; }, onHealthCheck() { return R; }, onPlayerConnect() { return R; },
 onSendToPlayer() { return R; }, onSendToGroup() { return R; }, onPlayerJoinGroup() { return R; }, onPlayerLeaveGroup() { return R; },
 onStartGameSession() { return R; }, onProcessTerminate() { return R; }`, "R", c.result)))
-		h := g.handler
-		over := c.told // a promise is waited for, whatever it comes to
-		if c.awaited == later {
-			over = later
-		}
-		for name, d := range map[string]script.Decision{
-			c.awaited + " onProcessStarted": h.OnProcessStarted([]string{"a"}), c.awaited + " onHealthCheck": h.OnHealthCheck(),
-			c.awaited + " onPlayerConnect": h.OnPlayerConnect(&script.ConnectMessage{}),
-			c.gate + " onSendToPlayer":     h.OnSendToPlayer(message(1, "")), c.gate + " onSendToGroup": h.OnSendToGroup(message(1, "")),
-			c.gate + " onPlayerJoinGroup": h.OnPlayerJoinGroup(1, 2), c.gate + " onPlayerLeaveGroup": h.OnPlayerLeaveGroup(1, 2),
-			c.told + " onStartGameSession": h.OnStartGameSession(&messages.GameSession{}), over + " onProcessTerminate": h.OnProcessTerminate(),
-		} {
-			got := later
-			if ok, now := d.Now(); now {
-				got = map[bool]string{true: yes, false: no}[ok]
+			h := g.handler
+			over := c.told // a promise is waited for, whatever it comes to
+			if c.awaited == later {
+				over = later
 			}
-			if want, _, _ := strings.Cut(name, " "); got != want {
-				t.Errorf("%s: %s: %s\n%s", c.result, name, got, &g.lines)
+			for name, d := range map[string]script.Decision{
+				c.awaited + " onProcessStarted": h.OnProcessStarted([]string{"a"}), c.awaited + " onHealthCheck": h.OnHealthCheck(),
+				c.awaited + " onPlayerConnect": h.OnPlayerConnect(&script.ConnectMessage{}),
+				c.gate + " onSendToPlayer":     h.OnSendToPlayer(message(1, "")), c.gate + " onSendToGroup": h.OnSendToGroup(message(1, "")),
+				c.gate + " onPlayerJoinGroup": h.OnPlayerJoinGroup(1, 2), c.gate + " onPlayerLeaveGroup": h.OnPlayerLeaveGroup(1, 2),
+				c.told + " onStartGameSession": h.OnStartGameSession(&messages.GameSession{}), over + " onProcessTerminate": h.OnProcessTerminate(),
+			} {
+				got := later
+				if ok, now := d.Now(); now {
+					got = map[bool]string{true: yes, false: no}[ok]
+				}
+				if want, _, _ := strings.Cut(name, " "); got != want {
+					t.Errorf("%s: %s: %s\n%s", c.result, name, got, &g.lines)
+				}
+			}
+			g.play(20 * time.Millisecond)
+			if g.crash != "" {
+				t.Errorf("%s: %s", c.result, g.crash)
 			}
 		}
-		g.play(20 * time.Millisecond)
-		if g.crash != "" {
-			t.Errorf("%s: %s", c.result, g.crash)
-		}
-	}
+	})
 }
 
 func TestAPromiseThatComesLaterDecides(t *testing.T) {

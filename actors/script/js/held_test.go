@@ -100,9 +100,8 @@ func TestAScriptThatKeepsMoreWithEachCallEnds(t *testing.T) {
 	limits := calm()
 	limits.MemoryMax = 16 << 20
 	g := start(t, limits, only(hoards))
-	deadline := time.Now().Add(2 * time.Minute)
 	calls := 0
-	for ; g.exit == nil && time.Now().Before(deadline); calls++ {
+	for ; g.exit == nil && calls < 1e5; calls++ {
 		g.handler.OnMessage(message(1, "variable"))
 		time.Sleep(time.Millisecond)
 	}

@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"troupe/actors/script"
 	"troupe/actors/script/watchdog"
@@ -23,19 +25,18 @@ func beside(t *testing.T) {
 // A long call hands over what else its goroutine has to do, wherever its code is. How it rests is package watchdog's, in virtual time;
 // what others notice of it is measured by troupe bench script-hostile.
 func TestALongCallHandsOver(t *testing.T) {
-	beside(t)
 	for name, code := range map[string]string{
-		"loop": `while (!over());`, "function": `const f = () => over() || f(), g = () => { try { return f(); } catch (e) { return over() || g(); } }; g();`,
-		"generator": `for (const x of (function* () { while (true) yield over(); })()) if (x) break;`,
-		"built-in":  `while (!over()) [3, 1, 2].sort((a, b) => a - b);`, "jobs": `(function f() { if (!over()) Promise.resolve().then(f); })();`,
-		"ticks": `(function f() { if (!over()) process.nextTick(f); })();`,
+		"nothing": ``, "loop": `for (let i = 0; i < 1000; i++);`, "function": `(function f(n) { if (n > 0) f(n - 1); })(1000);`,
+		"generator": `for (const x of (function* () { for (let i = 0; i < 1000; i++) yield i; })());`,
+		"built-in":  `new Array(1000).fill(1).forEach(x => x);`, "jobs": `(function f(n) { if (n > 0) Promise.resolve(n - 1).then(f); })(1000);`,
+		"ticks": `(function f(n) { if (n > 0) process.nextTick(f, n - 1); })(1000);`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			g := start(t, calm(), body(`onMessage() { const until = Date.now() + 5, over = () => Date.now() >= until; `+code+` }`))
-			g.handed = 0
+		synctest.Test(t, func(t *testing.T) {
+			g := start(t, calm(), body(`onMessage() { logger.info('slow'); `+code+` }`))
+			g.handed, g.lines.during = 0, func() { time.Sleep(time.Millisecond) }
 			g.handler.OnMessage(message(1, ""))
-			if g.handed != 1 || g.crash != "" {
-				t.Error(g.handed, g.crash, &g.lines)
+			if want := min(len(code), 1); g.handed != want || g.crash != "" {
+				t.Errorf("%s: handed over %d times, want %d; %s%s", name, g.handed, want, g.crash, &g.lines)
 			}
 		})
 	}

@@ -37,11 +37,15 @@ type game struct {
 }
 
 type lines struct {
-	mu   sync.Mutex
-	list []script.Line
+	during func() // called in the call that writes a line; nil: nothing
+	mu     sync.Mutex
+	list   []script.Line
 }
 
 func (l *lines) Write(line script.Line) {
+	if l.during != nil {
+		l.during()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.list = append(l.list, line)

@@ -6,15 +6,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"troupe/actors/script"
 )
-
-// sinkOf calls a function for each line, in the call that writes it.
-type sinkOf func()
-
-func (f sinkOf) Write(script.Line) { f() }
-func (sinkOf) Close()              {}
 
 // What goes through a long list cannot be paused. So its thread has long slices of time (package thread).
 func TestALongListIsGoneThroughWithLongSlices(t *testing.T) {
@@ -32,16 +24,14 @@ func TestALongListIsGoneThroughWithLongSlices(t *testing.T) {
 		t.Skip("the system does not tell how long slices are: Linux before 6.12, or another policy")
 	}
 	inside := 0
-	g := &game{log: script.NewLog(sinkOf(func() {
+	g := start(t, calm(), body(`onMessage(m) { Array.prototype.indexOf.call({ length: m.opCode, get 0() { logger.info('in the list'); } }, 1); }`))
+	g.lines.during = func() {
 		inside++
 		for begun := time.Now(); slice() != want; { // the slices change half a millisecond after the call's beginning
 			if time.Since(begun) > time.Minute {
 				t.Fatalf("slices of %v, want %v", slice(), want)
 			}
 		}
-	}), script.LevelInfo, nil)}
-	if _, err := loadInto(t, g, calm(), body(`onMessage(m) { Array.prototype.indexOf.call({ length: m.opCode, get 0() { logger.info('in the list'); } }, 1); }`)); err != nil {
-		t.Fatal(err)
 	}
 	for n, c := range []struct {
 		length int32

@@ -113,33 +113,35 @@ process.nextTick(t, 't2');
 // As any error does, and as in Node.js: what is left of a callback goes on; a tick's ends the game session at once,
 // a promise job's when the other jobs are done, if nobody handles it.
 func TestAnOverflowDoesWhatAnyErrorDoes(t *testing.T) {
-	const job = `Promise.resolve().then(function f() { f(); }); Promise.resolve().then(() => { t('a'); Promise.resolve().then(() => t('b')); });`
-	for source, want := range map[string]struct{ words, crash, says string }{
-		job: {"a b", "Unhandled promise rejection: RangeError: Maximum call stack size exceeded", "Unhandled promise rejection"},
-		`Promise.resolve().then(function f() { f(); }).catch((e) => t(e.name)).then(() => t('a'));`:                                 {"RangeError a", "", ""},
-		`(async function f() { await f(); })().catch((e) => t(e.message));`:                                                         {"Maximum call stack size exceeded", "", ""},
-		`process.nextTick(function f() { f(); }); process.nextTick(t, 'a'); Promise.resolve().then(() => t('b'));`:                  {"", "Uncaught error: RangeError: Maximum call stack size exceeded", "Uncaught error"},
-		`process.nextTick(t, 'a'); Promise.resolve().then(() => t('b')); (function f() { f(); })();`:                                {"a b", "", "Error in onMessage"},
-		`process.on('uncaughtException', (e) => t(e.name)); process.nextTick(function f() { f(); }); process.nextTick(t, 'a');`:     {"RangeError a", "", ""},
-		`process.on('unhandledRejection', (e) => t(e.name)); Promise.resolve().then(function f() { f(); }).then(() => t('never'));`: {"RangeError", "", ""},
-	} {
-		got, g := trace(t, calm(), 20*time.Millisecond, source)
-		if got != want.words || g.crash != want.crash {
-			t.Errorf("%s: %q, crash %q\n%s", source, got, g.crash, &g.lines)
+	synctest.Test(t, func(t *testing.T) {
+		const job = `Promise.resolve().then(function f() { f(); }); Promise.resolve().then(() => { t('a'); Promise.resolve().then(() => t('b')); });`
+		for source, want := range map[string]struct{ words, crash, says string }{
+			job: {"a b", "Unhandled promise rejection: RangeError: Maximum call stack size exceeded", "Unhandled promise rejection"},
+			`Promise.resolve().then(function f() { f(); }).catch((e) => t(e.name)).then(() => t('a'));`:                                 {"RangeError a", "", ""},
+			`(async function f() { await f(); })().catch((e) => t(e.message));`:                                                         {"Maximum call stack size exceeded", "", ""},
+			`process.nextTick(function f() { f(); }); process.nextTick(t, 'a'); Promise.resolve().then(() => t('b'));`:                  {"", "Uncaught error: RangeError: Maximum call stack size exceeded", "Uncaught error"},
+			`process.nextTick(t, 'a'); Promise.resolve().then(() => t('b')); (function f() { f(); })();`:                                {"a b", "", "Error in onMessage"},
+			`process.on('uncaughtException', (e) => t(e.name)); process.nextTick(function f() { f(); }); process.nextTick(t, 'a');`:     {"RangeError a", "", ""},
+			`process.on('unhandledRejection', (e) => t(e.name)); Promise.resolve().then(function f() { f(); }).then(() => t('never'));`: {"RangeError", "", ""},
+		} {
+			got, g := trace(t, calm(), 20*time.Millisecond, source)
+			if got != want.words || g.crash != want.crash {
+				t.Errorf("%s: %q, crash %q\n%s", source, got, g.crash, &g.lines)
+			}
+			if want.says != "" && !strings.Contains(g.lines.String(), want.says+": RangeError: Maximum call stack size exceeded\n    at f (/local/game/server.js:") {
+				t.Errorf("%s: %s", source, &g.lines)
+			}
 		}
-		if want.says != "" && !strings.Contains(g.lines.String(), want.says+": RangeError: Maximum call stack size exceeded\n    at f (/local/game/server.js:") {
-			t.Errorf("%s: %s", source, &g.lines)
+		// A script for Node 10.x is only warned of a rejection.
+		g, err := loadInto(t, &game{node: "10.x"}, calm(), body(`onMessage() { Promise.resolve().then(function f() { f(); }); }`))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	// A script for Node 10.x is only warned of a rejection.
-	g, err := loadInto(t, &game{node: "10.x"}, calm(), body(`onMessage() { Promise.resolve().then(function f() { f(); }); }`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	g.handler.OnMessage(message(1, ""))
-	if g.logged(t, "[WARN]", "Unhandled promise rejection: RangeError: Maximum call stack size exceeded"); g.crash != "" {
-		t.Error(g.crash)
-	}
+		g.handler.OnMessage(message(1, ""))
+		if g.logged(t, "[WARN]", "Unhandled promise rejection: RangeError: Maximum call stack size exceeded"); g.crash != "" {
+			t.Error(g.crash)
+		}
+	})
 }
 
 func TestAnIntervalKeepsItsBeat(t *testing.T) {
@@ -224,62 +226,70 @@ func TestExitStopsInTheMiddle(t *testing.T) {
 }
 
 func TestSlowCallsAreCountedAndWarnedOfNowAndThen(t *testing.T) {
-	limits := actorstest.ScriptLimits()
-	limits.Tick = 5 * time.Millisecond
-	g := start(t, limits, body(`onMessage() { const until = Date.now() + 10; while (Date.now() < until); }`))
-	before := g.counters.ScriptSlowCalls.Load() // on a busy machine the start takes long, too
-	for range 3 {
-		g.handler.OnMessage(message(1, ""))
-	}
-	if n := g.counters.ScriptSlowCalls.Load() - before; n != 3 {
-		t.Errorf("%d slow calls", n)
-	}
-	if n := strings.Count(g.lines.String(), "more than 5ms holds the game up"); n != 1 {
-		t.Error(&g.lines)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		limits := actorstest.ScriptLimits()
+		limits.Tick = 5 * time.Millisecond
+		g := start(t, limits, body(`onMessage() { logger.info('slow'); }`))
+		g.lines.during = func() { time.Sleep(6 * time.Millisecond) }
+		for range 3 {
+			g.handler.OnMessage(message(1, ""))
+		}
+		if n := g.counters.ScriptSlowCalls.Load(); n != 3 {
+			t.Errorf("%d slow calls", n)
+		}
+		if n := strings.Count(g.lines.String(), "more than 5ms holds the game up"); n != 1 {
+			t.Error(&g.lines)
+		}
+	})
 }
 
 // However long a call takes between two timers, they fire in the order of their delays.
 func TestTimersOfOneCallStartTogether(t *testing.T) {
-	g := start(t, actorstest.ScriptLimits(), only(`
+	synctest.Test(t, func(t *testing.T) {
+		g := start(t, actorstest.ScriptLimits(), only(`
 let logger;
 exports.ssExports = {
   init(s) { logger = s.getLogger(); },
   onMessage(m) {
     setTimeout(() => logger.info('second'), 30);
-    for (const until = Date.now() + 40; Date.now() < until;);
+    logger.info('slow');
     setTimeout(() => logger.info('first'), 10);
   },
 };`))
-	g.handler.OnMessage(&script.Message{OpCode: 1, Sender: 1})
-	g.play(time.Second)
-	if lines := g.lines.String(); strings.Index(lines, "first") < 0 || strings.Index(lines, "first") > strings.Index(lines, "second") {
-		t.Error(lines)
-	}
+		g.lines.during = func() { time.Sleep(40 * time.Millisecond) }
+		g.handler.OnMessage(&script.Message{OpCode: 1, Sender: 1})
+		g.play(time.Second)
+		if lines := g.lines.String(); strings.Index(lines, "first") < 0 || strings.Index(lines, "first") > strings.Index(lines, "second") {
+			t.Error(lines)
+		}
+	})
 }
 
 // However many timers are due, others have their turn between them.
 func TestManyTimersThatAreDueGiveWay(t *testing.T) {
-	for _, set := range []string{"setTimeout(run, 1, w)", "setImmediate(run, w)"} {
-		g := start(t, calm(), body(`
+	synctest.Test(t, func(t *testing.T) {
+		for _, set := range []string{"setTimeout(run, 1, w)", "setImmediate(run, w)"} {
+			g := start(t, calm(), body(`
 onMessage() {
-  const run = w => { for (const until = Date.now() + 3; Date.now() < until;); logger.info('t:' + w); };
+  const run = w => { logger.info('t:' + w); };
   for (const w of ['a', 'b', 'c']) `+set+`;
 },
 onHealthCheck() { logger.info('t:between'); return true; }`))
-		g.handler.OnMessage(message(1, ""))
-		for range 3 {
-			(<-g.tasks)()
-			g.handler.OnHealthCheck()
-		}
-		var words []string
-		for line := range strings.Lines(g.lines.String()) {
-			if _, w, ok := strings.Cut(line, ": t:"); ok {
-				words = append(words, strings.TrimSpace(w))
+			g.lines.during = func() { time.Sleep(3 * time.Millisecond) }
+			g.handler.OnMessage(message(1, ""))
+			for range 3 {
+				(<-g.tasks)()
+				g.handler.OnHealthCheck()
+			}
+			var words []string
+			for line := range strings.Lines(g.lines.String()) {
+				if _, w, ok := strings.Cut(line, ": t:"); ok {
+					words = append(words, strings.TrimSpace(w))
+				}
+			}
+			if got := strings.Join(words, " "); got != "a between b between c between" {
+				t.Errorf("%s: %s", set, got)
 			}
 		}
-		if got := strings.Join(words, " "); got != "a between b between c between" {
-			t.Errorf("%s: %s", set, got)
-		}
-	}
+	})
 }

