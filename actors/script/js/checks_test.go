@@ -77,28 +77,6 @@ func TestAByteOrderMarkIsSkipped(t *testing.T) {
 	g.logged(t, "[ERROR] (server.js) 3: Error in onMessage: Error: here\n    at onMessage (/local/game/server.js:3:")
 }
 
-// RT-63.
-func TestModulesResolve(t *testing.T) {
-	g := start(t, calm(), map[string]string{
-		"server.js":   "const Packet = require('../src/proto/Packet_pb'), loop = require('./gameloop.js'), util = require('util');\nexports.ssExports = { init(s) { s.getLogger().info(util.format('%s %d', typeof Packet, loop.rate), util.inspect({ s }).includes('Session')); } };",
-		"gameloop.js": "exports.rate = 20;",
-	})
-	g.logged(t, "[INFO] (server.js) 2: object 20 true")
-}
-
-// RT-64.
-func TestBuffersAreNodes(t *testing.T) {
-	g := start(t, calm(), body(`
-onMessage(m) {
-  const a = new Buffer.from(m.payload), b = Buffer.from(m.payload);
-  logger.info(JSON.parse(a).x, JSON.parse(b).x, String.fromCharCode.apply(null, m.payload), m.payload == '', b.equals(a));
-  session.sendMessage(session.newTextGameMessage(1, -1, a), 3);
-}`))
-	g.handler.OnMessage(message(1, `{"x":"y"}`))
-	g.logged(t, `y y {"x":"y"} false true`)
-	g.wants(t, `fast op 1 from -1 to 3: "{\"x\":\"y\"}"`)
-}
-
 func TestTheConsoleWritesToTheLogOfTheGame(t *testing.T) {
 	g := start(t, calm(), body(`onMessage(m) { console.log('a %s', 1, { b: [2] });
 console.error(new Error('e').message); console.debug('not'); }`))
@@ -125,54 +103,12 @@ setTimeout(() => process.exit(4), 5); }`))
 	})
 }
 
-// RT-65.
-func TestBinaryThroughATextMessage(t *testing.T) {
-	g := start(t, calm(), body(`
-onMessage(m) {
-  if (!(m.payload instanceof Uint8Array) || Object.getPrototypeOf(m.payload) !== Uint8Array.prototype) throw new Error('not plain');
-  session.sendMessage(session.newTextGameMessage(1, -1, m.payload), m.sender);
-}`))
-	all := make([]byte, 256)
-	for i := range all {
-		all[i] = byte(i)
-	}
-	m := message(1, string(all))
-	g.handler.OnMessage(m)
-	g.wants(t, fmt.Sprintf("fast op 1 from -1 to 3: %q", all))
-}
-
 // RT-66.
 func TestTextIsUTF8(t *testing.T) {
 	g := start(t, calm(), body(`onMessage(m) { session.sendMessage(session.newTextGameMessage(1, -1, m.getPayloadAsText() + ' 日本語 🎲'), 3); }`))
 	for in, want := range map[string]string{"žluť": "žluť", "": "", "a\xff\xe2\x82b\xf0\x9f\x8e": "a\ufffd\ufffdb\ufffd", "\xed\xa0\x80": "\ufffd\ufffd\ufffd"} {
 		g.handler.OnMessage(message(1, in))
 		g.wants(t, fmt.Sprintf("fast op 1 from -1 to 3: %q", want+" 日本語 🎲"))
-	}
-}
-
-// RT-67.
-func TestPlayersAreAMapWithNumbersInOrderOfAcceptance(t *testing.T) {
-	g := start(t, calm(), body(`
-onMessage(m) {
-  const list = [];
-  const players = session.getPlayers();
-  players.forEach((player, peerId) => list.push(typeof peerId, peerId, player.peerId === peerId, player.playerSessionId, player.playerId, player.playerData));
-  if (!(players instanceof Map)) throw new Error('no Map');
-  players.clear();
-  session.sendMessage(session.newTextGameMessage(1, -1, list.join()), 3);
-},
-onPlayerDisconnect(peerId) { if (!session.getPlayers().has(peerId)) throw new Error('gone already'); },`))
-	g.handler.OnPlayerAccepted(script.Player{PeerID: 2, PlayerSessionID: "psess-2", PlayerID: "bob", PlayerData: "{}"})
-	g.handler.OnPlayerAccepted(script.Player{PeerID: 1, PlayerSessionID: "psess-1"})
-	for range 2 {
-		g.handler.OnMessage(message(1, ""))
-		g.wants(t, `fast op 1 from -1 to 3: "number,2,true,psess-2,bob,{},number,1,true,psess-1,,"`)
-	}
-	g.handler.OnPlayerDisconnect(2)
-	g.handler.OnMessage(message(1, ""))
-	g.wants(t, `fast op 1 from -1 to 3: "number,1,true,psess-1,,"`)
-	if s := g.lines.String(); s != "" {
-		t.Error(s)
 	}
 }
 
@@ -194,13 +130,6 @@ func TestAPlayerWhoseDisconnectOverflowsIsGone(t *testing.T) {
 	g.handler.OnPlayerDisconnect(1)
 	g.handler.OnMessage(message(1, ""))
 	g.logged(t, "Error in onPlayerDisconnect: RangeError", "players 1")
-}
-
-// RT-68.
-func TestAFastSendWhenAPlayerIsAccepted(t *testing.T) {
-	g := start(t, calm(), body(`onPlayerAccepted(p) { session.sendMessage(session.newTextGameMessage(5, p.peerId, 'hi'), p.peerId); session.sendGroupMessage(session.newTextGameMessage(6, -1, 'all'), session.getAllPlayersGroupId()); }`))
-	g.handler.OnPlayerAccepted(script.Player{PeerID: 4})
-	g.wants(t, `fast op 5 from 4 to 4: "hi"`, `fast group op 6 from -1 to -1: "all"`)
 }
 
 // RT-69.

@@ -66,26 +66,6 @@ func TestGates(t *testing.T) {
 	})
 }
 
-// 15, 17: the login's gate may take its time.
-func TestThePlayerGateIsAwaited(t *testing.T) {
-	play(t, `
-let session;
-exports.ssExports = {
-  init(s) { session = s; },
-  async onPlayerConnect(m) {
-    session.sendReliableMessage(session.newTextGameMessage(8, -1, 'early'), m.peerId); // D-121
-    await new Promise(done => setTimeout(done, 5));
-    if (m.player.peerId !== m.peerId || m.player.playerId !== 'somebody' || m.player.playerData !== 'data of somebody') return false;
-    return Buffer.from(m.payload).toString() === 'let me in';
-  },
-  onPlayerAccepted(p) { session.sendMessage(session.newTextGameMessage(9, -1, p.playerSessionId), p.peerId); },
-};`, setup{}, func(g *game) {
-		g.open("x").gets("refused")
-		a := g.open("let me in")
-		a.gets("login 1", "8 from -1 to player 1: early", "9 from -1 to player 1: "+string(a.ID))
-	})
-}
-
 // realtime.md 16: what leaves in one call leaves in order, and gates do not overtake.
 func TestOrderIsKept(t *testing.T) {
 	play(t, `
@@ -222,35 +202,6 @@ exports.ssExports = {
 			a.gets("9 from -1 to player 1: done")
 			becomes(want)
 		}
-	})
-}
-
-func TestHealthDetachmentAndReturn(t *testing.T) {
-	play(t, `
-let session;
-exports.ssExports = {
-  init(s) { session = s; },
-  onHealthCheck: async () => { throw new Error('sick'); },
-  onPlayerDetached(id, reason) { console.log('detached', id, reason); return id === 1; },
-  onPlayerReconnected(id, info) { console.log('back', id, info.takeover, info.resent); },
-  onPlayerDisconnect(id) { console.log('gone', id); },
-};`, setup{}, func(g *game) {
-		a, b := g.enter(), g.enter()
-		d := make(chan bool, 1)
-		g.inside(func() {
-			g.handler.OnHealthCheck().Pending().Then(func(ok bool) { d <- ok })
-		})
-		if <-d {
-			t.Error("healthy")
-		}
-		g.logged("Error in onHealthCheck: Error: sick")
-		a.Lose()
-		g.logged("detached 1 reset")
-		again := g.World.Open()
-		again.LogIn(a.ID, "")
-		g.logged("back 1 false")
-		b.Lose()
-		g.logged("gone 2")
 	})
 }
 

@@ -1,15 +1,12 @@
 package node_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"troupe/actors/actorstest"
-	"troupe/actors/gamesession"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
 	"troupe/actors/script/node"
@@ -37,61 +34,6 @@ exports.ssExports = {
 		g.logged("[INFO] (server.js) 4: hello { a: 1 }")
 		if n := g.Count.ScriptProcesses.Load(); n != 1 {
 			t.Errorf("%d processes are counted", n)
-		}
-	})
-}
-
-// RT-58, D-117, RT-75: order of the start, and what each callback is given.
-func TestTheCallbacksOfTheStartComeInOrder(t *testing.T) {
-	play(t, `
-const log = s => console.log('step', s);
-log('top');
-let session;
-exports.ssExports = {
-  get configuration() { log('configuration'); return { pingIntervalTime: 7000, maxPlayers: 1, other: 1 }; },
-  init(s) { session = s; log('init ' + s.getGameSessionId()); },
-  async onProcessStarted(args) { await null; log('started ' + args.join('|') + ' ' + process.argv.slice(2)); return true; },
-  async onStartGameSession(g) {
-    log('start ' + (g.GameSessionId === session.getGameSessionId()) + g.gameSessionId.length + ' ' + g.MaximumPlayerSessionCount);
-    await null; log('microtask');
-  },
-  onPlayerConnect() { log('connect'); return true; },
-  onPlayerAccepted(p) { log('accepted ' + [...session.getPlayers().keys()]); },
-  onPlayerDisconnect(id) { log('gone ' + [...session.getPlayers().keys()]); setTimeout(() => log('then ' + session.getPlayers().size), 0); },
-};`, setup{args: []string{"one", "two"}}, func(g *game) {
-		a := g.enter()
-		if got := a.Handle.Attachment().PingInterval; got != 7*time.Second {
-			t.Error("ping interval", got)
-		}
-		full := g.open("")
-		full.gets("refused") // configuration.maxPlayers
-		a.Depart()
-		g.logged("then 0")
-		var steps []string
-		for _, line := range strings.Split(g.log.String(), "\n") {
-			if _, step, ok := strings.Cut(line, "step "); ok {
-				steps = append(steps, step)
-			}
-		}
-		id := fmt.Sprint("start true", len(g.id), " 100")
-		want := []string{"top", "configuration", "init ", "started one two|one,two ", id, "microtask", "connect", "accepted 1", "gone 1", "then 0"}
-		want[3] = "started one|two one,two" // of the World's fleet, and of the process
-		if strings.Join(steps, ";") != strings.Join(want, ";") {
-			t.Errorf("got  %q\nwant %q", steps, want)
-		}
-	})
-}
-
-// RT-59.
-func TestAScriptWithInitOnlyIsARelay(t *testing.T) {
-	play(t, `exports.ssExports = { init: () => {} };`, setup{}, func(g *game) {
-		a, b := g.enter(), g.enter()
-		a.Say(1, b.Peer(), 0, "x")
-		b.gets("1 from 1 to player 2: x")
-		a.Group(gamesession.JoinGroup, 5)
-		a.gets("group 5 is [1] from -1 to 1")
-		if err := g.System.Drain(context.Background(), 0); err != nil {
-			t.Error(err)
 		}
 	})
 }
@@ -148,48 +90,6 @@ exports.ssExports = {
     try { process.exit(Number(code)); } finally { say('never'); }
   },
 };`
-
-// 70, 73: what was sent before an exit arrives, and nothing runs after it.
-// RT-70.
-func TestExitsAreReal(t *testing.T) {
-	for text, why := range map[string]string{"ending 0": "exited", "ending 3": "exited with an error code", "at-once 0": "exited without processEnding", "at-once 4": "exited with an error code"} {
-		t.Run(text, func(t *testing.T) {
-			play(t, pids(t)+"mark();"+exits, setup{}, func(g *game) {
-				g.processes()
-				a := g.enter()
-				a.Say(1, messages.ServerPeer, 0, text)
-				want := []string{"9 from -1 to player 1: last words"}
-				if strings.HasPrefix(text, "ending") {
-					want = append(want, "9 from -1 to player 1: truetruetrue")
-				}
-				a.gets(want...)
-				g.ended(why)
-				if more := a.Take(); len(more) != 0 {
-					t.Error("after the exit:", more)
-				}
-			})
-		})
-	}
-}
-
-// 72
-// RT-72.
-func TestWhatOnProcessTerminateSendsArrives(t *testing.T) {
-	play(t, `
-let session;
-exports.ssExports = {
-  init(s) { session = s; },
-  onProcessTerminate() { session.sendReliableGroupMessage(session.newTextGameMessage(9, -1, 'bye'), -1); session.processEnding(); },
-};`, setup{}, func(g *game) {
-		a := g.enter()
-		done := make(chan error)
-		go func() { done <- g.System.Drain(context.Background(), 0) }()
-		a.gets("9 from -1 to group -1: bye")
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-}
 
 // RT-73, RT-78, D-125, by the version of the script, whatever the version of Node.
 func TestErrorsOutsideOfCallbacks(t *testing.T) {

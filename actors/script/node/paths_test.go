@@ -129,28 +129,3 @@ const hooks = { init(s) { session = s; console.log('here', helper()); }, onMessa
 		})
 	})
 }
-
-// 18.2: timers of Node are the script's timers, and its jobs run between callbacks.
-// RT-76.
-func TestTimersAndJobsAreInOrder(t *testing.T) {
-	play(t, `
-const util = require('util'), order = [];
-let session, busy = false;
-const alone = name => { if (busy) order.push('overlap'); busy = true; order.push(name); busy = false; };
-exports.ssExports = {
-  init(s) { session = s; },
-  onStartGameSession() {
-    setTimeout(() => alone('t2'), 600); setTimeout(() => alone('t1'), 200); setTimeout(alone, 400, 't1b');
-    const i = setInterval(() => { alone('i'); clearInterval(i); clearTimeout(null); clearTimeout(undefined); }, 50);
-    setImmediate(() => alone('immediate')); process.nextTick(() => alone('tick'));
-    util.promisify(setTimeout)(800).then(() => { alone('promisified'); console.log('order ' + order.join()); });
-    require('timers').setTimeout(() => {}, 'x').unref();
-  },
-};`, setup{limits: nil}, func(g *game) {
-		g.logged("order ")
-		// Where the immediate stands depends on how busy the machine is. The times are far apart because Node counts each from when it was asked for.
-		if text := strings.Replace(g.log.String(), ",immediate", "", 1); !strings.Contains(text, "order tick,i,t1,t1b,t2,promisified") {
-			t.Error(text)
-		}
-	})
-}
