@@ -24,7 +24,6 @@ import (
 	"troupe/messages"
 	"troupe/transport/host"
 	"troupe/transport/transporttest/hosttest"
-	"troupe/transport/transporttest/memnet"
 	"troupe/transport/transporttest/stock"
 )
 
@@ -134,7 +133,7 @@ func (l *logbook) has(text string) bool { return strings.Contains(l.String(), te
 // the test.
 type world struct {
 	*testing.T
-	net  memnet.Machine
+	net  hosttest.Network
 	host *host.Host
 	api  *gamelift.Client
 	log  *logbook

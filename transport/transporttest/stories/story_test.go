@@ -48,12 +48,8 @@ func everyDriver(t *testing.T, story func(teller)) {
 			if testing.Short() {
 				t.Skip("a minute of processes: make test-full tells the story by them; transport/serviceapi calls the API by each")
 			}
-			h, err := host.Start(host.Options{Config: config(t), Log: zerolog.Nop()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(h.Close)
-			story(teller{t, make(t, "http://"+h.Addrs().API), nil})
+			h := hosttest.Start(t, host.Options{Config: config(t), Log: zerolog.Nop(), Network: hosttest.System})
+			story(teller{t, make(t, "http://"+h.Host.Addrs().API), h.Net.Dial})
 		})
 	}
 }
@@ -90,7 +86,7 @@ func archive(t *testing.T) []byte {
 type teller struct {
 	*testing.T
 	driver
-	network func(ctx context.Context, network string, local netip.Addr, address string) (net.Conn, error) // of players; nil: the system's
+	network func(ctx context.Context, network string, local netip.Addr, address string) (net.Conn, error) // of players
 }
 
 // ok calls an operation that must succeed.
