@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -35,8 +36,9 @@ func keyed(h *testHost, url, id, secret string, client *http.Client) error {
 			return aws.Credentials{AccessKeyID: id, SecretAccessKey: secret}, nil
 		}),
 	}
-	if client != nil {
-		o.HTTPClient = client
+	o.HTTPClient = client
+	if client == nil {
+		o.HTTPClient = h.Web
 	}
 	_, err := gamelift.New(o).ListFleets(h.context(), &gamelift.ListFleetsInput{})
 	return err
@@ -61,113 +63,118 @@ func secretFile(t *testing.T, mode os.FileMode) string {
 
 // RL-212.
 func TestAPIWithKeys(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) {
-		c.API.Keys = []host.APIKey{
-			{ID: "KEYFILE", SecretFile: secretFile(t, 0o600)},
-			{ID: "KEYREAD", Secret: apiSecret, Allow: []string{"gamelift:Describe*"}},
-			{ID: "KEYSLOW", Secret: apiSecret, Rate: 0.001, Burst: 1},
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) {
+			c.API.Keys = []host.APIKey{
+				{ID: "KEYFILE", SecretFile: secretFile(t, 0o600)},
+				{ID: "KEYREAD", Secret: apiSecret, Allow: []string{"gamelift:Describe*"}},
+				{ID: "KEYSLOW", Secret: apiSecret, Rate: 0.001, Burst: 1},
+			}
+		}, nil)
+		url := h.host.Addrs().APIURL
+		if err := keyed(h, url, "KEYFILE", apiSecret, nil); err != nil {
+			t.Error(err)
 		}
-	}, nil)
-	url := h.host.Addrs().APIURL
-	if err := keyed(h, url, "KEYFILE", apiSecret, nil); err != nil {
-		t.Error(err)
-	}
-	for _, c := range []struct{ id, secret, code string }{
-		{"KEYFILE", "another-secret-altogether", "InvalidSignatureException"},
-		{"KEYNONE", apiSecret, "UnrecognizedClientException"},
-		{"KEYREAD", apiSecret, "AccessDeniedException"},
-		{"KEYSLOW", apiSecret, ""},
-		{"KEYSLOW", apiSecret, "ThrottlingException"},
-	} {
-		if err := keyed(h, url, c.id, c.secret, nil); refusedAs(err) != c.code {
-			t.Errorf("%s: got %v, want %s", c.id, err, c.code)
+		for _, c := range []struct{ id, secret, code string }{
+			{"KEYFILE", "another-secret-altogether", "InvalidSignatureException"},
+			{"KEYNONE", apiSecret, "UnrecognizedClientException"},
+			{"KEYREAD", apiSecret, "AccessDeniedException"},
+			{"KEYSLOW", apiSecret, ""},
+			{"KEYSLOW", apiSecret, "ThrottlingException"},
+		} {
+			if err := keyed(h, url, c.id, c.secret, nil); refusedAs(err) != c.code {
+				t.Errorf("%s: got %v, want %s", c.id, err, c.code)
+			}
 		}
-	}
+	})
 }
 
 // With TLS nobody on the way reads along; and the name on the certificate counts.
 func TestAPIWithTLS(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) {
-		c.API.TLS, c.TLS.Dir = true, t.TempDir()
-		c.API.Keys = []host.APIKey{{ID: "KEYFILE", Secret: apiSecret}}
-	}, nil)
-	a := h.host.Addrs()
-	if a.APIURL != "https://"+a.API {
-		t.Fatalf("announced %+v", a)
-	}
-	pem, err := os.ReadFile(a.CA)
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(pem)
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
-	t.Cleanup(transport.CloseIdleConnections)
-	if err := keyed(h, a.APIURL, "KEYFILE", apiSecret, &http.Client{Transport: transport}); err != nil {
-		t.Error(err)
-	}
-	if err := keyed(h, "http://"+a.API, "KEYFILE", apiSecret, nil); err == nil {
-		t.Error("answered without TLS")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) {
+			c.API.TLS, c.TLS.Dir = true, t.TempDir()
+			c.API.Keys = []host.APIKey{{ID: "KEYFILE", Secret: apiSecret}}
+		}, nil)
+		a := h.host.Addrs()
+		if a.APIURL != "https://"+a.API {
+			t.Fatalf("announced %+v", a)
+		}
+		pem, err := os.ReadFile(a.CA)
+		if err != nil {
+			t.Fatal(err)
+		}
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM(pem)
+		transport := &http.Transport{DialContext: h.Net.DialContext, TLSClientConfig: &tls.Config{RootCAs: roots}}
+		t.Cleanup(transport.CloseIdleConnections)
+		if err := keyed(h, a.APIURL, "KEYFILE", apiSecret, &http.Client{Transport: transport}); err != nil {
+			t.Error(err)
+		}
+		if err := keyed(h, "http://"+a.API, "KEYFILE", apiSecret, nil); err == nil {
+			t.Error("answered without TLS")
+		}
+	})
 }
 
 func TestSecretFileIsTheOwnersAlone(t *testing.T) {
-	t.Parallel()
-	for name, file := range map[string]string{"open to all": secretFile(t, 0o644), "absent": filepath.Join(t.TempDir(), "none")} {
-		c := host.Defaults()
-		c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
-		c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", ""
-		c.Log.GameSessions.Dir = t.TempDir()
-		c.API.Keys = []host.APIKey{{ID: "KEYFILE", SecretFile: file}}
-		h, err := host.Start(host.Options{Config: c})
-		if err == nil {
-			h.Close()
+	synctest.Test(t, func(t *testing.T) {
+		for name, file := range map[string]string{"open to all": secretFile(t, 0o644), "absent": filepath.Join(t.TempDir(), "none")} {
+			c := host.Defaults()
+			c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+			c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", ""
+			c.Log.GameSessions.Dir = t.TempDir()
+			c.API.Keys = []host.APIKey{{ID: "KEYFILE", SecretFile: file}}
+			h, err := host.Start(host.Options{Config: c})
+			if err == nil {
+				h.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), file) || strings.Contains(err.Error(), "canary") {
+				t.Errorf("%s: got %v", name, err)
+			}
 		}
-		if err == nil || !strings.Contains(err.Error(), file) || strings.Contains(err.Error(), "canary") {
-			t.Errorf("%s: got %v", name, err)
-		}
-	}
+	})
 }
 
 // Nothing that a host logs, at any level, has the secret of a key in it.
 // RL-213.
 func TestHostLogKeepsSecrets(t *testing.T) {
-	t.Parallel()
-	var log bytes.Buffer
-	h := startHostWith(t, func(c *host.Config) {
-		c.API.Keys = []host.APIKey{{ID: "KEYFILE", Secret: apiSecret, SessionToken: ""}, {ID: "KEYREAD", SecretFile: secretFile(t, 0o600)}}
-	}, func(o *host.Options) { o.Log = zerolog.New(zerolog.SyncWriter(&log)).Level(zerolog.TraceLevel) })
-	_ = keyed(h, h.host.Addrs().APIURL, "KEYFILE", apiSecret, nil)
-	_ = keyed(h, h.host.Addrs().APIURL, "KEYREAD", apiSecret+"x", nil)
-	h.host.Close()
-	if text := log.String(); strings.Contains(text, apiSecret) || !strings.Contains(text, "api request") {
-		t.Errorf("the log:\n%s", text)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		h := startHostWith(t, func(c *host.Config) {
+			c.API.Keys = []host.APIKey{{ID: "KEYFILE", Secret: apiSecret, SessionToken: ""}, {ID: "KEYREAD", SecretFile: secretFile(t, 0o600)}}
+		}, func(o *host.Options) { o.Log = zerolog.New(zerolog.SyncWriter(&log)).Level(zerolog.TraceLevel) })
+		_ = keyed(h, h.host.Addrs().APIURL, "KEYFILE", apiSecret, nil)
+		_ = keyed(h, h.host.Addrs().APIURL, "KEYREAD", apiSecret+"x", nil)
+		h.host.Close()
+		if text := log.String(); strings.Contains(text, apiSecret) || !strings.Contains(text, "api request") {
+			t.Errorf("the log:\n%s", text)
+		}
+	})
 }
 
 // Nor has it the id of a player session in full, whatever becomes of its player.
 // RL-213.
 func TestHostLogKeepsPlayerSessionIDs(t *testing.T) {
-	t.Parallel()
-	var log bytes.Buffer
-	var welcome atomic.Bool
-	g := &fakeGame{connect: func(script.Session, *script.ConnectMessage) bool { return welcome.Load() }}
-	h := startHostWith(t, nil, func(o *host.Options) {
-		o.NewHandler = func(*messages.Fleet) script.Handler { return g.make() }
-		o.Log = zerolog.New(zerolog.SyncWriter(&log)).Level(zerolog.TraceLevel)
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		var welcome atomic.Bool
+		g := &fakeGame{connect: func(script.Session, *script.ConnectMessage) bool { return welcome.Load() }}
+		h := startHostWith(t, nil, func(o *host.Options) {
+			o.NewHandler = func(*messages.Fleet) script.Handler { return g.make() }
+			o.Log = zerolog.New(zerolog.SyncWriter(&log)).Level(zerolog.TraceLevel)
+		})
+		ids := h.seats(h.newGame(2), 2)
+		h.expectRefused(h.dial(ids[0], stock.Options{NoUDP: true}))
+		welcome.Store(true)
+		first := h.join(ids[0], stock.Options{NoUDP: true})
+		h.join(ids[0], stock.Options{NoUDP: true}) // takes over
+		h.awaitClose(first, messages.CloseTakenOver)
+		h.join(ids[1], stock.Options{NoUDP: true}).Kill()
+		h.host.Close()
+		text := log.String()
+		if strings.Contains(text, ids[0]) || strings.Contains(text, ids[1]) || !strings.Contains(text, messages.PlayerSessionID(ids[0]).Short()) {
+			t.Errorf("the log has one of %q in full, or the first not even in short:\n%s", ids, text)
+		}
 	})
-	ids := h.seats(h.newGame(2), 2)
-	h.expectRefused(h.dial(ids[0], stock.Options{NoUDP: true}))
-	welcome.Store(true)
-	first := h.join(ids[0], stock.Options{NoUDP: true})
-	h.join(ids[0], stock.Options{NoUDP: true}) // takes over
-	h.awaitClose(first, messages.CloseTakenOver)
-	h.join(ids[1], stock.Options{NoUDP: true}).Kill()
-	h.host.Close()
-	text := log.String()
-	if strings.Contains(text, ids[0]) || strings.Contains(text, ids[1]) || !strings.Contains(text, messages.PlayerSessionID(ids[0]).Short()) {
-		t.Errorf("the log has one of %q in full, or the first not even in short:\n%s", ids, text)
-	}
 }

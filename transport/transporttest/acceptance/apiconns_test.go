@@ -2,12 +2,14 @@ package acceptance_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -15,9 +17,8 @@ import (
 // same bytes.
 func (h *testHost) idleConns(n int, from, send string) {
 	h.Helper()
-	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: patience}
 	for range n {
-		nc, err := d.Dial("tcp", h.host.Addrs().API)
+		nc, err := h.Net.DialFrom(h.context(), "tcp", from, h.host.Addrs().API)
 		if err != nil {
 			h.Fatal(err)
 		}
@@ -32,7 +33,9 @@ func (h *testHost) idleConns(n int, from, send string) {
 func (h *testHost) page(from, path string) (status int, text string) {
 	h.Helper()
 	t := &http.Transport{DisableKeepAlives: true,
-		DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).DialContext}
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return h.Net.DialFrom(ctx, network, from, address)
+		}}
 	defer t.CloseIdleConnections()
 	resp, err := (&http.Client{Transport: t, Timeout: patience}).Get("http://" + h.host.Addrs().API + path)
 	if err != nil {
@@ -78,29 +81,30 @@ func TestIdleConnectionsDoNotTakeTheAPI(t *testing.T) {
 
 // A caller who comes again and again finds its connection open.
 func TestConnectionsInUseStay(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, nil, nil)
-	nc, err := net.Dial("tcp", h.host.Addrs().API)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	in := bufio.NewReader(nc)
-	ask := func(when string) {
-		t.Helper()
-		_ = nc.SetDeadline(time.Now().Add(patience))
-		fmt.Fprint(nc, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-		resp, err := http.ReadResponse(in, nil)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		nc, err := h.Net.DialContext(h.context(), "tcp", h.host.Addrs().API)
 		if err != nil {
-			t.Fatalf("%s: %v", when, err)
-		}
-		if _, err := io.ReadAll(resp.Body); err != nil {
 			t.Fatal(err)
 		}
-	}
-	ask("first") // at once: a connection that has asked for nothing is closed after 5 s
-	for i := range 5 {
-		h.idleConns(250, fmt.Sprintf("127.0.0.%d", 10+i), "")
-		ask(fmt.Sprintf("round %d", i))
-	}
+		defer nc.Close()
+		in := bufio.NewReader(nc)
+		ask := func(when string) {
+			t.Helper()
+			_ = nc.SetDeadline(time.Now().Add(patience))
+			fmt.Fprint(nc, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+			resp, err := http.ReadResponse(in, nil)
+			if err != nil {
+				t.Fatalf("%s: %v", when, err)
+			}
+			if _, err := io.ReadAll(resp.Body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ask("first") // at once: a connection that has asked for nothing is closed after 5 s
+		for i := range 5 {
+			h.idleConns(250, fmt.Sprintf("127.0.0.%d", 10+i), "")
+			ask(fmt.Sprintf("round %d", i))
+		}
+	})
 }

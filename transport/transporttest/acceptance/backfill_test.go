@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -134,55 +135,56 @@ func (u *updated) OnUpdateGameSession(g *messages.GameSession, update script.Upd
 // A match of eight plays, one leaves, the back end asks for backfill, and the seat is filled; the one who lost its connection keeps
 // its seat. FM-112, FM-31, FM-28.
 func TestTheBackEndFillsASeat(t *testing.T) {
-	t.Parallel()
-	u := &updated{told: make(chan string, 16)}
-	h := startHost(t, func(c *host.Config) { c.API.Rate = 0 }, func() script.Handler { return u })
-	g := h.arena("queue-dev", &gamelift.CreateMatchmakingConfigurationInput{})
-	start := func(id string, players ...string) (*gamelift.StartMatchBackfillOutput, error) {
-		in := &gamelift.StartMatchBackfillInput{TicketId: &id, ConfigurationName: aws.String("arena"), GameSessionArn: &g.id}
-		d, _ := g.data()
-		for _, team := range d.Teams {
-			for _, p := range team.Players {
-				if p.PlayerID != "player-2" {
-					in.Players = append(in.Players, types.Player{PlayerId: &p.PlayerID, Team: &team.Name, PlayerAttributes: map[string]types.AttributeValue{"skill": {N: aws.Float64(12)}}})
+	synctest.Test(t, func(t *testing.T) {
+		u := &updated{told: make(chan string, 16)}
+		h := startHost(t, func(c *host.Config) { c.API.Rate = 0 }, func() script.Handler { return u })
+		g := h.arena("queue-dev", &gamelift.CreateMatchmakingConfigurationInput{})
+		start := func(id string, players ...string) (*gamelift.StartMatchBackfillOutput, error) {
+			in := &gamelift.StartMatchBackfillInput{TicketId: &id, ConfigurationName: aws.String("arena"), GameSessionArn: &g.id}
+			d, _ := g.data()
+			for _, team := range d.Teams {
+				for _, p := range team.Players {
+					if p.PlayerID != "player-2" {
+						in.Players = append(in.Players, types.Player{PlayerId: &p.PlayerID, Team: &team.Name, PlayerAttributes: map[string]types.AttributeValue{"skill": {N: aws.Float64(12)}}})
+					}
 				}
 			}
+			return h.api.StartMatchBackfill(h.context(), in)
 		}
-		return h.api.StartMatchBackfill(h.context(), in)
-	}
-	g.leave(func() {
-		for _, id := range []string{"first", "second"} { // FM-113
-			out, err := start(id)
-			if err != nil {
-				t.Fatal(err)
+		g.leave(func() {
+			for _, id := range []string{"first", "second"} { // FM-113
+				out, err := start(id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if b := out.MatchmakingTicket; b.Status != types.MatchmakingConfigurationStatusQueued || *b.GameSessionConnectionInfo.GameSessionArn != g.id || len(b.Players) != 7 || b.Players[0].Team == nil {
+					t.Errorf("%+v", b)
+				}
 			}
-			if b := out.MatchmakingTicket; b.Status != types.MatchmakingConfigurationStatusQueued || *b.GameSessionConnectionInfo.GameSessionArn != g.id || len(b.Players) != 7 || b.Players[0].Team == nil {
-				t.Errorf("%+v", b)
+		})
+		h.reach(types.MatchmakingConfigurationStatusCancelled, "first")
+		b := h.reach(types.MatchmakingConfigurationStatusCompleted, "second")[0]
+		if n := len(b.GameSessionConnectionInfo.MatchedPlayerSessions); n != 7 {
+			t.Errorf("%d player sessions of the backfill ticket", n)
+		}
+		for _, want := range []string{"BACKFILL_CANCELLED first", "MATCHMAKING_DATA_UPDATED second 12"} {
+			if got := <-u.told; got != want {
+				t.Errorf("the game was told %q, want %q", got, want)
 			}
+		}
+		if _, err := start("third"); err != nil {
+			t.Fatal(err)
+		}
+		h.reach(types.MatchmakingConfigurationStatusSearching, "third")
+		if _, err := h.terminate(g.id, types.TerminationModeForceTerminate); err != nil {
+			t.Fatal(err)
+		}
+		h.reach(types.MatchmakingConfigurationStatusCancelled, "third")
+		var gone *types.NotFoundException
+		if _, err := start("fourth"); !errors.As(err, &gone) {
+			t.Errorf("%v", err)
 		}
 	})
-	h.reach(types.MatchmakingConfigurationStatusCancelled, "first")
-	b := h.reach(types.MatchmakingConfigurationStatusCompleted, "second")[0]
-	if n := len(b.GameSessionConnectionInfo.MatchedPlayerSessions); n != 7 {
-		t.Errorf("%d player sessions of the backfill ticket", n)
-	}
-	for _, want := range []string{"BACKFILL_CANCELLED first", "MATCHMAKING_DATA_UPDATED second 12"} {
-		if got := <-u.told; got != want {
-			t.Errorf("the game was told %q, want %q", got, want)
-		}
-	}
-	if _, err := start("third"); err != nil {
-		t.Fatal(err)
-	}
-	h.reach(types.MatchmakingConfigurationStatusSearching, "third")
-	if _, err := h.terminate(g.id, types.TerminationModeForceTerminate); err != nil {
-		t.Fatal(err)
-	}
-	h.reach(types.MatchmakingConfigurationStatusCancelled, "third")
-	var gone *types.NotFoundException
-	if _, err := start("fourth"); !errors.As(err, &gone) {
-		t.Errorf("%v", err)
-	}
 }
 
 // The same with automatic backfill, and with a script that asks for it, in both engines. FM-33, FM-115.
@@ -246,57 +248,58 @@ func TestASeatIsFilledForAScript(t *testing.T) {
 // D-324: a player loses its connection, and asks for a match again instead of coming back: backfill finds its own game. It gets the
 // seat that waits for it, and its peer id; another player gets the free seat.
 func TestAPlayerIsMatchedIntoItsOwnGame(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) { c.Reconnect.Window = 5 * time.Minute }, nil)
-	if _, err := h.api.CreateMatchmakingRuleSet(h.context(), &gamelift.CreateMatchmakingRuleSetInput{
-		Name: aws.String("three"), RuleSetBody: aws.String(`{"ruleLanguageVersion":"1.0","teams":[{"name":"all","minPlayers":2,"maxPlayers":3}]}`),
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := h.api.CreateMatchmakingConfiguration(h.context(), &gamelift.CreateMatchmakingConfigurationInput{
-		Name: aws.String("three"), RuleSetName: aws.String("three"), AcceptanceRequired: aws.Bool(false), RequestTimeoutSeconds: aws.Int32(300),
-		BackfillMode: types.BackfillModeAutomatic, GameSessionQueueArns: []string{"arn:aws:gamelift:us-east-1:000000000000:gamesessionqueue/queue-dev"},
-	}); err != nil {
-		t.Fatal(err)
-	}
-	match := func(ticket string, players ...string) (string, map[string]string) {
-		t.Helper()
-		in := &gamelift.StartMatchmakingInput{TicketId: &ticket, ConfigurationName: aws.String("three")}
-		for _, p := range players {
-			in.Players = append(in.Players, types.Player{PlayerId: &p})
-		}
-		if _, err := h.api.StartMatchmaking(h.context(), in); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) { c.Reconnect.Window = 5 * time.Minute }, nil)
+		if _, err := h.api.CreateMatchmakingRuleSet(h.context(), &gamelift.CreateMatchmakingRuleSetInput{
+			Name: aws.String("three"), RuleSetBody: aws.String(`{"ruleLanguageVersion":"1.0","teams":[{"name":"all","minPlayers":2,"maxPlayers":3}]}`),
+		}); err != nil {
 			t.Fatal(err)
 		}
-		info := h.reach(types.MatchmakingConfigurationStatusCompleted, ticket)[0].GameSessionConnectionInfo
-		seats := map[string]string{}
-		for _, s := range info.MatchedPlayerSessions {
-			seats[*s.PlayerId] = *s.PlayerSessionId
+		if _, err := h.api.CreateMatchmakingConfiguration(h.context(), &gamelift.CreateMatchmakingConfigurationInput{
+			Name: aws.String("three"), RuleSetName: aws.String("three"), AcceptanceRequired: aws.Bool(false), RequestTimeoutSeconds: aws.Int32(300),
+			BackfillMode: types.BackfillModeAutomatic, GameSessionQueueArns: []string{"arn:aws:gamelift:us-east-1:000000000000:gamesessionqueue/queue-dev"},
+		}); err != nil {
+			t.Fatal(err)
 		}
-		return *info.GameSessionArn, seats
-	}
-	game, seats := match("first", "ann", "bob")
-	ann := h.join(seats["ann"], stock.Options{})
-	bob := h.join(seats["bob"], stock.Options{})
-	ann.Kill()
-	h.detached(1)
-	again, now := match("again", "ann")
-	if again != game || now["ann"] != seats["ann"] || len(now) != 1 {
-		t.Fatalf("%s with %v, before %s with %v", again, now, game, seats)
-	}
-	back := h.join(now["ann"], stock.Options{})
-	third, now := match("third", "cid")
-	if third != game {
-		t.Fatalf("%s, before %s", third, game)
-	}
-	cid := h.join(now["cid"], stock.Options{})
-	if back.PeerID() != ann.PeerID() {
-		t.Errorf("ann was peer %d, and is %d", ann.PeerID(), back.PeerID())
-	}
-	h.talk(back, bob)
-	h.talk(cid, back)
-	out, err := h.api.DescribePlayerSessions(h.context(), &gamelift.DescribePlayerSessionsInput{GameSessionId: &game})
-	if err != nil || len(out.PlayerSessions) != 3 {
-		t.Errorf("%d player sessions of three players, %v", len(out.PlayerSessions), err)
-	}
+		match := func(ticket string, players ...string) (string, map[string]string) {
+			t.Helper()
+			in := &gamelift.StartMatchmakingInput{TicketId: &ticket, ConfigurationName: aws.String("three")}
+			for _, p := range players {
+				in.Players = append(in.Players, types.Player{PlayerId: &p})
+			}
+			if _, err := h.api.StartMatchmaking(h.context(), in); err != nil {
+				t.Fatal(err)
+			}
+			info := h.reach(types.MatchmakingConfigurationStatusCompleted, ticket)[0].GameSessionConnectionInfo
+			seats := map[string]string{}
+			for _, s := range info.MatchedPlayerSessions {
+				seats[*s.PlayerId] = *s.PlayerSessionId
+			}
+			return *info.GameSessionArn, seats
+		}
+		game, seats := match("first", "ann", "bob")
+		ann := h.join(seats["ann"], stock.Options{})
+		bob := h.join(seats["bob"], stock.Options{})
+		ann.Kill()
+		h.detached(1)
+		again, now := match("again", "ann")
+		if again != game || now["ann"] != seats["ann"] || len(now) != 1 {
+			t.Fatalf("%s with %v, before %s with %v", again, now, game, seats)
+		}
+		back := h.join(now["ann"], stock.Options{})
+		third, now := match("third", "cid")
+		if third != game {
+			t.Fatalf("%s, before %s", third, game)
+		}
+		cid := h.join(now["cid"], stock.Options{})
+		if back.PeerID() != ann.PeerID() {
+			t.Errorf("ann was peer %d, and is %d", ann.PeerID(), back.PeerID())
+		}
+		h.talk(back, bob)
+		h.talk(cid, back)
+		out, err := h.api.DescribePlayerSessions(h.context(), &gamelift.DescribePlayerSessionsInput{GameSessionId: &game})
+		if err != nil || len(out.PlayerSessions) != 3 {
+			t.Errorf("%d player sessions of three players, %v", len(out.PlayerSessions), err)
+		}
+	})
 }

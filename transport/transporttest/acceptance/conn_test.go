@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/actors/script"
@@ -66,247 +67,287 @@ func (h *testHost) talk(from, to *stock.Client) {
 
 // RT-1.
 func TestUpgradeOnBothPathsAnyOrigin(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, nil, nil)
-	game := h.newGame(20)
-	for _, flavor := range flavors {
-		for _, path := range []string{"/websocket", "/"} {
-			for _, origin := range []string{"", "https://elsewhere.example", "null", "file://"} {
-				c := h.join(h.seats(game, 1)[0], stock.Options{Flavor: flavor, Path: path, Origin: origin})
-				h.checkReceived(c)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		game := h.newGame(20)
+		for _, flavor := range flavors {
+			for _, path := range []string{"/websocket", "/"} {
+				for _, origin := range []string{"", "https://elsewhere.example", "null", "file://"} {
+					c := h.join(h.seats(game, 1)[0], stock.Options{Flavor: flavor, Path: path, Origin: origin})
+					h.checkReceived(c)
+				}
 			}
 		}
-	}
-	for i, path := range []string{"/other", "/websocket/", "/websocket2", "//"} {
-		_, err := stock.Dial(h.context(), h.host.Addrs().WS, "psess-x", stock.Options{Path: path})
-		var refused *stock.HandshakeError
-		if !errors.As(err, &refused) || refused.StatusCode != http.StatusNotFound {
-			t.Errorf("path %s: %v, want 404", path, err)
+		for i, path := range []string{"/other", "/websocket/", "/websocket2", "//"} {
+			_, err := stock.Dial(h.context(), h.host.Addrs().WS, "psess-x", stock.Options{Path: path, Network: h.Net})
+			var refused *stock.HandshakeError
+			if !errors.As(err, &refused) || refused.StatusCode != http.StatusNotFound {
+				t.Errorf("path %s: %v, want 404", path, err)
+			}
+			h.untilCount("refused paths", func() int64 { return h.host.Counters().Refused.Get(counters.RefusedPath) }, int64(i+1))
 		}
-		h.untilCount("refused paths", func() int64 { return h.host.Counters().Refused.Get(counters.RefusedPath) }, int64(i+1))
-	}
+	})
 }
 
 // RT-2.
 func TestOneUnitPerMessage(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, nil, nil)
-	p := h.players(2, stock.Options{})
-	ts := h.join(h.seats(h.newGame(2), 1)[0], stock.Options{Flavor: stock.TypeScript})
-	// Lengths of one, two and three bytes; the TypeScript client would choke on
-	// anything behind a unit.
-	for i, size := range []int{0, 1, 100, 127, 128, 300, 4096} {
-		payload := bytes.Repeat([]byte{byte(i)}, size)
-		h.send(p[0], stock.Message{OpCode: 7, TargetGroup: -1, Payload: payload, Reliable: true})
-		for _, c := range p {
-			if e := h.expect(c, stock.Op(7)); !bytes.Equal(e.Payload, payload) || e.Sender != 1 || e.TargetGroup != -1 {
-				t.Errorf("size %d: got %v", size, e)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		p := h.players(2, stock.Options{})
+		ts := h.join(h.seats(h.newGame(2), 1)[0], stock.Options{Flavor: stock.TypeScript})
+		// Lengths of one, two and three bytes; the TypeScript client would choke on
+		// anything behind a unit.
+		for i, size := range []int{0, 1, 100, 127, 128, 300, 4096} {
+			payload := bytes.Repeat([]byte{byte(i)}, size)
+			h.send(p[0], stock.Message{OpCode: 7, TargetGroup: -1, Payload: payload, Reliable: true})
+			for _, c := range p {
+				if e := h.expect(c, stock.Op(7)); !bytes.Equal(e.Payload, payload) || e.Sender != 1 || e.TargetGroup != -1 {
+					t.Errorf("size %d: got %v", size, e)
+				}
+			}
+			h.send(ts, stock.Message{OpCode: 7, Payload: payload})
+			if e := h.expect(ts, stock.Op(7)); !bytes.Equal(e.Payload, payload) || !e.Reliable {
+				t.Errorf("TypeScript, size %d: got %v", size, e)
 			}
 		}
-		h.send(ts, stock.Message{OpCode: 7, Payload: payload})
-		if e := h.expect(ts, stock.Op(7)); !bytes.Equal(e.Payload, payload) || !e.Reliable {
-			t.Errorf("TypeScript, size %d: got %v", size, e)
+		// What follows the first unit is ignored, and not passed on.
+		unit := stock.EncodeUnit(stock.Packet{OpCode: 8, TargetPlayer: 2, Sender: 1, Reliable: true, Payload: []byte("x")})
+		h.sendRaw(p[0], append(append([]byte{}, unit...), unit...))
+		h.expect(p[1], stock.Op(8))
+		h.talk(p[0], p[1])
+		if err := p[1].ExpectSilence(50*time.Millisecond, stock.Op(8)); err != nil {
+			t.Error(err)
 		}
-	}
-	// What follows the first unit is ignored, and not passed on.
-	unit := stock.EncodeUnit(stock.Packet{OpCode: 8, TargetPlayer: 2, Sender: 1, Reliable: true, Payload: []byte("x")})
-	h.sendRaw(p[0], append(append([]byte{}, unit...), unit...))
-	h.expect(p[1], stock.Op(8))
-	h.talk(p[0], p[1])
-	if err := p[1].ExpectSilence(50*time.Millisecond, stock.Op(8)); err != nil {
-		t.Error(err)
-	}
-	if n := h.host.Counters().Dropped.Get(counters.DropMalformed); n != 0 {
-		t.Errorf("%d packets dropped as malformed", n)
-	}
-	h.checkReceived(append(p, ts)...)
+		if n := h.host.Counters().Dropped.Get(counters.DropMalformed); n != 0 {
+			t.Errorf("%d packets dropped as malformed", n)
+		}
+		h.checkReceived(append(p, ts)...)
+	})
 }
 
 // TestVectorsByteForByte has the vectors of realtime.md 14.2 that do not depend on
 // an id or a port cross real sockets byte for byte.
 // RT-3.
 func TestVectorsByteForByte(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{}
-	h := startHost(t, nil, g.make)
-	refused := h.dial("psess-1", stock.Options{})
-	if got := h.expectRefused(refused); hex.EncodeToString(got) != "12080128ffffffffffffffffff013001fa0100" {
-		t.Errorf("LOGIN_RESPONSE refused: %x", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{}
+		h := startHost(t, nil, g.make)
+		refused := h.dial("psess-1", stock.Options{})
+		if got := h.expectRefused(refused); hex.EncodeToString(got) != "12080128ffffffffffffffffff013001fa0100" {
+			t.Errorf("LOGIN_RESPONSE refused: %x", got)
+		}
 
-	p := h.players(2, stock.Options{})
-	ack := h.expect(p[0], stock.Op(stock.OpServerAck))
-	if got := hex.EncodeToString(ack.Raw); got != "12080b180128ffffffffffffffffff01920200" {
-		t.Errorf("SERVER_ACK to peer 1: %s", got)
-	}
-	if err := p[1].JoinGroup(1, stock.ChannelWebSocket); err != nil {
-		t.Fatal(err)
-	}
-	h.expect(p[1], stock.Op(stock.OpGroupMembershipUpdate))
-	h.sendRaw(p[0], unhex("16081318ffffffffffffffffff0128013001c202020801"))
-	update := h.expect(p[0], stock.Op(stock.OpGroupMembershipUpdate))
-	if got := hex.EncodeToString(update.Raw); got != "1a0819180128ffffffffffffffffff013001da0206080112020201" {
-		t.Errorf("GROUP_MEMBERSHIP_UPDATE group 1 = {2,1} to peer 1: %s", got)
-	}
+		p := h.players(2, stock.Options{})
+		ack := h.expect(p[0], stock.Op(stock.OpServerAck))
+		if got := hex.EncodeToString(ack.Raw); got != "12080b180128ffffffffffffffffff01920200" {
+			t.Errorf("SERVER_ACK to peer 1: %s", got)
+		}
+		if err := p[1].JoinGroup(1, stock.ChannelWebSocket); err != nil {
+			t.Fatal(err)
+		}
+		h.expect(p[1], stock.Op(stock.OpGroupMembershipUpdate))
+		h.sendRaw(p[0], unhex("16081318ffffffffffffffffff0128013001c202020801"))
+		update := h.expect(p[0], stock.Op(stock.OpGroupMembershipUpdate))
+		if got := hex.EncodeToString(update.Raw); got != "1a0819180128ffffffffffffffffff013001da0206080112020201" {
+			t.Errorf("GROUP_MEMBERSHIP_UPDATE group 1 = {2,1} to peer 1: %s", got)
+		}
 
-	h.sendRaw(p[0], unhex("15081418ffffffffffffffffff01280130017a026869"))
-	g.await(t, "onMessage 10 from 1 reliable true \"hi\"")
-	h.sendRaw(p[0], unhex("1308da0420ffffffffffffffffff0128017a0101")) // came by WebSocket: it counts as such
-	if e := h.expect(p[1], stock.Op(301)); e.Sender != 1 || e.TargetGroup != -1 || !bytes.Equal(e.Payload, []byte{1}) {
-		t.Errorf("op 301: %v", e)
-	}
-	h.checkReceived(append(p, refused)...)
+		h.sendRaw(p[0], unhex("15081418ffffffffffffffffff01280130017a026869"))
+		g.await(t, "onMessage 10 from 1 reliable true \"hi\"")
+		h.sendRaw(p[0], unhex("1308da0420ffffffffffffffffff0128017a0101")) // came by WebSocket: it counts as such
+		if e := h.expect(p[1], stock.Op(301)); e.Sender != 1 || e.TargetGroup != -1 || !bytes.Equal(e.Payload, []byte{1}) {
+			t.Errorf("op 301: %v", e)
+		}
+		h.checkReceived(append(p, refused)...)
+	})
 }
 
 // TestLoginVectorsLogIn logs in with the vectors' LOGIN, the id put in place.
 // RT-3.
 func TestLoginVectorsLogIn(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, nil, nil)
-	game := h.newGame(4)
-	for flavor, head := range map[stock.Flavor]string{
-		stock.CSharp:     "18ffffffffffffffffff013001",
-		stock.TypeScript: "18ffffffffffffffffff0120ffffffffffffffffff013001",
-	} {
-		id := h.seats(game, 1)[0]
-		inner := append(append([]byte{0x0a, byte(len(id))}, id...), 0x10, 2)
-		packet := append(append(unhex(head), 0xf2, 0x01, byte(len(inner))), inner...)
-		c := h.dial(id, stock.Options{Flavor: flavor, NoLogin: true})
-		h.sendRaw(c, stock.Unit(packet))
-		r, err := c.AwaitLogin(h.context())
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		game := h.newGame(4)
+		for flavor, head := range map[stock.Flavor]string{
+			stock.CSharp:     "18ffffffffffffffffff013001",
+			stock.TypeScript: "18ffffffffffffffffff0120ffffffffffffffffff013001",
+		} {
+			id := h.seats(game, 1)[0]
+			inner := append(append([]byte{0x0a, byte(len(id))}, id...), 0x10, 2)
+			packet := append(append(unhex(head), 0xf2, 0x01, byte(len(inner))), inner...)
+			c := h.dial(id, stock.Options{Flavor: flavor, NoLogin: true})
+			h.sendRaw(c, stock.Unit(packet))
+			r, err := c.AwaitLogin(h.context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := stock.EncodeUnit(stock.Packet{OpCode: -1, TargetPlayer: r.PeerID, Sender: -1, Reliable: true,
+				LoginResult: &stock.LoginResult{Success: true, PeerID: r.PeerID, FastPort: r.FastPort}})
+			if got := c.Log()[0].Raw; !bytes.Equal(got, want) {
+				t.Errorf("%s: LOGIN_RESPONSE % x, want % x", flavorName(flavor), got, want)
+			}
+			h.checkReceived(c)
 		}
-		want := stock.EncodeUnit(stock.Packet{OpCode: -1, TargetPlayer: r.PeerID, Sender: -1, Reliable: true,
-			LoginResult: &stock.LoginResult{Success: true, PeerID: r.PeerID, FastPort: r.FastPort}})
-		if got := c.Log()[0].Raw; !bytes.Equal(got, want) {
-			t.Errorf("%s: LOGIN_RESPONSE % x, want % x", flavorName(flavor), got, want)
-		}
-		h.checkReceived(c)
-	}
+	})
 }
 
 // RT-4.
 func TestOpCodeIsZigzag(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{accepted: func(s script.Session, p script.Player) {
-		s.SendReliableMessage(script.Outgoing{OpCode: -101, Sender: -1}, p.PeerID)
-		s.SendReliableMessage(script.Outgoing{OpCode: 1 << 30, Sender: -1}, p.PeerID)
-		s.SendReliableMessage(script.Outgoing{OpCode: -1 << 31, Sender: -1}, p.PeerID)
-	}}
-	h := startHost(t, nil, g.make)
-	c := h.join(h.seat1(), stock.Options{})
-	if e := h.expect(c, stock.Op(-101)); !bytes.Equal(e.Raw[1:4], []byte{0x08, 0xc9, 0x01}) { // varint 201
-		t.Errorf("op code -101: % x", e.Raw)
-	}
-	h.expect(c, stock.Op(1<<30))
-	h.expect(c, stock.Op(-1<<31))
-	h.send(c, stock.Message{OpCode: -500, TargetPlayer: -1, Reliable: true})
-	h.send(c, stock.Message{OpCode: -1 << 31, TargetPlayer: -1, Reliable: true})
-	g.await(t, "onMessage -500 from 1 reliable true \"\"")
-	g.await(t, "onMessage -2147483648 from 1 reliable true \"\"")
-	h.checkReceived(c)
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{accepted: func(s script.Session, p script.Player) {
+			s.SendReliableMessage(script.Outgoing{OpCode: -101, Sender: -1}, p.PeerID)
+			s.SendReliableMessage(script.Outgoing{OpCode: 1 << 30, Sender: -1}, p.PeerID)
+			s.SendReliableMessage(script.Outgoing{OpCode: -1 << 31, Sender: -1}, p.PeerID)
+		}}
+		h := startHost(t, nil, g.make)
+		c := h.join(h.seat1(), stock.Options{})
+		if e := h.expect(c, stock.Op(-101)); !bytes.Equal(e.Raw[1:4], []byte{0x08, 0xc9, 0x01}) { // varint 201
+			t.Errorf("op code -101: % x", e.Raw)
+		}
+		h.expect(c, stock.Op(1<<30))
+		h.expect(c, stock.Op(-1<<31))
+		h.send(c, stock.Message{OpCode: -500, TargetPlayer: -1, Reliable: true})
+		h.send(c, stock.Message{OpCode: -1 << 31, TargetPlayer: -1, Reliable: true})
+		g.await(t, "onMessage -500 from 1 reliable true \"\"")
+		g.await(t, "onMessage -2147483648 from 1 reliable true \"\"")
+		h.checkReceived(c)
+	})
+}
+
+// RT-5.
+func TestATextMessageLogsIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{}
+		h := startHost(t, nil, g.make)
+		payload := []byte{0, 1, 0xfe, 0xff, 'x'}
+		id := h.seat1()
+		c := h.dial(id, stock.Options{NoLogin: true})
+		if err := c.SendRawText(stock.LoginJSON(id, payload)); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := c.AwaitLogin(h.context()); err != nil || r.PeerID != 1 {
+			t.Fatalf("login %+v: %v", r, err)
+		}
+		g.await(t, fmt.Sprintf("onPlayerConnect 1 %q", payload))
+		// Text works after the login too, and is answered in binary.
+		text := stock.PacketJSON(stock.Packet{OpCode: 9, TargetPlayer: -1, Sender: 5, Payload: []byte("text"), Reliable: true})
+		if err := c.SendRawText(string(text)); err != nil {
+			t.Fatal(err)
+		}
+		g.await(t, "onMessage 9 from 1 reliable true \"text\"")
+		text = stock.PacketJSON(stock.Packet{OpCode: 9, TargetPlayer: 1, Reliable: true})
+		if err := c.SendRawText(string(text)); err != nil {
+			t.Fatal(err)
+		}
+		if e := h.expect(c, stock.Op(9)); e.Text || e.Sender != 1 {
+			t.Errorf("got %v, text %v", e, e.Text)
+		}
+		h.checkReceived(c) // no text message among them
+	})
 }
 
 // RT-6.
 func TestAbsentOpCodeIsLogin(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, nil, nil)
-	game := h.newGame(8)
-	for _, flavor := range flavors {
-		for _, explicit := range []bool{false, true} {
-			id := h.seats(game, 1)[0]
-			packet := stock.EncodePacket(stock.LoginPacket(flavor, id, nil))
-			if packet[0] == 0x08 {
-				t.Fatal("the stock client wrote op code 0")
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		game := h.newGame(8)
+		for _, flavor := range flavors {
+			for _, explicit := range []bool{false, true} {
+				id := h.seats(game, 1)[0]
+				packet := stock.EncodePacket(stock.LoginPacket(flavor, id, nil))
+				if packet[0] == 0x08 {
+					t.Fatal("the stock client wrote op code 0")
+				}
+				if explicit { // no client writes the default, but a protobuf reader takes it
+					packet = append([]byte{0x08, 0x00}, packet...)
+				}
+				c := h.dial(id, stock.Options{Flavor: flavor, NoLogin: true})
+				h.sendRaw(c, stock.Unit(packet))
+				if _, err := c.AwaitLogin(h.context()); err != nil {
+					t.Errorf("%s, explicit %v: %v", flavorName(flavor), explicit, err)
+				}
+				h.checkReceived(c)
 			}
-			if explicit { // no client writes the default, but a protobuf reader takes it
-				packet = append([]byte{0x08, 0x00}, packet...)
-			}
-			c := h.dial(id, stock.Options{Flavor: flavor, NoLogin: true})
-			h.sendRaw(c, stock.Unit(packet))
-			if _, err := c.AwaitLogin(h.context()); err != nil {
-				t.Errorf("%s, explicit %v: %v", flavorName(flavor), explicit, err)
-			}
-			h.checkReceived(c)
 		}
-	}
+	})
 }
 
 // RT-7.
 func TestNothingBeforeLogin(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{}
-	h := startHost(t, nil, g.make)
-	game := h.newGame(8)
-	ids := h.seats(game, 2)
-	inside := h.join(ids[0], stock.Options{})
-	g.await(t, "onPlayerAccepted 1 of [1]")
-	for _, flavor := range flavors {
-		before := h.host.Counters().Dropped.Get(counters.DropBeforeLogin)
-		c := h.dial(ids[1], stock.Options{Flavor: flavor, NoLogin: true})
-		one := int32(1)
-		packets := []stock.Packet{
-			{OpCode: 5, TargetPlayer: 1, Sender: 1, Reliable: true},
-			{OpCode: 5, TargetPlayer: -1, Sender: 1, Reliable: true},
-			{OpCode: 5, TargetGroup: -1, Sender: 1, Reliable: true},
-			{OpCode: stock.OpJoinGroup, TargetPlayer: -1, Sender: one, JoinGroup: &stock.GroupRef{Group: 1}},
-			{OpCode: stock.OpLeaveGroup, TargetPlayer: -1, Sender: one, LeaveGroup: &stock.GroupRef{Group: 1}},
-			{OpCode: stock.OpRequestGroupMembership, TargetPlayer: -1, RequestGroupMembership: &stock.GroupRef{Group: -1}},
-			{OpCode: stock.OpPing, TargetPlayer: -1, Ping: &stock.Empty{}},
-			{OpCode: stock.OpUDPConnect, TargetPlayer: -1, Sender: 1, UDPConnect: &stock.Empty{}},
-			{OpCode: stock.OpLoginResponse, TargetPlayer: 1, LoginResult: &stock.LoginResult{Success: true, PeerID: 1}},
-			{OpCode: 0, TargetPlayer: -1, Sender: 1},                                           // op code of LOGIN without its inner message
-			{OpCode: 1, TargetPlayer: -1, Login: &stock.LoginCommand{PlayerSessionID: ids[1]}}, // the reverse
-		}
-		for _, p := range packets {
-			h.sendPacket(c, p)
-		}
-		h.dropped(counters.DropBeforeLogin, before+int64(len(packets)))
-		if err := c.ExpectSilence(30*time.Millisecond, func(stock.Event) bool { return true }); err != nil {
-			t.Error(err)
-		}
-		if flavor == stock.TypeScript { // the seat's login still works
-			if err := c.SendLogin(); err != nil {
-				t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{}
+		h := startHost(t, nil, g.make)
+		game := h.newGame(8)
+		ids := h.seats(game, 2)
+		inside := h.join(ids[0], stock.Options{})
+		g.await(t, "onPlayerAccepted 1 of [1]")
+		for _, flavor := range flavors {
+			before := h.host.Counters().Dropped.Get(counters.DropBeforeLogin)
+			c := h.dial(ids[1], stock.Options{Flavor: flavor, NoLogin: true})
+			one := int32(1)
+			packets := []stock.Packet{
+				{OpCode: 5, TargetPlayer: 1, Sender: 1, Reliable: true},
+				{OpCode: 5, TargetPlayer: -1, Sender: 1, Reliable: true},
+				{OpCode: 5, TargetGroup: -1, Sender: 1, Reliable: true},
+				{OpCode: stock.OpJoinGroup, TargetPlayer: -1, Sender: one, JoinGroup: &stock.GroupRef{Group: 1}},
+				{OpCode: stock.OpLeaveGroup, TargetPlayer: -1, Sender: one, LeaveGroup: &stock.GroupRef{Group: 1}},
+				{OpCode: stock.OpRequestGroupMembership, TargetPlayer: -1, RequestGroupMembership: &stock.GroupRef{Group: -1}},
+				{OpCode: stock.OpPing, TargetPlayer: -1, Ping: &stock.Empty{}},
+				{OpCode: stock.OpUDPConnect, TargetPlayer: -1, Sender: 1, UDPConnect: &stock.Empty{}},
+				{OpCode: stock.OpLoginResponse, TargetPlayer: 1, LoginResult: &stock.LoginResult{Success: true, PeerID: 1}},
+				{OpCode: 0, TargetPlayer: -1, Sender: 1},                                           // op code of LOGIN without its inner message
+				{OpCode: 1, TargetPlayer: -1, Login: &stock.LoginCommand{PlayerSessionID: ids[1]}}, // the reverse
 			}
-			if r, err := c.AwaitLogin(h.context()); err != nil || r.PeerID != 2 {
-				t.Errorf("login %+v: %v", r, err)
+			for _, p := range packets {
+				h.sendPacket(c, p)
 			}
-			h.talk(inside, c)
-			h.checkReceived(c)
+			h.dropped(counters.DropBeforeLogin, before+int64(len(packets)))
+			if err := c.ExpectSilence(30*time.Millisecond, func(stock.Event) bool { return true }); err != nil {
+				t.Error(err)
+			}
+			if flavor == stock.TypeScript { // the seat's login still works
+				if err := c.SendLogin(); err != nil {
+					t.Fatal(err)
+				}
+				if r, err := c.AwaitLogin(h.context()); err != nil || r.PeerID != 2 {
+					t.Errorf("login %+v: %v", r, err)
+				}
+				h.talk(inside, c)
+				h.checkReceived(c)
+			}
 		}
-	}
-	for _, e := range inside.Log() {
-		if e.Sender == 1 && e.OpCode == 5 {
-			t.Errorf("a packet before login was delivered: %v", e)
+		for _, e := range inside.Log() {
+			if e.Sender == 1 && e.OpCode == 5 {
+				t.Errorf("a packet before login was delivered: %v", e)
+			}
 		}
-	}
-	for _, call := range g.all() {
-		if call != "onPlayerConnect 1 \"\"" && call != "onPlayerAccepted 1 of [1]" &&
-			call != "onPlayerConnect 2 \"\"" && call != "onPlayerAccepted 2 of [1 2]" && call != "onSendToPlayer 4242 from 1 to 2" {
-			t.Errorf("the game was told of %s", call)
+		for _, call := range g.all() {
+			if call != "onPlayerConnect 1 \"\"" && call != "onPlayerAccepted 1 of [1]" &&
+				call != "onPlayerConnect 2 \"\"" && call != "onPlayerAccepted 2 of [1 2]" && call != "onSendToPlayer 4242 from 1 to 2" {
+				t.Errorf("the game was told of %s", call)
+			}
 		}
-	}
-	h.checkReceived(inside)
+		h.checkReceived(inside)
+	})
 }
 
 // Neither packets nor pings put the close off, and who logs in stays.
 // RT-8.
 func TestWithoutALoginTheSocketIsClosed(t *testing.T) {
-	t.Parallel()
-	// On a busy machine the limit may pass before a player has logged in, or before the host has
-	// answered a few pings. Then the limit was too short to show anything.
-	for limit := 400 * time.Millisecond; ; limit *= 2 {
-		missed := closedWithoutALogin(t, limit)
-		switch {
-		case missed == nil || t.Failed():
-			return
-		case limit > patience:
-			t.Fatalf("limit %v: %v", limit, missed)
+	synctest.Test(t, func(t *testing.T) {
+		// On a busy machine the limit may pass before a player has logged in, or before the host has
+		// answered a few pings. Then the limit was too short to show anything.
+		for limit := 400 * time.Millisecond; ; limit *= 2 {
+			missed := closedWithoutALogin(t, limit)
+			switch {
+			case missed == nil || t.Failed():
+				return
+			case limit > patience:
+				t.Fatalf("limit %v: %v", limit, missed)
+			}
+			t.Logf("again: the limit was %v: %v", limit, missed)
 		}
-		t.Logf("again: the limit was %v: %v", limit, missed)
-	}
+	})
 }
 
 // closedWithoutALogin returns an error if the machine was too slow for the limit.
@@ -358,44 +399,45 @@ func closedWithoutALogin(t *testing.T, limit time.Duration) (missed error) {
 
 // RT-10.
 func TestFragmentsAreReassembledAndPingsAnswered(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, nil, nil)
-	game := h.newGame(8)
-	var p []*stock.Client
-	for i, flavor := range flavors {
-		p = append(p, h.join(h.seats(game, 1)[0], stock.Options{Flavor: flavor, FragmentLogin: 1 + 2*i}))
-	}
-	payload := bytes.Repeat([]byte("0123456789"), 300)
-	unit := stock.EncodeUnit(stock.Packet{OpCode: 11, TargetGroup: -1, Sender: 1, Reliable: true, Payload: payload})
-	for _, size := range []int{100, 1000, len(unit) - 1, len(unit)} { // at most 64 frames
-		if err := p[0].SendFragmented(unit, size); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		game := h.newGame(8)
+		var p []*stock.Client
+		for i, flavor := range flavors {
+			p = append(p, h.join(h.seats(game, 1)[0], stock.Options{Flavor: flavor, FragmentLogin: 1 + 2*i}))
+		}
+		payload := bytes.Repeat([]byte("0123456789"), 300)
+		unit := stock.EncodeUnit(stock.Packet{OpCode: 11, TargetGroup: -1, Sender: 1, Reliable: true, Payload: payload})
+		for _, size := range []int{100, 1000, len(unit) - 1, len(unit)} { // at most 64 frames
+			if err := p[0].SendFragmented(unit, size); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range p {
+				if e := h.expect(c, stock.Op(11)); !bytes.Equal(e.Payload, payload) {
+					t.Errorf("fragments of %d bytes: %v", size, e)
+				}
+			}
+		}
+		// A ping in the middle of a message is answered at once, an empty fragment is legal.
+		frame := func(final bool, op byte, b []byte) []byte {
+			return stock.Frame{Final: final, OpCode: op, Masked: true, Payload: b}.Encode()
+		}
+		if err := p[1].SendFrames(append(frame(false, stock.FrameBinary, unit[:7]), frame(false, stock.FrameContinuation, nil)...)); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"", "a", string(bytes.Repeat([]byte{0, 0xff, 'z'}, 41))} {
+			if err := p[1].Ping(h.context(), text); err != nil {
+				t.Errorf("ping of %d bytes: %v", len(text), err)
+			}
+		}
+		if err := p[1].SendFrames(frame(true, stock.FrameContinuation, unit[7:])); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range p {
-			if e := h.expect(c, stock.Op(11)); !bytes.Equal(e.Payload, payload) {
-				t.Errorf("fragments of %d bytes: %v", size, e)
+			if e := h.expect(c, stock.Op(11)); !bytes.Equal(e.Payload, payload) || e.Sender != 2 {
+				t.Errorf("message with a ping inside: %v", e)
 			}
 		}
-	}
-	// A ping in the middle of a message is answered at once, an empty fragment is legal.
-	frame := func(final bool, op byte, b []byte) []byte {
-		return stock.Frame{Final: final, OpCode: op, Masked: true, Payload: b}.Encode()
-	}
-	if err := p[1].SendFrames(append(frame(false, stock.FrameBinary, unit[:7]), frame(false, stock.FrameContinuation, nil)...)); err != nil {
-		t.Fatal(err)
-	}
-	for _, text := range []string{"", "a", string(bytes.Repeat([]byte{0, 0xff, 'z'}, 41))} {
-		if err := p[1].Ping(h.context(), text); err != nil {
-			t.Errorf("ping of %d bytes: %v", len(text), err)
-		}
-	}
-	if err := p[1].SendFrames(frame(true, stock.FrameContinuation, unit[7:])); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range p {
-		if e := h.expect(c, stock.Op(11)); !bytes.Equal(e.Payload, payload) || e.Sender != 2 {
-			t.Errorf("message with a ping inside: %v", e)
-		}
-	}
-	h.checkReceived(p...)
+		h.checkReceived(p...)
+	})
 }

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/messages/counters"
@@ -45,11 +45,11 @@ type stubborn struct {
 }
 
 // enter logs in within limit, and counts the tries that failed.
-func (s *stubborn) enter(addr string, limit time.Duration) error {
+func (s *stubborn) enter(h *testHost, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	for {
-		c, err := stock.Dial(ctx, addr, s.id, stock.Options{NoUDP: true, LocalAddr: s.from})
+		c, err := stock.Dial(ctx, h.host.Addrs().WS, s.id, stock.Options{NoUDP: true, LocalAddr: s.from, Network: h.Net})
 		if err == nil {
 			if _, err = c.AwaitLogin(ctx); err == nil {
 				if s.client = c; s.peer != 0 && s.peer != c.PeerID() {
@@ -101,7 +101,7 @@ func (h *testHost) atOnce(all []*stubborn, limit time.Duration) (took []time.Dur
 	var wg sync.WaitGroup
 	for i, s := range all {
 		wg.Go(func() {
-			if err := s.enter(h.host.Addrs().WS, limit); err != nil && lost.Add(1) <= 3 {
+			if err := s.enter(h, limit); err != nil && lost.Add(1) <= 3 {
 				h.Errorf("%s: %v", s.id, err)
 			}
 			took[i] = time.Since(begun)
@@ -134,27 +134,28 @@ func (h *testHost) atOnce(all []*stubborn, limit time.Duration) (took []time.Dur
 // over the rate of that address waits, and is answered.
 // RL-121.
 func TestAVenueBehindOneAddressComesBack(t *testing.T) {
-	t.Parallel()
-	h := crowdHost(t, nil)
-	all := h.crowd(*crowdPlayers, "127.0.0.9")
-	const window = 30 * time.Second
-	h.atOnce(all, window)
-	if h.Failed() {
-		return
-	}
-	for _, s := range all {
-		s.client.Kill()
-	}
-	h.untilCount("detached", func() int64 { return h.host.Counters().Players.Get(counters.PlayerDetached) }, int64(len(all)))
-	if took := h.atOnce(all, window); took[len(took)-1] > window {
-		t.Errorf("the last was back after %v", took[len(took)-1])
-	}
-	h.awaitAttached(len(all))
-	for why := counters.Refusal(1); why.String() != ""; why++ {
-		if n := h.host.Counters().Refused.Get(why); n != 0 && why != counters.RefusedEvicted { // those atOnce has judged
-			t.Errorf("%d refused: %v", n, why)
+	synctest.Test(t, func(t *testing.T) {
+		h := crowdHost(t, nil)
+		all := h.crowd(*crowdPlayers, "127.0.0.9")
+		const window = 30 * time.Second
+		h.atOnce(all, window)
+		if h.Failed() {
+			return
 		}
-	}
+		for _, s := range all {
+			s.client.Kill()
+		}
+		h.untilCount("detached", func() int64 { return h.host.Counters().Players.Get(counters.PlayerDetached) }, int64(len(all)))
+		if took := h.atOnce(all, window); took[len(took)-1] > window {
+			t.Errorf("the last was back after %v", took[len(took)-1])
+		}
+		h.awaitAttached(len(all))
+		for why := counters.Refusal(1); why.String() != ""; why++ {
+			if n := h.host.Counters().Refused.Get(why); n != 0 && why != counters.RefusedEvicted { // those atOnce has judged
+				t.Errorf("%d refused: %v", n, why)
+			}
+		}
+	})
 }
 
 // awaitAttached waits until so many players are attached and nobody is detached.
@@ -174,10 +175,10 @@ func (h *testHost) besiege(sources, each int) {
 	h.Cleanup(func() { cancel(); wg.Wait() })
 	var open atomic.Int64
 	for i := range sources * each {
-		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, byte(1+i/each/250), byte(1+i/each%250))}}
+		from := fmt.Sprintf("127.0.%d.%d", 1+i/each/250, 1+i/each%250)
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				nc, err := d.DialContext(ctx, "tcp", h.host.Addrs().WS)
+				nc, err := h.Net.DialFrom(ctx, "tcp", from, h.host.Addrs().WS)
 				if err == nil {
 					open.Add(1)
 					stop := context.AfterFunc(ctx, func() { nc.Close() })
@@ -199,30 +200,31 @@ func (h *testHost) besiege(sources, each int) {
 // there are as many as may be.
 // RL-122, RL-201.
 func TestSilentConnectionsKeepNobodyOut(t *testing.T) {
-	t.Parallel()
-	const each = 20
-	h := crowdHost(t, func(c *host.Config) { c.Limits.Unauthenticated = each * *crowdSources })
-	back := h.crowd(25, "127.0.0.8")
-	h.atOnce(back, patience)
-	h.besiege(*crowdSources, each)
-	var took []time.Duration
-	enter := func(s *stubborn) {
-		t.Helper()
-		begun := time.Now()
-		if err := s.enter(h.host.Addrs().WS, patience); err != nil || s.failed > 0 {
-			t.Errorf("%v, %d tries failed, the last: %v", err, s.failed, s.why)
+	synctest.Test(t, func(t *testing.T) {
+		const each = 20
+		h := crowdHost(t, func(c *host.Config) { c.Limits.Unauthenticated = each * *crowdSources })
+		back := h.crowd(25, "127.0.0.8")
+		h.atOnce(back, patience)
+		h.besiege(*crowdSources, each)
+		var took []time.Duration
+		enter := func(s *stubborn) {
+			t.Helper()
+			begun := time.Now()
+			if err := s.enter(h, patience); err != nil || s.failed > 0 {
+				t.Errorf("%v, %d tries failed, the last: %v", err, s.failed, s.why)
+			}
+			took = append(took, time.Since(begun))
 		}
-		took = append(took, time.Since(begun))
-	}
-	fresh := h.crowd(25, "127.0.0.7")
-	for i, s := range fresh {
-		enter(s)
-		back[i].client.Kill()
-		enter(back[i])
-	}
-	slices.Sort(took)
-	t.Logf("p50 %v, p99 %v", took[len(took)/2], took[len(took)*99/100])
-	if bar := 500 * time.Millisecond; *crowdStrict && took[len(took)*99/100] > bar {
-		t.Errorf("p99 %v, want under %v", took[len(took)*99/100], bar)
-	}
+		fresh := h.crowd(25, "127.0.0.7")
+		for i, s := range fresh {
+			enter(s)
+			back[i].client.Kill()
+			enter(back[i])
+		}
+		slices.Sort(took)
+		t.Logf("p50 %v, p99 %v", took[len(took)/2], took[len(took)*99/100])
+		if bar := 500 * time.Millisecond; *crowdStrict && took[len(took)*99/100] > bar {
+			t.Errorf("p99 %v, want under %v", took[len(took)*99/100], bar)
+		}
+	})
 }

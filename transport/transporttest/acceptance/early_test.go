@@ -2,6 +2,7 @@ package acceptance_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/messages/counters"
@@ -9,42 +10,65 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
+// Text costs more to read than a packet. Before a LOGIN it counts as malformed,
+// whatever it says, and comes at the host's pace.
+func TestTextBeforeTheLoginIsPacedAndCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) { c.Limits.LoginTimeout = patience }, nil)
+		legal := `{"opCode":7,"payload":"` + strings.Repeat("AAAA", 1000) + `"}`
+		c := h.dial("", stock.Options{NoLogin: true})
+		begun := time.Now()
+		for range 100 {
+			if err := c.SendRawText(legal); err != nil {
+				break // it is closed by then
+			}
+		}
+		h.awaitClose(c, messages.CloseMalformed)
+		h.dropped(counters.DropMalformed, 10)
+		if took := time.Since(begun); took < 500*time.Millisecond {
+			t.Errorf("ten texts took %v", took)
+		}
+	})
+}
+
 // What else comes before the login has no effect, and comes at the rate of a player.
 func TestPacketsBeforeTheLoginArePaced(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) {
-		c.Limits.LoginTimeout, c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerMessagesBurst = patience, 100, 10
-	}, nil)
-	c := h.dial("", stock.Options{NoLogin: true})
-	begun := time.Now()
-	for range 60 {
-		h.send(c, stock.Message{OpCode: 7, TargetPlayer: 1, Reliable: true})
-	}
-	h.dropped(counters.DropBeforeLogin, 60)
-	if took := time.Since(begun); took < 400*time.Millisecond {
-		t.Errorf("60 packets took %v", took)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) {
+			c.Limits.LoginTimeout, c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerMessagesBurst = patience, 100, 10
+		}, nil)
+		c := h.dial("", stock.Options{NoLogin: true})
+		begun := time.Now()
+		for range 60 {
+			h.send(c, stock.Message{OpCode: 7, TargetPlayer: 1, Reliable: true})
+		}
+		h.dropped(counters.DropBeforeLogin, 60)
+		if took := time.Since(begun); took < 400*time.Millisecond {
+			t.Errorf("60 packets took %v", took)
+		}
+	})
 }
 
 // Pings cost the host as much as messages do, and are paced as well. Those of a
 // client that means well never notice.
 func TestPingsArePaced(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) {
-		c.Limits.LoginTimeout, c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerMessagesBurst = patience, 100, 40
-	}, nil)
-	for _, c := range []*stock.Client{h.dial("", stock.Options{NoLogin: true}), h.players(1, stock.Options{})[0]} {
-		begun := time.Now()
-		for range 400 {
-			if err := c.SendFrames(stock.Frame{Final: true, OpCode: stock.FramePing, Masked: true}.Encode()); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) {
+			c.Limits.LoginTimeout, c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerMessagesBurst = patience, 100, 40
+		}, nil)
+		for _, c := range []*stock.Client{h.dial("", stock.Options{NoLogin: true}), h.players(1, stock.Options{})[0]} {
+			begun := time.Now()
+			for range 400 {
+				if err := c.SendFrames(stock.Frame{Final: true, OpCode: stock.FramePing, Masked: true}.Encode()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := c.Ping(h.context(), "last"); err != nil {
 				t.Fatal(err)
 			}
+			if took := time.Since(begun); took < time.Second {
+				t.Errorf("400 pings took %v", took)
+			}
 		}
-		if err := c.Ping(h.context(), "last"); err != nil {
-			t.Fatal(err)
-		}
-		if took := time.Since(begun); took < time.Second {
-			t.Errorf("400 pings took %v", took)
-		}
-	}
+	})
 }

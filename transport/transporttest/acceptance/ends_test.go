@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -74,93 +75,94 @@ func (h *testHost) awaitEnd(game string, reason types.GameSessionStatusReason) {
 
 // API-32.
 func TestGameSessionIsTerminatedAndItsLogIsOffered(t *testing.T) {
-	t.Parallel()
-	asked := make(chan struct{}, 2)
-	h := startHost(t, nil, func() script.Handler { return &parting{asked: func() { asked <- struct{}{} }} })
-	for mode, reason := range map[types.TerminationMode]types.GameSessionStatusReason{
-		types.TerminationModeTriggerOnProcessTerminate: types.GameSessionStatusReasonTriggeredOnProcessTerminate,
-		types.TerminationModeForceTerminate:            types.GameSessionStatusReasonForceTerminated,
-	} {
-		game := h.newGame(2)
-		graceful := mode == types.TerminationModeTriggerOnProcessTerminate
-		_, err := h.logURL(game)
-		if refused := new(types.InvalidRequestException); !errors.As(err, &refused) {
-			t.Errorf("the log of a game session that runs: %v", err)
-		}
-		g, err := h.terminate(game, mode)
-		if err != nil || g.Status != types.GameSessionStatusTerminating {
-			t.Fatalf("%s: %+v, %v", mode, g, err)
-		}
-		h.awaitEnd(game, reason)
-		if n := len(asked); (n == 1) != graceful {
-			t.Errorf("%s: asked %d times", mode, n)
-		} else if graceful {
-			<-asked
-		}
-		_, err = h.terminate(game, mode)
-		if refused := new(types.InvalidGameSessionStatusException); !errors.As(err, &refused) {
-			t.Errorf("terminated once more: %v", err)
-		}
-
-		url, err := h.logURL(game)
-		if err != nil || len(url) > 1024 || !strings.HasPrefix(url, "http://"+h.host.Addrs().API+"/") {
-			t.Fatalf("%q, %v", url, err)
-		}
-		text := h.fetch(url+"&format=text", http.StatusOK)
-		for line, want := range map[string]bool{
-			"[INFO] (": true, ": created on fleet-dev\n": true, "[WARN] (ends_test.go)": graceful,
-			": goodbye\n    and a line of its own\n": graceful, ": ended: terminated by ": true,
+	synctest.Test(t, func(t *testing.T) {
+		asked := make(chan struct{}, 2)
+		h := startHost(t, nil, func() script.Handler { return &parting{asked: func() { asked <- struct{}{} }} })
+		for mode, reason := range map[types.TerminationMode]types.GameSessionStatusReason{
+			types.TerminationModeTriggerOnProcessTerminate: types.GameSessionStatusReasonTriggeredOnProcessTerminate,
+			types.TerminationModeForceTerminate:            types.GameSessionStatusReasonForceTerminated,
 		} {
-			if strings.Contains(text, line) != want {
-				t.Errorf("%s: %q in the log is not %v:\n%s", mode, line, want, text)
+			game := h.newGame(2)
+			graceful := mode == types.TerminationModeTriggerOnProcessTerminate
+			_, err := h.logURL(game)
+			if refused := new(types.InvalidRequestException); !errors.As(err, &refused) {
+				t.Errorf("the log of a game session that runs: %v", err)
 			}
+			g, err := h.terminate(game, mode)
+			if err != nil || g.Status != types.GameSessionStatusTerminating {
+				t.Fatalf("%s: %+v, %v", mode, g, err)
+			}
+			h.awaitEnd(game, reason)
+			if n := len(asked); (n == 1) != graceful {
+				t.Errorf("%s: asked %d times", mode, n)
+			} else if graceful {
+				<-asked
+			}
+			_, err = h.terminate(game, mode)
+			if refused := new(types.InvalidGameSessionStatusException); !errors.As(err, &refused) {
+				t.Errorf("terminated once more: %v", err)
+			}
+
+			url, err := h.logURL(game)
+			if err != nil || len(url) > 1024 || !strings.HasPrefix(url, "http://"+h.host.Addrs().API+"/") {
+				t.Fatalf("%q, %v", url, err)
+			}
+			text := h.fetch(url+"&format=text", http.StatusOK)
+			for line, want := range map[string]bool{
+				"[INFO] (": true, ": created on fleet-dev\n": true, "[WARN] (ends_test.go)": graceful,
+				": goodbye\n    and a line of its own\n": graceful, ": ended: terminated by ": true,
+			} {
+				if strings.Contains(text, line) != want {
+					t.Errorf("%s: %q in the log is not %v:\n%s", mode, line, want, text)
+				}
+			}
+			h.fetch(strings.Replace(url, "signature=", "signature=A", 1), http.StatusForbidden)
 		}
-		h.fetch(strings.Replace(url, "signature=", "signature=A", 1), http.StatusForbidden)
-	}
+	})
 }
 
 // The command line of AWS saves what the URL leads to as a .zip file.
 func TestCommandLineSavesALogAsZip(t *testing.T) {
-	t.Parallel()
-	aws, err := exec.LookPath("aws")
-	if err != nil {
-		t.Skip("aws is not installed: get-game-session-log was not tried")
-	}
-	h := startHost(t, nil, nil)
-	game := h.newGame(2)
-	if _, err := h.terminate(game, types.TerminationModeForceTerminate); err != nil {
-		t.Fatal(err)
-	}
-	h.awaitEnd(game, types.GameSessionStatusReasonForceTerminated)
-	saved := filepath.Join(t.TempDir(), "log.zip")
-	ctx, cancel := context.WithTimeout(t.Context(), 6*patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, aws, "gamelift", "get-game-session-log", "--game-session-id", game, "--save-as", saved,
-		"--endpoint-url", "http://"+h.host.Addrs().API, "--region", "us-east-1")
-	cmd.WaitDelay = 10 * time.Second
-	cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_CONFIG_FILE="+saved+"x", "AWS_MAX_ATTEMPTS=1")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	z, err := zip.OpenReader(saved)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
-	f, err := z.Open(path.Base(game) + ".log")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if text, err := io.ReadAll(f); err != nil || !strings.Contains(string(text), ": ended: terminated by ") {
-		t.Errorf("%v: %s", err, text)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		aws, err := exec.LookPath("aws")
+		if err != nil {
+			t.Skip("aws is not installed: get-game-session-log was not tried")
+		}
+		h := startHost(t, nil, nil)
+		game := h.newGame(2)
+		if _, err := h.terminate(game, types.TerminationModeForceTerminate); err != nil {
+			t.Fatal(err)
+		}
+		h.awaitEnd(game, types.GameSessionStatusReasonForceTerminated)
+		saved := filepath.Join(t.TempDir(), "log.zip")
+		ctx, cancel := context.WithTimeout(t.Context(), 6*patience)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, aws, "gamelift", "get-game-session-log", "--game-session-id", game, "--save-as", saved,
+			"--endpoint-url", "http://"+h.host.Addrs().API, "--region", "us-east-1")
+		cmd.WaitDelay = 10 * time.Second
+		cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_CONFIG_FILE="+saved+"x", "AWS_MAX_ATTEMPTS=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		z, err := zip.OpenReader(saved)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		f, err := z.Open(path.Base(game) + ".log")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if text, err := io.ReadAll(f); err != nil || !strings.Contains(string(text), ": ended: terminated by ") {
+			t.Errorf("%v: %s", err, text)
+		}
+	})
 }
 
 func (h *testHost) fetch(url string, status int) string {
 	h.Helper()
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
-	resp, err := client.Get(url)
+	resp, err := h.Web.Get(url)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -174,104 +176,108 @@ func (h *testHost) fetch(url string, status int) string {
 
 // A host that listens on all addresses offers a log at the one that players are told.
 func TestALogIsOfferedWhereOthersReachIt(t *testing.T) {
-	t.Parallel()
-	for _, public := range []host.Public{{IP: "127.0.0.1"}, {IP: "127.0.0.1", Host: "localhost"}} {
-		h := startHost(t, func(c *host.Config) {
-			c.API.Addr, c.API.Insecure, c.Public = "0.0.0.0:0", true, public
-			c.API.Keys = []host.APIKey{{ID: "KEYFILE", Secret: apiSecret}}
-		}, nil)
-		_, port, err := net.SplitHostPort(h.host.Addrs().API)
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		for _, public := range []host.Public{{IP: "127.0.0.1"}, {IP: "127.0.0.1", Host: "localhost"}} {
+			h := startHost(t, func(c *host.Config) {
+				c.API.Addr, c.API.Insecure, c.Public = "0.0.0.0:0", true, public
+				c.API.Keys = []host.APIKey{{ID: "KEYFILE", Secret: apiSecret}}
+			}, nil)
+			_, port, err := net.SplitHostPort(h.host.Addrs().API)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.api = gamelift.New(gamelift.Options{
+				Region: "us-east-1", BaseEndpoint: aws.String("http://127.0.0.1:" + port), RetryMaxAttempts: 1, HTTPClient: h.Web,
+				Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+					return aws.Credentials{AccessKeyID: "KEYFILE", SecretAccessKey: apiSecret}, nil
+				}),
+			})
+			game := h.newGame(2)
+			if _, err := h.terminate(game, types.TerminationModeForceTerminate); err != nil {
+				t.Fatal(err)
+			}
+			h.awaitEnd(game, types.GameSessionStatusReasonForceTerminated)
+			url, err := h.logURL(game)
+			if want := "http://" + cmp.Or(public.Host, public.IP) + ":" + port + "/"; err != nil || !strings.HasPrefix(url, want) {
+				t.Fatalf("%q, %v, want %s", url, err, want)
+			}
+			h.fetch(url, http.StatusOK)
 		}
-		h.api = gamelift.New(gamelift.Options{
-			Region: "us-east-1", BaseEndpoint: aws.String("http://127.0.0.1:" + port), RetryMaxAttempts: 1,
-			Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-				return aws.Credentials{AccessKeyID: "KEYFILE", SecretAccessKey: apiSecret}, nil
-			}),
-		})
-		game := h.newGame(2)
-		if _, err := h.terminate(game, types.TerminationModeForceTerminate); err != nil {
-			t.Fatal(err)
-		}
-		h.awaitEnd(game, types.GameSessionStatusReasonForceTerminated)
-		url, err := h.logURL(game)
-		if want := "http://" + cmp.Or(public.Host, public.IP) + ":" + port + "/"; err != nil || !strings.HasPrefix(url, want) {
-			t.Fatalf("%q, %v, want %s", url, err, want)
-		}
-		h.fetch(url, http.StatusOK)
-	}
+	})
 }
 
 // Where no log can be written there are games all the same.
 func TestGamesGoOnWithoutLogs(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) {
-		file := filepath.Join(t.TempDir(), "file")
-		if err := os.WriteFile(file, nil, 0o600); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) {
+			file := filepath.Join(t.TempDir(), "file")
+			if err := os.WriteFile(file, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			c.Log.GameSessions.Dir = file
+		}, nil)
+		game := h.newGame(2)
+		if _, err := h.terminate(game, types.TerminationModeTriggerOnProcessTerminate); err != nil {
 			t.Fatal(err)
 		}
-		c.Log.GameSessions.Dir = file
-	}, nil)
-	game := h.newGame(2)
-	if _, err := h.terminate(game, types.TerminationModeTriggerOnProcessTerminate); err != nil {
-		t.Fatal(err)
-	}
-	h.awaitEnd(game, types.GameSessionStatusReasonTriggeredOnProcessTerminate)
-	h.until("lines are counted", func() error {
-		if n := h.host.Counters().LogLinesDropped.Load(); n < 2 {
-			return fmt.Errorf("%d", n)
+		h.awaitEnd(game, types.GameSessionStatusReasonTriggeredOnProcessTerminate)
+		h.until("lines are counted", func() error {
+			if n := h.host.Counters().LogLinesDropped.Load(); n < 2 {
+				return fmt.Errorf("%d", n)
+			}
+			return nil
+		})
+		_, err := h.logURL(game)
+		if missing := new(types.NotFoundException); !errors.As(err, &missing) {
+			t.Errorf("the log that was never written: %v", err)
 		}
-		return nil
 	})
-	_, err := h.logURL(game)
-	if missing := new(types.NotFoundException); !errors.As(err, &missing) {
-		t.Errorf("the log that was never written: %v", err)
-	}
 }
 
 func TestLogSettingsAreChecked(t *testing.T) {
-	t.Parallel()
-	for key, change := range map[string]func(l *host.GameSessionLogs){
-		"maxBytes":   func(l *host.GameSessionLogs) { l.MaxBytes = 1000 },
-		"files":      func(l *host.GameSessionLogs) { l.Files = 0 },
-		"totalBytes": func(l *host.GameSessionLogs) { l.TotalBytes = l.MaxBytes - 1 },
-		"keep":       func(l *host.GameSessionLogs) { l.Keep = 0 },
-	} {
-		c := host.Defaults()
-		change(&c.Log.GameSessions)
-		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "log.gameSessions."+key+": ") {
-			t.Errorf("%s: %v", key, err)
+	synctest.Test(t, func(t *testing.T) {
+		for key, change := range map[string]func(l *host.GameSessionLogs){
+			"maxBytes":   func(l *host.GameSessionLogs) { l.MaxBytes = 1000 },
+			"files":      func(l *host.GameSessionLogs) { l.Files = 0 },
+			"totalBytes": func(l *host.GameSessionLogs) { l.TotalBytes = l.MaxBytes - 1 },
+			"keep":       func(l *host.GameSessionLogs) { l.Keep = 0 },
+		} {
+			c := host.Defaults()
+			change(&c.Log.GameSessions)
+			if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "log.gameSessions."+key+": ") {
+				t.Errorf("%s: %v", key, err)
+			}
 		}
-	}
+	})
 }
 
 // In development the logs of game sessions are seen in the host's.
 func TestLogsAreShownInTheHostsLog(t *testing.T) {
-	t.Parallel()
-	var out syncBuffer
-	c := host.Defaults()
-	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
-	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", ""
-	c.Log.GameSessions.Dir, c.Log.GameSessions.Show = t.TempDir(), true
-	running, err := host.Start(host.Options{Config: c, Log: zerolog.New(&out), NewHandler: func(*messages.Fleet) script.Handler {
-		return &parting{asked: func() {}}
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	g, err := running.System().CreateGameSession(ctx, messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	running.Close()
-	for _, want := range []string{`"message":"goodbye\n    and a line of its own"`, `"file":"ends_test.go"`, `"level":"warn","game_session_id":"` + string(g.ID)} {
-		if text := out.String(); !strings.Contains(text, want) {
-			t.Errorf("no %s in\n%s", want, text)
+	synctest.Test(t, func(t *testing.T) {
+		var out syncBuffer
+		c := host.Defaults()
+		c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+		c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", ""
+		c.Log.GameSessions.Dir, c.Log.GameSessions.Show = t.TempDir(), true
+		running, err := host.Start(host.Options{Config: c, Log: zerolog.New(&out), NewHandler: func(*messages.Fleet) script.Handler {
+			return &parting{asked: func() {}}
+		}})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		g, err := running.System().CreateGameSession(ctx, messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		running.Close()
+		for _, want := range []string{`"message":"goodbye\n    and a line of its own"`, `"file":"ends_test.go"`, `"level":"warn","game_session_id":"` + string(g.ID)} {
+			if text := out.String(); !strings.Contains(text, want) {
+				t.Errorf("no %s in\n%s", want, text)
+			}
+		}
+	})
 }
 
 // syncBuffer is a buffer for many writers.

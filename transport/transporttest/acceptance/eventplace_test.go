@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -76,48 +77,50 @@ func (b *backend) types() (all []string) {
 // Each placement has one event, and who is told of it and asks sees its end.
 // API-53.
 func TestBackendIsToldOfWhatItCanSeeAlready(t *testing.T) {
-	placements := newBackend(t)
-	h := startHost(t, func(c *host.Config) {
-		c.Events.Sinks = []host.EventSink{
-			{Name: "placements", Type: "webhook-sns", URL: placements.URL, Targets: []string{"arn:aws:sns:*:lobby"}},
-		}
-	}, nil)
-	placements.api = h.api
-	_, err := h.api.CreateGameSessionQueue(h.context(), &gamelift.CreateGameSessionQueueInput{
-		Name: aws.String("q"), NotificationTarget: aws.String("arn:aws:sns:us-east-1:123456789012:lobby"), CustomEventData: aws.String("mine"),
-		Destinations: []types.GameSessionQueueDestination{{DestinationArn: aws.String("arn:aws:gamelift:us-east-1:000000000000:fleet/fleet-dev")}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range []string{"p-1", "p-2"} {
-		_, err := h.api.StartGameSessionPlacement(h.context(), &gamelift.StartGameSessionPlacementInput{
-			PlacementId: aws.String(id), GameSessionQueueName: aws.String("q"), MaximumPlayerSessionCount: aws.Int32(2),
-			DesiredPlayerSessions: []types.DesiredPlayerSession{{PlayerId: aws.String("one")}},
+	synctest.Test(t, func(t *testing.T) {
+		placements := newBackend(t)
+		h := startHost(t, func(c *host.Config) {
+			c.Events.Sinks = []host.EventSink{
+				{Name: "placements", Type: "webhook-sns", URL: placements.URL, Targets: []string{"arn:aws:sns:*:lobby"}},
+			}
+		}, nil)
+		placements.api = h.api
+		_, err := h.api.CreateGameSessionQueue(h.context(), &gamelift.CreateGameSessionQueueInput{
+			Name: aws.String("q"), NotificationTarget: aws.String("arn:aws:sns:us-east-1:123456789012:lobby"), CustomEventData: aws.String("mine"),
+			Destinations: []types.GameSessionQueueDestination{{DestinationArn: aws.String("arn:aws:gamelift:us-east-1:000000000000:fleet/fleet-dev")}},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	h.until("the events come", func() error {
-		if got := placements.types(); len(got) < 2 {
-			return fmt.Errorf("so far %v", got)
+		for _, id := range []string{"p-1", "p-2"} {
+			_, err := h.api.StartGameSessionPlacement(h.context(), &gamelift.StartGameSessionPlacementInput{
+				PlacementId: aws.String(id), GameSessionQueueName: aws.String("q"), MaximumPlayerSessionCount: aws.Int32(2),
+				DesiredPlayerSessions: []types.DesiredPlayerSession{{PlayerId: aws.String("one")}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
-		return nil
+		h.until("the events come", func() error {
+			if got := placements.types(); len(got) < 2 {
+				return fmt.Errorf("so far %v", got)
+			}
+			return nil
+		})
+		games := map[string]bool{}
+		for i, e := range placements.all {
+			p := placements.seen[i]
+			if p.Status != types.GameSessionPlacementStateFulfilled {
+				t.Fatalf("who asked saw %s", p.Status)
+			}
+			if e.Detail["type"] != "PlacementFulfilled" || e.Detail["port"] != fmt.Sprint(*p.Port) || e.Detail["gameSessionArn"] != *p.GameSessionArn ||
+				e.Detail["customEventData"] != "mine" || e.Source != "aws.gamelift" || !strings.HasSuffix(e.Resources[0], ":000000000000:gamesessionqueue/q") {
+				t.Errorf("got %+v", e)
+			}
+			games[*p.GameSessionArn] = true
+		}
+		if len(games) != 2 || len(placements.types()) != 2 {
+			t.Errorf("%v, %v", games, placements.types())
+		}
 	})
-	games := map[string]bool{}
-	for i, e := range placements.all {
-		p := placements.seen[i]
-		if p.Status != types.GameSessionPlacementStateFulfilled {
-			t.Fatalf("who asked saw %s", p.Status)
-		}
-		if e.Detail["type"] != "PlacementFulfilled" || e.Detail["port"] != fmt.Sprint(*p.Port) || e.Detail["gameSessionArn"] != *p.GameSessionArn ||
-			e.Detail["customEventData"] != "mine" || e.Source != "aws.gamelift" || !strings.HasSuffix(e.Resources[0], ":000000000000:gamesessionqueue/q") {
-			t.Errorf("got %+v", e)
-		}
-		games[*p.GameSessionArn] = true
-	}
-	if len(games) != 2 || len(placements.types()) != 2 {
-		t.Errorf("%v, %v", games, placements.types())
-	}
 }

@@ -255,7 +255,7 @@ func (w *world) start(t *testing.T, path string) (*testHost, *spoken) {
 	log := new(spoken)
 	h := startHostWith(t, w.change(path), func(o *host.Options) { o.Log = zerolog.New(log) })
 	for _, page := range []string{"/healthz", "/readyz"} {
-		r, err := http.Get("http://" + h.host.Addrs().API + page)
+		r, err := h.Web.Get("http://" + h.host.Addrs().API + page)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/actors/script"
@@ -41,66 +42,70 @@ func (h *testHost) fastPort(c *stock.Client) int {
 
 // RT-20.
 func TestUDPConnectIsAnsweredFromTheAnnouncedPort(t *testing.T) {
-	h := startHost(t, nil, nil)
-	c := h.fastPlayers(2, stock.Options{})
-	addr, err := netip.ParseAddrPort(h.host.Addrs().Fast)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range c {
-		if port := h.fastPort(p); port != int(addr.Port()) {
-			t.Errorf("announced %d, the host's is %d", port, addr.Port())
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		c := h.fastPlayers(2, stock.Options{})
+		addr, err := netip.ParseAddrPort(h.host.Addrs().Fast)
+		if err != nil {
+			t.Fatal(err)
 		}
-		all := acks(p)
-		if len(all) != p.Stats().UDPConnectSent {
-			t.Errorf("%d answers to %d requests", len(all), p.Stats().UDPConnectSent)
-		}
-		for n, e := range all {
-			want := stock.EncodeUnit(stock.Packet{
-				OpCode: stock.OpServerAck, SequenceNumber: int32(n), TargetPlayer: p.PeerID(), Sender: stock.ServerID, UDPConnect: &stock.Empty{},
-			})
-			from, ok := e.From.(*net.UDPAddr)
-			if e.Channel != stock.ChannelUDP || !bytes.Equal(e.Raw, want) || !ok || from.AddrPort() != addr {
-				t.Errorf("got %v from %v: %x, want %x", e, e.From, e.Raw, want)
+		for _, p := range c {
+			if port := h.fastPort(p); port != int(addr.Port()) {
+				t.Errorf("announced %d, the host's is %d", port, addr.Port())
+			}
+			all := acks(p)
+			if len(all) != p.Stats().UDPConnectSent {
+				t.Errorf("%d answers to %d requests", len(all), p.Stats().UDPConnectSent)
+			}
+			for n, e := range all {
+				want := stock.EncodeUnit(stock.Packet{
+					OpCode: stock.OpServerAck, SequenceNumber: int32(n), TargetPlayer: p.PeerID(), Sender: stock.ServerID, UDPConnect: &stock.Empty{},
+				})
+				from, ok := e.From.(*net.UDPAddr)
+				if e.Channel != stock.ChannelUDP || !bytes.Equal(e.Raw, want) || !ok || from.AddrPort() != addr {
+					t.Errorf("got %v from %v: %x, want %x", e, e.From, e.Raw, want)
+				}
 			}
 		}
-	}
-	h.verified(c...)
+		h.verified(c...)
+	})
 }
 
 // RT-21.
 func TestTenUDPConnectsTenRisingAcks(t *testing.T) {
-	h := startHost(t, nil, nil)
-	c := h.players(1, stock.Options{NoClientAck: true})[0]
-	if err := c.AwaitFast(h.context()); err != nil {
-		t.Fatal(err)
-	}
-	answered := func(n int) {
-		t.Helper()
-		sent := c.Stats().UDPConnectSent + n
-		for range n {
-			if err := c.SendUDPConnect(); err != nil {
-				t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		c := h.players(1, stock.Options{NoClientAck: true})[0]
+		if err := c.AwaitFast(h.context()); err != nil {
+			t.Fatal(err)
+		}
+		answered := func(n int) {
+			t.Helper()
+			sent := c.Stats().UDPConnectSent + n
+			for range n {
+				if err := c.SendUDPConnect(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			h.until("answers", func() error {
+				if got := len(acks(c)); got != sent {
+					return fmt.Errorf("%d of %d", got, sent)
+				}
+				return nil
+			})
+		}
+		answered(10)
+		if err := c.SendClientAck(); err != nil { // a confirmed peer is answered just so
+			t.Fatal(err)
+		}
+		answered(10)
+		for n, e := range acks(c) {
+			if e.SequenceNumber != int32(n) || e.Stale {
+				t.Errorf("answer %d: %v", n, e)
 			}
 		}
-		h.until("answers", func() error {
-			if got := len(acks(c)); got != sent {
-				return fmt.Errorf("%d of %d", got, sent)
-			}
-			return nil
-		})
-	}
-	answered(10)
-	if err := c.SendClientAck(); err != nil { // a confirmed peer is answered just so
-		t.Fatal(err)
-	}
-	answered(10)
-	for n, e := range acks(c) {
-		if e.SequenceNumber != int32(n) || e.Stale {
-			t.Errorf("answer %d: %v", n, e)
-		}
-	}
-	h.verified(c)
+		h.verified(c)
+	})
 }
 
 // RT-22.
@@ -146,392 +151,410 @@ func TestFastMessagesTakeUDPOnlyAfterTheAck(t *testing.T) {
 // so that it is never answered (D-107); to it that looks like a firewall.
 // RT-23.
 func TestWithoutAServerAckEverythingGoesByWebSocket(t *testing.T) {
-	h, games := startPlays(t, nil, func(p *fakeGame) {
-		p.message = func(s script.Session, m *script.Message) {
-			s.SendMessage(script.Outgoing{OpCode: m.OpCode + 1, Sender: -1}, m.Sender)
+	synctest.Test(t, func(t *testing.T) {
+		h, games := startPlays(t, nil, func(p *fakeGame) {
+			p.message = func(s script.Session, m *script.Message) {
+				s.SendMessage(script.Outgoing{OpCode: m.OpCode + 1, Sender: -1}, m.Sender)
+			}
+		})
+		ids := h.seats(h.newGame(8), 2)
+		up := h.join(ids[0], stock.Options{})
+		h.awaitFast(0, up)
+		c := h.join(ids[1], stock.Options{UDPLocalAddr: "127.0.0.2:0"})
+		h.until("retries", func() error {
+			if n := c.Stats().UDPConnectSent; n < 2 {
+				return fmt.Errorf("%d sent", n)
+			}
+			return nil
+		})
+		ws := func(e stock.Event) {
+			t.Helper()
+			if e.Channel != stock.ChannelWebSocket {
+				t.Errorf("got %v", e)
+			}
 		}
-	})
-	ids := h.seats(h.newGame(8), 2)
-	up := h.join(ids[0], stock.Options{})
-	h.awaitFast(0, up)
-	c := h.join(ids[1], stock.Options{UDPLocalAddr: "127.0.0.2:0"})
-	h.until("retries", func() error {
-		if n := c.Stats().UDPConnectSent; n < 2 {
-			return fmt.Errorf("%d sent", n)
+		h.send(c, stock.Message{OpCode: 10, TargetPlayer: stock.ServerID}) // fast is what it wants
+		ws(h.gotOne(c, stock.Packet{OpCode: 11, TargetPlayer: 2, Sender: -1, Reliable: true}))
+		h.saw(games.only(), "onMessage", script.Message{OpCode: 10, Sender: 2, TargetPlayer: -1, Reliable: true})
+		h.send(c, stock.Message{OpCode: 20, TargetPlayer: 1})
+		h.gotOne(up, stock.Packet{OpCode: 20, TargetPlayer: 1, Sender: 2, Reliable: true})
+		h.send(up, stock.Message{OpCode: 21, TargetPlayer: 2})
+		ws(h.gotOne(c, stock.Packet{OpCode: 21, TargetPlayer: 2, Sender: 1, Reliable: true}))
+		for _, p := range []*stock.Client{c, up} {
+			if err := p.JoinGroup(4); err != nil {
+				t.Fatal(err)
+			}
+			h.expect(p, stock.Op(stock.OpGroupMembershipUpdate))
 		}
-		return nil
-	})
-	ws := func(e stock.Event) {
-		t.Helper()
-		if e.Channel != stock.ChannelWebSocket {
-			t.Errorf("got %v", e)
+		h.send(c, stock.Message{OpCode: 30, TargetGroup: 4})
+		h.send(up, stock.Message{OpCode: 31, TargetGroup: 4})
+		for op, sender := range map[int32]int32{30: 2, 31: 1} {
+			ws(h.gotOne(c, stock.Packet{OpCode: op, TargetGroup: 4, Sender: sender, Reliable: true}))
+			h.gotOne(up, stock.Packet{OpCode: op, TargetGroup: 4, Sender: sender, Reliable: sender == 2})
 		}
-	}
-	h.send(c, stock.Message{OpCode: 10, TargetPlayer: stock.ServerID}) // fast is what it wants
-	ws(h.gotOne(c, stock.Packet{OpCode: 11, TargetPlayer: 2, Sender: -1, Reliable: true}))
-	h.saw(games.only(), "onMessage", script.Message{OpCode: 10, Sender: 2, TargetPlayer: -1, Reliable: true})
-	h.send(c, stock.Message{OpCode: 20, TargetPlayer: 1})
-	h.gotOne(up, stock.Packet{OpCode: 20, TargetPlayer: 1, Sender: 2, Reliable: true})
-	h.send(up, stock.Message{OpCode: 21, TargetPlayer: 2})
-	ws(h.gotOne(c, stock.Packet{OpCode: 21, TargetPlayer: 2, Sender: 1, Reliable: true}))
-	for _, p := range []*stock.Client{c, up} {
-		if err := p.JoinGroup(4); err != nil {
+		h.expect(c, stock.Op(stock.OpGroupMembershipUpdate)) // that up joined
+		if err := c.RequestMembership(4); err != nil {
 			t.Fatal(err)
 		}
-		h.expect(p, stock.Op(stock.OpGroupMembershipUpdate))
-	}
-	h.send(c, stock.Message{OpCode: 30, TargetGroup: 4})
-	h.send(up, stock.Message{OpCode: 31, TargetGroup: 4})
-	for op, sender := range map[int32]int32{30: 2, 31: 1} {
-		ws(h.gotOne(c, stock.Packet{OpCode: op, TargetGroup: 4, Sender: sender, Reliable: true}))
-		h.gotOne(up, stock.Packet{OpCode: op, TargetGroup: 4, Sender: sender, Reliable: sender == 2})
-	}
-	h.expect(c, stock.Op(stock.OpGroupMembershipUpdate)) // that up joined
-	if err := c.RequestMembership(4); err != nil {
-		t.Fatal(err)
-	}
-	if e := h.expect(c, stock.Op(stock.OpGroupMembershipUpdate)); !slices.Equal(e.GroupMembershipUpdate.Players, []int32{2, 1}) || e.Sender != 2 {
-		t.Errorf("got %v %+v", e, e.GroupMembershipUpdate)
-	}
-	if err := c.LeaveGroup(4); err != nil {
-		t.Fatal(err)
-	}
-	h.fence(c, stock.ChannelWebSocket, c, up)
-	if c.Status() != stock.StatusConnected || c.Stats().ReceivedUDP != 0 {
-		t.Errorf("%v, %+v", c.Status(), c.Stats())
-	}
-	if h.host.Counters().Dropped.Get(counters.DropFastWrongAddress) == 0 {
-		t.Error("its requests were not counted")
-	}
-	h.verified(c, up)
+		if e := h.expect(c, stock.Op(stock.OpGroupMembershipUpdate)); !slices.Equal(e.GroupMembershipUpdate.Players, []int32{2, 1}) || e.Sender != 2 {
+			t.Errorf("got %v %+v", e, e.GroupMembershipUpdate)
+		}
+		if err := c.LeaveGroup(4); err != nil {
+			t.Fatal(err)
+		}
+		h.fence(c, stock.ChannelWebSocket, c, up)
+		if c.Status() != stock.StatusConnected || c.Stats().ReceivedUDP != 0 {
+			t.Errorf("%v, %+v", c.Status(), c.Stats())
+		}
+		if h.host.Counters().Dropped.Get(counters.DropFastWrongAddress) == 0 {
+			t.Error("its requests were not counted")
+		}
+		h.verified(c, up)
+	})
 }
 
 // RT-25.
 func TestOneSeriesOfNumbersPerRecipient(t *testing.T) {
-	h, _ := startPlays(t, nil, func(p *fakeGame) {
-		p.message = func(s script.Session, m *script.Message) {
-			s.SendMessage(script.Outgoing{OpCode: 12, Sender: -1, Payload: m.Payload}, m.Sender)
-			s.SendGroupMessage(script.Outgoing{OpCode: 13, Sender: -1, Payload: m.Payload}, messages.AllPlayers)
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := startPlays(t, nil, func(p *fakeGame) {
+			p.message = func(s script.Session, m *script.Message) {
+				s.SendMessage(script.Outgoing{OpCode: 12, Sender: -1, Payload: m.Payload}, m.Sender)
+				s.SendGroupMessage(script.Outgoing{OpCode: 13, Sender: -1, Payload: m.Payload}, messages.AllPlayers)
+			}
+		})
+		c := h.fastPlayers(3, stock.Options{})
+		const rounds = 20
+		for range rounds {
+			for i, p := range c {
+				h.send(p, stock.Message{OpCode: 10, TargetPlayer: int32(i+1)%3 + 1}) // relay
+				h.send(p, stock.Message{OpCode: 11, TargetGroup: stock.AllPlayers})
+				h.send(p, stock.Message{OpCode: 1, TargetPlayer: stock.ServerID}) // script
+				h.send(p, stock.Message{OpCode: 14, TargetGroup: stock.AllPlayers, Reliable: true})
+				if err := p.SendUDPConnect(); err != nil { // ack
+					t.Fatal(err)
+				}
+			}
 		}
+		for _, p := range c {
+			h.fence(p, stock.ChannelUDP, c...)
+		}
+		for _, p := range c {
+			next, kinds := int32(0), map[int32]int{}
+			for _, e := range p.Log() {
+				kinds[e.OpCode]++
+				if e.Channel != stock.ChannelUDP {
+					continue
+				}
+				if e.SequenceNumber != next || e.Stale {
+					t.Fatalf("player %d: got %v, want number %d", p.PeerID(), e, next)
+				}
+				next++
+			}
+			for op, n := range map[int32]int{10: rounds, 11: 3 * rounds, 12: rounds, 13: 3 * rounds, 14: 3 * rounds, stock.OpServerAck: p.Stats().UDPConnectSent} {
+				if kinds[op] != n {
+					t.Errorf("player %d: %d of op code %d, want %d", p.PeerID(), kinds[op], op, n)
+				}
+			}
+		}
+		h.verified(c...)
 	})
-	c := h.fastPlayers(3, stock.Options{})
-	const rounds = 20
-	for range rounds {
-		for i, p := range c {
-			h.send(p, stock.Message{OpCode: 10, TargetPlayer: int32(i+1)%3 + 1}) // relay
-			h.send(p, stock.Message{OpCode: 11, TargetGroup: stock.AllPlayers})
-			h.send(p, stock.Message{OpCode: 1, TargetPlayer: stock.ServerID}) // script
-			h.send(p, stock.Message{OpCode: 14, TargetGroup: stock.AllPlayers, Reliable: true})
-			if err := p.SendUDPConnect(); err != nil { // ack
-				t.Fatal(err)
-			}
-		}
-	}
-	for _, p := range c {
-		h.fence(p, stock.ChannelUDP, c...)
-	}
-	for _, p := range c {
-		next, kinds := int32(0), map[int32]int{}
-		for _, e := range p.Log() {
-			kinds[e.OpCode]++
-			if e.Channel != stock.ChannelUDP {
-				continue
-			}
-			if e.SequenceNumber != next || e.Stale {
-				t.Fatalf("player %d: got %v, want number %d", p.PeerID(), e, next)
-			}
-			next++
-		}
-		for op, n := range map[int32]int{10: rounds, 11: 3 * rounds, 12: rounds, 13: 3 * rounds, 14: 3 * rounds, stock.OpServerAck: p.Stats().UDPConnectSent} {
-			if kinds[op] != n {
-				t.Errorf("player %d: %d of op code %d, want %d", p.PeerID(), kinds[op], op, n)
-			}
-		}
-	}
-	h.verified(c...)
 }
 
 // RT-26.
 func TestDuplicateAndOlderDatagramsAreDropped(t *testing.T) {
-	h, games := startPlays(t, nil, nil)
-	c := h.fastPlayers(2, stock.Options{})
-	send := func(sequence int32, n int) {
-		h.send(c[0], stock.Message{OpCode: 10, TargetPlayer: 2, Payload: number(n), Via: stock.ChannelUDP, Sequence: &sequence})
-		h.send(c[0], stock.Message{OpCode: 11, TargetPlayer: stock.ServerID, Payload: number(n), Via: stock.ChannelUDP, Sequence: &sequence})
-	}
-	// The second of each pair is a duplicate itself.
-	send(1000, 0)
-	send(1000, -1)
-	send(999, -1)
-	send(0, -1)
-	send(1001, 1)
-	send(1000, -1)
-	send(1<<30, 2) // newer, however much
-	send(1<<30-1, -1)
-	send(-1, -1)
-	h.dropped(counters.DropFastStale, 3+2*5)
-	h.dropped(counters.DropFastMalformed, 2)                                 // no client counts below 0
-	h.send(c[0], stock.Message{OpCode: 12, TargetPlayer: 2, Reliable: true}) // by UDP its own counter is behind now
-	h.expect(c[1], stock.Op(12))
-	h.fence(c[1], stock.ChannelUDP, c[1])
-	h.rises("recipient", numbers(c[1], 10), 3, func(int) bool { return true })
-	h.sawNone(games.only(), 11, "onMessage")
-	h.verified(c...)
+	synctest.Test(t, func(t *testing.T) {
+		h, games := startPlays(t, nil, nil)
+		c := h.fastPlayers(2, stock.Options{})
+		send := func(sequence int32, n int) {
+			h.send(c[0], stock.Message{OpCode: 10, TargetPlayer: 2, Payload: number(n), Via: stock.ChannelUDP, Sequence: &sequence})
+			h.send(c[0], stock.Message{OpCode: 11, TargetPlayer: stock.ServerID, Payload: number(n), Via: stock.ChannelUDP, Sequence: &sequence})
+		}
+		// The second of each pair is a duplicate itself.
+		send(1000, 0)
+		send(1000, -1)
+		send(999, -1)
+		send(0, -1)
+		send(1001, 1)
+		send(1000, -1)
+		send(1<<30, 2) // newer, however much
+		send(1<<30-1, -1)
+		send(-1, -1)
+		h.dropped(counters.DropFastStale, 3+2*5)
+		h.dropped(counters.DropFastMalformed, 2)                                 // no client counts below 0
+		h.send(c[0], stock.Message{OpCode: 12, TargetPlayer: 2, Reliable: true}) // by UDP its own counter is behind now
+		h.expect(c[1], stock.Op(12))
+		h.fence(c[1], stock.ChannelUDP, c[1])
+		h.rises("recipient", numbers(c[1], 10), 3, func(int) bool { return true })
+		h.sawNone(games.only(), 11, "onMessage")
+		h.verified(c...)
+	})
 }
 
 // RT-27.
 func TestRelayedPacketsCarryTheRecipientsNumbers(t *testing.T) {
-	h := startHost(t, nil, nil)
-	c := h.fastPlayers(3, stock.Options{})
-	for range 100 { // runs ahead with its own numbers
-		h.send(c[0], stock.Message{OpCode: 1, TargetPlayer: stock.ServerID})
-	}
-	before := len(acks(c[2]))
-	for n := range 20 {
-		h.send(c[n%2], stock.Message{OpCode: 10, TargetPlayer: 3, Payload: number(n)})
-		e := h.expect(c[2], stock.Op(10))
-		if e.SequenceNumber != int32(before+n) || e.Channel != stock.ChannelUDP || numberOf(e) != n {
-			t.Fatalf("got %v, want number %d", e, before+n)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		c := h.fastPlayers(3, stock.Options{})
+		for range 100 { // runs ahead with its own numbers
+			h.send(c[0], stock.Message{OpCode: 1, TargetPlayer: stock.ServerID})
 		}
-	}
-	if c[2].Stats().Stale != 0 {
-		t.Error("datagrams were dropped by the client")
-	}
-	h.verified(c...)
+		before := len(acks(c[2]))
+		for n := range 20 {
+			h.send(c[n%2], stock.Message{OpCode: 10, TargetPlayer: 3, Payload: number(n)})
+			e := h.expect(c[2], stock.Op(10))
+			if e.SequenceNumber != int32(before+n) || e.Channel != stock.ChannelUDP || numberOf(e) != n {
+				t.Fatalf("got %v, want number %d", e, before+n)
+			}
+		}
+		if c[2].Stats().Stale != 0 {
+			t.Error("datagrams were dropped by the client")
+		}
+		h.verified(c...)
+	})
 }
 
 // RT-28.
 func TestLargePayloadsTakeTheWebSocket(t *testing.T) {
-	const fits, tooLarge = stock.FastPayloadMax, stock.FastPayloadMax + 1
-	h, _ := startPlays(t, nil, func(p *fakeGame) {
-		p.message = func(s script.Session, m *script.Message) {
-			out := script.Outgoing{OpCode: m.OpCode + 1, Sender: -1, Payload: m.Payload}
-			s.SendMessage(out, 2)
-			out.OpCode++
-			s.SendGroupMessage(out, s.AllPlayersGroupID())
-		}
-	})
-	c := h.fastPlayers(2, stock.Options{})
-	for i, size := range []int{fits, tooLarge} {
-		large, payload := size > fits, bytes.Repeat([]byte{byte(size)}, size)
-		op := 100 * int32(i+1)
-		via := stock.ChannelUDP
-		if large {
-			via = stock.ChannelWebSocket
-		}
-		arrives := func(to *stock.Client, p stock.Packet) {
-			t.Helper()
-			p.Reliable, p.Payload = large, payload
-			if e := h.gotOne(to, p); e.Channel != via {
-				t.Errorf("got %v, want it by %v", e, via)
+	synctest.Test(t, func(t *testing.T) {
+		const fits, tooLarge = stock.FastPayloadMax, stock.FastPayloadMax + 1
+		h, _ := startPlays(t, nil, func(p *fakeGame) {
+			p.message = func(s script.Session, m *script.Message) {
+				out := script.Outgoing{OpCode: m.OpCode + 1, Sender: -1, Payload: m.Payload}
+				s.SendMessage(out, 2)
+				out.OpCode++
+				s.SendGroupMessage(out, s.AllPlayersGroupID())
 			}
+		})
+		c := h.fastPlayers(2, stock.Options{})
+		for i, size := range []int{fits, tooLarge} {
+			large, payload := size > fits, bytes.Repeat([]byte{byte(size)}, size)
+			op := 100 * int32(i+1)
+			via := stock.ChannelUDP
+			if large {
+				via = stock.ChannelWebSocket
+			}
+			arrives := func(to *stock.Client, p stock.Packet) {
+				t.Helper()
+				p.Reliable, p.Payload = large, payload
+				if e := h.gotOne(to, p); e.Channel != via {
+					t.Errorf("got %v, want it by %v", e, via)
+				}
+			}
+			h.send(c[0], stock.Message{OpCode: op, TargetPlayer: 2, Payload: payload, Via: stock.ChannelUDP}) // which a client would not above 1200
+			arrives(c[1], stock.Packet{OpCode: op, TargetPlayer: 2, Sender: 1})
+			h.send(c[0], stock.Message{OpCode: op + 10, TargetGroup: stock.AllPlayers, Payload: payload, Via: stock.ChannelUDP})
+			arrives(c[0], stock.Packet{OpCode: op + 10, TargetGroup: stock.AllPlayers, Sender: 1})
+			arrives(c[1], stock.Packet{OpCode: op + 10, TargetGroup: stock.AllPlayers, Sender: 1})
+			h.send(c[0], stock.Message{OpCode: op + 20, TargetPlayer: stock.ServerID, Payload: payload})
+			arrives(c[1], stock.Packet{OpCode: op + 21, TargetPlayer: 2, Sender: -1})
+			arrives(c[0], stock.Packet{OpCode: op + 22, TargetGroup: stock.AllPlayers, Sender: -1})
+			arrives(c[1], stock.Packet{OpCode: op + 22, TargetGroup: stock.AllPlayers, Sender: -1})
 		}
-		h.send(c[0], stock.Message{OpCode: op, TargetPlayer: 2, Payload: payload, Via: stock.ChannelUDP}) // which a client would not above 1200
-		arrives(c[1], stock.Packet{OpCode: op, TargetPlayer: 2, Sender: 1})
-		h.send(c[0], stock.Message{OpCode: op + 10, TargetGroup: stock.AllPlayers, Payload: payload, Via: stock.ChannelUDP})
-		arrives(c[0], stock.Packet{OpCode: op + 10, TargetGroup: stock.AllPlayers, Sender: 1})
-		arrives(c[1], stock.Packet{OpCode: op + 10, TargetGroup: stock.AllPlayers, Sender: 1})
-		h.send(c[0], stock.Message{OpCode: op + 20, TargetPlayer: stock.ServerID, Payload: payload})
-		arrives(c[1], stock.Packet{OpCode: op + 21, TargetPlayer: 2, Sender: -1})
-		arrives(c[0], stock.Packet{OpCode: op + 22, TargetGroup: stock.AllPlayers, Sender: -1})
-		arrives(c[1], stock.Packet{OpCode: op + 22, TargetGroup: stock.AllPlayers, Sender: -1})
-	}
-	h.verified(c...)
+		h.verified(c...)
+	})
 }
 
 // RT-29.
 func TestSwitchedOffThePortStaysBoundAndSilent(t *testing.T) {
-	h := startHost(t, func(c *host.Config) { c.Fast.Enabled = false }, nil)
-	c := h.players(2, stock.Options{})
-	h.until("requests", func() error {
-		if n := h.host.Counters().Dropped.Get(counters.DropFastOff); n < 4 { // at least two each: the port is bound
-			return fmt.Errorf("%d", n)
-		}
-		return nil
-	})
-	conn, err := net.Dial("udp", fmt.Sprint("127.0.0.1:", h.fastPort(c[0])))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	before := h.host.Counters().Dropped.Get(counters.DropFastOff)
-	for _, op := range []int32{stock.OpUDPConnect, stock.OpClientAck, 10, stock.OpJoinGroup} {
-		// A connected socket reports a closed port as an error here or below.
-		if _, err := conn.Write(stock.EncodeUnit(stock.Packet{OpCode: op, Sender: 1, TargetPlayer: 2})); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) { c.Fast.Enabled = false }, nil)
+		c := h.players(2, stock.Options{})
+		h.until("requests", func() error {
+			if n := h.host.Counters().Dropped.Get(counters.DropFastOff); n < 4 { // at least two each: the port is bound
+				return fmt.Errorf("%d", n)
+			}
+			return nil
+		})
+		conn, err := h.Net.DialContext(h.context(), "udp", fmt.Sprint("127.0.0.1:", h.fastPort(c[0])))
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	h.until("datagrams", func() error {
-		if n := h.host.Counters().Dropped.Get(counters.DropFastOff) - before; n < 4 {
-			return fmt.Errorf("%d", n)
+		defer conn.Close()
+		before := h.host.Counters().Dropped.Get(counters.DropFastOff)
+		for _, op := range []int32{stock.OpUDPConnect, stock.OpClientAck, 10, stock.OpJoinGroup} {
+			// A connected socket reports a closed port as an error here or below.
+			if _, err := conn.Write(stock.EncodeUnit(stock.Packet{OpCode: op, Sender: 1, TargetPlayer: 2})); err != nil {
+				t.Fatal(err)
+			}
 		}
-		return nil
+		h.until("datagrams", func() error {
+			if n := h.host.Counters().Dropped.Get(counters.DropFastOff) - before; n < 4 {
+				return fmt.Errorf("%d", n)
+			}
+			return nil
+		})
+		conn.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+		if n, err := conn.Read(make([]byte, 2048)); err == nil || !err.(net.Error).Timeout() {
+			t.Errorf("%d bytes, %v", n, err)
+		}
+		h.send(c[0], stock.Message{OpCode: 10, TargetGroup: stock.AllPlayers})
+		for _, p := range c {
+			h.gotOne(p, stock.Packet{OpCode: 10, TargetGroup: stock.AllPlayers, Sender: 1, Reliable: true})
+			if s := p.Stats(); s.ReceivedUDP != 0 || s.UDPSendErrors != 0 || p.Status() != stock.StatusConnected {
+				t.Errorf("%v, %+v", p.Status(), s)
+			}
+		}
+		if n := h.host.Counters().Writes.Get(counters.UDP); n != 0 {
+			t.Errorf("%d datagrams written", n)
+		}
+		h.verified(c...)
 	})
-	conn.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
-	if n, err := conn.Read(make([]byte, 2048)); err == nil || !err.(net.Error).Timeout() {
-		t.Errorf("%d bytes, %v", n, err)
-	}
-	h.send(c[0], stock.Message{OpCode: 10, TargetGroup: stock.AllPlayers})
-	for _, p := range c {
-		h.gotOne(p, stock.Packet{OpCode: 10, TargetGroup: stock.AllPlayers, Sender: 1, Reliable: true})
-		if s := p.Stats(); s.ReceivedUDP != 0 || s.UDPSendErrors != 0 || p.Status() != stock.StatusConnected {
-			t.Errorf("%v, %+v", p.Status(), s)
-		}
-	}
-	if n := h.host.Counters().Writes.Get(counters.UDP); n != 0 {
-		t.Errorf("%d datagrams written", n)
-	}
-	h.verified(c...)
 }
 
 // Each channel gets a host of its own; what the players see must be the same.
 // RT-49.
 func TestGroupCommandsByUDPWorkAsByWebSocket(t *testing.T) {
-	seen := map[stock.Channel][]string{}
-	for _, via := range bothChannels {
-		h, games := startPlays(t, nil, func(p *fakeGame) {
-			p.joinGroup = func(g messages.GroupID, _ messages.PeerID) bool { return g != 6 }
-			p.leaveGroup = func(g messages.GroupID, who messages.PeerID) bool { return g != 7 }
-		})
-		c := h.fastPlayers(2, stock.Options{})
-		do := func(err error) {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		seen := map[stock.Channel][]string{}
+		for _, via := range bothChannels {
+			h, games := startPlays(t, nil, func(p *fakeGame) {
+				p.joinGroup = func(g messages.GroupID, _ messages.PeerID) bool { return g != 6 }
+				p.leaveGroup = func(g messages.GroupID, who messages.PeerID) bool { return g != 7 }
+			})
+			c := h.fastPlayers(2, stock.Options{})
+			do := func(err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+				h.fence(c[0], via, c...)
+				h.fence(c[1], via, c...)
 			}
-			h.fence(c[0], via, c...)
-			h.fence(c[1], via, c...)
-		}
-		do(c[0].JoinGroup(1, via))
-		do(c[1].JoinGroup(1, via))
-		do(c[1].JoinGroup(1, via)) // twice
-		do(c[0].JoinGroup(6, via)) // refused
-		do(c[0].JoinGroup(7, via))
-		do(c[0].LeaveGroup(7, via)) // refused
-		do(c[0].RequestMembership(1, via))
-		do(c[0].RequestMembership(99, via))
-		do(c[0].RequestMembership(-1, via))
-		do(c[0].JoinGroup(-1, via))   // ignored
-		do(c[0].LeaveGroup(0, via))   // ignored
-		do(c[1].LeaveGroup(1, via))   //
-		do(c[1].LeaveGroup(1, via))   // not in
-		do(c[1].LeaveGroup(555, via)) // unknown
-		h.dropped(counters.DropBadGroup, 2)
-		for _, p := range c {
-			for _, e := range p.Log() {
-				if u := e.GroupMembershipUpdate; u != nil {
-					seen[via] = append(seen[via], fmt.Sprintf("to %d: group %d = %v, sender %d, target %d, by %v",
-						p.PeerID(), u.Group, u.Players, e.Sender, e.TargetPlayer, e.Channel))
+			do(c[0].JoinGroup(1, via))
+			do(c[1].JoinGroup(1, via))
+			do(c[1].JoinGroup(1, via)) // twice
+			do(c[0].JoinGroup(6, via)) // refused
+			do(c[0].JoinGroup(7, via))
+			do(c[0].LeaveGroup(7, via)) // refused
+			do(c[0].RequestMembership(1, via))
+			do(c[0].RequestMembership(99, via))
+			do(c[0].RequestMembership(-1, via))
+			do(c[0].JoinGroup(-1, via))   // ignored
+			do(c[0].LeaveGroup(0, via))   // ignored
+			do(c[1].LeaveGroup(1, via))   //
+			do(c[1].LeaveGroup(1, via))   // not in
+			do(c[1].LeaveGroup(555, via)) // unknown
+			h.dropped(counters.DropBadGroup, 2)
+			for _, p := range c {
+				for _, e := range p.Log() {
+					if u := e.GroupMembershipUpdate; u != nil {
+						seen[via] = append(seen[via], fmt.Sprintf("to %d: group %d = %v, sender %d, target %d, by %v",
+							p.PeerID(), u.Group, u.Players, e.Sender, e.TargetPlayer, e.Channel))
+					}
 				}
 			}
+			if games.only().overlapped() {
+				t.Error("callbacks overlapped")
+			}
+			h.verified(c...)
 		}
-		if games.only().overlapped() {
-			t.Error("callbacks overlapped")
+		byWS, byUDP := seen[stock.ChannelWebSocket], seen[stock.ChannelUDP]
+		want := []string{
+			"to 1: group 1 = [1], sender -1, target 1, by WebSocket",
+			"to 1: group 1 = [1 2], sender -1, target 1, by WebSocket",
+			"to 1: group 6 = [], sender -1, target 1, by WebSocket",
+			"to 1: group 7 = [1], sender -1, target 1, by WebSocket",
+			"to 1: group 7 = [1], sender -1, target 1, by WebSocket",
+			"to 1: group 1 = [1 2], sender 1, target 1, by WebSocket",
+			"to 1: group 99 = [], sender 1, target 1, by WebSocket",
+			"to 1: group -1 = [1 2], sender 1, target 1, by WebSocket",
+			"to 1: group 1 = [1], sender -1, target 1, by WebSocket",
+			"to 2: group 1 = [1 2], sender -1, target 2, by WebSocket",
+			"to 2: group 1 = [1 2], sender -1, target 2, by WebSocket",
+			"to 2: group 1 = [1], sender -1, target 2, by WebSocket",
+			"to 2: group 555 = [], sender -1, target 2, by WebSocket",
 		}
-		h.verified(c...)
-	}
-	byWS, byUDP := seen[stock.ChannelWebSocket], seen[stock.ChannelUDP]
-	want := []string{
-		"to 1: group 1 = [1], sender -1, target 1, by WebSocket",
-		"to 1: group 1 = [1 2], sender -1, target 1, by WebSocket",
-		"to 1: group 6 = [], sender -1, target 1, by WebSocket",
-		"to 1: group 7 = [1], sender -1, target 1, by WebSocket",
-		"to 1: group 7 = [1], sender -1, target 1, by WebSocket",
-		"to 1: group 1 = [1 2], sender 1, target 1, by WebSocket",
-		"to 1: group 99 = [], sender 1, target 1, by WebSocket",
-		"to 1: group -1 = [1 2], sender 1, target 1, by WebSocket",
-		"to 1: group 1 = [1], sender -1, target 1, by WebSocket",
-		"to 2: group 1 = [1 2], sender -1, target 2, by WebSocket",
-		"to 2: group 1 = [1 2], sender -1, target 2, by WebSocket",
-		"to 2: group 1 = [1], sender -1, target 2, by WebSocket",
-		"to 2: group 555 = [], sender -1, target 2, by WebSocket",
-	}
-	if !slices.Equal(byWS, want) || !slices.Equal(byUDP, want) {
-		t.Errorf("by WebSocket\n%q\nby UDP\n%q\nwant\n%q", byWS, byUDP, want)
-	}
+		if !slices.Equal(byWS, want) || !slices.Equal(byUDP, want) {
+			t.Errorf("by WebSocket\n%q\nby UDP\n%q\nwant\n%q", byWS, byUDP, want)
+		}
+	})
 }
 
 // RT-68.
 func TestMessagesInOnPlayerAcceptedArriveByWebSocket(t *testing.T) {
-	h, _ := startPlays(t, nil, func(p *fakeGame) {
-		p.accepted = func(s script.Session, who script.Player) {
-			if who.PeerID == 1 {
-				return
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := startPlays(t, nil, func(p *fakeGame) {
+			p.accepted = func(s script.Session, who script.Player) {
+				if who.PeerID == 1 {
+					return
+				}
+				s.SendMessage(script.Outgoing{OpCode: 10, Sender: -1, Payload: []byte("fast")}, who.PeerID)
+				s.SendGroupMessage(script.Outgoing{OpCode: 11, Sender: -1, Payload: []byte("fast all")}, s.AllPlayersGroupID())
+				s.SendReliableMessage(script.Outgoing{OpCode: 12, Sender: -1, Payload: []byte("reliable")}, who.PeerID)
 			}
-			s.SendMessage(script.Outgoing{OpCode: 10, Sender: -1, Payload: []byte("fast")}, who.PeerID)
-			s.SendGroupMessage(script.Outgoing{OpCode: 11, Sender: -1, Payload: []byte("fast all")}, s.AllPlayersGroupID())
-			s.SendReliableMessage(script.Outgoing{OpCode: 12, Sender: -1, Payload: []byte("reliable")}, who.PeerID)
+		})
+		ids := h.seats(h.newGame(8), 4)
+		up := h.join(ids[0], stock.Options{})
+		h.awaitFast(0, up)
+		all := []*stock.Client{up}
+		for i, id := range ids[1:] {
+			n := int32(i) + 2
+			c := h.join(id, stock.Options{NoUDP: true}) // others may be so quick that UDP exists by then
+			all = append(all, c)
+			h.gotOne(c, stock.Packet{OpCode: 10, TargetPlayer: n, Sender: -1, Reliable: true, Payload: []byte("fast")})
+			for _, p := range all {
+				h.gotOne(p, stock.Packet{OpCode: 11, TargetGroup: -1, Sender: -1, Reliable: p != up, Payload: []byte("fast all")})
+			}
+			h.gotOne(c, stock.Packet{OpCode: 12, TargetPlayer: n, Sender: -1, Reliable: true, Payload: []byte("reliable")})
+			var ops []int32
+			for _, e := range c.Log() {
+				ops = append(ops, e.OpCode)
+			}
+			if !slices.Equal(ops, []int32{stock.OpLoginResponse, 10, 11, 12}) {
+				t.Errorf("player %d got %v", n, ops)
+			}
 		}
+		h.verified(all...)
 	})
-	ids := h.seats(h.newGame(8), 4)
-	up := h.join(ids[0], stock.Options{})
-	h.awaitFast(0, up)
-	all := []*stock.Client{up}
-	for i, id := range ids[1:] {
-		n := int32(i) + 2
-		c := h.join(id, stock.Options{NoUDP: true}) // others may be so quick that UDP exists by then
-		all = append(all, c)
-		h.gotOne(c, stock.Packet{OpCode: 10, TargetPlayer: n, Sender: -1, Reliable: true, Payload: []byte("fast")})
-		for _, p := range all {
-			h.gotOne(p, stock.Packet{OpCode: 11, TargetGroup: -1, Sender: -1, Reliable: p != up, Payload: []byte("fast all")})
-		}
-		h.gotOne(c, stock.Packet{OpCode: 12, TargetPlayer: n, Sender: -1, Reliable: true, Payload: []byte("reliable")})
-		var ops []int32
-		for _, e := range c.Log() {
-			ops = append(ops, e.OpCode)
-		}
-		if !slices.Equal(ops, []int32{stock.OpLoginResponse, 10, 11, 12}) {
-			t.Errorf("player %d got %v", n, ops)
-		}
-	}
-	h.verified(all...)
 }
 
 // One player floods the fast channel, at the limits that are configured by
 // default. Nobody else loses a reliable message, in this game or in another.
 // RL-112.
 func TestFastFloodCostsOthersNothingReliable(t *testing.T) {
-	const flood, op, honest, count = 20_000, 20, 21, 300
-	h := startHost(t, nil, nil)
-	flooder, near, far := h.fastPlayers(3, stock.Options{EventsMax: 1 << 16}), []*stock.Client(nil), h.fastPlayers(2, stock.Options{})
-	flooder, near = flooder[:1], flooder[1:]
-	done := make(chan time.Duration)
-	go func() {
-		start := time.Now()
-		for range flood {
-			if flooder[0].Send(stock.Message{OpCode: op, TargetGroup: stock.AllPlayers, Payload: make([]byte, 200), Via: stock.ChannelUDP}) != nil {
-				break
+	synctest.Test(t, func(t *testing.T) {
+		const flood, op, honest, count = 20_000, 20, 21, 300
+		h := startHost(t, nil, nil)
+		flooder, near, far := h.fastPlayers(3, stock.Options{EventsMax: 1 << 16}), []*stock.Client(nil), h.fastPlayers(2, stock.Options{})
+		flooder, near = flooder[:1], flooder[1:]
+		done := make(chan time.Duration)
+		go func() {
+			start := time.Now()
+			for range flood {
+				if flooder[0].Send(stock.Message{OpCode: op, TargetGroup: stock.AllPlayers, Payload: make([]byte, 200), Via: stock.ChannelUDP}) != nil {
+					break
+				}
+			}
+			done <- time.Since(start)
+		}()
+		begin := time.Now()
+		for n := range count {
+			for _, game := range [][]*stock.Client{near, far} {
+				h.send(game[0], stock.Message{OpCode: honest, TargetPlayer: game[1].PeerID(), Payload: number(n), Reliable: true})
 			}
 		}
-		done <- time.Since(start)
-	}()
-	begin := time.Now()
-	for n := range count {
 		for _, game := range [][]*stock.Client{near, far} {
-			h.send(game[0], stock.Message{OpCode: honest, TargetPlayer: game[1].PeerID(), Payload: number(n), Reliable: true})
+			h.send(game[0], stock.Message{OpCode: honest + 1, TargetPlayer: game[1].PeerID(), Reliable: true})
+			h.expect(game[1], stock.Op(honest+1))
+			h.rises("recipient", numbers(game[1], honest), count, func(int) bool { return true })
 		}
-	}
-	for _, game := range [][]*stock.Client{near, far} {
-		h.send(game[0], stock.Message{OpCode: honest + 1, TargetPlayer: game[1].PeerID(), Reliable: true})
-		h.expect(game[1], stock.Op(honest+1))
-		h.rises("recipient", numbers(game[1], honest), count, func(int) bool { return true })
-	}
-	honestTook, floodTook := time.Since(begin), <-done
-	in := h.host.Counters().Dropped.Get(counters.DropFastRate)
-	if in == 0 {
-		t.Error("the flood was not limited")
-	}
-	through := 0
-	for _, e := range near[1].Log() {
-		if e.OpCode == op {
-			through++
+		honestTook, floodTook := time.Since(begin), <-done
+		in := h.host.Counters().Dropped.Get(counters.DropFastRate)
+		if in == 0 {
+			t.Error("the flood was not limited")
 		}
-	}
-	limits := host.Defaults().Limits
-	if most := limits.PlayerMessagesBurst + limits.PlayerMessagesPerSecond*(max(honestTook, floodTook).Seconds()+1); float64(through) > most {
-		t.Errorf("%d of the flood got through, the limit allows %.0f", through, most)
-	}
-	t.Logf("flood: %d datagrams in %v, %d refused by rate, %d relayed; 2 x %d honest reliable in %v", flood, floodTook, in, through, count, honestTook)
-	// Datagrams to clients may be lost in their sockets here: numbers may have gaps.
-	h.checkReceived(slices.Concat(flooder, near, far)...)
+		through := 0
+		for _, e := range near[1].Log() {
+			if e.OpCode == op {
+				through++
+			}
+		}
+		limits := host.Defaults().Limits
+		if most := limits.PlayerMessagesBurst + limits.PlayerMessagesPerSecond*(max(honestTook, floodTook).Seconds()+1); float64(through) > most {
+			t.Errorf("%d of the flood got through, the limit allows %.0f", through, most)
+		}
+		t.Logf("flood: %d datagrams in %v, %d refused by rate, %d relayed; 2 x %d honest reliable in %v", flood, floodTook, in, through, count, honestTook)
+		// Datagrams to clients may be lost in their sockets here: numbers may have gaps.
+		h.checkReceived(slices.Concat(flooder, near, far)...)
+	})
 }

@@ -33,7 +33,7 @@ func TestWhoseLinkFlapsIsBackAtOnce(t *testing.T) {
 				for _, id := range ids {
 					path, back := newSlowPath(h, 0), make(chan time.Duration, 1)
 					begun := time.Now()
-					c, err := client.Dial(h.context(), client.Options{Addr: path.ln.Addr().String(), PlayerSessionID: id,
+					c, err := client.Dial(h.context(), client.Options{DialContext: h.Net.Dial, Addr: path.ln.Addr().String(), PlayerSessionID: id,
 						OnReconnected: func(r client.Reconnected) { back <- r.After }})
 					if err != nil {
 						t.Fatal(err)

@@ -10,23 +10,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
-	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 
 	"troupe/actors/script"
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/transport/host"
+	"troupe/transport/transporttest/hosttest"
 	"troupe/transport/transporttest/stock"
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if !given {
-		_ = flag.Set("test.parallel", "8") // tests wait for sockets and timers more than for a CPU
-	}
 	// The actor library runs a timer of a second after a message to a stopped
 	// actor; it ends by itself, but not before goleak has lost its patience.
 	// So does the clock of regular expressions, 1.6 s after the last one.
@@ -40,9 +34,9 @@ var fullSize = flag.Bool("full", false, "run tests of slow, lost and flapping li
 // patience is how long a step of a test may take before it counts as failed.
 const patience = time.Minute
 
-// testHost is a host on loopback with clients that end with the test.
+// testHost is a host with clients that end with the test.
 type testHost struct {
-	*testing.T
+	*hosttest.Host
 	host *host.Host
 	api  *gamelift.Client
 }
@@ -61,31 +55,15 @@ func startHost(t *testing.T, change func(*host.Config), handler func() script.Ha
 // startHostWith is startHost for tests that need other options.
 func startHostWith(t *testing.T, change func(*host.Config), options func(*host.Options)) *testHost {
 	t.Helper()
-	c := host.Defaults()
-	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
-	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", "" // a test of the secured mode turns them on
-	c.Limits.UnauthenticatedPerIP, c.Limits.ConnectionsPerIPPerSecond = 0, 0
-	c.Limits.LoginFailuresPerIPPerMinute, c.Limits.LoginsPerPlayerSessionPerMinute = 0, 0
+	c := hosttest.Config(t)
 	c.Script.Node.AllowUploaded = true // tests upload scripts for both engines
-	c.Log.GameSessions.Dir = t.TempDir()
 	if change != nil {
 		change(&c)
 	}
-	o := host.Options{Config: c, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)}
+	o := host.Options{Config: c, Log: hosttest.Log(t)}
 	options(&o)
-	h, err := host.Start(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.Close)
-	th := &testHost{T: t, host: h}
-	th.api = gamelift.New(gamelift.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String("http://" + h.Addrs().API), RetryMaxAttempts: 1,
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test"}, nil
-		}),
-	})
-	return th
+	h := hosttest.Start(t, o)
+	return &testHost{Host: h, host: h.Host, api: h.API}
 }
 
 func (h *testHost) context() context.Context {
@@ -160,6 +138,7 @@ func (h *testHost) seat(id string) types.PlayerSession {
 // dial opens a stock client and sends its LOGIN.
 func (h *testHost) dial(id string, o stock.Options) *stock.Client {
 	h.Helper()
+	o.Network = h.Net
 	c, err := stock.Dial(h.context(), h.host.Addrs().WS, id, o)
 	if err != nil {
 		h.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/actors/script"
@@ -43,112 +44,114 @@ func readCanary(b []byte) (game int, peer int32, ok bool) {
 
 // RL-211.
 func TestIsolation_GamesAndPlayersCannotReachOthers(t *testing.T) {
-	const games, players, rounds = 4, 3, 15
-	const direct, toAll, toGroup, toServer, forgedSender, foreign = 10, 11, 12, 13, 14, 15
-	h, logic := startPlays(t, unlimited, func(p *fakeGame) {
-		p.message = func(s script.Session, m *script.Message) { // the game adds its own word to what it was told
-			out := script.Outgoing{OpCode: m.OpCode + 100, Sender: m.Sender, Payload: m.Payload}
-			s.SendMessage(out, m.Sender)
-			s.SendReliableGroupMessage(out, messages.AllPlayers)
-		}
-	})
-	var ids []string
-	var clients [games][]*stock.Client
-	ports := map[int]bool{}
-	for g := range games {
-		ids = append(ids, h.newGame(players))
-		for _, seat := range h.seats(ids[g], players) {
-			clients[g] = append(clients[g], h.join(seat, stock.Options{}))
-		}
-		h.awaitFast(int64(g*players), clients[g]...)
-		for i, c := range clients[g] {
-			if c.PeerID() != int32(i+1) || h.fastPort(c) != h.fastPort(clients[g][0]) {
-				t.Fatalf("player %d, port %d", c.PeerID(), h.fastPort(c))
+	synctest.Test(t, func(t *testing.T) {
+		const games, players, rounds = 4, 3, 15
+		const direct, toAll, toGroup, toServer, forgedSender, foreign = 10, 11, 12, 13, 14, 15
+		h, logic := startPlays(t, unlimited, func(p *fakeGame) {
+			p.message = func(s script.Session, m *script.Message) { // the game adds its own word to what it was told
+				out := script.Outgoing{OpCode: m.OpCode + 100, Sender: m.Sender, Payload: m.Payload}
+				s.SendMessage(out, m.Sender)
+				s.SendReliableGroupMessage(out, messages.AllPlayers)
 			}
-			if err := c.JoinGroup(5, stock.ChannelWebSocket); err != nil {
-				t.Fatal(err)
+		})
+		var ids []string
+		var clients [games][]*stock.Client
+		ports := map[int]bool{}
+		for g := range games {
+			ids = append(ids, h.newGame(players))
+			for _, seat := range h.seats(ids[g], players) {
+				clients[g] = append(clients[g], h.join(seat, stock.Options{}))
 			}
-			h.expect(c, stock.Op(stock.OpGroupMembershipUpdate))
+			h.awaitFast(int64(g*players), clients[g]...)
+			for i, c := range clients[g] {
+				if c.PeerID() != int32(i+1) || h.fastPort(c) != h.fastPort(clients[g][0]) {
+					t.Fatalf("player %d, port %d", c.PeerID(), h.fastPort(c))
+				}
+				if err := c.JoinGroup(5, stock.ChannelWebSocket); err != nil {
+					t.Fatal(err)
+				}
+				h.expect(c, stock.Op(stock.OpGroupMembershipUpdate))
+			}
+			ports[h.fastPort(clients[g][0])] = true
 		}
-		ports[h.fastPort(clients[g][0])] = true
-	}
-	if len(ports) != games {
-		t.Fatalf("equal peer ids behind one address share a port: %v", ports)
-	}
-	// Spoofers speak to every game's port for every peer id.
-	var spoofers []*rawUDP
-	for port := range ports {
-		for _, ip := range []string{"127.0.0.1", "127.0.0.2"} {
-			spoofers = append(spoofers, h.rawUDP(ip, port, 0))
+		if len(ports) != games {
+			t.Fatalf("equal peer ids behind one address share a port: %v", ports)
 		}
-	}
+		// Spoofers speak to every game's port for every peer id.
+		var spoofers []*rawUDP
+		for port := range ports {
+			for _, ip := range []string{"127.0.0.1", "127.0.0.2"} {
+				spoofers = append(spoofers, h.rawUDP(ip, port, 0))
+			}
+		}
 
-	var all sync.WaitGroup
-	for g := range games {
-		for _, c := range clients[g] {
-			all.Go(func() { act(h, g, c, rounds, direct, toAll, toGroup, toServer, forgedSender) })
+		var all sync.WaitGroup
+		for g := range games {
+			for _, c := range clients[g] {
+				all.Go(func() { act(h, g, c, rounds, direct, toAll, toGroup, toServer, forgedSender) })
+			}
 		}
-	}
-	all.Go(func() {
-		for n := range int32(rounds) {
-			for _, r := range spoofers {
-				for peer := int32(-1); peer <= players+1; peer++ {
-					r.peer, r.number = peer, 100_000+n
-					r.packet(stock.Packet{OpCode: foreign, TargetGroup: stock.AllPlayers, Payload: canary(99, peer, 50)})
-					r.packet(stock.Packet{OpCode: foreign, TargetPlayer: 1, Payload: canary(99, peer, 50)})
+		all.Go(func() {
+			for n := range int32(rounds) {
+				for _, r := range spoofers {
+					for peer := int32(-1); peer <= players+1; peer++ {
+						r.peer, r.number = peer, 100_000+n
+						r.packet(stock.Packet{OpCode: foreign, TargetGroup: stock.AllPlayers, Payload: canary(99, peer, 50)})
+						r.packet(stock.Packet{OpCode: foreign, TargetPlayer: 1, Payload: canary(99, peer, 50)})
+					}
+				}
+				time.Sleep(time.Millisecond) // no faster than it is read
+			}
+		})
+		all.Wait()
+		for g := range games {
+			for _, c := range clients[g] {
+				h.fence(c, stock.ChannelUDP, clients[g]...)
+			}
+		}
+		for _, r := range spoofers {
+			r.gotNothing()
+		}
+
+		for g := range games {
+			got := map[int32]int{}
+			for _, c := range clients[g] {
+				isolated(t, g, players, c, got)
+			}
+			// Reliable ones arrive all: per sender, round and recipient.
+			for op, want := range map[int32]int{
+				direct: rounds * players * players, toAll: rounds * players * players, toGroup: rounds * players * players,
+				toServer + 100: 2 * rounds * players * players, // it answers both channels reliably
+				forgedSender:   rounds * players * players,
+			} {
+				if got[op] != want {
+					t.Errorf("game %d: %d reliable packets with op code %d, want %d", g, got[op], op, want)
 				}
 			}
-			time.Sleep(time.Millisecond) // no faster than it is read
+			heard := logic.of(ids[g])
+			heard.mu.Lock()
+			for _, m := range heard.sent {
+				game, peer, ok := readCanary(m.Payload)
+				if m.OpCode >= markerOps {
+					continue
+				}
+				if !ok || game != g || peer != int32(m.Sender) || m.OpCode < direct || m.OpCode > forgedSender {
+					t.Errorf("the logic of game %d was given %s %+v", g, m.callback, m.Message)
+				}
+			}
+			heard.mu.Unlock()
+			h.verified(clients[g]...)
 		}
+		wrong := int64(len(spoofers) * rounds * players * 2)
+		h.dropped(counters.DropFastUnknownSender, int64(len(spoofers)*rounds*2*3)+ // ids -1, 0 and one too high
+			int64(games*players*rounds*4)) // forged by the players themselves
+		h.dropped(counters.DropFastWrongAddress, wrong+int64(games*players*rounds*2))
+		h.dropped(counters.DropServerOp, int64(games*players*rounds*2*len(serverOps)))
+		t.Logf("%d games of %d players, %d rounds each: %d reliable and %d fast deliveries, drops: %d forged on UDP, %d op codes of the server",
+			games, players, rounds, h.host.Counters().Delivered.Get(counters.WS), h.host.Counters().Delivered.Get(counters.UDP),
+			h.host.Counters().Dropped.Get(counters.DropFastUnknownSender)+h.host.Counters().Dropped.Get(counters.DropFastWrongAddress),
+			h.host.Counters().Dropped.Get(counters.DropServerOp))
 	})
-	all.Wait()
-	for g := range games {
-		for _, c := range clients[g] {
-			h.fence(c, stock.ChannelUDP, clients[g]...)
-		}
-	}
-	for _, r := range spoofers {
-		r.gotNothing()
-	}
-
-	for g := range games {
-		got := map[int32]int{}
-		for _, c := range clients[g] {
-			isolated(t, g, players, c, got)
-		}
-		// Reliable ones arrive all: per sender, round and recipient.
-		for op, want := range map[int32]int{
-			direct: rounds * players * players, toAll: rounds * players * players, toGroup: rounds * players * players,
-			toServer + 100: 2 * rounds * players * players, // it answers both channels reliably
-			forgedSender:   rounds * players * players,
-		} {
-			if got[op] != want {
-				t.Errorf("game %d: %d reliable packets with op code %d, want %d", g, got[op], op, want)
-			}
-		}
-		heard := logic.of(ids[g])
-		heard.mu.Lock()
-		for _, m := range heard.sent {
-			game, peer, ok := readCanary(m.Payload)
-			if m.OpCode >= markerOps {
-				continue
-			}
-			if !ok || game != g || peer != int32(m.Sender) || m.OpCode < direct || m.OpCode > forgedSender {
-				t.Errorf("the logic of game %d was given %s %+v", g, m.callback, m.Message)
-			}
-		}
-		heard.mu.Unlock()
-		h.verified(clients[g]...)
-	}
-	wrong := int64(len(spoofers) * rounds * players * 2)
-	h.dropped(counters.DropFastUnknownSender, int64(len(spoofers)*rounds*2*3)+ // ids -1, 0 and one too high
-		int64(games*players*rounds*4)) // forged by the players themselves
-	h.dropped(counters.DropFastWrongAddress, wrong+int64(games*players*rounds*2))
-	h.dropped(counters.DropServerOp, int64(games*players*rounds*2*len(serverOps)))
-	t.Logf("%d games of %d players, %d rounds each: %d reliable and %d fast deliveries, drops: %d forged on UDP, %d op codes of the server",
-		games, players, rounds, h.host.Counters().Delivered.Get(counters.WS), h.host.Counters().Delivered.Get(counters.UDP),
-		h.host.Counters().Dropped.Get(counters.DropFastUnknownSender)+h.host.Counters().Dropped.Get(counters.DropFastWrongAddress),
-		h.host.Counters().Dropped.Get(counters.DropServerOp))
 }
 
 // act is one player's part in the test above: honest messages on both channels,
@@ -235,193 +238,201 @@ func isolated(t *testing.T, game, players int, c *stock.Client, got map[int32]in
 // RL-11: after its game session is over nothing of a player reaches the next one,
 // also not one with the same peer id behind the same address and port.
 func TestIsolation_NothingAfterTheEnd(t *testing.T) {
-	h, games := startPlays(t, func(c *host.Config) { c.Drain.Grace = 0 }, func(p *fakeGame) {
-		p.message = func(s script.Session, m *script.Message) {
-			if m.OpCode == 1 {
-				s.Exit(1)
+	synctest.Test(t, func(t *testing.T) {
+		h, games := startPlays(t, func(c *host.Config) { c.Drain.Grace = 0 }, func(p *fakeGame) {
+			p.message = func(s script.Session, m *script.Message) {
+				if m.OpCode == 1 {
+					s.Exit(1)
+				}
 			}
+		})
+		first := h.newGame(8)
+		old := h.join(h.seats(first, 1)[0], stock.Options{NoUDP: true})
+		ghost := h.rawUDP("127.0.0.1", h.fastPort(old), 1)
+		ghost.confirm()
+		h.send(old, stock.Message{OpCode: 1, TargetPlayer: stock.ServerID, Reliable: true})
+		if err := old.AwaitClose(h.context()); err != nil {
+			t.Fatal(err)
+		}
+		h.untilCount("fast channels", func() int64 { return h.host.Counters().Connections.Get(counters.UDP) }, 0)
+		ghost.data(10)
+		h.dropped(counters.DropFastUnknownSender, 1)
+
+		second := h.newGame(8)
+		ids := h.seats(second, 2)
+		next := h.join(ids[0], stock.Options{})
+		h.awaitFast(0, next)
+		other := h.join(ids[1], stock.Options{})
+		h.awaitFast(1, other)
+		if next.PeerID() != 1 || h.fastPort(next) != int(ghost.server.Port()) {
+			t.Fatalf("peer %d, port %d: the test wants the same as before", next.PeerID(), h.fastPort(next))
+		}
+		wrong := h.host.Counters().Dropped.Get(counters.DropFastWrongAddress)
+		for range 5 {
+			ghost.data(10)
+			ghost.packet(stock.Packet{OpCode: 11, TargetPlayer: stock.ServerID})
+		}
+		h.dropped(counters.DropFastWrongAddress, wrong+10)
+		h.fence(next, stock.ChannelUDP, next, other)
+		h.gotNone(10, next, other)
+		h.sawNone(games.of(second), 11, "onMessage")
+		ghost.gets(1) // its SERVER_ACK
+		h.verified(next, other)
+		if err := old.CheckReceived(); err != nil {
+			t.Error(err)
 		}
 	})
-	first := h.newGame(8)
-	old := h.join(h.seats(first, 1)[0], stock.Options{NoUDP: true})
-	ghost := h.rawUDP("127.0.0.1", h.fastPort(old), 1)
-	ghost.confirm()
-	h.send(old, stock.Message{OpCode: 1, TargetPlayer: stock.ServerID, Reliable: true})
-	if err := old.AwaitClose(h.context()); err != nil {
-		t.Fatal(err)
-	}
-	h.untilCount("fast channels", func() int64 { return h.host.Counters().Connections.Get(counters.UDP) }, 0)
-	ghost.data(10)
-	h.dropped(counters.DropFastUnknownSender, 1)
-
-	second := h.newGame(8)
-	ids := h.seats(second, 2)
-	next := h.join(ids[0], stock.Options{})
-	h.awaitFast(0, next)
-	other := h.join(ids[1], stock.Options{})
-	h.awaitFast(1, other)
-	if next.PeerID() != 1 || h.fastPort(next) != ghost.server.Port {
-		t.Fatalf("peer %d, port %d: the test wants the same as before", next.PeerID(), h.fastPort(next))
-	}
-	wrong := h.host.Counters().Dropped.Get(counters.DropFastWrongAddress)
-	for range 5 {
-		ghost.data(10)
-		ghost.packet(stock.Packet{OpCode: 11, TargetPlayer: stock.ServerID})
-	}
-	h.dropped(counters.DropFastWrongAddress, wrong+10)
-	h.fence(next, stock.ChannelUDP, next, other)
-	h.gotNone(10, next, other)
-	h.sawNone(games.of(second), 11, "onMessage")
-	ghost.gets(1) // its SERVER_ACK
-	h.verified(next, other)
-	if err := old.CheckReceived(); err != nil {
-		t.Error(err)
-	}
 }
 
 // When no socket is left for an equal peer id behind one address, that player
 // stays on WebSocket, and the others are not disturbed.
 func TestIsolation_OutOfFastSockets(t *testing.T) {
-	h := startHost(t, func(c *host.Config) { c.Fast.Sockets = 1 }, nil)
-	a, b := h.fastPlayers(2, stock.Options{}), h.fastPlayers(2, stock.Options{})
-	c := h.players(2, stock.Options{})
-	h.until("requests to the silent port", func() error {
-		if n := h.host.Counters().Dropped.Get(counters.DropFastOff); n < 4 {
-			return fmt.Errorf("%d", n)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) { c.Fast.Sockets = 1 }, nil)
+		a, b := h.fastPlayers(2, stock.Options{}), h.fastPlayers(2, stock.Options{})
+		c := h.players(2, stock.Options{})
+		h.until("requests to the silent port", func() error {
+			if n := h.host.Counters().Dropped.Get(counters.DropFastOff); n < 4 {
+				return fmt.Errorf("%d", n)
+			}
+			return nil
+		})
+		ports := map[int]bool{}
+		for g, game := range [][]*stock.Client{a, b, c} {
+			ports[h.fastPort(game[0])] = true
+			payload := canary(g, 1, 30)
+			h.send(game[0], stock.Message{OpCode: 10, TargetGroup: stock.AllPlayers, Payload: payload})
+			for _, p := range game {
+				h.gotOne(p, stock.Packet{OpCode: 10, TargetGroup: stock.AllPlayers, Sender: 1, Reliable: g == 2, Payload: payload})
+			}
+			h.fence(game[0], stock.ChannelWebSocket, game...)
 		}
-		return nil
+		if len(ports) != 3 {
+			t.Errorf("ports %v", ports)
+		}
+		for _, p := range c {
+			if p.Status() != stock.StatusConnected || p.Stats().ReceivedUDP > 0 {
+				t.Errorf("%v, %+v", p.Status(), p.Stats())
+			}
+		}
+		h.dropped(counters.DropFastContested, 0)
+		h.dropped(counters.DropFastWrongAddress, 0)
+		h.verified(slices.Concat(a, b, c)...)
 	})
-	ports := map[int]bool{}
-	for g, game := range [][]*stock.Client{a, b, c} {
-		ports[h.fastPort(game[0])] = true
-		payload := canary(g, 1, 30)
-		h.send(game[0], stock.Message{OpCode: 10, TargetGroup: stock.AllPlayers, Payload: payload})
-		for _, p := range game {
-			h.gotOne(p, stock.Packet{OpCode: 10, TargetGroup: stock.AllPlayers, Sender: 1, Reliable: g == 2, Payload: payload})
-		}
-		h.fence(game[0], stock.ChannelWebSocket, game...)
-	}
-	if len(ports) != 3 {
-		t.Errorf("ports %v", ports)
-	}
-	for _, p := range c {
-		if p.Status() != stock.StatusConnected || p.Stats().ReceivedUDP > 0 {
-			t.Errorf("%v, %+v", p.Status(), p.Stats())
-		}
-	}
-	h.dropped(counters.DropFastContested, 0)
-	h.dropped(counters.DropFastWrongAddress, 0)
-	h.verified(slices.Concat(a, b, c)...)
 }
 
 // A callback that does not return holds up its own game session alone. It is
 // held until the others have had their round trips, and 200 ms at least.
 func TestIsolation_ABlockedCallbackHoldsUpItsOwnGameAlone(t *testing.T) {
-	const others, blocked = 5, 200 * time.Millisecond
-	entered, release := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	let := func() { once.Do(func() { close(release) }) }
-	h, _ := startPlays(t, unlimited, func(p *fakeGame) {
-		p.message = func(s script.Session, m *script.Message) {
-			if m.OpCode == 1 {
-				close(entered)
-				<-release
+	synctest.Test(t, func(t *testing.T) {
+		const others, blocked = 5, 200 * time.Millisecond
+		entered, release := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		let := func() { once.Do(func() { close(release) }) }
+		h, _ := startPlays(t, unlimited, func(p *fakeGame) {
+			p.message = func(s script.Session, m *script.Message) {
+				if m.OpCode == 1 {
+					close(entered)
+					<-release
+				}
+				s.SendReliableMessage(script.Outgoing{OpCode: m.OpCode + 100, Sender: -1, Payload: m.Payload}, m.Sender)
 			}
-			s.SendReliableMessage(script.Outgoing{OpCode: m.OpCode + 100, Sender: -1, Payload: m.Payload}, m.Sender)
+		})
+		t.Cleanup(let) // also when the test fails
+		stuck := h.fastPlayers(2, stock.Options{})
+		var free [][]*stock.Client
+		for range others {
+			free = append(free, h.fastPlayers(2, stock.Options{}))
 		}
+		round := func(n int) (trips []time.Duration) { // of all others
+			for _, game := range free {
+				for _, via := range bothChannels {
+					start := time.Now()
+					h.send(game[0], stock.Message{OpCode: 10, TargetPlayer: 2, Payload: number(n), Via: via})
+					h.expect(game[1], stock.Op(10))
+					h.send(game[1], stock.Message{OpCode: 11, TargetPlayer: stock.ServerID, Payload: number(n), Via: via})
+					h.expect(game[1], stock.Op(111))
+					trips = append(trips, time.Since(start))
+				}
+			}
+			return trips
+		}
+		var before []time.Duration
+		for n := range 10 {
+			before = append(before, round(n)...)
+		}
+		h.send(stuck[0], stock.Message{OpCode: 1, TargetPlayer: stock.ServerID, Reliable: true})
+		<-entered
+		begin := time.Now()
+		for n := range 10 { // what waits behind it comes later, in order
+			h.send(stuck[n%2], stock.Message{OpCode: 2, TargetPlayer: stock.ServerID, Payload: number(n), Reliable: true})
+			h.send(stuck[1], stock.Message{OpCode: 3, TargetPlayer: 1, Payload: number(n)})
+		}
+		var trips []time.Duration
+		for n := 0; n < 20 || time.Since(begin) < blocked; n++ {
+			trips = append(trips, round(10+n)...)
+		}
+		held := time.Since(begin)
+		for _, c := range stuck {
+			if err := c.ExpectSilence(0, stock.Op(102)); err != nil {
+				t.Error("the callback did not block:", err)
+			}
+		}
+		// A new game and a new player need no more than that either.
+		start := time.Now()
+		late := h.fastPlayers(1, stock.Options{})
+		joined := time.Since(start)
+		let()
+		slices.Sort(before)
+		slices.Sort(trips)
+		calm, median, worst := before[len(before)/2], trips[len(trips)/2], trips[len(trips)-1]
+		t.Logf("held for %v; %d round trips of others: median %v (before: %v), worst %v; new game and login %v", held, len(trips), median, calm, worst, joined)
+		if median > 50*time.Millisecond+10*calm {
+			t.Errorf("median %v, before %v", median, calm)
+		}
+		h.fence(stuck[0], stock.ChannelWebSocket, stuck...)
+		h.fence(stuck[1], stock.ChannelUDP, stuck...)
+		h.rises("first of the blocked game", numbers(stuck[0], 102), 10, func(n int) bool { return n%2 == 0 })
+		h.rises("second of the blocked game", numbers(stuck[1], 102), 10, func(n int) bool { return n%2 == 1 })
+		h.rises("fast messages behind it", numbers(stuck[0], 3), 10, func(int) bool { return true })
+		h.verified(slices.Concat(append(free, stuck, late)...)...)
 	})
-	t.Cleanup(let) // also when the test fails
-	stuck := h.fastPlayers(2, stock.Options{})
-	var free [][]*stock.Client
-	for range others {
-		free = append(free, h.fastPlayers(2, stock.Options{}))
-	}
-	round := func(n int) (trips []time.Duration) { // of all others
-		for _, game := range free {
-			for _, via := range bothChannels {
-				start := time.Now()
-				h.send(game[0], stock.Message{OpCode: 10, TargetPlayer: 2, Payload: number(n), Via: via})
-				h.expect(game[1], stock.Op(10))
-				h.send(game[1], stock.Message{OpCode: 11, TargetPlayer: stock.ServerID, Payload: number(n), Via: via})
-				h.expect(game[1], stock.Op(111))
-				trips = append(trips, time.Since(start))
-			}
-		}
-		return trips
-	}
-	var before []time.Duration
-	for n := range 10 {
-		before = append(before, round(n)...)
-	}
-	h.send(stuck[0], stock.Message{OpCode: 1, TargetPlayer: stock.ServerID, Reliable: true})
-	<-entered
-	begin := time.Now()
-	for n := range 10 { // what waits behind it comes later, in order
-		h.send(stuck[n%2], stock.Message{OpCode: 2, TargetPlayer: stock.ServerID, Payload: number(n), Reliable: true})
-		h.send(stuck[1], stock.Message{OpCode: 3, TargetPlayer: 1, Payload: number(n)})
-	}
-	var trips []time.Duration
-	for n := 0; n < 20 || time.Since(begin) < blocked; n++ {
-		trips = append(trips, round(10+n)...)
-	}
-	held := time.Since(begin)
-	for _, c := range stuck {
-		if err := c.ExpectSilence(0, stock.Op(102)); err != nil {
-			t.Error("the callback did not block:", err)
-		}
-	}
-	// A new game and a new player need no more than that either.
-	start := time.Now()
-	late := h.fastPlayers(1, stock.Options{})
-	joined := time.Since(start)
-	let()
-	slices.Sort(before)
-	slices.Sort(trips)
-	calm, median, worst := before[len(before)/2], trips[len(trips)/2], trips[len(trips)-1]
-	t.Logf("held for %v; %d round trips of others: median %v (before: %v), worst %v; new game and login %v", held, len(trips), median, calm, worst, joined)
-	if median > 50*time.Millisecond+10*calm {
-		t.Errorf("median %v, before %v", median, calm)
-	}
-	h.fence(stuck[0], stock.ChannelWebSocket, stuck...)
-	h.fence(stuck[1], stock.ChannelUDP, stuck...)
-	h.rises("first of the blocked game", numbers(stuck[0], 102), 10, func(n int) bool { return n%2 == 0 })
-	h.rises("second of the blocked game", numbers(stuck[1], 102), 10, func(n int) bool { return n%2 == 1 })
-	h.rises("fast messages behind it", numbers(stuck[0], 3), 10, func(int) bool { return true })
-	h.verified(slices.Concat(append(free, stuck, late)...)...)
 }
 
 func TestIsolation_AGameThatCrashesLeavesOthersAlone(t *testing.T) {
-	h, _ := startPlays(t, nil, func(p *fakeGame) {
-		p.message = func(s script.Session, m *script.Message) {
-			switch m.OpCode {
-			case 1:
-				s.Exit(1)
-			case 2:
-				panic("in onMessage")
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := startPlays(t, nil, func(p *fakeGame) {
+			p.message = func(s script.Session, m *script.Message) {
+				switch m.OpCode {
+				case 1:
+					s.Exit(1)
+				case 2:
+					panic("in onMessage")
+				}
+			}
+		})
+		doomed, sick, fine := h.fastPlayers(2, stock.Options{}), h.fastPlayers(2, stock.Options{}), h.fastPlayers(2, stock.Options{})
+		const count = 50
+		for n := range count {
+			h.send(fine[0], stock.Message{OpCode: 10, TargetPlayer: 2, Payload: number(n), Reliable: true})
+			h.send(sick[0], stock.Message{OpCode: 2, TargetPlayer: stock.ServerID, Reliable: true})
+			h.send(sick[0], stock.Message{OpCode: 10, TargetPlayer: 2, Payload: number(n), Reliable: true})
+			if n == count/2 {
+				h.send(doomed[0], stock.Message{OpCode: 1, TargetPlayer: stock.ServerID, Reliable: true})
 			}
 		}
-	})
-	doomed, sick, fine := h.fastPlayers(2, stock.Options{}), h.fastPlayers(2, stock.Options{}), h.fastPlayers(2, stock.Options{})
-	const count = 50
-	for n := range count {
-		h.send(fine[0], stock.Message{OpCode: 10, TargetPlayer: 2, Payload: number(n), Reliable: true})
-		h.send(sick[0], stock.Message{OpCode: 2, TargetPlayer: stock.ServerID, Reliable: true})
-		h.send(sick[0], stock.Message{OpCode: 10, TargetPlayer: 2, Payload: number(n), Reliable: true})
-		if n == count/2 {
-			h.send(doomed[0], stock.Message{OpCode: 1, TargetPlayer: stock.ServerID, Reliable: true})
+		for _, c := range doomed {
+			h.awaitClose(c, messages.CloseGameEnded)
 		}
-	}
-	for _, c := range doomed {
-		h.awaitClose(c, messages.CloseGameEnded)
-	}
-	for _, game := range [][]*stock.Client{fine, sick} {
-		h.fence(game[0], stock.ChannelUDP, game...)
-		h.rises("recipient", numbers(game[1], 10), count, func(int) bool { return true })
-		h.verified(game...)
-	}
-	if n := h.host.Counters().HandlerErrors.Load(); n != count {
-		t.Errorf("%d handler errors", n)
-	}
+		for _, game := range [][]*stock.Client{fine, sick} {
+			h.fence(game[0], stock.ChannelUDP, game...)
+			h.rises("recipient", numbers(game[1], 10), count, func(int) bool { return true })
+			h.verified(game...)
+		}
+		if n := h.host.Counters().HandlerErrors.Load(); n != count {
+			t.Errorf("%d handler errors", n)
+		}
+	})
 }
 
 // What the host drops counts against a player's rate like what it takes: a flood

@@ -3,6 +3,7 @@ package acceptance_test
 import (
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/actors/script"
@@ -14,24 +15,25 @@ import (
 // A stock client sees by the close code whether the same login will succeed later: 4011,
 // or never: another.
 func TestAStockClientSeesWhetherToComeLater(t *testing.T) {
-	t.Parallel()
-	var asked atomic.Int64
-	h := startHost(t, func(c *host.Config) { c.Reconnect.Takeover = "refuse" }, func() script.Handler { return &slowGate{asked: &asked} })
-	id := h.seats(h.newGame(2), 1)[0]
-	first := h.dial(id, stock.Options{NoUDP: true})
-	h.untilCount("the game is asked", asked.Load, 1)
-	second := h.dial(id, stock.Options{NoUDP: true}) // the first one is about to be decided
-	h.awaitClose(second, messages.CloseTryLater)
-	if _, err := first.AwaitLogin(h.context()); err != nil {
-		t.Fatal(err)
-	}
-	first.Kill()
-	h.until("the retry is let in", func() error {
-		_, err := h.dial(id, stock.Options{NoUDP: true}).AwaitLogin(h.context())
-		return err
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		h := startHost(t, func(c *host.Config) { c.Reconnect.Takeover = "refuse" }, func() script.Handler { return &slowGate{asked: &asked} })
+		id := h.seats(h.newGame(2), 1)[0]
+		first := h.dial(id, stock.Options{NoUDP: true})
+		h.untilCount("the game is asked", asked.Load, 1)
+		second := h.dial(id, stock.Options{NoUDP: true}) // the first one is about to be decided
+		h.awaitClose(second, messages.CloseTryLater)
+		if _, err := first.AwaitLogin(h.context()); err != nil {
+			t.Fatal(err)
+		}
+		first.Kill()
+		h.until("the retry is let in", func() error {
+			_, err := h.dial(id, stock.Options{NoUDP: true}).AwaitLogin(h.context())
+			return err
+		})
+		unknown := h.dial("psess-00000000-0000-0000-0000-000000000000", stock.Options{NoUDP: true})
+		h.awaitClose(unknown, messages.CloseNormal)
 	})
-	unknown := h.dial("psess-00000000-0000-0000-0000-000000000000", stock.Options{NoUDP: true})
-	h.awaitClose(unknown, messages.CloseNormal)
 }
 
 // slowGate takes its time to let players in.

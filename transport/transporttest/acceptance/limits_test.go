@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -44,198 +45,218 @@ var malformedUnits = map[string][]byte{
 }
 
 func TestMalformedPackets(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) { c.Limits.MalformedPackets = 0 }, nil)
-	p := h.players(3, stock.Options{})
-	bad := p[2]
-	want := int64(0)
-	for name, raw := range malformedUnits {
-		if name == "zeros" { // a packet of no bytes, and what follows is ignored: legal, to nobody
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) { c.Limits.MalformedPackets = 0 }, nil)
+		p := h.players(3, stock.Options{})
+		bad := p[2]
+		want := int64(0)
+		for name, raw := range malformedUnits {
+			if name == "zeros" { // a packet of no bytes, and what follows is ignored: legal, to nobody
+				h.sendRaw(bad, raw)
+				h.dropped(counters.DropNoTarget, 0)
+				continue
+			}
 			h.sendRaw(bad, raw)
-			h.dropped(counters.DropNoTarget, 0)
-			continue
+			want++
+			if h.dropped(counters.DropMalformed, want); t.Failed() {
+				t.Fatal(name)
+			}
+			h.talk(bad, p[1]) // the connection stays up
+			h.talk(p[0], p[1])
 		}
-		h.sendRaw(bad, raw)
-		want++
-		if h.dropped(counters.DropMalformed, want); t.Failed() {
-			t.Fatal(name)
+		for name, text := range malformedTexts {
+			if err := bad.SendRawText(text); err != nil {
+				t.Fatal(err)
+			}
+			want++
+			if h.dropped(counters.DropMalformed, want); t.Failed() {
+				t.Fatal(name)
+			}
+			h.talk(bad, p[1])
 		}
-		h.talk(bad, p[1]) // the connection stays up
-		h.talk(p[0], p[1])
-	}
-	h.checkReceived(p...)
+		h.checkReceived(p...)
+	})
 }
 
 func TestTenMalformedPacketsClose(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, nil, nil)
-	ids := h.seats(h.newGame(8), 3)
-	p := []*stock.Client{h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})}
-	loggedIn := h.join(ids[2], stock.Options{Flavor: stock.TypeScript})
-	early := h.dial("psess-x", stock.Options{NoLogin: true})
-	for i, c := range []*stock.Client{loggedIn, early} {
-		for range 9 {
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		ids := h.seats(h.newGame(8), 3)
+		p := []*stock.Client{h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})}
+		loggedIn := h.join(ids[2], stock.Options{Flavor: stock.TypeScript})
+		early := h.dial("psess-x", stock.Options{NoLogin: true, Network: h.Net})
+		for i, c := range []*stock.Client{loggedIn, early} {
+			for n := range 9 {
+				if n%2 == 0 {
+					h.sendRaw(c, []byte{0x80})
+				} else if err := c.SendRawText("garbage"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			h.dropped(counters.DropMalformed, int64(10*i+9))
+			if c == loggedIn {
+				h.talk(c, p[0]) // nine are forgiven
+			} else if err := c.Ping(h.context(), "up"); err != nil {
+				t.Fatal(err)
+			}
 			h.sendRaw(c, []byte{0x80})
+			h.awaitClose(c, messages.CloseMalformed)
+			h.dropped(counters.DropMalformed, int64(10*i+10))
+			h.closedFor(messages.CloseMalformed, int64(i+1))
 		}
-		h.dropped(counters.DropMalformed, int64(10*i+9))
-		if c == loggedIn {
-			h.talk(c, p[0]) // nine are forgiven
-		} else if err := c.Ping(h.context(), "up"); err != nil {
-			t.Fatal(err)
-		}
-		h.sendRaw(c, []byte{0x80})
-		h.awaitClose(c, messages.CloseMalformed)
-		h.dropped(counters.DropMalformed, int64(10*i+10))
-		h.closedFor(messages.CloseMalformed, int64(i+1))
-	}
-	h.detached(1)
-	h.talk(p[0], p[1])
-	back := h.join(ids[2], stock.Options{})
-	h.talk(back, p[1])
-	h.checkReceived(append(p, loggedIn, back)...)
+		h.detached(1)
+		h.talk(p[0], p[1])
+		back := h.join(ids[2], stock.Options{})
+		h.talk(back, p[1])
+		h.checkReceived(append(p, loggedIn, back)...)
+	})
 }
 
 // TestBrokenFrames: breaches of RFC 6455 end the one connection, with the code.
 func TestBrokenFrames(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, nil, nil)
-	game := h.newGame(40)
-	p := []*stock.Client{h.join(h.seats(game, 1)[0], stock.Options{}), h.join(h.seats(game, 1)[0], stock.Options{})}
-	frame := func(f stock.Frame) []byte { f.Masked = true; return f.Encode() }
-	big := func(n int) []byte {
-		return frame(stock.Frame{Final: true, OpCode: stock.FrameBinary, Payload: make([]byte, n)})
-	}
-	fragments := frame(stock.Frame{OpCode: stock.FrameBinary, Payload: []byte{1}})
-	for range 64 {
-		fragments = append(fragments, frame(stock.Frame{OpCode: stock.FrameContinuation, Payload: []byte{1}})...)
-	}
-	count := map[messages.CloseReason]int64{}
-	for _, bad := range []struct {
-		name  string
-		raw   []byte
-		code  messages.CloseReason
-		early bool // before the login
-	}{
-		{"one byte over the limit", big(65537), messages.CloseMessageTooBig, false},
-		{"a megabyte", big(1 << 20), messages.CloseMessageTooBig, false},
-		{"over the limit of strangers", big(8193), messages.CloseMessageTooBig, true},
-		{"too many fragments", fragments, messages.CloseMessageTooBig, false},
-		{"claims 2^63 bytes", []byte{0x82, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}, 0, false},
-		{"not masked", stock.Frame{Final: true, OpCode: stock.FrameBinary, Payload: []byte{0}}.Encode(), messages.CloseProtocolError, false},
-		{"reserved bits", frame(stock.Frame{Final: true, RSV: 4, OpCode: stock.FrameBinary}), messages.CloseProtocolError, false},
-		{"reserved op code", frame(stock.Frame{Final: true, OpCode: 3}), messages.CloseProtocolError, true},
-		{"long ping", frame(stock.Frame{Final: true, OpCode: stock.FramePing, Payload: make([]byte, 126)}), messages.CloseProtocolError, false},
-		{"lone continuation", frame(stock.Frame{Final: true, OpCode: stock.FrameContinuation}), messages.CloseProtocolError, false},
-		{"text", frame(stock.Frame{Final: true, OpCode: stock.FrameText, Payload: []byte("{}")}), messages.CloseUnsupported, false},
-	} {
-		var c *stock.Client
-		if bad.early {
-			c = h.dial("psess-x", stock.Options{NoLogin: true})
-		} else {
-			c = h.join(h.seats(game, 1)[0], stock.Options{Flavor: flavors[len(count)%2]})
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		game := h.newGame(40)
+		p := []*stock.Client{h.join(h.seats(game, 1)[0], stock.Options{}), h.join(h.seats(game, 1)[0], stock.Options{})}
+		frame := func(f stock.Frame) []byte { f.Masked = true; return f.Encode() }
+		big := func(n int) []byte {
+			return frame(stock.Frame{Final: true, OpCode: stock.FrameBinary, Payload: make([]byte, n)})
 		}
-		if err := c.SendFrames(bad.raw); err != nil && len(bad.raw) < 1<<20 {
-			t.Fatal(err)
+		fragments := frame(stock.Frame{OpCode: stock.FrameBinary, Payload: []byte{1}})
+		for range 64 {
+			fragments = append(fragments, frame(stock.Frame{OpCode: stock.FrameContinuation, Payload: []byte{1}})...)
 		}
-		if bad.code == 0 { // 1002 or 1009, both are right
-			if err := c.AwaitClose(h.context()); err != nil {
+		count := map[messages.CloseReason]int64{}
+		for _, bad := range []struct {
+			name  string
+			raw   []byte
+			code  messages.CloseReason
+			early bool // before the login
+		}{
+			{"one byte over the limit", big(65537), messages.CloseMessageTooBig, false},
+			{"a megabyte", big(1 << 20), messages.CloseMessageTooBig, false},
+			{"over the limit of strangers", big(8193), messages.CloseMessageTooBig, true},
+			{"too many fragments", fragments, messages.CloseMessageTooBig, false},
+			{"claims 2^63 bytes", []byte{0x82, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}, 0, false},
+			{"not masked", stock.Frame{Final: true, OpCode: stock.FrameBinary, Payload: []byte{0}}.Encode(), messages.CloseProtocolError, false},
+			{"reserved bits", frame(stock.Frame{Final: true, RSV: 4, OpCode: stock.FrameBinary}), messages.CloseProtocolError, false},
+			{"reserved op code", frame(stock.Frame{Final: true, OpCode: 3}), messages.CloseProtocolError, true},
+			{"long ping", frame(stock.Frame{Final: true, OpCode: stock.FramePing, Payload: make([]byte, 126)}), messages.CloseProtocolError, false},
+			{"lone continuation", frame(stock.Frame{Final: true, OpCode: stock.FrameContinuation}), messages.CloseProtocolError, false},
+			{"text that is not UTF-8", frame(stock.Frame{Final: true, OpCode: stock.FrameText, Payload: []byte{'{', 0xff, '}'}}), messages.CloseInvalidText, false},
+		} {
+			var c *stock.Client
+			if bad.early {
+				c = h.dial("psess-x", stock.Options{NoLogin: true, Network: h.Net})
+			} else {
+				c = h.join(h.seats(game, 1)[0], stock.Options{Flavor: flavors[len(count)%2]})
+			}
+			if err := c.SendFrames(bad.raw); err != nil && len(bad.raw) < 1<<20 {
 				t.Fatal(err)
 			}
-			code, _, _ := c.CloseStatus()
-			bad.code = messages.CloseReason(code)
-			if bad.code != messages.CloseProtocolError && bad.code != messages.CloseMessageTooBig {
-				t.Errorf("%s: closed with %d", bad.name, code)
+			if bad.code == 0 { // 1002 or 1009, both are right
+				if err := c.AwaitClose(h.context()); err != nil {
+					t.Fatal(err)
+				}
+				code, _, _ := c.CloseStatus()
+				bad.code = messages.CloseReason(code)
+				if bad.code != messages.CloseProtocolError && bad.code != messages.CloseMessageTooBig {
+					t.Errorf("%s: closed with %d", bad.name, code)
+				}
 			}
+			h.awaitClose(c, bad.code)
+			count[bad.code]++
+			if h.closedFor(bad.code, count[bad.code]); t.Failed() {
+				t.Fatal(bad.name)
+			}
+			h.talk(p[0], p[1])
 		}
-		h.awaitClose(c, bad.code)
-		count[bad.code]++
-		if h.closedFor(bad.code, count[bad.code]); t.Failed() {
-			t.Fatal(bad.name)
+		// At the limit a message is read; its payload is too large for the game.
+		inner := make([]byte, 65536-3-4)
+		unit := stock.Unit(append([]byte{0x7a, 0x80 | byte(len(inner)&0x7f), 0x80 | byte(len(inner)>>7&0x7f), byte(len(inner) >> 14)}, inner...))
+		if len(unit) != 65536 {
+			t.Fatalf("unit of %d bytes", len(unit))
 		}
+		h.sendRaw(p[0], unit)
+		h.dropped(counters.DropPayloadTooLarge, 1)
 		h.talk(p[0], p[1])
-	}
-	// At the limit a message is read; its payload is too large for the game.
-	inner := make([]byte, 65536-3-4)
-	unit := stock.Unit(append([]byte{0x7a, 0x80 | byte(len(inner)&0x7f), 0x80 | byte(len(inner)>>7&0x7f), byte(len(inner) >> 14)}, inner...))
-	if len(unit) != 65536 {
-		t.Fatalf("unit of %d bytes", len(unit))
-	}
-	h.sendRaw(p[0], unit)
-	h.dropped(counters.DropPayloadTooLarge, 1)
-	h.talk(p[0], p[1])
-	h.checkReceived(p...)
+		h.checkReceived(p...)
+	})
 }
 
 func TestLargePayloads(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, nil, nil)
-	p := h.players(2, stock.Options{})
-	for i, size := range []int{4097, 5000, 60000} {
-		h.send(p[0], stock.Message{OpCode: 60, TargetGroup: -1, Payload: make([]byte, size), Reliable: true, NoLimit: true})
-		h.dropped(counters.DropPayloadTooLarge, int64(i+1))
-		h.talk(p[0], p[1])
-	}
-	h.send(p[0], stock.Message{OpCode: 61, TargetGroup: -1, Payload: make([]byte, 4096), Reliable: true})
-	h.expect(p[1], stock.Op(61))
-	for _, e := range p[1].Log() {
-		if e.OpCode == 60 {
-			t.Errorf("delivered: %v", e)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		p := h.players(2, stock.Options{})
+		for i, size := range []int{4097, 5000, 60000} {
+			h.send(p[0], stock.Message{OpCode: 60, TargetGroup: -1, Payload: make([]byte, size), Reliable: true, NoLimit: true})
+			h.dropped(counters.DropPayloadTooLarge, int64(i+1))
+			h.talk(p[0], p[1])
 		}
-	}
-	h.checkReceived(p...)
+		h.send(p[0], stock.Message{OpCode: 61, TargetGroup: -1, Payload: make([]byte, 4096), Reliable: true})
+		h.expect(p[1], stock.Op(61))
+		for _, e := range p[1].Log() {
+			if e.OpCode == 60 {
+				t.Errorf("delivered: %v", e)
+			}
+		}
+		h.checkReceived(p...)
+	})
 }
 
 func TestLoginPayloadTooLarge(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, nil, nil)
-	ids := h.seats(h.newGame(8), 2)
-	for i, size := range []int{4097, 8000} {
-		h.expectRefused(h.dial(ids[0], stock.Options{Flavor: flavors[i], Payload: make([]byte, size)}))
-	}
-	h.untilCount("refused logins", func() int64 { return h.logins(counters.LoginRefused) }, 2)
-	p := []*stock.Client{h.join(ids[0], stock.Options{Payload: make([]byte, 4096)}), h.join(ids[1], stock.Options{})}
-	h.talk(p[0], p[1])
-	h.checkReceived(p...)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		ids := h.seats(h.newGame(8), 2)
+		for i, size := range []int{4097, 8000} {
+			h.expectRefused(h.dial(ids[0], stock.Options{Flavor: flavors[i], Payload: make([]byte, size)}))
+		}
+		h.untilCount("refused logins", func() int64 { return h.logins(counters.LoginRefused) }, 2)
+		p := []*stock.Client{h.join(ids[0], stock.Options{Payload: make([]byte, 4096)}), h.join(ids[1], stock.Options{})}
+		h.talk(p[0], p[1])
+		h.checkReceived(p...)
+	})
 }
 
 // TestServerOpCodes: what only the host may say is dropped, on any target (D-136).
 // RL-204.
 func TestServerOpCodes(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{}
-	h := startHost(t, nil, g.make)
-	p := h.players(2, stock.Options{})
-	n := int64(0)
-	for _, op := range []int32{-1, -3, -6, -13, -15, -101, -103, -1000, -1001} {
-		for _, target := range []stock.Packet{{TargetPlayer: 2}, {TargetGroup: -1}, {TargetPlayer: -1}} {
-			target.OpCode, target.Sender, target.Reliable = op, -1, true
-			switch op { // as forged as can be
-			case -1:
-				target.LoginResult = &stock.LoginResult{Success: true, PeerID: 2, FastPort: 1}
-			case -13:
-				target.GroupMembershipUpdate = &stock.GroupMembershipUpdate{Group: 1, Players: []int32{2}}
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{}
+		h := startHost(t, nil, g.make)
+		p := h.players(2, stock.Options{})
+		n := int64(0)
+		for _, op := range []int32{-1, -3, -6, -13, -15, -101, -103, -1000, -1001} {
+			for _, target := range []stock.Packet{{TargetPlayer: 2}, {TargetGroup: -1}, {TargetPlayer: -1}} {
+				target.OpCode, target.Sender, target.Reliable = op, -1, true
+				switch op { // as forged as can be
+				case -1:
+					target.LoginResult = &stock.LoginResult{Success: true, PeerID: 2, FastPort: 1}
+				case -13:
+					target.GroupMembershipUpdate = &stock.GroupMembershipUpdate{Group: 1, Players: []int32{2}}
+				}
+				h.sendPacket(p[0], target)
+				n++
 			}
-			h.sendPacket(p[0], target)
-			n++
 		}
-	}
-	h.dropped(counters.DropServerOp, n)
-	// One that is not reliable says that the peer hears nothing by the fast channel.
-	h.sendPacket(p[0], stock.Packet{OpCode: stock.OpUDPConnect, TargetPlayer: 2, Sender: 1})
-	for i, op := range []int32{stock.OpUDPConnect, stock.OpClientAck, stock.OpVerifyIdentity} { // of the fast channel alone
-		h.sendPacket(p[0], stock.Packet{OpCode: op, TargetPlayer: 2, Sender: 1, Reliable: true})
-		h.dropped(counters.DropWrongChannel, int64(i+1))
-	}
-	h.talk(p[0], p[1])
-	for _, e := range p[1].Log() {
-		if e.OpCode < 0 && e.Sender != -1 || e.OpCode != 4242 && e.OpCode != -1 && e.OpCode != -6 {
-			t.Errorf("delivered: %v", e)
+		h.dropped(counters.DropServerOp, n)
+		// One that is not reliable says that the peer hears nothing by the fast channel.
+		h.sendPacket(p[0], stock.Packet{OpCode: stock.OpUDPConnect, TargetPlayer: 2, Sender: 1})
+		for i, op := range []int32{stock.OpUDPConnect, stock.OpClientAck, stock.OpVerifyIdentity} { // of the fast channel alone
+			h.sendPacket(p[0], stock.Packet{OpCode: op, TargetPlayer: 2, Sender: 1, Reliable: true})
+			h.dropped(counters.DropWrongChannel, int64(i+1))
 		}
-	}
-	if n := g.count("onMessage") + g.count("onSendToPlayer"); n != 1 {
-		t.Errorf("the game was told: %v", g.all())
-	}
-	h.checkReceived(p...)
+		h.talk(p[0], p[1])
+		for _, e := range p[1].Log() {
+			if e.OpCode < 0 && e.Sender != -1 || e.OpCode != 4242 && e.OpCode != -1 && e.OpCode != -6 {
+				t.Errorf("delivered: %v", e)
+			}
+		}
+		if n := g.count("onMessage") + g.count("onSendToPlayer"); n != 1 {
+			t.Errorf("the game was told: %v", g.all())
+		}
+		h.checkReceived(p...)
+	})
 }
 
 // TestReliableRateWaits: over its rate a player's reliable messages wait; none
@@ -278,73 +299,75 @@ func TestReliableRateWaits(t *testing.T) {
 // TestTooFastCloses: who stays over the rate is closed with 4010 and may come
 // back.
 func TestTooFastCloses(t *testing.T) {
-	t.Parallel()
-	const limit = 500 * time.Millisecond
-	h := startHost(t, func(c *host.Config) {
-		c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerMessagesBurst, c.Limits.TooFastFor = 50, 5, limit
-	}, nil)
-	ids := h.seats(h.newGame(8), 3)
-	p := []*stock.Client{h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})}
-	fast := h.join(ids[2], stock.Options{NoUDP: true})
-	start := time.Now()
-	for i := range 500 {
-		if fast.Send(stock.Message{OpCode: 63, TargetPlayer: 1, Payload: fmt.Append(nil, i), Reliable: true}) != nil {
-			break
-		}
-	}
-	h.awaitClose(fast, messages.CloseTooFast)
-	if took := time.Since(start); took < limit || took > limit+30*time.Second {
-		t.Errorf("closed after %v, limit %v", took, limit)
-	}
-	h.closedFor(messages.CloseTooFast, 1)
-	h.dropped(counters.DropInboundRate, 1) // the message in hand
-	h.detached(1)
-	h.talk(p[1], p[0])
-	got := 0
-	for _, e := range p[0].Log() {
-		if e.OpCode == 63 {
-			if string(e.Payload) != fmt.Sprint(got) {
-				t.Fatalf("message %d came as %s", got, e.Payload)
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 500 * time.Millisecond
+		h := startHost(t, func(c *host.Config) {
+			c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerMessagesBurst, c.Limits.TooFastFor = 50, 5, limit
+		}, nil)
+		ids := h.seats(h.newGame(8), 3)
+		p := []*stock.Client{h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})}
+		fast := h.join(ids[2], stock.Options{NoUDP: true})
+		start := time.Now()
+		for i := range 500 {
+			if fast.Send(stock.Message{OpCode: 63, TargetPlayer: 1, Payload: fmt.Append(nil, i), Reliable: true}) != nil {
+				break
 			}
-			got++
 		}
-	}
-	if got < 6 || got > 120 { // a burst of 5 and half a second at 50/s, less on a slow machine
-		t.Errorf("%d messages came through", got)
-	}
-	back := h.join(ids[2], stock.Options{})
-	if back.PeerID() != 3 {
-		t.Errorf("back as %d", back.PeerID())
-	}
-	h.talk(back, p[0])
-	h.checkReceived(append(p, fast, back)...)
+		h.awaitClose(fast, messages.CloseTooFast)
+		if took := time.Since(start); took < limit || took > limit+30*time.Second {
+			t.Errorf("closed after %v, limit %v", took, limit)
+		}
+		h.closedFor(messages.CloseTooFast, 1)
+		h.dropped(counters.DropInboundRate, 1) // the message in hand
+		h.detached(1)
+		h.talk(p[1], p[0])
+		got := 0
+		for _, e := range p[0].Log() {
+			if e.OpCode == 63 {
+				if string(e.Payload) != fmt.Sprint(got) {
+					t.Fatalf("message %d came as %s", got, e.Payload)
+				}
+				got++
+			}
+		}
+		if got < 6 || got > 120 { // a burst of 5 and half a second at 50/s, less on a slow machine
+			t.Errorf("%d messages came through", got)
+		}
+		back := h.join(ids[2], stock.Options{})
+		if back.PeerID() != 3 {
+			t.Errorf("back as %d", back.PeerID())
+		}
+		h.talk(back, p[0])
+		h.checkReceived(append(p, fast, back)...)
+	})
 }
 
 // TestFastRateDrops: on the fast channel what is over the rate is dropped.
 func TestFastRateDrops(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) { c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerMessagesBurst = 20, 5 }, nil)
-	p := h.players(2, stock.Options{})
-	for _, c := range p {
-		if err := c.AwaitFast(h.context()); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) { c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerMessagesBurst = 20, 5 }, nil)
+		p := h.players(2, stock.Options{})
+		for _, c := range p {
+			if err := c.AwaitFast(h.context()); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	in := func() int64 { return h.host.Counters().MessagesIn.Get(counters.UDP) }
-	const sent = 60
-	for i := range sent {
-		h.send(p[0], stock.Message{OpCode: 64, TargetPlayer: 2, Payload: fmt.Append(nil, i)})
-	}
-	h.untilCount("fast messages in", in, sent)
-	if n := h.host.Counters().Dropped.Get(counters.DropFastRate); n < sent/2 || n >= sent {
-		t.Errorf("%d of %d dropped", n, sent)
-	}
-	h.talk(p[0], p[1]) // waits its turn
-	h.talk(p[1], p[0])
-	if n := h.host.Counters().Closed.Total(); n != 0 {
-		t.Errorf("%d connections closed", n)
-	}
-	h.checkReceived(p...)
+		in := func() int64 { return h.host.Counters().MessagesIn.Get(counters.UDP) }
+		const sent = 60
+		for i := range sent {
+			h.send(p[0], stock.Message{OpCode: 64, TargetPlayer: 2, Payload: fmt.Append(nil, i)})
+		}
+		h.untilCount("fast messages in", in, sent)
+		if n := h.host.Counters().Dropped.Get(counters.DropFastRate); n < sent/2 || n >= sent {
+			t.Errorf("%d of %d dropped", n, sent)
+		}
+		h.talk(p[0], p[1]) // waits its turn
+		h.talk(p[1], p[0])
+		if n := h.host.Counters().Closed.Total(); n != 0 {
+			t.Errorf("%d connections closed", n)
+		}
+		h.checkReceived(p...)
+	})
 }
 
 // TestPendingLimits: who is over a limit waits. There is room when another one logs
@@ -378,7 +401,7 @@ func TestPendingLimits(t *testing.T) {
 			}
 			next := make(chan *stock.Client, 1)
 			go func() {
-				c, err := stock.Dial(h.context(), h.host.Addrs().WS, "psess-x", stock.Options{NoLogin: true})
+				c, err := stock.Dial(h.context(), h.host.Addrs().WS, "psess-x", stock.Options{NoLogin: true, Network: h.Net})
 				if err != nil {
 					t.Error(err)
 				}
@@ -397,7 +420,7 @@ func TestPendingLimits(t *testing.T) {
 			}
 			if mode.name != "rate" {
 				for range mode.room - 1 { // as many as there is room for, and one more
-					h.dial("psess-x", stock.Options{NoLogin: true})
+					h.dial("psess-x", stock.Options{NoLogin: true, Network: h.Net})
 				}
 				h.awaitClose(waiting[0], messages.CloseTryLater) // it was silent for a second
 			}
@@ -539,223 +562,229 @@ func TestSlowReader(t *testing.T) {
 // closed as slow. What it has queued is the whole budget; there must be room for
 // the time it needs to come back.
 func TestSlowReaderWhileOthersGoOn(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{}
-	h := slowHost(t, 30*time.Second, g)
-	ids := h.seats(h.newGame(8), 3)
-	p := []*stock.Client{h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})}
-	slow := h.join(ids[2], stock.Options{NoUDP: true})
-	slow.PauseReading()
-	notAttached := func() bool { return h.host.Counters().Players.Get(counters.PlayerAttached) < 3 }
-	h.resumeWhen(slow, notAttached)
-	closedAt := -1
-	n := h.chat(p[0], p[1:], 0, func(n int) bool {
-		if closedAt < 0 && notAttached() {
-			closedAt = n
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{}
+		h := slowHost(t, 30*time.Second, g)
+		ids := h.seats(h.newGame(8), 3)
+		p := []*stock.Client{h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})}
+		slow := h.join(ids[2], stock.Options{NoUDP: true})
+		slow.PauseReading()
+		notAttached := func() bool { return h.host.Counters().Players.Get(counters.PlayerAttached) < 3 }
+		h.resumeWhen(slow, notAttached)
+		closedAt := -1
+		n := h.chat(p[0], p[1:], 0, func(n int) bool {
+			if closedAt < 0 && notAttached() {
+				closedAt = n
+			}
+			return closedAt >= 0 && n >= closedAt+2 // two more: 8 KB on top of 64 KiB
+		})
+		h.awaitClose(slow, messages.CloseSlowConsumer)
+		if g.count("onPlayerDisconnect") != 0 {
+			t.Fatalf("the slow player was put out of the game by the next message, not detached: %v", g.all())
 		}
-		return closedAt >= 0 && n >= closedAt+2 // two more: 8 KB on top of 64 KiB
+		back := h.join(ids[2], stock.Options{NoUDP: true})
+		h.send(p[0], stock.Message{OpCode: 71, TargetPlayer: 3, Reliable: true})
+		h.expect(back, stock.Op(71))
+		h.numbered(n, slow, back)
+		h.checkReceived(append(p, slow, back)...)
 	})
-	h.awaitClose(slow, messages.CloseSlowConsumer)
-	if g.count("onPlayerDisconnect") != 0 {
-		t.Fatalf("the slow player was put out of the game by the next message, not detached: %v", g.all())
-	}
-	back := h.join(ids[2], stock.Options{NoUDP: true})
-	h.send(p[0], stock.Message{OpCode: 71, TargetPlayer: 3, Reliable: true})
-	h.expect(back, stock.Op(71))
-	h.numbered(n, slow, back)
-	h.checkReceived(append(p, slow, back)...)
 }
 
 // TestSlowReaderStrict has window 0: the slow one leaves.
 func TestSlowReaderStrict(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{}
-	h := slowHost(t, 0, g)
-	ids := h.seats(h.newGame(8), 3)
-	p := []*stock.Client{h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{Flavor: stock.TypeScript})}
-	slow := h.join(ids[2], stock.Options{NoUDP: true})
-	slow.PauseReading()
-	left := func() bool { return g.count("onPlayerDisconnect") > 0 }
-	h.resumeWhen(slow, left)
-	h.chat(p[0], p[1:], 0, func(int) bool { return left() })
-	g.await(t, "onPlayerDisconnect 3 of [1 2 3]")
-	h.seatIs(ids[2], types.PlayerSessionStatusCompleted)
-	h.awaitClose(slow, messages.CloseSlowConsumer)
-	h.closedFor(messages.CloseSlowConsumer, 1)
-	h.chat(p[0], p[1:], 0, func(n int) bool { return n == 20 })
-	h.expectRefused(h.dial(ids[2], stock.Options{}))
-	if n := g.count("onPlayerDisconnect"); n != 1 {
-		t.Errorf("onPlayerDisconnect was called %d times", n)
-	}
-	h.checkReceived(append(p, slow)...)
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{}
+		h := slowHost(t, 0, g)
+		ids := h.seats(h.newGame(8), 3)
+		p := []*stock.Client{h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{Flavor: stock.TypeScript})}
+		slow := h.join(ids[2], stock.Options{NoUDP: true})
+		slow.PauseReading()
+		left := func() bool { return g.count("onPlayerDisconnect") > 0 }
+		h.resumeWhen(slow, left)
+		h.chat(p[0], p[1:], 0, func(int) bool { return left() })
+		g.await(t, "onPlayerDisconnect 3 of [1 2 3]")
+		h.seatIs(ids[2], types.PlayerSessionStatusCompleted)
+		h.awaitClose(slow, messages.CloseSlowConsumer)
+		h.closedFor(messages.CloseSlowConsumer, 1)
+		h.chat(p[0], p[1:], 0, func(n int) bool { return n == 20 })
+		h.expectRefused(h.dial(ids[2], stock.Options{}))
+		if n := g.count("onPlayerDisconnect"); n != 1 {
+			t.Errorf("onPlayerDisconnect was called %d times", n)
+		}
+		h.checkReceived(append(p, slow)...)
+	})
 }
 
 // TestStalledReaderIsCut: one that never reads again does not keep its
 // connection, and nobody waits for it.
 // RL-109.
 func TestStalledReaderIsCut(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{}
-	h := slowHost(t, 0, g)
-	ids := h.seats(h.newGame(8), 2)
-	p := h.join(ids[0], stock.Options{NoUDP: true})
-	slow := h.join(ids[1], stock.Options{NoUDP: true})
-	slow.PauseReading()
-	h.chat(p, nil, 0, func(int) bool { return g.count("onPlayerDisconnect") > 0 })
-	start := time.Now()
-	h.untilCount("connections", func() int64 { return h.host.Counters().Connections.Get(counters.WS) }, 1)
-	if took := time.Since(start); took > 20*time.Second { // the linger is a second, and the timeout of pings two minutes
-		t.Errorf("cut after %v", took)
-	}
-	h.talk(p, p)
-	h.checkReceived(p)
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{}
+		h := slowHost(t, 0, g)
+		ids := h.seats(h.newGame(8), 2)
+		p := h.join(ids[0], stock.Options{NoUDP: true})
+		slow := h.join(ids[1], stock.Options{NoUDP: true})
+		slow.PauseReading()
+		h.chat(p, nil, 0, func(int) bool { return g.count("onPlayerDisconnect") > 0 })
+		start := time.Now()
+		h.untilCount("connections", func() int64 { return h.host.Counters().Connections.Get(counters.WS) }, 1)
+		if took := time.Since(start); took > 20*time.Second { // the linger is a second, and the timeout of pings two minutes
+			t.Errorf("cut after %v", took)
+		}
+		h.talk(p, p)
+		h.checkReceived(p)
+	})
 }
 
 func TestGameSessionFull(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, nil, nil)
-	game := h.newGame(3)
-	ids := h.seats(game, 2)
-	reserve := func(n int) error {
-		var names []string
-		for i := range n {
-			names = append(names, fmt.Sprint("late-", i))
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		game := h.newGame(3)
+		ids := h.seats(game, 2)
+		reserve := func(n int) error {
+			var names []string
+			for i := range n {
+				names = append(names, fmt.Sprint("late-", i))
+			}
+			_, err := h.api.CreatePlayerSessions(h.context(), &gamelift.CreatePlayerSessionsInput{GameSessionId: aws.String(game), PlayerIds: names})
+			return err
 		}
-		_, err := h.api.CreatePlayerSessions(h.context(), &gamelift.CreatePlayerSessionsInput{GameSessionId: aws.String(game), PlayerIds: names})
-		return err
-	}
-	var full *types.GameSessionFullException
-	if err := reserve(2); !errors.As(err, &full) { // all or none
-		t.Errorf("two seats where one is free: %v", err)
-	}
-	if n := aws.ToInt32(h.game(game).CurrentPlayerSessionCount); n != 2 {
-		t.Errorf("CurrentPlayerSessionCount %d", n)
-	}
-	if err := reserve(1); err != nil {
-		t.Error(err)
-	}
-	_, err := h.api.CreatePlayerSession(h.context(), &gamelift.CreatePlayerSessionInput{GameSessionId: aws.String(game), PlayerId: aws.String("x")})
-	if !errors.As(err, &full) {
-		t.Errorf("a seat where none is free: %v", err)
-	}
-	p := []*stock.Client{h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})}
-	if err := reserve(1); !errors.As(err, &full) { // logins change nothing
-		t.Errorf("a seat where none is free: %v", err)
-	}
-	p[0].Close()
-	h.seatIs(ids[0], types.PlayerSessionStatusCompleted)
-	next := h.join(h.seats(game, 1)[0], stock.Options{})
-	h.talk(next, p[1])
-	h.checkReceived(p[0], p[1], next)
+		var full *types.GameSessionFullException
+		if err := reserve(2); !errors.As(err, &full) { // all or none
+			t.Errorf("two seats where one is free: %v", err)
+		}
+		if n := aws.ToInt32(h.game(game).CurrentPlayerSessionCount); n != 2 {
+			t.Errorf("CurrentPlayerSessionCount %d", n)
+		}
+		if err := reserve(1); err != nil {
+			t.Error(err)
+		}
+		_, err := h.api.CreatePlayerSession(h.context(), &gamelift.CreatePlayerSessionInput{GameSessionId: aws.String(game), PlayerId: aws.String("x")})
+		if !errors.As(err, &full) {
+			t.Errorf("a seat where none is free: %v", err)
+		}
+		p := []*stock.Client{h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})}
+		if err := reserve(1); !errors.As(err, &full) { // logins change nothing
+			t.Errorf("a seat where none is free: %v", err)
+		}
+		p[0].Close()
+		h.seatIs(ids[0], types.PlayerSessionStatusCompleted)
+		next := h.join(h.seats(game, 1)[0], stock.Options{})
+		h.talk(next, p[1])
+		h.checkReceived(p[0], p[1], next)
+	})
 }
 
 func TestFleetCapacity(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) {
-		c.Fleets[0].GameSessionsMax, c.Session.EmptyTimeout = 2, 0
-		c.Aliases = append(c.Aliases, host.Alias{ID: "alias-closed", Name: "closed", Message: "closed for today"})
-	}, nil)
-	create := func(in *gamelift.CreateGameSessionInput) (*types.GameSession, error) {
-		if in.MaximumPlayerSessionCount == nil {
-			in.MaximumPlayerSessionCount = aws.Int32(4)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) {
+			c.Fleets[0].GameSessionsMax, c.Session.EmptyTimeout = 2, 0
+			c.Aliases = append(c.Aliases, host.Alias{ID: "alias-closed", Name: "closed", Message: "closed for today"})
+		}, nil)
+		create := func(in *gamelift.CreateGameSessionInput) (*types.GameSession, error) {
+			if in.MaximumPlayerSessionCount == nil {
+				in.MaximumPlayerSessionCount = aws.Int32(4)
+			}
+			out, err := h.api.CreateGameSession(h.context(), in)
+			if err != nil {
+				return nil, err
+			}
+			return out.GameSession, nil
 		}
-		out, err := h.api.CreateGameSession(h.context(), in)
-		if err != nil {
-			return nil, err
+		// An alias leads to its fleet, one without a fleet says why not.
+		first, err := create(&gamelift.CreateGameSessionInput{AliasId: aws.String("alias-dev")})
+		if err != nil || aws.ToString(first.FleetId) != "fleet-dev" {
+			t.Fatalf("by alias: %+v, %v", first, err)
 		}
-		return out.GameSession, nil
-	}
-	// An alias leads to its fleet, one without a fleet says why not.
-	first, err := create(&gamelift.CreateGameSessionInput{AliasId: aws.String("alias-dev")})
-	if err != nil || aws.ToString(first.FleetId) != "fleet-dev" {
-		t.Fatalf("by alias: %+v, %v", first, err)
-	}
-	var terminal *types.TerminalRoutingStrategyException
-	if _, err := create(&gamelift.CreateGameSessionInput{AliasId: aws.String("alias-closed")}); !errors.As(err, &terminal) || !strings.Contains(err.Error(), "closed for today") {
-		t.Errorf("terminal alias: %v", err)
-	}
-	var unknown *types.NotFoundException
-	if _, err := create(&gamelift.CreateGameSessionInput{AliasId: aws.String("alias-unknown")}); !errors.As(err, &unknown) {
-		t.Errorf("unknown alias: %v", err)
-	}
-	// The same token is the same game session, and takes no more room.
-	token := gamelift.CreateGameSessionInput{FleetId: aws.String("fleet-dev"), IdempotencyToken: aws.String("token-1"), Name: aws.String("once")}
-	second, err := create(&token)
-	if err != nil || !strings.HasSuffix(aws.ToString(second.GameSessionId), "/token-1") {
-		t.Fatalf("with a token: %+v, %v", second, err)
-	}
-	again, err := create(&token)
-	if err != nil || aws.ToString(again.GameSessionId) != aws.ToString(second.GameSessionId) {
-		t.Errorf("with the same token: %+v, %v", again, err)
-	}
-	token.MaximumPlayerSessionCount = aws.Int32(5)
-	var mismatch *types.IdempotentParameterMismatchException
-	if _, err := create(&token); !errors.As(err, &mismatch) {
-		t.Errorf("same token, other parameters: %v", err)
-	}
-	var full *types.FleetCapacityExceededException
-	if _, err := create(&gamelift.CreateGameSessionInput{FleetId: aws.String("fleet-dev")}); !errors.As(err, &full) {
-		t.Errorf("a third game session: %v", err)
-	}
-	// One ends, and there is room.
-	a := h.join(h.seats(*first.GameSessionId, 1)[0], stock.Options{})
-	b := h.join(h.seats(*second.GameSessionId, 1)[0], stock.Options{})
-	a.Close()
-	h.gameIs(*first.GameSessionId, types.GameSessionStatusTerminated)
-	h.until("there is room on the fleet", func() error {
-		_, err := create(&gamelift.CreateGameSessionInput{FleetId: aws.String("fleet-dev")})
-		return err
+		var terminal *types.TerminalRoutingStrategyException
+		if _, err := create(&gamelift.CreateGameSessionInput{AliasId: aws.String("alias-closed")}); !errors.As(err, &terminal) || !strings.Contains(err.Error(), "closed for today") {
+			t.Errorf("terminal alias: %v", err)
+		}
+		var unknown *types.NotFoundException
+		if _, err := create(&gamelift.CreateGameSessionInput{AliasId: aws.String("alias-unknown")}); !errors.As(err, &unknown) {
+			t.Errorf("unknown alias: %v", err)
+		}
+		// The same token is the same game session, and takes no more room.
+		token := gamelift.CreateGameSessionInput{FleetId: aws.String("fleet-dev"), IdempotencyToken: aws.String("token-1"), Name: aws.String("once")}
+		second, err := create(&token)
+		if err != nil || !strings.HasSuffix(aws.ToString(second.GameSessionId), "/token-1") {
+			t.Fatalf("with a token: %+v, %v", second, err)
+		}
+		again, err := create(&token)
+		if err != nil || aws.ToString(again.GameSessionId) != aws.ToString(second.GameSessionId) {
+			t.Errorf("with the same token: %+v, %v", again, err)
+		}
+		token.MaximumPlayerSessionCount = aws.Int32(5)
+		var mismatch *types.IdempotentParameterMismatchException
+		if _, err := create(&token); !errors.As(err, &mismatch) {
+			t.Errorf("same token, other parameters: %v", err)
+		}
+		var full *types.FleetCapacityExceededException
+		if _, err := create(&gamelift.CreateGameSessionInput{FleetId: aws.String("fleet-dev")}); !errors.As(err, &full) {
+			t.Errorf("a third game session: %v", err)
+		}
+		// One ends, and there is room.
+		a := h.join(h.seats(*first.GameSessionId, 1)[0], stock.Options{})
+		b := h.join(h.seats(*second.GameSessionId, 1)[0], stock.Options{})
+		a.Close()
+		h.gameIs(*first.GameSessionId, types.GameSessionStatusTerminated)
+		h.until("there is room on the fleet", func() error {
+			_, err := create(&gamelift.CreateGameSessionInput{FleetId: aws.String("fleet-dev")})
+			return err
+		})
+		h.talk(b, b)
+		h.checkReceived(a, b)
 	})
-	h.talk(b, b)
-	h.checkReceived(a, b)
 }
 
 // TestGamesAreSeparate: nothing crosses from one game session to another (RL-11).
 func TestGamesAreSeparate(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, nil, nil)
-	a, b := h.players(2, stock.Options{}), h.players(2, stock.Options{})
-	for _, c := range slices.Concat(a, b) { // the same peer ids, and the same group
-		if err := c.JoinGroup(1, stock.ChannelWebSocket); err != nil {
-			t.Fatal(err)
-		}
-		h.until("it is in", func() error {
-			if e := h.expect(c, membership); !slices.Contains(e.GroupMembershipUpdate.Players, c.PeerID()) {
-				return errors.New("not yet")
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		a, b := h.players(2, stock.Options{}), h.players(2, stock.Options{})
+		for _, c := range slices.Concat(a, b) { // the same peer ids, and the same group
+			if err := c.JoinGroup(1, stock.ChannelWebSocket); err != nil {
+				t.Fatal(err)
 			}
-			return nil
-		})
-		if err := c.AwaitFast(h.context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i, m := range []stock.Message{
-		{OpCode: 90, TargetGroup: -1}, {OpCode: 91, TargetGroup: 1}, {OpCode: 92, TargetPlayer: 2}, {OpCode: 93, TargetPlayer: 1},
-	} {
-		m.Payload = []byte("canary of a")
-		h.send(a[0], m)
-		m.Reliable = true
-		h.send(a[1], m)
-		m.Payload = []byte("canary of b")
-		h.send(b[i%2], m)
-	}
-	for _, pair := range [][]*stock.Client{a, b} {
-		h.talk(pair[0], pair[1])
-		h.talk(pair[1], pair[0])
-	}
-	for i, c := range slices.Concat(a, b) {
-		other := "canary of b"
-		if i >= 2 {
-			other = "canary of a"
-		}
-		for _, e := range c.Log() {
-			if string(e.Payload) == other {
-				t.Errorf("client %d got %v of the other game session", i, e)
-			}
-			if u := e.GroupMembershipUpdate; u != nil && len(u.Players) > 2 {
-				t.Errorf("client %d sees group %v", i, u.Players)
+			h.until("it is in", func() error {
+				if e := h.expect(c, membership); !slices.Contains(e.GroupMembershipUpdate.Players, c.PeerID()) {
+					return errors.New("not yet")
+				}
+				return nil
+			})
+			if err := c.AwaitFast(h.context()); err != nil {
+				t.Fatal(err)
 			}
 		}
-	}
-	h.checkReceived(slices.Concat(a, b)...)
+		for i, m := range []stock.Message{
+			{OpCode: 90, TargetGroup: -1}, {OpCode: 91, TargetGroup: 1}, {OpCode: 92, TargetPlayer: 2}, {OpCode: 93, TargetPlayer: 1},
+		} {
+			m.Payload = []byte("canary of a")
+			h.send(a[0], m)
+			m.Reliable = true
+			h.send(a[1], m)
+			m.Payload = []byte("canary of b")
+			h.send(b[i%2], m)
+		}
+		for _, pair := range [][]*stock.Client{a, b} {
+			h.talk(pair[0], pair[1])
+			h.talk(pair[1], pair[0])
+		}
+		for i, c := range slices.Concat(a, b) {
+			other := "canary of b"
+			if i >= 2 {
+				other = "canary of a"
+			}
+			for _, e := range c.Log() {
+				if string(e.Payload) == other {
+					t.Errorf("client %d got %v of the other game session", i, e)
+				}
+				if u := e.GroupMembershipUpdate; u != nil && len(u.Players) > 2 {
+					t.Errorf("client %d sees group %v", i, u.Players)
+				}
+			}
+		}
+		h.checkReceived(slices.Concat(a, b)...)
+	})
 }

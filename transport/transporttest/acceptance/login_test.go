@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
@@ -43,403 +44,416 @@ func (h *testHost) logins(o counters.LoginOutcome) int64 { return h.host.Counter
 
 // RT-11.
 func TestLoginResponseIsFirst(t *testing.T) {
-	t.Parallel()
-	say := func(op int32) script.Outgoing { return script.Outgoing{OpCode: op, Sender: -1} }
-	g := &fakeGame{
-		connect: func(s script.Session, m *script.ConnectMessage) bool { // held until after LOGIN_RESPONSE (D-121)
-			s.SendReliableMessage(say(50), m.Player.PeerID)
-			s.SendMessage(say(51), m.Player.PeerID)
-			return true
-		},
-		accepted: func(s script.Session, p script.Player) {
-			s.SendReliableMessage(say(52), p.PeerID)
-			s.SendMessage(say(53), p.PeerID)
-			s.SendGroupMessage(say(54), -1)
-			s.SendReliableGroupMessage(say(55), -1)
-		},
-	}
-	h := startHost(t, nil, g.make)
-	game := h.newGame(20)
-	chatter := h.join(h.seats(game, 1)[0], stock.Options{})
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() { // others' messages must not overtake it either
-		defer close(stopped)
-		for i := 0; ; i++ {
-			select {
-			case <-stop:
-				return
-			case <-time.After(time.Millisecond):
-				if chatter.Send(stock.Message{OpCode: 60, TargetGroup: -1, Reliable: i%2 == 0}) != nil {
+	synctest.Test(t, func(t *testing.T) {
+		say := func(op int32) script.Outgoing { return script.Outgoing{OpCode: op, Sender: -1} }
+		g := &fakeGame{
+			connect: func(s script.Session, m *script.ConnectMessage) bool { // held until after LOGIN_RESPONSE (D-121)
+				s.SendReliableMessage(say(50), m.Player.PeerID)
+				s.SendMessage(say(51), m.Player.PeerID)
+				return true
+			},
+			accepted: func(s script.Session, p script.Player) {
+				s.SendReliableMessage(say(52), p.PeerID)
+				s.SendMessage(say(53), p.PeerID)
+				s.SendGroupMessage(say(54), -1)
+				s.SendReliableGroupMessage(say(55), -1)
+			},
+		}
+		h := startHost(t, nil, g.make)
+		game := h.newGame(20)
+		chatter := h.join(h.seats(game, 1)[0], stock.Options{})
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() { // others' messages must not overtake it either
+			defer close(stopped)
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
 					return
+				case <-time.After(time.Millisecond):
+					if chatter.Send(stock.Message{OpCode: 60, TargetGroup: -1, Reliable: i%2 == 0}) != nil {
+						return
+					}
 				}
 			}
-		}
-	}()
-	for i := range 10 {
-		c := h.join(h.seats(game, 1)[0], stock.Options{Flavor: flavors[i%2], NoUDP: true}) // the fast ones fall back
-		for op := int32(50); op <= 55; op++ {
-			if e := h.expect(c, stock.Op(op)); e.Sender != -1 {
-				t.Errorf("got %v", e)
+		}()
+		for i := range 10 {
+			c := h.join(h.seats(game, 1)[0], stock.Options{Flavor: flavors[i%2], NoUDP: true}) // the fast ones fall back
+			for op := int32(50); op <= 55; op++ {
+				if e := h.expect(c, stock.Op(op)); e.Sender != -1 {
+					t.Errorf("got %v", e)
+				}
 			}
-		}
-		var ops []int32
-		for _, e := range c.Log() {
-			if e.OpCode >= 50 && e.OpCode <= 55 && e.Channel == stock.ChannelWebSocket {
-				ops = append(ops, e.OpCode)
+			var ops []int32
+			for _, e := range c.Log() {
+				if e.OpCode >= 50 && e.OpCode <= 55 && e.Channel == stock.ChannelWebSocket {
+					ops = append(ops, e.OpCode)
+				}
 			}
+			if !slices.Equal(ops, []int32{50, 51, 52, 53, 54, 55}) {
+				t.Errorf("the script's messages came as %v", ops)
+			}
+			if first := c.Log()[0]; first.OpCode != stock.OpLoginResponse {
+				t.Errorf("first packet: %v", first)
+			}
+			h.checkReceived(c)
 		}
-		if !slices.Equal(ops, []int32{50, 51, 52, 53, 54, 55}) {
-			t.Errorf("the script's messages came as %v", ops)
-		}
-		if first := c.Log()[0]; first.OpCode != stock.OpLoginResponse {
-			t.Errorf("first packet: %v", first)
-		}
-		h.checkReceived(c)
-	}
-	close(stop)
-	<-stopped
-	h.checkReceived(chatter)
+		close(stop)
+		<-stopped
+		h.checkReceived(chatter)
+	})
 }
 
 // RT-12.
 func TestPeerIDInBothPlaces(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, nil, nil)
-	game := h.newGame(8)
-	for i := range 4 {
-		c := h.join(h.seats(game, 1)[0], stock.Options{Flavor: flavors[i%2]})
-		e := c.Log()[0]
-		if want := int32(i + 1); e.TargetPlayer != want || e.LoginResult.PeerID != want || c.PeerID() != want {
-			t.Errorf("peer %d: target player %d, inner %d, the client's own %d", want, e.TargetPlayer, e.LoginResult.PeerID, c.PeerID())
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		game := h.newGame(8)
+		for i := range 4 {
+			c := h.join(h.seats(game, 1)[0], stock.Options{Flavor: flavors[i%2]})
+			e := c.Log()[0]
+			if want := int32(i + 1); e.TargetPlayer != want || e.LoginResult.PeerID != want || c.PeerID() != want {
+				t.Errorf("peer %d: target player %d, inner %d, the client's own %d", want, e.TargetPlayer, e.LoginResult.PeerID, c.PeerID())
+			}
+			if r := e.LoginResult; e.Sender != -1 || !e.Reliable || len(e.Payload) != 0 || e.TargetGroup != 0 || len(r.CACert) != 0 ||
+				fmt.Sprint(r.FastPort) != h.host.Addrs().Fast[strings.LastIndex(h.host.Addrs().Fast, ":")+1:] {
+				t.Errorf("LOGIN_RESPONSE %v %+v", e, r)
+			}
+			h.checkReceived(c)
 		}
-		if r := e.LoginResult; e.Sender != -1 || !e.Reliable || len(e.Payload) != 0 || e.TargetGroup != 0 || len(r.CACert) != 0 ||
-			fmt.Sprint(r.FastPort) != h.host.Addrs().Fast[strings.LastIndex(h.host.Addrs().Fast, ":")+1:] {
-			t.Errorf("LOGIN_RESPONSE %v %+v", e, r)
-		}
-		h.checkReceived(c)
-	}
+	})
 }
 
 // TestPeerIDsCountUpAndAreNotReused has window 0: a returning player needs a new player
 // session and gets a fresh id.
 // RT-13.
 func TestPeerIDsCountUpAndAreNotReused(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{connect: func(_ script.Session, m *script.ConnectMessage) bool { return string(m.Payload) != "no" }}
-	h := startHost(t, strict, g.make)
-	game := h.newGame(8)
-	var p []*stock.Client
-	for i := range int32(2) {
-		c := h.join(h.seats(game, 1)[0], stock.Options{Flavor: flavors[i]})
-		if c.PeerID() != i+1 {
-			t.Errorf("player %d got peer id %d", i+1, c.PeerID())
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{connect: func(_ script.Session, m *script.ConnectMessage) bool { return string(m.Payload) != "no" }}
+		h := startHost(t, strict, g.make)
+		game := h.newGame(8)
+		var p []*stock.Client
+		for i := range int32(2) {
+			c := h.join(h.seats(game, 1)[0], stock.Options{Flavor: flavors[i]})
+			if c.PeerID() != i+1 {
+				t.Errorf("player %d got peer id %d", i+1, c.PeerID())
+			}
+			p = append(p, c)
 		}
-		p = append(p, c)
-	}
-	p[0].Close()
-	g.await(t, "onPlayerDisconnect 1 of [1 2]")
-	h.expectRefused(h.dial(h.seats(game, 1)[0], stock.Options{Payload: []byte("no")})) // uses up no id (D-128)
-	back := h.join(h.seats(game, 1)[0], stock.Options{})
-	if back.PeerID() != 3 {
-		t.Errorf("the returning player got peer id %d, want 3", back.PeerID())
-	}
-	h.talk(p[1], back)
+		p[0].Close()
+		g.await(t, "onPlayerDisconnect 1 of [1 2]")
+		h.expectRefused(h.dial(h.seats(game, 1)[0], stock.Options{Payload: []byte("no")})) // uses up no id (D-128)
+		back := h.join(h.seats(game, 1)[0], stock.Options{})
+		if back.PeerID() != 3 {
+			t.Errorf("the returning player got peer id %d, want 3", back.PeerID())
+		}
+		h.talk(p[1], back)
 
-	other := h.join(h.seats(h.newGame(2), 1)[0], stock.Options{}) // the next game counts from 1
-	if other.PeerID() != 1 {
-		t.Errorf("first player of another game session: peer id %d", other.PeerID())
-	}
-	h.checkReceived(append(p, back, other)...)
+		other := h.join(h.seats(h.newGame(2), 1)[0], stock.Options{}) // the next game counts from 1
+		if other.PeerID() != 1 {
+			t.Errorf("first player of another game session: peer id %d", other.PeerID())
+		}
+		h.checkReceived(append(p, back, other)...)
+	})
 }
 
 // RT-14.
 func TestBadPlayerSessionsAreRefused(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{}
-	h := startHost(t, strict, g.make)
-	game := h.newGame(8)
-	ids := h.seats(game, 3)
-	inside, used := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})
-	used.Close()
-	g.await(t, "onPlayerDisconnect 2 of [1 2]")
-	elsewhere := startHost(t, nil, nil)
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{}
+		h := startHost(t, strict, g.make)
+		game := h.newGame(8)
+		ids := h.seats(game, 3)
+		inside, used := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})
+		used.Close()
+		g.await(t, "onPlayerDisconnect 2 of [1 2]")
+		elsewhere := startHost(t, nil, nil)
 
-	refused := int64(0)
-	for name, id := range map[string]string{
-		"empty": "", "unknown": "psess-00000000-0000-0000-0000-000000000000", "garbage": "\x00\x01' or 1=1 --\n",
-		"long": strings.Repeat("a", 3000), "prefix only": "psess-", "in upper case": strings.ToUpper(ids[2]),
-		"a player's": "player-1", "in use": ids[0], "used": ids[1], "foreign": elsewhere.seat1(),
-	} {
-		for _, flavor := range flavors {
-			c := h.dial(id, stock.Options{Flavor: flavor})
-			h.expectRefused(c)
-			h.checkReceived(c)
-			if refused++; t.Failed() {
-				t.Fatalf("player session id: %s", name)
+		refused := int64(0)
+		for name, id := range map[string]string{
+			"empty": "", "unknown": "psess-00000000-0000-0000-0000-000000000000", "garbage": "\x00\x01' or 1=1 --\n",
+			"long": strings.Repeat("a", 3000), "prefix only": "psess-", "in upper case": strings.ToUpper(ids[2]),
+			"a player's": "player-1", "in use": ids[0], "used": ids[1], "foreign": elsewhere.seat1(),
+		} {
+			for _, flavor := range flavors {
+				c := h.dial(id, stock.Options{Flavor: flavor})
+				h.expectRefused(c)
+				h.checkReceived(c)
+				if refused++; t.Failed() {
+					t.Fatalf("player session id: %s", name)
+				}
 			}
 		}
-	}
-	h.untilCount("refused logins", func() int64 { return h.logins(counters.LoginRefused) }, refused)
-	if n := &h.host.Counters().LoginsRefused; n.Total() != refused || n.Get(counters.LoginOtherReason) != refused-int64(len(flavors)) ||
-		n.Get(counters.LoginPlayerSessionEnded) != int64(len(flavors)) {
-		n.Values(func(reason string, n int64) { t.Logf("refused because of %s: %d", reason, n) })
-		t.Errorf("the reasons of %d refusals", refused)
-	}
-	h.dial("psess-\xff\xfe", stock.Options{}) // not UTF-8: no packet at all
-	h.dropped(counters.DropMalformed, 1)
-	if n := h.host.Counters().Logins.Get(counters.LoginNew); n != 2 {
-		t.Errorf("%d logins were taken", n)
-	}
-	fresh := h.join(ids[2], stock.Options{}) // the reservation is good
-	h.talk(inside, fresh)
-	if n := g.count("onPlayerConnect"); n != 3 {
-		t.Errorf("the game was asked %d times", n)
-	}
-	h.checkReceived(inside, fresh)
+		h.untilCount("refused logins", func() int64 { return h.logins(counters.LoginRefused) }, refused)
+		if n := &h.host.Counters().LoginsRefused; n.Total() != refused || n.Get(counters.LoginOtherReason) != refused-int64(len(flavors)) ||
+			n.Get(counters.LoginPlayerSessionEnded) != int64(len(flavors)) {
+			n.Values(func(reason string, n int64) { t.Logf("refused because of %s: %d", reason, n) })
+			t.Errorf("the reasons of %d refusals", refused)
+		}
+		h.dial("psess-\xff\xfe", stock.Options{}) // not UTF-8: no packet at all
+		h.dropped(counters.DropMalformed, 1)
+		if n := h.host.Counters().Logins.Get(counters.LoginNew); n != 2 {
+			t.Errorf("%d logins were taken", n)
+		}
+		fresh := h.join(ids[2], stock.Options{}) // the reservation is good
+		h.talk(inside, fresh)
+		if n := g.count("onPlayerConnect"); n != 3 {
+			t.Errorf("the game was asked %d times", n)
+		}
+		h.checkReceived(inside, fresh)
+	})
 }
 
 // RT-15.
 func TestAPlayerWhomTheScriptRefusesIsNotIn(t *testing.T) {
-	t.Parallel()
-	connect := func(s script.Session, m *script.ConnectMessage) bool {
-		switch string(m.Payload) {
-		case "no":
-			s.SendReliableMessage(script.Outgoing{OpCode: 70}, m.Player.PeerID) // never arrives
-			return false
-		case "throw":
-			panic("thrown by the script")
+	synctest.Test(t, func(t *testing.T) {
+		connect := func(s script.Session, m *script.ConnectMessage) bool {
+			switch string(m.Payload) {
+			case "no":
+				s.SendReliableMessage(script.Outgoing{OpCode: 70}, m.Player.PeerID) // never arrives
+				return false
+			case "throw":
+				panic("thrown by the script")
+			}
+			return true
 		}
-		return true
-	}
-	for _, window := range []time.Duration{0, 30 * time.Second} {
-		g := &fakeGame{connect: connect}
-		h := startHost(t, func(c *host.Config) { c.Reconnect.Window = window }, g.make)
-		ids := h.seats(h.newGame(8), 2)
-		inside := h.join(ids[0], stock.Options{})
-		for _, flavor := range flavors {
-			for _, answer := range []string{"no", "throw"} {
-				c := h.dial(ids[1], stock.Options{Flavor: flavor, Payload: []byte(answer)})
-				h.expectRefused(c)
-				h.checkReceived(c)
-				if s := h.seat(ids[1]).Status; s != types.PlayerSessionStatusReserved { // left to expire (D-104)
-					t.Errorf("player session is %s", s)
+		for _, window := range []time.Duration{0, 30 * time.Second} {
+			g := &fakeGame{connect: connect}
+			h := startHost(t, func(c *host.Config) { c.Reconnect.Window = window }, g.make)
+			ids := h.seats(h.newGame(8), 2)
+			inside := h.join(ids[0], stock.Options{})
+			for _, flavor := range flavors {
+				for _, answer := range []string{"no", "throw"} {
+					c := h.dial(ids[1], stock.Options{Flavor: flavor, Payload: []byte(answer)})
+					h.expectRefused(c)
+					h.checkReceived(c)
+					if s := h.seat(ids[1]).Status; s != types.PlayerSessionStatusReserved { // left to expire (D-104)
+						t.Errorf("player session is %s", s)
+					}
 				}
 			}
+			h.untilCount("handler errors", h.host.Counters().HandlerErrors.Load, 2)
+			h.untilCount("refused logins", func() int64 { return h.logins(counters.LoginRefused) }, 4)
+			if n := h.host.Counters().LoginsRefused.Get(counters.LoginByGame); n != 4 {
+				t.Errorf("%d refused by the game", n)
+			}
+			late := h.join(ids[1], stock.Options{Payload: []byte("yes")}) // the reservation was not consumed
+			if late.PeerID() != 2 {
+				t.Errorf("peer id %d after refusals", late.PeerID())
+			}
+			h.talk(inside, late)
+			h.checkReceived(inside, late)
+			if n := g.count("onPlayerAccepted 2"); n != 1 {
+				t.Errorf("onPlayerAccepted was called %d times for the refused player", n)
+			}
+			if n := g.count("onPlayerDisconnect"); n != 0 {
+				t.Errorf("onPlayerDisconnect was called %d times", n)
+			}
 		}
-		h.untilCount("handler errors", h.host.Counters().HandlerErrors.Load, 2)
-		h.untilCount("refused logins", func() int64 { return h.logins(counters.LoginRefused) }, 4)
-		if n := h.host.Counters().LoginsRefused.Get(counters.LoginByGame); n != 4 {
-			t.Errorf("%d refused by the game", n)
-		}
-		late := h.join(ids[1], stock.Options{Payload: []byte("yes")}) // the reservation was not consumed
-		if late.PeerID() != 2 {
-			t.Errorf("peer id %d after refusals", late.PeerID())
-		}
-		h.talk(inside, late)
-		h.checkReceived(inside, late)
-		if n := g.count("onPlayerAccepted 2"); n != 1 {
-			t.Errorf("onPlayerAccepted was called %d times for the refused player", n)
-		}
-		if n := g.count("onPlayerDisconnect"); n != 0 {
-			t.Errorf("onPlayerDisconnect was called %d times", n)
-		}
-	}
+	})
 }
 
 // RT-16.
 func TestOneMoreThanMaxPlayersIsRefused(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{conf: script.Configuration{MaxPlayers: 2}}
-	h := startHost(t, nil, g.make)
-	game := h.newGame(8) // the lower of the two bounds applies
-	ids := h.seats(game, 4)
-	p := []*stock.Client{h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{Flavor: stock.TypeScript})}
-	third := h.dial(ids[2], stock.Options{})
-	h.expectRefused(third)
-	if n := g.count("onPlayerConnect"); n != 2 {
-		t.Errorf("the game was asked %d times", n)
-	}
-	p[0].Close()
-	g.await(t, "onPlayerDisconnect 1 of [1 2]")
-	in := h.join(ids[2], stock.Options{})
-	h.talk(p[1], in)
-	h.expectRefused(h.dial(ids[3], stock.Options{Flavor: stock.TypeScript}))
-	h.untilCount("refused logins", func() int64 { return h.logins(counters.LoginRefused) }, 2)
-	if n := h.host.Counters().LoginsRefused.Get(counters.LoginFull); n != 2 {
-		t.Errorf("%d refused as full", n)
-	}
-	h.checkReceived(p[0], p[1], in, third)
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{conf: script.Configuration{MaxPlayers: 2}}
+		h := startHost(t, nil, g.make)
+		game := h.newGame(8) // the lower of the two bounds applies
+		ids := h.seats(game, 4)
+		p := []*stock.Client{h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{Flavor: stock.TypeScript})}
+		third := h.dial(ids[2], stock.Options{})
+		h.expectRefused(third)
+		if n := g.count("onPlayerConnect"); n != 2 {
+			t.Errorf("the game was asked %d times", n)
+		}
+		p[0].Close()
+		g.await(t, "onPlayerDisconnect 1 of [1 2]")
+		in := h.join(ids[2], stock.Options{})
+		h.talk(p[1], in)
+		h.expectRefused(h.dial(ids[3], stock.Options{Flavor: stock.TypeScript}))
+		h.untilCount("refused logins", func() int64 { return h.logins(counters.LoginRefused) }, 2)
+		if n := h.host.Counters().LoginsRefused.Get(counters.LoginFull); n != 2 {
+			t.Errorf("%d refused as full", n)
+		}
+		h.checkReceived(p[0], p[1], in, third)
+	})
 }
 
 // TestDetachedPlayersKeepTheirPlace: a player whose connection is lost
 // still counts.
 // RT-16.
 func TestDetachedPlayersKeepTheirPlace(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{conf: script.Configuration{MaxPlayers: 1}}
-	h := startHost(t, nil, g.make)
-	ids := h.seats(h.newGame(8), 2)
-	h.join(ids[0], stock.Options{}).Kill()
-	h.detached(1)
-	h.expectRefused(h.dial(ids[1], stock.Options{}))
-	back := h.join(ids[0], stock.Options{})
-	if back.PeerID() != 1 {
-		t.Errorf("peer id %d", back.PeerID())
-	}
-	h.checkReceived(back)
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{conf: script.Configuration{MaxPlayers: 1}}
+		h := startHost(t, nil, g.make)
+		ids := h.seats(h.newGame(8), 2)
+		h.join(ids[0], stock.Options{}).Kill()
+		h.detached(1)
+		h.expectRefused(h.dial(ids[1], stock.Options{}))
+		back := h.join(ids[0], stock.Options{})
+		if back.PeerID() != 1 {
+			t.Errorf("peer id %d", back.PeerID())
+		}
+		h.checkReceived(back)
+	})
 }
 
 // RT-17.
 func TestTheConnectionPayloadArrivesUnchanged(t *testing.T) {
-	t.Parallel()
-	var every []byte
-	for i := range 4096 {
-		every = append(every, byte(i))
-	}
-	var mu sync.Mutex
-	got := map[messages.PeerID][]byte{}
-	g := &fakeGame{connect: func(_ script.Session, m *script.ConnectMessage) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		got[m.Player.PeerID] = m.Payload // may be kept
-		return true
-	}}
-	h := startHost(t, nil, g.make)
-	game := h.newGame(20)
-	for i, payload := range [][]byte{nil, {0}, []byte("{\"name\":\"\u00e4\"}"), every[:256], every} {
-		for j, flavor := range flavors {
-			id := h.seats(game, 1)[0]
-			c := h.join(id, stock.Options{Flavor: flavor, Payload: payload})
-			if want := int32(2*i + j + 1); c.PeerID() != want {
-				t.Fatalf("peer id %d, want %d", c.PeerID(), want)
-			}
-			h.checkReceived(c)
+	synctest.Test(t, func(t *testing.T) {
+		var every []byte
+		for i := range 4096 {
+			every = append(every, byte(i))
 		}
-		mu.Lock()
-		for _, peer := range []int{2*i + 1, 2*i + 2} {
-			if !bytes.Equal(got[messages.PeerID(peer)], payload) {
-				t.Errorf("payload of %d bytes arrived as %d bytes", len(payload), len(got[messages.PeerID(peer)]))
+		var mu sync.Mutex
+		got := map[messages.PeerID][]byte{}
+		g := &fakeGame{connect: func(_ script.Session, m *script.ConnectMessage) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			got[m.Player.PeerID] = m.Payload // may be kept
+			return true
+		}}
+		h := startHost(t, nil, g.make)
+		game := h.newGame(20)
+		for i, payload := range [][]byte{nil, {0}, []byte("{\"name\":\"\u00e4\"}"), every[:256], every} {
+			for j, flavor := range flavors {
+				id := h.seats(game, 1)[0]
+				c := h.join(id, stock.Options{Flavor: flavor, Payload: payload})
+				if want := int32(2*i + j + 1); c.PeerID() != want {
+					t.Fatalf("peer id %d, want %d", c.PeerID(), want)
+				}
+				h.checkReceived(c)
 			}
+			mu.Lock()
+			for _, peer := range []int{2*i + 1, 2*i + 2} {
+				if !bytes.Equal(got[messages.PeerID(peer)], payload) {
+					t.Errorf("payload of %d bytes arrived as %d bytes", len(payload), len(got[messages.PeerID(peer)]))
+				}
+			}
+			mu.Unlock()
 		}
-		mu.Unlock()
-	}
+	})
 }
 
 // RT-18.
 func TestLoginIsNotRelayed(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, nil, nil)
-	game := h.newGame(8)
-	first := h.join(h.seats(game, 1)[0], stock.Options{})
-	ts := h.join(h.seats(game, 1)[0], stock.Options{Flavor: stock.TypeScript, Payload: []byte("to group -1")})
-	h.talk(ts, first) // whatever the LOGIN caused is in front of it
-	for _, e := range first.Log() {
-		if e.Sender == 2 && e.OpCode != 4242 || e.Login != nil || string(e.Payload) == "to group -1" {
-			t.Errorf("relayed: %v", e)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		game := h.newGame(8)
+		first := h.join(h.seats(game, 1)[0], stock.Options{})
+		ts := h.join(h.seats(game, 1)[0], stock.Options{Flavor: stock.TypeScript, Payload: []byte("to group -1")})
+		h.talk(ts, first) // whatever the LOGIN caused is in front of it
+		for _, e := range first.Log() {
+			if e.Sender == 2 && e.OpCode != 4242 || e.Login != nil || string(e.Payload) == "to group -1" {
+				t.Errorf("relayed: %v", e)
+			}
 		}
-	}
-	if n := len(ts.Log()); n != 1 {
-		t.Errorf("the client itself got %d packets, want LOGIN_RESPONSE alone", n)
-	}
-	h.checkReceived(first, ts)
+		if n := len(ts.Log()); n != 1 {
+			t.Errorf("the client itself got %d packets, want LOGIN_RESPONSE alone", n)
+		}
+		h.checkReceived(first, ts)
+	})
 }
 
 // RT-19.
 func TestPlayersContainTheAccepted(t *testing.T) {
-	t.Parallel()
-	sessions := make(chan string, 3)
-	g := &fakeGame{accepted: func(s script.Session, p script.Player) {
-		for _, q := range s.Players() {
-			if q.PeerID == p.PeerID {
-				sessions <- string(q.PlayerSessionID) + " " + q.PlayerData
+	synctest.Test(t, func(t *testing.T) {
+		sessions := make(chan string, 3)
+		g := &fakeGame{accepted: func(s script.Session, p script.Player) {
+			for _, q := range s.Players() {
+				if q.PeerID == p.PeerID {
+					sessions <- string(q.PlayerSessionID) + " " + q.PlayerData
+				}
 			}
+		}}
+		h := startHost(t, nil, g.make)
+		ids := h.seats(h.newGame(8), 3)
+		for i, id := range ids {
+			c := h.join(id, stock.Options{Flavor: flavors[i%2]})
+			want := []string{"", "[1]", "[1 2]", "[1 2 3]"}[i+1]
+			g.await(t, fmt.Sprintf("onPlayerAccepted %d of %s", i+1, want))
+			if got := <-sessions; got != id+" " {
+				t.Errorf("the player in getPlayers has session %q, want %q", got, id)
+			}
+			h.checkReceived(c)
 		}
-	}}
-	h := startHost(t, nil, g.make)
-	ids := h.seats(h.newGame(8), 3)
-	for i, id := range ids {
-		c := h.join(id, stock.Options{Flavor: flavors[i%2]})
-		want := []string{"", "[1]", "[1 2]", "[1 2 3]"}[i+1]
-		g.await(t, fmt.Sprintf("onPlayerAccepted %d of %s", i+1, want))
-		if got := <-sessions; got != id+" " {
-			t.Errorf("the player in getPlayers has session %q, want %q", got, id)
-		}
-		h.checkReceived(c)
-	}
+	})
 }
 
 func TestSecondLoginIsIgnored(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{}
-	h := startHost(t, nil, g.make)
-	ids := h.seats(h.newGame(8), 3)
-	c, other := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})
-	for i, login := range []stock.Packet{
-		stock.LoginPacket(stock.CSharp, ids[0], nil),
-		stock.LoginPacket(stock.TypeScript, ids[2], []byte("x")),
-		stock.LoginPacket(stock.CSharp, "psess-unknown", nil),
-	} {
-		h.sendPacket(c, login)
-		h.dropped(counters.DropSecondLogin, int64(i+1))
-	}
-	h.talk(c, other)
-	h.talk(other, c)
-	if n := g.count("onPlayerConnect"); n != 2 {
-		t.Errorf("the game was asked %d times", n)
-	}
-	if s := h.seat(ids[2]).Status; s != types.PlayerSessionStatusReserved {
-		t.Errorf("the third seat is %s", s)
-	}
-	h.checkReceived(c, other) // a second LOGIN_RESPONSE would show
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{}
+		h := startHost(t, nil, g.make)
+		ids := h.seats(h.newGame(8), 3)
+		c, other := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})
+		for i, login := range []stock.Packet{
+			stock.LoginPacket(stock.CSharp, ids[0], nil),
+			stock.LoginPacket(stock.TypeScript, ids[2], []byte("x")),
+			stock.LoginPacket(stock.CSharp, "psess-unknown", nil),
+		} {
+			h.sendPacket(c, login)
+			h.dropped(counters.DropSecondLogin, int64(i+1))
+		}
+		h.talk(c, other)
+		h.talk(other, c)
+		if n := g.count("onPlayerConnect"); n != 2 {
+			t.Errorf("the game was asked %d times", n)
+		}
+		if s := h.seat(ids[2]).Status; s != types.PlayerSessionStatusReserved {
+			t.Errorf("the third seat is %s", s)
+		}
+		h.checkReceived(c, other) // a second LOGIN_RESPONSE would show
+	})
 }
 
 // TestLoginsInARow sends the LOGIN twice before the answer to the first.
 func TestLoginsInARow(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, nil, nil)
-	id := h.seat1()
-	c := h.dial(id, stock.Options{NoLogin: true})
-	login := stock.EncodeUnit(stock.LoginPacket(stock.CSharp, id, nil))
-	frame := stock.Frame{Final: true, OpCode: stock.FrameBinary, Masked: true, Payload: login}.Encode()
-	if err := c.SendFrames(slices.Concat(frame, frame, frame)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.AwaitLogin(h.context()); err != nil {
-		t.Fatal(err)
-	}
-	h.dropped(counters.DropSecondLogin, 2)
-	h.talk(c, c)
-	h.checkReceived(c)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		id := h.seat1()
+		c := h.dial(id, stock.Options{NoLogin: true})
+		login := stock.EncodeUnit(stock.LoginPacket(stock.CSharp, id, nil))
+		frame := stock.Frame{Final: true, OpCode: stock.FrameBinary, Masked: true, Payload: login}.Encode()
+		if err := c.SendFrames(slices.Concat(frame, frame, frame)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.AwaitLogin(h.context()); err != nil {
+			t.Fatal(err)
+		}
+		h.dropped(counters.DropSecondLogin, 2)
+		h.talk(c, c)
+		h.checkReceived(c)
+	})
 }
 
 // TestForgedSender: the host knows who is who, whatever is written.
 // RL-204.
 func TestForgedSender(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{}
-	h := startHost(t, nil, g.make)
-	ids := h.seats(h.newGame(8), 2)
-	victim := h.join(ids[0], stock.Options{})
-	forger := h.dial(ids[1], stock.Options{NoLogin: true})
-	login := stock.LoginPacket(stock.CSharp, ids[1], nil)
-	login.Sender, login.TargetPlayer = 1, 1
-	h.sendPacket(forger, login)
-	if r, err := forger.AwaitLogin(h.context()); err != nil || r.PeerID != 2 {
-		t.Fatalf("login %+v: %v", r, err)
-	}
-	for _, sender := range []int32{0, 1, -1, -2, 99, 1<<31 - 1, -1 << 31} {
-		h.send(forger, stock.Message{OpCode: 80, TargetGroup: -1, Sender: &sender, Reliable: true})
-		for _, c := range []*stock.Client{victim, forger} {
-			if e := h.expect(c, stock.Op(80)); e.Sender != 2 {
-				t.Errorf("sender %d was delivered as %d", sender, e.Sender)
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{}
+		h := startHost(t, nil, g.make)
+		ids := h.seats(h.newGame(8), 2)
+		victim := h.join(ids[0], stock.Options{})
+		forger := h.dial(ids[1], stock.Options{NoLogin: true})
+		login := stock.LoginPacket(stock.CSharp, ids[1], nil)
+		login.Sender, login.TargetPlayer = 1, 1
+		h.sendPacket(forger, login)
+		if r, err := forger.AwaitLogin(h.context()); err != nil || r.PeerID != 2 {
+			t.Fatalf("login %+v: %v", r, err)
+		}
+		for _, sender := range []int32{0, 1, -1, -2, 99, 1<<31 - 1, -1 << 31} {
+			h.send(forger, stock.Message{OpCode: 80, TargetGroup: -1, Sender: &sender, Reliable: true})
+			for _, c := range []*stock.Client{victim, forger} {
+				if e := h.expect(c, stock.Op(80)); e.Sender != 2 {
+					t.Errorf("sender %d was delivered as %d", sender, e.Sender)
+				}
+			}
+			h.send(forger, stock.Message{OpCode: 81, TargetPlayer: -1, Sender: &sender, Reliable: true, Payload: fmt.Append(nil, sender)})
+			g.await(t, fmt.Sprintf("onMessage 81 from 2 reliable true %q", fmt.Sprint(sender)))
+			h.sendPacket(forger, stock.Packet{OpCode: stock.OpJoinGroup, Sender: sender, TargetPlayer: -1, Reliable: true, JoinGroup: &stock.GroupRef{Group: 3}})
+			if e := h.expect(forger, stock.Op(stock.OpGroupMembershipUpdate)); !slices.Equal(e.GroupMembershipUpdate.Players, []int32{2}) {
+				t.Errorf("joined as %d: members %v", sender, e.GroupMembershipUpdate.Players)
 			}
 		}
-		h.send(forger, stock.Message{OpCode: 81, TargetPlayer: -1, Sender: &sender, Reliable: true, Payload: fmt.Append(nil, sender)})
-		g.await(t, fmt.Sprintf("onMessage 81 from 2 reliable true %q", fmt.Sprint(sender)))
-		h.sendPacket(forger, stock.Packet{OpCode: stock.OpJoinGroup, Sender: sender, TargetPlayer: -1, Reliable: true, JoinGroup: &stock.GroupRef{Group: 3}})
-		if e := h.expect(forger, stock.Op(stock.OpGroupMembershipUpdate)); !slices.Equal(e.GroupMembershipUpdate.Players, []int32{2}) {
-			t.Errorf("joined as %d: members %v", sender, e.GroupMembershipUpdate.Players)
-		}
-	}
-	h.checkReceived(victim, forger)
+		h.checkReceived(victim, forger)
+	})
 }

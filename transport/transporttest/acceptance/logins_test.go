@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
@@ -41,187 +42,194 @@ const comesIn = 20 * time.Second
 // behind it: a new seat, a stock player that comes back, one with a reconnect token.
 // RL-205.
 func TestGuessesKeepNobodyOut(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, loginLimits, nil)
-	ids := h.seats(h.newGame(8), 4)
-	other, lost := h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})
-	own, err := client.Dial(h.context(), client.Options{Addr: h.host.Addrs().WS, PlayerSessionID: ids[2]})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(own.Abort)
-	h.guess(25)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, loginLimits, nil)
+		ids := h.seats(h.newGame(8), 4)
+		other, lost := h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})
+		own, err := client.Dial(h.context(), client.Options{DialContext: h.Net.Dial, Addr: h.host.Addrs().WS, PlayerSessionID: ids[2]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(own.Abort)
+		h.guess(25)
 
-	begun := time.Now()
-	lost.Kill()
-	lost = h.join(ids[1], stock.Options{NoUDP: true})
-	own.NetworkChanged()
-	h.untilCount("resumes", func() int64 { return h.logins(counters.LoginResumed) }, 2)
-	fresh := h.join(ids[3], stock.Options{NoUDP: true})
-	if took := time.Since(begun); took > comesIn {
-		t.Errorf("three logins that are right took %v", took)
-	}
-	h.talk(lost, other)
-	h.talk(fresh, lost)
-	h.checkReceived(other, lost, fresh)
+		begun := time.Now()
+		lost.Kill()
+		lost = h.join(ids[1], stock.Options{NoUDP: true})
+		own.NetworkChanged()
+		h.untilCount("resumes", func() int64 { return h.logins(counters.LoginResumed) }, 2)
+		fresh := h.join(ids[3], stock.Options{NoUDP: true})
+		if took := time.Since(begun); took > comesIn {
+			t.Errorf("three logins that are right took %v", took)
+		}
+		h.talk(lost, other)
+		h.talk(fresh, lost)
+		h.checkReceived(other, lost, fresh)
+	})
 }
 
 // TestGuessesCostTheGuesser: the answer to a guess comes later once there are too many of
 // them, but not to other addresses.
 // RL-205.
 func TestGuessesCostTheGuesser(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) { c.Limits.LoginFailuresPerIPPerMinute = 3 }, nil)
-	answer := func(from string) time.Duration {
-		begun := time.Now()
-		h.expectRefused(h.dial("psess-guess", stock.Options{NoUDP: true, LocalAddr: from}))
-		return time.Since(begun)
-	}
-	for range 3 {
-		answer("127.0.0.1")
-	}
-	if took := answer("127.0.0.1"); took < 900*time.Millisecond {
-		t.Errorf("the fourth guess was answered after %v", took)
-	}
-	fastest := time.Hour
-	for n := 0; n < 20 && fastest > 900*time.Millisecond; n++ { // the machine may be busy
-		fastest = min(fastest, answer(fmt.Sprintf("127.0.0.%d", 77+n)))
-	}
-	if fastest > 900*time.Millisecond {
-		t.Errorf("a guess of another address was answered after %v", fastest)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) { c.Limits.LoginFailuresPerIPPerMinute = 3 }, nil)
+		answer := func(from string) time.Duration {
+			begun := time.Now()
+			h.expectRefused(h.dial("psess-guess", stock.Options{NoUDP: true, LocalAddr: from}))
+			return time.Since(begun)
+		}
+		for range 3 {
+			answer("127.0.0.1")
+		}
+		if took := answer("127.0.0.1"); took < 900*time.Millisecond {
+			t.Errorf("the fourth guess was answered after %v", took)
+		}
+		fastest := time.Hour
+		for n := 0; n < 20 && fastest > 900*time.Millisecond; n++ { // the machine may be busy
+			fastest = min(fastest, answer(fmt.Sprintf("127.0.0.%d", 77+n)))
+		}
+		if fastest > 900*time.Millisecond {
+			t.Errorf("a guess of another address was answered after %v", fastest)
+		}
+	})
 }
 
 // TestIDsThatExistAreNoFailures: clients that the game does not want, or no longer, and
 // that go on trying are no guessers.
 func TestIDsThatExistAreNoFailures(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{connect: func(script.Session, *script.ConnectMessage) bool { return false }}
-	h := startHost(t, func(c *host.Config) { c.Limits.LoginFailuresPerIPPerMinute = 10 }, g.make)
-	ids := h.seats(h.newGame(8), 3)
-	for range 5 {
-		for _, id := range ids {
-			h.expectRefused(h.dial(id, stock.Options{NoUDP: true}))
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{connect: func(script.Session, *script.ConnectMessage) bool { return false }}
+		h := startHost(t, func(c *host.Config) { c.Limits.LoginFailuresPerIPPerMinute = 10 }, g.make)
+		ids := h.seats(h.newGame(8), 3)
+		for range 5 {
+			for _, id := range ids {
+				h.expectRefused(h.dial(id, stock.Options{NoUDP: true}))
+			}
 		}
-	}
-	fastest := time.Hour
-	for n := 0; n < 9 && fastest > 900*time.Millisecond; n++ { // the machine may be busy; 10 are free
-		begun := time.Now()
-		h.guess(1)
-		fastest = min(fastest, time.Since(begun))
-	}
-	if fastest > 900*time.Millisecond {
-		t.Errorf("a first guess was answered after %v", fastest)
-	}
+		fastest := time.Hour
+		for n := 0; n < 9 && fastest > 900*time.Millisecond; n++ { // the machine may be busy; 10 are free
+			begun := time.Now()
+			h.guess(1)
+			fastest = min(fastest, time.Since(begun))
+		}
+		if fastest > 900*time.Millisecond {
+			t.Errorf("a first guess was answered after %v", fastest)
+		}
+	})
 }
 
 // TestPlayersOfBeforeARestartKeepNobodyOut: those whose game died with the host try again
 // and again, from the address where new players sit.
 func TestPlayersOfBeforeARestartKeepNobodyOut(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "store.db")
-	stored := func(c *host.Config) {
-		loginLimits(c)
-		c.Store = host.Store{Path: file}
-	}
-	first := startHost(t, stored, nil)
-	old := first.seats(first.newGame(8), 3)
-	for _, id := range old {
-		first.join(id, stock.Options{NoUDP: true})
-	}
-	first.host.Close()
-
-	h := startHost(t, stored, nil)
-	for range 5 {
-		for _, id := range old {
-			h.expectRefused(h.dial(id, stock.Options{NoUDP: true}))
+	synctest.Test(t, func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "store.db")
+		stored := func(c *host.Config) {
+			loginLimits(c)
+			c.Store = host.Store{Path: file}
 		}
-	}
-	h.guess(12)
-	begun := time.Now()
-	ids := h.seats(h.newGame(8), 2)
-	p := []*stock.Client{h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})}
-	if took := time.Since(begun); took > comesIn {
-		t.Errorf("two new seats took %v", took)
-	}
-	h.talk(p[0], p[1])
+		first := startHost(t, stored, nil)
+		old := first.seats(first.newGame(8), 3)
+		for _, id := range old {
+			first.join(id, stock.Options{NoUDP: true})
+		}
+		first.host.Close()
+
+		h := startHost(t, stored, nil)
+		for range 5 {
+			for _, id := range old {
+				h.expectRefused(h.dial(id, stock.Options{NoUDP: true}))
+			}
+		}
+		h.guess(12)
+		begun := time.Now()
+		ids := h.seats(h.newGame(8), 2)
+		p := []*stock.Client{h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})}
+		if took := time.Since(begun); took > comesIn {
+			t.Errorf("two new seats took %v", took)
+		}
+		h.talk(p[0], p[1])
+	})
 }
 
 // TestTakeoversOverTheLimitWait: two devices that push each other out slow down, and whoever
 // came last has the seat.
 func TestTakeoversOverTheLimitWait(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) { c.Limits.LoginsPerPlayerSessionPerMinute = 3 }, nil)
-	ids := h.seats(h.newGame(8), 2)
-	other := h.join(ids[1], stock.Options{NoUDP: true})
-	var last *stock.Client
-	for range 3 {
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) { c.Limits.LoginsPerPlayerSessionPerMinute = 3 }, nil)
+		ids := h.seats(h.newGame(8), 2)
+		other := h.join(ids[1], stock.Options{NoUDP: true})
+		var last *stock.Client
+		for range 3 {
+			last = h.join(ids[0], stock.Options{NoUDP: true})
+		}
+		h.talk(last, other)
+		begun := time.Now()
 		last = h.join(ids[0], stock.Options{NoUDP: true})
-	}
-	h.talk(last, other)
-	begun := time.Now()
-	last = h.join(ids[0], stock.Options{NoUDP: true})
-	if took := time.Since(begun); took < 900*time.Millisecond {
-		t.Errorf("the fourth login took %v", took)
-	}
-	h.talk(last, other)
-	if n := h.logins(counters.LoginRefused); n != 0 {
-		t.Errorf("%d logins refused", n)
-	}
-	h.checkReceived(last, other)
+		if took := time.Since(begun); took < 900*time.Millisecond {
+			t.Errorf("the fourth login took %v", took)
+		}
+		h.talk(last, other)
+		if n := h.logins(counters.LoginRefused); n != 0 {
+			t.Errorf("%d logins refused", n)
+		}
+		h.checkReceived(last, other)
+	})
 }
 
 // TestFlappingLinkKeepsItsSeat: a stock player whose link breaks again and again is back
 // each time well within its window, however often.
 func TestFlappingLinkKeepsItsSeat(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) {
-		loginLimits(c)
-		c.Limits.LoginsPerPlayerSessionPerMinute = 3
-		c.Reconnect.Window = 30 * time.Second // under the minute that the limit counts
-	}, nil)
-	ids := h.seats(h.newGame(8), 2)
-	other, p := h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})
-	for i := range 5 {
-		p.Kill()
-		begun := time.Now()
-		p = h.join(ids[1], stock.Options{NoUDP: true})
-		if took := time.Since(begun); took > comesIn {
-			t.Errorf("flap %d: back after %v", i, took)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) {
+			loginLimits(c)
+			c.Limits.LoginsPerPlayerSessionPerMinute = 3
+			c.Reconnect.Window = 30 * time.Second // under the minute that the limit counts
+		}, nil)
+		ids := h.seats(h.newGame(8), 2)
+		other, p := h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})
+		for i := range 5 {
+			p.Kill()
+			begun := time.Now()
+			p = h.join(ids[1], stock.Options{NoUDP: true})
+			if took := time.Since(begun); took > comesIn {
+				t.Errorf("flap %d: back after %v", i, took)
+			}
 		}
-	}
-	if p.PeerID() != 2 {
-		t.Errorf("back as peer %d", p.PeerID())
-	}
-	if s := h.seat(ids[1]).Status; s != types.PlayerSessionStatusActive {
-		t.Errorf("the seat is %s", s)
-	}
-	h.talk(p, other)
-	h.talk(other, p)
-	h.checkReceived(p, other)
+		if p.PeerID() != 2 {
+			t.Errorf("back as peer %d", p.PeerID())
+		}
+		if s := h.seat(ids[1]).Status; s != types.PlayerSessionStatusActive {
+			t.Errorf("the seat is %s", s)
+		}
+		h.talk(p, other)
+		h.talk(other, p)
+		h.checkReceived(p, other)
+	})
 }
 
 // TestFlappingLinkOfTheSDK is the same for logins with a reconnect token.
 func TestFlappingLinkOfTheSDK(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) {
-		c.Limits.ResumesPerPlayerSessionPerMinute = 2
-		c.Reconnect.Window = 30 * time.Second
-	}, nil)
-	id := h.seats(h.newGame(8), 1)[0]
-	p, err := client.Dial(h.context(), client.Options{Addr: h.host.Addrs().WS, PlayerSessionID: id})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Abort)
-	for i := range int64(4) {
-		p.NetworkChanged()
-		h.untilCount("resumes", func() int64 { return h.logins(counters.LoginResumed) }, i+1)
-	}
-	if n := h.logins(counters.LoginRefused); n != 0 {
-		t.Errorf("%d logins refused", n)
-	}
-	if s := h.seat(id).Status; s != types.PlayerSessionStatusActive {
-		t.Errorf("the seat is %s", s)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) {
+			c.Limits.ResumesPerPlayerSessionPerMinute = 2
+			c.Reconnect.Window = 30 * time.Second
+		}, nil)
+		id := h.seats(h.newGame(8), 1)[0]
+		p, err := client.Dial(h.context(), client.Options{DialContext: h.Net.Dial, Addr: h.host.Addrs().WS, PlayerSessionID: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.Abort)
+		for i := range int64(4) {
+			p.NetworkChanged()
+			h.untilCount("resumes", func() int64 { return h.logins(counters.LoginResumed) }, i+1)
+		}
+		if n := h.logins(counters.LoginRefused); n != 0 {
+			t.Errorf("%d logins refused", n)
+		}
+		if s := h.seat(id).Status; s != types.PlayerSessionStatusActive {
+			t.Errorf("the seat is %s", s)
+		}
+	})
 }

@@ -3,6 +3,7 @@ package acceptance_test
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/messages/counters"
@@ -29,7 +30,8 @@ func behindNAT(t *testing.T, inner string, secured bool) *natted {
 		needOpenSSL(t)
 		change = secure(t)
 	}
-	n := &natted{testHost: startHost(t, change, nil), nat: nat.New(t, inner), via: stock.ChannelUDP}
+	h := startHost(t, change, nil)
+	n := &natted{testHost: h, nat: nat.New(t, h.Net, inner), via: stock.ChannelUDP}
 	a, o := n.host.Addrs(), stock.Options{}
 	ws, udp := a.WS, a.Fast
 	if secured {
@@ -38,6 +40,7 @@ func behindNAT(t *testing.T, inner string, secured bool) *natted {
 	n.nat.UDP(udp)
 	through := n.nat.TCP(ws)
 	ids := n.seats(n.newGame(4), 2)
+	o.Network = h.Net
 	for i, addr := range []string{through, ws} {
 		c, err := stock.Dial(n.context(), addr, ids[i], o)
 		if err != nil {
@@ -103,111 +106,116 @@ func (n *natted) heard(c *stock.Client, first int, via stock.Channel) bool {
 
 // RL-107.
 func TestNATChangesThePort(t *testing.T) {
-	t.Parallel()
-	n := behindNAT(t, "127.0.0.2", false)
-	n.nat.Rebind()
-	n.back("another port", stock.ChannelWebSocket)
-	if moves := n.host.Counters().Moves.Get(counters.UDP); moves != 1 {
-		t.Errorf("%d moves", moves)
-	}
-	n.checkReceived(n.in, n.away)
+	synctest.Test(t, func(t *testing.T) {
+		n := behindNAT(t, "127.0.0.2", false)
+		n.nat.Rebind()
+		n.back("another port", stock.ChannelWebSocket)
+		if moves := n.host.Counters().Moves.Get(counters.UDP); moves != 1 {
+			t.Errorf("%d moves", moves)
+		}
+		n.checkReceived(n.in, n.away)
+	})
 }
 
 // RL-107.
 func TestNATChangesTheAddress(t *testing.T) {
-	t.Parallel()
-	n := behindNAT(t, "127.0.0.3", false)
-	n.nat.MoveTo("127.0.0.4")
-	_, down := n.plays(func(_, down bool) bool { return down }, stock.ChannelWebSocket)
-	if down == 0 {
-		t.Fatalf("not served by WebSocket within %v", patience)
-	}
-	t.Logf("down after %v", down)
-	n.nat.MoveTo("127.0.0.1") // and back: its datagrams count again
-	n.back("the old address", stock.ChannelWebSocket)
+	synctest.Test(t, func(t *testing.T) {
+		n := behindNAT(t, "127.0.0.3", false)
+		n.nat.MoveTo("127.0.0.4")
+		_, down := n.plays(func(_, down bool) bool { return down }, stock.ChannelWebSocket)
+		if down == 0 {
+			t.Fatalf("not served by WebSocket within %v", patience)
+		}
+		t.Logf("down after %v", down)
+		n.nat.MoveTo("127.0.0.1") // and back: its datagrams count again
+		n.back("the old address", stock.ChannelWebSocket)
+	})
 }
 
 // RL-107.
 func TestNATChangesWhatDTLSSees(t *testing.T) {
-	t.Parallel()
-	n := behindNAT(t, "127.0.0.5", true)
-	for i, change := range []func(){n.nat.Rebind, func() { n.nat.MoveTo("127.0.0.6") }} {
-		change()
-		n.back(fmt.Sprint("change ", i), stock.ChannelDTLS)
-	}
-	if moves := n.host.Counters().Moves.Get(counters.DTLS); moves != 2 {
-		t.Errorf("%d moves", moves)
-	}
-	n.checkReceived(n.in, n.away)
+	synctest.Test(t, func(t *testing.T) {
+		n := behindNAT(t, "127.0.0.5", true)
+		for i, change := range []func(){n.nat.Rebind, func() { n.nat.MoveTo("127.0.0.6") }} {
+			change()
+			n.back(fmt.Sprint("change ", i), stock.ChannelDTLS)
+		}
+		if moves := n.host.Counters().Moves.Get(counters.DTLS); moves != 2 {
+			t.Errorf("%d moves", moves)
+		}
+		n.checkReceived(n.in, n.away)
+	})
 }
 
 // TestATokenIsGoodOnceMoreForWhoHearsNothing: a player who says, by the WebSocket,
 // that the fast channel is lost may bind another association with the same token,
 // once; the one before is ended. Nobody else can say that.
 func TestATokenIsGoodOnceMoreForWhoHearsNothing(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, secure(t), nil)
-	seats := h.seats(h.newGame(4), 2)
-	o := h.secured()
-	o.DTLS = nil
-	c, other := h.joinSecure(seats[0], o), h.joinSecure(seats[1], o)
-	token := h.loginResult(c).ConnectToken
-	bind := func(good bool) *dtlsInbox {
-		t.Helper()
-		box := h.associate()
-		if r := h.verify(box, c.PeerID(), token); r.Success != good {
-			t.Fatalf("answered %+v, want %v", r, good)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, secure(t), nil)
+		seats := h.seats(h.newGame(4), 2)
+		o := h.secured()
+		o.DTLS = nil
+		c, other := h.joinSecure(seats[0], o), h.joinSecure(seats[1], o)
+		token := h.loginResult(c).ConnectToken
+		bind := func(good bool) *dtlsInbox {
+			t.Helper()
+			box := h.associate()
+			if r := h.verify(box, c.PeerID(), token); r.Success != good {
+				t.Fatalf("answered %+v, want %v", r, good)
+			}
+			return box
 		}
-		return box
-	}
-	lost := func(c *stock.Client) {
-		t.Helper()
-		if err := c.SendPacket(stock.Packet{OpCode: stock.OpUDPConnect, Sender: c.PeerID(), UDPConnect: &stock.Empty{}}, stock.ChannelWebSocket); err != nil {
-			t.Fatal(err)
+		lost := func(c *stock.Client) {
+			t.Helper()
+			if err := c.SendPacket(stock.Packet{OpCode: stock.OpUDPConnect, Sender: c.PeerID(), UDPConnect: &stock.Empty{}}, stock.ChannelWebSocket); err != nil {
+				t.Fatal(err)
+			}
+			h.send(c, stock.Message{OpCode: 9, TargetPlayer: c.PeerID(), Reliable: true}) // it has been taken in when this comes back
+			h.expect(c, isOp(9, stock.ChannelWebSocket))
 		}
-		h.send(c, stock.Message{OpCode: 9, TargetPlayer: c.PeerID(), Reliable: true}) // it has been taken in when this comes back
-		h.expect(c, isOp(9, stock.ChannelWebSocket))
-	}
-	first := bind(true)
-	bind(false)
-	lost(other)
-	bind(false)
-	lost(c)
-	select {
-	case <-first.end:
-	case <-h.context().Done():
-		t.Error("the association that is lost lives on")
-	}
-	h.untilCount("bound", func() int64 { return h.host.Counters().Connections.Get(counters.DTLS) }, 0)
-	bind(true)
-	bind(false)
-	h.untilCount("bound", func() int64 { return h.host.Counters().Connections.Get(counters.DTLS) }, 1)
-	h.checkReceived(c, other)
+		first := bind(true)
+		bind(false)
+		lost(other)
+		bind(false)
+		lost(c)
+		select {
+		case <-first.end:
+		case <-h.context().Done():
+			t.Error("the association that is lost lives on")
+		}
+		h.untilCount("bound", func() int64 { return h.host.Counters().Connections.Get(counters.DTLS) }, 0)
+		bind(true)
+		bind(false)
+		h.untilCount("bound", func() int64 { return h.host.Counters().Connections.Get(counters.DTLS) }, 1)
+		h.checkReceived(c, other)
+	})
 }
 
 // TestWhoHearsNothingIsServedByWebSocket: the same over plain UDP, until the player
 // is heard again.
 func TestWhoHearsNothingIsServedByWebSocket(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, nil, nil)
-	c := h.fastPlayers(2, stock.Options{})
-	if err := c[0].SendPacket(stock.Packet{OpCode: stock.OpUDPConnect, Sender: c[0].PeerID(), UDPConnect: &stock.Empty{}}, stock.ChannelWebSocket); err != nil {
-		t.Fatal(err)
-	}
-	h.send(c[0], stock.Message{OpCode: 9, TargetPlayer: c[0].PeerID(), Reliable: true}) // it has been taken in when this comes back
-	h.expect(c[0], stock.Op(9))
-	h.send(c[1], stock.Message{OpCode: 10, TargetPlayer: c[0].PeerID()})
-	if e := h.expect(c[0], stock.Op(10)); e.Channel != stock.ChannelWebSocket {
-		t.Errorf("got %v", e)
-	}
-	h.send(c[0], stock.Message{OpCode: 11, TargetPlayer: c[1].PeerID()})
-	h.expect(c[1], stock.Op(11))
-	h.send(c[1], stock.Message{OpCode: 12, TargetPlayer: c[0].PeerID()})
-	if e := h.expect(c[0], stock.Op(12)); e.Channel != stock.ChannelUDP {
-		t.Errorf("got %v", e)
-	}
-	if n := h.host.Counters().Fallbacks.Get(counters.UDP); n != 1 {
-		t.Errorf("%d counted", n)
-	}
-	h.checkReceived(c...)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		c := h.fastPlayers(2, stock.Options{})
+		if err := c[0].SendPacket(stock.Packet{OpCode: stock.OpUDPConnect, Sender: c[0].PeerID(), UDPConnect: &stock.Empty{}}, stock.ChannelWebSocket); err != nil {
+			t.Fatal(err)
+		}
+		h.send(c[0], stock.Message{OpCode: 9, TargetPlayer: c[0].PeerID(), Reliable: true}) // it has been taken in when this comes back
+		h.expect(c[0], stock.Op(9))
+		h.send(c[1], stock.Message{OpCode: 10, TargetPlayer: c[0].PeerID()})
+		if e := h.expect(c[0], stock.Op(10)); e.Channel != stock.ChannelWebSocket {
+			t.Errorf("got %v", e)
+		}
+		h.send(c[0], stock.Message{OpCode: 11, TargetPlayer: c[1].PeerID()})
+		h.expect(c[1], stock.Op(11))
+		h.send(c[1], stock.Message{OpCode: 12, TargetPlayer: c[0].PeerID()})
+		if e := h.expect(c[0], stock.Op(12)); e.Channel != stock.ChannelUDP {
+			t.Errorf("got %v", e)
+		}
+		if n := h.host.Counters().Fallbacks.Get(counters.UDP); n != 1 {
+			t.Errorf("%d counted", n)
+		}
+		h.checkReceived(c...)
+	})
 }

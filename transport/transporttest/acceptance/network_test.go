@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/transport/host"
@@ -17,8 +18,7 @@ import (
 // that it is of somebody at an IPv6 address.
 func (h *testHost) through(balancer, source string) net.Conn {
 	h.Helper()
-	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(balancer)}, Timeout: patience}
-	nc, err := d.Dial("tcp", h.host.Addrs().WS)
+	nc, err := h.Net.DialFrom(h.context(), "tcp", balancer, h.host.Addrs().WS)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -37,29 +37,30 @@ func (h *testHost) through(balancer, source string) net.Conn {
 // Silent connections from all over one IPv6 /48 are bounded together, though each comes from
 // a /64 of its own; who comes from elsewhere does not wait behind them.
 func TestAnIPv6NetworkIsOneSource(t *testing.T) {
-	t.Parallel()
-	const balancer = "127.0.0.21"
-	h := startHost(t, func(c *host.Config) {
-		c.WebSocket.Proxies = []string{balancer}
-		c.Limits = host.Defaults().Limits
-		c.Limits.UnauthenticatedPerIP = 2
-	}, nil)
-	for i := range 100 {
-		h.through(balancer, fmt.Sprintf("2001:db8:0:%x::1", i))
-	}
-	h.until("some of them wait", func() error {
-		if n := h.host.Counters().Held.Load(); n == 0 {
-			return fmt.Errorf("%d do", n)
+	synctest.Test(t, func(t *testing.T) {
+		const balancer = "127.0.0.21"
+		h := startHost(t, func(c *host.Config) {
+			c.WebSocket.Proxies = []string{balancer}
+			c.Limits = host.Defaults().Limits
+			c.Limits.UnauthenticatedPerIP = 2
+		}, nil)
+		for i := range 100 {
+			h.through(balancer, fmt.Sprintf("2001:db8:0:%x::1", i))
 		}
-		return nil
+		h.until("some of them wait", func() error {
+			if n := h.host.Counters().Held.Load(); n == 0 {
+				return fmt.Errorf("%d do", n)
+			}
+			return nil
+		})
+		begun := time.Now()
+		nc := h.through(balancer, "2001:db8:1::1")
+		_ = nc.SetDeadline(begun.Add(patience))
+		fmt.Fprint(nc, "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+		resp, err := http.ReadResponse(bufio.NewReader(nc), nil)
+		if err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
+			t.Fatalf("who comes from elsewhere is not let in: %v, %v", resp, err)
+		}
+		t.Logf("%d wait; who came from elsewhere was in after %v", h.host.Counters().Held.Load(), time.Since(begun))
 	})
-	begun := time.Now()
-	nc := h.through(balancer, "2001:db8:1::1")
-	_ = nc.SetDeadline(begun.Add(patience))
-	fmt.Fprint(nc, "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
-	resp, err := http.ReadResponse(bufio.NewReader(nc), nil)
-	if err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
-		t.Fatalf("who comes from elsewhere is not let in: %v, %v", resp, err)
-	}
-	t.Logf("%d wait; who came from elsewhere was in after %v", h.host.Counters().Held.Load(), time.Since(begun))
 }

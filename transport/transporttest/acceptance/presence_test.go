@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -84,32 +85,33 @@ func TestInStrictModeALossIsTheEnd(t *testing.T) {
 
 // RT-54.
 func TestSendingToTheLeavingRaisesNothing(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{disconnect: func(s script.Session, peer messages.PeerID) {
-		m := script.Outgoing{OpCode: 31, Sender: -1, Payload: []byte("bye")}
-		s.SendMessage(m, peer)
-		s.SendReliableMessage(m, peer)
-		s.SendGroupMessage(m, -1)
-		s.SendReliableGroupMessage(m, -1)
-		s.BroadcastGroupMembershipUpdate(1, -1)
-		s.KickPlayer(peer, "twice")
-	}}
-	for _, window := range []time.Duration{0, 30 * time.Second} {
-		h := startHost(t, func(c *host.Config) { c.Reconnect.Window = window }, g.make)
-		p := h.players(3, stock.Options{NoUDP: true})
-		h.joinGroup(p[0], 1)
-		p[0].Close()
-		for _, c := range p[1:] {
-			h.expect(c, stock.Op(31))
-			h.expect(c, stock.Op(31))
-			h.expectMembers(c, -1, 1, 1) // as it was during the callback
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{disconnect: func(s script.Session, peer messages.PeerID) {
+			m := script.Outgoing{OpCode: 31, Sender: -1, Payload: []byte("bye")}
+			s.SendMessage(m, peer)
+			s.SendReliableMessage(m, peer)
+			s.SendGroupMessage(m, -1)
+			s.SendReliableGroupMessage(m, -1)
+			s.BroadcastGroupMembershipUpdate(1, -1)
+			s.KickPlayer(peer, "twice")
+		}}
+		for _, window := range []time.Duration{0, 30 * time.Second} {
+			h := startHost(t, func(c *host.Config) { c.Reconnect.Window = window }, g.make)
+			p := h.players(3, stock.Options{NoUDP: true})
+			h.joinGroup(p[0], 1)
+			p[0].Close()
+			for _, c := range p[1:] {
+				h.expect(c, stock.Op(31))
+				h.expect(c, stock.Op(31))
+				h.expectMembers(c, -1, 1, 1) // as it was during the callback
+			}
+			h.talk(p[1], p[2])
+			if n := h.host.Counters().HandlerErrors.Load(); n != 0 {
+				t.Errorf("%d errors in callbacks", n)
+			}
+			h.checkReceived(p...)
 		}
-		h.talk(p[1], p[2])
-		if n := h.host.Counters().HandlerErrors.Load(); n != 0 {
-			t.Errorf("%d errors in callbacks", n)
-		}
-		h.checkReceived(p...)
-	}
+	})
 }
 
 // TestAClientThatAnswersNoPingsIsLost needs real time: the least is 6 s.
@@ -178,79 +180,81 @@ func TestAClientThatAnswersNoPingsIsLost(t *testing.T) {
 
 // RT-56.
 func TestLosingOnlyUDPKeepsThePlayer(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{}
-	h := startHost(t, strict, g.make)
-	p := h.players(2, stock.Options{})
-	for _, c := range p {
-		if err := c.AwaitFast(h.context()); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{}
+		h := startHost(t, strict, g.make)
+		p := h.players(2, stock.Options{})
+		for _, c := range p {
+			if err := c.AwaitFast(h.context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.send(p[0], stock.Message{OpCode: 34, TargetPlayer: 2}) // both confirmed: by UDP all the way
+		h.expect(p[1], stock.OpVia(34, stock.ChannelUDP))
+		p[1].CloseUDP()
+		for i := range 20 { // datagrams into the void, with ICMP coming back
+			h.send(p[0], stock.Message{OpCode: 35, TargetPlayer: 2, Payload: fmt.Append(nil, i)})
+			h.talk(p[0], p[1])
+			h.talk(p[1], p[0])
+		}
+		if err := p[0].AwaitFast(h.context()); err != nil {
 			t.Fatal(err)
 		}
-	}
-	h.send(p[0], stock.Message{OpCode: 34, TargetPlayer: 2}) // both confirmed: by UDP all the way
-	h.expect(p[1], stock.OpVia(34, stock.ChannelUDP))
-	p[1].CloseUDP()
-	for i := range 20 { // datagrams into the void, with ICMP coming back
-		h.send(p[0], stock.Message{OpCode: 35, TargetPlayer: 2, Payload: fmt.Append(nil, i)})
-		h.talk(p[0], p[1])
-		h.talk(p[1], p[0])
-	}
-	if err := p[0].AwaitFast(h.context()); err != nil {
-		t.Fatal(err)
-	}
-	h.send(p[1], stock.Message{OpCode: 36, TargetPlayer: 1, Via: stock.ChannelWebSocket})
-	h.expect(p[0], stock.Op(36)) // still by UDP to the one who has it
-	if n := g.count("onPlayerDisconnect"); n != 0 || len(p) != 2 {
-		t.Errorf("onPlayerDisconnect was called %d times", n)
-	}
-	g.do(t, func(s script.Session) {
-		if got := peers(s); !slices.Equal(got, []messages.PeerID{1, 2}) {
-			t.Errorf("players %v", got)
+		h.send(p[1], stock.Message{OpCode: 36, TargetPlayer: 1, Via: stock.ChannelWebSocket})
+		h.expect(p[0], stock.Op(36)) // still by UDP to the one who has it
+		if n := g.count("onPlayerDisconnect"); n != 0 || len(p) != 2 {
+			t.Errorf("onPlayerDisconnect was called %d times", n)
 		}
+		g.do(t, func(s script.Session) {
+			if got := peers(s); !slices.Equal(got, []messages.PeerID{1, 2}) {
+				t.Errorf("players %v", got)
+			}
+		})
+		h.checkReceived(p...)
 	})
-	h.checkReceived(p...)
 }
 
 // RT-57.
 func TestAPacketPingIsAnswered(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{}
-	h := startHost(t, nil, g.make)
-	p := h.players(2, stock.Options{})
-	if err := p[0].AwaitFast(h.context()); err != nil {
-		t.Fatal(err)
-	}
-	for i, via := range []stock.Channel{stock.ChannelWebSocket, stock.ChannelUDP, stock.ChannelWebSocket} {
-		if via == stock.ChannelUDP { // the acknowledgement may still be on its way
-			h.until("the fast channel is confirmed", func() error {
-				if err := p[0].SendPing(via); err != nil {
-					return err
-				}
-				if e := h.expect(p[0], stock.Op(stock.OpPingResult)); e.Channel != via {
-					return fmt.Errorf("answered by %v", e.Channel)
-				}
-				return nil
-			})
-		}
-		if err := p[0].SendPing(via); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{}
+		h := startHost(t, nil, g.make)
+		p := h.players(2, stock.Options{})
+		if err := p[0].AwaitFast(h.context()); err != nil {
 			t.Fatal(err)
 		}
-		e := h.expect(p[0], stock.Op(stock.OpPingResult))
-		if e.Channel != via || e.Sender != -1 || e.TargetPlayer != 1 || e.PingResult == nil || len(e.Payload) != 0 {
-			t.Errorf("ping %d by %v: %v", i, via, e)
+		for i, via := range []stock.Channel{stock.ChannelWebSocket, stock.ChannelUDP, stock.ChannelWebSocket} {
+			if via == stock.ChannelUDP { // the acknowledgement may still be on its way
+				h.until("the fast channel is confirmed", func() error {
+					if err := p[0].SendPing(via); err != nil {
+						return err
+					}
+					if e := h.expect(p[0], stock.Op(stock.OpPingResult)); e.Channel != via {
+						return fmt.Errorf("answered by %v", e.Channel)
+					}
+					return nil
+				})
+			}
+			if err := p[0].SendPing(via); err != nil {
+				t.Fatal(err)
+			}
+			e := h.expect(p[0], stock.Op(stock.OpPingResult))
+			if e.Channel != via || e.Sender != -1 || e.TargetPlayer != 1 || e.PingResult == nil || len(e.Payload) != 0 {
+				t.Errorf("ping %d by %v: %v", i, via, e)
+			}
 		}
-	}
-	// -2 without the inner message is the game's own op code.
-	h.send(p[0], stock.Message{OpCode: stock.OpPing, TargetPlayer: 2, Reliable: true})
-	h.expect(p[1], stock.Op(stock.OpPing))
-	h.talk(p[0], p[1])
-	if err := p[0].ExpectSilence(20*time.Millisecond, stock.Op(stock.OpPingResult)); err != nil {
-		t.Error(err)
-	}
-	if n := g.count("onMessage"); n != 0 {
-		t.Errorf("the game saw %d pings", n)
-	}
-	h.checkReceived(p...)
+		// -2 without the inner message is the game's own op code.
+		h.send(p[0], stock.Message{OpCode: stock.OpPing, TargetPlayer: 2, Reliable: true})
+		h.expect(p[1], stock.Op(stock.OpPing))
+		h.talk(p[0], p[1])
+		if err := p[0].ExpectSilence(20*time.Millisecond, stock.Op(stock.OpPingResult)); err != nil {
+			t.Error(err)
+		}
+		if n := g.count("onMessage"); n != 0 {
+			t.Errorf("the game saw %d pings", n)
+		}
+		h.checkReceived(p...)
+	})
 }
 
 // TestResumeAfterLoss is D-1, the default: a killed client stays in the
@@ -366,280 +370,289 @@ func (h *testHost) confirms(c *stock.Client) {
 // TestFastIsNotKept: what was meant for the fast channel of an absent player is
 // dropped.
 func TestFastIsNotKept(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, nil, nil)
-	ids := h.seats(h.newGame(3), 2)
-	lost, other := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})
-	if err := other.AwaitFast(h.context()); err != nil {
-		t.Fatal(err)
-	}
-	lost.Kill()
-	h.detached(1)
-	h.send(other, stock.Message{OpCode: 42, TargetPlayer: 1, Payload: []byte("fast")})
-	h.dropped(counters.DropFastDetached, 1)
-	h.send(other, stock.Message{OpCode: 43, TargetPlayer: 1, Reliable: true})
-	back := h.join(ids[0], stock.Options{})
-	h.expect(back, stock.Op(43))
-	if err := back.AwaitFast(h.context()); err != nil { // and has its fast channel again
-		t.Fatal(err)
-	}
-	h.talk(other, back)
-	for _, e := range back.Log() {
-		if e.OpCode == 42 {
-			t.Errorf("kept: %v", e)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		ids := h.seats(h.newGame(3), 2)
+		lost, other := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})
+		if err := other.AwaitFast(h.context()); err != nil {
+			t.Fatal(err)
 		}
-	}
-	h.checkReceived(back, other)
+		lost.Kill()
+		h.detached(1)
+		h.send(other, stock.Message{OpCode: 42, TargetPlayer: 1, Payload: []byte("fast")})
+		h.dropped(counters.DropFastDetached, 1)
+		h.send(other, stock.Message{OpCode: 43, TargetPlayer: 1, Reliable: true})
+		back := h.join(ids[0], stock.Options{})
+		h.expect(back, stock.Op(43))
+		if err := back.AwaitFast(h.context()); err != nil { // and has its fast channel again
+			t.Fatal(err)
+		}
+		h.talk(other, back)
+		for _, e := range back.Log() {
+			if e.OpCode == 42 {
+				t.Errorf("kept: %v", e)
+			}
+		}
+		h.checkReceived(back, other)
+	})
 }
 
 // TestWindowEnds: who does not come back has left, once.
 // RL-108.
 func TestWindowEnds(t *testing.T) {
-	t.Parallel()
-	const window = 300 * time.Millisecond
-	g := &fakeGame{}
-	h := startHost(t, func(c *host.Config) { c.Reconnect.Window = window }, g.make)
-	ids := h.seats(h.newGame(3), 2)
-	lost, other := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})
-	h.joinGroup(lost, 5)
-	h.joinGroup(other, 5, lost)
-	start := time.Now()
-	lost.Kill()
-	g.await(t, "onPlayerDisconnect 1 of [1 2]")
-	if took := time.Since(start); took < window || took > window+20*time.Second { // the default is 30 s
-		t.Errorf("after %v, window %v", took, window)
-	}
-	h.expectMembers(other, -1, 5, 2)
-	h.seatIs(ids[0], types.PlayerSessionStatusCompleted)
-	h.detached(0)
-	if n := g.count("onPlayerDisconnect"); n != 1 {
-		t.Errorf("onPlayerDisconnect was called %d times", n)
-	}
-	h.talk(other, other)
-	h.checkReceived(other)
+	synctest.Test(t, func(t *testing.T) {
+		const window = 300 * time.Millisecond
+		g := &fakeGame{}
+		h := startHost(t, func(c *host.Config) { c.Reconnect.Window = window }, g.make)
+		ids := h.seats(h.newGame(3), 2)
+		lost, other := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})
+		h.joinGroup(lost, 5)
+		h.joinGroup(other, 5, lost)
+		start := time.Now()
+		lost.Kill()
+		g.await(t, "onPlayerDisconnect 1 of [1 2]")
+		if took := time.Since(start); took < window || took > window+20*time.Second { // the default is 30 s
+			t.Errorf("after %v, window %v", took, window)
+		}
+		h.expectMembers(other, -1, 5, 2)
+		h.seatIs(ids[0], types.PlayerSessionStatusCompleted)
+		h.detached(0)
+		if n := g.count("onPlayerDisconnect"); n != 1 {
+			t.Errorf("onPlayerDisconnect was called %d times", n)
+		}
+		h.talk(other, other)
+		h.checkReceived(other)
+	})
 }
 
 // TestCleanLeaveHasNoWindow is D-2: close code 1000 is a leave at once.
 func TestCleanLeaveHasNoWindow(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{}
-	h := startHost(t, nil, g.make)
-	ids := h.seats(h.newGame(3), 2)
-	gone, other := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})
-	h.joinGroup(gone, 5)
-	h.joinGroup(other, 5, gone)
-	gone.Close()
-	g.await(t, "onPlayerDisconnect 1 of [1 2]")
-	h.expectMembers(other, -1, 5, 2)
-	h.seatIs(ids[0], types.PlayerSessionStatusCompleted)
-	h.detached(0)
-	h.checkReceived(gone, other)
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{}
+		h := startHost(t, nil, g.make)
+		ids := h.seats(h.newGame(3), 2)
+		gone, other := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})
+		h.joinGroup(gone, 5)
+		h.joinGroup(other, 5, gone)
+		gone.Close()
+		g.await(t, "onPlayerDisconnect 1 of [1 2]")
+		h.expectMembers(other, -1, 5, 2)
+		h.seatIs(ids[0], types.PlayerSessionStatusCompleted)
+		h.detached(0)
+		h.checkReceived(gone, other)
+	})
 }
 
 // TestTakeover is D-3: the newest login of a player session wins.
 func TestTakeover(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{}
-	h := startHost(t, nil, g.make)
-	ids := h.seats(h.newGame(3), 2)
-	other := h.join(ids[1], stock.Options{})
-	old := h.join(ids[0], stock.Options{})
-	h.joinGroup(old, 5)
-	for i := range 4 {
-		next := h.join(ids[0], stock.Options{Flavor: flavors[i%2]})
-		h.awaitClose(old, messages.CloseTakenOver)
-		h.closedFor(messages.CloseTakenOver, int64(i+1))
-		if next.PeerID() != 2 {
-			t.Errorf("takeover as peer %d", next.PeerID())
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{}
+		h := startHost(t, nil, g.make)
+		ids := h.seats(h.newGame(3), 2)
+		other := h.join(ids[1], stock.Options{})
+		old := h.join(ids[0], stock.Options{})
+		h.joinGroup(old, 5)
+		for i := range 4 {
+			next := h.join(ids[0], stock.Options{Flavor: flavors[i%2]})
+			h.awaitClose(old, messages.CloseTakenOver)
+			h.closedFor(messages.CloseTakenOver, int64(i+1))
+			if next.PeerID() != 2 {
+				t.Errorf("takeover as peer %d", next.PeerID())
+			}
+			h.talk(other, next)
+			h.talk(next, other)
+			h.send(other, stock.Message{OpCode: 44, TargetGroup: 5, Reliable: true}) // not a member
+			h.dropped(counters.DropNotMember, int64(i+1))
+			h.send(next, stock.Message{OpCode: 45, TargetGroup: 5, TargetPlayer: 0, Reliable: true})
+			h.expect(next, stock.Op(45))
+			h.checkReceived(old)
+			old = next
 		}
-		h.talk(other, next)
-		h.talk(next, other)
-		h.send(other, stock.Message{OpCode: 44, TargetGroup: 5, Reliable: true}) // not a member
-		h.dropped(counters.DropNotMember, int64(i+1))
-		h.send(next, stock.Message{OpCode: 45, TargetGroup: 5, TargetPlayer: 0, Reliable: true})
-		h.expect(next, stock.Op(45))
-		h.checkReceived(old)
-		old = next
-	}
-	if n := h.logins(counters.LoginResumed); n != 4 {
-		t.Errorf("%d logins resumed", n)
-	}
-	if g.count("onPlayerConnect 2") != 1 || g.count("onPlayerDisconnect") != 0 {
-		t.Errorf("callbacks: %v", g.all())
-	}
-	h.untilCount("connections", func() int64 { return h.host.Counters().Connections.Get(counters.WS) }, 2)
-	h.detached(0)
-	h.checkReceived(old, other)
+		if n := h.logins(counters.LoginResumed); n != 4 {
+			t.Errorf("%d logins resumed", n)
+		}
+		if g.count("onPlayerConnect 2") != 1 || g.count("onPlayerDisconnect") != 0 {
+			t.Errorf("callbacks: %v", g.all())
+		}
+		h.untilCount("connections", func() int64 { return h.host.Counters().Connections.Get(counters.WS) }, 2)
+		h.detached(0)
+		h.checkReceived(old, other)
+	})
 }
 
 // TestTakeoverUnderFire: nothing of a numbered stream is lost or out of order
 // where a new connection takes the place of an old one that still reads.
 func TestTakeoverUnderFire(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) { c.Limits.PlayerMessagesPerSecond = 0 }, nil)
-	ids := h.seats(h.newGame(3), 2)
-	sender := h.join(ids[1], stock.Options{NoUDP: true})
-	const total = 2000
-	done := make(chan error, 1)
-	connections := []*stock.Client{h.join(ids[0], stock.Options{})}
-	peer := connections[0].PeerID()
-	go func() {
-		for i := range total - 1 {
-			if err := sender.Send(stock.Message{OpCode: 46, TargetPlayer: peer, Payload: fmt.Append(nil, i), Reliable: true}); err != nil {
-				done <- err
-				return
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) { c.Limits.PlayerMessagesPerSecond = 0 }, nil)
+		ids := h.seats(h.newGame(3), 2)
+		sender := h.join(ids[1], stock.Options{NoUDP: true})
+		const total = 2000
+		done := make(chan error, 1)
+		connections := []*stock.Client{h.join(ids[0], stock.Options{})}
+		peer := connections[0].PeerID()
+		go func() {
+			for i := range total - 1 {
+				if err := sender.Send(stock.Message{OpCode: 46, TargetPlayer: peer, Payload: fmt.Append(nil, i), Reliable: true}); err != nil {
+					done <- err
+					return
+				}
+				if i%20 == 0 {
+					time.Sleep(time.Millisecond)
+				}
 			}
-			if i%20 == 0 {
-				time.Sleep(time.Millisecond)
-			}
+			done <- nil
+		}()
+		for range 4 {
+			h.expect(connections[len(connections)-1], stock.Op(46)) // something arrived
+			connections = append(connections, h.join(ids[0], stock.Options{}))
 		}
-		done <- nil
-	}()
-	for range 4 {
-		h.expect(connections[len(connections)-1], stock.Op(46)) // something arrived
-		connections = append(connections, h.join(ids[0], stock.Options{}))
-	}
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	last := connections[len(connections)-1]
-	// The last one is sent now: all before may have gone to earlier connections.
-	h.send(sender, stock.Message{OpCode: 46, TargetPlayer: peer, Payload: fmt.Append(nil, total-1), Reliable: true})
-	h.expect(last, func(e stock.Event) bool { return e.OpCode == 46 && string(e.Payload) == fmt.Sprint(total-1) })
-	next := 0
-	for i, c := range connections {
-		if i < len(connections)-1 {
-			h.awaitClose(c, messages.CloseTakenOver)
+		if err := <-done; err != nil {
+			t.Fatal(err)
 		}
-		first := true
-		for _, e := range c.Log() {
-			if e.OpCode != 46 {
-				continue
+		last := connections[len(connections)-1]
+		// The last one is sent now: all before may have gone to earlier connections.
+		h.send(sender, stock.Message{OpCode: 46, TargetPlayer: peer, Payload: fmt.Append(nil, total-1), Reliable: true})
+		h.expect(last, func(e stock.Event) bool { return e.OpCode == 46 && string(e.Payload) == fmt.Sprint(total-1) })
+		next := 0
+		for i, c := range connections {
+			if i < len(connections)-1 {
+				h.awaitClose(c, messages.CloseTakenOver)
 			}
-			got, err := strconv.Atoi(string(e.Payload))
-			if err != nil || got > next || got < next && !first { // it may begin with what was not confirmed
-				t.Fatalf("connection %d: got message %s, %d was due", i, e.Payload, next)
+			first := true
+			for _, e := range c.Log() {
+				if e.OpCode != 46 {
+					continue
+				}
+				got, err := strconv.Atoi(string(e.Payload))
+				if err != nil || got > next || got < next && !first { // it may begin with what was not confirmed
+					t.Fatalf("connection %d: got message %s, %d was due", i, e.Payload, next)
+				}
+				next, first = got+1, false
 			}
-			next, first = got+1, false
+			h.checkReceived(c)
 		}
-		h.checkReceived(c)
-	}
-	if next != total {
-		t.Errorf("%d of %d arrived", next, total)
-	}
+		if next != total {
+			t.Errorf("%d of %d arrived", next, total)
+		}
+	})
 }
 
 // TestTakeoverMovesTheQueue: what waits for an old connection that no longer
 // reads goes to the new one (D-3).
 func TestTakeoverMovesTheQueue(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) {
-		c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerBytesPerSecond, c.Session.PingInterval = 0, 0, time.Minute
-	}, nil)
-	ids := h.seats(h.newGame(3), 2)
-	sender, old := h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})
-	h.talk(old, old)
-	old.PauseReading()
-	n := h.chat(sender, nil, 0, func(n int) bool { return n == 200 }) // 0.8 MB: more than the kernel holds, less than the queue
-	next := h.join(ids[1], stock.Options{Flavor: stock.TypeScript})
-	old.ResumeReading()
-	n = h.chat(sender, nil, n, func(more int) bool { return more == 10 })
-	if err := old.AwaitClose(h.context()); err != nil {
-		t.Fatal(err)
-	}
-	// Without a code it was cut, as it went on reading too late.
-	if code, reason, ok := old.CloseStatus(); ok && code != int(messages.CloseTakenOver) {
-		t.Errorf("closed with %d %q", code, reason)
-	}
-	h.send(sender, stock.Message{OpCode: 71, TargetPlayer: 2, Reliable: true})
-	h.expect(next, stock.Op(71))
-	h.numbered(n, old, next)
-	if e := next.Log(); len(e) < 50 {
-		t.Errorf("only %d packets moved over: the test shows nothing", len(e))
-	}
-	h.checkReceived(sender, old, next)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) {
+			c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerBytesPerSecond, c.Session.PingInterval = 0, 0, time.Minute
+		}, nil)
+		ids := h.seats(h.newGame(3), 2)
+		sender, old := h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})
+		h.talk(old, old)
+		old.PauseReading()
+		n := h.chat(sender, nil, 0, func(n int) bool { return n == 200 }) // 0.8 MB: more than the kernel holds, less than the queue
+		next := h.join(ids[1], stock.Options{Flavor: stock.TypeScript})
+		old.ResumeReading()
+		n = h.chat(sender, nil, n, func(more int) bool { return more == 10 })
+		if err := old.AwaitClose(h.context()); err != nil {
+			t.Fatal(err)
+		}
+		// Without a code it was cut, as it went on reading too late.
+		if code, reason, ok := old.CloseStatus(); ok && code != int(messages.CloseTakenOver) {
+			t.Errorf("closed with %d %q", code, reason)
+		}
+		h.send(sender, stock.Message{OpCode: 71, TargetPlayer: 2, Reliable: true})
+		h.expect(next, stock.Op(71))
+		h.numbered(n, old, next)
+		if e := next.Log(); len(e) < 50 {
+			t.Errorf("only %d packets moved over: the test shows nothing", len(e))
+		}
+		h.checkReceived(sender, old, next)
+	})
 }
 
 // TestTakeoverRefused is reconnect.takeover = refuse.
 func TestTakeoverRefused(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) { c.Reconnect.Takeover = "refuse" }, nil)
-	id := h.seat1()
-	c := h.join(id, stock.Options{})
-	h.expectRefused(h.dial(id, stock.Options{}))
-	h.talk(c, c)
-	c.Kill()
-	h.detached(1)
-	back := h.join(id, stock.Options{}) // the window is there all the same
-	h.talk(back, back)
-	h.checkReceived(c, back)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) { c.Reconnect.Takeover = "refuse" }, nil)
+		id := h.seat1()
+		c := h.join(id, stock.Options{})
+		h.expectRefused(h.dial(id, stock.Options{}))
+		h.talk(c, c)
+		c.Kill()
+		h.detached(1)
+		back := h.join(id, stock.Options{}) // the window is there all the same
+		h.talk(back, back)
+		h.checkReceived(c, back)
+	})
 }
 
 // TestKick: the game may remove a player; that is a leave.
 func TestKick(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{message: func(s script.Session, m *script.Message) { s.KickPlayer(m.Sender, "asked for it") }}
-	h := startHost(t, nil, g.make)
-	ids := h.seats(h.newGame(3), 2)
-	p := []*stock.Client{h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})}
-	h.send(p[0], stock.Message{OpCode: 47, TargetPlayer: -1, Reliable: true})
-	h.awaitClose(p[0], messages.CloseKicked)
-	g.await(t, "onPlayerDisconnect 1 of [1 2]")
-	h.seatIs(ids[0], types.PlayerSessionStatusCompleted)
-	h.closedFor(messages.CloseKicked, 1)
-	h.talk(p[1], p[1])
-	h.checkReceived(p...)
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{message: func(s script.Session, m *script.Message) { s.KickPlayer(m.Sender, "asked for it") }}
+		h := startHost(t, nil, g.make)
+		ids := h.seats(h.newGame(3), 2)
+		p := []*stock.Client{h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})}
+		h.send(p[0], stock.Message{OpCode: 47, TargetPlayer: -1, Reliable: true})
+		h.awaitClose(p[0], messages.CloseKicked)
+		g.await(t, "onPlayerDisconnect 1 of [1 2]")
+		h.seatIs(ids[0], types.PlayerSessionStatusCompleted)
+		h.closedFor(messages.CloseKicked, 1)
+		h.talk(p[1], p[1])
+		h.checkReceived(p...)
+	})
 }
 
 // TestStatusesFollowPlayers looks at the API while players come and go.
 func TestStatusesFollowPlayers(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, nil, nil)
-	game := h.newGame(4)
-	current := func(want int32) {
-		t.Helper()
-		h.until("CurrentPlayerSessionCount", func() error {
-			if n := aws.ToInt32(h.game(game).CurrentPlayerSessionCount); n != want {
-				return fmt.Errorf("%d, want %d", n, want)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		game := h.newGame(4)
+		current := func(want int32) {
+			t.Helper()
+			h.until("CurrentPlayerSessionCount", func() error {
+				if n := aws.ToInt32(h.game(game).CurrentPlayerSessionCount); n != want {
+					return fmt.Errorf("%d, want %d", n, want)
+				}
+				return nil
+			})
+		}
+		current(0)
+		ids := h.seats(game, 3)
+		current(3)
+		for _, id := range ids {
+			h.seatIs(id, types.PlayerSessionStatusReserved)
+		}
+		a, b := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{Flavor: stock.TypeScript})
+		h.seatIs(ids[0], types.PlayerSessionStatusActive)
+		h.seatIs(ids[1], types.PlayerSessionStatusActive)
+		h.seatIs(ids[2], types.PlayerSessionStatusReserved)
+		current(3)
+		a.Close()
+		h.seatIs(ids[0], types.PlayerSessionStatusCompleted)
+		current(2)
+		if p := h.seat(ids[0]); p.TerminationTime == nil || p.CreationTime == nil || aws.ToString(p.GameSessionId) != game {
+			t.Errorf("completed player session: %+v", p)
+		}
+		b.Kill() // detached: still there
+		h.detached(1)
+		h.seatIs(ids[1], types.PlayerSessionStatusActive)
+		current(2)
+		for status, want := range map[types.PlayerSessionStatus]int{
+			types.PlayerSessionStatusReserved: 1, types.PlayerSessionStatusActive: 1,
+			types.PlayerSessionStatusCompleted: 1, types.PlayerSessionStatusTimedout: 0,
+		} {
+			out, err := h.api.DescribePlayerSessions(h.context(), &gamelift.DescribePlayerSessionsInput{
+				GameSessionId: aws.String(game), PlayerSessionStatusFilter: aws.String(string(status))})
+			if err != nil {
+				t.Fatal(err)
 			}
-			return nil
-		})
-	}
-	current(0)
-	ids := h.seats(game, 3)
-	current(3)
-	for _, id := range ids {
-		h.seatIs(id, types.PlayerSessionStatusReserved)
-	}
-	a, b := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{Flavor: stock.TypeScript})
-	h.seatIs(ids[0], types.PlayerSessionStatusActive)
-	h.seatIs(ids[1], types.PlayerSessionStatusActive)
-	h.seatIs(ids[2], types.PlayerSessionStatusReserved)
-	current(3)
-	a.Close()
-	h.seatIs(ids[0], types.PlayerSessionStatusCompleted)
-	current(2)
-	if p := h.seat(ids[0]); p.TerminationTime == nil || p.CreationTime == nil || aws.ToString(p.GameSessionId) != game {
-		t.Errorf("completed player session: %+v", p)
-	}
-	b.Kill() // detached: still there
-	h.detached(1)
-	h.seatIs(ids[1], types.PlayerSessionStatusActive)
-	current(2)
-	for status, want := range map[types.PlayerSessionStatus]int{
-		types.PlayerSessionStatusReserved: 1, types.PlayerSessionStatusActive: 1,
-		types.PlayerSessionStatusCompleted: 1, types.PlayerSessionStatusTimedout: 0,
-	} {
-		out, err := h.api.DescribePlayerSessions(h.context(), &gamelift.DescribePlayerSessionsInput{
-			GameSessionId: aws.String(game), PlayerSessionStatusFilter: aws.String(string(status))})
-		if err != nil {
-			t.Fatal(err)
+			if len(out.PlayerSessions) != want {
+				t.Errorf("%d player sessions are %s, want %d", len(out.PlayerSessions), status, want)
+			}
 		}
-		if len(out.PlayerSessions) != want {
-			t.Errorf("%d player sessions are %s, want %d", len(out.PlayerSessions), status, want)
-		}
-	}
-	h.checkReceived(a, b)
+		h.checkReceived(a, b)
+	})
 }
 
 // gameIs waits for a game session's status.
@@ -655,154 +668,159 @@ func (h *testHost) gameIs(id string, want types.GameSessionStatus) {
 
 // TestGameEndsAfterTheLastPlayer has emptyTimeout 0.
 func TestGameEndsAfterTheLastPlayer(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) { c.Session.EmptyTimeout = 0 }, nil)
-	game, other := h.newGame(4), h.newGame(4)
-	ids := h.seats(game, 3)
-	a, b := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})
-	stays := h.join(h.seats(other, 1)[0], stock.Options{})
-	a.Close()
-	h.seatIs(ids[0], types.PlayerSessionStatusCompleted)
-	h.talk(b, b)
-	b.Kill() // a detached player holds the game
-	h.detached(1)
-	h.gameIs(game, types.GameSessionStatusActive)
-	b = h.join(ids[1], stock.Options{})
-	b.Close()
-	h.gameIs(game, types.GameSessionStatusTerminated)
-	h.seatIs(ids[1], types.PlayerSessionStatusCompleted)
-	h.seatIs(ids[2], types.PlayerSessionStatusTimedout)
-	if g := h.game(game); g.TerminationTime == nil || aws.ToInt32(g.CurrentPlayerSessionCount) != 0 {
-		t.Errorf("ended game session: %+v", g)
-	}
-	for _, id := range ids { // nobody gets in any more
-		h.expectRefused(h.dial(id, stock.Options{}))
-	}
-	_, err := h.api.CreatePlayerSession(h.context(), &gamelift.CreatePlayerSessionInput{GameSessionId: aws.String(game), PlayerId: aws.String("late")})
-	var invalid *types.InvalidGameSessionStatusException
-	if !errors.As(err, &invalid) {
-		t.Errorf("CreatePlayerSession on an ended game session: %v", err)
-	}
-	h.talk(stays, stays)
-	h.gameIs(other, types.GameSessionStatusActive)
-	h.checkReceived(a, b, stays)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) { c.Session.EmptyTimeout = 0 }, nil)
+		game, other := h.newGame(4), h.newGame(4)
+		ids := h.seats(game, 3)
+		a, b := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})
+		stays := h.join(h.seats(other, 1)[0], stock.Options{})
+		a.Close()
+		h.seatIs(ids[0], types.PlayerSessionStatusCompleted)
+		h.talk(b, b)
+		b.Kill() // a detached player holds the game
+		h.detached(1)
+		h.gameIs(game, types.GameSessionStatusActive)
+		b = h.join(ids[1], stock.Options{})
+		b.Close()
+		h.gameIs(game, types.GameSessionStatusTerminated)
+		h.seatIs(ids[1], types.PlayerSessionStatusCompleted)
+		h.seatIs(ids[2], types.PlayerSessionStatusTimedout)
+		if g := h.game(game); g.TerminationTime == nil || aws.ToInt32(g.CurrentPlayerSessionCount) != 0 {
+			t.Errorf("ended game session: %+v", g)
+		}
+		for _, id := range ids { // nobody gets in any more
+			h.expectRefused(h.dial(id, stock.Options{}))
+		}
+		_, err := h.api.CreatePlayerSession(h.context(), &gamelift.CreatePlayerSessionInput{GameSessionId: aws.String(game), PlayerId: aws.String("late")})
+		var invalid *types.InvalidGameSessionStatusException
+		if !errors.As(err, &invalid) {
+			t.Errorf("CreatePlayerSession on an ended game session: %v", err)
+		}
+		h.talk(stays, stays)
+		h.gameIs(other, types.GameSessionStatusActive)
+		h.checkReceived(a, b, stays)
+	})
 }
 
 // TestGameEndsWhenNobodyComes has a small emptyTimeout and no seat at all; and
 // one that had its player.
 func TestGameEndsWhenNobodyComes(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) { c.Session.EmptyTimeout = 300 * time.Millisecond }, nil)
-	var played, seat string
-	h.until("a player has a seat", func() error { // on a busy machine the game has ended before, and rightly
-		played = h.createGame(2)
-		out, err := h.api.CreatePlayerSessions(h.context(), &gamelift.CreatePlayerSessionsInput{GameSessionId: &played, PlayerIds: []string{"somebody"}})
-		if err == nil {
-			seat = *out.PlayerSessions[0].PlayerSessionId
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) { c.Session.EmptyTimeout = 300 * time.Millisecond }, nil)
+		var played, seat string
+		h.until("a player has a seat", func() error { // on a busy machine the game has ended before, and rightly
+			played = h.createGame(2)
+			out, err := h.api.CreatePlayerSessions(h.context(), &gamelift.CreatePlayerSessionsInput{GameSessionId: &played, PlayerIds: []string{"somebody"}})
+			if err == nil {
+				seat = *out.PlayerSessions[0].PlayerSessionId
+			}
+			return err
+		})
+		c := h.join(seat, stock.Options{})
+		empty := h.createGame(2)
+		h.gameIs(empty, types.GameSessionStatusTerminated)
+		h.talk(c, c) // has gone on for longer than the timeout
+		h.gameIs(played, types.GameSessionStatusActive)
+		left := time.Now()
+		c.Close()
+		h.gameIs(played, types.GameSessionStatusTerminated)
+		if took := time.Since(left); took < 250*time.Millisecond {
+			t.Errorf("ended %v after the last player left", took)
 		}
-		return err
+		h.checkReceived(c)
 	})
-	c := h.join(seat, stock.Options{})
-	empty := h.createGame(2)
-	h.gameIs(empty, types.GameSessionStatusTerminated)
-	h.talk(c, c) // has gone on for longer than the timeout
-	h.gameIs(played, types.GameSessionStatusActive)
-	left := time.Now()
-	c.Close()
-	h.gameIs(played, types.GameSessionStatusTerminated)
-	if took := time.Since(left); took < 250*time.Millisecond {
-		t.Errorf("ended %v after the last player left", took)
-	}
-	h.checkReceived(c)
 }
 
 // TestProcessEnding: the game ends itself; its players see a close, and what it
 // said last.
 func TestProcessEnding(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{message: func(s script.Session, m *script.Message) {
-		if m.OpCode == 48 {
-			s.ProcessEnding()
-			s.ProcessEnding() // idempotent
-			return
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{message: func(s script.Session, m *script.Message) {
+			if m.OpCode == 48 {
+				s.ProcessEnding()
+				s.ProcessEnding() // idempotent
+				return
+			}
+			s.SendReliableGroupMessage(script.Outgoing{OpCode: 49, Sender: -1, Payload: []byte("game over")}, -1)
+			s.Exit(0)
+		}}
+		h := startHost(t, nil, g.make)
+		game := h.newGame(4)
+		ids := h.seats(game, 4)
+		p := []*stock.Client{h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{Flavor: stock.TypeScript})}
+		h.join(ids[2], stock.Options{}).Kill()
+		h.detached(1)
+		h.send(p[0], stock.Message{OpCode: 48, TargetPlayer: -1, Reliable: true})
+		h.gameIs(game, types.GameSessionStatusTerminating)
+		h.expectRefused(h.dial(ids[3], stock.Options{})) // no new logins
+		h.talk(p[0], p[1])                               // but players stay
+		h.send(p[0], stock.Message{OpCode: 50, TargetPlayer: -1, Reliable: true})
+		for _, c := range p {
+			h.expect(c, stock.Op(49))
+			h.awaitClose(c, messages.CloseGameEnded)
 		}
-		s.SendReliableGroupMessage(script.Outgoing{OpCode: 49, Sender: -1, Payload: []byte("game over")}, -1)
-		s.Exit(0)
-	}}
-	h := startHost(t, nil, g.make)
-	game := h.newGame(4)
-	ids := h.seats(game, 4)
-	p := []*stock.Client{h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{Flavor: stock.TypeScript})}
-	h.join(ids[2], stock.Options{}).Kill()
-	h.detached(1)
-	h.send(p[0], stock.Message{OpCode: 48, TargetPlayer: -1, Reliable: true})
-	h.gameIs(game, types.GameSessionStatusTerminating)
-	h.expectRefused(h.dial(ids[3], stock.Options{})) // no new logins
-	h.talk(p[0], p[1])                               // but players stay
-	h.send(p[0], stock.Message{OpCode: 50, TargetPlayer: -1, Reliable: true})
-	for _, c := range p {
-		h.expect(c, stock.Op(49))
-		h.awaitClose(c, messages.CloseGameEnded)
-	}
-	h.gameIs(game, types.GameSessionStatusTerminated)
-	if n := g.count("onPlayerDisconnect"); n != 0 { // D-119
-		t.Errorf("onPlayerDisconnect was called %d times", n)
-	}
-	h.expectRefused(h.dial(ids[0], stock.Options{}))
-	h.checkReceived(p...)
+		h.gameIs(game, types.GameSessionStatusTerminated)
+		if n := g.count("onPlayerDisconnect"); n != 0 { // D-119
+			t.Errorf("onPlayerDisconnect was called %d times", n)
+		}
+		h.expectRefused(h.dial(ids[0], stock.Options{}))
+		h.checkReceived(p...)
+	})
 }
 
 // TestHostStops: players are told, onProcessTerminate is heard, and the records
 // of a stopping host do not say otherwise.
 func TestHostStops(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{terminating: func(s script.Session) {
-		s.SendReliableGroupMessage(script.Outgoing{OpCode: 51, Sender: -1, Payload: []byte("closing")}, -1)
-	}}
-	h := startHost(t, nil, g.make)
-	p := h.players(2, stock.Options{})
-	h.host.Close()
-	for _, c := range p {
-		h.expect(c, stock.Op(51))
-		h.awaitClose(c, messages.CloseGoingAway)
-	}
-	if n := g.count("onProcessTerminate"); n != 1 {
-		t.Errorf("onProcessTerminate was called %d times", n)
-	}
-	if n := h.host.Counters().Connections.Total(); n != 0 {
-		t.Errorf("%d connections left", n)
-	}
-	h.checkReceived(p...)
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{terminating: func(s script.Session) {
+			s.SendReliableGroupMessage(script.Outgoing{OpCode: 51, Sender: -1, Payload: []byte("closing")}, -1)
+		}}
+		h := startHost(t, nil, g.make)
+		p := h.players(2, stock.Options{})
+		h.host.Close()
+		for _, c := range p {
+			h.expect(c, stock.Op(51))
+			h.awaitClose(c, messages.CloseGoingAway)
+		}
+		if n := g.count("onProcessTerminate"); n != 1 {
+			t.Errorf("onProcessTerminate was called %d times", n)
+		}
+		if n := h.host.Counters().Connections.Total(); n != 0 {
+			t.Errorf("%d connections left", n)
+		}
+		h.checkReceived(p...)
+	})
 }
 
 // TestNodeSDKPlays has the npm SDK reserve seats and stock clients play on them.
 func TestNodeSDKPlays(t *testing.T) {
-	t.Parallel()
-	node := serviceapitest.InstallNode(t)
-	h := startHost(t, nil, nil)
-	for _, protocol := range []string{"json", "cbor"} {
-		got := node.Run(t, "http://"+h.host.Addrs().API, "fleet-dev", protocol)
-		if got.GameSession.Status != "ACTIVE" || !strings.HasSuffix(h.host.Addrs().WS, fmt.Sprintf("%s:%d", got.GameSession.IPAddress, got.GameSession.Port)) {
-			t.Errorf("%s: game session %+v, want the address %s", protocol, got.GameSession, h.host.Addrs().WS)
+	synctest.Test(t, func(t *testing.T) {
+		node := serviceapitest.InstallNode(t)
+		h := startHost(t, nil, nil)
+		for _, protocol := range []string{"json", "cbor"} {
+			got := node.Run(t, "http://"+h.host.Addrs().API, "fleet-dev", protocol)
+			if got.GameSession.Status != "ACTIVE" || !strings.HasSuffix(h.host.Addrs().WS, fmt.Sprintf("%s:%d", got.GameSession.IPAddress, got.GameSession.Port)) {
+				t.Errorf("%s: game session %+v, want the address %s", protocol, got.GameSession, h.host.Addrs().WS)
+			}
+			if got.Errors["full"] != "GameSessionFullException" || got.Errors["unknownGameSession"] != "NotFoundException" || !slices.Contains(got.Searched, got.GameSessionID) {
+				t.Errorf("%s: %+v", protocol, got)
+			}
+			var p []*stock.Client
+			for i, id := range got.PlayerSessionIDs {
+				p = append(p, h.join(id, stock.Options{Flavor: flavors[i%2]}))
+			}
+			if len(p) != 3 {
+				t.Fatalf("%s: %d player sessions", protocol, len(p))
+			}
+			h.talk(p[0], p[1])
+			h.talk(p[1], p[2])
+			h.talk(p[2], p[0])
+			for _, id := range got.PlayerSessionIDs {
+				h.seatIs(id, types.PlayerSessionStatusActive)
+			}
+			p[0].Close()
+			h.seatIs(got.PlayerSessionIDs[0], types.PlayerSessionStatusCompleted)
+			h.checkReceived(p...)
 		}
-		if got.Errors["full"] != "GameSessionFullException" || got.Errors["unknownGameSession"] != "NotFoundException" || !slices.Contains(got.Searched, got.GameSessionID) {
-			t.Errorf("%s: %+v", protocol, got)
-		}
-		var p []*stock.Client
-		for i, id := range got.PlayerSessionIDs {
-			p = append(p, h.join(id, stock.Options{Flavor: flavors[i%2]}))
-		}
-		if len(p) != 3 {
-			t.Fatalf("%s: %d player sessions", protocol, len(p))
-		}
-		h.talk(p[0], p[1])
-		h.talk(p[1], p[2])
-		h.talk(p[2], p[0])
-		for _, id := range got.PlayerSessionIDs {
-			h.seatIs(id, types.PlayerSessionStatusActive)
-		}
-		p[0].Close()
-		h.seatIs(got.PlayerSessionIDs[0], types.PlayerSessionStatusCompleted)
-		h.checkReceived(p...)
-	}
+	})
 }

@@ -3,6 +3,7 @@ package acceptance_test
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
@@ -24,33 +25,34 @@ func (closedGame) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 // A login that is refused says why to a client whose player session the host knows, and
 // nothing to who makes ids up.
 func TestARefusedLoginSaysWhy(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, nil, func() script.Handler { return closedGame{} })
-	refused := func(id, payload, want string) {
-		t.Helper()
-		c, err := client.Dial(h.context(), client.Options{Addr: h.host.Addrs().WS, PlayerSessionID: id, Payload: []byte(payload)})
-		var no *client.RefusedError
-		if err == nil {
-			c.Abort()
-			t.Errorf("%q: let in", want)
-		} else if !errors.As(err, &no) || no.Reason != want || no.RetryAfter != 0 {
-			t.Errorf("%q: %v", want, err)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, func() script.Handler { return closedGame{} })
+		refused := func(id, payload, want string) {
+			t.Helper()
+			c, err := client.Dial(h.context(), client.Options{DialContext: h.Net.Dial, Addr: h.host.Addrs().WS, PlayerSessionID: id, Payload: []byte(payload)})
+			var no *client.RefusedError
+			if err == nil {
+				c.Abort()
+				t.Errorf("%q: let in", want)
+			} else if !errors.As(err, &no) || no.Reason != want || no.RetryAfter != 0 {
+				t.Errorf("%q: %v", want, err)
+			}
 		}
-	}
-	game := h.newGame(4)
-	seats := h.seats(game, 3)
-	refused("psess-00000000-0000-0000-0000-000000000000", "", "")
-	refused(seats[0], "no", "the game does not let the player in")
-	left := h.join(seats[1], stock.Options{})
-	if _, err := h.terminate(game, types.TerminationModeForceTerminate); err != nil {
-		t.Fatal(err)
-	}
-	h.until("the game session is over", func() error {
-		if s := h.game(game).Status; s != types.GameSessionStatusTerminated {
-			return errors.New(string(s))
+		game := h.newGame(4)
+		seats := h.seats(game, 3)
+		refused("psess-00000000-0000-0000-0000-000000000000", "", "")
+		refused(seats[0], "no", "the game does not let the player in")
+		left := h.join(seats[1], stock.Options{})
+		if _, err := h.terminate(game, types.TerminationModeForceTerminate); err != nil {
+			t.Fatal(err)
 		}
-		return nil
+		h.until("the game session is over", func() error {
+			if s := h.game(game).Status; s != types.GameSessionStatusTerminated {
+				return errors.New(string(s))
+			}
+			return nil
+		})
+		left.Close()
+		refused(seats[2], "", "the game session has ended")
 	})
-	left.Close()
-	refused(seats[2], "", "the game session has ended")
 }

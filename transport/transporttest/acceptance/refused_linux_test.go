@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -34,71 +35,72 @@ func smallDisk(t *testing.T, mib string) string {
 // is given contents that do not fit while it is renamed and tagged: what has been answered
 // is what the next process of the host has, and it starts.
 func TestAScriptThatIsRefusedAndRenamedIsThereAfterARestart(t *testing.T) {
-	t.Parallel()
-	disk := smallDisk(t, "16")
-	change := func(c *host.Config) { c.Store = host.Store{Path: filepath.Join(disk, "store.db")} }
-	slow := func(o *host.Options) {
-		o.NewHandler = func(*messages.Fleet) script.Handler { time.Sleep(5 * time.Millisecond); return script.Relay{} } // in the registry's turn
-	}
-	h := startHostWith(t, change, slow)
-	id, fleet := h.scriptFleet(archive(map[string]string{"lib/main.js": says("one")}))
-	noise := make([]byte, 2<<20)
-	for i := range noise {
-		noise[i] = byte(rand.Uint32())
-	}
-	large := archive(map[string]string{"lib/main.js": says("large"), "noise.txt": string(noise)})
-	if err := os.WriteFile(filepath.Join(disk, "filler"), make([]byte, 14<<20+512<<10), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	ctx, deadline := h.context(), time.Now().Add(time.Second)
-	var wg sync.WaitGroup
-	until := func(do func() error) {
-		wg.Go(func() {
-			for time.Now().Before(deadline) {
-				_ = do() // refused, or not
-			}
-		})
-	}
-	until(func() error {
-		_, err := h.api.UpdateScript(ctx, &gamelift.UpdateScriptInput{ScriptId: &id, ZipFile: large})
-		if err == nil {
-			t.Error("there is room for it")
+	synctest.Test(t, func(t *testing.T) {
+		disk := smallDisk(t, "16")
+		change := func(c *host.Config) { c.Store = host.Store{Path: filepath.Join(disk, "store.db")} }
+		slow := func(o *host.Options) {
+			o.NewHandler = func(*messages.Fleet) script.Handler { time.Sleep(5 * time.Millisecond); return script.Relay{} } // in the registry's turn
 		}
-		return err
-	})
-	for range 4 {
-		until(func() error {
-			_, err := h.api.UpdateScript(ctx, &gamelift.UpdateScriptInput{ScriptId: &id, Name: aws.String(time.Now().String())})
-			return err
-		})
-		until(func() error {
-			_, err := h.api.CreateGameSession(ctx, &gamelift.CreateGameSessionInput{FleetId: aws.String("fleet-dev"), MaximumPlayerSessionCount: aws.Int32(2)})
-			return err
-		})
-	}
-	until(func() error {
-		_, err := h.api.TagResource(ctx, &gamelift.TagResourceInput{ResourceARN: aws.String("arn:aws:gamelift:us-east-1::script/" + id),
-			Tags: []types.Tag{{Key: aws.String("at"), Value: aws.String(time.Now().Format(time.StampMicro))}}})
-		return err
-	})
-	wg.Wait()
-	if err := os.Remove(filepath.Join(disk, "filler")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := h.api.UpdateScript(h.context(), &gamelift.UpdateScriptInput{ScriptId: &id, Name: aws.String("the last")}); err != nil {
-		t.Fatal(err)
-	}
-	before := h.script(id)
-	h.host.Close()
+		h := startHostWith(t, change, slow)
+		id, fleet := h.scriptFleet(archive(map[string]string{"lib/main.js": says("one")}))
+		noise := make([]byte, 2<<20)
+		for i := range noise {
+			noise[i] = byte(rand.Uint32())
+		}
+		large := archive(map[string]string{"lib/main.js": says("large"), "noise.txt": string(noise)})
+		if err := os.WriteFile(filepath.Join(disk, "filler"), make([]byte, 14<<20+512<<10), 0o600); err != nil {
+			t.Fatal(err)
+		}
 
-	h = startHost(t, change, nil)
-	h.untilActive(fleet)
-	if after := h.script(id); after != before {
-		t.Errorf("the script is %s, and was %s", after, before)
-	}
-	_, player := h.on(fleet)
-	h.hears(player, "one")
+		ctx, deadline := h.context(), time.Now().Add(time.Second)
+		var wg sync.WaitGroup
+		until := func(do func() error) {
+			wg.Go(func() {
+				for time.Now().Before(deadline) {
+					_ = do() // refused, or not
+				}
+			})
+		}
+		until(func() error {
+			_, err := h.api.UpdateScript(ctx, &gamelift.UpdateScriptInput{ScriptId: &id, ZipFile: large})
+			if err == nil {
+				t.Error("there is room for it")
+			}
+			return err
+		})
+		for range 4 {
+			until(func() error {
+				_, err := h.api.UpdateScript(ctx, &gamelift.UpdateScriptInput{ScriptId: &id, Name: aws.String(time.Now().String())})
+				return err
+			})
+			until(func() error {
+				_, err := h.api.CreateGameSession(ctx, &gamelift.CreateGameSessionInput{FleetId: aws.String("fleet-dev"), MaximumPlayerSessionCount: aws.Int32(2)})
+				return err
+			})
+		}
+		until(func() error {
+			_, err := h.api.TagResource(ctx, &gamelift.TagResourceInput{ResourceARN: aws.String("arn:aws:gamelift:us-east-1::script/" + id),
+				Tags: []types.Tag{{Key: aws.String("at"), Value: aws.String(time.Now().Format(time.StampMicro))}}})
+			return err
+		})
+		wg.Wait()
+		if err := os.Remove(filepath.Join(disk, "filler")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.api.UpdateScript(h.context(), &gamelift.UpdateScriptInput{ScriptId: &id, Name: aws.String("the last")}); err != nil {
+			t.Fatal(err)
+		}
+		before := h.script(id)
+		h.host.Close()
+
+		h = startHost(t, change, nil)
+		h.untilActive(fleet)
+		if after := h.script(id); after != before {
+			t.Errorf("the script is %s, and was %s", after, before)
+		}
+		_, player := h.on(fleet)
+		h.hears(player, "one")
+	})
 }
 
 // script is what is shown of a script.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/messages"
@@ -18,175 +19,180 @@ import (
 // TestResumeOnAnyTransport: D-1, from each transport to each other, with
 // peer id, group and what was missed.
 func TestResumeOnAnyTransport(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) {
-		secure(t)(c)
-		c.Limits.ResumesPerPlayerSessionPerMinute = 0
-	}, nil)
-	seats := h.seats(h.newGame(3), 2)
-	other := h.join(seats[1], stock.Options{NoUDP: true})
-	a := h.host.Addrs()
-	c, err := client.Dial(h.context(), client.Options{
-		Addr: a.WS, WSSAddr: a.WSS, KCPAddr: a.KCP, PlayerSessionID: seats[0], EventsMax: 1 << 14,
-		TLS: &tls.Config{RootCAs: h.roots(), ServerName: "localhost"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Abort)
-	p := &sdkPlayer{h: h, Client: c}
-	h.joinGroup(other, 7)
-	if err := p.join(7); err != nil {
-		t.Fatal(err)
-	}
-	h.expectMembers(other, -1, 7, 1, 2)
-	said := 0
-	reach := func() {
-		t.Helper()
-		said++
-		h.send(other, stock.Message{OpCode: 90, TargetGroup: 7, Payload: fmt.Append(nil, said), Reliable: true})
-	}
-	heard := 0
-	hears := func(what string) {
-		t.Helper()
-		for heard < said {
-			heard++
-			if _, text, _ := p.hear(90); text != fmt.Sprint(heard) {
-				t.Fatalf("%s: heard %s, %d was due", what, text, heard)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) {
+			secure(t)(c)
+			c.Limits.ResumesPerPlayerSessionPerMinute = 0
+		}, nil)
+		seats := h.seats(h.newGame(3), 2)
+		other := h.join(seats[1], stock.Options{NoUDP: true})
+		a := h.host.Addrs()
+		c, err := client.Dial(h.context(), client.Options{DialContext: h.Net.Dial,
+			Addr: a.WS, WSSAddr: a.WSS, KCPAddr: a.KCP, PlayerSessionID: seats[0], EventsMax: 1 << 14,
+			TLS: &tls.Config{RootCAs: h.roots(), ServerName: "localhost"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Abort)
+		p := &sdkPlayer{h: h, Client: c}
+		h.joinGroup(other, 7)
+		if err := p.join(7); err != nil {
+			t.Fatal(err)
+		}
+		h.expectMembers(other, -1, 7, 1, 2)
+		said := 0
+		reach := func() {
+			t.Helper()
+			said++
+			h.send(other, stock.Message{OpCode: 90, TargetGroup: 7, Payload: fmt.Append(nil, said), Reliable: true})
+		}
+		heard := 0
+		hears := func(what string) {
+			t.Helper()
+			for heard < said {
+				heard++
+				if _, text, _ := p.hear(90); text != fmt.Sprint(heard) {
+					t.Fatalf("%s: heard %s, %d was due", what, text, heard)
+				}
 			}
 		}
-	}
-	on := client.WS
-	for _, to := range []client.Transport{ // every pair is next to each other once
-		client.WS, client.WSS, client.WSS, client.KCP, client.KCP, client.WS, client.KCP, client.WSS, client.WS,
-	} {
-		what := fmt.Sprintf("%s to %s", on, to)
-		pair := counters.PairOf(counters.Channel(on), counters.Channel(to))
-		before := h.host.Counters().Resumes.Get(pair)
-		reach()
-		if err := c.Move(h.context(), to); err != nil {
-			t.Fatalf("%s: %v", what, err)
+		on := client.WS
+		for _, to := range []client.Transport{ // every pair is next to each other once
+			client.WS, client.WSS, client.WSS, client.KCP, client.KCP, client.WS, client.KCP, client.WSS, client.WS,
+		} {
+			what := fmt.Sprintf("%s to %s", on, to)
+			pair := counters.PairOf(counters.Channel(on), counters.Channel(to))
+			before := h.host.Counters().Resumes.Get(pair)
+			reach()
+			if err := c.Move(h.context(), to); err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			reach()
+			hears(what)
+			if c.PeerID() != 2 || c.Transport() != to {
+				t.Errorf("%s: peer %d on %s", what, c.PeerID(), c.Transport())
+			}
+			h.untilCount("resumes "+what, func() int64 { return h.host.Counters().Resumes.Get(pair) }, before+1)
+			on = to
 		}
-		reach()
-		hears(what)
-		if c.PeerID() != 2 || c.Transport() != to {
-			t.Errorf("%s: peer %d on %s", what, c.PeerID(), c.Transport())
-		}
-		h.untilCount("resumes "+what, func() int64 { return h.host.Counters().Resumes.Get(pair) }, before+1)
-		on = to
-	}
-	h.talk(other, other)
+		h.talk(other, other)
+	})
 }
 
 // TestResumeOfAnotherProcess is reliability.md 2.9: a token and a player session of
 // a host that is gone are refused at once and for good.
 // RL-114.
 func TestResumeOfAnotherProcess(t *testing.T) {
-	t.Parallel()
-	first := startHost(t, nil, nil)
-	id := first.seats(first.newGame(2), 1)[0]
-	c, err := client.Dial(first.context(), client.Options{Addr: first.host.Addrs().WS, PlayerSessionID: id})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Abort()
-	first.host.Close()
+	synctest.Test(t, func(t *testing.T) {
+		first := startHost(t, nil, nil)
+		id := first.seats(first.newGame(2), 1)[0]
+		c, err := client.Dial(first.context(), client.Options{DialContext: first.Net.Dial, Addr: first.host.Addrs().WS, PlayerSessionID: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Abort()
+		first.host.Close()
 
-	second := startHost(t, nil, nil)
-	second.newGame(2)
-	raw := second.dial(id, stock.Options{NoLogin: true})
-	login := wire.Login{PlayerSessionID: id, ClientVersion: 2, Caps: wire.CapNumbers, ReconnectToken: "A-token-of-the-host-that-is-gone-43-letters", LastReceived: 7}
-	begun := time.Now()
-	second.sendRaw(raw, wire.AppendLogin(nil, &login, nil))
-	second.expectRefused(raw)
-	if took := time.Since(begun); took > 9*time.Second {
-		t.Errorf("refused after %v", took)
-	}
-	if _, err := client.Dial(second.context(), client.Options{Addr: second.host.Addrs().WS, PlayerSessionID: id}); err == nil {
-		t.Error("let in")
-	}
-	if n := second.logins(counters.LoginRefused); n != 2 {
-		t.Errorf("%d refused", n)
-	}
+		second := startHost(t, nil, nil)
+		second.newGame(2)
+		raw := second.dial(id, stock.Options{NoLogin: true})
+		login := wire.Login{PlayerSessionID: id, ClientVersion: 2, Caps: wire.CapNumbers, ReconnectToken: "A-token-of-the-host-that-is-gone-43-letters", LastReceived: 7}
+		begun := time.Now()
+		second.sendRaw(raw, wire.AppendLogin(nil, &login, nil))
+		second.expectRefused(raw)
+		if took := time.Since(begun); took > 9*time.Second {
+			t.Errorf("refused after %v", took)
+		}
+		if _, err := client.Dial(second.context(), client.Options{DialContext: second.Net.Dial, Addr: second.host.Addrs().WS, PlayerSessionID: id}); err == nil {
+			t.Error("let in")
+		}
+		if n := second.logins(counters.LoginRefused); n != 2 {
+			t.Errorf("%d refused", n)
+		}
+	})
 }
 
 // TestResumeSettingsOfAFleet: fleets[].reconnectWindow.
 func TestResumeSettingsOfAFleet(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{}
-	h := startHost(t, func(c *host.Config) { c.Fleets[0].ReconnectWindow = "0s" }, g.make)
-	lost := h.join(h.seats(h.newGame(2), 1)[0], stock.Options{})
-	lost.Kill()
-	g.await(t, "onPlayerDisconnect 1 of [1]")
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{}
+		h := startHost(t, func(c *host.Config) { c.Fleets[0].ReconnectWindow = "0s" }, g.make)
+		lost := h.join(h.seats(h.newGame(2), 1)[0], stock.Options{})
+		lost.Kill()
+		g.await(t, "onPlayerDisconnect 1 of [1]")
 
-	bad := host.Defaults()
-	bad.Fleets[0].ReconnectWindow, bad.Reconnect.Overflow, bad.Reconnect.StockAmbiguous = "11m", "perhaps", "sometimes"
-	bad.Reconnect.QueueBytesAll, bad.Limits.LoginsPerSecond = -1, -1
-	err := bad.Validate()
-	for _, key := range []string{"fleets[0].reconnectWindow", "reconnect.overflow", "reconnect.stockAmbiguous", "reconnect.queueBytesAll", "limits.loginsPerSecond"} {
-		if err == nil || !slices.ContainsFunc(errorsOf(err), func(s string) bool { return len(s) > len(key) && s[:len(key)] == key }) {
-			t.Errorf("%s is not refused: %v", key, err)
+		bad := host.Defaults()
+		bad.Fleets[0].ReconnectWindow, bad.Reconnect.Overflow, bad.Reconnect.StockAmbiguous = "11m", "perhaps", "sometimes"
+		bad.Reconnect.QueueBytesAll, bad.Limits.LoginsPerSecond = -1, -1
+		err := bad.Validate()
+		for _, key := range []string{"fleets[0].reconnectWindow", "reconnect.overflow", "reconnect.stockAmbiguous", "reconnect.queueBytesAll", "limits.loginsPerSecond"} {
+			if err == nil || !slices.ContainsFunc(errorsOf(err), func(s string) bool { return len(s) > len(key) && s[:len(key)] == key }) {
+				t.Errorf("%s is not refused: %v", key, err)
+			}
 		}
-	}
+	})
 }
 
 // TestRejoinAfterALeave is D-2 for the client from the specification: the
 // same after a close 1000, as a new player with the same peer id.
 func TestRejoinAfterALeave(t *testing.T) {
-	t.Parallel()
-	g := &fakeGame{}
-	h := startHost(t, nil, g.make)
-	ids := h.seats(h.newGame(2), 2)
-	p, other := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{NoUDP: true})
-	h.joinGroup(p, 5)
-	for i := range 3 {
-		p.Close()
-		if i == 0 {
-			g.await(t, "onPlayerDisconnect 1 of [1 2]")
-		} else {
-			for g.count("onPlayerDisconnect 1 of [2 1]") < i { // in the order in which they came
-				time.Sleep(time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		g := &fakeGame{}
+		h := startHost(t, nil, g.make)
+		ids := h.seats(h.newGame(2), 2)
+		p, other := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{NoUDP: true})
+		h.joinGroup(p, 5)
+		for i := range 3 {
+			p.Close()
+			if i == 0 {
+				g.await(t, "onPlayerDisconnect 1 of [1 2]")
+			} else {
+				for g.count("onPlayerDisconnect 1 of [2 1]") < i { // in the order in which they came
+					time.Sleep(time.Millisecond)
+				}
 			}
+			p = h.join(ids[0], stock.Options{Flavor: flavors[i%2]})
+			if p.PeerID() != 1 {
+				t.Fatalf("back as %d", p.PeerID())
+			}
+			h.send(p, stock.Message{OpCode: 91, TargetGroup: 5, Reliable: true}) // it is in no group
+			h.dropped(counters.DropNotMember, int64(i+1))
+			h.talk(other, p)
+			h.talk(p, other)
 		}
-		p = h.join(ids[0], stock.Options{Flavor: flavors[i%2]})
-		if p.PeerID() != 1 {
-			t.Fatalf("back as %d", p.PeerID())
+		if n := h.logins(counters.LoginRejoined); n != 3 {
+			t.Errorf("%d rejoined", n)
 		}
-		h.send(p, stock.Message{OpCode: 91, TargetGroup: 5, Reliable: true}) // it is in no group
-		h.dropped(counters.DropNotMember, int64(i+1))
-		h.talk(other, p)
-		h.talk(p, other)
-	}
-	if n := h.logins(counters.LoginRejoined); n != 3 {
-		t.Errorf("%d rejoined", n)
-	}
-	h.checkReceived(p, other)
+		h.checkReceived(p, other)
+	})
 }
 
 // TestStormIsTold: over limits.loginsPerSecond a client of the extension hears when
 // to come again, and comes; a stock client is refused.
 func TestStormIsTold(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) { c.Limits.LoginsPerSecond, c.Limits.LoginsWaiting = 4, 1 }, nil)
-	ids := h.seats(h.newGame(12), 12)
-	done := make(chan error)
-	for _, id := range ids {
-		go func() {
-			c, err := client.Dial(h.context(), client.Options{Addr: h.host.Addrs().WS, PlayerSessionID: id})
-			if err == nil {
-				c.Close()
-			}
-			done <- err
-		}()
-	}
-	for range ids {
-		if err := <-done; err != nil {
-			t.Error(err)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) { c.Limits.LoginsPerSecond, c.Limits.LoginsWaiting = 4, 1 }, nil)
+		ids := h.seats(h.newGame(12), 12)
+		done := make(chan error)
+		for _, id := range ids {
+			go func() {
+				c, err := client.Dial(h.context(), client.Options{DialContext: h.Net.Dial, Addr: h.host.Addrs().WS, PlayerSessionID: id})
+				if err == nil {
+					c.Close()
+				}
+				done <- err
+			}()
 		}
-	}
-	if n := h.host.Counters().CloseReasons[messages.CloseTryLater].Load(); n == 0 {
-		t.Error("nobody was told to try later")
-	}
+		for range ids {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if n := h.host.Counters().CloseReasons[messages.CloseTryLater].Load(); n == 0 {
+			t.Error("nobody was told to try later")
+		}
+	})
 }
 
 // errorsOf splits a joined error.
@@ -204,25 +210,26 @@ func errorsOf(err error) (all []string) {
 // TestRoamingIsAnAbbreviatedHandshake: over KCP a player with a new network is back
 // without another key exchange.
 func TestRoamingIsAnAbbreviatedHandshake(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, secure(t), nil)
-	c := h.sdk(client.KCP, h.seats(h.newGame(2), 1)[0])
-	count := h.host.Counters()
-	for i := range int64(3) {
-		c.NetworkChanged()
-		h.untilCount("resumes", func() int64 { return count.Resumes.Get(counters.PairOf(counters.KCP, counters.KCP)) }, i+1)
-		h.untilCount("abbreviated handshakes", func() int64 { return count.Handshakes.Get(counters.HandshakeResumed) }, i+1)
-		h.until("back", func() error {
-			if !c.Attached() {
-				return fmt.Errorf("not attached")
-			}
-			return nil
-		})
-	}
-	if n := count.Handshakes.Get(counters.HandshakeFull); n != 1 {
-		t.Errorf("%d key exchanges", n)
-	}
-	if c.PeerID() != 1 {
-		t.Errorf("peer %d", c.PeerID())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, secure(t), nil)
+		c := h.sdk(client.KCP, h.seats(h.newGame(2), 1)[0])
+		count := h.host.Counters()
+		for i := range int64(3) {
+			c.NetworkChanged()
+			h.untilCount("resumes", func() int64 { return count.Resumes.Get(counters.PairOf(counters.KCP, counters.KCP)) }, i+1)
+			h.untilCount("abbreviated handshakes", func() int64 { return count.Handshakes.Get(counters.HandshakeResumed) }, i+1)
+			h.until("back", func() error {
+				if !c.Attached() {
+					return fmt.Errorf("not attached")
+				}
+				return nil
+			})
+		}
+		if n := count.Handshakes.Get(counters.HandshakeFull); n != 1 {
+			t.Errorf("%d key exchanges", n)
+		}
+		if c.PeerID() != 1 {
+			t.Errorf("peer %d", c.PeerID())
+		}
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/actors/script"
@@ -208,212 +209,224 @@ func (h *testHost) sawNone(p *fakeGame, op int32, names ...string) {
 
 // RT-35.
 func TestAMessageToTheServerCallsOnMessageOnceAndRelaysNothing(t *testing.T) {
-	h, games := startPlays(t, nil, nil)
-	c := h.fastPlayers(3, stock.Options{})
-	op := int32(100)
-	for _, via := range bothChannels {
-		for _, group := range []int32{0, stock.AllPlayers, 5} {
-			op++
-			h.send(c[0], stock.Message{OpCode: op, TargetPlayer: stock.ServerID, TargetGroup: group, Payload: []byte("up"), Via: via})
-			h.fence(c[0], via, c...)
-			h.saw(games.only(), "onMessage", script.Message{
-				OpCode: op, Sender: 1, TargetPlayer: messages.ServerPeer, TargetGroup: messages.GroupID(group),
-				Reliable: via == stock.ChannelWebSocket, Payload: []byte("up"),
-			})
-			h.sawNone(games.only(), op, "onSendToPlayer", "onSendToGroup")
-			h.gotNone(op, c...)
+	synctest.Test(t, func(t *testing.T) {
+		h, games := startPlays(t, nil, nil)
+		c := h.fastPlayers(3, stock.Options{})
+		op := int32(100)
+		for _, via := range bothChannels {
+			for _, group := range []int32{0, stock.AllPlayers, 5} {
+				op++
+				h.send(c[0], stock.Message{OpCode: op, TargetPlayer: stock.ServerID, TargetGroup: group, Payload: []byte("up"), Via: via})
+				h.fence(c[0], via, c...)
+				h.saw(games.only(), "onMessage", script.Message{
+					OpCode: op, Sender: 1, TargetPlayer: messages.ServerPeer, TargetGroup: messages.GroupID(group),
+					Reliable: via == stock.ChannelWebSocket, Payload: []byte("up"),
+				})
+				h.sawNone(games.only(), op, "onSendToPlayer", "onSendToGroup")
+				h.gotNone(op, c...)
+			}
 		}
-	}
-	h.verified(c...)
+		h.verified(c...)
+	})
 }
 
 // RT-36.
 func TestATargetPlayerGetsItAloneIfTheGateSaysSo(t *testing.T) {
-	const free, refused, panics, self, both, unknown = 200, 210, 220, 230, 240, 250
-	h, games := startPlays(t, nil, func(p *fakeGame) {
-		p.toPlayer = func(m *script.Message) bool {
-			if m.OpCode/10*10 == panics {
-				panic("gate")
+	synctest.Test(t, func(t *testing.T) {
+		const free, refused, panics, self, both, unknown = 200, 210, 220, 230, 240, 250
+		h, games := startPlays(t, nil, func(p *fakeGame) {
+			p.toPlayer = func(m *script.Message) bool {
+				if m.OpCode/10*10 == panics {
+					panic("gate")
+				}
+				return m.OpCode/10*10 != refused
 			}
-			return m.OpCode/10*10 != refused
+		})
+		c := h.fastPlayers(3, stock.Options{})
+		for i, via := range bothChannels {
+			i, reliable := int32(i), via == stock.ChannelWebSocket
+			send := func(op, to, group int32) {
+				h.send(c[0], stock.Message{OpCode: op + i, TargetPlayer: to, TargetGroup: group, Payload: []byte{1, byte(op)}, Via: via})
+			}
+			send(refused, 2, 0)
+			send(panics, 2, 0)
+			send(unknown, 99, 0)
+			send(free, 2, 0)
+			send(self, 1, 0)
+			send(both, 2, stock.AllPlayers)
+			for op, to := range map[int32]int{free: 1, self: 0, both: 1} {
+				e := h.gotOne(c[to], stock.Packet{
+					OpCode: op + i, TargetPlayer: int32(to) + 1, Sender: 1, Reliable: reliable, Payload: []byte{1, byte(op)},
+				})
+				if e.Channel != via {
+					t.Errorf("came by %v, want %v", e.Channel, via)
+				}
+				h.gotNone(op+i, c[(to+1)%3], c[(to+2)%3])
+			}
+			h.fence(c[0], via, c...)
+			for _, op := range []int32{refused, panics, unknown} {
+				h.gotNone(op+i, c...)
+			}
+			for op, to := range map[int32]messages.PeerID{free: 2, refused: 2, panics: 2, self: 1, both: 2} {
+				h.saw(games.only(), "onSendToPlayer", script.Message{
+					OpCode: op + i, Sender: 1, TargetPlayer: to, Reliable: reliable, Payload: []byte{1, byte(op)},
+				})
+				h.sawNone(games.only(), op+i, "onMessage", "onSendToGroup")
+			}
 		}
+		h.dropped(counters.DropRefusedByHandler, 4)
+		h.dropped(counters.DropUnknownTarget, 2)
+		if n := h.host.Counters().HandlerErrors.Load(); n != 2 {
+			t.Errorf("%d handler errors", n)
+		}
+		h.verified(c...)
 	})
-	c := h.fastPlayers(3, stock.Options{})
-	for i, via := range bothChannels {
-		i, reliable := int32(i), via == stock.ChannelWebSocket
-		send := func(op, to, group int32) {
-			h.send(c[0], stock.Message{OpCode: op + i, TargetPlayer: to, TargetGroup: group, Payload: []byte{1, byte(op)}, Via: via})
-		}
-		send(refused, 2, 0)
-		send(panics, 2, 0)
-		send(unknown, 99, 0)
-		send(free, 2, 0)
-		send(self, 1, 0)
-		send(both, 2, stock.AllPlayers)
-		for op, to := range map[int32]int{free: 1, self: 0, both: 1} {
-			e := h.gotOne(c[to], stock.Packet{
-				OpCode: op + i, TargetPlayer: int32(to) + 1, Sender: 1, Reliable: reliable, Payload: []byte{1, byte(op)},
-			})
-			if e.Channel != via {
-				t.Errorf("came by %v, want %v", e.Channel, via)
-			}
-			h.gotNone(op+i, c[(to+1)%3], c[(to+2)%3])
-		}
-		h.fence(c[0], via, c...)
-		for _, op := range []int32{refused, panics, unknown} {
-			h.gotNone(op+i, c...)
-		}
-		for op, to := range map[int32]messages.PeerID{free: 2, refused: 2, panics: 2, self: 1, both: 2} {
-			h.saw(games.only(), "onSendToPlayer", script.Message{
-				OpCode: op + i, Sender: 1, TargetPlayer: to, Reliable: reliable, Payload: []byte{1, byte(op)},
-			})
-			h.sawNone(games.only(), op+i, "onMessage", "onSendToGroup")
-		}
-	}
-	h.dropped(counters.DropRefusedByHandler, 4)
-	h.dropped(counters.DropUnknownTarget, 2)
-	if n := h.host.Counters().HandlerErrors.Load(); n != 2 {
-		t.Errorf("%d handler errors", n)
-	}
-	h.verified(c...)
 }
 
 // RT-37.
 func TestGroupMinusOneReachesAllPlayersTheSenderIncluded(t *testing.T) {
-	const free, refused, panics, odd = 300, 310, 320, 330
-	h, games := startPlays(t, nil, func(p *fakeGame) {
-		p.toGroup = func(m *script.Message) bool {
-			if m.OpCode/10*10 == panics {
-				panic("gate")
+	synctest.Test(t, func(t *testing.T) {
+		const free, refused, panics, odd = 300, 310, 320, 330
+		h, games := startPlays(t, nil, func(p *fakeGame) {
+			p.toGroup = func(m *script.Message) bool {
+				if m.OpCode/10*10 == panics {
+					panic("gate")
+				}
+				return m.OpCode/10*10 != refused
 			}
-			return m.OpCode/10*10 != refused
+		})
+		c := h.fastPlayers(3, stock.Options{})
+		for i, via := range bothChannels {
+			i, reliable := int32(i), via == stock.ChannelWebSocket
+			for _, op := range []int32{refused, panics, free} {
+				h.send(c[1], stock.Message{OpCode: op + i, TargetGroup: stock.AllPlayers, Payload: []byte("all"), Via: via})
+			}
+			// A target player below -1 is none (rule 3).
+			h.send(c[1], stock.Message{OpCode: odd + i, TargetPlayer: -5, TargetGroup: stock.AllPlayers, Via: via})
+			for _, p := range c {
+				e := h.gotOne(p, stock.Packet{
+					OpCode: free + i, TargetGroup: stock.AllPlayers, Sender: 2, Reliable: reliable, Payload: []byte("all"),
+				})
+				if e.Channel != via {
+					t.Errorf("came by %v, want %v", e.Channel, via)
+				}
+				h.gotOne(p, stock.Packet{OpCode: odd + i, TargetGroup: stock.AllPlayers, Sender: 2, Reliable: reliable})
+			}
+			h.fence(c[1], via, c...)
+			h.gotNone(refused+i, c...)
+			h.gotNone(panics+i, c...)
+			for _, op := range []int32{free, refused, panics} {
+				h.saw(games.only(), "onSendToGroup", script.Message{
+					OpCode: op + i, Sender: 2, TargetGroup: messages.AllPlayers, Reliable: reliable, Payload: []byte("all"),
+				})
+				h.sawNone(games.only(), op+i, "onMessage", "onSendToPlayer")
+			}
 		}
+		h.dropped(counters.DropRefusedByHandler, 4)
+		if n := h.host.Counters().HandlerErrors.Load(); n != 2 {
+			t.Errorf("%d handler errors", n)
+		}
+		h.verified(c...)
 	})
-	c := h.fastPlayers(3, stock.Options{})
-	for i, via := range bothChannels {
-		i, reliable := int32(i), via == stock.ChannelWebSocket
-		for _, op := range []int32{refused, panics, free} {
-			h.send(c[1], stock.Message{OpCode: op + i, TargetGroup: stock.AllPlayers, Payload: []byte("all"), Via: via})
-		}
-		// A target player below -1 is none (rule 3).
-		h.send(c[1], stock.Message{OpCode: odd + i, TargetPlayer: -5, TargetGroup: stock.AllPlayers, Via: via})
-		for _, p := range c {
-			e := h.gotOne(p, stock.Packet{
-				OpCode: free + i, TargetGroup: stock.AllPlayers, Sender: 2, Reliable: reliable, Payload: []byte("all"),
-			})
-			if e.Channel != via {
-				t.Errorf("came by %v, want %v", e.Channel, via)
-			}
-			h.gotOne(p, stock.Packet{OpCode: odd + i, TargetGroup: stock.AllPlayers, Sender: 2, Reliable: reliable})
-		}
-		h.fence(c[1], via, c...)
-		h.gotNone(refused+i, c...)
-		h.gotNone(panics+i, c...)
-		for _, op := range []int32{free, refused, panics} {
-			h.saw(games.only(), "onSendToGroup", script.Message{
-				OpCode: op + i, Sender: 2, TargetGroup: messages.AllPlayers, Reliable: reliable, Payload: []byte("all"),
-			})
-			h.sawNone(games.only(), op+i, "onMessage", "onSendToPlayer")
-		}
-	}
-	h.dropped(counters.DropRefusedByHandler, 4)
-	if n := h.host.Counters().HandlerErrors.Load(); n != 2 {
-		t.Errorf("%d handler errors", n)
-	}
-	h.verified(c...)
 }
 
 // RT-38.
 func TestOnlyMembersSendToAGroup(t *testing.T) {
-	h, games := startPlays(t, nil, nil)
-	c := h.fastPlayers(3, stock.Options{})
-	for _, p := range c[1:] {
-		if err := p.JoinGroup(5, stock.ChannelWebSocket); err != nil {
-			t.Fatal(err)
-		}
-		h.expect(p, stock.Op(stock.OpGroupMembershipUpdate))
-	}
-	h.expect(c[1], stock.Op(stock.OpGroupMembershipUpdate)) // that the other joined
-	for i, via := range bothChannels {
-		op := 400 + 10*int32(i)
-		h.send(c[0], stock.Message{OpCode: op, TargetGroup: 5, Via: via})
-		h.send(c[0], stock.Message{OpCode: op + 1, TargetGroup: 6, Via: via}) // which nobody is in
-		h.fence(c[0], via, c...)
-		h.dropped(counters.DropNotMember, 2*int64(i+1))
-		for _, op := range []int32{op, op + 1} {
-			h.gotNone(op, c...)
-			h.sawNone(games.only(), op, "onSendToGroup", "onMessage", "onSendToPlayer")
-		}
-		h.send(c[1], stock.Message{OpCode: op + 2, TargetGroup: 5, Via: via})
+	synctest.Test(t, func(t *testing.T) {
+		h, games := startPlays(t, nil, nil)
+		c := h.fastPlayers(3, stock.Options{})
 		for _, p := range c[1:] {
-			h.gotOne(p, stock.Packet{OpCode: op + 2, TargetGroup: 5, Sender: 2, Reliable: via == stock.ChannelWebSocket})
+			if err := p.JoinGroup(5, stock.ChannelWebSocket); err != nil {
+				t.Fatal(err)
+			}
+			h.expect(p, stock.Op(stock.OpGroupMembershipUpdate))
 		}
-		h.fence(c[1], via, c...)
-		h.gotNone(op+2, c[0])
-	}
-	h.verified(c...)
+		h.expect(c[1], stock.Op(stock.OpGroupMembershipUpdate)) // that the other joined
+		for i, via := range bothChannels {
+			op := 400 + 10*int32(i)
+			h.send(c[0], stock.Message{OpCode: op, TargetGroup: 5, Via: via})
+			h.send(c[0], stock.Message{OpCode: op + 1, TargetGroup: 6, Via: via}) // which nobody is in
+			h.fence(c[0], via, c...)
+			h.dropped(counters.DropNotMember, 2*int64(i+1))
+			for _, op := range []int32{op, op + 1} {
+				h.gotNone(op, c...)
+				h.sawNone(games.only(), op, "onSendToGroup", "onMessage", "onSendToPlayer")
+			}
+			h.send(c[1], stock.Message{OpCode: op + 2, TargetGroup: 5, Via: via})
+			for _, p := range c[1:] {
+				h.gotOne(p, stock.Packet{OpCode: op + 2, TargetGroup: 5, Sender: 2, Reliable: via == stock.ChannelWebSocket})
+			}
+			h.fence(c[1], via, c...)
+			h.gotNone(op+2, c[0])
+		}
+		h.verified(c...)
+	})
 }
 
 // On the fast channel the sender names the association, so a forged one is a
 // datagram from an address not bound to it (RT-24): it is dropped.
 // RT-39.
 func TestForgedSendersAreNeverDelivered(t *testing.T) {
-	h, games := startPlays(t, nil, nil)
-	c := h.fastPlayers(3, stock.Options{})
-	forged := []int32{2, 3, stock.ServerID, 0, -2, 99, math.MinInt32, math.MaxInt32}
-	op := int32(500)
-	for i := range forged {
-		for _, m := range []stock.Message{{TargetPlayer: 2}, {TargetGroup: stock.AllPlayers}, {TargetPlayer: stock.ServerID}} {
-			op++
-			m.OpCode, m.Sender, m.Via = op, &forged[i], stock.ChannelWebSocket
-			h.send(c[0], m)
-			want := stock.Packet{OpCode: op, TargetPlayer: m.TargetPlayer, TargetGroup: m.TargetGroup, Sender: 1, Reliable: true}
-			switch {
-			case m.TargetPlayer == stock.ServerID:
-				h.until("onMessage", func() error {
-					if got := games.only().messages("onMessage", op); len(got) != 1 || got[0].Sender != 1 {
-						return fmt.Errorf("saw %+v", got)
+	synctest.Test(t, func(t *testing.T) {
+		h, games := startPlays(t, nil, nil)
+		c := h.fastPlayers(3, stock.Options{})
+		forged := []int32{2, 3, stock.ServerID, 0, -2, 99, math.MinInt32, math.MaxInt32}
+		op := int32(500)
+		for i := range forged {
+			for _, m := range []stock.Message{{TargetPlayer: 2}, {TargetGroup: stock.AllPlayers}, {TargetPlayer: stock.ServerID}} {
+				op++
+				m.OpCode, m.Sender, m.Via = op, &forged[i], stock.ChannelWebSocket
+				h.send(c[0], m)
+				want := stock.Packet{OpCode: op, TargetPlayer: m.TargetPlayer, TargetGroup: m.TargetGroup, Sender: 1, Reliable: true}
+				switch {
+				case m.TargetPlayer == stock.ServerID:
+					h.until("onMessage", func() error {
+						if got := games.only().messages("onMessage", op); len(got) != 1 || got[0].Sender != 1 {
+							return fmt.Errorf("saw %+v", got)
+						}
+						return nil
+					})
+				case m.TargetPlayer == 2:
+					h.gotOne(c[1], want)
+				default:
+					for _, p := range c {
+						h.gotOne(p, want)
 					}
-					return nil
-				})
-			case m.TargetPlayer == 2:
-				h.gotOne(c[1], want)
-			default:
-				for _, p := range c {
-					h.gotOne(p, want)
 				}
 			}
 		}
-	}
-	first := op + 1
-	for i := range forged {
-		for _, m := range []stock.Message{{TargetPlayer: 2}, {TargetGroup: stock.AllPlayers}, {TargetPlayer: stock.ServerID}} {
-			op++
-			m.OpCode, m.Sender, m.Via = op, &forged[i], stock.ChannelUDP
-			h.send(c[0], m)
+		first := op + 1
+		for i := range forged {
+			for _, m := range []stock.Message{{TargetPlayer: 2}, {TargetGroup: stock.AllPlayers}, {TargetPlayer: stock.ServerID}} {
+				op++
+				m.OpCode, m.Sender, m.Via = op, &forged[i], stock.ChannelUDP
+				h.send(c[0], m)
+			}
 		}
-	}
-	h.fence(c[0], stock.ChannelUDP, c...)
-	for ; first <= op; first++ {
-		h.gotNone(first, c...)
-		h.sawNone(games.only(), first, "onMessage", "onSendToPlayer", "onSendToGroup")
-	}
-	h.dropped(counters.DropFastWrongAddress, 2*3)
-	h.dropped(counters.DropFastUnknownSender, 6*3)
-	h.verified(c...)
+		h.fence(c[0], stock.ChannelUDP, c...)
+		for ; first <= op; first++ {
+			h.gotNone(first, c...)
+			h.sawNone(games.only(), first, "onMessage", "onSendToPlayer", "onSendToGroup")
+		}
+		h.dropped(counters.DropFastWrongAddress, 2*3)
+		h.dropped(counters.DropFastUnknownSender, 6*3)
+		h.verified(c...)
+	})
 }
 
 // RT-40.
 func TestUnlistedNegativeOpCodesAreRelayed(t *testing.T) {
-	h, _ := startPlays(t, nil, nil)
-	c := h.players(2, stock.Options{Flavor: stock.TypeScript})
-	for _, op := range []int32{-500, -501, -4, -9, -16, -102, math.MinInt32} {
-		h.send(c[0], stock.Message{OpCode: op, Payload: []byte("ts")}) // this client's own default is group -1
-		for _, p := range c {
-			h.gotOne(p, stock.Packet{OpCode: op, TargetGroup: stock.AllPlayers, Sender: 1, Reliable: true, Payload: []byte("ts")})
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := startPlays(t, nil, nil)
+		c := h.players(2, stock.Options{Flavor: stock.TypeScript})
+		for _, op := range []int32{-500, -501, -4, -9, -16, -102, math.MinInt32} {
+			h.send(c[0], stock.Message{OpCode: op, Payload: []byte("ts")}) // this client's own default is group -1
+			for _, p := range c {
+				h.gotOne(p, stock.Packet{OpCode: op, TargetGroup: stock.AllPlayers, Sender: 1, Reliable: true, Payload: []byte("ts")})
+			}
 		}
-	}
-	h.verified(c...)
+		h.verified(c...)
+	})
 }
 
 // serverOps are the op codes that only the server may emit (D-136), with the
@@ -432,99 +445,105 @@ var serverOps = []stock.Packet{
 
 // RT-41.
 func TestOpCodesOfTheServerAreNeverRelayed(t *testing.T) {
-	h, games := startPlays(t, nil, nil)
-	c := h.fastPlayers(3, stock.Options{})
-	ofServer := func() (n int) {
-		for _, p := range c {
-			for _, e := range p.Log() {
-				if slices.ContainsFunc(serverOps, func(op stock.Packet) bool { return e.OpCode == op.OpCode }) {
-					n++
+	synctest.Test(t, func(t *testing.T) {
+		h, games := startPlays(t, nil, nil)
+		c := h.fastPlayers(3, stock.Options{})
+		ofServer := func() (n int) {
+			for _, p := range c {
+				for _, e := range p.Log() {
+					if slices.ContainsFunc(serverOps, func(op stock.Packet) bool { return e.OpCode == op.OpCode }) {
+						n++
+					}
 				}
 			}
+			return n
 		}
-		return n
-	}
-	before, sent := ofServer(), int64(0)
-	for _, via := range bothChannels {
+		before, sent := ofServer(), int64(0)
+		for _, via := range bothChannels {
+			for _, p := range serverOps {
+				for _, to := range [][2]int32{{stock.ServerID, 0}, {stock.ServerID, -1}, {2, 0}, {0, stock.AllPlayers}, {0, 0}} {
+					p.TargetPlayer, p.TargetGroup, p.Sender, p.Reliable = to[0], to[1], 1, via == stock.ChannelWebSocket
+					p.Payload = []byte("forged")
+					if err := c[0].SendPacket(p, via); err != nil {
+						t.Fatal(err)
+					}
+					sent++
+				}
+			}
+			h.fence(c[0], via, c...)
+			h.dropped(counters.DropServerOp, sent)
+		}
+		if after := ofServer(); after != before {
+			t.Errorf("%d packets with op codes of the server, %d before", after, before)
+		}
 		for _, p := range serverOps {
-			for _, to := range [][2]int32{{stock.ServerID, 0}, {stock.ServerID, -1}, {2, 0}, {0, stock.AllPlayers}, {0, 0}} {
-				p.TargetPlayer, p.TargetGroup, p.Sender, p.Reliable = to[0], to[1], 1, via == stock.ChannelWebSocket
-				p.Payload = []byte("forged")
-				if err := c[0].SendPacket(p, via); err != nil {
-					t.Fatal(err)
-				}
-				sent++
-			}
+			h.sawNone(games.only(), p.OpCode, "onMessage", "onSendToPlayer", "onSendToGroup")
 		}
-		h.fence(c[0], via, c...)
-		h.dropped(counters.DropServerOp, sent)
-	}
-	if after := ofServer(); after != before {
-		t.Errorf("%d packets with op codes of the server, %d before", after, before)
-	}
-	for _, p := range serverOps {
-		h.sawNone(games.only(), p.OpCode, "onMessage", "onSendToPlayer", "onSendToGroup")
-	}
-	h.verified(c...)
+		h.verified(c...)
+	})
 }
 
 // RT-42.
 func TestAMessageWithoutTargetIsDropped(t *testing.T) {
-	h, games := startPlays(t, nil, nil)
-	c := h.fastPlayers(2, stock.Options{})
-	op, sent := int32(600), int64(0)
-	for _, via := range bothChannels {
-		for _, to := range [][2]int32{{0, 0}, {-2, 0}, {0, -2}, {-5, -7}, {math.MinInt32, math.MinInt32}} {
-			op++
-			sent++
-			h.send(c[0], stock.Message{OpCode: op, TargetPlayer: to[0], TargetGroup: to[1], Via: via})
+	synctest.Test(t, func(t *testing.T) {
+		h, games := startPlays(t, nil, nil)
+		c := h.fastPlayers(2, stock.Options{})
+		op, sent := int32(600), int64(0)
+		for _, via := range bothChannels {
+			for _, to := range [][2]int32{{0, 0}, {-2, 0}, {0, -2}, {-5, -7}, {math.MinInt32, math.MinInt32}} {
+				op++
+				sent++
+				h.send(c[0], stock.Message{OpCode: op, TargetPlayer: to[0], TargetGroup: to[1], Via: via})
+			}
+			h.fence(c[0], via, c...) // and the connection stays up
+			h.dropped(counters.DropNoTarget, sent)
 		}
-		h.fence(c[0], via, c...) // and the connection stays up
-		h.dropped(counters.DropNoTarget, sent)
-	}
-	for ; op > 600; op-- {
-		h.gotNone(op, c...)
-		h.sawNone(games.only(), op, "onMessage", "onSendToPlayer", "onSendToGroup")
-	}
-	h.verified(c...)
+		for ; op > 600; op-- {
+			h.gotNone(op, c...)
+			h.sawNone(games.only(), op, "onMessage", "onSendToPlayer", "onSendToGroup")
+		}
+		h.verified(c...)
+	})
 }
 
 // RT-43.
 func TestAPayloadOf4096PassesAndOneOf4097DoesNot(t *testing.T) {
-	h, games := startPlays(t, nil, nil)
-	c := h.fastPlayers(2, stock.Options{})
-	payload := make([]byte, stock.PayloadMax+1)
-	for i := range payload {
-		payload[i] = byte(rand.Uint32())
-	}
-	most := payload[:stock.PayloadMax]
-	targets := []stock.Message{{TargetPlayer: 2}, {TargetGroup: stock.AllPlayers}, {TargetPlayer: stock.ServerID}}
-	for i, m := range targets {
-		m.NoLimit, m.Reliable = true, true
-		m.OpCode, m.Payload = 700+int32(i), payload
-		h.send(c[0], m)
-		m.OpCode, m.Payload = 710+int32(i), most
-		h.send(c[0], m)
-	}
-	h.gotOne(c[1], stock.Packet{OpCode: 710, TargetPlayer: 2, Sender: 1, Reliable: true, Payload: most})
-	for _, p := range c {
-		h.gotOne(p, stock.Packet{OpCode: 711, TargetGroup: stock.AllPlayers, Sender: 1, Reliable: true, Payload: most})
-	}
-	h.fence(c[0], stock.ChannelWebSocket, c...)
-	h.saw(games.only(), "onMessage", script.Message{OpCode: 712, Sender: 1, TargetPlayer: -1, Reliable: true, Payload: most})
-	h.dropped(counters.DropPayloadTooLarge, 3)
+	synctest.Test(t, func(t *testing.T) {
+		h, games := startPlays(t, nil, nil)
+		c := h.fastPlayers(2, stock.Options{})
+		payload := make([]byte, stock.PayloadMax+1)
+		for i := range payload {
+			payload[i] = byte(rand.Uint32())
+		}
+		most := payload[:stock.PayloadMax]
+		targets := []stock.Message{{TargetPlayer: 2}, {TargetGroup: stock.AllPlayers}, {TargetPlayer: stock.ServerID}}
+		for i, m := range targets {
+			m.NoLimit, m.Reliable = true, true
+			m.OpCode, m.Payload = 700+int32(i), payload
+			h.send(c[0], m)
+			m.OpCode, m.Payload = 710+int32(i), most
+			h.send(c[0], m)
+		}
+		h.gotOne(c[1], stock.Packet{OpCode: 710, TargetPlayer: 2, Sender: 1, Reliable: true, Payload: most})
+		for _, p := range c {
+			h.gotOne(p, stock.Packet{OpCode: 711, TargetGroup: stock.AllPlayers, Sender: 1, Reliable: true, Payload: most})
+		}
+		h.fence(c[0], stock.ChannelWebSocket, c...)
+		h.saw(games.only(), "onMessage", script.Message{OpCode: 712, Sender: 1, TargetPlayer: -1, Reliable: true, Payload: most})
+		h.dropped(counters.DropPayloadTooLarge, 3)
 
-	// By UDP, which the SDKs do not do above 1200.
-	h.send(c[0], stock.Message{OpCode: 720, TargetPlayer: 2, Payload: payload, NoLimit: true, Via: stock.ChannelUDP})
-	h.fence(c[0], stock.ChannelUDP, c...)
-	if n := &h.host.Counters().Dropped; n.Get(counters.DropPayloadTooLarge)+n.Get(counters.DropFastMalformed) != 4 {
-		t.Error("the large datagram was not counted")
-	}
-	for _, op := range []int32{700, 701, 702, 720} {
-		h.gotNone(op, c...)
-		h.sawNone(games.only(), op, "onMessage", "onSendToPlayer", "onSendToGroup")
-	}
-	h.verified(c...)
+		// By UDP, which the SDKs do not do above 1200.
+		h.send(c[0], stock.Message{OpCode: 720, TargetPlayer: 2, Payload: payload, NoLimit: true, Via: stock.ChannelUDP})
+		h.fence(c[0], stock.ChannelUDP, c...)
+		if n := &h.host.Counters().Dropped; n.Get(counters.DropPayloadTooLarge)+n.Get(counters.DropFastMalformed) != 4 {
+			t.Error("the large datagram was not counted")
+		}
+		for _, op := range []int32{700, 701, 702, 720} {
+			h.gotNone(op, c...)
+			h.sawNone(games.only(), op, "onMessage", "onSendToPlayer", "onSendToGroup")
+		}
+		h.verified(c...)
+	})
 }
 
 // number is a payload that carries n.
@@ -569,402 +588,422 @@ func (h *testHost) rises(who string, got []int, n int, want func(int) bool) {
 
 // RT-44.
 func TestReliableMessagesOfOneSenderArriveInOrder(t *testing.T) {
-	const count, op = 10_000, 800
-	h := startHost(t, unlimited, nil)
-	c := h.players(3, stock.Options{EventsMax: 4 * count})
-	for i, p := range c {
-		if err := p.JoinGroup(7, stock.ChannelWebSocket); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		const count, op = 10_000, 800
+		h := startHost(t, unlimited, nil)
+		c := h.players(3, stock.Options{EventsMax: 4 * count})
+		for i, p := range c {
+			if err := p.JoinGroup(7, stock.ChannelWebSocket); err != nil {
+				t.Fatal(err)
+			}
+			h.expect(p, func(e stock.Event) bool {
+				return e.GroupMembershipUpdate != nil && len(e.GroupMembershipUpdate.Players) == i+1
+			})
 		}
-		h.expect(p, func(e stock.Event) bool {
-			return e.GroupMembershipUpdate != nil && len(e.GroupMembershipUpdate.Players) == i+1
-		})
-	}
-	for n := range count {
-		m := stock.Message{OpCode: op, TargetPlayer: 2, Payload: number(n), Reliable: true}
-		switch n % 3 {
-		case 1:
-			m.TargetPlayer, m.TargetGroup = 0, 7
-		case 2:
-			m.TargetPlayer, m.TargetGroup = 0, stock.AllPlayers
+		for n := range count {
+			m := stock.Message{OpCode: op, TargetPlayer: 2, Payload: number(n), Reliable: true}
+			switch n % 3 {
+			case 1:
+				m.TargetPlayer, m.TargetGroup = 0, 7
+			case 2:
+				m.TargetPlayer, m.TargetGroup = 0, stock.AllPlayers
+			}
+			h.send(c[0], m)
 		}
-		h.send(c[0], m)
-	}
-	for i, n := range []int{count - (count+2)/3, count, count - (count+2)/3} {
-		h.arrive(c[i], op, n)
-	}
-	h.fence(c[0], stock.ChannelWebSocket, c...)
-	group := func(n int) bool { return n%3 != 0 }
-	h.rises("sender", numbers(c[0], op), count, group)
-	h.rises("target", numbers(c[1], op), count, func(int) bool { return true })
-	h.rises("bystander", numbers(c[2], op), count, group)
-	h.verified(c...)
+		for i, n := range []int{count - (count+2)/3, count, count - (count+2)/3} {
+			h.arrive(c[i], op, n)
+		}
+		h.fence(c[0], stock.ChannelWebSocket, c...)
+		group := func(n int) bool { return n%3 != 0 }
+		h.rises("sender", numbers(c[0], op), count, group)
+		h.rises("target", numbers(c[1], op), count, func(int) bool { return true })
+		h.rises("bystander", numbers(c[2], op), count, group)
+		h.verified(c...)
+	})
 }
 
 func TestJoinThenAtOnceAGroupMessageReachesTheSender(t *testing.T) {
-	const groups, op = 20, 900
-	h := startHost(t, unlimited, nil)
-	c := h.fastPlayers(2, stock.Options{})
-	sent := 0
-	for _, via := range bothChannels {
-		for range groups {
-			sent++
-			g := int32(sent)
-			if err := c[0].JoinGroup(g, via); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		const groups, op = 20, 900
+		h := startHost(t, unlimited, nil)
+		c := h.fastPlayers(2, stock.Options{})
+		sent := 0
+		for _, via := range bothChannels {
+			for range groups {
+				sent++
+				g := int32(sent)
+				if err := c[0].JoinGroup(g, via); err != nil {
+					t.Fatal(err)
+				}
+				h.send(c[0], stock.Message{OpCode: op, TargetGroup: g, Payload: number(sent - 1), Via: via})
+			}
+			h.fence(c[0], via, c...)
+		}
+		h.rises("sender", numbers(c[0], op), sent, func(int) bool { return true })
+		h.gotNone(op, c[1])
+		joined := map[int32]bool{}
+		for _, e := range c[0].Log() {
+			if u := e.GroupMembershipUpdate; u != nil {
+				joined[u.Group] = slices.Equal(u.Players, []int32{1})
+			}
+			if e.OpCode == op && e.Channel == stock.ChannelWebSocket && !joined[e.TargetGroup] {
+				t.Errorf("before the update of its group: %v", e)
+			}
+		}
+		if len(joined) != sent {
+			t.Errorf("updates of %d groups", len(joined))
+		}
+		h.dropped(counters.DropNotMember, 0)
+		for i, via := range bothChannels {
+			if err := c[0].LeaveGroup(int32(i+1), via); err != nil {
 				t.Fatal(err)
 			}
-			h.send(c[0], stock.Message{OpCode: op, TargetGroup: g, Payload: number(sent - 1), Via: via})
+			h.send(c[0], stock.Message{OpCode: op + 1, TargetGroup: int32(i + 1), Via: via})
+			h.fence(c[0], via, c...)
+			h.dropped(counters.DropNotMember, int64(i+1))
 		}
-		h.fence(c[0], via, c...)
-	}
-	h.rises("sender", numbers(c[0], op), sent, func(int) bool { return true })
-	h.gotNone(op, c[1])
-	joined := map[int32]bool{}
-	for _, e := range c[0].Log() {
-		if u := e.GroupMembershipUpdate; u != nil {
-			joined[u.Group] = slices.Equal(u.Players, []int32{1})
-		}
-		if e.OpCode == op && e.Channel == stock.ChannelWebSocket && !joined[e.TargetGroup] {
-			t.Errorf("before the update of its group: %v", e)
-		}
-	}
-	if len(joined) != sent {
-		t.Errorf("updates of %d groups", len(joined))
-	}
-	h.dropped(counters.DropNotMember, 0)
-	for i, via := range bothChannels {
-		if err := c[0].LeaveGroup(int32(i+1), via); err != nil {
-			t.Fatal(err)
-		}
-		h.send(c[0], stock.Message{OpCode: op + 1, TargetGroup: int32(i + 1), Via: via})
-		h.fence(c[0], via, c...)
-		h.dropped(counters.DropNotMember, int64(i+1))
-	}
-	h.gotNone(op+1, c...)
-	h.verified(c...)
+		h.gotNone(op+1, c...)
+		h.verified(c...)
+	})
 }
 
 func TestDirectAndGroupMessagesOfOneSenderKeepTheirOrder(t *testing.T) {
-	const rounds, op = 200, 1000
-	h := startHost(t, unlimited, nil)
-	c := h.players(3, stock.Options{NoUDP: true})
-	for i, p := range c[1:] {
-		if err := p.JoinGroup(3); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		const rounds, op = 200, 1000
+		h := startHost(t, unlimited, nil)
+		c := h.players(3, stock.Options{NoUDP: true})
+		for i, p := range c[1:] {
+			if err := p.JoinGroup(3); err != nil {
+				t.Fatal(err)
+			}
+			h.expect(p, func(e stock.Event) bool {
+				return e.GroupMembershipUpdate != nil && len(e.GroupMembershipUpdate.Players) == i+1
+			})
 		}
-		h.expect(p, func(e stock.Event) bool {
-			return e.GroupMembershipUpdate != nil && len(e.GroupMembershipUpdate.Players) == i+1
-		})
-	}
-	// Each round: join, to the group, to player 2, to all, leave, to player 2. One
-	// more player keeps the game session busy meanwhile.
-	stop, noise := make(chan struct{}), sync.WaitGroup{}
-	noise.Go(func() {
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				if c[2].Send(stock.Message{OpCode: 2, TargetPlayer: stock.ServerID, Reliable: true}) != nil {
+		// Each round: join, to the group, to player 2, to all, leave, to player 2. One
+		// more player keeps the game session busy meanwhile.
+		stop, noise := make(chan struct{}), sync.WaitGroup{}
+		noise.Go(func() {
+			for {
+				select {
+				case <-stop:
 					return
+				default:
+					if c[2].Send(stock.Message{OpCode: 2, TargetPlayer: stock.ServerID, Reliable: true}) != nil {
+						return
+					}
 				}
 			}
+		})
+		n := 0
+		send := func(m stock.Message) {
+			m.OpCode, m.Payload, m.Reliable = op, number(n), true
+			h.send(c[0], m)
+			n++
 		}
+		for round := range rounds {
+			if round%20 == 19 { // what may wait behind group operations is bounded
+				h.fence(c[0], stock.ChannelWebSocket, c[0])
+			}
+			if err := c[0].JoinGroup(3); err != nil {
+				t.Fatal(err)
+			}
+			send(stock.Message{TargetGroup: 3})
+			send(stock.Message{TargetPlayer: 2})
+			send(stock.Message{TargetGroup: stock.AllPlayers})
+			if err := c[0].LeaveGroup(3); err != nil {
+				t.Fatal(err)
+			}
+			send(stock.Message{TargetPlayer: 2})
+		}
+		close(stop)
+		noise.Wait()
+		h.fence(c[0], stock.ChannelWebSocket, c...)
+		group := func(n int) bool { return n%4 == 0 || n%4 == 2 }
+		h.rises("sender", numbers(c[0], op), n, group)
+		h.rises("target", numbers(c[1], op), n, func(int) bool { return true })
+		h.rises("bystander", numbers(c[2], op), n, group)
+		h.dropped(counters.DropNotMember, 0)
+		h.verified(c...)
 	})
-	n := 0
-	send := func(m stock.Message) {
-		m.OpCode, m.Payload, m.Reliable = op, number(n), true
-		h.send(c[0], m)
-		n++
-	}
-	for round := range rounds {
-		if round%20 == 19 { // what may wait behind group operations is bounded
-			h.fence(c[0], stock.ChannelWebSocket, c[0])
-		}
-		if err := c[0].JoinGroup(3); err != nil {
-			t.Fatal(err)
-		}
-		send(stock.Message{TargetGroup: 3})
-		send(stock.Message{TargetPlayer: 2})
-		send(stock.Message{TargetGroup: stock.AllPlayers})
-		if err := c[0].LeaveGroup(3); err != nil {
-			t.Fatal(err)
-		}
-		send(stock.Message{TargetPlayer: 2})
-	}
-	close(stop)
-	noise.Wait()
-	h.fence(c[0], stock.ChannelWebSocket, c...)
-	group := func(n int) bool { return n%4 == 0 || n%4 == 2 }
-	h.rises("sender", numbers(c[0], op), n, group)
-	h.rises("target", numbers(c[1], op), n, func(int) bool { return true })
-	h.rises("bystander", numbers(c[2], op), n, group)
-	h.dropped(counters.DropNotMember, 0)
-	h.verified(c...)
 }
 
 // RL-2: a reliable message is delivered, or the player session ends with a reason.
 // A client whose joins and messages the game session finds all at once, as after
 // a callback that took its time, is no exception.
 func TestReliableMessagesBehindGroupOperationsAreNotLost(t *testing.T) {
-	const rounds, each, op = 500, 4, 1050
-	entered, release := make(chan struct{}), make(chan struct{})
-	let := sync.OnceFunc(func() { close(release) })
-	h, _ := startPlays(t, unlimited, func(p *fakeGame) {
-		p.message = func(script.Session, *script.Message) {
-			close(entered)
-			<-release
+	synctest.Test(t, func(t *testing.T) {
+		const rounds, each, op = 500, 4, 1050
+		entered, release := make(chan struct{}), make(chan struct{})
+		let := sync.OnceFunc(func() { close(release) })
+		h, _ := startPlays(t, unlimited, func(p *fakeGame) {
+			p.message = func(script.Session, *script.Message) {
+				close(entered)
+				<-release
+			}
+		})
+		t.Cleanup(let)
+		c := h.players(2, stock.Options{NoUDP: true})
+		h.send(c[1], stock.Message{OpCode: 1, TargetPlayer: stock.ServerID, Reliable: true})
+		<-entered
+		before := h.host.Counters().MessagesIn.Get(counters.WS)
+		for n := range rounds {
+			if err := c[0].JoinGroup(3); err != nil {
+				t.Fatal(err)
+			}
+			for i := range each - 1 {
+				h.send(c[0], stock.Message{OpCode: op, TargetPlayer: 2, Payload: number((each-1)*n + i), Reliable: true})
+			}
 		}
+		h.untilCount("taken in", func() int64 { return h.host.Counters().MessagesIn.Get(counters.WS) - before }, rounds*each)
+		let()
+		h.fence(c[1], stock.ChannelWebSocket, c[1]) // behind all of it in the game session's mailbox
+		h.until("delivery, or an end with a reason", func() error {
+			got, dropped := len(numbers(c[1], op)), h.host.Counters().Dropped.Get(counters.DropStashFull)
+			switch ended := c[0].Err() != nil || c[0].Status() == stock.StatusDisconnected; {
+			case got == rounds*(each-1) || ended:
+				return nil
+			case dropped > 0:
+				t.Fatalf("at least %d of %d packets were dropped as stash_full, and the sender lives on", dropped, rounds*each)
+			}
+			return fmt.Errorf("%d of %d delivered", got, rounds*(each-1))
+		})
+		if c[0].Status() != stock.StatusDisconnected {
+			h.rises("recipient", numbers(c[1], op), rounds*(each-1), func(int) bool { return true })
+		}
+		h.verified(c...)
 	})
-	t.Cleanup(let)
-	c := h.players(2, stock.Options{NoUDP: true})
-	h.send(c[1], stock.Message{OpCode: 1, TargetPlayer: stock.ServerID, Reliable: true})
-	<-entered
-	before := h.host.Counters().MessagesIn.Get(counters.WS)
-	for n := range rounds {
-		if err := c[0].JoinGroup(3); err != nil {
-			t.Fatal(err)
-		}
-		for i := range each - 1 {
-			h.send(c[0], stock.Message{OpCode: op, TargetPlayer: 2, Payload: number((each-1)*n + i), Reliable: true})
-		}
-	}
-	h.untilCount("taken in", func() int64 { return h.host.Counters().MessagesIn.Get(counters.WS) - before }, rounds*each)
-	let()
-	h.fence(c[1], stock.ChannelWebSocket, c[1]) // behind all of it in the game session's mailbox
-	h.until("delivery, or an end with a reason", func() error {
-		got, dropped := len(numbers(c[1], op)), h.host.Counters().Dropped.Get(counters.DropStashFull)
-		switch ended := c[0].Err() != nil || c[0].Status() == stock.StatusDisconnected; {
-		case got == rounds*(each-1) || ended:
-			return nil
-		case dropped > 0:
-			t.Fatalf("at least %d of %d packets were dropped as stash_full, and the sender lives on", dropped, rounds*each)
-		}
-		return fmt.Errorf("%d of %d delivered", got, rounds*(each-1))
-	})
-	if c[0].Status() != stock.StatusDisconnected {
-		h.rises("recipient", numbers(c[1], op), rounds*(each-1), func(int) bool { return true })
-	}
-	h.verified(c...)
 }
 
 // D-137, D-129: after login an op code 0 is for the server alone, a LOGIN for nobody.
 func TestOpCode0AfterLogin(t *testing.T) {
-	h, games := startPlays(t, nil, nil)
-	c := h.fastPlayers(2, stock.Options{})
-	payload, seen, logins := 0, 0, int64(0)
-	for _, via := range bothChannels {
-		for _, to := range [][2]int32{{0, stock.AllPlayers}, {2, 0}, {stock.ServerID, 0}, {0, 0}} {
-			h.send(c[0], stock.Message{TargetPlayer: to[0], TargetGroup: to[1], Payload: number(payload), Via: via})
-			payload++
-			p := stock.LoginPacket(stock.CSharp, "psess-anybody", []byte("again"))
-			p.TargetPlayer, p.TargetGroup, p.Sender, p.Reliable = to[0], to[1], 1, via == stock.ChannelWebSocket
-			if err := c[0].SendPacket(p, via); err != nil {
-				t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		h, games := startPlays(t, nil, nil)
+		c := h.fastPlayers(2, stock.Options{})
+		payload, seen, logins := 0, 0, int64(0)
+		for _, via := range bothChannels {
+			for _, to := range [][2]int32{{0, stock.AllPlayers}, {2, 0}, {stock.ServerID, 0}, {0, 0}} {
+				h.send(c[0], stock.Message{TargetPlayer: to[0], TargetGroup: to[1], Payload: number(payload), Via: via})
+				payload++
+				p := stock.LoginPacket(stock.CSharp, "psess-anybody", []byte("again"))
+				p.TargetPlayer, p.TargetGroup, p.Sender, p.Reliable = to[0], to[1], 1, via == stock.ChannelWebSocket
+				if err := c[0].SendPacket(p, via); err != nil {
+					t.Fatal(err)
+				}
+				logins++
 			}
-			logins++
+			h.fence(c[0], via, c...)
+			h.dropped(counters.DropSecondLogin, logins)
 		}
-		h.fence(c[0], via, c...)
-		h.dropped(counters.DropSecondLogin, logins)
-	}
-	for _, m := range games.only().messages("onMessage", 0) {
-		if n := int(binary.BigEndian.Uint32(m.Payload)); n != seen || m.Sender != 1 {
-			t.Errorf("onMessage saw %+v, want number %d", m, seen)
+		for _, m := range games.only().messages("onMessage", 0) {
+			if n := int(binary.BigEndian.Uint32(m.Payload)); n != seen || m.Sender != 1 {
+				t.Errorf("onMessage saw %+v, want number %d", m, seen)
+			}
+			seen++
 		}
-		seen++
-	}
-	if seen != payload {
-		t.Errorf("onMessage saw %d of %d", seen, payload)
-	}
-	h.sawNone(games.only(), 0, "onSendToPlayer", "onSendToGroup")
-	h.gotNone(0, c...)
-	h.verified(c...) // no second LOGIN_RESPONSE among it
+		if seen != payload {
+			t.Errorf("onMessage saw %d of %d", seen, payload)
+		}
+		h.sawNone(games.only(), 0, "onSendToPlayer", "onSendToGroup")
+		h.gotNone(0, c...)
+		h.verified(c...) // no second LOGIN_RESPONSE among it
+	})
 }
 
 // What a client adds to a packet, known fields and unknown ones, stays behind.
 func TestDeliveredPacketsHaveNoOtherFields(t *testing.T) {
-	h := startHost(t, nil, nil)
-	c := h.fastPlayers(2, stock.Options{})
-	unknown := []byte{
-		0xC8, 0x3E, 7, 0xD0, 0x3E, 9, // 1001 and 1002: the extension's numbers and acks
-		0x82, 0x01, 2, 'x', 'y', // 16
-	}
-	for i, via := range bothChannels {
-		for j, p := range append(slices.Clone(serverOps), stock.Packet{}, stock.Packet{Ping: &stock.Empty{}},
-			stock.Packet{Login: &stock.LoginCommand{PlayerSessionID: "psess-x"}}, stock.Packet{JoinGroup: &stock.GroupRef{Group: 4}}) {
-			p.OpCode = int32(1100 + 100*i + j)
-			p.TargetPlayer, p.TargetGroup, p.Sender, p.Reliable = 2, 9, 1, via == stock.ChannelWebSocket
-			p.ClientVersion, p.SequenceNumber, p.Payload = 7, int32(1000+j), []byte("data")
-			unit := stock.Unit(append(stock.EncodePacket(p), unknown...))
-			send := c[0].SendRawReliable
-			if via == stock.ChannelUDP {
-				send = c[0].SendRawFast
-			}
-			if err := send(unit); err != nil {
-				t.Fatal(err)
-			}
-			h.gotOne(c[1], stock.Packet{
-				OpCode: p.OpCode, TargetPlayer: 2, Sender: 1, Reliable: via == stock.ChannelWebSocket, Payload: []byte("data"),
-			})
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		c := h.fastPlayers(2, stock.Options{})
+		unknown := []byte{
+			0xC8, 0x3E, 7, 0xD0, 0x3E, 9, // 1001 and 1002: the extension's numbers and acks
+			0x82, 0x01, 2, 'x', 'y', // 16
 		}
-	}
-	if g := c[0].Groups(); len(g) > 0 {
-		t.Errorf("in groups %v", g)
-	}
-	h.verified(c...)
+		for i, via := range bothChannels {
+			for j, p := range append(slices.Clone(serverOps), stock.Packet{}, stock.Packet{Ping: &stock.Empty{}},
+				stock.Packet{Login: &stock.LoginCommand{PlayerSessionID: "psess-x"}}, stock.Packet{JoinGroup: &stock.GroupRef{Group: 4}}) {
+				p.OpCode = int32(1100 + 100*i + j)
+				p.TargetPlayer, p.TargetGroup, p.Sender, p.Reliable = 2, 9, 1, via == stock.ChannelWebSocket
+				p.ClientVersion, p.SequenceNumber, p.Payload = 7, int32(1000+j), []byte("data")
+				unit := stock.Unit(append(stock.EncodePacket(p), unknown...))
+				send := c[0].SendRawReliable
+				if via == stock.ChannelUDP {
+					send = c[0].SendRawFast
+				}
+				if err := send(unit); err != nil {
+					t.Fatal(err)
+				}
+				h.gotOne(c[1], stock.Packet{
+					OpCode: p.OpCode, TargetPlayer: 2, Sender: 1, Reliable: via == stock.ChannelWebSocket, Payload: []byte("data"),
+				})
+			}
+		}
+		if g := c[0].Groups(); len(g) > 0 {
+			t.Errorf("in groups %v", g)
+		}
+		h.verified(c...)
+	})
 }
 
 func TestHandlerAnswersInOnMessage(t *testing.T) {
-	const ask, answer = 1300, 1400
-	h, games := startPlays(t, nil, func(p *fakeGame) {
-		p.message = func(s script.Session, m *script.Message) {
-			out := script.Outgoing{OpCode: m.OpCode + answer - ask, Sender: s.ServerID(), Payload: append([]byte("re:"), m.Payload...)}
-			switch m.Text() {
-			case "fast":
-				s.SendMessage(out, m.Sender)
-			case "reliable":
-				s.SendReliableMessage(out, m.Sender)
-			case "fast all":
-				s.SendGroupMessage(out, s.AllPlayersGroupID())
-			case "reliable all":
-				s.SendReliableGroupMessage(out, s.AllPlayersGroupID())
+	synctest.Test(t, func(t *testing.T) {
+		const ask, answer = 1300, 1400
+		h, games := startPlays(t, nil, func(p *fakeGame) {
+			p.message = func(s script.Session, m *script.Message) {
+				out := script.Outgoing{OpCode: m.OpCode + answer - ask, Sender: s.ServerID(), Payload: append([]byte("re:"), m.Payload...)}
+				switch m.Text() {
+				case "fast":
+					s.SendMessage(out, m.Sender)
+				case "reliable":
+					s.SendReliableMessage(out, m.Sender)
+				case "fast all":
+					s.SendGroupMessage(out, s.AllPlayersGroupID())
+				case "reliable all":
+					s.SendReliableGroupMessage(out, s.AllPlayersGroupID())
+				}
 			}
+		})
+		c := h.fastPlayers(3, stock.Options{})
+		op := int32(ask)
+		for _, via := range bothChannels {
+			for _, how := range []string{"fast", "reliable", "fast all", "reliable all"} {
+				op++
+				h.send(c[0], stock.Message{OpCode: op, TargetPlayer: stock.ServerID, Payload: []byte(how), Via: via})
+				want := stock.Packet{OpCode: op + answer - ask, Sender: stock.ServerID, Reliable: strings.HasPrefix(how, "reliable"), Payload: []byte("re:" + how)}
+				if !strings.HasSuffix(how, "all") {
+					want.TargetPlayer = 1
+					h.gotOne(c[0], want)
+					continue
+				}
+				want.TargetGroup = stock.AllPlayers
+				for _, p := range c {
+					h.gotOne(p, want)
+				}
+			}
+			h.fence(c[0], via, c...)
 		}
+		for o := ask + answer - ask + 1; o <= int(op)+answer-ask; o++ { // a script's own messages pass no gate
+			h.sawNone(games.only(), int32(o), "onSendToPlayer", "onSendToGroup")
+		}
+		h.verified(c...)
 	})
-	c := h.fastPlayers(3, stock.Options{})
-	op := int32(ask)
-	for _, via := range bothChannels {
-		for _, how := range []string{"fast", "reliable", "fast all", "reliable all"} {
-			op++
-			h.send(c[0], stock.Message{OpCode: op, TargetPlayer: stock.ServerID, Payload: []byte(how), Via: via})
-			want := stock.Packet{OpCode: op + answer - ask, Sender: stock.ServerID, Reliable: strings.HasPrefix(how, "reliable"), Payload: []byte("re:" + how)}
-			if !strings.HasSuffix(how, "all") {
-				want.TargetPlayer = 1
-				h.gotOne(c[0], want)
-				continue
-			}
-			want.TargetGroup = stock.AllPlayers
-			for _, p := range c {
-				h.gotOne(p, want)
-			}
-		}
-		h.fence(c[0], via, c...)
-	}
-	for o := ask + answer - ask + 1; o <= int(op)+answer-ask; o++ { // a script's own messages pass no gate
-		h.sawNone(games.only(), int32(o), "onSendToPlayer", "onSendToGroup")
-	}
-	h.verified(c...)
 }
 
 func TestMessagesOfOneCallbackLeaveInCallOrder(t *testing.T) {
-	const op, rounds, each = 1500, 50, 12
-	h, _ := startPlays(t, unlimited, func(p *fakeGame) {
-		n := 0
-		p.message = func(s script.Session, _ *script.Message) {
-			for range each / 3 {
-				for _, send := range []func(script.Outgoing){
-					func(m script.Outgoing) { s.SendReliableMessage(m, 1) },
-					func(m script.Outgoing) { s.SendReliableGroupMessage(m, messages.AllPlayers) },
-					func(m script.Outgoing) { s.SendReliableMessage(m, 2) },
-				} {
-					send(script.Outgoing{OpCode: op, Sender: 77, Payload: number(n)}) // the sender is free
-					n++
+	synctest.Test(t, func(t *testing.T) {
+		const op, rounds, each = 1500, 50, 12
+		h, _ := startPlays(t, unlimited, func(p *fakeGame) {
+			n := 0
+			p.message = func(s script.Session, _ *script.Message) {
+				for range each / 3 {
+					for _, send := range []func(script.Outgoing){
+						func(m script.Outgoing) { s.SendReliableMessage(m, 1) },
+						func(m script.Outgoing) { s.SendReliableGroupMessage(m, messages.AllPlayers) },
+						func(m script.Outgoing) { s.SendReliableMessage(m, 2) },
+					} {
+						send(script.Outgoing{OpCode: op, Sender: 77, Payload: number(n)}) // the sender is free
+						n++
+					}
 				}
 			}
+		})
+		c := h.players(2, stock.Options{NoUDP: true})
+		for range rounds {
+			h.send(c[0], stock.Message{OpCode: 1, TargetPlayer: stock.ServerID, Reliable: true})
 		}
+		h.fence(c[0], stock.ChannelWebSocket, c...)
+		h.rises("player 1", numbers(c[0], op), rounds*each, func(n int) bool { return n%3 != 2 })
+		h.rises("player 2", numbers(c[1], op), rounds*each, func(n int) bool { return n%3 != 0 })
+		for _, e := range c[0].Log() {
+			if e.OpCode == op && e.Sender != 77 {
+				t.Fatalf("got %v", e)
+			}
+		}
+		h.verified(c...)
 	})
-	c := h.players(2, stock.Options{NoUDP: true})
-	for range rounds {
-		h.send(c[0], stock.Message{OpCode: 1, TargetPlayer: stock.ServerID, Reliable: true})
-	}
-	h.fence(c[0], stock.ChannelWebSocket, c...)
-	h.rises("player 1", numbers(c[0], op), rounds*each, func(n int) bool { return n%3 != 2 })
-	h.rises("player 2", numbers(c[1], op), rounds*each, func(n int) bool { return n%3 != 0 })
-	for _, e := range c[0].Log() {
-		if e.OpCode == op && e.Sender != 77 {
-			t.Fatalf("got %v", e)
-		}
-	}
-	h.verified(c...)
 }
 
 func TestGroupGatesThatRefuseOrPanicCountAsNo(t *testing.T) {
-	const free, refused, panics = 1, 2, 3
-	decide := func(g messages.GroupID, _ messages.PeerID) bool {
-		if g == panics {
-			panic("gate")
-		}
-		return g == free
-	}
-	h, games := startPlays(t, unlimited, func(p *fakeGame) {
-		p.joinGroup = func(g messages.GroupID, who messages.PeerID) bool { return who == 2 || decide(g, who) }
-		p.leaveGroup = decide
-	})
-	c := h.fastPlayers(2, stock.Options{})
-	update := func(from *stock.Client, group int32, members ...int32) {
-		t.Helper()
-		e := h.expect(from, stock.Op(stock.OpGroupMembershipUpdate))
-		if u := e.GroupMembershipUpdate; u == nil || u.Group != group || !slices.Equal(u.Players, members) || e.Sender != stock.ServerID {
-			t.Fatalf("got %v %+v, want group %d = %v", e, u, group, members)
-		}
-	}
-	do := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, via := range bothChannels {
-		for _, g := range []int32{refused, panics} {
-			do(c[1].JoinGroup(g, via))
-			update(c[1], g, 2)
-			do(c[0].JoinGroup(g, via))
-			update(c[0], g, 2)
-			if slices.Contains(c[0].Groups(), g) {
-				t.Error("the client believes to be in")
+	synctest.Test(t, func(t *testing.T) {
+		const free, refused, panics = 1, 2, 3
+		decide := func(g messages.GroupID, _ messages.PeerID) bool {
+			if g == panics {
+				panic("gate")
 			}
-			do(c[1].LeaveGroup(g, via))
-			update(c[1], g, 2)
-			h.send(c[1], stock.Message{OpCode: 1600 + g, TargetGroup: g, Via: via})
-			h.expect(c[1], stock.Op(1600+g)) // it has not left
+			return g == free
 		}
-		do(c[0].JoinGroup(free, via))
-		update(c[0], free, 1)
-		do(c[0].LeaveGroup(free, via))
-		h.fence(c[0], via, c...)
-	}
-	for _, p := range c {
-		if err := p.ExpectSilence(0, stock.Op(stock.OpGroupMembershipUpdate)); err != nil {
-			t.Error(err) // only the requester is answered
+		h, games := startPlays(t, unlimited, func(p *fakeGame) {
+			p.joinGroup = func(g messages.GroupID, who messages.PeerID) bool { return who == 2 || decide(g, who) }
+			p.leaveGroup = decide
+		})
+		c := h.fastPlayers(2, stock.Options{})
+		update := func(from *stock.Client, group int32, members ...int32) {
+			t.Helper()
+			e := h.expect(from, stock.Op(stock.OpGroupMembershipUpdate))
+			if u := e.GroupMembershipUpdate; u == nil || u.Group != group || !slices.Equal(u.Players, members) || e.Sender != stock.ServerID {
+				t.Fatalf("got %v %+v, want group %d = %v", e, u, group, members)
+			}
 		}
-	}
-	if n := h.host.Counters().HandlerErrors.Load(); n != 4 {
-		t.Errorf("%d handler errors", n)
-	}
-	if games.only().overlapped() {
-		t.Error("callbacks overlapped")
-	}
-	h.verified(c...)
+		do := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, via := range bothChannels {
+			for _, g := range []int32{refused, panics} {
+				do(c[1].JoinGroup(g, via))
+				update(c[1], g, 2)
+				do(c[0].JoinGroup(g, via))
+				update(c[0], g, 2)
+				if slices.Contains(c[0].Groups(), g) {
+					t.Error("the client believes to be in")
+				}
+				do(c[1].LeaveGroup(g, via))
+				update(c[1], g, 2)
+				h.send(c[1], stock.Message{OpCode: 1600 + g, TargetGroup: g, Via: via})
+				h.expect(c[1], stock.Op(1600+g)) // it has not left
+			}
+			do(c[0].JoinGroup(free, via))
+			update(c[0], free, 1)
+			do(c[0].LeaveGroup(free, via))
+			h.fence(c[0], via, c...)
+		}
+		for _, p := range c {
+			if err := p.ExpectSilence(0, stock.Op(stock.OpGroupMembershipUpdate)); err != nil {
+				t.Error(err) // only the requester is answered
+			}
+		}
+		if n := h.host.Counters().HandlerErrors.Load(); n != 4 {
+			t.Errorf("%d handler errors", n)
+		}
+		if games.only().overlapped() {
+			t.Error("callbacks overlapped")
+		}
+		h.verified(c...)
+	})
 }
 
 // A panic in onMessage costs that message alone.
 func TestOnMessageThatPanicsHarmsNothing(t *testing.T) {
-	h, _ := startPlays(t, nil, func(p *fakeGame) {
-		p.message = func(s script.Session, m *script.Message) {
-			s.SendReliableMessage(script.Outgoing{OpCode: 1701, Sender: -1, Payload: m.Payload}, m.Sender)
-			panic("after the answer")
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := startPlays(t, nil, func(p *fakeGame) {
+			p.message = func(s script.Session, m *script.Message) {
+				s.SendReliableMessage(script.Outgoing{OpCode: 1701, Sender: -1, Payload: m.Payload}, m.Sender)
+				panic("after the answer")
+			}
+		})
+		c := h.fastPlayers(2, stock.Options{})
+		for n := range 20 {
+			h.send(c[n%2], stock.Message{OpCode: 1700, TargetPlayer: stock.ServerID, Payload: number(n), Via: bothChannels[n/2%2]})
+			if e := h.expect(c[n%2], stock.Op(1701)); numberOf(e) != n {
+				t.Fatalf("got %v", e)
+			}
 		}
+		if n := h.host.Counters().HandlerErrors.Load(); n != 20 {
+			t.Errorf("%d handler errors", n)
+		}
+		h.fence(c[0], stock.ChannelUDP, c...)
+		h.verified(c...)
 	})
-	c := h.fastPlayers(2, stock.Options{})
-	for n := range 20 {
-		h.send(c[n%2], stock.Message{OpCode: 1700, TargetPlayer: stock.ServerID, Payload: number(n), Via: bothChannels[n/2%2]})
-		if e := h.expect(c[n%2], stock.Op(1701)); numberOf(e) != n {
-			t.Fatalf("got %v", e)
-		}
-	}
-	if n := h.host.Counters().HandlerErrors.Load(); n != 20 {
-		t.Errorf("%d handler errors", n)
-	}
-	h.fence(c[0], stock.ChannelUDP, c...)
-	h.verified(c...)
 }

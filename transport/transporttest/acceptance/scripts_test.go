@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -136,193 +137,205 @@ func engines(t *testing.T, test func(t *testing.T, packageJSON string)) {
 
 // API-59.
 func TestANewContentIsForNewGameSessions(t *testing.T) {
-	engines(t, func(t *testing.T, packageJSON string) {
-		t.Parallel()
-		h := startHost(t, nil, nil)
-		version := func(text string) []byte {
-			return archive(map[string]string{"package.json": packageJSON, "lib/main.js": "module.exports = require('./game');", "lib/game.js": text})
-		}
-		script, fleet := h.scriptFleet(version(says("one")))
-		update := func(zip []byte) {
-			if _, err := h.api.UpdateScript(h.context(), &gamelift.UpdateScriptInput{ScriptId: &script, ZipFile: zip}); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		engines(t, func(t *testing.T, packageJSON string) {
+			h := startHost(t, nil, nil)
+			version := func(text string) []byte {
+				return archive(map[string]string{"package.json": packageJSON, "lib/main.js": "module.exports = require('./game');", "lib/game.js": text})
+			}
+			script, fleet := h.scriptFleet(version(says("one")))
+			update := func(zip []byte) {
+				if _, err := h.api.UpdateScript(h.context(), &gamelift.UpdateScriptInput{ScriptId: &script, ZipFile: zip}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			first, a := h.on(fleet)
+			h.hears(a, "one")
+			update(version(says("two")))
+			second, b := h.on(fleet)
+			h.hears(b, "two")
+			h.hears(a, "one")
+			if v, w := h.version(first), h.version(second); v != "1 (1.0)" || w != "2 (1.0)" {
+				t.Errorf("versions %q and %q", v, w)
+			}
+			// One that cannot be compiled, and one that throws as it is loaded.
+			for i, broken := range []string{"const x = ;", "throw new Error('no database')"} {
+				update(version(broken))
+				third, c := h.on(fleet)
+				h.hears(c, "two")
+				h.hears(a, "one")
+				if v := h.version(third); v != "2 (1.0)" {
+					t.Errorf("broken %d: version %q", i, v)
+				}
+			}
+			events, err := h.api.DescribeFleetEvents(h.context(), &gamelift.DescribeFleetEventsInput{FleetId: &fleet})
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
-		first, a := h.on(fleet)
-		h.hears(a, "one")
-		update(version(says("two")))
-		second, b := h.on(fleet)
-		h.hears(b, "two")
-		h.hears(a, "one")
-		if v, w := h.version(first), h.version(second); v != "1 (1.0)" || w != "2 (1.0)" {
-			t.Errorf("versions %q and %q", v, w)
-		}
-		// One that cannot be compiled, and one that throws as it is loaded.
-		for i, broken := range []string{"const x = ;", "throw new Error('no database')"} {
-			update(version(broken))
-			third, c := h.on(fleet)
-			h.hears(c, "two")
-			h.hears(a, "one")
-			if v := h.version(third); v != "2 (1.0)" {
-				t.Errorf("broken %d: version %q", i, v)
+			said := ""
+			for _, e := range events.Events {
+				said += string(e.EventCode) + " " + aws.ToString(e.Message) + "\n"
 			}
-		}
-		events, err := h.api.DescribeFleetEvents(h.context(), &gamelift.DescribeFleetEventsInput{FleetId: &fleet})
-		if err != nil {
-			t.Fatal(err)
-		}
-		said := ""
-		for _, e := range events.Events {
-			said += string(e.EventCode) + " " + aws.ToString(e.Message) + "\n"
-		}
-		for _, want := range []string{"game.js:1", "no database", "go on with version 2 (1.0)"} {
-			if !strings.Contains(said, want) {
-				t.Errorf("no event says %q:\n%s", want, said)
+			for _, want := range []string{"game.js:1", "no database", "go on with version 2 (1.0)"} {
+				if !strings.Contains(said, want) {
+					t.Errorf("no event says %q:\n%s", want, said)
+				}
 			}
-		}
-		h.checkReceived(a, b)
+			h.checkReceived(a, b)
+		})
 	})
 }
 
 // API-60.
 func TestTheTrailOfAScriptFleet(t *testing.T) {
-	h := startHost(t, nil, nil)
-	_, fleet := h.scriptFleet(archive(map[string]string{"lib/main.js": says("x")}))
-	out, err := h.api.DescribeFleetEvents(h.context(), &gamelift.DescribeFleetEventsInput{FleetId: &fleet})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var codes []string
-	for _, e := range out.Events { // newest first
-		codes = append(codes, string(e.EventCode))
-	}
-	slices.Reverse(codes)
-	want := []string{"FLEET_CREATED", "FLEET_STATE_DOWNLOADING", "FLEET_STATE_VALIDATING", "FLEET_STATE_BUILDING", "FLEET_STATE_ACTIVATING", "FLEET_STATE_ACTIVE"}
-	if !slices.Equal(codes, want) {
-		t.Errorf("got %v", codes)
-	}
-	_, err = h.api.CreateFleet(h.context(), &gamelift.CreateFleetInput{Name: aws.String("a"), ComputeType: types.ComputeTypeAnywhere,
-		Locations: []types.LocationConfiguration{{Location: aws.String("custom-home")}}})
-	if refused := new(types.InvalidRequestException); !errors.As(err, &refused) || !strings.Contains(err.Error(), "ANYWHERE") {
-		t.Errorf("ANYWHERE, where nothing can register: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		_, fleet := h.scriptFleet(archive(map[string]string{"lib/main.js": says("x")}))
+		out, err := h.api.DescribeFleetEvents(h.context(), &gamelift.DescribeFleetEventsInput{FleetId: &fleet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var codes []string
+		for _, e := range out.Events { // newest first
+			codes = append(codes, string(e.EventCode))
+		}
+		slices.Reverse(codes)
+		want := []string{"FLEET_CREATED", "FLEET_STATE_DOWNLOADING", "FLEET_STATE_VALIDATING", "FLEET_STATE_BUILDING", "FLEET_STATE_ACTIVATING", "FLEET_STATE_ACTIVE"}
+		if !slices.Equal(codes, want) {
+			t.Errorf("got %v", codes)
+		}
+		_, err = h.api.CreateFleet(h.context(), &gamelift.CreateFleetInput{Name: aws.String("a"), ComputeType: types.ComputeTypeAnywhere,
+			Locations: []types.LocationConfiguration{{Location: aws.String("custom-home")}}})
+		if refused := new(types.InvalidRequestException); !errors.As(err, &refused) || !strings.Contains(err.Error(), "ANYWHERE") {
+			t.Errorf("ANYWHERE, where nothing can register: %v", err)
+		}
+	})
 }
 
 // API-58.
 func TestWhatIsNoScriptIsRefused(t *testing.T) {
-	h := startHost(t, nil, nil)
-	for name, in := range map[string]*gamelift.CreateScriptInput{
-		"neither":       {},
-		"both":          {ZipFile: archive(map[string]string{"a.js": ""}), StorageLocation: &types.S3Location{Bucket: aws.String("b")}},
-		"too large":     {ZipFile: make([]byte, 5_000_001)},
-		"node version":  {ZipFile: archive(map[string]string{"a.js": ""}), NodeJsVersion: aws.String("12.x")},
-		"no zip":        {ZipFile: []byte("console.log(1)")},
-		"no script":     {ZipFile: archive(map[string]string{"a.txt": ""})},
-		"path escape":   {ZipFile: archive(map[string]string{"../a.js": ""})},
-		"unpacked size": {ZipFile: archive(map[string]string{"a.js": strings.Repeat("a", 51<<20)})},
-	} {
-		_, err := h.api.CreateScript(h.context(), in)
-		var refused *types.InvalidRequestException
-		if !errors.As(err, &refused) {
-			t.Errorf("%s: %v", name, err)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		for name, in := range map[string]*gamelift.CreateScriptInput{
+			"neither":       {},
+			"both":          {ZipFile: archive(map[string]string{"a.js": ""}), StorageLocation: &types.S3Location{Bucket: aws.String("b")}},
+			"too large":     {ZipFile: make([]byte, 5_000_001)},
+			"node version":  {ZipFile: archive(map[string]string{"a.js": ""}), NodeJsVersion: aws.String("12.x")},
+			"no zip":        {ZipFile: []byte("console.log(1)")},
+			"no script":     {ZipFile: archive(map[string]string{"a.txt": ""})},
+			"path escape":   {ZipFile: archive(map[string]string{"../a.js": ""})},
+			"unpacked size": {ZipFile: archive(map[string]string{"a.js": strings.Repeat("a", 51<<20)})},
+		} {
+			_, err := h.api.CreateScript(h.context(), in)
+			var refused *types.InvalidRequestException
+			if !errors.As(err, &refused) {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
-	}
+	})
 }
 
 // A fleet of the configuration runs a file; a save that is broken changes nothing.
 func TestAScriptOfTheConfiguration(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "Game.js")
-	save := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "Game.js")
+		save := func(text string) {
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	save(says("one"))
-	h := startHost(t, func(c *host.Config) {
-		c.Fleets[0].Script, c.Fleets[0].Engine, c.Fleets[0].LaunchParameters = path, "embedded", "a b"
-	}, nil)
-	_, a := h.on("fleet-dev")
-	h.hears(a, "one")
-	save("function (")
-	if _, err := h.host.ReloadScript(h.context(), "fleet-dev"); err == nil || !strings.Contains(err.Error(), "Game.js:1:") {
-		t.Errorf("a broken save: %v", err)
-	}
-	_, b := h.on("fleet-dev")
-	h.hears(b, "one")
-	save(says("two"))
-	if _, err := h.host.ReloadScript(h.context(), "fleet-dev"); err != nil {
-		t.Error(err)
-	}
-	_, c := h.on("fleet-dev")
-	h.hears(c, "two")
-	h.hears(a, "one")
-	if _, err := h.host.ReloadScript(h.context(), "fleet-none"); err == nil {
-		t.Error("a fleet that is not there is reloaded")
-	}
-	scripts, err := h.api.ListScripts(h.context(), &gamelift.ListScriptsInput{})
-	if err != nil || len(scripts.Scripts) != 1 || *scripts.Scripts[0].ScriptId != "script-dev" || *scripts.Scripts[0].Name != "Game.js" {
-		t.Errorf("%+v, %v", scripts, err)
-	}
+		save(says("one"))
+		h := startHost(t, func(c *host.Config) {
+			c.Fleets[0].Script, c.Fleets[0].Engine, c.Fleets[0].LaunchParameters = path, "embedded", "a b"
+		}, nil)
+		_, a := h.on("fleet-dev")
+		h.hears(a, "one")
+		save("function (")
+		if _, err := h.host.ReloadScript(h.context(), "fleet-dev"); err == nil || !strings.Contains(err.Error(), "Game.js:1:") {
+			t.Errorf("a broken save: %v", err)
+		}
+		_, b := h.on("fleet-dev")
+		h.hears(b, "one")
+		save(says("two"))
+		if _, err := h.host.ReloadScript(h.context(), "fleet-dev"); err != nil {
+			t.Error(err)
+		}
+		_, c := h.on("fleet-dev")
+		h.hears(c, "two")
+		h.hears(a, "one")
+		if _, err := h.host.ReloadScript(h.context(), "fleet-none"); err == nil {
+			t.Error("a fleet that is not there is reloaded")
+		}
+		scripts, err := h.api.ListScripts(h.context(), &gamelift.ListScriptsInput{})
+		if err != nil || len(scripts.Scripts) != 1 || *scripts.Scripts[0].ScriptId != "script-dev" || *scripts.Scripts[0].Name != "Game.js" {
+			t.Errorf("%+v, %v", scripts, err)
+		}
+	})
 }
 
 // A version that never says whether it is ready is refused, and the reload says so.
 func TestAReloadWaitsForTheAnswerOfTheNewVersion(t *testing.T) {
-	t.Parallel()
-	path := scriptFile(t, says("one"))
-	h := startHost(t, func(c *host.Config) { c.Fleets[0].Script = path }, nil)
-	if err := os.WriteFile(path, []byte("exports.ssExports = { init() {}, onProcessStarted: () => new Promise(() => {}) };"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := h.host.ReloadScript(t.Context(), "fleet-dev"); err == nil || !strings.Contains(err.Error(), "onProcessStarted") || errors.Is(err, host.ErrStillLoading) {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		path := scriptFile(t, says("one"))
+		h := startHost(t, func(c *host.Config) { c.Fleets[0].Script = path }, nil)
+		if err := os.WriteFile(path, []byte("exports.ssExports = { init() {}, onProcessStarted: () => new Promise(() => {}) };"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.host.ReloadScript(t.Context(), "fleet-dev"); err == nil || !strings.Contains(err.Error(), "onProcessStarted") || errors.Is(err, host.ErrStillLoading) {
+			t.Error(err)
+		}
+	})
 }
 
 func TestABrokenScriptOfTheConfigurationCostsItsFleetOnly(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "index.js"), []byte("const"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	h := startHost(t, func(c *host.Config) {
-		c.Fleets = append(c.Fleets, host.Fleet{ID: "fleet-broken", GameSessionsMax: 5, Script: dir})
-	}, nil)
-	h.players(1, stock.Options{})
-	out, err := h.api.DescribeFleetAttributes(h.context(), &gamelift.DescribeFleetAttributesInput{FleetIds: []string{"fleet-broken"}})
-	if err != nil || out.FleetAttributes[0].Status != types.FleetStatusError {
-		t.Errorf("%+v, %v", out, err)
-	}
-	// One that is not there at all is a mistake in the configuration.
-	c := host.Defaults()
-	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr, c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "", "", ""
-	c.Log.GameSessions.Dir = t.TempDir()
-	c.Fleets[0].Script = filepath.Join(dir, "nowhere.js")
-	if _, err := host.Start(host.Options{Config: c}); err == nil || !strings.Contains(err.Error(), "fleets[0].script: ") {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "index.js"), []byte("const"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h := startHost(t, func(c *host.Config) {
+			c.Fleets = append(c.Fleets, host.Fleet{ID: "fleet-broken", GameSessionsMax: 5, Script: dir})
+		}, nil)
+		h.players(1, stock.Options{})
+		out, err := h.api.DescribeFleetAttributes(h.context(), &gamelift.DescribeFleetAttributesInput{FleetIds: []string{"fleet-broken"}})
+		if err != nil || out.FleetAttributes[0].Status != types.FleetStatusError {
+			t.Errorf("%+v, %v", out, err)
+		}
+		// One that is not there at all is a mistake in the configuration.
+		c := host.Defaults()
+		c.API.Addr, c.WebSocket.Addr, c.Fast.Addr, c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "", "", ""
+		c.Log.GameSessions.Dir = t.TempDir()
+		c.Fleets[0].Script = filepath.Join(dir, "nowhere.js")
+		if _, err := host.Start(host.Options{Config: c}); err == nil || !strings.Contains(err.Error(), "fleets[0].script: ") {
+			t.Error(err)
+		}
+	})
 }
 
 func TestSettingsOfScriptsAreChecked(t *testing.T) {
-	for key, change := range map[string]func(c *host.Config){
-		"script.callback":         func(c *host.Config) { c.Script.Callback = -1 },
-		"script.tick":             func(c *host.Config) { c.Script.Tick = -1 },
-		"script.timersMax":        func(c *host.Config) { c.Script.TimersMax = -1 },
-		"script.memoryMax":        func(c *host.Config) { c.Script.MemoryMax = 1 << 20 },
-		"script.unpackedMax":      func(c *host.Config) { c.Script.UnpackedMax = 0 },
-		"script.processesMax":     func(c *host.Config) { c.Script.ProcessesMax = 0 },
-		"script.node.uid":         func(c *host.Config) { c.Script.Node.UID = -1 },
-		"fleets[0].engine":        func(c *host.Config) { c.Fleets[0].Engine = "v8" },
-		"fleets[0].standby":       func(c *host.Config) { c.Fleets[0].Standby = -2 },
-		"fleets[0].nodeVersion":   func(c *host.Config) { c.Fleets[0].NodeVersion = "12.x" },
-		"fleets[0]: has settings": func(c *host.Config) { c.Fleets[0].Script = ""; c.Fleets[0].LaunchPath = "x.js" },
-	} {
-		c := host.Defaults()
-		c.Fleets[0].Script = "x.js"
-		if err := c.Validate(); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		for key, change := range map[string]func(c *host.Config){
+			"script.callback":         func(c *host.Config) { c.Script.Callback = -1 },
+			"script.tick":             func(c *host.Config) { c.Script.Tick = -1 },
+			"script.timersMax":        func(c *host.Config) { c.Script.TimersMax = -1 },
+			"script.memoryMax":        func(c *host.Config) { c.Script.MemoryMax = 1 << 20 },
+			"script.unpackedMax":      func(c *host.Config) { c.Script.UnpackedMax = 0 },
+			"script.processesMax":     func(c *host.Config) { c.Script.ProcessesMax = 0 },
+			"script.node.uid":         func(c *host.Config) { c.Script.Node.UID = -1 },
+			"fleets[0].engine":        func(c *host.Config) { c.Fleets[0].Engine = "v8" },
+			"fleets[0].standby":       func(c *host.Config) { c.Fleets[0].Standby = -2 },
+			"fleets[0].nodeVersion":   func(c *host.Config) { c.Fleets[0].NodeVersion = "12.x" },
+			"fleets[0]: has settings": func(c *host.Config) { c.Fleets[0].Script = ""; c.Fleets[0].LaunchPath = "x.js" },
+		} {
+			c := host.Defaults()
+			c.Fleets[0].Script = "x.js"
+			if err := c.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			change(&c)
+			if err := c.Validate(); err == nil || !strings.Contains(err.Error(), strings.TrimSuffix(key, ":")) {
+				t.Errorf("%s: %v", key, err)
+			}
 		}
-		change(&c)
-		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), strings.TrimSuffix(key, ":")) {
-			t.Errorf("%s: %v", key, err)
-		}
-	}
+	})
 }

@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -78,6 +79,7 @@ func (h *testHost) secured() stock.Options {
 // dialSecure opens a stock client on wss.
 func (h *testHost) dialSecure(id string, o stock.Options) *stock.Client {
 	h.Helper()
+	o.Network = h.Net
 	c, err := stock.Dial(h.context(), h.host.Addrs().WSS, id, o)
 	if err != nil {
 		h.Fatal(err)
@@ -114,24 +116,26 @@ func (h *testHost) loginResult(c *stock.Client) *stock.LoginResult {
 
 // RT-9.
 func TestWSSWorksWithTLS12Alone(t *testing.T) {
-	h := startHost(t, secure(t), nil)
-	id := h.seats(h.newGame(4), 1)[0]
-	o := stock.Options{TLS: &tls.Config{RootCAs: h.roots(), ServerName: "localhost", MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS12}}
-	c := h.joinSecure(id, o)
-	h.send(c, stock.Message{OpCode: 7, TargetPlayer: c.PeerID(), Reliable: true, Payload: []byte("over TLS 1.2")})
-	if e := h.expect(c, isOp(7, stock.ChannelWebSocket)); string(e.Payload) != "over TLS 1.2" {
-		t.Errorf("%v", e)
-	}
-	for version, good := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
-		conn, err := tls.Dial("tcp", h.host.Addrs().WSS, &tls.Config{RootCAs: h.roots(), ServerName: "localhost", MinVersion: version, MaxVersion: version})
-		if (err == nil) != good {
-			t.Errorf("%s: %v", tls.VersionName(version), err)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, secure(t), nil)
+		id := h.seats(h.newGame(4), 1)[0]
+		o := stock.Options{TLS: &tls.Config{RootCAs: h.roots(), ServerName: "localhost", MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS12}}
+		c := h.joinSecure(id, o)
+		h.send(c, stock.Message{OpCode: 7, TargetPlayer: c.PeerID(), Reliable: true, Payload: []byte("over TLS 1.2")})
+		if e := h.expect(c, isOp(7, stock.ChannelWebSocket)); string(e.Payload) != "over TLS 1.2" {
+			t.Errorf("%v", e)
 		}
-		if err == nil {
-			conn.Close()
+		for version, good := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+			conn, err := tls.Dial("tcp", h.host.Addrs().WSS, &tls.Config{RootCAs: h.roots(), ServerName: "localhost", MinVersion: version, MaxVersion: version})
+			if (err == nil) != good {
+				t.Errorf("%s: %v", tls.VersionName(version), err)
+			}
+			if err == nil {
+				conn.Close()
+			}
 		}
-	}
-	h.checkReceived(c)
+		h.checkReceived(c)
+	})
 }
 
 // RT-30, RT-31.
@@ -203,62 +207,66 @@ func TestAFullVerifyIdentityLogin(t *testing.T) {
 
 // RT-33.
 func TestCACertIsPEMInSecuredModeAndEmptyOtherwise(t *testing.T) {
-	h := startHost(t, secure(t), nil)
-	seats := h.seats(h.newGame(4), 2)
-	plain := h.join(seats[0], stock.Options{})
-	if r := h.loginResult(plain); len(r.CACert) != 0 || r.ConnectToken != "" {
-		t.Errorf("unsecured: caCert of %d bytes, connectToken %q", len(r.CACert), r.ConnectToken)
-	}
-	o := h.secured()
-	o.DTLS = nil
-	secured := h.joinSecure(seats[1], o)
-	r := h.loginResult(secured)
-	block, rest := pem.Decode(r.CACert)
-	if block == nil || block.Type != "CERTIFICATE" || len(rest) != 0 {
-		t.Fatalf("caCert is not one PEM certificate: %q", r.CACert)
-	}
-	cert, err := x509.ParseCertificate(block.Bytes)
-	if err != nil || !cert.IsCA {
-		t.Errorf("caCert: %v, CA %v", err, cert.IsCA)
-	}
-	if len(r.ConnectToken) < 32 {
-		t.Errorf("connectToken %q", r.ConnectToken)
-	}
-	_, port, _ := net.SplitHostPort(h.host.Addrs().DTLS)
-	if port != strconv.Itoa(int(r.FastPort)) {
-		t.Errorf("fastPort %d, DTLS is on %s", r.FastPort, port)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, secure(t), nil)
+		seats := h.seats(h.newGame(4), 2)
+		plain := h.join(seats[0], stock.Options{})
+		if r := h.loginResult(plain); len(r.CACert) != 0 || r.ConnectToken != "" {
+			t.Errorf("unsecured: caCert of %d bytes, connectToken %q", len(r.CACert), r.ConnectToken)
+		}
+		o := h.secured()
+		o.DTLS = nil
+		secured := h.joinSecure(seats[1], o)
+		r := h.loginResult(secured)
+		block, rest := pem.Decode(r.CACert)
+		if block == nil || block.Type != "CERTIFICATE" || len(rest) != 0 {
+			t.Fatalf("caCert is not one PEM certificate: %q", r.CACert)
+		}
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err != nil || !cert.IsCA {
+			t.Errorf("caCert: %v, CA %v", err, cert.IsCA)
+		}
+		if len(r.ConnectToken) < 32 {
+			t.Errorf("connectToken %q", r.ConnectToken)
+		}
+		_, port, _ := net.SplitHostPort(h.host.Addrs().DTLS)
+		if port != strconv.Itoa(int(r.FastPort)) {
+			t.Errorf("fastPort %d, DTLS is on %s", r.FastPort, port)
+		}
+	})
 }
 
 // RT-34.
 func TestAPlainUDPConnectOnASecuredPortHasNoEffect(t *testing.T) {
-	h := startHost(t, secure(t), nil)
-	o := h.secured()
-	o.DTLS = nil
-	c := h.joinSecure(h.seats(h.newGame(4), 1)[0], o)
-	conn, err := net.Dial("udp", h.host.Addrs().DTLS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	for range 3 {
-		if _, err := conn.Write(wire.AppendUDPConnect(nil, c.PeerID(), 0)); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, secure(t), nil)
+		o := h.secured()
+		o.DTLS = nil
+		c := h.joinSecure(h.seats(h.newGame(4), 1)[0], o)
+		conn, err := h.Net.DialContext(h.context(), "udp", h.host.Addrs().DTLS)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	h.until("dropped", func() error {
-		if n := h.host.Counters().Records.Get(counters.RecordMalformed); n != 3 {
-			return fmt.Errorf("%d", n)
+		defer conn.Close()
+		for range 3 {
+			if _, err := conn.Write(wire.AppendUDPConnect(nil, c.PeerID(), 0)); err != nil {
+				t.Fatal(err)
+			}
 		}
-		return nil
+		h.until("dropped", func() error {
+			if n := h.host.Counters().Records.Get(counters.RecordMalformed); n != 3 {
+				return fmt.Errorf("%d", n)
+			}
+			return nil
+		})
+		conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+		if n, err := conn.Read(make([]byte, 100)); err == nil {
+			t.Errorf("answered with %d bytes", n)
+		}
+		if n := h.host.Counters().Handshakes.Total(); n != 0 {
+			t.Errorf("%d handshakes", n)
+		}
 	})
-	conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
-	if n, err := conn.Read(make([]byte, 100)); err == nil {
-		t.Errorf("answered with %d bytes", n)
-	}
-	if n := h.host.Counters().Handshakes.Total(); n != 0 {
-		t.Errorf("%d handshakes", n)
-	}
 }
 
 // dtlsInbox is an association that keeps what it gets.
@@ -313,193 +321,203 @@ func (h *testHost) verify(box *dtlsInbox, peer int32, token string) wire.VerifyI
 
 // RT-32, RL-209.
 func TestAWrongTokenWrongPeerOrReusedTokenIsRefusedAndTheWebSocketLivesOn(t *testing.T) {
-	h := startHost(t, secure(t), nil)
-	seats := h.seats(h.newGame(4), 2)
-	o := h.secured()
-	o.DTLS = nil
-	c, other := h.joinSecure(seats[0], o), h.joinSecure(seats[1], o)
-	token := h.loginResult(c).ConnectToken
-	alive := func() {
-		t.Helper()
-		h.send(c, stock.Message{OpCode: 9, TargetPlayer: c.PeerID(), Reliable: true})
-		h.expect(c, isOp(9, stock.ChannelWebSocket))
-	}
-	refused := func(what string, peer int32, token string) {
-		t.Helper()
-		box := h.associate()
-		if r := h.verify(box, peer, token); r.Success || r.PeerID != 0 {
-			t.Errorf("%s: %+v", what, r)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, secure(t), nil)
+		seats := h.seats(h.newGame(4), 2)
+		o := h.secured()
+		o.DTLS = nil
+		c, other := h.joinSecure(seats[0], o), h.joinSecure(seats[1], o)
+		token := h.loginResult(c).ConnectToken
+		alive := func() {
+			t.Helper()
+			h.send(c, stock.Message{OpCode: 9, TargetPlayer: c.PeerID(), Reliable: true})
+			h.expect(c, isOp(9, stock.ChannelWebSocket))
 		}
+		refused := func(what string, peer int32, token string) {
+			t.Helper()
+			box := h.associate()
+			if r := h.verify(box, peer, token); r.Success || r.PeerID != 0 {
+				t.Errorf("%s: %+v", what, r)
+			}
+			select {
+			case <-box.end:
+			case <-h.context().Done():
+				t.Errorf("%s: the association is not dropped", what)
+			}
+			alive()
+		}
+		refused("a wrong token", c.PeerID(), token+"x")
+		refused("no token", c.PeerID(), "")
+		refused("another's peer id", other.PeerID(), token)
+		refused("an unknown peer id", 77, token)
+		good := h.associate()
+		if r := h.verify(good, c.PeerID(), token); !r.Success || r.PeerID != c.PeerID() {
+			t.Fatalf("the right token: %+v", r)
+		}
+		if r := h.verify(good, c.PeerID(), token); !r.Success {
+			t.Errorf("the same again: %+v", r)
+		}
+		refused("a used token", c.PeerID(), token)
+		// The first association still works.
+		sender := h.associate()
+		if r := h.verify(sender, other.PeerID(), h.loginResult(other).ConnectToken); !r.Success {
+			t.Fatalf("%+v", r)
+		}
+		number := int32(0)
+		fromOther := func(op int32) {
+			number++
+			sender.a.Write(wire.AppendMessage(nil, &wire.Header{OpCode: op, Sequence: number, Sender: other.PeerID(), TargetPlayer: c.PeerID(), Payload: []byte("fast")}))
+		}
+		fromOther(12)
 		select {
-		case <-box.end:
+		case unit := <-good.got:
+			if !slices.Contains(unit, 'f') {
+				t.Errorf("%x", unit)
+			}
 		case <-h.context().Done():
-			t.Errorf("%s: the association is not dropped", what)
+			t.Error("the verified association gets nothing")
 		}
+		// Its end is not the login's.
+		good.a.Close()
+		h.until("gone", func() error {
+			if n := h.host.Counters().Connections.Get(counters.DTLS); n != 1 {
+				return fmt.Errorf("%d", n)
+			}
+			return nil
+		})
 		alive()
-	}
-	refused("a wrong token", c.PeerID(), token+"x")
-	refused("no token", c.PeerID(), "")
-	refused("another's peer id", other.PeerID(), token)
-	refused("an unknown peer id", 77, token)
-	good := h.associate()
-	if r := h.verify(good, c.PeerID(), token); !r.Success || r.PeerID != c.PeerID() {
-		t.Fatalf("the right token: %+v", r)
-	}
-	if r := h.verify(good, c.PeerID(), token); !r.Success {
-		t.Errorf("the same again: %+v", r)
-	}
-	refused("a used token", c.PeerID(), token)
-	// The first association still works.
-	sender := h.associate()
-	if r := h.verify(sender, other.PeerID(), h.loginResult(other).ConnectToken); !r.Success {
-		t.Fatalf("%+v", r)
-	}
-	number := int32(0)
-	fromOther := func(op int32) {
-		number++
-		sender.a.Write(wire.AppendMessage(nil, &wire.Header{OpCode: op, Sequence: number, Sender: other.PeerID(), TargetPlayer: c.PeerID(), Payload: []byte("fast")}))
-	}
-	fromOther(12)
-	select {
-	case unit := <-good.got:
-		if !slices.Contains(unit, 'f') {
-			t.Errorf("%x", unit)
+		fromOther(13)
+		if e := h.expect(c, isOp(13, stock.ChannelWebSocket)); !e.Reliable {
+			t.Errorf("%v", e)
 		}
-	case <-h.context().Done():
-		t.Error("the verified association gets nothing")
-	}
-	// Its end is not the login's.
-	good.a.Close()
-	h.until("gone", func() error {
-		if n := h.host.Counters().Connections.Get(counters.DTLS); n != 1 {
-			return fmt.Errorf("%d", n)
+		if n := h.host.Counters().Identities.Get(counters.IdentityRefused); n != 5 {
+			t.Errorf("%d refused", n)
 		}
-		return nil
 	})
-	alive()
-	fromOther(13)
-	if e := h.expect(c, isOp(13, stock.ChannelWebSocket)); !e.Reliable {
-		t.Errorf("%v", e)
-	}
-	if n := h.host.Counters().Identities.Get(counters.IdentityRefused); n != 5 {
-		t.Errorf("%d refused", n)
-	}
 }
 
 func TestGameSessionsOfAFleetWithCertificatesAnnounceTheSecurePorts(t *testing.T) {
-	h := startHost(t, func(c *host.Config) {
-		secure(t)(c)
-		c.Public.Host = "games.example.test"
-	}, nil)
-	for fleet, want := range map[string]struct{ addr, kind string }{
-		"fleet-dev":    {h.host.Addrs().WS, "DISABLED"},
-		"fleet-secure": {h.host.Addrs().WSS, "GENERATED"},
-	} {
-		out, err := h.api.CreateGameSession(h.context(), &gamelift.CreateGameSessionInput{FleetId: aws.String(fleet), MaximumPlayerSessionCount: aws.Int32(2)})
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, func(c *host.Config) {
+			secure(t)(c)
+			c.Public.Host = "games.example.test"
+		}, nil)
+		for fleet, want := range map[string]struct{ addr, kind string }{
+			"fleet-dev":    {h.host.Addrs().WS, "DISABLED"},
+			"fleet-secure": {h.host.Addrs().WSS, "GENERATED"},
+		} {
+			out, err := h.api.CreateGameSession(h.context(), &gamelift.CreateGameSessionInput{FleetId: aws.String(fleet), MaximumPlayerSessionCount: aws.Int32(2)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := out.GameSession
+			if addr := net.JoinHostPort(*g.IpAddress, strconv.Itoa(int(*g.Port))); addr != want.addr || *g.DnsName != "games.example.test" {
+				t.Errorf("%s announces %s (%s), want %s", fleet, addr, aws.ToString(g.DnsName), want.addr)
+			}
+			fleets, err := h.api.DescribeFleetAttributes(h.context(), &gamelift.DescribeFleetAttributesInput{FleetIds: []string{fleet}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if kind := fleets.FleetAttributes[0].CertificateConfiguration.CertificateType; kind != types.CertificateType(want.kind) {
+				t.Errorf("%s: certificates %s", fleet, kind)
+			}
+			seat, err := h.api.CreatePlayerSession(h.context(), &gamelift.CreatePlayerSessionInput{GameSessionId: g.GameSessionId, PlayerId: aws.String("p")})
+			if err == nil && int(*seat.PlayerSession.Port) != int(*g.Port) {
+				t.Errorf("%s: the player session says port %d", fleet, *seat.PlayerSession.Port)
+			}
+		}
+		// The certificate carries the name.
+		conn, err := tls.Dial("tcp", h.host.Addrs().WSS, &tls.Config{RootCAs: h.roots(), ServerName: "games.example.test"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := out.GameSession
-		if addr := net.JoinHostPort(*g.IpAddress, strconv.Itoa(int(*g.Port))); addr != want.addr || *g.DnsName != "games.example.test" {
-			t.Errorf("%s announces %s (%s), want %s", fleet, addr, aws.ToString(g.DnsName), want.addr)
-		}
-		fleets, err := h.api.DescribeFleetAttributes(h.context(), &gamelift.DescribeFleetAttributesInput{FleetIds: []string{fleet}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if kind := fleets.FleetAttributes[0].CertificateConfiguration.CertificateType; kind != types.CertificateType(want.kind) {
-			t.Errorf("%s: certificates %s", fleet, kind)
-		}
-		seat, err := h.api.CreatePlayerSession(h.context(), &gamelift.CreatePlayerSessionInput{GameSessionId: g.GameSessionId, PlayerId: aws.String("p")})
-		if err == nil && int(*seat.PlayerSession.Port) != int(*g.Port) {
-			t.Errorf("%s: the player session says port %d", fleet, *seat.PlayerSession.Port)
-		}
-	}
-	// The certificate carries the name.
-	conn, err := tls.Dial("tcp", h.host.Addrs().WSS, &tls.Config{RootCAs: h.roots(), ServerName: "games.example.test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn.Close()
+		conn.Close()
+	})
 }
 
 func TestConfigurationsOfTheSecuredModeThatCannotWorkAreRefused(t *testing.T) {
-	for want, change := range map[string]func(c *host.Config){
-		"dtls.addr":       func(c *host.Config) { c.DTLS.Addr = "" },
-		"kcp.addr":        func(c *host.Config) { c.KCP.Addr = "nowhere" },
-		"certificates":    func(c *host.Config) { c.Fleets[0].Certificates = "SOMETIMES" },
-		"tls.certFile":    func(c *host.Config) { c.TLS.CertFile = "x" },
-		"tls.caFile":      func(c *host.Config) { c.TLS.CAFile = "x" },
-		"dtls.halfOpen":   func(c *host.Config) { c.DTLS.HalfOpen = -1 },
-		"public.host":     func(c *host.Config) { c.Fleets[0].Certificates, c.WSS.Addr = "GENERATED", "0.0.0.0:0" },
-		"tls.reloadEvery": func(c *host.Config) { c.TLS.ReloadEvery = 0 },
-	} {
-		c := host.Defaults()
-		change(&c)
-		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
+	synctest.Test(t, func(t *testing.T) {
+		for want, change := range map[string]func(c *host.Config){
+			"dtls.addr":       func(c *host.Config) { c.DTLS.Addr = "" },
+			"kcp.addr":        func(c *host.Config) { c.KCP.Addr = "nowhere" },
+			"certificates":    func(c *host.Config) { c.Fleets[0].Certificates = "SOMETIMES" },
+			"tls.certFile":    func(c *host.Config) { c.TLS.CertFile = "x" },
+			"tls.caFile":      func(c *host.Config) { c.TLS.CAFile = "x" },
+			"dtls.halfOpen":   func(c *host.Config) { c.DTLS.HalfOpen = -1 },
+			"public.host":     func(c *host.Config) { c.Fleets[0].Certificates, c.WSS.Addr = "GENERATED", "0.0.0.0:0" },
+			"tls.reloadEvery": func(c *host.Config) { c.TLS.ReloadEvery = 0 },
+		} {
+			c := host.Defaults()
+			change(&c)
+			if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", want, err)
+			}
 		}
-	}
-	c := host.Defaults()
-	if err := c.Validate(); err != nil {
-		t.Error(err)
-	}
+		c := host.Defaults()
+		if err := c.Validate(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestAnAssociationThatDoesNotSayWhoItIsEnds(t *testing.T) {
-	h := startHost(t, secure(t), nil)
-	box := h.associate()
-	box.a.Write([]byte("nothing that makes sense"))
-	h.dropped(counters.DropFastMalformed, 1)
-	box.a.Write(wire.AppendMessage(nil, &wire.Header{OpCode: 5, TargetGroup: -1, Payload: []byte("x")}))
-	h.dropped(counters.DropBeforeLogin, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	select {
-	case <-box.end:
-	case <-ctx.Done():
-		t.Error("it is still there")
-	}
-	if n := h.host.Counters().Identities.Get(counters.IdentityLate); n != 1 {
-		t.Errorf("%d late", n)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, secure(t), nil)
+		box := h.associate()
+		box.a.Write([]byte("nothing that makes sense"))
+		h.dropped(counters.DropFastMalformed, 1)
+		box.a.Write(wire.AppendMessage(nil, &wire.Header{OpCode: 5, TargetGroup: -1, Payload: []byte("x")}))
+		h.dropped(counters.DropBeforeLogin, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		select {
+		case <-box.end:
+		case <-ctx.Done():
+			t.Error("it is still there")
+		}
+		if n := h.host.Counters().Identities.Get(counters.IdentityLate); n != 1 {
+			t.Errorf("%d late", n)
+		}
+	})
 }
 
 // The library's own listener would make a session of any such datagram, and one
 // with the victim's address would kill the victim's (reliability.md 6).
 // RL-207.
 func TestForgedKCPSegmentsMakeNothingAndKillNothing(t *testing.T) {
-	h := startHost(t, secure(t), nil)
-	p := h.sdk(client.KCP, h.seats(h.newGame(4), 1)[0])
-	conn, err := net.Dial("udp", h.host.Addrs().KCP)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	segment := make([]byte, 24)
-	segment[4] = 81 // PUSH, number 0, another conversation
-	for _, b := range [][]byte{segment, append(segment, make([]byte, 1600)...), append([]byte{1}, segment...), {0}, make([]byte, 1400)} {
-		for range 20 {
-			if _, err := conn.Write(b); err != nil {
-				t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, secure(t), nil)
+		p := h.sdk(client.KCP, h.seats(h.newGame(4), 1)[0])
+		conn, err := h.Net.DialContext(h.context(), "udp", h.host.Addrs().KCP)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		segment := make([]byte, 24)
+		segment[4] = 81 // PUSH, number 0, another conversation
+		for _, b := range [][]byte{segment, append(segment, make([]byte, 1600)...), append([]byte{1}, segment...), {0}, make([]byte, 1400)} {
+			for range 20 {
+				if _, err := conn.Write(b); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
-	}
-	h.until("all are dropped", func() error {
-		if n := h.host.Counters().Records.Get(counters.RecordMalformed); n != 100 {
-			return fmt.Errorf("%d", n)
+		h.until("all are dropped", func() error {
+			if n := h.host.Counters().Records.Get(counters.RecordMalformed); n != 100 {
+				return fmt.Errorf("%d", n)
+			}
+			return nil
+		})
+		if n := h.host.Counters().Accepted.Get(counters.KCP); n != 1 {
+			t.Errorf("%d connections were made", n)
 		}
-		return nil
+		if err := p.say(5, client.AllPlayers, "still here", true); err != nil {
+			t.Fatal(err)
+		}
+		if from, text, _ := p.hear(5); from != p.id() || text != "still here" {
+			t.Errorf("%q of %d", text, from)
+		}
 	})
-	if n := h.host.Counters().Accepted.Get(counters.KCP); n != 1 {
-		t.Errorf("%d connections were made", n)
-	}
-	if err := p.say(5, client.AllPlayers, "still here", true); err != nil {
-		t.Fatal(err)
-	}
-	if from, text, _ := p.hear(5); from != p.id() || text != "still here" {
-		t.Errorf("%q of %d", text, from)
-	}
 }
 
 // operatorFiles writes a certificate authority and a leaf of its own, anew.
@@ -535,34 +553,36 @@ func operatorFiles(t *testing.T, dir string, serial int64) (cert, key, ca string
 }
 
 func TestANewCertificateReachesAllListenersWithoutARestart(t *testing.T) {
-	dir := t.TempDir()
-	cert, key, ca := operatorFiles(t, dir, 100)
-	h := startHost(t, func(c *host.Config) {
-		secure(t)(c)
-		c.TLS = host.TLS{CertFile: cert, KeyFile: key, CAFile: ca, ReloadEvery: time.Second}
-	}, nil)
-	old := h.roots()
-	seats := h.seats(h.newGame(8), 4)
-	before := h.sdk(client.KCP, seats[0])
-	operatorFiles(t, dir, 200)
-	trust := &tls.Config{RootCAs: h.roots(), ServerName: "localhost"} // of the new file
-	h.until("wss serves the new certificate", func() error {
-		conn, err := tls.Dial("tcp", h.host.Addrs().WSS, trust)
-		if err != nil {
-			return err
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		cert, key, ca := operatorFiles(t, dir, 100)
+		h := startHost(t, func(c *host.Config) {
+			secure(t)(c)
+			c.TLS = host.TLS{CertFile: cert, KeyFile: key, CAFile: ca, ReloadEvery: time.Second}
+		}, nil)
+		old := h.roots()
+		seats := h.seats(h.newGame(8), 4)
+		before := h.sdk(client.KCP, seats[0])
+		operatorFiles(t, dir, 200)
+		trust := &tls.Config{RootCAs: h.roots(), ServerName: "localhost"} // of the new file
+		h.until("wss serves the new certificate", func() error {
+			conn, err := tls.Dial("tcp", h.host.Addrs().WSS, trust)
+			if err != nil {
+				return err
+			}
+			return conn.Close()
+		})
+		h.sdk(client.WSS, seats[1]) // its DTLS trusts the caCert of its login: that is new as well
+		h.sdk(client.KCP, seats[2])
+		o := dtls.DialOptions{Addr: h.host.Addrs().KCP, Roots: old, ServerName: "localhost"}
+		if _, err := dtls.Dial(h.context(), o, func(*dtls.Association) dtls.Handler { return nil }); err == nil {
+			t.Error("the old certificate is still served")
 		}
-		return conn.Close()
+		if err := before.say(5, client.AllPlayers, "still here", true); err != nil {
+			t.Fatal(err)
+		}
+		before.hear(5)
 	})
-	h.sdk(client.WSS, seats[1]) // its DTLS trusts the caCert of its login: that is new as well
-	h.sdk(client.KCP, seats[2])
-	o := dtls.DialOptions{Addr: h.host.Addrs().KCP, Roots: old, ServerName: "localhost"}
-	if _, err := dtls.Dial(h.context(), o, func(*dtls.Association) dtls.Handler { return nil }); err == nil {
-		t.Error("the old certificate is still served")
-	}
-	if err := before.say(5, client.AllPlayers, "still here", true); err != nil {
-		t.Fatal(err)
-	}
-	before.hear(5)
 }
 
 // firstMessage keeps the first message of a stream.
@@ -578,53 +598,57 @@ func (firstMessage) OnDatagram([]byte)      {}
 func (firstMessage) OnClosed(kcp.StreamEnd) {}
 
 func TestALoginOverKCPNamesAPortAsEveryLoginDoes(t *testing.T) {
-	h := startHost(t, secure(t), nil)
-	in := firstMessage{make(chan []byte, 1)}
-	s, err := kcp.Dial(h.context(), kcp.DialOptions{DTLS: dtls.DialOptions{Addr: h.host.Addrs().KCP, Roots: h.roots(), ServerName: "localhost"}}, in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Abort()
-	login := wire.AppendLogin(nil, &wire.Login{PlayerSessionID: h.seats(h.newGame(2), 1)[0], ClientVersion: wire.ClientVersion}, nil)
-	if err := s.Send(h.context(), login); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case unit := <-in.got:
-		packet, err := wire.SplitUnit(unit)
-		var head wire.Header
-		if err == nil {
-			err = head.Parse(packet)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, secure(t), nil)
+		in := firstMessage{make(chan []byte, 1)}
+		s, err := kcp.Dial(h.context(), kcp.DialOptions{DTLS: dtls.DialOptions{Addr: h.host.Addrs().KCP, Roots: h.roots(), ServerName: "localhost"}}, in)
+		if err != nil {
+			t.Fatal(err)
 		}
-		r, err2 := wire.ParseLoginResult(head.Inner)
-		if err != nil || err2 != nil || !r.Success || r.FastPort < 1 || r.FastPort > 65535 || r.PeerID != head.TargetPlayer {
-			t.Errorf("%v %v: %+v", err, err2, r)
+		defer s.Abort()
+		login := wire.AppendLogin(nil, &wire.Login{PlayerSessionID: h.seats(h.newGame(2), 1)[0], ClientVersion: wire.ClientVersion}, nil)
+		if err := s.Send(h.context(), login); err != nil {
+			t.Fatal(err)
 		}
-	case <-h.context().Done():
-		t.Fatal("no answer")
-	}
+		select {
+		case unit := <-in.got:
+			packet, err := wire.SplitUnit(unit)
+			var head wire.Header
+			if err == nil {
+				err = head.Parse(packet)
+			}
+			r, err2 := wire.ParseLoginResult(head.Inner)
+			if err != nil || err2 != nil || !r.Success || r.FastPort < 1 || r.FastPort > 65535 || r.PeerID != head.TargetPlayer {
+				t.Errorf("%v %v: %+v", err, err2, r)
+			}
+		case <-h.context().Done():
+			t.Fatal("no answer")
+		}
+	})
 }
 
 func TestWithSameIPOnlyLoggedInAddressesGetAHandshake(t *testing.T) {
-	needOpenSSL(t)
-	h := startHost(t, func(c *host.Config) {
-		secure(t)(c)
-		c.DTLS.SameIP = true
-	}, nil)
-	o := dtls.DialOptions{Addr: h.host.Addrs().DTLS, Roots: h.roots(), ServerName: "localhost"}
-	h.until("a handshake is refused at the gate", func() error {
-		short, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := dtls.Dial(short, o, func(*dtls.Association) dtls.Handler { return nil }); err == nil {
-			t.Fatal("a stranger has an association")
+	synctest.Test(t, func(t *testing.T) {
+		needOpenSSL(t)
+		h := startHost(t, func(c *host.Config) {
+			secure(t)(c)
+			c.DTLS.SameIP = true
+		}, nil)
+		o := dtls.DialOptions{Addr: h.host.Addrs().DTLS, Roots: h.roots(), ServerName: "localhost"}
+		h.until("a handshake is refused at the gate", func() error {
+			short, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if _, err := dtls.Dial(short, o, func(*dtls.Association) dtls.Handler { return nil }); err == nil {
+				t.Fatal("a stranger has an association")
+			}
+			if h.host.Counters().Handshakes.Get(counters.HandshakeRefusedGate) == 0 {
+				return errors.New("none was")
+			}
+			return nil
+		})
+		c := h.joinSecure(h.seats(h.newGame(2), 1)[0], h.secured())
+		if err := c.AwaitFast(h.context()); err != nil {
+			t.Fatal(err)
 		}
-		if h.host.Counters().Handshakes.Get(counters.HandshakeRefusedGate) == 0 {
-			return errors.New("none was")
-		}
-		return nil
 	})
-	c := h.joinSecure(h.seats(h.newGame(2), 1)[0], h.secured())
-	if err := c.AwaitFast(h.context()); err != nil {
-		t.Fatal(err)
-	}
 }

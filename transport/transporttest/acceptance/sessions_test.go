@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -19,71 +20,73 @@ import (
 // over, and known, and the token is taken.
 // API-34, RL-114.
 func TestGameSessionsAreKnownAfterARestart(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "store.db")
-	change := func(c *host.Config) { c.Store = host.Store{Path: path} }
-	h := startHost(t, change, nil)
-	create := &gamelift.CreateGameSessionInput{
-		FleetId: aws.String("fleet-dev"), MaximumPlayerSessionCount: aws.Int32(4), IdempotencyToken: aws.String("token-1"), Name: aws.String("a"),
-		GameProperties: []types.GameProperty{{Key: aws.String("mode"), Value: aws.String("ranked")}},
-	}
-	id := *done[*gamelift.CreateGameSessionOutput](h)(h.api.CreateGameSession(h.context(), create)).GameSession.GameSessionId
-	h.until("it is ACTIVE", func() error {
-		if s := h.game(id).Status; s != types.GameSessionStatusActive {
-			return errors.New(string(s))
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "store.db")
+		change := func(c *host.Config) { c.Store = host.Store{Path: path} }
+		h := startHost(t, change, nil)
+		create := &gamelift.CreateGameSessionInput{
+			FleetId: aws.String("fleet-dev"), MaximumPlayerSessionCount: aws.Int32(4), IdempotencyToken: aws.String("token-1"), Name: aws.String("a"),
+			GameProperties: []types.GameProperty{{Key: aws.String("mode"), Value: aws.String("ranked")}},
 		}
-		return nil
-	})
-	seats := h.seats(id, 2)
-	player := h.join(seats[0], stock.Options{})
-	done[*gamelift.UpdateGameSessionOutput](h)(h.api.UpdateGameSession(h.context(), &gamelift.UpdateGameSessionInput{
-		GameSessionId: &id, MaximumPlayerSessionCount: aws.Int32(3), ProtectionPolicy: types.ProtectionPolicyFullProtection,
-		GameProperties: []types.GameProperty{{Key: aws.String("map"), Value: aws.String("desert")}},
-	}))
-	h.host.Close()
-	h.checkReceived(player)
+		id := *done[*gamelift.CreateGameSessionOutput](h)(h.api.CreateGameSession(h.context(), create)).GameSession.GameSessionId
+		h.until("it is ACTIVE", func() error {
+			if s := h.game(id).Status; s != types.GameSessionStatusActive {
+				return errors.New(string(s))
+			}
+			return nil
+		})
+		seats := h.seats(id, 2)
+		player := h.join(seats[0], stock.Options{})
+		done[*gamelift.UpdateGameSessionOutput](h)(h.api.UpdateGameSession(h.context(), &gamelift.UpdateGameSessionInput{
+			GameSessionId: &id, MaximumPlayerSessionCount: aws.Int32(3), ProtectionPolicy: types.ProtectionPolicyFullProtection,
+			GameProperties: []types.GameProperty{{Key: aws.String("map"), Value: aws.String("desert")}},
+		}))
+		h.host.Close()
+		h.checkReceived(player)
 
-	h = startHost(t, change, nil)
-	details := done[*gamelift.DescribeGameSessionDetailsOutput](h)(h.api.DescribeGameSessionDetails(h.context(),
-		&gamelift.DescribeGameSessionDetailsInput{GameSessionId: &id})).GameSessionDetails
-	if len(details) != 1 {
-		t.Fatalf("%d are found", len(details))
-	}
-	g := details[0].GameSession
-	if g.Status != types.GameSessionStatusTerminated || g.TerminationTime == nil || *g.MaximumPlayerSessionCount != 3 || len(g.GameProperties) != 2 ||
-		*g.CurrentPlayerSessionCount != 0 || details[0].ProtectionPolicy != types.ProtectionPolicyFullProtection {
-		t.Errorf("%+v, %s", g, details[0].ProtectionPolicy)
-	}
-	for i, want := range []types.PlayerSessionStatus{types.PlayerSessionStatusCompleted, types.PlayerSessionStatusTimedout} {
-		if p := h.seat(seats[i]); p.Status != want || p.TerminationTime == nil || *p.GameSessionId != id {
-			t.Errorf("player session %d is %s", i, p.Status)
+		h = startHost(t, change, nil)
+		details := done[*gamelift.DescribeGameSessionDetailsOutput](h)(h.api.DescribeGameSessionDetails(h.context(),
+			&gamelift.DescribeGameSessionDetailsInput{GameSessionId: &id})).GameSessionDetails
+		if len(details) != 1 {
+			t.Fatalf("%d are found", len(details))
 		}
-	}
-	again := done[*gamelift.CreateGameSessionOutput](h)(h.api.CreateGameSession(h.context(), create)).GameSession
-	if *again.GameSessionId != id || again.Status != types.GameSessionStatusTerminated {
-		t.Errorf("the same token made %s, %s", *again.GameSessionId, again.Status)
-	}
-	create.Name = aws.String("b")
-	var mismatch *types.IdempotentParameterMismatchException
-	if _, err := h.api.CreateGameSession(h.context(), create); !errors.As(err, &mismatch) {
-		t.Errorf("the same token with other parameters: %v", err)
-	}
+		g := details[0].GameSession
+		if g.Status != types.GameSessionStatusTerminated || g.TerminationTime == nil || *g.MaximumPlayerSessionCount != 3 || len(g.GameProperties) != 2 ||
+			*g.CurrentPlayerSessionCount != 0 || details[0].ProtectionPolicy != types.ProtectionPolicyFullProtection {
+			t.Errorf("%+v, %s", g, details[0].ProtectionPolicy)
+		}
+		for i, want := range []types.PlayerSessionStatus{types.PlayerSessionStatusCompleted, types.PlayerSessionStatusTimedout} {
+			if p := h.seat(seats[i]); p.Status != want || p.TerminationTime == nil || *p.GameSessionId != id {
+				t.Errorf("player session %d is %s", i, p.Status)
+			}
+		}
+		again := done[*gamelift.CreateGameSessionOutput](h)(h.api.CreateGameSession(h.context(), create)).GameSession
+		if *again.GameSessionId != id || again.Status != types.GameSessionStatusTerminated {
+			t.Errorf("the same token made %s, %s", *again.GameSessionId, again.Status)
+		}
+		create.Name = aws.String("b")
+		var mismatch *types.IdempotentParameterMismatchException
+		if _, err := h.api.CreateGameSession(h.context(), create); !errors.As(err, &mismatch) {
+			t.Errorf("the same token with other parameters: %v", err)
+		}
+	})
 }
 
 // The time that a game session shows finds it.
 func TestSearchByTheTimeThatIsShown(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, nil, nil)
-	for range 8 {
-		game := h.game(h.newGame(2))
-		found, err := h.api.SearchGameSessions(h.context(), &gamelift.SearchGameSessionsInput{
-			FleetId: game.FleetId, FilterExpression: aws.String(fmt.Sprintf("creationTimeMillis=%d", game.CreationTime.UnixMilli())),
-		})
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		for range 8 {
+			game := h.game(h.newGame(2))
+			found, err := h.api.SearchGameSessions(h.context(), &gamelift.SearchGameSessionsInput{
+				FleetId: game.FleetId, FilterExpression: aws.String(fmt.Sprintf("creationTimeMillis=%d", game.CreationTime.UnixMilli())),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(found.GameSessions, func(g types.GameSession) bool { return *g.GameSessionId == *game.GameSessionId }) {
+				t.Errorf("%d found of %v", len(found.GameSessions), game.CreationTime)
+			}
 		}
-		if !slices.ContainsFunc(found.GameSessions, func(g types.GameSession) bool { return *g.GameSessionId == *game.GameSessionId }) {
-			t.Errorf("%d found of %v", len(found.GameSessions), game.CreationTime)
-		}
-	}
+	})
 }

@@ -16,13 +16,14 @@ import (
 	"troupe/messages"
 	"troupe/transport/client"
 	"troupe/transport/host"
+	"troupe/transport/transporttest/memnet"
 	"troupe/transport/transporttest/stock"
 )
 
 // slowPath is a TCP relay to a host that passes what comes from it at a rate.
 type slowPath struct {
+	h    *testHost
 	ln   net.Listener
-	to   string
 	rate atomic.Int64 // bytes a second; 0: no bound
 	down atomic.Bool  // nobody gets through
 
@@ -34,11 +35,11 @@ type slowPath struct {
 // newSlowPath starts a relay that ends with the test.
 func newSlowPath(h *testHost, bytesPerSecond int64) *slowPath {
 	h.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := h.Net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		h.Fatal(err)
 	}
-	p := &slowPath{ln: ln, to: h.host.Addrs().WS}
+	p := &slowPath{h: h, ln: ln}
 	p.rate.Store(bytesPerSecond)
 	p.all.Go(p.accept)
 	h.Cleanup(func() {
@@ -59,14 +60,10 @@ func (p *slowPath) accept() {
 			_ = near.Close()
 			continue
 		}
-		far, err := net.Dial("tcp", p.to)
+		far, err := p.h.Net.DialContext(context.Background(), "tcp", p.h.host.Addrs().WS)
 		if err != nil {
 			_ = near.Close()
 			continue
-		}
-		if p.rate.Load() > 0 {
-			_ = far.(*net.TCPConn).SetReadBuffer(4 << 10) // what is on its way waits at the host
-			_ = near.(*net.TCPConn).SetWriteBuffer(4 << 10)
 		}
 		p.mu.Lock()
 		p.conns = append(p.conns, near, far)
@@ -108,8 +105,7 @@ func (p *slowPath) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.conns {
-		_ = c.(*net.TCPConn).SetLinger(0)
-		_ = c.Close()
+		c.(*memnet.Stream).Reset()
 	}
 	p.conns = nil
 }
@@ -195,7 +191,7 @@ func (p *slowPlayer) on(op int32) {
 // slowSDK is a player of the Go SDK.
 func slowSDK(h *testHost, path *slowPath, id string) *slowPlayer {
 	h.Helper()
-	c, err := client.Dial(h.context(), client.Options{Addr: path.ln.Addr().String(), PlayerSessionID: id,
+	c, err := client.Dial(h.context(), client.Options{DialContext: h.Net.Dial, Addr: path.ln.Addr().String(), PlayerSessionID: id,
 		Reconnect: client.Reconnect{DelayMax: 200 * time.Millisecond}})
 	if err != nil {
 		h.Fatal(err)
@@ -229,7 +225,7 @@ func slowStock(h *testHost, path *slowPath, id string) *slowPlayer {
 	go func() {
 		defer close(done)
 		for first := true; ctx.Err() == nil; {
-			c, err := stock.Dial(ctx, path.ln.Addr().String(), id, stock.Options{NoUDP: true})
+			c, err := stock.Dial(ctx, path.ln.Addr().String(), id, stock.Options{NoUDP: true, Network: path.h.Net})
 			if err != nil {
 				time.Sleep(10 * time.Millisecond)
 				continue

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/transport/client"
@@ -40,101 +41,102 @@ func streamHost(t *testing.T, change func(*host.Config)) *testHost {
 // is lost that was written before a cut that lets it arrive.
 // RL-101.
 func TestStreamThroughResetsStock(t *testing.T) {
-	t.Parallel()
-	h := streamHost(t, nil)
-	seed := memnet.Seed(t)
-	random := rand.New(rand.NewPCG(seed, 1))
-	ids := h.seats(h.newGame(2), 2)
-	stays := h.join(ids[0], stock.Options{NoUDP: true})
-	total := *streamMessages
-	c := h.join(ids[1], stock.Options{NoUDP: true})
-	var got atomic.Int64 // highest number that has come to the one that is cut, plus 1
-	sending := make(chan error, 1)
-	go func() {
-		for i := 0; i < total; {
-			if err := t.Context().Err(); err != nil {
-				sending <- err
-				return
+	synctest.Test(t, func(t *testing.T) {
+		h := streamHost(t, nil)
+		seed := memnet.Seed(t)
+		random := rand.New(rand.NewPCG(seed, 1))
+		ids := h.seats(h.newGame(2), 2)
+		stays := h.join(ids[0], stock.Options{NoUDP: true})
+		total := *streamMessages
+		c := h.join(ids[1], stock.Options{NoUDP: true})
+		var got atomic.Int64 // highest number that has come to the one that is cut, plus 1
+		sending := make(chan error, 1)
+		go func() {
+			for i := 0; i < total; {
+				if err := t.Context().Err(); err != nil {
+					sending <- err
+					return
+				}
+				if int64(i) > got.Load()+ahead {
+					time.Sleep(time.Millisecond)
+					continue
+				}
+				if err := stays.Send(stock.Message{OpCode: 80, TargetPlayer: 2, Payload: streamed(i), Reliable: true}); err != nil {
+					sending <- err
+					return
+				}
+				i++
 			}
-			if int64(i) > got.Load()+ahead {
-				time.Sleep(time.Millisecond)
-				continue
+			sending <- nil
+		}()
+		var heard atomic.Int64 // how many have come the other way, in order
+		hearing := make(chan error, 1)
+		go func() {
+			for n := range total {
+				e, err := stays.Expect(t.Context(), stock.Op(81))
+				if err == nil && int(binary.BigEndian.Uint32(e.Payload)) != n {
+					err = fmt.Errorf("the other way: message %d, %d was due", binary.BigEndian.Uint32(e.Payload), n)
+				}
+				if err != nil {
+					hearing <- err
+					return
+				}
+				heard.Store(int64(n + 1))
 			}
-			if err := stays.Send(stock.Message{OpCode: 80, TargetPlayer: 2, Payload: streamed(i), Reliable: true}); err != nil {
-				sending <- err
-				return
+			hearing <- nil
+		}()
+		said, cuts, twice, before := 0, 0, 0, -1
+		for last := -1; last < total-1 || said < total; cuts++ {
+			if cuts > 0 {
+				c = h.join(ids[1], stock.Options{Flavor: flavors[cuts%2], NoUDP: true})
 			}
-			i++
-		}
-		sending <- nil
-	}()
-	var heard atomic.Int64 // how many have come the other way, in order
-	hearing := make(chan error, 1)
-	go func() {
-		for n := range total {
-			e, err := stays.Expect(t.Context(), stock.Op(81))
-			if err == nil && int(binary.BigEndian.Uint32(e.Payload)) != n {
-				err = fmt.Errorf("the other way: message %d, %d was due", binary.BigEndian.Uint32(e.Payload), n)
+			if c.PeerID() != 2 {
+				t.Fatalf("back as %d", c.PeerID())
 			}
-			if err != nil {
-				hearing <- err
-				return
+			for range min(total-said, 10+random.IntN(200)) {
+				h.send(c, stock.Message{OpCode: 81, TargetPlayer: 1, Payload: streamed(said), Reliable: true})
+				said++
 			}
-			heard.Store(int64(n + 1))
-		}
-		hearing <- nil
-	}()
-	said, cuts, twice, before := 0, 0, 0, -1
-	for last := -1; last < total-1 || said < total; cuts++ {
-		if cuts > 0 {
-			c = h.join(ids[1], stock.Options{Flavor: flavors[cuts%2], NoUDP: true})
-		}
-		if c.PeerID() != 2 {
-			t.Fatalf("back as %d", c.PeerID())
-		}
-		for range min(total-said, 10+random.IntN(200)) {
-			h.send(c, stock.Message{OpCode: 81, TargetPlayer: 1, Payload: streamed(said), Reliable: true})
-			said++
-		}
-		for n := min(total-1-last, random.IntN(300)); n > 0; n-- {
-			got.Store(1 + int64(binary.BigEndian.Uint32(h.expect(c, stock.Op(80)).Payload)))
-		}
-		if random.IntN(2) == 0 {
-			c.Vanish()
-		} else {
-			h.untilCount("messages the other way", heard.Load, int64(said))
-			c.Kill()
-		}
-		// What counts is what the client has received, which is what its echoes say.
-		first := true
-		for _, e := range c.Log() {
-			if e.OpCode != 80 {
-				continue
+			for n := min(total-1-last, random.IntN(300)); n > 0; n-- {
+				got.Store(1 + int64(binary.BigEndian.Uint32(h.expect(c, stock.Op(80)).Payload)))
 			}
-			switch i := int(binary.BigEndian.Uint32(e.Payload)); {
-			case i > last+1, i <= last && !first && i != before+1:
-				t.Fatalf("cut %d: message %d after %d", cuts, i, before)
-			case i <= last:
-				twice++
-				before = i
-			default:
-				last, before = i, i
+			if random.IntN(2) == 0 {
+				c.Vanish()
+			} else {
+				h.untilCount("messages the other way", heard.Load, int64(said))
+				c.Kill()
 			}
-			first = false
+			// What counts is what the client has received, which is what its echoes say.
+			first := true
+			for _, e := range c.Log() {
+				if e.OpCode != 80 {
+					continue
+				}
+				switch i := int(binary.BigEndian.Uint32(e.Payload)); {
+				case i > last+1, i <= last && !first && i != before+1:
+					t.Fatalf("cut %d: message %d after %d", cuts, i, before)
+				case i <= last:
+					twice++
+					before = i
+				default:
+					last, before = i, i
+				}
+				first = false
+			}
+			got.Store(int64(last + 1))
 		}
-		got.Store(int64(last + 1))
-	}
-	if err := <-sending; err != nil {
-		t.Fatal(err)
-	}
-	if err := <-hearing; err != nil {
-		t.Fatal(err)
-	}
-	again := h.host.Counters().Replayed.Load()
-	if int64(twice) > again {
-		t.Errorf("%d came twice, %d were sent again", twice, again)
-	}
-	t.Logf("%d messages each way, %d cuts: lost 0, reordered 0, twice %d of %d sent again (seed %d)", total, cuts, twice, again, seed)
+		if err := <-sending; err != nil {
+			t.Fatal(err)
+		}
+		if err := <-hearing; err != nil {
+			t.Fatal(err)
+		}
+		again := h.host.Counters().Replayed.Load()
+		if int64(twice) > again {
+			t.Errorf("%d came twice, %d were sent again", twice, again)
+		}
+		t.Logf("%d messages each way, %d cuts: lost 0, reordered 0, twice %d of %d sent again (seed %d)", total, cuts, twice, again, seed)
+	})
 }
 
 func streamed(i int) []byte { return binary.BigEndian.AppendUint32(make([]byte, 0, 64), uint32(i)) }
@@ -143,98 +145,99 @@ func streamed(i int) []byte { return binary.BigEndian.AppendUint32(make([]byte, 
 // and again and moved to other transports: exactly once, in order, both ways.
 // RL-101.
 func TestStreamThroughResets(t *testing.T) {
-	t.Parallel()
-	h := streamHost(t, secure(t))
-	seed := memnet.Seed(t)
-	ids := h.seats(h.newGame(2), 2)
-	a, b := h.sdk(client.WS, ids[0]), h.sdk(client.KCP, ids[1])
-	total := *streamMessages
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute+time.Duration(total)*10*time.Millisecond)
-	defer cancel()
-	var all, cutting sync.WaitGroup
-	cutAll, stop := context.WithCancel(ctx)
-	var got [3]atomic.Int64 // by peer id
-	for i, p := range []*sdkPlayer{a, b} {
-		other := int32(2 - i)
-		all.Go(func() { // sends
-			for n := 0; n < total && ctx.Err() == nil; {
-				if int64(n) > got[other].Load()+ahead {
-					time.Sleep(time.Millisecond)
-					continue
-				}
-				if n%5 == 0 {
-					time.Sleep(time.Millisecond) // or it would be over before there is a cut
-				}
-				switch err := p.Send(ctx, client.Message{OpCode: 82, TargetPlayer: other, Payload: streamed(n)}); err {
-				case nil:
-					n++
-				case client.ErrBufferFull:
-					time.Sleep(time.Millisecond)
-				default:
-					t.Errorf("player %d: send %d: %v", p.PeerID(), n, err)
-					return
-				}
-			}
-		})
-		all.Go(func() { // receives
-			next := 0
-			defer func() {
-				if next < total {
-					cancel() // nobody waits for this player's messages
-				}
-			}()
-			for next < total {
-				select {
-				case e, open := <-p.Events():
-					switch {
-					case !open:
-						t.Errorf("player %d ended after %d messages: %v", p.PeerID(), next, p.End())
-						return
-					case e.Kind == client.EventGap:
-						t.Errorf("player %d: a gap of %d", p.PeerID(), e.Gap.Lost)
-					case e.Kind != client.EventMessage || e.OpCode != 82:
-					case int(binary.BigEndian.Uint32(e.Payload)) != next:
-						t.Errorf("player %d: message %d after %d", p.PeerID(), binary.BigEndian.Uint32(e.Payload), next-1)
-						return
-					default:
-						next++
-						got[p.PeerID()].Store(int64(next))
+	synctest.Test(t, func(t *testing.T) {
+		h := streamHost(t, secure(t))
+		seed := memnet.Seed(t)
+		ids := h.seats(h.newGame(2), 2)
+		a, b := h.sdk(client.WS, ids[0]), h.sdk(client.KCP, ids[1])
+		total := *streamMessages
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute+time.Duration(total)*10*time.Millisecond)
+		defer cancel()
+		var all, cutting sync.WaitGroup
+		cutAll, stop := context.WithCancel(ctx)
+		var got [3]atomic.Int64 // by peer id
+		for i, p := range []*sdkPlayer{a, b} {
+			other := int32(2 - i)
+			all.Go(func() { // sends
+				for n := 0; n < total && ctx.Err() == nil; {
+					if int64(n) > got[other].Load()+ahead {
+						time.Sleep(time.Millisecond)
+						continue
 					}
-				case <-ctx.Done():
-					t.Errorf("player %d: %d of %d messages", p.PeerID(), next, total)
-					return
+					if n%5 == 0 {
+						time.Sleep(time.Millisecond) // or it would be over before there is a cut
+					}
+					switch err := p.Send(ctx, client.Message{OpCode: 82, TargetPlayer: other, Payload: streamed(n)}); err {
+					case nil:
+						n++
+					case client.ErrBufferFull:
+						time.Sleep(time.Millisecond)
+					default:
+						t.Errorf("player %d: send %d: %v", p.PeerID(), n, err)
+						return
+					}
 				}
-			}
-		})
-		cutting.Go(func() {
-			random := rand.New(rand.NewPCG(seed, uint64(i)))
-			for cutAll.Err() == nil {
-				time.Sleep(time.Duration(random.IntN(30)) * time.Millisecond)
-				if random.IntN(4) > 0 {
-					awaitBack(cutAll, p) // on a busy machine no login would ever be done in time otherwise
+			})
+			all.Go(func() { // receives
+				next := 0
+				defer func() {
+					if next < total {
+						cancel() // nobody waits for this player's messages
+					}
+				}()
+				for next < total {
+					select {
+					case e, open := <-p.Events():
+						switch {
+						case !open:
+							t.Errorf("player %d ended after %d messages: %v", p.PeerID(), next, p.End())
+							return
+						case e.Kind == client.EventGap:
+							t.Errorf("player %d: a gap of %d", p.PeerID(), e.Gap.Lost)
+						case e.Kind != client.EventMessage || e.OpCode != 82:
+						case int(binary.BigEndian.Uint32(e.Payload)) != next:
+							t.Errorf("player %d: message %d after %d", p.PeerID(), binary.BigEndian.Uint32(e.Payload), next-1)
+							return
+						default:
+							next++
+							got[p.PeerID()].Store(int64(next))
+						}
+					case <-ctx.Done():
+						t.Errorf("player %d: %d of %d messages", p.PeerID(), next, total)
+						return
+					}
 				}
-				if i == 1 && random.IntN(3) == 0 {
-					// While it is away there is nothing to move; that is no failure.
-					_ = p.Move(cutAll, []client.Transport{client.WS, client.KCP}[random.IntN(2)])
-					continue
+			})
+			cutting.Go(func() {
+				random := rand.New(rand.NewPCG(seed, uint64(i)))
+				for cutAll.Err() == nil {
+					time.Sleep(time.Duration(random.IntN(30)) * time.Millisecond)
+					if random.IntN(4) > 0 {
+						awaitBack(cutAll, p) // on a busy machine no login would ever be done in time otherwise
+					}
+					if i == 1 && random.IntN(3) == 0 {
+						// While it is away there is nothing to move; that is no failure.
+						_ = p.Move(cutAll, []client.Transport{client.WS, client.KCP}[random.IntN(2)])
+						continue
+					}
+					p.NetworkChanged()
 				}
-				p.NetworkChanged()
-			}
-		})
-	}
-	all.Wait()
-	stop()
-	cutting.Wait()
-	if n := h.host.Counters().Lost.Load() + h.host.Counters().Gaps.Load(); n != 0 {
-		t.Errorf("%d messages or gaps are counted as lost, and nothing is", n)
-	}
-	s, r := a.Stats(), b.Stats()
-	if s.Reconnects+r.Reconnects < 10 {
-		t.Errorf("only %d reconnects", s.Reconnects+r.Reconnects)
-	}
-	t.Logf("%d messages each way, %d reconnects, sent again %d, dropped as duplicates %d: lost 0, duplicated 0, reordered 0 (seed %d)",
-		total, s.Reconnects+r.Reconnects, s.Replayed+r.Replayed+uint64(h.host.Counters().Replayed.Load()),
-		s.Duplicates+r.Duplicates+uint64(h.host.Counters().Duplicates.Load()), seed)
+			})
+		}
+		all.Wait()
+		stop()
+		cutting.Wait()
+		if n := h.host.Counters().Lost.Load() + h.host.Counters().Gaps.Load(); n != 0 {
+			t.Errorf("%d messages or gaps are counted as lost, and nothing is", n)
+		}
+		s, r := a.Stats(), b.Stats()
+		if s.Reconnects+r.Reconnects < 10 {
+			t.Errorf("only %d reconnects", s.Reconnects+r.Reconnects)
+		}
+		t.Logf("%d messages each way, %d reconnects, sent again %d, dropped as duplicates %d: lost 0, duplicated 0, reordered 0 (seed %d)",
+			total, s.Reconnects+r.Reconnects, s.Replayed+r.Replayed+uint64(h.host.Counters().Replayed.Load()),
+			s.Duplicates+r.Duplicates+uint64(h.host.Counters().Duplicates.Load()), seed)
+	})
 }
 
 // awaitBack returns when the player is attached, has ended, or ctx is over.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -59,23 +60,25 @@ func TestStuckScripts(t *testing.T) {
 }
 
 func TestOneStuckScript(t *testing.T) {
-	test := stuckCases[os.Getenv("STUCK")]
-	if test == nil {
-		t.Skip("run by TestStuckScripts")
-	}
-	var err error
-	if stuckAfter, err = time.ParseDuration(os.Getenv("STUCK_LIMIT")); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		switch c := stuckHost.Load(); {
-		case !t.Failed():
-			os.Exit(0) // goroutines are stuck: the check for leaks is none here
-		case c != nil && c.host.Counters().ScriptInterrupts.Load() > c.host.Counters().ScriptsStuck.Load():
-			os.Exit(tooSlow)
+	synctest.Test(t, func(t *testing.T) {
+		test := stuckCases[os.Getenv("STUCK")]
+		if test == nil {
+			t.Skip("run by TestStuckScripts")
 		}
-	}()
-	test(t)
+		var err error
+		if stuckAfter, err = time.ParseDuration(os.Getenv("STUCK_LIMIT")); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			switch c := stuckHost.Load(); {
+			case !t.Failed():
+				os.Exit(0) // goroutines are stuck: the check for leaks is none here
+			case c != nil && c.host.Counters().ScriptInterrupts.Load() > c.host.Counters().ScriptsStuck.Load():
+				os.Exit(tooSlow)
+			}
+		}()
+		test(t)
+	})
 }
 
 // tooSlow is the exit code of a failed case in which the machine was too slow for the limit: a

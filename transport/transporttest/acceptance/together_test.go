@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"testing"
+	"testing/synctest"
 
 	"troupe/messages/counters"
 	"troupe/transport/client"
@@ -95,7 +96,7 @@ func (h *testHost) sdk(t client.Transport, id string) *sdkPlayer {
 	if t == client.WSS {
 		addr = a.WSS
 	}
-	c, err := client.Dial(h.context(), client.Options{
+	c, err := client.Dial(h.context(), client.Options{DialContext: h.Net.Dial,
 		Addr: addr, KCPAddr: a.KCP, Transport: t, PlayerSessionID: id, Fast: true,
 		TLS: &tls.Config{RootCAs: h.roots(), ServerName: "localhost"},
 	})
@@ -113,72 +114,74 @@ func (h *testHost) sdk(t client.Transport, id string) *sdkPlayer {
 }
 
 func TestTheSameGameIsPlayedOnAllTransportsAtOnce(t *testing.T) {
-	needOpenSSL(t)
-	h := startHost(t, secure(t), nil)
-	seats := h.seats(h.newGame(8), 5)
-	plain := h.join(seats[0], stock.Options{})
-	secured := h.joinSecure(seats[1], h.secured())
-	for _, c := range []*stock.Client{plain, secured} {
-		if err := c.AwaitFast(h.context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	players := []together{
-		&stockPlayer{h, plain, "stock ws"}, &stockPlayer{h, secured, "stock wss and DTLS"},
-		h.sdk(client.WS, seats[2]), h.sdk(client.WSS, seats[3]), h.sdk(client.KCP, seats[4]),
-	}
-	for _, p := range players {
-		if err := p.join(7); err != nil {
-			t.Fatal(err)
-		}
-	}
-	h.until("all are in the group", func() error {
-		for _, p := range players[2:] {
-			if s, ok := p.(*sdkPlayer); ok && s.Stats().Reliable.Received == 0 {
-				return fmt.Errorf("%s has not heard of it", p.name())
+	synctest.Test(t, func(t *testing.T) {
+		needOpenSSL(t)
+		h := startHost(t, secure(t), nil)
+		seats := h.seats(h.newGame(8), 5)
+		plain := h.join(seats[0], stock.Options{})
+		secured := h.joinSecure(seats[1], h.secured())
+		for _, c := range []*stock.Client{plain, secured} {
+			if err := c.AwaitFast(h.context()); err != nil {
+				t.Fatal(err)
 			}
 		}
-		return nil
-	})
-	// The last to join is told of all five.
-	if err := players[4].(*sdkPlayer).RequestMembership(h.context(), 7); err != nil {
-		t.Fatal(err)
-	}
-	h.until("five members", func() error {
-		for e := range players[4].(*sdkPlayer).Events() {
-			if e.Kind == client.EventMembership && len(e.Players) == 5 {
-				return nil
+		players := []together{
+			&stockPlayer{h, plain, "stock ws"}, &stockPlayer{h, secured, "stock wss and DTLS"},
+			h.sdk(client.WS, seats[2]), h.sdk(client.WSS, seats[3]), h.sdk(client.KCP, seats[4]),
+		}
+		for _, p := range players {
+			if err := p.join(7); err != nil {
+				t.Fatal(err)
 			}
 		}
-		return fmt.Errorf("the connection ended")
-	})
-	for i, from := range players {
-		const rounds = 30
-		op, fastOp := int32(1000+i), int32(2000+i)
-		for n := range rounds {
-			if err := from.say(op, 7, fmt.Sprint(n), true); err != nil {
+		h.until("all are in the group", func() error {
+			for _, p := range players[2:] {
+				if s, ok := p.(*sdkPlayer); ok && s.Stats().Reliable.Received == 0 {
+					return fmt.Errorf("%s has not heard of it", p.name())
+				}
+			}
+			return nil
+		})
+		// The last to join is told of all five.
+		if err := players[4].(*sdkPlayer).RequestMembership(h.context(), 7); err != nil {
+			t.Fatal(err)
+		}
+		h.until("five members", func() error {
+			for e := range players[4].(*sdkPlayer).Events() {
+				if e.Kind == client.EventMembership && len(e.Players) == 5 {
+					return nil
+				}
+			}
+			return fmt.Errorf("the connection ended")
+		})
+		for i, from := range players {
+			const rounds = 30
+			op, fastOp := int32(1000+i), int32(2000+i)
+			for n := range rounds {
+				if err := from.say(op, 7, fmt.Sprint(n), true); err != nil {
+					t.Fatalf("%s: %v", from.name(), err)
+				}
+			}
+			for _, to := range players {
+				for n := range rounds {
+					sender, text, fast := to.hear(op)
+					if sender != from.id() || text != fmt.Sprint(n) || fast {
+						t.Fatalf("%s to %s: got %q of %d (fast %v), want %d", from.name(), to.name(), text, sender, fast, n)
+					}
+				}
+			}
+			if err := from.say(fastOp, 7, "quick", false); err != nil {
 				t.Fatalf("%s: %v", from.name(), err)
 			}
-		}
-		for _, to := range players {
-			for n := range rounds {
-				sender, text, fast := to.hear(op)
-				if sender != from.id() || text != fmt.Sprint(n) || fast {
-					t.Fatalf("%s to %s: got %q of %d (fast %v), want %d", from.name(), to.name(), text, sender, fast, n)
+			for _, to := range players {
+				if sender, text, fast := to.hear(fastOp); sender != from.id() || text != "quick" || !fast {
+					t.Errorf("%s to %s: %q of %d, by the fast channel: %v", from.name(), to.name(), text, sender, fast)
 				}
 			}
 		}
-		if err := from.say(fastOp, 7, "quick", false); err != nil {
-			t.Fatalf("%s: %v", from.name(), err)
+		for channel, want := range map[counters.Channel]int64{counters.WS: 2, counters.WSS: 2, counters.KCP: 1, counters.UDP: 2, counters.DTLS: 2} {
+			h.untilCount("connections by "+channel.String(), func() int64 { return h.host.Counters().Connections.Get(channel) }, want)
 		}
-		for _, to := range players {
-			if sender, text, fast := to.hear(fastOp); sender != from.id() || text != "quick" || !fast {
-				t.Errorf("%s to %s: %q of %d, by the fast channel: %v", from.name(), to.name(), text, sender, fast)
-			}
-		}
-	}
-	for channel, want := range map[counters.Channel]int64{counters.WS: 2, counters.WSS: 2, counters.KCP: 1, counters.UDP: 2, counters.DTLS: 2} {
-		h.untilCount("connections by "+channel.String(), func() int64 { return h.host.Counters().Connections.Get(channel) }, want)
-	}
-	h.checkReceived(plain, secured)
+		h.checkReceived(plain, secured)
+	})
 }
