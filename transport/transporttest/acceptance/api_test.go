@@ -22,6 +22,7 @@ import (
 	"troupe/actors/script"
 	"troupe/messages"
 	"troupe/transport/host"
+	"troupe/transport/transporttest/hosttest"
 	"troupe/transport/transporttest/stock"
 )
 
@@ -120,12 +121,9 @@ func TestAPIWithTLS(t *testing.T) {
 func TestSecretFileIsTheOwnersAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, file := range map[string]string{"open to all": secretFile(t, 0o644), "absent": filepath.Join(t.TempDir(), "none")} {
-			c := host.Defaults()
-			c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
-			c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", ""
-			c.Log.GameSessions.Dir = t.TempDir()
+			c := hosttest.Config(t)
 			c.API.Keys = []host.APIKey{{ID: "KEYFILE", SecretFile: file}}
-			h, err := host.Start(host.Options{Config: c})
+			h, err := host.Start(host.Options{Config: c, Network: newNetwork(t)})
 			if err == nil {
 				h.Close()
 			}

@@ -53,13 +53,12 @@ func (h *testHost) page(from, path string) (status int, text string) {
 // One address that holds as many connections to the API as it can takes it from
 // nobody: not from probes, also at the same address, and not from callers.
 func TestIdleConnectionsDoNotTakeTheAPI(t *testing.T) {
-	t.Parallel()
 	for name, send := range map[string]string{
 		"silent": "", "half a header": "POST / HTTP/1.1\r\nHost: x\r\n",
 		"half a body": "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\nX-Amz-Target: GameLift.ListFleets\r\n\r\n{",
 		"one request": "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
 	} {
-		t.Run(name, func(t *testing.T) {
+		bubble(t, name, func(t *testing.T) {
 			h := startHost(t, nil, nil)
 			h.T = t
 			n := 300 // more than one address may have

@@ -25,8 +25,7 @@ func TestSmallMessagesEndNobodyWhoIsAway(t *testing.T) {
 		tooShort = 1024
 	)
 	for name, queue := range map[string]int{"default": 0, "a queue that is too short": tooShort} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		bubble(t, name, func(t *testing.T) {
 			var lost atomic.Uint64
 			h := startHost(t, func(c *host.Config) {
 				if queue > 0 {

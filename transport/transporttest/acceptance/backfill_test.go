@@ -187,7 +187,7 @@ func TestTheBackEndFillsASeat(t *testing.T) {
 	})
 }
 
-// The same with automatic backfill, and with a script that asks for it, in both engines. FM-33, FM-115.
+// The same with automatic backfill, and with a script that asks for it. FM-33, FM-115.
 func TestASeatIsFilledForAScript(t *testing.T) {
 	const game = `
 		let session;
@@ -200,49 +200,46 @@ func TestASeatIsFilledForAScript(t *testing.T) {
 				say([reason, typeof ticket, g.MatchmakerData === session.matchmakerData, p ? p.team.length > 0 && p.attributes.skill : 'none'].join(' '));
 			},
 		};`
-	engines(t, func(t *testing.T, packageJSON string) {
-		for _, asks := range []bool{false, true} {
-			t.Run(map[bool]string{false: "automatic", true: "asked for"}[asks], func(t *testing.T) {
-				t.Parallel()
-				h := startHost(t, func(c *host.Config) { c.API.Rate = 0 }, nil)
-				_, fleet := h.scriptFleet(archive(map[string]string{"package.json": packageJSON, "lib/main.js": game}))
-				if _, err := h.api.CreateGameSessionQueue(h.context(), &gamelift.CreateGameSessionQueueInput{
-					Name: aws.String("q"), Destinations: []types.GameSessionQueueDestination{{DestinationArn: aws.String("arn:aws:gamelift:us-east-1::fleet/" + fleet)}},
-				}); err != nil {
-					t.Fatal(err)
+	for _, asks := range []bool{false, true} {
+		bubble(t, map[bool]string{false: "automatic", true: "asked for"}[asks], func(t *testing.T) {
+			h := startHost(t, func(c *host.Config) { c.API.Rate = 0 }, nil)
+			_, fleet := h.scriptFleet(archive(map[string]string{"lib/main.js": game}))
+			if _, err := h.api.CreateGameSessionQueue(h.context(), &gamelift.CreateGameSessionQueueInput{
+				Name: aws.String("q"), Destinations: []types.GameSessionQueueDestination{{DestinationArn: aws.String("arn:aws:gamelift:us-east-1::fleet/" + fleet)}},
+			}); err != nil {
+				t.Fatal(err)
+			}
+			config := &gamelift.CreateMatchmakingConfigurationInput{BackfillMode: types.BackfillModeAutomatic}
+			if asks {
+				config.BackfillMode = types.BackfillModeManual
+				config.GameProperties = []types.GameProperty{{Key: aws.String("asks"), Value: aws.String("1")}}
+			}
+			g := h.arena("q", config)
+			g.leave(nil)
+			want := "MATCHMAKING_DATA_UPDATED string true 12"
+			for e := h.expect(g.clients["player-0"], stock.Op(20)); string(e.Payload) != want; e = h.expect(g.clients["player-0"], stock.Op(20)) {
+				t.Logf("told: %s", e.Payload)
+			}
+			if asks {
+				return
+			}
+			g.clients["player-3"].Close()
+			h.reach(types.MatchmakingConfigurationStatusCompleted, "late")
+			// FM-115: the id that the data has ends automatic backfill.
+			g.clients["player-1"].Close()
+			h.until("automatic backfill is stopped", func() error {
+				d, players := g.data()
+				if strings.Contains(players, "player-1 ") || d.Ticket == "" {
+					return fmt.Errorf("the data has %+v", d)
 				}
-				config := &gamelift.CreateMatchmakingConfigurationInput{BackfillMode: types.BackfillModeAutomatic}
-				if asks {
-					config.BackfillMode = types.BackfillModeManual
-					config.GameProperties = []types.GameProperty{{Key: aws.String("asks"), Value: aws.String("1")}}
-				}
-				g := h.arena("q", config)
-				g.leave(nil)
-				want := "MATCHMAKING_DATA_UPDATED string true 12"
-				for e := h.expect(g.clients["player-0"], stock.Op(20)); string(e.Payload) != want; e = h.expect(g.clients["player-0"], stock.Op(20)) {
-					t.Logf("told: %s", e.Payload)
-				}
-				if asks {
-					return
-				}
-				g.clients["player-3"].Close()
-				h.reach(types.MatchmakingConfigurationStatusCompleted, "late")
-				// FM-115: the id that the data has ends automatic backfill.
-				g.clients["player-1"].Close()
-				h.until("automatic backfill is stopped", func() error {
-					d, players := g.data()
-					if strings.Contains(players, "player-1 ") || d.Ticket == "" {
-						return fmt.Errorf("the data has %+v", d)
-					}
-					_, err := h.api.StopMatchmaking(h.context(), &gamelift.StopMatchmakingInput{TicketId: &d.Ticket})
-					return err
-				})
-				h.ask("arena", "last")
-				g.clients["player-4"].Close()
-				h.reach(types.MatchmakingConfigurationStatusSearching, "last")
+				_, err := h.api.StopMatchmaking(h.context(), &gamelift.StopMatchmakingInput{TicketId: &d.Ticket})
+				return err
 			})
-		}
-	})
+			h.ask("arena", "last")
+			g.clients["player-4"].Close()
+			h.reach(types.MatchmakingConfigurationStatusSearching, "last")
+		})
+	}
 }
 
 // D-324: a player loses its connection, and asks for a match again instead of coming back: backfill finds its own game. It gets the

@@ -19,7 +19,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -88,74 +87,72 @@ type churn struct {
 // and the process, clients included, takes no more at the end than when all had come.
 // RL-306, RL-307.
 func TestChurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		if *churnTime == 0 {
-			t.Skip("it takes minutes, and is run by make soak (-churn 6m)")
-		}
-		h := startHost(t, func(c *host.Config) {
-			c.Reconnect.Window, c.Session.PingInterval = churnWindow, 300*time.Millisecond
-			c.Session.EndedMax = 50 // or their records would grow for weeks
-			c.Limits.ResumesPerPlayerSessionPerMinute = 0
-		}, nil)
-		ctx, cancel := context.WithCancel(context.Background())
-		defer cancel()
-		c := &churn{T: t, h: h, ctx: ctx, slots: make(chan struct{}, 64), idle: new(http.Transport)}
-		h.api = gamelift.New(h.api.Options(), func(o *gamelift.Options) {
-			o.HTTPClient = &http.Client{Transport: c.idle}
-			if *churnTime < churnShort {
-				o.APIOptions = append(o.APIOptions, func(s *middleware.Stack) error {
-					_, err := s.Build.Remove("ClientRequestID")
-					return err
-				})
-			}
-		})
-		for range max(1, *churnPlayers/churnRoom) {
-			c.games = append(c.games, new(churnGame))
-		}
-		for _, g := range c.games {
-			c.work(func() error { return c.begin(g) })
-		}
-		c.working.Wait()
-		start := c.sample("all are in")
-		samples := []churnSample{start}
-		every := *churnTime / churnSamples
-		begun := time.Now()
-		for n := time.Duration(1); n <= churnSamples; n++ {
-			c.run(begun.Add(n * every))
-			samples = append(samples, c.sample(fmt.Sprintf("after %v", n*every)))
-		}
-		c.working.Wait()
-		time.Sleep(churnWindow + 2*time.Second) // windows end, and the last are back
-		for _, g := range c.games {
-			c.work(func() error { return c.fill(g) })
-		}
-		c.working.Wait()
-		end := c.sample("at rest")
-		t.Logf("%d players: %d messages, %d lost or twice, %d cuts, %d joins, %d games ended, %d players back too late, %d actions failed",
-			*churnPlayers, c.messages.Load(), c.wrong.Load(), c.cuts.Load(), c.joins.Load(), c.ends.Load(), c.expired.Load(), c.failed.Load())
-		slope, doubt := slopeOf(samples[len(samples)/3:])
-		verdict := func(what string, ok bool, figure string) {
-			word := "holds "
-			if !ok {
-				word = "MISSED"
-				t.Errorf("%s: %s", what, figure)
-			}
-			t.Logf("%s  %-48s %s", word, what, figure)
-		}
-		verdict("messages lost, twice or out of order: 0", c.wrong.Load() == 0, fmt.Sprint(c.wrong.Load()))
-		verdict("actions that failed: 0", c.failed.Load() == 0, fmt.Sprint(c.failed.Load()))
-		verdict("goroutines at rest: as at the start +-10", abs(end.goroutines-start.goroutines) <= 10, fmt.Sprintf("%d, %d", start.goroutines, end.goroutines))
-		verdict("descriptors at rest: as at the start +-5", abs(end.files-start.files) <= 5, fmt.Sprintf("%d, %d", start.files, end.files))
-		verdict("heap, last two thirds: at most +1 % in 10 min", slope-doubt <= 0.01, fmt.Sprintf("%+.2f %%, +-%.2f %%", 100*slope, 100*doubt))
-		if p := h.host.Counters().ActorPanics.Load() + h.host.Counters().HandlerErrors.Load(); p != 0 {
-			verdict("panics: 0", false, fmt.Sprint(p))
-		}
-		for _, g := range c.games {
-			for _, p := range g.players {
-				p.c.Abort()
-			}
+	if *churnTime == 0 {
+		t.Skip("it takes minutes, and is run by make soak (-churn 6m)")
+	}
+	h := startHostWith(t, func(c *host.Config) {
+		c.Reconnect.Window, c.Session.PingInterval = churnWindow, 300*time.Millisecond
+		c.Session.EndedMax = 50 // or their records would grow for weeks
+		c.Limits.ResumesPerPlayerSessionPerMinute = 0
+	}, onSystem)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	c := &churn{T: t, h: h, ctx: ctx, slots: make(chan struct{}, 64), idle: new(http.Transport)}
+	h.api = gamelift.New(h.api.Options(), func(o *gamelift.Options) {
+		o.HTTPClient = &http.Client{Transport: c.idle}
+		if *churnTime < churnShort {
+			o.APIOptions = append(o.APIOptions, func(s *middleware.Stack) error {
+				_, err := s.Build.Remove("ClientRequestID")
+				return err
+			})
 		}
 	})
+	for range max(1, *churnPlayers/churnRoom) {
+		c.games = append(c.games, new(churnGame))
+	}
+	for _, g := range c.games {
+		c.work(func() error { return c.begin(g) })
+	}
+	c.working.Wait()
+	start := c.sample("all are in")
+	samples := []churnSample{start}
+	every := *churnTime / churnSamples
+	begun := time.Now()
+	for n := time.Duration(1); n <= churnSamples; n++ {
+		c.run(begun.Add(n * every))
+		samples = append(samples, c.sample(fmt.Sprintf("after %v", n*every)))
+	}
+	c.working.Wait()
+	time.Sleep(churnWindow + 2*time.Second) // windows end, and the last are back
+	for _, g := range c.games {
+		c.work(func() error { return c.fill(g) })
+	}
+	c.working.Wait()
+	end := c.sample("at rest")
+	t.Logf("%d players: %d messages, %d lost or twice, %d cuts, %d joins, %d games ended, %d players back too late, %d actions failed",
+		*churnPlayers, c.messages.Load(), c.wrong.Load(), c.cuts.Load(), c.joins.Load(), c.ends.Load(), c.expired.Load(), c.failed.Load())
+	slope, doubt := slopeOf(samples[len(samples)/3:])
+	verdict := func(what string, ok bool, figure string) {
+		word := "holds "
+		if !ok {
+			word = "MISSED"
+			t.Errorf("%s: %s", what, figure)
+		}
+		t.Logf("%s  %-48s %s", word, what, figure)
+	}
+	verdict("messages lost, twice or out of order: 0", c.wrong.Load() == 0, fmt.Sprint(c.wrong.Load()))
+	verdict("actions that failed: 0", c.failed.Load() == 0, fmt.Sprint(c.failed.Load()))
+	verdict("goroutines at rest: as at the start +-10", abs(end.goroutines-start.goroutines) <= 10, fmt.Sprintf("%d, %d", start.goroutines, end.goroutines))
+	verdict("descriptors at rest: as at the start +-5", abs(end.files-start.files) <= 5, fmt.Sprintf("%d, %d", start.files, end.files))
+	verdict("heap, last two thirds: at most +1 % in 10 min", slope-doubt <= 0.01, fmt.Sprintf("%+.2f %%, +-%.2f %%", 100*slope, 100*doubt))
+	if p := h.host.Counters().ActorPanics.Load() + h.host.Counters().HandlerErrors.Load(); p != 0 {
+		verdict("panics: 0", false, fmt.Sprint(p))
+	}
+	for _, g := range c.games {
+		for _, p := range g.players {
+			p.c.Abort()
+		}
+	}
 }
 
 // work runs an action in one of the slots. The error counts.

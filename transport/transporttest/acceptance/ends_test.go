@@ -123,41 +123,39 @@ func TestGameSessionIsTerminatedAndItsLogIsOffered(t *testing.T) {
 
 // The command line of AWS saves what the URL leads to as a .zip file.
 func TestCommandLineSavesALogAsZip(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		aws, err := exec.LookPath("aws")
-		if err != nil {
-			t.Skip("aws is not installed: get-game-session-log was not tried")
-		}
-		h := startHost(t, nil, nil)
-		game := h.newGame(2)
-		if _, err := h.terminate(game, types.TerminationModeForceTerminate); err != nil {
-			t.Fatal(err)
-		}
-		h.awaitEnd(game, types.GameSessionStatusReasonForceTerminated)
-		saved := filepath.Join(t.TempDir(), "log.zip")
-		ctx, cancel := context.WithTimeout(t.Context(), 6*patience)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, aws, "gamelift", "get-game-session-log", "--game-session-id", game, "--save-as", saved,
-			"--endpoint-url", "http://"+h.host.Addrs().API, "--region", "us-east-1")
-		cmd.WaitDelay = 10 * time.Second
-		cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_CONFIG_FILE="+saved+"x", "AWS_MAX_ATTEMPTS=1")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		z, err := zip.OpenReader(saved)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer z.Close()
-		f, err := z.Open(path.Base(game) + ".log")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		if text, err := io.ReadAll(f); err != nil || !strings.Contains(string(text), ": ended: terminated by ") {
-			t.Errorf("%v: %s", err, text)
-		}
-	})
+	aws, err := exec.LookPath("aws")
+	if err != nil {
+		t.Skip("aws is not installed: get-game-session-log was not tried")
+	}
+	h := startHostWith(t, nil, onSystem)
+	game := h.newGame(2)
+	if _, err := h.terminate(game, types.TerminationModeForceTerminate); err != nil {
+		t.Fatal(err)
+	}
+	h.awaitEnd(game, types.GameSessionStatusReasonForceTerminated)
+	saved := filepath.Join(t.TempDir(), "log.zip")
+	ctx, cancel := context.WithTimeout(t.Context(), 6*patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, aws, "gamelift", "get-game-session-log", "--game-session-id", game, "--save-as", saved,
+		"--endpoint-url", "http://"+h.host.Addrs().API, "--region", "us-east-1")
+	cmd.WaitDelay = 10 * time.Second
+	cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_CONFIG_FILE="+saved+"x", "AWS_MAX_ATTEMPTS=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	z, err := zip.OpenReader(saved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	f, err := z.Open(path.Base(game) + ".log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if text, err := io.ReadAll(f); err != nil || !strings.Contains(string(text), ": ended: terminated by ") {
+		t.Errorf("%v: %s", err, text)
+	}
 }
 
 func (h *testHost) fetch(url string, status int) string {
@@ -255,24 +253,13 @@ func TestLogSettingsAreChecked(t *testing.T) {
 func TestLogsAreShownInTheHostsLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out syncBuffer
-		c := host.Defaults()
-		c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
-		c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", ""
-		c.Log.GameSessions.Dir, c.Log.GameSessions.Show = t.TempDir(), true
-		running, err := host.Start(host.Options{Config: c, Log: zerolog.New(&out), NewHandler: func(*messages.Fleet) script.Handler {
-			return &parting{asked: func() {}}
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		g, err := running.System().CreateGameSession(ctx, messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		running.Close()
-		for _, want := range []string{`"message":"goodbye\n    and a line of its own"`, `"file":"ends_test.go"`, `"level":"warn","game_session_id":"` + string(g.ID)} {
+		h := startHostWith(t, func(c *host.Config) { c.Log.GameSessions.Show = true }, func(o *host.Options) {
+			o.Log = zerolog.New(&out)
+			o.NewHandler = func(*messages.Fleet) script.Handler { return &parting{asked: func() {}} }
+		})
+		game := h.newGame(1)
+		h.host.Close()
+		for _, want := range []string{`"message":"goodbye\n    and a line of its own"`, `"file":"ends_test.go"`, `"level":"warn","game_session_id":"` + game} {
 			if text := out.String(); !strings.Contains(text, want) {
 				t.Errorf("no %s in\n%s", want, text)
 			}

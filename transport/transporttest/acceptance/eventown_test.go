@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -24,7 +23,8 @@ func TestEventsOfGameSessionsComeToASinkThatAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var all []string
-		hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		network := newNetwork(t)
+		hook := webhook(t, network, func(_ http.ResponseWriter, r *http.Request) {
 			text, _ := io.ReadAll(r.Body)
 			var e told
 			if err := json.Unmarshal(text, &e); err != nil || e.Source != "selfhosted.gamelift" {
@@ -33,11 +33,10 @@ func TestEventsOfGameSessionsComeToASinkThatAsks(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			all = append(all, e.Detail["type"].(string))
-		}))
-		t.Cleanup(hook.Close)
-		h := startHost(t, func(c *host.Config) {
-			c.Events.Sinks = []host.EventSink{{Name: "own", Type: "webhook-raw", URL: hook.URL, Secret: "s", Kinds: []string{"gamesession", "playersession"}}}
-		}, nil)
+		})
+		h := startHostWith(t, func(c *host.Config) {
+			c.Events.Sinks = []host.EventSink{{Name: "own", Type: "webhook-raw", URL: hook, Secret: "s", Kinds: []string{"gamesession", "playersession"}}}
+		}, func(o *host.Options) { o.Network = network })
 		game := h.newGame(2)
 		h.seats(game, 1)
 		_, err := h.api.TerminateGameSession(h.context(), &gamelift.TerminateGameSessionInput{GameSessionId: aws.String(game), TerminationMode: types.TerminationModeForceTerminate})

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"troupe/transport/host"
+	"troupe/transport/transporttest/memnet"
 )
 
 // told is an event as a backend reads it.
@@ -31,16 +31,16 @@ type told struct {
 
 // backend is a webhook that asks the host about each placement that it is told of, at once.
 type backend struct {
-	*httptest.Server
+	url  string
 	mu   sync.Mutex
 	all  []told
 	seen []*types.GameSessionPlacement // as it was when the event came
 	api  *gamelift.Client
 }
 
-func newBackend(t *testing.T) *backend {
+func newBackend(t *testing.T, network memnet.Machine) *backend {
 	b := &backend{}
-	b.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	b.url = webhook(t, network, func(w http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
 		var n struct{ Message string }
 		var e told
@@ -59,8 +59,7 @@ func newBackend(t *testing.T) *backend {
 			return
 		}
 		b.seen = append(b.seen, out.GameSessionPlacement)
-	}))
-	t.Cleanup(b.Close)
+	})
 	return b
 }
 
@@ -78,12 +77,13 @@ func (b *backend) types() (all []string) {
 // API-53.
 func TestBackendIsToldOfWhatItCanSeeAlready(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		placements := newBackend(t)
-		h := startHost(t, func(c *host.Config) {
+		network := newNetwork(t)
+		placements := newBackend(t, network)
+		h := startHostWith(t, func(c *host.Config) {
 			c.Events.Sinks = []host.EventSink{
-				{Name: "placements", Type: "webhook-sns", URL: placements.URL, Targets: []string{"arn:aws:sns:*:lobby"}},
+				{Name: "placements", Type: "webhook-sns", URL: placements.url, Targets: []string{"arn:aws:sns:*:lobby"}},
 			}
-		}, nil)
+		}, func(o *host.Options) { o.Network = network })
 		placements.api = h.api
 		_, err := h.api.CreateGameSessionQueue(h.context(), &gamelift.CreateGameSessionQueueInput{
 			Name: aws.String("q"), NotificationTarget: aws.String("arn:aws:sns:us-east-1:123456789012:lobby"), CustomEventData: aws.String("mine"),

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -87,7 +88,6 @@ const damage = `UPDATE records SET value = CAST(CASE CAST(substr(value, 1, 1) AS
 
 // world is a store that a real host has written, with records of every kind.
 type world struct {
-	change  func(path string) func(*host.Config)
 	path    string
 	fleet   messages.FleetID
 	alias   messages.AliasID
@@ -96,16 +96,17 @@ type world struct {
 	rows    map[row]string
 }
 
-func newWorld(t *testing.T) *world {
-	t.Helper()
-	w := &world{path: filepath.Join(t.TempDir(), "store.db"), token: "token-of-a-game"}
-	w.change = func(path string) func(*host.Config) {
-		return func(c *host.Config) {
-			c.Store = host.Store{Path: path}
-			c.Events.Sinks = []host.EventSink{{Name: "away", Type: "webhook-raw", URL: "http://127.0.0.1:1/", Secret: strings.Repeat("s", 40), All: true}}
-		}
+// stored is the configuration of a host with a store, and with a destination of events that nobody reaches.
+func stored(path string) func(*host.Config) {
+	return func(c *host.Config) {
+		c.Store = host.Store{Path: path}
+		c.Events.Sinks = []host.EventSink{{Name: "away", Type: "webhook-raw", URL: "http://127.0.0.1:1/", Secret: strings.Repeat("s", 40), All: true}}
 	}
-	h := startHost(t, w.change(w.path), nil)
+}
+
+// write lets a host write the store.
+func (w *world) write(t *testing.T) {
+	h := startHost(t, stored(w.path), nil)
 	s, ctx := h.host.System(), t.Context()
 	_, id := h.scriptFleet(archive(map[string]string{"lib/main.js": says("one")}))
 	w.fleet = messages.FleetID(id)
@@ -204,7 +205,6 @@ func newWorld(t *testing.T) *world {
 			t.Fatalf("there is no %s in the store", kind)
 		}
 	}
-	return w
 }
 
 // shown are the records that the API shows; for the others see intact.
@@ -253,7 +253,7 @@ func (s *spoken) lines(level string) (all []string) {
 func (w *world) start(t *testing.T, path string) (*testHost, *spoken) {
 	t.Helper()
 	log := new(spoken)
-	h := startHostWith(t, w.change(path), func(o *host.Options) { o.Log = zerolog.New(log) })
+	h := startHostWith(t, stored(path), func(o *host.Options) { o.Log = zerolog.New(log) })
 	for _, page := range []string{"/healthz", "/readyz"} {
 		r, err := h.Web.Get("http://" + h.host.Addrs().API + page)
 		if err != nil {
@@ -387,13 +387,13 @@ func (w *world) check(t *testing.T, h *testHost, log *spoken, damaged ...row) {
 
 // A store that a host has written, with records of every kind, and then damaged.
 func TestDamagedRecords(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := &world{path: filepath.Join(t.TempDir(), "store.db"), token: "token-of-a-game"}
+	synctest.Test(t, w.write)
 	t.Run("any", w.startsWithAnyDamaged)
 	t.Run("missing", w.startsWithoutAny)
-	t.Run("ids", w.idsAreNotUsedAgain)
-	t.Run("events", w.damageIsAFleetEvent)
-	t.Run("keys", w.keysAreDamaged)
+	bubble(t, "ids", w.idsAreNotUsedAgain)
+	bubble(t, "events", w.damageIsAFleetEvent)
+	bubble(t, "keys", w.keysAreDamaged)
 	t.Run("senseless", w.startsWithSenseless)
 }
 
@@ -401,7 +401,7 @@ func TestDamagedRecords(t *testing.T) {
 // others are there, the damaged one is counted, named, and left where it is.
 func (w *world) startsWithAnyDamaged(t *testing.T) {
 	for i, r := range w.ordered() {
-		t.Run(fmt.Sprint(r.kind, i), func(t *testing.T) {
+		bubble(t, fmt.Sprint(r.kind, i), func(t *testing.T) {
 			path := change(t, w.path, damage, r)
 			h, log := w.start(t, path)
 			w.check(t, h, log, r)
@@ -409,7 +409,7 @@ func (w *world) startsWithAnyDamaged(t *testing.T) {
 			w.intact(t, path, r)
 		})
 	}
-	t.Run("all", func(t *testing.T) {
+	bubble(t, "all", func(t *testing.T) {
 		path := change(t, w.path, damage, w.ordered()...)
 		h, log := w.start(t, path)
 		w.check(t, h, log, w.ordered()...)
@@ -424,7 +424,7 @@ func (w *world) startsWithAnyDamaged(t *testing.T) {
 func (w *world) startsWithoutAny(t *testing.T) {
 	for _, kind := range store.Kinds() {
 		r := w.first(kind)
-		t.Run(r.kind, func(t *testing.T) {
+		bubble(t, r.kind, func(t *testing.T) {
 			h, log := w.start(t, change(t, w.path, "DELETE FROM records", r))
 			for _, other := range w.shown() {
 				if want := !w.hidden(other, []row{r}) || r.configured(); shows(h, other) != want {
@@ -441,7 +441,7 @@ func (w *world) startsWithoutAny(t *testing.T) {
 // Records that are what was written, and make no sense.
 func (w *world) startsWithSenseless(t *testing.T) {
 	for _, value := range []string{"null", "{}", "[]", `"x"`, "{"} {
-		t.Run(value, func(t *testing.T) {
+		bubble(t, value, func(t *testing.T) {
 			path := change(t, w.path, "")
 			var all []row
 			var changes []store.Change

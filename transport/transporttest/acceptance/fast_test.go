@@ -111,7 +111,7 @@ func TestTenUDPConnectsTenRisingAcks(t *testing.T) {
 // RT-22.
 func TestFastMessagesTakeUDPOnlyAfterTheAck(t *testing.T) {
 	for _, how := range []string{"-7", "another datagram"} {
-		t.Run(how, func(t *testing.T) {
+		bubble(t, how, func(t *testing.T) {
 			h := startHost(t, nil, nil)
 			ids := h.seats(h.newGame(8), 2)
 			from := h.join(ids[0], stock.Options{})

@@ -16,10 +16,8 @@ import (
 // after time. The bounds allow for a busy machine, on which first connections take longer too. Who waited
 // longer after each loss, whatever became of it, was away for more than a second on average.
 func TestWhoseLinkFlapsIsBackAtOnce(t *testing.T) {
-	t.Parallel()
 	for name, down := range map[string]time.Duration{"cut": 0, "cut, and down for a moment": 50 * time.Millisecond} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		bubble(t, name, func(t *testing.T) {
 			players, cuts, up, bound := 4, 7, 100*time.Millisecond, 300*time.Millisecond
 			if *fullSize {
 				cuts, up = 100, 600*time.Millisecond // under resumesPerPlayerSessionPerMinute

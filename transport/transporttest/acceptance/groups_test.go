@@ -226,13 +226,11 @@ func TestPlayersArePacked(t *testing.T) {
 // in the original's for every loss.
 // RT-51.
 func TestDisconnectLeavesGroups(t *testing.T) {
-	t.Parallel()
 	for name, leave := range map[string]func(*testHost, *stock.Client){
 		"close": func(_ *testHost, c *stock.Client) { c.Close() },
 		"kill":  func(_ *testHost, c *stock.Client) { c.Kill() },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		bubble(t, name, func(t *testing.T) {
 			h := startHost(t, strict, nil)
 			p := h.players(3, stock.Options{})
 			for i := range p {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -17,6 +19,7 @@ import (
 	"troupe/messages/counters"
 	"troupe/transport/host"
 	"troupe/transport/transporttest/hosttest"
+	"troupe/transport/transporttest/memnet"
 	"troupe/transport/transporttest/stock"
 )
 
@@ -31,15 +34,25 @@ func TestMain(m *testing.M) {
 // fullSize is set by `make proof-links`.
 var fullSize = flag.Bool("full", false, "run tests of slow, lost and flapping links at full size: a minute each")
 
-// patience is how long a step of a test may take before it counts as failed.
+// patience is how long a step of a test may take before it counts as failed: in virtual time, in which that costs nothing, or, for the
+// few tests with other processes, in real time, where it only ends a hang.
 const patience = time.Minute
+
+// bubble runs a part of a test in a virtual time of its own.
+func bubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
 
 // testHost is a host with clients that end with the test.
 type testHost struct {
 	*hosttest.Host
 	host *host.Host
 	api  *gamelift.Client
+	real bool // it is on the operating system's network, in real time
 }
+
+// onSystem starts the host on the operating system's network, outside of bubbles: for what another program or a kernel must show.
+func onSystem(o *host.Options) { o.Network = hosttest.System }
 
 // startHost starts a host on free ports. Change may alter its configuration; a
 // nil handler is a relay.
@@ -63,7 +76,7 @@ func startHostWith(t *testing.T, change func(*host.Config), options func(*host.O
 	o := host.Options{Config: c, Log: hosttest.Log(t)}
 	options(&o)
 	h := hosttest.Start(t, o)
-	return &testHost{Host: h, host: h.Host, api: h.API}
+	return &testHost{Host: h, host: h.Host, api: h.API, real: o.Network == hosttest.System}
 }
 
 func (h *testHost) context() context.Context {
@@ -236,11 +249,15 @@ func (h *testHost) send(c *stock.Client, m stock.Message) {
 	}
 }
 
-// until waits for a condition that tells why it is not yet true.
+// until waits for a condition that tells why it is not yet true. In virtual time it lets everything happen that can happen now, and
+// time passes only if that was not enough.
 func (h *testHost) until(what string, why func() error) {
 	h.Helper()
 	deadline := time.Now().Add(patience)
 	for {
+		if !h.real {
+			synctest.Wait()
+		}
 		err := why()
 		if err == nil {
 			return
@@ -250,4 +267,24 @@ func (h *testHost) until(what string, why func() error) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
+}
+
+// newNetwork returns a network that ends with the test, for what must be there before its host.
+func newNetwork(t *testing.T) memnet.Machine {
+	n := memnet.New(1)
+	t.Cleanup(n.Close)
+	return n.Machine()
+}
+
+// webhook serves a destination of events on a network until the test ends, and returns its URL.
+func webhook(t *testing.T, network memnet.Machine, handler http.HandlerFunc) (url string) {
+	t.Helper()
+	l, err := network.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http.Server{Handler: handler}
+	go s.Serve(l)
+	t.Cleanup(func() { s.Close() })
+	return "http://" + l.Addr().String()
 }

@@ -445,7 +445,7 @@ func TestIsolation_AFloodOfRefusedPacketsIsSlowedDown(t *testing.T) {
 		"too large payloads":     {OpCode: 10, TargetGroup: stock.AllPlayers, Payload: make([]byte, stock.PayloadMax+1)},
 		"group operations":       {OpCode: stock.OpRequestGroupMembership, TargetPlayer: -1, RequestGroupMembership: &stock.GroupRef{Group: 1}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		bubble(t, name, func(t *testing.T) {
 			h := startHost(t, func(c *host.Config) { c.Limits.PlayerBytesPerSecond = 0 }, nil)
 			c := h.players(1, stock.Options{NoUDP: true})[0]
 			dropped := func() int64 { return h.host.Counters().Dropped.Total() }

@@ -54,13 +54,11 @@ func (g *slowGate) OnPlayerConnect(*script.ConnectMessage) script.Decision {
 
 // A first login that is cut while the game's gate is open is let in by its next try.
 func TestALoginCutAtTheGateIsLetInByItsNextTry(t *testing.T) {
-	t.Parallel()
 	for name, cut := range map[string]func(*stock.Client){
 		"reset":                     (*stock.Client).Kill,
 		"the host does not know it": func(*stock.Client) {},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		bubble(t, name, func(t *testing.T) {
 			var asked atomic.Int64
 			h := startHost(t, nil, func() script.Handler { return &slowGate{asked: &asked} })
 			id := h.seats(h.newGame(2), 1)[0]

@@ -262,13 +262,11 @@ func TestServerOpCodes(t *testing.T) {
 // TestReliableRateWaits: over its rate a player's reliable messages wait; none
 // is lost, the order stays, others are not affected.
 func TestReliableRateWaits(t *testing.T) {
-	t.Parallel()
 	for name, limit := range map[string]func(*host.Limits){
 		"messages": func(l *host.Limits) { l.PlayerMessagesPerSecond, l.PlayerMessagesBurst = 50, 5 },
 		"bytes":    func(l *host.Limits) { l.PlayerBytesPerSecond = 20_000 }, // with a burst of one second
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		bubble(t, name, func(t *testing.T) {
 			h := startHost(t, func(c *host.Config) { limit(&c.Limits) }, nil)
 			p := h.players(3, stock.Options{NoUDP: true})
 			const sent = 35
@@ -374,7 +372,6 @@ func TestFastRateDrops(t *testing.T) {
 // in, or has been silent for too long.
 // RL-26.
 func TestPendingLimits(t *testing.T) {
-	t.Parallel()
 	for _, mode := range []struct {
 		name   string
 		change func(*host.Limits)
@@ -384,8 +381,7 @@ func TestPendingLimits(t *testing.T) {
 		{"in all", func(l *host.Limits) { l.Unauthenticated = 3 }, 3},
 		{"rate", func(l *host.Limits) { l.ConnectionsPerIPPerSecond, l.ConnectionsPerIPBurst = 0.01, 5 }, 5},
 	} {
-		t.Run(mode.name, func(t *testing.T) {
-			t.Parallel()
+		bubble(t, mode.name, func(t *testing.T) {
 			h := startHost(t, func(c *host.Config) {
 				c.Limits.ConnectionsPerIPBurst = 0
 				mode.change(&c.Limits)
@@ -518,10 +514,8 @@ func (h *testHost) numbered(n int, connections ...*stock.Client) {
 
 // RL-109.
 func TestSlowReader(t *testing.T) {
-	t.Parallel()
 	for _, flavor := range flavors {
-		t.Run(flavorName(flavor), func(t *testing.T) {
-			t.Parallel()
+		bubble(t, flavorName(flavor), func(t *testing.T) {
 			g := &fakeGame{}
 			h := slowHost(t, 30*time.Second, g)
 			ids := h.seats(h.newGame(8), 3)

@@ -124,18 +124,18 @@ func TestIDsThatExistAreNoFailures(t *testing.T) {
 func TestPlayersOfBeforeARestartKeepNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "store.db")
-		stored := func(c *host.Config) {
+		kept := func(c *host.Config) {
 			loginLimits(c)
 			c.Store = host.Store{Path: file}
 		}
-		first := startHost(t, stored, nil)
+		first := startHost(t, kept, nil)
 		old := first.seats(first.newGame(8), 3)
 		for _, id := range old {
 			first.join(id, stock.Options{NoUDP: true})
 		}
 		first.host.Close()
 
-		h := startHost(t, stored, nil)
+		h := startHost(t, kept, nil)
 		for range 5 {
 			for _, id := range old {
 				h.expectRefused(h.dial(id, stock.Options{NoUDP: true}))

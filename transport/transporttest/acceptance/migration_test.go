@@ -60,10 +60,9 @@ func unpack(t *testing.T, archive string) string {
 
 // A store that an earlier version has written: everything is there, and works.
 func TestAStoreOfAnEarlierVersionOpensWithEverythingInIt(t *testing.T) {
-	t.Parallel()
 	path := unpack(t, "store-73e272d.tar.gz")
 	for _, start := range []string{"first", "second"} {
-		t.Run(start, func(t *testing.T) {
+		bubble(t, start, func(t *testing.T) {
 			h := startHost(t, func(c *host.Config) { c.Store = host.Store{Path: path} }, nil)
 			h.oldResources()
 			h.oldGames()

@@ -25,12 +25,12 @@ type natted struct {
 
 func behindNAT(t *testing.T, inner string, secured bool) *natted {
 	t.Helper()
-	change := func(*host.Config) {}
+	change, options := func(*host.Config) {}, func(*host.Options) {}
 	if secured {
 		needOpenSSL(t)
-		change = secure(t)
+		change, options = secure(t), onSystem
 	}
-	h := startHost(t, change, nil)
+	h := startHostWith(t, change, options)
 	n := &natted{testHost: h, nat: nat.New(t, h.Net, inner), via: stock.ChannelUDP}
 	a, o := n.host.Addrs(), stock.Options{}
 	ws, udp := a.WS, a.Fast
@@ -134,17 +134,15 @@ func TestNATChangesTheAddress(t *testing.T) {
 
 // RL-107.
 func TestNATChangesWhatDTLSSees(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := behindNAT(t, "127.0.0.5", true)
-		for i, change := range []func(){n.nat.Rebind, func() { n.nat.MoveTo("127.0.0.6") }} {
-			change()
-			n.back(fmt.Sprint("change ", i), stock.ChannelDTLS)
-		}
-		if moves := n.host.Counters().Moves.Get(counters.DTLS); moves != 2 {
-			t.Errorf("%d moves", moves)
-		}
-		n.checkReceived(n.in, n.away)
-	})
+	n := behindNAT(t, "127.0.0.5", true)
+	for i, change := range []func(){n.nat.Rebind, func() { n.nat.MoveTo("127.0.0.6") }} {
+		change()
+		n.back(fmt.Sprint("change ", i), stock.ChannelDTLS)
+	}
+	if moves := n.host.Counters().Moves.Get(counters.DTLS); moves != 2 {
+		t.Errorf("%d moves", moves)
+	}
+	n.checkReceived(n.in, n.away)
 }
 
 // TestATokenIsGoodOnceMoreForWhoHearsNothing: a player who says, by the WebSocket,

@@ -43,7 +43,6 @@ func (h *testHost) seatIs(id string, want types.PlayerSessionStatus) {
 // player.
 // RT-53.
 func TestInStrictModeALossIsTheEnd(t *testing.T) {
-	t.Parallel()
 	for name, lose := range map[string]func(*stock.Client){
 		"close 1000": (*stock.Client).Close,
 		"reset":      (*stock.Client).Kill,
@@ -54,8 +53,7 @@ func TestInStrictModeALossIsTheEnd(t *testing.T) {
 			_ = c.SendFrames(stock.Frame{Final: true, RSV: 7, OpCode: stock.FrameBinary, Masked: true}.Encode())
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		bubble(t, name, func(t *testing.T) {
 			g := &fakeGame{}
 			h := startHost(t, strict, g.make)
 			ids := h.seats(h.newGame(8), 2)
@@ -117,7 +115,6 @@ func TestSendingToTheLeavingRaisesNothing(t *testing.T) {
 // TestAClientThatAnswersNoPingsIsLost needs real time: the least is 6 s.
 // RT-55, RL-102.
 func TestAClientThatAnswersNoPingsIsLost(t *testing.T) {
-	t.Parallel()
 	for _, mode := range []struct {
 		name     string
 		interval time.Duration // the script's; 0 leaves the host's
@@ -128,8 +125,7 @@ func TestAClientThatAnswersNoPingsIsLost(t *testing.T) {
 		{"two intervals", 3500 * time.Millisecond, 0, 7 * time.Second},
 		{"detached", 0, 30 * time.Second, 6 * time.Second},
 	} {
-		t.Run(mode.name, func(t *testing.T) {
-			t.Parallel()
+		bubble(t, mode.name, func(t *testing.T) {
 			g := &fakeGame{conf: script.Configuration{PingInterval: mode.interval}}
 			h := startHost(t, func(c *host.Config) {
 				c.Session.PingInterval, c.Reconnect.Window = 100*time.Millisecond, mode.window
@@ -262,10 +258,8 @@ func TestAPacketPingIsAnswered(t *testing.T) {
 // does instead.
 // RL-108.
 func TestResumeAfterLoss(t *testing.T) {
-	t.Parallel()
 	for _, flavor := range flavors {
-		t.Run(flavorName(flavor), func(t *testing.T) {
-			t.Parallel()
+		bubble(t, flavorName(flavor), func(t *testing.T) {
 			g := &fakeGame{}
 			h := startHost(t, func(c *host.Config) { c.Session.PingInterval = 100 * time.Millisecond }, g.make)
 			game := h.newGame(3)
@@ -794,33 +788,31 @@ func TestHostStops(t *testing.T) {
 
 // TestNodeSDKPlays has the npm SDK reserve seats and stock clients play on them.
 func TestNodeSDKPlays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		node := serviceapitest.InstallNode(t)
-		h := startHost(t, nil, nil)
-		for _, protocol := range []string{"json", "cbor"} {
-			got := node.Run(t, "http://"+h.host.Addrs().API, "fleet-dev", protocol)
-			if got.GameSession.Status != "ACTIVE" || !strings.HasSuffix(h.host.Addrs().WS, fmt.Sprintf("%s:%d", got.GameSession.IPAddress, got.GameSession.Port)) {
-				t.Errorf("%s: game session %+v, want the address %s", protocol, got.GameSession, h.host.Addrs().WS)
-			}
-			if got.Errors["full"] != "GameSessionFullException" || got.Errors["unknownGameSession"] != "NotFoundException" || !slices.Contains(got.Searched, got.GameSessionID) {
-				t.Errorf("%s: %+v", protocol, got)
-			}
-			var p []*stock.Client
-			for i, id := range got.PlayerSessionIDs {
-				p = append(p, h.join(id, stock.Options{Flavor: flavors[i%2]}))
-			}
-			if len(p) != 3 {
-				t.Fatalf("%s: %d player sessions", protocol, len(p))
-			}
-			h.talk(p[0], p[1])
-			h.talk(p[1], p[2])
-			h.talk(p[2], p[0])
-			for _, id := range got.PlayerSessionIDs {
-				h.seatIs(id, types.PlayerSessionStatusActive)
-			}
-			p[0].Close()
-			h.seatIs(got.PlayerSessionIDs[0], types.PlayerSessionStatusCompleted)
-			h.checkReceived(p...)
+	node := serviceapitest.InstallNode(t)
+	h := startHostWith(t, nil, onSystem)
+	for _, protocol := range []string{"json", "cbor"} {
+		got := node.Run(t, "http://"+h.host.Addrs().API, "fleet-dev", protocol)
+		if got.GameSession.Status != "ACTIVE" || !strings.HasSuffix(h.host.Addrs().WS, fmt.Sprintf("%s:%d", got.GameSession.IPAddress, got.GameSession.Port)) {
+			t.Errorf("%s: game session %+v, want the address %s", protocol, got.GameSession, h.host.Addrs().WS)
 		}
-	})
+		if got.Errors["full"] != "GameSessionFullException" || got.Errors["unknownGameSession"] != "NotFoundException" || !slices.Contains(got.Searched, got.GameSessionID) {
+			t.Errorf("%s: %+v", protocol, got)
+		}
+		var p []*stock.Client
+		for i, id := range got.PlayerSessionIDs {
+			p = append(p, h.join(id, stock.Options{Flavor: flavors[i%2]}))
+		}
+		if len(p) != 3 {
+			t.Fatalf("%s: %d player sessions", protocol, len(p))
+		}
+		h.talk(p[0], p[1])
+		h.talk(p[1], p[2])
+		h.talk(p[2], p[0])
+		for _, id := range got.PlayerSessionIDs {
+			h.seatIs(id, types.PlayerSessionStatusActive)
+		}
+		p[0].Close()
+		h.seatIs(got.PlayerSessionIDs[0], types.PlayerSessionStatusCompleted)
+		h.checkReceived(p...)
+	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"troupe/messages"
 	"troupe/transport/host"
+	"troupe/transport/transporttest/hosttest"
 	"troupe/transport/transporttest/stock"
 )
 
@@ -124,65 +125,63 @@ func (h *testHost) version(game string) string {
 	return found[0].ScriptVersion
 }
 
-// Both engines, by the choice of the script's package.json.
-func engines(t *testing.T, test func(t *testing.T, packageJSON string)) {
-	t.Run("embedded", func(t *testing.T) { test(t, `{"troupe": {"engine": "embedded"}}`) })
+// engines runs a test with both, by the choice of the script's package.json: the embedded one in virtual time, Node.js in real time.
+func engines(t *testing.T, test func(t *testing.T, packageJSON string, o func(*host.Options))) {
+	bubble(t, "embedded", func(t *testing.T) { test(t, `{"troupe": {"engine": "embedded"}}`, func(*host.Options) {}) })
 	t.Run("node", func(t *testing.T) {
 		if _, err := exec.LookPath("node"); err != nil {
 			t.Skip("node is not installed: the engine node was not tried")
 		}
-		test(t, `{"troupe": {"engine": "node"}}`)
+		test(t, `{"troupe": {"engine": "node"}}`, onSystem)
 	})
 }
 
 // API-59.
 func TestANewContentIsForNewGameSessions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		engines(t, func(t *testing.T, packageJSON string) {
-			h := startHost(t, nil, nil)
-			version := func(text string) []byte {
-				return archive(map[string]string{"package.json": packageJSON, "lib/main.js": "module.exports = require('./game');", "lib/game.js": text})
-			}
-			script, fleet := h.scriptFleet(version(says("one")))
-			update := func(zip []byte) {
-				if _, err := h.api.UpdateScript(h.context(), &gamelift.UpdateScriptInput{ScriptId: &script, ZipFile: zip}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			first, a := h.on(fleet)
-			h.hears(a, "one")
-			update(version(says("two")))
-			second, b := h.on(fleet)
-			h.hears(b, "two")
-			h.hears(a, "one")
-			if v, w := h.version(first), h.version(second); v != "1 (1.0)" || w != "2 (1.0)" {
-				t.Errorf("versions %q and %q", v, w)
-			}
-			// One that cannot be compiled, and one that throws as it is loaded.
-			for i, broken := range []string{"const x = ;", "throw new Error('no database')"} {
-				update(version(broken))
-				third, c := h.on(fleet)
-				h.hears(c, "two")
-				h.hears(a, "one")
-				if v := h.version(third); v != "2 (1.0)" {
-					t.Errorf("broken %d: version %q", i, v)
-				}
-			}
-			events, err := h.api.DescribeFleetEvents(h.context(), &gamelift.DescribeFleetEventsInput{FleetId: &fleet})
-			if err != nil {
+	engines(t, func(t *testing.T, packageJSON string, o func(*host.Options)) {
+		h := startHostWith(t, nil, o)
+		version := func(text string) []byte {
+			return archive(map[string]string{"package.json": packageJSON, "lib/main.js": "module.exports = require('./game');", "lib/game.js": text})
+		}
+		script, fleet := h.scriptFleet(version(says("one")))
+		update := func(zip []byte) {
+			if _, err := h.api.UpdateScript(h.context(), &gamelift.UpdateScriptInput{ScriptId: &script, ZipFile: zip}); err != nil {
 				t.Fatal(err)
 			}
-			said := ""
-			for _, e := range events.Events {
-				said += string(e.EventCode) + " " + aws.ToString(e.Message) + "\n"
+		}
+		first, a := h.on(fleet)
+		h.hears(a, "one")
+		update(version(says("two")))
+		second, b := h.on(fleet)
+		h.hears(b, "two")
+		h.hears(a, "one")
+		if v, w := h.version(first), h.version(second); v != "1 (1.0)" || w != "2 (1.0)" {
+			t.Errorf("versions %q and %q", v, w)
+		}
+		// One that cannot be compiled, and one that throws as it is loaded.
+		for i, broken := range []string{"const x = ;", "throw new Error('no database')"} {
+			update(version(broken))
+			third, c := h.on(fleet)
+			h.hears(c, "two")
+			h.hears(a, "one")
+			if v := h.version(third); v != "2 (1.0)" {
+				t.Errorf("broken %d: version %q", i, v)
 			}
-			for _, want := range []string{"game.js:1", "no database", "go on with version 2 (1.0)"} {
-				if !strings.Contains(said, want) {
-					t.Errorf("no event says %q:\n%s", want, said)
-				}
+		}
+		events, err := h.api.DescribeFleetEvents(h.context(), &gamelift.DescribeFleetEventsInput{FleetId: &fleet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := ""
+		for _, e := range events.Events {
+			said += string(e.EventCode) + " " + aws.ToString(e.Message) + "\n"
+		}
+		for _, want := range []string{"game.js:1", "no database", "go on with version 2 (1.0)"} {
+			if !strings.Contains(said, want) {
+				t.Errorf("no event says %q:\n%s", want, said)
 			}
-			h.checkReceived(a, b)
-		})
+		}
+		h.checkReceived(a, b)
 	})
 }
 
@@ -302,11 +301,9 @@ func TestABrokenScriptOfTheConfigurationCostsItsFleetOnly(t *testing.T) {
 			t.Errorf("%+v, %v", out, err)
 		}
 		// One that is not there at all is a mistake in the configuration.
-		c := host.Defaults()
-		c.API.Addr, c.WebSocket.Addr, c.Fast.Addr, c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "", "", ""
-		c.Log.GameSessions.Dir = t.TempDir()
+		c := hosttest.Config(t)
 		c.Fleets[0].Script = filepath.Join(dir, "nowhere.js")
-		if _, err := host.Start(host.Options{Config: c}); err == nil || !strings.Contains(err.Error(), "fleets[0].script: ") {
+		if _, err := host.Start(host.Options{Config: c, Network: newNetwork(t)}); err == nil || !strings.Contains(err.Error(), "fleets[0].script: ") {
 			t.Error(err)
 		}
 	})

@@ -126,8 +126,7 @@ func (g *gapReporter) OnPlayerReconnected(_ messages.PeerID, info script.Reconne
 // RL-112.
 func TestAFastSenderDoesNotEndWhoIsSlow(t *testing.T) {
 	for name, play := range map[string]func(*testHost, *slowPath, string) *slowPlayer{"sdk": slowSDK, "stock": slowStock} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		bubble(t, name, func(t *testing.T) {
 			var lost atomic.Uint64
 			h := startHost(t, func(c *host.Config) {
 				c.Session.PlayerQueueBytes = 64 << 10

@@ -26,7 +26,6 @@ const spy = `
 
 // Who may only upload scripts gets no shell by asking for node.
 func TestAnUploadedScriptDoesNotChooseNode(t *testing.T) {
-	t.Parallel()
 	if _, err := exec.LookPath("node"); err != nil {
 		t.Skip("node is not installed: an uploaded script cannot get it")
 	}
@@ -38,11 +37,10 @@ func TestAnUploadedScriptDoesNotChooseNode(t *testing.T) {
 	}
 	for name, allowed := range map[string]bool{"as it is": false, "allowed": true} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := startHost(t, func(c *host.Config) {
+			h := startHostWith(t, func(c *host.Config) {
 				c.Script.Node.AllowUploaded = allowed
 				c.Fleets[0].Script, c.Fleets[0].Engine = scriptFile(t, spy), "node"
-			}, nil)
+			}, onSystem)
 			if got := answer(h, "fleet-dev"); !strings.HasPrefix(got, "got ") {
 				t.Errorf("the operator's own script does not run in node: %s", got)
 			}

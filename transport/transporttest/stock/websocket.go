@@ -13,7 +13,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -101,8 +100,8 @@ type wsConn struct {
 	conn net.Conn
 	br   *bufio.Reader
 
-	writeMu   sync.Mutex
-	closeSent bool // guarded by writeMu
+	writing   chan struct{} // holds one value while somebody writes, which may wait for the server; a mutex would stop a virtual time meanwhile
+	closeSent bool          // guarded by writing
 }
 
 // upgrade performs the opening handshake on conn. The context bounds it.
@@ -143,7 +142,7 @@ func handshake(conn net.Conn, host, path string, header http.Header) (*wsConn, e
 	if reason := refusal(resp, key); reason != "" {
 		return nil, &HandshakeError{StatusCode: resp.StatusCode, Header: resp.Header, Reason: reason}
 	}
-	return &wsConn{conn: conn, br: br}, nil
+	return &wsConn{conn: conn, br: br, writing: make(chan struct{}, 1)}, nil
 }
 
 func refusal(resp *http.Response, key string) string {
@@ -176,8 +175,8 @@ func hasToken(values []string, token string) bool {
 
 // write sends raw bytes. A close frame may be sent once, and nothing of ours after it.
 func (w *wsConn) write(raw []byte, isClose bool) error {
-	w.writeMu.Lock()
-	defer w.writeMu.Unlock()
+	w.writing <- struct{}{}
+	defer func() { <-w.writing }()
 	if w.closeSent {
 		return ErrClosed
 	}
