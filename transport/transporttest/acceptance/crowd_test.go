@@ -3,7 +3,6 @@ package acceptance_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
 	"sync"
@@ -17,11 +16,9 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// The full sizes are those of `make proof-crowds`.
-var (
-	crowdPlayers = flag.Int("crowd.players", 300, "players behind one address in the venue test")
-	crowdSources = flag.Int("crowd.sources", 10, "addresses with 20 silent connections each")
-	crowdStrict  = flag.Bool("crowd.strict", false, "a login beside silent connections must take under 500 ms; needs an idle machine")
+const (
+	crowdPlayers = 2000 // behind one address
+	crowdSources = 100  // addresses with 20 silent connections each
 )
 
 // crowdHost is a host with the limits of a real one.
@@ -118,12 +115,8 @@ func (h *testHost) atOnce(all []*stubborn, limit time.Duration) (took []time.Dur
 		}
 		s.failed, s.why = 0, nil
 	}
-	h.Logf("%d of %d in, %d tries failed; p50 %v, p99 %v, last %v", len(all)-int(lost.Load()), len(all), tries,
-		took[len(took)/2], took[len(took)*99/100], took[len(took)-1])
-	// A connection that is silent for a second gives its place to one that waits. Where a login takes longer
-	// than that anyway, the machine keeps it from speaking, and it comes with its next try.
-	slow := took[len(took)/2] > time.Second && h.host.Counters().Refused.Get(counters.RefusedEvicted) >= int64(tries)
-	if lost.Load() > 0 || tries > 0 && !slow {
+	h.Logf("%d of %d in, %d tries failed; p50 %v, last %v", len(all)-int(lost.Load()), len(all), tries, took[len(took)/2], took[len(took)-1])
+	if lost.Load() > 0 || tries > 0 {
 		h.Errorf("%d did not get in, %d tries failed, such as %v", lost.Load(), tries, why)
 	}
 	return took
@@ -136,22 +129,19 @@ func (h *testHost) atOnce(all []*stubborn, limit time.Duration) (took []time.Dur
 func TestAVenueBehindOneAddressComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := crowdHost(t, nil)
-		all := h.crowd(*crowdPlayers, "127.0.0.9")
+		all := h.crowd(crowdPlayers, "127.0.0.9")
 		const window = 30 * time.Second
 		h.atOnce(all, window)
-		if h.Failed() {
-			return
-		}
 		for _, s := range all {
 			s.client.Kill()
 		}
 		h.untilCount("detached", func() int64 { return h.host.Counters().Players.Get(counters.PlayerDetached) }, int64(len(all)))
-		if took := h.atOnce(all, window); took[len(took)-1] > window {
+		if took := h.atOnce(all, window); took[len(took)-1] > 1200*time.Millisecond {
 			t.Errorf("the last was back after %v", took[len(took)-1])
 		}
 		h.awaitAttached(len(all))
 		for why := counters.Refusal(1); why.String() != ""; why++ {
-			if n := h.host.Counters().Refused.Get(why); n != 0 && why != counters.RefusedEvicted { // those atOnce has judged
+			if n := h.host.Counters().Refused.Get(why); n != 0 {
 				t.Errorf("%d refused: %v", n, why)
 			}
 		}
@@ -202,29 +192,25 @@ func (h *testHost) besiege(sources, each int) {
 func TestSilentConnectionsKeepNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const each = 20
-		h := crowdHost(t, func(c *host.Config) { c.Limits.Unauthenticated = each * *crowdSources })
+		h := crowdHost(t, func(c *host.Config) { c.Limits.Unauthenticated = each * crowdSources })
 		back := h.crowd(25, "127.0.0.8")
 		h.atOnce(back, patience)
-		h.besiege(*crowdSources, each)
-		var took []time.Duration
+		h.besiege(crowdSources, each)
 		enter := func(s *stubborn) {
 			t.Helper()
 			begun := time.Now()
 			if err := s.enter(h, patience); err != nil || s.failed > 0 {
 				t.Errorf("%v, %d tries failed, the last: %v", err, s.failed, s.why)
 			}
-			took = append(took, time.Since(begun))
+			if took := time.Since(begun); took != 0 {
+				t.Errorf("a login took %v", took)
+			}
 		}
 		fresh := h.crowd(25, "127.0.0.7")
 		for i, s := range fresh {
 			enter(s)
 			back[i].client.Kill()
 			enter(back[i])
-		}
-		slices.Sort(took)
-		t.Logf("p50 %v, p99 %v", took[len(took)/2], took[len(took)*99/100])
-		if bar := 500 * time.Millisecond; *crowdStrict && took[len(took)*99/100] > bar {
-			t.Errorf("p99 %v, want under %v", took[len(took)*99/100], bar)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/actors/script"
@@ -72,7 +73,8 @@ func (g *fakeGame) count(prefix string) (n int) {
 // await waits for a call.
 func (g *fakeGame) await(t *testing.T, call string) {
 	t.Helper()
-	for end := time.Now().Add(patience); !slices.Contains(g.all(), call); time.Sleep(2 * time.Millisecond) {
+	synctest.Wait()
+	for end := time.Now().Add(patience); !slices.Contains(g.all(), call); time.Sleep(step) {
 		if time.Now().After(end) {
 			t.Fatalf("no call %q among\n%s", call, strings.Join(g.all(), "\n"))
 		}

@@ -2,7 +2,6 @@ package acceptance_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"net/http"
 	"testing"
@@ -30,9 +29,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/asynkron/protoactor-go/actor.NewDeadLetter.NewThrottle.func4.1"),
 		goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
 }
-
-// fullSize is set by `make proof-links`.
-var fullSize = flag.Bool("full", false, "run tests of slow, lost and flapping links at full size: a minute each")
 
 // patience is how long a step of a test may take before it counts as failed: in virtual time, in which that costs nothing, or, for the
 // few tests with other processes, in real time, where it only ends a hang.
@@ -265,9 +261,15 @@ func (h *testHost) until(what string, why func() error) {
 		if time.Now().After(deadline) {
 			h.Fatalf("%s: not within %v: %v", what, patience, err)
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(step)
 	}
 }
+
+// step is how often until looks.
+const step = 5 * time.Millisecond
+
+// exact reports whether something took the time that it must, but for the rounding of rates and the step of until.
+func exact(took, want time.Duration) bool { return took >= want && took <= want+step }
 
 // newNetwork returns a network that ends with the test, for what must be there before its host.
 func newNetwork(t *testing.T) memnet.Machine {

@@ -322,10 +322,10 @@ func TestIsolation_OutOfFastSockets(t *testing.T) {
 }
 
 // A callback that does not return holds up its own game session alone. It is
-// held until the others have had their round trips, and 200 ms at least.
+// held until the others have had their round trips.
 func TestIsolation_ABlockedCallbackHoldsUpItsOwnGameAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const others, blocked = 5, 200 * time.Millisecond
+		const others = 5
 		entered, release := make(chan struct{}), make(chan struct{})
 		var once sync.Once
 		let := func() { once.Do(func() { close(release) }) }
@@ -344,52 +344,31 @@ func TestIsolation_ABlockedCallbackHoldsUpItsOwnGameAlone(t *testing.T) {
 		for range others {
 			free = append(free, h.fastPlayers(2, stock.Options{}))
 		}
-		round := func(n int) (trips []time.Duration) { // of all others
-			for _, game := range free {
-				for _, via := range bothChannels {
-					start := time.Now()
-					h.send(game[0], stock.Message{OpCode: 10, TargetPlayer: 2, Payload: number(n), Via: via})
-					h.expect(game[1], stock.Op(10))
-					h.send(game[1], stock.Message{OpCode: 11, TargetPlayer: stock.ServerID, Payload: number(n), Via: via})
-					h.expect(game[1], stock.Op(111))
-					trips = append(trips, time.Since(start))
-				}
-			}
-			return trips
-		}
-		var before []time.Duration
-		for n := range 10 {
-			before = append(before, round(n)...)
-		}
 		h.send(stuck[0], stock.Message{OpCode: 1, TargetPlayer: stock.ServerID, Reliable: true})
 		<-entered
-		begin := time.Now()
 		for n := range 10 { // what waits behind it comes later, in order
 			h.send(stuck[n%2], stock.Message{OpCode: 2, TargetPlayer: stock.ServerID, Payload: number(n), Reliable: true})
 			h.send(stuck[1], stock.Message{OpCode: 3, TargetPlayer: 1, Payload: number(n)})
 		}
-		var trips []time.Duration
-		for n := 0; n < 20 || time.Since(begin) < blocked; n++ {
-			trips = append(trips, round(10+n)...)
+		begun := time.Now()
+		for _, game := range free {
+			for _, via := range bothChannels {
+				h.send(game[0], stock.Message{OpCode: 10, TargetPlayer: 2, Via: via})
+				h.expect(game[1], stock.Op(10))
+				h.send(game[1], stock.Message{OpCode: 11, TargetPlayer: stock.ServerID, Via: via})
+				h.expect(game[1], stock.Op(111))
+			}
 		}
-		held := time.Since(begin)
+		late := h.players(1, stock.Options{NoUDP: true})           // a new game and a new player
+		if took := time.Since(begun); took > 20*time.Millisecond { // after which others take over what waits for the blocked worker
+			t.Errorf("the others took %v", took)
+		}
 		for _, c := range stuck {
 			if err := c.ExpectSilence(0, stock.Op(102)); err != nil {
 				t.Error("the callback did not block:", err)
 			}
 		}
-		// A new game and a new player need no more than that either.
-		start := time.Now()
-		late := h.fastPlayers(1, stock.Options{})
-		joined := time.Since(start)
 		let()
-		slices.Sort(before)
-		slices.Sort(trips)
-		calm, median, worst := before[len(before)/2], trips[len(trips)/2], trips[len(trips)-1]
-		t.Logf("held for %v; %d round trips of others: median %v (before: %v), worst %v; new game and login %v", held, len(trips), median, calm, worst, joined)
-		if median > 50*time.Millisecond+10*calm {
-			t.Errorf("median %v, before %v", median, calm)
-		}
 		h.fence(stuck[0], stock.ChannelWebSocket, stuck...)
 		h.fence(stuck[1], stock.ChannelUDP, stuck...)
 		h.rises("first of the blocked game", numbers(stuck[0], 102), 10, func(n int) bool { return n%2 == 0 })
@@ -438,21 +417,25 @@ func TestIsolation_AGameThatCrashesLeavesOthersAlone(t *testing.T) {
 // What the host drops counts against a player's rate like what it takes: a flood
 // of refused packets must not run at the speed of the wire.
 func TestIsolation_AFloodOfRefusedPacketsIsSlowedDown(t *testing.T) {
-	const flood = 2000
 	limits := host.Defaults().Limits
-	for name, p := range map[string]stock.Packet{
-		"op codes of the server": {OpCode: stock.OpGameEnd, TargetGroup: stock.AllPlayers},
-		"too large payloads":     {OpCode: 10, TargetGroup: stock.AllPlayers, Payload: make([]byte, stock.PayloadMax+1)},
-		"group operations":       {OpCode: stock.OpRequestGroupMembership, TargetPlayer: -1, RequestGroupMembership: &stock.GroupRef{Group: 1}},
+	for name, flood := range map[string]struct {
+		stock.Packet
+		takes time.Duration
+	}{
+		"op codes of the server": {stock.Packet{OpCode: stock.OpGameEnd, TargetGroup: stock.AllPlayers}, 500 * time.Millisecond},
+		"too large payloads":     {stock.Packet{OpCode: 10, TargetGroup: stock.AllPlayers, Payload: make([]byte, stock.PayloadMax+1)}, 500 * time.Millisecond},
+		// Some are within their own limit.
+		"group operations": {stock.Packet{OpCode: stock.OpRequestGroupMembership, TargetPlayer: -1, RequestGroupMembership: &stock.GroupRef{Group: 1}}, 665 * time.Millisecond},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			h := startHost(t, func(c *host.Config) { c.Limits.PlayerBytesPerSecond = 0 }, nil)
 			c := h.players(1, stock.Options{NoUDP: true})[0]
 			dropped := func() int64 { return h.host.Counters().Dropped.Total() }
+			p := flood.Packet
 			p.Reliable = true
 			start, enough := time.Now(), int64(limits.PlayerMessagesBurst+limits.PlayerMessagesPerSecond/2)
 			go func() { // it waits for the host to read
-				for range flood {
+				for range 2000 {
 					if c.SendPacket(p, stock.ChannelWebSocket) != nil {
 						return
 					}
@@ -464,7 +447,7 @@ func TestIsolation_AFloodOfRefusedPacketsIsSlowedDown(t *testing.T) {
 				}
 				return nil
 			})
-			if took := time.Since(start); took < 400*time.Millisecond {
+			if took := time.Since(start); !exact(took, flood.takes) {
 				t.Errorf("%d drops in %v, the limit is %v/s after %v", enough, took, limits.PlayerMessagesPerSecond, limits.PlayerMessagesBurst)
 			}
 		})

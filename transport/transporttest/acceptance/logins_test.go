@@ -34,10 +34,6 @@ func (h *testHost) guess(times int) {
 	}
 }
 
-// comesIn is how long a login that is right may take while the machine is busy. What
-// these tests show to be gone took a minute.
-const comesIn = 20 * time.Second
-
 // TestGuessesKeepNobodyOut: failed logins of one address refuse nothing that is right
 // behind it: a new seat, a stock player that comes back, one with a reconnect token.
 // RL-205.
@@ -59,7 +55,7 @@ func TestGuessesKeepNobodyOut(t *testing.T) {
 		own.NetworkChanged()
 		h.untilCount("resumes", func() int64 { return h.logins(counters.LoginResumed) }, 2)
 		fresh := h.join(ids[3], stock.Options{NoUDP: true})
-		if took := time.Since(begun); took > comesIn {
+		if took := time.Since(begun); took != 0 {
 			t.Errorf("three logins that are right took %v", took)
 		}
 		h.talk(lost, other)
@@ -82,15 +78,11 @@ func TestGuessesCostTheGuesser(t *testing.T) {
 		for range 3 {
 			answer("127.0.0.1")
 		}
-		if took := answer("127.0.0.1"); took < 900*time.Millisecond {
+		if took := answer("127.0.0.1"); took != 1050*time.Millisecond {
 			t.Errorf("the fourth guess was answered after %v", took)
 		}
-		fastest := time.Hour
-		for n := 0; n < 20 && fastest > 900*time.Millisecond; n++ { // the machine may be busy
-			fastest = min(fastest, answer(fmt.Sprintf("127.0.0.%d", 77+n)))
-		}
-		if fastest > 900*time.Millisecond {
-			t.Errorf("a guess of another address was answered after %v", fastest)
+		if took := answer("127.0.0.77"); took != 50*time.Millisecond {
+			t.Errorf("a guess of another address was answered after %v", took)
 		}
 	})
 }
@@ -107,14 +99,10 @@ func TestIDsThatExistAreNoFailures(t *testing.T) {
 				h.expectRefused(h.dial(id, stock.Options{NoUDP: true}))
 			}
 		}
-		fastest := time.Hour
-		for n := 0; n < 9 && fastest > 900*time.Millisecond; n++ { // the machine may be busy; 10 are free
-			begun := time.Now()
-			h.guess(1)
-			fastest = min(fastest, time.Since(begun))
-		}
-		if fastest > 900*time.Millisecond {
-			t.Errorf("a first guess was answered after %v", fastest)
+		begun := time.Now()
+		h.guess(1)
+		if took := time.Since(begun); took != 50*time.Millisecond {
+			t.Errorf("a first guess was answered after %v", took)
 		}
 	})
 }
@@ -145,7 +133,7 @@ func TestPlayersOfBeforeARestartKeepNobodyOut(t *testing.T) {
 		begun := time.Now()
 		ids := h.seats(h.newGame(8), 2)
 		p := []*stock.Client{h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})}
-		if took := time.Since(begun); took > comesIn {
+		if took := time.Since(begun); took != 0 {
 			t.Errorf("two new seats took %v", took)
 		}
 		h.talk(p[0], p[1])
@@ -166,7 +154,7 @@ func TestTakeoversOverTheLimitWait(t *testing.T) {
 		h.talk(last, other)
 		begun := time.Now()
 		last = h.join(ids[0], stock.Options{NoUDP: true})
-		if took := time.Since(begun); took < 900*time.Millisecond {
+		if took := time.Since(begun); took != time.Second {
 			t.Errorf("the fourth login took %v", took)
 		}
 		h.talk(last, other)
@@ -192,7 +180,7 @@ func TestFlappingLinkKeepsItsSeat(t *testing.T) {
 			p.Kill()
 			begun := time.Now()
 			p = h.join(ids[1], stock.Options{NoUDP: true})
-			if took := time.Since(begun); took > comesIn {
+			if took := time.Since(begun); took > time.Second { // over its limit it waits
 				t.Errorf("flap %d: back after %v", i, took)
 			}
 		}

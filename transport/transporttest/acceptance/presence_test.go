@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/transport/host"
-	"troupe/transport/serviceapi/serviceapitest"
 	"troupe/transport/transporttest/stock"
 )
 
@@ -112,18 +110,18 @@ func TestSendingToTheLeavingRaisesNothing(t *testing.T) {
 	})
 }
 
-// TestAClientThatAnswersNoPingsIsLost needs real time: the least is 6 s.
 // RT-55, RL-102.
 func TestAClientThatAnswersNoPingsIsLost(t *testing.T) {
 	for _, mode := range []struct {
 		name     string
 		interval time.Duration // the script's; 0 leaves the host's
 		window   time.Duration
-		least    time.Duration
+		after    time.Duration
+		pings    int // of the good one until then
 	}{
-		{"at least 6 s", 0, 0, 6 * time.Second},
-		{"two intervals", 3500 * time.Millisecond, 0, 7 * time.Second},
-		{"detached", 0, 30 * time.Second, 6 * time.Second},
+		{"at least 6 s", 0, 0, 6 * time.Second, 60},
+		{"two intervals", 3500 * time.Millisecond, 0, 7 * time.Second, 2},
+		{"detached", 0, 30 * time.Second, 6 * time.Second, 60},
 	} {
 		bubble(t, mode.name, func(t *testing.T) {
 			g := &fakeGame{conf: script.Configuration{PingInterval: mode.interval}}
@@ -148,14 +146,14 @@ func TestAClientThatAnswersNoPingsIsLost(t *testing.T) {
 				}
 			}()
 			h.awaitClose(silent, messages.ClosePingTimeout)
-			if took := time.Since(start); took < mode.least-100*time.Millisecond || took > mode.least+10*time.Second {
-				t.Errorf("dropped after %v, want %v", took, mode.least)
+			if took := time.Since(start); took != mode.after {
+				t.Errorf("dropped after %v, want %v", took, mode.after)
 			}
 			<-stop
 			h.closedFor(messages.ClosePingTimeout, 1)
 			h.talk(good, chatty)
-			if pings := good.Stats().PingsReceived; mode.interval == 0 && pings < 20 || mode.interval != 0 && (pings < 1 || pings > 2+int(time.Since(start)/mode.interval)) {
-				t.Errorf("%d pings in %v", pings, time.Since(start))
+			if pings := good.Stats().PingsReceived; pings != mode.pings {
+				t.Errorf("%d pings in %v, want %d", pings, time.Since(start), mode.pings)
 			}
 			if mode.window == 0 {
 				g.await(t, "onPlayerDisconnect 3 of [1 2 3]")
@@ -405,7 +403,7 @@ func TestWindowEnds(t *testing.T) {
 		start := time.Now()
 		lost.Kill()
 		g.await(t, "onPlayerDisconnect 1 of [1 2]")
-		if took := time.Since(start); took < window || took > window+20*time.Second { // the default is 30 s
+		if took := time.Since(start); !exact(took, window) {
 			t.Errorf("after %v, window %v", took, window)
 		}
 		h.expectMembers(other, -1, 5, 2)
@@ -537,7 +535,7 @@ func TestTakeoverUnderFire(t *testing.T) {
 func TestTakeoverMovesTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, func(c *host.Config) {
-			c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerBytesPerSecond, c.Session.PingInterval = 0, 0, time.Minute
+			c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerBytesPerSecond, c.Limits.GameSessionBytesPerSecond, c.Session.PingInterval = 0, 0, 0, time.Minute
 		}, nil)
 		ids := h.seats(h.newGame(3), 2)
 		sender, old := h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})
@@ -718,7 +716,7 @@ func TestGameEndsWhenNobodyComes(t *testing.T) {
 		left := time.Now()
 		c.Close()
 		h.gameIs(played, types.GameSessionStatusTerminated)
-		if took := time.Since(left); took < 250*time.Millisecond {
+		if took := time.Since(left); !exact(took, 300*time.Millisecond) {
 			t.Errorf("ended %v after the last player left", took)
 		}
 		h.checkReceived(c)
@@ -784,35 +782,4 @@ func TestHostStops(t *testing.T) {
 		}
 		h.checkReceived(p...)
 	})
-}
-
-// TestNodeSDKPlays has the npm SDK reserve seats and stock clients play on them.
-func TestNodeSDKPlays(t *testing.T) {
-	node := serviceapitest.InstallNode(t)
-	h := startHostWith(t, nil, onSystem)
-	for _, protocol := range []string{"json", "cbor"} {
-		got := node.Run(t, "http://"+h.host.Addrs().API, "fleet-dev", protocol)
-		if got.GameSession.Status != "ACTIVE" || !strings.HasSuffix(h.host.Addrs().WS, fmt.Sprintf("%s:%d", got.GameSession.IPAddress, got.GameSession.Port)) {
-			t.Errorf("%s: game session %+v, want the address %s", protocol, got.GameSession, h.host.Addrs().WS)
-		}
-		if got.Errors["full"] != "GameSessionFullException" || got.Errors["unknownGameSession"] != "NotFoundException" || !slices.Contains(got.Searched, got.GameSessionID) {
-			t.Errorf("%s: %+v", protocol, got)
-		}
-		var p []*stock.Client
-		for i, id := range got.PlayerSessionIDs {
-			p = append(p, h.join(id, stock.Options{Flavor: flavors[i%2]}))
-		}
-		if len(p) != 3 {
-			t.Fatalf("%s: %d player sessions", protocol, len(p))
-		}
-		h.talk(p[0], p[1])
-		h.talk(p[1], p[2])
-		h.talk(p[2], p[0])
-		for _, id := range got.PlayerSessionIDs {
-			h.seatIs(id, types.PlayerSessionStatusActive)
-		}
-		p[0].Close()
-		h.seatIs(got.PlayerSessionIDs[0], types.PlayerSessionStatusCompleted)
-		h.checkReceived(p...)
-	}
 }

@@ -125,13 +125,18 @@ func (h *testHost) version(game string) string {
 	return found[0].ScriptVersion
 }
 
+func needNode(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip("node is not installed: the engine node was not tried")
+	}
+}
+
 // engines runs a test with both, by the choice of the script's package.json: the embedded one in virtual time, Node.js in real time.
 func engines(t *testing.T, test func(t *testing.T, packageJSON string, o func(*host.Options))) {
 	bubble(t, "embedded", func(t *testing.T) { test(t, `{"troupe": {"engine": "embedded"}}`, func(*host.Options) {}) })
 	t.Run("node", func(t *testing.T) {
-		if _, err := exec.LookPath("node"); err != nil {
-			t.Skip("node is not installed: the engine node was not tried")
-		}
+		needNode(t)
 		test(t, `{"troupe": {"engine": "node"}}`, onSystem)
 	})
 }

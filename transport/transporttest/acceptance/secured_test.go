@@ -580,6 +580,7 @@ func TestANewCertificateReachesAllListenersWithoutARestart(t *testing.T) {
 			t.Error("the new certificate is served before the host has looked")
 		}
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if err := h.handshake(trust); err != nil {
 			t.Fatal(err)
 		}

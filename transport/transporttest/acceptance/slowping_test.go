@@ -13,9 +13,6 @@ import (
 // cut, and when its connection is lost it gets all that it has not received.
 func TestAStockClientOnAVerySlowPathLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if !*fullSize {
-			t.Skip("takes 40 s; -full runs it. TestASlowPeerIsNotASilentOne and TestASlowClientIsNotTakenForOneThatDoesNotEcho are its parts in virtual time")
-		}
 		h := startHost(t, nil, nil)
 		ids := h.seats(h.newGame(2), 2)
 		sender := h.join(ids[0], stock.Options{NoUDP: true})

@@ -3,7 +3,6 @@ package acceptance_test
 import (
 	"context"
 	"encoding/binary"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -18,7 +17,7 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-var streamMessages = flag.Int("stream.messages", 3000, "reliable messages each way in the stream tests")
+const streamMessages = 3000 // each way
 
 // ahead is how far a sender may be before its receiver: less than the budget of
 // an outbox.
@@ -47,7 +46,7 @@ func TestStreamThroughResetsStock(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		ids := h.seats(h.newGame(2), 2)
 		stays := h.join(ids[0], stock.Options{NoUDP: true})
-		total := *streamMessages
+		total := streamMessages
 		c := h.join(ids[1], stock.Options{NoUDP: true})
 		var got atomic.Int64 // highest number that has come to the one that is cut, plus 1
 		sending := make(chan error, 1)
@@ -150,7 +149,7 @@ func TestStreamThroughResets(t *testing.T) {
 		seed := memnet.Seed(t)
 		ids := h.seats(h.newGame(2), 2)
 		a, b := h.sdk(client.WS, ids[0]), h.sdk(client.KCP, ids[1])
-		total := *streamMessages
+		total := streamMessages
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute+time.Duration(total)*10*time.Millisecond)
 		defer cancel()
 		var all, cutting sync.WaitGroup

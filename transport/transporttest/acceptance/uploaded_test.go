@@ -1,7 +1,6 @@
 package acceptance_test
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -26,9 +25,7 @@ const spy = `
 
 // Who may only upload scripts gets no shell by asking for node.
 func TestAnUploadedScriptDoesNotChooseNode(t *testing.T) {
-	if _, err := exec.LookPath("node"); err != nil {
-		t.Skip("node is not installed: an uploaded script cannot get it")
-	}
+	needNode(t)
 	files := map[string]string{"lib/main.js": spy, "package.json": `{"troupe": {"engine": "node"}}`}
 	answer := func(h *testHost, fleet string) string {
 		_, c := h.on(fleet)
