@@ -162,35 +162,6 @@ func TestVectorsByteForByte(t *testing.T) {
 	})
 }
 
-// TestLoginVectorsLogIn logs in with the vectors' LOGIN, the id put in place.
-// RT-3.
-func TestLoginVectorsLogIn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		game := h.newGame(4)
-		for flavor, head := range map[stock.Flavor]string{
-			stock.CSharp:     "18ffffffffffffffffff013001",
-			stock.TypeScript: "18ffffffffffffffffff0120ffffffffffffffffff013001",
-		} {
-			id := h.seats(game, 1)[0]
-			inner := append(append([]byte{0x0a, byte(len(id))}, id...), 0x10, 2)
-			packet := append(append(unhex(head), 0xf2, 0x01, byte(len(inner))), inner...)
-			c := h.dial(id, stock.Options{Flavor: flavor, NoLogin: true})
-			h.sendRaw(c, stock.Unit(packet))
-			r, err := c.AwaitLogin(h.context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := stock.EncodeUnit(stock.Packet{OpCode: -1, TargetPlayer: r.PeerID, Sender: -1, Reliable: true,
-				LoginResult: &stock.LoginResult{Success: true, PeerID: r.PeerID, FastPort: r.FastPort}})
-			if got := c.Log()[0].Raw; !bytes.Equal(got, want) {
-				t.Errorf("%s: LOGIN_RESPONSE % x, want % x", flavorName(flavor), got, want)
-			}
-			h.checkReceived(c)
-		}
-	})
-}
-
 // RT-4.
 func TestOpCodeIsZigzag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

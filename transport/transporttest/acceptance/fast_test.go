@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"net"
-	"net/netip"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -38,74 +37,6 @@ func (h *testHost) fastPort(c *stock.Client) int {
 		h.Fatal("no LOGIN_RESPONSE")
 	}
 	return int(log[0].LoginResult.FastPort)
-}
-
-// RT-20.
-func TestUDPConnectIsAnsweredFromTheAnnouncedPort(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		c := h.fastPlayers(2, stock.Options{})
-		addr, err := netip.ParseAddrPort(h.host.Addrs().Fast)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, p := range c {
-			if port := h.fastPort(p); port != int(addr.Port()) {
-				t.Errorf("announced %d, the host's is %d", port, addr.Port())
-			}
-			all := acks(p)
-			if len(all) != p.Stats().UDPConnectSent {
-				t.Errorf("%d answers to %d requests", len(all), p.Stats().UDPConnectSent)
-			}
-			for n, e := range all {
-				want := stock.EncodeUnit(stock.Packet{
-					OpCode: stock.OpServerAck, SequenceNumber: int32(n), TargetPlayer: p.PeerID(), Sender: stock.ServerID, UDPConnect: &stock.Empty{},
-				})
-				from, ok := e.From.(*net.UDPAddr)
-				if e.Channel != stock.ChannelUDP || !bytes.Equal(e.Raw, want) || !ok || from.AddrPort() != addr {
-					t.Errorf("got %v from %v: %x, want %x", e, e.From, e.Raw, want)
-				}
-			}
-		}
-		h.verified(c...)
-	})
-}
-
-// RT-21.
-func TestTenUDPConnectsTenRisingAcks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		c := h.players(1, stock.Options{NoClientAck: true})[0]
-		if err := c.AwaitFast(h.context()); err != nil {
-			t.Fatal(err)
-		}
-		answered := func(n int) {
-			t.Helper()
-			sent := c.Stats().UDPConnectSent + n
-			for range n {
-				if err := c.SendUDPConnect(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			h.until("answers", func() error {
-				if got := len(acks(c)); got != sent {
-					return fmt.Errorf("%d of %d", got, sent)
-				}
-				return nil
-			})
-		}
-		answered(10)
-		if err := c.SendClientAck(); err != nil { // a confirmed peer is answered just so
-			t.Fatal(err)
-		}
-		answered(10)
-		for n, e := range acks(c) {
-			if e.SequenceNumber != int32(n) || e.Stale {
-				t.Errorf("answer %d: %v", n, e)
-			}
-		}
-		h.verified(c)
-	})
 }
 
 // RT-22.
@@ -210,106 +141,6 @@ func TestWithoutAServerAckEverythingGoesByWebSocket(t *testing.T) {
 			t.Error("its requests were not counted")
 		}
 		h.verified(c, up)
-	})
-}
-
-// RT-25.
-func TestOneSeriesOfNumbersPerRecipient(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := startPlays(t, nil, func(p *fakeGame) {
-			p.message = func(s script.Session, m *script.Message) {
-				s.SendMessage(script.Outgoing{OpCode: 12, Sender: -1, Payload: m.Payload}, m.Sender)
-				s.SendGroupMessage(script.Outgoing{OpCode: 13, Sender: -1, Payload: m.Payload}, messages.AllPlayers)
-			}
-		})
-		c := h.fastPlayers(3, stock.Options{})
-		const rounds = 20
-		for range rounds {
-			for i, p := range c {
-				h.send(p, stock.Message{OpCode: 10, TargetPlayer: int32(i+1)%3 + 1}) // relay
-				h.send(p, stock.Message{OpCode: 11, TargetGroup: stock.AllPlayers})
-				h.send(p, stock.Message{OpCode: 1, TargetPlayer: stock.ServerID}) // script
-				h.send(p, stock.Message{OpCode: 14, TargetGroup: stock.AllPlayers, Reliable: true})
-				if err := p.SendUDPConnect(); err != nil { // ack
-					t.Fatal(err)
-				}
-			}
-		}
-		for _, p := range c {
-			h.fence(p, stock.ChannelUDP, c...)
-		}
-		for _, p := range c {
-			next, kinds := int32(0), map[int32]int{}
-			for _, e := range p.Log() {
-				kinds[e.OpCode]++
-				if e.Channel != stock.ChannelUDP {
-					continue
-				}
-				if e.SequenceNumber != next || e.Stale {
-					t.Fatalf("player %d: got %v, want number %d", p.PeerID(), e, next)
-				}
-				next++
-			}
-			for op, n := range map[int32]int{10: rounds, 11: 3 * rounds, 12: rounds, 13: 3 * rounds, 14: 3 * rounds, stock.OpServerAck: p.Stats().UDPConnectSent} {
-				if kinds[op] != n {
-					t.Errorf("player %d: %d of op code %d, want %d", p.PeerID(), kinds[op], op, n)
-				}
-			}
-		}
-		h.verified(c...)
-	})
-}
-
-// RT-26.
-func TestDuplicateAndOlderDatagramsAreDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h, games := startPlays(t, nil, nil)
-		c := h.fastPlayers(2, stock.Options{})
-		send := func(sequence int32, n int) {
-			h.send(c[0], stock.Message{OpCode: 10, TargetPlayer: 2, Payload: number(n), Via: stock.ChannelUDP, Sequence: &sequence})
-			h.send(c[0], stock.Message{OpCode: 11, TargetPlayer: stock.ServerID, Payload: number(n), Via: stock.ChannelUDP, Sequence: &sequence})
-		}
-		// The second of each pair is a duplicate itself.
-		send(1000, 0)
-		send(1000, -1)
-		send(999, -1)
-		send(0, -1)
-		send(1001, 1)
-		send(1000, -1)
-		send(1<<30, 2) // newer, however much
-		send(1<<30-1, -1)
-		send(-1, -1)
-		h.dropped(counters.DropFastStale, 3+2*5)
-		h.dropped(counters.DropFastMalformed, 2)                                 // no client counts below 0
-		h.send(c[0], stock.Message{OpCode: 12, TargetPlayer: 2, Reliable: true}) // by UDP its own counter is behind now
-		h.expect(c[1], stock.Op(12))
-		h.fence(c[1], stock.ChannelUDP, c[1])
-		h.rises("recipient", numbers(c[1], 10), 3, func(int) bool { return true })
-		h.sawNone(games.only(), 11, "onMessage")
-		h.verified(c...)
-	})
-}
-
-// RT-27.
-func TestRelayedPacketsCarryTheRecipientsNumbers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		c := h.fastPlayers(3, stock.Options{})
-		for range 100 { // runs ahead with its own numbers
-			h.send(c[0], stock.Message{OpCode: 1, TargetPlayer: stock.ServerID})
-		}
-		before := len(acks(c[2]))
-		for n := range 20 {
-			h.send(c[n%2], stock.Message{OpCode: 10, TargetPlayer: 3, Payload: number(n)})
-			e := h.expect(c[2], stock.Op(10))
-			if e.SequenceNumber != int32(before+n) || e.Channel != stock.ChannelUDP || numberOf(e) != n {
-				t.Fatalf("got %v, want number %d", e, before+n)
-			}
-		}
-		if c[2].Stats().Stale != 0 {
-			t.Error("datagrams were dropped by the client")
-		}
-		h.verified(c...)
 	})
 }
 

@@ -284,43 +284,6 @@ func TestIsolation_NothingAfterTheEnd(t *testing.T) {
 	})
 }
 
-// When no socket is left for an equal peer id behind one address, that player
-// stays on WebSocket, and the others are not disturbed.
-func TestIsolation_OutOfFastSockets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, func(c *host.Config) { c.Fast.Sockets = 1 }, nil)
-		a, b := h.fastPlayers(2, stock.Options{}), h.fastPlayers(2, stock.Options{})
-		c := h.players(2, stock.Options{})
-		h.until("requests to the silent port", func() error {
-			if n := h.host.Counters().Dropped.Get(counters.DropFastOff); n < 4 {
-				return fmt.Errorf("%d", n)
-			}
-			return nil
-		})
-		ports := map[int]bool{}
-		for g, game := range [][]*stock.Client{a, b, c} {
-			ports[h.fastPort(game[0])] = true
-			payload := canary(g, 1, 30)
-			h.send(game[0], stock.Message{OpCode: 10, TargetGroup: stock.AllPlayers, Payload: payload})
-			for _, p := range game {
-				h.gotOne(p, stock.Packet{OpCode: 10, TargetGroup: stock.AllPlayers, Sender: 1, Reliable: g == 2, Payload: payload})
-			}
-			h.fence(game[0], stock.ChannelWebSocket, game...)
-		}
-		if len(ports) != 3 {
-			t.Errorf("ports %v", ports)
-		}
-		for _, p := range c {
-			if p.Status() != stock.StatusConnected || p.Stats().ReceivedUDP > 0 {
-				t.Errorf("%v, %+v", p.Status(), p.Stats())
-			}
-		}
-		h.dropped(counters.DropFastContested, 0)
-		h.dropped(counters.DropFastWrongAddress, 0)
-		h.verified(slices.Concat(a, b, c)...)
-	})
-}
-
 // A callback that does not return holds up its own game session alone. It is
 // held until the others have had their round trips.
 func TestIsolation_ABlockedCallbackHoldsUpItsOwnGameAlone(t *testing.T) {
@@ -375,42 +338,6 @@ func TestIsolation_ABlockedCallbackHoldsUpItsOwnGameAlone(t *testing.T) {
 		h.rises("second of the blocked game", numbers(stuck[1], 102), 10, func(n int) bool { return n%2 == 1 })
 		h.rises("fast messages behind it", numbers(stuck[0], 3), 10, func(int) bool { return true })
 		h.verified(slices.Concat(append(free, stuck, late)...)...)
-	})
-}
-
-func TestIsolation_AGameThatCrashesLeavesOthersAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := startPlays(t, nil, func(p *fakeGame) {
-			p.message = func(s script.Session, m *script.Message) {
-				switch m.OpCode {
-				case 1:
-					s.Exit(1)
-				case 2:
-					panic("in onMessage")
-				}
-			}
-		})
-		doomed, sick, fine := h.fastPlayers(2, stock.Options{}), h.fastPlayers(2, stock.Options{}), h.fastPlayers(2, stock.Options{})
-		const count = 50
-		for n := range count {
-			h.send(fine[0], stock.Message{OpCode: 10, TargetPlayer: 2, Payload: number(n), Reliable: true})
-			h.send(sick[0], stock.Message{OpCode: 2, TargetPlayer: stock.ServerID, Reliable: true})
-			h.send(sick[0], stock.Message{OpCode: 10, TargetPlayer: 2, Payload: number(n), Reliable: true})
-			if n == count/2 {
-				h.send(doomed[0], stock.Message{OpCode: 1, TargetPlayer: stock.ServerID, Reliable: true})
-			}
-		}
-		for _, c := range doomed {
-			h.awaitClose(c, messages.CloseGameEnded)
-		}
-		for _, game := range [][]*stock.Client{fine, sick} {
-			h.fence(game[0], stock.ChannelUDP, game...)
-			h.rises("recipient", numbers(game[1], 10), count, func(int) bool { return true })
-			h.verified(game...)
-		}
-		if n := h.host.Counters().HandlerErrors.Load(); n != count {
-			t.Errorf("%d handler errors", n)
-		}
 	})
 }
 

@@ -11,8 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"troupe/messages"
@@ -109,112 +107,6 @@ func TestTenMalformedPacketsClose(t *testing.T) {
 		back := h.join(ids[2], stock.Options{})
 		h.talk(back, p[1])
 		h.checkReceived(append(p, loggedIn, back)...)
-	})
-}
-
-// TestBrokenFrames: breaches of RFC 6455 end the one connection, with the code.
-func TestBrokenFrames(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		game := h.newGame(40)
-		p := []*stock.Client{h.join(h.seats(game, 1)[0], stock.Options{}), h.join(h.seats(game, 1)[0], stock.Options{})}
-		frame := func(f stock.Frame) []byte { f.Masked = true; return f.Encode() }
-		big := func(n int) []byte {
-			return frame(stock.Frame{Final: true, OpCode: stock.FrameBinary, Payload: make([]byte, n)})
-		}
-		fragments := frame(stock.Frame{OpCode: stock.FrameBinary, Payload: []byte{1}})
-		for range 64 {
-			fragments = append(fragments, frame(stock.Frame{OpCode: stock.FrameContinuation, Payload: []byte{1}})...)
-		}
-		count := map[messages.CloseReason]int64{}
-		for _, bad := range []struct {
-			name  string
-			raw   []byte
-			code  messages.CloseReason
-			early bool // before the login
-		}{
-			{"one byte over the limit", big(65537), messages.CloseMessageTooBig, false},
-			{"a megabyte", big(1 << 20), messages.CloseMessageTooBig, false},
-			{"over the limit of strangers", big(8193), messages.CloseMessageTooBig, true},
-			{"too many fragments", fragments, messages.CloseMessageTooBig, false},
-			{"claims 2^63 bytes", []byte{0x82, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}, 0, false},
-			{"not masked", stock.Frame{Final: true, OpCode: stock.FrameBinary, Payload: []byte{0}}.Encode(), messages.CloseProtocolError, false},
-			{"reserved bits", frame(stock.Frame{Final: true, RSV: 4, OpCode: stock.FrameBinary}), messages.CloseProtocolError, false},
-			{"reserved op code", frame(stock.Frame{Final: true, OpCode: 3}), messages.CloseProtocolError, true},
-			{"long ping", frame(stock.Frame{Final: true, OpCode: stock.FramePing, Payload: make([]byte, 126)}), messages.CloseProtocolError, false},
-			{"lone continuation", frame(stock.Frame{Final: true, OpCode: stock.FrameContinuation}), messages.CloseProtocolError, false},
-			{"text that is not UTF-8", frame(stock.Frame{Final: true, OpCode: stock.FrameText, Payload: []byte{'{', 0xff, '}'}}), messages.CloseInvalidText, false},
-		} {
-			var c *stock.Client
-			if bad.early {
-				c = h.dial("psess-x", stock.Options{NoLogin: true, Network: h.Net})
-			} else {
-				c = h.join(h.seats(game, 1)[0], stock.Options{Flavor: flavors[len(count)%2]})
-			}
-			if err := c.SendFrames(bad.raw); err != nil && len(bad.raw) < 1<<20 {
-				t.Fatal(err)
-			}
-			if bad.code == 0 { // 1002 or 1009, both are right
-				if err := c.AwaitClose(h.context()); err != nil {
-					t.Fatal(err)
-				}
-				code, _, _ := c.CloseStatus()
-				bad.code = messages.CloseReason(code)
-				if bad.code != messages.CloseProtocolError && bad.code != messages.CloseMessageTooBig {
-					t.Errorf("%s: closed with %d", bad.name, code)
-				}
-			}
-			h.awaitClose(c, bad.code)
-			count[bad.code]++
-			if h.closedFor(bad.code, count[bad.code]); t.Failed() {
-				t.Fatal(bad.name)
-			}
-			h.talk(p[0], p[1])
-		}
-		// At the limit a message is read; its payload is too large for the game.
-		inner := make([]byte, 65536-3-4)
-		unit := stock.Unit(append([]byte{0x7a, 0x80 | byte(len(inner)&0x7f), 0x80 | byte(len(inner)>>7&0x7f), byte(len(inner) >> 14)}, inner...))
-		if len(unit) != 65536 {
-			t.Fatalf("unit of %d bytes", len(unit))
-		}
-		h.sendRaw(p[0], unit)
-		h.dropped(counters.DropPayloadTooLarge, 1)
-		h.talk(p[0], p[1])
-		h.checkReceived(p...)
-	})
-}
-
-func TestLargePayloads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		p := h.players(2, stock.Options{})
-		for i, size := range []int{4097, 5000, 60000} {
-			h.send(p[0], stock.Message{OpCode: 60, TargetGroup: -1, Payload: make([]byte, size), Reliable: true, NoLimit: true})
-			h.dropped(counters.DropPayloadTooLarge, int64(i+1))
-			h.talk(p[0], p[1])
-		}
-		h.send(p[0], stock.Message{OpCode: 61, TargetGroup: -1, Payload: make([]byte, 4096), Reliable: true})
-		h.expect(p[1], stock.Op(61))
-		for _, e := range p[1].Log() {
-			if e.OpCode == 60 {
-				t.Errorf("delivered: %v", e)
-			}
-		}
-		h.checkReceived(p...)
-	})
-}
-
-func TestLoginPayloadTooLarge(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		ids := h.seats(h.newGame(8), 2)
-		for i, size := range []int{4097, 8000} {
-			h.expectRefused(h.dial(ids[0], stock.Options{Flavor: flavors[i], Payload: make([]byte, size)}))
-		}
-		h.untilCount("refused logins", func() int64 { return h.logins(counters.LoginRefused) }, 2)
-		p := []*stock.Client{h.join(ids[0], stock.Options{Payload: make([]byte, 4096)}), h.join(ids[1], stock.Options{})}
-		h.talk(p[0], p[1])
-		h.checkReceived(p...)
 	})
 }
 
@@ -575,31 +467,6 @@ func TestSlowReaderWhileOthersGoOn(t *testing.T) {
 	})
 }
 
-// TestSlowReaderStrict has window 0: the slow one leaves.
-func TestSlowReaderStrict(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &fakeGame{}
-		h := slowHost(t, 0, g)
-		ids := h.seats(h.newGame(8), 3)
-		p := []*stock.Client{h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{Flavor: stock.TypeScript})}
-		slow := h.join(ids[2], stock.Options{NoUDP: true})
-		slow.PauseReading()
-		left := func() bool { return g.count("onPlayerDisconnect") > 0 }
-		h.resumeWhen(slow, left)
-		h.chat(p[0], p[1:], 0, func(int) bool { return left() })
-		g.await(t, "onPlayerDisconnect 3 of [1 2 3]")
-		h.seatIs(ids[2], types.PlayerSessionStatusCompleted)
-		h.awaitClose(slow, messages.CloseSlowConsumer)
-		h.closedFor(messages.CloseSlowConsumer, 1)
-		h.chat(p[0], p[1:], 0, func(n int) bool { return n == 20 })
-		h.expectRefused(h.dial(ids[2], stock.Options{}))
-		if n := g.count("onPlayerDisconnect"); n != 1 {
-			t.Errorf("onPlayerDisconnect was called %d times", n)
-		}
-		h.checkReceived(append(p, slow)...)
-	})
-}
-
 // TestStalledReaderIsCut: one that never reads again does not keep its
 // connection, and nobody waits for it.
 // RL-109.
@@ -619,107 +486,6 @@ func TestStalledReaderIsCut(t *testing.T) {
 		}
 		h.talk(p, p)
 		h.checkReceived(p)
-	})
-}
-
-func TestGameSessionFull(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		game := h.newGame(3)
-		ids := h.seats(game, 2)
-		reserve := func(n int) error {
-			var names []string
-			for i := range n {
-				names = append(names, fmt.Sprint("late-", i))
-			}
-			_, err := h.api.CreatePlayerSessions(h.context(), &gamelift.CreatePlayerSessionsInput{GameSessionId: aws.String(game), PlayerIds: names})
-			return err
-		}
-		var full *types.GameSessionFullException
-		if err := reserve(2); !errors.As(err, &full) { // all or none
-			t.Errorf("two seats where one is free: %v", err)
-		}
-		if n := aws.ToInt32(h.game(game).CurrentPlayerSessionCount); n != 2 {
-			t.Errorf("CurrentPlayerSessionCount %d", n)
-		}
-		if err := reserve(1); err != nil {
-			t.Error(err)
-		}
-		_, err := h.api.CreatePlayerSession(h.context(), &gamelift.CreatePlayerSessionInput{GameSessionId: aws.String(game), PlayerId: aws.String("x")})
-		if !errors.As(err, &full) {
-			t.Errorf("a seat where none is free: %v", err)
-		}
-		p := []*stock.Client{h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})}
-		if err := reserve(1); !errors.As(err, &full) { // logins change nothing
-			t.Errorf("a seat where none is free: %v", err)
-		}
-		p[0].Close()
-		h.seatIs(ids[0], types.PlayerSessionStatusCompleted)
-		next := h.join(h.seats(game, 1)[0], stock.Options{})
-		h.talk(next, p[1])
-		h.checkReceived(p[0], p[1], next)
-	})
-}
-
-func TestFleetCapacity(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, func(c *host.Config) {
-			c.Fleets[0].GameSessionsMax, c.Session.EmptyTimeout = 2, 0
-			c.Aliases = append(c.Aliases, host.Alias{ID: "alias-closed", Name: "closed", Message: "closed for today"})
-		}, nil)
-		create := func(in *gamelift.CreateGameSessionInput) (*types.GameSession, error) {
-			if in.MaximumPlayerSessionCount == nil {
-				in.MaximumPlayerSessionCount = aws.Int32(4)
-			}
-			out, err := h.api.CreateGameSession(h.context(), in)
-			if err != nil {
-				return nil, err
-			}
-			return out.GameSession, nil
-		}
-		// An alias leads to its fleet, one without a fleet says why not.
-		first, err := create(&gamelift.CreateGameSessionInput{AliasId: aws.String("alias-dev")})
-		if err != nil || aws.ToString(first.FleetId) != "fleet-dev" {
-			t.Fatalf("by alias: %+v, %v", first, err)
-		}
-		var terminal *types.TerminalRoutingStrategyException
-		if _, err := create(&gamelift.CreateGameSessionInput{AliasId: aws.String("alias-closed")}); !errors.As(err, &terminal) || !strings.Contains(err.Error(), "closed for today") {
-			t.Errorf("terminal alias: %v", err)
-		}
-		var unknown *types.NotFoundException
-		if _, err := create(&gamelift.CreateGameSessionInput{AliasId: aws.String("alias-unknown")}); !errors.As(err, &unknown) {
-			t.Errorf("unknown alias: %v", err)
-		}
-		// The same token is the same game session, and takes no more room.
-		token := gamelift.CreateGameSessionInput{FleetId: aws.String("fleet-dev"), IdempotencyToken: aws.String("token-1"), Name: aws.String("once")}
-		second, err := create(&token)
-		if err != nil || !strings.HasSuffix(aws.ToString(second.GameSessionId), "/token-1") {
-			t.Fatalf("with a token: %+v, %v", second, err)
-		}
-		again, err := create(&token)
-		if err != nil || aws.ToString(again.GameSessionId) != aws.ToString(second.GameSessionId) {
-			t.Errorf("with the same token: %+v, %v", again, err)
-		}
-		token.MaximumPlayerSessionCount = aws.Int32(5)
-		var mismatch *types.IdempotentParameterMismatchException
-		if _, err := create(&token); !errors.As(err, &mismatch) {
-			t.Errorf("same token, other parameters: %v", err)
-		}
-		var full *types.FleetCapacityExceededException
-		if _, err := create(&gamelift.CreateGameSessionInput{FleetId: aws.String("fleet-dev")}); !errors.As(err, &full) {
-			t.Errorf("a third game session: %v", err)
-		}
-		// One ends, and there is room.
-		a := h.join(h.seats(*first.GameSessionId, 1)[0], stock.Options{})
-		b := h.join(h.seats(*second.GameSessionId, 1)[0], stock.Options{})
-		a.Close()
-		h.gameIs(*first.GameSessionId, types.GameSessionStatusTerminated)
-		h.until("there is room on the fleet", func() error {
-			_, err := create(&gamelift.CreateGameSessionInput{FleetId: aws.String("fleet-dev")})
-			return err
-		})
-		h.talk(b, b)
-		h.checkReceived(a, b)
 	})
 }
 

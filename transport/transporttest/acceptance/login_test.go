@@ -1,13 +1,11 @@
 package acceptance_test
 
 import (
-	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,67 +40,6 @@ func (h *testHost) expectRefused(c *stock.Client) []byte {
 
 func (h *testHost) logins(o counters.LoginOutcome) int64 { return h.host.Counters().Logins.Get(o) }
 
-// RT-11.
-func TestLoginResponseIsFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		say := func(op int32) script.Outgoing { return script.Outgoing{OpCode: op, Sender: -1} }
-		g := &fakeGame{
-			connect: func(s script.Session, m *script.ConnectMessage) bool { // held until after LOGIN_RESPONSE (D-121)
-				s.SendReliableMessage(say(50), m.Player.PeerID)
-				s.SendMessage(say(51), m.Player.PeerID)
-				return true
-			},
-			accepted: func(s script.Session, p script.Player) {
-				s.SendReliableMessage(say(52), p.PeerID)
-				s.SendMessage(say(53), p.PeerID)
-				s.SendGroupMessage(say(54), -1)
-				s.SendReliableGroupMessage(say(55), -1)
-			},
-		}
-		h := startHost(t, nil, g.make)
-		game := h.newGame(20)
-		chatter := h.join(h.seats(game, 1)[0], stock.Options{})
-		stop, stopped := make(chan struct{}), make(chan struct{})
-		go func() { // others' messages must not overtake it either
-			defer close(stopped)
-			for i := 0; ; i++ {
-				select {
-				case <-stop:
-					return
-				case <-time.After(time.Millisecond):
-					if chatter.Send(stock.Message{OpCode: 60, TargetGroup: -1, Reliable: i%2 == 0}) != nil {
-						return
-					}
-				}
-			}
-		}()
-		for i := range 10 {
-			c := h.join(h.seats(game, 1)[0], stock.Options{Flavor: flavors[i%2], NoUDP: true}) // the fast ones fall back
-			for op := int32(50); op <= 55; op++ {
-				if e := h.expect(c, stock.Op(op)); e.Sender != -1 {
-					t.Errorf("got %v", e)
-				}
-			}
-			var ops []int32
-			for _, e := range c.Log() {
-				if e.OpCode >= 50 && e.OpCode <= 55 && e.Channel == stock.ChannelWebSocket {
-					ops = append(ops, e.OpCode)
-				}
-			}
-			if !slices.Equal(ops, []int32{50, 51, 52, 53, 54, 55}) {
-				t.Errorf("the script's messages came as %v", ops)
-			}
-			if first := c.Log()[0]; first.OpCode != stock.OpLoginResponse {
-				t.Errorf("first packet: %v", first)
-			}
-			h.checkReceived(c)
-		}
-		close(stop)
-		<-stopped
-		h.checkReceived(chatter)
-	})
-}
-
 // RT-12.
 func TestPeerIDInBothPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -120,39 +57,6 @@ func TestPeerIDInBothPlaces(t *testing.T) {
 			}
 			h.checkReceived(c)
 		}
-	})
-}
-
-// TestPeerIDsCountUpAndAreNotReused has window 0: a returning player needs a new player
-// session and gets a fresh id.
-// RT-13.
-func TestPeerIDsCountUpAndAreNotReused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &fakeGame{connect: func(_ script.Session, m *script.ConnectMessage) bool { return string(m.Payload) != "no" }}
-		h := startHost(t, strict, g.make)
-		game := h.newGame(8)
-		var p []*stock.Client
-		for i := range int32(2) {
-			c := h.join(h.seats(game, 1)[0], stock.Options{Flavor: flavors[i]})
-			if c.PeerID() != i+1 {
-				t.Errorf("player %d got peer id %d", i+1, c.PeerID())
-			}
-			p = append(p, c)
-		}
-		p[0].Close()
-		g.await(t, "onPlayerDisconnect 1 of [1 2]")
-		h.expectRefused(h.dial(h.seats(game, 1)[0], stock.Options{Payload: []byte("no")})) // uses up no id (D-128)
-		back := h.join(h.seats(game, 1)[0], stock.Options{})
-		if back.PeerID() != 3 {
-			t.Errorf("the returning player got peer id %d, want 3", back.PeerID())
-		}
-		h.talk(p[1], back)
-
-		other := h.join(h.seats(h.newGame(2), 1)[0], stock.Options{}) // the next game counts from 1
-		if other.PeerID() != 1 {
-			t.Errorf("first player of another game session: peer id %d", other.PeerID())
-		}
-		h.checkReceived(append(p, back, other)...)
 	})
 }
 
@@ -252,88 +156,6 @@ func TestAPlayerWhomTheScriptRefusesIsNotIn(t *testing.T) {
 	})
 }
 
-// RT-16.
-func TestOneMoreThanMaxPlayersIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &fakeGame{conf: script.Configuration{MaxPlayers: 2}}
-		h := startHost(t, nil, g.make)
-		game := h.newGame(8) // the lower of the two bounds applies
-		ids := h.seats(game, 4)
-		p := []*stock.Client{h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{Flavor: stock.TypeScript})}
-		third := h.dial(ids[2], stock.Options{})
-		h.expectRefused(third)
-		if n := g.count("onPlayerConnect"); n != 2 {
-			t.Errorf("the game was asked %d times", n)
-		}
-		p[0].Close()
-		g.await(t, "onPlayerDisconnect 1 of [1 2]")
-		in := h.join(ids[2], stock.Options{})
-		h.talk(p[1], in)
-		h.expectRefused(h.dial(ids[3], stock.Options{Flavor: stock.TypeScript}))
-		h.untilCount("refused logins", func() int64 { return h.logins(counters.LoginRefused) }, 2)
-		if n := h.host.Counters().LoginsRefused.Get(counters.LoginFull); n != 2 {
-			t.Errorf("%d refused as full", n)
-		}
-		h.checkReceived(p[0], p[1], in, third)
-	})
-}
-
-// TestDetachedPlayersKeepTheirPlace: a player whose connection is lost
-// still counts.
-// RT-16.
-func TestDetachedPlayersKeepTheirPlace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &fakeGame{conf: script.Configuration{MaxPlayers: 1}}
-		h := startHost(t, nil, g.make)
-		ids := h.seats(h.newGame(8), 2)
-		h.join(ids[0], stock.Options{}).Kill()
-		h.detached(1)
-		h.expectRefused(h.dial(ids[1], stock.Options{}))
-		back := h.join(ids[0], stock.Options{})
-		if back.PeerID() != 1 {
-			t.Errorf("peer id %d", back.PeerID())
-		}
-		h.checkReceived(back)
-	})
-}
-
-// RT-17.
-func TestTheConnectionPayloadArrivesUnchanged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var every []byte
-		for i := range 4096 {
-			every = append(every, byte(i))
-		}
-		var mu sync.Mutex
-		got := map[messages.PeerID][]byte{}
-		g := &fakeGame{connect: func(_ script.Session, m *script.ConnectMessage) bool {
-			mu.Lock()
-			defer mu.Unlock()
-			got[m.Player.PeerID] = m.Payload // may be kept
-			return true
-		}}
-		h := startHost(t, nil, g.make)
-		game := h.newGame(20)
-		for i, payload := range [][]byte{nil, {0}, []byte("{\"name\":\"\u00e4\"}"), every[:256], every} {
-			for j, flavor := range flavors {
-				id := h.seats(game, 1)[0]
-				c := h.join(id, stock.Options{Flavor: flavor, Payload: payload})
-				if want := int32(2*i + j + 1); c.PeerID() != want {
-					t.Fatalf("peer id %d, want %d", c.PeerID(), want)
-				}
-				h.checkReceived(c)
-			}
-			mu.Lock()
-			for _, peer := range []int{2*i + 1, 2*i + 2} {
-				if !bytes.Equal(got[messages.PeerID(peer)], payload) {
-					t.Errorf("payload of %d bytes arrived as %d bytes", len(payload), len(got[messages.PeerID(peer)]))
-				}
-			}
-			mu.Unlock()
-		}
-	})
-}
-
 // RT-18.
 func TestLoginIsNotRelayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -376,52 +198,6 @@ func TestPlayersContainTheAccepted(t *testing.T) {
 			}
 			h.checkReceived(c)
 		}
-	})
-}
-
-func TestSecondLoginIsIgnored(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &fakeGame{}
-		h := startHost(t, nil, g.make)
-		ids := h.seats(h.newGame(8), 3)
-		c, other := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})
-		for i, login := range []stock.Packet{
-			stock.LoginPacket(stock.CSharp, ids[0], nil),
-			stock.LoginPacket(stock.TypeScript, ids[2], []byte("x")),
-			stock.LoginPacket(stock.CSharp, "psess-unknown", nil),
-		} {
-			h.sendPacket(c, login)
-			h.dropped(counters.DropSecondLogin, int64(i+1))
-		}
-		h.talk(c, other)
-		h.talk(other, c)
-		if n := g.count("onPlayerConnect"); n != 2 {
-			t.Errorf("the game was asked %d times", n)
-		}
-		if s := h.seat(ids[2]).Status; s != types.PlayerSessionStatusReserved {
-			t.Errorf("the third seat is %s", s)
-		}
-		h.checkReceived(c, other) // a second LOGIN_RESPONSE would show
-	})
-}
-
-// TestLoginsInARow sends the LOGIN twice before the answer to the first.
-func TestLoginsInARow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		id := h.seat1()
-		c := h.dial(id, stock.Options{NoLogin: true})
-		login := stock.EncodeUnit(stock.LoginPacket(stock.CSharp, id, nil))
-		frame := stock.Frame{Final: true, OpCode: stock.FrameBinary, Masked: true, Payload: login}.Encode()
-		if err := c.SendFrames(slices.Concat(frame, frame, frame)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.AwaitLogin(h.context()); err != nil {
-			t.Fatal(err)
-		}
-		h.dropped(counters.DropSecondLogin, 2)
-		h.talk(c, c)
-		h.checkReceived(c)
 	})
 }
 

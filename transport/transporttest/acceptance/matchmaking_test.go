@@ -137,16 +137,6 @@ func TestAMatchIsPlayed(t *testing.T) {
 	})
 }
 
-// The configuration that is there from the start matches two players.
-func TestMatchDev(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		h.ask("match-dev", "a")
-		h.ask("match-dev", "b")
-		h.reach(types.MatchmakingConfigurationStatusCompleted, "a", "b")
-	})
-}
-
 // After a restart of the host, rule sets, configurations, tags, ended and waiting tickets are there, and the match goes on.
 // FM-104, FM-39.
 func TestTicketsOutliveTheHost(t *testing.T) {

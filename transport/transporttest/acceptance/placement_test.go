@@ -1,14 +1,11 @@
 package acceptance_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -91,68 +88,6 @@ func TestAPlacementIsPlayed(t *testing.T) {
 	})
 }
 
-// The example of the API page: two players, three regions, one of them too far for one.
-func TestLatencyDecidesThePlace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, regions, nil)
-		_, err := h.api.CreateGameSessionQueue(h.context(), &gamelift.CreateGameSessionQueueInput{
-			Name: aws.String("q"), TimeoutInSeconds: aws.Int32(60),
-			Destinations: []types.GameSessionQueueDestination{
-				{DestinationArn: aws.String("arn:aws:gamelift:us-east-1::fleet/fleet-far")}, {DestinationArn: aws.String("arn:aws:gamelift:us-east-1::fleet/fleet-dev")},
-			},
-			PlayerLatencyPolicies: []types.PlayerLatencyPolicy{{MaximumIndividualPlayerLatencyMilliseconds: aws.Int32(130), PolicyDurationSeconds: aws.Int32(60)}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var latencies []types.PlayerLatency
-		for _, l := range []struct {
-			player, region string
-			ms             float32
-		}{{"player1", "us-east-1", 100}, {"player1", "us-west-2", 50}, {"player2", "us-east-1", 120}, {"player2", "us-west-2", 150}} {
-			latencies = append(latencies, types.PlayerLatency{PlayerId: &l.player, RegionIdentifier: &l.region, LatencyInMilliseconds: &l.ms})
-		}
-		h.startPlacement(&gamelift.StartGameSessionPlacementInput{
-			PlacementId: aws.String("p"), GameSessionQueueName: aws.String("q"), MaximumPlayerSessionCount: aws.Int32(2), PlayerLatencies: latencies,
-		})
-		if p := h.ended("p", types.GameSessionPlacementStateFulfilled); *p.GameSessionRegion != "us-east-1" {
-			t.Errorf("in %s: %s", *p.GameSessionRegion, *p.GameSessionId)
-		}
-		// Without latencies the first destination counts, and its locations by name.
-		h.startPlacement(&gamelift.StartGameSessionPlacementInput{PlacementId: aws.String("plain"), GameSessionQueueName: aws.String("q"), MaximumPlayerSessionCount: aws.Int32(2)})
-		p := h.ended("plain", types.GameSessionPlacementStateFulfilled)
-		if *p.GameSessionRegion != "eu-west-1" || !strings.Contains(*p.GameSessionId, "fleet-far") {
-			t.Errorf("in %s: %s", *p.GameSessionRegion, *p.GameSessionId)
-		}
-		_, err = h.api.StopGameSessionPlacement(h.context(), &gamelift.StopGameSessionPlacementInput{PlacementId: aws.String("plain")})
-		var refused *types.InvalidRequestException
-		if !errors.As(err, &refused) {
-			t.Errorf("stopped: %v", err)
-		}
-	})
-}
-
-// Full: the placement waits, and takes the place of the game session that ends.
-func TestPlacementWaitsForRoom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, func(c *host.Config) { c.Fleets[0].GameSessionsMax = 1 }, nil)
-		game := h.newGame(2)
-		h.startPlacement(&gamelift.StartGameSessionPlacementInput{PlacementId: aws.String("p"), GameSessionQueueName: aws.String("queue-dev"), MaximumPlayerSessionCount: aws.Int32(2)})
-		h.startPlacement(&gamelift.StartGameSessionPlacementInput{PlacementId: aws.String("q"), GameSessionQueueName: aws.String("queue-dev"), MaximumPlayerSessionCount: aws.Int32(2)})
-		if _, err := h.api.TerminateGameSession(h.context(), &gamelift.TerminateGameSessionInput{GameSessionId: &game, TerminationMode: types.TerminationModeForceTerminate}); err != nil {
-			t.Fatal(err)
-		}
-		h.ended("p", types.GameSessionPlacementStateFulfilled)
-		if p := h.placement("q"); p.Status != types.GameSessionPlacementStatePending {
-			t.Errorf("the second is %s", p.Status)
-		}
-		if _, err := h.api.DeleteGameSessionQueue(h.context(), &gamelift.DeleteGameSessionQueueInput{Name: aws.String("queue-dev")}); err != nil {
-			t.Fatal(err)
-		}
-		h.ended("q", types.GameSessionPlacementStateFailed)
-	})
-}
-
 // After a restart of the host, queues and placements are there.
 func TestPlacementsOutliveTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -190,38 +125,5 @@ func TestPlacementsOutliveTheHost(t *testing.T) {
 		if err != nil || len(tags.Tags) != 1 || *tags.Tags[0].Value != "v" {
 			t.Errorf("%+v %v", tags, err)
 		}
-	})
-}
-
-// Many at once: each ends once, with a game session of its own.
-func TestManyPlacements(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, func(c *host.Config) {
-			c.Store = host.Store{Path: t.TempDir() + "/troupe.db"}
-			c.API.Rate = 0
-		}, nil)
-		const n, callers = 200, 16
-		var wait sync.WaitGroup
-		began := time.Now()
-		for caller := range callers {
-			wait.Go(func() {
-				for i := caller; i < n; i += callers {
-					h.startPlacement(&gamelift.StartGameSessionPlacementInput{
-						PlacementId: aws.String(fmt.Sprint("p", i)), GameSessionQueueName: aws.String("queue-dev"), MaximumPlayerSessionCount: aws.Int32(2),
-						DesiredPlayerSessions: []types.DesiredPlayerSession{{PlayerId: aws.String("x")}},
-					})
-				}
-			})
-		}
-		wait.Wait()
-		started := time.Since(began)
-		games := map[string]bool{}
-		for i := range n {
-			games[*h.ended(fmt.Sprint("p", i), types.GameSessionPlacementStateFulfilled).GameSessionId] = true
-		}
-		if len(games) != n {
-			t.Errorf("%d game sessions", len(games))
-		}
-		t.Logf("%d started in %v, all had ended after %v", n, started, time.Since(began))
 	})
 }

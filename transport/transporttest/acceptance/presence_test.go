@@ -1,15 +1,12 @@
 package acceptance_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
@@ -34,79 +31,6 @@ func (h *testHost) seatIs(id string, want types.PlayerSessionStatus) {
 			return fmt.Errorf("it is %s", s)
 		}
 		return nil
-	})
-}
-
-// TestInStrictModeALossIsTheEnd has window 0: every loss of the WebSocket is the end of the
-// player.
-// RT-53.
-func TestInStrictModeALossIsTheEnd(t *testing.T) {
-	for name, lose := range map[string]func(*stock.Client){
-		"close 1000": (*stock.Client).Close,
-		"reset":      (*stock.Client).Kill,
-		"1001": func(c *stock.Client) {
-			_ = c.SendFrames(stock.Frame{Final: true, OpCode: stock.FrameClose, Masked: true, Payload: stock.CloseFramePayload(1001, "")}.Encode())
-		},
-		"protocol error": func(c *stock.Client) {
-			_ = c.SendFrames(stock.Frame{Final: true, RSV: 7, OpCode: stock.FrameBinary, Masked: true}.Encode())
-		},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			g := &fakeGame{}
-			h := startHost(t, strict, g.make)
-			ids := h.seats(h.newGame(8), 2)
-			p := []*stock.Client{h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{Flavor: stock.TypeScript})}
-			lose(p[0])
-			g.await(t, "onPlayerDisconnect 1 of [1 2]") // still in the list
-			h.seatIs(ids[0], types.PlayerSessionStatusCompleted)
-			g.do(t, func(s script.Session) {
-				if got := peers(s); !slices.Equal(got, []messages.PeerID{2}) {
-					t.Errorf("getPlayers afterwards: %v", got)
-				}
-			})
-			h.send(p[1], stock.Message{OpCode: 30, TargetPlayer: 1, Reliable: true})
-			h.dropped(counters.DropUnknownTarget, 1)
-			h.expectRefused(h.dial(ids[0], stock.Options{})) // 6.3
-			h.talk(p[1], p[1])
-			if n := len(p[1].Log()); n != 2 {
-				t.Errorf("the other player saw %d packets, want LOGIN_RESPONSE and its own message", n)
-			}
-			if n := g.count("onPlayerDisconnect"); n != 1 {
-				t.Errorf("onPlayerDisconnect was called %d times", n)
-			}
-			h.checkReceived(p...)
-		})
-	}
-}
-
-// RT-54.
-func TestSendingToTheLeavingRaisesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &fakeGame{disconnect: func(s script.Session, peer messages.PeerID) {
-			m := script.Outgoing{OpCode: 31, Sender: -1, Payload: []byte("bye")}
-			s.SendMessage(m, peer)
-			s.SendReliableMessage(m, peer)
-			s.SendGroupMessage(m, -1)
-			s.SendReliableGroupMessage(m, -1)
-			s.BroadcastGroupMembershipUpdate(1, -1)
-			s.KickPlayer(peer, "twice")
-		}}
-		for _, window := range []time.Duration{0, 30 * time.Second} {
-			h := startHost(t, func(c *host.Config) { c.Reconnect.Window = window }, g.make)
-			p := h.players(3, stock.Options{NoUDP: true})
-			h.joinGroup(p[0], 1)
-			p[0].Close()
-			for _, c := range p[1:] {
-				h.expect(c, stock.Op(31))
-				h.expect(c, stock.Op(31))
-				h.expectMembers(c, -1, 1, 1) // as it was during the callback
-			}
-			h.talk(p[1], p[2])
-			if n := h.host.Counters().HandlerErrors.Load(); n != 0 {
-				t.Errorf("%d errors in callbacks", n)
-			}
-			h.checkReceived(p...)
-		}
 	})
 }
 
@@ -359,36 +283,6 @@ func (h *testHost) confirms(c *stock.Client) {
 	})
 }
 
-// TestFastIsNotKept: what was meant for the fast channel of an absent player is
-// dropped.
-func TestFastIsNotKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		ids := h.seats(h.newGame(3), 2)
-		lost, other := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})
-		if err := other.AwaitFast(h.context()); err != nil {
-			t.Fatal(err)
-		}
-		lost.Kill()
-		h.detached(1)
-		h.send(other, stock.Message{OpCode: 42, TargetPlayer: 1, Payload: []byte("fast")})
-		h.dropped(counters.DropFastDetached, 1)
-		h.send(other, stock.Message{OpCode: 43, TargetPlayer: 1, Reliable: true})
-		back := h.join(ids[0], stock.Options{})
-		h.expect(back, stock.Op(43))
-		if err := back.AwaitFast(h.context()); err != nil { // and has its fast channel again
-			t.Fatal(err)
-		}
-		h.talk(other, back)
-		for _, e := range back.Log() {
-			if e.OpCode == 42 {
-				t.Errorf("kept: %v", e)
-			}
-		}
-		h.checkReceived(back, other)
-	})
-}
-
 // TestWindowEnds: who does not come back has left, once.
 // RL-108.
 func TestWindowEnds(t *testing.T) {
@@ -414,24 +308,6 @@ func TestWindowEnds(t *testing.T) {
 		}
 		h.talk(other, other)
 		h.checkReceived(other)
-	})
-}
-
-// TestCleanLeaveHasNoWindow is D-2: close code 1000 is a leave at once.
-func TestCleanLeaveHasNoWindow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &fakeGame{}
-		h := startHost(t, nil, g.make)
-		ids := h.seats(h.newGame(3), 2)
-		gone, other := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})
-		h.joinGroup(gone, 5)
-		h.joinGroup(other, 5, gone)
-		gone.Close()
-		g.await(t, "onPlayerDisconnect 1 of [1 2]")
-		h.expectMembers(other, -1, 5, 2)
-		h.seatIs(ids[0], types.PlayerSessionStatusCompleted)
-		h.detached(0)
-		h.checkReceived(gone, other)
 	})
 }
 
@@ -472,64 +348,6 @@ func TestTakeover(t *testing.T) {
 	})
 }
 
-// TestTakeoverUnderFire: nothing of a numbered stream is lost or out of order
-// where a new connection takes the place of an old one that still reads.
-func TestTakeoverUnderFire(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, func(c *host.Config) { c.Limits.PlayerMessagesPerSecond = 0 }, nil)
-		ids := h.seats(h.newGame(3), 2)
-		sender := h.join(ids[1], stock.Options{NoUDP: true})
-		const total = 2000
-		done := make(chan error, 1)
-		connections := []*stock.Client{h.join(ids[0], stock.Options{})}
-		peer := connections[0].PeerID()
-		go func() {
-			for i := range total - 1 {
-				if err := sender.Send(stock.Message{OpCode: 46, TargetPlayer: peer, Payload: fmt.Append(nil, i), Reliable: true}); err != nil {
-					done <- err
-					return
-				}
-				if i%20 == 0 {
-					time.Sleep(time.Millisecond)
-				}
-			}
-			done <- nil
-		}()
-		for range 4 {
-			h.expect(connections[len(connections)-1], stock.Op(46)) // something arrived
-			connections = append(connections, h.join(ids[0], stock.Options{}))
-		}
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
-		last := connections[len(connections)-1]
-		// The last one is sent now: all before may have gone to earlier connections.
-		h.send(sender, stock.Message{OpCode: 46, TargetPlayer: peer, Payload: fmt.Append(nil, total-1), Reliable: true})
-		h.expect(last, func(e stock.Event) bool { return e.OpCode == 46 && string(e.Payload) == fmt.Sprint(total-1) })
-		next := 0
-		for i, c := range connections {
-			if i < len(connections)-1 {
-				h.awaitClose(c, messages.CloseTakenOver)
-			}
-			first := true
-			for _, e := range c.Log() {
-				if e.OpCode != 46 {
-					continue
-				}
-				got, err := strconv.Atoi(string(e.Payload))
-				if err != nil || got > next || got < next && !first { // it may begin with what was not confirmed
-					t.Fatalf("connection %d: got message %s, %d was due", i, e.Payload, next)
-				}
-				next, first = got+1, false
-			}
-			h.checkReceived(c)
-		}
-		if next != total {
-			t.Errorf("%d of %d arrived", next, total)
-		}
-	})
-}
-
 // TestTakeoverMovesTheQueue: what waits for an old connection that no longer
 // reads goes to the new one (D-3).
 func TestTakeoverMovesTheQueue(t *testing.T) {
@@ -562,91 +380,6 @@ func TestTakeoverMovesTheQueue(t *testing.T) {
 	})
 }
 
-// TestTakeoverRefused is reconnect.takeover = refuse.
-func TestTakeoverRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, func(c *host.Config) { c.Reconnect.Takeover = "refuse" }, nil)
-		id := h.seat1()
-		c := h.join(id, stock.Options{})
-		h.expectRefused(h.dial(id, stock.Options{}))
-		h.talk(c, c)
-		c.Kill()
-		h.detached(1)
-		back := h.join(id, stock.Options{}) // the window is there all the same
-		h.talk(back, back)
-		h.checkReceived(c, back)
-	})
-}
-
-// TestKick: the game may remove a player; that is a leave.
-func TestKick(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &fakeGame{message: func(s script.Session, m *script.Message) { s.KickPlayer(m.Sender, "asked for it") }}
-		h := startHost(t, nil, g.make)
-		ids := h.seats(h.newGame(3), 2)
-		p := []*stock.Client{h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})}
-		h.send(p[0], stock.Message{OpCode: 47, TargetPlayer: -1, Reliable: true})
-		h.awaitClose(p[0], messages.CloseKicked)
-		g.await(t, "onPlayerDisconnect 1 of [1 2]")
-		h.seatIs(ids[0], types.PlayerSessionStatusCompleted)
-		h.closedFor(messages.CloseKicked, 1)
-		h.talk(p[1], p[1])
-		h.checkReceived(p...)
-	})
-}
-
-// TestStatusesFollowPlayers looks at the API while players come and go.
-func TestStatusesFollowPlayers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		game := h.newGame(4)
-		current := func(want int32) {
-			t.Helper()
-			h.until("CurrentPlayerSessionCount", func() error {
-				if n := aws.ToInt32(h.game(game).CurrentPlayerSessionCount); n != want {
-					return fmt.Errorf("%d, want %d", n, want)
-				}
-				return nil
-			})
-		}
-		current(0)
-		ids := h.seats(game, 3)
-		current(3)
-		for _, id := range ids {
-			h.seatIs(id, types.PlayerSessionStatusReserved)
-		}
-		a, b := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{Flavor: stock.TypeScript})
-		h.seatIs(ids[0], types.PlayerSessionStatusActive)
-		h.seatIs(ids[1], types.PlayerSessionStatusActive)
-		h.seatIs(ids[2], types.PlayerSessionStatusReserved)
-		current(3)
-		a.Close()
-		h.seatIs(ids[0], types.PlayerSessionStatusCompleted)
-		current(2)
-		if p := h.seat(ids[0]); p.TerminationTime == nil || p.CreationTime == nil || aws.ToString(p.GameSessionId) != game {
-			t.Errorf("completed player session: %+v", p)
-		}
-		b.Kill() // detached: still there
-		h.detached(1)
-		h.seatIs(ids[1], types.PlayerSessionStatusActive)
-		current(2)
-		for status, want := range map[types.PlayerSessionStatus]int{
-			types.PlayerSessionStatusReserved: 1, types.PlayerSessionStatusActive: 1,
-			types.PlayerSessionStatusCompleted: 1, types.PlayerSessionStatusTimedout: 0,
-		} {
-			out, err := h.api.DescribePlayerSessions(h.context(), &gamelift.DescribePlayerSessionsInput{
-				GameSessionId: aws.String(game), PlayerSessionStatusFilter: aws.String(string(status))})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(out.PlayerSessions) != want {
-				t.Errorf("%d player sessions are %s, want %d", len(out.PlayerSessions), status, want)
-			}
-		}
-		h.checkReceived(a, b)
-	})
-}
-
 // gameIs waits for a game session's status.
 func (h *testHost) gameIs(id string, want types.GameSessionStatus) {
 	h.Helper()
@@ -655,42 +388,6 @@ func (h *testHost) gameIs(id string, want types.GameSessionStatus) {
 			return fmt.Errorf("it is %s", s)
 		}
 		return nil
-	})
-}
-
-// TestGameEndsAfterTheLastPlayer has emptyTimeout 0.
-func TestGameEndsAfterTheLastPlayer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, func(c *host.Config) { c.Session.EmptyTimeout = 0 }, nil)
-		game, other := h.newGame(4), h.newGame(4)
-		ids := h.seats(game, 3)
-		a, b := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})
-		stays := h.join(h.seats(other, 1)[0], stock.Options{})
-		a.Close()
-		h.seatIs(ids[0], types.PlayerSessionStatusCompleted)
-		h.talk(b, b)
-		b.Kill() // a detached player holds the game
-		h.detached(1)
-		h.gameIs(game, types.GameSessionStatusActive)
-		b = h.join(ids[1], stock.Options{})
-		b.Close()
-		h.gameIs(game, types.GameSessionStatusTerminated)
-		h.seatIs(ids[1], types.PlayerSessionStatusCompleted)
-		h.seatIs(ids[2], types.PlayerSessionStatusTimedout)
-		if g := h.game(game); g.TerminationTime == nil || aws.ToInt32(g.CurrentPlayerSessionCount) != 0 {
-			t.Errorf("ended game session: %+v", g)
-		}
-		for _, id := range ids { // nobody gets in any more
-			h.expectRefused(h.dial(id, stock.Options{}))
-		}
-		_, err := h.api.CreatePlayerSession(h.context(), &gamelift.CreatePlayerSessionInput{GameSessionId: aws.String(game), PlayerId: aws.String("late")})
-		var invalid *types.InvalidGameSessionStatusException
-		if !errors.As(err, &invalid) {
-			t.Errorf("CreatePlayerSession on an ended game session: %v", err)
-		}
-		h.talk(stays, stays)
-		h.gameIs(other, types.GameSessionStatusActive)
-		h.checkReceived(a, b, stays)
 	})
 }
 
@@ -720,43 +417,6 @@ func TestGameEndsWhenNobodyComes(t *testing.T) {
 			t.Errorf("ended %v after the last player left", took)
 		}
 		h.checkReceived(c)
-	})
-}
-
-// TestProcessEnding: the game ends itself; its players see a close, and what it
-// said last.
-func TestProcessEnding(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &fakeGame{message: func(s script.Session, m *script.Message) {
-			if m.OpCode == 48 {
-				s.ProcessEnding()
-				s.ProcessEnding() // idempotent
-				return
-			}
-			s.SendReliableGroupMessage(script.Outgoing{OpCode: 49, Sender: -1, Payload: []byte("game over")}, -1)
-			s.Exit(0)
-		}}
-		h := startHost(t, nil, g.make)
-		game := h.newGame(4)
-		ids := h.seats(game, 4)
-		p := []*stock.Client{h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{Flavor: stock.TypeScript})}
-		h.join(ids[2], stock.Options{}).Kill()
-		h.detached(1)
-		h.send(p[0], stock.Message{OpCode: 48, TargetPlayer: -1, Reliable: true})
-		h.gameIs(game, types.GameSessionStatusTerminating)
-		h.expectRefused(h.dial(ids[3], stock.Options{})) // no new logins
-		h.talk(p[0], p[1])                               // but players stay
-		h.send(p[0], stock.Message{OpCode: 50, TargetPlayer: -1, Reliable: true})
-		for _, c := range p {
-			h.expect(c, stock.Op(49))
-			h.awaitClose(c, messages.CloseGameEnded)
-		}
-		h.gameIs(game, types.GameSessionStatusTerminated)
-		if n := g.count("onPlayerDisconnect"); n != 0 { // D-119
-			t.Errorf("onPlayerDisconnect was called %d times", n)
-		}
-		h.expectRefused(h.dial(ids[0], stock.Options{}))
-		h.checkReceived(p...)
 	})
 }
 

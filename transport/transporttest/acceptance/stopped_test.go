@@ -21,23 +21,10 @@ import (
 // machine) gives who was away the time that was left (reliability.md 2.7).
 // RL-115.
 func TestAHostThatWasStoppedKeepsWhoWasAway(t *testing.T) {
-	// A busy machine may need longer than the window to let the player in again.
-	for window := 3 * time.Second; ; window *= 4 {
-		err := backAfterAStop(t, window)
-		switch {
-		case err == nil:
-			return
-		case window > patience/2:
-			t.Fatalf("not let in again within %v: %v", window, err)
-		}
-		t.Logf("again: not let in within %v: %v", window, err)
+	if testing.Short() {
+		t.Skip("stops a process for longer than its window, in real time")
 	}
-}
-
-// backAfterAStop stops a host for longer than its reconnect window, and returns an error if a player
-// who was away is not let in afterwards.
-func backAfterAStop(t *testing.T, window time.Duration) error {
-	t.Helper()
+	const window = 10 * time.Second
 	cmd := exec.Command(os.Args[0], "-test.run=^TestServeUntilInputEnds$", "-test.v", "-test.timeout=10m")
 	cmd.Env = append(os.Environ(), "SERVE_WINDOW="+window.String())
 	in, err := cmd.StdinPipe()
@@ -79,20 +66,20 @@ func backAfterAStop(t *testing.T, window time.Duration) error {
 		t.Fatal(err)
 	}
 	c.Vanish()
-	time.Sleep(window / 10) // it is detached
+	time.Sleep(window / 20) // it is detached
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(window * 4 / 3)
+	time.Sleep(window * 11 / 10)
 	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(window / 10) // whatever is overdue has happened
+	time.Sleep(window / 20) // whatever is overdue has happened
 	again, err := join()
-	if err == nil {
-		again.Kill()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return err
+	again.Kill()
 }
 
 // TestServeUntilInputEnds is the process of TestAHostThatWasStoppedKeepsWhoWasAway.

@@ -3,7 +3,6 @@ package acceptance_test
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -14,7 +13,6 @@ import (
 	"troupe/transport/client"
 	"troupe/transport/host"
 	"troupe/transport/transporttest/memnet"
-	"troupe/transport/transporttest/stock"
 )
 
 const streamMessages = 3000 // each way
@@ -31,111 +29,6 @@ func streamHost(t *testing.T, change func(*host.Config)) *testHost {
 			change(c)
 		}
 	}, nil)
-}
-
-// TestStreamThroughResetsStock: numbered messages each way between a player that
-// stays and one whose connection is cut again and again, both from the
-// specification. To the one that is cut nothing is lost and nothing overtakes;
-// what comes twice was sent again by the host, which counts it. From it nothing
-// is lost that was written before a cut that lets it arrive.
-// RL-101.
-func TestStreamThroughResetsStock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := streamHost(t, nil)
-		seed := memnet.Seed(t)
-		random := rand.New(rand.NewPCG(seed, 1))
-		ids := h.seats(h.newGame(2), 2)
-		stays := h.join(ids[0], stock.Options{NoUDP: true})
-		total := streamMessages
-		c := h.join(ids[1], stock.Options{NoUDP: true})
-		var got atomic.Int64 // highest number that has come to the one that is cut, plus 1
-		sending := make(chan error, 1)
-		go func() {
-			for i := 0; i < total; {
-				if err := t.Context().Err(); err != nil {
-					sending <- err
-					return
-				}
-				if int64(i) > got.Load()+ahead {
-					time.Sleep(time.Millisecond)
-					continue
-				}
-				if err := stays.Send(stock.Message{OpCode: 80, TargetPlayer: 2, Payload: streamed(i), Reliable: true}); err != nil {
-					sending <- err
-					return
-				}
-				i++
-			}
-			sending <- nil
-		}()
-		var heard atomic.Int64 // how many have come the other way, in order
-		hearing := make(chan error, 1)
-		go func() {
-			for n := range total {
-				e, err := stays.Expect(t.Context(), stock.Op(81))
-				if err == nil && int(binary.BigEndian.Uint32(e.Payload)) != n {
-					err = fmt.Errorf("the other way: message %d, %d was due", binary.BigEndian.Uint32(e.Payload), n)
-				}
-				if err != nil {
-					hearing <- err
-					return
-				}
-				heard.Store(int64(n + 1))
-			}
-			hearing <- nil
-		}()
-		said, cuts, twice, before := 0, 0, 0, -1
-		for last := -1; last < total-1 || said < total; cuts++ {
-			if cuts > 0 {
-				c = h.join(ids[1], stock.Options{Flavor: flavors[cuts%2], NoUDP: true})
-			}
-			if c.PeerID() != 2 {
-				t.Fatalf("back as %d", c.PeerID())
-			}
-			for range min(total-said, 10+random.IntN(200)) {
-				h.send(c, stock.Message{OpCode: 81, TargetPlayer: 1, Payload: streamed(said), Reliable: true})
-				said++
-			}
-			for n := min(total-1-last, random.IntN(300)); n > 0; n-- {
-				got.Store(1 + int64(binary.BigEndian.Uint32(h.expect(c, stock.Op(80)).Payload)))
-			}
-			if random.IntN(2) == 0 {
-				c.Vanish()
-			} else {
-				h.untilCount("messages the other way", heard.Load, int64(said))
-				c.Kill()
-			}
-			// What counts is what the client has received, which is what its echoes say.
-			first := true
-			for _, e := range c.Log() {
-				if e.OpCode != 80 {
-					continue
-				}
-				switch i := int(binary.BigEndian.Uint32(e.Payload)); {
-				case i > last+1, i <= last && !first && i != before+1:
-					t.Fatalf("cut %d: message %d after %d", cuts, i, before)
-				case i <= last:
-					twice++
-					before = i
-				default:
-					last, before = i, i
-				}
-				first = false
-			}
-			got.Store(int64(last + 1))
-		}
-		if err := <-sending; err != nil {
-			t.Fatal(err)
-		}
-		if err := <-hearing; err != nil {
-			t.Fatal(err)
-		}
-		again := h.host.Counters().Replayed.Load()
-		if int64(twice) > again {
-			t.Errorf("%d came twice, %d were sent again", twice, again)
-		}
-		t.Logf("%d messages each way, %d cuts: lost 0, reordered 0, twice %d of %d sent again (seed %d)", total, cuts, twice, again, seed)
-	})
 }
 
 func streamed(i int) []byte { return binary.BigEndian.AppendUint32(make([]byte, 0, 64), uint32(i)) }
