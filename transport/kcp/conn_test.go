@@ -3,14 +3,12 @@ package kcp
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"troupe/messages"
 	"troupe/messages/counters"
-	"troupe/messages/wire"
 	"troupe/transport"
 )
 
@@ -57,28 +55,6 @@ func TestFlushPacksABatch(t *testing.T) {
 	})
 }
 
-func TestSendIsBounded(t *testing.T) {
-	in(t, func(t *testing.T) {
-		p := connect(t, 1, weather{})
-		frames := make([]*wire.Frame, sendsMax+1)
-		for i := range frames {
-			frames[i] = frameOf(i, 1)
-			p.conn.Send(frames[i].Retain())
-		}
-		time.Sleep(3 * time.Second)
-		synctest.Wait()
-		if end := p.host.end(t); end.ByHost != messages.CloseSlowConsumer {
-			t.Errorf("end %+v", end)
-		}
-		p.conn.Send(frames[0].Retain()) // after the end
-		for _, f := range frames {
-			f.Release()
-			mustPanic(t, f.Release) // all other references were given back
-		}
-		p.finish()
-	})
-}
-
 // Frames that wait when the connection ends are given back.
 func TestEndReleasesFrames(t *testing.T) {
 	in(t, func(t *testing.T) {
@@ -99,51 +75,6 @@ func mustPanic(t *testing.T, f func()) {
 		}
 	}()
 	f()
-}
-
-// SetSource returns when the previous source is at rest.
-func TestSetSourceWaitsForTheDrain(t *testing.T) {
-	in(t, func(t *testing.T) {
-		p := connect(t, 1, weather{})
-		var wg sync.WaitGroup
-		stop := make(chan struct{})
-		wg.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-					p.conn.Flush()
-				}
-			}
-		})
-		for i := range 300 {
-			old := p.source
-			for j := range 3 {
-				old.add(frameOf(i+j, 10))
-			}
-			p.source = new(outbox)
-			p.conn.SetSource(p.source)
-			drains := old.drains
-			if old.draining.Load() != 0 {
-				t.Fatal("the previous source is being drained")
-			}
-			old.add(frameOf(1, 10))
-			if old.drains != drains {
-				t.Fatal("the previous source was drained after SetSource")
-			}
-		}
-		close(stop)
-		wg.Wait()
-		p.finish()
-		last := p.source
-		last.add(frameOf(1, 1))
-		p.conn.SetSource(last)
-		p.conn.Flush()
-		if last.len() != 1 || p.conn.source != nil {
-			t.Error("a source is kept after the end")
-		}
-	})
 }
 
 // Methods of an ended connection do nothing.

@@ -164,10 +164,8 @@ func (l *listening) end(t testing.TB) StreamEnd {
 
 // outbox is a wire.Source.
 type outbox struct {
-	mu       sync.Mutex
-	frames   []*wire.Frame
-	drains   int
-	draining atomic.Int32
+	mu     sync.Mutex
+	frames []*wire.Frame
 }
 
 func (o *outbox) add(f *wire.Frame) {
@@ -177,11 +175,8 @@ func (o *outbox) add(f *wire.Frame) {
 }
 
 func (o *outbox) Drain(sink wire.Sink) (more bool) {
-	o.draining.Add(1)
-	defer o.draining.Add(-1)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.drains++
 	for room := true; room && len(o.frames) > 0; {
 		f := o.frames[0]
 		o.frames = o.frames[1:]

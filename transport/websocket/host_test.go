@@ -215,7 +215,6 @@ func frame(p []byte) *wire.Frame { return wire.NewFrame(&wire.Header{OpCode: 7, 
 type queue struct {
 	mu     sync.Mutex
 	frames []*wire.Frame
-	drains int
 	busy   bool
 	onBusy func()
 }
@@ -241,7 +240,6 @@ func (q *queue) Drain(sink wire.Sink) (more bool) {
 	}
 	q.busy = true
 	defer func() { q.busy = false }()
-	q.drains++
 	if q.onBusy != nil {
 		q.onBusy()
 	}

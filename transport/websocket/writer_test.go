@@ -76,39 +76,6 @@ func TestOrderOfControlSendAndSource(t *testing.T) {
 	})
 }
 
-func TestSendsAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := serve(t, Options{}, newRecorder())
-		cl, p := h.connect(t)
-		frames := make([]*wire.Frame, 17)
-		for i := range frames {
-			frames[i] = frame(numbered(i)).Retain()
-			p.Send(frames[i])
-		}
-		for i := range 16 {
-			cl.expect(0x82, unitOf(numbered(i)))
-		}
-		cl.expect(0x88, "\x0f\xa9slow_consumer")
-		cl.write(closeFrame(4009, ""))
-		if end := p.awaitEnd(t); end.ByHost != messages.CloseSlowConsumer || end.Code != 4009 {
-			t.Errorf("end %+v", end)
-		}
-		p.Send(frames[0].Retain()) // after the end
-		for i, f := range frames {
-			f.Release()
-			if !released(f) {
-				t.Errorf("frame %d is still held", i)
-			}
-		}
-	})
-}
-
-func released(f *wire.Frame) (ok bool) {
-	defer func() { ok = recover() != nil }()
-	f.Len()
-	return false
-}
-
 // TestSlowReader stalls the peer: the kernel takes no more, Flush returns all the same, and everything
 // arrives in order once the peer reads again.
 func TestSlowReader(t *testing.T) {
