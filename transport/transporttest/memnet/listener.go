@@ -24,7 +24,9 @@ type Listener struct {
 }
 
 // Listen opens a listener; port 0 takes any free one.
-func (d *Node) Listen(port uint16) (*Listener, error) { return d.n.listen(netip.AddrPortFrom(d.addr, port)) }
+func (d *Node) Listen(port uint16) (*Listener, error) {
+	return d.n.listen(netip.AddrPortFrom(d.addr, port))
+}
 
 func (n *Network) listen(on netip.AddrPort) (*Listener, error) {
 	n.mu.Lock()
