@@ -169,6 +169,7 @@ exports.ssExports = {
 	}
 	words := strings.Fields(again)[1:]
 	defer os.RemoveAll(filepath.Dir(words[1]))
+	words = append(words, "--json", filepath.Join(t.TempDir(), "again.json")) // else it is kept, too
 	if code, text := runFaults(words...); code != exitFailure || !strings.Contains(text, "seed 9, 2 players, 2 faults") || !strings.HasPrefix(text, "mine: ") {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
