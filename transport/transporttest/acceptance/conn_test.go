@@ -185,38 +185,6 @@ func TestOpCodeIsZigzag(t *testing.T) {
 	})
 }
 
-// RT-5.
-func TestATextMessageLogsIn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &fakeGame{}
-		h := startHost(t, nil, g.make)
-		payload := []byte{0, 1, 0xfe, 0xff, 'x'}
-		id := h.seat1()
-		c := h.dial(id, stock.Options{NoLogin: true})
-		if err := c.SendRawText(stock.LoginJSON(id, payload)); err != nil {
-			t.Fatal(err)
-		}
-		if r, err := c.AwaitLogin(h.context()); err != nil || r.PeerID != 1 {
-			t.Fatalf("login %+v: %v", r, err)
-		}
-		g.await(t, fmt.Sprintf("onPlayerConnect 1 %q", payload))
-		// Text works after the login too, and is answered in binary.
-		text := stock.PacketJSON(stock.Packet{OpCode: 9, TargetPlayer: -1, Sender: 5, Payload: []byte("text"), Reliable: true})
-		if err := c.SendRawText(string(text)); err != nil {
-			t.Fatal(err)
-		}
-		g.await(t, "onMessage 9 from 1 reliable true \"text\"")
-		text = stock.PacketJSON(stock.Packet{OpCode: 9, TargetPlayer: 1, Reliable: true})
-		if err := c.SendRawText(string(text)); err != nil {
-			t.Fatal(err)
-		}
-		if e := h.expect(c, stock.Op(9)); e.Text || e.Sender != 1 {
-			t.Errorf("got %v, text %v", e, e.Text)
-		}
-		h.checkReceived(c) // no text message among them
-	})
-}
-
 // RT-6.
 func TestAbsentOpCodeIsLogin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -10,27 +10,6 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// Text costs more to read than a packet. Before a LOGIN it counts as malformed,
-// whatever it says, and comes at the host's pace.
-func TestTextBeforeTheLoginIsPacedAndCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, func(c *host.Config) { c.Limits.LoginTimeout = patience }, nil)
-		legal := `{"opCode":7,"payload":"` + strings.Repeat("AAAA", 1000) + `"}`
-		c := h.dial("", stock.Options{NoLogin: true})
-		begun := time.Now()
-		for range 100 {
-			if err := c.SendRawText(legal); err != nil {
-				break // it is closed by then
-			}
-		}
-		h.awaitClose(c, messages.CloseMalformed)
-		h.dropped(counters.DropMalformed, 10)
-		if took := time.Since(begun); took != time.Second {
-			t.Errorf("ten texts took %v", took)
-		}
-	})
-}
-
 // What else comes before the login has no effect, and comes at the rate of a player.
 func TestPacketsBeforeTheLoginArePaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
