@@ -45,7 +45,11 @@ func dial(ctx context.Context, o *Options, open opener) (*Client, error) {
 // dialContext opens a TCP connection or a UDP socket.
 func (o *Options) dialContext(ctx context.Context, network string, local netip.Addr, address string) (net.Conn, error) {
 	if o.DialContext != nil {
-		return o.DialContext(ctx, network, local, address)
+		conn, err := o.DialContext(ctx, network, local, address)
+		if conn == nil && err == nil {
+			err = errors.New("Options.DialContext returned neither a connection nor an error")
+		}
+		return conn, err
 	}
 	var d net.Dialer
 	if local.IsValid() { // for UDP only

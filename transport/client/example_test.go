@@ -5,21 +5,48 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log"
+	"os"
 	"time"
 
 	"troupe/messages"
 	"troupe/transport/client"
+	"troupe/transport/host"
+	"troupe/transport/transporttest/hosttest"
+	"troupe/transport/transporttest/memnet"
 )
+
+// inMemory starts a host on a network in memory, and a game session with CreateGameSession.
+func inMemory(ctx context.Context, change func(*host.Config)) *game {
+	g, err := startGame(ctx, memnet.New(1).Machine(), "127.0.0.1:0", change)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return g
+}
+
+// join reserves a seat with CreatePlayerSession, and logs in.
+func (g *game) join(ctx context.Context, player string, o client.Options) *client.Client {
+	id, err := g.seat(ctx, player)
+	if err != nil {
+		log.Fatal(err)
+	}
+	o.PlayerSessionID, o.DialContext = id, g.net.Dial // a program that plays over the Internet leaves out DialContext
+	c, err := client.Dial(ctx, o)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return c
+}
 
 // Two players meet in a game session, and one says hello to all.
 func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	game, err := startGame(ctx, nil) // a host, and a game session made by CreateGameSession
+	game, err := startGame(ctx, hosttest.System, "127.0.0.1:0", nil) // a host, and a game session made by CreateGameSession
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer game.host.Close()
+	defer game.close()
 
 	var players []*client.Client
 	for _, name := range []string{"ann", "bob"} {
@@ -48,15 +75,9 @@ func Example() {
 func ExampleClient_JoinGroup() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	game, err := startGame(ctx, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer game.host.Close()
-	c, err := game.join(ctx, "ann", client.Options{Addr: game.host.Addrs().WS})
-	if err != nil {
-		log.Fatal(err)
-	}
+	game := inMemory(ctx, nil)
+	defer game.close()
+	c := game.join(ctx, "ann", client.Options{Addr: game.host.Addrs().WS})
 	defer c.Close()
 
 	const team = 7
@@ -84,25 +105,19 @@ func ExampleClient_JoinGroup() {
 func ExampleDial_secure() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	game, err := startGame(ctx, nil)
+	dir, err := os.MkdirTemp("", "client")
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer game.host.Close()
-	addr, stop, err := tlsFront(game.host.Addrs().WS)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer stop()
+	defer os.RemoveAll(dir)
+	game := inMemory(ctx, secured(dir))
+	defer game.close()
 
-	c, err := game.join(ctx, "ann", client.Options{
-		Addr:      addr,
+	c := game.join(ctx, "ann", client.Options{
+		Addr:      game.host.Addrs().WSS,
 		Transport: client.WSS,
-		TLS:       &tls.Config{RootCAs: authority().Roots()},
+		TLS:       &tls.Config{RootCAs: game.roots(), ServerName: "localhost"},
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
 	defer c.Close()
 	fmt.Println("peer", c.PeerID(), "over", c.Transport())
 	// Output: peer 1 over wss
@@ -112,16 +127,13 @@ func ExampleDial_secure() {
 func ExampleClient_End() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	game, err := startGame(ctx, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer game.host.Close()
+	game := inMemory(ctx, nil)
+	defer game.close()
 	id, err := game.seat(ctx, "ann")
 	if err != nil {
 		log.Fatal(err)
 	}
-	o := client.Options{Addr: game.host.Addrs().WS, PlayerSessionID: id}
+	o := client.Options{Addr: game.host.Addrs().WS, PlayerSessionID: id, DialContext: game.net.Dial}
 	c, err := client.Dial(ctx, o)
 	if err != nil {
 		log.Fatal(err)
@@ -148,4 +160,39 @@ func ExampleClient_End() {
 	// Output:
 	// closed by the host: 4001 taken_over
 	// it is over
+}
+
+// The program is told when its connection is lost and when it is back. Messages that it sends
+// meanwhile arrive.
+func ExampleOptions_onReconnected() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	game := inMemory(ctx, nil)
+	defer game.close()
+	c := game.join(ctx, "ann", client.Options{
+		Addr: game.host.Addrs().WS,
+		OnReconnected: func(r client.Reconnected) {
+			fmt.Println("back over", r.Transport, "as peer", r.PeerID)
+		},
+		OnGap: func(g client.Gap) {
+			fmt.Println(g.Lost, "messages are lost: fetch the state of the game again")
+		},
+	})
+	defer c.Close()
+
+	c.Outage(100 * time.Millisecond) // as in a tunnel
+	for e := range c.Events() {
+		switch e.Kind {
+		case client.EventDetached:
+			err := c.Send(ctx, client.Message{OpCode: 1, TargetPlayer: c.PeerID(), Payload: []byte("still here")})
+			fmt.Println("away; sent:", err == nil)
+		case client.EventMessage:
+			fmt.Printf("%s\n", e.Payload)
+			c.Close()
+		}
+	}
+	// Output:
+	// away; sent: true
+	// back over ws as peer 1
+	// still here
 }

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// handshakeTimeout is how long the DTLS handshake of a fast channel is tried.
+	// handshakeTimeout is how long a socket and the DTLS handshake of a fast channel are tried.
 	// Nothing waits for it, so it may outlast a short network failure.
 	handshakeTimeout = 30 * time.Second
 	// retryTimeout is the same for later handshakes, after the channel was up: a new
@@ -89,16 +89,16 @@ func (f *fastChannel) runDTLS(link net.Conn, login *wire.LoginResult, serverName
 
 // associate makes one association and returns when it has ended or is silent. The error says why.
 func (f *fastChannel) associate(w *dtlsSetup, timeout time.Duration) error {
-	conn, err := f.c.client.o.dialBeside(w.link, int(w.login.FastPort))
+	ctx, cancel := f.c.within(timeout)
+	defer cancel()
+	conn, err := f.c.client.o.dialBeside(ctx, w.link, int(w.login.FastPort))
 	if err != nil {
 		return err
 	}
 	h := &associationHandler{c: f.c, closed: make(chan struct{})}
-	ctx, cancel := f.c.within(timeout)
 	o := w.dial
 	o.Conn = conn
 	a, err := dtls.Dial(ctx, o, func(*dtls.Association) dtls.Handler { return h })
-	cancel()
 	if err != nil {
 		return err
 	}

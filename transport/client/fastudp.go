@@ -26,7 +26,9 @@ func (p udpPath) close() { p.conn.Close() }
 func (f *fastChannel) runUDP(link net.Conn, port int) {
 	connect := func(dst []byte, seq int32) []byte { return wire.AppendUDPConnect(dst, f.c.client.PeerID(), seq) }
 	for first := true; ; first = false {
-		conn, err := f.c.client.o.dialBeside(link, port)
+		ctx, cancel := f.c.within(handshakeTimeout)
+		conn, err := f.c.client.o.dialBeside(ctx, link, port)
+		cancel()
 		if err != nil && first {
 			f.fail(err)
 		}
@@ -82,7 +84,7 @@ func (f *fastChannel) readUDP(conn net.Conn) {
 
 // dialBeside opens a UDP socket beside a TCP connection: from the same address,
 // because the host may insist on it, to the same machine.
-func (o *Options) dialBeside(tcp net.Conn, port int) (net.Conn, error) {
+func (o *Options) dialBeside(ctx context.Context, tcp net.Conn, port int) (net.Conn, error) {
 	if port < 1 || port > 65535 {
 		return nil, fmt.Errorf("the host announced port %d", port)
 	}
@@ -92,5 +94,5 @@ func (o *Options) dialBeside(tcp net.Conn, port int) (net.Conn, error) {
 		return nil, errors.New("not a TCP connection")
 	}
 	to := netip.AddrPortFrom(remote.AddrPort().Addr(), uint16(port))
-	return o.dialContext(context.Background(), "udp", local.AddrPort().Addr(), to.String()) // UDP: nothing waits
+	return o.dialContext(ctx, "udp", local.AddrPort().Addr(), to.String())
 }

@@ -1,14 +1,17 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"net"
-	"sync/atomic"
+	"net/netip"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"troupe/messages/wire"
+	"troupe/transport/transporttest/memnet"
 )
 
 // heartbeat is a path to a host that answers when answers returns true.
@@ -102,71 +105,61 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// roamingConn is a TCP connection whose local address is not there while gone.
-type roamingConn struct {
-	net.Conn
-	gone  *atomic.Bool
-	asked atomic.Int32 // while gone
-}
-
-func (r *roamingConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
-func (r *roamingConn) LocalAddr() net.Addr {
-	if r.gone.Load() {
-		r.asked.Add(1)
-		return &net.UnixAddr{} // UDP cannot be opened beside it
-	}
-	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}
-}
-
-// TestUDPComesBack: the plain UDP channel comes back after the interface was gone for a while, and a
-// socket could not even be opened.
+// The plain UDP channel comes back after the interface was gone for a while, and a socket could not even be opened: once a
+// second the client tries.
 func TestUDPComesBack(t *testing.T) {
-	h := newFakeHost(t)
-	c := h.dial(Options{})
-	defer c.Close()
-	cn := c.current.Load()
-	server, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	var gone atomic.Bool
-	go func() {
-		b := make([]byte, 2048)
-		for seq := int32(0); ; {
-			n, from, err := server.ReadFromUDP(b)
-			if err != nil {
-				return
-			}
-			var h wire.Header
-			if parse(&h, b[:n]) == nil && h.OpCode == wire.OpUDPConnect && !gone.Load() {
-				_, _ = server.WriteToUDP(wire.AppendMessage(nil, &wire.Header{OpCode: wire.OpServerAck, Sender: Server, Sequence: seq}), from)
-				seq++
-			}
+	with(t, func(t *testing.T, h *fakeHost) {
+		network := memnet.New(1)
+		defer network.Close()
+		tcp, err := network.Machine().Listen("tcp", "localhost:0")
+		if err != nil {
+			t.Fatal(err)
 		}
-	}()
-	link := &roamingConn{gone: &gone}
-	f := &fastChannel{c: cn, highest: -1}
-	cn.fast = f
-	cn.spawn(func() { f.runUDP(link, server.LocalAddr().(*net.UDPAddr).Port) })
-	next := func(kind EventKind) {
-		select {
-		case e := <-c.Events():
-			if e.Kind != kind {
-				t.Fatalf("%s, want %s", e.Kind, kind)
+		defer tcp.Close()
+		link, err := network.Machine().DialContext(t.Context(), "tcp", tcp.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer link.Close()
+		server, err := network.Machine().ListenPacket("udp", "localhost:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer server.Close()
+		gone, tries := false, 0
+		go func() {
+			b := make([]byte, 2048)
+			for seq := int32(0); ; {
+				n, from, err := server.ReadFromUDPAddrPort(b)
+				if err != nil {
+					return
+				}
+				var h wire.Header
+				if parse(&h, b[:n]) == nil && h.OpCode == wire.OpUDPConnect && !gone {
+					_, _ = server.WriteToUDPAddrPort(wire.AppendMessage(nil, &wire.Header{OpCode: wire.OpServerAck, Sender: Server, Sequence: seq}), from)
+					seq++
+				}
 			}
-		case <-time.After(30 * time.Second):
-			t.Fatalf("no %s: %v", kind, c.FastErr())
+		}()
+		c := h.dial(Options{DialContext: func(ctx context.Context, kind string, local netip.Addr, address string) (net.Conn, error) {
+			if gone {
+				tries++
+				return nil, syscall.ENETUNREACH
+			}
+			return network.Machine().Dial(ctx, kind, local, address)
+		}})
+		defer c.Close()
+		cn := c.current.Load()
+		cn.fast = &fastChannel{c: cn, highest: -1}
+		cn.spawn(func() { cn.fast.runUDP(link, server.LocalAddr().(*net.UDPAddr).Port) })
+		synctest.Wait()
+		gone = true
+		pass(10*time.Second + 3400*time.Millisecond)
+		gone = false
+		pass(time.Second)
+		want(t, "the player", events(c), "fast up", "fast down", "fast up")
+		if tries != 11 { // at once, and then every second
+			t.Errorf("%d tries", tries)
 		}
-	}
-	next(EventFastUp)
-	gone.Store(true)
-	next(EventFastDown)
-	for late := time.Now().Add(30 * time.Second); link.asked.Load() == 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(late) {
-			t.Fatal("no other socket is tried")
-		}
-	}
-	gone.Store(false)
-	next(EventFastUp)
+	})
 }

@@ -46,7 +46,7 @@ func (o *Options) kcp() kcp.DialOptions {
 func openKCP(ctx context.Context, o *Options, cn *connection) (link, error) {
 	options := o.kcp()
 	if o.DialContext != nil {
-		conn, err := o.DialContext(ctx, "udp", netip.Addr{}, o.KCPAddr)
+		conn, err := o.dialContext(ctx, "udp", netip.Addr{}, o.KCPAddr)
 		if err != nil {
 			return nil, err
 		}

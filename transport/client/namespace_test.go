@@ -21,6 +21,7 @@ import (
 
 	"troupe/transport/client"
 	"troupe/transport/host"
+	"troupe/transport/transporttest/hosttest"
 	"troupe/transport/transporttest/stock"
 )
 
@@ -56,18 +57,15 @@ func natMain(part string) error {
 }
 
 func natHost(ctx context.Context) error {
-	g, err := startGame(ctx, func(c *host.Config) {
-		for _, addr := range []*string{&c.WebSocket.Addr, &c.Fast.Addr, &c.WSS.Addr, &c.DTLS.Addr, &c.KCP.Addr} {
-			*addr = "10.77.2.2:0"
-		}
+	g, err := startGame(ctx, hosttest.System, "10.77.2.2:0", func(c *host.Config) {
+		secured(filepath.Join(os.Getenv("TROUPE_TEST_NAT_DIR"), "tls"))(c)
 		c.API.Auth = "none"
-		c.TLS.Dir = filepath.Join(os.Getenv("TROUPE_TEST_NAT_DIR"), "tls")
 		c.DTLS.HalfOpenPerIP, c.Limits.ConnectionsPerIPPerSecond, c.Limits.UnauthenticatedPerIP = 0, 0, 0
 	})
 	if err != nil {
 		return err
 	}
-	defer g.host.Close()
+	defer g.close()
 	a := natAnnounce{Addrs: g.host.Addrs()}
 	for n := range 5 {
 		id, err := g.seat(ctx, fmt.Sprint("player-", n))

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"troupe/transport/client"
-	"troupe/transport/transporttest/hosttest"
 	"troupe/transport/transporttest/nat"
 )
 
@@ -18,17 +17,22 @@ type natted struct {
 	nat      *nat.NAT
 	in, away *client.Client
 	next     uint32
-	kinds    []client.EventKind // kinds of in's events, without messages
+	kinds    []client.EventKind // kinds of in's events since the last change, without messages
+	changed  time.Time
 }
 
-func behindNAT(t *testing.T, inner string, over client.Transport) *natted {
+const natInner, natElsewhere = "127.0.1.1", "127.0.1.2"
+
+func behindNAT(t *testing.T, over client.Transport) *natted {
 	t.Helper()
-	b := everywhere(t, nil)
-	n := &natted{bench: b, nat: nat.New(t, hosttest.System, inner)}
+	b := start(t, nil)
+	n := &natted{bench: b, nat: nat.New(t, b.net, natInner)}
 	a := b.host.Addrs()
 	o := b.by(over)
 	o.Fast = true
 	n.away = b.enter(o)
+	o = b.by(over)
+	o.Fast = true
 	switch over {
 	case client.WS:
 		o.Addr = n.nat.TCP(a.WS)
@@ -37,37 +41,46 @@ func behindNAT(t *testing.T, inner string, over client.Transport) *natted {
 		o.Addr = n.nat.TCP(a.WSS)
 		n.nat.UDP(a.DTLS)
 	case client.KCP:
-		o.Addr, o.KCPAddr = net.JoinHostPort(inner, "1"), n.nat.UDP(a.KCP)
+		o.Addr, o.KCPAddr = net.JoinHostPort(natInner, "1"), n.nat.UDP(a.KCP)
 	}
 	n.in = b.enter(o)
-	for _, c := range []*client.Client{n.in, n.away} {
-		b.next(c, client.EventFastUp)
-	}
+	awaitKind(t, n.away, client.EventFastUp)
+	awaitKind(t, n.in, client.EventFastUp)
 	n.plays("before", true)
+	time.Sleep(10 * time.Second) // an address may change once in 5 s
 	return n
 }
 
-// plays sends fast messages at 20 Hz in both directions until they arrive, by the
-// fast channel if fast is set, else by either.
-func (n *natted) plays(when string, fast bool) {
+// change notes when a test changed the NAT.
+func (n *natted) change(how func()) {
+	n.kinds, n.changed = nil, time.Now()
+	how()
+}
+
+// plays sends fast messages at 20 Hz in both directions until they arrive, by the fast channel if fast is set, else by
+// either. It returns how long that took.
+func (n *natted) plays(when string, fast bool) time.Duration {
 	n.Helper()
-	var up, down time.Duration
+	up, down := false, false
 	first, began := n.next+1, time.Now()
-	arrived := func(c *client.Client) (yes bool) {
-		for {
-			select {
-			case e := <-c.Events():
-				if e.Kind == client.EventMessage {
-					yes = yes || binary.BigEndian.Uint32(e.Payload) >= first && (e.Fast || !fast)
-				} else if c == n.in {
+	for ; ; time.Sleep(50 * time.Millisecond) {
+		for _, c := range []*client.Client{n.in, n.away} {
+			for len(c.Events()) > 0 {
+				e := <-c.Events()
+				arrived := e.Kind == client.EventMessage && binary.BigEndian.Uint32(e.Payload) >= first && (e.Fast || !fast)
+				switch {
+				case c == n.away:
+					up = up || arrived
+				case e.Kind == client.EventMessage:
+					down = down || arrived
+				default:
 					n.kinds = append(n.kinds, e.Kind)
 				}
-			default:
-				return yes
 			}
 		}
-	}
-	for ; up == 0 || down == 0; time.Sleep(50 * time.Millisecond) {
+		if up && down {
+			return time.Since(began)
+		}
 		if time.Since(began) > patience {
 			n.Fatalf("%s: not back within %v: up %v, down %v; %v, events %v", when, patience, up, down, n.in.FastErr(), n.kinds)
 		}
@@ -75,129 +88,82 @@ func (n *natted) plays(when string, fast bool) {
 		payload := binary.BigEndian.AppendUint32(nil, n.next)
 		n.send(n.in, client.Message{OpCode: 3, TargetPlayer: n.away.PeerID(), Payload: payload, Intent: client.Fast})
 		n.send(n.away, client.Message{OpCode: 3, TargetPlayer: n.in.PeerID(), Payload: payload, Intent: client.Fast})
-		if arrived(n.away) && up == 0 {
-			up = time.Since(began)
-		}
-		if arrived(n.in) && down == 0 {
-			down = time.Since(began)
-		}
 	}
-	n.Logf("%s: up after %v, down after %v", when, up.Round(time.Millisecond), down.Round(time.Millisecond))
 }
 
-// told waits for an event of a kind at the player behind the NAT. It returns false if the player has lost its connection
-// instead: on a machine that is too busy, nothing of it is heard for as long as that takes.
-func (n *natted) told(kind client.EventKind) bool {
+// told waits for an event of a kind, and returns how long after the change it came.
+func (n *natted) told(kind client.EventKind) time.Duration {
 	n.Helper()
-	began := time.Now()
-	for late := time.After(patience); len(n.kinds) == 0; {
-		select {
-		case e := <-n.in.Events():
-			if e.Kind != client.EventMessage {
-				n.kinds = append(n.kinds, e.Kind)
-			}
-		case <-late:
-			n.Fatalf("no %v within %v", kind, patience)
+	for {
+		if e := await(n.T, kind.String(), n.in.Events()); e.Kind == kind {
+			return time.Since(n.changed)
+		} else if e.Kind != client.EventMessage {
+			n.Fatalf("%s, want %s", e.Kind, kind)
 		}
 	}
-	switch n.kinds[0] {
-	case kind:
-	case client.EventDetached:
-		n.Logf("detached after %v instead of %v", time.Since(began).Round(time.Millisecond), kind)
-		return false
-	default:
-		n.Fatalf("%v, want %v", n.kinds, kind)
-	}
-	n.kinds = n.kinds[1:]
-	n.Logf("%v after %v", kind, time.Since(began).Round(time.Millisecond))
-	return true
 }
 
-// nats are the addresses that the NATs of each transport use. How soon a transport recovers is
-// checked in virtual time: TestWatch, TestAFastHandshakeRepeatsUntilItIsAnswered, and the
-// tests of packages kcp and fast. A busy machine only makes it later.
-var nats = map[client.Transport]struct {
-	inner, other, elsewhere string
-	address                 bool // it survives another address; plain UDP falls back
-}{
-	client.WS:  {"127.0.1.1", "127.0.1.3", "127.0.1.2", false},
-	client.WSS: {"127.0.2.1", "127.0.2.3", "127.0.2.2", true},
-	client.KCP: {"127.0.3.1", "127.0.3.3", "127.0.3.2", true},
-}
-
+// The fast channel survives another port of a NAT, and another address where it is encrypted, without a word to the program.
+// RL-107 (in the kernel: TestNATInANamespace).
 func TestNATChangesThePort(t *testing.T) {
-	t.Parallel()
-	for over, at := range nats {
-		t.Run(over.String(), func(t *testing.T) {
-			t.Parallel()
-			n := behindNAT(t, at.inner, over)
-			n.nat.Rebind()
-			n.plays("another port", true)
-			if !n.in.FastUp() || len(n.kinds) > 0 {
-				t.Errorf("up %v, events %v", n.in.FastUp(), n.kinds)
-			}
-			if !at.address {
-				return
-			}
-			time.Sleep(300 * time.Millisecond) // a pause without traffic
-			n.nat.MoveTo(at.elsewhere)
-			time.Sleep(800 * time.Millisecond)
-			n.plays("another address", true)
-			if !n.in.FastUp() || len(n.kinds) > 0 {
-				t.Errorf("up %v, events %v", n.in.FastUp(), n.kinds)
-			}
-		})
-	}
-}
-
-// The player is told that UDP is blocked and that it works again. In between, messages
-// use the reliable channel.
-func TestTheFastChannelFallsBackWhileUDPIsBlocked(t *testing.T) {
-	t.Parallel()
-	for over, at := range nats {
-		t.Run(over.String(), func(t *testing.T) {
-			t.Parallel()
-			for try := 1; !fallsBack(t, over, at.other, at.elsewhere); try++ {
-				if try == 3 {
-					t.Fatal("the player has lost its connection each time")
+	for over, most := range map[client.Transport]time.Duration{client.WS: 2100 * time.Millisecond, client.WSS: 100 * time.Millisecond, client.KCP: 100 * time.Millisecond} {
+		bubble(t, over.String(), func(t *testing.T) {
+			n := behindNAT(t, over)
+			check := func(what string) {
+				if took := n.plays(what, true); took > most || !n.in.FastUp() || len(n.kinds) > 0 {
+					t.Errorf("%s: up %v after %v, events %v", what, n.in.FastUp(), took, n.kinds)
 				}
 			}
+			n.change(n.nat.Rebind)
+			check("another port")
+			if over == client.WS {
+				return // plain UDP may not change its address
+			}
+			time.Sleep(300 * time.Millisecond) // a pause without traffic
+			n.change(func() { n.nat.MoveTo(natElsewhere) })
+			check("another address")
 		})
 	}
 }
 
-// fallsBack returns false if the machine is too busy to tell.
-func fallsBack(t *testing.T, over client.Transport, address, elsewhere string) bool {
-	t.Helper()
-	n := behindNAT(t, address, over)
-	if over == client.WS {
-		n.nat.MoveTo(elsewhere) // plain UDP may not change its address
-	} else {
-		n.nat.Block()
+// The player is told that UDP is blocked and that it works again. In between, messages use the reliable channel.
+func TestTheFastChannelFallsBackWhileUDPIsBlocked(t *testing.T) {
+	// A channel is dead so long after the host was last heard, which was at most quiet before the change: then it is probed.
+	for over, c := range map[client.Transport]struct{ quiet, dead time.Duration }{
+		client.WS: {time.Second, 3400 * time.Millisecond}, client.WSS: {600 * time.Millisecond, 2700 * time.Millisecond}, client.KCP: {560 * time.Millisecond, 2800 * time.Millisecond},
+	} {
+		bubble(t, over.String(), func(t *testing.T) {
+			n := behindNAT(t, over)
+			within := func(kind client.EventKind, least, most time.Duration) {
+				t.Helper()
+				if took := n.told(kind); took < least || took > most {
+					t.Errorf("%s after %v, want %v to %v", kind, took, least, most)
+				}
+			}
+			if over == client.WS {
+				n.change(func() { n.nat.MoveTo(natElsewhere) }) // plain UDP may not change its address
+			} else {
+				n.change(n.nat.Block)
+			}
+			if over == client.KCP {
+				within(client.EventDetached, c.dead-c.quiet, c.dead)
+				n.change(n.nat.Rebind)
+				within(client.EventReconnected, 0, 100*time.Millisecond) // as Reconnect says
+				within(client.EventFastUp, 0, 100*time.Millisecond)
+				n.plays("after", true)
+				return
+			}
+			within(client.EventFastDown, c.dead-c.quiet, c.dead)
+			if n.in.FastUp() || !errors.Is(n.in.FastErr(), client.ErrFastSilent) {
+				t.Errorf("up %v, %v", n.in.FastUp(), n.in.FastErr())
+			}
+			n.plays("by WebSocket", false)
+			n.change(func() { n.nat.MoveTo("127.0.0.1") })
+			within(client.EventFastUp, 0, 400*time.Millisecond) // the handshake repeats what was lost
+			if !n.in.FastUp() || n.in.FastErr() != nil {
+				t.Errorf("up %v, %v", n.in.FastUp(), n.in.FastErr())
+			}
+			n.plays("after", true)
+		})
 	}
-	if over == client.KCP {
-		n.told(client.EventDetached)
-		n.nat.Rebind()
-		if !n.told(client.EventReconnected) || !n.told(client.EventFastUp) {
-			return false
-		}
-		n.plays("after", true)
-		return true
-	}
-	if !n.told(client.EventFastDown) {
-		return false
-	}
-	if n.in.FastUp() || !errors.Is(n.in.FastErr(), client.ErrFastSilent) {
-		t.Errorf("up %v, %v", n.in.FastUp(), n.in.FastErr())
-	}
-	n.plays("by WebSocket", false)
-	n.nat.MoveTo("127.0.0.1")
-	if !n.told(client.EventFastUp) {
-		return false
-	}
-	if !n.in.FastUp() || n.in.FastErr() != nil {
-		t.Errorf("up %v, %v", n.in.FastUp(), n.in.FastErr())
-	}
-	n.plays("after", true)
-	return true
 }

@@ -37,6 +37,9 @@ func dialAgain(ctx context.Context, dial func(ctx context.Context) (net.Conn, er
 	for {
 		select {
 		case <-timer.C:
+			if ctx.Err() != nil { // those that are under way return soon
+				continue
+			}
 			begin()
 			if after *= 2; dials <= redialsMax {
 				timer.Reset(after)

@@ -3,28 +3,117 @@ package client_test
 import (
 	"context"
 	"crypto/tls"
+	"encoding/pem"
 	"net"
-	"slices"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/messages"
+	"troupe/messages/counters"
 	"troupe/messages/wire"
 	"troupe/transport"
 	"troupe/transport/client"
+	"troupe/transport/dtls"
+	"troupe/transport/kcp"
+	"troupe/transport/transporttest"
+	"troupe/transport/transporttest/memnet"
 	"troupe/transport/websocket"
 )
 
-// rig is a wss host without a game, whose answers the test decides.
-type rig struct {
+// patience bounds a step of a test, in virtual time.
+const patience = time.Minute
+
+// closeLinger is that of the rigs.
+const closeLinger = 100 * time.Millisecond
+
+// once switches reconnecting off, for tests about the end of one connection.
+var once = client.Reconnect{Off: true}
+
+// bubble runs a subtest in virtual time.
+func bubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
+// web is a network in memory, with hosts at localhost.
+type web struct {
 	*testing.T
+	*memnet.Network
+}
+
+func newWeb(t *testing.T) web {
+	n := memnet.New(memnet.Seed(t))
+	t.Cleanup(n.Close)
+	return web{t, n}
+}
+
+// listen accepts TCP connections and calls serve for each, in a goroutine.
+func (w web) listen(serve func(c net.Conn)) string {
+	l, err := w.Machine().Listen("tcp", "localhost:0")
+	if err != nil {
+		w.Fatal(err)
+	}
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			work.Go(func() {
+				defer c.Close()
+				serve(c)
+			})
+		}
+	})
+	w.Cleanup(func() {
+		l.Close()
+		work.Wait()
+	})
+	return local(l.Addr().(*net.TCPAddr).Port)
+}
+
+// packets opens a UDP socket that nobody serves, unless the test does.
+func (w web) packets() transport.PacketConn {
+	c, err := w.Machine().ListenPacket("udp", "localhost:0")
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { c.Close() })
+	return c
+}
+
+// options returns options to reach a host that has the certificate of package transporttest.
+func (w web) options(over client.Transport, addr string) client.Options {
+	_, roots := transporttest.Trusted()
+	return client.Options{
+		Addr: addr, KCPAddr: addr, PlayerSessionID: "psess-1", Transport: over, TLS: &tls.Config{RootCAs: roots}, DialContext: w.Machine().Dial,
+	}
+}
+
+func certificate() *tls.Certificate {
+	cert, _ := transporttest.Trusted()
+	return cert
+}
+
+func serverTLS() *tls.Config { return &tls.Config{Certificates: []tls.Certificate{*certificate()}} }
+
+// rig is a host without a game, whose answers the test decides.
+type rig struct {
+	web
+	over  client.Transport
 	addr  string
 	peers chan *peer
 	// login is the answer to LOGIN, nil for none.
 	login *wire.LoginResult
 	// onUnit handles the packets after LOGIN.
 	onUnit func(p *peer, h *wire.Header)
+	// of KCP: the fast channels of all connections, and what came by them
+	fast    chan transport.FastLink
+	packets chan wire.Header
 }
 
 // peer is the rig's side of one connection.
@@ -35,44 +124,89 @@ type peer struct {
 	closed   chan transport.End
 }
 
-func newRig(t *testing.T, login *wire.LoginResult, onUnit func(p *peer, h *wire.Header)) *rig {
-	t.Helper()
-	tcp, err := tls.Listen("tcp", "127.0.0.1:0", authority().ServerConfig())
+// newRig starts a rig of WSS.
+func (w web) newRig(login *wire.LoginResult, onUnit func(p *peer, h *wire.Header)) *rig {
+	w.Helper()
+	return w.newWebSocketRig(serverTLS(), login, onUnit)
+}
+
+// newWebSocketRig starts a rig of WSS, or of WS without a configuration for TLS.
+func (w web) newWebSocketRig(secure *tls.Config, login *wire.LoginResult, onUnit func(p *peer, h *wire.Header)) *rig {
+	w.Helper()
+	tcp, err := w.Machine().Listen("tcp", "localhost:0")
 	if err != nil {
-		t.Fatal(err)
+		w.Fatal(err)
 	}
-	l, err := websocket.Listen(websocket.Options{Listener: tcp, Kind: transport.WSS, CloseLinger: 100 * time.Millisecond})
+	return w.serve(tcp, secure, login, onUnit)
+}
+
+func (w web) serve(tcp net.Listener, secure *tls.Config, login *wire.LoginResult, onUnit func(p *peer, h *wire.Header)) *rig {
+	w.Helper()
+	l, err := websocket.Listen(websocket.Options{Listener: tcp, TLS: secure, CloseLinger: closeLinger})
 	if err != nil {
-		t.Fatal(err)
+		w.Fatal(err)
 	}
-	r := &rig{T: t, addr: l.Addr().String(), peers: make(chan *peer, 16), login: login, onUnit: onUnit}
+	r := &rig{web: w, over: client.WSS, addr: local(tcp.Addr().(*net.TCPAddr).Port), peers: make(chan *peer, 16), login: login, onUnit: onUnit}
+	if secure == nil {
+		r.over = client.WS
+	}
 	var serving sync.WaitGroup
 	serving.Go(func() { l.Serve(r) })
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		l.Close(ctx)
+	w.Cleanup(func() {
+		l.Close(context.Background())
 		l.CloseAll(messages.CloseGoingAway)
-		if err := l.Wait(ctx); err != nil {
-			t.Error(err)
+		if err := l.Wait(context.Background()); err != nil {
+			w.Error(err)
 		}
 		serving.Wait()
 	})
 	return r
 }
 
+// newKCPRig starts a rig of KCP.
+func (w web) newKCPRig(login *wire.LoginResult, onUnit func(p *peer, h *wire.Header)) *rig {
+	w.Helper()
+	r := &rig{
+		web: w, over: client.KCP, peers: make(chan *peer, 16), login: login, onUnit: onUnit,
+		fast: make(chan transport.FastLink, 16), packets: make(chan wire.Header, 64),
+	}
+	var ids atomic.Uint64
+	l := kcp.NewListener(kcp.Options{CloseLinger: closeLinger, NextID: func() uint64 { return ids.Add(1) }}, r)
+	conn := w.packets()
+	e, err := dtls.Listen(dtls.Options{Conn: conn, Certificate: certificate}, l)
+	if err != nil {
+		w.Fatal(err)
+	}
+	r.addr = local(e.Addr().(*net.UDPAddr).Port)
+	w.Cleanup(func() {
+		l.Close()
+		l.CloseAll(messages.CloseGoingAway)
+		if err := l.Wait(context.Background()); err != nil {
+			w.Error(err)
+		}
+		e.Close()
+	})
+	return r
+}
+
+// Accept opens the fast channel of KCP at once, because it needs no handshake.
 func (r *rig) Accept(c transport.Conn) (transport.Handler, messages.CloseReason) {
+	if r.fast != nil {
+		r.fast <- c.OpenFast(func(packet []byte) {
+			var h wire.Header
+			if err := h.Parse(append([]byte(nil), packet...)); err != nil {
+				r.Error(err)
+			}
+			r.packets <- h
+		})
+	}
 	p := &peer{Conn: c, rig: r, closed: make(chan transport.End, 1)}
 	r.peers <- p
 	return p, 0
 }
 
 func (p *peer) OnUnit(unit []byte) {
-	var h wire.Header
-	packet, err := wire.SplitUnit(unit)
-	if err == nil {
-		err = h.Parse(packet)
-	}
+	h, err := header(unit)
 	switch {
 	case err != nil:
 		p.rig.Error(err)
@@ -94,18 +228,23 @@ func (p *peer) say(f *wire.Frame) {
 	p.Flush()
 }
 
-// options returns the options to reach the rig.
-func (r *rig) options() client.Options {
-	return client.Options{
-		Addr: r.addr, PlayerSessionID: "psess-1", Transport: client.WSS, TLS: &tls.Config{RootCAs: authority().Roots()},
+func echo(p *peer, h *wire.Header) { p.say(wire.NewFrame(h)) }
+
+// header reads one unit, whose bytes it keeps.
+func header(unit []byte) (h wire.Header, err error) {
+	packet, err := wire.SplitUnit(append([]byte(nil), unit...))
+	if err == nil {
+		err = h.Parse(packet)
 	}
+	return h, err
 }
+
+// options returns the options to reach the rig.
+func (r *rig) options() client.Options { return r.web.options(r.over, r.addr) }
 
 func (r *rig) dial(o client.Options) (*client.Client, *peer) {
 	r.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	c, err := client.Dial(ctx, o)
+	c, err := client.Dial(r.Context(), o)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -113,52 +252,137 @@ func (r *rig) dial(o client.Options) (*client.Client, *peer) {
 	return c, <-r.peers
 }
 
-// ended waits for the end of a connection.
-func ended(t *testing.T, c *client.Client) client.End {
+// accepted is a successful answer to a login.
+var accepted = &wire.LoginResult{Success: true, PeerID: 3, FastPort: 33401}
+
+const token = "one-use-token"
+
+// fastRig is the DTLS side of a rig of WSS.
+type fastRig struct {
+	web
+	port     int
+	counters counters.Set
+	arrivals chan *fastPeer
+	// answer handles the nth VERIFY_IDENTITY of an association, from 1.
+	answer func(p *fastPeer, n int, v wire.VerifyIdentity)
+}
+
+// fastPeer is one association.
+type fastPeer struct {
+	*dtls.Association
+	rig     *fastRig
+	records chan wire.Header
+	closed  chan struct{}
+	asked   int // number of VERIFY_IDENTITY so far; owned by the reader
+
+	mu   sync.Mutex
+	next int32
+}
+
+func (w web) newFastRig(answer func(p *fastPeer, n int, v wire.VerifyIdentity)) *fastRig {
+	w.Helper()
+	r := &fastRig{web: w, arrivals: make(chan *fastPeer, 16), answer: answer}
+	conn := w.packets()
+	e, err := dtls.Listen(dtls.Options{Conn: conn, Certificate: certificate, Counters: &r.counters}, r)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { e.Close() })
+	r.port = e.Addr().(*net.UDPAddr).Port
+	return r
+}
+
+func (r *fastRig) Accept(a *dtls.Association) dtls.Handler {
+	p := &fastPeer{Association: a, rig: r, records: make(chan wire.Header, 64), closed: make(chan struct{})}
+	r.arrivals <- p
+	return p
+}
+
+func (p *fastPeer) OnRecord(plain []byte) {
+	h, err := header(plain)
+	if err != nil {
+		p.rig.Error(err)
+		return
+	}
+	p.records <- h
+	if h.OpCode == wire.OpVerifyIdentity && p.rig.answer != nil {
+		v, err := wire.ParseVerifyIdentity(h.Inner)
+		if err != nil {
+			p.rig.Error(err)
+		}
+		p.asked++
+		p.rig.answer(p, p.asked, v)
+	}
+}
+
+func (p *fastPeer) OnClosed(error) { close(p.closed) }
+
+// say sends a frame by the fast channel.
+func (p *fastPeer) say(f *wire.Frame) {
+	defer f.Release()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.Write(f.AppendFast(nil, p.next))
+	p.next++
+}
+
+// verified answers as a host does: it accepts the right token.
+func verified(p *fastPeer, _ int, v wire.VerifyIdentity) {
+	if v.ConnectToken == token && v.PeerID == 3 {
+		p.say(wire.NewVerifyIdentityResult(wire.VerifyIdentityResult{Success: true, PeerID: 3}))
+		return
+	}
+	p.say(wire.NewVerifyIdentityResult(wire.VerifyIdentityResult{}))
+}
+
+// secureLogin returns a login answer that announces a secured fast channel.
+func (r *fastRig) secureLogin() *wire.LoginResult {
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate().Certificate[0]})
+	return &wire.LoginResult{Success: true, PeerID: 3, FastPort: int32(r.port), CACert: ca, ConnectToken: token}
+}
+
+// dialFast logs in at a rig with the fast channel.
+func (r *rig) dialFast() (*client.Client, *peer) {
+	r.Helper()
+	o := r.options()
+	o.Fast = true
+	return r.dial(o)
+}
+
+func await[T any](t *testing.T, what string, from <-chan T) (got T) {
 	t.Helper()
 	select {
-	case <-c.Done():
+	case got = <-from:
 	case <-time.After(patience):
-		t.Fatalf("the connection is still open after %v", patience)
+		t.Fatalf("no %s within %v", what, patience)
 	}
+	return got
+}
+
+// awaitKind takes the next event, which must be of a kind.
+func awaitKind(t *testing.T, c *client.Client, kind client.EventKind) client.Event {
+	t.Helper()
+	e := await(t, kind.String(), c.Events())
+	if e.Kind != kind {
+		t.Errorf("got %+v, want %s; end %s, fast %v", e, kind, c.End(), c.FastErr())
+	}
+	return e
+}
+
+// ended waits for the end of a Client.
+func ended(t *testing.T, c *client.Client) client.End {
+	t.Helper()
+	await(t, "end", c.Done())
 	return c.End()
 }
 
-// accepted returns a successful answer to a login.
-var accepted = &wire.LoginResult{Success: true, PeerID: 3, FastPort: 33401}
-
-// listen accepts TCP connections and calls serve for each, in a goroutine.
-func listen(t *testing.T, serve func(c net.Conn)) string {
+// toServer sends one message to the host.
+func toServer(t *testing.T, c *client.Client, m client.Message) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	m.TargetPlayer = client.Server
+	if err := c.Send(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
-	var work sync.WaitGroup
-	work.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			work.Go(func() {
-				defer c.Close()
-				serve(c)
-			})
-		}
-	})
-	t.Cleanup(func() {
-		l.Close()
-		work.Wait()
-	})
-	return l.Addr().String()
 }
 
-// kinds returns the kinds of all events until the end.
-func kinds(c *client.Client) (all []client.EventKind) {
-	for e := range c.Events() {
-		all = append(all, e.Kind)
-	}
-	slices.Sort(all)
-	return all
-}
+func local(port int) string { return net.JoinHostPort("localhost", strconv.Itoa(port)) }
