@@ -63,6 +63,9 @@ func (f *fastChannel) runDTLS(link net.Conn, login *wire.LoginResult, serverName
 		f.fail(errors.New("the host's certificate authority cannot be read"))
 		return
 	}
+	if len(payload) > FastPayloadMax { // VERIFY_IDENTITY would not fit a datagram, and the login has brought it
+		payload = nil
+	}
 	w := &dtlsSetup{
 		link: link, login: login, payload: payload, dial: dtls.DialOptions{Roots: roots, ServerName: serverName, Sessions: sessions},
 		identity: wire.VerifyIdentity{PeerID: f.c.client.PeerID(), ConnectToken: login.ConnectToken},

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"testing"
+	"testing/synctest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -194,6 +195,7 @@ func (b *bench) next(c *client.Client, kind client.EventKind) client.Event {
 // status asks the host for the status of a player session.
 func (b *bench) status(id string) types.PlayerSessionStatus {
 	b.Helper()
+	synctest.Wait() // it has handled what the clients did
 	out, err := b.api.DescribePlayerSessions(b.ctx, &gamelift.DescribePlayerSessionsInput{PlayerSessionId: &id})
 	if err != nil {
 		b.Fatal(err)

@@ -14,30 +14,6 @@ import (
 	"troupe/transport/client"
 )
 
-func TestKCPTalk(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newWeb(t).newKCPRig(accepted, echo)
-		o := r.options()
-		o.Payload = make([]byte, client.PayloadMax)
-		c, _ := r.dial(o)
-		if c.PeerID() != 3 || c.Transport() != client.KCP {
-			t.Errorf("peer %d over %s", c.PeerID(), c.Transport())
-		}
-		const count = 320
-		for i := range count { // sent reliably, in order: Fast is not set
-			toServer(t, c, client.Message{OpCode: int32(i + 1), Payload: make([]byte, i*10), Intent: client.Fast})
-			for j := i - 7; i%8 == 7 && j <= i; j++ { // the rig queues at most 16 answers
-				if e := await(t, "event", c.Events()); e.OpCode != int32(j+1) || len(e.Payload) != j*10 || e.Fast {
-					t.Fatalf("event %d: %+v", j, e)
-				}
-			}
-		}
-		if s := c.Stats(); s.Reliable.Sent != count+1 || s.Reliable.Received != count+1 || s.Fast != (client.ChannelStats{}) || c.FastUp() {
-			t.Errorf("stats %+v", s)
-		}
-	})
-}
-
 // The fast channel is datagrams of KCP's own association. It is up right after the login, without a handshake, and numbers
 // messages from 0.
 func TestKCPFast(t *testing.T) {

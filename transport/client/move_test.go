@@ -103,64 +103,6 @@ func TestCloseDuringAMove(t *testing.T) {
 	})
 }
 
-// The program is told that the old connection's fast channel is down before the new
-// connection's is up.
-func TestMoveReportsTheFastChannelDown(t *testing.T) {
-	with(t, func(t *testing.T, h *fakeHost) {
-		c := h.dial(Options{Fast: true})
-		defer c.Close()
-		synctest.Wait()
-		if err := c.Move(t.Context(), KCP); err != nil {
-			t.Error(err)
-		}
-		synctest.Wait()
-		want(t, "the player", events(c), "fast up", "fast down", "fast up")
-	})
-}
-
-// The program is told that the old connection's fast channel is down, also if the host closes the
-// old connection before its answer to the login of the Move arrives.
-func TestMoveReportsTheFastChannelDownAfterATakeover(t *testing.T) {
-	with(t, func(t *testing.T, h *fakeHost) {
-		c := h.dial(Options{Fast: true})
-		defer c.Close()
-		synctest.Wait()
-		old := h.last()
-		h.enter = func(n int, l *hostLink) *wire.LoginResult {
-			l.late = 100 * time.Millisecond
-			old.bye(messages.CloseTakenOver)
-			return nil
-		}
-		if err := c.Move(t.Context(), KCP); err != nil {
-			t.Error(err)
-		}
-		synctest.Wait()
-		want(t, "the player", events(c), "fast up", "fast down", "fast up")
-	})
-}
-
-// The same with the close and the answer at the same moment.
-func TestMoveAlwaysReportsTheFastChannelDown(t *testing.T) {
-	with(t, func(t *testing.T, h *fakeHost) {
-		c := h.dial(Options{Fast: true})
-		defer c.Close()
-		synctest.Wait()
-		h.enter = func(n int, l *hostLink) *wire.LoginResult {
-			go h.links[len(h.links)-2].bye(messages.CloseTakenOver)
-			return nil
-		}
-		for i := range 500 {
-			if err := c.Move(t.Context(), KCP); err != nil {
-				t.Error(err)
-			}
-			synctest.Wait()
-			if got := events(c); i > 0 && (len(got) != 2 || got[0] != "fast down") {
-				t.Fatalf("move %d: %q", i, got)
-			}
-		}
-	})
-}
-
 // TestMoveWithEventsWaiting: a Move in the goroutine that should take events ends with its
 // context, and loses no event.
 func TestMoveWithEventsWaiting(t *testing.T) {
@@ -257,4 +199,41 @@ func TestALossDuringAMoveIsNotTheEnd(t *testing.T) {
 			t.Errorf("not attached; %q, end %s", events(c), c.End())
 		}
 	})
+}
+
+// The program is told that the old connection's fast channel is down before the new connection's is up: also if the host closes
+// the old connection before its answer to the login of the Move arrives, or at the same moment.
+func TestMoveReportsTheFastChannelDown(t *testing.T) {
+	takenOver := func(late time.Duration, bye func(old *hostLink)) func(h *fakeHost) {
+		return func(h *fakeHost) {
+			h.enter = func(n int, l *hostLink) *wire.LoginResult {
+				l.late = late
+				bye(h.links[len(h.links)-2])
+				return nil
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		prepare func(h *fakeHost)
+		moves   int
+	}{
+		"not taken over":     {func(*fakeHost) {}, 1},
+		"taken over before":  {takenOver(100*time.Millisecond, func(old *hostLink) { old.bye(messages.CloseTakenOver) }), 1},
+		"at the same moment": {takenOver(0, func(old *hostLink) { go old.bye(messages.CloseTakenOver) }), 500},
+	} {
+		t.Run(name, func(t *testing.T) {
+			with(t, func(t *testing.T, h *fakeHost) {
+				cl := h.dial(Options{Fast: true})
+				defer cl.Close()
+				want(t, "the player", events(cl), "fast up")
+				c.prepare(h)
+				for range c.moves {
+					if err := cl.Move(t.Context(), KCP); err != nil {
+						t.Error(err)
+					}
+					want(t, "the player", events(cl), "fast down", "fast up")
+				}
+			})
+		})
+	}
 }

@@ -86,33 +86,6 @@ func TestResumeBeforeTheFirstMessage(t *testing.T) {
 	wantWritten(t, n, "1:first/0")
 }
 
-func TestResumeTwice(t *testing.T) {
-	n := counting(t)
-	for _, text := range []string{"a", "b", "c"} {
-		say(t, n, text, false)
-	}
-	wantWritten(t, n, "1:a/0", "2:b/0", "3:c/0")
-	logged(t, n, wire.LoginResult{Outcome: wire.OutcomeResumed, LastReceived: 1}, resumption{replay: 2})
-	wantWritten(t, n, "2:b/0", "3:c/0")
-	logged(t, n, wire.LoginResult{Outcome: wire.OutcomeResumed, LastReceived: 3}, resumption{})
-	wantWritten(t, n) // the second resume replays no message that the host has received
-	say(t, n, "d", false)
-	wantWritten(t, n, "4:d/0")
-}
-
-func TestSecondReplaySendsTheSameBytes(t *testing.T) {
-	n := counting(t)
-	say(t, n, "a", false)
-	say(t, n, "b", false)
-	first := written(t, n)
-	for range 3 {
-		logged(t, n, wire.LoginResult{Outcome: wire.OutcomeResumed}, resumption{replay: 2})
-		if again := written(t, n); fmt.Sprint(again) != fmt.Sprint(first) {
-			t.Errorf("first %q, then %q", first, again)
-		}
-	}
-}
-
 func TestUnreliableDoesNotMoveTheCounter(t *testing.T) {
 	n := counting(t)
 	say(t, n, "fast", true)
@@ -128,16 +101,6 @@ func TestUnreliableDoesNotMoveTheCounter(t *testing.T) {
 	if n.received != 1 || n.out.count != 0 {
 		t.Errorf("%+v", n)
 	}
-}
-
-func TestReceiveCounterIsNotResetOnResume(t *testing.T) {
-	n := counting(t)
-	for i := range uint64(5) {
-		arrive(t, n, i+1, 0, true)
-	}
-	logged(t, n, wire.LoginResult{Outcome: wire.OutcomeResumed, Base: 5}, resumption{})
-	arrive(t, n, 5, 0, false)
-	arrive(t, n, 6, 0, true)
 }
 
 func TestViolations(t *testing.T) {
@@ -181,34 +144,6 @@ func TestFailedSendBurnsNoNumber(t *testing.T) {
 	arrive(t, n, 0, 3, true)
 	n.bytesMax = 1
 	say(t, n, "larger than the buffer, but alone", false)
-}
-
-func TestAckDuringReplaySkipsNothing(t *testing.T) {
-	n := counting(t)
-	for _, text := range []string{"a", "b", "c", "d"} {
-		say(t, n, text, false)
-	}
-	written(t, n)
-	logged(t, n, wire.LoginResult{Outcome: wire.OutcomeResumed}, resumption{replay: 4})
-	next := func() string {
-		unit, again, ok := n.next(nil)
-		var h wire.Header
-		if err := parse(&h, unit); err != nil || !ok || !again {
-			t.Fatalf("%v, %v, %v", err, ok, again)
-		}
-		return string(h.Payload)
-	}
-	got := next() + next()
-	arrive(t, n, 0, 1, true)
-	got += next()
-	arrive(t, n, 0, 3, true)
-	if got += next(); got != "abcd" {
-		t.Errorf("replayed %q", got)
-	}
-	arrive(t, n, 0, 4, true)
-	if n.out.count != 0 || n.out.bytes != 0 || n.out.written != 0 {
-		t.Errorf("left %+v", n.out)
-	}
 }
 
 func TestAcks(t *testing.T) {

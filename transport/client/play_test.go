@@ -28,7 +28,7 @@ func each(t *testing.T, test func(b *bench, over client.Transport)) {
 func TestPlays(t *testing.T) {
 	each(t, func(b *bench, over client.Transport) {
 		o := b.by(over)
-		o.Payload, o.Fast = []byte("hello"), true
+		o.Payload, o.Fast = make([]byte, client.PayloadMax), true
 		one, two := b.enter(o), b.enter(b.by(over)) // without the option Fast, two hears by the fast channel of KCP alone
 		if one.PeerID() != 1 || two.PeerID() != 2 {
 			b.Errorf("peers %d and %d", one.PeerID(), two.PeerID())

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -172,7 +171,9 @@ func TestExactlyOnceThroughLosses(t *testing.T) {
 func TestSendWhileDetached(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{SendBufferMessages: 2, Fast: true})
-		c.Outage(10 * time.Second)
+		if c.Outage(10 * time.Second); c.Attached() {
+			t.Error("attached during the outage")
+		}
 		synctest.Wait()
 		talk(t, c, "a")
 		if err := c.Send(t.Context(), Message{OpCode: 1, TargetPlayer: Server, Intent: Fast}); err != nil {
@@ -309,21 +310,6 @@ func TestOutageWhileLoggingIn(t *testing.T) {
 	})
 }
 
-// When Outage returns, the client is detached.
-func TestOutageDetachesAtOnce(t *testing.T) {
-	with(t, func(t *testing.T, h *fakeHost) {
-		c := h.dial(Options{Reconnect: Reconnect{GiveUpAfter: time.Hour}})
-		defer c.Close()
-		if c.Outage(time.Minute); c.Attached() {
-			t.Error("attached during the outage")
-		}
-		pass(2 * time.Minute)
-		if !c.Attached() {
-			t.Error("not attached after it")
-		}
-	})
-}
-
 // TestGivesUp: attempts continue for the host's window and a margin, or as long as the program
 // sets; then the Client ends.
 func TestGivesUp(t *testing.T) {
@@ -414,29 +400,6 @@ func TestTheHostsAnswerDecidesAboutTheNextAttempt(t *testing.T) {
 				if !errors.Is(cl.End().Err, c.end) || !errors.Is(cl.End().Err, ErrGaveUp) {
 					t.Errorf("end %+v", cl.End())
 				}
-			})
-		})
-	}
-}
-
-// TestEndsAtOnce: the losses after which a client makes no attempt.
-func TestEndsAtOnce(t *testing.T) {
-	for name, c := range map[string]struct {
-		o   Options
-		end End
-	}{
-		"taken over": {Options{}, End{Code: 4001, Reason: "taken_over"}},
-		"off":        {Options{Reconnect: Reconnect{Off: true}}, End{Err: net.ErrClosed}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			with(t, func(t *testing.T, h *fakeHost) {
-				cl := h.dial(c.o)
-				h.last().finish("test", c.end)
-				<-cl.Done()
-				if cl.End() != c.end {
-					t.Errorf("end %+v", cl.End())
-				}
-				want(t, "events", events(cl), "end")
 			})
 		})
 	}
@@ -699,20 +662,6 @@ func TestEndsWhileDetached(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestCloseSendsFirst: messages sent before Close go out before the leave.
-func TestCloseSendsFirst(t *testing.T) {
-	with(t, func(t *testing.T, h *fakeHost) {
-		c := h.dial(Options{})
-		for i := range 100 {
-			talk(t, c, fmt.Sprint(i))
-		}
-		c.Close()
-		if got := h.heard(); len(got) != 100 {
-			t.Errorf("%d of 100", len(got))
-		}
-	})
 }
 
 // An attempt that was given up does not become the connection, even if the host accepted its
