@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -126,7 +127,8 @@ func TestUDPComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer server.Close()
-		gone, tries := false, 0
+		var gone atomic.Bool
+		var tries atomic.Int32
 		go func() {
 			b := make([]byte, 2048)
 			for seq := int32(0); ; {
@@ -135,15 +137,15 @@ func TestUDPComesBack(t *testing.T) {
 					return
 				}
 				var h wire.Header
-				if parse(&h, b[:n]) == nil && h.OpCode == wire.OpUDPConnect && !gone {
+				if parse(&h, b[:n]) == nil && h.OpCode == wire.OpUDPConnect && !gone.Load() {
 					_, _ = server.WriteToUDPAddrPort(wire.AppendMessage(nil, &wire.Header{OpCode: wire.OpServerAck, Sender: Server, Sequence: seq}), from)
 					seq++
 				}
 			}
 		}()
 		c := h.dial(Options{DialContext: func(ctx context.Context, kind string, local netip.Addr, address string) (net.Conn, error) {
-			if gone {
-				tries++
+			if gone.Load() {
+				tries.Add(1)
 				return nil, syscall.ENETUNREACH
 			}
 			return network.Machine().Dial(ctx, kind, local, address)
@@ -153,13 +155,13 @@ func TestUDPComesBack(t *testing.T) {
 		cn.fast = &fastChannel{c: cn, highest: -1}
 		cn.spawn(func() { cn.fast.runUDP(link, server.LocalAddr().(*net.UDPAddr).Port) })
 		synctest.Wait()
-		gone = true
+		gone.Store(true)
 		pass(10*time.Second + 3400*time.Millisecond)
-		gone = false
+		gone.Store(false)
 		pass(time.Second)
 		want(t, "the player", events(c), "fast up", "fast down", "fast up")
-		if tries != 11 { // at once, and then every second
-			t.Errorf("%d tries", tries)
+		if n := tries.Load(); n != 11 { // at once, and then every second
+			t.Errorf("%d tries", n)
 		}
 	})
 }
