@@ -22,11 +22,11 @@ export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 # Packages whose goroutines share memory: make test runs their tests with the race detector, and what counts allocations, which the
 # race detector makes itself, without it. All others run without it; make test-full runs everything with it.
 SHARED := $(addprefix ./actors/,stage player connection store ledger sessionlog script/watchdog) \
-	$(addprefix ./transport/,gateway websocket fast kcp dtls client events)
+	$(addprefix ./transport/,gateway websocket fast kcp dtls client events) ./messages/wire
 ALLOC := $(sort $(patsubst %/,./%,$(dir $(shell grep -lE 'func Test[A-Za-z]*Alloc' $(patsubst ./%,%,$(addsuffix /*_test.go,$(SHARED)))))))
 
 # Packages with tests that need failpoints (actors/fault).
-FAULTS := ./actors/fault ./actors/store
+FAULTS := ./actors/fault ./actors/store ./actors/placement
 
 # The race detector keeps each process for a second after its end, in case of a race in what
 # is still running; TestMain has seen by then (goleak) that nothing is.
