@@ -228,40 +228,10 @@ const (
 // stop closes everything that was started. It is idempotent. Whatever hangs, it returns after stopTimeout, so that the process ends.
 func (h *Host) stop(reason messages.CloseReason) {
 	h.stopOnce.Do(func() {
-		defer close(h.stopped)
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		_ = h.listeners.stopAccepting(ctx)
-		h.listeners.closeAll(ctx, reason)
-		if h.system != nil {
-			h.system.Close()
-		}
-		h.stopEvents()
-		if h.store != nil { // closed after the actors, so that their commits are answered
-			if err := h.store.Close(); err != nil {
-				h.log.Error().Err(err).Msg("the store did not close well")
-			}
-		}
-		if h.logs != nil { // closed before the pages, which would wait for its readers
-			h.logs.Close()
-		}
-		if h.console != nil { // its streams of events would keep the pages waiting
-			h.console.Close()
-		}
-		if h.http != nil && h.http.Shutdown(ctx) != nil {
-			h.http.Close()
-		}
-		if h.api != nil { // Shutdown closes it only if it was served
-			h.api.Close()
-		}
-		if h.traces != nil { // after the last answer of the API
-			h.traces.Close()
-		}
-		h.listeners.closeSockets()
-		h.watching()
-		close(h.stopCollecting)
-		h.serving.Wait()
-		h.log.Info().Msg("stopped")
+		go func() {
+			defer close(h.stopped)
+			h.closeParts(reason)
+		}()
 	})
 	select {
 	case <-h.stopped:
@@ -305,11 +275,10 @@ func (h *Host) closeParts(reason messages.CloseReason) {
 	if h.console != nil { // its streams of events would keep the pages waiting
 		h.console.Close()
 	}
-	if h.http != nil {
-		if h.http.Shutdown(ctx) != nil {
-			h.http.Close()
-		}
-	} else if h.api != nil {
+	if h.http != nil && h.http.Shutdown(ctx) != nil {
+		h.http.Close()
+	}
+	if h.api != nil { // Shutdown closes it only if it was served
 		h.api.Close()
 	}
 	if h.traces != nil { // after the last answer of the API
