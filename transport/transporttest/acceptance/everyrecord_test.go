@@ -254,6 +254,7 @@ func (w *world) start(t *testing.T, path string) (*testHost, *spoken) {
 	t.Helper()
 	log := new(spoken)
 	h := startHostWith(t, stored(path), func(o *host.Options) { o.Log = zerolog.New(log) })
+	synctest.Wait() // events are read beside the start
 	for _, page := range []string{"/healthz", "/readyz"} {
 		r, err := h.Web.Get("http://" + h.host.Addrs().API + page)
 		if err != nil {
