@@ -42,8 +42,6 @@ func TestSeeds(t *testing.T) {
 	first, seeds := *firstFlag, uint64(*seedsFlag)
 	if *seedFlag != 0 {
 		first, seeds = *seedFlag, 1
-	} else if testing.Short() {
-		seeds = min(seeds, 200)
 	} else if raceOn && seeds == seedsUsual {
 		seeds /= 4 // all are run without the race detector
 	}
