@@ -1,0 +1,133 @@
+package archtest
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// kernelParts are the files of tests that open sockets of the kernel or start processes, and what only these show. All other tests use
+// a network in memory and virtual time. Their tests wait for events: a bound of minutes only ends a hang.
+var kernelParts = map[string]string{
+	"actors/fault/on_test.go":                             "a failpoint ends its process",
+	"actors/script/js/hostile_test.go":                    "scripts that may end the process have one of their own",
+	"actors/script/js/modules/compare_test.go":            "Node.js says what its modules do",
+	"actors/script/node/limits_test.go":                   "Node.js, and what a script starts there",
+	"actors/script/node/sys_linux_test.go":                "marks and reaping of processes",
+	"actors/store/kill_test.go":                           "SIGKILL of a process that writes",
+	"bench/faults/cgroup_linux_test.go":                   "control groups",
+	"bench/faults/disk_linux_test.go":                     "system calls of a child that seccomp hands over",
+	"bench/faults/kills_test.go":                          "SIGKILL of a host",
+	"bench/faults/namespaces_linux_test.go":               "network namespaces",
+	"bench/faults/path_test.go":                           "RST, and the port of a UDP socket",
+	"bench/server/relay_test.go":                          "epoll, and how the kernel cuts a stream into reads",
+	"bench/server/usage_test.go":                          "figures of processes in /proc",
+	"bench/suite/own_script_test.go":                      "net/http on a connection that is closed while idle",
+	"bench/suite/peers_test.go":                           "net/http on a connection that is closed while idle",
+	"cmd/internal/dist/main_test.go":                      "systemd judges the unit",
+	"cmd/internal/dist/make_test.go":                      "make builds a release",
+	"cmd/troupe/admin_test.go":                            "a command finds its host by an address",
+	"cmd/troupe/completion_test.go":                       "bash completes a command line",
+	"cmd/troupe/docs_code_test.go":                        "python3, node and aws run what documents show",
+	"cmd/troupe/docs_commands_test.go":                    "the shell runs what documents show",
+	"cmd/troupe/dumpable_linux_test.go":                   "the environment of a process in /proc",
+	"cmd/troupe/faults_namespaces_test.go":                "network namespaces",
+	"cmd/troupe/image_linux_test.go":                      "the image in an empty root folder",
+	"cmd/troupe/internal/play/reach_test.go":              "a command finds its host by an address",
+	"cmd/troupe/logs_test.go":                             "a command finds its host by an address",
+	"cmd/troupe/newgame_test.go":                          "npm, tsc and node with what a new game is made of",
+	"cmd/troupe/operators_test.go":                        "a command finds its host by an address",
+	"cmd/troupe/otel_test.go":                             "a command finds its collector by an address",
+	"cmd/troupe/packaging_linux_test.go":                  "systemd, buildah and sh with what documents show",
+	"cmd/troupe/top_linux_test.go":                        "a terminal, its size and its signals",
+	"docs/gohost/main_test.go":                            "the example is a program",
+	"transport/client/example_test.go":                    "the first example of the documentation, as users run it",
+	"transport/client/game_test.go":                       "a host on the kernel's sockets for the example",
+	"transport/client/js/chromium_test.go":                "Chromium",
+	"transport/client/js/conformance_test.go":             "Node.js",
+	"transport/client/js/example_test.go":                 "Chromium plays the example",
+	"transport/client/js/hosts_test.go":                   "hosts that Node.js and Chromium reach",
+	"transport/client/js/pack_test.go":                    "npm packs the client",
+	"transport/client/js/proxy_test.go":                   "cuts of connections of Node.js and Chromium",
+	"transport/client/kernel_test.go":                     "RST, ICMP and the client's own sockets",
+	"transport/client/namespace_test.go":                  "the kernel's NAT, in network namespaces",
+	"transport/dtls/interop_test.go":                      "OpenSSL and GnuTLS",
+	"transport/events/bench_test.go":                      "a benchmark",
+	"transport/fast/checks_test.go":                       "addresses that the kernel takes",
+	"transport/fast/main_test.go":                         "sendmmsg, UDP_SEGMENT, both families on one socket",
+	"transport/fast/write_test.go":                        "sendmmsg",
+	"transport/host/console_browser_test.go":              "Chromium",
+	"transport/host/console_cost_test.go":                 "Chromium, and the CPU of a host beside it",
+	"transport/host/operations_test.go":                   "promtool",
+	"transport/serviceapi/processes_test.go":              "the aws command line and the SDKs of AWS in their languages",
+	"transport/tlsconf/authority_test.go":                 "openssl reads the certificates",
+	"transport/tlsconf/rotate_test.go":                    "openssl reads the certificates",
+	"transport/transporttest/acceptance/ends_test.go":     "the aws command line",
+	"transport/transporttest/acceptance/harness_test.go":  "hosts that OpenSSL, GnuTLS, Node.js and aws reach",
+	"transport/transporttest/acceptance/stopped_test.go":  "SIGSTOP and SIGCONT of a host",
+	"transport/transporttest/acceptance/stuck_test.go":    "a call that nothing ends has a process of its own",
+	"transport/transporttest/memnet/stream_test.go":       "TCP, which streams in memory are compared with",
+	"transport/transporttest/stock/secured_linux_test.go": "OpenSSL",
+	"transport/transporttest/stock/websocket_test.go":     "RST",
+	"transport/transporttest/stories/drivers_test.go":     "the SDK for JavaScript and the aws command line",
+	"transport/transporttest/stories/story_test.go":       "hosts that Node.js reaches",
+	"transport/websocket/client_test.go":                  "RST, and the kernel's buffers",
+	"transport/websocket/cost_test.go":                    "allocations of reading and writing a TCP socket",
+	"transport/websocket/sockopt_linux_test.go":           "socket options",
+}
+
+// kernelCalls are what such a file calls.
+var kernelCalls = map[string][]string{
+	"net":      {"Listen", "ListenUDP", "ListenTCP", "ListenPacket", "Dial", "DialTimeout", "DialUDP", "DialTCP"},
+	"httptest": {"NewServer", "NewTLSServer", "NewUnstartedServer"},
+	"exec":     {"Command", "CommandContext"},
+	"hosttest": {"System"},
+}
+
+// callsKernel returns the first such call of a file, or "".
+func callsKernel(s *source) (found string) {
+	ast.Inspect(s.ast, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok && found == "" {
+			if x, ok := sel.X.(*ast.Ident); ok && slices.Contains(kernelCalls[x.Name], sel.Sel.Name) {
+				found = x.Name + "." + sel.Sel.Name
+			}
+		}
+		return found == ""
+	})
+	return found
+}
+
+func TestKernelParts(t *testing.T) {
+	seen := 0
+	for _, s := range load(t) {
+		if !strings.HasSuffix(s.file, "_test.go") {
+			continue
+		}
+		call, listed := callsKernel(s), kernelParts[s.file] != ""
+		switch {
+		case call != "" && !listed:
+			t.Errorf("%s calls %s: use a network in memory (memnet, hosttest), or say in kernelParts what only a kernel or another program shows", s.file, call)
+		case call == "" && listed:
+			t.Errorf("%s calls no kernel: delete its row of kernelParts", s.file)
+		}
+		if listed {
+			seen++
+		}
+	}
+	if seen != len(kernelParts) {
+		t.Errorf("%d of %d files of kernelParts exist", seen, len(kernelParts))
+	}
+}
+
+func TestKernelPartsCanFail(t *testing.T) {
+	for text, want := range map[string]string{
+		"a_test.go\npackage a\nimport \"net\"\nvar l, _ = net.Listen(\"tcp\", \":0\")\n": "net.Listen",
+		"a_test.go\npackage a\nvar l, _ = world.net.Listen(\"tcp\", \":0\")\n":           "",
+		"a_test.go\npackage a\nvar o = host.Options{Network: hosttest.System}\n":         "hosttest.System",
+	} {
+		if got := callsKernel(tree(t, text)[0]); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
