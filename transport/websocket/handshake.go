@@ -97,6 +97,10 @@ func (v *handshakingConn) decide(r *http.Request, in *headerReader) {
 		v.refuse(counters.RefusedDraining)
 		v.answer(http.StatusServiceUnavailable, "the host drains")
 		return
+	case r.URL.Path == "/healthz" && r.Method == http.MethodGet: // of load balancers, which check the port that they balance
+		v.done.Store(true) // it is not refused
+		v.respond(http.StatusOK, "ok")
+		return
 	case r.URL.Path != "/websocket" && r.URL.Path != "/":
 		v.refuse(counters.RefusedPath)
 		v.answer(http.StatusNotFound, "not found")
@@ -132,11 +136,15 @@ func (v *handshakingConn) upgrade(in *headerReader) {
 	l.open(v, early)
 }
 
-// answer refuses a request and closes the connection. It reads the rest of the input first,
+// answer refuses a request, and respond answers one, and closes the connection. Respond reads the rest of the input first,
 // because a reset could destroy the answer.
 func (v *handshakingConn) answer(status int, text string) {
-	defer v.Close()
 	v.refuse(counters.RefusedHandshake)
+	v.respond(status, text)
+}
+
+func (v *handshakingConn) respond(status int, text string) {
+	defer v.Close()
 	_ = v.SetDeadline(time.Now().Add(v.l.opt.HeaderTimeout))
 	_, err := fmt.Fprintf(v, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nSec-WebSocket-Version: 13\r\n"+
 		"Connection: close\r\nContent-Length: %d\r\n\r\n%s\n", status, http.StatusText(status), len(text)+1, text)

@@ -77,7 +77,7 @@ func TestRefusedRequests(t *testing.T) {
 			{"no key", strings.Replace(ok, "Sec-WebSocket-Key", "X-Key", 1), 400, counters.RefusedHandshake},
 			{"not HTTP", "hello\r\n\r\n", 400, counters.RefusedHandshake},
 			{"no host", strings.Replace(ok, "Host: host\r\n", "", 1), 400, counters.RefusedHandshake},
-			{"long header", request("/", "X: "+strings.Repeat("x", 16<<10)), 431, counters.RefusedHandshake},
+			{"long header", request("/", "X: "+strings.Repeat("x", 33<<10)), 431, counters.RefusedHandshake},
 		}
 		for _, tc := range cases {
 			before := h.count.Refused.Get(tc.refusal)
@@ -103,6 +103,26 @@ func TestRefusedRequests(t *testing.T) {
 		}
 		if n := h.count.Accepted.Total(); n != 0 {
 			t.Errorf("accepted %d", n)
+		}
+	})
+}
+
+// A load balancer's check of the game port is answered, and counts as nothing; a browser's cookies of the whole host name fit.
+func TestHealthAndLongHeaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := serve(t, Options{}, newRecorder())
+		cl := h.open(t, "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
+		resp, err := cl.response()
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Errorf("%v, %v", resp, err)
+		}
+		if text, err := io.ReadAll(resp.Body); string(text) != "ok\n" || err != nil {
+			t.Errorf("%q, %v", text, err)
+		}
+		h.open(t, request("/", "Cookie: "+strings.Repeat("x", 31<<10))).upgraded()
+		synctest.Wait()
+		if refused, accepted := h.count.Refused.Total(), h.count.Accepted.Total(); refused != 0 || accepted != 1 {
+			t.Errorf("%d refused, %d accepted", refused, accepted)
 		}
 	})
 }

@@ -49,7 +49,7 @@ type Options struct {
 	// HeaderTimeout bounds TLS handshake and request header together; default 5 s
 	// (reliability.md 5.2). The answer may take as long again.
 	HeaderTimeout time.Duration
-	// HeaderBytesMax bounds the request header; default 8 KiB.
+	// HeaderBytesMax bounds the request header; default 32 KiB, because a browser sends all cookies of the host name.
 	HeaderBytesMax int
 	// MessageBytesMax bounds the payload of an inbound message; default 65536,
 	// more is closed with 1009 (realtime.md 13, D-114).
@@ -90,7 +90,7 @@ func (o Options) withDefaults() Options {
 	}
 	setDefault(&o.Kind, transport.WS)
 	setDefault(&o.HeaderTimeout, 5*time.Second)
-	setDefault(&o.HeaderBytesMax, 8<<10)
+	setDefault(&o.HeaderBytesMax, 32<<10)
 	setDefault(&o.MessageBytesMax, wire.UnitMax)
 	setDefault(&o.PendingMessageBytesMax, min(8<<10, o.MessageBytesMax))
 	setDefault(&o.FragmentsMax, 64)
