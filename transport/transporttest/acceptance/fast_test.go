@@ -370,6 +370,7 @@ func TestFastFloodCostsOthersNothingReliable(t *testing.T) {
 			h.rises("recipient", numbers(game[1], honest), count, func(int) bool { return true })
 		}
 		honestTook, floodTook := time.Since(begin), <-done
+		synctest.Wait() // the host has read what its socket has
 		in := h.host.Counters().Dropped.Get(counters.DropFastRate)
 		if in == 0 {
 			t.Error("the flood was not limited")
