@@ -110,6 +110,8 @@ func Consequence(kind store.Kind) string {
 		return "nobody is told of the event"
 	case store.Ban:
 		return "the player is not kept out any more: ban the player again"
+	case store.Trial:
+		return "the content of a script is tried as if it had not been tried before"
 	case store.Secret:
 		return "there is a new one: lists that callers are reading page by page must be read again"
 	}

@@ -50,6 +50,9 @@ type Options struct {
 	Tracer *tracing.Tracer
 	// OwnEvents switches on events of game sessions and player sessions.
 	OwnEvents bool
+	// Crash is the first line of what the process of the host before this one has said when it crashed; "" if it did
+	// not. It may come from a script: see hosting.
+	Crash string
 	// Scripts exist from the start.
 	Scripts []catalog.Script
 	// ProcessesMax bounds the processes of a fleet that was created through the API; 0: 50

@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"slices"
+
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/fleet/hosting"
 	"troupe/actors/gamesession"
@@ -31,7 +33,12 @@ func New(o Options) (*Registry, error) {
 		return nil, err
 	}
 	r.games = newGames(o, r.catalog)
-	r.hosting = hosting.New(hosting.Options{NewProgram: o.NewProgram, Settings: o.settings, Catalog: r.catalog, Listener: r.games})
+	r.hosting, err = hosting.New(hosting.Options{
+		NewProgram: o.NewProgram, Settings: o.settings, Catalog: r.catalog, Listener: r.games, Store: o.Catalog, Crash: o.Crash,
+	})
+	if err != nil {
+		return nil, err
+	}
 	r.games.hosting = r.hosting
 	return r, r.games.restore()
 }
@@ -86,7 +93,7 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 // Damaged returns the stored records that the host ignores because they are damaged. It must be
 // called before the registry is spawned.
 func (r *Registry) Damaged() []store.Damage {
-	return append(r.catalog.Unread().Damaged(), r.games.unread.Damaged()...)
+	return slices.Concat(r.catalog.Unread().Damaged(), r.hosting.Unread().Damaged(), r.games.unread.Damaged())
 }
 
 // Unread reports whether the host ignores a stored record because it is damaged. It must be called

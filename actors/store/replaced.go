@@ -15,7 +15,7 @@ type recordKey struct {
 
 // Kinds returns all kinds of records, sorted.
 func Kinds() []Kind {
-	return []Kind{Alias, Ban, Content, Event, Fleet, GameSession, Location, Match, MatchedGame, Matchmaker, Placement, PlayerSession, Queue, RuleSet, Script, Secret, Ticket}
+	return []Kind{Alias, Ban, Content, Event, Fleet, GameSession, Location, Match, MatchedGame, Matchmaker, Placement, PlayerSession, Queue, RuleSet, Script, Secret, Ticket, Trial}
 }
 
 // addDamaged adds to the damaged records, which are copied to a file before they are

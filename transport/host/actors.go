@@ -62,7 +62,7 @@ func (h *Host) startActors(o Options) error {
 			Session: c.sessionSettings(h.queued, h.bans), NewHandler: newHandler, OpenLog: h.openLog, Store: h.store, OnEvent: h.events.Post, OwnEvents: h.own, Tracer: h.tracer,
 			NewProgram: h.programs.make, Scripts: scripts, ProcessesMax: c.Script.ProcessesMax, GroupsMax: c.Script.ProcessGroupsMax,
 			EndEarlier: c.Script.EndEarlier,
-			EndedMax:   c.Session.EndedMax, EndedKeep: c.Session.EndedKeep,
+			EndedMax:   c.Session.EndedMax, EndedKeep: c.Session.EndedKeep, Crash: h.crash,
 		},
 	})
 	if err != nil {

@@ -139,8 +139,9 @@ type Location struct {
 
 // Store is the database of all records that the service API has acknowledged.
 type Store struct {
-	// Path is the file; beside it are PATH-wal, PATH-shm and PATH.lock. It must be on a
-	// local disk. The file and its folder are created if they do not exist.
+	// Path is the file; beside it are PATH-wal, PATH-shm and PATH.lock, and PATH.crash.last
+	// after a crash: what the process said. It must be on a local disk. The file and its
+	// folder are created if they do not exist.
 	Path   string `config:"path"`
 	Memory bool   `config:"memory"` // keep records in memory only, without a path
 	// SkipDamaged starts a host with a file that has damaged pages, with the records that

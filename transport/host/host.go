@@ -74,6 +74,8 @@ type Host struct {
 	tracer         *tracing.Tracer // nil as well
 	logs           *sessionlog.Store
 	store          store.Store
+	crash          string // why the process before this one has crashed, if it has
+	endCrashOutput func()
 	events         *events.Dispatcher
 	bans           *bans.List
 	banning        chan struct{}                   // held by who changes bans
@@ -127,7 +129,7 @@ func Start(o Options) (h *Host, err error) {
 		return nil, err
 	}
 	h = &Host{
-		log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, showLogs: c.Log.GameSessions.Show, setLogLevel: o.SetLogLevel, origin: o.Origin, stopCollecting: make(chan struct{}),
+		log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, showLogs: c.Log.GameSessions.Show, setLogLevel: o.SetLogLevel, origin: o.Origin, stopCollecting: make(chan struct{}), endCrashOutput: func() {},
 		started: make(chan struct{}), stopped: make(chan struct{}), drained: make(chan struct{}),
 	}
 	h.reloads.config = *c
@@ -150,6 +152,9 @@ func Start(o Options) (h *Host, err error) {
 	}
 	if h.store, err = c.Store.open(h.count, o.Log); err != nil {
 		return nil, err
+	}
+	if c.Store.Path != "" && o.Network == nil { // else the process is not the host's alone
+		h.crash, h.endCrashOutput = c.Store.lastCrash(o.Log), c.Store.endCrashOutput
 	}
 	if err = h.loadBans(o.Log); err != nil {
 		return nil, fmt.Errorf("host: bans: %w", err)
@@ -265,6 +270,7 @@ func (h *Host) closeParts(reason messages.CloseReason) {
 	}
 	h.stopEvents()
 	if h.store != nil { // closed after the actors, so that their commits are answered
+		h.endCrashOutput()
 		if err := h.store.Close(); err != nil {
 			h.log.Error().Err(err).Msg("the store did not close well")
 		}

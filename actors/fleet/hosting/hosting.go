@@ -10,6 +10,7 @@ import (
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
+	"troupe/actors/store"
 	"troupe/messages"
 )
 
@@ -24,6 +25,10 @@ type Options struct {
 	Catalog Catalog
 	// Listener receives changes that concern game sessions.
 	Listener Listener
+	// Store has the marks of contents on trial.
+	Store store.Store
+	// Crash is what the process of the host before this one has said when it crashed; "" if it did not.
+	Crash string
 }
 
 // Catalog is the part of the catalog that hosting uses. It is called in the fleet actor; see
@@ -80,6 +85,7 @@ type Hosting struct {
 	stuck     map[content]int                // number of calls of a content that could not be ended
 	lastStuck lastStuck
 	draining  bool
+	trials    *trials
 
 	// work counts the goroutines that Hosting has started; loading bounds those that compile.
 	work    sync.WaitGroup
@@ -92,22 +98,34 @@ type fleet struct {
 	configs []*ProcessConfig
 }
 
-// New returns a Hosting without fleets.
-func New(o Options) *Hosting {
-	return &Hosting{
+// New returns a Hosting without fleets. It returns an error if the store cannot be read.
+func New(o Options) (h *Hosting, err error) {
+	h = &Hosting{
 		o: o, fleets: make(map[messages.FleetID]*fleet), standbys: make(map[*stage.Ref]*standbyProcess),
 		programs: make(map[*program]bool), hung: make(map[content]bool), stuck: make(map[content]int), loading: make(chan struct{}, loadsMax),
 	}
+	h.trials, err = newTrials(o.Store, o.Crash, func(m proceed) { h.c.Self().Tell(m) })
+	return h, err
 }
 
 // Started must be called once the actor has started, before all other methods.
-func (h *Hosting) Started(c *stage.Context) { h.c = c }
+func (h *Hosting) Started(c *stage.Context) {
+	h.c = c
+	h.trials.started()
+}
+
+// Unread returns the stored marks of contents on trial that are ignored because they are damaged.
+func (h *Hosting) Unread() *store.Unread { return &h.trials.unread }
 
 // Receive handles the messages that Hosting sends to its actor. It returns false for others.
 func (h *Hosting) Receive(msg any) bool {
 	switch m := msg.(type) {
 	case loaded:
 		h.onLoaded(m)
+	case *loader:
+		h.onFound(m)
+	case proceed:
+		h.trials.proceed(m)
 	case updateDue:
 		h.onUpdateDue(m.w)
 	case retryDue:
@@ -128,6 +146,7 @@ type (
 	loaded    struct {
 		config  *ProcessConfig
 		program *program
+		key     string // of the content, if it is on trial
 		earlier bool   // it was not the newest content when its load began
 		code    string // of the event, if it failed
 		err     error
@@ -266,6 +285,7 @@ func (h *Hosting) Stopped() {
 	for p := range h.programs {
 		h.close(p)
 	}
+	h.trials.stopped()
 }
 
 // Wait returns when all goroutines of Hosting have ended. It is called after the actor has

@@ -19,6 +19,7 @@ import (
 	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
+	"troupe/actors/store"
 	"troupe/messages"
 )
 
@@ -72,15 +73,66 @@ type world struct {
 	gate  chan struct{} // if set, programs are loaded after it is closed
 	made  atomic.Int64  // programs
 	open  atomic.Int64
+	store testStore
+}
+
+// testStore is a store in memory.
+type testStore struct {
+	store.Memory
+	puts int           // marks written
+	hold chan struct{} // if set, commits are answered after it is closed
+	err  error         // of commits
+}
+
+// Commit implements store.Store.
+func (s *testStore) Commit(changes []store.Change, done func(error)) {
+	for _, c := range changes {
+		if c.Value != nil {
+			s.puts++
+		}
+	}
+	if s.hold == nil {
+		s.Memory.Commit(changes, done)
+		return
+	}
+	hold := s.hold
+	go func() {
+		<-hold
+		if done != nil {
+			done(s.err)
+		}
+	}()
 }
 
 // run runs a test with a fleet of a number of stand-by processes, and fails if a program is open at its end.
 func run(t *testing.T, standby int, test func(w *world)) {
 	t.Helper()
+	runAfter(t, nil, "", (*world).first, func(w *world) {
+		w.runs("1 (1.0): one")
+		w.told, w.events = nil, nil
+		w.fleet.Standby = standby
+		w.configure("5 main.js")
+		w.told, w.events = nil, nil
+		test(w)
+	})
+}
+
+// runAfter runs a test without stand-by processes after a process that has left marks, of contents that are main.js alone, and has crashed. First
+// makes the content of the start.
+func runAfter(t *testing.T, marks map[string]mark, crash string, first, test func(w *world)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := stagetest.Start(t, nil)
 		w := &world{T: t}
-		w.h = New(Options{NewProgram: w.load, Settings: func(*messages.Fleet) gamesession.Settings { return gamesession.DefaultSettings() }, Catalog: w, Listener: w})
+		for text, m := range marks {
+			w.store.Memory.Commit([]store.Change{store.Put(store.Trial, keyOf(text), m)}, nil)
+		}
+		var err error
+		if w.h, err = New(Options{
+			NewProgram: w.load, Settings: func(*messages.Fleet) gamesession.Settings { return gamesession.DefaultSettings() }, Catalog: w, Listener: w, Store: &w.store, Crash: crash,
+		}); err != nil {
+			t.Fatal(err)
+		}
 		defer func() {
 			s.Close()
 			w.h.Wait()
@@ -88,13 +140,15 @@ func run(t *testing.T, standby int, test func(w *world)) {
 			assert.Equal(t, "programs are open", w.open.Load(), 0)
 		}()
 		w.ref = s.Spawn(&w.owner)
-		w.fleet = &messages.Fleet{ID: "fleet-a", ScriptID: "script-a", Locations: []string{"home"}, Standby: standby}
-		w.content(1, "main.js=one")
-		w.configure("5 main.js")
-		w.runs("1 (1.0): one")
-		w.told, w.events = nil, nil
+		w.fleet = &messages.Fleet{ID: "fleet-a", ScriptID: "script-a", Locations: []string{"home"}}
+		first(w)
 		test(w)
 	})
+}
+
+func (w *world) first() {
+	w.content(1, "main.js=one")
+	w.configure("5 main.js")
 }
 
 // load makes a program of a text that says what it does.

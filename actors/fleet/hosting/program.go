@@ -8,7 +8,6 @@ import (
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
-	"troupe/actors/stage"
 	"troupe/messages"
 )
 
@@ -24,10 +23,21 @@ type program struct {
 	script.Program
 	content // all programs of a content may hang in the same way
 	version string
-	earlier bool // it was not the newest content when it was loaded
-	wanted  int  // number of process configurations that need it
-	users   int  // number of processes that run it
+	key     string // of its files
+	earlier bool   // it was not the newest content when it was loaded
+	wanted  int    // number of process configurations that need it
+	users   int    // number of processes that run it
+	trial   trialState
 }
+
+// trialState says whether a program is on trial.
+type trialState uint8
+
+const (
+	noTrial trialState = iota
+	asked              // for a trial
+	onTrial
+)
 
 // hangs reports whether a process with this content could not be stopped.
 func (h *Hosting) hangs(p *program) bool { return h.hung[p.content] }
@@ -44,23 +54,38 @@ func (h *Hosting) load(p *ProcessConfig) {
 		return
 	}
 	p.loads = loading
-	l := loader{owner: h.c.Self(), config: p, script: f.ScriptID, content: *newest, path: p.spec.LaunchPath, fleet: f, make: h.o.NewProgram, close: h.close}
+	l := &loader{config: p, script: f.ScriptID, content: *newest, path: p.spec.LaunchPath, fleet: f, make: h.o.NewProgram, close: h.close}
 	if earlier != nil && earlier.Bundle != nil && p.current == nil && !p.triedEarlier { // it has run before, so it is tried first
 		p.triedEarlier, l.content, l.earlier = true, *earlier, true
 	}
+	h.goLoad(l.find)
+}
+
+// goLoad runs a step of a load in a goroutine.
+func (h *Hosting) goLoad(step func() any) {
 	h.work.Go(func() {
 		h.loading <- struct{}{}
 		defer func() { <-h.loading }()
-		l.run()
+		h.c.Self().Tell(step())
 	})
+}
+
+// onFound handles a content whose files are there: it is loaded once its mark is stored.
+func (h *Hosting) onFound(l *loader) {
+	if why := h.trials.condemned[l.key]; why != "" {
+		h.onLoaded(l.failed(catalog.EventNotRunnable, fmt.Errorf("version %s: %s", l.content.Version, why)))
+		return
+	}
+	h.trials.begin(l.key, func() { h.goLoad(l.run) })
 }
 
 // loader is one load, outside of the actor.
 type loader struct {
-	owner   *stage.Ref
 	config  *ProcessConfig // only passed back: it belongs to the actor
 	script  messages.ScriptID
 	content catalog.Content
+	key     string // of the files, once found
+	entry   string
 	earlier bool
 	path    string
 	fleet   *messages.Fleet
@@ -68,16 +93,32 @@ type loader struct {
 	close   func(*program)
 }
 
-func (l *loader) run() {
-	result := loaded{config: l.config, close: l.close, earlier: l.earlier, code: catalog.EventNoLaunchPath}
-	var entry string
+// find looks for the file to run. It returns the loader, or loaded if there is none.
+func (l *loader) find() any {
 	if l.content.Missing != nil {
-		result.code, result.err = catalog.EventNotRunnable, fmt.Errorf("the content of version %s %w: update the script", l.content.Version, l.content.Missing)
-	} else if entry, result.err = l.content.Bundle.Entry(l.path); result.err == nil {
-		result.code = catalog.EventNotRunnable
-		result.program, result.err = l.compile(entry)
+		return l.failed(catalog.EventNotRunnable, fmt.Errorf("the content of version %s %w: update the script", l.content.Version, l.content.Missing))
 	}
-	l.owner.Tell(result)
+	var err error
+	if l.entry, err = l.content.Bundle.Entry(l.path); err != nil {
+		return l.failed(catalog.EventNoLaunchPath, err)
+	}
+	l.key = contentKey(l.content.Bundle, l.entry)
+	return l
+}
+
+// run loads the content, which is on trial.
+func (l *loader) run() any {
+	p, err := l.compile(l.entry)
+	if err != nil {
+		m := l.failed(catalog.EventNotRunnable, err)
+		m.key = l.key
+		return m
+	}
+	return loaded{config: l.config, close: l.close, earlier: l.earlier, program: p}
+}
+
+func (l *loader) failed(code string, err error) loaded {
+	return loaded{config: l.config, close: l.close, earlier: l.earlier, code: code, err: err}
 }
 
 func (l *loader) compile(entry string) (p *program, err error) {
@@ -93,13 +134,18 @@ func (l *loader) compile(entry string) (p *program, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &program{Program: made, content: content{l.script, l.content.Number}, version: l.content.Version, earlier: l.earlier, wanted: 1}, nil
+	return &program{
+		Program: made, content: content{l.script, l.content.Number}, version: l.content.Version, key: l.key, earlier: l.earlier, wanted: 1, trial: onTrial,
+	}, nil
 }
 
 // onLoaded handles the result of a load: a program or an error.
 func (h *Hosting) onLoaded(m loaded) {
 	p, was := m.config, m.config.loads
 	p.loads = idle
+	if m.key != "" {
+		h.trials.end(m.key)
+	}
 	if m.program != nil {
 		h.programs[m.program] = true
 	}
@@ -117,6 +163,7 @@ func (h *Hosting) onLoaded(m loaded) {
 		h.dropNext(p) // it is no longer the newest
 		h.cannotRun(p, m.code, m.err.Error(), true)
 		h.fill(p)
+		h.forgetSuspects()
 	default:
 		if n, ok := m.program.Program.(Noted); ok {
 			h.o.Catalog.FleetEvent(p.fleet.record.ID, catalog.EventGeneric, n.Note())
@@ -164,9 +211,45 @@ func (h *Hosting) release(p *program) {
 	h.closeUnused(p)
 }
 
+// tried ends the trial of a program: a process with it is ready, or has failed.
+func (h *Hosting) tried(p *program) {
+	if p.trial == onTrial {
+		h.trials.end(p.key)
+	}
+	p.trial = noTrial
+	h.forgetSuspects()
+}
+
+// forgetSuspects ends what a crash of the process before has begun, once all that was loaded at the start has been tried.
+func (h *Hosting) forgetSuspects() {
+	loads := false
+	h.each(func(p *ProcessConfig) { loads = loads || p.loads != idle })
+	if !loads {
+		h.trials.forget()
+	}
+}
+
+// tryAgain starts another trial of the next program of a configuration.
+func (h *Hosting) tryAgain(p *ProcessConfig) {
+	next := p.next
+	if next.trial == asked {
+		return
+	}
+	next.trial = asked
+	h.trials.begin(next.key, func() {
+		if next.trial != asked { // it was closed meanwhile
+			h.trials.end(next.key)
+			return
+		}
+		next.trial = onTrial
+		h.fill(p)
+	})
+}
+
 func (h *Hosting) closeUnused(p *program) {
 	if p.users == 0 && p.wanted == 0 {
 		delete(h.programs, p)
+		h.tried(p)
 		h.close(p)
 	}
 }

@@ -109,8 +109,12 @@ func (h *Hosting) fill(p *ProcessConfig) {
 		h.giveUp(p, "two of its calls could not be ended: it is not tried again")
 	}
 	if p.next != nil {
-		if p.count(p.next) == 0 && !h.starting(p.next) {
+		switch {
+		case p.count(p.next) > 0 || h.starting(p.next):
+		case p.next.trial == onTrial:
 			h.startStandby(p, p.next)
+		default:
+			h.tryAgain(p)
 		}
 		return
 	}
@@ -167,6 +171,7 @@ func (h *Hosting) startStandby(p *ProcessConfig, of *program) bool {
 	i := &standbyProcess{config: p, program: of, log: new(standbyLog)}
 	var err error
 	if i.ref, i.handler, err = h.spawn(p, of, gamesession.Options{}, script.NewLog(i.log, script.LevelOf(p.spec.Parameters), h.c.Stage().Now)); err != nil {
+		h.tried(of)
 		h.cannotStart(p, of, err.Error())
 		return false
 	}
@@ -214,6 +219,7 @@ func (h *Hosting) onReady(ref *stage.Ref) {
 	}
 	p := i.config
 	i.state, p.failed, p.why = ready, 0, ""
+	h.tried(i.program)
 	if i.program == p.next {
 		h.prove(p)
 	}
@@ -250,6 +256,7 @@ func (h *Hosting) onOver(i *standbyProcess, text string) {
 		return
 	}
 	i.drop()
+	h.tried(i.program)
 	p := i.config
 	text = i.log.why(text)
 	if p.said(text) {

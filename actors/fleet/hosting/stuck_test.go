@@ -12,6 +12,7 @@ import (
 	"troupe/actors/script"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
+	"troupe/actors/store"
 	"troupe/messages"
 )
 
@@ -33,7 +34,7 @@ func TestTwoStuckCallsWithinAnHourAreReported(t *testing.T) {
 
 // A version that was stuck twice is refused; a newer one of the same script is not.
 func TestAVersionThatIsStuckTwiceIsRefused(t *testing.T) {
-	h := New(Options{})
+	h, _ := New(Options{Store: new(store.Memory)})
 	f := &fleet{record: &messages.Fleet{ID: "fleet-a", ScriptID: "script-1", Locations: []string{"home"}}}
 	one := content{"script-1", 1}
 	p := &ProcessConfig{fleet: f, spec: messages.ServerProcess{Concurrent: 1}, current: &program{content: one, version: "1 (one)"}}
@@ -60,7 +61,7 @@ func TestAVersionThatIsStuckTwiceIsRefused(t *testing.T) {
 // A fleet that also runs another version, which is not refused, is full when the processes of
 // that version are taken: it is not refused as a whole.
 func TestAFleetIsNotRefusedForOneOfItsVersions(t *testing.T) {
-	h := New(Options{})
+	h, _ := New(Options{Store: new(store.Memory)})
 	f := &fleet{record: &messages.Fleet{ID: "fleet-a", ScriptID: "script-1", Locations: []string{"home"}}}
 	one, two := content{"script-1", 1}, content{"script-1", 2}
 	f.configs = []*ProcessConfig{
@@ -85,7 +86,7 @@ func TestARefusedVersionReplacesNone(t *testing.T) {
 		s.Spawn(new(stagetest.Probe)).Tell(stagetest.Do(func(c *stage.Context) {
 			defer close(done)
 			said := new(events)
-			h := New(Options{Settings: func(*messages.Fleet) gamesession.Settings { return gamesession.Settings{} }, Catalog: said})
+			h, _ := New(Options{Settings: func(*messages.Fleet) gamesession.Settings { return gamesession.Settings{} }, Catalog: said, Store: new(store.Memory)})
 			h.Started(c)
 			f := &fleet{record: &messages.Fleet{ID: "fleet-a", ScriptID: "script-1", Locations: []string{"home"}}}
 			one := &program{Program: starts{}, content: content{"script-1", 1}, version: "1", wanted: 1}

@@ -59,6 +59,7 @@ var kernelParts = map[string]string{
 	"transport/fast/write_test.go":                        "sendmmsg",
 	"transport/host/console_browser_test.go":              "Chromium",
 	"transport/host/console_cost_test.go":                 "Chromium, and the CPU of a host beside it",
+	"transport/host/crash_test.go":                        "a crash of a process",
 	"transport/host/operations_test.go":                   "promtool",
 	"transport/serviceapi/processes_test.go":              "the aws command line and the SDKs of AWS in their languages",
 	"transport/tlsconf/authority_test.go":                 "openssl reads the certificates",

@@ -200,11 +200,16 @@ func (w *world) write(t *testing.T) {
 	}
 	h.host.Close()
 	w.rows = rows(t, w.path)
-	for _, kind := range store.Kinds() {
+	for _, kind := range lastingKinds() {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(w.rows)), func(r row) bool { return r.kind == string(kind) }) {
 			t.Fatalf("there is no %s in the store", kind)
 		}
 	}
+}
+
+// lastingKinds are the kinds of records that an end of the host in order leaves.
+func lastingKinds() []store.Kind {
+	return slices.DeleteFunc(store.Kinds(), func(kind store.Kind) bool { return kind == store.Trial })
 }
 
 // shown are the records that the API shows; for the others see intact.
@@ -423,7 +428,7 @@ func (w *world) startsWithAnyDamaged(t *testing.T) {
 // A record that is not there at all, although others name it, does not keep a host from
 // starting either.
 func (w *world) startsWithoutAny(t *testing.T) {
-	for _, kind := range store.Kinds() {
+	for _, kind := range lastingKinds() {
 		r := w.first(kind)
 		bubble(t, r.kind, func(t *testing.T) {
 			h, log := w.start(t, change(t, w.path, "DELETE FROM records", r))
@@ -446,7 +451,7 @@ func (w *world) startsWithSenseless(t *testing.T) {
 			path := change(t, w.path, "")
 			var all []row
 			var changes []store.Change
-			for _, kind := range store.Kinds() {
+			for _, kind := range lastingKinds() {
 				if kind == store.Script { // nobody knows what its content is then
 					continue
 				}

@@ -1,0 +1,190 @@
+package hosting
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"troupe/actors/script/bundle"
+	"troupe/actors/store"
+)
+
+// trialsMax is how many processes of the host may end, for whatever reason, while one content is on trial.
+const trialsMax = 3
+
+// trials are the contents that are being loaded or started. A script can end the process of the host in ways
+// that nothing recovers, and would do so again at each start, because fleets are stored. So a content has a
+// mark in the store from before it is loaded until a process with it is ready, or it has failed. A mark that is
+// there at a start tells in which content the process before has ended:
+//
+//   - If that process crashed while one content was on trial, this content is condemned: it is not loaded any more.
+//   - If several were, or the process was ended from outside, all are tried again, one after the other, so that
+//     another crash finds one.
+//   - A content on whose trial trialsMax processes have ended is condemned, however they ended.
+//
+// A content is known by its files: the same files under another name are condemned, too.
+type trials struct {
+	store     store.Store
+	unread    store.Unread
+	tell      func(proceed)     // to the fleet actor, from any goroutine
+	suspects  map[string]mark   // of the processes before, until all contents of the start have been tried
+	condemned map[string]string // the reasons
+	onTrial   map[string]*trial
+	waiting   []waitingTrial // while there are suspects: one content is tried at a time
+}
+
+// trial is one content on trial.
+type trial struct {
+	users   int      // loads and programs
+	durable bool     // its mark is stored
+	then    []func() // what waits for that
+}
+
+type waitingTrial struct {
+	key  string
+	then func()
+}
+
+// mark is the stored form of a trial, under the key of the content.
+type mark struct {
+	Begun int    // processes in which the trial has begun
+	Again bool   `json:",omitempty"` // the last one has not begun it, or not yet
+	Why   string `json:",omitempty"` // the content is condemned
+}
+
+// proceed tells the fleet actor that the mark of a content is stored, or cannot be.
+type proceed struct{ key string }
+
+// contentKey returns the key of a script's files, run from entry.
+func contentKey(b *bundle.Bundle, entry string) string {
+	h := sha256.New()
+	for _, name := range append(slices.Sorted(maps.Keys(b.Files)), entry) {
+		fmt.Fprintf(h, "%d %s %d\n", len(name), name, len(b.Files[name]))
+		h.Write(b.Files[name])
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// newTrials reads the marks. Crash is what the process before has said when it crashed, "" if it did not.
+func newTrials(s store.Store, crash string, tell func(proceed)) (*trials, error) {
+	t := &trials{store: s, tell: tell, suspects: make(map[string]mark), condemned: make(map[string]string), onTrial: make(map[string]*trial)}
+	last := 0 // contents that were on trial in the process before
+	err := t.unread.Load(s, store.Trial, func(key string, value []byte) error {
+		var m mark
+		switch err := json.Unmarshal(value, &m); {
+		case err != nil:
+			t.unread.Add(store.Trial, key, fmt.Errorf("cannot be read: %w", err))
+		case m.Why != "":
+			t.condemned[key] = m.Why
+		default:
+			if t.suspects[key] = m; !m.Again {
+				last++
+			}
+		}
+		return nil
+	})
+	for key, m := range t.suspects {
+		why := ""
+		switch {
+		case m.Begun >= trialsMax:
+			why = fmt.Sprintf("the host ended %d times while it was loaded or started", m.Begun)
+		case crash != "" && last == 1 && !m.Again:
+			why = "the host crashed while it was loaded or started: " + crash
+		default:
+			continue
+		}
+		t.condemned[key] = why + "; it is not tried again: change the script"
+		delete(t.suspects, key)
+	}
+	return t, err
+}
+
+// started writes what newTrials has decided.
+func (t *trials) started() {
+	var changes []store.Change
+	for key, m := range t.suspects {
+		changes = append(changes, store.Put(store.Trial, key, mark{Begun: m.Begun, Again: true}))
+	}
+	for key, why := range t.condemned {
+		changes = append(changes, store.Put(store.Trial, key, mark{Why: why}))
+	}
+	if changes != nil {
+		t.store.Commit(changes, nil)
+	}
+}
+
+// begin puts a content on trial, and calls then in the fleet actor once its mark is stored. Each call needs an end. A
+// store that fails does not keep scripts from running.
+func (t *trials) begin(key string, then func()) {
+	on := t.onTrial[key]
+	switch {
+	case on == nil && len(t.suspects) > 0 && len(t.onTrial) > 0:
+		t.waiting = append(t.waiting, waitingTrial{key, then})
+		return
+	case on == nil:
+		on = &trial{}
+		t.onTrial[key] = on
+		t.store.Commit([]store.Change{store.Put(store.Trial, key, mark{Begun: t.suspects[key].Begun + 1})}, func(error) { t.tell(proceed{key}) })
+	}
+	if on.users++; on.durable {
+		then()
+		return
+	}
+	on.then = append(on.then, then)
+}
+
+// proceed calls what has waited for a mark.
+func (t *trials) proceed(m proceed) {
+	if on := t.onTrial[m.key]; on != nil {
+		then := on.then
+		on.durable, on.then = true, nil
+		for _, f := range then {
+			f()
+		}
+	}
+}
+
+// end ends one use of a content on trial: a process with it is ready, or will not be. The last one removes the mark.
+func (t *trials) end(key string) {
+	on := t.onTrial[key]
+	if on.users--; on.users > 0 {
+		return
+	}
+	delete(t.onTrial, key)
+	delete(t.suspects, key)
+	t.remove(slices.Values([]string{key}))
+	waiting := t.waiting
+	t.waiting = nil
+	for _, w := range waiting { // those that must still wait do so in the same order
+		t.begin(w.key, w.then)
+	}
+}
+
+// forget removes the marks of suspects that no fleet runs. It is called when nothing is being loaded.
+func (t *trials) forget() {
+	if len(t.onTrial) == 0 {
+		t.remove(maps.Keys(t.suspects))
+		clear(t.suspects)
+	}
+}
+
+// stopped removes the marks of what is on trial, because the host ends in order. Nothing is called any more.
+func (t *trials) stopped() {
+	t.remove(maps.Keys(t.onTrial))
+	clear(t.onTrial)
+	t.waiting = nil
+}
+
+func (t *trials) remove(keys iter.Seq[string]) {
+	var changes []store.Change
+	for key := range keys {
+		changes = append(changes, store.Delete(store.Trial, key))
+	}
+	if changes != nil {
+		t.store.Commit(changes, nil)
+	}
+}

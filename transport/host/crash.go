@@ -1,0 +1,75 @@
+package host
+
+import (
+	"io"
+	"os"
+	"path"
+	"runtime/debug"
+	"strings"
+
+	"github.com/rs/zerolog"
+)
+
+// Files beside the store: what the Go runtime says when the process crashes, and the same of the last process that did.
+const (
+	crashSuffix     = ".crash"
+	lastCrashSuffix = ".crash.last"
+	// crashReadMax bounds what is read of a report, crashShown the bytes that are shown.
+	crashReadMax = 64 << 10
+	crashShown   = 200
+)
+
+// lastCrash returns why the process before this one has crashed, "" if it has not, and has the runtime say it of this
+// process to a file beside the store. The store must be open: it has one process. Errors are logged only.
+func (c *Store) lastCrash(log zerolog.Logger) (why string) {
+	name := c.Path + crashSuffix
+	if why = crashIn(name); why != "" {
+		if err := os.Rename(name, c.Path+lastCrashSuffix); err != nil {
+			log.Warn().Err(err).Msg("the report of a crash cannot be kept")
+		}
+		log.Error().Str("why", why).Str("report", c.Path+lastCrashSuffix).Msg("the process of this host before this one crashed")
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err == nil {
+		err = debug.SetCrashOutput(f, debug.CrashOptions{})
+		f.Close() // the runtime has a copy
+	}
+	if err != nil {
+		log.Warn().Err(err).Msg("a crash of the host will leave no report")
+	}
+	return why
+}
+
+// crashIn returns the line of a report that says why, "" if there is no report.
+func crashIn(file string) string {
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, _ := io.ReadAll(io.LimitReader(f, crashReadMax))
+	var frames []string
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "fatal error: "), strings.HasPrefix(line, "panic: "):
+			return strings.ToValidUTF8(line[:min(len(line), crashShown)], "")
+		case line != "" && line[0] != '\t' && !strings.HasPrefix(line, "runtime") && !strings.HasPrefix(line, "goroutine "):
+			frames = append(frames, line)
+		}
+	}
+	switch { // of a fatal error, the report has only the stack
+	case len(frames) > 0:
+		where, _, _ := strings.Cut(path.Base(frames[0]), "({") // without arguments
+		return "fatal error in " + strings.ToValidUTF8(where[:min(len(where), crashShown)], "")
+	case len(text) > 0:
+		return "fatal error"
+	}
+	return ""
+}
+
+// endCrashOutput removes the file of an end in order. The store must still be open.
+func (c *Store) endCrashOutput() {
+	_ = debug.SetCrashOutput(nil, debug.CrashOptions{})
+	_ = os.Remove(c.Path + crashSuffix)
+}
