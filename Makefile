@@ -157,10 +157,6 @@ mutants: ## deliberate bugs, one at a time: each must be found by its test; some
 proof-crowds: ## 2,000 DTLS handshakes from one address at once
 	$(GO) test ./transport/dtls -count=1 -timeout 2m -v -run AVenueBehindOneAddress -crowd.handshakes 2000
 
-.PHONY: proof-nat
-proof-nat: ## the kernel's NAT changes the players' UDP ports and addresses, in network namespaces; takes root, nft and conntrack
-	$(GO) test ./transport/client -count=1 -timeout 5m -v -run NATInANamespace -nat.namespaces
-
 .PHONY: proof-page
 proof-page: ## the reports of troupe bench, troupe faults and troupe match draw their plots in headless Chromium, without an error
 	$(GO) test ./bench/result ./bench/faults ./bench/suite -count=1 -timeout 5m -v -run PageInABrowser

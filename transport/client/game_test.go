@@ -24,13 +24,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if part := os.Getenv(natPart); part != "" { // a process of TestNATInANamespace
-		if err := natMain(part); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
 	goleak.VerifyTestMain(m,
 		// The actor library's dead letters start a goroutine that lives for a second; the tests end
 		// before it does.

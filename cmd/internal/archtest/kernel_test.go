@@ -51,7 +51,6 @@ var kernelParts = map[string]string{
 	"transport/client/js/pack_test.go":                    "npm packs the client",
 	"transport/client/js/proxy_test.go":                   "cuts of connections of Node.js and Chromium",
 	"transport/client/kernel_test.go":                     "RST, ICMP and the client's own sockets",
-	"transport/client/namespace_test.go":                  "the kernel's NAT, in network namespaces",
 	"transport/dtls/interop_test.go":                      "OpenSSL and GnuTLS",
 	"transport/events/bench_test.go":                      "a benchmark",
 	"transport/fast/checks_test.go":                       "addresses that the kernel takes",

@@ -58,7 +58,7 @@ var counterparts = map[string]string{
 var withoutCounterpart = map[string]string{
 	"this client has no UDP and no DTLS": `TestWithoutUDPEverythingGoesByWebSocket TestFastCounts
 		TestAFastHandshakeRepeatsUntilItIsAnswered TestSecureFastCarriesMessages TestSecureFastRepeats TestSecureFastAnsweredByWebSocket
-		TestASecureFastThatFailsLeavesTheLoginAlone TestSecureFastLeavesNothing TestResumption TestWatch TestNATInANamespace TestNATChangesThePort
+		TestASecureFastThatFailsLeavesTheLoginAlone TestSecureFastLeavesNothing TestResumption TestWatch TestNATChangesThePort
 		TestTheFastChannelFallsBackWhileUDPIsBlocked TestMoveReportsTheFastChannelDown
 		TestUDPComesBack`,
 	"this client has no KCP": `TestKCPFast TestKCPEnds TestKCPSilence TestKCPRefusals
