@@ -121,6 +121,7 @@ func TestAClientRefusesAHostItDoesNotTrust(t *testing.T) {
 		}{
 			"unknown authority": {func(o *DialOptions) { o.Roots = nil }, "10.0.0.2:1"},
 			"not elsewhere":     {func(o *DialOptions) { o.ServerName = "elsewhere" }, "10.0.0.3:1"},
+			"any IP SANs":       {func(o *DialOptions) { o.ServerName = "10.0.0.1" }, "10.0.0.4:1"},
 		} {
 			started := time.Now()
 			err := s.tryDial(30*time.Second, func(o *DialOptions) { o.Conn = h.enter(c.addr); c.change(o) })
@@ -130,7 +131,7 @@ func TestAClientRefusesAHostItDoesNotTrust(t *testing.T) {
 		}
 		time.Sleep(time.Second) // the host hears of it, or gives up
 		synctest.Wait()
-		if n, st := s.count.Handshakes.Total(), s.Stats(); n != 2 || st.HalfOpen != 0 {
+		if n, st := s.count.Handshakes.Total(), s.Stats(); n != 3 || st.HalfOpen != 0 {
 			t.Errorf("%d handshakes that came to nothing, %+v", n, st)
 		}
 	})

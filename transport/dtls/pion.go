@@ -59,6 +59,9 @@ func clientHandshake(ctx context.Context, conn *pipe, roots *x509.CertPool, name
 	store := &sessionStore{sessions: sessions, client: true}
 	captured, config := baseConfig(counters.SuiteChaCha20, store)
 	config.RootCAs, config.ServerName = roots, name
+	if net.ParseIP(name) != nil { // which the library takes for no name at all
+		config.VerifyPeerCertificate = func(_ [][]byte, chains [][]*x509.Certificate) error { return chains[0][0].VerifyHostname(name) }
+	}
 	return finish(conn, captured, store, func() (*dtls.Conn, error) { return dtls.ClientWithContext(ctx, conn, config) })
 }
 
