@@ -1,7 +1,6 @@
 package client
 
 import (
-	"context"
 	"errors"
 	"io"
 	"slices"
@@ -90,33 +89,11 @@ func bare(o Options) (*Client, *connection) {
 	return c, cn
 }
 
-// table is a client on a fake link.
-func table(t *testing.T, o Options, fast fastPath) (*Client, *fakeLink) {
-	t.Helper()
-	o.Addr, o.PlayerSessionID = "localhost:1900", "p"
-	o, err := o.withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var l *fakeLink
-	c, err := dial(t.Context(), &o, func(_ context.Context, _ Transport, _ *Options, c *connection) (link, error) {
-		l = &fakeLink{c: c, fast: fast, reply: func(l *fakeLink, unit []byte) {
-			if len(l.sent) == 1 {
-				accept(l, unit)
-			}
-		}}
-		return l, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c, l
-}
-
 // Send refuses messages that the host would silently drop, and sends none of them.
 func TestSendRefusesWhatTheHostWouldDrop(t *testing.T) {
-	c, l := table(t, Options{}, nil)
+	h := newFakeHost(t)
+	c := h.dial(Options{})
+	defer c.Close()
 	good := Message{OpCode: 1, TargetPlayer: 2}
 	for name, bad := range map[string]struct {
 		change func(m *Message)
@@ -144,8 +121,8 @@ func TestSendRefusesWhatTheHostWouldDrop(t *testing.T) {
 			t.Error("a group that cannot be is taken")
 		}
 	}
-	if len(l.sent) != 1 {
-		t.Errorf("%d were sent beside the login", len(l.sent)-1)
+	if n := c.Stats().Reliable.Sent; n != 1 {
+		t.Errorf("%d were sent beside the login", n-1)
 	}
 	for _, op := range []int32{0, 1, -500} { // op codes that games may use
 		if err := c.Send(t.Context(), Message{OpCode: op, TargetGroup: AllPlayers}); err != nil {
@@ -177,8 +154,9 @@ func (p *fakePath) close() { p.closed = true }
 
 // TestFastCounts: unsent, stale, malformed and dropped messages are counted apart.
 func TestFastCounts(t *testing.T) {
-	p := &fakePath{}
-	c, l := table(t, Options{Fast: true, EventsMax: 1}, p)
+	h := newFakeHost(t)
+	c := h.dial(Options{Fast: true, EventsMax: 1})
+	l, p := h.last(), h.last().path
 	if e := <-c.Events(); e.Kind != EventFastUp {
 		t.Errorf("got %+v", e)
 	}
@@ -198,14 +176,14 @@ func TestFastCounts(t *testing.T) {
 	arrive := func(seq int32) {
 		f := wire.NewFrame(&wire.Header{OpCode: 9, Sender: 2, TargetPlayer: 7})
 		defer f.Release()
-		l.c.onDatagram(f.AppendFast(nil, seq))
+		l.cn.onDatagram(f.AppendFast(nil, seq))
 	}
 	arrive(0)
 	arrive(5)
 	arrive(4)
 	arrive(5)
-	l.c.onDatagram(nil)
-	l.c.onUnit([]byte{1})
+	l.cn.onDatagram(nil)
+	l.cn.onUnit([]byte{1})
 	s := c.Stats()
 	fast := s.Fast
 	fast.SentBytes, fast.ReceivedBytes = 0, 0
@@ -262,16 +240,17 @@ func TestAFastHandshakeRepeatsUntilItIsAnswered(t *testing.T) {
 // A program that takes no events can close, and a helper goroutine that waits to report an
 // event ends with the connection.
 func TestCloseDoesNotWaitForTheProgram(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, l := table(t, Options{Fast: true, EventsMax: 1}, &fakePath{})
+	with(t, func(t *testing.T, h *fakeHost) {
+		c := h.dial(Options{Fast: true, EventsMax: 1})
+		l := h.last()
 		synctest.Wait() // EventFastUp fills the channel of events
-		go l.deliver(unitOf(wire.NewFrame(&wire.Header{OpCode: 9, Sender: 2, TargetPlayer: 7})))
-		l.c.spawn(func() { l.c.fast.fail(io.EOF) })
+		h.say("waits")
+		l.cn.spawn(func() { l.cn.fast.fail(io.EOF) })
 		synctest.Wait()
 		c.Close()
 		f := wire.NewFrame(&wire.Header{OpCode: 9, Sender: 2, TargetPlayer: 7})
 		defer f.Release()
-		l.c.onDatagram(f.AppendFast(nil, 3)) // a late datagram: KCP's reader may still deliver after the end
+		l.cn.onDatagram(f.AppendFast(nil, 3)) // a late datagram: KCP's reader may still deliver after the end
 		if n := len(c.Events()); n != 1 {
 			t.Errorf("%d events", n)
 		}

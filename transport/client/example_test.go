@@ -11,7 +11,6 @@ import (
 	"troupe/messages"
 	"troupe/transport/client"
 	"troupe/transport/host"
-	"troupe/transport/transporttest/hosttest"
 	"troupe/transport/transporttest/memnet"
 )
 
@@ -42,22 +41,12 @@ func (g *game) join(ctx context.Context, player string, o client.Options) *clien
 func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	game, err := startGame(ctx, hosttest.System, "127.0.0.1:0", nil) // a host, and a game session made by CreateGameSession
-	if err != nil {
-		log.Fatal(err)
-	}
+	game := inMemory(ctx, nil)
 	defer game.close()
 
 	var players []*client.Client
 	for _, name := range []string{"ann", "bob"} {
-		id, err := game.seat(ctx, name) // CreatePlayerSession
-		if err != nil {
-			log.Fatal(err)
-		}
-		c, err := client.Dial(ctx, client.Options{Addr: game.host.Addrs().WS, PlayerSessionID: id})
-		if err != nil {
-			log.Fatal(err)
-		}
+		c := game.join(ctx, name, client.Options{Addr: game.host.Addrs().WS})
 		defer c.Close()
 		players = append(players, c)
 	}

@@ -53,6 +53,7 @@ type hostLink struct {
 	how   string        // which side ended it, and how
 	late  time.Duration // delay of the answer to the login
 	turns chan struct{} // each send takes one turn; nil: no limit
+	path  *fakePath     // of the fast channel, once it is open
 }
 
 func (h *fakeHost) open(ctx context.Context, t Transport, _ *Options, cn *connection) (link, error) {
@@ -102,7 +103,7 @@ func (l *hostLink) send(ctx context.Context, unit []byte) error {
 }
 
 func (l *hostLink) openFast(f *fastChannel, _ *wire.LoginResult, o *Options) {
-	if o.Fast && f.open(&fakePath{}, 0) {
+	if l.path = new(fakePath); o.Fast && f.open(l.path, 0) {
 		f.c.spawn(f.announce)
 	}
 }
@@ -137,9 +138,17 @@ func (l *hostLink) answer(r *wire.LoginResult) {
 		return
 	}
 	go func() {
-		time.Sleep(l.late)
-		l.units <- unit
+		select {
+		case <-time.After(l.late):
+			l.units <- unit
+		case <-l.over:
+		}
 	}()
+}
+
+func unitOf(f *wire.Frame) []byte {
+	defer f.Release()
+	return f.AppendReliable(nil)
 }
 
 func (h *fakeHost) receive(l *hostLink, unit []byte) {
@@ -250,15 +259,20 @@ func (h *fakeHost) counts() (dials, logins int) {
 	return len(h.dials), len(h.logins)
 }
 
-// dial connects a client and logs it in.
-func (h *fakeHost) dial(o Options) *Client {
-	h.Helper()
+// try connects a client and logs it in.
+func (h *fakeHost) try(ctx context.Context, o Options) (*Client, error) {
 	o.Addr, o.PlayerSessionID = "localhost:1900", "p"
 	o, err := o.withDefaults()
 	if err != nil {
-		h.Fatal(err)
+		return nil, err
 	}
-	c, err := dial(h.Context(), &o, h.open)
+	return dial(ctx, &o, h.open)
+}
+
+// dial is try where nothing may fail.
+func (h *fakeHost) dial(o Options) *Client {
+	h.Helper()
+	c, err := h.try(h.Context(), o)
 	if err != nil {
 		h.Fatal(err)
 	}

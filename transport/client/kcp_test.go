@@ -1,78 +1,15 @@
 package client_test
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"troupe/messages"
 	"troupe/messages/wire"
 	"troupe/transport/client"
 )
-
-// The fast channel is datagrams of KCP's own association. It is up right after the login, without a handshake, and numbers
-// messages from 0.
-func TestKCPFast(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newWeb(t).newKCPRig(accepted, echo)
-		c, _ := r.dialFast()
-		if !c.FastUp() {
-			t.Error("it is not up after Dial")
-		}
-		awaitKind(t, c, client.EventFastUp)
-		fast := <-r.fast
-		for n := range int32(3) {
-			toServer(t, c, client.Message{OpCode: 20, Payload: make([]byte, client.FastPayloadMax), Intent: client.Fast})
-			if h := await(t, "packet", r.packets); h.OpCode != 20 || h.Sequence != n || h.Reliable || h.Sender != 3 || len(h.Payload) != client.FastPayloadMax {
-				t.Errorf("packet %d: %+v", n, h)
-			}
-			fast.Send(wire.NewFrame(&wire.Header{OpCode: 21, Sender: client.Server, TargetPlayer: 3, Payload: []byte{byte(n)}}))
-			if e := await(t, "event", c.Events()); e.OpCode != 21 || !e.Fast || e.Payload[0] != byte(n) {
-				t.Errorf("event %d: %+v", n, e)
-			}
-		}
-		toServer(t, c, client.Message{OpCode: 22, Payload: make([]byte, client.FastPayloadMax+1), Intent: client.Fast})
-		if e := await(t, "event", c.Events()); e.OpCode != 22 || e.Fast {
-			t.Errorf("a large one: %+v", e)
-		}
-		if s := c.Stats().Fast; s.Sent != 3 || s.Received != 3 {
-			t.Errorf("stats %+v", s)
-		}
-	})
-}
-
-// A leave, a loss and a close by the host are distinguished over KCP, too.
-func TestKCPEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newWeb(t).newKCPRig(accepted, nil)
-		c, p := r.dial(r.options())
-		c.Close()
-		if end := await(t, "end", p.closed); !end.Clean || end.Code != 1000 {
-			t.Errorf("after Close the host sees %+v", end)
-		}
-		if end := c.End(); !end.Local || end.Err != nil {
-			t.Errorf("end %+v", end)
-		}
-		c, p = r.dial(r.options())
-		c.Abort()
-		if end := await(t, "end", p.closed); end.Clean {
-			t.Errorf("after Abort the host sees %+v", end)
-		}
-		if err := c.JoinGroup(t.Context(), 1); !errors.Is(err, client.ErrClosed) {
-			t.Errorf("after Abort: %v", err)
-		}
-		c, p = r.dial(r.options())
-		p.Close(messages.CloseTakenOver)
-		end := ended(t, c)
-		if end.Code != 4001 || end.Reason != "taken_over" || end.Local || end.Err != nil || end.Retry() != messages.RetryNever {
-			t.Errorf("end %+v", end)
-		}
-	})
-}
 
 // A host that falls silent is detected as lost: by the probes after StallMax, and by SilenceMax if that is shorter.
 func TestKCPSilence(t *testing.T) {
@@ -146,53 +83,4 @@ func TestBackPressure(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Roots, names and logins are checked, and a refused connection leaves nothing behind.
-func TestKCPRefusals(t *testing.T) {
-	for name, c := range map[string]struct {
-		change func(o *client.Options)
-		is     error
-		as     any
-	}{
-		"login": {is: client.ErrRefused},
-		"auto":  {change: func(o *client.Options) { o.Transport = client.Auto }, is: client.ErrRefused},
-		"roots": {change: func(o *client.Options) { o.TLS = nil }, as: new(x509.UnknownAuthorityError)},
-		"name":  {change: func(o *client.Options) { o.TLS = &tls.Config{RootCAs: o.TLS.RootCAs, ServerName: "example.com"} }, as: new(x509.HostnameError)},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			r := newWeb(t).newKCPRig(&wire.LoginResult{}, nil)
-			o := r.options()
-			if c.change != nil {
-				c.change(&o)
-			}
-			got, err := client.Dial(t.Context(), o)
-			if got != nil || err == nil {
-				t.Fatalf("got %v, %v", got, err)
-			}
-			if c.is != nil && !errors.Is(err, c.is) || c.as != nil && !errors.As(err, c.as) {
-				t.Errorf("got %v", err)
-			}
-		})
-	}
-}
-
-// Where KCP gets no answer, Auto uses WebSocket after AutoTimeout.
-func TestAutoFallsBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWeb(t)
-		r := w.newRig(accepted, nil)
-		o := r.options()
-		o.Transport, o.KCPAddr = client.Auto, w.packets().LocalAddr().String()
-		began := time.Now()
-		if c, _ := r.dial(o); c.Transport() != client.WSS || time.Since(began) != 3*time.Second {
-			t.Errorf("%s after %v", c.Transport(), time.Since(began))
-		}
-		k := w.newKCPRig(accepted, nil)
-		o.KCPAddr = k.addr
-		began = time.Now()
-		if c, _ := k.dial(o); c.Transport() != client.KCP || time.Since(began) != 0 {
-			t.Errorf("%s after %v, although KCP works", c.Transport(), time.Since(began))
-		}
-	})
 }

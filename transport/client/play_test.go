@@ -33,6 +33,9 @@ func TestPlays(t *testing.T) {
 		if one.PeerID() != 1 || two.PeerID() != 2 {
 			b.Errorf("peers %d and %d", one.PeerID(), two.PeerID())
 		}
+		if over == client.KCP && !one.FastUp() { // it needs no handshake
+			b.Error("the fast channel is not up after Dial")
+		}
 		b.next(one, client.EventFastUp)
 		b.send(one, client.Message{OpCode: 10, TargetGroup: client.AllPlayers, Payload: []byte("all"), Intent: client.Reliable})
 		for _, c := range []*client.Client{one, two} {
@@ -45,8 +48,8 @@ func TestPlays(t *testing.T) {
 		if e := b.next(two, client.EventMessage); e.TargetPlayer != 2 || string(e.Payload) != "fast one way" || e.Fast != (two.Transport() == client.KCP) {
 			b.Errorf("got %+v", e)
 		}
-		b.send(one, client.Message{OpCode: 12, TargetPlayer: 1, Payload: []byte("fast both ways"), Intent: client.Fast})
-		if e := b.next(one, client.EventMessage); e.TargetPlayer != 1 || string(e.Payload) != "fast both ways" || !e.Fast {
+		b.send(one, client.Message{OpCode: 12, TargetPlayer: 1, Payload: make([]byte, client.FastPayloadMax), Intent: client.Fast})
+		if e := b.next(one, client.EventMessage); e.TargetPlayer != 1 || len(e.Payload) != client.FastPayloadMax || !e.Fast {
 			b.Errorf("got %+v", e)
 		}
 		b.send(two, client.Message{OpCode: 13, TargetPlayer: 1, Payload: make([]byte, client.FastPayloadMax+1), Intent: client.Fast})

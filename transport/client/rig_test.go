@@ -111,9 +111,6 @@ type rig struct {
 	login *wire.LoginResult
 	// onUnit handles the packets after LOGIN.
 	onUnit func(p *peer, h *wire.Header)
-	// of KCP: the fast channels of all connections, and what came by them
-	fast    chan transport.FastLink
-	packets chan wire.Header
 }
 
 // peer is the rig's side of one connection.
@@ -166,10 +163,7 @@ func (w web) serve(tcp net.Listener, secure *tls.Config, login *wire.LoginResult
 // newKCPRig starts a rig of KCP.
 func (w web) newKCPRig(login *wire.LoginResult, onUnit func(p *peer, h *wire.Header)) *rig {
 	w.Helper()
-	r := &rig{
-		web: w, over: client.KCP, peers: make(chan *peer, 16), login: login, onUnit: onUnit,
-		fast: make(chan transport.FastLink, 16), packets: make(chan wire.Header, 64),
-	}
+	r := &rig{web: w, over: client.KCP, peers: make(chan *peer, 16), login: login, onUnit: onUnit}
 	var ids atomic.Uint64
 	l := kcp.NewListener(kcp.Options{CloseLinger: closeLinger, NextID: func() uint64 { return ids.Add(1) }}, r)
 	conn := w.packets()
@@ -189,17 +183,7 @@ func (w web) newKCPRig(login *wire.LoginResult, onUnit func(p *peer, h *wire.Hea
 	return r
 }
 
-// Accept opens the fast channel of KCP at once, because it needs no handshake.
 func (r *rig) Accept(c transport.Conn) (transport.Handler, messages.CloseReason) {
-	if r.fast != nil {
-		r.fast <- c.OpenFast(func(packet []byte) {
-			var h wire.Header
-			if err := h.Parse(append([]byte(nil), packet...)); err != nil {
-				r.Error(err)
-			}
-			r.packets <- h
-		})
-	}
 	p := &peer{Conn: c, rig: r, closed: make(chan transport.End, 1)}
 	r.peers <- p
 	return p, 0

@@ -22,7 +22,7 @@ import (
 	"troupe/transport/transporttest"
 )
 
-// wss checks the host's certificate, which is for localhost, against the given roots and name. A host that is not trusted is
+// wss and kcp check the host's certificate, which is for localhost, against the given roots and name. A host that is not trusted is
 // disconnected at once.
 func TestCertificate(t *testing.T) {
 	_, roots := transporttest.Trusted()
@@ -40,23 +40,26 @@ func TestCertificate(t *testing.T) {
 		"no roots":            {host: "localhost", tls: &tls.Config{RootCAs: x509.NewCertPool()}, err: new(x509.UnknownAuthorityError)},
 		"system's roots":      {host: "localhost", err: new(x509.UnknownAuthorityError)},
 	} {
-		bubble(t, name, func(t *testing.T) {
-			withoutGC(t)
-			r := newWeb(t).newRig(accepted, nil)
-			o := r.options()
-			o.Addr, o.TLS = strings.Replace(r.addr, "localhost", c.host, 1), c.tls
-			before, began := c.tls.Clone(), time.Now()
-			got, err := client.Dial(t.Context(), o)
-			if err == nil {
-				got.Close()
-			}
-			if c.err == nil && err != nil || c.err != nil && !errors.As(err, c.err) || time.Since(began) != 0 {
-				t.Errorf("got %v after %v", err, time.Since(began))
-			}
-			if !reflect.DeepEqual(before, c.tls.Clone()) {
-				t.Error("the program's configuration was changed")
-			}
-		})
+		for _, over := range []string{"wss", "kcp"} {
+			bubble(t, over+": "+name, func(t *testing.T) {
+				withoutGC(t)
+				r := rigs[over](newWeb(t))
+				o := r.options()
+				o.Addr, o.TLS = strings.Replace(r.addr, "localhost", c.host, 1), c.tls
+				o.KCPAddr = o.Addr
+				before, began := c.tls.Clone(), time.Now()
+				got, err := client.Dial(t.Context(), o)
+				if err == nil {
+					got.Close()
+				}
+				if c.err == nil && err != nil || c.err != nil && !errors.As(err, c.err) || time.Since(began) != 0 {
+					t.Errorf("got %v after %v", err, time.Since(began))
+				}
+				if !reflect.DeepEqual(before, c.tls.Clone()) {
+					t.Error("the program's configuration was changed")
+				}
+			})
+		}
 	}
 }
 
@@ -204,21 +207,23 @@ func TestAHostThatReadsNothing(t *testing.T) {
 	})
 }
 
-// End has the host's close code, reason and request to retry, on wss as on ws.
+// End has the host's close code, reason and request to retry, over every transport.
 func TestEndHasTheHostsReason(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newWeb(t).newRig(accepted, nil)
-		for _, reason := range messages.CloseReasons() {
-			o := r.options()
-			o.Reconnect = once
-			c, p := r.dial(o)
-			p.Close(reason)
-			end := ended(t, c)
-			if end.Code != uint16(reason) || end.Reason != reason.String() || end.Retry() != reason.Retry() || end.Local || end.Err != nil {
-				t.Errorf("%s: end %+v", reason, end)
+	for over, newRig := range rigs {
+		bubble(t, over, func(t *testing.T) {
+			r := newRig(newWeb(t))
+			for _, reason := range messages.CloseReasons() {
+				o := r.options()
+				o.Reconnect = once
+				c, p := r.dial(o)
+				p.Close(reason)
+				end := ended(t, c)
+				if end.Code != uint16(reason) || end.Reason != reason.String() || end.Retry() != reason.Retry() || end.Local || end.Err != nil {
+					t.Errorf("%s: end %+v", reason, end)
+				}
 			}
-		}
-	})
+		})
+	}
 }
 
 // Messages and bytes are counted per channel, and the counts can be reset.

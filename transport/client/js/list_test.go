@@ -40,7 +40,7 @@ var counterparts = map[string]string{
 	"TestDialGivesUpAnywhere": "connectGivesUp", "TestDialEnds": "connectGivesUp refused", "TestDialAsksAgain": "connectAsksAgain busyHost",
 	"TestSendRefusesWhatTheHostWouldDrop": "talk", "TestSendWhileDetached": "sendWhileAway",
 	"TestSendUntilAcked":       "sendWhileAway",
-	"TestEndHasTheHostsReason": "endsAtOnce", "TestEndError": "endsAtOnce policy", "TestSilence": "silence watchNetwork",
+	"TestEndHasTheHostsReason": "endsAtOnce", "TestSilence": "silence watchNetwork",
 	"TestResumes": "resumes", "TestMoves": "moves", "TestMove": "moves moveIsNoTakeover", "TestMoveIsNoTakeover": "moveIsNoTakeover",
 	"TestAReturnAfterTheWindowIsRefused": "aReturnAfterTheWindow", "TestGap": "gap", "TestGapAndFreshDevice": "gap takenOver",
 	"TestReconnects": "resumes", "TestExactlyOnceThroughLosses": "stream", "TestExactlyOnce": "stream", "TestFlappingLink": "stream resumes",
@@ -61,8 +61,7 @@ var withoutCounterpart = map[string]string{
 		TestASecureFastThatFailsLeavesTheLoginAlone TestSecureFastLeavesNothing TestResumption TestWatch TestNATChangesThePort
 		TestTheFastChannelFallsBackWhileUDPIsBlocked TestMoveReportsTheFastChannelDown
 		TestUDPComesBack`,
-	"this client has no KCP": `TestKCPFast TestKCPEnds TestKCPSilence TestKCPRefusals
-		TestAutoFallsBack TestAuto TestAutoComesBack TestTransportNames`,
+	"this client has no KCP": `TestKCPSilence TestAuto TestAutoComesBack TestTransportNames`,
 	"the platform has the WebSocket and checks certificates": `TestSocketReads TestSocketRefuses TestCloseFrame TestFramesAreMasked TestCertificate`,
 	"events are calls, not a channel that a program may leave full": `TestCloseDoesNotWaitForTheProgram TestMoveWithEventsWaiting
 		TestAnAnswerBeforeTheEndOfTheAttemptAttaches TestMoveEndsWithItsContextAfterALoss TestNetworkChangedDuringALoss TestNoHoleAfterClose`,
