@@ -128,48 +128,6 @@ func TestMessageThatNeverCompletes(t *testing.T) {
 	})
 }
 
-// A message of the allowed number of segments, over the limit in bytes.
-func TestMessageOverTheLimit(t *testing.T) {
-	for _, c := range []struct {
-		name     string
-		login    bool
-		size     int
-		accepted bool
-	}{
-		{"before login, 8192", false, 8192, true},
-		{"before login, 8193", false, 8193, false},
-		{"after login, 8193", true, 8193, true},
-		{"after login, 65536", true, 65536, true},
-		{"after login, 65537", true, 65537, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			in(t, func(t *testing.T) {
-				p := connectFresh(t, 1, weather{}, Options{}, DialOptions{})
-				if c.login {
-					p.conn.LoggedIn()
-				}
-				if err := p.stream.Send(t.Context(), make([]byte, c.size)); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(3 * time.Second)
-				synctest.Wait()
-				if got := p.host.got(); (len(got) == 1) != c.accepted {
-					t.Errorf("%d messages", len(got))
-				}
-				if !c.accepted {
-					if end := p.host.end(t); end.ByHost != messages.CloseMessageTooBig {
-						t.Errorf("end %+v", end)
-					}
-					if end := p.client.end(t); end.Code != 1009 {
-						t.Errorf("the client's end %+v", end)
-					}
-				}
-				p.finish()
-			})
-		})
-	}
-}
-
 // Before the login the window is small, and so is what a peer makes KCP hold.
 func TestWindowBeforeLogin(t *testing.T) {
 	in(t, func(t *testing.T) {

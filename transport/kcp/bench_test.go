@@ -6,8 +6,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	kcpgo "github.com/xtaci/kcp-go/v5"
-
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/messages/wire"
@@ -139,35 +137,5 @@ func BenchmarkMessage(b *testing.B) {
 				}
 			}
 		})
-	}
-}
-
-// BenchmarkBareKCP is what the library alone takes for the same, for comparison.
-func BenchmarkBareKCP(b *testing.B) {
-	down, up := new(loop), new(loop)
-	mk := func(l *loop) *kcpgo.KCP {
-		k := kcpgo.NewKCP(conversation, func(p []byte, n int) { l.Write(p[:n]) })
-		k.NoDelay(1, 10, 2, 1)
-		k.SetMtu(packetMax)
-		k.WndSize(windowSegments, windowSegments)
-		return k
-	}
-	pass := func(l *loop, k *kcpgo.KCP) {
-		for _, p := range l.waiting {
-			k.Input(p, kcpgo.IKCP_PACKET_REGULAR, false)
-			l.free = append(l.free, p)
-		}
-		l.waiting = l.waiting[:0]
-	}
-	host, client := mk(down), mk(up)
-	message, buf := frameBytes(1, 100), make([]byte, 2048)
-	b.ReportAllocs()
-	for b.Loop() {
-		host.Send(message)
-		flushKCP(host, kcpgo.IKCP_FLUSH_FULL)
-		pass(down, client)
-		client.Recv(buf)
-		flushKCP(client, kcpgo.IKCP_FLUSH_FULL)
-		pass(up, host)
 	}
 }

@@ -9,34 +9,13 @@ import (
 
 	"troupe/messages"
 	"troupe/messages/counters"
-	"troupe/transport"
 )
-
-func TestConnDescribesItself(t *testing.T) {
-	in(t, func(t *testing.T) {
-		p := connect(t, 1, weather{})
-		other := connect(t, 1, weather{})
-		if p.conn.Kind() != transport.KCP || p.conn.RemoteAddr() != p.a.RemoteAddr() || p.conn.ID() == other.conn.ID() {
-			t.Errorf("kind %v, remote %v, ids %d and %d", p.conn.Kind(), p.conn.RemoteAddr(), p.conn.ID(), other.conn.ID())
-		}
-		if p.count.Accepted.Get(counters.KCP) != 1 || p.count.Connections.Get(counters.KCP) != 1 {
-			t.Error("not counted")
-		}
-		before, bytes := p.count.Writes.Get(counters.KCP), p.count.BytesOut.Get(counters.KCP)
-		p.hear(t, 1)
-		if w, b := p.count.Writes.Get(counters.KCP)-before, p.count.BytesOut.Get(counters.KCP)-bytes; w != 1 || b < 45 || b > 60 {
-			t.Errorf("%d writes of %d bytes for a message of 25", w, b)
-		}
-		p.finish()
-		other.finish()
-	})
-}
 
 // A batch goes out in few datagrams, and a frame of the host's own before it.
 func TestFlushPacksABatch(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{})
-		before := p.a.out.sent()
+		before, writes, bytes := p.a.out.sent(), p.count.Writes.Get(counters.KCP), p.count.BytesOut.Get(counters.KCP)
 		for i := range 40 {
 			p.source.add(frameOf(i, 20))
 		}
@@ -44,6 +23,9 @@ func TestFlushPacksABatch(t *testing.T) {
 		p.conn.Flush()
 		if n := p.a.out.sent() - before; n != 2 { // 41 segments of 50 bytes
 			t.Errorf("%d datagrams, want 2", n)
+		}
+		if w, b := p.count.Writes.Get(counters.KCP)-writes, p.count.BytesOut.Get(counters.KCP)-bytes; w != 2 || b < 41*45 || b > 41*60 {
+			t.Errorf("%d writes of %d bytes are counted", w, b)
 		}
 		p.conn.Flush()
 		time.Sleep(time.Second)

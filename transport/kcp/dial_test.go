@@ -2,7 +2,6 @@ package kcp
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"net/netip"
@@ -16,25 +15,6 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-// serveMemory is a listener on a network in memory.
-func serveMemory(t *testing.T) (*memnet.Network, *dtls.Endpoint, *Listener, *recorder) {
-	network := memnet.New(memnet.Seed(t))
-	t.Cleanup(network.Close)
-	conn, err := network.Node().ListenPacket(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, _ := transporttest.Trusted()
-	r := &recorder{t: t}
-	l := NewListener(Options{}, r)
-	e, err := dtls.Listen(dtls.Options{Conn: conn, Counters: new(counters.Set), Certificate: func() *tls.Certificate { return cert }}, l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.Close() })
-	return network, e, l, r
-}
-
 func socketTo(t *testing.T, network *memnet.Network, to net.Addr) net.Conn {
 	t.Helper()
 	conn, err := network.Node().DialPacket(to.(*net.UDPAddr).AddrPort())
@@ -44,44 +24,18 @@ func socketTo(t *testing.T, network *memnet.Network, to net.Addr) net.Conn {
 	return conn
 }
 
-func TestDial(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		network, e, l, r := serveMemory(t)
-		_, roots := transporttest.Trusted()
-		c := &listening{t: t}
-		ctx := t.Context()
-		s, err := Dial(ctx, DialOptions{DTLS: dtls.DialOptions{Conn: socketTo(t, network, e.Addr()), ServerName: "localhost", Roots: roots}}, c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s.RemoteAddr().String() != e.Addr().String() {
-			t.Errorf("remote address %v, want %v", s.RemoteAddr(), e.Addr())
-		}
-		if err := s.Send(ctx, []byte("over the wire")); err != nil {
-			t.Error(err)
-		}
-		s.Close(1000)
-		if err := l.Wait(ctx); err != nil {
-			t.Fatal(err)
-		}
-		if got := r.got(); len(got) != 1 || string(got[0]) != "over the wire" || !r.end(t).Clean {
-			t.Errorf("messages %q, end %+v", got, r.end(t))
-		}
-		if r.conn.RemoteAddr().String() != s.LocalAddr().String() {
-			t.Errorf("the host sees %v, the client is %v", r.conn.RemoteAddr(), s.LocalAddr())
-		}
-		c.end(t)
-	})
-}
-
 // A failed Dial leaves nothing behind: the bubble ends.
 func TestDialFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		network, e, _, _ := serveMemory(t)
+		network := memnet.New(memnet.Seed(t))
+		defer network.Close()
+		s := conforming{}.Start(t, transporttest.Options{Network: network, Counters: new(counters.Set), Acceptor: &recorder{t: t}}).(*conformingServer)
+		defer s.Stop()
+		host := s.endpoint.Addr()
 		c := &listening{t: t}
 		nobody := net.UDPAddrFromAddrPort(netip.MustParseAddrPort("10.9.9.9:9"))
 		for name, o := range map[string]dtls.DialOptions{
-			"unknown authority": {Conn: socketTo(t, network, e.Addr()), ServerName: "localhost"},
+			"unknown authority": {Conn: socketTo(t, network, host), ServerName: "localhost"},
 			"no such address":   {Addr: "127.0.0.1"},
 			"nobody there":      {Conn: socketTo(t, network, nobody), ServerName: "localhost"},
 		} {

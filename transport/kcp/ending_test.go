@@ -21,35 +21,6 @@ func isFrame(t frameType) func(b []byte) bool {
 	return func(b []byte) bool { return frameType(b[0]) == t }
 }
 
-func TestLeaveIsClean(t *testing.T) {
-	for _, w := range weathers {
-		t.Run(w.name, func(t *testing.T) {
-			in(t, func(t *testing.T) {
-				p := connect(t, 3, w.weather)
-				p.say(t, 100)
-				p.stream.Close(1000)
-				synctest.Wait()
-				if n := len(p.host.got()); n != 100 {
-					t.Errorf("%d of 100 messages before the leave", n)
-				}
-				if end := p.host.end(t); end != (transport.End{Clean: true, Code: 1000}) {
-					t.Errorf("the host's end: %+v", end)
-				}
-				if end := p.client.end(t); end != (StreamEnd{}) {
-					t.Errorf("the client's end: %+v", end)
-				}
-				if n := p.count.Closed.Get(counters.ClosedByPeer); n != 1 {
-					t.Errorf("%d leaves counted", n)
-				}
-				if n := p.count.Connections.Get(counters.KCP); n != 0 {
-					t.Errorf("%d connections left", n)
-				}
-				p.finish()
-			})
-		})
-	}
-}
-
 func TestOtherGoodbyeIsALoss(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{})
@@ -428,30 +399,6 @@ func TestStoppedHost(t *testing.T) {
 	})
 }
 
-func TestRefusalSaysWhy(t *testing.T) {
-	in(t, func(t *testing.T) {
-		a, b := network(1, weather{loss: 0.2})
-		r := &recorder{t: t, refuse: messages.CloseGoingAway}
-		l := NewListener(Options{}, r)
-		e := l.accept(a)
-		a.in.connect(e)
-		c := &listening{t: t}
-		s := newStream(b, DialOptions{}, c)
-		b.in.connect(s.e)
-		time.Sleep(5 * time.Second)
-		synctest.Wait()
-		if end := c.end(t); end.Code != 1001 || end.Reason != "host_draining" {
-			t.Errorf("the client's end: %+v", end)
-		}
-		if r.accepted != 1 || len(r.ends) != 0 {
-			t.Errorf("asked %d times, %d ends", r.accepted, len(r.ends))
-		}
-		if err := l.Wait(t.Context()); err != nil || l.Len() != 0 {
-			t.Errorf("%d connections left: %v", l.Len(), err)
-		}
-	})
-}
-
 type panicking struct{ recorder }
 
 func (*panicking) Accept(transport.Conn) (transport.Handler, messages.CloseReason) { panic("a bug") }
@@ -461,51 +408,41 @@ type buggySource struct{}
 func (buggySource) Drain(wire.Sink) bool { panic("a bug") }
 
 func TestPanicsCostOneConnection(t *testing.T) {
-	in(t, func(t *testing.T) {
-		p := connect(t, 1, weather{})
-		p.host.onUnit = func([]byte) { panic("a bug") }
-		p.say(t, 1)
-		time.Sleep(3 * time.Second)
-		synctest.Wait()
-		if end := p.host.end(t); end.ByHost != messages.CloseInternalError || !errors.Is(end.Err, errPanicked) {
-			t.Errorf("the host's end: %+v", end)
-		}
-		if end := p.client.end(t); end.Code != 1011 {
-			t.Errorf("the client's end: %+v", end)
-		}
-		p.finish()
-	})
-	t.Run("fast", func(t *testing.T) {
-		in(t, func(t *testing.T) {
-			p := connect(t, 1, weather{})
+	for name, c := range map[string]struct {
+		cause func(t *testing.T, p *pair)
+		ends  messages.CloseReason
+	}{
+		"handler": {func(t *testing.T, p *pair) {
+			p.host.onUnit = func([]byte) { panic("a bug") }
+			p.say(t, 1)
+		}, messages.CloseInternalError},
+		"fast": {func(t *testing.T, p *pair) {
 			p.conn.OpenFast(func([]byte) { panic("a bug") })
 			_ = p.stream.SendDatagram(frameBytes(1, 1))
-			time.Sleep(3 * time.Second)
-			synctest.Wait()
-			if end := p.host.end(t); end.ByHost != messages.CloseInternalError {
-				t.Errorf("the host's end: %+v", end)
-			}
-			p.finish()
-		})
-	})
-	for name, flush := range map[string]func(p *pair){
-		"source": func(p *pair) { p.conn.Flush() },
-		"source, reading": func(p *pair) {
+		}, messages.CloseInternalError},
+		"source": {func(_ *testing.T, p *pair) {
+			p.conn.SetSource(buggySource{})
+			p.conn.Flush()
+		}, messages.CloseInternalError},
+		"source, reading": {func(_ *testing.T, p *pair) {
+			p.conn.SetSource(buggySource{})
 			p.conn.e.lock()
 			p.conn.e.sending.backlog = true
 			p.conn.e.leave()
 			p.conn.Close(messages.CloseNormal)
-		},
+		}, messages.CloseNormal},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(t *testing.T) {
 				p := connect(t, 1, weather{})
-				p.conn.SetSource(buggySource{})
-				flush(p)
+				c.cause(t, p)
 				time.Sleep(3 * time.Second)
 				synctest.Wait()
-				if end := p.host.end(t); end.ByHost != messages.CloseInternalError && end.ByHost != messages.CloseNormal {
+				if end := p.host.end(t); end.ByHost != c.ends || c.ends == messages.CloseInternalError && !errors.Is(end.Err, errPanicked) {
 					t.Errorf("the host's end: %+v", end)
+				}
+				if end := p.client.end(t); end.Code != uint16(c.ends) && c.ends == messages.CloseInternalError {
+					t.Errorf("the client's end: %+v", end)
 				}
 				p.conn.SetSource(nil) // nothing is locked
 				if n := p.count.ConnectionPanics.Load(); n != 1 {
@@ -561,40 +498,6 @@ func TestListenerCloses(t *testing.T) {
 			t.Errorf("the client's end: %+v", end)
 		}
 		p.finish()
-	})
-}
-
-// reliability.md 5.2: who has not logged in counts as pending until the
-// login or the end.
-func TestAdmission(t *testing.T) {
-	in(t, func(t *testing.T) {
-		var count counters.Set
-		adm := transport.NewAdmission(transport.AdmissionLimits{PendingMax: 2}, &count, time.Now)
-		l := NewListener(Options{Admission: adm, Counters: &count}, new(counting))
-		var open []*engine
-		for range 2 {
-			a, _ := network(1, weather{})
-			open = append(open, l.accept(a))
-		}
-		a, _ := network(1, weather{})
-		if l.accept(a) != nil {
-			t.Error("a third is accepted")
-		}
-		if n := count.Refused.Get(counters.RefusedPendingTotal); n != 1 || l.Len() != 2 {
-			t.Errorf("%d refused, %d open", n, l.Len())
-		}
-		open[0].owner.(*Conn).LoggedIn()
-		open[0].owner.(*Conn).LoggedIn()
-		if adm.Pending() != 1 {
-			t.Errorf("%d pending after a login", adm.Pending())
-		}
-		for _, e := range open {
-			e.OnClosed(errPathClosed)
-		}
-		synctest.Wait()
-		if adm.Pending() != 0 || l.Len() != 0 {
-			t.Errorf("%d pending, %d open", adm.Pending(), l.Len())
-		}
 	})
 }
 

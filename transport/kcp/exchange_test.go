@@ -11,32 +11,6 @@ import (
 	"troupe/messages/wire"
 )
 
-var weathers = []struct {
-	name string
-	weather
-}{
-	{"calm", weather{}},
-	{"loss 1", weather{loss: 0.01}},
-	{"loss 5 delayed", weather{loss: 0.05, delay: 25 * time.Millisecond}},
-	{"loss 20 delayed", weather{loss: 0.20, delay: 10 * time.Millisecond}},
-	{"reordered", weather{reorder: 0.3, jitter: 5 * time.Millisecond}},
-	{"doubled", weather{double: 0.5, reorder: 0.1}},
-	{"all", weather{loss: 0.10, double: 0.1, reorder: 0.1, delay: 5 * time.Millisecond, jitter: 5 * time.Millisecond}},
-}
-
-// sizes are lengths of messages, with those around what a segment carries.
-func sizes(n int, rng *rand.Rand) []int {
-	s := []int{1, 2, segmentDataMax - 1, segmentDataMax, segmentDataMax + 1, 2 * segmentDataMax, 65536, 65535, 4096}
-	for len(s) < n {
-		if rng.IntN(20) == 0 {
-			s = append(s, 1+rng.IntN(65536))
-		} else {
-			s = append(s, 1+rng.IntN(300))
-		}
-	}
-	return s
-}
-
 // messageOf is a message of n bytes that no other number has.
 func messageOf(number, n int) []byte {
 	b := make([]byte, n)
@@ -58,45 +32,6 @@ func sameMessages(t *testing.T, what string, got, want [][]byte) {
 			t.Errorf("%s: message %d of %d bytes is not the one of %d bytes", what, i, len(got[i]), len(want[i]))
 			return
 		}
-	}
-}
-
-func TestEverythingArrivesOnceInOrder(t *testing.T) {
-	count := 150
-	if testing.Short() {
-		count = 50
-	}
-	for i, w := range weathers {
-		t.Run(w.name, func(t *testing.T) {
-			in(t, func(t *testing.T) {
-				p := connect(t, uint64(i), w.weather)
-				rng := rand.New(rand.NewPCG(uint64(i), 7))
-				var up, down [][]byte
-				go func() {
-					for n, size := range sizes(count, rng) {
-						m := messageOf(n, size)
-						up = append(up, m)
-						if err := p.stream.Send(t.Context(), m); err != nil {
-							t.Error(err)
-						}
-						time.Sleep(time.Duration(n%7) * time.Millisecond)
-					}
-				}()
-				rng2 := rand.New(rand.NewPCG(uint64(i), 8))
-				for n, size := range sizes(count, rng2) {
-					f := wire.NewFrame(&wire.Header{OpCode: 3, Payload: messageOf(n, size)})
-					down = append(down, slices.Clone(f.Unit()))
-					p.source.add(f)
-					p.conn.Flush()
-					time.Sleep(time.Duration(n%5) * time.Millisecond)
-				}
-				time.Sleep(20 * time.Second)
-				synctest.Wait()
-				sameMessages(t, "to the host", p.host.got(), up)
-				sameMessages(t, "to the client", p.client.got(), down)
-				p.finish()
-			})
-		})
 	}
 }
 
@@ -246,36 +181,6 @@ func TestSlowReader(t *testing.T) {
 		sameMessages(t, "to the host", p.host.got(), want)
 		if got := p.host.pongs; !slices.Equal(got, []string{"still"}) {
 			t.Errorf("pongs %q", got)
-		}
-		p.finish()
-	})
-}
-
-// The other way: a client that does not read leaves the frames in the source.
-func TestSlowClientLeavesFramesInTheSource(t *testing.T) {
-	in(t, func(t *testing.T) {
-		p := connect(t, 1, weather{})
-		gate := make(chan struct{})
-		p.client.onMessage = func([]byte) { <-gate }
-		p.hear(t, 2000)
-		time.Sleep(3 * time.Second)
-		if n := p.source.len(); n < 2000-2*windowSegments-windowSegments {
-			t.Errorf("%d frames left in the source", n)
-		}
-		if n := p.conn.e.waiting(); n > windowSegments {
-			t.Errorf("%d segments in KCP", n)
-		}
-		close(gate)
-		time.Sleep(10 * time.Second)
-		synctest.Wait()
-		got := p.client.got()
-		if len(got) != 2000 {
-			t.Fatalf("%d of 2000 messages", len(got))
-		}
-		for i, b := range got {
-			if senderOf(t, b) != i {
-				t.Fatalf("message %d is number %d", i, senderOf(t, b))
-			}
 		}
 		p.finish()
 	})

@@ -20,7 +20,6 @@ type recorder struct {
 	t        testing.TB
 	conn     transport.Conn
 	onUnit   func(unit []byte)
-	refuse   messages.CloseReason
 	accepted int
 
 	inside atomic.Int32
@@ -35,9 +34,6 @@ type recorder struct {
 func (r *recorder) Accept(c transport.Conn) (transport.Handler, messages.CloseReason) {
 	r.accepted++
 	r.conn = c
-	if r.refuse != 0 {
-		return nil, r.refuse
-	}
 	return r, 0
 }
 

@@ -113,30 +113,6 @@ func TestAcksOfDisorderAreSentAtOnce(t *testing.T) {
 	})
 }
 
-func TestPingIsAnswered(t *testing.T) {
-	for _, loss := range []float64{0, 0.2} {
-		in(t, func(t *testing.T) {
-			p := connect(t, 9, weather{loss: loss})
-			for i := range 200 {
-				p.conn.Ping([]byte{byte(i)})
-				time.Sleep(3 * time.Second)
-			}
-			synctest.Wait()
-			seen := map[string]bool{}
-			for _, s := range p.host.pongs {
-				seen[s] = true
-			}
-			if len(seen) != 200 {
-				t.Errorf("loss %v: %d of 200 pings answered", loss, len(seen))
-			}
-			if loss == 0 && len(p.host.pongs) != 200 {
-				t.Errorf("%d pongs", len(p.host.pongs))
-			}
-			p.finish()
-		})
-	}
-}
-
 func TestPingRepeats(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{})
