@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unsafe"
 
@@ -165,96 +166,51 @@ func (k *keeper) OnUnit([]byte)        { k.units.Add(1) }
 func (*keeper) OnAlive([]byte)         {}
 func (*keeper) OnClosed(transport.End) {}
 
+// What a connection that has had its handshake and a first message keeps, without its socket.
 func TestIdleConnectionsAllocateLittle(t *testing.T) {
 	skipRace(t)
-	const n = 1000
-	l, err := Listen(Options{Addr: onSockets})
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	k := new(keeper)
-	go func() { served <- l.Serve(k) }()
-
-	// The clients' side is measured first and taken off: bare sockets, no more.
-	clients := make([]net.Conn, n)
-	raw := []byte(request("/"))
-	answer := make([]byte, 4096)
-	usage := func() (heap, stack uint64, goroutines int) {
-		runtime.GC()
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc, m.StackInuse, runtime.NumGoroutine()
-	}
-	base, _, baseG := usage()
-	plain, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pairs := make([]net.Conn, 0, 2*n)
-	for range n {
-		a, err := net.Dial("tcp", plain.Addr().String())
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		const n = 1000
+		l, k := newListener(Options{}.withDefaults()), new(keeper)
+		l.acceptor = k
+		var ours, theirs [n]net.Conn
+		for i := range n {
+			ours[i], theirs[i] = net.Pipe()
 		}
-		b, err := plain.Accept()
-		if err != nil {
-			t.Fatal(err)
+		answer := make([]byte, 4096)
+		usage := func() (heap, stack uint64) {
+			runtime.GC()
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return m.HeapAlloc, m.StackInuse
 		}
-		pairs = append(pairs, a, b)
-	}
-	withPairs, _, _ := usage()
-	perSocket := float64(withPairs-base) / (2 * n)
-	for _, c := range pairs {
-		_ = c.Close()
-	}
-	_ = plain.Close()
-	pairs = nil
-
-	before, stackBefore, _ := usage()
-	for i := range clients {
-		c, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
+		before, stackBefore := usage()
+		for i, c := range theirs {
+			l.handshakes.Add(1)
+			go (&handshakingConn{Conn: ours[i], l: l}).serve()
+			_, err := io.WriteString(c, request("/"))
+			if err == nil {
+				_, err = c.Read(answer)
+			}
+			if err == nil {
+				_, err = c.Write(binaryFrame("hello"))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
-		clients[i] = c
-		if _, err := c.Write(raw); err != nil {
-			t.Fatal(err)
+		synctest.Wait() // each has had its first message, and the reader that took it is gone
+		after, stackAfter := usage()
+		per := float64(after-before) / n
+		t.Logf("heap per idle connection %.0f bytes; stack %.0f; Conn %d", per, float64(stackAfter-stackBefore)/n, unsafe.Sizeof(Conn{}))
+		if per > 2560 || k.units.Load() != n {
+			t.Errorf("%.0f bytes of heap per idle connection, at most 2560 are wanted; %d first messages", per, k.units.Load())
 		}
-		if _, err := c.Read(answer); err != nil {
-			t.Fatal(err)
+		for _, c := range theirs {
+			_ = c.Close()
 		}
-		if _, err := c.Write(binaryFrame("hello")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for late := time.Now().Add(patience); k.units.Load() < n || runtime.NumGoroutine() > baseG+n+5; runtime.Gosched() {
-		if time.Now().After(late) { // each has had its first message, and the reader that took it is gone
-			t.Fatalf("%d first messages, %d goroutines", k.units.Load(), runtime.NumGoroutine()-baseG)
-		}
-	}
-	after, stackAfter, goroutines := usage()
-	total := float64(after-before) / n
-	per := total - perSocket
-	t.Logf("heap per idle connection %.0f bytes, its socket of %.0f included; stack %.0f; Conn %d; goroutines %.3f",
-		per, perSocket, float64(stackAfter-stackBefore)/n, unsafe.Sizeof(Conn{}), float64(goroutines-baseG)/n)
-	if per > 2560 {
-		t.Errorf("%.0f bytes of heap per idle connection, at most 2560 are wanted", per)
-	}
-	if g := goroutines - baseG; g < n {
-		t.Errorf("%d goroutines for %d connections", g, n)
-	}
-	for _, c := range clients {
-		_ = c.Close()
-	}
-	if err := l.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if err := l.Wait(t.Context()); err != nil {
-		t.Error(err)
-	}
-	<-served
+	})
 }
 
 func BenchmarkInbound(b *testing.B) {

@@ -81,68 +81,36 @@ func TestPeerVanishes(t *testing.T) {
 	})
 }
 
-func TestHostCloses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, reason := range messages.CloseReasons() {
-			h := serve(t, Options{}, newRecorder())
-			cl, p := h.connect(t)
-			p.Send(frame([]byte("refused")))
-			p.Close(reason)
-			cl.write(binaryFrame("too late"))
-			cl.expect(0x82, unitOf([]byte("refused")))
-			first, b := cl.frame()
-			if first != 0x88 || string(b[2:]) != reason.String() || int(b[0])<<8|int(b[1]) != int(reason) {
-				t.Errorf("%v: frame %#x %q", reason, first, b)
-			}
-			cl.write(closeFrame(1000, "")) // an answer, not a leave
-			cl.expectEnd()
-			if end := p.awaitEnd(t); end != (transport.End{Code: 1000, ByHost: reason}) {
-				t.Errorf("%v: end %+v", reason, end)
-			}
-			if h.count.CloseReasons[reason].Load() != 1 || h.count.Closed.Get(counters.ClosedByHost) != 1 {
-				t.Errorf("%v: not counted", reason)
-			}
-		}
-	})
-}
-
-// TestHandlerPanic costs the connection and nothing else.
-func TestHandlerPanic(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRecorder()
-		r.onUnit = func(_ transport.Conn, unit []byte) {
-			if string(unit) == "boom" {
-				panic("boom")
-			}
-		}
-		h := serve(t, Options{}, r)
-		cl, p := h.connect(t)
-		other, q := h.connect(t)
-		cl.write(binaryFrame("boom"))
-		cl.expect(0x88, "\x03\xf3internal_error")
-		_ = cl.conn.Close()
-		if end := p.awaitEnd(t); end.ByHost != messages.CloseInternalError {
-			t.Errorf("end %+v", end)
-		}
-		other.write(binaryFrame("fine"))
-		q.await(t, "other connection", func() bool { return len(q.units) == 1 })
-	})
-}
-
-// A panic of what fills a connection costs that connection, whoever flushes it:
-// the game session's goroutine, or the connection's own writer.
-func TestAPanicWhileWritingCostsTheConnection(t *testing.T) {
-	for name, flush := range map[string]func(c transport.Conn){
-		"flush": transport.Conn.Flush, "writer": func(c transport.Conn) { c.Close(messages.CloseGoingAway) },
+// A panic of what a connection calls costs that connection, whoever calls it: its reader, the game session's goroutine that flushes it, or
+// its own writer.
+func TestAPanicCostsTheConnection(t *testing.T) {
+	for name, cause := range map[string]func(cl *client, p *peer){
+		"handler": func(cl *client, _ *peer) {
+			cl.write(binaryFrame("boom"))
+			cl.expect(0x88, "\x03\xf3internal_error")
+			_ = cl.conn.Close()
+		},
+		"flush": func(_ *client, p *peer) {
+			p.SetSource(&queue{onBusy: func() { panic("a bug") }})
+			p.Flush()
+		},
+		"writer": func(_ *client, p *peer) {
+			p.SetSource(&queue{onBusy: func() { panic("a bug") }})
+			p.Close(messages.CloseGoingAway)
+		},
 	} {
 		inBubble(t, name, func(t *testing.T) {
-			h := serve(t, Options{}, newRecorder())
-			_, p := h.connect(t)
+			r := newRecorder()
+			r.onUnit = func(_ transport.Conn, unit []byte) {
+				if string(unit) == "boom" {
+					panic("boom")
+				}
+			}
+			h := serve(t, Options{}, r)
+			cl, p := h.connect(t)
 			other, q := h.connect(t)
-			src := &queue{onBusy: func() { panic("a bug") }}
-			p.SetSource(src)
-			flush(p)
-			if end := p.awaitEnd(t); end.Clean || end.ByHost == 0 {
+			cause(cl, p)
+			if end := p.awaitEnd(t); end.Clean || end.ByHost == 0 || name == "handler" && end.ByHost != messages.CloseInternalError {
 				t.Errorf("end %+v", end)
 			}
 			p.Flush()
@@ -154,26 +122,6 @@ func TestAPanicWhileWritingCostsTheConnection(t *testing.T) {
 			q.await(t, "other connection", func() bool { return len(q.units) == 1 })
 		})
 	}
-}
-
-// TestCloseFromTheHandler closes and sends from the reader's own goroutine.
-func TestCloseFromTheHandler(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRecorder()
-		r.onUnit = func(c transport.Conn, unit []byte) {
-			c.Send(frame(unit))
-			c.Close(messages.CloseNormal)
-		}
-		h := serve(t, Options{}, r)
-		cl, p := h.connect(t)
-		cl.write(binaryFrame("login"))
-		cl.expect(0x82, unitOf([]byte("login")))
-		cl.expectClose(1000)
-		cl.write(closeFrame(1000, ""))
-		if end := p.awaitEnd(t); end.Clean || end.ByHost != messages.CloseNormal {
-			t.Errorf("end %+v", end)
-		}
-	})
 }
 
 // endsAtOnce wants the write side shut behind the close frame, so that a client that

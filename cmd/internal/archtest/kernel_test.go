@@ -72,8 +72,7 @@ var kernelParts = map[string]string{
 	"transport/transporttest/stories/drivers_test.go":     "the SDK for JavaScript and the aws command line",
 	"transport/transporttest/stories/story_test.go":       "hosts that Node.js reaches",
 	"transport/websocket/client_test.go":                  "RST, and the kernel's buffers",
-	"transport/websocket/cost_test.go":                    "allocations of reading and writing a TCP socket",
-	"transport/websocket/sockopt_linux_test.go":           "socket options",
+	"transport/websocket/sockets_linux_test.go":           "socket options, RST, and what the kernel knows of a peer",
 }
 
 // kernelCalls are what such a file calls.
