@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/netip"
 	"testing"
-	"time"
 
 	"troupe/messages/counters"
 	"troupe/messages/wire"
@@ -13,32 +12,36 @@ import (
 
 // The checks of realtime.md 21, as far as this layer decides them.
 
-// RT-20.
-func TestConnectIsAnsweredFromTheAnnouncedPort(t *testing.T) {
+// Each -5 is answered from the announced port, and -6 and messages share one row of numbers.
+// RT-20, RT-21, RT-25.
+func TestConnectsAreAnsweredWithRisingNumbers(t *testing.T) {
 	h := newHost(t, nil)
 	a, in := h.open(1, local)
 	if a.Port() == 0 || a.Port() != h.Port() {
 		t.Fatalf("announced %d, main port %d", a.Port(), h.Port())
 	}
 	c := h.client("127.0.0.1", a.Port(), 1)
-	c.connect()
-	c.serverAck(0) // receive checks the source
-	if a.Ready() || a.Addr() != c.addr() {
-		t.Fatalf("ready %v, address %v, want %v", a.Ready(), a.Addr(), c.addr())
-	}
-	in.empty(t)
-}
-
-// RT-21.
-func TestTenConnectsTenRisingAcks(t *testing.T) {
-	h := newHost(t, nil)
-	a, _ := h.open(1, local)
-	c := h.client("127.0.0.1", a.Port(), 1)
 	for range 10 {
 		c.connect()
 	}
 	for n := range int32(10) {
+		c.serverAck(n) // receive checks the source
+	}
+	if a.Ready() || a.Addr() != c.addr() {
+		t.Fatalf("ready %v, address %v, want %v", a.Ready(), a.Addr(), c.addr())
+	}
+	in.empty(t)
+	c.ack()
+	h.ready(a, true)
+	for n := int32(10); n < 40; n += 4 {
+		c.connect()
 		c.serverAck(n)
+		for i := range int32(3) {
+			if !send(a, "m") {
+				t.Fatal("not sent")
+			}
+			c.message("m", n+1+i)
+		}
 	}
 }
 
@@ -75,72 +78,6 @@ func TestReadyOnlyAfterTheAck(t *testing.T) {
 			}
 			in.empty(t) // -5 and -7 stay here
 		})
-	}
-}
-
-// RT-23.
-func TestWithoutAServerAckItIsNeverReady(t *testing.T) {
-	h := newHost(t, nil)
-	a, in := h.open(1, local)
-	c := h.client("127.0.0.1", a.Port(), 1)
-	for n := range int32(5) { // as a client that gets no -6
-		c.connect()
-		c.serverAck(n)
-		h.clock.advance(5 * time.Second)
-	}
-	if a.Ready() || send(a, "x") {
-		t.Fatal("ready")
-	}
-	in.empty(t)
-}
-
-// RT-24.
-func TestOnlyTheBoundAddressCounts(t *testing.T) {
-	h := newHost(t, nil)
-	a, in := h.open(1, local)
-	early := h.client("127.0.0.1", a.Port(), 1)
-	early.data("before any -5")
-	early.ack()
-	h.dropped(counters.DropFastWrongAddress, 2)
-	if a.Addr().IsValid() {
-		t.Fatal("bound without a -5")
-	}
-	c := h.confirm(a, "127.0.0.1")
-
-	unverified := h.client("127.0.0.1", a.Port(), 99)
-	unverified.connect()
-	unverified.data("x")
-	h.dropped(counters.DropFastUnknownSender, 2)
-
-	other := h.client("127.0.0.1", a.Port(), 1) // same IP, another port
-	other.seq = 10
-	other.data("x")
-	h.dropped(counters.DropFastWrongAddress, 3)
-
-	c.data("y")
-	if got := in.next(t); string(got.Payload) != "y" {
-		t.Fatalf("got %+v", got)
-	}
-	in.empty(t)
-	if a.Addr() != c.addr() {
-		t.Fatalf("bound to %v", a.Addr())
-	}
-}
-
-// RT-25.
-func TestNumbersRiseByOneAcrossAcksAndMessages(t *testing.T) {
-	h := newHost(t, nil)
-	a, _ := h.open(1, local)
-	c := h.confirm(a, "127.0.0.1") // -6 number 0
-	for n := int32(1); n < 40; n += 4 {
-		c.connect()
-		c.serverAck(n)
-		for i := range int32(3) {
-			if !send(a, "m") {
-				t.Fatal("not sent")
-			}
-			c.message("m", n+1+i)
-		}
 	}
 }
 
@@ -210,46 +147,6 @@ func TestTooLargeIsNotSent(t *testing.T) {
 	if h.count.Dropped.Get(counters.DropPayloadTooLarge) == 0 {
 		t.Fatal("not counted")
 	}
-}
-
-// RT-29.
-func TestOffIsBoundAndSilent(t *testing.T) {
-	h := newHost(t, func(o *Options) { o.Enabled = false })
-	a, in := h.open(1, local)
-	if a.Port() != h.Port() || a.Port() == 0 {
-		t.Fatalf("announced %d, main port %d", a.Port(), h.Port())
-	}
-	c := h.client("127.0.0.1", a.Port(), 1)
-	c.connect()
-	c.ack()
-	c.raw([]byte("garbage"))
-	h.dropped(counters.DropFastOff, 3)
-	if n := h.count.Writes.Get(counters.UDP); n != 0 || a.Ready() || send(a, "x") {
-		t.Fatalf("%d writes, ready %v", n, a.Ready())
-	}
-	if conn, err := h.net.ListenPacket("udp4", c.to.String()); err == nil {
-		_ = conn.Close()
-		t.Fatal("the announced port is free")
-	}
-	in.empty(t)
-	if st := h.Stats(); st.Unplaced != 0 {
-		t.Fatalf("%+v", st)
-	}
-}
-
-// RT-56 at this layer: a client may go silent and come back; only Close ends
-// an association.
-func TestSilenceEndsNothing(t *testing.T) {
-	h := newHost(t, nil)
-	a, in := h.open(1, local)
-	c := h.confirm(a, "127.0.0.1")
-	h.clock.advance(24 * time.Hour)
-	if !a.Ready() || !send(a, "x") {
-		t.Fatal("not ready")
-	}
-	c.message("x", 1)
-	c.data("back")
-	in.next(t)
 }
 
 func TestVectors(t *testing.T) { // realtime.md 14.2

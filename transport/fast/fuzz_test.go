@@ -170,8 +170,12 @@ func fuzzSeeds() [][]byte {
 		vectors = put(vectors, 0, b)
 	}
 	short := wire.AppendMessage(nil, &wire.Header{OpCode: wire.OpUDPConnect, Sender: 1})
+	largest := func(seq int32) []byte { // the shortest -5 of it
+		return wire.AppendMessage(nil, &wire.Header{OpCode: wire.OpUDPConnect, Sender: 1<<31 - 1, Sequence: seq})
+	}
 	return [][]byte{
 		vectors, up, put(nil, 0, short),
+		put(put(nil, 0, largest(0)), 0, largest(1000)), // RL-27: of the peer with the largest -6
 		put(put(append([]byte(nil), up...), 0, message(1, 2, "hi")), 0, message(1, 1, "old")),
 		put(put(put(nil, 0, hs(wire.AppendUDPConnect, 0)), 1, message(1, 1, "x")), 1, message(1, 2, "x")),
 		put(append([]byte(nil), up...), 2<<2|1, hs(wire.AppendUDPConnect, 3)),

@@ -151,8 +151,6 @@ type client struct {
 	to   netip.AddrPort
 	peer int32
 	seq  int32
-	sent int // bytes
-	got  int
 }
 
 // client binds a socket at ip and aims it at port of 127.0.0.1, or of ::1 for
@@ -188,11 +186,9 @@ func (c *client) addr() netip.AddrPort {
 
 func (c *client) raw(b []byte) {
 	c.t.Helper()
-	n, err := c.conn.WriteToUDPAddrPort(b, c.to)
-	if err != nil {
+	if _, err := c.conn.WriteToUDPAddrPort(b, c.to); err != nil {
 		c.t.Fatal(err)
 	}
-	c.sent += n
 }
 
 func (c *client) next() int32 { c.seq++; return c.seq - 1 }
@@ -216,7 +212,6 @@ func (c *client) receive() wire.Header {
 	if from != c.to {
 		c.t.Fatalf("datagram from %v, want %v", from, c.to)
 	}
-	c.got += n
 	packet, err := wire.SplitUnit(buf[:n])
 	if err != nil {
 		c.t.Fatal(err)

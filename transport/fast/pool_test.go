@@ -66,19 +66,6 @@ func TestPlacesAreReused(t *testing.T) {
 	h.confirm(again, "127.0.0.1")
 }
 
-func TestCloseEndsDelivery(t *testing.T) {
-	h := newHost(t, nil)
-	a, in := h.open(1, local)
-	c := h.confirm(a, "127.0.0.1")
-	a.Close()
-	if a.Ready() || send(a, "x") || h.count.Connections.Get(counters.UDP) != 0 {
-		t.Fatal("alive after Close")
-	}
-	c.data("x")
-	h.dropped(counters.DropFastUnknownSender, 1)
-	in.empty(t)
-}
-
 // A reader that found the association just before Close does nothing with it.
 func TestCloseBetweenFindAndReceive(t *testing.T) {
 	p, conn := quietPool(t, nil)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -14,43 +15,32 @@ import (
 	"troupe/transport"
 )
 
-// ICMP answers and other passing errors of a read end nothing.
+// ICMP answers and other passing errors of a read end nothing, and Close does not wait for a pause after errors.
 func TestReadErrorsDoNotEndTheReader(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		conn := &fakeConn{closed: make(chan struct{})}
-		for range failuresFree + 4 {
-			conn.readErrs = append(conn.readErrs, errors.New("connection refused"))
-		}
-		p, err := listen(Defaults(), func(string, string, int) (transport.PacketConn, error) { return conn, nil })
-		if err != nil {
-			t.Fatal(err)
-		}
-		eventually(t, "all errors read", func() bool {
+	for _, count := range []int{failuresFree + 4, 1 << 12} { // the last at 100 ms each: minutes
+		synctest.Test(t, func(t *testing.T) {
+			conn := &fakeConn{closed: make(chan struct{})}
+			for range count {
+				conn.readErrs = append(conn.readErrs, errors.New("connection refused"))
+			}
+			p, err := listen(Defaults(), func(string, string, int) (transport.PacketConn, error) { return conn, nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
 			conn.mu.Lock()
-			defer conn.mu.Unlock()
-			return conn.reads > len(conn.readErrs)
+			reads := conn.reads
+			conn.mu.Unlock()
+			if all := reads > count; all != (count < 1<<12) || reads < failuresFree+4 {
+				t.Errorf("%d reads of %d errors in a second", reads, count)
+			}
+			began := time.Now()
+			if err := p.Close(); err != nil || time.Since(began) != 0 {
+				t.Errorf("%v after %v", err, time.Since(began))
+			}
 		})
-		if err := p.Close(); err != nil {
-			t.Fatal(err)
-		}
-	})
-}
-
-// Close does not wait for a pause after errors.
-func TestCloseDuringErrors(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		conn := &fakeConn{closed: make(chan struct{})}
-		for range 1 << 12 { // at 100 ms each: minutes
-			conn.readErrs = append(conn.readErrs, errors.New("broken"))
-		}
-		p, err := listen(Defaults(), func(string, string, int) (transport.PacketConn, error) { return conn, nil })
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Close(); err != nil {
-			t.Fatal(err)
-		}
-	})
+	}
 }
 
 func TestWriteErrorsAreLosses(t *testing.T) {
