@@ -1,52 +1,14 @@
 package dtls
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"testing"
-	"testing/synctest"
 
 	"troupe/messages/counters"
 )
 
-func TestTwoSidesTalk(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newNetwork()
-		s := h.serve(t, nil)
-		c := s.dialFrom(h, alice, nil)
-		if !c.a.Write([]byte("hello")) {
-			t.Fatal("not sent")
-		}
-		peer := await(t, s.new)
-		if got := await(t, peer.got); string(got) != "hello" {
-			t.Errorf("the server got %q", got)
-		}
-		for n := range 100 {
-			peer.a.Write(fmt.Append(nil, n))
-			if got := await(t, c.got); string(got) != fmt.Sprint(n) {
-				t.Fatalf("message %d: %q", n, got)
-			}
-		}
-		big := bytes.Repeat([]byte{7}, PlainMax)
-		peer.a.Write(big)
-		if got := await(t, c.got); !bytes.Equal(got, big) {
-			t.Error("the largest record was changed")
-		}
-		if peer.a.Write(append(big, 1)) {
-			t.Error("a record over PlainMax was sent")
-		}
-		counted(t, "full handshakes", func() int64 { return s.count.Handshakes.Get(counters.HandshakeFull) }, 1)
-		if n := s.count.Associations.Get(counters.SuiteChaCha20); n != 1 {
-			t.Errorf("%d associations", n)
-		}
-	})
-}
-
 func TestEitherSideEndsAnAssociation(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newNetwork()
-		s := h.serve(t, nil)
+	inNetwork(t, nil, func(t *testing.T, h *network, s *server) {
 		c := s.dialFrom(h, alice, nil)
 		c.a.Write([]byte("x"))
 		peer := await(t, s.new)
@@ -75,9 +37,7 @@ func TestEitherSideEndsAnAssociation(t *testing.T) {
 }
 
 func TestASessionIsResumedWithoutAKeyExchange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newNetwork()
-		s := h.serve(t, nil)
+	inNetwork(t, nil, func(t *testing.T, h *network, s *server) {
 		sessions := NewSessions()
 		for n := range 3 {
 			c := s.dialFrom(h, alice, func(o *DialOptions) { o.Sessions = sessions })

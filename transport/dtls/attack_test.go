@@ -132,9 +132,7 @@ func TestForgedAndReplayedRecordsAreDropped(t *testing.T) {
 }
 
 func TestAnUnknownAddressGetsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newNetwork()
-		s := h.serve(t, nil)
+	inNetwork(t, nil, func(t *testing.T, h *network, s *server) {
 		from := netip.MustParseAddrPort("10.0.0.9:1")
 		for _, b := range [][]byte{
 			{}, {22}, bytes.Repeat([]byte{0}, 100), plainRecord(applicationData, 0, []byte("x")), plainRecord(alert, 0, []byte{2, 0}),
@@ -159,9 +157,7 @@ func TestAnUnknownAddressGetsNothing(t *testing.T) {
 
 // RL-27: an address that is not proven gets at most three times the bytes that it sent.
 func TestTheAnswerToAHelloIsSmall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newNetwork()
-		s := h.serve(t, nil)
+	inNetwork(t, nil, func(t *testing.T, h *network, s *server) {
 		hello := helloRecord(1)
 		h.inject(netip.MustParseAddrPort(alice), hello)
 		time.Sleep(10 * time.Second) // with all its repetitions
@@ -180,9 +176,7 @@ func TestTheAnswerToAHelloIsSmall(t *testing.T) {
 // more than any other hello.
 // RL-27.
 func TestAKnownSessionIDOpensNoDoor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newNetwork()
-		s := h.serve(t, func(o *Options, _ *acceptAll) { o.HalfOpenMax, o.HelloRate = 16, -1 })
+	inNetwork(t, func(o *Options, _ *acceptAll) { o.HalfOpenMax, o.HelloRate = 16, -1 }, func(t *testing.T, h *network, s *server) {
 		sessions := NewSessions()
 		s.dialFrom(h, alice, func(o *DialOptions) { o.Sessions = sessions }).a.Write([]byte("x"))
 		await(t, s.new)
@@ -218,9 +212,7 @@ func TestAKnownSessionIDOpensNoDoor(t *testing.T) {
 }
 
 func TestAHandshakeTakesNoPartsAndNoMoreThanItsShare(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newNetwork()
-		s := h.serve(t, nil)
+	inNetwork(t, nil, func(t *testing.T, h *network, s *server) {
 		from := netip.MustParseAddrPort(alice)
 		h.inject(from, helloRecord(1))
 		synctest.Wait()
@@ -294,9 +286,7 @@ func TestAHelloFloodStaysWithinTheCapsAndHonestPeersGetIn(t *testing.T) {
 // An address has a limited share of the handshakes. Forged hellos do not use it up: the oldest
 // handshake whose address is not proven is evicted.
 func TestOneAddressHasAShareOfTheHandshakes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newNetwork()
-		s := h.serve(t, func(o *Options, _ *acceptAll) { o.HalfOpenPerIP = 8 })
+	inNetwork(t, func(o *Options, _ *acceptAll) { o.HalfOpenPerIP = 8 }, func(t *testing.T, h *network, s *server) {
 		crowd := func(first uint16, n int) {
 			for port := range uint16(n) {
 				h.inject(netip.AddrPortFrom(netip.MustParseAddr("10.0.0.3"), first+port), helloRecord(byte(port)))
@@ -339,9 +329,7 @@ func TestOneAddressHasAShareOfTheHandshakes(t *testing.T) {
 }
 
 func TestNewHandshakesHaveARate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newNetwork()
-		s := h.serve(t, func(o *Options, _ *acceptAll) { o.HelloRate, o.HalfOpenMax = 10, 20 })
+	inNetwork(t, func(o *Options, _ *acceptAll) { o.HelloRate, o.HalfOpenMax = 10, 20 }, func(t *testing.T, h *network, s *server) {
 		for n := range 100 {
 			h.inject(netip.AddrPortFrom(netip.AddrFrom4([4]byte{172, 16, 0, byte(n)}), 1), helloRecord(byte(n)))
 		}
@@ -430,7 +418,7 @@ func TestAnAssociationThatIsClosedInAcceptIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newNetwork()
 		box := newInbox(nil)
-		e, err := Listen(Options{Conn: h, Certificate: func() *tls.Certificate { return authority().leaf }}, refuseAll{box})
+		e, err := Listen(Options{Conn: h, Certificate: func() *tls.Certificate { return certificate }}, refuseAll{box})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ func (conforming) Start(tb transporttest.TB, o transporttest.DatagramOptions) tr
 	if err != nil {
 		tb.Fatal(err)
 	}
-	opt := Options{Conn: conn, Certificate: func() *tls.Certificate { return authority().leaf }, Counters: o.Counters, HalfOpenPerIP: 64}
+	opt := Options{Conn: conn, Certificate: func() *tls.Certificate { return certificate }, Counters: o.Counters, HalfOpenPerIP: 64}
 	if s.Endpoint, err = Listen(opt, s); err != nil {
 		tb.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func (s *conformingEndpoint) Dial(ctx context.Context, up func([]byte), down fun
 		return nil, err
 	}
 	client := &relay{closed: make(chan struct{}), take: func(b []byte) { down(-1, b) }}
-	_, err = Dial(ctx, DialOptions{Conn: conn, Roots: authority().roots, ServerName: "localhost"},
+	_, err = Dial(ctx, DialOptions{Conn: conn, Roots: roots, ServerName: "localhost"},
 		func(a *Association) Handler { client.a = a; return client })
 	if err != nil {
 		return nil, err

@@ -21,9 +21,7 @@ func TestAHandshakeGetsThroughABadNetwork(t *testing.T) {
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				h := newNetwork()
-				s := h.serve(t, func(o *Options, _ *acceptAll) { o.Timeout = time.Minute })
+			inNetwork(t, func(o *Options, _ *acceptAll) { o.Timeout = time.Minute }, func(t *testing.T, h *network, s *server) {
 				dice := rand.New(rand.NewPCG(seed, 1))
 				h.pass = func(bool, []byte) int {
 					switch n := dice.IntN(100); {
@@ -69,9 +67,7 @@ func TestAHandshakeGetsThroughABadNetwork(t *testing.T) {
 func TestALostLastFlightIsSentAgain(t *testing.T) {
 	for _, resumed := range []bool{false, true} {
 		t.Run(fmt.Sprint("resumed ", resumed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				h := newNetwork()
-				s := h.serve(t, nil)
+			inNetwork(t, nil, func(t *testing.T, h *network, s *server) {
 				sessions := NewSessions()
 				with := func(o *DialOptions) { o.Sessions = sessions }
 				if resumed {
@@ -112,9 +108,7 @@ func TestALostLastFlightIsSentAgain(t *testing.T) {
 }
 
 func TestAClientRefusesAHostItDoesNotTrust(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newNetwork()
-		s := h.serve(t, func(o *Options, _ *acceptAll) { o.Timeout = time.Second })
+	inNetwork(t, func(o *Options, _ *acceptAll) { o.Timeout = time.Second }, func(t *testing.T, h *network, s *server) {
 		for what, c := range map[string]struct {
 			change func(o *DialOptions)
 			addr   string
@@ -138,9 +132,7 @@ func TestAClientRefusesAHostItDoesNotTrust(t *testing.T) {
 }
 
 func TestADialEndsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newNetwork()
-		s := h.serve(t, nil)
+	inNetwork(t, nil, func(t *testing.T, h *network, s *server) {
 		h.pass = func(bool, []byte) int { return 0 }
 		started := time.Now()
 		err := s.tryDial(3*time.Second, func(o *DialOptions) { o.Conn = h.enter(alice) })

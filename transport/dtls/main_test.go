@@ -2,64 +2,26 @@ package dtls
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
-	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"troupe/messages/counters"
+	"troupe/transport/transporttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// authority is a CA and a leaf for localhost, made once.
-var authority = sync.OnceValue(func() (a struct {
-	leaf  *tls.Certificate
-	roots *x509.CertPool
-	pem   []byte
-}) {
-	must := func(err error) {
-		if err != nil {
-			panic(err)
-		}
-	}
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(err)
-	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test CA"}, NotBefore: time.Unix(0, 0),
-		NotAfter: time.Unix(1<<33, 0), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, caKey.Public(), caKey)
-	must(err)
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(err)
-	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "localhost"}, NotBefore: time.Unix(0, 0),
-		NotAfter: time.Unix(1<<33, 0), DNSNames: []string{"localhost"}, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
-	der, err := x509.CreateCertificate(rand.Reader, leaf, ca, key.Public(), caKey)
-	must(err)
-	parsed, err := x509.ParseCertificate(caDER)
-	must(err)
-	a.leaf = &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
-	a.roots = x509.NewCertPool()
-	a.roots.AddCert(parsed)
-	a.pem = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER})
-	return a
-})
+// certificate and roots are of the host at localhost.
+var certificate, roots = transporttest.Trusted()
 
 // inbox is a Handler that keeps received records.
 type inbox struct {
 	a      *Association
 	got    chan []byte
 	closed chan error
-	echo   bool
 }
 
 func newInbox(a *Association) *inbox {
@@ -67,10 +29,6 @@ func newInbox(a *Association) *inbox {
 }
 
 func (i *inbox) OnRecord(plain []byte) {
-	if i.echo {
-		i.a.Write(plain)
-		return
-	}
 	select {
 	case i.got <- append([]byte(nil), plain...):
 	default:
@@ -80,14 +38,10 @@ func (i *inbox) OnRecord(plain []byte) {
 func (i *inbox) OnClosed(err error) { i.closed <- err }
 
 // acceptAll accepts every association and hands its inbox over.
-type acceptAll struct {
-	new  chan *inbox
-	echo bool
-}
+type acceptAll struct{ new chan *inbox }
 
 func (s *acceptAll) Accept(a *Association) Handler {
 	i := newInbox(a)
-	i.echo = s.echo
 	select {
 	case s.new <- i:
 	default:
@@ -118,7 +72,7 @@ func serve(t testing.TB, change func(o *Options, s *acceptAll)) *server {
 func serveWith(t testing.TB, acc Acceptor) *server { return listen(t, testOptions(), acc) }
 
 func testOptions() Options {
-	return Options{Addr: "127.0.0.1:0", Certificate: func() *tls.Certificate { return authority().leaf }, Counters: new(counters.Set)}
+	return Options{Addr: "127.0.0.1:0", Certificate: func() *tls.Certificate { return certificate }, Counters: new(counters.Set)}
 }
 
 func listen(t testing.TB, o Options, acc Acceptor) *server {
@@ -136,7 +90,7 @@ func (s *server) dial(change func(o *DialOptions)) *inbox {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var box *inbox
-	o := DialOptions{Addr: s.Addr().String(), Roots: authority().roots, ServerName: "localhost"}
+	o := DialOptions{Addr: s.Addr().String(), Roots: roots, ServerName: "localhost"}
 	if change != nil {
 		change(&o)
 	}

@@ -164,7 +164,7 @@ func (s *server) dialFrom(h *network, addr string, change func(o *DialOptions)) 
 func (s *server) tryDial(timeout time.Duration, change func(o *DialOptions)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	o := DialOptions{Addr: s.Addr().String(), Roots: authority().roots, ServerName: "localhost"}
+	o := DialOptions{Addr: s.Addr().String(), Roots: roots, ServerName: "localhost"}
 	change(&o)
 	a, err := Dial(ctx, o, func(a *Association) Handler { return newInbox(a) })
 	if err == nil {
