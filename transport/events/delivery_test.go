@@ -211,86 +211,6 @@ func TestRetriesBackOffForAnHour(t *testing.T) {
 	})
 }
 
-func TestEventsOfOnePlacementKeepTheirOrder(t *testing.T) {
-	inBubble(t, func(t *bubble) {
-		s := new(shelf)
-		d := begin(t, s, Options{Sinks: []SinkOptions{{Name: "hook", Type: TypeSNS, URL: "http://host.invalid", All: true}}})
-		flaky := &fake{result: func(n int) error {
-			if n%3 != 2 {
-				return errDown
-			}
-			return nil
-		}}
-		d.instead(0, flaky)
-		want := map[string][]string{}
-		for n := range 60 {
-			placement := fmt.Sprint("p-", n%4)
-			e := placed(n, placement)
-			if n%4 == 3 { // of a FIFO topic: all placements of the queue in order
-				e = placed(n, fmt.Sprint("other-", n))
-				e.Target, placement = topic+".fifo", "fifo"
-			}
-			want[placement] = append(want[placement], e.ID)
-			s.post(d, e)
-		}
-		time.Sleep(50 * time.Minute)
-		synctest.Wait()
-		if left := s.left(); len(left) > 0 {
-			t.Fatalf("left %v", left)
-		}
-		for placement, ids := range want {
-			var seen []string
-			for _, id := range flaky.ids {
-				if slices.Contains(ids, id) {
-					seen = append(seen, id)
-				}
-			}
-			if seen = slices.Compact(seen); !slices.Equal(seen, ids) {
-				t.Errorf("%s: %v, want %v", placement, seen, ids)
-			}
-		}
-		end(d)
-	})
-}
-
-// What a sink does not have when the host ends, it gets after the next start; what it
-// has, it does not get again.
-func TestWhatIsUndeliveredIsDeliveredAfterARestart(t *testing.T) {
-	inBubble(t, func(t *bubble) {
-		s := new(shelf)
-		up := receive(t, nil)
-		down := receive(t, func(int, got) int { return 503 })
-		sinks := []SinkOptions{raw("up", up.URL), raw("down", down.URL)}
-		d := begin(t, s, Options{Sinks: sinks})
-		for n := range 3 {
-			s.post(d, placed(n, fmt.Sprint("p-", n)))
-		}
-		if u, n := len(up.got()), len(down.got()); u != 3 || n != 3 {
-			t.Fatalf("%d and %d requests", u, n)
-		}
-		end(d)
-		if len(s.left()) != 3 {
-			t.Fatalf("left %v", s.left())
-		}
-		s.put(placed(3, "p-3")) // durable, but the host ended before anybody was told
-		down.mu.Lock()
-		down.answer, down.all = nil, nil
-		down.mu.Unlock()
-		begin(t, s, Options{Sinks: sinks})
-		s.empty(t)
-		if n := len(up.got()); n != 4 {
-			t.Errorf("who had them has %d, want 4", n)
-		}
-		ids := map[string]bool{}
-		for _, g := range down.got() {
-			ids[g.body] = true
-		}
-		if len(ids) != 4 || len(down.got()) != 4 {
-			t.Errorf("%d events in %d requests, want 4", len(ids), len(down.got()))
-		}
-	})
-}
-
 // holding has deliveries wait, and then records them.
 type holding struct {
 	fake
@@ -407,30 +327,6 @@ func TestWhatComesWhileTheOutboxIsReadIsNotForgotten(t *testing.T) {
 		synctest.Wait()
 		if len(up.ids) != 2 || len(s.left()) != 0 {
 			t.Errorf("delivered %v, left %v", up.ids, s.left())
-		}
-		end(d)
-	})
-}
-
-func TestAnOutboxThatRefusesIsAskedAgain(t *testing.T) {
-	inBubble(t, func(t *bubble) {
-		s := new(shelf)
-		d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", "http://host.invalid")}})
-		up := new(fake)
-		d.instead(0, up)
-		s.setRefuse(errDown)
-		for n := range 5 {
-			s.post(d, placed(n, fmt.Sprint(n)))
-		}
-		time.Sleep(5 * time.Second)
-		if len(s.left()) != 5 {
-			t.Errorf("left %v", s.left())
-		}
-		s.setRefuse(nil)
-		time.Sleep(5 * time.Second)
-		synctest.Wait()
-		if len(s.left()) != 0 || len(up.ids) != 5 || len(d.current.Load().items) != 0 {
-			t.Errorf("left %v, delivered %v", s.left(), up.ids)
 		}
 		end(d)
 	})

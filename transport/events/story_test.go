@@ -73,6 +73,7 @@ func tell(t *testing.T, seed uint64, kills bool) {
 	for i := range ends {
 		ends[i] = &endpoint{rand: rand.New(rand.NewPCG(seed, uint64(i+2)))}
 		sinks = append(sinks, raw(fmt.Sprint("sink-", i), "http://host.invalid"))
+		sinks[i].Targets = append(sinks[i].Targets, topic+".fifo")
 	}
 	var power *socket
 	run := func() *Dispatcher {
@@ -94,9 +95,13 @@ func tell(t *testing.T, seed uint64, kills bool) {
 	var ids []string
 	placements := map[string][]string{}
 	for n := range 150 {
-		e := placed(n, fmt.Sprint("p-", r.IntN(6)))
+		subject := fmt.Sprint("p-", r.IntN(6))
+		e := placed(n, subject)
+		if r.IntN(4) == 0 { // of a FIFO topic: all placements of the queue in order
+			e.Target, subject = topic+".fifo", "fifo"
+		}
 		ids = append(ids, e.ID)
-		placements[about(&e)] = append(placements[about(&e)], e.ID)
+		placements[subject] = append(placements[subject], e.ID)
 		s.post(d, e)
 		switch r.IntN(12) {
 		case 0:
