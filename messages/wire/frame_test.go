@@ -94,16 +94,6 @@ func TestReleaseAll(t *testing.T) {
 	ReleaseAll(nil)
 }
 
-// A failed Retain leaves no reference behind that a Release could give back.
-func TestFrameStaysReleasedAfterMisuse(t *testing.T) {
-	f := &Frame{class: classNone}
-	f.refs.Store(1)
-	f.Release()
-	if !panics(func() { f.Retain() }) || !panics(f.Release) {
-		t.Error("a released frame came back to life")
-	}
-}
-
 // The frame owns its payload: the caller's buffer may be reused at once.
 func TestFrameCopiesItsPayload(t *testing.T) {
 	buffer := []byte("abc")
@@ -141,57 +131,5 @@ func TestFrameSharedByManyGoroutines(t *testing.T) {
 		}
 		f.Release()
 		group.Wait()
-	}
-}
-
-// queue is the smallest Source; it states the contract of Drain.
-type queue struct{ frames []*Frame }
-
-func (q *queue) Drain(sink Sink) (more bool) {
-	for len(q.frames) > 0 {
-		f := q.frames[0]
-		q.frames = q.frames[1:]
-		room := sink.Append(f)
-		f.Release()
-		if !room {
-			break
-		}
-	}
-	return len(q.frames) > 0
-}
-
-// buffer is the smallest Sink: full at max bytes.
-type buffer struct {
-	bytes []byte
-	max   int
-}
-
-func (b *buffer) Append(f *Frame) (room bool) {
-	b.bytes = f.AppendReliable(b.bytes)
-	return len(b.bytes) < b.max
-}
-
-func (b *buffer) AppendNumbered(f *Frame, relSeq, ack uint64) (room bool) {
-	b.bytes = f.AppendNumbered(b.bytes, relSeq, ack)
-	return len(b.bytes) < b.max
-}
-
-func (b *buffer) Mark(uint64) bool { return false }
-
-func TestSourceDrainsInOrderUntilFull(t *testing.T) {
-	q, want := &queue{}, []byte(nil)
-	for op := range int32(5) {
-		f := NewFrame(&Header{OpCode: op + 1})
-		want = f.AppendReliable(want)
-		q.frames = append(q.frames, f)
-	}
-	var got []byte
-	for more := true; more; {
-		sink := &buffer{max: 6}
-		more = q.Drain(sink)
-		got = append(got, sink.bytes...)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("drained %x, want %x", got, want)
 	}
 }

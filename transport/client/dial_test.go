@@ -90,45 +90,43 @@ func TestAuto(t *testing.T) {
 		},
 		"no time at all": {patience: -1, opened: []Transport{KCP}, at: []time.Duration{0}, err: []error{context.DeadlineExceeded}, text: "kcp at localhost:33402: "},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx := t.Context()
-				if c.patience != 0 {
-					var cancel context.CancelFunc
-					ctx, cancel = context.WithTimeout(ctx, c.patience)
-					defer cancel()
+		bubble(t, name, func(t *testing.T) {
+			ctx := t.Context()
+			if c.patience != 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, c.patience)
+				defer cancel()
+			}
+			began := time.Now()
+			h := answering(t, c.answers)
+			got, err := h.try(ctx, Options{Transport: Auto})
+			var at []time.Duration
+			for _, when := range h.at {
+				at = append(at, when.Sub(began))
+			}
+			if !slices.Equal(h.dials, c.opened) || !slices.Equal(at, c.at) {
+				t.Errorf("opened %v at %v", h.dials, at)
+			}
+			for _, want := range c.err {
+				if !errors.Is(err, want) {
+					t.Errorf("error %v is not %v", err, want)
 				}
-				began := time.Now()
-				h := answering(t, c.answers)
-				got, err := h.try(ctx, Options{Transport: Auto})
-				var at []time.Duration
-				for _, when := range h.at {
-					at = append(at, when.Sub(began))
+			}
+			if (err != nil) != (c.err != nil) || err != nil && !strings.HasPrefix(err.Error(), c.text) {
+				t.Errorf("error %v", err)
+			}
+			if err == nil {
+				if got.Transport() != c.used {
+					t.Errorf("used %s", got.Transport())
 				}
-				if !slices.Equal(h.dials, c.opened) || !slices.Equal(at, c.at) {
-					t.Errorf("opened %v at %v", h.dials, at)
+				got.Close()
+			}
+			synctest.Wait() // other attempts have ended; else the bubble fails the test
+			for i, l := range h.links {
+				if l.how == "" {
+					t.Errorf("link %d is left open", i)
 				}
-				for _, want := range c.err {
-					if !errors.Is(err, want) {
-						t.Errorf("error %v is not %v", err, want)
-					}
-				}
-				if (err != nil) != (c.err != nil) || err != nil && !strings.HasPrefix(err.Error(), c.text) {
-					t.Errorf("error %v", err)
-				}
-				if err == nil {
-					if got.Transport() != c.used {
-						t.Errorf("used %s", got.Transport())
-					}
-					got.Close()
-				}
-				synctest.Wait() // other attempts have ended; else the bubble fails the test
-				for i, l := range h.links {
-					if l.how == "" {
-						t.Errorf("link %d is left open", i)
-					}
-				}
-			})
+			}
 		})
 	}
 }
@@ -149,18 +147,16 @@ func TestDialEnds(t *testing.T) {
 		"garbage":       {answer: before([]byte{5, 1}), how: "abort", err: wire.ErrMalformed},
 		"silent":        {answer: saysNothing, how: "abort", err: context.DeadlineExceeded, took: dialTimeoutDefault},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				began := time.Now()
-				h := answering(t, answers{WS: c.answer})
-				got, err := h.try(t.Context(), Options{})
-				if got != nil || err == nil || c.err != nil && !errors.Is(err, c.err) {
-					t.Errorf("got %v, %v", got, err)
-				}
-				if how := h.last().how; how != c.how || time.Since(began) != c.took {
-					t.Errorf("%s after %v", how, time.Since(began))
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			began := time.Now()
+			h := answering(t, answers{WS: c.answer})
+			got, err := h.try(t.Context(), Options{})
+			if got != nil || err == nil || c.err != nil && !errors.Is(err, c.err) {
+				t.Errorf("got %v, %v", got, err)
+			}
+			if how := h.last().how; how != c.how || time.Since(began) != c.took {
+				t.Errorf("%s after %v", how, time.Since(began))
+			}
 		})
 	}
 }

@@ -26,35 +26,33 @@ func TestFlappingLink(t *testing.T) {
 		"down for a moment": {func(int) time.Duration { return 2 * time.Second }, 150 * time.Millisecond, 250 * time.Millisecond, time.Second},
 		"down for a second": {func(int) time.Duration { return 5 * time.Second }, time.Second, 1500 * time.Millisecond, 2500 * time.Millisecond},
 	} {
-		t.Run(name, func(t *testing.T) {
-			with(t, func(t *testing.T, h *fakeHost) {
-				var after []time.Duration
-				cl := h.dial(Options{EventsMax: 1 << 12, OnReconnected: func(r Reconnected) { after = append(after, r.After) }})
-				defer cl.Close()
-				h.enter = func(_ int, l *hostLink) *wire.LoginResult { l.late = time.Millisecond; return nil }
-				for n := range 200 {
-					pass(c.up(n))
-					h.mu.Lock()
-					if c.down > 0 {
-						h.down = map[Transport]error{WS: errUnreachable}
-					}
-					h.mu.Unlock()
-					h.last().cut()
-					pass(c.down)
-					h.mu.Lock()
-					h.down = nil
-					h.mu.Unlock()
-					for !cl.Attached() {
-						pass(time.Millisecond)
-					}
+		withNamed(t, name, func(t *testing.T, h *fakeHost) {
+			var after []time.Duration
+			cl := h.dial(Options{EventsMax: 1 << 12, OnReconnected: func(r Reconnected) { after = append(after, r.After) }})
+			defer cl.Close()
+			h.enter = func(_ int, l *hostLink) *wire.LoginResult { l.late = time.Millisecond; return nil }
+			for n := range 200 {
+				pass(c.up(n))
+				h.mu.Lock()
+				if c.down > 0 {
+					h.down = map[Transport]error{WS: errUnreachable}
 				}
-				slices.Sort(after)
-				p50, worst := after[len(after)/2], after[len(after)-1]
-				t.Logf("back %d times: p50 %v, p99 %v, at worst %v", len(after), p50, after[len(after)*99/100], worst)
-				if len(after) != 200 || p50 > c.p50 || worst > c.p100 {
-					t.Errorf("want p50 %v and at worst %v", c.p50, c.p100)
+				h.mu.Unlock()
+				h.last().cut()
+				pass(c.down)
+				h.mu.Lock()
+				h.down = nil
+				h.mu.Unlock()
+				for !cl.Attached() {
+					pass(time.Millisecond)
 				}
-			})
+			}
+			slices.Sort(after)
+			p50, worst := after[len(after)/2], after[len(after)-1]
+			t.Logf("back %d times: p50 %v, p99 %v, at worst %v", len(after), p50, after[len(after)*99/100], worst)
+			if len(after) != 200 || p50 > c.p50 || worst > c.p100 {
+				t.Errorf("want p50 %v and at worst %v", c.p50, c.p100)
+			}
 		})
 	}
 }
@@ -136,47 +134,45 @@ func TestStorm(t *testing.T) {
 		"the network":      {(*hostLink).cut, players / 3}, // some 65 of 300, by chance
 		"the host says so": {func(l *hostLink) { l.bye(messages.CloseGoingAway) }, players * 3 / 4},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := &crowd{perSec: perSec, queue: queue}
-				var hosts []*fakeHost
-				var all []*Client
-				for range players {
-					h := newFakeHost(t)
-					all = append(all, h.dial(Options{EventsMax: 16}))
-					h.enter = w.enter
-					hosts = append(hosts, h)
-				}
-				lost := time.Now()
-				for _, h := range hosts {
-					c.lose(h.last())
-				}
-				synctest.Wait()
-				back := time.Duration(0)
-				for _, cl := range all {
-					for !cl.Attached() {
-						if isClosed(cl.Done()) {
-							t.Fatalf("gave up: %v", cl.End().Err)
-						}
-						pass(10 * time.Millisecond)
+		bubble(t, name, func(t *testing.T) {
+			w := &crowd{perSec: perSec, queue: queue}
+			var hosts []*fakeHost
+			var all []*Client
+			for range players {
+				h := newFakeHost(t)
+				all = append(all, h.dial(Options{EventsMax: 16}))
+				h.enter = w.enter
+				hosts = append(hosts, h)
+			}
+			lost := time.Now()
+			for _, h := range hosts {
+				c.lose(h.last())
+			}
+			synctest.Wait()
+			back := time.Duration(0)
+			for _, cl := range all {
+				for !cl.Attached() {
+					if isClosed(cl.Done()) {
+						t.Fatalf("gave up: %v", cl.End().Err)
 					}
-					back = max(back, time.Since(lost))
+					pass(10 * time.Millisecond)
 				}
-				w.mu.Lock()
-				dials := len(w.dials)
-				w.mu.Unlock()
-				later := w.peak(lost.Add(300*time.Millisecond), 100*time.Millisecond)
-				t.Logf("all back after %v with %d logins; at most %d in 100 ms, later %d", back, dials, w.peak(lost, 100*time.Millisecond), later)
-				if least := time.Duration(players) * time.Second / time.Duration(perSec); back > 3*least {
-					t.Errorf("all back after %v, the host could do it in %v", back, least)
-				}
-				if dials > 4*players || later > c.second {
-					t.Errorf("%d logins of %d players, at most %d in 100 ms", dials, players, later)
-				}
-				for _, cl := range all {
-					cl.Abort()
-				}
-			})
+				back = max(back, time.Since(lost))
+			}
+			w.mu.Lock()
+			dials := len(w.dials)
+			w.mu.Unlock()
+			later := w.peak(lost.Add(300*time.Millisecond), 100*time.Millisecond)
+			t.Logf("all back after %v with %d logins; at most %d in 100 ms, later %d", back, dials, w.peak(lost, 100*time.Millisecond), later)
+			if least := time.Duration(players) * time.Second / time.Duration(perSec); back > 3*least {
+				t.Errorf("all back after %v, the host could do it in %v", back, least)
+			}
+			if dials > 4*players || later > c.second {
+				t.Errorf("%d logins of %d players, at most %d in 100 ms", dials, players, later)
+			}
+			for _, cl := range all {
+				cl.Abort()
+			}
 		})
 	}
 }

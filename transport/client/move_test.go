@@ -221,19 +221,17 @@ func TestMoveReportsTheFastChannelDown(t *testing.T) {
 		"taken over before":  {takenOver(100*time.Millisecond, func(old *hostLink) { old.bye(messages.CloseTakenOver) }), 1},
 		"at the same moment": {takenOver(0, func(old *hostLink) { go old.bye(messages.CloseTakenOver) }), 500},
 	} {
-		t.Run(name, func(t *testing.T) {
-			with(t, func(t *testing.T, h *fakeHost) {
-				cl := h.dial(Options{Fast: true})
-				defer cl.Close()
-				want(t, "the player", events(cl), "fast up")
-				c.prepare(h)
-				for range c.moves {
-					if err := cl.Move(t.Context(), KCP); err != nil {
-						t.Error(err)
-					}
-					want(t, "the player", events(cl), "fast down", "fast up")
+		withNamed(t, name, func(t *testing.T, h *fakeHost) {
+			cl := h.dial(Options{Fast: true})
+			defer cl.Close()
+			want(t, "the player", events(cl), "fast up")
+			c.prepare(h)
+			for range c.moves {
+				if err := cl.Move(t.Context(), KCP); err != nil {
+					t.Error(err)
 				}
-			})
+				want(t, "the player", events(cl), "fast down", "fast up")
+			}
 		})
 	}
 }

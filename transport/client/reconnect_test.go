@@ -21,6 +21,15 @@ func with(t *testing.T, test func(t *testing.T, h *fakeHost)) {
 	synctest.Test(t, func(t *testing.T) { test(t, newFakeHost(t)) })
 }
 
+// bubble runs a part of a test in virtual time, withNamed does that with a fake host.
+func bubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
+func withNamed(t *testing.T, name string, test func(t *testing.T, h *fakeHost)) {
+	bubble(t, name, func(t *testing.T) { test(t, newFakeHost(t)) })
+}
+
 // pass lets time pass, and all that is due happen.
 func pass(d time.Duration) {
 	time.Sleep(d)
@@ -214,39 +223,21 @@ func TestTheDelayOfAnAttemptDependsOnTheLoss(t *testing.T) {
 		"network changed": {time.Second, func(h *fakeHost, c *Client) { c.NetworkChanged() }, 0, 0},
 		"outage":          {time.Second, func(h *fakeHost, c *Client) { c.Outage(7 * time.Second) }, 7 * time.Second, 7 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			with(t, func(t *testing.T, h *fakeHost) {
-				cl := h.dial(Options{})
-				defer cl.Close()
-				pass(c.lasted)
-				lost := time.Now()
-				c.lose(h, cl)
-				pass(20 * time.Second)
-				if dials, _ := h.counts(); dials != 2 {
-					t.Fatalf("%d dials", dials)
-				}
-				if after := h.at[1].Sub(lost); after < c.least || after > c.most {
-					t.Errorf("after %v", after)
-				}
-			})
+		withNamed(t, name, func(t *testing.T, h *fakeHost) {
+			cl := h.dial(Options{})
+			defer cl.Close()
+			pass(c.lasted)
+			lost := time.Now()
+			c.lose(h, cl)
+			pass(20 * time.Second)
+			if dials, _ := h.counts(); dials != 2 {
+				t.Fatalf("%d dials", dials)
+			}
+			if after := h.at[1].Sub(lost); after < c.least || after > c.most {
+				t.Errorf("after %v", after)
+			}
 		})
 	}
-}
-
-// TestNetworkBack: a program that reports a new network ends the wait for the next attempt.
-func TestNetworkBack(t *testing.T) {
-	with(t, func(t *testing.T, h *fakeHost) {
-		const ages = 1 << 15 * time.Hour
-		c := h.dial(Options{Reconnect: Reconnect{Delay: ages, DelayMax: ages, GiveUpAfter: 2 * ages}})
-		defer c.Close()
-		h.last().cut()
-		pass(time.Millisecond)
-		c.NetworkChanged()
-		synctest.Wait()
-		if dials, _ := h.counts(); dials != 2 || !c.Attached() {
-			t.Errorf("%d dials, attached %v", dials, c.Attached())
-		}
-	})
 }
 
 // TestNetworkBackTooEarly: a program that reports a new network does not shorten a wait that the
@@ -374,33 +365,31 @@ func TestTheHostsAnswerDecidesAboutTheNextAttempt(t *testing.T) {
 			return &wire.LoginResult{Success: true, PeerID: 7, Caps: wire.CapNumbers}
 		}, 2, 0, errNotResumed},
 	} {
-		t.Run(name, func(t *testing.T) {
-			with(t, func(t *testing.T, h *fakeHost) {
-				h.enter = func(n int, l *hostLink) *wire.LoginResult {
-					if n == 1 {
-						return nil
-					}
-					return c.enter(n, l)
+		withNamed(t, name, func(t *testing.T, h *fakeHost) {
+			h.enter = func(n int, l *hostLink) *wire.LoginResult {
+				if n == 1 {
+					return nil
 				}
-				cl := h.dial(Options{})
-				defer cl.Abort()
-				pass(10 * time.Second)
-				lost := time.Now()
-				h.last().cut()
-				pass(29 * time.Second)
-				if _, logins := h.counts(); logins != c.logins {
-					t.Errorf("%d logins", logins)
+				return c.enter(n, l)
+			}
+			cl := h.dial(Options{})
+			defer cl.Abort()
+			pass(10 * time.Second)
+			lost := time.Now()
+			h.last().cut()
+			pass(29 * time.Second)
+			if _, logins := h.counts(); logins != c.logins {
+				t.Errorf("%d logins", logins)
+			}
+			if c.end == nil {
+				if !cl.Attached() || h.at[len(h.at)-1].Sub(lost) < c.least {
+					t.Errorf("attached %v after %v", cl.Attached(), h.at[len(h.at)-1].Sub(lost))
 				}
-				if c.end == nil {
-					if !cl.Attached() || h.at[len(h.at)-1].Sub(lost) < c.least {
-						t.Errorf("attached %v after %v", cl.Attached(), h.at[len(h.at)-1].Sub(lost))
-					}
-					return
-				}
-				if !errors.Is(cl.End().Err, c.end) || !errors.Is(cl.End().Err, ErrGaveUp) {
-					t.Errorf("end %+v", cl.End())
-				}
-			})
+				return
+			}
+			if !errors.Is(cl.End().Err, c.end) || !errors.Is(cl.End().Err, ErrGaveUp) {
+				t.Errorf("end %+v", cl.End())
+			}
 		})
 	}
 }
@@ -559,31 +548,29 @@ func TestRepeatedWrongNumbersEndTheClient(t *testing.T) {
 		},
 		"said to ours": func(l *hostLink) { l.bye(messages.CloseOutOfOrder) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			with(t, func(t *testing.T, h *fakeHost) {
-				c := h.dial(Options{})
-				defer c.Abort()
-				for i := range 3 * violationsMax {
-					if i%2 == 0 {
-						h.say("A")
-					} else {
-						talk(t, c, "a")
-					}
-					pass(time.Second)
-					violate(h.last())
-					pass(10 * time.Second)
+		withNamed(t, name, func(t *testing.T, h *fakeHost) {
+			c := h.dial(Options{})
+			defer c.Abort()
+			for i := range 3 * violationsMax {
+				if i%2 == 0 {
+					h.say("A")
+				} else {
+					talk(t, c, "a")
 				}
-				for i := range violationsMax - 1 {
-					if !c.Attached() {
-						t.Fatalf("ended after %d: %s", i, c.End())
-					}
-					violate(h.last())
-					pass(10 * time.Second)
+				pass(time.Second)
+				violate(h.last())
+				pass(10 * time.Second)
+			}
+			for i := range violationsMax - 1 {
+				if !c.Attached() {
+					t.Fatalf("ended after %d: %s", i, c.End())
 				}
-				if end := c.End(); !errors.Is(end.Err, errNumbers) || !errors.Is(end.Err, ErrGaveUp) || end.Retry() != messages.RetryNever {
-					t.Errorf("end %+v", end)
-				}
-			})
+				violate(h.last())
+				pass(10 * time.Second)
+			}
+			if end := c.End(); !errors.Is(end.Err, errNumbers) || !errors.Is(end.Err, ErrGaveUp) || end.Retry() != messages.RetryNever {
+				t.Errorf("end %+v", end)
+			}
 		})
 	}
 }
@@ -731,22 +718,33 @@ func TestSendUntilAcked(t *testing.T) {
 	})
 }
 
-// NetworkChanged ends the wait, also if it comes between the end of the connection, whoever ended it, and the
-// moment that the Client takes note of it.
-func TestNetworkChangedDuringALoss(t *testing.T) {
-	for name, end := range map[string]func(l *hostLink){"cut": (*hostLink).cut, "closed": func(l *hostLink) { l.bye(messages.CloseSlowConsumer) }} {
-		with(t, func(t *testing.T, h *fakeHost) {
+// A program that reports a new network ends the wait for the next attempt, also if that comes between the end of the connection, whoever
+// ended it, and the moment that the Client takes note of it.
+func TestNetworkBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		end   func(l *hostLink)
+		noted bool // the Client has taken note
+	}{
+		"cut, noted": {(*hostLink).cut, true},
+		"cut":        {(*hostLink).cut, false},
+		"closed":     {func(l *hostLink) { l.bye(messages.CloseSlowConsumer) }, false},
+	} {
+		withNamed(t, name, func(t *testing.T, h *fakeHost) {
 			const ages = 1 << 15 * time.Hour
-			c := h.dial(Options{Reconnect: Reconnect{Delay: ages, DelayMax: ages, GiveUpAfter: 2 * ages}})
-			defer c.Close()
-			c.inbox <- struct{}{} // as if another connection's packet was being processed
-			end(h.last())
+			cl := h.dial(Options{Reconnect: Reconnect{Delay: ages, DelayMax: ages, GiveUpAfter: 2 * ages}})
+			defer cl.Close()
+			if !c.noted {
+				cl.inbox <- struct{}{} // as if another connection's packet was being processed
+			}
+			c.end(h.last())
 			synctest.Wait()
-			c.NetworkChanged()
-			<-c.inbox
+			cl.NetworkChanged()
+			if !c.noted {
+				<-cl.inbox
+			}
 			synctest.Wait()
-			if dials, _ := h.counts(); dials != 2 || !c.Attached() {
-				t.Errorf("%s: %d dials, attached %v", name, dials, c.Attached())
+			if dials, _ := h.counts(); dials != 2 || !cl.Attached() {
+				t.Errorf("%d dials, attached %v", dials, cl.Attached())
 			}
 		})
 	}

@@ -42,52 +42,50 @@ func TestDialAgain(t *testing.T) {
 		"refused in the end":   {[]time.Duration{redialAfter + 10, never}, refused, time.Second, redialAfter + 10, 0, 2},
 		"no time for a second": {[]time.Duration{never}, nil, redialAfter / 2, redialAfter / 2, 0, 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), c.within)
-				defer cancel()
-				var mu sync.Mutex
-				var made []*pipeEnd
-				began, dials := time.Now(), 0
-				conn, err := dialAgain(ctx, func(ctx context.Context) (net.Conn, error) {
-					mu.Lock()
-					dials++
-					n := dials
-					mu.Unlock()
-					timer := time.NewTimer(time.Hour)
-					if takes := c.takes[n-1]; takes != never {
-						timer.Reset(takes)
-					}
-					select {
-					case <-timer.C:
-					case <-ctx.Done():
-						return nil, ctx.Err()
-					}
-					if n == 1 && c.err != nil {
-						return nil, c.err
-					}
-					p := &pipeEnd{number: n}
-					mu.Lock()
-					made = append(made, p)
-					mu.Unlock()
-					return p, nil
-				})
-				after := time.Since(began)
-				time.Sleep(time.Minute)
-				synctest.Wait()
-				got := 0
-				if conn != nil {
-					got = conn.(*pipeEnd).number
+		bubble(t, name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), c.within)
+			defer cancel()
+			var mu sync.Mutex
+			var made []*pipeEnd
+			began, dials := time.Now(), 0
+			conn, err := dialAgain(ctx, func(ctx context.Context) (net.Conn, error) {
+				mu.Lock()
+				dials++
+				n := dials
+				mu.Unlock()
+				timer := time.NewTimer(time.Hour)
+				if takes := c.takes[n-1]; takes != never {
+					timer.Reset(takes)
 				}
-				if after != c.after || got != c.got || dials != c.dials || (err == nil) != (got != 0) || c.err != nil && !errors.Is(err, c.err) {
-					t.Errorf("dial %d of %d after %v: %v", got, dials, after, err)
+				select {
+				case <-timer.C:
+				case <-ctx.Done():
+					return nil, ctx.Err()
 				}
-				for _, p := range made {
-					if p.closed != (p.number != got) {
-						t.Errorf("dial %d: closed %v", p.number, p.closed)
-					}
+				if n == 1 && c.err != nil {
+					return nil, c.err
 				}
+				p := &pipeEnd{number: n}
+				mu.Lock()
+				made = append(made, p)
+				mu.Unlock()
+				return p, nil
 			})
+			after := time.Since(began)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			got := 0
+			if conn != nil {
+				got = conn.(*pipeEnd).number
+			}
+			if after != c.after || got != c.got || dials != c.dials || (err == nil) != (got != 0) || c.err != nil && !errors.Is(err, c.err) {
+				t.Errorf("dial %d of %d after %v: %v", got, dials, after, err)
+			}
+			for _, p := range made {
+				if p.closed != (p.number != got) {
+					t.Errorf("dial %d: closed %v", p.number, p.closed)
+				}
+			}
 		})
 	}
 }

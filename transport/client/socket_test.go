@@ -89,25 +89,6 @@ func TestCloseFrame(t *testing.T) {
 	}
 }
 
-// TestFramesAreMasked reads back what is written.
-func TestFramesAreMasked(t *testing.T) {
-	for _, n := range []int{0, 1, 125, 126, 1<<16 - 1, 1 << 16} {
-		payload := bytes.Repeat([]byte("abc"), n/3+1)[:n]
-		b := appendFrame(nil, rfc6455.Binary, payload)
-		if b[0] != 0x82 || b[1]&rfc6455.MaskBit == 0 {
-			t.Fatalf("%d bytes: header %x", n, b[:2])
-		}
-		head := len(b) - n - 4
-		key, data := b[head:head+4], b[head+4:]
-		for i := range data {
-			data[i] ^= key[i%4]
-		}
-		if !bytes.Equal(data, payload) {
-			t.Errorf("%d bytes come back different", n)
-		}
-	}
-}
-
 func FuzzSocketRead(f *testing.F) {
 	f.Add([]byte(frame(0x82, "one") + frame(0x02, "par") + frame(0x89, "ping") + frame(0x80, "ts")))
 	f.Add([]byte(frame(0x88, "\x0f\xa9slow")))

@@ -91,31 +91,29 @@ func TestGoodbyeThatIsLost(t *testing.T) {
 		name string
 		lost frameType
 	}{{"bye", frameBye}, {"byeAck", frameByeAck}} {
-		t.Run(c.name, func(t *testing.T) {
-			in(t, func(t *testing.T) {
-				p := connect(t, 1, weather{})
-				lost := 0
-				lose := func(b []byte) bool {
-					if frameType(b[0]) == c.lost && lost < 7 {
-						lost++
-						return true
-					}
-					return false
+		named(t, c.name, func(t *testing.T) {
+			p := connect(t, 1, weather{})
+			lost := 0
+			lose := func(b []byte) bool {
+				if frameType(b[0]) == c.lost && lost < 7 {
+					lost++
+					return true
 				}
-				p.a.out.loseIf(lose)
-				p.b.out.loseIf(lose)
-				began := time.Now()
-				p.stream.Close(1000)
-				took := time.Since(began)
-				synctest.Wait()
-				if end := p.host.end(t); !end.Clean {
-					t.Errorf("the host's end: %+v", end)
-				}
-				if lost != 7 || took.Truncate(time.Millisecond) != 7*byeEvery {
-					t.Errorf("%d lost, took %v", lost, took)
-				}
-				p.finish()
-			})
+				return false
+			}
+			p.a.out.loseIf(lose)
+			p.b.out.loseIf(lose)
+			began := time.Now()
+			p.stream.Close(1000)
+			took := time.Since(began)
+			synctest.Wait()
+			if end := p.host.end(t); !end.Clean {
+				t.Errorf("the host's end: %+v", end)
+			}
+			if lost != 7 || took.Truncate(time.Millisecond) != 7*byeEvery {
+				t.Errorf("%d lost, took %v", lost, took)
+			}
+			p.finish()
 		})
 	}
 }
@@ -300,30 +298,28 @@ func TestMuteHost(t *testing.T) {
 		},
 		"reliable": func(p *pair) { p.say(p.client.t, 1); time.Sleep(most - 10*time.Millisecond) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			in(t, func(t *testing.T) {
-				p := watchful(t, most)
-				for range 5 { // silent, and answering
-					time.Sleep(8 * time.Second)
-					p.say(t, 1)
-					p.conn.OpenFast(func([]byte) {})
-				}
-				time.Sleep(time.Second)
-				p.conn.Ping([]byte("1")) // the last that is heard
-				synctest.Wait()
-				time.Sleep(time.Millisecond)
-				p.a.out.set(weather{loss: 1})
-				during(p)
-				if p.stream.e.phaseNow() != phaseOpen {
-					t.Fatal("ended too early")
-				}
-				time.Sleep(100 * time.Millisecond)
-				synctest.Wait()
-				if end := p.client.end(t); !errors.Is(end.Err, os.ErrDeadlineExceeded) {
-					t.Errorf("the client's end: %+v", end)
-				}
-				p.finish()
-			})
+		named(t, name, func(t *testing.T) {
+			p := watchful(t, most)
+			for range 5 { // silent, and answering
+				time.Sleep(8 * time.Second)
+				p.say(t, 1)
+				p.conn.OpenFast(func([]byte) {})
+			}
+			time.Sleep(time.Second)
+			p.conn.Ping([]byte("1")) // the last that is heard
+			synctest.Wait()
+			time.Sleep(time.Millisecond)
+			p.a.out.set(weather{loss: 1})
+			during(p)
+			if p.stream.e.phaseNow() != phaseOpen {
+				t.Fatal("ended too early")
+			}
+			time.Sleep(100 * time.Millisecond)
+			synctest.Wait()
+			if end := p.client.end(t); !errors.Is(end.Err, os.ErrDeadlineExceeded) {
+				t.Errorf("the client's end: %+v", end)
+			}
+			p.finish()
 		})
 	}
 }
@@ -332,23 +328,21 @@ func TestMuteHost(t *testing.T) {
 // RL-105.
 func TestMuteForAMoment(t *testing.T) {
 	for name, w := range map[string]weather{"calm": {}, "a fifth is lost": {loss: 0.2}} {
-		t.Run(name, func(t *testing.T) {
-			in(t, func(t *testing.T) {
-				p := watchful(t, 2800*time.Millisecond)
-				for range 20 {
-					p.a.out.set(w)
-					p.b.out.set(w)
-					time.Sleep(10 * time.Second)
-					if w.loss == 0 {
-						p.a.out.set(weather{loss: 1})
-						time.Sleep(2 * time.Second)
-					}
+		named(t, name, func(t *testing.T) {
+			p := watchful(t, 2800*time.Millisecond)
+			for range 20 {
+				p.a.out.set(w)
+				p.b.out.set(w)
+				time.Sleep(10 * time.Second)
+				if w.loss == 0 {
+					p.a.out.set(weather{loss: 1})
+					time.Sleep(2 * time.Second)
 				}
-				if p.stream.e.phaseNow() != phaseOpen {
-					t.Fatalf("ended: %+v", p.client.end(t))
-				}
-				p.finish()
-			})
+			}
+			if p.stream.e.phaseNow() != phaseOpen {
+				t.Fatalf("ended: %+v", p.client.end(t))
+			}
+			p.finish()
 		})
 	}
 }
@@ -432,40 +426,36 @@ func TestPanicsCostOneConnection(t *testing.T) {
 			p.conn.Close(messages.CloseNormal)
 		}, messages.CloseNormal},
 	} {
-		t.Run(name, func(t *testing.T) {
-			in(t, func(t *testing.T) {
-				p := connect(t, 1, weather{})
-				c.cause(t, p)
-				time.Sleep(3 * time.Second)
-				synctest.Wait()
-				if end := p.host.end(t); end.ByHost != c.ends || c.ends == messages.CloseInternalError && !errors.Is(end.Err, errPanicked) {
-					t.Errorf("the host's end: %+v", end)
-				}
-				if end := p.client.end(t); end.Code != uint16(c.ends) && c.ends == messages.CloseInternalError {
-					t.Errorf("the client's end: %+v", end)
-				}
-				p.conn.SetSource(nil) // nothing is locked
-				if n := p.count.ConnectionPanics.Load(); n != 1 {
-					t.Errorf("%d panics counted", n)
-				}
-				p.finish()
-			})
+		named(t, name, func(t *testing.T) {
+			p := connect(t, 1, weather{})
+			c.cause(t, p)
+			time.Sleep(3 * time.Second)
+			synctest.Wait()
+			if end := p.host.end(t); end.ByHost != c.ends || c.ends == messages.CloseInternalError && !errors.Is(end.Err, errPanicked) {
+				t.Errorf("the host's end: %+v", end)
+			}
+			if end := p.client.end(t); end.Code != uint16(c.ends) && c.ends == messages.CloseInternalError {
+				t.Errorf("the client's end: %+v", end)
+			}
+			p.conn.SetSource(nil) // nothing is locked
+			if n := p.count.ConnectionPanics.Load(); n != 1 {
+				t.Errorf("%d panics counted", n)
+			}
+			p.finish()
 		})
 	}
-	t.Run("acceptor", func(t *testing.T) {
-		in(t, func(t *testing.T) {
-			a, b := network(1, weather{})
-			l := NewListener(Options{}, new(panicking))
-			a.in.connect(l.accept(a))
-			c := &listening{t: t}
-			s := newStream(b, DialOptions{}, c)
-			b.in.connect(s.e)
-			time.Sleep(5 * time.Second)
-			synctest.Wait()
-			if end := c.end(t); end.Code != 1011 || l.Len() != 0 {
-				t.Errorf("the client's end: %+v, %d left", end, l.Len())
-			}
-		})
+	named(t, "acceptor", func(t *testing.T) {
+		a, b := network(1, weather{})
+		l := NewListener(Options{}, new(panicking))
+		a.in.connect(l.accept(a))
+		c := &listening{t: t}
+		s := newStream(b, DialOptions{}, c)
+		b.in.connect(s.e)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if end := c.end(t); end.Code != 1011 || l.Len() != 0 {
+			t.Errorf("the client's end: %+v, %d left", end, l.Len())
+		}
 	})
 }
 

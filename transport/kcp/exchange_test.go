@@ -117,25 +117,23 @@ func TestLatencyUnderLoss(t *testing.T) {
 // Nothing is resent on a path that loses nothing, however long.
 func TestNoNeedlessResends(t *testing.T) {
 	for _, delay := range []time.Duration{0, 20 * time.Millisecond, 150 * time.Millisecond} {
-		t.Run(fmt.Sprint(delay), func(t *testing.T) {
-			in(t, func(t *testing.T) {
-				p := connect(t, 1, weather{delay: delay})
-				for i := range 200 { // while the round trip is learnt
-					p.hear(t, 1)
-					time.Sleep(time.Duration(30+i%9) * time.Millisecond)
-				}
-				time.Sleep(time.Second)
-				before := p.count.Resent.Load()
-				for i := range 500 {
-					p.hear(t, 1+i%3)
-					time.Sleep(time.Duration(10+i%50) * time.Millisecond)
-				}
-				time.Sleep(time.Second)
-				if n := p.count.Resent.Load() - before; n > 0 {
-					t.Errorf("%d resends", n)
-				}
-				p.finish()
-			})
+		named(t, fmt.Sprint(delay), func(t *testing.T) {
+			p := connect(t, 1, weather{delay: delay})
+			for i := range 200 { // while the round trip is learnt
+				p.hear(t, 1)
+				time.Sleep(time.Duration(30+i%9) * time.Millisecond)
+			}
+			time.Sleep(time.Second)
+			before := p.count.Resent.Load()
+			for i := range 500 {
+				p.hear(t, 1+i%3)
+				time.Sleep(time.Duration(10+i%50) * time.Millisecond)
+			}
+			time.Sleep(time.Second)
+			if n := p.count.Resent.Load() - before; n > 0 {
+				t.Errorf("%d resends", n)
+			}
+			p.finish()
 		})
 	}
 }
