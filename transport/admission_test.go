@@ -101,10 +101,13 @@ func TestAdmissionBoundsTheRateAndForgets(t *testing.T) {
 	}
 }
 
-func TestKindsAreNamed(t *testing.T) {
-	for k, want := range map[Kind]string{WS: "ws", WSS: "wss", KCP: "kcp", 0: "invalid(0)", 9: "invalid(9)"} {
+func TestKindsAreNamedAsMetricsNameThem(t *testing.T) {
+	for k, want := range map[Kind]string{WS: "ws", WSS: "wss", KCP: "kcp", 0: "invalid(0)", Kind(KindCount): "invalid(4)"} {
 		if k.String() != want {
 			t.Errorf("%d is %q", k, k)
+		}
+		if got, valid := k.Channel(), k > 0 && int(k) < KindCount; valid && got.String() != want || !valid && got != 0 {
+			t.Errorf("metrics call %v %q", k, got)
 		}
 	}
 }

@@ -68,39 +68,3 @@ func BenchmarkEncode(b *testing.B) {
 		})
 	}
 }
-
-// BenchmarkAppend is what each further recipient of a frame costs.
-func BenchmarkAppend(b *testing.B) {
-	for _, size := range sizes {
-		f := NewFrame(benchMessage(size))
-		dst := make([]byte, 0, 8192)
-		b.Run(fmt.Sprintf("size=%d/form=reliable", size), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				_ = f.AppendReliable(dst)
-			}
-		})
-		b.Run(fmt.Sprintf("size=%d/form=fast", size), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				_ = f.AppendFast(dst, 12345)
-			}
-		})
-		b.Run(fmt.Sprintf("size=%d/form=numbered", size), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				_ = f.AppendNumbered(dst, 12345, 12344)
-			}
-		})
-		f.Release()
-	}
-}
-
-func BenchmarkRetainRelease(b *testing.B) {
-	b.ReportAllocs()
-	f := NewFrame(benchMessage(64))
-	defer f.Release()
-	for b.Loop() {
-		f.Retain().Release()
-	}
-}

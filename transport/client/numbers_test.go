@@ -71,21 +71,6 @@ func arrive(t *testing.T, n *numbers, number, ack uint64, wantFresh bool) {
 	}
 }
 
-func TestResumeBeforeTheFirstMessage(t *testing.T) {
-	n := counting(t)
-	for range 2 { // and again, without traffic in between
-		n.token = "t"
-		var l wire.Login
-		if n.login(&l); l.Caps != wire.CapNumbers || l.ReconnectToken != "t" || l.LastReceived != 0 {
-			t.Errorf("login %+v", l)
-		}
-		logged(t, n, wire.LoginResult{Outcome: wire.OutcomeResumed}, resumption{})
-		wantWritten(t, n)
-	}
-	say(t, n, "first", false)
-	wantWritten(t, n, "1:first/0")
-}
-
 func TestUnreliableDoesNotMoveTheCounter(t *testing.T) {
 	n := counting(t)
 	say(t, n, "fast", true)

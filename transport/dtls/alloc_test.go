@@ -50,30 +50,3 @@ func TestARecordCostsNoAllocation(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkRecord(b *testing.B) {
-	for _, suite := range []counters.Suite{counters.SuiteChaCha20, counters.SuiteAESGCM} {
-		b.Run(suite.String(), func(b *testing.B) {
-			from, _ := pair(suite, new(sink))
-			plain := make([]byte, 64)
-			b.ReportAllocs()
-			for b.Loop() {
-				if from.number.Load() >= gcmRecordsMax {
-					from.sealed.Store(0)
-				}
-				from.Write(plain)
-			}
-		})
-	}
-}
-
-func BenchmarkHandshake(b *testing.B) {
-	s := serve(b, func(o *Options, _ *acceptAll) { o.HelloRate = -1 })
-	for b.Loop() {
-		c := s.dial(nil)
-		c.a.Write([]byte("x"))
-		c.a.Close()
-		await(b, c.closed)
-		c.closed <- nil
-	}
-}

@@ -148,13 +148,3 @@ func TestARoomIsSharedByThoseWhoSend(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkRoomShare(b *testing.B) {
-	f, now := player.NewInflow(1<<30), second
-	f.SetPlayers(8)
-	var s roomShare
-	for b.Loop() {
-		now += time.Microsecond
-		s.take(f, now, 100)
-	}
-}

@@ -116,26 +116,3 @@ func (b *bench) await(tb testing.TB, n int64) {
 		runtime.Gosched()
 	}
 }
-
-// BenchmarkMessage is one small message from a host's source to a client's
-// handler and its ack back, all of both sides but DTLS and the kernel. In batches
-// the goroutine that hands up, and the datagram, serve several.
-func BenchmarkMessage(b *testing.B) {
-	for _, c := range []struct {
-		name  string
-		batch int
-	}{{"batch=1", 1}, {"batch=8", 8}} {
-		b.Run(c.name, func(b *testing.B) {
-			x := newBench(b)
-			b.ReportAllocs()
-			sent := int64(0)
-			for i := 0; b.Loop(); i++ {
-				if i%c.batch == 0 {
-					x.round(c.batch)
-					sent += int64(c.batch)
-					x.await(b, sent)
-				}
-			}
-		})
-	}
-}

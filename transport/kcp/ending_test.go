@@ -36,39 +36,6 @@ func TestOtherGoodbyeIsALoss(t *testing.T) {
 	})
 }
 
-func TestHostClosesAfterWhatIsQueued(t *testing.T) {
-	in(t, func(t *testing.T) {
-		p := connect(t, 1, weather{loss: 0.05, delay: 10 * time.Millisecond})
-		for i := range 300 { // more than a window
-			p.source.add(frameOf(i, 20))
-		}
-		began := time.Now()
-		p.conn.Send(frameOf(999, 20))
-		p.conn.Close(messages.CloseKicked)
-		p.conn.Close(messages.CloseGameEnded) // only the first counts
-		p.say(t, 0)
-		time.Sleep(3 * time.Second)
-		synctest.Wait()
-		got := p.client.got()
-		if len(got) != 301 || senderOf(t, got[0]) != 999 || senderOf(t, got[300]) != 299 {
-			t.Errorf("%d messages before the goodbye", len(got))
-		}
-		if end := p.client.end(t); end != (StreamEnd{Code: 4006, Reason: "kicked"}) {
-			t.Errorf("the client's end: %+v", end)
-		}
-		if end := p.host.end(t); end.ByHost != messages.CloseKicked || end.Clean || end.Err != nil {
-			t.Errorf("the host's end: %+v", end)
-		}
-		if d := p.host.endAt.Sub(began); d > time.Second {
-			t.Errorf("it took %v", d)
-		}
-		if p.count.CloseReasons[4006].Load() != 1 || p.count.Closed.Get(counters.ClosedByHost) != 1 {
-			t.Error("not counted")
-		}
-		p.finish()
-	})
-}
-
 // Messages that come after the host has begun to close are dropped.
 func TestClosingHostHearsNothing(t *testing.T) {
 	in(t, func(t *testing.T) {

@@ -80,7 +80,7 @@ func hostClose(e *env) {
 		p.set(func(p *peer) { p.keep = true })
 		s := series{id: id, sizes: []int{100, 1201, 20}}
 		src := newOutbox(e.TB)
-		const n = 50
+		const n = 150 // more than a window of KCP
 		for i := range n {
 			src.put(s.frame(i + 2))
 		}
