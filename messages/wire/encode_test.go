@@ -202,26 +202,3 @@ func TestLoginResultWithoutCapsHasNoExtension(t *testing.T) {
 		t.Errorf("extension fields without caps: %x, want %x", got, want)
 	}
 }
-
-func FuzzPacketRoundTrip(f *testing.F) {
-	f.Add(int32(10), int32(-1), int32(0), int32(1), int32(0), uint64(0), []byte("hi"))
-	f.Add(int32(301), int32(0), int32(-1), int32(1), int32(7), uint64(300), []byte{1})
-	f.Add(int32(-500), int32(0), int32(0), int32(0), int32(-1), uint64(1)<<63, []byte(nil))
-	f.Fuzz(func(t *testing.T, op, player, group, sender, seq int32, relSeq uint64, payload []byte) {
-		h := &Header{OpCode: op, TargetPlayer: player, TargetGroup: group, Sender: sender, Payload: payload}
-		checkFrame(t, h, seq, relSeq, relSeq/2)
-		h.Sequence, h.RelSeq = seq, relSeq
-		unit := AppendMessage(nil, h)
-		packet, err := SplitUnit(unit)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got Header
-		if err := got.Parse(packet); err != nil {
-			t.Fatal(err)
-		}
-		if again := AppendMessage(nil, &got); !bytes.Equal(again, unit) {
-			t.Fatalf("encoded %x, then %x", unit, again)
-		}
-	})
-}

@@ -152,7 +152,7 @@ func (p *fakePath) write(unit []byte) bool {
 
 func (p *fakePath) close() { p.closed = true }
 
-// TestFastCounts: unsent, stale, malformed and dropped messages are counted apart.
+// TestFastCounts: unsent, stale, malformed and dropped messages are counted apart, and each channel. The counts can be reset.
 func TestFastCounts(t *testing.T) {
 	h := newFakeHost(t)
 	c := h.dial(Options{Fast: true, EventsMax: 1})
@@ -190,8 +190,11 @@ func TestFastCounts(t *testing.T) {
 	if want := (ChannelStats{Sent: 2, Unsent: 1, Received: 5, Dropped: 1, Stale: 2, Malformed: 1}); fast != want {
 		t.Errorf("fast %+v", s.Fast)
 	}
-	if s.Reliable.Malformed != 1 {
-		t.Errorf("reliable %+v", s.Reliable)
+	if r := s.Reliable; r.Malformed != 1 || r.Sent != 1 || r.Received != 2 || r.SentBytes < 20 || r.ReceivedBytes < 10 { // the login, and one byte
+		t.Errorf("reliable %+v", r)
+	}
+	if c.ResetStats() != s || c.Stats() != (Stats{}) {
+		t.Error("the reset is not one")
 	}
 	c.Close()
 	if !p.closed {

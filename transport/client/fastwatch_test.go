@@ -62,47 +62,36 @@ func runProbes(t *testing.T, h *fakeHost, v probePolicy, answers func() bool, li
 }
 
 func TestWatch(t *testing.T) {
-	never := func() bool { return false }
-	for name, v := range map[string]struct {
+	for over, v := range map[string]struct {
 		probePolicy
 		within time.Duration
 	}{"udp": {udpProbes, 3500 * time.Millisecond}, "dtls": {dtlsProbes, 2800 * time.Millisecond}} {
-		t.Run(name, func(t *testing.T) {
-			with(t, func(t *testing.T, h *fakeHost) {
-				p, took, err := runProbes(t, h, v.probePolicy, never, time.Minute)
-				if !errors.Is(err, ErrFastSilent) || took > v.within || took < 2*time.Second || p.asked != v.most {
-					t.Errorf("a dead way: %v after %v and %d questions", err, took, p.asked)
+		for name, c := range map[string]struct {
+			answers     func(asked int, since time.Duration) bool
+			once        bool          // the host may answer once only
+			dead        time.Duration // when nothing comes any more; -1: never
+			most, least int           // questions
+		}{
+			"a dead way":           {answers: func(int, time.Duration) bool { return false }, most: v.most, least: v.most},
+			"answers":              {answers: func(int, time.Duration) bool { return true }, dead: -1, most: int(time.Hour / v.quiet)},
+			"answers seldom":       {answers: func(asked int, _ time.Duration) bool { return asked%v.most == 0 }, dead: -1, most: 1 << 20},
+			"may answer once only": {answers: func(int, time.Duration) bool { return false }, once: true, dead: -1, most: 1 << 20, least: 1},
+			"answered before":      {answers: func(_ int, since time.Duration) bool { return since < 10*time.Second }, once: true, dead: 10 * time.Second, most: 1 << 20},
+		} {
+			withNamed(t, over+": "+name, func(t *testing.T, h *fakeHost) {
+				if c.once {
+					h.caps = 0
+				}
+				began, asked := time.Now(), 0
+				p, took, err := runProbes(t, h, v.probePolicy, func() bool { asked++; return c.answers(asked, time.Since(began)) }, time.Hour)
+				if alive := c.dead < 0; alive != (err == nil) || alive && took != time.Hour || !alive && (!errors.Is(err, ErrFastSilent) || took < 2*time.Second || took > c.dead+v.within) {
+					t.Errorf("%v after %v", err, took)
+				}
+				if p.asked < c.least || p.asked > c.most {
+					t.Errorf("%d questions", p.asked)
 				}
 			})
-			with(t, func(t *testing.T, h *fakeHost) {
-				p, took, err := runProbes(t, h, v.probePolicy, func() bool { return true }, time.Hour)
-				if err != nil || took != time.Hour || p.asked > int(time.Hour/v.quiet) {
-					t.Errorf("a host that answers: %v after %v and %d questions", err, took, p.asked)
-				}
-			})
-			with(t, func(t *testing.T, h *fakeHost) {
-				n := 0
-				p, took, err := runProbes(t, h, v.probePolicy, func() bool { n++; return n%v.most == 0 }, time.Hour)
-				if err != nil || took != time.Hour {
-					t.Errorf("a host that answers one question of %d: %v after %v and %d questions", v.most, err, took, p.asked)
-				}
-			})
-			with(t, func(t *testing.T, h *fakeHost) {
-				h.caps = 0
-				p, took, err := runProbes(t, h, v.probePolicy, never, time.Hour)
-				if err != nil || took != time.Hour || p.asked == 0 {
-					t.Errorf("a host that may answer once only: %v after %v and %d questions", err, took, p.asked)
-				}
-			})
-			with(t, func(t *testing.T, h *fakeHost) {
-				h.caps = 0
-				began := time.Now()
-				_, took, err := runProbes(t, h, v.probePolicy, func() bool { return time.Since(began) < 10*time.Second }, time.Hour)
-				if !errors.Is(err, ErrFastSilent) || took > 10*time.Second+v.within {
-					t.Errorf("a host that answered before: %v after %v", err, took)
-				}
-			})
-		})
+		}
 	}
 }
 

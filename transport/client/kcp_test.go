@@ -1,40 +1,13 @@
 package client_test
 
 import (
-	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"troupe/messages"
 	"troupe/messages/wire"
 	"troupe/transport/client"
 )
-
-// A host that falls silent is detected as lost: by the probes after StallMax, and by SilenceMax if that is shorter.
-func TestKCPSilence(t *testing.T) {
-	for name, c := range map[string]struct{ silence, stall, want time.Duration }{
-		"by default": {0, 0, 2800 * time.Millisecond},
-		"silence":    {500 * time.Millisecond, 0, 500 * time.Millisecond},
-		"stall":      {time.Hour, 280 * time.Millisecond, 280 * time.Millisecond},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			r := newWeb(t).newKCPRig(accepted, nil)
-			o := r.options()
-			o.SilenceMax, o.StallMax, o.Reconnect = c.silence, c.stall, once
-			cl, _ := r.dial(o)
-			r.BlockAll(true)
-			began := time.Now()
-			if err := cl.JoinGroup(t.Context(), 1); err != nil {
-				t.Fatal(err)
-			}
-			end := ended(t, cl)
-			if took := time.Since(began); took != c.want || !errors.Is(end.Err, client.ErrSilent) || end.Code != 0 || end.Retry() != messages.RetryResume {
-				t.Errorf("end %+v after %v", end, took)
-			}
-		})
-	}
-}
 
 // backlog is a source of small messages with op codes from 1.
 type backlog struct {

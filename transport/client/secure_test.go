@@ -140,26 +140,44 @@ func TestDialGivesUpAnywhere(t *testing.T) {
 	}
 }
 
-// A host that has been silent for SilenceMax counts as lost, and no sooner: each ping begins the time anew.
+// A host of which nothing came for SilenceMax is lost, and no sooner: each ping begins the time anew. KCP looks for it before, after
+// StallMax.
 func TestSilence(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newWeb(t).newRig(accepted, nil)
-		o := r.options()
-		o.SilenceMax, o.Reconnect = 15*time.Second, once
-		c, p := r.dial(o)
-		for range 5 {
-			time.Sleep(o.SilenceMax - 1)
-			p.Ping([]byte("still here"))
-		}
-		last := time.Now()
-		end := ended(t, c)
-		if took := time.Since(last); took != o.SilenceMax || !errors.Is(end.Err, client.ErrSilent) || end.Code != 0 || end.Retry() != messages.RetryResume {
-			t.Errorf("end %+v, %s, after %v", end, end, took)
-		}
-		if err := c.Send(t.Context(), client.Message{OpCode: 1, TargetPlayer: client.Server}); !errors.Is(err, client.ErrClosed) {
-			t.Errorf("after the end: %v", err)
-		}
-	})
+	const most = 2800 * time.Millisecond
+	for name, c := range map[string]struct {
+		over           string
+		silence, stall time.Duration // 0: the default
+		want           time.Duration
+	}{
+		"wss":          {over: "wss", silence: 5 * time.Second, want: 5 * time.Second},
+		"kcp":          {over: "kcp", want: most},
+		"kcp, silence": {over: "kcp", silence: 500 * time.Millisecond, want: 500 * time.Millisecond},
+		"kcp, stall":   {over: "kcp", silence: time.Hour, stall: 280 * time.Millisecond, want: 280 * time.Millisecond},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			r := rigs[c.over](newWeb(t))
+			o := r.options()
+			o.SilenceMax, o.StallMax, o.Reconnect = c.silence, c.stall, once
+			cl, p := r.dial(o)
+			for range 5 {
+				time.Sleep(c.want - 1)
+				p.Ping([]byte("still here"))
+			}
+			synctest.Wait()
+			r.BlockAll(true)
+			last := time.Now()
+			if err := cl.JoinGroup(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			end := ended(t, cl)
+			if took := time.Since(last); took != c.want || !errors.Is(end.Err, client.ErrSilent) || end.Code != 0 || end.Retry() != messages.RetryResume {
+				t.Errorf("end %+v, %s, after %v", end, end, took)
+			}
+			if err := cl.Send(t.Context(), client.Message{OpCode: 1, TargetPlayer: client.Server}); !errors.Is(err, client.ErrClosed) {
+				t.Errorf("after the end: %v", err)
+			}
+		})
+	}
 }
 
 // With a full send buffer, Send waits as long as its context allows, and the connection still works afterwards. Close does not
@@ -224,30 +242,4 @@ func TestEndHasTheHostsReason(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Messages and bytes are counted per channel, and the counts can be reset.
-func TestStats(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newWeb(t).newRig(accepted, echo)
-		c, _ := r.dial(r.options())
-		login := c.ResetStats().Reliable
-		if login.Sent != 1 || login.Received != 1 || login.SentBytes < 20 || login.ReceivedBytes < 10 {
-			t.Errorf("after the login %+v", login)
-		}
-		if s := c.Stats(); s != (client.Stats{}) {
-			t.Errorf("after the reset %+v", s)
-		}
-		for range 3 {
-			toServer(t, c, client.Message{OpCode: 5, Payload: make([]byte, 100)})
-			<-c.Events()
-		}
-		s := c.Stats().Reliable
-		if s.Sent != 3 || s.Received != 3 || s.SentBytes < 300 || s.SentBytes > 400 || s.ReceivedBytes != s.SentBytes {
-			t.Errorf("after three messages %+v", s)
-		}
-		if c.ResetStats().Reliable != s || c.Stats() != (client.Stats{}) {
-			t.Error("the reset is not one")
-		}
-	})
 }

@@ -37,28 +37,6 @@ func TestFlushPacksABatch(t *testing.T) {
 	})
 }
 
-// Frames that wait when the connection ends are given back.
-func TestEndReleasesFrames(t *testing.T) {
-	in(t, func(t *testing.T) {
-		p := connect(t, 1, weather{})
-		f := frameOf(1, 1)
-		p.conn.Send(f.Retain())
-		p.finish()
-		f.Release()
-		mustPanic(t, f.Release)
-	})
-}
-
-func mustPanic(t *testing.T, f func()) {
-	t.Helper()
-	defer func() {
-		if recover() == nil {
-			t.Error("a reference is left")
-		}
-	}()
-	f()
-}
-
 // Methods of an ended connection do nothing.
 func TestAfterTheEnd(t *testing.T) {
 	in(t, func(t *testing.T) {
