@@ -20,7 +20,7 @@ func TestAVenueBehindOneAddressShakesHands(t *testing.T) {
 	const window = 30 * time.Second
 	accept := acceptOne(func(a *Association) Handler { return newInbox(a) })
 	if *crowd > 0 { // make proof-crowds
-		s := serveWith(t, accept)
+		s := listen(t, testOptions(), accept)
 		in, took := s.crowd(*crowd, window, func(*DialOptions) {})
 		if in != *crowd || took > window {
 			t.Errorf("%d of %d in after %v", in, *crowd, took)

@@ -49,15 +49,6 @@ func child(t *testing.T, command ...string) (io.WriteCloser, *bufio.Reader) {
 	return in, bufio.NewReader(out)
 }
 
-func trustFile(t *testing.T) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
 // conversation has the foreign peer send a line, and answers it.
 func conversation(t *testing.T, s *server, in io.Writer, out *bufio.Reader, suite counters.Suite) {
 	t.Helper()
@@ -105,6 +96,10 @@ func TestForeignPeers(t *testing.T) {
 		}
 	}
 	const chaCha, gcm = "ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-ECDSA-AES128-GCM-SHA256"
+	trust := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(trust, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]}), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for what, test := range map[string]struct {
 		command func(addr, trust string) []string
 		suite   counters.Suite // 0: it is refused
@@ -120,7 +115,7 @@ func TestForeignPeers(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			s := serve(t, nil)
-			in, out := child(t, test.command(s.Addr().String(), trustFile(t))...)
+			in, out := child(t, test.command(s.Addr().String(), trust)...)
 			if test.suite != 0 {
 				conversation(t, s, in, out, test.suite)
 				return

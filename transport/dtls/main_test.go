@@ -69,8 +69,6 @@ func serve(t testing.TB, change func(o *Options, s *acceptAll)) *server {
 	return s
 }
 
-func serveWith(t testing.TB, acc Acceptor) *server { return listen(t, testOptions(), acc) }
-
 func testOptions() Options {
 	return Options{Addr: "127.0.0.1:0", Certificate: func() *tls.Certificate { return certificate }, Counters: new(counters.Set)}
 }

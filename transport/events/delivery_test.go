@@ -300,17 +300,6 @@ func TestWhatNobodyWantsIsDeletedAndWarnedOfOnce(t *testing.T) {
 	})
 }
 
-func TestWithoutSinksTheOutboxIsEmptied(t *testing.T) {
-	inBubble(t, func(t *bubble) {
-		s := new(shelf)
-		s.put(placed(0, "p"))
-		s.put(messages.Event{ID: "1"})
-		d := begin(t, s, Options{})
-		s.post(d, placed(2, "p"))
-		s.empty(t)
-	})
-}
-
 func TestWhatComesWhileTheOutboxIsReadIsNotForgotten(t *testing.T) {
 	inBubble(t, func(t *bubble) {
 		s, up := new(shelf), new(fake)
@@ -332,14 +321,22 @@ func TestWhatComesWhileTheOutboxIsReadIsNotForgotten(t *testing.T) {
 	})
 }
 
-func TestRecordsThatCannotBeReadAreDeleted(t *testing.T) {
-	inBubble(t, func(t *bubble) {
-		s := new(shelf)
-		s.Commit([]Change{{"x", []byte("{")}}, func(error) {})
-		r := receive(t, nil)
-		begin(t, s, Options{Sinks: []SinkOptions{raw("hook", r.URL)}})
-		s.empty(t)
-	})
+// What nobody could deliver is deleted: records that cannot be read, and all of them without sinks.
+func TestTheOutboxIsEmptied(t *testing.T) {
+	for _, sinks := range [][]SinkOptions{nil, {raw("hook", "http://host.invalid")}} {
+		inBubble(t, func(t *bubble) {
+			s := new(shelf)
+			s.Commit([]Change{{"x", []byte("{")}}, func(error) {})
+			if sinks == nil {
+				s.put(placed(0, "p"))
+			}
+			d := begin(t, s, Options{Sinks: sinks})
+			if sinks == nil {
+				s.post(d, placed(2, "p"))
+			}
+			s.empty(t)
+		})
+	}
 }
 
 // Close waits for what is on its way, as long as it may, and cuts it off then.

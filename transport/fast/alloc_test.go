@@ -34,7 +34,7 @@ func noAllocs(t *testing.T, what string, f func()) {
 }
 
 func TestSendAllocatesNothing(t *testing.T) {
-	p, conn, a := upPool(t)
+	p, _, a := upPool(t)
 	f := wire.NewFrame(&wire.Header{OpCode: 7, Sender: 2, Payload: make([]byte, 100)})
 	defer f.Release()
 	w := newWriter(p.main)
@@ -44,13 +44,12 @@ func TestSendAllocatesNothing(t *testing.T) {
 		}
 		w.round()
 	})
-	_ = conn
 }
 
 func TestInboundAllocatesNothing(t *testing.T) {
 	p, conn, _ := upPool(t)
 	number, buf := int32(2), make([]byte, 0, 256)
-	hello := make([]byte, 100)
+	hello, stranger := make([]byte, 100), message(17, 0, "x")
 	next := func(op int32) []byte {
 		number++
 		buf = wire.AppendMessage(buf[:0], &wire.Header{OpCode: op, Sequence: number, TargetPlayer: -1, Sender: 1, Payload: hello})
@@ -59,7 +58,7 @@ func TestInboundAllocatesNothing(t *testing.T) {
 	noAllocs(t, "data", func() { p.main.handle(clientAddr(1), next(7)) })
 	noAllocs(t, "stale", func() { p.main.handle(clientAddr(1), buf) })
 	noAllocs(t, "wrong address", func() { p.main.handle(clientAddr(9), buf) })
-	noAllocs(t, "other IP", func() { p.main.handle(clientAddr(9), message17) })
+	noAllocs(t, "other IP", func() { p.main.handle(clientAddr(9), stranger) })
 	noAllocs(t, "malformed", func() { p.main.handle(clientAddr(1), hello) })
 	conn.drain(p.main)
 	w := newWriter(p.main)
@@ -68,8 +67,6 @@ func TestInboundAllocatesNothing(t *testing.T) {
 		w.round()
 	})
 }
-
-var message17 = message(17, 0, "x")
 
 // The whole way through real sockets: reader and writer of both sides.
 func TestEchoAllocatesNothing(t *testing.T) {

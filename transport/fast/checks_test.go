@@ -149,24 +149,6 @@ func TestTooLargeIsNotSent(t *testing.T) {
 	}
 }
 
-func TestVectors(t *testing.T) { // realtime.md 14.2
-	h := newHost(t, nil)
-	a, in := h.open(1, local)
-	c := h.client("127.0.0.1", a.Port(), 1)
-	c.raw(unhex(t, "12080918ffffffffffffffffff012801920200"))
-	buf := make([]byte, 100)
-	n, _, err := c.conn.ReadFromUDPAddrPort(buf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := fmt.Sprintf("%x", buf[:n]), "12080b180128ffffffffffffffffff01920200"; got != want {
-		t.Fatalf("-6 is %s, want %s", got, want)
-	}
-	c.raw(unhex(t, "14080d100118ffffffffffffffffff012801920200"))
-	h.ready(a, true)
-	in.empty(t)
-}
-
 func TestNeverMalformedNeverPastTheFirstUnit(t *testing.T) {
 	h := newHost(t, nil)
 	a, in := h.open(1, local)

@@ -1,7 +1,6 @@
 package fast
 
 import (
-	"encoding/hex"
 	"errors"
 	"net"
 	"net/netip"
@@ -98,12 +97,3 @@ func quietPool(t testing.TB, change func(*Options)) (*Pool, *fakeConn) {
 }
 
 func clientAddr(port uint16) netip.AddrPort { return netip.AddrPortFrom(local, port) }
-
-func unhex(t testing.TB, s string) []byte {
-	t.Helper()
-	b, err := hex.DecodeString(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}

@@ -96,16 +96,6 @@ func TestParserChunked(t *testing.T) {
 	}
 }
 
-func TestCloseCodes(t *testing.T) {
-	for code := range 1 << 16 {
-		got := sendable(uint16(code))
-		want := code >= 1000 && code < 5000 && (code >= 3000 || code <= 1014) && code != 1004 && code != 1005 && code != 1006
-		if got != want {
-			t.Errorf("code %d: %v", code, got)
-		}
-	}
-}
-
 func FuzzWebSocketFrames(f *testing.F) {
 	f.Add([]byte{}, uint8(1))
 	f.Add(append(binaryFrame("hello"), closeFrame(1000, "bye")...), uint8(3))
