@@ -466,7 +466,7 @@ func TestStalledReaderIsCut(t *testing.T) {
 		h.chat(p, nil, 0, func(int) bool { return g.count("onPlayerDisconnect") > 0 })
 		start := time.Now()
 		h.untilCount("connections", func() int64 { return h.host.Counters().Connections.Get(counters.WS) }, 1)
-		if took := time.Since(start); took != 2*time.Second { // the linger
+		if took := time.Since(start); took != time.Second && took != 2*time.Second { // the linger, twice if the close frame does not fit behind what is not read
 			t.Errorf("cut after %v", took)
 		}
 		h.talk(p, p)
