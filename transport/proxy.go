@@ -21,6 +21,9 @@ const (
 	proxyFixed     = 16 // bytes of a header before its addresses
 )
 
+// BeginsProxyHeader reports whether a PROXY protocol header of version 2 begins with this byte.
+func BeginsProxyHeader(first byte) bool { return first == proxySignature[0] }
+
 // ReadProxyHeader reads the header that a load balancer sends first on a TCP connection
 // (PROXY protocol version 2, section 2.2 of haproxy's proxy-protocol.txt), and no byte
 // beyond it. It returns the address of the client, or the zero value if the connection is
@@ -61,8 +64,7 @@ func ReadProxyHeader(r io.Reader) (client netip.AddrPort, err error) {
 	return netip.AddrPortFrom(addr.Unmap(), binary.BigEndian.Uint16(rest[2*ip:])), nil
 }
 
-// Proxies are the addresses of load balancers that send a PROXY protocol header first on
-// every connection. The zero value is none.
+// Proxies are the addresses of proxies that are believed whose client they speak for. The zero value is none.
 type Proxies []netip.Prefix
 
 // ParseProxies reads addresses and networks, such as 10.0.0.7 and 10.1.0.0/16.

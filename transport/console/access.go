@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"troupe/transport"
 )
 
 // Access says who may look. Its functions may be called from any goroutine.
@@ -25,6 +27,8 @@ type Access struct {
 	Verify func(id, secret, sessionToken string) Role
 	// Refusal says who may look. With keys it follows "log in, or ".
 	Refusal string
+	// Proxies are believed whom they name in X-Forwarded-For.
+	Proxies transport.Proxies
 }
 
 // Role says what a caller may do here.
@@ -156,7 +160,8 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) *problem {
 	if err := body.Decode(&in); err != nil || in.AccessKeyID == "" || in.Secret == "" {
 		return &problem{http.StatusBadRequest, "BadRequest", "the body must be a JSON object with accessKeyId and secret, and sessionToken if the key has one"}
 	}
-	if wait := c.logins.attempt(sourceOf(r)); wait > 0 {
+	from := sourceOf(r, c.o.Access.Proxies)
+	if wait := c.logins.attempt(from); wait > 0 {
 		w.Header().Set("Retry-After", seconds(wait))
 		return &problem{http.StatusTooManyRequests, "TooManyLogins", "too many logins: wait " + seconds(wait) + " s"}
 	}
@@ -165,6 +170,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) *problem {
 		c.o.Log.Warn().Str("remote", r.RemoteAddr).Msg("a login to the console has failed")
 		return &problem{http.StatusUnauthorized, "WrongKey", "there is no such key with this secret that may call every operation, or every one that reads"}
 	}
+	c.logins.right(from)
 	id, who := c.logins.begin(in.AccessKeyID, role)
 	http.SetCookie(w, c.cookie(r, id, who.expires))
 	c.o.Log.Info().Str("access_key", short(in.AccessKeyID)).Str("remote", r.RemoteAddr).Msg("logged in to the console")

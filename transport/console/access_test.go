@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -268,8 +269,8 @@ func TestLoginsAreBounded(t *testing.T) {
 	w := newWorld(t, true)
 	first, _ := w.logIn()
 	for range loginsMax {
-		w.now = w.now.Add(attemptEvery)
-		w.logIn()
+		w.now = w.now.Add(time.Second)
+		w.logIn() // right logins are not counted as attempts
 	}
 	if n := len(w.console.logins.open); n != loginsMax {
 		t.Errorf("%d logins", n)
@@ -290,6 +291,28 @@ func TestFailedLoginsAreLimited(t *testing.T) {
 	w.want(200, "", "POST", "/admin/v1/login", rightKey, "Content-Type", "application/json", "From", "192.0.2.2:5")
 	w.now = w.now.Add(attemptEvery)
 	w.want(200, "", "POST", "/admin/v1/login", rightKey, "Content-Type", "application/json", "From", "192.0.2.1:6")
+}
+
+// However many try from elsewhere, the right secret logs in. The source that has not tried for the longest is forgotten.
+func TestManySourcesKeepNobodyOut(t *testing.T) {
+	w := newWorld(t, true)
+	try := func(status int, body string, source int) {
+		w.want(status, "", "POST", "/admin/v1/login", body, "Content-Type", "application/json", "From", fmt.Sprintf("192.0.%d.%d:5", source>>8, source&255))
+	}
+	wrong := `{"accessKeyId":"KEY","secret":"wrong"}`
+	for source := range sourcesMax {
+		for range attemptsBurst {
+			try(http.StatusUnauthorized, wrong, source)
+		}
+	}
+	try(http.StatusTooManyRequests, wrong, 0) // the last that has tried, now
+	try(http.StatusOK, rightKey, sourcesMax)  // 1 is forgotten
+	try(http.StatusTooManyRequests, wrong, 0)
+	try(http.StatusTooManyRequests, wrong, 2)
+	try(http.StatusUnauthorized, wrong, 1)
+	if n := len(w.console.logins.sources); n != sourcesMax {
+		t.Errorf("%d sources", n)
+	}
 }
 
 func TestBadInputIsAnsweredWithACodeAndASentence(t *testing.T) {

@@ -11,9 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"troupe/transport"
+	tries "troupe/transport/internal/list"
 )
 
 const (
@@ -21,11 +20,10 @@ const (
 	loginLife = 8 * time.Hour
 	// loginsMax bounds the logins at a time: one more ends the oldest.
 	loginsMax = 64
-	// attempts that a source has at once, and how often it gets one more.
+	// wrong attempts that a source has at once, and how often it gets one more.
 	attemptsBurst = 5
 	attemptEvery  = 10 * time.Second
-	// sourcesMax bounds the sources whose attempts are counted: one more is counted with
-	// all others that are not.
+	// sourcesMax bounds the sources whose attempts are counted.
 	sourcesMax = 1024
 )
 
@@ -36,17 +34,13 @@ type logins struct {
 
 	mu      sync.Mutex
 	open    map[[sha256.Size]byte]caller // by the hash of the cookie
-	sources map[netip.Prefix]*rate.Limiter
-	others  *rate.Limiter
+	sources map[netip.Prefix]*source
+	byTry   tries.List[*source] // the one that has not tried for the longest first
 }
 
 func newLogins(now func() time.Time) *logins {
-	return &logins{
-		now: now, open: make(map[[sha256.Size]byte]caller), sources: make(map[netip.Prefix]*rate.Limiter), others: newAttempts(),
-	}
+	return &logins{now: now, open: make(map[[sha256.Size]byte]caller), sources: make(map[netip.Prefix]*source)}
 }
-
-func newAttempts() *rate.Limiter { return rate.NewLimiter(rate.Every(attemptEvery), attemptsBurst) }
 
 // begin starts a login.
 func (l *logins) begin(key string, role Role) (cookie string, who caller) {
@@ -98,57 +92,77 @@ func (l *logins) endAll() {
 	clear(l.open)
 }
 
-// attempt counts an attempt of a source, also one that will succeed, so that several at once
-// are not more than the limit. It returns how long to wait if there were too many.
+// source is who has tried to log in lately.
+type source struct {
+	queued tries.Link[*source]
+	prefix netip.Prefix
+	// full is when it has all of its attempts again.
+	full time.Time
+}
+
+// attempt counts an attempt of a source before it is known whether it succeeds, so that several at once are not more than
+// the limit. It returns how long to wait if there were too many. With too many sources, the one that has not tried for the
+// longest is forgotten.
 func (l *logins) attempt(from netip.Prefix) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now, own := l.now(), l.limiter(from)
-	if own.AllowN(now, 1) {
-		return 0
+	now, s := l.now(), l.sources[from]
+	switch {
+	case s != nil:
+		l.byTry.Remove(&s.queued)
+	case len(l.sources) >= sourcesMax:
+		s = l.byTry.First()
+		l.forget(s)
+		fallthrough
+	default:
+		s = &source{prefix: from}
+		l.sources[from] = s
 	}
-	return time.Duration((1 - own.TokensAt(now)) * float64(attemptEvery))
+	l.byTry.Add(&s.queued, s)
+	if s.full.Before(now) {
+		s.full = now
+	}
+	if wait = s.full.Add(attemptEvery).Sub(now) - attemptsBurst*attemptEvery; wait > 0 {
+		return wait
+	}
+	s.full = s.full.Add(attemptEvery)
+	return 0
 }
 
-// limiter returns the attempts of a source. The caller holds mu.
-func (l *logins) limiter(from netip.Prefix) *rate.Limiter {
-	if own := l.sources[from]; own != nil {
-		return own
+// right takes back the attempt of a source that has logged in.
+func (l *logins) right(from netip.Prefix) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.sources[from]
+	if s == nil {
+		return
 	}
-	if len(l.sources) >= sourcesMax {
-		for source, own := range l.sources {
-			if own.TokensAt(l.now()) >= attemptsBurst {
-				delete(l.sources, source)
-			}
-		}
+	if s.full = s.full.Add(-attemptEvery); !s.full.After(l.now()) {
+		l.forget(s)
 	}
-	if len(l.sources) >= sourcesMax {
-		return l.others
-	}
-	own := newAttempts()
-	l.sources[from] = own
-	return own
 }
 
-// sourceOf is the address of a request, as far as it belongs to one place. Of a proxy on this
-// machine or in a private network it is the last address that the proxy names: otherwise one
-// guest who guesses keys would keep out all others. A caller there could name any; their
-// attempts are limited by those that are counted together once there are too many sources.
-func sourceOf(r *http.Request) netip.Prefix {
+// forget counts no attempts of a source any more. The caller holds mu.
+func (l *logins) forget(s *source) {
+	l.byTry.Remove(&s.queued)
+	delete(l.sources, s.prefix)
+}
+
+// sourceOf is the address of a request, as far as it belongs to one place: of the caller, or of whom a proxy names last.
+// Anybody else could name whom it likes.
+func sourceOf(r *http.Request, proxies transport.Proxies) netip.Prefix {
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return netip.Prefix{}
 	}
 	from := at.Addr().Unmap()
-	if from.IsLoopback() || from.IsPrivate() {
-		all := r.Header.Values("X-Forwarded-For")
-		if len(all) > 0 {
-			named := all[len(all)-1]
-			named = strings.TrimSpace(named[strings.LastIndexByte(named, ',')+1:])
-			if client, err := netip.ParseAddr(named); err == nil {
-				from = client.Unmap()
-			}
+	named := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for i := len(named) - 1; i >= 0 && proxies.Has(from); i-- {
+		client, err := netip.ParseAddr(strings.TrimSpace(named[i]))
+		if err != nil {
+			break
 		}
+		from = client.Unmap()
 	}
 	return transport.SourceOf(from)
 }

@@ -59,7 +59,7 @@ func (h *Host) startAPI(o Options) error {
 		Acted:  func(r *http.Request, action, target, result string) { h.console.Report(r, action, target, result) },
 		Queued: h.queued.Figures, StoreBytes: c.Store.size(), CertificateEnds: h.listeners.certificateEnds(),
 	})
-	h.console = h.newConsole(o, auth, logs)
+	h.console = h.newConsole(o, auth, proxies, logs)
 	h.http = newAPIServer(conns.handler(c.guard(auth).debugPages(h.console.Mux(h.ops.Mux(h.webPages(&o, c.guard(auth), api))))))
 	h.http.ConnContext = conns.remember
 	h.http.ErrorLog = log.New(o.Log.With().Str("listener", "api").Logger(), "", 0)

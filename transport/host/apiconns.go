@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -22,7 +23,7 @@ const (
 	// apiReserve is how many more connections are accepted when all are in use. They get
 	// answers to health probes, and 503 to everything else.
 	apiReserve = 64
-	// proxyHeaderTime is how long a load balancer may take for its PROXY protocol header.
+	// proxyHeaderTime is how long a proxy may take for its PROXY protocol header, or the first byte of a request.
 	proxyHeaderTime = 5 * time.Second
 )
 
@@ -133,7 +134,8 @@ type apiConn struct {
 	l       *apiConns
 	proxied bool
 	header  sync.Once
-	client  net.Addr // from the header of a load balancer
+	first   []byte   // what is read already, to be given to the next Read
+	client  net.Addr // from the header of a proxy
 	broken  error    // in that header
 
 	// guarded by l.mu
@@ -165,6 +167,11 @@ func (c *apiConn) Read(b []byte) (int, error) {
 	if c.readHeader(); c.broken != nil {
 		return 0, c.broken
 	}
+	if len(c.first) > 0 {
+		n := copy(b, c.first)
+		c.first = c.first[n:]
+		return n, nil
+	}
 	return c.Conn.Read(b)
 }
 
@@ -179,7 +186,7 @@ func (c *apiConn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// RemoteAddr implements net.Conn: behind a load balancer, the address of its client.
+// RemoteAddr implements net.Conn: behind a proxy that sends PROXY protocol headers, the address of its client.
 func (c *apiConn) RemoteAddr() net.Addr {
 	c.readHeader()
 	if c.client != nil {
@@ -188,15 +195,15 @@ func (c *apiConn) RemoteAddr() net.Addr {
 	return c.Conn.RemoteAddr()
 }
 
-// readHeader reads the header of a load balancer. The connection then counts for the
-// balancer's client.
+// readHeader reads the PROXY protocol header of a proxy, if its first byte is that of such a header: no request and
+// no TLS begins with it. The connection then counts for the proxy's client. Without a header it counts for nobody.
 func (c *apiConn) readHeader() {
 	if !c.proxied {
 		return
 	}
 	c.header.Do(func() {
 		_ = c.Conn.SetReadDeadline(time.Now().Add(proxyHeaderTime))
-		addr, err := transport.ReadProxyHeader(c.Conn)
+		addr, err := c.proxyHeader()
 		_ = c.Conn.SetReadDeadline(time.Time{})
 		if err != nil {
 			c.broken = err
@@ -230,6 +237,19 @@ func (c *apiConn) readHeader() {
 		}
 		l.queueOf(c).Add(&c.queued, c)
 	})
+}
+
+// proxyHeader returns the client that a header names, the zero value if there is none.
+func (c *apiConn) proxyHeader() (client netip.AddrPort, err error) {
+	first := make([]byte, 1)
+	if _, err := io.ReadFull(c.Conn, first); err != nil {
+		return client, err
+	}
+	if !transport.BeginsProxyHeader(first[0]) {
+		c.first = first
+		return client, nil
+	}
+	return transport.ReadProxyHeader(io.MultiReader(bytes.NewReader(first), c.Conn))
 }
 
 var errTooMany = errors.New("too many connections of one address")

@@ -55,7 +55,7 @@ type API struct {
 	Burst                int           `config:"burst"`                // burst of calls per key
 	TLS                  bool          `config:"tls"`                  // https, with the certificate of the secured listeners
 	Insecure             bool          `config:"insecure"`             // allow an address off loopback without TLS: a proxy in front of it has to encrypt
-	Proxies              []string      `config:"proxies"`              // addresses and networks of load balancers; they must send PROXY protocol v2 headers
+	Proxies              []string      `config:"proxies"`              // addresses and networks of proxies that name their clients: by a PROXY protocol v2 header, or else by the last address in X-Forwarded-For
 }
 
 // APIKey is an access key of the service API. One of Secret, SecretFile and SecretEnv is set.

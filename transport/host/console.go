@@ -10,15 +10,16 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"troupe/messages"
+	"troupe/transport"
 	"troupe/transport/awswire"
 	"troupe/transport/console"
 	"troupe/transport/ops"
 )
 
 // newConsole makes the operator's pages at / and below /admin/v1/.
-func (h *Host) newConsole(o Options, auth awswire.Authenticator, logs *ops.Logs) *console.Console {
+func (h *Host) newConsole(o Options, auth awswire.Authenticator, proxies transport.Proxies, logs *ops.Logs) *console.Console {
 	return console.New(console.Options{
-		Backend: h.system, Counters: h.count, Events: h.events, Drains: h, Operations: operations{h}, Access: o.Config.guard(auth).console(o.Config.Region),
+		Backend: h.system, Counters: h.count, Events: h.events, Drains: h, Operations: operations{h}, Access: o.Config.guard(auth).console(o.Config.Region, proxies),
 		Log: o.Log, Version: o.Version, GameURLs: func() []string { return h.gameURLs }, Logs: func(id messages.GameSessionID, bytes int64) (io.ReadCloser, bool, error) {
 			if bytes == 0 {
 				log, err := logs.Short(id)
@@ -32,8 +33,8 @@ func (h *Host) newConsole(o Options, auth awswire.Authenticator, logs *ops.Logs)
 // console returns who may use the console: whoever may see the pages below /debug/, and
 // browsers that log in with an access key that may call every operation. A key that may call all
 // that read looks, and changes nothing.
-func (g guard) console(region string) console.Access {
-	a := console.Access{Trusts: g.trusts, Signed: g.role, Refusal: g.refusal()}
+func (g guard) console(region string, proxies transport.Proxies) console.Access {
+	a := console.Access{Trusts: g.trusts, Signed: g.role, Refusal: g.refusal(), Proxies: proxies}
 	if g.keys {
 		a.Refusal = "sign with an access key that may call every operation or, to look, every one that reads"
 		a.Verify = func(id, secret, sessionToken string) console.Role {

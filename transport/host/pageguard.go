@@ -90,11 +90,11 @@ func (g guard) verified(r *http.Request) (awswire.Caller, error) {
 }
 
 // trusts reports whether a request comes from this machine: from a loopback address, for a
-// loopback name, and not forwarded. The name excludes DNS rebinding: a web page whose name
+// loopback name, and not forwarded, by a proxy of api.proxies or one that says so. The name excludes DNS rebinding: a web page whose name
 // resolves to 127.0.0.1 sends its own name.
 func (g guard) trusts(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	return g.local && err == nil && from.Addr().Unmap().IsLoopback() && isLoopbackName(r.Host) && !isForwarded(r.Header)
+	return g.local && err == nil && from.Addr().Unmap().IsLoopback() && isLoopbackName(r.Host) && !isForwarded(r)
 }
 
 // isLoopbackName reports whether the Host of a request is localhost or an address of
@@ -109,9 +109,12 @@ func isLoopbackName(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
-// isForwarded reports whether a request has a header of a proxy.
-func isForwarded(h http.Header) bool {
-	for name := range h {
+// isForwarded reports whether a request has come through a proxy of api.proxies, or has a header of one.
+func isForwarded(r *http.Request) bool {
+	if c, ok := r.Context().Value(apiConnKey{}).(*apiConn); ok && c.proxied {
+		return true
+	}
+	for name := range r.Header {
 		switch name {
 		case "Via", "Forwarded", "X-Real-Ip":
 			return true
