@@ -17,6 +17,7 @@ type Reader struct {
 	db     *sql.DB
 	unlock func()
 	log    error // fault of the log; checked only if nobody has the store open
+	schema error // fault of the schema
 }
 
 var _ Store = (*Reader)(nil)
@@ -58,7 +59,12 @@ func OpenReader(path string) (r *Reader, err error) {
 			return nil, err
 		}
 	}
-	if r.db, err = sql.Open("sqlite", fileURL(path, query)); err != nil {
+	if r.db, err = sql.Open("sqlite", fileURL(path, query)); err == nil {
+		if r.schema = checkSchema(r.db); errors.Is(r.schema, errForeign) {
+			err = errors.Join(fmt.Errorf("%s: %w", path, r.schema), r.db.Close())
+		}
+	}
+	if err != nil {
 		r.unlock()
 		return nil, err
 	}
@@ -78,6 +84,7 @@ func (r *Reader) Check(ctx context.Context) (*Report, error) {
 		}
 	}
 	broken(r.log)
+	broken(r.schema)
 	found, err := quickCheck(ctx, r.db)
 	report.Broken = append(report.Broken, found...)
 	broken(err)

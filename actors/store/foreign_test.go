@@ -2,6 +2,7 @@ package store
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -80,6 +81,58 @@ func TestNothingIsChangedThatIsNoStore(t *testing.T) {
 				_, err = Restore(t.Context(), path, backup)
 				try("restore over it", err)
 			}
+		})
+	}
+}
+
+// A store that somebody has given triggers, views or other tables is refused wherever a store is opened, and named. With
+// the right tables, --skip-damaged copies the records.
+func TestForeignSchemaIsRefused(t *testing.T) {
+	for _, c := range []struct{ sql, named string }{
+		{"CREATE TRIGGER t AFTER INSERT ON records BEGIN DELETE FROM records WHERE kind = 'fleet'; END", "trigger t"},
+		{"CREATE VIEW v AS SELECT 1", "view v"},
+		{"CREATE INDEX i ON records (sum)", "index i"},
+		{"CREATE TABLE other (x)", "table other"},
+		{"ALTER TABLE records ADD COLUMN more TEXT", "table records"},
+		{"ALTER TABLE records RENAME TO hidden; CREATE VIEW records AS SELECT * FROM hidden", "table records"},
+		{"ALTER TABLE versions RENAME TO hidden; CREATE VIEW versions AS WITH RECURSIVE n (version) AS (SELECT 1 UNION ALL SELECT version FROM n) SELECT version FROM n", "table versions"},
+	} {
+		t.Run(c.named, func(t *testing.T) {
+			path := copyV1(t)
+			db := assert.Value(connect(path))(t)
+			_, err := db.Exec(c.sql)
+			assert.NoError(t, errors.Join(err, db.Close()))
+			refused := func(what string, err error) {
+				t.Helper()
+				if err == nil || !strings.Contains(err.Error(), c.named) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			_, err = Open(Options{Path: path})
+			refused("open", err)
+			_, err = Restore(t.Context(), filepath.Join(t.TempDir(), "new.db"), path)
+			refused("restore", err)
+			_, err = Backup(t.Context(), path, filepath.Join(t.TempDir(), "backup.db"))
+			refused("backup", err)
+			more := !strings.HasPrefix(c.named, "table ") || c.named == "table other" // the tables themselves are right
+			r, err := OpenReader(path)
+			if !more {
+				refused("check", err)
+			} else if report, err := r.Check(t.Context()); err != nil || len(report.Broken) != 1 || !strings.Contains(report.Broken[0], c.named) {
+				t.Errorf("check: %+v, %v", report, err)
+			}
+			if r != nil {
+				assert.NoError(t, r.Close())
+			}
+			s, err := Open(Options{Path: path, SkipDamaged: true})
+			if !more {
+				refused("skip", err)
+				return
+			}
+			assert.NoError(t, err)
+			checkV1(t, s)
+			closeStore(t, s)
+			checkV1(t, open(t, path))
 		})
 	}
 }

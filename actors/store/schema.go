@@ -26,6 +26,9 @@ const (
 	newSuffix  = ".new"
 )
 
+// versionsTable is what a new store has before its first migration.
+const versionsTable = `CREATE TABLE versions (version INTEGER PRIMARY KEY, at TEXT NOT NULL) STRICT`
+
 // migrations create the schema: number n, counted from 1, leads from version n-1 to n. A
 // released migration is never changed; new ones are appended.
 var migrations = []string{
@@ -164,7 +167,7 @@ func create(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = db.Exec(fmt.Sprintf(`PRAGMA application_id = %d; CREATE TABLE versions (version INTEGER PRIMARY KEY, at TEXT NOT NULL) STRICT`, appID))
+	_, err = db.Exec(fmt.Sprintf("PRAGMA application_id = %d; ", appID) + versionsTable)
 	if err == nil {
 		err = migrate(db, migrations)
 	}
@@ -269,6 +272,9 @@ func checkContent(db *sql.DB) error {
 	}
 	if id != appID {
 		return errors.New("is a database, but no store of this program")
+	}
+	if err := checkSchema(db); err != nil {
+		return err
 	}
 	var result string
 	if err := db.QueryRow("PRAGMA quick_check(1)").Scan(&result); err != nil {

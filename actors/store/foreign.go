@@ -1,0 +1,94 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// errForeign says that the tables of a file are not those of this program: reading them could run what somebody else wrote.
+var errForeign = errors.New("is no store of this program, or was changed")
+
+// schema is the SQL of everything in a database, by type and name.
+type schema map[string]string
+
+// ownSchemas returns the schemas that this program makes, by version.
+var ownSchemas = sync.OnceValues(func() (all []schema, err error) {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1) // each connection has a memory of its own
+	for _, step := range append([]string{versionsTable}, migrations...) {
+		if _, err := db.Exec(step); err != nil {
+			return nil, err
+		}
+		s, err := schemaOf(db)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+})
+
+func schemaOf(db *sql.DB) (schema, error) {
+	rows, err := db.Query("SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	s := make(schema)
+	for rows.Next() {
+		var name, text string
+		if err := rows.Scan(&name, &text); err != nil {
+			return nil, err
+		}
+		if _, twice := s[name]; twice { // SQLite makes no such file
+			name += " twice"
+		}
+		s[name] = text
+	}
+	return s, rows.Err()
+}
+
+// checkSchema refuses a database that has anything but the tables of its version, exactly as this program makes them. A
+// trigger or a view would run SQL of whoever put it there. If the tables are right and only more is there, the error is
+// errBroken: the records can be copied.
+func checkSchema(db *sql.DB) error {
+	own, err := ownSchemas()
+	if err != nil {
+		return err
+	}
+	have, err := schemaOf(db)
+	if err != nil {
+		return err
+	}
+	const versions = "table versions"
+	if have[versions] != own[0][versions] {
+		return fmt.Errorf("%w: %s is not as this program makes it; restore a backup", errForeign, versions)
+	}
+	n, err := version(db)
+	if err != nil {
+		return err
+	}
+	if err := checkVersion(n, len(migrations)); err != nil {
+		return err
+	}
+	want := own[max(n, 0)]
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if have[name] != want[name] {
+			return fmt.Errorf("%w: %s is not as this program makes it; restore a backup", errForeign, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(have)) {
+		if _, ok := want[name]; !ok {
+			return fmt.Errorf("%w: it has a %s, which this program has not made; restore another backup, or copy the records with troupe serve --skip-damaged", errBroken, name)
+		}
+	}
+	return nil
+}
