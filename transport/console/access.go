@@ -61,8 +61,12 @@ type caller struct {
 func (who caller) stays() bool { return who.still == nil || who.still() }
 
 const (
+	// cookieName is the name of a login's cookie without TLS. Browsers send it to every port of the host name, and only
+	// below the API's own path.
 	cookieName = "troupe_console"
-	csrfHeader = "X-CSRF-Token"
+	// cookieNameTLS is its name over TLS: browsers take it from nobody but this host name, over TLS.
+	cookieNameTLS = "__Host-" + cookieName
+	csrfHeader    = "X-CSRF-Token"
 )
 
 // machine is the csrf token of callers from this machine: as long as this process runs.
@@ -94,7 +98,7 @@ func (c *Console) identify(r *http.Request) (caller, *problem) {
 	if !sameSite(r) {
 		return caller{}, &problem{http.StatusForbidden, "CrossOrigin", "other web pages may not call this"}
 	}
-	if cookie, err := r.Cookie(cookieName); err == nil && a.Verify != nil {
+	if cookie, err := loginCookie(r); err == nil && a.Verify != nil {
 		if who, ok := c.logins.find(cookie.Value); ok {
 			who.still = func() bool { _, ok := c.logins.find(cookie.Value); return ok }
 			return who, nil
@@ -172,25 +176,38 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) *problem {
 	}
 	c.logins.right(from)
 	id, who := c.logins.begin(in.AccessKeyID, role)
-	http.SetCookie(w, c.cookie(r, id, who.expires))
+	setLogin(w, r, id, who.expires)
 	c.o.Log.Info().Str("access_key", short(in.AccessKeyID)).Str("remote", r.RemoteAddr).Msg("logged in to the console")
 	return answer(w, c.describe(who))
 }
 
 func (c *Console) logout(w http.ResponseWriter, r *http.Request, _ caller) *problem {
-	if cookie, err := r.Cookie(cookieName); err == nil {
+	if cookie, err := loginCookie(r); err == nil {
 		c.logins.end(cookie.Value)
 	}
-	http.SetCookie(w, c.cookie(r, "", time.Unix(0, 0)))
+	setLogin(w, r, "", time.Unix(0, 0))
 	return answer(w, struct{}{})
 }
 
-func (c *Console) cookie(r *http.Request, value string, expires time.Time) *http.Cookie {
-	return &http.Cookie{
-		Name: cookieName, Value: value, Path: "/", Expires: expires, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		// Behind a proxy that encrypts, too.
-		Secure: r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https"),
+// cameEncrypted reports whether a browser has sent a request over TLS, also to a proxy. Whoever claims that without being a
+// proxy changes the cookies of its own alone.
+func cameEncrypted(r *http.Request) bool {
+	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+}
+
+func loginCookie(r *http.Request) (*http.Cookie, error) {
+	if cameEncrypted(r) {
+		return r.Cookie(cookieNameTLS)
 	}
+	return r.Cookie(cookieName)
+}
+
+func setLogin(w http.ResponseWriter, r *http.Request, value string, expires time.Time) {
+	c := http.Cookie{Name: cookieName, Value: value, Path: prefix, Expires: expires, HttpOnly: true, SameSite: http.SameSiteStrictMode}
+	if cameEncrypted(r) {
+		c.Name, c.Path, c.Secure = cookieNameTLS, "/", true // the path is a condition of the prefix
+	}
+	http.SetCookie(w, &c)
 }
 
 // short is as much of an access key as a log shows (reliability.md 6).

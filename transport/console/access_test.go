@@ -168,17 +168,27 @@ func TestAnswersStayWithTheirPage(t *testing.T) {
 	}
 }
 
-// The cookie goes over TLS only where the browser has come over TLS, as far as the host or a proxy before it can tell.
-func TestTheCookieIsSecureBehindAProxyThatEncrypts(t *testing.T) {
-	for proto, want := range map[string]bool{"https": true, "HTTPS": true, "http": false, "": false} {
+// Where the browser has come over TLS, as far as the host or a proxy before it can tell, the cookie stays with this host name and
+// TLS, and no other cookie logs in. Elsewhere it goes only to the path of the API.
+func TestTheCookieIsForThisHostAndPathAlone(t *testing.T) {
+	for proto, secure := range map[string]bool{"https": true, "HTTPS": true, "http": false, "": false} {
 		w := newWorld(t, true)
-		cookie, csrf := w.logIn("X-Forwarded-Proto", proto)
-		if cookie.Secure != want {
-			t.Errorf("X-Forwarded-Proto %q: %+v", proto, cookie)
+		want := http.Cookie{Name: "troupe_console", Path: "/admin/v1/"}
+		other := "__Host-troupe_console"
+		if secure {
+			want, other = http.Cookie{Name: other, Path: "/", Secure: true}, want.Name
 		}
+		cookie, csrf := w.logIn("X-Forwarded-Proto", proto)
+		w.want(200, "", "GET", "/admin/v1/me", "", "Cookie", cookie.String(), "X-Forwarded-Proto", proto)
+		w.want(http.StatusUnauthorized, "LoginNeeded", "GET", "/admin/v1/me", "", "Cookie", other+"="+cookie.Value, "X-Forwarded-Proto", proto)
 		out := w.want(200, "", "POST", "/admin/v1/logout", "", "Cookie", cookie.String(), csrfHeader, csrf, "X-Forwarded-Proto", proto).Result().Cookies()
-		if len(out) != 1 || out[0].Secure != want || out[0].Value != "" {
-			t.Errorf("X-Forwarded-Proto %q, at the end: %+v", proto, out)
+		for _, c := range append(out, cookie) {
+			if c.Name != want.Name || c.Path != want.Path || c.Secure != want.Secure || c.Domain != "" || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Expires.IsZero() {
+				t.Errorf("X-Forwarded-Proto %q: %+v", proto, c)
+			}
+		}
+		if len(out) != 1 || out[0].Value != "" {
+			t.Errorf("at the end: %v", out)
 		}
 	}
 }
@@ -245,9 +255,6 @@ func TestWithKeysALoginIsNeeded(t *testing.T) {
 	}
 	w.want(200, "", "GET", "/admin/v1/overview", "", "Authorization", "signed")
 	cookie, csrf := w.logIn()
-	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.Secure || cookie.Path != "/" || cookie.Expires.IsZero() {
-		t.Errorf("%+v", cookie)
-	}
 	if secure, _ := w.logIn("TLS", "yes"); !secure.Secure {
 		t.Errorf("over TLS: %+v", secure)
 	}

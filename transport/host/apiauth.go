@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"time"
 
 	"troupe/transport/awswire"
@@ -87,11 +88,19 @@ func (a *API) made(k *APIKey, secret string) awswire.Key {
 	return awswire.Key{ID: k.ID, Secret: secret, SessionToken: k.SessionToken, Allow: k.Allow, Rate: rate, Burst: burst}
 }
 
+// thisMachineOnly is the Authenticator without keys. It has the rule of the operator's pages.
+func thisMachineOnly(r *http.Request) (awswire.Proof, error) {
+	if !isLocal(r) {
+		return nil, &awswire.AuthError{Code: "AccessDeniedException", Text: "without access keys the service API is for callers on this machine that ask for it by localhost or a loopback address and not through a proxy (set api.keys)"}
+	}
+	return awswire.Anyone(r)
+}
+
 // authenticator returns the check of calls. It reads the files of secrets.
 func (c *Config) authenticator() (awswire.Authenticator, error) {
 	a := &c.API
 	if !a.signed() {
-		return awswire.Anyone, nil
+		return thisMachineOnly, nil
 	}
 	o := awswire.SigV4Options{Operations: serviceapi.Operations(), Regions: []string{c.Region}, Skew: a.Skew, AllowUnsignedPayload: a.AllowUnsignedPayload}
 	for i := range a.Keys {

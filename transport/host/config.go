@@ -44,8 +44,8 @@ type Config struct {
 // the operator, independent of each other.
 type API struct {
 	Addr string `config:"addr"` // host:port, port 0 for any; off loopback only with sigv4
-	// Auth is sigv4, none (every caller is accepted) or empty: sigv4 if there are keys, and
-	// none if every listener is on loopback.
+	// Auth is sigv4, none (every caller on this machine is accepted) or empty: sigv4 if there are
+	// keys, and none if every listener is on loopback.
 	Auth                 string        `config:"auth" values:",sigv4,none"`
 	Keys                 []APIKey      `config:"keys"`                 // access keys; without keys only callers on this machine are accepted
 	Skew                 time.Duration `config:"skew"`                 // how far a caller's clock may be off

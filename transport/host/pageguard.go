@@ -89,12 +89,15 @@ func (g guard) verified(r *http.Request) (awswire.Caller, error) {
 	return proof(nil)
 }
 
-// trusts reports whether a request comes from this machine: from a loopback address, for a
-// loopback name, and not forwarded, by a proxy of api.proxies or one that says so. The name excludes DNS rebinding: a web page whose name
-// resolves to 127.0.0.1 sends its own name.
-func (g guard) trusts(r *http.Request) bool {
+// trusts reports whether a request comes from this machine and needs no key.
+func (g guard) trusts(r *http.Request) bool { return g.local && isLocal(r) }
+
+// isLocal reports whether a request comes from this machine: from a loopback address, for a
+// loopback name, and not forwarded, by a proxy of api.proxies or one that says so. The name
+// excludes DNS rebinding: a web page whose name resolves to 127.0.0.1 sends its own name.
+func isLocal(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	return g.local && err == nil && from.Addr().Unmap().IsLoopback() && isLoopbackName(r.Host) && !isForwarded(r)
+	return err == nil && from.Addr().Unmap().IsLoopback() && isLoopbackName(r.Host) && !isForwarded(r)
 }
 
 // isLoopbackName reports whether the Host of a request is localhost or an address of

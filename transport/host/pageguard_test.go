@@ -189,3 +189,45 @@ func theConsoleIsForOperators(t *testing.T) {
 		}
 	}
 }
+
+// Without keys, the service API answers whom the pages answer.
+func TestWithoutKeysTheServiceAPIIsForThisMachine(t *testing.T) {
+	calls := func(r *http.Request) {
+		r.Method, r.Body, r.ContentLength = http.MethodPost, io.NopCloser(strings.NewReader("{}")), 2
+		r.Header.Set("X-Amz-Target", "GameLift.ListFleets")
+		r.Header.Set("Content-Type", "application/x-amz-json-1.1")
+	}
+	for name, change := range map[string]func(c *Config){
+		"no keys": func(*Config) {},
+		"none":    func(c *Config) { c.API.Auth = authNone },
+		"proxies": func(c *Config) { c.API.Proxies = []string{"127.0.0.0/8"} },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			direct, proxied := guardedHost(t, change)
+			try := func(what string, get func(string, func(*http.Request)) int, local bool, change func(r *http.Request)) {
+				t.Helper()
+				for path, want := range map[string]int{"/": http.StatusBadRequest, "/admin/v1/overview": http.StatusForbidden} {
+					if local {
+						want = http.StatusOK
+					}
+					if got := get(path, func(r *http.Request) {
+						if path == "/" {
+							calls(r)
+						}
+						change(r)
+					}); got != want {
+						t.Errorf("%s: %s of %s: %d, want %d", name, what, path, got, want)
+					}
+				}
+			}
+			listed := name == "proxies"
+			try("a call", direct, !listed, func(*http.Request) {})
+			try("localhost", direct, !listed, func(r *http.Request) { r.Host = "localhost:8080" })
+			try("a proxy that says nothing", proxied, !listed, func(*http.Request) {})
+			try("a rebound name", direct, false, func(r *http.Request) { r.Host = "rebound.example" })
+			for _, header := range []string{"Via", "Forwarded", "X-Real-IP", "X-Forwarded-For"} {
+				try(header, direct, false, func(r *http.Request) { r.Header.Set(header, "192.0.2.1") })
+			}
+		})
+	}
+}
