@@ -36,6 +36,7 @@ type deliveries struct {
 	mu        sync.Mutex
 	items     map[string]*item // all items in memory, by id
 	unwritten []*item          // to be written to the outbox
+	unmarked  bool             // a sink got an event that another one still has in its queue
 	behind    sinkSet          // sinks with events that are in the outbox but not in their queues
 	missed    sinkSet          // of behind, sinks that got such an event since the scan began
 	early     []string         // ids of events that were delivered from the outbox before their Post; earlyMax at most
@@ -130,11 +131,9 @@ func (d *deliveries) close(ctx context.Context) {
 func (d *deliveries) noteAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, i := range d.items {
-		if !i.unwritten && i.has != i.stored {
-			i.unwritten = true
-			d.unwritten = append(d.unwritten, i)
-		}
+	for i := range d.unnoted() {
+		i.unwritten = true
+		d.unwritten = append(d.unwritten, i)
 	}
 }
 
@@ -190,6 +189,10 @@ func (d *deliveries) done(s *sink, i *item) {
 	i.queued &^= s.bit
 	i.has |= s.bit
 	d.hold(i)
+	if i.queued != 0 && !d.unmarked {
+		d.unmarked = true
+		d.look()
+	}
 	if d.behind&s.bit != 0 && s.hasRoom() {
 		d.look()
 	}

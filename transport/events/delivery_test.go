@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/messages/counters"
 )
@@ -449,6 +450,52 @@ func TestTheSinksAreReplaced(t *testing.T) {
 		s.post(d, placed(4, "p-4")) // nobody is there to take it
 		if len(s.left()) != 1 {
 			t.Errorf("left %v", s.left())
+		}
+	})
+}
+
+// A host that is killed while one receiver is down repeats to the others only what they got in the last second.
+func TestAfterAKillEachSinkGoesOnFromItsOwnMark(t *testing.T) {
+	inBubble(t, func(t *bubble) {
+		s := new(shelf)
+		sinks := []SinkOptions{raw("up", "http://host.invalid"), raw("down", "http://host.invalid"), raw("also", "http://host.invalid")}
+		d := begin(t, s, Options{Sinks: sinks})
+		up, also := new(fake), &fake{result: func(n int) error {
+			if n == 0 { // is late, and gets a mark of its own
+				return errDown
+			}
+			return nil
+		}}
+		d.instead(0, up)
+		d.instead(1, &fake{result: func(int) error { return errDown }})
+		d.instead(2, also)
+		var last []string
+		time.Sleep(50 * time.Millisecond)
+		for n := range 15 { // until 4.55 s; marks are written at 1, 2.25 and 3.45 s
+			e := placed(n, fmt.Sprint("p-", n))
+			time.Sleep(300 * time.Millisecond)
+			s.post(d, e)
+			if n >= 11 {
+				last = append(last, e.ID)
+			}
+		}
+		synctest.Wait()
+		killed := new(shelf) // what the disk has at this moment
+		_, _ = s.Memory.Load(store.Event, func(id string, value []byte) error {
+			killed.Memory.Commit([]store.Change{{Kind: store.Event, ID: id, Value: slices.Clone(value)}}, nil)
+			return nil
+		})
+		next, down := begin(t, killed, Options{Sinks: sinks}), new(fake)
+		up, also = new(fake), new(fake)
+		next.instead(0, up)
+		next.instead(1, down)
+		next.instead(2, also)
+		time.Sleep(time.Minute)
+		killed.empty(t)
+		slices.Sort(up.ids)
+		slices.Sort(also.ids)
+		if !slices.Equal(up.ids, last) || !slices.Equal(also.ids, last) || len(down.ids) != 15 {
+			t.Errorf("again %v and %v, want %v; the one that was down gets %d", up.ids, also.ids, last, len(down.ids))
 		}
 	})
 }

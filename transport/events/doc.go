@@ -4,7 +4,8 @@
 // Before an event gets here, it is durable in an Outbox, together with the state
 // change that it reports. A Dispatcher gives it to every sink that subscribes to
 // its kind, and removes it from the outbox when all of them have it. Events that are
-// still undelivered when the host ends are delivered after its next start. Delivery is
+// still undelivered when the host ends are delivered after its next start, to the sinks that do
+// not have them: the outbox is told which do, within a second. Delivery is
 // therefore at least once, with the same id every time.
 //
 // Each sink has a queue of its own, so a slow sink does not delay the others. The

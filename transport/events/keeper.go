@@ -3,6 +3,7 @@ package events
 import (
 	"encoding/json"
 	"errors"
+	"iter"
 	"time"
 
 	"troupe/messages"
@@ -11,6 +12,9 @@ import (
 const (
 	// scanPause is the least time between two scans of the outbox.
 	scanPause = 100 * time.Millisecond
+	// markPause is the least time between two commits of events that some sinks have and others still wait for. A host that
+	// is killed repeats to each sink at most what it got in that time.
+	markPause = time.Second
 	// outboxPause is the wait after an error of the outbox.
 	outboxPause = time.Second
 )
@@ -21,24 +25,35 @@ type kept struct {
 	Has []string `json:",omitempty"` // names of sinks that it was delivered to
 }
 
-// keep is the keeper's goroutine. It writes to the outbox which sinks have which events, and
-// reads events that sinks have room for. No other goroutine waits for the outbox.
+// keep is the keeper's goroutine. It writes to the outbox which sinks have which events, also
+// while others wait for them, and reads events that sinks have room for. No other goroutine waits for the outbox.
 func (d *deliveries) keep() {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
-	first := true // the first scan also removes events that no sink subscribes to any more
+	marks := time.NewTimer(markPause)
+	defer marks.Stop()
+	first := true    // the first scan also removes events that no sink subscribes to any more
+	running := true  // marks has been set and has not fired
+	marking := false // marks are due
 	for {
 		select {
 		case <-d.wake:
 		case <-pause.C:
+		case <-marks.C:
+			running, marking = false, true
 		case <-d.finish:
-			_ = d.writeOutbox()
+			_ = d.writeOutbox(false)
 			return
 		}
-		if err := d.writeOutbox(); err != nil {
+		if err := d.writeOutbox(marking); err != nil {
 			d.log.Error().Err(err).Msg("the outbox of events refuses")
 			pause.Reset(outboxPause)
 			continue
+		}
+		marking = false
+		if !running && d.hasMarks() {
+			running = true
+			marks.Reset(markPause)
 		}
 		targets := d.roomy()
 		if targets == 0 && !first {
@@ -56,17 +71,28 @@ func (d *deliveries) keep() {
 	}
 }
 
-// writeOutbox writes all unwritten items in one commit.
-func (d *deliveries) writeOutbox() error {
+// writeOutbox writes all unwritten items in one commit, and with marks also which sinks have those that others still have in
+// their queues.
+func (d *deliveries) writeOutbox(marks bool) error {
 	d.mu.Lock()
 	items := d.unwritten
 	d.unwritten = nil
-	changes := make([]Change, len(items))
-	for n, i := range items {
-		changes[n] = d.change(i)
+	noted := make(map[*item]sinkSet)
+	if marks {
+		d.unmarked = false
+		for i := range d.unnoted() {
+			noted[i] = i.has
+		}
+	}
+	changes := make([]Change, 0, len(items)+len(noted))
+	for _, i := range items {
+		changes = append(changes, d.change(i))
+	}
+	for i := range noted {
+		changes = append(changes, d.change(i))
 	}
 	d.mu.Unlock()
-	if len(items) == 0 {
+	if len(changes) == 0 {
 		return nil
 	}
 	result := make(chan error, 1)
@@ -78,6 +104,9 @@ func (d *deliveries) writeOutbox() error {
 		d.unwritten = append(items, d.unwritten...)
 		return err
 	}
+	for i, has := range noted {
+		i.stored = has
+	}
 	for _, i := range items {
 		delete(d.items, i.event.ID)
 		if !i.posted {
@@ -85,6 +114,23 @@ func (d *deliveries) writeOutbox() error {
 		}
 	}
 	return nil
+}
+
+// unnoted are the items of which the outbox does not know yet which sinks have them. The caller holds mu.
+func (d *deliveries) unnoted() iter.Seq[*item] {
+	return func(yield func(*item) bool) {
+		for _, i := range d.items {
+			if !i.unwritten && i.has != i.stored && !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+func (d *deliveries) hasMarks() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.unmarked
 }
 
 func (d *deliveries) hasUnwritten() bool {
