@@ -139,6 +139,8 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 		a.onInbound(m)
 	case *player.Login:
 		a.onLogin(m)
+	case Limited:
+		a.onLimited(m)
 	case player.Ended:
 		a.onEnded(m)
 	case player.GateAsked:

@@ -1,9 +1,11 @@
 package gamesession
 
 import (
+	"troupe/actors/player"
 	"troupe/actors/script"
 	"troupe/actors/stage"
 	"troupe/messages"
+	"troupe/messages/counters"
 )
 
 // Messages to a game session, besides player.Login, player.Ended and Inbound.
@@ -40,6 +42,13 @@ type (
 		IDs     []messages.PlayerSessionID
 		Refused bool
 		Match   messages.MatchID // of Fill; empty for others
+	}
+	// Limited says that packets of a player were dropped, or its connection closed, because of a limit. The gateway sends it
+	// at most once for each connection and reason. Text names the limit and its configuration key.
+	Limited struct {
+		From *player.Handle
+		Why  counters.Drop
+		Text string
 	}
 	// EndWhenEmpty with On ends the game session as soon as it has no players and no
 	// reserved player sessions. Without On it revokes an earlier one.

@@ -5,6 +5,7 @@ import (
 	"troupe/actors/script"
 	"troupe/actors/stage"
 	"troupe/messages"
+	"troupe/messages/counters"
 )
 
 // playerSession is one player session in its game session. Its fields belong to the game
@@ -43,6 +44,7 @@ type seldomUsed struct {
 	connectionEnds []player.Ended     // to be passed on once stash is empty
 	lastEnd        lastEnd            // of its last connection, or of its stay in the game
 	strayGroups    []messages.GroupID // groups to which the player has sent without being a member; at most strayGroupsMax
+	limited        []counters.Drop    // limits of which the game session's log has said that the player was over them
 }
 
 // seldom returns what is seldom used, to be changed.

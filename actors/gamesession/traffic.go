@@ -253,6 +253,18 @@ func (a *Actor) logNotMember(s *playerSession, group messages.GroupID) {
 	a.o.Log.Host(script.LevelWarn, fmt.Sprintf("player %d sends messages to group %d, which it is not in: they reach nobody", s.player.Peer, group))
 }
 
+// onLimited writes into the game session's log that a limit has cost a player packets or its connection, once per player and
+// limit: the sender gets no error, and whoever writes the game does not see the host's log.
+func (a *Actor) onLimited(m Limited) {
+	s := a.byPlayer[m.From]
+	if s == nil || slices.Contains(s.has().limited, m.Why) {
+		return
+	}
+	rare := s.seldom()
+	rare.limited = append(rare.limited, m.Why)
+	a.o.Log.Host(script.LevelWarn, fmt.Sprintf("player %d %s", s.player.Peer, m.Text))
+}
+
 // fanOut delivers a frame to all members of a group, including the sender, within the limit on
 // deliveries caused by players.
 func (a *Actor) fanOut(id messages.GroupID, f *wire.Frame, reliable bool) {

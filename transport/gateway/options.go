@@ -1,12 +1,15 @@
 package gateway
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
+	"troupe/messages"
 	"troupe/messages/counters"
+	"troupe/messages/wire"
 	"troupe/transport/fast"
 )
 
@@ -40,6 +43,24 @@ type Limits struct {
 	// LoginsWaiting bounds the logins that wait for LoginsPerSecond. Further logins are
 	// told to retry later, unless their player session is RESERVED or ACTIVE.
 	LoginsWaiting int
+}
+
+// exceeded says of a player what it did when packets of it were dropped because of a limit, with the limit's value and
+// configuration key; "" of drops that are no limit's.
+func (l *Limits) exceeded(d counters.Drop) string {
+	rate := fmt.Sprintf("limits.playerMessagesPerSecond (%v, bursts of %v) or limits.playerBytesPerSecond (%v)", l.MessagesPerSecond, l.MessageBurst, l.BytesPerSecond)
+	switch d {
+	case counters.DropInboundRate:
+		return fmt.Sprintf("sent more than %s for longer than limits.tooFastFor (%v): its connection is closed with %d", rate, l.TooFastFor, uint16(messages.CloseTooFast))
+	case counters.DropFastRate:
+		return "sends more on the fast channel than " + rate + ": the rest is dropped"
+	case counters.DropGroupRate:
+		return fmt.Sprintf("joins, leaves and asks for groups more often than limits.groupOperationsPerSecond (%v): the rest is dropped", l.GroupOpsPerSecond)
+	case counters.DropPayloadTooLarge:
+		return fmt.Sprintf("sends payloads of more than %d bytes, as many as GameLift's clients allow (no key changes that): they are dropped, also reliable ones", wire.PayloadMax)
+	default:
+		return ""
+	}
 }
 
 // Options configure a Gateway. Values are set once.

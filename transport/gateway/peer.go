@@ -39,7 +39,8 @@ type peer struct {
 	readAt  time.Duration // when it was read, on the gateway's clock
 
 	rate   inputRate
-	beside atomic.Value // the fast channel beside a WebSocket; empty until that is opened
+	told   atomic.Uint64 // bits of the drops that there have been, so that the game session is told once of a limit
+	beside atomic.Value  // the fast channel beside a WebSocket; empty until that is opened
 }
 
 // ip returns the address of the peer.
@@ -289,6 +290,9 @@ func (p *peer) beforeLogin(h *wire.Header) {
 		return
 	}
 	id := messages.PlayerSessionID(l.PlayerSessionID)
+	if len(h.Payload) > wire.PayloadMax {
+		p.drop(counters.DropPayloadTooLarge)
+	}
 	if id == "" || len(id) > idMax || len(l.ReconnectToken) > idMax || len(h.Payload) > wire.PayloadMax {
 		p.unknown = true
 		p.handle.Refuse(0)
@@ -319,10 +323,21 @@ func (p *peer) onMalformed() {
 	}
 }
 
-// drop counts a dropped packet, and logs a sample.
+// drop counts a dropped packet, logs a sample, and tells the game session of the limit that the player is over.
 func (p *peer) drop(d counters.Drop) {
 	p.gateway.o.Counters.Dropped.Add(d, 1)
-	p.gateway.drops.Warn().Str("reason", d.String()).Uint64("conn_id", p.conn.ID()).Str("remote", p.ip().String()).EmbedObject(p).Msg("packet dropped")
+	line, first := p.gateway.drops.Warn(), p.told.Or(1<<d)&(1<<d) == 0
+	if line == nil && !first {
+		return
+	}
+	limit := p.gateway.o.Limits.exceeded(d)
+	if limit != "" {
+		line.Str("limit", limit)
+	}
+	line.Str("reason", d.String()).Uint64("conn_id", p.conn.ID()).Str("remote", p.ip().String()).EmbedObject(p).Msg("packet dropped")
+	if att := p.handle.Attachment(); att != nil && limit != "" && first {
+		att.Session.Tell(gamesession.Limited{From: att.Player, Why: d, Text: limit})
+	}
 }
 
 // MarshalZerologObject adds to a line of the log whose connection it is about, once a player has logged in.

@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+	"github.com/rs/zerolog"
 
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -214,6 +218,50 @@ func TestTooFastCloses(t *testing.T) {
 		}
 		h.talk(back, p[0])
 		h.checkReceived(append(p, fast, back)...)
+	})
+}
+
+// Whoever writes the game finds in the game session's log, once for each player, which limit has cost messages or the connection
+// and what its key is; the operator finds it in the host's log.
+func TestLimitsAreNamedInTheLogs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log syncBuffer
+		h := startHostWith(t, nil, func(o *host.Options) { o.Log = zerolog.New(&log).Level(zerolog.WarnLevel) })
+		game := h.newGame(2)
+		ids := h.seats(game, 2)
+		c, quiet := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})
+		for range 3 {
+			h.send(c, stock.Message{OpCode: 1, TargetPlayer: 2, Payload: make([]byte, 4097), NoLimit: true, Reliable: true})
+		}
+		h.send(quiet, stock.Message{OpCode: 1, TargetPlayer: 1, Payload: make([]byte, 4096), Reliable: true})
+		for second := 0; c.Send(stock.Message{OpCode: 1, TargetPlayer: 2, Reliable: true}) == nil; second++ {
+			for range 259 {
+				_ = c.Send(stock.Message{OpCode: 1, TargetPlayer: 2, Reliable: true})
+			}
+			time.Sleep(time.Second)
+			if second == 60 {
+				t.Fatal("it may send for ever")
+			}
+		}
+		h.awaitClose(c, messages.CloseTooFast)
+		resp, err := h.Web.Get("http://" + h.host.Addrs().API + "/debug/gamesession-log?id=" + url.QueryEscape(game))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		text := string(all)
+		for _, want := range []string{
+			"player 1 sends payloads of more than 4096 bytes, as many as GameLift's clients allow (no key changes that): they are dropped, also reliable ones",
+			"player 1 sent more than limits.playerMessagesPerSecond (200, bursts of 400) or limits.playerBytesPerSecond (262144) for longer than limits.tooFastFor (10s): its connection is closed with 4010",
+		} {
+			if n := strings.Count(text, want); n != 1 {
+				t.Errorf("%d times %q in\n%s", n, want, text)
+			}
+			if !strings.Contains(log.String(), strings.TrimPrefix(want, "player 1 ")) {
+				t.Errorf("the host's log has no %q:\n%s", want, log.String())
+			}
+		}
 	})
 }
 
