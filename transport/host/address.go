@@ -17,8 +17,7 @@ func (c *Config) advertised(l *websocket.Listener, name string) (fleet.Advertise
 }
 
 // advertisedIP returns the IP address that players are told: the configured one, that of the
-// listener, or, if it listens on all addresses, the first of the machine that is not
-// loopback.
+// listener, or, if it listens on all addresses, one of the machine's.
 func (c *Config) advertisedIP(listening net.Addr) (string, error) {
 	if c.Public.IP != "" {
 		return c.Public.IP, nil
@@ -31,12 +30,35 @@ func (c *Config) advertisedIP(listening net.Addr) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("host: public.ip is not set, and this machine does not tell its addresses: %w", err)
 	}
+	if ip, ok = reached(ip, addrs); !ok {
+		return "", fmt.Errorf("host: public.ip must be set: this machine has no address that others reach at %s", listening)
+	}
+	return ip.String(), nil
+}
+
+// reached returns the first IPv4 address of a machine that others can reach a listener on all addresses at. Without one it is the
+// first public IPv6 address, or else the first private one, unless the listener takes IPv4 alone.
+func reached(all netip.Addr, addrs []net.Addr) (found netip.Addr, ok bool) {
+	rank := 0
 	for _, a := range addrs {
-		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().IsGlobalUnicast() && p.Addr().Is4() {
-			return p.Addr().String(), nil
+		p, err := netip.ParsePrefix(a.String())
+		if err != nil || !p.Addr().Unmap().IsGlobalUnicast() {
+			continue
+		}
+		ip, as := p.Addr().Unmap(), 1
+		switch {
+		case ip.Is4():
+			as = 3
+		case all.Is4():
+			continue
+		case !ip.IsPrivate():
+			as = 2
+		}
+		if as > rank {
+			found, rank = ip, as
 		}
 	}
-	return "127.0.0.1", nil
+	return found, rank > 0
 }
 
 // reachable returns the address at which others reach a listener: if it listens on all

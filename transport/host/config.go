@@ -125,7 +125,7 @@ type TLS struct {
 
 // Public is the address that players are told to connect to.
 type Public struct {
-	IP   string `config:"ip"`   // IP address; empty: the WebSocket listener's, or the first of this machine
+	IP   string `config:"ip"`   // IP address; empty: the WebSocket listener's, or the first of this machine: IPv4, or else IPv6. Must be set if it has neither
 	Host string `config:"host"` // DNS name, empty for none; players of a fleet with certificates verify it
 }
 
