@@ -15,7 +15,8 @@ import (
 // Dial opens a connection and logs in. The context bounds Dial only, not the Client; when
 // it ends, nothing of the attempt is left. If the host refuses the login, the error is
 // a *RefusedError, which may take up to two seconds more because of the closing
-// handshake. If the connection ends before the login is answered, it is an *EndError. If
+// handshake. If there is no connection, or it ends before the login is answered, it is an *EndError. If
+// the context or Options.DialTimeout ends first, it wraps that one's error. If
 // the host asks the client to try later, Dial does so for as long as the context allows.
 func Dial(ctx context.Context, o Options) (*Client, error) {
 	o, err := o.withDefaults()
@@ -162,12 +163,17 @@ type attemptError struct {
 func (e *attemptError) Error() string { return e.text }
 func (e *attemptError) Unwrap() error { return e.cause }
 
-// dialError describes a failed attempt in one line, and wraps the context's error if it ended.
+// dialError describes a failed attempt in one line. It wraps the context's error if that ended, and otherwise a *RefusedError or
+// an *EndError.
 func (c *Client) dialError(ctx context.Context, t Transport, err error) error {
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
 		err = errors.Join(cause, err)
 	}
 	text := err.Error()
+	var end *EndError
+	if ctx.Err() == nil && !errors.Is(err, ErrRefused) && !errors.As(err, &end) {
+		err = &EndError{End{Err: err}}
+	}
 	var plain tls.RecordHeaderError
 	switch {
 	case errors.Is(err, ErrRefused):

@@ -78,7 +78,7 @@ func TestAuto(t *testing.T) {
 		"KCP is closed":    {answers: answers{KCP: nil, WSS: accepts}, opened: []Transport{KCP, WSS}, at: []time.Duration{0, 0}, used: WSS},
 		"KCP goes silent":  {answers: answers{KCP: saysNothing, WSS: accepts}, opened: []Transport{KCP, WSS}, at: []time.Duration{0, 3 * time.Second}, used: WSS},
 		"KCP breaks":       {answers: answers{KCP: breaks, WSS: accepts}, opened: []Transport{KCP, WSS}, at: []time.Duration{0, 0}, used: WSS},
-		"KCP refuses":      {answers: answers{KCP: refuses, WSS: accepts}, opened: []Transport{KCP}, at: []time.Duration{0}, err: []error{ErrRefused}, text: "kcp at localhost:33402: client: login refused"},
+		"KCP refuses":      {answers: answers{KCP: refuses, WSS: accepts}, opened: []Transport{KCP}, at: []time.Duration{0}, err: []error{ErrRefused}, text: "kcp at localhost:33402: client: login refused without a reason, as hosts do if they do not know the player session (any more)"},
 		"KCP says goodbye": {answers: answers{KCP: saysBye, WSS: accepts}, opened: []Transport{KCP}, at: []time.Duration{0}, err: []error{ErrClosed}, text: "kcp at localhost:33402: closed by the host: 1001 host_draining"},
 		"neither works": {
 			answers: answers{KCP: breaks, WSS: nil}, opened: []Transport{KCP, WSS}, at: []time.Duration{0, 0},
@@ -86,7 +86,7 @@ func TestAuto(t *testing.T) {
 		},
 		"WSS refuses": {
 			answers: answers{WSS: refuses}, opened: []Transport{KCP, WSS}, at: []time.Duration{0, 3 * time.Second},
-			err: []error{ErrRefused, context.DeadlineExceeded}, text: "wss at localhost:1900: client: login refused; before: kcp at localhost:33402: no answer in time: context deadline exceeded",
+			err: []error{ErrRefused, context.DeadlineExceeded}, text: "wss at localhost:1900: client: login refused without a reason, as hosts do if they do not know the player session (any more); before: kcp at localhost:33402: no answer in time: context deadline exceeded",
 		},
 		"no time at all": {patience: -1, opened: []Transport{KCP}, at: []time.Duration{0}, err: []error{context.DeadlineExceeded}, text: "kcp at localhost:33402: "},
 	} {
@@ -145,6 +145,7 @@ func TestDialEnds(t *testing.T) {
 		"goodbye":       {answer: saysBye, how: "bye", err: net.ErrClosed},
 		"another first": {answer: before(hello), how: "abort"},
 		"garbage":       {answer: before([]byte{5, 1}), how: "abort", err: wire.ErrMalformed},
+		"unreachable":   {err: errUnreachable},
 		"silent":        {answer: saysNothing, how: "abort", err: context.DeadlineExceeded, took: dialTimeoutDefault},
 	} {
 		bubble(t, name, func(t *testing.T) {
@@ -153,6 +154,14 @@ func TestDialEnds(t *testing.T) {
 			got, err := h.try(t.Context(), Options{})
 			if got != nil || err == nil || c.err != nil && !errors.Is(err, c.err) {
 				t.Errorf("got %v, %v", got, err)
+			}
+			var refused *RefusedError
+			var end *EndError
+			if documented := errors.As(err, &refused) || errors.As(err, &end); documented == errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("error %v is of no kind that Dial documents, or of two", err)
+			}
+			if c.answer == nil {
+				return
 			}
 			if how := h.last().how; how != c.how || time.Since(began) != c.took {
 				t.Errorf("%s after %v", how, time.Since(began))

@@ -50,7 +50,7 @@ var errDropped = errors.New("client: dropped here")
 type RefusedError struct {
 	// RetryAfter is how long the host asks the client to wait; 0: do not try again.
 	RetryAfter time.Duration
-	// Reason is a short text; empty if the host gives none, as for an unknown id.
+	// Reason is a short text; empty if the host gives none, as for an id that it does not know.
 	Reason string
 }
 
@@ -62,13 +62,13 @@ func (e *RefusedError) Error() string {
 	if e.Reason != "" {
 		return ErrRefused.Error() + ": " + e.Reason
 	}
-	return ErrRefused.Error()
+	return ErrRefused.Error() + " without a reason, as hosts do if they do not know the player session (any more)"
 }
 
 // Unwrap returns ErrRefused.
 func (e *RefusedError) Unwrap() error { return ErrRefused }
 
-// EndError is the error of a Dial whose connection ended before the login was
+// EndError is the error of a Dial that got no connection, or whose connection ended before the login was
 // answered. It matches ErrClosed, and every error that End.Err matches.
 type EndError struct{ End End }
 

@@ -152,7 +152,7 @@ func (o Options) withDefaults() (Options, error) {
 	host, _, err := net.SplitHostPort(o.Addr)
 	switch {
 	case err != nil:
-		return o, fmt.Errorf("client: Options.Addr: %w", err)
+		return o, fmt.Errorf("client: Options.Addr must be host:port: %w", err)
 	case o.PlayerSessionID == "" || !utf8.ValidString(o.PlayerSessionID):
 		return o, errors.New("client: Options.PlayerSessionID must be text")
 	case len(o.Payload) > PayloadMax:

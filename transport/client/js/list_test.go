@@ -37,7 +37,7 @@ var counterparts = map[string]string{
 	"TestPlays": "talk groups handlersAfterConnect", "TestEnds": "closeIsALeave abortIsALoss hostDrains", "TestBackPressure": "handlersAfterConnect", "TestAHostThatReadsNothing": "sendWhileAway",
 
 	"TestAnotherDevice":       "takenOver abortIsALoss endsAtOnce",
-	"TestDialGivesUpAnywhere": "connectGivesUp", "TestDialEnds": "connectGivesUp refused", "TestDialAsksAgain": "connectAsksAgain busyHost",
+	"TestDialGivesUpAnywhere": "connectGivesUp", "TestDialEnds": "connectGivesUp refused connectErrors", "TestDialAsksAgain": "connectAsksAgain busyHost",
 	"TestSendRefusesWhatTheHostWouldDrop": "talk", "TestSendWhileDetached": "sendWhileAway",
 	"TestSendUntilAcked":       "sendWhileAway",
 	"TestEndHasTheHostsReason": "endsAtOnce", "TestSilence": "silence watchNetwork",

@@ -239,7 +239,7 @@ var End = class {
 };
 var RefusedError = class extends Error {
   constructor(retryAfterMs, reason) {
-    super(retryAfterMs > 0 ? `login refused for now: again after ${retryAfterMs} ms` : `login refused${reason === "" ? "" : ": " + reason}`);
+    super(retryAfterMs > 0 ? `login refused for now: again after ${retryAfterMs} ms` : reason !== "" ? `login refused: ${reason}` : "login refused without a reason, as hosts do if they do not know the player session (any more)");
     this.retryAfterMs = retryAfterMs;
     this.reason = reason;
   }
@@ -248,8 +248,8 @@ var RefusedError = class extends Error {
   name = "RefusedError";
 };
 var EndedError = class extends Error {
-  constructor(end) {
-    super(end.toString());
+  constructor(end, text = end.toString()) {
+    super(text, { cause: end.error });
     this.end = end;
   }
   end;
@@ -315,7 +315,7 @@ var Connection = class {
     ws.onmessage = (event) => this.handlers?.unit(event.data instanceof ArrayBuffer ? new Uint8Array(event.data) : void 0);
     ws.onerror = (event) => {
       const { error, message } = event;
-      this.drop(error instanceof Error ? error : new Error(typeof message === "string" && message !== "" ? message : `no connection to ${url}`));
+      this.drop(error instanceof Error ? error : new Error(typeof message === "string" && message !== "" ? message : "no reason given"));
     };
     ws.onclose = (event) => {
       const code = event.code ?? 1006;
@@ -394,7 +394,7 @@ var Attempt = class {
       },
       ended: (end) => {
         if (this.answered) hooks.ended(this.connection, end);
-        else this.fail(end.code === 0 && !this.asked && end.error !== void 0 ? end.error : new EndedError(end));
+        else this.fail(this.asked ? new EndedError(end) : new EndedError(end, `no connection to ${url}: ${end.error?.message ?? end}`));
       }
     });
     this.done = new Promise((resolve, reject) => {
@@ -1284,8 +1284,12 @@ function positive(name, value, otherwise) {
   return name.startsWith("sendBuffer") ? value : Math.min(value, timerMax);
 }
 function checkURL(text) {
-  const url = new URL(text);
-  if (url.protocol !== "ws:" && url.protocol !== "wss:") throw new TypeError(`url must begin with ws:// or wss://, not ${url.protocol}//`);
+  let url;
+  try {
+    url = new URL(text);
+  } catch {
+  }
+  if (url?.protocol !== "ws:" && url?.protocol !== "wss:") throw new TypeError(`url must be ws://host:port or wss://host:port, not "${String(text).slice(0, 200)}"`);
   if (url.pathname === "/") url.pathname = "/websocket";
   url.hash = "";
   return url.href;
@@ -1587,7 +1591,12 @@ var Client = class {
     else step();
   }
   onLoginAnswer(attempt, said, unit) {
-    const result = decodeLoginResult(this.read(unit));
+    let result;
+    try {
+      result = decodeLoginResult(this.read(unit));
+    } catch (error) {
+      throw new EndedError(new End(0, "", false, error), `the host does not answer as one: ${error.message}`);
+    }
     if (!result.success) throw new RefusedError(result.retryAfterMs, result.caps !== 0 ? refusal(result.outcome) : "");
     if (this.closing || this.over || attempt.began < this.comeback.notBefore) throw new DroppedError();
     this.attach(attempt.connection, result, said);

@@ -42,7 +42,7 @@ export class Attempt {
       },
       ended: end => {
         if (this.answered) hooks.ended(this.connection, end)
-        else this.fail(end.code === 0 && !this.asked && end.error !== undefined ? end.error : new EndedError(end))
+        else this.fail(this.asked ? new EndedError(end) : new EndedError(end, `no connection to ${url}: ${end.error?.message ?? end}`))
       },
     })
     this.done = new Promise((resolve, reject) => {

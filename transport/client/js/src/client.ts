@@ -2,7 +2,7 @@ import { Alive } from './alive.js'
 import { Attempt, type AttemptHooks } from './attempt.js'
 import { Comeback, type Absence } from './comeback.js'
 import type { Connection } from './connection.js'
-import { BufferFullError, ClosedError, DetachedError, DroppedError, End, RefusedError, SilentError } from './errors.js'
+import { BufferFullError, ClosedError, DetachedError, DroppedError, End, EndedError, RefusedError, SilentError } from './errors.js'
 import { Emitter, Message, type Handlers } from './events.js'
 import { Numbers } from './numbers.js'
 import { checkURL, settingsOf, type Options, type Settings } from './options.js'
@@ -33,7 +33,8 @@ const overheadMax = 64
 
 /**
  * Opens a connection and logs in. If the host asks to try later, it does so within `connectTimeoutMs`.
- * Rejects with RefusedError, EndedError, TimeoutError, or the signal's reason; then nothing is left.
+ * Rejects with RefusedError, EndedError, TimeoutError, or the signal's reason; with TypeError or RangeError for options that it does not
+ * take; and with what the platform says about an address that it does not open. Then nothing is left.
  * Add handlers at once, before anything else is awaited, or give them as `on`: the first events follow.
  */
 export async function connect(options: Options): Promise<Client> {
@@ -313,7 +314,12 @@ export class Client {
   }
 
   private onLoginAnswer(attempt: Attempt, said: number, unit: Uint8Array | undefined): void {
-    const result = decodeLoginResult(this.read(unit))
+    let result: LoginResult
+    try {
+      result = decodeLoginResult(this.read(unit))
+    } catch (error) {
+      throw new EndedError(new End(0, '', false, error as Error), `the host does not answer as one: ${(error as Error).message}`)
+    }
     if (!result.success) throw new RefusedError(result.retryAfterMs, result.caps !== 0 ? refusal(result.outcome) : '')
     if (this.closing || this.over || attempt.began < this.comeback.notBefore) throw new DroppedError()
     this.attach(attempt.connection, result, said)

@@ -43,7 +43,7 @@ export class Connection {
     ws.onmessage = (event: { data: unknown }) => this.handlers?.unit(event.data instanceof ArrayBuffer ? new Uint8Array(event.data) : undefined)
     ws.onerror = (event: { message?: unknown; error?: unknown }) => { // the end: Node.js does not always close what has failed
       const { error, message } = event
-      this.drop(error instanceof Error ? error : new Error(typeof message === 'string' && message !== '' ? message : `no connection to ${url}`))
+      this.drop(error instanceof Error ? error : new Error(typeof message === 'string' && message !== '' ? message : 'no reason given'))
     }
     ws.onclose = (event: { code?: number; reason?: string }) => {
       const code = event.code ?? 1006

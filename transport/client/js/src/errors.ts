@@ -35,15 +35,17 @@ export class RefusedError extends Error {
     /** A short text; empty if the host gives none, as for an unknown id. */
     readonly reason: string,
   ) {
-    super(retryAfterMs > 0 ? `login refused for now: again after ${retryAfterMs} ms` : `login refused${reason === '' ? '' : ': ' + reason}`)
+    super(retryAfterMs > 0 ? `login refused for now: again after ${retryAfterMs} ms`
+      : reason !== '' ? `login refused: ${reason}`
+      : 'login refused without a reason, as hosts do if they do not know the player session (any more)')
   }
 }
 
-/** The connection ended before the login was answered. */
+/** There was no connection, or it ended before the login was answered. Its `cause` is what the platform says, if anything broke. */
 export class EndedError extends Error {
   override name = 'EndedError'
-  constructor(readonly end: End) {
-    super(end.toString())
+  constructor(readonly end: End, text = end.toString()) {
+    super(text, { cause: end.error })
   }
 }
 

@@ -80,8 +80,13 @@ function positive(name: string, value: number | undefined, otherwise: number): n
 
 /** Returns the address that a WebSocket is opened to. */
 export function checkURL(text: string): string {
-  const url = new URL(text)
-  if (url.protocol !== 'ws:' && url.protocol !== 'wss:') throw new TypeError(`url must begin with ws:// or wss://, not ${url.protocol}//`)
+  let url: URL | undefined
+  try {
+    url = new URL(text)
+  } catch {
+    // it is told below
+  }
+  if (url?.protocol !== 'ws:' && url?.protocol !== 'wss:') throw new TypeError(`url must be ws://host:port or wss://host:port, not "${String(text).slice(0, 200)}"`)
   if (url.pathname === '/') url.pathname = '/websocket'
   url.hash = ''
   return url.href

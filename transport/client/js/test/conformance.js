@@ -226,7 +226,7 @@ const tests = {
     setTimeout(() => stop.abort(new RangeError('enough')), 100)
     await fails(t.enter({ ...seat, url: silent }, { signal: stop.signal }), RangeError, 'an aborted connect')
     await fails(t.enter(seat, { signal: AbortSignal.abort(new RangeError('before')) }), RangeError, 'a connect after the abort')
-    await fails(t.enter({ ...seat, url: 'ws://127.0.0.1:9' }), Error, 'nobody there')
+    await fails(t.enter({ ...seat, url: 'ws://127.0.0.1:9' }), t.lib.EndedError, 'nobody there')
     for (const bad of [{ url: 'http://127.0.0.1:9' }, { playerSessionId: '' }, { payload: 5 }]) await fails(t.enter({ ...seat, ...bad }, bad), TypeError, JSON.stringify(bad))
   },
 

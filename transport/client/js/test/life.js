@@ -120,6 +120,41 @@ const tests = {
     same(busy.at.length, 2, 'attempts')
   },
 
+  /** What connect rejects with says what is wrong, and is of a documented class whatever the platform says. */
+  async connectErrors(t) {
+    const { lib } = t
+    const breaks = {
+      reset: [link => link.onerror({ error: new Error('read ECONNRESET') }), 'no connection to ws://host:1900/websocket: read ECONNRESET'],
+      browser: [link => link.onerror({}), 'no connection to ws://host:1900/websocket: no reason given'],
+      cut: [link => link.cut(), 'no connection to ws://host:1900/websocket: the connection broke'],
+    }
+    for (const [name, [how, text]] of Object.entries(breaks)) {
+      const h = t.fresh()
+      h.down = true
+      const failed = fails(t.connect(), lib.EndedError, name)
+      await t.pass(0)
+      how(h.link)
+      await t.pass(0)
+      const error = await failed
+      same([error.message, error.end.retry, error.cause instanceof Error], [text, 'resume', true], name)
+    }
+    const answers = {
+      unknown: [() => ({ success: false, caps: 0 }), lib.RefusedError, 'login refused without a reason, as hosts do if they do not know the player session (any more)'],
+      full: [() => ({ success: false, outcome: 102 }), lib.RefusedError, 'login refused: the game session is full'],
+      other: [(_, link) => (link.deliver(lib.packet({ opCode: 9 })), null), lib.EndedError, 'the host does not answer as one: '],
+      lost: [(_, link) => (link.onerror({ error: new Error('read ECONNRESET') }), null), lib.EndedError, 'connection lost: read ECONNRESET'],
+    }
+    for (const [name, [enter, type, text]] of Object.entries(answers)) {
+      t.fresh().enter = enter
+      const failed = fails(t.connect(), type, name)
+      await t.pass(0)
+      check((await failed).message.startsWith(text), `${name}: ${(await failed).message}`)
+    }
+    for (const url of ['127.0.0.1:1900', 'host:1900', 'http://host:1900', undefined]) {
+      same((await fails(t.connect({ url }), TypeError, url)).message, `url must be ws://host:port or wss://host:port, not "${url}"`, 'text')
+    }
+  },
+
   /** The losses after which a client makes no attempt. */
   async endsAtOnce(t) {
     const cases = {
