@@ -34,7 +34,7 @@ func entries(t *testing.T, files ...string) (names []string) {
 
 // counterparts are the entries of the lists that try what a test of the Go SDK tries.
 var counterparts = map[string]string{
-	"TestPlays": "talk groups handlersAfterConnect", "TestEnds": "closeIsALeave abortIsALoss hostDrains", "TestBackPressure": "handlersAfterConnect", "TestAHostThatReadsNothing": "sendWhileAway",
+	"TestPlays": "talk groups handlersAfterConnect", "TestEnds": "closeIsALeave abortIsALoss hostDrains", "TestBackPressure": "handlersAfterConnect", "TestAHostThatReadsNothing": "sendWhileAway", "TestDialAgain": "hangingConnection",
 
 	"TestAnotherDevice":       "takenOver abortIsALoss endsAtOnce",
 	"TestDialGivesUpAnywhere": "connectGivesUp", "TestDialEnds": "connectGivesUp refused connectErrors", "TestDialAsksAgain": "connectAsksAgain busyHost",
@@ -66,7 +66,7 @@ var withoutCounterpart = map[string]string{
 	"events are calls, not a channel that a program may leave full": `TestCloseDoesNotWaitForTheProgram TestMoveWithEventsWaiting
 		TestAnAnswerBeforeTheEndOfTheAttemptAttaches TestMoveEndsWithItsContextAfterALoss TestNoHoleAfterClose`,
 	"a matter of Go's sockets and memory": `TestSendAllocatesNothing TestTheKernelsSockets TestResetsAndRefusedDatagrams
-		TestDialWithABadDialer TestReconnectWithABadDialer TestFastWithABadDialer TestDialAgain TestAHostMayAcknowledgeNothingForAsLongAsItMayBeSilent`,
+		TestDialWithABadDialer TestReconnectWithABadDialer TestFastWithABadDialer TestAHostMayAcknowledgeNothingForAsLongAsItMayBeSilent`,
 	"not tried for this client by itself; stream, resumes and TestBothDecodersAgree go through it": `
 		TestUnreliableDoesNotMoveTheCounter TestViolations
 		TestFailedSendBurnsNoNumber TestMessagesDuringALoginAreNeitherLostNorDoubled

@@ -368,8 +368,11 @@ var Connection = class {
 };
 
 // src/attempt.ts
+var besideAfter = 2e3;
+var openingMax = 3;
 var Attempt = class {
   began = now();
+  /** The connection that has opened. */
   connection;
   /** Resolves when the login is accepted. After a rejection nothing is left of the attempt. */
   done;
@@ -377,26 +380,45 @@ var Attempt = class {
   asked = false;
   answered = false;
   over = false;
+  opening = [];
+  beside;
   resolve;
   reject;
   stop;
   /** Throws what the platform says about an address that it does not open. */
   constructor(WebSocket, url, timeout, signal, hooks) {
     signal?.throwIfAborted();
-    this.connection = new Connection(WebSocket, url, {
-      opened: () => {
-        this.asked = true;
-        hooks.ask(this.connection);
-      },
-      unit: (unit) => {
-        if (this.answered) hooks.unit(this.connection, unit);
-        else this.onAnswer(hooks, unit);
-      },
-      ended: (end) => {
-        if (this.answered) hooks.ended(this.connection, end);
-        else this.fail(this.asked ? new EndedError(end) : new EndedError(end, `no connection to ${url}: ${end.error?.message ?? end}`));
-      }
-    });
+    const open = () => {
+      const connection = new Connection(WebSocket, url, {
+        opened: () => {
+          this.asked = true;
+          this.connection = connection;
+          this.dropOthers();
+          hooks.ask(connection);
+        },
+        unit: (unit) => {
+          if (this.answered) hooks.unit(connection, unit);
+          else this.onAnswer(hooks, connection, unit);
+        },
+        ended: (end) => {
+          if (this.answered) hooks.ended(connection, end);
+          else if (this.asked) this.fail(new EndedError(end));
+          else {
+            this.opening = this.opening.filter((other) => other !== connection);
+            if (this.opening.length === 0) this.fail(new EndedError(end, `no connection to ${url}: ${end.error?.message ?? end}`));
+          }
+        }
+      });
+      this.opening.push(connection);
+      if (this.opening.length > openingMax) this.opening.shift().discard();
+      this.beside = setTimeout(() => {
+        try {
+          open();
+        } catch {
+        }
+      }, besideAfter);
+    };
+    open();
     this.done = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
@@ -407,15 +429,16 @@ var Attempt = class {
     this.stop = () => {
       this.over = true;
       clearTimeout(timer);
+      clearTimeout(this.beside);
       signal?.removeEventListener("abort", aborted);
     };
   }
-  onAnswer(hooks, unit) {
+  onAnswer(hooks, connection, unit) {
     this.asked = false;
     this.answered = true;
     this.stop();
     try {
-      hooks.answer(this, unit);
+      hooks.answer(this, connection, unit);
     } catch (error) {
       this.discard(error);
       return;
@@ -428,8 +451,14 @@ var Attempt = class {
     this.stop();
     this.discard(error, leave);
   }
+  dropOthers() {
+    clearTimeout(this.beside);
+    for (const other of this.opening) if (other !== this.connection) other.discard();
+    this.opening = [];
+  }
   discard(error, leave = false) {
-    this.connection.discard(leave || error instanceof RefusedError ? Close.normal : void 0);
+    this.dropOthers();
+    this.connection?.discard(leave || error instanceof RefusedError ? Close.normal : void 0);
     this.reject(error);
   }
 };
@@ -1570,7 +1599,7 @@ var Client = class {
         said = login.lastReceived;
         this.write(connection, encodeLogin(login, this.o.payload));
       },
-      answer: (attempt2, unit) => this.onLoginAnswer(attempt2, said, unit),
+      answer: (attempt2, connection, unit) => this.onLoginAnswer(attempt2, connection, said, unit),
       unit: (connection, unit) => this.later(() => this.onUnit(connection, unit)),
       ended: (connection, end) => this.later(() => this.lost(connection, end))
     };
@@ -1590,7 +1619,7 @@ var Client = class {
     if (this.held !== void 0) this.held.push(step);
     else step();
   }
-  onLoginAnswer(attempt, said, unit) {
+  onLoginAnswer(attempt, connection, said, unit) {
     let result;
     try {
       result = decodeLoginResult(this.read(unit));
@@ -1599,7 +1628,7 @@ var Client = class {
     }
     if (!result.success) throw new RefusedError(result.retryAfterMs, result.caps !== 0 ? refusal(result.outcome) : "");
     if (this.closing || this.over || attempt.began < this.comeback.notBefore) throw new DroppedError();
-    this.attach(attempt.connection, result, said);
+    this.attach(connection, result, said);
   }
   /** Makes a connection the current one, and tells the program. */
   attach(connection, r, said) {

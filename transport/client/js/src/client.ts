@@ -291,7 +291,7 @@ export class Client {
         said = login.lastReceived
         this.write(connection, encodeLogin(login, this.o.payload))
       },
-      answer: (attempt, unit) => this.onLoginAnswer(attempt, said, unit),
+      answer: (attempt, connection, unit) => this.onLoginAnswer(attempt, connection, said, unit),
       unit: (connection, unit) => this.later(() => this.onUnit(connection, unit)),
       ended: (connection, end) => this.later(() => this.lost(connection, end)),
     }
@@ -313,7 +313,7 @@ export class Client {
     else step()
   }
 
-  private onLoginAnswer(attempt: Attempt, said: number, unit: Uint8Array | undefined): void {
+  private onLoginAnswer(attempt: Attempt, connection: Connection, said: number, unit: Uint8Array | undefined): void {
     let result: LoginResult
     try {
       result = decodeLoginResult(this.read(unit))
@@ -322,7 +322,7 @@ export class Client {
     }
     if (!result.success) throw new RefusedError(result.retryAfterMs, result.caps !== 0 ? refusal(result.outcome) : '')
     if (this.closing || this.over || attempt.began < this.comeback.notBefore) throw new DroppedError()
-    this.attach(attempt.connection, result, said)
+    this.attach(connection, result, said)
   }
 
   /** Makes a connection the current one, and tells the program. */

@@ -280,6 +280,25 @@ const tests = {
     }
   },
 
+  /** A connection that was begun without a network, and hangs, does not delay the return once there is one: another one is opened beside it. */
+  async hangingConnection(t) {
+    for (let away = 1000; away <= 30_000; away += 500) {
+      const h = t.fresh()
+      const c = await t.enter()
+      await t.pass(10_000)
+      h.down = true
+      h.link.cut()
+      await t.pass(away)
+      h.down = false
+      const opening = h.links.filter(link => link.readyState === 0).length
+      check(opening <= 3, `${away}: ${opening} are opening`)
+      await t.pass(3000) // one is opened every 2 s, and attempts wait for 0.8 s at most
+      same([c.attached, h.logins.length, c.events()], [true, 2, ['detached', 'reconnected']], `${away}: ${c.end}`)
+      same(h.links.filter(link => link !== h.link && link.readyState !== 3).length, 0, `${away}: left open`)
+      c.abort()
+    }
+  },
+
   /** An outage detaches at once, and a login that is answered at that moment does not attach before it is over. */
   async outageWhileLoggingIn(t) {
     const h = t.host
