@@ -47,7 +47,12 @@ func functionGuards() map[string]guarding {
 			h.countCalls(bound.(*goja.Object))
 			return bound
 		}),
-		"apply": guardCall(func(h *Handler, c goja.FunctionCall) { h.boundList(c.Argument(1), "apply") }),
+		"apply": guardInstead(func(h *Handler, call native, c goja.FunctionCall) goja.Value {
+			if len(c.Arguments) > 1 {
+				c.Arguments[1] = h.list(c.Arguments[1], "apply")
+			}
+			return call(c)
+		}),
 	}
 }
 
@@ -58,9 +63,7 @@ func objectGuards() map[string]guarding {
 		guards[name] = guardCall(func(h *Handler, c goja.FunctionCall) {
 			for _, v := range c.Arguments {
 				h.boundText(v, name)
-				if o, ok := v.(*goja.Object); ok && o.ClassName() == "Array" {
-					h.boundMade(lengthOf(o), entrySize, name)
-				}
+				h.boundMade(elements(v), entrySize, name)
 			}
 		})
 	}
@@ -200,10 +203,17 @@ func (t *traps) Get(name string) goja.Value {
 
 // guardReflect guards Reflect.
 func (h *Handler) guardReflect(reflection *goja.Object) {
+	takes := func(at int, what string) func(c goja.FunctionCall) {
+		return func(c goja.FunctionCall) {
+			if len(c.Arguments) > at {
+				c.Arguments[at] = h.list(c.Arguments[at], what)
+			}
+		}
+	}
 	for name, check := range map[string]func(c goja.FunctionCall){
-		"apply":          func(c goja.FunctionCall) { h.boundList(c.Argument(2), "apply") },
-		"construct":      func(c goja.FunctionCall) { h.boundList(c.Argument(1), "construct") },
-		"ownKeys":        func(c goja.FunctionCall) { h.boundList(c.Argument(0), "ownKeys") },
+		"apply":          takes(2, "apply"),
+		"construct":      takes(1, "construct"),
+		"ownKeys":        func(c goja.FunctionCall) { h.boundMade(elements(c.Argument(0)), entrySize, "ownKeys") },
 		"setPrototypeOf": h.setPrototypeOf,
 	} {
 		before(reflection.Get(name).(*goja.Object), check)

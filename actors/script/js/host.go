@@ -98,7 +98,7 @@ func (h *Handler) utf8(c goja.FunctionCall) goja.Value {
 }
 
 func (h *Handler) text(c goja.FunctionCall) goja.Value {
-	b, _ := c.Argument(0).Export().([]byte)
+	b, _ := modules.View(c.Argument(0))
 	return h.vm.ToValue(modules.Text(b))
 }
 
@@ -139,7 +139,7 @@ func (h *Handler) kick(c goja.FunctionCall) goja.Value {
 
 // send is host.send(how, opCode, sender, payload, target). The bytes stay the script's.
 func (h *Handler) send(c goja.FunctionCall) goja.Value {
-	payload, ok := c.Argument(3).Export().([]byte)
+	payload, ok := modules.View(c.Argument(3))
 	if !ok {
 		panic(h.vm.NewTypeError("the payload is not a Uint8Array"))
 	}

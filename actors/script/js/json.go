@@ -1,6 +1,8 @@
 package js
 
 import (
+	"slices"
+
 	"github.com/dop251/goja"
 
 	"troupe/actors/script/js/compile"
@@ -27,6 +29,9 @@ func (h *Handler) guardJSON(json *goja.Object) {
 // written is what a JSON.stringify under way has done.
 type written struct {
 	replace goja.Callable  // the script's; nil: none
+	keys    []string       // of the script's list
+	listed  bool           // there is one
+	from    []*goja.Object // what the objects of path stand for, if there is a list
 	path    []*goja.Object // what is open, from the outside
 	size    int64          // characters, or nearly so
 	gaps    bool           // each line is indented
@@ -39,7 +44,9 @@ func (h *Handler) stringify(call native, c goja.FunctionCall) goja.Value {
 	w := &written{gaps: c.Argument(2).ToBoolean()}
 	by, _ := c.Argument(1).(*goja.Object)
 	if by != nil {
-		w.replace, _ = goja.AssertFunction(by)
+		if w.replace, _ = goja.AssertFunction(by); w.replace == nil && isArray(by) {
+			w.keys, w.listed = h.keysOf(by), true
+		}
 	}
 	if h.replacer == nil {
 		h.replacer = h.vm.ToValue(h.replaced)
@@ -47,12 +54,22 @@ func (h *Handler) stringify(call native, c goja.FunctionCall) goja.Value {
 	outer := h.written
 	h.written = w
 	defer func() { h.written = outer }()
-	checked := goja.FunctionCall{This: c.This, Arguments: []goja.Value{c.Argument(0), h.replacer, c.Argument(2)}}
-	if by == nil || w.replace != nil {
-		return call(checked)
+	return call(goja.FunctionCall{This: c.This, Arguments: []goja.Value{c.Argument(0), h.replacer, c.Argument(2)}})
+}
+
+// choose returns what stands for an object of which a list names the keys to write: the engine takes a list, or a replacer.
+func (w *written) choose(h *Handler, o *goja.Object) *goja.Object {
+	if !w.listed || isArray(o) {
+		return o
 	}
-	call(checked) // a list of keys leaves no room for a replacer
-	return call(c)
+	switch o.ClassName() {
+	case "Number", "String", "Boolean", "Function":
+		return o
+	}
+	if slices.Contains(w.from, o) {
+		panic(h.vm.NewTypeError("Converting circular structure to JSON"))
+	}
+	return h.vm.NewDynamicObject(&chosen{of: o, keys: w.keys})
 }
 
 // replaced is the replacer.
@@ -69,7 +86,7 @@ func (h *Handler) replaced(c goja.FunctionCall) goja.Value {
 		}
 	}
 	for last := len(w.path) - 1; last >= 0 && w.path[last] != c.This; last-- {
-		w.path = w.path[:last]
+		w.path, w.from = w.path[:last], w.from[:last]
 	}
 	if w.size++; w.gaps {
 		w.size += int64(len(w.path))
@@ -81,8 +98,15 @@ func (h *Handler) replaced(c goja.FunctionCall) goja.Value {
 	case goja.String:
 		w.size += int64(v.Length())
 	case *goja.Object:
-		if w.path = append(w.path, v); len(w.path) > nestingMax {
+		shown := w.choose(h, v)
+		if w.path, w.from = append(w.path, shown), append(w.from, v); len(w.path) > nestingMax {
 			panic(h.rangeError("the value is nested too deeply for JSON.stringify in the embedded engine"))
+		}
+		if shown != v {
+			if w.size++; w.size > h.textMax() {
+				panic(h.textTooLong())
+			}
+			return shown
 		}
 	}
 	if w.size > h.textMax() {

@@ -137,8 +137,12 @@ func (r *regexps) every(symbol *goja.Symbol, method native, c goja.FunctionCall)
 		c.This = stepping
 		return method(c)
 	}
+	of := c.This
+	if o, ok := of.(*goja.Object); ok && !r.ours(o) && (symbol == goja.SymReplace || symbol == goja.SymSplit) {
+		c.This = r.pinned(o)
+	}
 	var v goja.Value
-	found := r.limited(c.This, text, func() goja.Value {
+	found := r.limited(of, text, func() goja.Value {
 		if v = method(c); called {
 			return goja.Undefined()
 		}
@@ -148,6 +152,48 @@ func (r *regexps) every(symbol *goja.Symbol, method native, c goja.FunctionCall)
 		return v
 	}
 	return found
+}
+
+// pinned returns what is to be matched in place of an expression with an exec of the script's: what that returns has a length that is checked.
+func (r *regexps) pinned(o *goja.Object) *goja.Object {
+	h := r.h
+	of := func(o *goja.Object) *goja.Object {
+		exec, ok := goja.AssertFunction(o.Get("exec"))
+		return h.instead(o, "exec", h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
+			if !ok { // the engine would call nothing
+				panic(h.vm.NewTypeError("exec is not a function"))
+			}
+			v, err := exec(o, c.Arguments...)
+			if err != nil {
+				panic(err)
+			}
+			if found, ok := v.(*goja.Object); ok {
+				return h.pinned(found, h.boundList(found, "a match"))
+			}
+			return v
+		}))
+	}
+	class := propertyOf(o, "constructor") // split matches with one of its species
+	if goja.IsUndefined(class) {
+		class = r.prototype.Get("constructor")
+	}
+	species := class.ToObject(h.vm).GetSymbol(goja.SymSpecies)
+	if species == nil || goja.IsUndefined(species) || goja.IsNull(species) {
+		species = r.prototype.Get("constructor")
+	}
+	constructor, ok := goja.AssertConstructor(species)
+	if !ok {
+		return of(o)
+	}
+	made := h.vm.NewObject()
+	must(made.SetSymbol(goja.SymSpecies, h.vm.ToValue(func(c goja.ConstructorCall) *goja.Object {
+		splitter, err := constructor(nil, c.Arguments...)
+		if err != nil {
+			panic(err)
+		}
+		return of(splitter)
+	})))
+	return h.instead(of(o), "constructor", made)
 }
 
 // times is how often an expression matches in a text.

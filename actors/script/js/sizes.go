@@ -184,16 +184,26 @@ func (h *Handler) boundEncoded(c goja.FunctionCall) {
 // listed is a check of the list that a built-in is called on. Nothing pauses the built-in, which may be the one that never ends.
 func listed(name string) guarding {
 	return guardInstead(func(h *Handler, call native, c goja.FunctionCall) (v goja.Value) {
-		if h.boundList(c.This, name) < longList {
-			return call(c)
+		n, unpin := h.pinThis(&c, name)
+		if n < longList {
+			return unpin(call(c))
 		}
 		thread.Long(func() { v = call(c) })
-		return v
+		return unpin(v)
 	})
 }
 
 // iterated is listed for what makes an iterator.
 func iterated(name string) guarding {
+	return guardInstead(func(h *Handler, call native, c goja.FunctionCall) goja.Value {
+		n, _ := h.pinThis(&c, name)
+		h.spread(n)
+		return h.countNext(call(c))
+	})
+}
+
+// iteratedBytes is iterated for arrays of bytes: the engine knows their length.
+func iteratedBytes(name string) guarding {
 	return guardInstead(func(h *Handler, call native, c goja.FunctionCall) goja.Value {
 		h.spread(h.boundList(c.This, name))
 		return h.countNext(call(c))
@@ -232,7 +242,7 @@ func arrayGuards() map[string]guarding {
 		"constructor": guardObject("Array", (*Handler).guardArrayFrom),
 		"flat":        guardInstead((*Handler).flat),
 		"join":        guardInstead((*Handler).join),
-		"concat":      guardCall((*Handler).boundConcat),
+		"concat":      guardInstead((*Handler).concat),
 		"values":      guardValues,
 		"toLocaleString": guardInstead(func(h *Handler, call native, c goja.FunctionCall) goja.Value {
 			return h.join(call, goja.FunctionCall{This: c.This})
@@ -252,31 +262,26 @@ func arrayGuards() map[string]guarding {
 // guardValues is that of the iterators of arrays: whatever goes through an array asks for one.
 var guardValues = guardObject("values", func(h *Handler, o *goja.Object) { iterated("values")(h, o) })
 
-var guardTypedValues = guardObject("typed values", func(h *Handler, o *goja.Object) { iterated("values")(h, o) })
+var guardTypedValues = guardObject("typed values", func(h *Handler, o *goja.Object) { iteratedBytes("values")(h, o) })
 
 // typedGuards are those of what all arrays of bytes have: lists of their elements take more.
 func typedGuards() map[string]guarding {
 	return map[string]guarding{
-		"join": listed("join"), "toLocaleString": listed("toLocaleString"),
-		"entries": iterated("entries"), "keys": iterated("keys"), "values": guardTypedValues,
+		"join":           guardCall(func(h *Handler, c goja.FunctionCall) { h.boundList(c.This, "join") }),
+		"toLocaleString": guardCall(func(h *Handler, c goja.FunctionCall) { h.boundList(c.This, "toLocaleString") }),
+		"entries":        iteratedBytes("entries"), "keys": iteratedBytes("keys"), "values": guardTypedValues,
 	}
 }
 
 // guardArrayFrom bounds what Array.from makes of what says that it has a length.
 func (h *Handler) guardArrayFrom(array *goja.Object) {
 	guardFunction(array.Get("from").(*goja.Object), func(from native, c goja.FunctionCall) goja.Value {
-		h.boundList(c.Argument(0), "Array.from")
+		n := h.boundList(c.Argument(0), "Array.from")
+		if o, ok := c.Argument(0).(*goja.Object); ok {
+			c.Arguments[0] = h.source(o, n)
+		}
 		return h.sized(from(c))
 	})
-}
-
-func (h *Handler) boundConcat(c goja.FunctionCall) {
-	total := h.boundList(c.This, "concat")
-	for _, v := range c.Arguments {
-		if total += h.boundList(v, "concat"); total > h.listMax() {
-			panic(h.tooLong(total, "concat"))
-		}
-	}
 }
 
 // isArray is Array.isArray.
@@ -355,13 +360,26 @@ func (h *Handler) guardSized(o *goja.Object) {
 		if !typed {
 			args[0] = args[0].ToNumber()
 		}
-		if n, ok := lengthGiven(args[0]); ok && n > float64(most) {
+		n, _ := lengthGiven(args[0])
+		switch {
+		case n > float64(most):
 			panic(h.rangeError("Array buffer allocation failed"))
-		} else if n > 0 {
+		case n > 0:
 			h.weigh(int64(n) * size)
+		default:
+			n = 0 // also for NaN
+		}
+		if o, ok := args[0].(*goja.Object); ok && typed && !holdsBytes(o) {
+			args[0] = h.source(o, int64(n))
 		}
 		return args
 	})
+}
+
+// holdsBytes reports whether an object is a buffer, or an array of bytes or numbers of one.
+func holdsBytes(o *goja.Object) bool {
+	name := implementation(o).Type().Name()
+	return name == "typedArrayObject" || name == "arrayBufferObject"
 }
 
 // lengthGiven returns what a constructor of what holds bytes takes for a length: a primitive, or

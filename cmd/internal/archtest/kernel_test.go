@@ -11,6 +11,7 @@ import (
 // a network in memory and virtual time. Their tests wait for events: a bound of minutes only ends a hang.
 var kernelParts = map[string]string{
 	"actors/fault/on_test.go":                             "a failpoint ends its process",
+	"actors/script/js/sweep_linux_test.go":                "the address space of a process",
 	"actors/script/js/hostile_test.go":                    "scripts that may end the process have one of their own",
 	"actors/script/js/modules/compare_test.go":            "Node.js says what its modules do",
 	"actors/script/node/limits_test.go":                   "Node.js, and what a script starts there",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
@@ -46,13 +47,26 @@ func bytesBinding(l *Loader) map[string]any {
 	}
 }
 
+var bytesType, bufferType = reflect.TypeFor[[]byte](), reflect.TypeFor[goja.ArrayBuffer]()
+
+// View returns the bytes of a Uint8Array, not copied.
+func View(v goja.Value) ([]byte, bool) {
+	if v.ExportType() != bytesType {
+		return nil, false
+	}
+	b, ok := v.Export().([]byte)
+	return b, ok
+}
+
 // view returns the bytes of a Uint8Array or an ArrayBuffer, not copied; none for
 // anything else.
 func view(v goja.Value) []byte {
-	switch b := v.Export().(type) {
-	case []byte:
+	switch v.ExportType() { // no Export of what may be anything: it copies
+	case bytesType:
+		b, _ := v.Export().([]byte)
 		return b
-	case goja.ArrayBuffer:
+	case bufferType:
+		b, _ := v.Export().(goja.ArrayBuffer)
 		return b.Bytes()
 	}
 	return nil

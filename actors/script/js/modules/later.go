@@ -6,7 +6,7 @@ import "github.com/dop251/goja"
 // defines it, or returns what takes the object's place, or false if there is no such property.
 func Later(r *goja.Runtime, c goja.FunctionCall) goja.Value {
 	prototype := c.Argument(0).ToObject(r)
-	call, _ := c.Argument(1).Export().(func(goja.FunctionCall) goja.Value)
+	call, _ := c.Argument(1).Export().(func(goja.FunctionCall) goja.Value) // of ours
 	o := r.NewDynamicObject(&later{runtime: r, prototype: prototype, make: call})
 	must(o.SetPrototype(prototype.Prototype()))
 	must(prototype.SetPrototype(o))
@@ -35,7 +35,7 @@ func (o *later) Get(name string) goja.Value {
 		return o.prototype.Get(name)
 	}
 	var v goja.Value
-	if made.Export() != false {
+	if !made.StrictEquals(o.runtime.ToValue(false)) {
 		v = o.prototype.Get(name)
 	}
 	o.make = call

@@ -193,8 +193,8 @@ func (l *Loader) require(name string, module *goja.Object) *goja.Object {
 // request returns what is required.
 func (l *Loader) request(c goja.FunctionCall) string {
 	v := c.Argument(0)
-	if s, ok := v.Export().(string); ok && s != "" {
-		return s
+	if s, ok := v.(goja.String); ok && s.Length() > 0 { // no Export of what may be anything: it copies
+		return s.String()
 	}
 	panic(l.coded("TypeError", "ERR_INVALID_ARG_TYPE", `The "id" argument must be a string that is not empty. Received `+v.String()))
 }

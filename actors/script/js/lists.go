@@ -1,0 +1,219 @@
+package js
+
+import (
+	"reflect"
+	"strconv"
+
+	"github.com/dop251/goja"
+
+	"troupe/actors/script/js/modules"
+)
+
+// The engine reads the length of a list again after a guard has looked at it. A getter, a proxy or an object with valueOf may answer
+// something else then, and the engine asks for memory of that size. So a built-in gets a list whose length is what was checked.
+
+// plain reports whether nothing of a script's runs when the length of an object is read: each time it is the same, until the script goes on.
+func plain(o *goja.Object) bool {
+	in := implementation(o)
+	switch in.Type().Name() {
+	case "arrayObject", "sparseArrayObject", "stringObject":
+		return true
+	case "baseObject", "argumentsObject":
+		values := fieldNamed(in, "values")
+		v := values.MapIndex(reflect.ValueOf("length").Convert(values.Type().Key()))
+		if !v.IsValid() || v.IsNil() {
+			return false
+		}
+		v = v.Elem()
+		if v.Kind() == reflect.Pointer && v.Elem().Kind() == reflect.Struct {
+			if accessor := fieldNamed(v.Elem(), "accessor"); accessor.IsValid() { // it is not the value, but has one
+				if v = fieldNamed(v.Elem(), "value"); accessor.Bool() || v.IsNil() {
+					return false
+				}
+				v = v.Elem()
+			}
+		}
+		return v.Type() != reflect.TypeFor[*goja.Object]()
+	}
+	return false
+}
+
+// elements is how many elements a list may have that its keys are made of; 0 for what is none, or a proxy.
+func elements(v goja.Value) int64 {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return 0
+	}
+	switch in := implementation(o); in.Type().Name() {
+	case "arrayObject", "sparseArrayObject":
+		return lengthOf(o)
+	case "typedArrayObject":
+		return fieldNamed(in, "length").Int()
+	}
+	return 0
+}
+
+// pinned returns a list in place of o whose length stays n. It is o itself if that has such a length anyway.
+func (h *Handler) pinned(o *goja.Object, n int64) *goja.Object {
+	if plain(o) {
+		return o
+	}
+	return h.instead(o, "length", h.vm.ToValue(max(n, 0)))
+}
+
+// instead returns an object that is like o in all but one property.
+func (h *Handler) instead(o *goja.Object, name string, v goja.Value) *goja.Object {
+	return h.vm.ToValue(h.vm.NewProxy(o, &goja.ProxyTrapConfig{
+		Get: func(target *goja.Object, property string, _ goja.Value) goja.Value {
+			if property == name {
+				return v
+			}
+			return propertyOf(target, property)
+		},
+		GetIdx: func(target *goja.Object, i int, _ goja.Value) goja.Value { return propertyOf(target, strconv.Itoa(i)) },
+	})).(*goja.Object)
+}
+
+// list returns a value for a built-in that makes a list of it: a real one with what the value has, checked. What is no object
+// the engine refuses.
+func (h *Handler) list(v goja.Value, what string) goja.Value {
+	n := h.boundList(v, what)
+	o, ok := v.(*goja.Object)
+	if !ok || plain(o) {
+		return v
+	}
+	all := make([]any, max(n, 0))
+	for i := range all {
+		if i%1024 == 1023 {
+			h.look()
+		}
+		all[i] = propertyOf(o, strconv.Itoa(i))
+	}
+	return h.vm.NewArray(all...)
+}
+
+// source returns what a built-in makes a list of in place of o: the same elements, from an iterator or up to n.
+func (h *Handler) source(o *goja.Object, n int64) *goja.Object {
+	if plain(o) {
+		return o
+	}
+	iterate := o.GetSymbol(goja.SymIterator)
+	if iterate == nil || goja.IsUndefined(iterate) || goja.IsNull(iterate) {
+		view := h.vm.NewObject()
+		must(view.SetPrototype(h.pinned(o, n)))
+		must(view.SetSymbol(goja.SymIterator, goja.Undefined()))
+		return view
+	}
+	next, ok := goja.AssertFunction(iterate)
+	if !ok {
+		return o // the engine says that it is no function
+	}
+	of := h.vm.NewObject()
+	must(of.SetSymbol(goja.SymIterator, h.vm.ToValue(func(goja.FunctionCall) goja.Value {
+		v, err := next(o)
+		if err != nil {
+			panic(err)
+		}
+		return v
+	})))
+	return of
+}
+
+// pinThis checks the list that a built-in is called on, and pins its length. The built-in may return it: unpin is for the result.
+func (h *Handler) pinThis(c *goja.FunctionCall, what string) (n int64, unpin func(goja.Value) goja.Value) {
+	o, ok := c.This.(*goja.Object)
+	n = h.boundList(c.This, what)
+	if !ok || plain(o) {
+		return n, func(v goja.Value) goja.Value { return v }
+	}
+	view := h.pinned(o, n)
+	c.This = view
+	return n, func(v goja.Value) goja.Value {
+		if v == goja.Value(view) {
+			return o
+		}
+		return v
+	}
+}
+
+// concat is Array.prototype.concat of lists whose lengths are checked. What has no plain one becomes a list of its elements, or of itself.
+func (h *Handler) concat(call native, c goja.FunctionCall) goja.Value {
+	total := int64(0)
+	add := func(v goja.Value) goja.Value {
+		o, ok := v.(*goja.Object)
+		if !ok {
+			return v
+		}
+		if !plain(o) {
+			spread := o.GetSymbol(goja.SymIsConcatSpreadable)
+			if spread == nil || goja.IsUndefined(spread) {
+				spread = h.vm.ToValue(isArray(o))
+			}
+			if spread.ToBoolean() {
+				v = h.list(o, "concat")
+			} else {
+				v = h.vm.NewArray(o)
+			}
+		}
+		if total += h.boundList(v, "concat"); total > h.listMax() {
+			panic(h.tooLong(total, "concat"))
+		}
+		return v
+	}
+	h.boundList(c.This, "concat") // it also says which class makes the result, so it stays what it is
+	if o, ok := c.This.(*goja.Object); ok && !plain(o) {
+		c.Arguments = append([]goja.Value{o}, c.Arguments...)
+		c.This = h.vm.NewArray()
+	}
+	for i, v := range c.Arguments {
+		c.Arguments[i] = add(v)
+	}
+	if total += h.boundList(c.This, "concat"); total > h.listMax() {
+		panic(h.tooLong(total, "concat"))
+	}
+	return call(c)
+}
+
+// keysOf returns the keys that a list names for JSON.stringify, in their order.
+func (h *Handler) keysOf(list *goja.Object) []string {
+	n := h.boundList(list, "JSON.stringify")
+	keys, seen := make([]string, 0, min(max(n, 0), 1024)), make(map[string]bool)
+	for i := range n {
+		if i%1024 == 1023 {
+			h.look()
+		}
+		v := list.Get(indexText(i))
+		switch x := v.(type) {
+		case nil:
+			continue
+		case *goja.Object:
+			if name := x.ClassName(); name != "Number" && name != "String" {
+				continue
+			}
+		default:
+			if _, text := v.(goja.String); !text && v.ExportType().Kind() != reflect.Int64 && v.ExportType().Kind() != reflect.Float64 {
+				continue
+			}
+		}
+		if key := h.toText(v).String(); !seen[key] {
+			seen[key], keys = true, append(keys, key)
+		}
+	}
+	return keys
+}
+
+// chosen is an object of which JSON.stringify writes some keys.
+type chosen struct {
+	modules.Sealed
+	of   *goja.Object
+	keys []string
+}
+
+// Get implements goja.DynamicObject.
+func (c *chosen) Get(name string) goja.Value { return c.of.Get(name) }
+
+// Has implements goja.DynamicObject.
+func (c *chosen) Has(name string) bool { return c.of.Get(name) != nil }
+
+// Keys implements goja.DynamicObject.
+func (c *chosen) Keys() []string { return c.keys }
