@@ -65,6 +65,17 @@ func TestAMarkIsDueAfterAPartOfTheBudget(t *testing.T) {
 			t.Errorf("%s: its echo means %d, up to %d", name, means, n)
 		}
 	}
+	large := Budget{BytesMax: 8 << 20, MessagesMax: 8000}
+	var c confirmation
+	c.begin(ByMarks, 0)
+	for n := range uint64(8) { // after 64 KiB at most
+		if due := c.gave(n+1, 20<<10, &large); due != (n%4 == 3) {
+			t.Errorf("after %d messages of 20 KiB a mark is due: %v", n+1, due)
+		}
+		if n == 3 {
+			c.asked()
+		}
+	}
 }
 
 // What is known of a client goes with it from connection to connection, until it shows

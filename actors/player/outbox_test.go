@@ -488,72 +488,6 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 	})
 }
 
-func TestFastMessagesAreDroppedFromHalfTheBudget(t *testing.T) {
-	var made frames
-	var count counters.Set
-	out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 100}, &count, func() { t.Error("full") })
-	link := &fakeLink{}
-	out.attach(by(link, ByWriting))
-	for range 50 {
-		out.Push(made.make(1))
-	}
-	if out.PushFast(made.make(1)); count.Dropped.Get(counters.DropFastSlowPeer) != 1 {
-		t.Error("the 51st message was taken although it is a fast one")
-	}
-	for range 25 {
-		out.Push(made.make(1))
-	}
-	assert.Equal(t, "slow at 75 %", count.SlowConsumers.Load(), 0)
-	if out.Push(made.make(1)); count.SlowConsumers.Load() != 1 {
-		t.Error("not slow over 75 %")
-	}
-	out.close()
-	made.balanced(t)
-}
-
-func TestTheReserveIsKeptAndThenLostIsSaid(t *testing.T) {
-	var made frames
-	var count counters.Set
-	calls := 0
-	out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 100}, &count, func() { calls++ })
-	for i := range 200 { // all in one moment: the reserve is as large as the budget
-		out.Push(made.make(1))
-		if want := min(1, i/100); calls != want {
-			t.Fatalf("after %d messages the player was told %d times", i+1, calls)
-		}
-	}
-	if _, lost := out.exhausted(); lost {
-		t.Error("lost at 200 %")
-	}
-	out.Push(made.make(1))
-	if _, lost := out.exhausted(); !lost || calls != 1 || count.Dropped.Get(counters.DropOutboxFull) != 1 {
-		t.Errorf("lost is %v, told %d times", lost, calls)
-	}
-	out.close()
-	made.balanced(t)
-}
-
-// A connection that dies before it takes its LOGIN_RESPONSE leaves none behind:
-// the next connection would see two (realtime.md 6.2).
-func TestAnUndeliveredLoginResponseGoesWithItsConnection(t *testing.T) {
-	var made frames
-	var count counters.Set
-	out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 100}, &count, func() {})
-	held := made.make(1)
-	out.Push(held)
-	out.attach(by(&fakeLink{}, ByAcks))
-	out.detach()
-	link := &fakeLink{}
-	out.attach(by(link, ByAcks))
-	link.drain()
-	if want := []int32{greetingOp, held.OpCode()}; !slices.Equal(link.got, want) {
-		t.Errorf("got %v, want %v", link.got, want)
-	}
-	out.detach()
-	out.close()
-	made.balanced(t)
-}
-
 // Pushers, a writer per connection and the ruling actor at the same time: every
 // reliable frame arrives exactly once and in its pusher's order.
 func TestConcurrentPushDrainAndAttachLoseNothing(t *testing.T) {
@@ -626,21 +560,5 @@ func TestConcurrentPushDrainAndAttachLoseNothing(t *testing.T) {
 		}
 	}
 	assert.Equal(t, "of arrived", total, pushers*each)
-	made.balanced(t)
-}
-
-// A connection may end between its claim on the player and its attach.
-func TestWhatIsSurrenderedToAConnectionThatHasEndedIsReleased(t *testing.T) {
-	var made frames
-	var count counters.Set
-	out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 100}, &count, func() {})
-	link := &fakeLink{}
-	out.Push(made.make(1))
-	out.Abandon(link)
-	out.attach(by(link, ByAcks))
-	out.surrender(messages.CloseKicked)
-	if n, _ := out.Depth(); n != 0 {
-		t.Errorf("%d are held for nobody", n)
-	}
 	made.balanced(t)
 }

@@ -43,113 +43,37 @@ func onStand(kinds ...client) *stand {
 	return s
 }
 
-func TestADeadTokenIsRefusedAndTheLiveConnectionUntouched(t *testing.T) {
-	s := onStand(extended)
-	s.play(t, move{dials, 0})
-	s.rest(t)
-	s.play(t, move{pushes, 0}, move{sends, 0})
-	s.rest(t)
-	before := s.hostKey()
-	s.conns = append(s.conns, wireup{})
-	s.tell(&Login{From: s.links[1], At: time.Now(), Caps: wire.CapNumbers, Token: "guessed"})
-	if c := s.conns[1]; !c.closed || c.bound != nil || c.down[0].after != 0 {
-		t.Errorf("the guess was answered with %+v", c)
-	}
-	if s.hostKey() != before || s.count.DeadTokens.Load() != 1 {
-		t.Error("the guess changed something, or was not counted")
-	}
-}
-
-func TestALoginThatClaimsWhatWasNeverSentIsNotBelieved(t *testing.T) {
-	s := onStand(extended)
-	s.play(t, move{dials, 0})
-	s.rest(t)
-	s.conns = append(s.conns, wireup{})
-	s.tell(&Login{From: s.links[1], At: time.Now(), Caps: wire.CapNumbers, Token: s.devices[0].token, LastReceived: 1})
-	if !s.conns[1].closed || !s.conns[0].source {
-		t.Error("it was let in")
-	}
-}
-
-// A connection that has ended by the time its login is decided pushes nobody out.
-func TestALoginWhoseConnectionHasEndedChangesNothing(t *testing.T) {
-	s := onStand(extended)
-	s.play(t, move{dials, 0})
-	s.rest(t)
-	before := s.hostKey()
-	s.conns = append(s.conns, wireup{cut: true, ended: true})
-	s.tell(&Login{From: s.links[1], At: time.Now(), Caps: wire.CapNumbers, Token: s.devices[0].token})
-	if s.hostKey() != before || !s.conns[0].source {
-		t.Error("it took the player over")
-	}
-}
-
-// The answer with the new token is lost, again and again.
-func TestALostLoginResponseLeavesTheOldTokenGood(t *testing.T) {
-	s := onStand(extended)
-	s.play(t, move{dials, 0})
-	s.rest(t)
-	for i := range int8(3) {
-		s.play(t, move{pushes, 0}, move{sends, 0}, move{cuts, i}, move{dials, 0}, move{arrivesUp, i + 1}, move{writes, i + 1})
-	}
-	s.play(t, move{cuts, 3}, move{dials, 0})
-	s.rest(t)
-	if d := s.devices[0]; !d.live || d.received != 3 || s.app[0] != 3 || s.actor.d.machine.Epoch != 5 {
-		t.Errorf("%+v, the game got %d", d, s.app[0])
-	}
-}
-
-func TestAResumeBeforeTheLossIsNoticedAndALateClose(t *testing.T) {
-	s := onStand(extended)
-	s.play(t, move{dials, 0})
-	s.rest(t)
-	s.play(t, move{pushes, 0}, move{sends, 0}, move{cuts, 0}, move{dials, 0}, move{arrivesUp, 1})
-	if m := s.actor.d.machine; m.State != Attached || m.Epoch != 2 {
-		t.Fatalf("%+v", m)
-	}
-	s.rest(t) // also the end of connection 0
-	if m := s.actor.d.machine; m.State != Attached || m.Epoch != 2 || s.count.OldEpochs.Load() != 1 {
-		t.Errorf("%+v, %d late events", m, s.count.OldEpochs.Load())
-	}
-	if s.devices[0].received != 1 || s.app[0] != 1 {
-		t.Errorf("the client got %d, the game %d", s.devices[0].received, s.app[0])
-	}
-}
-
-func TestAPlayerMayComeBackManyTimesWithoutAWordBetween(t *testing.T) {
-	s := onStand(extended)
-	for i := range int8(6) {
-		s.play(t, move{dials, 0})
-		s.rest(t)
-		s.play(t, move{cuts, i})
-		s.rest(t)
-	}
-	s.play(t, move{pushes, 0}, move{dials, 0}, move{sends, 0})
-	s.rest(t)
-	if s.devices[0].received != 1 || s.app[0] != 1 {
-		t.Errorf("the client got %d, the game %d", s.devices[0].received, s.app[0])
-	}
-}
-
-// The window's end and a login may wait in the same mailbox: one of them wins.
-func TestExactlyOneOfResumeAndLeaveWinsATie(t *testing.T) {
-	for _, loginFirst := range []bool{true, false} {
+// Neither a guess, nor a login that claims what was never sent, nor one whose connection has ended
+// when it is decided takes the player over.
+func TestALoginThatIsNotBelievedLeavesTheLiveConnectionUntouched(t *testing.T) {
+	for name, test := range map[string]struct {
+		login   Login
+		from    wireup
+		refused bool
+		dead    int64
+	}{
+		"a dead token":                {login: Login{Token: "guessed"}, refused: true, dead: 1},
+		"a claim":                     {login: Login{LastReceived: 2}, refused: true, dead: 1},
+		"a connection that has ended": {from: wireup{cut: true, ended: true}},
+	} {
 		s := onStand(extended)
 		s.play(t, move{dials, 0})
 		s.rest(t)
-		s.play(t, move{cuts, 0})
+		s.play(t, move{pushes, 0}, move{sends, 0})
 		s.rest(t)
-		s.play(t, move{dials, 0})
-		if loginFirst {
-			s.play(t, move{arrivesUp, 1}, move{windowIsOver, 0})
-			if m := s.actor.d.machine; m.State != Attached || s.leavings != 0 {
-				t.Errorf("%+v after a resume", m)
-			}
-			continue
+		before := s.hostKey()
+		s.conns = append(s.conns, test.from)
+		q := test.login
+		q.From, q.At, q.Caps = s.links[1], time.Now(), wire.CapNumbers
+		if q.Token == "" {
+			q.Token = s.devices[0].token
 		}
-		s.play(t, move{windowIsOver, 0}, move{arrivesUp, 1})
-		if m := s.actor.d.machine; m.State != Gone || s.leavings != 1 || !s.conns[1].closed {
-			t.Errorf("%+v after the window", m)
+		s.tell(&q)
+		if c := s.conns[1]; c.closed != test.refused || c.bound != nil || test.refused && c.down[0].after != 0 {
+			t.Errorf("%s is answered with %+v", name, c)
+		}
+		if s.hostKey() != before || !s.conns[0].source || s.count.DeadTokens.Load() != test.dead {
+			t.Errorf("%s changed something, or was not counted", name)
 		}
 	}
 }

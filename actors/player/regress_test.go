@@ -20,8 +20,7 @@ import (
 // recordLink writes down what it takes, room frames at a time; 0 is all.
 type recordLink struct {
 	fakeLink
-	took  []taken
-	marks []uint64
+	took []taken
 }
 
 type taken struct {
@@ -36,11 +35,6 @@ func (l *recordLink) AppendNumbered(f *wire.Frame, n, ack uint64) bool {
 	l.took = append(l.took, taken{f.OpCode(), n, ack, bytes.Clone(f.Unit())})
 	l.taken++
 	return l.room == 0 || l.taken < l.room
-}
-
-func (l *recordLink) Mark(n uint64) bool {
-	l.marks = append(l.marks, n)
-	return true
 }
 
 // drain has it take frames until its room is used.
@@ -64,10 +58,6 @@ type scene struct {
 	made  frames
 	count counters.Set
 	epoch messages.Epoch
-	base  uint64 // as the last LOGIN_RESPONSE said
-	got   uint64 // likewise: what the host has received
-	// unsent is likewise how many were dropped without a number.
-	unsent uint64
 }
 
 func newScene(t *testing.T) *scene {
@@ -83,10 +73,7 @@ func newScene(t *testing.T) *scene {
 func (s *scene) attach(how Confirmation) *recordLink {
 	s.epoch++
 	l := &recordLink{}
-	s.out.attach(attachOptions{link: l, channel: counters.WS, epoch: s.epoch, confirm: how, loginResponse: func(now resumePoint) *wire.Frame {
-		s.base, s.got, s.unsent = now.base, now.received, now.unsent
-		return greet(now)
-	}})
+	s.out.attach(attachOptions{link: l, channel: counters.WS, epoch: s.epoch, confirm: how, loginResponse: greet})
 	return l
 }
 
@@ -101,154 +88,6 @@ func (s *scene) depth(want int) {
 	if n, _ := s.out.Depth(); n != want {
 		s.t.Errorf("%d messages are kept, not %d", n, want)
 	}
-}
-
-func (s *scene) took(l *recordLink, want ...uint64) {
-	s.t.Helper()
-	if got := l.numbers(); !reflect.DeepEqual(got, want) {
-		s.t.Errorf("the connection took %v, not %v", got, want)
-	}
-}
-
-func TestABufferIsTrimmedAtTheAckNotAtTheWrite(t *testing.T) {
-	s := newScene(t)
-	l := s.attach(ByAcks)
-	s.push(3)
-	l.drain()
-	s.took(l, 0, 1, 2, 3)
-	s.depth(3)
-	if !s.out.Acked(1, 2) {
-		t.Error("the ack is a violation")
-	}
-	s.depth(1)
-}
-
-func TestASecondReplaySendsTheSameBytes(t *testing.T) {
-	s := newScene(t)
-	s.push(3)
-	var all [][]taken
-	for range 3 {
-		l := s.attach(ByAcks)
-		l.drain()
-		all = append(all, l.took[1:])
-		s.out.detach()
-	}
-	if !reflect.DeepEqual(all[0], all[1]) || !reflect.DeepEqual(all[0], all[2]) || len(all[0]) != 3 {
-		t.Errorf("three connections took\n%v\n%v\n%v", all[0], all[1], all[2])
-	}
-	for i, f := range s.made.all {
-		if !bytes.Equal(all[2][i].unit, f.Unit()) {
-			t.Errorf("message %d is not what was sent", i+1)
-		}
-	}
-}
-
-func TestAPeerThatAcksMoreThanWasSentIsAViolation(t *testing.T) {
-	s := newScene(t)
-	l := s.attach(ByAcks)
-	l.room = 2
-	s.push(3)
-	l.drain() // LOGIN_RESPONSE and one
-	if s.out.Acked(1, 2) {
-		t.Error("an ack of what is only queued is taken")
-	}
-	s.depth(3)
-	if !s.out.Acked(1, 1) || s.out.Acked(1, 0) {
-		t.Error("acks may fall")
-	}
-	if s.out.plausible(2) || !s.out.plausible(1) {
-		t.Error("a login may claim what was never sent")
-	}
-	s.depth(2)
-}
-
-func TestAStockClientCannotAck(t *testing.T) {
-	s := newScene(t)
-	s.push(1)
-	s.attach(ByMarks).drain()
-	if s.out.Acked(1, 1) {
-		t.Error("an ack without the extension is taken")
-	}
-	s.depth(1)
-}
-
-func TestAnAckDuringTheReplaySkipsNothing(t *testing.T) {
-	s := newScene(t)
-	s.push(4)
-	s.attach(ByAcks).drain()
-	s.out.detach()
-	l := s.attach(ByAcks)
-	l.room = 2
-	l.drain() // LOGIN_RESPONSE, 1
-	if !s.out.Acked(2, 1) {
-		t.Error("the ack is a violation")
-	}
-	l.drain()
-	s.push(1)
-	if !s.out.Acked(2, 4) { // the old connection had brought it so far, and the new one says so
-		t.Error("an ack of what an older connection was given is a violation")
-	}
-	l.drain()
-	s.took(l, 0, 1, 2, 3, 5)
-	s.depth(1)
-}
-
-func TestAFastMessageMovesNoNumber(t *testing.T) {
-	s := newScene(t)
-	l := s.attach(ByAcks)
-	s.push(1)
-	s.out.PushFast(s.made.make(1))
-	s.push(1)
-	l.drain()
-	s.took(l, 0, 1, 0, 2)
-	s.depth(3) // its place goes with what is before it
-	if !s.out.Acked(1, 2) {
-		t.Error("the ack is a violation")
-	}
-	s.depth(0)
-	s.out.PushFast(s.made.make(1))
-	s.out.detach()
-	s.depth(0)
-	l = s.attach(ByAcks)
-	s.push(1)
-	l.drain()
-	s.took(l, 0, 3)
-}
-
-func TestAResumeWorksWithZeroMessages(t *testing.T) {
-	s := newScene(t)
-	for range 3 {
-		l := s.attach(ByAcks)
-		l.drain()
-		s.took(l, 0)
-		if s.base != 0 || s.got != 0 {
-			t.Errorf("base %d, received %d", s.base, s.got)
-		}
-		s.out.detach()
-	}
-	l := s.attach(ByAcks)
-	s.push(1)
-	l.drain()
-	s.took(l, 0, 1)
-}
-
-func TestAReceiveCountOutlivesItsConnection(t *testing.T) {
-	s := newScene(t)
-	s.attach(ByAcks)
-	for n := uint64(1); n <= 3; n++ {
-		if r := s.out.Receive(1, n); r != Next {
-			t.Errorf("number %d: %d", n, r)
-		}
-	}
-	s.out.detach()
-	s.attach(ByAcks)
-	assert.Equal(t, "the client is told", s.got, 3)
-	for n, want := range map[uint64]Receipt{3: Duplicate, 5: Violation, 4: Next} {
-		if n != 4 && s.out.Receive(2, n) != want {
-			t.Errorf("number %d is not %d", n, want)
-		}
-	}
-	assert.Equal(t, "number 4 is not the next", s.out.Receive(2, 4), Next)
 }
 
 // A number that an older connection brings late would take the place of what
@@ -305,78 +144,6 @@ func TestAnAckRidesOrGoesAlone(t *testing.T) {
 	if !s.out.Acked(1, 1) {
 		t.Error("the ack is a violation")
 	}
-}
-
-func TestAMarkIsDueEvery64KiB(t *testing.T) {
-	s := newScene(t)
-	s.out.queue.budget = &Budget{BytesMax: 8 << 20, MessagesMax: 8000}
-	l := s.attach(ByMarks)
-	for range 9 {
-		s.out.Push(s.made.make(20 << 10))
-	}
-	l.drain()
-	if want := []uint64{4, 8}; !reflect.DeepEqual(l.marks, want) {
-		t.Errorf("marks %v, not %v", l.marks, want)
-	}
-	s.out.Echoed(1, pongOf(4))
-	s.depth(5)
-	s.out.detach()
-	l = s.attach(ByMarks)
-	l.drain()
-	if l.took[1].op != 5 || len(l.took) != 6 {
-		t.Errorf("the replay begins with %d and has %d", l.took[1].op, len(l.took)-1)
-	}
-}
-
-func TestAClientThatDoesNotEchoGetsWhatWasNeverWritten(t *testing.T) {
-	s := newScene(t)
-	s.push(2)
-	l := s.attach(ByMarks)
-	l.drain()
-	for range foreignPongsMax { // not an answer: nothing was asked
-		s.out.Echoed(1, nil)
-	}
-	s.depth(2)
-	s.out.Mark(1, time.Time{}, time.Time{})
-	s.out.Echoed(1, []byte("mangled"))
-	s.depth(2)
-	s.out.Echoed(1, []byte("mangled"))
-	s.depth(0)
-	s.push(1)
-	l.drain()
-	s.push(1)
-	s.out.detach()
-	l = s.attach(ByMarks)
-	l.drain()
-	if len(l.took) != 2 || l.took[1].op != 4 {
-		t.Errorf("it got %v again", l.took[1:])
-	}
-	s.out.Echoed(2, pongOf(s.out.Mark(2, time.Time{}, time.Time{}))) // another device, which does
-	s.push(1)
-	l.drain()
-	s.depth(1)
-}
-
-// The actor hears of it later; until then the player must not get what comes
-// behind the hole.
-func TestNothingGoesOnAfterAMessageThatWasRefused(t *testing.T) {
-	var made frames
-	var count counters.Set
-	out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 4}, &count, func() {})
-	l := &recordLink{}
-	out.attach(attachOptions{link: l, channel: counters.WS, epoch: 1, confirm: ByAcks, loginResponse: greet})
-	for range 11 { // eight are kept
-		out.Push(made.make(1))
-	}
-	l.drain()
-	out.Acked(1, 8)
-	out.Push(made.make(1))
-	l.drain()
-	if len(l.took) != 9 || count.Dropped.Get(counters.DropOutboxFull) != 4 {
-		t.Errorf("the connection took %v, %d were refused", l.numbers(), count.Dropped.Get(counters.DropOutboxFull))
-	}
-	out.close()
-	made.balanced(t)
 }
 
 // A player that was told of a gap says from then on that it is beyond it, also if
