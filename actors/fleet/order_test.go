@@ -44,30 +44,6 @@ func (f *forgetting) another(kind string) *entry {
 	return e
 }
 
-// BenchmarkForget measures the registry's cost to forget a game session, with 50,000 live
-// and 10,000 remembered ended ones.
-func BenchmarkForget(b *testing.B) {
-	registry, err := New(Options{Region: "home", EndedMax: 10_000, EndedKeep: time.Hour, Fleets: []*messages.Fleet{
-		{ID: "fleet-a", Status: messages.FleetActive, Locations: []string{"home"}},
-	}})
-	assert.NoError(b, err)
-	f := &forgetting{r: registry.games, done: make(chan time.Duration, 1)}
-	for range 10_000 {
-		f.r.keep(f.another("ended"))
-	}
-	for range 50_000 {
-		f.another("live")
-	}
-	s := stagetest.Start(b, nil)
-	defer s.Close()
-	ref := s.SpawnAt(s.Stage.NewRef(counters.ActorFleet, stage.LaneLimits{}), f)
-	b.ResetTimer()
-	for b.Loop() {
-		ref.Tell(100)
-		b.ReportMetric(float64((<-f.done).Nanoseconds())/100, "ns/forgotten")
-	}
-}
-
 // The memory of all ended game sessions together is bounded, whatever their size.
 func TestEndedGameSessionsAreBoundedInBytes(t *testing.T) {
 	registry, err := New(Options{Region: "home", EndedKeep: time.Hour, Fleets: []*messages.Fleet{

@@ -2,7 +2,6 @@ package gamesession_test
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -178,22 +177,5 @@ func TestAGroupMessageIsDeliveredWithoutAllocating(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// BenchmarkFanOut is one reliable group message from the game session's mailbox
-// to the drained outbox of every member.
-func BenchmarkFanOut(b *testing.B) {
-	for _, members := range []int{8, 50} {
-		b.Run(fmt.Sprintf("members=%d", members), func(b *testing.B) {
-			r := newRoom(b, script.Relay{}, members)
-			r.say(2000)
-			b.ReportAllocs()
-			b.ResetTimer()
-			for left := b.N; left > 0; left -= 256 {
-				r.say(min(left, 256))
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*members), "ns/delivered")
-		})
 	}
 }

@@ -381,16 +381,3 @@ func allowed(q *messages.Queue, r *messages.StartPlacement, at time.Duration, fi
 	}
 	return true
 }
-
-func BenchmarkOrder(b *testing.B) {
-	var destinations []string
-	for i := range 5 {
-		destinations = append(destinations, fmt.Sprintf("F%d us-east-1,us-west-2,eu-west-1,ap-south-1 0.%d", i, i))
-	}
-	candidates := candidatesOf(b, destinations...)
-	k := NewRanking(&messages.StartPlacement{Latencies: latenciesOf(b, "p us-east-1 90", "p eu-west-1 20", "q eu-west-1 40", "q us-west-2 10")})
-	q := &messages.Queue{Policies: []messages.LatencyPolicy{policy(80, time.Minute)}}
-	for b.Loop() {
-		k.Order(q, 0, true, candidates)
-	}
-}

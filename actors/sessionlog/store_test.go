@@ -606,14 +606,3 @@ func TestManyWritersAndReaders(t *testing.T) {
 	}
 	all.Wait()
 }
-
-func BenchmarkWrite(b *testing.B) {
-	s := assert.Value(Open(b.TempDir(), Options{}))(b)
-	defer s.Close()
-	k := s.Open("a")
-	l := line("a line of a usual length, with a number 17")
-	b.ReportAllocs()
-	for b.Loop() {
-		k.Write(l)
-	}
-}

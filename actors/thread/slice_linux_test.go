@@ -65,10 +65,3 @@ func TestACallThatIsOverStaysAsItWas(t *testing.T) {
 		t.Errorf("slices of %v, want %v as before", got, before)
 	}
 }
-
-func BenchmarkLong(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		Long(func() {})
-	}
-}

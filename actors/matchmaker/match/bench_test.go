@@ -78,52 +78,6 @@ func BenchmarkPass(b *testing.B) {
 	}
 }
 
-// A pool in steady state: 1,000 tickets come each second, as many are matched, and about 20,000 wait. A pass has the budget of hosts.
-func BenchmarkSteadyPass(b *testing.B) {
-	const rate, warm = 1000, 90 // passes until as many are matched as come
-	set := parse(b, fmt.Sprintf(benchRules, 30, 80, 160))
-	pool := New(set, Options{})
-	var times []time.Duration
-	var pass, matched, waiting, work, cuts int
-	second := func() time.Duration {
-		for i, t := range population(rate, uint64(pass)) {
-			t.ID = fmt.Sprint(pass, "-", i)
-			for j := range t.Players {
-				t.Players[j].ID = fmt.Sprint(t.ID, "-", j)
-			}
-			t.Start = at(float64(pass) + float64(i)/rate)
-			fill(b, pool, []Ticket{t})
-		}
-		pass++
-		began := time.Now()
-		s := pool.Begin(at(float64(pass)), uint64(pass))
-		for !s.Step(20_000) {
-		}
-		took := time.Since(began)
-		for _, m := range s.Take() {
-			matched += len(m.Tickets)
-		}
-		waiting, work = waiting+pool.Len(), work+s.Evaluations()
-		if s.Cut() {
-			cuts++
-		}
-		return took
-	}
-	for range warm {
-		second()
-	}
-	matched, waiting, work, cuts = 0, 0, 0, 0
-	for b.Loop() {
-		times = append(times, second())
-	}
-	n := float64(len(times))
-	reportTimes(b, times)
-	b.ReportMetric(float64(matched)/n, "matched/s")
-	b.ReportMetric(float64(waiting)/n, "waiting")
-	b.ReportMetric(float64(work)/n, "evaluations/pass")
-	b.ReportMetric(float64(cuts), "cuts")
-}
-
 func reportTimes(b *testing.B, times []time.Duration) {
 	slices.Sort(times)
 	b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "ms-p50")

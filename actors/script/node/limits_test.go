@@ -380,6 +380,14 @@ func TestAKilledHostLeavesNothing(t *testing.T) {
 // host of the script in it.
 const hostOnly = "TROUPE_TEST_HOST_OF"
 
+// stand is a game session's actor that takes what is handed to Do, and runs nothing.
+type stand struct {
+	script.Session
+	tasks chan func()
+}
+
+func (s *stand) Do(f func()) bool { s.tasks <- f; return true }
+
 func beHost(source string) {
 	p, err := node.New(&bundle.Bundle{Files: map[string][]byte{"server.js": []byte(source)}, Version: "v"}, "server.js", actorstest.ScriptLimits(), node.Options{})
 	if err != nil {

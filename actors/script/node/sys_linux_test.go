@@ -105,13 +105,3 @@ func TestAMarkIsOfOneProgramAndChild(t *testing.T) {
 		_ = cmd.Wait()
 	}
 }
-
-// What a look at all processes costs the host, four times a second while there are children.
-func BenchmarkSample(b *testing.B) {
-	n := 0
-	for b.Loop() {
-		_, groups := sample(newTag(false))
-		n = len(groups)
-	}
-	b.ReportMetric(float64(n), "groups")
-}

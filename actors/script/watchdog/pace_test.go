@@ -193,14 +193,3 @@ func TestACallPaysForWhatItAllocates(t *testing.T) {
 		}
 	})
 }
-
-func BenchmarkPause(b *testing.B) {
-	var d Watchdog
-	w := d.Watch(Options{})
-	defer w.Release()
-	w.Begin()
-	for b.Loop() {
-		w.Pause()
-	}
-	w.End()
-}

@@ -109,13 +109,3 @@ func TestWhoIsToldMayReleaseTheWatch(t *testing.T) {
 		<-done
 	})
 }
-
-func BenchmarkCall(b *testing.B) {
-	var d Watchdog
-	w := d.Watch(Options{Limit: time.Minute, MemoryMax: 1 << 30})
-	defer w.Release()
-	for b.Loop() {
-		w.Begin()
-		w.End()
-	}
-}
