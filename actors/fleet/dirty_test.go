@@ -7,30 +7,8 @@ import (
 
 	"troupe/actors/actorstest"
 	"troupe/actors/actorstest/assert"
-	"troupe/actors/fleet/catalog"
 	"troupe/messages"
 )
-
-// The store has refused a script's new content and stored its new name. The host starts from
-// that, with the new name and the old content.
-func TestTheHostStartsAfterARefusedUpdateScriptAndAStoredRename(t *testing.T) {
-	withResources(t, func(h *resources) {
-		h.disk.Hold()
-		h.disk.Break(true)
-		_, _ = request[catalog.Changed](h.host, changeOf(h.script.ID, "main.js=two"))
-		h.disk.Break(false)
-		_, _ = request[catalog.Changed](h.host, catalog.ChangeScript{Request: messages.UpdateScript{ID: h.script.ID, Name: "other"}})
-		h.disk.Release()
-		if s := wanted[[]*messages.Script](h.host, catalog.Scripts{ID: h.script.ID})[0]; s.Name != "other" || s.Contents != 1 {
-			t.Errorf("the script is shown as %+v", s)
-		}
-		h.restart()
-		if s := wanted[[]*messages.Script](h.host, catalog.Scripts{ID: h.script.ID})[0]; s.Name != "other" || s.Contents != 1 {
-			t.Errorf("after a restart the script is shown as %+v", s)
-		}
-		h.runs("1 (1.0)", "one")
-	})
-}
 
 // While a change of a game session or player session is being stored, readers see the state before it; they still do
 // after the store has refused it.

@@ -97,27 +97,6 @@ func TestRequestsThatWaitForTheStoreAreAnsweredWhenTheHostStops(t *testing.T) {
 	})
 }
 
-func TestPlayerSessionsThatAreNotStoredNoLongerCount(t *testing.T) {
-	hosted(t, nil, func(h *host) {
-		req := create(actorstest.Fleet, "")
-		req.MaxPlayers = 2
-		g := h.must(req)
-		h.disk.Break(true)
-		_, err := h.seats(g.ID, "a", "b")
-		h.is(err, messages.Internal)
-		if all, err := h.players(messages.PlayerSessionQuery{GameSessionID: g.ID}); err != nil || len(all) != 0 {
-			h.Errorf("they are shown: %v, %v", all, err)
-		}
-		h.disk.Break(false)
-		assert.Equal(h, "seats are taken", h.game(g.ID).CurrentPlayers, 0)
-		made, err := h.seats(g.ID, "a", "b")
-		if err != nil || len(made) != 2 || made[0].Status != messages.PlayerSessionReserved {
-			h.Error(made, err)
-		}
-		assert.Equal(h, "are stored", len(h.disk.Records(store.PlayerSession)), 2)
-	})
-}
-
 func TestAfterARestartGameSessionsAreOverAndKnown(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		req := create(actorstest.Fleet, "token")

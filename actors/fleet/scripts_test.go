@@ -67,20 +67,6 @@ func TestNewGameSessionsRunTheNewContentRunningOnesTheirs(t *testing.T) {
 	})
 }
 
-func TestAFleetWhoseScriptNeverRanIsInErrorUntilItDoes(t *testing.T) {
-	scripted(t, nil, func(w *world, e *engine) {
-		s := newScript(w, "main.js=syntax error")
-		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID})
-		assert.Equal(w, "status", theFleet(w, f.ID).Status, messages.FleetErrored)
-		_, err := w.Try(create(f.ID, ""), nil)
-		w.IsError(err, messages.InvalidFleetStatus)
-		actorstest.Equal(w, "events", happened(w, f.ID), "FLEET_CREATED", "FLEET_STATE_DOWNLOADING", "FLEET_STATE_VALIDATING",
-			"FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE", "FLEET_STATE_ERROR")
-		update(w, s.ID, "", "main.js=good")
-		start(w, f.ID)
-	})
-}
-
 func TestDeletingAScriptAndAFleet(t *testing.T) {
 	scripted(t, nil, func(w *world, e *engine) {
 		ctx := context.Background()

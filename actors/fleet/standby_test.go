@@ -100,22 +100,6 @@ func (s *spool) String() string {
 
 func (s *spool) count(text string) int { return strings.Count(s.String(), text) }
 
-// A stand-by process that ends at the moment when it is assigned a game session does not end
-// that game session.
-func TestAGameSessionOutlivesItsStandbyProcess(t *testing.T) {
-	for range 20 {
-		standing(t, 1, func(w *world, e *engine) {
-			s := newScript(w, "main.js=one")
-			f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
-			idle := e.last()
-			if !idle.Session.Do(func() { idle.Session.Exit(1) }) {
-				w.Fatal("it is gone already")
-			}
-			start(w, f.ID)
-		})
-	}
-}
-
 // A change of a game session that comes before its stand-by process is known to have ended
 // holds for the replacement process.
 func TestAGameSessionWhoseStandbyProcessEndedKeepsItsNewState(t *testing.T) {
@@ -125,6 +109,7 @@ func TestAGameSessionWhoseStandbyProcessEndedKeepsItsNewState(t *testing.T) {
 		then      messages.GameSessionStatus
 		says      string // version, or why it ended
 	}{
+		"nothing": {func(*world, *messages.GameSession, messages.ScriptID) {}, messages.GameSessionActive, "1 (1.0)"},
 		"updated": {func(w *world, _ *messages.GameSession, id messages.ScriptID) { update(w, id, "", "main.js=two") }, messages.GameSessionActive, "2 (1.0)"},
 		"deleted": {func(w *world, g *messages.GameSession, _ messages.ScriptID) {
 			if err := w.System.DeleteFleet(ctx, g.FleetID); err != nil {

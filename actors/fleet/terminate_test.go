@@ -88,17 +88,6 @@ func TestForcedTerminationEndsAtOnceWithItsReason(t *testing.T) {
 	})
 }
 
-// API-32.
-func TestForcedTerminationOverridesAGracefulOne(t *testing.T) {
-	run(t, func(w *world) {
-		id := w.Create(&ponders{})
-		for _, force := range []bool{false, true} {
-			assert.OK(terminate(w, id, force))(w)
-		}
-		want(w, w.Game(id), messages.GameSessionTerminated, "FORCE_TERMINATED")
-	})
-}
-
 // A status that the API has shown never steps back (RL-16), even if the game session is busy
 // and does not know of it yet.
 func TestTerminatingIsShownAtOnce(t *testing.T) {

@@ -54,7 +54,7 @@ func TestUpdateMergesPropertiesAndNeverDeletes(t *testing.T) {
 	})
 }
 
-// API-31.
+// API-31, API-32.
 func TestUpdateOfAGameSessionThatEndsOrHasEnded(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		h.handler = &ponders{}
@@ -65,7 +65,9 @@ func TestUpdateOfAGameSessionThatEndsOrHasEnded(t *testing.T) {
 			_, err := h.update(messages.UpdateGameSession{ID: g.ID, Name: &name})
 			h.is(err, messages.InvalidGameSessionStatus)
 		}
-		assert.Equal(h, "it is", h.game(g.ID).Status, messages.GameSessionTerminated)
+		if g := h.game(g.ID); g.Status != messages.GameSessionTerminated || g.StatusReason != "FORCE_TERMINATED" {
+			h.Errorf("%+v", g)
+		}
 		_, err := h.update(messages.UpdateGameSession{ID: "arn:unknown", Name: &name})
 		h.is(err, messages.NotFound)
 	})

@@ -287,7 +287,7 @@ func TestAReservationEndsAfterExactly60SecondsAndNoLongerCounts(t *testing.T) {
 	run(t, func(w *world) {
 		made, _ := w.Try(messages.CreateGameSession{FleetID: actorstest.Fleet, MaxPlayers: 1}, nil)
 		seat := w.Seat(made.ID)
-		w.Pass(player.ReservationTime - time.Millisecond)
+		w.Pass(time.Minute - time.Millisecond)
 		w.Want(seat, messages.PlayerSessionReserved, 1)
 		w.Pass(time.Millisecond)
 		w.Want(seat, messages.PlayerSessionTimedOut, 0)

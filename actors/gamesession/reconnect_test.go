@@ -8,7 +8,6 @@ import (
 	"troupe/actors/actorstest"
 	"troupe/actors/actorstest/assert"
 	"troupe/actors/gamesession"
-	"troupe/actors/player"
 	"troupe/actors/script"
 	"troupe/actors/stage"
 	"troupe/messages"
@@ -129,27 +128,6 @@ func TestAResumeKeepsPeerGroupsAndMessagesInOrder(t *testing.T) {
 	})
 }
 
-// RL-7: repeatedly, with no traffic, and with the end of the old connection late.
-func TestResumesFollowEachOther(t *testing.T) {
-	run(t, func(w *world) {
-		g := &game{}
-		id := w.Create(g)
-		c := w.Player(id)
-		g.Take()
-		for range 5 {
-			c.Lose()
-			c = w.Enter(c.ID)
-			equal(w, "answer", c.Take(), "login 1")
-			if e := c.Handle.Attachment().Epoch; e < 2 {
-				w.Errorf("epoch %d", e)
-			}
-		}
-		w.Pass(time.Minute)
-		equal(w, "callbacks", g.Take(), "health")
-		w.Want(c.ID, messages.PlayerSessionActive, 1)
-	})
-}
-
 func TestATakeoverClosesTheOldConnectionAndItsLateEndChangesNothing(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
@@ -222,47 +200,6 @@ func TestWithoutTakeoverASecondLoginWaitsForTheFirstOnesSilence(t *testing.T) {
 		w.Want(c.ID, messages.PlayerSessionActive, 1)
 		equal(w, "the third", w.Enter(c.ID).Take(), "login 1")
 	})
-}
-
-// The claim is laid before the old connection is fenced.
-func TestALoginWhoseConnectionIsGoneTakesNothingOver(t *testing.T) {
-	run(t, func(w *world) {
-		c := w.Player(w.Create(nil))
-		dead := w.Open()
-		dead.Handle.Ended(false, "reset")
-		dead.LogIn(c.ID, "")
-		w.WaitIdle()
-		if reason, _ := c.Closed(); reason != 0 || c.Handle.Attachment() == nil {
-			w.Errorf("closed with %v", reason)
-		}
-	})
-}
-
-// RL-14: of a login and the end of the window, at the same moment, exactly one wins.
-func TestATieBetweenResumeAndLeaveHasOneWinner(t *testing.T) {
-	for range 20 {
-		run(t, func(w *world) {
-			g := &game{}
-			c := w.Player(w.Create(g))
-			g.Take()
-			c.Lose()
-			time.Sleep(windowDefault - time.Millisecond)
-			again := w.Open()
-			time.Sleep(time.Millisecond)
-			again.LogIn(c.ID, "")
-			calls := g.Take()
-			switch got := again.Take(); {
-			case len(got) == 1 && got[0] == "login 1":
-				equal(w, "callbacks", calls)
-				w.Want(c.ID, messages.PlayerSessionActive, 1)
-			case len(got) == 1 && got[0] == "refused":
-				equal(w, "callbacks", calls, "gone 1 of [1]")
-				w.Want(c.ID, messages.PlayerSessionCompleted, 0)
-			default:
-				w.Errorf("answer %v", got)
-			}
-		})
-	}
 }
 
 func TestAKickedPlayerGetsEarlierMessagesAndLeaves(t *testing.T) {
@@ -577,8 +514,4 @@ func TestACrashedGameSessionIsTerminatedAndItsPlayersAreClosed(t *testing.T) {
 		equal(w, "b", b.Take(), "1 from 1 to player 1: works")
 		assert.Equal(w, "group actors are left", w.System.Live(counters.ActorGroup), 0)
 	})
-}
-
-func TestTheReservationTimeIsOneMinute(t *testing.T) {
-	assert.Equal(t, "reservation time", player.ReservationTime, time.Minute)
 }

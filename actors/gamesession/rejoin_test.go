@@ -456,23 +456,6 @@ func TestARejoinWhileTheGameIsBusy(t *testing.T) {
 	})
 }
 
-// The same while a decision on the leaver's last message takes time.
-func TestARejoinWhileTheLastMessageIsDecided(t *testing.T) {
-	run(t, func(w *world) {
-		g, id := begun(w)
-		a, b := w.Player(id), w.Player(id)
-		g.Take()
-		b.Say(1, a.Peer(), 0, "last words")
-		w.WaitIdle()
-		b.Depart()
-		next := w.Enter(b.ID)
-		g.decide(w, true)
-		equal(w, "a", a.Take(), "1 from 2 to player 1: last words")
-		equal(w, "next", next.Take(), "login 2")
-		equal(w, "callbacks", g.Take(), "gone 2 of [1 2]", "accepted 2 of [1 2]")
-	})
-}
-
 // A leave is a leave, also if the player actor crashes before it hears of it.
 func TestALeaveIsNotLostInACrash(t *testing.T) {
 	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
@@ -525,6 +508,7 @@ func TestADeadTokenDoesNotWaitForALeave(t *testing.T) {
 		w.Pass(time.Second)
 		equal(w, "dead", bad.Take(), "refused")
 		g.decide(w, true)
+		equal(w, "a", a.Take(), "1 from 2 to player 1: last words")
 		equal(w, "callbacks", g.Take(), "gone 2 of [1 2]", "accepted 2 of [1 2]")
 		equal(w, "good", good.Take(), "login 2")
 	})

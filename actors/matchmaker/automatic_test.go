@@ -116,55 +116,44 @@ func TestEndOfTheGameDuringThePauseAfterAFailure(t *testing.T) {
 	})
 }
 
-// StopMatchmaking with the announced id ends automatic backfill although that ticket was cancelled, because no player may join.
-func TestStopOfACancelledTicketEndsAutomaticBackfill(t *testing.T) {
-	bubble(t, nil, func(w *world) {
-		w.two(automatic)
-		w.pass()
-		id := string(*w.data().Ticket)
-		w.want(id + " SEARCHING")
-		w.change(func(g *stubGame) { g.seats.Accepts = false }) // no player for now
-		w.pass()
-		w.want(id + " CANCELLED")
-		if now := w.data().Ticket; now == nil || string(*now) != id {
-			t.Fatalf("the game session announces %v, not %s", now, id)
-		}
-		if err := w.stop(id); err != nil {
-			t.Errorf("StopMatchmaking with the announced id: %v", err)
-		}
-		w.change(func(g *stubGame) { g.seats.Accepts = true })
-		w.pass()
-		w.pass()
-		if now := w.data().Ticket; now != nil && string(*now) != id {
-			t.Errorf("automatic backfill goes on with %s", *now)
-		}
-	})
-}
-
-// The same after it has failed.
-func TestStopOfAFailedTicketEndsAutomaticBackfill(t *testing.T) {
-	bubble(t, nil, func(w *world) {
-		w.two(automatic)
-		w.pass()
-		id := string(*w.data().Ticket)
-		w.want(id + " SEARCHING")
-		w.placer.set(func() { w.placer.full = messages.Errorf(messages.GameSessionFull, "full") })
-		w.ask("C", "c")
-		w.pass()
-		w.pass()
-		w.want(id + " FAILED")
-		w.placer.set(func() { w.placer.full = nil })
-		if now := w.data().Ticket; now == nil || string(*now) != id {
-			t.Fatalf("the game session announces %v, not %s", now, id)
-		}
-		if err := w.stop(id); err != nil {
-			t.Errorf("StopMatchmaking with the announced id: %v", err)
-		}
-		stagetest.Pass(time.Minute)
-		if now := w.data().Ticket; now != nil && string(*now) != id {
-			t.Errorf("automatic backfill goes on with %s", *now)
-		}
-	})
+// StopMatchmaking with the announced id ends automatic backfill although that ticket has ended: it was cancelled, because no player may
+// join, or has failed.
+func TestStopOfATicketThatHasEndedEndsAutomaticBackfill(t *testing.T) {
+	for status, c := range map[string]struct{ end, after func(w *world) }{
+		"CANCELLED": {
+			func(w *world) { w.change(func(g *stubGame) { g.seats.Accepts = false }) },
+			func(w *world) { w.change(func(g *stubGame) { g.seats.Accepts = true }) },
+		},
+		"FAILED": {
+			func(w *world) {
+				w.placer.set(func() { w.placer.full = messages.Errorf(messages.GameSessionFull, "full") })
+				w.ask("C", "c")
+				w.pass()
+			},
+			func(w *world) { w.placer.set(func() { w.placer.full = nil }) },
+		},
+	} {
+		bubble(t, nil, func(w *world) {
+			w.two(automatic)
+			w.pass()
+			id := string(*w.data().Ticket)
+			w.want(id + " SEARCHING")
+			c.end(w)
+			w.pass()
+			w.want(id + " " + status)
+			if now := w.data().Ticket; now == nil || string(*now) != id {
+				t.Fatalf("the game session announces %v, not %s", now, id)
+			}
+			if err := w.stop(id); err != nil {
+				t.Errorf("StopMatchmaking with the announced id: %v", err)
+			}
+			c.after(w)
+			stagetest.Pass(time.Minute)
+			if now := w.data().Ticket; now != nil && string(*now) != id {
+				t.Errorf("automatic backfill goes on with %s", *now)
+			}
+		})
+	}
 }
 
 // A game session asks for backfill, and an automatic ticket starts before that is stored: the request of the game session counts.

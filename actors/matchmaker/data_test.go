@@ -31,6 +31,9 @@ func TestMatchmakerDataIsThatOfTheSDKs(t *testing.T) {
 		}
 		w.pass()
 		w.want("T COMPLETED")
+		if got := w.placer.started[0].Latencies; len(got) != 1 || got[0].Location != "here" {
+			t.Errorf("the placement has latencies %v", got)
+		}
 		got := strings.Replace(w.game().session.MatchmakerData, string(w.ticket("T").Match), "MATCH", 1)
 		if got != want {
 			t.Errorf("%s\nwant %s", got, want)

@@ -1,8 +1,6 @@
 package matchmaker
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -287,25 +285,6 @@ func TestANewerTicketOfThePlayer(t *testing.T) {
 	}
 }
 
-// FM-36: the estimate is a string of digits, once enough tickets were matched.
-func TestEstimateOfAnEvent(t *testing.T) {
-	bubble(t, nil, func(w *world) {
-		w.config(nil)
-		for i := range 6 {
-			w.ask(fmt.Sprint("A", i), fmt.Sprint("a", i))
-			time.Sleep(3 * time.Second)
-			w.ask(fmt.Sprint("B", i), fmt.Sprint("b", i))
-			w.pass()
-		}
-		w.ask("T1", "a")
-		w.pass()
-		wait, _ := w.detail("MatchmakingSearching")["estimatedWaitMillis"].(string)
-		if ms, err := strconv.Atoi(wait); err != nil || ms < 1 || ms > 4000 {
-			t.Errorf("%q", wait)
-		}
-	})
-}
-
 // FM-110, FM-27.
 func TestPlacementTimesOut(t *testing.T) {
 	bubble(t, nil, func(w *world) {
@@ -375,58 +354,5 @@ func TestStandalone(t *testing.T) {
 		}
 		_, err := request[NewMatchmaker, *messages.Matchmaker](w, NewMatchmaker{messages.Matchmaker{Name: "x", RuleSet: "m", Standalone: true, Queues: []messages.QueueName{"q"}}})
 		w.wantCode(err, messages.InvalidRequest)
-	})
-}
-
-// FM-14: the bound is inclusive, and both need one location within it.
-func TestLatencies(t *testing.T) {
-	near := `{"ruleLanguageVersion":"1.0","teams":[{"name":"all","minPlayers":2,"maxPlayers":2}],"rules":[{"name":"near","type":"latency","maxLatency":50}]}`
-	for name, test := range map[string]struct {
-		one, two map[string]int
-		want     string
-	}{
-		"at the bound":        {map[string]int{"a": 50}, map[string]int{"a": 50, "b": 1}, "COMPLETED"},
-		"above it":            {map[string]int{"a": 50}, map[string]int{"a": 51}, "SEARCHING"},
-		"no location is both": {map[string]int{"a": 1}, map[string]int{"b": 1}, "SEARCHING"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, nil, func(w *world) {
-				w.named("m", near, nil)
-				for id, l := range map[string]map[string]int{"T1": test.one, "T2": test.two} {
-					if _, err := request[messages.StartMatchmaking, *messages.Ticket](w, messages.StartMatchmaking{
-						TicketID: messages.TicketID(id), Matchmaker: "m", Players: []messages.TicketPlayer{{ID: messages.PlayerID(id), Latencies: l}},
-					}); err != nil {
-						t.Fatal(err)
-					}
-				}
-				w.pass()
-				w.want("T1 "+test.want, "T2 "+test.want)
-				if test.want == "COMPLETED" {
-					if got := w.placer.started[0].Latencies; len(got) != 3 {
-						t.Errorf("the placement has latencies %v", got)
-					}
-				}
-			})
-		})
-	}
-}
-
-// A sink that is behind reads events by their ids: the ids of a match grow in the order of what happened.
-func TestEventIDsGrow(t *testing.T) {
-	bubble(t, nil, func(w *world) {
-		w.config(func(r *messages.Matchmaker) { r.Standalone, r.Queues, r.AcceptanceRequired = true, nil, true })
-		w.ask("T1", "a")
-		w.ask("T2", "b")
-		w.pass()
-		w.answer(true, "T1", "a")
-		w.answer(true, "T2", "b")
-		w.want("T1 COMPLETED", "T2 COMPLETED")
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		for i := 1; i < len(w.events); i++ {
-			if a, b := w.events[i-1], w.events[i]; a.ID >= b.ID {
-				t.Errorf("%s comes before %s, and its id %s after %s", a.Type, b.Type, a.ID, b.ID)
-			}
-		}
 	})
 }

@@ -2,6 +2,7 @@ package matchmaker
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -174,6 +175,11 @@ func TestTheEstimateIsHonest(t *testing.T) {
 		w.ask("T1", "x")
 		if e := estimate("T1"); e < 29*time.Second || e > 32*time.Second {
 			t.Errorf("estimated %v; half of the tickets waited 30 s and more", e)
+		}
+		w.pass()
+		said, _ := w.detail("MatchmakingSearching")["estimatedWaitMillis"].(string)
+		if ms, err := strconv.Atoi(said); err != nil || ms < 29_000 || ms > 32_000 { // FM-36
+			t.Errorf("the event says %q", said)
 		}
 		time.Sleep(20 * time.Second)
 		assert.Equal(t, "estimated of five that waited 20 s", estimate("T1"), 0)

@@ -313,9 +313,17 @@ func (w *world) wantCode(err error, want messages.ErrorCode) {
 	}
 }
 
-// clean checks that the Manager has nothing left but ended tickets.
+// clean checks that the Manager has nothing left but ended tickets, and that the ids of events, by which a sink that is behind
+// reads them, grow in the order of what happened.
 func (w *world) clean() {
 	w.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := 1; i < len(w.events); i++ {
+		if a, b := w.events[i-1], w.events[i]; a.ID >= b.ID {
+			w.Errorf("%s comes before %s, and its id %s after %s", a.Type, b.Type, a.ID, b.ID)
+		}
+	}
 	for kind, most := range map[store.Kind]int{store.Match: 0} {
 		n := 0
 		if _, err := w.store.Load(kind, func(string, []byte) error { n++; return nil }); err != nil || n > most {

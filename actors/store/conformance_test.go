@@ -74,29 +74,6 @@ func all(t assert.T, s Store, kind Kind) map[string]string {
 	return got
 }
 
-func TestRecordsArePutReplacedAndDeleted(t *testing.T) {
-	subjects(t, func(t *testing.T, s subject) {
-		assert.NoError(t, commitNow(s, Put(Fleet, "b", 1), Put(Fleet, "a", "x"), Put(Alias, "a", nil)))
-		assert.NoError(t, commitNow(s, Put(Fleet, "b", 2), Delete(Fleet, "none"), Put(Fleet, "", 3), Change{Kind: Fleet, ID: "e", Value: []byte{}}))
-		assert.NoError(t, commitNow(s, Delete(Fleet, "a")))
-		assert.NoError(t, commitNow(s))
-		s.Commit([]Change{Put(Fleet, "c", 4), Delete(Fleet, "c"), Put(Fleet, "c", 5)}, nil)
-		s.Flush()
-		want := map[string]string{"": "3", "b": "2", "c": "5", "e": ""}
-		if got := all(t, s, Fleet); !maps.Equal(got, want) {
-			t.Errorf("%q", got)
-		}
-		if got := all(t, s, Alias); !maps.Equal(got, map[string]string{"a": "null"}) || len(all(t, s, Queue)) != 0 {
-			t.Errorf("%q", got)
-		}
-		if s.reopen != nil {
-			if got := all(t, s.reopen(), Fleet); !maps.Equal(got, want) {
-				t.Errorf("opened again: %q", got)
-			}
-		}
-	})
-}
-
 func TestLoadStopsAtAnError(t *testing.T) {
 	subjects(t, func(t *testing.T, s subject) {
 		assert.NoError(t, commitNow(s, Put(Fleet, "a", 1), Put(Fleet, "b", 2)))

@@ -77,15 +77,6 @@ func TestAByteOrderMarkIsSkipped(t *testing.T) {
 	g.logged(t, "[ERROR] (server.js) 3: Error in onMessage: Error: here\n    at onMessage (/local/game/server.js:3:")
 }
 
-func TestTheConsoleWritesToTheLogOfTheGame(t *testing.T) {
-	g := start(t, calm(), body(`onMessage(m) { console.log('a %s', 1, { b: [2] });
-console.error(new Error('e').message); console.debug('not'); }`))
-	g.handler.OnMessage(message(1, ""))
-	if got := g.lines.String(); got != "[INFO] (server.js) 3: a 1 { b: [ 2 ] }\n[ERROR] (server.js) 4: e\n" {
-		t.Error(got)
-	}
-}
-
 func TestProcessListeners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := start(t, calm(), body(`onMessage(m) {
@@ -190,27 +181,6 @@ func TestBadArgumentsRaiseNothing(t *testing.T) {
 		log := g.lines.String()
 		if strings.Contains(log, "[ERROR]") || want == "" && !strings.Contains(log, "[WARN]") {
 			t.Errorf("%s\nlog: %q", source, log)
-		}
-	}
-}
-
-// RT-75.
-func TestTheLoggerTakesObjectsAndHasSixLevels(t *testing.T) {
-	source := body(`onMessage(m) { for (const l of ['debug', 'info', 'warn', 'error', 'fatal', 'cxfatal']) logger[l](l, 1, null); if (logger !== session.getLogger()) throw 1; }`)
-	for word, first := range map[string]int{"": 1, "loggingLevel:debug": 0, "loggingLevel:ERROR": 3} {
-		g := &game{}
-		g.log = script.NewLog(&g.lines, script.LevelOf("a "+word), nil)
-		g, err := loadInto(t, g, calm(), source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		g.handler.OnMessage(message(1, ""))
-		want := ""
-		for _, l := range []string{"debug", "info", "warn", "error", "fatal", "cxfatal"}[first:] {
-			want += fmt.Sprintf("[%s] (server.js) 3: %s 1 null\n", strings.ToUpper(l), l)
-		}
-		if got := g.lines.String(); got != want {
-			t.Errorf("%s: got\n%swant\n%s", word, got, want)
 		}
 	}
 }
