@@ -110,7 +110,10 @@ func TestLaunchNeedsRoom(t *testing.T) {
 }
 
 func TestCandidatesAreTheActiveFleetsThatDestinationsLeadTo(t *testing.T) {
-	priced := func(o *fleet.Options) { o.Locations = []messages.Location{{Name: actorstest.Away, Cost: 0.5}} }
+	priced := func(o *fleet.Options) {
+		o.Locations = []messages.Location{{Name: actorstest.Away, Cost: 0.5}}
+		o.Fleets[1].Cost = 0.25
+	}
 	hosted(t, priced, func(h *host) {
 		assert.OK(launch(h, actorstest.Small, ""))(h)
 		got, err := request[[]fleet.Candidate](h, fleet.Candidates{Destinations: []string{
@@ -125,7 +128,7 @@ func TestCandidatesAreTheActiveFleetsThatDestinationsLeadTo(t *testing.T) {
 		want := []fleet.Candidate{
 			{Destination: 3, FleetID: actorstest.Fleet, Location: actorstest.Home, Room: true},
 			{Destination: 3, FleetID: actorstest.Fleet, Location: actorstest.Away, Room: true, Cost: 0.5},
-			{Destination: 5, FleetID: actorstest.Small, Location: actorstest.Home},
+			{Destination: 5, FleetID: actorstest.Small, Location: actorstest.Home, Cost: 0.25},
 		}
 		if err != nil || !slices.Equal(got, want) {
 			h.Errorf("%+v, %v", got, err)

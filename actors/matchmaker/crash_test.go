@@ -178,29 +178,6 @@ func TestAnIDIsUsedAgain(t *testing.T) {
 	})
 }
 
-// A pass that ends at its budget goes on with the next one, although no new ticket comes.
-func TestAPassIsCut(t *testing.T) {
-	bubble(t, func(o *Options) { o.passBudget = 1 }, func(w *world) {
-		w.config(nil)
-		var ids []string
-		for i := range 600 {
-			ids = append(ids, fmt.Sprintf("T%d", i))
-			w.ask(ids[i], ids[i])
-		}
-		passes := 0
-		matches := func() (n int) { w.placer.set(func() { n = len(w.placer.started) }); return n }
-		for ; matches() < 300; passes++ {
-			if passes > 50 {
-				t.Fatalf("%d matches after %d passes", matches(), passes)
-			}
-			w.pass()
-		}
-		if passes < 3 {
-			t.Errorf("%d passes", passes)
-		}
-	})
-}
-
 // A placement may exist although its start was refused, if a Manager that has crashed has sent one, too.
 func TestAPlacementExists(t *testing.T) {
 	bubble(t, nil, func(w *world) {

@@ -38,11 +38,14 @@ func listing(t *testing.T, dir string) string {
 
 // A file that is not a store is not changed by any function that opens stores.
 func TestNothingIsChangedThatIsNoStore(t *testing.T) {
-	for name, make := range map[string]func(path string) error{
-		"a folder": func(p string) error { return os.Mkdir(p, 0o777) },
-		"a text":   func(p string) error { return os.WriteFile(p, []byte(strings.Repeat("hello ", 1000)), 0o644) },
-		"empty":    func(p string) error { return os.WriteFile(p, nil, 0o644) },
-		"a database": func(p string) error {
+	for name, test := range map[string]struct {
+		make func(path string) error
+		want string
+	}{
+		"a folder": {func(p string) error { return os.Mkdir(p, 0o777) }, "is a folder"},
+		"a text":   {func(p string) error { return os.WriteFile(p, []byte(strings.Repeat("hello ", 1000)), 0o644) }, "file is not a database"},
+		"empty":    {func(p string) error { return os.WriteFile(p, nil, 0o644) }, "the file is empty"},
+		"a database": {func(p string) error {
 			db, err := sql.Open("sqlite", fileURL(p, "mode=rwc"))
 			if err == nil {
 				_, err = db.Exec("CREATE TABLE t (x); INSERT INTO t VALUES (1)")
@@ -51,12 +54,12 @@ func TestNothingIsChangedThatIsNoStore(t *testing.T) {
 				err = db.Close()
 			}
 			return err
-		},
+		}, "no store of this program"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path, backup := filepath.Join(dir, "shared"), filepath.Join(t.TempDir(), "backup.db")
-			assert.NoError(t, make(path))
+			assert.NoError(t, test.make(path))
 			assert.NoError(t, os.Chmod(path, 0o755))
 			before := listing(t, dir)
 			try := func(what string, err error) {
@@ -69,7 +72,9 @@ func TestNothingIsChangedThatIsNoStore(t *testing.T) {
 				}
 			}
 			_, err := Open(Options{Path: path})
-			try("open", err)
+			if try("open", err); !strings.Contains(err.Error(), test.want) {
+				t.Errorf("open: %v, want %q", err, test.want)
+			}
 			_, err = Backup(t.Context(), path, backup)
 			try("backup", err)
 			_, err = Restore(t.Context(), filepath.Join(dir, "new.db"), path)

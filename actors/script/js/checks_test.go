@@ -315,20 +315,6 @@ onStartGameSession(g) {
 		"arn:1 arn:1 n 9 map moon {} ACTIVE", `arn:1 {"map":"moon","__proto__":"x"} {} true`)
 }
 
-func TestProcessEndingResolvesAndIsIdempotent(t *testing.T) {
-	g := start(t, calm(), body(`
-async onMessage() { const a = session.processEnding(); if (a !== session.processEnding()) throw 1; const o = await a; logger.info('outcome', String(o), o.Success, o.Error); process.exit(0); logger.info('not this'); }`))
-	g.handler.OnMessage(message(1, ""))
-	g.logged(t, "outcome true true null")
-	if !g.ending || g.exit == nil || *g.exit != 0 || g.crash != "" || strings.Contains(g.lines.String(), "not this") {
-		t.Error(g.ending, g.exit, g.crash, &g.lines)
-	}
-	g.handler.OnMessage(message(1, "")) // nothing runs any more
-	if n := strings.Count(g.lines.String(), "outcome"); n != 1 {
-		t.Error(n)
-	}
-}
-
 func TestCallbacksAreLookedUpWhenCalled(t *testing.T) {
 	g := start(t, calm(), only(`
 class Game {
