@@ -72,7 +72,7 @@ func TestALeaveInformsThoseWhoRemain(t *testing.T) {
 	})
 }
 
-// RT-48.
+// RT-48, D-110.
 func TestARequestIsAnsweredForAnyGroup(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(nil)
@@ -88,7 +88,7 @@ func TestARequestIsAnsweredForAnyGroup(t *testing.T) {
 	})
 }
 
-// RT-51.
+// RT-51, D-111.
 func TestADisconnectTellsTheOtherMembersAfterTheCallback(t *testing.T) {
 	actorstest.Run(t, actorstest.Strict, func(w *world) {
 		g := &game{}

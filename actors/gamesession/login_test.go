@@ -65,7 +65,7 @@ func text(op int32) script.Outgoing {
 	return script.Outgoing{OpCode: op, Sender: messages.ServerPeer, Payload: []byte("x")}
 }
 
-// RT-11.
+// RT-11, RT-19.
 func TestLoginResponseIsFirstThenWhatTheGameSendsInItsCallbacks(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
@@ -141,7 +141,7 @@ func TestUnknownExpiredAndUsedPlayerSessionsAreRefused(t *testing.T) {
 	})
 }
 
-// RT-15.
+// RT-15, D-104.
 func TestAGateThatSaysNoOrPanicsLeavesTheReservation(t *testing.T) {
 	for name, gate := range map[string]func(*script.ConnectMessage) bool{
 		"no":    func(*script.ConnectMessage) bool { return false },

@@ -80,6 +80,7 @@ func TestSendingToTheLeavingPlayerRaisesNothing(t *testing.T) {
 	})
 }
 
+// RL-108.
 func TestALostPlayerIsDetachedForTheWindowAndThenLeavesOnce(t *testing.T) {
 	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		a.Group(join, 5)
@@ -128,6 +129,7 @@ func TestAResumeKeepsPeerGroupsAndMessagesInOrder(t *testing.T) {
 	})
 }
 
+// D-3.
 func TestATakeoverClosesTheOldConnectionAndItsLateEndChangesNothing(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}

@@ -9,6 +9,7 @@ import (
 	"troupe/messages/wire"
 )
 
+// RT-41, RT-43.
 func TestClassify(t *testing.T) {
 	group := []byte{0x08, 7}
 	for _, c := range []struct {
@@ -52,6 +53,7 @@ func TestClassify(t *testing.T) {
 }
 
 // What is delivered has the true sender and one target, whatever was sent.
+// RT-39.
 func TestDeliveredHasTheTrueSenderAndOneTarget(t *testing.T) {
 	for _, c := range []struct{ player, group, wantPlayer, wantGroup int32 }{
 		{-1, -1, -1, -1}, // to the server, whose script sees both

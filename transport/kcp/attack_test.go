@@ -52,6 +52,7 @@ func (a *attacked) dropped(t *testing.T, why counters.RecordDrop, want int64) {
 	}
 }
 
+// RL-207.
 func TestHostileRecordsAreDroppedAndCounted(t *testing.T) {
 	whole := dataFrame(forged{data: []byte("data")})
 	for _, c := range []struct {

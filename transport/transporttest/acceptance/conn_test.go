@@ -3,14 +3,11 @@ package acceptance_test
 import (
 	"bytes"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"troupe/actors/script"
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/transport/host"
@@ -62,30 +59,6 @@ func (h *testHost) talk(from, to *stock.Client) {
 	h.send(from, stock.Message{OpCode: 4242, TargetPlayer: to.PeerID(), Payload: []byte(payload), Reliable: true})
 	h.expect(to, func(e stock.Event) bool {
 		return e.OpCode == 4242 && e.Sender == from.PeerID() && string(e.Payload) == payload
-	})
-}
-
-// RT-1.
-func TestUpgradeOnBothPathsAnyOrigin(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		game := h.newGame(20)
-		for _, flavor := range flavors {
-			for _, path := range []string{"/websocket", "/"} {
-				for _, origin := range []string{"", "https://elsewhere.example", "null", "file://"} {
-					c := h.join(h.seats(game, 1)[0], stock.Options{Flavor: flavor, Path: path, Origin: origin})
-					h.checkReceived(c)
-				}
-			}
-		}
-		for i, path := range []string{"/other", "/websocket/", "/websocket2", "//"} {
-			_, err := stock.Dial(h.context(), h.host.Addrs().WS, "psess-x", stock.Options{Path: path, Network: h.Net})
-			var refused *stock.HandshakeError
-			if !errors.As(err, &refused) || refused.StatusCode != http.StatusNotFound {
-				t.Errorf("path %s: %v, want 404", path, err)
-			}
-			h.untilCount("refused paths", func() int64 { return h.host.Counters().Refused.Get(counters.RefusedPath) }, int64(i+1))
-		}
 	})
 }
 
@@ -159,29 +132,6 @@ func TestVectorsByteForByte(t *testing.T) {
 			t.Errorf("op 301: %v", e)
 		}
 		h.checkReceived(append(p, refused)...)
-	})
-}
-
-// RT-4.
-func TestOpCodeIsZigzag(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &fakeGame{accepted: func(s script.Session, p script.Player) {
-			s.SendReliableMessage(script.Outgoing{OpCode: -101, Sender: -1}, p.PeerID)
-			s.SendReliableMessage(script.Outgoing{OpCode: 1 << 30, Sender: -1}, p.PeerID)
-			s.SendReliableMessage(script.Outgoing{OpCode: -1 << 31, Sender: -1}, p.PeerID)
-		}}
-		h := startHost(t, nil, g.make)
-		c := h.join(h.seat1(), stock.Options{})
-		if e := h.expect(c, stock.Op(-101)); !bytes.Equal(e.Raw[1:4], []byte{0x08, 0xc9, 0x01}) { // varint 201
-			t.Errorf("op code -101: % x", e.Raw)
-		}
-		h.expect(c, stock.Op(1<<30))
-		h.expect(c, stock.Op(-1<<31))
-		h.send(c, stock.Message{OpCode: -500, TargetPlayer: -1, Reliable: true})
-		h.send(c, stock.Message{OpCode: -1 << 31, TargetPlayer: -1, Reliable: true})
-		g.await(t, "onMessage -500 from 1 reliable true \"\"")
-		g.await(t, "onMessage -2147483648 from 1 reliable true \"\"")
-		h.checkReceived(c)
 	})
 }
 
@@ -334,49 +284,4 @@ func closedWithoutALogin(t *testing.T, limit time.Duration) (missed error) {
 		return fmt.Errorf("%d pings were answered", pongs)
 	}
 	return nil
-}
-
-// RT-10.
-func TestFragmentsAreReassembledAndPingsAnswered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		game := h.newGame(8)
-		var p []*stock.Client
-		for i, flavor := range flavors {
-			p = append(p, h.join(h.seats(game, 1)[0], stock.Options{Flavor: flavor, FragmentLogin: 1 + 2*i}))
-		}
-		payload := bytes.Repeat([]byte("0123456789"), 300)
-		unit := stock.EncodeUnit(stock.Packet{OpCode: 11, TargetGroup: -1, Sender: 1, Reliable: true, Payload: payload})
-		for _, size := range []int{100, 1000, len(unit) - 1, len(unit)} { // at most 64 frames
-			if err := p[0].SendFragmented(unit, size); err != nil {
-				t.Fatal(err)
-			}
-			for _, c := range p {
-				if e := h.expect(c, stock.Op(11)); !bytes.Equal(e.Payload, payload) {
-					t.Errorf("fragments of %d bytes: %v", size, e)
-				}
-			}
-		}
-		// A ping in the middle of a message is answered at once, an empty fragment is legal.
-		frame := func(final bool, op byte, b []byte) []byte {
-			return stock.Frame{Final: final, OpCode: op, Masked: true, Payload: b}.Encode()
-		}
-		if err := p[1].SendFrames(append(frame(false, stock.FrameBinary, unit[:7]), frame(false, stock.FrameContinuation, nil)...)); err != nil {
-			t.Fatal(err)
-		}
-		for _, text := range []string{"", "a", string(bytes.Repeat([]byte{0, 0xff, 'z'}, 41))} {
-			if err := p[1].Ping(h.context(), text); err != nil {
-				t.Errorf("ping of %d bytes: %v", len(text), err)
-			}
-		}
-		if err := p[1].SendFrames(frame(true, stock.FrameContinuation, unit[7:])); err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range p {
-			if e := h.expect(c, stock.Op(11)); !bytes.Equal(e.Payload, payload) || e.Sender != 2 {
-				t.Errorf("message with a ping inside: %v", e)
-			}
-		}
-		h.checkReceived(p...)
-	})
 }

@@ -1,7 +1,6 @@
 package acceptance_test
 
 import (
-	"bytes"
 	"fmt"
 	"net"
 	"slices"
@@ -19,16 +18,6 @@ import (
 // The fast channel over plain UDP: RT-20 to RT-29, RT-49, the core of RT-68, and what
 // a flood may cost others. RT-24 is in spoof_test.go.
 
-// acks returns the SERVER_ACKs that a client got.
-func acks(c *stock.Client) (found []stock.Event) {
-	for _, e := range c.Log() {
-		if e.Err == nil && e.OpCode == stock.OpServerAck {
-			found = append(found, e)
-		}
-	}
-	return found
-}
-
 // fastPort returns the port that a client was told.
 func (h *testHost) fastPort(c *stock.Client) int {
 	h.Helper()
@@ -37,45 +26,6 @@ func (h *testHost) fastPort(c *stock.Client) int {
 		h.Fatal("no LOGIN_RESPONSE")
 	}
 	return int(log[0].LoginResult.FastPort)
-}
-
-// RT-22.
-func TestFastMessagesTakeUDPOnlyAfterTheAck(t *testing.T) {
-	for _, how := range []string{"-7", "another datagram"} {
-		bubble(t, how, func(t *testing.T) {
-			h := startHost(t, nil, nil)
-			ids := h.seats(h.newGame(8), 2)
-			from := h.join(ids[0], stock.Options{})
-			h.awaitFast(0, from)
-			to := h.join(ids[1], stock.Options{NoClientAck: true})
-			if err := to.AwaitFast(h.context()); err != nil { // it has -6; the host does not know
-				t.Fatal(err)
-			}
-			for n := range int32(5) {
-				h.send(from, stock.Message{OpCode: 10 + n, TargetPlayer: 2})
-				h.gotOne(to, stock.Packet{OpCode: 10 + n, TargetPlayer: 2, Sender: 1, Reliable: true})
-			}
-			if n := h.host.Counters().Connections.Get(counters.UDP); n != 1 {
-				t.Fatalf("%d confirmed", n)
-			}
-			if how == "-7" {
-				if err := to.SendClientAck(); err != nil {
-					t.Fatal(err)
-				}
-			} else {
-				h.send(to, stock.Message{OpCode: 9, TargetPlayer: 1, Via: stock.ChannelUDP})
-				h.gotOne(from, stock.Packet{OpCode: 9, TargetPlayer: 1, Sender: 2}) // and it counts itself
-			}
-			h.untilCount("confirmed", func() int64 { return h.host.Counters().Connections.Get(counters.UDP) }, 2)
-			for n := range int32(5) {
-				h.send(from, stock.Message{OpCode: 20 + n, TargetPlayer: 2})
-				if e := h.gotOne(to, stock.Packet{OpCode: 20 + n, TargetPlayer: 2, Sender: 1}); e.Channel != stock.ChannelUDP {
-					t.Errorf("got %v", e)
-				}
-			}
-			h.verified(from, to)
-		})
-	}
 }
 
 // The datagrams of the second player come from another IP than its WebSocket,
@@ -141,47 +91,6 @@ func TestWithoutAServerAckEverythingGoesByWebSocket(t *testing.T) {
 			t.Error("its requests were not counted")
 		}
 		h.verified(c, up)
-	})
-}
-
-// RT-28.
-func TestLargePayloadsTakeTheWebSocket(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const fits, tooLarge = stock.FastPayloadMax, stock.FastPayloadMax + 1
-		h, _ := startPlays(t, nil, func(p *fakeGame) {
-			p.message = func(s script.Session, m *script.Message) {
-				out := script.Outgoing{OpCode: m.OpCode + 1, Sender: -1, Payload: m.Payload}
-				s.SendMessage(out, 2)
-				out.OpCode++
-				s.SendGroupMessage(out, s.AllPlayersGroupID())
-			}
-		})
-		c := h.fastPlayers(2, stock.Options{})
-		for i, size := range []int{fits, tooLarge} {
-			large, payload := size > fits, bytes.Repeat([]byte{byte(size)}, size)
-			op := 100 * int32(i+1)
-			via := stock.ChannelUDP
-			if large {
-				via = stock.ChannelWebSocket
-			}
-			arrives := func(to *stock.Client, p stock.Packet) {
-				t.Helper()
-				p.Reliable, p.Payload = large, payload
-				if e := h.gotOne(to, p); e.Channel != via {
-					t.Errorf("got %v, want it by %v", e, via)
-				}
-			}
-			h.send(c[0], stock.Message{OpCode: op, TargetPlayer: 2, Payload: payload, Via: stock.ChannelUDP}) // which a client would not above 1200
-			arrives(c[1], stock.Packet{OpCode: op, TargetPlayer: 2, Sender: 1})
-			h.send(c[0], stock.Message{OpCode: op + 10, TargetGroup: stock.AllPlayers, Payload: payload, Via: stock.ChannelUDP})
-			arrives(c[0], stock.Packet{OpCode: op + 10, TargetGroup: stock.AllPlayers, Sender: 1})
-			arrives(c[1], stock.Packet{OpCode: op + 10, TargetGroup: stock.AllPlayers, Sender: 1})
-			h.send(c[0], stock.Message{OpCode: op + 20, TargetPlayer: stock.ServerID, Payload: payload})
-			arrives(c[1], stock.Packet{OpCode: op + 21, TargetPlayer: 2, Sender: -1})
-			arrives(c[0], stock.Packet{OpCode: op + 22, TargetGroup: stock.AllPlayers, Sender: -1})
-			arrives(c[1], stock.Packet{OpCode: op + 22, TargetGroup: stock.AllPlayers, Sender: -1})
-		}
-		h.verified(c...)
 	})
 }
 
@@ -298,44 +207,6 @@ func TestGroupCommandsByUDPWorkAsByWebSocket(t *testing.T) {
 		if !slices.Equal(byWS, want) || !slices.Equal(byUDP, want) {
 			t.Errorf("by WebSocket\n%q\nby UDP\n%q\nwant\n%q", byWS, byUDP, want)
 		}
-	})
-}
-
-// RT-68.
-func TestMessagesInOnPlayerAcceptedArriveByWebSocket(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := startPlays(t, nil, func(p *fakeGame) {
-			p.accepted = func(s script.Session, who script.Player) {
-				if who.PeerID == 1 {
-					return
-				}
-				s.SendMessage(script.Outgoing{OpCode: 10, Sender: -1, Payload: []byte("fast")}, who.PeerID)
-				s.SendGroupMessage(script.Outgoing{OpCode: 11, Sender: -1, Payload: []byte("fast all")}, s.AllPlayersGroupID())
-				s.SendReliableMessage(script.Outgoing{OpCode: 12, Sender: -1, Payload: []byte("reliable")}, who.PeerID)
-			}
-		})
-		ids := h.seats(h.newGame(8), 4)
-		up := h.join(ids[0], stock.Options{})
-		h.awaitFast(0, up)
-		all := []*stock.Client{up}
-		for i, id := range ids[1:] {
-			n := int32(i) + 2
-			c := h.join(id, stock.Options{NoUDP: true}) // others may be so quick that UDP exists by then
-			all = append(all, c)
-			h.gotOne(c, stock.Packet{OpCode: 10, TargetPlayer: n, Sender: -1, Reliable: true, Payload: []byte("fast")})
-			for _, p := range all {
-				h.gotOne(p, stock.Packet{OpCode: 11, TargetGroup: -1, Sender: -1, Reliable: p != up, Payload: []byte("fast all")})
-			}
-			h.gotOne(c, stock.Packet{OpCode: 12, TargetPlayer: n, Sender: -1, Reliable: true, Payload: []byte("reliable")})
-			var ops []int32
-			for _, e := range c.Log() {
-				ops = append(ops, e.OpCode)
-			}
-			if !slices.Equal(ops, []int32{stock.OpLoginResponse, 10, 11, 12}) {
-				t.Errorf("player %d got %v", n, ops)
-			}
-		}
-		h.verified(all...)
 	})
 }
 

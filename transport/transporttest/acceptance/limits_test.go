@@ -2,11 +2,9 @@ package acceptance_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,53 +19,6 @@ import (
 	"troupe/transport/host"
 	"troupe/transport/transporttest/stock"
 )
-
-// Malformed input: what cannot be read has no effect but a count.
-var malformedUnits = map[string][]byte{
-	"empty message":              {},
-	"truncated length":           {0x80},
-	"length lies":                {0x05, 0x08},
-	"length of six bytes":        {0x81, 0x80, 0x80, 0x80, 0x80, 0x00, 0x08},
-	"length over 32 bits":        {0xff, 0xff, 0xff, 0xff, 0x7f},
-	"length over the limit":      {0xff, 0xff, 0xff, 0x7f},
-	"tag without value":          stock.Unit([]byte{0x08}),
-	"field number 0":             stock.Unit([]byte{0x00, 0x00}),
-	"wire type 7":                stock.Unit([]byte{0x0f}),
-	"payload longer than packet": stock.Unit([]byte{0x7a, 0x05, 'x'}),
-	"varint of eleven bytes":     stock.Unit(append(bytes.Repeat([]byte{0xff}, 10), 0x01)),
-	"value of eleven bytes":      stock.Unit(append([]byte{0x08}, append(bytes.Repeat([]byte{0xff}, 10), 0x01)...)),
-	"open group":                 stock.Unit([]byte{0x0b}),
-	"end of no group":            stock.Unit([]byte{0x0c}),
-	"JOIN_GROUP without group":   stock.EncodeUnit(stock.Packet{OpCode: stock.OpJoinGroup, TargetPlayer: -1}),
-	"JOIN_GROUP with LEAVE":      stock.EncodeUnit(stock.Packet{OpCode: stock.OpJoinGroup, LeaveGroup: &stock.GroupRef{Group: 1}}),
-	"LEAVE_GROUP with garbage":   stock.Unit([]byte{0x08, 0x15, 0xca, 0x02, 0x02, 0x08, 0xff}),
-	"zeros":                      make([]byte, 0x100)[:0x100:0x100],
-	"random":                     {0x42, 0x13, 0x37, 0xde, 0xad, 0xbe, 0xef},
-}
-
-func TestMalformedPackets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, func(c *host.Config) { c.Limits.MalformedPackets = 0 }, nil)
-		p := h.players(3, stock.Options{})
-		bad := p[2]
-		want := int64(0)
-		for name, raw := range malformedUnits {
-			if name == "zeros" { // a packet of no bytes, and what follows is ignored: legal, to nobody
-				h.sendRaw(bad, raw)
-				h.dropped(counters.DropNoTarget, 0)
-				continue
-			}
-			h.sendRaw(bad, raw)
-			want++
-			if h.dropped(counters.DropMalformed, want); t.Failed() {
-				t.Fatal(name)
-			}
-			h.talk(bad, p[1]) // the connection stays up
-			h.talk(p[0], p[1])
-		}
-		h.checkReceived(p...)
-	})
-}
 
 func TestTenMalformedPacketsClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -96,47 +47,6 @@ func TestTenMalformedPacketsClose(t *testing.T) {
 		back := h.join(ids[2], stock.Options{})
 		h.talk(back, p[1])
 		h.checkReceived(append(p, loggedIn, back)...)
-	})
-}
-
-// TestServerOpCodes: what only the host may say is dropped, on any target (D-136).
-// RL-204.
-func TestServerOpCodes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &fakeGame{}
-		h := startHost(t, nil, g.make)
-		p := h.players(2, stock.Options{})
-		n := int64(0)
-		for _, op := range []int32{-1, -3, -6, -13, -15, -101, -103, -1000, -1001} {
-			for _, target := range []stock.Packet{{TargetPlayer: 2}, {TargetGroup: -1}, {TargetPlayer: -1}} {
-				target.OpCode, target.Sender, target.Reliable = op, -1, true
-				switch op { // as forged as can be
-				case -1:
-					target.LoginResult = &stock.LoginResult{Success: true, PeerID: 2, FastPort: 1}
-				case -13:
-					target.GroupMembershipUpdate = &stock.GroupMembershipUpdate{Group: 1, Players: []int32{2}}
-				}
-				h.sendPacket(p[0], target)
-				n++
-			}
-		}
-		h.dropped(counters.DropServerOp, n)
-		// One that is not reliable says that the peer hears nothing by the fast channel.
-		h.sendPacket(p[0], stock.Packet{OpCode: stock.OpUDPConnect, TargetPlayer: 2, Sender: 1})
-		for i, op := range []int32{stock.OpUDPConnect, stock.OpClientAck, stock.OpVerifyIdentity} { // of the fast channel alone
-			h.sendPacket(p[0], stock.Packet{OpCode: op, TargetPlayer: 2, Sender: 1, Reliable: true})
-			h.dropped(counters.DropWrongChannel, int64(i+1))
-		}
-		h.talk(p[0], p[1])
-		for _, e := range p[1].Log() {
-			if e.OpCode < 0 && e.Sender != -1 || e.OpCode != 4242 && e.OpCode != -1 && e.OpCode != -6 {
-				t.Errorf("delivered: %v", e)
-			}
-		}
-		if n := g.count("onMessage") + g.count("onSendToPlayer"); n != 1 {
-			t.Errorf("the game was told: %v", g.all())
-		}
-		h.checkReceived(p...)
 	})
 }
 
@@ -468,38 +378,6 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// TestSlowReaderWhileOthersGoOn: the chat does not stop for the one who was
-// closed as slow. What it has queued is the whole budget; there must be room for
-// the time it needs to come back.
-func TestSlowReaderWhileOthersGoOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &fakeGame{}
-		h := slowHost(t, 30*time.Second, g)
-		ids := h.seats(h.newGame(8), 3)
-		p := []*stock.Client{h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})}
-		slow := h.join(ids[2], stock.Options{NoUDP: true})
-		slow.PauseReading()
-		notAttached := func() bool { return h.host.Counters().Players.Get(counters.PlayerAttached) < 3 }
-		h.resumeWhen(slow, notAttached)
-		closedAt := -1
-		n := h.chat(p[0], p[1:], 0, func(n int) bool {
-			if closedAt < 0 && notAttached() {
-				closedAt = n
-			}
-			return closedAt >= 0 && n >= closedAt+2 // two more: 8 KB on top of 64 KiB
-		})
-		h.awaitClose(slow, messages.CloseSlowConsumer)
-		if g.count("onPlayerDisconnect") != 0 {
-			t.Fatalf("the slow player was put out of the game by the next message, not detached: %v", g.all())
-		}
-		back := h.join(ids[2], stock.Options{NoUDP: true})
-		h.send(p[0], stock.Message{OpCode: 71, TargetPlayer: 3, Reliable: true})
-		h.expect(back, stock.Op(71))
-		h.numbered(n, slow, back)
-		h.checkReceived(append(p, slow, back)...)
-	})
-}
-
 // TestStalledReaderIsCut: one that never reads again does not keep its
 // connection, and nobody waits for it.
 // RL-109.
@@ -519,56 +397,5 @@ func TestStalledReaderIsCut(t *testing.T) {
 		}
 		h.talk(p, p)
 		h.checkReceived(p)
-	})
-}
-
-// TestGamesAreSeparate: nothing crosses from one game session to another (RL-11).
-func TestGamesAreSeparate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		a, b := h.players(2, stock.Options{}), h.players(2, stock.Options{})
-		for _, c := range slices.Concat(a, b) { // the same peer ids, and the same group
-			if err := c.JoinGroup(1, stock.ChannelWebSocket); err != nil {
-				t.Fatal(err)
-			}
-			h.until("it is in", func() error {
-				if e := h.expect(c, membership); !slices.Contains(e.GroupMembershipUpdate.Players, c.PeerID()) {
-					return errors.New("not yet")
-				}
-				return nil
-			})
-			if err := c.AwaitFast(h.context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for i, m := range []stock.Message{
-			{OpCode: 90, TargetGroup: -1}, {OpCode: 91, TargetGroup: 1}, {OpCode: 92, TargetPlayer: 2}, {OpCode: 93, TargetPlayer: 1},
-		} {
-			m.Payload = []byte("canary of a")
-			h.send(a[0], m)
-			m.Reliable = true
-			h.send(a[1], m)
-			m.Payload = []byte("canary of b")
-			h.send(b[i%2], m)
-		}
-		for _, pair := range [][]*stock.Client{a, b} {
-			h.talk(pair[0], pair[1])
-			h.talk(pair[1], pair[0])
-		}
-		for i, c := range slices.Concat(a, b) {
-			other := "canary of b"
-			if i >= 2 {
-				other = "canary of a"
-			}
-			for _, e := range c.Log() {
-				if string(e.Payload) == other {
-					t.Errorf("client %d got %v of the other game session", i, e)
-				}
-				if u := e.GroupMembershipUpdate; u != nil && len(u.Players) > 2 {
-					t.Errorf("client %d sees group %v", i, u.Players)
-				}
-			}
-		}
-		h.checkReceived(slices.Concat(a, b)...)
 	})
 }

@@ -8,11 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
-
-	"troupe/actors/script"
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/transport/host"
@@ -107,102 +103,8 @@ func TestBadPlayerSessionsAreRefused(t *testing.T) {
 	})
 }
 
-// RT-15.
-func TestAPlayerWhomTheScriptRefusesIsNotIn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		connect := func(s script.Session, m *script.ConnectMessage) bool {
-			switch string(m.Payload) {
-			case "no":
-				s.SendReliableMessage(script.Outgoing{OpCode: 70}, m.Player.PeerID) // never arrives
-				return false
-			case "throw":
-				panic("thrown by the script")
-			}
-			return true
-		}
-		for _, window := range []time.Duration{0, 30 * time.Second} {
-			g := &fakeGame{connect: connect}
-			h := startHost(t, func(c *host.Config) { c.Reconnect.Window = window }, g.make)
-			ids := h.seats(h.newGame(8), 2)
-			inside := h.join(ids[0], stock.Options{})
-			for _, flavor := range flavors {
-				for _, answer := range []string{"no", "throw"} {
-					c := h.dial(ids[1], stock.Options{Flavor: flavor, Payload: []byte(answer)})
-					h.expectRefused(c)
-					h.checkReceived(c)
-					if s := h.seat(ids[1]).Status; s != types.PlayerSessionStatusReserved { // left to expire (D-104)
-						t.Errorf("player session is %s", s)
-					}
-				}
-			}
-			h.untilCount("handler errors", h.host.Counters().HandlerErrors.Load, 2)
-			h.untilCount("refused logins", func() int64 { return h.logins(counters.LoginRefused) }, 4)
-			if n := h.host.Counters().LoginsRefused.Get(counters.LoginByGame); n != 4 {
-				t.Errorf("%d refused by the game", n)
-			}
-			late := h.join(ids[1], stock.Options{Payload: []byte("yes")}) // the reservation was not consumed
-			if late.PeerID() != 2 {
-				t.Errorf("peer id %d after refusals", late.PeerID())
-			}
-			h.talk(inside, late)
-			h.checkReceived(inside, late)
-			if n := g.count("onPlayerAccepted 2"); n != 1 {
-				t.Errorf("onPlayerAccepted was called %d times for the refused player", n)
-			}
-			if n := g.count("onPlayerDisconnect"); n != 0 {
-				t.Errorf("onPlayerDisconnect was called %d times", n)
-			}
-		}
-	})
-}
-
-// RT-18.
-func TestLoginIsNotRelayed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		game := h.newGame(8)
-		first := h.join(h.seats(game, 1)[0], stock.Options{})
-		ts := h.join(h.seats(game, 1)[0], stock.Options{Flavor: stock.TypeScript, Payload: []byte("to group -1")})
-		h.talk(ts, first) // whatever the LOGIN caused is in front of it
-		for _, e := range first.Log() {
-			if e.Sender == 2 && e.OpCode != 4242 || e.Login != nil || string(e.Payload) == "to group -1" {
-				t.Errorf("relayed: %v", e)
-			}
-		}
-		if n := len(ts.Log()); n != 1 {
-			t.Errorf("the client itself got %d packets, want LOGIN_RESPONSE alone", n)
-		}
-		h.checkReceived(first, ts)
-	})
-}
-
-// RT-19.
-func TestPlayersContainTheAccepted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		sessions := make(chan string, 3)
-		g := &fakeGame{accepted: func(s script.Session, p script.Player) {
-			for _, q := range s.Players() {
-				if q.PeerID == p.PeerID {
-					sessions <- string(q.PlayerSessionID) + " " + q.PlayerData
-				}
-			}
-		}}
-		h := startHost(t, nil, g.make)
-		ids := h.seats(h.newGame(8), 3)
-		for i, id := range ids {
-			c := h.join(id, stock.Options{Flavor: flavors[i%2]})
-			want := []string{"", "[1]", "[1 2]", "[1 2 3]"}[i+1]
-			g.await(t, fmt.Sprintf("onPlayerAccepted %d of %s", i+1, want))
-			if got := <-sessions; got != id+" " {
-				t.Errorf("the player in getPlayers has session %q, want %q", got, id)
-			}
-			h.checkReceived(c)
-		}
-	})
-}
-
 // TestForgedSender: the host knows who is who, whatever is written.
-// RL-204.
+// RL-204, RT-39.
 func TestForgedSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &fakeGame{}

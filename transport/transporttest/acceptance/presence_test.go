@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"troupe/actors/script"
@@ -132,49 +131,6 @@ func TestLosingOnlyUDPKeepsThePlayer(t *testing.T) {
 	})
 }
 
-// RT-57.
-func TestAPacketPingIsAnswered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &fakeGame{}
-		h := startHost(t, nil, g.make)
-		p := h.players(2, stock.Options{})
-		if err := p[0].AwaitFast(h.context()); err != nil {
-			t.Fatal(err)
-		}
-		for i, via := range []stock.Channel{stock.ChannelWebSocket, stock.ChannelUDP, stock.ChannelWebSocket} {
-			if via == stock.ChannelUDP { // the acknowledgement may still be on its way
-				h.until("the fast channel is confirmed", func() error {
-					if err := p[0].SendPing(via); err != nil {
-						return err
-					}
-					if e := h.expect(p[0], stock.Op(stock.OpPingResult)); e.Channel != via {
-						return fmt.Errorf("answered by %v", e.Channel)
-					}
-					return nil
-				})
-			}
-			if err := p[0].SendPing(via); err != nil {
-				t.Fatal(err)
-			}
-			e := h.expect(p[0], stock.Op(stock.OpPingResult))
-			if e.Channel != via || e.Sender != -1 || e.TargetPlayer != 1 || e.PingResult == nil || len(e.Payload) != 0 {
-				t.Errorf("ping %d by %v: %v", i, via, e)
-			}
-		}
-		// -2 without the inner message is the game's own op code.
-		h.send(p[0], stock.Message{OpCode: stock.OpPing, TargetPlayer: 2, Reliable: true})
-		h.expect(p[1], stock.Op(stock.OpPing))
-		h.talk(p[0], p[1])
-		if err := p[0].ExpectSilence(20*time.Millisecond, stock.Op(stock.OpPingResult)); err != nil {
-			t.Error(err)
-		}
-		if n := g.count("onMessage"); n != 0 {
-			t.Errorf("the game saw %d pings", n)
-		}
-		h.checkReceived(p...)
-	})
-}
-
 // TestResumeAfterLoss is D-1, the default: a killed client stays in the
 // game and comes back to the same place. RT-13, RT-14 and RT-53 say what strict mode
 // does instead.
@@ -280,143 +236,6 @@ func (h *testHost) confirms(c *stock.Client) {
 			return fmt.Errorf("%d of 3", n-seen)
 		}
 		return nil
-	})
-}
-
-// TestWindowEnds: who does not come back has left, once.
-// RL-108.
-func TestWindowEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const window = 300 * time.Millisecond
-		g := &fakeGame{}
-		h := startHost(t, func(c *host.Config) { c.Reconnect.Window = window }, g.make)
-		ids := h.seats(h.newGame(3), 2)
-		lost, other := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})
-		h.joinGroup(lost, 5)
-		h.joinGroup(other, 5, lost)
-		start := time.Now()
-		lost.Kill()
-		g.await(t, "onPlayerDisconnect 1 of [1 2]")
-		if took := time.Since(start); !exact(took, window) {
-			t.Errorf("after %v, window %v", took, window)
-		}
-		h.expectMembers(other, -1, 5, 2)
-		h.seatIs(ids[0], types.PlayerSessionStatusCompleted)
-		h.detached(0)
-		if n := g.count("onPlayerDisconnect"); n != 1 {
-			t.Errorf("onPlayerDisconnect was called %d times", n)
-		}
-		h.talk(other, other)
-		h.checkReceived(other)
-	})
-}
-
-// TestTakeover is D-3: the newest login of a player session wins.
-func TestTakeover(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &fakeGame{}
-		h := startHost(t, nil, g.make)
-		ids := h.seats(h.newGame(3), 2)
-		other := h.join(ids[1], stock.Options{})
-		old := h.join(ids[0], stock.Options{})
-		h.joinGroup(old, 5)
-		for i := range 4 {
-			next := h.join(ids[0], stock.Options{Flavor: flavors[i%2]})
-			h.awaitClose(old, messages.CloseTakenOver)
-			h.closedFor(messages.CloseTakenOver, int64(i+1))
-			if next.PeerID() != 2 {
-				t.Errorf("takeover as peer %d", next.PeerID())
-			}
-			h.talk(other, next)
-			h.talk(next, other)
-			h.send(other, stock.Message{OpCode: 44, TargetGroup: 5, Reliable: true}) // not a member
-			h.dropped(counters.DropNotMember, int64(i+1))
-			h.send(next, stock.Message{OpCode: 45, TargetGroup: 5, TargetPlayer: 0, Reliable: true})
-			h.expect(next, stock.Op(45))
-			h.checkReceived(old)
-			old = next
-		}
-		if n := h.logins(counters.LoginResumed); n != 4 {
-			t.Errorf("%d logins resumed", n)
-		}
-		if g.count("onPlayerConnect 2") != 1 || g.count("onPlayerDisconnect") != 0 {
-			t.Errorf("callbacks: %v", g.all())
-		}
-		h.untilCount("connections", func() int64 { return h.host.Counters().Connections.Get(counters.WS) }, 2)
-		h.detached(0)
-		h.checkReceived(old, other)
-	})
-}
-
-// TestTakeoverMovesTheQueue: what waits for an old connection that no longer
-// reads goes to the new one (D-3).
-func TestTakeoverMovesTheQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, func(c *host.Config) {
-			c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerBytesPerSecond, c.Limits.GameSessionBytesPerSecond, c.Session.PingInterval = 0, 0, 0, time.Minute
-		}, nil)
-		ids := h.seats(h.newGame(3), 2)
-		sender, old := h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})
-		h.talk(old, old)
-		old.PauseReading()
-		n := h.chat(sender, nil, 0, func(n int) bool { return n == 200 }) // 0.8 MB: more than the kernel holds, less than the queue
-		next := h.join(ids[1], stock.Options{Flavor: stock.TypeScript})
-		old.ResumeReading()
-		n = h.chat(sender, nil, n, func(more int) bool { return more == 10 })
-		if err := old.AwaitClose(h.context()); err != nil {
-			t.Fatal(err)
-		}
-		// Without a code it was cut, as it went on reading too late.
-		if code, reason, ok := old.CloseStatus(); ok && code != int(messages.CloseTakenOver) {
-			t.Errorf("closed with %d %q", code, reason)
-		}
-		h.send(sender, stock.Message{OpCode: 71, TargetPlayer: 2, Reliable: true})
-		h.expect(next, stock.Op(71))
-		h.numbered(n, old, next)
-		if e := next.Log(); len(e) < 50 {
-			t.Errorf("only %d packets moved over: the test shows nothing", len(e))
-		}
-		h.checkReceived(sender, old, next)
-	})
-}
-
-// gameIs waits for a game session's status.
-func (h *testHost) gameIs(id string, want types.GameSessionStatus) {
-	h.Helper()
-	h.until("game session is "+string(want), func() error {
-		if s := h.game(id).Status; s != want {
-			return fmt.Errorf("it is %s", s)
-		}
-		return nil
-	})
-}
-
-// TestGameEndsWhenNobodyComes has a small emptyTimeout and no seat at all; and
-// one that had its player.
-func TestGameEndsWhenNobodyComes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, func(c *host.Config) { c.Session.EmptyTimeout = 300 * time.Millisecond }, nil)
-		var played, seat string
-		h.until("a player has a seat", func() error { // on a busy machine the game has ended before, and rightly
-			played = h.createGame(2)
-			out, err := h.api.CreatePlayerSessions(h.context(), &gamelift.CreatePlayerSessionsInput{GameSessionId: &played, PlayerIds: []string{"somebody"}})
-			if err == nil {
-				seat = *out.PlayerSessions[0].PlayerSessionId
-			}
-			return err
-		})
-		c := h.join(seat, stock.Options{})
-		empty := h.createGame(2)
-		h.gameIs(empty, types.GameSessionStatusTerminated)
-		h.talk(c, c) // has gone on for longer than the timeout
-		h.gameIs(played, types.GameSessionStatusActive)
-		left := time.Now()
-		c.Close()
-		h.gameIs(played, types.GameSessionStatusTerminated)
-		if took := time.Since(left); !exact(took, 300*time.Millisecond) {
-			t.Errorf("ended %v after the last player left", took)
-		}
-		h.checkReceived(c)
 	})
 }
 

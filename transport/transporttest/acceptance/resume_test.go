@@ -134,40 +134,6 @@ func TestResumeSettingsOfAFleet(t *testing.T) {
 	})
 }
 
-// TestRejoinAfterALeave is D-2 for the client from the specification: the
-// same after a close 1000, as a new player with the same peer id.
-func TestRejoinAfterALeave(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &fakeGame{}
-		h := startHost(t, nil, g.make)
-		ids := h.seats(h.newGame(2), 2)
-		p, other := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{NoUDP: true})
-		h.joinGroup(p, 5)
-		for i := range 3 {
-			p.Close()
-			if i == 0 {
-				g.await(t, "onPlayerDisconnect 1 of [1 2]")
-			} else {
-				for g.count("onPlayerDisconnect 1 of [2 1]") < i { // in the order in which they came
-					time.Sleep(time.Millisecond)
-				}
-			}
-			p = h.join(ids[0], stock.Options{Flavor: flavors[i%2]})
-			if p.PeerID() != 1 {
-				t.Fatalf("back as %d", p.PeerID())
-			}
-			h.send(p, stock.Message{OpCode: 91, TargetGroup: 5, Reliable: true}) // it is in no group
-			h.dropped(counters.DropNotMember, int64(i+1))
-			h.talk(other, p)
-			h.talk(p, other)
-		}
-		if n := h.logins(counters.LoginRejoined); n != 3 {
-			t.Errorf("%d rejoined", n)
-		}
-		h.checkReceived(p, other)
-	})
-}
-
 // TestStormIsTold: over limits.loginsPerSecond a client of the extension hears when
 // to come again, and comes; a stock client is refused.
 func TestStormIsTold(t *testing.T) {

@@ -3,15 +3,11 @@ package acceptance_test
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"reflect"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"troupe/actors/script"
 	"troupe/messages/counters"
@@ -144,18 +140,6 @@ func (h *testHost) fence(from *stock.Client, via stock.Channel, all ...*stock.Cl
 	}
 }
 
-// arrive waits until a client has so many messages of an op code, for as long as they
-// keep coming: how long thousands take is the machine's affair.
-func (h *testHost) arrive(c *stock.Client, op int32, n int) {
-	h.Helper()
-	got := 0
-	for end := time.Now().Add(patience); got < n && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if now := len(numbers(c, op)); now > got {
-			got, end = now, time.Now().Add(patience)
-		}
-	}
-}
-
 // gotNone fails if a client received anything of the op code.
 func (h *testHost) gotNone(op int32, all ...*stock.Client) {
 	h.Helper()
@@ -205,72 +189,6 @@ func (h *testHost) sawNone(p *fakeGame, op int32, names ...string) {
 	}
 }
 
-// On the fast channel the sender names the association, so a forged one is a
-// datagram from an address not bound to it (RT-24): it is dropped.
-// RT-39.
-func TestForgedSendersAreNeverDelivered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h, games := startPlays(t, nil, nil)
-		c := h.fastPlayers(3, stock.Options{})
-		forged := []int32{2, 3, stock.ServerID, 0, -2, 99, math.MinInt32, math.MaxInt32}
-		op := int32(500)
-		for i := range forged {
-			for _, m := range []stock.Message{{TargetPlayer: 2}, {TargetGroup: stock.AllPlayers}, {TargetPlayer: stock.ServerID}} {
-				op++
-				m.OpCode, m.Sender, m.Via = op, &forged[i], stock.ChannelWebSocket
-				h.send(c[0], m)
-				want := stock.Packet{OpCode: op, TargetPlayer: m.TargetPlayer, TargetGroup: m.TargetGroup, Sender: 1, Reliable: true}
-				switch {
-				case m.TargetPlayer == stock.ServerID:
-					h.until("onMessage", func() error {
-						if got := games.only().messages("onMessage", op); len(got) != 1 || got[0].Sender != 1 {
-							return fmt.Errorf("saw %+v", got)
-						}
-						return nil
-					})
-				case m.TargetPlayer == 2:
-					h.gotOne(c[1], want)
-				default:
-					for _, p := range c {
-						h.gotOne(p, want)
-					}
-				}
-			}
-		}
-		first := op + 1
-		for i := range forged {
-			for _, m := range []stock.Message{{TargetPlayer: 2}, {TargetGroup: stock.AllPlayers}, {TargetPlayer: stock.ServerID}} {
-				op++
-				m.OpCode, m.Sender, m.Via = op, &forged[i], stock.ChannelUDP
-				h.send(c[0], m)
-			}
-		}
-		h.fence(c[0], stock.ChannelUDP, c...)
-		for ; first <= op; first++ {
-			h.gotNone(first, c...)
-			h.sawNone(games.only(), first, "onMessage", "onSendToPlayer", "onSendToGroup")
-		}
-		h.dropped(counters.DropFastWrongAddress, 2*3)
-		h.dropped(counters.DropFastUnknownSender, 6*3)
-		h.verified(c...)
-	})
-}
-
-// RT-40.
-func TestUnlistedNegativeOpCodesAreRelayed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := startPlays(t, nil, nil)
-		c := h.players(2, stock.Options{Flavor: stock.TypeScript})
-		for _, op := range []int32{-500, -501, -4, -9, -16, -102, math.MinInt32} {
-			h.send(c[0], stock.Message{OpCode: op, Payload: []byte("ts")}) // this client's own default is group -1
-			for _, p := range c {
-				h.gotOne(p, stock.Packet{OpCode: op, TargetGroup: stock.AllPlayers, Sender: 1, Reliable: true, Payload: []byte("ts")})
-			}
-		}
-		h.verified(c...)
-	})
-}
-
 // serverOps are the op codes that only the server may emit (D-136), with the
 // inner message that a forger would give them.
 var serverOps = []stock.Packet{
@@ -283,86 +201,6 @@ var serverOps = []stock.Packet{
 	{OpCode: stock.OpPlayerDisconnect, PlayerDisconnect: &stock.PlayerRef{PeerID: 2}},
 	{OpCode: stock.OpGameStart},
 	{OpCode: stock.OpGameEnd},
-}
-
-// RT-41.
-func TestOpCodesOfTheServerAreNeverRelayed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h, games := startPlays(t, nil, nil)
-		c := h.fastPlayers(3, stock.Options{})
-		ofServer := func() (n int) {
-			for _, p := range c {
-				for _, e := range p.Log() {
-					if slices.ContainsFunc(serverOps, func(op stock.Packet) bool { return e.OpCode == op.OpCode }) {
-						n++
-					}
-				}
-			}
-			return n
-		}
-		before, sent := ofServer(), int64(0)
-		for _, via := range bothChannels {
-			for _, p := range serverOps {
-				for _, to := range [][2]int32{{stock.ServerID, 0}, {stock.ServerID, -1}, {2, 0}, {0, stock.AllPlayers}, {0, 0}} {
-					p.TargetPlayer, p.TargetGroup, p.Sender, p.Reliable = to[0], to[1], 1, via == stock.ChannelWebSocket
-					p.Payload = []byte("forged")
-					if err := c[0].SendPacket(p, via); err != nil {
-						t.Fatal(err)
-					}
-					sent++
-				}
-			}
-			h.fence(c[0], via, c...)
-			h.dropped(counters.DropServerOp, sent)
-		}
-		if after := ofServer(); after != before {
-			t.Errorf("%d packets with op codes of the server, %d before", after, before)
-		}
-		for _, p := range serverOps {
-			h.sawNone(games.only(), p.OpCode, "onMessage", "onSendToPlayer", "onSendToGroup")
-		}
-		h.verified(c...)
-	})
-}
-
-// RT-43.
-func TestAPayloadOf4096PassesAndOneOf4097DoesNot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h, games := startPlays(t, nil, nil)
-		c := h.fastPlayers(2, stock.Options{})
-		payload := make([]byte, stock.PayloadMax+1)
-		for i := range payload {
-			payload[i] = byte(rand.Uint32())
-		}
-		most := payload[:stock.PayloadMax]
-		targets := []stock.Message{{TargetPlayer: 2}, {TargetGroup: stock.AllPlayers}, {TargetPlayer: stock.ServerID}}
-		for i, m := range targets {
-			m.NoLimit, m.Reliable = true, true
-			m.OpCode, m.Payload = 700+int32(i), payload
-			h.send(c[0], m)
-			m.OpCode, m.Payload = 710+int32(i), most
-			h.send(c[0], m)
-		}
-		h.gotOne(c[1], stock.Packet{OpCode: 710, TargetPlayer: 2, Sender: 1, Reliable: true, Payload: most})
-		for _, p := range c {
-			h.gotOne(p, stock.Packet{OpCode: 711, TargetGroup: stock.AllPlayers, Sender: 1, Reliable: true, Payload: most})
-		}
-		h.fence(c[0], stock.ChannelWebSocket, c...)
-		h.saw(games.only(), "onMessage", script.Message{OpCode: 712, Sender: 1, TargetPlayer: -1, Reliable: true, Payload: most})
-		h.dropped(counters.DropPayloadTooLarge, 3)
-
-		// By UDP, which the SDKs do not do above 1200.
-		h.send(c[0], stock.Message{OpCode: 720, TargetPlayer: 2, Payload: payload, NoLimit: true, Via: stock.ChannelUDP})
-		h.fence(c[0], stock.ChannelUDP, c...)
-		if n := &h.host.Counters().Dropped; n.Get(counters.DropPayloadTooLarge)+n.Get(counters.DropFastMalformed) != 4 {
-			t.Error("the large datagram was not counted")
-		}
-		for _, op := range []int32{700, 701, 702, 720} {
-			h.gotNone(op, c...)
-			h.sawNone(games.only(), op, "onMessage", "onSendToPlayer", "onSendToGroup")
-		}
-		h.verified(c...)
-	})
 }
 
 // number is a payload that carries n.
@@ -403,42 +241,6 @@ func (h *testHost) rises(who string, got []int, n int, want func(int) bool) {
 	if at != len(got) {
 		h.Errorf("%s: %d too many: %v", who, len(got)-at, got[at:min(at+3, len(got))])
 	}
-}
-
-// RT-44.
-func TestReliableMessagesOfOneSenderArriveInOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const count, op = 10_000, 800
-		h := startHost(t, unlimited, nil)
-		c := h.players(3, stock.Options{EventsMax: 4 * count})
-		for i, p := range c {
-			if err := p.JoinGroup(7, stock.ChannelWebSocket); err != nil {
-				t.Fatal(err)
-			}
-			h.expect(p, func(e stock.Event) bool {
-				return e.GroupMembershipUpdate != nil && len(e.GroupMembershipUpdate.Players) == i+1
-			})
-		}
-		for n := range count {
-			m := stock.Message{OpCode: op, TargetPlayer: 2, Payload: number(n), Reliable: true}
-			switch n % 3 {
-			case 1:
-				m.TargetPlayer, m.TargetGroup = 0, 7
-			case 2:
-				m.TargetPlayer, m.TargetGroup = 0, stock.AllPlayers
-			}
-			h.send(c[0], m)
-		}
-		for i, n := range []int{count - (count+2)/3, count, count - (count+2)/3} {
-			h.arrive(c[i], op, n)
-		}
-		h.fence(c[0], stock.ChannelWebSocket, c...)
-		group := func(n int) bool { return n%3 != 0 }
-		h.rises("sender", numbers(c[0], op), count, group)
-		h.rises("target", numbers(c[1], op), count, func(int) bool { return true })
-		h.rises("bystander", numbers(c[2], op), count, group)
-		h.verified(c...)
-	})
 }
 
 // RL-2: a reliable message is delivered, or the player session ends with a reason.
@@ -483,76 +285,6 @@ func TestReliableMessagesBehindGroupOperationsAreNotLost(t *testing.T) {
 		})
 		if c[0].Status() != stock.StatusDisconnected {
 			h.rises("recipient", numbers(c[1], op), rounds*(each-1), func(int) bool { return true })
-		}
-		h.verified(c...)
-	})
-}
-
-// D-137, D-129: after login an op code 0 is for the server alone, a LOGIN for nobody.
-func TestOpCode0AfterLogin(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h, games := startPlays(t, nil, nil)
-		c := h.fastPlayers(2, stock.Options{})
-		payload, seen, logins := 0, 0, int64(0)
-		for _, via := range bothChannels {
-			for _, to := range [][2]int32{{0, stock.AllPlayers}, {2, 0}, {stock.ServerID, 0}, {0, 0}} {
-				h.send(c[0], stock.Message{TargetPlayer: to[0], TargetGroup: to[1], Payload: number(payload), Via: via})
-				payload++
-				p := stock.LoginPacket(stock.CSharp, "psess-anybody", []byte("again"))
-				p.TargetPlayer, p.TargetGroup, p.Sender, p.Reliable = to[0], to[1], 1, via == stock.ChannelWebSocket
-				if err := c[0].SendPacket(p, via); err != nil {
-					t.Fatal(err)
-				}
-				logins++
-			}
-			h.fence(c[0], via, c...)
-			h.dropped(counters.DropSecondLogin, logins)
-		}
-		for _, m := range games.only().messages("onMessage", 0) {
-			if n := int(binary.BigEndian.Uint32(m.Payload)); n != seen || m.Sender != 1 {
-				t.Errorf("onMessage saw %+v, want number %d", m, seen)
-			}
-			seen++
-		}
-		if seen != payload {
-			t.Errorf("onMessage saw %d of %d", seen, payload)
-		}
-		h.sawNone(games.only(), 0, "onSendToPlayer", "onSendToGroup")
-		h.gotNone(0, c...)
-		h.verified(c...) // no second LOGIN_RESPONSE among it
-	})
-}
-
-// What a client adds to a packet, known fields and unknown ones, stays behind.
-func TestDeliveredPacketsHaveNoOtherFields(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		c := h.fastPlayers(2, stock.Options{})
-		unknown := []byte{
-			0xC8, 0x3E, 7, 0xD0, 0x3E, 9, // 1001 and 1002: the extension's numbers and acks
-			0x82, 0x01, 2, 'x', 'y', // 16
-		}
-		for i, via := range bothChannels {
-			for j, p := range append(slices.Clone(serverOps), stock.Packet{}, stock.Packet{Ping: &stock.Empty{}},
-				stock.Packet{Login: &stock.LoginCommand{PlayerSessionID: "psess-x"}}, stock.Packet{JoinGroup: &stock.GroupRef{Group: 4}}) {
-				p.OpCode = int32(1100 + 100*i + j)
-				p.TargetPlayer, p.TargetGroup, p.Sender, p.Reliable = 2, 9, 1, via == stock.ChannelWebSocket
-				p.ClientVersion, p.SequenceNumber, p.Payload = 7, int32(1000+j), []byte("data")
-				unit := stock.Unit(append(stock.EncodePacket(p), unknown...))
-				send := c[0].SendRawReliable
-				if via == stock.ChannelUDP {
-					send = c[0].SendRawFast
-				}
-				if err := send(unit); err != nil {
-					t.Fatal(err)
-				}
-				h.gotOne(c[1], stock.Packet{
-					OpCode: p.OpCode, TargetPlayer: 2, Sender: 1, Reliable: via == stock.ChannelWebSocket, Payload: []byte("data"),
-				})
-			}
-		}
-		if g := c[0].Groups(); len(g) > 0 {
-			t.Errorf("in groups %v", g)
 		}
 		h.verified(c...)
 	})

@@ -31,7 +31,6 @@ import (
 	"troupe/transport/client"
 	"troupe/transport/dtls"
 	"troupe/transport/host"
-	"troupe/transport/kcp"
 	"troupe/transport/transporttest/stock"
 )
 
@@ -492,45 +491,6 @@ func TestAnAssociationThatDoesNotSayWhoItIsEnds(t *testing.T) {
 	})
 }
 
-// The library's own listener would make a session of any such datagram, and one
-// with the victim's address would kill the victim's (reliability.md 6).
-// RL-207.
-func TestForgedKCPSegmentsMakeNothingAndKillNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, secure(t), nil)
-		p := h.sdk(client.KCP, h.seats(h.newGame(4), 1)[0])
-		conn, err := h.Net.DialContext(h.context(), "udp", h.host.Addrs().KCP)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		segment := make([]byte, 24)
-		segment[4] = 81 // PUSH, number 0, another conversation
-		for _, b := range [][]byte{segment, append(segment, make([]byte, 1600)...), append([]byte{1}, segment...), {0}, make([]byte, 1400)} {
-			for range 20 {
-				if _, err := conn.Write(b); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		h.until("all are dropped", func() error {
-			if n := h.host.Counters().Records.Get(counters.RecordMalformed); n != 100 {
-				return fmt.Errorf("%d", n)
-			}
-			return nil
-		})
-		if n := h.host.Counters().Accepted.Get(counters.KCP); n != 1 {
-			t.Errorf("%d connections were made", n)
-		}
-		if err := p.say(5, client.AllPlayers, "still here", true); err != nil {
-			t.Fatal(err)
-		}
-		if from, text, _ := p.hear(5); from != p.id() || text != "still here" {
-			t.Errorf("%q of %d", text, from)
-		}
-	})
-}
-
 // operatorFiles writes a certificate authority and a leaf of its own, anew.
 func operatorFiles(t *testing.T, dir string, serial int64) (cert, key, ca string) {
 	t.Helper()
@@ -593,48 +553,6 @@ func TestANewCertificateReachesAllListenersWithoutARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		before.hear(5)
-	})
-}
-
-// firstMessage keeps the first message of a stream.
-type firstMessage struct{ got chan []byte }
-
-func (f firstMessage) OnMessage(m []byte) {
-	select {
-	case f.got <- append([]byte(nil), m...):
-	default:
-	}
-}
-func (firstMessage) OnDatagram([]byte)      {}
-func (firstMessage) OnClosed(kcp.StreamEnd) {}
-
-func TestALoginOverKCPNamesAPortAsEveryLoginDoes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, secure(t), nil)
-		in := firstMessage{make(chan []byte, 1)}
-		s, err := kcp.Dial(h.context(), kcp.DialOptions{DTLS: h.dtls(h.host.Addrs().KCP, h.roots())}, in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Abort()
-		login := wire.AppendLogin(nil, &wire.Login{PlayerSessionID: h.seats(h.newGame(2), 1)[0], ClientVersion: wire.ClientVersion}, nil)
-		if err := s.Send(h.context(), login); err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case unit := <-in.got:
-			packet, err := wire.SplitUnit(unit)
-			var head wire.Header
-			if err == nil {
-				err = head.Parse(packet)
-			}
-			r, err2 := wire.ParseLoginResult(head.Inner)
-			if err != nil || err2 != nil || !r.Success || r.FastPort < 1 || r.FastPort > 65535 || r.PeerID != head.TargetPlayer {
-				t.Errorf("%v %v: %+v", err, err2, r)
-			}
-		case <-h.context().Done():
-			t.Fatal("no answer")
-		}
 	})
 }
 
