@@ -142,7 +142,7 @@ func TestRoutingTableOfSection10(t *testing.T) {
 	}
 }
 
-// RT-28.
+// RT-28, RT-23.
 func TestFastMessagesGoByTheFastChannelUnlessTheyAreTooLarge(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(nil)

@@ -8,9 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"troupe/messages"
 	"troupe/messages/counters"
-	"troupe/transport/host"
 	"troupe/transport/transporttest/stock"
 )
 
@@ -62,45 +60,9 @@ func (h *testHost) talk(from, to *stock.Client) {
 	})
 }
 
-// RT-2.
-func TestOneUnitPerMessage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		p := h.players(2, stock.Options{})
-		ts := h.join(h.seats(h.newGame(2), 1)[0], stock.Options{Flavor: stock.TypeScript})
-		// Lengths of one, two and three bytes; the TypeScript client would choke on
-		// anything behind a unit.
-		for i, size := range []int{0, 1, 100, 127, 128, 300, 4096} {
-			payload := bytes.Repeat([]byte{byte(i)}, size)
-			h.send(p[0], stock.Message{OpCode: 7, TargetGroup: -1, Payload: payload, Reliable: true})
-			for _, c := range p {
-				if e := h.expect(c, stock.Op(7)); !bytes.Equal(e.Payload, payload) || e.Sender != 1 || e.TargetGroup != -1 {
-					t.Errorf("size %d: got %v", size, e)
-				}
-			}
-			h.send(ts, stock.Message{OpCode: 7, Payload: payload})
-			if e := h.expect(ts, stock.Op(7)); !bytes.Equal(e.Payload, payload) || !e.Reliable {
-				t.Errorf("TypeScript, size %d: got %v", size, e)
-			}
-		}
-		// What follows the first unit is ignored, and not passed on.
-		unit := stock.EncodeUnit(stock.Packet{OpCode: 8, TargetPlayer: 2, Sender: 1, Reliable: true, Payload: []byte("x")})
-		h.sendRaw(p[0], append(append([]byte{}, unit...), unit...))
-		h.expect(p[1], stock.Op(8))
-		h.talk(p[0], p[1])
-		if err := p[1].ExpectSilence(50*time.Millisecond, stock.Op(8)); err != nil {
-			t.Error(err)
-		}
-		if n := h.host.Counters().Dropped.Get(counters.DropMalformed); n != 0 {
-			t.Errorf("%d packets dropped as malformed", n)
-		}
-		h.checkReceived(append(p, ts)...)
-	})
-}
-
 // TestVectorsByteForByte has the vectors of realtime.md 14.2 that do not depend on
 // an id or a port cross real sockets byte for byte.
-// RT-3.
+// RT-2, RT-3.
 func TestVectorsByteForByte(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &fakeGame{}
@@ -131,33 +93,17 @@ func TestVectorsByteForByte(t *testing.T) {
 		if e := h.expect(p[1], stock.Op(301)); e.Sender != 1 || e.TargetGroup != -1 || !bytes.Equal(e.Payload, []byte{1}) {
 			t.Errorf("op 301: %v", e)
 		}
-		h.checkReceived(append(p, refused)...)
-	})
-}
-
-// RT-6.
-func TestAbsentOpCodeIsLogin(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		game := h.newGame(8)
-		for _, flavor := range flavors {
-			for _, explicit := range []bool{false, true} {
-				id := h.seats(game, 1)[0]
-				packet := stock.EncodePacket(stock.LoginPacket(flavor, id, nil))
-				if packet[0] == 0x08 {
-					t.Fatal("the stock client wrote op code 0")
-				}
-				if explicit { // no client writes the default, but a protobuf reader takes it
-					packet = append([]byte{0x08, 0x00}, packet...)
-				}
-				c := h.dial(id, stock.Options{Flavor: flavor, NoLogin: true})
-				h.sendRaw(c, stock.Unit(packet))
-				if _, err := c.AwaitLogin(h.context()); err != nil {
-					t.Errorf("%s, explicit %v: %v", flavorName(flavor), explicit, err)
-				}
-				h.checkReceived(c)
-			}
+		unit := stock.EncodeUnit(stock.Packet{OpCode: 8, TargetPlayer: 2, Sender: 1, Reliable: true, Payload: []byte("x")})
+		h.sendRaw(p[0], append(append([]byte{}, unit...), unit...)) // what follows the first unit is ignored, and not passed on
+		h.expect(p[1], stock.Op(8))
+		h.talk(p[0], p[1])
+		if err := p[1].ExpectSilence(50*time.Millisecond, stock.Op(8)); err != nil {
+			t.Error(err)
 		}
+		if n := h.host.Counters().Dropped.Get(counters.DropMalformed); n != 0 {
+			t.Errorf("%d packets dropped as malformed", n)
+		}
+		h.checkReceived(append(p, refused)...)
 	})
 }
 
@@ -218,70 +164,4 @@ func TestNothingBeforeLogin(t *testing.T) {
 		}
 		h.checkReceived(inside)
 	})
-}
-
-// Neither packets nor pings put the close off, and who logs in stays.
-// RT-8.
-func TestWithoutALoginTheSocketIsClosed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		// On a busy machine the limit may pass before a player has logged in, or before the host has
-		// answered a few pings. Then the limit was too short to show anything.
-		for limit := 400 * time.Millisecond; ; limit *= 2 {
-			missed := closedWithoutALogin(t, limit)
-			switch {
-			case missed == nil || t.Failed():
-				return
-			case limit > patience:
-				t.Fatalf("limit %v: %v", limit, missed)
-			}
-			t.Logf("again: the limit was %v: %v", limit, missed)
-		}
-	})
-}
-
-// closedWithoutALogin returns an error if the machine was too slow for the limit.
-func closedWithoutALogin(t *testing.T, limit time.Duration) (missed error) {
-	t.Helper()
-	h := startHost(t, func(c *host.Config) { c.Limits.LoginTimeout = limit }, nil)
-	var p []*stock.Client
-	for _, id := range h.seats(h.newGame(2), 2) {
-		c := h.dial(id, stock.Options{})
-		if _, err := c.AwaitLogin(h.context()); err != nil {
-			if code, _, _ := c.CloseStatus(); code == int(messages.CloseLoginTimeout) {
-				return err
-			}
-			t.Fatal(err)
-		}
-		p = append(p, c)
-	}
-	start := time.Now()
-	silent := h.dial("psess-x", stock.Options{NoLogin: true})
-	busy := h.dial("psess-x", stock.Options{NoLogin: true, Flavor: stock.TypeScript})
-	pongs := 0
-	for ; busy.Err() == nil; time.Sleep(limit / 20) { // until it is closed
-		if busy.SendPacket(stock.Packet{OpCode: 5, TargetGroup: -1, Reliable: true}, stock.ChannelWebSocket) != nil || busy.Ping(h.context(), "alive") != nil {
-			break
-		}
-		if pongs++; time.Since(start) > limit+patience {
-			t.Fatalf("%d packets and pings put the close off for %v", pongs, time.Since(start))
-		}
-	}
-	h.awaitClose(silent, messages.CloseLoginTimeout)
-	h.awaitClose(busy, messages.CloseLoginTimeout)
-	if took := time.Since(start); took < limit-50*time.Millisecond {
-		t.Errorf("closed after %v, limit %v", took, limit)
-	}
-	h.closedFor(messages.CloseLoginTimeout, 2)
-	h.untilCount("connections", func() int64 { return h.host.Counters().Connections.Get(counters.WS) }, 2)
-	for _, c := range []*stock.Client{silent, busy} {
-		if n := len(c.Log()); n != 0 {
-			t.Errorf("%d packets before the close", n)
-		}
-	}
-	h.talk(p[0], p[1]) // who logged in stays
-	h.checkReceived(p...)
-	if pongs < 5 {
-		return fmt.Errorf("%d pings were answered", pongs)
-	}
-	return nil
 }

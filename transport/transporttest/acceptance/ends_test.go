@@ -232,23 +232,6 @@ func TestGamesGoOnWithoutLogs(t *testing.T) {
 	})
 }
 
-func TestLogSettingsAreChecked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for key, change := range map[string]func(l *host.GameSessionLogs){
-			"maxBytes":   func(l *host.GameSessionLogs) { l.MaxBytes = 1000 },
-			"files":      func(l *host.GameSessionLogs) { l.Files = 0 },
-			"totalBytes": func(l *host.GameSessionLogs) { l.TotalBytes = l.MaxBytes - 1 },
-			"keep":       func(l *host.GameSessionLogs) { l.Keep = 0 },
-		} {
-			c := host.Defaults()
-			change(&c.Log.GameSessions)
-			if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "log.gameSessions."+key+": ") {
-				t.Errorf("%s: %v", key, err)
-			}
-		}
-	})
-}
-
 // In development the logs of game sessions are seen in the host's.
 func TestLogsAreShownInTheHostsLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -51,24 +51,3 @@ func (g *slowGate) OnPlayerConnect(*script.ConnectMessage) script.Decision {
 	g.session.After(700*time.Millisecond, func() { p.Decide(true) })
 	return script.Later(p)
 }
-
-// A first login that is cut while the game's gate is open is let in by its next try.
-func TestALoginCutAtTheGateIsLetInByItsNextTry(t *testing.T) {
-	for name, cut := range map[string]func(*stock.Client){
-		"reset":                     (*stock.Client).Kill,
-		"the host does not know it": func(*stock.Client) {},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			var asked atomic.Int64
-			h := startHost(t, nil, func() script.Handler { return &slowGate{asked: &asked} })
-			id := h.seats(h.newGame(2), 1)[0]
-			first := h.dial(id, stock.Options{NoUDP: true})
-			h.untilCount("the game is asked", asked.Load, 1)
-			cut(first)
-			next := h.join(id, stock.Options{NoUDP: true})
-			if next.PeerID() != 1 || asked.Load() != 1 {
-				t.Errorf("let in as %d, the game was asked %d times", next.PeerID(), asked.Load())
-			}
-		})
-	}
-}

@@ -176,6 +176,7 @@ func TestLimitsAreNamedInTheLogs(t *testing.T) {
 }
 
 // TestFastRateDrops: on the fast channel what is over the rate is dropped.
+// RL-112.
 func TestFastRateDrops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, func(c *host.Config) { c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerMessagesBurst = 20, 5 }, nil)

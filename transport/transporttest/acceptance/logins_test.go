@@ -140,31 +140,6 @@ func TestPlayersOfBeforeARestartKeepNobodyOut(t *testing.T) {
 	})
 }
 
-// TestTakeoversOverTheLimitWait: two devices that push each other out slow down, and whoever
-// came last has the seat.
-func TestTakeoversOverTheLimitWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, func(c *host.Config) { c.Limits.LoginsPerPlayerSessionPerMinute = 3 }, nil)
-		ids := h.seats(h.newGame(8), 2)
-		other := h.join(ids[1], stock.Options{NoUDP: true})
-		var last *stock.Client
-		for range 3 {
-			last = h.join(ids[0], stock.Options{NoUDP: true})
-		}
-		h.talk(last, other)
-		begun := time.Now()
-		last = h.join(ids[0], stock.Options{NoUDP: true})
-		if took := time.Since(begun); took != time.Second {
-			t.Errorf("the fourth login took %v", took)
-		}
-		h.talk(last, other)
-		if n := h.logins(counters.LoginRefused); n != 0 {
-			t.Errorf("%d logins refused", n)
-		}
-		h.checkReceived(last, other)
-	})
-}
-
 // TestFlappingLinkKeepsItsSeat: a stock player whose link breaks again and again is back
 // each time well within its window, however often.
 func TestFlappingLinkKeepsItsSeat(t *testing.T) {
@@ -193,31 +168,5 @@ func TestFlappingLinkKeepsItsSeat(t *testing.T) {
 		h.talk(p, other)
 		h.talk(other, p)
 		h.checkReceived(p, other)
-	})
-}
-
-// TestFlappingLinkOfTheSDK is the same for logins with a reconnect token.
-func TestFlappingLinkOfTheSDK(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, func(c *host.Config) {
-			c.Limits.ResumesPerPlayerSessionPerMinute = 2
-			c.Reconnect.Window = 30 * time.Second
-		}, nil)
-		id := h.seats(h.newGame(8), 1)[0]
-		p, err := client.Dial(h.context(), client.Options{DialContext: h.Net.Dial, Addr: h.host.Addrs().WS, PlayerSessionID: id})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(p.Abort)
-		for i := range int64(4) {
-			p.NetworkChanged()
-			h.untilCount("resumes", func() int64 { return h.logins(counters.LoginResumed) }, i+1)
-		}
-		if n := h.logins(counters.LoginRefused); n != 0 {
-			t.Errorf("%d logins refused", n)
-		}
-		if s := h.seat(id).Status; s != types.PlayerSessionStatusActive {
-			t.Errorf("the seat is %s", s)
-		}
 	})
 }

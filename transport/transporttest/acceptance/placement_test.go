@@ -15,14 +15,6 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// regions stands for three regions with a fleet in each.
-func regions(c *host.Config) {
-	c.Locations = []host.Location{{Name: "us-west-2"}, {Name: "eu-west-1"}}
-	c.Fleets = append(c.Fleets,
-		host.Fleet{ID: "fleet-far", GameSessionsMax: 2, Locations: []host.FleetLocation{{Name: "us-west-2"}, {Name: "eu-west-1"}}},
-	)
-}
-
 func (h *testHost) placement(id string) *types.GameSessionPlacement {
 	h.Helper()
 	out, err := h.api.DescribeGameSessionPlacement(h.context(), &gamelift.DescribeGameSessionPlacementInput{PlacementId: &id})

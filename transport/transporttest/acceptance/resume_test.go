@@ -3,7 +3,6 @@ package acceptance_test
 import (
 	"crypto/tls"
 	"fmt"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,27 +112,6 @@ func TestResumeOfAnotherProcess(t *testing.T) {
 	})
 }
 
-// TestResumeSettingsOfAFleet: fleets[].reconnectWindow.
-func TestResumeSettingsOfAFleet(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &fakeGame{}
-		h := startHost(t, func(c *host.Config) { c.Fleets[0].ReconnectWindow = "0s" }, g.make)
-		lost := h.join(h.seats(h.newGame(2), 1)[0], stock.Options{})
-		lost.Kill()
-		g.await(t, "onPlayerDisconnect 1 of [1]")
-
-		bad := host.Defaults()
-		bad.Fleets[0].ReconnectWindow, bad.Reconnect.Overflow, bad.Reconnect.StockAmbiguous = "11m", "perhaps", "sometimes"
-		bad.Reconnect.QueueBytesAll, bad.Limits.LoginsPerSecond = -1, -1
-		err := bad.Validate()
-		for _, key := range []string{"fleets[0].reconnectWindow", "reconnect.overflow", "reconnect.stockAmbiguous", "reconnect.queueBytesAll", "limits.loginsPerSecond"} {
-			if err == nil || !slices.ContainsFunc(errorsOf(err), func(s string) bool { return len(s) > len(key) && s[:len(key)] == key }) {
-				t.Errorf("%s is not refused: %v", key, err)
-			}
-		}
-	})
-}
-
 // TestStormIsTold: over limits.loginsPerSecond a client of the extension hears when
 // to come again, and comes; a stock client is refused.
 func TestStormIsTold(t *testing.T) {
@@ -159,18 +137,6 @@ func TestStormIsTold(t *testing.T) {
 			t.Error("nobody was told to try later")
 		}
 	})
-}
-
-// errorsOf splits a joined error.
-func errorsOf(err error) (all []string) {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []string{err.Error()}
-	}
-	for _, e := range joined.Unwrap() {
-		all = append(all, e.Error())
-	}
-	return all
 }
 
 // TestRoamingIsAnAbbreviatedHandshake: over KCP a player with a new network is back

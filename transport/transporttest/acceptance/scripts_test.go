@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -190,55 +189,6 @@ func TestANewContentIsForNewGameSessions(t *testing.T) {
 	})
 }
 
-// API-60.
-func TestTheTrailOfAScriptFleet(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		_, fleet := h.scriptFleet(archive(map[string]string{"lib/main.js": says("x")}))
-		out, err := h.api.DescribeFleetEvents(h.context(), &gamelift.DescribeFleetEventsInput{FleetId: &fleet})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var codes []string
-		for _, e := range out.Events { // newest first
-			codes = append(codes, string(e.EventCode))
-		}
-		slices.Reverse(codes)
-		want := []string{"FLEET_CREATED", "FLEET_STATE_DOWNLOADING", "FLEET_STATE_VALIDATING", "FLEET_STATE_BUILDING", "FLEET_STATE_ACTIVATING", "FLEET_STATE_ACTIVE"}
-		if !slices.Equal(codes, want) {
-			t.Errorf("got %v", codes)
-		}
-		_, err = h.api.CreateFleet(h.context(), &gamelift.CreateFleetInput{Name: aws.String("a"), ComputeType: types.ComputeTypeAnywhere,
-			Locations: []types.LocationConfiguration{{Location: aws.String("custom-home")}}})
-		if refused := new(types.InvalidRequestException); !errors.As(err, &refused) || !strings.Contains(err.Error(), "ANYWHERE") {
-			t.Errorf("ANYWHERE, where nothing can register: %v", err)
-		}
-	})
-}
-
-// API-58.
-func TestWhatIsNoScriptIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		for name, in := range map[string]*gamelift.CreateScriptInput{
-			"neither":       {},
-			"both":          {ZipFile: archive(map[string]string{"a.js": ""}), StorageLocation: &types.S3Location{Bucket: aws.String("b")}},
-			"too large":     {ZipFile: make([]byte, 5_000_001)},
-			"node version":  {ZipFile: archive(map[string]string{"a.js": ""}), NodeJsVersion: aws.String("12.x")},
-			"no zip":        {ZipFile: []byte("console.log(1)")},
-			"no script":     {ZipFile: archive(map[string]string{"a.txt": ""})},
-			"path escape":   {ZipFile: archive(map[string]string{"../a.js": ""})},
-			"unpacked size": {ZipFile: archive(map[string]string{"a.js": strings.Repeat("a", 51<<20)})},
-		} {
-			_, err := h.api.CreateScript(h.context(), in)
-			var refused *types.InvalidRequestException
-			if !errors.As(err, &refused) {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-	})
-}
-
 // A fleet of the configuration runs a file; a save that is broken changes nothing.
 func TestAScriptOfTheConfiguration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -310,34 +260,6 @@ func TestABrokenScriptOfTheConfigurationCostsItsFleetOnly(t *testing.T) {
 		c.Fleets[0].Script = filepath.Join(dir, "nowhere.js")
 		if _, err := host.Start(host.Options{Config: c, Network: newNetwork(t)}); err == nil || !strings.Contains(err.Error(), "fleets[0].script: ") {
 			t.Error(err)
-		}
-	})
-}
-
-func TestSettingsOfScriptsAreChecked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for key, change := range map[string]func(c *host.Config){
-			"script.callback":         func(c *host.Config) { c.Script.Callback = -1 },
-			"script.tick":             func(c *host.Config) { c.Script.Tick = -1 },
-			"script.timersMax":        func(c *host.Config) { c.Script.TimersMax = -1 },
-			"script.memoryMax":        func(c *host.Config) { c.Script.MemoryMax = 1 << 20 },
-			"script.unpackedMax":      func(c *host.Config) { c.Script.UnpackedMax = 0 },
-			"script.processesMax":     func(c *host.Config) { c.Script.ProcessesMax = 0 },
-			"script.node.uid":         func(c *host.Config) { c.Script.Node.UID = -1 },
-			"fleets[0].engine":        func(c *host.Config) { c.Fleets[0].Engine = "v8" },
-			"fleets[0].standby":       func(c *host.Config) { c.Fleets[0].Standby = -2 },
-			"fleets[0].nodeVersion":   func(c *host.Config) { c.Fleets[0].NodeVersion = "12.x" },
-			"fleets[0]: has settings": func(c *host.Config) { c.Fleets[0].Script = ""; c.Fleets[0].LaunchPath = "x.js" },
-		} {
-			c := host.Defaults()
-			c.Fleets[0].Script = "x.js"
-			if err := c.Validate(); err != nil {
-				t.Fatal(err)
-			}
-			change(&c)
-			if err := c.Validate(); err == nil || !strings.Contains(err.Error(), strings.TrimSuffix(key, ":")) {
-				t.Errorf("%s: %v", key, err)
-			}
 		}
 	})
 }

@@ -2,9 +2,7 @@ package acceptance_test
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
-	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -68,25 +66,6 @@ func TestGameSessionsAreKnownAfterARestart(t *testing.T) {
 		var mismatch *types.IdempotentParameterMismatchException
 		if _, err := h.api.CreateGameSession(h.context(), create); !errors.As(err, &mismatch) {
 			t.Errorf("the same token with other parameters: %v", err)
-		}
-	})
-}
-
-// The time that a game session shows finds it.
-func TestSearchByTheTimeThatIsShown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, nil, nil)
-		for range 8 {
-			game := h.game(h.newGame(2))
-			found, err := h.api.SearchGameSessions(h.context(), &gamelift.SearchGameSessionsInput{
-				FleetId: game.FleetId, FilterExpression: aws.String(fmt.Sprintf("creationTimeMillis=%d", game.CreationTime.UnixMilli())),
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !slices.ContainsFunc(found.GameSessions, func(g types.GameSession) bool { return *g.GameSessionId == *game.GameSessionId }) {
-				t.Errorf("%d found of %v", len(found.GameSessions), game.CreationTime)
-			}
 		}
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"troupe/actors/script"
-	"troupe/actors/script/bundle"
 	"troupe/transport/host"
 	"troupe/transport/transporttest/stock"
 )
@@ -190,71 +189,6 @@ func TestWhatIsNoCrash(t *testing.T) {
 		w.heard(ann, 4, "alive")
 		w.crashes(0)
 	})
-}
-
-// A script that sends far more than it may is ended in the middle of it; others go on (reliability.md 5.2 and 6).
-func TestSendsWithoutEndEndTheGame(t *testing.T) {
-	everyEngine(t, func(t *testing.T, e engine) {
-		w := start(t, e, one(t, `
-			let session;
-			exports.ssExports = {
-				init: (s) => { session = s; },
-				onMessage: (message) => {
-					const answer = session.newTextGameMessage(2, -1, 'alive');
-					if (message.opCode === 1) for (let i = 0; i < 20000; i++) session.sendReliableMessage(answer, message.sender);
-					session.sendReliableMessage(answer, message.sender);
-				},
-			};`), setup{Config: func(c *host.Config) { c.Limits.ScriptDeliveriesPerSecond = 200 }})
-		other := w.join(w.newGame(4), "bob")
-		game := w.newGame(4)
-		ann := w.join(game, "ann")
-		w.say(ann, 1, "")
-		w.awaitClose(ann)
-		w.awaitStatus(game, types.GameSessionStatusTerminated)
-		w.crashes(1)
-		w.say(other, 3, "")
-		w.heard(other, 2, "alive")
-	})
-}
-
-// A callback that does not end is stopped by the watchdog, and the game session with it; others go on. Code that computes needs real time.
-// RT-73.
-func TestEndlessCallbacks(t *testing.T) {
-	test := func(t *testing.T, e engine, endless string, limit time.Duration) {
-		w := start(t, e, one(t, `
-			let session;
-			exports.ssExports = {
-				init: (s) => { session = s; },
-				onMessage: (message) => {
-					const answer = session.newTextGameMessage(2, -1, 'alive');
-					if (message.opCode === 1) `+endless+`
-					session.sendReliableMessage(answer, message.sender);
-				},
-			};`), setup{Config: func(c *host.Config) { c.Script.Callback = limit }})
-		game, other := w.newGame(4), w.newGame(4)
-		ann, bob := w.join(game, "ann"), w.join(other, "bob")
-		w.say(ann, 1, "")
-		w.say(bob, 3, "")
-		w.heard(bob, 2, "alive")
-		w.awaitClose(ann)
-		w.awaitStatus(game, types.GameSessionStatusTerminated)
-		w.crashes(1)
-		w.say(bob, 3, "")
-		w.heard(bob, 2, "alive")
-	}
-	const loops, sends = `for (;;) { try { for (;;); } catch (e) {} finally { continue; } }`, `for (;;) session.sendMessage(answer, message.sender);`
-	// The limits leave time for the start, on a busy machine.
-	t.Run("embedded", func(t *testing.T) { test(t, engine{bundle.EngineEmbedded}, loops, 5*time.Second) })
-	for name, endless := range map[string]string{"loops": loops, "sends": sends} {
-		t.Run("node, "+name, func(t *testing.T) {
-			if testing.Short() {
-				t.Skip("make test-full runs it in Node.js as well")
-			}
-			needNode(t)
-			t.Parallel()
-			test(t, engine{bundle.EngineNode}, endless, 15*time.Second)
-		})
-	}
 }
 
 // RT-78.

@@ -436,61 +436,6 @@ func TestNoVerify(t *testing.T) {
 	}
 }
 
-// TestHandshakeHoldsUpTheWebSocket: realtime.md 6.4 and 8.4.
-func TestHandshakeHoldsUpTheWebSocket(t *testing.T) {
-	unlessShort(t)
-	needOpenSSL(t)
-	id := newIdentity(t)
-	for timeout := 1500 * time.Millisecond; ; timeout *= 2 {
-		missed := heldUp(t, id, timeout)
-		switch {
-		case missed == nil || t.Failed():
-			return
-		case timeout > time.Minute:
-			t.Fatalf("a handshake of %v: %v", timeout, missed)
-		}
-		t.Logf("again: a handshake of %v: %v", timeout, missed)
-	}
-}
-
-// heldUp returns an error if the machine was too slow for the handshake's timeout.
-func heldUp(t *testing.T, id identity, timeout time.Duration) (missed error) {
-	t.Helper()
-	u, port := listenPeer(t, system{}) // bound, and silent
-	opts := Secured(id.roots, "game.example")
-	opts.DTLS.Timeout = timeout
-	c, p := dialSecured(t, id, opts)
-	p.packet()
-	begun := time.Now()
-	p.send(secureResponse(id, port))
-	p.send(Packet{OpCode: 40, TargetPlayer: 7, Sender: ServerID, Reliable: true})
-	_ = u.conn.SetReadDeadline(begun.Add(timeout))
-	for range 2 { // a second ClientHello is a retransmission after a second
-		if _, _, err := u.conn.ReadFrom(make([]byte, 2048)); errors.Is(err, os.ErrDeadlineExceeded) {
-			return err
-		} else if err != nil {
-			t.Fatal(err)
-		}
-	}
-	log, in := c.Log(), c.LoggedIn()
-	if took := time.Since(begun); took >= timeout {
-		return fmt.Errorf("two packets took %v", took)
-	}
-	if len(log) > 0 || in {
-		t.Errorf("handled while the handshake lasts: %v", log)
-	}
-	if _, err := c.Expect(soon(t), Op(40)); err != nil {
-		t.Error(err)
-	}
-	if err := c.AwaitFast(soon(t)); !errors.Is(err, ErrNoFast) || !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("fast: %v", err)
-	}
-	if err := c.SendEvent(11); err != nil || !p.packet().Reliable {
-		t.Errorf("WebSocket: %v", err)
-	}
-	return nil
-}
-
 func TestEndDuringTheHandshake(t *testing.T) {
 	unlessShort(t)
 	needOpenSSL(t)
