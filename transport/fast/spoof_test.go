@@ -10,7 +10,7 @@ import (
 
 // The spoofing suite: RL-206, beside TestBinding and FuzzUDPDatagram (RL-27). Each test fails when its guard is taken out.
 
-// RT-23, D-107.
+// RT-23, D-107, RT-24.
 func TestSpoof_OtherIPIsRefused(t *testing.T) {
 	h := newHost(t, nil)
 	a, in := h.open(1, local)

@@ -22,10 +22,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
-	"github.com/rs/zerolog"
 
 	"troupe/actors/script"
-	"troupe/messages"
 	"troupe/transport/host"
 )
 
@@ -228,24 +226,6 @@ func TestGamesGoOnWithoutLogs(t *testing.T) {
 		_, err := h.logURL(game)
 		if missing := new(types.NotFoundException); !errors.As(err, &missing) {
 			t.Errorf("the log that was never written: %v", err)
-		}
-	})
-}
-
-// In development the logs of game sessions are seen in the host's.
-func TestLogsAreShownInTheHostsLog(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var out syncBuffer
-		h := startHostWith(t, func(c *host.Config) { c.Log.GameSessions.Show = true }, func(o *host.Options) {
-			o.Log = zerolog.New(&out)
-			o.NewHandler = func(*messages.Fleet) script.Handler { return &parting{asked: func() {}} }
-		})
-		game := h.newGame(1)
-		h.host.Close()
-		for _, want := range []string{`"message":"goodbye\n    and a line of its own"`, `"file":"ends_test.go"`, `"level":"warn","game_session_id":"` + game} {
-			if text := out.String(); !strings.Contains(text, want) {
-				t.Errorf("no %s in\n%s", want, text)
-			}
 		}
 	})
 }

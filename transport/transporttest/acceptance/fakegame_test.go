@@ -20,14 +20,11 @@ import (
 type fakeGame struct {
 	script.Base
 	// set once
-	conf                   script.Configuration
-	connect                func(script.Session, *script.ConnectMessage) bool
-	accepted               func(script.Session, script.Player)
-	disconnect             func(script.Session, messages.PeerID)
-	message                func(script.Session, *script.Message)
-	toPlayer, toGroup      func(*script.Message) bool
-	joinGroup, leaveGroup  func(messages.GroupID, messages.PeerID) bool
-	startGame, terminating func(script.Session)
+	conf                  script.Configuration
+	connect               func(script.Session, *script.ConnectMessage) bool
+	message               func(script.Session, *script.Message)
+	joinGroup, leaveGroup func(messages.GroupID, messages.PeerID) bool
+	terminating           func(script.Session)
 
 	mu       sync.Mutex
 	session  script.Session
@@ -162,9 +159,6 @@ func (g *fakeGame) OnStartGameSession(s *messages.GameSession) script.Decision {
 	g.mu.Lock()
 	g.id = string(s.ID)
 	g.mu.Unlock()
-	if g.startGame != nil {
-		g.startGame(g.session)
-	}
 	return script.Allow
 }
 
@@ -183,16 +177,10 @@ func (g *fakeGame) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 
 func (g *fakeGame) OnPlayerAccepted(p script.Player) {
 	defer g.begin("onPlayerAccepted %d of %v", p.PeerID, peers(g.session))()
-	if g.accepted != nil {
-		g.accepted(g.session, p)
-	}
 }
 
 func (g *fakeGame) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
 	defer g.begin("onPlayerDisconnect %d of %v", peer, peers(g.session))()
-	if g.disconnect != nil {
-		g.disconnect(g.session, peer)
-	}
 	return script.Allow
 }
 
@@ -207,13 +195,13 @@ func (g *fakeGame) OnMessage(m *script.Message) {
 func (g *fakeGame) OnSendToPlayer(m *script.Message) script.Decision {
 	defer g.begin("onSendToPlayer %d from %d to %d", m.OpCode, m.Sender, m.TargetPlayer)()
 	g.keep("onSendToPlayer", m)
-	return script.AllowIf(g.toPlayer == nil || g.toPlayer(m))
+	return script.Allow
 }
 
 func (g *fakeGame) OnSendToGroup(m *script.Message) script.Decision {
 	defer g.begin("onSendToGroup %d from %d to %d", m.OpCode, m.Sender, m.TargetGroup)()
 	g.keep("onSendToGroup", m)
-	return script.AllowIf(g.toGroup == nil || g.toGroup(m))
+	return script.Allow
 }
 
 func (g *fakeGame) OnPlayerJoinGroup(group messages.GroupID, peer messages.PeerID) script.Decision {

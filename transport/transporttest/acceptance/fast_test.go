@@ -14,9 +14,6 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// The fast channel over plain UDP: RT-20 to RT-29, RT-49, the core of RT-68, and what
-// a flood may cost others. RT-24 is in spoof_test.go.
-
 // fastPort returns the port that a client was told.
 func (h *testHost) fastPort(c *stock.Client) int {
 	h.Helper()

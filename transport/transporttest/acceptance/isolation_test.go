@@ -42,7 +42,7 @@ func readCanary(b []byte) (game int, peer int32, ok bool) {
 	return game, peer, bytes.Equal(rest, bytes.Repeat(filler, len(rest)/len(filler)))
 }
 
-// RL-211.
+// RL-211, RT-24.
 func TestIsolation_GamesAndPlayersCannotReachOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const games, players, rounds = 4, 3, 15

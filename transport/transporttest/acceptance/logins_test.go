@@ -7,8 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
-
 	"troupe/actors/script"
 	"troupe/messages/counters"
 	"troupe/transport/client"
@@ -137,36 +135,5 @@ func TestPlayersOfBeforeARestartKeepNobodyOut(t *testing.T) {
 			t.Errorf("two new seats took %v", took)
 		}
 		h.talk(p[0], p[1])
-	})
-}
-
-// TestFlappingLinkKeepsItsSeat: a stock player whose link breaks again and again is back
-// each time well within its window, however often.
-func TestFlappingLinkKeepsItsSeat(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, func(c *host.Config) {
-			loginLimits(c)
-			c.Limits.LoginsPerPlayerSessionPerMinute = 3
-			c.Reconnect.Window = 30 * time.Second // under the minute that the limit counts
-		}, nil)
-		ids := h.seats(h.newGame(8), 2)
-		other, p := h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})
-		for i := range 5 {
-			p.Kill()
-			begun := time.Now()
-			p = h.join(ids[1], stock.Options{NoUDP: true})
-			if took := time.Since(begun); took > time.Second { // over its limit it waits
-				t.Errorf("flap %d: back after %v", i, took)
-			}
-		}
-		if p.PeerID() != 2 {
-			t.Errorf("back as peer %d", p.PeerID())
-		}
-		if s := h.seat(ids[1]).Status; s != types.PlayerSessionStatusActive {
-			t.Errorf("the seat is %s", s)
-		}
-		h.talk(p, other)
-		h.talk(other, p)
-		h.checkReceived(p, other)
 	})
 }

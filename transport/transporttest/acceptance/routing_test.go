@@ -15,9 +15,6 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// Routing of application messages: RT-35 to RT-44, and what
-// realtime.md 10 and 15.2 say about gates and order.
-
 var bothChannels = []stock.Channel{stock.ChannelWebSocket, stock.ChannelUDP}
 
 // plays are the plays of all game sessions of a host.
@@ -166,18 +163,6 @@ func (h *testHost) gotOne(c *stock.Client, want stock.Packet) stock.Event {
 		h.Errorf("player %d got %v, want %+v", c.PeerID(), e, want)
 	}
 	return e
-}
-
-// saw checks that the named callback saw the op code exactly once, as want.
-func (h *testHost) saw(p *fakeGame, name string, want script.Message) {
-	h.Helper()
-	got := p.messages(name, want.OpCode)
-	if len(got) == 1 && len(got[0].Payload) == 0 && len(want.Payload) == 0 {
-		got[0].Payload = want.Payload
-	}
-	if len(got) != 1 || !reflect.DeepEqual(got[0], want) {
-		h.Errorf("%s saw %+v, want once %+v", name, got, want)
-	}
 }
 
 func (h *testHost) sawNone(p *fakeGame, op int32, names ...string) {

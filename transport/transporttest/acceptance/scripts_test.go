@@ -131,64 +131,6 @@ func needNode(t *testing.T) {
 	}
 }
 
-// engines runs a test with both, by the choice of the script's package.json: the embedded one in virtual time, Node.js in real time.
-func engines(t *testing.T, test func(t *testing.T, packageJSON string, o func(*host.Options))) {
-	bubble(t, "embedded", func(t *testing.T) { test(t, `{"troupe": {"engine": "embedded"}}`, func(*host.Options) {}) })
-	t.Run("node", func(t *testing.T) {
-		needNode(t)
-		test(t, `{"troupe": {"engine": "node"}}`, onSystem)
-	})
-}
-
-// API-59.
-func TestANewContentIsForNewGameSessions(t *testing.T) {
-	engines(t, func(t *testing.T, packageJSON string, o func(*host.Options)) {
-		h := startHostWith(t, nil, o)
-		version := func(text string) []byte {
-			return archive(map[string]string{"package.json": packageJSON, "lib/main.js": "module.exports = require('./game');", "lib/game.js": text})
-		}
-		script, fleet := h.scriptFleet(version(says("one")))
-		update := func(zip []byte) {
-			if _, err := h.api.UpdateScript(h.context(), &gamelift.UpdateScriptInput{ScriptId: &script, ZipFile: zip}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		first, a := h.on(fleet)
-		h.hears(a, "one")
-		update(version(says("two")))
-		second, b := h.on(fleet)
-		h.hears(b, "two")
-		h.hears(a, "one")
-		if v, w := h.version(first), h.version(second); v != "1 (1.0)" || w != "2 (1.0)" {
-			t.Errorf("versions %q and %q", v, w)
-		}
-		// One that cannot be compiled, and one that throws as it is loaded.
-		for i, broken := range []string{"const x = ;", "throw new Error('no database')"} {
-			update(version(broken))
-			third, c := h.on(fleet)
-			h.hears(c, "two")
-			h.hears(a, "one")
-			if v := h.version(third); v != "2 (1.0)" {
-				t.Errorf("broken %d: version %q", i, v)
-			}
-		}
-		events, err := h.api.DescribeFleetEvents(h.context(), &gamelift.DescribeFleetEventsInput{FleetId: &fleet})
-		if err != nil {
-			t.Fatal(err)
-		}
-		said := ""
-		for _, e := range events.Events {
-			said += string(e.EventCode) + " " + aws.ToString(e.Message) + "\n"
-		}
-		for _, want := range []string{"game.js:1", "no database", "go on with version 2 (1.0)"} {
-			if !strings.Contains(said, want) {
-				t.Errorf("no event says %q:\n%s", want, said)
-			}
-		}
-		h.checkReceived(a, b)
-	})
-}
-
 // A fleet of the configuration runs a file; a save that is broken changes nothing.
 func TestAScriptOfTheConfiguration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,20 +2,14 @@ package acceptance_test
 
 import (
 	"fmt"
-	"math"
 	"net/netip"
 	"slices"
 	"sync"
-	"testing"
-	"testing/synctest"
 
 	"troupe/messages/counters"
 	"troupe/transport"
 	"troupe/transport/transporttest/stock"
 )
-
-// Plain UDP spoofing at a running host: RT-24,
-// RL-10, RL-27 and RL-206.
 
 // rawUDP is a UDP socket that sends what it is told and keeps what it gets.
 type rawUDP struct {
@@ -149,75 +143,4 @@ func (r *rawUDP) confirm() {
 	}
 	r.ack()
 	r.untilCount("confirmed", func() int64 { return r.host.Counters().Connections.Get(counters.UDP) }, before+1)
-}
-
-// udpWrites returns how many datagrams the host has written, once all that these
-// clients got, which are its only ones with UDP, are counted.
-func (h *testHost) udpWrites(all ...*stock.Client) int64 {
-	h.Helper()
-	got := 0
-	for _, c := range all {
-		got += c.Stats().ReceivedUDP
-	}
-	h.untilCount("datagrams written", func() int64 { return h.host.Counters().Writes.Get(counters.UDP) }, int64(got))
-	return int64(got)
-}
-
-// RT-24.
-func TestUnknownSendersAndUnboundAddressesAreIgnored(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h, games := startPlays(t, nil, nil)
-		c := h.fastPlayers(2, stock.Options{})
-		port, writes := h.fastPort(c[0]), h.udpWrites(c...)
-		each := func(r *rawUDP) int64 { // all kinds of datagrams
-			n := int64(0)
-			for _, number := range []int32{0, 5, 3000} {
-				r.number = number
-				r.ack()
-				r.data(10)
-				r.packet(stock.Packet{OpCode: stock.OpJoinGroup, TargetPlayer: stock.ServerID, JoinGroup: &stock.GroupRef{Group: 1}})
-				r.packet(stock.Packet{OpCode: 11, TargetPlayer: stock.ServerID})
-				r.packet(stock.LoginPacket(stock.CSharp, "psess-x", nil))
-				n += 5
-			}
-			return n
-		}
-
-		unknown, wrong := int64(0), int64(0)
-		unknownPeer := h.rawUDP("127.0.0.1", port, 0)
-		for _, peer := range []int32{0, -1, -2, 3, 99, math.MaxInt32, math.MinInt32} {
-			unknownPeer.peer = peer
-			unknown += each(unknownPeer) + 1
-			unknownPeer.connect()
-		}
-		h.dropped(counters.DropFastUnknownSender, unknown)
-
-		// Known peers: another port of their IP, another IP.
-		neighbour, foreigner := h.rawUDP("127.0.0.1", port, 0), h.rawUDP("127.0.0.2", port, 0)
-		for _, peer := range []int32{1, 2} {
-			neighbour.peer, foreigner.peer = peer, peer
-			wrong += each(neighbour) + each(foreigner) + 1
-			foreigner.connect()
-		}
-		h.dropped(counters.DropFastWrongAddress, wrong)
-
-		for _, r := range []*rawUDP{unknownPeer, neighbour, foreigner} {
-			r.gotNothing()
-		}
-		if n := h.host.Counters().Writes.Get(counters.UDP) - writes; n != 0 {
-			t.Errorf("%d datagrams written", n)
-		}
-		// The players have not noticed.
-		h.fence(c[0], stock.ChannelUDP, c...)
-		h.fence(c[1], stock.ChannelUDP, c...)
-		for _, op := range []int32{10, 11} {
-			h.gotNone(op, c...)
-			h.sawNone(games.only(), op, "onMessage", "onSendToPlayer", "onSendToGroup")
-		}
-		h.gotNone(stock.OpGroupMembershipUpdate, c...)
-		if log := c[0].Log(); log[len(log)-1].Channel != stock.ChannelWebSocket || h.host.Counters().Connections.Get(counters.UDP) != 2 {
-			t.Error("the fast channel is gone")
-		}
-		h.verified(c...)
-	})
 }

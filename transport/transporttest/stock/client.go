@@ -389,9 +389,6 @@ func (c *Client) openFast(login *LoginResult) (*fastChannel, error) {
 }
 
 func (c *Client) udpLocal() string {
-	if c.opts.UDPLocalAddr != "" {
-		return c.opts.UDPLocalAddr
-	}
 	if a, ok := c.raw.LocalAddr().(*net.TCPAddr); ok {
 		return (&net.UDPAddr{IP: a.IP, Zone: a.Zone}).String()
 	}

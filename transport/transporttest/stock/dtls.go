@@ -28,10 +28,9 @@ const (
 // DTLS is the fast channel of the secured mode. The handshake runs inside the handler of LOGIN_RESPONSE, as in the SDK:
 // while it lasts, nothing is read from the WebSocket.
 type DTLS struct {
-	Stack    Stack         // the program that speaks DTLS; zero means OpenSSL
-	Cipher   Cipher        // what it offers; zero means both, ChaCha20 first
-	Timeout  time.Duration // for the handshake; zero means the two minutes of the C# client
-	NoVerify bool          // do not send VERIFY_IDENTITY; see [Client.VerifyPacket]
+	Stack   Stack         // the program that speaks DTLS; zero means OpenSSL
+	Cipher  Cipher        // what it offers; zero means both, ChaCha20 first
+	Timeout time.Duration // for the handshake; zero means the two minutes of the C# client
 }
 
 // Secured returns the options of the secured mode: wss with TLS 1.2, whose certificate must chain to roots, the
@@ -101,7 +100,7 @@ func (c *Client) openSecure(login *LoginResult, server *net.UDPAddr) (*fastChann
 		return nil, fmt.Errorf("%w: %w", ErrNoFast, err)
 	}
 	local := ""
-	if c.opts.UDPLocalAddr != "" || c.opts.LocalAddr != "" {
+	if c.opts.LocalAddr != "" {
 		local = c.udpLocal()
 	}
 	conn, err := dialDTLS(c.hurry, *c.opts.DTLS, dtlsTarget{
@@ -114,9 +113,7 @@ func (c *Client) openSecure(login *LoginResult, server *net.UDPAddr) (*fastChann
 	c.mu.Lock()
 	c.fast = fast
 	c.mu.Unlock()
-	if !c.opts.DTLS.NoVerify {
-		_ = fast.send(c.VerifyPacket(), nil) // counted; it is never repeated
-	}
+	_ = fast.send(c.verifyPacket(), nil) // counted; it is never repeated
 	return fast, nil
 }
 
@@ -128,9 +125,8 @@ type dtlsTarget struct {
 	anchors []byte // PEM, nothing else is trusted
 }
 
-// VerifyPacket returns the VERIFY_IDENTITY that the client sends after the handshake. With DTLS.NoVerify a test sends it,
-// or a forged one, by [Client.SendPacket] over [ChannelDTLS].
-func (c *Client) VerifyPacket() Packet {
+// verifyPacket returns the VERIFY_IDENTITY that the client sends after the handshake.
+func (c *Client) verifyPacket() Packet {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return Packet{

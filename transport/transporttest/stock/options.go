@@ -73,10 +73,9 @@ type Options struct {
 	NoClientAck   bool // do not answer SERVER_ACK; the status changes all the same
 	NoPong        bool // never answer WebSocket pings
 
-	Network      Network // opens the sockets; nil means the operating system's
-	LocalAddr    string  // local IP of the TCP connection and of UDP; empty means any
-	UDPLocalAddr string  // local host:port of UDP; empty means the IP of the TCP connection and any port, with DTLS any
-	ReadBuffer   int     // bytes of the kernel's receive buffer for TCP, for slow-reader tests; 0 means the default
+	Network    Network // opens the sockets; nil means the operating system's
+	LocalAddr  string  // local IP of the TCP connection and of UDP; empty means any
+	ReadBuffer int     // bytes of the kernel's receive buffer for TCP, for slow-reader tests; 0 means the default
 
 	EventsMax int // bound of the log and of the queue; 0 means 16384. Above it new packets are counted and dropped.
 }
