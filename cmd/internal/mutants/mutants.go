@@ -44,7 +44,7 @@ var mutants = []mutant{
 	{
 		name: "an acknowledgement of more than was sent is believed", promise: "RL-6",
 		file: "actors/player/confirmation.go", changes: []change{{"if c.how != ByAcks || n > sent || n < c.ack {", "if c.how != ByAcks || n < c.ack {"}},
-		pkg: inSim, run: "TestAnAckOfMoreThanWasSentCloses",
+		pkg: inPlayer, run: "TestAPeerThatAcksMoreThanWasSentIsAViolation",
 	},
 	{
 		name: "the peer id of a player that has left is given to the next", promise: "RL-9",
@@ -102,7 +102,7 @@ var mutants = []mutant{
 	{
 		name: "a replay begins with the second message", promise: "RL-1",
 		file: "actors/player/queue.go", changes: []change{{"q.next, q.waiting = 0, q.bytes\n", "q.next, q.waiting = min(1, q.n), q.bytes\n"}},
-		pkg: inSim, run: "TestSecondReplayHasItsBytes",
+		pkg: inPlayer, run: "TestASecondReplaySendsTheSameBytes",
 	},
 	{
 		name: "a token that was replaced stays good", promise: "RL-12",

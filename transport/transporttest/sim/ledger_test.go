@@ -50,7 +50,6 @@ type game struct {
 	roster  map[messages.PeerID]*player
 	owner   map[messages.PeerID]*player // RL-9: for ever
 	ending  bool                        // the run wants it to end
-	thinks  time.Duration               // before its gate answers a login
 }
 
 func (g *game) Configuration() script.Configuration {
@@ -99,7 +98,6 @@ func (g *game) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 	if p.presence.number > 1 {
 		g.note(p, "comes in anew", int64(peer), 0)
 	}
-	thinks := g.thinks
 	if g.plan.quiet {
 		g.mu.Unlock()
 	} else {
@@ -107,7 +105,6 @@ func (g *game) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 		g.mu.Unlock()
 		g.session.SendReliableMessage(b, peer)
 	}
-	time.Sleep(thinks)
 	return script.Allow
 }
 
@@ -319,7 +316,6 @@ func (p *player) fits(l *link, m *packet) {
 	l.at = at + 1
 	l.dev.at = l.at
 	st.furthest = max(st.furthest, l.at)
-	p.got++
 }
 
 // resumesAt checks with which message of a presence a connection begins.
@@ -365,7 +361,7 @@ func (p *player) fitsFast(id uid) {
 	}
 	delete(st.fast, id)
 	st.lastFast = id.n
-	p.fastGot++
+	p.seen["fast"]++
 }
 
 // find looks for a message in the presences of a player.

@@ -12,13 +12,10 @@ import (
 )
 
 var (
-	seedFlag   = flag.Uint64("sim.seed", 0, "run this seed alone; 0 runs many")
-	seedsFlag  = flag.Int("sim.seeds", seedsUsual, "how many seeds to run; with the race detector, a quarter of so many if nothing is said")
-	firstFlag  = flag.Uint64("sim.first", 1, "the first of them")
-	flavorFlag = flag.String("sim.flavor", "", "v2, stock or mute: all players are such; empty is as the seed says")
+	seedFlag  = flag.Uint64("sim.seed", 0, "run this seed alone; 0 runs many")
+	seedsFlag = flag.Int("sim.seeds", seedsUsual, "how many seeds to run; with the race detector, a quarter of so many if nothing is said")
+	firstFlag = flag.Uint64("sim.first", 1, "the first of them")
 )
-
-var flavors = map[string]flavor{"v2": v2, "stock": stockish, "mute": mute}
 
 // noFast is a fast channel that is switched off. Its socket cannot live in a
 // bubble, so all runs share one that nobody talks to.

@@ -113,9 +113,6 @@ func newPlan(seed uint64) *plan {
 		case 3:
 			f = mute
 		}
-		if only, ok := flavors[*flavorFlag]; ok {
-			f = only
-		}
 		p.flavors = append(p.flavors, f)
 		refusals := 0
 		if r.IntN(12) == 0 {

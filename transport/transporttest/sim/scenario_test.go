@@ -7,14 +7,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"troupe/messages"
 	"troupe/transport/transporttest/memnet"
 	"troupe/transport/transporttest/stock"
 )
 
-// These are bugs that others had (reliability.md 10), one test each, against the
-// whole host. What a test does not say itself, the oracles of the package say:
-// every message once, in order and whole, no player lost, no state stuck.
+// These are bugs that others had (reliability.md 10), against the whole host, if they need an order of events that seeds hardly
+// draw. The others are in packages player and gamesession. What a test does not say itself, the oracles of the package say.
 
 // scene is a run that a test leads by hand.
 type scene struct {
@@ -135,141 +133,28 @@ func TestLateCloseOfTheOldConnectionDoesNotKillTheResumedOne(t *testing.T) {
 	})
 }
 
-func TestStaleWindowDoesNotEndAResumedPlayer(t *testing.T) {
-	each(t, 1, func(s *scene) {
-		for n := range 5 {
-			s.lose(0)
-			s.pass(s.plan.window - 100*time.Millisecond)
-			s.back(0)
-			s.pass(300 * time.Millisecond) // over the deadline of the loss
-			s.attached(0, n+2)
-			s.say(1, 0, 2)
-		}
-		s.pass(s.plan.window + time.Second)
-		s.attached(0, 6)
-	})
-}
-
-// The window of a loss ends with the return. If the player is lost again, it has a whole window.
+// The window of a loss ends with the return: its end neither ends who is in, nor who is lost again and has a whole window.
 func TestAnEarlierWindowDoesNotEndAPlayerThatIsLostAgain(t *testing.T) {
 	each(t, 1, func(s *scene) {
+		s.lose(0)
+		s.pass(s.plan.window - 100*time.Millisecond)
+		s.back(0)
+		s.pass(300 * time.Millisecond) // over the deadline
+		s.attached(0, 2)
 		for n := range 3 {
 			s.lose(0)
 			s.pass(s.plan.window - 500*time.Millisecond)
 			s.back(0)
 			s.pass(200 * time.Millisecond)
-			s.attached(0, 2*n+2)
+			s.attached(0, 2*n+3)
 			s.lose(0)
 			s.pass(s.plan.window - 500*time.Millisecond) // over the deadline of the loss before
 			s.back(0)
 			s.pass(200 * time.Millisecond)
-			s.attached(0, 2*n+3)
+			s.attached(0, 2*n+4)
 		}
-	})
-}
-
-func TestResumeWorksWithNothingEverSent(t *testing.T) {
-	each(t, 0, func(s *scene) {
-		for n := range 4 {
-			s.lose(0)
-			s.pass(100 * time.Millisecond)
-			s.back(0)
-			s.pass(100 * time.Millisecond)
-			s.attached(0, n+2)
-		}
-	})
-}
-
-func TestResumeWorksMoreThanOnce(t *testing.T) {
-	each(t, 1, func(s *scene) {
-		for n := range 10 {
-			s.say(1, 0, 3)
-			s.say(0, 1, 2)
-			s.lose(0)
-			s.say(1, 0, 3)
-			s.pass(200 * time.Millisecond)
-			s.back(0)
-			s.pass(200 * time.Millisecond)
-			s.attached(0, n+2)
-		}
-	})
-}
-
-func TestSecondResumeReplaysNothingTwice(t *testing.T) {
-	each(t, 1, func(s *scene) {
-		s.lose(0)
-		s.pass(100 * time.Millisecond)
-		s.say(1, 0, 30)
-		s.pass(100 * time.Millisecond)
-		s.back(0)
-		s.pass(100 * time.Millisecond) // it has them, and has not acknowledged all
-		for range 3 {
-			s.lose(0)
-			s.pass(20 * time.Millisecond)
-			s.back(0)
-			s.pass(50 * time.Millisecond)
-		}
-		s.attached(0, 5)
-	})
-}
-
-func TestFastMessagesDoNotMoveTheNumbers(t *testing.T) {
-	each(t, 1, func(s *scene) {
-		for range 6 {
-			s.do(func() { // the game answers each fourth by a fast message
-				for range 8 {
-					s.players[0].dev.say(stock.ServerID, 0)
-				}
-			})
-			s.say(1, 0, 3)
-			s.pass(30 * time.Millisecond)
-			s.lose(0)
-			s.pass(50 * time.Millisecond)
-			s.back(0)
-			s.pass(100 * time.Millisecond)
-		}
-		s.do(func() {
-			if s.players[0].flavor == v2 && s.players[0].fastGot == 0 {
-				s.t.Error("no fast message arrived: nothing is proven")
-			}
-		})
-	})
-}
-
-func TestReceiveCounterGoesOnAfterAResume(t *testing.T) {
-	each(t, 1, func(s *scene) {
-		for range 4 {
-			s.say(0, 1, 7)
-			s.pass(10 * time.Millisecond) // some have arrived, none is acknowledged
-			s.do(func() { s.perform(step{player: 0, do: again}) })
-			s.lose(0)
-			s.say(0, 1, 4)
-			s.pass(50 * time.Millisecond)
-			s.back(0)
-			s.pass(300 * time.Millisecond)
-		}
-		s.do(func() {
-			if p := s.players[0]; p.flavor == v2 && p.heard.n != 4*11 {
-				s.t.Errorf("the game heard %d messages, want %d", p.heard.n, 4*11)
-			}
-		})
-	})
-}
-
-func TestAnAckOfMoreThanWasSentCloses(t *testing.T) {
-	play(t, []flavor{v2, v2}, func(s *scene) {
-		s.say(1, 0, 3)
-		s.pass(100 * time.Millisecond)
-		s.do(func() { s.perform(step{player: 0, do: ackTooMuch}) })
-		s.say(1, 0, 5)
-		s.pass(100 * time.Millisecond)
-		s.do(func() {
-			if n := s.count.CloseReasons[messages.CloseOutOfOrder].Load(); n != 1 {
-				s.t.Errorf("%d connections closed for their numbers, want 1", n)
-			}
-		})
-		s.pass(time.Second)
-		s.attached(0, 2)
+		s.pass(s.plan.window + time.Second)
+		s.attached(0, 8)
 	})
 }
 
@@ -293,61 +178,6 @@ func TestBufferIsTrimmedAtTheAckAndNotAtTheWrite(t *testing.T) {
 				s.t.Errorf("%d of %d messages arrived", p.presence.furthest, len(p.presence.want))
 			}
 		})
-	})
-}
-
-func TestSecondReplayHasItsBytes(t *testing.T) {
-	each(t, 1, func(s *scene) {
-		s.lose(0)
-		s.pass(50 * time.Millisecond)
-		s.say(1, 0, 50)
-		s.pass(100 * time.Millisecond)
-		for range 3 { // each replay is lost on its way
-			s.back(0)
-			s.pass(26 * time.Millisecond)
-			s.do(func() { s.net.Path(s.host.Addr(), s.players[0].dev.node.Addr()).Block(true) })
-			s.pass(100 * time.Millisecond)
-			s.lose(0)
-			s.do(func() { s.net.Path(s.host.Addr(), s.players[0].dev.node.Addr()).Block(false) })
-			s.pass(50 * time.Millisecond)
-			s.say(1, 0, 5)
-		}
-		s.back(0)
-		s.pass(300 * time.Millisecond)
-		s.attached(0, 5)
-	})
-}
-
-func TestAFailedSendBurnsNoNumber(t *testing.T) {
-	each(t, 1, func(s *scene) {
-		for range 5 {
-			s.lose(0)
-			s.pass(4 * time.Millisecond) // the reset is under way: the host writes
-			s.say(1, 0, 3)
-			s.pass(20 * time.Millisecond)
-			s.say(1, 0, 3)
-			s.back(0)
-			s.pass(100 * time.Millisecond)
-		}
-		s.attached(0, 6)
-	})
-}
-
-func TestAnAckDuringTheReplaySkipsNothing(t *testing.T) {
-	each(t, 1, func(s *scene) {
-		s.lose(0)
-		s.pass(50 * time.Millisecond)
-		s.say(1, 0, 200)
-		s.pass(1500 * time.Millisecond) // the rate of one player
-		s.do(func() {
-			s.net.Path(s.host.Addr(), s.players[0].dev.node.Addr()).Set(memnet.Condition{Delay: 5 * time.Millisecond, Jitter: 5 * time.Millisecond, Loss: 0.2})
-		})
-		s.back(0)
-		for range 40 {
-			s.pass(5 * time.Millisecond)
-			s.say(1, 0, 1)
-			s.say(0, 1, 1)
-		}
 	})
 }
 
@@ -377,28 +207,9 @@ func TestASlowReaderHoldsUpNobodyElse(t *testing.T) {
 	})
 }
 
-func TestReconnectBeforeTheHostNoticesTheLoss(t *testing.T) {
-	each(t, 1, func(s *scene) {
-		for n := range 4 {
-			s.say(1, 0, 3)
-			s.do(func() {
-				p := s.players[0]
-				p.broken()
-				s.block(p.dev, true)
-				p.drop(p.dev.link)
-				p.dev.node = p.nodes[(n+1)%2]
-				s.block(p.dev, false)
-				p.dev.dial()
-			})
-			s.say(1, 0, 3)
-			s.pass(50 * time.Millisecond) // two round trips and a bit, far below any timeout
-			s.attached(0, n+2)
-		}
-	})
-}
-
 func TestAStalledHandshakeHoldsUpNobody(t *testing.T) {
 	each(t, 0, func(s *scene) {
+		const request = "GET /websocket HTTP/1.1\r\nHost: sim\r\nUpgrade: websocket\r\n"
 		node := s.net.Node()
 		var silent []*memnet.Stream
 		for i := range 60 {
@@ -406,7 +217,7 @@ func TestAStalledHandshakeHoldsUpNobody(t *testing.T) {
 			c, err := node.Dial(ctx, s.host)
 			cancel()
 			must(err)
-			_, err = io.WriteString(c, upgradeRequest[:i%len(upgradeRequest)])
+			_, err = io.WriteString(c, request[:i%len(request)])
 			must(err)
 			silent = append(silent, c)
 		}
@@ -419,39 +230,6 @@ func TestAStalledHandshakeHoldsUpNobody(t *testing.T) {
 			c.Reset()
 		}
 	})
-}
-
-// The gate of a Go game is asked within the game session's turn; that takes as
-// long as the game likes.
-func TestAConnectionThatDropsWithinTheGateNeverWasIn(t *testing.T) {
-	for _, f := range []flavor{v2, stockish} {
-		t.Run(f.String(), func(t *testing.T) {
-			t.Parallel()
-			play(t, []flavor{v2}, func(s *scene) {
-				late := s.newPlayer(f, s.games[0])
-				s.do(func() {
-					s.games[0].thinks = 2 * time.Second
-					late.enter()
-				})
-				s.pass(500 * time.Millisecond) // before the gate
-				s.do(func() { late.loses(time.Hour) })
-				s.pass(3 * time.Second)
-				s.do(func() {
-					if late.playing() || len(s.games[0].roster) != 1 {
-						s.t.Errorf("a player whose connection is gone is in the game")
-					}
-					s.games[0].thinks = 0
-					late.retryAt = time.Now()
-				})
-				s.pass(time.Second)
-				s.do(func() {
-					if !late.playing() || late.dev.link == nil || !late.dev.link.in {
-						s.t.Errorf("a player that comes again is not in the game")
-					}
-				})
-			})
-		})
-	}
 }
 
 // A close frame 1000 that crosses the host's 4009 is no leave: the player is detached, and out because its

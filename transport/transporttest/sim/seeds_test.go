@@ -67,7 +67,7 @@ func TestSeeds(t *testing.T) {
 		k := all.kinds[kind]
 		t.Logf("%-36s %6d runs, %d failed %v", kind, k.runs, k.failed, k.broken)
 	}
-	if all.runs >= seedsUsual && *flavorFlag == "" {
+	if all.runs >= seedsUsual {
 		all.check(t)
 	}
 }
@@ -129,7 +129,7 @@ var invariant = regexp.MustCompile(`RL-\d+`)
 func (a *tally) check(t *testing.T) {
 	must := []string{"routed", "refused", "gate says no", "detached", "reconnected", "window over", "comes in anew",
 		"begins with what it had", "dead login refused", "gives up", "taken over", "closed for its numbers", "too slow for pings", "gap", "out for want of room",
-		"moved", "datagram", "out at once", "refused in strict mode", "fulfilled", "reserve", "reserve refused", "terminate", "store failed", "restart", "death", "late login", "taken over by itself"}
+		"moved", "fast", "datagram", "out at once", "refused in strict mode", "fulfilled", "reserve", "reserve refused", "terminate", "store failed", "restart", "death", "late login", "taken over by itself"}
 	for do := burst + 1; do < actions; do++ {
 		if do != endGame {
 			must = append(must, actionNames[do])
