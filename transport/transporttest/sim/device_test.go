@@ -75,8 +75,6 @@ type player struct {
 	ways     *rand.Rand // which transport a connection uses
 	sessions *dtls.Sessions
 	wasKCP   bool // the connection on which it was in last
-
-	got, fastGot int // messages
 }
 
 // device is one client object. A new one knows nothing of the one before.
@@ -263,26 +261,26 @@ func (l *link) write(p *packet) {
 		return
 	}
 	l.dev.spoke = time.Now()
-	_ = l.sock.write(frameBinary, p.encode())
+	_ = l.sock.write(stock.FrameBinary, p.encode())
 }
 
 // frame handles one frame of the host.
 func (l *link) frame(op byte, b []byte) error {
 	d := l.dev
 	l.lastSeen = time.Now()
-	if l.doubtful && d.link == l && op != frameClose && !d.cut && time.Since(l.inAt) > time.Second && time.Since(d.outrunAt) > time.Second {
+	if l.doubtful && d.link == l && op != stock.FrameClose && !d.cut && time.Since(l.inAt) > time.Second && time.Since(d.outrunAt) > time.Second {
 		l.doubtful, d.brokenAt = false, time.Time{}
 	}
 	switch op {
-	case framePing:
+	case stock.FramePing:
 		return l.ping(b)
-	case frameClose:
+	case stock.FrameClose:
 		if len(b) >= 2 {
 			l.code = uint16(b[0])<<8 | uint16(b[1])
 		}
-		_ = l.sock.write(frameClose, b)
+		_ = l.sock.write(stock.FrameClose, b)
 		return errClosed
-	case frameBinary:
+	case stock.FrameBinary:
 	default:
 		d.failf("a frame with op code %d reached player %d", op, d.index)
 		return errClosed
@@ -346,14 +344,14 @@ func (l *link) ping(b []byte) error {
 		if l.pongs++; l.pongs == pongsTold && l.in && d.muteSince.IsZero() {
 			d.muteSince = time.Now()
 		}
-		return l.sock.write(framePong, nil)
+		return l.sock.write(stock.FramePong, nil)
 	case stockish:
 		if l.in && l.presence != nil && d.brokenAt.IsZero() {
 			d.marks = append(d.marks, mark{l.presence, l.at, time.Now()})
 			d.note(d.player, "echoes a mark", int64(l.number), int64(l.at))
 		}
 	}
-	return l.sock.write(framePong, b)
+	return l.sock.write(stock.FramePong, b)
 }
 
 // ends notes that a connection is gone.

@@ -16,6 +16,7 @@ import (
 	"troupe/transport/kcp"
 	"troupe/transport/transporttest"
 	"troupe/transport/transporttest/memnet"
+	"troupe/transport/transporttest/stock"
 )
 
 // Ports of the host.
@@ -127,7 +128,7 @@ func (s *kcpSocket) OnClosed(end kcp.StreamEnd) {
 }
 
 func (s *kcpSocket) write(op byte, b []byte) error {
-	if op == frameClose {
+	if op == stock.FrameClose {
 		go s.stream.Close(uint16(b[0])<<8 | uint16(b[1]))
 		return nil
 	}
@@ -137,11 +138,11 @@ func (s *kcpSocket) write(op byte, b []byte) error {
 func (s *kcpSocket) read() (op byte, b []byte, err error) {
 	select {
 	case b = <-s.in:
-		return frameBinary, b, nil
+		return stock.FrameBinary, b, nil
 	case <-s.done:
 	}
 	if code := s.end.Code; code != 0 {
-		return frameClose, []byte{byte(code >> 8), byte(code)}, nil
+		return stock.FrameClose, []byte{byte(code >> 8), byte(code)}, nil
 	}
 	if s.end.Err == nil {
 		return 0, nil, net.ErrClosed

@@ -97,7 +97,7 @@ func (p *player) performLive(s step, l *link) {
 			p.mayLeave = "left"
 		}
 		p.spoke = time.Now()
-		_ = l.sock.write(frameClose, []byte{1000 >> 8, 1000 & 0xFF})
+		_ = l.sock.write(stock.FrameClose, []byte{1000 >> 8, 1000 & 0xFF})
 		l.fenced, d.link = true, nil
 		d.dropAck()
 		p.retryAt = time.Now().Add(s.d)
@@ -109,7 +109,7 @@ func (p *player) performLive(s step, l *link) {
 		p.deadLogin(d)
 	case garbage:
 		p.spoke = time.Now()
-		_ = l.sock.write(frameBinary, []byte{200, 1, 2, 3})
+		_ = l.sock.write(stock.FrameBinary, []byte{200, 1, 2, 3})
 		if d.flavor != v2 { // whose packets all have numbers
 			second := packet{Packet: stock.LoginPacket(stock.CSharp, string(p.id), nil)}
 			l.write(&second)

@@ -188,7 +188,7 @@ func (c *Client) readLoop() {
 func (c *Client) readFrames() error {
 	var parts assembler
 	for {
-		f, err := c.ws.readFrame()
+		f, err := ReadFrame(c.ws.br)
 		last := false
 		if err == nil {
 			err = c.gate()

@@ -107,7 +107,7 @@ type wsConn struct {
 // upgrade performs the opening handshake on conn. The context bounds it.
 func upgrade(ctx context.Context, conn net.Conn, host, path string, header http.Header) (*wsConn, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	w, err := handshake(conn, host, path, header)
+	br, err := Upgrade(conn, host, path, header)
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 	}
@@ -117,10 +117,11 @@ func upgrade(ctx context.Context, conn net.Conn, host, path string, header http.
 		}
 		return nil, fmt.Errorf("upgrade: %w", err)
 	}
-	return w, nil
+	return &wsConn{conn: conn, br: br, writing: make(chan struct{}, 1)}, nil
 }
 
-func handshake(conn net.Conn, host, path string, header http.Header) (*wsConn, error) {
+// Upgrade performs the opening handshake on conn and returns what reads from it.
+func Upgrade(conn net.Conn, host, path string, header http.Header) (*bufio.Reader, error) {
 	var nonce [16]byte
 	_, _ = rand.Read(nonce[:])
 	key := base64.StdEncoding.EncodeToString(nonce[:])
@@ -142,7 +143,7 @@ func handshake(conn net.Conn, host, path string, header http.Header) (*wsConn, e
 	if reason := refusal(resp, key); reason != "" {
 		return nil, &HandshakeError{StatusCode: resp.StatusCode, Header: resp.Header, Reason: reason}
 	}
-	return &wsConn{conn: conn, br: br, writing: make(chan struct{}, 1)}, nil
+	return br, nil
 }
 
 func refusal(resp *http.Response, key string) string {
@@ -205,10 +206,10 @@ func (w *wsConn) writeFragmented(op byte, payload []byte, size int) error {
 	return w.write(raw, false)
 }
 
-// readFrame reads one frame of the server and checks it.
-func (w *wsConn) readFrame() (Frame, error) {
+// ReadFrame reads one frame of the server and checks it.
+func ReadFrame(r io.Reader) (Frame, error) {
 	var head [2]byte
-	if _, err := io.ReadFull(w.br, head[:]); err != nil {
+	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return Frame{}, err
 	}
 	f := Frame{Final: head[0]&0x80 != 0, RSV: head[0] >> 4 & 7, OpCode: head[0] & 0xF}
@@ -226,14 +227,14 @@ func (w *wsConn) readFrame() (Frame, error) {
 	var ext [8]byte
 	switch size {
 	case 126:
-		if _, err := io.ReadFull(w.br, ext[:2]); err != nil {
+		if _, err := io.ReadFull(r, ext[:2]); err != nil {
 			return f, err
 		}
 		if size = uint64(binary.BigEndian.Uint16(ext[:])); size < 126 {
 			return f, fmt.Errorf("%w: length not minimal", ErrProtocol)
 		}
 	case 127:
-		if _, err := io.ReadFull(w.br, ext[:]); err != nil {
+		if _, err := io.ReadFull(r, ext[:]); err != nil {
 			return f, err
 		}
 		if size = binary.BigEndian.Uint64(ext[:]); size <= 0xFFFF {
@@ -244,7 +245,7 @@ func (w *wsConn) readFrame() (Frame, error) {
 		return f, fmt.Errorf("%w: frame of %d bytes", ErrProtocol, size)
 	}
 	f.Payload = make([]byte, size)
-	_, err := io.ReadFull(w.br, f.Payload)
+	_, err := io.ReadFull(r, f.Payload)
 	return f, err
 }
 
