@@ -19,7 +19,7 @@ var mutants = []mutant{
 	{
 		name: "a message is dropped when it is written, not when it is acknowledged", promise: "RL-2",
 		file: "actors/player/outbox.go", changes: []change{{"case c.how == ByWriting:\n\t\tq.release(it)", "case c.how != 0:\n\t\tq.release(it)"}},
-		pkg: inSim, run: "TestBufferIsTrimmedAtTheAckAndNotAtTheWrite",
+		pkg: inPlayer, run: "TestABufferIsTrimmedAtTheAckNotAtTheWrite",
 	},
 	{
 		name: "the old connection is not closed when another takes over", promise: "RL-8",

@@ -44,8 +44,7 @@ func (r *run) checkGroups() {
 // and, when all is quiet, against what the games have seen (RL-15).
 func (r *run) checkRecords(quiet bool) {
 	for _, g := range r.games {
-		list, err := r.system.PlayerSessions(context.Background(), messages.PlayerSessionQuery{GameSessionID: g.id})
-		must(err)
+		list := sure(r.system.PlayerSessions(context.Background(), messages.PlayerSessionQuery{GameSessionID: g.id}))
 		r.mu.Lock()
 		live := 0
 		for _, s := range list {
@@ -66,14 +65,13 @@ func (r *run) checkRecords(quiet bool) {
 		if !quiet {
 			continue
 		}
-		record, err := r.system.GameSessions(context.Background(), messages.GameSessionQuery{ID: g.id})
-		must(err)
+		record := sure(r.system.GameSessions(context.Background(), messages.GameSessionQuery{ID: g.id}))[0]
 		r.mu.Lock()
-		if n := record[0].CurrentPlayers; n != live {
+		if n := record.CurrentPlayers; n != live {
 			r.failf("RL-15: game %d counts %d players, %d player sessions are not final", g.index, n, live)
 		}
-		if n := record[0].CurrentPlayers; n > record[0].MaxPlayers {
-			r.failf("RL-15: game %d counts %d players of %d", g.index, n, record[0].MaxPlayers)
+		if n := record.CurrentPlayers; n > record.MaxPlayers {
+			r.failf("RL-15: game %d counts %d players of %d", g.index, n, record.MaxPlayers)
 		}
 		r.mu.Unlock()
 	}
@@ -85,9 +83,7 @@ func (p *player) playing() bool { return p.presence != nil && p.presence.accepte
 // checkUnclaimed waits for the end of a reservation (RL-17).
 func (r *run) checkUnclaimed() {
 	status := func() messages.PlayerSessionStatus {
-		list, err := r.system.PlayerSessions(context.Background(), messages.PlayerSessionQuery{PlayerSessionID: r.lonely})
-		must(err)
-		return list[0].Status
+		return sure(r.system.PlayerSessions(context.Background(), messages.PlayerSessionQuery{PlayerSessionID: r.lonely}))[0].Status
 	}
 	r.until(r.start.Add(59 * time.Second))
 	before := status()
@@ -101,11 +97,10 @@ func (r *run) checkUnclaimed() {
 func (r *run) checkEnded() {
 	r.checkRecords(false)
 	for _, g := range r.games {
-		record, err := r.system.GameSessions(context.Background(), messages.GameSessionQuery{ID: g.id})
-		must(err)
+		record := sure(r.system.GameSessions(context.Background(), messages.GameSessionQuery{ID: g.id}))[0]
 		r.mu.Lock()
-		if s := record[0].Status; s != messages.GameSessionTerminated || record[0].CurrentPlayers != 0 {
-			r.failf("RL-16: game %d was told to end and is %v, with %d players", g.index, s, record[0].CurrentPlayers)
+		if s := record.Status; s != messages.GameSessionTerminated || record.CurrentPlayers != 0 {
+			r.failf("RL-16: game %d was told to end and is %v, with %d players", g.index, s, record.CurrentPlayers)
 		}
 		r.mu.Unlock()
 	}

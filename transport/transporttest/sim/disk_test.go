@@ -14,7 +14,7 @@ import (
 // wait are written together, a failure refuses all of them, and the process may die at any failpoint.
 // What is durable survives it.
 type disk struct {
-	durable store.Memory
+	store.Memory // what is durable
 
 	mu      sync.Mutex
 	rng     *rand.Rand
@@ -43,11 +43,6 @@ func newDisk(seed uint64) *disk {
 // restarted is the disk of the next process.
 func (d *disk) restarted() { d.set(func() { d.dead, d.sick, d.point = false, false, "" }) }
 
-// Load implements store.Store.
-func (d *disk) Load(kind store.Kind, f func(id string, value []byte) error) ([]store.Damage, error) {
-	return d.durable.Load(kind, f)
-}
-
 // Commit implements store.Store.
 func (d *disk) Commit(changes []store.Change, done func(error)) {
 	d.mu.Lock()
@@ -73,7 +68,7 @@ func (d *disk) written() {
 	}
 	if err == nil {
 		for _, c := range batch {
-			d.durable.Commit(c.changes, nil)
+			d.Memory.Commit(c.changes, nil)
 		}
 		err = d.at(fault.StoreCommitted)
 	} else {
@@ -125,9 +120,3 @@ func (d *disk) isDead() bool {
 	defer d.mu.Unlock()
 	return d.dead
 }
-
-// Flush implements store.Store. The host does not call it.
-func (d *disk) Flush() {}
-
-// Close implements store.Store. The host does not call it.
-func (d *disk) Close() error { return nil }

@@ -32,14 +32,11 @@ type kcpDoor struct {
 }
 
 func openKCPDoor(host *memnet.Node, gw transport.Acceptor, count *counters.Set, nextID func() uint64) *kcpDoor {
-	conn, err := host.ListenPacket(portKCP)
-	must(err)
 	cert, _ := transporttest.Trusted()
 	d := &kcpDoor{listener: kcp.NewListener(kcp.Options{Counters: count, NextID: nextID}, gw)}
 	// The limit on handshakes is meant for one address per player; here a plan has two.
-	d.socket, err = dtls.Listen(dtls.Options{Conn: conn, Certificate: func() *tls.Certificate { return cert },
-		Counters: count, Channel: counters.KCP}, d.listener)
-	must(err)
+	d.socket = sure(dtls.Listen(dtls.Options{Conn: sure(host.ListenPacket(portKCP)), Certificate: func() *tls.Certificate { return cert },
+		Counters: count, Channel: counters.KCP}, d.listener))
 	return d
 }
 
@@ -87,8 +84,7 @@ func (p *kcpPath) Read(b []byte) (int, error) {
 const sendQueue = 1 << 16
 
 func openKCPSocket(p *player, from *memnet.Node, host netip.Addr, onFast func(unit []byte)) (*kcpSocket, error) {
-	conn, err := from.DialPacket(netip.AddrPortFrom(host, portKCP))
-	must(err)
+	conn := sure(from.DialPacket(netip.AddrPortFrom(host, portKCP)))
 	s := &kcpSocket{
 		path:   &kcpPath{Conn: conn, spoke: &p.spokeKCP, heard: new(atomic.Int64)},
 		onFast: onFast, in: make(chan []byte), done: make(chan struct{}), gone: make(chan struct{}),
@@ -96,8 +92,9 @@ func openKCPSocket(p *player, from *memnet.Node, host netip.Addr, onFast func(un
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
 	_, roots := transporttest.Trusted()
-	s.stream, err = kcp.Dial(ctx, kcp.DialOptions{QueueMax: sendQueue,
+	stream, err := kcp.Dial(ctx, kcp.DialOptions{QueueMax: sendQueue,
 		DTLS: dtls.DialOptions{Conn: s.path, Roots: roots, ServerName: "localhost", Sessions: p.sessions}}, s)
+	s.stream = stream
 	if err != nil {
 		s.reset()
 		return nil, err

@@ -64,11 +64,11 @@ func (g *game) Init(s script.Session) error {
 // OnPlayerConnect begins a presence (RL-9, RL-11, RL-13, RL-15).
 func (g *game) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	p, peer := g.byID[m.Player.PlayerSessionID], m.Player.PeerID
 	switch {
 	case p == nil || p.game != g:
 		g.failf("RL-11: login of %s at game %d, which it does not belong to", m.Player.PlayerSessionID.Short(), g.index)
-		g.mu.Unlock()
 		return script.Refuse
 	case p.presence != nil && p.presence.accepted && !p.presence.over:
 		g.failf("RL-13: a second Connect for player %d within a presence", p.index)
@@ -84,7 +84,6 @@ func (g *game) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 	if p.refusals > 0 {
 		p.refusals--
 		g.note(p, "gate says no", int64(peer), 0)
-		g.mu.Unlock()
 		return script.Refuse
 	}
 	g.owner[peer], p.peer = p, peer
@@ -98,12 +97,8 @@ func (g *game) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 	if p.presence.number > 1 {
 		g.note(p, "comes in anew", int64(peer), 0)
 	}
-	if g.plan.quiet {
-		g.mu.Unlock()
-	} else {
-		b := g.compose(p) // held until the login is answered (D-121)
-		g.mu.Unlock()
-		g.session.SendReliableMessage(b, peer)
+	if !g.plan.quiet {
+		g.tell(p) // held until the login is answered (D-121)
 	}
 	return script.Allow
 }
@@ -183,47 +178,40 @@ func (g *game) OnSendToGroup(m *script.Message) script.Decision {
 // OnMessage answers some of what it is told, by all ways a game has.
 func (g *game) OnMessage(m *script.Message) {
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	id, ok := g.heard(m)
 	if !ok {
-		g.mu.Unlock()
 		return
 	}
 	p := g.roster[m.Sender]
 	switch id.n % 4 {
 	case 0:
-		b := g.compose(p)
-		g.mu.Unlock()
-		g.session.SendReliableMessage(b, m.Sender)
+		g.tell(p)
 	case 1:
-		b := g.composeAll(messages.AllPlayers)
-		g.mu.Unlock()
-		g.session.SendReliableGroupMessage(b, messages.AllPlayers)
+		g.tellAll(messages.AllPlayers)
 	case 2:
-		b := g.composeAll(1)
-		g.mu.Unlock()
-		g.session.SendReliableGroupMessage(b, 1)
+		g.tellAll(1)
 	default:
-		g.sent++
-		fast := uid{from: serverSender, n: g.sent}
-		if p != nil {
-			p.presence.fast[fast] = time.Now()
-		}
-		g.mu.Unlock()
+		fast := g.next()
+		p.presence.fast[fast] = time.Now()
 		g.session.SendMessage(script.Outgoing{OpCode: opFast, Sender: messages.ServerPeer, Payload: payload(g.canary, fast, 8)}, m.Sender)
 	}
 }
 
-// compose makes a message to one player, composeAll one to a group, and notes who
-// must get it. The caller holds the lock and sends it in the same callback.
-func (g *game) compose(p *player) script.Outgoing {
+// tell sends a message to one player, tellAll one to a group, and they note who must get it.
+func (g *game) tell(p *player) {
 	id := g.next()
 	g.owe(id, p)
-	return script.Outgoing{OpCode: opReliable, Sender: messages.ServerPeer, Payload: payload(g.canary, id, int(id.n%24))}
+	g.session.SendReliableMessage(g.compose(id), p.peer)
 }
 
-func (g *game) composeAll(to messages.GroupID) script.Outgoing {
+func (g *game) tellAll(to messages.GroupID) {
 	id := g.next()
 	g.oweGroup(id, to)
+	g.session.SendReliableGroupMessage(g.compose(id), to)
+}
+
+func (g *game) compose(id uid) script.Outgoing {
 	return script.Outgoing{OpCode: opReliable, Sender: messages.ServerPeer, Payload: payload(g.canary, id, int(id.n%24))}
 }
 

@@ -22,6 +22,7 @@ import (
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/transport/dtls"
+	"troupe/transport/fast"
 	"troupe/transport/gateway"
 	"troupe/transport/transporttest/memnet"
 	"troupe/transport/websocket"
@@ -51,6 +52,7 @@ type run struct {
 	count   *counters.Set
 	system  *actors.System
 	door    *websocket.Listener
+	fast    *fast.Pool
 	kcp     *kcpDoor // nil without
 	served  chan struct{}
 
@@ -63,7 +65,6 @@ type run struct {
 	lonely   messages.PlayerSessionID // the seat that nobody takes
 	failures []string
 	events   []event
-	dropped  int            // events forgotten
 	seen     map[string]int // how often there was what
 }
 
@@ -89,10 +90,6 @@ const (
 func (r *run) since(t time.Time) time.Duration { return t.Sub(r.start).Round(time.Millisecond) }
 
 func (r *run) note(p *player, what string, a, b int64) {
-	if len(r.events) == 2*eventsMax {
-		r.dropped += eventsMax
-		r.events = r.events[:copy(r.events, r.events[eventsMax:])]
-	}
 	r.events = append(r.events, event{time.Now(), p.index, what, a, b})
 	r.seen[what]++
 }
@@ -114,8 +111,9 @@ func (r *run) report() string {
 	if r.plan.seed != 0 {
 		fmt.Fprintf(&b, "seed %d: go test ./transport/transporttest/sim -run TestSeeds -sim.seed=%d\n", r.plan.seed, r.plan.seed)
 	}
-	fmt.Fprintf(&b, "%v\nevents (%d before):", r.plan, r.dropped)
-	for _, e := range r.events {
+	before := max(0, len(r.events)-eventsMax)
+	fmt.Fprintf(&b, "%v\nevents (%d before):", r.plan, before)
+	for _, e := range r.events[before:] {
 		fmt.Fprintf(&b, "\n\t%v player %d %s %d %d", r.since(e.at), e.player, e.what, e.a, e.b)
 	}
 	return b.String() + "\n" + strings.Join(r.failures, "\n")
@@ -181,9 +179,7 @@ func open(p *plan, change func(o *actors.Options)) *run {
 			roster: make(map[messages.PeerID]*player), owner: make(map[messages.PeerID]*player)}
 		copy(g.canary[:], fmt.Sprintf("game%04d", i))
 		next = g
-		created, err := r.system.CreateGameSession(context.Background(), messages.CreateGameSession{FleetID: fleetID, MaxPlayers: len(p.flavors) + 1 + p.spare})
-		must(err)
-		g.id = created.ID
+		g.id = sure(r.system.CreateGameSession(context.Background(), messages.CreateGameSession{FleetID: fleetID, MaxPlayers: len(p.flavors) + 1 + p.spare})).ID
 		r.games = append(r.games, g)
 		synctest.Wait()
 	}
@@ -215,17 +211,14 @@ func (r *run) startHost() {
 	r.count, r.served = new(counters.Set), make(chan struct{})
 	o := r.options
 	o.Counters = r.count
-	system, err := actors.Start(o)
-	must(err)
-	r.system = system
-	ln, err := r.node.Listen(portWS)
-	must(err)
+	r.system = sure(actors.Start(o))
+	ln := sure(r.node.Listen(portWS))
 	r.host = netip.MustParseAddrPort(ln.Addr().String())
 	var last atomic.Uint64
 	nextID := func() uint64 { return last.Add(1) }
-	r.door, err = websocket.Listen(websocket.Options{Listener: ln, Counters: r.count, NextID: nextID})
-	must(err)
-	gw := gateway.New(gateway.Options{System: r.system, Fast: noFast, Counters: r.count, Log: zerolog.Nop(), Limits: gateway.Limits{
+	r.door = sure(websocket.Listen(websocket.Options{Listener: ln, Counters: r.count, NextID: nextID}))
+	r.fast = sure(fast.Listen(fast.Options{Addr: r.node.Addr().String() + ":0", ListenPacket: r.net.Machine().ListenPacket})) // switched off
+	gw := gateway.New(gateway.Options{System: r.system, Fast: r.fast, Counters: r.count, Log: zerolog.Nop(), Limits: gateway.Limits{
 		MalformedMax: 10, MessagesPerSecond: 200, MessageBurst: 400, BytesPerSecond: 256 << 10, TooFastFor: 10 * time.Second,
 	}})
 	if r.plan.kcp {
@@ -256,12 +249,15 @@ func must(err error) {
 	}
 }
 
+func sure[T any](v T, err error) T {
+	must(err)
+	return v
+}
+
 // seat reserves one.
 func (r *run) seat(g *game) messages.PlayerSessionID {
-	seats, err := r.system.CreatePlayerSessions(context.Background(), messages.CreatePlayerSessions{
-		GameSessionID: g.id, Players: []messages.NewPlayer{{PlayerID: "somebody"}}})
-	must(err)
-	return seats[0].ID
+	return sure(r.system.CreatePlayerSessions(context.Background(), messages.CreatePlayerSessions{
+		GameSessionID: g.id, Players: []messages.NewPlayer{{PlayerID: "somebody"}}}))[0].ID
 }
 
 // enter has a player want to be in the game from now on.
@@ -454,6 +450,7 @@ func (r *run) stopHost() {
 		r.kcp.close(ctx)
 	}
 	<-r.served
+	r.fast.Close()
 	r.system.Close()
 	time.Sleep(libraryRest)
 	r.checkLeftovers()

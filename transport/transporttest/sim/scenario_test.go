@@ -158,55 +158,6 @@ func TestAnEarlierWindowDoesNotEndAPlayerThatIsLostAgain(t *testing.T) {
 	})
 }
 
-func TestBufferIsTrimmedAtTheAckAndNotAtTheWrite(t *testing.T) {
-	each(t, 1, func(s *scene) {
-		s.do(func() {
-			p := s.players[0]
-			p.broken()
-			s.net.Path(s.host.Addr(), p.dev.node.Addr()).Block(true) // the host writes into the dark
-		})
-		s.say(1, 0, 40)
-		s.pass(time.Second)
-		s.lose(0)
-		s.pass(100 * time.Millisecond)
-		s.do(func() { s.net.Path(s.host.Addr(), s.players[0].dev.node.Addr()).Block(false) })
-		s.back(0)
-		s.pass(200 * time.Millisecond)
-		s.attached(0, 2)
-		s.do(func() {
-			if p := s.players[0]; p.presence.furthest != len(p.presence.want) {
-				s.t.Errorf("%d of %d messages arrived", p.presence.furthest, len(p.presence.want))
-			}
-		})
-	})
-}
-
-func TestASlowReaderHoldsUpNobodyElse(t *testing.T) {
-	play(t, []flavor{v2, v2, stockish, v2}, func(s *scene) {
-		s.do(func() {
-			for _, p := range s.players {
-				p.dev.group(stock.OpJoinGroup, 1)
-			}
-		})
-		s.pass(100 * time.Millisecond)
-		s.lose(3)
-		s.do(func() { s.players[0].dev.link.slowTill = time.Now().Add(3 * time.Second) })
-		for range 20 {
-			s.do(func() { s.players[1].dev.sayGroup(1) })
-			s.pass(5 * time.Millisecond)
-		}
-		s.back(3)
-		s.pass(60 * time.Millisecond)
-		for _, i := range []int{1, 2, 3} {
-			s.do(func() {
-				if p := s.players[i]; p.presence.furthest != len(p.presence.want) {
-					s.t.Errorf("%v has %d of %d messages while another reads nothing", p, p.presence.furthest, len(p.presence.want))
-				}
-			})
-		}
-	})
-}
-
 func TestAStalledHandshakeHoldsUpNobody(t *testing.T) {
 	each(t, 0, func(s *scene) {
 		const request = "GET /websocket HTTP/1.1\r\nHost: sim\r\nUpgrade: websocket\r\n"

@@ -277,8 +277,7 @@ func (s *service) awaitPlacements() {
 // sessions of the process before have ended (RL-114).
 func (s *service) check(restarted bool) {
 	ctx := context.Background()
-	list, err := s.system.GameSessions(ctx, messages.GameSessionQuery{FleetID: serviceFleet})
-	must(err)
+	list := sure(s.system.GameSessions(ctx, messages.GameSessionQuery{FleetID: serviceFleet}))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	byID := make(map[messages.GameSessionID]*messages.GameSession)
@@ -310,9 +309,7 @@ func (s *service) check(restarted bool) {
 
 // fill reserves all seats that the game sessions should still have.
 func (s *service) fill() {
-	list, err := s.system.GameSessions(context.Background(), messages.GameSessionQuery{FleetID: serviceFleet, Status: messages.GameSessionActive})
-	must(err)
-	for _, g := range list {
+	for _, g := range sure(s.system.GameSessions(context.Background(), messages.GameSessionQuery{FleetID: serviceFleet, Status: messages.GameSessionActive})) {
 		who := make([]messages.NewPlayer, g.MaxPlayers-g.CurrentPlayers)
 		for i := range who {
 			who[i].PlayerID = messages.PlayerID(fmt.Sprintf("last-%d", i))
@@ -333,8 +330,7 @@ func (s *service) fill() {
 }
 
 func (s *service) checkSeats(ctx context.Context, g *messages.GameSession) {
-	list, err := s.system.PlayerSessions(ctx, messages.PlayerSessionQuery{GameSessionID: g.ID})
-	must(err)
+	list := sure(s.system.PlayerSessions(ctx, messages.PlayerSessionQuery{GameSessionID: g.ID}))
 	there, live := make(map[messages.PlayerSessionID]bool), 0
 	for _, seat := range list {
 		if there[seat.ID] {
