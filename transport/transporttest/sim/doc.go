@@ -3,6 +3,9 @@
 // over package memnet, with players of its own that lose their connections in every way
 // that a seed thinks of, and in some plans with callers of the service API. It has tests only; nothing imports it.
 //
+// It puts the host together itself, and not by package hosttest: the options of package host have no place for a store that fails and
+// dies without the process (RL-18) nor for a wall clock that is set (RL-117), and should not get one for tests alone.
+//
 // # Seeds
 //
 // One seed gives one plan: settings, players, paths, and what happens when. A seed

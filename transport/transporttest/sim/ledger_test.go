@@ -97,9 +97,7 @@ func (g *game) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 	if p.presence.number > 1 {
 		g.note(p, "comes in anew", int64(peer), 0)
 	}
-	if !g.plan.quiet {
-		g.tell(p) // held until the login is answered (D-121)
-	}
+	g.tell(p) // held until the login is answered (D-121)
 	return script.Allow
 }
 

@@ -70,8 +70,6 @@ type plan struct {
 	flavors               []flavor // of the players, who are in the games in turn
 	refusals              []int    // logins that the gate refuses each
 	paths                 memnet.Condition
-	spare                 int    // players more than those of the plan may come in
-	quiet                 bool   // the game does not greet
 	budget                int    // messages that are kept for a player; 0: as many as there are
 	gap                   bool   // what is more is lost; else the player session ends
 	unclaimed             bool   // a seat is reserved that nobody takes

@@ -123,7 +123,7 @@ func (r *run) report() string {
 func simulate(t *testing.T, p *plan) (r *run) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r = open(p, nil)
+		r = open(p)
 		r.play()
 		r.close()
 	})
@@ -131,8 +131,8 @@ func simulate(t *testing.T, p *plan) (r *run) {
 }
 
 // open starts the host as package host does for WebSocket, on a network of its own,
-// with the games and players of the plan. Change may alter the settings.
-func open(p *plan, change func(o *actors.Options)) *run {
+// with the games and players of the plan.
+func open(p *plan) *run {
 	r := &run{
 		plan: p, start: time.Now(), net: memnet.New(p.seed),
 		byID: make(map[messages.PlayerSessionID]*player), status: make(map[messages.PlayerSessionID]messages.PlayerSessionStatus),
@@ -169,17 +169,14 @@ func open(p *plan, change func(o *actors.Options)) *run {
 	if p.clock { // what has ended is kept for a time of the wall clock, as it outlives the process
 		o.Now, o.Fleet.EndedKeep = r.wallClock, 30*24*time.Hour
 	}
-	if change != nil {
-		change(&o)
-	}
 	r.options = o
 	r.startHost()
 	for i := range p.games {
-		g := &game{run: r, index: i, max: len(p.flavors) + p.spare, members: make(map[messages.GroupID]map[messages.PeerID]bool),
+		g := &game{run: r, index: i, max: len(p.flavors), members: make(map[messages.GroupID]map[messages.PeerID]bool),
 			roster: make(map[messages.PeerID]*player), owner: make(map[messages.PeerID]*player)}
 		copy(g.canary[:], fmt.Sprintf("game%04d", i))
 		next = g
-		g.id = sure(r.system.CreateGameSession(context.Background(), messages.CreateGameSession{FleetID: fleetID, MaxPlayers: len(p.flavors) + 1 + p.spare})).ID
+		g.id = sure(r.system.CreateGameSession(context.Background(), messages.CreateGameSession{FleetID: fleetID, MaxPlayers: len(p.flavors) + 1})).ID
 		r.games = append(r.games, g)
 		synctest.Wait()
 	}

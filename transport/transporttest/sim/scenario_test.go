@@ -20,19 +20,16 @@ type scene struct {
 	t *testing.T
 }
 
-// play runs a scene with players of the given flavors in one game, once they are
-// all in, and then demands that all is in order.
-func play(t *testing.T, flavors []flavor, act func(s *scene), changes ...func(*plan)) {
+// play runs a scene with a player of a flavor and one of v2 in one game, once they are
+// in, and then demands that all is in order.
+func play(t *testing.T, first flavor, budget int, act func(s *scene)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := &plan{
-			window: 5 * time.Second, ping: 2 * time.Second, silence: 4 * time.Second, games: 1, flavors: flavors,
-			refusals: make([]int, len(flavors)), quiet: len(flavors) == 1, spare: 1, paths: memnet.Condition{Delay: 5 * time.Millisecond},
+			window: 5 * time.Second, ping: 2 * time.Second, silence: 4 * time.Second, games: 1, budget: budget,
+			flavors: []flavor{first, v2}, refusals: make([]int, 2), paths: memnet.Condition{Delay: 5 * time.Millisecond},
 		}
-		for _, change := range changes {
-			change(p)
-		}
-		s := &scene{open(p, nil), t}
+		s := &scene{open(p), t}
 		s.do(func() {
 			for _, p := range s.players {
 				p.enter()
@@ -52,15 +49,11 @@ func play(t *testing.T, flavors []flavor, act func(s *scene), changes ...func(*p
 }
 
 // each plays a scene with a v2 player and with a stock player as the first.
-func each(t *testing.T, others int, act func(s *scene)) {
+func each(t *testing.T, act func(s *scene)) {
 	for _, f := range []flavor{v2, stockish} {
 		t.Run(f.String(), func(t *testing.T) {
 			t.Parallel()
-			flavors := []flavor{f}
-			for range others {
-				flavors = append(flavors, v2)
-			}
-			play(t, flavors, act)
+			play(t, f, 0, act)
 		})
 	}
 }
@@ -108,7 +101,7 @@ func (s *scene) attached(i, least int) {
 }
 
 func TestLateCloseOfTheOldConnectionDoesNotKillTheResumedOne(t *testing.T) {
-	each(t, 1, func(s *scene) {
+	each(t, func(s *scene) {
 		s.do(func() {
 			p := s.players[0]
 			s.block(p.dev, true) // the host does not hear that the old one ends
@@ -135,7 +128,7 @@ func TestLateCloseOfTheOldConnectionDoesNotKillTheResumedOne(t *testing.T) {
 
 // The window of a loss ends with the return: its end neither ends who is in, nor who is lost again and has a whole window.
 func TestAnEarlierWindowDoesNotEndAPlayerThatIsLostAgain(t *testing.T) {
-	each(t, 1, func(s *scene) {
+	each(t, func(s *scene) {
 		s.lose(0)
 		s.pass(s.plan.window - 100*time.Millisecond)
 		s.back(0)
@@ -159,7 +152,7 @@ func TestAnEarlierWindowDoesNotEndAPlayerThatIsLostAgain(t *testing.T) {
 }
 
 func TestAStalledHandshakeHoldsUpNobody(t *testing.T) {
-	each(t, 0, func(s *scene) {
+	each(t, func(s *scene) {
 		const request = "GET /websocket HTTP/1.1\r\nHost: sim\r\nUpgrade: websocket\r\n"
 		node := s.net.Node()
 		var silent []*memnet.Stream
@@ -190,7 +183,7 @@ func TestALeaveThatCrossesASlowConsumersClose(t *testing.T) {
 	for _, before := range []time.Duration{2 * time.Millisecond, 8 * time.Millisecond} {
 		t.Run(before.String(), func(t *testing.T) {
 			t.Parallel()
-			play(t, []flavor{v2, v2}, func(s *scene) {
+			play(t, v2, 5, func(s *scene) {
 				p := s.players[0]
 				s.do(func() {
 					p.broken()
@@ -205,14 +198,14 @@ func TestALeaveThatCrossesASlowConsumersClose(t *testing.T) {
 						s.t.Errorf("%v: in the game: %v; wants to be: %v; seen %v", p, p.playing(), p.wants, s.seen)
 					}
 				})
-			}, func(p *plan) { p.budget = 5 })
+			})
 		})
 	}
 }
 
 // The limit on messages per second holds on every connection of a player, not only on its first.
 func TestAPlayerThatResumesKeepsItsLimits(t *testing.T) {
-	each(t, 0, func(s *scene) {
+	each(t, func(s *scene) {
 		const messages = 700 // the host takes 400 at once and 200 a second
 		routed := func() (n int) {
 			s.do(func() { n = s.seen["routed"] })
