@@ -29,7 +29,7 @@ var mutants = []mutant{
 	{
 		name: "the end of an older connection counts", promise: "RL-8",
 		file: "actors/player/machine.go", changes: []change{{"if e.hasEpoch() && e.Epoch != m.Epoch {", "if e.hasEpoch() && e.Epoch > m.Epoch {"}},
-		pkg: inSim, run: "TestLateCloseOfTheOldConnectionDoesNotKillTheResumedOne",
+		pkg: inPlayer, run: "TestAResumeBeforeTheLossIsNoticedAndALateClose",
 	},
 	{
 		name: "messages of an older connection count while they are recent", promise: "RL-8",

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/transport"
 	"troupe/transport/dtls"
@@ -25,26 +24,13 @@ const (
 	portKCP = 1901
 )
 
-// kcpDoor is the host's UDP socket, with DTLS and KCP as package host opens them.
-type kcpDoor struct {
-	listener *kcp.Listener
-	socket   *dtls.Endpoint
-}
-
-func openKCPDoor(host *memnet.Node, gw transport.Acceptor, count *counters.Set, nextID func() uint64) *kcpDoor {
+// openKCP opens the host's UDP socket, with DTLS and KCP as package host does.
+func (r *run) openKCP(gw transport.Acceptor, nextID func() uint64) {
 	cert, _ := transporttest.Trusted()
-	d := &kcpDoor{listener: kcp.NewListener(kcp.Options{Counters: count, NextID: nextID}, gw)}
+	r.kcp = kcp.NewListener(kcp.Options{Counters: r.count, NextID: nextID}, gw)
 	// The limit on handshakes is meant for one address per player; here a plan has two.
-	d.socket = sure(dtls.Listen(dtls.Options{Conn: sure(host.ListenPacket(portKCP)), Certificate: func() *tls.Certificate { return cert },
-		Counters: count, Channel: counters.KCP}, d.listener))
-	return d
-}
-
-func (d *kcpDoor) close(ctx context.Context) {
-	d.listener.Close()
-	d.listener.CloseAll(messages.CloseGoingAway)
-	must(d.listener.Wait(ctx))
-	must(d.socket.Close())
+	r.kcpUDP = sure(dtls.Listen(dtls.Options{Conn: sure(r.node.ListenPacket(portKCP)), Certificate: func() *tls.Certificate { return cert },
+		Counters: r.count, Channel: counters.KCP}, r.kcp))
 }
 
 // kcpSocket is the client side of KCP in DTLS: the one that Troupe's own client uses.

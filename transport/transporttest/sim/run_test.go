@@ -24,6 +24,7 @@ import (
 	"troupe/transport/dtls"
 	"troupe/transport/fast"
 	"troupe/transport/gateway"
+	"troupe/transport/kcp"
 	"troupe/transport/transporttest/memnet"
 	"troupe/transport/websocket"
 )
@@ -53,7 +54,8 @@ type run struct {
 	system  *actors.System
 	door    *websocket.Listener
 	fast    *fast.Pool
-	kcp     *kcpDoor // nil without
+	kcp     *kcp.Listener // nil without, as its socket
+	kcpUDP  *dtls.Endpoint
 	served  chan struct{}
 
 	mu       sync.Mutex // guards all that follows, and games and players
@@ -219,7 +221,7 @@ func (r *run) startHost() {
 		MalformedMax: 10, MessagesPerSecond: 200, MessageBurst: 400, BytesPerSecond: 256 << 10, TooFastFor: 10 * time.Second,
 	}})
 	if r.plan.kcp {
-		r.kcp = openKCPDoor(r.node, gw, r.count, nextID)
+		r.openKCP(gw, nextID)
 	}
 	go func() {
 		defer close(r.served)
@@ -444,7 +446,10 @@ func (r *run) stopHost() {
 	r.door.CloseAll(messages.CloseGoingAway)
 	must(r.door.Wait(ctx))
 	if r.kcp != nil {
-		r.kcp.close(ctx)
+		r.kcp.Close()
+		r.kcp.CloseAll(messages.CloseGoingAway)
+		must(r.kcp.Wait(ctx))
+		must(r.kcpUDP.Close())
 	}
 	<-r.served
 	r.fast.Close()

@@ -66,31 +66,17 @@ func (s *scene) do(f func()) {
 
 func (s *scene) pass(d time.Duration) { s.until(time.Now().Add(d)) }
 
-// say has a player send n messages to another.
-func (s *scene) say(from, to, n int) {
-	s.do(func() {
-		for range n {
-			s.players[from].dev.say(int32(s.players[to].peer), 0)
-		}
-	})
-}
+// lose resets the first player's connection; it is not back before it is told.
+func (s *scene) lose() { s.do(func() { s.players[0].loses(time.Hour) }) }
 
-// lose resets a player's connection; it is not back before it is told.
-func (s *scene) lose(i int) { s.do(func() { s.players[i].loses(time.Hour) }) }
+// back has the first player dial.
+func (s *scene) back() { s.do(func() { s.players[0].loses(0) }) }
 
-// back has a player dial.
-func (s *scene) back(i int) {
-	s.do(func() {
-		s.players[i].retryAt = time.Time{}
-		s.players[i].dev.dial()
-	})
-}
-
-// attached demands that a player is in, on its nth connection or a later one.
-func (s *scene) attached(i, least int) {
+// attached demands that the first player is in, on its nth connection or a later one.
+func (s *scene) attached(least int) {
 	s.t.Helper()
 	s.do(func() {
-		p := s.players[i]
+		p := s.players[0]
 		if l := p.dev.link; l == nil || !l.in || l.number < least {
 			s.t.Errorf("%v: %v is not in (wanted on connection %d or later)", s.since(time.Now()), p, least)
 		}
@@ -100,54 +86,28 @@ func (s *scene) attached(i, least int) {
 	})
 }
 
-func TestLateCloseOfTheOldConnectionDoesNotKillTheResumedOne(t *testing.T) {
-	each(t, func(s *scene) {
-		s.do(func() {
-			p := s.players[0]
-			s.block(p.dev, true) // the host does not hear that the old one ends
-			old := p.dev.link
-			node := p.dev.node
-			p.broken()
-			p.drop(old)
-			p.dev.node = p.nodes[1]
-			p.dev.dial()
-			s.later(500*time.Millisecond, func() { s.net.Partition(node.Addr(), s.host.Addr(), false) })
-		})
-		s.pass(200 * time.Millisecond)
-		s.attached(0, 2)
-		s.say(1, 0, 5)
-		s.pass(s.plan.window + s.plan.silence + 2*time.Second)
-		s.attached(0, 2)
-		s.do(func() {
-			if n := s.players[0].links; n != 2 {
-				s.t.Errorf("%d connections, want 2", n)
-			}
-		})
-	})
-}
-
 // The window of a loss ends with the return: its end neither ends who is in, nor who is lost again and has a whole window.
 func TestAnEarlierWindowDoesNotEndAPlayerThatIsLostAgain(t *testing.T) {
 	each(t, func(s *scene) {
-		s.lose(0)
+		s.lose()
 		s.pass(s.plan.window - 100*time.Millisecond)
-		s.back(0)
+		s.back()
 		s.pass(300 * time.Millisecond) // over the deadline
-		s.attached(0, 2)
+		s.attached(2)
 		for n := range 3 {
-			s.lose(0)
+			s.lose()
 			s.pass(s.plan.window - 500*time.Millisecond)
-			s.back(0)
+			s.back()
 			s.pass(200 * time.Millisecond)
-			s.attached(0, 2*n+3)
-			s.lose(0)
+			s.attached(2*n + 3)
+			s.lose()
 			s.pass(s.plan.window - 500*time.Millisecond) // over the deadline of the loss before
-			s.back(0)
+			s.back()
 			s.pass(200 * time.Millisecond)
-			s.attached(0, 2*n+4)
+			s.attached(2*n + 4)
 		}
 		s.pass(s.plan.window + time.Second)
-		s.attached(0, 8)
+		s.attached(8)
 	})
 }
 
@@ -158,18 +118,16 @@ func TestAStalledHandshakeHoldsUpNobody(t *testing.T) {
 		var silent []*memnet.Stream
 		for i := range 60 {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-			c, err := node.Dial(ctx, s.host)
+			c := sure(node.Dial(ctx, s.host))
 			cancel()
-			must(err)
-			_, err = io.WriteString(c, request[:i%len(request)])
-			must(err)
+			sure(io.WriteString(c, request[:i%len(request)]))
 			silent = append(silent, c)
 		}
-		s.lose(0)
+		s.lose()
 		s.pass(20 * time.Millisecond)
-		s.back(0)
+		s.back()
 		s.pass(50 * time.Millisecond)
-		s.attached(0, 2)
+		s.attached(2)
 		for _, c := range silent {
 			c.Reset()
 		}
@@ -188,8 +146,10 @@ func TestALeaveThatCrossesASlowConsumersClose(t *testing.T) {
 				s.do(func() {
 					p.broken()
 					p.dev.link.slowTill = time.Now().Add(time.Second)
+					for range 40 {
+						s.players[1].dev.say(int32(p.peer), 0)
+					}
 				})
-				s.say(1, 0, 40)
 				s.pass(before)
 				s.do(func() { s.perform(step{player: 0, do: leave, d: 4 * time.Second}) })
 				s.pass(6 * time.Second)
@@ -212,10 +172,7 @@ func TestAPlayerThatResumesKeepsItsLimits(t *testing.T) {
 			return n
 		}
 		for range 2 {
-			s.do(func() {
-				p := s.players[0]
-				p.dev.dial()
-			})
+			s.do(func() { s.players[0].dev.dial() })
 			s.pass(200 * time.Millisecond)
 			before := routed()
 			s.do(func() {
