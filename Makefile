@@ -48,7 +48,8 @@ run: build ## the host with embedded defaults on loopback (RUN_FLAGS="...")
 
 .PHONY: build
 build: ## build bin/troupe
-	$(GO) build -buildvcs=auto -o $(BIN)/troupe ./cmd/troupe
+	@echo "compiling $(BIN)/troupe: some minutes on a new machine, once; each package that is compiled is a line"
+	@$(GO) build -v -buildvcs=auto -o $(BIN)/troupe ./cmd/troupe
 
 .PHONY: test
 test: lint-quick testreport ## what CI runs: vet, the short tests, those of shared memory with the race detector; what was skipped, and what took time
@@ -60,6 +61,7 @@ test: lint-quick testreport ## what CI runs: vet, the short tests, those of shar
 
 .PHONY: test-full
 test-full: lint-quick testreport ## all tests, whole, with the race detector and without: long models, all hostile scripts, both engines' catalogues, every workload and scenario; an hour
+	@echo "compiling the tests: some minutes on a new machine; then a line for each package"
 	@{ rc=0; $(RACE) -timeout 1h ./... || rc=1; $(TEST) -timeout 1h ./... || rc=1; $(TEST) -tags faults $(FAULTS) || rc=1; exit $$rc; } | $(REPORT)
 
 .PHONY: testreport
@@ -134,7 +136,8 @@ bench-reconnect: build ## players cut off and back, with and without acknowledge
 
 .PHONY: bench-kills
 bench-kills: ## SIGKILL at every failpoint of the store under load: nothing answered is lost
-	$(GO) build -tags faults -o $(BIN)/troupe-faults ./cmd/troupe
+	@echo "compiling $(BIN)/troupe-faults: each package that is compiled is a line"
+	@$(GO) build -v -tags faults -o $(BIN)/troupe-faults ./cmd/troupe
 	$(BIN)/troupe-faults faults kills --rounds $(ROUNDS) $(BENCH_FLAGS)
 
 .PHONY: faults
@@ -190,8 +193,8 @@ proof-js: js-packages ## the TypeScript client in Node.js and Chromium, against 
 lint-quick: # lint vets the files of other builds
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '\.pb\.go$$')); \
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
-	@echo "compiling and checking the source"
-	@$(GO) vet ./...
+	@echo "compiling and checking the source: some minutes on a new machine, once; each package that is compiled is a line"
+	@$(GO) vet -v ./...
 
 .PHONY: notices
 notices: ## write the licences of what the binary is linked from (after a change of dependencies)
@@ -204,7 +207,7 @@ lint: lint-quick vuln ## format, vet, known flaws of dependencies, tidy, generat
 	$(GO) mod tidy -diff
 	$(GO) generate ./messages/wire/...
 	git diff --exit-code -- messages/wire
-	@for p in $(PLATFORMS); do echo "build $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/troupe; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet ./cmd/... ./transport/... ./actors/... ./messages/...; done
+	@for p in $(PLATFORMS); do echo "build $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) build -v -o /dev/null ./cmd/troupe; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet ./cmd/... ./transport/... ./actors/... ./messages/...; done
 
 # The database of known flaws: a URL, file:// included; empty: vuln.go.dev.
 VULNDB ?=

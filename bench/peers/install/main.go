@@ -78,7 +78,7 @@ func epollRelay(troupe string) ([]string, error) {
 
 // module builds a Go module of its own.
 func module(from, to string) ([]string, error) {
-	if err := call(from, "go", "build", "-trimpath", "-o", to, "."); err != nil {
+	if err := call(from, "go", "build", "-v", "-trimpath", "-o", to, "."); err != nil {
 		return nil, err
 	}
 	return []string{to}, nil

@@ -137,13 +137,14 @@ func run(to string, platforms []string) error {
 	return os.WriteFile(filepath.Join(to, "SHA256SUMS"), sums.Bytes(), 0o644)
 }
 
-// build returns the stripped binary of a platform.
+// build returns the stripped binary of a platform. It prints what it compiles, which takes minutes on a new machine.
 func build(dir, goos, goarch string) ([]byte, error) {
 	name := filepath.Join(dir, "troupe.build")
 	defer os.Remove(name)
-	c := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", name, "./cmd/troupe")
+	c := exec.Command("go", "build", "-v", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", name, "./cmd/troupe")
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
 	c.Stderr = os.Stderr
+	fmt.Printf("compiling for %s/%s: each package that is compiled is a line\n", goos, goarch)
 	if err := c.Run(); err != nil {
 		return nil, fmt.Errorf("build for %s/%s: %w", goos, goarch, err)
 	}
