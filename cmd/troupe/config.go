@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"troupe/cmd/internal/config"
@@ -19,17 +20,12 @@ type configCheckCommand struct {
 // Run checks a configuration, and the files that it names.
 func (c *configCheckCommand) Run(s streams) error {
 	warn := func(text string) { fmt.Fprintln(s.err, "troupe: warning:", text) }
-	r, err := config.Resolve(config.Sources{Defaults: serveDefaults(), File: c.File, Warn: warn})
+	r, err := config.Resolve(config.Sources{Defaults: serveDefaults(), File: c.File, Files: true, Warn: warn})
 	if err == nil {
 		_, err = openTelemetry(r)
-	}
-	if err == nil {
-		err = r.Invalid
+		err = errors.Join(err, r.Invalid)
 	}
 	if err != nil {
-		return err
-	}
-	if err := r.Config.CheckFiles(); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(s.out, "%s: valid\n", c.File)

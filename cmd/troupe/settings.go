@@ -85,6 +85,7 @@ func (s *settings) load(defaults host.Config, out io.Writer) (host.Config, error
 		return host.Config{}, err
 	}
 	var warnings []string
+	sources.Files = true
 	sources.Warn = func(text string) { warnings = append(warnings, text) }
 	r, err := config.Resolve(sources)
 	if err != nil {

@@ -22,6 +22,9 @@ func (l *GameSessionLogs) open(count *counters.Set, log zerolog.Logger) (*sessio
 	if dir == "" {
 		dir = defaultLogDir()
 	}
+	if err := makeable(dir); err != nil {
+		return nil, fmt.Errorf("host: log.gameSessions.dir: %w", err)
+	}
 	s, err := sessionlog.Open(dir, sessionlog.Options{
 		FileBytes: int64(l.MaxBytes), Files: l.Files, TotalBytes: int64(l.TotalBytes), Keep: l.Keep, Log: log, Counters: count,
 	})

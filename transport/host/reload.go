@@ -1,11 +1,8 @@
 package host
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"reflect"
 	"slices"
 	"sync"
@@ -14,7 +11,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/transport/awswire"
-	"troupe/transport/tlsconf"
 )
 
 // Reloadable returns the keys that a running host takes over (see Host.Reload). A key stands for
@@ -132,35 +128,4 @@ func take(to, from reflect.Value, path string, wanted func(key string, same bool
 			a.Set(b)
 		}
 	}
-}
-
-// CheckFiles reads the files that a configuration names, as a start would: secrets,
-// certificates, scripts. It changes nothing.
-func (c *Config) CheckFiles() error {
-	var errs []error
-	_, err := c.authenticator()
-	errs = append(errs, err)
-	_, err = c.eventOptions()
-	errs = append(errs, err)
-	_, err = c.Traces.headers()
-	errs = append(errs, err)
-	if _, err = secretOf("", c.Events.SSE.SecretFile); err != nil {
-		errs = append(errs, fmt.Errorf("host: events.sse.secretFile: %w", err))
-	}
-	if c.hasTLS() && c.TLS.CertFile != "" {
-		o, err := c.Certificates(zerolog.Nop())
-		if err == nil {
-			_, err = tlsconf.Load(o)
-		}
-		errs = append(errs, err)
-	}
-	for i, f := range c.Fleets {
-		if f.Script == "" {
-			continue
-		}
-		if _, err := os.Stat(f.Script); err != nil {
-			errs = append(errs, fmt.Errorf("host: fleets[%d].script: %w", i, cmp.Or(errors.Unwrap(err), err)))
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -33,6 +33,7 @@ func (c *Config) Validate() error {
 	v.that("fast.portsFrom", c.Fast.PortsFrom >= 1 && c.Fast.PortsFrom <= c.Fast.PortsTo && c.Fast.PortsTo <= 65535, "with fast.portsTo must name a range of ports")
 	v.that("fast.sockets", c.Fast.Sockets >= 0, "must not be negative")
 	v.secured(c)
+	v.ports(c)
 	if c.Public.IP != "" {
 		_, err := netip.ParseAddr(c.Public.IP)
 		v.that("public.ip", err == nil, "must be an IP address")
@@ -86,6 +87,29 @@ func (v *checks) addr(key, addr string) {
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
 		v.that(key, false, "must have a port from 0 to 65535")
 	}
+}
+
+// ports refuses two listeners on one port. Port 0 is a free one.
+func (v *checks) ports(c *Config) {
+	type listener struct{ key, addr string }
+	for _, all := range [][]listener{
+		{{"api.addr", c.API.Addr}, {"websocket.addr", c.WebSocket.Addr}, {"wss.addr", c.WSS.Addr}},
+		{{"fast.addr", c.Fast.Addr}, {"dtls.addr", c.DTLS.Addr}, {"kcp.addr", c.KCP.Addr}},
+	} {
+		for i, l := range all {
+			for _, before := range all[:i] {
+				v.that(l.key, !samePort(before.addr, l.addr), "is the address of "+before.key+" as well")
+			}
+		}
+	}
+}
+
+// samePort reports whether two addresses take the same port.
+func samePort(a, b string) bool {
+	hostA, portA, errA := net.SplitHostPort(a)
+	hostB, portB, errB := net.SplitHostPort(b)
+	all := func(host string) bool { ip, err := netip.ParseAddr(host); return host == "" || err == nil && ip.IsUnspecified() }
+	return errA == nil && errB == nil && portA == portB && portA != "0" && (hostA == hostB || all(hostA) || all(hostB))
 }
 
 func (v *checks) proxies(key string, list []string) {

@@ -363,7 +363,7 @@ func FuzzConfigFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		l := newLoader(host.Defaults())
 		l.file("file f", data)
-		r, err := l.result(nil)
+		r, err := l.result(nil, false)
 		if err != nil || r.Invalid != nil {
 			return
 		}
@@ -383,7 +383,7 @@ func FuzzListText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		l := newLoader(host.Defaults())
 		l.environment([]string{"TROUPE_FLEETS=" + text})
-		if r, err := l.result(nil); err == nil && r.Invalid == nil {
+		if r, err := l.result(nil, false); err == nil && r.Invalid == nil {
 			printed(t, r)
 		}
 	})

@@ -32,6 +32,8 @@ type Sources struct {
 	Environ []string
 	// Flags are settings of the command line; the last one for a key wins.
 	Flags []Flag
+	// Files has the files that the configuration names checked as well (host.Config.CheckFiles).
+	Files bool
 	// Warn is called with warnings, which do not change the configuration; nil drops them.
 	Warn func(text string)
 }
@@ -55,7 +57,7 @@ func Load(s Sources) (host.Config, error) {
 // Resolved is what the sources of a configuration say together.
 type Resolved struct {
 	Config host.Config
-	// Invalid are the mistakes that host.Config.Validate finds; nil for none.
+	// Invalid are the mistakes that host.Config.Validate finds, and with Sources.Files host.Config.CheckFiles; nil for none.
 	Invalid error
 
 	origin map[string]string // source of each key that is not a default
@@ -98,7 +100,7 @@ func Resolve(s Sources) (*Resolved, error) {
 	}
 	l.flags(s.Flags)
 	l.shared(environ)
-	return l.result(environ)
+	return l.result(environ, s.Files)
 }
 
 // sharedVariables are variables of other programs that stand for an empty setting; of two for one setting the later one counts.
@@ -242,8 +244,8 @@ func (l *loader) text(f *field, source, text string) (key string, value any) {
 	return f.path, v
 }
 
-// result returns the configuration, or all mistakes of the sources.
-func (l *loader) result(environ []string) (*Resolved, error) {
+// result returns the configuration, or all mistakes of the sources and of what they say together.
+func (l *loader) result(environ []string, files bool) (*Resolved, error) {
 	r := &Resolved{origin: l.origin}
 	c := &r.Config
 	if err := l.k.UnmarshalWithConf("", c, koanf.UnmarshalConf{Tag: tagName}); err != nil {
@@ -251,13 +253,21 @@ func (l *loader) result(environ []string) (*Resolved, error) {
 	}
 	l.dropDefaults(c)
 	l.secretsOf(c, environ)
+	invalid := l.named(c.Validate())
+	if files {
+		invalid = append(invalid, l.named(c.CheckFiles())...)
+	}
 	if len(l.mistakes) > 0 {
+		if files { // whoever checks wants to know all
+			l.mistakes = append(l.mistakes, invalid...)
+		}
 		// Map order is random, so sort the mistakes.
 		slices.SortStableFunc(l.mistakes, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 		return nil, fmt.Errorf("config: %w", errors.Join(l.mistakes...))
 	}
-	if err := c.Validate(); err != nil {
-		r.Invalid = fmt.Errorf("config: %w", l.named(err))
+	if len(invalid) > 0 {
+		slices.SortStableFunc(invalid, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+		r.Invalid = fmt.Errorf("config: %w", errors.Join(invalid...))
 	}
 	return r, nil
 }
@@ -283,14 +293,13 @@ func (l *loader) dropDefaults(c *host.Config) {
 	}
 }
 
-// named adds the source to each mistake that Validate found. The text of a mistake begins
+// named adds the source to each mistake that Validate or CheckFiles found. The text of a mistake begins
 // with the key.
-func (l *loader) named(err error) error {
+func (l *loader) named(err error) (all []error) {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
-		return err
+		return nil
 	}
-	var all []error
 	for _, e := range joined.Unwrap() {
 		key, what, _ := strings.Cut(e.Error(), ": ")
 		list, _, _ := strings.Cut(key, "[")
@@ -299,6 +308,5 @@ func (l *loader) named(err error) error {
 		}
 		all = append(all, e)
 	}
-	slices.SortStableFunc(all, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return errors.Join(all...)
+	return all
 }

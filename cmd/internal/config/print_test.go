@@ -26,7 +26,7 @@ func printed(t *testing.T, r *Resolved) string {
 	}
 	l := newLoader(host.Config{})
 	l.file("file printed", b.Bytes())
-	again, err := l.result(nil)
+	again, err := l.result(nil, false)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, b.String())
 	}

@@ -1,0 +1,189 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/rs/zerolog"
+
+	"troupe/actors/matchmaker"
+	"troupe/actors/script/bundle"
+	"troupe/transport/serviceapi"
+	"troupe/transport/tlsconf"
+)
+
+// CheckFiles finds all mistakes in the files and folders that a configuration names, as a start would: secrets, certificates, scripts,
+// rule sets, destinations of queues, folders that cannot be written to. Each error names its key and the file. It changes nothing. It may be called whether or
+// not Validate finds mistakes, and repeats none of them.
+func (c *Config) CheckFiles() error {
+	var v checks
+	v.secretFiles(c)
+	v.certificateFiles(c)
+	v.scriptFiles(c)
+	v.ruleFiles(c)
+	v.destinations(c)
+	if c.Log.GameSessions.Dir != "" {
+		v.err("log.gameSessions.dir", makeable(c.Log.GameSessions.Dir))
+	}
+	if c.Store.Path != "" {
+		v.err("store.path", makeable(filepath.Dir(c.Store.Path)))
+	}
+	for i, s := range c.Events.Sinks {
+		if s.Path == "" {
+			continue
+		}
+		key, dir := fmt.Sprintf("events.sinks[%d].path", i), filepath.Dir(s.Path)
+		if _, err := os.Stat(dir); err != nil {
+			v.err(key, err)
+			continue
+		}
+		v.err(key, makeable(dir))
+	}
+	return errors.Join(v...)
+}
+
+// err adds a mistake unless it is nil.
+func (v *checks) err(key string, err error) {
+	if err != nil {
+		v.that(key, false, err.Error())
+	}
+}
+
+func (v *checks) secretFiles(c *Config) {
+	for i := range c.API.Keys {
+		k, key := &c.API.Keys[i], fmt.Sprintf("api.keys[%d].secretFile", i)
+		if k.SecretFile == "" || !c.API.signed() {
+			continue
+		}
+		secret, err := readSecret(k.SecretFile)
+		if err == nil {
+			made := c.API.made(k, secret)
+			err = made.Validate(serviceapi.Operations())
+		}
+		v.err(key, err)
+	}
+	file := func(key, name string) {
+		_, err := secretOf("", name)
+		v.err(key+".secretFile", err)
+	}
+	for i, s := range c.Events.Sinks {
+		file(fmt.Sprintf("events.sinks[%d]", i), s.SecretFile)
+	}
+	for i, h := range c.Traces.Headers {
+		file(fmt.Sprintf("traces.headers[%d]", i), h.SecretFile)
+	}
+	file("events.sse", c.Events.SSE.SecretFile)
+}
+
+func (v *checks) certificateFiles(c *Config) {
+	if !c.hasTLS() {
+		return
+	}
+	if c.TLS.CertFile == "" {
+		if c.TLS.Dir != "" {
+			v.err("tls.dir", makeable(c.TLS.Dir))
+		}
+		return
+	}
+	before := len(*v)
+	for _, f := range []struct{ key, name string }{{"tls.certFile", c.TLS.CertFile}, {"tls.keyFile", c.TLS.KeyFile}, {"tls.caFile", c.TLS.CAFile}} {
+		if f.name != "" {
+			_, err := os.Stat(f.name)
+			v.err(f.key, err)
+		}
+	}
+	if o, err := c.Certificates(zerolog.Nop()); err == nil && len(*v) == before && c.TLS.KeyFile != "" {
+		_, err = tlsconf.Load(o) // its errors name the file
+		v.err("tls.certFile", err)
+	}
+}
+
+func (v *checks) scriptFiles(c *Config) {
+	for i, f := range c.Fleets {
+		if f.Script == "" {
+			continue
+		}
+		_, err := bundle.FromPath(f.Script, c.Script.bundleLimits())
+		v.err(fmt.Sprintf("fleets[%d].script", i), err)
+	}
+}
+
+// ruleFiles checks the rule sets, and that configurations of matchmaking have one. A store that is there may have it: then the start
+// finds out.
+func (v *checks) ruleFiles(c *Config) {
+	var invalid checks
+	invalid.matchmaking(c)
+	before := len(*v)
+	for i, r := range c.Matchmaking.RuleSets {
+		if _, err := r.text(); err != nil {
+			v.err(fmt.Sprintf("matchmaking.ruleSets[%d].file", i), err)
+		}
+	}
+	o, err := c.matchmaking(time.Now())
+	if len(*v) > before || len(invalid) > 0 || err != nil {
+		return
+	}
+	if !c.hasStore() {
+		*v = append(*v, new(matchmaker.State).CheckConfigured(o))
+		return
+	}
+	for i, r := range o.RuleSets {
+		_, err := matchmaker.Compile(*r)
+		v.err(fmt.Sprintf("matchmaking.ruleSets[%d]", i), err)
+	}
+}
+
+// destinations checks where queues lead to, unless a store is there: it may have a queue that goes first, and the start finds out.
+func (v *checks) destinations(c *Config) {
+	if c.hasStore() {
+		return
+	}
+	known := map[string]bool{}
+	for _, f := range c.Fleets {
+		known[f.ID] = true
+	}
+	for _, a := range c.Aliases {
+		known[a.ID] = true
+	}
+	for i, q := range c.Queues {
+		for j, d := range q.Destinations {
+			_, tail, _ := strings.Cut(d, "-") // a UUID in ids that the service API has made
+			mine := fleetForm.MatchString(d) || aliasForm.MatchString(d)
+			v.that(fmt.Sprintf("queues[%d].destinations[%d]", i, j), known[d] || !mine || uuid.Validate(tail) == nil, d+" is neither one of fleets nor of aliases")
+		}
+	}
+}
+
+// hasStore reports whether a start finds a store that is there already.
+func (c *Config) hasStore() bool {
+	_, err := os.Stat(c.Store.Path)
+	return c.Store.Path != "" && err == nil
+}
+
+// makeable returns an error if a folder can neither be written to nor made.
+func makeable(dir string) error {
+	for {
+		info, err := os.Stat(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir:
+			dir = filepath.Dir(dir)
+			continue
+		case err != nil:
+			return err
+		case !info.IsDir():
+			return fmt.Errorf("%s is not a folder", dir)
+		}
+		f, err := os.CreateTemp(dir, ".troupe-*")
+		if err != nil {
+			return err
+		}
+		_ = f.Close()
+		return os.Remove(f.Name())
+	}
+}
