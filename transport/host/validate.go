@@ -108,7 +108,10 @@ func (v *checks) ports(c *Config) {
 func samePort(a, b string) bool {
 	hostA, portA, errA := net.SplitHostPort(a)
 	hostB, portB, errB := net.SplitHostPort(b)
-	all := func(host string) bool { ip, err := netip.ParseAddr(host); return host == "" || err == nil && ip.IsUnspecified() }
+	all := func(host string) bool {
+		ip, err := netip.ParseAddr(host)
+		return host == "" || err == nil && ip.IsUnspecified()
+	}
 	return errA == nil && errB == nil && portA == portB && portA != "0" && (hostA == hostB || all(hostA) || all(hostB))
 }
 
