@@ -318,7 +318,11 @@ func (r *run) judge(ctx context.Context, players *crew, room server.Room, after 
 	if err != nil {
 		return err
 	}
-	report.Verdicts = append(report.Verdicts, players.delivery(&report.Figures, after)...)
+	delivery := players.delivery(&report.Figures, after)
+	if err := r.proven(&report.Figures); err != nil {
+		return err
+	}
+	report.Verdicts = append(report.Verdicts, delivery...)
 	if r.hostOnly() {
 		report.Verdicts = append(report.Verdicts, judge("RL-115", "no player loses its connection by that", report.Figures.Resumes == 0, "%d did", report.Figures.Resumes))
 	}
@@ -338,6 +342,15 @@ func (r *run) judge(ctx context.Context, players *crew, room server.Room, after 
 	own, err := r.judgeScript(ctx, room.Session)
 	report.Verdicts = append(report.Verdicts, own...)
 	return err
+}
+
+// proven returns an error if no reliable message has come back of a game that may run a script of its own: it may refuse them all, and
+// then nothing says what the host has lost.
+func (r *run) proven(f *Figures) error {
+	if f.Sent > 0 && f.Delivered == 0 && (r.o.Against != nil || r.o.Script != "") {
+		return fmt.Errorf("no message of op code %d came back: does the script pass it on?", opReliable)
+	}
+	return nil
 }
 
 // readHost reads what the host's process took.

@@ -40,11 +40,14 @@ func (r *run) judgeAnswers(f result.Figures, load *loadgen.Result, failed server
 
 // scriptProvesNothing keeps that the user's own script has failed, in the first round in which it has. The reason names no column: it is
 // one of all, because there is nothing to compare either.
-func (r *run) scriptProvesNothing(e server.ScriptErrors) {
+func (r *run) scriptProvesNothing(e server.ScriptErrors) { r.nothingProven(scriptFailure, failure(e)) }
+
+// nothingProven keeps why the figures of all columns prove nothing, unless there is a reason that begins alike.
+func (r *run) nothingProven(begins, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !slices.ContainsFunc(r.void, func(text string) bool { return strings.HasPrefix(text, scriptFailure) }) {
-		r.void = append(r.void, failure(e))
+	if !slices.ContainsFunc(r.void, func(text string) bool { return strings.HasPrefix(text, begins) }) {
+		r.void = append(r.void, reason)
 	}
 }
 
@@ -69,17 +72,19 @@ func times(n int64) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// nothingArrived warns that no player received anything in the measured part, where that may be because of what players sent.
+// noneCameBack begins why nothing is proven if no player received anything in the measured part.
+const noneCameBack = "no message of op code "
+
+// nothingArrived keeps that no player received anything in the measured part, where that may be because of what players sent.
 func (r *run) nothingArrived() {
-	op := cmp.Or(r.o.OpCode, loadgen.OpLoad)
-	switch {
-	case r.o.Script != "":
-		r.warn("no answer reached a player: does your script answer op code %d?", op)
-	case r.o.own():
-		r.warn("no answer reached a player: does the fleet's script answer op code %d?", op)
-	case r.o.Against != nil:
-		r.warn("nothing arrived: if the fleet runs a script, say what players send to it: --op-code N --message TEXT")
+	if r.o.Script == "" && r.o.Against == nil {
+		return
 	}
+	reason := fmt.Sprintf(noneCameBack+"%d came back: does the script pass it on?", cmp.Or(r.o.OpCode, loadgen.OpLoad))
+	if !r.o.own() {
+		reason += " (--op-code N and --message TEXT are what players send)"
+	}
+	r.nothingProven(noneCameBack, reason)
 }
 
 // refused adds to a login that the host refused why it may have done so. Of hosts that are started here without the user's script it is

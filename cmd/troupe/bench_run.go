@@ -31,7 +31,7 @@ type benchRun struct {
 
 	Script  string   `placeholder:"FILE" help:"Your own script: a file, or a folder, for the host that is started."`
 	Message string   `placeholder:"TEXT" help:"What players send to the script. {{stamp}} in it is the time, which the script sends back for latencies. Without it, a payload with the time."`
-	OpCode  *int32   `placeholder:"N" help:"Op code of what players send to the script."`
+	OpCode  *int32   `placeholder:"N" help:"Op code of what players send to the script (7)."`
 	Set     []string `placeholder:"KEY=VALUE" sep:"none" help:"A setting of the hosts that are started; may be repeated."`
 	Only    []string `placeholder:"NAME" help:"Measure these columns of the table only; may be repeated."`
 	Peer    []string `placeholder:"NAME=COMMAND" sep:"none" help:"Another server beside them, that takes --addr and --announce; may be repeated."`

@@ -68,9 +68,13 @@ func (c *clientCommand) Run(s streams) error {
 	if o.Group == 0 {
 		o.Group = 1
 	}
-	return play.Bots(ctx, play.BotOptions{
+	err = play.Bots(ctx, play.BotOptions{
 		Options: o, Bots: c.Bots, Rate: c.Rate, Duration: c.Duration, PayloadBytes: c.Payload,
 	}, s.out)
+	if errors.Is(err, play.ErrNoneCameBack) {
+		return &exitError{exitVoid, err}
+	}
+	return err
 }
 
 // tls returns the configuration that the host's certificate is checked with.

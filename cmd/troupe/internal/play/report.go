@@ -20,9 +20,26 @@ func (r report) line(last report, at time.Duration) string {
 		missing += s.missing()
 		all.Merge(s.latency)
 	}
-	return fmt.Sprintf("%4.0fs  bots %d  sent %d/s  received %d/s  in transit %d  p50 %s  p99 %s  reconnects %d",
+	text := fmt.Sprintf("%4.0fs  bots %d  sent %d/s  received %d/s  in transit %d  p50 %s  p99 %s  reconnects %d",
 		at.Seconds(), r.bots-r.failed, sent, received, missing, quantile(all, 50), quantile(all, 99), r.backs)
+	if at >= unansweredAfter && r.unanswered() {
+		text += "  (" + ErrNoneCameBack.Error() + ")"
+	}
+	return text
 }
+
+// unansweredAfter is since when a line says that nothing comes back.
+const unansweredAfter = 2 * time.Second
+
+// unanswered reports whether reliable messages were sent and none came back.
+func (r report) unanswered() bool {
+	s := r.channels[reliable]
+	return s.sent > 0 && s.received == 0
+}
+
+// ErrNoneCameBack is the outcome of bots who received nothing, with what that mostly means: the game's script refuses what they send.
+// Nothing is proven by them.
+var ErrNoneCameBack = fmt.Errorf("no message of op code %d came back: does the script pass it on?", opBot)
 
 // table returns the result of a run.
 func (r report) table() string {
@@ -48,7 +65,9 @@ func (r report) verdict() error {
 	if r.failed > 0 {
 		all = append(all, fmt.Errorf("%d of %d bots failed", r.failed, r.bots))
 	}
-	if lost := r.channels[reliable].lost; lost > 0 {
+	if lost := r.channels[reliable].lost; lost > 0 && r.unanswered() {
+		all = append(all, ErrNoneCameBack)
+	} else if lost > 0 {
 		all = append(all, fmt.Errorf("%d reliable messages were lost", lost))
 	}
 	if twice := r.channels[reliable].duplicates; twice > 0 {

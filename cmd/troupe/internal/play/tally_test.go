@@ -135,3 +135,27 @@ func TestForeignStamps(t *testing.T) {
 		t.Errorf("got %+v", b.from)
 	}
 }
+
+// Bots on a game whose script refuses what they send say so, rather than that more and more is in transit.
+func TestNothingCameBack(t *testing.T) {
+	const say = "no message of op code 2 came back"
+	var r report
+	for _, c := range []struct {
+		received uint64
+		want     bool
+	}{{0, true}, {1, false}} {
+		r.channels = [channels]sums{}
+		for ch := range channels {
+			r.channels[ch].latency = newHistogram()
+		}
+		r.channels[reliable].sent, r.channels[reliable].received, r.channels[reliable].lost = 10, c.received, 10-c.received
+		for at, want := range map[time.Duration]bool{time.Second: false, unansweredAfter: c.want} {
+			if got := strings.Contains(r.line(report{}, at), say); got != want {
+				t.Errorf("%d received, after %v: %t", c.received, at, got)
+			}
+		}
+		if err := r.verdict(); err == nil || strings.Contains(err.Error(), say) != c.want {
+			t.Error(err)
+		}
+	}
+}
