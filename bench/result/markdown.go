@@ -52,7 +52,7 @@ func Document(results []Result) (files map[string]string, err error) {
 	if err := performance.Execute(&text, shown); err != nil {
 		return nil, fmt.Errorf("write document: %w", err)
 	}
-	files["performance.md"] = text.String()
+	files["performance.md"] = strings.ReplaceAll(text.String(), "](../../../docs/", "](") // the template's links are from its own folder
 	files["performance.json"], err = compact(results)
 	return files, err
 }

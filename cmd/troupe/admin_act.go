@@ -12,7 +12,7 @@ import (
 type kickCommand struct {
 	consoleFlags
 	Player      string `arg:"" help:"Id of the player."`
-	GameSession string `placeholder:"ARN" help:"Only from this game session. Without it: from all where the player has a seat."`
+	GameSession string `placeholder:"ID" help:"Only from this game session. Without it: from all where the player has a seat."`
 	Reason      string `placeholder:"TEXT" help:"For the log of the game session, at most 256 bytes."`
 }
 
@@ -23,7 +23,7 @@ func (kickCommand) Help() string {
 
 // Run removes a player.
 func (c *kickCommand) Run(s streams) error {
-	return c.do(s, http.MethodPost, "players/kick", given("player", c.Player, "gameSession", c.GameSession, "reason", c.Reason), func(a map[string]any) string {
+	return c.do(s, http.MethodPost, "players/kick", given("player", c.Player, "gameSession", c.gameARN(c.GameSession), "reason", c.Reason), func(a map[string]any) string {
 		return ending(a)
 	})
 }
@@ -92,7 +92,7 @@ func (c *terminateCommand) Run(s streams) error {
 	if c.Force {
 		force = "true"
 	}
-	return c.do(s, http.MethodPost, "game-session/terminate", given("id", c.GameSession, "force", force), func(a map[string]any) string {
+	return c.do(s, http.MethodPost, "game-session/terminate", given("id", c.gameARN(c.GameSession), "force", force), func(a map[string]any) string {
 		return fmt.Sprintf("the game session is %v", a["status"])
 	})
 }

@@ -121,11 +121,15 @@ func (c *whyCommand) Run(s streams) error {
 	}
 	fmt.Fprintf(&b, "\n%s\n", t.Says)
 	if t.Searched {
-		fmt.Fprintf(&b, "%d other tickets wait", t.Others)
+		verb := "wait"
+		if t.Others == 1 {
+			verb = "waits"
+		}
+		fmt.Fprintf(&b, "%s %s", count(int64(t.Others), "other ticket"), verb)
 		if t.Sampled < t.Others {
 			fmt.Fprintf(&b, ", of which %d were looked at", t.Sampled)
 		}
-		fmt.Fprintf(&b, "; %d fit it, one by one. That makes %d players, and a match needs %d.\n", t.Fitting, t.Players, t.Needed)
+		fmt.Fprintf(&b, "; fitting it, one by one: %d. That makes %s, and a match needs %d.\n", t.Fitting, count(int64(t.Players), "player"), t.Needed)
 	}
 	for _, n := range t.NextChanges {
 		if t.NextSeconds != nil {

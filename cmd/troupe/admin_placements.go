@@ -34,7 +34,7 @@ func (c *placementsCommand) Run(s streams) error {
 		{"PLACEMENT", func(p *placementShown) string { return p.ID }}, {"QUEUE", func(p *placementShown) string { return p.Queue }},
 		{"STATUS", func(p *placementShown) string { return p.Status }},
 		{"PLAYERS", func(p *placementShown) string { return fmt.Sprintf("%d/%d", p.Players, p.MaxPlayers) }},
-		{"GAME SESSION", func(p *placementShown) string { return p.GameSessionID }}, {"LOCATION", func(p *placementShown) string { return p.Location }},
+		{"GAME SESSION", func(p *placementShown) string { return c.shortGame(p.GameSessionID) }}, {"LOCATION", func(p *placementShown) string { return p.Location }},
 		{"STARTED", func(p *placementShown) string { return when(p.Started) }}, {"ENDED", func(p *placementShown) string { return when(p.Ended) }},
 		{"WHY", func(p *placementShown) string { return p.Waits }}, // last, as it is long
 	}

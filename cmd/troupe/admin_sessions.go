@@ -15,7 +15,7 @@ type sessionsCommand struct {
 	consoleFlags
 	Fleet       string `xor:"fleet" placeholder:"ID" help:"Only game sessions of this fleet. Without --fleet, --alias and --game-session: of all fleets."`
 	Alias       string `xor:"fleet" placeholder:"ID" help:"Only game sessions of this alias's fleet."`
-	GameSession string `placeholder:"ARN" help:"Only this game session; with --json with its players and groups."`
+	GameSession string `placeholder:"ID" help:"Only this game session, as lists show it or by its ARN; with --json with its players and groups."`
 	Location    string `placeholder:"NAME" help:"Only game sessions at this location."`
 	Status      string `enum:"any,ACTIVATING,ACTIVE,TERMINATING,TERMINATED,ERROR" default:"any" placeholder:"STATUS" help:"Only game sessions with this status: ACTIVATING, ACTIVE, TERMINATING, TERMINATED or ERROR."`
 	Filter      string `placeholder:"EXPRESSION" help:"Only game sessions that match a FilterExpression of SearchGameSessions."`
@@ -37,7 +37,7 @@ type sessionShown struct {
 // Run lists game sessions.
 func (c *sessionsCommand) Run(s streams) error {
 	columns := []column[sessionShown]{
-		{"GAME SESSION", func(g *sessionShown) string { return g.ID }}, {"NAME", func(g *sessionShown) string { return g.Name }},
+		{"GAME SESSION", func(g *sessionShown) string { return c.shortGame(g.ID) }}, {"NAME", func(g *sessionShown) string { return g.Name }},
 		{"STATUS", func(g *sessionShown) string { return g.Status }},
 		{"PLAYERS", func(g *sessionShown) string { return fmt.Sprintf("%d/%d", g.Players, g.MaxPlayers) }},
 		{"ADDRESS", func(g *sessionShown) string { return g.Address }}, {"LOCATION", func(g *sessionShown) string { return g.Location }},
@@ -54,7 +54,7 @@ func (c *sessionsCommand) Run(s streams) error {
 	ctx, stop := s.interruptible()
 	defer stop()
 	var one json.RawMessage
-	if err := c.read(ctx, "game-session", given("id", c.GameSession), &one); err != nil {
+	if err := c.read(ctx, "game-session", given("id", c.gameARN(c.GameSession)), &one); err != nil {
 		return fmt.Errorf("admin: %w", err)
 	}
 	return printList(&c.consoleFlags, s, slices.Concat([]byte("["), one, []byte("]")), columns...)
@@ -62,7 +62,7 @@ func (c *sessionsCommand) Run(s streams) error {
 
 type playersCommand struct {
 	consoleFlags
-	GameSession   string `xor:"whose" placeholder:"ARN" help:"Only player sessions of this game session. Without --game-session, --player, --player-session and --fleet: of all ACTIVE game sessions."`
+	GameSession   string `xor:"whose" placeholder:"ID" help:"Only player sessions of this game session. Without --game-session, --player, --player-session and --fleet: of all ACTIVE game sessions."`
 	Player        string `xor:"whose" placeholder:"ID" help:"Only player sessions of this player."`
 	PlayerSession string `xor:"whose" placeholder:"ID" help:"Only this player session: its id, or as much of it as logs and lists show."`
 	Fleet         string `xor:"whose" placeholder:"ID" help:"Only player sessions in ACTIVE game sessions of this fleet."`
@@ -86,10 +86,10 @@ func (c *playersCommand) Run(s streams) error {
 		short = "psess-" + messages.PlayerSessionID(c.PlayerSession).Short()
 	}
 	return showPages(&c.consoleFlags, s, "players", "players", []string{
-		"gameSession", c.GameSession, "player", c.Player, "playerSession", short, "fleet", c.Fleet, "status", c.Status,
+		"gameSession", c.gameARN(c.GameSession), "player", c.Player, "playerSession", short, "fleet", c.Fleet, "status", c.Status,
 	},
 		column[seatShown]{"PLAYER SESSION", func(p *seatShown) string { return p.PlayerSession }}, column[seatShown]{"PLAYER", func(p *seatShown) string { return p.PlayerID }},
-		column[seatShown]{"STATUS", func(p *seatShown) string { return p.Status }}, column[seatShown]{"GAME SESSION", func(p *seatShown) string { return p.GameSessionID }},
+		column[seatShown]{"STATUS", func(p *seatShown) string { return p.Status }}, column[seatShown]{"GAME SESSION", func(p *seatShown) string { return c.shortGame(p.GameSessionID) }},
 		column[seatShown]{"CREATED", func(p *seatShown) string { return when(p.Created) }})
 }
 

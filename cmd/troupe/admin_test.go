@@ -82,7 +82,7 @@ func TestAdminCommands(t *testing.T) {
 		{"sessions --fleet fleet-none", exitFailure, "fleet-none"}, {"sessions --alias alias-none", exitFailure, "alias-none"}, {"sessions --game-session none", exitFailure, "none"},
 		{"sessions --location moon", exitFailure, "no fleet has the location moon"}, {"sessions --game-session none --location moon", exitUsage, "without the flags"},
 		{"sessions --fleet fleet-dev --alias alias-dev", exitUsage, ""}, {"sessions --status LOUD", exitUsage, ""},
-		{"players", 0, "  ann     RESERVED  arn:"}, {"players --player ann --status COMPLETED --json", 0, "[]\n"}, {"players --fleet fleet-dev --json", 0, `"playerId": "ann"`},
+		{"players", 0, "  ann     RESERVED  fleet-"}, {"players --player ann --status COMPLETED --json", 0, "[]\n"}, {"players --fleet fleet-dev --json", 0, `"playerId": "ann"`},
 		{"players --game-session " + string(g.ID), 0, "RESERVED"}, {"players --player-session " + seat, 0, "  ann  "}, {"players --player-session psess-00000000", exitFailure, "psess-00000000"},
 		{"players --fleet fleet-dev --player ann", exitUsage, ""}, {"players --game-session none", exitFailure, "none"},
 		{"queues", 0, "queue-dev  "}, {"queues queue-dev queue-dev --json", 0, `"name": "queue-dev"`}, {"queues none", exitFailure, "there is no queue none"},

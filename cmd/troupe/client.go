@@ -20,7 +20,7 @@ type clientCommand struct {
 	endpoint
 	Fleet       string        `xor:"destination" placeholder:"ID" help:"Fleet to play on (fleet-dev, unless --alias is given)."`
 	Alias       string        `xor:"destination" placeholder:"ID" help:"Alias to play on, instead of a fleet."`
-	GameSession string        `placeholder:"ARN" help:"Join this game session. Without it: join one that has free seats, or create one."`
+	GameSession string        `placeholder:"ID" help:"Join this game session. Without it: join one that has free seats, or create one."`
 	Player      string        `placeholder:"NAME" help:"Player id; with --bots the prefix of the bots' player ids. Without it: a random one."`
 	Bots        int           `placeholder:"N" help:"Let N bots play instead of you, and count the messages that arrive."`
 	Rate        float64       `default:"5" placeholder:"HZ" help:"Messages per second and bot (${default})."`
@@ -43,7 +43,7 @@ func (c *clientCommand) Run(s streams) error {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	o := play.Options{
-		API: c.Endpoint, Region: c.Region, AccessKey: c.AccessKey, SecretKey: c.SecretKey, SessionToken: c.SessionToken, Fleet: c.Fleet, Alias: c.Alias, GameSession: c.GameSession,
+		API: c.Endpoint, Region: c.Region, AccessKey: c.AccessKey, SecretKey: c.SecretKey, SessionToken: c.SessionToken, Fleet: c.Fleet, Alias: c.Alias, GameSession: c.gameARN(c.GameSession),
 		Player: c.Player, Group: c.Group, Fast: c.Fast, Quiet: c.Quiet, KCPAddr: c.KCPAddr,
 		Drop: c.Drop, For: c.For,
 	}

@@ -35,6 +35,20 @@ type caller struct {
 	CA           string `name:"ca" env:"AWS_CA_BUNDLE" placeholder:"FILE" help:"PEM certificates to trust for https, wss and kcp, instead of the system's."`
 }
 
+// games begins the ARNs of a host's game sessions.
+func (c *caller) games() string { return "arn:aws:gamelift:" + c.Region + "::gamesession/" }
+
+// shortGame is what tables show of a game session: its fleet and its id, if it is of the region that calls are for. Flags take it as well.
+func (c *caller) shortGame(arn string) string { return strings.TrimPrefix(arn, c.games()) }
+
+// gameARN returns the ARN of a game session that is named as tables show it; any other text is returned as it is.
+func (c *caller) gameARN(text string) string {
+	if fleet, id, ok := strings.Cut(text, "/"); ok && strings.HasPrefix(fleet, "fleet-") && id != "" {
+		return c.games() + text
+	}
+	return text
+}
+
 // noBody is the hash of an empty body.
 const noBody = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 

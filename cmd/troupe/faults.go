@@ -19,7 +19,7 @@ import (
 )
 
 type faultsCommand struct {
-	Run    faultsRun    `cmd:"" help:"Break the players' networks, or the host, by a scenario."`
+	Run    faultsRun    `cmd:"" default:"withargs" help:"Break the players' networks, or the host, by a scenario."`
 	List   faultsList   `cmd:"" help:"List the scenarios."`
 	Replay faultsReplay `cmd:"" help:"Play the faults of a stored run again."`
 	Proxy  faultsProxy  `cmd:"" help:"Open proxies that break the networks of your own clients, of any kind, by a scenario."`

@@ -24,7 +24,7 @@ func (c *logsCommand) Run(s streams) error {
 	}
 	q := url.Values{}
 	if c.ID != "" {
-		q.Set("id", c.ID)
+		q.Set("id", c.gameARN(c.ID))
 	}
 	if c.All {
 		q.Set("all", "1")

@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -121,6 +122,9 @@ func run(args []string, s streams) int {
 	if err != nil {
 		fmt.Fprintln(s.err, "troupe:", err)
 		return exitUsage
+	}
+	if len(args) > 0 && args[0] == "help" { // troupe help faults run
+		args = append(slices.Clone(args[1:]), "--help")
 	}
 	command, err := parser.Parse(args)
 	if shown {

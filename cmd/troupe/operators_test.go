@@ -100,6 +100,39 @@ func TestWrongCommandLinesHaveAnExitCodeOfTheirOwn(t *testing.T) {
 	}
 }
 
+// What people try first is understood: help of a command, and a scenario without the word run.
+func TestWhatPeopleTryFirst(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"help"}, 0, "Usage: troupe <command>"}, {[]string{"help", "faults", "run"}, 0, "troupe faults run"},
+		{[]string{"faults", "nothing-like-it"}, exitUsage, "nothing-like-it"},
+	} {
+		var out bytes.Buffer
+		if code := run(c.args, streams{out: &out, err: &out}); code != c.code || !strings.Contains(out.String(), c.want) || strings.Contains(out.String(), "unexpected argument") {
+			t.Errorf("%v: %d %.300s", c.args, code, out.String())
+		}
+	}
+}
+
+// Tables show game sessions shorter than their ARNs, and flags take both.
+func TestGameSessionsAreNamedAsTablesShowThem(t *testing.T) {
+	h, g := adminHost(t)
+	c := caller{Region: "us-east-1"}
+	short := c.shortGame(string(g.ID))
+	if len(short) > 60 || c.gameARN(short) != string(g.ID) || c.gameARN(string(g.ID)) != string(g.ID) || (&caller{Region: "eu-west-1"}).shortGame(string(g.ID)) != string(g.ID) {
+		t.Fatal(short)
+	}
+	for _, args := range [][]string{{"sessions"}, {"sessions", "--game-session", short}, {"sessions", "--game-session", string(g.ID)}, {"players", "--game-session", short}} {
+		var out, said bytes.Buffer
+		if code := run(append(append([]string{"admin"}, args...), "--endpoint", h.Addrs().APIURL, "--region", "us-east-1"), streams{out: &out, err: &said}); code != 0 || !strings.Contains(out.String(), short) || strings.Contains(out.String(), "arn:") {
+			t.Errorf("%v: %d %s%s", args, code, out.String(), said.String())
+		}
+	}
+}
+
 // The end of a stream of events is a sentence.
 func TestTheEndOfEventsIsASentence(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

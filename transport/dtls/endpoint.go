@@ -77,7 +77,7 @@ func bind(addr string, buffer int) (transport.PacketConn, error) {
 	}
 	conn, err := new(net.ListenConfig).ListenPacket(context.Background(), network, addr)
 	if err != nil {
-		return nil, fmt.Errorf("dtls: listen: %w", err)
+		return nil, err // says what it did, and where
 	}
 	udp, ok := conn.(*net.UDPConn)
 	if !ok {

@@ -27,7 +27,7 @@ type binder struct {
 func (b *binder) main(port uint16) (transport.PacketConn, error) {
 	conn, err := b.at(port)
 	if err != nil {
-		return nil, fmt.Errorf("fast: listen: %w", err)
+		return nil, err // says what it did, and where
 	}
 	return conn, nil
 }

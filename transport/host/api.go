@@ -1,12 +1,14 @@
 package host
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/tls"
 	"fmt"
 	"log"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -62,8 +64,21 @@ func (h *Host) startAPI(o Options) error {
 	h.console = h.newConsole(o, auth, proxies, logs)
 	h.http = newAPIServer(conns.handler(c.guard(auth).debugPages(h.console.Mux(h.ops.Mux(h.webPages(&o, c.guard(auth), api))))))
 	h.http.ConnContext = conns.remember
-	h.http.ErrorLog = log.New(o.Log.With().Str("listener", "api").Logger(), "", 0)
+	h.http.ErrorLog = log.New(httpLog{o.Log.With().Str("listener", "api").Logger()}, "", 0)
 	return nil
+}
+
+// httpLog logs what net/http has to say of connections and handlers. Strangers make handshakes fail at will, so that is no warning.
+type httpLog struct{ zerolog.Logger }
+
+// Write implements io.Writer.
+func (l httpLog) Write(line []byte) (int, error) {
+	level := zerolog.WarnLevel
+	if bytes.HasPrefix(line, []byte("http: TLS handshake error")) {
+		level = zerolog.InfoLevel
+	}
+	l.WithLevel(level).Msg(strings.TrimSpace(string(line)))
+	return len(line), nil
 }
 
 // pageKey returns the key of page tokens, which stay valid across restarts of the host.

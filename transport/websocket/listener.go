@@ -52,7 +52,7 @@ func Listen(opt Options) (*Listener, error) {
 		lc := net.ListenConfig{KeepAlive: -1, Control: l.tuneListener}
 		ln, err := lc.Listen(context.Background(), "tcp", addr)
 		if err != nil {
-			return nil, fmt.Errorf("websocket: listen: %w", err)
+			return nil, err // says what it did, and where
 		}
 		l.ln = ln
 	}

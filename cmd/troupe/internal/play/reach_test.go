@@ -53,6 +53,9 @@ func TestExplain(t *testing.T) {
 		},
 		"the host at URL did not answer: HTTP status 503":                      func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "x", http.StatusServiceUnavailable) },
 		"the server at URL is not the service API of a host (HTTP status 404)": http.NotFound,
+		"URL does not take calls without TLS, or is not the service API of a host (HTTP status 400): is it https://?": func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "Client sent an HTTP request to an HTTPS server.", http.StatusBadRequest)
+		},
 	} {
 		server := httptest.NewServer(handle)
 		defer server.Close()

@@ -73,6 +73,9 @@ func Refused(endpoint string, status int) error {
 	if status >= http.StatusInternalServerError {
 		return fmt.Errorf("the host at %s did not answer: HTTP status %d", endpoint, status)
 	}
+	if status == http.StatusBadRequest && strings.HasPrefix(endpoint, "http://") { // what Go and nginx answer without TLS where it is needed
+		return fmt.Errorf("%s does not take calls without TLS, or is not the service API of a host (HTTP status 400): is it https://?", endpoint)
+	}
 	return fmt.Errorf("the server at %s is not the service API of a host (HTTP status %d)", endpoint, status)
 }
 
