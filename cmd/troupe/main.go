@@ -1,7 +1,7 @@
 // Command troupe is the game host and its tools: `troupe dev` and `troupe serve` run a
 // host, `troupe new game` makes a game to begin with, `troupe client` plays on a host, `troupe config` checks and prints
 // configurations, `troupe logs` prints the logs of game sessions,
-// `troupe admin` lists and drains, `troupe top` watches, `troupe backup` and `troupe restore` copy the store,
+// `troupe admin` lists and drains, `troupe health` asks whether a host runs, `troupe top` watches, `troupe backup` and `troupe restore` copy the store,
 // `troupe store check` looks for damage in it, `troupe bench` measures, `troupe faults` breaks
 // networks and hosts on purpose, `troupe match` tries rule sets of matchmaking. This package only wires parts together:
 // cmd/internal/config reads the configuration, transport/host is the host, internal/play
@@ -93,6 +93,7 @@ type commands struct {
 	Config  configCommand  `cmd:"" help:"Check a configuration, print the one in force, or print its JSON Schema."`
 	Logs    logsCommand    `cmd:"" help:"Print the log of a running or ended game session."`
 	Admin   adminCommand   `cmd:"" help:"See what a host does, and act on it: game sessions, players, connections, placements, kick, ban, drain."`
+	Health  healthCommand  `cmd:"" help:"Ask whether a host runs, or with --ready takes players: exit code 0 if so. For images that have no curl."`
 	Top     topCommand     `cmd:"" help:"Watch a host: its busiest game sessions and players, by rate, queue or round trip."`
 	Backup  backupCommand  `cmd:"" help:"Copy a host's store. The host may be running."`
 	Restore restoreCommand `cmd:"" help:"Replace a host's store with a backup. No host may be running on it."`

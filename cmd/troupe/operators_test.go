@@ -117,6 +117,33 @@ func TestWhatPeopleTryFirst(t *testing.T) {
 	}
 }
 
+// troupe health succeeds if the host's page does, and fails otherwise.
+func TestHealth(t *testing.T) {
+	h, _ := adminHost(t)
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	draining := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/healthz" {
+			http.Error(w, "draining", http.StatusServiceUnavailable)
+		}
+	}))
+	defer draining.Close()
+	for _, c := range []struct {
+		url   string
+		ready bool
+		code  int
+	}{{h.Addrs().APIURL, false, 0}, {h.Addrs().APIURL, true, 0}, {draining.URL, false, 0}, {draining.URL, true, exitFailure}, {gone.URL, false, exitFailure}} {
+		args := []string{"health", "--endpoint", c.url}
+		if c.ready {
+			args = append(args, "--ready")
+		}
+		var out, said bytes.Buffer
+		if code := run(args, streams{out: &out, err: &said}); code != c.code || (code == 0) != (out.String() == "ok\n") {
+			t.Errorf("%v: %d %s%s", args, code, out.String(), said.String())
+		}
+	}
+}
+
 // Tables show game sessions shorter than their ARNs, and flags take both.
 func TestGameSessionsAreNamedAsTablesShowThem(t *testing.T) {
 	h, g := adminHost(t)
