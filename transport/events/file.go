@@ -59,6 +59,7 @@ func (f *file) deliver(_ context.Context, i *item) error {
 
 // ready opens the file, and begins a new one if n more bytes do not fit.
 func (f *file) ready(n int64) error {
+	f.follow()
 	if f.open == nil {
 		if err := f.begin(); err != nil {
 			return err
@@ -72,6 +73,21 @@ func (f *file) ready(n int64) error {
 		return err
 	}
 	return f.begin()
+}
+
+// follow closes a file that somebody else has renamed or removed, as logrotate does, so that the next line begins another of its name. No
+// signal is needed: a look before each line costs little beside its sync.
+func (f *file) follow() {
+	if f.open == nil {
+		return
+	}
+	named, err := os.Stat(f.path)
+	mine, failed := f.open.Stat()
+	if err != nil || failed != nil || !os.SameFile(named, mine) {
+		f.close()
+		return
+	}
+	f.size = mine.Size() // less than before, if it was cut (copytruncate)
 }
 
 func (f *file) begin() (err error) {
