@@ -239,6 +239,19 @@ func (h *Handler) overdue(what string, verdict watchdog.Verdict) {
 	h.crash(reason)
 }
 
+// stillRuns warns of a call that takes as long as only a mistake does, with the place where it is.
+func (h *Handler) stillRuns() {
+	file, row := firstFrame(h.vm.CaptureCallStack(0, nil))
+	text := fmt.Sprintf("%s still runs after %v", h.what, watchdog.SlowAfter)
+	if row > 0 {
+		text += fmt.Sprintf(", at %s:%d", file, row)
+	}
+	if h.program.limits.Callback > 0 {
+		text += fmt.Sprintf(": is that an endless loop? It is ended after %v (script.callback)", h.program.limits.Callback)
+	}
+	h.process.Log.At(script.LevelWarn, file, row, text)
+}
+
 // crash ends the game session as one whose process failed.
 func (h *Handler) crash(reason string) {
 	if h.session != nil {

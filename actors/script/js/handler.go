@@ -121,7 +121,7 @@ func (h *Handler) open() error {
 	}
 	h.watch = callWatchdog.Watch(watchdog.Options{
 		Limit: h.program.limits.Callback, MemoryMax: h.program.limits.MemoryMax, Held: h.held,
-		Interrupt: h.interrupt, Stuck: h.stuck, Long: h.process.HandOver,
+		Interrupt: h.interrupt, Stuck: h.stuck, Long: h.process.HandOver, Slow: h.stillRuns,
 	})
 	h.stopping.Store(h.watch)
 	return nil

@@ -27,6 +27,9 @@ const (
 	clockEvery = 256
 )
 
+// SlowAfter is how long a call runs before Options.Slow is told: longer than any that is meant, and short for a person who waits.
+const SlowAfter = 2 * time.Second
+
 // paces say how long a call rests for each slice of work, as a multiple of it, from a
 // time after its start on: it has half of a core, then a quarter, then a sixth.
 var paces = [...]struct {
@@ -39,6 +42,7 @@ type pacer struct {
 	left    int // pauses until the clock is looked at
 	every   int // so many
 	long    bool
+	slow    bool // Options.Slow was told of the call
 	measure bool // the first pause of the call measures what its owner holds
 
 	looked    time.Duration // at the clock; 0: not during this call
@@ -81,7 +85,7 @@ func (w *Watch) Worked(took time.Duration) {
 
 // begin and end are called by Begin and End.
 func (p *pacer) begin(measure bool) {
-	p.left, p.looked, p.began, p.measure = p.every, 0, 0, measure
+	p.left, p.looked, p.began, p.measure, p.slow = p.every, 0, 0, measure, false
 	if measure {
 		p.left = 0
 	}
@@ -108,6 +112,12 @@ func (w *Watch) look() {
 		return
 	}
 	w.lengthen()
+	if took >= SlowAfter && !p.slow {
+		p.slow = true
+		if w.o.Slow != nil {
+			w.o.Slow()
+		}
+	}
 	if w.watchdog.contended() {
 		w.rest(since, took, now)
 	}

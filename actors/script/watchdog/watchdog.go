@@ -37,6 +37,8 @@ type Options struct {
 	// Long tells that a call has become long (see Pause): it holds up what else its
 	// goroutine should do. Called by Pause, once in a call; nil does nothing.
 	Long func()
+	// Slow tells that a call still runs SlowAfter its start. Called by Pause, once in a call; nil does nothing.
+	Slow func()
 }
 
 // Verdict is what became of a call.
