@@ -96,6 +96,8 @@ var files embed.FS
 const (
 	prefix      = "/admin/v1/"
 	assetPrefix = "/console/"
+	// IconPath is where the icon of the pages is.
+	IconPath = assetPrefix + "icon.svg"
 )
 
 // New returns a Console. Close ends what runs for its listeners.

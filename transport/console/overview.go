@@ -1,6 +1,7 @@
 package console
 
 import (
+	"maps"
 	"math"
 	"net/http"
 	"runtime/metrics"
@@ -21,6 +22,7 @@ type overview struct {
 	GameSessions  map[string]int64  `json:"gameSessions"` // by status
 	Connections   map[string]int64  `json:"connections"`  // by transport
 	Totals        totals            `json:"totals"`
+	Drops         map[string]int64  `json:"drops"`   // packets dropped, by reason, refusals of scripts among them; only those that there are
 	Rates         *rates            `json:"rates"`   // null until two answers are a second apart
 	Latency       map[string]timing `json:"latency"` // since the start of the host
 	Recent        *recent           `json:"recent"`  // of the last minute; null at the first look
@@ -120,8 +122,10 @@ func (c *Console) look() *overview {
 			Logins: n.Logins.Total(), Resumes: n.Resumes.Total(), Lost: n.Lost.Load(), Dropped: n.Dropped.Total(), SlowConsumers: n.SlowConsumers.Load(),
 			ScriptErrors: n.ScriptErrors.Load() + n.HandlerErrors.Load(), ActorPanics: n.ActorPanics.Load(), APIRequests: n.APIRequests.Load(), APIErrors: n.APIErrors.Load(),
 		},
+		Drops:   values(&n.Dropped),
 		Latency: map[string]timing{"login": timingOf(n.LoginLatency.Cells()), "resume": timingOf(n.ResumeLatency.Cells()), "storeCommit": timingOf(n.StoreLatency.Cells()), "placement": timingOf(n.PlacementLatency.Cells())},
 	}
+	maps.DeleteFunc(o.Drops, func(_ string, n int64) bool { return n == 0 })
 	figures := []metrics.Sample{{Name: "/sched/goroutines:goroutines"}, {Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(figures)
 	p := ops.ReadProcess()

@@ -409,7 +409,7 @@ func TestAnOperatorActsInABrowser(t *testing.T) {
 	})
 	b.until("done", `document.querySelector("[role=status].note").innerText.includes("Done")`)
 	click("main .danger")
-	fill("#ask-grace", "600")
+	fill("#ask-grace", "10")
 	click("dialog[open] .danger")
 	b.until("draining", `document.querySelector(".state").innerText === "Draining" && document.querySelector("main").innerText.includes("Ends at the latest in\n10 min")`)
 	answers("drain", `"draining":true`)
@@ -462,7 +462,8 @@ func TestAnOperatorActsInABrowser(t *testing.T) {
 	b.until("the page", `document.title.startsWith("Bans") && document.querySelector(".menu").ariaExpanded === "false"`)
 	b.visit(base + "/#/game-session?id=" + url.QueryEscape(b.eval(`fetch("/admin/v1/game-sessions").then(r => r.json()).then(d => d.gameSessions[0].id)`)))
 	const table = `document.querySelector('[aria-label="Players"].scroll')`
-	b.until("the table", table)
+	b.until("the table as cards, and nothing beside the screen", table+`.scrollWidth === `+table+`.clientWidth`)
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 620, "height": 800, "deviceScaleFactor": 1, "mobile": false})
 	b.eval(`window.before = ` + table + `; window.before.scrollLeft = 60`)
 	b.until("its place after it was drawn anew", table+` !== window.before && `+table+`.scrollLeft === 60`)
 	b.call("Emulation.clearDeviceMetricsOverride", nil)

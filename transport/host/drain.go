@@ -83,9 +83,10 @@ func (h *Host) Drains() ops.DrainState {
 	until := h.drains.until
 	h.drains.mu.Unlock()
 	s := ops.DrainState{
-		GameSessions: h.count.GameSessions.Total(),
-		Players:      h.count.Players.Get(counters.PlayerAttached) + h.count.Players.Get(counters.PlayerDetached),
-		Detached:     h.count.Players.Get(counters.PlayerDetached),
+		ConfiguredGraceSeconds: h.grace.Seconds(),
+		GameSessions:           h.count.GameSessions.Total(),
+		Players:                h.count.Players.Get(counters.PlayerAttached) + h.count.Players.Get(counters.PlayerDetached),
+		Detached:               h.count.Players.Get(counters.PlayerDetached),
 	}
 	if !until.IsZero() {
 		s.Draining, s.GraceSeconds = true, max(0, time.Until(until).Seconds())

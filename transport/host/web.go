@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"troupe/transport/client/js"
+	"troupe/transport/console"
 )
 
 // webPages adds to the service API what web pages need: the client for browsers at
@@ -12,6 +13,7 @@ import (
 func (h *Host) webPages(o *Options, g guard, next http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /client.js", js.Handler())
+	mux.Handle("GET /favicon.ico", http.RedirectHandler(console.IconPath, http.StatusMovedPermanently)) // browsers ask for it on pages without an icon
 	if o.Dev {
 		join := newDevJoin(h.system, &o.Config, g, func() []string { return h.gameURLs })
 		mux.HandleFunc("POST "+devJoinPath, join.serve)

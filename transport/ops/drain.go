@@ -30,6 +30,8 @@ type DrainState struct {
 	Players      int64   `json:"players"`       // their players, the detached ones included
 	Detached     int64   `json:"detached"`
 	GraceSeconds float64 `json:"grace_seconds"` // time until the remaining game sessions are terminated
+	// ConfiguredGraceSeconds is the grace of a drain that names none.
+	ConfiguredGraceSeconds float64 `json:"configured_grace_seconds"`
 }
 
 // graceMax bounds the grace that an operator gives for one drain.

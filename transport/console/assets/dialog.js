@@ -2,12 +2,12 @@
 import { h } from "./dom.js";
 
 // ask shows a dialog and calls run with the values of its fields when somebody confirms. It stays open, with the
-// reason, if run is refused. A field is {id, label, value, type, min, most, max, required,
+// reason, if run is refused. A field is {id, label, value, type, min, most, step, max, required,
 // placeholder, options}, where max is a number of characters; options are pairs of a value and a text.
 export function ask({ title, text, fields = [], confirm, harmless, run }) {
   const inputs = fields.map((f) => f.options
     ? h("select", { id: "ask-" + f.id }, f.options.map(([value, t]) => h("option", { value, selected: value === f.value }, t)))
-    : h("input", { id: "ask-" + f.id, value: f.value || "", type: f.type, min: f.min, max: f.most, maxlength: f.max, required: f.required, placeholder: f.placeholder, autocomplete: "off" }));
+    : h("input", { id: "ask-" + f.id, value: f.value || "", type: f.type, min: f.min, max: f.most, step: f.step, maxlength: f.max, required: f.required, placeholder: f.placeholder, autocomplete: "off" }));
   const wrong = h("p", { class: "problem", role: "alert", hidden: true });
   const yes = h("button", { type: "submit", class: harmless ? null : "danger" }, confirm);
   const form = h("form", {

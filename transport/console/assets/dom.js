@@ -85,12 +85,12 @@ export const badge = (word) => h("span", { class: "badge " + (kinds[word] || "")
 export function table(name, columns, rows, empty) {
   if (!rows.length) return h("p", { class: "empty" }, empty || "There is nothing to show.");
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name },
-    h("table", {},
+    h("table", { class: "stacks", role: "table" }, // a list of cards on a narrow screen: the roles stay
       h("caption", {}, name),
-      h("thead", {}, h("tr", {}, columns.map(([title, , kind]) => h("th", { scope: "col", class: kind }, title)))),
-      h("tbody", {}, rows.map((row) => h("tr", {}, columns.map(([, cell, kind], i) => {
+      h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, columns.map(([title, , kind]) => h("th", { scope: "col", role: "columnheader", class: kind }, title)))),
+      h("tbody", { role: "rowgroup" }, rows.map((row) => h("tr", { role: "row" }, columns.map(([title, cell, kind], i) => {
         const content = cell(row);
-        return h(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : null, class: kind }, content === "" || content === null || content === undefined ? h("span", { class: "none" }, "–") : content);
+        return h(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : null, role: i === 0 ? "rowheader" : "cell", class: kind, "data-title": title }, content === "" || content === null || content === undefined ? h("span", { class: "none" }, "–") : content);
       }))))));
 }
 

@@ -80,14 +80,16 @@ export function operate(body, _query, page) {
           .then(() => { tell("Done: see your downloads."); page.problem({}); }, (e) => { tell(""); page.problem(e); });
       }), says),
     section("Drain", h("p", { class: "hint" }, "The host takes no new game sessions and players, and exits when its game sessions have ended, or when the grace is over."), drain));
+  let configured = 0; // seconds
   const start = () => ask({
     title: "Drain this host?", confirm: "Drain", text: "It takes no new game sessions, and exits when those that run have ended. You can cancel it until the grace is over.",
-    fields: [{ id: "grace", label: "Grace in seconds, after which those that still run are ended", type: "number", min: "0", most: "604800", placeholder: "as configured: drain.grace" }],
-    run: async ({ grace }) => { await act("POST", "drain", { grace: grace && grace + "s" }); timer.now(); },
+    fields: [{ id: "grace", label: "Grace in minutes, after which those that still run are ended", type: "number", min: "0", most: "10080", step: "any", placeholder: `${configured / 60}, as drain.grace says` }],
+    run: async ({ grace }) => { await act("POST", "drain", { grace: grace && grace * 60 + "s" }); timer.now(); },
   });
   const cancel = () => ask({ title: "Cancel the drain?", confirm: "Cancel the drain", harmless: true, text: "The host takes game sessions and players again.", run: async () => { await act("DELETE", "drain"); timer.now(); } });
   const load = async () => {
     const [l, d] = await Promise.all([get("log-level"), get("drain")]);
+    configured = d.configured_grace_seconds;
     const text = "In force: " + l.level;
     if (now.textContent !== text) {
       now.textContent = text;

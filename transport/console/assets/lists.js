@@ -10,7 +10,7 @@ const fleetsAsked = 20;
 // happened reads what happened to fleets lately, the newest first. It asks for the first fleets only, as the page is loaded often.
 async function happened(fleets) {
   const all = await Promise.all(fleets.slice(0, fleetsAsked).map(async (f) => (await get("fleet/events", { id: f.id, limit: 50 }).catch(() => ({ events: [] }))).events.map((e) => ({ ...e, fleet: f }))));
-  return all.flat().sort((a, b) => (a.at < b.at ? 1 : -1));
+  return all.flat().sort((a, b) => b.at.localeCompare(a.at)); // those of one moment keep their order
 }
 
 const eventColumns = [

@@ -15,6 +15,8 @@ function plot(values) {
     h("polyline", { points, fill: "none", "vector-effect": "non-scaling-stroke" }));
 }
 
+const refused = "refused_by_handler";
+
 const sum = (all) => Object.values(all).reduce((a, b) => a + b, 0);
 
 function card(title, value, note, values) {
@@ -59,7 +61,9 @@ export function overview(body) {
         ])),
         h("section", { class: "panel" }, h("h2", {}, "Trouble"), facts([
           ["Reliable messages lost", number(o.totals.lost)],
-          ["Packets dropped", number(o.totals.dropped)],
+          ["Refused by the game's script", number(o.drops[refused] || 0)],
+          ["Packets dropped", number(o.totals.dropped - (o.drops[refused] || 0))],
+          ...Object.entries(o.drops).filter(([why]) => why !== refused).sort(([, a], [, b]) => b - a).slice(0, 4).map(([why, n]) => [why.replaceAll("_", " "), number(n)]),
           ["Slow players", number(o.totals.slowConsumers)],
           ["Script errors", number(o.totals.scriptErrors)],
           ["Actor panics", number(o.totals.actorPanics)],

@@ -151,6 +151,7 @@ export function watched(log, player, changed) {
       log.add({ player, way, event: "A packet that cannot be read: " + e.message });
       return;
     }
+    p.payloadSize = p.payload.length;
     p.payload = p.payload.slice(0, 256); // the rest is not shown
     const mine = ways[way];
     const entry = { ...p, player, way, again: p.number > 0 && p.number <= mine.highest, acked: p.number > 0 && p.number <= mine.acked };

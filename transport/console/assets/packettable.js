@@ -5,23 +5,24 @@ import { packetsMax } from "./packets.js";
 const peer = (n) => (n === -1 ? "server" : n > 0 ? "peer " + n : "–");
 const target = (p) => (p.targetPlayer ? peer(p.targetPlayer) : p.targetGroup === -1 ? "all players" : p.targetGroup > 0 ? "group " + p.targetGroup : "–");
 const clock = (at) => at.toLocaleTimeString("en-GB") + "." + String(at.getMilliseconds()).padStart(3, "0");
-const shownBytes = 64;
+const textMax = 256;
+const hexMax = 48;
 
-// content shows a payload as text if it is one, else as hex.
-function content(payload) {
+// content shows a payload as text, as JSON is, or else as hex. Of a long one it has the beginning.
+function content(p) {
+  const payload = p.payload.subarray(0, textMax);
   if (!payload.length) return "";
-  const part = payload.subarray(0, shownBytes);
-  const more = payload.length > part.length ? " …" : "";
+  const more = (n) => (p.payloadSize > n ? " …" : "");
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(part, { stream: more !== "" });
-    if (!/[\x00-\x08\x0e-\x1f\x7f]/.test(text)) return text + more;
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(payload, { stream: p.payloadSize > textMax });
+    if (!/[\x00-\x08\x0e-\x1f\x7f]/.test(text)) return text + more(textMax);
   } catch {
     // no text
   }
-  return [...part].map((b) => b.toString(16).padStart(2, "0")).join(" ") + more;
+  return [...payload.subarray(0, hexMax)].map((b) => b.toString(16).padStart(2, "0")).join(" ") + more(hexMax);
 }
 
-const columns = [["Time"], ["Player"], ["Way"], ["Op code"], ["From"], ["To"], ["Bytes", "number"], ["Number", "number"], ["Acks up to", "number"], ["Acknowledged"], ["Content", "wide"]];
+const columns = [["Time"], ["Player"], ["Way"], ["Op code"], ["From, to"], ["Bytes", "number"], ["Number", "number"], ["Acknowledged"], ["Content", "wide"]];
 
 // draw returns the row of a packet, and what marks it as acknowledged.
 function draw(e) {
@@ -36,9 +37,9 @@ function draw(e) {
   mark();
   const row = h("tr", { class: e.control ? "control" : null },
     h("td", {}, clock(e.at)), h("td", {}, e.player), h("td", {}, h("span", { class: "badge " + (e.way === "out" ? "busy" : "") }, e.way)),
-    h("td", {}, e.name ? `${e.opCode} ${e.name}` : String(e.opCode)), h("td", {}, peer(e.sender)), h("td", {}, target(e)),
+    h("td", {}, e.name ? `${e.opCode} ${e.name}` : String(e.opCode)), h("td", {}, peer(e.sender), " → ", target(e)),
     h("td", { class: "number" }, number(e.size)), h("td", { class: "number" }, e.number ? String(e.number) : "–", e.again ? h("span", { class: "badge warn" }, "again") : null),
-    h("td", { class: "number" }, e.ack ? String(e.ack) : "–"), acked, h("td", { class: "wide" }, e.about || h("code", {}, content(e.payload))));
+    acked, h("td", { class: "wide" }, e.about || h("code", {}, content(e)), e.ack ? h("span", { class: "none" }, ` acks up to ${e.ack}`) : null));
   return { row, mark };
 }
 
@@ -46,6 +47,11 @@ export function packetTable(log) {
   const rows = h("tbody", {});
   const all = h("input", { id: "packets-all", type: "checkbox" });
   const hold = h("input", { id: "packets-hold", type: "checkbox" });
+  const player = h("select", { id: "packets-player" }, h("option", { value: "" }, "all"));
+  const way = h("select", { id: "packets-way" }, [["", "both"], ["out", "out"], ["in", "in"]].map(([value, text]) => h("option", { value }, text)));
+  const opCode = h("input", { id: "packets-op", type: "number", step: "1", placeholder: "any" });
+  const names = new Set();
+  const wanted = (e) => (!player.value || e.player === player.value) && (!way.value || e.way === way.value) && (opCode.value === "" || e.opCode === Number(opCode.value));
   const table = h("table", { class: "packets" },
     h("caption", {}, "Packets, the newest first"), h("thead", {}, h("tr", {}, columns.map(([title, kind]) => h("th", { scope: "col", class: kind }, title)))), rows);
   const list = h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Packets" }, table);
@@ -64,6 +70,12 @@ export function packetTable(log) {
     });
     const fresh = log.entries.filter((e) => e.serial > newest).map((entry) => ({ entry, ...draw(entry) }));
     newest = log.last;
+    for (const { entry, row } of fresh) {
+      row.hidden = !wanted(entry);
+      if (names.has(entry.player)) continue;
+      names.add(entry.player);
+      player.append(h("option", { value: entry.player }, entry.player));
+    }
     rows.prepend(...fresh.map((s) => s.row).reverse());
     shown.push(...fresh);
     for (const s of shown) {
@@ -78,12 +90,16 @@ export function packetTable(log) {
   log.changed = soon;
   all.addEventListener("change", () => table.classList.toggle("all", all.checked));
   hold.addEventListener("change", soon);
+  for (const field of [player, way, opCode]) {
+    field.addEventListener("input", () => { for (const s of shown) s.row.hidden = !wanted(s.entry); });
+  }
   paint();
   return {
     section: h("section", { class: "panel" },
       h("div", { class: "title" }, h("h2", {}, "Packets"), h("span", { class: "none grows" }, `the newest ${packetsMax}`),
         h("label", {}, all, " Pings and acks too"), h("label", {}, hold, " Hold"),
         h("button", { type: "button", class: "quiet", onclick: () => log.clear() }, "Clear")),
+      h("div", { class: "filters packets-of" }, [["Player", player], ["Way", way], ["Op code", opCode]].map(([label, field]) => h("span", { class: "field" }, h("label", { for: field.id }, label), field))),
       empty, list),
     stop: () => {
       log.changed = () => {};

@@ -34,8 +34,9 @@ export function placements(body, query, page) {
   const load = async () => {
     const { placements: all } = await get("placements", { queue: queue.value.trim(), status: status.value, limit: 100 });
     const columns = [
-      ["Placement", (p) => toPlacement(p.id)], ["Queue", (p) => clip(p.queue)], ["Status", (p) => badge(p.status)],
+      ["Placement", (p) => toPlacement(p.id)], ["Status", (p) => badge(p.status)],
       ["Why it waits, or waited last", (p) => (p.ended && p.waits ? h("span", { class: "none" }, p.waits) : p.waits), "wide"],
+      ["Queue", (p) => clip(p.queue)],
       ["Players", (p) => `${p.players} / ${p.maxPlayers}`, "number"],
       ["Game session", (p) => (p.gameSessionId ? linkTo(p.gameSessionId) : "")],
       ["Location", (p) => p.location], ["Started", (p) => time(p.started)], ["Ended", (p) => (p.ended ? time(p.ended) : p.timesOut ? h("span", { class: "none" }, "times out ", time(p.timesOut)) : "")],

@@ -86,6 +86,12 @@ function hex(text) {
   return Uint8Array.from(digits.match(/../g) || [], (d) => parseInt(d, 16));
 }
 
+const encode = {
+  text: (text) => text,
+  json: (text) => JSON.stringify(JSON.parse(text)), // an error names the place
+  hex,
+};
+
 const option = ([value, text]) => h("option", { value }, text);
 const numeric = (attributes) => h("input", { type: "number", step: "1", required: true, ...attributes });
 
@@ -113,13 +119,13 @@ function card(p, gone) {
   const whom = numeric({ id: id("whom"), value: "1", min: "1", "aria-label": "Number of the player or group", hidden: true });
   to.addEventListener("change", () => { whom.hidden = to.value !== "player" && to.value !== "group"; });
   const payload = h("input", { id: id("payload"), value: "hello", autocomplete: "off", spellcheck: "false" });
-  const kind = h("select", { id: id("kind") }, [["text", "Text"], ["hex", "Hex"]].map(option));
+  const kind = h("select", { id: id("kind") }, [["text", "Text"], ["json", "JSON"], ["hex", "Hex"]].map(option));
   const intent = h("select", { id: id("intent") }, [["reliable", "Reliable"], ["fast", "Fast"]].map(option));
   const group = numeric({ id: id("group"), value: "1", min: "1" });
   const away = h("select", { id: id("away") }, [["0", "back at once"], ["3000", "back after 3 s"], ["10000", "back after 10 s"]].map(option));
   const send = () => {
     const target = { all: { targetGroup: -1 }, server: { targetPlayer: -1 }, player: { targetPlayer: Number(whom.value) }, group: { targetGroup: Number(whom.value) } }[to.value];
-    p.client.send({ opCode: Number(opCode.value), ...target, payload: kind.value === "hex" ? hex(payload.value) : payload.value, intent: intent.value });
+    p.client.send({ opCode: Number(opCode.value), ...target, payload: encode[kind.value](payload.value), intent: intent.value });
     p.sent++;
   };
   const groups = (what) => tried(() => p.client[what](Number(group.value)));
