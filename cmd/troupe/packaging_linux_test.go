@@ -31,7 +31,7 @@ func dockerfile(t *testing.T) map[string][]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := strings.Fields("FROM ARG WORKDIR COPY RUN ENV USER VOLUME EXPOSE STOPSIGNAL ENTRYPOINT CMD")
+	known := strings.Fields("FROM ARG WORKDIR COPY RUN ENV USER VOLUME EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD")
 	said := make(map[string][]string)
 	for line := range strings.Lines(strings.ReplaceAll(string(text), "\\\n", "")) {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {

@@ -166,9 +166,9 @@ func (c *Config) hasStore() bool {
 	return c.Store.Path != "" && err == nil
 }
 
-// makeable returns an error if a folder can neither be written to nor made.
+// makeable returns an error if a folder can neither be written to nor made. The null device is for whoever wants nothing kept.
 func makeable(dir string) error {
-	for {
+	for dir != os.DevNull {
 		info, err := os.Stat(dir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir:
@@ -186,4 +186,5 @@ func makeable(dir string) error {
 		_ = f.Close()
 		return os.Remove(f.Name())
 	}
+	return nil
 }

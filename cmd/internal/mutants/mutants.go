@@ -19,7 +19,7 @@ var mutants = []mutant{
 	{
 		name: "a message is dropped when it is written, not when it is acknowledged", promise: "RL-2",
 		file: "actors/player/outbox.go", changes: []change{{"case c.how == ByWriting:\n\t\tq.release(it)", "case c.how != 0:\n\t\tq.release(it)"}},
-		pkg: inPlayer, run: "TestABufferIsTrimmedAtTheAckNotAtTheWrite",
+		pkg: inPlayer, run: "TestOutboxBehavesLikeItsModel",
 	},
 	{
 		name: "the old connection is not closed when another takes over", promise: "RL-8",
@@ -29,7 +29,7 @@ var mutants = []mutant{
 	{
 		name: "the end of an older connection counts", promise: "RL-8",
 		file: "actors/player/machine.go", changes: []change{{"if e.hasEpoch() && e.Epoch != m.Epoch {", "if e.hasEpoch() && e.Epoch > m.Epoch {"}},
-		pkg: inPlayer, run: "TestAResumeBeforeTheLossIsNoticedAndALateClose",
+		pkg: inPlayer, run: "TestEveryInterleaving",
 	},
 	{
 		name: "messages of an older connection count while they are recent", promise: "RL-8",
@@ -44,7 +44,7 @@ var mutants = []mutant{
 	{
 		name: "an acknowledgement of more than was sent is believed", promise: "RL-6",
 		file: "actors/player/confirmation.go", changes: []change{{"if c.how != ByAcks || n > sent || n < c.ack {", "if c.how != ByAcks || n < c.ack {"}},
-		pkg: inPlayer, run: "TestAPeerThatAcksMoreThanWasSentIsAViolation",
+		pkg: inSim, run: "TestSeeds",
 	},
 	{
 		name: "the peer id of a player that has left is given to the next", promise: "RL-9",
@@ -102,7 +102,7 @@ var mutants = []mutant{
 	{
 		name: "a replay begins with the second message", promise: "RL-1",
 		file: "actors/player/queue.go", changes: []change{{"q.next, q.waiting = 0, q.bytes\n", "q.next, q.waiting = min(1, q.n), q.bytes\n"}},
-		pkg: inPlayer, run: "TestASecondReplaySendsTheSameBytes",
+		pkg: inPlayer, run: "TestEveryInterleaving",
 	},
 	{
 		name: "a token that was replaced stays good", promise: "RL-12",
