@@ -131,7 +131,7 @@ func (q *signed) canonicalRequest(r *http.Request, payload string) (string, erro
 		slices.Sort(values)
 	}
 	var b strings.Builder
-	b.WriteString(r.Method + "\n" + canonicalPath(r.URL) + "\n" + strings.ReplaceAll(query.Encode(), "+", "%20") + "\n")
+	b.WriteString(r.Method + "\n" + canonicalPath(r) + "\n" + strings.ReplaceAll(query.Encode(), "+", "%20") + "\n")
 	for _, name := range q.headers {
 		b.WriteString(name + ":" + canonicalHeader(r, name) + "\n")
 	}
@@ -140,9 +140,9 @@ func (q *signed) canonicalRequest(r *http.Request, payload string) (string, erro
 }
 
 // canonicalPath encodes each segment of a path that is encoded already: GameLift's
-// clients encode twice.
-func canonicalPath(u *url.URL) string {
-	sent := u.EscapedPath()
+// clients encode twice. It is the path before a proxy has taken a prefix away.
+func canonicalPath(r *http.Request) string {
+	sent := (&url.URL{Path: Prefix(r)}).EscapedPath() + r.URL.EscapedPath()
 	if sent == "" {
 		return "/"
 	}

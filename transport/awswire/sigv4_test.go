@@ -49,6 +49,30 @@ func TestPathPrefixIsSigned(t *testing.T) {
 	})
 }
 
+// A proxy that is believed says which part of the path it has taken away; callers have signed it.
+func TestAPrefixThatAProxyTakesAwayIsSigned(t *testing.T) {
+	a := newAPI(t, withKeys())
+	for _, c := range []struct {
+		signed, says string
+		believed, ok bool
+	}{
+		{"/troupe/", "/troupe", true, true}, {"/a/b%20c/", "/a/b c", true, true}, {"/troupe/", "/other", true, false}, {"/troupe/", "", true, false},
+		{"/troupe/", "/troupe", false, false}, {"/troupe/", "troupe", true, false}, {"/troupe/", "/troupe/", true, false}, {"/a/../troupe/", "/a/../troupe", true, false},
+		{"/" + strings.Repeat("x", prefixMax) + "/", "/" + strings.Repeat("x", prefixMax), true, false},
+	} {
+		r := serveSigned(t, a, "json", awswiretest.SignedBy(testKey), c.signed, func(r *http.Request) {
+			r.URL.Path, r.URL.RawPath = "/", ""
+			r.Header.Set(PrefixHeader, c.says)
+			if c.believed {
+				*r = *WithPrefix(r)
+			}
+		})
+		if (r.Status == http.StatusOK) != c.ok {
+			t.Errorf("%+v: %d %v", c, r.Status, r.Body)
+		}
+	}
+}
+
 // API-14.
 func TestASignedRequestPasses(t *testing.T) {
 	a := newAPI(t, withKeys())

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"troupe/transport"
+	"troupe/transport/awswire"
 )
 
 // Access says who may look. Its functions may be called from any goroutine.
@@ -203,7 +204,7 @@ func loginCookie(r *http.Request) (*http.Cookie, error) {
 }
 
 func setLogin(w http.ResponseWriter, r *http.Request, value string, expires time.Time) {
-	c := http.Cookie{Name: cookieName, Value: value, Path: prefix, Expires: expires, HttpOnly: true, SameSite: http.SameSiteStrictMode}
+	c := http.Cookie{Name: cookieName, Value: value, Path: awswire.Prefix(r) + prefix, Expires: expires, HttpOnly: true, SameSite: http.SameSiteStrictMode}
 	if cameEncrypted(r) {
 		c.Name, c.Path, c.Secure = cookieNameTLS, "/", true // the path is a condition of the prefix
 	}

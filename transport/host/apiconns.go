@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"troupe/transport"
+	"troupe/transport/awswire"
 	"troupe/transport/internal/list"
 )
 
@@ -299,6 +300,9 @@ func (l *apiConns) handler(next http.Handler) http.Handler {
 				http.Error(w, "too many connections", http.StatusServiceUnavailable)
 				return
 			}
+		}
+		if c.proxied {
+			r = awswire.WithPrefix(r)
 		}
 		if r.ContentLength == 0 {
 			c.work(true)

@@ -19,7 +19,7 @@ async function call(method, path, body) {
   if (body) headers["Content-Type"] = "application/json";
   let response;
   try {
-    response = await fetch("/admin/v1/" + path, { method, headers, body: body && JSON.stringify(body), credentials: "same-origin" });
+    response = await fetch("admin/v1/" + path, { method, headers, body: body && JSON.stringify(body), credentials: "same-origin" });
   } catch {
     throw new Refused(0, "Unreachable", "The host does not answer.");
   }
@@ -39,7 +39,7 @@ export const act = (method, path, parameters) => call(method, path + query(param
 
 // take does an action whose answer is a file, and gives it to the browser.
 export async function take(path, parameters, name) {
-  const response = await fetch("/admin/v1/" + path + query(parameters), { method: "POST", headers: { "X-CSRF-Token": token }, credentials: "same-origin" }).catch(() => null);
+  const response = await fetch("admin/v1/" + path + query(parameters), { method: "POST", headers: { "X-CSRF-Token": token }, credentials: "same-origin" }).catch(() => null);
   if (!response) throw new Refused(0, "Unreachable", "The host does not answer.");
   if (!response.ok) {
     const data = await response.json().catch(() => ({}));
@@ -85,7 +85,7 @@ const tell = (what) => listeners.forEach((f) => f(what));
 
 export function connect() {
   if (source) return;
-  source = new EventSource("/admin/v1/events");
+  source = new EventSource("admin/v1/events");
   source.addEventListener("open", () => {
     stream.connected = true;
     stream.events = []; // the host sends the newest ones again

@@ -102,13 +102,13 @@ function frame(who) {
   }).flat());
   show(app,
     h("header", {},
-      h("a", { class: "brand", href: "#/" }, h("img", { src: "/console/icon.svg", alt: "", width: "24", height: "24" }), "Troupe"),
+      h("a", { class: "brand", href: "#/" }, h("img", { src: "console/icon.svg", alt: "", width: "24", height: "24" }), "Troupe"),
       h("div", { class: "who" }, state,
         who.expires ? h("button", { type: "button", class: "quiet", onclick: async () => { await api.logout().catch(() => {}); api.disconnect(); ask(); } }, "Log out") : null,
         menu)),
     nav,
     main,
-    h("footer", {}, `Troupe ${who.version} · ${who.name}, ${who.role === "operator" ? "may act" : "may look only"} · `, h("a", { href: "/admin/v1/openapi.yaml" }, "API of this console")));
+    h("footer", {}, `Troupe ${who.version} · ${who.name}, ${who.role === "operator" ? "may act" : "may look only"} · `, h("a", { href: "admin/v1/openapi.yaml" }, "API of this console")));
   api.connect();
   draw();
 }
@@ -145,7 +145,7 @@ function ask() {
       button.disabled = false;
     },
   },
-    h("img", { src: "/console/icon.svg", alt: "", width: "40", height: "40" }),
+    h("img", { src: "console/icon.svg", alt: "", width: "40", height: "40" }),
     h("h1", {}, "Log in to Troupe"),
     h("p", {}, "With an access key of this host that may call every operation, or, to look only, every one that reads."),
     wrong,

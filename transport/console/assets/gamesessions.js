@@ -61,7 +61,7 @@ export function gameSession(body, query, page) {
   const top = h("div", {});
   const log = h("pre", { class: "log", tabindex: "0", role: "region", "aria-label": "Last lines of the log" });
   show(body, top, h("section", { class: "panel" }, h("h2", {}, "Log"), log,
-    h("p", { class: "note" }, h("a", { href: "/admin/v1/game-session/log/file?id=" + encodeURIComponent(id), download: last(id) + ".log" }, "Download the whole log"))));
+    h("p", { class: "note" }, h("a", { href: "admin/v1/game-session/log/file?id=" + encodeURIComponent(id), download: last(id) + ".log" }, "Download the whole log"))));
   page.title(last(id));
   const end = (force) => ask({
     title: "End this game session?", confirm: "End it",

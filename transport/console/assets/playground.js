@@ -46,7 +46,7 @@ async function join({ name, game, fleet, seats, scheme }) {
   }
   const seat = await act("POST", "players", { player: name, gameSession: game });
   const url = choose(seat.urls, scheme);
-  const { connect } = await import("/client.js");
+  const { connect } = await import("../client.js");
   const p = { key: ++made, name, game: seat.gameSessionId, url, state: "attached", notes: [], received: 0, sent: 0, reconnects: 0, over: false, changed: () => {} };
   const { Watched, unacknowledged } = watched(log, name, () => p.changed());
   p.unacknowledged = unacknowledged;
