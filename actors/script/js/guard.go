@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"sync"
+	"time"
 
 	"github.com/dop251/goja"
 
@@ -148,6 +149,14 @@ func (h *Handler) usesAll() {
 // look lets others go first in something long of the host's, and ends it if the call is to end.
 func (h *Handler) look() {
 	h.pause()
+	h.endIfInterrupted()
+}
+
+// worked is look for work that has just taken so long, during which nothing could.
+func (h *Handler) worked(took time.Duration) {
+	if h.watch != nil {
+		h.watch.Worked(took)
+	}
 	h.endIfInterrupted()
 }
 

@@ -241,9 +241,7 @@ func (r *regexps) limited(of, text goja.Value, method func() goja.Value) goja.Va
 	if took >= r.max && nothing(v, text) && r.mayBacktrack(of, text) { // the library's clock may be late
 		panic(r.h.rangeError("a match of a regular expression took more than %v in the embedded engine", r.max))
 	}
-	if r.h.watch != nil {
-		r.h.watch.Worked(took)
-	}
+	r.h.worked(took)
 	return v
 }
 

@@ -42,7 +42,7 @@ func (h *Handler) boot() error {
 	h.host = newHost(h)
 	h.loader = modules.Enable(h.vm, modules.Options{
 		Unit: h.program.unit, Entry: h.program.entry, Args: h.process.Args, Metadata: script.Metadata(h.process.Fleet),
-		Exit: h.exit, Log: h.console, NextTick: h.nextTick, Pause: h.pause, Size: h.sized, Eval: h.evaluates, Uses: h.uses,
+		Exit: h.exit, Log: h.console, NextTick: h.nextTick, Pause: h.pause, Worked: h.worked, Size: h.sized, Eval: h.evaluates, Uses: h.uses,
 		Globals: timerGlobals, Global: func(name string) goja.Value { return h.timers.load().Get(name) },
 		Uncaught: func(e goja.Value) { h.uncaught(e, "uncaughtException") },
 		Env:      map[string]string{"NODE_ENV": "production"}, // as in engine node: packages go by it

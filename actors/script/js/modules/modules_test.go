@@ -2,9 +2,14 @@ package modules
 
 import (
 	"bytes"
+	"crypto/hmac"
+	"crypto/md5"
+	"crypto/sha256"
+	"fmt"
 	"path"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/dop251/goja"
@@ -30,7 +35,7 @@ type host struct {
 func alone(u *compile.Unit, entry string) Options {
 	return Options{
 		Unit: u, Entry: entry,
-		Pause: func() {}, Size: func(v goja.Value) goja.Value { return v }, Eval: func(goja.FunctionCall) {}, Uses: func(string) {},
+		Pause: func() {}, Worked: func(time.Duration) {}, Size: func(v goja.Value) goja.Value { return v }, Eval: func(goja.FunctionCall) {}, Uses: func(string) {},
 	}
 }
 
@@ -82,6 +87,29 @@ func (h *host) run(t testing.TB, entry string) string {
 		t.Errorf("%v", err)
 	}
 	return strings.Join(h.lines, "\n")
+}
+
+// What Go does with many bytes lets the host look at the clock after each piece, and is the same as in one.
+func TestWorkOnManyBytesIsInPieces(t *testing.T) {
+	for code, want := range map[string]int{
+		"crypto.createHash('sha256').update(new Uint8Array(3.5 * M)).digest('hex') === '" + fmt.Sprintf("%x", sha256.Sum256(make([]byte, 7<<19))) + "'": 3,
+		"crypto.createHmac('md5', new Uint8Array(2.5 * M)).update('a').digest('hex') === '" + hmacOf(make([]byte, 5<<19), "a") + "'":                    2,
+		"crypto.randomBytes(4 * M).subarray(3 * M).some((b) => b !== 0)":                                                                                3,
+		"crypto.createHash('md5').update(new Uint8Array(M)).digest().length === 16":                                                                     0,
+	} {
+		h := enable(t, "main.js", "const M = 1 << 20, crypto = require('crypto'); console.log("+code+");")
+		pieces := 0
+		h.options.Worked = func(time.Duration) { pieces++ }
+		if got := h.run(t, "main.js"); got != "INFO true" || pieces != want {
+			t.Errorf("%s: %s, looked %d times, want %d", code, got, pieces, want)
+		}
+	}
+}
+
+func hmacOf(key []byte, text string) string {
+	m := hmac.New(md5.New, key)
+	m.Write([]byte(text))
+	return fmt.Sprintf("%x", m.Sum(nil))
 }
 
 // What scripts hand to built-in modules must not hang or end the host.

@@ -1,6 +1,8 @@
 package modules
 
 import (
+	"time"
+
 	"github.com/dop251/goja"
 
 	"troupe/actors/script"
@@ -33,6 +35,8 @@ type Options struct {
 	// Pause is called in each turn of a loop and at each start of a function of the script's files, and must be quick; it may wait, which holds up
 	// the script, or throw, and changes nothing else of it.
 	Pause func()
+	// Worked is called after each piece of work in Go during which nothing could pause, with the time that it took. It may do what Pause may.
+	Worked func(took time.Duration)
 	// Size is called with what operators of the script's files and functions of modules have made and may be large, and may throw.
 	// It returns v.
 	Size func(v goja.Value) goja.Value
