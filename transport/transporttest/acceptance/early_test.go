@@ -45,7 +45,7 @@ func TestPingsArePaced(t *testing.T) {
 			if err := c.Ping(h.context(), "last"); err != nil {
 				t.Fatal(err)
 			}
-			if took := time.Since(begun); !exact(took, 1204*time.Millisecond) {
+			if took := time.Since(begun); !exact(took, 1200*time.Millisecond) { // 40 at once, 360 at 300 a second; the last may have to wait for its turn
 				t.Errorf("401 pings took %v", took)
 			}
 		}
