@@ -37,7 +37,7 @@ var ownSchemas = sync.OnceValues(func() (all []schema, err error) {
 })
 
 func schemaOf(db *sql.DB) (schema, error) {
-	rows, err := db.Query("SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema")
+	rows, err := db.Query("SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT IN ('sqlite_stat1', 'sqlite_stat4')") // ANALYZE leaves these
 	if err != nil {
 		return nil, err
 	}

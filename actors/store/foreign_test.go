@@ -90,6 +90,14 @@ func TestNothingIsChangedThatIsNoStore(t *testing.T) {
 	}
 }
 
+func TestAStoreMayHaveBeenAnalyzed(t *testing.T) {
+	path := copyV1(t)
+	db := assert.Value(connect(path))(t)
+	_, err := db.Exec("ANALYZE")
+	assert.NoError(t, errors.Join(err, db.Close()))
+	checkV1(t, open(t, path))
+}
+
 // A store that somebody has given triggers, views or other tables is refused wherever a store is opened, and named. With
 // the right tables, --skip-damaged copies the records.
 func TestForeignSchemaIsRefused(t *testing.T) {

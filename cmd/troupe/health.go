@@ -15,7 +15,7 @@ type healthCommand struct {
 	Ready bool `help:"Ask whether it takes players (/readyz), not only whether it runs (/healthz)."`
 }
 
-// Run fails unless the host answers that all is well. It prints what the host says.
+// Run fails unless the host answers that all is well. It prints ok.
 func (c *healthCommand) Run(s streams) error {
 	page := "/healthz"
 	if c.Ready {

@@ -158,7 +158,11 @@ func sourceOf(r *http.Request, proxies transport.Proxies) netip.Prefix {
 	from := at.Addr().Unmap()
 	named := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(named) - 1; i >= 0 && proxies.Has(from); i-- {
-		client, err := netip.ParseAddr(strings.TrimSpace(named[i]))
+		name := strings.TrimSpace(named[i])
+		client, err := netip.ParseAddr(name)
+		if withPort, errPort := netip.ParseAddrPort(name); errPort == nil { // some proxies add it
+			client, err = withPort.Addr(), nil
+		}
 		if err != nil {
 			break
 		}
