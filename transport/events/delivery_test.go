@@ -485,11 +485,14 @@ func TestAfterAKillEachSinkGoesOnFromItsOwnMark(t *testing.T) {
 			killed.Memory.Commit([]store.Change{{Kind: store.Event, ID: id, Value: slices.Clone(value)}}, nil)
 			return nil
 		})
+		ready := make(chan struct{})
+		killed.during = func() { <-ready } // nothing is delivered before
 		next, down := begin(t, killed, Options{Sinks: sinks}), new(fake)
 		up, also = new(fake), new(fake)
 		next.instead(0, up)
 		next.instead(1, down)
 		next.instead(2, also)
+		close(ready)
 		time.Sleep(time.Minute)
 		killed.empty(t)
 		slices.Sort(up.ids)
