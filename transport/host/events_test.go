@@ -160,7 +160,7 @@ func TestEventSettingsAreChecked(t *testing.T) {
 			t.Errorf("%s: got %v", want, err)
 		}
 	}
-	c := Defaults()
+	c := config(t)
 	hook(func(s *EventSink) { s.Secret, s.SecretFile = "", "missing" })(&c.Events)
 	if err := c.Validate(); err != nil {
 		t.Error(err)
