@@ -48,7 +48,7 @@ func (b *bucket) fill(r rate, now time.Duration) {
 	if b.at == 0 {
 		b.tokens = r.burst
 	} else {
-		b.tokens = min(r.burst, b.tokens+(now-b.at).Seconds()*r.perSecond)
+		b.tokens = min(r.burst, b.tokens+max(now-b.at, 0).Seconds()*r.perSecond)
 	}
 	b.at = max(now, 1)
 }

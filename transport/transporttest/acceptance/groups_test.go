@@ -53,7 +53,7 @@ func TestGroupOperationRate(t *testing.T) {
 			if err := p[0].RequestMembership(-1); err != nil {
 				t.Fatal(err)
 			}
-			h.talk(p[0], p[1]) // behind it
+			synctest.Wait()
 			if answered {
 				h.expectMembers(p[0], 1, -1, 1, 2)
 			} else if err := p[0].ExpectSilence(0, membership); err != nil {
@@ -61,9 +61,9 @@ func TestGroupOperationRate(t *testing.T) {
 			}
 		}
 		for i := range 20 {
-			request(i < 3)
+			request(i < 4)
 		}
-		h.dropped(counters.DropGroupRate, 17)
+		h.dropped(counters.DropGroupRate, 16)
 		h.joinGroup(p[1], 1) // each player has a rate of its own
 		time.Sleep(time.Second/4 + time.Millisecond)
 		request(true)
