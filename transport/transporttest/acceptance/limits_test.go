@@ -103,7 +103,7 @@ func TestTooFastCloses(t *testing.T) {
 			}
 		}
 		h.awaitClose(fast, messages.CloseTooFast)
-		if took := time.Since(start); !exact(took, limit) {
+		if took := time.Since(start); !exact(took, limit+20*time.Millisecond) { // with the first message whose turn comes later
 			t.Errorf("closed after %v, limit %v", took, limit)
 		}
 		h.closedFor(messages.CloseTooFast, 1)
@@ -119,7 +119,7 @@ func TestTooFastCloses(t *testing.T) {
 				got++
 			}
 		}
-		if got != 29 { // a burst of 5, with the login, and half a second at 50 a second
+		if got != 30 { // a burst of 5, with the login, and 520 ms at 50 a second
 			t.Errorf("%d messages came through", got)
 		}
 		back := h.join(ids[2], stock.Options{})
@@ -192,7 +192,7 @@ func TestFastRateDrops(t *testing.T) {
 			h.send(p[0], stock.Message{OpCode: 64, TargetPlayer: 2, Payload: fmt.Append(nil, i)})
 		}
 		h.untilCount("fast messages in", in, sent)
-		if n := h.host.Counters().Dropped.Get(counters.DropFastRate); n != sent-3 { // a burst of 5, with the login and what opens the fast channel
+		if n := h.host.Counters().Dropped.Get(counters.DropFastRate); n != sent-4 { // a burst of 5, with the login
 			t.Errorf("%d of %d dropped", n, sent)
 		}
 		h.talk(p[0], p[1]) // waits its turn
