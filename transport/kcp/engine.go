@@ -97,6 +97,8 @@ type sending struct {
 	input       inputState
 	held        heldAcks
 	probe       lossProbe
+	unanswered  int           // resends since the peer last acknowledged something
+	resentAt    time.Duration // when the last of them was
 	progressAt  time.Duration // when the peer last acknowledged something, or the first unacknowledged data was queued
 	rtt         rtt
 	clock       uint32 // KCP's clock minus ours, in milliseconds
@@ -244,6 +246,9 @@ func (e *engine) drop(why counters.RecordDrop) { e.set.count.Records.Add(why, 1)
 // other records the owner is told at most every aliveEvery.
 func (e *engine) heard() {
 	e.receiving.heardAt, e.check.sent = e.now, 0
+	if e.backsOff() { // not from a peer that is gone: it may be this side's path that is back
+		e.timer.resend = min(e.timer.resend, e.sending.resentAt+backOffMin)
+	}
 	h := &e.handover
 	if e.set.wantsAlive && !h.muted && !h.has(pendingMessage) && e.now-h.aliveAt >= aliveEvery {
 		h.set(pendingAlive, true)

@@ -74,6 +74,7 @@ func (e *engine) takeIn(body []byte) {
 		s.progressAt = e.now
 	}
 	if progress || a.acked {
+		s.unanswered = 0
 		if a.acked {
 			s.rtt.sample(int32(milliseconds(e.now) + s.clock - a.stamp))
 		}

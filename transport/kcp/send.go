@@ -38,8 +38,45 @@ func (e *engine) push() {
 	}
 	waiting := e.kcp.WaitSnd()
 	e.sending.backlog = e.owner.refill()
-	if e.kcp.WaitSnd() > waiting {
+	if e.kcp.WaitSnd() > waiting && !e.backsOff() {
 		e.flush()
+	}
+}
+
+// KCP sends everything again that is not acknowledged, each segment at even distances, and new segments at once. To a peer that
+// is gone, or cannot keep up, that is a flood, and it is largest when a crowd comes back to a host that has no time for it. So
+// after backOffAfter resends in vain only the last data datagram is sent again, each time after twice as long, until the peer
+// acknowledges something.
+const (
+	backOffAfter = 2
+	backOffMin   = 100 * time.Millisecond
+	backOffMax   = time.Second
+)
+
+// backsOff reports whether the peer has acknowledged nothing for too many resends.
+func (e *engine) backsOff() bool { return e.sending.unanswered >= backOffAfter }
+
+// flushDue sends what is due: acks, and segments that nobody has acknowledged.
+func (e *engine) flushDue() {
+	s, t := &e.sending, &e.timer
+	resend := e.now >= t.resend && e.kcp.WaitSnd() > 0
+	switch {
+	case !resend, s.window > 0 && !e.backsOff():
+		e.flush()
+	case s.window == 0:
+		e.ask()
+		e.flush()
+		return
+	default:
+		e.probe()
+	}
+	if !resend {
+		return
+	}
+	s.resentAt = e.now
+	if s.unanswered++; e.backsOff() {
+		wait := max(backOffMin, s.rtt.mean) << min(s.unanswered-backOffAfter, 8)
+		t.resend = max(t.resend, e.now+min(wait, backOffMax))
 	}
 }
 

@@ -113,6 +113,41 @@ func TestAcksOfDisorderAreSentAtOnce(t *testing.T) {
 	})
 }
 
+// A peer that is gone, while its game plays on, costs little until it is given up: a crowd that comes back shares the host
+// with its own connections of before.
+func TestAPeerThatIsGoneCostsLittle(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{delay: 5 * time.Millisecond})
+		for range 20 { // the path is known
+			p.hear(t, 1)
+			time.Sleep(200 * time.Millisecond)
+		}
+		gone := func([]byte) bool { return true }
+		p.a.out.loseIf(gone)
+		p.b.out.loseIf(gone)
+		before := p.a.out.sent()
+		for i := range 40 {
+			if i%15 == 0 {
+				p.conn.Ping([]byte("1"))
+			}
+			p.hear(t, 1)
+			time.Sleep(200 * time.Millisecond)
+		}
+		if n := p.a.out.sent() - before; n != 26 {
+			t.Errorf("%d datagrams in 8 s, want 26", n)
+		}
+		p.a.out.loseIf(nil)
+		p.b.out.loseIf(nil)
+		p.say(t, 1)
+		time.Sleep(200 * time.Millisecond)
+		synctest.Wait()
+		if n := len(p.client.got()); n != 60 {
+			t.Errorf("%d messages of 60 soon after the peer is back", n)
+		}
+		p.finish()
+	})
+}
+
 func TestPingRepeats(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{})
