@@ -328,6 +328,21 @@ func TestOneAddressHasAShareOfTheHandshakes(t *testing.T) {
 	})
 }
 
+// A busy host is slow to answer, and evicts nobody for that.
+func TestAHandshakeThatThisHostHasNotAnsweredIsKept(t *testing.T) {
+	now := time.Now()
+	var l halves
+	for _, answered := range []time.Time{{}, now.Add(-cookieTime + 1), now.Add(-cookieTime)} {
+		h := &half{began: now.Add(-time.Second), pipe: newPipe(nil, nil, nil)}
+		h.pipe.address, h.pipe.answered = proofMissing, answered
+		l.Add(&h.unproven, h)
+	}
+	h := l.oldestOf(netip.Prefix{}, now.Add(-cookieTime))
+	if h == nil || !h.pipe.answered.Equal(now.Add(-cookieTime)) {
+		t.Errorf("%+v gives way", h)
+	}
+}
+
 func TestNewHandshakesHaveARate(t *testing.T) {
 	inNetwork(t, func(o *Options, _ *acceptAll) { o.HelloRate, o.HalfOpenMax = 10, 20 }, func(t *testing.T, h *network, s *server) {
 		for n := range 100 {

@@ -309,10 +309,10 @@ func (e *Endpoint) begin(from netip.AddrPort, hello clientHello) *half {
 	return h
 }
 
-// cookieTime is how long a handshake may take to prove its address before a newer one of the
-// same address may evict it. Without this time, many clients behind one address would evict
-// each other's handshakes, and an evicted client notices only at its timeout. A client whose
-// hello is refused sends it again within a second.
+// cookieTime is how long a peer may take, from this host's first answer on, to prove its address before a newer handshake of the
+// same address may evict its own. Without this time, many clients behind one address would evict each other's handshakes, and
+// an evicted client notices only at its timeout. What this host takes to answer does not count: a busy one would evict all that it
+// has begun. A client whose hello is refused sends it again within a second.
 const cookieTime = 250 * time.Millisecond
 
 // admit applies the caps, and takes a token of each rate limit only if there is room. If there is

@@ -218,14 +218,13 @@ func (h *half) accept(a *Association) {
 // guards them.
 type halves struct{ list.List[*half] }
 
-// oldestOf returns the oldest handshake of a source that began before a time and whose address is
-// still not proven.
+// oldestOf returns the oldest handshake of a source whose address is not proven and that waits for its peer since before a time.
 func (l *halves) oldestOf(source netip.Prefix, before time.Time) *half {
 	for h := range l.All() {
 		switch {
 		case h.began.After(before):
 			return nil
-		case h.source == source && !h.pipe.isProven():
+		case h.source == source && h.pipe.isUnanswered(before):
 			return h
 		}
 	}

@@ -64,6 +64,20 @@ func TestAHandshakeGetsThroughABadNetwork(t *testing.T) {
 
 // The library is gone once a handshake is done, so the last flight is sent again
 // by the association: here it is lost twice.
+// A client that gets no answer does not flood a host that has no time.
+func TestAHelloThatIsNotAnsweredIsRepeatedLessAndLess(t *testing.T) {
+	inNetwork(t, nil, func(t *testing.T, h *network, s *server) {
+		hellos := 0
+		h.pass = func(bool, []byte) int { hellos++; return 0 }
+		if s.tryDial(12*time.Second, func(o *DialOptions) { o.Conn = h.enter(alice) }) == nil {
+			t.Error("a handshake without a network")
+		}
+		if hellos < 13 || hellos > 17 { // the first and 3 quick ones within a second, and then one a second
+			t.Errorf("%d hellos in 12 s", hellos)
+		}
+	})
+}
+
 func TestALostLastFlightIsSentAgain(t *testing.T) {
 	for _, resumed := range []bool{false, true} {
 		t.Run(fmt.Sprint("resumed ", resumed), func(t *testing.T) {

@@ -15,14 +15,16 @@ type pipe struct {
 	in            chan []byte
 	done          chan struct{} // closed by Close
 
-	mu      sync.Mutex
-	cut     chan struct{} // closed by a read deadline in the past
-	isCut   bool
-	output  outputState
-	address addressProof
-	credit  int    // bytes that may be sent before the peer's address is proven
-	last    []byte // the latest datagram written
-	number  uint64 // next unused number of epoch 1
+	mu       sync.Mutex
+	cut      chan struct{} // closed by a read deadline in the past
+	isCut    bool
+	output   outputState
+	address  addressProof
+	credit   int // bytes that may be sent before the peer's address is proven
+	repeats  repeats
+	last     []byte    // the latest datagram written
+	answered time.Time // when the first one was
+	number   uint64    // next unused number of epoch 1
 }
 
 // outputState says what happens to the library's writes. It never goes back.
@@ -87,6 +89,14 @@ func (p *pipe) isProven() bool {
 	return p.address == proofGiven
 }
 
+// isUnanswered reports whether the peer's address is not proven, and what was first sent to it was sent before a time. A
+// peer whose answer this side still owes is not to blame.
+func (p *pipe) isUnanswered(before time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.address != proofGiven && !p.answered.IsZero() && !p.answered.After(before)
+}
+
 // Read implements net.Conn.
 func (p *pipe) Read(b []byte) (int, error) {
 	p.mu.Lock()
@@ -122,6 +132,10 @@ func (p *pipe) Write(b []byte) (int, error) {
 		}
 		rest = tail
 	}
+	now := time.Now()
+	if p.repeats.skips(b, now) {
+		return len(b), nil
+	}
 	if p.address == proofMissing || p.address == proofRequested {
 		if len(b) > p.credit {
 			return len(b), nil // an honest peer sends its hello again
@@ -129,6 +143,9 @@ func (p *pipe) Write(b []byte) (int, error) {
 		p.credit -= len(b)
 	}
 	p.last = append([]byte(nil), b...)
+	if p.answered.IsZero() {
+		p.answered = now
+	}
 	p.write(b)
 	return len(b), nil
 }
