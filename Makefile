@@ -141,8 +141,9 @@ bench-kills: ## SIGKILL at every failpoint of the store under load: nothing answ
 	$(BIN)/troupe-faults faults kills --rounds $(ROUNDS) $(BENCH_FLAGS)
 
 .PHONY: faults
-faults: build ## each plan of the specification's fault matrix, as a table; some 5 min (FAULTS_FLAGS="--only RL-10[1-3]")
+faults: build ## each plan of the specification's fault matrix, as a table, and crowds that come back at once; some 6 min (FAULTS_FLAGS="--only RL-10[1-3]")
 	$(BIN)/troupe faults matrix $(FAULTS_FLAGS)
+	$(BIN)/troupe bench reconnect-storm
 
 .PHONY: soak
 soak: ## 1,000 players lose connections, leave, join, and games end and begin, with times divided by ten: what the process takes stays flat (SOAK=1h for an hour)

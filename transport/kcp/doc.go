@@ -41,14 +41,16 @@
 // If the last message is lost, KCP alone would resend it only after its timeout of 30 ms
 // or more, because a fast resend needs two later acks. Therefore, if no ack arrives for
 // about a round trip, at least 10 ms, the last data datagram is sent once more. KCP
-// ignores duplicates. Further silence is left to KCP.
+// ignores duplicates. Further silence is left to KCP, for two resends. Then the peer is gone
+// or has no time: only that datagram is sent again, each time after twice as long, up to a
+// second, until something is acknowledged.
 //
 // # Ending
 //
 // A bye with code 1000 from the peer is a leave. Every other end is a loss
 // (reliability.md 2.1), including a close_notify without a bye. The side that closes
 // first sends its queued messages for as long as it may linger. Then it sends a bye
-// every 100 ms until the bye is acknowledged, for one second at most, and closes the
+// at growing distances until it is acknowledged, for one second at most, and closes the
 // carrier. The other side hands up the messages that came before the bye, and answers
 // repeated byes for one second.
 //

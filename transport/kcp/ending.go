@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// A bye that is not acknowledged is repeated every byeEvery for byeMax. Repeated byes
+	// A bye that is not acknowledged is repeated after byeAfter, and then after twice as long each time, for byeMax. Repeated byes
 	// of the peer are answered for byeMax.
-	byeEvery = 100 * time.Millisecond
+	byeAfter = 100 * time.Millisecond
 	byeMax   = time.Second
 )
 
@@ -57,6 +57,7 @@ const malformedControl = counters.SegmentMalformed
 type ending struct {
 	bye           []byte        // the bye of this side; nil until it closes
 	until         time.Duration // when bye is no longer repeated
+	byeWait       time.Duration // before the next repetition
 	report        endReport
 	carrierClosed bool // or being closed
 	end           ended
@@ -114,7 +115,8 @@ func (e *engine) announceEnd() {
 func (e *engine) sayBye() {
 	e.stop(phaseBye)
 	e.ending.until = e.now + byeMax
-	e.timer.phase = e.now + byeEvery
+	e.ending.byeWait = byeAfter
+	e.timer.phase = e.now + byeAfter
 	e.write(e.ending.bye)
 }
 
@@ -132,7 +134,8 @@ func (e *engine) onPhaseTimer() {
 	case e.phase == phaseDrain:
 		e.sayBye()
 	case e.phase == phaseBye && e.now < e.ending.until:
-		e.timer.phase = e.now + byeEvery
+		e.ending.byeWait *= 2
+		e.timer.phase = min(e.now+e.ending.byeWait, e.ending.until)
 		e.write(e.ending.bye)
 	default:
 		e.endNow(nil)

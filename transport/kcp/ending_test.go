@@ -62,7 +62,7 @@ func TestGoodbyeThatIsLost(t *testing.T) {
 			p := connect(t, 1, weather{})
 			lost := 0
 			lose := func(b []byte) bool {
-				if frameType(b[0]) == c.lost && lost < 7 {
+				if frameType(b[0]) == c.lost && lost < 3 {
 					lost++
 					return true
 				}
@@ -77,7 +77,7 @@ func TestGoodbyeThatIsLost(t *testing.T) {
 			if end := p.host.end(t); !end.Clean {
 				t.Errorf("the host's end: %+v", end)
 			}
-			if lost != 7 || took.Truncate(time.Millisecond) != 7*byeEvery {
+			if lost != 3 || took.Truncate(time.Millisecond) != (1+2+4)*byeAfter {
 				t.Errorf("%d lost, took %v", lost, took)
 			}
 			p.finish()

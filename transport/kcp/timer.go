@@ -6,10 +6,12 @@ import (
 )
 
 const (
-	// A ping without a pong is repeated pingRepeats times, after pingAfter and then after twice as long each time. At 20 % loss
-	// each way, one in sixty stays unanswered until the host's next one. A crowd that is gone is pinged in vain.
-	pingAfter   = 250 * time.Millisecond
-	pingRepeats = 3
+	// A ping without a pong is repeated every pingEvery, pingRepeats times, until the host's next one. At 20 % loss each way, one
+	// in two hundred thousand stays unanswered. After that the next ones are repeated only pingRepeatsGone times: a crowd that is
+	// gone would be pinged in vain.
+	pingEvery       = 250 * time.Millisecond
+	pingRepeats     = 11
+	pingRepeatsGone = 1
 )
 
 // timer is the one timer of a connection, and the times that it may be armed for. A time that
@@ -37,8 +39,9 @@ func (t *timer) rest() {
 
 // pendingPing is the last ping, which is repeated until it is answered.
 type pendingPing struct {
-	frame []byte // its type and payload; reused
-	left  int    // repetitions
+	frame []byte        // its type and payload; reused
+	left  int           // repetitions
+	at    time.Duration // when it was sent first
 }
 
 // due returns when the timer must fire.
@@ -74,6 +77,7 @@ type peerCheck struct {
 const (
 	checkSilence = 5  // the silence before the first ping is stallMax divided by this
 	checksMax    = 14 // at 20 % loss each way, one in a million stays unanswered
+	checksMin    = 4  // of a host whose answers take long
 )
 
 // checkDue returns when the next ping of the check is due, or, after the last one, the end.
@@ -85,12 +89,22 @@ func (e *engine) checkDue() time.Duration {
 	case e.check.sent == 0:
 		return e.receiving.heardAt + silence
 	}
-	return e.check.at + (e.set.stallMax-silence)/checksMax
+	return e.check.at + (e.set.stallMax-silence)/time.Duration(e.checks())
+}
+
+// checks returns how many pings the check sends. Where answers take long, pings do not follow each other faster: a crowd would
+// flood its host with them.
+func (e *engine) checks() int {
+	within, rtt := e.set.stallMax-e.set.stallMax/checkSilence, e.sending.rtt.mean
+	if rtt == 0 { // nothing was ever acknowledged
+		return checksMax / 2
+	}
+	return int(min(max(within/rtt, checksMin), checksMax))
 }
 
 // checkPeer sends the next ping of the check. It returns false if all have been sent.
 func (e *engine) checkPeer() bool {
-	if e.check.sent == checksMax {
+	if e.check.sent >= e.checks() {
 		return false
 	}
 	e.check.sent++
@@ -171,13 +185,17 @@ func (e *engine) startPing(payload []byte) {
 	p := &e.ping
 	p.frame = append(append(p.frame[:0], byte(framePing)), payload[:min(len(payload), controlMax)]...)
 	p.left = pingRepeats
-	e.timer.ping = e.now + pingAfter
+	if p.at > e.receiving.heardAt {
+		p.left = pingRepeatsGone
+	}
+	e.timer.ping = e.now + pingEvery
+	p.at = e.now
 	e.write(p.frame)
 }
 
 func (e *engine) repeatPing() {
 	e.ping.left--
-	e.timer.ping = e.now + pingAfter<<(pingRepeats-e.ping.left)
+	e.timer.ping = e.now + pingEvery
 	if e.ping.left == 0 {
 		e.timer.ping = never
 	}

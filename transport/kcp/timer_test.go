@@ -133,8 +133,8 @@ func TestAPeerThatIsGoneCostsLittle(t *testing.T) {
 			p.hear(t, 1)
 			time.Sleep(200 * time.Millisecond)
 		}
-		if n := p.a.out.sent() - before; n != 26 {
-			t.Errorf("%d datagrams in 8 s, want 26", n)
+		if n := p.a.out.sent() - before; n != 30 {
+			t.Errorf("%d datagrams in 8 s, want 30", n)
 		}
 		p.a.out.loseIf(nil)
 		p.b.out.loseIf(nil)
