@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"troupe/cmd/troupe/internal/admin"
@@ -35,27 +34,9 @@ func (e *endpoint) call(ctx context.Context, method, path string, q url.Values) 
 		}
 		token = me.CSRFToken
 	}
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(e.Endpoint, "/")+"/admin/v1/"+path+"?"+q.Encode(), nil)
-	if err != nil {
-		return nil, reach.Explain(e.Endpoint, err)
-	}
-	if token != "" {
-		req.Header.Set("X-CSRF-Token", token)
-	}
-	if err := e.sign(ctx, req, noBody); err != nil {
-		return nil, err
-	}
-	trusted, err := trusting(e.CA)
-	if err != nil {
-		return nil, err
-	}
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: trusted, DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}}
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, reach.Explain(e.Endpoint, err)
-	}
-	if resp.StatusCode == http.StatusOK {
-		return resp, nil
+	resp, err := e.ask(ctx, method, "/admin/v1/"+path, q, token)
+	if err != nil || resp.StatusCode == http.StatusOK {
+		return resp, err
 	}
 	defer resp.Body.Close()
 	var said struct{ Message string }

@@ -4,46 +4,51 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"troupe/messages"
-	"troupe/transport/host"
+	"troupe/transport/transporttest/hosttest"
 )
 
-// adminHost starts a host with a game session in which ann has a seat.
-func adminHost(t *testing.T) (*host.Host, *messages.GameSession) {
+// adminHost starts a host with a game session in which ann has a seat, and with a placement that waits.
+func adminHost(t *testing.T, on hosttest.Network) (running, *messages.GameSession) {
 	t.Helper()
 	c := plainHost()
-	c.Fleets[0].GameSessionsMax = 1 // so that a placement waits
-	h := startHost(t, c)
+	c.Fleets[0].GameSessionsMax = 1
+	h := startHost(t, on, c)
 	g, err := h.System().CreateGameSession(t.Context(), messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 4})
-	for err == nil && g.Status == messages.GameSessionActivating {
-		var now []*messages.GameSession
-		if now, err = h.System().GameSessions(t.Context(), messages.GameSessionQuery{ID: g.ID}); err == nil {
-			g = now[0]
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "an ACTIVE game session", func() error {
+		now, err := h.System().GameSessions(t.Context(), messages.GameSessionQuery{ID: g.ID})
+		if g = now[0]; err == nil && g.Status == messages.GameSessionActivating {
+			err = errors.New("it is activating")
 		}
-	}
-	if err == nil {
-		_, err = h.System().CreatePlayerSessions(t.Context(), messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "ann"}}})
-	}
+		return err
+	})
+	_, err = h.System().CreatePlayerSessions(t.Context(), messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "ann"}}})
 	if err == nil {
 		_, err = h.System().StartPlacement(t.Context(), messages.StartPlacement{ID: "place-1", Queue: "queue-dev", MaxPlayers: 4})
-	}
-	for waits := ""; err == nil && !strings.Contains(waits, "is full"); { // its first pass has ended
-		var listed []messages.PlacementState
-		if listed, err = h.System().Placements(t.Context(), messages.PlacementList{ID: "place-1", Limit: 1}); len(listed) == 1 {
-			waits = listed[0].Waits
-		}
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	until(t, "the first pass of the placement", func() error {
+		listed, err := h.System().Placements(t.Context(), messages.PlacementList{ID: "place-1", Limit: 1})
+		if err == nil && !strings.Contains(listed[0].Waits, "is full") {
+			err = fmt.Errorf("%+v", listed[0])
+		}
+		return err
+	})
 	return h, g
 }
 
@@ -62,8 +67,10 @@ func TestConnectionsAreSummedUp(t *testing.T) {
 }
 
 // The commands of an operator, in the order of a night: each against a real host.
-func TestAdminCommands(t *testing.T) {
-	h, g := adminHost(t)
+func TestAdminCommands(t *testing.T) { synctest.Test(t, adminCommands) }
+
+func adminCommands(t *testing.T) {
+	h, g := adminHost(t, nil)
 	seats, err := h.System().PlayerSessions(t.Context(), messages.PlayerSessionQuery{PlayerID: "ann"})
 	if err != nil || len(seats) != 1 {
 		t.Fatal(seats, err)
@@ -100,7 +107,7 @@ func TestAdminCommands(t *testing.T) {
 		{"terminate " + string(g.ID) + " --force", 0, "TERMINATING"}, {"terminate none", exitFailure, "none"},
 		{"events", 0, `"action":"kick player","target":"ann"`},
 	} {
-		code, out, said := call(append(append([]string{"admin"}, strings.Fields(test.args)...), "--endpoint", h.Addrs().APIURL)...)
+		code, out, said := h.call(append([]string{"admin"}, strings.Fields(test.args)...)...)
 		if code != test.code || !strings.Contains(out+said, test.want) {
 			t.Errorf("admin %s: %d %s%s; want %d %s", test.args, code, out, said, test.code, test.want)
 		}
@@ -114,8 +121,10 @@ func TestAdminCommands(t *testing.T) {
 }
 
 // A list in pages is read to its end.
-func TestListsAreReadToTheirEnd(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func TestListsAreReadToTheirEnd(t *testing.T) { synctest.Test(t, listsAreReadToTheirEnd) }
+
+func listsAreReadToTheirEnd(t *testing.T) {
+	host := standIn(t, func(w http.ResponseWriter, r *http.Request) {
 		answer := map[string]string{
 			"":  `{"players": [{"playerId": "ann"}, {"playerId": "bob"}], "matched": null, "next": "b"}`,
 			"b": `{"players": [{"playerId": "carla"}], "matched": null, "next": "c"}`, "c": `{"players": [], "matched": null, "next": null}`,
@@ -124,10 +133,42 @@ func TestListsAreReadToTheirEnd(t *testing.T) {
 			answer = `{"players": []}`
 		}
 		_, _ = io.WriteString(w, answer)
-	}))
-	defer server.Close()
-	code, out, said := call("admin", "players", "--status", "ACTIVE", "--endpoint", server.URL)
+	})
+	code, out, said := host.call("admin", "players", "--status", "ACTIVE")
 	if got := strings.Count(out, "\n"); code != 0 || got != 4 || !strings.Contains(out, "carla") {
 		t.Errorf("%d, %d lines: %s%s", code, got, out, said)
+	}
+}
+
+// Without a terminal troupe top is a table, or JSON, and the end.
+func TestTopOnce(t *testing.T) { synctest.Test(t, topOnce) }
+
+func topOnce(t *testing.T) {
+	h, g := adminHost(t, nil)
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"top", 0, "GAME SESSION  "}, {"top --sort rtt", 0, "/4 "}, {"top --json", 0, `"id": "` + string(g.ID)},
+		{"top --sort loud", exitUsage, "--sort"}, {"top --every 1ms", exitUsage, "1s"}, {"top --limit 1000", exitFailure, "limit"},
+	} {
+		began := time.Now()
+		code, out, said := h.call(strings.Fields(c.args)...)
+		if code != c.code || !strings.Contains(out+said, c.want) || strings.Contains(out, "\x1b") || code == 0 && time.Since(began) != onceRest {
+			t.Errorf("%s: %d after %v\n%s%s", c.args, code, time.Since(began), out, said)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "out")
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if code := run([]string{"top", "--endpoint", h.url}, streams{in: os.Stdin, out: f, err: f, signals: new(process), network: h.net}); code != 0 {
+		t.Error(code)
+	}
+	if text, err := os.ReadFile(file); err != nil || !bytes.Contains(text, []byte("GAME SESSION")) {
+		t.Errorf("%v: %s", err, text)
 	}
 }

@@ -2,25 +2,23 @@ package main
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"troupe/bench/result"
 	"troupe/bench/suite"
+	"troupe/transport/transporttest/hosttest"
 )
 
 // Each workload of the table works at its quick size, over real sockets and with real processes. Those that can measure a host
-// that runs already share one; that and what it is compared with are in testdata/script/bench.txtar.
+// that runs already share one. Some stand for all in a short run; they and what a host is compared with are in testdata/script/bench.txtar.
 func TestEveryWorkloadIsQuick(t *testing.T) {
 	t.Parallel()
+	long(t)
 	shared := benchedHost(t)
 	for _, w := range suite.Workloads() {
 		t.Run(w.Name, func(t *testing.T) {
 			t.Parallel()
-			if testing.Short() && !slices.Contains(inShort, w.Name) {
-				t.Skip("others stand for it in a short run")
-			}
 			file := filepath.Join(t.TempDir(), "r.json")
 			args := []string{"bench", w.Name, "--quick", "--json", file}
 			if name := likeAnother[w.Name]; name != "" {
@@ -66,9 +64,6 @@ func TestEveryWorkloadIsQuick(t *testing.T) {
 	}
 }
 
-// inShort are the workloads of a short run: one of messages, one of logins and one of calls. Each measures the shared host.
-var inShort = []string{"targeted", "join-storm", "search"}
-
 // likeAnother are workloads whose other subjects are measured as those of another workload are. One of them is enough.
 var likeAnother = map[string]string{
 	"acks-4x50": "troupe", "acks-stock": "troupe", "kcp-loss-0": "wss", "kcp-loss-1": "kcp", "reconnect-single": "ws", "reconnect-storm": "kcp",
@@ -98,5 +93,5 @@ func TestWhatIsLostIsCounted(t *testing.T) {
 func benchedHost(t *testing.T) (api string) {
 	c := plainHost()
 	c.Limits.UnauthenticatedPerIP, c.Limits.ConnectionsPerIPPerSecond, c.Limits.LoginFailuresPerIPPerMinute = 0, 0, 0
-	return startHost(t, c).Addrs().APIURL
+	return startHost(t, hosttest.System, c).Addrs().APIURL
 }

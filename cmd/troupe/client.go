@@ -47,6 +47,9 @@ func (c *clientCommand) Run(s streams) error {
 		Player: c.Player, Group: c.Group, Fast: c.Fast, Quiet: c.Quiet, KCPAddr: c.KCPAddr,
 		Drop: c.Drop, For: c.For,
 	}
+	if s.network != nil {
+		o.Dial = s.network.Dial
+	}
 	var err error
 	if o.Transport, err = client.ParseTransport(c.Transport); err != nil {
 		return err

@@ -5,13 +5,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"troupe/messages"
 	"troupe/transport/host"
 )
 
 // Each example starts by the name of its folder, in the host as in the check before.
-func TestExamplesStartByTheirFolder(t *testing.T) {
+func TestExamplesStartByTheirFolder(t *testing.T) { synctest.Test(t, examplesStartByTheirFolder) }
+
+func examplesStartByTheirFolder(t *testing.T) {
 	const examples = "../../docs/scripts/examples"
 	folders, err := os.ReadDir(examples)
 	if err != nil || len(folders) < 5 {
@@ -25,12 +28,12 @@ func TestExamplesStartByTheirFolder(t *testing.T) {
 		cfg.Fleets = append(cfg.Fleets, host.Fleet{ID: string(d.fleet), Name: f.Name(), GameSessionsMax: 1, Script: d.path})
 		scripts = append(scripts, &d)
 	}
-	h := startHost(t, cfg)
+	h := startHost(t, nil, cfg)
 	for _, d := range scripts {
 		if err := d.check(); err != nil {
 			t.Errorf("%s: %v", d.path, err)
 		}
-		if err := d.runs(h); err != nil {
+		if err := d.runs(h.Host); err != nil {
 			t.Errorf("%s: the host: %v", d.path, err)
 		}
 	}

@@ -16,9 +16,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"troupe/actors/script/bundle"
 	"troupe/transport/host"
+	"troupe/transport/transporttest/hosttest"
 )
 
 // Every block that is neither a configuration nor commands is tried in a way of its own,
@@ -63,7 +65,7 @@ func runScript(t *testing.T, b *block) {
 	if err := os.WriteFile(c.Fleets[0].Script, []byte(b.text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	startDocumented(t, c)
+	synctest.Test(t, func(t *testing.T) { startDocumented(t, nil, c) })
 }
 
 // readFragment parses code that is to be added somewhere: a declaration, a case, a row of a
@@ -88,7 +90,7 @@ func runPython(t *testing.T, b *block) {
 	if err != nil {
 		t.Skipf("there is no python3 with boto3: the Python of %v was not run (%v)", b, err)
 	}
-	h := startDocumented(t, host.Defaults())
+	h := startDocumented(t, hosttest.System, host.Defaults())
 	cmd := exec.CommandContext(t.Context(), python, "-c", b.text)
 	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+h.Addrs().APIURL, "AWS_DEFAULT_REGION=us-east-1",
 		"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any", "AWS_EC2_METADATA_DISABLED=true")

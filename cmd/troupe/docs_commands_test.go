@@ -95,7 +95,7 @@ var benchLine = regexp.MustCompile(`^(?:bin/)?troupe ((?:bench|faults|match) .*)
 
 func checkBenchLine(line string) error {
 	var c commands
-	parser, err := kong.New(&c, kong.Exit(func(int) {}), kong.Writers(io.Discard, io.Discard))
+	parser, err := kong.New(&c, kong.Exit(func(int) {}), kong.Writers(io.Discard, io.Discard), kong.Bind(streams{}))
 	if err != nil {
 		return err
 	}

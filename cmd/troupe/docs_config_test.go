@@ -10,12 +10,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/alecthomas/kong"
 
 	"troupe/cmd/internal/config"
 	"troupe/messages"
 	"troupe/transport/host"
+	"troupe/transport/transporttest/hosttest"
 )
 
 // What the configurations of the documents take for granted.
@@ -73,7 +75,7 @@ func TestDocumentedConfigurations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			startDocumented(t, c)
+			synctest.Test(t, func(t *testing.T) { startDocumented(t, nil, c) })
 		})
 	}
 	if tried < 6 {
@@ -82,9 +84,9 @@ func TestDocumentedConfigurations(t *testing.T) {
 }
 
 // startDocumented starts a host on other ports, and waits for its fleets.
-func startDocumented(t *testing.T, c host.Config) *host.Host {
+func startDocumented(t *testing.T, on hosttest.Network, c host.Config) running {
 	t.Helper()
-	h := startHost(t, c)
+	h := startHost(t, on, c)
 	until(t, "ACTIVE fleets", func() error {
 		fleets, err := h.System().Fleets(t.Context())
 		if err != nil || len(fleets) != len(c.Fleets) {

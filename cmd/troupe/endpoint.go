@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -33,6 +34,25 @@ type caller struct {
 	SecretKey    string `env:"AWS_SECRET_ACCESS_KEY" placeholder:"SECRET" help:"Secret of the access key. Prefer the environment variable: other users of the machine can see flags."`
 	SessionToken string `env:"AWS_SESSION_TOKEN" placeholder:"TOKEN" help:"Session token of the access key, if it has one."`
 	CA           string `name:"ca" env:"AWS_CA_BUNDLE" placeholder:"FILE" help:"PEM certificates to trust for https, wss and kcp, instead of the system's."`
+
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // nil: as package net
+}
+
+// AfterApply takes over the network of the command.
+func (c *caller) AfterApply(s streams) error {
+	if s.network != nil {
+		c.dial = s.network.DialContext
+	}
+	return nil
+}
+
+// transport makes the connections of calls.
+func (c *caller) transport() (*http.Transport, error) {
+	trusted, err := trusting(c.CA)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Transport{TLSClientConfig: trusted, DialContext: c.dial, MaxIdleConnsPerHost: 16, Proxy: http.ProxyFromEnvironment}, nil
 }
 
 // games begins the ARNs of a host's game sessions.
@@ -61,27 +81,36 @@ func (c *caller) sign(ctx context.Context, req *http.Request, hash string) error
 	return v4.NewSigner().SignHTTP(ctx, key, req, hash, "gamelift", c.Region, time.Now())
 }
 
-// operator requests one of the pages for operators. The caller closes the body of the
-// answer. A status other than 200 is an error with the text of the answer.
-func (e *endpoint) operator(ctx context.Context, method, page string, q url.Values) (*http.Response, error) {
+// ask makes one request, on a connection of its own. The token is that of browsers, or empty. The caller closes the body of the answer.
+func (e *endpoint) ask(ctx context.Context, method, page string, q url.Values, token string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(e.Endpoint, "/")+page+"?"+q.Encode(), nil)
 	if err != nil {
 		return nil, reach.Explain(e.Endpoint, err)
 	}
+	if token != "" {
+		req.Header.Set("X-CSRF-Token", token)
+	}
 	if err := e.sign(ctx, req, noBody); err != nil {
 		return nil, err
 	}
-	trusted, err := trusting(e.CA)
+	transport, err := e.transport()
 	if err != nil {
 		return nil, err
 	}
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: trusted, DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}}
-	resp, err := client.Do(req)
+	transport.DisableKeepAlives = true
+	resp, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
 		return nil, reach.Explain(e.Endpoint, err)
 	}
-	if resp.StatusCode == http.StatusOK {
-		return resp, nil
+	return resp, nil
+}
+
+// operator requests one of the pages for operators. The caller closes the body of the
+// answer. A status other than 200 is an error with the text of the answer.
+func (e *endpoint) operator(ctx context.Context, method, page string, q url.Values) (*http.Response, error) {
+	resp, err := e.ask(ctx, method, page, q, "")
+	if err != nil || resp.StatusCode == http.StatusOK {
+		return resp, err
 	}
 	defer resp.Body.Close()
 	const most = 64 << 10

@@ -80,7 +80,7 @@ func runHost(cfg host.Config, s streams, o hostOptions) error {
 	notDumpable(log)
 	failed := make(chan string, 1)
 	h, err := host.Start(host.Options{
-		Config: cfg, Log: log, Version: readBuild().version, Dev: o.dev, Page: o.page, Origin: o.origin, OpenTelemetry: o.otel, SetLogLevel: zerolog.SetGlobalLevel,
+		Config: cfg, Log: log, Network: s.network, Version: readBuild().version, Dev: o.dev, Page: o.page, Origin: o.origin, OpenTelemetry: o.otel, SetLogLevel: zerolog.SetGlobalLevel,
 		OnFailure: func(reason string) {
 			select {
 			case failed <- reason:

@@ -1,24 +1,25 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"troupe/transport/awswire"
 )
 
 // From another machine the logs are for those with a key.
-func TestLogsAreAskedForWithAKey(t *testing.T) {
+func TestLogsAreAskedForWithAKey(t *testing.T) { synctest.Test(t, logsAreAskedForWithAKey) }
+
+func logsAreAskedForWithAKey(t *testing.T) {
 	const secret, game = "canary-secret-of-the-key", "arn:aws:gamelift:eu-west-1::gamesession/fleet-dev/gsess-1"
 	keys, err := awswire.NewSigV4(awswire.SigV4Options{Regions: []string{"eu-west-1"}, Keys: []awswire.Key{{ID: "KEYALL", Secret: secret}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	host := standIn(t, func(w http.ResponseWriter, r *http.Request) {
 		proof, err := keys.Authenticate(r)
 		if err == nil {
 			_, err = proof(nil)
@@ -28,17 +29,12 @@ func TestLogsAreAskedForWithAKey(t *testing.T) {
 			return
 		}
 		fmt.Fprint(w, "lines of ", r.URL.Query().Get("id"))
-	}))
-	defer host.Close()
-	for key, want := range map[string]string{"KEYALL": "", "KEYNONE": "logs: ", "": "logs: "} {
-		var out bytes.Buffer
-		c := logsCommand{endpoint: endpoint{Endpoint: host.URL + "/", caller: caller{Region: "eu-west-1", AccessKey: key, SecretKey: secret}}, ID: game}
-		err := c.Run(streams{out: &out})
-		switch {
-		case want == "" && (err != nil || out.String() != "lines of "+game):
-			t.Errorf("with a key: %q, %v", out.String(), err)
-		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
-			t.Errorf("%q: %v", key, err)
+	})
+	host.url += "/" // as some write it
+	for key, good := range map[string]bool{"KEYALL": true, "KEYNONE": false, "": false} {
+		code, out, said := host.call("logs", game, "--region", "eu-west-1", "--access-key", key, "--secret-key", secret)
+		if good != (code == 0 && out == "lines of "+game) || good == strings.HasPrefix(said, "troupe: logs: ") {
+			t.Errorf("%q: %d %q, %s", key, code, out, said)
 		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/netip"
 	"os"
 	"os/signal"
 	"slices"
@@ -20,6 +22,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/rs/zerolog"
+
+	"troupe/transport"
 )
 
 // Exit codes.
@@ -43,6 +47,14 @@ type streams struct {
 	in       io.Reader
 	out, err io.Writer
 	signals  signals // nil: those of the process
+	network  network // nil: the system's
+}
+
+// network is what a command opens its sockets with; tests have one in memory.
+type network interface {
+	transport.Network
+	// Dial is DialContext from a local address, if it is valid.
+	Dial(ctx context.Context, network string, local netip.Addr, address string) (net.Conn, error)
 }
 
 // signals is where a command hears of signals: package os/signal, or a test that runs the command without a process.

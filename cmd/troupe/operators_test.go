@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"troupe/actors/script/bundle"
 	"troupe/messages"
@@ -58,8 +58,10 @@ func TestConfigKnowsTheVariablesOfOpenTelemetry(t *testing.T) {
 }
 
 // A player id has up to 1,024 characters, of any number of bytes (service-api.md 2.3): such a player is found, kicked and banned, too.
-func TestAPlayerWithALongIDIsBanned(t *testing.T) {
-	h, g := adminHost(t)
+func TestAPlayerWithALongIDIsBanned(t *testing.T) { synctest.Test(t, aPlayerWithALongIDIsBanned) }
+
+func aPlayerWithALongIDIsBanned(t *testing.T) {
+	h, g := adminHost(t, nil)
 	long := strings.Repeat("☃", 1024)
 	if _, err := h.System().CreatePlayerSessions(t.Context(), messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: messages.PlayerID(long)}}}); err != nil {
 		t.Fatal(err)
@@ -71,31 +73,18 @@ func TestAPlayerWithALongIDIsBanned(t *testing.T) {
 		{[]string{"players", "--player", long}, "RESERVED"}, {[]string{"connections", "--closed", "--player", long}, "WHY"}, {[]string{"kick", long}, "that end: 1"},
 		{[]string{"ban", long, "--for", "1h"}, "banned until"}, {[]string{"ban", long, "--lift"}, "lifted"},
 	} {
-		var out, said bytes.Buffer
-		args := append(append([]string{"admin"}, test.args...), "--endpoint", h.Addrs().APIURL)
-		if code := run(args, streams{out: &out, err: &said}); code != 0 || !strings.Contains(out.String(), test.want) {
-			t.Errorf("admin %s: %d %.200s%.200s", test.args[0], code, out.String(), said.String())
+		if code, out, said := h.call(append([]string{"admin"}, test.args...)...); code != 0 || !strings.Contains(out, test.want) {
+			t.Errorf("admin %s: %d %.200s%.200s", test.args[0], code, out, said)
 		}
 	}
 }
 
-// No flag is passed over in silence.
-func TestAdminCommandsTakeNoFlagInVain(t *testing.T) {
-	h, _ := adminHost(t)
-	for _, args := range [][]string{{"ban", "ann", "--for", "24h", "--lift"}, {"connections", "--player", "ann"}, {"connections", "--by", "host"}} {
-		var out, said bytes.Buffer
-		if code := run(append(append([]string{"admin"}, args...), "--endpoint", h.Addrs().APIURL), streams{out: &out, err: &said}); code != exitUsage {
-			t.Errorf("%v: %d %s%s", args, code, out.String(), said.String())
-		}
-	}
-}
-
-// A wrong command line is told apart from a failure by its exit code, as docs/operations.md says.
+// A wrong command line is told apart from a failure by its exit code, as docs/operations.md says. No flag is passed over in silence.
 func TestWrongCommandLinesHaveAnExitCodeOfTheirOwn(t *testing.T) {
-	for _, args := range [][]string{{"logs", "--follow"}, {"admin", "drain", "--grace=-1s"}, {"dev", "--engine", "node"}, {"dev", "--main", "a.js"}, {"client", "--group=-1"}, {"client", "--bots=-1"}} {
-		var out, said bytes.Buffer
-		if code := run(args, streams{out: &out, err: &said}); code != exitUsage || said.Len() == 0 {
-			t.Errorf("%v: %d %s%s", args, code, out.String(), said.String())
+	for _, args := range [][]string{{"logs", "--follow"}, {"admin", "drain", "--grace=-1s"}, {"dev", "--engine", "node"}, {"dev", "--main", "a.js"}, {"client", "--group=-1"}, {"client", "--bots=-1"},
+		{"admin", "ban", "ann", "--for", "24h", "--lift"}, {"admin", "connections", "--player", "ann"}, {"admin", "connections", "--by", "host"}} {
+		if code, out, said := call(args...); code != exitUsage || said == "" {
+			t.Errorf("%v: %d %s%s", args, code, out, said)
 		}
 	}
 }
@@ -118,56 +107,53 @@ func TestWhatPeopleTryFirst(t *testing.T) {
 }
 
 // troupe health succeeds if the host's page does, and fails otherwise.
-func TestHealth(t *testing.T) {
-	h, _ := adminHost(t)
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
-	draining := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func TestHealth(t *testing.T) { synctest.Test(t, health) }
+
+func health(t *testing.T) {
+	up := startHost(t, nil, plainHost()).place
+	draining := standIn(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/healthz" {
 			http.Error(w, "draining", http.StatusServiceUnavailable)
 		}
-	}))
-	defer draining.Close()
+	})
 	for _, c := range []struct {
-		url   string
-		ready bool
-		code  int
-	}{{h.Addrs().APIURL, false, 0}, {h.Addrs().APIURL, true, 0}, {draining.URL, false, 0}, {draining.URL, true, exitFailure}, {gone.URL, false, exitFailure}} {
-		args := []string{"health", "--endpoint", c.url}
-		if c.ready {
-			args = append(args, "--ready")
-		}
-		var out, said bytes.Buffer
-		if code := run(args, streams{out: &out, err: &said}); code != c.code || (code == 0) != (out.String() == "ok\n") {
-			t.Errorf("%v: %d %s%s", args, code, out.String(), said.String())
+		at   place
+		args string
+		code int
+	}{{up, "health", 0}, {up, "health --ready", 0}, {draining, "health", 0}, {draining, "health --ready", exitFailure}, {place{up.net, "http://127.0.0.1:1"}, "health", exitFailure}} {
+		if code, out, said := c.at.call(strings.Fields(c.args)...); code != c.code || (code == 0) != (out == "ok\n") {
+			t.Errorf("%s of %s: %d %s%s", c.args, c.at.url, code, out, said)
 		}
 	}
 }
 
 // Tables show game sessions shorter than their ARNs, and flags take both.
 func TestGameSessionsAreNamedAsTablesShowThem(t *testing.T) {
-	h, g := adminHost(t)
+	synctest.Test(t, gameSessionsAreNamedAsTablesShowThem)
+}
+
+func gameSessionsAreNamedAsTablesShowThem(t *testing.T) {
+	h, g := adminHost(t, nil)
 	c := caller{Region: "us-east-1"}
 	short := c.shortGame(string(g.ID))
 	if len(short) > 60 || c.gameARN(short) != string(g.ID) || c.gameARN(string(g.ID)) != string(g.ID) || (&caller{Region: "eu-west-1"}).shortGame(string(g.ID)) != string(g.ID) {
 		t.Fatal(short)
 	}
-	for _, args := range [][]string{{"sessions"}, {"sessions", "--game-session", short}, {"sessions", "--game-session", string(g.ID)}, {"players", "--game-session", short}} {
-		var out, said bytes.Buffer
-		if code := run(append(append([]string{"admin"}, args...), "--endpoint", h.Addrs().APIURL, "--region", "us-east-1"), streams{out: &out, err: &said}); code != 0 || !strings.Contains(out.String(), short) || strings.Contains(out.String(), "arn:") {
-			t.Errorf("%v: %d %s%s", args, code, out.String(), said.String())
+	for _, args := range []string{"sessions", "sessions --game-session " + short, "sessions --game-session " + string(g.ID), "players --game-session " + short} {
+		if code, out, said := h.call(append([]string{"admin"}, strings.Fields(args)...)...); code != 0 || !strings.Contains(out, short) || strings.Contains(out, "arn:") {
+			t.Errorf("%s: %d %s%s", args, code, out, said)
 		}
 	}
 }
 
 // The end of a stream of events is a sentence.
-func TestTheEndOfEventsIsASentence(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+func TestTheEndOfEventsIsASentence(t *testing.T) { synctest.Test(t, theEndOfEventsIsASentence) }
+
+func theEndOfEventsIsASentence(t *testing.T) {
+	host := standIn(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "event: recent\ndata: {}\n\n")
-	}))
-	defer server.Close()
-	var out, said bytes.Buffer
-	if code := run([]string{"admin", "events", "--follow", "--endpoint", server.URL}, streams{out: &out, err: &said}); code != exitFailure || strings.Contains(said.String(), "nil") {
-		t.Errorf("%d %s%s", code, out.String(), said.String())
+	})
+	if code, out, said := host.call("admin", "events", "--follow"); code != exitFailure || out != "{}\n" || said != "troupe: admin: the host has ended the stream\n" {
+		t.Errorf("%d %s%s", code, out, said)
 	}
 }

@@ -5,18 +5,20 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/rs/zerolog"
 	v1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
 	"troupe/transport/host"
+	"troupe/transport/transporttest/hosttest"
+	"troupe/transport/transporttest/memnet"
 )
 
 // collector is an OpenTelemetry collector that takes requests with a key.
@@ -55,22 +57,23 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// traced is a host with settings of traces, and what of it arrives at a collector.
+type traced struct {
+	env    map[string]string // %s is the collector's URL
+	set    []string
+	path   string
+	about  string
+	traces []string // traceparent of each call
+	spans  string
+}
+
 // What the environment and the configuration say about traces arrives at a collector, and no secret in what is printed.
 func TestTracesAsOpenTelemetryWantsThem(t *testing.T) {
-	const key, tenant = "key of the file", "a, b"
-	dir := t.TempDir()
-	secret := filepath.Join(dir, "key")
-	if err := os.WriteFile(secret, []byte(key+"\n"), 0o600); err != nil {
+	secret := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(secret, []byte("key of the file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range map[string]struct {
-		env    map[string]string // %s is the collector's URL
-		set    []string
-		path   string
-		about  string
-		traces []string // traceparent of each call
-		spans  string
-	}{
+	for name, c := range map[string]traced{
 		"environment alone": {
 			env: map[string]string{
 				"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "%s/in/here",
@@ -88,62 +91,60 @@ func TestTracesAsOpenTelemetryWantsThem(t *testing.T) {
 			spans:  "launch of a game session, CreateGameSession",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			got := new(collector)
-			server := httptest.NewServer(got)
-			defer server.Close()
-			for name, value := range c.env {
-				t.Setenv(name, strings.ReplaceAll(strings.ReplaceAll(value, "%s", server.URL), "%%", "%"))
-			}
-			s := settings{Set: []string{"api.addr=127.0.0.1:0", "websocket.addr=127.0.0.1:0", "fast.addr=127.0.0.1:0", "wss.addr=", "dtls.addr=", "kcp.addr=", "store.memory=true"}}
-			for _, set := range c.set {
-				s.Set = append(s.Set, strings.ReplaceAll(set, "%s", server.URL))
-			}
-			s.Set = append(s.Set, "log.gameSessions.dir="+filepath.Join(dir, "logs"))
-			cfg, err := s.load(host.Defaults(), io.Discard)
-			if err != nil {
-				t.Fatal(err)
-			}
-			h, err := host.Start(host.Options{Config: cfg, Log: zerolog.Nop(), OpenTelemetry: s.otel})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer h.Close()
-			for _, traceparent := range c.traces {
-				r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.Addrs().APIURL+"/", strings.NewReader(`{"FleetId":"fleet-dev","MaximumPlayerSessionCount":4}`))
-				if err != nil {
-					t.Fatal(err)
-				}
-				r.Header.Set("Content-Type", "application/x-amz-json-1.1")
-				r.Header.Set("X-Amz-Target", "GameLift.CreateGameSession")
-				r.Header.Set("traceparent", traceparent)
-				a, err := http.DefaultClient.Do(r)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if a.Body.Close(); a.StatusCode != http.StatusOK {
-					t.Fatal(a.Status)
-				}
-			}
-			h.Close() // sends what waits
-			got.mu.Lock()
-			defer got.mu.Unlock()
-			for _, r := range got.requests {
-				if r != c.path+" "+key+" "+tenant {
-					t.Errorf("asked %s", r)
-				}
-			}
-			if got.resource != c.about || !sameSpans(got.spans, c.spans) || h.Counters().TraceSpansDropped.Load() != 0 {
-				t.Errorf("%q, %v", got.resource, got.spans)
-			}
-			var printed bytes.Buffer
-			if err := s.resolved.Load().Print(&printed); err != nil {
-				t.Fatal(err)
-			}
-			if strings.Contains(printed.String(), key) || strings.Contains(printed.String(), "wrong") {
-				t.Error("a secret is printed")
-			}
-		})
+		t.Run(name, func(t *testing.T) { synctest.Test(t, c.arrives) })
+	}
+}
+
+func (c traced) arrives(t *testing.T) {
+	const key, tenant = "key of the file", "a, b"
+	network, got := memnet.New(1), new(collector)
+	t.Cleanup(network.Close)
+	url := hosttest.Serve(t, network.Machine(), got)
+	for name, value := range c.env {
+		t.Setenv(name, strings.ReplaceAll(strings.ReplaceAll(value, "%s", url), "%%", "%"))
+	}
+	s := settings{Set: []string{"store.memory=true"}}
+	for _, set := range c.set {
+		s.Set = append(s.Set, strings.ReplaceAll(set, "%s", url))
+	}
+	cfg, err := s.load(plainHost(), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := hosttest.Start(t, host.Options{Config: onFreePorts(t, cfg), Log: zerolog.Nop(), OpenTelemetry: s.otel, Network: network.Machine()})
+	for _, traceparent := range c.traces {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.Host.Addrs().APIURL+"/", strings.NewReader(`{"FleetId":"fleet-dev","MaximumPlayerSessionCount":4}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-amz-json-1.1")
+		r.Header.Set("X-Amz-Target", "GameLift.CreateGameSession")
+		r.Header.Set("traceparent", traceparent)
+		a, err := h.Web.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Body.Close(); a.StatusCode != http.StatusOK {
+			t.Fatal(a.Status)
+		}
+	}
+	h.Host.Close() // sends what waits
+	got.mu.Lock()
+	defer got.mu.Unlock()
+	for _, r := range got.requests {
+		if r != c.path+" "+key+" "+tenant {
+			t.Errorf("asked %s", r)
+		}
+	}
+	if got.resource != c.about || !sameSpans(got.spans, c.spans) || h.Host.Counters().TraceSpansDropped.Load() != 0 {
+		t.Errorf("%q, %v", got.resource, got.spans)
+	}
+	var printed bytes.Buffer
+	if err := s.resolved.Load().Print(&printed); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(printed.String(), key) || strings.Contains(printed.String(), "wrong") {
+		t.Error("a secret is printed")
 	}
 }
 

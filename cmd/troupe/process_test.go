@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,6 +17,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/transport/host"
+	"troupe/transport/transporttest/hosttest"
+	"troupe/transport/transporttest/memnet"
 )
 
 // asTroupe is the environment variable with which this test binary is troupe. Its value is a file that counts the starts.
@@ -116,13 +119,16 @@ type process struct {
 	ended    chan struct{}
 
 	mu      sync.Mutex
-	waiting map[chan<- os.Signal][]os.Signal
+	waiting map[chan<- os.Signal][]os.Signal // nil until something waits
 }
 
 // Notify implements signals.
 func (p *process) Notify(c chan<- os.Signal, of ...os.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.waiting == nil {
+		p.waiting = make(map[chan<- os.Signal][]os.Signal)
+	}
 	p.waiting[c] = of
 }
 
@@ -173,18 +179,26 @@ func (p *process) stop(t interface{ Fatalf(string, ...any) }) {
 
 // begin runs a command line until it ends by itself or by a signal.
 func begin(in io.Reader, args ...string) *process {
-	p := &process{ended: make(chan struct{}), waiting: make(map[chan<- os.Signal][]os.Signal)}
+	return beginOn(nil, in, args...)
+}
+
+// beginOn is begin on a network, or on the system's.
+func beginOn(on network, in io.Reader, args ...string) *process {
+	p := &process{ended: make(chan struct{})}
 	go func() {
 		defer close(p.ended)
-		p.code = run(args, streams{in: in, out: &p.out, err: &p.err, signals: p})
+		p.code = run(args, streams{in: in, out: &p.out, err: &p.err, signals: p, network: on})
 	}()
 	return p
 }
 
 // call runs a command line to its end.
-func call(args ...string) (code int, out, said string) {
+func call(args ...string) (code int, out, said string) { return callOn(nil, args...) }
+
+// callOn is call on a network.
+func callOn(on network, args ...string) (code int, out, said string) {
 	var o, e bytes.Buffer
-	code = run(args, streams{in: strings.NewReader(""), out: &o, err: &e})
+	code = run(args, streams{in: strings.NewReader(""), out: &o, err: &e, signals: new(process), network: on})
 	return code, o.String(), e.String()
 }
 
@@ -241,15 +255,40 @@ func long(t *testing.T) {
 	}
 }
 
-// startHost starts a host in this process.
-func startHost(t *testing.T, c host.Config) *host.Host {
+// place is where commands find a host, or what stands for one.
+type place struct {
+	net network
+	url string
+}
+
+// call runs a command line that asks what is there.
+func (p place) call(args ...string) (code int, out, said string) {
+	return callOn(p.net, append(args, "--endpoint", p.url)...)
+}
+
+// running is a host in this process.
+type running struct {
+	*host.Host
+	place
+}
+
+// startHost starts a host in this process, on a network of its own in memory unless another one is given.
+func startHost(t *testing.T, on hosttest.Network, c host.Config) running {
 	t.Helper()
-	h, err := host.Start(host.Options{Config: onFreePorts(t, c), Log: zerolog.Nop(), SetLogLevel: func(zerolog.Level) {}})
-	if err != nil {
-		t.Fatal(err)
+	o := host.Options{Config: onFreePorts(t, c), Log: zerolog.Nop(), SetLogLevel: func(zerolog.Level) {}}
+	if on != nil {
+		o.Network = on
 	}
-	t.Cleanup(h.Close)
-	return h
+	h := hosttest.Start(t, o)
+	return running{h.Host, place{h.Net, h.Host.Addrs().APIURL}}
+}
+
+// standIn answers as a host would, on a network of its own in memory.
+func standIn(t *testing.T, handle http.HandlerFunc) place {
+	t.Helper()
+	network := memnet.New(1)
+	t.Cleanup(network.Close)
+	return place{network.Machine(), hosttest.Serve(t, network.Machine(), handle)}
 }
 
 // plainHost is the configuration of a host without the secured listeners.

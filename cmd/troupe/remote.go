@@ -13,13 +13,13 @@ import (
 
 // remote is a host that runs already, of which a benchmark or a fault run uses a fleet. ctx bounds the signing of its calls.
 func (c *caller) remote(ctx context.Context, against, fleet string) (*server.Remote, error) {
-	trusted, err := trusting(c.CA)
+	transport, err := c.transport()
 	if err != nil {
 		return nil, err
 	}
 	return &server.Remote{
 		URL: hostURL(against), Fleet: fleet,
-		Client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: trusted, MaxIdleConnsPerHost: 16, Proxy: http.ProxyFromEnvironment}},
+		Client: &http.Client{Timeout: 30 * time.Second, Transport: transport},
 		Sign: func(req *http.Request, body []byte) error {
 			sum := sha256.Sum256(body)
 			return c.sign(ctx, req, hex.EncodeToString(sum[:]))

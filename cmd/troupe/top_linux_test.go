@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -17,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"troupe/transport/transporttest/hosttest"
 )
 
 // screen is a troupe top in a terminal of its own.
@@ -160,7 +161,7 @@ func (s *screen) over(code int) {
 // Bots play, and somebody watches them.
 func TestTopInATerminal(t *testing.T) {
 	t.Parallel()
-	h, g := adminHost(t)
+	h, g := adminHost(t, hosttest.System)
 	bots := starting(t, "client", "--endpoint", h.Addrs().APIURL, "--game-session", string(g.ID), "--bots", "3", "--player", "bob", "--quiet")
 	s := watchTop(t, h.Addrs().APIURL)
 	s.frame(`bob-\S*1 +attached +ws +[1-9][0-9.]* +[1-9]`) // what it says a second, and hears
@@ -238,36 +239,4 @@ func TestTopInATerminal(t *testing.T) {
 			t.Errorf("%q", s.text())
 		}
 	})
-}
-
-// Without a terminal it is a table, or JSON, and the end.
-func TestTopOnce(t *testing.T) {
-	t.Parallel()
-	h, g := adminHost(t)
-	for _, c := range []struct {
-		args []string
-		code int
-		want string
-	}{
-		{nil, 0, "GAME SESSION  "}, {[]string{"--sort", "rtt"}, 0, "/4 "}, {[]string{"--json"}, 0, `"id": "` + string(g.ID)},
-		{[]string{"--sort", "loud"}, exitUsage, "--sort"}, {[]string{"--every", "1ms"}, exitUsage, "1s"}, {[]string{"--limit", "1000"}, exitFailure, "limit"},
-	} {
-		var out, said bytes.Buffer
-		code := run(append([]string{"top", "--endpoint", h.Addrs().APIURL}, c.args...), streams{out: &out, err: &said})
-		if code != c.code || !strings.Contains(out.String()+said.String(), c.want) || strings.Contains(out.String(), "\x1b") {
-			t.Errorf("top %v: %d\n%s%s", c.args, code, out.String(), said.String())
-		}
-	}
-	file := filepath.Join(t.TempDir(), "out")
-	f, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if code := run([]string{"top", "--endpoint", h.Addrs().APIURL}, streams{in: os.Stdin, out: f, err: f}); code != 0 {
-		t.Error(code)
-	}
-	if text, err := os.ReadFile(file); err != nil || !bytes.Contains(text, []byte("GAME SESSION")) {
-		t.Errorf("%v: %s", err, text)
-	}
 }

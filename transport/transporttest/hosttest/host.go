@@ -79,3 +79,16 @@ func Start(t *testing.T, o host.Options) *Host {
 	})
 	return h
 }
+
+// Serve answers requests of HTTP at a free port of a network until the test ends, and returns its URL.
+func Serve(t *testing.T, on transport.Network, handler http.Handler) (url string) {
+	t.Helper()
+	l, err := on.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: handler}
+	go server.Serve(l)
+	t.Cleanup(func() { server.Close() })
+	return "http://" + l.Addr().String()
+}

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -20,6 +20,7 @@ import (
 
 	"troupe/transport/client"
 	"troupe/transport/host"
+	"troupe/transport/transporttest/hosttest"
 )
 
 func TestMain(m *testing.M) {
@@ -29,46 +30,28 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreTopFunction("github.com/asynkron/protoactor-go/actor.NewDeadLetter.NewThrottle.func4.1"))
 }
 
-// patience ends a test that hangs. Nothing is judged by it.
-const patience = 5 * time.Minute
-
-func startHost(t *testing.T, change func(*host.Config)) *host.Host {
+func startHost(t *testing.T, change func(*host.Config)) *hosttest.Host {
 	t.Helper()
-	c := host.Defaults()
-	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
-	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", ""
-	c.Log.GameSessions.Dir = t.TempDir()
+	c := hosttest.Config(t)
 	if change != nil {
 		change(&c)
 	}
-	h, err := host.Start(host.Options{Config: c, Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.Close)
-	return h
+	return hosttest.Start(t, host.Options{Config: c, Log: zerolog.Nop()})
 }
 
-func options(h *host.Host) Options {
-	return Options{API: "http://" + h.Addrs().API, Region: "us-east-1", Fleet: "fleet-dev"}
+func options(h *hosttest.Host) Options {
+	return Options{API: "http://" + h.Host.Addrs().API, Region: "us-east-1", Fleet: "fleet-dev", Dial: h.Net.Dial}
 }
 
 // screen is an output that can be read while it is written.
 type screen struct {
 	mu   sync.Mutex
 	text strings.Builder
-	more chan struct{} // holds a token once something was written since it was taken
 }
-
-func newScreen() *screen { return &screen{more: make(chan struct{}, 1)} }
 
 func (s *screen) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	select {
-	case s.more <- struct{}{}:
-	default:
-	}
 	return s.text.Write(b)
 }
 
@@ -78,15 +61,11 @@ func (s *screen) String() string {
 	return s.text.String()
 }
 
-// await waits until the screen shows a text so many times.
-func (s *screen) await(t *testing.T, text string, times int) {
+// shows fails unless the screen shows a text so many times when nothing more happens for now.
+func (s *screen) shows(t *testing.T, text string, times int) {
 	t.Helper()
-	for late := time.After(patience); strings.Count(s.String(), text) < times; {
-		select {
-		case <-s.more:
-		case <-late:
-			t.Fatalf("it never shows %q:\n%s", text, s)
-		}
+	if synctest.Wait(); strings.Count(s.String(), text) != times {
+		t.Fatalf("it does not show %q %d times:\n%s", text, times, s)
 	}
 }
 
@@ -100,7 +79,7 @@ type player struct {
 func chats(t *testing.T, o Options) *player {
 	in, typed := io.Pipe()
 	t.Cleanup(func() { typed.Close() })
-	p := &player{typed, newScreen(), make(chan error, 1)}
+	p := &player{typed, new(screen), make(chan error, 1)}
 	go func() { p.over <- Chat(t.Context(), o, in, p.out) }()
 	return p
 }
@@ -116,37 +95,45 @@ func (p *player) quits(t *testing.T) string {
 }
 
 // A player whose network fails again and again says something while it is away, and is still in its group.
-func TestChatComesBack(t *testing.T) {
-	h := startHost(t, func(c *host.Config) {
-		c.Limits.ConnectionsPerIPPerSecond, c.Limits.LoginsPerPlayerSessionPerMinute = 0, 0
-	})
-	o := options(h)
-	o.Player, o.Group, o.Drop, o.For = "ann", 3, 400*time.Millisecond, 200*time.Millisecond
+func TestChatComesBack(t *testing.T) { synctest.Test(t, chatComesBack) }
+
+func chatComesBack(t *testing.T) {
+	o := options(startHost(t, nil))
+	o.Player, o.Group, o.Drop, o.For = "ann", 3, 4*time.Second, 2*time.Second
 	p := chats(t, o)
-	p.out.await(t, "as peer 1, player ann", 1)
-	p.out.await(t, "group 3: peers 1\n", 1)
-	p.out.await(t, "trying to come back\n", 1)
+	await := func(text string) {
+		t.Helper()
+		for late := time.Now().Add(5 * time.Second); !strings.Contains(p.out.String(), text); time.Sleep(time.Millisecond) {
+			if time.Now().After(late) {
+				t.Fatalf("it does not show %q:\n%s", text, p.out)
+			}
+		}
+	}
+	await("group 3: peers 1\n")
+	p.out.shows(t, "as peer 1, player ann", 1)
+	await("trying to come back\n")
 	fmt.Fprintln(p.typed, "two")
-	p.out.await(t, "as peer 1, the same peer as before; ", 1)
-	p.out.await(t, "peer 1 to all: two\n", 1)
+	time.Sleep(2*time.Second - time.Millisecond)
+	p.out.shows(t, "peer 1 to all: two\n", 0)
+	await("as peer 1, the same peer as before; ")
+	p.out.shows(t, "peer 1 to all: two\n", 1)
 	fmt.Fprintln(p.typed, "/members 3")
-	p.out.await(t, "group 3: peers 1\n", 2)
-	p.out.await(t, "the same peer as before; ", 2)
-	p.typed.Close() // its last words are heard, and then it is not away
-	if err := <-p.over; err != nil && !strings.HasPrefix(err.Error(), "the connection was lost") {
-		t.Error(err)
+	p.out.shows(t, "group 3: peers 1\n", 2)
+	time.Sleep(4 * time.Second)
+	p.out.shows(t, "the same peer as before; ", 2)
+	if text := p.quits(t); strings.Contains(text, "a new peer") {
+		t.Errorf("output:\n%s", text)
 	}
 }
 
 // The transport that was asked for is used and shown, with what it carried; where nothing answers by the fast channel, its messages go reliably.
-func TestChatOverWSS(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("a second loopback address, at which UDP does not listen, is there on Linux only")
-	}
+func TestChatOverWSS(t *testing.T) { synctest.Test(t, chatOverWSS) }
+
+func chatOverWSS(t *testing.T) {
 	h := startHost(t, func(c *host.Config) {
 		c.WSS.Addr, c.DTLS.Addr, c.Public.Host, c.TLS.Dir, c.Fleets[0].Certificates = "127.0.0.1:0", "127.0.0.2:0", "localhost", t.TempDir(), "GENERATED"
 	})
-	pem, err := os.ReadFile(h.Addrs().CA)
+	pem, err := os.ReadFile(h.Host.Addrs().CA)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,13 +142,14 @@ func TestChatOverWSS(t *testing.T) {
 	o := options(h)
 	o.Player, o.Fast, o.Transport, o.TLS = "ann", true, client.WSS, &tls.Config{RootCAs: roots}
 	p := chats(t, o)
-	p.out.await(t, "as peer 1, player ann", 1)
-	p.out.await(t, ", over wss\n", 1)
+	time.Sleep(activePoll)
+	p.out.shows(t, "as peer 1, player ann", 1)
+	p.out.shows(t, ", over wss\n", 1)
 	fmt.Fprintln(p.typed, "/fast one")
-	p.out.await(t, "the fast channel is not up: sent reliably", 1)
-	p.out.await(t, "peer 1 to all: one\n", 1)
+	p.out.shows(t, "the fast channel is not up: sent reliably", 1)
+	p.out.shows(t, "peer 1 to all: one\n", 1)
 	fmt.Fprintln(p.typed, "/stats")
-	p.out.await(t, "connections: wss 1; packets by the reliable channel: sent 2 (", 1)
+	p.out.shows(t, "connections: wss 1; packets by the reliable channel: sent 2 (", 1)
 	if text := p.quits(t); strings.Count(text, "connections: wss 1; ") != 2 {
 		t.Errorf("the counts are not shown twice:\n%s", text)
 	}
@@ -198,36 +186,38 @@ func TestHostName(t *testing.T) {
 	}
 }
 
-func TestOnOneHost(t *testing.T) {
+// What was said before the end of the input is heard.
+func TestChatOfOneInput(t *testing.T) { synctest.Test(t, chatOfOneInput) }
+
+func chatOfOneInput(t *testing.T) {
 	h := startHost(t, nil)
-	t.Run("what was said before the end of the input is heard", func(t *testing.T) {
-		for range 5 {
-			out := newScreen()
-			if err := Chat(t.Context(), options(h), strings.NewReader("one\n/help\ntwo\n"), out); err != nil {
-				t.Fatal(err)
-			}
-			if text := out.String(); !strings.Contains(text, ": one\n") || !strings.Contains(text, ": two\n") || !strings.Contains(text, "/to PEER text") {
-				t.Errorf("output:\n%s", text)
-			}
+	for range 5 {
+		out := new(screen)
+		if err := Chat(t.Context(), options(h), strings.NewReader("one\n/help\ntwo\n"), out); err != nil {
+			t.Fatal(err)
 		}
-	})
-	t.Run("an end that the host means is not tried again", func(t *testing.T) { goneForGood(t, h) })
-	t.Run("seats", func(t *testing.T) { reserveSeats(t, h) })
+		if text := out.String(); !strings.Contains(text, ": one\n") || !strings.Contains(text, ": two\n") || !strings.Contains(text, "/to PEER text") {
+			t.Errorf("output:\n%s", text)
+		}
+	}
 }
 
-func goneForGood(t *testing.T, h *host.Host) {
-	o := options(h)
+// An end that the host means is not tried again.
+func TestGoneForGood(t *testing.T) { synctest.Test(t, goneForGood) }
+
+func goneForGood(t *testing.T) {
+	o := options(startHost(t, nil))
 	_, seats, err := o.seats(t.Context(), []string{"ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := open(t.Context(), seats[0], client.Options{}, outages{})
+	l, err := open(t.Context(), seats[0], o.connection(), outages{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	over := make(chan error, 1)
 	go func() { over <- l.run(t.Context(), nobody{t}) }()
-	other, err := open(t.Context(), seats[0], client.Options{}, outages{}) // takes over
+	other, err := open(t.Context(), seats[0], o.connection(), outages{}) // takes over
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +238,10 @@ func (n nobody) onLost(end client.End) { n.t.Errorf("lost: %s", end) }
 func (n nobody) onBack(b back)         { n.t.Errorf("back: %s", b) }
 
 // Rooms are filled before new ones are made, and large parties are reserved in several calls.
-func reserveSeats(t *testing.T, h *host.Host) {
+func TestReserveSeats(t *testing.T) { synctest.Test(t, reserveSeats) }
+
+func reserveSeats(t *testing.T) {
+	h := startHost(t, nil)
 	o := options(h)
 	party := func(n int) []string {
 		var names []string
@@ -258,7 +251,7 @@ func reserveSeats(t *testing.T, h *host.Host) {
 		return names
 	}
 	first, seats, err := o.seats(t.Context(), party(60))
-	if err != nil || len(seats) != 60 || seats[59].player != "60-59" || seats[59].addr != h.Addrs().WS {
+	if err != nil || len(seats) != 60 || seats[59].player != "60-59" || seats[59].addr != h.Host.Addrs().WS {
 		t.Fatalf("%d seats, %v", len(seats), err)
 	}
 	second, _, err := o.seats(t.Context(), party(10))

@@ -1,51 +1,46 @@
 package play
 
 import (
-	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
 	"troupe/cmd/troupe/internal/reach"
+	"troupe/transport/transporttest/hosttest"
+	"troupe/transport/transporttest/memnet"
 )
 
-// saying returns the address of a server that is no HTTP server: it says this to whoever has said something.
-func saying(t *testing.T, text string) (addr string) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// saying returns the URL of a server that is no HTTP server: it says this to whoever has said something.
+func saying(t *testing.T, at memnet.Machine, text string) (url string) {
+	l, err := at.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan struct{})
+	t.Cleanup(func() { _ = l.Close() })
 	go func() {
-		defer close(ended)
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = c.Read(make([]byte, 4096))
-			_, _ = io.WriteString(c, text)
-			_ = c.Close()
+		c, err := l.Accept()
+		if err != nil {
+			return
 		}
+		_, _ = c.Read(make([]byte, 4096))
+		_, _ = io.WriteString(c, text)
+		_ = c.Close()
 	}()
-	t.Cleanup(func() {
-		_ = l.Close()
-		<-ended
-	})
-	return l.Addr().String()
+	return "http://" + l.Addr().String()
 }
 
 // Errors of calls name the address and the cause, without the SDK's own text.
-func TestExplain(t *testing.T) {
-	t.Parallel()
+func TestExplain(t *testing.T) { synctest.Test(t, explain) }
+
+func explain(t *testing.T) {
+	network := memnet.New(1)
+	t.Cleanup(network.Close)
+	at := network.Machine()
 	for want, handle := range map[string]http.HandlerFunc{
 		"the host at URL did not answer in time": func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body) // else the end of the connection is not seen
@@ -57,19 +52,10 @@ func TestExplain(t *testing.T) {
 			http.Error(w, "Client sent an HTTP request to an HTTPS server.", http.StatusBadRequest)
 		},
 	} {
-		server := httptest.NewServer(handle)
-		defer server.Close()
-		limit := time.Minute
-		if strings.Contains(want, "in time") {
-			limit = 300 * time.Millisecond
-		}
-		api := gamelift.New(gamelift.Options{
-			Region: "us-east-1", BaseEndpoint: &server.URL, RetryMaxAttempts: 1, Credentials: aws.AnonymousCredentials{},
-			HTTPClient: &http.Client{Timeout: limit},
-		})
-		_, err := api.ListFleets(context.Background(), &gamelift.ListFleetsInput{})
-		said := reach.Explain(server.URL, err)
-		if said == nil || said.Error() != strings.ReplaceAll(want, "URL", server.URL) || !errors.Is(said, err) {
+		o := Options{API: hosttest.Serve(t, at, handle), Region: "us-east-1", Dial: at.Dial}
+		_, err := o.service().ListFleets(t.Context(), &gamelift.ListFleetsInput{})
+		said := reach.Explain(o.API, err)
+		if said == nil || said.Error() != strings.ReplaceAll(want, "URL", o.API) || !errors.Is(said, err) {
 			t.Errorf("%v\nwant %s", said, want)
 		}
 	}
@@ -77,9 +63,9 @@ func TestExplain(t *testing.T) {
 		"SSH-2.0-OpenSSH_9.6\r\n":          "what answers at URL does not speak HTTP: give the address of a host's service API (api.addr)",
 		"\x15\x03\x01\x00\x02\x02\x46\r\n": "URL does not answer without TLS: is it https://?",
 	} {
-		url := "http://" + saying(t, said)
-		_, err := http.Get(url)
-		if got := reach.Explain(url, err); got == nil || got.Error() != strings.ReplaceAll(want, "URL", url) {
+		o := Options{API: saying(t, at, said), Region: "us-east-1", Dial: at.Dial}
+		_, err := o.service().ListFleets(t.Context(), &gamelift.ListFleetsInput{})
+		if got := reach.Explain(o.API, err); got == nil || got.Error() != strings.ReplaceAll(want, "URL", o.API) {
 			t.Errorf("%v\nwant %s", got, want)
 		}
 	}

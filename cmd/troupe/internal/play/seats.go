@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -42,13 +43,16 @@ type Options struct {
 	For  time.Duration // how long each failure lasts
 
 	Quiet bool // print less
+
+	// Dial opens connections and UDP sockets, from a local address if it is valid; nil: those of package net.
+	Dial func(ctx context.Context, network string, local netip.Addr, address string) (net.Conn, error)
 }
 
 // connection returns the client options of the players, without address and player
 // session. Connections with the same options share DTLS sessions.
 func (o *Options) connection() client.Options {
 	return client.Options{
-		Transport: o.Transport, KCPAddr: o.KCPAddr, TLS: o.TLS, Sessions: dtls.NewSessions(), Fast: o.Fast,
+		Transport: o.Transport, KCPAddr: o.KCPAddr, TLS: o.TLS, Sessions: dtls.NewSessions(), Fast: o.Fast, DialContext: o.Dial,
 	}
 }
 
@@ -120,9 +124,15 @@ func (o *Options) seats(ctx context.Context, players []string) (game string, sea
 // none checks only the format. Connections are not kept, because there are only a few
 // calls. Calls are not retried, so that an unreachable host is reported at once.
 func (o *Options) service() *gamelift.Client {
+	calls := &http.Transport{DisableKeepAlives: true, TLSClientConfig: o.TLS}
+	if o.Dial != nil {
+		calls.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			return o.Dial(ctx, network, netip.Addr{}, address)
+		}
+	}
 	return gamelift.New(gamelift.Options{
 		Region: o.Region, BaseEndpoint: &o.API, RetryMaxAttempts: 1,
-		HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: o.TLS}, Timeout: callPatience},
+		HTTPClient: &http.Client{Transport: calls, Timeout: callPatience},
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: cmp.Or(o.AccessKey, "troupe-client"), SecretAccessKey: cmp.Or(o.SecretKey, "none"), SessionToken: o.SessionToken}, nil
 		}),
