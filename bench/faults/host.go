@@ -140,11 +140,13 @@ func (r *run) enter(ctx context.Context, number int) (*crew, server.Room, error)
 	if err != nil {
 		return nil, room, err
 	}
-	open := func(seed uint64, player int, tcp, udp string) (way, error) { return NewPath(seed, player, tcp, udp) }
+	open := func(seed uint64, player int, tcp, udp string) (way, error) {
+		return ListenPath(r.o.Network, "127.0.0.1:0", seed, player, tcp, udp)
+	}
 	if r.namespaces != nil {
 		open = r.namespaces.relay.open
 	}
-	players, err := enter(ctx, r.o.Seed, room.IDs, reach, open, r.line)
+	players, err := enter(ctx, r.o.Network, r.o.Seed, room.IDs, reach, open, r.line)
 	return players, room, err
 }
 

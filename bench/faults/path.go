@@ -1,11 +1,15 @@
 package faults
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"sync"
 	"time"
+
+	"troupe/transport"
 )
 
 // tcpPause is how long a lost packet delays a TCP stream: the least time after which Linux sends again.
@@ -112,9 +116,9 @@ type way interface {
 // must be called.
 type Path struct {
 	up, down *direction // to the host, to the player
+	on       transport.Network
 	listener net.Listener
-	socket   *net.UDPConn
-	dial     func(addr string) (stream, error)
+	socket   transport.PacketConn
 	work     sync.WaitGroup // all goroutines
 	used     chan struct{}  // closed when the player has sent something, or has connected
 	use      func()
@@ -122,44 +126,54 @@ type Path struct {
 	mu           sync.Mutex // guards what follows
 	tcp, udp     string     // host:port of the host; udp may be empty
 	pairs        map[*pair]struct{}
-	associations map[string]*association // by the player's address
+	associations map[netip.AddrPort]*association // by the player's address
 	closed       bool
 }
 
-// NewPath listens on free ports of loopback for one player. tcp and udp are host:port of the host; without udp, datagrams are dropped.
-func NewPath(seed uint64, player int, tcp, udp string) (*Path, error) {
-	return ListenPath("127.0.0.1:0", seed, player, tcp, udp)
-}
-
-// ListenPath does what NewPath does, at an address. With port 0, TCP and UDP have free ports, which differ.
-func ListenPath(addr string, seed uint64, player int, tcp, udp string) (*Path, error) {
-	local, err := net.ResolveUDPAddr("udp", addr)
+// ListenPath listens at an address of a network, nil for the operating system's, for one player. With port 0, TCP and UDP have free ports,
+// which differ. tcp and udp are host:port of the host; without udp, datagrams are dropped.
+func ListenPath(on transport.Network, addr string, seed uint64, player int, tcp, udp string) (*Path, error) {
+	if on == nil {
+		on = system{new(net.Dialer)}
+	}
+	listener, err := on.Listen("tcp", addr)
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", addr)
-	if err != nil {
-		return nil, err
-	}
-	socket, err := net.ListenUDP("udp", local)
+	socket, err := on.ListenPacket("udp", addr)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	p := newPath(seed, player, tcp, udp)
-	p.listener, p.socket = listener, socket
+	p := &Path{
+		up: newDirection(seed, uint64(2*player)), down: newDirection(seed, uint64(2*player+1)), on: on, listener: listener, socket: socket,
+		tcp: tcp, udp: udp, pairs: make(map[*pair]struct{}), associations: make(map[netip.AddrPort]*association), used: make(chan struct{}),
+	}
+	p.use = sync.OnceFunc(func() { close(p.used) })
 	p.work.Go(p.accept)
 	p.work.Go(p.readPlayer)
 	return p, nil
 }
 
-// newPath returns a path without sockets.
-func newPath(seed uint64, player int, tcp, udp string) *Path {
-	p := &Path{
-		up: newDirection(seed, uint64(2*player)), down: newDirection(seed, uint64(2*player+1)), dial: dialTCP,
-		tcp: tcp, udp: udp, pairs: make(map[*pair]struct{}), associations: make(map[string]*association), used: make(chan struct{}),
+// system is the operating system's network.
+type system struct{ *net.Dialer }
+
+func (system) Listen(network, address string) (net.Listener, error) {
+	return net.Listen(network, address)
+}
+
+func (system) ListenPacket(network, address string) (transport.PacketConn, error) {
+	c, err := net.ListenPacket(network, address)
+	if err != nil {
+		return nil, err
 	}
-	p.use = sync.OnceFunc(func() { close(p.used) })
-	return p
+	return c.(*net.UDPConn), nil
+}
+
+// dial opens a connection to the host, or a socket for datagrams to it.
+func (p *Path) dial(network, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
+	defer cancel()
+	return p.on.DialContext(ctx, network, addr)
 }
 
 // TCP and UDP are the addresses that the player connects to.

@@ -9,43 +9,24 @@ import (
 	"net"
 	"os"
 	"regexp"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"troupe/transport"
 	"troupe/transport/transporttest/memnet"
 )
 
 // patience only ends a hang.
 const patience = time.Minute
 
-// virtual is a path without sockets: a player's connections lead through it to a host, all in memory.
+// virtual is a path in memory, through which a player's connections lead to a host.
 type virtual struct {
-	t    *testing.T
-	path *Path
-
-	player, proxy, host *memnet.Node
-	listener            *memnet.Listener
-}
-
-// inMemory is a connection in memory that is reset as a TCP connection is.
-type inMemory struct {
-	*memnet.Stream
-	resets atomic.Bool
-}
-
-func (s *inMemory) SetLinger(int) error {
-	s.resets.Store(true)
-	return nil
-}
-
-func (s *inMemory) Close() error {
-	if s.resets.Load() {
-		s.Reset()
-	}
-	return s.Stream.Close()
+	t        *testing.T
+	network  memnet.Machine
+	path     *Path
+	listener net.Listener
 }
 
 // onAPath runs a test in virtual time.
@@ -53,19 +34,18 @@ func onAPath(t *testing.T, test func(t *testing.T, v *virtual)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		n := memnet.New(1)
-		v := &virtual{t: t, path: newPath(1, 0, "", ""), player: n.Node(), proxy: n.Node(), host: n.Node()}
+		v := &virtual{t: t, network: n.Machine()}
 		var err error
-		if v.listener, err = v.host.Listen(1); err != nil {
+		if v.listener, err = v.network.Listen("tcp", "127.0.0.1:0"); err == nil {
+			v.path, err = ListenPath(v.network, "127.0.0.1:0", 1, 0, v.listener.Addr().String(), "")
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
-		v.path.dial = func(string) (stream, error) {
-			s, err := v.proxy.Dial(t.Context(), v.listener.Addr().(*net.TCPAddr).AddrPort())
-			return &inMemory{Stream: s}, err
-		}
 		test(t, v)
-		v.path.eachPair(func(c *pair) { c.abort(true); c.end() })
-		v.path.work.Wait()
-		_ = v.listener.Close()
+		if err := errors.Join(v.path.Close(), v.listener.Close()); err != nil {
+			t.Error(err)
+		}
 		n.Close()
 	})
 }
@@ -73,25 +53,13 @@ func onAPath(t *testing.T, test func(t *testing.T, v *virtual)) {
 // connect returns both sides of a connection through the path.
 func (v *virtual) connect() (player, host net.Conn) {
 	v.t.Helper()
-	front, err := v.proxy.Listen(0)
+	player, err := v.network.DialContext(v.t.Context(), "tcp", v.path.TCP())
 	if err != nil {
-		v.t.Fatal(err)
-	}
-	v.path.work.Go(func() {
-		c, err := front.Accept()
-		if err != nil {
-			v.t.Error(err)
-			return
-		}
-		v.path.connect(&inMemory{Stream: c.(*memnet.Stream)})
-	})
-	if player, err = v.player.Dial(v.t.Context(), front.Addr().(*net.TCPAddr).AddrPort()); err != nil {
 		v.t.Fatal(err)
 	}
 	if host, err = v.listener.Accept(); err != nil {
 		v.t.Fatal(err)
 	}
-	_ = front.Close()
 	v.t.Cleanup(func() { player.Close(); host.Close() })
 	return player, host
 }
@@ -213,13 +181,13 @@ func TestStreamIsCut(t *testing.T) {
 }
 
 // echoes are a TCP and a UDP server. UDP answers are the sender's address.
-func echoes(t *testing.T) (tcp, udp string, accepted chan net.Conn) {
+func echoes(t *testing.T, on transport.Network) (tcp, udp string, accepted chan net.Conn) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := on.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	socket, err := on.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,11 +205,11 @@ func echoes(t *testing.T) (tcp, udp string, accepted chan net.Conn) {
 	go func() {
 		b := make([]byte, 1500)
 		for {
-			_, from, err := socket.ReadFromUDP(b)
+			_, from, err := socket.ReadFromUDPAddrPort(b)
 			if err != nil {
 				return
 			}
-			_, _ = socket.WriteToUDP([]byte(from.String()), from)
+			_, _ = socket.WriteToUDPAddrPort([]byte(from.String()), from)
 		}
 	}()
 	return listener.Addr().String(), socket.LocalAddr().String(), accepted
@@ -250,8 +218,8 @@ func echoes(t *testing.T) (tcp, udp string, accepted chan net.Conn) {
 // Real sockets: a reset is one, and after it datagrams come from another port.
 func TestPathOfTheKernel(t *testing.T) {
 	t.Parallel()
-	tcp, udp, accepted := echoes(t)
-	p, err := NewPath(1, 0, tcp, udp)
+	tcp, udp, accepted := echoes(t, system{new(net.Dialer)})
+	p, err := ListenPath(nil, "127.0.0.1:0", 1, 0, tcp, udp)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,9 +288,13 @@ func TestConditionsOverlap(t *testing.T) {
 }
 
 // A plan begins with the first connection, and when it is over everything passes.
-func TestProxy(t *testing.T) {
-	t.Parallel()
-	tcp, udp, accepted := echoes(t)
+func TestProxy(t *testing.T) { synctest.Test(t, proxy) }
+
+func proxy(t *testing.T) {
+	network := memnet.New(1)
+	t.Cleanup(network.Close)
+	at := network.Machine()
+	tcp, udp, accepted := echoes(t, at)
 	plan, err := Parse([]byte("name: p\nfaults:\n- {at: 10ms, fault: silence, target: all, for: 10ms, direction: up}\n- {at: 30ms, fault: reset, target: one}\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -331,7 +303,7 @@ func TestProxy(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		err := Proxy(ctx, ProxyOptions{Plan: plan, Seed: 3, Players: 1, Listen: "127.0.0.1:0", TCP: tcp, UDP: udp, PlayerSessions: []string{"psess-1"}, Out: write})
+		err := Proxy(ctx, ProxyOptions{Plan: plan, Seed: 3, Players: 1, Listen: "127.0.0.1:0", TCP: tcp, UDP: udp, PlayerSessions: []string{"psess-1"}, Out: write, Network: at})
 		ended <- errors.Join(err, write.Close())
 	}()
 	lines := bufio.NewScanner(read)
@@ -346,7 +318,7 @@ func TestProxy(t *testing.T) {
 	}
 	where := next(`player 0: (\S+), kcp (\S+), player session psess-1`)
 	next("p, seed 3: the plan begins with the first connection and takes 30ms; Ctrl-C ends it")
-	c, err := net.Dial("udp", where[2])
+	c, err := at.DialContext(t.Context(), "udp", where[2])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,12 +326,12 @@ func TestProxy(t *testing.T) {
 	if _, err := c.Write([]byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	next(` +\d\.\d+ s  the plan begins`)
-	next(` +\d\.\d+ s  silence of player 0 for 10ms: to the host only`)
-	next(` +\d\.\d+ s  silence of player 0 is over`)
-	next(` +\d\.\d+ s  reset of player 0`)
-	next(` +\d\.\d+ s  the plan is over; everything passes`)
-	player, err := net.Dial("tcp", where[1])
+	next(` +0\.000 s  the plan begins`)
+	next(` +0\.010 s  silence of player 0 for 10ms: to the host only`)
+	next(` +0\.020 s  silence of player 0 is over`)
+	next(` +0\.030 s  reset of player 0`)
+	next(` +0\.030 s  the plan is over; everything passes`)
+	player, err := at.DialContext(t.Context(), "tcp", where[1])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,10 +5,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"troupe/transport"
 	"troupe/transport/client"
 )
 
@@ -92,7 +95,7 @@ func (s *sendTimes) of(number uint64) time.Time {
 type opener func(seed uint64, player int, tcp, udp string) (way, error)
 
 // enter logs players in.
-func enter(ctx context.Context, seed uint64, ids []string, reach func(index int) access, open opener, line *timeline) (_ *crew, err error) {
+func enter(ctx context.Context, on transport.Network, seed uint64, ids []string, reach func(index int) access, open opener, line *timeline) (_ *crew, err error) {
 	all := &crew{byPeer: make(map[int32]int), line: line}
 	defer func() {
 		if err != nil {
@@ -105,10 +108,16 @@ func enter(ctx context.Context, seed uint64, ids []string, reach func(index int)
 		if p.path, err = open(seed, i, a.tcp, a.udp); err != nil {
 			return nil, fmt.Errorf("path of player %d: %w", i, err)
 		}
-		p.c, err = client.Dial(ctx, client.Options{
+		o := client.Options{
 			Addr: p.path.TCP(), KCPAddr: p.path.UDP(), PlayerSessionID: id, Transport: a.transport, TLS: a.tls,
 			SilenceMax: a.silence, StallMax: a.stall, DialTimeout: dialMax, Fast: a.fast, OnDetached: p.onDetached, OnReconnected: p.onReconnected, OnGap: p.onGap,
-		})
+		}
+		if on != nil {
+			o.DialContext = func(ctx context.Context, network string, _ netip.Addr, address string) (net.Conn, error) {
+				return on.DialContext(ctx, network, address)
+			}
+		}
+		p.c, err = client.Dial(ctx, o)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("log in player %d: %w", i, err), p.path.Close())
 		}

@@ -8,6 +8,8 @@ import (
 	"net"
 	"strconv"
 	"time"
+
+	"troupe/transport"
 )
 
 // ProxyOptions say what proxies for clients of any kind do.
@@ -22,6 +24,8 @@ type ProxyOptions struct {
 	// PlayerSessions, unless nil, are printed beside the addresses.
 	PlayerSessions []string
 	Out            io.Writer // one goroutine writes
+
+	Network transport.Network // nil: the operating system's
 }
 
 // Check reports what is wrong with the options.
@@ -74,7 +78,7 @@ func Proxy(ctx context.Context, o ProxyOptions) (err error) {
 		if err != nil {
 			return err
 		}
-		p, err := ListenPath(addr, o.Seed, i, o.TCP, o.UDP)
+		p, err := ListenPath(o.Network, addr, o.Seed, i, o.TCP, o.UDP)
 		if err != nil {
 			return err
 		}

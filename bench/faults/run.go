@@ -16,6 +16,7 @@ import (
 
 	"troupe/bench/faults/disk"
 	"troupe/bench/server"
+	"troupe/transport"
 	"troupe/transport/client"
 )
 
@@ -42,6 +43,8 @@ type Options struct {
 	// WSSAddr and KCPAddr are host:port of these, with Against; TLS is who is trusted there.
 	WSSAddr, KCPAddr string
 	TLS              *tls.Config
+
+	Network transport.Network // of proxies and players; nil: the operating system's
 
 	Watch Watcher
 }

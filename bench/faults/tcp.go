@@ -15,20 +15,21 @@ const (
 	dialTimeout = 10 * time.Second
 )
 
-// stream is a TCP connection; tests have others.
+// stream is a TCP connection.
 type stream interface {
 	net.Conn
 	CloseWrite() error
-	SetLinger(seconds int) error // with 0, Close resets the connection
 }
 
-// dialTCP connects to the host.
-func dialTCP(addr string) (stream, error) {
-	conn, err := net.DialTimeout("tcp", addr, dialTimeout)
-	if err != nil {
-		return nil, err
+// closeByReset has the peer of a connection see a reset.
+func closeByReset(c net.Conn) {
+	switch c := c.(type) {
+	case *net.TCPConn:
+		_ = c.SetLinger(0)
+	case interface{ Reset() }: // in memory
+		c.Reset()
 	}
-	return conn.(*net.TCPConn), nil
+	_ = c.Close()
 }
 
 // pair is one TCP connection of a player: the player's side and the host's.
@@ -52,7 +53,7 @@ func (p *Path) accept() {
 			continue
 		}
 		p.use()
-		p.work.Go(func() { p.connect(conn.(*net.TCPConn)) })
+		p.work.Go(func() { p.connect(conn.(stream)) })
 	}
 }
 
@@ -77,18 +78,17 @@ func (p *Path) connect(player stream) {
 	if !c.await(p.up, time.Now()) {
 		return
 	}
-	host, err := p.dial(target)
+	host, err := p.dial("tcp", target)
 	if err != nil {
 		c.abort(true)
 		return
 	}
 	p.mu.Lock()
-	c.host = host
+	c.host = host.(stream)
 	p.mu.Unlock()
 	select {
 	case <-c.over: // it ended meanwhile, and did not know the host's side
-		_ = c.host.SetLinger(0)
-		_ = host.Close()
+		closeByReset(host)
 		return
 	default:
 	}
@@ -199,8 +199,7 @@ func (c *pair) abort(host bool) {
 	if !host {
 		c.forget()
 	}
-	_ = c.player.SetLinger(0)
-	_ = c.player.Close()
+	closeByReset(c.player)
 	if host {
 		c.end()
 	}
@@ -214,8 +213,7 @@ func (c *pair) end() {
 	c.path.mu.Unlock()
 	for _, side := range []stream{c.player, host} {
 		if side != nil {
-			_ = side.SetLinger(0)
-			_ = side.Close()
+			closeByReset(side)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package faults
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"sync/atomic"
 	"time"
 )
@@ -17,8 +18,8 @@ const (
 
 // association is one address of the player's, with a socket of its own towards the host.
 type association struct {
-	player   *net.UDPAddr
-	host     atomic.Pointer[net.UDPConn] // a rebind replaces it
+	player   netip.AddrPort
+	host     atomic.Pointer[net.Conn] // a rebind replaces it
 	since    time.Time
 	up, down lane
 }
@@ -27,14 +28,14 @@ type association struct {
 func (a *association) end() {
 	a.up.close()
 	a.down.close()
-	_ = a.host.Load().Close()
+	_ = (*a.host.Load()).Close()
 }
 
 // readPlayer takes the player's datagrams.
 func (p *Path) readPlayer() {
 	buffer := make([]byte, datagramMax)
 	for {
-		n, from, err := p.socket.ReadFromUDP(buffer)
+		n, from, err := p.socket.ReadFromUDPAddrPort(buffer)
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
@@ -51,10 +52,10 @@ func (p *Path) readPlayer() {
 }
 
 // associate returns the association of a player's address; nil if there can be none.
-func (p *Path) associate(from *net.UDPAddr) *association {
+func (p *Path) associate(from netip.AddrPort) *association {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if a := p.associations[from.String()]; a != nil {
+	if a := p.associations[from]; a != nil {
 		return a
 	}
 	if p.closed || p.udp == "" {
@@ -67,36 +68,32 @@ func (p *Path) associate(from *net.UDPAddr) *association {
 				oldest = a
 			}
 		}
-		delete(p.associations, oldest.player.String())
+		delete(p.associations, oldest.player)
 		oldest.end()
 	}
 	a := &association{player: from, since: time.Now()}
-	a.up = lane{d: p.up, send: func(b []byte) { _, _ = a.host.Load().Write(b) }}
-	a.down = lane{d: p.down, send: func(b []byte) { _, _ = p.socket.WriteToUDP(b, a.player) }}
+	a.up = lane{d: p.up, send: func(b []byte) { _, _ = (*a.host.Load()).Write(b) }}
+	a.down = lane{d: p.down, send: func(b []byte) { _, _ = p.socket.WriteToUDPAddrPort(b, a.player) }}
 	if !p.open(a) {
 		return nil
 	}
-	p.associations[from.String()] = a
+	p.associations[from] = a
 	return a
 }
 
 // open gives an association a socket, with a port of its own. The caller holds p.mu.
 func (p *Path) open(a *association) bool {
-	addr, err := net.ResolveUDPAddr("udp", p.udp)
+	host, err := p.dial("udp", p.udp)
 	if err != nil {
 		return false
 	}
-	host, err := net.DialUDP("udp", nil, addr)
-	if err != nil {
-		return false
-	}
-	a.host.Store(host)
+	a.host.Store(&host)
 	p.work.Go(func() { p.readHost(a, host) })
 	return true
 }
 
 // readHost takes the host's datagrams for one socket.
-func (p *Path) readHost(a *association, host *net.UDPConn) {
+func (p *Path) readHost(a *association, host net.Conn) {
 	buffer := make([]byte, datagramMax)
 	for {
 		n, err := host.Read(buffer)
@@ -120,6 +117,6 @@ func (p *Path) rebindUDP() {
 			delete(p.associations, key)
 			a.end()
 		}
-		_ = old.Close()
+		_ = (*old).Close()
 	}
 }

@@ -45,10 +45,7 @@ func (c *clientCommand) Run(s streams) error {
 	o := play.Options{
 		API: c.Endpoint, Region: c.Region, AccessKey: c.AccessKey, SecretKey: c.SecretKey, SessionToken: c.SessionToken, Fleet: c.Fleet, Alias: c.Alias, GameSession: c.gameARN(c.GameSession),
 		Player: c.Player, Group: c.Group, Fast: c.Fast, Quiet: c.Quiet, KCPAddr: c.KCPAddr,
-		Drop: c.Drop, For: c.For,
-	}
-	if s.network != nil {
-		o.Dial = s.network.Dial
+		Drop: c.Drop, For: c.For, Network: s.network,
 	}
 	var err error
 	if o.Transport, err = client.ParseTransport(c.Transport); err != nil {

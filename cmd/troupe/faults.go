@@ -210,7 +210,7 @@ func (c *faultsFlags) judge(ctx context.Context, s streams, o faults.Options) (r
 	show := result.NewProgress(s.err, columns(s.err))
 	defer show.Close()
 	show.Title(o.Plan.Name)
-	o.Watch = show
+	o.Watch, o.Network = show, s.network
 	if report, err = faults.Run(ctx, o); err != nil {
 		return report, err
 	}

@@ -47,7 +47,7 @@ func (c *faultsProxy) serve(ctx context.Context, s streams) (err error) {
 		return err
 	}
 	o := faults.ProxyOptions{
-		Plan: plan, Seed: rand.Uint64N(1 << 32), Players: c.Players, Quick: c.Quick, Repeat: c.Repeat, Listen: c.Listen, TCP: c.To, UDP: c.KCPAddr, Out: s.out,
+		Plan: plan, Seed: rand.Uint64N(1 << 32), Players: c.Players, Quick: c.Quick, Repeat: c.Repeat, Listen: c.Listen, TCP: c.To, UDP: c.KCPAddr, Out: s.out, Network: s.network,
 	}
 	if seed := cmp.Or(c.Seed, plan.Seed); seed != nil {
 		o.Seed = *seed

@@ -2,57 +2,55 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"troupe/transport/transporttest/stock"
 )
 
 // A client as those of GameLift plays through a proxy: the plan begins with it, cuts it, and lets it in again.
-func TestFaultsProxy(t *testing.T) {
-	t.Parallel()
+func TestFaultsProxy(t *testing.T) { synctest.Test(t, playThroughAProxy) }
+
+func playThroughAProxy(t *testing.T) {
 	plan := filepath.Join(t.TempDir(), "cut.yaml")
 	if err := os.WriteFile(plan, []byte("length: 5s\nfaults:\n- {at: 1s, fault: reset, target: one}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	p := starting(t, "faults", "proxy", plan, "--against", benchedHost(t), "--seed", "1", "--repeat")
+	host := benchedHost(t, nil, "")
+	p := beginOn(host.net, strings.NewReader(""), "faults", "proxy", plan, "--against", host.url, "--seed", "1", "--repeat")
+	t.Cleanup(func() { p.stop(t) })
 	where := prints(t, &p.out, `^player 0: (\S+), player session (\S+)$`)
 	prints(t, &p.out, `^cut, seed 1: the plan begins with the first connection`)
-	login := func() *stock.Client { // it may be cut meanwhile
+	began := time.Now()
+	login := func() *stock.Client {
 		t.Helper()
-		for ctx.Err() == nil {
-			c, err := stock.Dial(ctx, where[1], where[2], stock.Options{NoUDP: true})
-			if err != nil {
-				continue
-			}
-			if _, err := c.AwaitLogin(ctx); err == nil {
-				return c
-			}
-			c.Kill()
+		c, err := stock.Dial(t.Context(), where[1], where[2], stock.Options{NoUDP: true, Network: host.net.(stock.Network)})
+		if err == nil {
+			_, err = c.AwaitLogin(t.Context())
 		}
-		t.Fatalf("nobody got in\n%s", &p.out)
-		return nil
+		if err != nil {
+			t.Fatalf("%v\n%s", err, &p.out)
+		}
+		return c
 	}
 	first := login()
-	prints(t, &p.out, `reset of player 0$`)
-	select {
-	case <-first.Done():
-	case <-ctx.Done():
-		t.Errorf("it was not cut\n%s", &p.out)
+	for _, cut := range []time.Duration{time.Second, 6 * time.Second} { // the plan begins again
+		c := first
+		if cut > time.Second {
+			c = login()
+		}
+		<-c.Done()
+		if c.PeerID() != first.PeerID() || time.Since(began) != cut {
+			t.Errorf("peer %d, then %d, which was cut after %v\n%s", first.PeerID(), c.PeerID(), time.Since(began), &p.out)
+		}
 	}
-	second := login()
-	if second.PeerID() != first.PeerID() {
-		t.Errorf("peer %d, then %d", first.PeerID(), second.PeerID())
-	}
-	second.Close()
 	p.signal(syscall.SIGTERM)
-	if code := p.wait(t); code != 0 {
+	if code := p.wait(t); code != 0 || !strings.Contains(p.out.String(), "   1.000 s  reset of player 0\n") {
 		t.Errorf("exit code %d\n%s", code, &p.out)
 	}
 }

@@ -13,15 +13,21 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/bench/faults"
 	"troupe/bench/faults/cgroup"
+	"troupe/transport"
+	"troupe/transport/transporttest/memnet"
 )
 
 // runFaults runs troupe faults and returns its exit code and its output. A host that it starts is a process.
-func runFaults(args ...string) (code int, text string) {
-	code, out, said := call(append([]string{"faults"}, args...)...)
+func runFaults(args ...string) (code int, text string) { return runFaultsOn(nil, args...) }
+
+// runFaultsOn plays on a host that runs on a network.
+func runFaultsOn(on transport.Network, args ...string) (code int, text string) {
+	code, out, said := callOn(on, append([]string{"faults"}, args...)...)
 	return code, out + said
 }
 
@@ -113,15 +119,16 @@ func playQuick(t *testing.T, name string) {
 }
 
 // A host that runs already is played on; what was stored is replayed: the same faults at the same times.
-func TestFaultsAgainstAHost(t *testing.T) {
-	t.Parallel()
-	host := benchedHost(t)
+func TestFaultsAgainstAHost(t *testing.T) { synctest.Test(t, faultsAgainstAHost) }
+
+func faultsAgainstAHost(t *testing.T) {
+	host := benchedHost(t, nil, "")
 	first, second := filepath.Join(t.TempDir(), "1.json"), filepath.Join(t.TempDir(), "2.json")
-	code, text := runFaults("run", "reconnect-storm", "--quick", "--players", "3", "--against", strings.TrimPrefix(host, "http://"), "--json", first)
+	code, text := runFaultsOn(host.net, "run", "reconnect-storm", "--quick", "--players", "3", "--against", strings.TrimPrefix(host.url, "http://"), "--json", first)
 	if code != 0 || !strings.Contains(text, "not checked  RL-13") {
 		t.Fatalf("exit code %d\n%s", code, text)
 	}
-	if code, text := runFaults("replay", first, "--against", host, "--json", second); code != 0 {
+	if code, text := runFaultsOn(host.net, "replay", first, "--against", host.url, "--json", second); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, text)
 	}
 	one, two := readReport(t, first, text), readReport(t, second, text)
@@ -134,10 +141,13 @@ func TestFaultsAgainstAHost(t *testing.T) {
 }
 
 // A script that refuses a message breaks a promise: it is told with the number, and the exit code is 1.
-func TestFaultsSeeABrokenPromise(t *testing.T) {
-	t.Parallel()
-	script := filepath.Join(t.TempDir(), "refuses.js")
-	if err := os.WriteFile(script, []byte(`let first = true;
+func TestFaultsSeeABrokenPromise(t *testing.T) { synctest.Test(t, faultsSeeABrokenPromise) }
+
+func faultsSeeABrokenPromise(t *testing.T) {
+	dir := t.TempDir()
+	script, plan, file := filepath.Join(dir, "refuses.js"), filepath.Join(dir, "mine.yaml"), filepath.Join(dir, "r.json")
+	for path, text := range map[string]string{
+		script: `let first = true;
 exports.ssExports = {
   init() {},
   onSendToGroup(message) {
@@ -146,32 +156,36 @@ exports.ssExports = {
     return !refused;
   },
 };
-`), 0o600); err != nil {
-		t.Fatal(err)
+`,
+		plan: "seed: 9\nfaults:\n- {at: 100ms, fault: reset, target: all}\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	file := filepath.Join(t.TempDir(), "r.json")
-	code, text := runFaults("run", "reconnect-storm", "--quick", "--players", "2", "--seed", "3", "--script", script, "--transport", "ws", "--json", file)
-	if code != exitFailure || !strings.Contains(text, "troupe: faults: a promise is broken; the same faults again: troupe faults replay "+file+" --script "+script+"\n") {
+	host := benchedHost(t, nil, script)
+	code, text := runFaultsOn(host.net, "run", "reconnect-storm", "--quick", "--players", "2", "--seed", "3", "--against", host.url, "--json", file)
+	if code != exitFailure || !strings.Contains(text, "troupe: faults: a promise is broken; the same faults again: troupe faults replay "+file+" --against "+host.url+"\n") {
 		t.Fatalf("exit code %d\n%s", code, text)
 	}
 	if r := readReport(t, file, text, "RL-2"); r.Figures.Lost != 2 { // of both players
 		t.Errorf("%+v", r.Figures)
 	}
 	// As the command says: the same is broken again. What is not stored otherwise is kept for that.
-	plan := filepath.Join(t.TempDir(), "mine.yaml")
-	if err := os.WriteFile(plan, []byte("seed: 9\nfaults:\n- {at: 100ms, fault: reset, target: all}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	code, text = runFaults("run", plan, "--players", "2", "--script", script, "--transport", "ws")
+	code, text = runFaultsOn(host.net, "run", plan, "--players", "2", "--against", host.url)
 	_, again, found := strings.Cut(text, "the same faults again: troupe ")
 	if code != exitFailure || !found || !strings.Contains(text, "seed 9, 2 players, 2 faults") {
 		t.Fatalf("exit code %d\n%s", code, text)
 	}
 	words := strings.Fields(again)[1:]
 	defer os.RemoveAll(filepath.Dir(words[1]))
-	words = append(words, "--json", filepath.Join(t.TempDir(), "again.json")) // else it is kept, too
-	if code, text := runFaults(words...); code != exitFailure || !strings.Contains(text, "seed 9, 2 players, 2 faults") || !strings.HasPrefix(text, "mine: ") {
+	words = append(words, "--json", file) // else it is kept, too
+	if code, text := runFaultsOn(host.net, words...); code != exitFailure || !strings.Contains(text, "seed 9, 2 players, 2 faults") || !strings.HasPrefix(text, "mine: ") {
 		t.Errorf("exit code %d\n%s", code, text)
+	}
+	own := faultsFlags{Report: "out", Script: "g.js", Set: []string{"a=b", "c=d"}}
+	if words, err := own.again(faults.Report{}); err != nil || words != "troupe faults replay "+filepath.Join("out", faults.StoreFile)+" --script g.js --set a=b --set c=d" {
+		t.Errorf("%q, %v", words, err)
 	}
 }
 
@@ -261,7 +275,11 @@ func TestFaultsWrongUse(t *testing.T) {
 	if _, err := os.Stat(file); err == nil {
 		t.Error("half a report")
 	}
-	if code, text := runFaults("run", "tunnel", "--quick", "--against", "127.0.0.1:1"); code != exitUsage || !strings.HasPrefix(text, "troupe: faults: no host answers at http://127.0.0.1:1, is it running?") {
+	code, text := 0, ""
+	synctest.Test(t, func(t *testing.T) {
+		code, text = runFaultsOn(memnet.New(1).Machine(), "run", "tunnel", "--quick", "--against", "127.0.0.1:1")
+	})
+	if code != exitUsage || !strings.HasPrefix(text, "troupe: faults: no host answers at http://127.0.0.1:1, is it running?") {
 		t.Errorf("%d: %s", code, text)
 	}
 }

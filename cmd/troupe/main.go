@@ -13,8 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/netip"
 	"os"
 	"os/signal"
 	"slices"
@@ -42,19 +40,12 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-// streams are the standard streams of a command, and the signals that it gets.
+// streams are the standard streams of a command, and the signals that it gets, and what it opens sockets with.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
-	signals  signals // nil: those of the process
-	network  network // nil: the system's
-}
-
-// network is what a command opens its sockets with; tests have one in memory.
-type network interface {
-	transport.Network
-	// Dial is DialContext from a local address, if it is valid.
-	Dial(ctx context.Context, network string, local netip.Addr, address string) (net.Conn, error)
+	signals  signals           // nil: those of the process
+	network  transport.Network // nil: the system's
 }
 
 // signals is where a command hears of signals: package os/signal, or a test that runs the command without a process.

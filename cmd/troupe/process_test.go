@@ -16,6 +16,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/transport"
 	"troupe/transport/host"
 	"troupe/transport/transporttest/hosttest"
 	"troupe/transport/transporttest/memnet"
@@ -183,7 +184,7 @@ func begin(in io.Reader, args ...string) *process {
 }
 
 // beginOn is begin on a network, or on the system's.
-func beginOn(on network, in io.Reader, args ...string) *process {
+func beginOn(on transport.Network, in io.Reader, args ...string) *process {
 	p := &process{ended: make(chan struct{})}
 	go func() {
 		defer close(p.ended)
@@ -196,7 +197,7 @@ func beginOn(on network, in io.Reader, args ...string) *process {
 func call(args ...string) (code int, out, said string) { return callOn(nil, args...) }
 
 // callOn is call on a network.
-func callOn(on network, args ...string) (code int, out, said string) {
+func callOn(on transport.Network, args ...string) (code int, out, said string) {
 	var o, e bytes.Buffer
 	code = run(args, streams{in: strings.NewReader(""), out: &o, err: &e, signals: new(process), network: on})
 	return code, o.String(), e.String()
@@ -257,7 +258,7 @@ func long(t *testing.T) {
 
 // place is where commands find a host, or what stands for one.
 type place struct {
-	net network
+	net transport.Network
 	url string
 }
 

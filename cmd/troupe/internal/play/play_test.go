@@ -40,7 +40,7 @@ func startHost(t *testing.T, change func(*host.Config)) *hosttest.Host {
 }
 
 func options(h *hosttest.Host) Options {
-	return Options{API: "http://" + h.Host.Addrs().API, Region: "us-east-1", Fleet: "fleet-dev", Dial: h.Net.Dial}
+	return Options{API: "http://" + h.Host.Addrs().API, Region: "us-east-1", Fleet: "fleet-dev", Network: h.Net}
 }
 
 // screen is an output that can be read while it is written.

@@ -52,7 +52,7 @@ func explain(t *testing.T) {
 			http.Error(w, "Client sent an HTTP request to an HTTPS server.", http.StatusBadRequest)
 		},
 	} {
-		o := Options{API: hosttest.Serve(t, at, handle), Region: "us-east-1", Dial: at.Dial}
+		o := Options{API: hosttest.Serve(t, at, handle), Region: "us-east-1", Network: at}
 		_, err := o.service().ListFleets(t.Context(), &gamelift.ListFleetsInput{})
 		said := reach.Explain(o.API, err)
 		if said == nil || said.Error() != strings.ReplaceAll(want, "URL", o.API) || !errors.Is(said, err) {
@@ -63,7 +63,7 @@ func explain(t *testing.T) {
 		"SSH-2.0-OpenSSH_9.6\r\n":          "what answers at URL does not speak HTTP: give the address of a host's service API (api.addr)",
 		"\x15\x03\x01\x00\x02\x02\x46\r\n": "URL does not answer without TLS: is it https://?",
 	} {
-		o := Options{API: saying(t, at, said), Region: "us-east-1", Dial: at.Dial}
+		o := Options{API: saying(t, at, said), Region: "us-east-1", Network: at}
 		_, err := o.service().ListFleets(t.Context(), &gamelift.ListFleetsInput{})
 		if got := reach.Explain(o.API, err); got == nil || got.Error() != strings.ReplaceAll(want, "URL", o.API) {
 			t.Errorf("%v\nwant %s", got, want)

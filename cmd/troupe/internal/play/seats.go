@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"troupe/cmd/troupe/internal/reach"
+	"troupe/transport"
 	"troupe/transport/client"
 	"troupe/transport/dtls"
 )
@@ -44,16 +45,21 @@ type Options struct {
 
 	Quiet bool // print less
 
-	// Dial opens connections and UDP sockets, from a local address if it is valid; nil: those of package net.
-	Dial func(ctx context.Context, network string, local netip.Addr, address string) (net.Conn, error)
+	Network transport.Network // nil: the operating system's
 }
 
 // connection returns the client options of the players, without address and player
 // session. Connections with the same options share DTLS sessions.
 func (o *Options) connection() client.Options {
-	return client.Options{
-		Transport: o.Transport, KCPAddr: o.KCPAddr, TLS: o.TLS, Sessions: dtls.NewSessions(), Fast: o.Fast, DialContext: o.Dial,
+	c := client.Options{
+		Transport: o.Transport, KCPAddr: o.KCPAddr, TLS: o.TLS, Sessions: dtls.NewSessions(), Fast: o.Fast,
 	}
+	if o.Network != nil {
+		c.DialContext = func(ctx context.Context, network string, _ netip.Addr, address string) (net.Conn, error) {
+			return o.Network.DialContext(ctx, network, address)
+		}
+	}
+	return c
 }
 
 // outages returns the network failures that each player simulates.
@@ -125,10 +131,8 @@ func (o *Options) seats(ctx context.Context, players []string) (game string, sea
 // calls. Calls are not retried, so that an unreachable host is reported at once.
 func (o *Options) service() *gamelift.Client {
 	calls := &http.Transport{DisableKeepAlives: true, TLSClientConfig: o.TLS}
-	if o.Dial != nil {
-		calls.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			return o.Dial(ctx, network, netip.Addr{}, address)
-		}
+	if o.Network != nil {
+		calls.DialContext = o.Network.DialContext
 	}
 	return gamelift.New(gamelift.Options{
 		Region: o.Region, BaseEndpoint: &o.API, RetryMaxAttempts: 1,
