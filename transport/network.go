@@ -21,3 +21,20 @@ type Network interface {
 	ListenPacket(network, address string) (PacketConn, error)
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
+
+// System is the operating system's network, without options of sockets.
+var System Network = system{new(net.Dialer)}
+
+type system struct{ *net.Dialer }
+
+func (system) Listen(network, address string) (net.Listener, error) {
+	return net.Listen(network, address)
+}
+
+func (system) ListenPacket(network, address string) (PacketConn, error) {
+	c, err := net.ListenPacket(network, address)
+	if err != nil {
+		return nil, err
+	}
+	return c.(*net.UDPConn), nil
+}

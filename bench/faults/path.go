@@ -134,7 +134,7 @@ type Path struct {
 // which differ. tcp and udp are host:port of the host; without udp, datagrams are dropped.
 func ListenPath(on transport.Network, addr string, seed uint64, player int, tcp, udp string) (*Path, error) {
 	if on == nil {
-		on = system{new(net.Dialer)}
+		on = transport.System
 	}
 	listener, err := on.Listen("tcp", addr)
 	if err != nil {
@@ -152,21 +152,6 @@ func ListenPath(on transport.Network, addr string, seed uint64, player int, tcp,
 	p.work.Go(p.accept)
 	p.work.Go(p.readPlayer)
 	return p, nil
-}
-
-// system is the operating system's network.
-type system struct{ *net.Dialer }
-
-func (system) Listen(network, address string) (net.Listener, error) {
-	return net.Listen(network, address)
-}
-
-func (system) ListenPacket(network, address string) (transport.PacketConn, error) {
-	c, err := net.ListenPacket(network, address)
-	if err != nil {
-		return nil, err
-	}
-	return c.(*net.UDPConn), nil
 }
 
 // dial opens a connection to the host, or a socket for datagrams to it.

@@ -218,7 +218,7 @@ func echoes(t *testing.T, on transport.Network) (tcp, udp string, accepted chan 
 // Real sockets: a reset is one, and after it datagrams come from another port.
 func TestPathOfTheKernel(t *testing.T) {
 	t.Parallel()
-	tcp, udp, accepted := echoes(t, system{new(net.Dialer)})
+	tcp, udp, accepted := echoes(t, transport.System)
 	p, err := ListenPath(nil, "127.0.0.1:0", 1, 0, tcp, udp)
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 func TestEveryWorkloadIsQuick(t *testing.T) {
 	t.Parallel()
 	long(t)
-	shared := benchedHost(t, hosttest.System, "").url
+	shared := startHost(t, hosttest.System, hosttest.Config(t)).url
 	for _, w := range suite.Workloads() {
 		t.Run(w.Name, func(t *testing.T) {
 			t.Parallel()
@@ -87,12 +87,4 @@ func TestWhatIsLostIsCounted(t *testing.T) {
 	if f["lost"].Max+f["gaps"].Max+f["failed"].Max == 0 {
 		t.Errorf("nothing is kept, and nothing was lost: %v", f)
 	}
-}
-
-// benchedHost starts a host for players who all come from one address.
-func benchedHost(t *testing.T, on hosttest.Network, script string) running {
-	c := plainHost()
-	c.Fleets[0].Script = script
-	c.Limits.UnauthenticatedPerIP, c.Limits.ConnectionsPerIPPerSecond, c.Limits.LoginFailuresPerIPPerMinute = 0, 0, 0
-	return startHost(t, on, c)
 }

@@ -9,6 +9,7 @@ import (
 
 	"troupe/messages"
 	"troupe/transport/host"
+	"troupe/transport/transporttest/hosttest"
 )
 
 // Each example starts by the name of its folder, in the host as in the check before.
@@ -20,7 +21,7 @@ func examplesStartByTheirFolder(t *testing.T) {
 	if err != nil || len(folders) < 5 {
 		t.Fatalf("%d examples, %v", len(folders), err)
 	}
-	cfg := plainHost()
+	cfg := hosttest.Config(t)
 	cfg.Fleets, cfg.Aliases, cfg.Queues = nil, nil, nil
 	var scripts []*devScript
 	for _, f := range folders {

@@ -60,7 +60,7 @@ func TestDocumentedCode(t *testing.T) {
 
 // runScript starts a host with a fleet of the script.
 func runScript(t *testing.T, b *block) {
-	c := plainHost()
+	c := hosttest.Config(t)
 	c.Fleets[0].Script = filepath.Join(t.TempDir(), "game.js")
 	if err := os.WriteFile(c.Fleets[0].Script, []byte(b.text), 0o600); err != nil {
 		t.Fatal(err)

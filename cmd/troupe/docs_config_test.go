@@ -86,7 +86,7 @@ func TestDocumentedConfigurations(t *testing.T) {
 // startDocumented starts a host on other ports, and waits for its fleets.
 func startDocumented(t *testing.T, on hosttest.Network, c host.Config) running {
 	t.Helper()
-	h := startHost(t, on, c)
+	h := startHost(t, on, onFreePorts(t, c))
 	until(t, "ACTIVE fleets", func() error {
 		fleets, err := h.System().Fleets(t.Context())
 		if err != nil || len(fleets) != len(c.Fleets) {

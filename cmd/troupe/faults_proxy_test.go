@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/transport/transporttest/hosttest"
 	"troupe/transport/transporttest/stock"
 )
 
@@ -21,7 +21,7 @@ func playThroughAProxy(t *testing.T) {
 	if err := os.WriteFile(plan, []byte("length: 5s\nfaults:\n- {at: 1s, fault: reset, target: one}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	host := benchedHost(t, nil, "")
+	host := startHost(t, nil, hosttest.Config(t))
 	p := beginOn(host.net, strings.NewReader(""), "faults", "proxy", plan, "--against", host.url, "--seed", "1", "--repeat")
 	t.Cleanup(func() { p.stop(t) })
 	where := prints(t, &p.out, `^player 0: (\S+), player session (\S+)$`)
@@ -44,7 +44,10 @@ func playThroughAProxy(t *testing.T) {
 		if cut > time.Second {
 			c = login()
 		}
-		<-c.Done()
+		select {
+		case <-c.Done():
+		case <-time.After(time.Minute):
+		}
 		if c.PeerID() != first.PeerID() || time.Since(began) != cut {
 			t.Errorf("peer %d, then %d, which was cut after %v\n%s", first.PeerID(), c.PeerID(), time.Since(began), &p.out)
 		}
@@ -68,10 +71,8 @@ func TestFaultsProxyWrongUse(t *testing.T) {
 		"server-stall --to h:1":                        "server-stall breaks the host, which proxies cannot do: troupe faults run can",
 		"none --to h:1":                                `there is no scenario "none": troupe faults list shows them; a plan of your own is a file that ends in .yaml`,
 	} {
-		var out, errs bytes.Buffer
-		code := run(append([]string{"faults", "proxy"}, strings.Fields(line)...), streams{out: &out, err: &errs})
-		if code != exitUsage || out.Len() > 0 || errs.String() != "troupe: faults: "+want+"\n" {
-			t.Errorf("%s: %d, %q, %q, want %q", line, code, out.String(), errs.String(), want)
+		if code, out, said := call(append([]string{"faults", "proxy"}, strings.Fields(line)...)...); code != exitUsage || out != "" || said != "troupe: faults: "+want+"\n" {
+			t.Errorf("%s: %d, %q, %q, want %q", line, code, out, said, want)
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"troupe/bench/faults"
 	"troupe/bench/faults/cgroup"
 	"troupe/transport"
+	"troupe/transport/transporttest/hosttest"
 	"troupe/transport/transporttest/memnet"
 )
 
@@ -122,7 +123,7 @@ func playQuick(t *testing.T, name string) {
 func TestFaultsAgainstAHost(t *testing.T) { synctest.Test(t, faultsAgainstAHost) }
 
 func faultsAgainstAHost(t *testing.T) {
-	host := benchedHost(t, nil, "")
+	host := startHost(t, nil, hosttest.Config(t))
 	first, second := filepath.Join(t.TempDir(), "1.json"), filepath.Join(t.TempDir(), "2.json")
 	code, text := runFaultsOn(host.net, "run", "reconnect-storm", "--quick", "--players", "3", "--against", strings.TrimPrefix(host.url, "http://"), "--json", first)
 	if code != 0 || !strings.Contains(text, "not checked  RL-13") {
@@ -163,7 +164,9 @@ exports.ssExports = {
 			t.Fatal(err)
 		}
 	}
-	host := benchedHost(t, nil, script)
+	c := hosttest.Config(t)
+	c.Fleets[0].Script = script
+	host := startHost(t, nil, c)
 	code, text := runFaultsOn(host.net, "run", "reconnect-storm", "--quick", "--players", "2", "--seed", "3", "--against", host.url, "--json", file)
 	if code != exitFailure || !strings.Contains(text, "troupe: faults: a promise is broken; the same faults again: troupe faults replay "+file+" --against "+host.url+"\n") {
 		t.Fatalf("exit code %d\n%s", code, text)
@@ -262,14 +265,12 @@ func TestFaultsWrongUse(t *testing.T) {
 		"replay none.json":                                     "open none.json: no such file or directory",
 		"replay testdata/script/bench.txtar --against 1.2.3.4": "testdata/script/bench.txtar is not a report of troupe faults",
 	} {
-		var out, errs bytes.Buffer
 		args := append([]string{"faults"}, strings.Fields(line)...)
 		if !strings.Contains(line, "--json") {
 			args = append(args, "--json", file)
 		}
-		code := run(args, streams{out: &out, err: &errs})
-		if code != exitUsage || out.Len() > 0 || errs.String() != "troupe: faults: "+want+"\n" {
-			t.Errorf("%s: %d, %q, %q, want %q", line, code, out.String(), errs.String(), want)
+		if code, out, said := call(args...); code != exitUsage || out != "" || said != "troupe: faults: "+want+"\n" {
+			t.Errorf("%s: %d, %q, %q, want %q", line, code, out, said, want)
 		}
 	}
 	if _, err := os.Stat(file); err == nil {
@@ -286,17 +287,17 @@ func TestFaultsWrongUse(t *testing.T) {
 
 func TestFaultsList(t *testing.T) {
 	t.Parallel()
-	var out, errs bytes.Buffer
-	if code := run([]string{"faults", "list"}, streams{out: &out, err: &errs}); code != 0 || errs.Len() > 0 {
-		t.Fatalf("%d: %s", code, errs.String())
+	code, out, said := call("faults", "list")
+	if code != 0 || said != "" {
+		t.Fatalf("%d: %s", code, said)
 	}
 	for _, name := range []string{
 		"wifi-to-lte", "tunnel", "flappy", "train", "phone-sleep", "nat-rebind", "lossy-5", "slow-client", "reconnect-storm", "server-crash", "server-stall",
 		"disk-full", "slow-disk", "disk-read-only", "bad-disk", "noisy-neighbour", "script-hang", "rolling-restart", "reorder", "out-of-files", "little-memory",
 	} {
 		p, err := faults.Find(name)
-		if err != nil || !strings.Contains(out.String(), "\n"+name+" ") || !strings.Contains(out.String(), p.About) || time.Duration(p.Length) > time.Minute {
-			t.Errorf("%s: %v in\n%s", name, err, out.String())
+		if err != nil || !strings.Contains(out, "\n"+name+" ") || !strings.Contains(out, p.About) || time.Duration(p.Length) > time.Minute {
+			t.Errorf("%s: %v in\n%s", name, err, out)
 		}
 	}
 }

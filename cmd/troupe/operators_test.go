@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"io"
 	"net/http"
 	"os"
@@ -11,7 +10,7 @@ import (
 	"testing/synctest"
 
 	"troupe/actors/script/bundle"
-	"troupe/messages"
+	"troupe/transport/transporttest/hosttest"
 )
 
 // troupe dev takes scripts as large as script.unpackedMax says, and no larger ones.
@@ -39,42 +38,19 @@ func TestConfigKnowsTheVariablesOfOpenTelemetry(t *testing.T) {
 	}
 	t.Setenv("OTEL_TRACES_SAMPLER_ARG", "0.25")
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=hush")
-	var out, said bytes.Buffer
-	if code := run([]string{"config", "print", "--config", file}, streams{out: &out, err: &said}); code != 0 || strings.Contains(out.String(), "hush") {
-		t.Error(code, out.String(), said.String())
+	code, out, said := call("config", "print", "--config", file)
+	if code != 0 || strings.Contains(out, "hush") {
+		t.Error(code, out, said)
 	}
 	for _, want := range []string{"sampleRatio: 0.25", "# environment OTEL_TRACES_SAMPLER_ARG", "- name: api-key", "# environment OTEL_EXPORTER_OTLP_HEADERS"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%s is not in\n%s", want, out.String()[strings.Index(out.String(), "traces:"):])
+		if !strings.Contains(out, want) {
+			t.Errorf("%s is not in\n%s", want, out[strings.Index(out, "traces:"):])
 		}
 	}
 	t.Setenv("OTEL_TRACES_SAMPLER", "jaeger_remote")
 	for _, args := range [][]string{{"serve", "--config", file, "--api-addr", "nowhere"}, {"config", "check", file}, {"config", "print", "--config", file}} {
-		said.Reset()
-		if code := run(args, streams{out: &out, err: &said}); code != exitFailure || !strings.Contains(said.String(), "OTEL_TRACES_SAMPLER: ") {
-			t.Errorf("%v: %d %s", args, code, said.String())
-		}
-	}
-}
-
-// A player id has up to 1,024 characters, of any number of bytes (service-api.md 2.3): such a player is found, kicked and banned, too.
-func TestAPlayerWithALongIDIsBanned(t *testing.T) { synctest.Test(t, aPlayerWithALongIDIsBanned) }
-
-func aPlayerWithALongIDIsBanned(t *testing.T) {
-	h, g := adminHost(t, nil)
-	long := strings.Repeat("☃", 1024)
-	if _, err := h.System().CreatePlayerSessions(t.Context(), messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: messages.PlayerID(long)}}}); err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"players", "--player", long}, "RESERVED"}, {[]string{"connections", "--closed", "--player", long}, "WHY"}, {[]string{"kick", long}, "that end: 1"},
-		{[]string{"ban", long, "--for", "1h"}, "banned until"}, {[]string{"ban", long, "--lift"}, "lifted"},
-	} {
-		if code, out, said := h.call(append([]string{"admin"}, test.args...)...); code != 0 || !strings.Contains(out, test.want) {
-			t.Errorf("admin %s: %d %.200s%.200s", test.args[0], code, out, said)
+		if code, _, said := call(args...); code != exitFailure || !strings.Contains(said, "OTEL_TRACES_SAMPLER: ") {
+			t.Errorf("%v: %d %s", args, code, said)
 		}
 	}
 }
@@ -99,9 +75,8 @@ func TestWhatPeopleTryFirst(t *testing.T) {
 		{[]string{"help"}, 0, "Usage: troupe <command>"}, {[]string{"help", "faults", "run"}, 0, "troupe faults run"},
 		{[]string{"faults", "nothing-like-it"}, exitUsage, "nothing-like-it"},
 	} {
-		var out bytes.Buffer
-		if code := run(c.args, streams{out: &out, err: &out}); code != c.code || !strings.Contains(out.String(), c.want) || strings.Contains(out.String(), "unexpected argument") {
-			t.Errorf("%v: %d %.300s", c.args, code, out.String())
+		if code, out, said := call(c.args...); code != c.code || !strings.Contains(out+said, c.want) || strings.Contains(out+said, "unexpected argument") {
+			t.Errorf("%v: %d %.300s", c.args, code, out+said)
 		}
 	}
 }
@@ -110,7 +85,7 @@ func TestWhatPeopleTryFirst(t *testing.T) {
 func TestHealth(t *testing.T) { synctest.Test(t, health) }
 
 func health(t *testing.T) {
-	up := startHost(t, nil, plainHost()).place
+	up := startHost(t, nil, hosttest.Config(t)).place
 	draining := standIn(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/healthz" {
 			http.Error(w, "draining", http.StatusServiceUnavailable)
@@ -123,25 +98,6 @@ func health(t *testing.T) {
 	}{{up, "health", 0}, {up, "health --ready", 0}, {draining, "health", 0}, {draining, "health --ready", exitFailure}, {place{up.net, "http://127.0.0.1:1"}, "health", exitFailure}} {
 		if code, out, said := c.at.call(strings.Fields(c.args)...); code != c.code || (code == 0) != (out == "ok\n") {
 			t.Errorf("%s of %s: %d %s%s", c.args, c.at.url, code, out, said)
-		}
-	}
-}
-
-// Tables show game sessions shorter than their ARNs, and flags take both.
-func TestGameSessionsAreNamedAsTablesShowThem(t *testing.T) {
-	synctest.Test(t, gameSessionsAreNamedAsTablesShowThem)
-}
-
-func gameSessionsAreNamedAsTablesShowThem(t *testing.T) {
-	h, g := adminHost(t, nil)
-	c := caller{Region: "us-east-1"}
-	short := c.shortGame(string(g.ID))
-	if len(short) > 60 || c.gameARN(short) != string(g.ID) || c.gameARN(string(g.ID)) != string(g.ID) || (&caller{Region: "eu-west-1"}).shortGame(string(g.ID)) != string(g.ID) {
-		t.Fatal(short)
-	}
-	for _, args := range []string{"sessions", "sessions --game-session " + short, "sessions --game-session " + string(g.ID), "players --game-session " + short} {
-		if code, out, said := h.call(append([]string{"admin"}, strings.Fields(args)...)...); code != 0 || !strings.Contains(out, short) || strings.Contains(out, "arn:") {
-			t.Errorf("%s: %d %s%s", args, code, out, said)
 		}
 	}
 }

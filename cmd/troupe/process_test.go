@@ -231,7 +231,7 @@ func prints(t *testing.T, o *output, pattern string) (groups []string) {
 	return groups
 }
 
-// onFreePorts is the configuration of a host for a test.
+// onFreePorts is a configuration for a test, with the listeners that it has.
 func onFreePorts(t *testing.T, c host.Config) host.Config {
 	t.Helper()
 	for _, addr := range []*string{&c.API.Addr, &c.WebSocket.Addr, &c.Fast.Addr, &c.WSS.Addr, &c.DTLS.Addr, &c.KCP.Addr} {
@@ -276,7 +276,7 @@ type running struct {
 // startHost starts a host in this process, on a network of its own in memory unless another one is given.
 func startHost(t *testing.T, on hosttest.Network, c host.Config) running {
 	t.Helper()
-	o := host.Options{Config: onFreePorts(t, c), Log: zerolog.Nop(), SetLogLevel: func(zerolog.Level) {}}
+	o := host.Options{Config: c, Log: zerolog.Nop(), SetLogLevel: func(zerolog.Level) {}}
 	if on != nil {
 		o.Network = on
 	}
@@ -290,11 +290,4 @@ func standIn(t *testing.T, handle http.HandlerFunc) place {
 	network := memnet.New(1)
 	t.Cleanup(network.Close)
 	return place{network.Machine(), hosttest.Serve(t, network.Machine(), handle)}
-}
-
-// plainHost is the configuration of a host without the secured listeners.
-func plainHost() host.Config {
-	c := host.Defaults()
-	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr, c.Store.Memory = "", "", "", true
-	return c
 }

@@ -76,7 +76,7 @@ var kernelCalls = map[string][]string{
 	"net":      {"Listen", "ListenUDP", "ListenTCP", "ListenPacket", "Dial", "DialTimeout", "DialUDP", "DialTCP"},
 	"httptest": {"NewServer", "NewTLSServer", "NewUnstartedServer"},
 	"exec":     {"Command", "CommandContext"},
-	"hosttest": {"System"},
+	"hosttest": {"System"}, "transport": {"System"},
 }
 
 // callsKernel returns the first such call of a file, or "".

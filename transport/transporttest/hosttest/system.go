@@ -10,28 +10,12 @@ import (
 
 // System is the operating system's network, for tests with other processes and of what only a kernel does. A host that is started on it
 // sets its socket options itself.
-var System Network = system{}
+var System Network = system{transport.System}
 
-type system struct{}
-
-func (system) Listen(network, address string) (net.Listener, error) {
-	return net.Listen(network, address)
-}
-
-func (system) ListenPacket(network, address string) (transport.PacketConn, error) {
-	c, err := net.ListenPacket(network, address)
-	if err != nil {
-		return nil, err
-	}
-	return c.(*net.UDPConn), nil
-}
+type system struct{ transport.Network }
 
 func (system) ListenUDP(address string) (net.PacketConn, error) {
 	return net.ListenPacket("udp", address)
-}
-
-func (s system) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	return s.Dial(ctx, network, netip.Addr{}, address)
 }
 
 func (s system) DialFrom(ctx context.Context, network, local, address string) (net.Conn, error) {
