@@ -50,7 +50,7 @@
 // A bye with code 1000 from the peer is a leave. Every other end is a loss
 // (reliability.md 2.1), including a close_notify without a bye. The side that closes
 // first sends its queued messages for as long as it may linger. Then it sends a bye
-// at growing distances until it is acknowledged, for one second at most, and closes the
+// every 100 ms until it is acknowledged, for one second at most, and closes the
 // carrier. The other side hands up the messages that came before the bye, and answers
 // repeated byes for one second.
 //

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// A bye that is not acknowledged is repeated after byeAfter, and then after twice as long each time, for byeMax. Repeated byes
-	// of the peer are answered for byeMax.
-	byeAfter = 100 * time.Millisecond
+	// A bye that is not acknowledged is repeated every byeEvery for byeMax, and to a peer that is gone each time after twice as
+	// long. Repeated byes of the peer are answered for byeMax.
+	byeEvery = 100 * time.Millisecond
 	byeMax   = time.Second
 )
 
@@ -115,8 +115,8 @@ func (e *engine) announceEnd() {
 func (e *engine) sayBye() {
 	e.stop(phaseBye)
 	e.ending.until = e.now + byeMax
-	e.ending.byeWait = byeAfter
-	e.timer.phase = e.now + byeAfter
+	e.ending.byeWait = byeEvery
+	e.timer.phase = e.now + byeEvery
 	e.write(e.ending.bye)
 }
 
@@ -134,7 +134,9 @@ func (e *engine) onPhaseTimer() {
 	case e.phase == phaseDrain:
 		e.sayBye()
 	case e.phase == phaseBye && e.now < e.ending.until:
-		e.ending.byeWait *= 2
+		if e.backsOff() {
+			e.ending.byeWait *= 2
+		}
 		e.timer.phase = min(e.now+e.ending.byeWait, e.ending.until)
 		e.write(e.ending.bye)
 	default:

@@ -62,7 +62,7 @@ func TestGoodbyeThatIsLost(t *testing.T) {
 			p := connect(t, 1, weather{})
 			lost := 0
 			lose := func(b []byte) bool {
-				if frameType(b[0]) == c.lost && lost < 3 {
+				if frameType(b[0]) == c.lost && lost < 7 {
 					lost++
 					return true
 				}
@@ -77,7 +77,7 @@ func TestGoodbyeThatIsLost(t *testing.T) {
 			if end := p.host.end(t); !end.Clean {
 				t.Errorf("the host's end: %+v", end)
 			}
-			if lost != 3 || took.Truncate(time.Millisecond) != (1+2+4)*byeAfter {
+			if lost != 7 || took.Truncate(time.Millisecond) != 7*byeEvery {
 				t.Errorf("%d lost, took %v", lost, took)
 			}
 			p.finish()
@@ -89,7 +89,13 @@ func TestGoodbyeThatIsLost(t *testing.T) {
 func TestGoodbyeToNobody(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{})
-		p.a.out.set(weather{loss: 1})
+		byes := 0
+		p.a.out.loseIf(func(b []byte) bool {
+			if frameType(b[0]) == frameBye {
+				byes++
+			}
+			return true
+		})
 		p.a.silently = true
 		p.hear(t, 3)
 		began := time.Now()
@@ -104,6 +110,9 @@ func TestGoodbyeToNobody(t *testing.T) {
 		}
 		if took := p.host.endAt.Sub(began); took.Truncate(time.Millisecond) != 2*time.Second { // the linger, and the goodbye
 			t.Errorf("it took %v", took)
+		}
+		if byes != 4 { // at 0, 100, 300 and 700 ms
+			t.Errorf("%d byes", byes)
 		}
 		if !p.a.out.closed {
 			t.Error("the carrier is open")
