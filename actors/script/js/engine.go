@@ -49,6 +49,11 @@ var guardEngine = sync.OnceFunc(func() {
 		}
 		guardTemplate(prototype(class), guards)
 	}
+	guards := map[string]guarding{}
+	for _, name := range cutters {
+		guards[name] = guardInstead(func(h *Handler, call native, c goja.FunctionCall) goja.Value { return h.pieces(c.This, call(c)) })
+	}
+	guardTemplate(prototype("String"), guards)
 	guardSymbol(prototype("Array"), goja.SymIterator, guardValues)
 	guardSymbol(prototype("Uint8Array").Prototype(), goja.SymIterator, guardTypedValues)
 	guardSymbol(prototype("String"), goja.SymIterator, guardCall((*Handler).boundTextIterator))

@@ -3,6 +3,7 @@ package js
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,8 +45,11 @@ func functionGuards() map[string]guarding {
 	return map[string]guarding{
 		"constructor": guardObject("Function", functionGuard("function")),
 		"bind": guardInstead(func(h *Handler, call native, c goja.FunctionCall) goja.Value {
-			bound := call(c)
-			h.countCalls(bound.(*goja.Object))
+			arguments := slices.Clone(c.Arguments)
+			bound := call(c).(*goja.Object)
+			h.countCalls(bound)
+			f := fieldOf[func(goja.FunctionCall) goja.Value](implementation(bound), "f")
+			*f = (&boundFunction{arguments, *f}).call
 			return bound
 		}),
 		"apply": guardInstead(func(h *Handler, call native, c goja.FunctionCall) goja.Value {

@@ -2,13 +2,18 @@ package js
 
 import (
 	"reflect"
+	"regexp/syntax"
 	"strings"
 	"unsafe"
+
+	"github.com/dop251/goja"
+
+	"troupe/actors/script/js/compile"
 )
 
 // held estimates how many bytes the runtime holds, for the watchdog: what can be reached from
 // it through the engine's own types, and its closures that are known (captures). It stops
-// counting beyond limit. What only other closures hold, such as arguments that were bound, it does not see.
+// counting beyond limit. What only other closures hold, and texts of which a script has kept a piece, it does not see.
 func (h *Handler) held(limit int64) int64 {
 	m := meter{limit: limit, seen: make(map[uintptr]struct{}), types: make(map[reflect.Type]shape)}
 	m.add(reflect.ValueOf(h.vm))
@@ -77,11 +82,15 @@ func (m *meter) add(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		t := v.Type().Elem()
-		if m.shape(t).ours && m.fresh(v.Pointer()) {
+		if m.shape(t).ours && !isShared(v) && m.fresh(v.Pointer()) {
 			m.bytes += int64(t.Size())
-			if e := v.Elem(); e.Kind() == reflect.Slice {
+			switch e := v.Elem(); {
+			case e.Kind() == reflect.Slice:
 				m.add(e) // counted as a whole where nothing in it points further
-			} else {
+			case t.Name() == "regexpPattern":
+				m.bytes += patternBytes(e)
+				fallthrough
+			default:
 				m.pending = append(m.pending, e)
 			}
 		}
@@ -119,7 +128,7 @@ func (m *meter) add(v reflect.Value) {
 			return
 		}
 		m.bytes += closureBytes
-		if held := captured(v); held.IsValid() {
+		for _, held := range captured(v) {
 			m.add(held)
 		}
 	case reflect.Struct:
@@ -150,19 +159,44 @@ func (m *meter) into(v reflect.Value) {
 	}
 }
 
+// patternBytes estimates what is behind a pattern that the engine has compiled: its instructions, which Go's library
+// may have in two forms, or else by its text.
+func patternBytes(pattern reflect.Value) int64 {
+	const instruction, onePass = int64(unsafe.Sizeof(syntax.Inst{})), 2 * int64(unsafe.Sizeof(syntax.Inst{}))
+	compiled := fieldNamed(pattern, "regexpWrapper")
+	if compiled.IsNil() {
+		return int64(fieldNamed(pattern, "src").Len()) * 8
+	}
+	bytes := int64(fieldNamed(fieldNamed(compiled.Elem(), "prog").Elem(), "Inst").Cap()) * instruction
+	if twice := fieldNamed(compiled.Elem(), "onepass"); !twice.IsNil() {
+		bytes += int64(fieldNamed(twice.Elem(), "Inst").Cap()) * onePass
+	}
+	return bytes
+}
+
 // points reports whether a value of a type may hold more than itself.
 func points(t reflect.Type) bool {
 	return t.Kind() > reflect.Complex128 && t.Kind() != reflect.UnsafePointer || t.Kind() == reflect.Array && points(t.Elem())
 }
 
-// ours reports whether to look into a type: the engine's, but for code, which runtimes share,
-// and plain ones. Others lead out of the runtime.
+// isShared reports whether something is code that runtimes share: all but what a script has made of text.
+func isShared(v reflect.Value) bool {
+	if v.Type() != programType || v.IsNil() {
+		return false
+	}
+	file := fieldNamed(v.Elem(), "src")
+	return file.IsNil() || fieldNamed(file.Elem(), "name").String() != compile.EvaluatedName
+}
+
+var programType = reflect.TypeFor[*goja.Program]()
+
+// ours reports whether to look into a type: the engine's, and plain ones. Others lead out of the runtime.
 func ours(t reflect.Type) bool {
 	at := t.PkgPath()
 	if at == "" || at == "math/big" {
 		return true
 	}
-	return (at == engine || strings.HasPrefix(at, engine+"/")) && t.Name() != "Program" && !strings.HasPrefix(t.Name(), "regexp")
+	return t == reflect.TypeFor[boundFunction]() || at == engine || strings.HasPrefix(at, engine+"/")
 }
 
 // engine is where the engine's types are from.

@@ -105,7 +105,7 @@ func (r *regexps) once(method native, c goja.FunctionCall) goja.Value {
 	r.h.pause()
 	text := r.h.toText(c.Argument(0))
 	c.Arguments = []goja.Value{text}
-	return r.limited(c.This, text, func() goja.Value { return method(c) })
+	return r.h.pieces(text, r.limited(c.This, text, func() goja.Value { return method(c) }))
 }
 
 // every calls a method that may match many times.
@@ -151,7 +151,7 @@ func (r *regexps) every(symbol *goja.Symbol, method native, c goja.FunctionCall)
 	if called {
 		return v
 	}
-	return found
+	return r.h.pieces(text, found)
 }
 
 // pinned returns what is to be matched in place of an expression with an exec of the script's: what that returns has a length that is checked.

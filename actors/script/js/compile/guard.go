@@ -16,6 +16,9 @@ import (
 // lists and objects are in it.
 func CheckJSON(text string) (containers int64, err error) { return checkJSON("JSON", text) }
 
+// EvaluatedName is the name of the file of text that a script has the engine evaluate. No file of a script has it.
+const EvaluatedName = "<eval>"
+
 // evaluated parses text that a script has the engine evaluate.
 func evaluated(text string) (*ast.Program, error) {
 	if len(text) > SourceMax {
@@ -25,7 +28,7 @@ func evaluated(text string) (*ast.Program, error) {
 		return nil, err
 	}
 	// The source map that it names could be any file of the machine.
-	tree, err := parser.ParseFile(nil, "<eval>", text, 0, parser.WithSourceMapLoader(func(string) ([]byte, error) { return nil, nil }))
+	tree, err := parser.ParseFile(nil, EvaluatedName, text, 0, parser.WithSourceMapLoader(func(string) ([]byte, error) { return nil, nil }))
 	if err != nil {
 		return nil, located("source", text, 0, err)
 	}
