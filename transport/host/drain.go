@@ -57,6 +57,26 @@ func (h *Host) StartDrain(grace time.Duration) {
 	}()
 }
 
+// Fail drains a host that cannot go on for long, and then calls Options.OnFailure, so that its process is started
+// again. A grace longer than the configured one, or negative, means that one; of several drains the earlier end counts. This one cannot be cancelled.
+// Fail returns at once; any goroutine may call it, again with less grace.
+func (h *Host) Fail(reason string, grace time.Duration) {
+	h.drains.forced.Store(true)
+	if grace < 0 || grace > h.grace {
+		grace = h.grace
+	}
+	d := h.beginDrain(grace)
+	go func() {
+		if d.run(context.Background()) != nil {
+			return
+		}
+		if h.onFailure != nil {
+			h.onFailure(reason)
+		}
+		h.drains.once.Do(func() { close(h.drained) })
+	}()
+}
+
 // CancelDrain makes a draining host serve again. Game sessions that have ended stay
 // ended. It returns fleet.ErrNotDraining without a drain, and fleet.ErrDrainTooLate if
 // the drain can no longer be cancelled.
@@ -94,11 +114,16 @@ func (h *Host) Drains() ops.DrainState {
 	return s
 }
 
-// Drained is closed when a drain that StartDrain began has ended the host.
+// Drained is closed when a drain that StartDrain or Fail began has ended the host.
 func (h *Host) Drained() <-chan struct{} { return h.drained }
 
 // Close stops at once: game sessions end, players are told, everything closes.
 func (h *Host) Close() {
+	select {
+	case <-h.stopped:
+		return
+	default:
+	}
 	skip, cancel := context.WithCancel(context.Background())
 	cancel()
 	h.drains.forced.Store(true)

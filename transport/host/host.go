@@ -17,6 +17,8 @@ import (
 	"troupe/actors/player"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
+	"troupe/actors/script/js"
+	"troupe/actors/script/watchdog"
 	"troupe/actors/sessionlog"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -97,6 +99,8 @@ type Host struct {
 	serving        sync.WaitGroup
 	stopOnce       sync.Once
 	stopCollecting chan struct{} // closed to end collectGarbage
+	endRelief      func()        // nil: memory that nothing measures ends nobody
+	onFailure      func(reason string)
 	watching       context.CancelFunc
 	started        chan struct{} // closed once everything is started
 	stopped        chan struct{}
@@ -129,7 +133,7 @@ func Start(o Options) (h *Host, err error) {
 		return nil, err
 	}
 	h = &Host{
-		log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, showLogs: c.Log.GameSessions.Show, setLogLevel: o.SetLogLevel, origin: o.Origin, stopCollecting: make(chan struct{}), endCrashOutput: func() {},
+		log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, showLogs: c.Log.GameSessions.Show, setLogLevel: o.SetLogLevel, origin: o.Origin, onFailure: o.OnFailure, stopCollecting: make(chan struct{}), endCrashOutput: func() {},
 		started: make(chan struct{}), stopped: make(chan struct{}), drained: make(chan struct{}),
 	}
 	h.reloads.config = *c
@@ -186,6 +190,7 @@ func Start(o Options) (h *Host, err error) {
 	}
 	if o.Network == nil { // else the process is not the host's alone
 		h.serving.Go(func() { collectGarbage(h.stopCollecting, growth) })
+		h.endRelief = js.Relieve(watchdog.Process{Memory: MemoryMax(), Own: h.ownMemory(), Outgrown: h.outgrown})
 	}
 	for _, ws := range h.listeners.webSockets() {
 		h.serving.Go(func() { h.served("websocket", ws.Serve(gw), o.OnFailure) })
@@ -292,6 +297,9 @@ func (h *Host) closeParts(reason messages.CloseReason) {
 	}
 	h.listeners.closeSockets()
 	h.watching()
+	if h.endRelief != nil {
+		h.endRelief()
+	}
 	close(h.stopCollecting)
 	h.serving.Wait()
 	h.log.Info().Msg("stopped")

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +27,33 @@ func (c *Config) queueBytesAll() int64 {
 		return n / 4
 	}
 	return queueBytesFallback
+}
+
+// What of the host's memory grows with its players and game sessions, each with what the host keeps of it, above all measurements.
+const (
+	connectionBytes  = 32 << 10
+	gameSessionBytes = 64 << 10
+)
+
+// ownMemory returns what estimates how much of the Go heap the host holds beside its scripts: what is there now, and
+// what comes with players and game sessions. It is called once the host has started.
+func (h *Host) ownMemory() func() int64 {
+	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(s)
+	first := int64(s[0].Value.Uint64())
+	return func() int64 {
+		return first + 2*h.queued.Used() + connectionBytes*h.count.Connections.Total() + gameSessionBytes*h.count.GameSessions.Total()
+	}
+}
+
+// outgrown has the host start again while there is memory left for an end in order.
+func (h *Host) outgrown(reason string, urgent bool) {
+	grace := h.grace
+	if urgent {
+		grace = 0
+	}
+	h.log.Error().Str("reason", reason).Stringer("grace", grace).Msg("the host runs out of memory, and nothing ends the call that takes it: it drains, and its process ends with an error, to be started again")
+	h.Fail(reason, grace)
 }
 
 // MemoryMax returns how many bytes of memory the process may use: the limit of the Go

@@ -226,7 +226,10 @@ func (h *Handler) overdue(what string, verdict watchdog.Verdict) {
 		select {}
 	}
 	h.running = false
-	reason := what + " was interrupted: " + h.watch.Reason()
+	reason := h.watch.Reason()
+	if what != memoryLook {
+		reason = what + " was interrupted: " + reason
+	}
 	at := h.interruptedAt.place
 	if at.row == 0 { // the engine has lost it on its way out of a generator
 		at = h.began()

@@ -18,6 +18,10 @@ import (
 // callWatchdog watches the calls of all runtimes of the process.
 var callWatchdog watchdog.Watchdog
 
+// Relieve has game sessions end while the process holds far more memory than is measured of its scripts, those first that have
+// allocated most of it (watchdog.Process). The result ends that. It is for a host that has the process for itself, and may be called from any goroutine.
+func Relieve(p watchdog.Process) (end func()) { return callWatchdog.Relieve(p) }
+
 // Handler is the logic of one game session: a runtime with the script in it. All
 // fields belong to the game session's actor.
 type Handler struct {
@@ -121,7 +125,7 @@ func (h *Handler) open() error {
 	}
 	h.watch = callWatchdog.Watch(watchdog.Options{
 		Limit: h.program.limits.Callback, MemoryMax: h.program.limits.MemoryMax, Held: h.held,
-		Interrupt: h.interrupt, Stuck: h.stuck, Long: h.process.HandOver, Slow: h.stillRuns,
+		Interrupt: h.interrupt, Stuck: h.stuck, Long: h.process.HandOver, Slow: h.stillRuns, Ask: h.beMeasured,
 	})
 	h.stopping.Store(h.watch)
 	return nil

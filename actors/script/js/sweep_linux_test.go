@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/actors/script"
+	"troupe/actors/script/watchdog"
 )
 
 // TestEveryBuiltInTakesAHostileLength calls all built-ins, in a process of little memory: what asks Go for as much as a list says that it has ends it.
@@ -61,6 +62,75 @@ exports.ssExports = { init(s) { session = s; }, onMessage() { const log = sessio
 	if peak := peakMemory(); peak > 1<<30 {
 		t.Errorf("the process had %d MiB", peak>>20)
 	}
+}
+
+// hidden are ways to keep a quarter of a MiB more with each message: seen by measurements, or in the memory of the process alone.
+var hidden = []struct{ name, code, says string }{
+	{"bind", `kept.push((() => {}).bind(null, 'x'.repeat(1 << 18) + n))`, "it holds more than 64 MiB of memory"},
+	{"characters", `kept.push(('x'.repeat(1 << 18) + n)[5])`, "more than its scripts are seen to hold, and this one allocated most of that"},
+	{"Promise.all", `const p = new Promise(() => {}); kept.push(p); Promise.all(['x'.repeat(1 << 18) + n, p])`, "it holds more than 64 MiB of memory"},
+	{"characters, and then no more", `if (n < 800) kept.push(('x'.repeat(1 << 18) + n)[5])`, "more than its scripts are seen to hold, and this one allocated most of that"},
+}
+
+// A script that hides what it holds ends its own game session, not the one beside it and not the process.
+// RL-210.
+func TestScriptsThatHideMemoryEnd(t *testing.T) {
+	rows := hidden
+	if testing.Short() {
+		rows = rows[:2]
+	}
+	if raceOn {
+		t.Skip("the race detector's memory is part of the process")
+	}
+	for i, c := range rows {
+		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.Command(os.Args[0], "-test.run=^TestOneThatHidesMemory$")
+			cmd.Env = append(os.Environ(), fmt.Sprintf("HIDES=%d", i), "GOMAXPROCS=2", "GOMEMLIMIT=512MiB")
+			out, err := cmd.CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "it has ended") {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+func TestOneThatHidesMemory(t *testing.T) {
+	row := -1
+	if n, _ := fmt.Sscanf(os.Getenv("HIDES"), "%d", &row); n != 1 {
+		t.Skip("run by TestScriptsThatHideMemoryEnd")
+	}
+	limitMemory(t, 4<<30)
+	limits := calm()
+	limits.MemoryMax = 64 << 20
+	t.Cleanup(Relieve(watchdog.Process{Memory: 512 << 20, Own: func() int64 { return 32 << 20 }, Outgrown: func(reason string, urgent bool) { t.Error(reason, urgent) }}))
+	play := func(g *game) {
+		g.handler.OnMessage(message(1, ""))
+		for len(g.tasks) > 0 {
+			(<-g.tasks)()
+		}
+	}
+	other := start(t, limits, body(`onMessage() { globalThis.last = Array.from({ length: 200 }, (_, i) => ({ i })); }`))
+	hog := start(t, limits, only(`const kept = []; let n = 0; exports.ssExports = { init() {}, onMessage() { n++; `+hidden[row].code+` } };`))
+	for hog.exit == nil && other.exit == nil {
+		play(hog)
+		play(other)
+		time.Sleep(4 * time.Millisecond) // else it is faster than anybody looks
+	}
+	if hog.exit == nil || !strings.Contains(hog.crash, hidden[row].says) || !strings.Contains(hog.lines.String(), hidden[row].says) || hog.counters.ScriptInterrupts.Load() != 1 {
+		t.Errorf("it ended for something else: %q\n%s", hog.crash, &hog.lines)
+	}
+	hog.handler.(script.Closer).Close()
+	for range 100 {
+		play(other)
+	}
+	if other.exit != nil {
+		t.Errorf("the other ended: %q", other.crash)
+	}
+	if peak := peakMemory(); peak > 768<<20 {
+		t.Errorf("the process had %d MiB", peak>>20)
+	}
+	fmt.Println("it has ended:", hog.crash, peakMemory()>>20)
 }
 
 func limitMemory(t *testing.T, bytes uint64) {

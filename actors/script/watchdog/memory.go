@@ -46,6 +46,7 @@ type weight struct {
 	measured  time.Duration // worked, then
 	seen      time.Duration // worked, as it was last looked at
 	active    time.Duration // when that was found to have changed
+	at        time.Duration // when it was measured, since worker.start
 }
 
 // choose has somebody measured, if anybody is to be.
@@ -55,7 +56,7 @@ func (d *Watchdog) choose(k *worker, now time.Duration) {
 		return
 	}
 	g.next = now + memoryPeriod
-	allocated, live := d.heap()
+	allocated, live, _ := d.heap()
 	g.live = min(g.live, live)
 	var most *Watch
 	for _, w := range d.watches {
@@ -113,6 +114,17 @@ func (w *Watch) measure(must bool) {
 	w.lengthen()
 	d, g := w.watchdog, &w.worker.weigher
 	d.mu.Lock()
+	if why := w.condemned; why != "" {
+		var tell func(string)
+		if since := w.since.Load(); since >= oldest {
+			tell = w.fire(since, time.Since(w.worker.start), why)
+		}
+		d.mu.Unlock()
+		if tell != nil {
+			tell(why)
+		}
+		return
+	}
 	for g.measuring {
 		d.mu.Unlock()
 		if !must || w.since.Load() < oldest {
@@ -124,7 +136,7 @@ func (w *Watch) measure(must bool) {
 	g.measuring = true
 	w.measureDue.Store(false)
 	w.made = 0
-	allocated, live := d.heap()
+	allocated, live, _ := d.heap()
 	d.mu.Unlock()
 	begun := time.Since(w.worker.start)
 	held := w.askHeld()
@@ -133,6 +145,7 @@ func (w *Watch) measure(must bool) {
 	now := time.Since(w.worker.start)
 	g.live, g.rested, g.next = live, now+min(measureRest*(now-begun), measureRestMax), now
 	w.weight.held, w.weight.allocated, w.weight.measured = held, allocated, w.workedUntil(now)
+	w.weight.at = now
 	if since := w.since.Load(); held > w.o.MemoryMax && since >= oldest {
 		tell = w.fire(since, now, fmt.Sprintf("it holds more than %d MiB of memory", w.o.MemoryMax>>20))
 	}
@@ -152,13 +165,24 @@ func (w *Watch) askHeld() int64 {
 	return w.o.Held(w.o.MemoryMax)
 }
 
-// heap returns how many bytes the process has allocated since its start, and how many of them the last
-// collection found alive.
-func (d *Watchdog) heap() (allocated, live int64) {
+// heap returns how many bytes the process has allocated since its start, how many of them the last
+// collection found alive, and how many collections there were.
+func (d *Watchdog) heap() (allocated, live, cycles int64) {
 	if d.heapFake != nil {
 		return d.heapFake()
 	}
-	s := [2]metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
+	s := [3]metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"}}
 	metrics.Read(s[:])
-	return int64(s[0].Value.Uint64()), int64(s[1].Value.Uint64())
+	return int64(s[0].Value.Uint64()), int64(s[1].Value.Uint64()), int64(s[2].Value.Uint64())
+}
+
+// allocated is the first of these alone: it takes a third of a microsecond.
+func (d *Watchdog) allocated() int64 {
+	if d.heapFake != nil {
+		allocated, _, _ := d.heapFake()
+		return allocated
+	}
+	s := [1]metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(s[:])
+	return int64(s[0].Value.Uint64())
 }

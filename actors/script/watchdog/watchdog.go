@@ -3,6 +3,7 @@ package watchdog
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +40,9 @@ type Options struct {
 	Long func()
 	// Slow tells that a call still runs SlowAfter its start. Called by Pause, once in a call; nil does nothing.
 	Slow func()
+	// Ask has the owner make a call soon, so that it can be measured, or ended. Called by the watchdog's
+	// goroutine; nil: that waits for its next call.
+	Ask func()
 }
 
 // Verdict is what became of a call.
@@ -72,7 +76,11 @@ type Watchdog struct {
 	long   atomic.Int32 // calls that are long
 	others atomic.Bool  // there are several watches
 
-	heapFake func() (allocated, live int64) // of a test
+	process   *Process // guarded by mu; nil: the excess does not matter
+	abandoned []*Watch // guarded by mu: released ones whose call goes on
+
+	heapFake    func() (allocated, live, cycles int64) // of a test
+	collectFake func()
 }
 
 // worker is the goroutine that looks, from the first watch to the last.
@@ -81,10 +89,12 @@ type worker struct {
 	looked time.Duration // when it did last, since start
 	onTime time.Duration // the time between its looks, of each at most a period
 	asleep atomic.Bool
+	ledger ledger        // beside what each call reads
 	wake   chan struct{} // with room for one
 	quit   chan struct{}
 
 	weigher weigher // guarded by Watchdog.mu
+	excess  excess  // guarded by Watchdog.mu
 }
 
 // Watch watches the calls of one owner, who makes them one at a time.
@@ -96,15 +106,17 @@ type Watch struct {
 	measureDue atomic.Bool  // the owner is to measure what it holds
 	pacer      pacer
 	made       int64 // bytes in large pieces since the owner was measured; the owner's
+	page       page  // see there
 	o          Options
 
 	// Guarded by watchdog.mu.
-	index   int           // in watchdog.watches; -1: released
-	weight  weight        // the owner, who alone writes held, reads it without
-	firedAt time.Duration // worker.onTime, then
-	endBy   time.Duration // after which a call under way is interrupted, whatever Options.Limit; 0: none
-	endWhy  string
-	reason  string // written before since becomes fired
+	index     int           // in watchdog.watches; -1: released
+	weight    weight        // the owner, who alone writes held, reads it without
+	firedAt   time.Duration // worker.onTime, then
+	endBy     time.Duration // after which a call under way is interrupted, whatever Options.Limit; 0: none
+	endWhy    string
+	condemned string // why the next call is interrupted; empty: it is not
+	reason    string // written before since becomes fired
 }
 
 // Watch returns a watch, which must be released.
@@ -116,7 +128,7 @@ func (d *Watchdog) Watch(o Options) *Watch {
 		go d.run(d.worker)
 	}
 	w := &Watch{watchdog: d, worker: d.worker, o: o, index: len(d.watches)}
-	w.weight.allocated, _ = d.heap()
+	w.weight.allocated, _, _ = d.heap()
 	d.watches = append(d.watches, w)
 	d.others.Store(len(d.watches) > 1)
 	return w
@@ -138,9 +150,27 @@ func (w *Watch) Release() {
 	d.watches = d.watches[:last]
 	w.index = -1
 	d.others.Store(last > 1)
-	if last == 0 {
+	if d.process != nil && w.since.Load() == stuck {
+		d.abandoned = append(d.abandoned, w)
+	}
+	d.endWorker()
+}
+
+// endWorker ends the goroutine if there is nothing to look at. Guarded by Watchdog.mu.
+func (d *Watchdog) endWorker() {
+	if d.worker != nil && len(d.watches) == 0 && len(d.abandoned) == 0 {
 		close(d.worker.quit)
 		d.worker = nil
+	}
+}
+
+// returned forgets a call that was given up and has come to an end.
+func (d *Watchdog) returned(w *Watch) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if at := slices.Index(d.abandoned, w); at >= 0 {
+		d.abandoned = slices.Delete(d.abandoned, at, at+1)
+		d.endWorker()
 	}
 }
 
@@ -148,6 +178,9 @@ func (w *Watch) Release() {
 func (w *Watch) Begin() {
 	w.pacer.begin(w.measureDue.Load())
 	w.since.Store(int64(time.Since(w.worker.start)) + oldest)
+	if w.worker.ledger.on.Load() {
+		w.worker.ledger.begin(w.watchdog, &w.page)
+	}
 	if w.worker.asleep.Load() && w.worker.asleep.CompareAndSwap(true, false) {
 		select {
 		case w.worker.wake <- struct{}{}:
@@ -163,10 +196,15 @@ func (w *Watch) End() (time.Duration, Verdict) {
 		w.measure(false)
 	}
 	w.endPace()
-	switch since := w.since.Swap(idle); since {
+	since := w.since.Swap(idle)
+	if w.worker.ledger.on.Load() {
+		w.worker.ledger.end(w.watchdog, &w.page)
+	}
+	switch since {
 	case idle, fired:
 		return 0, Interrupted
 	case stuck:
+		w.watchdog.returned(w)
 		return 0, Stuck
 	default:
 		took := time.Since(w.worker.start) + oldest - time.Duration(since)
@@ -236,6 +274,8 @@ func (d *Watchdog) look(k *worker) bool {
 		}
 	}
 	d.choose(k, now)
+	found = append(found, d.relieve(k, now)...)
+	busy = busy || len(d.abandoned) > 0
 	d.mu.Unlock()
 	for _, f := range found {
 		f.tell(f.reason)
