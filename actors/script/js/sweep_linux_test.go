@@ -86,13 +86,66 @@ func TestScriptsThatHideMemoryEnd(t *testing.T) {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.Command(os.Args[0], "-test.run=^TestOneThatHidesMemory$")
-			cmd.Env = append(os.Environ(), fmt.Sprintf("HIDES=%d", i), "GOMAXPROCS=2", "GOMEMLIMIT=512MiB")
-			out, err := cmd.CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "it has ended") {
-				t.Errorf("%v\n%s", err, out)
-			}
+			inLittleMemory(t, cmd, fmt.Sprintf("HIDES=%d", i))
 		})
 	}
+}
+
+func inLittleMemory(t *testing.T, cmd *exec.Cmd, env string) {
+	cmd.Env = append(os.Environ(), env, "GOMAXPROCS=2", "GOMEMLIMIT=512MiB")
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "it has ended") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// A call that goes on in a built-in and takes ever more memory, after it was given up, is told to the host.
+// RL-210.
+func TestACallThatOutgrowsTheProcess(t *testing.T) {
+	if raceOn || testing.Short() {
+		t.Skip("make test-full; package watchdog has it in virtual time")
+	}
+	inLittleMemory(t, exec.Command(os.Args[0], "-test.run=^TestOneThatOutgrows$"), "OUTGROWS=1")
+}
+
+func TestOneThatOutgrows(t *testing.T) {
+	if os.Getenv("OUTGROWS") == "" {
+		t.Skip("run by TestACallThatOutgrowsTheProcess")
+	}
+	limitMemory(t, 4<<30)
+	callWatchdog.Grace = 0
+	limits := calm()
+	limits.MemoryMax = 64 << 20
+	told, urgently := make(chan string, 1), make(chan string, 1)
+	Relieve(watchdog.Process{Memory: 512 << 20, Own: func() int64 { return 32 << 20 }, Outgrown: func(reason string, urgent bool) {
+		if urgent {
+			urgently <- reason
+		} else {
+			told <- reason
+		}
+	}})
+	other := start(t, limits, body(`onMessage() {}`))
+	g := start(t, limits, body(`onMessage() { grow(); }`))
+	must(g.handler.(*Handler).vm.Set("grow", func() {
+		var kept [][]byte
+		g.handler.(*Handler).watch.EndWithin(0, "it is late") // now: who is interrupted before is not stuck
+		for {
+			kept = append(kept, make([]byte, 1<<18))
+			time.Sleep(4 * time.Millisecond)
+		}
+	}))
+	stuck := make(chan struct{})
+	g.stuck = func(string) { close(stuck) }
+	go g.handler.OnMessage(message(1, ""))
+	<-stuck
+	g.handler.(script.Closer).Close() // as the host does
+	reason := <-told
+	other.handler.OnMessage(message(1, ""))
+	if text := <-urgently; other.exit != nil || !strings.Contains(reason, "cannot be ended") || !strings.Contains(text, "cannot be ended") {
+		fmt.Printf("%q, %q, and the other: %q\n", reason, text, other.crash)
+		os.Exit(1)
+	}
+	fmt.Println("it has ended:", reason, peakMemory()>>20)
+	os.Exit(0) // the call goes on
 }
 
 func TestOneThatHidesMemory(t *testing.T) {
