@@ -165,7 +165,9 @@ func TestEventSettingsAreChecked(t *testing.T) {
 	if err := c.Validate(); err != nil {
 		t.Error(err)
 	}
-	if _, err := Start(Options{Config: c, Log: zerolog.Nop()}); err == nil || !strings.Contains(err.Error(), "events.sinks[0].secretFile") {
-		t.Errorf("a secret that is not there: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := Start(Options{Config: c, Log: zerolog.Nop(), Network: memory(t)}); err == nil || !strings.Contains(err.Error(), "events.sinks[0].secretFile") {
+			t.Errorf("a secret that is not there: %v", err)
+		}
+	})
 }

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -175,21 +174,6 @@ func TestWrongQueriesAreFound(t *testing.T) {
 			t.Errorf("%s: %v", query, err)
 		}
 	}
-}
-
-// The kernel knows the round trip of a player, and the host counts it with the pings.
-func TestRoundTripsAreCounted(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("the round trip of a WebSocket is known on Linux only")
-	}
-	c := config(t)
-	c.Session.PingInterval = 100 * time.Millisecond
-	h := start(t, Options{Config: c, Dev: true})
-	h.plays("ann")
-	until(t, "a round trip", func() bool {
-		n, sum, _ := h.Counters().RoundTrip.Snapshot()
-		return n > 0 && sum > 0
-	})
 }
 
 // promtool runs Prometheus's own tool, and skips the test where it is not installed; promql_test.go reads the queries anywhere.

@@ -17,6 +17,7 @@ import (
 	"troupe/messages/counters"
 	"troupe/transport"
 	"troupe/transport/transporttest"
+	"troupe/transport/transporttest/memnet"
 )
 
 // RT-1.
@@ -375,11 +376,20 @@ func TestOptions(t *testing.T) {
 			_ = l.Close(context.Background())
 		}
 	}
-	l, err := Listen(Options{Addr: "127.0.0.1:0"})
+	n := memnet.New(1)
+	defer n.Close()
+	given, err := n.Node().Listen(0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Close(context.Background()); err != nil { // never served
+	l, err := Listen(Options{Listener: given})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(t.Context()); err != nil { // never served
 		t.Error(err)
+	}
+	if _, err := given.Accept(); err == nil {
+		t.Error("its listener is open")
 	}
 }

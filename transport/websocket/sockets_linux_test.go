@@ -42,6 +42,9 @@ func hasOptions(t *testing.T) {
 			t.Errorf("%s listener: sockets inherit their options: %v", name, h.tuned)
 		}
 		_, p := h.connect(t)
+		if p.Conn.(*Conn).RoundTrip() <= 0 {
+			t.Errorf("%s listener: the kernel knows no round trip", name)
+		}
 		err := p.Conn.(*Conn).raw.Control(func(fd uintptr) {
 			for _, o := range []struct {
 				name                string

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"troupe/messages/counters"
 	"troupe/transport/client"
@@ -127,7 +128,12 @@ func TestTheSameGameIsPlayedOnAllTransportsAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		time.Sleep(time.Minute)
 		synctest.Wait()
+		// One every 15 s, of KCP: what a kernel knows of TCP is websocket's (TestOnLinuxSockets).
+		if n, sum, _ := h.host.Counters().RoundTrip.Snapshot(); n != 4 || sum <= 0 {
+			t.Errorf("%d round trips are counted, together %v s", n, sum)
+		}
 		for i, from := range players {
 			const rounds = 30
 			op, fastOp := int32(1000+i), int32(2000+i)
