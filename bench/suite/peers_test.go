@@ -1,20 +1,14 @@
 package suite
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
 	"flag"
-	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -134,47 +128,6 @@ func TestFramesOtherThanMessages(t *testing.T) {
 		for i := range 1 << 12 {
 			f([]byte{byte(i >> 4), byte(i), byte(i), byte(i >> 2), byte(i >> 4), 1})
 		}
-	}
-}
-
-// A matchmaker that closes a connection which it has kept for too long is asked again; a seat needs a process.
-func TestColyseusAsksAgain(t *testing.T) {
-	t.Parallel()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	const seat = `{"sessionId":"s","roomId":"r","processId":"p"}`
-	seats := []string{seat, seat, `{"sessionId":"s","roomId":"r"}`}
-	go func() {
-		for n := 0; ; n++ {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			requests := bufio.NewReader(c)
-			for answered := 0; ; answered++ {
-				req, err := http.ReadRequest(requests)
-				if err != nil || n == 0 && answered == 1 { // the second request on the first connection is not answered
-					_ = c.Close()
-					break
-				}
-				_, _ = io.Copy(io.Discard, req.Body)
-				_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(seats[0]), seats[0])
-				seats = seats[1:]
-			}
-		}
-	}()
-	p := speaks(t, "colyseus")
-	for player := range 2 {
-		path, err := p.Path(t.Context(), ln.Addr().String(), loadgen.Login{Room: 1})
-		if err != nil || path != "/p/r?sessionId=s" {
-			t.Errorf("player %d: %q, %v", player, path, err)
-		}
-	}
-	if path, err := p.Path(t.Context(), ln.Addr().String(), loadgen.Login{Room: 1}); err == nil || !strings.Contains(err.Error(), "no seat") {
-		t.Errorf("a seat without a process: %q, %v", path, err)
 	}
 }
 

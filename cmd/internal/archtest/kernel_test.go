@@ -24,8 +24,6 @@ var kernelParts = map[string]string{
 	"bench/faults/path_test.go":                           "RST, and the port of a UDP socket",
 	"bench/server/relay_test.go":                          "epoll, and how the kernel cuts a stream into reads",
 	"bench/server/usage_test.go":                          "figures of processes in /proc",
-	"bench/suite/own_script_test.go":                      "net/http on a connection that is closed while idle",
-	"bench/suite/peers_test.go":                           "net/http on a connection that is closed while idle",
 	"cmd/internal/dist/main_test.go":                      "systemd judges the unit",
 	"cmd/internal/dist/make_test.go":                      "make builds a release",
 	"cmd/troupe/bench_quick_test.go":                      "workloads of processes, over the kernel's sockets",
