@@ -212,13 +212,14 @@ func (g *game) inside(f func()) {
 	<-done
 }
 
-// Everything that a script may do to players and groups reaches the game session.
+// A script answers, and everything that it may do to players and groups reaches the game session.
 func TestTheSessionObject(t *testing.T) {
 	play(t, `
 let session;
 exports.ssExports = {
-  init(s) { session = s; },
+  init(s) { session = s; s.getLogger().info('hello', {a: 1}); },
   onMessage(m) {
+    session.sendReliableMessage(session.newTextGameMessage(m.opCode + 1, session.getServerId(), m.getPayloadAsText() + '!'), m.sender);
     const text = (op, s) => session.newTextGameMessage(op, '2', s);
     session.sendMessage(text(10, 'fast'), {peerId: 1});
     session.sendGroupMessage(text(11, 'group'), -1);
@@ -235,8 +236,8 @@ exports.ssExports = {
 		a, b := g.enter(), g.enter()
 		a.Group(gamesession.JoinGroup, 5)
 		a.gets("group 5 is [1] from -1 to 1")
-		a.Say(1, messages.ServerPeer, 0, "")
-		a.gets("10 from 2 to player 1: fast", "11 from 2 to group -1: group", "12 from 3 to group 5: Hi", "group 5 is [1] from -1 to 1",
+		a.Say(7, messages.ServerPeer, 0, "žluť")
+		a.gets("8 from -1 to player 1: žluť!", "10 from 2 to player 1: fast", "11 from 2 to group -1: group", "12 from 3 to group 5: Hi", "group 5 is [1] from -1 to 1",
 			"16 from 2 to player 1: "+strings.Repeat("x", 65536))
 		g.Until(func() string {
 			if reason, _ := b.Closed(); reason == 0 {
@@ -244,6 +245,7 @@ exports.ssExports = {
 			}
 			return ""
 		})
+		g.logged("[INFO] (server.js) 4: hello { a: 1 }")
 		g.logged("not a game message: no message")
 		if n := g.Count.ScriptErrors.Load() + g.Count.HandlerErrors.Load(); n != 0 {
 			t.Errorf("%d errors", n)

@@ -29,6 +29,7 @@ type keeper struct {
 	ends   chan int // serial numbers
 	stops  chan struct{}
 	over   chan struct{}
+	launch func(s start, t tag, serial int) (pid int, err error)
 	sample func(tag) (marked, groups map[int]usage)
 }
 
@@ -52,7 +53,7 @@ type running struct {
 }
 
 func newKeeper(t tag) *keeper {
-	return &keeper{tag: t, starts: make(chan start), ends: make(chan int), stops: make(chan struct{}), over: make(chan struct{}), sample: sample}
+	return &keeper{tag: t, starts: make(chan start), ends: make(chan int), stops: make(chan struct{}), over: make(chan struct{}), launch: launch, sample: sample}
 }
 
 func (k *keeper) run() {
@@ -69,14 +70,12 @@ func (k *keeper) run() {
 			return
 		case s := <-k.starts:
 			serial = serial%serialMax + 1
-			s.cmd.SysProcAttr = attributes(s.o, k.tag, serial)
-			err := s.cmd.Start()
+			pid, err := k.launch(s, k.tag, serial)
 			if err == nil {
-				tame(s.cmd.Process.Pid, s.o, s.memoryMax, k.tag, serial)
 				if len(children) == 0 && watches {
 					ticker.Reset(sampleInterval)
 				}
-				children[serial] = running{s.cmd.Process.Pid, s.use}
+				children[serial] = running{pid, s.use}
 			}
 			s.result <- started{serial, err}
 		case ended := <-k.ends:
@@ -92,6 +91,16 @@ func (k *keeper) run() {
 			}
 		}
 	}
+}
+
+// launch starts a child under its limits, with its mark.
+func launch(s start, t tag, serial int) (pid int, err error) {
+	s.cmd.SysProcAttr = attributes(s.o, t, serial)
+	if err := s.cmd.Start(); err != nil {
+		return 0, err
+	}
+	tame(s.cmd.Process.Pid, s.o, s.memoryMax, t, serial)
+	return s.cmd.Process.Pid, nil
 }
 
 // stop ends run, when all children have ended.

@@ -18,26 +18,6 @@ func pids(t *testing.T) string {
 	return fmt.Sprintf(`function begun() { require('fs').writeSync(2, 'begun\n'); } function mark(...ids) { require('fs').writeFileSync(%q, [process.pid, ...ids].join(' ') + ' end\n'); } `, pidFile(t))
 }
 
-func TestAScriptAnswers(t *testing.T) {
-	play(t, pids(t)+`mark();
-let session;
-exports.ssExports = {
-  init(s) { session = s; s.getLogger().info('hello', {a: 1}); },
-  onMessage(m) {
-    session.sendReliableMessage(session.newTextGameMessage(m.opCode + 1, session.getServerId(), m.getPayloadAsText() + '!'), m.sender);
-  },
-};`, setup{short: true}, func(g *game) {
-		g.processes()
-		a := g.enter()
-		a.Say(7, messages.ServerPeer, 0, "žluť")
-		a.gets("8 from -1 to player 1: žluť!")
-		g.logged("[INFO] (server.js) 4: hello { a: 1 }")
-		if n := g.Count.ScriptProcesses.Load(); n != 1 {
-			t.Errorf("%d processes are counted", n)
-		}
-	})
-}
-
 // What does not load or start ends with a reason that says where to look.
 func TestWhatCannotStartSaysWhy(t *testing.T) {
 	for name, c := range map[string]struct{ source, reason, log string }{
@@ -134,30 +114,6 @@ func TestErrorsOutsideOfCallbacks(t *testing.T) {
 	}
 }
 
-// Whoever kills the process ends one game session, and no other.
-func TestADeadProcessIsACrashOfItsGameSessionOnly(t *testing.T) {
-	play(t, pids(t)+"mark();"+exits, setup{short: true}, func(g *game) {
-		g.processes()
-		h, err := g.program.NewHandler(script.Process{Counters: g.Count})
-		if err != nil {
-			t.Fatal(err)
-		}
-		other := g.Create(h)
-		g.Until(func() string { return fmt.Sprint(strings.TrimPrefix(g.Game(other).Status.String(), "ACTIVE")) })
-		var pid int
-		if _, err := fmt.Sscan(g.marks[0], &pid); err != nil {
-			t.Fatal(err)
-		}
-		if err := kill(pid); err != nil {
-			t.Fatal(err)
-		}
-		g.ended("node ended (signal: killed)")
-		if s := g.Game(other).Status; s != messages.GameSessionActive {
-			t.Error("the other is", s)
-		}
-	})
-}
-
 func TestNewSaysWhatIsMissing(t *testing.T) {
 	b := &bundle.Bundle{Files: map[string][]byte{"server.js": nil}, Version: "v"}
 	_, err := node.New(b, "server.js", script.Limits{}, node.Options{Binary: "/nowhere/node"})
@@ -185,6 +141,9 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 
 // A binary that is no node: the game session ends with words, and nothing hangs.
 func TestABinaryThatIsNoNode(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-full starts such a process: TestAChildAndItsHost is the share of make test")
+	}
 	for name, binary := range map[string]string{"ends at once": "/bin/true", "cannot be run": "/etc/passwd"} {
 		t.Run(name, func(t *testing.T) {
 			p, err := node.New(&bundle.Bundle{Files: map[string][]byte{"a.js": nil}, Version: "v"}, "a.js", actorstest.ScriptLimits(), node.Options{Binary: binary, Dir: t.TempDir()})

@@ -274,11 +274,12 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// A child knows nothing of its host but the time zone: not its environment, not its files.
-func TestWhatAScriptSeesOfTheHost(t *testing.T) {
+// A child knows nothing of its host but the time zone: not its environment, not its files. Whoever kills it ends one game session, and no
+// other.
+func TestAChildAndItsHost(t *testing.T) {
 	t.Setenv("SECRET_OF_THE_HOST", "canary")
 	t.Setenv("TZ", "Asia/Tokyo")
-	play(t, `
+	play(t, pids(t)+`mark();
 const fs = require('fs');
 console.log('environment', Object.keys(process.env).sort().join());
 console.log('zone', new Date(0).getHours());
@@ -296,6 +297,24 @@ exports.ssExports = { init() {} };`, setup{short: true, args: []string{"a", "b"}
 		}
 		if strings.Contains(g.log.String(), "canary") {
 			t.Error("the host's environment is visible")
+		}
+		g.processes()
+		h, err := g.program.NewHandler(script.Process{Counters: g.Count})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := g.Create(h)
+		g.Until(func() string { return fmt.Sprint(strings.TrimPrefix(g.Game(other).Status.String(), "ACTIVE")) })
+		pid, err := strconv.Atoi(g.marks[0])
+		if n := g.Count.ScriptProcesses.Load(); err != nil || n != 2 {
+			t.Errorf("%d processes are counted, %v", n, err)
+		}
+		if err := kill(pid); err != nil {
+			t.Fatal(err)
+		}
+		g.ended("node ended (signal: killed)")
+		if s := g.Game(other).Status; s != messages.GameSessionActive {
+			t.Error("the other is", s)
 		}
 	})
 }
