@@ -22,15 +22,11 @@ func notices(check bool, platforms []string) error {
 	if err != nil {
 		return err
 	}
-	text, err := write(modules)
-	if err != nil {
+	b := bytes.NewBufferString(head)
+	if err := errors.Join(goLicence(b), write(b, modules), embeddedLicences(b, ".")); err != nil {
 		return err
 	}
-	end := bytes.NewBuffer(text)
-	if err := embeddedLicences(end, "."); err != nil {
-		return err
-	}
-	text = end.Bytes()
+	text := b.Bytes()
 	if !check {
 		return os.WriteFile(noticesFile, text, 0o644)
 	}
@@ -112,31 +108,26 @@ standard library and from the modules below, each under the terms that follow it
 Made by "make notices"; do not edit.
 `
 
-// write joins the texts. A module without a licence is an error.
-func write(modules []*module) ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteString(head)
-	if err := goLicence(&b); err != nil {
-		return nil, err
-	}
+// write joins the texts of modules. One without a licence is an error.
+func write(b *bytes.Buffer, modules []*module) error {
 	first := map[string]string{} // where a long text was printed
 	for _, m := range modules {
 		files, err := m.licences()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if len(files) == 0 {
-			return nil, fmt.Errorf("%s %s has no licence file", m.path, m.version)
+			return fmt.Errorf("%s %s has no licence file", m.path, m.version)
 		}
-		section(&b, m.path+" "+m.version)
+		section(b, m.path+" "+m.version)
 		for _, name := range files {
 			text, err := os.ReadFile(name)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			rel, err := filepath.Rel(m.dir, name)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			body, here := clean(text), filepath.ToSlash(rel)+" of "+m.path
 			if before := first[body]; before != "" {
@@ -144,10 +135,10 @@ func write(modules []*module) ([]byte, error) {
 			} else if len(body) > repeatedMax {
 				first[body] = here
 			}
-			fmt.Fprintf(&b, "--- %s\n\n%s\n", filepath.ToSlash(rel), body)
+			fmt.Fprintf(b, "--- %s\n\n%s\n", filepath.ToSlash(rel), body)
 		}
 	}
-	return b.Bytes(), nil
+	return nil
 }
 
 // embedded are works of others that are no Go module: files of this repository that end up in the binary.

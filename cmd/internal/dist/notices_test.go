@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -36,7 +37,8 @@ func TestAModuleWithoutALicenceIsAnError(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := write([]*module{m}); err == nil || !strings.Contains(err.Error(), "example.com/x v1.0.0 has no licence") {
+	var got bytes.Buffer
+	if err := write(&got, []*module{m}); err == nil || !strings.Contains(err.Error(), "example.com/x v1.0.0 has no licence") {
 		t.Errorf("got %v", err)
 	}
 	for name, text := range map[string]string{"LICENSE.md": "root\r\n\r\n", "a/COPYING": "of a", "a/b/license.go": "no", "a/b/NOTICE.txt": "of b"} {
@@ -44,12 +46,12 @@ func TestAModuleWithoutALicenceIsAnError(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := write([]*module{m})
-	if err != nil {
+	got.Reset()
+	if err := write(&got, []*module{m}); err != nil {
 		t.Fatal(err)
 	}
 	const want = "example.com/x v1.0.0\n\n--- LICENSE.md\n\nroot\n\n--- a/COPYING\n\nof a\n\n--- a/b/NOTICE.txt\n\nof b\n\n"
-	if !strings.HasSuffix(string(got), want) {
-		t.Errorf("got %q", got)
+	if !strings.HasSuffix(got.String(), want) {
+		t.Errorf("got %q", &got)
 	}
 }

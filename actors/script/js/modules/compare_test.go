@@ -25,12 +25,7 @@ func TestPrintsAsNodeDoes(t *testing.T) {
 	}
 	defer func(l *time.Location) { time.Local = l }(time.Local)
 	time.Local = time.UTC // as for Node.js
-	node := ""
-	if testing.Short() {
-		t.Log("compared with what is kept only: make test-full asks Node.js 20")
-	} else if node = node20(); node == "" {
-		t.Log("no Node.js 20 on the path: compared with what is kept only")
-	}
+	node := node20(t)
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			text, err := os.ReadFile(file)
@@ -81,16 +76,21 @@ func compare(t *testing.T, got, want string) {
 	}
 }
 
-func node20() string {
+// node20 returns the path of Node.js 20, or "" and says why only what is kept is compared.
+func node20(t *testing.T) string {
+	if testing.Short() {
+		t.Log("compared with what is kept only: make test-full asks Node.js 20")
+		return ""
+	}
 	path, err := exec.LookPath("node")
-	if err != nil {
-		return ""
+	if err == nil {
+		out, _ := exec.Command(path, "--version").Output()
+		if strings.HasPrefix(string(out), "v20.") {
+			return path
+		}
 	}
-	out, err := exec.Command(path, "--version").Output()
-	if err != nil || !strings.HasPrefix(string(out), "v20.") {
-		return ""
-	}
-	return path
+	t.Log("no Node.js 20 on the path: compared with what is kept only")
+	return ""
 }
 
 func runNode(t *testing.T, node, file string) []byte {

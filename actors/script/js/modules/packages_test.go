@@ -53,7 +53,7 @@ var packageFiles = []string{
 // Node.js that is there.
 func TestPackagesResolveAsInNode(t *testing.T) {
 	const kept = "testdata/packages.txt"
-	if node := node20(); node != "" {
+	if node := node20(t); node != "" {
 		dir, err := filepath.EvalSymlinks(t.TempDir())
 		if err != nil {
 			t.Fatal(err)
