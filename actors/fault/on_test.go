@@ -4,10 +4,7 @@ package fault
 
 import (
 	"math"
-	"os"
-	"os/exec"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -55,17 +52,4 @@ func TestHits(t *testing.T) {
 		}
 	}()
 	Hit(StoreWrite)
-}
-
-func TestKillByTheEnvironment(t *testing.T) {
-	if os.Getenv(Variable) != "" {
-		Hit(StoreCommit)
-		Hit(StoreCommit)
-		os.Exit(3)
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestKillByTheEnvironment$")
-	cmd.Env = append(os.Environ(), Variable+"=store.commit=kill:2")
-	if err := cmd.Run(); err == nil || !strings.Contains(err.Error(), "killed") {
-		t.Errorf("%v", err)
-	}
 }

@@ -68,7 +68,7 @@ func commitUnderLoad() {
 // life is the output of one child.
 type life struct {
 	acked, refused map[string]bool
-	ended          bool
+	ended, killed  bool
 }
 
 // live runs a child until it dies. Killed, if not nil, is called after the first answer.
@@ -83,7 +83,7 @@ func live(t *testing.T, what, path, round, faults string, killed func(p *os.Proc
 	assert.NoError(t, cmd.Start())
 	stuck := time.AfterFunc(60*time.Second, func() { cmd.Process.Kill() })
 	defer stuck.Stop()
-	l := life{make(map[string]bool), make(map[string]bool), false}
+	l := life{acked: make(map[string]bool), refused: make(map[string]bool)}
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		id := lines.Text()
@@ -101,7 +101,7 @@ func live(t *testing.T, what, path, round, faults string, killed func(p *os.Proc
 			killed = nil
 		}
 	}
-	cmd.Wait()
+	l.killed = strings.Contains(fmt.Sprint(cmd.Wait()), "killed")
 	if complaint.Len() > 0 {
 		t.Log(complaint.String())
 	}
@@ -217,8 +217,8 @@ func TestNothingAnsweredIsLostAtAnyFailpoint(t *testing.T) {
 		for _, n := range times {
 			for _, action := range []string{"kill", "panic"} {
 				l := k.round(fmt.Sprintf("%s=%s:%d", name, action, n), nil)
-				if l.ended {
-					t.Errorf("%s was not hit %d times", name, n)
+				if l.ended || l.killed != (action == "kill") {
+					t.Errorf("%s was not hit %d times, or ended the process otherwise", name, n)
 				}
 			}
 		}

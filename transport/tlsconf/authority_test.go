@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -361,23 +360,4 @@ func TestPermissionsOfKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	load(t, Options{Dir: dir}) // no secret
-}
-
-func TestOpenSSLVerifiesTheChain(t *testing.T) {
-	openssl, err := exec.LookPath("openssl")
-	if err != nil {
-		t.Skip("openssl is not installed: ", err)
-	}
-	dir := t.TempDir()
-	load(t, Options{Dir: dir, Hosts: []string{"game.example"}})
-	verify := func(host string) ([]byte, error) {
-		return exec.CommandContext(t.Context(), openssl, "verify", "-x509_strict", "-purpose", "sslserver", "-verify_hostname", host,
-			"-CAfile", filepath.Join(dir, "ca", "cert.pem"), filepath.Join(dir, "leaf.pem")).CombinedOutput()
-	}
-	if out, err := verify("game.example"); err != nil {
-		t.Errorf("%v: %s", err, out)
-	}
-	if out, err := verify("other.example"); err == nil {
-		t.Errorf("a foreign host name is fine with it: %s", out)
-	}
 }

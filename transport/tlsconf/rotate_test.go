@@ -40,9 +40,22 @@ func TestTheCASignsForItsNamesAlone(t *testing.T) {
 	if want := []string{"game.example", "localhost", "wild.example", "127.0.0.1", "192.0.2.7", "::1", "2001:db8::1"}; !slices.Equal(Constraints(ca.cert), want) {
 		t.Errorf("for %q, want %q", Constraints(ca.cert), want)
 	}
-	openssl, noOpenSSL := exec.LookPath("openssl")
+	path, noOpenSSL := exec.LookPath("openssl")
 	if noOpenSSL != nil {
 		t.Log("openssl is not installed, Go alone is asked: ", noOpenSSL)
+	}
+	openssl := func(host, leaf string, good bool, args ...string) {
+		t.Helper()
+		if noOpenSSL != nil {
+			return
+		}
+		args = append(append([]string{"verify", "-CAfile", CAFile(dir)}, args...), leaf)
+		if out, err := exec.CommandContext(t.Context(), path, args...).CombinedOutput(); (err == nil) != good {
+			t.Errorf("%s: openssl: %s", host, out)
+		}
+	}
+	for host, good := range map[string]bool{"game.example": true, "other.example": false} { // the leaf that it has signed
+		openssl(host, filepath.Join(dir, "leaf.pem"), good, "-x509_strict", "-purpose", "sslserver", "-verify_hostname", host)
 	}
 	for host, good := range map[string]bool{
 		"game.example": true, "eu.game.example": true, "a.wild.example": true, "localhost": true, "127.0.0.1": true, "192.0.2.7": true, "::1": true, "2001:db8::1": true,
@@ -53,13 +66,7 @@ func TestTheCASignsForItsNamesAlone(t *testing.T) {
 		if (err == nil) != good {
 			t.Errorf("%s: %v", host, err)
 		}
-		if noOpenSSL == nil {
-			leaf := write(t, filepath.Join(t.TempDir(), "leaf.pem"), 0o600, stolen.pem)
-			out, err := exec.CommandContext(t.Context(), openssl, "verify", "-CAfile", CAFile(dir), leaf).CombinedOutput()
-			if (err == nil) != good {
-				t.Errorf("%s: openssl: %s", host, out)
-			}
-		}
+		openssl(host, write(t, filepath.Join(t.TempDir(), "leaf.pem"), 0o600, stolen.pem), good)
 	}
 	client := issue(t, "P-256", ca, time.Now().Add(-day), time.Now().Add(day), "game.example")
 	if _, err := client.cert.Verify(x509.VerifyOptions{Roots: s.Roots(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning}}); err == nil {
