@@ -44,7 +44,7 @@ type testHost struct {
 	*hosttest.Host
 	host *host.Host
 	api  *gamelift.Client
-	real bool // it is on the operating system's network, in real time
+	real bool // its time is real
 }
 
 // onSystem starts the host on the operating system's network, outside of bubbles: for what another program or a kernel must show.

@@ -62,13 +62,6 @@ func (h *testHost) roots() *x509.CertPool {
 	return pool
 }
 
-func needOpenSSL(t *testing.T) {
-	t.Helper()
-	if _, reason := stock.HasOpenSSL(); reason != "" {
-		t.Skip(reason)
-	}
-}
-
 func (h *testHost) secured() stock.Options {
 	h.Helper()
 	return stock.Secured(h.roots(), "localhost")
@@ -295,8 +288,13 @@ func (h *testHost) dtls(addr string, roots *x509.CertPool) dtls.DialOptions {
 // rules that a stock one keeps.
 func (h *testHost) associate() *dtlsInbox {
 	h.Helper()
+	return h.associateAt(h.host.Addrs().DTLS)
+}
+
+func (h *testHost) associateAt(addr string) *dtlsInbox {
+	h.Helper()
 	box := &dtlsInbox{got: make(chan []byte, 100), end: make(chan error, 1)}
-	a, err := dtls.Dial(h.context(), h.dtls(h.host.Addrs().DTLS, h.roots()), func(*dtls.Association) dtls.Handler { return box })
+	a, err := dtls.Dial(h.context(), h.dtls(addr, h.roots()), func(*dtls.Association) dtls.Handler { return box })
 	if err != nil {
 		h.Fatal(err)
 	}
