@@ -19,6 +19,7 @@ type Stream struct {
 	reading, writing deadline
 	halfClosed       bool // nothing is written any more
 	closed           bool // by this end
+	abrupt           bool // Close resets
 	broken           error
 }
 
@@ -112,8 +113,16 @@ func (s *Stream) endOut() {
 	}
 }
 
+// SetLinger is that of a net.TCPConn: with 0, Close resets the connection.
+func (s *Stream) SetLinger(seconds int) error {
+	s.n.mu.Lock()
+	defer s.n.mu.Unlock()
+	s.abrupt = seconds == 0
+	return nil
+}
+
 // Close implements net.Conn. What is written is still delivered, unless there is
-// input that was not read: then the connection is reset.
+// input that was not read, or SetLinger says so: then the connection is reset.
 func (s *Stream) Close() error {
 	s.n.mu.Lock()
 	defer s.n.mu.Unlock()
@@ -122,7 +131,7 @@ func (s *Stream) Close() error {
 		return s.failed("close", net.ErrClosed)
 	case s.broken != nil:
 		s.shut()
-	case s.in.ready.Len() > 0:
+	case s.in.ready.Len() > 0 || s.abrupt:
 		s.reset()
 	default:
 		s.shut()

@@ -40,6 +40,7 @@ func pair(t *testing.T, n *Network) (client, server *Stream) {
 type halfCloser interface {
 	net.Conn
 	CloseWrite() error
+	SetLinger(seconds int) error
 }
 
 // TestStreamsBehaveAsTCP runs the same steps on loopback and in memory.
@@ -85,6 +86,15 @@ func TestStreamsBehaveAsTCP(t *testing.T) {
 			}
 			_ = b.Close()
 			if _, err := a.Read(buf); !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("read: %v", err)
+			}
+		},
+		"close without lingering resets": func(t *testing.T, a, b halfCloser) {
+			if err := a.SetLinger(0); err != nil {
+				t.Fatal(err)
+			}
+			_ = a.Close()
+			if _, err := b.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
 				t.Errorf("read: %v", err)
 			}
 		},

@@ -481,7 +481,7 @@ func (c *Client) Vanish() {
 
 // Kill ends the connection without a close frame, by a TCP reset, and DTLS without a word. It returns when all goroutines have ended.
 func (c *Client) Kill() {
-	if tcp, ok := c.raw.(*net.TCPConn); ok {
+	if tcp, ok := c.raw.(interface{ SetLinger(seconds int) error }); ok {
 		_ = tcp.SetLinger(0)
 	}
 	c.killOnce.Do(func() { close(c.killed) })
