@@ -60,13 +60,17 @@ func TestTheBundleIsCurrent(t *testing.T) {
 	}
 }
 
-// testBundle bundles some files of src, with all that they export, for tests of what the client itself does not export.
-func testBundle(t *testing.T, files ...string) (path string) {
+// parts bundles everything in src with all that it exports, which the client itself does not: what the list in virtual time tries.
+func parts(t *testing.T) (path string) {
 	t.Helper()
+	files, err := filepath.Glob("src/*.ts")
+	if err != nil || len(files) < 10 {
+		t.Fatal(files, err)
+	}
 	path = filepath.Join(t.TempDir(), "bundle.mjs")
 	var all strings.Builder
 	for _, file := range files {
-		fmt.Fprintf(&all, "export * from './%s'\n", file)
+		fmt.Fprintf(&all, "export * from './%s'\n", filepath.Base(file))
 	}
 	r := api.Build(api.BuildOptions{Stdin: &api.StdinOptions{Contents: all.String(), ResolveDir: "src", Loader: api.LoaderTS},
 		Bundle: true, Outfile: path, Write: true, Format: api.FormatESModule, Target: api.ES2022, LogLevel: api.LogLevelSilent})
@@ -74,17 +78,4 @@ func testBundle(t *testing.T, files ...string) (path string) {
 		t.Fatal(r.Errors[0].Text)
 	}
 	return path
-}
-
-// parts bundles everything in src: what the list in virtual time tries.
-func parts(t *testing.T) (path string) {
-	t.Helper()
-	files, err := filepath.Glob("src/*.ts")
-	if err != nil || len(files) < 10 {
-		t.Fatal(files, err)
-	}
-	for i, file := range files {
-		files[i] = filepath.Base(file)
-	}
-	return testBundle(t, files...)
 }

@@ -1,6 +1,7 @@
 package js_test
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"flag"
 	"os"
@@ -80,7 +81,7 @@ func missing(t *testing.T, reason string) {
 	t.Skip(reason)
 }
 
-// wholeOnly skips a test with -short: TestInNode, TestInChromium and TestBothDecodersAgree are the share of make test.
+// wholeOnly skips a test with -short: TestInNode and TestInChromium are the share of make test.
 func wholeOnly(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -150,10 +151,18 @@ func inNode(t *testing.T, cmd *exec.Cmd, parts string, options listOptions) []by
 	return out
 }
 
-// TestInNode: both lists in Node.js.
+// TestInNode: both lists in Node.js, and the decoder of the client beside package wire.
 func TestInNode(t *testing.T) {
-	out := inNode(t, node(t), parts(t), options())
-	judge(t, "Node.js", out, entries(t, "conformance.js", "life.js"))
+	cmd := node(t)
+	units, seed := units(t)
+	var in strings.Builder
+	for _, unit := range units {
+		in.WriteString(hex.EncodeToString(unit) + "\n")
+	}
+	cmd.Stdin = strings.NewReader(in.String())
+	results, decoded, _ := strings.Cut(string(inNode(t, cmd, parts(t), options())), "\n")
+	judge(t, "Node.js", []byte(results), entries(t, "conformance.js", "life.js"))
+	t.Run("decoders", func(t *testing.T) { bothDecodersAgree(t, decoded, units, seed) })
 }
 
 // TestInNodeWithThePackageWS: the list of conformance.js with the option WebSocket, in a Node.js that has none of its own, as the

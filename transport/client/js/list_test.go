@@ -67,7 +67,7 @@ var withoutCounterpart = map[string]string{
 		TestAnAnswerBeforeTheEndOfTheAttemptAttaches TestMoveEndsWithItsContextAfterALoss TestNoHoleAfterClose`,
 	"a matter of Go's sockets and memory": `TestSendAllocatesNothing TestTheKernelsSockets TestResetsAndRefusedDatagrams
 		TestDialWithABadDialer TestReconnectWithABadDialer TestFastWithABadDialer TestAHostMayAcknowledgeNothingForAsLongAsItMayBeSilent`,
-	"not tried for this client by itself; stream, resumes and TestBothDecodersAgree go through it": `
+	"not tried for this client by itself; stream, resumes and bothDecodersAgree go through it": `
 		TestUnreliableDoesNotMoveTheCounter TestViolations
 		TestFailedSendBurnsNoNumber TestMessagesDuringALoginAreNeitherLostNorDoubled
 		TestContradictoryLoginAnswersAreErrors`,
