@@ -10,7 +10,6 @@ import (
 // kernelParts are the files of tests that open sockets of the kernel or start processes, and what only these show. All other tests use
 // a network in memory and virtual time. Their tests wait for events: a bound of minutes only ends a hang.
 var kernelParts = map[string]string{
-	"actors/fault/on_test.go":                             "a failpoint ends its process",
 	"actors/script/js/sweep_linux_test.go":                "the address space of a process",
 	"actors/script/js/hostile_test.go":                    "scripts that may end the process have one of their own",
 	"actors/script/js/modules/compare_test.go":            "Node.js says what its modules do",
@@ -54,7 +53,6 @@ var kernelParts = map[string]string{
 	"transport/host/crash_test.go":                        "a crash of a process",
 	"transport/host/operations_test.go":                   "promtool",
 	"transport/serviceapi/processes_test.go":              "the aws command line and the SDKs of AWS in their languages",
-	"transport/tlsconf/authority_test.go":                 "openssl reads the certificates",
 	"transport/tlsconf/rotate_test.go":                    "openssl reads the certificates",
 	"transport/transporttest/acceptance/ends_test.go":     "the aws command line",
 	"transport/transporttest/acceptance/harness_test.go":  "hosts that OpenSSL, GnuTLS, Node.js and aws reach",
@@ -62,7 +60,6 @@ var kernelParts = map[string]string{
 	"transport/transporttest/acceptance/stuck_test.go":    "a call that nothing ends has a process of its own",
 	"transport/transporttest/memnet/stream_test.go":       "TCP, which streams in memory are compared with",
 	"transport/transporttest/stock/secured_linux_test.go": "OpenSSL",
-	"transport/transporttest/stock/websocket_test.go":     "RST",
 	"transport/transporttest/stories/drivers_test.go":     "the SDK for JavaScript and the aws command line",
 	"transport/transporttest/stories/story_test.go":       "hosts that Node.js reaches",
 	"transport/websocket/client_test.go":                  "RST, and the kernel's buffers",
