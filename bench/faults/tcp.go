@@ -23,11 +23,8 @@ type stream interface {
 
 // closeByReset has the peer of a connection see a reset.
 func closeByReset(c net.Conn) {
-	switch c := c.(type) {
-	case *net.TCPConn:
-		_ = c.SetLinger(0)
-	case interface{ Reset() }: // in memory
-		c.Reset()
+	if tcp, ok := c.(interface{ SetLinger(seconds int) error }); ok {
+		_ = tcp.SetLinger(0)
 	}
 	_ = c.Close()
 }
