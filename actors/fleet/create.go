@@ -85,7 +85,7 @@ func (gs *games) admit(req *messages.CreateGameSession) (f *messages.Fleet, loca
 		return nil, "", err
 	}
 	if f.Status != messages.FleetActive {
-		return nil, "", notActive(f)
+		return nil, "", gs.notActive(f)
 	}
 	if location = req.Location; location == "" {
 		location = f.Locations[0]
@@ -99,8 +99,13 @@ func notOf(f *messages.Fleet, location string) error {
 	return messages.Errorf(messages.InvalidRequest, "location %s is not one of fleet %s", location, f.ID)
 }
 
-func notActive(f *messages.Fleet) error {
-	return messages.Errorf(messages.InvalidFleetStatus, "fleet %s is %s, not ACTIVE", f.ID, f.Status)
+// notActive is the error of a fleet that takes no game sessions: if it is in ERROR, it says why its script does not run.
+func (gs *games) notActive(f *messages.Fleet) error {
+	why := ""
+	if f.Status == messages.FleetErrored {
+		why = gs.hosting.Why(f.ID)
+	}
+	return messages.Errorf(messages.InvalidFleetStatus, "fleet %s is %s, not ACTIVE%s", f.ID, f.Status, why)
 }
 
 // sessionSpec is the specification of a new game session.

@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -136,6 +137,12 @@ func TestIfTheLastVersionThatRanFailsTheNewestIsTried(t *testing.T) {
 				h.restart()
 				if f := h.fleets()[h.fleet.ID]; f.Status != want {
 					t.Errorf("%s, %s: the fleet is %v", failure, newest, f.Status)
+				}
+				if want == messages.FleetErrored {
+					_, err := h.create(create(h.fleet.ID, ""))
+					if h.is(err, messages.InvalidFleetStatus); !strings.Contains(err.Error(), "not ACTIVE: ") {
+						t.Error(err)
+					}
 				}
 				if want == messages.FleetActive {
 					h.runs("2 (2.0)", "cured")

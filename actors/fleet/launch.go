@@ -141,7 +141,7 @@ func (gs *games) destination(arn string) (*messages.Fleet, error) {
 	}
 	f, err := gs.catalog.Resolve(fleet, alias)
 	if err == nil && f.Status > messages.FleetActive {
-		err = notActive(f)
+		err = gs.notActive(f)
 	}
 	if err != nil {
 		return nil, err

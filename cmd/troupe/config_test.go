@@ -29,7 +29,7 @@ tls: {certFile: DIR/none.pem, keyFile: DIR/none.key}
 fleets: [{id: fleet-a, gameSessionsMax: 5, script: DIR/none.js}]
 queues: [{name: q, timeout: 10s, destinations: [fleet-a, fleet-b, fleet-8d7e8bd0-8d0c-4c3e-8b52-9d1ad7d6c8f1]}]
 matchmaking: {ruleSets: [{name: r, file: DIR/none.json}]}
-events: {sinks: [{name: f, type: file, path: DIR/none/e, all: true}, {name: g, type: file, path: DIR/plain/e, all: true}], sse: {secretFile: DIR/none.secret}}
+events: {sinks: [{name: f, type: file, path: DIR/none/e, all: true}, {name: g, type: file, path: DIR/plain/e, all: true}, {name: h, type: file, path: DIR, all: true}], sse: {secretFile: DIR/none.secret}}
 log: {gameSessions: {dir: DIR/plain/logs}}
 `, "DIR", filepath.ToSlash(dir))
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -44,13 +44,13 @@ log: {gameSessions: {dir: DIR/plain/logs}}
 		for _, want := range [][2]string{
 			{"regoin", "region"}, {"api.keys", "dtls.addr"}, {"workers", "0 to 1024"}, {"websocket.addr", "api.addr"}, {"kcp.addr", "dtls.addr"},
 			{"queues[0].destinations[1]", "fleet-b"}, {"log.gameSessions.dir", "plain"}, {"store.path", "plain"}, {"tls.certFile", "none.pem"}, {"tls.keyFile", "none.key"},
-			{"fleets[0].script", "none.js"}, {"matchmaking.ruleSets[0].file", "none.json"}, {"events.sinks[0].path", "none"}, {"events.sinks[1].path", "plain"}, {"events.sse.secretFile", "none.secret"},
+			{"fleets[0].script", "none.js"}, {"matchmaking.ruleSets[0].file", "none.json"}, {"events.sinks[0].path", "none"}, {"events.sinks[1].path", "plain"}, {"events.sinks[2].path", "is a folder"}, {"events.sse.secretFile", "none.secret"},
 		} {
 			if n := countLines(lines, want); n != 1 {
 				t.Errorf("%s: %v is in %d lines of\n%s", args[0], want, n, said.String())
 			}
 		}
-		if len(lines) != 15 {
+		if len(lines) != 16 {
 			t.Errorf("%d lines\n%s", len(lines), said.String())
 		}
 	}

@@ -32,7 +32,7 @@ func (c *Config) CheckFiles() error {
 		v.err("log.gameSessions.dir", makeable(c.Log.GameSessions.Dir))
 	}
 	if c.Store.Path != "" {
-		v.err("store.path", makeable(filepath.Dir(c.Store.Path)))
+		v.err("store.path", writable(c.Store.Path))
 	}
 	for i, s := range c.Events.Sinks {
 		if s.Path == "" {
@@ -43,7 +43,7 @@ func (c *Config) CheckFiles() error {
 			v.err(key, err)
 			continue
 		}
-		v.err(key, makeable(dir))
+		v.err(key, writable(s.Path))
 	}
 	return errors.Join(v...)
 }
@@ -164,6 +164,24 @@ func (v *checks) destinations(c *Config) {
 func (c *Config) hasStore() bool {
 	_, err := os.Stat(c.Store.Path)
 	return c.Store.Path != "" && err == nil
+}
+
+// writable returns an error if a file can neither be written to nor made. Devices and pipes are not tried.
+func writable(file string) error {
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return makeable(filepath.Dir(file))
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder: name a file in it", file)
+	case !info.Mode().IsRegular():
+		return nil
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // makeable returns an error if a folder can neither be written to nor made. The null device is for whoever wants nothing kept.

@@ -40,7 +40,8 @@ func (c *Store) lastCrash(log zerolog.Logger) (why string) {
 	return why
 }
 
-// crashIn returns the line of a report that says why, "" if there is no report.
+// crashIn returns the line of a report that says why, "" if there is no report. The stacks that a process prints when SIGQUIT or SIGABRT
+// asks for them (a person, the watchdog of systemd) look like one, and are none.
 func crashIn(file string) string {
 	f, err := os.Open(file)
 	if err != nil {
@@ -52,24 +53,32 @@ func crashIn(file string) string {
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, "\n")
 		switch {
-		case strings.HasPrefix(line, "fatal error: "), strings.HasPrefix(line, "panic: "):
-			return strings.ToValidUTF8(line[:min(len(line), crashShown)], "")
-		case line != "" && line[0] != '\t' && !strings.HasPrefix(line, "runtime") && !strings.HasPrefix(line, "goroutine "):
+		case len(frames) == 0 && (strings.HasPrefix(line, "SIGQUIT: ") || strings.HasPrefix(line, "SIGABRT: ")):
+			return ""
+		case strings.HasPrefix(line, "fatal error: "), strings.HasPrefix(line, "panic: "), len(frames) == 0 && strings.HasPrefix(line, "SIG"):
+			return shown(line)
+		case line != "" && line[0] != '\t' && !strings.HasPrefix(line, "runtime") && !strings.HasPrefix(line, "goroutine ") && !strings.HasPrefix(line, "created by "):
 			frames = append(frames, line)
 		}
 	}
 	switch { // of a fatal error, the report has only the stack
 	case len(frames) > 0:
 		where, _, _ := strings.Cut(path.Base(frames[0]), "({") // without arguments
-		return "fatal error in " + strings.ToValidUTF8(where[:min(len(where), crashShown)], "")
+		return "fatal error in " + shown(where)
 	case len(text) > 0:
 		return "fatal error"
 	}
 	return ""
 }
 
-// endCrashOutput removes the file of an end in order. The store must still be open.
-func (c *Store) endCrashOutput() {
+func shown(line string) string { return strings.ToValidUTF8(line[:min(len(line), crashShown)], "") }
+
+// endCrashOutput removes the file of an end in order. A start that failed before the fleets have heard of the last crash keeps that
+// for the next start. The store must still be open.
+func (c *Store) endCrashOutput(unheard bool) {
 	_ = debug.SetCrashOutput(nil, debug.CrashOptions{})
 	_ = os.Remove(c.Path + crashSuffix)
+	if unheard {
+		_ = os.Rename(c.Path+lastCrashSuffix, c.Path+crashSuffix)
+	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// The host says why the process before it has crashed, once, and keeps its report. An end in order leaves nothing.
+// The host says why the process before it has crashed, once its start succeeds, and keeps its report. An end in order leaves nothing.
 func TestACrashIsToldAtTheNextStart(t *testing.T) {
 	const crashes = "TROUPE_TEST_CRASHES"
 	if path := os.Getenv(crashes); path != "" {
@@ -26,13 +26,13 @@ func TestACrashIsToldAtTheNextStart(t *testing.T) {
 		t.Fatalf("it did not crash: %s", out)
 	}
 	var log bytes.Buffer
-	for i, want := range []string{"panic: so it does", ""} {
+	for i, want := range []string{"panic: so it does", "panic: so it does", ""} {
 		if why := store.lastCrash(zerolog.New(&log)); why != want {
 			t.Errorf("start %d: %q, want %q", i, why, want)
 		}
-		store.endCrashOutput()
+		store.endCrashOutput(i == 0)
 	}
-	if strings.Count(log.String(), `"why":"panic: so it does"`) != 1 {
+	if strings.Count(log.String(), `"why":"panic: so it does"`) != 2 {
 		t.Errorf("log: %s", log.String())
 	}
 	if report, err := os.ReadFile(store.Path + lastCrashSuffix); err != nil || !bytes.Contains(report, []byte("goroutine ")) {
@@ -47,6 +47,10 @@ func TestTheLineOfAReportThatSaysWhy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report")
 	for text, want := range map[string]string{
 		"": "", "\n": "fatal error",
+		"SIGQUIT: quit\nPC=0x40816e m=0 sigcode=0\n\ngoroutine 1 gp=0x1 m=0 mp=0x5 [running]:\nsyscall.Kill(0x27?, 0x0?)\n":                                                                               "",
+		"SIGABRT: abort\nPC=0x40816e m=0 sigcode=0\n\ngoroutine 1 gp=0x1 m=0 mp=0x5 [running]:\nsyscall.Kill(0x27?, 0x0?)\n":                                                                              "",
+		"SIGSEGV: segmentation violation\nPC=0x40816e m=0 sigcode=1 addr=0x4733\n\ngoroutine 1 gp=0x1 m=0 mp=0x5 [running]:\nmain.main()\n":                                                               "SIGSEGV: segmentation violation",
+		"\ngoroutine 3 gp=0x1 m=7 [running]:\nruntime.throw({0x1c21cda?, 0x800000?})\n\t/go/panic.go:1229 +0x48\ncreated by runtime.gcBgMarkStartWorkers in goroutine 1\n\t/go/mgc.go:1 +0x1\n":           "fatal error",
 		"\ngoroutine 168 gp=0x1 m=7 [running]:\nruntime.throw({0x1c21cda?, 0x800000?})\n\t/go/panic.go:1229 +0x48\ngithub.com/dop251/goja.(*Runtime).list({0x1, 0x2})\n\t/goja/a.go:2 +0x29\nmain.main()": "fatal error in goja.(*Runtime).list",
 		"panic: " + strings.Repeat("é", 200) + "\n\ngoroutine 1 [running]:\nmain.main()":                                                                                                                  "panic: " + strings.Repeat("é", 96),
 	} {

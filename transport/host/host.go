@@ -77,7 +77,7 @@ type Host struct {
 	logs           *sessionlog.Store
 	store          store.Store
 	crash          string // why the process before this one has crashed, if it has
-	endCrashOutput func()
+	endCrashOutput func(unheard bool)
 	events         *events.Dispatcher
 	bans           *bans.List
 	banning        chan struct{}                   // held by who changes bans
@@ -133,7 +133,7 @@ func Start(o Options) (h *Host, err error) {
 		return nil, err
 	}
 	h = &Host{
-		log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, showLogs: c.Log.GameSessions.Show, setLogLevel: o.SetLogLevel, origin: o.Origin, onFailure: o.OnFailure, stopCollecting: make(chan struct{}), endCrashOutput: func() {},
+		log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, showLogs: c.Log.GameSessions.Show, setLogLevel: o.SetLogLevel, origin: o.Origin, onFailure: o.OnFailure, stopCollecting: make(chan struct{}), endCrashOutput: func(bool) {},
 		started: make(chan struct{}), stopped: make(chan struct{}), drained: make(chan struct{}),
 	}
 	h.reloads.config = *c
@@ -275,7 +275,7 @@ func (h *Host) closeParts(reason messages.CloseReason) {
 	}
 	h.stopEvents()
 	if h.store != nil { // closed after the actors, so that their commits are answered
-		h.endCrashOutput()
+		h.endCrashOutput(h.crash != "" && h.system == nil)
 		if err := h.store.Close(); err != nil {
 			h.log.Error().Err(err).Msg("the store did not close well")
 		}

@@ -28,6 +28,7 @@ type ProcessConfig struct {
 	retry        *stage.Timer // while it is not nil, no process is started
 	waiting      []*waiting
 	triedEarlier bool // the content before the newest has been tried
+	asked        int  // the content that the last update gave, which is tried even if its files were refused; 0: none
 }
 
 // configState says whether a process configuration is in use.
@@ -246,13 +247,18 @@ func (w *waiting) end() {
 	}
 }
 
-// Reload makes the fleets of a script run its newest content. Done is called when all run it or
+// Reload makes the fleets of a script run its newest content, which an update has just given, even if a start has refused its files.
+// Done is called when all run it or
 // cannot, with the reasons why not; or after limit, with pending.
 func (h *Hosting) Reload(id messages.ScriptID, limit time.Duration, done func(refused []string, pending bool)) {
 	w := new(waiting)
 	w.done = func() { done(w.refused, w.left > 0) }
+	newest, _ := h.o.Catalog.Contents(id)
 	h.each(func(p *ProcessConfig) {
 		if p.fleet.record.ScriptID == id {
+			if newest != nil {
+				p.asked = newest.Number
+			}
 			h.load(p)
 			w.on(p)
 		}

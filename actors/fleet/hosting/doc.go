@@ -8,7 +8,8 @@
 //
 // A process configuration (ProcessConfig) is one entry of a fleet's runtime configuration. A failed
 // start is retried after a pause that doubles; a version that could not be stopped once is not
-// started again, and neither is a content in which the process before this one has crashed (trials).
+// started again, and neither is a content in which the process before this one has crashed, until an
+// update gives it again (trials).
 //
 // A Hosting starts goroutines only to load and close programs. It belongs to the fleet actor, which
 // calls its methods and passes it messages (Receive). It reads scripts through Catalog and reports

@@ -72,7 +72,10 @@ func (h *Hosting) goLoad(step func() any) {
 
 // onFound handles a content whose files are there: it is loaded once its mark is stored.
 func (h *Hosting) onFound(l *loader) {
-	if why := h.trials.condemned[l.key]; why != "" {
+	if l.config.asked == l.content.Number {
+		delete(h.trials.refused, l.key) // in the store, the mark of this trial takes its place
+	}
+	if why := h.trials.refused[l.key]; why != "" {
 		h.onLoaded(l.failed(catalog.EventNotRunnable, fmt.Errorf("version %s: %s", l.content.Version, why)))
 		return
 	}

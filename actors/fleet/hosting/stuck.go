@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"strings"
 	"time"
 
 	"troupe/actors/fleet/catalog"
@@ -99,4 +100,19 @@ func (h *Hosting) Refused(id messages.FleetID) (err error) {
 		}
 	}
 	return err
+}
+
+// whyMax bounds the bytes of a reason in an answer; the fleet's events have it whole.
+const whyMax = 300
+
+// Why returns why no process of a fleet runs, as the end of a sentence: ": " and the reason, on one line. It is empty if there is no reason.
+func (h *Hosting) Why(id messages.FleetID) string {
+	if f := h.fleets[id]; f != nil {
+		for _, p := range f.configs {
+			if why := strings.Join(strings.Fields(p.why), " "); why != "" {
+				return ": " + strings.ToValidUTF8(why[:min(len(why), whyMax)], "")
+			}
+		}
+	}
+	return ""
 }

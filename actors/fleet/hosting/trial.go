@@ -13,7 +13,7 @@ import (
 	"troupe/actors/store"
 )
 
-// trialsMax is how many processes of the host may end, for whatever reason, while one content is on trial.
+// trialsMax is how many processes of the host may end in one content, not by a crash, before a start leaves it out.
 const trialsMax = 3
 
 // trials are the contents that are being loaded or started. A script can end the process of the host in ways
@@ -21,20 +21,23 @@ const trialsMax = 3
 // mark in the store from before it is loaded until a process with it is ready, or it has failed. A mark that is
 // there at a start tells in which content the process before has ended:
 //
-//   - If that process crashed while one content was on trial, this content is condemned: it is not loaded any more.
+//   - If Go reported a crash of that process while one content was on trial, this content is condemned: no start loads it.
 //   - If several were, or the process was ended from outside, all are tried again, one after the other, so that
 //     another crash finds one.
-//   - A content on whose trial trialsMax processes have ended is condemned, however they ended.
+//   - A content in which trialsMax processes were ended from outside may take the host's memory, or hang it; or a liveness
+//     probe was too strict, and it is innocent. This start leaves it out, so that the host serves, and forgets that it did:
+//     the next start tries it again.
 //
-// A content is known by its files: the same files under another name are condemned, too.
+// A content is known by its files: the same files under another name are refused, too. UpdateScript with them tries them again.
 type trials struct {
-	store     store.Store
-	unread    store.Unread
-	tell      func(proceed)     // to the fleet actor, from any goroutine
-	suspects  map[string]mark   // of the processes before, until all contents of the start have been tried
-	condemned map[string]string // the reasons
-	onTrial   map[string]*trial
-	waiting   []waitingTrial // while there are suspects: one content is tried at a time
+	store    store.Store
+	unread   store.Unread
+	tell     func(proceed)     // to the fleet actor, from any goroutine
+	suspects map[string]mark   // of the processes before, until all contents of the start have been tried
+	refused  map[string]string // the reasons why contents are not loaded
+	decided  []store.Change    // what newTrials has decided
+	onTrial  map[string]*trial
+	waiting  []waitingTrial // while there are suspects: one content is tried at a time
 }
 
 // trial is one content on trial.
@@ -69,9 +72,9 @@ func contentKey(b *bundle.Bundle, entry string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// newTrials reads the marks. Crash is what the process before has said when it crashed, "" if it did not.
+// newTrials reads the marks. Crash is what Go has reported of a crash of the process before, "" if it did not.
 func newTrials(s store.Store, crash string, tell func(proceed)) (*trials, error) {
-	t := &trials{store: s, tell: tell, suspects: make(map[string]mark), condemned: make(map[string]string), onTrial: make(map[string]*trial)}
+	t := &trials{store: s, tell: tell, suspects: make(map[string]mark), refused: make(map[string]string), onTrial: make(map[string]*trial)}
 	last := 0 // contents that were on trial in the process before
 	err := t.unread.Load(s, store.Trial, func(key string, value []byte) error {
 		var m mark
@@ -79,7 +82,7 @@ func newTrials(s store.Store, crash string, tell func(proceed)) (*trials, error)
 		case err != nil:
 			t.unread.Add(store.Trial, key, fmt.Errorf("cannot be read: %w", err))
 		case m.Why != "":
-			t.condemned[key] = m.Why
+			t.refused[key] = m.Why
 		default:
 			if t.suspects[key] = m; !m.Again {
 				last++
@@ -88,16 +91,17 @@ func newTrials(s store.Store, crash string, tell func(proceed)) (*trials, error)
 		return nil
 	})
 	for key, m := range t.suspects {
-		why := ""
 		switch {
-		case m.Begun >= trialsMax:
-			why = fmt.Sprintf("the host ended %d times while it was loaded or started", m.Begun)
 		case crash != "" && last == 1 && !m.Again:
-			why = "the host crashed while it was loaded or started: " + crash
+			t.refused[key] = "the host crashed while it was loaded or started: " + crash + "; it is not tried again: change the script, or update it with the same files"
+			t.decided = append(t.decided, store.Put(store.Trial, key, mark{Why: t.refused[key]}))
+		case m.Begun >= trialsMax:
+			t.refused[key] = fmt.Sprintf("the host was ended %d times while it was loaded or started; it is tried again at the next start, or when the script is updated", m.Begun)
+			t.decided = append(t.decided, store.Delete(store.Trial, key))
 		default:
+			t.decided = append(t.decided, store.Put(store.Trial, key, mark{Begun: m.Begun, Again: true}))
 			continue
 		}
-		t.condemned[key] = why + "; it is not tried again: change the script"
 		delete(t.suspects, key)
 	}
 	return t, err
@@ -105,15 +109,9 @@ func newTrials(s store.Store, crash string, tell func(proceed)) (*trials, error)
 
 // started writes what newTrials has decided.
 func (t *trials) started() {
-	var changes []store.Change
-	for key, m := range t.suspects {
-		changes = append(changes, store.Put(store.Trial, key, mark{Begun: m.Begun, Again: true}))
-	}
-	for key, why := range t.condemned {
-		changes = append(changes, store.Put(store.Trial, key, mark{Why: why}))
-	}
-	if changes != nil {
-		t.store.Commit(changes, nil)
+	if t.decided != nil {
+		t.store.Commit(t.decided, nil)
+		t.decided = nil
 	}
 }
 

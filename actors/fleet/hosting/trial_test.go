@@ -85,9 +85,8 @@ func TestALoadWaitsForItsMark(t *testing.T) {
 
 // What marks of processes before mean, when this one starts.
 func TestMarksAtTheStart(t *testing.T) {
-	const condemned = "; it is not tried again: change the script"
-	crashed := "the host crashed while it was loaded or started: fatal error: out of memory" + condemned
-	thrice := "the host ended 3 times while it was loaded or started" + condemned
+	const crashed = "the host crashed while it was loaded or started: fatal error: out of memory; it is not tried again: change the script, or update it with the same files"
+	const thrice = "the host was ended 3 times while it was loaded or started; it is tried again at the next start, or when the script is updated"
 	for name, c := range map[string]struct {
 		marks map[string]mark
 		crash bool
@@ -99,7 +98,8 @@ func TestMarksAtTheStart(t *testing.T) {
 		"killed in it":                       {marks: map[string]mark{"one": {Begun: 1}}, runs: true},
 		"crashed in it":                      {marks: map[string]mark{"one": {Begun: 1}}, crash: true, why: crashed, left: `one {"Begun":0,"Why":"` + crashed + `"}`},
 		"condemned before":                   {marks: map[string]mark{"one": {Why: crashed}}, why: crashed, left: `one {"Begun":0,"Why":"` + crashed + `"}`},
-		"ended three times in it":            {marks: map[string]mark{"one": {Begun: 3}}, why: thrice, left: `one {"Begun":0,"Why":"` + thrice + `"}`},
+		"ended three times in it":            {marks: map[string]mark{"one": {Begun: 3}}, why: thrice},
+		"crashed the third time":             {marks: map[string]mark{"one": {Begun: 3}}, crash: true, why: crashed, left: `one {"Begun":0,"Why":"` + crashed + `"}`},
 		"crashed in one of two":              {marks: map[string]mark{"one": {Begun: 1}, "two": {Begun: 1}}, crash: true, runs: true},
 		"crashed in it when one by one":      {marks: map[string]mark{"one": {Begun: 2}, "two": {Begun: 1, Again: true}}, crash: true, why: crashed, left: `one {"Begun":0,"Why":"` + crashed + `"}` + "\n" + `two {"Begun":1,"Again":true}`},
 		"crashed in another when one by one": {marks: map[string]mark{"one": {Begun: 1, Again: true}, "two": {Begun: 2}}, crash: true, runs: true, left: `two {"Begun":0,"Why":"` + crashed + `"}`},
@@ -126,13 +126,33 @@ func TestMarksAtTheStart(t *testing.T) {
 	}
 }
 
+// An update with the same files tries a content again that a start has refused, and its mark is that of the new trial.
+func TestAnUpdateTriesARefusedContentAgain(t *testing.T) {
+	for why, m := range map[string]mark{"condemned": {Why: "it crashed"}, "ended three times": {Begun: 3}} {
+		t.Run(why, func(t *testing.T) {
+			runAfter(t, map[string]mark{"one": m}, "", (*world).first, func(w *world) {
+				w.runs("")
+				w.configure("5 main.js again") // no update: it stays refused
+				w.runs("")
+				w.gate = make(chan struct{})
+				w.update("main.js=one")
+				assert.Equal(t, "marks while it is loaded", w.marks("one"), `one {"Begun":1}`)
+				close(w.gate)
+				w.do(func() {})
+				w.runs("2 (1.0): one again")
+				assert.Equal(t, "marks", w.marks("one"), "")
+			})
+		})
+	}
+}
+
 // A damaged mark is reported, and is none.
 func TestADamagedMark(t *testing.T) {
 	s := new(store.Memory)
 	s.Commit([]store.Change{{Kind: store.Trial, ID: keyOf("one"), Value: []byte("{")}}, nil)
 	h, err := New(Options{Store: s, Crash: "fatal error"})
-	if err != nil || len(h.Unread().Damaged()) != 1 || len(h.trials.condemned)+len(h.trials.suspects) != 0 {
-		t.Errorf("%v; damaged %v, condemned %v", err, h.Unread().Damaged(), h.trials.condemned)
+	if err != nil || len(h.Unread().Damaged()) != 1 || len(h.trials.refused)+len(h.trials.suspects) != 0 {
+		t.Errorf("%v; damaged %v, refused %v", err, h.Unread().Damaged(), h.trials.refused)
 	}
 }
 
