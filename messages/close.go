@@ -8,7 +8,7 @@ import "strconv"
 type CloseReason uint16
 
 // Close reasons. Numbers 4001 and 4008 to 4010 are fixed by reliability.md 2.4 to
-// 2.6 and 5.1.
+// 2.6 and 5.1; 4012 is kept for cluster.md.
 const (
 	CloseNormal        CloseReason = 1000 // refused login, or the player left
 	CloseGoingAway     CloseReason = 1001 // the host drains
@@ -28,6 +28,7 @@ const (
 	CloseSlowConsumer  CloseReason = 4009 // outbound queue full (D-131)
 	CloseTooFast       CloseReason = 4010 // inbound rate exceeded for 10 s
 	CloseTryLater      CloseReason = 4011 // too many logins at once
+	CloseGameCrashed   CloseReason = 4013 // the game session ended because its script, or the host's part of it, failed
 )
 
 // Retry tells the client what to do after a close.
@@ -66,6 +67,7 @@ var closeTable = []closeInfo{
 	{CloseSlowConsumer, "slow_consumer", RetryResume},
 	{CloseTooFast, "inbound_rate_exceeded", RetryLater},
 	{CloseTryLater, "try_later", RetryLater},
+	{CloseGameCrashed, "game_session_crashed", RetryNever},
 }
 
 // CloseReasons lists every reason, in the order of the table.

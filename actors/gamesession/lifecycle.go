@@ -264,7 +264,7 @@ func (a *Actor) crash(text string) {
 	if !a.relay {
 		a.c.Counters().ScriptCrashes.Add(1)
 	}
-	a.end(messages.CloseGameEnded, text)
+	a.end(messages.CloseGameCrashed, text)
 }
 
 // truncate cuts text after reasonMax bytes.

@@ -181,7 +181,7 @@ func TestAnExitWithoutProcessEndingCountsAsACrash(t *testing.T) {
 			a.Say(1, messages.ServerPeer, 0, "")
 			a.Say(2, messages.ServerPeer, 0, "")
 			equal(w, "callbacks", g.Take(), "message 1 from 1 to -1/0: ")
-			closed(w, a, messages.CloseGameEnded)
+			closed(w, a, messages.CloseGameCrashed)
 			ended(w, id, why)
 		})
 	}

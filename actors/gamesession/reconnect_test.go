@@ -476,7 +476,7 @@ func TestTheEleventhGroupCrashInTenSecondsEndsTheGameSession(t *testing.T) {
 			g.Session.Do(func() { gamesession.GroupRef(g.Session, 5).Tell(stage.Panic{Text: "a test wants it"}) })
 			w.WaitIdle()
 		}
-		closed(w, a, messages.CloseGameEnded)
+		closed(w, a, messages.CloseGameCrashed)
 		if s := w.Game(id); s.Status != messages.GameSessionTerminated || s.EndText != "group restarted too often" {
 			w.Errorf("%v: %s", s.Status, s.EndText)
 		}
@@ -496,7 +496,7 @@ func TestACrashedGameSessionIsTerminatedAndItsPlayersAreClosed(t *testing.T) {
 		a.Say(1, 2, 0, "queued for ever")
 		g.Take()
 		a.Panic(true)
-		closed(w, a, messages.CloseInternalError)
+		closed(w, a, messages.CloseGameCrashed)
 		if s := w.Game(id); s.Status != messages.GameSessionTerminated || s.Terminated.IsZero() || s.CurrentPlayers != 0 {
 			w.Errorf("%v, %d players", s.Status, s.CurrentPlayers)
 		}

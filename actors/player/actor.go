@@ -193,20 +193,24 @@ func (a *Actor) receive(c actorContext, msg any) {
 }
 
 // Stopped closes the connection and refuses waiting logins. After an orderly end there are
-// none; after a crash the successor takes over the Durable.
+// none; after a crash the successor takes over the Durable. If its game session has crashed, there is no successor.
 func (a *Actor) Stopped(c *stage.Context) {
 	if a.gauge != 0 {
 		c.Counters().Players.Add(a.gauge, -1)
 		a.gauge = 0
 	}
+	reason := messages.CloseInternalError
+	if c.Crash() == "" {
+		reason = messages.CloseGameCrashed
+	}
 	if link := a.d.Handle.Out.detach(); link != nil {
-		link.Close(messages.CloseInternalError)
+		link.Close(reason)
 	}
 	if w := a.d.waiting; w != nil {
 		if a.d.machine.State == Joining {
 			w.From.Refuse(RetrySoon)
 		} else { // bound, but the actor crashed before LOGIN_RESPONSE
-			w.From.Link().Close(messages.CloseInternalError)
+			w.From.Link().Close(reason)
 		}
 		a.d.waiting = nil
 	}
@@ -293,40 +297,6 @@ func (a *Actor) confirmation(m *Login) Confirmation {
 		return ByWriting
 	}
 	return ByMarks
-}
-
-// challengeTime is how long a challenged connection has to give a sign of life
-// (reliability.md 2.6).
-const challengeTime = 2 * time.Second
-
-func (a *Actor) onChallengeOver(c actorContext, m challengeOver) {
-	if a.hasLeft() { // Ended follows, and ends the challenge
-		return
-	}
-	e := Event{Kind: ChallengeAnswered, Epoch: m.epoch}
-	if a.d.current.Silence() > a.d.challengedAt.since() {
-		e.Kind = ChallengeUnanswered
-		a.bindChallenger(c, m.epoch)
-	}
-	a.step(c, e)
-}
-
-// bindChallenger binds the challenger's connection before the connection of epoch e is
-// dropped. If the challenger's connection has ended, the challenge is over.
-func (a *Actor) bindChallenger(c actorContext, e messages.Epoch) {
-	if !a.d.machine.Challenged || e != a.d.machine.Epoch || a.d.challenger.From.Bind(a.attachment(e+1, a.d.challenger)) {
-		return
-	}
-	a.d.challenger = nil
-	a.challenge.Stop()
-	a.step(c, Event{Kind: ChallengerGone})
-}
-
-func (a *Actor) refuseChallenger(after time.Duration) {
-	if a.d.challenger != nil {
-		a.d.challenger.From.Refuse(after)
-		a.d.challenger = nil
-	}
 }
 
 // onOutOfOrder closes a connection whose client sent an invalid message number. The next

@@ -74,7 +74,7 @@ async function join({ name, game, fleet, seats, scheme }) {
   }
   p.client.done.then((end) => {
     [p.state, p.over] = ["ended", true];
-    note(end.local ? "Has left" : `Ended: ${end}`);
+    note(end.local ? "Has left" : end.code === 4013 ? "The script crashed: the log of the game session, and the terminal of troupe dev, say where" : `Ended: ${end}`);
   });
   note(`Joined as peer ${p.client.peerId}`);
   players.push(p);

@@ -24,7 +24,7 @@ func TestACrashIsOneLine(t *testing.T) {
 		game := h.newGame(2)
 		p := h.join(h.seats(game, 1)[0], stock.Options{})
 		h.send(p, stock.Message{OpCode: 1, TargetPlayer: -1, Reliable: true})
-		h.awaitClose(p, messages.CloseGameEnded)
+		h.awaitClose(p, messages.CloseGameCrashed)
 		h.awaitEnd(game, "")
 		h.host.Close()
 		var said []string

@@ -113,7 +113,7 @@ func TestOneStuckScript(t *testing.T) {
 	if n < 3 { // on a busy machine; hundreds else
 		t.Errorf("%d messages there and back meanwhile", n)
 	}
-	h.awaitClose(c, messages.CloseInternalError)
+	h.awaitClose(c, messages.CloseGameCrashed)
 	h.event(fleet, "SERVER_PROCESS_CRASHED", "a game session of version 1", "cannot be ended")
 	if n := h.host.Counters().ScriptsStuck.Load(); n != 1 || len(said) != 0 {
 		t.Errorf("%d are stuck, the host said %d times that it cannot go on", n, len(said))

@@ -380,7 +380,7 @@ func (l *link) ends(err error) {
 		default:
 			d.anew() // its token is another's now
 		}
-	case messages.CloseGameEnded, messages.CloseKicked:
+	case messages.CloseGameEnded, messages.CloseGameCrashed, messages.CloseKicked:
 		d.wants = false
 	}
 	if d.retryAt.IsZero() {

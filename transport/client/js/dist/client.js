@@ -205,9 +205,10 @@ var Close = {
   kicked: 4006,
   outOfOrder: 4008,
   tooFast: 4010,
-  tryLater: 4011
+  tryLater: 4011,
+  gameCrashed: 4013
 };
-var never = /* @__PURE__ */ new Set([Close.normal, Close.takenOver, Close.malformed, Close.gameEnded, Close.kicked]);
+var never = /* @__PURE__ */ new Set([Close.normal, Close.takenOver, Close.malformed, Close.gameEnded, Close.kicked, Close.gameCrashed]);
 var later = /* @__PURE__ */ new Set([Close.goingAway, Close.tooFast, Close.tryLater]);
 function retryOf(code) {
   return never.has(code) ? "never" : later.has(code) ? "later" : "resume";

@@ -88,9 +88,10 @@ export const Close = {
   outOfOrder: 4008,
   tooFast: 4010,
   tryLater: 4011,
+  gameCrashed: 4013,
 } as const
 
-const never: ReadonlySet<number> = new Set([Close.normal, Close.takenOver, Close.malformed, Close.gameEnded, Close.kicked])
+const never: ReadonlySet<number> = new Set([Close.normal, Close.takenOver, Close.malformed, Close.gameEnded, Close.kicked, Close.gameCrashed])
 const later: ReadonlySet<number> = new Set([Close.goingAway, Close.tooFast, Close.tryLater])
 
 /** What a client should do after a close code of the host. */

@@ -158,7 +158,7 @@ const tests = {
   /** The losses after which a client makes no attempt. */
   async endsAtOnce(t) {
     const cases = {
-      takenOver: { code: 4001 }, kicked: { code: 4006 }, gameEnded: { code: 4005 }, left: { code: 1000 },
+      takenOver: { code: 4001 }, kicked: { code: 4006 }, gameEnded: { code: 4005 }, gameCrashed: { code: 4013 }, left: { code: 1000 },
       off: { options: { reconnect: false }, code: 1006 }, offDrained: { options: { reconnect: false }, code: 1001 },
     }
     for (const [name, k] of Object.entries(cases)) {

@@ -64,7 +64,7 @@ function play(game) {
     back = ` · back after ${(afterMs / 1000).toFixed(1)} s`
     said = '' // it may have been lost
   })
-  game.on('end', end => { $('#status').textContent = `over: ${end}` })
+  game.on('end', end => { $('#status').textContent = end.code === 4013 ? 'the script crashed: look at the terminal' : `over: ${end}` })
 
   const go = (x, y) => {
     if (at !== undefined) at = { x: Math.max(0, Math.min(WIDTH, x)), y: Math.max(0, Math.min(HEIGHT, y)) }
