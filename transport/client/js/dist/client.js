@@ -383,6 +383,8 @@ var Attempt = class {
   over = false;
   opening = [];
   beside;
+  /** How the last connection ended that did not open, while others may still do. */
+  refused;
   resolve;
   reject;
   stop;
@@ -406,6 +408,7 @@ var Attempt = class {
           else if (this.asked) this.fail(new EndedError(end));
           else {
             this.opening = this.opening.filter((other) => other !== connection);
+            this.refused = new EndedError(end);
             if (this.opening.length === 0) this.fail(new EndedError(end, `no connection to ${url}: ${end.error?.message ?? end}`));
           }
         }
@@ -424,7 +427,10 @@ var Attempt = class {
       this.resolve = resolve;
       this.reject = reject;
     });
-    const timer = setTimeout(() => this.fail(new TimeoutError(`no answer from ${url} within ${Math.round(timeout)} ms`)), Math.max(0, timeout));
+    const timer = setTimeout(() => {
+      const before = this.refused === void 0 ? "" : `; before: ${this.refused.message}`;
+      this.fail(new TimeoutError(`no answer from ${url} within ${Math.round(timeout)} ms${before}`, { cause: this.refused }));
+    }, Math.max(0, timeout));
     const aborted = () => this.fail(signal.reason);
     signal?.addEventListener("abort", aborted, { once: true });
     this.stop = () => {

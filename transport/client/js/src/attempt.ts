@@ -38,6 +38,8 @@ export class Attempt {
   private over = false
   private opening: Connection[] = []
   private beside: Timer | undefined
+  /** How the last connection ended that did not open, while others may still do. */
+  private refused: EndedError | undefined
   private resolve!: () => void
   private reject!: (error: Error) => void
   private readonly stop: () => void
@@ -62,6 +64,7 @@ export class Attempt {
           else if (this.asked) this.fail(new EndedError(end))
           else {
             this.opening = this.opening.filter(other => other !== connection)
+            this.refused = new EndedError(end)
             if (this.opening.length === 0) this.fail(new EndedError(end, `no connection to ${url}: ${end.error?.message ?? end}`))
           }
         },
@@ -81,7 +84,10 @@ export class Attempt {
       this.resolve = resolve
       this.reject = reject
     })
-    const timer = setTimeout(() => this.fail(new TimeoutError(`no answer from ${url} within ${Math.round(timeout)} ms`)), Math.max(0, timeout))
+    const timer = setTimeout(() => {
+      const before = this.refused === undefined ? '' : `; before: ${this.refused.message}`
+      this.fail(new TimeoutError(`no answer from ${url} within ${Math.round(timeout)} ms${before}`, { cause: this.refused }))
+    }, Math.max(0, timeout))
     const aborted = (): void => this.fail(signal!.reason as Error)
     signal?.addEventListener('abort', aborted, { once: true })
     this.stop = () => {

@@ -49,7 +49,7 @@ export class EndedError extends Error {
   }
 }
 
-/** No answer came in time. */
+/** No answer came in time. Its `cause` is an EndedError if a connection was refused before. */
 export class TimeoutError extends Error {
   override name = 'TimeoutError'
 }

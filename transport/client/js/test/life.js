@@ -138,6 +138,15 @@ const tests = {
       const error = await failed
       same([error.message, error.end.retry, error.cause instanceof Error], [text, 'resume', true], name)
     }
+    const h = t.fresh()
+    h.down = true
+    const late = fails(t.connect({ connectTimeoutMs: 5000 }), lib.TimeoutError, 'a refusal, and a connection beside it that hangs')
+    await t.pass(3000)
+    h.links[0].onerror({ error: new Error('connect ECONNREFUSED') })
+    await t.pass(3000)
+    const { message, cause } = await late
+    same([message, cause instanceof lib.EndedError, cause?.end?.error.message],
+      ['no answer from ws://host:1900/websocket within 5000 ms; before: connection lost: connect ECONNREFUSED', true, 'connect ECONNREFUSED'], 'its cause')
     const answers = {
       unknown: [() => ({ success: false, caps: 0 }), lib.RefusedError, 'login refused without a reason, as hosts do if they do not know the player session (any more)'],
       full: [() => ({ success: false, outcome: 102 }), lib.RefusedError, 'login refused: the game session is full'],
