@@ -326,7 +326,8 @@ func (p *peer) onMalformed() {
 // drop counts a dropped packet, logs a sample, and tells the game session of the limit that the player is over.
 func (p *peer) drop(d counters.Drop) {
 	p.gateway.o.Counters.Dropped.Add(d, 1)
-	line, first := p.gateway.drops.Warn(), p.told.Or(1<<d)&(1<<d) == 0
+	att := p.handle.Attachment()
+	line, first := p.gateway.drops.Warn(), att != nil && p.told.Or(1<<d)&(1<<d) == 0
 	if line == nil && !first {
 		return
 	}
@@ -335,7 +336,7 @@ func (p *peer) drop(d counters.Drop) {
 		line.Str("limit", limit)
 	}
 	line.Str("reason", d.String()).Uint64("conn_id", p.conn.ID()).Str("remote", p.ip().String()).EmbedObject(p).Msg("packet dropped")
-	if att := p.handle.Attachment(); att != nil && limit != "" && first {
+	if limit != "" && first {
 		att.Session.Tell(gamesession.Limited{From: att.Player, Why: d, Text: limit})
 	}
 }
