@@ -76,6 +76,7 @@ type loginConn struct {
 	broken  bool
 	bound   bool
 	refused bool
+	gone    bool
 }
 
 func (n *loginConn) Link() Link { return &n.fakeLink }
@@ -90,7 +91,7 @@ func (n *loginConn) SetRefusal(wire.Refusal)            {}
 func (n *loginConn) CountRefusal(counters.LoginRefusal) {}
 func (n *loginConn) Refuse(time.Duration)               { n.refused = true }
 func (n *loginConn) Challenge()                         {}
-func (n *loginConn) Gone() bool                         { return false }
+func (n *loginConn) Gone() bool                         { return n.gone }
 func (n *loginConn) Silence() time.Duration             { return time.Hour }
 func (n *loginConn) Channel() counters.Channel          { return counters.WS }
 
@@ -212,4 +213,24 @@ func TestASuccessorEndsAPlayerSessionWithInconsistentState(t *testing.T) {
 		s.h.Tell(stage.Panic{Text: "a test wants it"})
 		s.take(t, "crashed", "IsLeaving: player state is inconsistent", "COMPLETED", "exited")
 	})
+}
+
+// Without takeovers, a login goes behind one that waits for the gate only while that one's connection is there.
+func TestWhatALoginMeansForOneThatWaits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		rules   Rules
+		gone    bool
+		payload string
+		want    Join
+	}{
+		{Rules{Window: true, Takeover: true}, false, "", JoinInstead}, {Rules{Window: true, Takeover: true}, false, "other", JoinAnew},
+		{Rules{Window: true}, false, "", JoinBehind}, {Rules{Window: true}, true, "", JoinInstead}, {Rules{Window: true}, true, "other", JoinAnew},
+		{Rules{Takeover: true}, false, "", JoinBehind}, {Rules{Takeover: true}, true, "", JoinInstead},
+	} {
+		a := Actor{o: &Options{Rules: c.rules}, d: &Durable{waiting: &Login{From: &loginConn{gone: c.gone}}}}
+		if got := a.joins(&Login{Payload: []byte(c.payload)}); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
 }

@@ -1,11 +1,15 @@
 package player
 
-import "testing"
+import (
+	"testing"
+
+	"troupe/messages/wire"
+)
 
 func TestAnAttachmentGoesFromStateToState(t *testing.T) {
 	t.Parallel()
 	one, other := &fakeLink{}, &fakeLink{}
-	begin := func(a *attachment) { a.begin(one, 0, 1) }
+	begin := func(a *attachment) { a.begin(one, 0, 1); a.loginResponse = wire.NewFrame(&wire.Header{}) }
 	detach := func(a *attachment) { a.detach() }
 	surrender := func(a *attachment) { a.surrender() }
 	ended := func(a *attachment) { a.abandon(one) }
@@ -31,8 +35,8 @@ func TestAnAttachmentGoesFromStateToState(t *testing.T) {
 		for _, step := range c.steps {
 			step(&a)
 		}
-		if a.state != c.want || (a.link != nil) != a.state.drains() {
-			t.Errorf("%s: state %d with link %v, want state %d", c.name, a.state, a.link, c.want)
+		if a.state != c.want || (a.link != nil) != a.state.drains() || (a.loginResponse != nil) != a.state.drains() {
+			t.Errorf("%s: state %d with link %v and answer %v, want state %d", c.name, a.state, a.link, a.loginResponse, c.want)
 		}
 	}
 }
