@@ -28,7 +28,7 @@ api: {addr: "127.0.0.1:1900", tls: true}
 tls: {certFile: DIR/none.pem, keyFile: DIR/none.key}
 fleets: [{id: fleet-a, gameSessionsMax: 5, script: DIR/none.js}]
 queues: [{name: q, timeout: 10s, destinations: [fleet-a, fleet-b, fleet-8d7e8bd0-8d0c-4c3e-8b52-9d1ad7d6c8f1]}]
-matchmaking: {ruleSets: [{name: r, file: DIR/none.json}]}
+matchmaking: {ruleSets: [{name: r, file: DIR/none.json}], configurations: [{name: m, ruleSet: r, queue: p, requestTimeout: 10s}]}
 events: {sinks: [{name: f, type: file, path: DIR/none/e, all: true}, {name: g, type: file, path: DIR/plain/e, all: true}, {name: h, type: file, path: DIR, all: true}], sse: {secretFile: DIR/none.secret}}
 log: {gameSessions: {dir: DIR/plain/logs}}
 `, "DIR", filepath.ToSlash(dir))
@@ -43,14 +43,14 @@ log: {gameSessions: {dir: DIR/plain/logs}}
 		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
 		for _, want := range [][2]string{
 			{"regoin", "region"}, {"api.keys", "dtls.addr"}, {"workers", "0 to 1024"}, {"websocket.addr", "api.addr"}, {"kcp.addr", "dtls.addr"},
-			{"queues[0].destinations[1]", "fleet-b"}, {"log.gameSessions.dir", "plain"}, {"store.path", "plain"}, {"tls.certFile", "none.pem"}, {"tls.keyFile", "none.key"},
+			{"queues[0].destinations[1]", "fleet-b"}, {"matchmaking.configurations[0].queue", "p is not one of queues"}, {"log.gameSessions.dir", "plain"}, {"store.path", "plain"}, {"tls.certFile", "none.pem"}, {"tls.keyFile", "none.key"},
 			{"fleets[0].script", "none.js"}, {"matchmaking.ruleSets[0].file", "none.json"}, {"events.sinks[0].path", "none"}, {"events.sinks[1].path", "plain"}, {"events.sinks[2].path", "is a folder"}, {"events.sse.secretFile", "none.secret"},
 		} {
 			if n := countLines(lines, want); n != 1 {
 				t.Errorf("%s: %v is in %d lines of\n%s", args[0], want, n, said.String())
 			}
 		}
-		if len(lines) != 16 {
+		if len(lines) != 17 {
 			t.Errorf("%d lines\n%s", len(lines), said.String())
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -139,7 +140,8 @@ func (v *checks) ruleFiles(c *Config) {
 	}
 }
 
-// destinations checks where queues lead to, unless a store is there: it may have a queue that goes first, and the start finds out.
+// destinations checks where queues and matchmaking lead to, unless a store is there: it may have what is missing, or a queue that goes
+// first, and the start finds out.
 func (v *checks) destinations(c *Config) {
 	if c.hasStore() {
 		return
@@ -150,6 +152,10 @@ func (v *checks) destinations(c *Config) {
 	}
 	for _, a := range c.Aliases {
 		known[a.ID] = true
+	}
+	for i, k := range c.Matchmaking.Configurations {
+		there := slices.ContainsFunc(c.Queues, func(q Queue) bool { return q.Name == k.Queue })
+		v.that(fmt.Sprintf("matchmaking.configurations[%d].queue", i), there || !queueForm.MatchString(k.Queue), k.Queue+" is not one of queues")
 	}
 	for i, q := range c.Queues {
 		for j, d := range q.Destinations {
