@@ -35,7 +35,8 @@ type caller struct {
 	SessionToken string `env:"AWS_SESSION_TOKEN" placeholder:"TOKEN" help:"Session token of the access key, if it has one."`
 	CA           string `name:"ca" env:"AWS_CA_BUNDLE" placeholder:"FILE" help:"PEM certificates to trust for https, wss and kcp, instead of the system's."`
 
-	dial func(ctx context.Context, network, address string) (net.Conn, error) // nil: as package net
+	dial           func(ctx context.Context, network, address string) (net.Conn, error) // nil: as package net
+	anyCertificate bool                                                                 // that of a call by https is not checked
 }
 
 // AfterApply takes over the network of the command.
@@ -52,6 +53,7 @@ func (c *caller) transport() (*http.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
+	trusted.InsecureSkipVerify = c.anyCertificate //nolint:gosec // only the health of this machine's own host is asked so
 	return &http.Transport{TLSClientConfig: trusted, DialContext: c.dial, MaxIdleConnsPerHost: 16, Proxy: http.ProxyFromEnvironment}, nil
 }
 

@@ -35,7 +35,7 @@ var examples = map[string]string{
 	"dev":      "troupe dev\ntroupe dev docs/scripts/examples/relay/relay.js",
 	"serve":    "troupe serve --config troupe.yaml --announce addresses.json",
 	"new game": "troupe new game my-game\ntroupe new game --ts my-game",
-	"health":   "troupe health\ntroupe health --ready --endpoint http://127.0.0.1:8080",
+	"health":   "troupe health\ntroupe health --config troupe.yaml\ntroupe health --ready --endpoint http://127.0.0.1:8080",
 	"client":   "troupe client\ntroupe client --bots 4 --duration 10s",
 
 	"config check":  "troupe config check troupe.yaml",

@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"time"
+
+	"troupe/cmd/internal/config"
 )
 
 // healthLimit bounds how long a host may take to answer.
@@ -12,7 +15,8 @@ const healthLimit = 5 * time.Second
 
 type healthCommand struct {
 	endpoint
-	Ready bool `help:"Ask whether it takes players (/readyz), not only whether it runs (/healthz)."`
+	Config string `placeholder:"FILE" help:"Instead of --endpoint: the host of this machine that serves this file, with the TROUPE_ variables of the environment. With api.tls it is asked by https, and its certificate is not checked: it need not be for an address of this machine."`
+	Ready  bool   `help:"Ask whether it takes players (/readyz), not only whether it runs (/healthz)."`
 }
 
 // Run fails unless the host answers that all is well. It prints ok.
@@ -20,6 +24,11 @@ func (c *healthCommand) Run(s streams) error {
 	page := "/healthz"
 	if c.Ready {
 		page = "/readyz"
+	}
+	if c.Config != "" {
+		if err := c.configured(); err != nil {
+			return fmt.Errorf("health: %w", err)
+		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), healthLimit)
 	defer cancel()
@@ -30,4 +39,25 @@ func (c *healthCommand) Run(s streams) error {
 	_ = resp.Body.Close()
 	_, err = fmt.Fprintln(s.out, "ok")
 	return err
+}
+
+// configured asks the host that serves a configuration. The file may have got mistakes since that host has read it.
+func (c *healthCommand) configured() error {
+	r, err := config.Resolve(config.Sources{Defaults: serveDefaults(), File: c.Config})
+	if err != nil {
+		return err
+	}
+	name, port, err := net.SplitHostPort(r.Config.API.Addr)
+	if err != nil {
+		return fmt.Errorf("api.addr: %w", err)
+	}
+	if ip := net.ParseIP(name); name == "" || ip != nil && ip.IsUnspecified() {
+		name = "127.0.0.1"
+	}
+	c.Endpoint = "http://" + net.JoinHostPort(name, port)
+	if r.Config.API.TLS {
+		c.Endpoint, c.anyCertificate = "https://"+net.JoinHostPort(name, port), true
+	}
+	c.AccessKey = "" // these pages need none
+	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -99,6 +100,29 @@ func health(t *testing.T) {
 		if code, out, said := c.at.call(strings.Fields(c.args)...); code != c.code || (code == 0) != (out == "ok\n") {
 			t.Errorf("%s of %s: %d %s%s", c.args, c.at.url, code, out, said)
 		}
+	}
+	config := hosttest.Config(t)
+	config.API.TLS, config.TLS.Dir = true, t.TempDir()
+	secured := startHost(t, nil, config).place
+	file := filepath.Join(t.TempDir(), "troupe.yaml")
+	for _, c := range []struct {
+		at   place
+		addr string // is configured
+		tls  bool
+		code int
+	}{
+		{up, "127.0.0.1", false, 0}, {up, "", false, 0}, {up, "0.0.0.0", false, 0}, {up, "127.0.0.1", true, exitFailure},
+		{secured, "127.0.0.1", true, 0}, {secured, "127.0.0.1", false, exitFailure},
+	} {
+		if err := os.WriteFile(file, fmt.Appendf(nil, "api: {addr: %q, tls: %t}\n", c.addr+c.at.url[strings.LastIndexByte(c.at.url, ':'):], c.tls), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, out, said := callOn(c.at.net, "health", "--config", file); code != c.code || (code == 0) != (out == "ok\n") {
+			t.Errorf("%+v: %d %s%s", c, code, out, said)
+		}
+	}
+	if code, _, said := callOn(up.net, "health", "--config", "none.yaml"); code != exitFailure || !strings.Contains(said, "none.yaml") {
+		t.Errorf("no file: %d %s", code, said)
 	}
 }
 
