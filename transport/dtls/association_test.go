@@ -1,8 +1,11 @@
 package dtls
 
 import (
+	"context"
 	"errors"
+	"net"
 	"testing"
+	"time"
 
 	"troupe/messages/counters"
 )
@@ -51,5 +54,30 @@ func TestASessionIsResumedWithoutAKeyExchange(t *testing.T) {
 				t.Errorf("after %d: %d full, %d resumed", n+1, full, resumed)
 			}
 		}
+	})
+}
+
+// Whoever gave Dial its socket may close it: at any time, the handshake or the association ends at once.
+func TestAClosedSocketEndsWhatUsesIt(t *testing.T) {
+	inNetwork(t, nil, func(t *testing.T, h *network, s *server) {
+		for name, when := range map[string]time.Duration{"before": 0, "during the handshake": 3 * time.Second} {
+			socket := h.enter(alice)
+			h.pass = func(bool, []byte) int { return 0 } // nobody answers
+			time.AfterFunc(when, func() { socket.Close() })
+			begun := time.Now()
+			err := s.tryDial(time.Minute, func(o *DialOptions) { o.Conn = socket })
+			if took := time.Since(begun); !errors.Is(err, net.ErrClosed) || errors.Is(err, context.Canceled) || took != when {
+				t.Errorf("%s: after %v: %v", name, took, err)
+			}
+		}
+		h.pass = nil
+		socket := h.enter(alice)
+		c := s.dial(func(o *DialOptions) { o.Conn = socket })
+		socket.Close()
+		begun := time.Now()
+		if err := await(t, c.closed); !errors.Is(err, net.ErrClosed) || time.Since(begun) != 0 {
+			t.Errorf("after the handshake: after %v: %v", time.Since(begun), err)
+		}
+		c.closed <- nil // for the cleanup
 	})
 }

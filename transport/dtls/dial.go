@@ -27,7 +27,8 @@ type DialOptions struct {
 // Dial makes a client's association. ctx bounds the handshake only. Dial verifies the
 // certificate. It calls accept before it returns and before any record arrives, and the
 // Handler that accept returns gets the records. Errors of the handshake are the
-// library's, wrapped.
+// library's, wrapped. If someone else closes the socket, the handshake or the association
+// ends at once, with net.ErrClosed.
 func Dial(ctx context.Context, o DialOptions, accept func(a *Association) Handler) (*Association, error) {
 	conn, name, err := o.open(ctx)
 	if err != nil {
@@ -38,8 +39,11 @@ func Dial(ctx context.Context, o DialOptions, accept func(a *Association) Handle
 	}
 	d := &dialled{conn: conn, count: o.Counters, filter: filter{client: true, suite: counters.SuiteChaCha20}}
 	d.pipe = newPipe(conn.LocalAddr(), conn.RemoteAddr(), func(b []byte) { _, _ = conn.Write(b) })
+	shaking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	d.cancel = cancel
 	d.running.Go(d.read)
-	s, err := clientHandshake(ctx, d.pipe, o.Roots, name, o.Sessions)
+	s, err := clientHandshake(shaking, d.pipe, o.Roots, name, o.Sessions)
 	var k keys
 	if err == nil {
 		k, err = newKeys(s)
@@ -47,6 +51,9 @@ func Dial(ctx context.Context, o DialOptions, accept func(a *Association) Handle
 	if err != nil {
 		d.stop()
 		d.running.Wait()
+		if d.gone {
+			return nil, errSocketClosed
+		}
 		return nil, errors.Join(context.Cause(ctx), err)
 	}
 	return d.complete(k, s, accept), nil
@@ -75,11 +82,26 @@ type dialled struct {
 	filter  filter // owned by the reader, like flight
 	flight  flight
 	running sync.WaitGroup
+	cancel  func() // ends the handshake
 	stopped atomic.Bool
 
 	mu    sync.Mutex
 	early [][]byte
 	assoc *Association
+	gone  bool // someone else has closed the socket
+}
+
+var errSocketClosed = fmt.Errorf("dtls: the socket was closed: %w", net.ErrClosed)
+
+// lost ends what uses a socket that someone else has closed.
+func (d *dialled) lost() {
+	d.mu.Lock()
+	a := d.assoc
+	d.gone = true
+	d.mu.Unlock()
+	if d.cancel(); a != nil {
+		a.end(errSocketClosed, false)
+	}
 }
 
 func (d *dialled) stop() {
@@ -105,7 +127,7 @@ func (d *dialled) complete(k keys, s *secrets, accept func(a *Association) Handl
 	a.handler = accept(a)
 	a.in.Unlock()
 	d.mu.Lock()
-	early := d.early
+	early, gone := d.early, d.gone
 	d.assoc, d.early = a, nil
 	d.mu.Unlock()
 	for _, raw := range early {
@@ -116,6 +138,9 @@ func (d *dialled) complete(k keys, s *secrets, accept func(a *Association) Handl
 		if drop != 0 {
 			d.drop(drop)
 		}
+	}
+	if gone {
+		a.end(errSocketClosed, false)
 	}
 	return a
 }
@@ -134,7 +159,10 @@ func (d *dialled) read() {
 			d.handle(buf[:n])
 		case err == nil:
 			d.drop(counters.RecordTooLarge)
-		case d.stopped.Load() || errors.Is(err, net.ErrClosed):
+		case d.stopped.Load():
+			return
+		case errors.Is(err, net.ErrClosed):
+			d.lost()
 			return
 		default:
 			if failures++; failures > failuresFree {
