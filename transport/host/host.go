@@ -209,7 +209,7 @@ func Start(o Options) (h *Host, err error) {
 
 // served handles the end of a listener: a host without one of its listeners fails.
 func (h *Host) served(what string, err error, fail func(string)) {
-	if err == nil || errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
+	if err == nil || errors.Is(err, http.ErrServerClosed) {
 		return
 	}
 	h.log.Error().Err(err).Str("listener", what).Msg("listener failed")
