@@ -157,7 +157,7 @@ func (s *swarm) play(ctx context.Context) error {
 		defer stop()
 	}
 	for _, b := range playing {
-		talks.Go(func() { b.talk(talking, staying) })
+		talks.Go(func() { b.talk(talking, ctx) })
 	}
 	s.watch(talking)
 	stop()
@@ -165,7 +165,7 @@ func (s *swarm) play(ctx context.Context) error {
 		b.link.calmDown()
 	}
 	talks.Wait()
-	s.awaitStable(playing)
+	s.awaitStable(ctx, playing)
 	leave()
 	links.Wait()
 	r := summarize(s.tallies, true)
@@ -215,26 +215,49 @@ func (s *swarm) watch(talking context.Context) {
 }
 
 // awaitStable waits for messages in transit and for bots that are reconnecting.
-func (s *swarm) awaitStable(playing []*bot) {
-	var least uint64
-	progress := time.Now()
-	for first := true; ; first = false {
+func (s *swarm) awaitStable(ctx context.Context, playing []*bot) {
+	w := settling{bots: len(playing), drop: s.o.Drop > 0, outage: s.o.For}
+	for {
 		var missing uint64
 		for _, sums := range summarize(s.tallies, false).channels {
 			missing += sums.missing()
 		}
-		away := slices.ContainsFunc(playing, func(b *bot) bool { return b.away() })
-		if missing == 0 && !away {
-			return
+		away := 0
+		for _, b := range playing {
+			if b.away() {
+				away++
+			}
 		}
-		if first || missing < least || away {
-			least, progress = missing, time.Now()
-		}
-		if time.Since(progress) > stablePatience {
+		if w.over(time.Now(), missing, away, ctx.Err() != nil) {
 			return
 		}
 		time.Sleep(stablePoll)
 	}
+}
+
+// settling decides when bots that talk no more need not be waited for any longer.
+type settling struct {
+	bots     int
+	drop     bool          // outages are simulated
+	outage   time.Duration // how long each lasts
+	least    uint64        // missing messages
+	progress time.Time
+}
+
+// over is called again and again with what is missing and how many bots are reconnecting. Whoever has interrupted the run does not
+// wait until bots give up: only for the end of simulated outages, and not at all if the host is gone.
+func (w *settling) over(now time.Time, missing uint64, away int, interrupted bool) bool {
+	if missing == 0 && away == 0 || interrupted && !w.drop && away == w.bots {
+		return true
+	}
+	patience := stablePatience
+	if interrupted {
+		patience += w.outage
+	}
+	if w.progress.IsZero() || missing < w.least || away > 0 && !interrupted {
+		w.least, w.progress = missing, now
+	}
+	return now.Sub(w.progress) > patience
 }
 
 // away reports whether a bot may still come back.
@@ -253,11 +276,11 @@ func (b *bot) fail(err error) {
 }
 
 // talk sends at the rate, on a fixed schedule. A late message is sent at once and keeps
-// its scheduled time, so that a delay counts as latency.
-func (b *bot) talk(talking, staying context.Context) {
+// its scheduled time, so that a delay counts as latency. A full send buffer is waited for until the run is interrupted.
+func (b *bot) talk(talking, run context.Context) {
 	o := &b.swarm.o
 	if o.Group > 0 {
-		b.link.client.JoinGroup(staying, o.Group)
+		b.link.client.JoinGroup(run, o.Group)
 	}
 	interval := time.Duration(float64(time.Second) / o.Rate)
 	next := b.swarm.start + interval*time.Duration(b.index)/time.Duration(len(b.swarm.bots))
@@ -269,7 +292,7 @@ func (b *bot) talk(talking, staying context.Context) {
 		if o.Fast && n%2 == 1 {
 			ch = fast
 		}
-		b.say(staying, ch, next)
+		b.say(run, ch, next)
 		next += interval
 	}
 }
