@@ -12,7 +12,7 @@ import (
 )
 
 // PassBudget is how many evaluations a pass makes at most before it ends and the next one goes on. A search that has begun ends first.
-const PassBudget = 400_000
+const PassBudget = 180_000
 
 // Limits of a pass (flexmatch.md 11).
 const (
