@@ -100,6 +100,7 @@ func (p *process) told() int {
 
 // why returns why an owner has ended; empty: it has not.
 func (p *process) why(o *owner) string {
+	synctest.Wait() // its watchdog may be about to say so
 	p.lock <- struct{}{}
 	defer func() { <-p.lock }()
 	return o.interrupted
