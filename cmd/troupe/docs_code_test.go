@@ -31,7 +31,6 @@ func TestDocumentedCode(t *testing.T) {
 			continue
 		}
 		t.Run(b.String(), func(t *testing.T) {
-			t.Parallel()
 			switch is := func(lang, part string) bool { return b.lang == lang && strings.Contains(b.text, part) }; {
 			case is("js", "exports.ssExports"):
 				runScript(t, b)

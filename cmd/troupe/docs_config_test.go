@@ -65,7 +65,6 @@ func TestDocumentedConfigurations(t *testing.T) {
 		}
 		tried++
 		t.Run(b.String(), func(t *testing.T) {
-			t.Parallel()
 			dir := t.TempDir()
 			file := filepath.Join(dir, "troupe.yaml")
 			if err := os.WriteFile(file, []byte(movePaths(t, dir, b.text)), 0o600); err != nil {

@@ -15,7 +15,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// callWatchdog watches the calls of all runtimes of the process.
+// callWatchdog watches the calls of all runtimes of the process. So tests in bubbles of testing/synctest with scripts must not be parallel.
 var callWatchdog watchdog.Watchdog
 
 // Relieve has game sessions end while the process holds far more memory than is measured of its scripts, those first that have
