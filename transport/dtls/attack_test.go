@@ -331,15 +331,55 @@ func TestOneAddressHasAShareOfTheHandshakes(t *testing.T) {
 // A busy host is slow to answer, and evicts nobody for that.
 func TestAHandshakeThatThisHostHasNotAnsweredIsKept(t *testing.T) {
 	now := time.Now()
-	var l halves
-	for _, answered := range []time.Time{{}, now.Add(-cookieTime + 1), now.Add(-cookieTime)} {
-		h := &half{began: now.Add(-time.Second), pipe: newPipe(nil, nil, nil)}
-		h.pipe.address, h.pipe.answered = proofMissing, answered
+	for _, c := range []struct {
+		began, answered time.Duration // ago; -1: not yet
+		gives           bool
+	}{
+		{owedMax - 1, -1, false},
+		{owedMax - 1, cookieTime - 1, false},
+		{owedMax - 1, cookieTime, true},
+		{owedMax, -1, true},
+		{owedMax + cookieTime, 1, true},
+	} {
+		h := &half{began: now.Add(-c.began), pipe: newPipe(nil, nil, nil)}
+		if h.pipe.address = proofMissing; c.answered >= 0 {
+			h.pipe.answered = now.Add(-c.answered)
+		}
+		var l halves
 		l.Add(&h.unproven, h)
+		if got := l.oldestOf(netip.Prefix{}, now) != nil; got != c.gives {
+			t.Errorf("%+v: gives way: %v", c, got)
+		}
 	}
-	h := l.oldestOf(netip.Prefix{}, now.Add(-cookieTime))
-	if h == nil || !h.pipe.answered.Equal(now.Add(-cookieTime)) {
-		t.Errorf("%+v gives way", h)
+}
+
+// Hellos that the library never answers do not keep out the owner of their address.
+func TestHellosWithoutAnAnswerGiveWay(t *testing.T) {
+	inNetwork(t, func(o *Options, _ *acceptAll) { o.HalfOpenPerIP = 8 }, func(t *testing.T, h *network, s *server) {
+		for port := range uint16(8) {
+			b := helloRecord(byte(port))
+			b[headerSize+5] = 5 // the number of the message: the library waits for 0
+			h.inject(netip.AddrPortFrom(netip.MustParseAddr("10.0.0.3"), 1000+port), b)
+		}
+		time.Sleep(owedMax)
+		h.inject(netip.MustParseAddrPort("10.0.0.3:7"), helloRecord(77))
+		synctest.Wait()
+		if n := s.count.Handshakes.Get(counters.HandshakeEvicted); n != 1 {
+			t.Errorf("%d gave way", n)
+		}
+		time.Sleep(5 * time.Second)
+		s.Close()
+	})
+}
+
+func TestARefusalIsNotLeftOut(t *testing.T) {
+	var s repeats
+	now := time.Now()
+	for i := range time.Duration(8) {
+		s.skips(helloRecord(1), now.Add(i*200*time.Millisecond))
+	}
+	if !s.skipping || s.skips(plainRecord(alert, 9, []byte{2, 42}), now.Add(1500*time.Millisecond)) {
+		t.Error("an alert is left out")
 	}
 }
 

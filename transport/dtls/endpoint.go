@@ -315,6 +315,9 @@ func (e *Endpoint) begin(from netip.AddrPort, hello clientHello) *half {
 // has begun. A client whose hello is refused sends it again within a second.
 const cookieTime = 250 * time.Millisecond
 
+// owedMax is how long a handshake may wait for this host's first answer: the library answers some hellos never.
+const owedMax = time.Second
+
 // admit applies the caps, and takes a token of each rate limit only if there is room. If there is
 // none, it evicts the oldest handshake whose address is not proven: a forged address never is,
 // so forged hellos cannot keep out the owner of the address. The caller holds mu.
@@ -332,7 +335,7 @@ func (e *Endpoint) admit(from netip.AddrPort, key netip.Prefix, hello clientHell
 	}
 	var older *half // to be evicted
 	if e.o.HalfOpenPerIP > 0 && e.perIP[key] >= e.o.HalfOpenPerIP {
-		if older = e.waiting.oldestOf(key, now.Add(-cookieTime)); older == nil {
+		if older = e.waiting.oldestOf(key, now); older == nil {
 			return counters.HandshakeRefusedPerIP
 		}
 	}

@@ -218,13 +218,13 @@ func (h *half) accept(a *Association) {
 // guards them.
 type halves struct{ list.List[*half] }
 
-// oldestOf returns the oldest handshake of a source whose address is not proven and that waits for its peer since before a time.
-func (l *halves) oldestOf(source netip.Prefix, before time.Time) *half {
+// oldestOf returns the oldest handshake of a source that gives way to a newer one.
+func (l *halves) oldestOf(source netip.Prefix, now time.Time) *half {
 	for h := range l.All() {
 		switch {
-		case h.began.After(before):
+		case now.Sub(h.began) < cookieTime:
 			return nil
-		case h.source == source && h.pipe.isUnanswered(before):
+		case h.source == source && h.pipe.givesWay(now, h.began):
 			return h
 		}
 	}

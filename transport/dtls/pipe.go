@@ -54,6 +54,9 @@ func newPipe(local, remote net.Addr, write func([]byte)) *pipe {
 func (p *pipe) feed(raw []byte) bool {
 	select {
 	case p.in <- append([]byte(nil), raw...):
+		p.mu.Lock()
+		p.repeats.heard()
+		p.mu.Unlock()
 		return true
 	default:
 		return false
@@ -89,12 +92,18 @@ func (p *pipe) isProven() bool {
 	return p.address == proofGiven
 }
 
-// isUnanswered reports whether the peer's address is not proven, and what was first sent to it was sent before a time. A
-// peer whose answer this side still owes is not to blame.
-func (p *pipe) isUnanswered(before time.Time) bool {
+// givesWay reports whether a handshake that began at a time may be evicted: its peer's address is not proven, although this side
+// has answered long enough ago, or owes the answer for too long.
+func (p *pipe) givesWay(now, began time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.address != proofGiven && !p.answered.IsZero() && !p.answered.After(before)
+	switch {
+	case p.address == proofGiven:
+		return false
+	case p.answered.IsZero():
+		return now.Sub(began) >= owedMax
+	}
+	return now.Sub(p.answered) >= cookieTime || now.Sub(began) >= owedMax+cookieTime
 }
 
 // Read implements net.Conn.

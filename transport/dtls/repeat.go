@@ -3,8 +3,8 @@ package dtls
 import "time"
 
 const (
-	repeatsQuick = 3           // repetitions of a flight before the first that waits longer: what is lost is seldom lost again
-	repeatMax    = time.Second // the longest time between two sendings of one flight
+	repeatsQuick = 6                      // repetitions of a flight before the first that waits longer: what is lost is seldom lost again
+	repeatMax    = 600 * time.Millisecond // the longest time between two sendings of one flight
 )
 
 // repeats thins out the flights that the library sends again at even distances: after the first few, a flight waits twice as long each time (RFC 6347,
@@ -27,6 +27,9 @@ func (s *repeats) skips(datagram []byte, now time.Time) bool {
 			break
 		}
 		rest = tail
+		if r.typ == alert {
+			return false
+		}
 		if r.typ == changeCipherSpec && s.plain { // it begins the next flight
 			s.skipping = false
 		}
@@ -55,3 +58,6 @@ func (s *repeats) note(m *message, now time.Time) {
 		}
 	}
 }
+
+// heard notes that something has come from the peer: it is there, and a flight of which a part was lost is repeated soon.
+func (s *repeats) heard() { s.sent, s.wait = 0, 0 }

@@ -41,9 +41,9 @@
 // If the last message is lost, KCP alone would resend it only after its timeout of 30 ms
 // or more, because a fast resend needs two later acks. Therefore, if no ack arrives for
 // about a round trip, at least 10 ms, the last data datagram is sent once more. KCP
-// ignores duplicates. Further silence is left to KCP, for two resends. Then the peer is gone
-// or has no time: only that datagram is sent again, each time after twice as long, up to a
-// second, until something is acknowledged.
+// ignores duplicates. Further silence is left to KCP, for 300 ms and four round trips. Then the
+// peer is gone or has no time: only that datagram is sent again, each time after twice as
+// long, up to a second, until something is acknowledged.
 //
 // # Ending
 //

@@ -97,8 +97,9 @@ type sending struct {
 	input       inputState
 	held        heldAcks
 	probe       lossProbe
-	unanswered  int           // resends since the peer last acknowledged something
+	unanswered  int           // resends since the peer was found to acknowledge nothing
 	resentAt    time.Duration // when the last of them was
+	ackedAt     time.Duration // when something was acknowledged, or the first unacknowledged data was queued
 	progressAt  time.Duration // when the peer last acknowledged something, or the first unacknowledged data was queued
 	rtt         rtt
 	clock       uint32 // KCP's clock minus ours, in milliseconds
@@ -246,8 +247,8 @@ func (e *engine) drop(why counters.RecordDrop) { e.set.count.Records.Add(why, 1)
 // other records the owner is told at most every aliveEvery.
 func (e *engine) heard() {
 	e.receiving.heardAt, e.check.sent = e.now, 0
-	if e.backsOff() { // not from a peer that is gone: it may be this side's path that is back
-		e.timer.resend = min(e.timer.resend, e.sending.resentAt+backOffMin)
+	if e.phase <= phaseDrain && e.backsOff() { // not from a peer that is gone: it may be this side's path that is back
+		e.timer.resend = min(e.timer.resend, max(e.sending.resentAt+backOffMin, e.now))
 	}
 	h := &e.handover
 	if e.set.wantsAlive && !h.muted && !h.has(pendingMessage) && e.now-h.aliveAt >= aliveEvery {

@@ -74,7 +74,10 @@ func (e *engine) takeIn(body []byte) {
 		s.progressAt = e.now
 	}
 	if progress || a.acked {
-		s.unanswered = 0
+		if s.ackedAt = e.now; s.unanswered > 0 {
+			s.unanswered = 0
+			e.timer.resend = min(e.timer.resend, e.now+resendMin)
+		}
 		if a.acked {
 			s.rtt.sample(int32(milliseconds(e.now) + s.clock - a.stamp))
 		}

@@ -24,7 +24,7 @@ func (e *engine) room() bool { return e.kcp.WaitSnd() < windowSegments }
 // put gives one message to KCP.
 func (e *engine) put(message []byte) {
 	if e.kcp.WaitSnd() == 0 {
-		e.sending.progressAt = e.now
+		e.sending.progressAt, e.sending.ackedAt, e.sending.unanswered = e.now, e.now, 0
 	}
 	if len(message) > MessageMax || e.kcp.Send(message) < 0 {
 		e.sending.oversize = true
@@ -45,21 +45,27 @@ func (e *engine) push() {
 
 // KCP sends everything again that is not acknowledged, each segment at even distances, and new segments at once. To a peer that
 // is gone, or cannot keep up, that is a flood, and it is largest when a crowd comes back to a host that has no time for it. So
-// after backOffAfter resends in vain only the last data datagram is sent again, each time after twice as long, until the peer
-// acknowledges something.
+// to a peer that has acknowledged nothing for backOffAfter and four round trips only the last data datagram is sent again, each time
+// after twice as long, until it acknowledges something.
 const (
-	backOffAfter = 2
+	backOffAfter = 300 * time.Millisecond
 	backOffMin   = 100 * time.Millisecond
 	backOffMax   = time.Second
 )
 
-// backsOff reports whether the peer has acknowledged nothing for too many resends.
-func (e *engine) backsOff() bool { return e.sending.unanswered >= backOffAfter }
+// backsOff reports whether the peer has acknowledged nothing for too long.
+func (e *engine) backsOff() bool {
+	s := &e.sending
+	return e.kcp.WaitSnd() > 0 && e.now-s.ackedAt >= backOffAfter+4*s.rtt.mean
+}
 
 // flushDue sends what is due: acks, and segments that nobody has acknowledged.
 func (e *engine) flushDue() {
 	s, t := &e.sending, &e.timer
 	resend := e.now >= t.resend && e.kcp.WaitSnd() > 0
+	if resend {
+		s.resentAt = e.now
+	}
 	switch {
 	case !resend, s.window > 0 && !e.backsOff():
 		e.flush()
@@ -70,13 +76,9 @@ func (e *engine) flushDue() {
 	default:
 		e.probe()
 	}
-	if !resend {
-		return
-	}
-	s.resentAt = e.now
-	if s.unanswered++; e.backsOff() {
-		wait := max(backOffMin, s.rtt.mean) << min(s.unanswered-backOffAfter, 8)
-		t.resend = max(t.resend, e.now+min(wait, backOffMax))
+	if resend && e.backsOff() {
+		t.resend = max(t.resend, e.now+min(max(backOffMin, s.rtt.mean)<<min(s.unanswered, 8), backOffMax))
+		s.unanswered++
 	}
 }
 

@@ -77,7 +77,6 @@ type peerCheck struct {
 const (
 	checkSilence = 5  // the silence before the first ping is stallMax divided by this
 	checksMax    = 14 // at 20 % loss each way, one in a million stays unanswered
-	checksMin    = 4  // of a host whose answers take long
 )
 
 // checkDue returns when the next ping of the check is due, or, after the last one, the end.
@@ -89,22 +88,12 @@ func (e *engine) checkDue() time.Duration {
 	case e.check.sent == 0:
 		return e.receiving.heardAt + silence
 	}
-	return e.check.at + (e.set.stallMax-silence)/time.Duration(e.checks())
-}
-
-// checks returns how many pings the check sends. Where answers take long, pings do not follow each other faster: a crowd would
-// flood its host with them.
-func (e *engine) checks() int {
-	within, rtt := e.set.stallMax-e.set.stallMax/checkSilence, e.sending.rtt.mean
-	if rtt == 0 { // nothing was ever acknowledged
-		return checksMax / 2
-	}
-	return int(min(max(within/rtt, checksMin), checksMax))
+	return e.check.at + (e.set.stallMax-silence)/checksMax
 }
 
 // checkPeer sends the next ping of the check. It returns false if all have been sent.
 func (e *engine) checkPeer() bool {
-	if e.check.sent >= e.checks() {
+	if e.check.sent == checksMax {
 		return false
 	}
 	e.check.sent++

@@ -133,8 +133,8 @@ func TestAPeerThatIsGoneCostsLittle(t *testing.T) {
 			p.hear(t, 1)
 			time.Sleep(200 * time.Millisecond)
 		}
-		if n := p.a.out.sent() - before; n != 30 {
-			t.Errorf("%d datagrams in 8 s, want 30", n)
+		if n := p.a.out.sent() - before; n != 38 {
+			t.Errorf("%d datagrams in 8 s, want 38", n)
 		}
 		p.a.out.loseIf(nil)
 		p.b.out.loseIf(nil)
@@ -143,6 +143,47 @@ func TestAPeerThatIsGoneCostsLittle(t *testing.T) {
 		synctest.Wait()
 		if n := len(p.client.got()); n != 60 {
 			t.Errorf("%d messages of 60 soon after the peer is back", n)
+		}
+		p.finish()
+	})
+}
+
+// A closing connection sends nothing again, also when its peer is back: a timer in the past would fire without a pause.
+func TestAPeerThatIsBackTooLate(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{})
+		gone := func([]byte) bool { return true }
+		p.a.out.loseIf(gone)
+		p.hear(t, 1)
+		time.Sleep(2 * time.Second)
+		e := p.conn.e
+		e.lock()
+		e.startClose(closeStalled, errStalled, false)
+		e.leave()
+		e.OnRecord([]byte{byte(framePing)})
+		if due := e.timer.armed; due < e.now {
+			t.Errorf("the timer is set to %v, now is %v", due, e.now)
+		}
+		p.finish()
+	})
+}
+
+// Loss alone is no silence: at 20 % each way messages at 50 a second come as soon as resends at even distances bring them.
+func TestALossyPathIsNotGone(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{loss: 0.2, delay: 5 * time.Millisecond})
+		var worst time.Duration
+		sent := make(map[int]time.Time)
+		n := 0
+		p.client.onMessage = func([]byte) { worst = max(worst, time.Since(sent[n])); n++ }
+		for i := range 2000 {
+			sent[i] = time.Now()
+			p.hear(t, 1)
+			time.Sleep(20 * time.Millisecond)
+			synctest.Wait()
+		}
+		if worst > 300*time.Millisecond {
+			t.Errorf("a message came after %v", worst)
 		}
 		p.finish()
 	})
