@@ -2,6 +2,7 @@
 // bare relay of bench/barerelay side by side on one machine, over loopback, or a host that runs already. bench/loadgen is the
 // client side, bench/server starts and measures the servers, bench/result judges, prints, plots and stores, and
 // shows how far a run is, bench/peers has servers of others to compare with.
+// JOURNAL.md has what was tried for speed, with figures before and after.
 // bench/faults is `troupe faults`, which asks what is lost when networks, disks and hosts break. Only cmd/troupe uses bench.
 //
 // # CPU per delivered message

@@ -37,7 +37,6 @@ func Document(results []Result) (files map[string]string, err error) {
 			d.plot(files, fmt.Sprintf("bars-%d", k+1), bars.Label, bars.svg())
 		}
 		d.plot(files, "load", "latency p99 against load", linesSVG("Latency p99 against load (the middle round)", "deliveries per second", loadTicks(r), loadLines(r)))
-		d.plot(files, "latency", "latency by percentile", linesSVG("Latency by percentile (the middle round)", "percentile", nineTicks, latencyLines(r)))
 		for _, g := range r.Goals {
 			shown.Goals = append(shown.Goals, r.goalRow(g))
 		}
@@ -99,11 +98,20 @@ func (d *documented) plot(files map[string]string, name, about, svg string) {
 	d.Plots = append(d.Plots, fmt.Sprintf("![%s: %s](%s)", d.Workload, about, path))
 }
 
-// markdown is the table of a workload.
+// headlines are the figures that the document shows; the others are in the file of results.
+var headlines = []string{
+	"cpu_us", "cpu_join_us", "delivered_share", "best_per_s", "half_p50_ms", "best_kib_per_player", "p50_ms", "p99_ms", "p999_ms",
+	"joins_per_s", "join_p99_ms", "failed", "kib_per_connection",
+}
+
+// markdown is the table of a workload, of the headlines alone.
 func (s *shownWorkload) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| | %s |\n|%s\n", strings.Join(s.Columns, " | "), strings.Repeat(" --- |", len(s.Columns)+1))
 	for _, row := range s.Rows {
+		if !slices.Contains(headlines, row.figure) {
+			continue
+		}
 		fmt.Fprintf(&b, "| %s | %s |\n", strings.TrimSpace(row.Label), strings.Join(row.Cells, " | "))
 	}
 	return b.String()
@@ -129,25 +137,6 @@ func (s *Subject) middle(figure string) Round {
 		return Round{}
 	}
 	return rounds[len(rounds)/2]
-}
-
-// nineMax is the end of the axis of percentiles: 99.99 %.
-const nineMax = 4.0
-
-// nineTicks are percentiles by the number of nines, so that the tail has room.
-var nineTicks = map[float64]string{0: "0", 1 / nineMax: "90 %", 2 / nineMax: "99 %", 3 / nineMax: "99.9 %", 1: "99.99 %"}
-
-func latencyLines(r *Result) (all []line) {
-	for i, s := range r.Subjects {
-		l := line{name: s.Name, colour: colours[i%len(colours)]}
-		for _, p := range s.middle("p99_ms").Latency {
-			if at := -math.Log10(1 - p.Share); p.Share < 1 && at <= nineMax && p.Ms > 0 {
-				l.points = append(l.points, [2]float64{at / nineMax, p.Ms})
-			}
-		}
-		all = append(all, l)
-	}
-	return all
 }
 
 // loadMost is the largest load of a ramp; 0: there was none.

@@ -87,7 +87,7 @@ func TestDocument(t *testing.T) {
 		!strings.Contains(files["performance.md"], "\n**These figures prove nothing:** bare: too late.\n") {
 		t.Errorf("a goal is judged by figures that prove nothing:\n%s, %v", files["performance.md"], err)
 	}
-	if len(files) != 6 { // the document, the results, bars of CPU and of the largest load, the load, the latencies
+	if len(files) != 5 { // the document, the results, bars of CPU and of the largest load, the load
 		t.Errorf("%d files", len(files))
 	}
 	for name, svg := range files {

@@ -85,8 +85,9 @@ type shownRun struct {
 type shownGoal struct{ Class, State, Rest string }
 
 type shownRow struct {
-	Label string
-	Cells []string
+	figure string // its name in the Catalogue
+	Label  string
+	Cells  []string
 }
 
 // shownBars are bars of one figure; Parts are in percent of the longest.
@@ -136,7 +137,7 @@ func (s *shownWorkload) finish() {
 			continue
 		}
 		cells := strings.Split(row, "\t")
-		s.Rows = append(s.Rows, shownRow{cells[0], cells[1:]})
+		s.Rows = append(s.Rows, shownRow{f.Name, cells[0], cells[1:]})
 	}
 	s.bars("CPU per delivered message, us: user and system", "cpu_us", "cpu_user_us", "cpu_system_us")
 	s.bars("CPU per inbound message, us", "cpu_inbound_us", "cpu_inbound_us")
