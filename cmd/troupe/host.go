@@ -80,7 +80,7 @@ func runHost(cfg host.Config, s streams, o hostOptions) error {
 	notDumpable(log)
 	failed := make(chan string, 1)
 	h, err := host.Start(host.Options{
-		Config: cfg, Log: log, Network: s.network, Version: readBuild().version, Dev: o.dev, Page: o.page, Origin: o.origin, OpenTelemetry: o.otel, SetLogLevel: zerolog.SetGlobalLevel,
+		Config: cfg, Log: log, Network: s.network, Version: readBuild().version(), Dev: o.dev, Page: o.page, Origin: o.origin, OpenTelemetry: o.otel, SetLogLevel: zerolog.SetGlobalLevel,
 		OnFailure: func(reason string) {
 			select {
 			case failed <- reason:
@@ -93,7 +93,7 @@ func runHost(cfg host.Config, s streams, o hostOptions) error {
 	}
 	collectGarbage()
 	a := h.Addrs()
-	log.Info().Str("api", a.API).Str("ws", a.WS).Str("fast", a.Fast).Str("wss", a.WSS).Str("dtls", a.DTLS).Str("kcp", a.KCP).Str("version", readBuild().version).
+	log.Info().Str("api", a.API).Str("ws", a.WS).Str("fast", a.Fast).Str("wss", a.WSS).Str("dtls", a.DTLS).Str("kcp", a.KCP).Str("version", readBuild().version()).
 		Int("cpus", runtime.GOMAXPROCS(0)).Func(memoryLimit).Msg("listening")
 	if o.started != nil {
 		ended, err := o.started(h)

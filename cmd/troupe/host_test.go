@@ -126,24 +126,32 @@ func TestAnnounce(t *testing.T) {
 }
 
 func TestDescribeBuild(t *testing.T) {
+	setting := func(key, value string) debug.BuildSetting { return debug.BuildSetting{Key: key, Value: value} }
 	for name, c := range map[string]struct {
-		info debug.BuildInfo
-		want build
+		settings []debug.BuildSetting
+		want     build
+		version  string
 	}{
-		"nothing known": {debug.BuildInfo{GoVersion: "go1"}, build{"unknown", "unknown", "go1"}},
-		"from a tree":   {debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, build{"unknown", "unknown", ""}},
-		"clean": {
-			debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.modified", Value: "false"}}},
-			build{"v1.2.3", "abc", ""},
-		},
-		"changed": {
-			debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.modified", Value: "true"}, {Key: "vcs.revision", Value: "abc"}}},
-			build{"unknown", "abc with changes", ""},
-		},
+		"nothing known": {nil, build{"unknown", "go1", false}, release},
+		"clean":         {[]debug.BuildSetting{setting("vcs.revision", "0123456789abcdef"), setting("vcs.modified", "false")}, build{"0123456789abcdef", "go1", false}, release + "+0123456789ab"},
+		"changed":       {[]debug.BuildSetting{setting("vcs.modified", "true"), setting("vcs.revision", "abc")}, build{"abc", "go1", true}, release + "+abc.changed"},
 	} {
-		if got := describeBuild(&c.info); got != c.want {
-			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
+		got := describeBuild(&debug.BuildInfo{GoVersion: "go1", Settings: c.settings})
+		if got != c.want || got.version() != c.version {
+			t.Errorf("%s: got %+v, %s, want %+v, %s", name, got, got.version(), c.want, c.version)
 		}
+	}
+}
+
+// The first section of the changelog is that of the version.
+func TestChangelogBeginsWithTheVersion(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repository, "CHANGELOG.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, sections, _ := strings.Cut(string(text), "\n## ")
+	if first, _, _ := strings.Cut(sections, "\n"); first != release {
+		t.Errorf("CHANGELOG.md begins with %q, and troupe version says %s", first, release)
 	}
 }
 

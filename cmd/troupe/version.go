@@ -8,12 +8,19 @@ import (
 	"github.com/alecthomas/kong"
 )
 
+// release is the version of this tree, with which CHANGELOG.md begins.
+const release = "0.1.0"
+
 type versionCommand struct{}
 
-// Run prints the version, the commit and the Go version.
+// Run prints the release, the commit and the Go version.
 func (versionCommand) Run(s streams) error {
 	b := readBuild()
-	fmt.Fprintf(s.out, "troupe %s\ncommit %s\n%s %s/%s\n", b.version, b.commit, b.goVersion, runtime.GOOS, runtime.GOARCH)
+	changes := ""
+	if b.changed {
+		changes = " with changes"
+	}
+	fmt.Fprintf(s.out, "troupe %s\ncommit %s%s\n%s %s/%s\n", release, b.commit, changes, b.goVersion, runtime.GOOS, runtime.GOARCH)
 	return nil
 }
 
@@ -28,36 +35,43 @@ func (versionFlag) BeforeReset(app *kong.Kong, s streams) error {
 }
 
 // build is the build information of the binary.
-type build struct{ version, commit, goVersion string }
+type build struct {
+	commit, goVersion string
+	changed           bool // there were changes that are not in the commit
+}
 
 const unknown = "unknown"
 
-// readBuild reads the build information. Fields that a build without a repository lacks
-// are unknown.
+// version is what a host calls itself: the release and, where it is known, the commit, such as 0.1.0+1391ce8653c6.
+func (b build) version() string {
+	v := release
+	if b.commit != unknown {
+		v += "+" + b.commit[:min(len(b.commit), 12)]
+	}
+	if b.changed {
+		v += ".changed"
+	}
+	return v
+}
+
+// readBuild reads the build information. The commit of a build without a repository is unknown.
 func readBuild() build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return build{unknown, unknown, runtime.Version()}
+		return build{commit: unknown, goVersion: runtime.Version()}
 	}
 	return describeBuild(info)
 }
 
 func describeBuild(info *debug.BuildInfo) build {
-	b := build{version: info.Main.Version, commit: unknown, goVersion: info.GoVersion}
-	if b.version == "" || b.version == "(devel)" {
-		b.version = unknown
-	}
-	changed := ""
+	b := build{commit: unknown, goVersion: info.GoVersion}
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "vcs.revision" && s.Value != "":
 			b.commit = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			changed = " with changes"
+		case s.Key == "vcs.modified":
+			b.changed = s.Value == "true"
 		}
-	}
-	if b.commit != unknown {
-		b.commit += changed
 	}
 	return b
 }

@@ -64,32 +64,42 @@ type made struct {
 	text    []byte
 }
 
-// makeFiles runs the commands with a binary of this machine: the scripts of completion come from the same
-// source as --help.
-func makeFiles(binary []byte) ([]made, error) {
+// makeFiles runs the commands with a binary of this machine, and returns its version too: the scripts of completion come from
+// the same source as --help.
+func makeFiles(binary []byte) (version string, all []made, err error) {
 	dir, err := os.MkdirTemp("", "troupe-dist-")
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	defer os.RemoveAll(dir)
 	troupe := filepath.Join(dir, "troupe.exe") // Windows runs no other name
 	if err := os.WriteFile(troupe, binary, 0o755); err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	all := []made{
+	output := func(command ...string) ([]byte, error) {
+		c := exec.Command(troupe, command...)
+		c.Stderr = os.Stderr
+		text, err := c.Output()
+		if err != nil {
+			return nil, fmt.Errorf("troupe %s: %w", strings.Join(command, " "), err)
+		}
+		return text, nil
+	}
+	text, err := output("version")
+	if err != nil {
+		return "", nil, err
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	all = []made{
 		{name: "completion/troupe.bash", command: []string{"completion", "bash"}},
 		{name: "completion/_troupe", command: []string{"completion", "zsh"}}, {name: "completion/troupe.fish", command: []string{"completion", "fish"}},
 	}
 	for i := range all {
-		c := exec.Command(troupe, all[i].command...)
-		c.Stderr = os.Stderr
-		text, err := c.Output()
-		if err != nil {
-			return nil, fmt.Errorf("troupe %s: %w", strings.Join(all[i].command, " "), err)
+		if all[i].text, err = output(all[i].command...); err != nil {
+			return "", nil, err
 		}
-		all[i].text = text
 	}
-	return all, nil
+	return strings.TrimSpace(strings.TrimPrefix(line, "troupe ")), all, nil
 }
 
 func run(to string, platforms []string) error {
@@ -108,7 +118,7 @@ func run(to string, platforms []string) error {
 	if err != nil {
 		return err
 	}
-	made, err := makeFiles(own)
+	version, made, err := makeFiles(own)
 	if err != nil {
 		return err
 	}
@@ -124,7 +134,7 @@ func run(to string, platforms []string) error {
 				return err
 			}
 		}
-		name, text, err := archive(".", goos, goarch, binary, made, at)
+		name, text, err := archive(".", version+"-"+goos+"-"+goarch, binary, made, at)
 		if err != nil {
 			return err
 		}
@@ -180,17 +190,16 @@ func commitTime() (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), err
 }
 
-// archive returns the name and the bytes of a platform's archive: .zip for Windows, else .tar.gz.
-func archive(root, goos, goarch string, binary []byte, printed []made, at time.Time) (name string, text []byte, err error) {
-	folder := "troupe-" + goos + "-" + goarch
-	executable := "troupe"
-	if goos == "windows" {
+// archive returns the name and the bytes of the archive of a build, such as 0.1.0-linux-amd64: .zip for Windows, else .tar.gz.
+func archive(root, of string, binary []byte, printed []made, at time.Time) (name string, text []byte, err error) {
+	folder, executable, windows := "troupe-"+of, "troupe", strings.Contains(of, "-windows-")
+	if windows {
 		executable = "troupe.exe"
 	}
 	var b bytes.Buffer
 	add, end := tarball(&b, at)
 	name = folder + ".tar.gz"
-	if goos == "windows" {
+	if windows {
 		add, end = zipped(&b, at)
 		name = folder + ".zip"
 	}

@@ -65,19 +65,18 @@ func entries(t *testing.T, name string, text []byte) (modes map[string]fs.FileMo
 func TestArchivesHoldWhatTheyShould(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0).UTC()
 	for platform, want := range map[string]struct{ name, executable string }{
-		"linux/amd64": {"troupe-linux-amd64.tar.gz", "troupe"}, "windows/arm64": {"troupe-windows-arm64.zip", "troupe.exe"},
+		"linux-amd64": {"troupe-1.2.3-linux-amd64.tar.gz", "troupe"}, "windows-arm64": {"troupe-1.2.3-windows-arm64.zip", "troupe.exe"},
 	} {
-		goos, goarch, _ := strings.Cut(platform, "/")
 		printed := []made{{name: "completion/troupe.bash", text: []byte("complete")}}
-		name, text, err := archive(root, goos, goarch, []byte("the binary"), printed, at)
+		name, text, err := archive(root, "1.2.3-"+platform, []byte("the binary"), printed, at)
 		if err != nil || name != want.name {
 			t.Fatalf("%s, %v", name, err)
 		}
-		if _, again, err := archive(root, goos, goarch, []byte("the binary"), printed, at); err != nil || !bytes.Equal(text, again) {
+		if _, again, err := archive(root, "1.2.3-"+platform, []byte("the binary"), printed, at); err != nil || !bytes.Equal(text, again) {
 			t.Errorf("%s: the second archive differs: %v", name, err)
 		}
 		modes, contents := entries(t, name, text)
-		folder := "troupe-" + goos + "-" + goarch + "/"
+		folder := "troupe-1.2.3-" + platform + "/"
 		if modes[folder+want.executable] != 0o755 || contents[folder+want.executable] != "the binary" {
 			t.Errorf("%s: the binary is not there, or cannot be executed: %v", name, modes)
 		}

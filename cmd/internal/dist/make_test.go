@@ -70,7 +70,7 @@ func TestMakeDist(t *testing.T) {
 		t.Fatalf("make dist: %v\n%s", err, out)
 	}
 	dist := filepath.Join(dir, "bin", "dist")
-	folder := "troupe-" + runtime.GOOS + "-" + runtime.GOARCH
+	folder := "troupe-" + version(t) + "-" + runtime.GOOS + "-" + runtime.GOARCH
 	archive, executable := folder+".tar.gz", "troupe"
 	if runtime.GOOS == "windows" {
 		archive, executable = folder+".zip", "troupe.exe"
@@ -119,7 +119,19 @@ func TestMakeDist(t *testing.T) {
 	}
 	out, err := exec.Command(run, "version").CombinedOutput()
 	head, _ := exec.Command("git", "-C", dir, "rev-parse", "--short=7", "HEAD").Output()
-	if commit := strings.TrimSpace(string(head)); err != nil || commit == "" || !strings.Contains(string(out), commit) {
-		t.Errorf("troupe version says %q and not its commit %s: %v", out, commit, err)
+	if commit := strings.TrimSpace(string(head)); err != nil || commit == "" || !strings.HasPrefix(string(out), "troupe "+version(t)+"\ncommit "+commit) {
+		t.Errorf("troupe version says %q and not its version and commit %s: %v", out, commit, err)
 	}
+}
+
+// version is that of the first section of the changelog.
+func version(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "CHANGELOG.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, sections, _ := strings.Cut(string(text), "\n## ")
+	first, _, _ := strings.Cut(sections, "\n")
+	return first
 }
