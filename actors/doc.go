@@ -2,6 +2,7 @@
 //
 //	System -> fleet registry -> game session -> {player, group}
 //	       -> placements     -> queues and placements
+//	       -> matchmaking    -> rule sets, configurations and tickets
 //	       -> connections    -> connection
 //
 // and serves the layers above: gateways connect players through Connect, and System
