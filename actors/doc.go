@@ -5,7 +5,6 @@
 //	       -> matchmaking    -> rule sets, configurations and tickets
 //	       -> connections    -> connection
 //
-// and serves the layers above: gateways connect players through Connect, and System
-// implements the Backend of the service API. It owns the stage on which all actors run.
-// It has no sockets and no encodings.
+// and serves the layers above: gateways connect players through Connect, and System answers the requests of package messages through Do.
+// It owns the stage on which all actors run. It has no sockets and no encodings.
 package actors

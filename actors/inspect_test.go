@@ -22,7 +22,7 @@ func TestInspectShowsPlayersAndGroups(t *testing.T) {
 		left.Depart()
 		a.Say(1, peer, 0, "for the one who is away")
 		w.WaitIdle()
-		state := assert.Value(w.System.InspectGameSession(w.Context(), id))(w)
+		state := assert.Value(messages.Do(w.Context(), w.System, messages.InspectGameSession{ID: id}))(w)
 		if len(state.Players) != 4 || len(state.Groups) != 1 || state.Groups[0].ID != 7 || !slices.Equal(state.Groups[0].Members, []messages.PeerID{1}) {
 			w.Fatalf("%+v", state)
 		}
@@ -51,12 +51,12 @@ func TestInspectCountsMessages(t *testing.T) {
 		count := func(want ...uint64) {
 			w.Helper()
 			w.WaitIdle()
-			state := assert.Value(w.System.InspectGameSession(w.Context(), id))(w)
+			state := assert.Value(messages.Do(w.Context(), w.System, messages.InspectGameSession{ID: id}))(w)
 			got := []uint64{state.Players[0].Received, state.Players[0].Sent, state.Players[1].Received, state.Players[1].Sent}
 			assert.List(w, "from and to both players", got, want)
 		}
 		w.WaitIdle()
-		state := assert.Value(w.System.InspectGameSession(w.Context(), id))(w)
+		state := assert.Value(messages.Do(w.Context(), w.System, messages.InspectGameSession{ID: id}))(w)
 		atA, atB := state.Players[0].Sent, state.Players[1].Sent // what the host has told them of each other
 		count(0, atA, 0, atB)
 		a.Say(1, peer, 0, "one")
@@ -74,12 +74,12 @@ func TestInspectCountsMessages(t *testing.T) {
 
 func TestInspectOfAGameSessionThatDoesNotRun(t *testing.T) {
 	run(t, func(w *world) {
-		_, err := w.System.InspectGameSession(w.Context(), "none")
+		_, err := messages.Do(w.Context(), w.System, messages.InspectGameSession{ID: "none"})
 		w.IsError(err, messages.NotFound)
 		id := w.Create(nil)
-		assert.OK(w.System.TerminateGameSession(w.Context(), messages.TerminateGameSession{GameSessionID: id, Force: true}))(w)
+		assert.OK(messages.Do(w.Context(), w.System, messages.TerminateGameSession{GameSessionID: id, Force: true}))(w)
 		w.WaitIdle()
-		if state, err := w.System.InspectGameSession(w.Context(), id); err == nil && len(state.Players) != 0 {
+		if state, err := messages.Do(w.Context(), w.System, messages.InspectGameSession{ID: id}); err == nil && len(state.Players) != 0 {
 			w.Errorf("%+v", state)
 		} else if err != nil {
 			w.IsError(err, messages.InvalidGameSessionStatus)
@@ -96,10 +96,10 @@ func TestTheTimeLineStaysAfterTheEnd(t *testing.T) {
 		w.WaitIdle()
 		left.Depart()
 		w.WaitIdle()
-		before := assert.Value(w.System.InspectGameSession(w.Context(), id))(w)
-		assert.OK(w.System.TerminateGameSession(w.Context(), messages.TerminateGameSession{GameSessionID: id, Force: true}))(w)
+		before := assert.Value(messages.Do(w.Context(), w.System, messages.InspectGameSession{ID: id}))(w)
+		assert.OK(messages.Do(w.Context(), w.System, messages.TerminateGameSession{GameSessionID: id, Force: true}))(w)
 		w.WaitIdle()
-		state := assert.Value(w.System.InspectGameSession(w.Context(), id))(w)
+		state := assert.Value(messages.Do(w.Context(), w.System, messages.InspectGameSession{ID: id}))(w)
 		if n := len(before.Moments); n < 3 || len(state.Moments) < n || !slices.Equal(state.Moments[:n], before.Moments) || len(state.Players) != 0 {
 			w.Errorf("before the end %+v, after it %+v", before.Moments, state.Moments)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"troupe/actors/fleet"
 	"troupe/messages"
 )
 
@@ -11,13 +12,14 @@ import (
 // the number of its RESERVED and ACTIVE player sessions, which its record does not contain.
 // Nothing is copied: each iteration reads the current state.
 func (s *System) ActiveGameSessions(ctx context.Context, q messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error) {
-	list, err := s.LiveGameSessions(ctx, q)
+	list, err := messages.Do(ctx, s, fleet.LiveGameSessions{Query: q})
 	if err != nil {
 		return nil, err
 	}
 	return func(yield func(*messages.GameSession, int) bool) {
 		for _, p := range list {
-			if g, players, active := p.Shared(); active && !yield(g, players) {
+			g, players, active := p.Shared()
+			if active && (q.Location == "" || g.Location == q.Location) && !yield(g, players) {
 				return
 			}
 		}

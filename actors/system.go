@@ -1,8 +1,6 @@
 package actors
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -11,8 +9,6 @@ import (
 
 	"troupe/actors/connection"
 	"troupe/actors/fleet"
-	"troupe/actors/fleet/catalog"
-	"troupe/actors/gamesession"
 	"troupe/actors/matchmaker"
 	"troupe/actors/placement"
 	"troupe/actors/script/bundle"
@@ -20,7 +16,6 @@ import (
 	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/messages/counters"
-	"troupe/messages/tracing"
 )
 
 // Options configure a System. Values are set once.
@@ -120,107 +115,6 @@ func (s *System) Connect(link connection.Link, channel counters.Channel, edge co
 // unknown.
 func (s *System) PlayerSession(id messages.PlayerSessionID) messages.PlayerSessionStatus {
 	return s.registry.PlayerSession(id)
-}
-
-// ask sends an actor a request and waits for the answer. The error is a *messages.Error or
-// the context's.
-func ask[A, Q any](ctx context.Context, to *stage.Ref, q Q) (A, error) {
-	return stage.Await(ctx, func(reply func(A, error)) {
-		to.Tell(stage.Request[Q, A]{Request: q, Reply: reply})
-	})
-}
-
-// CreateGameSession starts a game session.
-func (s *System) CreateGameSession(ctx context.Context, q messages.CreateGameSession) (*messages.GameSession, error) {
-	q.Trace = tracing.From(ctx)
-	return ask[*messages.GameSession](ctx, s.fleet, q)
-}
-
-// UpdateGameSession changes a game session.
-func (s *System) UpdateGameSession(ctx context.Context, q messages.UpdateGameSession) (*messages.GameSession, error) {
-	return ask[*messages.GameSession](ctx, s.fleet, q)
-}
-
-// TerminateGameSession ends a game session. The answer shows it as TERMINATING; so does the
-// answer to a second request while it ends.
-func (s *System) TerminateGameSession(ctx context.Context, q messages.TerminateGameSession) (*messages.GameSession, error) {
-	return ask[*messages.GameSession](ctx, s.fleet, q)
-}
-
-// GameSessions reads game sessions, oldest first.
-func (s *System) GameSessions(ctx context.Context, q messages.GameSessionQuery) ([]*messages.GameSession, error) {
-	return ask[[]*messages.GameSession](ctx, s.fleet, q)
-}
-
-// LiveGameSessions returns the game sessions of a fleet that have not ended, oldest first. Some
-// may have ended in the meantime. It costs one request to the registry, and with a location one
-// read of each game session. Callers must not change the list.
-func (s *System) LiveGameSessions(ctx context.Context, q messages.ActiveGameSessionQuery) ([]*gamesession.Published, error) {
-	list, err := ask[[]*gamesession.Published](ctx, s.fleet, q)
-	if err != nil || q.Location == "" {
-		return list, err
-	}
-	var there []*gamesession.Published
-	for _, p := range list {
-		if g, _, _ := p.Shared(); g.Location == q.Location {
-			there = append(there, p)
-		}
-	}
-	return there, nil
-}
-
-// CreatePlayerSessions reserves player sessions, all or none.
-func (s *System) CreatePlayerSessions(ctx context.Context, q messages.CreatePlayerSessions) ([]*messages.PlayerSession, error) {
-	return ask[[]*messages.PlayerSession](ctx, s.fleet, q)
-}
-
-// PlayerSessions reads player sessions, oldest first.
-func (s *System) PlayerSessions(ctx context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
-	return ask[[]*messages.PlayerSession](ctx, s.fleet, q)
-}
-
-// Fleets reads all fleets, oldest first.
-func (s *System) Fleets(ctx context.Context) ([]*messages.Fleet, error) {
-	return ask[[]*messages.Fleet](ctx, s.fleet, catalog.Fleets{})
-}
-
-// Drain refuses new game sessions and player sessions, lets running game sessions continue for
-// at most grace, ends the rest, and returns when all have ended or ctx ends. Another call may
-// shorten the grace, even while one waits. The error is fleet.ErrDrainCancelled after a
-// CancelDrain.
-func (s *System) Drain(ctx context.Context, grace time.Duration) error {
-	s.matchmaking.Tell(matchmaker.Drain{})
-	s.placements.Tell(placement.Drain{})
-	_, err := ask[stage.None](ctx, s.fleet, fleet.Drain{Grace: grace})
-	if err != nil {
-		return fmt.Errorf("actors: drain: %w", err)
-	}
-	return nil
-}
-
-// StartDrain is Drain for callers that do not wait. Done is called once, from any goroutine,
-// and must not block.
-func (s *System) StartDrain(grace time.Duration, done func(error)) {
-	s.matchmaking.Tell(matchmaker.Drain{})
-	s.placements.Tell(placement.Drain{})
-	s.fleet.Tell(stage.Request[fleet.Drain, stage.None]{Request: fleet.Drain{Grace: grace}, Reply: func(_ stage.None, err error) { done(err) }})
-}
-
-// CancelDrain accepts new game sessions, player sessions and placements again. The error is
-// fleet.ErrNotDraining without a drain, and fleet.ErrDrainTooLate if the game sessions have
-// ended or the grace is over. It completes even if ctx ends meanwhile.
-func (s *System) CancelDrain(ctx context.Context) error {
-	if _, err := ask[stage.None](context.WithoutCancel(ctx), s.fleet, fleet.CancelDrain{}); err != nil {
-		return err
-	}
-	s.placements.Tell(placement.CancelDrain{})
-	s.matchmaking.Tell(matchmaker.CancelDrain{})
-	return nil
-}
-
-// Depth returns how many messages wait for the registry and for game sessions.
-func (s *System) Depth(ctx context.Context) (fleet.Depths, error) {
-	return ask[fleet.Depths](ctx, s.fleet, fleet.Depth{})
 }
 
 // Ready returns how many mailboxes wait for a worker.

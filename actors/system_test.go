@@ -41,17 +41,17 @@ func TestRequestsAfterTheEndAreAnswered(t *testing.T) {
 	run(t, func(w *world) {
 		w.System.Close()
 		ctx := context.Background()
-		_, err := w.System.CreateGameSession(ctx, messages.CreateGameSession{})
+		_, err := messages.Do(ctx, w.System, messages.CreateGameSession{})
 		w.IsError(err, messages.Unavailable)
-		_, err = w.System.CreatePlayerSessions(ctx, messages.CreatePlayerSessions{})
+		_, err = messages.Do(ctx, w.System, messages.CreatePlayerSessions{})
 		w.IsError(err, messages.Unavailable)
-		_, err = w.System.GameSessions(ctx, messages.GameSessionQuery{})
+		_, err = messages.Do(ctx, w.System, messages.GameSessionQuery{})
 		w.IsError(err, messages.Unavailable)
-		_, err = w.System.PlayerSessions(ctx, messages.PlayerSessionQuery{})
+		_, err = messages.Do(ctx, w.System, messages.PlayerSessionQuery{})
 		w.IsError(err, messages.Unavailable)
-		_, err = w.System.Fleets(ctx)
+		_, err = messages.Do(ctx, w.System, messages.FleetQuery{})
 		w.IsError(err, messages.Unavailable)
-		assert.NoError(w, w.System.Drain(ctx, time.Hour))
+		assert.NoError(w, messages.Run(ctx, w.System, messages.Drain{Grace: time.Hour}))
 	})
 }
 
@@ -72,7 +72,7 @@ func TestACrashInOneGameSessionIsNotFeltInAnother(t *testing.T) {
 		if len(w.Failure) != 0 {
 			w.Errorf("the host failed: %v", w.Failure)
 		}
-		if d, err := w.System.Depth(w.Context()); err != nil || d.Registry != 0 || d.GameSessions != 0 || d.Busiest != 0 || w.System.Ready() != 0 {
+		if d, err := messages.Do(w.Context(), w.System, messages.DepthQuery{}); err != nil || d.Registry != 0 || d.GameSessions != 0 || d.Busiest != 0 || w.System.Ready() != 0 {
 			w.Errorf("%+v, %d wait; %v", d, w.System.Ready(), err)
 		}
 	})

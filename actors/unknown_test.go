@@ -11,6 +11,7 @@ import (
 
 	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
+	"troupe/actors/stage"
 	"troupe/messages"
 	"troupe/messages/counters"
 )
@@ -24,12 +25,12 @@ func TestRequestsThatNobodyKnowsAreAnswered(t *testing.T) {
 		defer s.Close()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		type unhandled struct{}
+		type unhandled struct{ messages.ToThisHost[int] }
 		unavailable := &messages.Error{Code: messages.Unavailable}
-		if _, err := ask[int](ctx, s.fleet, unhandled{}); !errors.Is(err, unavailable) {
+		if _, err := stage.Await(ctx, func(reply func(int, error)) { stage.Send(s.fleet, unhandled{}, reply) }); !errors.Is(err, unavailable) {
 			t.Errorf("the registry: got %v", err)
 		}
-		if _, err := ask[int](ctx, s.placements, unhandled{}); !errors.Is(err, unavailable) {
+		if _, err := stage.Await(ctx, func(reply func(int, error)) { stage.Send(s.placements, unhandled{}, reply) }); !errors.Is(err, unavailable) {
 			t.Errorf("placements: got %v", err)
 		}
 		assert.Equal(t, "unknown messages counted", count.ActorMessages.Load(), 2)

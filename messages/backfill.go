@@ -2,6 +2,7 @@ package messages
 
 // StartMatchBackfill asks for more players for a game session that a match has made (flexmatch.md 16.1).
 type StartMatchBackfill struct {
+	ToMatchmaking[*Ticket]
 	TicketID   TicketID
 	Matchmaker MatchmakerName
 	Session    GameSessionID  // empty for a STANDALONE configuration
@@ -38,6 +39,7 @@ const (
 
 // FillGameSession changes a game session that a match has made: all of it, or nothing.
 type FillGameSession struct {
+	ToGameSession[*FilledGameSession]
 	Session GameSessionID
 	// Match, with Players, adds their player sessions. A repetition for the same match adds none.
 	Match   MatchID

@@ -3,5 +3,5 @@
 // messages/wire, the behaviour in actors. The package imports nothing of the project,
 // starts nothing and owns no state.
 //
-// Values are immutable once sent. Actors receive requests in a stage.Request.
+// Values are immutable once sent. A Request names its answer and its route; actors receive it in a stage.Ask.
 package messages

@@ -7,6 +7,7 @@ import (
 
 // UpdateFleet changes the attributes of a fleet that are not nil.
 type UpdateFleet struct {
+	ToCatalog[*Fleet]
 	FleetID           FleetID
 	Name, Description *string
 	Protection        *bool         // FullProtection, of game sessions from then on
@@ -18,6 +19,7 @@ type UpdateFleet struct {
 // UpdateCapacity changes the number of process groups of a fleet in a location. Nil leaves a
 // value; an empty location means the home location.
 type UpdateCapacity struct {
+	ToCatalog[*Fleet]
 	FleetID           FleetID
 	Location          string
 	Desired, Min, Max *int
@@ -32,12 +34,21 @@ type Port struct {
 
 // UpdatePorts adds and removes port ranges.
 type UpdatePorts struct {
+	ToCatalog[*Fleet]
 	FleetID     FleetID
 	Add, Remove []Port
 }
 
-// FleetLocations names the locations to add to a fleet or to remove from it.
-type FleetLocations struct {
+// AddFleetLocations adds locations to a fleet.
+type AddFleetLocations struct {
+	ToCatalog[*Fleet]
+	FleetID   FleetID
+	Locations []string
+}
+
+// RemoveFleetLocations takes locations from a fleet, and ends its game sessions there.
+type RemoveFleetLocations struct {
+	ToCatalog[*Fleet]
 	FleetID   FleetID
 	Locations []string
 }
@@ -45,6 +56,7 @@ type FleetLocations struct {
 // FleetUseQuery asks for the use of fleets in one location; empty means their home location.
 // Without ids it selects all fleets.
 type FleetUseQuery struct {
+	ToEveryHost[[]FleetUse]
 	FleetIDs []FleetID
 	Location string
 }
@@ -73,7 +85,9 @@ type FleetRoom struct {
 
 // FleetRoomQuery asks for the FleetRoom of all fleets in all their locations, oldest fleets
 // first, at most FleetRoomMax.
-type FleetRoomQuery struct{}
+type FleetRoomQuery struct {
+	ToThisHost[[]FleetRoom]
+}
 
 // FleetRoomMax bounds the answer to a FleetRoomQuery.
 const FleetRoomMax = 500
@@ -92,12 +106,14 @@ type Instance struct {
 // InstanceQuery asks for the process groups of a fleet in a location; empty means the fleet's
 // home location.
 type InstanceQuery struct {
+	ToEveryHost[[]Instance]
 	FleetID  FleetID
 	Location string
 }
 
 // CreateAlias makes an alias: FleetID for SIMPLE routing, else Message for TERMINAL.
 type CreateAlias struct {
+	ToCatalog[*Alias]
 	Name, Description string
 	FleetID           FleetID
 	Message           string
@@ -106,9 +122,44 @@ type CreateAlias struct {
 
 // UpdateAlias changes the attributes of an alias that are not nil.
 type UpdateAlias struct {
+	ToCatalog[*Alias]
 	ID                AliasID
 	Name, Description *string
 	Routing           *Routing
+}
+
+// DeleteAlias deletes an alias.
+type DeleteAlias struct {
+	ToCatalog[None]
+	ID AliasID
+}
+
+// AliasQuery asks for one alias, or with an empty id for all, oldest first.
+type AliasQuery struct {
+	ToCatalog[[]*Alias]
+	ID AliasID
+}
+
+// FleetQuery asks for all fleets, oldest first, TERMINATED ones for a while.
+type FleetQuery struct{ ToCatalog[[]*Fleet] }
+
+// DeleteFleet deletes a fleet and ends its game sessions.
+type DeleteFleet struct {
+	ToCatalog[None]
+	ID FleetID
+}
+
+// FleetEventQuery asks for what happened to a fleet, oldest first.
+type FleetEventQuery struct {
+	ToCatalog[[]FleetEvent]
+	ID FleetID
+}
+
+// CheckDestinations asks whether ARNs of fleets and aliases may be the destinations of one queue. The error is NotFound for unknown ones,
+// and InvalidRequest for fleets that are being deleted, or if some fleets have certificates and others have not.
+type CheckDestinations struct {
+	ToCatalog[None]
+	Destinations []string
 }
 
 // Routing is the target of an alias: a fleet, or no fleet and a message.
@@ -121,12 +172,35 @@ type Routing struct {
 // location, gamesessionqueue) and its id or name.
 type Resource struct{ Kind, ID string }
 
-// UpdateTags sets and removes tags. Removing an unknown key is no error.
+// Route returns the owner of the resources of this kind.
+func (r Resource) Route() Route {
+	switch r.Kind {
+	case "gamesessionqueue":
+		return RoutePlacements
+	case "matchmakingruleset", "matchmakingconfiguration":
+		return RouteMatchmaking
+	}
+	return RouteCatalog
+}
+
+// TagQuery asks for the tags of a resource. A resource that is not known, or is of a kind without tags, is NotFound.
+type TagQuery struct{ Resource }
+
+// Answer implements RequestOf.
+func (TagQuery) Answer() (none map[string]string) { return }
+
+// UpdateTags sets and removes tags, and is answered with all tags of the resource. Removing an unknown key is no error.
 type UpdateTags struct {
 	Resource Resource
 	Set      map[string]string
 	Remove   []string
 }
+
+// Route implements Request.
+func (u UpdateTags) Route() Route { return u.Resource.Route() }
+
+// Answer implements RequestOf.
+func (UpdateTags) Answer() (none map[string]string) { return }
 
 // TagsMax bounds the tags of one resource (service-api.md 2.11).
 const TagsMax = 50

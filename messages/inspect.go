@@ -6,7 +6,10 @@ import (
 )
 
 // InspectGameSession asks a running game session what goes on in it, for operators.
-type InspectGameSession struct{ ID GameSessionID }
+type InspectGameSession struct {
+	ToGameSession[*GameSessionState]
+	ID GameSessionID
+}
 
 // DeadLetterError says that the game session has ended.
 func (q InspectGameSession) DeadLetterError() error {
@@ -16,6 +19,7 @@ func (q InspectGameSession) DeadLetterError() error {
 // KickPlayer removes a player from a game session, as the game could. It is answered with the
 // number of its player sessions there that have not ended; the players leave a little later.
 type KickPlayer struct {
+	ToGameSession[int]
 	GameSession GameSessionID
 	Player      PlayerID
 	Reason      string // told to the game's log
@@ -100,6 +104,7 @@ type GroupState struct {
 
 // PlacementList asks for placements: all that wait, and those that ended last.
 type PlacementList struct {
+	ToPlacements[[]PlacementState]
 	ID     PlacementID     // empty: any
 	Queue  QueueName       // empty: of all queues
 	Status PlacementStatus // 0: any

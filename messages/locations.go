@@ -29,3 +29,18 @@ func (f *Fleet) GroupsIn(location string) Groups {
 	}
 	return Groups{Desired: 1, Min: 0, Max: 1}
 }
+
+// CreateLocation makes a custom location. A name that is taken is Conflict.
+type CreateLocation struct {
+	ToCatalog[Location]
+	Location Location
+}
+
+// DeleteLocation deletes a custom location. One that a fleet uses is InvalidRequest.
+type DeleteLocation struct {
+	ToCatalog[None]
+	Name string
+}
+
+// LocationQuery asks for all locations, by name.
+type LocationQuery struct{ ToCatalog[[]Location] }

@@ -61,6 +61,7 @@ func (m *Matchmaker) AcceptWithin() time.Duration {
 
 // UpdateMatchmaker changes a matchmaking configuration. Nil leaves a value; an empty list or text removes it.
 type UpdateMatchmaker struct {
+	ToMatchmaking[*Matchmaker]
 	Name               MatchmakerName
 	Description        *string
 	RuleSet            *RuleSetName
@@ -158,6 +159,7 @@ type TicketPlayer struct {
 
 // StartMatchmaking asks for a match for some players.
 type StartMatchmaking struct {
+	ToMatchmaking[*Ticket]
 	TicketID   TicketID
 	Matchmaker MatchmakerName
 	Players    []TicketPlayer // 1 to 10, each once
@@ -166,6 +168,7 @@ type StartMatchmaking struct {
 
 // AcceptMatch accepts or rejects a match for some players of a ticket.
 type AcceptMatch struct {
+	ToMatchmaking[None]
 	TicketID TicketID
 	Players  []PlayerID
 	Accept   bool
@@ -216,4 +219,58 @@ type Match struct {
 type MatchTeam struct {
 	Name    string
 	Players []PlayerID
+}
+
+// CheckRuleSet refuses the body of a rule set that is not valid: InvalidRequest, with the place in the body.
+type CheckRuleSet struct {
+	ToThisHost[None]
+	Body string
+}
+
+// CreateRuleSet makes a rule set. A body that is not valid and a name that is taken are InvalidRequest.
+type CreateRuleSet struct {
+	ToMatchmaking[*RuleSet]
+	RuleSet RuleSet
+}
+
+// DeleteRuleSet deletes a rule set. One that a configuration uses is InvalidRequest.
+type DeleteRuleSet struct {
+	ToMatchmaking[None]
+	Name RuleSetName
+}
+
+// RuleSetQuery asks for all rule sets, oldest first.
+type RuleSetQuery struct{ ToMatchmaking[[]*RuleSet] }
+
+// CreateMatchmaker makes a matchmaking configuration. An unknown rule set or queue is NotFound; contradictions and a name that is taken
+// are InvalidRequest.
+type CreateMatchmaker struct {
+	ToMatchmaking[*Matchmaker]
+	Matchmaker Matchmaker
+}
+
+// DeleteMatchmaker deletes a matchmaking configuration. One with tickets that have not ended is InvalidRequest.
+type DeleteMatchmaker struct {
+	ToMatchmaking[None]
+	Name MatchmakerName
+}
+
+// MatchmakerQuery asks for all matchmaking configurations, oldest first.
+type MatchmakerQuery struct{ ToMatchmaking[[]*Matchmaker] }
+
+// MatchmakerStateQuery asks for what goes on in all matchmaking configurations, oldest first.
+type MatchmakerStateQuery struct {
+	ToMatchmaking[[]MatchmakerState]
+}
+
+// TicketQuery asks for tickets, in the order of their ids here. Unknown ones are left out.
+type TicketQuery struct {
+	ToMatchmaking[[]*Ticket]
+	IDs []TicketID
+}
+
+// StopMatchmaking cancels a ticket. One that is PLACING or has ended is InvalidRequest.
+type StopMatchmaking struct {
+	ToMatchmaking[None]
+	ID TicketID
 }

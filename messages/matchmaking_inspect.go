@@ -15,6 +15,7 @@ type MatchmakerState struct {
 
 // TicketList asks for the tickets that have not ended, for operators.
 type TicketList struct {
+	ToMatchmaking[ListedTickets]
 	Matchmaker MatchmakerName // empty: of all configurations
 	Limit      int
 }
@@ -26,7 +27,10 @@ type ListedTickets struct {
 }
 
 // WhyTicket asks why a matchmaking ticket waits; NotFound if it is not known. It takes some milliseconds beside the search for matches.
-type WhyTicket struct{ ID TicketID }
+type WhyTicket struct {
+	ToMatchmaking[*TicketWait]
+	ID TicketID
+}
 
 // TicketWait says why a matchmaking ticket waits, for operators (docs/matchmaking.md).
 type TicketWait struct {

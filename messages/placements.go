@@ -82,6 +82,7 @@ type PlacedPlayer struct {
 
 // StartPlacement asks for a placement.
 type StartPlacement struct {
+	ToPlacements[*Placement]
 	ID             PlacementID
 	Queue          QueueName
 	MaxPlayers     int
@@ -119,6 +120,7 @@ type Placement struct {
 // UpdateQueue changes a queue. A nil pointer and a Timeout of 0 leave the value; an empty list
 // removes it.
 type UpdateQueue struct {
+	ToPlacements[*Queue]
 	Name             QueueName
 	Timeout          time.Duration
 	Destinations     *[]string
@@ -171,4 +173,32 @@ func (u *UpdateQueue) Apply(q *Queue) *Queue {
 		next.Notify = *u.Notify
 	}
 	return &next
+}
+
+// CreateQueue makes a queue. A name that is taken is InvalidRequest, an unknown destination NotFound, and too many queues are
+// LimitExceeded.
+type CreateQueue struct {
+	ToPlacements[*Queue]
+	Queue Queue
+}
+
+// DeleteQueue deletes a queue; its placements become FAILED.
+type DeleteQueue struct {
+	ToPlacements[None]
+	Name QueueName
+}
+
+// QueueQuery asks for all queues, oldest first.
+type QueueQuery struct{ ToPlacements[[]*Queue] }
+
+// PlacementQuery asks for a placement. An unknown one is NotFound.
+type PlacementQuery struct {
+	ToPlacements[*Placement]
+	ID PlacementID
+}
+
+// StopPlacement cancels a placement. One that is not PENDING is InvalidRequest.
+type StopPlacement struct {
+	ToPlacements[*Placement]
+	ID PlacementID
 }

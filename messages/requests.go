@@ -1,10 +1,15 @@
 package messages
 
-import "troupe/messages/tracing"
+import (
+	"time"
+
+	"troupe/messages/tracing"
+)
 
 // CreateGameSession asks for a new game session on a fleet (service-api.md 2.6). Exactly one
 // of FleetID and AliasID is set. The API has checked lengths and patterns.
 type CreateGameSession struct {
+	ToCatalog[*GameSession]
 	FleetID          FleetID
 	AliasID          AliasID
 	Location         string // empty: the fleet's home location
@@ -20,6 +25,7 @@ type CreateGameSession struct {
 // UpdateGameSession changes the attributes of a game session that are not nil. Properties are
 // added, or replace properties with the same key (service-api.md 2.6).
 type UpdateGameSession struct {
+	ToGameSession[*GameSession]
 	ID             GameSessionID
 	Name           *string
 	MaxPlayers     *int
@@ -31,6 +37,7 @@ type UpdateGameSession struct {
 // CreatePlayerSessions reserves a player session for each player for 60 s, all or none
 // (service-api.md 2.7).
 type CreatePlayerSessions struct {
+	ToGameSession[[]*PlayerSession]
 	GameSessionID GameSessionID
 	Players       []NewPlayer
 }
@@ -44,6 +51,7 @@ type NewPlayer struct {
 // TerminateGameSession ends a game session (service-api.md 2.6). Without Force the game's
 // OnProcessTerminate runs first.
 type TerminateGameSession struct {
+	ToGameSession[*GameSession]
 	GameSessionID GameSessionID
 	Force         bool
 }
@@ -59,6 +67,7 @@ type ActiveGameSessionQuery struct {
 // GameSessionQuery selects game sessions by ID or, if that is empty, by FleetID or AliasID.
 // Status 0 means any.
 type GameSessionQuery struct {
+	ToEveryHost[[]*GameSession]
 	ID       GameSessionID
 	FleetID  FleetID
 	AliasID  AliasID
@@ -69,9 +78,46 @@ type GameSessionQuery struct {
 // PlayerSessionQuery selects player sessions by exactly one of its ids. Status is used with
 // GameSessionID only; 0 means any.
 type PlayerSessionQuery struct {
+	ToEveryHost[[]*PlayerSession]
 	GameSessionID   GameSessionID
 	PlayerID        PlayerID
 	PlayerSessionID PlayerSessionID
 	ShortID         string // as PlayerSessionID.Short returns it
 	Status          PlayerSessionStatus
 }
+
+// Route implements Request: a query that names a game session goes to its owner.
+func (q GameSessionQuery) Route() Route {
+	if q.ID != "" {
+		return RouteGameSession
+	}
+	return RouteEveryHost
+}
+
+// Route implements Request: a query that names a game session goes to its owner.
+func (q PlayerSessionQuery) Route() Route {
+	if q.GameSessionID != "" {
+		return RouteGameSession
+	}
+	return RouteEveryHost
+}
+
+// Drain refuses new game sessions, player sessions and placements on this host, and ends all its game sessions: those without players at
+// once, the others when their last player has left or Grace is over. It is answered then, or with an error after a CancelDrain. Another
+// Drain may shorten the grace, not extend it.
+type Drain struct {
+	ToThisHost[None]
+	Grace time.Duration
+}
+
+// DeadLetterError is nil: a host that has stopped has no game sessions left.
+func (Drain) DeadLetterError() error { return nil }
+
+// CancelDrain ends a Drain, and accepts new game sessions, player sessions and placements again.
+type CancelDrain struct{ ToThisHost[None] }
+
+// DepthQuery asks for the numbers of messages that wait on this host.
+type DepthQuery struct{ ToThisHost[Depths] }
+
+// Depths are numbers of waiting messages: for the registry, for all game sessions together, and for the game session with the most.
+type Depths struct{ Registry, GameSessions, Busiest int }

@@ -25,19 +25,44 @@ type Script struct {
 
 // CreateScript creates a script from an archive.
 type CreateScript struct {
+	ToCatalog[*Script]
 	Name, Version string
 	NodeVersion   string // empty: 10.x
 	Zip           []byte
 	Tags          map[string]string
 }
 
-// UpdateScript changes the attributes that are not empty. New game sessions run the new
-// content.
+// UpdateScript changes the attributes that are not empty. It is answered once new game sessions run the new content, once the content
+// has turned out not to run, or after Wait.
 type UpdateScript struct {
+	ToCatalog[UpdatedScript]
 	ID            ScriptID
 	Name, Version string
 	Zip           []byte
+	Wait          time.Duration // 0: 10 s
 }
+
+// UpdatedScript is the answer to UpdateScript. If Refused is empty and Loading is false, new game sessions run the new content.
+type UpdatedScript struct {
+	Script  *Script
+	Refused []string // reasons why processes do not run the new content
+	Loading bool     // some process is still being started
+}
+
+// DeleteScript deletes a script. One that a fleet uses is InvalidRequest.
+type DeleteScript struct {
+	ToCatalog[None]
+	ID ScriptID
+}
+
+// ScriptQuery asks for one script, or with an empty id for all, oldest first.
+type ScriptQuery struct {
+	ToCatalog[[]*Script]
+	ID ScriptID
+}
+
+// ScriptsLoaded is answered once this host is loading no script.
+type ScriptsLoaded struct{ ToThisHost[None] }
 
 // ServerProcess is an entry of a runtime configuration: a launch path and the number of its
 // processes.
@@ -56,6 +81,7 @@ type RuntimeConfiguration struct {
 
 // CreateFleet creates a fleet for a script. The API has checked lengths and patterns.
 type CreateFleet struct {
+	ToCatalog[*Fleet]
 	Name, Description string
 	ScriptID          ScriptID
 	LaunchPath        string // of its one process, if Runtime has no processes
@@ -94,6 +120,7 @@ type FleetEvent struct {
 
 // UpdateRuntime replaces a fleet's runtime configuration.
 type UpdateRuntime struct {
+	ToCatalog[*Fleet]
 	FleetID FleetID
 	Runtime RuntimeConfiguration
 }

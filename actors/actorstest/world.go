@@ -183,7 +183,7 @@ func (w *World) Try(req messages.CreateGameSession, h script.Handler) (*messages
 	if g, ok := h.(interface{ in(*World) }); ok {
 		g.in(w)
 	}
-	g, err := w.System.CreateGameSession(context.Background(), req)
+	g, err := messages.Do(context.Background(), w.System, req)
 	w.WaitIdle()
 	return g, err
 }
@@ -202,7 +202,7 @@ func (w *World) Create(h script.Handler) messages.GameSessionID {
 func (w *World) Game(id messages.GameSessionID) *messages.GameSession {
 	w.Helper()
 	w.WaitIdle()
-	list, err := w.System.GameSessions(context.Background(), messages.GameSessionQuery{ID: id})
+	list, err := messages.Do(context.Background(), w.System, messages.GameSessionQuery{ID: id})
 	if err != nil || len(list) != 1 {
 		w.Fatal(list, err)
 	}
@@ -215,7 +215,7 @@ func (w *World) Seats(game messages.GameSessionID, players ...messages.PlayerID)
 	for _, p := range players {
 		req.Players = append(req.Players, messages.NewPlayer{PlayerID: p, PlayerData: "data of " + string(p)})
 	}
-	seats, err := w.System.CreatePlayerSessions(context.Background(), req)
+	seats, err := messages.Do(context.Background(), w.System, req)
 	w.WaitIdle()
 	return seats, err
 }
@@ -234,7 +234,7 @@ func (w *World) Seat(game messages.GameSessionID) messages.PlayerSessionID {
 func (w *World) Seated(id messages.PlayerSessionID) *messages.PlayerSession {
 	w.Helper()
 	w.WaitIdle()
-	list, err := w.System.PlayerSessions(context.Background(), messages.PlayerSessionQuery{PlayerSessionID: id})
+	list, err := messages.Do(context.Background(), w.System, messages.PlayerSessionQuery{PlayerSessionID: id})
 	if err != nil || len(list) != 1 {
 		w.Fatal(list, err)
 	}

@@ -9,9 +9,10 @@ import (
 )
 
 // Watch makes the registry call Notify with nil after each change of the seats of a game session, and with each request of its
-// game for backfill. It is sent in a stage.Request[Watch, *gamesession.Published], and replaces an earlier Watch of the same
+// game for backfill. It replaces an earlier Watch of the same
 // game session. Notify must not block.
 type Watch struct {
+	messages.ToThisHost[*gamesession.Published]
 	Session messages.GameSessionID
 	Notify  func(*messages.AskBackfill)
 }
@@ -82,9 +83,7 @@ func (gs *games) onFill(m stage.Request[messages.FillGameSession, *messages.Fill
 	case len(q.Players) > 0 && gs.drain.on:
 		reply(unavailable())
 	case len(q.Players) > 0:
-		e.ref.Tell(stage.Request[gamesession.Fill, []*messages.PlayerSession]{
-			Request: gamesession.Fill(q), Reply: func(_ []*messages.PlayerSession, err error) { reply(err) },
-		})
+		stage.Send(e.ref, gamesession.Fill{FillGameSession: q}, func(_ []*messages.PlayerSession, err error) { reply(err) })
 	case q.Data == "":
 		e.update(&q)
 		reply(nil)

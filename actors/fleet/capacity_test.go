@@ -9,7 +9,6 @@ import (
 	"troupe/actors/actorstest"
 	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
-	"troupe/actors/fleet/catalog"
 	"troupe/messages"
 )
 
@@ -77,7 +76,7 @@ func TestAScaleDownEndsUnprotectedGameSessions(t *testing.T) {
 		}
 		_, err := h.create(create(h.fleet.ID, ""))
 		h.is(err, messages.FleetCapacityExceeded)
-		if e := wanted[[]messages.FleetEvent](h.host, catalog.Events{ID: h.fleet.ID}); e[len(e)-1].Code != "FLEET_SCALING_EVENT" {
+		if e := wanted[[]messages.FleetEvent](h.host, messages.FleetEventQuery{ID: h.fleet.ID}); e[len(e)-1].Code != "FLEET_SCALING_EVENT" {
 			t.Errorf("%+v", e[len(e)-1])
 		}
 	})
@@ -107,7 +106,7 @@ func TestUtilizationCountsPlayers(t *testing.T) {
 		id := w.Create(new(game))
 		w.Player(id)
 		w.Seat(id) // RESERVED player sessions do not count here (D-209)
-		uses, err := w.System.FleetUse(context.Background(), messages.FleetUseQuery{FleetIDs: []messages.FleetID{actorstest.Fleet, "fleet-none", actorstest.Fleet}})
+		uses, err := messages.Do(context.Background(), w.System, messages.FleetUseQuery{FleetIDs: []messages.FleetID{actorstest.Fleet, "fleet-none", actorstest.Fleet}})
 		if err != nil || len(uses) != 1 || uses[0].Players != 1 || uses[0].GameSessions != 1 || uses[0].PlayersMax != w.Game(id).MaxPlayers {
 			t.Errorf("%+v, %v", uses, err)
 		}
@@ -116,14 +115,14 @@ func TestUtilizationCountsPlayers(t *testing.T) {
 
 func TestALocationThatIsRemovedEndsItsGameSessions(t *testing.T) {
 	withResources(t, func(h *resources) {
-		wanted[*messages.Fleet](h.host, catalog.AddLocations{FleetID: h.fleet.ID, Locations: []string{"custom-attic"}})
+		wanted[*messages.Fleet](h.host, messages.AddFleetLocations{FleetID: h.fleet.ID, Locations: []string{"custom-attic"}})
 		q := create(h.fleet.ID, "")
 		q.Location = "custom-attic"
 		there, here := h.must(q), h.must(create(h.fleet.ID, ""))
 		if !strings.Contains(string(there.ID), "/custom-attic/") {
 			t.Errorf("its id is %s", there.ID)
 		}
-		wanted[*messages.Fleet](h.host, catalog.RemoveLocations{FleetID: h.fleet.ID, Locations: []string{"custom-attic", actorstest.Away}})
+		wanted[*messages.Fleet](h.host, messages.RemoveFleetLocations{FleetID: h.fleet.ID, Locations: []string{"custom-attic", actorstest.Away}})
 		if h.game(there.ID).Status != messages.GameSessionTerminated || h.game(here.ID).Status != messages.GameSessionActive {
 			t.Error("the wrong game session ended")
 		}
@@ -139,7 +138,7 @@ func TestNewRoomIsReported(t *testing.T) {
 		if got := told[fleet.RoomFor](h.host); !slices.Contains(got, fleet.RoomFor{FleetID: h.fleet.ID, Location: actorstest.Away}) {
 			t.Errorf("told %v", got)
 		}
-		wanted[*messages.Fleet](h.host, catalog.AddLocations{FleetID: h.fleet.ID, Locations: []string{"custom-attic"}})
+		wanted[*messages.Fleet](h.host, messages.AddFleetLocations{FleetID: h.fleet.ID, Locations: []string{"custom-attic"}})
 		if got := told[fleet.RoomFor](h.host); !slices.Contains(got, fleet.RoomFor{FleetID: h.fleet.ID, Location: "custom-attic"}) {
 			t.Errorf("told %v", got)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"troupe/actors/actorstest"
 	"troupe/actors/actorstest/assert"
-	"troupe/actors/fleet/catalog"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -19,7 +18,7 @@ import (
 // newest is the version of the script that the API shows.
 func (h *resources) newest() string {
 	h.Helper()
-	s := wanted[[]*messages.Script](h.host, catalog.Scripts{ID: h.script.ID})[0]
+	s := wanted[[]*messages.Script](h.host, messages.ScriptQuery{ID: h.script.ID})[0]
 	return fmt.Sprintf("%d (%s)", s.Contents, s.Version)
 }
 
@@ -30,7 +29,7 @@ func TestAFleetWhoseDeletionIsRefusedGoesOn(t *testing.T) {
 		g := h.must(create(h.fleet.ID, ""))
 		h.disk.Hold()
 		h.disk.Break(true)
-		later[stage.None](h.host, catalog.DropFleet{ID: h.fleet.ID})
+		later[stage.None](h.host, messages.DeleteFleet{ID: h.fleet.ID})
 		h.disk.Break(false)
 		later[*messages.GameSession](h.host, messages.TerminateGameSession{GameSessionID: g.ID, Force: true})
 		h.disk.Release()
@@ -51,7 +50,7 @@ func TestAVersionThatRunsWhileTheNextOneIsRefusedIsKept(t *testing.T) {
 		wanted[*messages.Fleet](h.host, messages.UpdateRuntime{FleetID: h.fleet.ID, Runtime: processes("3 main.js again")})
 		h.disk.Hold()
 		h.disk.Break(true)
-		later[catalog.Changed](h.host, changeOf(h.script.ID, "main.js=three"))
+		later[messages.UpdatedScript](h.host, changeOf(h.script.ID, "main.js=three"))
 		close(h.engine.gate)
 		synctest.Wait()
 		h.contents(2)
@@ -118,7 +117,7 @@ func TestAScriptWithoutItsContentRunsTheLastGoodOne(t *testing.T) {
 // says fails unless a fleet has an event with a code and a text.
 func (h *resources) says(id messages.FleetID, code, text string) {
 	h.Helper()
-	all := wanted[[]messages.FleetEvent](h.host, catalog.Events{ID: id})
+	all := wanted[[]messages.FleetEvent](h.host, messages.FleetEventQuery{ID: id})
 	if !slices.ContainsFunc(all, func(e messages.FleetEvent) bool { return e.Code == code && strings.Contains(e.Message, text) }) {
 		h.Errorf("no event %s has %q: %+v", code, text, all)
 	}

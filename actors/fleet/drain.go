@@ -46,7 +46,7 @@ func (d *drain) limit(c *stage.Context, grace time.Duration) {
 	}
 }
 
-func (gs *games) onDrain(m stage.Request[Drain, stage.None]) {
+func (gs *games) onDrain(m stage.Request[messages.Drain, stage.None]) {
 	gs.drain.on = true
 	gs.drain.waiting = append(gs.drain.waiting, m.With(new(stage.None)))
 	gs.hosting.Drain()

@@ -32,7 +32,7 @@ func TestADrainWaitsForReservedPlayerSessions(t *testing.T) {
 
 func TestACancelledDrainHasNoEffectsLeft(t *testing.T) {
 	run(t, func(w *world) {
-		cancel := func() error { return w.System.CancelDrain(context.Background()) }
+		cancel := func() error { return messages.Run(context.Background(), w.System, messages.CancelDrain{}) }
 		if err := cancel(); !errors.Is(err, fleet.ErrNotDraining) {
 			w.Error(err)
 		}
@@ -40,7 +40,7 @@ func TestACancelledDrainHasNoEffectsLeft(t *testing.T) {
 		a := w.Player(game)
 		results := make(chan error, 3)
 		start := func(grace time.Duration) {
-			go func() { results <- w.System.Drain(context.Background(), grace) }()
+			go func() { results <- messages.Run(context.Background(), w.System, messages.Drain{Grace: grace}) }()
 			w.WaitIdle()
 		}
 		start(time.Hour)
@@ -83,10 +83,10 @@ func TestACancelledDrainLoadsScriptsUpdatedMeanwhile(t *testing.T) {
 		game := start(w, f.ID)
 		w.Player(game.ID)
 		drain := make(chan error, 1)
-		go func() { drain <- w.System.Drain(context.Background(), time.Hour) }()
+		go func() { drain <- messages.Run(context.Background(), w.System, messages.Drain{Grace: time.Hour}) }()
 		w.WaitIdle()
-		assert.OK(w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Zip: archive("main.js=two")}))(w)
-		assert.NoError(w, w.System.CancelDrain(context.Background()))
+		assert.OK(messages.Do(context.Background(), w.System, messages.UpdateScript{ID: s.ID, Zip: archive("main.js=two")}))(w)
+		assert.NoError(w, messages.Run(context.Background(), w.System, messages.CancelDrain{}))
 		w.WaitIdle()
 		if second := start(w, f.ID); second.ScriptVersion != "2 (1.0)" || e.last().program.text != "two" {
 			w.Error(second.ScriptVersion, e.last().program.text)
@@ -103,7 +103,7 @@ func TestADrainKeepsASeatThatIsBeingStored(t *testing.T) {
 		g := h.must(create(actorstest.Fleet, ""))
 		h.disk.Hold()
 		seats := h.seatsLater(g.ID, "p") // its commit is on its way to the disk
-		later[stage.None](h, fleet.Drain{Grace: time.Hour})
+		later[stage.None](h, messages.Drain{Grace: time.Hour})
 		h.disk.Release()
 		if len(*seats) != 1 || (*seats)[0] != nil {
 			h.Fatalf("answers %v", *seats)

@@ -6,7 +6,6 @@ import (
 	"testing/synctest"
 
 	"troupe/actors/actorstest/assert"
-	"troupe/actors/fleet/catalog"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -15,7 +14,7 @@ import (
 // change replaces a script's content.
 func (h *resources) change(files ...string) {
 	h.Helper()
-	wanted[catalog.Changed](h.host, changeOf(h.script.ID, files...))
+	wanted[messages.UpdatedScript](h.host, changeOf(h.script.ID, files...))
 }
 
 // runs fails unless a new game session of the fleet runs a version.
@@ -75,7 +74,7 @@ func TestAFleetIsRestartedWithTheLastVersionThatRan(t *testing.T) {
 func TestAVersionThatWasStoredLastIsTriedAtTheNextStart(t *testing.T) {
 	withResources(t, func(h *resources) {
 		h.disk.Hold()
-		later[catalog.Changed](h.host, changeOf(h.script.ID, "main.js=two"))
+		later[messages.UpdatedScript](h.host, changeOf(h.script.ID, "main.js=two"))
 		h.disk.Next()
 		h.contents(2)
 		h.restart()
@@ -87,7 +86,7 @@ func TestAVersionThatWasStoredLastIsTriedAtTheNextStart(t *testing.T) {
 // The content of a configured script comes from the configuration at each start.
 func TestAContentOfAConfiguredScriptIsNotStored(t *testing.T) {
 	withResources(t, func(h *resources) {
-		wanted[catalog.Changed](h.host, changeOf("script-own", "main.js=two"))
+		wanted[messages.UpdatedScript](h.host, changeOf("script-own", "main.js=two"))
 		h.contents(1)
 	})
 }
@@ -96,16 +95,16 @@ func TestAContentOfAConfiguredScriptIsNotStored(t *testing.T) {
 func TestAVersionThatNeverRanIsNotKept(t *testing.T) {
 	withResources(t, func(h *resources) {
 		s := wanted[*messages.Script](h.host, newScriptOf("main.js=syntax error"))
-		wanted[catalog.Changed](h.host, changeOf(s.ID, "main.js=throws"))
+		wanted[messages.UpdatedScript](h.host, changeOf(s.ID, "main.js=throws"))
 		h.contents(2)
 		h.restart()
 		h.contents(2)
-		wanted[stage.None](h.host, catalog.DropScript{ID: s.ID})
+		wanted[stage.None](h.host, messages.DeleteScript{ID: s.ID})
 		h.contents(1)
 		h.change("main.js=throws")
 		h.contents(2)
-		wanted[stage.None](h.host, catalog.DropFleet{ID: h.fleet.ID})
-		wanted[stage.None](h.host, catalog.DropScript{ID: h.script.ID})
+		wanted[stage.None](h.host, messages.DeleteFleet{ID: h.fleet.ID})
+		wanted[stage.None](h.host, messages.DeleteScript{ID: h.script.ID})
 		h.contents(0)
 	})
 }
@@ -115,7 +114,7 @@ func TestAnUpdateThatIsNotStoredLeavesTheLastVersionThatRan(t *testing.T) {
 	withResources(t, func(h *resources) {
 		h.change("main.js=throws")
 		h.disk.Break(true)
-		_, err := request[catalog.Changed](h.host, changeOf(h.script.ID, "main.js=three"))
+		_, err := request[messages.UpdatedScript](h.host, changeOf(h.script.ID, "main.js=three"))
 		h.is(err, messages.Internal)
 		h.disk.Break(false)
 		h.restart()

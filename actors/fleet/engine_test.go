@@ -195,19 +195,19 @@ func archive(files ...string) []byte {
 
 func newScript(w *world, files ...string) *messages.Script {
 	w.Helper()
-	return assert.Value(w.System.CreateScript(context.Background(), messages.CreateScript{Name: "game", Version: "1.0", Zip: archive(files...)}))(w)
+	return assert.Value(messages.Do(context.Background(), w.System, messages.CreateScript{Name: "game", Version: "1.0", Zip: archive(files...)}))(w)
 }
 
 func update(w *world, id messages.ScriptID, version string, files ...string) {
 	w.Helper()
-	assert.OK(w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: id, Version: version, Zip: archive(files...)}))(w)
+	assert.OK(messages.Do(context.Background(), w.System, messages.UpdateScript{ID: id, Version: version, Zip: archive(files...)}))(w)
 	w.WaitIdle()
 }
 
 func newFleet(w *world, q messages.CreateFleet) *messages.Fleet {
 	w.Helper()
 	q.Locations = []string{actorstest.Home}
-	f := assert.Value(w.System.CreateFleet(context.Background(), q))(w)
+	f := assert.Value(messages.Do(context.Background(), w.System, q))(w)
 	w.WaitIdle()
 	return f
 }
@@ -225,7 +225,7 @@ func processes(specs ...string) (rc messages.RuntimeConfiguration) {
 
 func theFleet(w *world, id messages.FleetID) *messages.Fleet {
 	w.Helper()
-	all := assert.Value(w.System.Fleets(context.Background()))(w)
+	all := assert.Value(messages.Do(context.Background(), w.System, messages.FleetQuery{}))(w)
 	for _, f := range all {
 		if f.ID == id {
 			return f
@@ -250,7 +250,7 @@ func happened(w *world, id messages.FleetID) (codes []string) {
 
 func eventsOf(w *world, id messages.FleetID) []messages.FleetEvent {
 	w.Helper()
-	return assert.Value(w.System.FleetEvents(context.Background(), id))(w)
+	return assert.Value(messages.Do(context.Background(), w.System, messages.FleetEventQuery{ID: id}))(w)
 }
 
 // start creates a game session that must become ACTIVE.

@@ -37,7 +37,7 @@ func end(w *world, g *game) {
 
 func sessions(w *world, q messages.GameSessionQuery) []*messages.GameSession {
 	w.Helper()
-	return assert.Value(w.System.GameSessions(context.Background(), q))(w)
+	return assert.Value(messages.Do(context.Background(), w.System, q))(w)
 }
 
 // API-24.
@@ -191,9 +191,9 @@ func TestEndedGameSessionsAreRememberedWithinBounds(t *testing.T) {
 			w.Pass(time.Minute)
 			end(w, g)
 		}
-		_, err := w.System.GameSessions(context.Background(), messages.GameSessionQuery{ID: ids[0]})
+		_, err := messages.Do(context.Background(), w.System, messages.GameSessionQuery{ID: ids[0]})
 		w.IsError(err, messages.NotFound)
-		_, err = w.System.PlayerSessions(context.Background(), messages.PlayerSessionQuery{PlayerSessionID: seats[0]})
+		_, err = messages.Do(context.Background(), w.System, messages.PlayerSessionQuery{PlayerSessionID: seats[0]})
 		w.IsError(err, messages.NotFound)
 		_, err = w.Seats(ids[0], "x")
 		w.IsError(err, messages.NotFound)
@@ -209,7 +209,7 @@ func TestEndedGameSessionsAreRememberedWithinBounds(t *testing.T) {
 		w.Pass(time.Hour - 2*time.Minute) // game 1 ended two minutes before game 3
 		w.Game(ids[1])
 		w.Pass(time.Millisecond)
-		if _, err = w.System.GameSessions(context.Background(), messages.GameSessionQuery{ID: ids[1]}); err == nil {
+		if _, err = messages.Do(context.Background(), w.System, messages.GameSessionQuery{ID: ids[1]}); err == nil {
 			w.Error("still known after its time")
 		}
 		w.Game(ids[2])
@@ -247,12 +247,12 @@ func TestGameSessionsAreSelectedByIDFleetAliasLocationAndStatus(t *testing.T) {
 		actorstest.Equal(w, "id and another fleet (D-211)", ids(messages.GameSessionQuery{ID: a, FleetID: actorstest.Small}))
 		actorstest.Equal(w, "id and status", ids(messages.GameSessionQuery{ID: a, Status: messages.GameSessionActive}))
 		for _, q := range []messages.GameSessionQuery{{ID: "arn:unknown"}, {FleetID: "fleet-unknown"}, {AliasID: "alias-unknown"}} {
-			_, err := w.System.GameSessions(context.Background(), q)
+			_, err := messages.Do(context.Background(), w.System, q)
 			w.IsError(err, messages.NotFound)
 		}
-		_, err := w.System.GameSessions(context.Background(), messages.GameSessionQuery{FleetID: actorstest.Fleet, Location: "nowhere"})
+		_, err := messages.Do(context.Background(), w.System, messages.GameSessionQuery{FleetID: actorstest.Fleet, Location: "nowhere"})
 		w.IsError(err, messages.InvalidRequest)
-		fleets, err := w.System.Fleets(context.Background())
+		fleets, err := messages.Do(context.Background(), w.System, messages.FleetQuery{})
 		if err != nil || len(fleets) != 3 {
 			w.Error(fleets, err)
 		}
@@ -269,7 +269,7 @@ func TestTheStatusFilterHoldsForAGameSessionOnly(t *testing.T) {
 		assert.NoError(w, err)
 		w.Enter(seats[0].ID)
 		ids := func(q messages.PlayerSessionQuery) []messages.PlayerSessionID {
-			list := assert.Value(w.System.PlayerSessions(context.Background(), q))(w)
+			list := assert.Value(messages.Do(context.Background(), w.System, q))(w)
 			var found []messages.PlayerSessionID
 			for _, p := range list {
 				found = append(found, p.ID)
@@ -285,7 +285,7 @@ func TestTheStatusFilterHoldsForAGameSessionOnly(t *testing.T) {
 		actorstest.Equal(w, "no such", ids(messages.PlayerSessionQuery{ShortID: "none"}))
 		actorstest.Equal(w, "nobody", ids(messages.PlayerSessionQuery{PlayerID: "carol"}))
 		for _, q := range []messages.PlayerSessionQuery{{GameSessionID: "arn:unknown"}, {PlayerSessionID: "psess-unknown"}} {
-			_, err := w.System.PlayerSessions(context.Background(), q)
+			_, err := messages.Do(context.Background(), w.System, q)
 			w.IsError(err, messages.NotFound)
 		}
 	})
@@ -313,7 +313,7 @@ func drain(w *world, grace time.Duration) <-chan time.Duration {
 	done := make(chan time.Duration, 1)
 	start := time.Now()
 	go func() {
-		if err := w.System.Drain(context.Background(), grace); err != nil {
+		if err := messages.Run(context.Background(), w.System, messages.Drain{Grace: grace}); err != nil {
 			w.Error(err)
 		}
 		done <- time.Since(start)
@@ -380,7 +380,7 @@ func TestADrainGivesUpWithItsContext(t *testing.T) {
 		w.Player(w.Create(nil))
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		if err := w.System.Drain(ctx, time.Hour); err == nil || !strings.Contains(err.Error(), "deadline") {
+		if err := messages.Run(ctx, w.System, messages.Drain{Grace: time.Hour}); err == nil || !strings.Contains(err.Error(), "deadline") {
 			w.Error(err)
 		}
 	})

@@ -126,65 +126,81 @@ func (gs *games) stopped(last bool) {
 	gs.drain.answer(nil)
 }
 
+// ask answers a request about game sessions, maybe later. It returns false for other requests.
+func (gs *games) ask(a stage.Ask) bool {
+	switch q := a.Request.(type) {
+	case messages.CreateGameSession:
+		gs.onCreate(stage.As(q, a))
+	case messages.UpdateGameSession:
+		gs.onUpdateGameSession(stage.As(q, a))
+	case messages.TerminateGameSession:
+		gs.onTerminateGameSession(stage.As(q, a))
+	case messages.GameSessionQuery:
+		gs.forgetEnded()
+		read, err := gs.gameSessions(q)
+		answer(gs, read, err, stage.As(q, a).Reply)
+	case LiveGameSessions:
+		stage.As(q, a).Reply(gs.liveSessions(q.Query))
+	case messages.CreatePlayerSessions:
+		gs.onCreatePlayers(stage.As(q, a))
+	case messages.PlayerSessionQuery:
+		gs.forgetEnded()
+		read, err := gs.playerSessions(q)
+		answer(gs, read, err, stage.As(q, a).Reply)
+	case messages.FillGameSession:
+		gs.onFill(stage.As(q, a))
+	case messages.InspectGameSession:
+		gs.onInspect(q, a)
+	case messages.KickPlayer:
+		gs.onKick(q, a)
+	case gamesession.PlayerSessionsCreated:
+		gs.onPlayerSessionsCreated(stage.As(q, a))
+	case Launch:
+		gs.onLaunch(stage.As(q, a))
+	case Candidates:
+		stage.As(q, a).Reply(gs.candidates(q.Destinations))
+	case Watch:
+		gs.onWatch(stage.As(q, a))
+	case messages.FleetUseQuery:
+		gs.forgetEnded()
+		stage.As(q, a).Reply(gs.uses(q), nil)
+	case messages.FleetRoomQuery:
+		stage.As(q, a).Reply(gs.rooms(), nil)
+	case messages.InstanceQuery:
+		stage.As(q, a).Reply(gs.instances(q))
+	case messages.DepthQuery:
+		stage.As(q, a).Reply(gs.depths(), nil)
+	case messages.Drain:
+		gs.onDrain(stage.As(q, a))
+	case messages.CancelDrain:
+		stage.As(q, a).Reply(stage.None{}, gs.cancelDrain())
+	default:
+		return false
+	}
+	return true
+}
+
 // receive handles messages about game sessions. It returns false for other messages.
 func (gs *games) receive(msg any) bool {
 	switch m := msg.(type) {
 	case *player.Login:
 		gs.onLogin(m)
-	case stage.Request[messages.CreateGameSession, *messages.GameSession]:
-		gs.onCreate(m)
-	case stage.Request[Launch, *messages.GameSession]:
-		gs.onLaunch(m)
-	case stage.Request[Candidates, []Candidate]:
-		m.Reply(gs.candidates(m.Request.Destinations))
 	case WatchRoom:
 		gs.watchers = append(gs.watchers, m.Notify)
-	case stage.Request[Watch, *gamesession.Published]:
-		gs.onWatch(m)
-	case stage.Request[messages.FillGameSession, *messages.FilledGameSession]:
-		gs.onFill(m)
 	case gamesession.BackfillAsked:
 		gs.onBackfillAsked(m)
 	case gamesession.Crashed:
 		gs.timelines.keep(m.Session, m.Moments)
 	case gamesession.Changed:
 		gs.onChanged(m)
-	case stage.Request[messages.UpdateGameSession, *messages.GameSession]:
-		gs.onUpdateGameSession(m)
-	case stage.Request[messages.CreatePlayerSessions, []*messages.PlayerSession]:
-		gs.onCreatePlayers(m)
-	case stage.Request[messages.TerminateGameSession, *messages.GameSession]:
-		gs.onTerminateGameSession(m)
 	case GiveUp:
 		gs.onGiveUp(m)
-	case stage.Request[messages.GameSessionQuery, []*messages.GameSession]:
-		gs.forgetEnded()
-		read, err := gs.gameSessions(m.Request)
-		answer(gs, read, err, m.Reply)
-	case stage.Request[messages.ActiveGameSessionQuery, []*gamesession.Published]:
-		m.Reply(gs.liveSessions(m.Request))
-	case stage.Request[messages.PlayerSessionQuery, []*messages.PlayerSession]:
-		gs.forgetEnded()
-		read, err := gs.playerSessions(m.Request)
-		answer(gs, read, err, m.Reply)
-	case stage.Request[messages.InspectGameSession, *messages.GameSessionState]:
-		gs.onInspect(m)
-	case stage.Request[messages.KickPlayer, int]:
-		gs.onKick(m)
-	case stage.Request[Depth, Depths]:
-		m.Reply(gs.depths(), nil)
 	case activationDue:
 		gs.onActivationDue(m)
-	case stage.Request[gamesession.PlayerSessionsCreated, []*messages.PlayerSession]:
-		gs.onPlayerSessionsCreated(m)
 	case gamesession.PlayerSessionChanged:
 		gs.onPlayerSessionChanged(m)
 	case gamesession.PlayerSessionsForgotten:
 		gs.onPlayerSessionsForgotten(m)
-	case stage.Request[Drain, stage.None]:
-		gs.onDrain(m)
-	case stage.Request[CancelDrain, stage.None]:
-		m.Reply(stage.None{}, gs.cancelDrain())
 	case graceOver:
 		gs.endAll()
 	case ledger.Answer:
@@ -193,13 +209,6 @@ func (gs *games) receive(msg any) bool {
 		gs.ledger.TryAgain(m)
 	case endOne:
 		gs.terminate(gs.sessions[m.id])
-	case stage.Request[messages.FleetUseQuery, []messages.FleetUse]:
-		gs.forgetEnded()
-		m.Reply(gs.uses(m.Request), nil)
-	case stage.Request[messages.FleetRoomQuery, []messages.FleetRoom]:
-		m.Reply(gs.rooms(), nil)
-	case stage.Request[messages.InstanceQuery, []messages.Instance]:
-		m.Reply(gs.instances(m.Request))
 	default:
 		return false
 	}
@@ -229,7 +238,7 @@ func (gs *games) onCreatePlayers(m stage.Request[messages.CreatePlayerSessions, 
 	case e.ref == nil:
 		m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s, not ACTIVE", e.id, e.published.Session().Status))
 	default:
-		e.ref.Tell(stage.Request[gamesession.CreatePlayers, []*messages.PlayerSession]{Request: gamesession.CreatePlayers(m.Request), Reply: m.Reply})
+		stage.Send(e.ref, gamesession.CreatePlayers{CreatePlayerSessions: m.Request}, m.Reply)
 	}
 }
 

@@ -82,20 +82,20 @@ func (h *host) restart() {
 }
 
 // request asks the registry, and waits until the bubble is idle.
-func request[A, Q any](h *host, q Q) (A, error) {
+func request[A any, Q messages.RequestOf[A]](h *host, q Q) (A, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	a, err := stage.Await(ctx, func(reply func(A, error)) {
-		h.registry.Tell(stage.Request[Q, A]{Request: q, Reply: reply})
+		stage.Send(h.registry, q, reply)
 	})
 	synctest.Wait()
 	return a, err
 }
 
 // later sends a request without waiting for its answer, whose error is appended to what is returned.
-func later[A, Q any](h *host, q Q) *[]error {
+func later[A any, Q messages.RequestOf[A]](h *host, q Q) *[]error {
 	errs := new([]error)
-	h.registry.Tell(stage.Request[Q, A]{Request: q, Reply: func(_ A, err error) { *errs = append(*errs, err) }})
+	stage.Send(h.registry, q, func(_ A, err error) { *errs = append(*errs, err) })
 	synctest.Wait()
 	return errs
 }

@@ -11,17 +11,17 @@ type Hosts struct{ Registry *stage.Ref }
 
 // Candidates sends Candidates.
 func (h Hosts) Candidates(destinations []string, reply func([]Candidate, error)) {
-	h.Registry.Tell(stage.Request[Candidates, []Candidate]{Request: Candidates{destinations}, Reply: reply})
+	stage.Send(h.Registry, Candidates{Destinations: destinations}, reply)
 }
 
 // Launch sends Launch.
 func (h Hosts) Launch(l Launch, reply func(*messages.GameSession, error)) {
-	h.Registry.Tell(stage.Request[Launch, *messages.GameSession]{Request: l, Reply: reply})
+	stage.Send(h.Registry, l, reply)
 }
 
 // CreatePlayerSessions sends messages.CreatePlayerSessions.
 func (h Hosts) CreatePlayerSessions(q messages.CreatePlayerSessions, reply func([]*messages.PlayerSession, error)) {
-	h.Registry.Tell(stage.Request[messages.CreatePlayerSessions, []*messages.PlayerSession]{Request: q, Reply: reply})
+	stage.Send(h.Registry, q, reply)
 }
 
 // End sends GiveUp.

@@ -13,11 +13,11 @@ import (
 
 // Requests of placements to the registry.
 type (
-	// Launch starts a game session for a placement. It is sent in a stage.Request[Launch,
-	// *messages.GameSession] and answered once the ACTIVATING game session is durable, or
-	// with FleetCapacityExceeded if the location has no room. Request names the fleet and
+	// Launch starts a game session for a placement. It is answered once the ACTIVATING game session
+	// is durable, or with FleetCapacityExceeded if the location has no room. Request names the fleet and
 	// location; its IdempotencyToken is empty, and the id ends with a bare UUID (D-234).
 	Launch struct {
+		messages.ToThisHost[*messages.GameSession]
 		Request        messages.CreateGameSession
 		MatchmakerData string
 		// Notify receives Launched, once.
@@ -31,9 +31,9 @@ type (
 		Text   string // why it ended
 	}
 	// Candidates resolves the destinations of a queue as they are now (service-api.md
-	// 3.1). It is sent in a stage.Request[Candidates, []Candidate]. The answer leaves out
-	// TERMINAL aliases, and fleets that are unknown or not ACTIVE.
+	// 3.1). The answer leaves out TERMINAL aliases, and fleets that are unknown or not ACTIVE.
 	Candidates struct {
+		messages.ToThisHost[[]Candidate]
 		Destinations []string // ARNs
 	}
 	// Candidate is a fleet and location that a placement may try.

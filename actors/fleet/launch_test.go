@@ -61,11 +61,9 @@ func TestLaunchedComesAfterTheAnswer(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		var order []string
 		h.disk.Hold()
-		h.registry.Tell(stage.Request[fleet.Launch, *messages.GameSession]{
-			Request: fleet.Launch{Request: messages.CreateGameSession{FleetID: actorstest.Fleet}, Notify: h.notify},
-			Reply: func(*messages.GameSession, error) {
-				order = append(order, "answer", string(rune('0'+len(told[fleet.Launched](h)))))
-			},
+		launch := fleet.Launch{Request: messages.CreateGameSession{FleetID: actorstest.Fleet}, Notify: h.notify}
+		stage.Send(h.registry, launch, func(*messages.GameSession, error) {
+			order = append(order, "answer", string(rune('0'+len(told[fleet.Launched](h)))))
 		})
 		stagetest.Pass(time.Second)
 		if len(order) != 0 || len(told[fleet.Launched](h)) != 0 {

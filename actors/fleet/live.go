@@ -7,6 +7,12 @@ import (
 	"troupe/messages"
 )
 
+// LiveGameSessions asks for game sessions that other goroutines may read. ActiveGameSessions of actors.System offers it.
+type LiveGameSessions struct {
+	messages.ToThisHost[[]*gamesession.Published]
+	Query messages.ActiveGameSessionQuery
+}
+
 // liveSessions returns the running game sessions of a fleet in all locations, oldest first, and
 // maybe some that have ended; Published.Shared tells them apart. The location of the query is
 // only validated. The cost does not depend on the length of the list, which must not be changed.

@@ -7,6 +7,7 @@ import (
 
 	"troupe/actors/actorstest"
 	"troupe/actors/actorstest/assert"
+	"troupe/actors/fleet"
 	"troupe/actors/gamesession"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
@@ -16,7 +17,7 @@ import (
 // live returns the ids of the game sessions that a search considers.
 func live(h *host, q messages.ActiveGameSessionQuery) (ids []messages.GameSessionID) {
 	h.Helper()
-	list := assert.Value(request[[]*gamesession.Published](h, q))(h)
+	list := assert.Value(request[[]*gamesession.Published](h, fleet.LiveGameSessions{Query: q}))(h)
 	for _, p := range list {
 		if g, _, live := p.Shared(); live {
 			ids = append(ids, g.ID)
@@ -37,7 +38,7 @@ func TestLiveGameSessionsAreThoseThatAreActiveAndStored(t *testing.T) {
 				h.Fatalf("%d of %d", len(got), len(want))
 			}
 		}
-		list, err := request[[]*gamesession.Published](h, all)
+		list, err := request[[]*gamesession.Published](h, fleet.LiveGameSessions{Query: all})
 		if err != nil || len(list) > 400 {
 			h.Errorf("the list has %d entries for %d game sessions: %v", len(list), len(want), err)
 		}
@@ -48,9 +49,9 @@ func TestLiveGameSessionsAreThoseThatAreActiveAndStored(t *testing.T) {
 		if got := live(h, all); !slices.Equal(got, want) {
 			h.Errorf("one that was not stored is shown: %d of %d", len(got), len(want))
 		}
-		_, err = request[[]*gamesession.Published](h, messages.ActiveGameSessionQuery{FleetID: actorstest.Fleet, Location: "nowhere"})
+		_, err = request[[]*gamesession.Published](h, fleet.LiveGameSessions{Query: messages.ActiveGameSessionQuery{FleetID: actorstest.Fleet, Location: "nowhere"}})
 		h.is(err, messages.InvalidRequest)
-		_, err = request[[]*gamesession.Published](h, messages.ActiveGameSessionQuery{FleetID: "fleet-unknown"})
+		_, err = request[[]*gamesession.Published](h, fleet.LiveGameSessions{Query: messages.ActiveGameSessionQuery{FleetID: "fleet-unknown"}})
 		h.is(err, messages.NotFound)
 	})
 }
@@ -67,7 +68,7 @@ func TestAnyNumberOfGameSessionsMayEndAtOnce(t *testing.T) {
 				h.Errorf("%d of %d are shown, and all have ended", len(got), n)
 			}
 			h.desired(1, func() {})
-			list, err := request[[]*gamesession.Published](h, messages.ActiveGameSessionQuery{FleetID: actorstest.Fleet})
+			list, err := request[[]*gamesession.Published](h, fleet.LiveGameSessions{Query: messages.ActiveGameSessionQuery{FleetID: actorstest.Fleet}})
 			if err != nil || len(list) > 100 {
 				h.Errorf("the list keeps %d entries for no game session: %v", len(list), err)
 			}
@@ -79,14 +80,11 @@ func TestAnyNumberOfGameSessionsMayEndAtOnce(t *testing.T) {
 // effects.
 func (h *host) desired(n int, answered func()) {
 	h.Helper()
-	h.registry.Tell(stage.Request[messages.UpdateCapacity, *messages.Fleet]{
-		Request: messages.UpdateCapacity{FleetID: actorstest.Fleet, Location: actorstest.Home, Desired: &n},
-		Reply: func(_ *messages.Fleet, err error) {
-			if err != nil {
-				h.Error(err)
-			}
-			answered()
-		},
+	stage.Send(h.registry, messages.UpdateCapacity{FleetID: actorstest.Fleet, Location: actorstest.Home, Desired: &n}, func(_ *messages.Fleet, err error) {
+		if err != nil {
+			h.Error(err)
+		}
+		answered()
 	})
 	stagetest.Pass(time.Second)
 }

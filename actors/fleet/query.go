@@ -112,8 +112,8 @@ func (gs *games) playerSessions(q messages.PlayerSessionQuery) (reading[*message
 	}
 }
 
-func (gs *games) depths() Depths {
-	d := Depths{Registry: gs.context.Self().Depth()}
+func (gs *games) depths() messages.Depths {
+	d := messages.Depths{Registry: gs.context.Self().Depth()}
 	for ref := range gs.refs {
 		n := ref.Depth()
 		d.GameSessions += n
@@ -123,27 +123,27 @@ func (gs *games) depths() Depths {
 }
 
 // onInspect has a running game session answer. One that has ended has no state but its records and, for a while, its time line.
-func (gs *games) onInspect(m stage.Request[messages.InspectGameSession, *messages.GameSessionState]) {
-	e := gs.known(m.Request.ID)
+func (gs *games) onInspect(q messages.InspectGameSession, a stage.Ask) {
+	e := gs.known(q.ID)
 	switch {
 	case e == nil:
-		m.Reply(nil, notFound(m.Request.ID))
+		a.Reply(nil, notFound(q.ID))
 	case e.ref == nil || e.phase == phaseOver:
-		m.Reply(&messages.GameSessionState{Moments: gs.timelines.of[e.id]}, nil)
+		stage.As(q, a).Reply(&messages.GameSessionState{Moments: gs.timelines.of[e.id]}, nil)
 	default:
-		e.ref.Tell(m)
+		e.ref.Tell(a)
 	}
 }
 
 // onKick has a running game session remove a player.
-func (gs *games) onKick(m stage.Request[messages.KickPlayer, int]) {
-	e := gs.known(m.Request.GameSession)
+func (gs *games) onKick(q messages.KickPlayer, a stage.Ask) {
+	e := gs.known(q.GameSession)
 	switch {
 	case e == nil:
-		m.Reply(0, notFound(m.Request.GameSession))
+		a.Reply(nil, notFound(q.GameSession))
 	case e.ref == nil:
-		m.Reply(0, m.Request.DeadLetterError())
+		a.Reply(nil, q.DeadLetterError())
 	default:
-		e.ref.Tell(m)
+		e.ref.Tell(a)
 	}
 }

@@ -72,20 +72,31 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 			r.games.onExited(m)
 		}
 		r.games.finishDrain()
-	case stage.Request[messages.CreateFleet, *messages.Fleet]:
-		if r.games.drain.on {
-			m.Reply(nil, unavailable())
-		} else {
-			r.catalog.Receive(m)
-		}
+	case stage.Ask:
+		r.ask(c, m)
 	case hosting.Stuck:
 		process, id := r.games.processOf(m.Ref)
 		r.hosting.Stuck(m, process, string(id))
-	case stage.Request[ScriptsLoaded, stage.None]:
-		r.hosting.AwaitLoaded(func() { m.Reply(stage.None{}, nil) })
 	default:
 		if !r.games.receive(msg) && !r.catalog.Receive(msg) && !r.hosting.Receive(msg) {
 			c.Unknown(msg)
+		}
+	}
+}
+
+func (r *Registry) ask(c *stage.Context, a stage.Ask) {
+	switch q := a.Request.(type) {
+	case messages.CreateFleet:
+		if r.games.drain.on {
+			a.Reply(nil, unavailable())
+		} else {
+			r.catalog.Ask(a)
+		}
+	case messages.ScriptsLoaded:
+		r.hosting.AwaitLoaded(func() { stage.As(q, a).Reply(stage.None{}, nil) })
+	default:
+		if !r.games.ask(a) && !r.catalog.Ask(a) {
+			c.Unknown(a)
 		}
 	}
 }

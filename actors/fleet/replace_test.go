@@ -79,10 +79,8 @@ func TestChargesMayBeDecidedElsewhere(t *testing.T) {
 		}
 		create := func(token string) chan answer {
 			done := make(chan answer, 1)
-			ref.Tell(stage.Request[messages.CreateGameSession, *messages.GameSession]{
-				Request: messages.CreateGameSession{FleetID: "fleet-a", CreatorID: "me", MaxPlayers: 4, IdempotencyToken: token},
-				Reply:   func(g *messages.GameSession, err error) { done <- answer{g, err} },
-			})
+			q := messages.CreateGameSession{FleetID: "fleet-a", CreatorID: "me", MaxPlayers: 4, IdempotencyToken: token}
+			stage.Send(ref, q, func(g *messages.GameSession, err error) { done <- answer{g, err} })
 			return done
 		}
 		first, same := create("one"), create("one")
@@ -124,21 +122,15 @@ func TestTheCatalogMayHaveAStoreOfItsOwn(t *testing.T) {
 			return r, s.SpawnAt(s.Stage.NewRef(counters.ActorFleet, stage.LaneLimits{}), r)
 		}
 		_, ref := begin()
-		ref.Tell(stage.Request[messages.CreateAlias, *messages.Alias]{
-			Request: messages.CreateAlias{Name: "a", FleetID: "fleet-a"},
-			Reply: func(_ *messages.Alias, err error) {
-				if err != nil {
-					t.Error(err)
-				}
-			},
+		stage.Send(ref, messages.CreateAlias{Name: "a", FleetID: "fleet-a"}, func(_ *messages.Alias, err error) {
+			if err != nil {
+				t.Error(err)
+			}
 		})
-		ref.Tell(stage.Request[messages.CreateGameSession, *messages.GameSession]{
-			Request: messages.CreateGameSession{FleetID: "fleet-a", MaxPlayers: 4},
-			Reply: func(_ *messages.GameSession, err error) {
-				if err != nil {
-					t.Error(err)
-				}
-			},
+		stage.Send(ref, messages.CreateGameSession{FleetID: "fleet-a", MaxPlayers: 4}, func(_ *messages.GameSession, err error) {
+			if err != nil {
+				t.Error(err)
+			}
 		})
 		synctest.Wait()
 		for _, c := range []struct {

@@ -41,7 +41,7 @@ func withResources(t *testing.T, test func(h *resources)) {
 			Shown: messages.FleetShown{InstanceType: "c5.large", Protection: true},
 		})
 		r.alias = wanted[*messages.Alias](h, messages.CreateAlias{Name: "a", Description: "d", FleetID: r.fleet.ID, Tags: map[string]string{"k": "v"}})
-		wanted[messages.Location](h, messages.Location{Name: "custom-attic"})
+		wanted[messages.Location](h, messages.CreateLocation{Location: messages.Location{Name: "custom-attic"}})
 		test(r)
 	})
 }
@@ -61,7 +61,7 @@ func changeOf(id messages.ScriptID, files ...string) catalog.ChangeScript {
 }
 
 // wanted sends a request that must succeed.
-func wanted[A, Q any](h *host, q Q) A {
+func wanted[A any, Q messages.RequestOf[A]](h *host, q Q) A {
 	h.Helper()
 	a, err := request[A](h, q)
 	if err != nil {
@@ -72,7 +72,7 @@ func wanted[A, Q any](h *host, q Q) A {
 
 func (h *resources) fleets() map[messages.FleetID]*messages.Fleet {
 	h.Helper()
-	all := assert.Value(request[[]*messages.Fleet](h.host, catalog.Fleets{}))(h)
+	all := assert.Value(request[[]*messages.Fleet](h.host, messages.FleetQuery{}))(h)
 	byID := make(map[messages.FleetID]*messages.Fleet)
 	for _, f := range all {
 		byID[f.ID] = f
@@ -82,7 +82,7 @@ func (h *resources) fleets() map[messages.FleetID]*messages.Fleet {
 
 func TestARestartedFleetServesTheNewestContent(t *testing.T) {
 	withResources(t, func(h *resources) {
-		wanted[catalog.Changed](h.host, changeOf(h.script.ID, "main.js=two"))
+		wanted[messages.UpdatedScript](h.host, changeOf(h.script.ID, "main.js=two"))
 		h.restart()
 		q := create(h.fleet.ID, "")
 		q.FleetID, q.AliasID = "", h.alias.ID
@@ -90,7 +90,7 @@ func TestARestartedFleetServesTheNewestContent(t *testing.T) {
 			t.Errorf("it runs %q on %s", g.ScriptVersion, g.FleetID)
 		}
 		assert.Equal(t, "it runs", h.engine.last().program.text, "two")
-		events := wanted[[]messages.FleetEvent](h.host, catalog.Events{ID: h.fleet.ID})
+		events := wanted[[]messages.FleetEvent](h.host, messages.FleetEventQuery{ID: h.fleet.ID})
 		for i, e := range events {
 			want := 2
 			if e.Code == "FLEET_CREATED" {
@@ -108,7 +108,7 @@ func TestAFleetThatWasDeletingEndsTerminated(t *testing.T) {
 	withResources(t, func(h *resources) {
 		h.must(create(h.fleet.ID, ""))
 		h.disk.Hold() // the end of the game session is not stored
-		later[stage.None](h.host, catalog.DropFleet{ID: h.fleet.ID})
+		later[stage.None](h.host, messages.DeleteFleet{ID: h.fleet.ID})
 		h.disk.Next()
 		h.restart()
 		if f := h.fleets()[h.fleet.ID]; f.Status != messages.FleetTerminated || f.Terminated.IsZero() {

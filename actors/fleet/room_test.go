@@ -20,7 +20,7 @@ func at(fleet messages.FleetID, location string) messages.CreateGameSession {
 func TestEachLocationHasTheWholeRuntimeConfiguration(t *testing.T) {
 	scripted(t, nil, func(w *world, e *engine) {
 		s := newScript(w, "main.js=one")
-		f, err := w.System.CreateFleet(context.Background(), messages.CreateFleet{
+		f, err := messages.Do(context.Background(), w.System, messages.CreateFleet{
 			ScriptID: s.ID, Runtime: processes("2 main.js"), Locations: []string{actorstest.Home, actorstest.Away, "custom-attic"}})
 		noError(w, err)
 		w.Pass(0)
@@ -59,7 +59,7 @@ func TestALocationBoundsAllFleetsTogether(t *testing.T) {
 			noError(w, err)
 		}
 		free := func() map[messages.FleetRoom]bool {
-			rooms, err := w.System.FleetRoom(context.Background())
+			rooms, err := messages.Do(context.Background(), w.System, messages.FleetRoomQuery{})
 			noError(w, err)
 			all := make(map[messages.FleetRoom]bool)
 			for _, r := range rooms {
@@ -88,7 +88,7 @@ func TestAFleetThatIsScaledToZeroIsClosed(t *testing.T) {
 				Groups: map[string]messages.Groups{actorstest.Home: {Max: 1}}},
 			&messages.Fleet{ID: "fleet-going", Status: messages.FleetDeleting, Locations: []string{actorstest.Home}, GameSessionsMax: 5})
 	}, func(w *world) {
-		rooms, err := w.System.FleetRoom(context.Background())
+		rooms, err := messages.Do(context.Background(), w.System, messages.FleetRoomQuery{})
 		noError(w, err)
 		closed := map[messages.FleetID]bool{}
 		for _, r := range rooms {

@@ -27,7 +27,7 @@ func TestAFleetOfAScriptBecomesActiveWithItsTrail(t *testing.T) {
 			w.Errorf("it is %v", now.Status)
 		}
 		actorstest.Equal(w, "events", happened(w, f.ID), trail...)
-		any, err := w.System.CreateFleet(context.Background(), messages.CreateFleet{Name: "a", Anywhere: true, Locations: []string{"custom-x"}})
+		any, err := messages.Do(context.Background(), w.System, messages.CreateFleet{Name: "a", Anywhere: true, Locations: []string{"custom-x"}})
 		if err != nil || any.Status != messages.FleetErrored {
 			w.Errorf("an ANYWHERE fleet, which nothing can register with: %+v, %v", any, err)
 		}
@@ -54,12 +54,12 @@ func TestNewGameSessionsRunTheNewContentRunningOnesTheirs(t *testing.T) {
 		assert.Equal(w, "programs while both are run", e.programs(), 2)
 		end(w, &old.Game)
 		assert.Equal(w, "programs after the last game session of the old one", e.programs(), 1)
-		scripts, err := w.System.Scripts(context.Background(), s.ID)
+		scripts, err := messages.Do(context.Background(), w.System, messages.ScriptQuery{ID: s.ID})
 		if err != nil || scripts[0].Contents != 2 || scripts[0].Version != "2.0" || scripts[0].Name != "game" {
 			w.Error(scripts, err)
 		}
 		// A change of names alone loads no program.
-		if _, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Name: "other"}); err != nil || e.made != 2 {
+		if _, err := messages.Do(context.Background(), w.System, messages.UpdateScript{ID: s.ID, Name: "other"}); err != nil || e.made != 2 {
 			w.Error(err, e.made)
 		}
 	})
@@ -70,10 +70,10 @@ func TestDeletingAScriptAndAFleet(t *testing.T) {
 		ctx := context.Background()
 		s := newScript(w, "main.js=good")
 		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
-		w.IsError(w.System.DeleteScript(ctx, s.ID), messages.InvalidRequest) // D-208
+		w.IsError(messages.Run(ctx, w.System, messages.DeleteScript{ID: s.ID}), messages.InvalidRequest) // D-208
 		g := start(w, f.ID)
 		c := w.Player(g.ID)
-		assert.NoError(w, w.System.DeleteFleet(ctx, f.ID))
+		assert.NoError(w, messages.Run(ctx, w.System, messages.DeleteFleet{ID: f.ID}))
 		_, err := w.Try(create(f.ID, ""), nil)
 		w.IsError(err, messages.InvalidFleetStatus)
 		w.Pass(5 * time.Second)
@@ -85,14 +85,14 @@ func TestDeletingAScriptAndAFleet(t *testing.T) {
 			w.Errorf("%v, %v", now.Status, w.Game(g.ID).Status)
 		}
 		actorstest.Equal(w, "events", happened(w, f.ID), append(slices.Clone(trail), "FLEET_DELETED")...)
-		w.IsError(w.System.DeleteFleet(ctx, f.ID), messages.NotFound)
+		w.IsError(messages.Run(ctx, w.System, messages.DeleteFleet{ID: f.ID}), messages.NotFound)
 		assert.Equal(w, "its program is open", e.programs(), 0)
-		assert.NoError(w, w.System.DeleteScript(ctx, s.ID))
-		w.IsError(w.System.DeleteScript(ctx, s.ID), messages.NotFound)
-		_, err = w.System.UpdateScript(ctx, messages.UpdateScript{ID: s.ID, Name: "x"})
+		assert.NoError(w, messages.Run(ctx, w.System, messages.DeleteScript{ID: s.ID}))
+		w.IsError(messages.Run(ctx, w.System, messages.DeleteScript{ID: s.ID}), messages.NotFound)
+		_, err = messages.Do(ctx, w.System, messages.UpdateScript{ID: s.ID, Name: "x"})
 		w.IsError(err, messages.NotFound)
 		w.Pass(25 * time.Hour)
-		w.IsError(w.System.DeleteFleet(ctx, f.ID), messages.NotFound)
+		w.IsError(messages.Run(ctx, w.System, messages.DeleteFleet{ID: f.ID}), messages.NotFound)
 	})
 }
 
@@ -113,7 +113,7 @@ func TestProcessesOfARuntimeConfiguration(t *testing.T) {
 		w.IsError(err, messages.FleetCapacityExceeded)
 
 		change := func(rc messages.RuntimeConfiguration) error {
-			_, err := w.System.UpdateRuntime(ctx, messages.UpdateRuntime{FleetID: f.ID, Runtime: rc})
+			_, err := messages.Do(ctx, w.System, messages.UpdateRuntime{FleetID: f.ID, Runtime: rc})
 			w.WaitIdle()
 			return err
 		}
@@ -171,7 +171,7 @@ func TestAFleetOfTheOperatorHasBothBounds(t *testing.T) {
 			Bundle: &bundle.Bundle{Files: map[string][]byte{"main.js": []byte("good")}}}}
 		o.Fleet.Fleets = append(o.Fleet.Fleets, &messages.Fleet{ID: "fleet-own", ScriptID: "script-own", GameSessionsMax: 2, Locations: []string{actorstest.Home}})
 	}, func(w *world, _ *engine) {
-		assert.NoError(w, w.System.AwaitScripts(context.Background()))
+		assert.NoError(w, messages.Run(context.Background(), w.System, messages.ScriptsLoaded{}))
 		for range 2 {
 			if g := start(w, "fleet-own"); g.ScriptVersion != "1" {
 				w.Error(g.ScriptVersion)
@@ -185,11 +185,11 @@ func TestAFleetOfTheOperatorHasBothBounds(t *testing.T) {
 func TestAnArchiveThatIsRefusedIsNamed(t *testing.T) {
 	scripted(t, nil, func(w *world, _ *engine) {
 		for _, zip := range [][]byte{{}, []byte("x"), archive("a.txt"), archive("../a.js")} {
-			_, err := w.System.CreateScript(context.Background(), messages.CreateScript{Zip: zip})
+			_, err := messages.Do(context.Background(), w.System, messages.CreateScript{Zip: zip})
 			w.IsError(err, messages.InvalidRequest)
 		}
 		s := newScript(w, "main.js=good")
-		_, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Zip: archive("a.txt")})
+		_, err := messages.Do(context.Background(), w.System, messages.UpdateScript{ID: s.ID, Zip: archive("a.txt")})
 		w.IsError(err, messages.InvalidRequest)
 	})
 }

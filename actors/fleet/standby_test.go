@@ -112,7 +112,7 @@ func TestAGameSessionWhoseStandbyProcessEndedKeepsItsNewState(t *testing.T) {
 		"nothing": {func(*world, *messages.GameSession, messages.ScriptID) {}, messages.GameSessionActive, "1 (1.0)"},
 		"updated": {func(w *world, _ *messages.GameSession, id messages.ScriptID) { update(w, id, "", "main.js=two") }, messages.GameSessionActive, "2 (1.0)"},
 		"deleted": {func(w *world, g *messages.GameSession, _ messages.ScriptID) {
-			if err := w.System.DeleteFleet(ctx, g.FleetID); err != nil {
+			if err := messages.Run(ctx, w.System, messages.DeleteFleet{ID: g.FleetID}); err != nil {
 				w.Error(err)
 			}
 		}, messages.GameSessionTerminated, "fleet deleted"},
@@ -180,7 +180,7 @@ func TestADrainEndsStandbyProcessesAndLoadsNothing(t *testing.T) {
 		start(w, f.ID)
 		e.gate = make(chan struct{})
 		go func() {
-			_, _ = w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Zip: archive("main.js=two")})
+			_, _ = messages.Do(context.Background(), w.System, messages.UpdateScript{ID: s.ID, Zip: archive("main.js=two")})
 		}()
 		w.WaitIdle()
 		assert.Equal(w, "drained after", <-drain(w, time.Hour), 0)
@@ -196,16 +196,16 @@ func TestAReplacedScriptReportsItsOutcome(t *testing.T) {
 		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
 		start(w, f.ID)
 		crashing := e.handlers[0]
-		replace := func(text string, wait time.Duration) catalog.Changed {
+		replace := func(text string, wait time.Duration) messages.UpdatedScript {
 			w.Helper()
 			b := &bundle.Bundle{Files: map[string][]byte{"main.js": []byte(text)}}
 			type answer struct {
-				catalog.Changed
+				messages.UpdatedScript
 				error
 			}
 			got := make(chan answer, 1)
 			go func() {
-				c, err := w.System.ReplaceScript(context.Background(), messages.UpdateScript{ID: s.ID}, b, wait)
+				c, err := messages.Do(context.Background(), w.System, catalog.ChangeScript{Request: messages.UpdateScript{ID: s.ID, Wait: wait}, Bundle: b})
 				got <- answer{c, err}
 			}()
 			w.Pass(wait)
@@ -214,10 +214,10 @@ func TestAReplacedScriptReportsItsOutcome(t *testing.T) {
 				if a.error != nil {
 					w.Fatal(a.error)
 				}
-				return a.Changed
+				return a.UpdatedScript
 			default:
 				w.Fatalf("%s: no answer after %v", text, wait)
-				return catalog.Changed{}
+				return messages.UpdatedScript{}
 			}
 		}
 		if c := replace("never ready", 9*time.Second); !c.Loading || len(c.Refused) != 0 {

@@ -28,7 +28,7 @@ func (p *ponders) OnProcessTerminate() script.Decision {
 
 func terminate(w *world, id messages.GameSessionID, force bool) (*messages.GameSession, error) {
 	w.Helper()
-	return w.System.TerminateGameSession(context.Background(), messages.TerminateGameSession{GameSessionID: id, Force: force})
+	return messages.Do(context.Background(), w.System, messages.TerminateGameSession{GameSessionID: id, Force: force})
 }
 
 func want(w *world, g *messages.GameSession, status messages.GameSessionStatus, reason string) {

@@ -12,7 +12,6 @@ import (
 	"troupe/actors/actorstest"
 	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
-	"troupe/actors/fleet/catalog"
 	"troupe/messages"
 )
 
@@ -99,7 +98,7 @@ func TestALowerMaximumRemovesNobody(t *testing.T) {
 		a, b := w.Player(id), w.Player(id)
 		last := w.Seat(id)
 		one := 1
-		if got, err := w.System.UpdateGameSession(context.Background(), messages.UpdateGameSession{ID: id, MaxPlayers: &one}); err != nil || got.MaxPlayers != 1 || got.CurrentPlayers != 3 {
+		if got, err := messages.Do(context.Background(), w.System, messages.UpdateGameSession{ID: id, MaxPlayers: &one}); err != nil || got.MaxPlayers != 1 || got.CurrentPlayers != 3 {
 			w.Error(got, err)
 		}
 		_, err := w.Seats(id, "x")
@@ -116,7 +115,7 @@ func TestALowerMaximumRemovesNobody(t *testing.T) {
 			w.Error(err)
 		}
 		four := 4
-		assert.OK(w.System.UpdateGameSession(context.Background(), messages.UpdateGameSession{ID: id, MaxPlayers: &four}))(w)
+		assert.OK(messages.Do(context.Background(), w.System, messages.UpdateGameSession{ID: id, MaxPlayers: &four}))(w)
 		if _, err = w.Seats(id, "x", "y", "z"); err != nil {
 			w.Error(err)
 		}
@@ -249,7 +248,7 @@ func TestAStoredAnywhereFleetIsInError(t *testing.T) {
 	}, func(h *host) {
 		_, err := h.create(at("fleet-anywhere", "custom-attic"))
 		h.is(err, messages.InvalidFleetStatus)
-		events, err := request[[]messages.FleetEvent](h, catalog.Events{ID: "fleet-anywhere"})
+		events, err := request[[]messages.FleetEvent](h, messages.FleetEventQuery{ID: "fleet-anywhere"})
 		if err != nil || len(events) == 0 || !strings.Contains(events[0].Message, "no process can register") {
 			h.Errorf("%+v, %v", events, err)
 		}

@@ -163,16 +163,10 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 		a.onStatusChanged(m)
 	case group.Changed:
 		a.onGroupChanged(m)
-	case stage.Request[CreatePlayers, []*messages.PlayerSession]:
-		a.onCreatePlayers(m)
-	case stage.Request[Fill, []*messages.PlayerSession]:
-		a.onFill(m)
+	case stage.Ask:
+		a.onAsk(m)
 	case Updated:
 		a.onUpdated(m)
-	case stage.Request[messages.InspectGameSession, *messages.GameSessionState]:
-		a.onInspect(m)
-	case stage.Request[messages.KickPlayer, int]:
-		a.onKick(m)
 	case PlayerSessionsStored:
 		a.onPlayerSessionsStored(m)
 	case Assign:
@@ -199,6 +193,21 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 		c.Unknown(msg)
 	}
 	a.afterCallbacks()
+}
+
+func (a *Actor) onAsk(m stage.Ask) {
+	switch q := m.Request.(type) {
+	case CreatePlayers:
+		a.onCreatePlayers(stage.As(q, m))
+	case Fill:
+		a.onFill(stage.As(q, m))
+	case messages.InspectGameSession:
+		a.onInspect(stage.As(q, m))
+	case messages.KickPlayer:
+		a.onKick(stage.As(q, m))
+	default:
+		a.c.Unknown(m)
+	}
 }
 
 // callback calls the game. It recovers and logs a panic, and returns false then

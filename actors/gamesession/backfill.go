@@ -26,7 +26,7 @@ const asksMax = 20
 
 // onFill adds the players of a match, once for each match.
 func (a *Actor) onFill(m stage.Request[Fill, []*messages.PlayerSession]) {
-	q := messages.FillGameSession(m.Request)
+	q := m.Request.FillGameSession
 	if i := a.fillOf(q.Match); i >= 0 {
 		if a.fills[i].pending {
 			m.Reply(nil, messages.Errorf(messages.Unavailable, "the player sessions of match %s are being stored", q.Match))

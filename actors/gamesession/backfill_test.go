@@ -22,16 +22,16 @@ func TestAMatchFillsOnce(t *testing.T) {
 		p.fleet.Take()
 		var err error
 		fill := func(match messages.MatchID, players ...messages.PlayerID) (created []messages.PlayerSessionID) {
-			q := gamesession.Fill{Session: "arn:one", Match: match}
+			q := gamesession.Fill{FillGameSession: messages.FillGameSession{Session: "arn:one", Match: match}}
 			for _, id := range players {
 				q.Players = append(q.Players, messages.NewPlayer{PlayerID: id})
 			}
 			err = nil
-			p.ref.Tell(stage.Request[gamesession.Fill, []*messages.PlayerSession]{Request: q, Reply: func(_ []*messages.PlayerSession, e error) { err = e }})
+			stage.Send(p.ref, q, func(_ []*messages.PlayerSession, e error) { err = e })
 			synctest.Wait()
 			for _, m := range p.fleet.Take() {
-				if m, ok := m.(stage.Request[gamesession.PlayerSessionsCreated, []*messages.PlayerSession]); ok && m.Request.Fill != nil {
-					for _, s := range m.Request.Records {
+				if m, ok := m.(stage.Ask); ok && m.Request.(gamesession.PlayerSessionsCreated).Fill != nil {
+					for _, s := range m.Request.(gamesession.PlayerSessionsCreated).Records {
 						created = append(created, s.ID)
 					}
 				}
@@ -79,21 +79,22 @@ func TestAMatchLeavesASeatToItsPlayer(t *testing.T) {
 		p.fleet.Take()
 		var answered []error
 		fill := func(match messages.MatchID, players ...messages.PlayerID) (created []messages.PlayerID) {
-			q := gamesession.Fill{Session: "arn:one", Match: match}
+			q := gamesession.Fill{FillGameSession: messages.FillGameSession{Session: "arn:one", Match: match}}
 			for _, id := range players {
 				q.Players = append(q.Players, messages.NewPlayer{PlayerID: id})
 			}
-			p.ref.Tell(stage.Request[gamesession.Fill, []*messages.PlayerSession]{Request: q, Reply: func(_ []*messages.PlayerSession, err error) { answered = append(answered, err) }})
+			stage.Send(p.ref, q, func(_ []*messages.PlayerSession, err error) { answered = append(answered, err) })
 			synctest.Wait()
 			for _, m := range p.fleet.Take() {
-				if m, ok := m.(stage.Request[gamesession.PlayerSessionsCreated, []*messages.PlayerSession]); ok {
+				if m, ok := m.(stage.Ask); ok {
+					made := m.Request.(gamesession.PlayerSessionsCreated)
 					ids := []messages.PlayerSessionID{}
-					for _, s := range m.Request.Records {
+					for _, s := range made.Records {
 						ids, created = append(ids, s.ID), append(created, s.PlayerID)
 					}
-					m.Request.Show()
+					made.Show()
 					p.ref.Tell(gamesession.PlayerSessionsStored{IDs: ids, Match: match})
-					m.Reply(m.Request.Records, nil)
+					m.Reply(made.Records, nil)
 					synctest.Wait()
 				}
 			}

@@ -89,10 +89,10 @@ func newRoom(tb testing.TB, h script.Handler, members int) *room {
 			m.Ended(false, "")
 		}
 	})
-	g := assert.Value(r.system.CreateGameSession(tb.Context(), messages.CreateGameSession{FleetID: "fleet-x", MaxPlayers: members}))(tb)
+	g := assert.Value(messages.Do(tb.Context(), r.system, messages.CreateGameSession{FleetID: "fleet-x", MaxPlayers: members}))(tb)
 	req := messages.CreatePlayerSessions{GameSessionID: g.ID, Players: make([]messages.NewPlayer, members)}
-	seats, err := r.system.CreatePlayerSessions(tb.Context(), req)
-	for ; err != nil; seats, err = r.system.CreatePlayerSessions(tb.Context(), req) { // it is activating
+	seats, err := messages.Do(tb.Context(), r.system, req)
+	for ; err != nil; seats, err = messages.Do(tb.Context(), r.system, req) { // it is activating
 		if !errors.Is(err, &messages.Error{Code: messages.InvalidGameSessionStatus}) {
 			tb.Fatal(err)
 		}

@@ -159,7 +159,7 @@ func TestWhatOnProcessTerminateSendsArrivesBeforeTheClose(t *testing.T) {
 		lost.Lose()
 		g.Take()
 		done := make(chan error)
-		go func() { done <- w.System.Drain(w.Context(), 0) }()
+		go func() { done <- messages.Run(w.Context(), w.System, messages.Drain{Grace: 0}) }()
 		assert.NoError(w, <-done)
 		equal(w, "a", a.Take(), "9 from -1 to group -1: x")
 		closed(w, a, messages.CloseGoingAway)

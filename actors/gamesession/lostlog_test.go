@@ -84,7 +84,7 @@ func TestLinesAboutARemovedPlayerSayWhoAndWhy(t *testing.T) {
 		bob := w.Enter(seats[1].ID)
 		may := w.Enter(seats[3].ID)
 		kick := func(who messages.PlayerID, why string) {
-			if n, err := w.System.KickPlayer(w.Context(), messages.KickPlayer{GameSession: id, Player: who, Reason: why}); n != 1 || err != nil {
+			if n, err := messages.Do(w.Context(), w.System, messages.KickPlayer{GameSession: id, Player: who, Reason: why}); n != 1 || err != nil {
 				w.Error(n, err)
 			}
 			w.WaitIdle()

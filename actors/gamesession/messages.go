@@ -10,9 +10,8 @@ import (
 
 // Messages to a game session, besides player.Login, player.Ended and Inbound.
 type (
-	// CreatePlayers creates player sessions, all or none. It is sent in a stage.Request, and
-	// the answer is their records.
-	CreatePlayers messages.CreatePlayerSessions
+	// CreatePlayers creates player sessions, all or none. The answer is their records.
+	CreatePlayers struct{ messages.CreatePlayerSessions }
 	// Assign gives a stand-by process its game session.
 	Assign struct {
 		Record    *messages.GameSession
@@ -28,9 +27,8 @@ type (
 		StatusReason string
 		Force        bool
 	}
-	// Fill adds the players of a match to the game session. It is sent in a stage.Request[Fill,
-	// []*messages.PlayerSession]; the answer to a repetition for the same match is nil.
-	Fill messages.FillGameSession
+	// Fill adds the players of a match to the game session. The answer to a repetition for the same match is nil.
+	Fill struct{ messages.FillGameSession }
 	// Updated tells the game of a backfill request. It follows the answer to Fill.
 	Updated struct {
 		Reason messages.UpdateReason
@@ -65,6 +63,9 @@ func (q Fill) DeadLetterError() error {
 	return messages.Errorf(messages.InvalidGameSessionStatus, "game session %s has ended", q.Session)
 }
 
+// Answer implements messages.RequestOf.
+func (Fill) Answer() (none []*messages.PlayerSession) { return }
+
 // Show makes the player sessions visible to the API.
 func (m PlayerSessionsCreated) Show() { m.publisher.show(m.views) }
 
@@ -73,6 +74,7 @@ type (
 	// PlayerSessionsCreated asks the fleet to store new player sessions. Once they are
 	// durable, the fleet calls Show and then answers with Records.
 	PlayerSessionsCreated struct {
+		messages.ToThisHost[[]*messages.PlayerSession]
 		Session messages.GameSessionID
 		Records []*messages.PlayerSession
 		// Fill is what is stored and shown together with them; nil: nothing.

@@ -60,7 +60,7 @@ func (a *Actor) createPlayers(players []messages.NewPlayer, with *messages.FillG
 		s.ref.Tell(player.Renew{})
 	}
 	a.addHiddenViews(made.views)
-	a.o.Fleet.Tell(stage.Request[PlayerSessionsCreated, []*messages.PlayerSession]{Request: made, Reply: reply})
+	stage.Send(a.o.Fleet, made, reply)
 	return true
 }
 

@@ -357,7 +357,7 @@ func TestBackfillRefusals(t *testing.T) {
 		assert.OK(w.try("S2", "s", "c"))(t)
 		w.pass()
 		w.want("S COMPLETED", "S2 COMPLETED")
-		_, err = request[NewMatchmaker, *messages.Matchmaker](w, NewMatchmaker{messages.Matchmaker{Name: "x", RuleSet: "s", Standalone: true, AutoBackfill: true}})
+		_, err = request[messages.CreateMatchmaker, *messages.Matchmaker](w, messages.CreateMatchmaker{Matchmaker: messages.Matchmaker{Name: "x", RuleSet: "s", Standalone: true, AutoBackfill: true}})
 		w.wantCode(err, messages.InvalidRequest) // FM-29
 	})
 }

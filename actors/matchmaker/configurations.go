@@ -62,7 +62,7 @@ func checkRoom(r *messages.Matchmaker, s *ruleSet) error {
 	return nil
 }
 
-func (m *Manager) onNewMatchmaker(c *stage.Context, r stage.Request[NewMatchmaker, *messages.Matchmaker]) {
+func (m *Manager) onNewMatchmaker(c *stage.Context, r stage.Request[messages.CreateMatchmaker, *messages.Matchmaker]) {
 	record := r.Request.Matchmaker
 	name := record.Name
 	m.ledger.Do(ledger.Transaction{
@@ -154,7 +154,7 @@ func (m *Manager) changeMatchmaker(c *stage.Context, name messages.MatchmakerNam
 }
 
 // onDropMatchmaker deletes a configuration that no ticket needs.
-func (m *Manager) onDropMatchmaker(r stage.Request[DropMatchmaker, stage.None]) {
+func (m *Manager) onDropMatchmaker(r stage.Request[messages.DeleteMatchmaker, stage.None]) {
 	name := r.Request.Name
 	m.ledger.Do(ledger.Transaction{Key: matchmakerKey(name), Reply: func(err error) { r.Reply(stage.None{}, err) }, Decide: func() (ledger.Entry, error) {
 		k, err := m.matchmaker(name)

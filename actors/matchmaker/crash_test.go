@@ -68,7 +68,7 @@ func TestTheManagerCrashes(t *testing.T) {
 				w.config(accepting)
 				w.ask("T1", "a")
 				step(w)
-				if found, _ := request[GetTickets, []*messages.Ticket](w, GetTickets{[]messages.TicketID{"T2"}}); len(found) == 0 {
+				if found, _ := request[messages.TicketQuery, []*messages.Ticket](w, messages.TicketQuery{IDs: []messages.TicketID{"T2"}}); len(found) == 0 {
 					w.ask("T2", "b")
 					w.pass()
 				}

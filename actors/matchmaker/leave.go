@@ -30,7 +30,7 @@ const (
 )
 
 // onStop cancels a ticket for its caller.
-func (m *Manager) onStop(c *stage.Context, r stage.Request[StopTicket, stage.None]) {
+func (m *Manager) onStop(c *stage.Context, r stage.Request[messages.StopMatchmaking, stage.None]) {
 	t, err := m.find(c, r.Request.ID)
 	if g := m.announced(r.Request.ID); g != nil {
 		m.turnOff(c, g, func(err error) { r.Reply(stage.None{}, err) })

@@ -352,7 +352,7 @@ func TestStandalone(t *testing.T) {
 		if d["gameSessionArn"] != nil || d["ipAddress"] != nil || d["port"] != nil || len(d["players"].([]any)) != 2 {
 			t.Errorf("%v", d)
 		}
-		_, err := request[NewMatchmaker, *messages.Matchmaker](w, NewMatchmaker{messages.Matchmaker{Name: "x", RuleSet: "m", Standalone: true, Queues: []messages.QueueName{"q"}}})
+		_, err := request[messages.CreateMatchmaker, *messages.Matchmaker](w, messages.CreateMatchmaker{Matchmaker: messages.Matchmaker{Name: "x", RuleSet: "m", Standalone: true, Queues: []messages.QueueName{"q"}}})
 		w.wantCode(err, messages.InvalidRequest)
 	})
 }

@@ -85,43 +85,52 @@ func (m *Manager) Started(c *stage.Context) {
 // Stopped implements stage.Actor.
 func (m *Manager) Stopped(*stage.Context) { m.ledger.Stop(true) }
 
+func (m *Manager) onAsk(c *stage.Context, a stage.Ask) {
+	switch q := a.Request.(type) {
+	case messages.StartMatchmaking:
+		m.onStart(c, stage.As(q, a))
+	case messages.StartMatchBackfill:
+		m.onStartBackfill(c, stage.As(q, a))
+	case messages.TicketQuery:
+		stage.As(q, a).Reply(m.get(c, q.IDs), nil)
+	case messages.StopMatchmaking:
+		m.onStop(c, stage.As(q, a))
+	case messages.AcceptMatch:
+		m.onAccept(c, stage.As(q, a))
+	case NewRuleSet:
+		m.onNewRuleSet(c, stage.As(q, a))
+	case messages.DeleteRuleSet:
+		m.onDropRuleSet(stage.As(q, a))
+	case messages.RuleSetQuery:
+		stage.As(q, a).Reply(m.allRuleSets(), nil)
+	case messages.CreateMatchmaker:
+		m.onNewMatchmaker(c, stage.As(q, a))
+	case messages.UpdateMatchmaker:
+		m.onUpdateMatchmaker(c, stage.As(q, a))
+	case messages.DeleteMatchmaker:
+		m.onDropMatchmaker(stage.As(q, a))
+	case messages.MatchmakerQuery:
+		stage.As(q, a).Reply(m.allMatchmakers(), nil)
+	case messages.MatchmakerStateQuery:
+		stage.As(q, a).Reply(m.states(c), nil)
+	case messages.TicketList:
+		stage.As(q, a).Reply(m.listed(q), nil)
+	case messages.WhyTicket:
+		m.onWhy(c, stage.As(q, a))
+	case messages.TagQuery:
+		stage.As(q, a).Reply(m.tags(q.Resource))
+	case messages.UpdateTags:
+		m.onUpdateTags(c, stage.As(q, a))
+	default:
+		c.Unknown(a)
+	}
+}
+
 // Receive implements stage.Actor.
 func (m *Manager) Receive(c *stage.Context, msg any) {
 	switch r := msg.(type) {
-	case stage.Request[messages.StartMatchmaking, *messages.Ticket]:
-		m.onStart(c, r)
-	case stage.Request[messages.StartMatchBackfill, *messages.Ticket]:
-		m.onStartBackfill(c, r)
-	case stage.Request[GetTickets, []*messages.Ticket]:
-		r.Reply(m.get(c, r.Request.IDs), nil)
-	case stage.Request[StopTicket, stage.None]:
-		m.onStop(c, r)
-	case stage.Request[messages.AcceptMatch, stage.None]:
-		m.onAccept(c, r)
-	case stage.Request[NewRuleSet, *messages.RuleSet]:
-		m.onNewRuleSet(c, r)
-	case stage.Request[DropRuleSet, stage.None]:
-		m.onDropRuleSet(r)
-	case stage.Request[RuleSets, []*messages.RuleSet]:
-		r.Reply(m.allRuleSets(), nil)
-	case stage.Request[NewMatchmaker, *messages.Matchmaker]:
-		m.onNewMatchmaker(c, r)
-	case stage.Request[messages.UpdateMatchmaker, *messages.Matchmaker]:
-		m.onUpdateMatchmaker(c, r)
-	case stage.Request[DropMatchmaker, stage.None]:
-		m.onDropMatchmaker(r)
-	case stage.Request[Matchmakers, []*messages.Matchmaker]:
-		r.Reply(m.allMatchmakers(), nil)
-	case stage.Request[MatchmakerStates, []messages.MatchmakerState]:
-		r.Reply(m.states(c), nil)
-	case stage.Request[messages.TicketList, messages.ListedTickets]:
-		r.Reply(m.listed(r.Request), nil)
-	case stage.Request[messages.WhyTicket, *messages.TicketWait]:
-		m.onWhy(c, r)
-	case stage.Request[messages.Resource, map[string]string]:
-		r.Reply(m.tags(r.Request))
-	case stage.Request[messages.UpdateTags, map[string]string]:
-		m.onUpdateTags(c, r)
+	case stage.Ask:
+		m.onAsk(c, r)
 	case Drain:
 		m.setDraining(c, true)
 	case CancelDrain:

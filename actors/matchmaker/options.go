@@ -69,27 +69,13 @@ const (
 	retryAfter = time.Second
 )
 
-// Requests to the Supervisor, each in a stage.Request. Besides these there are messages.StartMatchmaking, messages.AcceptMatch,
-// messages.UpdateMatchmaker, messages.TicketList and messages.WhyTicket, and for tags messages.Resource and messages.UpdateTags.
+// Messages to the Supervisor, besides the requests of package messages.
 type (
-	// NewRuleSet creates a rule set; InvalidRequest if the name exists. Compile makes it.
-	NewRuleSet struct{ ruleSet }
-	// DropRuleSet deletes a rule set; InvalidRequest while a configuration uses it.
-	DropRuleSet struct{ Name messages.RuleSetName }
-	// RuleSets reads all rule sets, oldest first.
-	RuleSets struct{}
-	// NewMatchmaker creates a configuration; InvalidRequest if the name exists.
-	NewMatchmaker struct{ Matchmaker messages.Matchmaker }
-	// DropMatchmaker deletes a configuration; InvalidRequest while it has tickets that have not ended.
-	DropMatchmaker struct{ Name messages.MatchmakerName }
-	// Matchmakers reads all configurations, oldest first.
-	Matchmakers struct{}
-	// MatchmakerStates reads what goes on in all configurations, oldest first.
-	MatchmakerStates struct{}
-	// GetTickets reads tickets; unknown ones are left out.
-	GetTickets struct{ IDs []messages.TicketID }
-	// StopTicket cancels a ticket; InvalidRequest if it is PLACING or has ended.
-	StopTicket struct{ ID messages.TicketID }
+	// NewRuleSet creates a rule set that Compile has made; InvalidRequest if the name exists.
+	NewRuleSet struct {
+		messages.ToMatchmaking[*messages.RuleSet]
+		ruleSet
+	}
 	// Drain stops passes, placements and new tickets. Tickets go on after the next start of the host, if its store is durable.
 	Drain struct{}
 	// CancelDrain goes on.

@@ -136,7 +136,7 @@ func TestTicketsAreForgotten(t *testing.T) {
 		}
 		_ = w.stop("T4")
 		time.Sleep(3*time.Hour + time.Second)
-		found, err := request[GetTickets, []*messages.Ticket](w, GetTickets{[]messages.TicketID{"T3", "T4"}})
+		found, err := request[messages.TicketQuery, []*messages.Ticket](w, messages.TicketQuery{IDs: []messages.TicketID{"T3", "T4"}})
 		if err != nil || len(found) != 0 {
 			t.Errorf("%v %v", found, err)
 		}
@@ -183,7 +183,7 @@ func TestRefusals(t *testing.T) {
 			messages.NotFound:       {Name: "x", RuleSet: "none", Queues: []messages.QueueName{"q"}},
 			messages.InvalidRequest: {Name: "x", RuleSet: "m", Queues: []messages.QueueName{"q"}, AdditionalPlayers: 1},
 		} {
-			_, err := request[NewMatchmaker, *messages.Matchmaker](w, NewMatchmaker{r})
+			_, err := request[messages.CreateMatchmaker, *messages.Matchmaker](w, messages.CreateMatchmaker{Matchmaker: r})
 			w.wantCode(err, want)
 		}
 		_, err = w.try("T1", "none", "a")
@@ -195,9 +195,9 @@ func TestRefusals(t *testing.T) {
 		w.ask("T1", "a")
 		_, err = w.try("T1", "m", "b")
 		w.wantCode(err, messages.InvalidRequest)
-		_, err = request[DropMatchmaker, stage.None](w, DropMatchmaker{"m"})
+		_, err = request[messages.DeleteMatchmaker, stage.None](w, messages.DeleteMatchmaker{Name: "m"})
 		w.wantCode(err, messages.InvalidRequest)
-		_, err = request[DropRuleSet, stage.None](w, DropRuleSet{"m"})
+		_, err = request[messages.DeleteRuleSet, stage.None](w, messages.DeleteRuleSet{Name: "m"})
 		w.wantCode(err, messages.InvalidRequest)
 		w.pass()
 		w.ask("T2", "a") // takes the place of T1 once it is durable
@@ -208,7 +208,7 @@ func TestRefusals(t *testing.T) {
 		for _, id := range []string{"T1", "T2", "T3"} {
 			_ = w.stop(id)
 		}
-		assert.OK(request[DropMatchmaker, stage.None](w, DropMatchmaker{"m"}))(t)
-		assert.OK(request[DropRuleSet, stage.None](w, DropRuleSet{"m"}))(t)
+		assert.OK(request[messages.DeleteMatchmaker, stage.None](w, messages.DeleteMatchmaker{Name: "m"}))(t)
+		assert.OK(request[messages.DeleteRuleSet, stage.None](w, messages.DeleteRuleSet{Name: "m"}))(t)
 	})
 }

@@ -24,7 +24,7 @@ func Compile(r messages.RuleSet) (NewRuleSet, error) {
 	if err != nil {
 		return NewRuleSet{}, messages.Errorf(messages.InvalidRequest, "%s", err.Error()) // it begins with its code (flexmatch.md 10)
 	}
-	return NewRuleSet{ruleSet{&r, set}}, nil
+	return NewRuleSet{ruleSet: ruleSet{&r, set}}, nil
 }
 
 func ruleSetKey(name messages.RuleSetName) ledger.Key {
@@ -49,7 +49,7 @@ func (m *Manager) onNewRuleSet(c *stage.Context, r stage.Request[NewRuleSet, *me
 	}})
 }
 
-func (m *Manager) onDropRuleSet(r stage.Request[DropRuleSet, stage.None]) {
+func (m *Manager) onDropRuleSet(r stage.Request[messages.DeleteRuleSet, stage.None]) {
 	name := r.Request.Name
 	m.ledger.Do(ledger.Transaction{Key: ruleSetKey(name), Reply: func(err error) { r.Reply(stage.None{}, err) }, Decide: func() (ledger.Entry, error) {
 		if _, err := m.ruleSet(name); err != nil {

@@ -78,7 +78,7 @@ func TestWhyATicketWaits(t *testing.T) {
 		if got := w.why("T1"); !strings.Contains(got.Says, "waits for its game session: see placement "+string(got.Match)) {
 			t.Errorf("%q", got.Says)
 		}
-		states, err := request[MatchmakerStates, []messages.MatchmakerState](w, MatchmakerStates{})
+		states, err := request[messages.MatchmakerStateQuery, []messages.MatchmakerState](w, messages.MatchmakerStateQuery{})
 		if err != nil || len(states) != 1 || states[0].Placing != 2 || states[0].Waiting != 0 {
 			t.Errorf("%+v %v", states, err)
 		}
@@ -86,7 +86,7 @@ func TestWhyATicketWaits(t *testing.T) {
 		synctest.Wait()
 		w.ask("T3", "c")
 		time.Sleep(3 * time.Second)
-		states, err = request[MatchmakerStates, []messages.MatchmakerState](w, MatchmakerStates{})
+		states, err = request[messages.MatchmakerStateQuery, []messages.MatchmakerState](w, messages.MatchmakerStateQuery{})
 		if s := states[0]; err != nil || s.Completed != 2 || s.Waiting != 1 || s.Longest != "T3" || s.LongestWait != 3*time.Second {
 			t.Errorf("%+v %v", states, err)
 		}

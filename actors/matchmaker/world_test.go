@@ -174,8 +174,8 @@ func (w *world) reopen() {
 	w.open()
 }
 
-func request[Q, A any](w *world, q Q) (A, error) {
-	return stage.Await(w.Context(), func(reply func(A, error)) { w.ref.Tell(stage.Request[Q, A]{Request: q, Reply: reply}) })
+func request[Q messages.RequestOf[A], A any](w *world, q Q) (A, error) {
+	return stage.Await(w.Context(), func(reply func(A, error)) { stage.Send(w.ref, q, reply) })
 }
 
 const duel = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number","default":10}],
@@ -202,7 +202,7 @@ func (w *world) named(name, body string, change func(*messages.Matchmaker)) {
 	if change != nil {
 		change(&r)
 	}
-	assert.OK(request[NewMatchmaker, *messages.Matchmaker](w, NewMatchmaker{r}))(w)
+	assert.OK(request[messages.CreateMatchmaker, *messages.Matchmaker](w, messages.CreateMatchmaker{Matchmaker: r}))(w)
 }
 
 func (w *world) try(id, config string, players ...string) (*messages.Ticket, error) {
@@ -223,7 +223,7 @@ func (w *world) ask(id string, players ...string) {
 }
 
 func (w *world) stop(id string) error {
-	_, err := request[StopTicket, stage.None](w, StopTicket{messages.TicketID(id)})
+	_, err := request[messages.StopMatchmaking, stage.None](w, messages.StopMatchmaking{ID: messages.TicketID(id)})
 	return err
 }
 
@@ -239,7 +239,7 @@ func (w *world) answer(accept bool, id string, players ...string) error {
 
 func (w *world) ticket(id string) *messages.Ticket {
 	w.Helper()
-	found, err := request[GetTickets, []*messages.Ticket](w, GetTickets{[]messages.TicketID{messages.TicketID(id)}})
+	found, err := request[messages.TicketQuery, []*messages.Ticket](w, messages.TicketQuery{IDs: []messages.TicketID{messages.TicketID(id)}})
 	if err != nil || len(found) != 1 {
 		w.Fatal(id, found, err)
 	}

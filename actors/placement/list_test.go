@@ -60,7 +60,7 @@ func TestAnEndedPlacementSaysWhyItWaited(t *testing.T) {
 		w.placed(messages.StartPlacement{ID: "late"})
 		w.placed(messages.StartPlacement{ID: "stopped"})
 		synctest.Wait()
-		assert.OK(request[StopPlacement, *messages.Placement](w, StopPlacement{ID: "stopped"}))(t)
+		assert.OK(request[messages.StopPlacement, *messages.Placement](w, messages.StopPlacement{ID: "stopped"}))(t)
 		stagetest.Pass(61 * time.Second)
 		w.free("A/us-east-1", 1)
 		w.placed(messages.StartPlacement{ID: "at once"})

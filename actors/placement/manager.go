@@ -129,31 +129,40 @@ func (m *Manager) Stopped(c *stage.Context) {
 	}
 }
 
+func (m *Manager) onAsk(c *stage.Context, a stage.Ask) {
+	switch q := a.Request.(type) {
+	case messages.StartPlacement:
+		m.onStart(c, stage.As(q, a))
+	case messages.PlacementQuery:
+		stage.As(q, a).Reply(m.get(c, q.ID))
+	case messages.PlacementList:
+		stage.As(q, a).Reply(m.list(c, q), nil)
+	case Await:
+		m.onAwait(c, stage.As(q, a))
+	case messages.StopPlacement:
+		m.onStop(c, stage.As(q, a))
+	case messages.CreateQueue:
+		m.onNewQueue(c, stage.As(q, a))
+	case messages.UpdateQueue:
+		m.onUpdateQueue(stage.As(q, a))
+	case messages.DeleteQueue:
+		m.onDropQueue(c, stage.As(q, a))
+	case messages.QueueQuery:
+		stage.As(q, a).Reply(m.allQueues(), nil)
+	case messages.TagQuery:
+		stage.As(q, a).Reply(m.tags(q.Resource))
+	case messages.UpdateTags:
+		m.onUpdateTags(stage.As(q, a))
+	default:
+		c.Unknown(a)
+	}
+}
+
 // Receive implements stage.Actor.
 func (m *Manager) Receive(c *stage.Context, msg any) {
 	switch r := msg.(type) {
-	case stage.Request[messages.StartPlacement, *messages.Placement]:
-		m.onStart(c, r)
-	case stage.Request[GetPlacement, *messages.Placement]:
-		r.Reply(m.get(c, r.Request.ID))
-	case stage.Request[messages.PlacementList, []messages.PlacementState]:
-		r.Reply(m.list(c, r.Request), nil)
-	case stage.Request[Await, *messages.Placement]:
-		m.onAwait(c, r)
-	case stage.Request[StopPlacement, *messages.Placement]:
-		m.onStop(c, r)
-	case stage.Request[NewQueue, *messages.Queue]:
-		m.onNewQueue(c, r)
-	case stage.Request[messages.UpdateQueue, *messages.Queue]:
-		m.onUpdateQueue(r)
-	case stage.Request[DropQueue, stage.None]:
-		m.onDropQueue(c, r)
-	case stage.Request[Queues, []*messages.Queue]:
-		r.Reply(m.allQueues(), nil)
-	case stage.Request[messages.Resource, map[string]string]:
-		r.Reply(m.tags(r.Request))
-	case stage.Request[messages.UpdateTags, map[string]string]:
-		m.onUpdateTags(r)
+	case stage.Ask:
+		m.onAsk(c, r)
 	case Drain:
 		m.draining = true
 	case CancelDrain:

@@ -115,7 +115,7 @@ func TestPendingIsAnsweredWhenDurable(t *testing.T) {
 		if len(answered) > 0 {
 			t.Fatal("answered before it is durable")
 		}
-		_, err := request[GetPlacement, *messages.Placement](w, GetPlacement{"p"})
+		_, err := request[messages.PlacementQuery, *messages.Placement](w, messages.PlacementQuery{ID: "p"})
 		wantCode(t, err, messages.NotFound)
 		_, err = w.cancel("p")
 		wantCode(t, err, messages.NotFound)
@@ -467,9 +467,7 @@ func TestTheStateIsVisibleBeforeTheEvent(t *testing.T) {
 		w.mu.Lock()
 		w.heard = func(e messages.Event) {
 			id := messages.PlacementID(detailOf(t, e)["placementId"].(string))
-			w.ref.Tell(stage.Request[GetPlacement, *messages.Placement]{Request: GetPlacement{id}, Reply: func(p *messages.Placement, err error) {
-				seen <- must(t, p, err).Status
-			}})
+			stage.Send(w.ref, messages.PlacementQuery{ID: id}, func(p *messages.Placement, err error) { seen <- must(t, p, err).Status })
 		}
 		w.mu.Unlock()
 		w.placed(messages.StartPlacement{ID: "p", Players: players("x")})
@@ -520,9 +518,9 @@ func TestBounds(t *testing.T) {
 		o.PendingMax, o.EndedMax, o.EndedKeep, o.QueuesMax = 3, 2, time.Hour, 1
 	}, func(t *testing.T, w *world) {
 		w.queue(messages.Queue{})
-		_, err := request[NewQueue, *messages.Queue](w, NewQueue{messages.Queue{Name: "more", Timeout: time.Minute}})
+		_, err := request[messages.CreateQueue, *messages.Queue](w, messages.CreateQueue{Queue: messages.Queue{Name: "more", Timeout: time.Minute}})
 		wantCode(t, err, messages.LimitExceeded)
-		_, err = request[NewQueue, *messages.Queue](w, NewQueue{messages.Queue{Name: "q", Timeout: time.Minute}})
+		_, err = request[messages.CreateQueue, *messages.Queue](w, messages.CreateQueue{Queue: messages.Queue{Name: "q", Timeout: time.Minute}})
 		wantCode(t, err, messages.InvalidRequest)
 		for i := range 3 {
 			w.placed(messages.StartPlacement{ID: messages.PlacementID(fmt.Sprint(i))})
@@ -533,11 +531,11 @@ func TestBounds(t *testing.T) {
 			assert.OK(w.cancel(messages.PlacementID(fmt.Sprint(i))))(t)
 		}
 		w.placed(messages.StartPlacement{ID: "next"})
-		_, err = request[GetPlacement, *messages.Placement](w, GetPlacement{"0"})
+		_, err = request[messages.PlacementQuery, *messages.Placement](w, messages.PlacementQuery{ID: "0"})
 		wantCode(t, err, messages.NotFound)
 		w.want("1", messages.PlacementCancelled)
 		time.Sleep(time.Hour + time.Second)
-		_, err = request[GetPlacement, *messages.Placement](w, GetPlacement{"2"})
+		_, err = request[messages.PlacementQuery, *messages.Placement](w, messages.PlacementQuery{ID: "2"})
 		wantCode(t, err, messages.NotFound)
 		w.placed(messages.StartPlacement{ID: "last"})
 		left := 0
@@ -564,7 +562,7 @@ func TestBytesAreBounded(t *testing.T) {
 		}
 		assert.OK(w.cancel("0"))(t)
 		w.placed(messages.StartPlacement{ID: "next", Data: data})
-		_, err := request[GetPlacement, *messages.Placement](w, GetPlacement{"0"})
+		_, err := request[messages.PlacementQuery, *messages.Placement](w, messages.PlacementQuery{ID: "0"})
 		wantCode(t, err, messages.NotFound)
 	})
 }
@@ -614,12 +612,12 @@ func TestTagsOfAQueue(t *testing.T) {
 		if got, err = tag(nil); err != nil || fmt.Sprint(got) != "map[b:2]" {
 			t.Fatal(got, err)
 		}
-		if got, err = request[messages.Resource, map[string]string](w, messages.Resource{ID: "q"}); err != nil || fmt.Sprint(got) != "map[b:2]" {
+		if got, err = request(w, messages.TagQuery{Resource: messages.Resource{Kind: "gamesessionqueue", ID: "q"}}); err != nil || fmt.Sprint(got) != "map[b:2]" {
 			t.Fatal(got, err)
 		}
 		_, err = request[messages.UpdateTags, map[string]string](w, messages.UpdateTags{Resource: messages.Resource{ID: "no"}})
 		wantCode(t, err, messages.NotFound)
-		_, err = request[messages.Resource, map[string]string](w, messages.Resource{ID: "no"})
+		_, err = request(w, messages.TagQuery{Resource: messages.Resource{Kind: "gamesessionqueue", ID: "no"}})
 		wantCode(t, err, messages.NotFound)
 	})
 }

@@ -72,23 +72,14 @@ const (
 	forgetMax = 64
 )
 
-// Requests to the Supervisor, each in a stage.Request. Besides these there are
-// messages.StartPlacement and messages.UpdateQueue, and for the tags of queues
-// messages.Resource and messages.UpdateTags.
+// Messages to the Supervisor, besides the requests of package messages.
 type (
-	// NewQueue creates a queue; InvalidRequest if the name exists.
-	NewQueue struct{ Queue messages.Queue }
-	// DropQueue deletes a queue; its placements become FAILED.
-	DropQueue struct{ Name messages.QueueName }
-	// Queues reads all queues, in order of creation.
-	Queues struct{}
-	// StopPlacement cancels a PENDING placement; InvalidRequest in any other status.
-	StopPlacement struct{ ID messages.PlacementID }
-	// GetPlacement reads a placement.
-	GetPlacement struct{ ID messages.PlacementID }
 	// Await reads a placement once it has ended; NotFound if there is none. It may wait for
 	// the timeout of the queue, so only actors of this host ask.
-	Await struct{ ID messages.PlacementID }
+	Await struct {
+		messages.ToPlacements[*messages.Placement]
+		ID messages.PlacementID
+	}
 	// Drain stops starting and trying placements. PENDING ones continue after the next
 	// start of the host, if its store is durable.
 	Drain struct{}

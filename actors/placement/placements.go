@@ -121,7 +121,7 @@ func (m *Manager) onAwait(c *stage.Context, r stage.Request[Await, *messages.Pla
 }
 
 // onStop cancels a placement, unless its end is already being stored.
-func (m *Manager) onStop(c *stage.Context, r stage.Request[StopPlacement, *messages.Placement]) {
+func (m *Manager) onStop(c *stage.Context, r stage.Request[messages.StopPlacement, *messages.Placement]) {
 	id := r.Request.ID
 	if _, err := m.get(c, id); err != nil { // unknown, or not durable yet
 		r.Reply(nil, err)

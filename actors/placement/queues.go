@@ -15,7 +15,7 @@ func queueKey(name messages.QueueName) ledger.Key {
 	return ledger.Key{Kind: store.Queue, ID: string(name)}
 }
 
-func (m *Manager) onNewQueue(c *stage.Context, r stage.Request[NewQueue, *messages.Queue]) {
+func (m *Manager) onNewQueue(c *stage.Context, r stage.Request[messages.CreateQueue, *messages.Queue]) {
 	record := r.Request.Queue
 	name := record.Name
 	reply := func(err error) { r.Reply(orNil(&record, err)) }
@@ -86,7 +86,7 @@ func (m *Manager) applyRecord(q *queue, record *messages.Queue) {
 // onDropQueue deletes a queue and ends its placements in the same commit. A placement whose end
 // is already being stored ends with that status; one that starts meanwhile becomes FAILED when
 // its next step finds the queue deleted.
-func (m *Manager) onDropQueue(c *stage.Context, r stage.Request[DropQueue, stage.None]) {
+func (m *Manager) onDropQueue(c *stage.Context, r stage.Request[messages.DeleteQueue, stage.None]) {
 	name := r.Request.Name
 	m.ledger.Do(ledger.Transaction{Key: queueKey(name), Reply: func(err error) { r.Reply(stage.None{}, err) }, Decide: func() (ledger.Entry, error) {
 		q, err := m.existing(name)

@@ -80,7 +80,7 @@ func (s *site) queue(q messages.Queue, destinations ...string) {
 	if q.Timeout == 0 {
 		q.Timeout = 120 * time.Second
 	}
-	assert.OK(s.System.CreateQueue(s.Context(), q))(s)
+	assert.OK(messages.Do(s.Context(), s.System, messages.CreateQueue{Queue: q}))(s)
 }
 
 // occupy starts a game session in the process of a destination such as "W/us-west-2".
@@ -97,7 +97,7 @@ func (s *site) occupy(at string) {
 // free gives it back.
 func (s *site) free(at string) {
 	s.Helper()
-	if _, err := s.System.TerminateGameSession(s.Context(), messages.TerminateGameSession{GameSessionID: s.busy[at], Force: true}); err != nil {
+	if _, err := messages.Do(s.Context(), s.System, messages.TerminateGameSession{GameSessionID: s.busy[at], Force: true}); err != nil {
 		s.Fatal(at, err)
 	}
 	s.WaitIdle()
@@ -106,14 +106,14 @@ func (s *site) free(at string) {
 func (s *site) start(r messages.StartPlacement) *messages.Placement {
 	s.Helper()
 	r.Queue = "q"
-	p := assert.Value(s.System.StartPlacement(s.Context(), r))(s)
+	p := assert.Value(messages.Do(s.Context(), s.System, r))(s)
 	s.WaitIdle()
 	return p
 }
 
 func (s *site) placement(id messages.PlacementID) *messages.Placement {
 	s.Helper()
-	return assert.Value(s.System.Placement(s.Context(), id))(s)
+	return assert.Value(messages.Do(s.Context(), s.System, messages.PlacementQuery{ID: id}))(s)
 }
 
 // API-50: the 60 s of the reservations begin with the fulfilment, not with the launch.
@@ -161,10 +161,10 @@ func TestEachPlacementHasOneTerminalEvent(t *testing.T) {
 		s.start(messages.StartPlacement{ID: "fulfilled", MaxPlayers: 1})
 		s.start(messages.StartPlacement{ID: "cancelled", MaxPlayers: 1})
 		s.start(messages.StartPlacement{ID: "late", MaxPlayers: 1})
-		assert.OK(s.System.StopPlacement(s.Context(), "cancelled"))(s)
+		assert.OK(messages.Do(s.Context(), s.System, messages.StopPlacement{ID: "cancelled"}))(s)
 		s.Pass(11 * time.Second)
 		s.start(messages.StartPlacement{ID: "failed", MaxPlayers: 1})
-		assert.NoError(s, s.System.DeleteQueue(s.Context(), "q"))
+		assert.NoError(s, messages.Run(s.Context(), s.System, messages.DeleteQueue{Name: "q"}))
 		s.Pass(time.Minute)
 		var told []string
 		for _, e := range s.events {
@@ -211,7 +211,7 @@ func TestAttemptsThroughTheRegistry(t *testing.T) {
 	}
 	live := func(s *site) (live []string) {
 		for _, f := range []messages.FleetID{"fleet-A", "fleet-B"} {
-			all, err := s.System.GameSessions(s.Context(), messages.GameSessionQuery{FleetID: f})
+			all, err := messages.Do(s.Context(), s.System, messages.GameSessionQuery{FleetID: f})
 			assert.NoError(s, err)
 			for _, g := range all {
 				if g.Status < messages.GameSessionTerminated {
@@ -239,12 +239,12 @@ func TestAttemptsThroughTheRegistry(t *testing.T) {
 	})
 	for name, end := range map[string]func(s *site){
 		"stopped": func(s *site) {
-			if _, err := s.System.StopPlacement(s.Context(), "p"); err != nil {
+			if _, err := messages.Do(s.Context(), s.System, messages.StopPlacement{ID: "p"}); err != nil {
 				s.Fatal(err)
 			}
 		},
 		"queue deleted": func(s *site) {
-			if err := s.System.DeleteQueue(s.Context(), "q"); err != nil {
+			if err := messages.Run(s.Context(), s.System, messages.DeleteQueue{Name: "q"}); err != nil {
 				s.Fatal(err)
 			}
 		},
@@ -277,12 +277,12 @@ func TestDestinationsAreChecked(t *testing.T) {
 		s.queue(messages.Queue{}, "A", "alias-end", "alias-x")
 		for d, code := range map[string]messages.ErrorCode{"no": messages.NotFound, "alias-no": messages.NotFound, "B": messages.InvalidRequest} {
 			to := []string{arnOf("A"), arnOf(d)}
-			_, err := s.System.CreateQueue(s.Context(), messages.Queue{Name: "other", Timeout: time.Minute, Destinations: to})
+			_, err := messages.Do(s.Context(), s.System, messages.CreateQueue{Queue: messages.Queue{Name: "other", Timeout: time.Minute, Destinations: to}})
 			s.IsError(err, code)
-			_, err = s.System.UpdateQueue(s.Context(), messages.UpdateQueue{Name: "q", Destinations: &to})
+			_, err = messages.Do(s.Context(), s.System, messages.UpdateQueue{Name: "q", Destinations: &to})
 			s.IsError(err, code)
 		}
-		all, err := s.System.Queues(s.Context())
+		all, err := messages.Do(s.Context(), s.System, messages.QueueQuery{})
 		if err != nil || len(all) != 1 || len(all[0].Destinations) != 3 {
 			s.Error(all, err)
 		}
@@ -336,15 +336,15 @@ func (s *site) reasons() (all []string) {
 // timeout, and their events say why they ended.
 func TestAQueueWithoutADestination(t *testing.T) {
 	onSite(t, []string{"A us-1"}, nil, func(s *site) {
-		a := assert.Value(s.System.CreateAlias(s.Context(), messages.CreateAlias{Name: "door", FleetID: "fleet-A"}))(s)
+		a := assert.Value(messages.Do(s.Context(), s.System, messages.CreateAlias{Name: "door", FleetID: "fleet-A"}))(s)
 		s.queue(messages.Queue{Timeout: 10 * time.Second}, string(a.ID))
-		assert.NoError(s, s.System.DeleteAlias(s.Context(), a.ID))
+		assert.NoError(s, messages.Run(s.Context(), s.System, messages.DeleteAlias{ID: a.ID}))
 		s.start(messages.StartPlacement{ID: "late", MaxPlayers: 1})
 		s.Pass(8 * time.Second)
 		s.start(messages.StartPlacement{ID: "patient", MaxPlayers: 1})
 		s.Pass(4 * time.Second)
 		to := []string{arnOf("A")}
-		assert.OK(s.System.UpdateQueue(s.Context(), messages.UpdateQueue{Name: "q", Destinations: &to}))(s)
+		assert.OK(messages.Do(s.Context(), s.System, messages.UpdateQueue{Name: "q", Destinations: &to}))(s)
 		s.Pass(3 * time.Second)
 		want := []string{"late PlacementTimedOut: alias " + string(a.ID) + " is not known here", "patient PlacementFulfilled: <nil>"}
 		if got := s.reasons(); !slices.EqualFunc(got, want, strings.HasPrefix) {
@@ -369,7 +369,7 @@ func TestAQueueThatIsDamaged(t *testing.T) {
 		if got := s.reasons(); len(got) != 1 || !strings.HasPrefix(got[0], "pending PlacementFailed: ") || !strings.Contains(got[0], "queue q is not known here: its record in the store is damaged") {
 			s.Errorf("told %q", got)
 		}
-		_, err := s.System.StartPlacement(s.Context(), messages.StartPlacement{ID: "p", Queue: "q", MaxPlayers: 1})
+		_, err := messages.Do(s.Context(), s.System, messages.StartPlacement{ID: "p", Queue: "q", MaxPlayers: 1})
 		if s.IsError(err, messages.NotFound); !strings.Contains(err.Error(), "damaged") {
 			s.Error(err)
 		}

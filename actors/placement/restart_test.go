@@ -114,7 +114,7 @@ func TestRestartOfAConfiguredQueue(t *testing.T) {
 			w.open()
 		}
 		got := map[messages.QueueName]time.Duration{}
-		all, err := request[Queues, []*messages.Queue](w, Queues{})
+		all, err := request[messages.QueueQuery, []*messages.Queue](w, messages.QueueQuery{})
 		for _, q := range all {
 			got[q.Name] = q.Timeout
 			assert.Equal(t, "a r n", q.ARN, "arn:aws:gamelift:us-east-1:000000000000:gamesessionqueue/"+string(q.Name))
@@ -125,7 +125,7 @@ func TestRestartOfAConfiguredQueue(t *testing.T) {
 		w.queue(messages.Queue{Name: "dropped", Timeout: 30 * time.Second})
 		w.die()
 		w.open()
-		if all, err = request[Queues, []*messages.Queue](w, Queues{}); err != nil || len(all) != 3 {
+		if all, err = request[messages.QueueQuery, []*messages.Queue](w, messages.QueueQuery{}); err != nil || len(all) != 3 {
 			t.Fatal(all, err)
 		}
 	})
@@ -233,13 +233,13 @@ func TestStoreThatFails(t *testing.T) {
 		w.store.Break(true)
 		_, err := w.startPlacement(messages.StartPlacement{ID: "p"})
 		wantCode(t, err, messages.Internal)
-		_, err = request[NewQueue, *messages.Queue](w, NewQueue{messages.Queue{Name: "more", Timeout: time.Minute}})
+		_, err = request[messages.CreateQueue, *messages.Queue](w, messages.CreateQueue{Queue: messages.Queue{Name: "more", Timeout: time.Minute}})
 		wantCode(t, err, messages.Internal)
 		_, err = request[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", Timeout: time.Hour})
 		wantCode(t, err, messages.Internal)
 		wantCode(t, w.drop("q"), messages.Internal)
 		w.store.Break(false)
-		all, err := request[Queues, []*messages.Queue](w, Queues{})
+		all, err := request[messages.QueueQuery, []*messages.Queue](w, messages.QueueQuery{})
 		if err != nil || len(all) != 1 || all[0].Timeout != 10*time.Second {
 			t.Fatal(all, err)
 		}

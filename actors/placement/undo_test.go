@@ -13,9 +13,9 @@ import (
 )
 
 // later sends a request and returns where its error will be.
-func later[Q, A any](w *world, q Q) *error {
+func later[Q messages.RequestOf[A], A any](w *world, q Q) *error {
 	got := new(error)
-	w.ref.Tell(stage.Request[Q, A]{Request: q, Reply: func(_ A, err error) { *got = err }})
+	stage.Send(w.ref, q, func(_ A, err error) { *got = err })
 	synctest.Wait()
 	return got
 }
@@ -37,7 +37,7 @@ func TestChangesOfAQueueBehindOneThatIsNotStored(t *testing.T) {
 				text = ""
 			}
 			for range 2 { // shown, and after a restart
-				all, err := request[Queues, []*messages.Queue](w, Queues{})
+				all, err := request[messages.QueueQuery, []*messages.Queue](w, messages.QueueQuery{})
 				if *first == nil || (*second != nil) != both || err != nil || all[0].Timeout != time.Minute || all[0].CustomEventData != text {
 					t.Errorf("%v and %v leave %+v, %v", *first, *second, all[0], err)
 				}
@@ -56,7 +56,7 @@ func TestChangesOfAQueueThatWaitAreBounded(t *testing.T) {
 		for range 20 {
 			answers = append(answers, later[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", Timeout: time.Hour}))
 		}
-		dropped := later[DropQueue, stage.None](w, DropQueue{"q"})
+		dropped := later[messages.DeleteQueue, stage.None](w, messages.DeleteQueue{Name: "q"})
 		w.store.Release()
 		refused := 0
 		for _, err := range append(answers, dropped) {
@@ -73,12 +73,12 @@ func TestAQueueThatWasNotStoredIsNotDeleted(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.store.Hold()
 		w.store.Break(true)
-		made := later[NewQueue, *messages.Queue](w, NewQueue{messages.Queue{Name: "q", Timeout: time.Minute}})
+		made := later[messages.CreateQueue, *messages.Queue](w, messages.CreateQueue{Queue: messages.Queue{Name: "q", Timeout: time.Minute}})
 		w.store.Break(false)
-		dropped := later[DropQueue, stage.None](w, DropQueue{"q"})
+		dropped := later[messages.DeleteQueue, stage.None](w, messages.DeleteQueue{Name: "q"})
 		w.store.Release()
 		w.queue(messages.Queue{Name: "q", Timeout: time.Hour})
-		all, err := request[Queues, []*messages.Queue](w, Queues{})
+		all, err := request[messages.QueueQuery, []*messages.Queue](w, messages.QueueQuery{})
 		if *made == nil || !errors.Is(*dropped, &messages.Error{Code: messages.NotFound}) || err != nil || len(all) != 1 {
 			t.Errorf("%v and %v leave %v, %v", *made, *dropped, all, err)
 		}
@@ -90,17 +90,19 @@ func TestAQueueThatWasNotStoredIsNotDeleted(t *testing.T) {
 func TestNoChangeOfAQueueIsShownBeforeItIsDurable(t *testing.T) {
 	for name, change := range map[string]func(w *world) *error{
 		"CreateGameSessionQueue": func(w *world) *error {
-			return later[NewQueue, *messages.Queue](w, NewQueue{messages.Queue{Name: "r", Timeout: time.Minute}})
+			return later[messages.CreateQueue, *messages.Queue](w, messages.CreateQueue{Queue: messages.Queue{Name: "r", Timeout: time.Minute}})
 		},
 		"UpdateGameSessionQueue": func(w *world) *error {
 			return later[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", Timeout: time.Hour})
 		},
-		"DeleteGameSessionQueue": func(w *world) *error { return later[DropQueue, stage.None](w, DropQueue{"q"}) },
+		"DeleteGameSessionQueue": func(w *world) *error {
+			return later[messages.DeleteQueue, stage.None](w, messages.DeleteQueue{Name: "q"})
+		},
 		"TagResource": func(w *world) *error {
 			return later[messages.UpdateTags, map[string]string](w, messages.UpdateTags{Resource: messages.Resource{Kind: "gamesessionqueue", ID: "q"}, Set: map[string]string{"a": "b"}})
 		},
 		"StopGameSessionPlacement": func(w *world) *error {
-			return later[StopPlacement, *messages.Placement](w, StopPlacement{"p"})
+			return later[messages.StopPlacement, *messages.Placement](w, messages.StopPlacement{ID: "p"})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +110,7 @@ func TestNoChangeOfAQueueIsShownBeforeItIsDurable(t *testing.T) {
 				w.queue(messages.Queue{Name: "q", Timeout: time.Minute})
 				w.placed(messages.StartPlacement{ID: "p"})
 				state := func() string {
-					all, err := request[Queues, []*messages.Queue](w, Queues{})
+					all, err := request[messages.QueueQuery, []*messages.Queue](w, messages.QueueQuery{})
 					text, bad := json.Marshal([]any{all, w.get("p")})
 					if err != nil || bad != nil {
 						t.Fatal(err, bad)

@@ -57,19 +57,22 @@ func (s *standIn) Receive(c *stage.Context, msg any) {
 		m.f(s)
 	case fleet.WatchRoom:
 		s.watchers = append(s.watchers, m.Notify)
-	case stage.Request[fleet.Candidates, []fleet.Candidate]:
-		s.asked++
-		m.Reply(s.resolve(m.Request.Destinations), nil)
-	case stage.Request[fleet.Launch, *messages.GameSession]:
-		m.Reply(s.launch(c, m.Request))
+	case stage.Ask:
+		switch q := m.Request.(type) {
+		case fleet.Candidates:
+			s.asked++
+			stage.As(q, m).Reply(s.resolve(q.Destinations), nil)
+		case fleet.Launch:
+			stage.As(q, m).Reply(s.launch(c, q))
+		case messages.CreatePlayerSessions:
+			stage.As(q, m).Reply(s.seat(c, q))
+		}
 	case active:
 		if g := m.g; !g.over {
 			g.active = !s.broken[g.at]
 			g.over = !g.active
 			g.notify.Tell(fleet.Launched{ID: g.id, Active: g.active, Text: "broken"})
 		}
-	case stage.Request[messages.CreatePlayerSessions, []*messages.PlayerSession]:
-		m.Reply(s.seat(c, m.Request))
 	case fleet.GiveUp:
 		if g := s.games[m.Session]; g != nil && !g.over {
 			g.over = true
@@ -201,8 +204,8 @@ func (w *world) free(at string, n int) {
 	})
 }
 
-func request[Q, A any](w *world, q Q) (A, error) {
-	return stage.Await(w.t.Context(), func(reply func(A, error)) { w.ref.Tell(stage.Request[Q, A]{Request: q, Reply: reply}) })
+func request[Q messages.RequestOf[A], A any](w *world, q Q) (A, error) {
+	return stage.Await(w.t.Context(), func(reply func(A, error)) { stage.Send(w.ref, q, reply) })
 }
 
 func must[A any](t *testing.T, a A, err error) A {
@@ -219,7 +222,7 @@ func (w *world) queue(q messages.Queue) *messages.Queue {
 	if q.Timeout == 0 {
 		q.Timeout = 120 * time.Second
 	}
-	made, err := request[NewQueue, *messages.Queue](w, NewQueue{q})
+	made, err := request[messages.CreateQueue, *messages.Queue](w, messages.CreateQueue{Queue: q})
 	return must(w.t, made, err)
 }
 
@@ -241,16 +244,16 @@ func (w *world) placed(r messages.StartPlacement) *messages.Placement {
 
 func (w *world) get(id messages.PlacementID) *messages.Placement {
 	w.t.Helper()
-	p, err := request[GetPlacement, *messages.Placement](w, GetPlacement{id})
+	p, err := request[messages.PlacementQuery, *messages.Placement](w, messages.PlacementQuery{ID: id})
 	return must(w.t, p, err)
 }
 
 func (w *world) cancel(id messages.PlacementID) (*messages.Placement, error) {
-	return request[StopPlacement, *messages.Placement](w, StopPlacement{id})
+	return request[messages.StopPlacement, *messages.Placement](w, messages.StopPlacement{ID: id})
 }
 
 func (w *world) drop(name messages.QueueName) error {
-	_, err := request[DropQueue, stage.None](w, DropQueue{name})
+	_, err := request[messages.DeleteQueue, stage.None](w, messages.DeleteQueue{Name: name})
 	return err
 }
 

@@ -2,24 +2,40 @@ package stage
 
 import "troupe/messages"
 
-// Request asks an actor for an answer of type A. The actor's Receive has one case for each
-// pair of types. Reply is called exactly once, from any goroutine, and must not block; the
-// error is a *messages.Error.
+// Ask is a request on its way to its owner, who calls Reply once, from any goroutine; it may do so long after Receive has returned.
+type Ask struct {
+	Request messages.Request
+	Reply   func(answer any, err error)
+}
+
+// OnDeadLetter implements DeadLetter. It answers with the error that the request declares (DeadLetterError), or with
+// messages.Unavailable.
+func (a Ask) OnDeadLetter() {
+	if q, ok := a.Request.(interface{ DeadLetterError() error }); ok {
+		a.Reply(nil, q.DeadLetterError())
+		return
+	}
+	a.Reply(nil, messages.Errorf(messages.Unavailable, "the host is shutting down"))
+}
+
+// Request is an Ask whose type is known.
 type Request[Q, A any] struct {
 	Request Q
 	Reply   func(A, error)
 }
 
 // None is the answer of requests that return only an error.
-type None = struct{}
+type None = messages.None
 
-// OnDeadLetter implements DeadLetter. It answers with the error that the request declares
-// (DeadLetterError), or with messages.Unavailable.
-func (r Request[Q, A]) OnDeadLetter() {
-	var none A
-	if q, ok := any(r.Request).(interface{ DeadLetterError() error }); ok {
-		r.Reply(none, q.DeadLetterError())
-		return
-	}
-	r.Reply(none, messages.Errorf(messages.Unavailable, "the host is shutting down"))
+// As returns an Ask with the type of its request q.
+func As[Q messages.RequestOf[A], A any](q Q, a Ask) Request[Q, A] {
+	return Request[Q, A]{Request: q, Reply: func(answer A, err error) { a.Reply(answer, err) }}
+}
+
+// Send asks an actor. Reply is called once, from any goroutine, and must not block.
+func Send[Q messages.RequestOf[A], A any](to *Ref, q Q, reply func(A, error)) {
+	to.Tell(Ask{Request: q, Reply: func(answer any, err error) {
+		a, _ := answer.(A) // As has given it the type
+		reply(a, err)
+	}})
 }

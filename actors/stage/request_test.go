@@ -11,17 +11,17 @@ import (
 var errEnded = errors.New("ended")
 
 type (
-	question struct{}
-	goodbye  struct{}
-	shutdown struct{}
+	question struct{ messages.ToThisHost[int] }
+	goodbye  struct{ question }
+	shutdown struct{ question }
 )
 
 func (goodbye) DeadLetterError() error  { return errEnded }
 func (shutdown) DeadLetterError() error { return nil }
 
 // answered returns how often and with which error a request was answered.
-func answered[Q any](q Q) (n int, got error) {
-	stage.Request[Q, int]{Request: q, Reply: func(_ int, err error) { n, got = n+1, err }}.OnDeadLetter()
+func answered(q messages.Request) (n int, got error) {
+	stage.Ask{Request: q, Reply: func(_ any, err error) { n, got = n+1, err }}.OnDeadLetter()
 	return n, got
 }
 

@@ -24,26 +24,26 @@ func adminHost(t *testing.T, on hosttest.Network) (running, *messages.GameSessio
 	c := hosttest.Config(t)
 	c.Fleets[0].GameSessionsMax = 1
 	h := startHost(t, on, c)
-	g, err := h.System().CreateGameSession(t.Context(), messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 4})
+	g, err := messages.Do(t.Context(), h.System(), messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
 	until(t, "an ACTIVE game session", func() error {
-		now, err := h.System().GameSessions(t.Context(), messages.GameSessionQuery{ID: g.ID})
+		now, err := messages.Do(t.Context(), h.System(), messages.GameSessionQuery{ID: g.ID})
 		if g = now[0]; err == nil && g.Status == messages.GameSessionActivating {
 			err = errors.New("it is activating")
 		}
 		return err
 	})
-	_, err = h.System().CreatePlayerSessions(t.Context(), messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "ann"}}})
+	_, err = messages.Do(t.Context(), h.System(), messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "ann"}}})
 	if err == nil {
-		_, err = h.System().StartPlacement(t.Context(), messages.StartPlacement{ID: "place-1", Queue: "queue-dev", MaxPlayers: 4})
+		_, err = messages.Do(t.Context(), h.System(), messages.StartPlacement{ID: "place-1", Queue: "queue-dev", MaxPlayers: 4})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the first pass of the placement", func() error {
-		listed, err := h.System().Placements(t.Context(), messages.PlacementList{ID: "place-1", Limit: 1})
+		listed, err := messages.Do(t.Context(), h.System(), messages.PlacementList{ID: "place-1", Limit: 1})
 		if err == nil && !strings.Contains(listed[0].Waits, "is full") {
 			err = fmt.Errorf("%+v", listed[0])
 		}
@@ -73,7 +73,7 @@ func TestAdminCommands(t *testing.T) { synctest.Test(t, adminCommands) }
 func adminCommands(t *testing.T) {
 	h, g := adminHost(t, nil)
 	long, short := strings.Repeat("☃", 1024), new(caller{Region: "us-east-1"}).shortGame(string(g.ID))
-	seats, err := h.System().CreatePlayerSessions(t.Context(), messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: messages.PlayerID(long)}}})
+	seats, err := messages.Do(t.Context(), h.System(), messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: messages.PlayerID(long)}}})
 	if err != nil || len(short) > 60 {
 		t.Fatal(short, err)
 	}

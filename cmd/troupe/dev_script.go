@@ -102,7 +102,7 @@ func (d *devScript) told(line []byte) bool {
 func (d *devScript) runs(h *host.Host) error {
 	ctx, cancel := context.WithTimeout(context.Background(), reloadLimit)
 	defer cancel()
-	fleets, err := h.System().Fleets(ctx)
+	fleets, err := messages.Do(ctx, h.System(), messages.FleetQuery{})
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (d *devScript) runs(h *host.Host) error {
 	if !failed {
 		return nil
 	}
-	events, err := h.System().FleetEvents(ctx, d.fleet)
+	events, err := messages.Do(ctx, h.System(), messages.FleetEventQuery{ID: d.fleet})
 	if err != nil {
 		return err
 	}

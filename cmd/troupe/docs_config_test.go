@@ -87,7 +87,7 @@ func startDocumented(t *testing.T, on hosttest.Network, c host.Config) running {
 	t.Helper()
 	h := startHost(t, on, onFreePorts(t, c))
 	until(t, "ACTIVE fleets", func() error {
-		fleets, err := h.System().Fleets(t.Context())
+		fleets, err := messages.Do(t.Context(), h.System(), messages.FleetQuery{})
 		if err != nil || len(fleets) != len(c.Fleets) {
 			t.Fatalf("%d fleets of %d, %v", len(fleets), len(c.Fleets), err)
 		}

@@ -121,7 +121,7 @@ type kicked struct {
 func (c *Console) kickFrom(ctx context.Context, player messages.PlayerID, game messages.GameSessionID, reason string) (k kicked, p *problem) {
 	games := []messages.GameSessionID{game}
 	if game == "" {
-		records, err := c.o.Backend.PlayerSessions(ctx, messages.PlayerSessionQuery{PlayerID: player})
+		records, err := messages.Do(ctx, c.o.Backend, messages.PlayerSessionQuery{PlayerID: player})
 		if err != nil {
 			return k, refused(err)
 		}
@@ -134,7 +134,7 @@ func (c *Console) kickFrom(ctx context.Context, player messages.PlayerID, game m
 	}
 	for _, id := range games {
 		soon, cancel := context.WithTimeout(ctx, answerMax)
-		n, err := c.o.Backend.KickPlayer(soon, messages.KickPlayer{GameSession: id, Player: player, Reason: reason})
+		n, err := messages.Do(soon, c.o.Backend, messages.KickPlayer{GameSession: id, Player: player, Reason: reason})
 		cancel()
 		switch {
 		case isSilent(ctx, err):

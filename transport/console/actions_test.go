@@ -54,7 +54,17 @@ type seats struct {
 	kicked []messages.KickPlayer
 }
 
-func (b *seats) PlayerSessions(_ context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
+func (b *seats) Do(ctx context.Context, q messages.Request) (any, error) {
+	switch q := q.(type) {
+	case messages.PlayerSessionQuery:
+		return b.playerSessions(ctx, q)
+	case messages.KickPlayer:
+		return b.kickPlayer(ctx, q)
+	}
+	return b.Backend.Do(ctx, q)
+}
+
+func (b *seats) playerSessions(_ context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
 	if q.PlayerID != "ann" {
 		return nil, nil
 	}
@@ -64,7 +74,7 @@ func (b *seats) PlayerSessions(_ context.Context, q messages.PlayerSessionQuery)
 	}, nil
 }
 
-func (b *seats) KickPlayer(_ context.Context, q messages.KickPlayer) (int, error) {
+func (b *seats) kickPlayer(_ context.Context, q messages.KickPlayer) (int, error) {
 	b.kicked = append(b.kicked, q)
 	if q.GameSession == "two" {
 		return 0, q.DeadLetterError()

@@ -21,27 +21,9 @@ import (
 // Backend is the host as the console sees it. All methods may be called from any goroutine
 // and return when ctx ends; errors are *messages.Error or context errors.
 type Backend interface {
-	GameSessions(ctx context.Context, q messages.GameSessionQuery) ([]*messages.GameSession, error)
+	messages.Doer
+	// ActiveGameSessions is that of actors.System.
 	ActiveGameSessions(ctx context.Context, q messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error)
-	InspectGameSession(ctx context.Context, id messages.GameSessionID) (*messages.GameSessionState, error)
-	CreateGameSession(ctx context.Context, q messages.CreateGameSession) (*messages.GameSession, error)
-	CreatePlayerSessions(ctx context.Context, q messages.CreatePlayerSessions) ([]*messages.PlayerSession, error)
-	TerminateGameSession(ctx context.Context, req messages.TerminateGameSession) (*messages.GameSession, error)
-	PlayerSessions(ctx context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error)
-	Fleets(ctx context.Context) ([]*messages.Fleet, error)
-	FleetUse(ctx context.Context, q messages.FleetUseQuery) ([]messages.FleetUse, error)
-	Aliases(ctx context.Context, id messages.AliasID) ([]*messages.Alias, error)
-	Scripts(ctx context.Context, id messages.ScriptID) ([]*messages.Script, error)
-	Queues(ctx context.Context) ([]*messages.Queue, error)
-	Placements(ctx context.Context, q messages.PlacementList) ([]messages.PlacementState, error)
-	MatchmakerStates(ctx context.Context) ([]messages.MatchmakerState, error)
-	MatchmakerTickets(ctx context.Context, q messages.TicketList) (messages.ListedTickets, error)
-	WhyTicket(ctx context.Context, id messages.TicketID) (*messages.TicketWait, error)
-	StopPlacement(ctx context.Context, id messages.PlacementID) (*messages.Placement, error)
-	KickPlayer(ctx context.Context, q messages.KickPlayer) (int, error)
-	FleetEvents(ctx context.Context, id messages.FleetID) ([]messages.FleetEvent, error)
-	Placement(ctx context.Context, id messages.PlacementID) (*messages.Placement, error)
-	Locations(ctx context.Context) ([]messages.Location, error)
 }
 
 // Events are the events of the host (service-api.md 5), kept for a while.

@@ -112,7 +112,17 @@ type crowded struct {
 	asked int
 }
 
-func (b *crowded) PlayerSessions(context.Context, messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
+func (b *crowded) Do(ctx context.Context, q messages.Request) (any, error) {
+	switch q := q.(type) {
+	case messages.PlayerSessionQuery:
+		return b.playerSessions(ctx, q)
+	case messages.InspectGameSession:
+		return b.inspectGameSession(ctx, q.ID)
+	}
+	return b.Backend.Do(ctx, q)
+}
+
+func (b *crowded) playerSessions(context.Context, messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
 	all := make([]*messages.PlayerSession, 150)
 	for i := range all {
 		all[i] = &messages.PlayerSession{ID: "psess-x", GameSessionID: "game"}
@@ -120,7 +130,7 @@ func (b *crowded) PlayerSessions(context.Context, messages.PlayerSessionQuery) (
 	return all, nil
 }
 
-func (b *crowded) InspectGameSession(context.Context, messages.GameSessionID) (*messages.GameSessionState, error) {
+func (b *crowded) inspectGameSession(context.Context, messages.GameSessionID) (*messages.GameSessionState, error) {
 	b.asked++
 	return new(messages.GameSessionState), nil
 }

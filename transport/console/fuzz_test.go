@@ -30,11 +30,35 @@ func (aFew) all() []*messages.GameSession {
 	return all
 }
 
-func (aFew) Fleets(context.Context) ([]*messages.Fleet, error) {
+func (aFew) fleets(context.Context) ([]*messages.Fleet, error) {
 	return []*messages.Fleet{{ID: "fleet-dev"}}, nil
 }
 
-func (b aFew) GameSessions(context.Context, messages.GameSessionQuery) ([]*messages.GameSession, error) {
+func (b aFew) Do(ctx context.Context, q messages.Request) (any, error) {
+	switch q := q.(type) {
+	case messages.FleetQuery:
+		return b.fleets(ctx)
+	case messages.ScriptQuery:
+		return []*messages.Script(nil), nil
+	case messages.GameSessionQuery:
+		return b.gameSessions(ctx, q)
+	case messages.PlayerSessionQuery:
+		return b.playerSessions(ctx, q)
+	case messages.PlacementList:
+		return b.placements(ctx, q)
+	case messages.TicketList:
+		return b.matchmakerTickets(ctx, q)
+	case messages.QueueQuery:
+		return b.queues(ctx)
+	case messages.MatchmakerStateQuery:
+		return b.matchmakerStates(ctx)
+	case messages.InspectGameSession:
+		return b.inspectGameSession(ctx, q.ID)
+	}
+	return b.Backend.Do(ctx, q)
+}
+
+func (b aFew) gameSessions(context.Context, messages.GameSessionQuery) ([]*messages.GameSession, error) {
 	return b.all(), nil
 }
 
@@ -48,7 +72,7 @@ func (b aFew) ActiveGameSessions(context.Context, messages.ActiveGameSessionQuer
 	}, nil
 }
 
-func (aFew) PlayerSessions(_ context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
+func (aFew) playerSessions(_ context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
 	all := make([]*messages.PlayerSession, 4)
 	for i := range all {
 		all[i] = &messages.PlayerSession{
@@ -59,25 +83,23 @@ func (aFew) PlayerSessions(_ context.Context, q messages.PlayerSessionQuery) ([]
 	return all, nil
 }
 
-func (aFew) Scripts(context.Context, messages.ScriptID) ([]*messages.Script, error) { return nil, nil }
-
-func (aFew) Placements(context.Context, messages.PlacementList) ([]messages.PlacementState, error) {
+func (aFew) placements(context.Context, messages.PlacementList) ([]messages.PlacementState, error) {
 	return nil, nil
 }
 
-func (aFew) MatchmakerTickets(_ context.Context, q messages.TicketList) (messages.ListedTickets, error) {
+func (aFew) matchmakerTickets(_ context.Context, q messages.TicketList) (messages.ListedTickets, error) {
 	return messages.ListedTickets{Tickets: make([]*messages.Ticket, 0, q.Limit)}, nil
 }
 
-func (aFew) Queues(context.Context) ([]*messages.Queue, error) {
+func (aFew) queues(context.Context) ([]*messages.Queue, error) {
 	return []*messages.Queue{{Name: "queue-dev"}}, nil
 }
 
-func (aFew) MatchmakerStates(context.Context) ([]messages.MatchmakerState, error) {
+func (aFew) matchmakerStates(context.Context) ([]messages.MatchmakerState, error) {
 	return []messages.MatchmakerState{{Matchmaker: &messages.Matchmaker{Name: "match-dev"}}}, nil
 }
 
-func (aFew) InspectGameSession(context.Context, messages.GameSessionID) (*messages.GameSessionState, error) {
+func (aFew) inspectGameSession(context.Context, messages.GameSessionID) (*messages.GameSessionState, error) {
 	return new(messages.GameSessionState), nil
 }
 

@@ -199,7 +199,7 @@ func (c *Console) selected(r *http.Request, s selection) ([]selection, *problem)
 	case s.fleet != "" || s.alias != "":
 		return []selection{s}, nil
 	}
-	all, err := c.o.Backend.Fleets(r.Context())
+	all, err := messages.Do(r.Context(), c.o.Backend, messages.FleetQuery{})
 	if err != nil {
 		return nil, refused(err)
 	}
@@ -237,7 +237,7 @@ func (c *Console) find(r *http.Request, of selection, status string) (func(func(
 			}
 			continue
 		}
-		list, err := c.o.Backend.GameSessions(r.Context(), messages.GameSessionQuery{FleetID: f.fleet, AliasID: f.alias, Location: f.location, Status: wanted})
+		list, err := messages.Do(r.Context(), c.o.Backend, messages.GameSessionQuery{FleetID: f.fleet, AliasID: f.alias, Location: f.location, Status: wanted})
 		if err != nil {
 			if gone(err) {
 				continue
@@ -333,7 +333,7 @@ func (c *Console) gameSession(w http.ResponseWriter, r *http.Request, q query) *
 		return p
 	}
 	id := messages.GameSessionID(text)
-	found, err := c.o.Backend.GameSessions(r.Context(), messages.GameSessionQuery{ID: id})
+	found, err := messages.Do(r.Context(), c.o.Backend, messages.GameSessionQuery{ID: id})
 	if err != nil {
 		return refused(err)
 	}
@@ -366,7 +366,7 @@ func (c *Console) gameSession(w http.ResponseWriter, r *http.Request, q query) *
 		out.PlayerList = append(out.PlayerList, shownPlayer(id, &state.Players[i]))
 	}
 	if len(state.Players) == 0 { // it has ended, or is silent: what its records say
-		records, err := c.o.Backend.PlayerSessions(r.Context(), messages.PlayerSessionQuery{GameSessionID: id})
+		records, err := messages.Do(r.Context(), c.o.Backend, messages.PlayerSessionQuery{GameSessionID: id})
 		if err != nil {
 			return refused(err)
 		}
@@ -403,7 +403,7 @@ func (c *Console) terminate(w http.ResponseWriter, r *http.Request, q query) *pr
 	if p != nil {
 		return p
 	}
-	g, err := c.o.Backend.TerminateGameSession(r.Context(), messages.TerminateGameSession{GameSessionID: messages.GameSessionID(id), Force: force == "true"})
+	g, err := messages.Do(r.Context(), c.o.Backend, messages.TerminateGameSession{GameSessionID: messages.GameSessionID(id), Force: force == "true"})
 	if err != nil {
 		return refused(err)
 	}

@@ -17,7 +17,7 @@ const answerMax = 2 * time.Second
 func (c *Console) inspect(ctx context.Context, id messages.GameSessionID) (state *messages.GameSessionState, silent bool, err error) {
 	soon, cancel := context.WithTimeout(ctx, answerMax)
 	defer cancel()
-	state, err = c.o.Backend.InspectGameSession(soon, id)
+	state, err = messages.Do(soon, c.o.Backend, messages.InspectGameSession{ID: id})
 	if isSilent(ctx, err) {
 		return new(messages.GameSessionState), true, nil
 	}

@@ -94,7 +94,7 @@ type alias struct {
 }
 
 func (c *Console) aliases(w http.ResponseWriter, r *http.Request, _ query) *problem {
-	records, err := c.o.Backend.Aliases(r.Context(), "")
+	records, err := messages.Do(r.Context(), c.o.Backend, messages.AliasQuery{})
 	if err != nil {
 		return refused(err)
 	}
@@ -116,7 +116,7 @@ type location struct {
 }
 
 func (c *Console) locations(w http.ResponseWriter, r *http.Request, _ query) *problem {
-	records, err := c.o.Backend.Locations(r.Context())
+	records, err := messages.Do(r.Context(), c.o.Backend, messages.LocationQuery{})
 	if err != nil {
 		return refused(err)
 	}
@@ -147,7 +147,7 @@ func (c *Console) fleetEvents(w http.ResponseWriter, r *http.Request, q query) *
 	if p != nil {
 		return p
 	}
-	records, err := c.o.Backend.FleetEvents(r.Context(), messages.FleetID(id))
+	records, err := messages.Do(r.Context(), c.o.Backend, messages.FleetEventQuery{ID: messages.FleetID(id)})
 	if err != nil {
 		return refused(err)
 	}

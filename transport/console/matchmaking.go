@@ -24,7 +24,7 @@ type matchmaker struct {
 }
 
 func (c *Console) matchmaking(w http.ResponseWriter, r *http.Request, _ query) *problem {
-	states, err := c.o.Backend.MatchmakerStates(r.Context())
+	states, err := messages.Do(r.Context(), c.o.Backend, messages.MatchmakerStateQuery{})
 	if err != nil {
 		return refused(err)
 	}
@@ -58,12 +58,12 @@ func (c *Console) tickets(w http.ResponseWriter, r *http.Request, q query) *prob
 		return p
 	}
 	name := messages.MatchmakerName(q.text("configuration"))
-	found, err := c.o.Backend.MatchmakerTickets(r.Context(), messages.TicketList{Matchmaker: name, Limit: limit})
+	found, err := messages.Do(r.Context(), c.o.Backend, messages.TicketList{Matchmaker: name, Limit: limit})
 	if err != nil {
 		return refused(err)
 	}
 	if found.Matched == 0 && name != "" {
-		states, err := c.o.Backend.MatchmakerStates(r.Context())
+		states, err := messages.Do(r.Context(), c.o.Backend, messages.MatchmakerStateQuery{})
 		if err != nil {
 			return refused(err)
 		}
@@ -123,7 +123,7 @@ func (c *Console) whyTicket(w http.ResponseWriter, r *http.Request, q query) *pr
 	if p != nil {
 		return p
 	}
-	t, err := c.o.Backend.WhyTicket(r.Context(), messages.TicketID(id))
+	t, err := messages.Do(r.Context(), c.o.Backend, messages.WhyTicket{ID: messages.TicketID(id)})
 	if err != nil {
 		return refused(err)
 	}

@@ -89,7 +89,7 @@ func (c *Console) chosen(r *http.Request, q query, status messages.PlayerSession
 	if id := q.text("playerSession"); id != "" {
 		short = messages.PlayerSessionID(id).Short()
 	}
-	records, err := c.o.Backend.PlayerSessions(r.Context(), messages.PlayerSessionQuery{
+	records, err := messages.Do(r.Context(), c.o.Backend, messages.PlayerSessionQuery{
 		PlayerID: messages.PlayerID(q.text("player")), GameSessionID: messages.GameSessionID(q.text("gameSession")), ShortID: short,
 	})
 	if err != nil {
@@ -127,7 +127,7 @@ func (c *Console) playing(r *http.Request, fleet messages.FleetID, status messag
 		if i == gamesRead {
 			return found, &games[i-1], nil
 		}
-		records, err := c.o.Backend.PlayerSessions(r.Context(), messages.PlayerSessionQuery{GameSessionID: g.Game, Status: status})
+		records, err := messages.Do(r.Context(), c.o.Backend, messages.PlayerSessionQuery{GameSessionID: g.Game, Status: status})
 		if err != nil && !errors.Is(err, &messages.Error{Code: messages.NotFound}) { // it has ended meanwhile, and is forgotten
 			return nil, nil, refused(err)
 		}

@@ -111,7 +111,17 @@ type slowCrowd struct {
 	asked int
 }
 
-func (b *slowCrowd) Fleets(context.Context) ([]*messages.Fleet, error) {
+func (b *slowCrowd) Do(ctx context.Context, q messages.Request) (any, error) {
+	switch q := q.(type) {
+	case messages.FleetQuery:
+		return b.fleets(ctx)
+	case messages.InspectGameSession:
+		return b.inspectGameSession(ctx, q.ID)
+	}
+	return b.Backend.Do(ctx, q)
+}
+
+func (b *slowCrowd) fleets(context.Context) ([]*messages.Fleet, error) {
 	return []*messages.Fleet{{ID: "fleet"}}, nil
 }
 
@@ -121,7 +131,7 @@ func (b *slowCrowd) ActiveGameSessions(context.Context, messages.ActiveGameSessi
 	}, nil
 }
 
-func (b *slowCrowd) InspectGameSession(context.Context, messages.GameSessionID) (*messages.GameSessionState, error) {
+func (b *slowCrowd) inspectGameSession(context.Context, messages.GameSessionID) (*messages.GameSessionState, error) {
 	b.asked++
 	time.Sleep(b.takes)
 	return new(messages.GameSessionState), nil

@@ -37,7 +37,7 @@ func (c *Console) createGameSession(w http.ResponseWriter, r *http.Request, q qu
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), createMax)
 	defer cancel()
-	g, err := c.o.Backend.CreateGameSession(ctx, messages.CreateGameSession{
+	g, err := messages.Do(ctx, c.o.Backend, messages.CreateGameSession{
 		FleetID: messages.FleetID(fleet), Location: q.text("location"), Name: name, MaxPlayers: players,
 	})
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *Console) createGameSession(w http.ResponseWriter, r *http.Request, q qu
 		case <-look.C:
 		case <-ctx.Done():
 		}
-		if now, err := c.o.Backend.GameSessions(r.Context(), messages.GameSessionQuery{ID: g.ID}); err != nil {
+		if now, err := messages.Do(r.Context(), c.o.Backend, messages.GameSessionQuery{ID: g.ID}); err != nil {
 			return refused(err)
 		} else if len(now) == 1 {
 			g = now[0]
@@ -78,7 +78,7 @@ func (c *Console) createPlayerSession(w http.ResponseWriter, r *http.Request, q 
 	if p != nil {
 		return p
 	}
-	made, err := c.o.Backend.CreatePlayerSessions(r.Context(), messages.CreatePlayerSessions{
+	made, err := messages.Do(r.Context(), c.o.Backend, messages.CreatePlayerSessions{
 		GameSessionID: messages.GameSessionID(game), Players: []messages.NewPlayer{{PlayerID: messages.PlayerID(player), PlayerData: q.text("data")}},
 	})
 	if err != nil {

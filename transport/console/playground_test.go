@@ -20,7 +20,19 @@ type hosting struct {
 	port    int
 }
 
-func (b *hosting) CreateGameSession(_ context.Context, q messages.CreateGameSession) (*messages.GameSession, error) {
+func (b *hosting) Do(ctx context.Context, q messages.Request) (any, error) {
+	switch q := q.(type) {
+	case messages.CreateGameSession:
+		return b.createGameSession(ctx, q)
+	case messages.GameSessionQuery:
+		return b.gameSessions(ctx, q)
+	case messages.CreatePlayerSessions:
+		return b.createPlayerSessions(ctx, q)
+	}
+	return b.Backend.Do(ctx, q)
+}
+
+func (b *hosting) createGameSession(_ context.Context, q messages.CreateGameSession) (*messages.GameSession, error) {
 	if q.FleetID != "fleet" {
 		return nil, messages.Errorf(messages.NotFound, "no fleet")
 	}
@@ -28,14 +40,14 @@ func (b *hosting) CreateGameSession(_ context.Context, q messages.CreateGameSess
 	return &messages.GameSession{ID: "game", Status: messages.GameSessionActivating}, nil
 }
 
-func (b *hosting) GameSessions(context.Context, messages.GameSessionQuery) ([]*messages.GameSession, error) {
+func (b *hosting) gameSessions(context.Context, messages.GameSessionQuery) ([]*messages.GameSession, error) {
 	if b.looks++; b.looks == 1 {
 		return []*messages.GameSession{{ID: "game", Status: messages.GameSessionActivating}}, nil
 	}
 	return []*messages.GameSession{{ID: "game", Status: messages.GameSessionActive}}, nil
 }
 
-func (b *hosting) CreatePlayerSessions(_ context.Context, q messages.CreatePlayerSessions) ([]*messages.PlayerSession, error) {
+func (b *hosting) createPlayerSessions(_ context.Context, q messages.CreatePlayerSessions) ([]*messages.PlayerSession, error) {
 	b.seats = q
 	return []*messages.PlayerSession{{ID: "psess-whole", PlayerID: q.Players[0].PlayerID, GameSessionID: q.GameSessionID, Port: b.port}}, nil
 }

@@ -36,11 +36,11 @@ type fleetLocation struct {
 }
 
 func (c *Console) fleets(w http.ResponseWriter, r *http.Request, _ query) *problem {
-	records, err := c.o.Backend.Fleets(r.Context())
+	records, err := messages.Do(r.Context(), c.o.Backend, messages.FleetQuery{})
 	if err != nil {
 		return refused(err)
 	}
-	aliases, err := c.o.Backend.Aliases(r.Context(), "")
+	aliases, err := messages.Do(r.Context(), c.o.Backend, messages.AliasQuery{})
 	if err != nil {
 		return refused(err)
 	}
@@ -58,7 +58,7 @@ func (c *Console) fleets(w http.ResponseWriter, r *http.Request, _ query) *probl
 		}
 		for _, location := range f.Locations {
 			if _, asked := uses[location]; !asked {
-				if uses[location], err = c.o.Backend.FleetUse(r.Context(), messages.FleetUseQuery{Location: location}); err != nil {
+				if uses[location], err = messages.Do(r.Context(), c.o.Backend, messages.FleetUseQuery{Location: location}); err != nil {
 					return refused(err)
 				}
 			}
@@ -90,7 +90,7 @@ type script struct {
 }
 
 func (c *Console) scripts(w http.ResponseWriter, r *http.Request, _ query) *problem {
-	records, err := c.o.Backend.Scripts(r.Context(), "")
+	records, err := messages.Do(r.Context(), c.o.Backend, messages.ScriptQuery{})
 	if err != nil {
 		return refused(err)
 	}
@@ -168,7 +168,7 @@ type latencyPolicy struct {
 }
 
 func (c *Console) queues(w http.ResponseWriter, r *http.Request, _ query) *problem {
-	records, err := c.o.Backend.Queues(r.Context())
+	records, err := messages.Do(r.Context(), c.o.Backend, messages.QueueQuery{})
 	if err != nil {
 		return refused(err)
 	}
@@ -228,14 +228,14 @@ func (c *Console) placements(w http.ResponseWriter, r *http.Request, q query) *p
 		return p
 	}
 	name := messages.QueueName(q.text("queue"))
-	found, err := c.o.Backend.Placements(r.Context(), messages.PlacementList{
+	found, err := messages.Do(r.Context(), c.o.Backend, messages.PlacementList{
 		Queue: name, Status: messages.PlacementStatus(slices.Index(placementStatuses, status)), Limit: limit,
 	})
 	if err != nil {
 		return refused(err)
 	}
 	if len(found) == 0 && name != "" { // placements may outlive their queue
-		queues, err := c.o.Backend.Queues(r.Context())
+		queues, err := messages.Do(r.Context(), c.o.Backend, messages.QueueQuery{})
 		if err != nil {
 			return refused(err)
 		}
@@ -258,12 +258,12 @@ func (c *Console) placement(w http.ResponseWriter, r *http.Request, q query) *pr
 	if p != nil {
 		return p
 	}
-	found, err := c.o.Backend.Placements(r.Context(), messages.PlacementList{ID: messages.PlacementID(id), Limit: 1})
+	found, err := messages.Do(r.Context(), c.o.Backend, messages.PlacementList{ID: messages.PlacementID(id), Limit: 1})
 	if err != nil {
 		return refused(err)
 	}
 	if len(found) == 0 { // it may be older than those that are listed
-		record, err := c.o.Backend.Placement(r.Context(), messages.PlacementID(id))
+		record, err := messages.Do(r.Context(), c.o.Backend, messages.PlacementQuery{ID: messages.PlacementID(id)})
 		if err != nil {
 			return refused(err)
 		}
@@ -277,7 +277,7 @@ func (c *Console) cancelPlacement(w http.ResponseWriter, r *http.Request, q quer
 	if p != nil {
 		return p
 	}
-	stopped, err := c.o.Backend.StopPlacement(r.Context(), messages.PlacementID(id))
+	stopped, err := messages.Do(r.Context(), c.o.Backend, messages.StopPlacement{ID: messages.PlacementID(id)})
 	if err != nil {
 		return refused(err)
 	}

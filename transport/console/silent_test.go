@@ -18,11 +18,27 @@ type hanging struct {
 	kicked []messages.GameSessionID
 }
 
-func (b *hanging) Fleets(context.Context) ([]*messages.Fleet, error) {
+func (b *hanging) Do(ctx context.Context, q messages.Request) (any, error) {
+	switch q := q.(type) {
+	case messages.FleetQuery:
+		return b.fleets(ctx)
+	case messages.GameSessionQuery:
+		return b.gameSessions(ctx, q)
+	case messages.PlayerSessionQuery:
+		return b.playerSessions(ctx, q)
+	case messages.InspectGameSession:
+		return b.inspectGameSession(ctx, q.ID)
+	case messages.KickPlayer:
+		return b.kickPlayer(ctx, q)
+	}
+	return b.Backend.Do(ctx, q)
+}
+
+func (b *hanging) fleets(context.Context) ([]*messages.Fleet, error) {
 	return []*messages.Fleet{{ID: "fleet"}}, nil
 }
 
-func (b *hanging) GameSessions(_ context.Context, q messages.GameSessionQuery) ([]*messages.GameSession, error) {
+func (b *hanging) gameSessions(_ context.Context, q messages.GameSessionQuery) ([]*messages.GameSession, error) {
 	return []*messages.GameSession{{ID: q.ID, Status: messages.GameSessionActive}}, nil
 }
 
@@ -32,12 +48,12 @@ func (b *hanging) ActiveGameSessions(context.Context, messages.ActiveGameSession
 	}, nil
 }
 
-func (b *hanging) PlayerSessions(_ context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
+func (b *hanging) playerSessions(_ context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
 	return []*messages.PlayerSession{{ID: "psess-1", PlayerID: "eve", GameSessionID: "hangs", Status: messages.PlayerSessionActive},
 		{ID: "psess-2", PlayerID: "eve", GameSessionID: "runs", Status: messages.PlayerSessionActive}}, nil
 }
 
-func (b *hanging) InspectGameSession(ctx context.Context, id messages.GameSessionID) (*messages.GameSessionState, error) {
+func (b *hanging) inspectGameSession(ctx context.Context, id messages.GameSessionID) (*messages.GameSessionState, error) {
 	if id == "hangs" {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -45,7 +61,7 @@ func (b *hanging) InspectGameSession(ctx context.Context, id messages.GameSessio
 	return &messages.GameSessionState{Players: []messages.PlayerState{{ID: "psess-2", PlayerID: "eve", InGame: true}}}, nil
 }
 
-func (b *hanging) KickPlayer(ctx context.Context, q messages.KickPlayer) (int, error) {
+func (b *hanging) kickPlayer(ctx context.Context, q messages.KickPlayer) (int, error) {
 	b.kicked = append(b.kicked, q.GameSession)
 	if q.GameSession == "hangs" {
 		<-ctx.Done()

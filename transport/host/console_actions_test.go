@@ -46,7 +46,7 @@ func anOperatorKicksAndBans(t *testing.T) {
 		!strings.Contains(body, `"detail":"by an operator (this machine): rude"`) || !strings.Contains(body, `"playerId":"ann"`) {
 		t.Error(body)
 	}
-	games, err := h.System().GameSessions(t.Context(), messages.GameSessionQuery{FleetID: "fleet-dev"})
+	games, err := messages.Do(t.Context(), h.System(), messages.GameSessionQuery{FleetID: "fleet-dev"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // good are values of parameters with which the operations would do something at consoleHost.
 func good(t *testing.T, h *testHost, path string) map[string]string {
 	t.Helper()
-	games, err := h.System().GameSessions(t.Context(), messages.GameSessionQuery{FleetID: "fleet-dev"})
+	games, err := messages.Do(t.Context(), h.System(), messages.GameSessionQuery{FleetID: "fleet-dev"})
 	if err != nil || len(games) == 0 {
 		t.Fatal(games, err)
 	}

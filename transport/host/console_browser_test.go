@@ -130,18 +130,18 @@ func consoleHost(t *testing.T, o Options) *testHost {
 		open = begin
 	}
 	h := open(t, o)
-	g, err := h.System().CreateGameSession(t.Context(), messages.CreateGameSession{FleetID: messages.FleetID(c.Fleets[0].ID), MaxPlayers: 4, Name: "lobby"})
+	g, err := messages.Do(t.Context(), h.System(), messages.CreateGameSession{FleetID: messages.FleetID(c.Fleets[0].ID), MaxPlayers: 4, Name: "lobby"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	until(t, "a seat", func() bool {
-		_, err = h.System().CreatePlayerSessions(t.Context(), messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "ann"}}})
+		_, err = messages.Do(t.Context(), h.System(), messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "ann"}}})
 		return err == nil
 	})
-	if _, err := h.System().StartPlacement(t.Context(), messages.StartPlacement{ID: "waits", Queue: "queue-dev", MaxPlayers: 2}); err != nil {
+	if _, err := messages.Do(t.Context(), h.System(), messages.StartPlacement{ID: "waits", Queue: "queue-dev", MaxPlayers: 2}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.System().StartMatchmaking(t.Context(), messages.StartMatchmaking{TicketID: "ticket-1", Matchmaker: "match-dev", Players: []messages.TicketPlayer{{ID: "ann"}}})
+	_, err = messages.Do(t.Context(), h.System(), messages.StartMatchmaking{TicketID: "ticket-1", Matchmaker: "match-dev", Players: []messages.TicketPlayer{{ID: "ann"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -195,12 +195,12 @@ func furnish(t *testing.T, h *testHost) messages.FleetID {
 	if err = cmp.Or(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	s, err := h.System().CreateScript(t.Context(), messages.CreateScript{Name: "game", Version: "1.0", Zip: packed.Bytes()})
+	s, err := messages.Do(t.Context(), h.System(), messages.CreateScript{Name: "game", Version: "1.0", Zip: packed.Bytes()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	region := h.reloads.config.Region
-	f, err := h.System().CreateFleet(t.Context(), messages.CreateFleet{
+	f, err := messages.Do(t.Context(), h.System(), messages.CreateFleet{
 		Name: "scripted", ScriptID: s.ID, Locations: []string{region},
 		Runtime: messages.RuntimeConfiguration{Processes: []messages.ServerProcess{{LaunchPath: "/local/game/main.js", Concurrent: 4}}},
 	})
@@ -208,17 +208,17 @@ func furnish(t *testing.T, h *testHost) messages.FleetID {
 		t.Fatal(err)
 	}
 	until(t, "the fleet with a script", func() bool {
-		all, err := h.System().Fleets(t.Context())
+		all, err := messages.Do(t.Context(), h.System(), messages.FleetQuery{})
 		return err == nil && slices.ContainsFunc(all, func(one *messages.Fleet) bool { return one.ID == f.ID && one.Status == messages.FleetActive })
 	})
-	if _, err := h.System().CreateAlias(t.Context(), messages.CreateAlias{Name: "live", FleetID: f.ID}); err != nil {
+	if _, err := messages.Do(t.Context(), h.System(), messages.CreateAlias{Name: "live", FleetID: f.ID}); err != nil {
 		t.Fatal(err)
 	}
 	q := messages.Queue{
 		Name: "queue-full", Timeout: time.Minute, Destinations: []string{"arn:aws:gamelift:" + region + "::fleet/" + string(f.ID)}, Policies: []messages.LatencyPolicy{{Max: 100}},
 		AllowedLocations: []string{region}, PriorityOrder: []messages.Priority{messages.PriorityLocation}, LocationOrder: []string{region}, HasPriority: true,
 	}
-	if _, err := h.System().CreateQueue(t.Context(), q); err != nil {
+	if _, err := messages.Do(t.Context(), h.System(), messages.CreateQueue{Queue: q}); err != nil {
 		t.Fatal(err)
 	}
 	fillTickets(t, h, "ann", "bob", "carla", "dmitri")
@@ -232,14 +232,14 @@ func fillTickets(t *testing.T, h *testHost, players ...string) {
 		"teams":[{"name":"all","minPlayers":3,"maxPlayers":3}],
 		"rules":[{"name":"NearInSkill","type":"distance","measurements":["max(flatten(teams[*].players.attributes[skill]))"],"referenceValue":"min(flatten(teams[*].players.attributes[skill]))","maxDistance":5}],
 		"expansions":[{"target":"rules[NearInSkill].maxDistance","steps":[{"waitTimeSeconds":600,"value":50}]}]}`}
-	if _, err := h.System().CreateRuleSet(t.Context(), rules); err != nil {
+	if _, err := messages.Do(t.Context(), h.System(), messages.CreateRuleSet{RuleSet: rules}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.System().CreateMatchmaker(t.Context(), messages.Matchmaker{Name: "ranked-3v3", RuleSet: "near", Standalone: true, RequestTimeout: time.Hour}); err != nil {
+	if _, err := messages.Do(t.Context(), h.System(), messages.CreateMatchmaker{Matchmaker: messages.Matchmaker{Name: "ranked-3v3", RuleSet: "near", Standalone: true, RequestTimeout: time.Hour}}); err != nil {
 		t.Fatal(err)
 	}
 	for i, player := range players {
-		_, err := h.System().StartMatchmaking(t.Context(), messages.StartMatchmaking{Matchmaker: "ranked-3v3", Players: []messages.TicketPlayer{
+		_, err := messages.Do(t.Context(), h.System(), messages.StartMatchmaking{Matchmaker: "ranked-3v3", Players: []messages.TicketPlayer{
 			{ID: messages.PlayerID(player), Attributes: map[string]messages.Attribute{"skill": {Kind: messages.AttributeNumber, N: float64(i * 100)}}},
 		}})
 		if err != nil {
@@ -321,14 +321,14 @@ func theConsoleAnswersAsDocumented(t *testing.T) {
 	if err := log(seat.PlayerSessionID).JoinGroup(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	other, err := h.System().CreatePlayerSessions(t.Context(), messages.CreatePlayerSessions{
+	other, err := messages.Do(t.Context(), h.System(), messages.CreatePlayerSessions{
 		GameSessionID: messages.GameSessionID(game.ID), Players: []messages.NewPlayer{{PlayerID: "carla"}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	log(string(other[0].ID)).Close()
-	tickets, err := h.System().MatchmakerTickets(t.Context(), messages.TicketList{Matchmaker: "ranked-3v3", Limit: 1})
+	tickets, err := messages.Do(t.Context(), h.System(), messages.TicketList{Matchmaker: "ranked-3v3", Limit: 1})
 	if err != nil || len(tickets.Tickets) != 1 {
 		t.Fatal(tickets, err)
 	}
@@ -399,25 +399,25 @@ func TestTheConsoleFindsByEachOfItsFilters(t *testing.T) {
 
 func theConsoleFindsByEachOfItsFilters(t *testing.T) {
 	h := consoleHost(t, Options{Network: memory(t)})
-	games, err := h.System().GameSessions(t.Context(), messages.GameSessionQuery{FleetID: "fleet-dev"})
+	games, err := messages.Do(t.Context(), h.System(), messages.GameSessionQuery{FleetID: "fleet-dev"})
 	if err != nil || len(games) != 1 {
 		t.Fatal(games, err)
 	}
-	seats, err := h.System().PlayerSessions(t.Context(), messages.PlayerSessionQuery{GameSessionID: games[0].ID})
+	seats, err := messages.Do(t.Context(), h.System(), messages.PlayerSessionQuery{GameSessionID: games[0].ID})
 	if err != nil || len(seats) != 1 {
 		t.Fatal(seats, err)
 	}
-	terminal, err := h.System().CreateAlias(t.Context(), messages.CreateAlias{Name: "closed", Message: "closed for the winter"})
+	terminal, err := messages.Do(t.Context(), h.System(), messages.CreateAlias{Name: "closed", Message: "closed for the winter"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.System().StopPlacement(t.Context(), "waits"); err != nil { // the second location would have room for it
+	if _, err := messages.Do(t.Context(), h.System(), messages.StopPlacement{ID: "waits"}); err != nil { // the second location would have room for it
 		t.Fatal(err)
 	}
-	if _, err := h.System().CreateLocation(t.Context(), messages.Location{Name: "custom-attic"}); err != nil {
+	if _, err := messages.Do(t.Context(), h.System(), messages.CreateLocation{Location: messages.Location{Name: "custom-attic"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.System().AddFleetLocations(t.Context(), messages.FleetLocations{FleetID: "fleet-dev", Locations: []string{"custom-attic"}}); err != nil {
+	if _, err := messages.Do(t.Context(), h.System(), messages.AddFleetLocations{FleetID: "fleet-dev", Locations: []string{"custom-attic"}}); err != nil {
 		t.Fatal(err)
 	}
 	game, seat, region := url.QueryEscape(string(games[0].ID)), string(seats[0].ID), h.reloads.config.Region

@@ -198,7 +198,7 @@ func (j *devJoin) withRoom(ctx context.Context) (ids []messages.GameSessionID, e
 
 // create makes a game session and waits until it is ACTIVE.
 func (j *devJoin) create(ctx context.Context, players int) (messages.GameSessionID, error) {
-	game, err := j.system.CreateGameSession(ctx, messages.CreateGameSession{FleetID: j.fleet, Name: "dev", MaxPlayers: players})
+	game, err := messages.Do(ctx, j.system, messages.CreateGameSession{FleetID: j.fleet, Name: "dev", MaxPlayers: players})
 	if err != nil {
 		return "", err
 	}
@@ -210,7 +210,7 @@ func (j *devJoin) create(ctx context.Context, players int) (messages.GameSession
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
-		now, err := j.system.GameSessions(ctx, messages.GameSessionQuery{ID: game.ID})
+		now, err := messages.Do(ctx, j.system, messages.GameSessionQuery{ID: game.ID})
 		if err != nil {
 			return "", err
 		}
@@ -223,7 +223,7 @@ func (j *devJoin) create(ctx context.Context, players int) (messages.GameSession
 }
 
 func (j *devJoin) reserve(ctx context.Context, id messages.GameSessionID, req devJoinRequest) (*devJoinAnswer, error) {
-	seats, err := j.system.CreatePlayerSessions(ctx, messages.CreatePlayerSessions{
+	seats, err := messages.Do(ctx, j.system, messages.CreatePlayerSessions{
 		GameSessionID: id, Players: []messages.NewPlayer{{PlayerID: messages.PlayerID(req.PlayerID), PlayerData: req.PlayerData}},
 	})
 	if err != nil {

@@ -87,7 +87,7 @@ func (h *Host) CancelDrain(ctx context.Context) error {
 	if d.closing || d.forced.Load() {
 		return fleet.ErrDrainTooLate
 	}
-	if err := h.system.CancelDrain(ctx); err != nil {
+	if err := messages.Run(context.WithoutCancel(ctx), h.system, messages.CancelDrain{}); err != nil {
 		return err
 	}
 	d.until = time.Time{}
@@ -155,7 +155,7 @@ func (h *Host) beginDrain(grace time.Duration) *drain {
 	}
 	d.tells = all.running == 0
 	all.running++
-	h.system.StartDrain(grace, func(err error) { d.over <- err })
+	h.system.Send(messages.Drain{Grace: grace}, func(_ any, err error) { d.over <- err })
 	return d
 }
 
@@ -196,7 +196,7 @@ func (d *drain) wait(ctx context.Context) error {
 				return err
 			}
 			d.h.log.Info().Msg("no more waiting")
-			d.h.system.StartDrain(0, func(error) {})
+			d.h.system.Send(messages.Drain{}, func(any, error) {})
 			late.Reset(endTimeout)
 		case <-progress.C:
 			d.progress("still draining")

@@ -34,7 +34,7 @@ func TestAHostThatFailsDrainsFirst(t *testing.T) {
 				h := hosttest.Start(t, host.Options{
 					Config: config, NewHandler: func(*messages.Fleet) script.Handler { return hanging{until: until} }, OnFailure: func(reason string) { failed <- reason },
 				})
-				if _, err := h.Host.System().CreateGameSession(t.Context(), messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 1}); err != nil {
+				if _, err := messages.Do(t.Context(), h.Host.System(), messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 1}); err != nil {
 					t.Fatal(err)
 				}
 				begun := time.Now()

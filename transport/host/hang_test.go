@@ -30,7 +30,7 @@ func TestAHostEndsBesideACallThatHangs(t *testing.T) {
 		c := hosttest.Config(t)
 		c.Drain.Grace = time.Minute
 		h := hosttest.Start(t, host.Options{Config: c, NewHandler: func(*messages.Fleet) script.Handler { return hanging{until: until} }})
-		if _, err := h.Host.System().CreateGameSession(t.Context(), messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 1}); err != nil {
+		if _, err := messages.Do(t.Context(), h.Host.System(), messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 1}); err != nil {
 			t.Fatal(err)
 		}
 		begun := time.Now()

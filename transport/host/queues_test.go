@@ -50,11 +50,11 @@ func queueToNowhereIsRefusedAtTheStart(t *testing.T) {
 	var alias messages.AliasID
 	var fleet messages.FleetID
 	log, err := starts(func(h *Host) {
-		a, err := h.System().CreateAlias(t.Context(), messages.CreateAlias{Name: "made", FleetID: "fleet-dev"})
+		a, err := messages.Do(t.Context(), h.System(), messages.CreateAlias{Name: "made", FleetID: "fleet-dev"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := h.System().CreateFleet(t.Context(), messages.CreateFleet{Name: "made", Anywhere: true, Locations: []string{"custom-attic"}})
+		f, err := messages.Do(t.Context(), h.System(), messages.CreateFleet{Name: "made", Anywhere: true, Locations: []string{"custom-attic"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,13 +66,13 @@ func queueToNowhereIsRefusedAtTheStart(t *testing.T) {
 	// What the API has made counts.
 	to(string(alias), string(fleet))
 	log, err = starts(func(h *Host) {
-		if err := h.System().DeleteFleet(t.Context(), fleet); err != nil {
+		if err := messages.Run(t.Context(), h.System(), messages.DeleteFleet{ID: fleet}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.System().CreateQueue(t.Context(), messages.Queue{Name: "other", Timeout: time.Minute, Destinations: []string{"arn:aws:gamelift:us-east-1::alias/" + string(alias)}}); err != nil {
+		if _, err := messages.Do(t.Context(), h.System(), messages.CreateQueue{Queue: messages.Queue{Name: "other", Timeout: time.Minute, Destinations: []string{"arn:aws:gamelift:us-east-1::alias/" + string(alias)}}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := h.System().DeleteAlias(t.Context(), alias); err != nil {
+		if err := messages.Run(t.Context(), h.System(), messages.DeleteAlias{ID: alias}); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -90,9 +90,9 @@ func queueToNowhereIsRefusedAtTheStart(t *testing.T) {
 	to("alias-dev", string(alias), "fleet-8d7e8bd0-8d0c-4c3e-8b52-9d1ad7d6c8f1")
 	log, err = starts(func(h *Host) {
 		// Placements go where they can.
-		p, err := h.System().StartPlacement(t.Context(), messages.StartPlacement{ID: "p", Queue: "near", MaxPlayers: 1})
+		p, err := messages.Do(t.Context(), h.System(), messages.StartPlacement{ID: "p", Queue: "near", MaxPlayers: 1})
 		synctest.Wait()
-		if p, err = h.System().Placement(t.Context(), "p"); err != nil || p.Status != messages.PlacementFulfilled {
+		if p, err = messages.Do(t.Context(), h.System(), messages.PlacementQuery{ID: "p"}); err != nil || p.Status != messages.PlacementFulfilled {
 			t.Fatal(p, err)
 		}
 	})
@@ -107,7 +107,7 @@ func queueToNowhereIsRefusedAtTheStart(t *testing.T) {
 	// A queue that the API has changed is as the API says.
 	to("alias-dev")
 	if _, err = starts(func(h *Host) {
-		if _, err := h.System().UpdateQueue(t.Context(), messages.UpdateQueue{Name: "near", Timeout: time.Minute}); err != nil {
+		if _, err := messages.Do(t.Context(), h.System(), messages.UpdateQueue{Name: "near", Timeout: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 	}); err != nil {
@@ -124,22 +124,22 @@ func TestQueueToADeletedFleetIsRefused(t *testing.T) { synctest.Test(t, queueToA
 
 func queueToADeletedFleetIsRefused(t *testing.T) {
 	h := begin(t, Options{Config: config(t)})
-	f, err := h.System().CreateFleet(t.Context(), messages.CreateFleet{Name: "made", Anywhere: true, Locations: []string{"custom-attic"}})
+	f, err := messages.Do(t.Context(), h.System(), messages.CreateFleet{Name: "made", Anywhere: true, Locations: []string{"custom-attic"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	q := messages.Queue{Name: "q", Timeout: time.Minute, Destinations: []string{"arn:aws:gamelift:us-east-1::fleet/" + string(f.ID)}}
-	if _, err := h.System().CreateQueue(t.Context(), q); err != nil {
+	if _, err := messages.Do(t.Context(), h.System(), messages.CreateQueue{Queue: q}); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.System().DeleteFleet(t.Context(), f.ID); err != nil {
+	if err := messages.Run(t.Context(), h.System(), messages.DeleteFleet{ID: f.ID}); err != nil {
 		t.Fatal(err)
 	}
 	q.Name = "late"
-	if _, err := h.System().CreateQueue(t.Context(), q); err == nil || !strings.Contains(err.Error(), "TERMINATED") {
+	if _, err := messages.Do(t.Context(), h.System(), messages.CreateQueue{Queue: q}); err == nil || !strings.Contains(err.Error(), "TERMINATED") {
 		t.Errorf("created: %v", err)
 	}
-	if _, err := h.System().UpdateQueue(t.Context(), messages.UpdateQueue{Name: "q", Destinations: &q.Destinations}); err == nil || !strings.Contains(err.Error(), "TERMINATED") {
+	if _, err := messages.Do(t.Context(), h.System(), messages.UpdateQueue{Name: "q", Destinations: &q.Destinations}); err == nil || !strings.Contains(err.Error(), "TERMINATED") {
 		t.Errorf("updated: %v", err)
 	}
 }

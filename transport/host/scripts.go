@@ -170,7 +170,7 @@ const loadWait = 30 * time.Second
 func (h *Host) loadScripts() error {
 	ctx, cancel := context.WithTimeout(context.Background(), loadWait)
 	defer cancel()
-	if err := h.system.AwaitScripts(ctx); err != nil && ctx.Err() == nil {
+	if err := messages.Run(ctx, h.system, messages.ScriptsLoaded{}); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("host: scripts: %w", err)
 	}
 	return nil
@@ -200,7 +200,7 @@ func (h *Host) ReloadScript(ctx context.Context, id messages.FleetID) (version s
 		if err := h.compiles(b, &f); err != nil {
 			return "", err
 		}
-		changed, err := h.system.ReplaceScript(ctx, messages.UpdateScript{ID: f.scriptID()}, b, reloadWait)
+		changed, err := messages.Do(ctx, h.system, catalog.ChangeScript{Request: messages.UpdateScript{ID: f.scriptID(), Wait: reloadWait}, Bundle: b})
 		switch {
 		case err != nil:
 			return "", err

@@ -108,7 +108,7 @@ func devJoinsAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	games, err := h.System().GameSessions(t.Context(), messages.GameSessionQuery{FleetID: "fleet-dev"})
+	games, err := messages.Do(t.Context(), h.System(), messages.GameSessionQuery{FleetID: "fleet-dev"})
 	if err != nil || len(games) != 2 {
 		t.Errorf("%d game sessions for 16 players, %v", len(games), err)
 	}
@@ -135,7 +135,7 @@ func devJoinIsForThisMachine(t *testing.T) {
 	if status, header, _ := h.call("OPTIONS", devJoinPath, "", "Origin", "http://127.0.0.1:8000", "Access-Control-Request-Method", "POST"); status != 204 || header.Get("Access-Control-Allow-Headers") != "Content-Type" {
 		t.Errorf("a page of this machine: %d %v", status, header)
 	}
-	games, err := h.System().GameSessions(t.Context(), messages.GameSessionQuery{FleetID: "fleet-dev"})
+	games, err := messages.Do(t.Context(), h.System(), messages.GameSessionQuery{FleetID: "fleet-dev"})
 	if err != nil || len(games) != 0 {
 		t.Errorf("%d game sessions, %v", len(games), err)
 	}

@@ -183,7 +183,7 @@ const answerTimeout = 500 * time.Millisecond
 func room(o *Options, show func(messages.FleetRoom)) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
-	all, err := o.System.FleetRoom(ctx)
+	all, err := messages.Do(ctx, o.System, messages.FleetRoomQuery{})
 	if err != nil {
 		return
 	}
@@ -195,7 +195,7 @@ func room(o *Options, show func(messages.FleetRoom)) {
 func depth(o *Options, show func(v float64, labels ...string)) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
-	d, err := o.System.Depth(ctx)
+	d, err := messages.Do(ctx, o.System, messages.DepthQuery{})
 	if err != nil {
 		return
 	}
@@ -215,7 +215,7 @@ func matchmaking(value func(*messages.MatchmakerState) float64) func(*Options, f
 	return func(o *Options, show func(float64, ...string)) {
 		ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 		defer cancel()
-		all, err := o.System.MatchmakerStates(ctx)
+		all, err := messages.Do(ctx, o.System, messages.MatchmakerStateQuery{})
 		if err != nil {
 			return
 		}

@@ -88,7 +88,7 @@ func pages(t *testing.T) {
 	}
 	count.StoreFailing.Store(0)
 
-	if _, err := system.CreateGameSession(t.Context(), messages.CreateGameSession{FleetID: "fleet-x", MaxPlayers: 2}); err != nil {
+	if _, err := messages.Do(t.Context(), system, messages.CreateGameSession{FleetID: "fleet-x", MaxPlayers: 2}); err != nil {
 		t.Fatal(err)
 	}
 	count.Dropped.Add(counters.DropNotMember, 3)
@@ -145,11 +145,11 @@ func manyMatchmakingConfigurations(t *testing.T) {
 	system, pages := newPages(t, new(counters.Set))
 	for i := range 110 {
 		time.Sleep(time.Millisecond) // they have an order
-		if _, err := system.CreateMatchmaker(t.Context(), messages.Matchmaker{Name: messages.MatchmakerName(fmt.Sprintf("m%d", i)), RuleSet: "rules-x", Standalone: true, RequestTimeout: time.Minute}); err != nil {
+		if _, err := messages.Do(t.Context(), system, messages.CreateMatchmaker{Matchmaker: messages.Matchmaker{Name: messages.MatchmakerName(fmt.Sprintf("m%d", i)), RuleSet: "rules-x", Standalone: true, RequestTimeout: time.Minute}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := system.StartMatchmaking(t.Context(), messages.StartMatchmaking{Matchmaker: "m109", Players: []messages.TicketPlayer{{ID: "a"}}}); err != nil {
+	if _, err := messages.Do(t.Context(), system, messages.StartMatchmaking{Matchmaker: "m109", Players: []messages.TicketPlayer{{ID: "a"}}}); err != nil {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()

@@ -34,7 +34,7 @@ func (s *Server) createAlias(ctx context.Context, in *gamelift.CreateAliasInput)
 	if err != nil {
 		return nil, err
 	}
-	record, err := s.options.Backend.CreateAlias(ctx, messages.CreateAlias{
+	record, err := messages.Do(ctx, s.options.Backend, messages.CreateAlias{
 		Name: *in.Name, Description: aws.ToString(in.Description), FleetID: routing.FleetID, Message: routing.Message, Tags: tags,
 	})
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Server) oneAlias(ctx context.Context, member *string) (*messages.Alias,
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.options.Backend.Aliases(ctx, id)
+	found, err := messages.Do(ctx, s.options.Backend, messages.AliasQuery{ID: id})
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (s *Server) updateAlias(ctx context.Context, in *gamelift.UpdateAliasInput)
 	if req.ID, err = s.arns.alias(in.AliasId); err != nil {
 		return nil, err
 	}
-	record, err := s.options.Backend.UpdateAlias(ctx, req)
+	record, err := messages.Do(ctx, s.options.Backend, req)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (s *Server) deleteAlias(ctx context.Context, in *gamelift.DeleteAliasInput)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.options.Backend.DeleteAlias(ctx, id); err != nil {
+	if err := messages.Run(ctx, s.options.Backend, messages.DeleteAlias{ID: id}); err != nil {
 		return nil, err
 	}
 	return &gamelift.DeleteAliasOutput{}, nil
@@ -116,7 +116,7 @@ func (s *Server) deleteAlias(ctx context.Context, in *gamelift.DeleteAliasInput)
 
 // listAliases lists aliases, oldest first, by exact name and by type.
 func (s *Server) listAliases(ctx context.Context, in *gamelift.ListAliasesInput) (*gamelift.ListAliasesOutput, error) {
-	aliases, err := s.options.Backend.Aliases(ctx, "")
+	aliases, err := messages.Do(ctx, s.options.Backend, messages.AliasQuery{})
 	if err != nil {
 		return nil, err
 	}

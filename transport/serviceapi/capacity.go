@@ -28,7 +28,7 @@ func (s *Server) fleetUses(ctx context.Context, given []string, how paging) ([]m
 	if err != nil {
 		return nil, nil, err
 	}
-	uses, err := s.options.Backend.FleetUse(ctx, messages.FleetUseQuery{FleetIDs: wanted})
+	uses, err := messages.Do(ctx, s.options.Backend, messages.FleetUseQuery{FleetIDs: wanted})
 	if err != nil || given != nil {
 		return uses, nil, err
 	}
@@ -82,7 +82,7 @@ func (s *Server) useAt(ctx context.Context, fleet *string, location string) (non
 	if err != nil {
 		return none, err
 	}
-	uses, err := s.options.Backend.FleetUse(ctx, messages.FleetUseQuery{FleetIDs: []messages.FleetID{id}, Location: location})
+	uses, err := messages.Do(ctx, s.options.Backend, messages.FleetUseQuery{FleetIDs: []messages.FleetID{id}, Location: location})
 	if err != nil {
 		return none, err
 	}
@@ -146,7 +146,7 @@ func (s *Server) updateFleetCapacity(ctx context.Context, in *gamelift.UpdateFle
 	if err != nil {
 		return nil, err
 	}
-	_, err = s.options.Backend.UpdateCapacity(ctx, messages.UpdateCapacity{
+	_, err = messages.Do(ctx, s.options.Backend, messages.UpdateCapacity{
 		FleetID: id, Location: aws.ToString(in.Location), Desired: whole(in.DesiredInstances), Min: whole(in.MinSize), Max: whole(in.MaxSize),
 	})
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *Server) describeInstances(ctx context.Context, in *gamelift.DescribeIns
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.options.Backend.Instances(ctx, messages.InstanceQuery{FleetID: id, Location: aws.ToString(in.Location)})
+	all, err := messages.Do(ctx, s.options.Backend, messages.InstanceQuery{FleetID: id, Location: aws.ToString(in.Location)})
 	if err != nil {
 		return nil, err
 	}

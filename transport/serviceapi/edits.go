@@ -36,7 +36,7 @@ func (s *Server) updateGameSession(ctx context.Context, in *gamelift.UpdateGameS
 	if req.Name == nil && req.MaxPlayers == nil && req.AcceptsPlayers == nil && req.Protected == nil && len(properties) == 0 {
 		return nil, invalid("give something to change: MaximumPlayerSessionCount, Name, PlayerSessionCreationPolicy, ProtectionPolicy or GameProperties")
 	}
-	record, err := s.options.Backend.UpdateGameSession(ctx, req)
+	record, err := messages.Do(ctx, s.options.Backend, req)
 	if err != nil {
 		return nil, err
 	}

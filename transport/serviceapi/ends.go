@@ -21,7 +21,7 @@ func (s *Server) terminateGameSession(ctx context.Context, in *gamelift.Terminat
 	if err != nil {
 		return nil, err
 	}
-	record, err := s.options.Backend.TerminateGameSession(ctx, messages.TerminateGameSession{
+	record, err := messages.Do(ctx, s.options.Backend, messages.TerminateGameSession{
 		GameSessionID: id, Force: in.TerminationMode == types.TerminationModeForceTerminate,
 	})
 	if err != nil {

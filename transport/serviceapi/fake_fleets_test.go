@@ -35,27 +35,27 @@ func (b *fakeBackend) take(ctx context.Context, id messages.FleetID, req any) (*
 	return b.fleets[i], nil
 }
 
-func (b *fakeBackend) UpdateFleet(ctx context.Context, req messages.UpdateFleet) (*messages.Fleet, error) {
+func (b *fakeBackend) updateFleet(ctx context.Context, req messages.UpdateFleet) (*messages.Fleet, error) {
 	return b.take(ctx, req.FleetID, req)
 }
 
-func (b *fakeBackend) UpdateCapacity(ctx context.Context, req messages.UpdateCapacity) (*messages.Fleet, error) {
+func (b *fakeBackend) updateCapacity(ctx context.Context, req messages.UpdateCapacity) (*messages.Fleet, error) {
 	return b.take(ctx, req.FleetID, req)
 }
 
-func (b *fakeBackend) UpdatePorts(ctx context.Context, req messages.UpdatePorts) (*messages.Fleet, error) {
+func (b *fakeBackend) updatePorts(ctx context.Context, req messages.UpdatePorts) (*messages.Fleet, error) {
 	return b.take(ctx, req.FleetID, req)
 }
 
-func (b *fakeBackend) AddFleetLocations(ctx context.Context, req messages.FleetLocations) (*messages.Fleet, error) {
+func (b *fakeBackend) addFleetLocations(ctx context.Context, req messages.AddFleetLocations) (*messages.Fleet, error) {
 	return b.take(ctx, req.FleetID, req)
 }
 
-func (b *fakeBackend) RemoveFleetLocations(ctx context.Context, req messages.FleetLocations) (*messages.Fleet, error) {
+func (b *fakeBackend) removeFleetLocations(ctx context.Context, req messages.RemoveFleetLocations) (*messages.Fleet, error) {
 	return b.take(ctx, req.FleetID, req)
 }
 
-func (b *fakeBackend) FleetUse(ctx context.Context, q messages.FleetUseQuery) ([]messages.FleetUse, error) {
+func (b *fakeBackend) fleetUse(ctx context.Context, q messages.FleetUseQuery) ([]messages.FleetUse, error) {
 	err := b.enter(ctx, false)
 	defer b.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(b.uses), func(u messages.FleetUse) bool {
@@ -63,14 +63,14 @@ func (b *fakeBackend) FleetUse(ctx context.Context, q messages.FleetUseQuery) ([
 	}), err
 }
 
-func (b *fakeBackend) Instances(ctx context.Context, q messages.InstanceQuery) ([]messages.Instance, error) {
+func (b *fakeBackend) readInstances(ctx context.Context, q messages.InstanceQuery) ([]messages.Instance, error) {
 	if _, err := b.take(ctx, q.FleetID, q); err != nil {
 		return nil, err
 	}
 	return b.instances, nil
 }
 
-func (b *fakeBackend) CreateAlias(ctx context.Context, req messages.CreateAlias) (*messages.Alias, error) {
+func (b *fakeBackend) createAlias(ctx context.Context, req messages.CreateAlias) (*messages.Alias, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	if err != nil {
@@ -97,7 +97,7 @@ func (b *fakeBackend) aliasAt(id messages.AliasID) (int, error) {
 	return i, nil
 }
 
-func (b *fakeBackend) UpdateAlias(ctx context.Context, req messages.UpdateAlias) (*messages.Alias, error) {
+func (b *fakeBackend) updateAlias(ctx context.Context, req messages.UpdateAlias) (*messages.Alias, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	i, unknown := b.aliasAt(req.ID)
@@ -117,7 +117,7 @@ func (b *fakeBackend) UpdateAlias(ctx context.Context, req messages.UpdateAlias)
 	return &a, nil
 }
 
-func (b *fakeBackend) DeleteAlias(ctx context.Context, id messages.AliasID) error {
+func (b *fakeBackend) deleteAlias(ctx context.Context, id messages.AliasID) error {
 	err := b.enter(ctx, false)
 	defer b.mu.Unlock()
 	i, unknown := b.aliasAt(id)
@@ -128,7 +128,7 @@ func (b *fakeBackend) DeleteAlias(ctx context.Context, id messages.AliasID) erro
 	return nil
 }
 
-func (b *fakeBackend) Aliases(ctx context.Context, id messages.AliasID) ([]*messages.Alias, error) {
+func (b *fakeBackend) readAliases(ctx context.Context, id messages.AliasID) ([]*messages.Alias, error) {
 	err := b.enter(ctx, false)
 	defer b.mu.Unlock()
 	if id == "" {
@@ -141,7 +141,7 @@ func (b *fakeBackend) Aliases(ctx context.Context, id messages.AliasID) ([]*mess
 	return b.aliases[i : i+1], nil
 }
 
-func (b *fakeBackend) CreateLocation(ctx context.Context, l messages.Location) (messages.Location, error) {
+func (b *fakeBackend) createLocation(ctx context.Context, l messages.Location) (messages.Location, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	if slices.ContainsFunc(b.locations, func(o messages.Location) bool { return o.Name == l.Name }) {
@@ -151,7 +151,7 @@ func (b *fakeBackend) CreateLocation(ctx context.Context, l messages.Location) (
 	return l, err
 }
 
-func (b *fakeBackend) DeleteLocation(ctx context.Context, name string) error {
+func (b *fakeBackend) deleteLocation(ctx context.Context, name string) error {
 	err := b.enter(ctx, false)
 	defer b.mu.Unlock()
 	n := len(b.locations)
@@ -162,13 +162,13 @@ func (b *fakeBackend) DeleteLocation(ctx context.Context, name string) error {
 	return err
 }
 
-func (b *fakeBackend) Locations(ctx context.Context) ([]messages.Location, error) {
+func (b *fakeBackend) readLocations(ctx context.Context) ([]messages.Location, error) {
 	err := b.enter(ctx, false)
 	defer b.mu.Unlock()
 	return b.locations, err
 }
 
-func (b *fakeBackend) Tags(ctx context.Context, q messages.Resource) (map[string]string, error) {
+func (b *fakeBackend) readTags(ctx context.Context, q messages.Resource) (map[string]string, error) {
 	err := b.enter(ctx, false)
 	defer b.mu.Unlock()
 	tags, ok := b.tags[q]
@@ -178,8 +178,8 @@ func (b *fakeBackend) Tags(ctx context.Context, q messages.Resource) (map[string
 	return maps.Clone(tags), err
 }
 
-func (b *fakeBackend) UpdateTags(ctx context.Context, req messages.UpdateTags) (map[string]string, error) {
-	had, err := b.Tags(ctx, req.Resource)
+func (b *fakeBackend) updateTags(ctx context.Context, req messages.UpdateTags) (map[string]string, error) {
+	had, err := b.readTags(ctx, req.Resource)
 	if err != nil {
 		return nil, err
 	}

@@ -18,18 +18,18 @@ type fakeMatchmaking struct {
 
 func unknown(what string) error { return messages.Errorf(messages.NotFound, "no %s", what) }
 
-func (b *fakeBackend) CheckRuleSet(body string) error {
+func (b *fakeBackend) checkRuleSet(body string) error {
 	if body == "bad" {
 		return messages.Errorf(messages.InvalidRequest, "E_JSON: $: bad")
 	}
 	return nil
 }
 
-func (b *fakeBackend) CreateRuleSet(ctx context.Context, r messages.RuleSet) (*messages.RuleSet, error) {
+func (b *fakeBackend) createRuleSet(ctx context.Context, r messages.RuleSet) (*messages.RuleSet, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	if err == nil {
-		err = b.CheckRuleSet(r.Body)
+		err = b.checkRuleSet(r.Body)
 	}
 	if err != nil {
 		return nil, err
@@ -39,13 +39,13 @@ func (b *fakeBackend) CreateRuleSet(ctx context.Context, r messages.RuleSet) (*m
 	return &r, nil
 }
 
-func (b *fakeBackend) RuleSets(ctx context.Context) ([]*messages.RuleSet, error) {
+func (b *fakeBackend) readRuleSets(ctx context.Context) ([]*messages.RuleSet, error) {
 	err := b.enter(ctx, false)
 	defer b.mu.Unlock()
 	return b.ruleSets, err
 }
 
-func (b *fakeBackend) DeleteRuleSet(ctx context.Context, name messages.RuleSetName) error {
+func (b *fakeBackend) deleteRuleSet(ctx context.Context, name messages.RuleSetName) error {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	n := len(b.ruleSets)
@@ -56,7 +56,7 @@ func (b *fakeBackend) DeleteRuleSet(ctx context.Context, name messages.RuleSetNa
 	return err
 }
 
-func (b *fakeBackend) CreateMatchmaker(ctx context.Context, r messages.Matchmaker) (*messages.Matchmaker, error) {
+func (b *fakeBackend) createMatchmaker(ctx context.Context, r messages.Matchmaker) (*messages.Matchmaker, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	if err != nil {
@@ -67,7 +67,7 @@ func (b *fakeBackend) CreateMatchmaker(ctx context.Context, r messages.Matchmake
 	return &r, nil
 }
 
-func (b *fakeBackend) UpdateMatchmaker(ctx context.Context, u messages.UpdateMatchmaker) (*messages.Matchmaker, error) {
+func (b *fakeBackend) updateMatchmaker(ctx context.Context, u messages.UpdateMatchmaker) (*messages.Matchmaker, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	for i, r := range b.matchmakers {
@@ -82,13 +82,13 @@ func (b *fakeBackend) UpdateMatchmaker(ctx context.Context, u messages.UpdateMat
 	return nil, err
 }
 
-func (b *fakeBackend) Matchmakers(ctx context.Context) ([]*messages.Matchmaker, error) {
+func (b *fakeBackend) readMatchmakers(ctx context.Context) ([]*messages.Matchmaker, error) {
 	err := b.enter(ctx, false)
 	defer b.mu.Unlock()
 	return b.matchmakers, err
 }
 
-func (b *fakeBackend) DeleteMatchmaker(ctx context.Context, name messages.MatchmakerName) error {
+func (b *fakeBackend) deleteMatchmaker(ctx context.Context, name messages.MatchmakerName) error {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	n := len(b.matchmakers)
@@ -99,7 +99,7 @@ func (b *fakeBackend) DeleteMatchmaker(ctx context.Context, name messages.Matchm
 	return err
 }
 
-func (b *fakeBackend) StartMatchmaking(ctx context.Context, q messages.StartMatchmaking) (*messages.Ticket, error) {
+func (b *fakeBackend) startMatchmaking(ctx context.Context, q messages.StartMatchmaking) (*messages.Ticket, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	switch {
@@ -115,8 +115,8 @@ func (b *fakeBackend) StartMatchmaking(ctx context.Context, q messages.StartMatc
 	return t, nil
 }
 
-func (b *fakeBackend) StartMatchBackfill(ctx context.Context, q messages.StartMatchBackfill) (*messages.Ticket, error) {
-	t, err := b.StartMatchmaking(ctx, messages.StartMatchmaking{TicketID: q.TicketID, Matchmaker: q.Matchmaker, Players: q.Players})
+func (b *fakeBackend) startMatchBackfill(ctx context.Context, q messages.StartMatchBackfill) (*messages.Ticket, error) {
+	t, err := b.startMatchmaking(ctx, messages.StartMatchmaking{TicketID: q.TicketID, Matchmaker: q.Matchmaker, Players: q.Players})
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err == nil {
@@ -125,7 +125,7 @@ func (b *fakeBackend) StartMatchBackfill(ctx context.Context, q messages.StartMa
 	return t, err
 }
 
-func (b *fakeBackend) Tickets(ctx context.Context, ids []messages.TicketID) (found []*messages.Ticket, err error) {
+func (b *fakeBackend) readTickets(ctx context.Context, ids []messages.TicketID) (found []*messages.Ticket, err error) {
 	err = b.enter(ctx, false)
 	defer b.mu.Unlock()
 	for _, t := range b.tickets {
@@ -136,7 +136,7 @@ func (b *fakeBackend) Tickets(ctx context.Context, ids []messages.TicketID) (fou
 	return found, err
 }
 
-func (b *fakeBackend) StopMatchmaking(ctx context.Context, id messages.TicketID) error {
+func (b *fakeBackend) stopMatchmaking(ctx context.Context, id messages.TicketID) error {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	if err == nil && !slices.ContainsFunc(b.tickets, func(t *messages.Ticket) bool { return t.ID == id }) {
@@ -145,7 +145,7 @@ func (b *fakeBackend) StopMatchmaking(ctx context.Context, id messages.TicketID)
 	return err
 }
 
-func (b *fakeBackend) AcceptMatch(ctx context.Context, q messages.AcceptMatch) error {
+func (b *fakeBackend) acceptMatch(ctx context.Context, q messages.AcceptMatch) error {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	b.answers = append(b.answers, q)

@@ -37,7 +37,7 @@ func (b *fakeBackend) checkDestinations(q *messages.Queue) error {
 	return nil
 }
 
-func (b *fakeBackend) CreateQueue(ctx context.Context, req messages.Queue) (*messages.Queue, error) {
+func (b *fakeBackend) createQueue(ctx context.Context, req messages.Queue) (*messages.Queue, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	if err == nil {
@@ -54,7 +54,7 @@ func (b *fakeBackend) CreateQueue(ctx context.Context, req messages.Queue) (*mes
 	return &req, nil
 }
 
-func (b *fakeBackend) UpdateQueue(ctx context.Context, req messages.UpdateQueue) (*messages.Queue, error) {
+func (b *fakeBackend) updateQueue(ctx context.Context, req messages.UpdateQueue) (*messages.Queue, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	i := b.queueAt(req.Name)
@@ -72,7 +72,7 @@ func (b *fakeBackend) UpdateQueue(ctx context.Context, req messages.UpdateQueue)
 	return next, nil
 }
 
-func (b *fakeBackend) DeleteQueue(ctx context.Context, name messages.QueueName) error {
+func (b *fakeBackend) deleteQueue(ctx context.Context, name messages.QueueName) error {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	i := b.queueAt(name)
@@ -86,7 +86,7 @@ func (b *fakeBackend) DeleteQueue(ctx context.Context, name messages.QueueName) 
 	return nil
 }
 
-func (b *fakeBackend) Queues(ctx context.Context) ([]*messages.Queue, error) {
+func (b *fakeBackend) readQueues(ctx context.Context) ([]*messages.Queue, error) {
 	err := b.enter(ctx, false)
 	defer b.mu.Unlock()
 	return b.queues, err
@@ -96,7 +96,7 @@ func (b *fakeBackend) placementAt(id messages.PlacementID) int {
 	return slices.IndexFunc(b.placements, func(p *messages.Placement) bool { return p.Request.ID == id })
 }
 
-func (b *fakeBackend) StartPlacement(ctx context.Context, req messages.StartPlacement) (*messages.Placement, error) {
+func (b *fakeBackend) startPlacement(ctx context.Context, req messages.StartPlacement) (*messages.Placement, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	switch {
@@ -115,7 +115,7 @@ func (b *fakeBackend) StartPlacement(ctx context.Context, req messages.StartPlac
 	return p, nil
 }
 
-func (b *fakeBackend) Placement(ctx context.Context, id messages.PlacementID) (*messages.Placement, error) {
+func (b *fakeBackend) placement(ctx context.Context, id messages.PlacementID) (*messages.Placement, error) {
 	err := b.enter(ctx, false)
 	defer b.mu.Unlock()
 	i := b.placementAt(id)
@@ -128,7 +128,7 @@ func (b *fakeBackend) Placement(ctx context.Context, id messages.PlacementID) (*
 	return b.placements[i], nil
 }
 
-func (b *fakeBackend) StopPlacement(ctx context.Context, id messages.PlacementID) (*messages.Placement, error) {
+func (b *fakeBackend) stopPlacement(ctx context.Context, id messages.PlacementID) (*messages.Placement, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	i := b.placementAt(id)

@@ -60,6 +60,116 @@ func newFakeBackend() *fakeBackend {
 	}
 }
 
+// Do implements Backend.
+func (b *fakeBackend) Do(ctx context.Context, q messages.Request) (any, error) {
+	switch q := q.(type) {
+	case messages.UpdateFleet:
+		return b.updateFleet(ctx, q)
+	case messages.UpdateCapacity:
+		return b.updateCapacity(ctx, q)
+	case messages.UpdatePorts:
+		return b.updatePorts(ctx, q)
+	case messages.AddFleetLocations:
+		return b.addFleetLocations(ctx, q)
+	case messages.RemoveFleetLocations:
+		return b.removeFleetLocations(ctx, q)
+	case messages.FleetUseQuery:
+		return b.fleetUse(ctx, q)
+	case messages.InstanceQuery:
+		return b.readInstances(ctx, q)
+	case messages.CreateAlias:
+		return b.createAlias(ctx, q)
+	case messages.UpdateAlias:
+		return b.updateAlias(ctx, q)
+	case messages.DeleteAlias:
+		return messages.None{}, b.deleteAlias(ctx, q.ID)
+	case messages.AliasQuery:
+		return b.readAliases(ctx, q.ID)
+	case messages.CreateLocation:
+		return b.createLocation(ctx, q.Location)
+	case messages.DeleteLocation:
+		return messages.None{}, b.deleteLocation(ctx, q.Name)
+	case messages.LocationQuery:
+		return b.readLocations(ctx)
+	case messages.TagQuery:
+		return b.readTags(ctx, q.Resource)
+	case messages.UpdateTags:
+		return b.updateTags(ctx, q)
+	case messages.CheckRuleSet:
+		return messages.None{}, b.checkRuleSet(q.Body)
+	case messages.CreateRuleSet:
+		return b.createRuleSet(ctx, q.RuleSet)
+	case messages.RuleSetQuery:
+		return b.readRuleSets(ctx)
+	case messages.DeleteRuleSet:
+		return messages.None{}, b.deleteRuleSet(ctx, q.Name)
+	case messages.CreateMatchmaker:
+		return b.createMatchmaker(ctx, q.Matchmaker)
+	case messages.UpdateMatchmaker:
+		return b.updateMatchmaker(ctx, q)
+	case messages.MatchmakerQuery:
+		return b.readMatchmakers(ctx)
+	case messages.DeleteMatchmaker:
+		return messages.None{}, b.deleteMatchmaker(ctx, q.Name)
+	case messages.StartMatchmaking:
+		return b.startMatchmaking(ctx, q)
+	case messages.StartMatchBackfill:
+		return b.startMatchBackfill(ctx, q)
+	case messages.TicketQuery:
+		return b.readTickets(ctx, q.IDs)
+	case messages.StopMatchmaking:
+		return messages.None{}, b.stopMatchmaking(ctx, q.ID)
+	case messages.AcceptMatch:
+		return messages.None{}, b.acceptMatch(ctx, q)
+	case messages.CreateQueue:
+		return b.createQueue(ctx, q.Queue)
+	case messages.UpdateQueue:
+		return b.updateQueue(ctx, q)
+	case messages.DeleteQueue:
+		return messages.None{}, b.deleteQueue(ctx, q.Name)
+	case messages.QueueQuery:
+		return b.readQueues(ctx)
+	case messages.StartPlacement:
+		return b.startPlacement(ctx, q)
+	case messages.PlacementQuery:
+		return b.placement(ctx, q.ID)
+	case messages.StopPlacement:
+		return b.stopPlacement(ctx, q.ID)
+	case messages.CreateGameSession:
+		return b.createGameSession(ctx, q)
+	case messages.TerminateGameSession:
+		return b.terminateGameSession(ctx, q)
+	case messages.GameSessionQuery:
+		return b.gameSessions(ctx, q)
+	case messages.CreatePlayerSessions:
+		return b.createPlayerSessions(ctx, q)
+	case messages.PlayerSessionQuery:
+		return b.playerSessions(ctx, q)
+	case messages.FleetQuery:
+		return b.allFleets(ctx)
+	case messages.CreateScript:
+		return b.createScript(ctx, q)
+	case messages.UpdateScript:
+		s, err := b.updateScript(ctx, q)
+		return messages.UpdatedScript{Script: s}, err
+	case messages.ScriptQuery:
+		return b.readScripts(ctx, q.ID)
+	case messages.DeleteScript:
+		return messages.None{}, b.deleteScript(ctx, q.ID)
+	case messages.CreateFleet:
+		return b.createFleet(ctx, q)
+	case messages.DeleteFleet:
+		return messages.None{}, b.deleteFleet(ctx, q.ID)
+	case messages.UpdateRuntime:
+		return b.updateRuntime(ctx, q)
+	case messages.FleetEventQuery:
+		return b.fleetEvents(ctx, q.ID)
+	case messages.UpdateGameSession:
+		return b.updateGameSession(ctx, q)
+	}
+	return nil, fmt.Errorf("the fake does not answer a %T", q)
+}
+
 // enter locks the fake, and returns the error that the call must answer with.
 func (b *fakeBackend) enter(ctx context.Context, hooked bool) (err error) {
 	if hooked && b.hook != nil {
@@ -81,7 +191,7 @@ func (b *fakeBackend) resolve(fleet messages.FleetID, alias messages.AliasID) (m
 	return "", messages.Errorf(messages.NotFound, "no fleet %q or alias %q", fleet, alias)
 }
 
-func (b *fakeBackend) CreateGameSession(ctx context.Context, req messages.CreateGameSession) (*messages.GameSession, error) {
+func (b *fakeBackend) createGameSession(ctx context.Context, req messages.CreateGameSession) (*messages.GameSession, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	if err != nil {
@@ -104,7 +214,7 @@ func (b *fakeBackend) CreateGameSession(ctx context.Context, req messages.Create
 	return g, nil
 }
 
-func (b *fakeBackend) TerminateGameSession(ctx context.Context, q messages.TerminateGameSession) (*messages.GameSession, error) {
+func (b *fakeBackend) terminateGameSession(ctx context.Context, q messages.TerminateGameSession) (*messages.GameSession, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	if err != nil {
@@ -129,7 +239,7 @@ func (b *fakeBackend) TerminateGameSession(ctx context.Context, q messages.Termi
 	return &shown, nil
 }
 
-func (b *fakeBackend) GameSessions(ctx context.Context, q messages.GameSessionQuery) ([]*messages.GameSession, error) {
+func (b *fakeBackend) gameSessions(ctx context.Context, q messages.GameSessionQuery) ([]*messages.GameSession, error) {
 	err := b.enter(ctx, false)
 	defer b.mu.Unlock()
 	if err != nil {
@@ -157,7 +267,7 @@ func (b *fakeBackend) GameSessions(ctx context.Context, q messages.GameSessionQu
 	return found, nil
 }
 
-func (b *fakeBackend) CreatePlayerSessions(ctx context.Context, req messages.CreatePlayerSessions) ([]*messages.PlayerSession, error) {
+func (b *fakeBackend) createPlayerSessions(ctx context.Context, req messages.CreatePlayerSessions) ([]*messages.PlayerSession, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	if err != nil {
@@ -187,7 +297,7 @@ func (b *fakeBackend) CreatePlayerSessions(ctx context.Context, req messages.Cre
 	return made, nil
 }
 
-func (b *fakeBackend) PlayerSessions(ctx context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
+func (b *fakeBackend) playerSessions(ctx context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
 	err := b.enter(ctx, false)
 	defer b.mu.Unlock()
 	if err != nil {
@@ -210,13 +320,13 @@ func (b *fakeBackend) PlayerSessions(ctx context.Context, q messages.PlayerSessi
 	return found, nil
 }
 
-func (b *fakeBackend) Fleets(ctx context.Context) ([]*messages.Fleet, error) {
+func (b *fakeBackend) allFleets(ctx context.Context) ([]*messages.Fleet, error) {
 	err := b.enter(ctx, false)
 	defer b.mu.Unlock()
 	return b.fleets, err
 }
 
-func (b *fakeBackend) CreateScript(ctx context.Context, req messages.CreateScript) (*messages.Script, error) {
+func (b *fakeBackend) createScript(ctx context.Context, req messages.CreateScript) (*messages.Script, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	if err != nil {
@@ -230,7 +340,7 @@ func (b *fakeBackend) CreateScript(ctx context.Context, req messages.CreateScrip
 	return s, nil
 }
 
-func (b *fakeBackend) UpdateScript(ctx context.Context, req messages.UpdateScript) (*messages.Script, error) {
+func (b *fakeBackend) updateScript(ctx context.Context, req messages.UpdateScript) (*messages.Script, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	if err != nil {
@@ -254,7 +364,7 @@ func (b *fakeBackend) script(id messages.ScriptID) int {
 	return slices.IndexFunc(b.scripts, func(s *messages.Script) bool { return s.ID == id })
 }
 
-func (b *fakeBackend) Scripts(ctx context.Context, id messages.ScriptID) ([]*messages.Script, error) {
+func (b *fakeBackend) readScripts(ctx context.Context, id messages.ScriptID) ([]*messages.Script, error) {
 	err := b.enter(ctx, false)
 	defer b.mu.Unlock()
 	switch i := b.script(id); {
@@ -269,7 +379,7 @@ func (b *fakeBackend) Scripts(ctx context.Context, id messages.ScriptID) ([]*mes
 	}
 }
 
-func (b *fakeBackend) DeleteScript(ctx context.Context, id messages.ScriptID) error {
+func (b *fakeBackend) deleteScript(ctx context.Context, id messages.ScriptID) error {
 	err := b.enter(ctx, false)
 	defer b.mu.Unlock()
 	i := b.script(id)
@@ -283,7 +393,7 @@ func (b *fakeBackend) DeleteScript(ctx context.Context, id messages.ScriptID) er
 	return nil
 }
 
-func (b *fakeBackend) CreateFleet(ctx context.Context, req messages.CreateFleet) (*messages.Fleet, error) {
+func (b *fakeBackend) createFleet(ctx context.Context, req messages.CreateFleet) (*messages.Fleet, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	switch {
@@ -301,7 +411,7 @@ func (b *fakeBackend) CreateFleet(ctx context.Context, req messages.CreateFleet)
 	return f, nil
 }
 
-func (b *fakeBackend) DeleteFleet(ctx context.Context, id messages.FleetID) error {
+func (b *fakeBackend) deleteFleet(ctx context.Context, id messages.FleetID) error {
 	err := b.enter(ctx, false)
 	defer b.mu.Unlock()
 	i := slices.IndexFunc(b.fleets, func(f *messages.Fleet) bool { return f.ID == id })
@@ -319,7 +429,7 @@ func (b *fakeBackend) DeleteFleet(ctx context.Context, id messages.FleetID) erro
 	return nil
 }
 
-func (b *fakeBackend) UpdateRuntime(ctx context.Context, req messages.UpdateRuntime) (*messages.Fleet, error) {
+func (b *fakeBackend) updateRuntime(ctx context.Context, req messages.UpdateRuntime) (*messages.Fleet, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	i := slices.IndexFunc(b.fleets, func(f *messages.Fleet) bool { return f.ID == req.FleetID })
@@ -336,7 +446,7 @@ func (b *fakeBackend) UpdateRuntime(ctx context.Context, req messages.UpdateRunt
 	return &f, nil
 }
 
-func (b *fakeBackend) FleetEvents(ctx context.Context, id messages.FleetID) ([]messages.FleetEvent, error) {
+func (b *fakeBackend) fleetEvents(ctx context.Context, id messages.FleetID) ([]messages.FleetEvent, error) {
 	err := b.enter(ctx, false)
 	defer b.mu.Unlock()
 	if err == nil {
@@ -353,7 +463,7 @@ func (b *fakeBackend) happened(events ...messages.FleetEvent) {
 }
 
 // UpdateGameSession checks no rules: the registry does.
-func (b *fakeBackend) UpdateGameSession(ctx context.Context, req messages.UpdateGameSession) (*messages.GameSession, error) {
+func (b *fakeBackend) updateGameSession(ctx context.Context, req messages.UpdateGameSession) (*messages.GameSession, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	if err != nil {
@@ -383,7 +493,7 @@ func (b *fakeBackend) UpdateGameSession(ctx context.Context, req messages.Update
 
 // ActiveGameSessions returns records without their number of players, as the host does.
 func (b *fakeBackend) ActiveGameSessions(ctx context.Context, q messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error) {
-	found, err := b.GameSessions(ctx, messages.GameSessionQuery{FleetID: q.FleetID, AliasID: q.AliasID, Location: q.Location, Status: messages.GameSessionActive})
+	found, err := b.gameSessions(ctx, messages.GameSessionQuery{FleetID: q.FleetID, AliasID: q.AliasID, Location: q.Location, Status: messages.GameSessionActive})
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func (s *Server) createFleet(ctx context.Context, in *gamelift.CreateFleetInput)
 	if in.BuildId != nil {
 		return nil, messages.Errorf(messages.NotFound, "there is no build %q: this host runs scripts", awswire.Clip(*in.BuildId))
 	}
-	record, err := s.options.Backend.CreateFleet(ctx, req)
+	record, err := messages.Do(ctx, s.options.Backend, req)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (s *Server) deleteFleet(ctx context.Context, in *gamelift.DeleteFleetInput)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.options.Backend.DeleteFleet(ctx, id); err != nil {
+	if err := messages.Run(ctx, s.options.Backend, messages.DeleteFleet{ID: id}); err != nil {
 		return nil, err
 	}
 	return &gamelift.DeleteFleetOutput{}, nil
@@ -115,7 +115,7 @@ func (s *Server) describeFleetEvents(ctx context.Context, in *gamelift.DescribeF
 	if err != nil {
 		return nil, err
 	}
-	events, err := s.options.Backend.FleetEvents(ctx, id)
+	events, err := messages.Do(ctx, s.options.Backend, messages.FleetEventQuery{ID: id})
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (s *Server) updateRuntimeConfiguration(ctx context.Context, in *gamelift.Up
 	if err != nil {
 		return nil, err
 	}
-	record, err := s.options.Backend.UpdateRuntime(ctx, messages.UpdateRuntime{FleetID: id, Runtime: runtimeOf(in.RuntimeConfiguration)})
+	record, err := messages.Do(ctx, s.options.Backend, messages.UpdateRuntime{FleetID: id, Runtime: runtimeOf(in.RuntimeConfiguration)})
 	if err != nil {
 		return nil, err
 	}

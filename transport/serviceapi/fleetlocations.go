@@ -21,7 +21,7 @@ func (s *Server) createFleetLocations(ctx context.Context, in *gamelift.CreateFl
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.options.Backend.AddFleetLocations(ctx, messages.FleetLocations{FleetID: id, Locations: names}); err != nil {
+	if _, err := messages.Do(ctx, s.options.Backend, messages.AddFleetLocations{FleetID: id, Locations: names}); err != nil {
 		return nil, err
 	}
 	return &gamelift.CreateFleetLocationsOutput{
@@ -39,7 +39,7 @@ func (s *Server) deleteFleetLocations(ctx context.Context, in *gamelift.DeleteFl
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.options.Backend.RemoveFleetLocations(ctx, messages.FleetLocations{FleetID: id, Locations: names}); err != nil {
+	if _, err := messages.Do(ctx, s.options.Backend, messages.RemoveFleetLocations{FleetID: id, Locations: names}); err != nil {
 		return nil, err
 	}
 	return &gamelift.DeleteFleetLocationsOutput{

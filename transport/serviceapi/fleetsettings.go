@@ -27,7 +27,7 @@ func (s *Server) updateFleetAttributes(ctx context.Context, in *gamelift.UpdateF
 	if req.FleetID, err = s.arns.fleet(in.FleetId); err != nil {
 		return nil, err
 	}
-	if _, err := s.options.Backend.UpdateFleet(ctx, req); err != nil {
+	if _, err := messages.Do(ctx, s.options.Backend, req); err != nil {
 		return nil, err
 	}
 	id := string(req.FleetID)
@@ -40,7 +40,7 @@ func (s *Server) oneFleet(ctx context.Context, member *string) (*messages.Fleet,
 	if err != nil {
 		return nil, err
 	}
-	fleets, err := s.options.Backend.Fleets(ctx)
+	fleets, err := messages.Do(ctx, s.options.Backend, messages.FleetQuery{})
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (s *Server) updateFleetPortSettings(ctx context.Context, in *gamelift.Updat
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.options.Backend.UpdatePorts(ctx, messages.UpdatePorts{FleetID: id, Add: add, Remove: remove}); err != nil {
+	if _, err := messages.Do(ctx, s.options.Backend, messages.UpdatePorts{FleetID: id, Add: add, Remove: remove}); err != nil {
 		return nil, err
 	}
 	return &gamelift.UpdateFleetPortSettingsOutput{FleetId: aws.String(string(id)), FleetArn: aws.String(s.arns.mint("fleet", string(id)))}, nil

@@ -33,7 +33,7 @@ func (s *Server) createGameSession(ctx context.Context, in *gamelift.CreateGameS
 	} else if deprecated != "" && deprecated != token {
 		return nil, invalid("IdempotencyToken and GameSessionId differ; give one of them")
 	}
-	record, err := s.options.Backend.CreateGameSession(ctx, messages.CreateGameSession{
+	record, err := messages.Do(ctx, s.options.Backend, messages.CreateGameSession{
 		FleetID:          fleet,
 		AliasID:          alias,
 		Location:         aws.ToString(in.Location),
@@ -89,7 +89,7 @@ func (s *Server) selectedGameSessions(ctx context.Context, in *gamelift.Describe
 	if err != nil {
 		return nil, err
 	}
-	return s.options.Backend.GameSessions(ctx, messages.GameSessionQuery{
+	return messages.Do(ctx, s.options.Backend, messages.GameSessionQuery{
 		FleetID: fleet, AliasID: alias, Location: aws.ToString(in.Location), Status: status,
 	})
 }
@@ -101,7 +101,7 @@ func (s *Server) oneGameSession(ctx context.Context, arn string, fleet messages.
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.options.Backend.GameSessions(ctx, messages.GameSessionQuery{ID: id})
+	found, err := messages.Do(ctx, s.options.Backend, messages.GameSessionQuery{ID: id})
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ func (s *Server) createLocation(ctx context.Context, in *gamelift.CreateLocation
 	if err != nil {
 		return nil, err
 	}
-	record, err := s.options.Backend.CreateLocation(ctx, messages.Location{Name: *in.LocationName, Tags: tags})
+	record, err := messages.Do(ctx, s.options.Backend, messages.CreateLocation{Location: messages.Location{Name: *in.LocationName, Tags: tags}})
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (s *Server) deleteLocation(ctx context.Context, in *gamelift.DeleteLocation
 	if err != nil {
 		return nil, err
 	}
-	if err := s.options.Backend.DeleteLocation(ctx, name); err != nil {
+	if err := messages.Run(ctx, s.options.Backend, messages.DeleteLocation{Name: name}); err != nil {
 		return nil, err
 	}
 	return &gamelift.DeleteLocationOutput{}, nil
@@ -42,7 +42,7 @@ func (s *Server) deleteLocation(ctx context.Context, in *gamelift.DeleteLocation
 // listLocations lists the host's own locations (AWS) and those that the API has created
 // (CUSTOM), by name.
 func (s *Server) listLocations(ctx context.Context, in *gamelift.ListLocationsInput) (*gamelift.ListLocationsOutput, error) {
-	locations, err := s.options.Backend.Locations(ctx)
+	locations, err := messages.Do(ctx, s.options.Backend, messages.LocationQuery{})
 	if err != nil {
 		return nil, err
 	}

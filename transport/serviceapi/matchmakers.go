@@ -38,7 +38,7 @@ func (s *Server) createMatchmaker(ctx context.Context, in *gamelift.CreateMatchm
 		return nil, err
 	}
 	empty := &messages.Matchmaker{Name: messages.MatchmakerName(*in.Name), Tags: tags}
-	record, err := s.options.Backend.CreateMatchmaker(ctx, *change.Apply(empty))
+	record, err := messages.Do(ctx, s.options.Backend, messages.CreateMatchmaker{Matchmaker: *change.Apply(empty)})
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (s *Server) updateMatchmaker(ctx context.Context, in *gamelift.UpdateMatchm
 	if change.Name, err = s.arns.matcher(in.Name); err != nil {
 		return nil, err
 	}
-	record, err := s.options.Backend.UpdateMatchmaker(ctx, change)
+	record, err := messages.Do(ctx, s.options.Backend, change)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func seconds(n *int32) *time.Duration {
 
 // describeMatchmakers lists configurations, oldest first: all, the named ones, or those of a rule set.
 func (s *Server) describeMatchmakers(ctx context.Context, in *gamelift.DescribeMatchmakingConfigurationsInput) (*gamelift.DescribeMatchmakingConfigurationsOutput, error) {
-	found, err := s.options.Backend.Matchmakers(ctx)
+	found, err := messages.Do(ctx, s.options.Backend, messages.MatchmakerQuery{})
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (s *Server) deleteMatchmaker(ctx context.Context, in *gamelift.DeleteMatchm
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.DeleteMatchmakingConfigurationOutput{}, s.options.Backend.DeleteMatchmaker(ctx, name)
+	return &gamelift.DeleteMatchmakingConfigurationOutput{}, messages.Run(ctx, s.options.Backend, messages.DeleteMatchmaker{Name: name})
 }
 
 func (s *Server) matchmaker(r *messages.Matchmaker) types.MatchmakingConfiguration {

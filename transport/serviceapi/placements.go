@@ -19,7 +19,7 @@ func (s *Server) startPlacement(ctx context.Context, in *gamelift.StartGameSessi
 	if err != nil {
 		return nil, err
 	}
-	record, err := s.options.Backend.StartPlacement(ctx, req)
+	record, err := messages.Do(ctx, s.options.Backend, req)
 	if errors.Is(err, &messages.Error{Code: messages.LimitExceeded}) { // temporary: SDKs retry
 		return nil, awswire.Throttled(err.Error())
 	}
@@ -102,7 +102,7 @@ func desiredOf(in []types.DesiredPlayerSession, most int) ([]messages.NewPlayer,
 }
 
 func (s *Server) describePlacement(ctx context.Context, in *gamelift.DescribeGameSessionPlacementInput) (*gamelift.DescribeGameSessionPlacementOutput, error) {
-	record, err := s.options.Backend.Placement(ctx, messages.PlacementID(*in.PlacementId))
+	record, err := messages.Do(ctx, s.options.Backend, messages.PlacementQuery{ID: messages.PlacementID(*in.PlacementId)})
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (s *Server) describePlacement(ctx context.Context, in *gamelift.DescribeGam
 }
 
 func (s *Server) stopPlacement(ctx context.Context, in *gamelift.StopGameSessionPlacementInput) (*gamelift.StopGameSessionPlacementOutput, error) {
-	record, err := s.options.Backend.StopPlacement(ctx, messages.PlacementID(*in.PlacementId))
+	record, err := messages.Do(ctx, s.options.Backend, messages.StopPlacement{ID: messages.PlacementID(*in.PlacementId)})
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func (s *Server) reserve(ctx context.Context, arn string, players []messages.New
 	if err != nil {
 		return nil, err
 	}
-	records, err := s.options.Backend.CreatePlayerSessions(ctx, messages.CreatePlayerSessions{GameSessionID: id, Players: players})
+	records, err := messages.Do(ctx, s.options.Backend, messages.CreatePlayerSessions{GameSessionID: id, Players: players})
 	if err == nil && len(records) != len(players) {
 		err = fmt.Errorf("backend returned %d player sessions for %d players", len(records), len(players))
 	}
@@ -61,7 +61,7 @@ func (s *Server) describePlayerSessions(ctx context.Context, in *gamelift.Descri
 	if err != nil {
 		return nil, err
 	}
-	records, err := s.options.Backend.PlayerSessions(ctx, query)
+	records, err := messages.Do(ctx, s.options.Backend, query)
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func (s *Server) createQueue(ctx context.Context, in *gamelift.CreateGameSession
 		return nil, err
 	}
 	empty := &messages.Queue{Name: messages.QueueName(*in.Name), Timeout: queueTimeoutDefault * time.Second, Tags: tags}
-	record, err := s.options.Backend.CreateQueue(ctx, *change.Apply(empty))
+	record, err := messages.Do(ctx, s.options.Backend, messages.CreateQueue{Queue: *change.Apply(empty)})
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (s *Server) updateQueue(ctx context.Context, in *gamelift.UpdateGameSession
 	if change.Name, err = s.arns.queue(in.Name); err != nil {
 		return nil, err
 	}
-	record, err := s.options.Backend.UpdateQueue(ctx, change)
+	record, err := messages.Do(ctx, s.options.Backend, change)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (s *Server) updateQueue(ctx context.Context, in *gamelift.UpdateGameSession
 
 // describeQueues lists queues, oldest first: all, or the named ones without unknown names.
 func (s *Server) describeQueues(ctx context.Context, in *gamelift.DescribeGameSessionQueuesInput) (*gamelift.DescribeGameSessionQueuesOutput, error) {
-	found, err := s.options.Backend.Queues(ctx)
+	found, err := messages.Do(ctx, s.options.Backend, messages.QueueQuery{})
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (s *Server) deleteQueue(ctx context.Context, in *gamelift.DeleteGameSession
 	if err != nil {
 		return nil, err
 	}
-	if err := s.options.Backend.DeleteQueue(ctx, name); err != nil {
+	if err := messages.Run(ctx, s.options.Backend, messages.DeleteQueue{Name: name}); err != nil {
 		return nil, err
 	}
 	return &gamelift.DeleteGameSessionQueueOutput{}, nil

@@ -33,8 +33,8 @@ func (a arns) ruleSetID(member *string) (messages.RuleSetName, error) {
 	return optional[messages.RuleSetName](member, func(s string) (string, error) { return a.id(kindRuleSet, s) })
 }
 
-func (s *Server) validateRuleSet(_ context.Context, in *gamelift.ValidateMatchmakingRuleSetInput) (*gamelift.ValidateMatchmakingRuleSetOutput, error) {
-	if err := s.options.Backend.CheckRuleSet(*in.RuleSetBody); err != nil {
+func (s *Server) validateRuleSet(ctx context.Context, in *gamelift.ValidateMatchmakingRuleSetInput) (*gamelift.ValidateMatchmakingRuleSetOutput, error) {
+	if err := messages.Run(ctx, s.options.Backend, messages.CheckRuleSet{Body: *in.RuleSetBody}); err != nil {
 		return nil, err
 	}
 	return &gamelift.ValidateMatchmakingRuleSetOutput{Valid: aws.Bool(true)}, nil
@@ -48,7 +48,7 @@ func (s *Server) createRuleSet(ctx context.Context, in *gamelift.CreateMatchmaki
 	if err != nil {
 		return nil, err
 	}
-	record, err := s.options.Backend.CreateRuleSet(ctx, messages.RuleSet{Name: messages.RuleSetName(*in.Name), Body: *in.RuleSetBody, Tags: tags})
+	record, err := messages.Do(ctx, s.options.Backend, messages.CreateRuleSet{RuleSet: messages.RuleSet{Name: messages.RuleSetName(*in.Name), Body: *in.RuleSetBody, Tags: tags}})
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s *Server) createRuleSet(ctx context.Context, in *gamelift.CreateMatchmaki
 
 // describeRuleSets lists rule sets, oldest first: all, or the named ones. An unknown name is NotFound.
 func (s *Server) describeRuleSets(ctx context.Context, in *gamelift.DescribeMatchmakingRuleSetsInput) (*gamelift.DescribeMatchmakingRuleSetsOutput, error) {
-	found, err := s.options.Backend.RuleSets(ctx)
+	found, err := messages.Do(ctx, s.options.Backend, messages.RuleSetQuery{})
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (s *Server) deleteRuleSet(ctx context.Context, in *gamelift.DeleteMatchmaki
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.DeleteMatchmakingRuleSetOutput{}, s.options.Backend.DeleteRuleSet(ctx, name)
+	return &gamelift.DeleteMatchmakingRuleSetOutput{}, messages.Run(ctx, s.options.Backend, messages.DeleteRuleSet{Name: name})
 }
 
 func (s *Server) ruleSet(r *messages.RuleSet) types.MatchmakingRuleSet {

@@ -30,7 +30,7 @@ func (s *Server) createScript(ctx context.Context, in *gamelift.CreateScriptInpu
 	if err != nil {
 		return nil, err
 	}
-	record, err := s.options.Backend.CreateScript(ctx, messages.CreateScript{
+	record, err := messages.Do(ctx, s.options.Backend, messages.CreateScript{
 		Name: aws.ToString(in.Name), Version: aws.ToString(in.Version), NodeVersion: node, Zip: in.ZipFile, Tags: tags,
 	})
 	if err != nil {
@@ -53,13 +53,13 @@ func (s *Server) updateScript(ctx context.Context, in *gamelift.UpdateScriptInpu
 	if err != nil {
 		return nil, err
 	}
-	record, err := s.options.Backend.UpdateScript(ctx, messages.UpdateScript{
+	updated, err := messages.Do(ctx, s.options.Backend, messages.UpdateScript{
 		ID: id, Name: aws.ToString(in.Name), Version: aws.ToString(in.Version), Zip: in.ZipFile,
 	})
 	if err != nil {
 		return nil, err
 	}
-	shown := s.script(record)
+	shown := s.script(updated.Script)
 	return &gamelift.UpdateScriptOutput{Script: &shown}, nil
 }
 
@@ -68,7 +68,7 @@ func (s *Server) describeScript(ctx context.Context, in *gamelift.DescribeScript
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.options.Backend.Scripts(ctx, id)
+	found, err := messages.Do(ctx, s.options.Backend, messages.ScriptQuery{ID: id})
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (s *Server) describeScript(ctx context.Context, in *gamelift.DescribeScript
 
 // listScripts lists scripts, oldest first.
 func (s *Server) listScripts(ctx context.Context, in *gamelift.ListScriptsInput) (*gamelift.ListScriptsOutput, error) {
-	found, err := s.options.Backend.Scripts(ctx, "")
+	found, err := messages.Do(ctx, s.options.Backend, messages.ScriptQuery{})
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (s *Server) deleteScript(ctx context.Context, in *gamelift.DeleteScriptInpu
 	if err != nil {
 		return nil, err
 	}
-	if err := s.options.Backend.DeleteScript(ctx, id); err != nil {
+	if err := messages.Run(ctx, s.options.Backend, messages.DeleteScript{ID: id}); err != nil {
 		return nil, err
 	}
 	return &gamelift.DeleteScriptOutput{}, nil

@@ -42,7 +42,7 @@ func (s *Server) updateTags(ctx context.Context, arn string, req messages.Update
 	if req.Resource, err = s.arns.tagged(arn); err != nil {
 		return err
 	}
-	_, err = s.options.Backend.UpdateTags(ctx, req)
+	_, err = messages.Do(ctx, s.options.Backend, req)
 	return err
 }
 
@@ -52,7 +52,7 @@ func (s *Server) listTagsForResource(ctx context.Context, in *gamelift.ListTagsF
 	if err != nil {
 		return nil, err
 	}
-	tags, err := s.options.Backend.Tags(ctx, resource)
+	tags, err := messages.Do(ctx, s.options.Backend, messages.TagQuery{Resource: resource})
 	if err != nil {
 		return nil, err
 	}

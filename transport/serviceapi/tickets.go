@@ -53,7 +53,7 @@ func (s *Server) startMatchmaking(ctx context.Context, in *gamelift.StartMatchma
 	if req.Matchmaker, err = s.arns.matcher(in.ConfigurationName); err != nil {
 		return nil, err
 	}
-	record, err := s.options.Backend.StartMatchmaking(ctx, req)
+	record, err := messages.Do(ctx, s.options.Backend, req)
 	shown, err := s.started(ctx, record, err)
 	return &gamelift.StartMatchmakingOutput{MatchmakingTicket: shown}, err
 }
@@ -90,7 +90,7 @@ func (s *Server) startMatchBackfill(ctx context.Context, in *gamelift.StartMatch
 	if req.Matchmaker, err = s.arns.matcher(in.ConfigurationName); err != nil {
 		return nil, err
 	}
-	record, err := s.options.Backend.StartMatchBackfill(ctx, req)
+	record, err := messages.Do(ctx, s.options.Backend, req)
 	shown, err := s.started(ctx, record, err)
 	return &gamelift.StartMatchBackfillOutput{MatchmakingTicket: shown}, err
 }
@@ -186,7 +186,7 @@ func (s *Server) describeMatchmaking(ctx context.Context, in *gamelift.DescribeM
 	for i, id := range in.TicketIds {
 		ids[i] = messages.TicketID(id)
 	}
-	found, err := s.options.Backend.Tickets(ctx, ids)
+	found, err := messages.Do(ctx, s.options.Backend, messages.TicketQuery{IDs: ids})
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (s *Server) describeMatchmaking(ctx context.Context, in *gamelift.DescribeM
 }
 
 func (s *Server) stopMatchmaking(ctx context.Context, in *gamelift.StopMatchmakingInput) (*gamelift.StopMatchmakingOutput, error) {
-	return &gamelift.StopMatchmakingOutput{}, s.options.Backend.StopMatchmaking(ctx, messages.TicketID(*in.TicketId))
+	return &gamelift.StopMatchmakingOutput{}, messages.Run(ctx, s.options.Backend, messages.StopMatchmaking{ID: messages.TicketID(*in.TicketId)})
 }
 
 func (s *Server) acceptMatch(ctx context.Context, in *gamelift.AcceptMatchInput) (*gamelift.AcceptMatchOutput, error) {
@@ -209,7 +209,7 @@ func (s *Server) acceptMatch(ctx context.Context, in *gamelift.AcceptMatchInput)
 	for _, id := range in.PlayerIds {
 		req.Players = append(req.Players, messages.PlayerID(id))
 	}
-	return &gamelift.AcceptMatchOutput{}, s.options.Backend.AcceptMatch(ctx, req)
+	return &gamelift.AcceptMatchOutput{}, messages.Run(ctx, s.options.Backend, req)
 }
 
 // ticket shows a ticket. Teams are shown once it is COMPLETED, and those of a backfill ticket always.

@@ -90,7 +90,7 @@ func (c *Catalog) aliasAs(a *messages.Alias) ledger.Entry {
 	return ledger.Entry{Changes: []store.Change{c.putAlias(a)}, Apply: func() { c.aliases[a.ID] = a }}
 }
 
-func (c *Catalog) onDeleteAlias(m stage.Request[DropAlias, stage.None]) {
+func (c *Catalog) onDeleteAlias(m stage.Request[messages.DeleteAlias, stage.None]) {
 	id := m.Request.ID
 	c.ledger.Do(ledger.Transaction{Key: aliasKey(id), Reply: m.With(new(stage.None)), Decide: func() (ledger.Entry, error) {
 		if _, err := c.alias(id); err != nil {

@@ -148,59 +148,67 @@ func unavailable() error {
 	return messages.Errorf(messages.Unavailable, "the host is shutting down")
 }
 
-// Receive handles requests about resources, and the messages that Catalog sends to its actor. It
-// returns false for others. Requests that change a resource are transactions of the ledger; each
-// request is answered by its Reply, maybe later.
+// Ask answers a request about resources, maybe later. It returns false for other requests. Those that change a resource are transactions
+// of the ledger.
+func (c *Catalog) Ask(a stage.Ask) bool {
+	switch q := a.Request.(type) {
+	case NewScript:
+		c.onCreateScript(stage.As(q, a))
+	case ChangeScript:
+		c.onUpdateScript(stage.As(q, a))
+	case messages.ScriptQuery:
+		stage.As(q, a).Reply(c.describeScripts(q.ID))
+	case messages.DeleteScript:
+		c.onDeleteScript(stage.As(q, a))
+	case messages.CreateFleet:
+		c.onCreateFleet(stage.As(q, a))
+	case messages.DeleteFleet:
+		c.onDeleteFleet(stage.As(q, a))
+	case messages.UpdateFleet:
+		c.onUpdateFleet(stage.As(q, a))
+	case messages.UpdateRuntime:
+		c.onUpdateRuntime(stage.As(q, a))
+	case messages.UpdateCapacity:
+		c.onUpdateCapacity(stage.As(q, a))
+	case messages.UpdatePorts:
+		c.onUpdatePorts(stage.As(q, a))
+	case messages.AddFleetLocations:
+		c.onAddLocations(stage.As(q, a))
+	case messages.RemoveFleetLocations:
+		c.onRemoveLocations(stage.As(q, a))
+	case messages.FleetQuery:
+		stage.As(q, a).Reply(c.Fleets(), nil)
+	case messages.FleetEventQuery:
+		stage.As(q, a).Reply(c.fleetEvents(q.ID))
+	case messages.CheckDestinations:
+		stage.As(q, a).Reply(stage.None{}, c.CheckDestinations(q.Destinations))
+	case messages.CreateAlias:
+		c.onCreateAlias(stage.As(q, a))
+	case messages.UpdateAlias:
+		c.onUpdateAlias(stage.As(q, a))
+	case messages.DeleteAlias:
+		c.onDeleteAlias(stage.As(q, a))
+	case messages.AliasQuery:
+		stage.As(q, a).Reply(c.describeAliases(q.ID))
+	case messages.CreateLocation:
+		c.onCreateLocation(stage.As(q, a))
+	case messages.DeleteLocation:
+		c.onDeleteLocation(stage.As(q, a))
+	case messages.LocationQuery:
+		stage.As(q, a).Reply(c.allLocations(), nil)
+	case messages.UpdateTags:
+		c.onUpdateTags(stage.As(q, a))
+	case messages.TagQuery:
+		stage.As(q, a).Reply(c.tags(q.Resource))
+	default:
+		return false
+	}
+	return true
+}
+
+// Receive handles the messages that Catalog sends to its actor. It returns false for others.
 func (c *Catalog) Receive(msg any) bool {
 	switch m := msg.(type) {
-	case stage.Request[NewScript, *messages.Script]:
-		c.onCreateScript(m)
-	case stage.Request[ChangeScript, Changed]:
-		c.onUpdateScript(m)
-	case stage.Request[Scripts, []*messages.Script]:
-		m.Reply(c.describeScripts(m.Request.ID))
-	case stage.Request[DropScript, stage.None]:
-		c.onDeleteScript(m)
-	case stage.Request[messages.CreateFleet, *messages.Fleet]:
-		c.onCreateFleet(m)
-	case stage.Request[DropFleet, stage.None]:
-		c.onDeleteFleet(m)
-	case stage.Request[messages.UpdateFleet, *messages.Fleet]:
-		c.onUpdateFleet(m)
-	case stage.Request[messages.UpdateRuntime, *messages.Fleet]:
-		c.onUpdateRuntime(m)
-	case stage.Request[messages.UpdateCapacity, *messages.Fleet]:
-		c.onUpdateCapacity(m)
-	case stage.Request[messages.UpdatePorts, *messages.Fleet]:
-		c.onUpdatePorts(m)
-	case stage.Request[AddLocations, *messages.Fleet]:
-		c.onAddLocations(m)
-	case stage.Request[RemoveLocations, *messages.Fleet]:
-		c.onRemoveLocations(m)
-	case stage.Request[Fleets, []*messages.Fleet]:
-		m.Reply(c.Fleets(), nil)
-	case stage.Request[Events, []messages.FleetEvent]:
-		m.Reply(c.fleetEvents(m.Request.ID))
-	case stage.Request[CheckDestinations, stage.None]:
-		m.Reply(stage.None{}, c.CheckDestinations(m.Request.Destinations))
-	case stage.Request[messages.CreateAlias, *messages.Alias]:
-		c.onCreateAlias(m)
-	case stage.Request[messages.UpdateAlias, *messages.Alias]:
-		c.onUpdateAlias(m)
-	case stage.Request[DropAlias, stage.None]:
-		c.onDeleteAlias(m)
-	case stage.Request[Aliases, []*messages.Alias]:
-		m.Reply(c.describeAliases(m.Request.ID))
-	case stage.Request[messages.Location, messages.Location]:
-		c.onCreateLocation(m)
-	case stage.Request[DropLocation, stage.None]:
-		c.onDeleteLocation(m)
-	case stage.Request[Locations, []messages.Location]:
-		m.Reply(c.allLocations(), nil)
-	case stage.Request[messages.UpdateTags, map[string]string]:
-		c.onUpdateTags(m)
-	case stage.Request[messages.Resource, map[string]string]:
-		m.Reply(c.tags(m.Request))
 	case answered:
 		c.ledger.Answered(m.Answer)
 	case due:

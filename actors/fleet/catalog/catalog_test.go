@@ -26,16 +26,16 @@ func TestTheListenerReceivesConsequencesOfChanges(t *testing.T) {
 		do[*messages.Fleet](w, messages.UpdateCapacity{FleetID: f.ID, Location: away, Desired: new(0)})
 		is("UpdateFleetCapacity", `capacity "away"`)
 		assert.Equal(t, "the capacity is", Capacity(w.owner.c.Fleet(f.ID), away), 0)
-		do[*messages.Fleet](w, RemoveLocations{FleetID: f.ID, Locations: []string{away}})
+		do[*messages.Fleet](w, messages.RemoveFleetLocations{FleetID: f.ID, Locations: []string{away}})
 		is("DeleteFleetLocations", "left [away]")
-		changed := do[Changed](w, ChangeScript{Request: messages.UpdateScript{ID: w.script.ID}, Bundle: new(bundle.Bundle)})
+		changed := do[messages.UpdatedScript](w, ChangeScript{Request: messages.UpdateScript{ID: w.script.ID}, Bundle: new(bundle.Bundle)})
 		is("UpdateScript with a content", "content within 10s")
 		if len(changed.Refused) != 1 || changed.Script.Contents != 2 {
 			t.Errorf("answered %+v", changed)
 		}
-		do[Changed](w, ChangeScript{Request: messages.UpdateScript{ID: w.script.ID, Version: "2.0"}})
+		do[messages.UpdatedScript](w, ChangeScript{Request: messages.UpdateScript{ID: w.script.ID, Version: "2.0"}})
 		is("UpdateScript with a name", "renamed")
-		do[any](w, DropFleet{ID: f.ID})
+		do[any](w, messages.DeleteFleet{ID: f.ID})
 		is("DeleteFleet", "closed DELETING")
 		if got := w.shown(f.ID); got.Status != messages.FleetTerminated || got.Terminated.IsZero() {
 			t.Errorf("an empty fleet is %v", got.Status)
@@ -130,7 +130,7 @@ func TestChangesThatAreQueuedBehindARefusedOne(t *testing.T) {
 			return messages.UpdateAlias{ID: w.alias.ID, Name: new("1")}, messages.UpdateAlias{ID: w.alias.ID, Description: new("2")}
 		},
 		"an alias that is deleted": func(w *world) (_, _ any) {
-			return messages.UpdateAlias{ID: w.alias.ID, Name: new("1")}, DropAlias{ID: w.alias.ID}
+			return messages.UpdateAlias{ID: w.alias.ID, Name: new("1")}, messages.DeleteAlias{ID: w.alias.ID}
 		},
 		"its tags": func(w *world) (_, _ any) {
 			return tag("alias", string(w.alias.ID), "a"), tag("alias", string(w.alias.ID), "b")
@@ -147,7 +147,9 @@ func TestChangesThatAreQueuedBehindARefusedOne(t *testing.T) {
 		"a script": func(w *world) (_, _ any) {
 			return ChangeScript{Request: messages.UpdateScript{ID: w.script.ID, Name: "1"}}, ChangeScript{Request: messages.UpdateScript{ID: w.script.ID, Version: "2"}}
 		},
-		"a location that is made again": func(*world) (_, _ any) { return DropLocation{Name: attic}, messages.Location{Name: attic} },
+		"a location that is made again": func(*world) (_, _ any) {
+			return messages.DeleteLocation{Name: attic}, messages.CreateLocation{Location: messages.Location{Name: attic}}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(w *world) {
@@ -172,7 +174,7 @@ func TestChangesThatAreQueuedBehindARefusedOne(t *testing.T) {
 				shown := w.state()
 				w.restart()
 				w.same("after a restart", shown)
-				if a := do[[]*messages.Alias](w, Aliases{}); name == "an alias" && !slices.ContainsFunc(a, func(a *messages.Alias) bool { return a.Name == "a" && a.Description == "2" }) {
+				if a := do[[]*messages.Alias](w, messages.AliasQuery{}); name == "an alias" && !slices.ContainsFunc(a, func(a *messages.Alias) bool { return a.Name == "a" && a.Description == "2" }) {
 					t.Errorf("the second change alone leaves %+v", a)
 				}
 			})
@@ -200,7 +202,7 @@ func TestQueuedChangesAreBounded(t *testing.T) {
 		errs = nil
 		w.disk.Hold()
 		for range 5 {
-			w.tell(DropFleet{ID: w.fleet.ID}, func(_ any, err error) { errs = append(errs, err) })
+			w.tell(messages.DeleteFleet{ID: w.fleet.ID}, func(_ any, err error) { errs = append(errs, err) })
 		}
 		synctest.Wait()
 		w.ref.Stop()

@@ -7,13 +7,7 @@ import (
 	"troupe/messages"
 )
 
-// CheckDestinations asks whether ARNs of fleets and aliases may be the destinations of one
-// queue (service-api.md 2.8). The error is NotFound for unknown ones, and InvalidRequest for
-// fleets that are being deleted, or if some fleets have certificates and others have not. It is
-// sent in a stage.Request[CheckDestinations, stage.None].
-type CheckDestinations struct{ Destinations []string }
-
-// CheckDestinations handles the request of that name.
+// CheckDestinations answers the request of that name.
 func (c *Catalog) CheckDestinations(destinations []string) error {
 	with, without := false, false
 	for _, arn := range destinations {

@@ -231,7 +231,7 @@ func (c *Catalog) onUpdateRuntime(m stage.Request[messages.UpdateRuntime, *messa
 }
 
 // onDeleteFleet ends the game sessions of a fleet, which is TERMINATED when all have ended.
-func (c *Catalog) onDeleteFleet(m stage.Request[DropFleet, stage.None]) {
+func (c *Catalog) onDeleteFleet(m stage.Request[messages.DeleteFleet, stage.None]) {
 	c.changeFleet(m.Request.ID, nil, func(_ *messages.Fleet, err error) {
 		if f := c.fleets[m.Request.ID]; err != nil && f != nil && f.record.Status == messages.FleetTerminated {
 			err = messages.Errorf(messages.NotFound, "fleet %s is deleted", m.Request.ID)

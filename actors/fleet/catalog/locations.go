@@ -31,8 +31,8 @@ func noLocation(name string) error {
 }
 
 // onCreateLocation makes a custom location (service-api.md 2.12).
-func (c *Catalog) onCreateLocation(m stage.Request[messages.Location, messages.Location]) {
-	l := m.Request
+func (c *Catalog) onCreateLocation(m stage.Request[messages.CreateLocation, messages.Location]) {
+	l := m.Request.Location
 	reply := func(err error) { m.Reply(l, err) }
 	c.ledger.Do(ledger.Transaction{Key: locationKey(l.Name), Reply: reply, Decide: func() (ledger.Entry, error) {
 		custom := c.ledger.Claimed(store.Location).Count
@@ -59,7 +59,7 @@ func (c *Catalog) locationAs(l messages.Location) ledger.Entry {
 	return ledger.Entry{Changes: []store.Change{store.Put(store.Location, l.Name, l)}, Apply: func() { c.locations[l.Name] = l }}
 }
 
-func (c *Catalog) onDeleteLocation(m stage.Request[DropLocation, stage.None]) {
+func (c *Catalog) onDeleteLocation(m stage.Request[messages.DeleteLocation, stage.None]) {
 	name := m.Request.Name
 	c.ledger.Do(ledger.Transaction{Key: locationKey(name), Reply: m.With(new(stage.None)), Decide: func() (ledger.Entry, error) {
 		if _, ok := c.locations[name]; !ok || !messages.CustomLocation(name) {
@@ -79,7 +79,7 @@ func (c *Catalog) allLocations() []messages.Location {
 }
 
 // onAddLocations adds locations to a fleet.
-func (c *Catalog) onAddLocations(m stage.Request[AddLocations, *messages.Fleet]) {
+func (c *Catalog) onAddLocations(m stage.Request[messages.AddFleetLocations, *messages.Fleet]) {
 	q := m.Request
 	c.changeFleet(q.FleetID, locationKeys(q.Locations), m.Reply, func(f *fleet) (fleetChange, error) {
 		return fleetChange{set: func(n *messages.Fleet, e *events) {
@@ -120,7 +120,7 @@ func (e *events) addLocation(now time.Time, location string, states ...string) {
 }
 
 // onRemoveLocations takes locations from a fleet, and ends its game sessions there.
-func (c *Catalog) onRemoveLocations(m stage.Request[RemoveLocations, *messages.Fleet]) {
+func (c *Catalog) onRemoveLocations(m stage.Request[messages.RemoveFleetLocations, *messages.Fleet]) {
 	q := m.Request
 	removed := func(l string) bool { return slices.Contains(q.Locations, l) }
 	c.changeFleet(q.FleetID, nil, m.Reply, func(f *fleet) (fleetChange, error) {

@@ -24,22 +24,22 @@ func TestRefusedRequestsChangeNothing(t *testing.T) {
 				messages.UpdateCapacity{FleetID: id, Desired: new(4)}, // over the maximum of 1
 				messages.UpdateCapacity{FleetID: id, Min: new(3)},
 				messages.UpdateCapacity{FleetID: id, Max: new(0)},
-				AddLocations{FleetID: id, Locations: []string{"mars"}},
-				RemoveLocations{FleetID: id, Locations: []string{home}},
+				messages.AddFleetLocations{FleetID: id, Locations: []string{"mars"}},
+				messages.RemoveFleetLocations{FleetID: id, Locations: []string{home}},
 				messages.UpdatePorts{FleetID: id, Remove: []messages.Port{port(1)}},
 				messages.UpdateRuntime{FleetID: configured, Runtime: processes(1)}, // without a script
 				messages.CreateFleet{ScriptID: w.script.ID, Locations: []string{home, "mars"}},
 				// Limits of members are checked first (service-api.md 1.3).
 				messages.CreateFleet{ScriptID: w.script.ID, Runtime: processes(51)},
 				messages.CreateFleet{ScriptID: "script-none", Runtime: processes(51)},
-				DropScript{ID: w.script.ID}, // a fleet uses it (D-208)
+				messages.DeleteScript{ID: w.script.ID}, // a fleet uses it (D-208)
 			}},
 			{messages.LimitExceeded, []any{
 				messages.UpdateCapacity{FleetID: id, Max: &n},
 				messages.UpdateRuntime{FleetID: id, Runtime: processes(51)},
 			}},
 			{messages.Conflict, []any{
-				AddLocations{FleetID: id, Locations: []string{attic, away}},
+				messages.AddFleetLocations{FleetID: id, Locations: []string{attic, away}},
 				messages.UpdatePorts{FleetID: id, Add: []messages.Port{port(1), port(1)}},
 				messages.UpdatePorts{FleetID: id, Add: w.fleet.Ports},
 				messages.CreateFleet{ScriptID: w.script.ID, Locations: []string{home}, Ports: []messages.Port{port(1), port(1)}},
@@ -47,10 +47,10 @@ func TestRefusedRequestsChangeNothing(t *testing.T) {
 			{messages.NotFound, []any{
 				messages.UpdateCapacity{FleetID: "fleet-none", Max: new(1)},
 				messages.UpdateCapacity{FleetID: id, Location: "mars", Max: new(1)},
-				RemoveLocations{FleetID: id, Locations: []string{"mars"}},
+				messages.RemoveFleetLocations{FleetID: id, Locations: []string{"mars"}},
 				messages.CreateFleet{ScriptID: "script-none"},
-				messages.Resource{Kind: "fleet", ID: "fleet-none"}, messages.Resource{Kind: "gamesession", ID: "x"},
-				messages.Resource{Kind: "location", ID: home}, messages.Resource{},
+				messages.TagQuery{Resource: messages.Resource{Kind: "fleet", ID: "fleet-none"}}, messages.TagQuery{Resource: messages.Resource{Kind: "gamesession", ID: "x"}},
+				messages.TagQuery{Resource: messages.Resource{Kind: "location", ID: home}}, messages.TagQuery{Resource: messages.Resource{}},
 			}},
 			{messages.InvalidFleetStatus, []any{messages.UpdateCapacity{FleetID: asleep, Max: new(2)}}},
 		} {
@@ -74,13 +74,15 @@ func TestResourcesOfTheAPIAreBounded(t *testing.T) {
 			w.refuses(messages.LimitExceeded, q(most))
 		}
 		create(1000-2, func(int) any { return messages.CreateAlias{Name: "a", Message: "m"} }) // two are there
-		create(1000-1, func(n int) any { return messages.Location{Name: fmt.Sprintf("custom-%d", n)} })
+		create(1000-1, func(n int) any {
+			return messages.CreateLocation{Location: messages.Location{Name: fmt.Sprintf("custom-%d", n)}}
+		})
 		many := make([]string, 100-1)
 		for n := range many {
 			many[n] = fmt.Sprintf("custom-%d", n)
 		}
-		w.refuses(messages.LimitExceeded, AddLocations{FleetID: w.fleet.ID, Locations: many})
-		do[*messages.Fleet](w, AddLocations{FleetID: w.fleet.ID, Locations: many[1:]})
+		w.refuses(messages.LimitExceeded, messages.AddFleetLocations{FleetID: w.fleet.ID, Locations: many})
+		do[*messages.Fleet](w, messages.AddFleetLocations{FleetID: w.fleet.ID, Locations: many[1:]})
 		var ports []messages.Port
 		for n := range 50 {
 			ports = append(ports, messages.Port{From: n + 1, To: n + 1, Range: "::/0", Protocol: "TCP"})
@@ -103,17 +105,17 @@ func TestResourcesOfTheAPIAreBounded(t *testing.T) {
 
 func TestLocationsComeAndGo(t *testing.T) {
 	run(t, func(w *world) {
-		do[*messages.Fleet](w, AddLocations{FleetID: w.fleet.ID, Locations: []string{attic}})
-		w.refuses(messages.InvalidRequest, DropLocation{Name: attic}) // a fleet is in it
-		do[*messages.Fleet](w, RemoveLocations{FleetID: w.fleet.ID, Locations: []string{attic, away}})
+		do[*messages.Fleet](w, messages.AddFleetLocations{FleetID: w.fleet.ID, Locations: []string{attic}})
+		w.refuses(messages.InvalidRequest, messages.DeleteLocation{Name: attic}) // a fleet is in it
+		do[*messages.Fleet](w, messages.RemoveFleetLocations{FleetID: w.fleet.ID, Locations: []string{attic, away}})
 		assert.List(t, "it is in", w.shown(w.fleet.ID).Locations, []string{home})
-		do[any](w, DropLocation{Name: attic})
+		do[any](w, messages.DeleteLocation{Name: attic})
 	})
 }
 
 func TestADeletingFleetIsNotChanged(t *testing.T) {
 	run(t, func(w *world) {
-		do[any](w, DropFleet{ID: w.fleet.ID})
+		do[any](w, messages.DeleteFleet{ID: w.fleet.ID})
 		writes := w.writes()
 		for _, name := range []string{"UpdateFleet", "UpdateRuntime", "UpdateCapacity", "UpdatePorts", "AddLocations", "RemoveLocations"} {
 			w.refuses(messages.InvalidFleetStatus, writes[name])
@@ -130,14 +132,14 @@ func TestADeletingFleetIsNotChanged(t *testing.T) {
 
 func TestADeletedScriptIsGoneWithItsContent(t *testing.T) {
 	run(t, func(w *world) {
-		drop := DropScript{ID: w.script.ID}
-		do[any](w, DropFleet{ID: w.fleet.ID})
+		drop := messages.DeleteScript{ID: w.script.ID}
+		do[any](w, messages.DeleteFleet{ID: w.fleet.ID})
 		w.disk.Break(true)
 		w.refuses(messages.Internal, drop)
 		w.disk.Break(false)
 		do[any](w, drop)
 		w.restart()
-		w.refuses(messages.NotFound, Scripts{ID: w.script.ID})
+		w.refuses(messages.NotFound, messages.ScriptQuery{ID: w.script.ID})
 		if s, c := w.disk.Records(store.Script), w.disk.Records(store.Content); len(s)+len(c) != 0 {
 			t.Errorf("stored are %s and %s", s, c)
 		}
@@ -150,11 +152,11 @@ func TestDeletedFleetsLeaveRoom(t *testing.T) {
 		var ids []messages.FleetID
 		for range 2100 {
 			f := do[*messages.Fleet](w, messages.CreateFleet{Anywhere: true, Locations: []string{home}})
-			do[any](w, DropFleet{ID: f.ID})
+			do[any](w, messages.DeleteFleet{ID: f.ID})
 			ids = append(ids, f.ID)
 			time.Sleep(time.Millisecond)
 		}
-		live := len(do[[]*messages.Fleet](w, Fleets{})) - 1000
+		live := len(do[[]*messages.Fleet](w, messages.FleetQuery{})) - 1000
 		assert.Equal(t, "fleets live", live, 3)
 		for n, want := range map[int]bool{0: false, 2100 - 1000 - 1: false, 2100 - 1000: true, 2099: true} {
 			if got := w.shown(ids[n]).ID != ""; got != want {
@@ -162,8 +164,8 @@ func TestDeletedFleetsLeaveRoom(t *testing.T) {
 			}
 		}
 		time.Sleep(25 * time.Hour) // after a day no request shows them
-		w.refuses(messages.NotFound, Events{ID: ids[2099]})
-		for n := len(do[[]*messages.Fleet](w, Fleets{})); n < 1000; n++ {
+		w.refuses(messages.NotFound, messages.FleetEventQuery{ID: ids[2099]})
+		for n := len(do[[]*messages.Fleet](w, messages.FleetQuery{})); n < 1000; n++ {
 			do[*messages.Fleet](w, messages.CreateFleet{Anywhere: true, Locations: []string{home}})
 		}
 		w.refuses(messages.LimitExceeded, messages.CreateFleet{Anywhere: true, Locations: []string{home}})
@@ -174,7 +176,7 @@ func TestTheConfigurationWinsOverTheStore(t *testing.T) {
 	run(t, func(w *world) {
 		do[*messages.Fleet](w, messages.UpdateFleet{FleetID: configured, Name: new("by the API"), Protection: new(true)})
 		do[*messages.Alias](w, messages.UpdateAlias{ID: routed, Routing: &messages.Routing{Message: "closed"}})
-		do[any](w, DropFleet{ID: asleep})
+		do[any](w, messages.DeleteFleet{ID: asleep})
 		for kind, id := range map[string]string{"alias": string(routed), "script": "script-own", "fleet": string(configured)} {
 			do[any](w, messages.UpdateTags{Resource: messages.Resource{Kind: kind, ID: id}, Set: map[string]string{"new": "1"}})
 		}
@@ -185,15 +187,15 @@ func TestTheConfigurationWinsOverTheStore(t *testing.T) {
 		if f := w.shown(asleep); f.Status != messages.FleetActivating {
 			t.Errorf("the deleted one is %v", f.Status)
 		}
-		if a := do[[]*messages.Alias](w, Aliases{ID: routed})[0]; a.FleetID != configured || a.Message != "" || a.Tags["new"] != "1" {
+		if a := do[[]*messages.Alias](w, messages.AliasQuery{ID: routed})[0]; a.FleetID != configured || a.Message != "" || a.Tags["new"] != "1" {
 			t.Errorf("the alias is %+v", a)
 		}
-		if s := do[[]*messages.Script](w, Scripts{ID: "script-own"})[0]; s.Tags["new"] != "1" {
+		if s := do[[]*messages.Script](w, messages.ScriptQuery{ID: "script-own"})[0]; s.Tags["new"] != "1" {
 			t.Errorf("the script is %+v", s)
 		}
 		w.options.Fleets, w.options.Aliases, w.options.Scripts = nil, nil, nil
 		w.restart() // resources that are no longer in the configuration are gone
-		if n := len(do[[]*messages.Fleet](w, Fleets{})) + len(do[[]*messages.Alias](w, Aliases{})) + len(do[[]*messages.Script](w, Scripts{})); n != 3 {
+		if n := len(do[[]*messages.Fleet](w, messages.FleetQuery{})) + len(do[[]*messages.Alias](w, messages.AliasQuery{})) + len(do[[]*messages.Script](w, messages.ScriptQuery{})); n != 3 {
 			t.Errorf("%d fleets, aliases and scripts, want the API's", n)
 		}
 	})

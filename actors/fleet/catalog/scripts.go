@@ -82,15 +82,15 @@ func size(b *bundle.Bundle) (n int) {
 
 // onUpdateScript changes a script. A new content is loaded before processes run it; if it does not
 // load, only the fleets' events show it.
-func (c *Catalog) onUpdateScript(m stage.Request[ChangeScript, Changed]) {
+func (c *Catalog) onUpdateScript(m stage.Request[ChangeScript, messages.UpdatedScript]) {
 	q, b := m.Request.Request, m.Request.Bundle
 	var changed messages.Script
 	reply := func(err error) {
 		switch {
 		case err != nil:
-			m.Reply(Changed{}, err)
+			m.Reply(messages.UpdatedScript{}, err)
 		case b == nil: // otherwise ContentChanged answers
-			m.Reply(Changed{Script: &changed}, nil)
+			m.Reply(messages.UpdatedScript{Script: &changed}, nil)
 		}
 	}
 	c.ledger.Do(ledger.Transaction{Key: scriptKey(q.ID), Reply: reply, Decide: func() (ledger.Entry, error) {
@@ -119,8 +119,8 @@ func (c *Catalog) onUpdateScript(m stage.Request[ChangeScript, Changed]) {
 		return ledger.Entry{Changes: append([]store.Change{next.put()}, contents...), Claim: ledger.Claim{Bytes: size(b)}, Apply: func() {
 			s.record, s.bundle, s.key, s.ran, s.good, s.missing = next.record, next.bundle, next.key, next.ran, next.good, nil
 			c.context.Log().Info().Str("script_id", string(changed.ID)).Str("version", changed.Version).Int("contents", changed.Contents).Msg("script updated")
-			c.o.Listener.ContentChanged(changed.ID, cmp.Or(m.Request.Wait, updateWait), func(refused []string, pending bool) {
-				m.Reply(Changed{Script: &changed, Refused: refused, Loading: pending}, nil)
+			c.o.Listener.ContentChanged(changed.ID, cmp.Or(q.Wait, updateWait), func(refused []string, pending bool) {
+				m.Reply(messages.UpdatedScript{Script: &changed, Refused: refused, Loading: pending}, nil)
 			})
 		}}, nil
 	}})
@@ -155,7 +155,7 @@ func (c *Catalog) describeScripts(id messages.ScriptID) ([]*messages.Script, err
 	return all, nil
 }
 
-func (c *Catalog) onDeleteScript(m stage.Request[DropScript, stage.None]) {
+func (c *Catalog) onDeleteScript(m stage.Request[messages.DeleteScript, stage.None]) {
 	id := m.Request.ID
 	c.ledger.Do(ledger.Transaction{Key: scriptKey(id), Reply: m.With(new(stage.None)), Decide: func() (ledger.Entry, error) {
 		s := c.scripts[id]

@@ -42,10 +42,17 @@ func (o *owner) Started(c *stage.Context) {
 func (o *owner) Stopped(*stage.Context) { o.c.Stopped(true) }
 
 func (o *owner) Receive(c *stage.Context, msg any) {
-	if f, ok := msg.(func()); ok {
-		f()
-	} else if !o.c.Receive(msg) {
-		c.Unknown(msg)
+	switch m := msg.(type) {
+	case func():
+		m()
+	case stage.Ask:
+		if !o.c.Ask(m) {
+			c.Unknown(m)
+		}
+	default:
+		if !o.c.Receive(m) {
+			c.Unknown(m)
+		}
 	}
 }
 
@@ -119,7 +126,7 @@ func run(t *testing.T, test func(w *world)) {
 			Shown: messages.FleetShown{InstanceType: "c5.large", Protection: true},
 		})
 		w.alias = do[*messages.Alias](w, messages.CreateAlias{Name: "a", Description: "d", FleetID: w.fleet.ID, Tags: map[string]string{"k": "v"}})
-		do[messages.Location](w, messages.Location{Name: attic})
+		do[messages.Location](w, messages.CreateLocation{Location: messages.Location{Name: attic}})
 		w.owner.told = nil
 		test(w)
 	})
@@ -175,61 +182,7 @@ func processes(n int) messages.RuntimeConfiguration {
 
 // tell sends a request.
 func (w *world) tell(q any, reply func(any, error)) {
-	w.Helper()
-	switch q := q.(type) {
-	case NewScript:
-		send[*messages.Script](w, q, reply)
-	case ChangeScript:
-		send[Changed](w, q, reply)
-	case Scripts:
-		send[[]*messages.Script](w, q, reply)
-	case DropScript:
-		send[stage.None](w, q, reply)
-	case messages.CreateFleet:
-		send[*messages.Fleet](w, q, reply)
-	case messages.UpdateFleet:
-		send[*messages.Fleet](w, q, reply)
-	case messages.UpdateRuntime:
-		send[*messages.Fleet](w, q, reply)
-	case messages.UpdateCapacity:
-		send[*messages.Fleet](w, q, reply)
-	case messages.UpdatePorts:
-		send[*messages.Fleet](w, q, reply)
-	case AddLocations:
-		send[*messages.Fleet](w, q, reply)
-	case RemoveLocations:
-		send[*messages.Fleet](w, q, reply)
-	case DropFleet:
-		send[stage.None](w, q, reply)
-	case Fleets:
-		send[[]*messages.Fleet](w, q, reply)
-	case Events:
-		send[[]messages.FleetEvent](w, q, reply)
-	case messages.CreateAlias:
-		send[*messages.Alias](w, q, reply)
-	case messages.UpdateAlias:
-		send[*messages.Alias](w, q, reply)
-	case DropAlias:
-		send[stage.None](w, q, reply)
-	case Aliases:
-		send[[]*messages.Alias](w, q, reply)
-	case messages.Location:
-		send[messages.Location](w, q, reply)
-	case DropLocation:
-		send[stage.None](w, q, reply)
-	case Locations:
-		send[[]messages.Location](w, q, reply)
-	case messages.UpdateTags:
-		send[map[string]string](w, q, reply)
-	case messages.Resource:
-		send[map[string]string](w, q, reply)
-	default:
-		w.Fatalf("no request: %T", q)
-	}
-}
-
-func send[A, Q any](w *world, q Q, reply func(any, error)) {
-	w.ref.Tell(stage.Request[Q, A]{Request: q, Reply: func(a A, err error) { reply(a, err) }})
+	w.ref.Tell(stage.Ask{Request: q.(messages.Request), Reply: reply})
 }
 
 // later sends a request. Its error is appended to what is returned once it is answered.
@@ -280,7 +233,7 @@ func (w *world) refuses(code messages.ErrorCode, q any) {
 // shown returns the fleet as the API shows it.
 func (w *world) shown(id messages.FleetID) *messages.Fleet {
 	w.Helper()
-	for _, f := range do[[]*messages.Fleet](w, Fleets{}) {
+	for _, f := range do[[]*messages.Fleet](w, messages.FleetQuery{}) {
 		if f.ID == id {
 			return f
 		}
@@ -291,7 +244,7 @@ func (w *world) shown(id messages.FleetID) *messages.Fleet {
 // state returns the resources as the API shows them, as sorted lines of JSON.
 func (w *world) state() (lines []string) {
 	w.Helper()
-	for _, q := range []any{Fleets{}, Aliases{}, Scripts{}, Locations{}} {
+	for _, q := range []any{messages.FleetQuery{}, messages.AliasQuery{}, messages.ScriptQuery{}, messages.LocationQuery{}} {
 		all := assert.Value(w.try(q))(w)
 		text, err := json.Marshal(all)
 		var records []json.RawMessage
@@ -334,14 +287,14 @@ func (w *world) writes() map[string]any {
 		"UpdateRuntime":   messages.UpdateRuntime{FleetID: w.fleet.ID, Runtime: processes(3)},
 		"UpdateCapacity":  messages.UpdateCapacity{FleetID: w.fleet.ID, Location: away, Desired: new(2), Max: new(3)},
 		"UpdatePorts":     messages.UpdatePorts{FleetID: w.fleet.ID, Remove: w.fleet.Ports},
-		"AddLocations":    AddLocations{FleetID: w.fleet.ID, Locations: []string{attic}},
-		"RemoveLocations": RemoveLocations{FleetID: w.fleet.ID, Locations: []string{away}},
-		"DeleteFleet":     DropFleet{ID: w.fleet.ID},
+		"AddLocations":    messages.AddFleetLocations{FleetID: w.fleet.ID, Locations: []string{attic}},
+		"RemoveLocations": messages.RemoveFleetLocations{FleetID: w.fleet.ID, Locations: []string{away}},
+		"DeleteFleet":     messages.DeleteFleet{ID: w.fleet.ID},
 		"CreateAlias":     messages.CreateAlias{Name: "b", Message: "closed"},
 		"UpdateAlias":     messages.UpdateAlias{ID: w.alias.ID, Name: new("b"), Routing: &messages.Routing{Message: "closed"}},
-		"DeleteAlias":     DropAlias{ID: w.alias.ID},
-		"CreateLocation":  messages.Location{Name: "custom-cellar"},
-		"DeleteLocation":  DropLocation{Name: attic},
+		"DeleteAlias":     messages.DeleteAlias{ID: w.alias.ID},
+		"CreateLocation":  messages.CreateLocation{Location: messages.Location{Name: "custom-cellar"}},
+		"DeleteLocation":  messages.DeleteLocation{Name: attic},
 	}
 	for kind, id := range map[string]string{"fleet": string(w.fleet.ID), "alias": string(w.alias.ID), "script": string(w.script.ID), "location": attic} {
 		all["tags of "+kind] = messages.UpdateTags{Resource: messages.Resource{Kind: kind, ID: id}, Set: map[string]string{"new": "1"}, Remove: []string{"k"}}

@@ -146,12 +146,12 @@ func (c *control) seat(q question) (any, error) {
 	defer c.mu.Unlock()
 	id := c.games[q.Game]
 	if q.Game == "" || id == "" {
-		game, err := h.System().CreateGameSession(c.ctx, messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 8})
+		game, err := messages.Do(c.ctx, h.System(), messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 8})
 		if err != nil {
 			return nil, err
 		}
 		for id = game.ID; game.Status == messages.GameSessionActivating; {
-			found, err := h.System().GameSessions(c.ctx, messages.GameSessionQuery{ID: id})
+			found, err := messages.Do(c.ctx, h.System(), messages.GameSessionQuery{ID: id})
 			if err != nil {
 				return nil, err
 			}
@@ -162,7 +162,7 @@ func (c *control) seat(q question) (any, error) {
 		}
 	}
 	c.seats++
-	seats, err := h.System().CreatePlayerSessions(c.ctx, messages.CreatePlayerSessions{
+	seats, err := messages.Do(c.ctx, h.System(), messages.CreatePlayerSessions{
 		GameSessionID: id, Players: []messages.NewPlayer{{PlayerID: messages.PlayerID(fmt.Sprint("player-", c.seats))}},
 	})
 	if err != nil {
@@ -177,7 +177,7 @@ func (c *control) status(q question) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := h.System().PlayerSessions(c.ctx, messages.PlayerSessionQuery{PlayerSessionID: messages.PlayerSessionID(q.PlayerSessionID)})
+	found, err := messages.Do(c.ctx, h.System(), messages.PlayerSessionQuery{PlayerSessionID: messages.PlayerSessionID(q.PlayerSessionID)})
 	if err != nil {
 		return nil, err
 	}

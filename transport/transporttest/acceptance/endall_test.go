@@ -19,7 +19,7 @@ import (
 func (h *testHost) fill(fleet, location string, n int) {
 	h.Helper()
 	for range n {
-		if _, err := h.host.System().CreateGameSession(h.context(), messages.CreateGameSession{
+		if _, err := messages.Do(h.context(), h.host.System(), messages.CreateGameSession{
 			FleetID: messages.FleetID(fleet), Location: location, MaxPlayers: 2,
 		}); err != nil {
 			h.Fatal(err)

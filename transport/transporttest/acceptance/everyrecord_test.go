@@ -110,69 +110,69 @@ func (w *world) write(t *testing.T) {
 	s, ctx := h.host.System(), t.Context()
 	_, id := h.scriptFleet(archive(map[string]string{"lib/main.js": says("one")}))
 	w.fleet = messages.FleetID(id)
-	if _, err := s.CreateLocation(ctx, messages.Location{Name: "custom-attic"}); err != nil {
+	if _, err := messages.Do(ctx, s, messages.CreateLocation{Location: messages.Location{Name: "custom-attic"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.AddFleetLocations(ctx, messages.FleetLocations{FleetID: w.fleet, Locations: []string{"custom-attic"}}); err != nil {
+	if _, err := messages.Do(ctx, s, messages.AddFleetLocations{FleetID: w.fleet, Locations: []string{"custom-attic"}}); err != nil {
 		t.Fatal(err)
 	}
-	a, err := s.CreateAlias(ctx, messages.CreateAlias{Name: "door", FleetID: w.fleet})
+	a, err := messages.Do(ctx, s, messages.CreateAlias{Name: "door", FleetID: w.fleet})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.alias = a.ID
-	closed, err := s.CreateAlias(ctx, messages.CreateAlias{Name: "closed", Message: "no"})
+	closed, err := messages.Do(ctx, s, messages.CreateAlias{Name: "closed", Message: "no"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, alias := range map[messages.QueueName]messages.AliasID{"open": w.alias, "shut": closed.ID} {
-		if _, err := s.CreateQueue(ctx, messages.Queue{Name: name, Timeout: time.Minute, Destinations: []string{"arn:aws:gamelift:us-east-1::alias/" + string(alias)}}); err != nil {
+		if _, err := messages.Do(ctx, s, messages.CreateQueue{Queue: messages.Queue{Name: name, Timeout: time.Minute, Destinations: []string{"arn:aws:gamelift:us-east-1::alias/" + string(alias)}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for id, queue := range map[messages.PlacementID]messages.QueueName{"placed": "open", "waits": "shut"} {
-		if _, err := s.StartPlacement(ctx, messages.StartPlacement{ID: id, Queue: queue, MaxPlayers: 4, Players: []messages.NewPlayer{{PlayerID: "anna"}}}); err != nil {
+		if _, err := messages.Do(ctx, s, messages.StartPlacement{ID: id, Queue: queue, MaxPlayers: 4, Players: []messages.NewPlayer{{PlayerID: "anna"}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	h.until("the placement is FULFILLED", func() error {
-		p, err := s.Placement(ctx, "placed")
+		p, err := messages.Do(ctx, s, messages.PlacementQuery{ID: "placed"})
 		if err == nil && p.Status != messages.PlacementFulfilled {
 			err = fmt.Errorf("it is %s", p.Status)
 		}
 		return err
 	})
-	g, err := s.CreateGameSession(ctx, messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 2, IdempotencyToken: w.token, CreatorID: "anna"})
+	g, err := messages.Do(ctx, s, messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 2, IdempotencyToken: w.token, CreatorID: "anna"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.session = g.ID
 	// What is configured has records, too, once the API has changed it.
-	if _, err := s.UpdateFleet(ctx, messages.UpdateFleet{FleetID: "fleet-dev", CreatorLimit: &messages.CreatorLimit{PerPeriod: 9, Period: time.Minute}}); err != nil {
+	if _, err := messages.Do(ctx, s, messages.UpdateFleet{FleetID: "fleet-dev", CreatorLimit: &messages.CreatorLimit{PerPeriod: 9, Period: time.Minute}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.UpdateAlias(ctx, messages.UpdateAlias{ID: "alias-dev", Description: aws.String("changed")}); err != nil {
+	if _, err := messages.Do(ctx, s, messages.UpdateAlias{ID: "alias-dev", Description: aws.String("changed")}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.UpdateQueue(ctx, messages.UpdateQueue{Name: "queue-dev", Timeout: time.Minute}); err != nil {
+	if _, err := messages.Do(ctx, s, messages.UpdateQueue{Name: "queue-dev", Timeout: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	// A ticket that waits, and a match that waits for its players.
 	const rules = `{"ruleLanguageVersion":"1.0","teams":[{"name":"all","minPlayers":1,"maxPlayers":1}]}`
-	if _, err := s.CreateRuleSet(ctx, messages.RuleSet{Name: "solo", Body: rules}); err != nil {
+	if _, err := messages.Do(ctx, s, messages.CreateRuleSet{RuleSet: messages.RuleSet{Name: "solo", Body: rules}}); err != nil {
 		t.Fatal(err)
 	}
 	for name, k := range map[messages.TicketID]messages.Matchmaker{ // a match that plays
 		"plays": {Name: "plays", RuleSet: "solo", Queues: []messages.QueueName{"open"}, RequestTimeout: time.Hour},
 	} {
-		if _, err := s.CreateMatchmaker(ctx, k); err != nil {
+		if _, err := messages.Do(ctx, s, messages.CreateMatchmaker{Matchmaker: k}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.StartMatchmaking(ctx, messages.StartMatchmaking{TicketID: name, Matchmaker: k.Name, Players: []messages.TicketPlayer{{ID: messages.PlayerID(name)}}}); err != nil {
+		if _, err := messages.Do(ctx, s, messages.StartMatchmaking{TicketID: name, Matchmaker: k.Name, Players: []messages.TicketPlayer{{ID: messages.PlayerID(name)}}}); err != nil {
 			t.Fatal(err)
 		}
 		h.until("the match plays", func() error {
-			found, err := s.Tickets(ctx, []messages.TicketID{name})
+			found, err := messages.Do(ctx, s, messages.TicketQuery{IDs: []messages.TicketID{name}})
 			if err == nil && found[0].Status != messages.TicketCompleted {
 				err = fmt.Errorf("the ticket is %s", found[0].Status)
 			}
@@ -180,16 +180,16 @@ func (w *world) write(t *testing.T) {
 		})
 	}
 	asks := messages.Matchmaker{Name: "asks", RuleSet: "solo", Standalone: true, RequestTimeout: time.Hour, AcceptanceRequired: true, AcceptanceTimeout: 10 * time.Minute}
-	if _, err := s.CreateMatchmaker(ctx, asks); err != nil {
+	if _, err := messages.Do(ctx, s, messages.CreateMatchmaker{Matchmaker: asks}); err != nil {
 		t.Fatal(err)
 	}
 	for id, matcher := range map[messages.TicketID]messages.MatchmakerName{"asked": "asks", "waiting": "match-dev"} {
-		if _, err := s.StartMatchmaking(ctx, messages.StartMatchmaking{TicketID: id, Matchmaker: matcher, Players: []messages.TicketPlayer{{ID: messages.PlayerID(id)}}}); err != nil {
+		if _, err := messages.Do(ctx, s, messages.StartMatchmaking{TicketID: id, Matchmaker: matcher, Players: []messages.TicketPlayer{{ID: messages.PlayerID(id)}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	h.until("there is a match", func() error {
-		found, err := s.Tickets(ctx, []messages.TicketID{"asked"})
+		found, err := messages.Do(ctx, s, messages.TicketQuery{IDs: []messages.TicketID{"asked"}})
 		if err == nil && found[0].Status != messages.TicketRequiresAcceptance {
 			err = fmt.Errorf("the ticket is %s", found[0].Status)
 		}
@@ -280,37 +280,37 @@ func shows(h *testHost, r row) bool {
 	found := func(n int, err error) bool { return err == nil && n > 0 }
 	switch store.Kind(r.kind) {
 	case store.Script:
-		all, err := s.Scripts(ctx, messages.ScriptID(r.id))
+		all, err := messages.Do(ctx, s, messages.ScriptQuery{ID: messages.ScriptID(r.id)})
 		return found(len(all), err)
 	case store.Fleet:
-		all, err := s.Fleets(ctx)
+		all, err := messages.Do(ctx, s, messages.FleetQuery{})
 		return err == nil && slices.ContainsFunc(all, func(f *messages.Fleet) bool { return string(f.ID) == r.id })
 	case store.Alias:
-		all, err := s.Aliases(ctx, messages.AliasID(r.id))
+		all, err := messages.Do(ctx, s, messages.AliasQuery{ID: messages.AliasID(r.id)})
 		return found(len(all), err)
 	case store.Location:
-		all, err := s.Locations(ctx)
+		all, err := messages.Do(ctx, s, messages.LocationQuery{})
 		return err == nil && slices.ContainsFunc(all, func(l messages.Location) bool { return l.Name == r.id })
 	case store.Queue:
-		all, err := s.Queues(ctx)
+		all, err := messages.Do(ctx, s, messages.QueueQuery{})
 		return err == nil && slices.ContainsFunc(all, func(q *messages.Queue) bool { return string(q.Name) == r.id })
 	case store.Placement:
-		_, err := s.Placement(ctx, messages.PlacementID(r.id))
+		_, err := messages.Do(ctx, s, messages.PlacementQuery{ID: messages.PlacementID(r.id)})
 		return err == nil
 	case store.RuleSet:
-		all, err := s.RuleSets(ctx)
+		all, err := messages.Do(ctx, s, messages.RuleSetQuery{})
 		return err == nil && slices.ContainsFunc(all, func(x *messages.RuleSet) bool { return string(x.Name) == r.id })
 	case store.Matchmaker:
-		all, err := s.Matchmakers(ctx)
+		all, err := messages.Do(ctx, s, messages.MatchmakerQuery{})
 		return err == nil && slices.ContainsFunc(all, func(k *messages.Matchmaker) bool { return string(k.Name) == r.id })
 	case store.Ticket:
-		all, err := s.Tickets(ctx, []messages.TicketID{messages.TicketID(r.id)})
+		all, err := messages.Do(ctx, s, messages.TicketQuery{IDs: []messages.TicketID{messages.TicketID(r.id)}})
 		return found(len(all), err)
 	case store.GameSession:
-		all, err := s.GameSessions(ctx, messages.GameSessionQuery{ID: messages.GameSessionID(r.id)})
+		all, err := messages.Do(ctx, s, messages.GameSessionQuery{ID: messages.GameSessionID(r.id)})
 		return found(len(all), err)
 	case store.PlayerSession:
-		all, err := s.PlayerSessions(ctx, messages.PlayerSessionQuery{PlayerSessionID: messages.PlayerSessionID(r.id)})
+		all, err := messages.Do(ctx, s, messages.PlayerSessionQuery{PlayerSessionID: messages.PlayerSessionID(r.id)})
 		return found(len(all), err)
 	}
 	panic(r.kind)
@@ -482,11 +482,11 @@ func (w *world) idsAreNotUsedAgain(t *testing.T) {
 	for range 2 { // it stays like that
 		h, _ := w.start(t, path)
 		s, ctx := h.host.System(), h.context()
-		if _, err := s.CreateGameSession(ctx, messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 2, IdempotencyToken: w.token, CreatorID: "anna"}); err == nil || !strings.Contains(err.Error(), "damaged") {
+		if _, err := messages.Do(ctx, s, messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 2, IdempotencyToken: w.token, CreatorID: "anna"}); err == nil || !strings.Contains(err.Error(), "damaged") {
 			t.Errorf("a game session's id is used twice: %v", err)
 		}
 		for _, queue := range []messages.QueueName{"open", "queue-dev"} {
-			if _, err := s.StartPlacement(ctx, messages.StartPlacement{ID: "placed", Queue: queue, MaxPlayers: 1}); err == nil || !strings.Contains(err.Error(), "damaged") {
+			if _, err := messages.Do(ctx, s, messages.StartPlacement{ID: "placed", Queue: queue, MaxPlayers: 1}); err == nil || !strings.Contains(err.Error(), "damaged") {
 				t.Errorf("a placement's id is used twice: %v", err)
 			}
 		}

@@ -162,7 +162,7 @@ func TestLocationsOfOneHost(t *testing.T) {
 		if len(locations) != 2 || *locations[0].LocationName != "eu-west-1" || *locations[1].LocationName != "us-east-1" {
 			t.Errorf("locations %v", locations)
 		}
-		_, err := h.host.System().CreateFleet(h.context(), messages.CreateFleet{Anywhere: true, Locations: []string{"mars"}})
+		_, err := messages.Do(h.context(), h.host.System(), messages.CreateFleet{Anywhere: true, Locations: []string{"mars"}})
 		if err == nil {
 			t.Error("a fleet is on mars")
 		}

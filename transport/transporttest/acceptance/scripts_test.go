@@ -117,7 +117,7 @@ func (h *testHost) hears(c *stock.Client, want string) {
 
 func (h *testHost) version(game string) string {
 	h.Helper()
-	found, err := h.host.System().GameSessions(h.context(), messages.GameSessionQuery{ID: messages.GameSessionID(game)})
+	found, err := messages.Do(h.context(), h.host.System(), messages.GameSessionQuery{ID: messages.GameSessionID(game)})
 	if err != nil {
 		h.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func (r *run) checkGroups() {
 // and, when all is quiet, against what the games have seen (RL-15).
 func (r *run) checkRecords(quiet bool) {
 	for _, g := range r.games {
-		list := sure(r.system.PlayerSessions(context.Background(), messages.PlayerSessionQuery{GameSessionID: g.id}))
+		list := sure(messages.Do(context.Background(), r.system, messages.PlayerSessionQuery{GameSessionID: g.id}))
 		r.mu.Lock()
 		live := 0
 		for _, s := range list {
@@ -65,7 +65,7 @@ func (r *run) checkRecords(quiet bool) {
 		if !quiet {
 			continue
 		}
-		record := sure(r.system.GameSessions(context.Background(), messages.GameSessionQuery{ID: g.id}))[0]
+		record := sure(messages.Do(context.Background(), r.system, messages.GameSessionQuery{ID: g.id}))[0]
 		r.mu.Lock()
 		if n := record.CurrentPlayers; n != live {
 			r.failf("RL-15: game %d counts %d players, %d player sessions are not final", g.index, n, live)
@@ -83,7 +83,7 @@ func (p *player) playing() bool { return p.presence != nil && p.presence.accepte
 // checkUnclaimed waits for the end of a reservation (RL-17).
 func (r *run) checkUnclaimed() {
 	status := func() messages.PlayerSessionStatus {
-		return sure(r.system.PlayerSessions(context.Background(), messages.PlayerSessionQuery{PlayerSessionID: r.lonely}))[0].Status
+		return sure(messages.Do(context.Background(), r.system, messages.PlayerSessionQuery{PlayerSessionID: r.lonely}))[0].Status
 	}
 	r.until(r.start.Add(59 * time.Second))
 	before := status()
@@ -97,7 +97,7 @@ func (r *run) checkUnclaimed() {
 func (r *run) checkEnded() {
 	r.checkRecords(false)
 	for _, g := range r.games {
-		record := sure(r.system.GameSessions(context.Background(), messages.GameSessionQuery{ID: g.id}))[0]
+		record := sure(messages.Do(context.Background(), r.system, messages.GameSessionQuery{ID: g.id}))[0]
 		r.mu.Lock()
 		if s := record.Status; s != messages.GameSessionTerminated || record.CurrentPlayers != 0 {
 			r.failf("RL-16: game %d was told to end and is %v, with %d players", g.index, s, record.CurrentPlayers)

@@ -178,7 +178,7 @@ func open(p *plan) *run {
 			roster: make(map[messages.PeerID]*player), owner: make(map[messages.PeerID]*player)}
 		copy(g.canary[:], fmt.Sprintf("game%04d", i))
 		next = g
-		g.id = sure(r.system.CreateGameSession(context.Background(), messages.CreateGameSession{FleetID: fleetID, MaxPlayers: len(p.flavors) + 1})).ID
+		g.id = sure(messages.Do(context.Background(), r.system, messages.CreateGameSession{FleetID: fleetID, MaxPlayers: len(p.flavors) + 1})).ID
 		r.games = append(r.games, g)
 		synctest.Wait()
 	}
@@ -255,7 +255,7 @@ func sure[T any](v T, err error) T {
 
 // seat reserves one.
 func (r *run) seat(g *game) messages.PlayerSessionID {
-	return sure(r.system.CreatePlayerSessions(context.Background(), messages.CreatePlayerSessions{
+	return sure(messages.Do(context.Background(), r.system, messages.CreatePlayerSessions{
 		GameSessionID: g.id, Players: []messages.NewPlayer{{PlayerID: "somebody"}}}))[0].ID
 }
 

@@ -124,7 +124,7 @@ func (s *service) create(system *actors.System, name string, r *rand.Rand) {
 	token := "token-" + name
 	var first messages.GameSessionID
 	for range 1 + r.IntN(2) {
-		g, err := system.CreateGameSession(context.Background(), messages.CreateGameSession{
+		g, err := messages.Do(context.Background(), system, messages.CreateGameSession{
 			FleetID: serviceFleet, Name: name, MaxPlayers: seatsMax, IdempotencyToken: token})
 		s.heard("create", err, func() {
 			s.names[name] = err == nil || first != ""
@@ -167,7 +167,7 @@ func (s *service) reserve(system *actors.System, name string, r *rand.Rand) {
 	for i := range 1 + r.IntN(2) {
 		who = append(who, messages.NewPlayer{PlayerID: messages.PlayerID(fmt.Sprintf("%s-%d", name, i))})
 	}
-	seats, err := system.CreatePlayerSessions(context.Background(), messages.CreatePlayerSessions{GameSessionID: id, Players: who})
+	seats, err := messages.Do(context.Background(), system, messages.CreatePlayerSessions{GameSessionID: id, Players: who})
 	s.heard("reserve", err, func() {
 		for _, p := range who {
 			s.refused[p.PlayerID] = err != nil
@@ -183,7 +183,7 @@ func (s *service) place(system *actors.System, name string, r *rand.Rand) {
 	for i := range r.IntN(3) {
 		q.Players = append(q.Players, messages.NewPlayer{PlayerID: messages.PlayerID(fmt.Sprintf("placed-%s-%d", name, i))})
 	}
-	p, err := system.StartPlacement(context.Background(), q)
+	p, err := messages.Do(context.Background(), system, q)
 	s.heard("place", err, func() {
 		if err == nil {
 			s.placements[q.ID] = p
@@ -193,11 +193,11 @@ func (s *service) place(system *actors.System, name string, r *rand.Rand) {
 		return
 	}
 	time.Sleep(time.Duration(r.IntN(1500)) * time.Millisecond)
-	read := system.Placement
+	var read messages.RequestOf[*messages.Placement] = messages.PlacementQuery{ID: q.ID}
 	if r.IntN(6) == 0 {
-		read = system.StopPlacement
+		read = messages.StopPlacement{ID: q.ID}
 	}
-	p, err = read(context.Background(), q.ID)
+	p, err = messages.Do(context.Background(), system, read)
 	s.heard("read placement", err, func() {
 		if err == nil {
 			s.told(p)
@@ -233,7 +233,7 @@ func (s *service) terminate(system *actors.System, r *rand.Rand) {
 	if id == "" {
 		return
 	}
-	_, err := system.TerminateGameSession(context.Background(), messages.TerminateGameSession{GameSessionID: id, Force: r.IntN(2) == 0})
+	_, err := messages.Do(context.Background(), system, messages.TerminateGameSession{GameSessionID: id, Force: r.IntN(2) == 0})
 	s.heard("terminate", err, func() {
 		if err == nil {
 			s.games[id].terminated = true
@@ -252,7 +252,7 @@ func (s *service) awaitPlacements() {
 	s.mu.Unlock()
 	for _, id := range ids {
 		for {
-			p, err := s.system.Placement(context.Background(), id)
+			p, err := messages.Do(context.Background(), s.system, messages.PlacementQuery{ID: id})
 			s.mu.Lock()
 			late := time.Now().After(limit)
 			switch {
@@ -277,7 +277,7 @@ func (s *service) awaitPlacements() {
 // sessions of the process before have ended (RL-114).
 func (s *service) check(restarted bool) {
 	ctx := context.Background()
-	list := sure(s.system.GameSessions(ctx, messages.GameSessionQuery{FleetID: serviceFleet}))
+	list := sure(messages.Do(ctx, s.system, messages.GameSessionQuery{FleetID: serviceFleet}))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	byID := make(map[messages.GameSessionID]*messages.GameSession)
@@ -309,7 +309,7 @@ func (s *service) check(restarted bool) {
 
 // fill reserves all seats that the game sessions should still have.
 func (s *service) fill() {
-	for _, g := range sure(s.system.GameSessions(context.Background(), messages.GameSessionQuery{FleetID: serviceFleet, Status: messages.GameSessionActive})) {
+	for _, g := range sure(messages.Do(context.Background(), s.system, messages.GameSessionQuery{FleetID: serviceFleet, Status: messages.GameSessionActive})) {
 		who := make([]messages.NewPlayer, g.MaxPlayers-g.CurrentPlayers)
 		for i := range who {
 			who[i].PlayerID = messages.PlayerID(fmt.Sprintf("last-%d", i))
@@ -317,7 +317,7 @@ func (s *service) fill() {
 		if len(who) == 0 {
 			continue
 		}
-		seats, err := s.system.CreatePlayerSessions(context.Background(), messages.CreatePlayerSessions{GameSessionID: g.ID, Players: who})
+		seats, err := messages.Do(context.Background(), s.system, messages.CreatePlayerSessions{GameSessionID: g.ID, Players: who})
 		s.mu.Lock()
 		if err != nil {
 			s.failf("RL-15: game session %q counts %d players of %d, and refuses %d more: %v", g.Name, g.CurrentPlayers, g.MaxPlayers, len(who), err)
@@ -330,7 +330,7 @@ func (s *service) fill() {
 }
 
 func (s *service) checkSeats(ctx context.Context, g *messages.GameSession) {
-	list := sure(s.system.PlayerSessions(ctx, messages.PlayerSessionQuery{GameSessionID: g.ID}))
+	list := sure(messages.Do(ctx, s.system, messages.PlayerSessionQuery{GameSessionID: g.ID}))
 	there, live := make(map[messages.PlayerSessionID]bool), 0
 	for _, seat := range list {
 		if there[seat.ID] {
@@ -377,14 +377,14 @@ func (s *service) restart() {
 	s.mu.Unlock()
 	s.awaitPlacements()
 	for _, p := range s.players {
-		list, err := s.system.PlayerSessions(context.Background(), messages.PlayerSessionQuery{PlayerSessionID: p.id})
+		list, err := messages.Do(context.Background(), s.system, messages.PlayerSessionQuery{PlayerSessionID: p.id})
 		s.mu.Lock()
 		if err != nil || !list[0].Status.Final() {
 			s.failf("RL-18: after a restart, the seat of %v is %v, %v", p, list, err)
 		}
 		s.mu.Unlock()
 	}
-	_, err := s.system.CreateGameSession(context.Background(), messages.CreateGameSession{FleetID: serviceFleet, MaxPlayers: 1})
+	_, err := messages.Do(context.Background(), s.system, messages.CreateGameSession{FleetID: serviceFleet, MaxPlayers: 1})
 	s.mu.Lock()
 	if err != nil && !errors.Is(err, &messages.Error{Code: messages.FleetCapacityExceeded}) {
 		s.failf("RL-21: no game session can be made after a restart: %v", err)

@@ -1,0 +1,151 @@
+package actors
+
+import (
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"troupe/actors/fleet/catalog"
+	"troupe/actors/matchmaker"
+	"troupe/actors/placement"
+	"troupe/actors/script/bundle"
+	"troupe/actors/stage"
+	"troupe/messages"
+	"troupe/messages/tracing"
+)
+
+// Do implements messages.Doer. What a request needs before its owner gets it happens on the caller's goroutine: a new id, the
+// caller's trace, an archive that is unpacked, names that must exist.
+func (s *System) Do(ctx context.Context, q messages.Request) (any, error) {
+	q, err := s.prepare(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if q, ok := q.(messages.CheckRuleSet); ok {
+		return messages.None{}, CheckRuleSet(q.Body)
+	}
+	return stage.Await(ctx, func(reply func(any, error)) { s.Send(q, reply) })
+}
+
+// Send is Do for callers that do not wait, and for requests that need no preparation. Reply is called once, from any goroutine, and
+// must not block.
+func (s *System) Send(q messages.Request, reply func(any, error)) {
+	switch q.(type) {
+	case messages.Drain:
+		s.matchmaking.Tell(matchmaker.Drain{})
+		s.placements.Tell(placement.Drain{})
+	case messages.CancelDrain:
+		answer := reply
+		reply = func(a any, err error) {
+			if err == nil {
+				s.placements.Tell(placement.CancelDrain{})
+				s.matchmaking.Tell(matchmaker.CancelDrain{})
+			}
+			answer(a, err)
+		}
+	}
+	s.owner(q.Route()).Tell(stage.Ask{Request: q, Reply: reply})
+}
+
+// owner returns the actor of a route.
+func (s *System) owner(r messages.Route) *stage.Ref {
+	switch r {
+	case messages.RoutePlacements:
+		return s.placements
+	case messages.RouteMatchmaking:
+		return s.matchmaking
+	}
+	return s.fleet
+}
+
+// prepare returns the request as its owner gets it.
+func (s *System) prepare(ctx context.Context, q messages.Request) (messages.Request, error) {
+	switch q := q.(type) {
+	case messages.CreateGameSession:
+		q.Trace = tracing.From(ctx)
+		return q, nil
+	case messages.StartPlacement:
+		q.Trace = tracing.From(ctx)
+		return q, nil
+	case messages.StartMatchmaking:
+		q.Trace, q.TicketID = tracing.From(ctx), newTicketID(q.TicketID)
+		return q, nil
+	case messages.StartMatchBackfill:
+		q.TicketID = newTicketID(q.TicketID)
+		return q, nil
+	case messages.CreateScript:
+		b, err := s.unpack(ctx, q.Zip)
+		return catalog.NewScript{Request: q, Bundle: b}, err
+	case messages.UpdateScript:
+		if q.Zip == nil {
+			return catalog.ChangeScript{Request: q}, nil
+		}
+		b, err := s.unpack(ctx, q.Zip)
+		return catalog.ChangeScript{Request: q, Bundle: b}, err
+	case messages.CreateQueue:
+		return q, s.checkDestinations(ctx, &q.Queue.Destinations)
+	case messages.UpdateQueue:
+		return q, s.checkDestinations(ctx, q.Destinations)
+	case messages.CreateRuleSet:
+		return matchmaker.Compile(q.RuleSet)
+	case messages.CreateMatchmaker:
+		if err := matchmaker.CheckMatchmaker(&q.Matchmaker); err != nil {
+			return nil, err
+		}
+		return q, s.checkQueueNames(ctx, &q.Matchmaker.Queues)
+	case messages.UpdateMatchmaker:
+		return q, s.checkQueueNames(ctx, q.Queues)
+	}
+	return q, nil
+}
+
+func newTicketID(given messages.TicketID) messages.TicketID {
+	if given != "" {
+		return given
+	}
+	return messages.TicketID(uuid.NewString())
+}
+
+// unpacksMax bounds how many archives are unpacked at a time: each may take Options.Bundle.UnpackedMax bytes.
+const unpacksMax = 2
+
+func (s *System) unpack(ctx context.Context, zip []byte) (*bundle.Bundle, error) {
+	select {
+	case s.unpacks <- struct{}{}:
+		defer func() { <-s.unpacks }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	b, err := bundle.FromZip(zip, s.bundle)
+	if err != nil {
+		return nil, messages.Errorf(messages.InvalidRequest, "ZipFile: %v", err)
+	}
+	return b, nil
+}
+
+// checkDestinations refuses invalid destinations of a queue; nil stands for no change.
+func (s *System) checkDestinations(ctx context.Context, arns *[]string) error {
+	if arns == nil || len(*arns) == 0 {
+		return nil
+	}
+	_, err := messages.Do(ctx, s, messages.CheckDestinations{Destinations: *arns})
+	return err
+}
+
+// checkQueueNames refuses queues that do not exist; nil stands for no change.
+func (s *System) checkQueueNames(ctx context.Context, names *[]messages.QueueName) error {
+	if names == nil || len(*names) == 0 {
+		return nil
+	}
+	all, err := messages.Do(ctx, s, messages.QueueQuery{})
+	if err != nil {
+		return err
+	}
+	for _, name := range *names {
+		if !slices.ContainsFunc(all, func(q *messages.Queue) bool { return q.Name == name }) {
+			return messages.Errorf(messages.NotFound, "queue %s is not known here", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package messages
+
+import (
+	"context"
+	"fmt"
+)
+
+// Route says who answers a request.
+type Route uint8
+
+// The routes. The first three are owners of which a cluster has one, on its leader.
+const (
+	RouteCatalog     Route = iota + 1 // fleets, aliases, locations, scripts, and where a new game session starts
+	RoutePlacements                   // queues and placements
+	RouteMatchmaking                  // rule sets, matchmaking configurations, tickets
+	RouteGameSession                  // the host that runs the game session of the request, or has its record
+	RouteEveryHost                    // each host answers for its own game sessions; the answers are joined
+	RouteThisHost                     // the host that is asked
+)
+
+// Request is a question or a command for one owner: a plain value, which may come from another machine. An error of the answer is an
+// *Error or that of a context.
+type Request interface{ Route() Route }
+
+// RequestOf is a Request that is answered with an A. A type becomes one by embedding one of the markers below; Answer is for the
+// type alone and is never called.
+type RequestOf[A any] interface {
+	Request
+	Answer() A
+}
+
+// None is the answer to requests that return only an error.
+type None = struct{}
+
+// Markers of requests, named after their route.
+type (
+	ToCatalog[A any]     struct{}
+	ToPlacements[A any]  struct{}
+	ToMatchmaking[A any] struct{}
+	ToGameSession[A any] struct{}
+	ToEveryHost[A any]   struct{}
+	ToThisHost[A any]    struct{}
+)
+
+// Route implements Request.
+func (ToCatalog[A]) Route() Route { return RouteCatalog }
+
+// Route implements Request.
+func (ToPlacements[A]) Route() Route { return RoutePlacements }
+
+// Route implements Request.
+func (ToMatchmaking[A]) Route() Route { return RouteMatchmaking }
+
+// Route implements Request.
+func (ToGameSession[A]) Route() Route { return RouteGameSession }
+
+// Route implements Request.
+func (ToEveryHost[A]) Route() Route { return RouteEveryHost }
+
+// Route implements Request.
+func (ToThisHost[A]) Route() Route { return RouteThisHost }
+
+// Answer implements RequestOf.
+func (ToCatalog[A]) Answer() (none A) { return }
+
+// Answer implements RequestOf.
+func (ToPlacements[A]) Answer() (none A) { return }
+
+// Answer implements RequestOf.
+func (ToMatchmaking[A]) Answer() (none A) { return }
+
+// Answer implements RequestOf.
+func (ToGameSession[A]) Answer() (none A) { return }
+
+// Answer implements RequestOf.
+func (ToEveryHost[A]) Answer() (none A) { return }
+
+// Answer implements RequestOf.
+func (ToThisHost[A]) Answer() (none A) { return }
+
+// Doer is a host, or something that stands for one. Do returns the answer of the request's owner, or the context's error once ctx
+// ends; any goroutine may call it. Answers do not change afterwards.
+type Doer interface {
+	Do(ctx context.Context, q Request) (any, error)
+}
+
+// Do has a request answered.
+func Do[A any](ctx context.Context, d Doer, q RequestOf[A]) (A, error) {
+	answer, err := d.Do(ctx, q)
+	a, ok := answer.(A)
+	if err == nil && answer != nil && !ok {
+		err = fmt.Errorf("messages: a %T was answered with a %T", q, answer)
+	}
+	return a, err
+}
+
+// Run is Do for requests that are answered with an error only.
+func Run(ctx context.Context, d Doer, q RequestOf[None]) error {
+	_, err := Do(ctx, d, q)
+	return err
+}
