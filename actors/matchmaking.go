@@ -46,11 +46,11 @@ func (p placer) Await(id messages.PlacementID, reply func(*messages.Placement, e
 
 // Active implements matchmaker.Placer.
 func (p placer) Active(id messages.GameSessionID, reply func(bool, error)) {
-	stage.Send(p.fleet, messages.GameSessionQuery{ID: id}, func(found []*messages.GameSession, err error) {
+	stage.Send(p.fleet, messages.GameSessionQuery{ID: id}, func(g *messages.GameSession, err error) {
 		if errors.Is(err, &messages.Error{Code: messages.NotFound}) {
 			err = nil
 		}
-		reply(err == nil && len(found) > 0 && found[0].Status == messages.GameSessionActive, err)
+		reply(g != nil && g.Status == messages.GameSessionActive, err)
 	})
 }
 

@@ -71,8 +71,8 @@ func TestRoutes(t *testing.T) {
 		RouteCatalog:     {CreateFleet{}, UpdateTags{Resource: Resource{Kind: "fleet"}}},
 		RoutePlacements:  {StartPlacement{}, TagQuery{Resource{Kind: "gamesessionqueue"}}},
 		RouteMatchmaking: {StartMatchmaking{}, TagQuery{Resource{Kind: "matchmakingruleset"}}, UpdateTags{Resource: Resource{Kind: "matchmakingconfiguration"}}},
-		RouteGameSession: {UpdateGameSession{}, GameSessionQuery{ID: "g"}, PlayerSessionQuery{GameSessionID: "g"}},
-		RouteEveryHost:   {FleetUseQuery{}, GameSessionQuery{FleetID: "f"}, PlayerSessionQuery{PlayerID: "p"}},
+		RouteGameSession: {UpdateGameSession{}, GameSessionQuery{}, PlayerSessionQuery{GameSessionID: "g"}},
+		RouteEveryHost:   {FleetUseQuery{}, FindGameSessions{}, PlayerSessionQuery{PlayerID: "p"}},
 		RouteThisHost:    {Drain{}},
 	} {
 		for _, q := range all {

@@ -56,23 +56,43 @@ type TerminateGameSession struct {
 	Force         bool
 }
 
-// ActiveGameSessionQuery selects the ACTIVE game sessions of a fleet, in one location or, if
-// Location is empty, in all. Exactly one of FleetID and AliasID is set.
-type ActiveGameSessionQuery struct {
-	FleetID  FleetID
-	AliasID  AliasID
-	Location string
+// GameSessionQuery asks for a game session. An unknown one is NotFound.
+type GameSessionQuery struct {
+	ToGameSession[*GameSession]
+	ID GameSessionID
 }
 
-// GameSessionQuery selects game sessions by ID or, if that is empty, by FleetID or AliasID.
-// Status 0 means any.
-type GameSessionQuery struct {
-	ToEveryHost[[]*GameSession]
-	ID       GameSessionID
+// FindGameSessions lists the game sessions of a fleet, by FleetID or AliasID, or of all fleets. The error is NotFound for an unknown
+// fleet, alias or, of all fleets, location, and InvalidRequest for a location that the fleet does not have or an expression that is not
+// valid (package messages/search).
+type FindGameSessions struct {
+	ToEveryHost[FoundGameSessions]
 	FleetID  FleetID
 	AliasID  AliasID
-	Location string
-	Status   GameSessionStatus
+	Location string            // empty: all
+	Status   GameSessionStatus // 0: any
+	Filter   string            // empty: all match
+	Sort     string            // empty: oldest first, or
+	Newest   bool              // newest first
+	After    *GameSessionPosition
+	Limit    int // 0: all
+	TextMax  int // bytes of text in Next
+}
+
+// FoundGameSessions is the answer to FindGameSessions.
+type FoundGameSessions struct {
+	GameSessions []*GameSession
+	Matched      int                  // all that match, on any page
+	Next         *GameSessionPosition // the After of the next page; nil: this is the last one
+}
+
+// GameSessionPosition is the place of a game session in an order: its sort value, and its id as the tie-breaker.
+type GameSessionPosition struct {
+	Absent bool   // it has no such property, or name
+	Number int64  // or
+	Text   string // of the operand
+	ID     GameSessionID
+	Cut    bool // Text was longer than TextMax
 }
 
 // PlayerSessionQuery selects player sessions by exactly one of its ids. Status is used with
@@ -84,14 +104,6 @@ type PlayerSessionQuery struct {
 	PlayerSessionID PlayerSessionID
 	ShortID         string // as PlayerSessionID.Short returns it
 	Status          PlayerSessionStatus
-}
-
-// Route implements Request: a query that names a game session goes to its owner.
-func (q GameSessionQuery) Route() Route {
-	if q.ID != "" {
-		return RouteGameSession
-	}
-	return RouteEveryHost
 }
 
 // Route implements Request: a query that names a game session goes to its owner.

@@ -202,11 +202,11 @@ func (w *World) Create(h script.Handler) messages.GameSessionID {
 func (w *World) Game(id messages.GameSessionID) *messages.GameSession {
 	w.Helper()
 	w.WaitIdle()
-	list, err := messages.Do(context.Background(), w.System, messages.GameSessionQuery{ID: id})
-	if err != nil || len(list) != 1 {
-		w.Fatal(list, err)
+	g, err := messages.Do(context.Background(), w.System, messages.GameSessionQuery{ID: id})
+	if err != nil {
+		w.Fatal(err)
 	}
-	return list[0]
+	return g
 }
 
 // Seats reserves seats.

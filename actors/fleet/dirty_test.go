@@ -30,7 +30,7 @@ func TestNoChangeOfAGameSessionIsShownBeforeItIsDurable(t *testing.T) {
 				g := h.must(create(actorstest.Fleet, ""))
 				assert.OK(h.seats(g.ID, "a"))(t)
 				state := func() string {
-					games, err1 := h.games(messages.GameSessionQuery{FleetID: actorstest.Fleet})
+					games, err1 := h.games(messages.FindGameSessions{FleetID: actorstest.Fleet})
 					seats, err2 := h.players(messages.PlayerSessionQuery{GameSessionID: g.ID})
 					text, err3 := json.Marshal([]any{games, seats})
 					assert.NoError(t, errors.Join(err1, err2, err3))

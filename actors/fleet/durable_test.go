@@ -42,7 +42,7 @@ func TestAGameSessionThatIsNotStoredDoesNotExist(t *testing.T) {
 		h.disk.Break(true)
 		_, err := h.create(create(actorstest.Small, "token"))
 		h.is(err, messages.Internal)
-		if list, err := h.games(messages.GameSessionQuery{FleetID: actorstest.Small}); err != nil || len(list) != 0 {
+		if list, err := h.games(messages.FindGameSessions{FleetID: actorstest.Small}); err != nil || len(list) != 0 {
 			h.Error(list, err)
 		}
 		h.disk.Break(false)
@@ -67,7 +67,7 @@ func TestAReplayIsNotAnsweredBeforeTheFirstIsDurable(t *testing.T) {
 				if len(*first)+len(*second) != 0 {
 					h.Fatalf("answered %v and %v, and nothing is stored", *first, *second)
 				}
-				if list, err := h.games(messages.GameSessionQuery{FleetID: actorstest.Fleet}); err != nil || len(list) != 0 {
+				if list, err := h.games(messages.FindGameSessions{FleetID: actorstest.Fleet}); err != nil || len(list) != 0 {
 					h.Error("shown, and not stored:", list, err)
 				}
 				h.disk.Release()
@@ -128,7 +128,7 @@ func TestAfterARestartGameSessionsAreOverAndKnown(t *testing.T) {
 		if e := h.game(ended.ID); e.StatusReason != "FORCE_TERMINATED" || !e.Terminated.Equal(ended.Terminated) || e.EndText != ended.EndText {
 			h.Errorf("%+v, it was %+v", e, ended)
 		}
-		if list, err := h.games(messages.GameSessionQuery{FleetID: actorstest.Fleet}); err != nil || len(list) != 1 {
+		if list, err := h.games(messages.FindGameSessions{FleetID: actorstest.Fleet}); err != nil || len(list) != 1 {
 			h.Error(list, err)
 		}
 
@@ -201,7 +201,7 @@ func TestAGameSessionOutlivesItsFleetInTheStore(t *testing.T) {
 		if p, err := h.players(messages.PlayerSessionQuery{PlayerID: "a"}); err != nil || len(p) != 1 || p[0].ID != seat[0].ID {
 			h.Error(p, err)
 		}
-		_, err = h.games(messages.GameSessionQuery{FleetID: actorstest.Small})
+		_, err = h.games(messages.FindGameSessions{FleetID: actorstest.Small})
 		h.is(err, messages.NotFound)
 	})
 }
@@ -220,9 +220,9 @@ func TestForgottenGameSessionsAreDeletedFromTheStore(t *testing.T) {
 		check := func(n int) {
 			h.Helper()
 			for i, id := range ids {
-				list, err := h.games(messages.GameSessionQuery{ID: id})
-				if (len(list) == 1) != (i >= len(ids)-n) {
-					h.Errorf("game session %d of %d: %v, %v", i, len(ids), list, err)
+				g, err := request[*messages.GameSession](h, messages.GameSessionQuery{ID: id})
+				if (g != nil) != (i >= len(ids)-n) {
+					h.Errorf("game session %d of %d: %v, %v", i, len(ids), g, err)
 				}
 			}
 			if g, p := len(h.disk.Records(store.GameSession)), len(h.disk.Records(store.PlayerSession)); g != n || p != n {
@@ -269,7 +269,7 @@ func TestADamagedRecordIsLeftOut(t *testing.T) {
 		}
 		h.restart()
 		assert.Equal(h, "player sessions are left", len(h.disk.Records(store.PlayerSession)), 1+damaged/2)
-		_, err = h.games(messages.GameSessionQuery{ID: broken.ID})
+		_, err = request[*messages.GameSession](h, messages.GameSessionQuery{ID: broken.ID})
 		h.is(err, messages.NotFound)
 		h.game(g.ID)
 	})

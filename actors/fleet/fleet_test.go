@@ -1,8 +1,10 @@
 package fleet_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,9 +37,9 @@ func end(w *world, g *game) {
 	w.WaitIdle()
 }
 
-func sessions(w *world, q messages.GameSessionQuery) []*messages.GameSession {
+func sessions(w *world, q messages.FindGameSessions) []*messages.GameSession {
 	w.Helper()
-	return assert.Value(messages.Do(context.Background(), w.System, q))(w)
+	return assert.Value(messages.Do(context.Background(), w.System, q))(w).GameSessions
 }
 
 // API-24.
@@ -214,7 +216,7 @@ func TestEndedGameSessionsAreRememberedWithinBounds(t *testing.T) {
 		}
 		w.Game(ids[2])
 		w.Pass(3 * time.Minute)
-		if n := len(sessions(w, messages.GameSessionQuery{FleetID: actorstest.Fleet, Status: messages.GameSessionTerminated})); n > 1 {
+		if n := len(sessions(w, messages.FindGameSessions{FleetID: actorstest.Fleet, Status: messages.GameSessionTerminated})); n > 1 {
 			w.Errorf("%d ended ones are still known", n)
 		}
 		w.Game(stays)
@@ -230,27 +232,27 @@ func TestGameSessionsAreSelectedByIDFleetAliasLocationAndStatus(t *testing.T) {
 		c, _ := w.Try(away, nil)
 		d, _ := w.Try(create(actorstest.Small, ""), nil)
 		end(w, g)
-		ids := func(q messages.GameSessionQuery) []messages.GameSessionID {
+		rank := map[messages.GameSessionID]int{a: 1, b: 2, c.ID: 3}
+		ids := func(q messages.FindGameSessions) []messages.GameSessionID {
 			var list []messages.GameSessionID
 			for _, s := range sessions(w, q) {
 				list = append(list, s.ID)
 			}
+			slices.SortFunc(list, func(x, y messages.GameSessionID) int { return cmp.Compare(rank[x], rank[y]) }) // all are created at once
 			return list
 		}
-		actorstest.Equal(w, "fleet", ids(messages.GameSessionQuery{FleetID: actorstest.Fleet}), a, b, c.ID)
-		actorstest.Equal(w, "alias", ids(messages.GameSessionQuery{AliasID: actorstest.Alias}), a, b, c.ID)
-		actorstest.Equal(w, "small", ids(messages.GameSessionQuery{FleetID: actorstest.Small}), d.ID)
-		actorstest.Equal(w, "status", ids(messages.GameSessionQuery{FleetID: actorstest.Fleet, Status: messages.GameSessionActive}), b, c.ID)
-		actorstest.Equal(w, "location", ids(messages.GameSessionQuery{FleetID: actorstest.Fleet, Location: actorstest.Away}), c.ID)
-		actorstest.Equal(w, "id", ids(messages.GameSessionQuery{ID: a}), a)
-		actorstest.Equal(w, "id and its fleet", ids(messages.GameSessionQuery{ID: a, FleetID: actorstest.Fleet}), a)
-		actorstest.Equal(w, "id and another fleet (D-211)", ids(messages.GameSessionQuery{ID: a, FleetID: actorstest.Small}))
-		actorstest.Equal(w, "id and status", ids(messages.GameSessionQuery{ID: a, Status: messages.GameSessionActive}))
-		for _, q := range []messages.GameSessionQuery{{ID: "arn:unknown"}, {FleetID: "fleet-unknown"}, {AliasID: "alias-unknown"}} {
+		actorstest.Equal(w, "fleet", ids(messages.FindGameSessions{FleetID: actorstest.Fleet}), a, b, c.ID)
+		actorstest.Equal(w, "alias", ids(messages.FindGameSessions{AliasID: actorstest.Alias}), a, b, c.ID)
+		actorstest.Equal(w, "small", ids(messages.FindGameSessions{FleetID: actorstest.Small}), d.ID)
+		actorstest.Equal(w, "status", ids(messages.FindGameSessions{FleetID: actorstest.Fleet, Status: messages.GameSessionActive}), b, c.ID)
+		actorstest.Equal(w, "location", ids(messages.FindGameSessions{FleetID: actorstest.Fleet, Location: actorstest.Away}), c.ID)
+		for _, q := range []messages.FindGameSessions{{FleetID: "fleet-unknown"}, {AliasID: "alias-unknown"}, {Location: "nowhere"}} {
 			_, err := messages.Do(context.Background(), w.System, q)
 			w.IsError(err, messages.NotFound)
 		}
-		_, err := messages.Do(context.Background(), w.System, messages.GameSessionQuery{FleetID: actorstest.Fleet, Location: "nowhere"})
+		_, err := messages.Do(context.Background(), w.System, messages.GameSessionQuery{ID: "arn:unknown"})
+		w.IsError(err, messages.NotFound)
+		_, err = messages.Do(context.Background(), w.System, messages.FindGameSessions{FleetID: actorstest.Fleet, Location: "nowhere"})
 		w.IsError(err, messages.InvalidRequest)
 		fleets, err := messages.Do(context.Background(), w.System, messages.FleetQuery{})
 		if err != nil || len(fleets) != 3 {

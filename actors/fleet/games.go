@@ -137,10 +137,13 @@ func (gs *games) ask(a stage.Ask) bool {
 		gs.onTerminateGameSession(stage.As(q, a))
 	case messages.GameSessionQuery:
 		gs.forgetEnded()
-		read, err := gs.gameSessions(q)
-		answer(gs, read, err, stage.As(q, a).Reply)
-	case LiveGameSessions:
-		stage.As(q, a).Reply(gs.liveSessions(q.Query))
+		if e := gs.known(q.ID); e != nil {
+			stage.As(q, a).Reply(e.published.Session(), nil)
+		} else {
+			a.Reply(nil, notFound(q.ID))
+		}
+	case messages.FindGameSessions:
+		gs.onFind(stage.As(q, a))
 	case messages.CreatePlayerSessions:
 		gs.onCreatePlayers(stage.As(q, a))
 	case messages.PlayerSessionQuery:

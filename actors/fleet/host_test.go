@@ -104,18 +104,19 @@ func (h *host) create(req messages.CreateGameSession) (*messages.GameSession, er
 	return request[*messages.GameSession](h, req)
 }
 
-func (h *host) games(q messages.GameSessionQuery) ([]*messages.GameSession, error) {
-	return request[[]*messages.GameSession](h, q)
+func (h *host) games(q messages.FindGameSessions) ([]*messages.GameSession, error) {
+	found, err := request[messages.FoundGameSessions](h, q)
+	return found.GameSessions, err
 }
 
 // game returns a game session as the API shows it.
 func (h *host) game(id messages.GameSessionID) *messages.GameSession {
 	h.Helper()
-	list, err := h.games(messages.GameSessionQuery{ID: id})
-	if err != nil || len(list) != 1 {
-		h.Fatal(list, err)
+	g, err := request[*messages.GameSession](h, messages.GameSessionQuery{ID: id})
+	if err != nil {
+		h.Fatal(err)
 	}
-	return list[0]
+	return g
 }
 
 // must creates a game session that must become ACTIVE.

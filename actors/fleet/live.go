@@ -1,32 +1,8 @@
 package fleet
 
 import (
-	"slices"
-
 	"troupe/actors/gamesession"
-	"troupe/messages"
 )
-
-// LiveGameSessions asks for game sessions that other goroutines may read. ActiveGameSessions of actors.System offers it.
-type LiveGameSessions struct {
-	messages.ToThisHost[[]*gamesession.Published]
-	Query messages.ActiveGameSessionQuery
-}
-
-// liveSessions returns the running game sessions of a fleet in all locations, oldest first, and
-// maybe some that have ended; Published.Shared tells them apart. The location of the query is
-// only validated. The cost does not depend on the length of the list, which must not be changed.
-func (gs *games) liveSessions(q messages.ActiveGameSessionQuery) ([]*gamesession.Published, error) {
-	f, err := gs.catalog.Resolve(q.FleetID, q.AliasID)
-	if err != nil {
-		return nil, err
-	}
-	if q.Location != "" && !slices.Contains(f.Locations, q.Location) {
-		return nil, notOf(f, q.Location)
-	}
-	list := gs.fleetOf(f.ID).shown.list
-	return list[:len(list):len(list)], nil
-}
 
 // shown lists the durable game sessions of a fleet, for readers in other goroutines. The list
 // is only appended to, or replaced by one without the ended game sessions.

@@ -96,7 +96,7 @@ func TestEventsAreSentOnceTheyAreDurable(t *testing.T) {
 		}
 		h.disk.Release()
 		assert.List(h, "types", l.types(), []string{"GameSessionActivating", "GameSessionActive"})
-		list, err := h.games(messages.GameSessionQuery{FleetID: actorstest.Small})
+		list, err := h.games(messages.FindGameSessions{FleetID: actorstest.Small})
 		if err != nil || len(list) != 1 {
 			h.Fatal(list, err)
 		}

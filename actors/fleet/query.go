@@ -24,46 +24,6 @@ func answer[T any](gs *games, read reading[T], err error, reply func([]T, error)
 // these returns a reading whose result is known.
 func these[T any](all ...T) reading[T] { return func() []T { return all } }
 
-// gameSessions selects views; an id overrides the other selectors (service-api.md 2.6,
-// D-211).
-func (gs *games) gameSessions(q messages.GameSessionQuery) (reading[*messages.GameSession], error) {
-	if q.ID != "" {
-		e := gs.known(q.ID)
-		if e == nil {
-			return nil, notFound(q.ID)
-		}
-		if q.FleetID != "" && q.FleetID != e.fleet.id {
-			return these[*messages.GameSession](), nil
-		}
-		if g := e.published.Session(); q.Status == 0 || q.Status == g.Status {
-			return these(g), nil
-		}
-		return these[*messages.GameSession](), nil
-	}
-	f, err := gs.catalog.Resolve(q.FleetID, q.AliasID)
-	if err != nil {
-		return nil, err
-	}
-	if q.Location != "" && !slices.Contains(f.Locations, q.Location) {
-		return nil, notOf(f, q.Location)
-	}
-	own := gs.fleetOf(f.ID)
-	var all []*gamesession.Published
-	for _, e := range gs.order {
-		if e.fleet == own && e.storage == stored && (q.Location == "" || e.location == q.Location) {
-			all = append(all, e.published.Reader())
-		}
-	}
-	return func() (found []*messages.GameSession) {
-		for _, p := range all {
-			if g := p.Session(); q.Status == 0 || q.Status == g.Status {
-				found = append(found, g)
-			}
-		}
-		return found
-	}, nil
-}
-
 // playerSessions selects views by exactly one selector (service-api.md 2.7).
 func (gs *games) playerSessions(q messages.PlayerSessionQuery) (reading[*messages.PlayerSession], error) {
 	switch {

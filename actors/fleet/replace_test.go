@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -153,4 +154,33 @@ func TestTheCatalogMayHaveAStoreOfItsOwn(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, "game sessions are there again", len(r.games.sessions), 1)
 	})
+}
+
+// The list of a fleet's live game sessions does not grow with those that have ended.
+func TestEndedGameSessionsLeaveTheListOfTheLive(t *testing.T) {
+	var s shown
+	add := func() *entry {
+		e := &entry{storage: stored, published: gamesession.NewPublisher(new(messages.GameSession))}
+		s.add(e)
+		return e
+	}
+	over := func(e *entry) {
+		e.phase = phaseOver
+		s.over(e)
+	}
+	for live := range 1000 {
+		add()
+		over(add())
+		if most := 3*(live+1) + shownSlack; len(s.list) > most {
+			t.Fatalf("%d entries for %d live game sessions", len(s.list), live+1)
+		}
+	}
+	for _, e := range slices.Clone(s.entries) {
+		if e.phase != phaseOver {
+			over(e)
+		}
+	}
+	if len(s.list) > shownSlack {
+		t.Errorf("%d entries for none", len(s.list))
+	}
 }

@@ -98,7 +98,7 @@ func TestTerminatingIsShownAtOnce(t *testing.T) {
 		assert.OK(terminate(w, id, false))(w)
 		want(w, w.Game(id), messages.GameSessionTerminating, "")
 		p.Session.Do(func() { p.Session.Exit(1) }) // before it hears of the termination
-		list := sessions(w, messages.GameSessionQuery{FleetID: actorstest.Fleet})
+		list := sessions(w, messages.FindGameSessions{FleetID: actorstest.Fleet})
 		want(w, list[0], messages.GameSessionTerminating, "")
 		close(busy)
 		want(w, w.Game(id), messages.GameSessionTerminated, "TRIGGERED_ON_PROCESS_TERMINATE")

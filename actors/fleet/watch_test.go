@@ -35,7 +35,7 @@ func TestTheWatcherIsLetGoWithTheGameSession(t *testing.T) {
 				h.Error("not told of the end")
 			}
 			synctest.Wait()
-			if _, err := h.games(messages.GameSessionQuery{FleetID: actorstest.Small}); err != nil { // the registry has no message of it at hand
+			if _, err := h.games(messages.FindGameSessions{FleetID: actorstest.Small}); err != nil { // the registry has no message of it at hand
 				h.Error(err)
 			}
 			runtime.GC()

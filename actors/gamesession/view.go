@@ -71,6 +71,16 @@ func (p *Published) Shared() (g *messages.GameSession, players int, live bool) {
 	return g, int(p.current.Load()), g.Status == messages.GameSessionActive && p.ending.Load() == nil
 }
 
+// Shown returns the record as Session does, but for the number of player sessions RESERVED or ACTIVE, which comes with it. It makes a
+// copy only while an end that the API has answered is not in the record.
+func (p *Published) Shown() (g *messages.GameSession, players int) {
+	if p.ending.Load() != nil {
+		g = p.Session()
+		return g, g.CurrentPlayers
+	}
+	return p.session.Load(), int(p.current.Load())
+}
+
 // Edits are the fields of a game session that the API may change (service-api.md 2.6).
 type Edits struct {
 	Name           string

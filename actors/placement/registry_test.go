@@ -211,9 +211,9 @@ func TestAttemptsThroughTheRegistry(t *testing.T) {
 	}
 	live := func(s *site) (live []string) {
 		for _, f := range []messages.FleetID{"fleet-A", "fleet-B"} {
-			all, err := messages.Do(s.Context(), s.System, messages.GameSessionQuery{FleetID: f})
+			all, err := messages.Do(s.Context(), s.System, messages.FindGameSessions{FleetID: f})
 			assert.NoError(s, err)
-			for _, g := range all {
+			for _, g := range all.GameSessions {
 				if g.Status < messages.GameSessionTerminated {
 					live = append(live, string(f)+" "+g.Status.String())
 				}

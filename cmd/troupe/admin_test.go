@@ -29,8 +29,8 @@ func adminHost(t *testing.T, on hosttest.Network) (running, *messages.GameSessio
 		t.Fatal(err)
 	}
 	until(t, "an ACTIVE game session", func() error {
-		now, err := messages.Do(t.Context(), h.System(), messages.GameSessionQuery{ID: g.ID})
-		if g = now[0]; err == nil && g.Status == messages.GameSessionActivating {
+		g, err = messages.Do(t.Context(), h.System(), messages.GameSessionQuery{ID: g.ID})
+		if err == nil && g.Status == messages.GameSessionActivating {
 			err = errors.New("it is activating")
 		}
 		return err

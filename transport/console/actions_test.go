@@ -50,7 +50,7 @@ func (o *operations) Acted(a Action) {
 
 // seats is a host where ann has seats in two game sessions, one of which has just ended.
 type seats struct {
-	Backend
+	messages.Doer
 	kicked []messages.KickPlayer
 }
 
@@ -61,7 +61,7 @@ func (b *seats) Do(ctx context.Context, q messages.Request) (any, error) {
 	case messages.KickPlayer:
 		return b.kickPlayer(ctx, q)
 	}
-	return b.Backend.Do(ctx, q)
+	return b.Doer.Do(ctx, q)
 }
 
 func (b *seats) playerSessions(_ context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {

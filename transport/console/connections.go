@@ -111,7 +111,7 @@ func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 	if t.all != nil && time.Since(t.at) < t.good {
 		return t.all, t.games, nil
 	}
-	seq, p := c.find(r, selection{}, "ACTIVE")
+	active, p := c.active(r, "")
 	if p != nil {
 		return nil, nil, p
 	}
@@ -128,7 +128,7 @@ func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 		seconds = d.Seconds()
 	}
 	slots := make(chan struct{}, crowdAsked)
-	for g, seats := range seq {
+	for _, g := range active {
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
@@ -139,7 +139,7 @@ func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 			mu.Lock()
 			defer mu.Unlock()
 			if silent || err != nil {
-				one := busy(g, seats, nil, false)
+				one := busy(g, g.CurrentPlayers, nil, false)
 				one.Silent = true
 				games = append(games, one)
 				return
@@ -152,7 +152,7 @@ func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 					all, totals[p.ID] = append(all, shown), n
 				}
 			}
-			games = append(games, busy(g, seats, all[first:], seconds > 0))
+			games = append(games, busy(g, g.CurrentPlayers, all[first:], seconds > 0))
 		})
 	}
 	wait.Wait()

@@ -1,11 +1,9 @@
 package console
 
 import (
-	"context"
 	"embed"
 	"io"
 	"io/fs"
-	"iter"
 	"net/http"
 	"strings"
 	"sync"
@@ -18,14 +16,6 @@ import (
 	"troupe/transport/ops"
 )
 
-// Backend is the host as the console sees it. All methods may be called from any goroutine
-// and return when ctx ends; errors are *messages.Error or context errors.
-type Backend interface {
-	messages.Doer
-	// ActiveGameSessions is that of actors.System.
-	ActiveGameSessions(ctx context.Context, q messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error)
-}
-
 // Events are the events of the host (service-api.md 5), kept for a while.
 type Events interface {
 	// Since returns some of the events from number n on, each a JSON object, the number after
@@ -35,7 +25,7 @@ type Events interface {
 
 // Options configure a Console. All fields are needed unless they say otherwise.
 type Options struct {
-	Backend  Backend
+	Backend  messages.Doer
 	Counters *counters.Set
 	Events   Events
 	Drains   ops.Drainer

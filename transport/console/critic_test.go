@@ -108,7 +108,7 @@ func TestALogoutEndsItsStreams(t *testing.T) {
 
 // crowded is a host with a game session of many players, which counts how often it is asked.
 type crowded struct {
-	Backend
+	messages.Doer
 	asked int
 }
 
@@ -119,7 +119,7 @@ func (b *crowded) Do(ctx context.Context, q messages.Request) (any, error) {
 	case messages.InspectGameSession:
 		return b.inspectGameSession(ctx, q.ID)
 	}
-	return b.Backend.Do(ctx, q)
+	return b.Doer.Do(ctx, q)
 }
 
 func (b *crowded) playerSessions(context.Context, messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {

@@ -14,10 +14,11 @@ import (
 	"time"
 
 	"troupe/messages"
+	"troupe/messages/search"
 )
 
 // aFew is a host with a few game sessions, placements and tickets, for queries.
-type aFew struct{ Backend }
+type aFew struct{ messages.Doer }
 
 func (aFew) all() []*messages.GameSession {
 	all := make([]*messages.GameSession, 5)
@@ -40,8 +41,15 @@ func (b aFew) Do(ctx context.Context, q messages.Request) (any, error) {
 		return b.fleets(ctx)
 	case messages.ScriptQuery:
 		return []*messages.Script(nil), nil
+	case messages.FindGameSessions:
+		return search.Find(&q, b.games())
 	case messages.GameSessionQuery:
-		return b.gameSessions(ctx, q)
+		for _, g := range b.all() {
+			if g.ID == q.ID {
+				return g, nil
+			}
+		}
+		return nil, messages.Errorf(messages.NotFound, "no game session")
 	case messages.PlayerSessionQuery:
 		return b.playerSessions(ctx, q)
 	case messages.PlacementList:
@@ -55,21 +63,17 @@ func (b aFew) Do(ctx context.Context, q messages.Request) (any, error) {
 	case messages.InspectGameSession:
 		return b.inspectGameSession(ctx, q.ID)
 	}
-	return b.Backend.Do(ctx, q)
+	return b.Doer.Do(ctx, q)
 }
 
-func (b aFew) gameSessions(context.Context, messages.GameSessionQuery) ([]*messages.GameSession, error) {
-	return b.all(), nil
-}
-
-func (b aFew) ActiveGameSessions(context.Context, messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error) {
+func (b aFew) games() iter.Seq2[*messages.GameSession, int] {
 	return func(yield func(*messages.GameSession, int) bool) {
 		for i, g := range b.all() {
 			if !yield(g, i) {
 				return
 			}
 		}
-	}, nil
+	}
 }
 
 func (aFew) playerSessions(_ context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {

@@ -1,17 +1,17 @@
 package console
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
 	"troupe/messages"
-	"troupe/transport/serviceapi/search"
+	"troupe/messages/search"
 )
 
 // gameSession is a game session in a list.
@@ -65,71 +65,32 @@ func (c *Console) gameSessions(w http.ResponseWriter, r *http.Request, q query) 
 	if p != nil {
 		return p
 	}
-	filter, order, p := expressions(q)
+	after, p := positionOf(q.text("next"))
 	if p != nil {
 		return p
 	}
-	behind, p := positionOf(q.text("next"))
+	wanted, _ := messages.ParseGameSessionStatus(status) // 0, any
+	found, p := c.find(r, messages.FindGameSessions{
+		FleetID: messages.FleetID(q.text("fleet")), AliasID: messages.AliasID(q.text("alias")), Location: q.text("location"), Status: wanted,
+		Filter: q.text("filter"), Sort: cmp.Or(q.text("sort"), "creationTimeMillis DESC"), After: after, Limit: limit, TextMax: nextTextMax,
+	})
 	if p != nil {
 		return p
 	}
-	all, p := c.find(r, selection{messages.FleetID(q.text("fleet")), messages.AliasID(q.text("alias")), q.text("location")}, status)
-	if p != nil {
-		return p
-	}
-	matched := 0
-	counted := func(yield func(*messages.GameSession, int) bool) {
-		for g, players := range all {
-			if filter.Matches(g, players) {
-				matched++
-				if !yield(g, players) {
-					return
-				}
-			}
-		}
-	}
-	found := order.First(limit+1, counted, nil, behind.in(order, all))
 	out := struct {
 		GameSessions []gameSession `json:"gameSessions"`
 		Matched      int           `json:"matched"`
 		Next         *string       `json:"next"`
-	}{GameSessions: []gameSession{}, Matched: matched}
-	if len(found) > limit {
-		found = found[:limit]
-		last := found[limit-1]
-		next := nextOf(order, last.GameSession, last.Players)
+	}{GameSessions: []gameSession{}, Matched: found.Matched}
+	if found.Next != nil {
+		next := nextOf(found.Next)
 		out.Next = &next
 	}
-	for _, f := range found {
-		out.GameSessions = append(out.GameSessions, shownGameSession(f.GameSession, f.Players))
+	for _, g := range found.GameSessions {
+		out.GameSessions = append(out.GameSessions, shownGameSession(g, g.CurrentPlayers))
 	}
 	return answer(w, out)
 }
-
-func expressions(q query) (filter *search.Filter, order *search.Sort, p *problem) {
-	var err error
-	if text := q.text("filter"); text != "" {
-		if filter, err = search.ParseFilter(text); err != nil {
-			return nil, nil, invalid("filter: %v", err)
-		}
-	}
-	order = newest
-	if text := q.text("sort"); text != "" {
-		if order, err = search.ParseSort(text); err != nil {
-			return nil, nil, invalid("sort: %v", err)
-		}
-	}
-	return filter, order, nil
-}
-
-// newest is the order without a sort expression.
-var newest = func() *search.Sort {
-	s, err := search.ParseSort("creationTimeMillis DESC")
-	if err != nil {
-		panic(err) // it is written here
-	}
-	return s
-}()
 
 // nextTextMax bounds the text of an operand in next, in bytes: a name may be longer than a parameter.
 const nextTextMax = 600
@@ -143,127 +104,44 @@ type position struct {
 	Cut    bool                   `json:"c"`
 }
 
-func nextOf(order *search.Sort, g *messages.GameSession, players int) string {
-	at, cut := order.Shorten(order.Position(g, players), nextTextMax)
-	raw, _ := json.Marshal(position{at.Absent, at.Number, []byte(at.Text), at.ID, cut}) // texts and numbers only
+func nextOf(at *messages.GameSessionPosition) string {
+	raw, _ := json.Marshal(position{at.Absent, at.Number, []byte(at.Text), at.ID, at.Cut}) // texts and numbers only
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// in returns the place behind which a page begins; nil means from the start. A text that was cut is read from the game
-// session, if that is still there with the same beginning.
-func (p *position) in(order *search.Sort, all func(func(*messages.GameSession, int) bool)) *search.Position {
-	if p == nil {
-		return nil
-	}
-	at := search.Position{Absent: p.Absent, Number: p.Number, Text: string(p.Text), ID: p.ID}
-	if !p.Cut {
-		return &at
-	}
-	for g, players := range all {
-		if g.ID == p.ID {
-			whole := order.Position(g, players)
-			if short, _ := order.Shorten(whole, nextTextMax); short == at {
-				return &whole
-			}
-			break
-		}
-	}
-	return &at
-}
-
-func positionOf(next string) (*position, *problem) {
+func positionOf(next string) (*messages.GameSessionPosition, *problem) {
 	if next == "" {
 		return nil, nil
 	}
-	at := new(position)
+	var at position
 	raw, err := base64.RawURLEncoding.DecodeString(next)
-	if err != nil || json.Unmarshal(raw, at) != nil {
+	if err != nil || json.Unmarshal(raw, &at) != nil {
 		return nil, invalid("next must be the next of an earlier answer")
 	}
-	return at, nil
+	return &messages.GameSessionPosition{Absent: at.Absent, Number: at.Number, Text: string(at.Text), ID: at.ID, Cut: at.Cut}, nil
 }
 
-// selection are the game sessions of one fleet, by its id or by an alias, or of all; in one
-// location or in all.
-type selection struct {
-	fleet    messages.FleetID
-	alias    messages.AliasID
-	location string
-}
-
-// selected returns the selections of single fleets that a selection is made of.
-func (c *Console) selected(r *http.Request, s selection) ([]selection, *problem) {
-	switch {
-	case s.fleet != "" && s.alias != "":
-		return nil, invalid("give fleet or alias, not both")
-	case s.fleet != "" || s.alias != "":
-		return []selection{s}, nil
+func (c *Console) find(r *http.Request, q messages.FindGameSessions) (messages.FoundGameSessions, *problem) {
+	if q.FleetID != "" && q.AliasID != "" {
+		return messages.FoundGameSessions{}, invalid("give fleet or alias, not both")
 	}
-	all, err := messages.Do(r.Context(), c.o.Backend, messages.FleetQuery{})
+	if _, err := search.ParseFilter(q.Filter); q.Filter != "" && err != nil {
+		return messages.FoundGameSessions{}, invalid("filter: %v", err)
+	}
+	if _, err := search.ParseSort(q.Sort); q.Sort != "" && err != nil {
+		return messages.FoundGameSessions{}, invalid("sort: %v", err)
+	}
+	found, err := messages.Do(r.Context(), c.o.Backend, q)
 	if err != nil {
-		return nil, refused(err)
+		return found, refused(err)
 	}
-	var fleets []selection
-	for _, f := range all {
-		if s.location == "" || slices.Contains(f.Locations, s.location) {
-			fleets = append(fleets, selection{fleet: f.ID, location: s.location})
-		}
-	}
-	if s.location != "" && len(fleets) == 0 {
-		return nil, &problem{http.StatusNotFound, "NotFound", "no fleet has the location " + clip(s.location)}
-	}
-	return fleets, nil
+	return found, nil
 }
 
-// find returns the game sessions of a selection.
-func (c *Console) find(r *http.Request, of selection, status string) (func(func(*messages.GameSession, int) bool), *problem) {
-	fleets, p := c.selected(r, of)
-	if p != nil {
-		return nil, p
-	}
-	// gone: it was deleted after the list of all was made
-	gone := func(err error) bool {
-		return of.fleet == "" && of.alias == "" && errors.Is(err, &messages.Error{Code: messages.NotFound})
-	}
-	var seqs []func(func(*messages.GameSession, int) bool)
-	wanted, _ := messages.ParseGameSessionStatus(status)
-	for _, f := range fleets {
-		if wanted == messages.GameSessionActive {
-			seq, err := c.o.Backend.ActiveGameSessions(r.Context(), messages.ActiveGameSessionQuery{FleetID: f.fleet, AliasID: f.alias, Location: f.location})
-			if err == nil {
-				seqs = append(seqs, seq)
-			} else if !gone(err) {
-				return nil, refused(err)
-			}
-			continue
-		}
-		list, err := messages.Do(r.Context(), c.o.Backend, messages.GameSessionQuery{FleetID: f.fleet, AliasID: f.alias, Location: f.location, Status: wanted})
-		if err != nil {
-			if gone(err) {
-				continue
-			}
-			return nil, refused(err)
-		}
-		seqs = append(seqs, func(yield func(*messages.GameSession, int) bool) {
-			for _, g := range list {
-				if !yield(g, g.CurrentPlayers) {
-					return
-				}
-			}
-		})
-	}
-	return func(yield func(*messages.GameSession, int) bool) {
-		more := true
-		for _, seq := range seqs {
-			seq(func(g *messages.GameSession, players int) bool {
-				more = yield(g, players)
-				return more
-			})
-			if !more {
-				return
-			}
-		}
-	}, nil
+// active returns the ACTIVE game sessions of a fleet, or of all.
+func (c *Console) active(r *http.Request, fleet messages.FleetID) ([]*messages.GameSession, *problem) {
+	found, p := c.find(r, messages.FindGameSessions{FleetID: fleet, Status: messages.GameSessionActive})
+	return found.GameSessions, p
 }
 
 // player is a player of a running game session.
@@ -333,14 +211,10 @@ func (c *Console) gameSession(w http.ResponseWriter, r *http.Request, q query) *
 		return p
 	}
 	id := messages.GameSessionID(text)
-	found, err := messages.Do(r.Context(), c.o.Backend, messages.GameSessionQuery{ID: id})
+	g, err := messages.Do(r.Context(), c.o.Backend, messages.GameSessionQuery{ID: id})
 	if err != nil {
 		return refused(err)
 	}
-	if len(found) != 1 {
-		return &problem{http.StatusNotFound, "NotFound", "there is no game session " + clip(text)}
-	}
-	g := found[0]
 	state := new(messages.GameSessionState)
 	inspected, silent, err := c.inspect(r.Context(), id)
 	if g.Status == messages.GameSessionTerminated {

@@ -110,18 +110,17 @@ var gamesRead = 500
 // fleet or of all. It reads no more game sessions than it needs to; if it has read gamesRead of
 // them, more is where to go on.
 func (c *Console) playing(r *http.Request, fleet messages.FleetID, status messages.PlayerSessionStatus, behind *place, n int) (found []placed, more *place, p *problem) {
-	seq, p := c.find(r, selection{fleet: fleet}, "ACTIVE")
+	active, p := c.active(r, fleet)
 	if p != nil {
 		return nil, nil, p
 	}
 	var games []place
-	seq(func(g *messages.GameSession, _ int) bool {
+	for _, g := range active {
 		end := place{Begun: g.Created.UnixNano(), Game: g.ID, Created: math.MinInt64} // behind all of its player sessions
 		if behind == nil || end.compare(*behind) > 0 {
 			games = append(games, end)
 		}
-		return true
-	})
+	}
 	slices.SortFunc(games, place.compareGame)
 	for i, g := range games {
 		if i == gamesRead {

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"net/url"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"troupe/messages"
+	"troupe/messages/search"
 )
 
 // pages reads a list until it has no next, and returns a member of its items.
@@ -81,15 +81,19 @@ func TestAllPagesHaveEachPlayerSessionOnce(t *testing.T) {
 // longNames is a host whose game sessions have names as long as they may be.
 type longNames struct{ aFew }
 
-func (longNames) ActiveGameSessions(context.Context, messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error) {
-	return func(yield func(*messages.GameSession, int) bool) {
+func (b longNames) Do(ctx context.Context, q messages.Request) (any, error) {
+	find, ok := q.(messages.FindGameSessions)
+	if !ok {
+		return b.aFew.Do(ctx, q)
+	}
+	return search.Find(&find, func(yield func(*messages.GameSession, int) bool) {
 		for i := range 7 {
 			id := messages.GameSessionID("arn:aws:gamelift:us-east-1::gamesession/fleet-dev/" + strings.Repeat("x", 40) + string(rune('a'+i)))
 			if !yield(&messages.GameSession{ID: id, FleetID: "fleet-dev", Name: strings.Repeat("☃", 1023) + string(rune('z'-i)), Status: messages.GameSessionActive}, 0) {
 				return
 			}
 		}
-	}, nil
+	})
 }
 
 // Pages by name are complete, and none has a game session twice, however long the names are.
@@ -106,29 +110,19 @@ func TestPagesByLongNamesGoOn(t *testing.T) {
 
 // slowCrowd is a host with one game session that takes its time to answer, and counts how often it is asked.
 type slowCrowd struct {
-	Backend
+	messages.Doer
 	takes time.Duration
 	asked int
 }
 
 func (b *slowCrowd) Do(ctx context.Context, q messages.Request) (any, error) {
 	switch q := q.(type) {
-	case messages.FleetQuery:
-		return b.fleets(ctx)
+	case messages.FindGameSessions:
+		return messages.FoundGameSessions{GameSessions: []*messages.GameSession{{ID: "game", Status: messages.GameSessionActive}}}, nil
 	case messages.InspectGameSession:
 		return b.inspectGameSession(ctx, q.ID)
 	}
-	return b.Backend.Do(ctx, q)
-}
-
-func (b *slowCrowd) fleets(context.Context) ([]*messages.Fleet, error) {
-	return []*messages.Fleet{{ID: "fleet"}}, nil
-}
-
-func (b *slowCrowd) ActiveGameSessions(context.Context, messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error) {
-	return func(yield func(*messages.GameSession, int) bool) {
-		yield(&messages.GameSession{ID: "game", Status: messages.GameSessionActive}, 1)
-	}, nil
+	return b.Doer.Do(ctx, q)
 }
 
 func (b *slowCrowd) inspectGameSession(context.Context, messages.GameSessionID) (*messages.GameSessionState, error) {

@@ -50,10 +50,8 @@ func (c *Console) createGameSession(w http.ResponseWriter, r *http.Request, q qu
 		case <-look.C:
 		case <-ctx.Done():
 		}
-		if now, err := messages.Do(r.Context(), c.o.Backend, messages.GameSessionQuery{ID: g.ID}); err != nil {
+		if g, err = messages.Do(r.Context(), c.o.Backend, messages.GameSessionQuery{ID: g.ID}); err != nil {
 			return refused(err)
-		} else if len(now) == 1 {
-			g = now[0]
 		}
 	}
 	return answer(w, shownGameSession(g, g.CurrentPlayers))

@@ -13,7 +13,7 @@ import (
 
 // hosting is a host whose game sessions are ACTIVATING when they are looked at for the first time.
 type hosting struct {
-	Backend
+	messages.Doer
 	created messages.CreateGameSession
 	seats   messages.CreatePlayerSessions
 	looks   int
@@ -25,11 +25,11 @@ func (b *hosting) Do(ctx context.Context, q messages.Request) (any, error) {
 	case messages.CreateGameSession:
 		return b.createGameSession(ctx, q)
 	case messages.GameSessionQuery:
-		return b.gameSessions(ctx, q)
+		return b.gameSession(ctx, q)
 	case messages.CreatePlayerSessions:
 		return b.createPlayerSessions(ctx, q)
 	}
-	return b.Backend.Do(ctx, q)
+	return b.Doer.Do(ctx, q)
 }
 
 func (b *hosting) createGameSession(_ context.Context, q messages.CreateGameSession) (*messages.GameSession, error) {
@@ -40,11 +40,11 @@ func (b *hosting) createGameSession(_ context.Context, q messages.CreateGameSess
 	return &messages.GameSession{ID: "game", Status: messages.GameSessionActivating}, nil
 }
 
-func (b *hosting) gameSessions(context.Context, messages.GameSessionQuery) ([]*messages.GameSession, error) {
+func (b *hosting) gameSession(context.Context, messages.GameSessionQuery) (*messages.GameSession, error) {
 	if b.looks++; b.looks == 1 {
-		return []*messages.GameSession{{ID: "game", Status: messages.GameSessionActivating}}, nil
+		return &messages.GameSession{ID: "game", Status: messages.GameSessionActivating}, nil
 	}
-	return []*messages.GameSession{{ID: "game", Status: messages.GameSessionActive}}, nil
+	return &messages.GameSession{ID: "game", Status: messages.GameSessionActive}, nil
 }
 
 func (b *hosting) createPlayerSessions(_ context.Context, q messages.CreatePlayerSessions) ([]*messages.PlayerSession, error) {

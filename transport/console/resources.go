@@ -120,12 +120,12 @@ type runningVersion struct {
 // running says which versions run. After an update, game sessions that began before it go on with
 // the version that they have.
 func (c *Console) running(r *http.Request) ([]runningVersion, *problem) {
-	seq, p := c.find(r, selection{}, "ACTIVE")
+	active, p := c.active(r, "")
 	if p != nil {
 		return nil, p
 	}
 	of := make(map[[2]string]*runningVersion)
-	seq(func(g *messages.GameSession, players int) bool {
+	for _, g := range active {
 		key := [2]string{string(g.FleetID), g.ScriptVersion}
 		v := of[key]
 		if v == nil {
@@ -133,12 +133,11 @@ func (c *Console) running(r *http.Request) ([]runningVersion, *problem) {
 			of[key] = v
 		}
 		v.GameSessions++
-		v.Players += players
+		v.Players += g.CurrentPlayers
 		if created := messages.Shown(g.Created).UTC(); created.After(v.Newest) {
 			v.Newest = created
 		}
-		return true
-	})
+	}
 	all := []runningVersion{}
 	for _, v := range of {
 		all = append(all, *v)

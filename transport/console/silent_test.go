@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"iter"
 	"net/http"
 	"strings"
 	"testing"
@@ -14,16 +13,16 @@ import (
 
 // hanging is a host with two game sessions. The script of one runs without end, so that it answers nothing.
 type hanging struct {
-	Backend
+	messages.Doer
 	kicked []messages.GameSessionID
 }
 
 func (b *hanging) Do(ctx context.Context, q messages.Request) (any, error) {
 	switch q := q.(type) {
-	case messages.FleetQuery:
-		return b.fleets(ctx)
+	case messages.FindGameSessions:
+		return messages.FoundGameSessions{GameSessions: []*messages.GameSession{{ID: "hangs"}, {ID: "runs"}}}, nil
 	case messages.GameSessionQuery:
-		return b.gameSessions(ctx, q)
+		return &messages.GameSession{ID: q.ID, Status: messages.GameSessionActive}, nil
 	case messages.PlayerSessionQuery:
 		return b.playerSessions(ctx, q)
 	case messages.InspectGameSession:
@@ -31,21 +30,7 @@ func (b *hanging) Do(ctx context.Context, q messages.Request) (any, error) {
 	case messages.KickPlayer:
 		return b.kickPlayer(ctx, q)
 	}
-	return b.Backend.Do(ctx, q)
-}
-
-func (b *hanging) fleets(context.Context) ([]*messages.Fleet, error) {
-	return []*messages.Fleet{{ID: "fleet"}}, nil
-}
-
-func (b *hanging) gameSessions(_ context.Context, q messages.GameSessionQuery) ([]*messages.GameSession, error) {
-	return []*messages.GameSession{{ID: q.ID, Status: messages.GameSessionActive}}, nil
-}
-
-func (b *hanging) ActiveGameSessions(context.Context, messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error) {
-	return func(yield func(*messages.GameSession, int) bool) {
-		_ = yield(&messages.GameSession{ID: "hangs"}, 1) && yield(&messages.GameSession{ID: "runs"}, 1)
-	}, nil
+	return b.Doer.Do(ctx, q)
 }
 
 func (b *hanging) playerSessions(_ context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {

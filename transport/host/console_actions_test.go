@@ -46,7 +46,8 @@ func anOperatorKicksAndBans(t *testing.T) {
 		!strings.Contains(body, `"detail":"by an operator (this machine): rude"`) || !strings.Contains(body, `"playerId":"ann"`) {
 		t.Error(body)
 	}
-	games, err := messages.Do(t.Context(), h.System(), messages.GameSessionQuery{FleetID: "fleet-dev"})
+	found, err := messages.Do(t.Context(), h.System(), messages.FindGameSessions{FleetID: "fleet-dev"})
+	games := found.GameSessions
 	if err != nil {
 		t.Fatal(err)
 	}

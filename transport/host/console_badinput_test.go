@@ -16,7 +16,8 @@ import (
 // good are values of parameters with which the operations would do something at consoleHost.
 func good(t *testing.T, h *testHost, path string) map[string]string {
 	t.Helper()
-	games, err := messages.Do(t.Context(), h.System(), messages.GameSessionQuery{FleetID: "fleet-dev"})
+	found, err := messages.Do(t.Context(), h.System(), messages.FindGameSessions{FleetID: "fleet-dev"})
+	games := found.GameSessions
 	if err != nil || len(games) == 0 {
 		t.Fatal(games, err)
 	}

@@ -399,7 +399,8 @@ func TestTheConsoleFindsByEachOfItsFilters(t *testing.T) {
 
 func theConsoleFindsByEachOfItsFilters(t *testing.T) {
 	h := consoleHost(t, Options{Network: memory(t)})
-	games, err := messages.Do(t.Context(), h.System(), messages.GameSessionQuery{FleetID: "fleet-dev"})
+	found, err := messages.Do(t.Context(), h.System(), messages.FindGameSessions{FleetID: "fleet-dev"})
+	games := found.GameSessions
 	if err != nil || len(games) != 1 {
 		t.Fatal(games, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -177,21 +176,14 @@ func (j *devJoin) join(ctx context.Context, req devJoinRequest) (*devJoinAnswer,
 
 // withRoom returns the game sessions that have a free seat and accept players, oldest first.
 func (j *devJoin) withRoom(ctx context.Context) (ids []messages.GameSessionID, err error) {
-	active, err := j.system.ActiveGameSessions(ctx, messages.ActiveGameSessionQuery{FleetID: j.fleet})
+	active, err := messages.Do(ctx, j.system, messages.FindGameSessions{FleetID: j.fleet, Status: messages.GameSessionActive})
 	if err != nil {
 		return nil, err
 	}
-	var free []*messages.GameSession
-	for game, players := range active {
-		if game.AcceptsPlayers && players < game.MaxPlayers {
-			free = append(free, game)
+	for _, game := range active.GameSessions {
+		if game.AcceptsPlayers && game.CurrentPlayers < game.MaxPlayers {
+			ids = append(ids, game.ID)
 		}
-	}
-	slices.SortFunc(free, func(a, b *messages.GameSession) int {
-		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
-	})
-	for _, game := range free {
-		ids = append(ids, game.ID)
 	}
 	return ids, nil
 }
@@ -210,11 +202,9 @@ func (j *devJoin) create(ctx context.Context, players int) (messages.GameSession
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
-		now, err := messages.Do(ctx, j.system, messages.GameSessionQuery{ID: game.ID})
-		if err != nil {
+		if game, err = messages.Do(ctx, j.system, messages.GameSessionQuery{ID: game.ID}); err != nil {
 			return "", err
 		}
-		game = now[0]
 	}
 	if game.Status != messages.GameSessionActive {
 		return "", errors.New("the new game session has ended: " + cmp.Or(game.EndText, game.Status.String()))

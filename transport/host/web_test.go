@@ -108,7 +108,8 @@ func devJoinsAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	games, err := messages.Do(t.Context(), h.System(), messages.GameSessionQuery{FleetID: "fleet-dev"})
+	found, err := messages.Do(t.Context(), h.System(), messages.FindGameSessions{FleetID: "fleet-dev"})
+	games := found.GameSessions
 	if err != nil || len(games) != 2 {
 		t.Errorf("%d game sessions for 16 players, %v", len(games), err)
 	}
@@ -135,7 +136,8 @@ func devJoinIsForThisMachine(t *testing.T) {
 	if status, header, _ := h.call("OPTIONS", devJoinPath, "", "Origin", "http://127.0.0.1:8000", "Access-Control-Request-Method", "POST"); status != 204 || header.Get("Access-Control-Allow-Headers") != "Content-Type" {
 		t.Errorf("a page of this machine: %d %v", status, header)
 	}
-	games, err := messages.Do(t.Context(), h.System(), messages.GameSessionQuery{FleetID: "fleet-dev"})
+	found, err := messages.Do(t.Context(), h.System(), messages.FindGameSessions{FleetID: "fleet-dev"})
+	games := found.GameSessions
 	if err != nil || len(games) != 0 {
 		t.Errorf("%d game sessions, %v", len(games), err)
 	}

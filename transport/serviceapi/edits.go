@@ -58,15 +58,9 @@ type (
 
 // describeGameSessionDetails is DescribeGameSessions with protection policies.
 func (s *Server) describeGameSessionDetails(ctx context.Context, in *gamelift.DescribeGameSessionDetailsInput) (*gameSessionDetailsOutput, error) {
-	records, err := s.selectedGameSessions(ctx, &gamelift.DescribeGameSessionsInput{
+	page, token, err := s.selectedGameSessions(ctx, &gamelift.DescribeGameSessionsInput{
 		FleetId: in.FleetId, AliasId: in.AliasId, GameSessionId: in.GameSessionId, Location: in.Location, StatusFilter: in.StatusFilter,
-	})
-	if err != nil {
-		return nil, err
-	}
-	page, token, err := cut(s.pager, paging{
-		operation: "DescribeGameSessionDetails", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: newestFirst,
-	}, records, gameSessionPosition)
+	}, paging{operation: "DescribeGameSessionDetails", input: in, limit: in.Limit, token: in.NextToken, max: pageMax})
 	if err != nil {
 		return nil, err
 	}

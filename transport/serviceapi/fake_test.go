@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 	"sync"
 	"time"
 
 	"troupe/messages"
+	"troupe/messages/search"
 )
 
 // fakeBackend is an in-memory Backend for tests of the protocol: it keeps records and runs
@@ -26,7 +26,6 @@ type fakeBackend struct {
 	hook    func(ctx context.Context) error // runs first in every create
 	created []messages.CreateGameSession    // as received
 	seats   []messages.CreatePlayerSessions // as received
-	queries []messages.GameSessionQuery     // as received
 	asked   []messages.PlayerSessionQuery   // as received
 	status  messages.GameSessionStatus      // status of new game sessions
 	scripts []*messages.Script
@@ -140,7 +139,9 @@ func (b *fakeBackend) Do(ctx context.Context, q messages.Request) (any, error) {
 	case messages.TerminateGameSession:
 		return b.terminateGameSession(ctx, q)
 	case messages.GameSessionQuery:
-		return b.gameSessions(ctx, q)
+		return b.gameSession(ctx, q)
+	case messages.FindGameSessions:
+		return b.findGameSessions(ctx, q)
 	case messages.CreatePlayerSessions:
 		return b.createPlayerSessions(ctx, q)
 	case messages.PlayerSessionQuery:
@@ -239,32 +240,18 @@ func (b *fakeBackend) terminateGameSession(ctx context.Context, q messages.Termi
 	return &shown, nil
 }
 
-func (b *fakeBackend) gameSessions(ctx context.Context, q messages.GameSessionQuery) ([]*messages.GameSession, error) {
+func (b *fakeBackend) gameSession(ctx context.Context, q messages.GameSessionQuery) (*messages.GameSession, error) {
 	err := b.enter(ctx, false)
 	defer b.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	b.queries = append(b.queries, q)
-	var fleet messages.FleetID
-	if q.ID == "" {
-		if fleet, err = b.resolve(q.FleetID, q.AliasID); err != nil {
-			return nil, err
-		}
-	}
-	var found []*messages.GameSession
 	for _, g := range b.games {
-		switch {
-		case q.ID != "" && g.ID != q.ID, q.ID == "" && g.FleetID != fleet, q.Status != 0 && g.Status != q.Status,
-			q.Location != "" && g.Location != q.Location:
-			continue
+		if g.ID == q.ID {
+			return g, nil
 		}
-		found = append(found, g)
 	}
-	if q.ID != "" && found == nil {
-		return nil, messages.Errorf(messages.NotFound, "no game session %q", q.ID)
-	}
-	return found, nil
+	return nil, messages.Errorf(messages.NotFound, "no game session %q", q.ID)
 }
 
 func (b *fakeBackend) createPlayerSessions(ctx context.Context, req messages.CreatePlayerSessions) ([]*messages.PlayerSession, error) {
@@ -491,19 +478,22 @@ func (b *fakeBackend) updateGameSession(ctx context.Context, req messages.Update
 	return &g, nil
 }
 
-// ActiveGameSessions returns records without their number of players, as the host does.
-func (b *fakeBackend) ActiveGameSessions(ctx context.Context, q messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error) {
-	found, err := b.gameSessions(ctx, messages.GameSessionQuery{FleetID: q.FleetID, AliasID: q.AliasID, Location: q.Location, Status: messages.GameSessionActive})
+// findGameSessions selects as the host does.
+func (b *fakeBackend) findGameSessions(ctx context.Context, q messages.FindGameSessions) (out messages.FoundGameSessions, err error) {
+	err = b.enter(ctx, false)
+	defer b.mu.Unlock()
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	return func(yield func(*messages.GameSession, int) bool) {
-		for _, g := range found {
-			shared := *g
-			shared.CurrentPlayers = -1
-			if !yield(&shared, g.CurrentPlayers) {
+	fleet, err := b.resolve(q.FleetID, q.AliasID)
+	if err != nil {
+		return out, err
+	}
+	return search.Find(&q, func(yield func(*messages.GameSession, int) bool) {
+		for _, g := range b.games {
+			if g.FleetID == fleet && !yield(g, g.CurrentPlayers) {
 				return
 			}
 		}
-	}, nil
+	})
 }

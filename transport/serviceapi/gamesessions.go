@@ -51,47 +51,47 @@ func (s *Server) createGameSession(ctx context.Context, in *gamelift.CreateGameS
 	return &gameSessionOutput{GameSession: &created}, nil
 }
 
-// describeGameSessions lists game sessions, newest first. With a game session
-// id, the location and the alias are ignored and another fleet's id finds
-// nothing (D-211).
+// describeGameSessions lists game sessions, newest first.
 func (s *Server) describeGameSessions(ctx context.Context, in *gamelift.DescribeGameSessionsInput) (*gameSessionsOutput, error) {
-	records, err := s.selectedGameSessions(ctx, in)
+	records, token, err := s.selectedGameSessions(ctx, in, paging{
+		operation: "DescribeGameSessions", input: in, limit: in.Limit, token: in.NextToken, max: pageMax,
+	})
 	if err != nil {
 		return nil, err
 	}
-	page, token, err := cut(s.pager, paging{
-		operation: "DescribeGameSessions", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: newestFirst,
-	}, records, gameSessionPosition)
-	if err != nil {
-		return nil, err
-	}
-	return &gameSessionsOutput{GameSessions: s.gameSessions(page), NextToken: token}, nil
+	return &gameSessionsOutput{GameSessions: s.gameSessions(records), NextToken: token}, nil
 }
 
-func (s *Server) selectedGameSessions(ctx context.Context, in *gamelift.DescribeGameSessionsInput) ([]*messages.GameSession, error) {
+// selectedGameSessions returns one game session or a page of them. With a game session id, the location and the alias are ignored and
+// another fleet's id finds nothing (D-211).
+func (s *Server) selectedGameSessions(ctx context.Context, in *gamelift.DescribeGameSessionsInput, how paging) ([]*messages.GameSession, *string, error) {
 	switch {
 	case in.FleetId != nil && in.AliasId != nil:
-		return nil, invalid("give FleetId or AliasId, not both")
+		return nil, nil, invalid("give FleetId or AliasId, not both")
 	case in.FleetId == nil && in.AliasId == nil && in.GameSessionId == nil:
-		return nil, invalid("give one of FleetId, AliasId and GameSessionId")
+		return nil, nil, invalid("give one of FleetId, AliasId and GameSessionId")
 	case in.Location != nil && in.FleetId == nil && in.AliasId == nil:
-		return nil, invalid("Location needs a FleetId or an AliasId")
+		return nil, nil, invalid("Location needs a FleetId or an AliasId")
 	}
 	fleet, err := s.arns.fleet(in.FleetId)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	status, _ := messages.ParseGameSessionStatus(aws.ToString(in.StatusFilter)) // 0, any, if absent
 	if in.GameSessionId != nil {
-		return s.oneGameSession(ctx, *in.GameSessionId, fleet, status)
+		found, err := s.oneGameSession(ctx, *in.GameSessionId, fleet, status)
+		if err == nil && how.token != nil {
+			err = how.badToken()
+		}
+		return found, nil, err
 	}
 	alias, err := s.arns.alias(in.AliasId)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return messages.Do(ctx, s.options.Backend, messages.GameSessionQuery{
-		FleetID: fleet, AliasID: alias, Location: aws.ToString(in.Location), Status: status,
-	})
+	return s.findGameSessions(ctx, messages.FindGameSessions{
+		FleetID: fleet, AliasID: alias, Location: aws.ToString(in.Location), Status: status, Newest: true,
+	}, how)
 }
 
 // oneGameSession finds a game session by its ARN. The list is empty if the game session has
@@ -101,16 +101,11 @@ func (s *Server) oneGameSession(ctx context.Context, arn string, fleet messages.
 	if err != nil {
 		return nil, err
 	}
-	found, err := messages.Do(ctx, s.options.Backend, messages.GameSessionQuery{ID: id})
-	if err != nil {
+	g, err := messages.Do(ctx, s.options.Backend, messages.GameSessionQuery{ID: id})
+	if err != nil || fleet != "" && g.FleetID != fleet || status != 0 && g.Status != status {
 		return nil, err
 	}
-	if len(found) == 0 {
-		return nil, messages.Errorf(messages.NotFound, "there is no game session %q", awswire.Clip(arn))
-	}
-	return slices.DeleteFunc(slices.Clone(found), func(g *messages.GameSession) bool {
-		return (fleet != "" && g.FleetID != fleet) || (status != 0 && g.Status != status)
-	}), nil
+	return []*messages.GameSession{g}, nil
 }
 
 // fleetOrAlias reads a fleet id or an alias id; exactly one must be given.
@@ -136,5 +131,3 @@ func uniqueProperties(given []types.GameProperty) ([]messages.Property, error) {
 	}
 	return properties, nil
 }
-
-func gameSessionPosition(g *messages.GameSession) position { return at(g.Created, g.ID) }

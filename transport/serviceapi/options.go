@@ -17,8 +17,10 @@ import (
 // Options configures a Server. The zero value of every field but Backend is a
 // working default.
 type Options struct {
-	// Backend carries out the operations. Required.
-	Backend Backend
+	// Backend carries out the operations. Required. The API has checked lengths, patterns and all rules that need no state; ids reach it
+	// without the ARN around them, those of game sessions as ARNs in the form that the host gives them. An error that is neither a
+	// *messages.Error nor that of a context is answered as an internal fault.
+	Backend messages.Doer
 	// Region is the API region, which is also part of every ARN; letters,
 	// digits and hyphens. Default us-east-1.
 	Region string

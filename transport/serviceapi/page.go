@@ -28,7 +28,7 @@ const (
 //
 //	version (1 byte) | MAC (16 bytes) | creation time in us (8 bytes) | id, all in base64url
 //
-// Tokens of SearchGameSessions have another format after the MAC: see search.go.
+// Tokens of lists of game sessions have another format after the MAC: see search.go.
 type pager struct{ key [32]byte }
 
 func newPager(key []byte) *pager {
@@ -60,11 +60,6 @@ func oldestFirst(a, b position) int {
 	return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id))
 }
 
-// newestFirst is the order of DescribeGameSessions (service-api.md 2.6).
-func newestFirst(a, b position) int {
-	return cmp.Or(cmp.Compare(b.created, a.created), cmp.Compare(a.id, b.id))
-}
-
 // latestFirst is the order of fleet events, whose ids grow with time.
 func latestFirst(a, b position) int { return oldestFirst(b, a) }
 
@@ -76,6 +71,18 @@ type paging struct {
 	token     *string
 	max       int
 	order     func(a, b position) int
+}
+
+// size returns how many items a page has at most.
+func (p *paging) size() int {
+	if p.limit != nil {
+		return min(p.max, int(*p.limit))
+	}
+	return p.max
+}
+
+func (p *paging) badToken() error {
+	return invalid("NextToken is not one that %s returned for this filter", p.operation)
 }
 
 // cut sorts items. It returns the page that the call asks for and the token of the next page,
@@ -90,7 +97,7 @@ func cut[T any](p *pager, how paging, items []T, of func(T) position) ([]T, *str
 	if how.token != nil {
 		last, ok := p.open(*how.token, how.operation, bound)
 		if !ok {
-			return nil, nil, invalid("NextToken is not one that %s returned for this filter", how.operation)
+			return nil, nil, how.badToken()
 		}
 		behind := func(item T) bool { return how.order(of(item), last) > 0 }
 		if i := slices.IndexFunc(items, behind); i >= 0 {
@@ -99,10 +106,7 @@ func cut[T any](p *pager, how paging, items []T, of func(T) position) ([]T, *str
 			items = nil
 		}
 	}
-	size := how.max
-	if how.limit != nil {
-		size = min(size, int(*how.limit))
-	}
+	size := how.size()
 	if len(items) <= size {
 		return items, nil, nil
 	}

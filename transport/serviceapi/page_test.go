@@ -20,7 +20,7 @@ func TestPagesHaveEveryPersistentItemOnce(t *testing.T) {
 			return position{rapid.Int64Range(-3, 3).Draw(rt, "created"), rapid.StringN(1, 2, -1).Draw(rt, "id")}
 		})
 		staying := rapid.SliceOfNDistinct(gen, 0, 30, self).Draw(rt, "staying")
-		order := rapid.SampledFrom([]func(a, b position) int{oldestFirst, newestFirst}).Draw(rt, "order")
+		order := rapid.SampledFrom([]func(a, b position) int{oldestFirst, latestFirst}).Draw(rt, "order")
 		in := &gamelift.ListFleetsInput{Limit: aws.Int32(rapid.Int32Range(1, 40).Draw(rt, "limit"))}
 		p := newPager(nil)
 		var seen []position

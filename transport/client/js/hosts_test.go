@@ -151,11 +151,10 @@ func (c *control) seat(q question) (any, error) {
 			return nil, err
 		}
 		for id = game.ID; game.Status == messages.GameSessionActivating; {
-			found, err := messages.Do(c.ctx, h.System(), messages.GameSessionQuery{ID: id})
-			if err != nil {
+			var err error
+			if game, err = messages.Do(c.ctx, h.System(), messages.GameSessionQuery{ID: id}); err != nil {
 				return nil, err
 			}
-			game = found[0]
 		}
 		if q.Game != "" {
 			c.games[q.Game] = id

@@ -121,7 +121,7 @@ func (h *testHost) version(game string) string {
 	if err != nil {
 		h.Fatal(err)
 	}
-	return found[0].ScriptVersion
+	return found.ScriptVersion
 }
 
 func needNode(t *testing.T) {

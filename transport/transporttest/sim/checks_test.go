@@ -65,7 +65,7 @@ func (r *run) checkRecords(quiet bool) {
 		if !quiet {
 			continue
 		}
-		record := sure(messages.Do(context.Background(), r.system, messages.GameSessionQuery{ID: g.id}))[0]
+		record := sure(messages.Do(context.Background(), r.system, messages.GameSessionQuery{ID: g.id}))
 		r.mu.Lock()
 		if n := record.CurrentPlayers; n != live {
 			r.failf("RL-15: game %d counts %d players, %d player sessions are not final", g.index, n, live)
@@ -97,7 +97,7 @@ func (r *run) checkUnclaimed() {
 func (r *run) checkEnded() {
 	r.checkRecords(false)
 	for _, g := range r.games {
-		record := sure(messages.Do(context.Background(), r.system, messages.GameSessionQuery{ID: g.id}))[0]
+		record := sure(messages.Do(context.Background(), r.system, messages.GameSessionQuery{ID: g.id}))
 		r.mu.Lock()
 		if s := record.Status; s != messages.GameSessionTerminated || record.CurrentPlayers != 0 {
 			r.failf("RL-16: game %d was told to end and is %v, with %d players", g.index, s, record.CurrentPlayers)

@@ -277,7 +277,7 @@ func (s *service) awaitPlacements() {
 // sessions of the process before have ended (RL-114).
 func (s *service) check(restarted bool) {
 	ctx := context.Background()
-	list := sure(messages.Do(ctx, s.system, messages.GameSessionQuery{FleetID: serviceFleet}))
+	list := sure(messages.Do(ctx, s.system, messages.FindGameSessions{FleetID: serviceFleet})).GameSessions
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	byID := make(map[messages.GameSessionID]*messages.GameSession)
@@ -309,7 +309,7 @@ func (s *service) check(restarted bool) {
 
 // fill reserves all seats that the game sessions should still have.
 func (s *service) fill() {
-	for _, g := range sure(messages.Do(context.Background(), s.system, messages.GameSessionQuery{FleetID: serviceFleet, Status: messages.GameSessionActive})) {
+	for _, g := range sure(messages.Do(context.Background(), s.system, messages.FindGameSessions{FleetID: serviceFleet, Status: messages.GameSessionActive})).GameSessions {
 		who := make([]messages.NewPlayer, g.MaxPlayers-g.CurrentPlayers)
 		for i := range who {
 			who[i].PlayerID = messages.PlayerID(fmt.Sprintf("last-%d", i))

@@ -16,17 +16,12 @@ type Sort struct {
 	descending bool
 }
 
-// Oldest is the order without a sort expression: by time of creation.
+// Oldest and Newest are the orders without a sort expression, by time of creation in us.
 func Oldest() *Sort { return &Sort{by: operand{field: fieldExact}} }
+func Newest() *Sort { return &Sort{by: operand{field: fieldExact}, descending: true} }
 
-// Position is the position of a game session in an order: its sort value, and its id as the
-// tie-breaker.
-type Position struct {
-	Absent bool   // it has no such property, or name
-	Number int64  // or
-	Text   string // of the operand
-	ID     messages.GameSessionID
-}
+// Position is that of a game session in an order.
+type Position = messages.GameSessionPosition
 
 // Position returns the position of a game session with the given number of players.
 func (s *Sort) Position(g *messages.GameSession, players int) Position {
@@ -56,18 +51,18 @@ func (s *Sort) Compare(a, b Position) int {
 	return cmp.Or(c, strings.Compare(string(a.ID), string(b.ID)))
 }
 
-// Shorten returns a position with at most n+1 bytes of text, and whether it differs from p. A
-// shortened position comes before all positions that begin with the same n bytes. So a list that
+// Shorten returns a position with at most n+1 bytes of text, which is Cut if it differs from p. A
+// cut position comes before all positions that begin with the same n bytes. So a list that
 // continues there may repeat some of them, but misses none.
-func (s *Sort) Shorten(p Position, n int) (Position, bool) {
+func (s *Sort) Shorten(p Position, n int) Position {
 	if len(p.Text) <= n {
-		return p, false
+		return p
 	}
-	p.Text = strings.Clone(p.Text[:n])
+	p.Text, p.Cut = strings.Clone(p.Text[:n]), true
 	if s.descending {
 		p.Text += "\xff" // greater than any continuation: no text contains this byte
 	}
-	return p, true
+	return p
 }
 
 // String returns the expression; that of Oldest is empty.
