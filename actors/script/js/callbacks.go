@@ -1,7 +1,6 @@
 package js
 
 import (
-	"reflect"
 	"time"
 
 	"github.com/dop251/goja"
@@ -31,9 +30,9 @@ type glue struct {
 	onProcessStarted, onHealthCheck, onPlayerConnect          callback
 	onStartGameSession, onProcessTerminate, onPlayerAccepted  callback
 	onPlayerDetached, onPlayerReconnected, onPlayerDisconnect callback
-	gone, told, failed, onUpdateGameSession                   callback
+	gone, onUpdateGameSession                                 callback
 	onMessage, onSendToPlayer, onSendToGroup                  callback
-	onPlayerJoinGroup, onPlayerLeaveGroup, messageType        callback
+	onPlayerJoinGroup, onPlayerLeaveGroup                     callback
 }
 
 func (g *glue) bind(o *goja.Object) {
@@ -41,7 +40,6 @@ func (g *glue) bind(o *goja.Object) {
 		"run": &g.run, "load": &g.load, "report": &g.report, "configuration": &g.configuration, "init": &g.init,
 		"onProcessStarted": &g.onProcessStarted, "onHealthCheck": &g.onHealthCheck,
 		"onStartGameSession": &g.onStartGameSession, "onProcessTerminate": &g.onProcessTerminate,
-		"told": &g.told, "failed": &g.failed,
 	} {
 		*c = callback{name, function(o, name)}
 	}
@@ -62,7 +60,7 @@ func (g *glue) playing() map[string]*callback {
 	return map[string]*callback{
 		"onPlayerConnect": &g.onPlayerConnect, "onPlayerAccepted": &g.onPlayerAccepted, "onPlayerDetached": &g.onPlayerDetached,
 		"onPlayerReconnected": &g.onPlayerReconnected, "onPlayerDisconnect": &g.onPlayerDisconnect, "gone": &g.gone,
-		"onMessage": &g.onMessage, "onSendToPlayer": &g.onSendToPlayer, "onSendToGroup": &g.onSendToGroup, "messageType": &g.messageType,
+		"onMessage": &g.onMessage, "onSendToPlayer": &g.onSendToPlayer, "onSendToGroup": &g.onSendToGroup,
 		"onUpdateGameSession": &g.onUpdateGameSession,
 		"onPlayerJoinGroup":   &g.onPlayerJoinGroup, "onPlayerLeaveGroup": &g.onPlayerLeaveGroup,
 	}
@@ -168,35 +166,8 @@ func (h *Handler) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
 
 // OnMessage implements script.Handler.
 func (h *Handler) OnMessage(m *script.Message) {
-	_, _ = h.call("onMessage", h.onMessage, func(a *arguments) { a.message(m) })
+	h.ask(&h.glue.onMessage, func(a *arguments) { a.message(m) })
 }
-
-// onMessage does what the glue's onMessage does, without its frames: it is called most.
-func (h *Handler) onMessage(c goja.FunctionCall) goja.Value {
-	h.direct = true
-	f, ok := h.callbacks.Get("onMessage").(*goja.Object)
-	if !ok {
-		return goja.Undefined()
-	}
-	if f != h.message.of {
-		h.message.of, h.message.call = f, nil
-		if f.ExportType() == functionType {
-			h.message.call, _ = f.Export().(func(goja.FunctionCall) goja.Value)
-		}
-	}
-	if h.message.call == nil { // a proxy, or no function at all
-		h.glue.onMessage.call(c)
-		return goja.Undefined()
-	}
-	result := h.message.call(goja.FunctionCall{This: h.callbacks, Arguments: c.Arguments})
-	if !goja.IsUndefined(result) {
-		h.glue.told.of(h.vm.ToValue("onMessage"), result)
-	}
-	return goja.Undefined()
-}
-
-// functionType is that of functions as the engine exports them.
-var functionType = reflect.TypeFor[func(goja.FunctionCall) goja.Value]()
 
 // OnSendToPlayer implements script.Handler.
 func (h *Handler) OnSendToPlayer(m *script.Message) script.Decision {
@@ -240,7 +211,14 @@ func (a *arguments) player(p script.Player) {
 	a.add(a.h.vm.ToValue(p.PlayerData))
 }
 
-func (a *arguments) message(m *script.Message) { a.add(a.h.inbound(m)) }
+func (a *arguments) message(m *script.Message) {
+	a.i32(m.OpCode)
+	a.i32(int32(m.Sender))
+	a.i32(int32(m.TargetPlayer))
+	a.i32(int32(m.TargetGroup))
+	a.add(a.h.vm.ToValue(m.Reliable))
+	a.bytes(m.Payload)
+}
 
 type property struct {
 	name  string

@@ -42,9 +42,8 @@ func (h *Handler) call(what string, f native, fill func(*arguments)) (v goja.Val
 	v, err = h.enter(f, fill, &h.arguments)
 	clear(h.arguments.list)
 	if err != nil {
-		err = h.judge(what, h.blame(what, err))
+		err = h.judge(what, err)
 	}
-	h.direct = false
 	if h.jobs.waiting() || len(h.ticks) > 0 || len(h.rejections) > 0 {
 		h.runJobs(what)
 	}
@@ -178,16 +177,6 @@ func (h *Handler) afterCallback(goja.FunctionCall) goja.Value {
 		h.drain()
 	}
 	return goja.Undefined()
-}
-
-// blame has the glue report what a function threw that it has not called, and returns
-// any other error, or its own.
-func (h *Handler) blame(what string, err error) error {
-	thrown, ok := err.(*goja.Exception) // to unwrap it may run code of the script
-	if !ok || !h.direct {
-		return err
-	}
-	return h.attempt(func() { h.glue.failed.of(h.vm.ToValue(what), thrown.Value()) })
 }
 
 // judge logs an error and returns what is to be known of it, which needs no code of

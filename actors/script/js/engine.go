@@ -66,14 +66,16 @@ var guardEngine = sync.OnceFunc(func() {
 	for _, name := range bigNames {
 		dropTemplate(global, name)
 	}
-	rangeErrors = (*templateOf[map[unistring.String]factory](global, "props"))["RangeError"]
+	for name := range classes {
+		classes[name] = (*templateOf[map[unistring.String]factory](global, "props"))[unistring.NewFromString(name)]
+	}
 	for _, name := range []string{"getBigInt64", "getBigUint64", "setBigInt64", "setBigUint64"} {
 		dropTemplate(prototype("DataView"), name)
 	}
 })
 
-// rangeErrors makes the class RangeError of a runtime, or returns it.
-var rangeErrors factory
+// classes are what Handler.class makes.
+var classes = map[string]factory{"RangeError": nil, "Uint8Array": nil}
 
 // bigNames are the globals of BigInt.
 var bigNames = []string{"BigInt", "BigInt64Array", "BigUint64Array"}

@@ -27,28 +27,20 @@ func Relieve(p watchdog.Process) (end func()) { return callWatchdog.Relieve(p) }
 type Handler struct {
 	// What every call needs, side by side: the memory of a game session among many is
 	// seldom in a cache.
-	watch       *watchdog.Watch                                 // nil before Init
-	vm          *goja.Runtime                                   // nil before Init
-	session     script.Session                                  // nil before Init
-	callbacks   *goja.Object                                    // ssExports
-	messageType *goja.Object                                    // the prototype of messages; nil: no message has come yet
-	plain       struct{ class, prototype, buffer *goja.Object } // what payloads are made with: Uint8Array, and prototypes
-	message     struct {                                        // the onMessage of callbacks, as it was last
-		of   *goja.Object
-		call native
-	}
+	watch     *watchdog.Watch // nil before Init
+	vm        *goja.Runtime   // nil before Init
+	session   script.Session  // nil before Init
 	arguments arguments
 	what      string // which call is under way
 	tick      time.Duration
-	// The booleans do not exclude one another: a call that is running, direct or interrupted goes on while
+	// The booleans do not exclude one another: a call that is running or interrupted goes on while
 	// the script is dead, stopped or given up; and the atomic ones are written by other goroutines.
 	dead        bool                           // nothing of the script runs any more
 	running     bool                           // a call is under way
-	direct      bool                           // of a function of the script's without the glue, which is to report what it throws
 	written     *written                       // by the JSON.stringify under way
 	replacer    goja.Value                     // of all JSON.stringify; nil: none was called
 	joining     []*goja.Object                 // lists of which a text is made
-	rangeErrors *goja.Object                   // the engine's class; nil: nothing was refused yet
+	classes     map[string]*goja.Object        // built-in ones that the host has used
 	calls       *[]struct{}                    // the engine's stack of calls; its length alone may be read
 	natives     int                            // built-ins that are inside of one another
 	overflows   bool                           // the error for too deep recursion is being made

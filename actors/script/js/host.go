@@ -1,7 +1,6 @@
 package js
 
 import (
-	"cmp"
 	"strconv"
 
 	"github.com/dop251/goja"
@@ -22,8 +21,7 @@ var hostFunctions = map[string]hostFunction{
 	"broadcastGroupMembershipUpdate": (*Handler).broadcast, "decided": (*Handler).decide, "failed": (*Handler).countFailed,
 
 	"arm": (*Handler).arm, "armed": (*Handler).armed, "disarm": (*Handler).disarm, "soon": (*Handler).soon, "notSoon": (*Handler).notSoon,
-	"message": func(h *Handler, c goja.FunctionCall) goja.Value { return cmp.Or(h.made(c), goja.Undefined()) },
-	"quick":   (*Handler).quick, "later": func(h *Handler, c goja.FunctionCall) goja.Value { return modules.Later(h.vm, c) },
+	"later":    func(h *Handler, c goja.FunctionCall) goja.Value { return modules.Later(h.vm, c) },
 	"backfill": (*Handler).backfill, "uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback,
 	"hint": func(h *Handler, c goja.FunctionCall) goja.Value {
 		return h.vm.ToValue(modules.Hint(c.Argument(0).String()))

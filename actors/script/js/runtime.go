@@ -60,17 +60,6 @@ func (h *Handler) boot() error {
 // it could be any file of the machine.
 func noFile(string) ([]byte, error) { return nil, nil }
 
-// payloads takes what payloads are made with, before a script can put something else
-// there.
-func (h *Handler) payloads() (constructor, prototype *goja.Object) {
-	if h.plain.class == nil {
-		h.plain.class = h.vm.Get("Uint8Array").ToObject(h.vm)
-		h.plain.prototype = h.plain.class.Get("prototype").ToObject(h.vm)
-		h.plain.buffer = h.vm.ToValue(h.vm.NewArrayBuffer(nil)).(*goja.Object).Prototype()
-	}
-	return h.plain.class, h.plain.prototype
-}
-
 // create runs a file of the host and calls its create.
 func (h *Handler) create(p *goja.Program, args ...goja.Value) (*goja.Object, error) {
 	f, err := h.vm.RunProgram(p)
@@ -109,8 +98,8 @@ func (h *Handler) load() error {
 	if text := h.glue.load.of(given).String(); text != "" {
 		return fmt.Errorf("%s: %s", h.program.entry, text)
 	}
-	h.callbacks, _ = given.(*goja.Object)
-	h.program.notePlaces(h.callbacks)
+	callbacks, _ := given.(*goja.Object)
+	h.program.notePlaces(callbacks)
 	return nil
 }
 
@@ -138,14 +127,37 @@ func (h *Handler) given(exports goja.Value) (given goja.Value, err error) {
 	return given, nil
 }
 
-// rangeError is an error to panic with, of the engine's class: one of the script's would run its code.
-func (h *Handler) rangeError(format string, args ...any) *goja.Object {
-	if h.rangeErrors == nil {
-		h.rangeErrors = objectOf(rangeErrors(h.vm), "value") // once: each time, a guard is put around it
+// bytes makes a plain Uint8Array of b, which it takes over. No code of the script runs.
+func (h *Handler) bytes(b []byte) *goja.Object {
+	o, err := h.vm.New(h.class("Uint8Array"), h.vm.ToValue(h.vm.NewArrayBuffer(b)))
+	must(err)
+	return o
+}
+
+// class returns a built-in class, even if the script has put another one in its place.
+func (h *Handler) class(name string) *goja.Object {
+	o := h.classes[name]
+	if o == nil { // only once: each time, it is counted once more
+		o = objectOf(classes[name](h.vm), "value")
+		if h.classes == nil {
+			h.classes = make(map[string]*goja.Object)
+		}
+		h.classes[name] = o
 	}
-	o, err := h.vm.New(h.rangeErrors, h.vm.ToValue(fmt.Sprintf(format, args...)))
+	return o
+}
+
+// rangeError is an error to panic with.
+func (h *Handler) rangeError(format string, args ...any) *goja.Object {
+	o, err := h.vm.New(h.class("RangeError"), h.vm.ToValue(fmt.Sprintf(format, args...)))
 	if err != nil {
 		return h.vm.NewGoError(err)
 	}
 	return o
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err) // of objects of ours
+	}
 }

@@ -21,9 +21,6 @@
 //   kick(peerId, reason)
 //   backfill(start)        starts, or with false stops, a backfill request for the game session
 //   processEnding()        called once; may return a promise of when it is done
-//   message, quick         may be missing, for engines for which plain objects and calls are
-//                          dear: message(opCode, sender, payload) makes a message to send, or
-//                          undefined, quick(methods) replaces methods of the session object by faster ones
 //   decided(token, ok)     what a promise came to, for answers that were undefined
 //   failed(name)           optional: a callback threw, for counters
 //   hint(message)          optional: what to add to the message of an error that is logged
@@ -51,12 +48,8 @@
 //   onPlayerDisconnect(peerId)
 //   gone(peerId)           after an onPlayerDisconnect that did not return
 //   onMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)
-//                          or one message that the engine has made
 //   onSendToPlayer(...), onSendToGroup(...)   as onMessage; true or false
 //   onPlayerJoinGroup(group, peerId), onPlayerLeaveGroup(group, peerId)   true or false
-//   messageType()          the prototype of messages
-//   told(name, result), failed(name, error)   what became of a callback that the engine has
-//                          called itself, as a method of ssExports
 //   report(level, what, error)   logs an error with its stack
 //   run(f)                 returns f()
 // Payloads handed to the glue are plain Uint8Arrays that nobody else changes.
@@ -265,7 +258,7 @@ exports.create = function create(host) {
       }
     }
 
-    let messagePrototype = null, makeMessage;
+    let messagePrototype = null;
 
     // GameMessage is a message to a script or from it (realtime.md 17). opcode is
     // another name for opCode.
@@ -280,14 +273,11 @@ exports.create = function create(host) {
         }
       }
       messagePrototype = GameMessage.prototype;
-      makeMessage = host.message;
     }
 
     // gameMessage makes one: in the embedded engine a literal costs half of a constructor.
     function gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
       if (messagePrototype === null) makeMessages();
-      const made = makeMessage !== undefined ? makeMessage(opCode, sender, payload) : undefined;
-      if (made !== undefined) return made;
       return { __proto__: messagePrototype, opCode: opCode, sender: sender, targetPlayer: targetPlayer, targetGroup: targetGroup, reliable: reliable, payload: payload };
     }
 
@@ -367,8 +357,6 @@ exports.create = function create(host) {
       stopMatchBackfill() { host.backfill(false); }
     }
 
-    if (host.quick !== undefined) host.quick(Methods.prototype);
-
     function playing() {
       class Player {}
       class ConnectMessage {}
@@ -414,19 +402,15 @@ exports.create = function create(host) {
           if (players !== null) players.delete(peerId);
         },
         gone(peerId) { if (players !== null) players.delete(peerId); },
-        onMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload) { told('onMessage', call('onMessage', 1, typeof opCode === 'object' ? opCode : gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload))); },
+        onMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload) { told('onMessage', call('onMessage', 1, gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload))); },
         onSendToPlayer(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
-          return gate('onSendToPlayer', call('onSendToPlayer', 1, typeof opCode === 'object' ? opCode : gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)));
+          return gate('onSendToPlayer', call('onSendToPlayer', 1, gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)));
         },
         onSendToGroup(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
-          return gate('onSendToGroup', call('onSendToGroup', 1, typeof opCode === 'object' ? opCode : gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)));
+          return gate('onSendToGroup', call('onSendToGroup', 1, gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)));
         },
         onPlayerJoinGroup(group, peerId) { return gate('onPlayerJoinGroup', call('onPlayerJoinGroup', 2, group, peerId)); },
         onPlayerLeaveGroup(group, peerId) { return gate('onPlayerLeaveGroup', call('onPlayerLeaveGroup', 2, group, peerId)); },
-        messageType() {
-          if (messagePrototype === null) makeMessages();
-          return messagePrototype;
-        },
       };
     }
 
@@ -515,8 +499,6 @@ exports.create = function create(host) {
       return told('onStartGameSession', call('onStartGameSession', 1, game));
     },
     onProcessTerminate(token) { return awaited('onProcessTerminate', token, call('onProcessTerminate', 0), true); },
-    told: told,
-    failed: failed,
     // playing makes what is called of players and messages.
     playing: () => more().playing(),
   };
