@@ -9,10 +9,6 @@ import (
 	"troupe/messages"
 )
 
-// native is a function of the engine as it is inside. Called like this, it leaves
-// promise jobs and the engine's stack of values to us; it panics with what it throws.
-type native func(goja.FunctionCall) goja.Value
-
 // callback is a function of the glue.
 type callback struct {
 	name string

@@ -137,7 +137,7 @@ func (h *Handler) runJobs(what string) {
 // pause lets others go first if the call under way takes long, and ends recursion. The script's code calls
 // it wherever it may take long, and at the start of each function (compile.Unit.Program).
 func (h *Handler) pause() {
-	if len(*h.calls) >= callDepthMax {
+	if h.calls.Depth() >= callDepthMax {
 		h.overflow()
 	}
 	if h.watch != nil {

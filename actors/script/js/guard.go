@@ -10,6 +10,7 @@ import (
 	"github.com/dop251/goja"
 
 	"troupe/actors/script/js/compile"
+	"troupe/actors/script/js/engine"
 	"troupe/actors/script/js/modules"
 )
 
@@ -48,8 +49,7 @@ func functionGuards() map[string]guarding {
 			arguments := slices.Clone(c.Arguments)
 			bound := call(c).(*goja.Object)
 			h.countCalls(bound)
-			f := fieldOf[func(goja.FunctionCall) goja.Value](implementation(bound), "f")
-			*f = (&boundFunction{arguments, *f}).call
+			engine.Bound(bound, arguments)
 			return bound
 		}),
 		"apply": guardInstead(func(h *Handler, call native, c goja.FunctionCall) goja.Value {
@@ -68,7 +68,7 @@ func objectGuards() map[string]guarding {
 		guards[name] = guardCall(func(h *Handler, c goja.FunctionCall) {
 			for _, v := range c.Arguments {
 				h.boundText(v, name)
-				h.boundMade(elements(v), entrySize, name)
+				h.boundMade(engine.Elements(v), engine.EntrySize, name)
 			}
 		})
 	}
@@ -108,7 +108,7 @@ func functionGuard(kind string) func(h *Handler, o *goja.Object) {
 			return f
 		}
 		guardFunction(o, func(_ native, c goja.FunctionCall) goja.Value { return made(c.Arguments, nil) })
-		*fieldOf[construct](implementation(o), "construct") = made
+		*engine.Constructor(o) = made
 	}
 }
 
@@ -226,7 +226,7 @@ func (h *Handler) guardReflect(reflection *goja.Object) {
 	for name, check := range map[string]func(c goja.FunctionCall){
 		"apply":          takes(2, "apply"),
 		"construct":      takes(1, "construct"),
-		"ownKeys":        func(c goja.FunctionCall) { h.boundMade(elements(c.Argument(0)), entrySize, "ownKeys") },
+		"ownKeys":        func(c goja.FunctionCall) { h.boundMade(engine.Elements(c.Argument(0)), engine.EntrySize, "ownKeys") },
 		"setPrototypeOf": h.setPrototypeOf,
 	} {
 		before(reflection.Get(name).(*goja.Object), check)

@@ -10,6 +10,7 @@ import (
 	"github.com/dop251/goja"
 
 	"troupe/actors/script"
+	"troupe/actors/script/js/engine"
 	"troupe/actors/script/js/modules"
 	"troupe/actors/script/watchdog"
 	"troupe/messages/counters"
@@ -35,13 +36,13 @@ type Handler struct {
 	tick      time.Duration
 	// The booleans do not exclude one another: a call that is running or interrupted goes on while
 	// the script is dead, stopped or given up; and the atomic ones are written by other goroutines.
-	dead        bool                           // nothing of the script runs any more
-	running     bool                           // a call is under way
-	written     *written                       // by the JSON.stringify under way
-	replacer    goja.Value                     // of all JSON.stringify; nil: none was called
-	joining     []*goja.Object                 // lists of which a text is made
-	classes     map[string]*goja.Object        // built-in ones that the host has used
-	calls       *[]struct{}                    // the engine's stack of calls; its length alone may be read
+	dead        bool                    // nothing of the script runs any more
+	running     bool                    // a call is under way
+	written     *written                // by the JSON.stringify under way
+	replacer    goja.Value              // of all JSON.stringify; nil: none was called
+	joining     []*goja.Object          // lists of which a text is made
+	classes     map[string]*goja.Object // built-in ones that the host has used
+	calls       engine.Calls
 	natives     int                            // built-ins that are inside of one another
 	overflows   bool                           // the error for too deep recursion is being made
 	iterates    bool                           // the iterators of arrays are counted

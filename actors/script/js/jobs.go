@@ -1,20 +1,15 @@
 package js
 
 import (
-	"reflect"
+	"troupe/actors/script/js/engine"
 
 	"github.com/dop251/goja"
 )
 
-// jobs is the engine's queue of promise jobs. The engine would run them itself when its
-// outermost function returns, but forgets all of them when one overflows the stack.
+// jobs are promise jobs that wait. The engine drops all of them when one overflows the stack, so they are taken from it.
 type jobs struct {
-	queue *[]func() // of the engine, which adds to it
+	queue *[]func() // the engine's
 	taken []func()  // from it; they come first
-}
-
-func jobsOf(vm *goja.Runtime) jobs {
-	return jobs{queue: fieldOf[[]func()](reflect.ValueOf(vm).Elem(), "jobQueue")}
 }
 
 func (j *jobs) waiting() bool { return len(j.taken) > 0 || len(*j.queue) > 0 }
@@ -30,4 +25,23 @@ func (j *jobs) next() func() {
 		j.taken = nil
 	}
 	return job
+}
+
+// held estimates how many bytes the runtime holds, for the watchdog. It stops soon after limit.
+func (h *Handler) held(limit int64) int64 {
+	others := []any{h.ticks, h.timers.immediates}
+	for _, t := range h.timers.queue {
+		others = append(others, t.object)
+	}
+	return engine.Held(limit, h.vm, others...)
+}
+
+// memoryLook is a call that does nothing: the watchdog measures during calls.
+const memoryLook = "a look at its memory"
+
+// beMeasured is called by the watchdog.
+func (h *Handler) beMeasured() {
+	h.session.Do(func() {
+		_, _ = h.call(memoryLook, func(goja.FunctionCall) goja.Value { return goja.Undefined() }, nil)
+	})
 }

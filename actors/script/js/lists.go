@@ -6,56 +6,16 @@ import (
 
 	"github.com/dop251/goja"
 
+	"troupe/actors/script/js/engine"
 	"troupe/actors/script/js/modules"
 )
 
 // The engine reads the length of a list again after a guard has looked at it. A getter, a proxy or an object with valueOf may answer
 // something else then, and the engine asks for memory of that size. So a built-in gets a list whose length is what was checked.
 
-// plain reports whether nothing of a script's runs when the length of an object is read: each time it is the same, until the script goes on.
-func plain(o *goja.Object) bool {
-	in := implementation(o)
-	switch in.Type().Name() {
-	case "arrayObject", "sparseArrayObject", "stringObject":
-		return true
-	case "baseObject", "argumentsObject":
-		values := fieldNamed(in, "values")
-		v := values.MapIndex(reflect.ValueOf("length").Convert(values.Type().Key()))
-		if !v.IsValid() || v.IsNil() {
-			return false
-		}
-		v = v.Elem()
-		if v.Kind() == reflect.Pointer && v.Elem().Kind() == reflect.Struct {
-			if accessor := fieldNamed(v.Elem(), "accessor"); accessor.IsValid() { // it is not the value, but has one
-				if v = fieldNamed(v.Elem(), "value"); accessor.Bool() || v.IsNil() {
-					return false
-				}
-				v = v.Elem()
-			}
-		}
-		return v.Type() != reflect.TypeFor[*goja.Object]()
-	}
-	return false
-}
-
-// elements is how many elements a list may have that its keys are made of; 0 for what is none, or a proxy.
-func elements(v goja.Value) int64 {
-	o, ok := v.(*goja.Object)
-	if !ok {
-		return 0
-	}
-	switch in := implementation(o); in.Type().Name() {
-	case "arrayObject", "sparseArrayObject":
-		return lengthOf(o)
-	case "typedArrayObject":
-		return fieldNamed(in, "length").Int()
-	}
-	return 0
-}
-
 // pinned returns a list in place of o whose length stays n. It is o itself if that has such a length anyway.
 func (h *Handler) pinned(o *goja.Object, n int64) *goja.Object {
-	if plain(o) {
+	if engine.LengthStays(o) {
 		return o
 	}
 	return h.instead(o, "length", h.vm.ToValue(max(n, 0)))
@@ -79,7 +39,7 @@ func (h *Handler) instead(o *goja.Object, name string, v goja.Value) *goja.Objec
 func (h *Handler) list(v goja.Value, what string) goja.Value {
 	n := h.boundList(v, what)
 	o, ok := v.(*goja.Object)
-	if !ok || plain(o) {
+	if !ok || engine.LengthStays(o) {
 		return v
 	}
 	all := make([]any, max(n, 0))
@@ -94,7 +54,7 @@ func (h *Handler) list(v goja.Value, what string) goja.Value {
 
 // source returns what a built-in makes a list of in place of o: the same elements, from an iterator or up to n.
 func (h *Handler) source(o *goja.Object, n int64) *goja.Object {
-	if plain(o) {
+	if engine.LengthStays(o) {
 		return o
 	}
 	iterate := o.GetSymbol(goja.SymIterator)
@@ -123,7 +83,7 @@ func (h *Handler) source(o *goja.Object, n int64) *goja.Object {
 func (h *Handler) pinThis(c *goja.FunctionCall, what string) (n int64, unpin func(goja.Value) goja.Value) {
 	o, ok := c.This.(*goja.Object)
 	n = h.boundList(c.This, what)
-	if !ok || plain(o) {
+	if !ok || engine.LengthStays(o) {
 		return n, func(v goja.Value) goja.Value { return v }
 	}
 	view := h.pinned(o, n)
@@ -144,7 +104,7 @@ func (h *Handler) concat(call native, c goja.FunctionCall) goja.Value {
 		if !ok {
 			return v
 		}
-		if !plain(o) {
+		if !engine.LengthStays(o) {
 			spread := o.GetSymbol(goja.SymIsConcatSpreadable)
 			if spread == nil || goja.IsUndefined(spread) {
 				spread = h.vm.ToValue(isArray(o))
@@ -161,7 +121,7 @@ func (h *Handler) concat(call native, c goja.FunctionCall) goja.Value {
 		return v
 	}
 	h.boundList(c.This, "concat") // it also says which class makes the result, so it stays what it is
-	if o, ok := c.This.(*goja.Object); ok && !plain(o) {
+	if o, ok := c.This.(*goja.Object); ok && !engine.LengthStays(o) {
 		c.Arguments = append([]goja.Value{o}, c.Arguments...)
 		c.This = h.vm.NewArray()
 	}

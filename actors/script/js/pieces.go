@@ -1,19 +1,18 @@
 package js
 
 import (
-	"reflect"
 	"strings"
 
 	"github.com/dop251/goja"
 
+	"troupe/actors/script/js/engine"
 	"troupe/actors/script/watchdog"
 )
 
-// cutters are built-ins that return pieces of a text. The engine does not copy these: each keeps all of the text.
+// cutters are built-ins that return pieces of a text. The engine does not copy pieces: each keeps all of the text.
 var cutters = []string{"at", "charAt", "slice", "split", "substr", "substring", "trim", "trimEnd", "trimStart"}
 
-// pieces returns what was made of a text, as copies if it is a small part of a large one: what the text takes
-// could not be seen in it.
+// pieces returns what a cutter made, copied if it is a small piece of a large text: engine.Held would not count the text.
 func (h *Handler) pieces(text, of goja.Value) goja.Value {
 	whole, ok := text.(goja.String)
 	if !ok || whole.Length() < watchdog.LargePiece {
@@ -21,7 +20,7 @@ func (h *Handler) pieces(text, of goja.Value) goja.Value {
 	}
 	copied := func(v goja.Value) goja.Value {
 		s, ok := v.(goja.String)
-		if !ok || s.Length() > whole.Length()/2 || reflect.TypeOf(v).Kind() != reflect.String { // what is not ASCII is copied
+		if !ok || s.Length() > whole.Length()/2 || !engine.ASCII(s) { // the engine has copied it
 			return v
 		}
 		return h.vm.ToValue(strings.Clone(s.String()))
@@ -30,14 +29,12 @@ func (h *Handler) pieces(text, of goja.Value) goja.Value {
 	if !ok {
 		return copied(of)
 	}
-	if in := implementation(o); in.Type().Name() == "arrayObject" {
-		list := *fieldOf[[]goja.Value](in, "values")
-		for i, v := range list {
-			if i%1024 == 1023 {
-				h.look()
-			}
-			list[i] = copied(v)
+	list := engine.List(o)
+	for i, v := range list {
+		if i%1024 == 1023 {
+			h.look()
 		}
+		list[i] = copied(v)
 	}
 	return of
 }

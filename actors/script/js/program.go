@@ -1,16 +1,14 @@
 package js
 
 import (
-	"path"
 	"sync"
 
 	"github.com/dop251/goja"
-	"github.com/dop251/goja/file"
-	"github.com/dop251/goja/unistring"
 
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
 	"troupe/actors/script/js/compile"
+	"troupe/actors/script/js/engine"
 )
 
 // Program is one version of a script, compiled once for all game sessions.
@@ -65,19 +63,18 @@ func (p *Program) notePlaces(callbacks *goja.Object) {
 	p.noted.Do(func() {
 		p.places = make(map[string]place)
 		for o := callbacks; o != nil && !isProxy(o); o = o.Prototype() {
-			in := implementation(o)
-			if !fieldNamed(in, "values").IsValid() || fieldNamed(in, "tmpl").IsValid() {
+			members := engine.Members(o)
+			if members == nil {
 				return
 			}
-			for name, v := range *fieldOf[map[unistring.String]goja.Value](in, "values") {
-				for _, f := range objectsOf(v, "value") {
-					code := implementation(f).FieldByName("prg")
-					if _, known := p.places[name.String()]; known || !code.IsValid() || code.IsNil() || code.Elem().FieldByName("srcMap").Len() == 0 {
+			for name, v := range members {
+				for _, f := range engine.Objects(v, engine.Value) {
+					if _, known := p.places[name.String()]; known {
 						continue
 					}
-					offset := code.Elem().FieldByName("srcMap").Index(0).FieldByName("srcPos").Int()
-					at := (*fieldOf[*file.File](code.Elem(), "src")).Position(int(offset))
-					p.places[name.String()] = place{path.Base(at.Filename), at.Line}
+					if file, row, ok := engine.Place(f); ok {
+						p.places[name.String()] = place{file, row}
+					}
 				}
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/dop251/goja/parser"
 
 	"troupe/actors/script"
+	"troupe/actors/script/js/engine"
 	"troupe/actors/script/js/modules"
 	"troupe/actors/script/realtime"
 )
@@ -34,7 +35,7 @@ var glueProgram = embedded(strings.TrimPrefix(realtime.Name, "troupe:"), realtim
 func (h *Handler) boot() error {
 	guardEngine()
 	h.vm = goja.New()
-	h.calls = callsOf(h.vm)
+	h.calls = engine.CallsOf(h.vm)
 	h.guarded()
 	h.vm.SetParserOptions(parser.WithSourceMapLoader(noFile))
 	h.vm.SetMaxCallStackSize(callDepthEngine)
@@ -51,7 +52,7 @@ func (h *Handler) boot() error {
 	if err != nil {
 		return err
 	}
-	h.jobs = jobsOf(h.vm)
+	h.jobs.queue = engine.Jobs(h.vm)
 	h.glue.bind(glue)
 	return nil
 }
@@ -78,7 +79,7 @@ func (h *Handler) create(p *goja.Program, args ...goja.Value) (*goja.Object, err
 }
 
 func function(o *goja.Object, name string) native {
-	f, ok := o.Get(name).Export().(func(goja.FunctionCall) goja.Value)
+	f, ok := o.Get(name).Export().(native)
 	if !ok {
 		panic("no function " + name) // in files of ours
 	}
@@ -138,7 +139,7 @@ func (h *Handler) bytes(b []byte) *goja.Object {
 func (h *Handler) class(name string) *goja.Object {
 	o := h.classes[name]
 	if o == nil { // only once: each time, it is counted once more
-		o = objectOf(classes[name](h.vm), "value")
+		o = engine.Object(classes[name](h.vm), engine.Value)
 		if h.classes == nil {
 			h.classes = make(map[string]*goja.Object)
 		}

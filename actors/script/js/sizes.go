@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unsafe"
 
 	"github.com/dop251/goja"
 
 	"troupe/actors/script/js/compile"
+	"troupe/actors/script/js/engine"
 	"troupe/actors/script/watchdog"
 	"troupe/actors/thread"
 )
@@ -29,11 +29,7 @@ const (
 	listsMax = 1 << 20
 	// longList is from how many elements on what goes through a list may take long.
 	longList = 1 << 12
-	// valueSize is how many bytes the engine needs for an element of a list.
-	valueSize = 16
-	// entrySize and containerSize are what the engine needs for an entry of a map or the name of a property, and for
-	// a list or an object.
-	entrySize     = 64
+	// containerSize is how many bytes a list or an object takes.
 	containerSize = 256
 	// patternMax is how many characters a regular expression may have that is made of a text.
 	patternMax = 1 << 20
@@ -53,7 +49,7 @@ func (h *Handler) sizeMax() int64 {
 
 // listMax is how many elements a list may have that a built-in goes through, textMax how many
 // characters any text may have: several are made on the way to one.
-func (h *Handler) listMax() int64 { return min(listsMax, h.sizeMax()/valueSize) }
+func (h *Handler) listMax() int64 { return min(listsMax, h.sizeMax()/engine.ValueSize) }
 func (h *Handler) textMax() int64 { return min(textsMax, h.sizeMax()/4) }
 
 // makers are built-ins that return something new, which may be large: what a script has made in a row of these is counted.
@@ -69,20 +65,13 @@ func (h *Handler) sized(v goja.Value) goja.Value {
 		if n := int64(v.Length()); n > h.textMax() {
 			panic(h.textTooLong())
 		} else if n >= watchdog.LargePiece {
-			if reflect.TypeOf(v).Kind() != reflect.String { // not ASCII
+			if !engine.ASCII(v) {
 				n *= 2
 			}
 			h.weigh(n)
 		}
 	case *goja.Object:
-		switch in := implementation(v); in.Type().Name() {
-		case "arrayObject":
-			h.weigh(int64(fieldNamed(in, "values").Cap()) * valueSize)
-		case "arrayBufferObject":
-			h.weigh(int64(fieldNamed(in, "data").Cap()))
-		case "baseObject":
-			h.weigh(int64(fieldNamed(in, "propNames").Len()) * entrySize)
-		}
+		h.weigh(engine.Bytes(v))
 	}
 	return v
 }
@@ -109,18 +98,14 @@ func guardCollection(name string) func(h *Handler, o *goja.Object) {
 		guardConstructor(o, func(args []goja.Value) []goja.Value {
 			if len(args) > 0 {
 				if list, ok := args[0].(*goja.Object); ok && list.ClassName() == "Array" {
-					h.boundMade(lengthOf(list), entrySize, name)
+					h.boundMade(lengthOf(list), engine.EntrySize, name)
 				}
 			}
 			return args
 		})
 		prototype := o.Get("prototype").ToObject(h.vm)
 		for _, key := range []string{"keys", "values", "entries"} {
-			before(prototype.Get(key).(*goja.Object), func(c goja.FunctionCall) {
-				if of, ok := c.This.(*goja.Object); ok && implementation(of).Type().Name() == strings.ToLower(name)+"Object" {
-					h.spread(fieldNamed(fieldNamed(implementation(of), "m").Elem(), "size").Int())
-				}
-			})
+			before(prototype.Get(key).(*goja.Object), func(c goja.FunctionCall) { h.spread(engine.Entries(c.This)) })
 		}
 	}
 }
@@ -216,24 +201,14 @@ const spreadMax = 1 << 17
 // spread is told that so many elements are gone through. If they become arguments, the engine's stack grows for them at once:
 // the engine would copy all of it for each 1,024.
 func (h *Handler) spread(n int64) {
-	if n*valueSize < watchdog.LargePiece {
-		return
-	}
-	vm := fieldNamed(reflect.ValueOf(h.vm).Elem(), "vm").Elem()
-	code := fieldNamed(vm, "prg")
-	if code.IsNil() {
-		return
-	}
-	code = fieldNamed(code.Elem(), "code")
-	if pc := int(fieldNamed(vm, "pc").Int()); pc >= code.Len() || code.Index(pc).Elem().Type().Name() != "_pushSpread" {
+	if n*engine.ValueSize < watchdog.LargePiece || !engine.Spreads(h.vm) {
 		return
 	}
 	if n > spreadMax {
 		panic(h.rangeError("Maximum call stack size exceeded"))
 	}
-	h.weigh(n * valueSize)
-	stack := fieldNamed(vm, "stack")
-	reflect.NewAt(stack.Type(), unsafe.Pointer(stack.UnsafeAddr())).Elem().Grow(int(n))
+	h.weigh(n * engine.ValueSize)
+	engine.GrowStack(h.vm, int(n))
 }
 
 // arrayGuards are those of the prototype of arrays.
@@ -369,17 +344,11 @@ func (h *Handler) guardSized(o *goja.Object) {
 		default:
 			n = 0 // also for NaN
 		}
-		if o, ok := args[0].(*goja.Object); ok && typed && !holdsBytes(o) {
+		if o, ok := args[0].(*goja.Object); ok && typed && !engine.HoldsBytes(o) {
 			args[0] = h.source(o, int64(n))
 		}
 		return args
 	})
-}
-
-// holdsBytes reports whether an object is a buffer, or an array of bytes or numbers of one.
-func holdsBytes(o *goja.Object) bool {
-	name := implementation(o).Type().Name()
-	return name == "typedArrayObject" || name == "arrayBufferObject"
 }
 
 // lengthGiven returns what a constructor of what holds bytes takes for a length: a primitive, or

@@ -1,4 +1,4 @@
-package js
+package engine
 
 import (
 	"reflect"
@@ -11,17 +11,14 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-// held estimates how many bytes the runtime holds, for the watchdog: what can be reached from
-// it through the engine's own types, and its closures that are known (captures). It stops
-// counting beyond limit. What only other closures hold, and texts of which a script has kept a piece, it does not see.
-func (h *Handler) held(limit int64) int64 {
+// Held estimates how many bytes a runtime and other values of it hold, up to little more than limit: what can be reached through the engine's own
+// types and the closures that are known. What only other closures hold, and texts that a script has kept pieces of, is not counted.
+func Held(limit int64, r *goja.Runtime, others ...any) int64 {
 	m := meter{limit: limit, seen: make(map[uintptr]struct{}), types: make(map[reflect.Type]shape)}
-	m.add(reflect.ValueOf(h.vm))
-	m.add(reflect.ValueOf(h.ticks))
-	for _, t := range h.timers.queue {
-		m.add(reflect.ValueOf(t.object))
+	m.add(reflect.ValueOf(r))
+	for _, v := range others {
+		m.add(reflect.ValueOf(v))
 	}
-	m.add(reflect.ValueOf(h.timers.immediates))
 	for len(m.pending) > 0 && m.bytes <= limit {
 		last := len(m.pending) - 1
 		v := m.pending[last]
@@ -31,21 +28,9 @@ func (h *Handler) held(limit int64) int64 {
 	return m.bytes
 }
 
-// memoryLook is a call that does nothing: the watchdog measures during calls.
-const memoryLook = "a look at its memory"
-
-// beMeasured is called by the watchdog.
-func (h *Handler) beMeasured() {
-	h.session.Do(func() {
-		_, _ = h.call(memoryLook, func(goja.FunctionCall) goja.Value { return goja.Undefined() }, nil)
-	})
-}
-
 const (
-	// closureBytes stands for what a function holds, which cannot be seen.
-	closureBytes = 128
-	// textMin is from how many bytes on the same text is counted once.
-	textMin = 64
+	closureBytes = 128 // is counted for each closure
+	textMin      = 64  // bytes: shorter texts are counted each time
 )
 
 // meter counts the memory behind values.
@@ -56,10 +41,10 @@ type meter struct {
 	pending      []reflect.Value // memory that is counted, with values to look at
 }
 
-// shape is what is known of a type.
+// shape is what the meter does with values of a type.
 type shape struct {
-	ours   bool
-	fields []int // of a struct of ours: those that may hold more than themselves
+	looks  bool  // into them
+	fields []int // of a struct: those that may hold more than themselves
 }
 
 func (m *meter) shape(t reflect.Type) shape {
@@ -67,7 +52,7 @@ func (m *meter) shape(t reflect.Type) shape {
 	if ok {
 		return s
 	}
-	if s.ours = ours(t); s.ours && t.Kind() == reflect.Struct {
+	if s.looks = looks(t); s.looks && t.Kind() == reflect.Struct {
 		for i := range t.NumField() {
 			if points(t.Field(i).Type) {
 				s.fields = append(s.fields, i)
@@ -78,7 +63,7 @@ func (m *meter) shape(t reflect.Type) shape {
 	return s
 }
 
-// fresh reports whether something at an address has not been counted.
+// fresh reports whether nothing at an address has been counted so far.
 func (m *meter) fresh(at uintptr) bool {
 	if _, ok := m.seen[at]; ok || at == 0 {
 		return false
@@ -92,11 +77,11 @@ func (m *meter) add(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		t := v.Type().Elem()
-		if m.shape(t).ours && !isShared(v) && m.fresh(v.Pointer()) {
+		if m.shape(t).looks && !isShared(v) && m.fresh(v.Pointer()) {
 			m.bytes += int64(t.Size())
 			switch e := v.Elem(); {
 			case e.Kind() == reflect.Slice:
-				m.add(e) // counted as a whole where nothing in it points further
+				m.add(e)
 			case t.Name() == "regexpPattern":
 				m.bytes += patternBytes(e)
 				fallthrough
@@ -110,7 +95,7 @@ func (m *meter) add(v reflect.Value) {
 		}
 		e := v.Elem()
 		switch e.Kind() {
-		case reflect.Pointer, reflect.Func, reflect.Map: // are in the interface itself
+		case reflect.Pointer, reflect.Func, reflect.Map: // one word, in the interface itself
 		default:
 			m.bytes += int64(e.Type().Size())
 		}
@@ -152,7 +137,7 @@ func (m *meter) add(v reflect.Value) {
 	}
 }
 
-// into adds what is in memory that is counted.
+// into adds what memory that is counted points to.
 func (m *meter) into(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Array:
@@ -169,17 +154,16 @@ func (m *meter) into(v reflect.Value) {
 	}
 }
 
-// patternBytes estimates what is behind a pattern that the engine has compiled: its instructions, which Go's library
-// may have in two forms, or else by its text.
+// patternBytes estimates what a compiled regular expression takes: by its instructions, which Go's library may have in two forms, or by its text.
 func patternBytes(pattern reflect.Value) int64 {
 	const instruction, onePass = int64(unsafe.Sizeof(syntax.Inst{})), 2 * int64(unsafe.Sizeof(syntax.Inst{}))
-	compiled := fieldNamed(pattern, "regexpWrapper")
+	compiled := field(pattern, "regexpWrapper")
 	if compiled.IsNil() {
-		return int64(fieldNamed(pattern, "src").Len()) * 8
+		return int64(field(pattern, "src").Len()) * 8
 	}
-	bytes := int64(fieldNamed(fieldNamed(compiled.Elem(), "prog").Elem(), "Inst").Cap()) * instruction
-	if twice := fieldNamed(compiled.Elem(), "onepass"); !twice.IsNil() {
-		bytes += int64(fieldNamed(twice.Elem(), "Inst").Cap()) * onePass
+	bytes := int64(field(field(compiled.Elem(), "prog").Elem(), "Inst").Cap()) * instruction
+	if twice := field(compiled.Elem(), "onepass"); !twice.IsNil() {
+		bytes += int64(field(twice.Elem(), "Inst").Cap()) * onePass
 	}
 	return bytes
 }
@@ -189,25 +173,21 @@ func points(t reflect.Type) bool {
 	return t.Kind() > reflect.Complex128 && t.Kind() != reflect.UnsafePointer || t.Kind() == reflect.Array && points(t.Elem())
 }
 
-// isShared reports whether something is code that runtimes share: all but what a script has made of text.
+// isShared reports whether a value is code that runtimes share: all code but what a script has evaluated.
 func isShared(v reflect.Value) bool {
 	if v.Type() != programType || v.IsNil() {
 		return false
 	}
-	file := fieldNamed(v.Elem(), "src")
-	return file.IsNil() || fieldNamed(file.Elem(), "name").String() != compile.EvaluatedName
+	file := field(v.Elem(), "src")
+	return file.IsNil() || field(file.Elem(), "name").String() != compile.EvaluatedName
 }
 
 var programType = reflect.TypeFor[*goja.Program]()
 
-// ours reports whether to look into a type: the engine's, and plain ones. Others lead out of the runtime.
-func ours(t reflect.Type) bool {
+// looks reports whether the meter looks into values of a type. Types of others than the engine lead out of the runtime.
+func looks(t reflect.Type) bool {
 	at := t.PkgPath()
-	if at == "" || at == "math/big" {
-		return true
-	}
-	return t == reflect.TypeFor[boundFunction]() || at == engine || strings.HasPrefix(at, engine+"/")
+	return at == "" || at == "math/big" || t == reflect.TypeFor[bound]() || at == gojaPath || strings.HasPrefix(at, gojaPath+"/")
 }
 
-// engine is where the engine's types are from.
-const engine = "github.com/dop251/goja"
+const gojaPath = "github.com/dop251/goja"
