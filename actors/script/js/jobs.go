@@ -1,9 +1,9 @@
 package js
 
 import (
-	"troupe/actors/script/js/engine"
-
 	"github.com/dop251/goja"
+
+	"troupe/actors/script/js/engine"
 )
 
 // jobs are promise jobs that wait. The engine drops all of them when one overflows the stack, so they are taken from it.

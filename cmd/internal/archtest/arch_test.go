@@ -106,6 +106,17 @@ func TestEachRuleCanFail(t *testing.T) {
 			},
 			[]string{stage("c.Stop(nil)"), "actors/stage/b.go\npackage stage\n\nfunc (r *ring) Bounded() bool { return r.Bounded() }\n"},
 		},
+		"one package reaches into the JavaScript engine": {
+			[]string{
+				one("actors/script/js/a.go", "unsafe"), one("actors/script/js/compile/a.go", "unsafe"), "cmd/a.go\npackage x\n\nimport (\n\t_ \"github.com/dop251/goja\"\n\t_ \"unsafe\"\n)\n",
+				"actors/script/js/b.go\npackage x\n\nvar _ = reflect.ValueOf(1)\n", "actors/script/js/modules/a.go\npackage x\n\nimport . \"reflect\"\n",
+				"actors/script/js/c.go\npackage x\n\n//go:linkname f github.com/dop251/goja.f\nfunc f()\n",
+			},
+			[]string{
+				one("actors/script/js/engine/a.go", "unsafe"), "actors/script/js/engine/b.go\npackage x\n\nvar _ = reflect.ValueOf(1)\n", "actors/script/js/d.go\npackage x\n\nvar _ = reflect.TypeFor[int]()\n",
+				"actors/script/js/compile/b.go\npackage x\n\nvar _ = reflect.ValueOf(1)\n", one("transport/a.go", "unsafe"),
+			},
+		},
 		"test packages stay in tests": {
 			[]string{one("cmd/a.go", "troupe/actors/stage/stagetest"), one("transport/a.go", "troupe/transport/transporttest/stock"), one("bench/a.go", "troupe/actors/actorstest")},
 			[]string{one("cmd/a_test.go", "troupe/actors/stage/stagetest"), one("actors/actorstest/a.go", "troupe/actors/stage/stagetest"), one("cmd/b.go", "testing"), one("cmd/c.go", "troupe/transport/tester")},

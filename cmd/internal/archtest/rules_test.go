@@ -112,6 +112,11 @@ var rules = []rule{
 		findUnsafe,
 	},
 	{
+		"one package reaches into the JavaScript engine",
+		"a newer engine changes its private memory without a word: what is relied on is in actors/script/js/engine, with a test that says what has changed",
+		findReaching,
+	},
+	{
 		"test packages stay in tests",
 		"a package whose name ends in test is allowed shortcuts (it takes a testing.TB, waits, panics) that must not end up in a binary",
 		eachImport(func(s *source, i imported) string {
@@ -277,6 +282,41 @@ func findComments(all []*source) (found []violation) {
 		case words < want:
 			found = append(found, violation{s.file, line, fmt.Sprintf("a package comment of %d words says too little", words)})
 		}
+	}
+	return found
+}
+
+// reaching are the functions of reflect that lead into a value. js/compile uses them for the exported fields of syntax trees.
+var reaching = []string{"ValueOf", "NewAt", "Indirect", "TypeOf"}
+
+// findReaching finds packages for scripts, and users of the JavaScript engine elsewhere, that may look into its private memory.
+func findReaching(all []*source) (found []violation) {
+	const scripts, goja = "actors/script/js", "github.com/dop251/goja"
+	for _, s := range all {
+		uses := slices.ContainsFunc(s.imports, func(i imported) bool { return i.path == goja || strings.HasPrefix(i.path, goja+"/") })
+		if within(s.pkg, scripts+"/engine") || !within(s.pkg, scripts) && !uses {
+			continue
+		}
+		for _, i := range s.imports {
+			if i.path == "unsafe" || i.path == "reflect" && i.dot {
+				found = append(found, violation{s.file, i.line, s.pkg + " imports " + i.path})
+			}
+		}
+		for _, group := range s.ast.Comments {
+			for _, c := range group.List {
+				if strings.HasPrefix(c.Text, "//go:linkname ") {
+					found = append(found, violation{s.file, s.at(c.Pos()), s.pkg + " links to a private name"})
+				}
+			}
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok && !within(s.pkg, scripts+"/compile") {
+				if x, ok := sel.X.(*ast.Ident); ok && x.Name == "reflect" && slices.Contains(reaching, sel.Sel.Name) {
+					found = append(found, violation{s.file, s.at(sel.Pos()), s.pkg + " calls reflect." + sel.Sel.Name})
+				}
+			}
+			return true
+		})
 	}
 	return found
 }
