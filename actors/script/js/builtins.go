@@ -11,7 +11,7 @@ import (
 	"troupe/actors/script/js/engine"
 )
 
-// Built-ins are guarded where all runtimes make them from (engine.Template), once in the process. A runtime that is not a script's is as it was.
+// The guards are put into the templates of built-ins (engine.Template), once in the process. They do nothing in a runtime that has no Handler.
 
 // guarding changes a property of one runtime that a template has made.
 type guarding func(h *Handler, made goja.Value)
@@ -81,13 +81,13 @@ func (g guarding) change(r *goja.Runtime, made goja.Value) {
 	}
 }
 
-// classes make what Handler.class returns.
+// classes are the classes that Handler.class returns.
 var classes = map[string]engine.Factory{"RangeError": nil, "Uint8Array": nil}
 
-// handlers are those of the runtimes: a template knows only the runtime.
+// handlers finds the Handler of a runtime for the guards, which get the runtime alone.
 var handlers sync.Map // from weak.Pointer[goja.Runtime] to weak.Pointer[Handler]
 
-// guarded notes that the runtime is the handler's.
+// guarded adds the handler to handlers.
 func (h *Handler) guarded() {
 	key := weak.Make(h.vm)
 	handlers.Store(key, weak.Make(h))
@@ -149,7 +149,7 @@ func guardInstead(instead func(h *Handler, call native, c goja.FunctionCall) goj
 	}
 }
 
-// guardObject changes a global object once in a runtime, however many properties lead to it.
+// guardObject changes a global object once in a runtime: several properties may lead to it.
 func guardObject(name string, change func(h *Handler, o *goja.Object)) guarding {
 	return func(h *Handler, made goja.Value) {
 		if slices.Contains(h.guardedObjects, name) {

@@ -15,7 +15,7 @@ type callback struct {
 	call native
 }
 
-// of calls a callback from inside of a call.
+// of calls a callback inside a call.
 func (c *callback) of(args ...goja.Value) goja.Value {
 	return c.call(goja.FunctionCall{This: goja.Undefined(), Arguments: args})
 }
@@ -39,7 +39,7 @@ func (g *glue) bind(o *goja.Object) {
 	} {
 		*c = callback{name, function(o, name)}
 	}
-	// The others are made by the first that is called.
+	// The first call of any other function makes all of them.
 	for name, c := range g.playing() {
 		*c = callback{name, func(args goja.FunctionCall) goja.Value {
 			made := function(o, "playing")(goja.FunctionCall{This: goja.Undefined()}).(*goja.Object)
@@ -51,7 +51,7 @@ func (g *glue) bind(o *goja.Object) {
 	}
 }
 
-// playing are the functions of players and messages.
+// playing returns the functions of players and messages.
 func (g *glue) playing() map[string]*callback {
 	return map[string]*callback{
 		"onPlayerConnect": &g.onPlayerConnect, "onPlayerAccepted": &g.onPlayerAccepted, "onPlayerDetached": &g.onPlayerDetached,
@@ -185,12 +185,11 @@ func (h *Handler) OnPlayerLeaveGroup(group messages.GroupID, peer messages.PeerI
 	return h.gate(&h.glue.onPlayerLeaveGroup, func(a *arguments) { a.i32(int32(group)); a.i32(int32(peer)) })
 }
 
-// arguments are those of a call into the script. They are made inside the call, where
-// the watchdog looks on: even that may run code of the script, which can have replaced
-// a global or a setter of Object.prototype.
+// arguments are the arguments of a call into the script. They are made inside the call, where the watchdog watches: that may run code of the script,
+// such as a global that it has replaced.
 type arguments struct {
 	h    *Handler
-	list []goja.Value // of one call after the other: the engine copies it
+	list []goja.Value // used for each call: the engine copies it
 }
 
 func (a *arguments) add(v goja.Value) { a.list = append(a.list, v) }
@@ -221,7 +220,7 @@ type property struct {
 	value any
 }
 
-// object makes a plain object. It defines what it has: no setter sees it.
+// object makes a plain object. It defines the properties, so no setter of the script runs.
 func (a *arguments) object(properties ...property) *goja.Object {
 	o := a.h.vm.NewObject()
 	for _, p := range properties {

@@ -24,11 +24,9 @@ func (e *enginePanic) Error() string {
 	return fmt.Sprintf("the engine failed: %s\n%s", e.value, e.stack)
 }
 
-// call calls a function from outside of the script, or from within if the host calls
-// back at once. It is the only way to the script: whatever may run its code, such as to
-// make arguments or to print what it threw, happens here, where the watchdog looks on.
-// When it returns, ticks and promise jobs have run and decisions are made. An error is
-// what the script did not catch; it is logged.
+// call calls a function of the script, or of the host inside a call. It is the only way into the script: all that may run its code, such as making
+// arguments or printing what it threw, happens here, where the watchdog watches. When call returns, ticks and promise jobs have run and decisions
+// are made. An error is what the script did not catch; it is logged.
 func (h *Handler) call(what string, f native, fill func(*arguments)) (v goja.Value, err error) {
 	if h.dead {
 		return nil, errDead
@@ -62,7 +60,7 @@ func (h *Handler) call(what string, f native, fill func(*arguments)) (v goja.Val
 	return v, err
 }
 
-// errDead is the error of calls after the script's end. It is told already.
+// errDead is the error of calls after the script's end. The end is logged already.
 var errDead = errors.New("the script has ended")
 
 // enter calls f with the arguments that fill adds.
@@ -77,8 +75,7 @@ func (h *Handler) enter(f native, fill func(*arguments), a *arguments) (v goja.V
 	return v, err
 }
 
-// attempt returns what nothing in f has caught: what was thrown, what no code of the
-// script can catch, or a panic of the engine.
+// attempt returns what f has thrown, what no script can catch, or a panic of the engine.
 func (h *Handler) attempt(f func()) (err error) {
 	defer func() {
 		x := recover()
@@ -97,16 +94,37 @@ func (h *Handler) attempt(f func()) (err error) {
 	return nil
 }
 
-// framed attempts f inside of a function of the glue: else each function that f calls
-// would be the engine's outermost, after which it runs all promise jobs.
+// framed attempts f inside a function of the glue. Otherwise each function that f calls would be the engine's outermost, and the engine would run
+// all promise jobs after it.
 func (h *Handler) framed(f func()) error {
 	return h.attempt(func() {
 		h.glue.run.of(h.vm.ToValue(func(goja.FunctionCall) goja.Value { f(); return goja.Undefined() }))
 	})
 }
 
-// runJobs runs ticks and promise jobs until none are left, in the order of Node: ticks,
-// all jobs, the ticks that these have left. Then it decides on rejections.
+// jobs are promise jobs that wait. The engine drops all of them when one overflows the stack, so they are taken from it.
+type jobs struct {
+	queue *[]func() // the engine's
+	taken []func()  // from it; they come first
+}
+
+func (j *jobs) waiting() bool { return len(j.taken) > 0 || len(*j.queue) > 0 }
+
+// next takes the next job. There must be one.
+func (j *jobs) next() func() {
+	if len(j.taken) == 0 {
+		j.taken, *j.queue = *j.queue, nil
+	}
+	job := j.taken[0]
+	j.taken[0] = nil
+	if j.taken = j.taken[1:]; len(j.taken) == 0 {
+		j.taken = nil
+	}
+	return job
+}
+
+// runJobs runs ticks and promise jobs until none are left, in the order of Node.js: ticks, all jobs, the ticks that these have added. Then it
+// decides on rejections.
 func (h *Handler) runJobs(what string) {
 	step := func(err error) {
 		if err != nil {
@@ -116,7 +134,7 @@ func (h *Handler) runJobs(what string) {
 	for h.alive() {
 		if len(h.ticks) > 0 {
 			step(h.framed(h.drain))
-			continue // one may have failed before the others
+			continue // one may have failed, and others still wait
 		}
 		for h.jobs.waiting() && h.alive() {
 			h.pause()
@@ -134,8 +152,8 @@ func (h *Handler) runJobs(what string) {
 	}
 }
 
-// pause lets others go first if the call under way takes long, and ends recursion. The script's code calls
-// it wherever it may take long, and at the start of each function (compile.Unit.Program).
+// pause lets other game sessions run if this call takes long, and ends recursion that is too deep. The script's code calls it in each turn of a loop and
+// at the start of each function (compile.Unit.Program).
 func (h *Handler) pause() {
 	if h.calls.Depth() >= callDepthMax {
 		h.overflow()
@@ -148,8 +166,7 @@ func (h *Handler) pause() {
 // alive reports whether more of the script may run.
 func (h *Handler) alive() bool { return !h.dead && !h.interrupted.Load() }
 
-// nextTick is process.nextTick: ticks come before promise jobs, which come before
-// anything else.
+// nextTick is process.nextTick: ticks come before promise jobs.
 func (h *Handler) nextTick(job func()) {
 	if len(h.ticks) == 0 {
 		h.waiting(true)
@@ -171,7 +188,7 @@ func (h *Handler) drain() {
 	h.waiting(false)
 }
 
-// afterCallback is host.afterCallback(): before promise jobs.
+// afterCallback is host.afterCallback().
 func (h *Handler) afterCallback(goja.FunctionCall) goja.Value {
 	if len(h.ticks) > 0 {
 		h.drain()
@@ -179,8 +196,7 @@ func (h *Handler) afterCallback(goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// judge logs an error and returns what is to be known of it, which needs no code of
-// the script any more.
+// judge logs an error, and returns one that no code of the script is needed to print.
 func (h *Handler) judge(what string, err error) error {
 	var thrown *goja.Exception
 	var interrupted *goja.InterruptedError
@@ -190,7 +206,7 @@ func (h *Handler) judge(what string, err error) error {
 		return nil
 	case h.dead: // process.exit
 		return errDead
-	case errors.As(err, &interrupted): // by the watchdog; overdue will tell
+	case errors.As(err, &interrupted): // by the watchdog; overdue logs it
 		h.interruptedAt.file, h.interruptedAt.row = firstFrame(interrupted.Stack())
 		h.interruptedAt.stack = frames(interrupted.Stack())
 		return errDead
@@ -210,8 +226,7 @@ func (h *Handler) judge(what string, err error) error {
 // overdue ends the script after a call that the watchdog interrupted.
 func (h *Handler) overdue(what string, verdict watchdog.Verdict) {
 	if verdict == watchdog.Stuck {
-		// The game session was given up while the call ran and others took over what
-		// this goroutine had to do. To return would be to work on it twice.
+		// The game session was given up while the call ran, and another goroutine has taken over its work.
 		select {}
 	}
 	h.running = false
@@ -220,18 +235,18 @@ func (h *Handler) overdue(what string, verdict watchdog.Verdict) {
 		reason = what + " was interrupted: " + reason
 	}
 	at := h.interruptedAt.place
-	if at.row == 0 { // the engine has lost it on its way out of a generator
+	if at.row == 0 { // the engine loses the place when it leaves a generator
 		at = h.began()
 	}
 	h.process.Log.At(script.LevelError, cmp.Or(at.file, "script"), at.row, reason+h.interruptedAt.stack)
-	if h.stopped.Load() { // the game session ends anyway, and by nobody's fault
+	if h.stopped.Load() { // the game session ends anyway
 		h.stop(reason)
 		return
 	}
 	h.crash(reason)
 }
 
-// stillRuns warns of a call that takes as long as only a mistake does, with the place where it is.
+// stillRuns warns of a call that has run for watchdog.SlowAfter, with its place.
 func (h *Handler) stillRuns() {
 	file, row := firstFrame(h.vm.CaptureCallStack(0, nil))
 	text := fmt.Sprintf("%s still runs after %v", h.what, watchdog.SlowAfter)
@@ -252,7 +267,7 @@ func (h *Handler) crash(reason string) {
 	h.stop(reason)
 }
 
-// stop keeps the script from running on, now and later.
+// stop ends the script: none of its code runs any more.
 func (h *Handler) stop(reason string) {
 	if !h.dead {
 		h.dead, h.end = true, reason
@@ -260,8 +275,7 @@ func (h *Handler) stop(reason string) {
 	h.vm.Interrupt(reason)
 }
 
-// exit is process.exit: nothing of the script runs any more, in the middle of the
-// function, and no catch or finally sees it (realtime.md 15.4).
+// exit is process.exit: it ends the script inside the function, and no catch or finally runs (realtime.md 15.4).
 func (h *Handler) exit(code int) {
 	h.loader.Flush()
 	if h.session != nil {
@@ -270,7 +284,7 @@ func (h *Handler) exit(code int) {
 	h.stop("process.exit")
 }
 
-// began is the place of the callback under way, or where its timer was set.
+// began returns the place of the callback that runs, or where its timer was set.
 func (h *Handler) began() place {
 	if h.what == "timer" {
 		return h.timers.at
@@ -278,7 +292,7 @@ func (h *Handler) began() place {
 	return h.program.places[h.what]
 }
 
-// interrupt and stuck are called by the watchdog.
+// interrupt and stuck are for the watchdog, which calls them on its own goroutine.
 func (h *Handler) interrupt(reason string) {
 	h.process.Counters.ScriptInterrupts.Add(1)
 	h.interrupted.Store(true)
@@ -288,7 +302,7 @@ func (h *Handler) interrupt(reason string) {
 func (h *Handler) stuck(reason string) {
 	h.givenUp.Store(true)
 	h.process.Counters.ScriptsStuck.Add(1)
-	// Of the fields only what is read, which no call writes before this one has ended.
+	// The call still runs: only fields that it does not write may be read.
 	at := h.began()
 	reason = h.what + ": " + reason + ", and cannot be ended: it is in a built-in"
 	h.process.Log.At(script.LevelError, cmp.Or(at.file, "script"), at.row, reason)

@@ -6,12 +6,11 @@ import (
 	"troupe/actors/script/js/engine"
 )
 
-// The engine bounds how deep functions of a script call each other, but not its built-ins, which
-// call each other through whatever a script puts in a property: with
+// The engine bounds how deep functions of a script call each other, but not built-ins, which may call what a script puts in a property. With
 //
 //	a.join = a.toString; '' + a
 //
-// one calls itself until the Go stack overflows, which ends the process. So built-ins that may call others count how deep they are.
+// a built-in calls itself until the Go stack overflows, which ends the process. So built-ins count how deep they are.
 
 // nativesMax is how many built-ins may be inside of one another.
 const nativesMax = 2 * callDepthMax

@@ -20,7 +20,7 @@ func isAbrupt(err error) bool {
 	return errors.As(err, &interrupted) || errors.As(err, &overflow)
 }
 
-// framesMax bounds what a log line shows of a stack.
+// framesMax is how many frames of a stack a log line shows.
 const framesMax = 10
 
 // thrown is host.uncaught(error).
@@ -29,8 +29,7 @@ func (h *Handler) thrown(c goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// uncaught ends the game session for an error outside of callbacks, as Node ends the
-// process (D-125), unless the script listens for such errors.
+// uncaught ends the game session for an error outside callbacks, as Node.js ends the process (D-125), unless the script listens for such errors.
 func (h *Handler) uncaught(e goja.Value, origin string) {
 	heard, err := h.loader.Emit("uncaughtException", e, h.vm.ToValue(origin))
 	var another *goja.Exception
@@ -38,7 +37,7 @@ func (h *Handler) uncaught(e goja.Value, origin string) {
 	case errors.As(err, &another):
 		e = another.Value()
 	case err != nil:
-		panic(err) // not to be caught
+		panic(err) // no script can catch it
 	case heard:
 		return
 	}
@@ -53,8 +52,7 @@ func (h *Handler) uncaught(e goja.Value, origin string) {
 	}
 }
 
-// unhandled decides on a promise that was rejected and is not handled: since
-// Node.js 15 it is as an error nobody catches, before it is a warning (realtime.md 18.3).
+// unhandled decides on a rejected promise that nobody handles. Since Node.js 15 it is an uncaught error, earlier a warning (realtime.md 18.3).
 func (h *Handler) unhandled(p *goja.Promise) {
 	heard, err := h.loader.Emit("unhandledRejection", p.Result(), h.vm.ToValue(p))
 	var thrown *goja.Exception
@@ -77,7 +75,7 @@ func (h *Handler) report(level script.Level, what string, e goja.Value) {
 	_ = h.attempt(func() { h.glue.report.of(h.vm.ToValue(int(level)), h.vm.ToValue(what), e) })
 }
 
-// rejection keeps the list of promises that were rejected and are not handled.
+// rejection keeps the list of rejected promises that nobody handles.
 func (h *Handler) rejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
 	if op == goja.PromiseRejectionReject {
 		h.rejections = append(h.rejections, p)
@@ -88,7 +86,7 @@ func (h *Handler) rejection(p *goja.Promise, op goja.PromiseRejectionOperation) 
 	}
 }
 
-// brief returns the first line of an error, whatever it is, and what to do about it if that is known.
+// brief returns the first line of anything thrown, with a hint if there is one.
 func brief(v goja.Value) (text string) {
 	defer func() {
 		if recover() != nil { // a toString that throws
@@ -104,7 +102,7 @@ func own(f goja.StackFrame) bool {
 	return name != "" && name != "<native>" && !strings.HasPrefix(name, "troupe:") && !strings.HasPrefix(name, "node:")
 }
 
-// firstFrame returns the innermost place that is the script's.
+// firstFrame returns the innermost place in files of the script.
 func firstFrame(stack []goja.StackFrame) (file string, row int) {
 	if i := slices.IndexFunc(stack, own); i >= 0 {
 		p := stack[i].Position()
@@ -113,7 +111,7 @@ func firstFrame(stack []goja.StackFrame) (file string, row int) {
 	return "script", 0
 }
 
-// innermost returns the innermost frames of the script, one more than a log line shows.
+// innermost returns the innermost frames of the script, at most framesMax+1.
 func innermost(stack []goja.StackFrame) (some []goja.StackFrame) {
 	for _, f := range stack {
 		if len(some) <= framesMax && own(f) {
@@ -123,7 +121,7 @@ func innermost(stack []goja.StackFrame) (some []goja.StackFrame) {
 	return some
 }
 
-// frames returns the innermost frames of the script, a line each, as Node writes them.
+// frames returns the innermost frames of the script, a line for each, in the form of Node.js.
 func frames(stack []goja.StackFrame) string {
 	var b strings.Builder
 	for i, f := range innermost(stack) {

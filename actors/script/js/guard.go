@@ -14,13 +14,12 @@ import (
 	"troupe/actors/script/js/modules"
 )
 
-// A Go stack that overflows ends the process, and nothing recovers from that. So input that is
-// nested deeply is kept from the built-ins that recurse over it.
+// A Go stack that overflows ends the process. So built-ins that recurse get no input that is nested deeply.
 
-// proxiesMax is how many proxies may lie behind each other: the engine goes through them, and through prototypes, one in the other.
+// proxiesMax is how long a chain of proxies may be: the engine recurses over it.
 const proxiesMax = 1000
 
-// globalGuards are those of what the global object has.
+// globalGuards guard properties of the global object.
 func globalGuards() map[string]guarding {
 	guards := map[string]guarding{
 		"Array":     guardObject("Array", (*Handler).guardArrayFrom),
@@ -41,7 +40,7 @@ func globalGuards() map[string]guarding {
 	return guards
 }
 
-// functionGuards are those of the prototype of functions.
+// functionGuards guard Function.prototype.
 func functionGuards() map[string]guarding {
 	return map[string]guarding{
 		"constructor": guardObject("Function", functionGuard("function")),
@@ -61,7 +60,7 @@ func functionGuards() map[string]guarding {
 	}
 }
 
-// objectGuards are those of Object.
+// objectGuards guard Object.
 func objectGuards() map[string]guarding {
 	guards := map[string]guarding{"setPrototypeOf": guardCall((*Handler).setPrototypeOf)}
 	for _, name := range []string{"keys", "values", "entries", "getOwnPropertyNames", "getOwnPropertyDescriptors", "assign"} {
@@ -75,7 +74,7 @@ func objectGuards() map[string]guarding {
 	return guards
 }
 
-// asyncFunction and generatorFunction are classes of functions that have no template and are reached without a name.
+// asyncFunction and generatorFunction are classes without a name and a template.
 var (
 	asyncFunction     = snippet("(async function () {}).constructor")
 	generatorFunction = snippet("(function* () {}).constructor")
@@ -83,15 +82,15 @@ var (
 
 func (h *Handler) guardGenerators(o *goja.Object) {
 	functionGuard("function*")(h, o)
-	h.countMembers(o.Get("prototype").ToObject(h.vm).Get("prototype").ToObject(h.vm)) // one may go on with itself
+	h.countMembers(o.Get("prototype").ToObject(h.vm).Get("prototype").ToObject(h.vm)) // a generator may call its own next
 }
 
-// snippet compiles a text of ours, once.
+// snippet compiles a text of the host, once.
 func snippet(text string) func() *goja.Program {
 	return sync.OnceValue(func() *goja.Program { return goja.MustCompile("troupe:guard", text, false) })
 }
 
-// functionGuard guards what makes functions of text.
+// functionGuard guards a class that makes functions from text.
 func functionGuard(kind string) func(h *Handler, o *goja.Object) {
 	return func(h *Handler, o *goja.Object) {
 		made := func(args []goja.Value, newTarget *goja.Object) *goja.Object {
@@ -112,7 +111,7 @@ func functionGuard(kind string) func(h *Handler, o *goja.Object) {
 	}
 }
 
-// run runs text that is evaluated.
+// run runs a program that a script has made from text.
 func (h *Handler) run(p *goja.Program, err error) goja.Value {
 	h.refuse(err)
 	h.usesAll()
@@ -128,7 +127,7 @@ func (h *Handler) value(p *goja.Program) goja.Value {
 	return v
 }
 
-// evaluated is an indirect eval, evaluates is called before a direct one.
+// evaluated is an indirect eval. evaluates is called before a direct eval.
 func (h *Handler) evaluated(_ native, c goja.FunctionCall) goja.Value {
 	if source, ok := c.Argument(0).(goja.String); ok {
 		return h.run(compile.Evaluated(source.String()))
@@ -143,20 +142,20 @@ func (h *Handler) evaluates(c goja.FunctionCall) {
 	}
 }
 
-// usesAll is for text whose syntax is not looked at.
+// usesAll is uses for text whose syntax is not searched for classes.
 func (h *Handler) usesAll() {
 	for _, class := range compile.Uses {
 		h.uses(class)
 	}
 }
 
-// look lets others go first in something long of the host's, and ends it if the call is to end.
+// look is pause for loops of the host.
 func (h *Handler) look() {
 	h.pause()
 	h.endIfInterrupted()
 }
 
-// worked is look for work that has just taken so long, during which nothing could.
+// worked is look after work that could not look, and how long it took.
 func (h *Handler) worked(took time.Duration) {
 	if h.watch != nil {
 		h.watch.Worked(took)
@@ -164,7 +163,7 @@ func (h *Handler) worked(took time.Duration) {
 	h.endIfInterrupted()
 }
 
-// guardProxy bounds how many proxies lie behind each other.
+// guardProxy bounds chains of proxies.
 func (h *Handler) guardProxy(proxy *goja.Object) {
 	check := func(args []goja.Value) []goja.Value {
 		h.reaches(nil, args...)
@@ -179,8 +178,7 @@ func (h *Handler) guardProxy(proxy *goja.Object) {
 	before(proxy.Get("revocable").(*goja.Object), func(c goja.FunctionCall) { check(c.Arguments) })
 }
 
-// traps is the handler of a proxy that can be called: its traps are counted, because such a proxy may be one of them.
-// The engine only reads them.
+// traps is the handler of a proxy that can be called. Its traps count how deep they are: such a proxy may be its own trap.
 type traps struct {
 	modules.Sealed
 	h       *Handler
@@ -193,7 +191,7 @@ func (h *Handler) countTraps(handler goja.Value) goja.Value {
 		return handler
 	}
 	counted := h.vm.NewDynamicObject(&traps{h: h, handler: o})
-	must(counted.SetPrototype(o)) // for what is no function, and for reaches
+	must(counted.SetPrototype(o)) // for traps that are no functions, and for reaches
 	return counted
 }
 
@@ -233,26 +231,23 @@ func (h *Handler) guardReflect(reflection *goja.Object) {
 	}
 }
 
-// setPrototypeOf is called before Object.setPrototypeOf(object, prototype), setProto before
-// object.__proto__ = prototype.
+// setPrototypeOf is called before Object.setPrototypeOf(object, prototype), setProto before object.__proto__ = prototype.
 func (h *Handler) setPrototypeOf(c goja.FunctionCall) { h.refuseCircle(c.Argument(0), c.Argument(1)) }
 func (h *Handler) setProto(c goja.FunctionCall)       { h.refuseCircle(c.This, c.Argument(0)) }
 
-// refuseCircle refuses a prototype that leads back to its object through proxies: the engine
-// follows such a circle until the process ends.
+// refuseCircle refuses a prototype that leads back to its object through proxies: the engine would follow it for ever.
 func (h *Handler) refuseCircle(of, prototype goja.Value) {
 	o, ok := of.(*goja.Object)
 	if _, also := prototype.(*goja.Object); !ok || !also {
 		return
 	}
-	if h.reaches(behindProxies(o), prototype) { // what the engine will set it of
+	if h.reaches(behindProxies(o), prototype) { // the engine changes the target
 		panic(h.vm.NewTypeError("Cyclic __proto__ value"))
 	}
 }
 
-// reaches reports whether objects lead to another one, by prototypes, and by the targets and
-// handlers of proxies. It throws if they lead to too many proxies. A circle of prototypes alone
-// the engine refuses.
+// reaches reports whether objects lead to another one through at least one proxy: by prototypes, targets and handlers. It throws if they lead to
+// too many proxies. The engine itself refuses a circle without proxies.
 func (h *Handler) reaches(to *goja.Object, from ...goja.Value) bool {
 	var pending []*goja.Object
 	for _, v := range from {
@@ -309,7 +304,7 @@ func proxyOf(o *goja.Object) (goja.Proxy, bool) {
 	return p, ok
 }
 
-// behindProxies is the target of proxies, or what o is itself.
+// behindProxies returns the last target of a chain of proxies, or o itself.
 func behindProxies(o *goja.Object) *goja.Object {
 	for range proxiesMax {
 		p, ok := proxyOf(o)
@@ -323,7 +318,7 @@ func behindProxies(o *goja.Object) *goja.Object {
 
 var proxyType = reflect.TypeFor[goja.Proxy]()
 
-// flat is Array.prototype.flat: the engine recurses, and looks at nothing meanwhile.
+// flat is Array.prototype.flat. The engine's own recurses, and cannot be stopped.
 func (h *Handler) flat(_ native, c goja.FunctionCall) goja.Value {
 	type open struct {
 		of    *goja.Object

@@ -16,43 +16,39 @@ import (
 	"troupe/messages/counters"
 )
 
-// callWatchdog watches the calls of all runtimes of the process. So tests in bubbles of testing/synctest with scripts must not be parallel.
+// callWatchdog watches the calls of all runtimes of the process, so tests with scripts in bubbles of testing/synctest must not be parallel.
 var callWatchdog watchdog.Watchdog
 
-// Relieve has game sessions end while the process holds far more memory than is measured of its scripts, those first that have
-// allocated most of it (watchdog.Process). The result ends that. It is for a host that has the process for itself, and may be called from any goroutine.
+// Relieve ends game sessions while the process holds far more memory than its scripts are measured to hold, those first that have allocated most
+// (watchdog.Process). Call end to stop that. It is for a host that has the process for itself. Any goroutine may call both.
 func Relieve(p watchdog.Process) (end func()) { return callWatchdog.Relieve(p) }
 
-// Handler is the logic of one game session: a runtime with the script in it. All
-// fields belong to the game session's actor.
+// Handler is the logic of one game session: a runtime with the script in it. All fields but the atomic ones belong to the game session's actor.
 type Handler struct {
-	// What every call needs, side by side: the memory of a game session among many is
-	// seldom in a cache.
-	watch     *watchdog.Watch // nil before Init
-	vm        *goja.Runtime   // nil before Init
-	session   script.Session  // nil before Init
-	arguments arguments
-	what      string // which call is under way
-	tick      time.Duration
-	// The booleans do not exclude one another: a call that is running or interrupted goes on while
-	// the script is dead, stopped or given up; and the atomic ones are written by other goroutines.
-	dead        bool                    // nothing of the script runs any more
-	running     bool                    // a call is under way
-	written     *written                // by the JSON.stringify under way
+	// What every call needs comes first, close together for the cache.
+	watch       *watchdog.Watch // nil before Init
+	vm          *goja.Runtime   // nil before Init
+	session     script.Session  // nil before Init
+	arguments   arguments
+	what        string // the call that runs
+	tick        time.Duration
+	dead        bool                    // none of the script runs any more
+	running     bool                    // a call runs
+	written     *written                // of the JSON.stringify that runs
 	replacer    goja.Value              // of all JSON.stringify; nil: none was called
-	joining     []*goja.Object          // lists of which a text is made
-	classes     map[string]*goja.Object // built-in ones that the host has used
+	joining     []*goja.Object          // lists that join is in
+	classes     map[string]*goja.Object // built-in classes that the host has used
 	calls       engine.Calls
-	natives     int                            // built-ins that are inside of one another
-	overflows   bool                           // the error for too deep recursion is being made
-	iterates    bool                           // the iterators of arrays are counted
-	interrupted atomic.Bool                    // by the watchdog
-	stopping    atomic.Pointer[watchdog.Watch] // what Stop uses; nil before Init
+	natives     int                            // how many built-ins are inside one another
+	overflows   bool                           // the error for an overflow is being made
+	iterates    bool                           // the iterators of arrays are guarded
+	interrupted atomic.Bool                    // the watchdog has ended the call
+	stopping    atomic.Pointer[watchdog.Watch] // for Stop; nil before Init
 	stopped     atomic.Bool                    // Stop was called
-	givenUp     atomic.Bool                    // a call goes on that will not return
+	givenUp     atomic.Bool                    // the call that runs will not return
 	ticks       []func()                       // of process.nextTick
 	rejections  []*goja.Promise                // that nobody handles
-	decided     []decision                     // that promises have brought during this call
+	decided     []decision                     // by promises during this call
 	jobs        jobs
 	timers      timers
 
@@ -61,18 +57,18 @@ type Handler struct {
 	loader         *modules.Loader
 	glue           glue
 	host           *goja.Object
-	guardedObjects []string // of the global ones that are
-	regexps        *regexps // nil: no file uses one
+	guardedObjects []string // by guardObject
+	regexps        *regexps // nil: not guarded yet
 	configuration  script.Configuration
 
 	interruptedAt struct {
 		place
 		stack string
-	} // where a call was interrupted
+	}
 	end       string       // why the script is dead
-	tickFlag  *goja.Object // host.ticks: says so to realtime.js
+	tickFlag  *goja.Object // host.ticks
 	slow      script.SlowCalls
-	questions script.Questions // decisions that promises will bring, by token
+	questions script.Questions // that promises will decide
 }
 
 var (
@@ -90,7 +86,7 @@ func newHandler(p *Program, process script.Process) *Handler {
 	return h
 }
 
-// Init implements script.Handler: it loads the script and calls its init.
+// Init implements script.Handler.
 func (h *Handler) Init(s script.Session) error {
 	h.session = s
 	if err := h.open(); err != nil {
@@ -111,7 +107,7 @@ func (h *Handler) Init(s script.Session) error {
 // open makes the runtime, and has it watched.
 func (h *Handler) open() error {
 	if h.process.HandOver != nil {
-		h.process.HandOver() // it takes a millisecond or two
+		h.process.HandOver() // to make a runtime takes a millisecond or two
 	}
 	if err := h.boot(); err != nil {
 		return err
@@ -142,11 +138,11 @@ func (h *Handler) first(what string, f func() error) error {
 	switch {
 	case err == nil:
 		return nil
-	case h.dead: // it is logged already, unless the script itself wanted it
+	case h.dead: // logged already, unless the script called process.exit
 		return fmt.Errorf("%s: the script has ended: %s", what, h.end)
 	case errors.Is(err, errLogged):
 		return fmt.Errorf("%s failed", what)
-	case err != failed: // logged, too
+	case err != failed: // logged
 		return err
 	}
 	err = fmt.Errorf("%s: %w", what, err)
@@ -154,10 +150,10 @@ func (h *Handler) first(what string, f func() error) error {
 	return err
 }
 
-// errLogged is an error that the log has already.
+// errLogged is an error that is logged already.
 var errLogged = errors.New("see the log")
 
-// stopLimit is how long a call may go on whose game session is to end at once.
+// stopLimit is how long a call may still run whose game session is to end at once.
 const stopLimit = 300 * time.Millisecond
 
 // Stop implements script.Stopper.
@@ -168,8 +164,7 @@ func (h *Handler) Stop(reason string) {
 	}
 }
 
-// Close implements script.Closer. It may come while a call that is given up goes on,
-// then it touches nothing that is the call's.
+// Close implements script.Closer. A call that was given up may still run: then Close touches none of its fields.
 func (h *Handler) Close() {
 	if h.watch != nil {
 		h.watch.Release()
@@ -177,6 +172,25 @@ func (h *Handler) Close() {
 			h.loader.Flush()
 		}
 	}
+}
+
+// held estimates how many bytes the runtime holds, for the watchdog. It stops soon after limit.
+func (h *Handler) held(limit int64) int64 {
+	others := []any{h.ticks, h.timers.immediates}
+	for _, t := range h.timers.queue {
+		others = append(others, t.object)
+	}
+	return engine.Held(limit, h.vm, others...)
+}
+
+// memoryLook is a call that does nothing: the watchdog measures during calls.
+const memoryLook = "a look at its memory"
+
+// beMeasured is called by the watchdog.
+func (h *Handler) beMeasured() {
+	h.session.Do(func() {
+		_, _ = h.call(memoryLook, func(goja.FunctionCall) goja.Value { return goja.Undefined() }, nil)
+	})
 }
 
 // ask calls a callback; nil if it did not return. Errors are logged.
@@ -193,7 +207,7 @@ func (h *Handler) gate(c *callback, fill func(*arguments)) script.Decision {
 	return script.AllowIf(v != nil && v.ToBoolean())
 }
 
-// later is a gate whose promise is waited for.
+// later is gate for a callback whose promise decides.
 func (h *Handler) later(c *callback, fill func(*arguments)) script.Decision {
 	token, p := h.questions.Ask()
 	v := h.ask(c, func(a *arguments) {
@@ -210,13 +224,13 @@ func (h *Handler) later(c *callback, fill func(*arguments)) script.Decision {
 	return script.AllowIf(ok)
 }
 
-// decision is what a promise came to.
+// decision is what a promise has decided.
 type decision struct {
 	token uint32
 	ok    bool
 }
 
-// decideAll tells what promises came to, after the call: the host may call back.
+// decideAll answers questions after the call: the answers may lead to other calls.
 func (h *Handler) decideAll() {
 	list := h.decided
 	h.decided = nil

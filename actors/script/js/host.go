@@ -14,7 +14,7 @@ import (
 // hostFunction is a function of the host.
 type hostFunction func(*Handler, goja.FunctionCall) goja.Value
 
-// hostFunctions are what realtime.js and timers.js ask of the engine.
+// hostFunctions are the functions of host, as the comment of realtime.js has them, and more for timers.js.
 var hostFunctions = map[string]hostFunction{
 	"log": (*Handler).log, "format": (*Handler).format, "utf8": (*Handler).utf8, "text": (*Handler).text,
 	"send": (*Handler).send, "kick": (*Handler).kick, "processEnding": (*Handler).processEnding,
@@ -28,8 +28,7 @@ var hostFunctions = map[string]hostFunction{
 	},
 }
 
-// host is the host object of one runtime. It makes its functions when they are first
-// asked for: each takes half a KiB, and most games use few.
+// host is the host object of one runtime. It makes a function when it is first used: each takes half a KiB, and most games use few.
 type host struct {
 	modules.Sealed
 	h      *Handler
@@ -75,15 +74,14 @@ func (h *Handler) log(c goja.FunctionCall) goja.Value {
 // format is host.format(args).
 func (h *Handler) format(c goja.FunctionCall) goja.Value {
 	list := c.Argument(0).ToObject(h.vm)
-	args := make([]goja.Value, list.Get("length").ToInteger()) // of ours; an iterator takes 5 KiB
+	args := make([]goja.Value, list.Get("length").ToInteger()) // an iterator takes 5 KiB
 	for i := range args {
 		args[i] = list.Get(strconv.Itoa(i))
 	}
 	return h.vm.ToValue(h.loader.Format(args...))
 }
 
-// console takes what console prints: nothing more of a call that was interrupted, which may be a text of
-// any number of lines.
+// console logs what console prints, unless the call is interrupted: the text may have any number of lines.
 func (h *Handler) console(level script.Level, text string) {
 	if h.process.Log.Enabled(level) && !h.interrupted.Load() {
 		file, row := firstFrame(h.vm.CaptureCallStack(0, nil))
@@ -135,7 +133,7 @@ func (h *Handler) kick(c goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// send is host.send(how, opCode, sender, payload, target). The bytes stay the script's.
+// send is host.send(how, opCode, sender, payload, target). The script keeps the bytes of payload.
 func (h *Handler) send(c goja.FunctionCall) goja.Value {
 	payload, ok := modules.View(c.Argument(3))
 	if !ok {

@@ -8,10 +8,9 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-// nestingMax is how deep a value may be that JSON.stringify takes.
+// nestingMax is how deep a value may be for JSON.stringify.
 const nestingMax = 5000
 
-// guardJSON guards JSON.
 func (h *Handler) guardJSON(json *goja.Object) {
 	guardFunction(json.Get("parse").(*goja.Object), func(parse native, c goja.FunctionCall) goja.Value {
 		if len(c.Arguments) > 0 {
@@ -26,20 +25,19 @@ func (h *Handler) guardJSON(json *goja.Object) {
 	guardFunction(json.Get("stringify").(*goja.Object), func(stringify native, c goja.FunctionCall) goja.Value { return h.sized(h.stringify(stringify, c)) })
 }
 
-// written is what a JSON.stringify under way has done.
+// written is the progress of a JSON.stringify.
 type written struct {
-	replace goja.Callable  // the script's; nil: none
-	keys    []string       // of the script's list
-	listed  bool           // there is one
-	from    []*goja.Object // what the objects of path stand for, if there is a list
-	path    []*goja.Object // what is open, from the outside
-	size    int64          // characters, or nearly so
-	gaps    bool           // each line is indented
-	looked  int64          // size, when the clock was last looked at
+	replace goja.Callable  // the script's replacer; nil: none
+	keys    []string       // the script's list of keys
+	listed  bool           // the script has given keys
+	from    []*goja.Object // the script's object for each of path
+	path    []*goja.Object // the objects that are open, the outermost first
+	size    int64          // of the text so far, in characters, roughly
+	gaps    bool           // lines are indented
+	looked  int64          // size at the last look
 }
 
-// stringify is JSON.stringify. A replacer sees each value as it is written, so it bounds how deep they
-// are and how long the text becomes.
+// stringify is JSON.stringify with a replacer of the host, which bounds how deep values are and how long the text becomes.
 func (h *Handler) stringify(call native, c goja.FunctionCall) goja.Value {
 	w := &written{gaps: c.Argument(2).ToBoolean()}
 	by, _ := c.Argument(1).(*goja.Object)
@@ -57,7 +55,7 @@ func (h *Handler) stringify(call native, c goja.FunctionCall) goja.Value {
 	return call(goja.FunctionCall{This: c.This, Arguments: []goja.Value{c.Argument(0), h.replacer, c.Argument(2)}})
 }
 
-// choose returns what stands for an object of which a list names the keys to write: the engine takes a list, or a replacer.
+// choose returns an object that shows only the keys that the script has listed: the engine takes a list or a replacer, not both.
 func (w *written) choose(h *Handler, o *goja.Object) *goja.Object {
 	if !w.listed || isArray(o) {
 		return o

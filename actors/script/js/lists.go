@@ -10,10 +10,10 @@ import (
 	"troupe/actors/script/js/modules"
 )
 
-// The engine reads the length of a list again after a guard has looked at it. A getter, a proxy or an object with valueOf may answer
-// something else then, and the engine asks for memory of that size. So a built-in gets a list whose length is what was checked.
+// The engine reads the length of a list again after a guard has checked it. A getter, a proxy or an object with valueOf may answer something else
+// then, and the engine asks for memory of that size. So a built-in gets a list with the length that was checked.
 
-// pinned returns a list in place of o whose length stays n. It is o itself if that has such a length anyway.
+// pinned returns a list like o whose length stays n. It is o itself if its length stays.
 func (h *Handler) pinned(o *goja.Object, n int64) *goja.Object {
 	if engine.LengthStays(o) {
 		return o
@@ -21,7 +21,7 @@ func (h *Handler) pinned(o *goja.Object, n int64) *goja.Object {
 	return h.instead(o, "length", h.vm.ToValue(max(n, 0)))
 }
 
-// instead returns an object that is like o in all but one property.
+// instead returns an object like o with another value of one property.
 func (h *Handler) instead(o *goja.Object, name string, v goja.Value) *goja.Object {
 	return h.vm.ToValue(h.vm.NewProxy(o, &goja.ProxyTrapConfig{
 		Get: func(target *goja.Object, property string, _ goja.Value) goja.Value {
@@ -34,8 +34,7 @@ func (h *Handler) instead(o *goja.Object, name string, v goja.Value) *goja.Objec
 	})).(*goja.Object)
 }
 
-// list returns a value for a built-in that makes a list of it: a real one with what the value has, checked. What is no object
-// the engine refuses.
+// list returns an array of the elements of v, checked, for a built-in that reads them. The engine refuses what is no object.
 func (h *Handler) list(v goja.Value, what string) goja.Value {
 	n := h.boundList(v, what)
 	o, ok := v.(*goja.Object)
@@ -52,7 +51,7 @@ func (h *Handler) list(v goja.Value, what string) goja.Value {
 	return h.vm.NewArray(all...)
 }
 
-// source returns what a built-in makes a list of in place of o: the same elements, from an iterator or up to n.
+// source returns an object with the elements of o, from its iterator or up to n, for a built-in that makes a list of them.
 func (h *Handler) source(o *goja.Object, n int64) *goja.Object {
 	if engine.LengthStays(o) {
 		return o
@@ -66,7 +65,7 @@ func (h *Handler) source(o *goja.Object, n int64) *goja.Object {
 	}
 	next, ok := goja.AssertFunction(iterate)
 	if !ok {
-		return o // the engine says that it is no function
+		return o // the engine throws
 	}
 	of := h.vm.NewObject()
 	must(of.SetSymbol(goja.SymIterator, h.vm.ToValue(func(goja.FunctionCall) goja.Value {
@@ -79,7 +78,7 @@ func (h *Handler) source(o *goja.Object, n int64) *goja.Object {
 	return of
 }
 
-// pinThis checks the list that a built-in is called on, and pins its length. The built-in may return it: unpin is for the result.
+// pinThis checks the list that a built-in is called on, and pins its length. Unpin takes the result, which may be that list.
 func (h *Handler) pinThis(c *goja.FunctionCall, what string) (n int64, unpin func(goja.Value) goja.Value) {
 	o, ok := c.This.(*goja.Object)
 	n = h.boundList(c.This, what)
@@ -96,7 +95,7 @@ func (h *Handler) pinThis(c *goja.FunctionCall, what string) (n int64, unpin fun
 	}
 }
 
-// concat is Array.prototype.concat of lists whose lengths are checked. What has no plain one becomes a list of its elements, or of itself.
+// concat is Array.prototype.concat. An object whose length may change becomes an array of its elements, or of itself.
 func (h *Handler) concat(call native, c goja.FunctionCall) goja.Value {
 	total := int64(0)
 	add := func(v goja.Value) goja.Value {
@@ -120,7 +119,7 @@ func (h *Handler) concat(call native, c goja.FunctionCall) goja.Value {
 		}
 		return v
 	}
-	h.boundList(c.This, "concat") // it also says which class makes the result, so it stays what it is
+	h.boundList(c.This, "concat") // it stays what it is: its class makes the result
 	if o, ok := c.This.(*goja.Object); ok && !engine.LengthStays(o) {
 		c.Arguments = append([]goja.Value{o}, c.Arguments...)
 		c.This = h.vm.NewArray()
@@ -162,7 +161,7 @@ func (h *Handler) keysOf(list *goja.Object) []string {
 	return keys
 }
 
-// chosen is an object of which JSON.stringify writes some keys.
+// chosen is an object that shows some keys of another one.
 type chosen struct {
 	modules.Sealed
 	of   *goja.Object

@@ -11,7 +11,7 @@ import (
 	"troupe/actors/script/js/engine"
 )
 
-// Program is one version of a script, compiled once for all game sessions.
+// Program is one version of a script, compiled once for all game sessions. Any goroutine may use it.
 type Program struct {
 	unit    *compile.Unit
 	entry   string
@@ -19,7 +19,7 @@ type Program struct {
 	limits  script.Limits
 
 	noted  sync.Once
-	places map[string]place // of callbacks, by name; see notePlaces
+	places map[string]place // of callbacks, by name
 }
 
 // place is where a function begins.
@@ -28,9 +28,8 @@ type place struct {
 	row  int
 }
 
-// New returns the program whose entry is the file that a launch path names
-// (Bundle.Entry). It compiles the entry, the other files when they are first
-// required, and fails if that file is not there or cannot be compiled.
+// New returns the program whose entry is the file of a launch path (Bundle.Entry). It compiles that file, and fails if that is not possible. Other
+// files are compiled when they are first required.
 func New(b *bundle.Bundle, entry string, limits script.Limits) (*Program, error) {
 	name, err := b.Entry(entry)
 	if err != nil {
@@ -57,8 +56,8 @@ func (p *Program) NewHandler(process script.Process) (script.Handler, error) {
 	return newHandler(p, process), nil
 }
 
-// notePlaces notes where the script's callbacks begin, for the log of a call that cannot be ended, during which nobody
-// may look into the runtime. Those of the first game session stand for all.
+// notePlaces notes where the callbacks of the first game session begin, for the log of a call that cannot be ended: while it runs, nobody may
+// look into its runtime.
 func (p *Program) notePlaces(callbacks *goja.Object) {
 	p.noted.Do(func() {
 		p.places = make(map[string]place)
@@ -81,6 +80,5 @@ func (p *Program) notePlaces(callbacks *goja.Object) {
 	})
 }
 
-// rejectionsFatal reports whether an unhandled rejection ends the process, as it
-// does since Node.js 15 (realtime.md 18.3).
+// rejectionsFatal reports whether an unhandled rejection ends the process, as it does since Node.js 15 (realtime.md 18.3).
 func (p *Program) rejectionsFatal() bool { return p.unit.NodeVersion() != "10.x" }

@@ -19,54 +19,50 @@ import (
 	"troupe/actors/thread"
 )
 
-// matchMax is how long one match of a regular expression may take. What Go's own library
-// cannot match (look-ahead, look-behind, back references), and what does not start at the
-// start of a text, the engine gives to a library that backtracks: the time that takes may
-// double with each character of the input, which players send. Nothing interrupts it, so
-// its own limit has to end it before the watchdog's grace is over.
+// matchMax is how long one match of a regular expression may take. The engine gives what Go's own library cannot match (look-ahead, look-behind,
+// back references, a match that does not start at the start of a text) to a library that backtracks. Its time may double with each character of
+// the input, which players send. It cannot be interrupted, so its own limit must end it before the watchdog's grace is over.
 const matchMax = 500 * time.Millisecond
 
-// It is an array with a negative length, and does not compile, unless matchMax and the
-// period of the library's clock (100 ms) fit into the grace.
+// This does not compile unless matchMax and the period of the library's clock (100 ms) fit into the grace.
 var _ [watchdog.Grace - matchMax - 2*regexp2.DefaultClockPeriod]struct{}
 
 // The library reads it when it compiles an expression.
 func init() { regexp2.DefaultMatchTimeout = matchMax }
 
-// stepsMax is up to how many characters of a text that is not ASCII a global match goes step
-// by step if its expression need not backtrack: each step compares all of the text.
+// stepsMax is how many characters a text that is not ASCII may have for a match step by step, if its expression does not backtrack: each step
+// compares all of the text.
 const stepsMax = 1 << 16
 
 // expressionsMax bounds how many expressions of a runtime are remembered.
 const expressionsMax = 1000
 
-// regexps has matches of regular expressions fail that take too long. The engine drops the
-// error of the library, as if there was no match.
+// regexps makes matches of regular expressions fail that take too long. The engine alone drops the error of the library, as if nothing matched.
 type regexps struct {
 	h         *Handler
 	prototype *goja.Object
 	exec      *goja.Object // the engine's, with a limit
 	known     map[string]*expression
-	iterates  bool          // what matchAll returns has a limit
-	max       time.Duration // that a match which finds nothing may take
+	iterates  bool          // the iterators of matchAll have a limit
+	max       time.Duration // how long a match may take that finds nothing
 }
 
 // expression is a regular expression and its flags.
 type expression struct {
-	backtracks bool         // whatever the text is
-	stepping   *goja.Object // the same, with an exec of its own: global matches call it for each match
+	backtracks bool         // for each text
+	stepping   *goja.Object // a copy with an own exec, which global matches call for each match
 }
 
-// useRegexps has regular expressions guarded from here on.
+// useRegexps guards regular expressions.
 func (h *Handler) useRegexps() {
 	if h.regexps == nil {
 		h.uses(compile.UseRegExp)
 	}
 }
 
-// uses has a class guarded that is made without its name.
+// uses guards a class that the code may use without its name.
 func (h *Handler) uses(class string) {
-	if slices.Contains(h.guardedObjects, class) { // text is evaluated in loops
+	if slices.Contains(h.guardedObjects, class) {
 		return
 	}
 	guard := func() {
@@ -79,13 +75,13 @@ func (h *Handler) uses(class string) {
 			h.vm.Get(class)
 		}
 	}
-	// What a script has frozen or taken away stays as it is.
+	// An error is of a class that the script has frozen or taken away.
 	if err := h.attempt(guard); err != nil && isAbrupt(err) {
 		panic(err)
 	}
 }
 
-// guardRegexps has the engine's methods look at the clock.
+// guardRegexps gives a limit to the methods of regular expressions.
 func (h *Handler) guardRegexps(constructor *goja.Object) {
 	prototype := constructor.Get("prototype").ToObject(h.vm)
 	r := &regexps{h: h, prototype: prototype, exec: prototype.Get("exec").ToObject(h.vm), known: make(map[string]*expression), max: matchMax / 2}
@@ -100,7 +96,7 @@ func (h *Handler) guardRegexps(constructor *goja.Object) {
 	h.regexps = r
 }
 
-// once calls exec or test, which match once. Some methods of the engine call it in a loop.
+// once calls exec or test, which match once. The engine may call it in a loop.
 func (r *regexps) once(method native, c goja.FunctionCall) goja.Value {
 	r.h.pause()
 	text := r.h.toText(c.Argument(0))
@@ -121,7 +117,7 @@ func (r *regexps) every(symbol *goja.Symbol, method native, c goja.FunctionCall)
 		c.Arguments[1] = r.h.boundReplacement(text, c.Arguments[1], func() int64 { return r.times(c.This, text) })
 		if replacement, ok := c.Arguments[1].Export().(func(goja.FunctionCall) goja.Value); ok {
 			c.Arguments[1] = r.h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
-				called = true // after all matches
+				called = true // the engine calls it after all matches
 				return replacement(c)
 			})
 		}
@@ -154,7 +150,7 @@ func (r *regexps) every(symbol *goja.Symbol, method native, c goja.FunctionCall)
 	return r.h.pieces(text, found)
 }
 
-// pinned returns what is to be matched in place of an expression with an exec of the script's: what that returns has a length that is checked.
+// pinned returns an expression like o, which has an exec of the script, whose matches have checked lengths.
 func (r *regexps) pinned(o *goja.Object) *goja.Object {
 	h := r.h
 	of := func(o *goja.Object) *goja.Object {
@@ -219,7 +215,7 @@ func (r *regexps) times(of goja.Value, text goja.String) int64 {
 	return 0
 }
 
-// iterator puts a limit on what an iterator of matchAll does, and so on all of them.
+// iterator gives a limit to all iterators of matchAll, when it gets the first.
 func (r *regexps) iterator(v goja.Value) goja.Value {
 	if iterator, ok := v.(*goja.Object); ok && !r.iterates && iterator.Prototype() != nil {
 		r.iterates = true
@@ -230,22 +226,22 @@ func (r *regexps) iterator(v goja.Value) goja.Value {
 	return v
 }
 
-// limited returns what a method of an expression returns for a text, unless that is that
-// nothing matches because it took too long. Without a text, it is the next of an iterator.
+// limited returns what a method of an expression returns for a text. It throws if nothing matched and that took too long. Without a text, the method
+// is the next of an iterator.
 func (r *regexps) limited(of, text goja.Value, method func() goja.Value) goja.Value {
 	began := time.Now()
 	var v goja.Value
-	thread.Long(func() { v = method() }) // nothing pauses it
+	thread.Long(func() { v = method() })
 	took := time.Since(began)
 	r.h.endIfInterrupted()
-	if took >= r.max && nothing(v, text) && r.mayBacktrack(of, text) { // the library's clock may be late
+	if took >= r.max && nothing(v, text) && r.mayBacktrack(of, text) {
 		panic(r.h.rangeError("a match of a regular expression took more than %v in the embedded engine", r.max))
 	}
 	r.h.worked(took)
 	return v
 }
 
-// endIfInterrupted has the engine see that the call is to end: loops of its own do not look.
+// endIfInterrupted ends the call if it is interrupted: a built-in does not look itself.
 func (h *Handler) endIfInterrupted() {
 	if h.interrupted.Load() {
 		h.value(nothingToDo())
@@ -254,7 +250,7 @@ func (h *Handler) endIfInterrupted() {
 
 var nothingToDo = snippet("0")
 
-// nothing reports whether a method returns v for a text in which it finds nothing.
+// nothing reports whether v is what a method returns if nothing matches.
 func nothing(v, text goja.Value) bool {
 	o, ok := v.(*goja.Object)
 	switch {
@@ -268,17 +264,17 @@ func nothing(v, text goja.Value) bool {
 	return o.Get("0").SameAs(text) // of split
 }
 
-// mayBacktrack reports whether the match may have been that of the library which backtracks.
+// mayBacktrack reports whether the library that backtracks may have made the match.
 func (r *regexps) mayBacktrack(of, text goja.Value) bool {
 	o, ok := of.(*goja.Object)
 	if !ok || o.ClassName() != "RegExp" {
-		return true // an iterator, or a class of the script's
+		return true // an iterator, or a class of the script
 	}
 	flags := o.Get("flags").String()
 	return r.expression(o, flags).backtracks || strings.ContainsAny(flags, "gy") || !isASCII(text)
 }
 
-// ours reports whether an expression is one of the engine's, as it was made.
+// ours reports whether an expression has the engine's prototype and exec.
 func (r *regexps) ours(o *goja.Object) bool {
 	if o.ClassName() != "RegExp" || o.Prototype() != r.prototype {
 		return false
@@ -287,8 +283,7 @@ func (r *regexps) ours(o *goja.Object) bool {
 	return exec != nil && exec.SameAs(r.exec)
 }
 
-// stepping returns what is to be matched in place of an expression, nil if that itself is:
-// it matches once, or not by the library that backtracks.
+// stepping returns the expression to match instead of another one; nil: the other one, which matches once or does not backtrack.
 func (r *regexps) stepping(symbol *goja.Symbol, of, text goja.Value) *goja.Object {
 	o, ok := of.(*goja.Object)
 	if !ok || symbol == goja.SymSearch || !r.ours(o) || symbol != goja.SymSplit && !o.Get("global").ToBoolean() {
@@ -313,7 +308,7 @@ func (r *regexps) stepping(symbol *goja.Symbol, of, text goja.Value) *goja.Objec
 	return e.stepping
 }
 
-// expression returns what is known of an expression with some flags.
+// expression returns the expression of a source with some flags.
 func (r *regexps) expression(o *goja.Object, flags string) *expression {
 	source := o.Get("source").String()
 	key := flags + "/" + source

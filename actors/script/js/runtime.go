@@ -14,15 +14,15 @@ import (
 	"troupe/actors/script/realtime"
 )
 
-// callDepthMax bounds recursion. That of Node is about twice as deep.
+// callDepthMax bounds recursion of the script. Node.js allows about twice as much.
 const callDepthMax = 4000
 
-// callDepthNatives is where built-ins look (descend): functions of ours need some. callDepthEngine is where the engine ends
-// what passes no place that looks.
+// callDepthNatives is the bound of built-ins: functions of the host that the script calls at its bound need some more. callDepthEngine is the bound
+// of the engine itself, for code that looks at no other.
 const callDepthNatives, callDepthEngine = callDepthMax + 200, callDepthMax + 500
 
-// embedded compiles a file of the host, once, as a program whose value is a function.
-// Its name begins with troupe: in stacks: its frames are not the script's.
+// embedded compiles a file of the host, once, as a program whose value is a function. Its name in stacks begins with troupe:, so that its frames are
+// not shown.
 func embedded(name, source string) func() *goja.Program {
 	return sync.OnceValue(func() *goja.Program {
 		return goja.MustCompile("troupe:"+name, "(function (exports) {"+source+"\n})", false)
@@ -31,7 +31,7 @@ func embedded(name, source string) func() *goja.Program {
 
 var glueProgram = embedded(strings.TrimPrefix(realtime.Name, "troupe:"), realtime.Source)
 
-// boot makes the runtime: globals, the session object, nothing of the script yet.
+// boot makes the runtime with its globals and the session object. It runs none of the script.
 func (h *Handler) boot() error {
 	guardEngine()
 	h.vm = goja.New()
@@ -46,7 +46,7 @@ func (h *Handler) boot() error {
 		Exit: h.exit, Log: h.console, NextTick: h.nextTick, Pause: h.pause, Worked: h.worked, Size: h.sized, Eval: h.evaluates, Uses: h.uses,
 		Globals: timerGlobals, Global: func(name string) goja.Value { return h.timers.load().Get(name) },
 		Uncaught: func(e goja.Value) { h.uncaught(e, "uncaughtException") },
-		Env:      map[string]string{"NODE_ENV": "production"}, // as in engine node: packages go by it
+		Env:      map[string]string{"NODE_ENV": "production"}, // as in engine node: packages read it
 	})
 	glue, err := h.create(glueProgram(), h.host)
 	if err != nil {
@@ -57,11 +57,10 @@ func (h *Handler) boot() error {
 	return nil
 }
 
-// noFile is what the source map is of text that a script evaluates and that names a file:
-// it could be any file of the machine.
+// noFile replaces the loader of source maps: text that a script evaluates could name any file of the machine.
 func noFile(string) ([]byte, error) { return nil, nil }
 
-// create runs a file of the host and calls its create.
+// create runs a file of the host, and calls its create.
 func (h *Handler) create(p *goja.Program, args ...goja.Value) (*goja.Object, error) {
 	f, err := h.vm.RunProgram(p)
 	if err != nil {
@@ -81,7 +80,7 @@ func (h *Handler) create(p *goja.Program, args ...goja.Value) (*goja.Object, err
 func function(o *goja.Object, name string) native {
 	f, ok := o.Get(name).Export().(native)
 	if !ok {
-		panic("no function " + name) // in files of ours
+		panic("no function " + name) // in a file of the host
 	}
 	return f
 }
@@ -104,10 +103,10 @@ func (h *Handler) load() error {
 	return nil
 }
 
-// given is what the entry exports for us: as ssExports, or in what it exports by default.
+// given returns ssExports, which the entry exports itself or in its default export.
 func (h *Handler) given(exports goja.Value) (given goja.Value, err error) {
 	given = goja.Undefined()
-	if thrown := h.vm.Try(func() { // getters are the script's
+	if thrown := h.vm.Try(func() { // getters of the script may run
 		for _, name := range []string{"", "default"} {
 			o, ok := exports.(*goja.Object)
 			if ok && name != "" {
@@ -128,7 +127,7 @@ func (h *Handler) given(exports goja.Value) (given goja.Value, err error) {
 	return given, nil
 }
 
-// bytes makes a plain Uint8Array of b, which it takes over. No code of the script runs.
+// bytes makes a plain Uint8Array of b, which it keeps. It runs no code of the script.
 func (h *Handler) bytes(b []byte) *goja.Object {
 	o, err := h.vm.New(h.class("Uint8Array"), h.vm.ToValue(h.vm.NewArrayBuffer(b)))
 	must(err)
@@ -138,7 +137,7 @@ func (h *Handler) bytes(b []byte) *goja.Object {
 // class returns a built-in class, even if the script has put another one in its place.
 func (h *Handler) class(name string) *goja.Object {
 	o := h.classes[name]
-	if o == nil { // only once: each time, it is counted once more
+	if o == nil { // only once: the template puts a guard around it each time
 		o = engine.Object(classes[name](h.vm), engine.Value)
 		if h.classes == nil {
 			h.classes = make(map[string]*goja.Object)
@@ -159,6 +158,6 @@ func (h *Handler) rangeError(format string, args ...any) *goja.Object {
 
 func must(err error) {
 	if err != nil {
-		panic(err) // of objects of ours
+		panic(err) // of objects of the host
 	}
 }

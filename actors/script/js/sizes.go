@@ -16,30 +16,27 @@ import (
 	"troupe/actors/thread"
 )
 
-// What a built-in makes or goes through may be of any size. The memory for it is asked for at
-// once: if the system refuses, that is the end of the host, and nothing recovers from it; and
-// nothing interrupts it. So what would be more than a call may take, or than Node.js has, is
-// refused before. Buffer has its own bound.
+// A built-in may make or read a list or text of any size. It asks for all the memory at once: if the system refuses, the process ends. And it cannot
+// be interrupted. So a guard refuses what is larger than a call may make, or than Node.js allows. Buffer has its own bound.
 
 const (
-	// textsMax is how many characters a text may have, listsMax how many elements a list that a built-in goes through. Nothing
-	// interrupts the engine while it makes one, and the garbage collector waits for each copy: of 64 MiB, all other game
-	// sessions waited for 40 to 600 ms.
+	// textsMax is how many characters a text may have, listsMax how many elements a list for a built-in. The garbage collector waits for each copy: of
+	// 64 MiB, all other game sessions waited for 40 to 600 ms.
 	textsMax = 4 << 20
 	listsMax = 1 << 20
-	// longList is from how many elements on what goes through a list may take long.
+	// longList is how many elements a list has at least that may take a built-in long.
 	longList = 1 << 12
 	// containerSize is how many bytes a list or an object takes.
 	containerSize = 256
-	// patternMax is how many characters a regular expression may have that is made of a text.
+	// patternMax is how many characters a regular expression may have that is made from text.
 	patternMax = 1 << 20
 )
 
-// sizedTypes are the constructors of what holds bytes.
+// sizedTypes are the classes of objects that hold bytes.
 var sizedTypes = [...]string{"ArrayBuffer", "Int8Array", "Uint8Array", "Uint8ClampedArray", "Int16Array", "Uint16Array", "Int32Array", "Uint32Array",
 	"Float32Array", "Float64Array"}
 
-// sizeMax is how many bytes may be asked for at once.
+// sizeMax is how many bytes a built-in may ask for at once.
 func (h *Handler) sizeMax() int64 {
 	if limit := h.program.limits.MemoryMax; limit > 0 {
 		return limit
@@ -47,18 +44,17 @@ func (h *Handler) sizeMax() int64 {
 	return 1 << 32
 }
 
-// listMax is how many elements a list may have that a built-in goes through, textMax how many
-// characters any text may have: several are made on the way to one.
+// listMax is how many elements a list for a built-in may have, textMax how many characters a text may have: a built-in makes several for one.
 func (h *Handler) listMax() int64 { return min(listsMax, h.sizeMax()/engine.ValueSize) }
 func (h *Handler) textMax() int64 { return min(textsMax, h.sizeMax()/4) }
 
-// makers are built-ins that return something new, which may be large: what a script has made in a row of these is counted.
+// makers are built-ins that return something new, which may be large. What they make is counted.
 var makers = map[string][]string{
 	"Array":  {"concat", "fill", "filter", "flat", "flatMap", "join", "map", "slice", "splice", "toReversed", "toSorted", "toSpliced", "with"},
 	"String": {"concat", "normalize", "padEnd", "padStart", "repeat", "replace", "replaceAll", "split", "toLowerCase", "toUpperCase"},
 }
 
-// sized is told what was made and may be large, and returns it. A text that is too long throws.
+// sized counts what was made and may be large, and returns it. It throws if a text is too long.
 func (h *Handler) sized(v goja.Value) goja.Value {
 	switch v := v.(type) {
 	case goja.String:
@@ -76,7 +72,7 @@ func (h *Handler) sized(v goja.Value) goja.Value {
 	return v
 }
 
-// weigh has it counted what a call makes, from some size on.
+// weigh counts what a call makes, if it is large.
 func (h *Handler) weigh(bytes int64) {
 	if bytes >= watchdog.LargePiece && h.watch != nil {
 		h.watch.Made(bytes)
@@ -84,7 +80,7 @@ func (h *Handler) weigh(bytes int64) {
 	}
 }
 
-// boundMade refuses what is too much if there is so much of each of n, and counts it.
+// boundMade refuses n pieces of each bytes if they are too much, and counts them.
 func (h *Handler) boundMade(n, each int64, what string) {
 	if n > h.sizeMax()/each {
 		panic(h.tooLong(n, what))
@@ -92,7 +88,7 @@ func (h *Handler) boundMade(n, each int64, what string) {
 	h.weigh(n * each)
 }
 
-// guardCollection bounds what a map or set is made of.
+// guardCollection bounds what a map or a set is made from.
 func guardCollection(name string) func(h *Handler, o *goja.Object) {
 	return func(h *Handler, o *goja.Object) {
 		guardConstructor(o, func(args []goja.Value) []goja.Value {
@@ -116,7 +112,7 @@ func (h *Handler) tooLong(n int64, what string) *goja.Object {
 
 func (h *Handler) textTooLong() *goja.Object { return h.rangeError("Invalid string length") }
 
-// lengthOf returns what an object says is its length.
+// lengthOf returns the property length as a number.
 func lengthOf(o *goja.Object) int64 {
 	v := o.Get("length")
 	switch v.(type) {
@@ -126,13 +122,12 @@ func lengthOf(o *goja.Object) int64 {
 	return v.ToInteger()
 }
 
-// propertyOf is one of an object, undefined if it has none of that name.
+// propertyOf returns a property, undefined if there is none.
 func propertyOf(o *goja.Object, name string) goja.Value { return cmp.Or(o.Get(name), goja.Undefined()) }
 
 func indexText(i int64) string { return strconv.FormatInt(i, 10) }
 
-// boundList refuses a list that is too long: an array that may be nearly empty, or what says
-// that it has a length.
+// boundList refuses an object whose length is too large, and returns the length.
 func (h *Handler) boundList(v goja.Value, what string) int64 {
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -145,7 +140,7 @@ func (h *Handler) boundList(v goja.Value, what string) int64 {
 	return n
 }
 
-// boundText refuses a text whose characters would be too many in a list.
+// boundText refuses a text that has too many characters for a list of them.
 func (h *Handler) boundText(v goja.Value, what string) {
 	if s, ok := v.(goja.String); ok && int64(s.Length()) > h.listMax() {
 		panic(h.tooLong(int64(s.Length()), what))
@@ -159,14 +154,14 @@ func (h *Handler) boundTextIterator(c goja.FunctionCall) {
 	}
 }
 
-// boundEncoded bounds what a text becomes that is encoded: nine times as much.
+// boundEncoded refuses a text that becomes too long when it is encoded, up to nine times as long.
 func (h *Handler) boundEncoded(c goja.FunctionCall) {
 	if s, ok := c.Argument(0).(goja.String); ok && int64(s.Length()) > h.textMax()/9 {
 		panic(h.textTooLong())
 	}
 }
 
-// listed is a check of the list that a built-in is called on. Nothing pauses the built-in, which may be the one that never ends.
+// listed bounds the list that a built-in is called on. The built-in cannot be paused.
 func listed(name string) guarding {
 	return guardInstead(func(h *Handler, call native, c goja.FunctionCall) (v goja.Value) {
 		n, unpin := h.pinThis(&c, name)
@@ -178,7 +173,7 @@ func listed(name string) guarding {
 	})
 }
 
-// iterated is listed for what makes an iterator.
+// iterated is listed for a built-in that makes an iterator.
 func iterated(name string) guarding {
 	return guardInstead(func(h *Handler, call native, c goja.FunctionCall) goja.Value {
 		n, _ := h.pinThis(&c, name)
@@ -187,7 +182,7 @@ func iterated(name string) guarding {
 	})
 }
 
-// iteratedBytes is iterated for arrays of bytes: the engine knows their length.
+// iteratedBytes is iterated for arrays of bytes and numbers, whose length stays.
 func iteratedBytes(name string) guarding {
 	return guardInstead(func(h *Handler, call native, c goja.FunctionCall) goja.Value {
 		h.spread(h.boundList(c.This, name))
@@ -195,11 +190,10 @@ func iteratedBytes(name string) guarding {
 	})
 }
 
-// spreadMax is how many elements may be spread into the arguments of a call: Node.js has about as many.
+// spreadMax is how many elements may be spread into the arguments of a call, about as many as in Node.js.
 const spreadMax = 1 << 17
 
-// spread is told that so many elements are gone through. If they become arguments, the engine's stack grows for them at once:
-// the engine would copy all of it for each 1,024.
+// spread is called before n elements are iterated over. If they become arguments of a call, it bounds them, and makes room for them on the engine's stack.
 func (h *Handler) spread(n int64) {
 	if n*engine.ValueSize < watchdog.LargePiece || !engine.Spreads(h.vm) {
 		return
@@ -211,7 +205,7 @@ func (h *Handler) spread(n int64) {
 	engine.GrowStack(h.vm, int(n))
 }
 
-// arrayGuards are those of the prototype of arrays.
+// arrayGuards guard Array.prototype.
 func arrayGuards() map[string]guarding {
 	guards := map[string]guarding{
 		"constructor": guardObject("Array", (*Handler).guardArrayFrom),
@@ -234,12 +228,12 @@ func arrayGuards() map[string]guarding {
 	return guards
 }
 
-// guardValues is that of the iterators of arrays: whatever goes through an array asks for one.
+// guardValues guards the iterators of arrays, guardTypedValues those of arrays of bytes and numbers.
 var guardValues = guardObject("values", func(h *Handler, o *goja.Object) { iterated("values")(h, o) })
 
 var guardTypedValues = guardObject("typed values", func(h *Handler, o *goja.Object) { iteratedBytes("values")(h, o) })
 
-// typedGuards are those of what all arrays of bytes have: lists of their elements take more.
+// typedGuards guard the prototype of arrays of bytes and numbers: lists of their elements take more memory.
 func typedGuards() map[string]guarding {
 	return map[string]guarding{
 		"join":           guardCall(func(h *Handler, c goja.FunctionCall) { h.boundList(c.This, "join") }),
@@ -248,7 +242,7 @@ func typedGuards() map[string]guarding {
 	}
 }
 
-// guardArrayFrom bounds what Array.from makes of what says that it has a length.
+// guardArrayFrom bounds Array.from.
 func (h *Handler) guardArrayFrom(array *goja.Object) {
 	guardFunction(array.Get("from").(*goja.Object), func(from native, c goja.FunctionCall) goja.Value {
 		n := h.boundList(c.Argument(0), "Array.from")
@@ -265,7 +259,7 @@ func isArray(o *goja.Object) bool {
 	return o.ClassName() == "Array" && !isProxy(o)
 }
 
-// join is Array.prototype.join: what it makes is bounded.
+// join is Array.prototype.join.
 func (h *Handler) join(call native, c goja.FunctionCall) goja.Value {
 	if goja.IsUndefined(c.This) || goja.IsNull(c.This) {
 		return call(c)
@@ -278,9 +272,9 @@ func (h *Handler) join(call native, c goja.FunctionCall) goja.Value {
 	return h.texts(o, n, h.toText(separator))
 }
 
-// texts puts the elements of a list into one text.
+// texts joins the elements of a list.
 func (h *Handler) texts(list *goja.Object, n int64, separator goja.String) goja.Value {
-	if slices.Contains(h.joining, list) { // in itself
+	if slices.Contains(h.joining, list) { // it is in itself
 		return h.vm.ToValue("")
 	}
 	h.joining = append(h.joining, list)
@@ -307,7 +301,6 @@ func (h *Handler) texts(list *goja.Object, n int64, separator goja.String) goja.
 	return b.String()
 }
 
-// guardRaw bounds String.raw.
 func (h *Handler) guardRaw(class *goja.Object) {
 	guardFunction(class.Get("raw").(*goja.Object), func(_ native, c goja.FunctionCall) goja.Value {
 		segments := propertyOf(c.Argument(0).ToObject(h.vm), "raw").ToObject(h.vm)
@@ -321,7 +314,7 @@ func (h *Handler) guardRaw(class *goja.Object) {
 	})
 }
 
-// guardSized bounds the constructor of what holds bytes.
+// guardSized bounds the constructor of a class of sizedTypes.
 func (h *Handler) guardSized(o *goja.Object) {
 	size, typed := int64(1), false
 	if v := o.Get("BYTES_PER_ELEMENT"); v != nil {
@@ -342,7 +335,7 @@ func (h *Handler) guardSized(o *goja.Object) {
 		case n > 0:
 			h.weigh(int64(n) * size)
 		default:
-			n = 0 // also for NaN
+			n = 0 // it may be NaN
 		}
 		if o, ok := args[0].(*goja.Object); ok && typed && !engine.HoldsBytes(o) {
 			args[0] = h.source(o, int64(n))
@@ -351,8 +344,7 @@ func (h *Handler) guardSized(o *goja.Object) {
 	})
 }
 
-// lengthGiven returns what a constructor of what holds bytes takes for a length: a primitive, or
-// what an array-like object says.
+// lengthGiven returns the length that a constructor of sizedTypes takes from its argument.
 func lengthGiven(v goja.Value) (n float64, ok bool) {
 	o, isObject := v.(*goja.Object)
 	if !isObject {
@@ -374,7 +366,7 @@ func lengthGiven(v goja.Value) (n float64, ok bool) {
 
 var bytesType, bufferType = reflect.TypeFor[[]byte](), reflect.TypeFor[goja.ArrayBuffer]()
 
-// stringGuards are those of the prototype of strings.
+// stringGuards guard String.prototype.
 func stringGuards() map[string]guarding {
 	return map[string]guarding{
 		"repeat":     guardInstead((*Handler).repeat),
@@ -389,10 +381,10 @@ func stringGuards() map[string]guarding {
 	}
 }
 
-// usesRegexps is for what makes an expression of a text.
+// usesRegexps is useRegexps for built-ins that make a regular expression from text.
 func (h *Handler) usesRegexps(goja.FunctionCall) { h.useRegexps() }
 
-// toText is what ToString of the language returns: the engine's own leaves numbers and the like alone.
+// toText is ToString of the language. The engine's ToString leaves numbers and the like as they are.
 func (h *Handler) toText(v goja.Value) goja.String {
 	switch s := v.ToString().(type) {
 	case goja.String:
@@ -404,8 +396,7 @@ func (h *Handler) toText(v goja.Value) goja.String {
 	}
 }
 
-// textOf makes the receiver of a method of strings a string, converted once; false if the engine
-// is to say what is wrong with it.
+// textOf converts the receiver of a method of strings, once; false: it is null or undefined, and the engine throws.
 func (h *Handler) textOf(c *goja.FunctionCall) (goja.String, bool) {
 	if goja.IsUndefined(c.This) || goja.IsNull(c.This) {
 		return nil, false
@@ -419,7 +410,7 @@ func (h *Handler) repeat(call native, c goja.FunctionCall) goja.Value {
 	if text, ok := h.textOf(&c); ok && len(c.Arguments) > 0 {
 		c.Arguments[0] = c.Arguments[0].ToNumber()
 		n := c.Arguments[0].ToInteger()
-		if text.Length() > 0 && n > h.textMax()/int64(text.Length()) && n < math.MaxInt64 { // infinity has words of its own
+		if text.Length() > 0 && n > h.textMax()/int64(text.Length()) && n < math.MaxInt64 { // the engine refuses infinity
 			panic(h.textTooLong())
 		}
 	}
@@ -450,7 +441,7 @@ func (h *Handler) concatTexts(call native, c goja.FunctionCall) goja.Value {
 	return call(c)
 }
 
-// replaceText is replace or replaceAll, of a text: expressions are bounded where they match.
+// replaceText is replace or replaceAll for a text. Regular expressions have bounds of their own.
 func replaceText(most int) func(h *Handler, call native, c goja.FunctionCall) goja.Value {
 	return func(h *Handler, call native, c goja.FunctionCall) goja.Value {
 		if _, ok := c.Argument(0).(*goja.Object); ok || len(c.Arguments) < 2 {
@@ -468,8 +459,7 @@ func replaceText(most int) func(h *Handler, call native, c goja.FunctionCall) go
 	}
 }
 
-// boundReplacement returns a replacement for something in a text that makes no text that is too
-// long. Times says how often it takes place.
+// boundReplacement returns a replacement that makes no text that is too long. Times returns how often it is used.
 func (h *Handler) boundReplacement(text goja.String, by goja.Value, times func() int64) goja.Value {
 	most := h.textMax()
 	if o, ok := by.(*goja.Object); ok {
@@ -490,7 +480,7 @@ func (h *Handler) boundReplacement(text goja.String, by goja.Value, times func()
 	}
 	s := h.toText(by)
 	each := int64(s.Length())
-	if each > 1 { // $& and the like stand for as much as all of the text
+	if each > 1 { // $& and the like stand for up to all of the text
 		each += int64(strings.Count(s.String(), "$")) * int64(text.Length())
 	}
 	if each > 0 && int64(text.Length())+1 > most/each && times() > most/each {
@@ -499,7 +489,7 @@ func (h *Handler) boundReplacement(text goja.String, by goja.Value, times func()
 	return s
 }
 
-// splitText is split, by a text.
+// splitText is split by a text.
 func (h *Handler) splitText(call native, c goja.FunctionCall) goja.Value {
 	if _, ok := c.Argument(0).(*goja.Object); ok {
 		return call(c)
@@ -523,7 +513,7 @@ func (h *Handler) splitText(call native, c goja.FunctionCall) goja.Value {
 	return call(c)
 }
 
-// guardRegexpSource bounds the text that an expression is made of.
+// guardRegexpSource bounds the text that a regular expression is made from.
 func (h *Handler) guardRegexpSource(o *goja.Object) {
 	guardConstructor(o, func(args []goja.Value) []goja.Value {
 		if len(args) > 0 {

@@ -14,23 +14,22 @@ var timersSource string
 
 var timersProgram = embedded("timers", timersSource)
 
-// timers are the timers of one runtime, in the order of realtime.md 18.2, with one timer of the game session for the earliest.
+// timers are the timers of one runtime, in the order of realtime.md 18.2. One timer of the game session fires for the earliest.
 type timers struct {
 	h     *Handler
-	queue []*timer // see later
-	// start is that of all timers which the call under way arms, as in Node.js, so that
-	// they fire in the order of their delays however long it takes; zero: it has armed none.
+	queue []*timer // in the order of later
+	// start is when all timers begin that one call arms, as in Node.js, so that they fire in the order of their delays; zero: it has armed none.
 	start time.Time
 	byID  map[int64]*timer
 	last  int64
 	armed time.Time // when the game session's timer fires; zero: it does not
 	stop  func()
 
-	immediates []goja.Value // Immediate objects of prelude.js
+	immediates []goja.Value // Immediate objects of timers.js
 	soonest    func()       // stops the game session's timer for them; nil: not armed
-	waiting    int          // immediates that will still do something
+	waiting    int          // immediates that have neither run nor been cleared
 
-	at                place        // of the timer that fires; see stuck
+	at                place        // where the timer that fires was set
 	js                *goja.Object // the functions of timers.js; nil: not used yet
 	fireOne, fireSoon native
 }
@@ -39,14 +38,14 @@ type timer struct {
 	id     int64
 	due    time.Time
 	every  time.Duration // 0: once
-	object goja.Value    // the Timeout of prelude.js
+	object goja.Value    // the Timeout of timers.js
 	at     place         // where the script set it
 }
 
 // timerGlobals are the globals for timers.
 var timerGlobals = []string{"setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate"}
 
-// load runs timers.js. It is called by natives: what it throws is thrown there.
+// load runs timers.js, when it is first used. Functions that the script calls may call it.
 func (t *timers) load() *goja.Object {
 	if t.js == nil {
 		js, err := t.h.create(timersProgram(), t.h.host)
@@ -112,12 +111,10 @@ func (t *timers) schedule() {
 	t.stop = t.h.session.After(time.Until(t.armed), t.fire)
 }
 
-// turnMax is how long the timers of one runtime fire, one after the other, before other
-// game sessions have their turn: none of them may be long enough to be paced.
+// turnMax is how long the timers of one runtime may fire before other game sessions have their turn: each may be too short to be paced.
 const turnMax = time.Millisecond
 
-// fire runs what is due; what becomes due meanwhile waits for the next time. An
-// interval keeps its beat; beats that are over are left out.
+// fire runs the timers that are due. An interval keeps its beat, and leaves out beats that are over.
 func (t *timers) fire() {
 	t.armed, t.stop = time.Time{}, nil
 	now := time.Now()
@@ -140,7 +137,7 @@ func (t *timers) fire() {
 	}
 }
 
-// soon is host.soon(object): it runs when the actor has handled what waits for it.
+// soon is host.soon(object): the object runs after the messages that the actor has now.
 func (h *Handler) soon(c goja.FunctionCall) goja.Value {
 	h.timers.room()
 	h.timers.immediates = append(h.timers.immediates, c.Argument(0))
@@ -151,7 +148,7 @@ func (h *Handler) soon(c goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// notSoon counts one of them that has run or was cleared.
+// notSoon is host.notSoon(): an immediate has run or was cleared.
 func (h *Handler) notSoon(goja.FunctionCall) goja.Value {
 	h.timers.waiting--
 	return goja.Undefined()
@@ -171,7 +168,7 @@ func (t *timers) fireImmediates() {
 	}
 }
 
-// run calls into the script; what no code of it can catch is an uncaught error.
+// run calls the script. What its code cannot catch is an uncaught error.
 func (t *timers) run(what string, f native, object goja.Value) {
 	if _, err := t.h.call(what, f, func(a *arguments) { a.add(object) }); err != nil && !t.h.dead {
 		t.h.process.Counters.ScriptErrors.Add(1)
@@ -184,20 +181,20 @@ func (t *timers) run(what string, f native, object goja.Value) {
 // later orders timers so that the next is the last: by due time, then by creation.
 func later(a, b *timer) int { return cmp.Or(b.due.Compare(a.due), cmp.Compare(b.id, a.id)) }
 
-// add puts a timer into the queue. To move 10,000 takes microseconds.
+// add puts a timer into the queue. It moves 10,000 others in microseconds.
 func (t *timers) add(n *timer) {
 	i, _ := slices.BinarySearchFunc(t.queue, n, later)
 	t.queue = slices.Insert(t.queue, i, n)
 }
 
-// remove takes it out, if it is there.
+// remove takes a timer out of the queue, if it is there.
 func (t *timers) remove(n *timer) {
 	if i, ok := slices.BinarySearchFunc(t.queue, n, later); ok {
 		t.queue = slices.Delete(t.queue, i, i+1)
 	}
 }
 
-// next is the timer that is due first; nil: there is none.
+// next returns the timer that is due first; nil: there is none.
 func (t *timers) next() *timer {
 	if len(t.queue) == 0 {
 		return nil
