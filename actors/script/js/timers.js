@@ -1,9 +1,8 @@
 'use strict';
 
-// Timers as Node has them (realtime.md 18.2), over the host of host.go. A runtime runs
-// this file when its script first uses one.
+// Timers as in Node.js (realtime.md 18.2). A runtime runs this file when its script first uses a timer.
 exports.create = function create(host) {
-  // Timers are kept by the host, which calls fire with what is due.
+  // The host keeps the timers, and calls fire with one that is due.
   class Timeout {
     constructor(f, delay, repeat, args) {
       this._idleTimeout = delay;

@@ -10,8 +10,8 @@ import (
 	"github.com/dop251/goja/token"
 )
 
-// checkBigInt refuses what uses BigInt: its numbers take any memory, and nothing interrupts what
-// is done with them. A file that asks first whether there is a BigInt may name it.
+// checkBigInt refuses code that uses BigInt: its numbers take any memory, and their operators cannot be interrupted. A file that asks whether there is
+// a BigInt may name it.
 func checkBigInt(name string, tree *ast.Program) error {
 	literal, used, asks := file.Idx(-1), file.Idx(-1), false
 	names := func(e ast.Expression) bool {

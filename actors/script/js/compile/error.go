@@ -13,10 +13,10 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
-// UseNode is what to do when the embedded engine cannot run something.
+// UseNode is the end of errors about what the embedded engine cannot run.
 const UseNode = `to run the script in Node.js, set "troupe": {"engine": "node"} in package.json`
 
-// Error is source that cannot be compiled, and where.
+// Error says what of a source cannot be compiled, and where.
 type Error struct {
 	File    string // path in the bundle
 	Line    int    // from 1; 0 if unknown
@@ -27,7 +27,7 @@ type Error struct {
 	final bool // lowering would only hide it
 }
 
-// Error returns file:line:column, the message, and the line with a mark below.
+// Error returns file:line:column, the message, and the line with a mark under the column.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)
@@ -41,16 +41,16 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Lacks is what an error says of what the embedded engine does not have.
+// Lacks is the message of an error about what the embedded engine does not have.
 func Lacks(what string) string { return "the embedded engine does not have " + what + "; " + UseNode }
 
-// lacking is the error of what the engine does not have, or must not.
+// lacking is the error of code that the engine cannot run, or must not.
 func lacking(name string, tree *ast.Program, at file.Idx, what string) error {
 	p := tree.File.Position(int(at) - 1)
 	return &Error{File: name, Line: p.Line, Column: p.Column, final: true, Message: Lacks(what)}
 }
 
-// lineShown bounds the source text that an error shows, in characters.
+// lineShown is how many characters a line may have that an error shows.
 const lineShown = 160
 
 // at returns an error at a line and column of text; both from 1.
@@ -66,8 +66,7 @@ func at(name, text string, line, column int, message string) *Error {
 	return e
 }
 
-// located gives an error of the engine's parser or compiler its place; shift bytes
-// precede the first line.
+// located gives an error of the engine's parser or compiler its place. Shift bytes precede the first line.
 func located(name, text string, shift int, err error) error {
 	var list parser.ErrorList
 	if errors.As(err, &list) && len(list) > 0 {
@@ -92,5 +91,5 @@ func placed(name, text string, shift, line, column int, message string) error {
 	return e
 }
 
-// unlowerable is what esbuild says of what cannot be lowered, and is not wrong.
+// unlowerable is in what esbuild says about correct code that it cannot lower.
 var unlowerable = regexp.MustCompile(`is not supported yet|currently not supported|not available in the configured target`)

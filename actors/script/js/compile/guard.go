@@ -11,15 +11,14 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
-// CheckJSON refuses JSON that a script parses while it runs and that is nested so deeply
-// that the engine's parser would overflow the stack, which ends the process. It returns how many
-// lists and objects are in it.
+// CheckJSON refuses JSON that is nested so deeply that the engine's parser would overflow the stack, which ends the process. It returns how many lists
+// and objects are in it.
 func CheckJSON(text string) (containers int64, err error) { return checkJSON("JSON", text) }
 
-// EvaluatedName is the name of the file of text that a script has the engine evaluate. No file of a script has it.
+// EvaluatedName is the file name of text that a script evaluates. No file of a script has this name.
 const EvaluatedName = "<eval>"
 
-// evaluated parses text that a script has the engine evaluate.
+// evaluated parses text that a script evaluates.
 func evaluated(text string) (*ast.Program, error) {
 	if len(text) > SourceMax {
 		return nil, &Error{File: "source", Message: "it is too long"}
@@ -27,7 +26,7 @@ func evaluated(text string) (*ast.Program, error) {
 	if err := check("source", text); err != nil {
 		return nil, err
 	}
-	// The source map that it names could be any file of the machine.
+	// The text could name any file of the machine as its source map.
 	tree, err := parser.ParseFile(nil, EvaluatedName, text, 0, parser.WithSourceMapLoader(func(string) ([]byte, error) { return nil, nil }))
 	if err != nil {
 		return nil, located("source", text, 0, err)
@@ -35,7 +34,7 @@ func evaluated(text string) (*ast.Program, error) {
 	return tree, nil
 }
 
-// Evaluated compiles text for an indirect eval. The object that it looks at is the global PauseName.
+// Evaluated compiles text for an indirect eval. Its pause object is the global PauseName.
 func Evaluated(text string) (program *goja.Program, err error) {
 	defer whatPanics("source", &err)
 	tree, err := evaluated(text)
@@ -46,7 +45,7 @@ func Evaluated(text string) (program *goja.Program, err error) {
 		return nil, err
 	}
 	at := max(0, slices.IndexFunc(tree.Body, func(s ast.Statement) bool { return !directive(s) }))
-	if rest := tree.Body[at:]; declaresLocals(rest) { // these are not global
+	if rest := tree.Body[at:]; declaresLocals(rest) { // they are not global
 		tree.Body = append(slices.Clip(tree.Body[:at]), &ast.BlockStatement{LeftBrace: rest[0].Idx0(), List: rest, RightBrace: tree.Idx1()})
 	}
 	if program, err = goja.CompileAST(tree, false); err != nil {
@@ -55,8 +54,7 @@ func Evaluated(text string) (program *goja.Program, err error) {
 	return program, nil
 }
 
-// declaresLocals reports whether a program declares names that are to be seen in it alone. Beside functions, which are
-// global, all are.
+// declaresLocals reports whether a program declares names that only it may see. If it also declares functions, which are global, all names are.
 func declaresLocals(body []ast.Statement) (locals bool) {
 	for _, s := range body {
 		switch s.(type) {
@@ -69,7 +67,7 @@ func declaresLocals(body []ast.Statement) (locals bool) {
 	return locals
 }
 
-// Function is Evaluated for the parameters and, last, the body of a function of a kind such as "async function".
+// Function is Evaluated for a function of a kind such as "async function": sources are its parameters and, last, its body.
 func Function(kind string, sources []string) (*goja.Program, error) {
 	body := ""
 	if last := len(sources) - 1; last >= 0 {
@@ -78,8 +76,8 @@ func Function(kind string, sources []string) (*goja.Program, error) {
 	return Evaluated("(" + kind + " anonymous(" + strings.Join(sources, ",") + "\n) {\n" + body + "\n})")
 }
 
-// CheckDirect checks the source of a direct eval, which the engine compiles itself, because it sees local names:
-// whatever takes long there, or makes something large, cannot be bounded, unless that is the value of all of it.
+// CheckDirect checks the source of a direct eval. The engine compiles it itself, because it sees local names. So what takes long there, or makes
+// something large, cannot be bounded and is refused, except a sum that is the value of the whole text.
 func CheckDirect(text string) error {
 	tree, err := evaluated(text)
 	if err != nil {

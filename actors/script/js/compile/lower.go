@@ -12,7 +12,7 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// imports is how a module that only imports looks.
+// imports matches a module that may only import.
 var imports = regexp.MustCompile(`(?m)^import[\s{*"']`)
 
 func loaderOf(name string) api.Loader {
@@ -23,8 +23,7 @@ func loaderOf(name string) api.Loader {
 	return api.LoaderJS
 }
 
-// supported has what differs from the target: false is what the engine does not
-// parse and esbuild can do without. Regular expressions are left to the engine.
+// supported is what differs from the target. The engine does not parse what is false, and esbuild can replace it. Regular expressions are for the engine.
 var supported = map[string]bool{
 	"async-generator": false,
 	"for-await":       false,
@@ -38,11 +37,10 @@ var supported = map[string]bool{
 	"regexp-unicode-property-escapes": true,
 }
 
-// lower compiles source by way of esbuild. Its errors are those of the user's
-// source; what the engine then still cannot parse nobody can lower.
+// lower compiles source that esbuild has lowered first. What the engine cannot parse then is an error.
 func lower(name, text string, lang api.Loader, esm bool) (*goja.Program, error) {
 	if esm {
-		// What has neither import nor export would be taken for CommonJS.
+		// esbuild takes a file without import and export for CommonJS.
 		text += "\nexport {}"
 	}
 	text = inlineMap.ReplaceAllString(text, "$1")
@@ -69,21 +67,21 @@ func lower(name, text string, lang api.Loader, esm bool) (*goja.Program, error) 
 		if !ok || e.final {
 			return nil, err
 		}
-		// Its place may be one in the lowered source, so the text is left out.
+		// The place may be one in the lowered source, so the error shows no text.
 		return nil, &Error{File: name, Line: e.Line, Column: e.Column, Message: fmt.Sprintf("the embedded engine cannot run this: %s; %s", e.Message, UseNode)}
 	}
 	return program, nil
 }
 
-// In esbuild's helper for async generators a return ends the generator at the first await of
-// a finally; it is to go on to the end of it. v[1] is for yield*, which returns to another generator.
+// In esbuild's helper for async generators, a return ends the generator at the first await in a finally, and not at the end of the finally. v[1] is
+// for yield*, which returns to another generator.
 var (
 	returnAgain = []byte(`k === "return" ? k : "next"`)
 	returnOnce  = []byte(`k === "return" && v[1] ? k : "next"`)
 )
 
-// inlineMap is the source map that a bundler leaves in a file. By one esbuild would count in the lines of files
-// that are not here; the lines of the file itself are those that engine node has.
+// inlineMap is a source map that a bundler has left in a file. With it, esbuild would give lines of files that are not in the bundle. Engine node gives
+// lines of the file itself.
 var inlineMap = regexp.MustCompile(`(?m)^([ \t]*//)[#@] sourceMappingURL=data:.*$`)
 
 func literal(text string) []byte {
@@ -91,15 +89,14 @@ func literal(text string) []byte {
 	return b
 }
 
-// sourceName is the name that esbuild gets for a file. By that of an .mjs file it would
-// take the default import of another one for all that it exports: it does not know that
-// the other one is lowered, too.
+// sourceName is the name of a file for esbuild. In an .mjs file, esbuild would take the default import of another .mjs file for all exports of that
+// file: it does not know that the other file is lowered, too.
 func sourceName(name string) string {
 	ext := path.Ext(name)
 	return strings.TrimSuffix(path.Base(name), ext) + strings.Replace(ext, ".m", ".", 1)
 }
 
-// refused returns what esbuild says.
+// refused returns an error of esbuild.
 func refused(name string, m api.Message) error {
 	if m.Location == nil {
 		return &Error{File: name, Message: m.Text}

@@ -8,10 +8,9 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// withArguments has arrow functions see the arguments of the function around them. The
-// engine keeps these where an arrow function cannot reach them (it panics, or reads
-// something else), unless it has met the name before: so each arrow function that has the
-// name gets it once more, behind a return, where nothing of it ever runs.
+// withArguments lets arrow functions see the arguments of the function around them. The engine keeps these where an arrow function cannot reach them
+// (it panics, or reads something else), unless the compiler has met the name before. So each arrow function that names them gets the name once
+// more, after a return, where it never runs.
 func withArguments(tree *ast.Program) {
 	for _, arrow := range arrowsWithArguments(tree) {
 		b := bodyOf(arrow.Body)
@@ -21,8 +20,7 @@ func withArguments(tree *ast.Program) {
 	}
 }
 
-// arrowsWithArguments returns the arrow functions that name arguments themselves, not
-// in a function inside of them.
+// arrowsWithArguments returns the arrow functions that name arguments, other than in a function inside them.
 func arrowsWithArguments(tree *ast.Program) (found []*ast.ArrowFunctionLiteral) {
 	var in func(v reflect.Value, arrow *ast.ArrowFunctionLiteral)
 	in = func(v reflect.Value, arrow *ast.ArrowFunctionLiteral) {
@@ -50,9 +48,8 @@ func arrowsWithArguments(tree *ast.Program) (found []*ast.ArrowFunctionLiteral) 
 	return found
 }
 
-// withEvalSources has each direct eval hand its source to the host first (EvalSource). It refuses one whose source the host
-// does not see, any if none is wanted, and any in a switch: if that declares something, the engine would take 64 GiB there, which
-// ends the process.
+// withEvalSources makes each direct eval give its source to the host first (EvalSource). It refuses direct evals whose source the host cannot see,
+// all of them if none is true, and those in a switch: if the text declares something, the engine asks for 64 GiB there, which ends the process.
 func withEvalSources(name string, tree *ast.Program, none bool) (err error) {
 	var in func(v reflect.Value, none bool)
 	in = func(v reflect.Value, none bool) {
@@ -80,7 +77,7 @@ func withEvalSources(name string, tree *ast.Program, none bool) (err error) {
 	return err
 }
 
-// isSeen reports whether an expression is a property of the object that the host sees.
+// isSeen reports whether an expression is a property of the pause object.
 func isSeen(e ast.Expression) bool {
 	property, ok := e.(*ast.DotExpression)
 	if !ok {
@@ -100,7 +97,7 @@ func named(e ast.Expression, name unistring.String) bool {
 	return ok && id.Name == name
 }
 
-// checkWith refuses with statements: all names in them are looked up in an object of the script, also pause.
+// checkWith refuses with statements: the engine would look for the pause object in an object of the script.
 func checkWith(name string, tree *ast.Program) (err error) {
 	walk(reflect.ValueOf(tree.Body), func(node any) bool {
 		if n, ok := node.(*ast.WithStatement); ok {

@@ -7,20 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// Both parsers and both compilers recurse: over brackets, over chains of operators,
-// over statements without braces. A Go stack that overflows ends the process, so
-// source is bounded before they see it. One level costs up to 10 KiB of stack, and
-// esbuild's time grows with the cube of nested functions (480: 3 s), the engine's
-// doubles with each default value inside another one's parentheses.
+// Both parsers and both compilers recurse: over brackets, chains of operators, and statements without braces. A Go stack that overflows ends the process, so
+// source is bounded before they see it. One level takes up to 10 KiB of stack. The time of esbuild grows with the cube of nested functions (480: 3 s).
+// The time of the engine doubles with each default value inside the parentheses of another one.
 const (
-	depthMax  = 6_000  // operators, prefixes and (nestCost each) what nests, of all statements that are open at a place
-	nestCost  = 20     // of a bracket, template, arrow function, statement without braces or label
+	depthMax  = 6_000  // cost of all statements that are open at one place: 1 for an operator or prefix, nestCost for what nests
+	nestCost  = 20     // a bracket, template, arrow function, statement without braces or label
 	assignMax = 10     // assignments in parentheses inside one another
 	jsonMax   = 10_000 // brackets of JSON inside one another
-	unsureMax = 5_000  // all of these together, where comments or regular expressions are in doubt
+	unsureMax = 5_000  // operators, prefixes and brackets of a file in which a comment or a regular expression is in doubt
 )
 
-// Tokens, and what is between them. A string that the line ends is an error of the parser's.
+// Tokens, and what is between them. A string without its end is an error for the parser.
 var (
 	blank    = regexp.MustCompile(`^(?s:[\s\v\x{a0}\x{feff}\x{2028}\x{2029}]|//[^\n\r\x{2028}\x{2029}]*|/\*.*?(?:\*/|\z))+`)
 	quoted   = regexp.MustCompile(`^(?s:"(?:[^"\\\n\r]|\\(?:\r\n|.))*"?|'(?:[^'\\\n\r]|\\(?:\r\n|.))*'?)`)
@@ -30,7 +28,7 @@ var (
 	pattern  = regexp.MustCompile(`^/(?:[^/[\\\n\r\x{2028}\x{2029}]|\\[^\n\r]|\[(?:[^]\\\n\r\x{2028}\x{2029}]|\\[^\n\r])*\])+/[\w$]*`)
 )
 
-// Names by what they do to the statement they are in.
+// Names, by what they do to their statement.
 var (
 	prefixes = set("new await typeof void delete yield return throw case extends do async default if for while with try switch")
 	infixes  = set("in of instanceof as is satisfies else catch finally")
@@ -46,19 +44,18 @@ func set(names string) map[string]bool {
 	return m
 }
 
-// level is an open bracket, and what its current statement has so far.
+// level is an open bracket with its current statement.
 type level struct {
 	kind    byte // ( [ { ` or 0 for the file
 	object  bool // a { that may be an object literal or pattern
 	control bool // a ( of if, for, while or with
 	assign  bool
 	cost    int
-	before  int // cost of the last statement: an else goes on with it
+	before  int // cost of the last statement, which an else continues
 	commas  int
 }
 
-// scan reads source token by token. Where the text alone does not tell a regular
-// expression from a division it counts what both could mean, or is unsure.
+// scan reads source token by token. Where a regular expression could be a division, it counts what both could mean, or is unsure.
 type scan struct {
 	text   string
 	at     int
@@ -94,7 +91,7 @@ func check(name, text string) error {
 	return nil
 }
 
-// checkJSON does so for JSON, and counts the lists and objects in it.
+// checkJSON is check for JSON. It returns how many lists and objects are in it.
 func checkJSON(name, text string) (containers int64, err error) {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
@@ -126,7 +123,7 @@ func (s *scan) take(token *regexp.Regexp) string {
 	return t
 }
 
-// end returns where a token ends that a text begins with, or -1.
+// end returns the end of a token at the start of a text, or -1.
 func end(token *regexp.Regexp, text string) int {
 	if at := token.FindStringIndex(text); at != nil {
 		return at[1]
@@ -134,7 +131,7 @@ func end(token *regexp.Regexp, text string) int {
 	return -1
 }
 
-// next takes one token, and reports false at the end.
+// next takes one token; false: there is none.
 func (s *scan) next() bool {
 	s.skip(spaceByte)
 	if s.at < len(s.text) && (s.text[s.at] == '/' || s.text[s.at] >= 0x80) {
@@ -165,7 +162,7 @@ func (s *scan) next() bool {
 	return true
 }
 
-// skip passes bytes of a kind: most tokens are of such, and a regular expression takes ten times as long.
+// skip passes bytes of a kind, in a tenth of the time of a regular expression.
 func (s *scan) skip(kind func(c byte) bool) {
 	for s.at < len(s.text) && kind(s.text[s.at]) {
 		s.at++
@@ -191,7 +188,7 @@ func (s *scan) add(cost int) {
 	s.count++
 }
 
-// ends begins another statement, operand of a comma or element.
+// ends ends a statement, an operand of a comma or an element.
 func (s *scan) ends() {
 	l := s.top()
 	s.cost -= l.cost
@@ -215,8 +212,7 @@ func (s *scan) push(kind byte) {
 	s.count++
 }
 
-// pop closes a bracket; one that does not fit is an error of the parser's. A call, an
-// index or a block may be one of many in a row.
+// pop closes a bracket. One that does not fit is an error for the parser. Calls, indexes and blocks count: there may be many in a row.
 func (s *scan) pop(kind byte) (closed level) {
 	if closed = *s.top(); len(s.levels) == 1 || closed.kind != kind {
 		return level{}
@@ -233,8 +229,7 @@ func (s *scan) valued() bool {
 	return s.prev == "0" || s.prev == ")" || s.prev == "]" || s.prev == "}" || s.prev != "" && wordByte(s.prev[0]) && !prefixes[s.prev] && !infixes[s.prev]
 }
 
-// operand notes an operand. After another one it begins a statement, as there is
-// no operator between.
+// operand notes an operand. Directly after another operand, it begins a statement.
 func (s *scan) operand(token string) {
 	if s.valued() || s.prev == "catch" || s.prev == "finally" {
 		s.ends()
@@ -258,7 +253,7 @@ func (s *scan) name() {
 		s.set("0")
 	case infixes[word]:
 		if l := s.top(); word == "else" && (s.prev == ";" || s.prev == "}") {
-			// It goes on with the statement that seemed to be over.
+			// It continues the statement that seemed to be over.
 			s.cost += l.before
 			l.cost += l.before
 			l.before = 0
@@ -292,13 +287,13 @@ func (s *scan) slash() {
 	} else {
 		either := s.text[s.at+1 : min(s.at+length+1, len(s.text))]
 		s.unsure = s.unsure || strings.ContainsAny(either[:length-1], "'\"`") || strings.Contains(either, "/*") || strings.Contains(either, "//")
-		s.add(length) // operators, if it is none
-		s.set("}")    // another / is in doubt, too
+		s.add(length) // it may be so many operators
+		s.set("}")    // the next / is in doubt, too
 	}
 	s.at += length
 }
 
-// literal passes the text of a template up to its end or to a substitution.
+// literal passes the text of a template up to its end or a substitution.
 func (s *scan) literal() {
 	if strings.HasSuffix(s.take(template), "{") {
 		s.push('{')
@@ -309,7 +304,7 @@ func (s *scan) literal() {
 	s.set("0")
 }
 
-// punctuation takes what is left, an operator of several characters as one.
+// punctuation takes any other token.
 func (s *scan) punctuation(c byte) {
 	rest := s.text[s.at:]
 	s.at++

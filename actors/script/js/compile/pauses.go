@@ -9,25 +9,22 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// PauseName is what the code calls the object that it looks at in each turn of a loop
-// and at each start of a function. It has a space: no identifier of a script is that,
-// however it is written, and no text that a script evaluates can name it.
+// PauseName is the name of the pause object, which the code reads in each turn of a loop and at each start of a function. It has a space, so no code of
+// a script can name it.
 const PauseName = "troupe pause"
 
 const pauseName unistring.String = PauseName
 
-// pauseProperty is the property that it reads. Its value does not matter.
+// pauseProperty is the property that the code reads to pause. Its value does not matter.
 const pauseProperty unistring.String = "at"
 
-// sizeProperty is the property that it assigns what it has made to, where that may be large.
+// sizeProperty is the property to which the code assigns what it has made that may be large.
 const sizeProperty unistring.String = "size"
 
-// EvalSource is a property of the same object, which the code calls with the source of each
-// direct eval: what was eval(x) is eval(pause.source(x)).
+// EvalSource is the property that the code calls with the source of each direct eval: eval(x) becomes eval(pause.source(x)).
 const EvalSource = "source"
 
-// Classes of which the syntax makes objects without a name are properties of the same object, too:
-// the code of a file whose syntax does so reads them first.
+// These properties stand for classes that code may use without naming them. A file with such syntax reads them first.
 const (
 	UseRegExp    = "RegExp"
 	UsePromise   = "Promise"
@@ -36,13 +33,11 @@ const (
 	UseGenerator = "GeneratorFunction"
 )
 
-// Uses are all of them.
+// Uses are all properties for classes.
 var Uses = []string{UseRegExp, UsePromise, UseError, UseAsync, UseGenerator}
 
-// withPauses has the code read pause.at at the start of each turn of a loop and of each
-// function: a place where whoever made the object may let the script wait, and go on.
-// The engine itself has none. Nothing else of the script changes: positions and source
-// text are those of the syntax tree, and directives stay first.
+// withPauses makes the code read pause.at at the start of each turn of a loop and of each function. There the host may let the script wait: the engine
+// has no such place. Positions, source text and directives of the script stay as they are.
 func withPauses(tree *ast.Program) {
 	walk(reflect.ValueOf(tree.Body), func(node any) bool {
 		switch n := node.(type) {
@@ -53,11 +48,11 @@ func withPauses(tree *ast.Program) {
 			n.Body = pausing(n.Body).(*ast.BlockStatement)
 		case *ast.ArrowFunctionLiteral:
 			n.Body = pausing(bodyOf(n.Body)).(*ast.BlockStatement)
-		case *ast.ParameterList: // its defaults come before the body
+		case *ast.ParameterList: // defaults run before the body
 			for _, p := range n.List {
 				p.Initializer = afterLook(p.Initializer)
 			}
-		case *ast.PropertyShort: // of a pattern, which may be a parameter
+		case *ast.PropertyShort: // its pattern may be a parameter
 			n.Initializer = afterLook(n.Initializer)
 		case *ast.FieldDefinition:
 			n.Initializer = afterLook(n.Initializer)
@@ -66,7 +61,7 @@ func withPauses(tree *ast.Program) {
 	})
 }
 
-// withUses has the code read those of some classes that its syntax uses.
+// withUses makes the code read the properties for those of some classes that its syntax uses.
 func withUses(tree *ast.Program, classes ...string) {
 	whole, ok := wholeFile(tree)
 	if !ok {
@@ -95,7 +90,7 @@ func withUses(tree *ast.Program, classes ...string) {
 	}
 }
 
-// pausing returns a block that does what body does, after a look.
+// pausing returns a block that pauses and then does what body does.
 func pausing(body ast.Statement) ast.Statement {
 	b, ok := body.(*ast.BlockStatement)
 	if !ok {
@@ -105,7 +100,7 @@ func pausing(body ast.Statement) ast.Statement {
 	return b
 }
 
-// insert puts a statement before the others of a block, behind directives.
+// insert puts a statement first in a block, after directives.
 func insert(b *ast.BlockStatement, s ast.Statement) {
 	at := slices.IndexFunc(b.List, func(s ast.Statement) bool { return !directive(s) })
 	if at < 0 {
@@ -114,7 +109,7 @@ func insert(b *ast.BlockStatement, s ast.Statement) {
 	b.List = slices.Insert(b.List, at, s)
 }
 
-// wholeFile returns the function that a file is.
+// wholeFile returns the function around a file.
 func wholeFile(tree *ast.Program) (*ast.FunctionLiteral, bool) {
 	if len(tree.Body) == 0 {
 		return nil, false
@@ -150,8 +145,8 @@ func look(at file.Idx) ast.Statement {
 	return &ast.ExpressionStatement{Expression: pauseDot(pauseProperty, at)}
 }
 
-// afterLook returns an expression that has the value of e, after a look if e may call something. A function or class gets its
-// name from where it is, so those stay as they are.
+// afterLook returns an expression that pauses and has the value of e, if e may call something. A function or class is named by its place, so it stays as
+// it is.
 func afterLook(e ast.Expression) ast.Expression {
 	switch e.(type) {
 	case nil, *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassLiteral, *ast.Identifier, *ast.NumberLiteral, *ast.StringLiteral,
@@ -168,8 +163,7 @@ func pauseDot(property unistring.String, at file.Idx) *ast.DotExpression {
 	}
 }
 
-// pausable puts a function around a program that is one expression, whose parameter is
-// the object that withPauses looks at.
+// pausable puts a function around a program that is one expression. Its parameter is the pause object.
 func pausable(tree *ast.Program) {
 	e := tree.Body[0].(*ast.ExpressionStatement).Expression
 	tree.Body[0] = &ast.ExpressionStatement{Expression: &ast.FunctionLiteral{

@@ -8,8 +8,7 @@ import (
 	"github.com/dop251/goja/ast"
 )
 
-// checkRegexps refuses regular expressions that the engine would take for something else, or fail
-// with only when they are reached.
+// checkRegexps refuses regular expressions that the engine would misread, or refuse only when they run.
 func checkRegexps(name string, tree *ast.Program) error {
 	var err error
 	walk(reflect.ValueOf(tree.Body), func(node any) bool {
@@ -34,11 +33,11 @@ func checkRegexps(name string, tree *ast.Program) error {
 
 const unicodeClass = `\p{...} in a regular expression`
 
-// ErrUnicodeClass is the error of one that a script makes of a text: the engine would take it for letters.
+// ErrUnicodeClass is the error for such an expression that a script makes from text: the engine would read letters.
 var ErrUnicodeClass error = &Error{final: true, Message: Lacks(unicodeClass)}
 
-// walk calls f for each node of a syntax tree that is a pointer, and then for those in
-// it unless f returns false. Its depth is that of the source, which is bounded.
+// walk calls f for each node of a syntax tree that is a pointer, and then for the nodes in it unless f returns false. The depth of the source is
+// bounded.
 func walk(v reflect.Value, f func(node any) (into bool)) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -60,18 +59,17 @@ func walk(v reflect.Value, f func(node any) (into bool)) {
 	}
 }
 
-// fields has what fieldsOf returned: to ask for the fields of a type takes longer than
-// all else of a walk.
+// fields has the results of fieldsOf, which would take longer than the rest of a walk.
 var fields sync.Map
 
-// fieldsOf returns which fields of a node may hold other nodes.
+// fieldsOf returns the fields of a node that may hold other nodes.
 func fieldsOf(t reflect.Type) []int {
 	if known, ok := fields.Load(t); ok {
 		return known.([]int)
 	}
 	var in []int
 	for i := range t.NumField() {
-		// Declarations are listed a second time, for their scope.
+		// DeclarationList has declarations a second time, for their scope.
 		if f := t.Field(i); f.IsExported() && f.Name != "DeclarationList" && holdsNodes(f.Type) {
 			in = append(in, i)
 		}
@@ -84,7 +82,7 @@ func holdsNodes(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Struct:
 		return true
-	case reflect.Interface: // the value of a number is one without methods
+	case reflect.Interface: // that of a number's value has no methods
 		return t.NumMethod() > 0
 	case reflect.Slice:
 		return holdsNodes(t.Elem())

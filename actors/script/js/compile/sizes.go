@@ -8,19 +8,17 @@ import (
 )
 
 const (
-	// chainEvery is how many additions in a row are told of once.
-	chainEvery = 4
-	// shortText is how many bytes a text may have that is not told of.
-	shortText = 1 << 10
+	chainEvery = 4       // additions in a row that are reported once
+	shortText  = 1 << 10 // bytes of a text that is not reported
 )
 
-// withSizes has the code assign to pause.size what its operators make that may be large: sums that may be texts,
-// templates, copies by spread and rest, and what direct evals return. So the host can bound them where no loop turns and no
-// function starts. Of a chain of additions that are the last one and each fourth before it. And it has comparisons with
-// undefined make that value, if the name is not declared before: the engine looks it up in all scopes, which costs as much as a call.
+// withSizes makes the code assign to pause.size what its operators make that may be large: sums that may be texts, templates, copies by spread and
+// rest, and results of direct evals. So the host can bound code without loops and functions. Of a chain of additions, the code assigns the last and
+// each fourth before it. In comparisons, void 0 replaces undefined, if the name is not declared before: the engine searches all scopes for it,
+// which costs as much as a call.
 func withSizes(tree *ast.Program) {
-	links := make(map[ast.Expression]int) // of the additions in a chain
-	declared := false                     // undefined is
+	links := make(map[ast.Expression]int) // places of additions in their chains
+	declared := false                     // the code declares undefined
 	walk(reflect.ValueOf(tree.Body), func(node any) bool {
 		switch n := node.(type) {
 		case *ast.AssignExpression:
@@ -28,7 +26,7 @@ func withSizes(tree *ast.Program) {
 				return true
 			}
 		case *ast.TemplateLiteral:
-			for n.Tag == nil && len(n.Expressions) > chainEvery { // what is first is one of its own
+			for n.Tag == nil && len(n.Expressions) > chainEvery { // the first expressions become a template of their own
 				first := &ast.TemplateLiteral{OpenQuote: n.OpenQuote, CloseQuote: n.CloseQuote, Elements: n.Elements[:chainEvery+1], Expressions: n.Expressions[:chainEvery]}
 				n.Elements = append([]*ast.TemplateElement{{Idx: n.OpenQuote, Valid: true}, {Idx: n.OpenQuote, Valid: true}}, n.Elements[chainEvery+1:]...)
 				n.Expressions = append([]ast.Expression{first}, n.Expressions[chainEvery:]...)
@@ -117,7 +115,7 @@ func spreads[E ast.Expression](list []E) bool {
 	return false
 }
 
-// restOf returns what a node takes apart by a pattern with a rest, nil if it does not.
+// restOf returns the value that a node takes apart by a pattern with a rest; nil: it has no such pattern.
 func restOf(node any) (of *ast.Expression) {
 	var pattern ast.Expression
 	switch n := node.(type) {

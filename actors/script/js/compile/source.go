@@ -21,7 +21,7 @@ import (
 // parameters are those of a CommonJS module.
 var parameters = []string{"exports", "require", "module", "__filename", "__dirname"}
 
-// source compiles one file; esm: it is an ES module whatever is in it.
+// source compiles one file. Esm makes it an ES module, whatever is in it.
 func source(name string, data []byte, esm bool) (*goja.Program, error) {
 	if len(data) > SourceMax {
 		return nil, &Error{File: name, Message: fmt.Sprintf("%d bytes of source are more than %d; %s", len(data), SourceMax, UseNode)}
@@ -49,7 +49,7 @@ func source(name string, data []byte, esm bool) (*goja.Program, error) {
 	return lower(name, text, lang, esm)
 }
 
-// jsonProgram is what a required JSON file does; it is parsed by the engine.
+// jsonProgram returns the program of a JSON file, which the engine parses.
 func jsonProgram(name, text string) (*goja.Program, error) {
 	if _, err := checkJSON(name, text); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func jsonProgram(name, text string) (*goja.Program, error) {
 	if err := json.Unmarshal([]byte(text), new(json.RawMessage)); errors.As(err, &wrong) {
 		before := text[:wrong.Offset]
 		if wrong.Error() != "unexpected end of JSON input" {
-			before = text[:wrong.Offset-1] // the offset is behind what is wrong
+			before = text[:wrong.Offset-1] // the offset is after the wrong character
 		}
 		row := before[strings.LastIndexByte(before, '\n')+1:]
 		return nil, at(name, text, strings.Count(before, "\n")+1, utf8.RuneCountInString(row)+1, wrong.Error())
@@ -70,8 +70,7 @@ func jsonProgram(name, text string) (*goja.Program, error) {
 	return goja.Compile(Root+"/"+name, "(function () { return function (exports, require, module) { module.exports = JSON.parse("+string(quoted)+") } })", false)
 }
 
-// common compiles CommonJS source that the engine can parse. mapped is the source
-// map of text, if it is not the original; strict is what ES modules are.
+// common compiles CommonJS source that the engine can parse. SourceMap is for text that is not the original. Strict is for ES modules.
 func common(name, text string, sourceMap []byte, strict bool) (program *goja.Program, err error) {
 	defer whatPanics(name, &err)
 	tree, shift, err := parse(Root+"/"+name, text, sourceMap)
@@ -89,7 +88,7 @@ func common(name, text string, sourceMap []byte, strict bool) (program *goja.Pro
 	return program, nil
 }
 
-// mend changes code so that it can run in the engine, and refuses what cannot; evaluated text has no direct evals.
+// mend changes code so that it can run in the engine, and refuses what cannot. Text that a script evaluates may have no direct evals.
 func mend(name string, tree *ast.Program, evaluated bool) error {
 	if err := cmp.Or(checkRegexps(name, tree), checkBigInt(name, tree), checkWith(name, tree), withEvalSources(name, tree, evaluated)); err != nil {
 		return err
@@ -100,15 +99,15 @@ func mend(name string, tree *ast.Program, evaluated bool) error {
 	return nil
 }
 
-// whatPanics is deferred: parser and compiler are not ours, and what they cannot take must not end the host.
+// whatPanics is deferred: a panic of the engine's parser or compiler becomes an error.
 func whatPanics(name string, err *error) {
 	if r := recover(); r != nil {
 		*err = &Error{File: name, Message: fmt.Sprintf("the engine's compiler failed: %v", r)}
 	}
 }
 
-// Library compiles a file of ours, a function, as a program whose value is a function (pause) that returns it. It tells pause
-// what it makes that may be large and which functions without a named class it has, and nothing else.
+// Library compiles a file of the host that is a function, as a program whose value is a function (pause) that returns it. The code does not pause: it
+// reports what may be large, and uses of async functions and generators.
 func Library(name, text string) *goja.Program {
 	tree, err := goja.Parse(name, text)
 	if err == nil {
@@ -123,10 +122,8 @@ func Library(name, text string) *goja.Program {
 	panic(err)
 }
 
-// parse returns a program that is one function expression with text as its body.
-// The function is put around the syntax tree, not around the text, so that all
-// positions are those of text. Only a return at the top needs the function to be
-// there when it is parsed: shift bytes of it precede the first line then.
+// parse returns a program that is one function with text as its body. The function is put around the syntax tree, so that all positions are those of
+// text. Only text with a return at the top is parsed inside the text of a function: then shift bytes precede the first line.
 func parse(name, text string, sourceMap []byte) (tree *ast.Program, shift int, err error) {
 	load := parser.WithDisableSourceMaps
 	if sourceMap != nil {
@@ -141,7 +138,7 @@ func parse(name, text string, sourceMap []byte) (tree *ast.Program, shift int, e
 		}
 		head := "(function (" + strings.Join(parameters, ", ") + ") {"
 		whole, wrong := parser.ParseFile(nil, name, head+text+"\n})", 0, load)
-		if wrong == nil && len(whole.Body) != 1 { // text has more than a body
+		if wrong == nil && len(whole.Body) != 1 { // text closes the function
 			return nil, 0, err
 		}
 		return whole, len(head), wrong

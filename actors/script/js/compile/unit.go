@@ -17,29 +17,27 @@ import (
 	"troupe/actors/script/bundle"
 )
 
-// Root is the folder in which scripts believe to be (realtime.md 15.1).
+// Root is the folder of the bundle, as scripts see it (realtime.md 15.1).
 const Root = "/local/game"
 
 // SourceMax bounds one source file, in bytes.
 const SourceMax = 5 << 20
 
-// Unit is the compiled form of a bundle. It is immutable for its users, and its
-// methods may be called from any goroutine.
+// Unit is a bundle with its compiled files. Any goroutine may call its methods.
 type Unit struct {
 	bundle *bundle.Bundle
 	files  map[string]*compiled
 	memo   sync.Map
 }
 
-// compiled is a file, compiled once, by whoever asks first.
+// compiled is a file, compiled when it is first needed.
 type compiled struct {
 	once    sync.Once
 	program *goja.Program
 	err     error
 }
 
-// Bundle prepares the source files of b: what ends in .js, .cjs, .mjs, .ts, .cts or
-// .mts, what ends in .json, and what has no extension. It compiles none of them.
+// Bundle prepares the source files of b: .js, .cjs, .mjs, .ts, .cts, .mts, .json, and files without an extension. It compiles none of them.
 func Bundle(b *bundle.Bundle) (*Unit, error) {
 	if b == nil || len(b.Files) == 0 {
 		return nil, errors.New("the script has no files")
@@ -57,14 +55,12 @@ func Bundle(b *bundle.Bundle) (*Unit, error) {
 // Files returns the files of the bundle by path. They must not be changed.
 func (u *Unit) Files() map[string][]byte { return u.bundle.Files }
 
-// NodeVersion is that of the bundle.
+// NodeVersion returns the version of Node.js that the bundle is for, such as 24.x.
 func (u *Unit) NodeVersion() string { return u.bundle.NodeVersion }
 
-// Program returns a file, by its path in the bundle, as a program whose value is
-// a function (pause) that returns the function (exports, require, module, __filename,
-// __dirname) of CommonJS; for a .json file that sets module.exports. The code reads a
-// property of pause in each turn of a loop and at each start of a function, and another
-// before each direct eval (EvalSource). A file that is not there: fs.ErrNotExist; one that cannot be compiled: *Error.
+// Program returns a file, by its path in the bundle, as a program whose value is a function (pause) that returns the function (exports, require,
+// module, __filename, __dirname) of CommonJS. The function of a .json file sets module.exports. The code uses properties of pause (PauseName). The
+// error is fs.ErrNotExist if there is no such file, and *Error if it cannot be compiled.
 func (u *Unit) Program(name string) (*goja.Program, error) {
 	f, ok := u.files[name]
 	if !ok {
@@ -74,8 +70,7 @@ func (u *Unit) Program(name string) (*goja.Program, error) {
 	return f.program, f.err
 }
 
-// Check compiles all files but those of packages, and returns what is wrong with
-// them, file by file.
+// Check compiles all files but those of packages, and returns the errors of all.
 func (u *Unit) Check() error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(u.files)) {
@@ -89,8 +84,7 @@ func (u *Unit) Check() error {
 	return errors.Join(errs...)
 }
 
-// module reports whether a file is an ES module by its name or by the nearest
-// package.json.
+// module reports whether a file is an ES module by its name or the nearest package.json.
 func (u *Unit) module(name string) bool {
 	switch path.Ext(name) {
 	case ".mjs", ".mts":
@@ -111,11 +105,10 @@ func (u *Unit) module(name string) bool {
 	}
 }
 
-// trimmed leaves out a byte order mark.
+// trimmed removes a byte order mark.
 func trimmed(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
 
-// Memo returns what f computes from the bundle, once for all runtimes: key says
-// what it is.
+// Memo returns what f computes from the bundle, once for each key.
 func (u *Unit) Memo(key string, f func() any) any {
 	if v, ok := u.memo.Load(key); ok {
 		return v

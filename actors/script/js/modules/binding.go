@@ -10,7 +10,7 @@ import (
 	"troupe/actors/script"
 )
 
-// binding returns what the file of a built-in module calls Go for.
+// binding returns the functions in Go that the file of a built-in module calls.
 func (l *Loader) binding(source string) goja.Value {
 	make, ok := map[string]func(*Loader) map[string]any{
 		"inspect": inspectBinding, "inspect_more": inspectBinding, "format": inspectBinding, "equal": inspectBinding, "util_types": inspectBinding, "console": consoleBinding,
@@ -23,8 +23,7 @@ func (l *Loader) binding(source string) goja.Value {
 	return l.runtime.NewDynamicObject(&binding{loader: l, make: make})
 }
 
-// Sealed is what objects of ours have in common that make a property when it is read: nothing is
-// kept in them, and they list nothing.
+// Sealed is for objects of the host that make a property when it is read: they keep nothing, and list nothing.
 type Sealed struct{}
 
 func (Sealed) Has(string) bool             { return false }
@@ -32,12 +31,12 @@ func (Sealed) Set(string, goja.Value) bool { return false }
 func (Sealed) Delete(string) bool          { return true }
 func (Sealed) Keys() []string              { return nil }
 
-// binding makes what is used of it: a function takes 0.7 KiB of a runtime.
+// binding makes a function when it is first used: each takes 0.7 KiB of a runtime.
 type binding struct {
 	Sealed
 	loader *Loader
 	make   func(*Loader) map[string]any
-	values map[string]goja.Value // that were used
+	values map[string]goja.Value // so far
 }
 
 // Get implements goja.DynamicObject.
@@ -63,12 +62,12 @@ func (b *binding) Has(name string) bool { return b.Get(name) != nil }
 
 type native = func(goja.FunctionCall) goja.Value
 
-// inspectBinding tells what the language does not say of a value.
+// inspectBinding has what a script cannot find out about a value.
 func inspectBinding(l *Loader) map[string]any {
 	r := l.runtime
 	return map[string]any{
 		"kind": native(func(c goja.FunctionCall) goja.Value { return r.ToValue(kind(c.Argument(0))) }),
-		// target is that of a proxy, null if it is revoked; undefined for what is none.
+		// target returns the target of a proxy, null if it is revoked; undefined for any other value.
 		"target": native(func(c goja.FunctionCall) goja.Value {
 			o, ok := c.Argument(0).(*goja.Object)
 			if !ok || o.ExportType() != proxyType {
@@ -87,13 +86,13 @@ func inspectBinding(l *Loader) map[string]any {
 
 var proxyType = reflect.TypeFor[goja.Proxy]()
 
-// kinds are those that the engine exports as something of their own.
+// kinds are the names of objects by the types that the engine exports.
 var kinds = map[reflect.Type]string{
 	reflect.TypeFor[*goja.Promise](): "Promise", reflect.TypeFor[goja.ArrayBuffer](): "ArrayBuffer",
 	reflect.TypeFor[[]any](): "Set", reflect.TypeFor[[][2]any](): "Map",
 }
 
-// kind names what an object is inside.
+// kind returns what an object is, whatever its prototype.
 func kind(v goja.Value) string {
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -134,10 +133,10 @@ func (l *Loader) log(c goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// streamLine is how many bytes process.stdout and process.stderr keep without a line's end.
+// streamLine is how many bytes without the end of a line process.stdout and process.stderr keep.
 const streamLine = 64 << 10
 
-// write is write(level, text), of process.stdout and process.stderr: it logs whole lines.
+// write is write(level, text), for process.stdout and process.stderr. It logs whole lines.
 func (l *Loader) write(c goja.FunctionCall) goja.Value {
 	level := levels[c.Argument(0).String()]
 	rest := l.unfinished[level] + c.Argument(1).String()
@@ -155,8 +154,7 @@ func (l *Loader) write(c goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// Flush logs what process.stdout and process.stderr were given and is no line yet: a
-// script that ends will not end it. For the owner of the runtime.
+// Flush logs the lines of process.stdout and process.stderr that have no end yet, at the end of a script. It is for the owner of the runtime.
 func (l *Loader) Flush() {
 	for _, level := range []script.Level{script.LevelInfo, script.LevelError} {
 		if line := l.unfinished[level]; line != "" {

@@ -9,11 +9,11 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-// absent are Node's modules that need what the embedded engine does not have.
+// absent are modules of Node.js that the embedded engine does not have.
 var absent = words(`async_hooks child_process cluster constants dgram diagnostics_channel dns dns/promises domain http http2 https inspector inspector/promises module net path/win32 punycode querystring
 		readline readline/promises repl sea sqlite stream stream/consumers stream/promises stream/web string_decoder test tls trace_events tty v8 vm wasi worker_threads zlib`)
 
-// absentMembers are functions and classes of Node's modules that those of the embedded engine lack.
+// absentMembers are functions and classes that modules of the embedded engine lack.
 var absentMembers = map[string]map[string]bool{
 	"assert": words("CallTracker doesNotMatch doesNotReject doesNotThrow ifError match rejects"),
 	"buffer": words("Blob File SlowBuffer isAscii isUtf8 resolveObjectURL transcode"),
@@ -37,7 +37,7 @@ var absentMembers = map[string]map[string]bool{
 		isStringObject isSymbolObject`),
 }
 
-// absentGlobals and absentMethods are of Node.js and of the language.
+// absentGlobals and absentMethods are those of Node.js and of the language that the embedded engine lacks.
 var (
 	absentGlobals = words(`AbortController AbortSignal Atomics Blob BroadcastChannel CompressionStream CustomEvent DOMException Event EventSource EventTarget File FinalizationRegistry Float16Array FormData
 		Headers Intl Iterator MessageChannel MessagePort ReadableStream Request Response SharedArrayBuffer TransformStream WeakRef WebAssembly WebSocket WritableStream fetch navigator
@@ -54,8 +54,7 @@ func words(list string) map[string]bool {
 	return m
 }
 
-// border stands behind the exports of a module: what they lack is a function that says so
-// when it is called.
+// border is the prototype of a module's exports. What the exports lack is a function that throws an error about that.
 type border struct {
 	Sealed
 	loader *Loader
@@ -65,18 +64,18 @@ type border struct {
 // Get implements goja.DynamicObject.
 func (b *border) Get(name string) goja.Value { return b.loader.absentMember(b.module, name) }
 
-// withBorder puts a border behind the exports of a module.
+// withBorder makes a border the prototype of a module's exports.
 func (l *Loader) withBorder(module string, exports goja.Value) {
 	o, ok := exports.(*goja.Object)
 	if !ok || absentMembers[module] == nil {
 		return
 	}
-	behind := l.runtime.NewDynamicObject(&border{loader: l, module: module})
-	must(behind.SetPrototype(o.Prototype()))
-	must(o.SetPrototype(behind))
+	b := l.runtime.NewDynamicObject(&border{loader: l, module: module})
+	must(b.SetPrototype(o.Prototype()))
+	must(o.SetPrototype(b))
 }
 
-// absentMember returns what throws when it is called, or nil.
+// absentMember returns a function that throws, or nil.
 func (l *Loader) absentMember(module, name string) goja.Value {
 	if !absentMembers[module][name] {
 		return nil
@@ -91,12 +90,11 @@ func (l *Loader) absentMember(module, name string) goja.Value {
 
 var (
 	notThere = regexp.MustCompile(`^(?:\w+: )*(?:(\w+) is not defined|Object has no member '(\w+)')`)
-	// bounded is what fails because the embedded engine has less of it, or bounds it.
+	// bounded matches errors of what the embedded engine bounds.
 	bounded = regexp.MustCompile(`^(?:\w+: )*(?:EACCES: permission denied|EROFS: read-only|Invalid string length|JSON is nested more|Invalid digest|a list of \d+ is too|a regular expression of \d+ |Invalid flags supplied to RegExp constructor .[a-z]*[dv])`)
 )
 
-// Hint returns what to add to the message of an error that is thrown for what the embedded engine
-// does not have or does not allow; empty for others.
+// Hint returns what to add to the message of an error about what the embedded engine does not have or allow; empty for other errors.
 func Hint(message string) string {
 	if m := notThere.FindStringSubmatch(message); m != nil && (absentGlobals[m[1]] || absentMethods[m[2]]) {
 		return ": " + compile.Lacks("it")

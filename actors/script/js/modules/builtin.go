@@ -18,10 +18,10 @@ type source struct {
 	words   uint8 // see mentions
 }
 
-// compiled are the built-in modules that were used, for all runtimes.
+// compiled are the built-in modules that any runtime has used.
 var compiled sync.Map // name -> func() source
 
-// program returns a built-in module; it is ours, so it compiles.
+// program returns a built-in module.
 func program(name string) source {
 	once, _ := compiled.LoadOrStore(name, sync.OnceValue(func() source {
 		text, err := sources.ReadFile("js/" + name + ".js")
@@ -36,7 +36,7 @@ func program(name string) source {
 	return once.(func() source)()
 }
 
-// Names of what can be required. Values are the names of sources.
+// builtins are the names of modules that can be required, and of their sources.
 var builtins = map[string]string{
 	"assert": "assert", "assert/strict": "assert_strict", "buffer": "buffer", "console": "console", "crypto": "crypto", "events": "events",
 	"fs": "fs", "fs/promises": "fs_promises", "os": "os", "path": "path", "path/posix": "path", "perf_hooks": "perf_hooks", "process": "process",

@@ -11,8 +11,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// bytesBinding has the conversions between bytes and strings that Buffer,
-// TextDecoder and StringDecoder share.
+// bytesBinding has the conversions between bytes and strings, for Buffer and TextDecoder.
 func bytesBinding(l *Loader) map[string]any {
 	r := l.runtime
 	return map[string]any{
@@ -58,10 +57,9 @@ func View(v goja.Value) ([]byte, bool) {
 	return b, ok
 }
 
-// view returns the bytes of a Uint8Array or an ArrayBuffer, not copied; none for
-// anything else.
+// view returns the bytes of a Uint8Array or an ArrayBuffer, not copied; nil for any other value.
 func view(v goja.Value) []byte {
-	switch v.ExportType() { // no Export of what may be anything: it copies
+	switch v.ExportType() { // Export copies other values
 	case bytesType:
 		b, _ := v.Export().([]byte)
 		return b
@@ -101,8 +99,7 @@ func encode(r *goja.Runtime, b []byte, encoding string) goja.Value {
 	return r.ToValue(Text(b))
 }
 
-// Text decodes UTF-8 as the Encoding Standard does: each maximal start of a character that
-// does not go on becomes one U+FFFD, where Go makes one of each byte.
+// Text decodes UTF-8 as the Encoding Standard does: each longest start of a character that has no end becomes one U+FFFD. Go makes one of each byte.
 func Text(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
@@ -119,8 +116,7 @@ func Text(b []byte) string {
 	return s.String()
 }
 
-// decode returns a string as bytes; what is wrong with it ends or skips, but never
-// fails, as in Node.js.
+// decode returns a string as bytes. As in Node.js, it never fails: it stops at wrong characters, or skips them.
 func decode(v goja.Value, encoding string) []byte {
 	switch encoding {
 	case "hex":
@@ -152,7 +148,7 @@ func decode(v goja.Value, encoding string) []byte {
 	return []byte(v.String())
 }
 
-// lenient64 takes both alphabets, skips what belongs to neither and stops at the padding.
+// lenient64 decodes base64 in both alphabets. It skips other characters, and stops at the padding.
 func lenient64(s string) []byte {
 	s, _, _ = strings.Cut(s, "=")
 	s = strings.Map(func(c rune) rune {
@@ -166,7 +162,7 @@ func lenient64(s string) []byte {
 		}
 		return -1
 	}, s)
-	if len(s)%4 == 1 { // six bits are no byte
+	if len(s)%4 == 1 { // a last character alone is less than a byte
 		s = s[:len(s)-1]
 	}
 	b, _ := base64.RawStdEncoding.DecodeString(s)

@@ -34,14 +34,14 @@ func cryptoBinding(l *Loader) map[string]any {
 			l.pieces(b, func(piece []byte) { _, _ = rand.Read(piece) })
 			return r.ToValue(r.NewArrayBuffer(b))
 		}),
-		// integer returns one below its argument, which is positive.
+		// integer returns a number from 0 to below its argument.
 		"integer": native(func(c goja.FunctionCall) goja.Value {
 			n, err := rand.Int(rand.Reader, big.NewInt(max(c.Argument(0).ToInteger(), 1)))
 			must(err)
 			return r.ToValue(n.Int64())
 		}),
 		"uuid": native(func(goja.FunctionCall) goja.Value { return r.ToValue(uuid.NewString()) }),
-		// hash returns {update(bytes), digest()}, or undefined for one that is not known.
+		// hash returns {update(bytes), digest()}, or undefined for an unknown name.
 		"hash": native(func(c goja.FunctionCall) goja.Value {
 			make, ok := hashes[c.Argument(0).String()]
 			if !ok {
@@ -62,10 +62,10 @@ func cryptoBinding(l *Loader) map[string]any {
 	}
 }
 
-// pieceSize is how many bytes are worked on before others may go first.
+// pieceSize is how many bytes Go works on before the script may pause.
 const pieceSize = 1 << 20
 
-// pieces calls f with all bytes in pieces, and lets the host look at the clock after each: nothing else pauses or ends what Go does.
+// pieces calls f with all bytes in pieces, and lets the script pause or end after each.
 func (l *Loader) pieces(b []byte, f func(piece []byte)) {
 	for len(b) > pieceSize {
 		began := time.Now()
@@ -76,7 +76,7 @@ func (l *Loader) pieces(b []byte, f func(piece []byte)) {
 	f(b)
 }
 
-// keyOf is the key of an HMAC: one that is longer than a block is hashed (RFC 2104).
+// keyOf returns the key of an HMAC. A long one is hashed, as in RFC 2104.
 func (l *Loader) keyOf(make func() hash.Hash, key []byte) []byte {
 	if len(key) <= pieceSize {
 		return key

@@ -1,9 +1,6 @@
-// Package modules gives a goja runtime what a Node.js script expects around it:
-// require with the resolution of CommonJS inside a bundle, and the built-in modules
-// and globals that run without a process of their own. Their sources are embedded,
-// compiled once for all runtimes, and run in a runtime only when they are first
-// required or touched, so that a game session pays for what it uses. Modules that
-// need sockets, processes or threads fail where they are required, with words on
-// what to do. Timers, exit and logging belong to the engine, which passes them in.
-// Nothing here leaves the bundle: there are no files, networks or processes to reach.
+// Package modules gives a goja runtime what a script for Node.js expects: require, as in CommonJS, for the files of a bundle, and the built-in modules
+// and globals that need no process of their own. Their sources are embedded and compiled once for all runtimes. A runtime runs them when its script
+// first uses them, so a game session takes memory only for what it uses. To require a module that needs sockets, processes or threads throws an
+// error that says what to do. Package js passes in timers, exit and logging. A script reaches nothing outside its bundle: no files, networks or
+// processes.
 package modules

@@ -12,11 +12,10 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-// metadataFile is where scripts look for the attributes of their fleet
-// (realtime.md 18.4).
+// metadataFile has the attributes of the fleet (realtime.md 18.4).
 const metadataFile = "/local/gamemetadata/gamelift-metadata.json"
 
-// fsBinding looks into the bundle. All paths are absolute when they get here.
+// fsBinding reads the bundle. All paths are absolute.
 func fsBinding(l *Loader) map[string]any {
 	r := l.runtime
 	return map[string]any{

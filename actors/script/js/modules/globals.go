@@ -9,18 +9,15 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-// globals is the prototype of the global object: what a script looks for there and
-// the language does not have. It makes a global when it is first read, which becomes
-// a plain property of the global object then; accessors for all of them would take
-// 20 KiB of each runtime.
+// globals is the prototype of the global object, with globals that the language does not have. When a global is first read, it becomes a plain
+// property of the global object. Accessors for all of them would take 20 KiB of each runtime.
 type globals struct {
 	Sealed
 	global *goja.Object
 	loader *Loader
 }
 
-// lazy are the globals of modules by name: module and key; without a key it is the
-// whole module.
+// lazy are the globals of modules: their module and the key in it. Without a key, it is the whole module.
 var lazy = map[string][2]string{
 	"Buffer":          {"buffer", "Buffer"},
 	"atob":            {"buffer", "atob"},
@@ -59,22 +56,20 @@ func (g *globals) Has(name string) bool {
 	return ok || slices.Contains(g.loader.options.Globals, name)
 }
 
-// enableGlobals gives the runtime the globals of modules and those of the engine.
+// enableGlobals gives the runtime its globals.
 func (l *Loader) enableGlobals() {
 	g := &globals{global: l.runtime.GlobalObject(), loader: l}
 	must(g.global.DefineDataProperty("global", g.global, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
-	must(g.global.DefineDataProperty(compile.PauseName, l.pause, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)) // for text that is evaluated
+	must(g.global.DefineDataProperty(compile.PauseName, l.pause, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)) // for text that the script evaluates
 	must(g.global.SetPrototype(l.runtime.NewDynamicObject(g)))
 }
 
-// additions are what the engine's library lacks and code counts on: async generators, and
-// classes of errors that take their own stack.
+// additions are what the engine lacks for async generators, and for classes of errors that make their own stack.
 var additions = [...]struct{ name, of string }{
 	{"asyncIterator", "Symbol"}, {"dispose", "Symbol"}, {"asyncDispose", "Symbol"}, {"captureStackTrace", "Error"},
 }
 
-// mentions returns which of the additions are in a source, a bit for each. What a file does
-// not mention is not installed for it: each costs a runtime 1.5 KiB.
+// mentions returns which of the additions a source mentions, a bit for each. Each takes 1.5 KiB of a runtime, so others are not installed.
 func mentions(text []byte) (bits uint8) {
 	for i, a := range additions {
 		if bytes.Contains(text, []byte(a.name)) {
@@ -89,7 +84,7 @@ func (l *Loader) mentioned(name string) uint8 {
 	return l.options.Unit.Memo("mentions "+name, func() any { return mentions(l.resolver.files[name]) }).(uint8)
 }
 
-// install defines what is mentioned and not there yet.
+// install defines the additions of bits that are not there yet.
 func (l *Loader) install(bits uint8) {
 	bits &^= l.have
 	l.have |= bits

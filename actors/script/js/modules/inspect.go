@@ -6,8 +6,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Format returns arguments as console.log prints them. A value whose own code throws meanwhile gives the error's
-// text. It may be called from native functions: an interrupt of the runtime passes as a panic, as goja expects there.
+// Format returns arguments as console.log prints them. If code of a value throws, it returns the text of that error. If the runtime is interrupted, it
+// panics, as goja expects of native functions.
 func (l *Loader) Format(args ...goja.Value) string {
 	var b strings.Builder
 	for i, v := range args {
@@ -30,7 +30,7 @@ func (l *Loader) Format(args ...goja.Value) string {
 	return b.String()
 }
 
-// inspected has util.format print what is not plain.
+// inspected is Format by util.format.
 func (l *Loader) inspected(args []goja.Value) string {
 	if l.formatF == nil {
 		l.formatF, _ = goja.AssertFunction(l.Builtin("format").ToObject(l.runtime).Get("format"))

@@ -2,19 +2,18 @@ package modules
 
 import "github.com/dop251/goja"
 
-// Later puts an object behind a prototype that calls make when a property is missed: make
-// defines it, or returns what takes the object's place, or false if there is no such property.
+// Later gives a prototype another prototype, which calls make for each property that is missing. Make defines the property, or returns an object to
+// replace this prototype, or false if there is no such property.
 func Later(r *goja.Runtime, c goja.FunctionCall) goja.Value {
 	prototype := c.Argument(0).ToObject(r)
-	call, _ := c.Argument(1).Export().(func(goja.FunctionCall) goja.Value) // of ours
+	call, _ := c.Argument(1).Export().(func(goja.FunctionCall) goja.Value) // of the host
 	o := r.NewDynamicObject(&later{runtime: r, prototype: prototype, make: call})
 	must(o.SetPrototype(prototype.Prototype()))
 	must(prototype.SetPrototype(o))
 	return goja.Undefined()
 }
 
-// later has no properties of its own: it makes those of the prototype before it, or gives
-// way to an object that has them.
+// later has no properties of its own.
 type later struct {
 	Sealed
 	runtime   *goja.Runtime

@@ -14,7 +14,7 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-// Loader is the module system of one runtime. It is used where the runtime is.
+// Loader is the module system of one runtime. Its methods are for the goroutine that runs the runtime.
 type Loader struct {
 	runtime  *goja.Runtime
 	options  Options
@@ -22,19 +22,18 @@ type Loader struct {
 	start    time.Time
 
 	cache    *goja.Object            // of files, by absolute path: require.cache
-	builtin  map[string]*goja.Object // modules that were loaded, by source
+	builtin  map[string]*goja.Object // loaded modules, by source
 	main     goja.Value              // the module of the entry
-	pause    goja.Value              // what files look at
+	pause    goja.Value              // see compile.PauseName
 	builtinF *goja.Object
-	have     uint8 // of additions, those that are installed, a bit for each
+	have     uint8 // the additions that are installed, a bit for each
 
 	formatF goja.Callable // util.format, once used
 
-	unfinished [script.LevelError + 1]string // what process.stdout and process.stderr were given and is no line yet
+	unfinished [script.LevelError + 1]string // the lines of process.stdout and process.stderr that have no end yet
 }
 
-// Enable gives r the globals of Node.js other than timers, which the engine sets,
-// and returns what loads modules. It runs no script.
+// Enable gives r the globals of Node.js, and returns what loads modules. It runs no script.
 func Enable(r *goja.Runtime, o Options) *Loader {
 	l := &Loader{
 		runtime: r, options: o, resolver: resolver{o.Unit.Files(), o.Unit.Memo}, start: time.Now(),
@@ -51,8 +50,7 @@ func must(err error) {
 	}
 }
 
-// Builtin returns the exports of a built-in module by the name of its source. It
-// panics with the error of a script, as a native function may.
+// Builtin returns the exports of a built-in module by the name of its source. It panics with an error of the script, as a native function may.
 func (l *Loader) Builtin(name string) goja.Value {
 	module, ok := l.builtin[name]
 	if !ok {
@@ -92,18 +90,17 @@ func (l *Loader) asFunction(v goja.Value, err error) goja.Callable {
 	return f
 }
 
-// rethrow passes an error of the runtime on, from native code to script code.
+// rethrow panics with an error of the runtime, for the script.
 func rethrow(r *goja.Runtime, err error) {
 	switch err.(type) {
-	case *goja.Exception, *goja.InterruptedError, *goja.StackOverflowError: // a script can catch the first alone
+	case *goja.Exception, *goja.InterruptedError, *goja.StackOverflowError: // a script can catch only the first
 		panic(err)
 	}
 	panic(r.NewGoError(err))
 }
 
-// Require loads a file of the bundle, by its path there, as the main module, and
-// returns its exports. A file that cannot be compiled: *compile.Error; one that
-// throws: *goja.Exception.
+// Require loads a file of the bundle, by its path, as the main module, and returns its exports. The error is *compile.Error if the file cannot be
+// compiled, and *goja.Exception if it throws.
 func (l *Loader) Require(entry string) (goja.Value, error) {
 	name, ok := l.resolver.path(path.Clean(strings.TrimPrefix(strings.TrimPrefix(entry, compile.Root), "/")), false)
 	if !ok {
@@ -119,7 +116,7 @@ func (l *Loader) Require(entry string) (goja.Value, error) {
 	return exports, nil
 }
 
-// load returns the exports of a file, running it if it is not in the cache.
+// load returns the exports of a file. It runs the file if it is not in the cache.
 func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 	r, filename := l.runtime, compile.Root+"/"+name
 	if cached := l.cache.Get(filename); cached != nil && !goja.IsUndefined(cached) {
@@ -164,7 +161,7 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 	return module.Get("exports")
 }
 
-// require returns the function of that name for a file.
+// require returns the function require of a file.
 func (l *Loader) require(name string, module *goja.Object) *goja.Object {
 	r := l.runtime
 	f := r.ToValue(func(c goja.FunctionCall) goja.Value {
@@ -193,7 +190,7 @@ func (l *Loader) require(name string, module *goja.Object) *goja.Object {
 // request returns what is required.
 func (l *Loader) request(c goja.FunctionCall) string {
 	v := c.Argument(0)
-	if s, ok := v.(goja.String); ok && s.Length() > 0 { // no Export of what may be anything: it copies
+	if s, ok := v.(goja.String); ok && s.Length() > 0 {
 		return s.String()
 	}
 	panic(l.coded("TypeError", "ERR_INVALID_ARG_TYPE", `The "id" argument must be a string that is not empty. Received `+v.String()))
@@ -206,7 +203,7 @@ func (l *Loader) served(request, from string) (source string, ok bool) {
 		return source, true
 	}
 	if absent[name] || prefixed {
-		// A package of the same name in the bundle goes first, unless Node's is meant.
+		// A package of the same name in the bundle comes first, unless the request begins with node:.
 		if !prefixed {
 			if _, err := l.resolver.resolve(request, from); err == nil {
 				return "", false
@@ -217,11 +214,10 @@ func (l *Loader) served(request, from string) (source string, ok bool) {
 	return "", false
 }
 
-// messageClasses are generated modules that lie beside the original's server
-// (realtime.md 15.1); scripts load them and never use them.
+// messageClasses are generated modules in the folder of the original's server (realtime.md 15.1). Scripts load them, and do not use them.
 var messageClasses = map[string]bool{"Packet_pb": true, "CoreCommands_pb": true, "GroupMessages_pb": true}
 
-// messageClass returns an empty module for one of them that is not in the bundle.
+// messageClass returns an empty module for one of messageClasses that is not in the bundle.
 func (l *Loader) messageClass(request, from string) (goja.Value, bool) {
 	if dir, base := path.Split(strings.TrimSuffix(request, ".js")); !messageClasses[base] || path.Base(path.Clean(dir)) != "proto" {
 		return nil, false

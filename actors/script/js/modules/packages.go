@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// manifest is what of a package.json matters here.
+// manifest is the part of a package.json that require uses.
 type manifest struct {
 	Main    any `json:"main"`
 	Exports any `json:"exports"`
 }
 
-// manifest returns that of a folder; nil: it has none.
+// manifest returns the manifest of a folder; nil: it has none.
 func (r resolver) manifest(dir string) *manifest {
 	data, ok := r.files[path.Join(dir, "package.json")]
 	if !ok {
@@ -32,7 +32,7 @@ func (r resolver) manifest(dir string) *manifest {
 	return r.memo("manifest "+dir, read).(*manifest)
 }
 
-// split parts a request into a package and the path in it, which begins with a point.
+// split splits a request into a package and the path in it, which begins with a dot.
 func split(request string) (name, sub string, ok bool) {
 	end := strings.IndexByte(request, '/')
 	if strings.HasPrefix(request, "@") {
@@ -52,13 +52,13 @@ func split(request string) (name, sub string, ok bool) {
 	return name, "." + sub, name != "" && name[0] != '.' && !strings.ContainsAny(name, `\%`)
 }
 
-// Conditions of exports that hold, the first one first, whatever their order in package.json.
+// Conditions of exports that hold. The first one wins, whatever the order in package.json.
 var (
 	requires = []string{"node", "require", "default"}
 	imports  = []string{"node", "import", "default"}
 )
 
-// exported returns the file that exports has for a sub-path, for the file that asks.
+// exported returns the file that exports has for a sub-path, required by the file from.
 func (r resolver) exported(dir string, exports any, sub, from string) (string, error) {
 	table, ok := exports.(map[string]any)
 	if !ok || !slices.ContainsFunc(slices.Collect(maps.Keys(table)), func(key string) bool { return strings.HasPrefix(key, ".") }) {
@@ -67,7 +67,7 @@ func (r resolver) exported(dir string, exports any, sub, from string) (string, e
 	value, star := exportOf(table, sub)
 	target := targetOf(value, requires)
 	if target == "" && r.imports(from) {
-		// A require of Node does not look there; an import that was made one has to.
+		// Node.js does not look there for a require, but esbuild has made this one from an import.
 		target = targetOf(value, imports)
 	}
 	inner, ok := strings.CutPrefix(target, "./")
@@ -79,7 +79,7 @@ func (r resolver) exported(dir string, exports any, sub, from string) (string, e
 	return "", notExported(fmt.Sprintf("Cannot find '%s' by \"exports\" in %s", sub, outside(path.Join(dir, "package.json"))))
 }
 
-// exportOf looks a sub-path up: itself, or the pattern that has most of it before its star.
+// exportOf looks up a sub-path: itself, or the pattern with the longest part before its star.
 func exportOf(table map[string]any, sub string) (value any, star string) {
 	if v, ok := table[sub]; ok && !strings.Contains(sub, "*") {
 		return v, ""
@@ -94,7 +94,7 @@ func exportOf(table map[string]any, sub string) (value any, star string) {
 	return value, star
 }
 
-// targetOf returns the path that a value means under conditions; empty: none. JSON is not nested deeper than 10,000.
+// targetOf returns the path that a value means under conditions; empty: none. It recurses: the decoder bounds JSON to 10,000 levels.
 func targetOf(v any, conditions []string) string {
 	switch v := v.(type) {
 	case string:
@@ -117,7 +117,7 @@ func targetOf(v any, conditions []string) string {
 	return ""
 }
 
-// climbs reports whether a path has segments that lead out of a package.
+// climbs reports whether a path leads out of a package.
 func climbs(p string) bool {
 	for _, part := range strings.FieldsFunc(p, func(c rune) bool { return c == '/' || c == '\\' }) {
 		part = strings.NewReplacer("%2e", ".").Replace(strings.ToLower(part))

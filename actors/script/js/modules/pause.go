@@ -6,8 +6,7 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-// pause is the object that the files of a script look at (compile.Unit.Program): to
-// read a property calls it, which takes the engine less than to call a function.
+// pause is the pause object (compile.PauseName). To read a property takes the engine less time than to call a function.
 type pause struct {
 	Sealed
 	loader *Loader
@@ -29,10 +28,10 @@ func (p *pause) Get(property string) goja.Value {
 	return goja.Undefined()
 }
 
-// Has implements goja.DynamicObject: what the code assigns goes to Set alone.
+// Has implements goja.DynamicObject: true, so that an assignment calls Set.
 func (p *pause) Has(string) bool { return true }
 
-// Set is told what may be large: of numbers, which most sums are, it says nothing.
+// Set implements goja.DynamicObject. It reports what may be large: not numbers, which most sums are.
 func (p *pause) Set(_ string, v goja.Value) bool {
 	switch v.(type) {
 	case *goja.Object, goja.String:

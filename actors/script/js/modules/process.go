@@ -48,11 +48,10 @@ func jobsBinding(l *Loader) map[string]any {
 	return map[string]any{"uncaught": native(func(c goja.FunctionCall) goja.Value { l.options.Uncaught(c.Argument(0)); return goja.Undefined() })}
 }
 
-// hrtimeStart keeps process.hrtime from starting at zero, which scripts may take
-// for no time.
+// hrtimeStart is the first process.hrtime, in nanoseconds: scripts may take zero for no time.
 const hrtimeStart = 1_000_000_000
 
-// job calls a function that has no caller.
+// job calls a function of a tick.
 func (l *Loader) job(f goja.Callable) {
 	_, err := f(goja.Undefined())
 	if e, ok := err.(*goja.Exception); ok {
@@ -62,7 +61,7 @@ func (l *Loader) job(f goja.Callable) {
 	}
 }
 
-// version is what process.version says for the bundle's Node.js.
+// version returns process.version.
 func (l *Loader) version() string {
 	if l.options.Unit.NodeVersion() == "24.x" {
 		return "v24.0.0"
@@ -70,8 +69,7 @@ func (l *Loader) version() string {
 	return "v10.24.1"
 }
 
-// Emit gives listeners of the process object an event, and reports whether there
-// are any. Before a script touches process there are none.
+// Emit gives an event to the listeners of the process object, and reports whether there are any.
 func (l *Loader) Emit(event string, args ...goja.Value) (heard bool, err error) {
 	module, ok := l.builtin["process"]
 	if !ok {

@@ -20,13 +20,13 @@ func label(key string) string {
 	return quote(key)
 }
 
-// frame is a line of the engine's stacks; it ends with a program counter.
+// frame is a line of the engine's stacks. It ends with a program counter.
 var frame = regexp.MustCompile(`(?m)^\tat (.*?)\(\d+\)(\)?)$`)
 
 // stack returns a stack in the form of Node.js.
 func stack(text string) string {
 	text = strings.TrimSuffix(text, "\n")
-	first := strings.Index(text, "\n\tat ") // before it is the message, which may be long
+	first := strings.Index(text, "\n\tat ") // the message before it may be long
 	if first < 0 {
 		return text
 	}

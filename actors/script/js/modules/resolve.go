@@ -12,22 +12,20 @@ import (
 // extensions are tried in this order for a path without one.
 var extensions = []string{".js", ".json", ".cjs", ".mjs", ".ts", ".cts", ".mts"}
 
-// resolver finds files of a bundle as CommonJS does. Paths are those of the bundle,
-// without a slash at the start.
+// resolver finds files of a bundle as CommonJS does. Its paths are relative to the bundle.
 type resolver struct {
 	files map[string][]byte
-	memo  func(key string, f func() any) any // keeps what was read
+	memo  func(key string, f func() any) any // see compile.Unit.Memo
 }
 
-// notExported says that the exports of a package do not have a file.
+// notExported says that a package does not export a file.
 type notExported string
 
 func (e notExported) Error() string { return string(e) }
 
-// errNotFound is for a request that no file has.
 var errNotFound = errors.New("cannot find the module")
 
-// inside turns a script's absolute path into one of the bundle.
+// inside turns an absolute path of a script into a path of the bundle.
 func inside(abs string) (name string, ok bool) {
 	abs = path.Clean(abs)
 	if abs == compile.Root {
@@ -36,10 +34,10 @@ func inside(abs string) (name string, ok bool) {
 	return strings.CutPrefix(abs, compile.Root+"/")
 }
 
-// outside is what a script sees of a path of the bundle.
+// outside turns a path of the bundle into an absolute path of a script.
 func outside(name string) string { return path.Join(compile.Root, name) }
 
-// resolve returns the file that request means in the file from.
+// resolve returns the file that the file from requires by request.
 func (r resolver) resolve(request, from string) (name string, err error) {
 	dir := path.Dir(from)
 	switch {
@@ -67,7 +65,7 @@ func (r resolver) resolve(request, from string) (name string, err error) {
 	}
 }
 
-// at is resolve for a path as scripts see it.
+// at is resolve for an absolute path of a script.
 func (r resolver) at(abs string, folder bool) (string, error) {
 	if name, ok := inside(abs); ok {
 		if name, ok = r.path(name, folder); ok {
@@ -99,12 +97,12 @@ func (r resolver) file(name string) (string, bool) {
 	return r.exact(name)
 }
 
-// exact finds a file by its name.
+// exact finds a file by its name, with its extension.
 func (r resolver) exact(name string) (string, bool) {
 	if _, ok := r.files[name]; ok {
 		return name, true
 	}
-	// TypeScript names the file that would be emitted.
+	// TypeScript imports the file that its compiler would write.
 	if stem, ok := strings.CutSuffix(name, ".js"); ok {
 		if _, ok = r.files[stem+".ts"]; ok {
 			return stem + ".ts", true
@@ -128,6 +126,5 @@ func (r resolver) folder(dir string) (string, bool) {
 	return r.file(path.Join(dir, "index"))
 }
 
-// imports reports whether a file may be an ES module, whose imports become calls of
-// require.
+// imports reports whether a file may be an ES module. esbuild turns its imports into calls of require.
 func (r resolver) imports(name string) bool { return bytes.Contains(r.files[name], []byte("import")) }

@@ -7,7 +7,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// captureStackTrace gives an object a stack, without the function that is given and what that has called, if it has a name.
+// captureStackTrace is Error.captureStackTrace(object, f): the stack leaves out f, if it has a name, and what f has called.
 func (l *Loader) captureStackTrace(c goja.FunctionCall) goja.Value {
 	r := l.runtime
 	target, ok := c.Argument(0).(*goja.Object)
@@ -23,7 +23,7 @@ func (l *Loader) captureStackTrace(c goja.FunctionCall) goja.Value {
 		}
 	}
 	head, _ := goja.AssertFunction(r.Get("Error").ToObject(r).Get("prototype").ToObject(r).Get("toString"))
-	if head == nil { // the script has taken it away
+	if head == nil { // the script has deleted it
 		return goja.Undefined()
 	}
 	text, err := head(target)

@@ -7,7 +7,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Ports that a URL of a scheme has if it names none. A scheme that is not here has no host.
+// urlPorts are the usual ports of schemes whose URLs have a host.
 var urlPorts = map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21", "file": ""}
 
 var formEscapes = strings.NewReplacer("~", "%7E", "%2A", "*")
@@ -46,7 +46,7 @@ func urlBinding(l *Loader) map[string]any {
 	}
 }
 
-// parseURL returns nil for what is no absolute URL.
+// parseURL returns nil if text is no absolute URL.
 func parseURL(text string, base *url.URL) *url.URL {
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil {
@@ -55,7 +55,7 @@ func parseURL(text string, base *url.URL) *url.URL {
 	if base == nil {
 		base = new(url.URL)
 	}
-	u = base.ResolveReference(u) // which also resolves . and ..
+	u = base.ResolveReference(u) // it also resolves . and ..
 	_, special := urlPorts[u.Scheme]
 	if u.Scheme == "" || special && (u.Opaque != "" || u.Hostname() == "" && u.Scheme != "file") {
 		return nil
@@ -66,7 +66,7 @@ func parseURL(text string, base *url.URL) *url.URL {
 	return u
 }
 
-// urlParts are named as the properties of a URL.
+// urlParts returns the parts of a URL by the names of its properties.
 func urlParts(u *url.URL) [][2]string {
 	port, path, search, hash := u.Port(), u.EscapedPath(), "", ""
 	if port == urlPorts[u.Scheme] {

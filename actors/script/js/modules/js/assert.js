@@ -26,7 +26,7 @@ function ok(value, message) {
 
 const loose = (a, b) => a == b || Number.isNaN(a) && Number.isNaN(b);
 
-// matches reports whether an error is what was expected.
+// matches reports whether an error is as expected.
 function matches(error, expected) {
   if (expected === undefined) return true;
   if (expected instanceof RegExp) return expected.test(String(error));
@@ -53,7 +53,6 @@ function throws(f, expected, message) {
   fail(undefined, expected, message === undefined ? 'Missing expected exception' : message, 'throws');
 }
 
-// compare makes a function that fails unless its arguments compare as it wants.
 const compare = (operator, equal, wanted) => (a, b, message) => { if (equal(a, b) !== wanted) fail(a, b, message, operator); };
 const strictly = (a, b) => deepEqual(a, b, true), loosely = (a, b) => deepEqual(a, b, false);
 

@@ -1,6 +1,6 @@
 const { encode, decode, length: textLength } = binding, { coded, badType } = require('errors');
 const kMaxLength = 2 ** 32;
-// What is asked for at once is bounded, as nothing else bounds it.
+// No guard bounds what Buffer asks for.
 const allocMax = 256 * 2 ** 20;
 
 class Bytes extends Uint8Array {}
@@ -40,7 +40,7 @@ function Buffer(value, encoding, length) {
   return from(value, encoding, length);
 }
 
-// from can be called with new, too: scripts write new Buffer.from(x).
+// from is a constructor, too: scripts write new Buffer.from(x).
 function from(value, encoding, length) {
   if (typeof value === 'string') return fromString(value, encoding);
   if (typeof value === 'object' && value !== null) {
@@ -133,7 +133,7 @@ const methods = {
     return `<${this.constructor.name} ${s}>`;
   },
 };
-// The rest of the methods costs more than all of this: it comes when one is missed.
+// The other methods take more memory than all of these, so they are loaded when one is missing.
 const rarer = ['compare', 'copy', 'fill', 'indexOf', 'lastIndexOf', 'includes'];
 binding.later(Bytes.prototype, (name) => {
   if (!name.startsWith('read') && !name.startsWith('write') && !rarer.includes(name)) return false;

@@ -1,4 +1,4 @@
-// The methods of Buffer that few scripts use: see buffer.js.
+// The methods of Buffer that few scripts use.
 module.exports = function (prototype, { Bytes, fromString, encodingOf, outOfRange, clamp, isBytes, kMaxLength }) {
 const { decode } = binding, { coded, badType } = require('errors');
 
@@ -77,7 +77,7 @@ function checkOffset(b, offset, n) {
   if (offset < 0 || offset + n > b.length) throw outOfRange('offset', `>= 0 and <= ${b.length - n}`, offset);
 }
 
-// view is the one for numbers of a buffer.
+// view returns a DataView of a buffer.
 const views = new WeakMap();
 function view(b) {
   let v = views.get(b);

@@ -1,4 +1,3 @@
-// Random values and hashes.
 const { Buffer } = require('buffer'), { coded } = require('errors');
 
 function randomBytes(n, done) {

@@ -1,4 +1,3 @@
-// Encodings of text.
 class TextEncoder {
   get encoding() { return 'utf-8'; }
   encode(s = '') { return new Uint8Array(binding.decode(`${s}`, 'utf8')); }

@@ -1,4 +1,4 @@
-// Comparison of values as assert.deepEqual and deepStrictEqual do it.
+// Comparison of values, as in assert.deepEqual and deepStrictEqual.
 const { kind } = binding;
 
 const isObject = (v) => v !== null && typeof v === 'object';
@@ -34,7 +34,7 @@ function deepEqual(a, b, strict, seen = new Map()) {
       if (a.size !== b.size) return false;
       break;
   }
-  // What is compared already, further out, counts as equal.
+  // A pair that is being compared already, further out, counts as equal.
   let mates = seen.get(a);
   if (mates === undefined) seen.set(a, mates = new Set());
   if (mates.has(b)) return true;
@@ -47,7 +47,7 @@ function deepEqual(a, b, strict, seen = new Map()) {
   return equal;
 }
 
-// sameItems takes for each item the first one that is equal and not taken: most are in the same place.
+// sameItems takes for each item the first equal one that is not taken yet.
 function sameItems(a, b, pairs, strict, seen) {
   const left = new Set(b);
   return a.every((v) => {

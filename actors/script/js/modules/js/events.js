@@ -8,7 +8,7 @@ EventEmitter.prototype._events = undefined;
 
 const listOf = (emitter, name) => emitter._events && emitter._events[name] || [];
 
-// Lists are replaced, never changed: an emit goes on with the one that it began with.
+// Lists are replaced, never changed: an emit keeps the list that it began with.
 function add(emitter, name, listener, first) {
   needFunction(listener, 'listener');
   EventEmitter.call(emitter);
@@ -30,7 +30,7 @@ function onceWrapper(emitter, name, listener) {
 }
 
 const methods = {
-  setMaxListeners() { return this; }, // any number is fine
+  setMaxListeners() { return this; },
   getMaxListeners: () => Infinity,
   emit(name, ...args) {
     if (name === 'error' && listOf(this, 'error').length === 0) {

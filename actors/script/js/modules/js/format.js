@@ -1,7 +1,6 @@
-// util.format.
 const { inspect } = require('inspect');
 
-// printsItself reports whether an object has a toString of its own making.
+// printsItself reports whether an object has a toString that is not built in.
 const printsItself = (v) => binding.target(v) === undefined && typeof v.toString === 'function' && !Function.prototype.toString.call(v.toString).endsWith('{ [native code] }');
 
 function json(v) {
@@ -13,7 +12,7 @@ function json(v) {
   }
 }
 
-// text is what takes the place of % and a letter, or undefined if that is none.
+// text returns the replacement of % and a letter, or undefined if there is none.
 function text(letter, v) {
   switch (letter) {
     case 's': return typeof v === 'object' && v !== null && !printsItself(v) ? inspect(v, { depth: 0 }) : Object.is(v, -0) ? '-0' : String(v);

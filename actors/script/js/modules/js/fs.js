@@ -1,4 +1,4 @@
-// The files of the script, to be read only.
+// The files of the bundle, read-only.
 const { Buffer } = require('buffer'), { coded, needFunction } = require('errors');
 const path = require('path');
 
@@ -21,7 +21,7 @@ function pathOf(p) {
   return p;
 }
 
-// look returns what a path is, and fails for what is not there.
+// look returns what a path is, and throws if there is nothing.
 function look(p, call) {
   const full = path.resolve(p);
   const kind = binding.kind(full);

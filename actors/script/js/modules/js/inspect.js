@@ -1,5 +1,5 @@
-// util.inspect of plain values. A runtime pays 0.7 KiB for each function and for each method of the engine
-// that is touched, and 5 for the first iterator: rarer values are in inspect_more.js, and loops count here.
+// util.inspect of plain values. Each function, and each method of the engine that is used, takes 0.7 KiB of a runtime, the first iterator 5 KiB. So other
+// values are in inspect_more.js, and loops here count.
 const rare = () => require('inspect_more');
 
 function inspect(value, options, depth) {
@@ -38,7 +38,7 @@ function any(c, value, depth) {
 
 const indented = (c, text) => text.replaceAll('\n', `\n${' '.repeat(c.indent)}`);
 
-// className is that of the first constructor in the chain of prototypes, or null.
+// className returns the name of the first constructor in the chain of prototypes, or null.
 function className(o) {
   while (o !== null && o !== undefined) {
     const d = Object.getOwnPropertyDescriptor(o, 'constructor');
@@ -48,7 +48,7 @@ function className(o) {
   return null;
 }
 
-// prefix is what is before the bracket of a value that is no plain object or array.
+// prefix returns what is before the bracket of a value that is no plain object or array.
 const prefix = (name, fallback, size = '') => name === null ? `[${fallback}${size}: null prototype] ` : `${name}${size} `;
 
 const isIndex = (k) => typeof k === 'string' && k.charCodeAt(0) <= 57 && String(k >>> 0) === k && k !== '4294967295';
@@ -64,7 +64,7 @@ function keysOf(v, list) {
 
 function object(c, value, depth) {
   let kind = binding.kind(value);
-  if (kind === 'Object' && value instanceof Error) kind = 'Error'; // of a class of old style
+  if (kind === 'Object' && value instanceof Error) kind = 'Error'; // its class is a function
   const name = className(value), list = kind === 'Array' || kind === 'TypedArray', keys = keysOf(value, list);
   let before = '', open = '{', close = list ? ']' : '}', parts;
   if (kind === 'Array') {
@@ -78,7 +78,7 @@ function object(c, value, depth) {
     if (list ? value.length === 0 : parts === undefined || value.size === 0) return open + close;
   }
   if (depth > c.depth) return `[${name === null ? `${kind}: null prototype` : name}]`;
-  // The engine ends scripts that call too deeply.
+  // The engine ends scripts that recurse too deeply.
   if (depth > 250) return `[${name}: Inspection interrupted prematurely]`;
   c.seen.push(value);
   c.level = depth + 1;
@@ -98,7 +98,7 @@ function array(c, value, depth) {
   return out;
 }
 
-// member prints the value of a property, and runs no getter.
+// member prints a property, without its getter.
 function member(c, value, depth, key) {
   const d = Object.getOwnPropertyDescriptor(value, key);
   if (d !== undefined && d.get !== undefined) return d.set === undefined ? '[Getter]' : '[Getter/Setter]';
@@ -114,7 +114,7 @@ function property(c, value, depth, key) {
   return `${label}: ${member(c, value, depth, key)}`;
 }
 
-// layout puts parts on one line if they are few and short, else on a line each.
+// layout puts parts on one line if they are few and short, otherwise on lines of their own.
 function layout(c, out, open, close, list, depth, value) {
   const lines = list && out.length > 6 && c.compact ? rare().rows(c, out) : out;
   if (lines === out && c.level - depth < c.compact) {

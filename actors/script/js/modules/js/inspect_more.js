@@ -1,9 +1,9 @@
-// What inspect.js needs for values other than objects and arrays; apart, because each function takes 0.7 KiB of a runtime.
+// What inspect.js needs for values other than objects and arrays.
 const { any, array, prefix, indented } = require('inspect');
 
 const more = (n) => `... ${n} more item${n > 1 ? 's' : ''}`;
 
-// shape says how a value is printed: what is before its parts and properties, and what they are.
+// shape returns how a value is printed: what is before its parts and properties, and the parts.
 function shape(c, value, kind, name, keys) {
   switch (kind) {
     case 'Set': case 'Map': return { open: `${prefix(name, kind, `(${value.size})`)}{`, parts: kind === 'Set' ? set : map };
@@ -39,7 +39,7 @@ function collection(c, items, size, print) {
 const set = (c, value, depth) => collection(c, Set.prototype.values.call(value), value.size, (v) => any(c, v, depth));
 const map = (c, value, depth) => collection(c, Map.prototype.entries.call(value), value.size, ([k, v]) => `${any(c, k, depth)} => ${any(c, v, depth)}`);
 
-// rows puts many short elements into rows.
+// rows prints many short elements in rows.
 function rows(c, out) {
   const lines = [];
   for (let i = 0, last; i < out.length; i++) {

@@ -1,4 +1,4 @@
-// Constants; nothing of the host is told.
+// Constants that say nothing about the host.
 module.exports = {
   EOL: '\n', devNull: '/dev/null',
   arch: () => 'x64', machine: () => 'x86_64', platform: () => 'linux', type: () => 'Linux', release: () => '0.0.0', version: () => '#1',

@@ -1,4 +1,3 @@
-// The paths of POSIX systems.
 function check(v, name = 'path') {
   if (typeof v === 'string') return;
   throw require('errors').badType(name, 'of type string', v);

@@ -50,7 +50,7 @@ Object.assign(p, {
 });
 Object.defineProperty(p, Symbol.toStringTag, { value: 'process', configurable: true });
 
-// stream writes to the log; not by console, which a script may have write here.
+// stream writes to the log, not to console, which may write to a stream.
 function stream(level) {
   return Object.assign(new EventEmitter(), {
     isTTY: false, writable: true, columns: 80,

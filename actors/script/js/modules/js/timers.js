@@ -1,4 +1,4 @@
-// The engine's timers; looked up when called, as scripts replace them.
+// The timers are looked up when they are called: scripts replace them.
 const timers = {};
 for (const name of ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate', 'clearImmediate']) {
   Object.defineProperty(timers, name, { get: () => globalThis[name], enumerable: true, configurable: true });

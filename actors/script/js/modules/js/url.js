@@ -1,8 +1,7 @@
-// URL and URLSearchParams; Go parses.
 const custom = Symbol.for('nodejs.util.inspect.custom');
 const { escape, unescape } = binding, { coded } = require('errors');
 
-// parse returns the parts of a URL, undefined for what is none.
+// parse returns the parts of a URL; undefined: it is none.
 function parse(input, base) {
   const u = binding.parse(input, base);
   if (u !== undefined) u.search = u.search.replace(/[^!$-;=?-~]+/g, encodeURIComponent);
@@ -99,7 +98,7 @@ class URL {
       });
     }
   }
-  // What makes no URL changes nothing.
+  // A value that makes no URL is ignored.
   #set(part, v) {
     const u = parse(hrefOf({ ...this.#u, [part]: v }));
     if (u === undefined) return;

@@ -1,4 +1,4 @@
-// What a script does not use of the exports of other modules is not loaded.
+// Other modules are loaded when a script uses their exports.
 const util = {
   promisify(original) {
     require('errors').needFunction(original, 'original');
