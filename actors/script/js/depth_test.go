@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Every way to call too deeply ends with an error that the script can catch, with the script's own frames and few of
-// them; and then the script goes on. What the engine itself ends cannot be caught, and to unwind it takes long.
+// Each way to recurse too deeply ends with an error that the script can catch, with few frames, all of the script. Then the script can run again. The
+// engine's own error cannot be caught, and takes long to unwind.
 func TestTooDeepRecursionIsCaught(t *testing.T) {
 	for i, source := range []string{
 		`(function f() { f(); })();`,
@@ -86,7 +86,7 @@ func TestTooDeepRecursionIsCaught(t *testing.T) {
 	}
 }
 
-// The place of a script is in the stack even if all of its innermost frames are the host's.
+// The log has a place in the script even if all innermost frames are of the host.
 func TestAnOverflowInFunctionsOfTheHostHasThePlaceOfTheScript(t *testing.T) {
 	g := start(t, calm(), body(`onMessage() {
   const e = new (require('events'))(); e.on('x', e.emit.bind(e, 'x'));
@@ -96,7 +96,7 @@ func TestAnOverflowInFunctionsOfTheHostHasThePlaceOfTheScript(t *testing.T) {
 	g.logged(t, "[ERROR] (server.js) 5: Error in onMessage: RangeError")
 }
 
-// An error of 4,000 frames would take 128 KiB for as long as the script keeps it.
+// An error with 4,000 frames would take 128 KiB while the script keeps it.
 func TestOverflowsThatAreKeptTakeLittle(t *testing.T) {
 	g := start(t, calm(), body(`onMessage() { const d = () => d(); this.all = []; for (let i = 0; i < 200; i++) try { d(); } catch (e) { this.all.push(e); } logger.info(this.all.length); }`))
 	before := g.handler.(*Handler).held(1 << 30)
@@ -107,7 +107,7 @@ func TestOverflowsThatAreKeptTakeLittle(t *testing.T) {
 	}
 }
 
-// A script that goes as deep as it may has room for functions of the host.
+// A script that recurses as deep as it may can still call functions of the host.
 func TestTheHostsFunctionsHaveRoomAtTheBottom(t *testing.T) {
 	g := start(t, calm(), body(`onMessage() {
   let deepest = 0;

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// evaluating are snippets that say with log(...) what text sees that they evaluate, and
-// what Node.js 20 says.
+// evaluating are snippets that log what evaluated text sees, and what they log in Node.js 20.
 var evaluating = []struct{ name, text, want string }{
 	{"locals", `const a = 1; function f(b) { let c = 3; return eval('[a, b, c]'); } log(f(2));`, `[1,2,3]`},
 	{"the module's own", `log(eval('typeof require + typeof module + typeof exports'));`, `"functionobjectobject"`},
@@ -110,7 +109,7 @@ exports.ssExports = { init() {}, onMessage() { require('./x'); } };`})
 	}
 }
 
-// A direct eval whose source is not looked at does not load, or is not evaluated.
+// A direct eval whose source the host cannot see does not load, or is not evaluated.
 func TestDirectEvalsThatAreRefused(t *testing.T) {
 	for _, text := range []string{
 		"eval(...['x']);",
@@ -129,7 +128,7 @@ func TestDirectEvalsThatAreRefused(t *testing.T) {
 	g.logged(t, "SyntaxError: the embedded engine's direct eval takes no loop", `write (0, eval)(text); to run the script in Node.js, set "troupe": {"engine": "node"}`)
 }
 
-// Text that is evaluated may have a source map, but must not have a file of the machine read.
+// Evaluated text may name a source map, but that file is not read.
 func TestSourceMapsOfTextAreInIt(t *testing.T) {
 	sourceMap := []byte(`{"version":3,"sources":["found.js"],"names":[],"mappings":"AAAA"}`)
 	file := filepath.Join(t.TempDir(), "map")

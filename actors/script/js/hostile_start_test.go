@@ -21,10 +21,10 @@ func within(t *testing.T, what string, f func()) {
 	}
 }
 
-// hurry has calls interrupted soon from here on: what is hostile is a call, and the start before has all the time it wants.
+// hurry interrupts calls soon from now on. The start before takes the time that it needs.
 func (g *game) hurry() { g.handler.(*Handler).watch.EndWithin(50*time.Millisecond, "it is hostile") }
 
-// hostileStarts are files as a whole; says is in the error of the start.
+// hostileStarts are whole files. The error of the start contains says.
 var hostileStarts = []struct{ name, source, says string }{
 	{"loop", `for (;;);`, "ran for more than 50ms"},
 	{"loop in init", `exports.ssExports = { init() { for (;;); } };`, "ran for more than 50ms"},
@@ -65,8 +65,7 @@ func TestAHostileStartEnds(t *testing.T) {
 	}
 }
 
-// hang makes everything that the host might touch while it makes the arguments of a
-// callback loop for ever: globals, and properties that objects inherit.
+// hang puts endless loops into all that the host might use while it makes the arguments of a callback: globals, and properties that objects inherit.
 const hang = `
 function hang() { for (;;); }
 function hangAll() {

@@ -28,8 +28,8 @@ const (
 	full        outcome = "full"        // as wanted: interrupted for what it holds, however long that takes
 )
 
-// hostileRow is a call into a script that means no good. The table belongs to the benchmarks:
-// troupe bench hostile-scripts runs the rows with a way over a real host, beside another game.
+// hostileRow is a call into a hostile script. The table is that of troupe bench hostile-scripts, which runs the rows that have a way on a real host, next
+// to another game session.
 type hostileRow struct {
 	Way          int // of those that a host is measured with; 0: none
 	Name, Source string
@@ -63,7 +63,7 @@ func TestTheTableHasEveryWayOnce(t *testing.T) {
 	}
 }
 
-// hostileWays are the ways that a host is measured with.
+// hostileWays are the ways in the table.
 const hostileWays = 56
 
 // hostileBatch is how many rows share a process.
@@ -81,7 +81,7 @@ var hostileShort = []string{
 	"texts made of a long one", "buffers in a row",
 }
 
-// TestHostileScripts runs the table in processes of their own, some rows in each, so that what harms the process shows where.
+// TestHostileScripts runs the table in other processes, some rows in each, so that a row that harms its process is found.
 // RL-111, RL-210.
 func TestHostileScripts(t *testing.T) {
 	var batch []string
@@ -151,7 +151,7 @@ func TestSomeHostileScripts(t *testing.T) {
 	os.Exit(0) // a goroutine may be stuck
 }
 
-// oneHostileScript makes a call of the table, and reports whether it did not end as it should.
+// oneHostileScript makes a call of the table, and reports whether it ended in a wrong way.
 func oneHostileScript(t *testing.T, c hostileRow) (failed bool) {
 	wrong := func(format string, args ...any) { // os.Exit would keep t's
 		failed = true
@@ -235,13 +235,13 @@ exports.ssExports = {
 	return failed
 }
 
-// inBuiltIn reports whether a goroutine is in the built-in that nothing interrupts.
+// inBuiltIn reports whether a goroutine is in the built-in that cannot be interrupted.
 func inBuiltIn() bool {
 	stacks := make([]byte, 1<<20)
 	return strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "arrayproto_indexOf")
 }
 
-// peakMemory is how much memory the process has had at most, as Linux tells it; 0 elsewhere.
+// peakMemory returns the most memory that the process has had, on Linux; 0 on other systems.
 func peakMemory() (bytes int64) {
 	status, _ := os.ReadFile("/proc/self/status")
 	_, peak, _ := strings.Cut(string(status), "VmHWM:")
@@ -249,7 +249,7 @@ func peakMemory() (bytes int64) {
 	return bytes << 10
 }
 
-// judge says how the last call ended, from what it left.
+// judge returns how the last call ended.
 func (g *game) judge() outcome {
 	switch {
 	case g.crash != "" && strings.Contains(g.crash, "interrupted"):

@@ -12,14 +12,14 @@ import (
 
 var rewriteLanguage = flag.Bool("rewrite-language", false, "write into testdata/language/expressions.json where the engine differs from Node.js without our guards")
 
-// languageRow is one of testdata/language/expressions.json, which make.js there writes.
+// languageRow is a row of testdata/language/expressions.json, which make.js writes.
 type languageRow struct {
 	Source string `json:"source"`
 	Node   string `json:"node"`             // what it is in Node.js 20
 	Engine string `json:"engine,omitempty"` // in the engine without our guards, if that differs
 }
 
-// What guards replace does what Node.js does, or what the engine does without them.
+// Guarded built-ins do what Node.js does, or what the engine does without guards.
 func TestGuardedBuiltInsAreThoseOfTheLanguage(t *testing.T) {
 	const file = "testdata/language/expressions.json"
 	text, err := os.ReadFile(file)

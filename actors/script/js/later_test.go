@@ -7,7 +7,7 @@ import (
 	"troupe/actors/actorstest"
 )
 
-// What is made when first needed is there for whoever asks for it in another way.
+// Methods that are made when they are first needed are there for each way to ask for them.
 func TestMethodsAreThereBeforeTheyAreMade(t *testing.T) {
 	for _, c := range []struct{ source, want string }{
 		{"'sendMessage' in s", "true"},

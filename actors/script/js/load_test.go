@@ -128,8 +128,7 @@ func TestGamesOfOneProgramShareNothingButCode(t *testing.T) {
 	b.logged(t, "n 1 1")
 }
 
-// The default import of an .mjs file from another one is its value, as everywhere else,
-// and positions name that file.
+// The default import of one .mjs file in another is its value, and positions name that file.
 func TestDefaultImportsOfMJS(t *testing.T) {
 	g := start(t, calm(), map[string]string{
 		"server.js": `exports.ssExports = require('./main.mjs').ssExports;`,
@@ -147,7 +146,7 @@ export const ssExports = { init(s) {
 	g.logged(t, "main.mjs:7:")
 }
 
-// What the engine lacks or bounds is named in the log, with what to do.
+// The log names what the engine lacks or bounds, and says what to do.
 func TestCallbacksThatUseWhatTheEngineLacks(t *testing.T) {
 	const what = `; to run the script in Node.js, set "troupe": {"engine": "node"} in package.json`
 	for source, says := range map[string]string{
@@ -171,7 +170,7 @@ func TestCallbacksThatUseWhatTheEngineLacks(t *testing.T) {
 	}
 }
 
-// A function whose name looks like that of a callback, and is none, is warned of when the script is loaded.
+// The log warns of a function whose name looks like that of a callback.
 func TestCallbacksThatDoNotExist(t *testing.T) {
 	g := start(t, calm(), only(`exports.ssExports = { init() {}, onMessage() {}, configuration: {}, helper() {}, once: 5, on: {},
 		onmessage() {}, OnPlayerAccepted() {}, onPlayerJoin() {}, get onTick() { throw new Error('no'); } };`))

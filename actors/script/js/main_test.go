@@ -12,8 +12,7 @@ import (
 
 // The clock of regular expressions ends by itself, 1.6 s after the last one.
 func TestMain(m *testing.M) {
-	// Most tests wait for processes of their own. A -parallel of the command line comes after
-	// this one.
+	// Most tests wait for other processes. A -parallel of the command line overrides this.
 	if err := flag.Set("test.parallel", strconv.Itoa(max(4, runtime.GOMAXPROCS(0)))); err != nil {
 		panic(err)
 	}

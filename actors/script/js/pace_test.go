@@ -11,7 +11,7 @@ import (
 	"troupe/actors/script/watchdog"
 )
 
-// beside has calls be paced, on a machine of any size, and returns what ends that.
+// beside makes a machine of any size pace calls, until the result is called.
 func beside(t *testing.T) {
 	t.Helper()
 	other := callWatchdog.Watch(watchdog.Options{})
@@ -22,8 +22,7 @@ func beside(t *testing.T) {
 	})
 }
 
-// A long call hands over what else its goroutine has to do, wherever its code is. How it rests is package watchdog's, in virtual time;
-// what others notice of it is measured by troupe bench script-hostile.
+// A long call hands over the other work of its goroutine, wherever its code is. How it rests is tested in package watchdog, in virtual time.
 func TestALongCallHandsOver(t *testing.T) {
 	for name, code := range map[string]string{
 		"nothing": ``, "loop": `for (let i = 0; i < 1000; i++);`, "function": `(function f(n) { if (n > 0) f(n - 1); })(1000);`,

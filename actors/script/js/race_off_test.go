@@ -2,6 +2,5 @@
 
 package js
 
-// raceOn tells long tests that the race detector makes them several times as long. make test
-// runs them whole without it, and a part of them with it.
+// raceOn is true if the race detector makes tests several times as long. Long tests do only a part then.
 const raceOn = false

@@ -9,7 +9,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// What the limit of matches puts in place of the engine's methods does what these do.
+// The guarded methods of regular expressions do what the engine's do.
 func TestRegularExpressionsWithALimitMatchAsTheEngineDoes(t *testing.T) {
 	const source = `
 	const out = [], texts = ['', 'a', 'ab1c22d', 'a,b,,c', ',a,', 'xaxbx', 'é1ü22💩3', '💩💩', 'aaa\nbbb'];
@@ -38,7 +38,7 @@ func TestRegularExpressionsWithALimitMatchAsTheEngineDoes(t *testing.T) {
 	try { 'a'.replace(frozen, 'b'); } catch (e) { out.push(e.name); }
 	out.push(RegExp.prototype[Symbol.split].name, RegExp.prototype.test.length, RegExp.prototype[Symbol.replace].length);
 	`
-	// However long a busy machine takes, no match takes too long.
+	// A busy machine must not make a match too long.
 	defer func(d time.Duration) { regexp2.DefaultMatchTimeout = d }(regexp2.DefaultMatchTimeout)
 	regexp2.DefaultMatchTimeout = time.Hour
 	vm := goja.New()

@@ -15,8 +15,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// game is a game session of one actor: callbacks, timers and Do are called by
-// whoever calls run, one at a time.
+// game is a game session. Who calls play calls its callbacks, timers and Do, one after the other.
 type game struct {
 	node    string // version
 	log     *script.Log
@@ -131,7 +130,7 @@ func (g *game) play(d time.Duration) {
 	}
 }
 
-// start loads the files and calls init; it fails the test unless that works.
+// start loads the files and calls init. It fails the test if that fails.
 func start(t testing.TB, limits script.Limits, files map[string]string) *game {
 	t.Helper()
 	g, err := load(t, limits, files)
@@ -148,7 +147,7 @@ func load(t testing.TB, limits script.Limits, files map[string]string) (*game, e
 	return loadInto(t, &game{}, limits, files)
 }
 
-// loadInto loads them into a game session with a log and a version of Node of its own.
+// loadInto loads files into a game session that has a log and a version of Node.js.
 func loadInto(t testing.TB, g *game, limits script.Limits, files map[string]string) (*game, error) {
 	g.tasks, g.over = make(chan func(), 1000), make(chan struct{})
 	b := &bundle.Bundle{Files: map[string][]byte{}, Version: "v1", NodeVersion: cmp.Or(g.node, "24.x")}
@@ -177,7 +176,7 @@ func loadInto(t testing.TB, g *game, limits script.Limits, files map[string]stri
 	return g, g.handler.Init(g)
 }
 
-// calm is the limits of a machine that has time: no line in a log says that it had not.
+// calm returns limits that a busy machine does not exceed.
 func calm() script.Limits {
 	l := actorstest.ScriptLimits()
 	l.Tick = 0

@@ -9,7 +9,7 @@ import (
 	"troupe/actors/script"
 )
 
-// What is bounded is otherwise what it was.
+// Within the bounds, built-ins do what they do in Node.js.
 func TestWhatIsBoundedIsAsInNode(t *testing.T) {
 	g := start(t, calm(), only(`
 const said = f => { try { return f(); } catch (e) { return e.name + ': ' + e.message; } };
@@ -37,7 +37,7 @@ exports.ssExports = { init(s) {
 	}
 }
 
-// What built-ins make of many texts is bounded, whatever these are made of.
+// Texts that built-ins make from many texts are bounded.
 func TestTextsOfManyAreBounded(t *testing.T) {
 	g := start(t, script.Limits{Callback: time.Minute, MemoryMax: 8 << 20}, only(`
 const said = f => { try { return f(); } catch (e) { return e.name + ': ' + e.message; } };
@@ -59,7 +59,7 @@ exports.ssExports = { init(s) {
 		"number RangeError: Invalid string length", "proxied RangeError: a list of 4000000000 is too long for concat", "spreadable RangeError: a list of 4000000000 is too long for concat")
 }
 
-// The engine's stack grows at once for what is spread into a call, and is not copied for each 1,024 elements.
+// The engine's stack grows once for elements that are spread into a call. It is not copied for each 1,024.
 func TestTheStackGrowsOnceForASpread(t *testing.T) {
 	const n = 20_000
 	allocated := func() int64 {
@@ -86,7 +86,7 @@ func TestTheStackGrowsOnceForASpread(t *testing.T) {
 	}
 }
 
-// What operators make of texts is bounded, in files of the script and of modules.
+// Texts that operators make are bounded, in files of the script and of modules.
 func TestSumsAreBounded(t *testing.T) {
 	g := start(t, script.Limits{Callback: time.Minute, MemoryMax: 64 << 20}, only(`
 const said = f => { try { return f(); } catch (e) { return e.name + ': ' + e.message; } };
@@ -98,7 +98,7 @@ exports.ssExports = { init(s) {
 	g.logged(t, "added RangeError: Invalid string length 4194304", "formatted RangeError: Invalid string length")
 }
 
-// Guards convert and read what they look at once, and as the language has it.
+// Guards convert and read their arguments once, in the order of the language.
 func TestGuardsAreNotSeen(t *testing.T) {
 	g := start(t, calm(), only(`
 exports.ssExports = { init(s) {

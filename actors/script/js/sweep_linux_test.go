@@ -20,7 +20,7 @@ import (
 	"troupe/actors/script/watchdog"
 )
 
-// TestEveryBuiltInTakesAHostileLength calls all built-ins, in a process of little memory: what asks Go for as much as a list says that it has ends it.
+// TestEveryBuiltInTakesAHostileLength calls all built-ins with hostile lengths, in a process with little memory: one that asks Go for so much ends it.
 // RL-210.
 func TestEveryBuiltInTakesAHostileLength(t *testing.T) {
 	share, of := 0, 1
@@ -64,7 +64,7 @@ exports.ssExports = { init(s) { session = s; }, onMessage() { const log = sessio
 	}
 }
 
-// hidden are ways to keep a quarter of a MiB more with each message: seen by measurements, or in the memory of the process alone.
+// hidden are ways to keep 256 KiB more with each message. Only some of them are measured.
 var hidden = []struct{ name, code, says string }{
 	{"bind", `kept.push((() => {}).bind(null, 'x'.repeat(1 << 18) + n))`, "it holds more than 64 MiB of memory"},
 	{"characters", `kept.push(('x'.repeat(1 << 18) + n)[5])`, "more than its scripts are seen to hold, and this one allocated most of that"},
@@ -72,7 +72,7 @@ var hidden = []struct{ name, code, says string }{
 	{"characters, and then no more", `if (n < 800) kept.push(('x'.repeat(1 << 18) + n)[5])`, "more than its scripts are seen to hold, and this one allocated most of that"},
 }
 
-// A script that hides what it holds ends its own game session, not the one beside it and not the process.
+// A script that hides what it holds ends its own game session, not another one and not the process.
 // RL-210.
 func TestScriptsThatHideMemoryEnd(t *testing.T) {
 	rows := hidden
@@ -98,7 +98,7 @@ func inLittleMemory(t *testing.T, cmd *exec.Cmd, env string) {
 	}
 }
 
-// A call that goes on in a built-in and takes ever more memory, after it was given up, is told to the host.
+// The host learns of a call in a built-in that was given up and takes more and more memory.
 // RL-210.
 func TestACallThatOutgrowsTheProcess(t *testing.T) {
 	if raceOn || testing.Short() {
@@ -193,8 +193,8 @@ func limitMemory(t *testing.T, bytes uint64) {
 	}
 }
 
-// makesFile lists, behind a version of the engine, what that makes by a length that is no constant and not that of something it has. If a new
-// version has others, see that a script cannot say the length before a guard has checked it, and add them.
+// makesFile has a version of the engine, and its calls of make with a size that is neither a constant nor the length of something. If a newer version has
+// others, make sure that a guard checks each size that a script can choose, and add them.
 const makesFile = "testdata/makes.txt"
 
 func TestWhatTheEngineMakesByALength(t *testing.T) {
@@ -242,7 +242,7 @@ func TestWhatTheEngineMakesByALength(t *testing.T) {
 	}
 }
 
-// known reports whether a size is above 0 and a constant, or the length of something.
+// known reports whether a size is a constant above 0, or the length of something.
 func known(size ast.Expr) bool {
 	switch x := size.(type) {
 	case *ast.BasicLit:

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What goes through a long list cannot be paused. So its thread has long slices of time (package thread).
+// A built-in on a long list cannot be paused. So its thread has long slices of time (package thread).
 func TestALongListIsGoneThroughWithLongSlices(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -21,7 +21,7 @@ func TestALongListIsGoneThroughWithLongSlices(t *testing.T) {
 	}
 	usual, want := slice(), time.Duration(0)
 	if usual == 0 {
-		t.Skip("the system does not tell how long slices are: Linux before 6.12, or another policy")
+		t.Skip("the system does not say how long slices are: Linux before 6.12, or another policy")
 	}
 	inside := 0
 	g := start(t, calm(), body(`onMessage(m) { Array.prototype.indexOf.call({ length: m.opCode, get 0() { logger.info('in the list'); } }, 1); }`))

@@ -61,7 +61,7 @@ t('now');`, "now tick tick of tick job second job tick of job immediate immediat
 	}
 }
 
-// util.promisify makes what timers/promises has, as in Node.
+// util.promisify makes the functions of timers/promises, as in Node.js.
 func TestTimersCanBePromisified(t *testing.T) {
 	for name, c := range map[string]struct{ source, want string }{
 		"setTimeout":   {`const wait = require('util').promisify(setTimeout); const begun = Date.now(); wait(20, 'v').then(v => t(v + (Date.now() - begun))); t('now');`, "now v20"},
@@ -81,7 +81,7 @@ func TestTimersCanBePromisified(t *testing.T) {
 	}
 }
 
-// What Node 20 prints of the same script.
+// The order is that of Node.js 20 for the same script.
 func TestTicksAndJobsRunInTheOrderOfNode(t *testing.T) {
 	const source = `
 process.nextTick(() => { t('t1'); Promise.resolve().then(() => t('p-in-t1')); });
@@ -110,8 +110,7 @@ process.nextTick(t, 't2');
 	}
 }
 
-// As any error does, and as in Node.js: what is left of a callback goes on; a tick's ends the game session at once,
-// a promise job's when the other jobs are done, if nobody handles it.
+// As in Node.js, an error of a tick ends the game session at once, and an error of a promise job when the other jobs are done, if nobody handles it.
 func TestAnOverflowDoesWhatAnyErrorDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const job = `Promise.resolve().then(function f() { f(); }); Promise.resolve().then(() => { t('a'); Promise.resolve().then(() => t('b')); });`
@@ -132,7 +131,7 @@ func TestAnOverflowDoesWhatAnyErrorDoes(t *testing.T) {
 				t.Errorf("%s: %s", source, &g.lines)
 			}
 		}
-		// A script for Node 10.x is only warned of a rejection.
+		// For Node 10.x, a rejection is only a warning.
 		g, err := loadInto(t, &game{node: "10.x"}, calm(), body(`onMessage() { Promise.resolve().then(function f() { f(); }); }`))
 		if err != nil {
 			t.Fatal(err)
@@ -243,7 +242,7 @@ func TestSlowCallsAreCountedAndWarnedOfNowAndThen(t *testing.T) {
 	})
 }
 
-// However long a call takes between two timers, they fire in the order of their delays.
+// Timers fire in the order of their delays, however long the call takes that sets them.
 func TestTimersOfOneCallStartTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := start(t, actorstest.ScriptLimits(), only(`
@@ -265,7 +264,7 @@ exports.ssExports = {
 	})
 }
 
-// However many timers are due, others have their turn between them.
+// Other game sessions have their turn between many timers that are due.
 func TestManyTimersThatAreDueGiveWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, set := range []string{"setTimeout(run, 1, w)", "setImmediate(run, w)"} {

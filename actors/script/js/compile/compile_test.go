@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// unit returns files given as name, text, name, text.
+// unit returns a unit of files, given as name, text, name, text.
 func unit(t testing.TB, files ...string) *Unit {
 	t.Helper()
 	b := &bundle.Bundle{Files: make(map[string][]byte)}
@@ -30,10 +30,10 @@ func unit(t testing.TB, files ...string) *Unit {
 	return u
 }
 
-// run calls the module and returns its exports, with the jobs of its promises done.
+// run calls the module and returns its exports, after its promise jobs.
 func run(p *goja.Program) (*goja.Object, error) { return runPausing(p, nil) }
 
-// runPausing calls pause at each look; nil: nothing.
+// runPausing is run that calls pause at each pause, if it is not nil.
 func runPausing(p *goja.Program, pause func()) (*goja.Object, error) {
 	r := goja.New()
 	v, err := r.RunProgram(p)
@@ -61,7 +61,7 @@ func runPausing(p *goja.Program, pause func()) (*goja.Object, error) {
 	return module.Get("exports").ToObject(r), err
 }
 
-// Each snippet sets exports.ok, maybe from a promise.
+// Each snippet sets exports.ok, perhaps in a promise job.
 func TestNewerSyntaxRuns(t *testing.T) {
 	cases := []struct{ name, text string }{
 		{"async function", `(async function () { exports.ok = await 1 })()`},
@@ -133,7 +133,7 @@ func TestTypeScript(t *testing.T) {
 	}
 }
 
-// What nobody can lower says so, with its place and a way out.
+// Code that esbuild cannot lower is an error with a place and advice.
 func TestWhatCannotRunSaysSo(t *testing.T) {
 	cases := []struct{ name, text, want string }{
 		{"top-level await", "import 'x'\nawait 1", "x.js:2:1: SyntaxError: Top-level await is not supported yet; to run the script in Node.js"},
@@ -168,7 +168,7 @@ func TestSyntaxErrorsSayWhere(t *testing.T) {
 	}
 }
 
-// Stacks show the lines of the original, and its columns; of lowered source these are one less.
+// Stacks show lines and columns of the original. In lowered source, columns are one less.
 func TestPositionsAreThoseOfTheSource(t *testing.T) {
 	cases := []struct{ name, text, want string }{
 		{"x.js", "throw new Error('e')", "/local/game/x.js:1:7"},
@@ -251,7 +251,7 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Wait()
 }
 
-// Source made to overflow a parser's stack or to take for ever compiles or is refused.
+// Source that would overflow a parser's stack or take for ever is refused, or compiles.
 func TestDeepSource(t *testing.T) {
 	attacks := []struct{ name, open, mid, shut string }{
 		{"paren", "(", "1", ")"}, {"array", "[", "1", "]"}, {"object", "({a:", "1", "})"}, {"block", "{", "1", "}"}, {"not", "!", "1", ""}, {"minus", "- ", "1", ""},
@@ -291,7 +291,7 @@ func TestDeepSource(t *testing.T) {
 	}
 }
 
-// What may be one regular expression may also be a chain between two divisions, or a chain of divisions.
+// A regular expression may also be a chain of operators between two divisions, or a chain of divisions.
 func TestDeepDivision(t *testing.T) {
 	for _, text := range []string{"x={}/" + strings.Repeat("!", SourceMax-20) + "1/1", "x={}" + strings.Repeat("/a", SourceMax/2-10), `x={}/a/ /"/+` + strings.Repeat("(", 1<<20)} {
 		if _, err := unit(t, "x.js", text).Program("x.js"); err == nil || !strings.Contains(err.Error(), "nested too deeply") {
@@ -317,7 +317,7 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// looks counts where code looks whether to pause.
+// looks counts pauses by their places.
 type looks struct {
 	n        int
 	sizes    []string // what was told of

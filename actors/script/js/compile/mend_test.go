@@ -9,8 +9,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// mended are snippets that say with log(...) what arrow functions see of the function
-// around them, and what evals do, and what Node.js 20 says.
+// mended are snippets that log what arrow functions see of the function around them and what evals do, and what they log in Node.js 20.
 var mended = []struct{ name, text, want string }{
 	{"called later", `function later(f) { return function () { return () => f.apply(this, arguments); }; } log(later((a, b) => a + b)(1, 2)());`, `3`},
 	{"typeof", `function o() { return (() => typeof arguments)(); } log(o());`, `"object"`},

@@ -10,7 +10,7 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// unchanged are snippets that say what they do with log(...).
+// unchanged are snippets that log what they do.
 var unchanged = []struct {
 	name, text string
 	looks      int // at least
@@ -49,7 +49,7 @@ var unchanged = []struct {
 	{"return at the top", `for (const x of [1, 2]) { log(x); if (x === 1) return; } log('never');`, 1},
 }
 
-// outcome is what a snippet logs, and what becomes of it.
+// outcome is what a snippet logs and throws.
 func outcome(r *goja.Runtime, p *goja.Program, pause func(), depth int) (log []string, n int) {
 	r.SetMaxCallStackSize(depth)
 	l := newLooks(r, pause)
@@ -89,12 +89,12 @@ func outcome(r *goja.Runtime, p *goja.Program, pause func(), depth int) (log []s
 	return log, l.n
 }
 
-// counts are how many instructions precede a place, which stacks show behind it.
+// counts are numbers of instructions, which stacks show after places.
 var counts = regexp.MustCompile(`(:\d+:\d+)\(\d+\)`)
 
 func inText(log []string) string { return counts.ReplaceAllString(strings.Join(log, "\n"), "$1") }
 
-// plain compiles without any look; nil: the engine cannot parse it.
+// plain compiles without pauses; nil: the engine cannot parse it.
 func plain(text string) *goja.Program {
 	tree, _, err := parse(Root+"/x.js", text, nil)
 	if err != nil {
@@ -139,7 +139,7 @@ func TestPausesChangeNothing(t *testing.T) {
 	}
 }
 
-// As deep as before, in frames of the script.
+// Recursion with pauses is as deep as without.
 func TestPausesTakeNoStack(t *testing.T) {
 	text := `let n = 0; (function f() { n++; for (;;) { f(); } })();`
 	overflow := func(p *goja.Program) string {
@@ -155,7 +155,7 @@ func TestPausesTakeNoStack(t *testing.T) {
 	}
 }
 
-// Where code is ended while it waits is where a stack says it is.
+// The stack of code that ends in a pause has the place of the pause.
 func TestAPauseIsWhereTheLoopIs(t *testing.T) {
 	r := goja.New()
 	p, err := unit(t, "x.js", "let n = 0;\nfunction spin() {\n  for (;;) {\n    n++;\n  }\n}\nspin();").Program("x.js")

@@ -7,7 +7,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// What an operator may have made large is told of, and nothing else is. RL-210.
+// The code reports what an operator makes that may be large, and nothing else. RL-210.
 func TestWhatMayBeLargeIsToldOf(t *testing.T) {
 	for text, want := range map[string]string{
 		"let s = 'x'; s += s; s = s + s;":                                  "xx xxxx",
@@ -73,7 +73,7 @@ func TestDirectEvalsTakeWhatIsSmall(t *testing.T) {
 	}
 }
 
-// What is evaluated is bounded as files are, and declares what it would.
+// Evaluated text is bounded as files are, and declares the same names as without bounds.
 func TestTextIsEvaluatedWithLooks(t *testing.T) {
 	r := goja.New()
 	l := newLooks(r, nil)

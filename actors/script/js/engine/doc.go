@@ -7,8 +7,8 @@
 //	machine.go    calls, jobs and the stack       closures.go   what closures of the engine hold
 //	held.go       how many bytes a runtime holds
 //
-// To take a newer engine, run the tests of this package: TestTheEngineIsAsExpected has a table of all that is relied on, and says for each row what
-// has changed and what it was for.
+// To take a newer engine, run the tests of this package first: TestTheEngineIsAsExpected has a table of all that is relied on, and says for each row
+// what has changed and what it is for. Then the sweeps of package js find built-ins that are new, and bound nothing yet.
 //
 // A change of a template is for the whole process, and must come before other goroutines have runtimes. All else is for the goroutine that has the runtime.
 package engine

@@ -8,7 +8,7 @@ import (
 	"troupe/actors/script"
 )
 
-// What a module of Node.js has and ours lacks says so when it is called, and what to do; it is no property of the module.
+// A function that a module lacks throws an error that says what to do, and is no property of the module.
 func TestAbsentMembersSaySo(t *testing.T) {
 	h := enable(t, "main.js", `
 		const util = require('util'), crypto = require('crypto');

@@ -16,8 +16,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write testdata/compare/*.txt as Node.js 20 prints it")
 
-// The scripts of testdata/compare print the same as in Node.js 20: what it printed
-// is kept beside them, and compared with a Node.js that is there.
+// The scripts of testdata/compare print the same as in Node.js 20. Files next to them have what it printed. If Node.js is installed, these files are compared
+// with it.
 func TestPrintsAsNodeDoes(t *testing.T) {
 	files, err := filepath.Glob("testdata/compare/*.js")
 	if err != nil || len(files) == 0 {
@@ -76,7 +76,7 @@ func compare(t *testing.T, got, want string) {
 	}
 }
 
-// node20 returns the path of Node.js 20, or "" and says why only what is kept is compared.
+// node20 returns the path of Node.js 20, or "" and logs why there is none.
 func node20(t *testing.T) string {
 	if testing.Short() {
 		t.Log("compared with what is kept only: make test-full asks Node.js 20")

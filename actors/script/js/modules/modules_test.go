@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// host is a runtime with a bundle, and what it logged.
+// host is a runtime with a bundle, and what it has logged.
 type host struct {
 	*Loader
 	runtime *goja.Runtime
@@ -31,7 +31,7 @@ type host struct {
 	exit    []int
 }
 
-// alone are options of a runtime whose engine does nothing.
+// alone are options whose functions do nothing.
 func alone(u *compile.Unit, entry string) Options {
 	return Options{
 		Unit: u, Entry: entry,
@@ -39,11 +39,10 @@ func alone(u *compile.Unit, entry string) Options {
 	}
 }
 
-// noMemo keeps nothing of what a resolver reads.
+// noMemo is a memo that keeps nothing.
 func noMemo(_ string, f func() any) any { return f() }
 
-// enable returns a host of files given as name, text, name, text; the first is the
-// entry.
+// enable returns a host with files, given as name, text, name, text. The first is the entry.
 func enable(t testing.TB, files ...string) *host {
 	t.Helper()
 	b := &bundle.Bundle{Files: make(map[string][]byte), NodeVersion: "24.x"}
@@ -80,7 +79,7 @@ func enable(t testing.TB, files ...string) *host {
 	return h
 }
 
-// run loads the entry and returns what it logged, one line each.
+// run loads the entry and returns the lines that it has logged.
 func (h *host) run(t testing.TB, entry string) string {
 	t.Helper()
 	if _, err := h.Require(entry); err != nil {
@@ -89,7 +88,7 @@ func (h *host) run(t testing.TB, entry string) string {
 	return strings.Join(h.lines, "\n")
 }
 
-// What Go does with many bytes lets the host look at the clock after each piece, and is the same as in one.
+// Go works on many bytes in pieces, with the same result, and lets the script pause after each.
 func TestWorkOnManyBytesIsInPieces(t *testing.T) {
 	for code, want := range map[string]int{
 		"crypto.createHash('sha256').update(new Uint8Array(3.5 * M)).digest('hex') === '" + fmt.Sprintf("%x", sha256.Sum256(make([]byte, 7<<19))) + "'": 3,
@@ -112,7 +111,7 @@ func hmacOf(key []byte, text string) string {
 	return fmt.Sprintf("%x", m.Sum(nil))
 }
 
-// What scripts hand to built-in modules must not hang or end the host.
+// Arguments of a script for built-in modules must not hang or end the host.
 func TestHostileValues(t *testing.T) {
 	h := enable(t, "main.js", `
 		const util = require('util');

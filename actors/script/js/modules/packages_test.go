@@ -10,8 +10,7 @@ import (
 	"troupe/actors/script"
 )
 
-// packageFiles are packages that say what may be required of them, and a script that
-// requires it.
+// packageFiles are packages with exports, and a script that requires them.
 var packageFiles = []string{
 	"main.js", `
 		for (const n of ['pat/sub/a', 'pat/sub/deep/x', 'pat/sub/deep/b', 'pat/sub/private/p', 'pat/sub/a.js', 'pat/nope', 'pat', 'pat/', 'pat/package.json', 'pat/s/a.js', 'pat/sub/../a', 'pat/star/a/mid/a',
@@ -49,8 +48,7 @@ var packageFiles = []string{
 	"node_modules/imp/index.js", "for (const n of ['left']) { try { console.log('in imp', n, typeof require(n)); } catch (e) { console.log('in imp', n, 'refused'); } }",
 }
 
-// Packages are resolved as Node.js 20 does; what it says is kept, and compared with a
-// Node.js that is there.
+// Packages are resolved as in Node.js 20, whose output is in testdata. If Node.js is installed, that file is compared with it.
 func TestPackagesResolveAsInNode(t *testing.T) {
 	const kept = "testdata/packages.txt"
 	if node := node20(t); node != "" {
@@ -86,7 +84,7 @@ func TestPackagesResolveAsInNode(t *testing.T) {
 	compare(t, h.run(t, "main.js")+"\n", string(want))
 }
 
-// What an ES module imports becomes a call of require: it may be only for imports.
+// An import of an ES module, which becomes a call of require, may use exports that are only for imports.
 func TestImportsFindPackagesOfES(t *testing.T) {
 	says(t, "ERR_PACKAGE_PATH_NOT_EXPORTED\nERR_PACKAGE_PATH_NOT_EXPORTED ERR_MODULE_NOT_SERVED\nes 1 true",
 		"main.js", "require('./main.mjs')", "main.mjs", `
@@ -99,7 +97,7 @@ func TestImportsFindPackagesOfES(t *testing.T) {
 		"node_modules/es/package.json", `{"exports": {".": {"import": "./es.mjs"}, "./hidden": {"import": null}}}`, "node_modules/es/es.mjs", "export const es = 'es'")
 }
 
-// No package leads out of the bundle or loops.
+// A package cannot lead out of the bundle, or make the search endless.
 func TestHostilePackages(t *testing.T) {
 	deep := strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000)
 	for _, m := range []string{`{"exports": ` + deep + `}`, `{"exports": {".": {"node": ` + deep + `}}}`, `{"exports": "./../../../etc/passwd"}`, `{"exports": "./%2e%2e/x.js"}`, `{"imports": {"#a": "#a"}}`, `{"name": "p", "exports": {"./*": "p/*"}}`, `{"exports`} {

@@ -7,7 +7,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// heap returns the live bytes per runtime of n that make makes.
+// heap returns the live bytes of each of n runtimes.
 func heap(n int, make func() any) float64 {
 	keep := []any{}
 	var before, after runtime.MemStats
@@ -25,7 +25,7 @@ func heap(n int, make func() any) float64 {
 	return (float64(after.HeapAlloc) - float64(before.HeapAlloc)) / float64(n) / 1024
 }
 
-// What a runtime grows by stays small: thousands of game sessions idle on a host.
+// A runtime must be small: a host has thousands of game sessions that wait.
 func TestRuntimesStaySmall(t *testing.T) {
 	const n = 50
 	unit := enable(t, "main.js", "").options.Unit
