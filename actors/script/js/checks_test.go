@@ -237,7 +237,7 @@ onProcessStarted() { return R; }, onHealthCheck() { return R; }, onPlayerConnect
 onSendToPlayer() { return R; }, onSendToGroup() { return R; }, onPlayerJoinGroup() { return R; }, onPlayerLeaveGroup() { return R; },
 onStartGameSession() { return R; }, onProcessTerminate() { return R; }`, "R", c.result)))
 			h := g.handler
-			over := c.told // a promise is waited for, whatever it comes to
+			over := c.told // only the end of a promise matters
 			if c.awaited == later {
 				over = later
 			}

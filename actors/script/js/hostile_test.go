@@ -21,7 +21,7 @@ type outcome string
 
 const (
 	returns     outcome = "returns"     // nothing is wrong
-	fails       outcome = "fails"       // an error in the log, the game goes on
+	fails       outcome = "fails"       // an error in the log; the game session still runs
 	interrupted outcome = "interrupted" // by the watchdog, the game has crashed
 	gone        outcome = "stuck"       // not even that helped: the host was told
 	ended       outcome = "ended"       // as wanted: interrupted, and not stuck, however busy the machine is
@@ -219,7 +219,7 @@ exports.ssExports = {
 	if got != want && (c.Want != interrupted || got != gone) || !strings.Contains(g.lines.String(), c.Says) {
 		wrong("it %s, want %s (%q)\n%s", got, c.Want, c.Says, &g.lines)
 	}
-	if got == returns || got == fails { // the game goes on
+	if got == returns || got == fails { // the game session still runs
 		g.sent = nil
 		g.handler.OnMessage(&script.Message{OpCode: 2, Sender: 1, Payload: []byte("ok")})
 		if len(g.sent) != 1 {

@@ -145,7 +145,7 @@ func TestOneThatOutgrows(t *testing.T) {
 		os.Exit(1)
 	}
 	fmt.Println("it has ended:", reason, peakMemory()>>20)
-	os.Exit(0) // the call goes on
+	os.Exit(0) // the call still runs
 }
 
 func TestOneThatHidesMemory(t *testing.T) {

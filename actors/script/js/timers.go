@@ -2,7 +2,7 @@ package js
 
 import (
 	"cmp"
-	_ "embed" // of the file beside this one
+	_ "embed" // timers.js
 	"slices"
 	"time"
 

@@ -274,7 +274,7 @@ func TestDeepSource(t *testing.T) {
 		ns = []int{30, 290}
 	}
 	for _, a := range attacks {
-		t.Run(a.name, func(t *testing.T) { // the name is told if it takes for ever
+		t.Run(a.name, func(t *testing.T) { // the log has the name if it takes for ever
 			for _, n := range ns {
 				for _, name := range []string{"x.js", "x.ts"} {
 					if len(a.open)*n > SourceMax {
@@ -320,7 +320,7 @@ func FuzzCompile(f *testing.F) {
 // looks counts pauses by their places.
 type looks struct {
 	n        int
-	sizes    []string // what was told of
+	sizes    []string // of what was reported
 	f        func()
 	identity goja.Value // the source of a direct eval stays what it is
 }

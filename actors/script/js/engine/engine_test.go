@@ -15,7 +15,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// kinds are values of a script, what the engine has behind them, and what for this package asks.
+// kinds are values of a script, the types that the engine has for them, and why that matters.
 var kinds = []struct{ source, name, why string }{
 	{"Object", "templatedFuncObject", "built-in classes have templates, which are guarded"},
 	{"Object.prototype", "templatedObject", "prototypes have templates, which are guarded"},
@@ -37,7 +37,7 @@ var kinds = []struct{ source, name, why string }{
 	{"new Proxy({}, {})", "proxyObject", "revoke holds it"},
 }
 
-// fieldsUsed are the private fields that this package reads or writes, and what for.
+// fieldsUsed are the private fields that this package uses, their types, and why. Without a name, it is the type itself.
 var fieldsUsed = []struct{ of, name, is, why string }{
 	{"Object", "self", "goja.objectImpl", "all else about an object is behind it"},
 	{"templatedObject", "tmpl", "*goja.objectTemplate", "built-ins of all runtimes are guarded in it"},
@@ -89,7 +89,7 @@ var fieldsUsed = []struct{ of, name, is, why string }{
 	{"_pushSpread", "", "struct {}", "the instruction before which the stack grows"},
 }
 
-// TestTheEngineIsAsExpected says all that is relied on: kinds, fields, closures, and what they do.
+// TestTheEngineIsAsExpected fails with a sentence for each kind, field, closure and behaviour that is relied on and has changed.
 func TestTheEngineIsAsExpected(t *testing.T) {
 	vm := goja.New()
 	value := func(source string) goja.Value {

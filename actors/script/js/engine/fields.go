@@ -9,7 +9,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// inside returns the struct behind an object.
+// inside returns the struct that has all of an object.
 func inside(o *goja.Object) reflect.Value {
 	return field(reflect.ValueOf(o).Elem(), "self").Elem().Elem()
 }

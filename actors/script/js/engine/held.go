@@ -33,7 +33,7 @@ const (
 	textMin      = 64  // bytes: shorter texts are counted each time
 )
 
-// meter counts the memory behind values.
+// meter counts the memory that values lead to.
 type meter struct {
 	bytes, limit int64
 	seen         map[uintptr]struct{}
