@@ -11,7 +11,7 @@ import (
 	"troupe/messages"
 )
 
-// five are the game sessions of service-api.md 4.3.
+// five are the game sessions of the vectors.
 func five() []*messages.GameSession {
 	of := func(id, name string, most, current int, created int64, properties ...messages.Property) *messages.GameSession {
 		return &messages.GameSession{ID: messages.GameSessionID(id), Name: name, MaxPlayers: most, CurrentPlayers: current,
@@ -26,9 +26,7 @@ func five() []*messages.GameSession {
 	}
 }
 
-// The numbers are those of the vectors in service-api.md. Numbers that the text leaves out are
-// additional vectors, for rules that no other vector covers. A position means that the filter is
-// refused there.
+// The vectors of service-api.md 4.3. A position means that the filter is refused there.
 var filterVectors = []struct {
 	n        int
 	filter   string

@@ -42,7 +42,7 @@ var Operations = sync.OnceValue(func() []string {
 })
 
 // operations is the table of the service: each operation with the modeled exceptions that it
-// declares, in the letters of service-api.md 1.3 and the order of its Appendix A, the
+// declares, in the letters of service-api.md 1.3 and the order of the service model, the
 // function that answers it, and a rule for each member of its input in the order of the
 // model.
 func (s *Server) operations() []awswire.Operation {

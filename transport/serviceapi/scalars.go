@@ -7,7 +7,7 @@ import (
 )
 
 // The scalar types of the service model that the operations here use, under
-// the names of service-api.md Appendix A.
+// their names in the model.
 var (
 	aliasIDOrARN         = text(0, unbounded, `^alias-\S+|^arn:.*:alias\/alias-\S+`)
 	arnString            = text(1, 512, `[a-zA-Z0-9:/-]+`)
