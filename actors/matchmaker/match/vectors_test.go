@@ -118,9 +118,9 @@ func playersOf(t Team) []string {
 }
 
 // FM-5, and by them FM-12 (V09), FM-14 (V17), FM-15 (V04 to V06), FM-16 (V07), FM-17 (V28), FM-18 (V22, V23), FM-19 (V24), FM-20 (V25 to V27):
-// the vectors of flexmatch.md 19.
+// the vectors of testdata/vectors.md.
 func TestVectors(t *testing.T) {
-	text := assert.Value(os.ReadFile("../../../docs/spec/flexmatch.md"))(t)
+	text := assert.Value(os.ReadFile("testdata/vectors.md"))(t)
 	blocks := strings.Split(string(text), "```json vector\n")[1:]
 	if len(blocks) < 30 {
 		t.Fatalf("%d vectors", len(blocks))
@@ -187,7 +187,7 @@ func compareMatch(t *testing.T, got Match, want vectorMatch) {
 	}
 }
 
-// The values below the table of flexmatch.md 12.
+// The fill order of teams.
 func TestTeamsFillInOrder(t *testing.T) {
 	small := []ruleset.Team{{Name: "Red", Min: 5, Max: 10}, {Name: "Blue", Min: 5, Max: 10}, {Name: "Green", Min: 2, Max: 3}}
 	large := []ruleset.Team{{Name: "Monsters", Min: 5, Max: 5}}
