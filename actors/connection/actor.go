@@ -11,16 +11,16 @@ import (
 
 // Timeouts bound how long a silent peer keeps its connection.
 type Timeouts struct {
-	// Login is the time from accept to LOGIN (D-103), default 10 s.
+	// Login is the time from accept to LOGIN, default 10 s.
 	Login time.Duration
 	// SilenceMin is the least time without a sign of life after which a logged-in
 	// peer counts as lost; two ping intervals if that is more. Default 6 s.
 	SilenceMin time.Duration
 }
 
-// DefaultTimeouts returns the values of realtime.md 12 and D-103.
+// DefaultTimeouts returns the defaults of Timeouts.
 func DefaultTimeouts() Timeouts {
-	return Timeouts{Login: 10 * time.Second, SilenceMin: 6 * time.Second}
+	return Timeouts{Login: 10 * time.Second, SilenceMin: 6 * time.Second} // D-103, realtime.md 12
 }
 
 type (
@@ -137,7 +137,7 @@ func (a *Actor) end(reason messages.CloseReason) {
 	a.handle.link.Close(reason)
 }
 
-// onLoginRead passes the first LOGIN on; later ones are ignored (D-129).
+// onLoginRead passes the first LOGIN on; later ones are ignored.
 func (a *Actor) onLoginRead(m loginRead) {
 	if a.state != awaitingLogin {
 		return

@@ -130,7 +130,7 @@ func (h *Handle) Challenge() {
 
 // mark appends the payload of a ping that is sent now: the number up to which the player has
 // been served (reliability.md 2.5). It is short ASCII text, because the official C# library
-// passes it through UTF-8 (D-4). reachedAt is the time since when the peer's system is known
+// passes it through UTF-8. reachedAt is the time since when the peer's system is known
 // to have a ping.
 func (h *Handle) mark(dst []byte, reachedAt time.Time) []byte {
 	n := uint64(0)
@@ -180,9 +180,9 @@ func (h *Handle) SetRefusal(why wire.Refusal) { h.why.Store(uint32(why)) }
 // CountRefusal implements player.LoginConn.
 func (h *Handle) CountRefusal(as counters.LoginRefusal) { h.counted.Store(uint32(as)) }
 
-// Refuse implements player.LoginConn: it answers LOGIN_RESPONSE with false and closes normally
-// (D-105), or with the close code that says to try later. A stock client can tell the two
-// apart only by the close code.
+// Refuse implements player.LoginConn: it answers LOGIN_RESPONSE with false and closes normally,
+// or with the close code that says to try later. A stock client can tell the two apart only
+// by the close code.
 func (h *Handle) Refuse(after time.Duration) {
 	h.count.Logins.Add(counters.LoginRefused, 1)
 	if after > 0 {
@@ -222,7 +222,7 @@ func (h *Handle) refuse() {
 	if why := h.why.Load(); why != 0 {
 		no.Caps, no.Outcome = h.caps, uint64(why)
 	}
-	h.answer(&no, messages.CloseNormal)
+	h.answer(&no, messages.CloseNormal) // D-105
 }
 
 func (h *Handle) answer(no *wire.LoginResult, reason messages.CloseReason) {
