@@ -211,10 +211,9 @@ func (a *Actor) onAsk(m stage.Ask) {
 }
 
 // callback calls the game. It recovers and logs a panic, and returns false then
-// (realtime.md 15.2). A game that has exited or ended is not called (realtime.md 15.4,
-// D-119).
+// (realtime.md 15.2). A game that has exited or ended is not called.
 func (a *Actor) callback(name string, f func()) (ok bool) {
-	if a.exit != nil || a.phase >= closing {
+	if a.exit != nil || a.phase >= closing { // D-119
 		return false
 	}
 	defer func() {

@@ -10,17 +10,17 @@ import (
 // are off by default: games announce players in messages of their own.
 type Announce struct {
 	// AllPlayersGroup sends a membership update of group -1 to all when a player
-	// joins or leaves (D-111).
+	// joins or leaves.
 	AllPlayersGroup bool
-	// Players sends PLAYER_CONNECT and PLAYER_DISCONNECT to the others (D-112).
+	// Players sends PLAYER_CONNECT and PLAYER_DISCONNECT to the others.
 	Players bool
-	// LegacyLogin sends an empty packet with op code 0 after LOGIN_RESPONSE (D-112).
+	// LegacyLogin sends an empty packet with op code 0 after LOGIN_RESPONSE.
 	LegacyLogin bool
 }
 
 // announceJoin announces a player that has just been accepted.
 func (a *Actor) announceJoin(s *playerSession) {
-	if a.o.Announce.LegacyLogin {
+	if a.o.Announce.LegacyLogin { // D-112
 		s.player.Give(a.c, wire.NewFrame(&wire.Header{OpCode: wire.OpLogin, Sender: wire.ServerPeer, TargetPlayer: int32(s.player.Peer)}))
 	}
 	if a.o.Announce.Players {
@@ -44,7 +44,7 @@ func (a *Actor) announceLeave(s *playerSession) {
 }
 
 func (a *Actor) announceAll() {
-	if !a.o.Announce.AllPlayersGroup {
+	if !a.o.Announce.AllPlayersGroup { // D-111
 		return
 	}
 	peers := a.peersOf(messages.AllPlayers)

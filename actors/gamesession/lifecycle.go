@@ -131,8 +131,7 @@ func (a *Actor) begin() {
 	})
 }
 
-// configure reads the script's configuration. Invalid values become the default (D-134,
-// D-135).
+// configure reads the script's configuration. Invalid values become the default.
 func (a *Actor) configure() {
 	a.window = a.o.ReconnectWindow
 	a.playersMax, a.ping = playersMaxDefault, a.o.PingInterval
@@ -320,7 +319,7 @@ func (a *Actor) overMessage() Over {
 	return Over{Session: a.record.ID, Ref: a.c.Self(), Text: a.record.EndText, Failed: a.crashed, Moments: a.timeline.inOrder()}
 }
 
-// conclude gives all records their final status (D-215).
+// conclude gives all records their final status.
 func (a *Actor) conclude() {
 	a.phase = over
 	now := a.c.Now()

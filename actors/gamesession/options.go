@@ -21,7 +21,7 @@ type Options struct {
 	Fleet *stage.Ref
 	// Handler is the game's logic.
 	Handler script.Handler
-	// Args are the launch parameters, for OnProcessStarted (D-117).
+	// Args are the launch parameters, for OnProcessStarted.
 	Args []string
 	// Log is the game session's own log, which the actor closes. Nil: the host's log.
 	Log *script.Log
@@ -46,9 +46,9 @@ type Settings struct {
 	Acknowledge bool
 	// SkipAmbiguous does not send a message to a stock client again if it may have arrived.
 	SkipAmbiguous bool
-	// PingInterval is the default for scripts that set none (D-135).
+	// PingInterval is the default for scripts that set none.
 	PingInterval time.Duration
-	// ActivationLimit is how long OnStartGameSession may take (D-205); 0 is no limit.
+	// ActivationLimit is how long OnStartGameSession may take; 0 is no limit.
 	ActivationLimit time.Duration
 	// EmptyTimeout ends a game session that has had no players for this time. 0 ends it
 	// when the last player leaves; a negative value never.
@@ -98,17 +98,17 @@ func DefaultSettings() Settings {
 const ReconnectWindowMax = 600 * time.Second
 
 const (
-	// playersMaxDefault applies to scripts that set no maximum (D-134).
-	playersMaxDefault = 32
-	// pingIntervalDefault applies if neither the script nor the operator sets one (D-135).
-	pingIntervalDefault = 3 * time.Second
+	// playersMaxDefault applies to scripts that set no maximum.
+	playersMaxDefault = 32 // D-134
+	// pingIntervalDefault applies if neither the script nor the operator sets one.
+	pingIntervalDefault = 3 * time.Second // D-135
 	// endGrace is how long a game session may go on after ProcessEnding (realtime.md 15.4).
 	endGrace = 10 * time.Second
-	// gateLimit is the time for a decision of the game (D-116), loadLimit for loading it,
-	// terminateLimit for OnProcessTerminate (D-213).
-	gateLimit      = 10 * time.Second
+	// gateLimit is the time for a decision of the game, loadLimit for loading it,
+	// terminateLimit for OnProcessTerminate.
+	gateLimit      = 10 * time.Second // D-116
 	loadLimit      = 60 * time.Second
-	terminateLimit = 5 * time.Minute
+	terminateLimit = 5 * time.Minute // D-213
 	// closeGrace is how long an ending game session waits for its player actors to stop.
 	closeGrace = 3 * time.Second
 	// healthInterval is the time between health checks. After unhealthyMax failures in a row

@@ -181,7 +181,7 @@ func (a *Actor) replacePlayer(s *playerSession) {
 }
 
 // onLogin refuses logins that the game session cannot accept. The player actor decides on
-// the others (realtime.md 6.1 step 3, D-104).
+// the others (realtime.md 6.1 step 3).
 func (a *Actor) onLogin(l *player.Login) {
 	s := a.byID[l.ID]
 	if s == nil {
@@ -224,11 +224,11 @@ func (a *Actor) refuseFor(l *player.Login, why wire.Refusal, cause string) {
 	l.From.Refuse(0)
 }
 
-// rejoin lets a player that has left log in again if there is room (D-2).
+// rejoin lets a player that has left log in again if there is room.
 func (a *Actor) rejoin(s *playerSession, l *player.Login) {
 	free := a.o.Publisher.session.Load().MaxPlayers - (len(a.order) - a.finished)
 	switch {
-	case !a.o.Rejoin || a.window == 0 || !s.mayRejoin() || l.Token != "":
+	case !a.o.Rejoin || a.window == 0 || !s.mayRejoin() || l.Token != "": // D-2
 		a.refuse(l, wire.RefusedPlayerSessionEnded)
 		return
 	case free <= 0 || a.full():
@@ -327,7 +327,7 @@ func (a *Actor) about(e *zerolog.Event, h *player.Handle) *zerolog.Event {
 	return e.Str("game_session_id", string(a.record.ID)).Str("player_id", string(h.PlayerID)).Str("player_session", h.ID.Short()).Int32("peer", int32(h.Peer))
 }
 
-// onWentAway asks the game whether to keep a player that has lost its connection (D-6).
+// onWentAway asks the game whether to keep a player that has lost its connection.
 func (a *Actor) onWentAway(m player.WentAway) {
 	a.about(a.c.Log().Info(), m.Player).Str("reason", m.Reason).Msg("player detached")
 	s := a.byPlayer[m.Player]

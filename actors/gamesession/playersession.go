@@ -118,7 +118,7 @@ func (a *Actor) startJoining(s *playerSession) {
 }
 
 // stopJoining takes back the peer id of a login that was not accepted, and drops the messages
-// that the game has sent to it (D-121).
+// that the game has sent to it.
 func (a *Actor) stopJoining(s *playerSession) {
 	s.presence, s.loginGate = reserved, nil
 	a.joining--
@@ -127,7 +127,7 @@ func (a *Actor) stopJoining(s *playerSession) {
 		a.peers.giveBack(s.player.Peer)
 		s.player.Peer = 0
 	}
-	s.player.DropHeld()
+	s.player.DropHeld() // D-121
 }
 
 // enter puts a joining player into the roster.
@@ -152,7 +152,7 @@ func (a *Actor) leave(s *playerSession) {
 }
 
 // startRejoin gives a player that has left a new handle, for its next login. It keeps only its
-// peer id (D-2).
+// peer id.
 func (s *playerSession) startRejoin(h *player.Handle) {
 	h.Peer = s.player.Peer
 	s.player, s.durable = h, player.NewRejoinDurable(h)

@@ -41,14 +41,14 @@ func (p *Publisher) End(now time.Time, text string) {
 	})
 }
 
-// endPlayers gives all player sessions their final status (D-215).
+// endPlayers gives all player sessions their final status.
 func (p *Publisher) endPlayers(now time.Time) {
 	for _, s := range *p.playerSessions.Load() {
 		switch s.state() {
 		case messages.PlayerSessionActive:
 			s.set(messages.PlayerSessionCompleted, now)
 		case messages.PlayerSessionReserved:
-			s.set(messages.PlayerSessionTimedOut, now)
+			s.set(messages.PlayerSessionTimedOut, now) // D-215
 		}
 	}
 	p.count(func() {

@@ -13,10 +13,10 @@ const (
 )
 
 // route returns the destination of a message; the first rule that matches wins (realtime.md
-// 10). A message with op code 0 goes to the server only (D-137).
+// 10). A message with op code 0 goes to the server only.
 func route(op int32, targetPlayer messages.PeerID, targetGroup messages.GroupID) destination {
 	switch {
-	case targetPlayer == messages.ServerPeer || op == 0:
+	case targetPlayer == messages.ServerPeer || op == 0: // D-137
 		return toServer
 	case targetPlayer > 0:
 		return toPlayer
@@ -28,7 +28,7 @@ func route(op int32, targetPlayer messages.PeerID, targetGroup messages.GroupID)
 }
 
 // peerIDs assigns peer ids in rising order. The id of a refused login is assigned again if
-// no higher one has been assigned since (D-128).
+// no higher one has been assigned since.
 type peerIDs struct{ highest messages.PeerID }
 
 func (p *peerIDs) next() messages.PeerID {
@@ -36,7 +36,7 @@ func (p *peerIDs) next() messages.PeerID {
 	return p.highest
 }
 
-func (p *peerIDs) giveBack(id messages.PeerID) {
+func (p *peerIDs) giveBack(id messages.PeerID) { // D-128
 	if id == p.highest {
 		p.highest--
 	}

@@ -58,7 +58,7 @@ func (s *session) SendReliableGroupMessage(m script.Outgoing, target messages.Gr
 }
 
 // sendToPlayer delivers to a player. The outbox of a joining player holds the message until
-// LOGIN_RESPONSE is sent (D-121).
+// LOGIN_RESPONSE is sent.
 func (s *session) sendToPlayer(m script.Outgoing, target messages.PeerID, reliable bool) {
 	p := s.byPeer[target]
 	if p == nil {
@@ -132,10 +132,10 @@ func (a *Actor) membersOf(id messages.GroupID) group.Snapshot {
 }
 
 // frame builds the packet of a message of the game. It returns nil if the payload is over
-// 65536 bytes (D-114).
+// 65536 bytes.
 func (s *session) frame(m script.Outgoing, target messages.PeerID, to messages.GroupID) *wire.Frame {
 	switch n := len(m.Payload); {
-	case n > wire.ScriptPayloadMax:
+	case n > wire.ScriptPayloadMax: // D-114
 		s.c.Counters().Dropped.Add(counters.DropScriptPayload, 1)
 		s.o.Log.Host(script.LevelWarn, fmt.Sprintf("message %d has a payload of %d bytes; more than %d are not sent", m.OpCode, n, wire.ScriptPayloadMax))
 		return nil

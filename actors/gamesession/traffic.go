@@ -126,7 +126,7 @@ func (a *Actor) handle(s *playerSession, in *Inbound) {
 	case LeaveGroup:
 		a.onLeaveGroup(s, in.Group)
 	case RequestMembership:
-		s.player.Give(a.c, wire.NewMembershipUpdate(int32(s.player.Peer), int32(s.player.Peer), int32(in.Group), a.peersOf(in.Group)))
+		s.player.Give(a.c, wire.NewMembershipUpdate(int32(s.player.Peer), int32(s.player.Peer), int32(in.Group), a.peersOf(in.Group))) // D-110
 	case Ping:
 		f := wire.NewPingResult(int32(s.player.Peer))
 		s.player.Deliver(a.c, f, in.Reliable)

@@ -90,9 +90,9 @@ type Edits struct {
 	Protected      bool
 }
 
-// Edit replaces the fields that the API may change. The game is not told (D-212); they apply
-// from the next player session on.
-func (p *Publisher) Edit(e Edits) { p.change(e.ApplyTo) }
+// Edit replaces the fields that the API may change. The game is not told; they apply from
+// the next player session on.
+func (p *Publisher) Edit(e Edits) { p.change(e.ApplyTo) } // D-212
 
 // Matched replaces the matchmaker data.
 func (p *Publisher) Matched(data string) {
