@@ -10,9 +10,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// ReservationTime is how long a reserved seat waits for its login
-// (service-api.md 2.7, RL-17).
-const ReservationTime = 60 * time.Second
+// ReservationTime is how long a reserved seat waits for its login.
+const ReservationTime = 60 * time.Second // RL-17, service-api.md 2.7
 
 // Durable is what survives a restart of the player actor.
 type Durable struct {
@@ -245,10 +244,10 @@ func (a *Actor) onLogin(c actorContext, m *Login) {
 
 // joins says what a login means for an earlier one that waits for the gate. The earlier
 // connection may be cut without the host knowing yet. So the newer login wins, as it does
-// over an attached connection (D-3).
+// over an attached connection.
 func (a *Actor) joins(m *Login) Join {
 	switch w := a.d.waiting; {
-	case w == nil, !(a.o.Rules.Takeover && a.o.Rules.Window) && !w.From.Gone():
+	case w == nil, !(a.o.Rules.Takeover && a.o.Rules.Window) && !w.From.Gone(): // D-3
 		return JoinBehind
 	case bytes.Equal(w.Payload, m.Payload):
 		return JoinInstead
@@ -257,7 +256,7 @@ func (a *Actor) joins(m *Login) Join {
 }
 
 // check classifies a login's token. A login that claims to have received messages that were
-// never sent counts as one with an invalid token (RL-6).
+// never sent counts as one with an invalid token.
 func (a *Actor) check(m *Login) Credential {
 	switch {
 	case m.Token == "":
@@ -340,7 +339,7 @@ func (a *Actor) onEnded(c actorContext, m Ended) {
 
 // onOutboxFull detaches the connection, and ends the player session if a reliable message
 // was refused. It asks the outbox again: since the report, the overflow may have ended by
-// an attach or a detach, and then the report belongs to an older epoch (RL-8).
+// an attach or a detach, and then the report belongs to an older epoch.
 func (a *Actor) onOutboxFull(c actorContext) {
 	full, refused := a.d.Handle.Out.exhausted()
 	if !full && !refused {
@@ -354,9 +353,9 @@ func (a *Actor) onOutboxFull(c actorContext) {
 }
 
 // endIfLost ends a player session for which a reliable message was refused, before a
-// connection goes on with a gap (RL-2).
+// connection goes on with a gap.
 func (a *Actor) endIfLost(c actorContext) {
-	if _, refused := a.d.Handle.Out.exhausted(); refused {
+	if _, refused := a.d.Handle.Out.exhausted(); refused { // RL-2
 		a.onOutboxFull(c)
 	}
 }
@@ -521,7 +520,7 @@ func (a *Actor) resume(c actorContext) {
 	a.tell(CameBack{Player: h, Epoch: a.d.machine.Epoch, Return: back})
 }
 
-// attach attaches a connection to the outbox, LOGIN_RESPONSE first (RT-11). If it panics,
+// attach attaches a connection to the outbox, LOGIN_RESPONSE first. If it panics,
 // the connection, which is bound already, is closed.
 func (a *Actor) attach(c actorContext, m *Login, outcome uint64, used string, lost uint64) (again Replay) {
 	from, done := m.From, false

@@ -2,7 +2,7 @@ package player
 
 import "sync/atomic"
 
-// Budget bounds an outbox (reliability.md 2.4, 5.1, D-131).
+// Budget bounds an outbox (reliability.md 2.4, 5.1).
 type Budget struct {
 	BytesMax    int // default 1 MiB
 	MessagesMax int // default 16384: in the longest default window, 30 s, two players may send 12,000

@@ -6,7 +6,7 @@ import (
 	"troupe/messages"
 )
 
-// plausible reports whether the player can have received up to n (RL-6).
+// plausible reports whether the player can have received up to n.
 func (o *Outbox) plausible(n uint64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -31,7 +31,7 @@ func (o *Outbox) skip() {
 }
 
 // Acked handles an ack from the connection of an epoch. Ok is false for an invalid ack:
-// above the highest number ever sent, or below an earlier ack (RL-6). An ack of an older
+// above the highest number ever sent, or below an earlier ack. An ack of an older
 // epoch changes nothing. Any goroutine may call it; acks of one connection one at a time.
 func (o *Outbox) Acked(e messages.Epoch, n uint64) (ok bool) {
 	o.mu.Lock()
@@ -39,7 +39,7 @@ func (o *Outbox) Acked(e messages.Epoch, n uint64) (ok bool) {
 	if e != o.attachment.epoch || !o.attachment.state.serves() {
 		return true
 	}
-	if !o.confirmation.acked(n, o.queue.sent) {
+	if !o.confirmation.acked(n, o.queue.sent) { // RL-6
 		return false
 	}
 	o.queue.confirmUpTo(n)
@@ -88,12 +88,12 @@ func (o *Outbox) Echoed(e messages.Epoch, pong []byte) {
 
 // Receive classifies the number of a message that came on the connection of an epoch
 // (reliability.md 2.4). Late is a message from an older connection: the LOGIN_RESPONSE of
-// the current one did not acknowledge it, so the player sends it again (RL-8). Only the
+// the current one did not acknowledge it, so the player sends it again. Only the
 // game session calls it, in the order of arrival.
 func (o *Outbox) Receive(e messages.Epoch, n uint64) Receipt {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.confirmation.receive(n, e == o.attachment.epoch)
+	return o.confirmation.receive(n, e == o.attachment.epoch) // RL-8
 }
 
 // Unacked returns how many messages from the player have not been acknowledged.

@@ -97,8 +97,8 @@ func (h *Handle) Give(c *stage.Context, f *wire.Frame) {
 	f.Release()
 }
 
-// DropHeld discards the messages that were queued for a login that was not accepted
-// (D-121). Only the game session calls it, and queues nothing afterwards.
+// DropHeld discards the messages that were queued for a login that was not accepted.
+// Only the game session calls it, and queues nothing afterwards.
 func (h *Handle) DropHeld() { h.Out.dropHeld() }
 
 // Close discards the player's messages. It is called when the player's actor has

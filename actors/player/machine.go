@@ -169,10 +169,10 @@ type Rules struct {
 	// counts as leaving, and a second login is refused.
 	Window bool
 	// Takeover lets a login without a token replace a connection that still looks
-	// alive at once (D-3). Without it, the connection is asked for a sign of life
+	// alive at once. Without it, the connection is asked for a sign of life
 	// first (reliability.md 2.6). A login with a good token always replaces it.
 	Takeover bool
-	// Rejoin lets a player that has left log in again as a new player (D-2).
+	// Rejoin lets a player that has left log in again as a new player.
 	Rejoin bool
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 // flushAtBytes is the number of waiting bytes from which an outbox is flushed at once,
-// without waiting for the end of the batch (D-18).
-const flushAtBytes = 16 << 10
+// without waiting for the end of the batch.
+const flushAtBytes = 16 << 10 // D-18
 
 // Pushed says what the caller of a push has to do.
 type Pushed uint8

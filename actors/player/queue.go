@@ -129,7 +129,7 @@ func (q *queue) putFast(f *wire.Frame, size int) bool {
 func (q *queue) exceeds(size int, reserve bool) bool {
 	most := q.limit(reserve)
 	if q.bytes+size > most.bytes || q.n+1 > most.messages {
-		return true
+		return true // D-131
 	}
 	return !q.grant(size) && (!reserve || q.counted()+size > poolFree+poolGrain+q.granted)
 }
