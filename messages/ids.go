@@ -1,8 +1,7 @@
 package messages
 
 // PeerID names one connected player within a game session. Players are numbered from 1 in
-// order of acceptance; a number is never reused within a game session (realtime.md 4.2,
-// D-128).
+// order of acceptance; a number is never reused within a game session (realtime.md 4.2).
 type PeerID int32
 
 const (
@@ -45,8 +44,8 @@ func (id PlayerSessionID) Short() string {
 	return s
 }
 
-// PlayerID is the game's own name for a player. Several player sessions may have the same one
-// (D-216).
+// PlayerID is the game's own name for a player. Several player sessions may have the same
+// one.
 type PlayerID string
 
 // FleetID is `fleet-<name or uuid>`.
@@ -56,5 +55,5 @@ type FleetID string
 type AliasID string
 
 // Epoch numbers the connections of one player session: 1 for the first, one more at every
-// attach. Events of an older epoch are ignored (RL-8). 0 means never attached.
+// attach. Events of an older epoch are ignored. 0 means never attached.
 type Epoch uint64

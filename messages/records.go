@@ -21,7 +21,7 @@ type GameSession struct {
 	MatchmakerData     string
 	Properties         []Property
 	MaxPlayers         int
-	CurrentPlayers     int // player sessions RESERVED or ACTIVE (D-209)
+	CurrentPlayers     int // player sessions RESERVED or ACTIVE
 	Status             GameSessionStatus
 	StatusReason       string // empty, or a GameSessionStatusReason of the API
 	AcceptsPlayers     bool   // PlayerSessionCreationPolicy ACCEPT_ALL
@@ -79,7 +79,7 @@ type Fleet struct {
 }
 
 // CreatorLimit bounds how many game sessions one creator may create on a fleet within a
-// period. 0 in either field means no limit (D-210).
+// period. 0 in either field means no limit.
 type CreatorLimit struct {
 	PerPeriod int
 	Period    time.Duration

@@ -96,8 +96,7 @@ type CreateFleet struct {
 	Tags              map[string]string
 }
 
-// FleetShown holds attributes of a fleet that the host stores and shows but does not use
-// (D-204).
+// FleetShown holds attributes of a fleet that the host stores and shows but does not use.
 type FleetShown struct {
 	InstanceType    string
 	FleetType       string

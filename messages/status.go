@@ -2,8 +2,7 @@ package messages
 
 import "strconv"
 
-// GameSessionStatus is the status of a game session; it never goes back (service-api.md 2.6,
-// RL-16).
+// GameSessionStatus is the status of a game session; it never goes back (service-api.md 2.6).
 type GameSessionStatus uint8
 
 // Game session statuses, in the order of a game session's life.
