@@ -156,11 +156,11 @@ type Drop uint8
 // Drop reasons. Inbound first, then outbound.
 const (
 	DropMalformed        Drop = iota + 1 // not a unit, not a Packet
-	DropBeforeLogin                      // anything but LOGIN before login (RT-7)
-	DropSecondLogin                      // LOGIN after login (D-129)
-	DropServerOp                         // op code that only the server may send (D-136)
+	DropBeforeLogin                      // anything but LOGIN before login
+	DropSecondLogin                      // LOGIN after login
+	DropServerOp                         // op code that only the server may send
 	DropWrongChannel                     // a built-in op code on the wrong channel
-	DropPayloadTooLarge                  // over 4096 bytes (D-114)
+	DropPayloadTooLarge                  // over 4096 bytes
 	DropNoTarget                         // neither player nor group (routing rule 4)
 	DropUnknownTarget                    // player not in the game session
 	DropNotMember                        // sender is not in the group
