@@ -11,7 +11,7 @@ func (e malformed) Error() string { return string(e) }
 func (e malformed) Is(target error) bool { return target == ErrMalformed }
 
 // Errors of the decoders. Each matches itself and ErrMalformed with errors.Is;
-// a layer that only counts malformed packets (D-130) tests for ErrMalformed.
+// a layer that only counts malformed packets tests for ErrMalformed.
 var (
 	// ErrMalformed matches all errors below.
 	ErrMalformed error = malformed("wire: malformed packet")

@@ -4,10 +4,10 @@ package wire
 // 13). They are the defaults of the layers that enforce them.
 const (
 	// UnitMax is the largest inbound WebSocket message of a client, length
-	// included; a larger one closes the connection with 1009 (D-114). It is many
+	// included; a larger one closes the connection with 1009. It is many
 	// times the size of a login with a payload of PayloadMax, so only broken or
 	// hostile clients exceed it.
-	UnitMax = 65536
+	UnitMax = 65536 // D-114
 
 	// ServerUnitMax is the largest packet that SplitUnit accepts. It bounds the
 	// packets that our own client accepts from a server: a script payload of
@@ -16,9 +16,9 @@ const (
 	ServerUnitMax = 1 << 20
 
 	// PayloadMax is the largest payload of a client message. Official clients
-	// refuse to send more, so more is dropped (D-114); login payloads count too
-	// (D-133). Packet overhead does not count.
-	PayloadMax = 4096
+	// refuse to send more, so more is dropped; login payloads count too.
+	// Packet overhead does not count.
+	PayloadMax = 4096 // D-114, D-133
 
 	// FastPayloadMax is the largest payload on the fast channel, chosen by the
 	// official client so that a datagram fits a 1280-byte MTU; larger payloads

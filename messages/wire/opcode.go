@@ -9,7 +9,7 @@ import "strconv"
 const (
 	OpLogin                  int32 = 0      // C to S, WebSocket; login, payload: connection payload
 	OpLoginResponse          int32 = -1     // S to C, WebSocket; loginResult
-	OpPing                   int32 = -2     // C to S; ping. No known client sends it (D-113)
+	OpPing                   int32 = -2     // C to S; ping. No known client sends it
 	OpPingResult             int32 = -3     // S to C; pingResult
 	OpUDPConnect             int32 = -5     // C to S, UDP; udpConnect. Handshake step 1
 	OpServerAck              int32 = -6     // S to C, UDP; udpConnect. Handshake step 2
@@ -21,8 +21,8 @@ const (
 	OpGroupMembershipUpdate  int32 = -13    // S to C; groupMembershipUpdate
 	OpVerifyIdentity         int32 = -14    // C to S, DTLS; verifyIdentity, payload: connection payload
 	OpVerifyIdentityResponse int32 = -15    // S to C; verifyIdentityResult
-	OpPlayerConnect          int32 = -101   // S to C; playerConnect. Off by default (D-112)
-	OpPlayerDisconnect       int32 = -103   // S to C; playerDisconnect. Off by default (D-112)
+	OpPlayerConnect          int32 = -101   // S to C; playerConnect. Off by default
+	OpPlayerDisconnect       int32 = -103   // S to C; playerDisconnect. Off by default
 	OpGameStart              int32 = -1000  // S to C; nothing inside
 	OpGameEnd                int32 = -1001  // S to C; nothing inside
 	OpNull                   int32 = -99999 // sentinel, never on the wire
@@ -92,9 +92,9 @@ func (op OpCode) String() string {
 
 // ServerOnly reports whether only the server may emit op. Such a packet from a
 // client is dropped and logged, because relaying it would let players forge
-// built-in packets at others (D-136).
+// built-in packets at others.
 func ServerOnly(op int32) bool {
-	switch op {
+	switch op { // D-136
 	case OpLoginResponse, OpPingResult, OpServerAck,
 		OpGroupMembershipUpdate, OpVerifyIdentityResponse,
 		OpPlayerConnect, OpPlayerDisconnect, OpGameStart, OpGameEnd:

@@ -21,7 +21,7 @@ func NewLoginResult(r *LoginResult) *Frame {
 func NewAck() *Frame { return newFrame(&Header{}) }
 
 // NewMembershipUpdate builds GROUP_MEMBERSHIP_UPDATE for the peer target. Sender
-// is the requester when it answers a request, else ServerPeer (D-110). The list is
+// is the requester when it answers a request, else ServerPeer. The list is
 // packed, and the inner message is present even for an empty one: stock clients
 // fail without it (realtime.md 11). Players is not kept.
 func NewMembershipUpdate(target, sender, group int32, players []int32) *Frame {
@@ -33,7 +33,7 @@ func NewMembershipUpdate(target, sender, group int32, players []int32) *Frame {
 }
 
 // NewServerAck builds UDP_CONNECT_SERVER_ACK for the peer, to be sent with
-// AppendFast, by UDP only (D-106).
+// AppendFast, by UDP only: the round trip must prove that path.
 func NewServerAck(peer int32) *Frame {
 	return newFrame(&Header{
 		OpCode: OpServerAck, TargetPlayer: peer, Sender: ServerPeer,
@@ -43,7 +43,7 @@ func NewServerAck(peer int32) *Frame {
 
 // NewVerifyIdentityResult builds VERIFY_IDENTITY_RESPONSE for the peer
 // r.PeerID. It goes by DTLS with AppendFast, and once more by WebSocket with
-// AppendReliable (D-108).
+// AppendReliable, because the client has no retry.
 func NewVerifyIdentityResult(r VerifyIdentityResult) *Frame {
 	var room [16]byte
 	return newFrame(&Header{
@@ -62,13 +62,13 @@ func NewPingResult(target int32) *Frame {
 }
 
 // NewPlayerConnect builds PLAYER_CONNECT about peer for target. Servers send it
-// only when switched on (D-112).
+// only when switched on.
 func NewPlayerConnect(target, peer int32) *Frame {
 	return newPresence(OpPlayerConnect, CommandPlayerConnect, target, peer)
 }
 
 // NewPlayerDisconnect builds PLAYER_DISCONNECT about peer for target. Servers
-// send it only when switched on (D-112).
+// send it only when switched on.
 func NewPlayerDisconnect(target, peer int32) *Frame {
 	return newPresence(OpPlayerDisconnect, CommandPlayerDisconnect, target, peer)
 }
