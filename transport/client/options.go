@@ -65,7 +65,7 @@ func ParseTransport(name string) (Transport, error) {
 const (
 	// eventsMaxDefault holds a second of a busy room: 50 players at 20 Hz.
 	eventsMaxDefault = 1024
-	// dialTimeoutDefault is a little more than a host waits for a LOGIN (D-103).
+	// dialTimeoutDefault is a little more than a host waits for a LOGIN.
 	dialTimeoutDefault = 15 * time.Second
 	// autoTimeoutDefault gives a DTLS handshake a few retransmissions.
 	autoTimeoutDefault = 3 * time.Second
