@@ -90,7 +90,7 @@ func refused(why counters.Drop) decision { return decision{action: discard, drop
 //  3. From the bound address: a number not above the highest is stale, -5
 //     included (a client numbers every repeat anew, so an old number is a
 //     duplicate, and answering it would answer one request twice). A newer -5 is
-//     answered and changes nothing else; anything newer confirms (D-106), but in
+//     answered and changes nothing else; anything newer confirms, but in
 //     state followed only a -7 does: a client that has not noticed the move sends
 //     data all the time, which proves nothing.
 //  4. A -5 from another address, state known, same IP: binds there.
@@ -170,7 +170,7 @@ func (b *binding) fromBound(k kind, number int32, now time.Duration) decision {
 	if k == clientAck {
 		d.action = consume
 	}
-	if b.state == known || b.state == doubted || b.state == followed && k == clientAck {
+	if b.state == known || b.state == doubted || b.state == followed && k == clientAck { // D-106
 		b.state, d.change = confirmed, nowConfirmed
 	}
 	return d
@@ -178,7 +178,7 @@ func (b *binding) fromBound(k kind, number int32, now time.Duration) decision {
 
 // rebind is rule 4.
 func (b *binding) rebind(from netip.AddrPort, number int32, now time.Duration) decision {
-	if !b.anyIP && from.Addr() != b.addr.Addr() {
+	if !b.anyIP && from.Addr() != b.addr.Addr() { // D-107
 		return refused(counters.DropFastWrongAddress)
 	}
 	b.lose(now)

@@ -1,4 +1,4 @@
-// Package fast is the fast channel over plain UDP (realtime.md 7 and 9, RL-206):
+// Package fast is the fast channel over plain UDP (realtime.md 7 and 9):
 // sockets, the handshake -5, -6, -7, the rules about which addresses may send for
 // a peer, and one outgoing number series per recipient. Its secured variant over
 // DTLS is [Secured].
@@ -32,5 +32,5 @@
 // It does not route, look at payloads, enforce FastPayloadMax or rates, or fall back to
 // WebSocket. It has no keep-alive. It notices a dead path when its peer sends from
 // another address, or reports by WebSocket that it hears nothing (Restart). Losing the
-// path never ends a player (RT-56).
+// path never ends a player.
 package fast

@@ -19,11 +19,10 @@ type Options struct {
 	// listens on both families on the same port; with 0.0.0.0 on IPv4 only.
 	// Port 0 takes any free port, here and for the further sockets.
 	Addr string
-	// Enabled false keeps the main port bound, announced and silent (realtime.md 7.5,
-	// RT-29).
+	// Enabled false keeps the main port bound, announced and silent (realtime.md 7.5).
 	Enabled bool
 	// SameIP demands that datagrams come from the IP address of the peer's
-	// WebSocket (D-107). Switch it off only if a NAT sends UDP and TCP from different
+	// WebSocket. Switch it off only if a NAT sends UDP and TCP from different
 	// addresses: then only the peer id identifies a player.
 	SameIP bool
 	// ExtraPortsMin and ExtraPortsMax are the range of ports of the further

@@ -59,7 +59,7 @@ type Secured struct {
 type SecuredHandler interface {
 	Handler
 	// OnVerified is called when the association is bound. The answer has been sent over
-	// DTLS; the handler sends it over the WebSocket as well (D-108), and takes over one
+	// DTLS; the handler sends it over the WebSocket as well, and takes over one
 	// reference. It must not block.
 	OnVerified(answer *wire.Frame)
 }
@@ -350,11 +350,11 @@ func (c *SecuredAssociation) Restart() {
 	}
 }
 
-// fresh applies D-109: numbers rise.
+// fresh reports whether a number is above all before it.
 func (c *SecuredAssociation) fresh(number int32) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if number <= c.highest {
+	if number <= c.highest { // D-109
 		return false
 	}
 	c.highest = number

@@ -109,7 +109,7 @@ func (w *writer) group(n int) {
 	}
 }
 
-// encode appends d, unless the binding it was queued for has ended: game data goes to confirmed addresses only (RL-27). It
+// encode appends d, unless the binding it was queued for has ended: game data goes to confirmed addresses only. It
 // releases d's reference. After a panic it closes the channel of this peer.
 func (s *socket) encode(b *batch, d *datagram) {
 	before := len(b.bytes)
