@@ -27,7 +27,7 @@ func classify(h *wire.Header) (kind gamesession.Kind, group messages.GroupID, dr
 		return groupOp(h, wire.CommandRequestGroupMembership, gamesession.RequestMembership)
 	case wire.OpUDPConnect, wire.OpClientAck, wire.OpVerifyIdentity:
 		return 0, 0, counters.DropWrongChannel // these belong to the fast channel
-	case wire.OpPing:
+	case wire.OpPing: // D-113
 		if h.Command == wire.CommandPing {
 			return gamesession.Ping, 0, 0
 		}

@@ -64,8 +64,8 @@ func (p *peer) noFast(err error) {
 }
 
 // OnVerified implements fast.SecuredHandler: it sends the answer over the WebSocket, too.
-// Otherwise one lost datagram would keep the client on WebSocket for ever (D-108).
+// Otherwise one lost datagram would keep the client on WebSocket for ever.
 func (p *peer) OnVerified(answer *wire.Frame) {
-	p.conn.Send(answer)
+	p.conn.Send(answer) // D-108
 	p.conn.Flush()
 }

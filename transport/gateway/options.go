@@ -16,8 +16,7 @@ import (
 // Limits bound what one peer may do (reliability.md 5.2, 2.6, 6). Zero switches
 // a limit off.
 type Limits struct {
-	// MalformedMax is the number of malformed packets after which a connection is closed
-	// (D-130).
+	// MalformedMax is the number of malformed packets after which a connection is closed.
 	MalformedMax int
 	// MessagesPerSecond, with MessageBurst, and BytesPerSecond, with a burst of
 	// one second, bound a player's input over all channels. Over these rates, fast

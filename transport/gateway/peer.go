@@ -272,9 +272,9 @@ func (p *peer) pace(cost float64, size int) (now time.Duration, ok bool) {
 	return p.gateway.clock(), true
 }
 
-// beforeLogin handles a LOGIN and drops everything else (RT-7).
+// beforeLogin handles a LOGIN and drops everything else.
 func (p *peer) beforeLogin(h *wire.Header) {
-	if h.OpCode != wire.OpLogin || h.Command != wire.CommandLogin {
+	if h.OpCode != wire.OpLogin || h.Command != wire.CommandLogin { // RT-7
 		p.drop(counters.DropBeforeLogin)
 		return
 	}
@@ -314,11 +314,11 @@ func (p *peer) beforeLogin(h *wire.Header) {
 	p.gateway.loginLimiter.pass(login, loginClassOf(status, l.Caps), func() { p.handle.Login(login) })
 }
 
-// onMalformed counts a malformed packet, and closes the connection after too many (D-130).
+// onMalformed counts a malformed packet, and closes the connection after too many.
 func (p *peer) onMalformed() {
 	p.drop(counters.DropMalformed)
 	p.malformed++
-	if most := p.gateway.o.Limits.MalformedMax; most > 0 && int(p.malformed) >= most {
+	if most := p.gateway.o.Limits.MalformedMax; most > 0 && int(p.malformed) >= most { // D-130
 		p.conn.Close(messages.CloseMalformed)
 	}
 }
