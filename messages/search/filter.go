@@ -106,11 +106,11 @@ func (f *Filter) Matches(g *messages.GameSession, players int) bool {
 	return at == matched
 }
 
-// holds evaluates the comparison. An absent value is equal to nothing (D-225).
+// holds evaluates the comparison. An absent value is equal to nothing.
 func (n *comparison) holds(g *messages.GameSession, players int) bool {
 	if n.operand.kind() == text {
 		s, there := n.operand.text(g)
-		return (there && s == n.value.text) == (n.comparator == equal)
+		return (there && s == n.value.text) == (n.comparator == equal) // D-225
 	}
 	have, want := float64(n.operand.number(g, players)), n.value.number
 	switch n.comparator {

@@ -267,11 +267,11 @@ func (p *parser) take(symbol string) bool {
 	return true
 }
 
-// keyword reads a keyword, if it is next; case does not matter (D-224).
+// keyword reads a keyword, if it is next; case does not matter.
 func (p *parser) keyword(name string) bool {
 	p.space()
 	at := p.at
-	if strings.EqualFold(p.word(), name) {
+	if strings.EqualFold(p.word(), name) { // D-224
 		return true
 	}
 	p.at = at

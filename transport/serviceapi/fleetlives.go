@@ -105,7 +105,7 @@ func (s *Server) deleteFleet(ctx context.Context, in *gamelift.DeleteFleetInput)
 	return &gamelift.DeleteFleetOutput{}, nil
 }
 
-// describeFleetEvents lists the events of a fleet, newest first (D-207).
+// describeFleetEvents lists the events of a fleet, newest first.
 func (s *Server) describeFleetEvents(ctx context.Context, in *gamelift.DescribeFleetEventsInput) (*gamelift.DescribeFleetEventsOutput, error) {
 	from, to := aws.ToTime(in.StartTime), aws.ToTime(in.EndTime)
 	if in.StartTime != nil && in.EndTime != nil && from.After(to) {
@@ -124,7 +124,7 @@ func (s *Server) describeFleetEvents(ctx context.Context, in *gamelift.DescribeF
 		return in.StartTime != nil && t.Before(from) || in.EndTime != nil && t.After(to)
 	})
 	page, token, err := cut(s.pager, paging{
-		operation: "DescribeFleetEvents", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: latestFirst,
+		operation: "DescribeFleetEvents", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: latestFirst, // D-207
 	}, events, func(e messages.FleetEvent) position { return at(e.Time, e.ID) })
 	if err != nil {
 		return nil, err
@@ -185,8 +185,8 @@ func runtimeOf(in *types.RuntimeConfiguration) messages.RuntimeConfiguration {
 // chooses its file.
 const scriptFolder = "/local/game/"
 
-// activationTimeout is shown for a fleet that does not set one (D-205).
-const activationTimeout = 300 * time.Second
+// activationTimeout is shown for a fleet that does not set one.
+const activationTimeout = 300 * time.Second // D-205
 
 func shownRuntime(rc messages.RuntimeConfiguration) *types.RuntimeConfiguration {
 	timeout := activationTimeout

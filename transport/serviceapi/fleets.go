@@ -11,8 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// describeIDsMax bounds the ids of one Describe call (D-206).
-const describeIDsMax = 25
+// describeIDsMax bounds the ids of one Describe call.
+const describeIDsMax = 25 // D-206
 
 // listFleets lists the ids of fleets, oldest first, all or those of one script.
 // No fleet here runs a build.

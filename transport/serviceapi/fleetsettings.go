@@ -106,7 +106,7 @@ func portsOf(member string, given []types.IpPermission) ([]messages.Port, error)
 // creatorPeriodMax bounds PolicyPeriodInMinutes to 100 years. The model has no bound.
 const creatorPeriodMax = 100 * 365 * 24 * 60
 
-// creatorLimitOf reads a policy. A missing member is 0: no limit (D-210).
+// creatorLimitOf reads a policy. A missing member is 0: no limit.
 func creatorLimitOf(in *types.ResourceCreationLimitPolicy) (*messages.CreatorLimit, error) {
 	if in == nil {
 		return nil, nil

@@ -12,8 +12,8 @@ import (
 	"troupe/messages"
 )
 
-// pageLocations is the default page size of ListLocations (D-203).
-const pageLocations = 50
+// pageLocations is the default page size of ListLocations.
+const pageLocations = 50 // D-203
 
 func (s *Server) createLocation(ctx context.Context, in *gamelift.CreateLocationInput) (*gamelift.CreateLocationOutput, error) {
 	tags, err := tagsOf(in.Tags)

@@ -16,9 +16,9 @@ import (
 	"troupe/transport/awswire"
 )
 
-// Page sizes (service-api.md 1.6, D-203). A larger Limit is clamped.
+// Page sizes (service-api.md 1.6). A larger Limit is clamped.
 const (
-	pageMax       = 100
+	pageMax       = 100 // D-203
 	pageSearchMax = 20
 )
 

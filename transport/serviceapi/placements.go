@@ -117,7 +117,7 @@ func (s *Server) stopPlacement(ctx context.Context, in *gamelift.StopGameSession
 	return &gamelift.StopGameSessionPlacementOutput{GameSessionPlacement: placement(ctx, record)}, nil
 }
 
-// placement shows a placement. GameSessionRegion is the location (D-231).
+// placement shows a placement. GameSessionRegion is the location.
 func placement(ctx context.Context, r *messages.Placement) *types.GameSessionPlacement {
 	q := &r.Request
 	p := &types.GameSessionPlacement{
@@ -132,7 +132,7 @@ func placement(ctx context.Context, r *messages.Placement) *types.GameSessionPla
 		EndTime:                   moment(r.Ended),
 		GameSessionId:             filled(string(r.GameSessionID)),
 		GameSessionArn:            filled(string(r.GameSessionID)),
-		GameSessionRegion:         filled(r.Location),
+		GameSessionRegion:         filled(r.Location), // D-231
 		IpAddress:                 filled(r.IPAddress),
 		DnsName:                   filled(r.DNSName),
 		Port:                      port(r.Port),

@@ -102,8 +102,8 @@ func (s *Server) playerSession(ctx context.Context, r *messages.PlayerSession) t
 	}
 }
 
-// instanceTypeLocal is the instance type of fleets that do not set one (D-204).
-const instanceTypeLocal = types.EC2InstanceType("local")
+// instanceTypeLocal is the instance type of fleets that do not set one.
+const instanceTypeLocal = types.EC2InstanceType("local") // D-204
 
 func (s *Server) fleet(r *messages.Fleet) types.FleetAttributes {
 	certificates, protection := types.CertificateTypeDisabled, types.ProtectionPolicyNoProtection
