@@ -52,7 +52,7 @@ type Options struct {
 	// HeaderBytesMax bounds the request header; default 32 KiB, because a browser sends all cookies of the host name.
 	HeaderBytesMax int
 	// MessageBytesMax bounds the payload of an inbound message; default 65536,
-	// more is closed with 1009 (realtime.md 13, D-114).
+	// more is closed with 1009 (realtime.md 13).
 	MessageBytesMax int
 	// PendingMessageBytesMax is the same before LoggedIn; default 8 KiB, at most
 	// MessageBytesMax.

@@ -72,10 +72,10 @@ func (s *scratch) AppendNumbered(f *wire.Frame, relSeq, ack uint64) (room bool) 
 }
 
 // Mark implements wire.Sink: a ping with the number as text, because the official
-// C# library passes payloads through UTF-8 (D-4).
+// C# library passes payloads through UTF-8.
 func (s *scratch) Mark(n uint64) bool {
 	var text [20]byte
-	s.control(rfc6455.Ping, strconv.AppendUint(text[:0], n, 10))
+	s.control(rfc6455.Ping, strconv.AppendUint(text[:0], n, 10)) // D-4
 	return true
 }
 

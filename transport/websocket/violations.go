@@ -14,5 +14,5 @@ var (
 	errCloseLength   = rfc6455.Breach(messages.CloseProtocolError, "close frame with half a code")
 	errCloseCode     = rfc6455.Breach(messages.CloseProtocolError, "close code that may not be sent")
 	errCloseText     = rfc6455.Breach(messages.CloseInvalidText, "close reason is not UTF-8")
-	errText          = rfc6455.Breach(messages.CloseUnsupported, "text message")
+	errText          = rfc6455.Breach(messages.CloseUnsupported, "text message") // D-102
 )
