@@ -84,7 +84,7 @@ type WebSocket struct {
 type Fast struct {
 	Addr      string `config:"addr"`      // host:port of the main socket, port 0 for any
 	Enabled   bool   `config:"enabled"`   // false keeps the port bound, announced and silent
-	SameIP    bool   `config:"sameIP"`    // datagrams must come from the IP of the player's WebSocket (D-107)
+	SameIP    bool   `config:"sameIP"`    // datagrams must come from the IP of the player's WebSocket
 	PortsFrom int    `config:"portsFrom"` // first port of the further sockets
 	PortsTo   int    `config:"portsTo"`   // last port of the further sockets
 	Sockets   int    `config:"sockets"`   // most further sockets, for equal peer ids behind one address
@@ -232,9 +232,9 @@ type Session struct {
 	PlayerQueueMessages int           `config:"playerQueueMessages"`     // messages of a player's outbox
 	MailboxBytes        int           `config:"mailboxBytes"`            // bytes of players' messages that wait for the game session; more are dropped
 	MailboxMessages     int           `config:"mailboxMessages"`         // messages of players that wait for the game session; more are dropped
-	AnnouncePlayers     bool          `config:"announcePlayers"`         // PLAYER_CONNECT and PLAYER_DISCONNECT to the others (D-112)
-	AnnounceAllPlayers  bool          `config:"announceAllPlayersGroup"` // membership updates of group -1 (D-111)
-	LegacyLoginPacket   bool          `config:"legacyLoginPacket"`       // an empty packet with op code 0 after the login (D-112)
+	AnnouncePlayers     bool          `config:"announcePlayers"`         // PLAYER_CONNECT and PLAYER_DISCONNECT to the others
+	AnnounceAllPlayers  bool          `config:"announceAllPlayersGroup"` // membership updates of group -1
+	LegacyLoginPacket   bool          `config:"legacyLoginPacket"`       // an empty packet with op code 0 after the login
 	EndedMax            int           `config:"endedMax"`                // records of ended game sessions that are kept; fewer if they take more than 512 MiB
 	EndedKeep           time.Duration `config:"endedKeep"`               // how long records of ended game sessions are kept
 }
@@ -267,7 +267,7 @@ type Limits struct {
 	MessageBytes                      int           `config:"messageBytes"`                      // bytes of the largest inbound WebSocket message; cannot be switched off
 }
 
-// Flush configures when output is written (D-18).
+// Flush configures when output is written.
 type Flush struct {
 	Interval string `config:"interval"` // adaptive, or a duration; 0s writes after every batch
 }

@@ -41,14 +41,14 @@ func newPrograms(s *Script) *programs {
 }
 
 // make makes the program of a script, with the engine of the fleet, of the script's
-// package.json, or the embedded one, in this order (D-126). An uploaded script gets node
+// package.json, or the embedded one, in this order. An uploaded script gets node
 // only if the operator allows it.
 func (p *programs) make(b *bundle.Bundle, entry string, f *messages.Fleet) (script.Program, error) {
 	asked, err := b.Engine()
 	if err != nil {
 		return nil, err
 	}
-	if cmp.Or(f.Engine, asked) != bundle.EngineNode {
+	if cmp.Or(f.Engine, asked) != bundle.EngineNode { // D-126
 		return js.New(b, entry, p.limits)
 	}
 	if !b.Local && !p.uploaded {
