@@ -17,7 +17,7 @@ import (
 	"troupe/transport/awswire"
 )
 
-// Limits of flexmatch.md 1.
+// Limits of the service model, if nothing else is said.
 const (
 	ticketPlayersMax = 10
 	backfillMax      = 199
