@@ -52,21 +52,13 @@ func (c *calls) fail(set func(syscall.Errno), why syscall.Errno) (end func() err
 func (c *calls) run(ctx context.Context, proc *server.Process, halt <-chan struct{}) {
 	api := proc.API(1)
 	defer api.Close()
-	type strategy struct{ Type, Message string }
 	var halted time.Time
 	for n := 0; ; n++ {
-		in := struct {
-			Name            string
-			RoutingStrategy strategy
-		}{fmt.Sprintf("faults-%d", n), strategy{"TERMINAL", "none"}}
-		var out struct{ Alias struct{ AliasId string } }
 		one := call{began: time.Now()}
 		short, cancel := context.WithTimeout(ctx, callMax)
-		err := api.Call(short, "CreateAlias", in, &out)
+		one.id, _ = createAlias(short, api, fmt.Sprintf("faults-%d", n))
 		cancel()
-		if one.ended = time.Now(); err == nil {
-			one.id = out.Alias.AliasId
-		}
+		one.ended = time.Now()
 		c.mu.Lock()
 		c.made = append(c.made, one)
 		c.mu.Unlock()
@@ -84,6 +76,18 @@ func (c *calls) run(ctx context.Context, proc *server.Process, halt <-chan struc
 		default:
 		}
 	}
+}
+
+// createAlias makes an alias, and returns its id.
+func createAlias(ctx context.Context, api *server.API, name string) (id string, err error) {
+	type strategy struct{ Type, Message string }
+	in := struct {
+		Name            string
+		RoutingStrategy strategy
+	}{name, strategy{"TERMINAL", "none"}}
+	var out struct{ Alias struct{ AliasId string } }
+	err = api.Call(ctx, "CreateAlias", in, &out)
+	return out.Alias.AliasId, err
 }
 
 // judgeBroken judges the calls around the time in which the disk took nothing, if there was one; most is how long the host may need afterwards.

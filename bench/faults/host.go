@@ -77,14 +77,11 @@ func (r *run) spec() (spec server.Spec, err error) {
 		}
 	}
 	spec = server.Spec{Kind: server.Troupe, Bin: r.o.Bin, FleetID: ownFleet, Config: config}
-	if r.namespaces != nil {
-		spec.In, sets = r.namespaces.host, append(sets, hostSets()...)
-	}
-	if r.tight, err = newTight(r.events, spec.In); err != nil {
+	if r.tight, err = newTight(r.events); err != nil {
 		return spec, fmt.Errorf("%s: %w", Memory, err)
 	}
 	if r.tight != nil {
-		spec.In, sets = r.tight, append(sets, "limits.playerBytesPerSecond=0", "limits.playerMessagesPerSecond=0")
+		spec.Within, sets = r.tight.Do, append(sets, "limits.playerBytesPerSecond=0", "limits.playerMessagesPerSecond=0")
 	}
 	spec.Sets = append(sets, r.o.Sets...)
 	if anyOf(r.events, DiskFull, DiskReadOnly, DiskSync, DiskSlow) {
@@ -140,13 +137,7 @@ func (r *run) enter(ctx context.Context, number int) (*crew, server.Room, error)
 	if err != nil {
 		return nil, room, err
 	}
-	open := func(seed uint64, player int, tcp, udp string) (way, error) {
-		return ListenPath(r.o.Network, "127.0.0.1:0", seed, player, tcp, udp)
-	}
-	if r.namespaces != nil {
-		open = r.namespaces.relay.open
-	}
-	players, err := enter(ctx, r.o.Network, r.o.Seed, room.IDs, reach, open, r.line)
+	players, err := enter(ctx, r.o.Network, r.o.Seed, room.IDs, reach, r.line)
 	return players, room, err
 }
 
@@ -169,10 +160,9 @@ func (r *run) access(room server.Room) (func(index int) access, error) {
 		return config
 	}
 	return func(index int) access {
-		a := access{transport: r.transport(index), tcp: room.Addr, udp: kcp, silence: silenceMax}
-		a.silence = r.silence()
+		a := access{transport: r.transport(index), tcp: room.Addr, udp: kcp, silence: r.silence()}
 		// The host chooses the address of the fast channel of ws: it does not go through a proxy.
-		a.fast = a.transport == client.KCP || r.namespaces != nil
+		a.fast = a.transport == client.KCP
 		if r.hostOnly() {
 			a.stall = a.silence
 		}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 	"time"
 
 	"troupe/bench/faults/cgroup"
-	"troupe/bench/server"
 	"troupe/transport/client"
 )
 
@@ -26,15 +24,14 @@ const (
 	opCrowd    = 1
 )
 
-// tight is a control group in which the host has little memory. It is a server.Place.
+// tight is a control group in which the host has little memory.
 type tight struct {
 	*cgroup.Group
-	place server.Place // where the host runs; nil: here
-	mib   int
+	mib int
 }
 
 // newTight returns nil if no fault is of the memory.
-func newTight(events []Event, place server.Place) (*tight, error) {
+func newTight(events []Event) (*tight, error) {
 	least := 0
 	for _, e := range events {
 		if e.Fault == Memory && (least == 0 || e.MiB < least) {
@@ -48,23 +45,7 @@ func newTight(events []Event, place server.Place) (*tight, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tight{Group: group, place: place, mib: least}, nil
-}
-
-// Do starts the host's process.
-func (t *tight) Do(start func() error) error {
-	if t.place == nil {
-		return t.Group.Do(start)
-	}
-	return t.Group.Do(func() error { return t.place.Do(start) })
-}
-
-// DialContext connects to the host.
-func (t *tight) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	if t.place == nil {
-		return new(net.Dialer).DialContext(ctx, network, addr)
-	}
-	return t.place.DialContext(ctx, network, addr)
+	return &tight{group, least}, nil
 }
 
 // crowd has players of other games lose their connections and be sent to as fast as the host takes it, until end is called: the host keeps for

@@ -97,6 +97,8 @@ func parse(text []byte, name string) (p Plan, err error) {
 	}
 	p.Length = cmp.Or(p.Length, end, Duration(time.Second))
 	switch {
+	case len(p.Faults) > 1 && slices.ContainsFunc(p.Faults, func(s Step) bool { return s.Fault == Kills }):
+		return p, at(steps, errors.New("kills must be the only fault of its plan"))
 	case !planName.MatchString(p.Name):
 		return p, at(root, fmt.Errorf("the name %q must be 1 to 64 letters, digits, dots, dashes and underscores", p.Name))
 	case time.Duration(p.Length) > lengthMax:

@@ -103,15 +103,6 @@ func (d *direction) copies(n int) int {
 	return 1
 }
 
-// way is how a player reaches the host. Its methods may be called from any goroutine; Close ends it and must be called.
-type way interface {
-	TCP() string // where the player connects to
-	UDP() string // where it sends datagrams to
-	Retarget(tcp, udp string)
-	Begin(e Event) (end func())
-	Close() error
-}
-
 // Path is one player's way to a host: a TCP and a UDP proxy on loopback. Its methods may be called from any goroutine; Close ends it and
 // must be called.
 type Path struct {
@@ -194,17 +185,12 @@ func (p *Path) Begin(e Event) (end func()) {
 		p.rebindUDP()
 		return nil
 	}
-	return beginLink(p.up, p.down, e)
-}
-
-// beginLink begins a fault that has a length, and returns what ends it.
-func beginLink(up, down *direction, e Event) (end func()) {
 	var both []*direction
 	if e.Direction != "down" {
-		both = append(both, up)
+		both = append(both, p.up)
 	}
 	if e.Direction != "up" {
-		both = append(both, down)
+		both = append(both, p.down)
 	}
 	c := e.Conditions
 	c.silent = e.Fault == Silence

@@ -34,6 +34,8 @@ const (
 	Stall Kind = "stall"
 	// Crash ends the host's process (SIGKILL); it starts again when the fault is over.
 	Crash Kind = "crash"
+	// Kills ends a host that calls load (SIGKILL), at each failpoint of its store. It is the only fault of its plan, which has no players.
+	Kills Kind = "kills"
 	// Restart asks the host's process to end (SIGTERM); it may take as long as the fault, and then starts again.
 	Restart Kind = "restart"
 	// Throttle leaves the host's process a share of the time, in periods of 100 ms.
@@ -52,7 +54,7 @@ const (
 )
 
 // kinds are all of them, in the order of a legend.
-var kinds = []Kind{Silence, Link, Reset, Handover, Rebind, Stall, Throttle, DiskFull, DiskReadOnly, DiskSync, DiskSlow, Memory, Files, Hang, Restart, Crash}
+var kinds = []Kind{Silence, Link, Reset, Handover, Rebind, Stall, Throttle, DiskFull, DiskReadOnly, DiskSync, DiskSlow, Memory, Files, Hang, Restart, Crash, Kills}
 
 func kindNames() string {
 	names := make([]string, len(kinds))
@@ -80,6 +82,7 @@ var meanings = map[Kind]string{
 	Hang:         "a script of another game hangs",
 	Restart:      "the host is asked to stop, and started again",
 	Crash:        "the host is killed",
+	Kills:        "the host is killed under load, at the failpoints of its store",
 }
 
 // instant reports whether a fault has no length.
@@ -87,7 +90,7 @@ func (k Kind) instant() bool { return k == Reset || k == Handover || k == Rebind
 
 // onHost reports whether a fault is one of the host's process.
 func (k Kind) onHost() bool {
-	return slices.Contains([]Kind{Stall, Throttle, DiskFull, DiskReadOnly, DiskSync, DiskSlow, Memory, Files, Hang, Restart, Crash}, k)
+	return slices.Contains([]Kind{Stall, Throttle, DiskFull, DiskReadOnly, DiskSync, DiskSlow, Memory, Files, Hang, Restart, Crash, Kills}, k)
 }
 
 // ends reports whether a fault ends the host's process.

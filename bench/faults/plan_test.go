@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -194,6 +195,56 @@ func TestARebindIsOverWhenItIsNoticed(t *testing.T) {
 		r := &run{o: Options{Quick: c.quick}, events: []Event{c.event}}
 		if got := time.Duration(r.noticed()); got != c.want {
 			t.Errorf("%+v: %v, want %v", c.event, got, c.want)
+		}
+	}
+}
+
+// Each row of the specification has a plan, or is one that no plan can try; and no plan is for a row that is not there.
+func TestTheMatrixIsThatOfTheSpecification(t *testing.T) {
+	t.Parallel()
+	spec, err := os.ReadFile("../../docs/spec/reliability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Crashes of single actors, floods, clocks, hostile traffic, and seeds. What is not built has no test.
+	without := []string{"RL-110", "RL-112", "RL-117", "RL-122", "RL-124"}
+	var want, got []string
+	for _, m := range regexp.MustCompile(`(?m)^\| (RL-1\d\d) \|.*$`).FindAllStringSubmatch(string(spec), -1) {
+		if !slices.Contains(without, m[1]) && !strings.Contains(m[0], "No test: ") {
+			want = append(want, m[1])
+		}
+	}
+	for _, p := range Matrix() {
+		got = append(got, p.Row)
+	}
+	if got = slices.Compact(got); len(want) < 15 || !slices.Equal(got, want) {
+		t.Errorf("plans for %v, want %v", got, want)
+	}
+	for _, p := range read("plans/matrix") {
+		if p.Row == "" {
+			t.Errorf("%s has no row", p.Name)
+		}
+	}
+}
+
+// A figure that is missed breaks a promise, and one that is just reached does not.
+func TestFiguresOfAPlan(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		plan            Plan
+		reached, missed Figures
+	}{
+		"delivered":      {Plan{Delivered: 100}, Figures{Delivered: 100}, Figures{Delivered: 99}},
+		"fast share":     {Plan{FastShare: 0.62}, Figures{FastSent: 50, FastDelivered: 62}, Figures{FastSent: 50, FastDelivered: 61}},
+		"back, p99":      {Plan{BackP99: Duration(time.Second)}, Figures{Resumes: 1, ReattachP99Ms: 1000}, Figures{Resumes: 1, ReattachP99Ms: 1001}},
+		"nobody is cut":  {Plan{BackP99: Duration(time.Second)}, Figures{Resumes: 1}, Figures{}},
+		"back, the last": {Plan{BackMax: Duration(time.Second)}, Figures{ReattachMaxMs: 1000}, Figures{Resumes: 1, ReattachMaxMs: 1001}},
+		"uncut":          {Plan{Uncut: true}, Figures{}, Figures{Resumes: 1}},
+	} {
+		for figures, want := range map[*Figures]string{&c.reached: holds, &c.missed: broken} {
+			if got := c.plan.judgeFigures(figures, 2); len(got) != 1 || got[0].Outcome != want {
+				t.Errorf("%s: %+v, want %s", name, got, want)
+			}
 		}
 	}
 }

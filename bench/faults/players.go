@@ -44,7 +44,7 @@ type access struct {
 type player struct {
 	index int
 	peer  int32 // as the first login gave it
-	path  way
+	path  *Path
 	c     *client.Client
 	crew  *crew
 
@@ -91,11 +91,8 @@ func (s *sendTimes) of(number uint64) time.Time {
 	return s.times[number-1]
 }
 
-// opener opens a player's way to the host; tcp and udp are host:port there.
-type opener func(seed uint64, player int, tcp, udp string) (way, error)
-
 // enter logs players in.
-func enter(ctx context.Context, on transport.Network, seed uint64, ids []string, reach func(index int) access, open opener, line *timeline) (_ *crew, err error) {
+func enter(ctx context.Context, on transport.Network, seed uint64, ids []string, reach func(index int) access, line *timeline) (_ *crew, err error) {
 	all := &crew{byPeer: make(map[int32]int), line: line}
 	defer func() {
 		if err != nil {
@@ -105,7 +102,7 @@ func enter(ctx context.Context, on transport.Network, seed uint64, ids []string,
 	for i, id := range ids {
 		a := reach(i)
 		p := &player{index: i, crew: all, ledger: newLedger(len(ids)), listened: make(chan struct{}), lastEvent: time.Now()}
-		if p.path, err = open(seed, i, a.tcp, a.udp); err != nil {
+		if p.path, err = ListenPath(on, "127.0.0.1:0", seed, i, a.tcp, a.udp); err != nil {
 			return nil, fmt.Errorf("path of player %d: %w", i, err)
 		}
 		o := client.Options{

@@ -33,9 +33,6 @@ type Options struct {
 	Behind []string // words after Bin that have it call disk.Exec with the socket and the program that follow
 	Sets   []string // KEY=VALUE settings of that host
 	Script string   // file or folder of the game's own script for it; empty: one that tells of its callbacks
-	// Namespaces has a host that is started here and the players in network namespaces, with a relay between them that carries IP packets.
-	// This process must be that of netns.Start.
-	Namespaces bool
 	// Against is a host that runs already.
 	Against *server.Remote
 	// Transports are those of the players, in turns. Auto and none are not allowed.
@@ -84,7 +81,6 @@ type Report struct {
 	Transports []string  `json:"transports,omitempty"`
 	Script     string    `json:"script,omitempty"`
 	Against    bool      `json:"against,omitempty"`
-	Layer      string    `json:"layer,omitempty"` // LayerNamespaces; empty: LayerProxies
 	Events     []Event   `json:"events"`
 	Figures    Figures   `json:"figures"`
 	Verdicts   []Verdict `json:"verdicts"`
@@ -92,33 +88,26 @@ type Report struct {
 	Absences   []Absence `json:"absences,omitempty"`
 }
 
-// The layers.
-const (
-	LayerProxies    = "proxies"
-	LayerNamespaces = "namespaces"
-)
-
 // format is that of reports.
 const format = 1
 
 type run struct {
-	o          Options
-	events     []Event
-	dir        string
-	own        server.Spec // of the host that is started here
-	proc       *server.Process
-	restarted  time.Time // when the host was started again
-	line       *timeline
-	called     map[string]int // callbacks in the timeline, by game session
-	told       expectations   // of the script
-	namespaces *namespaces    // the layer of namespaces, if it is used
-	disk       *disk.Disk     // of the host, if it is to break
-	tight      *tight         // the memory of the host, if it is to be little
-	calls      *calls         // while the disk is broken
-	hung       *hung          // the game whose script hangs
-	others     []string       // game sessions without players, when the host is to be killed
-	asked      time.Time      // when the host was asked to stop
-	left       exit           // how it then ended
+	o         Options
+	events    []Event
+	dir       string
+	own       server.Spec // of the host that is started here
+	proc      *server.Process
+	restarted time.Time // when the host was started again
+	line      *timeline
+	called    map[string]int // callbacks in the timeline, by game session
+	told      expectations   // of the script
+	disk      *disk.Disk     // of the host, if it is to break
+	tight     *tight         // the memory of the host, if it is to be little
+	calls     *calls         // while the disk is broken
+	hung      *hung          // the game whose script hangs
+	others    []string       // game sessions without players, when the host is to be killed
+	asked     time.Time      // when the host was asked to stop
+	left      exit           // how it then ended
 }
 
 // Run plays one plan. An error means that nothing was judged.
@@ -150,17 +139,12 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 		if r.tight != nil {
 			err = errors.Join(err, r.tight.Close())
 		}
-		if r.namespaces != nil {
-			err = errors.Join(err, r.namespaces.close())
-		}
 	}()
-	if o.Namespaces {
-		if r.namespaces, err = openNamespaces(); err != nil {
+	kills := anyOf(r.events, Kills)
+	if !kills {
+		if err := r.start(ctx); err != nil {
 			return report, err
 		}
-	}
-	if err := r.start(ctx); err != nil {
-		return report, err
 	}
 	report = Report{
 		Format: format, Scenario: plan.Name, About: plan.About, Started: time.Now().UTC().Truncate(time.Second), Seed: o.Seed, Players: o.Players,
@@ -169,15 +153,13 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	for _, t := range o.Transports {
 		report.Transports = append(report.Transports, t.String())
 	}
-	if o.Namespaces {
-		report.Layer = LayerNamespaces
-	}
 	if o.Script != "" {
 		report.Script = filepath.Base(o.Script)
 	}
-	err = r.play(ctx, time.Duration(plan.Length), &report)
-	if r.namespaces != nil && err == nil {
-		report.Figures.Network, err = r.namespaces.figures()
+	if kills {
+		err = r.playKills(ctx, &report)
+	} else {
+		err = r.play(ctx, time.Duration(plan.Length), &report)
 	}
 	if !o.Quick && err == nil {
 		report.Verdicts = append(report.Verdicts, plan.judgeFigures(&report.Figures, o.Players)...)
@@ -483,12 +465,12 @@ func (r *Report) Print(w io.Writer) {
 	}
 	_ = t.Flush() // w has the error too, if it keeps it
 	f := &r.Figures
+	if f.Sent == 0 {
+		return
+	}
 	fmt.Fprintf(w, "\nreliable: %d sent, %d not accepted for sending, %d delivered, %d lost, %d twice, %d out of order\n", f.Sent, f.Unsent, f.Delivered, f.Lost, f.Duplicated, f.OutOfOrder)
 	fmt.Fprintf(w, "fast: %d sent, %d delivered\n", f.FastSent, f.FastDelivered)
 	fmt.Fprintf(w, "resumes: %d, failed %d, reattached in %.0f ms (p50), %.0f ms (p99), %.0f ms (max)\n", f.Resumes, f.ResumesFailed, f.ReattachP50Ms, f.ReattachP99Ms, f.ReattachMaxMs)
-	if n := f.Network; n != nil {
-		fmt.Fprintf(w, "network: %d IP packets, %d dropped, %d TCP segments sent again\n", n.Packets, n.Dropped, n.Resent)
-	}
 }
 
 // Read reads a stored report.

@@ -62,15 +62,6 @@ type Figures struct {
 	Restarts       int64   `json:"restarts"`   // of actors of the host
 	HostMiB        float64 `json:"hostMiB"`    // the most that the host's process took; 0: unknown
 	Goroutines     int64   `json:"goroutines"` // of the host, when the players had left; -1: unknown
-
-	Network *Network `json:"network,omitempty"` // of LayerNamespaces
-}
-
-// Network counts what passed between players and host, both ways.
-type Network struct {
-	Packets uint64 `json:"packets"` // IP packets that arrived
-	Dropped uint64 `json:"dropped"`
-	Resent  uint64 `json:"resent"` // TCP segments that the kernel sent again
 }
 
 // The bounds of RL-29.

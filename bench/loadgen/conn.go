@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -20,26 +19,24 @@ type conn struct {
 	peer int32
 	room int
 	rec  *recorder
-	// number is that of the player in its room; group is that of ToGroup
+	// number is that of the player in its room
 	number int
-	group  int32
 	// seen is of ToAnything, nil: what comes back is the swarm's own messages
 	seen *seen
 
 	prepared bool        // owned by Run: the message is made
-	ready    atomic.Bool // set by the reader: the player is in its group, or its fast channel is up
+	ready    atomic.Bool // set by the reader: the fast channel is up
 	dead     atomic.Bool // set by the reader or pacer that met an error
 }
 
 // link is how a player is connected: a bare WebSocket, or Troupe's Go client.
 type link interface {
-	// prepare makes the message that the player sends; next is whom ToNext means. After it only the pacer sends.
-	prepare(cfg *Config, next int32)
+	// prepare makes the message that the player sends. After it only the pacer sends.
+	prepare(cfg *Config)
 	// send sends the message with the time at which it was due.
 	send(nanos int64) error
 	// read receives until the connection ends, and says why it did.
 	read(now func() int64, w *window) error
-	joinGroup(group int32) error
 	// interrupt ends a send that the server does not take; others fail from then on.
 	interrupt()
 	leave()
@@ -51,26 +48,14 @@ type webSocket struct {
 	// set once by dial
 	net net.Conn
 	key [4]byte
-	// protocol is another one than Realtime, nil: Realtime
+	// protocol is nil for Realtime
 	protocol Protocol
-	// numbered: the server speaks the extension with this player
-	numbered bool
 
-	// writeMu keeps numbers and acknowledgements in the order of the writes
-	writeMu  sync.Mutex
-	acked    uint64        // guarded by writeMu
-	riding   bool          // guarded by writeMu: a message of its own carried the last ack
-	received atomic.Uint64 // highest number, written by the reader alone
-	parser   frameParser   // owned by dial, then by the reader
-	msg      *message      // owned by Run, then by the pacer
+	parser frameParser // owned by dial, then by the reader
+	msg    *message    // owned by Run, then by the pacer
 }
 
-func (c *webSocket) prepare(cfg *Config, next int32) { c.msg = newMessage(cfg, c, next) }
-
-func (c *webSocket) joinGroup(group int32) error {
-	_, err := c.net.Write(appendFrame(nil, opBinary, c.key, AppendJoinGroup(nil, c.of.peer, group)))
-	return err
-}
+func (c *webSocket) prepare(cfg *Config) { c.msg = newMessage(cfg, c) }
 
 func (c *webSocket) interrupt() { _ = c.net.SetWriteDeadline(time.Unix(1, 0)) }
 
@@ -116,12 +101,6 @@ func (c *webSocket) drain(b *batch, now int64, w *window) error {
 		if err != nil {
 			return err
 		}
-		if err := c.number(p); err != nil {
-			return err
-		}
-		if p.OpCode == OpMembership {
-			c.of.ready.Store(true)
-		}
 		if c.of.seen != nil {
 			c.answer(p.Payload, b, now, w)
 		} else if stamp, own := stampOf(p); own {
@@ -156,43 +135,8 @@ func (c *webSocket) answer(payload []byte, b *batch, now int64, w *window) {
 	}
 }
 
-// ackEvery and ackRiding are after how many messages an acknowledgement is sent by itself; the second is for players whose
-// own messages have carried the last one. The Go SDK does the same.
-const (
-	ackEvery  = 16
-	ackRiding = 64
-)
-
-// number checks that nothing is missing or comes twice, and acknowledges what has gathered.
-func (c *webSocket) number(p Packet) error {
-	if p.RelSeq == 0 {
-		return nil
-	}
-	n := c.received.Load() + 1
-	if p.RelSeq != n {
-		return fmt.Errorf("number %d where %d was due", p.RelSeq, n)
-	}
-	c.received.Store(n)
-	c.writeMu.Lock()
-	defer c.writeMu.Unlock()
-	if n < c.acked+ackEvery || c.riding && n < c.acked+ackRiding {
-		return nil
-	}
-	c.acked, c.riding = n, false
-	if _, err := c.net.Write(appendFrame(nil, opBinary, c.key, AppendAck(nil, n))); err != nil {
-		return fmt.Errorf("send ack: %w", err)
-	}
-	return nil
-}
-
 // send writes the player's next message.
 func (c *webSocket) send(nanos int64) error {
-	if c.numbered {
-		c.writeMu.Lock()
-		defer c.writeMu.Unlock()
-		c.acked, c.riding = c.received.Load(), true
-		c.msg.number(c.acked)
-	}
 	_, err := c.net.Write(c.msg.stamped(nanos))
 	return err
 }

@@ -57,7 +57,7 @@ func (s *Swarm) dial(ctx context.Context, login Login, number int) (*conn, error
 	if w.protocol != nil {
 		err = w.enter(ctx, addr, login)
 	} else {
-		err = w.open(addr, login.PlayerSessionID, s.cfg.Numbered)
+		err = w.open(addr, login.PlayerSessionID)
 	}
 	if err != nil {
 		stop()
@@ -83,14 +83,18 @@ func source(addr string, number int) net.Addr {
 }
 
 // open does the WebSocket handshake and the login.
-func (c *webSocket) open(addr, playerSessionID string, numbered bool) error {
+func (c *webSocket) open(addr, playerSessionID string) error {
 	if err := c.upgrade(addr, "/websocket"); err != nil {
 		return fmt.Errorf("upgrade: %w", err)
 	}
-	if _, err := c.net.Write(appendFrame(nil, opBinary, c.key, AppendLogin(nil, playerSessionID, numbered))); err != nil {
+	if _, err := c.net.Write(appendFrame(nil, opBinary, c.key, AppendLogin(nil, playerSessionID))); err != nil {
 		return fmt.Errorf("send login: %w", err)
 	}
-	return c.awaitLogin()
+	unit, err := c.awaitMessage()
+	if err != nil {
+		return err
+	}
+	return c.loggedIn(unit)
 }
 
 func (c *webSocket) upgrade(addr, path string) error {
@@ -132,15 +136,6 @@ func checkUpgrade(head []byte, key string) error {
 	return nil
 }
 
-// awaitLogin reads until LOGIN_RESPONSE, which must be the first packet.
-func (c *webSocket) awaitLogin() error {
-	unit, err := c.awaitMessage()
-	if err != nil {
-		return err
-	}
-	return c.loggedIn(unit)
-}
-
 // awaitMessage reads until the next binary message, which is valid until the one after it.
 func (c *webSocket) awaitMessage() ([]byte, error) {
 	for {
@@ -172,13 +167,13 @@ func (c *webSocket) loggedIn(unit []byte) error {
 	if p.OpCode != OpLoginResponse || p.LoginRes == nil {
 		return fmt.Errorf("first packet has op code %d", p.OpCode)
 	}
-	r, err := ParseLoginResult(p.LoginRes)
+	ok, peer, err := ParseLoginResult(p.LoginRes)
 	if err != nil {
 		return err
 	}
-	if !r.OK || r.PeerID <= 0 {
+	if !ok || peer <= 0 {
 		return ErrRefused
 	}
-	c.of.peer, c.numbered = r.PeerID, r.Numbered
+	c.of.peer = peer
 	return nil
 }

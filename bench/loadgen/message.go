@@ -11,18 +11,16 @@ const stampBytes = 8
 
 // message is the one message a player sends again and again, kept as a finished masked frame. It belongs to the pacer.
 type message struct {
-	frame       []byte
-	unit        []byte // inside frame, masked
-	stamps      []int  // where the send times are in unit
-	text        bool   // they are text
-	sender      int    // of the text, in its room
-	relSeq, ack int    // in unit; 0 without the extension
-	next        uint64 // the number of the next one
-	key         [4]byte
+	frame  []byte
+	unit   []byte // inside frame, masked
+	stamps []int  // where the send times are in unit
+	text   bool   // they are text
+	sender int    // of the text, in its room
+	key    [4]byte
 }
 
-// newMessage makes the message of a player. next is whom ToNext means.
-func newMessage(cfg *Config, c *webSocket, next int32) *message {
+// newMessage makes the message of a player.
+func newMessage(cfg *Config, c *webSocket) *message {
 	m, peer := &message{key: c.key, text: cfg.To == ToAnything, sender: c.of.number}, c.of.peer
 	payload := make([]byte, cfg.PayloadBytes)
 	if m.text {
@@ -33,16 +31,10 @@ func newMessage(cfg *Config, c *webSocket, next int32) *message {
 	switch {
 	case c.protocol != nil:
 		unit = c.protocol.Message(payload)
-	case c.numbered:
-		unit, m.relSeq, m.ack = AppendNumberedMessage(nil, op, peer, AllPlayers, payload)
 	case cfg.To == ToSelf:
 		unit = AppendPlayerMessage(nil, op, peer, peer, payload)
-	case cfg.To == ToNext:
-		unit = AppendPlayerMessage(nil, op, peer, next, payload)
-	case cfg.To == ToServer, cfg.To == ToScript, cfg.To == ToAnything:
+	case cfg.To == ToServer, cfg.To == ToAnything:
 		unit = AppendPlayerMessage(nil, op, peer, ServerPeer, payload)
-	case cfg.To == ToGroup:
-		unit = AppendGroupMessage(nil, op, peer, c.of.group, payload)
 	default:
 		unit = AppendGroupMessage(nil, op, peer, AllPlayers, payload)
 	}
@@ -57,19 +49,6 @@ func newMessage(cfg *Config, c *webSocket, next int32) *message {
 	m.frame = appendFrame(nil, opBinary, c.key, unit)
 	m.unit = m.frame[len(m.frame)-len(unit):]
 	return m
-}
-
-// number gives the message its next number and an acknowledgement.
-func (m *message) number(ack uint64) {
-	m.next++
-	for _, f := range []struct {
-		at int
-		n  uint64
-	}{{m.relSeq, m.next}, {m.ack, ack}} {
-		b := m.unit[f.at : f.at+NumberBytes]
-		PutNumber(b, f.n)
-		mask(b, m.key, f.at)
-	}
 }
 
 // stamped returns the frame carrying the given time, valid until the next call.

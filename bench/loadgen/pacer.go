@@ -113,11 +113,9 @@ func (p *pacer) send(c *conn, due int64) {
 
 // receivers is how many players get a message of c.
 func (s *Swarm) receivers(c *conn) int64 {
-	switch n := int64(len(s.rooms[c.room])); s.cfg.To {
-	case ToRoom, ToScript:
-		return n
-	case ToGroup: // players are dealt out in turns, the first group gets the odd one
-		return (n + 2 - int64(c.group)) / 2
+	switch s.cfg.To {
+	case ToRoom:
+		return int64(len(s.rooms[c.room]))
 	case ToAnything:
 		return 0
 	default:

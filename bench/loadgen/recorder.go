@@ -1,7 +1,6 @@
 package loadgen
 
 import (
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -77,13 +76,6 @@ func (h *Histogram) Distribution() []Point {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return distribution(h.h)
-}
-
-// merge adds another one, which nobody records into.
-func (h *Histogram) merge(o *Histogram) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.h.Merge(o.h)
 }
 
 // newRecent is for one moment: a smaller one, because it is merged and emptied often.
@@ -176,9 +168,3 @@ var tailQuantiles = func() (all []float64) {
 	}
 	return all
 }()
-
-// String prints the points in milliseconds.
-func (q Quantiles) String() string {
-	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-	return fmt.Sprintf("p50 %.2f p99 %.2f p99.9 %.2f max %.2f ms", ms(q.P50), ms(q.P99), ms(q.P999), ms(q.Max))
-}

@@ -64,9 +64,9 @@ func (s *Swarm) Run(ctx context.Context, plan Plan) (Result, error) {
 		return Result{}, errors.New("run: no players, or no rate")
 	}
 	for _, room := range s.rooms {
-		for i, c := range room {
+		for _, c := range room {
 			if !c.prepared {
-				c.prepare(&s.cfg, room[(i+1)%len(room)].peer)
+				c.prepare(&s.cfg)
 				c.prepared = true
 			}
 		}
@@ -112,19 +112,19 @@ func (s *Swarm) Run(ctx context.Context, plan Plan) (Result, error) {
 	return res, nil
 }
 
-// readyMax bounds how long all players may take to be in their groups, or to have their fast channels.
+// readyMax bounds how long the fast channels of all players may take.
 const readyMax = 20 * time.Second
 
-// awaitReady waits until all players are in their groups and have their fast channels, if they are to.
+// awaitReady waits for the fast channels of all players, if they use them.
 func (s *Swarm) awaitReady(ctx context.Context) error {
-	if s.cfg.To != ToGroup && (s.cfg.SDK == nil || !s.cfg.SDK.Fast) {
+	if s.cfg.SDK == nil || !s.cfg.SDK.Fast {
 		return nil
 	}
 	deadline := s.now() + int64(readyMax)
 	for _, c := range s.conns {
 		for !c.ready.Load() && !c.dead.Load() { // who is lost is told at the end
 			if s.now() > deadline {
-				return fmt.Errorf("run: peer %d of room %d is not in its group, or has no fast channel", c.peer, c.room)
+				return fmt.Errorf("run: peer %d of room %d has no fast channel", c.peer, c.room)
 			}
 			if err := s.callAt(ctx, s.now()+int64(5*time.Millisecond), nil); err != nil {
 				return err

@@ -74,10 +74,10 @@ func TestDueInWindow(t *testing.T) {
 
 func TestReceivers(t *testing.T) {
 	t.Parallel()
-	for to, want := range map[Target][5]int64{ToRoom: {5, 5, 5, 5, 5}, ToGroup: {3, 2, 3, 2, 3}, ToNext: {1, 1, 1, 1, 1}, ToScript: {5, 5, 5, 5, 5}, ToAnything: {}} {
+	for to, want := range map[Target][5]int64{ToRoom: {5, 5, 5, 5, 5}, ToSelf: {1, 1, 1, 1, 1}, ToAnything: {}} {
 		s := &Swarm{cfg: Config{To: to}, rooms: map[int][]*conn{4: nil}}
-		for i := range 5 {
-			s.rooms[4] = append(s.rooms[4], &conn{room: 4, group: int32(1 + i%2)})
+		for range 5 {
+			s.rooms[4] = append(s.rooms[4], &conn{room: 4})
 		}
 		for i, c := range s.rooms[4] {
 			if got := s.receivers(c); got != want[i] {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"troupe/transport/client"
@@ -55,11 +54,8 @@ func (c *conn) dialSDK(ctx context.Context, o *SDK, addr, playerSessionID string
 	return nil
 }
 
-func (p *sdkPlayer) prepare(cfg *Config, next int32) {
+func (p *sdkPlayer) prepare(cfg *Config) {
 	p.msg = client.Message{OpCode: OpLoad, TargetGroup: client.AllPlayers, Payload: make([]byte, cfg.PayloadBytes), Intent: client.Reliable}
-	if cfg.To == ToNext {
-		p.msg.TargetPlayer, p.msg.TargetGroup = next, 0
-	}
 	if p.fast {
 		p.msg.Intent = client.Fast
 	}
@@ -107,10 +103,6 @@ func (p *sdkPlayer) take(e client.Event, b *batch) error {
 		b.other++
 	}
 	return nil
-}
-
-func (p *sdkPlayer) joinGroup(int32) error {
-	return errors.New("players of the SDK are in no group of the swarm's")
 }
 
 func (p *sdkPlayer) interrupt() { p.cancel() }

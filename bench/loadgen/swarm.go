@@ -16,8 +16,7 @@ type Config struct {
 	PayloadBytes    int      // at least 8; 0 = 64
 	Seed            uint64   // of the send schedule
 	DialConcurrency int      // connections being opened at once; 0 = 64
-	Numbered        bool     // ask for the extension: numbers and acknowledgements
-	To              Target   // where messages go; with Numbered to the room
+	To              Target   // where messages go
 	OpCode          int32    // of the messages; 0 = one of the swarm's own
 	SDK             *SDK     // players connect with Troupe's Go client; nil: over a bare WebSocket, which costs the generator less
 	Protocol        Protocol // of a server that does not speak Realtime, nil: it does; only ToRoom
@@ -32,10 +31,7 @@ const (
 	ToRoom     Target = iota // all players of the room, the sender included
 	ToSelf                   // the sender
 	ToServer                 // the server, whose script sends each back to its sender
-	ToNext                   // the player that logged in after the sender to the same room
-	ToGroup                  // the sender's group: every second player of its room, the sender included
-	ToScript                 // the server, whose script sends each to all players of the room
-	ToAnything               // the server; what its script makes of it is not known
+	ToAnything               // the server, whose script may do anything
 )
 
 // Login is one player to connect. Players with the same Room number receive each other's messages.
@@ -86,17 +82,11 @@ func New(cfg Config) (*Swarm, error) {
 	if cfg.To != ToAnything && (cfg.OpCode != 0 || cfg.Message != nil) {
 		return nil, errors.New("own op codes and messages are for scripts, of which it is not known what they answer")
 	}
-	if cfg.Protocol != nil && (cfg.To != ToRoom || cfg.Numbered) {
-		return nil, errors.New("players of another protocol send to their rooms, without numbers")
-	}
-	if cfg.SDK != nil && (cfg.To != ToRoom && cfg.To != ToNext || cfg.Protocol != nil) {
-		return nil, errors.New("players of the SDK send to the room, or to the next player")
+	if cfg.To != ToRoom && (cfg.Protocol != nil || cfg.SDK != nil) {
+		return nil, errors.New("players of another protocol, and those of the SDK, send to their rooms")
 	}
 	if cfg.DialConcurrency <= 0 {
 		cfg.DialConcurrency = 64
-	}
-	if cfg.To != ToRoom && cfg.Numbered { // the others have no fixed place for a number
-		return nil, errors.New("numbered messages go to the group of all players")
 	}
 	return &Swarm{cfg: cfg, base: time.Now(), rooms: make(map[int][]*conn), joins: NewHistogram()}, nil
 }
@@ -153,20 +143,6 @@ type Joins struct {
 	Players   int
 	PerSecond float64 // while a wave was under way
 	Took      Quantiles
-	each      *Histogram
-}
-
-// Add adds the logins of another swarm, whose rate is not known then.
-func (j *Joins) Add(o Joins) {
-	if o.each == nil {
-		return
-	}
-	all := NewHistogram()
-	all.merge(o.each)
-	if j.each != nil {
-		all.merge(j.each)
-	}
-	*j = Joins{Players: j.Players + o.Players, Took: all.Quantiles(), each: all}
 }
 
 // Joins returns how fast players came in: from the start of the connection to the answer of the login.
@@ -176,7 +152,7 @@ func (s *Swarm) Joins() (j Joins) {
 	if j.Players = s.joins.Count(); j.Players == 0 || s.joining <= 0 {
 		return Joins{}
 	}
-	j.Took, j.each = s.joins.Quantiles(), s.joins
+	j.Took = s.joins.Quantiles()
 	j.PerSecond = float64(j.Players) / s.joining.Seconds()
 	return j
 }
@@ -186,12 +162,6 @@ func (s *Swarm) adopt(c *conn) {
 	s.conns = append(s.conns, c)
 	c.number = len(s.rooms[c.room])
 	s.rooms[c.room] = append(s.rooms[c.room], c)
-	if s.cfg.To == ToGroup {
-		c.group = int32(1 + (len(s.rooms[c.room])-1)%2)
-		if err := c.joinGroup(c.group); err != nil {
-			s.noteError(fmt.Errorf("peer %d of room %d: join group: %w", c.peer, c.room, err))
-		}
-	}
 	s.readers.Go(func() {
 		err := c.read(s.now, &s.window)
 		c.dead.Store(true)

@@ -16,7 +16,7 @@ func sentText(t *testing.T, cfg Config, number int, nanos int64) []byte {
 	t.Helper()
 	cfg.To = ToAnything
 	key := [4]byte{0x11, 0x22, 0x33, 0x44}
-	m := newMessage(&cfg, &webSocket{of: &conn{peer: 3, number: number}, key: key}, 4)
+	m := newMessage(&cfg, &webSocket{of: &conn{peer: 3, number: number}, key: key})
 	var payload []byte
 	for _, at := range []int64{1, nanos} { // it is written over again and again
 		frame := bytes.Clone(m.stamped(at))

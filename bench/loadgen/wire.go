@@ -14,8 +14,6 @@ import (
 const (
 	OpLogin         int32 = 0
 	OpLoginResponse int32 = -1
-	OpJoinGroup     int32 = -10
-	OpMembership    int32 = -13
 	OpLoad          int32 = 7 // the load generator's own messages
 )
 
@@ -38,16 +36,7 @@ const (
 	keyPayload      = 15<<3 | typeBytes
 	keyLogin        = 30<<3 | typeBytes
 	keyLoginResult  = 31<<3 | typeBytes
-	keyJoinGroup    = 40<<3 | typeBytes
-
-	// of the extension: numbers and acknowledgements
-	keyRelSeq = 1001<<3 | typeVarint
-	keyAck    = 1002<<3 | typeVarint
-	keyCaps   = 1001<<3 | typeVarint // in LoginCommand and LoginResult
 )
-
-// NumberBytes is the fixed length of a number in AppendNumberedMessage.
-const NumberBytes = 5
 
 const (
 	typeVarint = 0
@@ -57,13 +46,10 @@ const (
 // errTruncated is returned for a unit or field that ends early.
 var errTruncated = errors.New("truncated")
 
-// AppendLogin appends a LOGIN unit as the C# client writes it; numbered asks for the extension.
-func AppendLogin(dst []byte, playerSessionID string, numbered bool) []byte {
+// AppendLogin appends a LOGIN unit as the C# client writes it.
+func AppendLogin(dst []byte, playerSessionID string) []byte {
 	inner := appendBytes(nil, 1<<3|typeBytes, []byte(playerSessionID))
 	inner = appendInt(inner, 2<<3|typeVarint, clientVersion)
-	if numbered {
-		inner = appendInt(inner, keyCaps, 1)
-	}
 	body := appendInt(nil, keyTargetPlayer, ServerPeer)
 	body = appendInt(body, keyReliable, 1)
 	return appendUnit(dst, appendBytes(body, keyLogin, inner))
@@ -81,66 +67,20 @@ func AppendLoginResponse(dst []byte, peerID, fastPort int32) []byte {
 	return appendUnit(dst, appendBytes(body, keyLoginResult, inner))
 }
 
-// AppendJoinGroup appends a reliable JOIN_GROUP unit.
-func AppendJoinGroup(dst []byte, sender, group int32) []byte {
-	body := appendOpCode(nil, OpJoinGroup)
-	body = appendInt(body, keyTargetPlayer, ServerPeer)
-	body = appendInt(body, keySender, sender)
-	body = appendInt(body, keyReliable, 1)
-	return appendUnit(dst, appendBytes(body, keyJoinGroup, appendInt(nil, 1<<3|typeVarint, group)))
-}
-
 // AppendGroupMessage appends a reliable message to a group. The payload is the last part of the unit.
 func AppendGroupMessage(dst []byte, opCode, sender, group int32, payload []byte) []byte {
-	body := appendOpCode(nil, opCode)
-	body = appendInt(body, keyTargetGroup, group)
-	body = appendInt(body, keySender, sender)
-	body = appendInt(body, keyReliable, 1)
-	return appendUnit(dst, appendBytes(body, keyPayload, payload))
+	return appendMessage(dst, opCode, keyTargetGroup, group, sender, payload)
 }
 
 // AppendPlayerMessage appends a reliable message to a player, or to the server. The payload is the last part of the unit.
 func AppendPlayerMessage(dst []byte, opCode, sender, player int32, payload []byte) []byte {
-	body := appendOpCode(nil, opCode)
-	body = appendInt(body, keyTargetPlayer, player)
-	body = appendInt(body, keySender, sender)
-	body = appendInt(body, keyReliable, 1)
+	return appendMessage(dst, opCode, keyTargetPlayer, player, sender, payload)
+}
+
+func appendMessage(dst []byte, opCode int32, target uint64, id, sender int32, payload []byte) []byte {
+	body := appendInt(appendOpCode(nil, opCode), target, id)
+	body = appendInt(appendInt(body, keySender, sender), keyReliable, 1)
 	return appendUnit(dst, appendBytes(body, keyPayload, payload))
-}
-
-// AppendNumberedMessage is AppendGroupMessage with a number and an acknowledgement, both 0 and to be written with PutNumber
-// at the offsets returned, which count from the start of what was appended.
-func AppendNumberedMessage(dst []byte, opCode, sender, group int32, payload []byte) (unit []byte, relSeqAt, ackAt int) {
-	body := appendOpCode(nil, opCode)
-	body = appendInt(body, keyTargetGroup, group)
-	body = appendInt(body, keySender, sender)
-	body = appendInt(body, keyReliable, 1)
-	body = binary.AppendUvarint(body, keyRelSeq)
-	relSeqAt = len(body)
-	body = append(body, make([]byte, NumberBytes)...)
-	body = binary.AppendUvarint(body, keyAck)
-	ackAt = len(body)
-	body = append(body, make([]byte, NumberBytes)...)
-	PutNumber(body[relSeqAt:], 0)
-	PutNumber(body[ackAt:], 0)
-	body = appendBytes(body, keyPayload, payload)
-	length := len(binary.AppendUvarint(nil, uint64(len(body))))
-	return appendUnit(dst, body), length + relSeqAt, length + ackAt
-}
-
-// PutNumber writes n, below 2^35, as a varint of NumberBytes.
-func PutNumber(b []byte, n uint64) {
-	for i := range NumberBytes - 1 {
-		b[i] = byte(n>>(7*i)) | 0x80
-	}
-	b[NumberBytes-1] = byte(n>>(7*(NumberBytes-1))) & 0x7f
-}
-
-// AppendAck appends a unit with nothing but an acknowledgement.
-func AppendAck(dst []byte, n uint64) []byte {
-	body := appendInt(nil, keyReliable, 1)
-	body = binary.AppendUvarint(binary.AppendUvarint(body, keyAck), n)
-	return appendUnit(dst, body)
 }
 
 // Packet is what ParseUnit reads out of a unit. Byte slices alias the unit.
@@ -150,8 +90,6 @@ type Packet struct {
 	Payload  []byte
 	Login    []byte // inner LoginCommand, nil when absent
 	LoginRes []byte // inner LoginResult, nil when absent
-	RelSeq   uint64 // of the extension, 0 when absent, as Ack
-	Ack      uint64
 }
 
 // ParseUnit reads one unit. It ignores the fields it does not know and does not allocate.
@@ -180,10 +118,6 @@ func ParseUnit(unit []byte) (Packet, error) {
 			p.Login = f.Bytes
 		case keyLoginResult:
 			p.LoginRes = f.Bytes
-		case keyRelSeq:
-			p.RelSeq = f.Num
-		case keyAck:
-			p.Ack = f.Num
 		}
 	}
 	return p, nil
@@ -204,31 +138,22 @@ func PlayerSessionID(login []byte) (string, error) {
 	return "", errors.New("parse login: no player session id")
 }
 
-// LoginResult is what the benchmarks need of an inner LoginResult.
-type LoginResult struct {
-	OK       bool
-	PeerID   int32
-	Numbered bool // the extension is on
-}
-
-// ParseLoginResult reads an inner LoginResult.
-func ParseLoginResult(res []byte) (r LoginResult, err error) {
+// ParseLoginResult reads whether an inner LoginResult lets the player in, and its peer id.
+func ParseLoginResult(res []byte) (ok bool, peer int32, err error) {
 	for len(res) > 0 {
 		f, rest, err := NextField(res)
 		if err != nil {
-			return r, fmt.Errorf("parse login result: %w", err)
+			return false, 0, fmt.Errorf("parse login result: %w", err)
 		}
 		switch f.Key {
 		case 1<<3 | typeVarint:
-			r.OK = f.Num != 0
+			ok = f.Num != 0
 		case 3<<3 | typeVarint:
-			r.PeerID = int32(f.Num)
-		case keyCaps:
-			r.Numbered = f.Num != 0
+			peer = int32(f.Num)
 		}
 		res = rest
 	}
-	return r, nil
+	return ok, peer, nil
 }
 
 // Field is one decoded protobuf field: Num for varints, Bytes, which alias the message, for length-delimited ones.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 )
 
 // Peer is another server to measure.
@@ -13,16 +12,6 @@ type Peer struct {
 	Name    string   `json:"name"`
 	Command []string `json:"command,omitempty"`
 	Missing string   `json:"missing,omitempty"` // why there is none; then there is no command
-}
-
-// Parse reads NAME=COMMAND, whose words are separated by spaces.
-func Parse(text string) (Peer, error) {
-	name, command, _ := strings.Cut(text, "=")
-	p := Peer{Name: name, Command: strings.Fields(command)}
-	if p.Name == "" || len(p.Command) == 0 {
-		return p, fmt.Errorf("--peer %s is not like NAME=COMMAND", text)
-	}
-	return p, nil
 }
 
 // ReadList reads a JSON list of peers, which bench/peers/install writes.

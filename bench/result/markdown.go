@@ -5,8 +5,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"math"
 	"slices"
 	"strings"
 	"text/template"
@@ -17,8 +15,7 @@ var performanceText string
 
 var performance = template.Must(template.New("performance").Funcs(template.FuncMap{"sentence": sentence}).Parse(performanceText))
 
-// Document makes docs/performance.md of results: the document, the plots in it, and the results themselves, by their path from
-// the folder of docs. The same results make the same files.
+// Document makes docs/performance.md and docs/performance.json of results, by their names. The same results make the same files.
 func Document(results []Result) (files map[string]string, err error) {
 	files = make(map[string]string)
 	shown := struct {
@@ -32,11 +29,6 @@ func Document(results []Result) (files map[string]string, err error) {
 		s := shownWorkload{Name: r.Workload, About: r.About}
 		s.add("", r)
 		s.finish()
-		d := documented{Result: r, Table: s.markdown()}
-		for k, bars := range s.Bars {
-			d.plot(files, fmt.Sprintf("bars-%d", k+1), bars.Label, bars.svg())
-		}
-		d.plot(files, "load", "latency p99 against load", linesSVG("Latency p99 against load (the middle round)", "deliveries per second", loadTicks(r), loadLines(r)))
 		for _, g := range r.Goals {
 			shown.Goals = append(shown.Goals, r.goalRow(g))
 		}
@@ -45,7 +37,7 @@ func Document(results []Result) (files map[string]string, err error) {
 				shown.Versions = append(shown.Versions, row)
 			}
 		}
-		shown.Workloads = append(shown.Workloads, d)
+		shown.Workloads = append(shown.Workloads, documented{r, s.markdown()})
 	}
 	var text bytes.Buffer
 	if err := performance.Execute(&text, shown); err != nil {
@@ -86,16 +78,6 @@ func sentence(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[
 type documented struct {
 	*Result
 	Table string
-	Plots []string // as images
-}
-
-func (d *documented) plot(files map[string]string, name, about, svg string) {
-	if svg == "" {
-		return
-	}
-	path := "performance/" + d.Workload + "-" + name + ".svg"
-	files[path] = svg
-	d.Plots = append(d.Plots, fmt.Sprintf("![%s: %s](%s)", d.Workload, about, path))
 }
 
 // headlines are the figures that the document shows; the others are in the file of results.
@@ -123,53 +105,3 @@ func (r *Result) goalRow(v Verdict) string {
 	what, got, _ := strings.Cut(strings.TrimSpace(rest), ": ")
 	return fmt.Sprintf("| %s | %s | %s | %s |", r.Workload, what, strings.ToLower(state), got)
 }
-
-// middle is the round whose figure is the median, or nearest above it.
-func (s *Subject) middle(figure string) Round {
-	rounds := slices.Clone(s.Rounds)
-	slices.SortStableFunc(rounds, func(a, b Round) int {
-		if d := a.Figures[figure] - b.Figures[figure]; d != 0 {
-			return int(math.Copysign(1, d))
-		}
-		return 0
-	})
-	if len(rounds) == 0 {
-		return Round{}
-	}
-	return rounds[len(rounds)/2]
-}
-
-// loadMost is the largest load of a ramp; 0: there was none.
-func loadMost(r *Result) (most float64) {
-	for _, s := range r.Subjects {
-		for _, step := range s.middle("best_per_s").Steps {
-			most = max(most, step.Delivered)
-		}
-	}
-	return most
-}
-
-func loadLines(r *Result) (all []line) {
-	most := loadMost(r)
-	for i, s := range r.Subjects {
-		l := line{name: s.Name, colour: colours[i%len(colours)]}
-		for _, step := range s.middle("best_per_s").Steps {
-			if step.P99 > 0 && most > 0 {
-				l.points = append(l.points, [2]float64{step.Delivered / most, step.P99})
-			}
-		}
-		slices.SortFunc(l.points, func(a, b [2]float64) int { return int(math.Copysign(1, a[0]-b[0])) })
-		all = append(all, l)
-	}
-	return all
-}
-
-func loadTicks(r *Result) map[float64]string {
-	ticks, most := make(map[float64]string), loadMost(r)
-	for i := range 5 {
-		ticks[float64(i)/4] = fmt.Sprintf("%.0f", most*float64(i)/4)
-	}
-	return ticks
-}
-
-func sortedKeys(m map[float64]string) []float64 { return slices.Sorted(maps.Keys(m)) }

@@ -141,8 +141,6 @@ func (s *shownWorkload) finish() {
 	}
 	s.bars("CPU per delivered message, us: user and system", "cpu_us", "cpu_user_us", "cpu_system_us")
 	s.bars("CPU per inbound message, us", "cpu_inbound_us", "cpu_inbound_us")
-	s.bars("CPU per echo, us", "cpu_echo_us", "cpu_echo_us")
-	s.bars("CPU per datagram, us", "cpu_datagram_us", "cpu_datagram_us")
 	s.bars("Largest load inside the limit, deliveries per s", "best_per_s", "best_per_s")
 	s.bars("Memory per connection, KiB", "kib_per_connection", "kib_per_connection")
 	s.bars("Joins per s", "joins_per_s", "joins_per_s")

@@ -28,11 +28,9 @@ type Result struct {
 	Rounds   int       `json:"rounds"`
 	Subjects []Subject `json:"subjects"` // in the order of the table; the first is what others are compared with
 	Goals    []Verdict `json:"goals,omitempty"`
-	Notes    []string  `json:"notes,omitempty"`    // lines that tell more than the figures do
 	Warnings []string  `json:"warnings,omitempty"` // what makes figures doubtful
 	Void     []string  `json:"void,omitempty"`     // "NAME: why", of those whose figures prove nothing; without a name, of all
 	Absent   []string  `json:"absent,omitempty"`   // "NAME: why", of those that could not be measured
-	Profiles []string  `json:"profiles,omitempty"` // files beside the result
 }
 
 // Subject is one of the things compared, over all rounds.

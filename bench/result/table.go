@@ -30,9 +30,6 @@ func (r *Result) Print(w io.Writer) {
 	}
 	_ = t.Flush()
 	fmt.Fprintln(w)
-	for _, text := range r.Notes {
-		fmt.Fprintln(w, text)
-	}
 	for _, g := range r.Goals {
 		fmt.Fprintln(w, g)
 	}
@@ -73,7 +70,7 @@ func (r *Result) row(f Figure) (row string, known bool) {
 // compared reports whether the ratio to the first subject is shown.
 func (f Figure) compared() bool {
 	switch f.Name {
-	case "cpu_us", "cpu_inbound_us", "cpu_echo_us", "cpu_datagram_us", "best_per_s", "kib_per_connection", "joins_per_s", "cpu_join_us":
+	case "cpu_us", "cpu_inbound_us", "best_per_s", "kib_per_connection", "joins_per_s", "cpu_join_us":
 		return true
 	}
 	return false

@@ -139,31 +139,3 @@ func (f figures) counters() Counters {
 		Goroutines: known("/sched/goroutines:goroutines"),
 	}
 }
-
-// MayProfile asks whether the host would answer Profile, before there is a load to be profiled.
-func (p *Process) MayProfile(ctx context.Context) error {
-	res, err := p.api().get(ctx, "/debug/pprof/") // the list of profiles
-	if answer := new(AnswerError); errors.As(err, &answer) {
-		return fmt.Errorf("the host answers %d to /debug/pprof, which is for operators: sign with an access key that may call every operation, "+
-			"measure on the host's own machine, or leave it out", answer.Status)
-	}
-	if err != nil {
-		return err
-	}
-	return res.Body.Close()
-}
-
-// Profile fetches a page of /debug/pprof, such as "profile?seconds=5", into w.
-func (p *Process) Profile(ctx context.Context, page string, w io.Writer) error {
-	a := p.api()
-	a.client = &http.Client{Transport: a.client.Transport} // takes as long as it takes
-	res, err := a.get(ctx, "/debug/pprof/"+page)
-	if err != nil {
-		return fmt.Errorf("profile %s: %w", page, err)
-	}
-	defer res.Body.Close()
-	if _, err := io.Copy(w, res.Body); err != nil {
-		return fmt.Errorf("profile %s: %w", page, err)
-	}
-	return nil
-}

@@ -11,9 +11,7 @@ type API struct{ api }
 // API returns one that keeps up to conns connections.
 func (p *Process) API(conns int) *API {
 	a := p.api()
-	t := p.Spec.transport(conns)
-	t.MaxConnsPerHost, t.DisableCompression = conns, true
-	a.client = &http.Client{Transport: t}
+	a.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: conns, MaxConnsPerHost: conns, DisableCompression: true}}
 	return &API{a}
 }
 

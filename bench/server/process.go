@@ -62,7 +62,7 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	}
 	p := &Process{
 		Spec: spec, exited: make(chan struct{}), output: new(tail), dir: dir,
-		client: &http.Client{Timeout: 30 * time.Second, Transport: spec.transport(4)},
+		client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 4}},
 	}
 	bin, err := exec.LookPath(spec.Bin)
 	if err == nil {
@@ -79,8 +79,8 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	p.cmd.WaitDelay = time.Second
 	p.cmd.SysProcAttr = dieWithParent()
 	start := p.cmd.Start
-	if spec.In != nil {
-		start = func() error { return spec.In.Do(p.cmd.Start) }
+	if spec.Within != nil {
+		start = func() error { return spec.Within(p.cmd.Start) }
 	}
 	if err := start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", spec.Title(), err), os.RemoveAll(dir))

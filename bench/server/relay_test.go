@@ -118,7 +118,7 @@ func framesTogether(t *testing.T, addr string) {
 	var together []byte
 	said := []string{"one", "two"}
 	for _, unit := range [][]byte{
-		loadgen.AppendLogin(nil, "room-9-0", false),
+		loadgen.AppendLogin(nil, "room-9-0"),
 		loadgen.AppendGroupMessage(nil, loadgen.OpLoad, 1, loadgen.AllPlayers, []byte(said[0])),
 		loadgen.AppendGroupMessage(nil, loadgen.OpLoad, 1, loadgen.AllPlayers, []byte(said[1])),
 	} {
@@ -150,7 +150,7 @@ type foreign struct{}
 func (foreign) Path(context.Context, string, loadgen.Login) (string, error) { return "/websocket", nil }
 
 func (foreign) Hello(login loadgen.Login) []byte {
-	return loadgen.AppendLogin(nil, login.PlayerSessionID, false)
+	return loadgen.AppendLogin(nil, login.PlayerSessionID)
 }
 
 func (foreign) Joining(_ loadgen.Login, message []byte) ([][]byte, bool, error) {

@@ -82,23 +82,6 @@ func (p *Process) Status(ctx context.Context, id string) (string, error) {
 	return p.api().status(ctx, id)
 }
 
-// Healthy asks the host whether it is, troupe only.
-func (p *Process) Healthy(ctx context.Context) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.Announce.API+"/healthz", nil)
-	if err != nil {
-		return err
-	}
-	res, err := p.client.Do(req)
-	if err != nil {
-		return fmt.Errorf("health: %w", err)
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("health: %s", res.Status)
-	}
-	return nil
-}
-
 // Metric returns the sum of a metric over its labels, 0 if the host does not have it; troupe only.
 func (p *Process) Metric(ctx context.Context, name string) (sum int64, err error) {
 	res, err := p.api().get(ctx, "/metrics")

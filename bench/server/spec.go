@@ -1,9 +1,6 @@
 package server
 
 import (
-	"context"
-	"net"
-	"net/http"
 	"slices"
 )
 
@@ -38,24 +35,8 @@ type Spec struct {
 	Config  string   // troupe only: a configuration file; empty = none
 	Sets    []string // troupe only: further KEY=VALUE settings
 	Env     []string // KEY=VALUE besides the environment of the benchmark
-	In      Place    // where it runs; nil: here
-}
-
-// Place is somewhere else to run: a network namespace.
-type Place interface {
-	// Do calls a function there, which starts the process.
-	Do(func() error) error
-	// DialContext connects to the process from there.
-	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
-}
-
-// transport keeps up to conns connections to the service API.
-func (s Spec) transport(conns int) *http.Transport {
-	t := &http.Transport{MaxIdleConnsPerHost: conns}
-	if s.In != nil {
-		t.DialContext = s.In.DialContext
-	}
-	return t
+	// Within, if set, calls the function that starts the process, in a control group for example.
+	Within func(start func() error) error
 }
 
 // liftedLimits are the per-address limits that one machine full of clients would run into. 0 is off.

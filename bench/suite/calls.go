@@ -2,7 +2,6 @@ package suite
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -78,22 +77,19 @@ func (r *run) pace(ctx context.Context, k *calls, do func(ctx context.Context, i
 func (r *run) called(ctx context.Context, proc *server.Process, do func(ctx context.Context, k *calls)) (round result.Round, err error) {
 	m := r.meter(proc, nil)
 	k := newCalls(time.Now().Add(r.p.Warmup))
-	profiles := new(profiling)
 	began := make(chan error, 1)
 	go func() {
 		err := rest(ctx, r.p.Warmup)
 		if err == nil {
-			profiles = r.goProfileMeasured(ctx, proc, r.p.Measure)
 			err = m.read(&m.start)
 		}
 		began <- err
 	}()
 	do(ctx, k)
-	err = <-began
-	if err == nil {
-		err = m.read(&m.end)
+	if err := <-began; err != nil {
+		return round, err
 	}
-	if err = errors.Join(err, profiles.wait()); err != nil {
+	if err := m.read(&m.end); err != nil {
 		return round, err
 	}
 	round.Figures = m.figures()

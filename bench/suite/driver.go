@@ -35,26 +35,19 @@ type Options struct {
 	// Only, unless empty, are the subjects to measure.
 	Only []string
 	// Peers are other servers beside the bare relay. They take its flags and say which protocol they speak (bench/peers).
-	Peers []peers.Peer
-	// Self is how this program is called as a host (a command line of `serve` follows) and as a bare relay.
-	Self Self
-	// ProfileDir, unless empty, is where profiles of the measured part of the last round go.
-	ProfileDir string
-	Command    string // as it is stored
-	Watch      Watcher
-	inside     bool // this process is in the namespace that the workload needs
+	Peers   []peers.Peer
+	Self    Self
+	Command string // as it is stored
+	Watch   Watcher
 }
 
 // own reports whether players send what a script of the user's understands.
 func (o *Options) own() bool { return o.Script != "" || o.Message != "" || o.OpCode != 0 }
 
-// Self is this program.
+// Self is how a workload starts this program: as a host (a command line of `serve` follows), and with Bare as the bare relay.
 type Self struct {
 	Bin  string
-	Bare []string // arguments that make it the bare relay
-	Echo []string // arguments that make it a server that echoes (bench/barerelay); the kind follows
-	// Namespace are arguments with which it calls MeasureInNamespace.
-	Namespace []string
+	Bare []string
 }
 
 // Watcher is told how a run goes. Its methods are called from several goroutines, one at a time for each measurement.
@@ -69,24 +62,17 @@ type Watcher interface {
 
 // run is one run of a workload.
 type run struct {
-	o   Options
-	w   Workload
-	p   Params
-	dir string // for files of the run
-	now string // what is measured
-	// onFilled, if set, is called when all players of a load are in.
-	onFilled func(proc *server.Process) error
-	// profile: the measurement under way is the one that is profiled
-	profile bool
-	apart   bool            // the load under way is there for its profiles only
-	gone    map[string]bool // peers that could not be measured
+	o    Options
+	w    Workload
+	p    Params
+	dir  string          // for files of the run
+	now  string          // what is measured
+	gone map[string]bool // peers that could not be measured
 
 	mu       sync.Mutex // guards what follows
 	warnings []string
 	void     []string
-	profiles []string
 	absent   []string
-	notes    []string
 	limits   map[string]limit   // by subject: what the generator was the limit of
 	others   map[string]float64 // by subject: the largest share of the machine that others used
 	versions map[string]string  // by subject: what it says of itself
@@ -124,11 +110,6 @@ func Run(ctx context.Context, o Options) (res result.Result, err error) {
 		if err := proc.AwaitFleet(ctx, orDev(o.Against.Fleet)); err != nil {
 			return res, r.told(err, proc)
 		}
-		if o.ProfileDir != "" {
-			if err := proc.MayProfile(ctx); err != nil {
-				return res, fmt.Errorf("--profile: %w", err)
-			}
-		}
 	}
 	if r.dir, err = os.MkdirTemp("", "troupe-bench-"); err != nil {
 		return res, fmt.Errorf("make a folder: %w", err)
@@ -160,7 +141,6 @@ func Run(ctx context.Context, o Options) (res result.Result, err error) {
 				i = len(subjects) - 1 - turn
 			}
 			r.now = subjects[i].name
-			r.profile = o.ProfileDir != "" && round == r.p.Rounds-1
 			o.Watch.Begin(fmt.Sprintf("round %d of %d, %s", round+1, r.p.Rounds, r.now), round*len(subjects)+turn, r.p.Rounds*len(subjects), about)
 			if r.gone[r.now] {
 				continue
@@ -190,10 +170,7 @@ func Run(ctx context.Context, o Options) (res result.Result, err error) {
 		s := &res.Subjects[i]
 		s.Build = cmp.Or(s.Build, r.versions[s.Name])
 	}
-	res.Warnings, res.Void, res.Profiles, res.Absent, res.Notes = r.warnings, r.void, r.profiles, r.absent, r.notes
-	if o.ProfileDir != "" && len(res.Profiles) == 0 {
-		res.Warnings = append(res.Warnings, "there are no profiles: --profile does nothing with this workload")
-	}
+	res.Warnings, res.Void, res.Absent = r.warnings, r.void, r.absent
 	goals := w.Goals
 	if o.own() { // the goals are those of the workload's own messages
 		goals, res.About = nil, "your own script: what players send to it, and what it sends to them"
@@ -219,9 +196,9 @@ func (r *run) check() error {
 	case o.Against != nil && o.Script != "":
 		return errors.New("a host that runs already has its script: leave --script out, and name the fleet that runs it with --fleet")
 	case o.Against != nil && (len(o.Sets) > 0 || len(o.Peers) > 0):
-		return errors.New("--set and --peer are for hosts that are started here: leave them out, or --against")
+		return errors.New("--set and --peers are for hosts that are started here: leave them out, or --against")
 	case o.Script != "" && len(o.Peers) > 0:
-		return errors.New("other servers do not run your script: leave --peer and --peers out")
+		return errors.New("other servers do not run your script: leave --peers out")
 	case loadgen.MessageBytes(o.Message) > payloadMax:
 		return fmt.Errorf("--message must be at most %d bytes, with 16 for each {{stamp}}", payloadMax)
 	case o.Message != "" && o.Params.Payload != 0:
@@ -234,11 +211,6 @@ func (r *run) check() error {
 	if o.Script != "" {
 		if _, err := os.Stat(o.Script); err != nil {
 			return fmt.Errorf("--script: %w", err)
-		}
-	}
-	if r.w.needs != nil {
-		if err := r.w.needs(); err != nil {
-			return err
 		}
 	}
 	connections := r.p.Rooms * r.p.Players
@@ -290,13 +262,6 @@ func (r *run) provesNothing(format string, values ...any) {
 	if !known {
 		r.keep(&r.void, format, values...)
 	}
-}
-
-// note keeps a line that tells more than the figures do.
-func (r *run) note(format string, values ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.notes = append(r.notes, fmt.Sprintf(format, values...))
 }
 
 func (r *run) keep(in *[]string, format string, values ...any) {

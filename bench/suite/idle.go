@@ -66,10 +66,6 @@ func (r *run) idle(ctx context.Context, spec server.Spec, t traffic) (round resu
 			if err := after.atEnd(ctx); err != nil {
 				return err
 			}
-			// Afterwards, because a profile takes memory in the host.
-			if err := r.goProfile(ctx, proc, r.p.Rest).wait(); err != nil {
-				return err
-			}
 			if lost, first := swarm.Disconnects(); lost > 0 {
 				return errors.Join(fmt.Errorf("%d players were lost, the first: %w", lost, first), proc.Alive())
 			}

@@ -168,18 +168,13 @@ func (m *meter) disturbance() {
 // loaded drives the swarm once and returns the figures of the measured part, also with a lostError.
 func (r *run) loaded(ctx context.Context, proc *server.Process, swarm *loadgen.Swarm, plan loadgen.Plan) (result.Round, *loadgen.Result, error) {
 	m := r.meter(proc, swarm)
-	profiles := new(profiling)
 	plan.Drain, plan.Every = cmp.Or(plan.Drain, drainMax), momentEvery
-	plan.AtStart = func() error {
-		profiles = r.goProfileMeasured(ctx, proc, plan.Measure)
-		return m.atStart(ctx)
-	}
+	plan.AtStart = func() error { return m.atStart(ctx) }
 	plan.AtEnd = func() error { return m.atEnd(ctx) }
 	plan.Watch = func(now loadgen.Moment) {
 		r.o.Watch.Live(fmt.Sprintf("%.0f/s, p50 %.1f ms, p99 %.1f ms", now.PerSecond, ms(now.Latency.P50), ms(now.Latency.P99)))
 	}
 	load, err := swarm.Run(ctx, plan)
-	err = errors.Join(err, profiles.wait())
 	if err != nil {
 		return result.Round{}, nil, errors.Join(err, proc.Alive())
 	}

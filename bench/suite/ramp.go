@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,28 +18,20 @@ const coalescedBare = "bare 15 ms"
 
 var rampWorkloads = []Workload{
 	rampOf("ramp", "the largest load of 250 rooms of 8 whose latency p99 is under 50 ms", func(r *run) []served {
-		if r.o.Against != nil {
-			return r.hostOnly()
-		}
-		return append([]served{{bareRelay, r.bare()}, {host, r.host()}}, r.peers()...)
+		return slices.DeleteFunc(r.besideBare(), func(s served) bool { return s.name == coalesced })
 	}, []result.Goal{
 		{Subject: host, Figure: "best_per_s", Over: bareRelay, Times: 1.2, AtLeast: true},
 		{Subject: host, Figure: "best_per_s", Over: colyseus, Times: 2, AtLeast: true},
 		{Subject: host, Figure: "best_kib_per_player", Over: bareRelay, Times: 2, Plus: 24},
 	}),
 	rampOf("ramp-coalesced", "the same with flush.interval=15ms, beside a bare relay that gathers messages for so long", func(r *run) []served {
-		return append(r.besideGathering(), served{coalesced, r.host(coalescing)})
+		gathering := r.bare()
+		gathering.Args = append(slices.Clone(gathering.Args), "--interval=15ms")
+		return []served{{bareRelay, r.bare()}, {coalescedBare, gathering}, {coalesced, r.host(coalescing)}}
 	}, []result.Goal{
 		{Subject: coalesced, Figure: "best_per_s", Over: bareRelay, Times: 2.5, AtLeast: true},
 		{Subject: coalesced, Figure: "half_p50_ms", Plus: 9},
 	}),
-}
-
-// besideGathering are the bare relays that a host with an interval is compared with.
-func (r *run) besideGathering() []served {
-	gathering := r.bare()
-	gathering.Args = append(slices.Clone(gathering.Args), "--interval=15ms")
-	return []served{{bareRelay, r.bare()}, {coalescedBare, gathering}}
 }
 
 func rampOf(name, about string, servers func(*run) []served, goals []result.Goal) Workload {
@@ -54,14 +45,7 @@ func rampOf(name, about string, servers func(*run) []served, goals []result.Goal
 			bad := time.Duration(1 + rampHalvings)
 			return time.Duration(rampTries+1)*(p.Warmup+p.Measure) + (1+bad)*again + (bad+rampRepeats)*rampDrain
 		},
-		subjects: func(r *run) (subjects []subject) {
-			for _, s := range servers(r) {
-				subjects = append(subjects, subject{name: s.name, build: r.buildOf(s.spec), measure: func(ctx context.Context) (result.Round, error) {
-					return r.ramp(ctx, s.spec)
-				}})
-			}
-			return subjects
-		},
+		subjects: func(r *run) []subject { return r.each(servers(r), (*run).ramp) },
 	}
 }
 
@@ -93,8 +77,7 @@ const (
 // on with a fresh server: queues that are still full, or players that are gone, would spoil the next one.
 func (r *run) ramp(ctx context.Context, spec server.Spec) (result.Round, error) {
 	players := r.p.Rooms * r.p.Players
-	l := &ladder{r: r, search: search{first: r.p.Hz}, profile: r.profile}
-	r.profile = false // each try would overwrite the profiles of the one before
+	l := &ladder{r: r, search: search{first: r.p.Hz}}
 	for !l.done {
 		err := r.with(ctx, spec, func(proc *server.Process) error {
 			empty := r.meter(proc, nil)
@@ -118,13 +101,11 @@ func (r *run) ramp(ctx context.Context, spec server.Spec) (result.Round, error) 
 type ladder struct {
 	r      *run
 	search search
-	// profile: the largest load is tried once more, to be profiled
-	profile bool
-	done    bool
-	again   int // how often the smallest load was repeated
-	near    int // how often others were, because they were near the limit
-	tries   int // of all loads
-	high    try // the smallest load that was too much so far; each one is smaller than the one before
+	done   bool
+	again  int // how often the smallest load was repeated
+	near   int // how often others were, because they were near the limit
+	tries  int // of all loads
+	high   try // the smallest load that was too much so far
 
 	proc  *server.Process // of now, as the next two
 	swarm *loadgen.Swarm
@@ -146,7 +127,7 @@ func (l *ladder) climb(ctx context.Context) error {
 			l.done = true
 			l.judge(l.high)
 			if l.search.low == 0 {
-				return l.profiled(ctx)
+				return nil
 			}
 			if l.search.high == 0 {
 				l.r.warn("the largest load that was tried was still good: start higher with --hz")
@@ -154,10 +135,7 @@ func (l *ladder) climb(ctx context.Context) error {
 			t, err := l.try(ctx, l.search.low/2)
 			l.steps = append(l.steps, t.step)
 			l.judge(t)
-			if err != nil || t.lost {
-				return err
-			}
-			return l.profiled(ctx)
+			return err
 		}
 		t, err := l.decide(ctx, hz)
 		if err != nil {
@@ -177,17 +155,6 @@ func (l *ladder) climb(ctx context.Context) error {
 			l.best.kib = (t.step.MiB*(1<<20) - float64(l.empty)) / 1024 / float64(l.swarm.Size())
 		}
 	}
-}
-
-// profiled tries the largest load once more, if it is to be profiled; if none was good, the smallest.
-func (l *ladder) profiled(ctx context.Context) error {
-	if !l.profile {
-		return nil
-	}
-	l.r.profile, l.r.apart = true, true
-	defer func() { l.r.apart = false }()
-	_, err := l.try(ctx, cmp.Or(l.search.low, l.search.first))
-	return err
 }
 
 // round is what the ramp has brought.

@@ -75,7 +75,7 @@ type reconnects struct {
 func (r *run) reconnects(cut func(*reconnects, context.Context, result.Figures) error) []subject {
 	of := func(name string, via client.Transport, quiet time.Duration, sets ...string) subject {
 		spec := r.host(append(sets, resumesLifted...)...)
-		return subject{name: name, build: r.buildOf(r.host(sets...)), measure: func(ctx context.Context) (round result.Round, err error) {
+		return r.subject(name, r.host(sets...), func(ctx context.Context) (round result.Round, err error) {
 			round.Figures = make(result.Figures)
 			err = r.with(ctx, spec, func(proc *server.Process) (err error) {
 				c := &reconnects{r: r, via: via, quiet: quiet, random: rand.New(rand.NewPCG(1, 1)), times: loadgen.NewHistogram()}
@@ -86,7 +86,7 @@ func (r *run) reconnects(cut func(*reconnects, context.Context, result.Figures) 
 				return c.measure(ctx, proc, round.Figures, cut)
 			})
 			return round, err
-		}}
+		})
 	}
 	if r.o.Against != nil {
 		return []subject{of(overWS, client.WS, quietMax)}
@@ -168,14 +168,13 @@ func (c *reconnects) measure(ctx context.Context, proc *server.Process, f result
 	if err := m.read(&m.start); err != nil {
 		return err
 	}
-	profiles := c.r.goProfileMeasured(ctx, proc, c.r.p.Measure)
 	waits := loadgen.NewWaits()
 	err := cut(c, ctx, f)
 	c.r.asFastAsItCan(c.times.Quantiles().P99, waits.P99(), "back_p50_ms", "back_p99_ms", "back_max_ms", "back_s")
 	if err == nil {
 		err = m.read(&m.end)
 	}
-	if err = errors.Join(err, profiles.wait()); err != nil {
+	if err != nil {
 		return err
 	}
 	for name, v := range m.figures() {

@@ -29,35 +29,20 @@ const coalescing = "flush.interval=15ms"
 // afterwards the pools of messages grow no more.
 const warmup = 7 * time.Second
 
-var acknowledgedGoal = result.Goal{Subject: host, Figure: "cpu_us", Over: forgetful, Times: 1.05}
-
 var relayWorkloads = []Workload{
-	relayed("relay-25x8", "each message to all 8 players of a room; 32,000 deliveries per second", Params{Rooms: 25, Players: 8, Hz: 20}, loadgen.ToRoom,
+	relayed("relay-25x8", "each message to all 8 players of a room; 32,000 deliveries per second", Params{Rooms: 25, Players: 8, Hz: 20},
 		result.Goal{Subject: host, Figure: "cpu_us", Over: bareRelay, Times: 1.08},
 		result.Goal{Subject: host, Figure: "cpu_us", Over: colyseus, Times: 0.85},
 		result.Goal{Subject: coalesced, Figure: "cpu_us", Over: bareRelay, Times: 0.80},
 		result.Goal{Subject: host, Figure: "p99_ms", Plus: 1, Where: &result.Goal{Subject: bareRelay, Figure: "p99_ms", Plus: 1}},
 	),
-	relayed("relay-4x50", "each message to all 50 players of a room; 100,000 deliveries per second", Params{Rooms: 4, Players: 50, Hz: 10}, loadgen.ToRoom,
+	relayed("relay-4x50", "each message to all 50 players of a room; 100,000 deliveries per second", Params{Rooms: 4, Players: 50, Hz: 10},
 		result.Goal{Subject: host, Figure: "cpu_us", Over: bareRelay, Times: 1.05},
 		result.Goal{Subject: host, Figure: "cpu_us", Over: colyseus, Times: 0.70, Where: &colyseusKeepsUp},
 		result.Goal{Subject: coalesced, Figure: "cpu_us", Over: bareRelay, Times: 0.40},
 	),
-	{
-		Name: "targeted", About: "each message to one other player of the room", Against: true,
-		Params:   Params{Rooms: 25, Players: 8, Hz: 80, Payload: 64, Warmup: warmup, Measure: 8 * time.Second, Rounds: 3},
-		Goals:    exact(host),
-		subjects: func(r *run) []subject { return r.servers(traffic{to: loadgen.ToNext}, r.hostOnly()) },
-	},
-	{
-		Name: "groups", About: "each message to a group: every second player of the room", Against: true,
-		Params:   Params{Rooms: 25, Players: 16, Hz: 10, Payload: 64, Warmup: warmup, Measure: 8 * time.Second, Rounds: 3},
-		Goals:    exact(host),
-		subjects: func(r *run) []subject { return r.servers(traffic{to: loadgen.ToGroup}, r.hostOnly()) },
-	},
-	acknowledged("acks-25x8", "what acknowledgements cost, with players that number their messages", Params{Rooms: 25, Players: 8, Hz: 20}, true, acknowledgedGoal),
-	acknowledged("acks-4x50", "the same in large rooms, where a delivery costs little", Params{Rooms: 4, Players: 50, Hz: 10}, true),
-	acknowledged("acks-stock", "the same with stock players, whose pings carry marks", Params{Rooms: 25, Players: 8, Hz: 20}, false, acknowledgedGoal),
+	acknowledged("acks-25x8", "what acknowledgements cost, with players of Troupe's client, who number their messages", client.WS),
+	acknowledged("acks-stock", "what acknowledgements cost, with stock players, whose pings carry marks", 0),
 }
 
 // colyseusKeepsUp is where its CPU can be compared. When it is full, messages wait in its queues for seconds and are then written
@@ -76,38 +61,37 @@ func exact(name string) []result.Goal {
 }
 
 // relayed is a workload in which rooms of players talk to themselves.
-func relayed(name, about string, p Params, to loadgen.Target, goals ...result.Goal) Workload {
+func relayed(name, about string, p Params, goals ...result.Goal) Workload {
 	p.Payload, p.Warmup, p.Measure, p.Rounds = 64, warmup, 8*time.Second, 3
 	return Workload{
 		Name: name, About: about, Params: p, Against: true, Script: true, Goals: append(goals, exact(host)...),
 		subjects: func(r *run) []subject {
 			if r.o.Script != "" {
-				return []subject{r.playerOn(noScript, to, scriptFleet{id: userFleet, launch: "noop.js"}), r.playerOn(host, to, scriptFleet{id: userFleet, own: r.o.Script})}
+				return []subject{r.playerOn(noScript, scriptFleet{id: userFleet, launch: "noop.js"}), r.playerOn(host, scriptFleet{id: userFleet, own: r.o.Script})}
 			}
-			return r.servers(traffic{to: to}, r.besideBare())
+			return r.servers(traffic{}, r.besideBare())
 		},
 	}
 }
 
 // traffic is what players send.
 type traffic struct {
-	to       loadgen.Target
-	numbered bool             // players number and acknowledge: the extension of Troupe's own clients
-	via      client.Transport // of players that connect with Troupe's Go client; 0: they are bare WebSockets
-	fast     bool             // they use the fast channel
+	to   loadgen.Target
+	via  client.Transport // 0: players are bare WebSockets; else they use Troupe's Go client
+	fast bool             // players use the fast channel
 	// ready, if set, prepares the host before the players come.
 	ready func(ctx context.Context, proc *server.Process) error
-	// beside, if set, goes on while the load does, and is ended by its context.
+	// beside, if set, runs during the load. Its context ends it.
 	beside func(ctx context.Context, proc *server.Process) error
 }
 
-// acknowledged is a workload that compares a host that keeps messages until they are acknowledged with one that does not.
-func acknowledged(name, about string, p Params, numbered bool, goals ...result.Goal) Workload {
-	p.Payload, p.Warmup, p.Measure, p.Rounds = 64, warmup, 8*time.Second, 3
+// acknowledged compares a host that keeps messages until they are acknowledged with one that does not.
+func acknowledged(name, about string, via client.Transport) Workload {
 	return Workload{
-		Name: name, About: about, Params: p, Goals: append(goals, result.Goal{Subject: host, Figure: "allocs", Plus: 0.1}),
+		Name: name, About: about, Params: Params{Rooms: 25, Players: 8, Hz: 20, Payload: 64, Warmup: warmup, Measure: 8 * time.Second, Rounds: 3},
+		Goals: []result.Goal{{Subject: host, Figure: "cpu_us", Over: forgetful, Times: 1.05}, {Subject: host, Figure: "allocs", Plus: 0.1}},
 		subjects: func(r *run) []subject {
-			return r.servers(traffic{to: loadgen.ToRoom, numbered: numbered}, []served{{forgetful, r.host("reconnect.acknowledge=false")}, {host, r.host()}})
+			return r.servers(traffic{via: via}, []served{{forgetful, r.host("reconnect.acknowledge=false")}, {host, r.host()}})
 		},
 	}
 }
@@ -130,12 +114,19 @@ func (r *run) besideBare() []served {
 	return append(all, r.peers()...)
 }
 
-// servers are the subjects of a load on servers.
-func (r *run) servers(t traffic, all []served) (subjects []subject) {
+// each makes a subject of each server.
+func (r *run) each(all []served, measure func(r *run, ctx context.Context, spec server.Spec) (result.Round, error)) (subjects []subject) {
 	for _, s := range all {
-		subjects = append(subjects, r.player(s.name, s.spec, t))
+		subjects = append(subjects, r.subject(s.name, s.spec, func(ctx context.Context) (result.Round, error) { return measure(r, ctx, s.spec) }))
 	}
 	return subjects
+}
+
+// servers are subjects that get the same traffic.
+func (r *run) servers(t traffic, all []served) []subject {
+	return r.each(all, func(r *run, ctx context.Context, spec server.Spec) (result.Round, error) {
+		return r.relay(ctx, spec, t)
+	})
 }
 
 // with starts a server, does something, and ends it.
@@ -155,7 +146,7 @@ func (r *run) with(ctx context.Context, spec server.Spec, do func(proc *server.P
 
 // relay is one measurement of one server.
 func (r *run) relay(ctx context.Context, spec server.Spec, t traffic) (round result.Round, err error) {
-	cfg := loadgen.Config{Hz: r.p.Hz, PayloadBytes: r.p.Payload, Seed: 1, To: t.to, Numbered: t.numbered}
+	cfg := loadgen.Config{Hz: r.p.Hz, PayloadBytes: r.p.Payload, Seed: 1, To: t.to}
 	own := r.o.Script != "" && r.now == host
 	if r.o.own() {
 		cfg.To, cfg.OpCode = loadgen.ToAnything, r.o.OpCode
@@ -219,11 +210,6 @@ func (r *run) filled(ctx context.Context, proc *server.Process, cfg loadgen.Conf
 	defer func() { err = errors.Join(err, swarm.Close()) }()
 	if err := proc.Fill(ctx, swarm, players, max(r.p.Players, 1)); err != nil {
 		return r.told(err, proc)
-	}
-	if r.onFilled != nil {
-		if err := r.onFilled(proc); err != nil {
-			return err
-		}
 	}
 	return do(swarm)
 }

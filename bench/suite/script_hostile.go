@@ -11,47 +11,60 @@ import (
 	"troupe/bench/server"
 )
 
-// alone is the subject that the others are compared with: no hostile script runs beside the game sessions.
+// alone is the subject without a hostile script. The others are compared with it.
 const alone = "alone"
 
-// hostileOnes are rows of the table that run beside other game sessions for as long as these are measured.
-var hostileOnes = []struct {
-	name string
-	way  int
-}{{"loop", 1}, {"allocation", 32}, {"recursion", 9}}
+// besideTimes is how many times longer the p99 of a game may be while a hostile script runs on the same host (RL-304).
+const besideTimes = 1.5
 
-// hostileLookEvery is how often it is looked whether the hostile script still runs.
-const hostileLookEvery = 200 * time.Millisecond
+// hostileScripts are calls that run while other game sessions are measured.
+var hostileScripts = []struct{ name, call string }{
+	{"loop", "for (;;);"},
+	{"allocation", "const a = []; for (;;) a.push(new Array(1000).fill(1));"},
+	{"recursion", "(function f() { f(); })();"},
+}
 
-// besideHostile are game sessions with players, alone and beside each hostile script.
+// hostileText makes a script of a call. A timer makes the call, so that an error that the script does not catch ends the game session.
+const hostileText = `exports.ssExports = {
+  init() {}, onProcessStarted: () => true, onPlayerConnect: () => true, onHealthCheck: () => true,
+  onStartGameSession() { setTimeout(function onMessage() { %s }, 100); },
+};
+`
+
+// hostileGoals: each hostile script leaves the other games their latency and their messages.
+func hostileGoals() (goals []result.Goal) {
+	for _, h := range hostileScripts {
+		goals = append(goals, result.Goal{Subject: h.name, Figure: "p99_ms", Over: alone, Times: besideTimes}, result.Goal{Subject: h.name, Figure: "delivered_share", Plus: 1, AtLeast: true})
+	}
+	return goals
+}
+
+// besideHostile are game sessions with players: alone, and with each hostile script on the same host.
 func (r *run) besideHostile() []subject {
-	subjects := []subject{r.playerOn(alone, loadgen.ToServer, echoFleet)}
-	for _, h := range hostileOnes {
-		subjects = append(subjects, subject{name: h.name, build: r.buildOf(r.host()), measure: func(ctx context.Context) (round result.Round, err error) {
-			row, err := hostileRowOf(h.way)
+	subjects := []subject{r.playerOn(alone, echoFleet)}
+	for _, h := range hostileScripts {
+		subjects = append(subjects, r.subject(h.name, r.host(), func(ctx context.Context) (round result.Round, err error) {
+			made := 0
+			hostile := scriptFleet{id: "fleet-hostile", launch: "hostile.js", text: fmt.Sprintf(hostileText, h.call)}
+			settings := fmt.Sprintf("script: {callback: %v}\n", max(r.p.Measure/4, 500*time.Millisecond)) // so the host ends it a few times
+			spec, err := r.fleets(r.host(), settings, echoFleet, hostile)
 			if err != nil {
 				return round, err
 			}
-			made := 0
-			t := traffic{to: loadgen.ToServer, beside: func(ctx context.Context, proc *server.Process) (err error) {
-				made, err = keepOne(ctx, proc, row.fleet())
+			round, err = r.relay(ctx, spec, traffic{to: loadgen.ToServer, beside: func(ctx context.Context, proc *server.Process) (err error) {
+				made, err = keepOne(ctx, proc, hostile.id)
 				return err
-			}}
-			settings := fmt.Sprintf("script: {callback: %v}\n", max(r.p.Measure/4, 500*time.Millisecond)) // it is ended a few times
-			spec, err := r.fleets(r.host(), settings, echoFleet, row.script())
-			if err == nil {
-				round, err = r.relay(ctx, spec, t)
-			}
+			}})
 			if err == nil {
 				round.Figures.Set("hostile_sessions", float64(made))
 			}
 			return round, err
-		}})
+		}))
 	}
 	return subjects
 }
 
-// keepOne has one game session of a fleet at any time, and returns how many it made when ctx has ended.
+// keepOne keeps one game session of a fleet running, and returns how many it made when ctx has ended.
 func keepOne(ctx context.Context, proc *server.Process, fleet string) (made int, err error) {
 	if err := proc.AwaitFleet(ctx, fleet); err != nil {
 		return 0, err
@@ -67,7 +80,7 @@ func keepOne(ctx context.Context, proc *server.Process, fleet string) (made int,
 			}
 		}
 		if err == nil {
-			err = rest(ctx, hostileLookEvery)
+			err = rest(ctx, 200*time.Millisecond)
 		}
 		if ctx.Err() != nil {
 			return made, nil

@@ -14,7 +14,6 @@ import (
 func (r *run) idleScripts(ctx context.Context, spec server.Spec) (round result.Round, err error) {
 	round.Figures = make(result.Figures)
 	f := round.Figures
-	spec.Env = append(spec.Env, server.TraceCollections)
 	err = r.with(ctx, spec, func(proc *server.Process) error {
 		if err := rest(ctx, min(restBefore, r.p.Rest)); err != nil {
 			return err
@@ -42,14 +41,7 @@ func (r *run) idleScripts(ctx context.Context, spec server.Spec) (round result.R
 			f.Set(name, v)
 		}
 		f.Set("kib_per_session", float64(m.end.usage.RSSBytes-before.RSSBytes)/1024/float64(r.p.Rooms))
-		c, err := proc.Collect(ctx)
-		if err != nil {
-			return err
-		}
-		f.Set("gc_ms", ms(c.Wall))
-		f.Set("gc_cpu_ms", ms(c.CPU))
-		f.Set("gc_stop_ms", ms(c.Stopped))
-		return r.goProfile(ctx, proc, r.p.Rest).wait()
+		return nil
 	})
 	return round, err
 }

@@ -42,12 +42,10 @@ func (r *run) ticks(ctx context.Context, spec server.Spec) (round result.Round, 
 		if err := m.read(&m.start); err != nil {
 			return err
 		}
-		profiles := r.goProfileMeasured(ctx, proc, r.p.Measure)
-		err = rest(ctx, r.p.Measure+2*r.tickReport())
-		if err == nil {
-			err = m.read(&m.end)
+		if err := rest(ctx, r.p.Measure+2*r.tickReport()); err != nil {
+			return err
 		}
-		if err = errors.Join(err, profiles.wait()); err != nil {
+		if err := m.read(&m.end); err != nil {
 			return err
 		}
 		texts, err := logs(ctx, proc, ids)

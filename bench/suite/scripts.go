@@ -23,7 +23,7 @@ var scriptWorkloads = []Workload{
 			{Subject: scriptEcho, Figure: "delivered_share", Plus: 1, AtLeast: true},
 		},
 		subjects: func(r *run) []subject {
-			return []subject{r.player(relayEcho, r.host(), traffic{to: loadgen.ToSelf}), r.playerOn(scriptEcho, loadgen.ToServer, echoFleet)}
+			return append(r.servers(traffic{to: loadgen.ToSelf}, []served{{relayEcho, r.host()}}), r.playerOn(scriptEcho, echoFleet))
 		},
 	},
 	{
@@ -35,7 +35,7 @@ var scriptWorkloads = []Workload{
 		},
 		connections: fileOfEach,
 		subjects: func(r *run) []subject {
-			return []subject{r.scriptedHost(host, (*run).ticks, scriptFleet{id: userFleet, launch: "tick.js", parameters: fmt.Sprint(tickThings, r.tickReport().Milliseconds())})}
+			return []subject{r.scriptedHost(host, scriptFleet{id: userFleet, launch: "tick.js", parameters: fmt.Sprint(tickThings, r.tickReport().Milliseconds())}, (*run).ticks)}
 		},
 	},
 	{
@@ -49,44 +49,15 @@ var scriptWorkloads = []Workload{
 		lasts:       func(p Params) time.Duration { return aboutStart + time.Duration(p.Rooms)*5*time.Millisecond + p.Rest },
 		subjects: func(r *run) []subject {
 			return []subject{
-				r.scriptedHost(plainScript, (*run).idleScripts, echoFleet),
-				r.scriptedHost(utilScript, (*run).idleScripts, scriptFleet{id: userFleet, launch: "util.js", with: "echo.js"}),
+				r.scriptedHost(plainScript, echoFleet, (*run).idleScripts),
+				r.scriptedHost(utilScript, scriptFleet{id: userFleet, launch: "util.js", with: "echo.js"}, (*run).idleScripts),
 			}
 		},
 	},
 	{
 		Name: "script-hostile", About: "each message to a script, which sends it back, while another game session's script does harm; a new one whenever the host has ended it",
 		Params: Params{Rooms: 25, Players: 4, Hz: 100, Payload: 64, Warmup: warmup, Measure: 8 * time.Second, Rounds: 3},
-		Goals: []result.Goal{
-			{Subject: "loop", Figure: "p99_ms", Over: alone, Times: besideTimes},
-			{Subject: "allocation", Figure: "p99_ms", Over: alone, Times: besideTimes},
-			{Subject: "recursion", Figure: "p99_ms", Over: alone, Times: besideTimes},
-			{Subject: "loop", Figure: "delivered_share", Plus: 1, AtLeast: true},
-			{Subject: "allocation", Figure: "delivered_share", Plus: 1, AtLeast: true},
-			{Subject: "recursion", Figure: "delivered_share", Plus: 1, AtLeast: true},
-		},
-		subjects: (*run).besideHostile,
-	},
-	{
-		Name: "hostile-scripts", About: "each hostile script that the engine is tested with, beside another game: the host is healthy, the script's game session ends and says where, and the other game goes on: its p99 is at most 2 ms, or 1.5 times what it is without, in the median of three if it is not the first time",
-		Params: Params{Rooms: 1, Players: 8, Hz: 20, Payload: 64, Measure: 4 * time.Second, Rounds: 1},
-		Goals:  []result.Goal{{Subject: host, Figure: "uncontained"}},
-		quick:  func(p *Params) { p.Measure = time.Second },
-		lasts:  func(p Params) time.Duration { return 56 * 2 * p.Measure },
-		subjects: func(r *run) []subject {
-			return []subject{{name: host, build: r.buildOf(r.host()), measure: r.eachHostile}}
-		},
-	},
-	{
-		Name: "nakama-match", About: "Nakama's documented authoritative match: 10 ticks per second, at most 10 players, what came since the last tick to all of them",
-		Params: Params{Rooms: 50, Players: 10, Hz: 5, Payload: 64, Warmup: warmup, Measure: 8 * time.Second, Rounds: 3},
-		Goals: []result.Goal{
-			{Subject: host, Figure: "p99_ms", Plus: 150}, // a tick, and half of one
-			{Subject: host, Figure: "delivered_share", Plus: 1, AtLeast: true},
-		},
-		subjects: func(r *run) []subject {
-			return []subject{r.playerOn(host, loadgen.ToScript, scriptFleet{id: userFleet, launch: "match.js"})}
-		},
+		Goals:  hostileGoals(), subjects: (*run).besideHostile,
 	},
 }
 
@@ -168,24 +139,20 @@ func (r *run) fleets(spec server.Spec, settings string, all ...scriptFleet) (_ s
 	return spec, err
 }
 
-// playerOn is a subject whose players play on the first fleet of a host.
-func (r *run) playerOn(name string, to loadgen.Target, fleets ...scriptFleet) subject {
-	return subject{name: name, build: r.buildOf(r.host()), measure: func(ctx context.Context) (result.Round, error) {
-		spec, err := r.fleets(r.host(), "", fleets...)
-		if err != nil {
-			return result.Round{}, err
-		}
-		return r.relay(ctx, spec, traffic{to: to})
-	}}
+// playerOn is a subject whose players send to the script of a fleet.
+func (r *run) playerOn(name string, fleet scriptFleet) subject {
+	return r.scriptedHost(name, fleet, func(r *run, ctx context.Context, spec server.Spec) (result.Round, error) {
+		return r.relay(ctx, spec, traffic{to: loadgen.ToServer})
+	})
 }
 
-// scriptedHost is a subject without players.
-func (r *run) scriptedHost(name string, measure func(*run, context.Context, server.Spec) (result.Round, error), fleets ...scriptFleet) subject {
-	return subject{name: name, build: r.buildOf(r.host()), measure: func(ctx context.Context) (result.Round, error) {
-		spec, err := r.fleets(r.host(), "", fleets...)
+// scriptedHost is a subject that measures a host with one fleet.
+func (r *run) scriptedHost(name string, fleet scriptFleet, measure func(*run, context.Context, server.Spec) (result.Round, error)) subject {
+	return r.subject(name, r.host(), func(ctx context.Context) (result.Round, error) {
+		spec, err := r.fleets(r.host(), "", fleet)
 		if err != nil {
 			return result.Round{}, err
 		}
 		return measure(r, ctx, spec)
-	}}
+	})
 }

@@ -91,7 +91,7 @@ func (r *run) service(measure func(*run, context.Context, *server.Process) (resu
 // onStore is a host that spec describes, with a new store in each round.
 func (r *run) onStore(describe func(store string) (server.Spec, error), measure func(*run, context.Context, *server.Process) (result.Round, error)) []subject {
 	round := 0
-	return []subject{{name: host, build: r.buildOf(r.host()), measure: func(ctx context.Context) (got result.Round, err error) {
+	return []subject{r.subject(host, r.host(), func(ctx context.Context) (got result.Round, err error) {
 		round++ // each has a store of its own
 		spec, err := describe(fmt.Sprintf("store-%d.db", round))
 		if err != nil {
@@ -104,7 +104,7 @@ func (r *run) onStore(describe func(store string) (server.Spec, error), measure 
 			return nil
 		})
 		return got, err
-	}}}
+	})}
 }
 
 // playerSessions reserves seats, one call each.

@@ -117,14 +117,14 @@ func (r *run) starts() []subject {
 	full := "" // made once
 	each := func(name string, prepare func(ctx context.Context, file string) error) subject {
 		round := 0
-		return subject{name: name, build: r.buildOf(r.host()), measure: func(ctx context.Context) (result.Round, error) {
+		return r.subject(name, r.host(), func(ctx context.Context) (result.Round, error) {
 			round++
 			file := fmt.Sprintf("%s-%d.db", fileName(name), round)
 			if err := prepare(ctx, file); err != nil {
 				return result.Round{}, err
 			}
 			return r.timedStart(ctx, file)
-		}}
+		})
 	}
 	return []subject{
 		each(emptyStore, func(context.Context, string) error { return nil }),

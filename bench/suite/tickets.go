@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"troupe/bench/loadgen"
 	"troupe/bench/result"
 	"troupe/bench/server"
 )
@@ -43,14 +42,14 @@ var ticketWorkloads = []Workload{
 				name  string
 				ready func(ctx context.Context, proc *server.Process) error
 			}{{host, nil}, {besidePasses, r.fillPool}} {
-				all = append(all, subject{name: s.name, build: r.buildOf(r.host()), measure: func(ctx context.Context) (got result.Round, err error) {
+				all = append(all, r.subject(s.name, r.host(), func(ctx context.Context) (got result.Round, err error) {
 					round++
 					spec, err := r.matching(fmt.Sprintf("store-%d.db", round))
 					if err != nil {
 						return got, err
 					}
-					return r.relay(ctx, spec, traffic{to: loadgen.ToRoom, ready: s.ready})
-				}})
+					return r.relay(ctx, spec, traffic{ready: s.ready})
+				}))
 			}
 			return all
 		},

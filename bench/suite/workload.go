@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/bench/result"
+	"troupe/bench/server"
 )
 
 // Workload is one row of the table.
@@ -21,10 +22,6 @@ type Workload struct {
 	Against bool
 	// Script: it can be played on the user's own script.
 	Script bool
-	// needs says what it cannot do without beside files for its players, nil: nothing; it is a line that says what to do.
-	needs func() error
-	// loss is what its path loses, in percent of all packets.
-	loss int
 	// quick makes the parameters of a quick run even smaller, or larger; nil: they are as Params.quick has them.
 	quick func(p *Params)
 	// connections are those of one process; nil: Rooms times Players.
@@ -39,6 +36,11 @@ type subject struct {
 	name    string
 	build   string
 	measure func(ctx context.Context) (result.Round, error)
+}
+
+// subject measures a server.
+func (r *run) subject(name string, spec server.Spec, measure func(ctx context.Context) (result.Round, error)) subject {
+	return subject{name, r.buildOf(spec), measure}
 }
 
 // Workloads is the table, in the order in which it is shown.

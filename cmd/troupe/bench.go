@@ -5,7 +5,5 @@ type benchCommand struct {
 	List benchList `cmd:"" help:"List the workloads."`
 	Page benchPage `cmd:"" name:"report" help:"Write the page with plots from stored results; two files are shown side by side."`
 
-	Bare      benchBare      `cmd:"" hidden:"" help:"Serve as the bare relay that hosts are compared with."`
-	Echo      benchEcho      `cmd:"" name:"echo-server" hidden:"" help:"Serve as a process that echoes."`
-	Namespace benchNamespace `cmd:"" hidden:"" help:"Measure in a network namespace, for a troupe bench."`
+	Bare benchBare `cmd:"" hidden:"" help:"Serve as the bare relay that hosts are compared with."`
 }

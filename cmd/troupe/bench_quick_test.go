@@ -30,10 +30,7 @@ func TestEveryWorkloadIsQuick(t *testing.T) {
 			// A machine that is busy with other tests may be too slow to prove something.
 			code, out, said := call(args...)
 			text := out + said
-			switch {
-			case code == exitUsage && strings.Contains(text, "it needs a network namespace"):
-				t.Skip(text)
-			case code != 0 && code != exitVoid:
+			if code != 0 && code != exitVoid {
 				t.Fatalf("exit code %d\n%s", code, text)
 			}
 			results, err := result.ReadFile(file)
@@ -66,7 +63,7 @@ func TestEveryWorkloadIsQuick(t *testing.T) {
 
 // likeAnother are workloads whose other subjects are measured as those of another workload are. One of them is enough.
 var likeAnother = map[string]string{
-	"acks-4x50": "troupe", "acks-stock": "troupe", "kcp-loss-0": "wss", "kcp-loss-1": "kcp", "reconnect-single": "ws", "reconnect-storm": "kcp",
+	"acks-stock": "troupe", "reconnect-single": "ws", "reconnect-storm": "kcp",
 	"script-echo": "script", "script-hostile": "loop",
 }
 

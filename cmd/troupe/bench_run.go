@@ -34,8 +34,7 @@ type benchRun struct {
 	OpCode  *int32   `placeholder:"N" help:"Op code of what players send to the script (7)."`
 	Set     []string `placeholder:"KEY=VALUE" sep:"none" help:"A setting of the hosts that are started; may be repeated."`
 	Only    []string `placeholder:"NAME" help:"Measure these columns of the table only; may be repeated."`
-	Peer    []string `placeholder:"NAME=COMMAND" sep:"none" help:"Another server beside them, that takes --addr and --announce; may be repeated."`
-	Peers   string   `placeholder:"FILE" help:"Other servers beside them, a JSON list of names and commands (make bench-peers writes one)."`
+	Peers   string   `placeholder:"FILE" help:"Other servers to measure, a JSON list of names and commands (make bench-peers writes one)."`
 
 	Quick   bool           `help:"A run of a second or two that shows that a workload works; goals are not judged."`
 	Rounds  *int           `placeholder:"N" help:"How often each is measured, in turns."`
@@ -48,9 +47,8 @@ type benchRun struct {
 	Measure *time.Duration `placeholder:"D" help:"Length of the measured part."`
 	Rest    *time.Duration `placeholder:"D" help:"Rest before memory is read."`
 
-	JSON    string `name:"json" placeholder:"FILE" help:"Write the results there."`
-	Report  string `placeholder:"DIR" help:"Write a page with plots there, report.html, and the results, results.json."`
-	Profile bool   `help:"Fetch CPU, heap and block profiles of the measured part of the last round into the folder of the report."`
+	JSON   string `name:"json" placeholder:"FILE" help:"Write the results there."`
+	Report string `placeholder:"DIR" help:"Write a page with plots there, report.html, and the results, results.json."`
 }
 
 // Run measures, prints and stores. It fails with exitUsage if it could not measure, with exitFailure if a goal is missed,
@@ -157,29 +155,16 @@ func (c *benchRun) options(ctx context.Context) (o suite.Options, err error) {
 	if o.Params, o.OpCode, err = c.params(); err != nil {
 		return o, err
 	}
-	for _, text := range c.Peer {
-		p, err := peers.Parse(text)
-		if err != nil {
-			return o, err
-		}
-		o.Peers = append(o.Peers, p)
-	}
 	if c.Peers != "" {
-		more, err := peers.ReadList(c.Peers)
-		if err != nil {
+		if o.Peers, err = peers.ReadList(c.Peers); err != nil {
 			return o, err
 		}
-		o.Peers = append(o.Peers, more...)
 	}
-	if o.Self, err = benchSelf(); err != nil {
+	bin, err := os.Executable()
+	if err != nil {
 		return o, err
 	}
-	if c.Profile {
-		if c.Report == "" {
-			return o, errors.New("--profile needs a folder: --report DIR")
-		}
-		o.ProfileDir = c.Report
-	}
+	o.Self = suite.Self{Bin: bin, Bare: []string{"bench", "bare"}}
 	if err := awaitResults(c.JSON, c.Report, pageFile, storeFile); err != nil {
 		return o, err
 	}
@@ -188,12 +173,6 @@ func (c *benchRun) options(ctx context.Context) (o suite.Options, err error) {
 	}
 	o.Against, err = c.remote(ctx, c.Against, c.Fleet)
 	return o, err
-}
-
-// benchSelf is how this program is called by a benchmark.
-func benchSelf() (suite.Self, error) {
-	bin, err := os.Executable()
-	return suite.Self{Bin: bin, Bare: []string{"bench", "bare"}, Echo: []string{"bench", "echo-server"}, Namespace: []string{"bench", "namespace"}}, err
 }
 
 // command is the command line as it is stored: of paths the last part, and no secrets.
@@ -276,7 +255,7 @@ type benchPage struct {
 	Files  []string `arg:"" name:"file" help:"Results of troupe bench --json."`
 	Report string   `default:"." placeholder:"DIR" help:"Write report.html there (${default})."`
 
-	Markdown string `placeholder:"DIR" help:"Write performance.md, its plots and performance.json there instead."`
+	Markdown string `placeholder:"DIR" help:"Write performance.md and performance.json there instead."`
 }
 
 // Run reads the files and writes the page.
@@ -344,27 +323,17 @@ func apart(files []string) []string {
 	return out
 }
 
-// writeDocument writes docs/performance.md and its plots into a folder. Plots that were there before are removed.
+// writeDocument writes docs/performance.md and docs/performance.json into a folder.
 func writeDocument(folder string, results []result.Result) error {
 	files, err := result.Document(results)
 	if err != nil {
 		return err
 	}
-	old, err := filepath.Glob(filepath.Join(folder, "performance", "*.svg"))
-	if err != nil {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	for _, path := range old {
-		if err := os.Remove(path); err != nil {
-			return err
-		}
-	}
 	for name, text := range files {
-		path := filepath.Join(folder, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
 			return err
 		}
 	}
@@ -406,30 +375,6 @@ func (c *benchBare) Run(s streams) error {
 		}
 		return barerelay.Serve(ctx, c.Addr, c.Announce, c.Interval)
 	})
-}
-
-// benchEcho is what `troupe bench echo` starts as a server.
-type benchEcho struct {
-	Kind     string `arg:"" enum:"udp,dtls,kcp,together,one-by-one"`
-	Addr     string `default:"127.0.0.1:0"`
-	Announce string
-}
-
-// Run echoes until a signal.
-func (c *benchEcho) Run(s streams) error {
-	return s.untilSignal(func(ctx context.Context) error { return barerelay.ServeEcho(ctx, c.Kind, c.Addr, c.Announce) })
-}
-
-// benchNamespace is what `troupe bench` starts in a network namespace.
-type benchNamespace struct{}
-
-// Run measures what its standard input says.
-func (benchNamespace) Run(s streams) error {
-	self, err := benchSelf()
-	if err != nil {
-		return err
-	}
-	return s.untilSignal(func(ctx context.Context) error { return suite.MeasureInNamespace(ctx, s.in, s.out, self) })
 }
 
 // untilSignal does something until it is done, or a signal ends it.

@@ -24,10 +24,7 @@ type faultsCommand struct {
 	Replay faultsReplay `cmd:"" help:"Play the faults of a stored run again."`
 	Proxy  faultsProxy  `cmd:"" help:"Open proxies that break the networks of your own clients, of any kind, by a scenario."`
 
-	Matrix faultsMatrix `cmd:"" hidden:"" help:"Try the rows of the specification's fault matrix, and print a table."`
-	Kills  faultsKills  `cmd:"" hidden:"" help:"Kill a host at the failpoints of its store, under load, and look for what it had answered."`
 	Behind faultsBehind `cmd:"" hidden:"" help:"Serve with a disk that a troupe faults breaks."`
-	Inside faultsInside `cmd:"" hidden:"" help:"Make a run of troupe faults, which comes as JSON, in the namespace of this process."`
 }
 
 // faultsFlags are the flags of run and replay.
@@ -36,7 +33,6 @@ type faultsFlags struct {
 	Fleet   string `default:"fleet-dev" placeholder:"ID" help:"Fleet to play on, with --against (${default})."`
 	caller
 
-	Layer     string   `placeholder:"NAME" help:"What is between players and host: proxies, which need no rights, or namespaces, a network of the kernel's that carries, loses and delays IP packets (Linux). Default: proxies."`
 	Transport []string `placeholder:"NAME" help:"ws, wss or kcp; of several the players take turns. Default: ws and kcp, with --against ws."`
 	WSSAddr   string   `name:"wss-addr" placeholder:"HOST:PORT" help:"Address of wss, with --against."`
 	KCPAddr   string   `name:"kcp-addr" placeholder:"HOST:PORT" help:"Address of KCP, with --against."`
@@ -90,7 +86,6 @@ func (c *faultsReplay) Run(s streams) error {
 	if len(c.Transport) == 0 && (c.Against != "") == report.Against {
 		c.Transport = report.Transports
 	}
-	c.Layer = cmp.Or(c.Layer, report.Layer)
 	plan := faults.Plan{Name: report.Scenario, About: report.About, Length: report.Length}
 	return c.run(s, faults.Options{Plan: plan, Events: report.Events, Seed: report.Seed, Players: report.Players, Quick: report.Quick})
 }
@@ -112,19 +107,6 @@ func (c *faultsBehind) Run() error {
 
 // run runs with the flags that both have.
 func (c *faultsFlags) run(s streams, o faults.Options) error {
-	switch c.Layer = cmp.Or(c.Layer, faults.LayerProxies); {
-	case c.Layer == faults.LayerProxies:
-		return c.here(s, o)
-	case c.Layer != faults.LayerNamespaces:
-		return &exitError{exitUsage, errors.New("faults: --layer must be proxies or namespaces")}
-	case c.Against != "":
-		return &exitError{exitUsage, errors.New("faults: --layer namespaces starts a host of its own: leave --against out")}
-	}
-	return s.untilSignal(func(ctx context.Context) error { return c.inside(ctx, s, o) })
-}
-
-// here runs in this process.
-func (c *faultsFlags) here(s streams, o faults.Options) error {
 	return s.untilSignal(func(ctx context.Context) error {
 		report, err := c.judge(ctx, s, o)
 		switch {
@@ -132,7 +114,6 @@ func (c *faultsFlags) here(s streams, o faults.Options) error {
 			if c.Against != "" {
 				err = reach.Explain(hostURL(c.Against), err)
 			}
-			err = withoutRights(err)
 			return &exitError{exitUsage, fmt.Errorf("faults: %w", err)}
 		case report.Broken():
 			again, err := c.again(report)
@@ -224,10 +205,18 @@ func (c *faultsFlags) judge(ctx context.Context, s streams, o faults.Options) (r
 	return report, err
 }
 
-type faultsList struct{}
+type faultsList struct {
+	Matrix bool `help:"List the plans of the specification's fault matrix instead, a row and a name in each line."`
+}
 
 // Run lists the scenarios.
-func (faultsList) Run(s streams) error {
+func (c *faultsList) Run(s streams) error {
+	if c.Matrix {
+		for _, p := range faults.Matrix() {
+			fmt.Fprintln(s.out, p.Row, p.Name)
+		}
+		return nil
+	}
 	t := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "SCENARIO\tTAKES\tFLAGS\tWHAT IT STANDS FOR")
 	for _, p := range faults.Scenarios() {

@@ -105,6 +105,9 @@ func playQuick(t *testing.T, name string) {
 	if err != nil || r.Broken() {
 		t.Errorf("%s: %v\n%s", name, err, text)
 	}
+	if name == "store-kills" { // it has no players
+		return
+	}
 	if f := r.Figures; f.Sent == 0 || f.Delivered != 4*f.Sent || f.FastDelivered == 0 || r.Seed != 5 || len(r.Events) == 0 || len(r.Verdicts) < 9 {
 		t.Errorf("%s: %+v\n%s", name, r, text)
 	}
@@ -254,8 +257,6 @@ func TestFaultsWrongUse(t *testing.T) {
 		"run tunnel --transport tcp":                           "--transport must be ws, wss or kcp",
 		"run tunnel --against h --transport kcp":               "--transport kcp with --against needs --kcp-addr",
 		"run tunnel --against h --transport wss":               "--transport wss with --against needs --wss-addr",
-		"run tunnel --layer tcp":                               "--layer must be proxies or namespaces",
-		"run tunnel --layer namespaces --against h":            "--layer namespaces starts a host of its own: leave --against out",
 		"run tunnel --json /dev/null/r.json":                   "--json: open /dev/null/r.json: not a directory",
 		"run tunnel --report /dev/null/r":                      "--report: mkdir /dev/null: not a directory",
 		"run server-crash --against h":                         "server-crash breaks the host itself, which must be started here: leave --against out",
@@ -293,7 +294,7 @@ func TestFaultsList(t *testing.T) {
 	}
 	for _, name := range []string{
 		"wifi-to-lte", "tunnel", "flappy", "train", "phone-sleep", "nat-rebind", "lossy-5", "slow-client", "reconnect-storm", "server-crash", "server-stall",
-		"disk-full", "slow-disk", "disk-read-only", "bad-disk", "noisy-neighbour", "script-hang", "rolling-restart", "reorder", "out-of-files", "little-memory",
+		"disk-full", "slow-disk", "disk-read-only", "bad-disk", "noisy-neighbour", "script-hang", "rolling-restart", "reorder", "out-of-files", "little-memory", "store-kills",
 	} {
 		p, err := faults.Find(name)
 		if err != nil || !strings.Contains(out, "\n"+name+" ") || !strings.Contains(out, p.About) || time.Duration(p.Length) > time.Minute {

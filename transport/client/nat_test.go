@@ -104,7 +104,7 @@ func (n *natted) told(kind client.EventKind) time.Duration {
 }
 
 // The fast channel survives another port of a NAT, and another address where it is encrypted, without a word to the program.
-// RL-107 (in the kernel: the plan nat-rebind of troupe faults, with --layer namespaces).
+// RL-107 (over real sockets: the plan nat-rebind of troupe faults).
 func TestNATChangesThePort(t *testing.T) {
 	for over, most := range map[client.Transport]time.Duration{client.WS: 2100 * time.Millisecond, client.WSS: 100 * time.Millisecond, client.KCP: 100 * time.Millisecond} {
 		bubble(t, over.String(), func(t *testing.T) {

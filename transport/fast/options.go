@@ -40,9 +40,6 @@ type Options struct {
 	SocketBuffer int
 	// ListenPacket opens the sockets; nil: those of the operating system.
 	ListenPacket func(network, address string) (transport.PacketConn, error)
-	// OneByOne sends each datagram with a system call of its own, as on systems that have none for
-	// several. Benchmarks compare with it.
-	OneByOne bool
 
 	Log      zerolog.Logger
 	Counters *counters.Set    // nil: counted nowhere

@@ -61,9 +61,6 @@ type writer struct {
 }
 
 func newWriter(s *socket) *writer {
-	if s.pool.opt.OneByOne {
-		return &writer{s: s, out: oneByOne{s.conn}}
-	}
 	return &writer{s: s, out: newSender(s.conn)}
 }
 
