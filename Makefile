@@ -106,9 +106,15 @@ PEER_ROUNDS ?= 3
 bench-peers: build peers ## beside Colyseus, centrifuge, nano and bare relays: tables, JSON, a page; an hour; takes node, npm and the network
 	$(BIN)/troupe bench relay-25x8 relay-4x50 ramp ramp-coalesced idle --rounds $(PEER_ROUNDS) --peers $(PEERS)/peers.json --report $(PEERS)/report $(BENCH_FLAGS)
 
+# What cannot be installed is in the list with a reason, and is not measured. No lock file is written: it would name the registry.
 .PHONY: peers
-peers: build # installs the servers that bench-peers compares with
-	$(GO) run ./bench/peers/install --to $(PEERS) --troupe $(BIN)/troupe
+peers: build # installs the servers that bench-peers compares with, and lists them
+	@mkdir -p $(PEERS)/colyseus && cp bench/peers/colyseus/{package.json,server.js} $(PEERS)/colyseus
+	@add() { name=$$1 command=$$2; shift 2; if out=$$("$$@" 2>&1); then echo "$$name: ready" >&2; printf ', {"name": "%s", "command": [%s]}\n' "$$name" "$$command"; \
+		else echo "$$name: not there: $$out" >&2; printf ', {"name": "%s", "missing": "%s failed"}\n' "$$name" "$$1"; fi; }; \
+	{ echo '[{"name": "bare epoll", "command": ["$(abspath $(BIN))/troupe", "bench", "bare", "--engine", "epoll"]}'; \
+	add colyseus '"node", "$(abspath $(PEERS))/colyseus/server.js"' npm install --prefix $(PEERS)/colyseus --omit=dev --no-audit --no-fund --no-package-lock --ignore-scripts; \
+	for name in centrifuge nano; do add $$name "\"$(abspath $(PEERS))/$$name\"" $(GO) build -C bench/peers/$$name -o $(abspath $(PEERS))/$$name .; done; echo ']'; } > $(PEERS)/peers.json
 
 .PHONY: proof-peers
 proof-peers: peers ## the load generator plays with Colyseus, centrifuge and nano, and hears all that was said
@@ -119,8 +125,8 @@ bench-transports: build ## the fast channel over DTLS beside plain UDP, and idle
 	$(BIN)/troupe bench fast idle-kcp $(BENCH_FLAGS)
 
 .PHONY: bench-script
-bench-script: build ## what scripts cost: CPU per message, memory, lateness of ticks, a hostile one beside others
-	$(BIN)/troupe bench script-echo script-tick script-idle script-hostile $(BENCH_FLAGS)
+bench-script: build ## what scripts cost: CPU per message, memory, and other games while a hostile script runs
+	$(BIN)/troupe bench script-echo script-idle script-hostile $(BENCH_FLAGS)
 
 .PHONY: bench-service
 bench-service: build ## the durable control plane: placements, player sessions, searches, a start with many records

@@ -9,10 +9,6 @@
 //	lane.go      packets of one direction: lost, delayed, repeated
 //	tcp.go       the proxy for ws and wss
 //	udp.go       the proxy for kcp
-//	namespaces.go  the other layer: players and host in two network namespaces; those are in netns
-//	relay.go     all that is between the two: it carries IP packets from one TUN device to the other
-//	nat.go       a player's router there, which has new ports and addresses, and resets connections
-//	packet.go    what such a router must know of an IP packet
 //	players.go   players with Troupe's client, who send numbered messages to all
 //	checker.go   what one player received, held against what was sent
 //	verdict.go   the promises, judged
@@ -26,8 +22,7 @@
 //	schedule.go  faults begin and end at their times
 //	proxy.go     proxies for clients of any kind
 //	run.go       a run from start to verdict
-//	matrix.go    the fault matrix of the specification, as runs of this program
-//	kills        a host that is killed at the failpoints of its store
+//	kills.go     a host that is killed under load, at the failpoints of its store; tickets.go has its tickets
 //
 // # What the proxies can do
 //
@@ -39,15 +34,8 @@
 // Plain UDP beside ws (the fast channel of the official clients) goes to an address that the host chooses in its answer to the login, so it
 // would pass the proxies by. Players over ws therefore send fast messages by the reliable channel. Over kcp they are datagrams.
 //
-// # What the relay can do
-//
-// It carries IP packets, so the kernel's TCP sees loss, another order and silence, sends again, and gives up as on a real path. Each player dials an
-// address of its own, by which the relay knows it, and is behind a NAT of its own, which the relay is too: so neither nftables nor any other tool
-// is needed, addresses change in the instant of the event, and what is lost by a change depends on nothing else. Jitter delays each packet by itself, and
-// so mixes up their order. The service API does not go through the relay.
-//
 // # Seeds
 //
-// The seed determines the events: their times, targets, lengths. Proxies and relay also draw from it which packets are lost and how long they are
+// The seed determines the events: their times, targets, lengths. Proxies also draw from it which packets are lost and how long they are
 // delayed; that depends on the order of the packets as well, which no run repeats.
 package faults

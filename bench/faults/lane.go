@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"container/heap"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -21,8 +20,6 @@ type lane struct {
 	d    *direction
 	send func([]byte) // called with mu held; may change the bytes, and must not keep them
 
-	carried, dropped atomic.Uint64 // packets, from the start
-
 	mu      sync.Mutex // guards what follows
 	waiting waiting
 	number  uint64    // of packets that had to wait
@@ -33,21 +30,13 @@ type lane struct {
 
 // take lets a packet pass. size is that of its IP packet.
 func (l *lane) take(b []byte, size int) {
-	copies := l.d.copies(size)
-	if copies == 0 {
-		l.dropped.Add(1)
-	}
-	for ; copies > 1; copies-- {
+	for range l.d.copies(size) {
 		l.takeOnce(bytes.Clone(b), size)
-	}
-	if copies == 1 {
-		l.takeOnce(b, size)
 	}
 }
 
 func (l *lane) takeOnce(b []byte, size int) {
 	if silent, _ := l.d.quiet(); silent {
-		l.dropped.Add(1)
 		return
 	}
 	lost, delay, takes := l.d.draw(size)
@@ -61,7 +50,6 @@ func (l *lane) takeOnce(b []byte, size int) {
 		l.free = now
 	}
 	if lost || takes > 0 && l.free.Sub(now) > queueMax || len(l.waiting) >= onTheWayMax {
-		l.dropped.Add(1)
 		return
 	}
 	due := now.Add(delay)
@@ -70,18 +58,12 @@ func (l *lane) takeOnce(b []byte, size int) {
 		due = l.free.Add(delay)
 	}
 	if !due.After(now) && (len(l.waiting) == 0 || l.waiting[0].due.After(now)) {
-		l.pass(b)
+		l.send(b)
 		return
 	}
-	heap.Push(&l.waiting, waits{bytes: bytes.Clone(b), due: due, number: l.number})
+	heap.Push(&l.waiting, waits{bytes: b, due: due, number: l.number})
 	l.number++
 	l.arm()
-}
-
-// pass sends a packet. The caller holds mu.
-func (l *lane) pass(b []byte) {
-	l.carried.Add(1)
-	l.send(b)
 }
 
 // arm sets the timer to the packet that is due first. The caller holds mu.
@@ -103,10 +85,8 @@ func (l *lane) drain() {
 	defer l.mu.Unlock()
 	for len(l.waiting) > 0 && !l.waiting[0].due.After(time.Now()) {
 		next := heap.Pop(&l.waiting).(waits)
-		if silent, _ := l.d.quiet(); silent {
-			l.dropped.Add(1)
-		} else {
-			l.pass(next.bytes)
+		if silent, _ := l.d.quiet(); !silent {
+			l.send(next.bytes)
 		}
 	}
 	l.arm()

@@ -29,9 +29,6 @@ func inLane(t *testing.T, seed uint64, c Conditions, packets int) (numbers []int
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if c.Duplicate == 0 && int(l.carried.Load()+l.dropped.Load()) != packets {
-			t.Errorf("%d carried and %d dropped of %d", l.carried.Load(), l.dropped.Load(), packets)
-		}
 	})
 	return numbers, times
 }

@@ -110,7 +110,7 @@ func Proxy(ctx context.Context, o ProxyOptions) (err error) {
 		began := time.Now()
 		note := func(text string) { fmt.Fprintf(o.Out, "%8.3f s  %s\n", time.Since(began).Seconds(), text) }
 		note("the plan begins")
-		err := schedule(ctx, events, time.Duration(plan.Length), func(_ int, e Event) (func() error, error) {
+		err := schedule(ctx, events, time.Duration(plan.Length), func(e Event) (func() error, error) {
 			note(e.words())
 			end := paths[e.Player].Begin(e)
 			if end == nil {

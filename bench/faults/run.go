@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"troupe/bench/faults/disk"
+	"troupe/bench/result"
 	"troupe/bench/server"
 	"troupe/transport"
 	"troupe/transport/client"
@@ -43,14 +44,7 @@ type Options struct {
 
 	Network transport.Network // of proxies and players; nil: the operating system's
 
-	Watch Watcher
-}
-
-// Watcher is told how a run goes. result.Progress is one.
-type Watcher interface {
-	Begin(what string, number, of int, about time.Duration)
-	Live(figures string)
-	End(figures string)
+	Watch *result.Progress
 }
 
 // PlayersMax is how many players a game session takes.
@@ -387,21 +381,16 @@ func (r *run) settle() time.Duration {
 
 // inject begins and ends the faults at their times. All of them are over when it returns.
 func (r *run) inject(ctx context.Context, length time.Duration, players *crew) error {
-	return schedule(ctx, r.events, length, func(i int, e Event) (end func() error, err error) {
-		r.o.Watch.Live(fmt.Sprintf("fault %d of %d: %s", i+1, len(r.events), e))
-		return r.begin(ctx, e, players)
+	return schedule(ctx, r.events, length, func(e Event) (end func() error, err error) {
+		if e.Player < 0 {
+			return r.onHost(ctx, e, players)
+		}
+		over := players.players[e.Player].path.Begin(e)
+		if over == nil {
+			return nil, nil
+		}
+		return func() error { over(); return nil }, nil
 	})
-}
-
-func (r *run) begin(ctx context.Context, e Event, players *crew) (end func() error, err error) {
-	if e.Player < 0 {
-		return r.onHost(ctx, e, players)
-	}
-	over := players.players[e.Player].path.Begin(e)
-	if over == nil {
-		return nil, nil
-	}
-	return func() error { over(); return nil }, nil
 }
 
 // recover waits until all players are back and nothing is missing, or nothing comes any more.

@@ -9,7 +9,7 @@ import (
 
 // schedule begins events at their times, and ends those that have a length: begin returns nil, or what ends the fault. All of them are
 // over when it returns, after the length of the plan.
-func schedule(ctx context.Context, events []Event, length time.Duration, begin func(i int, e Event) (end func() error, err error)) (err error) {
+func schedule(ctx context.Context, events []Event, length time.Duration, begin func(e Event) (end func() error, err error)) (err error) {
 	type action struct {
 		at time.Duration
 		do func() error
@@ -34,11 +34,11 @@ func schedule(ctx context.Context, events []Event, length time.Duration, begin f
 		}
 		return rest(ctx, time.Until(began.Add(at)))
 	}
-	for i, e := range events {
+	for _, e := range events {
 		if err := until(time.Duration(e.At)); err != nil {
 			return err
 		}
-		end, err := begin(i, e)
+		end, err := begin(e)
 		if err != nil {
 			return err
 		}

@@ -22,10 +22,8 @@ type Plan struct {
 	Drain   time.Duration // longest wait for messages still under way afterwards
 	AtStart func() error
 	AtEnd   func() error
-	// Every, if not 0, is the length of the moments of the timeline. Watch, if set, is called with each as it passes, from
-	// another goroutine than Run's.
+	// Every, if not 0, is the length of the moments of the timeline.
 	Every time.Duration
-	Watch func(Moment)
 }
 
 // Moment is what arrived in a stretch of the measured part.

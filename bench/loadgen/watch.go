@@ -39,9 +39,6 @@ func (s *Swarm) goWatch(plan Plan, from int64) *watch {
 			m.PerSecond = float64(received-before) / time.Duration(now-at).Seconds()
 			before, at = received, now
 			w.timeline = append(w.timeline, m)
-			if plan.Watch != nil {
-				plan.Watch(m)
-			}
 		}
 	}()
 	return w

@@ -14,7 +14,7 @@ type Peer struct {
 	Missing string   `json:"missing,omitempty"` // why there is none; then there is no command
 }
 
-// ReadList reads a JSON list of peers, which bench/peers/install writes.
+// ReadList reads a JSON list of peers, which make peers writes.
 func ReadList(file string) (peers []Peer, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

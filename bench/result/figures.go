@@ -67,10 +67,6 @@ var Catalogue = []Figure{
 	{"cpu_start_s", "CPU until then", "s", 2, false},
 	{"store_mib", "store", "MiB", 1, false},
 	{"hostile_sessions", "hostile game sessions", "", 0, false},
-	{"tick_p50_ms", "lateness of a tick p50", "ms", 1, false},
-	{"tick_p99_ms", "lateness of a tick p99", "ms", 1, false},
-	{"tick_p999_ms", "lateness of a tick p99.9", "ms", 1, false},
-	{"ticks_per_s", "ticks per game session", "/s", 2, true},
 }
 
 // figureOf is the figure of a name; of one that is not in the catalogue, the name alone.

@@ -146,7 +146,6 @@ func (s *shownWorkload) finish() {
 	s.bars("Joins per s", "joins_per_s", "joins_per_s")
 	s.bars("CPU per call, us", "cpu_call_us", "cpu_call_us")
 	s.bars("Memory per game session, KiB", "kib_per_session", "kib_per_session")
-	s.bars("Lateness of a tick p99, ms", "tick_p99_ms", "tick_p99_ms")
 	s.bars("Time to reconnect p99, ms", "back_p99_ms", "back_p99_ms")
 }
 

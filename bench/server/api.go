@@ -55,6 +55,16 @@ func (a api) get(ctx context.Context, page string) (*http.Response, error) {
 	return res, nil
 }
 
+// read returns a page of the host's address, at most 16 MiB of it.
+func (a api) read(ctx context.Context, page string) ([]byte, error) {
+	res, err := a.get(ctx, page)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	return io.ReadAll(io.LimitReader(res.Body, answerBytesMax))
+}
+
 // AnswerError is an answer that is not 200.
 type AnswerError struct {
 	Operation string
@@ -138,26 +148,15 @@ func (a api) status(ctx context.Context, session string) (string, error) {
 	return out.GameSessions[0].Status, nil
 }
 
-// awaitFleet polls until a fleet takes game sessions: a script has to be loaded first.
-func (a api) awaitFleet(ctx context.Context, fleet string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, activeTimeout, errors.New("fleet not ACTIVE in time"))
+// poll asks until done, ten seconds at most.
+func poll(ctx context.Context, late string, ask func(ctx context.Context) (done bool, err error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, activeTimeout, errors.New(late))
 	defer cancel()
 	tick := time.NewTicker(describeEvery)
 	defer tick.Stop()
-	in := struct{ FleetIds []string }{[]string{fleet}}
 	for {
-		var out struct {
-			FleetAttributes []struct{ Status string }
-		}
-		switch err := a.call(ctx, "DescribeFleetAttributes", in, &out); {
-		case err != nil:
+		if done, err := ask(ctx); done || err != nil {
 			return err
-		case len(out.FleetAttributes) != 1:
-			return fmt.Errorf("there is no fleet %s", fleet)
-		case out.FleetAttributes[0].Status == "ACTIVE":
-			return nil
-		case out.FleetAttributes[0].Status == "ERROR":
-			return fmt.Errorf("fleet %s is in ERROR: %s", fleet, a.whyError(ctx, fleet))
 		}
 		select {
 		case <-ctx.Done():
@@ -165,6 +164,23 @@ func (a api) awaitFleet(ctx context.Context, fleet string) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// awaitFleet polls until a fleet takes game sessions: a script has to be loaded first.
+func (a api) awaitFleet(ctx context.Context, fleet string) error {
+	in := struct{ FleetIds []string }{[]string{fleet}}
+	return poll(ctx, "fleet not ACTIVE in time", func(ctx context.Context) (bool, error) {
+		var out struct{ FleetAttributes []struct{ Status string } }
+		switch err := a.call(ctx, "DescribeFleetAttributes", in, &out); {
+		case err != nil:
+			return false, err
+		case len(out.FleetAttributes) != 1:
+			return false, fmt.Errorf("there is no fleet %s", fleet)
+		case out.FleetAttributes[0].Status == "ERROR":
+			return false, fmt.Errorf("fleet %s is in ERROR: %s", fleet, a.whyError(ctx, fleet))
+		}
+		return out.FleetAttributes[0].Status == "ACTIVE", nil
+	})
 }
 
 // whyError returns what the newest event of a fleet that tells of a failure says.
@@ -195,27 +211,13 @@ func oneLine(text string) string {
 
 // awaitActive polls until the game session takes players.
 func (a api) awaitActive(ctx context.Context, session string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, activeTimeout, errors.New("game session not ACTIVE in time"))
-	defer cancel()
-	tick := time.NewTicker(describeEvery)
-	defer tick.Stop()
-	for {
+	return poll(ctx, "game session not ACTIVE in time", func(ctx context.Context) (bool, error) {
 		status, err := a.status(ctx, session)
-		if err != nil {
-			return err
+		if err == nil && (status == "TERMINATING" || status == "TERMINATED" || status == "ERROR") {
+			err = fmt.Errorf("game session is %s", status)
 		}
-		switch status {
-		case "ACTIVE":
-			return nil
-		case "TERMINATING", "TERMINATED", "ERROR":
-			return fmt.Errorf("game session is %s", status)
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-tick.C:
-		}
-	}
+		return status == "ACTIVE", err
+	})
 }
 
 // createPlayerSessions reserves players name-<i> and returns their player session ids in order.
@@ -259,3 +261,21 @@ func (a api) reserve(ctx context.Context, session string, names []string) ([]str
 	}
 	return ids, nil
 }
+
+// API is the service API of a running host, for callers of many operations at once. Its methods may be called from any goroutine.
+type API struct{ api }
+
+// API returns one that keeps up to conns connections.
+func (p *Process) API(conns int) *API {
+	a := p.api()
+	a.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: conns, MaxConnsPerHost: conns, DisableCompression: true}}
+	return &API{a}
+}
+
+// Call does one operation, AWS JSON 1.1 without signature.
+func (a *API) Call(ctx context.Context, operation string, in, out any) error {
+	return a.call(ctx, operation, in, out)
+}
+
+// Close closes its idle connections.
+func (a *API) Close() { a.client.CloseIdleConnections() }

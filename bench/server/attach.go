@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -37,17 +36,12 @@ func (r *Remote) api() *api {
 
 // Probe asks whether a Troupe host answers, and of which build. Errors match ErrNotTroupe.
 func (r *Remote) Probe(ctx context.Context) error {
-	res, err := r.api().get(ctx, "/metrics")
+	text, err := r.api().read(ctx, "/metrics")
 	if answer := new(AnswerError); errors.As(err, &answer) {
 		return fmt.Errorf("what answers at %s %w: it answers %d to /metrics", r.URL, ErrNotTroupe, answer.Status)
 	}
 	if err != nil {
 		return err
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, answerBytesMax))
-	if err != nil {
-		return fmt.Errorf("read /metrics: %w", err)
 	}
 	version := buildInfo.FindSubmatch(text)
 	if version == nil {
@@ -106,15 +100,13 @@ func ended(err error) bool {
 type figures ops.RuntimeFigures
 
 func (p *Process) figures(ctx context.Context) (f figures, err error) {
-	res, err := p.api().get(ctx, "/debug/runtime")
+	text, err := p.api().read(ctx, "/debug/runtime")
+	if err == nil {
+		err = json.Unmarshal(text, &f)
+	}
 	if err != nil {
 		return f, fmt.Errorf("read the runtime's figures: %w", err)
 	}
-	defer res.Body.Close()
-	if err := json.NewDecoder(io.LimitReader(res.Body, answerBytesMax)).Decode(&f); err != nil {
-		return f, fmt.Errorf("read the runtime's figures: %w", err)
-	}
-	_, _ = io.Copy(io.Discard, res.Body) // so that the connection is used again
 	return f, nil
 }
 

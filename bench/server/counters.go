@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 )
 
 // Counters is what the server says about itself; a negative value is unknown. Mallocs counts from its start.
@@ -32,24 +30,11 @@ func (p *Process) Counters(ctx context.Context) (Counters, error) {
 	if !p.Announce.Stats {
 		return unknownCounters, nil
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.Announce.WS+"/stats", nil)
+	text, err := api{url: "http://" + p.Announce.WS, client: p.client}.read(ctx, "/stats")
 	if err != nil {
-		return Counters{}, fmt.Errorf("read counters: %w", err)
+		return unknownCounters, fmt.Errorf("read counters: %w", err)
 	}
-	res, err := p.client.Do(req)
-	if err != nil {
-		return Counters{}, fmt.Errorf("read counters: %w", err)
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return Counters{}, fmt.Errorf("read counters: %s", res.Status)
-	}
-	c, err := readStats(io.LimitReader(res.Body, answerBytesMax))
-	if err != nil {
-		return Counters{}, fmt.Errorf("read counters: %w", err)
-	}
-	_, _ = io.Copy(io.Discard, res.Body) // so that the connection is used again
-	return c, nil
+	return readStats(text)
 }
 
 // ScrapeCost is how many objects one more call of Counters allocates in the server: the difference of two calls in a row.
@@ -65,9 +50,9 @@ func (p *Process) ScrapeCost(ctx context.Context) (int64, error) {
 	return b.Mallocs - a.Mallocs, nil
 }
 
-func readStats(r io.Reader) (Counters, error) {
+func readStats(text []byte) (Counters, error) {
 	c := unknownCounters
-	if err := json.NewDecoder(r).Decode(&c); err != nil { // names match without regard to case
+	if err := json.Unmarshal(text, &c); err != nil { // names match without regard to case
 		return c, fmt.Errorf("decode stats: %w", err)
 	}
 	return c, nil

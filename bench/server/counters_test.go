@@ -1,13 +1,12 @@
 package server
 
 import (
-	"strings"
 	"testing"
 )
 
 func TestReadStats(t *testing.T) {
 	t.Parallel()
-	c, err := readStats(strings.NewReader(`{"mallocs":7,"inbound":1,"delivered":8,"goroutines":4}`))
+	c, err := readStats([]byte(`{"mallocs":7,"inbound":1,"delivered":8,"goroutines":4}`))
 	if want := (Counters{Mallocs: 7, Goroutines: 4}); err != nil || c != want {
 		t.Errorf("%+v, %v", c, err)
 	}

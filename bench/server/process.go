@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	startTimeout = 20 * time.Second
+	startTimeout = time.Minute
 	stopTimeout  = 5 * time.Second // between SIGTERM and SIGKILL
 	pollEvery    = 20 * time.Millisecond
 )

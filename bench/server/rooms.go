@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -84,12 +83,7 @@ func (p *Process) Status(ctx context.Context, id string) (string, error) {
 
 // Metric returns the sum of a metric over its labels, 0 if the host does not have it; troupe only.
 func (p *Process) Metric(ctx context.Context, name string) (sum int64, err error) {
-	res, err := p.api().get(ctx, "/metrics")
-	if err != nil {
-		return 0, fmt.Errorf("read metrics: %w", err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, answerBytesMax))
+	text, err := p.api().read(ctx, "/metrics")
 	if err != nil {
 		return 0, fmt.Errorf("read metrics: %w", err)
 	}
@@ -133,15 +127,10 @@ func (p *Process) WholeGameSessionLog(ctx context.Context, id string) (string, e
 }
 
 func (p *Process) log(ctx context.Context, query string) (string, error) {
-	res, err := p.api().get(ctx, "/debug/gamesession-log?"+query)
+	text, err := p.api().read(ctx, "/debug/gamesession-log?"+query)
 	if answer := new(AnswerError); errors.As(err, &answer) && answer.Status == http.StatusNotFound {
 		return "", nil // it has not said anything yet
 	}
-	if err != nil {
-		return "", fmt.Errorf("read log: %w", err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, answerBytesMax))
 	if err != nil {
 		return "", fmt.Errorf("read log: %w", err)
 	}

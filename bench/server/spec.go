@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"slices"
 )
 
@@ -12,18 +13,6 @@ const (
 	Bare Kind = iota + 1
 	Troupe
 )
-
-// String names the kind.
-func (k Kind) String() string {
-	switch k {
-	case Bare:
-		return "bare"
-	case Troupe:
-		return "troupe"
-	default:
-		return "unknown"
-	}
-}
 
 // Spec says which server to start.
 type Spec struct {
@@ -56,10 +45,7 @@ var secured = []string{"wss.addr=127.0.0.1:0", "dtls.addr=127.0.0.1:0", "kcp.add
 
 // Title is the name for tables.
 func (s Spec) Title() string {
-	if s.Name != "" {
-		return s.Name
-	}
-	return s.Kind.String()
+	return cmp.Or(s.Name, map[Kind]string{Bare: "bare", Troupe: "troupe"}[s.Kind])
 }
 
 // args is the command line: loopback only, free ports, addresses announced in a file.

@@ -38,7 +38,7 @@ type Options struct {
 	Peers   []peers.Peer
 	Self    Self
 	Command string // as it is stored
-	Watch   Watcher
+	Watch   *result.Progress
 }
 
 // own reports whether players send what a script of the user's understands.
@@ -48,16 +48,6 @@ func (o *Options) own() bool { return o.Script != "" || o.Message != "" || o.OpC
 type Self struct {
 	Bin  string
 	Bare []string
-}
-
-// Watcher is told how a run goes. Its methods are called from several goroutines, one at a time for each measurement.
-type Watcher interface {
-	// Begin: the measurement of a number is about to begin, of so many, and takes about so long.
-	Begin(what string, number, of int, about time.Duration)
-	// Live are figures of the moment.
-	Live(figures string)
-	// End: it has ended, with these figures.
-	End(figures string)
 }
 
 // run is one run of a workload.

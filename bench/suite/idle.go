@@ -47,7 +47,6 @@ func (r *run) idle(ctx context.Context, spec server.Spec, t traffic) (round resu
 		waits := loadgen.NewWaits()
 		return r.filled(ctx, proc, loadgen.Config{SDK: sdk}, players, func(swarm *loadgen.Swarm) error {
 			r.asFastAsItCan(swarm.Joins().Took.P99, waits.P99(), joinFigures...)
-			r.o.Watch.Live(fmt.Sprintf("%d players are in", players))
 			after := r.meter(proc, nil)
 			if err := after.read(&after.start); err != nil {
 				return err

@@ -3,7 +3,7 @@ package suite
 import (
 	"context"
 	"errors"
-	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -41,7 +41,6 @@ func (r *run) storm(ctx context.Context, spec server.Spec) (round result.Round, 
 				return r.told(err, proc)
 			}
 			all = append(all, opened.Logins()...)
-			r.o.Watch.Live(fmt.Sprintf("%d of %d seats are reserved", len(all), r.p.Rooms*r.p.Players))
 		}
 		swarm, err := loadgen.New(loadgen.Config{Addr: proc.Announce.WS, DialConcurrency: 256})
 		if err != nil {
@@ -64,9 +63,7 @@ func (r *run) storm(ctx context.Context, spec server.Spec) (round result.Round, 
 		lost, _ := swarm.Disconnects()
 		f.Set("failed", float64(lost))
 		addJoins(f, swarm.Joins())
-		for name, v := range m.figures() {
-			f.Set(name, v)
-		}
+		maps.Copy(f, m.figures())
 		if !m.blind {
 			f.Set("cpu_join_us", float64(m.cpu())/float64(time.Microsecond)/float64(len(all)))
 		}

@@ -171,9 +171,6 @@ func (r *run) loaded(ctx context.Context, proc *server.Process, swarm *loadgen.S
 	plan.Drain, plan.Every = cmp.Or(plan.Drain, drainMax), momentEvery
 	plan.AtStart = func() error { return m.atStart(ctx) }
 	plan.AtEnd = func() error { return m.atEnd(ctx) }
-	plan.Watch = func(now loadgen.Moment) {
-		r.o.Watch.Live(fmt.Sprintf("%.0f/s, p50 %.1f ms, p99 %.1f ms", now.PerSecond, ms(now.Latency.P50), ms(now.Latency.P99)))
-	}
 	load, err := swarm.Run(ctx, plan)
 	if err != nil {
 		return result.Round{}, nil, errors.Join(err, proc.Alive())

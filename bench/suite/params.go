@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -22,16 +23,10 @@ type Params struct {
 
 // with returns the parameters with what the caller has said.
 func (p Params) with(o Params) Params {
-	set(&p.Rooms, o.Rooms)
-	set(&p.Players, o.Players)
-	set(&p.Hz, o.Hz)
-	set(&p.Payload, o.Payload)
-	set(&p.Warmup, o.Warmup)
-	set(&p.Measure, o.Measure)
-	set(&p.Rest, o.Rest)
-	set(&p.Rounds, o.Rounds)
-	set(&p.Rate, o.Rate)
-	return p
+	return Params{
+		cmp.Or(o.Rooms, p.Rooms), cmp.Or(o.Players, p.Players), cmp.Or(o.Hz, p.Hz), cmp.Or(o.Payload, p.Payload),
+		cmp.Or(o.Warmup, p.Warmup), cmp.Or(o.Measure, p.Measure), cmp.Or(o.Rest, p.Rest), cmp.Or(o.Rounds, p.Rounds), cmp.Or(o.Rate, p.Rate),
+	}
 }
 
 // params are those of a run.
@@ -46,13 +41,6 @@ func (w *Workload) params(o Options) Params {
 		}
 	}
 	return p.with(o.Params)
-}
-
-func set[T comparable](to *T, value T) {
-	var zero T
-	if value != zero {
-		*to = value
-	}
 }
 
 // Bounds of what the caller may say: the service API takes 200 players in a game session.

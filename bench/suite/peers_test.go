@@ -141,7 +141,7 @@ func unhex(t *testing.T, text string) []byte {
 }
 
 var (
-	list   = flag.String("peers.file", "", "list of peers that bench/peers/install has written, to play with real ones")
+	list   = flag.String("peers.file", "", "list of peers that make peers has written, to play with real ones")
 	update = flag.Bool("update", false, "with -peers.file: write what the real servers say to testdata")
 )
 

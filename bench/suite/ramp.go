@@ -3,7 +3,6 @@ package suite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -275,7 +274,6 @@ func (l *ladder) judge(t try) {
 func (l *ladder) try(ctx context.Context, hz float64) (t try, err error) {
 	players := float64(l.swarm.Size())
 	offered := hz * players * float64(l.r.p.Players)
-	l.r.o.Watch.Live(fmt.Sprintf("%.0f deliveries/s", offered))
 	round, load, err := l.r.loaded(ctx, l.proc, l.swarm, loadgen.Plan{Hz: hz, Warmup: l.r.p.Warmup, Measure: l.r.p.Measure, Drain: rampDrain})
 	_, lost := errors.AsType[*lostError](err)
 	if err != nil && !lost {

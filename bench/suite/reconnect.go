@@ -3,7 +3,7 @@ package suite
 import (
 	"context"
 	"errors"
-	"fmt"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -177,9 +177,7 @@ func (c *reconnects) measure(ctx context.Context, proc *server.Process, f result
 	if err != nil {
 		return err
 	}
-	for name, v := range m.figures() {
-		f.Set(name, v)
-	}
+	maps.Copy(f, m.figures())
 	if err := rest(ctx, c.r.p.Warmup); err != nil {
 		return err
 	}
@@ -216,7 +214,6 @@ func (c *reconnects) single(ctx context.Context, _ result.Figures) error {
 		if c.failed > 0 {
 			break // it would be cut again
 		}
-		c.r.o.Watch.Live(fmt.Sprintf("%d of %d cuts", n+1, cuts))
 	}
 	return ctx.Err()
 }
@@ -228,7 +225,6 @@ func (c *reconnects) storm(ctx context.Context, f result.Figures) error {
 	for i, p := range c.players {
 		back[i] = p.cut()
 	}
-	c.r.o.Watch.Live(fmt.Sprintf("%d players were cut within %v", len(back), time.Since(begun).Round(time.Millisecond)))
 	for _, b := range back {
 		c.waitFor(ctx, b, begun.Add(backMax))
 	}

@@ -3,7 +3,7 @@ package suite
 import (
 	"context"
 	"errors"
-	"fmt"
+	"maps"
 	"time"
 
 	"troupe/bench/result"
@@ -37,9 +37,7 @@ func (r *run) idleScripts(ctx context.Context, spec server.Spec) (round result.R
 		if err := m.read(&m.end); err != nil {
 			return err
 		}
-		for name, v := range m.figures() {
-			f.Set(name, v)
-		}
+		maps.Copy(f, m.figures())
 		f.Set("kib_per_session", float64(m.end.usage.RSSBytes-before.RSSBytes)/1024/float64(r.p.Rooms))
 		return nil
 	})
@@ -54,9 +52,6 @@ func (r *run) sessions(ctx context.Context, proc *server.Process, fleet string) 
 			return nil, err
 		}
 		ids = append(ids, id)
-		if len(ids)%100 == 0 {
-			r.o.Watch.Live(fmt.Sprintf("%d game sessions", len(ids)))
-		}
 	}
 	for _, id := range ids {
 		if err := proc.AwaitActive(ctx, id); err != nil {

@@ -27,18 +27,6 @@ var scriptWorkloads = []Workload{
 		},
 	},
 	{
-		Name: "script-tick", About: "scripts that tick 20 times a second and move a few things: how late the ticks are, as the scripts tell",
-		Params: Params{Rooms: 500, Warmup: 5 * time.Second, Measure: 10 * time.Second, Rounds: 1},
-		Goals: []result.Goal{
-			{Subject: host, Figure: "tick_p99_ms", Plus: 10},
-			{Subject: host, Figure: "ticks_per_s", Plus: 19, AtLeast: true},
-		},
-		connections: fileOfEach,
-		subjects: func(r *run) []subject {
-			return []subject{r.scriptedHost(host, scriptFleet{id: userFleet, launch: "tick.js", parameters: fmt.Sprint(tickThings, r.tickReport().Milliseconds())}, (*run).ticks)}
-		},
-	},
-	{
 		Name: "script-idle", About: "game sessions that run a script, in which nobody is: memory, and what a full collection of it takes",
 		Params: Params{Rooms: 2000, Rest: 10 * time.Second, Rounds: 1},
 		Goals: []result.Goal{

@@ -130,7 +130,6 @@ func (r *run) starts() []subject {
 		each(emptyStore, func(context.Context, string) error { return nil }),
 		each(fullStore, func(ctx context.Context, file string) error {
 			if full == "" {
-				r.o.Watch.Live("the store is filled")
 				s, err := r.take(ctx)
 				if err == nil {
 					err = r.fill("full.db", s)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -100,22 +99,16 @@ func (c *benchRun) measure(ctx context.Context, s streams) (results []result.Res
 			return nil, named(o.Workload, err)
 		}
 	}
-	show := result.NewProgress(s.err, columns(s.err))
-	defer show.Close()
-	o.Watch = show
 	for i, name := range c.Workload {
-		show.Title(name)
-		o.Workload, o.Command = name, c.command(name)
+		o.Workload, o.Command, o.Watch = name, c.command(name), result.NewProgress(s.err, name)
 		r, err := suite.Run(ctx, o)
 		if err != nil {
 			return results, named(name, err)
 		}
-		show.Pause(func() {
-			if i > 0 {
-				fmt.Fprintln(s.out)
-			}
-			r.Print(s.out)
-		})
+		if i > 0 {
+			fmt.Fprintln(s.out)
+		}
+		r.Print(s.out)
 		results = append(results, r)
 	}
 	return results, nil
@@ -382,13 +375,4 @@ func (s streams) untilSignal(do func(ctx context.Context) error) error {
 	ctx, stop := s.interruptible()
 	defer stop()
 	return do(ctx)
-}
-
-// columns returns how wide the terminal is that w is; nil if it is none.
-func columns(w io.Writer) func() int {
-	f, ok := w.(*os.File)
-	if !ok || !isTerminal(w) || terminalColumns(f) <= 0 {
-		return nil
-	}
-	return func() int { return terminalColumns(f) }
 }

@@ -188,14 +188,11 @@ func (c *faultsFlags) judge(ctx context.Context, s streams, o faults.Options) (r
 			return report, err
 		}
 	}
-	show := result.NewProgress(s.err, columns(s.err))
-	defer show.Close()
-	show.Title(o.Plan.Name)
-	o.Watch, o.Network = show, s.network
+	o.Watch, o.Network = result.NewProgress(s.err, o.Plan.Name), s.network
 	if report, err = faults.Run(ctx, o); err != nil {
 		return report, err
 	}
-	show.Pause(func() { report.Print(s.out) })
+	report.Print(s.out)
 	if c.JSON != "" {
 		err = report.Store(c.JSON)
 	}

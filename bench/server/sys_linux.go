@@ -3,9 +3,13 @@ package server
 import (
 	"errors"
 	"fmt"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
+
+// dieWithParent has the kernel kill the child should the benchmark be killed itself.
+func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
 // NoMoreFiles leaves the server those files and sockets that it has, and lets it open no other one until restore is called. It needs no
 // rights, because it lowers the soft limit only. Linux only.

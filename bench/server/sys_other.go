@@ -2,9 +2,14 @@
 
 package server
 
-import "errors"
+import (
+	"errors"
+	"syscall"
+)
 
 // NoMoreFiles is not supported.
 func (p *Process) NoMoreFiles() (restore func() error, err error) {
 	return nil, errors.New("only Linux can limit the files of a process that runs")
 }
+
+func dieWithParent() *syscall.SysProcAttr { return nil }
