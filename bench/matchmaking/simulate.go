@@ -2,6 +2,7 @@ package matchmaking
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"io"
 	"maps"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"troupe/bench/page"
 
 	"troupe/actors/matchmaker/match"
 	"troupe/actors/matchmaker/ruleset"
@@ -183,4 +186,17 @@ func (r *Report) Write(w io.Writer) error {
 		}
 	}
 	return t.Flush()
+}
+
+//go:embed page/body.html
+var body string
+
+//go:embed page/script.js
+var script string
+
+var report = page.New(body, script)
+
+// Page writes the report as a page.
+func (r *Report) Page(w io.Writer) error {
+	return report.Write(w, "troupe match simulate", r, r)
 }

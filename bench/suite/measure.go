@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"troupe/bench/loadgen"
@@ -194,3 +195,76 @@ func (e *lostError) Error() string {
 	return fmt.Sprintf("%d players were lost, the first: %v", e.players, e.first)
 }
 func (e *lostError) Unwrap() error { return e.first }
+
+// limit says why figures of a subject may be worse than the server is.
+type limit struct {
+	why     string
+	figures []string
+}
+
+// asFastAsItCan looks whether the generator was the limit of what it did as fast as it could: each of it took so long (p99), and the
+// generator waited so long for a processor of its own (p99).
+func (r *run) asFastAsItCan(took, waited time.Duration, figures ...string) {
+	why, bound := isBound(&loadgen.Result{Delivered: 1, Latency: loadgen.Quantiles{P99: took}, Lateness: loadgen.Quantiles{P99: waited}})
+	if !bound {
+		return
+	}
+	r.warn("%s, so joins or reconnects of the server may be faster", why)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.limits == nil {
+		r.limits = make(map[string]limit)
+	}
+	r.limits[r.now] = limit{why, figures}
+}
+
+// excuseMissed takes back the verdict on goals that are missed while the generator was the limit. It makes such figures only worse, so
+// those that hold do hold.
+func (r *run) excuseMissed(res *result.Result) {
+	for i, v := range res.Goals {
+		if l := r.limits[v.Subject]; v.Measured && !v.Holds && slices.Contains(l.figures, v.Figure) {
+			res.Goals[i] = result.Unproven(v.Goal, l.why)
+		}
+	}
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// addLatencies adds what the players saw of a load.
+func addLatencies(round *result.Round, load *loadgen.Result) {
+	f := round.Figures
+	if load.Expected > 0 {
+		f.Set("delivered_share", float64(load.Delivered)/float64(load.Expected))
+	}
+	if load.Delivered > 0 {
+		f.Set("p50_ms", ms(load.Latency.P50))
+		f.Set("p99_ms", ms(load.Latency.P99))
+		if load.Delivered >= 1000 {
+			f.Set("p999_ms", ms(load.Latency.P999))
+		}
+		f.Set("max_ms", ms(load.Latency.Max))
+	}
+	if load.Detail == nil {
+		return
+	}
+	for _, p := range load.Detail.Distribution {
+		if p.Share < 1 && (1-p.Share)*float64(load.Delivered) < 1 {
+			continue // there was no message so rare
+		}
+		round.Latency = append(round.Latency, result.Point{Ms: ms(p.Late), Share: p.Share})
+	}
+	for _, t := range load.Detail.Timeline {
+		round.Timeline = append(round.Timeline, result.Moment{At: t.At.Seconds(), PerSecond: t.PerSecond, P50: ms(t.Latency.P50), P99: ms(t.Latency.P99)})
+	}
+}
+
+// isBound reports whether the load tells about its generator and not about the server, and why.
+func isBound(load *loadgen.Result) (why string, bound bool) {
+	switch late := load.Lateness.P99; {
+	case load.Due > 0 && float64(load.Sent) < sentMin*float64(load.Due):
+		return "the generator sent only " + percent(load.Sent, load.Due) + " of what was due", true
+	case late > lateMax && load.Delivered > 0 && load.Latency.P99 < lateShare*late: // without latencies there are none to be spoilt
+		return "the generator was up to " + late.Round(100*time.Microsecond).String() + " late (p99)", true
+	}
+	return "", false
+}

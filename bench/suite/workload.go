@@ -1,12 +1,15 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"troupe/bench/peers"
 
 	"troupe/bench/result"
 	"troupe/bench/server"
@@ -66,4 +69,70 @@ func Find(name string) (Workload, error) {
 		return Workload{}, fmt.Errorf("%w %q: %s?", ErrUnknown, name, strings.Join(alike, " or "))
 	}
 	return Workload{}, fmt.Errorf("%w %q: troupe bench list shows them", ErrUnknown, name)
+}
+
+// orDev is a fleet, or that of a host that nobody has configured.
+func orDev(fleet string) string { return cmp.Or(fleet, "fleet-dev") }
+
+func percent(part, whole int64) string {
+	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(whole))
+}
+
+// fileName is a name without what a file should not be called.
+func fileName(name string) string { return strings.ReplaceAll(name, " ", "-") }
+
+// deniedText reports whether an answer of AWS JSON says that the caller has no right to the operation.
+func deniedText(text string) bool {
+	for _, name := range []string{"AccessDenied", "UnrecognizedClient", "InvalidSignature", "MissingAuthenticationToken", "UnauthorizedException", "IncompleteSignature"} {
+		if strings.Contains(text, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// buildOf names the build of a server, as far as it is known.
+func (r *run) buildOf(spec server.Spec) string {
+	if r.o.Against != nil {
+		return r.o.Against.Build
+	}
+	if spec.Kind == server.Bare && spec.Bin != r.o.Self.Bin {
+		return "" // it says so itself
+	}
+	build, err := result.BuildOf(spec.Bin)
+	if err != nil {
+		return ""
+	}
+	if len(spec.Sets) > 0 {
+		build += ", " + strings.Join(spec.Sets, " ")
+	}
+	return build
+}
+
+// peers are the servers that the caller has named. Those that are missing are told of in the result.
+func (r *run) peers() (all []served) {
+	for _, p := range r.o.Peers {
+		if p.Missing != "" {
+			r.absent = append(r.absent, p.Name+": "+p.Missing)
+			continue
+		}
+		all = append(all, served{p.Name, server.Spec{Name: p.Name, Kind: server.Bare, Bin: p.Command[0], Args: p.Command[1:]}})
+	}
+	return all
+}
+
+// isPeer reports whether a subject is one that the caller has named.
+func (r *run) isPeer(name string) bool {
+	return slices.ContainsFunc(r.o.Peers, func(p peers.Peer) bool { return p.Name == name })
+}
+
+// without goes on without a peer that could not be measured.
+func (r *run) without(name string, err error) {
+	if r.gone == nil {
+		r.gone = make(map[string]bool)
+	}
+	r.gone[name] = true
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	r.absent = append(r.absent, name+": "+first)
+	r.o.Watch.End("not measured: " + first)
 }
