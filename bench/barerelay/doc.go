@@ -5,13 +5,11 @@
 // call each. It decodes LOGIN and nothing else, and stamps nothing. It is honest about cost, not about safety: one reader
 // that stops reading stops its whole room. Never use it for anything but comparison.
 //
-// With an interval it gathers what goes to a room for so long, in one buffer for all members, and writes it to each of them at
-// once: the least that coalescing can cost.
+// With an interval it collects the messages of a room for that time, in one buffer for all members, and writes the buffer to each of them:
+// the least that coalescing can cost.
 //
 // A second engine does the same with one event loop per core on raw epoll, without a goroutine for a connection: what
-// relaying costs when nothing is left out that can be. It is for Linux only.
-//
-// Beside it, an echo over UDP, DTLS or KCP, and a room of the fast channel, do the least that these transports can.
+// relaying costs at the least. It is for Linux only.
 //
 // A player session id is room-<r>-<i>: room r, peer id i+1.
 package barerelay

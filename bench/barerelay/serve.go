@@ -13,7 +13,7 @@ import (
 )
 
 // Serve relays until ctx ends. It listens at addr and writes the address that it has got to the file announce, unless that
-// is empty. With an interval it gathers what goes to a room for so long.
+// is empty. With an interval it collects the messages of a room for that time.
 func Serve(ctx context.Context, addr, announce string, interval time.Duration) error {
 	return serve(ctx, addr, announce, newRelay(interval).serveConn)
 }
@@ -75,7 +75,7 @@ func (r *relay) serveConn(c net.Conn) {
 	go socket.ReadLoop()
 }
 
-// Announce writes what is true of the server, its address "ws" above all, as JSON, complete or not at all.
+// Announce writes the announce file of a server, with its address "ws", as JSON, complete or not at all.
 func Announce(path string, what map[string]any) error {
 	b, err := json.Marshal(what)
 	if err != nil {

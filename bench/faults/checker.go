@@ -50,7 +50,7 @@ type ledger struct {
 	reliable, fast                                uint64
 	lost, twice, order, content, fastRule, sender violations
 
-	// Unless nil, they are told of each reliable message that arrives, and of each that never does.
+	// Unless nil, arrived is called for each reliable message that arrives, missing for each that never does.
 	arrived func(from int, number uint64, twice bool)
 	missing func(from int, number uint64)
 }

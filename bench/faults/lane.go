@@ -10,7 +10,7 @@ import (
 const (
 	// onTheWayMax bounds the delayed packets of a lane; more are dropped.
 	onTheWayMax = 1024
-	// queueMax is how far a bounded rate may fall behind before packets are dropped.
+	// queueMax is how long packets may wait for a bounded rate before more are dropped.
 	queueMax = time.Second
 )
 
@@ -23,7 +23,7 @@ type lane struct {
 	mu      sync.Mutex // guards what follows
 	waiting waiting
 	number  uint64    // of packets that had to wait
-	free    time.Time // when a bounded rate has let pass what is before
+	free    time.Time // when a bounded rate has room for the next packet
 	timer   *time.Timer
 	closed  bool
 }

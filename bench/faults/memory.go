@@ -15,7 +15,7 @@ const (
 	// memoryMin is the least that a host is given, in MiB: what it needs to start, and some games.
 	memoryMin = 48
 	memoryMax = 1 << 20
-	// crowdFleet is the fleet of the games whose lost players are sent to, crowdRoom the number of the first of these.
+	// crowdFleet is the fleet of games that send to lost players, crowdRoom the number of the first of these games.
 	crowdFleet = "fleet-crowd"
 	crowdRoom  = 2000
 	crowdGames = 5
@@ -48,8 +48,8 @@ func newTight(events []Event) (*tight, error) {
 	return &tight{group, least}, nil
 }
 
-// crowd has players of other games lose their connections and be sent to as fast as the host takes it, until end is called: the host keeps for
-// them what it can.
+// crowd makes other games whose players lose their connections, and sends to those players as fast as the host takes it, until end is
+// called. The host keeps what it can for them.
 func (r *run) crowd(ctx context.Context) (end func() error, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup

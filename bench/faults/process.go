@@ -136,12 +136,12 @@ const (
 	// scriptLimit is how long the host lets a callback run, quickLimit that of a quick run.
 	scriptLimit = 30 * time.Second
 	quickLimit  = 3 * time.Second
-	// hangGrace is how much longer such a game may go on: with the limit it is the figure of RL-111.
+	// hangGrace is how much longer such a game may run: with the limit it is the figure of RL-111.
 	hangGrace = time.Second
 	// hangWait is how long is waited beyond that.
 	hangWait = 30 * time.Second
-	// hangSteps is how many goroutines, each of which a busy machine runs late, the end goes through: the watchdog, the game
-	// session, and the player's reader.
+	// hangSteps is how many goroutines take part in the end: the watchdog, the game session, and the player's reader. A busy machine runs
+	// each of them late.
 	hangSteps = 3
 )
 

@@ -21,7 +21,7 @@ type ProxyOptions struct {
 	Repeat   bool   // the plan begins again when it is over
 	Listen   string // host:port of the first proxy; the others have the ports that follow. Port 0: free ports
 	TCP, UDP string // host:port of the host; UDP may be empty
-	// PlayerSessions, unless nil, are printed beside the addresses.
+	// PlayerSessions, unless nil, are printed with the addresses.
 	PlayerSessions []string
 	Out            io.Writer // one goroutine writes
 

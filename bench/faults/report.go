@@ -45,7 +45,7 @@ type shownEvent struct{ At, Fault, Target, For, Conditions string }
 // shownFigure is one of the figures at the top.
 type shownFigure struct{ Label, Value, Rest, Class string }
 
-// WritePage writes the report as a page into a folder that exists, and the report itself beside it.
+// WritePage writes the report into a folder that exists, as a page and as JSON.
 func (r *Report) WritePage(folder string) error {
 	shown := struct {
 		*Report

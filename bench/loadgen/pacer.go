@@ -13,8 +13,8 @@ import (
 // sleepMax bounds one sleep of the pacer, so that it notices the end of its context.
 const sleepMax = 50 * time.Millisecond
 
-// pacer sends for every player of the swarm. When it falls behind, because a write blocks or the machine is busy, it sends
-// at once what is due, under the intended times.
+// pacer sends for every player of the swarm. When it is late, because a write blocks or the machine is busy, it sends at once what is
+// due, with the intended times.
 type pacer struct {
 	swarm       *Swarm
 	schedule    schedule
@@ -58,7 +58,7 @@ func (p *pacer) goRun(ctx context.Context) (halt func(grace time.Duration)) {
 // processors is held while the number of processors that Go's scheduler has is changed.
 var processors sync.Mutex
 
-// addProcessors gives Go's scheduler so many processors more: a pacer keeps one of them while it sleeps.
+// addProcessors gives Go's scheduler n more processors: a pacer keeps one of them while it sleeps.
 func addProcessors(n int) {
 	processors.Lock()
 	defer processors.Unlock()

@@ -37,7 +37,7 @@ func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, latencyMax.Microseconds(), latencyDigits)
 }
 
-// Histogram is a distribution of times, for whoever measures something else than the messages of a swarm. Its methods may be
+// Histogram is a distribution of times of other things than the messages of a swarm. Its methods may be
 // called from any goroutine.
 type Histogram struct {
 	mu sync.Mutex // guards h

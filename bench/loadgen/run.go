@@ -158,7 +158,7 @@ func (s *Swarm) drain(ctx context.Context, expected int64, longest time.Duration
 	return nil
 }
 
-// answersQuiet: a script has answered what was sent when no send time has come back for so long. How many are to come is not known.
+// answersQuiet is how long no send time comes back before a script counts as done. How many it will send is not known.
 const answersQuiet = 500 * time.Millisecond
 
 // drainAnswers waits for late answers.

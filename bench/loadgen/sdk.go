@@ -14,13 +14,13 @@ type SDK struct {
 	Transport client.Transport
 	Addr      string // host:port of Transport; empty = that of the swarm or of the Login
 	TLS       *tls.Config
-	// Fast: messages go by the fast channel, over plain UDP beside ws, over DTLS beside wss.
+	// Fast: messages use the fast channel, which is plain UDP with ws, and DTLS with wss.
 	Fast bool
 }
 
-// RoomsInTurn reports whether the players of a room are to connect before those of the next. A host has a socket of its own
-// for each player of an address who has the same peer id, and sends together what goes out of one socket. Players of a room
-// share theirs if they come together, as players do who have addresses of their own.
+// RoomsInTurn reports whether all players of a room connect before those of the next. Players of one address who have the same peer id
+// need a socket each, and the host sends together only what leaves by one socket. In turn, the players of a room share a socket, as
+// players with addresses of their own do.
 func (s *Swarm) RoomsInTurn() bool { return s.cfg.SDK != nil && s.cfg.SDK.Fast }
 
 // eventsMax is how many events of a player wait for the generator. Datagrams above it are dropped, as lost ones are.

@@ -27,7 +27,7 @@ var (
 // MessageBytes is how long a Config.Message is when it is sent.
 func MessageBytes(message string) int { return len(expanded([]byte(message), 0)) }
 
-// expanded is a message with empty stamps instead of placeholders; of none, a stamp with dots behind it.
+// expanded is a message with empty stamps in place of its placeholders. Without a message it is a stamp and dots.
 func expanded(message []byte, size int) []byte {
 	if message == nil {
 		payload := bytes.Repeat([]byte{'.'}, size)
@@ -64,7 +64,7 @@ func digits(b []byte) (value uint64, ok bool) {
 	return value, true
 }
 
-// nextStamp finds the first stamp in an answer, and returns what follows it. It does not allocate.
+// nextStamp finds the first stamp in an answer, and returns the rest of the answer. It does not allocate.
 func nextStamp(answer []byte) (value uint64, rest []byte, ok bool) {
 	for {
 		at := bytes.Index(answer, mark)
@@ -81,9 +81,9 @@ func nextStamp(answer []byte) (value uint64, rest []byte, ok bool) {
 // seen is the newest stamp of each player of the room that a player has seen, in nanoseconds. The reader owns it.
 type seen [1 << senderBits]int64
 
-// take returns the next send time in an answer that tells a latency, and what follows it. Only the first answer with a message
-// tells one: a state that repeats what its players have said last would show latencies that grow with every repetition. Messages
-// of one player arrive in order, those of several need not.
+// take returns the next send time in an answer that gives a latency, and the rest of the answer. Only the first answer with a send time
+// gives one: a state that repeats the last message of each player would show latencies that grow. Messages of one player arrive in
+// order, those of several need not.
 func (s *seen) take(answer []byte, now int64) (nanos int64, rest []byte, ok bool) {
 	for {
 		value, rest, ok := nextStamp(answer)

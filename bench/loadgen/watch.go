@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// watch looks at what arrives, while a run goes on.
+// watch makes the timeline of a run.
 type watch struct {
 	timeline []Moment // owned by the goroutine; read when it has ended
 	halt     chan struct{}

@@ -16,7 +16,7 @@ var style template.CSS
 //go:embed plots.js
 var plots template.JS
 
-// uPlot 1.6.32, under the MIT License; its text is beside it and in the notices of the binary.
+// uPlot 1.6.32, under the MIT License; its text is in uplot/LICENSE and in the notices of the binary.
 //
 //go:embed uplot/uPlot.iife.min.js
 var plotLibrary template.JS

@@ -40,7 +40,7 @@ type colyseus struct {
 	rooms map[int]*colyseusRoom
 }
 
-// colyseusRoom is made by whoever comes first; others wait for its id.
+// colyseusRoom is a room that its first player makes. The others wait for its id.
 type colyseusRoom struct {
 	once  sync.Once
 	first seat
@@ -91,7 +91,7 @@ func (c *colyseus) reserve(ctx context.Context, addr, what string) (s seat, err 
 		return s, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	// Sent again, over another connection, if the server has closed this one meanwhile: a seat that nobody takes expires.
+	// Retried over another connection if the server has closed this one: a seat that nobody takes expires.
 	req.Header["X-Idempotency-Key"] = nil
 	res, err := c.http.Do(req)
 	if err != nil {

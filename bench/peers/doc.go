@@ -1,5 +1,5 @@
 // Package peers speaks the protocols of the servers that Troupe is compared with, for the load generator. The servers
-// themselves are in the folders beside it, each a thin room server: what a member says goes to all members of its room. Each
+// themselves are in folders of this package, each a thin room server: what a member says goes to all members of its room. Each
 // is a module of its own (or a package.json), so that nothing of it is part of Troupe. make peers makes them ready.
 //
 // Each server is used as its makers would have it for raw bytes, in the cheapest way that its documentation shows:

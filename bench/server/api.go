@@ -200,7 +200,7 @@ func (a api) whyError(ctx context.Context, fleet string) string {
 	return cmp.Or(said, "the host's log says why")
 }
 
-// oneLine puts a stack beside its error.
+// oneLine puts an error and its stack into one line.
 func oneLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, line := range lines {

@@ -34,7 +34,7 @@ func (r *Remote) api() *api {
 	return &api{url: strings.TrimSuffix(r.URL, "/") + "/", client: r.Client, sign: r.Sign}
 }
 
-// Probe asks whether a Troupe host answers, and of which build. Errors match ErrNotTroupe.
+// Probe asks whether a Troupe host answers, and stores its build. Errors match ErrNotTroupe.
 func (r *Remote) Probe(ctx context.Context) error {
 	text, err := r.api().read(ctx, "/metrics")
 	if answer := new(AnswerError); errors.As(err, &answer) {
@@ -53,7 +53,7 @@ func (r *Remote) Probe(ctx context.Context) error {
 
 var buildInfo = regexp.MustCompile(`(?m)^troupe_build_info\{version="([^"]*)"\} 1$`)
 
-// note keeps a game session that is to be ended with the benchmark.
+// note keeps a game session, which Stop ends.
 func (p *Process) note(session string) {
 	if p.remote == nil || session == "" {
 		return
@@ -63,7 +63,7 @@ func (p *Process) note(session string) {
 	p.made = append(p.made, session)
 }
 
-// leaveTimeout bounds the end of all game sessions that were made on a host that goes on.
+// leaveTimeout bounds how long Stop takes to end the game sessions of the benchmark.
 const leaveTimeout = 30 * time.Second
 
 // leave ends the game sessions that were made.

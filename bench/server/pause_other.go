@@ -7,5 +7,5 @@ import "errors"
 // Pause stops the process where it stands, until Continue.
 func (p *Process) Pause() error { return errors.ErrUnsupported }
 
-// Continue lets a process that was paused go on.
+// Continue resumes a paused process.
 func (p *Process) Continue() error { return errors.ErrUnsupported }

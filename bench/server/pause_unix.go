@@ -10,7 +10,7 @@ import (
 // Pause stops the process where it stands, until Continue.
 func (p *Process) Pause() error { return p.signal(syscall.SIGSTOP) }
 
-// Continue lets a process that was paused go on.
+// Continue resumes a paused process.
 func (p *Process) Continue() error { return p.signal(syscall.SIGCONT) }
 
 func (p *Process) signal(s syscall.Signal) error {

@@ -107,7 +107,7 @@ func sumOf(text, name string) (sum int64, err error) {
 	return sum, nil
 }
 
-// EndGameSession asks a game session to end; its script is told, and may take its time.
+// EndGameSession asks a game session to end. It does not wait for the script, whose onProcessTerminate may take its time.
 func (p *Process) EndGameSession(ctx context.Context, id string) error {
 	in := struct{ GameSessionId, TerminationMode string }{id, "TRIGGER_ON_PROCESS_TERMINATE"}
 	if err := p.api().call(ctx, "TerminateGameSession", in, new(struct{})); err != nil && !ended(err) {

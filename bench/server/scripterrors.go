@@ -19,12 +19,12 @@ type ScriptErrors struct {
 	Count int64
 	// First is the first of them, one line that begins with FILE:LINE. It is empty if no log of a game session has it.
 	First string
-	// Stuck: the host did not end when it was asked to, as one does not whose script has a call that goes on.
+	// Stuck: the host did not end when it was asked to, because a call of a script does not return.
 	Stuck bool
 }
 
-// ScriptErrors ends a host that was started here and returns what its scripts did wrong until then: what its metrics counted and what
-// the logs of its game sessions say. A host that has ended has written all of its logs. Stop must still be called.
+// ScriptErrors ends a host that was started here and returns what its scripts did wrong: the counts of its metrics, and the first error in
+// the logs of its game sessions, which are complete when the host has ended. Stop must still be called.
 func (p *Process) ScriptErrors(ctx context.Context) (e ScriptErrors) {
 	var counted int64 // more than the logs have: lines that come too fast are dropped
 	known := true

@@ -34,7 +34,8 @@ func (u Usage) CPU() time.Duration { return u.User + u.System }
 // Switches is all context switches together.
 func (u Usage) Switches() int64 { return u.Voluntary + u.Involuntary }
 
-// Usage reads /proc for the server and the processes that it has started, and asks a host that was not started here. What is not known of that stays zero.
+// Usage reads /proc for the server and the processes that it has started. A host that was not started here is asked; what it does not answer
+// stays zero.
 func (p *Process) Usage() (Usage, error) {
 	if p.remote != nil {
 		f, err := p.figures(context.Background())
@@ -46,8 +47,8 @@ func (p *Process) Usage() (Usage, error) {
 	return usageOfTree(p.pid)
 }
 
-// usageOfTree is that of a process and of those that it has started, and they: a script may run in one of its own. Of those
-// that have ended there is the time, once they have been waited for. Memory that they share counts for each.
+// usageOfTree adds up a process and all its descendants: a script may run in a process of its own. Ended processes count with their
+// time, once they have been waited for. Shared memory counts for each process.
 func usageOfTree(pid int) (Usage, error) {
 	u, err := UsageOf(pid)
 	if err != nil {
@@ -131,7 +132,7 @@ func (u *Usage) addThreads(dir string) error {
 }
 
 // parseStat takes user and system time out of /proc/PID/stat, those of the process and those of the ones that it has waited for.
-// The name in the second field may hold anything, so counting starts behind the last closing parenthesis.
+// The name in the second field may hold anything, so counting starts after the last closing parenthesis.
 func parseStat(b []byte) (own, ended cpuTime, err error) {
 	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
 	const utime, cstime = 11, 14 // fields 14 to 17 of the manual, counted from the state

@@ -24,17 +24,17 @@ type Options struct {
 	Params   Params   // what the caller says; zero is as the workload has it
 	Quick    bool     // a run of a second or two that shows that the workload works; goals are not judged
 	Sets     []string // KEY=VALUE settings of the hosts that are started
-	// Against is a host that runs already. It is measured alone: what it runs on is not this program's to share.
+	// Against is a host that runs already. It is measured alone.
 	Against *server.Remote
 	// Script is a file or a folder with the user's own script, for the hosts that are started.
 	Script string
-	// Message is what players send to such a script, with the send time where loadgen.Placeholder is in it; empty: a payload with
-	// the send time. OpCode is its op code.
+	// Message is what players send to such a script; the send time replaces loadgen.Placeholder in it. If it is empty, they send a payload
+	// with the send time. OpCode is its op code.
 	Message string
 	OpCode  int32
 	// Only, unless empty, are the subjects to measure.
 	Only []string
-	// Peers are other servers beside the bare relay. They take its flags and say which protocol they speak (bench/peers).
+	// Peers are other servers to compare with. They take the flags of the bare relay and announce which protocol they speak (bench/peers).
 	Peers   []peers.Peer
 	Self    Self
 	Command string // as it is stored
@@ -68,7 +68,7 @@ type run struct {
 	versions map[string]string  // by subject: what it says of itself
 }
 
-// Check says what is wrong with the options of a run, as far as that can be told before it.
+// Check says what is wrong with the options of a run, before it starts anything.
 func Check(o Options) error {
 	w, err := Find(o.Workload)
 	if err != nil {
@@ -231,7 +231,7 @@ func (r *run) chosen() ([]subject, error) {
 	return some, nil
 }
 
-// noise keeps how much of the machine others used.
+// noise keeps the largest share of the machine that other programs used.
 func (r *run) noise(share float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -36,15 +36,15 @@ type edge struct {
 	counters       server.Counters
 }
 
-// meter reads both ends of the measured part. What is expensive for the server, reading its counters, lies outside the CPU
-// window, and what it allocates itself is taken off.
+// meter reads both ends of the measured part. Reading the server's counters is expensive for the server, so it lies outside the CPU
+// window, and its allocations are subtracted.
 type meter struct {
 	r          *run
 	proc       *server.Process
 	swarm      *loadgen.Swarm // nil: there is none
 	start, end edge
 	scrapeCost int64
-	blind      bool    // the host does not tell
+	blind      bool    // the host refuses to give figures
 	others     float64 // share of the machine that others used in the measured part, as far as it is known
 }
 
@@ -150,7 +150,7 @@ func (m *meter) figures() result.Figures {
 	return f
 }
 
-// disturbance warns of what others did to the machine meanwhile.
+// disturbance warns if other programs, or the hypervisor, used much of the machine during the measured part.
 func (m *meter) disturbance() {
 	a, b := m.start, m.end
 	total := b.machine.Total - a.machine.Total
@@ -202,8 +202,8 @@ type limit struct {
 	figures []string
 }
 
-// asFastAsItCan looks whether the generator was the limit of what it did as fast as it could: each of it took so long (p99), and the
-// generator waited so long for a processor of its own (p99).
+// asFastAsItCan marks figures of things that the generator did as fast as it could, if the generator was their limit. took is how long one
+// of them took (p99), waited how long the generator waited for a processor (p99).
 func (r *run) asFastAsItCan(took, waited time.Duration, figures ...string) {
 	why, bound := isBound(&loadgen.Result{Delivered: 1, Latency: loadgen.Quantiles{P99: took}, Lateness: loadgen.Quantiles{P99: waited}})
 	if !bound {
@@ -218,8 +218,8 @@ func (r *run) asFastAsItCan(took, waited time.Duration, figures ...string) {
 	r.limits[r.now] = limit{why, figures}
 }
 
-// excuseMissed takes back the verdict on goals that are missed while the generator was the limit. It makes such figures only worse, so
-// those that hold do hold.
+// excuseMissed takes back the verdict on missed goals whose figures the generator limited. A limit makes figures worse, so goals that hold
+// do hold.
 func (r *run) excuseMissed(res *result.Result) {
 	for i, v := range res.Goals {
 		if l := r.limits[v.Subject]; v.Measured && !v.Holds && slices.Contains(l.figures, v.Figure) {

@@ -38,8 +38,7 @@ func (r *run) judgeAnswers(f result.Figures, load *loadgen.Result, failed server
 	}
 }
 
-// scriptProvesNothing keeps that the user's own script has failed, in the first round in which it has. The reason names no column: it is
-// one of all, because there is nothing to compare either.
+// scriptProvesNothing keeps the first failure of the user's own script. The reason names no column: it is one for all of them.
 func (r *run) scriptProvesNothing(e server.ScriptErrors) { r.nothingProven(scriptFailure, failure(e)) }
 
 // nothingProven keeps why the figures of all columns prove nothing, unless there is a reason that begins alike.
@@ -87,8 +86,7 @@ func (r *run) nothingArrived() {
 	r.nothingProven(noneCameBack, reason)
 }
 
-// refused adds to a login that the host refused why it may have done so. Of hosts that are started here without the user's script it is
-// not known.
+// refused adds to the error of a refused login why the host may have refused it.
 func (r *run) refused(err error) error {
 	limits := "its maxPlayers (32 unless it says otherwise) may be reached"
 	switch {

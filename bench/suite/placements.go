@@ -78,7 +78,7 @@ type waiters struct {
 	due   map[string]time.Time
 }
 
-// await says who is told of events from now on.
+// await sets who takes the placements that have ended.
 func (w *waiters) await(k *calls) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -55,9 +55,8 @@ const (
 	// last good one and the first bad one is halved after that.
 	rampDoublings = 7
 	rampHalvings  = 3
-	// rampRepeats bounds how often loads near the limit are repeated, in all of a ramp. Near is a p99 between rampNear and rampFar
-	// of the limit: there, what else the machine does at the moment decides, and the same load comes out either way. So it does at
-	// any p99 if others use more than rampOthers of the machine.
+	// rampRepeats bounds how often a ramp repeats loads near the limit. Near is a p99 between rampNear and rampFar of the limit: there, chance
+	// decides on which side the same load comes out. It also decides if others use more than rampOthers of the machine.
 	rampRepeats = 3
 	// rampTries bounds all tries of a ramp, so that it ends in time: the more loads there are, the fewer are repeated.
 	rampTries = 11
@@ -72,8 +71,8 @@ const (
 	deliveredMin = 0.99
 )
 
-// ramp raises the load until it is too much, and looks for the largest that is not. After a load that was too much it goes
-// on with a fresh server: queues that are still full, or players that are gone, would spoil the next one.
+// ramp raises the load until it is too much, and looks for the largest that is not. After a load that was too much it starts a fresh
+// server: full queues and lost players would spoil the next load.
 func (r *run) ramp(ctx context.Context, spec server.Spec) (result.Round, error) {
 	players := r.p.Rooms * r.p.Players
 	l := &ladder{r: r, search: search{first: r.p.Hz}}
@@ -118,7 +117,7 @@ type ladder struct {
 	}
 }
 
-// climb goes on until a load is too much, or until all is known.
+// climb tries loads until one is too much, or the search is over.
 func (l *ladder) climb(ctx context.Context) error {
 	for {
 		hz, more := l.search.next()

@@ -25,8 +25,8 @@ const (
 
 const coalescing = "flush.interval=15ms"
 
-// warmup is two rounds of pings and a little more: with stock players each lets go of what was kept until then, and only
-// afterwards the pools of messages grow no more.
+// warmup is two rounds of pings and a little more. Until a stock player pings, the host keeps its messages, and the pools of messages
+// grow.
 const warmup = 7 * time.Second
 
 var relayWorkloads = []Workload{
@@ -49,9 +49,8 @@ var relayWorkloads = []Workload{
 // many at a time, which costs less for each. Try a smaller --hz there.
 var colyseusKeepsUp = result.Goal{Subject: colyseus, Figure: "p99_ms", Plus: float64(rampLimit.Milliseconds())}
 
-// exact are the goals that everything arrives and nothing is allocated for a delivery. That is 0.01 and not 0, because what is counted
-// are objects of the whole process: pings are answered, timers run, and pools that a collection has emptied are filled again. One
-// object for one delivery in fifty would be over it.
+// exact are the goals that everything arrives and that a delivery allocates nothing. The bound is 0.01 and not 0, because the count is that
+// of the whole process: it answers pings, runs timers, and fills pools again that a collection has emptied.
 func exact(name string) []result.Goal {
 	return []result.Goal{
 		{Subject: name, Figure: "delivered_share", Plus: 1, AtLeast: true},

@@ -87,7 +87,7 @@ func startTicket(ctx context.Context, api *server.API, configuration string, i, 
 	return api.Call(ctx, "StartMatchmaking", in, new(struct{}))
 }
 
-// fillPool starts tickets of which no ten are near each other: their skills are all different, and may be 3 apart at most.
+// fillPool starts tickets that never match: a match needs ten skills within 3, and all skills differ.
 func (r *run) fillPool(ctx context.Context, proc *server.Process) error {
 	n := poolTickets
 	if r.o.Quick {
@@ -111,7 +111,7 @@ func (r *run) fillPool(ctx context.Context, proc *server.Process) error {
 	return context.Cause(ctx)
 }
 
-// tickets starts tickets that are matched, beside those that are not.
+// tickets starts tickets that match, while the tickets of fillPool wait.
 func (r *run) tickets(ctx context.Context, proc *server.Process) (round result.Round, err error) {
 	if err := r.fillPool(ctx, proc); err != nil {
 		return round, err

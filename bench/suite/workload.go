@@ -109,7 +109,7 @@ func (r *run) buildOf(spec server.Spec) string {
 	return build
 }
 
-// peers are the servers that the caller has named. Those that are missing are told of in the result.
+// peers are the servers that the caller has named. The result names those that are missing.
 func (r *run) peers() (all []served) {
 	for _, p := range r.o.Peers {
 		if p.Missing != "" {
@@ -126,7 +126,7 @@ func (r *run) isPeer(name string) bool {
 	return slices.ContainsFunc(r.o.Peers, func(p peers.Peer) bool { return p.Name == name })
 }
 
-// without goes on without a peer that could not be measured.
+// without drops a peer that could not be measured.
 func (r *run) without(name string, err error) {
 	if r.gone == nil {
 		r.gone = make(map[string]bool)

@@ -31,7 +31,7 @@ type Group struct {
 	home string // the group that this process is in
 }
 
-// New makes a group whose processes may use so many bytes of memory together.
+// New makes a group whose processes may use that many bytes of memory together.
 func New(most int64) (*Group, error) {
 	for _, v := range versions {
 		if _, err := os.Stat(filepath.Join(v.folder, "cgroup.procs")); err != nil {
@@ -93,7 +93,7 @@ func (g *Group) write(file, text string) error {
 // moving is held while this process is in a group: it can be in one only.
 var moving sync.Mutex
 
-// Do calls start, which starts a process that is then in the group. This process is in it meanwhile.
+// Do calls start, which starts a process that is then in the group. Until start returns, this process is in the group too.
 func (g *Group) Do(start func() error) (err error) {
 	moving.Lock()
 	defer moving.Unlock()
