@@ -16,7 +16,6 @@ var floors = []struct{ module, version, why string }{
 	{"github.com/asynkron/protoactor-go", "v0.0.0-20240822202345-3c0e61ca19c9", "actors/stage works around the flaws of exactly this one"},
 	{"github.com/dlclark/regexp2/v2", "v2.5.2", "a match has a time limit"},
 	{"github.com/dop251/goja", "v0.0.0-20260917113740-793a2a65c13b", "what actors/script/js lists as not to be interrupted was found with this one"},
-	{"github.com/go-viper/mapstructure/v2", "v2.4.0", "CVE-2025-11065: values in its errors"},
 	{"github.com/pion/dtls/v2", "v2.2.12", "the last of v2, and the one that the filter of transport/dtls is for"},
 	{"github.com/prometheus/client_golang", "v1.11.1", "CVE-2022-21698: labels without bound from request methods"},
 	{"github.com/xtaci/kcp-go/v5", "v5.6.72", "the checks of transport/kcp before Input are for this one"},

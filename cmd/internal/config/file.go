@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 )
 
@@ -11,27 +12,30 @@ type fileReader struct {
 	source string
 }
 
-// section returns the known and well-formed settings of one section. Path is the path of
-// the section; inside a list it has the index.
-func (r *fileReader) section(f *field, path string, raw any) map[string]any {
-	settings := map[string]any{}
+// section sets the known and well-formed settings of one section in dst, which is the
+// configuration or an element of a list. Path is the path of the section; inside a list it
+// has the index.
+func (r *fileReader) section(f *field, path string, raw any, dst reflect.Value) {
 	said, ok := asMap(raw)
 	if !ok {
 		r.l.wrong(path, r.source, "must be a section, not %s", describe(raw))
-		return settings
+		return
 	}
 	for name, value := range said {
 		key := join(path, name)
 		child := f.children[name]
-		if child == nil {
+		switch {
+		case child == nil:
 			r.unknown(f, path, key, name)
-			continue
-		}
-		if v, ok := r.value(child, key, value); ok {
-			settings[name] = v
+		case child.isSection() && value == nil: // all its settings are commented out
+		case child.isSection():
+			r.section(child, key, value, dst)
+		case child.list:
+			r.list(child, key, value, dst.FieldByIndex(child.index))
+		default:
+			r.value(child, key, value, dst.FieldByIndex(child.index))
 		}
 	}
-	return settings
 }
 
 func (r *fileReader) unknown(f *field, path, key, name string) {
@@ -49,53 +53,46 @@ func (r *fileReader) unknown(f *field, path, key, name string) {
 	r.l.wrong(key, r.source, "unknown key; did you mean %s?", nearest(key, candidates))
 }
 
-// value reads one setting, section or list.
-func (r *fileReader) value(f *field, key string, raw any) (any, bool) {
-	switch {
-	case f.isSection() && raw == nil:
-		return nil, false // all its settings are commented out
-	case f.isSection():
-		return r.section(f, key, raw), true
-	case f.list:
-		return r.list(f, key, raw)
-	}
+// value sets one setting.
+func (r *fileReader) value(f *field, key string, raw any, dst reflect.Value) {
 	v, err := fromYAML(f.kind, raw)
 	if err != nil {
 		if isSecret(key) { // do not print the value
 			err = fmt.Errorf("must be %s", f.kind)
 		}
 		r.l.wrong(key, r.source, "%w", err)
-		return nil, false
+		return
 	}
 	if isSecret(key) {
 		r.l.secrets = true
 	}
 	r.l.origin[key] = r.source
-	return v, true
+	dst.Set(reflect.ValueOf(v))
 }
 
-func (r *fileReader) list(f *field, key string, raw any) (any, bool) {
+// list replaces a list.
+func (r *fileReader) list(f *field, key string, raw any, dst reflect.Value) {
 	elements, ok := raw.([]any)
 	if !ok {
 		r.l.wrong(key, r.source, "must be a list, not %s", describe(raw))
-		return nil, false
+		return
 	}
-	list := make([]any, len(elements))
+	list := reflect.MakeSlice(dst.Type(), len(elements), len(elements))
 	for i, e := range elements {
 		at := fmt.Sprintf("%s[%d]", key, i)
 		if f.children != nil {
-			list[i] = r.section(f, at, e)
+			r.section(f, at, e, list.Index(i))
 			continue
 		}
 		v, err := fromYAML(f.kind, e)
 		if err != nil {
 			r.l.wrong(at, r.source, "%w", err)
-			return nil, false
+			return
 		}
-		list[i] = v
+		list.Index(i).Set(reflect.ValueOf(v))
 	}
 	r.l.origin[key] = r.source
-	return list, true
+	dst.Set(list)
 }
 
 // asMap converts both kinds of map that YAML decodes to.

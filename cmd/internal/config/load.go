@@ -5,16 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/knadh/koanf/parsers/yaml"
-	"github.com/knadh/koanf/providers/confmap"
-	"github.com/knadh/koanf/providers/env/v2"
-	"github.com/knadh/koanf/providers/file"
-	"github.com/knadh/koanf/providers/structs"
-	"github.com/knadh/koanf/v2"
+	"go.yaml.in/yaml/v3"
 
 	"troupe/actors/fault"
 	"troupe/transport/host"
@@ -82,7 +78,7 @@ func (r *Resolved) Add(key, source string) {
 func Resolve(s Sources) (*Resolved, error) {
 	l := newLoader(s.Defaults)
 	if s.File != "" {
-		data, err := file.Provider(s.File).ReadBytes()
+		data, err := os.ReadFile(s.File)
 		if err != nil {
 			return nil, fmt.Errorf("config: file %s: %w", s.File, cause(err))
 		}
@@ -103,27 +99,25 @@ func Resolve(s Sources) (*Resolved, error) {
 	return l.result(environ, s.Files)
 }
 
-// sharedVariables are variables of other programs that stand for an empty setting; of two for one setting the later one counts.
+// sharedVariables are variables of other programs that stand for an empty setting; of two for one setting the first one counts.
 var sharedVariables = []struct{ name, key string }{
-	{"OTEL_EXPORTER_OTLP_ENDPOINT", "traces.endpoint"}, // what OpenTelemetry's own libraries read
-	{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "traces.endpoint"},
+	{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "traces.endpoint"}, // what OpenTelemetry's own libraries read
+	{"OTEL_EXPORTER_OTLP_ENDPOINT", "traces.endpoint"},
 }
 
 // shared takes settings that are empty from variables that other programs read as well.
 func (l *loader) shared(environ []string) {
-	settings := map[string]any{}
 	for _, v := range sharedVariables {
+		f := l.schema.byPath[v.key]
+		if !l.setting(f).IsZero() {
+			continue
+		}
 		for _, pair := range environ {
-			name, value, _ := strings.Cut(pair, "=")
-			if name != v.name || value == "" || l.k.String(v.key) != "" {
-				continue
-			}
-			if key, value := l.text(l.schema.byPath[v.key], "environment "+v.name, value); key != "" {
-				settings[key] = value
+			if name, value, _ := strings.Cut(pair, "="); name == v.name && value != "" {
+				l.text(f, "environment "+v.name, value)
 			}
 		}
 	}
-	l.load(confmap.Provider(settings, "."))
 }
 
 // cause returns err without the path, which the caller names itself.
@@ -137,7 +131,7 @@ func cause(err error) error {
 
 // loader collects settings and mistakes.
 type loader struct {
-	k        *koanf.Koanf
+	c        host.Config
 	schema   *schema
 	origin   map[string]string // source of each key that is not a default
 	mistakes []error
@@ -146,15 +140,12 @@ type loader struct {
 }
 
 func newLoader(defaults host.Config) *loader {
-	l := &loader{k: koanf.New("."), schema: newSchema(), origin: map[string]string{}}
-	l.load(structs.Provider(defaults, tagName))
-	return l
+	return &loader{c: defaults, schema: newSchema(), origin: map[string]string{}}
 }
 
-func (l *loader) load(p koanf.Provider) {
-	if err := l.k.Load(p, nil); err != nil {
-		l.mistakes = append(l.mistakes, err)
-	}
+// setting is where the value of a setting is.
+func (l *loader) setting(f *field) reflect.Value {
+	return reflect.ValueOf(&l.c).Elem().FieldByIndex(f.index)
 }
 
 // wrong adds a mistake in the value of a key.
@@ -170,13 +161,13 @@ func (l *loader) file(source string, data []byte) {
 		l.mistakes = append(l.mistakes, fmt.Errorf("%s: larger than %d bytes", source, fileBytesMax))
 		return
 	}
-	raw, err := yaml.Parser().Unmarshal(data)
-	if err != nil {
+	var raw map[string]any
+	if err := yaml.Unmarshal(data, &raw); err != nil {
 		l.mistakes = append(l.mistakes, fmt.Errorf("%s: %w", source, err))
 		return
 	}
 	r := fileReader{l: l, source: source}
-	l.load(confmap.Provider(r.section(l.schema.root, "", raw), ""))
+	r.section(l.schema.root, "", raw, reflect.ValueOf(&l.c).Elem())
 }
 
 var (
@@ -192,30 +183,24 @@ func ofKubernetes(name, value string) bool {
 }
 
 func (l *loader) environment(environ []string) {
-	l.load(env.Provider(".", env.Opt{
-		Prefix:      EnvPrefix,
-		EnvironFunc: func() []string { return environ },
-		TransformFunc: func(name, value string) (string, any) {
-			if fault.Enabled && name == fault.Variable {
-				return "", nil // not a setting
-			}
-			source := "environment " + name
-			f := l.schema.byEnv(name)
-			if f == nil && ofKubernetes(name, value) {
-				l.foreign = append(l.foreign, name)
-				return "", nil
-			}
-			if f == nil {
-				l.wrong(name, source, "unknown variable; did you mean %s?", nearest(name, l.schema.envNames()))
-				return "", nil
-			}
-			return l.text(f, source, value)
-		},
-	}))
+	for _, pair := range environ {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || !strings.HasPrefix(name, EnvPrefix) || fault.Enabled && name == fault.Variable {
+			continue
+		}
+		source := "environment " + name
+		switch f := l.schema.byEnv(name); {
+		case f != nil:
+			l.text(f, source, value)
+		case ofKubernetes(name, value):
+			l.foreign = append(l.foreign, name)
+		default:
+			l.wrong(name, source, "unknown variable; did you mean %s?", nearest(name, l.schema.envNames()))
+		}
+	}
 }
 
 func (l *loader) flags(flags []Flag) {
-	settings := map[string]any{}
 	for _, flag := range flags {
 		source := "flag " + flag.Name
 		f := l.schema.byPath[flag.Key]
@@ -223,34 +208,29 @@ func (l *loader) flags(flags []Flag) {
 			l.wrong(flag.Key, source, "unknown key; did you mean %s?", nearest(flag.Key, l.schema.paths(false)))
 			continue
 		}
-		if key, v := l.text(f, source, flag.Value); key != "" {
-			settings[key] = v
-		}
+		l.text(f, source, flag.Value)
 	}
-	l.load(confmap.Provider(settings, "."))
 }
 
-// text parses one setting in text form; it returns an empty key if the text is invalid.
-func (l *loader) text(f *field, source, text string) (key string, value any) {
+// text sets one setting from its text form.
+func (l *loader) text(f *field, source, text string) {
 	if f.list {
-		return l.listText(f, source, text)
+		l.listText(f, source, text)
+		return
 	}
 	v, err := fromText(f.kind, text)
 	if err != nil {
 		l.wrong(f.path, source, "%w", err)
-		return "", nil
+		return
 	}
 	l.origin[f.path] = source
-	return f.path, v
+	l.setting(f).Set(reflect.ValueOf(v))
 }
 
 // result returns the configuration, or all mistakes of the sources and of what they say together.
 func (l *loader) result(environ []string, files bool) (*Resolved, error) {
-	r := &Resolved{origin: l.origin}
+	r := &Resolved{Config: l.c, origin: l.origin}
 	c := &r.Config
-	if err := l.k.UnmarshalWithConf("", c, koanf.UnmarshalConf{Tag: tagName}); err != nil {
-		l.mistakes = append(l.mistakes, err)
-	}
 	l.dropDefaults(c)
 	l.secretsOf(c, environ)
 	invalid := l.named(c.Validate())

@@ -31,6 +31,8 @@ type field struct {
 	list bool
 	// of a section, or of the elements of a list, by name
 	children map[string]*field
+	// index is the place in host.Config, or in the element of a list
+	index []int
 }
 
 func (f *field) isSection() bool { return f.children != nil && !f.list }
@@ -43,7 +45,7 @@ type schema struct {
 
 func newSchema() *schema {
 	s := &schema{byPath: map[string]*field{}}
-	s.root = section(reflect.TypeFor[host.Config](), "")
+	s.root = section(reflect.TypeFor[host.Config](), "", nil)
 	s.index(s.root)
 	return s
 }
@@ -57,35 +59,35 @@ func (s *schema) index(f *field) {
 	}
 }
 
-func section(t reflect.Type, path string) *field {
+func section(t reflect.Type, path string, index []int) *field {
 	f := &field{path: path, children: map[string]*field{}}
 	for i := range t.NumField() {
 		name := t.Field(i).Tag.Get(tagName)
-		f.children[name] = node(t.Field(i).Type, join(path, name))
+		f.children[name] = node(t.Field(i).Type, join(path, name), append(slices.Clip(index), i))
 	}
 	return f
 }
 
 // node panics on a type that no setting can have: a mistake in host.Config, which any
 // test finds.
-func node(t reflect.Type, path string) *field {
+func node(t reflect.Type, path string, index []int) *field {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
-		return &field{path: path, kind: kindDuration}
+		return &field{path: path, kind: kindDuration, index: index}
 	case t.Kind() == reflect.Struct:
-		return section(t, path)
+		return section(t, path, index)
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
-		return &field{path: path, list: true, children: section(t.Elem(), "").children}
+		return &field{path: path, list: true, children: section(t.Elem(), "", nil).children, index: index}
 	case t.Kind() == reflect.Slice:
-		return &field{path: path, list: true, kind: node(t.Elem(), path).kind}
+		return &field{path: path, list: true, kind: node(t.Elem(), path, nil).kind, index: index}
 	case t.Kind() == reflect.String:
-		return &field{path: path, kind: kindText}
+		return &field{path: path, kind: kindText, index: index}
 	case t.Kind() == reflect.Bool:
-		return &field{path: path, kind: kindBool}
+		return &field{path: path, kind: kindBool, index: index}
 	case t.Kind() == reflect.Int:
-		return &field{path: path, kind: kindInt}
+		return &field{path: path, kind: kindInt, index: index}
 	case t.Kind() == reflect.Float64:
-		return &field{path: path, kind: kindFloat}
+		return &field{path: path, kind: kindFloat, index: index}
 	}
 	panic("config: " + path + ": no setting can be a " + t.String())
 }

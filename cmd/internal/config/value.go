@@ -42,18 +42,14 @@ func fromText(k kind, text string) (any, error) {
 }
 
 // listText reads a list as the environment and flags write it: as JSON.
-func (l *loader) listText(f *field, source, text string) (key string, value any) {
+func (l *loader) listText(f *field, source, text string) {
 	raw, err := fromJSON(text)
 	if err != nil {
 		l.wrong(f.path, source, "must be a list in JSON, like [] or [\"a\"]: %w", err)
-		return "", nil
+		return
 	}
 	r := fileReader{l: l, source: source}
-	list, ok := r.list(f, f.path, raw)
-	if !ok {
-		return "", nil
-	}
-	return f.path, list
+	r.list(f, f.path, raw, l.setting(f))
 }
 
 // fromJSON decodes one JSON value into the types that a YAML file decodes to.
