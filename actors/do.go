@@ -12,7 +12,6 @@ import (
 	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
 	"troupe/messages"
-	"troupe/messages/tracing"
 )
 
 // Do implements messages.Doer. What a request needs before its owner gets it happens on the caller's goroutine: a new id, the
@@ -62,14 +61,8 @@ func (s *System) owner(r messages.Route) *stage.Ref {
 // prepare returns the request as its owner gets it.
 func (s *System) prepare(ctx context.Context, q messages.Request) (messages.Request, error) {
 	switch q := q.(type) {
-	case messages.CreateGameSession:
-		q.Trace = tracing.From(ctx)
-		return q, nil
-	case messages.StartPlacement:
-		q.Trace = tracing.From(ctx)
-		return q, nil
 	case messages.StartMatchmaking:
-		q.Trace, q.TicketID = tracing.From(ctx), newTicketID(q.TicketID)
+		q.TicketID = newTicketID(q.TicketID)
 		return q, nil
 	case messages.StartMatchBackfill:
 		q.TicketID = newTicketID(q.TicketID)

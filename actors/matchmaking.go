@@ -82,6 +82,5 @@ func (o *Options) matchmaking() matchmaker.Options {
 	if m.OnEvent == nil {
 		m.OnEvent = o.Fleet.OnEvent
 	}
-	m.Tracer = o.Fleet.Tracer
 	return m
 }

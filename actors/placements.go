@@ -56,6 +56,5 @@ func (o *Options) placement() placement.Options {
 	if p.OnEvent == nil {
 		p.OnEvent = o.Fleet.OnEvent
 	}
-	p.Tracer = o.Fleet.Tracer
 	return p
 }

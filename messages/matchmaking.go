@@ -2,8 +2,6 @@ package messages
 
 import (
 	"time"
-
-	"troupe/messages/tracing"
 )
 
 // TicketID names a matchmaking ticket; the caller chooses it, or it is a UUID.
@@ -163,7 +161,6 @@ type StartMatchmaking struct {
 	TicketID   TicketID
 	Matchmaker MatchmakerName
 	Players    []TicketPlayer // 1 to 10, each once
-	Trace      tracing.Context
 }
 
 // AcceptMatch accepts or rejects a match for some players of a ticket.

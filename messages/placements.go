@@ -2,8 +2,6 @@ package messages
 
 import (
 	"time"
-
-	"troupe/messages/tracing"
 )
 
 // PlacementID names a placement; the caller chooses it.
@@ -94,7 +92,6 @@ type StartPlacement struct {
 	LocationOrder  []string // PriorityConfigurationOverride; nil: none
 	FallbackNone   bool     // PlacementFallbackStrategy NONE
 	MatchmakerData string
-	Trace          tracing.Context `json:"-"` // of who asks; not stored
 }
 
 // Placement is one placement. Immutable once shared.

@@ -2,8 +2,6 @@ package messages
 
 import (
 	"time"
-
-	"troupe/messages/tracing"
 )
 
 // CreateGameSession asks for a new game session on a fleet (service-api.md 2.6). Exactly one
@@ -19,7 +17,6 @@ type CreateGameSession struct {
 	Properties       []Property
 	MaxPlayers       int
 	IdempotencyToken string // becomes the tail of the id; empty: a fresh one
-	Trace            tracing.Context
 }
 
 // UpdateGameSession changes the attributes of a game session that are not nil. Properties are

@@ -155,12 +155,6 @@ func (gs *games) start(spec sessionSpec) (*entry, error) {
 	if err := gs.run(f, e, record); err != nil {
 		return nil, err
 	}
-	if e.launching = gs.o.Tracer.Start(req.Trace, "launch of a game session"); e.launching != nil {
-		e.launching.Set("troupe.game_session.id", string(id))
-		e.launching.Set("troupe.fleet.id", string(f.ID))
-		e.launching.Set("troupe.location", spec.location)
-		e.launching.Set("troupe.script.version", record.ScriptVersion)
-	}
 	gs.occupy(e, 1)
 	e.fleet.activating[e.location]++
 	gs.sessions[e.id] = e

@@ -14,7 +14,6 @@ import (
 	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/messages/counters"
-	"troupe/messages/tracing"
 	"troupe/messages/wire"
 )
 
@@ -68,7 +67,6 @@ type entry struct {
 	notify     *stage.Ref                        // of Launch; nil once Launched was sent
 	watch      func(*messages.AskBackfill)       // of Watch
 	asked      *messages.AskBackfill             // a request of the game that waits for Watch
-	launching  *tracing.Span                     // until it is ACTIVE or over; nil without a tracer
 }
 
 // phase is the last phase that a game session's actor has reported. The published status may be newer.

@@ -75,9 +75,9 @@ func (gs *games) launch(l Launch) (*entry, error) {
 }
 
 // tellLaunched sends Launched to the actor that launched a game session, after the answer
-// to Launch. It ends the span of the launch.
+// to Launch.
 func (gs *games) tellLaunched(e *entry) {
-	if e.notify == nil && e.launching == nil || e.storage == unstored {
+	if e.notify == nil || e.storage == unstored {
 		return
 	}
 	g := e.published.Session()
@@ -85,17 +85,6 @@ func (gs *games) tellLaunched(e *entry) {
 		return
 	}
 	active := e.phase != phaseOver && g.Status == messages.GameSessionActive
-	if e.launching != nil {
-		failed := ""
-		if !active {
-			failed = cmp.Or(g.EndText, g.Status.String())
-		}
-		e.launching.End(failed)
-		e.launching = nil
-	}
-	if e.notify == nil {
-		return
-	}
 	e.notify.Tell(Launched{ID: e.id, Active: active, Text: g.EndText})
 	e.notify = nil
 }

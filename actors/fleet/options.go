@@ -9,7 +9,6 @@ import (
 	"troupe/actors/script/bundle"
 	"troupe/actors/store"
 	"troupe/messages"
-	"troupe/messages/tracing"
 )
 
 // Advertised is the address that game sessions give out to players.
@@ -46,8 +45,6 @@ type Options struct {
 	Store, Catalog store.Store
 	// OnEvent receives events once they are durable, from any goroutine; may be nil.
 	OnEvent func(messages.Event)
-	// Tracer makes the span of each start of a game session, and those of placements and matchmaking, if it is not nil.
-	Tracer *tracing.Tracer
 	// OwnEvents switches on events of game sessions and player sessions.
 	OwnEvents bool
 	// Crash is the first line of what the process of the host before this one has said when it crashed; "" if it did

@@ -7,7 +7,6 @@ import (
 
 	"troupe/actors/store"
 	"troupe/messages"
-	"troupe/messages/tracing"
 )
 
 // Options configure matchmaking. Values are set once.
@@ -21,8 +20,6 @@ type Options struct {
 	Store store.Store
 	// OnEvent receives each event once it is durable. It is called from any goroutine and must not block. Nil drops the events.
 	OnEvent func(messages.Event)
-	// Tracer makes the span of each ticket, if it is not nil.
-	Tracer *tracing.Tracer
 	// Interval is the time between two passes over a pool, 50 ms to 10 s; 0: 1 s.
 	Interval time.Duration
 	// Workers bounds the passes that run at the same time; 0: half the CPUs that Go may use, at least 1.

@@ -93,15 +93,6 @@ func (m *Manager) applying(c *stage.Context, p *proposal, outcomes []outcome, ev
 // finish removes a ticket that has ended from everything but the records that are kept.
 func (m *Manager) finish(t *ticket, pooled bool) {
 	m.alarms.clear(&t.timeout)
-	if t.span != nil {
-		failed := ""
-		if t.record.Status != messages.TicketCompleted {
-			failed = t.record.Status.String()
-		}
-		t.span.Set("troupe.match.id", string(t.record.Match))
-		t.span.End(failed)
-		t.span = nil
-	}
 	if pooled {
 		m.dequeue(t)
 	}

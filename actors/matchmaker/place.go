@@ -85,9 +85,6 @@ func (m *Manager) request(p *proposal) (messages.StartPlacement, error) {
 		return r, messages.Errorf(messages.NotFound, "matchmaking configuration %s has no queue", k.Name)
 	}
 	r.Queue = k.Queues[0]
-	if len(p.tickets) > 0 { // one trace goes on with the placement
-		r.Trace = p.tickets[0].trace
-	}
 	for _, t := range p.tickets {
 		for i := range t.record.Players {
 			player := &t.record.Players[i]

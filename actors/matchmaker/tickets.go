@@ -10,7 +10,6 @@ import (
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
-	"troupe/messages/tracing"
 )
 
 // ticket is one use of a ticket id.
@@ -24,9 +23,6 @@ type ticket struct {
 	proposal  *proposal // the match that it is in
 	proposing bool      // a match with it is being stored
 	timeout   alarm     // while it waits for a match
-
-	span  *tracing.Span   // nil without a tracer
-	trace tracing.Context // what its placement belongs to
 }
 
 func (t *ticket) id() messages.TicketID { return t.record.ID }
@@ -46,7 +42,7 @@ func ticketKey(id messages.TicketID) ledger.Key {
 // onStart starts a ticket. The request is answered when the ticket is durable.
 func (m *Manager) onStart(c *stage.Context, r stage.Request[messages.StartMatchmaking, *messages.Ticket]) {
 	record := &messages.Ticket{ID: r.Request.TicketID, Matchmaker: r.Request.Matchmaker, Players: r.Request.Players}
-	m.start(c, record, newTicket{trace: r.Request.Trace}, r.Reply)
+	m.start(c, record, newTicket{}, r.Reply)
 }
 
 // newTicket is what the start of a ticket has besides its record. Functions may be nil.
@@ -55,7 +51,6 @@ type newTicket struct {
 	check  func(*matchmaker) ([]store.Change, error) // returns what is stored with the ticket
 	apply  func(*ticket)                             // called before the ticket waits
 	revoke func()                                    // called if the store refuses the ticket
-	trace  tracing.Context
 }
 
 // start starts a ticket. It owns the record.
@@ -96,11 +91,6 @@ func (m *Manager) start(c *stage.Context, record *messages.Ticket, n newTicket, 
 				Apply: func() {
 					k.starting--
 					t := m.add(k, record, size)
-					if t.span = m.o.Tracer.Start(n.trace, "matchmaking ticket"); t.span != nil {
-						t.span.Set("troupe.ticket.id", string(id))
-						t.span.Set("troupe.matchmaking.configuration", string(record.Matchmaker))
-					}
-					t.trace = t.span.Below(n.trace)
 					if n.apply != nil {
 						n.apply(t)
 					}

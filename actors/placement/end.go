@@ -57,7 +57,6 @@ func (m *Manager) ending(c *stage.Context, f completion) ledger.Entry {
 			e.record = record
 			e.size += len(record.Waited)
 			m.memory.bytes += len(record.Waited)
-			e.endSpan()
 			m.leave(e)
 			m.memory.add(e)
 		},
@@ -66,20 +65,6 @@ func (m *Manager) ending(c *stage.Context, f completion) ledger.Entry {
 			e.passed()
 		},
 	}
-}
-
-// endSpan ends the span of a placement that has ended.
-func (e *entry) endSpan() {
-	if e.span == nil {
-		return
-	}
-	failed := ""
-	if e.record.Status != messages.PlacementFulfilled {
-		failed = e.record.Status.String()
-	}
-	e.span.Set("troupe.game_session.id", string(e.record.GameSessionID))
-	e.span.End(failed)
-	e.span = nil
 }
 
 // count counts the end of a placement.

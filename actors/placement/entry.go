@@ -5,7 +5,6 @@ import (
 
 	"troupe/actors/fleet"
 	"troupe/messages"
-	"troupe/messages/tracing"
 )
 
 // state is the progress of a placement.
@@ -43,7 +42,6 @@ type entry struct {
 	attempt   messages.GameSessionID
 	awaiting  []func(*messages.Placement, error) // wait for its end
 	fulfilled bool                               // it is being FULFILLED: the attempt is not ended
-	span      *tracing.Span                      // nil without a tracer
 }
 
 // id returns the placement's id.

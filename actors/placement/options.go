@@ -6,7 +6,6 @@ import (
 
 	"troupe/actors/store"
 	"troupe/messages"
-	"troupe/messages/tracing"
 )
 
 // Options configure queues and placements. Values are set once.
@@ -20,8 +19,6 @@ type Options struct {
 	// OnEvent receives the event of each placement's end once it is durable. It is called
 	// from any goroutine and must not block. Nil drops the events.
 	OnEvent func(messages.Event)
-	// Tracer makes the span of each placement, if it is not nil.
-	Tracer *tracing.Tracer
 	// QueuesMax bounds the queues; 0: 1000.
 	QueuesMax int
 	// PendingMax bounds the placements that are PENDING; 0: 20,000.

@@ -216,7 +216,6 @@ func (m *Manager) launch(c *stage.Context, e *entry, p destination) {
 	m.hosts.Launch(fleet.Launch{
 		Request: messages.CreateGameSession{
 			FleetID: p.fleet, Location: p.location, Name: r.Name, Data: r.Data, Properties: r.Properties, MaxPlayers: r.MaxPlayers,
-			Trace: e.span.Below(r.Trace),
 		},
 		MatchmakerData: r.MatchmakerData, Notify: self,
 	}, func(g *messages.GameSession, err error) { self.Tell(launched{m, e, try, p, g, err}) })

@@ -81,10 +81,6 @@ func (m *Manager) add(q *queue, record *messages.Placement, size int) *entry {
 	e := &entry{
 		record: record, queue: q, ranking: NewRanking(&record.Request), start: time.Now(), number: m.started, index: -1, size: size,
 	}
-	if e.span = m.o.Tracer.Start(record.Request.Trace, "placement"); e.span != nil {
-		e.span.Set("troupe.placement.id", string(record.Request.ID))
-		e.span.Set("troupe.queue", string(record.Request.Queue))
-	}
 	m.placements[record.Request.ID] = e
 	m.memory.bytes += size
 	return e

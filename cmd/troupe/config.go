@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"troupe/cmd/internal/config"
@@ -22,8 +21,7 @@ func (c *configCheckCommand) Run(s streams) error {
 	warn := func(text string) { fmt.Fprintln(s.err, "troupe: warning:", text) }
 	r, err := config.Resolve(config.Sources{Defaults: serveDefaults(), File: c.File, Files: true, Warn: warn})
 	if err == nil {
-		_, err = openTelemetry(r)
-		err = errors.Join(err, r.Invalid)
+		err = r.Invalid
 	}
 	if err != nil {
 		return err
@@ -47,9 +45,6 @@ func (c *configPrintCommand) Run(s streams) error {
 		return err
 	}
 	r, err := config.Resolve(sources)
-	if err == nil {
-		_, err = openTelemetry(r)
-	}
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func (c *devCommand) Run(s streams) error {
 		}
 	}
 	game.tells.Store(path != "")
-	return runHost(cfg, s, hostOptions{dev: true, page: page, origin: c.origin, otel: c.otel, quiet: game.told, started: func(h *host.Host) (func(), error) {
+	return runHost(cfg, s, hostOptions{dev: true, page: page, origin: c.origin, quiet: game.told, started: func(h *host.Host) (func(), error) {
 		if err := game.runs(h); err != nil {
 			return nil, fmt.Errorf("%s does not run:\n%w", path, err)
 		}

@@ -15,7 +15,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/transport/host"
-	"troupe/transport/otlp"
 )
 
 // gcPercent is the default of GOGC.
@@ -41,7 +40,6 @@ type hostOptions struct {
 	dev    bool                        // host.Options.Dev
 	page   string                      // host.Options.Page
 	origin func(key string) string     // host.Options.Origin
-	otel   otlp.Environ                // host.Options.OpenTelemetry
 	reload func() (host.Config, error) // reads the configuration again after a SIGHUP
 	quiet  func(line []byte) bool      // reports whether a line of the log, as JSON, is left out
 	// started is called once all listeners are bound. The function that it returns is called at the end.
@@ -80,7 +78,7 @@ func runHost(cfg host.Config, s streams, o hostOptions) error {
 	notDumpable(log)
 	failed := make(chan string, 1)
 	h, err := host.Start(host.Options{
-		Config: cfg, Log: log, Network: s.network, Version: readBuild().version(), Dev: o.dev, Page: o.page, Origin: o.origin, OpenTelemetry: o.otel, SetLogLevel: zerolog.SetGlobalLevel,
+		Config: cfg, Log: log, Network: s.network, Version: readBuild().version(), Dev: o.dev, Page: o.page, Origin: o.origin, SetLogLevel: zerolog.SetGlobalLevel,
 		OnFailure: func(reason string) {
 			select {
 			case failed <- reason:

@@ -30,32 +30,6 @@ func TestDevTakesWhatTheConfigurationAllows(t *testing.T) {
 	}
 }
 
-// What keeps troupe serve from starting is found by troupe config check, also in OpenTelemetry's variables, and troupe
-// config print shows what they change.
-func TestConfigKnowsTheVariablesOfOpenTelemetry(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "troupe.yaml")
-	if err := os.WriteFile(file, []byte("store: {memory: true}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("OTEL_TRACES_SAMPLER_ARG", "0.25")
-	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=hush")
-	code, out, said := call("config", "print", "--config", file)
-	if code != 0 || strings.Contains(out, "hush") {
-		t.Error(code, out, said)
-	}
-	for _, want := range []string{"sampleRatio: 0.25", "# environment OTEL_TRACES_SAMPLER_ARG", "- name: api-key", "# environment OTEL_EXPORTER_OTLP_HEADERS"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%s is not in\n%s", want, out[strings.Index(out, "traces:"):])
-		}
-	}
-	t.Setenv("OTEL_TRACES_SAMPLER", "jaeger_remote")
-	for _, args := range [][]string{{"serve", "--config", file, "--api-addr", "nowhere"}, {"config", "check", file}, {"config", "print", "--config", file}} {
-		if code, _, said := call(args...); code != exitFailure || !strings.Contains(said, "OTEL_TRACES_SAMPLER: ") {
-			t.Errorf("%v: %d %s", args, code, said)
-		}
-	}
-}
-
 // A wrong command line is told apart from a failure by its exit code, as docs/operations.md says. No flag is passed over in silence.
 func TestWrongCommandLinesHaveAnExitCodeOfTheirOwn(t *testing.T) {
 	for _, args := range [][]string{{"logs", "--follow"}, {"admin", "drain", "--grace=-1s"}, {"dev", "--engine", "node"}, {"dev", "--main", "a.js"}, {"client", "--group=-1"}, {"client", "--bots=-1"},

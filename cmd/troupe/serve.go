@@ -20,7 +20,7 @@ func (c *serveCommand) Run(s streams) error {
 	if err != nil {
 		return err
 	}
-	return runHost(cfg, s, hostOptions{origin: c.origin, otel: c.otel, reload: read})
+	return runHost(cfg, s, hostOptions{origin: c.origin, reload: read})
 }
 
 // serveDefaults are the defaults of a host that keeps its records.

@@ -8,7 +8,6 @@ import (
 
 	"troupe/cmd/internal/config"
 	"troupe/transport/host"
-	"troupe/transport/otlp"
 )
 
 // settings are the flags that configure a host. They are pointers, because an absent flag
@@ -30,7 +29,6 @@ type settings struct {
 	DrainGrace *string                         `placeholder:"DURATION" help:"How long game sessions with players may continue after SIGTERM (drain.grace)."`
 	extra      []config.Flag                   // of a command of its own, as if they were among Set
 	resolved   atomic.Pointer[config.Resolved] // by the last load
-	otel       otlp.Environ                    // by the last load
 	Set        []string                        `sep:"none" placeholder:"KEY=VALUE" help:"Set any configuration key, for example reconnect.window=10s. May be repeated."`
 }
 
@@ -89,9 +87,6 @@ func (s *settings) load(defaults host.Config, out io.Writer) (host.Config, error
 	sources.Warn = func(text string) { warnings = append(warnings, text) }
 	r, err := config.Resolve(sources)
 	if err != nil {
-		return host.Config{}, err
-	}
-	if s.otel, err = openTelemetry(r); err != nil {
 		return host.Config{}, err
 	}
 	c, err := r.Config, r.Invalid

@@ -106,14 +106,10 @@ type Set struct {
 	ActorPanics      atomic.Int64          `metric:"troupe_actor_panics_total" help:"Actor panics, each caught by the guard of its actor."`
 	ActorMessages    atomic.Int64          `metric:"troupe_actor_unknown_messages_total" help:"Messages of a type that the receiving actor does not handle."`
 	APIRequests      atomic.Int64          `metric:"troupe_api_requests_total" help:"Service API requests."`
-	// Traces.
-	TraceSpans        atomic.Int64 `metric:"troupe_trace_spans_total" help:"Spans of traces that the OTLP collector has taken."`
-	TraceSpansDropped atomic.Int64 `metric:"troupe_trace_spans_dropped_total" help:"Spans of traces that the OTLP collector did not take, or that found the queue to it full."`
-
-	APIErrors       atomic.Int64 `metric:"troupe_api_errors_total" help:"Service API requests answered with an error."`
-	APILatency      Histograms   `metric:"troupe_api_operation_seconds" label:"operation" help:"Time to answer service API requests, by operation; none: the request names no operation of the API."`
-	APIFailures     Pairs        `metric:"troupe_api_operation_errors_total" label:"operation,type" help:"Service API requests answered with an error, by operation and type of the error."`
-	MailboxOverflow atomic.Int64 `metric:"troupe_mailbox_overflows_total" help:"Messages refused because a game session's mailbox was full."`
+	APIErrors        atomic.Int64          `metric:"troupe_api_errors_total" help:"Service API requests answered with an error."`
+	APILatency       Histograms            `metric:"troupe_api_operation_seconds" label:"operation" help:"Time to answer service API requests, by operation; none: the request names no operation of the API."`
+	APIFailures      Pairs                 `metric:"troupe_api_operation_errors_total" label:"operation,type" help:"Service API requests answered with an error, by operation and type of the error."`
+	MailboxOverflow  atomic.Int64          `metric:"troupe_mailbox_overflows_total" help:"Messages refused because a game session's mailbox was full."`
 
 	StoreCommits      atomic.Int64      `metric:"troupe_store_commits_total" help:"Commits made durable."`
 	StoreBatches      atomic.Int64      `metric:"troupe_store_batches_total" help:"Store transactions; each makes one or more commits durable with one sync."`

@@ -33,9 +33,6 @@ type Options struct {
 	// Called gets every answered request: its operation, empty if it names none of Operations;
 	// how long the answer took; and the type of its error, empty on success. Nil: nothing does.
 	Called func(operation string, took time.Duration, fault string)
-	// Began gets every request to one of Operations, its operation and its id. It returns the request that is handled, and what
-	// gets the type of its error, empty on success, before the answer is written. Nil: nothing does.
-	Began func(r *http.Request, operation, id string) (*http.Request, func(fault string))
 }
 
 // Server is a service as an http.Handler. Build it with New; it may serve any number of
@@ -87,7 +84,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	sel := detect(r)
 	s.options.Requests.Add(1)
 
-	r, ended := s.began(r, &sel, id)
 	a := s.answer(r, &sel, id)
 	status := http.StatusOK
 	if a.fault != nil {
@@ -98,24 +94,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				Msg("api request failed")
 		}
 	}
-	if a.fault != nil {
-		ended(a.fault.Code)
-	} else {
-		ended("")
-	}
 	took := s.options.Now().Sub(start)
 	s.called(&sel, took, a.fault)
 	s.options.Log.Debug().Str("request_id", id).Str("operation", Clip(sel.operation)).Str("key", sel.caller.shortKey()).Int("status", status).
 		Dur("took_ms", took).Msg("api request")
 	a.write(w, id, start) // last, because a caller may count on what it knows to be done
-}
-
-// began reports the start of a request to one of Operations.
-func (s *Server) began(r *http.Request, sel *selected, id string) (*http.Request, func(string)) {
-	if op := s.table[sel.operation]; op != nil && s.options.Began != nil {
-		return s.options.Began(r, op.Name, id)
-	}
-	return r, func(string) {}
 }
 
 // called reports a request. Names that are no operation are not passed on: they are the

@@ -59,7 +59,7 @@ func (h *Host) startActors(o Options) error {
 		Fleet: fleet.Options{
 			Region: c.Region, Locations: c.locationRecords(time.Now()), Fleets: c.fleetRecords(time.Now()), Aliases: c.aliasRecords(time.Now()),
 			Advertised: plain, Secured: secured,
-			Session: c.sessionSettings(h.queued, h.bans), NewHandler: newHandler, OpenLog: h.openLog, Store: h.store, OnEvent: h.events.Post, OwnEvents: h.own, Tracer: h.tracer,
+			Session: c.sessionSettings(h.queued, h.bans), NewHandler: newHandler, OpenLog: h.openLog, Store: h.store, OnEvent: h.events.Post, OwnEvents: h.own,
 			NewProgram: h.programs.make, Scripts: scripts, ProcessesMax: c.Script.ProcessesMax, GroupsMax: c.Script.ProcessGroupsMax,
 			EndEarlier: c.Script.EndEarlier,
 			EndedMax:   c.Session.EndedMax, EndedKeep: c.Session.EndedKeep, Crash: h.crash,

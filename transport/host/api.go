@@ -50,7 +50,7 @@ func (h *Host) startAPI(o Options) error {
 		return fmt.Errorf("host: service API: %w", err)
 	}
 	api, err := serviceapi.New(serviceapi.Options{
-		Backend: h.system, Region: c.Region, Account: c.Account, Log: o.Log, Counters: h.count, LogURL: logs.URL, Authenticator: auth, PageKey: pages, Tracer: h.tracer,
+		Backend: h.system, Region: c.Region, Account: c.Account, Log: o.Log, Counters: h.count, LogURL: logs.URL, Authenticator: auth, PageKey: pages,
 	})
 	if err != nil {
 		return fmt.Errorf("host: service API: %w", err)

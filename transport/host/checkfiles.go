@@ -76,9 +76,6 @@ func (v *checks) secretFiles(c *Config) {
 	for i, s := range c.Events.Sinks {
 		file(fmt.Sprintf("events.sinks[%d]", i), s.SecretFile)
 	}
-	for i, h := range c.Traces.Headers {
-		file(fmt.Sprintf("traces.headers[%d]", i), h.SecretFile)
-	}
 	file("events.sse", c.Events.SSE.SecretFile)
 }
 

@@ -37,7 +37,6 @@ type Config struct {
 	Workers     int         `config:"workers"`  // shards of actors; 0 is one per CPU
 	Announce    string      `config:"announce"` // file that the host writes its addresses to, as JSON, once it has started; empty: none
 	Log         Log         `config:"log"`
-	Traces      Traces      `config:"traces"`
 }
 
 // API is the listener of the service API, health and metrics. Its booleans are settings of
@@ -339,9 +338,8 @@ func Defaults() Config {
 			GroupOperationsPerSecond: 20, GroupsPerPlayer: 64, GroupsPerGameSession: 4096,
 			GameSessionBytesPerSecond: 1 << 20, DeliveriesPerGameSessionPerSecond: 50_000, ScriptDeliveriesPerSecond: 200_000, MessageBytes: 65536,
 		},
-		Flush:  Flush{Interval: "adaptive"},
-		Drain:  Drain{Grace: 30 * time.Second},
-		Traces: Traces{Headers: []TraceHeader{}, SampleRatio: 1},
+		Flush: Flush{Interval: "adaptive"},
+		Drain: Drain{Grace: 30 * time.Second},
 		Log: Log{
 			Level: "info", Format: "json",
 			GameSessions: GameSessionLogs{MaxBytes: 4 << 20, Files: 4, TotalBytes: 1 << 30, Keep: 14 * 24 * time.Hour},

@@ -23,13 +23,11 @@ import (
 	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/messages/counters"
-	"troupe/messages/tracing"
 	"troupe/transport"
 	"troupe/transport/console"
 	"troupe/transport/events"
 	"troupe/transport/gateway"
 	"troupe/transport/ops"
-	"troupe/transport/otlp"
 )
 
 // Options configure a Host besides its Config.
@@ -38,9 +36,6 @@ type Options struct {
 	Log    zerolog.Logger
 	// NewHandler makes the logic of one game session; nil means a relay.
 	NewHandler func(f *messages.Fleet) script.Handler
-	// OpenTelemetry is what the environment says about traces. The host takes Resource from it, and that Config.Traces.Endpoint,
-	// if it is Endpoint, is a whole URL; who fills in Config takes the rest.
-	OpenTelemetry otlp.Environ
 	// Version is shown in metrics.
 	Version string
 	// Dev serves POST /dev/join to pages and programs of this machine: it hands out seats without
@@ -55,7 +50,7 @@ type Options struct {
 	// OnFailure is called when the host cannot continue; the process should end with an
 	// error. Nil does nothing.
 	OnFailure func(reason string)
-	// Network opens all sockets, and makes connections to webhooks and to the collector of traces; nil: the operating system's.
+	// Network opens all sockets, and makes connections to webhooks; nil: the operating system's.
 	// The processes of scripts that run in Node.js are no part of it.
 	Network transport.Network
 	// SetLogLevel changes the level of Log; nil: it cannot be changed. Reload calls it.
@@ -72,8 +67,6 @@ type Host struct {
 	http           *http.Server
 	ops            *ops.Pages
 	console        *console.Console
-	traces         *otlp.Exporter  // nil without a collector
-	tracer         *tracing.Tracer // nil as well
 	logs           *sessionlog.Store
 	store          store.Store
 	crash          string // why the process before this one has crashed, if it has
@@ -162,9 +155,6 @@ func Start(o Options) (h *Host, err error) {
 	}
 	if err = h.loadBans(o.Log); err != nil {
 		return nil, fmt.Errorf("host: bans: %w", err)
-	}
-	if err = h.startTraces(o); err != nil {
-		return nil, err
 	}
 	if err = h.startEvents(o); err != nil {
 		return nil, err
@@ -291,9 +281,6 @@ func (h *Host) closeParts(reason messages.CloseReason) {
 	}
 	if h.api != nil { // Shutdown closes it only if it was served
 		h.api.Close()
-	}
-	if h.traces != nil { // after the last answer of the API
-		h.traces.Close()
 	}
 	h.listeners.closeSockets()
 	h.watching()

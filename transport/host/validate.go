@@ -64,7 +64,6 @@ func (c *Config) Validate() error {
 	v.that("log.format", c.Log.Format == "json" || c.Log.Format == "pretty", "must be json or pretty")
 	v.gameSessionLogs(&c.Log.GameSessions)
 	v.events(&c.Events)
-	v.traces(&c.Traces)
 	v.scripts(c)
 	return errors.Join(v...)
 }

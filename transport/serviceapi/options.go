@@ -10,7 +10,6 @@ import (
 
 	"troupe/messages"
 	"troupe/messages/counters"
-	"troupe/messages/tracing"
 	"troupe/transport/awswire"
 )
 
@@ -35,8 +34,6 @@ type Options struct {
 	// ok is false if there is no log, or none any more. With shortIDs the log must show no
 	// player session id in full. Nil: there are no logs.
 	LogURL func(g *messages.GameSession, shortIDs bool) (url string, ok bool)
-	// Tracer makes a span of each call; nil: none.
-	Tracer *tracing.Tracer
 	// PageKey authenticates page tokens: with the same key they stay valid after a restart of
 	// the host. 32 bytes. Nil: a random one.
 	PageKey []byte

@@ -24,7 +24,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{options: o, pager: newPager(o.PageKey), arns: arns{region: o.Region, account: o.Account}}
 	s.wire = awswire.New(awswire.Options{
 		Operations: s.operations(), Fault: fault, Authenticator: o.Authenticator, Log: o.Log, Now: o.Now,
-		Requests: &o.Counters.APIRequests, Errors: &o.Counters.APIErrors, Called: o.Counters.CountCall, Began: began(o.Tracer),
+		Requests: &o.Counters.APIRequests, Errors: &o.Counters.APIErrors, Called: o.Counters.CountCall,
 	})
 	return s, nil
 }

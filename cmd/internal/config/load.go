@@ -65,14 +65,6 @@ func (r *Resolved) Origin(key string) string {
 	return cmp.Or(r.origin[key], "default")
 }
 
-// Add says that a source outside of Sources has set a key, or has added to a list.
-func (r *Resolved) Add(key, source string) {
-	if before := r.origin[key]; before != "" {
-		source = before + " and " + source
-	}
-	r.origin[key] = source
-}
-
 // Resolve reads all sources. It returns an error if one of them has a mistake by itself: then
 // there is no configuration.
 func Resolve(s Sources) (*Resolved, error) {
@@ -95,29 +87,7 @@ func Resolve(s Sources) (*Resolved, error) {
 			strings.Join(l.foreign, ", "))
 	}
 	l.flags(s.Flags)
-	l.shared(environ)
 	return l.result(environ, s.Files)
-}
-
-// sharedVariables are variables of other programs that stand for an empty setting; of two for one setting the first one counts.
-var sharedVariables = []struct{ name, key string }{
-	{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "traces.endpoint"}, // what OpenTelemetry's own libraries read
-	{"OTEL_EXPORTER_OTLP_ENDPOINT", "traces.endpoint"},
-}
-
-// shared takes settings that are empty from variables that other programs read as well.
-func (l *loader) shared(environ []string) {
-	for _, v := range sharedVariables {
-		f := l.schema.byPath[v.key]
-		if !l.setting(f).IsZero() {
-			continue
-		}
-		for _, pair := range environ {
-			if name, value, _ := strings.Cut(pair, "="); name == v.name && value != "" {
-				l.text(f, "environment "+v.name, value)
-			}
-		}
-	}
 }
 
 // cause returns err without the path, which the caller names itself.

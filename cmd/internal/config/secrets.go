@@ -36,10 +36,6 @@ func (l *loader) secretsOf(c *host.Config, environ []string) {
 		s := &c.Events.Sinks[i]
 		l.secretOf("events.sinks", fmt.Sprintf("events.sinks[%d]", i), &s.Secret, s.SecretFile, s.SecretEnv, environ)
 	}
-	for i := range c.Traces.Headers {
-		h := &c.Traces.Headers[i]
-		l.secretOf("traces.headers", fmt.Sprintf("traces.headers[%d]", i), &h.Secret, h.SecretFile, h.SecretEnv, environ)
-	}
 	sse := &c.Events.SSE
 	l.secretOf("events.sse.secretEnv", "events.sse", &sse.Secret, sse.SecretFile, sse.SecretEnv, environ)
 }
