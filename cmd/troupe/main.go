@@ -20,6 +20,7 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/rs/zerolog"
+	"github.com/willabides/kongplete"
 
 	"troupe/transport"
 )
@@ -108,7 +109,6 @@ type commands struct {
 	Version versionCommand `cmd:"" help:"Print the version."`
 
 	Completion completionCommand `cmd:"" help:"Print a script with which a shell completes commands and flags."`
-	Complete   completeCommand   `cmd:"" hidden:"" help:"Print what the last word of a command line may become; for the scripts of completion."`
 
 	Licenses    licensesCommand `cmd:"" help:"Print the licences of this program and its libraries."`
 	ShowVersion versionFlag     `name:"version" help:"Print the version."`
@@ -126,6 +126,10 @@ func run(args []string, s streams) int {
 	if err != nil {
 		fmt.Fprintln(s.err, "troupe:", err)
 		return exitUsage
+	}
+	if os.Getenv("COMP_LINE") != "" { // a shell completes a line
+		kongplete.Complete(parser, kongplete.WithExitFunc(func(int) { shown = true }))
+		return 0
 	}
 	if len(args) > 0 && args[0] == "help" { // troupe help faults run
 		args = append(slices.Clone(args[1:]), "--help")
