@@ -39,7 +39,7 @@ func newConn(l *Listener, carrier Carrier, ticket *transport.Ticket) *Conn {
 		count: l.opt.Counters, log: l.opt.Log,
 		writeTimeout: l.opt.WriteTimeout, closeLinger: l.opt.CloseLinger,
 		receiveWindow: pendingSegments, messageMax: l.opt.PendingMessageBytesMax,
-		wantsAlive: true, workers: l.workers,
+		wantsAlive: true, workers: l.workers, clock: l.clock,
 	})
 	c.e.owner = c
 	return c

@@ -59,6 +59,7 @@ type settings struct {
 	messageMax    int
 	wantsAlive    bool // call owner.onAlive
 	workers       *workerPool
+	clock         *clock
 }
 
 // engine is one connection: KCP, the frames around it, and its timer. Methods that change

@@ -18,6 +18,7 @@ type Listener struct {
 	opt      Options
 	acceptor transport.Acceptor
 	workers  *workerPool
+	clock    *clock
 
 	conns openset.Set[*Conn]
 
@@ -31,7 +32,7 @@ const idleWorkersMax = 16
 // NewListener returns a Listener that asks acceptor about each new connection. The goroutine
 // of the handshake calls acceptor, which must not block.
 func NewListener(o Options, acceptor transport.Acceptor) *Listener {
-	return &Listener{opt: o.withDefaults(), acceptor: acceptor, workers: newWorkerPool(idleWorkersMax)}
+	return &Listener{opt: o.withDefaults(), acceptor: acceptor, workers: newWorkerPool(idleWorkersMax), clock: newClock()}
 }
 
 // Accept implements dtls.Acceptor.

@@ -60,7 +60,7 @@ func newStream(carrier Carrier, o DialOptions, h StreamHandler) *Stream {
 		count:        o.DTLS.Counters,
 		writeTimeout: o.WriteTimeout, closeLinger: streamLinger, silenceMax: o.SilenceMax, stallMax: o.StallMax,
 		receiveWindow: windowSegments, messageMax: MessageMax,
-		workers: newWorkerPool(1),
+		workers: newWorkerPool(1), clock: newClock(),
 	})
 	s.e.owner = s
 	s.e.lock()

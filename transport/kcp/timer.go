@@ -17,8 +17,8 @@ const (
 // timer is the one timer of a connection, and the times that it may be armed for. A time that
 // is not due is never.
 type timer struct {
-	t     *time.Timer // nil until something is due for the first time
 	armed time.Duration
+	entry entry // in the clock
 
 	ack    time.Duration // of delayed acks
 	resend time.Duration // of KCP
@@ -111,16 +111,12 @@ func (e *engine) arm() {
 	switch {
 	case due == never:
 		if t.armed != never {
-			t.t.Stop()
+			e.set.clock.stop(e)
 			t.armed = never
 		}
 	case due < t.armed:
 		t.armed = due
-		if t.t == nil {
-			t.t = time.AfterFunc(due-e.now, e.onTimer)
-		} else {
-			t.t.Reset(due - e.now)
-		}
+		e.set.clock.set(e, due-e.now)
 	}
 }
 

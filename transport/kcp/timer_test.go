@@ -250,8 +250,9 @@ func TestTimerFiresSeldom(t *testing.T) {
 		e := p.conn.e
 		fired := 0
 		e.lock()
-		e.timer.t.Stop()
-		e.timer.t = time.AfterFunc(time.Hour, func() { fired++; e.onTimer() })
+		e.set.clock.stop(e)
+		e.set.clock = newClock()
+		e.set.clock.fired = func() { fired++ }
 		e.timer.armed = never
 		e.leave()
 		for range 100 {

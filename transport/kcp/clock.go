@@ -1,0 +1,132 @@
+package kcp
+
+import (
+	"container/heap"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// clock is the timer of all connections of a Listener. It fires them one after the other, in one goroutine. Where thousands are
+// due at once, because the host is late or a crowd is gone, a goroutine for each would keep the socket's reader from what the
+// peers have answered, and more would be sent again. With one goroutine the timers become later instead.
+type clock struct {
+	start time.Time
+	fired func() // for tests; nil
+
+	mu     sync.Mutex
+	queue  entries
+	timer  *time.Timer
+	at     time.Duration // when the timer fires; never: not
+	firing bool          // its goroutine runs
+}
+
+// firesInARow is how many connections are fired before other goroutines get their turn.
+const firesInARow = 16
+
+// entry is a connection's place in a clock, which owns it.
+type entry struct {
+	at    time.Duration // on the clock
+	place int           // in the queue, from 1 on; 0: not there
+}
+
+func newClock() *clock { return &clock{start: time.Now(), at: never} }
+
+// set lets an engine fire after a time, and not when it was set before. The engine's lock is held.
+func (c *clock) set(e *engine, after time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := time.Since(c.start) + after
+	if n := &e.timer.entry; n.place > 0 {
+		n.at = at
+		heap.Fix(&c.queue, n.place-1)
+	} else {
+		n.at = at
+		heap.Push(&c.queue, e)
+	}
+	c.wind()
+}
+
+// stop removes an engine, which may be about to fire.
+func (c *clock) stop(e *engine) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := &e.timer.entry; n.place > 0 {
+		heap.Remove(&c.queue, n.place-1)
+	}
+	if len(c.queue) == 0 && c.at != never {
+		c.timer.Stop()
+		c.at = never
+	}
+}
+
+// wind sets the timer, unless it fires early enough. The caller holds mu.
+func (c *clock) wind() {
+	if c.firing || len(c.queue) == 0 || c.queue[0].timer.entry.at >= c.at {
+		return
+	}
+	c.at = c.queue[0].timer.entry.at
+	after := c.at - time.Since(c.start)
+	if c.timer == nil {
+		c.timer = time.AfterFunc(after, c.fire)
+	} else {
+		c.timer.Reset(after)
+	}
+}
+
+// fire is the goroutine of the timer.
+func (c *clock) fire() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.firing {
+		return
+	}
+	c.firing, c.at = true, never
+	for n := 1; len(c.queue) > 0 && c.queue[0].timer.entry.at <= time.Since(c.start); n++ {
+		e := c.queue[0]
+		heap.Remove(&c.queue, 0)
+		c.mu.Unlock()
+		if c.fired != nil {
+			c.fired()
+		}
+		e.onTimer()
+		if n%firesInARow == 0 {
+			runtime.Gosched()
+		}
+		c.mu.Lock()
+	}
+	c.firing = false
+	c.wind()
+}
+
+// entries is a heap of engines: the first is due first.
+type entries []*engine
+
+// Len implements heap.Interface.
+func (q entries) Len() int { return len(q) }
+
+// Less implements heap.Interface.
+func (q entries) Less(i, j int) bool { return q[i].timer.entry.at < q[j].timer.entry.at }
+
+// Swap implements heap.Interface.
+func (q entries) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].timer.entry.place, q[j].timer.entry.place = i+1, j+1
+}
+
+// Push implements heap.Interface.
+func (q *entries) Push(x any) {
+	e := x.(*engine)
+	*q = append(*q, e)
+	e.timer.entry.place = len(*q)
+}
+
+// Pop implements heap.Interface.
+func (q *entries) Pop() any {
+	last := len(*q) - 1
+	e := (*q)[last]
+	(*q)[last] = nil
+	*q = (*q)[:last]
+	e.timer.entry.place = 0
+	return e
+}
