@@ -48,13 +48,14 @@ const (
 // Association is one established DTLS association, of either side. All methods
 // may be called from any goroutine and none blocks.
 type Association struct {
-	count   *counters.Set
-	log     zerolog.Logger
-	keys    keys
-	remote  atomic.Pointer[netip.AddrPort]
-	send    func(datagram []byte) bool
-	forget  func(a *Association) // takes it off its endpoint
-	running *sync.WaitGroup      // of the endpoint; counts the association until OnClosed has returned
+	count    *counters.Set
+	log      zerolog.Logger
+	keys     keys
+	remote   atomic.Pointer[netip.AddrPort]
+	send     func(datagram []byte) bool
+	arrivals *arrivals            // of the socket
+	forget   func(a *Association) // takes it off its endpoint
+	running  *sync.WaitGroup      // of the endpoint; counts the association until OnClosed has returned
 
 	closed  atomic.Bool
 	number  atomic.Uint64 // next to seal with
@@ -97,6 +98,10 @@ func (a *Association) setRemote(remote netip.AddrPort) { a.remote.Store(&remote)
 
 // Suite returns the cipher suite of the records.
 func (a *Association) Suite() counters.Suite { return a.keys.suite }
+
+// Unread reports whether datagrams wait in the socket, perhaps the peer's: this process is behind. It is false where the kernel
+// cannot be asked. The answer may be a millisecond old.
+func (a *Association) Unread() bool { return a.arrivals.unread() }
 
 // Overhead returns how many bytes a record adds to its plaintext.
 func (a *Association) Overhead() int { return a.keys.overhead() }

@@ -119,7 +119,7 @@ func (d *dialled) complete(k keys, s *secrets, accept func(a *Association) Handl
 		a.setRemote(netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()))
 	}
 	a.send = func(b []byte) bool { _, err := d.conn.Write(b); return err == nil }
-	a.forget = func(*Association) { d.stop() }
+	a.forget, a.arrivals = func(*Association) { d.stop() }, newArrivals(d.conn)
 	if s.resumed { // otherwise the last flight was the server's
 		a.flight = last
 	}

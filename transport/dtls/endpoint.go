@@ -22,6 +22,7 @@ type Endpoint struct {
 	acceptor Acceptor
 	conn     transport.PacketConn
 	out      sender
+	arrivals *arrivals
 	sessions *Sessions
 	hellos   *rate.Limiter // nil: no limit
 	rates    *sourceRates  // nil: no limit
@@ -54,7 +55,7 @@ func Listen(o Options, acceptor Acceptor) (*Endpoint, error) {
 			return nil, err
 		}
 	}
-	e := &Endpoint{o: o, acceptor: acceptor, conn: conn, out: newSender(conn), sessions: newSessions(max(o.SessionsMax, 0)),
+	e := &Endpoint{o: o, acceptor: acceptor, conn: conn, out: newSender(conn), arrivals: newArrivals(conn), sessions: newSessions(max(o.SessionsMax, 0)),
 		peers: make(map[netip.AddrPort]*Association), byIP: make(map[netip.Addr][]*Association), started: time.Now(), roaming: roaming{left: roamPerSecond},
 		halves: make(map[netip.AddrPort]*half), perIP: make(map[netip.Prefix]int)}
 	if o.HelloRate > 0 {

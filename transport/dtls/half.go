@@ -173,7 +173,7 @@ func (h *half) complete(s *secrets) (*Association, error) {
 	a := newAssociation(k, number, e.o.Counters, &e.running)
 	a.log, h.made = e.o.Log, a
 	a.setRemote(h.from)
-	a.forget = e.forget
+	a.forget, a.arrivals = e.forget, e.arrivals
 	a.send = func(b []byte) bool { return e.sendTo(a.RemoteAddr(), b) }
 	if !s.resumed { // with a resumed session the last flight is the client's
 		a.flight = last

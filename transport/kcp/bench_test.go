@@ -27,6 +27,8 @@ func (l *loop) Write(b []byte) bool {
 	return true
 }
 
+func (*loop) Unread() bool { return false }
+
 func (l *loop) RemoteAddr() netip.AddrPort { return netip.AddrPort{} }
 func (l *loop) Close()                     {}
 

@@ -25,6 +25,7 @@ func (s *slowCarrier) Write([]byte) bool {
 }
 
 func (*slowCarrier) RemoteAddr() netip.AddrPort { return netip.AddrPort{} }
+func (*slowCarrier) Unread() bool               { return false }
 func (*slowCarrier) Close()                     {}
 
 type acceptAll struct{}

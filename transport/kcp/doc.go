@@ -37,7 +37,8 @@
 // armed only while something is due: a delayed ack, a resend, a repeated ping, the limit
 // of an ending. A connection with nothing in flight has no timer and no goroutine, and
 // costs no CPU. All connections of a Listener share one clock, which fires them one after the
-// other. Messages are flushed as soon as they are sent (see flush.go).
+// other. Messages are flushed as soon as they are sent (see flush.go). What is due because
+// nothing has come from the peer waits while datagrams wait in the socket (see patience.go).
 //
 // If the last message is lost, KCP alone would resend it only after its timeout of 30 ms
 // or more, because a fast resend needs two later acks. Therefore, if no ack arrives for

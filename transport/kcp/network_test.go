@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"troupe/transport/dtls"
@@ -145,6 +146,7 @@ type end struct {
 	once     sync.Once
 	peer     *end
 	silently bool // Close says nothing to the peer
+	unread   atomic.Bool
 }
 
 func (e *end) Write(b []byte) bool {
@@ -153,6 +155,8 @@ func (e *end) Write(b []byte) bool {
 	}
 	return e.out.send(b)
 }
+
+func (e *end) Unread() bool { return e.unread.Load() }
 
 func (e *end) RemoteAddr() netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, e.name}), 4000)

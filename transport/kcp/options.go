@@ -18,6 +18,8 @@ type Carrier interface {
 	// does not keep b. False: it was not sent. It must not call the connection back.
 	Write(b []byte) bool
 	RemoteAddr() netip.AddrPort
+	// Unread reports whether datagrams wait to be read, perhaps the peer's.
+	Unread() bool
 	// Close ends the path; it may call OnClosed.
 	Close()
 }

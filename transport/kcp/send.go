@@ -39,7 +39,7 @@ func (e *engine) push() {
 	waiting := e.kcp.WaitSnd()
 	e.sending.backlog = e.owner.refill()
 	if e.kcp.WaitSnd() > waiting && !e.backsOff() {
-		e.flush()
+		e.flushNew()
 	}
 }
 
@@ -80,6 +80,21 @@ func (e *engine) flushDue() {
 		t.resend = max(t.resend, e.now+min(max(backOffMin, s.rtt.mean)<<min(s.unanswered, 8), backOffMax))
 		s.unanswered++
 	}
+}
+
+// flushNew sends new segments. While something is to be sent again, and this side is patient about that, they wait too: KCP would
+// send both.
+func (e *engine) flushNew() {
+	if e.now < e.timer.resend || !e.isPatient() {
+		e.flush()
+	}
+}
+
+// flushAcks sends acks only.
+func (e *engine) flushAcks() {
+	e.receiving.acks, e.timer.ack = 0, never
+	flushKCP(e.kcp, kcpgo.IKCP_FLUSH_ACKONLY)
+	e.sendHeld()
 }
 
 // flush makes KCP send acks, new segments and resends that are due. It sets the timer of the

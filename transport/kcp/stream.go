@@ -100,7 +100,7 @@ func (s *Stream) offer(message []byte) (room chan struct{}, err error) {
 		return nil, fmt.Errorf("kcp: send: %w", net.ErrClosed)
 	case waiting == 0 && s.e.room():
 		s.e.put(message)
-		s.e.flush()
+		s.e.flushNew()
 		return nil, nil
 	case waiting < s.queueMax:
 		s.queue = append(s.queue, append([]byte(nil), message...))

@@ -25,10 +25,13 @@ type timer struct {
 	probe  time.Duration // of the loss probe
 	ping   time.Duration // of the repeated ping
 	phase  time.Duration // of the next step of closing
+
+	patience patience
 }
 
 func (t *timer) reset() {
 	t.armed = never
+	t.patience.at = never
 	t.rest()
 }
 
@@ -47,7 +50,7 @@ type pendingPing struct {
 // due returns when the timer must fire.
 func (e *engine) due() time.Duration {
 	t := &e.timer
-	return min(t.ack, t.resend, t.probe, t.ping, t.phase, e.stalled(), e.silent(), e.checkDue())
+	return min(t.ack, t.phase, max(t.patience.until, e.missed()))
 }
 
 // stalled returns when the connection ends because the peer acknowledges nothing.
@@ -142,25 +145,39 @@ func (e *engine) fire() {
 	e.excuse()
 	t := &e.timer
 	t.armed = never
+	patient := e.phase <= phaseDrain && e.isPatient()
 	switch {
+	case patient:
 	case e.now >= e.stalled():
 		e.startClose(closeStalled, errStalled, false)
 	case e.now >= e.silent(), e.now >= e.checkDue() && !e.checkPeer():
 		e.endNow(errSilent)
 	}
 	if e.phase <= phaseDrain {
-		if e.now >= t.ack || e.now >= t.resend {
-			e.flushDue()
-		}
-		if e.now >= t.probe {
-			e.probe()
-		}
-		if e.now >= t.ping {
-			e.repeatPing()
-		}
+		e.fireTraffic(patient)
 	}
 	if e.now >= t.phase {
 		e.onPhaseTimer()
+	}
+}
+
+// fireTraffic sends what is due; if it is patient, only acks.
+func (e *engine) fireTraffic(patient bool) {
+	t := &e.timer
+	if patient {
+		if e.now >= t.ack {
+			e.flushAcks()
+		}
+		return
+	}
+	if e.now >= t.ack || e.now >= t.resend {
+		e.flushDue()
+	}
+	if e.now >= t.probe {
+		e.probe()
+	}
+	if e.now >= t.ping {
+		e.repeatPing()
 	}
 }
 

@@ -42,6 +42,7 @@ var kernelParts = map[string]string{
 	"transport/client/js/proxy_test.go":                   "cuts of connections of Node.js and Chromium",
 	"transport/client/kernel_test.go":                     "RST, ICMP and the client's own sockets",
 	"transport/dtls/interop_test.go":                      "OpenSSL and GnuTLS",
+	"transport/dtls/unread_linux_test.go":                 "what waits in a socket",
 	"transport/fast/checks_test.go":                       "addresses that the kernel takes",
 	"transport/fast/main_test.go":                         "sendmmsg, UDP_SEGMENT, both families on one socket",
 	"transport/fast/write_test.go":                        "sendmmsg",
