@@ -68,6 +68,7 @@ type absence struct {
 	// guarded by mu
 	told     bool // the program knows
 	attempts int
+	silence  time.Duration // of a host, that the current attempt over KCP bears
 }
 
 func newClient(o *Options, open opener) *Client {

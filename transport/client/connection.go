@@ -13,6 +13,7 @@ type connection struct {
 	client    *Client
 	transport Transport
 	began     time.Time
+	silence   time.Duration // of a host, that a handshake over KCP bears; 0: no limit
 	fast      *fastChannel  // nil without a fast channel
 	login     chan error    // holds the result of LOGIN, once it is answered
 	writer    func()        // write, bound once, so that it allocates nothing
@@ -53,6 +54,11 @@ func newConnection(c *Client, t Transport) *connection {
 	cn := &connection{
 		client: c, transport: t, began: time.Now(), login: make(chan error, 1), abandoned: make(chan struct{}), done: make(chan struct{}),
 	}
+	c.mu.Lock()
+	if c.away != nil {
+		cn.silence = c.away.silence
+	}
+	c.mu.Unlock()
 	cn.writer = cn.write
 	cn.alive, cn.ended = context.WithCancel(context.Background())
 	if c.o.Fast || t == KCP { // a host may use the fast channel of KCP even if Options.Fast is not set

@@ -45,6 +45,7 @@ func (o *Options) kcp() kcp.DialOptions {
 
 func openKCP(ctx context.Context, o *Options, cn *connection) (link, error) {
 	options := o.kcp()
+	options.DTLS.SilenceMax = cn.silence
 	if o.DialContext != nil {
 		conn, err := o.dialContext(ctx, "udp", netip.Addr{}, o.KCPAddr)
 		if err != nil {

@@ -42,7 +42,8 @@ const (
 	violationsMax = 5
 	// attemptFirst bounds the first attempt after a loss. Each next one may take twice as long,
 	// up to Options.DialTimeout: when the network is back, a new attempt succeeds sooner than
-	// the retransmissions of an old one.
+	// the retransmissions of an old one. Over KCP it bounds only how long the host may say nothing
+	// during the handshake: a new attempt would throw away what a busy host has done for the old one.
 	attemptFirst = 3 * time.Second
 )
 

@@ -167,12 +167,15 @@ func later(a, b time.Time) time.Time {
 // tryAgain makes attempt n. It returns nil if a connection was made, even if that has ended
 // already.
 func (c *Client) tryAgain(ctx context.Context, n int) error {
-	ctx, cancel := context.WithTimeout(ctx, c.o.attemptMax(n))
-	defer cancel()
 	c.mu.Lock()
+	t, bound := c.prefer, c.o.attemptMax(n)
+	if t == KCP { // which notices a dead path itself
+		c.away.silence, bound = bound, c.o.DialTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
 	c.away.attempts++
 	c.stop = cancel
-	t := c.prefer
 	c.mu.Unlock()
 	return c.connect(ctx, t)
 }

@@ -674,6 +674,28 @@ func TestAnAnswerAfterTheAttemptDoesNotAttach(t *testing.T) {
 	})
 }
 
+// TestALateAnswerOverKCPAttaches: a host that is busy answers a login late. A new attempt would make it busier.
+func TestALateAnswerOverKCPAttaches(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		c := h.dial(Options{Transport: KCP})
+		h.enter = func(n int, l *hostLink) *wire.LoginResult {
+			if n == 2 {
+				l.late = 3 * attemptFirst
+			}
+			return nil
+		}
+		h.last().cut()
+		pass(4 * attemptFirst)
+		talk(t, c, "a")
+		synctest.Wait()
+		want(t, "the host", h.heard(), "a")
+		if _, logins := h.counts(); logins != 2 {
+			t.Errorf("%d logins, %+v", logins, h.logins)
+		}
+		c.Close()
+	})
+}
+
 // TestAnAnswerBeforeTheEndOfTheAttemptAttaches: the attempt's time ends while the program hears
 // of the new connection. The connection stays, and takes everything the host sends.
 func TestAnAnswerBeforeTheEndOfTheAttemptAttaches(t *testing.T) {

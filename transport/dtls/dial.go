@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ type DialOptions struct {
 	ServerName string         // name that the certificate must be valid for; default the host of Addr
 	Sessions   *Sessions      // for resumption; nil for none
 	Counters   *counters.Set  // nil: counted nowhere
+	SilenceMax time.Duration  // ends a handshake if the host says nothing for so long; 0: no limit
 }
 
 // Dial makes a client's association. ctx bounds the handshake only. Dial verifies the
@@ -42,6 +44,10 @@ func Dial(ctx context.Context, o DialOptions, accept func(a *Association) Handle
 	shaking, cancel := context.WithCancel(ctx)
 	defer cancel()
 	d.cancel = cancel
+	if d.silenceMax = o.SilenceMax; d.silenceMax > 0 {
+		d.silence = time.AfterFunc(d.silenceMax, cancel)
+		defer d.silence.Stop()
+	}
 	d.running.Go(d.read)
 	s, err := clientHandshake(shaking, d.pipe, o.Roots, name, o.Sessions)
 	var k keys
@@ -53,6 +59,9 @@ func Dial(ctx context.Context, o DialOptions, accept func(a *Association) Handle
 		d.running.Wait()
 		if d.gone {
 			return nil, errSocketClosed
+		}
+		if ctx.Err() == nil && shaking.Err() != nil {
+			return nil, errSilent
 		}
 		return nil, errors.Join(context.Cause(ctx), err)
 	}
@@ -83,6 +92,10 @@ type dialled struct {
 	flight  flight
 	running sync.WaitGroup
 	cancel  func() // ends the handshake
+
+	silenceMax time.Duration
+	silence    *time.Timer // calls cancel; nil without a limit
+
 	stopped atomic.Bool
 
 	mu    sync.Mutex
@@ -90,6 +103,8 @@ type dialled struct {
 	assoc *Association
 	gone  bool // someone else has closed the socket
 }
+
+var errSilent = fmt.Errorf("dtls: the host says nothing: %w", os.ErrDeadlineExceeded)
 
 var errSocketClosed = fmt.Errorf("dtls: the socket was closed: %w", net.ErrClosed)
 
@@ -178,6 +193,9 @@ func (d *dialled) shake(r *record) {
 	if drop != 0 {
 		d.drop(drop)
 		return
+	}
+	if d.silence != nil {
+		d.silence.Reset(d.silenceMax)
 	}
 	if out := d.flight.take(r); len(out) > 0 && !d.pipe.feed(out) {
 		d.drop(counters.RecordHandshakeCap)

@@ -2,8 +2,10 @@ package dtls
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -157,6 +159,36 @@ func TestADialEndsWithItsContext(t *testing.T) {
 		cancel()
 		if _, err := Dial(ctx, DialOptions{Conn: h.enter(alice), ServerName: "localhost"}, func(a *Association) Handler { return newInbox(a) }); err == nil {
 			t.Error("dialled with a context that has ended")
+		}
+		s.Close()
+	})
+}
+
+// A handshake with a host that answers late goes on, one with a host that says nothing ends.
+func TestADialEndsWithASilentHost(t *testing.T) {
+	inNetwork(t, nil, func(t *testing.T, h *network, s *server) {
+		const silence = 3 * time.Second
+		dial := func() (time.Duration, error) {
+			started := time.Now()
+			err := s.tryDial(time.Minute, func(o *DialOptions) { o.Conn, o.SilenceMax = h.enter(alice), silence })
+			return time.Since(started), err
+		}
+		h.pass = func(bool, []byte) int { return 0 }
+		if took, err := dial(); !errors.Is(err, os.ErrDeadlineExceeded) || took != silence {
+			t.Errorf("silent: %v after %v", err, took)
+		}
+		last := time.Now()
+		h.pass = func(fromHost bool, _ []byte) int {
+			if fromHost && time.Since(last) < 2*time.Second {
+				return 0
+			}
+			if fromHost {
+				last = time.Now()
+			}
+			return 1
+		}
+		if took, err := dial(); err != nil || took < 2*silence {
+			t.Errorf("late: %v after %v", err, took)
 		}
 		s.Close()
 	})
