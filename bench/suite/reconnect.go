@@ -226,7 +226,6 @@ func (c *reconnects) storm(ctx context.Context, f result.Figures) error {
 		back[i] = p.cut()
 	}
 	cut := time.Now() // a machine that is full takes seconds to cut thousands
-	c.r.o.Watch.Live(fmt.Sprintf("%d players were cut within %v", len(back), cut.Sub(begun).Round(time.Millisecond)))
 	for _, b := range back {
 		c.waitFor(ctx, b, cut.Add(backMax))
 	}
