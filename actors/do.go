@@ -22,7 +22,7 @@ func (s *System) Do(ctx context.Context, q messages.Request) (any, error) {
 		return nil, err
 	}
 	if q, ok := q.(messages.CheckRuleSet); ok {
-		return messages.None{}, CheckRuleSet(q.Body)
+		return messages.None{}, matchmaker.CheckRuleSet(q.Body)
 	}
 	return stage.Await(ctx, func(reply func(any, error)) { s.Send(q, reply) })
 }
@@ -80,8 +80,6 @@ func (s *System) prepare(ctx context.Context, q messages.Request) (messages.Requ
 		return q, s.checkDestinations(ctx, &q.Queue.Destinations)
 	case messages.UpdateQueue:
 		return q, s.checkDestinations(ctx, q.Destinations)
-	case messages.CreateRuleSet:
-		return matchmaker.Compile(q.RuleSet)
 	case messages.CreateMatchmaker:
 		if err := matchmaker.CheckMatchmaker(&q.Matchmaker); err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -13,12 +14,6 @@ import (
 	"troupe/actors/stage"
 	"troupe/messages"
 )
-
-// CheckRuleSet refuses the body of a rule set that is not valid. The error is InvalidRequest, with the place in the body.
-func CheckRuleSet(body string) error {
-	_, err := matchmaker.Compile(messages.RuleSet{Body: body})
-	return err
-}
 
 // warnOfQueues logs configurations whose queue does not exist: the API may have deleted it, and may create it again.
 func warnOfQueues(o matchmaker.Options, all []*messages.Queue, log zerolog.Logger) {
@@ -34,34 +29,33 @@ func warnOfQueues(o matchmaker.Options, all []*messages.Queue, log zerolog.Logge
 // placer implements matchmaker.Placer with the placements and game sessions of this host.
 type placer struct{ placements, fleet *stage.Ref }
 
-// Start implements matchmaker.Placer.
-func (p placer) Start(r messages.StartPlacement, reply func(error)) {
-	stage.Send(p.placements, r, func(_ *messages.Placement, err error) { reply(err) })
-}
-
-// Await implements matchmaker.Placer.
-func (p placer) Await(id messages.PlacementID, reply func(*messages.Placement, error)) {
-	stage.Send(p.placements, placement.Await{ID: id}, reply)
-}
-
-// Active implements matchmaker.Placer.
-func (p placer) Active(id messages.GameSessionID, reply func(bool, error)) {
-	stage.Send(p.fleet, messages.GameSessionQuery{ID: id}, func(g *messages.GameSession, err error) {
-		if errors.Is(err, &messages.Error{Code: messages.NotFound}) {
-			err = nil
+// Place implements matchmaker.Placer.
+func (p placer) Place(r messages.StartPlacement, reply func(matchmaker.PlacedMatch, error)) {
+	stage.Send(p.placements, placement.Place{Placement: r}, func(placed *messages.Placement, err error) {
+		if err != nil || placed.Status != messages.PlacementFulfilled {
+			reply(matchmaker.PlacedMatch{Placement: *cmp.Or(placed, new(messages.Placement))}, err)
+			return
 		}
-		reply(g != nil && g.Status == messages.GameSessionActive, err)
+		stage.Send(p.fleet, messages.GameSessionQuery{ID: placed.GameSessionID}, func(g *messages.GameSession, err error) {
+			if errors.Is(err, &messages.Error{Code: messages.NotFound}) {
+				err = nil
+			}
+			reply(matchmaker.PlacedMatch{Placement: *placed, Active: g != nil && g.Status == messages.GameSessionActive}, err)
+		})
 	})
 }
 
 // Watch implements matchmaker.Placer.
-func (p placer) Watch(id messages.GameSessionID, notify func(*messages.AskBackfill), reply func(func() messages.GameSeats, error)) {
+func (p placer) Watch(id messages.GameSessionID, reply func(matchmaker.WatchedSeats, error)) {
+	var game *gamesession.Published // set by the answer, which comes before all notifications
+	notify := func(ask *messages.AskBackfill) { reply(matchmaker.WatchedSeats{Seats: game.Seats(), Ask: ask}, nil) }
 	stage.Send(p.fleet, fleet.Watch{Session: id, Notify: notify}, func(g *gamesession.Published, err error) {
 		if err != nil {
-			reply(nil, err)
+			reply(matchmaker.WatchedSeats{}, err)
 			return
 		}
-		reply(g.Seats, nil)
+		game = g
+		reply(matchmaker.WatchedSeats{Seats: g.Seats()}, nil)
 	})
 }
 

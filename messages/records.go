@@ -6,6 +6,9 @@ import "time"
 // expressions.
 func Shown(t time.Time) time.Time { return t.Round(time.Millisecond) }
 
+// EventTime returns a time as events show it: ISO 8601 with milliseconds, in UTC.
+func EventTime(t time.Time) string { return Shown(t).UTC().Format("2006-01-02T15:04:05.000Z") }
+
 // Property is one game property; key at most 32, value at most 96 characters
 // (service-api.md 2.6).
 type Property struct{ Key, Value string }

@@ -38,6 +38,9 @@ type Transaction struct {
 	Decide func() (Entry, error)
 	// Reply, which may be nil, receives the outcome, once and from any goroutine.
 	Reply func(error)
+	// Survives: if the owner has stopped, and its successor continues with the durable changes,
+	// Reply gets nil.
+	Survives bool
 	// Orphaned, which may be nil, receives the store's answer if the owner has stopped before
 	// it. It is called before Reply, from any goroutine.
 	Orphaned func(error)
@@ -288,6 +291,10 @@ func (a Answer) OnDeadLetter() {
 	}
 	if p.Orphaned != nil {
 		p.Orphaned(a.err)
+	}
+	if p.Survives && a.err == nil {
+		p.reply(nil)
+		return
 	}
 	p.reply(l.o.Stopped)
 }

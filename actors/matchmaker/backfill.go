@@ -12,12 +12,12 @@ import (
 	"troupe/messages"
 )
 
-// automatic reports whether the host has made the ticket.
+// automatic reports whether the host started the ticket itself.
 func (t *ticket) automatic() bool {
 	return t.record.Backfill != nil && t.record.Backfill.Automatic
 }
 
-// backfill returns the ticket of the match that is of a game session; nil if the match gets a new game session.
+// backfill returns the backfill ticket of the match, nil if the match gets a new game session.
 func (p *proposal) backfill() *ticket {
 	for _, t := range p.tickets {
 		if t.record.Backfill != nil {
@@ -27,13 +27,9 @@ func (p *proposal) backfill() *ticket {
 	return nil
 }
 
-// onStartBackfill starts a backfill ticket for its caller (flexmatch.md 16.1).
-func (m *Manager) onStartBackfill(c *stage.Context, r stage.Request[messages.StartMatchBackfill, *messages.Ticket]) {
-	m.startBackfill(c, &r.Request, r.Reply)
-}
-
-// startBackfill starts a backfill ticket, in place of another one of its game session.
-func (m *Manager) startBackfill(c *stage.Context, r *messages.StartMatchBackfill, reply func(*messages.Ticket, error)) {
+// onStartBackfill starts a backfill ticket, which replaces another one of its game session (flexmatch.md 16.1).
+func (m *Manager) onStartBackfill(c *stage.Context, q stage.Request[messages.StartMatchBackfill, *messages.Ticket]) {
+	r := &q.Request
 	record := &messages.Ticket{ID: r.TicketID, Matchmaker: r.Matchmaker, Players: r.Players, Backfill: &messages.Backfill{Session: r.Session}}
 	if r.Session != "" {
 		record.Game = &messages.MatchedSession{ID: r.Session}
@@ -61,11 +57,11 @@ func (m *Manager) startBackfill(c *stage.Context, r *messages.StartMatchBackfill
 				old := g.ticket
 				g.ticket = t
 				if old != nil {
-					m.endBackfill(c, old, "A newer backfill request for the game session replaces this one.")
+					m.endBackfill(c, old, textReplaced)
 				}
 			}
 		},
-	}, reply)
+	}, q.With(&record))
 }
 
 // checkBackfill refuses a game session that cannot have a backfill ticket of a configuration.
@@ -79,20 +75,20 @@ func (m *Manager) checkBackfill(k *matchmaker, g *game, id messages.GameSessionI
 		return messages.Errorf(messages.InvalidRequest, "GameSessionArn is required, unless the matchmaking configuration is STANDALONE")
 	case g == nil:
 		return messages.Errorf(messages.NotFound, "game session %s is not known to matchmaking: it was created without it, or has ended", id)
-	case g.read != nil && !g.read().Live:
+	case g.seats != nil && !g.seats.Live:
 		return messages.Errorf(messages.InvalidRequest, "game session %s is not ACTIVE", id)
 	}
 	return nil
 }
 
-// inGame returns those of the players of a request who hold a seat in its game session: the others may have left just before
-// (D-325). Their tickets would end, and their seats would stay free.
+// inGame returns the players of a request who hold a seat in its game session (D-325). The others have just left; with them in the
+// ticket, no match would fill their seats.
 func inGame(g *game, players []messages.TicketPlayer) ([]messages.TicketPlayer, error) {
-	if g == nil || g.read == nil { // without a queue, or it is not watched yet
+	if g == nil || g.seats == nil { // STANDALONE, or the seats are not reported yet
 		return players, nil
 	}
 	seats := map[messages.PlayerID]bool{}
-	for _, id := range g.read().Players {
+	for _, id := range g.seats.Players {
 		seats[id] = true
 	}
 	var here []messages.TicketPlayer
@@ -120,16 +116,9 @@ func checkTeams(set *ruleset.RuleSet, players []messages.TicketPlayer) error {
 	return nil
 }
 
-// fill adds the new players of a match to the game session of its backfill ticket. It may have been done before a restart.
-func (m *Manager) fill(c *stage.Context, p *proposal, t *ticket) {
-	self, try := c.Self(), p.try
-	q := messages.FillGameSession{
-		Session: t.record.Backfill.Session, Match: p.record.ID, Data: m.dataOf(p), Reason: messages.MatchDataUpdated, Ticket: t.id(),
-	}
-	if len([]rune(q.Data)) > dataMax {
-		self.Tell(placed{p: p, try: try, err: messages.Errorf(messages.InvalidRequest, "the matchmaker data of match %s has more than %d characters", p.record.ID, dataMax)})
-		return
-	}
+// fill adds the new players of a match to the game session of its backfill ticket. It is safe to repeat after a restart.
+func (m *Manager) fill(p *proposal, t *ticket, data string, answer func(PlacedMatch, error)) {
+	q := messages.FillGameSession{Session: t.record.Backfill.Session, Match: p.record.ID, Data: data, Reason: messages.MatchDataUpdated, Ticket: t.id()}
 	for _, o := range p.tickets {
 		for i := range o.record.Players {
 			if o != t {
@@ -138,38 +127,25 @@ func (m *Manager) fill(c *stage.Context, p *proposal, t *ticket) {
 		}
 	}
 	m.placer.Fill(q, func(f *messages.FilledGameSession, err error) {
-		answer := placed{p: p, try: try, err: err}
-		if err == nil {
-			_ = fault.Hit(fault.MatchFilled)
-			g := f.Session
-			answer.active = true
-			answer.placement = &messages.Placement{
-				Status: messages.PlacementFulfilled, GameSessionID: g.ID, Location: g.Location, IPAddress: g.IPAddress, DNSName: g.DNSName, Port: g.Port, Placed: f.Placed,
-			}
+		if err != nil {
+			answer(PlacedMatch{}, err)
+			return
 		}
-		self.Tell(answer)
+		_ = fault.Hit(fault.MatchFilled)
+		g := f.Session
+		answer(PlacedMatch{Active: true, Placement: messages.Placement{
+			Status: messages.PlacementFulfilled, GameSessionID: g.ID, Location: g.Location, IPAddress: g.IPAddress, DNSName: g.DNSName, Port: g.Port, Placed: f.Placed,
+		}}, nil)
 	})
 }
 
-// isGone reports whether a game session has refused the players of a match.
-func isGone(err error) bool {
-	return slices.ContainsFunc([]messages.ErrorCode{messages.NotFound, messages.InvalidGameSessionStatus, messages.GameSessionFull}, func(code messages.ErrorCode) bool {
-		return errors.Is(err, &messages.Error{Code: code})
-	})
-}
-
-// unfilled returns the entry of a match whose game session does not take its players: they wait for another match.
-func (m *Manager) unfilled(c *stage.Context, p *proposal) ledger.Entry {
-	return m.back(c, p, reasonBackfill)
-}
-
-// backfillEnded tells the game session of a backfill ticket that has ended. Automatic backfill goes on.
+// backfillEnded tells the game session that its backfill ticket has ended, and starts the next automatic one if seats need it.
 func (m *Manager) backfillEnded(c *stage.Context, t *ticket) {
 	if t.record.Backfill == nil || t.record.Backfill.Session == "" {
 		return
 	}
 	id := t.record.Backfill.Session
-	reason := map[messages.TicketStatus]messages.UpdateReason{ // the game of a COMPLETED one was told together with its new players
+	reason := map[messages.TicketStatus]messages.UpdateReason{ // COMPLETED: the game was told when it got the new players
 		messages.TicketFailed: messages.BackfillFailed, messages.TicketTimedOut: messages.BackfillTimedOut, messages.TicketCancelled: messages.BackfillCancelled,
 	}[t.record.Status]
 	if reason != "" {
@@ -190,36 +166,28 @@ func (m *Manager) tellGame(id messages.GameSessionID, reason messages.UpdateReas
 	m.placer.Fill(messages.FillGameSession{Session: id, Reason: reason, Ticket: ticket}, func(*messages.FilledGameSession, error) {})
 }
 
-// onAsked handles a request of a game for its own game session.
-func (m *Manager) onAsked(c *stage.Context, r asked) {
-	g := r.g
-	if m.games[g.record.Session] != g {
-		return
-	}
+// onBackfillRequested handles a request of a game for its own game session.
+func (m *Manager) onBackfillRequested(c *stage.Context, g *game, ask *messages.AskBackfill) {
 	refused := func(err error) {
 		if err != nil {
 			c.Log().Info().Err(err).Str("game_session_id", string(g.record.Session)).Msg("a game's request for backfill is refused")
-			if !r.ask.Stop {
-				m.tellGame(g.record.Session, messages.BackfillFailed, r.ask.Ticket)
+			if !ask.Stop {
+				m.tellGame(g.record.Session, messages.BackfillFailed, ask.Ticket)
 			}
 		}
 	}
 	switch {
-	case !r.ask.Stop && g.read == nil:
-		c.After(retryAfter, r)
-	case !r.ask.Stop:
-		seats := g.read()
-		seats.Players = slices.DeleteFunc(seats.Players, func(id messages.PlayerID) bool { return slices.Contains(r.ask.Leaving, id) })
-		players, _ := m.present(g, seats)
-		q := &messages.StartMatchBackfill{TicketID: r.ask.Ticket, Matchmaker: g.record.Matchmaker, Session: g.record.Session, Players: players}
+	case !ask.Stop:
+		players, _ := m.present(g, slices.DeleteFunc(slices.Clone(g.seats.Players), func(id messages.PlayerID) bool { return slices.Contains(ask.Leaving, id) }))
+		q := messages.StartMatchBackfill{TicketID: ask.Ticket, Matchmaker: g.record.Matchmaker, Session: g.record.Session, Players: players}
 		if len(q.Players) == 0 {
 			refused(messages.Errorf(messages.InvalidRequest, "no player of a match is in the game session"))
 			return
 		}
-		m.startBackfill(c, q, func(_ *messages.Ticket, err error) { refused(err) })
+		m.onStartBackfill(c, stage.Request[messages.StartMatchBackfill, *messages.Ticket]{Request: q, Reply: func(_ *messages.Ticket, err error) { refused(err) }})
 	case g.ticket != nil && g.ticket.automatic():
 		m.cancel(c, g.ticket, textCancelled, true, func(err error) {
-			if errors.Is(err, &messages.Error{Code: messages.InvalidRequest}) { // its match is PLACING, and has the seat; no more follow
+			if errors.Is(err, &messages.Error{Code: messages.InvalidRequest}) { // its match is PLACING and takes the seat; only later tickets are prevented
 				m.turnOff(c, g, refused)
 				return
 			}
@@ -233,8 +201,8 @@ func (m *Manager) onAsked(c *stage.Context, r asked) {
 	}
 }
 
-// announced returns the game session whose matchmaker data announces an automatic ticket that has not started, or has ended without a
-// match; nil if there is none.
+// announced returns the game session whose matchmaker data announces this id for its next automatic ticket, nil if there is none or
+// a ticket with the id has not ended.
 func (m *Manager) announced(id messages.TicketID) *game {
 	if t := m.tickets[id]; t != nil && (t.record.Backfill == nil || !t.record.Status.Final()) {
 		return nil
@@ -247,7 +215,7 @@ func (m *Manager) announced(id messages.TicketID) *game {
 	return nil
 }
 
-// stopping adds the end of automatic backfill to the entry that ends its ticket, if stop is true.
+// stopping returns the entry that ends a ticket, and with stop its game session's automatic backfill too.
 func (m *Manager) stopping(t *ticket, stop bool, e ledger.Entry) ledger.Entry {
 	if !stop || !t.automatic() {
 		return e
@@ -267,7 +235,7 @@ func (m *Manager) stopping(t *ticket, stop bool, e ledger.Entry) ledger.Entry {
 	return e
 }
 
-// turnOff ends automatic backfill, and with it a ticket that waits.
+// turnOff ends automatic backfill of a game session. The review then cancels a waiting ticket.
 func (m *Manager) turnOff(c *stage.Context, g *game, reply func(error)) {
 	key := gameKey(g.record.Session)
 	done := func(err error) {
@@ -289,7 +257,7 @@ func (m *Manager) turnOff(c *stage.Context, g *game, reply func(error)) {
 	}})
 }
 
-// recheck reviews the game session of an automatic ticket that was in a match: its seats may have changed meanwhile.
+// recheck reviews the game session of an automatic ticket after a match with it: its seats may have changed during the match.
 func (m *Manager) recheck(c *stage.Context, t *ticket) {
 	if !t.automatic() {
 		return
@@ -299,14 +267,15 @@ func (m *Manager) recheck(c *stage.Context, t *ticket) {
 	}
 }
 
-// resumeBackfill gives a backfill ticket back to its game session after a start. A game session that is not known ends it.
+// resumeBackfill assigns a restored backfill ticket to its game session. One without a record
+// is watched too: if it does not run, that ends the ticket.
 func (m *Manager) resumeBackfill(t *ticket) {
 	b := t.record.Backfill
 	if b == nil || b.Session == "" {
 		return
 	}
 	if m.games[b.Session] == nil {
-		m.games[b.Session] = m.newGame(&messages.MatchedGame{Session: b.Session, Matchmaker: t.record.Matchmaker})
+		m.games[b.Session] = &game{record: &messages.MatchedGame{Session: b.Session, Matchmaker: t.record.Matchmaker}}
 	}
 	m.games[b.Session].ticket = t
 }

@@ -31,22 +31,22 @@ func newStubGame(r messages.StartPlacement) *stubGame {
 	return g
 }
 
-func (s *stubPlacer) Watch(id messages.GameSessionID, notify func(*messages.AskBackfill), reply func(func() messages.GameSeats, error)) {
+func (s *stubPlacer) Watch(id messages.GameSessionID, reply func(WatchedSeats, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := s.games[id]
 	if g == nil {
-		go reply(nil, messages.Errorf(messages.NotFound, "no game session %s", id))
+		go reply(WatchedSeats{}, messages.Errorf(messages.NotFound, "no game session %s", id))
 		return
 	}
-	g.notify = notify
-	go reply(func() messages.GameSeats {
+	g.notify = func(ask *messages.AskBackfill) {
 		s.mu.Lock()
-		defer s.mu.Unlock()
 		seats := g.seats
 		seats.Players = slices.Clone(seats.Players)
-		return seats
-	}, nil)
+		s.mu.Unlock()
+		reply(WatchedSeats{seats, ask}, nil)
+	}
+	go g.notify(nil)
 }
 
 func (s *stubPlacer) Fill(q messages.FillGameSession, reply func(*messages.FilledGameSession, error)) {

@@ -104,11 +104,13 @@ func TestManyBackfillRequests(t *testing.T) {
 				g.seats.Players = append(g.seats.Players, messages.PlayerID(strings.TrimPrefix(p, "red:")))
 			}
 		})
+		g.notify(nil)
 		assert.OK(w.backfill("crowd", id, crowd...))(t)
 		w.ask("C", "c")
 		w.pass()
 		w.want("crowd SEARCHING", "C SEARCHING")
 		w.placer.set(func() { g.seats.Players = g.seats.Players[:2] })
+		g.notify(nil)
 		for i := range 1000 {
 			assert.OK(w.backfill("F"+string(rune('A'+i)), id, "red:a", "blue:b"))(t)
 		}

@@ -15,16 +15,17 @@ import (
 // matchmaker is a configuration with its matcher.
 type matchmaker struct {
 	record   *messages.Matchmaker
-	rules    *ruleSet                      // nil: it is gone, and tickets wait for their timeout
-	tickets  map[messages.TicketID]*ticket // that have not ended
-	starting int                           // tickets whose start is being stored
+	rules    *ruleSet                      // nil: it does not exist, and tickets wait for their timeout
+	tickets  map[messages.TicketID]*ticket // those that have not ended
+	starting int                           // number of tickets being stored for the first time
 	dropping bool                          // its deletion is being stored
 	matcher  *stage.Ref
+	run      uint64 // number of the matcher
 	crashes  int
 	since    time.Time                          // when the matcher began
-	recent   match.Recent                       // how long tickets have waited for their game sessions
-	ended    [messages.TicketTimedOut + 1]int64 // tickets, by status
-	lastPass time.Duration                      // how long the last pass has computed
+	recent   match.Recent                       // waits of tickets that got a game session
+	ended    [messages.TicketTimedOut + 1]int64 // numbers of tickets, by status
+	lastPass time.Duration                      // computing time of the last pass
 }
 
 func newMatchmaker(record *messages.Matchmaker, rules *ruleSet) *matchmaker {
@@ -64,9 +65,9 @@ func checkRoom(r *messages.Matchmaker, s *ruleSet) error {
 
 func (m *Manager) onNewMatchmaker(c *stage.Context, r stage.Request[messages.CreateMatchmaker, *messages.Matchmaker]) {
 	record := r.Request.Matchmaker
-	name := record.Name
+	name, made := record.Name, &record
 	m.ledger.Do(ledger.Transaction{
-		Key: matchmakerKey(name), Uses: []ledger.Key{ruleSetKey(record.RuleSet)}, Reply: func(err error) { r.Reply(orNil(&record, err)) },
+		Key: matchmakerKey(name), Uses: []ledger.Key{ruleSetKey(record.RuleSet)}, Reply: r.With(&made),
 		Decide: func() (ledger.Entry, error) {
 			switch {
 			case m.matchmakers[name] != nil:
@@ -91,7 +92,7 @@ func (m *Manager) onNewMatchmaker(c *stage.Context, r stage.Request[messages.Cre
 	})
 }
 
-// check returns the rule set of a configuration, and what is wrong with the two.
+// check returns the rule set of a configuration. The error says why the two do not fit.
 func (m *Manager) check(r *messages.Matchmaker) (*ruleSet, error) {
 	if err := CheckMatchmaker(r); err != nil {
 		return nil, err
@@ -108,8 +109,9 @@ func (m *Manager) onUpdateMatchmaker(c *stage.Context, r stage.Request[messages.
 	if r.Request.RuleSet != nil {
 		uses = []ledger.Key{ruleSetKey(*r.Request.RuleSet)}
 	}
-	m.changeMatchmaker(c, r.Request.Name, uses, r.Reply, func(old *messages.Matchmaker) (*messages.Matchmaker, error) {
-		next := r.Request.Apply(old)
+	var next *messages.Matchmaker
+	m.changeMatchmaker(c, r.Request.Name, uses, r.With(&next), func(old *messages.Matchmaker) (*messages.Matchmaker, error) {
+		next = r.Request.Apply(old)
 		rules, err := m.check(next)
 		if err != nil {
 			return nil, err
@@ -119,20 +121,20 @@ func (m *Manager) onUpdateMatchmaker(c *stage.Context, r stage.Request[messages.
 	})
 }
 
-// changeMatchmaker replaces the record of a configuration. Another rule set or number of additional players means another pool:
-// matches that the old one has made are still proposed.
-func (m *Manager) changeMatchmaker(c *stage.Context, name messages.MatchmakerName, uses []ledger.Key, reply func(*messages.Matchmaker, error),
+// changeMatchmaker replaces the record of a configuration. If the rule set or the number of additional players changes, a new
+// matcher replaces the old one.
+func (m *Manager) changeMatchmaker(c *stage.Context, name messages.MatchmakerName, uses []ledger.Key, reply func(error),
 	change func(*messages.Matchmaker) (*messages.Matchmaker, error),
 ) {
-	var record *messages.Matchmaker
 	m.ledger.Do(ledger.Transaction{
-		Key: matchmakerKey(name), Uses: uses, Reply: func(err error) { reply(orNil(record, err)) },
+		Key: matchmakerKey(name), Uses: uses, Reply: reply,
 		Decide: func() (ledger.Entry, error) {
 			k, err := m.matchmaker(name)
 			if err != nil {
 				return ledger.Entry{}, err
 			}
-			if record, err = change(k.record); err != nil {
+			record, err := change(k.record)
+			if err != nil {
 				return ledger.Entry{}, err
 			}
 			return ledger.Entry{Changes: []store.Change{store.Put(store.Matchmaker, string(name), record)}, Apply: func() {
@@ -145,7 +147,7 @@ func (m *Manager) changeMatchmaker(c *stage.Context, name messages.MatchmakerNam
 				m.rearm(c, k)
 				for _, g := range m.games {
 					if g.record.Matchmaker == name {
-						m.reviewLater(c, g, m.o.Interval) // its automatic backfill may begin or end
+						m.reviewLater(c, g, m.o.Interval) // AutoBackfill may have changed
 					}
 				}
 			}}, nil
@@ -153,10 +155,10 @@ func (m *Manager) changeMatchmaker(c *stage.Context, name messages.MatchmakerNam
 	})
 }
 
-// onDropMatchmaker deletes a configuration that no ticket needs.
+// onDropMatchmaker deletes a configuration, unless it has tickets that have not ended.
 func (m *Manager) onDropMatchmaker(r stage.Request[messages.DeleteMatchmaker, stage.None]) {
 	name := r.Request.Name
-	m.ledger.Do(ledger.Transaction{Key: matchmakerKey(name), Reply: func(err error) { r.Reply(stage.None{}, err) }, Decide: func() (ledger.Entry, error) {
+	m.ledger.Do(ledger.Transaction{Key: matchmakerKey(name), Reply: r.With(new(stage.None)), Decide: func() (ledger.Entry, error) {
 		k, err := m.matchmaker(name)
 		if err != nil {
 			return ledger.Entry{}, err
@@ -185,7 +187,7 @@ func (m *Manager) matchmaker(name messages.MatchmakerName) (*matchmaker, error) 
 	if k := m.matchmakers[name]; k != nil && !k.dropping {
 		return k, nil
 	}
-	if m.damaged[store.Matchmaker][string(name)] {
+	if m.unread.Has(store.Matchmaker, string(name)) {
 		return nil, messages.Errorf(messages.NotFound, "matchmaking configuration %s is not known here: its record in the store is damaged; create it again", name)
 	}
 	return nil, messages.Errorf(messages.NotFound, "matchmaking configuration %s is not known here", name)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors/actorstest/assert"
+	"troupe/actors/ledger"
 	"troupe/actors/rebuild"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
@@ -164,8 +165,8 @@ func TestACancelIsRefused(t *testing.T) {
 func TestAnIDIsUsedAgain(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.config(nil)
-		for i := range forgetMax + 1 { // more than a start forgets
-			w.ask(fmt.Sprintf("T%d", forgetMax+1-i), "a")
+		for i := range ledger.ForgetMax + 1 { // more than a start forgets
+			w.ask(fmt.Sprintf("T%d", ledger.ForgetMax+1-i), "a")
 		}
 		_ = w.stop("T1")
 		time.Sleep(3*time.Hour + time.Second)
@@ -175,18 +176,6 @@ func TestAnIDIsUsedAgain(t *testing.T) {
 		w.reopen()
 		w.wantOnce("T1", "T2")
 		assert.Equal(t, "T1 is of", w.ticket("T1").Players[0].ID, "b")
-	})
-}
-
-// A placement may exist although its start was refused, if a Manager that has crashed has sent one, too.
-func TestAPlacementExists(t *testing.T) {
-	bubble(t, nil, func(w *world) {
-		w.config(nil)
-		w.placer.set(func() { w.placer.exists = true })
-		w.ask("T1", "a")
-		w.ask("T2", "b")
-		w.pass()
-		w.wantOnce("T1", "T2")
 	})
 }
 
@@ -204,8 +193,8 @@ func TestBytesOfTickets(t *testing.T) {
 		synctest.Wait()
 		want := 0
 		_, _ = w.store.Load(store.Ticket, func(_ string, value []byte) error { want += len(value); return nil })
-		if k := w.manager.memory; k.bytes != want || k.endedBytes != want {
-			t.Errorf("%d bytes, %d of ended tickets, want %d", k.bytes, k.endedBytes, want)
+		if k := w.manager.Inspect(); k["bytes"] != fmt.Sprint(want) || k["ended"] != "2" {
+			t.Errorf("%v, want %d bytes", k, want)
 		}
 	})
 }

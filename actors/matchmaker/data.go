@@ -34,7 +34,7 @@ type (
 		Type  string `json:"attributeType"`
 		Value any    `json:"valueAttribute"`
 	}
-	// double is a number with a fraction part.
+	// double is a number that JSON shows with a decimal point.
 	double float64
 )
 
@@ -53,10 +53,11 @@ func (m *Manager) dataOf(p *proposal) string {
 	for _, t := range p.tickets {
 		players = append(players, t.record.Players...)
 	}
-	return p.k.data(p.record.ID, p.record.Teams, players, m.goesOn(p), p.record.NextTicket)
+	return p.k.data(p.record.ID, p.record.Teams, players, m.backfills(p), p.record.NextTicket)
 }
 
-// data returns matchmaker data. With auto there is automatic backfill, whose next ticket is the given one, or, if that is empty, none.
+// data returns matchmaker data. Auto says that the game session has automatic backfill, and ticket is the id of its next ticket, empty
+// if none will start.
 func (k *matchmaker) data(id messages.MatchID, teams []messages.MatchTeam, all []messages.TicketPlayer, auto bool, ticket messages.TicketID) string {
 	players := make(map[messages.PlayerID]*messages.TicketPlayer, len(all))
 	for i := range all {
@@ -111,7 +112,7 @@ func encode(v any) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic("matchmaker: " + err.Error()) // numbers are finite, all else is text
+		panic("matchmaker: " + err.Error()) // cannot happen: numbers are finite
 	}
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }

@@ -52,16 +52,11 @@ type (
 	}
 )
 
-// eventTime is ISO 8601 with milliseconds, in UTC.
-const eventTime = "2006-01-02T15:04:05.000Z"
-
-func timestamp(t time.Time) string { return messages.Shown(t).UTC().Format(eventTime) }
-
 // tell adds tickets to an event. Answers are those of r, which may be nil; seats may be nil, too.
 func (d *detail) tell(tickets []*messages.Ticket, r *messages.Match, seats map[messages.PlayerID]messages.PlayerSessionID) {
 	d.Tickets, d.Game.Players = make([]told, len(tickets)), []toldPlayer{}
 	for i, t := range tickets {
-		d.Tickets[i] = told{t.ID, timestamp(t.Started), make([]toldPlayer, len(t.Players))}
+		d.Tickets[i] = told{t.ID, messages.EventTime(t.Started), make([]toldPlayer, len(t.Players))}
 		for j, p := range t.Players {
 			shown := toldPlayer{ID: p.ID, Team: p.Team, Seat: string(seats[p.ID])}
 			if r != nil {
@@ -86,8 +81,8 @@ func (k *matchmaker) event(d *detail, now time.Time) messages.Event {
 	}
 }
 
-// searching is the event about a ticket that is in the pool, again maybe.
-func searching(k *matchmaker, t *messages.Ticket, now time.Time) messages.Event {
+// searchingEvent reports a ticket that is in the pool, for the first time or again.
+func searchingEvent(k *matchmaker, t *messages.Ticket, now time.Time) messages.Event {
 	d := detail{Type: "MatchmakingSearching", EstimatedWait: "NOT_AVAILABLE"}
 	if wait, ok := k.recent.Estimate(now, now.Sub(t.Started)); ok {
 		d.EstimatedWait = strconv.FormatInt(wait.Milliseconds(), 10) // a string (FM-36)
@@ -96,8 +91,8 @@ func searching(k *matchmaker, t *messages.Ticket, now time.Time) messages.Event 
 	return k.event(&d, now)
 }
 
-// potential is the event about a new match.
-func potential(p *proposal, tickets []*messages.Ticket, rules []match.RuleCount, now time.Time) messages.Event {
+// potentialEvent reports a new match.
+func potentialEvent(p *proposal, tickets []*messages.Ticket, rules []match.RuleCount, now time.Time) messages.Event {
 	required := p.k.record.AcceptanceRequired
 	metrics := make([]metric, len(rules))
 	for i, r := range rules {
@@ -119,22 +114,22 @@ func (p *proposal) records() []*messages.Ticket {
 	return all
 }
 
-// answers is the event about an answer; it has all answers so far.
-func answers(p *proposal, record *messages.Match, now time.Time) messages.Event {
+// answerEvent reports an answer; it has all answers so far.
+func answerEvent(p *proposal, record *messages.Match, now time.Time) messages.Event {
 	d := detail{Type: "AcceptMatch"}
 	d.tell(p.records(), record, nil)
 	return p.k.event(&d, now)
 }
 
-// completed is the event about the end of an acceptance.
-func completed(p *proposal, record *messages.Match, how acceptance, now time.Time) messages.Event {
+// acceptanceEvent reports the end of an acceptance.
+func acceptanceEvent(p *proposal, record *messages.Match, how acceptance, now time.Time) messages.Event {
 	d := detail{Type: "AcceptMatchCompleted", Acceptance: how}
 	d.tell(p.records(), record, nil)
 	return p.k.event(&d, now)
 }
 
-// succeeded is the event about a match with its game session; r is nil for a match without a queue.
-func succeeded(p *proposal, tickets []*messages.Ticket, r *messages.Placement, now time.Time) messages.Event {
+// succeededEvent reports a match with its game session; r is nil for a match without a queue.
+func succeededEvent(p *proposal, tickets []*messages.Ticket, r *messages.Placement, now time.Time) messages.Event {
 	d := detail{Type: "MatchmakingSucceeded"}
 	var seats map[messages.PlayerID]messages.PlayerSessionID
 	if r != nil {
@@ -148,14 +143,14 @@ func succeeded(p *proposal, tickets []*messages.Ticket, r *messages.Placement, n
 	return p.k.event(&d, now)
 }
 
-// failed is the event about a match that cannot have a game session.
-func failed(p *proposal, tickets []*messages.Ticket, now time.Time) messages.Event {
+// failedEvent reports a match that cannot have a game session.
+func failedEvent(p *proposal, tickets []*messages.Ticket, now time.Time) messages.Event {
 	d := detail{Type: "MatchmakingFailed", Reason: reasonError, Message: textError, Metrics: &[]metric{}}
 	d.tell(tickets, &messages.Match{ID: p.record.ID}, nil)
 	return p.k.event(&d, now)
 }
 
-// endEvent is the event about the end of one ticket, which was in the match r or, if r is nil, in none.
+// endEvent reports the end of one ticket, which was in the match r or, if r is nil, in none.
 func endEvent(k *matchmaker, t *messages.Ticket, r *messages.Match, now time.Time) messages.Event {
 	d := detail{Message: t.Text, Metrics: &[]metric{}}
 	switch t.Status {

@@ -2,7 +2,6 @@ package matchmaker
 
 import (
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,90 +14,87 @@ import (
 )
 
 const (
-	// failedPause is the time after a failed backfill ticket until automatic backfill goes on: the next may fail for the same reason.
+	// failedPause is the time between a failed backfill ticket and the next automatic one, which may fail for the same reason.
 	failedPause = 30 * time.Second
-	// gamePlayersMax bounds the players that are kept of a game session; those of the oldest matches are left out.
+	// gamePlayersMax bounds the players in the record of a game session. Those of the oldest matches are dropped.
 	gamePlayersMax = 400
 )
 
-// game is a game session that a match has made. Each transaction that changes its record has its key, so that no two change it
-// at the same time.
+// game is a game session that a match created. Every transaction that changes its record uses gameKey, so they run one after the
+// other.
 type game struct {
 	record   *messages.MatchedGame
-	ticket   *ticket                   // the newest backfill ticket, until it has ended
-	read     func() messages.GameSeats // nil until it is watched
-	due      alarm                     // of review
-	failed   time.Time                 // when a backfill ticket failed last; zero: never
-	starting bool                      // an automatic ticket is being stored
-	data     string                    // the matchmaker data that it was given last; empty: not known
-	told     atomic.Bool               // a seated is on its way
+	ticket   *ticket             // the newest backfill ticket, until it has ended
+	seats    *messages.GameSeats // latest report of the Placer; nil: none yet
+	due      alarm               // calls review
+	failed   time.Time           // when the latest backfill ticket failed; zero: none did
+	starting bool                // an automatic ticket is being stored
+	data     string              // latest matchmaker data sent to it; empty: unknown
 }
 
-// Messages of the Placer to the Manager, and of the Manager to itself.
-type (
-	watched struct {
-		g    *game
-		read func() messages.GameSeats
-		err  error
-	}
-	seated struct{ g *game }
-	asked  struct {
-		g   *game
-		ask messages.AskBackfill
-	}
-	again struct{ f func(*stage.Context) }
-)
+// seatsReported is a reply of Placer.Watch.
+type seatsReported struct {
+	session messages.GameSessionID
+	WatchedSeats
+	err error
+}
 
 func gameKey(id messages.GameSessionID) ledger.Key {
 	return ledger.Key{Kind: store.MatchedGame, ID: string(id)}
 }
 
-func (m *Manager) newGame(r *messages.MatchedGame) *game {
-	g := &game{record: r}
-	g.due.fire = func(c *stage.Context) { m.review(c, g) }
-	return g
-}
-
-// watch makes a game session tell of changes of its seats.
+// watch makes the Placer report the seats of a game session.
 func (m *Manager) watch(c *stage.Context, g *game) {
-	self := c.Self()
-	m.placer.Watch(g.record.Session, func(ask *messages.AskBackfill) {
-		switch {
-		case ask != nil:
-			self.Tell(asked{g, *ask})
-		case g.told.CompareAndSwap(false, true):
-			self.Tell(seated{g})
-		}
-	}, func(read func() messages.GameSeats, err error) { self.Tell(watched{g, read, err}) })
+	self, id := c.Self(), g.record.Session
+	m.placer.Watch(id, func(w WatchedSeats, err error) { self.Tell(seatsReported{id, w, err}) })
 }
 
-func (m *Manager) onWatched(c *stage.Context, r watched) {
+// onSeatsReported makes a review due. It waits an interval, so that players who join or leave together cause one new ticket.
+func (m *Manager) onSeatsReported(c *stage.Context, r seatsReported) {
+	g := m.games[r.session]
 	switch {
-	case m.games[r.g.record.Session] != r.g:
-	case r.err == nil:
-		r.g.read = r.read
-		m.review(c, r.g)
-	case passes(r.err):
-		c.After(retryAfter, again{func(c *stage.Context) { m.watch(c, r.g) }})
+	case g == nil:
+	case r.err != nil && passes(r.err):
+		c.After(retryAfter, runLater{func(c *stage.Context) {
+			if m.games[r.session] == g {
+				m.watch(c, g)
+			}
+		}})
+	case r.err != nil:
+		m.forgetGame(c, g)
 	default:
-		m.release(c, r.g)
+		first := g.seats == nil
+		g.seats = &r.Seats
+		switch {
+		case r.Ask != nil:
+			m.onBackfillRequested(c, g, r.Ask)
+		case first:
+			m.review(c, g)
+		default:
+			m.reviewLater(c, g, m.o.Interval)
+		}
 	}
 }
 
-// onSeated reviews a game session soon: players who come and go together cause one new ticket.
-func (m *Manager) onSeated(c *stage.Context, r seated) {
-	r.g.told.Store(false)
-	m.reviewLater(c, r.g, m.o.Interval)
+// fill applies the answer of Placer.Fill to the seats, because it may arrive before their report.
+func (g *game) fill(placed []messages.PlacedPlayer) {
+	next := *g.seats
+	next.Players = make([]messages.PlayerID, len(placed))
+	for i, p := range placed {
+		next.Players[i] = p.PlayerID
+	}
+	next.Free += len(g.seats.Players) - len(placed)
+	g.seats = &next
 }
 
-// review ends, starts or replaces the automatic backfill ticket of a game session, as its seats need it.
+// review starts, replaces or ends the automatic backfill ticket of a game session, to match its free seats.
 func (m *Manager) review(c *stage.Context, g *game) {
-	if m.games[g.record.Session] != g || g.read == nil {
+	if m.games[g.record.Session] != g || g.seats == nil {
 		return
 	}
-	seats := g.read()
+	seats := g.seats
 	if seats.Over {
-		m.release(c, g)
+		m.forgetGame(c, g)
 		return
 	}
 	k, t := m.matchmakers[g.record.Matchmaker], g.ticket
@@ -106,7 +102,7 @@ func (m *Manager) review(c *stage.Context, g *game) {
 	case !seats.Live || m.draining || g.starting || k == nil || k.rules == nil || t != nil && (!t.automatic() || t.proposal != nil || t.proposing):
 		return
 	case !g.record.Automatic:
-		if t != nil { // it has started just before it was stopped
+		if t != nil { // it started while backfill was being turned off
 			m.endBackfill(c, t, textCancelled)
 		}
 		return
@@ -116,8 +112,8 @@ func (m *Manager) review(c *stage.Context, g *game) {
 		}
 		return
 	}
-	players, elsewhere := m.present(g, seats)
-	if elsewhere { // who gives up there comes back into the ticket, and no seat changes then
+	players, elsewhere := m.present(g, seats.Players)
+	if elsewhere { // when such a player stops searching, the ticket needs that player, and no change of seats says so
 		m.reviewLater(c, g, m.o.Interval)
 	}
 	room := 0
@@ -143,15 +139,15 @@ func (m *Manager) review(c *stage.Context, g *game) {
 
 // reviewLater makes a review due after d, unless one is due earlier.
 func (m *Manager) reviewLater(c *stage.Context, g *game, d time.Duration) {
-	if m.games[g.record.Session] == g && (g.due.index == 0 || g.due.at.After(time.Now().Add(d))) {
-		m.setAlarm(c, &g.due, c.Now().Add(d))
+	if m.games[g.record.Session] == g && (g.due.at.IsZero() || g.due.at.After(time.Now().Add(d))) {
+		g.due.set(c, c.Now().Add(d), func(c *stage.Context) { m.review(c, g) })
 	}
 }
 
-// present returns the players of a game session who hold a seat and do not look for another match, and whether others do.
-func (m *Manager) present(g *game, s messages.GameSeats) (players []messages.TicketPlayer, elsewhere bool) {
-	here := make(map[messages.PlayerID]bool, len(s.Players))
-	for _, id := range s.Players {
+// present returns the seated players of a game session who are not searching for another match. Elsewhere reports whether any is.
+func (m *Manager) present(g *game, seated []messages.PlayerID) (players []messages.TicketPlayer, elsewhere bool) {
+	here := make(map[messages.PlayerID]bool, len(seated))
+	for _, id := range seated {
 		here[id] = true
 	}
 	for i := range g.record.Players {
@@ -174,7 +170,7 @@ func samePlayers(a, b []messages.TicketPlayer) bool {
 // startAutomatic starts the next automatic ticket, with the id that the matchmaker data announces.
 func (m *Manager) startAutomatic(c *stage.Context, g *game, players []messages.TicketPlayer, room int) {
 	id := g.record.NextTicket
-	if id == "" || m.tickets[id] != nil || m.damaged[store.Ticket][string(id)] {
+	if id == "" || m.tickets[id] != nil || m.unread.Has(store.Ticket, string(id)) {
 		id = messages.TicketID(uuid.NewString())
 	}
 	var next messages.MatchedGame
@@ -195,15 +191,15 @@ func (m *Manager) startAutomatic(c *stage.Context, g *game, players []messages.T
 		},
 		apply: func(t *ticket) {
 			g.record, g.starting = &next, false
-			if g.ticket != nil { // the game session's own request has started meanwhile, and goes first
-				m.endBackfill(c, t, "A newer backfill request for the game session replaces this one.")
+			if g.ticket != nil { // a request of the game started during the commit, and has precedence
+				m.endBackfill(c, t, textReplaced)
 				return
 			}
 			g.ticket = t
 			m.announce(c, g, t)
-			m.reviewLater(c, g, m.o.Interval) // the seats may have changed meanwhile
+			m.reviewLater(c, g, m.o.Interval) // the seats may have changed during the commit
 		},
-	}, func(_ *messages.Ticket, err error) {
+	}, func(err error) {
 		if err != nil {
 			g.starting = false
 			m.reviewLater(c, g, retryAfter)
@@ -211,7 +207,7 @@ func (m *Manager) startAutomatic(c *stage.Context, g *game, players []messages.T
 	})
 }
 
-// announce gives a game session matchmaker data with its players and the automatic ticket as they are now.
+// announce sends a game session matchmaker data with its current players and automatic ticket.
 func (m *Manager) announce(c *stage.Context, g *game, t *ticket) {
 	var teams []messages.MatchTeam
 	for i := range t.k.rules.set.Teams {
@@ -231,21 +227,21 @@ func (m *Manager) announce(c *stage.Context, g *game, t *ticket) {
 	m.give(c, g, data)
 }
 
-// give stores matchmaker data in a game session. If the store refuses it, it is tried again until there is newer data.
+// give stores matchmaker data in a game session. It retries until that succeeds or there is newer data.
 func (m *Manager) give(c *stage.Context, g *game, data string) {
 	self := c.Self()
 	m.placer.Fill(messages.FillGameSession{Session: g.record.Session, Data: data}, func(_ *messages.FilledGameSession, err error) {
 		if err != nil && passes(err) {
-			self.Tell(again{func(c *stage.Context) { m.giveLater(c, g, data) }})
+			self.Tell(runLater{func(c *stage.Context) { m.giveLater(c, g, data) }})
 		}
 	})
 }
 
 func (m *Manager) giveLater(c *stage.Context, g *game, data string) {
-	c.After(retryAfter, again{func(c *stage.Context) {
+	c.After(retryAfter, runLater{func(c *stage.Context) {
 		switch {
 		case m.games[g.record.Session] != g || g.data != data:
-		case g.ticket != nil && g.ticket.proposal != nil: // the game session may have the data of its match already
+		case g.ticket != nil && g.ticket.proposal != nil: // the match may already have sent newer data
 			m.giveLater(c, g, data)
 		default:
 			m.give(c, g, data)
@@ -253,30 +249,28 @@ func (m *Manager) giveLater(c *stage.Context, g *game, data string) {
 	}})
 }
 
-// release forgets a game session that has ended.
-func (m *Manager) release(c *stage.Context, g *game) {
+// forgetGame forgets a game session that has ended.
+func (m *Manager) forgetGame(c *stage.Context, g *game) {
 	delete(m.games, g.record.Session)
-	m.alarms.clear(&g.due)
+	g.due.clear()
 	m.ledger.CommitAsync(store.Delete(store.MatchedGame, string(g.record.Session)))
 	if g.ticket != nil {
 		m.endBackfill(c, g.ticket, textGameEnded)
 	}
 }
 
-const textGameEnded = "The game session has ended."
-
-// endBackfill cancels a backfill ticket. One in PLACING ends with its match. If the store refuses it, it is tried again.
+// endBackfill cancels a backfill ticket, and retries if the store refuses. It leaves a ticket in PLACING to its match.
 func (m *Manager) endBackfill(c *stage.Context, t *ticket, text string) {
 	m.cancel(c, t, text, false, func(err error) {
 		if err != nil && (t.waits() || t.record.Status == messages.TicketRequiresAcceptance) {
-			c.After(retryAfter, again{func(c *stage.Context) { m.endBackfill(c, t, text) }})
+			c.After(retryAfter, runLater{func(c *stage.Context) { m.endBackfill(c, t, text) }})
 		}
 	})
 }
 
-// openAfter reports whether automatic backfill goes on after a match.
+// openAfter reports whether automatic backfill needs another ticket after a match.
 func (m *Manager) openAfter(k *matchmaker, p *proposal, found *match.Match) bool {
-	if !m.goesOn(p) {
+	if !m.backfills(p) {
 		return false
 	}
 	n := k.record.AdditionalPlayers
@@ -286,8 +280,8 @@ func (m *Manager) openAfter(k *matchmaker, p *proposal, found *match.Match) bool
 	return n < found.MaxSize
 }
 
-// goesOn reports whether the game session of a match has automatic backfill.
-func (m *Manager) goesOn(p *proposal) bool {
+// backfills reports whether the game session of a match has automatic backfill.
+func (m *Manager) backfills(p *proposal) bool {
 	if t := p.backfill(); t != nil {
 		g := m.games[t.record.Backfill.Session]
 		return g != nil && g.record.Automatic
@@ -295,10 +289,10 @@ func (m *Manager) goesOn(p *proposal) bool {
 	return p.k.record.AutoBackfill && !p.k.record.Standalone
 }
 
-// matchedGame adds what is kept of the game session of a match to the entry that completes the match.
+// matchedGame adds the record of the game session to the entry that completes a match.
 func (m *Manager) matchedGame(c *stage.Context, p *proposal, r *messages.Placement, e *ledger.Entry) {
 	next := &messages.MatchedGame{
-		Session: r.GameSessionID, Matchmaker: p.k.record.Name, Match: p.record.ID, Automatic: m.goesOn(p), NextTicket: p.record.NextTicket,
+		Session: r.GameSessionID, Matchmaker: p.k.record.Name, Match: p.record.ID, Automatic: m.backfills(p), NextTicket: p.record.NextTicket,
 	}
 	known := map[messages.PlayerID]bool{}
 	for _, t := range p.tickets {
@@ -319,10 +313,10 @@ func (m *Manager) matchedGame(c *stage.Context, p *proposal, r *messages.Placeme
 	g := m.games[r.GameSessionID]
 	if p.backfill() != nil {
 		if g == nil {
-			return // it has ended meanwhile
+			return // it ended during the match
 		}
 		next.Matchmaker = g.record.Matchmaker
-		for _, player := range g.record.Players { // one who has left may come back
+		for _, player := range g.record.Players { // a player who left may return
 			if !known[player.ID] && len(next.Players) < gamePlayersMax {
 				next.Players = append(next.Players, player)
 			}
@@ -332,7 +326,7 @@ func (m *Manager) matchedGame(c *stage.Context, p *proposal, r *messages.Placeme
 	apply := e.Apply
 	e.Apply = func() {
 		if g == nil {
-			g = m.newGame(next)
+			g = &game{record: next}
 			m.games[next.Session] = g
 			m.watch(c, g)
 		}

@@ -2,12 +2,9 @@ package matchmaker
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"troupe/actors/matchmaker/ruleset"
@@ -16,101 +13,29 @@ import (
 	"troupe/messages"
 )
 
-// memory tracks the memory that tickets use.
-type memory struct {
-	bytes      int       // of the records of all tickets
-	endedBytes int       // of ended tickets
-	ended      []*ticket // by time of their end, including forgotten ones
-	count      int       // of ended ones that are not forgotten
-}
-
-// add counts a ticket that has ended.
-func (k *memory) add(t *ticket) {
-	k.ended = append(k.ended, t)
-	k.count++
-	k.endedBytes += t.size
-}
-
-// resize counts another size of a ticket that has not been counted as ended.
-func (k *memory) resize(t *ticket, size int) {
-	k.bytes += size - t.size
-	t.size = size
-}
-
-// drop forgets a ticket that has ended.
-func (k *memory) drop(t *ticket) {
-	t.forgotten = true
-	k.count--
-	k.bytes -= t.size
-	k.endedBytes -= t.size
-}
-
-// room reports whether one more ticket of size bytes fits.
-func (k *memory) room(size, most int) bool { return k.bytes-k.endedBytes+size <= most }
-
-func (k *memory) words(matchmakers, active int) map[string]string {
-	return map[string]string{
-		"configurations": strconv.Itoa(matchmakers), "active": strconv.Itoa(active), "ended": strconv.Itoa(k.count), "bytes": strconv.Itoa(k.bytes),
-	}
-}
-
-// gone reports whether a ticket has ended and is not shown any more.
-func (m *Manager) gone(t *ticket, now time.Time) bool {
-	return t.record.Status.Final() && now.Sub(t.record.Ended) > m.o.EndedKeep
-}
-
-// forget drops ended tickets and their records, oldest first, until one more of size bytes fits the bounds.
-func (m *Manager) forget(now time.Time, size int) {
-	var changes []store.Change
-	size += m.ledger.Claimed(store.Ticket).Bytes
-	k, n := &m.memory, 0
-	for ; n < len(k.ended) && len(changes) < forgetMax; n++ {
-		t := k.ended[n]
-		if k.count <= m.o.EndedMax && k.bytes+size <= m.o.BytesMax && !m.gone(t, now) {
-			break
-		}
-		k.drop(t)
-		if m.tickets[t.id()] != t { // a newer ticket has its id
-			continue
-		}
-		delete(m.tickets, t.id())
-		if m.ledger.Free(ticketKey(t.id())) { // otherwise a newer ticket with this id is being stored
-			changes = append(changes, store.Delete(store.Ticket, string(t.id())))
-		}
-	}
-	clear(k.ended[:n])
-	k.ended = k.ended[n:]
-	if changes != nil {
-		m.ledger.CommitAsync(changes...)
-	}
-}
-
 // State holds the stored records of matchmaking.
 type State struct {
-	ruleSets    []ruleSet // a body that is empty marks a deleted one
+	store.Unread
+	ruleSets    []ruleSet // an empty body marks a deleted one
 	matchmakers []*messages.Matchmaker
 	tickets     []storedTicket
 	matches     []*messages.Match
 	games       []*messages.MatchedGame
-	damaged     []store.Damage
 }
 
 type storedTicket struct {
 	record *messages.Ticket
-	size   int
+	bytes  int
 }
-
-// Damaged returns the stored records that were left out: those that do not decode or are inconsistent.
-func (s *State) Damaged() []store.Damage { return s.damaged }
 
 // Load reads a State. It may take long, so actors must not call it.
 func Load(s store.Store) (*State, error) {
 	state := new(State)
-	err := errors.Join(
-		load(s, state, store.RuleSet, func(id string, r *messages.RuleSet, _ int) error {
+	return state, cmp.Or(
+		store.Read(s, &state.Unread, store.RuleSet, func(id string, r *messages.RuleSet, _ int) error {
 			made := ruleSet{record: r}
 			if string(r.Name) != id {
-				return errIncomplete
+				return store.ErrIncomplete
 			}
 			if r.Body != "" {
 				set, err := ruleset.Parse(r.Body, ruleset.Options{})
@@ -122,74 +47,35 @@ func Load(s store.Store) (*State, error) {
 			state.ruleSets = append(state.ruleSets, made)
 			return nil
 		}),
-		load(s, state, store.Matchmaker, func(id string, r *messages.Matchmaker, _ int) error {
+		store.Read(s, &state.Unread, store.Matchmaker, func(id string, r *messages.Matchmaker, _ int) error {
 			if string(r.Name) != id {
-				return errIncomplete
+				return store.ErrIncomplete
 			}
 			state.matchmakers = append(state.matchmakers, r)
 			return nil
 		}),
-		load(s, state, store.Ticket, func(id string, r *messages.Ticket, size int) error {
+		store.Read(s, &state.Unread, store.Ticket, func(id string, r *messages.Ticket, bytes int) error {
 			if string(r.ID) != id || r.Status == 0 || len(r.Players) == 0 {
-				return errIncomplete
+				return store.ErrIncomplete
 			}
-			state.tickets = append(state.tickets, storedTicket{r, size})
+			state.tickets = append(state.tickets, storedTicket{r, bytes})
 			return nil
 		}),
-		load(s, state, store.Match, func(id string, r *messages.Match, _ int) error {
+		store.Read(s, &state.Unread, store.Match, func(id string, r *messages.Match, _ int) error {
 			if string(r.ID) != id || len(r.Tickets) == 0 {
-				return errIncomplete
+				return store.ErrIncomplete
 			}
 			state.matches = append(state.matches, r)
 			return nil
 		}),
-		load(s, state, store.MatchedGame, func(id string, r *messages.MatchedGame, _ int) error {
+		store.Read(s, &state.Unread, store.MatchedGame, func(id string, r *messages.MatchedGame, _ int) error {
 			if string(r.Session) != id || r.Matchmaker == "" {
-				return errIncomplete
+				return store.ErrIncomplete
 			}
 			state.games = append(state.games, r)
 			return nil
 		}),
 	)
-	return state, err
-}
-
-var errIncomplete = errors.New("is not complete")
-
-// load reads the records of a kind. Take refuses a damaged one.
-func load[T any](s store.Store, state *State, kind store.Kind, take func(id string, r *T, size int) error) error {
-	damaged, err := s.Load(kind, func(id string, value []byte) error {
-		r := new(T)
-		err := json.Unmarshal(value, r)
-		if err != nil {
-			err = fmt.Errorf("cannot be read: %w", err)
-		} else {
-			err = take(id, r, len(value))
-		}
-		if err != nil {
-			state.damaged = append(state.damaged, store.Damage{Kind: kind, ID: id, Err: err})
-		}
-		return nil
-	})
-	state.damaged = append(state.damaged, damaged...)
-	return err
-}
-
-// inEffect returns the records to start with: the stored ones, and the configured ones that were never changed or deleted.
-func inEffect[T any](stored, configured []T, name func(T) string, deleted func(T) bool) (all []T) {
-	known := map[string]bool{}
-	for _, r := range stored {
-		known[name(r)] = true
-		if !deleted(r) {
-			all = append(all, r)
-		}
-	}
-	for _, r := range configured {
-		if !known[name(r)] {
-			all = append(all, r)
-		}
-	}
-	return all
 }
 
 // CheckConfigured refuses a configured rule set that is not valid, and a configuration whose rule set is neither configured nor
@@ -202,11 +88,11 @@ func (s *State) CheckConfigured(o Options) error {
 		}
 	}
 	for i, r := range o.RuleSets {
-		made, err := Compile(*r)
+		set, err := compile(r.Body)
 		if err != nil {
 			return fmt.Errorf("matchmaking.ruleSets[%d]: rule set %s: %w", i, r.Name, err)
 		}
-		sets[r.Name] = &made.ruleSet
+		sets[r.Name] = &ruleSet{r, set}
 	}
 	for i, r := range o.Matchmakers {
 		err := CheckMatchmaker(r)
@@ -214,7 +100,7 @@ func (s *State) CheckConfigured(o Options) error {
 		case err != nil:
 		case set != nil:
 			err = checkRoom(r, set)
-		case !slices.ContainsFunc(s.damaged, func(d store.Damage) bool { return d.Kind == store.RuleSet && d.ID == string(r.RuleSet) }):
+		case !s.Has(store.RuleSet, string(r.RuleSet)):
 			err = fmt.Errorf("there is no rule set %s", r.RuleSet)
 		}
 		if err != nil {
@@ -224,35 +110,25 @@ func (s *State) CheckConfigured(o Options) error {
 	return nil
 }
 
-func (m *Manager) restoreDamaged() {
-	m.damaged = make(map[store.Kind]map[string]bool)
-	for _, d := range m.restored.damaged {
-		if m.damaged[d.Kind] == nil {
-			m.damaged[d.Kind] = make(map[string]bool)
-		}
-		m.damaged[d.Kind][d.ID] = true
-	}
-}
-
-func (m *Manager) restoreRuleSets(c *stage.Context) {
+func (m *Manager) restoreRuleSets(c *stage.Context, s *State) {
 	var configured []ruleSet
 	for _, r := range m.o.RuleSets {
 		set, err := ruleset.Parse(r.Body, ruleset.Options{})
-		if err != nil { // the caller has checked it
+		if err != nil { // cannot happen: CheckConfigured has passed
 			c.Log().Error().Err(err).Str("rule_set", string(r.Name)).Msg("a configured rule set is not valid")
 			continue
 		}
 		configured = append(configured, ruleSet{r, set})
 	}
-	for _, s := range inEffect(m.restored.ruleSets, configured, func(s ruleSet) string { return string(s.record.Name) }, func(s ruleSet) bool { return s.set == nil }) {
-		record := *s.record
+	for _, r := range store.InEffect(s.ruleSets, configured, func(r ruleSet) string { return string(r.record.Name) }, func(r ruleSet) bool { return r.set == nil }) {
+		record := *r.record
 		record.ARN = m.arn(KindRuleSet, string(record.Name))
-		m.ruleSets[record.Name] = &ruleSet{&record, s.set}
+		m.ruleSets[record.Name] = &ruleSet{&record, r.set}
 	}
 }
 
-func (m *Manager) restoreMatchmakers(c *stage.Context) {
-	all := inEffect(m.restored.matchmakers, m.o.Matchmakers, func(r *messages.Matchmaker) string { return string(r.Name) },
+func (m *Manager) restoreMatchmakers(c *stage.Context, s *State) {
+	all := store.InEffect(s.matchmakers, m.o.Matchmakers, func(r *messages.Matchmaker) string { return string(r.Name) },
 		func(r *messages.Matchmaker) bool { return r.RuleSet == "" })
 	for _, r := range all {
 		record := *r
@@ -266,14 +142,13 @@ func (m *Manager) restoreMatchmakers(c *stage.Context) {
 	}
 }
 
-// restore restores the state. Tickets that wait go on with their age; matches go on with what they wait for. A ticket whose
-// match is gone waits again, and one whose configuration is gone becomes FAILED.
+// restore restores the state. Waiting tickets keep their age, and matches keep waiting for answers or placements. A ticket whose
+// match does not exist waits again, and one whose configuration does not exist becomes FAILED.
 func (m *Manager) restore(c *stage.Context) {
-	m.restoreDamaged()
-	m.restoreRuleSets(c)
-	m.restoreMatchmakers(c)
 	s := m.restored
-	m.restored = nil
+	m.restored, m.unread = nil, s.Unread
+	m.restoreRuleSets(c, s)
+	m.restoreMatchmakers(c, s)
 	slices.SortStableFunc(s.tickets, func(a, b storedTicket) int {
 		return cmp.Or(a.orderTime().Compare(b.orderTime()), cmp.Compare(a.record.ID, b.record.ID))
 	})
@@ -281,20 +156,20 @@ func (m *Manager) restore(c *stage.Context) {
 	var active []*ticket
 	for _, r := range s.tickets {
 		if r.record.Status.Final() {
-			t := &ticket{record: r.record, size: r.size}
+			t := &ticket{record: r.record}
 			m.tickets[t.id()] = t
-			m.memory.bytes += t.size
-			m.memory.add(t)
+			m.retention.Add(&t.kept, string(t.id()), r.bytes)
+			m.retention.End(&t.kept, r.record.Ended)
 			continue
 		}
 		k := m.matchmakers[r.record.Matchmaker]
-		if k == nil { // a stand-in, so that the ticket can fail
+		if k == nil { // a substitute, so that the ticket can fail
 			if k = lost[r.record.Matchmaker]; k == nil {
 				k = newMatchmaker(&messages.Matchmaker{Name: r.record.Matchmaker, ARN: m.arn(KindMatchmaker, string(r.record.Matchmaker)), RequestTimeout: math.MaxInt64}, nil)
 				lost[r.record.Matchmaker] = k
 			}
 		}
-		active = append(active, m.add(k, r.record, r.size))
+		active = append(active, m.add(k, r.record, r.bytes))
 	}
 	var resumed []*proposal
 	for _, r := range s.matches {
@@ -305,7 +180,7 @@ func (m *Manager) restore(c *stage.Context) {
 		}
 	}
 	for _, r := range s.games {
-		m.games[r.Session] = m.newGame(r)
+		m.games[r.Session] = &game{record: r}
 	}
 	for _, t := range active {
 		m.resume(c, t, lost)
@@ -335,7 +210,7 @@ func (s storedTicket) orderTime() time.Time {
 	return s.record.Started
 }
 
-// restoreMatch returns a match that goes on, nil if one of its tickets or its configuration is gone.
+// restoreMatch returns a restored match, nil if its configuration or one of its tickets does not exist.
 func (m *Manager) restoreMatch(r *messages.Match) *proposal {
 	p := &proposal{record: r, k: m.matchmakers[r.Matchmaker]}
 	if p.k == nil {
@@ -354,7 +229,7 @@ func (m *Manager) restoreMatch(r *messages.Match) *proposal {
 	return p
 }
 
-// resume lets a ticket go on after a start, in place of older tickets of its players.
+// resume continues a restored ticket. It supersedes older tickets of its players.
 func (m *Manager) resume(c *stage.Context, t *ticket, lost map[messages.MatchmakerName]*matchmaker) {
 	m.resumeBackfill(t)
 	for i := range t.record.Players {
@@ -372,12 +247,11 @@ func (m *Manager) resume(c *stage.Context, t *ticket, lost map[messages.Matchmak
 		return
 	}
 	if s := t.record.Status; s == messages.TicketRequiresAcceptance || s == messages.TicketPlacing {
-		next := t.returned(t.record.Started, reasonPlacement)
-		t.record = next
+		t.record = t.move(matchLost, t.record.Started).next
 	}
 	if lost[t.record.Matchmaker] == t.k {
-		m.orphan(c, t)
+		m.leave(c, t, configurationDeleted)
 		return
 	}
-	m.setAlarm(c, &t.timeout, t.record.Started.Add(t.k.record.RequestTimeout))
+	m.setTimeout(c, t)
 }

@@ -2,6 +2,7 @@ package matchmaker
 
 import (
 	"maps"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,23 +18,21 @@ import (
 type Manager struct {
 	o        Options
 	placer   Placer
-	restored *State                         // until it has started
-	damaged  map[store.Kind]map[string]bool // damaged records; set once
-	gate     chan struct{}                  // a slot for each pass that may run
+	restored *State        // nil once it has started
+	unread   store.Unread  // damaged records; set once
+	gate     chan struct{} // bounds the passes that run at once
 
 	// owned by the actor
 	ruleSets    map[messages.RuleSetName]*ruleSet
 	matchmakers map[messages.MatchmakerName]*matchmaker
 	tickets     map[messages.TicketID]*ticket
-	players     map[messages.PlayerID]*ticket // the newest ticket of a player that has not ended
+	players     map[messages.PlayerID]*ticket // the newest of each player, among those that have not ended
 	proposals   map[messages.MatchID]*proposal
-	games       map[messages.GameSessionID]*game // of matches, until they have ended
-	active      int                              // tickets that have not ended
-	alarms      alarms
-	timer       *stage.Timer
-	armed       time.Time // when timer fires; zero: it does not run
-	memory      memory
-	batches     uint64 // numbers the transactions of passes
+	games       map[messages.GameSessionID]*game // that matches created, until they end
+	active      int                              // number of tickets that have not ended
+	retention   *ledger.Retention                // of tickets
+	batches     uint64                           // numbers the transactions of passes
+	runs        uint64                           // numbers the matchers
 	draining    bool
 	ledger      *ledger.Ledger
 }
@@ -63,11 +62,32 @@ func newManager(o Options, placer Placer, s *State) *Manager {
 	}
 }
 
-// Messages of the Manager to itself.
-type (
-	tick    struct{}
-	respawn struct{ k *matchmaker }
-)
+var errStopped error = messages.Errorf(messages.Unavailable, "matchmaking is not available at the moment")
+
+// runLater makes the Manager call f. It is sent by its timers, and by callbacks on other goroutines.
+type runLater struct{ f func(*stage.Context) }
+
+// alarm is a timer that calls a function of the Manager.
+type alarm struct {
+	at    time.Time // of the monotonic clock; zero: it is not set
+	timer *stage.Timer
+}
+
+// set replaces the time, one of the wall clock, and the function. A past time fires at once.
+func (a *alarm) set(c *stage.Context, at time.Time, f func(*stage.Context)) {
+	d := max(at.Sub(c.Now()), 0)
+	a.timer.Stop()
+	a.at = time.Now().Add(d)
+	a.timer = c.After(d, runLater{func(c *stage.Context) {
+		*a = alarm{}
+		f(c)
+	}})
+}
+
+func (a *alarm) clear() {
+	a.timer.Stop()
+	*a = alarm{}
+}
 
 // Started implements stage.Actor.
 func (m *Manager) Started(c *stage.Context) {
@@ -75,10 +95,11 @@ func (m *Manager) Started(c *stage.Context) {
 		Store: m.o.Store, Publish: m.o.OnEvent, Log: c.Log(),
 		Tell:    func(msg any) { c.Self().Tell(msg) },
 		After:   func(d time.Duration, msg any) { c.After(d, msg) },
-		Stopped: messages.Errorf(messages.Unavailable, "matchmaking is not available at the moment"),
+		Stopped: errStopped,
 	})
-	m.timer = c.After(time.Hour, tick{})
-	m.timer.Stop()
+	m.retention = m.ledger.NewRetention(ledger.Limits{
+		Kind: store.Ticket, EndedMax: m.o.EndedMax, KeepFor: m.o.EndedKeep, BytesMax: m.o.BytesMax,
+	}, func(id string) { delete(m.tickets, messages.TicketID(id)) })
 	m.restore(c)
 }
 
@@ -97,7 +118,7 @@ func (m *Manager) onAsk(c *stage.Context, a stage.Ask) {
 		m.onStop(c, stage.As(q, a))
 	case messages.AcceptMatch:
 		m.onAccept(c, stage.As(q, a))
-	case NewRuleSet:
+	case messages.CreateRuleSet:
 		m.onNewRuleSet(c, stage.As(q, a))
 	case messages.DeleteRuleSet:
 		m.onDropRuleSet(stage.As(q, a))
@@ -135,30 +156,22 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 		m.setDraining(c, true)
 	case CancelDrain:
 		m.setDraining(c, false)
-	case tick:
-		m.onTick(c)
-	case passed:
-		if k := m.matchmakers[r.name]; k != nil {
+	case passEnded:
+		if k := m.matchmakers[r.matchmaker]; k != nil {
 			k.lastPass = r.took
 		}
-	case passing:
-		m.search(c, r.ids)
-	case matched:
-		m.onMatched(c, r)
-	case placed:
-		m.onPlaced(c, r)
-	case superseded:
-		m.supersede(c, r.t, r.p)
-	case watched:
-		m.onWatched(c, r)
-	case seated:
-		m.onSeated(c, r)
-	case asked:
-		m.onAsked(c, r)
-	case again:
+	case ticketsPooled:
+		m.onTicketsPooled(c, r.ids)
+	case matchFound:
+		m.onMatchFound(c, r)
+	case placementEnded:
+		m.onPlacementEnded(c, r)
+	case seatsReported:
+		m.onSeatsReported(c, r)
+	case ruleSetCompiled:
+		m.onRuleSetCompiled(c, r)
+	case runLater:
 		r.f(c)
-	case respawn:
-		m.spawn(c, r.k)
 	case stage.Exited:
 		m.onExited(c, r)
 	case ledger.Answer:
@@ -171,17 +184,19 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 }
 
 // Inspect implements stage.Inspector.
-func (m *Manager) Inspect() map[string]string { return m.memory.words(len(m.matchmakers), m.active) }
+func (m *Manager) Inspect() map[string]string {
+	return m.retention.Inspect(map[string]string{"configurations": strconv.Itoa(len(m.matchmakers)), "active": strconv.Itoa(m.active)})
+}
 
 func (m *Manager) setDraining(c *stage.Context, to bool) {
 	m.draining = to
 	for _, k := range m.matchmakers {
 		if k.matcher != nil {
-			k.matcher.Tell(pause{to})
+			k.matcher.Tell(setPaused{to})
 		}
 	}
 	for _, g := range m.games {
-		m.reviewLater(c, g, m.o.Interval) // no automatic ticket starts during a drain
+		m.reviewLater(c, g, m.o.Interval) // reviews start no ticket during a drain
 	}
 }
 
@@ -214,33 +229,19 @@ func (m *Manager) tags(r messages.Resource) (map[string]string, error) {
 
 func (m *Manager) onUpdateTags(c *stage.Context, r stage.Request[messages.UpdateTags, map[string]string]) {
 	var tags map[string]string
-	reply := func(err error) {
-		if err != nil {
-			r.Reply(nil, err)
-			return
-		}
-		r.Reply(maps.Clone(tags), nil)
-	}
-	change := func(old map[string]string) (now map[string]string, err error) {
-		tags, err = messages.ChangeTags(old, r.Request)
-		return tags, err
+	change := func(old map[string]string) (next map[string]string, err error) {
+		next, err = messages.ChangeTags(old, r.Request)
+		tags = maps.Clone(next)
+		return next, err
 	}
 	if r.Request.Resource.Kind == KindRuleSet {
-		m.tagRuleSet(messages.RuleSetName(r.Request.Resource.ID), change, reply)
+		m.tagRuleSet(messages.RuleSetName(r.Request.Resource.ID), change, r.With(&tags))
 		return
 	}
-	m.changeMatchmaker(c, messages.MatchmakerName(r.Request.Resource.ID), nil, func(_ *messages.Matchmaker, err error) { reply(err) },
-		func(old *messages.Matchmaker) (*messages.Matchmaker, error) {
-			next := *old
-			var err error
-			next.Tags, err = change(old.Tags)
-			return &next, err
-		})
-}
-
-func orNil[T any](v *T, err error) (*T, error) {
-	if err != nil {
-		return nil, err
-	}
-	return v, nil
+	m.changeMatchmaker(c, messages.MatchmakerName(r.Request.Resource.ID), nil, r.With(&tags), func(old *messages.Matchmaker) (*messages.Matchmaker, error) {
+		next := *old
+		var err error
+		next.Tags, err = change(old.Tags)
+		return &next, err
+	})
 }

@@ -2,6 +2,8 @@ package matchmaker
 
 import (
 	"maps"
+	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -13,7 +15,7 @@ import (
 	"troupe/messages"
 )
 
-// proposal is a match whose tickets have not ended.
+// proposal is a match until its tickets end or return to the pool.
 type proposal struct {
 	record   *messages.Match
 	k        *matchmaker
@@ -43,16 +45,14 @@ const (
 	acceptanceTimedOut acceptance = "TimedOut"
 )
 
-// onMatched proposes a match.
-func (m *Manager) onMatched(c *stage.Context, r matched) {
-	k := m.matchmakers[r.name]
-	if k == nil || k.matcher != r.from { // its tickets are in another pool, or will be
-		return
+// onMatchFound proposes a match.
+func (m *Manager) onMatchFound(c *stage.Context, r matchFound) {
+	if k := m.matchmakers[r.matchmaker]; k != nil && k.matcher != nil && k.run == r.run { // otherwise a newer matcher has its tickets
+		m.propose(c, k, &r.match)
 	}
-	m.propose(c, k, r.match)
 }
 
-// propose makes a match durable. If one of its tickets has left meanwhile, or the store refuses the match, the others wait on.
+// propose makes a match durable. If a ticket has left the pool since, or the store refuses the match, its tickets return to the pool.
 func (m *Manager) propose(c *stage.Context, k *matchmaker, found *match.Match) {
 	p := &proposal{k: k, record: &messages.Match{ID: messages.MatchID(uuid.NewString()), MaxPlayers: found.MaxSize}}
 	for _, t := range found.Tickets {
@@ -92,7 +92,7 @@ func (m *Manager) propose(c *stage.Context, k *matchmaker, found *match.Match) {
 	})
 }
 
-// free reports whether all tickets of a match still wait, and none was superseded.
+// free reports whether all tickets of a match are still waiting and none is superseded.
 func (m *Manager) free(p *proposal) bool {
 	for _, t := range p.tickets {
 		if !t.waits() || t.k != p.k {
@@ -107,7 +107,7 @@ func (m *Manager) free(p *proposal) bool {
 	return true
 }
 
-// proposing returns the entry that makes a match of its tickets.
+// proposing returns the entry that stores a new match.
 func (m *Manager) proposing(c *stage.Context, p *proposal, rules []match.RuleCount) ledger.Entry {
 	now, config := c.Now(), p.k.record
 	p.record.Matchmaker, p.record.Proposed = config.Name, now
@@ -120,92 +120,62 @@ func (m *Manager) proposing(c *stage.Context, p *proposal, rules []match.RuleCou
 	next := make([]*messages.Ticket, len(p.tickets))
 	for i, t := range p.tickets {
 		r := *t.record
-		r.Match, r.Reason, r.Text = p.record.ID, "", ""
-		r.Players = append([]messages.TicketPlayer(nil), r.Players...)
+		r.Match = p.record.ID
+		r.Players = slices.Clone(r.Players)
 		for j := range r.Players {
 			r.Players[j].Team = teams[r.Players[j].ID]
 		}
 		next[i] = &r
 	}
-	created := potential(p, next, rules, now)
+	created := potentialEvent(p, next, rules, now)
 	if config.AcceptanceRequired {
-		for _, r := range next {
-			r.Status = messages.TicketRequiresAcceptance
-		}
-		return ledger.Entry{Changes: changesOf(p.record, next), Events: []messages.Event{created}, Apply: func() {
-			p.show(next)
-			m.hold(c, p)
-		}}
+		return m.apply(c, change{match: p, record: p.record, held: true, moves: p.movesFrom(next, matchProposed, now), events: []messages.Event{created}})
 	}
-	e := m.accepted(c, p, next)
-	e.Events = append([]messages.Event{created}, e.Events...)
-	return e
+	return m.accepted(c, p, next, created)
 }
 
-// accepted returns the entry of a match that goes on to its game session, or ends without one. It owns next.
-func (m *Manager) accepted(c *stage.Context, p *proposal, next []*messages.Ticket) ledger.Entry {
+// accepted returns the entry that begins placing a match, or, if it is STANDALONE, completes it.
+func (m *Manager) accepted(c *stage.Context, p *proposal, tickets []*messages.Ticket, events ...messages.Event) ledger.Entry {
+	now := c.Now()
 	if p.k.record.Standalone {
-		now := c.Now()
-		outcomes := make([]outcome, len(next))
-		for i, t := range p.tickets {
-			outcomes[i] = outcome{t, (&ticket{record: next[i]}).ended(now, messages.TicketCompleted, "", "")}
-			next[i] = outcomes[i].next
-		}
-		return m.applying(c, p, outcomes, succeeded(p, next, nil, now))
+		moves := p.movesFrom(tickets, matchCompleted, now)
+		return m.apply(c, change{match: p, record: p.record, moves: moves, events: append(events, succeededEvent(p, recordsOf(moves), nil, now))})
 	}
 	record := *p.record
 	record.Placing, record.Answers = true, nil
-	for _, r := range next {
-		r.Status = messages.TicketPlacing
-	}
-	return ledger.Entry{Changes: changesOf(&record, next), Apply: func() {
-		m.alarms.clear(&p.deadline)
-		p.record = &record
-		p.show(next)
-		m.hold(c, p)
+	e := m.apply(c, change{match: p, record: &record, held: true, moves: p.movesFrom(tickets, matchPlacing, now), events: events})
+	apply := e.Apply
+	e.Apply = func() {
+		apply()
 		_ = fault.Hit(fault.MatchPlacing)
 		m.place(c, p)
-	}}
-}
-
-// changesOf returns the changes that store a match and its tickets.
-func changesOf(record *messages.Match, next []*messages.Ticket) []store.Change {
-	changes := []store.Change{store.Put(store.Match, string(record.ID), record)}
-	for _, r := range next {
-		changes = append(changes, store.Put(store.Ticket, string(r.ID), r))
 	}
-	return changes
+	return e
 }
 
-// show gives the tickets of a match their next records.
-func (p *proposal) show(next []*messages.Ticket) {
-	for i, t := range p.tickets {
-		t.record = next[i]
-	}
-}
-
-// hold takes a match into the Manager: its tickets wait no more.
+// hold takes the tickets of a match out of waiting, and starts its deadline.
 func (m *Manager) hold(c *stage.Context, p *proposal) {
 	m.proposals[p.record.ID] = p
 	for _, t := range p.tickets {
-		m.alarms.clear(&t.timeout)
+		t.timeout.clear()
 		t.proposal = p
 	}
-	if !p.record.Placing {
-		p.deadline.fire = func(c *stage.Context) { m.onDeadline(c, p) }
-		m.setAlarm(c, &p.deadline, p.record.Proposed.Add(p.k.record.AcceptWithin()))
+	if p.record.Placing {
+		p.deadline.clear()
+		return
 	}
+	p.deadline.set(c, p.record.Proposed.Add(p.k.record.AcceptWithin()), func(c *stage.Context) { m.onDeadline(c, p) })
 }
 
 // onAccept records the answers of players.
 func (m *Manager) onAccept(c *stage.Context, r stage.Request[messages.AcceptMatch, stage.None]) {
-	reply := func(err error) { r.Reply(stage.None{}, err) }
+	reply := r.With(new(stage.None))
 	t, err := m.find(c, r.Request.TicketID)
 	switch {
 	case err != nil:
 		reply(err)
 		return
-	case t.proposal == nil || t.record.Backfill != nil: // only the new players are asked
+	case t.proposal == nil || t.record.Backfill != nil: // players of backfill tickets are not asked
 		reply(notAsked(t))
 		return
 	}
@@ -236,15 +206,10 @@ func notAsked(t *ticket) error {
 }
 
 func (t *ticket) has(id messages.PlayerID) bool {
-	for i := range t.record.Players {
-		if t.record.Players[i].ID == id {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.record.Players, func(p messages.TicketPlayer) bool { return p.ID == id })
 }
 
-// answering returns the entry of an answer, and of its consequences.
+// answering returns the entry of an answer. It drops the match, or accepts it with the last answer.
 func (m *Manager) answering(c *stage.Context, p *proposal, r *messages.AcceptMatch) ledger.Entry {
 	now := c.Now()
 	record := *p.record
@@ -255,13 +220,16 @@ func (m *Manager) answering(c *stage.Context, p *proposal, r *messages.AcceptMat
 	for _, id := range r.Players {
 		record.Answers[id] = r.Accept
 	}
-	answered := answers(p, &record, now)
+	answered := answerEvent(p, &record, now)
 	if !r.Accept {
-		e := m.drop(c, p, &record, acceptanceRejected, func(t *ticket) (string, string, bool) {
-			return reasonAcceptance, "A player of the ticket has rejected the match.", t == m.tickets[r.TicketID]
+		ch := p.dropped(now, &record, acceptanceRejected, func(t *ticket) occurrence {
+			if t.id() == r.TicketID {
+				return playerRejected
+			}
+			return matchDropped
 		})
-		e.Events = append([]messages.Event{answered}, e.Events...)
-		return e
+		ch.events = slices.Insert(ch.events, 0, answered)
+		return m.apply(c, ch)
 	}
 	for _, t := range p.tickets {
 		if !hasAccepted(&record, t) {
@@ -271,15 +239,7 @@ func (m *Manager) answering(c *stage.Context, p *proposal, r *messages.AcceptMat
 			}
 		}
 	}
-	next := make([]*messages.Ticket, len(p.tickets))
-	for i, t := range p.tickets {
-		r := *t.record
-		next[i] = &r
-	}
-	before := []messages.Event{answered, completed(p, &record, acceptanceAccepted, now)} // made before those of accepted: ids grow in the order of events
-	e := m.accepted(c, p, next)
-	e.Events = append(before, e.Events...)
-	return e
+	return m.accepted(c, p, p.records(), answered, acceptanceEvent(p, &record, acceptanceAccepted, now))
 }
 
 // hasAccepted reports whether all players of a ticket have accepted a match.
@@ -295,28 +255,13 @@ func hasAccepted(r *messages.Match, t *ticket) bool {
 	return true
 }
 
-// drop returns the entry that ends a match which was not accepted; record has all answers. The tickets for which
-// cancels reports true become CANCELLED with its reason and text, and the others wait on.
-func (m *Manager) drop(c *stage.Context, p *proposal, record *messages.Match, how acceptance, cancels func(*ticket) (reason, text string, yes bool)) ledger.Entry {
-	now := c.Now()
-	events := []messages.Event{completed(p, record, how, now)}
-	outcomes := make([]outcome, len(p.tickets))
-	for i, t := range p.tickets {
-		next := t.returned(now, reasonAcceptance)
-		if reason, text, yes := cancels(t); yes {
-			next = t.ended(now, messages.TicketCancelled, reason, text)
-		}
-		outcomes[i] = outcome{t, next}
-		if next.Status == messages.TicketSearching {
-			events = append(events, searching(p.k, next, now))
-		} else {
-			events = append(events, endEvent(p.k, next, record, now))
-		}
-	}
-	return m.applying(c, p, outcomes, events...)
+// dropped returns the end of a match that was not accepted; record has all answers.
+func (p *proposal) dropped(now time.Time, record *messages.Match, how acceptance, what func(*ticket) occurrence) change {
+	events := []messages.Event{acceptanceEvent(p, record, how, now)}
+	return change{match: p, record: record, moves: p.moves(now, what), events: events}
 }
 
-// onDeadline drops a match that players did not accept in time. If the store refuses it, it is tried again.
+// onDeadline drops a match that players did not accept in time, and retries if the store refuses.
 func (m *Manager) onDeadline(c *stage.Context, p *proposal) {
 	m.ledger.Do(ledger.Transaction{
 		Key: p.key(), Uses: p.ticketKeys(), WaitingMax: m.o.ActiveMax,
@@ -324,13 +269,16 @@ func (m *Manager) onDeadline(c *stage.Context, p *proposal) {
 			if m.proposals[p.record.ID] != p || p.record.Placing {
 				return ledger.Entry{}, errMoved
 			}
-			return m.drop(c, p, p.record, acceptanceTimedOut, func(t *ticket) (string, string, bool) {
-				return reasonAcceptance, "A player of the ticket has not accepted the match in time.", !hasAccepted(p.record, t)
-			}), nil
+			return m.apply(c, p.dropped(c.Now(), p.record, acceptanceTimedOut, func(t *ticket) occurrence {
+				if hasAccepted(p.record, t) {
+					return matchDropped
+				}
+				return playerSilent
+			})), nil
 		},
 		Reply: func(err error) {
 			if err != nil && m.proposals[p.record.ID] == p && !p.record.Placing {
-				m.setAlarm(c, &p.deadline, c.Now().Add(retryAfter))
+				p.deadline.set(c, c.Now().Add(retryAfter), func(c *stage.Context) { m.onDeadline(c, p) })
 			}
 		},
 	})

@@ -15,16 +15,18 @@ import (
 )
 
 const (
-	// slice is how much of a pass runs before other passes get their turn, in evaluations of package match.
+	// slice is the part of a pass that runs before other passes get a turn, in evaluations of package match.
 	slice = 2000
-	// splitAgain is the longest time between two passes over a pool that is split: another split may bring matches.
+	// splitAgain is the longest time between passes over a pool of more than one batch: another split may find matches.
 	splitAgain = 5 * time.Second
 )
 
-// matcher owns the pool of one configuration. Its passes run in slices, on a goroutine beside the actor; while one runs, the
-// actor leaves the pool alone, and collects what comes.
+// matcher owns the pool of one configuration. Passes run in slices on a separate goroutine. During a slice the actor does not touch
+// the pool, and queues changes and questions.
 type matcher struct {
 	manager  *stage.Ref
+	name     messages.MatchmakerName // of the configuration
+	number   uint64                  // of this matcher
 	interval time.Duration
 
 	// used by a slice while one runs, and by the actor otherwise
@@ -34,72 +36,71 @@ type matcher struct {
 	worker worker // of slices
 
 	// owned by the actor
-	running bool // a slice runs, or a pass is between two slices
-	paused  bool
-	adds    []match.Ticket              // for the next pass; the Manager bounds them
-	removes []string                    // for the next slice
-	asked   []why                       // for the next slice
-	missed  bool                        // a pass has been due while one ran
-	misfits map[messages.TicketID]error // tickets that the rule set refuses
-	timer   *stage.Timer
-	next    time.Time     // when the next pass is due; zero: no change is waited for
-	last    time.Time     // when the last pass began
-	took    time.Duration // by the slices of the pass so far
+	running   bool // a slice runs, or a pass is between two slices
+	paused    bool
+	adds      []match.Ticket              // for the next pass; the Manager bounds their number
+	removes   []string                    // for the next slice
+	questions []question                  // for the next slice
+	missed    bool                        // a pass became due during another one
+	misfits   map[messages.TicketID]error // tickets that the rule set refuses
+	timer     *stage.Timer
+	next      time.Time     // when the next pass is due; zero: none is
+	last      time.Time     // when the last pass began
+	took      time.Duration // computing time of the pass so far
 }
 
 // Messages to a matcher.
 type (
 	addTicket    struct{ ticket match.Ticket }
 	removeTicket struct{ id messages.TicketID }
-	pause        struct{ on bool }
+	setPaused    struct{ on bool }
 	passDue      struct{}
-	why          struct {
-		id    messages.TicketID
-		reply func(match.Explanation, error)
+	// question asks why a ticket waits.
+	question struct {
+		ticket messages.TicketID
+		reply  func(match.Explanation, error)
 	}
-	sliced struct {
+	sliceEnded struct {
 		matches []match.Match
 		done    bool
 		took    time.Duration
 		misfits map[messages.TicketID]error
-		cut     bool          // tickets have not had their turn: the next pass is for them
-		again   time.Duration // until the next expansion; 0: there is none
+		cut     bool          // the pass did not reach all tickets: the next one is for the others
+		next    time.Duration // until the next expansion; 0: there is none
 		crash   string
 	}
 )
 
 // Messages of a matcher to the Manager.
 type (
-	// passed says that a pass has ended.
-	passed struct {
-		name messages.MatchmakerName
-		took time.Duration // of computing
+	passEnded struct {
+		matchmaker messages.MatchmakerName
+		took       time.Duration // computing time
 	}
-	// passing says that a pass has taken tickets into the pool.
-	passing struct{ ids []messages.TicketID }
-	// matched has a match of a slice.
-	matched struct {
-		from  *stage.Ref
-		name  messages.MatchmakerName
-		match *match.Match
+	ticketsPooled struct{ ids []messages.TicketID }
+	matchFound    struct {
+		matchmaker messages.MatchmakerName
+		run        uint64 // of the matcher
+		match      match.Match
 	}
 )
 
-// spawn starts the matcher of a configuration, with all tickets that wait. An earlier one is stopped: its matches still count.
+// spawn starts the matcher of a configuration, which gets all waiting tickets. It stops the previous one.
 func (m *Manager) spawn(c *stage.Context, k *matchmaker) {
 	m.stopMatcher(k)
 	if k.rules == nil || m.matchmakers[k.record.Name] != k {
 		return
 	}
 	k.matcher = c.Stage().NewRefBeside(c.Self(), counters.ActorMatchmaker, stage.LaneLimits{})
-	k.since = time.Now()
+	m.runs++
+	k.run, k.since = m.runs, time.Now()
 	a := &matcher{
-		manager: c.Self(), interval: m.o.Interval, paused: m.draining,
+		manager: c.Self(), name: k.record.Name, number: k.run, interval: m.o.Interval, paused: m.draining,
 		misfits: make(map[messages.TicketID]error),
 		worker:  worker{gate: m.gate, work: m.o.work},
 	}
 	a.pool = match.New(k.rules.set, match.Options{AdditionalPlayers: k.record.AdditionalPlayers, Budget: m.o.passBudget, Pause: a.worker.pause})
-	c.Spawn(k.matcher, &named{a, k.record.Name})
+	c.Spawn(k.matcher, a)
 	for _, t := range k.waiting() {
 		m.enqueue(t)
 	}
@@ -126,55 +127,49 @@ func (m *Manager) onExited(c *stage.Context, e stage.Exited) {
 		k.crashes++
 		c.Counters().Restarts.Add(counters.ActorMatchmaker, 1)
 		c.Log().Error().Str("reason", e.Crash).Str("configuration", string(k.record.Name)).Dur("pause_ms", pause).Msg("the pool of a matchmaking configuration is rebuilt")
-		c.After(pause, respawn{k})
+		c.After(pause, runLater{func(c *stage.Context) { m.spawn(c, k) }})
 	}
 }
 
-// named is a matcher that knows its configuration.
-type named struct {
-	*matcher
-	name messages.MatchmakerName
-}
-
 // Started implements stage.Actor.
-func (a *named) Started(c *stage.Context) {
+func (a *matcher) Started(c *stage.Context) {
 	a.timer = c.After(time.Hour, passDue{})
 	a.timer.Stop()
 }
 
-// Stopped implements stage.Actor. A slice that runs ends by itself, without rests.
-func (a *named) Stopped(*stage.Context) {
+// Stopped implements stage.Actor. A running slice ends by itself, without further rests.
+func (a *matcher) Stopped(*stage.Context) {
 	a.worker.stopped.Store(true)
-	for _, q := range a.asked {
+	for _, q := range a.questions {
 		q.OnDeadLetter()
 	}
 }
 
 // Receive implements stage.Actor.
-func (a *named) Receive(c *stage.Context, msg any) {
+func (a *matcher) Receive(c *stage.Context, msg any) {
 	switch r := msg.(type) {
 	case addTicket:
 		a.adds = append(a.adds, r.ticket)
 		a.dueIn(a.untilNext())
 	case removeTicket:
 		a.onRemove(r.id)
-	case pause:
+	case setPaused:
 		a.paused = r.on
 		a.dueIn(a.untilNext())
-	case why:
-		a.onWhy(c, r)
+	case question:
+		a.onQuestion(c, r)
 	case passDue:
 		a.next = time.Time{}
 		a.begin(c)
-	case sliced:
-		a.onSliced(c, r)
+	case sliceEnded:
+		a.onSliceEnded(c, r)
 	default:
 		c.Unknown(msg)
 	}
 }
 
 // onRemove takes a ticket out of the pool, or out of the tickets for the next pass.
-func (a *named) onRemove(id messages.TicketID) {
+func (a *matcher) onRemove(id messages.TicketID) {
 	for i := range a.adds {
 		if a.adds[i].ID == string(id) {
 			a.adds = append(a.adds[:i], a.adds[i+1:]...)
@@ -195,14 +190,14 @@ func (a *matcher) takeRemoves() {
 	a.removes = nil
 }
 
-// untilNext is the time until the interval since the last pass is over, at least a part of it: requests that come together
-// should meet in one pass.
-func (a *named) untilNext() time.Duration {
+// untilNext returns the rest of the interval since the last pass, at least a quarter interval, so that requests that arrive together
+// are in one pass.
+func (a *matcher) untilNext() time.Duration {
 	return max(a.interval-time.Since(a.last), a.interval/4)
 }
 
 // dueIn makes a pass due, unless one is due earlier.
-func (a *named) dueIn(d time.Duration) {
+func (a *matcher) dueIn(d time.Duration) {
 	at := time.Now().Add(d)
 	if a.next.IsZero() || at.Before(a.next) {
 		a.next = at
@@ -211,26 +206,26 @@ func (a *named) dueIn(d time.Duration) {
 }
 
 // begin starts a pass.
-func (a *named) begin(c *stage.Context) {
+func (a *matcher) begin(c *stage.Context) {
 	if a.running || a.paused {
-		a.missed = true // the end of the pass, or of the pause, makes the next one due
+		a.missed = true // onSliceEnded or setPaused makes the next pass due
 		return
 	}
 	a.running, a.missed, a.took, a.last = true, false, 0, time.Now()
 	adds := a.adds
 	a.adds = nil
-	for part := range slices.Chunk(adds, passTicketsMax) { // a Receive for each
-		p := passing{make([]messages.TicketID, len(part))}
+	for part := range slices.Chunk(adds, passTicketsMax) { // one message each: other actors get turns
+		p := ticketsPooled{make([]messages.TicketID, len(part))}
 		for i := range part {
 			p.ids[i] = messages.TicketID(part[i].ID)
 		}
 		a.manager.Tell(p)
 	}
 	now, seed := c.Now(), rand.Uint64()
-	a.run(c, func(s *sliced) {
+	a.run(c, func(s *sliceEnded) {
 		for i := range adds {
 			a.worker.pause()
-			// A ticket that the rule set of an updated configuration does not fit waits for its timeout.
+			// A ticket that does not fit the rule set of an updated configuration waits for its timeout.
 			if err := a.pool.Add(adds[i]); err != nil {
 				if s.misfits == nil {
 					s.misfits = make(map[messages.TicketID]error)
@@ -242,18 +237,18 @@ func (a *named) begin(c *stage.Context) {
 	})
 }
 
-// run runs a slice on a goroutine of its own, once one of the Manager's places is free.
-func (a *named) run(c *stage.Context, first func(*sliced)) {
+// run runs a slice on a separate goroutine, after removals and answers. First, if it is not nil, begins the pass.
+func (a *matcher) run(c *stage.Context, first func(*sliceEnded)) {
 	self, now := c.Self(), c.Now()
-	removes, asked := a.removes, a.asked
-	a.removes, a.asked = nil, nil
+	removes, questions := a.removes, a.questions
+	a.removes, a.questions = nil, nil
 	go func() {
 		a.worker.begin()
-		var s sliced
+		var s sliceEnded
 		defer func() {
 			if r := recover(); r != nil {
-				s = sliced{crash: fmt.Sprintf("a pass: %v\n%s", r, debug.Stack())}
-				for _, q := range asked {
+				s = sliceEnded{crash: fmt.Sprintf("a pass: %v\n%s", r, debug.Stack())}
+				for _, q := range questions {
 					q.OnDeadLetter()
 				}
 			}
@@ -264,26 +259,26 @@ func (a *named) run(c *stage.Context, first func(*sliced)) {
 		for _, id := range removes {
 			a.pool.Remove(id)
 		}
-		for ; len(asked) > 0; asked = asked[1:] {
-			a.answer(asked[0], now)
+		for ; len(questions) > 0; questions = questions[1:] {
+			a.answer(questions[0], now)
 		}
 		if first != nil {
 			first(&s)
 		}
-		if a.pass == nil { // only questions were to be answered
+		if a.pass == nil { // there were only questions
 			s.done = true
 			return
 		}
 		s.done = a.pass.Step(slice)
 		s.matches = a.pass.Take()
 		if s.cut = s.done && (a.pass.Cut() || a.pass.Unseen()); s.done && !s.cut {
-			s.again = a.untilExpansion(now)
+			s.next = a.untilExpansion(now)
 		}
 	}()
 }
 
-// onSliced passes the matches of a slice on, and starts the next slice.
-func (a *named) onSliced(c *stage.Context, s sliced) {
+// onSliceEnded sends the matches of a slice to the Manager, and starts the next slice.
+func (a *matcher) onSliceEnded(c *stage.Context, s sliceEnded) {
 	if s.crash != "" {
 		panic(s.crash)
 	}
@@ -291,8 +286,8 @@ func (a *named) onSliced(c *stage.Context, s sliced) {
 	for id, err := range s.misfits {
 		a.misfits[id] = err
 	}
-	for i := range s.matches { // a Receive for each
-		a.manager.Tell(matched{c.Self(), a.name, &s.matches[i]})
+	for i := range s.matches { // one message each: other actors get turns
+		a.manager.Tell(matchFound{a.name, a.number, s.matches[i]})
 	}
 	if !s.done {
 		a.run(c, nil)
@@ -300,23 +295,23 @@ func (a *named) onSliced(c *stage.Context, s sliced) {
 	}
 	if a.pass != nil {
 		c.Counters().MatchmakingPass.Observe(a.took)
-		a.manager.Tell(passed{a.name, a.took})
+		a.manager.Tell(passEnded{a.name, a.took})
 	}
 	a.running, a.pass = false, nil
 	a.takeRemoves()
-	if len(a.asked) > 0 {
+	if len(a.questions) > 0 {
 		a.look(c)
 	}
 	switch {
 	case len(a.adds) > 0, s.cut, a.missed:
 		a.dueIn(a.untilNext())
-	case s.again > 0:
-		a.dueIn(max(s.again, a.untilNext()))
+	case s.next > 0:
+		a.dueIn(max(s.next, a.untilNext()))
 	}
 }
 
-// untilExpansion returns the time after which a pass may find matches that the one that has ended does not find: until the next step of an
-// expansion for one of the tickets, or splitAgain. 0: there is none.
+// untilExpansion returns the time until another pass may find more matches: the next expansion step of a ticket, or splitAgain.
+// 0 means never.
 func (a *matcher) untilExpansion(now time.Time) time.Duration {
 	least := time.Duration(0)
 	if a.pool.Len() > match.BatchSize {

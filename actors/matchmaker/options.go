@@ -36,7 +36,7 @@ type Options struct {
 
 	// for tests
 	passBudget int    // of match.Options
-	work       func() // called where a pass may rest
+	work       func() // called at each point where a pass may rest
 }
 
 func (o Options) withDefaults() Options {
@@ -56,25 +56,16 @@ func (o Options) withDefaults() Options {
 }
 
 const (
-	// forgetMax bounds the old records that one commit deletes.
-	forgetMax = 64
 	// passTicketsMax bounds the tickets that one transaction makes SEARCHING.
 	passTicketsMax = 64
-	// alarmsMax bounds the alarms that fire in one Receive.
-	alarmsMax = 64
-	// retryAfter is the pause before something is tried again that the store or the placements have refused.
+	// retryAfter is the pause before a retry of what the store or the Placer refused.
 	retryAfter = time.Second
 )
 
 // Messages to the Supervisor, besides the requests of package messages.
 type (
-	// NewRuleSet creates a rule set that Compile has made; InvalidRequest if the name exists.
-	NewRuleSet struct {
-		messages.ToMatchmaking[*messages.RuleSet]
-		ruleSet
-	}
-	// Drain stops passes, placements and new tickets. Tickets go on after the next start of the host, if its store is durable.
+	// Drain stops passes, placements and new tickets. Tickets continue after the next start of the host, if its store is durable.
 	Drain struct{}
-	// CancelDrain goes on.
+	// CancelDrain ends a Drain.
 	CancelDrain struct{}
 )

@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// A pass works in pieces and rests between them, so that what else the host has to do, such as messages of game sessions, waits for a
-// piece at most, and not for a pass.
+// A pass works in pieces and rests between them, so that other work of the host, such as messages of game sessions, waits at most one
+// piece.
 const (
 	// piece is how long a pass works between two rests.
 	piece = 100 * time.Microsecond
-	// rests is how long it rests, as a multiple of its work: it has an eighth of a core. A pass that spends its budget takes less than
-	// 100 ms of work, so it ends before the next one is due.
+	// rests is the ratio of rest to work: a pass uses an eighth of a core. A pass that spends its whole budget works less than 100 ms,
+	// so it ends before the next one is due.
 	rests = 7
-	// restMin is the shortest rest. The system's clock wakes nobody sooner than after a millisecond: what is owed is collected.
+	// restMin is the shortest rest. Sleeps take about a millisecond at least, so shorter ones accumulate until then.
 	restMin = 500 * time.Microsecond
-	// restMax bounds one rest, after work that cannot pause.
+	// restMax bounds one rest: work that cannot pause may owe more.
 	restMax = 20 * time.Millisecond
-	// restAhead is how much of a rest that has taken longer counts for later work.
+	// restAhead bounds the credit for later work from a rest that took too long.
 	restAhead = 2 * time.Millisecond
 )
 
-// pace says when to rest.
+// pace computes rests. Owed is the rest that is due, negative for a credit.
 type pace struct{ owed time.Duration }
 
-// work counts work, and returns how long to rest now.
+// work adds work, and returns how long to rest now.
 func (p *pace) work(took time.Duration) time.Duration {
 	if p.owed += rests * took; p.owed < restMin {
 		return 0
@@ -32,26 +32,26 @@ func (p *pace) work(took time.Duration) time.Duration {
 	return min(p.owed, restMax)
 }
 
-// rest counts a rest.
+// rest subtracts a rest.
 func (p *pace) rest(took time.Duration) { p.owed = min(max(p.owed-took, -restAhead), restMax) }
 
-// worker is the goroutine of a slice: it has one of the Manager's places while it works, and none while it rests.
+// worker is the goroutine of a slice. It holds a slot of Manager.gate while it works, but not while it rests.
 type worker struct {
 	gate    chan struct{}
 	work    func()      // of Options; may be nil
-	stopped atomic.Bool // its matcher: it does not rest any more
+	stopped atomic.Bool // the matcher has stopped: no more rests
 	pace    pace
 	since   time.Time
 	worked  time.Duration // in this slice
 }
 
-// begin waits for a place.
+// begin waits for a slot.
 func (w *worker) begin() {
 	w.gate <- struct{}{}
 	w.since, w.worked = time.Now(), 0
 }
 
-// end gives the place back.
+// end returns the slot.
 func (w *worker) end() {
 	took := time.Since(w.since)
 	w.worked += took

@@ -74,7 +74,7 @@ func TestRestart(t *testing.T) {
 		"PLACING whose game session is gone waits again": {
 			before: placing, between: func(w *world) {
 				w.placer.set(func() { w.placer.dead[messages.GameSessionID("arn:game/"+string(w.placer.started[0].ID))] = true })
-				w.placer.awaiting = map[messages.PlacementID][]func(*messages.Placement, error){}
+				w.placer.awaiting = map[messages.PlacementID][]func(PlacedMatch, error){}
 				w.placer.release()
 			},
 			after: (*world).pass,

@@ -17,24 +17,50 @@ type ruleSet struct {
 	set    *ruleset.RuleSet
 }
 
-// Compile checks the body of a new rule set. The error is InvalidRequest, with the place in the body. It may be called from any
-// goroutine; actors must not call it.
-func Compile(r messages.RuleSet) (NewRuleSet, error) {
-	set, err := ruleset.Parse(r.Body, ruleset.Options{})
-	if err != nil {
-		return NewRuleSet{}, messages.Errorf(messages.InvalidRequest, "%s", err.Error()) // it begins with its code (flexmatch.md 10)
-	}
-	return NewRuleSet{ruleSet: ruleSet{&r, set}}, nil
+// CheckRuleSet checks the body of a rule set. The error is InvalidRequest, with the place in the body. It may be called from any
+// goroutine; it takes too long for an actor.
+func CheckRuleSet(body string) error {
+	_, err := compile(body)
+	return err
 }
+
+func compile(body string) (*ruleset.RuleSet, error) {
+	set, err := ruleset.Parse(body, ruleset.Options{})
+	if err != nil {
+		return nil, messages.Errorf(messages.InvalidRequest, "%s", err.Error()) // the text begins with a code (flexmatch.md 10)
+	}
+	return set, nil
+}
+
+// ruleSetCompiled is a request with its compiled rule set.
+type ruleSetCompiled struct {
+	stage.Request[messages.CreateRuleSet, *messages.RuleSet]
+	set *ruleset.RuleSet
+}
+
+// OnDeadLetter implements stage.DeadLetter.
+func (r ruleSetCompiled) OnDeadLetter() { r.Reply(nil, errStopped) }
 
 func ruleSetKey(name messages.RuleSetName) ledger.Key {
 	return ledger.Key{Kind: store.RuleSet, ID: string(name)}
 }
 
-func (m *Manager) onNewRuleSet(c *stage.Context, r stage.Request[NewRuleSet, *messages.RuleSet]) {
-	made := r.Request.ruleSet
+func (m *Manager) onNewRuleSet(c *stage.Context, r stage.Request[messages.CreateRuleSet, *messages.RuleSet]) {
+	self := c.Self()
+	go func() {
+		set, err := compile(r.Request.RuleSet.Body)
+		if err != nil {
+			r.Reply(nil, err)
+			return
+		}
+		self.Tell(ruleSetCompiled{r, set})
+	}()
+}
+
+func (m *Manager) onRuleSetCompiled(c *stage.Context, r ruleSetCompiled) {
+	made := ruleSet{&r.Request.Request.RuleSet, r.set}
 	name := made.record.Name
-	m.ledger.Do(ledger.Transaction{Key: ruleSetKey(name), Reply: func(err error) { r.Reply(orNil(made.record, err)) }, Decide: func() (ledger.Entry, error) {
+	m.ledger.Do(ledger.Transaction{Key: ruleSetKey(name), Reply: r.With(&made.record), Decide: func() (ledger.Entry, error) {
 		switch {
 		case m.ruleSets[name] != nil:
 			return ledger.Entry{}, messages.Errorf(messages.InvalidRequest, "rule set %s exists", name)
@@ -51,7 +77,7 @@ func (m *Manager) onNewRuleSet(c *stage.Context, r stage.Request[NewRuleSet, *me
 
 func (m *Manager) onDropRuleSet(r stage.Request[messages.DeleteRuleSet, stage.None]) {
 	name := r.Request.Name
-	m.ledger.Do(ledger.Transaction{Key: ruleSetKey(name), Reply: func(err error) { r.Reply(stage.None{}, err) }, Decide: func() (ledger.Entry, error) {
+	m.ledger.Do(ledger.Transaction{Key: ruleSetKey(name), Reply: r.With(new(stage.None)), Decide: func() (ledger.Entry, error) {
 		if _, err := m.ruleSet(name); err != nil {
 			return ledger.Entry{}, err
 		}
@@ -87,7 +113,7 @@ func (m *Manager) ruleSet(name messages.RuleSetName) (*ruleSet, error) {
 	if s := m.ruleSets[name]; s != nil {
 		return s, nil
 	}
-	if m.damaged[store.RuleSet][string(name)] {
+	if m.unread.Has(store.RuleSet, string(name)) {
 		return nil, messages.Errorf(messages.NotFound, "rule set %s is not known here: its record in the store is damaged; create it again", name)
 	}
 	return nil, messages.Errorf(messages.NotFound, "rule set %s is not known here", name)

@@ -2,6 +2,7 @@ package matchmaker
 
 import (
 	"cmp"
+	"strconv"
 	"time"
 
 	"troupe/actors/ledger"
@@ -14,26 +15,23 @@ import (
 
 // ticket is one use of a ticket id.
 type ticket struct {
-	record    *messages.Ticket // as the API shows it, once durable
-	size      int              // approximate bytes of the record
-	forgotten bool
+	record *messages.Ticket // as the API shows it, once durable
+	kept   ledger.Kept
 
-	// While it has not ended.
+	// until it ends
 	k         *matchmaker
-	proposal  *proposal // the match that it is in
+	proposal  *proposal // its match; nil: it waits
 	proposing bool      // a match with it is being stored
-	timeout   alarm     // while it waits for a match
+	timeout   alarm     // set while it waits
+
+	span  *tracing.Span   // nil without a tracer
+	trace tracing.Context // of its placement
 }
 
 func (t *ticket) id() messages.TicketID { return t.record.ID }
 
-// waits reports whether the ticket is in no match that is durable.
+// waits reports whether the ticket waits for a match. One that is still being stored does not count.
 func (t *ticket) waits() bool { return t.proposal == nil && !t.record.Status.Final() }
-
-// expired reports whether the request timeout is over.
-func (t *ticket) expired(now time.Time) bool {
-	return now.Sub(t.record.Started) >= t.k.record.RequestTimeout
-}
 
 func ticketKey(id messages.TicketID) ledger.Key {
 	return ledger.Key{Kind: store.Ticket, ID: string(id)}
@@ -42,31 +40,23 @@ func ticketKey(id messages.TicketID) ledger.Key {
 // onStart starts a ticket. The request is answered when the ticket is durable.
 func (m *Manager) onStart(c *stage.Context, r stage.Request[messages.StartMatchmaking, *messages.Ticket]) {
 	record := &messages.Ticket{ID: r.Request.TicketID, Matchmaker: r.Request.Matchmaker, Players: r.Request.Players}
-	m.start(c, record, newTicket{}, r.Reply)
+	m.start(c, record, newTicket{trace: r.Request.Trace}, r.With(&record))
 }
 
-// newTicket is what the start of a ticket has besides its record. Functions may be nil.
+// newTicket has the options of start. Functions may be nil.
 type newTicket struct {
-	uses   []ledger.Key                              // records that must not change meanwhile
-	check  func(*matchmaker) ([]store.Change, error) // returns what is stored with the ticket
-	apply  func(*ticket)                             // called before the ticket waits
-	revoke func()                                    // called if the store refuses the ticket
+	uses  []ledger.Key                              // records that must not change during the commit
+	check func(*matchmaker) ([]store.Change, error) // returns further changes to store
+	apply func(*ticket)                             // called before the ticket waits
+	trace tracing.Context
 }
 
-// start starts a ticket. It owns the record.
-func (m *Manager) start(c *stage.Context, record *messages.Ticket, n newTicket, reply func(*messages.Ticket, error)) {
+// start starts a ticket. The caller must not modify the record any more.
+func (m *Manager) start(c *stage.Context, record *messages.Ticket, n newTicket, reply func(error)) {
 	id := record.ID
 	record.Status = messages.TicketQueued
-	orphaned := false // the record is durable, and the next Manager continues
 	m.ledger.Do(ledger.Transaction{
-		Key: ticketKey(id), Uses: n.uses, WaitingMax: m.o.ActiveMax,
-		Orphaned: func(err error) { orphaned = err == nil },
-		Reply: func(err error) {
-			if orphaned {
-				err = nil
-			}
-			reply(orNil(record, err))
-		},
+		Key: ticketKey(id), Uses: n.uses, WaitingMax: m.o.ActiveMax, Survives: true, Reply: reply,
 		Decide: func() (ledger.Entry, error) {
 			k, err := m.admit(record, c.Now())
 			if err != nil {
@@ -81,10 +71,10 @@ func (m *Manager) start(c *stage.Context, record *messages.Ticket, n newTicket, 
 			record.Started, record.ARN = c.Now(), k.record.ARN
 			change := store.Put(store.Ticket, string(id), record)
 			size := len(change.Value)
-			if !m.memory.room(size+m.ledger.Claimed(store.Ticket).Bytes, m.o.BytesMax) {
+			if !m.retention.Fits(size) {
 				return ledger.Entry{}, tooMany()
 			}
-			m.forget(record.Started, size)
+			m.retention.Forget(record.Started, size)
 			k.starting++
 			return ledger.Entry{
 				Changes: append(more, change), Claim: ledger.Claim{Count: 1, Bytes: size},
@@ -96,12 +86,7 @@ func (m *Manager) start(c *stage.Context, record *messages.Ticket, n newTicket, 
 					}
 					m.begin(c, t)
 				},
-				Refused: func() {
-					k.starting--
-					if n.revoke != nil {
-						n.revoke()
-					}
-				},
+				Refused: func() { k.starting-- },
 			}, nil
 		},
 	})
@@ -120,9 +105,9 @@ func (m *Manager) admit(r *messages.Ticket, now time.Time) (*matchmaker, error) 
 	switch {
 	case k.rules == nil:
 		return nil, messages.Errorf(messages.NotFound, "rule set %s of the matchmaking configuration %s is not known here", k.record.RuleSet, r.Matchmaker)
-	case t != nil && !m.gone(t, now):
+	case t != nil && !m.retention.Expired(&t.kept, now):
 		return nil, messages.Errorf(messages.InvalidRequest, "ticket %s exists: it is %s", r.ID, t.record.Status)
-	case m.damaged[store.Ticket][string(r.ID)]:
+	case m.unread.Has(store.Ticket, string(r.ID)):
 		return nil, messages.Errorf(messages.InvalidRequest, "ticket %s has existed, and its record in the store is damaged: use another id", r.ID)
 	case m.active+m.ledger.Claimed(store.Ticket).Count >= m.o.ActiveMax:
 		return nil, tooMany()
@@ -134,7 +119,7 @@ func tooMany() error {
 	return messages.Errorf(messages.LimitExceeded, "too many matchmaking tickets wait on this host")
 }
 
-// checkTypes refuses an attribute of another type than the rule set declares (FM-40).
+// checkTypes refuses attributes whose type differs from the rule set's (FM-40).
 func checkTypes(set *ruleset.RuleSet, players []messages.TicketPlayer) error {
 	for _, a := range set.Attributes {
 		for i := range players {
@@ -154,22 +139,24 @@ var attributeTypes = map[messages.AttributeKind]ruleset.AttributeType{
 
 // add creates the entry of a ticket that has not ended.
 func (m *Manager) add(k *matchmaker, record *messages.Ticket, size int) *ticket {
-	t := &ticket{record: record, k: k, size: size}
-	t.timeout.fire = func(c *stage.Context) { m.onTimeout(c, t) }
+	t := &ticket{record: record, k: k}
+	if old := m.tickets[record.ID]; old != nil {
+		m.retention.Drop(&old.kept)
+	}
 	m.tickets[record.ID] = t
-	m.memory.bytes += size
+	m.retention.Add(&t.kept, string(record.ID), size)
 	m.active++
 	k.tickets[record.ID] = t
 	return t
 }
 
-// begin lets a new ticket wait for a match, in place of other tickets of its players (FM-23).
+// begin starts the wait of a new ticket. It supersedes other tickets of its players (FM-23).
 func (m *Manager) begin(c *stage.Context, t *ticket) {
 	for i := range t.record.Players {
 		p := t.record.Players[i].ID
 		old := m.players[p]
 		if old != nil && t.automatic() {
-			continue // a request of the player's own goes first
+			continue // a ticket of the player's own has precedence
 		}
 		m.players[p] = t
 		if old != nil && old != t {
@@ -179,12 +166,11 @@ func (m *Manager) begin(c *stage.Context, t *ticket) {
 	m.wait(c, t)
 }
 
-// wait lets a ticket wait for a match. If a newer one has superseded it while it was PLACING, it ends: the two could never be in
-// one match, and would prevent it each time.
+// wait makes a ticket wait for a match. If a newer ticket superseded it during PLACING, it is cancelled now.
 func (m *Manager) wait(c *stage.Context, t *ticket) {
 	for i := range t.record.Players {
 		p := t.record.Players[i].ID
-		if m.players[p] == nil { // the newer one has ended
+		if m.players[p] == nil { // the newer ticket has ended
 			m.players[p] = t
 		}
 		if m.players[p] != t {
@@ -192,18 +178,22 @@ func (m *Manager) wait(c *stage.Context, t *ticket) {
 			break
 		}
 	}
-	m.setAlarm(c, &t.timeout, t.record.Started.Add(t.k.record.RequestTimeout))
+	m.setTimeout(c, t)
 	m.enqueue(t)
 }
 
-// rearm applies a new request timeout to the tickets that wait.
+func (m *Manager) setTimeout(c *stage.Context, t *ticket) {
+	t.timeout.set(c, t.record.Started.Add(t.k.record.RequestTimeout), func(c *stage.Context) { m.leave(c, t, requestTimedOut) })
+}
+
+// rearm applies a new request timeout to waiting tickets.
 func (m *Manager) rearm(c *stage.Context, k *matchmaker) {
 	for _, t := range k.waiting() {
-		m.setAlarm(c, &t.timeout, t.record.Started.Add(k.record.RequestTimeout))
+		m.setTimeout(c, t)
 	}
 }
 
-// waiting returns the tickets of a configuration that are in its pool, or about to be, in no order.
+// waiting returns the tickets that the matcher of a configuration has or must get, in no order.
 func (k *matchmaker) waiting() (all []*ticket) {
 	for _, t := range k.tickets {
 		if t.waits() && !t.proposing {
@@ -213,21 +203,21 @@ func (k *matchmaker) waiting() (all []*ticket) {
 	return all
 }
 
-// enqueue gives a ticket to the matcher.
+// enqueue adds a ticket to the matcher.
 func (m *Manager) enqueue(t *ticket) {
 	if t.k.matcher != nil {
 		t.k.matcher.Tell(addTicket{matchTicket(t.k.rules.set, t.record)})
 	}
 }
 
-// dequeue takes a ticket from the matcher.
+// dequeue removes a ticket from the matcher.
 func (m *Manager) dequeue(t *ticket) {
 	if t.k.matcher != nil {
 		t.k.matcher.Tell(removeTicket{t.id()})
 	}
 }
 
-// matchTicket is a ticket as package match wants it, with the declared attributes.
+// matchTicket converts a ticket for package match. It leaves out attributes that the rule set does not declare.
 func matchTicket(set *ruleset.RuleSet, r *messages.Ticket) match.Ticket {
 	t := match.Ticket{ID: string(r.ID), Start: r.Started, Players: make([]match.Player, len(r.Players))}
 	if b := r.Backfill; b != nil {
@@ -249,13 +239,13 @@ func matchTicket(set *ruleset.RuleSet, r *messages.Ticket) match.Ticket {
 	return t
 }
 
-// get reads tickets, without unknown ones (FM-38).
+// get reads tickets; unknown ones are left out (FM-38).
 func (m *Manager) get(c *stage.Context, ids []messages.TicketID) []*messages.Ticket {
 	found := make([]*messages.Ticket, 0, len(ids))
 	now := c.Now()
 	for _, id := range ids {
 		t := m.tickets[id]
-		if t == nil || m.gone(t, now) {
+		if t == nil || m.retention.Expired(&t.kept, now) {
 			continue
 		}
 		shown := t.record
@@ -271,21 +261,21 @@ func (m *Manager) get(c *stage.Context, ids []messages.TicketID) []*messages.Tic
 	return found
 }
 
-// find returns a ticket that has not been forgotten.
+// find returns a ticket that the API may show.
 func (m *Manager) find(c *stage.Context, id messages.TicketID) (*ticket, error) {
-	if t := m.tickets[id]; t != nil && !m.gone(t, c.Now()) {
+	if t := m.tickets[id]; t != nil && !m.retention.Expired(&t.kept, c.Now()) {
 		return t, nil
 	}
-	if m.damaged[store.Ticket][string(id)] {
+	if m.unread.Has(store.Ticket, string(id)) {
 		return nil, messages.Errorf(messages.NotFound, "ticket %s is not known here: its record in the store is damaged", id)
 	}
 	return nil, messages.Errorf(messages.NotFound, "ticket %s is not known here", id)
 }
 
-// search makes tickets that a pass has taken into its pool SEARCHING, in one transaction.
-func (m *Manager) search(c *stage.Context, ids []messages.TicketID) {
-	m.batches++
-	t := ledger.Transaction{Key: ledger.Key{Kind: store.Match, ID: passName(m.batches)}, WaitingMax: m.o.ActiveMax}
+// onTicketsPooled makes the tickets of a pass SEARCHING, in one transaction.
+func (m *Manager) onTicketsPooled(c *stage.Context, ids []messages.TicketID) {
+	m.batches++ // the key names no record
+	t := ledger.Transaction{Key: ledger.Key{Kind: store.Match, ID: "pass/" + strconv.FormatUint(m.batches, 10)}, WaitingMax: m.o.ActiveMax}
 	for _, id := range ids {
 		if e := m.tickets[id]; e != nil && e.record.Status == messages.TicketQueued {
 			t.Uses = append(t.Uses, ticketKey(id))
@@ -295,33 +285,21 @@ func (m *Manager) search(c *stage.Context, ids []messages.TicketID) {
 		return
 	}
 	t.Decide = func() (ledger.Entry, error) {
-		var entry ledger.Entry
-		found := map[*ticket]*messages.Ticket{}
+		var ch change
 		now := c.Now()
 		for _, key := range t.Uses {
-			e := m.tickets[messages.TicketID(key.ID)]
-			if e == nil || e.record.Status != messages.TicketQueued || !e.waits() || e.proposing {
-				continue
-			}
-			next := *e.record
-			next.Status = messages.TicketSearching
-			found[e] = &next
-			entry.Changes = append(entry.Changes, store.Put(store.Ticket, key.ID, &next))
-			entry.Events = append(entry.Events, searching(e.k, &next, now))
-		}
-		if len(found) == 0 {
-			return entry, errMoved
-		}
-		entry.Apply = func() {
-			for e, next := range found {
-				e.record = next
+			if e := m.tickets[messages.TicketID(key.ID)]; e != nil && e.record.Status == messages.TicketQueued && !e.proposing {
+				ch.moves = append(ch.moves, e.move(ticketPooled, now))
 			}
 		}
-		return entry, nil
+		if ch.moves == nil {
+			return ledger.Entry{}, errMoved
+		}
+		return m.apply(c, ch), nil
 	}
 	t.Reply = func(err error) {
 		if err != nil && err != errMoved {
-			c.After(retryAfter, passing{ids})
+			c.After(retryAfter, ticketsPooled{ids})
 		}
 	}
 	m.ledger.Do(t)

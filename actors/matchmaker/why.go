@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// whySample bounds the other tickets that an answer looks at. A look takes about a microsecond.
+	// whySample bounds the tickets that an answer compares with. A comparison takes about a microsecond.
 	whySample = 2000
 	// whyMax bounds the questions that wait for the end of a slice.
 	whyMax = 16
@@ -25,7 +25,7 @@ var (
 	errNotTaken = errors.New("the ticket is not in the pool")
 )
 
-// states reads what goes on in all configurations, oldest first.
+// states reads the figures of all configurations, oldest first.
 func (m *Manager) states(c *stage.Context) []messages.MatchmakerState {
 	all := make([]messages.MatchmakerState, 0, len(m.matchmakers))
 	now := c.Now()
@@ -57,7 +57,7 @@ func (m *Manager) states(c *stage.Context) []messages.MatchmakerState {
 	return all
 }
 
-// listed reads the tickets that have not ended, oldest first. It keeps no more than it answers, because there may be very many.
+// listed reads the tickets that have not ended, oldest first. It collects at most q.Limit, because there may be 100,000.
 func (m *Manager) listed(q messages.TicketList) messages.ListedTickets {
 	oldest := func(a, b *messages.Ticket) int {
 		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.ID, b.ID))
@@ -82,7 +82,7 @@ func (m *Manager) listed(q messages.TicketList) messages.ListedTickets {
 	return out
 }
 
-// onWhy says why a ticket waits. One in the pool is looked at by the matcher, which answers by itself.
+// onWhy says why a ticket waits. For a ticket in the pool the matcher answers.
 func (m *Manager) onWhy(c *stage.Context, r stage.Request[messages.WhyTicket, *messages.TicketWait]) {
 	t, err := m.find(c, r.Request.ID)
 	if err != nil {
@@ -120,33 +120,36 @@ func (m *Manager) onWhy(c *stage.Context, r stage.Request[messages.WhyTicket, *m
 		shown.EstimatedWait = max(wait, time.Second)
 		out.Ticket = &shown
 	}
-	if t.k.matcher == nil || !t.k.matcher.Tell(why{t.id(), func(e match.Explanation, err error) {
+	q := question{t.id(), func(e match.Explanation, err error) {
 		if err != nil && !errors.Is(err, errNotTaken) {
 			r.Reply(nil, err)
 			return
 		}
 		explain(out, &e, err)
 		r.Reply(out, nil)
-	}}) {
+	}}
+	if t.k.matcher == nil {
 		r.Reply(nil, errNoPool)
+		return
 	}
+	t.k.matcher.Tell(q)
 }
 
 // OnDeadLetter implements stage.DeadLetter: the matcher has stopped.
-func (q why) OnDeadLetter() { q.reply(match.Explanation{}, errNoPool) }
+func (q question) OnDeadLetter() { q.reply(match.Explanation{}, errNoPool) }
 
-// onWhy answers a question in the next slice, because slices use the pool.
-func (a *named) onWhy(c *stage.Context, q why) {
-	taken := !slices.ContainsFunc(a.adds, func(t match.Ticket) bool { return t.ID == string(q.id) })
-	switch err := a.misfits[q.id]; {
+// onQuestion answers a question in the next slice, because slices use the pool.
+func (a *matcher) onQuestion(c *stage.Context, q question) {
+	taken := !slices.ContainsFunc(a.adds, func(t match.Ticket) bool { return t.ID == string(q.ticket) })
+	switch err := a.misfits[q.ticket]; {
 	case err != nil:
 		q.reply(match.Explanation{Never: "the rule set refuses it: " + err.Error()}, nil)
 	case !taken:
 		q.reply(match.Explanation{}, errNotTaken)
-	case len(a.asked) >= whyMax:
+	case len(a.questions) >= whyMax:
 		q.reply(match.Explanation{}, errAsked)
 	default:
-		a.asked = append(a.asked, q)
+		a.questions = append(a.questions, q)
 		if !a.running {
 			a.look(c)
 		}
@@ -154,14 +157,14 @@ func (a *named) onWhy(c *stage.Context, q why) {
 }
 
 // look answers questions while no pass runs.
-func (a *named) look(c *stage.Context) {
+func (a *matcher) look(c *stage.Context) {
 	a.running = true
 	a.run(c, nil)
 }
 
 // answer answers a question; it is called in a slice.
-func (a *named) answer(q why, now time.Time) {
-	e, ok := a.pool.ExplainSample(string(q.id), now, whySample)
+func (a *matcher) answer(q question, now time.Time) {
+	e, ok := a.pool.ExplainSample(string(q.ticket), now, whySample)
 	if !ok {
 		q.reply(e, errNotTaken)
 		return
@@ -169,7 +172,7 @@ func (a *named) answer(q why, now time.Time) {
 	q.reply(e, nil)
 }
 
-// explain adds what the pool says to an answer.
+// explain adds the explanation of the pool to an answer.
 func explain(out *messages.TicketWait, e *match.Explanation, err error) {
 	if err != nil {
 		out.Says = "The next search for matches begins with it."

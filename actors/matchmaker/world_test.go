@@ -23,12 +23,11 @@ type stubPlacer struct {
 	mu       sync.Mutex
 	outcomes []messages.PlacementStatus // of the next placements; after them FULFILLED
 	hold     bool                       // placements stay PENDING
-	refuse   error                      // of Start
-	exists   bool                       // a start has happened before, unseen
+	refuse   error                      // of Place
 	dead     map[messages.GameSessionID]bool
 	started  []messages.StartPlacement
 	ended    map[messages.PlacementID]*messages.Placement // nil: PENDING
-	awaiting map[messages.PlacementID][]func(*messages.Placement, error)
+	awaiting map[messages.PlacementID][]func(PlacedMatch, error)
 	games    map[messages.GameSessionID]*stubGame
 	full     error  // of Fill with players
 	noData   bool   // Fill refuses matchmaker data without players
@@ -43,23 +42,29 @@ func (s *stubPlacer) set(change func()) {
 	change()
 }
 
-func (s *stubPlacer) Start(r messages.StartPlacement, reply func(error)) {
+func (s *stubPlacer) Place(r messages.StartPlacement, reply func(PlacedMatch, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.refuse != nil {
-		go reply(s.refuse)
-		return
+	p, known := s.ended[r.ID]
+	switch {
+	case p != nil:
+		go reply(s.placed(p), nil)
+	case !known && s.refuse != nil:
+		go reply(PlacedMatch{}, s.refuse)
+	default:
+		s.awaiting[r.ID] = append(s.awaiting[r.ID], reply)
+		if !known {
+			s.started = append(s.started, r)
+			s.ended[r.ID] = nil
+			if !s.hold {
+				s.end(r)
+			}
+		}
 	}
-	s.started = append(s.started, r)
-	s.ended[r.ID] = nil
-	if !s.hold {
-		s.end(r)
-	}
-	if s.exists {
-		go reply(messages.Errorf(messages.InvalidRequest, "placement %s exists", r.ID))
-		return
-	}
-	go reply(nil)
+}
+
+func (s *stubPlacer) placed(p *messages.Placement) PlacedMatch {
+	return PlacedMatch{*p, p.Status == messages.PlacementFulfilled && !s.dead[p.GameSessionID]}
 }
 
 func (s *stubPlacer) end(r messages.StartPlacement) {
@@ -77,7 +82,7 @@ func (s *stubPlacer) end(r messages.StartPlacement) {
 	}
 	s.ended[r.ID] = p
 	for _, reply := range s.awaiting[r.ID] {
-		go reply(p, nil)
+		go reply(s.placed(p), nil)
 	}
 	delete(s.awaiting, r.ID)
 }
@@ -92,25 +97,6 @@ func (s *stubPlacer) release() {
 			s.end(r)
 		}
 	}
-}
-
-func (s *stubPlacer) Await(id messages.PlacementID, reply func(*messages.Placement, error)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch p, ok := s.ended[id]; {
-	case !ok:
-		go reply(nil, messages.Errorf(messages.NotFound, "no placement %s", id))
-	case p == nil:
-		s.awaiting[id] = append(s.awaiting[id], reply)
-	default:
-		go reply(p, nil)
-	}
-}
-
-func (s *stubPlacer) Active(id messages.GameSessionID, reply func(bool, error)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	go reply(!s.dead[id], nil)
 }
 
 // world is a Supervisor with a stand-in for placements, in virtual time.
@@ -136,7 +122,7 @@ func bubble(t *testing.T, change func(*Options), f func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{T: t, stage: stagetest.Start(t, nil), store: new(storetest.Disk), start: time.Now(), ids: map[string]bool{}, placer: &stubPlacer{
 			dead: map[messages.GameSessionID]bool{}, games: map[messages.GameSessionID]*stubGame{}, ended: map[messages.PlacementID]*messages.Placement{},
-			awaiting: map[messages.PlacementID][]func(*messages.Placement, error){},
+			awaiting: map[messages.PlacementID][]func(PlacedMatch, error){},
 		}}
 		w.options = Options{Region: "us-east-1", Store: w.store, OnEvent: func(e messages.Event) {
 			w.mu.Lock()
@@ -182,11 +168,7 @@ const duel = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","
 	"teams":[{"name":"red","minPlayers":1,"maxPlayers":1},{"name":"blue","minPlayers":1,"maxPlayers":1}]}`
 
 func (w *world) ruleSet(name, body string) (*messages.RuleSet, error) {
-	compiled, err := Compile(messages.RuleSet{Name: messages.RuleSetName(name), Body: body})
-	if err != nil {
-		return nil, err
-	}
-	return request[NewRuleSet, *messages.RuleSet](w, compiled)
+	return request(w, messages.CreateRuleSet{RuleSet: messages.RuleSet{Name: messages.RuleSetName(name), Body: body}})
 }
 
 // config makes a rule set and a configuration, both named m; one-on-one with a queue unless change says otherwise.

@@ -10,22 +10,22 @@ import (
 	"troupe/messages/counters"
 )
 
-// completion is the final status of a placement, and the reason for it.
-type completion struct {
+// placementEnd is the final status of a placement, and the reason for it.
+type placementEnd struct {
 	e      *entry
 	status messages.PlacementStatus
 	placed []messages.PlacedPlayer
 }
 
 // end ends a placement for a reason other than a request.
-func (m *Manager) end(c *stage.Context, f completion) {
+func (m *Manager) end(c *stage.Context, f placementEnd) {
 	attempt := f.e.attempt
 	m.ledger.Do(ledger.Transaction{
 		Key:    placementKey(f.e.id()),
 		Decide: func() (ledger.Entry, error) { return m.ending(c, f), nil },
 		Orphaned: func(err error) { // see Stopped
 			if err != nil && f.status == messages.PlacementFulfilled {
-				m.terminate(attempt)
+				m.hosts.End(attempt)
 			}
 		},
 	})
@@ -34,9 +34,9 @@ func (m *Manager) end(c *stage.Context, f completion) {
 // ending returns the ledger entry that ends a placement, with its event. Unless the placement
 // is FULFILLED, its attempt ends too. If the store refuses the entry, the placement goes on
 // with its next pass.
-func (m *Manager) ending(c *stage.Context, f completion) ledger.Entry {
+func (m *Manager) ending(c *stage.Context, f placementEnd) ledger.Entry {
 	now := c.Now()
-	m.forget(now, 0)
+	m.retention.Forget(now, 0)
 	e, record, why := f.e, f.final(now), m.whyNoDestination(&f)
 	record.Waited = e.waited(f.status == messages.PlacementFulfilled)
 	e.state, e.fulfilled = ending, f.status == messages.PlacementFulfilled
@@ -55,14 +55,14 @@ func (m *Manager) ending(c *stage.Context, f completion) ledger.Entry {
 				m.endAttempt(e)
 			}
 			e.record = record
-			e.size += len(record.Waited)
-			m.memory.bytes += len(record.Waited)
+			m.retention.Resize(&e.kept, e.kept.Bytes+len(record.Waited))
+			e.endSpan()
 			m.leave(e)
-			m.memory.add(e)
+			m.retention.End(&e.kept, record.Ended)
 		},
 		Refused: func() {
 			m.endAttempt(e)
-			e.passed()
+			e.endPass()
 		},
 	}
 }
@@ -83,7 +83,7 @@ var placementEnds = map[messages.PlacementStatus]counters.PlacementEnd{
 }
 
 // whyNoDestination returns why a placement had no destination, empty if it had one.
-func (m *Manager) whyNoDestination(f *completion) string {
+func (m *Manager) whyNoDestination(f *placementEnd) string {
 	q := f.e.queue
 	switch {
 	case f.status == messages.PlacementFailed && q.deleted:
@@ -95,7 +95,7 @@ func (m *Manager) whyNoDestination(f *completion) string {
 }
 
 // final returns the record in its final status.
-func (f *completion) final(now time.Time) *messages.Placement {
+func (f *placementEnd) final(now time.Time) *messages.Placement {
 	p := *f.e.record
 	p.Status, p.Ended, p.Placed = f.status, now, f.placed
 	if p.Ended.Before(p.Started) { // the wall clock was set back

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"troupe/actors/fleet"
+	"troupe/actors/ledger"
+	"troupe/actors/stage"
 	"troupe/messages"
 )
 
@@ -22,10 +24,9 @@ const (
 
 // entry is one use of a placement id.
 type entry struct {
-	record    *messages.Placement // as the API shows it, once durable
-	state     state
-	size      int // approximate bytes of the record
-	forgotten bool
+	record *messages.Placement // as the API shows it, once durable
+	state  state
+	kept   ledger.Kept
 
 	// While PENDING.
 	queue     *queue
@@ -40,8 +41,9 @@ type entry struct {
 	stale     bool // pass.room is older than the end of an attempt of this placement: ignore it
 	tries     int  // number of the attempt, to recognise late answers
 	attempt   messages.GameSessionID
-	awaiting  []func(*messages.Placement, error) // wait for its end
-	fulfilled bool                               // it is being FULFILLED: the attempt is not ended
+	awaiting  []stage.Request[Place, *messages.Placement]
+	fulfilled bool          // it is being FULFILLED: the attempt is not ended
+	span      *tracing.Span // nil without a tracer
 }
 
 // id returns the placement's id.
@@ -51,8 +53,8 @@ func (e *entry) id() messages.PlacementID { return e.record.Request.ID }
 func (e *entry) answer(err error) {
 	waiting := e.awaiting
 	e.awaiting = nil
-	for _, reply := range waiting {
-		reply(orNil(e.record, err))
+	for _, r := range waiting {
+		r.With(&e.record)(err)
 	}
 }
 

@@ -3,7 +3,6 @@ package placement
 import (
 	"encoding/json"
 	"strconv"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -38,17 +37,12 @@ var eventTypes = map[messages.PlacementStatus]string{
 	messages.PlacementFailed:    "PlacementFailed",
 }
 
-// eventTime is ISO 8601 with milliseconds, in UTC.
-const eventTime = "2006-01-02T15:04:05.000Z"
-
-func timestamp(t time.Time) string { return messages.Shown(t).UTC().Format(eventTime) }
-
 // eventOf returns the event about the end of a placement. Reason says why the queue had no
 // destination, and is empty if it had one.
 func eventOf(q *messages.Queue, p *messages.Placement, reason string) messages.Event {
 	d := detail{
 		Type: eventTypes[p.Status], PlacementID: string(p.Request.ID), CustomEventData: q.CustomEventData, Reason: reason,
-		StartTime: timestamp(p.Started), EndTime: timestamp(p.Ended),
+		StartTime: messages.EventTime(p.Started), EndTime: messages.EventTime(p.Ended),
 	}
 	if p.Status == messages.PlacementFulfilled {
 		d.Port, d.GameSessionARN, d.IPAddress, d.DNSName = strconv.Itoa(p.Port), string(p.GameSessionID), p.IPAddress, p.DNSName

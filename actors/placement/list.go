@@ -25,9 +25,9 @@ func (m *Manager) list(c *stage.Context, q messages.PlacementList) []messages.Pl
 			found = append(found, e)
 		}
 	}
-	ended, now := m.memory.ended, c.Now()
-	for i := len(ended) - 1; i >= 0 && i >= len(ended)-listedMax; i-- {
-		if e := ended[i]; !e.forgotten && !m.expired(e, now) && wanted(e) {
+	now := c.Now()
+	for id := range m.retention.Newest(listedMax) {
+		if e := m.placements[messages.PlacementID(id)]; !m.retention.Expired(&e.kept, now) && wanted(e) {
 			found = append(found, e)
 		}
 	}

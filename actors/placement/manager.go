@@ -1,7 +1,9 @@
 package placement
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"time"
 
 	"troupe/actors/fleet"
@@ -17,8 +19,8 @@ import (
 type Manager struct {
 	o        Options
 	hosts    Hosts
-	restored *State                         // until it has started
-	damaged  map[store.Kind]map[string]bool // damaged records; set once
+	restored *State       // nil once it has started
+	unread   store.Unread // damaged records; set once
 
 	// owned by the actor
 	queues     map[messages.QueueName]*queue
@@ -29,7 +31,7 @@ type Manager struct {
 	armed      time.Time           // when timer fires; zero: it does not run
 	launches   map[destination]int // without an answer yet
 	stalled    []*queue            // wait for the answer to a launch
-	memory     memory
+	retention  *ledger.Retention   // of placements
 	started    uint64
 	draining   bool
 	ledger     *ledger.Ledger
@@ -58,25 +60,27 @@ func newManager(o Options, hosts Hosts, s *State) *Manager {
 	}
 }
 
+var errStopped error = messages.Errorf(messages.Unavailable, "placements are not available at the moment")
+
 // Messages of the Manager to itself.
 type (
-	tick         struct{}
-	continueWalk struct{ q *queue }
-	pauseOver    struct{ q *queue }
-	resolved     struct {
+	tick            struct{}
+	continueWalk    struct{ q *queue }
+	queuePauseOver  struct{ q *queue }
+	candidatesFound struct {
 		q    *queue
 		list []fleet.Candidate
 		err  error
 	}
-	launched struct {
-		m           *Manager
+	gameSessionLaunched struct {
+		hosts       Hosts
 		e           *entry
 		try         int
 		destination destination
 		game        *messages.GameSession
 		err         error
 	}
-	reserved struct {
+	playerSessionsReserved struct {
 		e              *entry
 		try            int
 		playerSessions []*messages.PlayerSession
@@ -86,9 +90,9 @@ type (
 
 // OnDeadLetter implements stage.DeadLetter: it ends the game session, because no Manager is
 // left to use it.
-func (l launched) OnDeadLetter() {
+func (l gameSessionLaunched) OnDeadLetter() {
 	if l.game != nil {
-		l.m.terminate(l.game.ID)
+		l.hosts.End(l.game.ID)
 	}
 }
 
@@ -98,8 +102,11 @@ func (m *Manager) Started(c *stage.Context) {
 		Store: m.o.Store, Publish: m.o.OnEvent, Log: c.Log(),
 		Tell:    func(msg any) { c.Self().Tell(msg) },
 		After:   func(d time.Duration, msg any) { c.After(d, msg) },
-		Stopped: messages.Errorf(messages.Unavailable, "placements are not available at the moment"),
+		Stopped: errStopped,
 	})
+	m.retention = m.ledger.NewRetention(ledger.Limits{
+		Kind: store.Placement, EndedMax: m.o.EndedMax, KeepFor: m.o.EndedKeep, BytesMax: m.o.BytesMax,
+	}, func(id string) { delete(m.placements, messages.PlacementID(id)) })
 	m.timer = c.After(time.Hour, tick{})
 	m.timer.Stop()
 	m.hosts.Watch(c.Self())
@@ -117,14 +124,14 @@ func (m *Manager) countWaiting(c *stage.Context) {
 func (m *Manager) Stopped(c *stage.Context) {
 	m.ledger.Stop(true)
 	for _, e := range m.placements {
-		e.answer(messages.Errorf(messages.Unavailable, "placements are not available at the moment"))
+		e.answer(errStopped)
 	}
 	if c.Crash() == "" {
 		return
 	}
 	for id, e := range m.attempts {
 		if e.state != ending || !e.fulfilled { // otherwise the result of the commit decides: see end
-			m.terminate(id)
+			m.hosts.End(id)
 		}
 	}
 }
@@ -137,8 +144,8 @@ func (m *Manager) onAsk(c *stage.Context, a stage.Ask) {
 		stage.As(q, a).Reply(m.get(c, q.ID))
 	case messages.PlacementList:
 		stage.As(q, a).Reply(m.list(c, q), nil)
-	case Await:
-		m.onAwait(c, stage.As(q, a))
+	case Place:
+		m.onPlace(c, stage.As(q, a))
 	case messages.StopPlacement:
 		m.onStop(c, stage.As(q, a))
 	case messages.CreateQueue:
@@ -172,18 +179,18 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 		m.onTick(c)
 	case fleet.RoomFor:
 		m.onRoom(c)
-	case resolved:
-		m.onResolved(c, r)
+	case candidatesFound:
+		m.onCandidatesFound(c, r)
 	case continueWalk:
 		m.walk(c, r.q)
-	case pauseOver:
+	case queuePauseOver:
 		r.q.paused = false
 		m.ask(c, r.q)
-	case launched:
+	case gameSessionLaunched:
 		m.onLaunched(c, r)
 	case fleet.Launched:
 		m.onActivated(c, r)
-	case reserved:
+	case playerSessionsReserved:
 		m.onReserved(c, r)
 	case ledger.Answer:
 		m.ledger.Answered(r)
@@ -219,9 +226,9 @@ func (m *Manager) step(c *stage.Context, e *entry, now time.Time) (wants bool) {
 	switch {
 	case e.state == ending:
 	case e.queue.deleted:
-		m.end(c, completion{e: e, status: messages.PlacementFailed})
+		m.end(c, placementEnd{e: e, status: messages.PlacementFailed})
 	case !now.Before(e.timeout()):
-		m.end(c, completion{e: e, status: messages.PlacementTimedOut})
+		m.end(c, placementEnd{e: e, status: messages.PlacementTimedOut})
 	case e.state == idle:
 		e.joinPass()
 		return true
@@ -250,17 +257,12 @@ func (m *Manager) arm() {
 	}
 }
 
-// terminate ends a game session that no placement needs.
-func (m *Manager) terminate(id messages.GameSessionID) {
-	m.hosts.End(id)
-}
-
 // endAttempt ends the current attempt of a placement, if there is one.
 func (m *Manager) endAttempt(e *entry) {
 	e.tries++ // answers to the old attempt are ignored
 	if e.attempt != "" {
 		delete(m.attempts, e.attempt)
-		m.terminate(e.attempt)
+		m.hosts.End(e.attempt)
 		e.attempt = ""
 	}
 }
@@ -275,7 +277,9 @@ func (m *Manager) leave(e *entry) {
 }
 
 // Inspect implements stage.Inspector.
-func (m *Manager) Inspect() map[string]string { return m.memory.words(len(m.queues), len(m.due)) }
+func (m *Manager) Inspect() map[string]string {
+	return m.retention.Inspect(map[string]string{"queues": strconv.Itoa(len(m.queues)), "pending": strconv.Itoa(len(m.due))})
+}
 
 // allQueues returns the queues that are not being deleted, oldest first.
 func (m *Manager) allQueues() []*messages.Queue {
@@ -286,13 +290,7 @@ func (m *Manager) allQueues() []*messages.Queue {
 		}
 	}
 	slices.SortFunc(all, func(a, b *messages.Queue) int {
-		if d := a.Created.Compare(b.Created); d != 0 {
-			return d
-		}
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
 	})
 	return all
 }

@@ -621,3 +621,59 @@ func TestTagsOfAQueue(t *testing.T) {
 		wantCode(t, err, messages.NotFound)
 	})
 }
+
+// Place starts one placement for one id, however often it is asked, and all who ask get its end.
+func TestPlace(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, w *world) {
+		w.fleets("A a-1")
+		w.queue(messages.Queue{Destinations: []string{"fleet/A"}})
+		var ends []string
+		place := func(id messages.PlacementID, queue messages.QueueName) {
+			stage.Send(w.ref, Place{Placement: messages.StartPlacement{ID: id, Queue: queue, MaxPlayers: 2}}, func(p *messages.Placement, err error) {
+				if err != nil {
+					ends = append(ends, code(err).String())
+					return
+				}
+				ends = append(ends, p.Status.String())
+			})
+			synctest.Wait()
+		}
+		want := func(want ...string) {
+			t.Helper()
+			if !slices.Equal(ends, want) {
+				t.Fatalf("at %v %v, want %v", time.Since(w.start), ends, want)
+			}
+			ends = nil
+		}
+		w.store.Hold()
+		place("p", "q")
+		place("p", "q") // while the first is being stored
+		w.store.Release()
+		stagetest.Pass(time.Second)
+		place("p", "q") // while it is PENDING
+		want()
+		w.free("A/a-1", 2)
+		synctest.Wait()
+		want("FULFILLED", "FULFILLED", "FULFILLED")
+		place("p", "q") // after its end
+		want("FULFILLED")
+		if live := w.live(); len(live) != 1 {
+			t.Errorf("%v live", live)
+		}
+		w.placed(messages.StartPlacement{ID: "old"})
+		w.with(func(s *standIn) { clear(s.room) })
+		w.placed(messages.StartPlacement{ID: "stopped"})
+		_, _ = w.cancel("stopped")
+		place("stopped", "q")
+		want("CANCELLED")
+		place("refused", "no queue")
+		want("not found")
+		w.store.Break(true)
+		place("unstored", "q")
+		want("internal")
+		w.store.Break(false)
+		place("crashed", "q")
+		w.crash()
+		want("unavailable")
+	})
+}

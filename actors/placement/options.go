@@ -65,17 +65,15 @@ const (
 	// pauseFor is how long a queue skips the passes for freed processes after a pass of more
 	// than turnMax placements. The passes at whole seconds are not skipped.
 	pauseFor = 100 * time.Millisecond
-	// forgetMax bounds the old records that one commit deletes.
-	forgetMax = 64
 )
 
 // Messages to the Supervisor, besides the requests of package messages.
 type (
-	// Await reads a placement once it has ended; NotFound if there is none. It may wait for
-	// the timeout of the queue, so only actors of this host ask.
-	Await struct {
+	// Place starts a placement, unless there is one with its id, and reads it once it has
+	// ended. It may wait for the timeout of the queue, so only actors ask.
+	Place struct {
 		messages.ToPlacements[*messages.Placement]
-		ID messages.PlacementID
+		Placement messages.StartPlacement
 	}
 	// Drain stops starting and trying placements. PENDING ones continue after the next
 	// start of the host, if its store is durable.

@@ -51,11 +51,11 @@ func (m *Manager) ask(c *stage.Context, q *queue) {
 	slices.SortFunc(q.pass.batch, func(a, b *entry) int { return cmp.Compare(a.number, b.number) })
 	q.pass.stage = asking
 	self := c.Self()
-	m.hosts.Candidates(q.record.Destinations, func(list []fleet.Candidate, err error) { self.Tell(resolved{q, list, err}) })
+	m.hosts.Candidates(q.record.Destinations, func(list []fleet.Candidate, err error) { self.Tell(candidatesFound{q, list, err}) })
 }
 
-// onResolved starts the pass of the waiting placements.
-func (m *Manager) onResolved(c *stage.Context, r resolved) {
+// onCandidatesFound starts the pass of the waiting placements.
+func (m *Manager) onCandidatesFound(c *stage.Context, r candidatesFound) {
 	q := r.q
 	p := &q.pass
 	p.stage, p.candidates = walking, r.list
@@ -106,7 +106,7 @@ func (m *Manager) walk(c *stage.Context, q *queue) {
 	}
 	if q.pass.tried > turnMax && !q.paused {
 		q.paused = true
-		c.After(pauseFor, pauseOver{q})
+		c.After(pauseFor, queuePauseOver{q})
 	}
 	q.pass.stage, q.pass.tried = noPass, 0
 	m.ask(c, q)
@@ -124,7 +124,7 @@ func (p *queuePass) next() *entry {
 	if len(p.batch) > 0 && p.rooms == 0 {
 		for _, e := range p.batch {
 			if e.state == passing {
-				e.passed()
+				e.endPass()
 			}
 		}
 		p.batch = nil
@@ -144,8 +144,8 @@ func (p *queuePass) pop() {
 	}
 }
 
-// passed ends a pass without a game session.
-func (e *entry) passed() {
+// endPass ends a pass without a game session.
+func (e *entry) endPass() {
 	e.state, e.order, e.at, e.stale = idle, nil, 0, false
 	e.passes++
 }
@@ -172,7 +172,7 @@ func (m *Manager) resume(c *stage.Context) {
 // false if the placement has to wait for other launches there.
 func (m *Manager) try(c *stage.Context, e *entry) bool {
 	if !time.Now().Before(e.timeout()) { // the next step ends it
-		e.passed()
+		e.endPass()
 		return true
 	}
 	if e.order == nil {
@@ -189,7 +189,7 @@ func (m *Manager) try(c *stage.Context, e *entry) bool {
 			return true
 		}
 	}
-	e.passed()
+	e.endPass()
 	return true
 }
 
@@ -198,7 +198,7 @@ func (m *Manager) tryNext(c *stage.Context, e *entry) {
 	e.state = passing
 	e.at++
 	if m.draining {
-		e.passed()
+		e.endPass()
 		return
 	}
 	if !m.try(c, e) {
@@ -218,11 +218,11 @@ func (m *Manager) launch(c *stage.Context, e *entry, p destination) {
 			FleetID: p.fleet, Location: p.location, Name: r.Name, Data: r.Data, Properties: r.Properties, MaxPlayers: r.MaxPlayers,
 		},
 		MatchmakerData: r.MatchmakerData, Notify: self,
-	}, func(g *messages.GameSession, err error) { self.Tell(launched{m, e, try, p, g, err}) })
+	}, func(g *messages.GameSession, err error) { self.Tell(gameSessionLaunched{m.hosts, e, try, p, g, err}) })
 }
 
 // onLaunched handles the answer to a launch.
-func (m *Manager) onLaunched(c *stage.Context, l launched) {
+func (m *Manager) onLaunched(c *stage.Context, l gameSessionLaunched) {
 	if m.launches[l.destination]--; m.launches[l.destination] <= 0 {
 		delete(m.launches, l.destination)
 	}
@@ -230,7 +230,7 @@ func (m *Manager) onLaunched(c *stage.Context, l launched) {
 	switch mine := e.state == launching && e.tries == l.try; {
 	case !mine:
 		if l.game != nil {
-			m.terminate(l.game.ID)
+			m.hosts.End(l.game.ID)
 		}
 	case l.err != nil:
 		e.queue.pass.markFull(l.destination)
@@ -270,12 +270,12 @@ func (m *Manager) onActivated(c *stage.Context, l fleet.Launched) {
 	e.state = reserving
 	self, try := c.Self(), e.tries
 	m.hosts.CreatePlayerSessions(messages.CreatePlayerSessions{GameSessionID: l.ID, Players: players},
-		func(s []*messages.PlayerSession, err error) { self.Tell(reserved{e, try, s, err}) })
+		func(s []*messages.PlayerSession, err error) { self.Tell(playerSessionsReserved{e, try, s, err}) })
 }
 
 // onReserved fulfils a placement. If the player sessions were refused, it ends the game
 // session and tries the next candidate.
-func (m *Manager) onReserved(c *stage.Context, s reserved) {
+func (m *Manager) onReserved(c *stage.Context, s playerSessionsReserved) {
 	e := s.e
 	if e.state != reserving || e.tries != s.try {
 		return
@@ -295,5 +295,5 @@ func (m *Manager) onReserved(c *stage.Context, s reserved) {
 
 func (m *Manager) fulfil(c *stage.Context, e *entry, placed []messages.PlacedPlayer) {
 	_ = fault.Hit(fault.PlacementSeated)
-	m.end(c, completion{e: e, status: messages.PlacementFulfilled, placed: placed})
+	m.end(c, placementEnd{e: e, status: messages.PlacementFulfilled, placed: placed})
 }

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"errors"
 	"time"
 
 	"troupe/actors/ledger"
@@ -15,39 +16,66 @@ func placementKey(id messages.PlacementID) ledger.Key {
 
 // onStart starts a placement. The request is answered when the placement is durable.
 func (m *Manager) onStart(c *stage.Context, r stage.Request[messages.StartPlacement, *messages.Placement]) {
-	id := r.Request.ID
 	record := &messages.Placement{Request: r.Request, Status: messages.PlacementPending}
-	orphaned := false // the record is durable, and the next Manager continues
-	m.ledger.Do(ledger.Transaction{
-		Key: placementKey(id), WaitingMax: m.o.PendingMax,
-		Orphaned: func(err error) { orphaned = err == nil },
-		Reply: func(err error) {
-			if orphaned {
-				err = nil
+	m.start(c, record, nil, ledger.Transaction{Survives: true, Reply: r.With(&record)})
+}
+
+// onPlace starts a placement, or waits for one that exists. The request is answered when the placement has ended.
+func (m *Manager) onPlace(c *stage.Context, r stage.Request[Place, *messages.Placement]) {
+	joined := false
+	join := func(e *entry) {
+		joined = true
+		if e.state == ended {
+			r.Reply(e.record, nil)
+		} else {
+			e.awaiting = append(e.awaiting, r)
+		}
+	}
+	record := &messages.Placement{Request: r.Request.Placement, Status: messages.PlacementPending}
+	m.start(c, record, join, ledger.Transaction{Reply: func(err error) {
+		if !joined {
+			r.Reply(nil, err)
+		}
+	}})
+}
+
+var errJoined = errors.New("the placement exists")
+
+// start completes and begins the transaction that starts a placement. Join, if it is not nil, gets the new placement, or the one
+// that has its id.
+func (m *Manager) start(c *stage.Context, record *messages.Placement, join func(*entry), t ledger.Transaction) {
+	id := record.Request.ID
+	t.Key, t.WaitingMax = placementKey(id), m.o.PendingMax
+	t.Decide = func() (ledger.Entry, error) {
+		now := c.Now()
+		old := m.placements[id]
+		if join != nil && old != nil && !m.retention.Expired(&old.kept, now) {
+			join(old)
+			return ledger.Entry{}, errJoined
+		}
+		q, err := m.admit(&record.Request, now)
+		if err != nil {
+			return ledger.Entry{}, err
+		}
+		record.Started = now
+		change := store.Put(store.Placement, string(id), record)
+		size := len(change.Value)
+		if !m.retention.Fits(size) {
+			return ledger.Entry{}, tooMany()
+		}
+		m.retention.Forget(now, size)
+		return ledger.Entry{Changes: []store.Change{change}, Claim: ledger.Claim{Count: 1, Bytes: size}, Apply: func() {
+			if old := m.placements[id]; old != nil {
+				m.retention.Drop(&old.kept)
 			}
-			r.Reply(orNil(record, err))
-		},
-		Decide: func() (ledger.Entry, error) {
-			now := c.Now()
-			q, err := m.admit(&r.Request, now)
-			if err != nil {
-				return ledger.Entry{}, err
+			e := m.add(q, record, size)
+			if join != nil {
+				join(e)
 			}
-			record.Started = now
-			change := store.Put(store.Placement, string(id), record)
-			size := len(change.Value)
-			if !m.memory.room(size+m.ledger.Claimed(store.Placement).Bytes, m.o.BytesMax) {
-				return ledger.Entry{}, tooMany()
-			}
-			m.forget(now, size)
-			return ledger.Entry{Changes: []store.Change{change}, Claim: ledger.Claim{Count: 1, Bytes: size}, Apply: func() {
-				if old := m.placements[id]; old != nil {
-					m.memory.drop(old)
-				}
-				m.begin(c, m.add(q, record, size))
-			}}, nil
-		},
-	})
+			m.begin(c, e)
+		}}, nil
+	}
+	m.ledger.Do(t)
 }
 
 // admit checks the request against the current state and returns its queue. The id of an ended
@@ -61,9 +89,9 @@ func (m *Manager) admit(r *messages.StartPlacement, now time.Time) (*queue, erro
 		return nil, m.noQueue(r.Queue)
 	case len(r.LocationOrder) > 0 && !locationFirst(q.record):
 		return nil, messages.Errorf(messages.InvalidRequest, "PriorityConfigurationOverride needs a queue whose PriorityOrder starts with LOCATION, that of %s does not", r.Queue)
-	case old != nil && (old.state != ended || old.record.Status == messages.PlacementFulfilled && !m.expired(old, now)):
+	case old != nil && (old.state != ended || old.record.Status == messages.PlacementFulfilled && !m.retention.Expired(&old.kept, now)):
 		return nil, messages.Errorf(messages.InvalidRequest, "placement %s is %s", r.ID, old.record.Status)
-	case old == nil && m.damaged[store.Placement][string(r.ID)]:
+	case old == nil && m.unread.Has(store.Placement, string(r.ID)):
 		return nil, messages.Errorf(messages.InvalidRequest, "placement %s has existed, and its record in the store is damaged: use another id", r.ID)
 	case len(m.due)+m.ledger.Claimed(store.Placement).Count >= m.o.PendingMax:
 		return nil, tooMany()
@@ -79,10 +107,10 @@ func locationFirst(q *messages.Queue) bool {
 func (m *Manager) add(q *queue, record *messages.Placement, size int) *entry {
 	m.started++
 	e := &entry{
-		record: record, queue: q, ranking: NewRanking(&record.Request), start: time.Now(), number: m.started, index: -1, size: size,
+		record: record, queue: q, ranking: NewRanking(&record.Request), start: time.Now(), number: m.started, index: -1,
 	}
 	m.placements[record.Request.ID] = e
-	m.memory.bytes += size
+	m.retention.Add(&e.kept, string(record.Request.ID), size)
 	return e
 }
 
@@ -99,21 +127,10 @@ func (m *Manager) begin(c *stage.Context, e *entry) {
 // get reads a placement.
 func (m *Manager) get(c *stage.Context, id messages.PlacementID) (*messages.Placement, error) {
 	e := m.placements[id]
-	if e == nil || e.state == ended && m.expired(e, c.Now()) {
+	if e == nil || m.retention.Expired(&e.kept, c.Now()) {
 		return nil, m.noPlacement(id)
 	}
 	return e.record, nil
-}
-
-// onAwait answers when a placement has ended.
-func (m *Manager) onAwait(c *stage.Context, r stage.Request[Await, *messages.Placement]) {
-	record, err := m.get(c, r.Request.ID)
-	if err != nil || record.Status.Final() {
-		r.Reply(record, err)
-		return
-	}
-	e := m.placements[r.Request.ID]
-	e.awaiting = append(e.awaiting, r.Reply)
 }
 
 // onStop cancels a placement, unless its end is already being stored.
@@ -125,11 +142,11 @@ func (m *Manager) onStop(c *stage.Context, r stage.Request[messages.StopPlacemen
 	}
 	var e *entry
 	reply := func(err error) {
-		if err != nil {
-			r.Reply(nil, err)
-			return
+		var record *messages.Placement
+		if err == nil {
+			record = e.record
 		}
-		r.Reply(e.record, nil)
+		r.Reply(record, err)
 	}
 	m.ledger.Do(ledger.Transaction{Key: placementKey(id), WaitingMax: m.o.PendingMax, Reply: reply, Decide: func() (ledger.Entry, error) {
 		record, err := m.get(c, id)
@@ -140,12 +157,12 @@ func (m *Manager) onStop(c *stage.Context, r stage.Request[messages.StopPlacemen
 			return ledger.Entry{}, err
 		}
 		e = m.placements[id]
-		return m.ending(c, completion{e: e, status: messages.PlacementCancelled}), nil
+		return m.ending(c, placementEnd{e: e, status: messages.PlacementCancelled}), nil
 	}})
 }
 
 func (m *Manager) noPlacement(id messages.PlacementID) error {
-	if m.damaged[store.Placement][string(id)] {
+	if m.unread.Has(store.Placement, string(id)) {
 		return messages.Errorf(messages.NotFound, "placement %s is not known here: its record in the store is damaged", id)
 	}
 	return messages.Errorf(messages.NotFound, "placement %s is not known here", id)

@@ -18,8 +18,8 @@ func queueKey(name messages.QueueName) ledger.Key {
 func (m *Manager) onNewQueue(c *stage.Context, r stage.Request[messages.CreateQueue, *messages.Queue]) {
 	record := r.Request.Queue
 	name := record.Name
-	reply := func(err error) { r.Reply(orNil(&record, err)) }
-	m.ledger.Do(ledger.Transaction{Key: queueKey(name), Reply: reply, Decide: func() (ledger.Entry, error) {
+	made := &record
+	m.ledger.Do(ledger.Transaction{Key: queueKey(name), Reply: r.With(&made), Decide: func() (ledger.Entry, error) {
 		switch {
 		case record.Timeout <= 0:
 			return ledger.Entry{}, messages.Errorf(messages.InvalidRequest, "a queue needs a timeout")
@@ -36,13 +36,6 @@ func (m *Manager) onNewQueue(c *stage.Context, r stage.Request[messages.CreateQu
 	}})
 }
 
-func orNil[T any](v *T, err error) (*T, error) {
-	if err != nil {
-		return nil, err
-	}
-	return v, nil
-}
-
 // existing returns a queue that has not been deleted.
 func (m *Manager) existing(name messages.QueueName) (*queue, error) {
 	if q := m.queues[name]; q != nil && !q.deleted {
@@ -52,18 +45,22 @@ func (m *Manager) existing(name messages.QueueName) (*queue, error) {
 }
 
 func (m *Manager) onUpdateQueue(r stage.Request[messages.UpdateQueue, *messages.Queue]) {
-	m.changeQueue(r.Request.Name, r.Reply, func(old *messages.Queue) (*messages.Queue, error) { return r.Request.Apply(old), nil })
+	var next *messages.Queue
+	m.changeQueue(r.Request.Name, r.With(&next), func(old *messages.Queue) (*messages.Queue, error) {
+		next = r.Request.Apply(old)
+		return next, nil
+	})
 }
 
 // changeQueue replaces the record of a queue. Its placements use it from their next pass.
-func (m *Manager) changeQueue(name messages.QueueName, reply func(*messages.Queue, error), change func(*messages.Queue) (*messages.Queue, error)) {
-	var record *messages.Queue
-	m.ledger.Do(ledger.Transaction{Key: queueKey(name), Reply: func(err error) { reply(orNil(record, err)) }, Decide: func() (ledger.Entry, error) {
+func (m *Manager) changeQueue(name messages.QueueName, reply func(error), change func(*messages.Queue) (*messages.Queue, error)) {
+	m.ledger.Do(ledger.Transaction{Key: queueKey(name), Reply: reply, Decide: func() (ledger.Entry, error) {
 		q, err := m.existing(name)
 		if err != nil {
 			return ledger.Entry{}, err
 		}
-		if record, err = change(q.record); err != nil {
+		record, err := change(q.record)
+		if err != nil {
 			return ledger.Entry{}, err
 		}
 		return ledger.Entry{
@@ -88,7 +85,7 @@ func (m *Manager) applyRecord(q *queue, record *messages.Queue) {
 // its next step finds the queue deleted.
 func (m *Manager) onDropQueue(c *stage.Context, r stage.Request[messages.DeleteQueue, stage.None]) {
 	name := r.Request.Name
-	m.ledger.Do(ledger.Transaction{Key: queueKey(name), Reply: func(err error) { r.Reply(stage.None{}, err) }, Decide: func() (ledger.Entry, error) {
+	m.ledger.Do(ledger.Transaction{Key: queueKey(name), Reply: r.With(new(stage.None)), Decide: func() (ledger.Entry, error) {
 		q, err := m.existing(name)
 		if err != nil {
 			return ledger.Entry{}, err
@@ -99,7 +96,7 @@ func (m *Manager) onDropQueue(c *stage.Context, r stage.Request[messages.DeleteQ
 			if e.state == ended || e.state == ending {
 				continue
 			}
-			end := m.ending(c, completion{e: e, status: messages.PlacementFailed})
+			end := m.ending(c, placementEnd{e: e, status: messages.PlacementFailed})
 			drop.Changes, drop.Events = append(drop.Changes, end.Changes...), append(drop.Events, end.Events...)
 			drop.Takes = append(drop.Takes, placementKey(e.id()))
 			failed = append(failed, end)
@@ -130,21 +127,13 @@ func (m *Manager) tags(q messages.Resource) (map[string]string, error) {
 }
 
 func (m *Manager) onUpdateTags(r stage.Request[messages.UpdateTags, map[string]string]) {
-	reply := func(q *messages.Queue, err error) {
-		if err != nil {
-			r.Reply(nil, err)
-			return
-		}
-		r.Reply(maps.Clone(q.Tags), nil)
-	}
-	m.changeQueue(messages.QueueName(r.Request.Resource.ID), reply, func(old *messages.Queue) (*messages.Queue, error) {
-		tags, err := messages.ChangeTags(old.Tags, r.Request)
-		if err != nil {
-			return nil, err
-		}
-		record := *old
-		record.Tags = tags
-		return &record, nil
+	var tags map[string]string
+	m.changeQueue(messages.QueueName(r.Request.Resource.ID), r.With(&tags), func(old *messages.Queue) (*messages.Queue, error) {
+		next := *old
+		var err error
+		next.Tags, err = messages.ChangeTags(old.Tags, r.Request)
+		tags = maps.Clone(next.Tags)
+		return &next, err
 	})
 }
 
@@ -154,7 +143,7 @@ func (m *Manager) queueARN(name messages.QueueName) string {
 }
 
 func (m *Manager) noQueue(name messages.QueueName) error {
-	if m.damaged[store.Queue][string(name)] {
+	if m.unread.Has(store.Queue, string(name)) {
 		return messages.Errorf(messages.NotFound, "queue %s is not known here: its record in the store is damaged; create it again", name)
 	}
 	return messages.Errorf(messages.NotFound, "queue %s is not known here", name)

@@ -209,8 +209,8 @@ func TestCrashWhileLaunching(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1")
 		w.queue(messages.Queue{Destinations: []string{"fleet/A"}})
-		m := newManager(w.options.withDefaults(), fleet.Hosts{Registry: w.registry}, new(State))
-		launched{m: m, game: &messages.GameSession{ID: "arn:game/0"}}.OnDeadLetter()
+		hosts := fleet.Hosts{Registry: w.registry}
+		gameSessionLaunched{hosts: hosts, game: &messages.GameSession{ID: "arn:game/0"}}.OnDeadLetter()
 		w.free("A/a-1", 1)
 		w.with(func(s *standIn) { s.activate = -1 })
 		w.placed(messages.StartPlacement{ID: "p"})
@@ -218,7 +218,7 @@ func TestCrashWhileLaunching(t *testing.T) {
 		if live := w.live(); len(live) != 1 {
 			t.Fatalf("%v live", live)
 		}
-		launched{m: m, game: &messages.GameSession{ID: "arn:game/0"}}.OnDeadLetter()
+		gameSessionLaunched{hosts: hosts, game: &messages.GameSession{ID: "arn:game/0"}}.OnDeadLetter()
 		if live := w.live(); len(live) != 0 {
 			t.Fatalf("%v live", live)
 		}

@@ -132,8 +132,7 @@ func (v *checks) ruleFiles(c *Config) {
 		return
 	}
 	for i, r := range o.RuleSets {
-		_, err := matchmaker.Compile(*r)
-		v.err(fmt.Sprintf("matchmaking.ruleSets[%d]", i), err)
+		v.err(fmt.Sprintf("matchmaking.ruleSets[%d]", i), matchmaker.CheckRuleSet(r.Body))
 	}
 }
 

@@ -16,7 +16,7 @@ type assignment struct {
 	options   [][]int // by ticket: the teams to try
 }
 
-// assign finds the first assignment of the set to teams that is a match, trying teams by the fill order.
+// assign finds the first assignment of the set to teams that makes a match. It tries teams in the order of fillOrder.
 func (s *search) assign(at *plan) bool {
 	a := &s.teams
 	a.at, a.work = at, 0
@@ -38,7 +38,7 @@ func (s *search) assign(at *plan) bool {
 	return s.place(0)
 }
 
-// place finds teams for the tickets from the i-th on.
+// place finds teams for ticket i and those after it.
 func (s *search) place(i int) bool {
 	a := &s.teams
 	for i < len(s.tickets) && s.tickets[i].teams != nil {
@@ -91,14 +91,14 @@ func (s *search) place(i int) bool {
 	return false
 }
 
-// ended reports whether the budget of the search or of this assignment has ended.
+// ended reports whether the budget of the search or of this assignment is spent.
 func (s *search) ended() bool {
 	s.stopped = s.stopped || s.work > s.budget
 	s.unproven = s.unproven || s.stopped || !s.exact && s.teams.work > assignBudget
 	return s.stopped || !s.exact && s.teams.work > assignBudget
 }
 
-// triedEqual reports whether an empty team was tried that is no different.
+// triedEqual reports whether an equivalent empty team was tried.
 func (s *search) triedEqual(tried []int, t int) bool {
 	a := &s.teams
 	if len(a.candidate.teams[t]) > 0 {
@@ -112,7 +112,7 @@ func (s *search) triedEqual(tried []int, t int) bool {
 	return false
 }
 
-// enoughLeft reports whether the tickets from the i-th on can fill all teams to their minimum.
+// enoughLeft reports whether ticket i and those after it can fill all teams to their minimum.
 func (s *search) enoughLeft(i int) bool {
 	players, missing := 0, 0
 	for _, e := range s.tickets[i:] {
@@ -126,7 +126,7 @@ func (s *search) enoughLeft(i int) bool {
 	return players >= missing
 }
 
-// fillOrder appends the teams with room for n players: those below their minimum first, then those with most open slots, then by
+// fillOrder appends the teams with room for n players: teams below their minimum first, then by most open slots, then by
 // declaration.
 func fillOrder(out []int, teams []ruleset.Team, seats [][]seat, n int) []int {
 	for t := range teams {
@@ -161,7 +161,7 @@ func (s *search) teamRulesHold(tickets []*entry, teams [][]seat, stage int) bool
 }
 
 // balance swaps tickets of equal size between teams while that brings the averages of the balanced attribute closer together and
-// legal still holds (flexmatch.md 12). Backfill tickets stay where they are.
+// legal holds (flexmatch.md 12). Backfill tickets do not move.
 func (p *Pool) balance(f *found, legal func() bool) {
 	attribute := p.set.Algorithm.BalancedAttribute
 	if attribute < 0 || len(f.teams) < 2 {
@@ -215,7 +215,7 @@ func (p *Pool) balance(f *found, legal func() bool) {
 	}
 }
 
-// swap puts the players of b where those of a are.
+// swap exchanges the teams of the players of a and b.
 func swap(seats []seat, a, b *entry) {
 	for i := range seats {
 		if seats[i].e == a {

@@ -8,8 +8,8 @@ import (
 	"sort"
 )
 
-// set is a set of positions in a batch. Batches are so small that the sets which rules allow are made once, and candidates are found by
-// intersection.
+// set is a set of positions in a batch. Batches are small: the sets that rules allow are computed once, and intersected to find
+// candidates.
 type set [4]uint64
 
 const _ = uint(len(set{})*64 - BatchSize)
@@ -25,7 +25,7 @@ func (s *set) without(t *set) set {
 	return set{s[0] &^ t[0], s[1] &^ t[1], s[2] &^ t[2], s[3] &^ t[3]}
 }
 
-// first returns the lowest position of a set that is not empty.
+// first returns the lowest position. The set must not be empty.
 func (s *set) first() int {
 	for i, w := range s {
 		if w != 0 {
@@ -35,42 +35,42 @@ func (s *set) first() int {
 	return -1
 }
 
-// common returns how many positions two sets have in common.
+// common returns the number of positions in both sets.
 func (s *set) common(t *set) int {
 	return bits.OnesCount64(s[0]&t[0]) + bits.OnesCount64(s[1]&t[1]) + bits.OnesCount64(s[2]&t[2]) + bits.OnesCount64(s[3]&t[3])
 }
 
-// batch is the tickets that a pass looks at together, and which of them rules allow.
+// batch has the tickets that a pass searches together, and sets of them for rules.
 type batch struct {
 	anchors  []*entry // in the order of anchors
 	order    []*entry // in the order of candidates: the positions
 	alive    set      // neither gone nor spent
-	removals uint64   // of the pool, when alive was made
+	removals uint64   // of the pool, when alive was computed
 
 	backfill set
 	shared   set // another ticket names one of the players
 	sizes    []kind
 	stages   []kind
-	used     uint64  // location bits that some ticket has, and not each
+	used     uint64  // location bits that some tickets have, but not all
 	near     [64]set // by location bit
-	anywhere set     // tickets for which latencies decide nothing
+	anywhere set     // tickets that no latency rule restricts
 	keys     []keyRange
 }
 
-// kind is the tickets with one number: of players, or of the stage.
+// kind has the tickets with the same number: of players, or of their stage.
 type kind struct {
 	n   int
 	set set
 }
 
-// keyRange is the tickets by the value of a range rule.
+// keyRange has the tickets sorted by the value of a range rule.
 type keyRange struct {
 	entries []*entry
 	values  []float64
 	below   []set // below[i] is the first i of entries
 }
 
-// fill makes the batch of tickets whose stages and masks are known, in the order of anchors.
+// fill makes a batch of tickets, given in the order of anchors. Their stages and masks must be set.
 func (b *batch) fill(p *Pool) {
 	if len(b.keys) != p.ranges {
 		b.keys = make([]keyRange, p.ranges)
@@ -88,7 +88,7 @@ func (b *batch) fill(p *Pool) {
 	b.arrange(p)
 }
 
-// arrange makes the sets after a change of the order.
+// arrange computes the sets for the current order.
 func (b *batch) arrange(p *Pool) {
 	b.backfill, b.shared, b.anywhere, b.used = set{}, set{}, set{}, 0
 	b.sizes, b.stages = b.sizes[:0], b.stages[:0]
@@ -137,7 +137,7 @@ func addKind(kinds []kind, n, position int) []kind {
 	return kinds
 }
 
-// live finds out which tickets are left.
+// live updates the set of tickets that are left.
 func (b *batch) live(p *Pool) {
 	b.alive, b.removals = set{}, p.removals
 	for i, e := range b.order {
@@ -147,14 +147,14 @@ func (b *batch) live(p *Pool) {
 	}
 }
 
-// within returns the tickets with a value from low to high.
+// within returns the tickets whose value is between low and high, inclusive.
 func (k *keyRange) within(low, high float64) set {
 	from := sort.SearchFloat64s(k.values, low)
 	to := from + sort.Search(len(k.values)-from, func(i int) bool { return k.values[from+i] > high })
 	return k.below[to].without(&k.below[from])
 }
 
-// players returns how many players the tickets have.
+// players returns the number of players of the tickets.
 func (b *batch) players(s *set) int {
 	n := 0
 	for i := range b.sizes {
@@ -163,7 +163,7 @@ func (b *batch) players(s *set) int {
 	return n
 }
 
-// at returns the tickets that have one of the locations.
+// at returns the tickets with any of the locations.
 func (b *batch) at(mask uint64) set {
 	out := b.anywhere
 	for mask &= b.used; mask != 0; mask &= mask - 1 {
@@ -172,7 +172,7 @@ func (b *batch) at(mask uint64) set {
 	return out
 }
 
-// parts calls f for the parts of a set that share one of the locations. The whole set is one part if latencies decide nothing.
+// parts calls f with the part of a set at each location. Without a latency rule it calls f once, with the whole set.
 func (b *batch) parts(s *set, mask uint64, latencies bool, f func(*set)) {
 	if mask &= b.used; !latencies || mask == 0 {
 		f(s)
@@ -185,7 +185,7 @@ func (b *batch) parts(s *set, mask uint64, latencies bool, f func(*set)) {
 	}
 }
 
-// mostAt returns the most players of a part: a bound on those that may still follow.
+// mostAt returns the number of players of the largest part, an upper bound on the players that may follow.
 func (b *batch) mostAt(s *set, mask uint64, latencies bool) int {
 	if mask &= b.used; !latencies || mask&(mask-1) == 0 {
 		return b.players(s)

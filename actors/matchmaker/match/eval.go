@@ -10,10 +10,10 @@ import (
 // seat is one player in a team of a candidate match.
 type seat struct {
 	e *entry
-	i int // of the ticket's players
+	i int // index among the ticket's players
 }
 
-// candidate is a set of tickets, and perhaps the teams of their players.
+// candidate is a set of tickets, with or without teams of their players.
 type candidate struct {
 	tickets []*entry
 	teams   [][]seat
@@ -27,17 +27,17 @@ type value struct {
 	undefined bool
 }
 
-// evaluator computes values. Its memory is used again for the next rule.
+// evaluator computes values. It reuses its memory for each rule.
 type evaluator struct {
 	arena   []value
 	numbers []float64
-	players bool // the expression has seen a player
+	players bool // the expression has read a player
 }
 
 // reset frees the values computed so far.
 func (v *evaluator) reset() { v.arena = v.arena[:0] }
 
-// list makes room for n values.
+// list allocates n values.
 func (v *evaluator) list(n int) []value {
 	if len(v.arena)+n > cap(v.arena) {
 		v.arena = make([]value, 0, max(256, 2*cap(v.arena), n))
@@ -75,7 +75,7 @@ func (v *evaluator) eval(e *ruleset.Expr, c *candidate, party ruleset.Aggregatio
 	}
 }
 
-// innermost applies f to the lists that are so many levels down.
+// innermost applies f to the lists at a depth.
 func (v *evaluator) innermost(a value, levels int, f func(value) value) value {
 	if levels == 0 {
 		return f(a)
@@ -132,7 +132,7 @@ func (v *evaluator) team(p *ruleset.Path, seats []seat, party ruleset.Aggregatio
 	return value{list: out[:n]}
 }
 
-// combined makes one list of those of the members of a party.
+// combined merges the lists of the members of a party.
 func (v *evaluator) combined(attribute int, seats []seat, party ruleset.Aggregation) value {
 	lists := make([]value, 0, 1)
 	for _, s := range seats {
@@ -189,7 +189,7 @@ next:
 	return value{list: out}
 }
 
-// reduce applies an aggregate to a list. The aggregates but sum and count have no value for an empty list.
+// reduce applies an aggregate to a list. Of an empty list only sum and count have a value.
 func (v *evaluator) reduce(f ruleset.Func, a value) value {
 	if f == ruleset.Count {
 		return value{num: float64(len(a.list))}

@@ -10,39 +10,39 @@ import (
 
 // Explanation says why a ticket waits.
 type Explanation struct {
-	Never      string // why it can never be matched; empty if it can
+	Never      string // why it can never be matched; empty: it can
 	Age        time.Duration
 	Others     int  // other tickets in the pool
-	Sampled    int  // of them, those that were looked at; the numbers below are of these
-	Compatible int  // those that no rule keeps apart from this one, as a pair
+	Sampled    int  // of Others, those that were examined: the counts below are among them
+	Compatible int  // of Sampled, those that may be in a match with this ticket, as far as pairs show
 	Players    int  // players of this ticket and of the compatible ones
-	Needed     int  // the fewest players of a match
-	Cut        bool // its last search ended at its budget, before it had tried all sets of them: there may be a match
+	Needed     int  // minimum of players of a match
+	Cut        bool // its last search spent its budget before it had tried all sets of tickets: there may be a match
 	Blocked    []Blocked
-	Next       []ruleset.Change // the next steps of expansions, by the age of this ticket; all are due at the same time
-	NextIn     time.Duration    // until then; 0 if there is none
-	Wait       time.Duration    // how long it will wait in addition, by EstimatedWait
-	Estimated  bool             // false: too few tickets were matched lately for an estimate
+	Next       []ruleset.Change // the next steps of expansions by the age of this ticket, all due together
+	NextIn     time.Duration    // time until Next; 0: there is none
+	Wait       time.Duration    // how much longer it will wait, by EstimatedWait
+	Estimated  bool             // false: too few recent matches for an estimate
 }
 
-// Blocked says which other tickets one rule keeps from a ticket. Another ticket counts for each rule that keeps it away. The names of
-// the reasons that are no rules are in parentheses.
+// Blocked counts the tickets that one rule excludes from a match with a ticket. A ticket counts for each rule that excludes it. Rule
+// is in parentheses if the reason is not a rule.
 type Blocked struct {
 	Rule    string
 	Tickets int
-	Example string // the id of one of them
+	Example string // id of one of these tickets
 }
 
-// Explain says why a ticket waits at a time; false if it is not in the pool. It takes time in proportion to the pool.
+// Explain says why a ticket waits at a time; false if it is not in the pool. Its time is proportional to the size of the pool.
 func (p *Pool) Explain(id string, now time.Time) (Explanation, bool) {
 	return p.ExplainSample(id, now, len(p.entries))
 }
 
-// ExplainSample is Explain by at most so many other tickets, spread evenly over the order of arrival. A look at one takes about a
-// microsecond.
+// ExplainSample is Explain with a bound on the number of other tickets, which it takes evenly over the order of arrival. It examines
+// one in about a microsecond.
 //
-// It judges pairs of tickets: a rule that needs whole matches, such as one of averages, keeps no pair apart. If there are enough
-// compatible tickets, such a rule, or what the compatible tickets are among each other, is the reason.
+// It judges pairs of tickets. A rule about whole matches, such as one of averages, excludes no pair. If enough tickets are compatible,
+// the reason is such a rule, or the compatible tickets exclude each other.
 func (p *Pool) ExplainSample(id string, now time.Time, most int) (Explanation, bool) {
 	e := p.byID[id]
 	if e == nil {
@@ -79,7 +79,7 @@ func (p *Pool) ExplainSample(id string, now time.Time, most int) (Explanation, b
 		}
 		out.Blocked[i].Tickets++
 	}
-	// Gone entries are at most half of all.
+	// At most half of the entries have left the pool.
 	step := max(1, (len(p.entries)+most-1)/max(most, 1))
 	for i := 0; i < len(p.entries) && out.Sampled < most; i += step {
 		other := p.entries[i]
@@ -101,7 +101,7 @@ func (p *Pool) ExplainSample(id string, now time.Time, most int) (Explanation, b
 	return out, true
 }
 
-// apart returns what keeps two tickets from one match: names of rules, or reasons in parentheses.
+// apart returns why two tickets cannot be in one match: names of rules, or other reasons in parentheses.
 func (p *Pool) apart(v *evaluator, a, b *entry) (reasons []string) {
 	stage := p.younger(a.stage, b.stage)
 	at := &p.plans[stage]
@@ -128,7 +128,7 @@ func (p *Pool) apart(v *evaluator, a, b *entry) (reasons []string) {
 		}
 	}
 	for _, r := range at.sets {
-		if !slices.Contains(reasons, r.Name) && !v.holds(r, at.pruning, p.set.Attributes, pair) { // parts of a compound rule have its name
+		if !slices.Contains(reasons, r.Name) && !v.holds(r, at.pruning, p.set.Attributes, pair) { // parts of a compound rule share its name
 			reasons = append(reasons, r.Name)
 		}
 	}

@@ -15,31 +15,31 @@ type largePass struct {
 	groups  [][]*entry
 	group   []*entry
 	batches []*largeBatch
-	done    map[int]bool    // locations whose batches are done
-	tried   map[*entry]bool // anchors that the first batch has tried in vain
-	rank    int             // fastestRegion: how many locations of each ticket are open
+	done    map[int]bool    // locations with finished batches
+	tried   map[*entry]bool // anchors for which the first batch found no match
+	rank    int             // fastestRegion: how many locations of each ticket are in use
 	ranks   int
 	formed  bool
 }
 
-// largeBatch is the tickets that may play at one location.
+// largeBatch has the tickets that may play at one location.
 type largeBatch struct {
 	location int
 	tickets  []ranked // by priority
 	players  int
-	next     int // the anchor to try
+	next     int // index of the next anchor
 	removals uint64
 	keys     []float64 // by the first range rule, sorted
-	before   []int     // players of the tickets before a key
+	before   []int     // number of players of the tickets before a key
 }
 
-// ranked is a ticket, and which of its locations the batch is: 0 is the one with the lowest latency.
+// ranked is a ticket with the rank of the batch's location among its own: 0 has the lowest latency.
 type ranked struct {
 	e    *entry
 	rank int
 }
 
-// resume makes the batches anew, in the same order: at another time, locations that were too slow may be usable.
+// resume rebuilds the batches in the same order, because later more locations may be usable.
 func (l *largePass) resume(s *Pass) {
 	if len(l.batches) == 0 {
 		return
@@ -50,7 +50,7 @@ func (l *largePass) resume(s *Pass) {
 	}
 	s.largeBatches()
 	slices.SortStableFunc(l.batches, func(a, b *largeBatch) int { return cmp.Compare(order[a.location], order[b.location]) })
-	s.work = min(s.work, s.budget/2) // or nothing is left for anchors
+	s.work = min(s.work, s.budget/2) // leaves budget for anchors
 }
 
 // stepLarge tries one anchor. It reports whether the pass is complete.
@@ -87,21 +87,21 @@ func (s *Pass) stepLarge() (done bool) {
 	case b.around(s.pool, anchor) >= s.pool.plans[anchor.stage].minTotal && s.formLarge(anchor, b):
 		l.formed = true
 	case s.pool.ranges == 0 && s.pool.set.Algorithm.Backfill != ruleset.BackfillLow:
-		l.drop() // without a rule that tells tickets apart, the next anchor sees the same tickets
+		l.drop() // no rule distinguishes tickets: the next anchor would fail, too
 	default:
 		l.tried[anchor] = true
 	}
 	return false
 }
 
-// drop ends with the first batch.
+// drop removes the first batch.
 func (l *largePass) drop() {
 	l.done[l.batches[0].location] = true
 	l.tried = map[*entry]bool{}
 	l.batches = l.batches[1:]
 }
 
-// largeBatches makes the batches of a group that are not done: one for each location.
+// largeBatches makes the unfinished batches of a group, one for each location.
 func (s *Pass) largeBatches() {
 	l := s.large
 	byLocation := map[int]*largeBatch{}
@@ -121,7 +121,7 @@ func (s *Pass) largeBatches() {
 		}
 		for rank, id := range usable {
 			if !fastest {
-				rank = 0 // a ticket has no choice of its own
+				rank = 0 // all tickets share the locations
 			}
 			b := byLocation[id]
 			if b == nil {
@@ -143,7 +143,7 @@ func (s *Pass) largeBatches() {
 	slices.SortStableFunc(l.batches, func(a, b *largeBatch) int { return cmp.Compare(b.players, a.players) })
 }
 
-// live finds out which tickets of the batch are left, and prepares around.
+// live updates the tickets of the batch that are left, and the data for around.
 func (b *largeBatch) live(s *Pass) {
 	p := s.pool
 	var left []*entry
@@ -168,7 +168,7 @@ func (b *largeBatch) live(s *Pass) {
 	}
 }
 
-// around returns a bound on the players that a match with an anchor may have: those whose values the first range rule allows beside it.
+// around returns an upper bound on the players of a match with an anchor: those in its range by the first range rule.
 func (b *largeBatch) around(p *Pool, anchor *entry) int {
 	if p.ranges == 0 || math.IsInf(p.plans[anchor.stage].ranges[0].max, 1) {
 		return b.players
@@ -179,8 +179,8 @@ func (b *largeBatch) around(p *Pool, anchor *entry) int {
 	return b.before[to] - b.before[from]
 }
 
-// usableLocations returns the locations that are good enough for a ticket at its own age, the fastest first. Without a latency rule
-// there is one, which all share.
+// usableLocations returns the locations that satisfy the latency rules for a ticket at its own age, fastest first. Without a latency
+// rule, all tickets have the same single location.
 func (s *Pass) usableLocations(e *entry) []int {
 	var found []report
 	any := false
@@ -207,7 +207,7 @@ func (s *Pass) usableLocations(e *entry) []int {
 	return ids
 }
 
-// byBalance is a heap of tickets: by rank of the location, distance of the balanced attribute to the anchor's, age.
+// byBalance is a heap of tickets: by rank of the location, then by distance of the balanced attribute from the anchor's, then by age.
 type byBalance struct {
 	tickets []ranked
 	at      float64
@@ -229,7 +229,7 @@ func (h *byBalance) Less(i, j int) bool {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(h.distance(a.e), h.distance(b.e)), byAge(a.e, b.e)) < 0
 }
 
-// formLarge makes a match around an anchor, if there is one.
+// formLarge makes a match with an anchor if it can.
 func (s *Pass) formLarge(anchor *entry, b *largeBatch) bool {
 	p := s.pool
 	isBackfill, most := anchor.backfill, anchor.n
@@ -271,7 +271,7 @@ func (s *Pass) formLarge(anchor *entry, b *largeBatch) bool {
 	}
 	f := found{stage: stage}
 	if !p.fillTeams(&f, chosen) {
-		// Parties that come late may find no team with room for all of them.
+		// A late party may not fit into any team.
 		slices.SortStableFunc(chosen[1:], func(a, b *entry) int { return cmp.Compare(b.n, a.n) })
 		if !p.fillTeams(&f, chosen) {
 			return false
@@ -282,7 +282,7 @@ func (s *Pass) formLarge(anchor *entry, b *largeBatch) bool {
 	return true
 }
 
-// seats returns how many players a match of a stage may have.
+// seats returns the maximum of players of a match at a stage.
 func (p *Pool) seats(stage int) int {
 	n := -p.options.AdditionalPlayers
 	for _, t := range p.plans[stage].teams {
@@ -291,7 +291,7 @@ func (p *Pool) seats(stage int) int {
 	return n
 }
 
-// besideInRange reports whether the batchDistance rules allow a ticket beside an anchor, at any stage that may follow.
+// besideInRange reports whether the batchDistance rules allow a ticket with an anchor, at this or a later stage.
 func (p *Pool) besideInRange(anchor, e *entry) bool {
 	at := &p.plans[p.younger(anchor.stage, e.stage)]
 	for i := range at.ranges {
@@ -313,8 +313,8 @@ func (p *Pool) inRange(stage int, low, high []float64, e *entry) bool {
 	return true
 }
 
-// fillTeams gives teams to tickets, in their order; those that no team has room for are left out. It reports whether all teams reach
-// their minimum.
+// fillTeams assigns tickets to teams, in order, and leaves out those that fit no team. It reports whether all teams reach their
+// minimum.
 func (p *Pool) fillTeams(f *found, tickets []*entry) bool {
 	teams := p.plans[f.stage].teams
 	f.tickets, f.teams = nil, make([][]seat, len(teams))
@@ -346,7 +346,7 @@ func (p *Pool) fillTeams(f *found, tickets []*entry) bool {
 	return len(f.tickets) > 1 || !f.tickets[0].backfill
 }
 
-// largeCounts says that each rule was evaluated once for each ticket of a match.
+// largeCounts returns counts of one evaluation of each rule for each ticket of a match.
 func (s *Pass) largeCounts(tickets []*entry) []RuleCount {
 	counts := make([]RuleCount, 0, len(s.pool.set.Rules))
 	for _, r := range s.pool.set.Rules {

@@ -6,16 +6,16 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// Measure is what one rule says about a match.
+// Measure is the result of one rule for a match.
 type Measure struct {
 	Rule     string
-	Value    float64 // the worst value that the rule looks at: a distance, a latency, a count, or what a comparison compares
-	Known    bool    // false: the rule has no number, as of strings and compound rules
-	LowWorse bool    // the lower, the worse
-	Expanded bool    // the rule holds only as expansions have it
+	Value    float64 // the worst value that the rule tests: a distance, a latency, a count, or an operand of a comparison
+	Known    bool    // false: the rule tests no number (strings, compound rules)
+	LowWorse bool    // lower values are worse
+	Expanded bool    // the rule holds only because of expansions
 }
 
-// Meter measures matches of one rule set, for reports. One goroutine at a time may use it.
+// Meter measures matches of one rule set for reports. Only one goroutine at a time may use it.
 type Meter struct {
 	pool *Pool
 	eval evaluator
@@ -24,7 +24,7 @@ type Meter struct {
 // NewMeter makes a meter.
 func NewMeter(set *ruleset.RuleSet) *Meter { return &Meter{pool: New(set, Options{})} }
 
-// Measure says what each enforced rule says about a match that a pass of the rule set has made. The error is that of Pool.Add.
+// Measure returns the result of each enforced rule for a match of the rule set. Errors are those of Pool.Add.
 func (m *Meter) Measure(match *Match) ([]Measure, error) {
 	p := m.pool
 	seats := map[string]seat{}
@@ -105,7 +105,7 @@ func (m *Meter) value(r *ruleset.Rule, c *candidate) (worst float64, low, known 
 	return worst, low, known
 }
 
-// count finds the lowest or highest count of a collection rule: the bound at which it begins to hold.
+// count finds the lowest or highest count of a collection rule: the bound at which the rule begins to hold.
 func (m *Meter) count(r ruleset.Rule, low bool, c *candidate) float64 {
 	n := 0.0
 	for ; n < ruleset.MaxPlayers; n++ {
@@ -124,7 +124,7 @@ func (m *Meter) count(r ruleset.Rule, low bool, c *candidate) float64 {
 	return n
 }
 
-// bestLatency returns the highest latency to the location where it is lowest.
+// bestLatency returns the highest latency at the location that minimises it.
 func bestLatency(r *ruleset.Rule, tickets []*entry) (best float64, ok bool) {
 	best = math.Inf(1)
 next:

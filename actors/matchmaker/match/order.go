@@ -9,8 +9,8 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// order sorts the candidates for an anchor, if there are sort rules (flexmatch.md 7.6 and 11.2). Without them the order of anchors is
-// theirs, too: by priority and age. An anchor never sees the backfill tickets that low has at the end.
+// order sorts the candidates for an anchor by the sort rules (flexmatch.md 7.6 and 11.2). Without sort rules candidates have the
+// order of anchors: by priority and age. An anchor's candidates do not include the backfill tickets of low priority at the end.
 func (s *search) order(a *entry) {
 	rules := s.sortRules(a)
 	if len(rules) == 0 {
@@ -38,7 +38,7 @@ type sorter struct {
 	rule   *ruleset.Rule
 	t      ruleset.AttributeType
 	anchor *entry
-	key    string  // of maps
+	key    string  // of map attributes
 	at     float64 // the anchor's number
 }
 
@@ -72,7 +72,7 @@ func mapKey(m map[string]float64, highest bool) string {
 	return key
 }
 
-// number returns a ticket's number, or false if it has none.
+// number returns the number of a ticket by which the rule sorts, false if it has none.
 func (o *sorter) number(e *entry) (float64, bool) {
 	if o.t == ruleset.Number {
 		return pick(e.numbers[o.rule.Attribute], o.rule.Party), true
@@ -89,7 +89,7 @@ func (o *sorter) number(e *entry) (float64, bool) {
 	return pick(aggregate(len(all), func(i int) float64 { return all[i] }), o.rule.Party), true
 }
 
-// compare orders two candidates. Tickets without a value are last in both directions.
+// compare orders two candidates. Tickets without a value come last in both directions.
 func (o *sorter) compare(x, y *entry) int {
 	distance := o.rule.Type == ruleset.DistanceSort
 	c := 0

@@ -11,23 +11,24 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// PassBudget is how many evaluations a pass makes at most before it ends and the next one goes on. A search that has begun ends first.
+// PassBudget bounds the evaluations of a pass. When it is spent, the current search finishes, and the next pass continues with the
+// remaining tickets.
 const PassBudget = 180_000
 
 // Limits of a pass (flexmatch.md 11).
 const (
 	BatchSize     = 250     // tickets
 	anchorBudget  = 20_000  // evaluations for one anchor
-	fruitless     = 100_000 // evaluations that all searches of a pass together may spend without a result, in equal parts by batch
-	fewest        = 150     // evaluations for an anchor whose batch has spent its part
-	exactTickets  = 12      // with so many tickets in a batch, the result is exact
+	fruitless     = 100_000 // evaluations of all fruitless searches of a pass, shared equally by its batches
+	fewest        = 150     // evaluations for an anchor after its batch has spent its share
+	exactTickets  = 12      // largest batch with an exact result
 	exactBudget   = 1_000_000
-	assignBudget  = 2_000 // evaluations for the teams of one set of tickets, unless the result is to be exact
+	assignBudget  = 2_000 // evaluations for the teams of one set of tickets, unless the result must be exact
 	balanceTrials = 10_000
-	pauseEvery    = 64 // evaluations, or what takes about as long: looks at a ticket, comparisons of a sort
+	pauseEvery    = 64 // evaluations, or steps that take as long, such as a comparison of a sort
 )
 
-// Pass is one run over a pool. The tickets that it looks at are those that were in the pool when it began.
+// Pass is one run over the tickets that a pool had when the pass began.
 type Pass struct {
 	pool    *Pool
 	now     time.Time
@@ -41,16 +42,16 @@ type Pass struct {
 	work    int
 	budget  int
 	cut     bool
-	repairs int    // the same for repair
-	spare   int    // evaluations that searches of the current batch may still spend without a result
+	repairs int    // spare for repair
+	spare   int    // evaluations left for fruitless searches of the current batch
 	toPause int    // evaluations until the next call of Options.Pause
-	arrived uint64 // tickets that the pool has had when the pass began
+	arrived uint64 // number of tickets ever added when the pass began
 }
 
-// Begin begins a pass. now is the time for the ages of tickets; equal seeds split equal pools into equal batches.
+// Begin begins a pass. Ages of tickets are computed at now. Equal seeds split equal pools into equal batches.
 //
-// If the pass before it has ended at its budget, the new one goes on where that stopped: the tickets that it did not get to are next, and
-// those that came meanwhile have their turn when it is complete. So each ticket has its turn, however large the pool is.
+// If the previous pass spent its budget, the new one continues with its remaining tickets. Tickets that were added since are in the
+// first pass after that. So every ticket is searched for, however large the pool is.
 func (p *Pool) Begin(now time.Time, seed uint64) *Pass {
 	if s := p.cut; s != nil {
 		p.cut = nil
@@ -62,7 +63,7 @@ func (p *Pool) Begin(now time.Time, seed uint64) *Pass {
 	if s.budget <= 0 {
 		s.budget = PassBudget
 	}
-	s.budget = max(s.budget, 4*BatchSize) // enough to get on
+	s.budget = max(s.budget, 4*BatchSize) // otherwise a pass may make no progress
 	groups := map[string][]*entry{}
 	var names []string
 	for _, e := range p.entries {
@@ -94,15 +95,14 @@ func (p *Pool) Begin(now time.Time, seed uint64) *Pass {
 	return s
 }
 
-// Cut reports whether the pass has ended at its budget. The next one should begin even if nothing else happens.
+// Cut reports whether the pass ended because its budget was spent. Then another pass should begin although the pool has not changed.
 func (s *Pass) Cut() bool { return s.cut }
 
-// Unseen reports whether the pool has tickets that came after the pass began, when it was not yet at its end: a pass that goes on where
-// the one before it was cut does not look at them.
+// Unseen reports whether the pool has tickets that are not in this pass, because it continued one that began before they were added.
 func (s *Pass) Unseen() bool { return s.pool.arrivals > s.arrived }
 
-// NextStep returns when the first ticket that waits comes to another step of the expansions than this pass has seen it at: from then on a
-// pass may find other matches. Zero: none does. It is for complete passes.
+// NextStep returns when the next waiting ticket reaches another expansion step than in this pass; another pass may then find more
+// matches. Zero means never. The pass must be complete.
 func (s *Pass) NextStep() (first time.Time) {
 	stages := s.pool.set.Stages
 	if len(stages) < 2 {
@@ -120,7 +120,7 @@ func (s *Pass) NextStep() (first time.Time) {
 	return first
 }
 
-// pause counts evaluations, and lets others go first once in a while.
+// pause counts n evaluations, and calls Options.Pause after each pauseEvery.
 func (s *Pass) pause(evaluations int) {
 	if s.toPause -= evaluations; s.toPause <= 0 {
 		s.toPause = pauseEvery
@@ -130,17 +130,17 @@ func (s *Pass) pause(evaluations int) {
 	}
 }
 
-// left returns how many evaluations the pass may still make.
+// left returns the rest of the budget.
 func (s *Pass) left() int { return s.budget - s.work }
 
-// resume goes on with a pass that was cut, at a later time.
+// resume continues a pass that was cut, at a later time.
 func (s *Pass) resume(now time.Time) {
 	s.now, s.work, s.cut = now, 0, false
 	if s.large != nil {
 		s.large.resume(s)
 		return
 	}
-	// Expansions may have gone on: the batch is made again, without the anchors that had their turn.
+	// Expansions may have reached another step: rebuild the batch, without the anchors that were tried.
 	if s.anchor < len(s.batch.anchors) {
 		s.prepare(s.batches[s.next-1])
 	}
@@ -148,7 +148,7 @@ func (s *Pass) resume(now time.Time) {
 
 func (s *Pass) age(e *entry) time.Duration { return s.now.Sub(e.start) }
 
-// split makes batches of equal size of a group.
+// split divides a group into batches of equal size.
 func (s *Pass) split(group []*entry, rng *rand.Rand) {
 	n := (len(group) + BatchSize - 1) / BatchSize
 	if n > 1 {
@@ -197,7 +197,7 @@ func firstOf(list []string) string {
 	return list[0]
 }
 
-// sortByLocation brings tickets together whose best location is the same.
+// sortByLocation groups tickets by their best location.
 func (s *Pass) sortByLocation(group []*entry) {
 	players := map[int]int{}
 	for _, e := range group {
@@ -228,8 +228,8 @@ func (s *Pass) sortByLocation(group []*entry) {
 	})
 }
 
-// Step goes on with the pass for about so many evaluations, at least for one anchor. It reports whether the pass is at its end: complete,
-// or at its budget.
+// Step continues the pass for about this many evaluations, at least for one anchor. It reports whether the pass has ended: it is
+// complete, or its budget is spent.
 func (s *Pass) Step(evaluations int) (done bool) {
 	until := s.work + max(evaluations, 1)
 	for s.work < until {
@@ -263,14 +263,14 @@ func (s *Pass) Step(evaluations int) (done bool) {
 	return false
 }
 
-// Take returns the matches that were made since the last call, in the order in which they were made.
+// Take returns the matches formed since the last call, in order.
 func (s *Pass) Take() []Match {
 	out := s.matches
 	s.matches = nil
 	return out
 }
 
-// Evaluations returns how much work the pass has done: tickets tried against a candidate, and assignments tried.
+// Evaluations returns the work of the pass: tickets tried with a candidate, plus assignments tried.
 func (s *Pass) Evaluations() int { return s.work }
 
 // byAge orders tickets by start, then by arrival.
@@ -309,12 +309,12 @@ func (s *Pass) prepare(tickets []*entry) {
 	b.fill(s.pool)
 }
 
-// alone reports whether a ticket satisfies the rules that it can break by itself.
+// alone reports whether a ticket satisfies the rules that a single ticket can break.
 func (s *Pass) alone(e *entry) bool {
 	return s.pool.brokenAlone(&s.search.eval, e, e.stage) == nil
 }
 
-// brokenAlone returns the rule that a ticket breaks by itself at a stage and at all that may follow for a candidate, or nil.
+// brokenAlone returns a rule that the ticket alone breaks, at a stage and all later ones that a candidate may reach, or nil.
 func (p *Pool) brokenAlone(v *evaluator, e *entry, stage int) *ruleset.Rule {
 	at := &p.plans[stage]
 	rules := at.unary
@@ -330,7 +330,7 @@ func (p *Pool) brokenAlone(v *evaluator, e *entry, stage int) *ruleset.Rule {
 	return nil
 }
 
-// crowd makes a candidate without teams: all players are in the first one. It serves rules that do not depend on teams.
+// crowd makes a candidate with all players in the first team, for rules that do not depend on teams.
 func (p *Pool) crowd(tickets []*entry) *candidate {
 	c := &candidate{tickets: tickets, teams: make([][]seat, len(p.set.Teams))}
 	c.seatAll(tickets)
@@ -348,8 +348,8 @@ func (c *candidate) seatAll(tickets []*entry) {
 	c.teams[0] = all
 }
 
-// usable returns the locations that are good enough for a ticket at its stage, as bits. Locations whose ids have the same rest share a
-// bit: what has none in common has no location in common.
+// usable returns the locations that satisfy the latency rules for a ticket at its stage, as bits. Bit i stands for all locations with
+// id mod 64 = i, so tickets without a common bit have no common location.
 func (p *Pool) usable(e *entry) uint64 {
 	r := p.plans[e.stage].latency
 	if r == nil {
@@ -364,7 +364,7 @@ func (p *Pool) usable(e *entry) uint64 {
 	return mask
 }
 
-// younger returns the stage of a candidate with tickets of two stages: that of the one whose age counts.
+// younger returns the stage of a candidate that has tickets of two stages: that of the ticket whose age counts.
 func (p *Pool) younger(a, b int) int {
 	if p.set.Algorithm.ExpansionAge == ruleset.Oldest {
 		return max(a, b)
@@ -372,7 +372,7 @@ func (p *Pool) younger(a, b int) int {
 	return min(a, b)
 }
 
-// emit makes a match of tickets with teams, and takes them out of the pool.
+// emit adds a match of tickets with teams, and removes them from the pool.
 func (s *Pass) emit(tickets []*entry, teams [][]seat, stage int, counts []RuleCount) {
 	m := Match{Rules: counts}
 	for i, e := range tickets {

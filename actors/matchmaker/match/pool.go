@@ -17,25 +17,25 @@ type Player struct {
 	ID         string
 	Attributes map[string]ruleset.Value
 	Latencies  map[string]int // milliseconds by location
-	Team       string         // of a backfill ticket: the team that the player is in
+	Team       string         // the player's team, in a backfill ticket
 }
 
-// Ticket is a request for a match, or for players for a game session that runs. It must not be changed once it is in a pool.
+// Ticket is a request for a match, or for more players of a running game session. It must not be changed while it is in a pool.
 type Ticket struct {
 	ID       string
 	Start    time.Time
 	Players  []Player
 	Backfill string // the game session of a backfill ticket; empty for others
-	Room     int    // of a backfill ticket: a match adds no more players; 0: as many as the teams take
+	Room     int    // of a backfill ticket: maximum of players that a match adds; 0: as many as the teams take
 }
 
-// Match is a match that a pass has made. Its tickets are no longer in the pool.
+// Match is a match that a pass formed. Its tickets have left the pool.
 type Match struct {
 	Tickets []*Ticket // the anchor first
-	Teams   []Team    // all teams, in the order of declaration; also empty ones
+	Teams   []Team    // all teams, including empty ones, in the order of declaration
 	Age     time.Duration
 	Rules   []RuleCount
-	MaxSize int // players that the teams have room for, by the expansions in force
+	MaxSize int // maximum of players of all teams, by the expansions in force
 }
 
 // Team is one team of a match.
@@ -44,7 +44,7 @@ type Team struct {
 	Players []Player
 }
 
-// RuleCount says how often a rule was evaluated while a match was made.
+// RuleCount counts the evaluations of a rule in the search for a match.
 type RuleCount struct {
 	Name           string
 	Passed, Failed int
@@ -54,7 +54,7 @@ type RuleCount struct {
 type Options struct {
 	AdditionalPlayers int // seats that matches leave free
 	Budget            int // evaluations of a pass, at least 1,000; 0: PassBudget
-	// Pause, if set, is called by Begin and Step once per some 20 µs of work. It may sleep, and must not use the pool.
+	// Pause, if set, is called by Begin and Step after about each 20 µs of work. It may sleep, and must not use the pool.
 	Pause func()
 
 	noRepair bool // for tests
@@ -66,7 +66,7 @@ var (
 	ErrNoPlayers = errors.New("a ticket needs a player")
 )
 
-// TypeError says that a player's attribute is of another type than the rule set declares.
+// TypeError says that the type of a player's attribute differs from the rule set's.
 type TypeError struct {
 	Player, Attribute string
 	Want, Got         ruleset.AttributeType
@@ -77,18 +77,18 @@ func (e *TypeError) Error() string {
 	return fmt.Sprintf("the attribute %q of the player %q must be a %s; it is a %s", e.Attribute, e.Player, e.Want, e.Got)
 }
 
-// Pool is the tickets that wait for matches of one rule set.
+// Pool has the tickets that wait for matches of one rule set.
 type Pool struct {
 	set       *ruleset.RuleSet
 	options   Options
 	plans     []plan // by stage
-	ranges    int    // how many keys an entry has
-	latency   int    // index of the rule whose locations prune, or -1
-	largest   int    // the most players that a team ever takes
-	weights   []int  // by rule: how much it takes to evaluate it
-	dependent []bool // by rule: it may hold for one assignment to teams, and fail for another
+	ranges    int    // number of keys of an entry
+	latency   int    // index of the latency rule that restricts locations, or -1
+	largest   int    // maximum of players of a team at any stage
+	weights   []int  // cost of an evaluation, by rule
+	dependent []bool // by rule: whether its result depends on the assignment to teams
 	entries   []*entry
-	gone      int // of entries, those that left
+	gone      int // number of entries that have left
 	byID      map[string]*entry
 	players   map[string]*player
 	locations map[string]*location
@@ -96,19 +96,19 @@ type Pool struct {
 	arrivals  uint64
 	removals  uint64
 	recent    Recent
-	cut       *Pass // the last pass, if it has ended at its budget
+	cut       *Pass // the last pass, if its budget was spent before it was complete
 }
 
-// location is a location that some ticket reports. Its id is used again when none does.
+// location is a location that a ticket reports. When no ticket reports it any more, its id is reused.
 type location struct {
 	name        string
 	id, tickets int
 }
 
-// player is a player that some ticket names. Several may: then one match has one of them at most.
+// player is a player that tickets name. A match has at most one ticket of a player.
 type player struct{ tickets int }
 
-// entry is a ticket in the pool, with everything that does not change.
+// entry is a ticket in the pool with its precomputed values.
 type entry struct {
 	ticket   *Ticket
 	start    time.Time
@@ -117,12 +117,12 @@ type entry struct {
 	backfill bool
 	values   [][]ruleset.Value
 	numbers  [][3]float64 // by attribute: avg, min, max over the players
-	teams    []int        // of a backfill ticket, by player
+	teams    []int        // of a backfill ticket: team index by player
 	reports  []report     // locations that all players report, by id
 	places   []*location  // the same locations
 	who      []*player    // by player of the ticket
 	keys     []float64    // by range rule: the ticket's value
-	never    string       // why it can never be matched, or empty
+	never    string       // why it can never be matched; empty: it can
 
 	inPass
 }
@@ -134,14 +134,14 @@ type inPass struct {
 	pos   int    // in its batch, in the order of the anchor's candidates
 	gone  bool   // matched or removed
 	tried bool   // it was an anchor
-	cut   bool   // its last search ended at its budget: there may be a match
-	spent bool   // its own search was complete and found nothing: no match of this pass can have it
+	cut   bool   // its last search spent its budget: there may be a match
+	spent bool   // its own search was complete and found nothing: no match of this pass can contain it
 }
 
-// maxLocations is how many locations of a ticket count: those with the lowest latencies.
+// maxLocations bounds the locations of a ticket. Those with the lowest latencies are used.
 const maxLocations = 64
 
-// room returns how many players a match with the ticket may have.
+// room returns the maximum of players of a match with the ticket.
 func (e *entry) room() int {
 	if e.backfill && e.ticket.Room > 0 {
 		return e.n + e.ticket.Room
@@ -167,10 +167,10 @@ func New(set *ruleset.RuleSet, o Options) *Pool {
 	return p
 }
 
-// Len returns how many tickets wait.
+// Len returns the number of waiting tickets.
 func (p *Pool) Len() int { return len(p.byID) }
 
-// Tickets returns the tickets that wait, in the order of arrival.
+// Tickets returns the waiting tickets in the order of arrival.
 func (p *Pool) Tickets() []*Ticket {
 	all := make([]*Ticket, 0, len(p.byID))
 	for _, e := range p.entries {
@@ -181,8 +181,8 @@ func (p *Pool) Tickets() []*Ticket {
 	return all
 }
 
-// Add puts a ticket into the pool. A ticket that can never be matched is accepted, and waits (D-310): Explain says why. Errors are
-// ErrDuplicate, ErrNoPlayers and *TypeError.
+// Add adds a ticket. A ticket that can never be matched is accepted (D-310); Explain says why it waits. Errors are ErrDuplicate,
+// ErrNoPlayers and *TypeError.
 func (p *Pool) Add(t Ticket) error {
 	if p.byID[t.ID] != nil {
 		return ErrDuplicate
@@ -213,7 +213,7 @@ func (p *Pool) Add(t Ticket) error {
 	return nil
 }
 
-// Remove takes a ticket out of the pool, also while a pass goes on. It reports whether it was there.
+// Remove removes a ticket, also between the steps of a pass. It reports whether the ticket was in the pool.
 func (p *Pool) Remove(id string) bool {
 	e := p.byID[id]
 	if e == nil {
@@ -294,7 +294,7 @@ func aggregate(n int, at func(int) float64) [3]float64 {
 	return [3]float64{sum / float64(n), low, high}
 }
 
-// pick takes the one that a party aggregation means.
+// pick returns the number that a party aggregation selects.
 func pick(of [3]float64, a ruleset.Aggregation) float64 {
 	switch a {
 	case ruleset.Minimum:
@@ -351,7 +351,7 @@ func (p *Pool) readKeys(e *entry) {
 	}
 }
 
-// checkNever finds what keeps a ticket from every match, whatever the other tickets are (flexmatch.md 11.1).
+// checkNever finds why a ticket cannot be in any match, whatever the other tickets are (flexmatch.md 11.1).
 func (p *Pool) checkNever(e *entry) {
 	if e.never != "" {
 		return
@@ -374,7 +374,7 @@ func (p *Pool) checkNever(e *entry) {
 	}
 }
 
-// group is the part of a pool that a ticket belongs to: the values of string batchDistance rules.
+// group returns the key of a ticket's part of the pool: its values for string batchDistance rules. Matches have tickets of one part.
 func (p *Pool) group(e *entry) string {
 	var b strings.Builder
 	for _, r := range p.set.Rules {

@@ -6,19 +6,19 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// plan is what a stage says about complete candidates, and what may be decided before one is complete (flexmatch.md 8). A decision
-// about a part of a candidate uses the loosest values of all stages that the candidate may still reach: adding tickets changes its age.
+// plan has the rules of a stage for complete candidates, and versions that can reject incomplete ones (flexmatch.md 8). The latter use
+// the loosest values of all stages that the candidate may reach, because adding tickets may change its age.
 type plan struct {
 	teams []ruleset.Team
 	rules []*ruleset.Rule // all rules of the stage, for compound statements
 
-	room     []int // by team: the most players that it may take
-	maxTotal int   // the most players of a match, without the seats that stay free
-	minTotal int   // the fewest
+	room     []int // maximum of players, by team
+	maxTotal int   // maximum of players of a match, without the seats that stay free
+	minTotal int   // minimum of players of a match
 
-	pruning []*ruleset.Rule // by index: what antiMonotone makes of the loosest version, nil if it decides nothing early; for compound statements
+	pruning []*ruleset.Rule // by index: antiMonotone of the loosest version, nil if the rule cannot reject early; for compound statements
 	ranges  []rangeRule     // the same rules at all stages
-	latency *ruleset.Rule   // nil if latencies decide nothing early
+	latency *ruleset.Rule   // nil if no latency rule can reject early
 	unary   []*ruleset.Rule // decided by one ticket alone
 	sets    []*ruleset.Rule // decided by a set of tickets, whatever their teams are
 	teamed  []*ruleset.Rule // decided by tickets with teams
@@ -29,7 +29,7 @@ type rangeRule struct {
 	rule      int
 	attribute int
 	party     ruleset.Aggregation
-	max       float64 // infinite if the rule decides nothing early
+	max       float64 // infinite if the rule cannot reject early
 }
 
 // makePlans computes the plans of all stages.
@@ -49,10 +49,10 @@ func (p *Pool) makePlans() {
 		p.weights = append(p.weights, p.weight(r))
 	}
 	p.ranges = len(ranges)
-	var loosest []*ruleset.Rule // nil: the rule decides nothing early
+	var loosest []*ruleset.Rule // nil: the rule cannot reject early
 	var room, least []int
 	for k := range stages {
-		i := k // with newest, adding a ticket leads to earlier stages only
+		i := k // with newest, adding a ticket can only lead to earlier stages
 		if p.set.Algorithm.ExpansionAge == ruleset.Oldest {
 			i = len(stages) - 1 - k
 		}
@@ -76,7 +76,7 @@ func (p *Pool) makePlans() {
 	}
 }
 
-// weight returns how many expressions a rule has. Compound rules have those of their members, which come before them.
+// weight returns the number of expressions of a rule. A compound rule has those of its members, whose weights must be known.
 func (p *Pool) weight(r *ruleset.Rule) int {
 	if r.Type == ruleset.Compound {
 		return p.statementWeight(r.Statement)
@@ -136,19 +136,19 @@ func (p *Pool) makePlan(s *ruleset.Stage, loosest []*ruleset.Rule, ranges []rang
 			continue
 		}
 		if _, ok := rangeOf(r, p.set.Attributes); ok {
-			continue // one of ranges
+			continue // it is in ranges
 		}
 		out.decideEarly(r, p.decidedBy(&ruleset.Statement{Rule: r.Index}, out.pruning))
 	}
 	return out
 }
 
-// decider is what a rule needs to be decided before a candidate is complete.
+// decider is the part of a candidate that decides a rule.
 type decider int
 
 const (
 	byTicket decider = iota // one ticket alone
-	bySet                   // a set of tickets, whatever their teams are
+	bySet                   // a set of tickets, without teams
 	byTeams                 // tickets with teams
 )
 
@@ -196,8 +196,8 @@ func (at *plan) conjuncts(s *ruleset.Statement) (parts []*ruleset.Statement) {
 	return parts
 }
 
-// early returns a statement that holds whenever s does, or will do with further tickets, or nil if that is no restriction. Of not and
-// xor nothing is known early: what further tickets break, they repair for these.
+// early returns a statement that holds whenever s holds or can hold with further tickets, nil if that is always true. It is nil for
+// not and xor: a ticket that breaks their operand makes them hold.
 func (at *plan) early(s *ruleset.Statement) *ruleset.Statement {
 	out := &ruleset.Statement{Op: s.Op, Rule: s.Rule}
 	switch s.Op {
@@ -221,7 +221,7 @@ func (at *plan) early(s *ruleset.Statement) *ruleset.Statement {
 	return nil
 }
 
-// looser returns a rule that holds whenever one of two versions of a rule does, or nil.
+// looser returns a rule that holds whenever either of two versions of a rule holds, or nil.
 func looser(a, b *ruleset.Rule) *ruleset.Rule {
 	if a == nil || a == b {
 		return a
@@ -245,7 +245,7 @@ func looser(a, b *ruleset.Rule) *ruleset.Rule {
 	return &out
 }
 
-// raw reports whether an expression is values of players as they are.
+// raw reports whether an expression has plain values of players.
 func raw(e *ruleset.Expr) bool {
 	for e.Func == ruleset.Flatten {
 		e = e.Arg
@@ -253,12 +253,12 @@ func raw(e *ruleset.Expr) bool {
 	return e.Path != nil
 }
 
-// whole reports whether an expression is a list of values of all players of the match.
+// whole reports whether an expression lists values of all players of the match.
 func whole(e *ruleset.Expr) bool {
 	return e.Func == ruleset.Flatten && e.Arg.Path != nil && e.Arg.Path.All
 }
 
-// rangeOf reports whether a rule bounds highest minus lowest value of a number attribute, over all tickets.
+// rangeOf reports whether a rule bounds the range (max - min) of a number attribute over all tickets.
 func rangeOf(r *ruleset.Rule, attributes []ruleset.Attribute) (attribute int, ok bool) {
 	if r.Type == ruleset.BatchDistance {
 		return r.Attribute, attributes[r.Attribute].Type == ruleset.Number
@@ -269,7 +269,7 @@ func rangeOf(r *ruleset.Rule, attributes []ruleset.Attribute) (attribute int, ok
 	return 0, false
 }
 
-// spread returns the list of which a rule bounds highest minus lowest value, or nil.
+// spread returns the list whose range (max - min) the rule bounds, or nil.
 func spread(r *ruleset.Rule) *ruleset.Expr {
 	if r.Type != ruleset.Distance || r.MaxDistance == nil || r.MinDistance != nil || len(r.Measurements) != 1 || r.Reference.Expr == nil {
 		return nil
@@ -328,7 +328,7 @@ func antiMonotone(r *ruleset.Rule) *ruleset.Rule {
 }
 
 func antiMonotoneCollection(r *ruleset.Rule) *ruleset.Rule {
-	lists := true // each collection is the list of one player or party, and does not change
+	lists := true // each collection is the list of one player or party, so further tickets do not change it
 	for _, m := range r.Measurements {
 		if !raw(m) {
 			return nil
@@ -361,7 +361,7 @@ func shrinks(e *ruleset.Expr) bool {
 	return e != nil && e.Func == ruleset.SetIntersection && raw(e.Arg) && e.Arg.Type.Depth == 2 && !e.Arg.Type.PerTeam
 }
 
-// dependent reports whether a rule, at some stage, may hold for one assignment to teams and fail for another.
+// dependent reports whether the result of a rule depends, at any stage, on the assignment to teams.
 func dependent(r *ruleset.Rule, stages []ruleset.Stage) bool {
 	for i := range stages {
 		s := stages[i].Rules[r.Index]
@@ -396,7 +396,7 @@ func compoundDependent(s *ruleset.Statement, stages []ruleset.Stage) bool {
 	return false
 }
 
-// wholeMatch reports whether an expression is the same for all assignments to teams.
+// wholeMatch reports whether an expression has the same value for all assignments to teams.
 func wholeMatch(e *ruleset.Expr) bool {
 	for ; e != nil; e = e.Arg {
 		if whole(e) {

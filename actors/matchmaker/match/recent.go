@@ -7,12 +7,12 @@ import (
 
 // Limits of the estimate of waits.
 const (
-	recentTickets = 200              // so many matched tickets are remembered
-	recentFor     = 10 * time.Minute // and for so long
-	recentLeast   = 10               // fewer say nothing
+	recentTickets = 200              // matched tickets that are remembered
+	recentFor     = 10 * time.Minute // for this time
+	recentLeast   = 10               // the fewest for an estimate
 )
 
-// Recent is how long the last matched tickets have waited. The zero value is ready. Not safe for concurrent use.
+// Recent has the waits of the last matched tickets. The zero value is ready. Not safe for concurrent use.
 type Recent struct {
 	waits []matched
 	next  int
@@ -23,7 +23,7 @@ type matched struct {
 	wait time.Duration
 }
 
-// Add adds a ticket that was matched at a time. Backfill tickets do not count.
+// Add adds the wait of a ticket that was matched at a time. Callers leave out backfill tickets.
 func (r *Recent) Add(at time.Time, wait time.Duration) {
 	if len(r.waits) < recentTickets {
 		r.waits = append(r.waits, matched{at, wait})
@@ -33,8 +33,8 @@ func (r *Recent) Add(at time.Time, wait time.Duration) {
 	r.next = (r.next + 1) % recentTickets
 }
 
-// Estimate estimates how long a ticket that has waited for an age will wait in addition: half of the recently matched tickets that
-// had to wait so long were matched by then. It is false if too few were.
+// Estimate estimates how much longer a ticket of an age will wait: the median of the recently matched tickets that waited at least as
+// long. It is false if there are too few.
 func (r *Recent) Estimate(now time.Time, age time.Duration) (time.Duration, bool) {
 	var all [recentTickets]time.Duration
 	waits := all[:0]
@@ -50,7 +50,7 @@ func (r *Recent) Estimate(now time.Time, age time.Duration) (time.Duration, bool
 	return waits[len(waits)/2] - age, true
 }
 
-// EstimatedWait is Recent.Estimate of the tickets that passes of this pool have matched.
+// EstimatedWait is Recent.Estimate for the tickets that passes of this pool matched.
 func (p *Pool) EstimatedWait(now time.Time, age time.Duration) (time.Duration, bool) {
 	return p.recent.Estimate(now, age)
 }

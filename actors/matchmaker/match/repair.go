@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	// firstTry is how many evaluations of the search for an anchor come before repair: where matches are easy to find, it has
-	// found one by then.
+	// firstTry is the number of evaluations of the search before repair. Easy matches are found within them.
 	firstTry = 2_000
-	// repairBudget is how many evaluations repair may make for an anchor.
+	// repairBudget bounds the evaluations of repair for an anchor.
 	repairBudget = 8_000
 )
 
-// repairing is a local search for a match around an anchor. Rules that need somebody, such as a healer in each team or an average of at
-// least 50, prune nothing: the depth-first search tries all sets of the oldest tickets before one of them gets a younger healer. The local
-// search takes any set that no rule forbids, and exchanges tickets while that brings the rules closer to being fulfilled.
+// repairing is a local search for a match with an anchor. Rules that require something, such as a healer in each team or an average of
+// at least 50, cannot reject incomplete sets: the depth-first search would try all sets of the oldest tickets before any set with a
+// younger healer. The local search starts from any set that no rule rejects, and exchanges tickets while that reduces the gap to the
+// rules.
 type repairing struct {
 	s      *search
 	until  int // of work
 	others []*entry
 	c      candidate
 	stage  int
-	room   []int // by team: how many players it may get in this round
+	room   []int // players that a team may get in this round, by team
 }
 
-// repair looks for a match of an anchor with the candidates of the first level. It reports whether it has found one.
+// repair searches for a match of an anchor with the candidates of the first level. It reports whether it found one.
 func (s *search) repair(a *entry, root *level) bool {
 	begun := s.work
 	defer func() { s.repaired += s.work - begun }()
@@ -40,7 +40,7 @@ func (s *search) repair(a *entry, root *level) bool {
 	}
 	rng := rand.New(rand.NewPCG(a.arrival, uint64(s.pass.now.UnixNano())))
 	for round := 0; s.work < r.until; round++ {
-		if round > 1 { // the first ones prefer the oldest
+		if round > 1 { // the first round prefers the oldest tickets
 			rng.Shuffle(len(r.others), func(i, j int) { r.others[i], r.others[j] = r.others[j], r.others[i] })
 		}
 		r.spend(len(r.others) / 4)
@@ -59,13 +59,13 @@ func countPlayers(tickets []*entry) (n int) {
 	return n
 }
 
-// spend counts work beside what check counts.
+// spend counts work that check does not count.
 func (r *repairing) spend(n int) {
 	r.s.work += 1 + n
 	r.s.pass.pause(1 + n)
 }
 
-// gather makes a set of tickets with teams that nothing forbids so far: with teams as full as can be, or at their minimum.
+// gather makes a set of tickets with teams that no rule rejects. Teams are as full as possible, or at their minimum.
 func (r *repairing) gather(a *entry, full bool) bool {
 	p := r.s.pass.pool
 	teams := p.plans[a.stage].teams
@@ -98,7 +98,7 @@ func (r *repairing) gather(a *entry, full bool) bool {
 	return len(r.c.tickets) > 1 || !a.backfill
 }
 
-// add adds a ticket to the first team in which nothing forbids it.
+// add adds a ticket to the first team for which no rule rejects the set.
 func (r *repairing) add(e *entry) bool {
 	limit := min(r.s.limit, e.room())
 	for _, o := range r.c.tickets {
@@ -134,7 +134,7 @@ func (r *repairing) add(e *entry) bool {
 	return false
 }
 
-// roomy yields the teams with room for n players, those with most room first.
+// roomy yields the teams with room for n players, most room first.
 func (r *repairing) roomy(n int) func(func(int) bool) {
 	order := make([]int, 0, len(r.room))
 	for t := range r.room {
@@ -148,8 +148,8 @@ func (r *repairing) roomy(n int) func(func(int) bool) {
 	return slices.Values(order)
 }
 
-// allowed reports whether the set may be part of a match: by locations, players who are in two tickets, backfill, and the rules that
-// no further ticket repairs.
+// allowed reports whether the set may be part of a match. It checks locations, players named by two tickets, backfill, and the rules
+// whose violation no further ticket can repair.
 func (r *repairing) allowed() bool {
 	s, p := r.s, r.s.pass.pool
 	r.spend(len(r.c.tickets) / 8)
@@ -189,7 +189,7 @@ func (r *repairing) allowed() bool {
 	return true
 }
 
-// climb exchanges tickets while that brings the rules closer to being fulfilled. It reports whether all are.
+// climb exchanges tickets while that reduces the gap. It reports whether the gap is 0.
 func (r *repairing) climb() bool {
 	for left := r.gap(); left > 0; {
 		better := r.step(left)
@@ -208,7 +208,7 @@ func (r *repairing) climb() bool {
 	return players <= at.maxTotal
 }
 
-// step makes the first exchange that is better than left, and returns what it leaves; left if there is none.
+// step makes the first exchange with a gap below left, and returns that gap, or left if there is none.
 func (r *repairing) step(left float64) float64 {
 	for i := 1; i < len(r.c.tickets); i++ { // the anchor stays
 		e := r.c.tickets[i]
@@ -241,7 +241,7 @@ func (r *repairing) step(left float64) float64 {
 	return left
 }
 
-// try makes a change, and takes it back unless it is allowed and better.
+// try makes a change, and undoes it unless it is allowed and reduces the gap.
 func (r *repairing) try(change, back func(), left float64) (now float64, ok bool) {
 	tickets := slices.Clone(r.c.tickets)
 	change()
@@ -259,7 +259,7 @@ func (r *repairing) try(change, back func(), left float64) (now float64, ok bool
 	return left, false
 }
 
-// replace puts o where e is. It becomes the last ticket, whose players allowed compares with all others.
+// replace replaces e by o. O becomes the last ticket, because allowed compares the players of that one with all others.
 func (r *repairing) replace(e, o *entry) {
 	swap(r.c.teams[r.teamOf(e)], e, o)
 	k := slices.Index(r.c.tickets, e)
@@ -279,7 +279,7 @@ func (r *repairing) teamOf(e *entry) int {
 	})
 }
 
-// gap returns how far the set is from fulfilling all rules; 0: it is a match.
+// gap returns the distance of the set from satisfying all rules; 0: it is a match.
 func (r *repairing) gap() float64 {
 	s, p := r.s, r.s.pass.pool
 	at := &p.plans[r.stage]
@@ -296,7 +296,7 @@ func (r *repairing) gap() float64 {
 	return sum
 }
 
-// gap returns how far a rule is from holding: 0 if it holds, else between 1 and 2 for each part of it.
+// gap returns the distance of a candidate from satisfying a rule: 0 if the rule holds, otherwise between 1 and 2 for each part of it.
 func (v *evaluator) gap(r *ruleset.Rule, rules []*ruleset.Rule, attributes []ruleset.Attribute, c *candidate) float64 {
 	if r.Type == ruleset.Compound {
 		return v.statementGap(r.Statement, rules, attributes, c)

@@ -6,10 +6,10 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// tolerance is how far a distance may exceed its bounds (flexmatch.md 7.2).
+// tolerance is the excess of a distance over its bounds that is ignored (flexmatch.md 7.2).
 const tolerance = 1e-9
 
-// holds reports whether a rule holds for a candidate. The rules of compound statements are those of the same stage.
+// holds reports whether a rule holds for a candidate. Compound statements use the rules of the same stage.
 func (v *evaluator) holds(r *ruleset.Rule, rules []*ruleset.Rule, attributes []ruleset.Attribute, c *candidate) bool {
 	switch r.Type {
 	case ruleset.Compound:
@@ -59,7 +59,7 @@ func refDepth(r *ruleset.Reference) int {
 	return r.Expr.Type.Depth
 }
 
-// reference computes a referenceValue, and whether any player is behind it; there always is one behind a literal.
+// reference computes a referenceValue, and whether it has a value of any player. A literal counts as one.
 func (v *evaluator) reference(r *ruleset.Rule, c *candidate) (ref value, seen bool) {
 	switch x := r.Reference; {
 	case x.Expr != nil:
@@ -79,7 +79,7 @@ func (v *evaluator) reference(r *ruleset.Rule, c *candidate) (ref value, seen bo
 	}
 }
 
-// each calls f for all scalars that have a value, until one does not hold.
+// each calls f with each scalar that has a value, until f returns false.
 func each(a value, depth int, f func(value) bool) bool {
 	if depth == 0 {
 		return a.undefined || f(a)
@@ -111,7 +111,7 @@ func compare(op string, elem ruleset.Elem, a, b value) bool {
 	return a.num >= b.num
 }
 
-// compareWithin is a comparison without a reference: all values of each innermost list are equal, or all differ.
+// compareWithin evaluates a comparison without a reference: all values of each innermost list are equal, or all differ.
 func compareWithin(op string, t ruleset.Type, a value) bool {
 	if t.Depth == 0 {
 		return true
@@ -148,7 +148,7 @@ func countHolds(r *ruleset.Rule, n int) bool {
 	return (r.MinCount == nil || float64(n) >= *r.MinCount) && (r.MaxCount == nil || float64(n) <= *r.MaxCount)
 }
 
-// collectionHolds is a collection rule for one measurement. A list per team is judged team by team.
+// collectionHolds evaluates a collection rule for one measurement. A list per team must hold for each team.
 func collectionHolds(r *ruleset.Rule, t ruleset.Type, a, ref value, seen bool) bool {
 	if t.PerTeam || t.Depth > 2 {
 		inner := ruleset.Type{Elem: t.Elem, Depth: t.Depth - 1}
@@ -186,7 +186,7 @@ func collectionHolds(r *ruleset.Rule, t ruleset.Type, a, ref value, seen bool) b
 	return true
 }
 
-// countIn counts the distinct values of a list that a reference has, too.
+// countIn counts the distinct values of a list that are also in a reference.
 func countIn(list []value, ref value, depth int) int {
 	n := 0
 	for i := range list {
@@ -197,7 +197,7 @@ func countIn(list []value, ref value, depth int) int {
 	return n
 }
 
-// latencyHolds is a latency rule (flexmatch.md 7.4): one location is good enough for all tickets.
+// latencyHolds evaluates a latency rule (flexmatch.md 7.4): at least one location must satisfy it for all tickets.
 func latencyHolds(r *ruleset.Rule, tickets []*entry) bool {
 next:
 	for _, first := range tickets[0].reports {

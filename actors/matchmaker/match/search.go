@@ -7,20 +7,20 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// search finds the best match for an anchor (flexmatch.md 11.2): depth first over the sets of tickets, in the order of candidates and
-// with the next candidate included first. So the first complete set of a size is the one that the specification prefers.
+// search finds the best match for an anchor (flexmatch.md 11.2), depth first over sets of tickets in the order of candidates. It tries
+// sets with a candidate before those without. So the first complete set of a size is the one that the specification prefers.
 type search struct {
 	pass *Pass
 	eval evaluator
 
 	work, budget int
-	repaired     int  // of work, by repair
+	repaired     int  // part of work that repair did
 	exact        bool // the result must be exact
-	weight       int  // of rules, that work does not have yet
-	stopped      bool // the budget has ended
-	unproven     bool // not everything was tried
-	limit        int  // no match has more players
-	need         int  // no match has fewer
+	weight       int  // of evaluated rules, not yet added to work
+	stopped      bool // the budget is spent
+	unproven     bool // sets were left out: finding nothing proves nothing
+	limit        int  // maximum of players of a match
+	need         int  // minimum of players of a match
 	tickets      []*entry
 	levels       []*level
 	crowd        candidate
@@ -30,14 +30,14 @@ type search struct {
 	sizes        []int
 }
 
-// level is the state with one more ticket.
+// level is the state after adding one more ticket.
 type level struct {
 	rest      set // the candidates that may follow
 	low, high []float64
 	stage     int
 	players   int
-	most      int // no more players than this can follow
-	room      int // no more players in all, for the sake of a backfill ticket
+	most      int // maximum of players that can follow
+	room      int // maximum of players of the match, because of a backfill ticket
 	mask      uint64
 	backfill  bool
 }
@@ -50,7 +50,7 @@ type found struct {
 	teams   [][]seat
 }
 
-// run searches a match for an anchor, and emits it.
+// run searches for a match with an anchor, and emits it.
 func (s *search) run(a *entry) {
 	p, b := s.pass.pool, &s.pass.batch
 	s.repaired = 0
@@ -88,14 +88,14 @@ func (s *search) run(a *entry) {
 	}
 	s.pass.spare -= s.work - s.repaired
 	s.pass.repairs -= s.repaired
-	// A search that saw all candidates and has ended by itself proves that no match has this ticket.
+	// A complete search of all candidates proves that no match contains this ticket.
 	if a.spent = !s.unproven && (a.backfill || p.set.Algorithm.Backfill != ruleset.BackfillLow); a.spent {
 		b.alive.drop(a.pos)
 	}
 }
 
-// explore searches around an anchor, whose level is the first one. If the first evaluations find nothing, repair is next, and then all
-// others.
+// explore searches from an anchor, whose level is the first. If firstTry evaluations find nothing, it tries repair, and then continues
+// the search.
 func (s *search) explore(a *entry, root *level) {
 	most := s.budget
 	if s.exact || s.pass.pool.options.noRepair {
@@ -120,7 +120,7 @@ func (s *search) level(depth int) *level {
 	return s.levels[depth]
 }
 
-// candidates returns the tickets that may be in one match with an anchor, by the cheap rules.
+// candidates returns the tickets that may be in a match with an anchor, by the rules that cost little.
 func (s *search) candidates(a *entry) set {
 	p, b := s.pass.pool, &s.pass.batch
 	rest := b.alive
@@ -150,7 +150,7 @@ func (s *search) candidates(a *entry) set {
 	return b.unlike(out, a)
 }
 
-// fitting leaves out tickets with more players.
+// fitting removes tickets with more players.
 func (b *batch) fitting(s set, players int) set {
 	for i := range b.sizes {
 		if b.sizes[i].n > players {
@@ -160,7 +160,7 @@ func (b *batch) fitting(s set, players int) set {
 	return s
 }
 
-// unlike leaves out tickets that name a player of e.
+// unlike removes tickets that name a player of e.
 func (b *batch) unlike(s set, e *entry) set {
 	if !b.shared.has(e.pos) {
 		return s
@@ -175,8 +175,8 @@ func (b *batch) unlike(s set, e *entry) set {
 	return s
 }
 
-// canReach reports whether the candidates have enough players, at one location and within the first range, and lowers the limit to
-// what they have at most.
+// canReach reports whether the candidates have enough players at one location and within the first range. It lowers the limit to their
+// maximum.
 func (s *search) canReach(a *entry, root *level) bool {
 	b, at := &s.pass.batch, &s.pass.pool.plans[a.stage]
 	if b.players(&root.rest) < s.need-a.n {
@@ -190,7 +190,7 @@ func (s *search) canReach(a *entry, root *level) bool {
 	return s.limit >= max(s.need, a.n) && (!a.backfill || !root.rest.empty())
 }
 
-// window returns the most players of candidates that fit into one range with the anchor.
+// window returns the maximum of players of candidates within one range that includes the anchor.
 func (s *search) window(a *entry, at *plan, part *set) int {
 	b := &s.pass.batch
 	if len(at.ranges) == 0 || math.IsInf(at.ranges[0].max, 1) {
@@ -214,7 +214,7 @@ func (s *search) window(a *entry, at *plan, part *set) int {
 	return most
 }
 
-// extend tries the candidates of a level, one after the other, and then the set as it is.
+// extend tries each candidate of a level, and then the set without another one.
 func (s *search) extend(depth int) {
 	p, b := s.pass.pool, &s.pass.batch
 	l := s.levels[depth]
@@ -250,7 +250,7 @@ func (s *search) extend(depth int) {
 	}
 }
 
-// fits computes the next level: one more ticket, and the candidates behind it that may follow. It reports whether there can be a match.
+// fits computes the next level: one more ticket, and the later candidates that may follow. It reports whether a match is possible.
 func (s *search) fits(depth int, e *entry, rest set) bool {
 	p, b := s.pass.pool, &s.pass.batch
 	next, l := s.level(depth+1), s.levels[depth]
@@ -286,7 +286,7 @@ func (s *search) fits(depth int, e *entry, rest set) bool {
 	return next.players+next.most >= s.need && next.players+next.most > s.best.players
 }
 
-// allowed reports whether the set may become a match, by the rules that no further ticket repairs, and by the room of the teams.
+// allowed reports whether the set may become a match, by the room of teams and the rules whose violation no further ticket can repair.
 func (s *search) allowed(depth int) bool {
 	p := s.pass.pool
 	at := &p.plans[s.levels[depth].stage]
@@ -312,7 +312,7 @@ func (s *search) seatCrowd() {
 	s.crowd.seatAll(s.tickets)
 }
 
-// inRanges reports whether lowest and highest key decide a rule.
+// inRanges reports whether the lowest and highest key already decide a rule.
 func (at *plan) inRanges(r *ruleset.Rule) bool {
 	for _, k := range at.ranges {
 		if k.rule == r.Index {
@@ -322,7 +322,7 @@ func (at *plan) inRanges(r *ruleset.Rule) bool {
 	return false
 }
 
-// free is how much weight of rules is part of an evaluation: what a rule set has beyond it counts as evaluations of its own.
+// free is the weight of rules that one evaluation includes. The weight above it counts as further evaluations.
 const free = 4
 
 // check evaluates a rule and counts the result.
@@ -351,8 +351,8 @@ func (s *search) count(r *ruleset.Rule, ok bool) bool {
 	return ok
 }
 
-// packs reports whether the parties of the set fit into teams. Single players fit if the sum does. It gives up after some trials, and
-// reports true then.
+// packs reports whether the parties of the set fit into teams. Single players always fit if the sum does. After a bounded number of
+// trials it reports true.
 func (s *search) packs(room []int) bool {
 	s.sizes = s.sizes[:0]
 	for _, e := range s.tickets {
@@ -395,7 +395,7 @@ func pack(sizes, room []int, trials *int) bool {
 	return false
 }
 
-// complete reports whether the set is a match, and finds its teams.
+// complete reports whether the set is a match, and assigns its teams.
 func (s *search) complete(l *level) bool {
 	p := s.pass.pool
 	at := &p.plans[l.stage]

@@ -32,11 +32,11 @@ func (p *parser) compounds() {
 // statementParser parses by the grammar of flexmatch.md 7.7.
 type statementParser struct {
 	p      *parser
-	before int // only rules before this one may be named
+	before int // statements may only name rules before this one
 	rest   string
 }
 
-// parse parses one statement. It returns a sentence if it fails.
+// parse parses one statement. The string says why it failed.
 func (s *statementParser) parse(depth int) (*Statement, string) {
 	if depth > maxNesting {
 		return nil, fmt.Sprintf("More than %d operators are nested.", maxNesting)

@@ -2,7 +2,7 @@ package ruleset
 
 import "fmt"
 
-// Code says which check of flexmatch.md 10 a rule set failed. Clients see it at the start of the message.
+// Code names the check of flexmatch.md 10 that a rule set failed. Messages to clients begin with it.
 type Code string
 
 // The codes, in the order of the checks.
@@ -40,7 +40,7 @@ type Error struct {
 // Error returns code, path and sentence.
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s: %s", e.Code, e.Path, e.Reason) }
 
-// Warning is something in a valid rule set that probably is a mistake.
+// Warning is a probable mistake in a valid rule set.
 type Warning struct {
 	Path   string
 	Reason string

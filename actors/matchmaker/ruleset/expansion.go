@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// maxWait is the longest request timeout: later steps are never reached.
+// maxWait is the longest request timeout; no ticket reaches a later step.
 const maxWait = 43200 * time.Second
 
 // step is one step of an expansion, parsed.
@@ -44,7 +44,7 @@ func (p *parser) expansions() {
 	p.stages(all)
 }
 
-// setter checks a value and returns what sets it, or nil after a failure.
+// setter checks a value and returns a function that sets it, or nil after a failure.
 type setter struct {
 	base any // the value before the first step
 	set  func(v any, path string) func(*Stage)
@@ -167,7 +167,7 @@ func (p *parser) ruleTarget(names []string, property, path string) setter {
 	}}
 }
 
-// ruleValue checks the value of a step for one rule, and returns what sets it.
+// ruleValue checks the value of a step for one rule, and returns a function that sets it.
 func (p *parser) ruleValue(r *Rule, property string, v any, path string) func(*Rule) {
 	word := func(allowed []string) string {
 		s, _ := v.(string)
@@ -179,7 +179,7 @@ func (p *parser) ruleValue(r *Rule, property string, v any, path string) func(*R
 	switch property {
 	case "operation":
 		if r.Type == Collection {
-			// Another operation would need another kind of reference.
+			// Another operation would need a reference of another type.
 			p.fail(ErrExpansionSteps, path, "The operation of a collection rule does not change.")
 			return nil
 		}
@@ -276,7 +276,7 @@ func asJSON(v any) string {
 	return string(text)
 }
 
-// stages computes what is in force from each wait time on. An unchanged rule is shared between stages.
+// stages computes the stage from each wait time on. Stages share unchanged rules.
 func (p *parser) stages(all [][]step) {
 	times := []time.Duration{0}
 	for _, steps := range all {
@@ -294,7 +294,7 @@ func (p *parser) stages(all [][]step) {
 	if !p.set.Large() {
 		limit = MaxSmallPlayers
 	}
-	inForce := make([]int, len(all)) // how many steps of each expansion have begun
+	inForce := make([]int, len(all)) // number of steps in force, by expansion
 	var last *Stage
 	for _, at := range times {
 		stage := Stage{From: at, Teams: p.set.Teams, Rules: p.set.Rules}

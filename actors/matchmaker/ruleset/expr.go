@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Elem is what the innermost values of an expression are.
+// Elem is the type of the innermost values of an expression.
 type Elem string
 
 // The elements.
@@ -50,14 +50,14 @@ var functions = []Func{Min, Max, Avg, Median, Sum, Count, Stddev, Flatten, SetIn
 
 // Expr is a compiled expression: a function of Arg, or a path.
 type Expr struct {
-	Source string // as the rule set has it; set for the outermost one
+	Source string // text in the rule set; set for the outermost expression only
 	Func   Func
 	Arg    *Expr
 	Path   *Path
 	Type   Type
 }
 
-// Member is what a path selects of the players.
+// Member is the part of each player that a path selects.
 type Member int
 
 // The members.
@@ -83,13 +83,13 @@ func (e *Expr) Walk(f func(*Expr)) {
 	}
 }
 
-// syntaxError is where and why a text is no expression.
+// syntaxError says where and why a text is not an expression.
 type syntaxError struct {
 	at     int // byte
 	reason string
 }
 
-// pathText is a path before teams and attributes are looked up.
+// pathText is a path whose teams and attributes are not resolved.
 type pathText struct {
 	teams     []string
 	players   bool
@@ -97,7 +97,7 @@ type pathText struct {
 	attribute string
 }
 
-// exprText is an expression before the look-up.
+// exprText is an expression whose paths are not resolved.
 type exprText struct {
 	funcs []Func // outermost first
 	path  pathText
@@ -193,7 +193,7 @@ func parses(text string) bool {
 	return err == nil
 }
 
-// looksLikeExpression reports whether a text that is no expression should be called a wrong one.
+// looksLikeExpression reports whether a text that does not parse was probably meant as an expression.
 func looksLikeExpression(text string) bool {
 	return strings.ContainsAny(text, "[(")
 }
@@ -227,7 +227,7 @@ func (p *parser) expression(text, path string) *Expr {
 	return e
 }
 
-// resolve looks up the teams and the attribute of a path.
+// resolve finds the teams and the attribute of a path.
 func (p *parser) resolve(text pathText, path string) *Expr {
 	out := &Path{Member: text.member, Attribute: -1}
 	for _, name := range text.teams {
@@ -273,7 +273,7 @@ func (p *parser) resolve(text pathText, path string) *Expr {
 	return &Expr{Path: out, Type: t}
 }
 
-// lookUpTeam returns the instances that a name means, and whether they may be several.
+// lookUpTeam returns the instances of a team name, and whether the name may have several.
 func (p *parser) lookUpTeam(name string) (found []int, many bool) {
 	if name == "*" {
 		for i := range p.set.Teams {
@@ -295,7 +295,7 @@ func (p *parser) lookUpTeam(name string) (found []int, many bool) {
 	return nil, false
 }
 
-// result is the type that the function makes of its argument's (flexmatch.md 6.3).
+// result returns the type of a function's result for the type of its argument (flexmatch.md 6.3).
 func (f Func) result(t Type) (Type, bool) {
 	if t.Elem == teamElem {
 		return t, false

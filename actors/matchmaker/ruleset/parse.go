@@ -14,10 +14,10 @@ import (
 
 // Options change what Parse accepts.
 type Options struct {
-	Strict bool // properties that the language does not know are errors, not warnings
+	Strict bool // unknown properties are errors, not warnings
 }
 
-// parser reads one rule set. It keeps the first failure only; the phases behind it do not run.
+// parser reads one rule set. It keeps the first failure only, and skips the phases after it.
 type parser struct {
 	options  Options
 	set      *RuleSet
@@ -34,7 +34,7 @@ type definition struct {
 	count int
 }
 
-// object is a JSON object and its place.
+// object is a JSON object with its path.
 type object struct {
 	m    map[string]any
 	path string
@@ -107,7 +107,7 @@ func (p *parser) document(body string) {
 	}
 }
 
-// jsonProblem says what is wrong with a text, and where.
+// jsonProblem says why and where a text is not valid JSON.
 func jsonProblem(body string, err error) string {
 	if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
 		line := 1 + strings.Count(body[:min(int(syntax.Offset), len(body))], "\n")
@@ -154,7 +154,7 @@ func (p *parser) attributes() {
 	}
 }
 
-// value reads a JSON value as one of the type; nil if it is of another.
+// value reads a JSON value of type T; nil if its type differs.
 func value(t AttributeType, v any) *Value {
 	out := &Value{Type: t}
 	switch t {
@@ -203,7 +203,7 @@ func (p *parser) teams() {
 		p.fail(ErrTeamsMissing, "$.teams", "A rule set needs at least one team.")
 		return
 	}
-	// Names come before sizes: the order of the checks. Quantities are part of the names.
+	// Names are checked before sizes. Quantities are part of names.
 	quantities := make([]int, len(all))
 	for i, o := range all {
 		if v := o.m["quantity"]; v == nil {
@@ -251,13 +251,13 @@ func (p *parser) teams() {
 		d := &p.defs[i]
 		d.first, d.count = len(p.set.Teams), q
 		if len(p.set.Teams) > MaxPlayers {
-			continue // too many already, which the phase large reports
+			continue // too many; the phase large reports it
 		}
 		if q == 1 {
 			p.set.Teams = append(p.set.Teams, Team{d.name, d.name, low, high})
 			continue
 		}
-		for _, n := range instances(d.name, min(q, MaxPlayers+1)) { // one more than the limit is enough to be refused
+		for _, n := range instances(d.name, min(q, MaxPlayers+1)) { // one above the limit is enough for the refusal
 			p.set.Teams = append(p.set.Teams, Team{n, d.name, low, min(high, MaxPlayers+1)})
 		}
 	}
@@ -362,7 +362,7 @@ func (p *parser) large() {
 	}
 }
 
-// objects returns the objects of an array that may be absent.
+// objects returns the objects of an optional array.
 func (p *parser) objects(o object, key string, code Code) []object {
 	v := o.m[key]
 	if v == nil {
@@ -406,7 +406,7 @@ func (p *parser) oneOf(o object, key string, allowed ...string) string {
 	return s
 }
 
-// alternatives lists the words as a sentence does.
+// alternatives joins words as in a sentence.
 func alternatives(words []string) string {
 	if len(words) == 1 {
 		return words[0]
@@ -414,7 +414,7 @@ func alternatives(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
-// number reads a JSON number, or a string that has one in it.
+// number reads a JSON number, or a string with a number.
 func number(v any) (float64, bool) {
 	text := ""
 	switch v := v.(type) {
@@ -422,7 +422,7 @@ func number(v any) (float64, bool) {
 		text = v.String()
 	case string:
 		text = strings.TrimSpace(v)
-		if strings.Trim(text, "+-.0123456789eE") != "" { // what ParseFloat takes beyond JSON: Inf, NaN, 0x10, 1_000
+		if strings.Trim(text, "+-.0123456789eE") != "" { // ParseFloat also accepts Inf, NaN, 0x10 and 1_000
 			return 0, false
 		}
 	}
@@ -430,7 +430,7 @@ func number(v any) (float64, bool) {
 	return n, err == nil && !math.IsInf(n, 0)
 }
 
-// integer reads a whole number from 0 up, or returns -1.
+// integer reads a non-negative whole number, or returns -1.
 func integer(v any) int {
 	n, ok := number(v)
 	if !ok || n != math.Trunc(n) || n < 0 || n > 1e9 {

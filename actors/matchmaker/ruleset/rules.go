@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// properties are what the objects of the language may have.
+// properties has the properties of each kind of object.
 var properties = map[string][]string{
 	"":                    {"name", "ruleLanguageVersion", "playerAttributes", "algorithm", "teams", "rules", "expansions"},
 	"playerAttributes":    {"name", "type", "default"},
@@ -60,7 +60,7 @@ func (p *parser) ruleTypes() {
 	}
 }
 
-// ruleProperties reads everything but expressions and statements, and checks that what is required is there.
+// ruleProperties reads all properties but expressions and statements, and checks that the required ones are there.
 func (p *parser) ruleProperties() {
 	for i, o := range p.rules {
 		r := p.set.Rules[i]
@@ -105,7 +105,7 @@ func (p *parser) ruleProperties() {
 	}
 }
 
-// numbers reads the numeric properties that rules of the type have.
+// numbers reads the numeric properties of a rule's type.
 func (p *parser) numbers(o object, r *Rule) {
 	for _, f := range []struct {
 		key   string
@@ -280,7 +280,7 @@ func (p *parser) measurementTypes(o object, r *Rule) {
 	}
 }
 
-// reference reads a referenceValue (flexmatch.md 6.4), of the rule or of an expansion of it.
+// reference reads a referenceValue (flexmatch.md 6.4) of a rule or of its expansion.
 func (p *parser) reference(r *Rule, v any, path string, code Code) *Reference {
 	elem := r.Measurements[0].Type.Elem
 	if list, ok := texts(v); ok && r.Type == Collection && r.Operation == ReferenceCount {
@@ -319,7 +319,7 @@ func (p *parser) reference(r *Rule, v any, path string, code Code) *Reference {
 	return &Reference{Expr: e}
 }
 
-// unknownProperties finds what the language does not have.
+// unknownProperties finds properties that the language does not have.
 func (p *parser) unknownProperties() {
 	p.unknown(p.body, "")
 	if m, ok := p.body.m["algorithm"].(map[string]any); ok {

@@ -7,8 +7,8 @@ const (
 	MaxCharacters    = 65535 // of a body
 	MaxSmallPlayers  = 40    // of a small match
 	MaxPlayers       = 200   // of a large match
-	MaxAttributes    = 100   // that a rule set may declare; each takes memory in each ticket
-	MaxStages        = 100   // wait times of all expansions together; each takes memory for all rules
+	MaxAttributes    = 100   // of a rule set; each takes memory in every ticket
+	MaxStages        = 100   // wait times of all expansions; each takes memory for all rules
 	maxTeamName      = 128
 	maxNesting       = 16 // of functions in an expression, and of operators in a statement
 	maxWarnings      = 100
@@ -26,12 +26,11 @@ type RuleSet struct {
 	Changes    []Change
 	Warnings   []Warning
 
-	// Symmetric says that no rule and no expansion tells one team of Teams from another by its name. Teams with equal limits are
-	// interchangeable then.
+	// Symmetric says that no rule and no expansion names a single team. Then teams with equal limits are interchangeable.
 	Symmetric bool
 }
 
-// Large reports whether matches have more than 40 players, and so are made by the algorithm for large matches.
+// Large reports whether matches may have more than 40 players. The algorithm for large matches forms them.
 func (r *RuleSet) Large() bool { return totalPlayers(r.Teams) > MaxSmallPlayers }
 
 // Attribute returns the index of a declared attribute, or -1.
@@ -54,7 +53,7 @@ func (r *RuleSet) Team(name string) int {
 	return -1
 }
 
-// StageAt returns the index of the stage that is in force for a reference age.
+// StageAt returns the index of the stage in force at a reference age.
 func (r *RuleSet) StageAt(age time.Duration) int {
 	stage := 0
 	for i := range r.Stages {
@@ -81,10 +80,10 @@ const (
 type Attribute struct {
 	Name    string
 	Type    AttributeType
-	Default *Value // nil: players must supply it
+	Default *Value // nil: players must have the attribute
 }
 
-// Value is the value of a player attribute. The field that Type names is in use.
+// Value is the value of a player attribute. Type says which field is used.
 type Value struct {
 	Type AttributeType
 	S    string
@@ -96,11 +95,11 @@ type Value struct {
 // Team is one instance of a team definition.
 type Team struct {
 	Name       string
-	Definition string // the name that the rule set declares; another than Name if the quantity is more than 1
+	Definition string // name in the rule set; differs from Name if the quantity is more than 1
 	Min, Max   int    // players
 }
 
-// Strategy is how matches are made.
+// Strategy is how matches are formed.
 type Strategy string
 
 // BatchingPreference is how a pool is split into batches.
@@ -155,13 +154,13 @@ const (
 	Compound      RuleType = "compound"
 )
 
-// IsSort reports whether rules of the type order candidates, and reject none.
+// IsSort reports whether rules of the type only order candidates.
 func (t RuleType) IsSort() bool { return t == DistanceSort || t == AbsoluteSort }
 
-// Aggregation says how the values of a party become one.
+// Aggregation says how the values of a party are combined.
 type Aggregation string
 
-// The aggregations. A collection rule without one leaves each player's list alone (NoAggregation); all other rules have Average then.
+// The aggregations. Without one, a collection rule uses each player's list separately (NoAggregation), and other rules use Average.
 const (
 	NoAggregation Aggregation = ""
 	Average       Aggregation = "avg"
@@ -206,14 +205,14 @@ type Rule struct {
 
 	Statement *Statement
 
-	// Member says that a compound rule names this one: it is evaluated through that one only.
+	// Member says that a compound rule names this one. Then the rule is only evaluated as part of that one.
 	Member bool
 }
 
-// Enforced reports whether a match must satisfy the rule by itself.
+// Enforced reports whether every match must satisfy the rule.
 func (r *Rule) Enforced() bool { return !r.Member && !r.Type.IsSort() }
 
-// Reference is a referenceValue. One of its fields is in use.
+// Reference is a referenceValue. One of its fields is used.
 type Reference struct {
 	Number  *float64
 	Text    *string
@@ -222,23 +221,23 @@ type Reference struct {
 	Expr    *Expr
 }
 
-// Statement is the statement of a compound rule, or a part of it.
+// Statement is the statement of a compound rule, or an operand in it.
 type Statement struct {
 	Op   string // and, or, xor, not; empty for a rule
 	Args []*Statement
 	Rule int // index of the rule
 }
 
-// Stage is what is in force from an age on, until the next stage.
+// Stage has the values in force from an age until the next stage.
 type Stage struct {
 	From  time.Duration
 	Teams []Team
 	Rules []*Rule // by the index of RuleSet.Rules
 }
 
-// Change is what one step of an expansion changes.
+// Change is the effect of one step of an expansion.
 type Change struct {
-	Target string // as the rule set has it
+	Target string // text in the rule set
 	At     time.Duration
 	From   string // the value before it, as JSON
 	To     string

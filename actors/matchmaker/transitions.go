@@ -1,0 +1,281 @@
+package matchmaker
+
+import (
+	"time"
+
+	"troupe/actors/ledger"
+	"troupe/actors/stage"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// occurrence is what happens to a ticket.
+type occurrence uint8
+
+const (
+	ticketPooled         occurrence = iota // a pass took the ticket into its pool
+	matchProposed                          // the players of its new match are asked to accept
+	matchPlacing                           // its match needs no further acceptance, and gets a game session
+	matchCompleted                         // its match has its game session, or is STANDALONE
+	placementTimedOut                      // its match got no game session in time, or one that has ended
+	placementFailed                        // its match cannot get a game session
+	fillRefused                            // the game session of a backfill match refused the ticket's players
+	backfillRefused                        // the same for the backfill ticket of the match
+	matchDropped                           // players of other tickets did not accept its match
+	playerRejected                         // a player of the ticket rejected its match
+	playerSilent                           // a player of the ticket did not answer in time
+	matchLost                              // the host restarted, and the store does not have its match
+	ticketCancelled                        // by request, by a newer ticket, or by the end of its game session
+	requestTimedOut                        // its configuration's timeout is over
+	configurationDeleted                   // its configuration was deleted
+	occurrences
+)
+
+// transition is the effect of an occurrence on a ticket.
+type transition struct {
+	from   statuses
+	to     messages.TicketStatus
+	reason string
+	text   string
+	// own: the ticket has its own event. Otherwise one event of the match reports all its tickets.
+	own bool
+}
+
+// statuses is a set: 1<<status for each.
+type statuses uint16
+
+const (
+	whileWaiting   statuses = 1<<messages.TicketQueued | 1<<messages.TicketSearching
+	whileAccepting statuses = 1 << messages.TicketRequiresAcceptance
+	whilePlacing   statuses = 1 << messages.TicketPlacing
+)
+
+// Causes of the ends of tickets (flexmatch.md 13.1).
+const (
+	reasonCancelled  = "Cancelled"
+	reasonAcceptance = "AcceptanceFailed"
+	reasonPlacement  = "PlacementTimedOut"
+	reasonTimedOut   = "TimedOut"
+	reasonError      = "UNEXPECTED_ERROR"
+	reasonBackfill   = "BackfillFailed"
+
+	textCancelled = "Cancelled by request."
+	textError     = "An unexpected error was encountered during match placing."
+	textGameEnded = "The game session has ended."
+	textReplaced  = "A newer backfill request for the game session replaces this one."
+)
+
+// transitions has all changes of a ticket's status. A ticket that would return to the pool after its request timeout ends by
+// requestTimedOut (flexmatch.md 13.4).
+var transitions = [occurrences]transition{
+	ticketPooled:         {1 << messages.TicketQueued, messages.TicketSearching, "", "", true},
+	matchProposed:        {whileWaiting, messages.TicketRequiresAcceptance, "", "", false},
+	matchPlacing:         {whileWaiting | whileAccepting, messages.TicketPlacing, "", "", false},
+	matchCompleted:       {whileWaiting | whileAccepting | whilePlacing, messages.TicketCompleted, "", "", false},
+	placementTimedOut:    {whilePlacing, messages.TicketSearching, reasonPlacement, "", true},
+	placementFailed:      {whilePlacing, messages.TicketFailed, reasonError, textError, false},
+	fillRefused:          {whilePlacing, messages.TicketSearching, reasonBackfill, "", true},
+	backfillRefused:      {whilePlacing, messages.TicketFailed, reasonError, "The game session is not there, or has no seats for the match.", true},
+	matchDropped:         {whileAccepting, messages.TicketSearching, reasonAcceptance, "", true},
+	playerRejected:       {whileAccepting, messages.TicketCancelled, reasonAcceptance, "A player of the ticket has rejected the match.", true},
+	playerSilent:         {whileAccepting, messages.TicketCancelled, reasonAcceptance, "A player of the ticket has not accepted the match in time.", true},
+	matchLost:            {whileAccepting | whilePlacing, messages.TicketSearching, reasonPlacement, "", false},
+	ticketCancelled:      {whileWaiting | whileAccepting, messages.TicketCancelled, reasonCancelled, textCancelled, true},
+	requestTimedOut:      {whileWaiting, messages.TicketTimedOut, reasonTimedOut, "Removed from matchmaking due to timing out.", true},
+	configurationDeleted: {whileWaiting, messages.TicketFailed, reasonError, "The matchmaking configuration of the ticket does not exist any more.", true},
+}
+
+// after returns the record of a ticket after an occurrence, nil if that cannot happen in its status. Timeout is the request
+// timeout of its configuration.
+func after(r *messages.Ticket, what occurrence, now time.Time, timeout time.Duration) *messages.Ticket {
+	t := transitions[what]
+	if t.from&(1<<r.Status) == 0 {
+		return nil
+	}
+	next := *r
+	if t.to == messages.TicketSearching && r.Match != "" {
+		if r.Backfill == nil {
+			next.Players = withoutTeams(r.Players)
+		}
+		if now.Sub(r.Started) >= timeout {
+			t = transitions[requestTimedOut]
+		} else {
+			next.Match = ""
+		}
+	}
+	next.Status, next.Reason, next.Text = t.to, t.reason, t.text
+	if t.to.Final() {
+		next.Ended = now
+		if now.Before(next.Started) { // the wall clock was set back
+			next.Ended = next.Started
+		}
+		if t.to != messages.TicketCompleted {
+			next.Game = nil // of a backfill ticket
+		}
+	}
+	return &next
+}
+
+func withoutTeams(players []messages.TicketPlayer) []messages.TicketPlayer {
+	next := make([]messages.TicketPlayer, len(players))
+	for i, p := range players {
+		p.Team = ""
+		next[i] = p
+	}
+	return next
+}
+
+// move is a ticket and its next record.
+type move struct {
+	t    *ticket
+	next *messages.Ticket
+	own  bool
+}
+
+// move applies an occurrence to a ticket. It panics if the status of the ticket does not allow it.
+func (t *ticket) move(what occurrence, now time.Time) move { return t.moveFrom(t.record, what, now) }
+
+func (t *ticket) moveFrom(r *messages.Ticket, what occurrence, now time.Time) move {
+	next := after(r, what, now, t.k.record.RequestTimeout)
+	if next == nil {
+		panic("matchmaker: an occurrence that cannot be in status " + r.Status.String())
+	}
+	return move{t, next, transitions[what].own}
+}
+
+// moves applies an occurrence to each ticket of a match.
+func (p *proposal) moves(now time.Time, what func(*ticket) occurrence) []move {
+	all := make([]move, len(p.tickets))
+	for i, t := range p.tickets {
+		all[i] = t.move(what(t), now)
+	}
+	return all
+}
+
+// movesFrom applies one occurrence to the tickets of a match, starting from other records than the current ones.
+func (p *proposal) movesFrom(records []*messages.Ticket, what occurrence, now time.Time) []move {
+	all := make([]move, len(p.tickets))
+	for i, t := range p.tickets {
+		all[i] = t.moveFrom(records[i], what, now)
+	}
+	return all
+}
+
+// always returns an argument of moves: the same occurrence for all tickets.
+func always(what occurrence) func(*ticket) occurrence {
+	return func(*ticket) occurrence { return what }
+}
+
+func recordsOf(moves []move) []*messages.Ticket {
+	all := make([]*messages.Ticket, len(moves))
+	for i, m := range moves {
+		all[i] = m.next
+	}
+	return all
+}
+
+// change is one transaction on tickets.
+type change struct {
+	moves  []move
+	match  *proposal       // nil: the tickets are in no match
+	record *messages.Match // of the match, with all answers so far
+	held   bool            // the match continues with record; otherwise it ends
+	events []messages.Event
+}
+
+// apply returns the entry of a change. The events of single tickets follow ch.events.
+func (m *Manager) apply(c *stage.Context, ch change) ledger.Entry {
+	now, p := c.Now(), ch.match
+	m.retention.Forget(now, 0)
+	e := ledger.Entry{Events: ch.events}
+	for _, mv := range ch.moves {
+		e.Changes = append(e.Changes, store.Put(store.Ticket, string(mv.next.ID), mv.next))
+		switch {
+		case !mv.own:
+		case mv.next.Status == messages.TicketSearching:
+			e.Events = append(e.Events, searchingEvent(mv.t.k, mv.next, now))
+		default:
+			e.Events = append(e.Events, endEvent(mv.t.k, mv.next, ch.record, now))
+		}
+	}
+	switch {
+	case ch.held:
+		e.Changes = append(e.Changes, store.Put(store.Match, string(ch.record.ID), ch.record))
+	case p != nil:
+		e.Changes = append(e.Changes, store.Delete(store.Match, string(p.record.ID)))
+	}
+	e.Apply = func() {
+		for i, mv := range ch.moves {
+			m.retention.Resize(&mv.t.kept, len(e.Changes[i].Value))
+		}
+		if ch.held {
+			p.record = ch.record
+			for _, mv := range ch.moves {
+				mv.t.record = mv.next
+			}
+			m.hold(c, p)
+			return
+		}
+		if p != nil {
+			p.deadline.clear()
+			delete(m.proposals, p.record.ID)
+		}
+		m.unmatch(c, ch.moves)
+	}
+	return e
+}
+
+// unmatch applies moves after which the tickets are in no match: they have ended, or wait.
+func (m *Manager) unmatch(c *stage.Context, moves []move) {
+	var returned []*ticket
+	for _, mv := range moves {
+		t := mv.t
+		inPool, inMatch := t.waits() && !t.proposing, t.proposal != nil
+		t.record, t.proposal = mv.next, nil
+		switch {
+		case t.record.Status.Final():
+			m.finish(t, inPool)
+		case inMatch:
+			m.wait(c, t)
+			returned = append(returned, t)
+		}
+	}
+	for _, mv := range moves { // after the loop above has freed all players
+		if mv.next.Status.Final() {
+			m.backfillEnded(c, mv.t)
+		}
+	}
+	for _, t := range returned {
+		m.recheck(c, t)
+	}
+}
+
+// finish removes an ended ticket from its configuration and players, and begins its retention.
+func (m *Manager) finish(t *ticket, inPool bool) {
+	t.timeout.clear()
+	if t.span != nil {
+		failed := ""
+		if t.record.Status != messages.TicketCompleted {
+			failed = t.record.Status.String()
+		}
+		t.span.Set("troupe.match.id", string(t.record.Match))
+		t.span.End(failed)
+		t.span = nil
+	}
+	if inPool {
+		m.dequeue(t)
+	}
+	if t.record.Status == messages.TicketCompleted && t.record.Backfill == nil {
+		t.k.recent.Add(t.record.Ended, t.record.Ended.Sub(t.record.Started))
+	}
+	t.k.ended[t.record.Status]++
+	for i := range t.record.Players {
+		if p := t.record.Players[i].ID; m.players[p] == t {
+			delete(m.players, p)
+		}
+	}
+	m.active--
+	delete(t.k.tickets, t.id())
+	t.k = nil
+	m.retention.End(&t.kept, t.record.Ended)
+}
