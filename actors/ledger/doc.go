@@ -34,6 +34,8 @@
 // A Ledger has no goroutine and no lock. It belongs to one actor, which creates it, calls
 // its methods, and passes it every Answer and Due that it receives as a message. If the
 // actor has stopped before an Answer arrives, durable events are published all the same, and
-// Reply says that the host is shutting down. If the actor crashes, its successor starts from
-// the durable records.
+// Reply says that the host is shutting down, unless the transaction Survives. If the actor
+// crashes, its successor starts from the durable records.
+//
+// A Retention counts the records of one kind, and forgets ended ones that are too old or too many.
 package ledger
