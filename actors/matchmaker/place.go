@@ -64,7 +64,7 @@ func (p *proposal) request(data string) messages.StartPlacement {
 	k := p.k.record
 	r := messages.StartPlacement{
 		ID: messages.PlacementID(p.record.ID), Queue: k.Queues[0], MaxPlayers: p.record.MaxPlayers, Properties: k.Properties, Data: k.Data,
-		MatchmakerData: data, Trace: p.tickets[0].trace,
+		MatchmakerData: data,
 	}
 	for _, t := range p.tickets {
 		for i := range t.record.Players {

@@ -23,9 +23,6 @@ type ticket struct {
 	proposal  *proposal // its match; nil: it waits
 	proposing bool      // a match with it is being stored
 	timeout   alarm     // set while it waits
-
-	span  *tracing.Span   // nil without a tracer
-	trace tracing.Context // of its placement
 }
 
 func (t *ticket) id() messages.TicketID { return t.record.ID }
@@ -40,7 +37,7 @@ func ticketKey(id messages.TicketID) ledger.Key {
 // onStart starts a ticket. The request is answered when the ticket is durable.
 func (m *Manager) onStart(c *stage.Context, r stage.Request[messages.StartMatchmaking, *messages.Ticket]) {
 	record := &messages.Ticket{ID: r.Request.TicketID, Matchmaker: r.Request.Matchmaker, Players: r.Request.Players}
-	m.start(c, record, newTicket{trace: r.Request.Trace}, r.With(&record))
+	m.start(c, record, newTicket{}, r.With(&record))
 }
 
 // newTicket has the options of start. Functions may be nil.
@@ -48,7 +45,6 @@ type newTicket struct {
 	uses  []ledger.Key                              // records that must not change during the commit
 	check func(*matchmaker) ([]store.Change, error) // returns further changes to store
 	apply func(*ticket)                             // called before the ticket waits
-	trace tracing.Context
 }
 
 // start starts a ticket. The caller must not modify the record any more.

@@ -253,15 +253,6 @@ func (m *Manager) unmatch(c *stage.Context, moves []move) {
 // finish removes an ended ticket from its configuration and players, and begins its retention.
 func (m *Manager) finish(t *ticket, inPool bool) {
 	t.timeout.clear()
-	if t.span != nil {
-		failed := ""
-		if t.record.Status != messages.TicketCompleted {
-			failed = t.record.Status.String()
-		}
-		t.span.Set("troupe.match.id", string(t.record.Match))
-		t.span.End(failed)
-		t.span = nil
-	}
 	if inPool {
 		m.dequeue(t)
 	}

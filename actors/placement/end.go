@@ -56,7 +56,6 @@ func (m *Manager) ending(c *stage.Context, f placementEnd) ledger.Entry {
 			}
 			e.record = record
 			m.retention.Resize(&e.kept, e.kept.Bytes+len(record.Waited))
-			e.endSpan()
 			m.leave(e)
 			m.retention.End(&e.kept, record.Ended)
 		},

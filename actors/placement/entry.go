@@ -42,8 +42,7 @@ type entry struct {
 	tries     int  // number of the attempt, to recognise late answers
 	attempt   messages.GameSessionID
 	awaiting  []stage.Request[Place, *messages.Placement]
-	fulfilled bool          // it is being FULFILLED: the attempt is not ended
-	span      *tracing.Span // nil without a tracer
+	fulfilled bool // it is being FULFILLED: the attempt is not ended
 }
 
 // id returns the placement's id.
