@@ -32,15 +32,13 @@ type Program interface {
 	Close()
 }
 
-// Loader is a Handler that takes time to be ready, such as one in another process. Load comes instead of Init.
+// Loader is implemented by a Handler that takes time to be ready, such as one in another process. Load comes instead of Init.
 type Loader interface {
-	Handler
 	Load(s Session) *Pending
 }
 
-// Closer is a Handler that holds something. Close comes once, last, after the game session is over; it must not block.
+// Closer is implemented by a Handler that holds something. Close comes once, last, after the game session is over; it must not block.
 type Closer interface {
-	Handler
 	Close()
 }
 

@@ -176,6 +176,7 @@ func program(t testing.TB, dir, source string, s setup) *node.Program {
 }
 
 type loader interface {
+	script.Handler
 	script.Loader
 	script.Closer
 }

@@ -3,6 +3,7 @@ package archtest
 import (
 	"fmt"
 	"go/ast"
+	"path"
 	"slices"
 	"strings"
 )
@@ -144,6 +145,18 @@ var rules = []rule{
 		},
 	},
 	{
+		fmt.Sprintf("no function over %d lines, no interface of more than %d methods", funcMax, methodsMax),
+		"who reads a function keeps all of it in mind, and who implements an interface writes all of it: a fake for every test, and a second way",
+		func(all []*source) (found []violation) {
+			for name, v := range findLarge(all) {
+				if largeAllowed[name] == "" {
+					found = append(found, v)
+				}
+			}
+			return found
+		},
+	},
+	{
 		"durations in the log have a unit",
 		"zerolog writes them as plain numbers of milliseconds: a name that ends in _ms says so, and the log for people shows the unit for such names",
 		findDurations,
@@ -174,8 +187,73 @@ func findDurations(all []*source) (found []violation) {
 	return found
 }
 
+// largeAllowed are the functions and interfaces of the product that are larger than the rule allows, and why.
+var largeAllowed = map[string]string{
+	"transport/serviceapi operations": "the table of all operations, a row each",
+	"actors/script Handler":           "the callbacks of a game, as GameLift names them",
+	"actors/script Session":           "what a script may ask its game session, as GameLift names it",
+	"actors/fleet Catalog":            "what game sessions and hosting ask the resources: in a cluster another host may answer",
+	"transport Conn":                  "what transports can do, which is told by methods instead of their kind",
+}
+
+// findLarge returns by name the functions and interfaces of the product, which is without tests and bench, that are larger than the rule
+// allows.
+func findLarge(all []*source) map[string]violation {
+	found := make(map[string]violation)
+	known := make(map[string]*ast.InterfaceType)
+	for _, s := range all {
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			if t, ok := n.(*ast.TypeSpec); ok {
+				if i, ok := t.Type.(*ast.InterfaceType); ok {
+					known[path.Base(s.pkg)+"."+t.Name.Name] = i
+				}
+			}
+			return true
+		})
+	}
+	for _, s := range all {
+		if s.test || s.generated || isTest(s.pkg) || top(s.pkg) == "bench" {
+			continue
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if lines := s.at(n.End()) - s.at(n.Pos()) + 1; lines > funcMax {
+					found[s.pkg+" "+n.Name.Name] = violation{s.file, s.at(n.Pos()), fmt.Sprintf("%s has %d lines", n.Name.Name, lines)}
+				}
+			case *ast.TypeSpec:
+				if i := known[path.Base(s.pkg)+"."+n.Name.Name]; i != nil {
+					if count := methods(known, path.Base(s.pkg), i); count > methodsMax {
+						found[s.pkg+" "+n.Name.Name] = violation{s.file, s.at(n.Pos()), fmt.Sprintf("%s has %d methods", n.Name.Name, count)}
+					}
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// methods counts the methods of an interface, with those of the interfaces that it embeds, by the names of their packages.
+func methods(known map[string]*ast.InterfaceType, pkg string, i *ast.InterfaceType) (count int) {
+	for _, m := range i.Methods.List {
+		count += len(m.Names)
+		name := pkg + "." + fmt.Sprint(m.Type)
+		if x, ok := m.Type.(*ast.SelectorExpr); ok {
+			name = fmt.Sprint(x.X) + "." + x.Sel.Name
+		}
+		if inner := known[name]; inner != nil && len(m.Names) == 0 {
+			from, _, _ := strings.Cut(name, ".")
+			count += methods(known, from, inner)
+		}
+	}
+	return count
+}
+
 const (
 	linesMax     = 600
+	funcMax      = 100
+	methodsMax   = 12
 	paragraphMin = 20 // words of a package's comment
 	shortMin     = 5  // words of a command's
 )
