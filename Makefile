@@ -31,10 +31,10 @@ FAULTS := ./actors/fault ./actors/store ./actors/placement
 # The race detector keeps each process for a second after its end, in case of a race in what
 # is still running; TestMain has seen by then (goleak) that nothing is.
 # Test binaries are linked without what a debugger needs: a third less work. As many packages run at once as there are cores.
-TEST := $(GO) test -json -vet=off -shuffle=on -count=1 -timeout 10m -ldflags='-s -w' -exec '$(abspath $(BIN))/testreport -exec' \
+TEST := $(GO) test -json -vet=off -shuffle=on -count=1 -timeout 10m -ldflags='-s -w' \
 	-p $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 RACE := CGO_ENABLED=1 GORACE="atexit_sleep_ms=50" $(TEST) -race
-REPORT := $(BIN)/testreport
+REPORT := awk -f cmd/internal/testreport.awk
 
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
@@ -52,7 +52,7 @@ build: ## build bin/troupe
 	@$(GO) build -v -buildvcs=auto -o $(BIN)/troupe ./cmd/troupe
 
 .PHONY: test
-test: lint-quick testreport ## what CI runs: vet, the short tests, those of shared memory with the race detector; what was skipped, and what took time
+test: lint-quick ## what CI runs: vet, the short tests, those of shared memory with the race detector; what was skipped, and what took time
 	@echo "compiling the tests: some minutes on a new machine; then a line for each package"
 	@{ rc=0; $(RACE) -short $(SHARED) || rc=1; \
 		$(TEST) -short $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))") || rc=1; \
@@ -60,13 +60,9 @@ test: lint-quick testreport ## what CI runs: vet, the short tests, those of shar
 		$(TEST) -short -tags faults $(FAULTS) || rc=1; exit $$rc; } | $(REPORT)
 
 .PHONY: test-full
-test-full: lint-quick testreport ## all tests, whole, with the race detector and without: long models, all hostile scripts, both engines' catalogues, every workload and scenario; an hour
+test-full: lint-quick ## all tests, whole, with the race detector and without: long models, all hostile scripts, both engines' catalogues, every workload and scenario; an hour
 	@echo "compiling the tests: some minutes on a new machine; then a line for each package"
 	@{ rc=0; $(RACE) -timeout 1h ./... || rc=1; $(TEST) -timeout 1h ./... || rc=1; $(TEST) -tags faults $(FAULTS) || rc=1; exit $$rc; } | $(REPORT)
-
-.PHONY: testreport
-testreport: # prints what go test says, and what took time
-	@$(GO) build -o $(REPORT) ./cmd/internal/testreport
 
 # A line for each package with fuzz targets: its folder and their names.
 FUZZED := grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' actors bench cmd messages transport | \
