@@ -25,11 +25,11 @@ action ~ /^(pass|fail)$/ && match($0, /"Elapsed":[0-9.]+/) {
 action == "fail" { printf "%s", said[key]; delete said[key] }
 action ~ /^(pass|skip|fail)$/ && name == "" { printf "%s", verdict[pkg]; fflush() }
 END {
-	print "skipped:"
+	print "skipped:"; fflush()
 	for (why in skipped) print why skipped[why] | "sort"
 	close("sort")
 	for (i = 1; i < 3; i++) {
-		print (i == 1 ? "the packages" : "the tests") " that took most time, in s:"
+		print (i == 1 ? "the packages" : "the tests") " that took most time, in s:"; fflush()
 		printf "%s", took[i] | "sort -rn | head -20"
 		close("sort -rn | head -20")
 	}

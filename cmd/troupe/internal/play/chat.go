@@ -120,17 +120,11 @@ func (c *chat) awaitFence(ctx context.Context) {
 }
 
 func (c *chat) do(ctx context.Context, cmd command) {
-	switch cmd.verb {
-	case verbHelp:
-		c.print("%s", chatHelp)
-		return
-	case verbStats:
-		c.print("* %s", c.link.traffic())
-		return
-	}
 	var err error
 	cl := c.link.client
 	switch cmd.verb {
+	case verbHelp:
+		c.print("%s", chatHelp)
 	case verbSay:
 		switch {
 		case cmd.message.Intent != client.Fast || cl.FastUp():
@@ -142,10 +136,6 @@ func (c *chat) do(ctx context.Context, cmd command) {
 		err = cl.Send(ctx, cmd.message)
 	case verbJoin:
 		err = cl.JoinGroup(ctx, cmd.group)
-	case verbLeave:
-		err = cl.LeaveGroup(ctx, cmd.group)
-	case verbMembers:
-		err = cl.RequestMembership(ctx, cmd.group)
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		c.note("not sent: %v", err)
@@ -162,8 +152,9 @@ func (c *chat) onEvent(e client.Event) {
 			case c.fence <- struct{}{}:
 			default:
 			}
+			return
 		}
-		c.note("%s: peers %s", groupName(e.Group), join(e.Players))
+		c.note("%s: peers %s", groupName(e.Group), strings.Trim(fmt.Sprint(e.Players), "[]"))
 	case client.EventFastUp:
 		c.note("the fast channel is up")
 	case client.EventFastDown:
@@ -206,13 +197,6 @@ func groupName(g int32) string {
 		return "all"
 	}
 	return fmt.Sprint("group ", g)
-}
-
-func join(peers []int32) string {
-	if len(peers) == 0 {
-		return "none"
-	}
-	return strings.Trim(fmt.Sprint(peers), "[]")
 }
 
 // note prints a line unless --quiet is set.

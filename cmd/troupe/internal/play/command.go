@@ -17,11 +17,8 @@ type verb uint8
 const (
 	verbSay verb = iota + 1
 	verbJoin
-	verbLeave
-	verbMembers
 	verbQuit
 	verbHelp
-	verbStats
 )
 
 // opChat is the op code of chat messages.
@@ -30,7 +27,7 @@ const opChat = 1
 // command is one line of the terminal.
 type command struct {
 	verb    verb
-	group   int32          // join, leave, members
+	group   int32          // join
 	message client.Message // say
 }
 
@@ -40,9 +37,6 @@ const chatHelp = `text            send text to all players
 /server text    send text to the game's script
 /op N [text]    the same with op code N; without /op it is 1
 /join G         join group G
-/leave G        leave group G
-/members [G]    list the members of group G; without G: all players
-/stats          show sent and received messages by channel
 /quit           leave the game session`
 
 // parse reads one line; an empty line is no command.
@@ -73,18 +67,13 @@ func parse(line string) (command, error) {
 	case "/fast":
 		return say(client.Message{TargetGroup: client.AllPlayers, Intent: client.Fast}, rest)
 	case "/join":
-		return groupCommand(verbJoin, word, rest)
-	case "/leave":
-		return groupCommand(verbLeave, word, rest)
-	case "/members":
-		if rest == "" {
-			return command{verb: verbMembers, group: client.AllPlayers}, nil
+		g, err := strconv.ParseInt(rest, 10, 32)
+		if err != nil || g < 1 {
+			return command{}, errors.New("/join needs a group, a positive number: /join 1")
 		}
-		return groupCommand(verbMembers, word, rest)
+		return command{verb: verbJoin, group: int32(g)}, nil
 	case "/quit":
 		return command{verb: verbQuit}, nil
-	case "/stats":
-		return command{verb: verbStats}, nil
 	case "/help":
 		return command{verb: verbHelp}, nil
 	}
@@ -105,14 +94,6 @@ func send(m client.Message, text string) (command, error) {
 	}
 	m.Payload = []byte(text)
 	return command{verb: verbSay, message: m}, nil
-}
-
-func groupCommand(v verb, word, arg string) (command, error) {
-	g, err := strconv.ParseInt(arg, 10, 32)
-	if err != nil || g == 0 || g < 0 && (v != verbMembers || g != int64(client.AllPlayers)) {
-		return command{}, fmt.Errorf("%s needs a group, a positive number: %s 1", word, word)
-	}
-	return command{verb: v, group: int32(g)}, nil
 }
 
 // textMax bounds the bytes of a payload that one line shows.

@@ -117,7 +117,7 @@ func chatComesBack(t *testing.T) {
 	p.out.shows(t, "peer 1 to all: two\n", 0)
 	await("as peer 1, the same peer as before; ")
 	p.out.shows(t, "peer 1 to all: two\n", 1)
-	fmt.Fprintln(p.typed, "/members 3")
+	fmt.Fprintln(p.typed, "/join 3")
 	p.out.shows(t, "group 3: peers 1\n", 2)
 	time.Sleep(4 * time.Second)
 	p.out.shows(t, "the same peer as before; ", 2)
@@ -148,10 +148,8 @@ func chatOverWSS(t *testing.T) {
 	fmt.Fprintln(p.typed, "/fast one")
 	p.out.shows(t, "the fast channel is not up: sent reliably", 1)
 	p.out.shows(t, "peer 1 to all: one\n", 1)
-	fmt.Fprintln(p.typed, "/stats")
-	p.out.shows(t, "connections: wss 1; packets by the reliable channel: sent 2 (", 1)
-	if text := p.quits(t); strings.Count(text, "connections: wss 1; ") != 2 {
-		t.Errorf("the counts are not shown twice:\n%s", text)
+	if text := p.quits(t); !strings.Contains(text, "connections: wss 1; packets by the reliable channel: sent ") {
+		t.Errorf("the counts are not shown:\n%s", text)
 	}
 }
 
