@@ -126,21 +126,6 @@ func (e *engine) last() *instance {
 	return e.handlers[len(e.handlers)-1]
 }
 
-// runs returns the game of a game session.
-func (e *engine) runs(w *world, id messages.GameSessionID) *game {
-	w.Helper()
-	for _, i := range e.handlers {
-		found := false
-		if i.Session != nil && i.Session.Do(func() { found = i.Session.GameSessionID() == id }) {
-			if w.WaitIdle(); found {
-				return &i.Game
-			}
-		}
-	}
-	w.Fatalf("nothing runs %s", id)
-	return nil
-}
-
 // sink keeps the lines of a game session's log.
 type sink struct {
 	e  *engine

@@ -97,7 +97,7 @@ func TestPlayersShareAPool(t *testing.T) {
 		)
 		gap := rapid.Bool().Draw(t, "gap")
 		for range 3 {
-			outs = append(outs, NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 1000, Gap: gap, Pool: pool}, &count, func() {}))
+			outs = append(outs, newOutbox(&Budget{BytesMax: 1 << 20, MessagesMax: 1000, Gap: gap, Pool: pool}, &count, func() {}))
 			links = append(links, nil)
 		}
 		which := func(t *rapid.T) (int, *Outbox) {

@@ -15,7 +15,7 @@ func TestAClientThatNeverEchoesIsFoundOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var made frames
 		var count counters.Set
-		out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 100}, &count, func() {})
+		out := newOutbox(&Budget{BytesMax: 1 << 20, MessagesMax: 100}, &count, func() {})
 		link := &fakeLink{}
 		out.attach(by(link, ByMarks))
 		since := time.Now()
@@ -46,7 +46,7 @@ func TestASilentClientIsNotTakenForOneThatDoesNotEcho(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var made frames
 		var count counters.Set
-		out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 100}, &count, func() {})
+		out := newOutbox(&Budget{BytesMax: 1 << 20, MessagesMax: 100}, &count, func() {})
 		link := &fakeLink{}
 		out.attach(by(link, ByMarks))
 		out.Push(made.make(1))
@@ -70,7 +70,7 @@ func TestASlowClientIsNotTakenForOneThatDoesNotEcho(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var made frames
 		var count counters.Set
-		out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 100}, &count, func() {})
+		out := newOutbox(&Budget{BytesMax: 1 << 20, MessagesMax: 100}, &count, func() {})
 		link := &fakeLink{}
 		out.attach(by(link, ByMarks))
 		for range 4 {

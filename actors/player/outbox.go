@@ -51,13 +51,8 @@ type Outbox struct {
 	attachment   attachment
 }
 
-// NewOutbox returns an outbox without a connection. full is called when the budget is
+// newOutbox returns an outbox without a connection; several may share a budget. full is called when the budget is
 // used up, once per attach or detach.
-func NewOutbox(b Budget, count *counters.Set, full func()) *Outbox {
-	return newOutbox(&b, count, full)
-}
-
-// newOutbox is NewOutbox with a budget that several outboxes share.
 func newOutbox(b *Budget, count *counters.Set, full func()) *Outbox {
 	return &Outbox{full: full, attachment: attachment{state: holding}, queue: queue{budget: b, count: count}}
 }

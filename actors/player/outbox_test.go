@@ -288,7 +288,7 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 			open      *fakeLink // attached, or closing with the queue
 			epoch     messages.Epoch
 		)
-		out := NewOutbox(b, &count, func() { calls++ })
+		out := newOutbox(&b, &count, func() { calls++ })
 		m := &model{mode: holding, dropped: make(map[counters.Drop]int64), gap: b.Gap, reserve: func() volume { return out.queue.reserve }}
 		frame := func(t *rapid.T) (*wire.Frame, modelFrame) {
 			f := made.make(rapid.SampledFrom(sizes).Draw(t, "size"))
@@ -494,7 +494,7 @@ func TestConcurrentPushDrainAndAttachLoseNothing(t *testing.T) {
 	const pushers, each = 4, 3000
 	var made frames
 	var count counters.Set
-	out := NewOutbox(Budget{BytesMax: 1 << 30, MessagesMax: 1 << 20}, &count, func() { t.Error("full") })
+	out := newOutbox(&Budget{BytesMax: 1 << 30, MessagesMax: 1 << 20}, &count, func() { t.Error("full") })
 	var group sync.WaitGroup
 	for p := range pushers {
 		group.Go(func() {

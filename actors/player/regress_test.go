@@ -62,7 +62,7 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	s := &scene{t: t}
-	s.out = NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 100}, &s.count, func() { t.Error("full") })
+	s.out = newOutbox(&Budget{BytesMax: 1 << 20, MessagesMax: 100}, &s.count, func() { t.Error("full") })
 	t.Cleanup(func() {
 		s.out.close()
 		s.made.balanced(t)
@@ -151,7 +151,7 @@ func TestAnAckRidesOrGoesAlone(t *testing.T) {
 func TestWhatWasDroppedMayBeClaimed(t *testing.T) {
 	var made frames
 	var count counters.Set
-	out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 4, Gap: true}, &count, func() {})
+	out := newOutbox(&Budget{BytesMax: 1 << 20, MessagesMax: 4, Gap: true}, &count, func() {})
 	attach := func(e messages.Epoch) (l *recordLink, base uint64) {
 		l = &recordLink{}
 		out.attach(attachOptions{link: l, channel: counters.WS, epoch: e, confirm: ByAcks, loginResponse: func(s resumePoint) *wire.Frame {

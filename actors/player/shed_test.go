@@ -94,7 +94,7 @@ func TestAGapIsExactAndFair(t *testing.T) {
 			told  uint64
 			on    bool
 		)
-		out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 32, Gap: true}, &count, func() {})
+		out := newOutbox(&Budget{BytesMax: 1 << 20, MessagesMax: 32, Gap: true}, &count, func() {})
 		attach := func(lost bool) {
 			if on {
 				out.detach()

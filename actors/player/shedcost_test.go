@@ -13,7 +13,7 @@ import (
 func TestAFullQueueIsNotSearchedForEveryMessage(t *testing.T) {
 	t.Parallel()
 	const most, pushes = 4096, 4000
-	o := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: most, Gap: true}, new(counters.Set), func() {})
+	o := newOutbox(&Budget{BytesMax: 1 << 20, MessagesMax: most, Gap: true}, new(counters.Set), func() {})
 	link := new(recordLink)
 	o.attach(attachOptions{link: link, epoch: 1, confirm: ByAcks, loginResponse: func(resumePoint) *wire.Frame { return wire.NewLoginResult(&wire.LoginResult{Success: true}) }})
 	push := func(i int) {

@@ -191,7 +191,7 @@ func (s *stand) begin(p *plan) {
 	}
 	limit.Gap = p.gap
 	h := &Handle{ID: "psess-1"}
-	h.Out = NewOutbox(limit, &s.count, func() { s.full = true })
+	h.Out = newOutbox(&limit, &s.count, func() { s.full = true })
 	a := &Actor{d: NewDurable(h), told: s.onTold, o: &Options{Rules: p.rules, Window: 30 * time.Second, Acknowledge: true, SkipAmbiguous: p.skip}}
 	s.world = &world{plan: p, left: p.budget, actor: a, out: h.Out, status: messages.PlayerSessionReserved}
 	for _, kind := range p.devices {

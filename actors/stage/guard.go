@@ -37,16 +37,6 @@ type Exited struct {
 // (reliability.md 4).
 type Panic struct{ Text string }
 
-// Inspect asks an actor to describe its state. Reply is called once, with nil by an actor that
-// is not an Inspector or has stopped.
-type Inspect struct{ Reply func(map[string]string) }
-
-// OnDeadLetter implements DeadLetter.
-func (i Inspect) OnDeadLetter() { i.Reply(nil) }
-
-// Inspector is implemented by actors that answer Inspect.
-type Inspector interface{ Inspect() map[string]string }
-
 // Context gives an actor access to its stage. It is valid during the calls to the actor only.
 type Context guard
 
@@ -126,8 +116,6 @@ func (g *guard) handle(msg any) {
 		}
 	case Panic:
 		panic(m.Text)
-	case Inspect:
-		g.inspect(m)
 	default:
 		g.actor.Receive((*Context)(g), msg)
 	}
@@ -173,14 +161,6 @@ func (g *guard) removeChild(child *guard) {
 }
 
 func (g *guard) alarms() *alarms { return &g.self.mailbox.shard.alarms }
-
-func (g *guard) inspect(m Inspect) {
-	var words map[string]string
-	defer func() { m.Reply(words) }() // also after a panic
-	if i, ok := g.actor.(Inspector); ok {
-		words = i.Inspect()
-	}
-}
 
 func (g *guard) stopOnce() {
 	if g.stopped {

@@ -332,34 +332,6 @@ func TestSpawnRefusesWhatWouldLeak(t *testing.T) {
 	})
 }
 
-// shy is an Inspector that fails.
-type shy struct{ probe }
-
-func (*shy) Inspect() map[string]string { panic("shy") }
-
-// open is an Inspector.
-type open struct{ probe }
-
-func (*open) Inspect() map[string]string { return map[string]string{"a": "b"} }
-
-func TestInspectAlwaysAnswers(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
-		var got []any
-		ask := func(r *stage.Ref) {
-			r.Tell(stage.Inspect{Reply: func(m map[string]string) { got = append(got, m) }})
-			synctest.Wait()
-		}
-		ask(s.Spawn(new(open)))
-		ask(s.Spawn(new(probe)))
-		r := s.Spawn(new(shy))
-		ask(r)
-		ask(r) // gone
-		none := map[string]string(nil)
-		equal(t, "replies", got, map[string]string{"a": "b"}, none, none, none)
-		s.Panics = 1
-	})
-}
-
 func TestLiveCountsUntilStoppedIsOver(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		ref := s.Spawn(&probe{OnStopped: func(*stage.Context) { time.Sleep(time.Second) }})

@@ -43,10 +43,20 @@ type taker struct {
 	panics int // at this message
 }
 
+// settled is closed by a taker, or once it has stopped.
+type settled chan struct{}
+
+// OnDeadLetter implements stage.DeadLetter.
+func (s settled) OnDeadLetter() { close(s) }
+
 // Receive implements stage.Actor.
 func (k *taker) Receive(c *stage.Context, msg any) {
 	assert.Equal(k.t, "two goroutines in one actor", k.inside.Add(1), 1)
 	defer k.inside.Add(-1)
+	if done, ok := msg.(settled); ok {
+		close(done)
+		return
+	}
 	l := msg.(load)
 	if l.fate.Add(1) != 1 {
 		k.t.Errorf("%+v has more than one fate", l)
@@ -151,8 +161,8 @@ func TestStress(t *testing.T) {
 				s.Panics = 3
 			}
 			for _, r := range refs { // ends what is still in hand
-				done := make(chan struct{})
-				r.Tell(stage.Inspect{Reply: func(map[string]string) { close(done) }})
+				done := make(settled)
+				r.Tell(done)
 				<-done
 			}
 			s.Close()

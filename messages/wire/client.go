@@ -77,12 +77,3 @@ func AppendGroupCommand(dst []byte, op, group, peer, seq int32, reliable bool) [
 	}
 	return AppendMessage(dst, &h)
 }
-
-// AppendPing appends PING, which the server answers with PING_RESULT on the same
-// channel.
-func AppendPing(dst []byte, peer, seq int32, reliable bool) []byte {
-	return AppendMessage(dst, &Header{
-		OpCode: OpPing, Sequence: seq, TargetPlayer: ServerPeer, Sender: peer,
-		Reliable: reliable, Command: CommandPing,
-	})
-}

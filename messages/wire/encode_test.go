@@ -162,7 +162,6 @@ func TestInnerMessagesRoundTrip(t *testing.T) {
 			{AppendGroupCommand(nil, OpJoinGroup, members.Group, peer, seq, byWebSocket), members.Group},
 			{AppendGroupCommand(nil, OpLeaveGroup, members.Group, peer, seq, byWebSocket), members.Group},
 			{AppendGroupCommand(nil, OpRequestGroupMembership, members.Group, peer, seq, byWebSocket), members.Group},
-			{AppendPing(nil, peer, seq, byWebSocket), nil},
 			{reliable(NewPingResult(peer)), nil},
 			{reliable(NewPlayerConnect(peer, 1)), nil},
 			{reliable(NewPlayerDisconnect(peer, 1)), nil},

@@ -103,11 +103,6 @@ func (r *rawUDP) received() (packets []stock.Packet, bytes int) {
 	return slices.Clone(r.packets), r.got
 }
 
-func (r *rawUDP) bytes() int {
-	_, n := r.received()
-	return n
-}
-
 // gets waits until n packets have come and returns the last.
 func (r *rawUDP) gets(n int) (last stock.Packet) {
 	r.Helper()
