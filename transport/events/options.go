@@ -130,8 +130,6 @@ func isFIFO(target string) bool { return strings.HasSuffix(target, ".fifo") }
 
 // StreamOptions configure GET /events.
 type StreamOptions struct {
-	// Off answers 404.
-	Off bool
 	// Own shows events of game sessions and player sessions, too.
 	Own bool
 	// Buffer is how many events are kept for readers that reconnect; 0: 1,024.
@@ -175,7 +173,7 @@ type Change struct {
 // Own reports whether a sink or the stream subscribes to events of game sessions or
 // player sessions. If not, the host need not create them.
 func (o *Options) Own() bool {
-	return !o.Stream.Off && o.Stream.Own || slices.ContainsFunc(o.Sinks, func(s SinkOptions) bool {
+	return o.Stream.Own || slices.ContainsFunc(o.Sinks, func(s SinkOptions) bool {
 		return s.takesKind(messages.EventGameSession) || s.takesKind(messages.EventPlayerSession)
 	})
 }

@@ -165,16 +165,6 @@ func TestStreamBoundsItsReaders(t *testing.T) {
 	})
 }
 
-func TestAStreamThatIsOffIsNotThere(t *testing.T) {
-	inBubble(t, func(t *bubble) {
-		d, address := streaming(t, StreamOptions{Off: true})
-		d.Post(placed(1, "p"))
-		if r := read(t, address, ""); r.response.StatusCode != http.StatusNotFound {
-			t.Errorf("got %d", r.response.StatusCode)
-		}
-	})
-}
-
 // A reader that is slower than the buffer is long is let go, and the buffer is bounded in
 // bytes as in events.
 func TestASlowReaderIsLetGo(t *testing.T) {

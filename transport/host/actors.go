@@ -81,9 +81,9 @@ func (c *Config) sessionSettings(queued *player.Pool, banned *bans.List) gameses
 		ReconnectWindow: c.Reconnect.Window, Takeover: c.Reconnect.Takeover == "now", Rejoin: c.Reconnect.Rejoin,
 		Acknowledge: c.Reconnect.Acknowledge, SkipAmbiguous: c.Reconnect.StockAmbiguous == "skip",
 		PingInterval: c.Session.PingInterval, EmptyTimeout: c.Session.EmptyTimeout,
-		GroupsPerPlayerMax: c.Limits.GroupsPerPlayer, GroupsMax: c.Limits.GroupsPerGameSession,
+		GroupsPerPlayerMax: groupsPerPlayer, GroupsMax: groupsPerGameSession,
 		InboundBytesPerSecond: c.Limits.GameSessionBytesPerSecond,
-		DeliveriesPerSecond:   c.Limits.DeliveriesPerGameSessionPerSecond, ScriptDeliveriesPerSecond: c.Limits.ScriptDeliveriesPerSecond,
+		DeliveriesPerSecond:   c.Limits.DeliveriesPerGameSessionPerSecond, ScriptDeliveriesPerSecond: scriptDeliveriesPerSecond,
 		Announce: gamesession.Announce{
 			AllPlayersGroup: c.Session.AnnounceAllPlayers, Players: c.Session.AnnouncePlayers, LegacyLogin: c.Session.LegacyLoginPacket,
 		},

@@ -102,7 +102,7 @@ func (c *Config) authenticator() (awswire.Authenticator, error) {
 	if !a.signed() {
 		return thisMachineOnly, nil
 	}
-	o := awswire.SigV4Options{Operations: serviceapi.Operations(), Regions: []string{c.Region}, Skew: a.Skew, AllowUnsignedPayload: a.AllowUnsignedPayload}
+	o := awswire.SigV4Options{Operations: serviceapi.Operations(), Regions: []string{c.Region}, Skew: a.Skew}
 	for i := range a.Keys {
 		secret := a.Keys[i].Secret
 		if name := a.Keys[i].SecretFile; name != "" {

@@ -19,7 +19,7 @@ import (
 
 // Events configures the destinations of events (service-api.md 5).
 type Events struct {
-	Sinks []EventSink `config:"sinks"`
+	Sinks []EventSink `config:"sinks" level:"common"`
 	SSE   EventStream `config:"sse"`
 }
 
@@ -43,10 +43,8 @@ type EventSink struct {
 // EventStream is GET /events: for those with the secret as their bearer token or an access
 // key that may call every operation, and for this machine where there is neither.
 type EventStream struct {
-	Off        bool   `config:"off"`        // there is no stream
 	Own        bool   `config:"own"`        // send events of game sessions and player sessions, too
 	Buffer     int    `config:"buffer"`     // events kept for readers that reconnect; 0: 1024
-	Readers    int    `config:"readers"`    // concurrent readers; 0: 64
 	Secret     string `config:"secret"`     // bearer token of readers; only the owner may have access to the configuration file then
 	SecretFile string `config:"secretFile"` // file with the token; only its owner may have access
 	SecretEnv  string `config:"secretEnv"`  // name of an environment variable with the token, not beginning with TROUPE_
@@ -70,7 +68,6 @@ func (v *checks) events(e *Events) {
 	v.that("events.sinks", len(e.Sinks) <= events.SinksMax, fmt.Sprintf("must be at most %d", events.SinksMax))
 	v.secret("events.sse", e.SSE.Secret, e.SSE.SecretFile, e.SSE.SecretEnv)
 	v.that("events.sse.buffer", e.SSE.Buffer >= 0 && e.SSE.Buffer <= 100_000, "must be 0 to 100000")
-	v.that("events.sse.readers", e.SSE.Readers >= 0 && e.SSE.Readers <= 10_000, "must be 0 to 10000")
 }
 
 func (s *EventSink) options(secret string) events.SinkOptions {
@@ -89,7 +86,7 @@ func (c *Config) eventOptions() (events.Options, error) {
 	e := &c.Events
 	o := events.Options{
 		Region: c.Region, Account: c.Account,
-		Stream: events.StreamOptions{Off: e.SSE.Off, Own: e.SSE.Own, Buffer: e.SSE.Buffer, Readers: e.SSE.Readers},
+		Stream: events.StreamOptions{Own: e.SSE.Own, Buffer: e.SSE.Buffer},
 	}
 	for i := range e.Sinks {
 		s := &e.Sinks[i]

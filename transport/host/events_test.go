@@ -151,7 +151,6 @@ func TestEventSettingsAreChecked(t *testing.T) {
 			e.Sinks = append(e.Sinks, e.Sinks[0])
 		},
 		"events.sse.buffer: ":          func(e *Events) { e.SSE.Buffer = -1 },
-		"events.sse.readers: ":         func(e *Events) { e.SSE.Readers = 1 << 20 },
 		"events.sse: must have one of": func(e *Events) { e.SSE.Secret, e.SSE.SecretFile = "a", "b" },
 	} {
 		c := Defaults()

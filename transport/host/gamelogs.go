@@ -26,7 +26,7 @@ func (l *GameSessionLogs) open(count *counters.Set, log zerolog.Logger) (*sessio
 		return nil, fmt.Errorf("host: log.gameSessions.dir: %w", err)
 	}
 	s, err := sessionlog.Open(dir, sessionlog.Options{
-		FileBytes: int64(l.MaxBytes), Files: l.Files, TotalBytes: int64(l.TotalBytes), Keep: l.Keep, Log: log, Counters: count,
+		FileBytes: 4 << 20, Files: 4, TotalBytes: 1 << 30, Keep: l.Keep, Log: log, Counters: count,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("host: log.gameSessions.dir: %w", err)
@@ -96,8 +96,5 @@ func tempDir(name string) string {
 }
 
 func (v *checks) gameSessionLogs(l *GameSessionLogs) {
-	v.that("log.gameSessions.maxBytes", l.MaxBytes >= 64<<10, "must be at least 65536")
-	v.that("log.gameSessions.files", l.Files >= 1 && l.Files <= 1000, "must be 1 to 1000")
-	v.that("log.gameSessions.totalBytes", l.TotalBytes >= l.MaxBytes, "must be at least log.gameSessions.maxBytes")
 	v.that("log.gameSessions.keep", l.Keep >= time.Minute, "must be at least 1m")
 }

@@ -1,13 +1,25 @@
 package host
 
 import (
+	"time"
+
 	"troupe/transport/gateway"
+)
+
+// What is no key: nobody has needed other values.
+const (
+	heldPerIPMax              = 4096 // waiting connections of one address
+	malformedPackets          = 10   // of one connection, above which it is closed
+	groupsPerPlayer           = 64
+	groupsPerGameSession      = 4096
+	scriptDeliveriesPerSecond = 200_000               // deliveries of a game session's own messages
+	slowCallback              = 50 * time.Millisecond // longer calls into a script are counted, and a sample is logged as warnings
 )
 
 func (c *Config) gatewayLimits() gateway.Limits {
 	l := &c.Limits
 	return gateway.Limits{
-		MalformedMax:      l.MalformedPackets,
+		MalformedMax:      malformedPackets,
 		MessagesPerSecond: l.PlayerMessagesPerSecond, MessageBurst: l.PlayerMessagesBurst, BytesPerSecond: l.PlayerBytesPerSecond,
 		TooFastFor: l.TooFastFor, GroupOpsPerSecond: l.GroupOperationsPerSecond,
 		LoginFailuresPerIPPerMinute: l.LoginFailuresPerIPPerMinute, LoginsPerIDPerMinute: l.LoginsPerPlayerSessionPerMinute,
@@ -30,22 +42,19 @@ func (l *Limits) loginsWaiting() int {
 
 func (v *checks) limits(l *Limits) {
 	v.that("limits.loginTimeout", l.LoginTimeout > 0, "must be positive")
-	v.that("limits.messageBytes", l.MessageBytes >= 8<<10 && l.MessageBytes <= 1<<20, "must be 8192 to 1048576")
 	for key, n := range map[string]float64{
 		"unauthenticated": float64(l.Unauthenticated), "unauthenticatedPerIP": float64(l.UnauthenticatedPerIP),
 		"connectionsPerIPPerSecond": l.ConnectionsPerIPPerSecond, "connectionsPerIPBurst": float64(l.ConnectionsPerIPBurst),
-		"connectionsHeld": float64(l.ConnectionsHeld), "connectionsHeldPerIP": float64(l.ConnectionsHeldPerIP),
+		"connectionsHeld":                  float64(l.ConnectionsHeld),
 		"loginFailuresPerIPPerMinute":      float64(l.LoginFailuresPerIPPerMinute),
 		"loginsPerPlayerSessionPerMinute":  float64(l.LoginsPerPlayerSessionPerMinute),
 		"resumesPerPlayerSessionPerMinute": float64(l.ResumesPerPlayerSessionPerMinute),
 		"loginsPerSecond":                  l.LoginsPerSecond, "loginsWaiting": float64(l.LoginsWaiting),
-		"malformedPackets": float64(l.MalformedPackets), "playerMessagesPerSecond": l.PlayerMessagesPerSecond,
-		"playerMessagesBurst": l.PlayerMessagesBurst, "playerBytesPerSecond": l.PlayerBytesPerSecond,
+		"playerMessagesPerSecond": l.PlayerMessagesPerSecond,
+		"playerMessagesBurst":     l.PlayerMessagesBurst, "playerBytesPerSecond": l.PlayerBytesPerSecond,
 		"tooFastFor": float64(l.TooFastFor), "groupOperationsPerSecond": l.GroupOperationsPerSecond,
-		"groupsPerPlayer": float64(l.GroupsPerPlayer), "groupsPerGameSession": float64(l.GroupsPerGameSession),
 		"gameSessionBytesPerSecond":         float64(l.GameSessionBytesPerSecond),
 		"deliveriesPerGameSessionPerSecond": float64(l.DeliveriesPerGameSessionPerSecond),
-		"scriptDeliveriesPerSecond":         float64(l.ScriptDeliveriesPerSecond),
 	} {
 		v.that("limits."+key, n >= 0, "must not be negative; 0 switches it off")
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/actors/script"
+	"troupe/messages/wire"
 )
 
 // reliability.md 5.2. A login costs the host some 75 us, of which a connection alone takes 55, so
@@ -40,12 +41,12 @@ func TestTheDefaultsAreThoseOfTheSpecification(t *testing.T) {
 		"accept to LOGIN":                               {seconds(l.LoginTimeout)},
 		"connections without a login":                   {number(l.Unauthenticated) + " in all", number(l.UnauthenticatedPerIP) + " per IP"},
 		"new connections per IP":                        {number(l.ConnectionsPerIPPerSecond) + "/s", "burst " + number(l.ConnectionsPerIPBurst)},
-		"WebSocket message / frame headers per message": {size(l.MessageBytes)},
-		"malformed packets":                             {"after " + number(l.MalformedPackets)},
+		"WebSocket message / frame headers per message": {size(wire.UnitMax)},
+		"malformed packets":                             {"after " + number(malformedPackets)},
 		"player inbound":                                {number(l.PlayerMessagesPerSecond) + " msg/s", "burst " + number(l.PlayerMessagesBurst), size(l.PlayerBytesPerSecond) + "/s"},
 		"group operations":                              {number(l.GroupOperationsPerSecond) + "/s"},
 		"deliveries caused per game session":            {number(l.DeliveriesPerGameSessionPerSecond) + "/s"},
-		"groups per player, per session":                {number(l.GroupsPerPlayer) + ", " + number(l.GroupsPerGameSession)},
+		"groups per player, per session":                {number(groupsPerPlayer) + ", " + number(groupsPerGameSession)},
 		"DTLS half-open":                                {number(d.HalfOpen) + " in all", number(d.HalfOpenPerIP) + " per IP", number(d.HellosPerIP) + " new ones per second and IP"},
 		"game session mailbox":                          {number(c.Session.MailboxMessages) + " or " + size(c.Session.MailboxBytes)},
 		"script watchdog":                               {seconds(c.Script.Callback), "memory " + size(c.Script.MemoryMax)},

@@ -41,7 +41,7 @@ func (l *listeners) bind(o *Options, count *counters.Set) error {
 	l.admission = transport.NewAdmission(transport.AdmissionLimits{
 		PendingMax: c.Limits.Unauthenticated, PendingPerIPMax: c.Limits.UnauthenticatedPerIP,
 		RatePerIP: c.Limits.ConnectionsPerIPPerSecond, BurstPerIP: c.Limits.ConnectionsPerIPBurst,
-		HeldMax: c.Limits.ConnectionsHeld, HeldPerIPMax: c.Limits.ConnectionsHeldPerIP, HeldFor: c.Limits.LoginTimeout,
+		HeldMax: c.Limits.ConnectionsHeld, HeldPerIPMax: heldPerIPMax, HeldFor: c.Limits.LoginTimeout,
 	}, count, time.Now)
 	proxies, err := transport.ParseProxies(c.WebSocket.Proxies)
 	if err != nil {
@@ -50,7 +50,7 @@ func (l *listeners) bind(o *Options, count *counters.Set) error {
 	ws := websocket.Options{
 		Proxies: proxies,
 		Addr:    c.WebSocket.Addr, Kind: transport.WS, Admission: l.admission, Counters: count, Log: log, NextID: l.nextID,
-		MessageBytesMax: c.Limits.MessageBytes, EmptyCloseIsLeave: c.WebSocket.EmptyCloseIsLeave,
+		EmptyCloseIsLeave: c.WebSocket.EmptyCloseIsLeave,
 	}
 	if l.ws, err = listenWebSocket(o, ws); err != nil {
 		return fmt.Errorf("host: websocket.addr: %w", err)
@@ -114,7 +114,7 @@ func (l *listeners) open(options *Options, gw transport.Acceptor, count *counter
 		return nil
 	}
 	l.kcp = kcp.NewListener(kcp.Options{
-		Admission: l.admission, Counters: count, Log: log, NextID: l.nextID, MessageBytesMax: c.Limits.MessageBytes,
+		Admission: l.admission, Counters: count, Log: log, NextID: l.nextID,
 	}, gw)
 	o, err := dtlsOptions(options, c.KCP.Addr, l.certs)
 	if err != nil {
@@ -209,10 +209,7 @@ type Announcement struct {
 func (c *Config) fastOptions(count *counters.Set, log zerolog.Logger) fast.Options {
 	o := fast.Defaults()
 	o.Addr, o.Enabled, o.SameIP = c.Fast.Addr, c.Fast.Enabled, c.Fast.SameIP
-	o.ExtraPortsMin, o.ExtraPortsMax, o.ExtraSocketsMax = uint16(c.Fast.PortsFrom), uint16(c.Fast.PortsTo), c.Fast.Sockets
-	if c.Fast.Sockets == 0 {
-		o.ExtraSocketsMax = -1
-	}
+	o.ExtraPortsMin, o.ExtraPortsMax = uint16(c.Fast.PortsFrom), uint16(c.Fast.PortsTo)
 	o.Counters, o.Log = count, log
 	return o
 }

@@ -16,8 +16,8 @@ import (
 // precedence.
 type Matchmaking struct {
 	PassInterval   time.Duration        `config:"passInterval"` // between two searches for matches, 50ms to 10s; 0: 1s
-	RuleSets       []MatchmakingRules   `config:"ruleSets"`
-	Configurations []MatchmakingSetting `config:"configurations"`
+	RuleSets       []MatchmakingRules   `config:"ruleSets" level:"common"`
+	Configurations []MatchmakingSetting `config:"configurations" level:"common"`
 }
 
 // MatchmakingRules is a rule set: the text of File, or Body.

@@ -14,15 +14,15 @@ import (
 // Queue is a queue of the configuration, with the settings of the service API
 // (service-api.md 2.8). A queue of the same name in the store takes precedence.
 type Queue struct {
-	Name               string          `config:"name"`               // letters, digits and hyphens
-	Timeout            time.Duration   `config:"timeout"`            // how long a placement may wait, 10s to 600s
-	Destinations       []string        `config:"destinations"`       // ids of fleets and aliases, best first
-	LatencyPolicies    []LatencyPolicy `config:"latencyPolicies"`    // one after the other, by their maxima
-	AllowedLocations   []string        `config:"allowedLocations"`   // locations that placements may use; empty: all
-	PriorityOrder      []string        `config:"priorityOrder"`      // what decides between destinations, first to last, of LATENCY, COST, DESTINATION, LOCATION; the last needs locationOrder
-	LocationOrder      []string        `config:"locationOrder"`      // locations, best first, for LOCATION in priorityOrder
-	CustomEventData    string          `config:"customEventData"`    // text in each event of a placement
-	NotificationTarget string          `config:"notificationTarget"` // ARN of a topic, as sinks of events name it
+	Name               string          `config:"name" level:"common"`         // letters, digits and hyphens
+	Timeout            time.Duration   `config:"timeout"`                     // how long a placement may wait, 10s to 600s
+	Destinations       []string        `config:"destinations" level:"common"` // ids of fleets and aliases, best first
+	LatencyPolicies    []LatencyPolicy `config:"latencyPolicies"`             // one after the other, by their maxima
+	AllowedLocations   []string        `config:"allowedLocations"`            // locations that placements may use; empty: all
+	PriorityOrder      []string        `config:"priorityOrder"`               // what decides between destinations, first to last, of LATENCY, COST, DESTINATION, LOCATION; the last needs locationOrder
+	LocationOrder      []string        `config:"locationOrder"`               // locations, best first, for LOCATION in priorityOrder
+	CustomEventData    string          `config:"customEventData"`             // text in each event of a placement
+	NotificationTarget string          `config:"notificationTarget"`          // ARN of a topic, as sinks of events name it
 }
 
 // LatencyPolicy limits the latency that a player may have reported for a location.

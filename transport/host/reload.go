@@ -17,7 +17,7 @@ import (
 // those below it, too.
 func Reloadable() []string {
 	return []string{
-		"api.keys", "api.rate", "api.burst", "api.skew", "api.allowUnsignedPayload",
+		"api.keys", "api.rate", "api.burst", "api.skew",
 		"events.sinks", "events.sse.secret", "events.sse.secretFile", "events.sse.secretEnv", "log.level",
 	}
 }

@@ -29,10 +29,10 @@ type programs struct {
 func newPrograms(s *Script) *programs {
 	return &programs{
 		limits: script.Limits{
-			Callback: s.Callback, Tick: s.Tick, TimersMax: s.TimersMax, MemoryMax: int64(s.MemoryMax), KeepRunningOnError: s.KeepRunningOnError,
+			Callback: s.Callback, Tick: slowCallback, TimersMax: s.TimersMax, MemoryMax: int64(s.MemoryMax), KeepRunningOnError: s.KeepRunningOnError,
 		},
 		node: node.Options{
-			Binary: s.Node.Binary, Dir: s.Node.Dir, CPU: s.Node.CPU, ProcessesMax: s.Node.ProcessesMax, UID: uint32(s.Node.UID), GID: uint32(s.Node.GID),
+			Dir: s.Node.Dir, UID: uint32(s.Node.UID), GID: uint32(s.Node.GID),
 		},
 		// Uploaded scripts must not run as the host's user, which can read the host's keys,
 		// store and environment.
@@ -84,7 +84,7 @@ func (slowStarter) Standby() int { return 1 }
 func (v *checks) scripts(c *Config) {
 	s := &c.Script
 	for key, n := range map[string]int64{
-		"callback": int64(s.Callback), "tick": int64(s.Tick), "timersMax": int64(s.TimersMax), "memoryMax": int64(s.MemoryMax),
+		"callback": int64(s.Callback), "timersMax": int64(s.TimersMax), "memoryMax": int64(s.MemoryMax),
 	} {
 		v.that("script."+key, n >= 0, "must not be negative; 0 switches it off")
 	}

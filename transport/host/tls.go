@@ -20,7 +20,7 @@ func (c *Config) hasDTLS() bool { return c.WSS.Addr != "" || c.KCP.Addr != "" }
 // Certificates returns the source of the secured listeners' certificate.
 func (c *Config) Certificates(log zerolog.Logger) (tlsconf.Options, error) {
 	o := tlsconf.Options{Dir: c.TLS.Dir, CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, CAFile: c.TLS.CAFile, ForDTLS: c.hasDTLS(), Log: log}
-	for _, name := range append(strings.Split(c.TLS.Hosts, ","), c.Public.Host, c.Public.IP) {
+	for _, name := range []string{c.Public.Host, c.Public.IP} {
 		if name = strings.TrimSpace(name); name != "" {
 			o.Hosts = append(o.Hosts, name)
 		}
@@ -68,8 +68,8 @@ func (l *listeners) certificateEnds() func() (served, operator time.Time) {
 
 func (c *Config) dtlsOptions(addr string, certs *tlsconf.Store) dtls.Options {
 	o := dtls.Options{Addr: addr, Certificate: certs.Certificate, HalfOpenMax: c.DTLS.HalfOpen, HalfOpenPerIP: c.DTLS.HalfOpenPerIP,
-		HelloRate: c.DTLS.HellosPerSecond, HelloRatePerIP: c.DTLS.HellosPerIP, PeersMax: c.DTLS.Associations}
-	for _, limit := range []*int{&o.HalfOpenMax, &o.HalfOpenPerIP, &o.PeersMax} {
+		HelloRate: c.DTLS.HellosPerSecond, HelloRatePerIP: c.DTLS.HellosPerIP}
+	for _, limit := range []*int{&o.HalfOpenMax, &o.HalfOpenPerIP} {
 		if *limit == 0 {
 			*limit = -1 // 0 switches a limit off
 		}
@@ -105,7 +105,7 @@ func (v *checks) secured(c *Config) {
 	v.that("tls.reloadEvery", c.TLS.ReloadEvery >= time.Second || !c.hasTLS(), "must be at least 1s")
 	for key, n := range map[string]float64{
 		"halfOpen": float64(c.DTLS.HalfOpen), "halfOpenPerIP": float64(c.DTLS.HalfOpenPerIP),
-		"hellosPerSecond": c.DTLS.HellosPerSecond, "hellosPerIPPerSecond": c.DTLS.HellosPerIP, "associations": float64(c.DTLS.Associations),
+		"hellosPerSecond": c.DTLS.HellosPerSecond, "hellosPerIPPerSecond": c.DTLS.HellosPerIP,
 	} {
 		v.that("dtls."+key, n >= 0, "must not be negative; 0 switches it off")
 	}

@@ -31,7 +31,6 @@ func (c *Config) Validate() error {
 	v.addr("websocket.addr", c.WebSocket.Addr)
 	v.addr("fast.addr", c.Fast.Addr)
 	v.that("fast.portsFrom", c.Fast.PortsFrom >= 1 && c.Fast.PortsFrom <= c.Fast.PortsTo && c.Fast.PortsTo <= 65535, "with fast.portsTo must name a range of ports")
-	v.that("fast.sockets", c.Fast.Sockets >= 0, "must not be negative")
 	v.secured(c)
 	v.ports(c)
 	if c.Public.IP != "" {

@@ -24,6 +24,14 @@ func TestFilesAreCurrent(t *testing.T) {
 	}
 }
 
+// A user who reads of forty keys has read of all that most hosts need.
+func TestFewKeysAreCommon(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "configuration.md"))
+	if n := strings.Count(string(page), " | **common** | "); err != nil || n < 30 || n > 40 {
+		t.Errorf("%d keys are common, %v", n, err)
+	}
+}
+
 // fits reports whether a value has the form that a schema asks for. It knows the words that
 // schema.go uses, and fails on others.
 func fits(t *testing.T, schema map[string]any, v any) bool {

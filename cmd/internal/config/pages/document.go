@@ -28,6 +28,8 @@ a list is JSON: ` + "`TROUPE_FLEETS='[{\"id\": \"fleet-arena\", \"gameSessionsMa
 Durations are numbers with units, like ` + "`1m30s`" + ` or ` + "`250ms`" + `. Sizes are bytes. Defaults are those of ` + "`troupe serve`" + `; ` + "`troupe dev`" + `
 keeps records in memory, accepts every caller, shows the logs of scripts, and ends game sessions of earlier versions of a script.
 
+A key is **common** if most hosts set it, or expert: its default suits nearly all of them, so measure before you change it.
+
 ## Reload
 
 SIGHUP makes a running ` + "`troupe serve`" + ` read its file again. These keys take effect at once; a line in the log names the others that
@@ -75,7 +77,7 @@ func (n *node) section(b *bytes.Buffer) {
 }
 
 func table(b *bytes.Buffer, all []*node) {
-	b.WriteString("| Key | Type | Default | Meaning |\n| --- | --- | --- | --- |\n")
+	b.WriteString("| Key | Level | Type | Default | Meaning |\n| --- | --- | --- | --- | --- |\n")
 	for _, n := range all {
 		kind, text := n.kind, n.text
 		switch {
@@ -88,7 +90,11 @@ func table(b *bytes.Buffer, all []*node) {
 		case n.values != nil:
 			kind = "`" + strings.Join(slices.DeleteFunc(slices.Clone(n.values), func(v string) bool { return v == "" }), "`, `") + "`"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", n.key, kind, n.defaultText(), escape(text))
+		level := "expert"
+		if n.common {
+			level = "**common**"
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", n.key, level, kind, n.defaultText(), escape(text))
 	}
 }
 

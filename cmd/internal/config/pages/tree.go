@@ -65,6 +65,7 @@ type node struct {
 	text     string // its meaning
 	kind     string // the type of a setting, or of the elements of a list: text, true or false, whole number, number, duration; empty for sections
 	list     bool
+	common   bool     // what most operators set; the others are for experts
 	values   []string // all values that are accepted; nil: others, too
 	fallback any      // the default; nil in lists
 	children []*node
@@ -86,7 +87,7 @@ func fields(texts comments, v reflect.Value, path string, known bool, missing *[
 	for i := range t.NumField() {
 		f := t.Field(i)
 		n := &node{name: f.Tag.Get("config"), text: withoutName(texts[t.Name()+"."+f.Name], f.Name)}
-		n.key = path + n.name
+		n.key, n.common = path+n.name, f.Tag.Get("level") == "common"
 		if list, ok := f.Tag.Lookup("values"); ok {
 			n.values = strings.Split(list, ",")
 		}
