@@ -6,7 +6,7 @@ import (
 	"troupe/transport/gateway"
 )
 
-// What is no key: nobody has needed other values.
+// Limits that are not configured.
 const (
 	heldPerIPMax              = 4096 // waiting connections of one address
 	malformedPackets          = 10   // of one connection, above which it is closed
