@@ -7,8 +7,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"troupe/actors/fleet"
-	"troupe/actors/gamesession"
 	"troupe/actors/matchmaker"
 	"troupe/actors/placement"
 	"troupe/actors/stage"
@@ -31,12 +29,12 @@ type placer struct{ placements, fleet *stage.Ref }
 
 // Place implements matchmaker.Placer.
 func (p placer) Place(r messages.StartPlacement, reply func(matchmaker.PlacedMatch, error)) {
-	stage.Send(p.placements, placement.Place{Placement: r}, func(placed *messages.Placement, err error) {
+	messages.Send(p.placements, placement.Place{Placement: r}, func(placed *messages.Placement, err error) {
 		if err != nil || placed.Status != messages.PlacementFulfilled {
 			reply(matchmaker.PlacedMatch{Placement: *cmp.Or(placed, new(messages.Placement))}, err)
 			return
 		}
-		stage.Send(p.fleet, messages.GameSessionQuery{ID: placed.GameSessionID}, func(g *messages.GameSession, err error) {
+		messages.Send(p.fleet, messages.GameSessionQuery{ID: placed.GameSessionID}, func(g *messages.GameSession, err error) {
 			if errors.Is(err, &messages.Error{Code: messages.NotFound}) {
 				err = nil
 			}
@@ -45,23 +43,14 @@ func (p placer) Place(r messages.StartPlacement, reply func(matchmaker.PlacedMat
 	})
 }
 
-// Watch implements matchmaker.Placer.
-func (p placer) Watch(id messages.GameSessionID, reply func(matchmaker.WatchedSeats, error)) {
-	var game *gamesession.Published // set by the answer, which comes before all notifications
-	notify := func(ask *messages.AskBackfill) { reply(matchmaker.WatchedSeats{Seats: game.Seats(), Ask: ask}, nil) }
-	stage.Send(p.fleet, fleet.Watch{Session: id, Notify: notify}, func(g *gamesession.Published, err error) {
-		if err != nil {
-			reply(matchmaker.WatchedSeats{}, err)
-			return
-		}
-		game = g
-		reply(matchmaker.WatchedSeats{Seats: g.Seats()}, nil)
-	})
+// Seats implements matchmaker.Placer.
+func (p placer) Seats(q messages.AwaitSeats, reply func(messages.SeatsReport, error)) {
+	messages.Send(p.fleet, q, reply)
 }
 
 // Fill implements matchmaker.Placer.
 func (p placer) Fill(q messages.FillGameSession, reply func(*messages.FilledGameSession, error)) {
-	stage.Send(p.fleet, q, reply)
+	messages.Send(p.fleet, q, reply)
 }
 
 // matchmaking returns the options of matchmaking.

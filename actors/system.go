@@ -95,7 +95,7 @@ func Start(o Options) (*System, error) {
 	s.fleet = s.stage.NewRef(counters.ActorFleet, stage.LaneLimits{})
 	s.stage.SpawnRoot(s.fleet, s.registry)
 	s.placements = s.stage.NewRef(counters.ActorPlacement, stage.LaneLimits{})
-	s.stage.SpawnRoot(s.placements, placement.New(queues, fleet.Hosts{Registry: s.fleet}, placements))
+	s.stage.SpawnRoot(s.placements, placement.New(queues, s.fleet, placements))
 	s.matchmaking = s.stage.NewRef(counters.ActorMatchmaker, stage.LaneLimits{})
 	s.stage.SpawnRoot(s.matchmaking, matchmaker.New(tickets, placer{s.placements, s.fleet}, matchmaking))
 	s.connections = s.stage.NewRef(counters.ActorConnections, stage.LaneLimits{})

@@ -27,10 +27,10 @@ func TestRequestsThatNobodyKnowsAreAnswered(t *testing.T) {
 		defer cancel()
 		type unhandled struct{ messages.ToThisHost[int] }
 		unavailable := &messages.Error{Code: messages.Unavailable}
-		if _, err := stage.Await(ctx, func(reply func(int, error)) { stage.Send(s.fleet, unhandled{}, reply) }); !errors.Is(err, unavailable) {
+		if _, err := stage.Await(ctx, func(reply func(int, error)) { messages.Send(s.fleet, unhandled{}, reply) }); !errors.Is(err, unavailable) {
 			t.Errorf("the registry: got %v", err)
 		}
-		if _, err := stage.Await(ctx, func(reply func(int, error)) { stage.Send(s.placements, unhandled{}, reply) }); !errors.Is(err, unavailable) {
+		if _, err := stage.Await(ctx, func(reply func(int, error)) { messages.Send(s.placements, unhandled{}, reply) }); !errors.Is(err, unavailable) {
 			t.Errorf("placements: got %v", err)
 		}
 		assert.Equal(t, "unknown messages counted", count.ActorMessages.Load(), 2)

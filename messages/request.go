@@ -94,6 +94,19 @@ func Do[A any](ctx context.Context, d Doer, q RequestOf[A]) (A, error) {
 	return a, err
 }
 
+// Sender is a Doer for callers that do not wait. Reply is called once, from any goroutine, and must not block.
+type Sender interface {
+	Send(q Request, reply func(answer any, err error))
+}
+
+// Send has a request answered. See Sender.
+func Send[A any](s Sender, q RequestOf[A], reply func(A, error)) {
+	s.Send(q, func(answer any, err error) {
+		a, _ := answer.(A) // an owner gives it the type that the request declares
+		reply(a, err)
+	})
+}
+
 // Run is Do for requests that are answered with an error only.
 func Run(ctx context.Context, d Doer, q RequestOf[None]) error {
 	_, err := Do(ctx, d, q)

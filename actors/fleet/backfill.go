@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"slices"
+
 	"troupe/actors/gamesession"
 	"troupe/actors/ledger"
 	"troupe/actors/stage"
@@ -8,60 +10,63 @@ import (
 	"troupe/messages"
 )
 
-// Watch makes the registry call Notify with nil after each change of the seats of a game session, and with each request of its
-// game for backfill. It replaces an earlier Watch of the same
-// game session. Notify must not block.
-type Watch struct {
-	messages.ToThisHost[*gamesession.Published]
-	Session messages.GameSessionID
-	Notify  func(*messages.AskBackfill)
+// asksMax bounds the requests of a game that wait for an AwaitSeats; the oldest are dropped.
+const asksMax = 32
+
+// seatNews is what AwaitSeats asks for.
+type seatNews struct {
+	version uint64 // of the last change
+	asks    []messages.AskBackfill
+	waiting func(messages.SeatsReport, error) // nil: nobody waits
+	known   bool                              // matchmaking has asked
 }
 
-func (gs *games) onWatch(m stage.Request[Watch, *gamesession.Published]) {
-	e := gs.known(m.Request.Session)
+func (gs *games) onAwaitSeats(m stage.Request[messages.AwaitSeats, messages.SeatsReport]) {
+	e := gs.known(m.Request.ID)
 	if e == nil {
-		m.Reply(nil, notFound(m.Request.Session))
+		m.Reply(messages.SeatsReport{}, notFound(m.Request.ID))
 		return
 	}
-	m.Reply(e.published.Reader(), nil)
-	if e.phase == phaseOver { // it is kept for long, and has nothing more to tell
-		return
-	}
-	e.watch = m.Request.Notify
-	if ask := e.asked; ask != nil {
-		e.asked = nil
-		e.watch(ask)
+	n := &e.seats
+	n.report(e)
+	n.waiting, n.known, n.version = m.Reply, true, max(n.version, 1)
+	if n.version > m.Request.Since || len(n.asks) > 0 || e.phase == phaseOver {
+		n.report(e)
 	}
 }
 
-// tellSeats says that the seats of a game session may have changed.
-func (e *entry) tellSeats() {
-	if e.watch != nil {
-		e.watch(nil)
+// report answers who waits.
+func (n *seatNews) report(e *entry) {
+	if n.waiting != nil {
+		n.waiting(messages.SeatsReport{Version: n.version, Seats: e.published.Seats(), Asks: n.asks}, nil)
+		n.waiting, n.asks = nil, nil
 	}
 }
 
-// unwatch tells of the end of a game session, for the last time.
-func (e *entry) unwatch() {
-	e.tellSeats()
-	e.watch, e.asked = nil, nil
+// changed says that the seats of a game session may have changed, or that it is over.
+func (n *seatNews) changed(e *entry) {
+	n.version++
+	n.report(e)
 }
 
-// onBackfillAsked passes a request of a game on to matchmaking. If matchmaking does not know the game session yet, the last
-// request waits.
+// onBackfillAsked passes a request of a game on to matchmaking, once it asks.
 func (gs *games) onBackfillAsked(m gamesession.BackfillAsked) {
 	e := gs.sessions[m.Session]
-	switch {
-	case e == nil || e.ref == nil || e.phase == phaseOver:
-	case e.watch != nil:
-		e.watch(&m.AskBackfill)
-	case e.published.Session().MatchmakerData == "":
+	if e == nil || e.ref == nil || e.phase == phaseOver {
+		return
+	}
+	n := &e.seats
+	if !n.known && e.published.Session().MatchmakerData == "" {
 		if !m.Stop {
 			e.ref.Tell(gamesession.Updated{Reason: messages.BackfillFailed, Ticket: m.Ticket})
 		}
-	default:
-		e.asked = &m.AskBackfill
+		return
 	}
+	if len(n.asks) == asksMax {
+		n.asks = slices.Delete(n.asks, 0, 1)
+	}
+	n.asks = append(n.asks, m.AskBackfill)
+	n.report(e)
 }
 
 // onFill changes a game session for matchmaking, once the change is durable.
@@ -83,7 +88,7 @@ func (gs *games) onFill(m stage.Request[messages.FillGameSession, *messages.Fill
 	case len(q.Players) > 0 && gs.drain.on:
 		reply(unavailable())
 	case len(q.Players) > 0:
-		stage.Send(e.ref, gamesession.Fill{FillGameSession: q}, func(_ []*messages.PlayerSession, err error) { reply(err) })
+		messages.Send(e.ref, gamesession.Fill{FillGameSession: q}, func(_ []*messages.PlayerSession, err error) { reply(err) })
 	case q.Data == "":
 		e.update(&q)
 		reply(nil)

@@ -2,13 +2,11 @@ package fleet_test
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 
 	"troupe/actors/actorstest"
 	"troupe/actors/actorstest/assert"
-	"troupe/actors/fleet"
 	"troupe/messages"
 )
 
@@ -133,14 +131,15 @@ func TestALocationThatIsRemovedEndsItsGameSessions(t *testing.T) {
 
 func TestNewRoomIsReported(t *testing.T) {
 	withResources(t, func(h *resources) {
-		h.registry.Tell(fleet.WatchRoom{Notify: h.notify})
+		room := h.room()
 		assert.NoError(t, h.groups(actorstest.Away, 2, 2))
-		if got := told[fleet.RoomFor](h.host); !slices.Contains(got, fleet.RoomFor{FleetID: h.fleet.ID, Location: actorstest.Away}) {
-			t.Errorf("told %v", got)
+		if !room() {
+			t.Error("not told of a new process group")
 		}
+		room = h.room()
 		wanted[*messages.Fleet](h.host, messages.AddFleetLocations{FleetID: h.fleet.ID, Locations: []string{"custom-attic"}})
-		if got := told[fleet.RoomFor](h.host); !slices.Contains(got, fleet.RoomFor{FleetID: h.fleet.ID, Location: "custom-attic"}) {
-			t.Errorf("told %v", got)
+		if !room() {
+			t.Error("not told of a new location")
 		}
 	})
 }

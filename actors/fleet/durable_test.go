@@ -316,7 +316,7 @@ func TestAnEndThatWasNotStoredIsStoredOnceTheDiskWorks(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g := h.must(create(actorstest.Fleet, ""))
 		h.disk.Break(true)
-		h.registry.Tell(fleet.GiveUp{Session: g.ID})
+		assert.OK(request[messages.None](h, messages.GiveUp{ID: g.ID}))(h)
 		synctest.Wait()
 		shown := h.game(g.ID)
 		if shown.Status != messages.GameSessionTerminated || shown.StatusReason != "FORCE_TERMINATED" {

@@ -36,7 +36,7 @@ type games struct {
 	timelines  timelines      // of those that have ended last
 	restored   restored       // until started
 	unread     store.Unread
-	watchers   []*stage.Ref // of WatchRoom
+	news       roomNews
 	drain      drain
 	ledger     *ledger.Ledger
 	storeLog   zerolog.Logger // sampled: for failed commits; set once
@@ -62,11 +62,10 @@ type entry struct {
 	bytes      int // estimate of its memory once it has ended
 	players    []messages.PlayerSessionID
 	waiting    []func(*messages.GameSession, error)
-	told       messages.GameSessionStatus        // the last status with an event
-	open       map[messages.PlayerSessionID]bool // no event for their end yet; with OwnEvents
-	notify     *stage.Ref                        // of Launch; nil once Launched was sent
-	watch      func(*messages.AskBackfill)       // of Watch
-	asked      *messages.AskBackfill             // a request of the game that waits for Watch
+	told       messages.GameSessionStatus         // the last status with an event
+	open       map[messages.PlayerSessionID]bool  // no event for their end yet; with OwnEvents
+	activation []func(messages.Activation, error) // wait for AwaitActivation
+	seats      seatNews
 }
 
 // phase is the last phase that a game session's actor has reported. The published status may be newer.
@@ -156,12 +155,19 @@ func (gs *games) ask(a stage.Ask) bool {
 		gs.onKick(q, a)
 	case gamesession.PlayerSessionsCreated:
 		gs.onPlayerSessionsCreated(stage.As(q, a))
-	case Launch:
+	case messages.Launch:
 		gs.onLaunch(stage.As(q, a))
-	case Candidates:
+	case messages.AwaitActivation:
+		gs.onAwaitActivation(stage.As(q, a))
+	case messages.Candidates:
 		stage.As(q, a).Reply(gs.candidates(q.Destinations))
-	case Watch:
-		gs.onWatch(stage.As(q, a))
+	case messages.AwaitRoom:
+		gs.onAwaitRoom(stage.As(q, a))
+	case messages.AwaitSeats:
+		gs.onAwaitSeats(stage.As(q, a))
+	case messages.GiveUp:
+		gs.giveUp(q.ID)
+		stage.As(q, a).Reply(stage.None{}, nil)
 	case messages.FleetUseQuery:
 		gs.forgetEnded()
 		stage.As(q, a).Reply(gs.uses(q), nil)
@@ -186,16 +192,12 @@ func (gs *games) receive(msg any) bool {
 	switch m := msg.(type) {
 	case *player.Login:
 		gs.onLogin(m)
-	case WatchRoom:
-		gs.watchers = append(gs.watchers, m.Notify)
 	case gamesession.BackfillAsked:
 		gs.onBackfillAsked(m)
 	case gamesession.Crashed:
 		gs.timelines.keep(m.Session, m.Moments)
 	case gamesession.Changed:
 		gs.onChanged(m)
-	case GiveUp:
-		gs.onGiveUp(m)
 	case activationDue:
 		gs.onActivationDue(m)
 	case gamesession.PlayerSessionChanged:
@@ -239,7 +241,7 @@ func (gs *games) onCreatePlayers(m stage.Request[messages.CreatePlayerSessions, 
 	case e.ref == nil:
 		m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s, not ACTIVE", e.id, e.published.Session().Status))
 	default:
-		stage.Send(e.ref, gamesession.CreatePlayers{CreatePlayerSessions: m.Request}, m.Reply)
+		messages.Send(e.ref, gamesession.CreatePlayers{CreatePlayerSessions: m.Request}, m.Reply)
 	}
 }
 
@@ -271,8 +273,8 @@ func (gs *games) onOver(e *entry, crashed bool) {
 	e.fleet.shown.over(e)
 	gs.storeChange(e)
 	gs.tellFreed(e)
-	gs.tellLaunched(e)
-	e.unwatch()
+	e.tellActivation()
+	e.seats.changed(e)
 	v := e.published.Session()
 	level, what := zerolog.InfoLevel, "game session ended"
 	if crashed {

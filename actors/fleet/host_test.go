@@ -25,8 +25,6 @@ type host struct {
 	options  fleet.Options
 	disk     *storetest.Disk
 	registry *stage.Ref
-	probe    *stagetest.Probe // receives the messages for placements
-	notify   *stage.Ref
 	handler  script.Handler // handler of the next game session
 }
 
@@ -34,7 +32,7 @@ type host struct {
 func hosted(t *testing.T, change func(o *fleet.Options), test func(h *host)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		h := &host{T: t, stage: stagetest.Start(t, nil), disk: new(storetest.Disk), probe: new(stagetest.Probe)}
+		h := &host{T: t, stage: stagetest.Start(t, nil), disk: new(storetest.Disk)}
 		defer func() {
 			h.stage.Close()
 			time.Sleep(5 * time.Second) // for goroutines of the actor library to end
@@ -58,7 +56,6 @@ func hosted(t *testing.T, change func(o *fleet.Options), test func(h *host)) {
 		if change != nil {
 			change(&h.options)
 		}
-		h.notify = h.stage.Spawn(h.probe)
 		h.begin()
 		test(h)
 	})
@@ -69,7 +66,6 @@ func (h *host) begin() {
 	registry := assert.Value(fleet.New(h.options))(h)
 	h.registry = h.stage.Spawn(registry)
 	synctest.Wait()
-	h.probe.Take()
 }
 
 // restart ends the process and starts the next one a second later.
@@ -86,7 +82,7 @@ func request[A any, Q messages.RequestOf[A]](h *host, q Q) (A, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	a, err := stage.Await(ctx, func(reply func(A, error)) {
-		stage.Send(h.registry, q, reply)
+		messages.Send(h.registry, q, reply)
 	})
 	synctest.Wait()
 	return a, err
@@ -95,9 +91,24 @@ func request[A any, Q messages.RequestOf[A]](h *host, q Q) (A, error) {
 // later sends a request without waiting for its answer, whose error is appended to what is returned.
 func later[A any, Q messages.RequestOf[A]](h *host, q Q) *[]error {
 	errs := new([]error)
-	stage.Send(h.registry, q, func(_ A, err error) { *errs = append(*errs, err) })
+	messages.Send(h.registry, q, func(_ A, err error) { *errs = append(*errs, err) })
 	synctest.Wait()
 	return errs
+}
+
+// room returns a function that says whether there has been more room since.
+func (h *host) room() func() bool {
+	ask := func(since uint64) *messages.Room {
+		var r *messages.Room
+		messages.Send(h.registry, messages.AwaitRoom{Since: since}, func(room messages.Room, err error) { r = &room })
+		stagetest.Pass(time.Second)
+		return r
+	}
+	at := uint64(0)
+	if r := ask(0); r != nil {
+		at = r.Version
+	}
+	return func() bool { return ask(at) != nil }
 }
 
 func (h *host) create(req messages.CreateGameSession) (*messages.GameSession, error) {
@@ -135,14 +146,4 @@ func (h *host) is(err error, code messages.ErrorCode) {
 	if !errors.Is(err, &messages.Error{Code: code}) {
 		h.Errorf("the error is %v, want %v", err, code)
 	}
-}
-
-// told returns the messages that the probe got since the last call.
-func told[M any](h *host) (all []M) {
-	for _, m := range h.probe.Take() {
-		if m, ok := m.(M); ok {
-			all = append(all, m)
-		}
-	}
-	return all
 }

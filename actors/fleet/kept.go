@@ -31,7 +31,7 @@ func (gs *games) storeNew(e *entry) {
 				}
 				e.fleet.shown.add(e)
 				e.answer(e.published.Session(), nil)
-				gs.tellLaunched(e)
+				e.tellActivation()
 			},
 			Refused: func() {
 				gs.context.Log().Error().Str("game_session_id", string(e.id)).Msg("a new game session was not stored: it ends")
@@ -54,7 +54,6 @@ func (e *entry) answer(g *messages.GameSession, err error) {
 
 // abandon ends and forgets a game session that could not be stored.
 func (gs *games) abandon(e *entry) {
-	e.notify = nil
 	gs.erase(e)
 	if e.runs() {
 		e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "the host could not store it", Force: true})
@@ -97,6 +96,15 @@ func (gs *games) answerCreated(e *entry, err error, reply func(*messages.GameSes
 func (gs *games) answerUnstored() {
 	for _, e := range gs.order {
 		e.answer(nil, unavailable())
+		for _, reply := range e.activation {
+			reply(messages.Activation{}, unavailable())
+		}
+		if e.seats.waiting != nil {
+			e.seats.waiting(messages.SeatsReport{}, unavailable())
+		}
+	}
+	for _, reply := range gs.news.waiting {
+		reply(messages.Room{}, unavailable())
 	}
 }
 
@@ -112,10 +120,10 @@ func (gs *games) onChanged(m gamesession.Changed) {
 		gs.storeChange(e)
 	}
 	if f := gs.catalog.Fleet(e.fleet.id); isActive && f.Runtime.ActivatingMax > 0 {
-		gs.tellRoom(f, "")
+		gs.tellRoom(f)
 	}
-	gs.tellLaunched(e)
-	e.tellSeats()
+	e.tellActivation()
+	e.seats.changed(e)
 }
 
 // keepEnded adds a game session to the ended ones, unless it is forgotten.

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -11,87 +10,48 @@ import (
 	"troupe/messages"
 )
 
-// Requests of placements to the registry.
-type (
-	// Launch starts a game session for a placement. It is answered once the ACTIVATING game session
-	// is durable, or with FleetCapacityExceeded if the location has no room. Request names the fleet and
-	// location; its IdempotencyToken is empty, and the id ends with a bare UUID (D-234).
-	Launch struct {
-		messages.ToThisHost[*messages.GameSession]
-		Request        messages.CreateGameSession
-		MatchmakerData string
-		// Notify receives Launched, once.
-		Notify *stage.Ref
-	}
-	// Launched is the outcome of a Launch: the game session is ACTIVE, or has ended before
-	// it became so.
-	Launched struct {
-		ID     messages.GameSessionID
-		Active bool
-		Text   string // why it ended
-	}
-	// Candidates resolves the destinations of a queue as they are now (service-api.md
-	// 3.1). The answer leaves out TERMINAL aliases, and fleets that are unknown or not ACTIVE.
-	Candidates struct {
-		messages.ToThisHost[[]Candidate]
-		Destinations []string // ARNs
-	}
-	// Candidate is a fleet and location that a placement may try.
-	Candidate struct {
-		Destination  int // the lowest index in Destinations that resolves to this fleet
-		FleetID      messages.FleetID
-		Location     string
-		Cost         float64 // per hour
-		Room         bool
-		Certificates bool
-	}
-	// WatchRoom makes the registry send RoomFor to Notify whenever a process becomes free
-	// or a fleet becomes ACTIVE.
-	WatchRoom struct{ Notify *stage.Ref }
-	// RoomFor says that a fleet may have room for a game session in a location.
-	RoomFor struct {
-		FleetID  messages.FleetID
-		Location string
-	}
-)
-
-func (gs *games) onLaunch(m stage.Request[Launch, *messages.GameSession]) {
+func (gs *games) onLaunch(m stage.Request[messages.Launch, *messages.GameSession]) {
 	e, err := gs.launch(m.Request)
 	gs.answerCreated(e, err, m.Reply)
 }
 
-func (gs *games) launch(l Launch) (*entry, error) {
+func (gs *games) launch(l messages.Launch) (*entry, error) {
 	f, location, err := gs.admit(&l.Request)
 	if err != nil {
 		return nil, err
 	}
 	l.Request.IdempotencyToken = ""
-	e, err := gs.start(sessionSpec{fleet: f, location: location, request: l.Request, tail: uuid.NewString(), matchmaker: l.MatchmakerData})
-	if err != nil {
-		return nil, err
-	}
-	e.notify = l.Notify
-	return e, nil
+	return gs.start(sessionSpec{fleet: f, location: location, request: l.Request, tail: uuid.NewString(), matchmaker: l.MatchmakerData}) // a bare UUID: D-234
 }
 
-// tellLaunched sends Launched to the actor that launched a game session, after the answer
-// to Launch.
-func (gs *games) tellLaunched(e *entry) {
-	if e.notify == nil || e.storage == unstored {
+func (gs *games) onAwaitActivation(m stage.Request[messages.AwaitActivation, messages.Activation]) {
+	e := gs.known(m.Request.ID)
+	if e == nil {
+		m.Reply(messages.Activation{}, notFound(m.Request.ID))
+		return
+	}
+	e.activation = append(e.activation, m.Reply)
+	e.tellActivation()
+}
+
+// tellActivation answers those that wait for a game session to be ACTIVE or over.
+func (e *entry) tellActivation() {
+	if len(e.activation) == 0 || e.storage == unstored {
 		return
 	}
 	g := e.published.Session()
 	if e.phase != phaseOver && g.Status < messages.GameSessionActive {
 		return
 	}
-	active := e.phase != phaseOver && g.Status == messages.GameSessionActive
-	e.notify.Tell(Launched{ID: e.id, Active: active, Text: g.EndText})
-	e.notify = nil
+	for _, reply := range e.activation {
+		reply(messages.Activation{Active: e.phase != phaseOver && g.Status == messages.GameSessionActive, Text: g.EndText}, nil)
+	}
+	e.activation = nil
 }
 
 // candidates resolves destinations; of those that resolve to the same fleet and location, the
 // first one counts. The error says why none accepts placements now or soon.
-func (gs *games) candidates(destinations []string) (found []Candidate, err error) {
+func (gs *games) candidates(destinations []string) (found []messages.Candidate, err error) {
 	gs.forgetEnded()
 	seen, open := make(map[messages.FleetID]bool), false
 	for i, arn := range destinations {
@@ -106,7 +66,7 @@ func (gs *games) candidates(destinations []string) (found []Candidate, err error
 		}
 		seen[f.ID] = true
 		for _, location := range f.Locations {
-			found = append(found, Candidate{
+			found = append(found, messages.Candidate{
 				Destination: i, FleetID: f.ID, Location: location, Cost: gs.catalog.Cost(f, location),
 				Room: gs.room(f, location) == nil, Certificates: f.Certificates,
 			})
@@ -138,34 +98,41 @@ func (gs *games) destination(arn string) (*messages.Fleet, error) {
 	return f, nil
 }
 
-// tellFreed sends RoomFor after a game session has ended: for its fleet, or, if its location has a
-// bound for all fleets together, for all fleets in it.
-func (gs *games) tellFreed(e *entry) {
-	if len(gs.watchers) == 0 {
-		return
-	}
-	if gs.catalog.Location(e.location).GameSessionsMax <= 0 {
-		gs.tellRoom(gs.catalog.Fleet(e.fleet.id), e.location)
-		return
-	}
-	gs.catalog.Each(func(f *messages.Fleet) {
-		if slices.Contains(f.Locations, e.location) {
-			gs.tellRoom(f, e.location)
-		}
-	})
+// roomNews says when there may have been more room, and who waits for that.
+type roomNews struct {
+	version uint64
+	waiting []func(messages.Room, error)
 }
 
-// tellRoom sends RoomFor to the watchers: for one location of a fleet, or, if location is empty,
-// for all.
-func (gs *games) tellRoom(f *messages.Fleet, location string) {
-	if len(gs.watchers) == 0 || f.Status != messages.FleetActive {
+func (gs *games) onAwaitRoom(m stage.Request[messages.AwaitRoom, messages.Room]) {
+	if m.Request.Since < gs.news.version {
+		m.Reply(messages.Room{Version: gs.news.version}, nil)
 		return
 	}
-	locations := f.Locations
-	if location != "" {
-		locations = []string{location}
+	gs.news.waiting = append(gs.news.waiting, m.Reply)
+}
+
+// tellRoom says that a fleet may have more room for game sessions.
+func (gs *games) tellRoom(f *messages.Fleet) {
+	if f.Status == messages.FleetActive {
+		gs.news.tell()
 	}
-	for _, l := range locations {
-		gs.watchers = slices.DeleteFunc(gs.watchers, func(w *stage.Ref) bool { return !w.Tell(RoomFor{f.ID, l}) })
+}
+
+func (n *roomNews) tell() {
+	n.version++
+	waiting := n.waiting
+	n.waiting = nil
+	for _, reply := range waiting {
+		reply(messages.Room{Version: n.version}, nil)
+	}
+}
+
+// tellFreed says that a game session has ended, which may be room for other fleets, too, if its location has a bound for all together.
+func (gs *games) tellFreed(e *entry) {
+	if gs.catalog.Location(e.location).GameSessionsMax > 0 {
+		gs.news.tell()
+	} else {
+		gs.tellRoom(gs.catalog.Fleet(e.fleet.id))
 	}
 }

@@ -9,15 +9,14 @@ import (
 	"troupe/actors/actorstest"
 	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
-	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
 	"troupe/messages"
 )
 
 func launch(h *host, id messages.FleetID, location string) (*messages.GameSession, error) {
-	return request[*messages.GameSession](h, fleet.Launch{
+	return request[*messages.GameSession](h, messages.Launch{
 		Request:        messages.CreateGameSession{FleetID: id, Location: location, MaxPlayers: 2, Name: "placed", IdempotencyToken: "not used"},
-		MatchmakerData: "{}", Notify: h.notify,
+		MatchmakerData: "{}",
 	})
 }
 
@@ -31,12 +30,16 @@ func TestLaunchStartsAGameSessionAndReportsItsOutcomeOnce(t *testing.T) {
 		if g.Name != "placed" || g.MatchmakerData != "{}" || g.Location != actorstest.Away || g.IPAddress == "" {
 			h.Errorf("%+v", g)
 		}
-		assert.List(h, "told", told[fleet.Launched](h), []fleet.Launched{{ID: g.ID, Active: true}})
+		assert.Equal(h, "activation", assert.Value(activation(h, g.ID))(h), messages.Activation{Active: true})
 		h.stop(g.ID)
-		if all := told[fleet.Launched](h); len(all) != 0 {
-			h.Errorf("told again: %+v", all)
+		if a, err := activation(h, g.ID); err != nil || a.Active || a.Text == "" {
+			h.Errorf("after its end: %+v, %v", a, err)
 		}
 	})
+}
+
+func activation(h *host, id messages.GameSessionID) (messages.Activation, error) {
+	return request[messages.Activation](h, messages.AwaitActivation{ID: id})
 }
 
 // stop terminates a game session by force.
@@ -50,30 +53,40 @@ func TestLaunchOfAGameThatDoesNotStartSaysSo(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		h.handler = &game{Started: func() bool { return false }}
 		g := assert.Value(launch(h, actorstest.Small, ""))(h)
-		all := told[fleet.Launched](h)
-		if len(all) != 1 || all[0].ID != g.ID || all[0].Active || !strings.Contains(all[0].Text, "ready") {
-			h.Errorf("told %+v", all)
+		if a, err := activation(h, g.ID); err != nil || a.Active || !strings.Contains(a.Text, "ready") {
+			h.Errorf("%+v, %v", a, err)
 		}
 	})
 }
 
-func TestLaunchedComesAfterTheAnswer(t *testing.T) {
-	hosted(t, nil, func(h *host) {
-		var order []string
-		h.disk.Hold()
-		launch := fleet.Launch{Request: messages.CreateGameSession{FleetID: actorstest.Fleet}, Notify: h.notify}
-		stage.Send(h.registry, launch, func(*messages.GameSession, error) {
-			order = append(order, "answer", string(rune('0'+len(told[fleet.Launched](h)))))
+// Who asks for the activation while the game starts is answered when it has, once.
+func TestActivationIsAwaited(t *testing.T) {
+	for text, started := range map[string]bool{"": true, "ready": false} {
+		hosted(t, nil, func(h *host) {
+			h.handler = &game{Started: func() bool {
+				time.Sleep(time.Second)
+				return started
+			}}
+			g := assert.Value(launch(h, actorstest.Fleet, ""))(h)
+			var got []messages.Activation
+			for range 2 {
+				messages.Send(h.registry, messages.AwaitActivation{ID: g.ID}, func(a messages.Activation, err error) {
+					assert.NoError(h, err)
+					got = append(got, a)
+				})
+			}
+			stagetest.Pass(time.Second / 2)
+			if len(got) != 0 {
+				h.Errorf("answered while it starts: %+v", got)
+			}
+			stagetest.Pass(time.Minute)
+			if len(got) != 2 || got[0] != got[1] || got[0].Active != started || !strings.Contains(got[0].Text, text) {
+				h.Errorf("started %v: %+v", started, got)
+			}
+			_, err := activation(h, "arn:unknown")
+			h.is(err, messages.NotFound)
 		})
-		stagetest.Pass(time.Second)
-		if len(order) != 0 || len(told[fleet.Launched](h)) != 0 {
-			h.Errorf("it is not stored yet, and told: %v", order)
-		}
-		h.disk.Release()
-		if all := told[fleet.Launched](h); !slices.Equal(order, []string{"answer", "0"}) || len(all) != 1 {
-			h.Errorf("%v, then %+v", order, all)
-		}
-	})
+	}
 }
 
 func TestLaunchThatIsNotStoredHasNoEffect(t *testing.T) {
@@ -81,26 +94,26 @@ func TestLaunchThatIsNotStoredHasNoEffect(t *testing.T) {
 		h.disk.Break(true)
 		_, err := launch(h, actorstest.Small, "")
 		h.is(err, messages.Internal)
-		if all := told[fleet.Launched](h); len(all) != 0 {
-			h.Errorf("told %+v", all)
-		}
 		h.disk.Break(false)
 		if _, err := launch(h, actorstest.Small, ""); err != nil {
 			h.Errorf("its place is not free again: %v", err)
 		}
-		assert.Equal(h, "told times", len(told[fleet.Launched](h)), 1)
 	})
 }
 
 func TestLaunchNeedsRoom(t *testing.T) {
 	hosted(t, nil, func(h *host) {
-		h.registry.Tell(fleet.WatchRoom{Notify: h.notify})
 		g := assert.Value(launch(h, actorstest.Small, ""))(h)
 		_, err := launch(h, actorstest.Small, "")
 		h.is(err, messages.FleetCapacityExceeded)
-		h.probe.Take()
+		room := h.room()
+		if room() {
+			h.Error("told of room before there is any")
+		}
 		h.stop(g.ID)
-		assert.List(h, "told of room", told[fleet.RoomFor](h), []fleet.RoomFor{{FleetID: actorstest.Small, Location: actorstest.Home}})
+		if !room() {
+			h.Error("not told of room")
+		}
 		if _, err = launch(h, actorstest.Small, ""); err != nil {
 			h.Error(err)
 		}
@@ -114,7 +127,7 @@ func TestCandidatesAreTheActiveFleetsThatDestinationsLeadTo(t *testing.T) {
 	}
 	hosted(t, priced, func(h *host) {
 		assert.OK(launch(h, actorstest.Small, ""))(h)
-		got, err := request[[]fleet.Candidate](h, fleet.Candidates{Destinations: []string{
+		got, err := request[[]messages.Candidate](h, messages.Candidates{Destinations: []string{
 			"arn:aws:gamelift:eu-test-1:000000000000:fleet/" + string(actorstest.Asleep),
 			"arn:aws:gamelift:eu-test-1::alias/" + string(actorstest.Terminal),
 			"arn:aws:gamelift:eu-test-1::alias/alias-unknown",
@@ -123,7 +136,7 @@ func TestCandidatesAreTheActiveFleetsThatDestinationsLeadTo(t *testing.T) {
 			"arn:aws:gamelift:eu-test-1::fleet/" + string(actorstest.Small),
 			"",
 		}})
-		want := []fleet.Candidate{
+		want := []messages.Candidate{
 			{Destination: 3, FleetID: actorstest.Fleet, Location: actorstest.Home, Room: true},
 			{Destination: 3, FleetID: actorstest.Fleet, Location: actorstest.Away, Room: true, Cost: 0.5},
 			{Destination: 5, FleetID: actorstest.Small, Location: actorstest.Home, Cost: 0.25},

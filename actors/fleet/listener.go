@@ -19,7 +19,7 @@ func (l listener) FleetChanged(f *messages.Fleet) { l.hosting.Changed(f) }
 func (l listener) FleetConfigured(f *messages.Fleet) { l.hosting.Configure(f) }
 
 // FleetOpened implements catalog.Listener.
-func (l listener) FleetOpened(f *messages.Fleet) { l.games.tellRoom(f, "") }
+func (l listener) FleetOpened(f *messages.Fleet) { l.games.tellRoom(f) }
 
 // CapacityChanged implements catalog.Listener.
 func (l listener) CapacityChanged(f *messages.Fleet, location string) {
@@ -27,7 +27,7 @@ func (l listener) CapacityChanged(f *messages.Fleet, location string) {
 		l.games.shrink(f, location)
 	}
 	l.hosting.Refill(f.ID)
-	l.games.tellRoom(f, location)
+	l.games.tellRoom(f)
 }
 
 // LocationsRemoved implements catalog.Listener.
@@ -93,6 +93,6 @@ func (gs *games) VersionReplaced(id messages.FleetID) {
 // RoomFound implements hosting.Listener.
 func (gs *games) RoomFound(id messages.FleetID) {
 	if f := gs.catalog.Fleet(id); f != nil {
-		gs.tellRoom(f, "")
+		gs.tellRoom(f)
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"troupe/actors/actorstest"
 	"troupe/actors/actorstest/assert"
-	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
 	"troupe/messages"
 )
@@ -66,7 +65,7 @@ func TestAnyNumberOfGameSessionsMayEndAtOnce(t *testing.T) {
 // effects.
 func (h *host) desired(n int, answered func()) {
 	h.Helper()
-	stage.Send(h.registry, messages.UpdateCapacity{FleetID: actorstest.Fleet, Location: actorstest.Home, Desired: &n}, func(_ *messages.Fleet, err error) {
+	messages.Send(h.registry, messages.UpdateCapacity{FleetID: actorstest.Fleet, Location: actorstest.Home, Desired: &n}, func(_ *messages.Fleet, err error) {
 		if err != nil {
 			h.Error(err)
 		}

@@ -61,7 +61,7 @@ func (gs *games) addPlayerSessions(e *entry, m gamesession.PlayerSessionsCreated
 	}
 	e.players = append(e.players, ids...)
 	e.opened(gs.o.OwnEvents, m.Records...)
-	e.tellSeats()
+	e.seats.changed(e)
 	if e.told == messages.GameSessionTerminated { // its end was reported without them
 		gs.ledger.Note(e.key(), gs.eventsOfEnd(gs.context.Now(), e))
 	}
@@ -73,7 +73,7 @@ func (gs *games) onPlayerSessionChanged(m gamesession.PlayerSessionChanged) {
 		e.opened(gs.o.OwnEvents, m.Record)
 		gs.ledger.Note(e.key(), gs.eventsOfPlayerSessions(gs.context.Now(), e, m.Record),
 			ledger.Record{Key: playerKey(m.Record.ID), Change: func() store.Change { return storedPlayerSession(m.Record) }})
-		e.tellSeats()
+		e.seats.changed(e)
 	}
 }
 

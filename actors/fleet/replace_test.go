@@ -81,7 +81,7 @@ func TestChargesMayBeDecidedElsewhere(t *testing.T) {
 		create := func(token string) chan answer {
 			done := make(chan answer, 1)
 			q := messages.CreateGameSession{FleetID: "fleet-a", CreatorID: "me", MaxPlayers: 4, IdempotencyToken: token}
-			stage.Send(ref, q, func(g *messages.GameSession, err error) { done <- answer{g, err} })
+			messages.Send(ref, q, func(g *messages.GameSession, err error) { done <- answer{g, err} })
 			return done
 		}
 		first, same := create("one"), create("one")
@@ -123,12 +123,12 @@ func TestTheCatalogMayHaveAStoreOfItsOwn(t *testing.T) {
 			return r, s.SpawnAt(s.Stage.NewRef(counters.ActorFleet, stage.LaneLimits{}), r)
 		}
 		_, ref := begin()
-		stage.Send(ref, messages.CreateAlias{Name: "a", FleetID: "fleet-a"}, func(_ *messages.Alias, err error) {
+		messages.Send(ref, messages.CreateAlias{Name: "a", FleetID: "fleet-a"}, func(_ *messages.Alias, err error) {
 			if err != nil {
 				t.Error(err)
 			}
 		})
-		stage.Send(ref, messages.CreateGameSession{FleetID: "fleet-a", MaxPlayers: 4}, func(_ *messages.GameSession, err error) {
+		messages.Send(ref, messages.CreateGameSession{FleetID: "fleet-a", MaxPlayers: 4}, func(_ *messages.GameSession, err error) {
 			if err != nil {
 				t.Error(err)
 			}

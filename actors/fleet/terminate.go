@@ -18,10 +18,6 @@ var (
 	}
 )
 
-// GiveUp ends a game session that its placement does not need any more, even if the store refuses
-// the end.
-type GiveUp struct{ Session messages.GameSessionID }
-
 func (gs *games) onTerminateGameSession(m stage.Request[messages.TerminateGameSession, *messages.GameSession]) {
 	e := gs.known(m.Request.GameSessionID)
 	if e == nil {
@@ -65,8 +61,8 @@ func (gs *games) onTerminateGameSession(m stage.Request[messages.TerminateGameSe
 	}})
 }
 
-func (gs *games) onGiveUp(m GiveUp) {
-	e := gs.known(m.Session)
+func (gs *games) giveUp(id messages.GameSessionID) {
+	e := gs.known(id)
 	if e == nil || !e.runs() {
 		return
 	}

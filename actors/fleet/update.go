@@ -46,7 +46,7 @@ func (gs *games) onUpdateGameSession(m stage.Request[messages.UpdateGameSession,
 		edits.ApplyTo(g)
 		return ledger.Entry{Changes: []store.Change{e.recordOf(g)}, Apply: func() {
 			e.published.Edit(edits)
-			e.tellSeats()
+			e.seats.changed(e)
 		}}, nil
 	}})
 }

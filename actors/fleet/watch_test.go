@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"fmt"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -9,7 +10,6 @@ import (
 
 	"troupe/actors/actorstest"
 	"troupe/actors/actorstest/assert"
-	"troupe/actors/fleet"
 	"troupe/actors/gamesession"
 	"troupe/messages"
 )
@@ -46,16 +46,51 @@ func TestTheWatcherIsLetGoWithTheGameSession(t *testing.T) {
 	}
 }
 
-// watch watches a game session, and returns a pointer to what its watcher holds.
+// watch waits for the end of a game session's seats, and returns a pointer to what its watcher holds.
 func watch(h *host, id messages.GameSessionID, over *bool) weak.Pointer[[1 << 16]byte] {
 	h.Helper()
 	held := new([1 << 16]byte)
-	var view *gamesession.Published
-	view, err := request[*gamesession.Published](h, fleet.Watch{Session: id, Notify: func(*messages.AskBackfill) {
-		held[0]++
-		*over = view.Seats().Over
-	}})
-	assert.NoError(h, err)
-	*over = view.Seats().Over
+	var ask func(since uint64)
+	ask = func(since uint64) {
+		messages.Send(h.registry, messages.AwaitSeats{ID: id, Since: since}, func(r messages.SeatsReport, err error) {
+			assert.NoError(h, err)
+			held[0]++
+			if *over = r.Seats.Over; !*over {
+				ask(r.Version)
+			}
+		})
+	}
+	ask(0)
+	synctest.Wait()
 	return weak.Make(held)
+}
+
+// A second watcher ends the first, and the requests of a game wait for one.
+func TestSeatsAreReportedToOne(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		g := assert.Value(launch(h, actorstest.Fleet, ""))(h)
+		var got []string
+		ask := func(name string, since uint64) {
+			messages.Send(h.registry, messages.AwaitSeats{ID: g.ID, Since: since}, func(r messages.SeatsReport, err error) {
+				if err != nil { // the host has stopped
+					return
+				}
+				got = append(got, fmt.Sprint(name, " ", r.Version, " ", len(r.Seats.Players), " ", len(r.Asks)))
+			})
+			synctest.Wait()
+		}
+		at := assert.Value(request[messages.SeatsReport](h, messages.AwaitSeats{ID: g.ID}))(h).Version
+		ask("a", at)
+		ask("b", at)
+		assert.OK(h.seats(g.ID, "x"))(h)
+		for range 40 {
+			h.registry.Tell(gamesession.BackfillAsked{Session: g.ID})
+		}
+		synctest.Wait()
+		ask("c", at+1)
+		ask("d", at+1)
+		assert.List(h, "reports", got, []string{fmt.Sprint("a ", at, " 0 0"), fmt.Sprint("b ", at+1, " 1 0"), fmt.Sprint("c ", at+1, " 1 32")})
+		_, err := request[messages.SeatsReport](h, messages.AwaitSeats{ID: "arn:unknown"})
+		h.is(err, messages.NotFound)
+	})
 }

@@ -27,7 +27,7 @@ func TestAMatchFillsOnce(t *testing.T) {
 				q.Players = append(q.Players, messages.NewPlayer{PlayerID: id})
 			}
 			err = nil
-			stage.Send(p.ref, q, func(_ []*messages.PlayerSession, e error) { err = e })
+			messages.Send(p.ref, q, func(_ []*messages.PlayerSession, e error) { err = e })
 			synctest.Wait()
 			for _, m := range p.fleet.Take() {
 				if m, ok := m.(stage.Ask); ok && m.Request.(gamesession.PlayerSessionsCreated).Fill != nil {
@@ -83,7 +83,7 @@ func TestAMatchLeavesASeatToItsPlayer(t *testing.T) {
 			for _, id := range players {
 				q.Players = append(q.Players, messages.NewPlayer{PlayerID: id})
 			}
-			stage.Send(p.ref, q, func(_ []*messages.PlayerSession, err error) { answered = append(answered, err) })
+			messages.Send(p.ref, q, func(_ []*messages.PlayerSession, err error) { answered = append(answered, err) })
 			synctest.Wait()
 			for _, m := range p.fleet.Take() {
 				if m, ok := m.(stage.Ask); ok {

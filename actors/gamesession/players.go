@@ -60,7 +60,7 @@ func (a *Actor) createPlayers(players []messages.NewPlayer, with *messages.FillG
 		s.ref.Tell(player.Renew{})
 	}
 	a.addHiddenViews(made.views)
-	stage.Send(a.o.Fleet, made, reply)
+	messages.Send(a.o.Fleet, made, reply)
 	return true
 }
 

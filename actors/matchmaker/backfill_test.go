@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,7 +18,10 @@ import (
 type stubGame struct {
 	session messages.GameSession
 	seats   messages.GameSeats
-	notify  func(*messages.AskBackfill)
+	version uint64
+	asks    []messages.AskBackfill
+	waiting func(messages.SeatsReport, error)
+	lock    *sync.Mutex
 	filled  messages.MatchID
 	told    []string // as "REASON ticket"
 }
@@ -31,22 +35,42 @@ func newStubGame(r messages.StartPlacement) *stubGame {
 	return g
 }
 
-func (s *stubPlacer) Watch(id messages.GameSessionID, reply func(WatchedSeats, error)) {
+func (s *stubPlacer) Seats(q messages.AwaitSeats, reply func(messages.SeatsReport, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g := s.games[id]
+	g := s.games[q.ID]
 	if g == nil {
-		go reply(WatchedSeats{}, messages.Errorf(messages.NotFound, "no game session %s", id))
+		go reply(messages.SeatsReport{}, messages.Errorf(messages.NotFound, "no game session %s", q.ID))
 		return
 	}
-	g.notify = func(ask *messages.AskBackfill) {
-		s.mu.Lock()
-		seats := g.seats
-		seats.Players = slices.Clone(seats.Players)
-		s.mu.Unlock()
-		reply(WatchedSeats{seats, ask}, nil)
+	g.lock, g.waiting, g.version = &s.mu, reply, max(g.version, 1)
+	if g.version > q.Since || len(g.asks) > 0 {
+		go g.report()()
 	}
-	go g.notify(nil)
+}
+
+// report returns the answer to who waits. The caller holds the lock.
+func (g *stubGame) report() func() {
+	reply, r := g.waiting, messages.SeatsReport{Version: g.version, Seats: g.seats, Asks: g.asks}
+	if reply == nil {
+		return func() {}
+	}
+	g.waiting, g.asks = nil, nil
+	r.Seats.Players = slices.Clone(r.Seats.Players)
+	return func() { reply(r, nil) }
+}
+
+// notify tells of new seats, or of a request of the game.
+func (g *stubGame) notify(ask *messages.AskBackfill) {
+	g.lock.Lock()
+	if ask != nil {
+		g.asks = append(g.asks, *ask)
+	} else {
+		g.version++
+	}
+	answer := g.report()
+	g.lock.Unlock()
+	answer()
 }
 
 func (s *stubPlacer) Fill(q messages.FillGameSession, reply func(*messages.FilledGameSession, error)) {
@@ -91,8 +115,9 @@ func (s *stubPlacer) Fill(q messages.FillGameSession, reply func(*messages.Fille
 		if q.Reason != "" {
 			g.told = append(g.told, string(q.Reason)+" "+string(q.Ticket))
 		}
-		if len(q.Players) > 0 && g.notify != nil {
-			go g.notify(nil)
+		if len(q.Players) > 0 {
+			g.version++
+			go g.report()()
 		}
 	}
 	f := &messages.FilledGameSession{Session: &g.session}

@@ -26,16 +26,17 @@ type game struct {
 	record   *messages.MatchedGame
 	ticket   *ticket             // the newest backfill ticket, until it has ended
 	seats    *messages.GameSeats // latest report of the Placer; nil: none yet
+	version  uint64              // of that report
 	due      alarm               // calls review
 	failed   time.Time           // when the latest backfill ticket failed; zero: none did
 	starting bool                // an automatic ticket is being stored
 	data     string              // latest matchmaker data sent to it; empty: unknown
 }
 
-// seatsReported is a reply of Placer.Watch.
+// seatsReported is a reply of Placer.Seats.
 type seatsReported struct {
 	session messages.GameSessionID
-	WatchedSeats
+	messages.SeatsReport
 	err error
 }
 
@@ -43,10 +44,10 @@ func gameKey(id messages.GameSessionID) ledger.Key {
 	return ledger.Key{Kind: store.MatchedGame, ID: string(id)}
 }
 
-// watch makes the Placer report the seats of a game session.
+// watch makes the Placer report the seats of a game session, when they have changed since the report before.
 func (m *Manager) watch(c *stage.Context, g *game) {
 	self, id := c.Self(), g.record.Session
-	m.placer.Watch(id, func(w WatchedSeats, err error) { self.Tell(seatsReported{id, w, err}) })
+	m.placer.Seats(messages.AwaitSeats{ID: id, Since: g.version}, func(r messages.SeatsReport, err error) { self.Tell(seatsReported{id, r, err}) })
 }
 
 // onSeatsReported makes a review due. It waits an interval, so that players who join or leave together cause one new ticket.
@@ -64,13 +65,18 @@ func (m *Manager) onSeatsReported(c *stage.Context, r seatsReported) {
 		m.forgetGame(c, g)
 	default:
 		first := g.seats == nil
-		g.seats = &r.Seats
+		changed := g.version != r.Version
+		g.seats, g.version = &r.Seats, r.Version
+		if !r.Seats.Over {
+			m.watch(c, g)
+		}
+		for i := range r.Asks {
+			m.onBackfillRequested(c, g, &r.Asks[i])
+		}
 		switch {
-		case r.Ask != nil:
-			m.onBackfillRequested(c, g, r.Ask)
 		case first:
 			m.review(c, g)
-		default:
+		case changed:
 			m.reviewLater(c, g, m.o.Interval)
 		}
 	}

@@ -14,9 +14,8 @@ import (
 type Placer interface {
 	// Place starts a placement, unless one has its id, and replies once, when the placement has ended.
 	Place(r messages.StartPlacement, reply func(PlacedMatch, error))
-	// Watch replies with the seats of a game session: now, after each change, and with each request of its game for backfill. The
-	// last reply is an error, or has seats that are Over. A later Watch of the same game session ends this one.
-	Watch(id messages.GameSessionID, reply func(WatchedSeats, error))
+	// Seats replies once, when the request says.
+	Seats(q messages.AwaitSeats, reply func(messages.SeatsReport, error))
 	// Fill changes a game session, and replies once, when the change is durable.
 	Fill(q messages.FillGameSession, reply func(*messages.FilledGameSession, error))
 }
@@ -25,12 +24,6 @@ type Placer interface {
 type PlacedMatch struct {
 	Placement messages.Placement
 	Active    bool // the game session of a FULFILLED placement is ACTIVE
-}
-
-// WatchedSeats are the seats of a game session at one moment, and what its game asks for then.
-type WatchedSeats struct {
-	Seats messages.GameSeats
-	Ask   *messages.AskBackfill // nil: nothing
 }
 
 // placementEnded is the Placer's answer for a match.

@@ -161,7 +161,7 @@ func (w *world) reopen() {
 }
 
 func request[Q messages.RequestOf[A], A any](w *world, q Q) (A, error) {
-	return stage.Await(w.Context(), func(reply func(A, error)) { stage.Send(w.ref, q, reply) })
+	return stage.Await(w.Context(), func(reply func(A, error)) { messages.Send(w.ref, q, reply) })
 }
 
 const duel = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number","default":10}],

@@ -8,7 +8,7 @@
 // A request is answered when its placement's record is durable. A PENDING placement tries
 // the candidates in passes: one at every whole second since its start (when the windows of
 // latency policies end, too), and one when a process becomes free. All placements of a queue
-// that are due share one request to the hosts (Hosts); the oldest is served first. An attempt
+// that are due share one request to the hosts; the oldest is served first. An attempt
 // is a game session that a host launches; a placement has at most one at a time. A placement
 // ends in one transaction, which commits its record and its event. The API shows the end only
 // after that.
@@ -18,11 +18,11 @@
 //	StartGameSessionPlacement (HTTP)      transport/serviceapi
 //	  -> Manager.onStart                  validate, transaction of the ledger
 //	  -> record PENDING durable           the HTTP answer; Manager.begin
-//	  -> Manager.ask                      Hosts.Candidates: one request per queue
+//	  -> Manager.ask                      messages.Candidates: one request per queue
 //	  -> Manager.try                      Ranking.Order; the next destination with room
-//	  -> Hosts.Launch                     game session stored; its game starts
+//	  -> messages.Launch                  game session stored; its game starts
 //	  -> Manager.onActivated              or the next candidate, if the game does not start
-//	  -> Hosts.CreatePlayerSessions       if the request names players
+//	  -> messages.CreatePlayerSessions       if the request names players
 //	  -> Manager.end                      record FULFILLED and its event, one transaction
 //	  -> durable                          shown to the API; Options.OnEvent
 //	  -> events.Dispatcher.Post           webhooks, files, GET /events

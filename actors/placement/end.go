@@ -25,7 +25,7 @@ func (m *Manager) end(c *stage.Context, f placementEnd) {
 		Decide: func() (ledger.Entry, error) { return m.ending(c, f), nil },
 		Orphaned: func(err error) { // see Stopped
 			if err != nil && f.status == messages.PlacementFulfilled {
-				m.hosts.End(attempt)
+				giveUp(m.hosts, attempt)
 			}
 		},
 	})

@@ -3,7 +3,6 @@ package placement
 import (
 	"time"
 
-	"troupe/actors/fleet"
 	"troupe/actors/ledger"
 	"troupe/actors/stage"
 	"troupe/messages"
@@ -36,7 +35,7 @@ type entry struct {
 	due       time.Time // of the next step
 	index     int       // in Manager.due; -1: not there
 	passes    int
-	order     []fleet.Candidate // of the pass, and the position in it
+	order     []messages.Candidate // of the pass, and the position in it
 	at        int
 	stale     bool // pass.room is older than the end of an attempt of this placement: ignore it
 	tries     int  // number of the attempt, to recognise late answers
@@ -80,7 +79,7 @@ type queue struct {
 //	noPass -> asking (the hosts, for candidates) -> walking -> noPass
 type queuePass struct {
 	stage      passStage
-	candidates []fleet.Candidate
+	candidates []messages.Candidate
 	room       map[destination]bool
 	rooms      int      // how many of room are true
 	batch      []*entry // not tried yet

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"troupe/actors/fleet"
 	"troupe/actors/stage"
 	"troupe/messages"
 )
@@ -91,7 +90,7 @@ func (e *entry) waits(now time.Time) string {
 
 // waits says which candidates of the last pass are excluded at time t after the placement's
 // start, by which rule, and which are full.
-func (k *Ranking) waits(q *messages.Queue, t time.Duration, first bool, candidates []fleet.Candidate, room map[destination]bool) string {
+func (k *Ranking) waits(q *messages.Queue, t time.Duration, first bool, candidates []messages.Candidate, room map[destination]bool) string {
 	most, capped := latencyCap(q.Policies, t)
 	alone := len(k.override) > 0 && (first || k.only)
 	var reasons []string

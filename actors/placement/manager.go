@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"troupe/actors/fleet"
 	"troupe/actors/ledger"
 	"troupe/actors/rebuild"
 	"troupe/actors/stage"
@@ -18,9 +17,10 @@ import (
 // Manager is the actor that owns all queues and placements.
 type Manager struct {
 	o        Options
-	hosts    Hosts
-	restored *State       // nil once it has started
-	unread   store.Unread // damaged records; set once
+	hosts    messages.Sender // answers package messages' requests of placements
+	room     uint64          // Version of the last AwaitRoom
+	restored *State          // nil once it has started
+	unread   store.Unread    // damaged records; set once
 
 	// owned by the actor
 	queues     map[messages.QueueName]*queue
@@ -37,8 +37,8 @@ type Manager struct {
 	ledger     *ledger.Ledger
 }
 
-// New returns the supervisor of a Manager that starts with s, a result of Load. Hosts launch the game sessions.
-func New(o Options, hosts Hosts, s *State) *rebuild.Supervisor[*State] {
+// New returns the supervisor of a Manager that starts with s, a result of Load. The owners of game sessions, such as a fleet.Registry, answer what it sends to hosts.
+func New(o Options, hosts messages.Sender, s *State) *rebuild.Supervisor[*State] {
 	if s == nil {
 		s = new(State)
 	}
@@ -50,7 +50,7 @@ func New(o Options, hosts Hosts, s *State) *rebuild.Supervisor[*State] {
 }
 
 // newManager returns a Manager that continues from a state.
-func newManager(o Options, hosts Hosts, s *State) *Manager {
+func newManager(o Options, hosts messages.Sender, s *State) *Manager {
 	return &Manager{
 		o: o, hosts: hosts, restored: s,
 		queues:     make(map[messages.QueueName]*queue),
@@ -69,17 +69,27 @@ type (
 	queuePauseOver  struct{ q *queue }
 	candidatesFound struct {
 		q    *queue
-		list []fleet.Candidate
+		list []messages.Candidate
 		err  error
 	}
 	gameSessionLaunched struct {
-		hosts       Hosts
+		hosts       messages.Sender
 		e           *entry
 		try         int
 		destination destination
 		game        *messages.GameSession
 		err         error
 	}
+	gameSessionActivated struct {
+		id messages.GameSessionID
+		messages.Activation
+		err error
+	}
+	roomFound struct {
+		messages.Room
+		err error
+	}
+	awaitRoom              struct{}
 	playerSessionsReserved struct {
 		e              *entry
 		try            int
@@ -92,7 +102,7 @@ type (
 // left to use it.
 func (l gameSessionLaunched) OnDeadLetter() {
 	if l.game != nil {
-		l.hosts.End(l.game.ID)
+		giveUp(l.hosts, l.game.ID)
 	}
 }
 
@@ -109,9 +119,25 @@ func (m *Manager) Started(c *stage.Context) {
 	}, func(id string) { delete(m.placements, messages.PlacementID(id)) })
 	m.timer = c.After(time.Hour, tick{})
 	m.timer.Stop()
-	m.hosts.Watch(c.Self())
+	m.awaitRoom(c)
 	m.restore(c)
 	m.countWaiting(c)
+}
+
+// awaitRoom asks when there is more room.
+func (m *Manager) awaitRoom(c *stage.Context) {
+	self := c.Self()
+	messages.Send(m.hosts, messages.AwaitRoom{Since: m.room}, func(r messages.Room, err error) { self.Tell(roomFound{r, err}) })
+}
+
+func (m *Manager) onRoomFound(c *stage.Context, r roomFound) {
+	if r.err != nil {
+		c.After(passEvery, awaitRoom{})
+		return
+	}
+	m.room = r.Version
+	m.awaitRoom(c)
+	m.onRoom(c)
 }
 
 // countWaiting counts the placements that are PENDING.
@@ -131,7 +157,7 @@ func (m *Manager) Stopped(c *stage.Context) {
 	}
 	for id, e := range m.attempts {
 		if e.state != ending || !e.fulfilled { // otherwise the result of the commit decides: see end
-			m.hosts.End(id)
+			giveUp(m.hosts, id)
 		}
 	}
 }
@@ -177,8 +203,10 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 		m.onRoom(c)
 	case tick:
 		m.onTick(c)
-	case fleet.RoomFor:
-		m.onRoom(c)
+	case roomFound:
+		m.onRoomFound(c, r)
+	case awaitRoom:
+		m.awaitRoom(c)
 	case candidatesFound:
 		m.onCandidatesFound(c, r)
 	case continueWalk:
@@ -188,7 +216,7 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 		m.ask(c, r.q)
 	case gameSessionLaunched:
 		m.onLaunched(c, r)
-	case fleet.Launched:
+	case gameSessionActivated:
 		m.onActivated(c, r)
 	case playerSessionsReserved:
 		m.onReserved(c, r)
@@ -262,7 +290,7 @@ func (m *Manager) endAttempt(e *entry) {
 	e.tries++ // answers to the old attempt are ignored
 	if e.attempt != "" {
 		delete(m.attempts, e.attempt)
-		m.hosts.End(e.attempt)
+		giveUp(m.hosts, e.attempt)
 		e.attempt = ""
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"troupe/actors/actorstest/assert"
-	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
 	"troupe/messages"
 )
@@ -467,7 +466,7 @@ func TestTheStateIsVisibleBeforeTheEvent(t *testing.T) {
 		w.mu.Lock()
 		w.heard = func(e messages.Event) {
 			id := messages.PlacementID(detailOf(t, e)["placementId"].(string))
-			stage.Send(w.ref, messages.PlacementQuery{ID: id}, func(p *messages.Placement, err error) { seen <- must(t, p, err).Status })
+			messages.Send(w.ref, messages.PlacementQuery{ID: id}, func(p *messages.Placement, err error) { seen <- must(t, p, err).Status })
 		}
 		w.mu.Unlock()
 		w.placed(messages.StartPlacement{ID: "p", Players: players("x")})
@@ -629,7 +628,7 @@ func TestPlace(t *testing.T) {
 		w.queue(messages.Queue{Destinations: []string{"fleet/A"}})
 		var ends []string
 		place := func(id messages.PlacementID, queue messages.QueueName) {
-			stage.Send(w.ref, Place{Placement: messages.StartPlacement{ID: id, Queue: queue, MaxPlayers: 2}}, func(p *messages.Placement, err error) {
+			messages.Send(w.ref, Place{Placement: messages.StartPlacement{ID: id, Queue: queue, MaxPlayers: 2}}, func(p *messages.Placement, err error) {
 				if err != nil {
 					ends = append(ends, code(err).String())
 					return

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"troupe/actors/fleet"
 	"troupe/messages"
 )
 
@@ -31,10 +30,10 @@ func NewRanking(r *messages.StartPlacement) *Ranking {
 // locations, the first pass uses only those. Order ignores Room and the order of the
 // candidates. Of several candidates with the same fleet and location it returns the one with
 // the lowest destination.
-func (k *Ranking) Order(q *messages.Queue, t time.Duration, first bool, candidates []fleet.Candidate) []fleet.Candidate {
+func (k *Ranking) Order(q *messages.Queue, t time.Duration, first bool, candidates []messages.Candidate) []messages.Candidate {
 	most, capped := latencyCap(q.Policies, t)
 	alone := len(k.override) > 0 && (first || k.only)
-	eligible := make([]fleet.Candidate, 0, len(candidates))
+	eligible := make([]messages.Candidate, 0, len(candidates))
 	for _, c := range candidates {
 		switch {
 		case q.AllowedLocations != nil && !slices.Contains(q.AllowedLocations, c.Location),
@@ -45,7 +44,7 @@ func (k *Ranking) Order(q *messages.Queue, t time.Duration, first bool, candidat
 		}
 	}
 	order := keys(q, len(k.latencies) > 0)
-	slices.SortFunc(eligible, func(a, b fleet.Candidate) int {
+	slices.SortFunc(eligible, func(a, b messages.Candidate) int {
 		for _, key := range order {
 			if d := k.compare(q, key, a, b); d != 0 {
 				return d
@@ -74,7 +73,7 @@ func keys(q *messages.Queue, latencies bool) []messages.Priority {
 	return all[2:] // without latencies, cost is ignored (D-223)
 }
 
-func (k *Ranking) compare(q *messages.Queue, key messages.Priority, a, b fleet.Candidate) int {
+func (k *Ranking) compare(q *messages.Queue, key messages.Priority, a, b messages.Candidate) int {
 	switch key {
 	case messages.PriorityLatency:
 		la, hasA := k.latencies[a.Location]
@@ -114,14 +113,14 @@ func (k *Ranking) rank(q *messages.Queue, location string) int {
 
 // distinct keeps one candidate per fleet and location, the one with the lowest destination. It
 // does not reorder the others.
-func distinct(sorted []fleet.Candidate) []fleet.Candidate {
+func distinct(sorted []messages.Candidate) []messages.Candidate {
 	lowest := make(map[destination]int, len(sorted))
 	for _, c := range sorted {
 		if i, seen := lowest[destinationOf(c)]; !seen || c.Destination < i {
 			lowest[destinationOf(c)] = c.Destination
 		}
 	}
-	return slices.DeleteFunc(sorted, func(c fleet.Candidate) bool {
+	return slices.DeleteFunc(sorted, func(c messages.Candidate) bool {
 		i, left := lowest[destinationOf(c)]
 		if !left || i != c.Destination {
 			return true
@@ -137,4 +136,4 @@ type destination struct {
 	location string
 }
 
-func destinationOf(c fleet.Candidate) destination { return destination{c.FleetID, c.Location} }
+func destinationOf(c messages.Candidate) destination { return destination{c.FleetID, c.Location} }

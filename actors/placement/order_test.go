@@ -9,15 +9,14 @@ import (
 
 	"pgregory.net/rapid"
 
-	"troupe/actors/fleet"
 	"troupe/messages"
 )
 
 // candidatesOf makes candidates of destinations such as "W us-west-2 0.5": fleet, its
 // locations with comma between, and its cost.
-func candidatesOf(t testing.TB, destinations ...string) []fleet.Candidate {
+func candidatesOf(t testing.TB, destinations ...string) []messages.Candidate {
 	t.Helper()
-	var all []fleet.Candidate
+	var all []messages.Candidate
 	for i, d := range destinations {
 		var name, locations string
 		var cost float64
@@ -25,7 +24,7 @@ func candidatesOf(t testing.TB, destinations ...string) []fleet.Candidate {
 			t.Fatal(d, err)
 		}
 		for l := range strings.SplitSeq(locations, ",") {
-			all = append(all, fleet.Candidate{Destination: i, FleetID: messages.FleetID(name), Location: l, Cost: cost})
+			all = append(all, messages.Candidate{Destination: i, FleetID: messages.FleetID(name), Location: l, Cost: cost})
 		}
 	}
 	return all
@@ -44,7 +43,7 @@ func latenciesOf(t testing.TB, reports ...string) (all []messages.PlayerLatency)
 	return all
 }
 
-func shown(order []fleet.Candidate) string {
+func shown(order []messages.Candidate) string {
 	var s []string
 	for _, c := range order {
 		s = append(s, string(c.FleetID)+"/"+c.Location)
@@ -262,9 +261,9 @@ func TestVectorsOfTheOrder(t *testing.T) {
 
 var (
 	someLocations  = rapid.SampledFrom([]string{"a-1", "b-1", "c-1", "d-1", "custom-x"})
-	someCandidates = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) fleet.Candidate {
+	someCandidates = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) messages.Candidate {
 		i := rapid.IntRange(0, 5).Draw(t, "destination")
-		return fleet.Candidate{
+		return messages.Candidate{
 			Destination: i, FleetID: messages.FleetID(rune('A' + i%4)), Location: someLocations.Draw(t, "location"),
 			Cost: float64(rapid.IntRange(0, 3).Draw(t, "cost")), Room: rapid.Bool().Draw(t, "room"),
 		}

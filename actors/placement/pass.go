@@ -2,11 +2,11 @@ package placement
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
 
 	"troupe/actors/fault"
-	"troupe/actors/fleet"
 	"troupe/actors/stage"
 	"troupe/messages"
 )
@@ -51,7 +51,7 @@ func (m *Manager) ask(c *stage.Context, q *queue) {
 	slices.SortFunc(q.pass.batch, func(a, b *entry) int { return cmp.Compare(a.number, b.number) })
 	q.pass.stage = asking
 	self := c.Self()
-	m.hosts.Candidates(q.record.Destinations, func(list []fleet.Candidate, err error) { self.Tell(candidatesFound{q, list, err}) })
+	messages.Send(m.hosts, messages.Candidates{Destinations: q.record.Destinations}, func(list []messages.Candidate, err error) { self.Tell(candidatesFound{q, list, err}) })
 }
 
 // onCandidatesFound starts the pass of the waiting placements.
@@ -213,11 +213,11 @@ func (m *Manager) launch(c *stage.Context, e *entry, p destination) {
 	e.tries++
 	m.launches[p]++
 	self, try, r := c.Self(), e.tries, &e.record.Request
-	m.hosts.Launch(fleet.Launch{
+	messages.Send(m.hosts, messages.Launch{
 		Request: messages.CreateGameSession{
 			FleetID: p.fleet, Location: p.location, Name: r.Name, Data: r.Data, Properties: r.Properties, MaxPlayers: r.MaxPlayers,
 		},
-		MatchmakerData: r.MatchmakerData, Notify: self,
+		MatchmakerData: r.MatchmakerData,
 	}, func(g *messages.GameSession, err error) { self.Tell(gameSessionLaunched{m.hosts, e, try, p, g, err}) })
 }
 
@@ -230,7 +230,7 @@ func (m *Manager) onLaunched(c *stage.Context, l gameSessionLaunched) {
 	switch mine := e.state == launching && e.tries == l.try; {
 	case !mine:
 		if l.game != nil {
-			m.hosts.End(l.game.ID)
+			giveUp(m.hosts, l.game.ID)
 		}
 	case l.err != nil:
 		e.queue.pass.markFull(l.destination)
@@ -243,20 +243,27 @@ func (m *Manager) onLaunched(c *stage.Context, l gameSessionLaunched) {
 		shown.GameSessionID, shown.Location, shown.IPAddress, shown.DNSName, shown.Port = g.ID, g.Location, g.IPAddress, g.DNSName, g.Port
 		e.record = &shown
 		_ = fault.Hit(fault.PlacementLaunched)
+		self := c.Self()
+		messages.Send(m.hosts, messages.AwaitActivation{ID: g.ID}, func(a messages.Activation, err error) { self.Tell(gameSessionActivated{g.ID, a, err}) })
 	}
 	m.resume(c)
 }
 
+// giveUp ends a game session that no placement needs any more.
+func giveUp(hosts messages.Sender, id messages.GameSessionID) {
+	messages.Send(hosts, messages.GiveUp{ID: id}, func(messages.None, error) {})
+}
+
 // onActivated handles the start of an attempt's game session. If it is ACTIVE, player sessions
 // are reserved; otherwise the next candidate is tried.
-func (m *Manager) onActivated(c *stage.Context, l fleet.Launched) {
-	e := m.attempts[l.ID]
-	if e == nil || e.state != activating {
+func (m *Manager) onActivated(c *stage.Context, l gameSessionActivated) {
+	e := m.attempts[l.id]
+	if e == nil || e.state != activating || errors.Is(l.err, &messages.Error{Code: messages.Unavailable}) { // the host stops: its next start decides
 		return
 	}
 	if !l.Active {
-		delete(m.attempts, l.ID)
-		c.Log().Info().Str("placement_id", string(e.id())).Str("game_session_id", string(l.ID)).Str("reason", l.Text).
+		delete(m.attempts, l.id)
+		c.Log().Info().Str("placement_id", string(e.id())).Str("game_session_id", string(l.id)).Str("reason", l.Text).
 			Msg("an attempt of a placement failed")
 		e.attempt, e.stale = "", true
 		m.tryNext(c, e)
@@ -269,7 +276,7 @@ func (m *Manager) onActivated(c *stage.Context, l fleet.Launched) {
 	}
 	e.state = reserving
 	self, try := c.Self(), e.tries
-	m.hosts.CreatePlayerSessions(messages.CreatePlayerSessions{GameSessionID: l.ID, Players: players},
+	messages.Send(m.hosts, messages.CreatePlayerSessions{GameSessionID: l.id, Players: players},
 		func(s []*messages.PlayerSession, err error) { self.Tell(playerSessionsReserved{e, try, s, err}) })
 }
 

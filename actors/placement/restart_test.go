@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"troupe/actors/actorstest/assert"
-	"troupe/actors/fleet"
 	"troupe/actors/rebuild"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
@@ -33,11 +32,10 @@ func (w *world) die() {
 
 // crash makes the Manager panic.
 func (w *world) crash() {
-	w.with(func(s *standIn) {
-		if s.watchers[len(s.watchers)-1].Tell(stage.Panic{Text: "the test wants it"}) {
-			w.stage.Panics++
-		}
-	})
+	synctest.Wait()
+	if w.parent.Child().Tell(stage.Panic{Text: "the test wants it"}) {
+		w.stage.Panics++
+	}
 	synctest.Wait() // requests that reach it while it dies are refused
 }
 
@@ -209,7 +207,7 @@ func TestCrashWhileLaunching(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1")
 		w.queue(messages.Queue{Destinations: []string{"fleet/A"}})
-		hosts := fleet.Hosts{Registry: w.registry}
+		hosts := w.registry
 		gameSessionLaunched{hosts: hosts, game: &messages.GameSession{ID: "arn:game/0"}}.OnDeadLetter()
 		w.free("A/a-1", 1)
 		w.with(func(s *standIn) { s.activate = -1 })

@@ -15,7 +15,7 @@ import (
 // later sends a request and returns where its error will be.
 func later[Q messages.RequestOf[A], A any](w *world, q Q) *error {
 	got := new(error)
-	stage.Send(w.ref, q, func(_ A, err error) { *got = err })
+	messages.Send(w.ref, q, func(_ A, err error) { *got = err })
 	synctest.Wait()
 	return got
 }

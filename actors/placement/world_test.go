@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"troupe/actors/actorstest/assert"
-	"troupe/actors/fleet"
+	"troupe/actors/rebuild"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
 	"troupe/actors/store/storetest"
@@ -20,15 +20,16 @@ import (
 
 // standIn answers for the registry: destinations are "fleet/name" or "alias/name".
 type standIn struct {
-	candidates map[string][]fleet.Candidate // by destination
-	aliases    map[string]string            // to destinations; "" is TERMINAL
-	room       map[destination]int          // free processes
-	activate   time.Duration                // how long a game session takes; negative: for ever
-	broken     map[destination]bool         // game sessions there end before they are ACTIVE
+	candidates map[string][]messages.Candidate // by destination
+	aliases    map[string]string               // to destinations; "" is TERMINAL
+	room       map[destination]int             // free processes
+	activate   time.Duration                   // how long a game session takes; negative: for ever
+	broken     map[destination]bool            // game sessions there end before they are ACTIVE
 	noSeats    map[destination]bool
 	asked      int // for candidates
 	launches   int
-	watchers   []*stage.Ref
+	version    uint64
+	watchers   []func(messages.Room, error)
 	games      map[messages.GameSessionID]*game
 	made       []*game
 }
@@ -36,10 +37,11 @@ type standIn struct {
 type game struct {
 	id     messages.GameSessionID
 	at     destination
-	notify *stage.Ref
+	notify []func(messages.Activation, error)
 	since  time.Time
 	active bool
 	over   bool
+	text   string
 	seats  int
 }
 
@@ -55,35 +57,62 @@ func (s *standIn) Receive(c *stage.Context, msg any) {
 	switch m := msg.(type) {
 	case do:
 		m.f(s)
-	case fleet.WatchRoom:
-		s.watchers = append(s.watchers, m.Notify)
 	case stage.Ask:
 		switch q := m.Request.(type) {
-		case fleet.Candidates:
+		case messages.Candidates:
 			s.asked++
 			stage.As(q, m).Reply(s.resolve(q.Destinations), nil)
-		case fleet.Launch:
+		case messages.Launch:
 			stage.As(q, m).Reply(s.launch(c, q))
 		case messages.CreatePlayerSessions:
 			stage.As(q, m).Reply(s.seat(c, q))
+		case messages.AwaitRoom:
+			if s.watchers = append(s.watchers, stage.As(q, m).Reply); q.Since < s.version {
+				s.tellRoom()
+			}
+		case messages.AwaitActivation:
+			if g := s.games[q.ID]; g == nil {
+				m.Reply(nil, messages.Errorf(messages.NotFound, "no game session"))
+			} else {
+				g.notify = append(g.notify, stage.As(q, m).Reply)
+				g.tell()
+			}
+		case messages.GiveUp:
+			if g := s.games[q.ID]; g != nil && !g.over {
+				g.over, g.text = true, "terminated"
+				g.tell()
+			}
+			m.Reply(messages.None{}, nil)
 		}
 	case active:
 		if g := m.g; !g.over {
 			g.active = !s.broken[g.at]
 			g.over = !g.active
-			g.notify.Tell(fleet.Launched{ID: g.id, Active: g.active, Text: "broken"})
-		}
-	case fleet.GiveUp:
-		if g := s.games[m.Session]; g != nil && !g.over {
-			g.over = true
-			if !g.active {
-				g.notify.Tell(fleet.Launched{ID: g.id, Text: "terminated"})
-			}
+			g.text = "broken"
+			g.tell()
 		}
 	}
 }
 
-func (s *standIn) resolve(destinations []string) (list []fleet.Candidate) {
+// tell answers those that wait for the game session to be ACTIVE or over.
+func (g *game) tell() {
+	if g.active || g.over {
+		for _, reply := range g.notify {
+			reply(messages.Activation{Active: g.active && !g.over, Text: g.text}, nil)
+		}
+		g.notify = nil
+	}
+}
+
+func (s *standIn) tellRoom() {
+	watchers := s.watchers
+	s.watchers = nil
+	for _, reply := range watchers {
+		reply(messages.Room{Version: s.version}, nil)
+	}
+}
+
+func (s *standIn) resolve(destinations []string) (list []messages.Candidate) {
 	for i, d := range destinations {
 		if to, is := s.aliases[d]; is {
 			d = to
@@ -96,14 +125,14 @@ func (s *standIn) resolve(destinations []string) (list []fleet.Candidate) {
 	return list
 }
 
-func (s *standIn) launch(c *stage.Context, l fleet.Launch) (*messages.GameSession, error) {
+func (s *standIn) launch(c *stage.Context, l messages.Launch) (*messages.GameSession, error) {
 	s.launches++
 	p := destination{l.Request.FleetID, l.Request.Location}
 	if s.room[p] <= 0 {
 		return nil, messages.Errorf(messages.FleetCapacityExceeded, "no room at %v", p)
 	}
 	s.room[p]--
-	g := &game{id: messages.GameSessionID(fmt.Sprintf("arn:game/%d", len(s.made))), at: p, notify: l.Notify, since: c.Now()}
+	g := &game{id: messages.GameSessionID(fmt.Sprintf("arn:game/%d", len(s.made))), at: p, since: c.Now()}
 	s.games[g.id] = g
 	s.made = append(s.made, g)
 	switch {
@@ -133,6 +162,7 @@ type world struct {
 	t        *testing.T
 	stage    *stagetest.Stage
 	registry *stage.Ref
+	parent   *rebuild.Supervisor[*State]
 	in       *standIn
 	store    *storetest.Disk
 	ref      *stage.Ref
@@ -146,7 +176,7 @@ type world struct {
 func newWorld(t *testing.T, change func(*Options)) *world {
 	t.Helper()
 	w := &world{t: t, stage: stagetest.Start(t, nil), store: new(storetest.Disk), start: time.Now(), in: &standIn{
-		candidates: map[string][]fleet.Candidate{}, aliases: map[string]string{}, room: map[destination]int{}, broken: map[destination]bool{},
+		candidates: map[string][]messages.Candidate{}, aliases: map[string]string{}, room: map[destination]int{}, broken: map[destination]bool{},
 		noSeats: map[destination]bool{}, games: map[messages.GameSessionID]*game{},
 	}}
 	w.registry = w.stage.Spawn(w.in)
@@ -171,7 +201,8 @@ func (w *world) open() {
 	w.t.Helper()
 	state, err := Load(w.store)
 	assert.NoError(w.t, err)
-	w.ref = w.stage.Spawn(New(w.options, fleet.Hosts{Registry: w.registry}, state))
+	w.parent = New(w.options, w.registry, state)
+	w.ref = w.stage.Spawn(w.parent)
 }
 
 // with runs f inside the stand-in actor.
@@ -192,20 +223,19 @@ func (w *world) fleets(destinations ...string) {
 	})
 }
 
-// free adds processes at a destination such as "W/us-west-2", and sends RoomFor.
+// free adds processes at a destination such as "W/us-west-2", and says so.
 func (w *world) free(at string, n int) {
 	f, l, _ := strings.Cut(at, "/")
 	p := destination{messages.FleetID(f), l}
 	w.with(func(s *standIn) {
 		s.room[p] += n
-		for _, watcher := range s.watchers {
-			watcher.Tell(fleet.RoomFor{FleetID: p.fleet, Location: p.location})
-		}
+		s.version++
+		s.tellRoom()
 	})
 }
 
 func request[Q messages.RequestOf[A], A any](w *world, q Q) (A, error) {
-	return stage.Await(w.t.Context(), func(reply func(A, error)) { stage.Send(w.ref, q, reply) })
+	return stage.Await(w.t.Context(), func(reply func(A, error)) { messages.Send(w.ref, q, reply) })
 }
 
 func must[A any](t *testing.T, a A, err error) A {

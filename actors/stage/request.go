@@ -32,10 +32,5 @@ func As[Q messages.RequestOf[A], A any](q Q, a Ask) Request[Q, A] {
 	return Request[Q, A]{Request: q, Reply: func(answer A, err error) { a.Reply(answer, err) }}
 }
 
-// Send asks an actor. Reply is called once, from any goroutine, and must not block.
-func Send[Q messages.RequestOf[A], A any](to *Ref, q Q, reply func(A, error)) {
-	to.Tell(Ask{Request: q, Reply: func(answer any, err error) {
-		a, _ := answer.(A) // As has given it the type
-		reply(a, err)
-	}})
-}
+// Send implements messages.Sender: it asks the actor.
+func (r *Ref) Send(q messages.Request, reply func(any, error)) { r.Tell(Ask{Request: q, Reply: reply}) }

@@ -61,7 +61,7 @@ var withoutCounterpart = map[string]string{
 		TestASecureFastThatFailsLeavesTheLoginAlone TestSecureFastLeavesNothing TestResumption TestWatch TestNATChangesThePort
 		TestTheFastChannelFallsBackWhileUDPIsBlocked TestMoveReportsTheFastChannelDown
 		TestUDPComesBack`,
-	"this client has no KCP":                                 `TestAuto TestAutoComesBack TestTransportNames`,
+	"this client has no KCP":                                 `TestAuto TestAutoComesBack TestTransportNames TestALateAnswerOverKCPAttaches`,
 	"the platform has the WebSocket and checks certificates": `TestSocketReads TestSocketRefuses TestCloseFrame TestCertificate`,
 	"events are calls, not a channel that a program may leave full": `TestCloseDoesNotWaitForTheProgram TestMoveWithEventsWaiting
 		TestAnAnswerBeforeTheEndOfTheAttemptAttaches TestMoveEndsWithItsContextAfterALoss TestNoHoleAfterClose`,
