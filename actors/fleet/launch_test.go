@@ -68,20 +68,23 @@ func TestActivationIsAwaited(t *testing.T) {
 				return started
 			}}
 			g := assert.Value(launch(h, actorstest.Fleet, ""))(h)
-			var got []messages.Activation
+			got := make(chan messages.Activation, 3)
 			for range 2 {
 				messages.Send(h.registry, messages.AwaitActivation{ID: g.ID}, func(a messages.Activation, err error) {
 					assert.NoError(h, err)
-					got = append(got, a)
+					got <- a
 				})
 			}
 			stagetest.Pass(time.Second / 2)
 			if len(got) != 0 {
-				h.Errorf("answered while it starts: %+v", got)
+				h.Error("answered while it starts")
 			}
 			stagetest.Pass(time.Minute)
-			if len(got) != 2 || got[0] != got[1] || got[0].Active != started || !strings.Contains(got[0].Text, text) {
-				h.Errorf("started %v: %+v", started, got)
+			if len(got) != 2 {
+				h.Fatalf("%d answers", len(got))
+			}
+			if a, b := <-got, <-got; a != b || a.Active != started || !strings.Contains(a.Text, text) {
+				h.Errorf("started %v: %+v, %+v", started, a, b)
 			}
 			_, err := activation(h, "arn:unknown")
 			h.is(err, messages.NotFound)
