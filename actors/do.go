@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/google/uuid"
-
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/matchmaker"
 	"troupe/actors/placement"
@@ -14,10 +12,10 @@ import (
 	"troupe/messages"
 )
 
-// Do implements messages.Doer. What a request needs before its owner gets it happens on the caller's goroutine: a new id, the
-// caller's trace, an archive that is unpacked, names that must exist.
+// Do implements messages.Doer. What a request needs before its owner gets it happens on the caller's goroutine: a new id, an
+// archive that is unpacked, names that must exist.
 func (s *System) Do(ctx context.Context, q messages.Request) (any, error) {
-	q, err := s.prepare(ctx, q)
+	q, err := s.prepare(ctx, messages.WithID(q))
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +42,7 @@ func (s *System) Send(q messages.Request, reply func(any, error)) {
 			answer(a, err)
 		}
 	}
-	s.owner(q.Route()).Tell(stage.Ask{Request: q, Reply: reply})
+	s.owner(q.Route()).Send(q, reply)
 }
 
 // owner returns the actor of a route.
@@ -61,12 +59,6 @@ func (s *System) owner(r messages.Route) *stage.Ref {
 // prepare returns the request as its owner gets it.
 func (s *System) prepare(ctx context.Context, q messages.Request) (messages.Request, error) {
 	switch q := q.(type) {
-	case messages.StartMatchmaking:
-		q.TicketID = newTicketID(q.TicketID)
-		return q, nil
-	case messages.StartMatchBackfill:
-		q.TicketID = newTicketID(q.TicketID)
-		return q, nil
 	case messages.CreateScript:
 		b, err := s.unpack(ctx, q.Zip)
 		return catalog.NewScript{Request: q, Bundle: b}, err
@@ -89,13 +81,6 @@ func (s *System) prepare(ctx context.Context, q messages.Request) (messages.Requ
 		return q, s.checkQueueNames(ctx, q.Queues)
 	}
 	return q, nil
-}
-
-func newTicketID(given messages.TicketID) messages.TicketID {
-	if given != "" {
-		return given
-	}
-	return messages.TicketID(uuid.NewString())
 }
 
 // unpacksMax bounds how many archives are unpacked at a time: each may take Options.Bundle.UnpackedMax bytes.

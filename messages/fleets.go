@@ -114,6 +114,7 @@ type InstanceQuery struct {
 // CreateAlias makes an alias: FleetID for SIMPLE routing, else Message for TERMINAL.
 type CreateAlias struct {
 	ToCatalog[*Alias]
+	ID                AliasID // a new one: see WithID
 	Name, Description string
 	FleetID           FleetID
 	Message           string

@@ -27,7 +27,8 @@ type AwaitRoom struct {
 type Room struct{ Version uint64 }
 
 // Launch starts a game session for a placement. It is answered once the ACTIVATING game session is durable, or with
-// FleetCapacityExceeded if the location has no room. Request names the fleet and location; its IdempotencyToken is not used.
+// FleetCapacityExceeded if the location has no room. Request names the fleet, the location and, in Tail, a UUID for its id (D-234); its
+// IdempotencyToken is not used.
 type Launch struct {
 	ToCatalog[*GameSession]
 	Request        CreateGameSession

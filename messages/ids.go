@@ -1,5 +1,7 @@
 package messages
 
+import "github.com/google/uuid"
+
 // PeerID names one connected player within a game session. Players are numbered from 1 in
 // order of acceptance; a number is never reused within a game session (realtime.md 4.2).
 type PeerID int32
@@ -57,3 +59,36 @@ type AliasID string
 // Epoch numbers the connections of one player session: 1 for the first, one more at every
 // attach. Events of an older epoch are ignored. 0 means never attached.
 type Epoch uint64
+
+// WithID returns the request with a new id, if it makes something and has none. Who takes a request in calls it, so that a repetition
+// on the way to the owner has the same id.
+func WithID(q Request) Request {
+	switch q := q.(type) {
+	case CreateFleet:
+		q.ID = newID(q.ID, "fleet-")
+		return q
+	case CreateAlias:
+		q.ID = newID(q.ID, "alias-")
+		return q
+	case CreateScript:
+		q.ID = newID(q.ID, "script-")
+		return q
+	case CreateGameSession:
+		q.Tail = newID(q.Tail, "gsess-")
+		return q
+	case StartMatchmaking:
+		q.TicketID = newID(q.TicketID, "")
+		return q
+	case StartMatchBackfill:
+		q.TicketID = newID(q.TicketID, "")
+		return q
+	}
+	return q
+}
+
+func newID[ID ~string](given ID, prefix string) ID {
+	if given != "" {
+		return given
+	}
+	return ID(prefix + uuid.NewString())
+}

@@ -16,7 +16,8 @@ type CreateGameSession struct {
 	Data             string
 	Properties       []Property
 	MaxPlayers       int
-	IdempotencyToken string // becomes the tail of the id; empty: a fresh one
+	IdempotencyToken string // becomes the tail of the id
+	Tail             string // of the id without a token: see WithID
 }
 
 // UpdateGameSession changes the attributes of a game session that are not nil. Properties are

@@ -26,6 +26,7 @@ type Script struct {
 // CreateScript creates a script from an archive.
 type CreateScript struct {
 	ToCatalog[*Script]
+	ID            ScriptID // a new one: see WithID
 	Name, Version string
 	NodeVersion   string // empty: 10.x
 	Zip           []byte
@@ -82,6 +83,7 @@ type RuntimeConfiguration struct {
 // CreateFleet creates a fleet for a script. The API has checked lengths and patterns.
 type CreateFleet struct {
 	ToCatalog[*Fleet]
+	ID                FleetID // a new one: see WithID
 	Name, Description string
 	ScriptID          ScriptID
 	LaunchPath        string // of its one process, if Runtime has no processes

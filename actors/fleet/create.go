@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
@@ -49,11 +47,7 @@ func (gs *games) create(req messages.CreateGameSession) (e *entry, made bool, er
 	if e != nil || err != nil {
 		return e, false, err
 	}
-	tail := req.IdempotencyToken
-	if tail == "" {
-		tail = "gsess-" + uuid.NewString()
-	}
-	if e, err = gs.start(sessionSpec{fleet: f, location: location, request: req, tail: tail}); err != nil {
+	if e, err = gs.start(sessionSpec{fleet: f, location: location, request: req, tail: cmp.Or(req.IdempotencyToken, req.Tail)}); err != nil {
 		return nil, false, err
 	}
 	if req.IdempotencyToken != "" {

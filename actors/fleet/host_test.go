@@ -10,6 +10,7 @@ import (
 	"troupe/actors/actorstest"
 	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
 	"troupe/actors/stage"
@@ -77,12 +78,23 @@ func (h *host) restart() {
 	h.begin()
 }
 
+// edge gives requests ids, as a System does.
+type edge struct{ *stage.Ref }
+
+func (e edge) Send(q messages.Request, reply func(any, error)) {
+	if n, ok := q.(catalog.NewScript); ok {
+		n.Request = messages.WithID(n.Request).(messages.CreateScript)
+		q = n
+	}
+	e.Ref.Send(messages.WithID(q), reply)
+}
+
 // request asks the registry, and waits until the bubble is idle.
 func request[A any, Q messages.RequestOf[A]](h *host, q Q) (A, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	a, err := stage.Await(ctx, func(reply func(A, error)) {
-		messages.Send(h.registry, q, reply)
+		messages.Send(edge{h.registry}, q, reply)
 	})
 	synctest.Wait()
 	return a, err
@@ -91,7 +103,7 @@ func request[A any, Q messages.RequestOf[A]](h *host, q Q) (A, error) {
 // later sends a request without waiting for its answer, whose error is appended to what is returned.
 func later[A any, Q messages.RequestOf[A]](h *host, q Q) *[]error {
 	errs := new([]error)
-	messages.Send(h.registry, q, func(_ A, err error) { *errs = append(*errs, err) })
+	messages.Send(edge{h.registry}, q, func(_ A, err error) { *errs = append(*errs, err) })
 	synctest.Wait()
 	return errs
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"troupe/actors/stage"
 	"troupe/messages"
 )
@@ -21,7 +19,7 @@ func (gs *games) launch(l messages.Launch) (*entry, error) {
 		return nil, err
 	}
 	l.Request.IdempotencyToken = ""
-	return gs.start(sessionSpec{fleet: f, location: location, request: l.Request, tail: uuid.NewString(), matchmaker: l.MatchmakerData}) // a bare UUID: D-234
+	return gs.start(sessionSpec{fleet: f, location: location, request: l.Request, tail: l.Request.Tail, matchmaker: l.MatchmakerData})
 }
 
 func (gs *games) onAwaitActivation(m stage.Request[messages.AwaitActivation, messages.Activation]) {

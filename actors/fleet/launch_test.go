@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"troupe/actors/actorstest"
 	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
@@ -15,7 +17,7 @@ import (
 
 func launch(h *host, id messages.FleetID, location string) (*messages.GameSession, error) {
 	return request[*messages.GameSession](h, messages.Launch{
-		Request:        messages.CreateGameSession{FleetID: id, Location: location, MaxPlayers: 2, Name: "placed", IdempotencyToken: "not used"},
+		Request:        messages.CreateGameSession{FleetID: id, Location: location, MaxPlayers: 2, Name: "placed", IdempotencyToken: "not used", Tail: uuid.NewString()},
 		MatchmakerData: "{}",
 	})
 }

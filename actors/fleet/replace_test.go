@@ -123,12 +123,12 @@ func TestTheCatalogMayHaveAStoreOfItsOwn(t *testing.T) {
 			return r, s.SpawnAt(s.Stage.NewRef(counters.ActorFleet, stage.LaneLimits{}), r)
 		}
 		_, ref := begin()
-		messages.Send(ref, messages.CreateAlias{Name: "a", FleetID: "fleet-a"}, func(_ *messages.Alias, err error) {
+		messages.Send(ref, messages.CreateAlias{ID: "alias-a", Name: "a", FleetID: "fleet-a"}, func(_ *messages.Alias, err error) {
 			if err != nil {
 				t.Error(err)
 			}
 		})
-		messages.Send(ref, messages.CreateGameSession{FleetID: "fleet-a", MaxPlayers: 4}, func(_ *messages.GameSession, err error) {
+		messages.Send(ref, messages.CreateGameSession{FleetID: "fleet-a", MaxPlayers: 4, Tail: "gsess-1"}, func(_ *messages.GameSession, err error) {
 			if err != nil {
 				t.Error(err)
 			}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"troupe/actors/fault"
 	"troupe/actors/stage"
 	"troupe/messages"
@@ -215,7 +217,7 @@ func (m *Manager) launch(c *stage.Context, e *entry, p destination) {
 	self, try, r := c.Self(), e.tries, &e.record.Request
 	messages.Send(m.hosts, messages.Launch{
 		Request: messages.CreateGameSession{
-			FleetID: p.fleet, Location: p.location, Name: r.Name, Data: r.Data, Properties: r.Properties, MaxPlayers: r.MaxPlayers,
+			Tail: uuid.NewString(), FleetID: p.fleet, Location: p.location, Name: r.Name, Data: r.Data, Properties: r.Properties, MaxPlayers: r.MaxPlayers,
 		},
 		MatchmakerData: r.MatchmakerData,
 	}, func(g *messages.GameSession, err error) { self.Tell(gameSessionLaunched{m.hosts, e, try, p, g, err}) })

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/google/uuid"
-
 	"troupe/actors/ledger"
 	"troupe/actors/stage"
 	"troupe/actors/store"
@@ -18,12 +16,15 @@ import (
 func (c *Catalog) onCreateAlias(m stage.Request[messages.CreateAlias, *messages.Alias]) {
 	q := m.Request
 	a := &messages.Alias{
-		ID: messages.AliasID("alias-" + uuid.NewString()), Name: q.Name, Description: q.Description,
+		ID: q.ID, Name: q.Name, Description: q.Description,
 		FleetID: q.FleetID, Message: q.Message, Tags: q.Tags,
 	}
 	c.ledger.Do(ledger.Transaction{
 		Key: aliasKey(a.ID), Uses: led(q.FleetID), Reply: m.With(&a),
 		Decide: func() (ledger.Entry, error) {
+			if c.aliases[a.ID] != nil {
+				return ledger.Entry{}, exists(store.Alias, a.ID)
+			}
 			if err := c.leads(q.FleetID, messages.InvalidRequest); err != nil {
 				return ledger.Entry{}, err
 			}

@@ -148,6 +148,10 @@ func unavailable() error {
 	return messages.Errorf(messages.Unavailable, "the host is shutting down")
 }
 
+func exists[ID ~string](kind store.Kind, id ID) error {
+	return messages.Errorf(messages.Conflict, "%s %s exists", kind, id)
+}
+
 // Ask answers a request about resources, maybe later. It returns false for other requests. Those that change a resource are transactions
 // of the ledger.
 func (c *Catalog) Ask(a stage.Ask) bool {

@@ -3,8 +3,6 @@ package catalog
 import (
 	"slices"
 
-	"github.com/google/uuid"
-
 	"troupe/actors/ledger"
 	"troupe/actors/stage"
 	"troupe/actors/store"
@@ -23,12 +21,15 @@ type fleet struct {
 func (c *Catalog) onCreateFleet(m stage.Request[messages.CreateFleet, *messages.Fleet]) {
 	q := m.Request
 	var made *messages.Fleet
-	id := messages.FleetID("fleet-" + uuid.NewString())
+	id := q.ID
 	uses := locationKeys(q.Locations)
 	if !q.Anywhere {
 		uses = append(uses, scriptKey(q.ScriptID))
 	}
 	c.ledger.Do(ledger.Transaction{Key: fleetKey(id), Uses: uses, Reply: m.With(&made), Decide: func() (ledger.Entry, error) {
+		if c.fleets[id] != nil {
+			return ledger.Entry{}, exists(store.Fleet, id)
+		}
 		f, err := c.newFleet(id, q)
 		if err != nil {
 			return ledger.Entry{}, err

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/google/uuid"
-
 	"troupe/actors/ledger"
 	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
@@ -27,9 +25,12 @@ type script struct {
 // onCreateScript creates a script.
 func (c *Catalog) onCreateScript(m stage.Request[NewScript, *messages.Script]) {
 	b, q := m.Request.Bundle, m.Request.Request
-	id := messages.ScriptID("script-" + uuid.NewString())
+	id := q.ID
 	var made *messages.Script
 	c.ledger.Do(ledger.Transaction{Key: scriptKey(id), Reply: m.With(&made), Decide: func() (ledger.Entry, error) {
+		if c.scripts[id] != nil {
+			return ledger.Entry{}, exists(store.Script, id)
+		}
 		if err := c.roomForScript(nil, b); err != nil {
 			return ledger.Entry{}, err
 		}

@@ -182,7 +182,11 @@ func processes(n int) messages.RuntimeConfiguration {
 
 // tell sends a request.
 func (w *world) tell(q any, reply func(any, error)) {
-	w.ref.Tell(stage.Ask{Request: q.(messages.Request), Reply: reply})
+	if n, ok := q.(NewScript); ok { // as a System does
+		n.Request = messages.WithID(n.Request).(messages.CreateScript)
+		q = n
+	}
+	w.ref.Send(messages.WithID(q.(messages.Request)), reply)
 }
 
 // later sends a request. Its error is appended to what is returned once it is answered.
