@@ -46,7 +46,10 @@ type Supervisor[S State] struct {
 	// owned by the actor
 	state   S // for the next child
 	child   *stage.Ref
-	waiting []any // messages that came while there is no child
+	leaving *stage.Ref // the child of an ended term, until it has stopped
+	off     bool       // between terms
+	loading bool       // the store is being read, or about to be
+	waiting []any      // messages that came while there is no child
 	crashes int
 	since   time.Time
 }
@@ -55,6 +58,10 @@ type Supervisor[S State] struct {
 func New[S State](o Options[S], first S) *Supervisor[S] { return &Supervisor[S]{o: o, state: first} }
 
 type (
+	// Begin begins a term: the actor starts with what the store has. The first term begins with the Supervisor.
+	Begin struct{}
+	// End ends the term: the actor stops, and messages are dead letters until the next term.
+	End           struct{}
 	restart       struct{}
 	reload[S any] struct {
 		state S
@@ -80,12 +87,19 @@ func (s *Supervisor[S]) Receive(c *stage.Context, msg any) {
 	switch m := msg.(type) {
 	case stage.Exited:
 		s.onExited(c, m)
+	case Begin:
+		s.off = false
+		s.load(c)
+	case End:
+		s.end()
 	case restart:
 		s.onRestart(c)
 	case reload[S]:
 		s.onReload(c, m)
 	default:
 		switch {
+		case s.off:
+			deadLetter(msg)
 		case s.child != nil:
 			s.child.Tell(msg)
 		case len(s.waiting) < waitingMax:
@@ -93,6 +107,26 @@ func (s *Supervisor[S]) Receive(c *stage.Context, msg any) {
 		default:
 			deadLetter(msg)
 		}
+	}
+}
+
+// end stops the actor. What it has not stored by then is refused.
+func (s *Supervisor[S]) end() {
+	s.off = true
+	if s.child != nil {
+		s.leaving, s.child = s.child, nil
+		s.leaving.Stop()
+	}
+	for _, msg := range s.takeWaiting() {
+		deadLetter(msg)
+	}
+}
+
+// load reads the store and starts an actor, unless there is one, or one is about to start or to stop.
+func (s *Supervisor[S]) load(c *stage.Context) {
+	if s.child == nil && s.leaving == nil && !s.loading && !s.off {
+		s.loading = true
+		c.Self().Tell(restart{})
 	}
 }
 
@@ -119,10 +153,16 @@ func (s *Supervisor[S]) spawn(c *stage.Context) {
 }
 
 func (s *Supervisor[S]) onExited(c *stage.Context, m stage.Exited) {
-	if m.Ref != s.child {
+	switch m.Ref {
+	case s.leaving:
+		s.leaving = nil
+		s.load(c)
 		return
+	default:
+		return
+	case s.child:
 	}
-	s.child = nil
+	s.child, s.loading = nil, true
 	if time.Since(s.since) > PauseMax {
 		s.crashes = 0
 	}
@@ -144,6 +184,10 @@ func (s *Supervisor[S]) onRestart(c *stage.Context) {
 }
 
 func (s *Supervisor[S]) onReload(c *stage.Context, m reload[S]) {
+	if s.off {
+		s.loading = false
+		return
+	}
 	if m.err != nil {
 		c.Log().Error().Err(m.err).Msg(s.o.What + " cannot be read")
 		c.After(PauseMax, restart{})
@@ -152,6 +196,6 @@ func (s *Supervisor[S]) onReload(c *stage.Context, m reload[S]) {
 	if damaged := m.state.Damaged(); len(damaged) > 0 {
 		c.Log().Error().Int("records", len(damaged)).Str("first", damaged[0].String()).Msg(s.o.What + ": stored records are left out: see troupe store check")
 	}
-	s.state = m.state
+	s.state, s.loading = m.state, false
 	s.spawn(c)
 }
