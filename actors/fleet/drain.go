@@ -87,7 +87,7 @@ func (gs *games) cancelDrain() error {
 		}
 	}
 	gs.hosting.Resume()
-	gs.catalog.Each(func(f *messages.Fleet) { gs.tellRoom(f) })
+	gs.news.tell()
 	was.answer(ErrDrainCancelled)
 	return nil
 }

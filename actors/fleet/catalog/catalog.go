@@ -242,13 +242,6 @@ func (c *Catalog) Fleets() []*messages.Fleet {
 	return all
 }
 
-// Each visits all fleets, in any order.
-func (c *Catalog) Each(f func(*messages.Fleet)) {
-	for _, one := range c.fleets {
-		f(one.record)
-	}
-}
-
 // Resolve finds the fleet that a request names, by its id or through an alias
 // (service-api.md 2.4).
 func (c *Catalog) Resolve(id messages.FleetID, alias messages.AliasID) (*messages.Fleet, error) {

@@ -192,7 +192,6 @@ var largeAllowed = map[string]string{
 	"transport/serviceapi operations": "the table of all operations, a row each",
 	"actors/script Handler":           "the callbacks of a game, as GameLift names them",
 	"actors/script Session":           "what a script may ask its game session, as GameLift names it",
-	"actors/fleet Catalog":            "what game sessions and hosting ask the resources: in a cluster another host may answer",
 	"transport Conn":                  "what transports can do, which is told by methods instead of their kind",
 }
 
