@@ -18,7 +18,6 @@ func (s *set) add(i int)      { s[i/64] |= 1 << (i % 64) }
 func (s *set) drop(i int)     { s[i/64] &^= 1 << (i % 64) }
 func (s *set) has(i int) bool { return s[i/64]>>(i%64)&1 == 1 }
 func (s *set) empty() bool    { return s[0]|s[1]|s[2]|s[3] == 0 }
-
 func (s *set) and(t *set) set { return set{s[0] & t[0], s[1] & t[1], s[2] & t[2], s[3] & t[3]} }
 func (s *set) or(t *set) set  { return set{s[0] | t[0], s[1] | t[1], s[2] | t[2], s[3] | t[3]} }
 func (s *set) without(t *set) set {

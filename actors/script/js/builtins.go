@@ -74,7 +74,6 @@ func guardTemplate(o *goja.Object, by map[string]guarding) {
 	}
 }
 
-// change implements engine.Change.
 func (g guarding) change(r *goja.Runtime, made goja.Value) {
 	if h := handlerOf(r); h != nil {
 		g(h, made)

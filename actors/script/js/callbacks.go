@@ -76,10 +76,8 @@ func configurationOf(o *goja.Object) (c script.Configuration) {
 	return c
 }
 
-// Configuration implements script.Handler.
 func (h *Handler) Configuration() script.Configuration { return h.configuration }
 
-// OnProcessStarted implements script.Handler.
 func (h *Handler) OnProcessStarted(args []string) script.Decision {
 	return h.later(&h.glue.onProcessStarted, func(a *arguments) {
 		list := make([]any, len(args))
@@ -90,7 +88,6 @@ func (h *Handler) OnProcessStarted(args []string) script.Decision {
 	})
 }
 
-// OnStartGameSession implements script.Handler.
 func (h *Handler) OnStartGameSession(g *messages.GameSession) script.Decision {
 	return h.gate(&h.glue.onStartGameSession, func(a *arguments) {
 		properties := make([]any, len(g.Properties))
@@ -104,7 +101,6 @@ func (h *Handler) OnStartGameSession(g *messages.GameSession) script.Decision {
 	})
 }
 
-// OnUpdateGameSession implements script.Handler.
 func (h *Handler) OnUpdateGameSession(g *messages.GameSession, u script.Update) {
 	h.ask(&h.glue.onUpdateGameSession, func(a *arguments) {
 		for _, text := range []string{g.MatchmakerData, string(u.Reason), string(u.TicketID)} {
@@ -113,15 +109,12 @@ func (h *Handler) OnUpdateGameSession(g *messages.GameSession, u script.Update) 
 	})
 }
 
-// OnHealthCheck implements script.Handler.
 func (h *Handler) OnHealthCheck() script.Decision { return h.later(&h.glue.onHealthCheck, nil) }
 
-// OnProcessTerminate implements script.Handler.
 func (h *Handler) OnProcessTerminate() script.Decision {
 	return h.later(&h.glue.onProcessTerminate, nil)
 }
 
-// OnPlayerConnect implements script.Handler.
 func (h *Handler) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 	return h.later(&h.glue.onPlayerConnect, func(a *arguments) {
 		a.player(m.Player)
@@ -129,12 +122,10 @@ func (h *Handler) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 	})
 }
 
-// OnPlayerAccepted implements script.Handler.
 func (h *Handler) OnPlayerAccepted(p script.Player) {
 	h.ask(&h.glue.onPlayerAccepted, func(a *arguments) { a.player(p) })
 }
 
-// OnPlayerDetached implements script.Handler.
 func (h *Handler) OnPlayerDetached(peer messages.PeerID, reason string) script.Decision {
 	v := h.ask(&h.glue.onPlayerDetached, func(a *arguments) {
 		a.i32(int32(peer))
@@ -143,7 +134,6 @@ func (h *Handler) OnPlayerDetached(peer messages.PeerID, reason string) script.D
 	return script.AllowIf(v == nil || v.ToBoolean())
 }
 
-// OnPlayerReconnected implements script.Handler.
 func (h *Handler) OnPlayerReconnected(peer messages.PeerID, info script.Reconnected) {
 	h.ask(&h.glue.onPlayerReconnected, func(a *arguments) {
 		a.i32(int32(peer))
@@ -151,7 +141,6 @@ func (h *Handler) OnPlayerReconnected(peer messages.PeerID, info script.Reconnec
 	})
 }
 
-// OnPlayerDisconnect implements script.Handler.
 func (h *Handler) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
 	fill := func(a *arguments) { a.i32(int32(peer)) }
 	if h.ask(&h.glue.onPlayerDisconnect, fill) == nil {
@@ -160,27 +149,22 @@ func (h *Handler) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
 	return script.Allow
 }
 
-// OnMessage implements script.Handler.
 func (h *Handler) OnMessage(m *script.Message) {
 	h.ask(&h.glue.onMessage, func(a *arguments) { a.message(m) })
 }
 
-// OnSendToPlayer implements script.Handler.
 func (h *Handler) OnSendToPlayer(m *script.Message) script.Decision {
 	return h.gate(&h.glue.onSendToPlayer, func(a *arguments) { a.message(m) })
 }
 
-// OnSendToGroup implements script.Handler.
 func (h *Handler) OnSendToGroup(m *script.Message) script.Decision {
 	return h.gate(&h.glue.onSendToGroup, func(a *arguments) { a.message(m) })
 }
 
-// OnPlayerJoinGroup implements script.Handler.
 func (h *Handler) OnPlayerJoinGroup(group messages.GroupID, peer messages.PeerID) script.Decision {
 	return h.gate(&h.glue.onPlayerJoinGroup, func(a *arguments) { a.i32(int32(group)); a.i32(int32(peer)) })
 }
 
-// OnPlayerLeaveGroup implements script.Handler.
 func (h *Handler) OnPlayerLeaveGroup(group messages.GroupID, peer messages.PeerID) script.Decision {
 	return h.gate(&h.glue.onPlayerLeaveGroup, func(a *arguments) { a.i32(int32(group)); a.i32(int32(peer)) })
 }
@@ -193,8 +177,7 @@ type arguments struct {
 }
 
 func (a *arguments) add(v goja.Value) { a.list = append(a.list, v) }
-
-func (a *arguments) i32(n int32) { a.add(a.h.vm.ToValue(n)) }
+func (a *arguments) i32(n int32)      { a.add(a.h.vm.ToValue(n)) }
 
 // bytes adds a plain Uint8Array with a copy of b.
 func (a *arguments) bytes(b []byte) { a.add(a.h.bytes(append([]byte(nil), b...))) }

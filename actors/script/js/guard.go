@@ -195,7 +195,6 @@ func (h *Handler) countTraps(handler goja.Value) goja.Value {
 	return counted
 }
 
-// Get implements goja.DynamicObject.
 func (t *traps) Get(name string) goja.Value {
 	trap, ok := goja.AssertFunction(t.handler.Get(name))
 	if !ok {

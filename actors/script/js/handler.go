@@ -86,7 +86,6 @@ func newHandler(p *Program, process script.Process) *Handler {
 	return h
 }
 
-// Init implements script.Handler.
 func (h *Handler) Init(s script.Session) error {
 	h.session = s
 	if err := h.open(); err != nil {
@@ -156,7 +155,6 @@ var errLogged = errors.New("see the log")
 // stopLimit is how long a call may still run whose game session is to end at once.
 const stopLimit = 300 * time.Millisecond
 
-// Stop implements script.Stopper.
 func (h *Handler) Stop(reason string) {
 	h.stopped.Store(true)
 	if w := h.stopping.Load(); w != nil {

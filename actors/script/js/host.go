@@ -41,7 +41,6 @@ func newHost(h *Handler) *goja.Object {
 	return h.vm.NewDynamicObject(&host{h: h, values: map[string]goja.Value{"logLevel": h.vm.ToValue(int(h.process.Log.Threshold())), "toPrimitive": goja.SymToPrimitive, "ticks": h.tickFlag}})
 }
 
-// Get implements goja.DynamicObject.
 func (o *host) Get(name string) goja.Value {
 	v := o.values[name]
 	if v == nil {
@@ -53,11 +52,8 @@ func (o *host) Get(name string) goja.Value {
 	return v
 }
 
-// Set implements goja.DynamicObject.
 func (o *host) Set(name string, v goja.Value) bool { o.values[name] = v; return true }
-
-// Has implements goja.DynamicObject.
-func (o *host) Has(name string) bool { return o.Get(name) != nil }
+func (o *host) Has(name string) bool               { return o.Get(name) != nil }
 
 // log is host.log(level, text, file, row).
 func (h *Handler) log(c goja.FunctionCall) goja.Value {

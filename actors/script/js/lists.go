@@ -168,11 +168,6 @@ type chosen struct {
 	keys []string
 }
 
-// Get implements goja.DynamicObject.
 func (c *chosen) Get(name string) goja.Value { return c.of.Get(name) }
-
-// Has implements goja.DynamicObject.
-func (c *chosen) Has(name string) bool { return c.of.Get(name) != nil }
-
-// Keys implements goja.DynamicObject.
-func (c *chosen) Keys() []string { return c.keys }
+func (c *chosen) Has(name string) bool       { return c.of.Get(name) != nil }
+func (c *chosen) Keys() []string             { return c.keys }

@@ -45,13 +45,9 @@ func New(b *bundle.Bundle, entry string, limits script.Limits) (*Program, error)
 	return &Program{unit: unit, entry: name, version: b.Version, limits: limits}, nil
 }
 
-// Version implements script.Program.
 func (p *Program) Version() string { return p.version }
+func (p *Program) Close()          {}
 
-// Close implements script.Program.
-func (p *Program) Close() {}
-
-// NewHandler implements script.Program.
 func (p *Program) NewHandler(process script.Process) (script.Handler, error) {
 	return newHandler(p, process), nil
 }

@@ -124,8 +124,7 @@ func lengthOf(o *goja.Object) int64 {
 
 // propertyOf returns a property, undefined if there is none.
 func propertyOf(o *goja.Object, name string) goja.Value { return cmp.Or(o.Get(name), goja.Undefined()) }
-
-func indexText(i int64) string { return strconv.FormatInt(i, 10) }
+func indexText(i int64) string                          { return strconv.FormatInt(i, 10) }
 
 // boundList refuses an object whose length is too large, and returns the length.
 func (h *Handler) boundList(v goja.Value, what string) int64 {

@@ -180,8 +180,7 @@ func (r *reader) u32() uint32 {
 	return 0
 }
 
-func (r *reader) i32() int32 { return int32(r.u32()) }
-
+func (r *reader) i32() int32   { return int32(r.u32()) }
 func (r *reader) text() []byte { return r.take(r.u32()) }
 
 // frame appends one frame to the child.

@@ -51,7 +51,6 @@ func (h *handler) Close() {
 	h.p.release(1)
 }
 
-// Configuration implements script.Handler.
 func (h *handler) Configuration() script.Configuration { return h.conf }
 
 // has reports whether there was such a callback when the child last said.
@@ -104,7 +103,6 @@ func asJSON(v any) func(f *frame) {
 	}
 }
 
-// OnProcessStarted implements script.Handler.
 func (h *handler) OnProcessStarted(args []string) script.Decision {
 	return h.ask(onProcessStarted, asJSON(append([]string{}, args...)))
 }
@@ -129,13 +127,9 @@ func (h *handler) OnUpdateGameSession(g *messages.GameSession, u script.Update) 
 	h.tell(onUpdateGameSession, asJSON([]string{g.MatchmakerData, string(u.Reason), string(u.TicketID)}))
 }
 
-// OnHealthCheck implements script.Handler.
-func (h *handler) OnHealthCheck() script.Decision { return h.ask(onHealthCheck, nil) }
-
-// OnProcessTerminate implements script.Handler.
+func (h *handler) OnHealthCheck() script.Decision      { return h.ask(onHealthCheck, nil) }
 func (h *handler) OnProcessTerminate() script.Decision { return h.ask(onProcessTerminate, nil) }
 
-// OnPlayerConnect implements script.Handler.
 func (h *handler) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 	return h.ask(onPlayerConnect, func(f *frame) {
 		f.player(m.Player)
@@ -143,12 +137,10 @@ func (h *handler) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 	})
 }
 
-// OnPlayerAccepted implements script.Handler.
 func (h *handler) OnPlayerAccepted(p script.Player) {
 	h.tell(onPlayerAccepted, func(f *frame) { f.player(p) })
 }
 
-// OnPlayerDetached implements script.Handler.
 func (h *handler) OnPlayerDetached(peer messages.PeerID, reason string) script.Decision {
 	return h.ask(onPlayerDetached, func(f *frame) {
 		f.i32(int32(peer))
@@ -156,7 +148,6 @@ func (h *handler) OnPlayerDetached(peer messages.PeerID, reason string) script.D
 	})
 }
 
-// OnPlayerReconnected implements script.Handler.
 func (h *handler) OnPlayerReconnected(peer messages.PeerID, r script.Reconnected) {
 	h.tell(onPlayerReconnected, func(f *frame) {
 		f.i32(int32(peer))
@@ -175,27 +166,22 @@ func (h *handler) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
 	return h.await(onPlayerDisconnect, func(f *frame) { f.i32(int32(peer)) })
 }
 
-// OnMessage implements script.Handler.
 func (h *handler) OnMessage(m *script.Message) {
 	h.tell(onMessage, func(f *frame) { f.message(m) })
 }
 
-// OnSendToPlayer implements script.Handler.
 func (h *handler) OnSendToPlayer(m *script.Message) script.Decision {
 	return h.ask(onSendToPlayer, func(f *frame) { f.message(m) })
 }
 
-// OnSendToGroup implements script.Handler.
 func (h *handler) OnSendToGroup(m *script.Message) script.Decision {
 	return h.ask(onSendToGroup, func(f *frame) { f.message(m) })
 }
 
-// OnPlayerJoinGroup implements script.Handler.
 func (h *handler) OnPlayerJoinGroup(group messages.GroupID, peer messages.PeerID) script.Decision {
 	return h.ask(onPlayerJoinGroup, func(f *frame) { f.i32(int32(group)); f.i32(int32(peer)) })
 }
 
-// OnPlayerLeaveGroup implements script.Handler.
 func (h *handler) OnPlayerLeaveGroup(group messages.GroupID, peer messages.PeerID) script.Decision {
 	return h.ask(onPlayerLeaveGroup, func(f *frame) { f.i32(int32(group)); f.i32(int32(peer)) })
 }

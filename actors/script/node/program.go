@@ -61,7 +61,6 @@ func New(b *bundle.Bundle, entry string, limits script.Limits, o Options) (*Prog
 	return p, nil
 }
 
-// Version implements script.Program.
 func (p *Program) Version() string { return p.version }
 
 // NewHandler implements script.Program. The child starts with Load.

@@ -17,12 +17,9 @@ const watches = false
 
 // Without process groups, what a script has started itself may outlive it.
 func attributes(*Options, tag, int) *syscall.SysProcAttr { return nil }
-
-func tame(int, *Options, int64, tag, int) {}
-
-func awaitEnd(cmd *exec.Cmd) { _ = cmd.Wait() }
-
-func reap(*exec.Cmd) {}
+func tame(int, *Options, int64, tag, int)                {}
+func awaitEnd(cmd *exec.Cmd)                             { _ = cmd.Wait() }
+func reap(*exec.Cmd)                                     {}
 
 func killGroup(pid int) {
 	if p, err := os.FindProcess(pid); err == nil {
@@ -32,14 +29,10 @@ func killGroup(pid int) {
 }
 
 func marksGroups(*Options) bool { return false }
-
-func killMarked(tag, int) {}
+func killMarked(tag, int)       {}
 
 // lock and own: no host runs scripts in Node here (Options.filled).
-func lock(string) (*os.File, error) { return nil, errors.ErrUnsupported }
-
-func own(fs.FileInfo) bool { return false }
-
+func lock(string) (*os.File, error)             { return nil, errors.ErrUnsupported }
+func own(fs.FileInfo) bool                      { return false }
 func sample(tag) (marked, groups map[int]usage) { return nil, nil }
-
-func threadTime() time.Duration { return 0 }
+func threadTime() time.Duration                 { return 0 }

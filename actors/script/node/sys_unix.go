@@ -27,17 +27,13 @@ func tame(pid int, o *Options, _ int64, _ tag, _ int) {
 
 // awaitEnd returns when a process has ended.
 func awaitEnd(cmd *exec.Cmd) { _ = cmd.Wait() }
-
-func reap(*exec.Cmd) {}
+func reap(*exec.Cmd)         {}
 
 // killGroup ends all processes of the group of pid.
-func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
-
+func killGroup(pid int)         { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 func marksGroups(*Options) bool { return false }
 
 // Without marks, what a script has started and put into another group outlives it.
-func killMarked(tag, int) {}
-
+func killMarked(tag, int)                       {}
 func sample(tag) (marked, groups map[int]usage) { return nil, nil }
-
-func threadTime() time.Duration { return 0 }
+func threadTime() time.Duration                 { return 0 }

@@ -39,7 +39,6 @@ type binding struct {
 	values map[string]goja.Value // so far
 }
 
-// Get implements goja.DynamicObject.
 func (b *binding) Get(name string) goja.Value {
 	v, ok := b.values[name]
 	if !ok {
@@ -57,7 +56,6 @@ func (b *binding) Get(name string) goja.Value {
 	return v
 }
 
-// Has implements goja.DynamicObject.
 func (b *binding) Has(name string) bool { return b.Get(name) != nil }
 
 type native = func(goja.FunctionCall) goja.Value

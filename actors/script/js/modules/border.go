@@ -61,7 +61,6 @@ type border struct {
 	module string
 }
 
-// Get implements goja.DynamicObject.
 func (b *border) Get(name string) goja.Value { return b.loader.absentMember(b.module, name) }
 
 // withBorder makes a border the prototype of a module's exports.

@@ -33,7 +33,6 @@ var lazy = map[string][2]string{
 	"queueMicrotask":  {"microtask", "queueMicrotask"},
 }
 
-// Get implements goja.DynamicObject.
 func (g *globals) Get(name string) goja.Value {
 	var v goja.Value
 	if source, ok := lazy[name]; ok {
@@ -50,7 +49,6 @@ func (g *globals) Get(name string) goja.Value {
 	return v
 }
 
-// Has implements goja.DynamicObject.
 func (g *globals) Has(name string) bool {
 	_, ok := lazy[name]
 	return ok || slices.Contains(g.loader.options.Globals, name)

@@ -21,7 +21,6 @@ type later struct {
 	make      native // nil while it runs, and once all is made
 }
 
-// Get implements goja.DynamicObject.
 func (o *later) Get(name string) goja.Value {
 	call := o.make
 	if call == nil {
@@ -41,5 +40,4 @@ func (o *later) Get(name string) goja.Value {
 	return v
 }
 
-// Has implements goja.DynamicObject.
 func (o *later) Has(name string) bool { return o.Get(name) != nil }
