@@ -51,17 +51,12 @@ func (s *search) place(i int) bool {
 		return false
 	}
 	if i == len(s.tickets) {
-		for t, seats := range a.candidate.teams {
-			if len(seats) < a.at.teams[t].Min {
-				return false
-			}
-		}
-		return s.teamRules(a.at.rules, &a.candidate)
+		return reachMinimum(a.at.teams, a.candidate.teams) && s.teamRules(a.at.rules, &a.candidate)
 	}
 	if !s.enoughLeft(i) {
 		return false
 	}
-	for _, r := range a.at.teamed {
+	for _, r := range a.at.early[byTeams] {
 		if i > 0 && !s.check(r, a.at.pruning, &a.candidate) {
 			return false
 		}
@@ -75,10 +70,7 @@ func (s *search) place(i int) bool {
 		if s.pass.pool.set.Symmetric && s.triedEqual(a.options[i][:k], t) {
 			continue
 		}
-		seats := a.candidate.teams[t]
-		for j := range e.n {
-			seats = append(seats, seat{e, j})
-		}
+		seats := e.seated(a.candidate.teams[t])
 		a.candidate.teams[t] = seats
 		if s.place(i + 1) {
 			return true
@@ -94,8 +86,9 @@ func (s *search) place(i int) bool {
 // ended reports whether the budget of the search or of this assignment is spent.
 func (s *search) ended() bool {
 	s.stopped = s.stopped || s.work > s.budget
-	s.unproven = s.unproven || s.stopped || !s.exact && s.teams.work > assignBudget
-	return s.stopped || !s.exact && s.teams.work > assignBudget
+	ended := s.stopped || !s.exact && s.teams.work > assignBudget
+	s.unproven = s.unproven || ended
+	return ended
 }
 
 // triedEqual reports whether an equivalent empty team was tried.
@@ -104,12 +97,10 @@ func (s *search) triedEqual(tried []int, t int) bool {
 	if len(a.candidate.teams[t]) > 0 {
 		return false
 	}
-	for _, other := range tried {
-		if x, y := a.at.teams[other], a.at.teams[t]; len(a.candidate.teams[other]) == 0 && x.Min == y.Min && x.Max == y.Max {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(tried, func(other int) bool {
+		x, y := a.at.teams[other], a.at.teams[t]
+		return len(a.candidate.teams[other]) == 0 && x.Min == y.Min && x.Max == y.Max
+	})
 }
 
 // enoughLeft reports whether ticket i and those after it can fill all teams to their minimum.
@@ -124,6 +115,16 @@ func (s *search) enoughLeft(i int) bool {
 		missing += max(0, s.teams.at.teams[t].Min-len(seats))
 	}
 	return players >= missing
+}
+
+// reachMinimum reports whether all teams have their minimum of players.
+func reachMinimum(teams []ruleset.Team, seats [][]seat) bool {
+	for t := range teams {
+		if len(seats[t]) < teams[t].Min {
+			return false
+		}
+	}
+	return true
 }
 
 // fillOrder appends the teams with room for n players: teams below their minimum first, then by most open slots, then by
@@ -154,10 +155,6 @@ func (s *search) teamRules(rules []*ruleset.Rule, c *candidate) bool {
 		}
 	}
 	return true
-}
-
-func (s *search) teamRulesHold(tickets []*entry, teams [][]seat, stage int) bool {
-	return s.teamRules(s.pass.pool.plans[stage].rules, &candidate{tickets, teams})
 }
 
 // balance swaps tickets of equal size between teams while that brings the averages of the balanced attribute closer together and

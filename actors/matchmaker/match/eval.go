@@ -13,6 +13,14 @@ type seat struct {
 	i int // index among the ticket's players
 }
 
+// seated appends the players of a ticket to a team.
+func (e *entry) seated(team []seat) []seat {
+	for i := range e.n {
+		team = append(team, seat{e, i})
+	}
+	return team
+}
+
 // candidate is a set of tickets, with or without teams of their players.
 type candidate struct {
 	tickets []*entry

@@ -21,7 +21,7 @@ type Explanation struct {
 	Blocked    []Blocked
 	Next       []ruleset.Change // the next steps of expansions by the age of this ticket, all due together
 	NextIn     time.Duration    // time until Next; 0: there is none
-	Wait       time.Duration    // how much longer it will wait, by EstimatedWait
+	Wait       time.Duration    // how much longer it will wait, by Recent.Estimate
 	Estimated  bool             // false: too few recent matches for an estimate
 }
 
@@ -61,7 +61,7 @@ func (p *Pool) ExplainSample(id string, now time.Time, most int) (Explanation, b
 	if e.never != "" {
 		return out, true
 	}
-	out.Wait, out.Estimated = p.EstimatedWait(now, out.Age)
+	out.Wait, out.Estimated = p.recent.Estimate(now, out.Age)
 	v := &evaluator{}
 	if r := p.brokenAlone(v, &a, a.stage); r != nil {
 		out.Never = fmt.Sprintf("the ticket by itself breaks the rule %q", r.Name)
@@ -127,7 +127,7 @@ func (p *Pool) apart(v *evaluator, a, b *entry) (reasons []string) {
 			reasons = append(reasons, r.Name)
 		}
 	}
-	for _, r := range at.sets {
+	for _, r := range at.early[bySet] {
 		if !slices.Contains(reasons, r.Name) && !v.holds(r, at.pruning, p.set.Attributes, pair) { // parts of a compound rule share its name
 			reasons = append(reasons, r.Name)
 		}

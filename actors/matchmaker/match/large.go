@@ -257,7 +257,7 @@ func (s *Pass) formLarge(anchor *entry, b *largeBatch) bool {
 		s.work += 2
 		s.pause(2)
 		next := p.younger(stage, e.stage)
-		if players+e.n > min(p.seats(next), room, e.room()) || backfill && e.backfill || !p.inRange(next, low, high, e) || slices.ContainsFunc(chosen, func(o *entry) bool { return sharesPlayer(o, e) }) {
+		if players+e.n > min(p.plans[next].seats, room, e.room()) || backfill && e.backfill || !p.inRange(next, low, high, e) || slices.ContainsFunc(chosen, func(o *entry) bool { return sharesPlayer(o, e) }) {
 			continue
 		}
 		for i, k := range e.keys {
@@ -278,17 +278,8 @@ func (s *Pass) formLarge(anchor *entry, b *largeBatch) bool {
 		}
 	}
 	p.balance(&f, func() bool { return true })
-	s.emit(f.tickets, f.teams, f.stage, s.largeCounts(f.tickets))
+	s.emit(f.tickets, f.teams, f.stage, s.pool.counts(len(f.tickets))) // as if each rule had been evaluated for each ticket
 	return true
-}
-
-// seats returns the maximum of players of a match at a stage.
-func (p *Pool) seats(stage int) int {
-	n := -p.options.AdditionalPlayers
-	for _, t := range p.plans[stage].teams {
-		n += t.Max
-	}
-	return n
 }
 
 // besideInRange reports whether the batchDistance rules allow a ticket with an anchor, at this or a later stage.
@@ -332,25 +323,9 @@ func (p *Pool) fillTeams(f *found, tickets []*entry) bool {
 			if order = fillOrder(order[:0], teams, f.teams, e.n); len(order) == 0 {
 				continue
 			}
-			for i := range e.n {
-				f.teams[order[0]] = append(f.teams[order[0]], seat{e, i})
-			}
+			f.teams[order[0]] = e.seated(f.teams[order[0]])
 		}
 		f.tickets = append(f.tickets, e)
 	}
-	for t := range teams {
-		if len(f.teams[t]) < teams[t].Min {
-			return false
-		}
-	}
-	return len(f.tickets) > 1 || !f.tickets[0].backfill
-}
-
-// largeCounts returns counts of one evaluation of each rule for each ticket of a match.
-func (s *Pass) largeCounts(tickets []*entry) []RuleCount {
-	counts := make([]RuleCount, 0, len(s.pool.set.Rules))
-	for _, r := range s.pool.set.Rules {
-		counts = append(counts, RuleCount{r.Name, len(tickets), 0})
-	}
-	return counts
+	return reachMinimum(teams, f.teams) && (len(f.tickets) > 1 || !f.tickets[0].backfill)
 }

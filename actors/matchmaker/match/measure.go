@@ -73,12 +73,7 @@ func (m *Meter) value(r *ruleset.Rule, c *candidate) (worst float64, low, known 
 		if m.pool.set.Attributes[r.Attribute].Type != ruleset.Number {
 			return 0, false, false
 		}
-		least, most := math.Inf(1), math.Inf(-1)
-		for _, e := range c.tickets {
-			v := pick(e.numbers[r.Attribute], r.Party)
-			least, most = min(least, v), max(most, v)
-		}
-		return most - least, false, true
+		return rangeOfNumbers(r, c.tickets), false, true
 	case ruleset.Collection:
 		low = r.MinCount != nil
 		return m.count(*r, low, c), low, true

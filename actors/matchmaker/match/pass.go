@@ -130,9 +130,6 @@ func (s *Pass) pause(evaluations int) {
 	}
 }
 
-// left returns the rest of the budget.
-func (s *Pass) left() int { return s.budget - s.work }
-
 // resume continues a pass that was cut, at a later time.
 func (s *Pass) resume(now time.Time) {
 	s.now, s.work, s.cut = now, 0, false
@@ -299,8 +296,8 @@ func (s *Pass) prepare(tickets []*entry) {
 			continue
 		}
 		e.stage = s.pool.set.StageAt(s.age(e))
-		s.work += 1 + len(s.pool.plans[e.stage].unary)/free
-		if s.alone(e) {
+		s.work += 1 + len(s.pool.plans[e.stage].early[byTicket])/free
+		if s.pool.brokenAlone(&s.search.eval, e, e.stage) == nil {
 			e.mask = s.pool.usable(e)
 			b.anchors = append(b.anchors, e)
 		}
@@ -309,15 +306,10 @@ func (s *Pass) prepare(tickets []*entry) {
 	b.fill(s.pool)
 }
 
-// alone reports whether a ticket satisfies the rules that a single ticket can break.
-func (s *Pass) alone(e *entry) bool {
-	return s.pool.brokenAlone(&s.search.eval, e, e.stage) == nil
-}
-
 // brokenAlone returns a rule that the ticket alone breaks, at a stage and all later ones that a candidate may reach, or nil.
 func (p *Pool) brokenAlone(v *evaluator, e *entry, stage int) *ruleset.Rule {
 	at := &p.plans[stage]
-	rules := at.unary
+	rules := at.early[byTicket]
 	if len(rules) == 0 {
 		return nil
 	}
@@ -341,9 +333,7 @@ func (c *candidate) seatAll(tickets []*entry) {
 	c.tickets = tickets
 	all := c.teams[0][:0]
 	for _, e := range tickets {
-		for i := range e.n {
-			all = append(all, seat{e, i})
-		}
+		all = e.seated(all)
 	}
 	c.teams[0] = all
 }

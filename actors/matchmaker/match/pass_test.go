@@ -135,7 +135,7 @@ func TestExplainLooksAtASample(t *testing.T) {
 // The estimate is the median of those who waited at least as long, from the last matches.
 func TestEstimatedWait(t *testing.T) {
 	pool := New(parse(t, skillRule), Options{})
-	if _, ok := pool.EstimatedWait(at(0), 0); ok {
+	if _, ok := pool.recent.Estimate(at(0), 0); ok {
 		t.Error("an estimate from nothing")
 	}
 	for i := range 600 { // waits of 1 s first, of 1 to 20 s at the end
@@ -149,7 +149,7 @@ func TestEstimatedWait(t *testing.T) {
 		now, age, want float64
 		ok             bool
 	}{{600, 0, 11, true}, {600, 10, 5, true}, {600, 30, 0, false}, {1300, 0, 0, false}} {
-		if got, ok := pool.EstimatedWait(at(c.now), time.Duration(c.age)*time.Second); ok != c.ok || got.Seconds() != c.want {
+		if got, ok := pool.recent.Estimate(at(c.now), time.Duration(c.age)*time.Second); ok != c.ok || got.Seconds() != c.want {
 			t.Errorf("at %v, of age %v: %v, %v; want %v", c.now, c.age, got, ok, c.want)
 		}
 	}

@@ -388,12 +388,7 @@ func (p *Pool) group(e *entry) string {
 
 // isShared reports whether another ticket of the pool names a player of this one.
 func (e *entry) isShared() bool {
-	for _, who := range e.who {
-		if who.tickets > 1 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.who, func(who *player) bool { return who.tickets > 1 })
 }
 
 // sharesPlayer reports whether two tickets name the same player.

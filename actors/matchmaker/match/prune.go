@@ -2,6 +2,7 @@ package match
 
 import (
 	"math"
+	"slices"
 
 	"troupe/actors/matchmaker/ruleset"
 )
@@ -16,12 +17,12 @@ type plan struct {
 	maxTotal int   // maximum of players of a match, without the seats that stay free
 	minTotal int   // minimum of players of a match
 
-	pruning []*ruleset.Rule // by index: antiMonotone of the loosest version, nil if the rule cannot reject early; for compound statements
-	ranges  []rangeRule     // the same rules at all stages
-	latency *ruleset.Rule   // nil if no latency rule can reject early
-	unary   []*ruleset.Rule // decided by one ticket alone
-	sets    []*ruleset.Rule // decided by a set of tickets, whatever their teams are
-	teamed  []*ruleset.Rule // decided by tickets with teams
+	seats, filled int // the same two of this stage alone
+
+	pruning []*ruleset.Rule              // by index: antiMonotone of the loosest version, nil if the rule cannot reject early; for compound statements
+	ranges  []rangeRule                  // the same rules at all stages
+	latency *ruleset.Rule                // nil if no latency rule can reject early
+	early   [byTeams + 1][]*ruleset.Rule // rules that can reject early, by what decides them
 }
 
 // rangeRule says that the values of all tickets lie within a range.
@@ -63,8 +64,7 @@ func (p *Pool) makePlans() {
 				room, least = append(room, t.Max), append(least, t.Min)
 			}
 		} else {
-			loosest = append([]*ruleset.Rule(nil), loosest...)
-			room, least = append([]int(nil), room...), append([]int(nil), least...)
+			loosest, room, least = slices.Clone(loosest), slices.Clone(room), slices.Clone(least)
 			for j, r := range s.Rules {
 				loosest[j] = looser(loosest[j], r)
 			}
@@ -77,33 +77,25 @@ func (p *Pool) makePlans() {
 }
 
 // weight returns the number of expressions of a rule. A compound rule has those of its members, whose weights must be known.
-func (p *Pool) weight(r *ruleset.Rule) int {
+func (p *Pool) weight(r *ruleset.Rule) (n int) {
 	if r.Type == ruleset.Compound {
-		return p.statementWeight(r.Statement)
+		for _, i := range r.Statement.Leaves() {
+			n += p.weights[i]
+		}
+		return n
 	}
-	n := max(1, len(r.Measurements))
-	if r.Reference != nil {
+	if n = max(1, len(r.Measurements)); r.Reference != nil {
 		n++
-	}
-	return n
-}
-
-func (p *Pool) statementWeight(s *ruleset.Statement) int {
-	if s.Op == "" {
-		return p.weights[s.Rule]
-	}
-	n := 0
-	for _, a := range s.Args {
-		n += p.statementWeight(a)
 	}
 	return n
 }
 
 func (p *Pool) makePlan(s *ruleset.Stage, loosest []*ruleset.Rule, ranges []rangeRule, room, least []int) plan {
 	out := plan{teams: s.Teams, rules: s.Rules, room: room, maxTotal: -p.options.AdditionalPlayers}
-	for i := range room {
-		out.maxTotal += room[i]
-		out.minTotal += least[i]
+	out.seats = out.maxTotal
+	for i, t := range s.Teams {
+		out.maxTotal, out.minTotal = out.maxTotal+room[i], out.minTotal+least[i]
+		out.seats, out.filled = out.seats+t.Max, out.filled+t.Min
 	}
 	for _, r := range ranges {
 		if l := loosest[r.rule]; l != nil && l.Party == r.party {
@@ -128,7 +120,8 @@ func (p *Pool) makePlan(s *ruleset.Stage, loosest []*ruleset.Rule, ranges []rang
 			for _, part := range out.conjuncts(r.Statement) {
 				early := *r
 				early.Statement = part
-				out.decideEarly(&early, p.decidedBy(part, out.pruning))
+				by := p.decidedBy(part, out.pruning)
+				out.early[by] = append(out.early[by], &early)
 			}
 			continue
 		}
@@ -138,7 +131,8 @@ func (p *Pool) makePlan(s *ruleset.Stage, loosest []*ruleset.Rule, ranges []rang
 		if _, ok := rangeOf(r, p.set.Attributes); ok {
 			continue // it is in ranges
 		}
-		out.decideEarly(r, p.decidedBy(&ruleset.Statement{Rule: r.Index}, out.pruning))
+		by := p.decidedBy(&ruleset.Statement{Rule: r.Index}, out.pruning)
+		out.early[by] = append(out.early[by], r)
 	}
 	return out
 }
@@ -152,33 +146,17 @@ const (
 	byTeams                 // tickets with teams
 )
 
-func (at *plan) decideEarly(r *ruleset.Rule, by decider) {
-	switch by {
-	case byTicket:
-		at.unary = append(at.unary, r)
-	case bySet:
-		at.sets = append(at.sets, r)
-	default:
-		at.teamed = append(at.teamed, r)
-	}
-}
-
 // decidedBy returns what decides a statement whose rules are all among pruning.
 func (p *Pool) decidedBy(s *ruleset.Statement, pruning []*ruleset.Rule) (by decider) {
-	if s.Op != "" {
-		for _, a := range s.Args {
-			by = max(by, p.decidedBy(a, pruning))
+	for _, i := range s.Leaves() {
+		switch r := pruning[i]; {
+		case p.dependent[i]:
+			return byTeams
+		case r.Type == ruleset.Collection || r.Reference == nil || !r.Reference.Literal:
+			by = bySet
 		}
-		return by
 	}
-	r := pruning[s.Rule]
-	switch {
-	case p.dependent[r.Index]:
-		return byTeams
-	case r.Type != ruleset.Collection && r.Reference != nil && r.Reference.Literal:
-		return byTicket
-	}
-	return bySet
+	return by
 }
 
 // conjuncts returns the parts of a compound statement whose violation no further ticket can repair: the statement holds only if all
@@ -190,15 +168,15 @@ func (at *plan) conjuncts(s *ruleset.Statement) (parts []*ruleset.Statement) {
 		}
 		return parts
 	}
-	if s = at.early(s); s != nil {
+	if s = at.loosened(s); s != nil {
 		parts = append(parts, s)
 	}
 	return parts
 }
 
-// early returns a statement that holds whenever s holds or can hold with further tickets, nil if that is always true. It is nil for
+// loosened returns a statement that holds whenever s holds or can hold with further tickets, nil if that is always true. It is nil for
 // not and xor: a ticket that breaks their operand makes them hold.
-func (at *plan) early(s *ruleset.Statement) *ruleset.Statement {
+func (at *plan) loosened(s *ruleset.Statement) *ruleset.Statement {
 	out := &ruleset.Statement{Op: s.Op, Rule: s.Rule}
 	switch s.Op {
 	case "":
@@ -208,7 +186,7 @@ func (at *plan) early(s *ruleset.Statement) *ruleset.Statement {
 		return out
 	case "and", "or":
 		for _, a := range s.Args {
-			if a = at.early(a); a != nil {
+			if a = at.loosened(a); a != nil {
 				out.Args = append(out.Args, a)
 			} else if s.Op == "or" {
 				return nil
@@ -291,15 +269,8 @@ func same(a, b *ruleset.Expr) bool {
 	if a.Path == nil {
 		return same(a.Arg, b.Arg)
 	}
-	if len(a.Path.Teams) != len(b.Path.Teams) || a.Path.Multi != b.Path.Multi || a.Path.Attribute != b.Path.Attribute || a.Path.Member != b.Path.Member {
-		return false
-	}
-	for i := range a.Path.Teams {
-		if a.Path.Teams[i] != b.Path.Teams[i] {
-			return false
-		}
-	}
-	return true
+	x, y := a.Path, b.Path
+	return slices.Equal(x.Teams, y.Teams) && x.Multi == y.Multi && x.Attribute == y.Attribute && x.Member == y.Member
 }
 
 // antiMonotone returns the part of a rule whose violation no further ticket can repair, or nil.
@@ -315,10 +286,8 @@ func antiMonotone(r *ruleset.Rule) *ruleset.Rule {
 		if r.Reference != nil && !r.Reference.Literal {
 			return nil
 		}
-		for _, m := range r.Measurements {
-			if !raw(m) {
-				return nil
-			}
+		if slices.ContainsFunc(r.Measurements, func(m *ruleset.Expr) bool { return !raw(m) }) {
+			return nil
 		}
 		return &out
 	case ruleset.Collection:
@@ -369,7 +338,7 @@ func dependent(r *ruleset.Rule, stages []ruleset.Stage) bool {
 			continue
 		}
 		if s.Type == ruleset.Compound {
-			return compoundDependent(s.Statement, stages)
+			return slices.ContainsFunc(s.Statement.Leaves(), func(i int) bool { return dependent(stages[0].Rules[i], stages) })
 		}
 		literal := s.Type != ruleset.Collection && s.Reference != nil && s.Reference.Literal
 		for _, m := range s.Measurements {
@@ -378,18 +347,6 @@ func dependent(r *ruleset.Rule, stages []ruleset.Stage) bool {
 			}
 		}
 		if s.Reference != nil && s.Reference.Expr != nil && !wholeMatch(s.Reference.Expr) {
-			return true
-		}
-	}
-	return false
-}
-
-func compoundDependent(s *ruleset.Statement, stages []ruleset.Stage) bool {
-	if s.Op == "" {
-		return dependent(stages[0].Rules[s.Rule], stages)
-	}
-	for _, a := range s.Args {
-		if compoundDependent(a, stages) {
 			return true
 		}
 	}

@@ -49,8 +49,3 @@ func (r *Recent) Estimate(now time.Time, age time.Duration) (time.Duration, bool
 	slices.Sort(waits)
 	return waits[len(waits)/2] - age, true
 }
-
-// EstimatedWait is Recent.Estimate for the tickets that passes of this pool matched.
-func (p *Pool) EstimatedWait(now time.Time, age time.Duration) (time.Duration, bool) {
-	return p.recent.Estimate(now, age)
-}

@@ -90,12 +90,7 @@ func (r *repairing) gather(a *entry, full bool) bool {
 		}
 		r.add(e)
 	}
-	for t := range teams {
-		if len(r.c.teams[t]) < teams[t].Min {
-			return false
-		}
-	}
-	return len(r.c.tickets) > 1 || !a.backfill
+	return reachMinimum(teams, r.c.teams) && (len(r.c.tickets) > 1 || !a.backfill)
 }
 
 // add adds a ticket to the first team for which no rule rejects the set.
@@ -119,11 +114,9 @@ func (r *repairing) add(e *entry) bool {
 			r.c.teams[t] = r.c.teams[t][:len(r.c.teams[t])-1]
 		}
 	} else {
-		for t := range r.roomy(e.n) {
+		for _, t := range r.roomy(e.n) {
 			seats := len(r.c.teams[t])
-			for i := range e.n {
-				r.c.teams[t] = append(r.c.teams[t], seat{e, i})
-			}
+			r.c.teams[t] = e.seated(r.c.teams[t])
 			if r.allowed() {
 				return true
 			}
@@ -134,8 +127,8 @@ func (r *repairing) add(e *entry) bool {
 	return false
 }
 
-// roomy yields the teams with room for n players, most room first.
-func (r *repairing) roomy(n int) func(func(int) bool) {
+// roomy returns the teams with room for n players, most room first.
+func (r *repairing) roomy(n int) []int {
 	order := make([]int, 0, len(r.room))
 	for t := range r.room {
 		if r.room[t]-len(r.c.teams[t]) >= n {
@@ -145,7 +138,7 @@ func (r *repairing) roomy(n int) func(func(int) bool) {
 	slices.SortStableFunc(order, func(a, b int) int {
 		return (r.room[b] - len(r.c.teams[b])) - (r.room[a] - len(r.c.teams[a]))
 	})
-	return slices.Values(order)
+	return order
 }
 
 // allowed reports whether the set may be part of a match. It checks locations, players named by two tickets, backfill, and the rules
@@ -179,7 +172,7 @@ func (r *repairing) allowed() bool {
 			return false
 		}
 	}
-	for _, rules := range [][]*ruleset.Rule{at.sets, at.teamed} {
+	for _, rules := range at.early[bySet:] {
 		for _, rule := range rules {
 			if !s.check(rule, at.pruning, &r.c) {
 				return false
@@ -307,11 +300,7 @@ func (v *evaluator) gap(r *ruleset.Rule, rules []*ruleset.Rule, attributes []rul
 	far := 0.0
 	if r.Type == ruleset.Comparison || r.Type == ruleset.Distance || r.Type == ruleset.Collection {
 		v.reset()
-		var ref value
-		seen := true
-		if r.Reference != nil {
-			ref, seen = v.reference(r, c)
-		}
+		ref, seen := v.reference(r, c)
 		for _, m := range r.Measurements {
 			got := v.eval(m, c, r.Party)
 			switch {
@@ -383,12 +372,7 @@ func collectionGap(r *ruleset.Rule, t ruleset.Type, a, ref value, seen bool) (fa
 	if r.Operation != ruleset.Contains {
 		return 1
 	}
-	n := 0.0
-	for i := range a.list {
-		if t.Depth == 1 && a.list[i].str == ref.str || t.Depth == 2 && contains(a.list[i].list, ref.str) {
-			n++
-		}
-	}
+	n := float64(containing(t, a, ref))
 	if r.MinCount != nil && n < *r.MinCount {
 		return *r.MinCount - n
 	}

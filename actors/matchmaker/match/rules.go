@@ -22,11 +22,7 @@ func (v *evaluator) holds(r *ruleset.Rule, rules []*ruleset.Rule, attributes []r
 		return true
 	}
 	v.reset()
-	var ref value
-	seen := true
-	if r.Reference != nil {
-		ref, seen = v.reference(r, c)
-	}
+	ref, seen := v.reference(r, c)
 	for _, m := range r.Measurements {
 		got := v.eval(m, c, r.Party)
 		ok := false
@@ -62,6 +58,8 @@ func refDepth(r *ruleset.Reference) int {
 // reference computes a referenceValue, and whether it has a value of any player. A literal counts as one.
 func (v *evaluator) reference(r *ruleset.Rule, c *candidate) (ref value, seen bool) {
 	switch x := r.Reference; {
+	case x == nil:
+		return ref, true
 	case x.Expr != nil:
 		v.players = false
 		ref = v.eval(x.Expr, c, r.Party)
@@ -167,13 +165,7 @@ func collectionHolds(r *ruleset.Rule, t ruleset.Type, a, ref value, seen bool) b
 	case ruleset.Intersect:
 		return len(a.list) == 0 || countHolds(r, len(intersection(value{list: collections}).list))
 	case ruleset.Contains:
-		n := 0
-		for i := range a.list {
-			if t.Depth == 1 && a.list[i].str == ref.str || t.Depth == 2 && contains(a.list[i].list, ref.str) {
-				n++
-			}
-		}
-		return countHolds(r, n)
+		return countHolds(r, containing(t, a, ref))
 	}
 	if !seen {
 		return true
@@ -184,6 +176,16 @@ func collectionHolds(r *ruleset.Rule, t ruleset.Type, a, ref value, seen bool) b
 		}
 	}
 	return true
+}
+
+// containing counts the elements of a list that are a text, or lists with it.
+func containing(t ruleset.Type, a, text value) (n int) {
+	for i := range a.list {
+		if t.Depth == 1 && a.list[i].str == text.str || t.Depth == 2 && contains(a.list[i].list, text.str) {
+			n++
+		}
+	}
+	return n
 }
 
 // countIn counts the distinct values of a list that are also in a reference.
@@ -247,30 +249,28 @@ func batchHolds(r *ruleset.Rule, t ruleset.AttributeType, tickets []*entry) bool
 		}
 		return true
 	}
+	return rangeOfNumbers(r, tickets) <= *r.MaxDistance+tolerance
+}
+
+// rangeOfNumbers returns the difference of the highest and the lowest number of the rule's attribute.
+func rangeOfNumbers(r *ruleset.Rule, tickets []*entry) float64 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, e := range tickets {
 		n := pick(e.numbers[r.Attribute], r.Party)
 		low, high = min(low, n), max(high, n)
 	}
-	return high-low <= *r.MaxDistance+tolerance
+	return high - low
 }
 
 func (v *evaluator) statement(s *ruleset.Statement, rules []*ruleset.Rule, attributes []ruleset.Attribute, c *candidate) bool {
 	switch s.Op {
-	case "and":
+	case "and", "or": // the first argument of the other value decides
 		for _, a := range s.Args {
-			if !v.statement(a, rules, attributes, c) {
-				return false
+			if holds := v.statement(a, rules, attributes, c); holds == (s.Op == "or") {
+				return holds
 			}
 		}
-		return true
-	case "or":
-		for _, a := range s.Args {
-			if v.statement(a, rules, attributes, c) {
-				return true
-			}
-		}
-		return false
+		return s.Op == "and"
 	case "xor":
 		return v.statement(s.Args[0], rules, attributes, c) != v.statement(s.Args[1], rules, attributes, c)
 	case "not":

@@ -72,7 +72,7 @@ func (s *search) run(a *entry) {
 	s.work++
 	if s.canReach(a, root) {
 		if len(b.order) <= exactTickets {
-			s.budget, s.exact = min(exactBudget, max(s.pass.left(), s.budget)), true
+			s.budget, s.exact = min(exactBudget, max(s.pass.budget-s.pass.work, s.budget)), true
 		}
 		root.most = s.limit
 		copy(root.low, a.keys)
@@ -82,7 +82,7 @@ func (s *search) run(a *entry) {
 	}
 	a.cut = s.best.players == 0 && s.unproven
 	if s.best.players > 0 {
-		p.balance(&s.best, func() bool { return s.teamRulesHold(s.best.tickets, s.best.teams, s.best.stage) })
+		p.balance(&s.best, func() bool { return s.teamRules(p.plans[s.best.stage].rules, &candidate{s.best.tickets, s.best.teams}) })
 		s.pass.emit(s.best.tickets, s.best.teams, s.best.stage, slices.Clone(s.counts))
 		return
 	}
@@ -293,11 +293,11 @@ func (s *search) allowed(depth int) bool {
 	if !s.packs(at.room) {
 		return false
 	}
-	if len(at.sets) == 0 {
+	if len(at.early[bySet]) == 0 {
 		return true
 	}
 	s.seatCrowd()
-	for _, r := range at.sets {
+	for _, r := range at.early[bySet] {
 		if !s.check(r, at.pruning, &s.crowd) {
 			return false
 		}
@@ -314,12 +314,7 @@ func (s *search) seatCrowd() {
 
 // inRanges reports whether the lowest and highest key already decide a rule.
 func (at *plan) inRanges(r *ruleset.Rule) bool {
-	for _, k := range at.ranges {
-		if k.rule == r.Index {
-			return r.Party == k.party
-		}
-	}
-	return false
+	return slices.ContainsFunc(at.ranges, func(k rangeRule) bool { return k.rule == r.Index && k.party == r.Party })
 }
 
 // free is the weight of rules that one evaluation includes. The weight above it counts as further evaluations.
@@ -338,10 +333,7 @@ func (s *search) check(r *ruleset.Rule, rules []*ruleset.Rule, c *candidate) boo
 // count counts the result of a rule, and returns it.
 func (s *search) count(r *ruleset.Rule, ok bool) bool {
 	if s.counts == nil {
-		s.counts = make([]RuleCount, 0, len(s.pass.pool.set.Rules))
-		for _, r := range s.pass.pool.set.Rules {
-			s.counts = append(s.counts, RuleCount{Name: r.Name})
-		}
+		s.counts = s.pass.pool.counts(0)
 	}
 	if ok {
 		s.counts[r.Index].Passed++
@@ -349,6 +341,15 @@ func (s *search) count(r *ruleset.Rule, ok bool) bool {
 		s.counts[r.Index].Failed++
 	}
 	return ok
+}
+
+// counts returns counts of so many passed evaluations of each rule.
+func (p *Pool) counts(passed int) []RuleCount {
+	counts := make([]RuleCount, 0, len(p.set.Rules))
+	for _, r := range p.set.Rules {
+		counts = append(counts, RuleCount{Name: r.Name, Passed: passed})
+	}
+	return counts
 }
 
 // packs reports whether the parties of the set fit into teams. Single players always fit if the sum does. After a bounded number of
@@ -399,12 +400,8 @@ func pack(sizes, room []int, trials *int) bool {
 func (s *search) complete(l *level) bool {
 	p := s.pass.pool
 	at := &p.plans[l.stage]
-	low, high := 0, -p.options.AdditionalPlayers
-	for _, t := range at.teams {
-		low, high = low+t.Min, high+t.Max
-	}
 	s.work++
-	if l.players < low || l.players > high {
+	if l.players < at.filled || l.players > at.seats {
 		return false
 	}
 	for i, k := range at.ranges {

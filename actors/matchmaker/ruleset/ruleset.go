@@ -1,6 +1,9 @@
 package ruleset
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Limits of the language.
 const (
@@ -35,34 +38,21 @@ func (r *RuleSet) Large() bool { return totalPlayers(r.Teams) > MaxSmallPlayers 
 
 // Attribute returns the index of a declared attribute, or -1.
 func (r *RuleSet) Attribute(name string) int {
-	for i := range r.Attributes {
-		if r.Attributes[i].Name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(r.Attributes, func(a Attribute) bool { return a.Name == name })
 }
 
 // Team returns the index of a team instance, or -1.
 func (r *RuleSet) Team(name string) int {
-	for i := range r.Teams {
-		if r.Teams[i].Name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(r.Teams, func(t Team) bool { return t.Name == name })
 }
 
 // StageAt returns the index of the stage in force at a reference age.
 func (r *RuleSet) StageAt(age time.Duration) int {
-	stage := 0
-	for i := range r.Stages {
-		if age < r.Stages[i].From {
-			break
-		}
-		stage = i
+	later := slices.IndexFunc(r.Stages, func(s Stage) bool { return age < s.From })
+	if later < 0 {
+		later = len(r.Stages)
 	}
-	return stage
+	return max(0, later-1)
 }
 
 // AttributeType is the type of a player attribute.
@@ -226,6 +216,17 @@ type Statement struct {
 	Op   string // and, or, xor, not; empty for a rule
 	Args []*Statement
 	Rule int // index of the rule
+}
+
+// Leaves returns the indexes of the rules in the statement.
+func (s *Statement) Leaves() (rules []int) {
+	if s.Op == "" {
+		return []int{s.Rule}
+	}
+	for _, a := range s.Args {
+		rules = append(rules, a.Leaves()...)
+	}
+	return rules
 }
 
 // Stage has the values in force from an age until the next stage.
