@@ -66,9 +66,9 @@ func (p *parser) target(text string, o object) setter {
 		return malformed()
 	}
 	selection, property := rest[:end], rest[end+2:]
-	var names []string
-	for _, name := range strings.Split(selection, ",") {
-		names = append(names, strings.TrimSpace(name))
+	names := strings.Split(selection, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
 	}
 	switch kind {
 	case "teams", "team":
@@ -210,20 +210,7 @@ func (p *parser) ruleValue(r *Rule, property string, v any, path string) func(*R
 	if !ok || n < 0 {
 		p.fail(ErrExpansionSteps, path, "The value of %s must be a number, 0 or more.", property)
 	}
-	return func(r *Rule) {
-		switch property {
-		case "minDistance":
-			r.MinDistance = &n
-		case "maxDistance":
-			r.MaxDistance = &n
-		case "minCount":
-			r.MinCount = &n
-		case "maxCount":
-			r.MaxCount = &n
-		case "maxLatency":
-			r.MaxLatency = &n
-		}
-	}
+	return func(r *Rule) { *r.number(property) = &n }
 }
 
 // steps reads the steps of one expansion.
@@ -295,13 +282,9 @@ func (p *parser) stages(all [][]step) {
 		limit = MaxSmallPlayers
 	}
 	inForce := make([]int, len(all)) // number of steps in force, by expansion
-	var last *Stage
+	last := Stage{Teams: p.set.Teams, Rules: p.set.Rules}
 	for _, at := range times {
-		stage := Stage{From: at, Teams: p.set.Teams, Rules: p.set.Rules}
-		if last != nil {
-			stage.Teams, stage.Rules = last.Teams, last.Rules
-		}
-		stage.Teams, stage.Rules = slices.Clone(stage.Teams), slices.Clone(stage.Rules)
+		stage := Stage{at, slices.Clone(last.Teams), slices.Clone(last.Rules)}
 		for i, steps := range all {
 			n := sort.Search(len(steps), func(j int) bool { return steps[j].at > at })
 			if n > inForce[i] {
@@ -319,6 +302,6 @@ func (p *parser) stages(all [][]step) {
 			}
 		}
 		p.set.Stages = append(p.set.Stages, stage)
-		last = &p.set.Stages[len(p.set.Stages)-1]
+		last = stage
 	}
 }

@@ -76,13 +76,6 @@ type Path struct {
 	Attribute int // for AttributeOf
 }
 
-// Walk calls f for the expression and all its parts.
-func (e *Expr) Walk(f func(*Expr)) {
-	for ; e != nil; e = e.Arg {
-		f(e)
-	}
-}
-
 // syntaxError says where and why a text is not an expression.
 type syntaxError struct {
 	at     int // byte
@@ -188,16 +181,6 @@ func cutName(text string) (name, rest string, ok bool) {
 	return name, rest, ok && !strings.Contains(name, "[")
 }
 
-func parses(text string) bool {
-	_, err := parseExpr(text)
-	return err == nil
-}
-
-// looksLikeExpression reports whether a text that does not parse was probably meant as an expression.
-func looksLikeExpression(text string) bool {
-	return strings.ContainsAny(text, "[(")
-}
-
 // expression parses and types an expression. It returns nil after a failure.
 func (p *parser) expression(text, path string) *Expr {
 	if p.failed() {
@@ -283,10 +266,10 @@ func (p *parser) lookUpTeam(name string) (found []int, many bool) {
 	}
 	for _, d := range p.defs {
 		if d.name == name {
-			for i := range d.count {
+			for i := range d.instances {
 				found = append(found, d.first+i)
 			}
-			return found, d.count > 1
+			return found, len(d.instances) > 1
 		}
 	}
 	if i := p.set.Team(name); i >= 0 {
@@ -322,17 +305,17 @@ func (f Func) result(t Type) (Type, bool) {
 func (p *parser) symmetric() bool {
 	ok := true
 	check := func(e *Expr) {
-		if e.Path != nil && !e.Path.All {
-			ok = false
+		for ; e != nil; e = e.Arg {
+			ok = ok && (e.Path == nil || e.Path.All)
 		}
 	}
 	for _, s := range p.set.Stages {
 		for _, r := range s.Rules {
 			for _, m := range r.Measurements {
-				m.Walk(check)
+				check(m)
 			}
 			if r.Reference != nil {
-				r.Reference.Expr.Walk(check)
+				check(r.Reference.Expr)
 			}
 		}
 	}

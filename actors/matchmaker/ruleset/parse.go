@@ -1,6 +1,7 @@
 package ruleset
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,9 +30,9 @@ type parser struct {
 
 // definition is a team as the rule set declares it.
 type definition struct {
-	name  string
-	first int // index of its first instance
-	count int
+	name      string
+	first     int      // index of its first instance
+	instances []string // their names
 }
 
 // object is a JSON object with its path.
@@ -220,9 +221,11 @@ func (p *parser) teams() {
 			p.fail(ErrTeamName, o.at("name"), "The name of a team has 1 to %d characters, without brackets, parentheses and commas.", maxTeamName)
 			return
 		}
-		names := []string{name}
-		if q := min(quantities[i], MaxPlayers+1); q > 1 {
-			names = append(instances(name, q), name)
+		d := definition{name: name, instances: []string{name}}
+		names := d.instances
+		if q := min(quantities[i], MaxPlayers+1); q > 1 { // one above the limit is enough for the refusal
+			d.instances = instances(name, q)
+			names = append(slices.Clip(d.instances), name)
 		}
 		for _, n := range names {
 			if other, ok := seen[n]; ok {
@@ -231,7 +234,7 @@ func (p *parser) teams() {
 			}
 			seen[n] = "the team at " + o.path
 		}
-		p.defs = append(p.defs, definition{name: name})
+		p.defs = append(p.defs, d)
 	}
 	for i, o := range all {
 		low, high, q := integer(o.m["minPlayers"]), integer(o.m["maxPlayers"]), quantities[i]
@@ -249,16 +252,11 @@ func (p *parser) teams() {
 			return
 		}
 		d := &p.defs[i]
-		d.first, d.count = len(p.set.Teams), q
-		if len(p.set.Teams) > MaxPlayers {
+		if d.first = len(p.set.Teams); d.first > MaxPlayers {
 			continue // too many; the phase large reports it
 		}
-		if q == 1 {
-			p.set.Teams = append(p.set.Teams, Team{d.name, d.name, low, high})
-			continue
-		}
-		for _, n := range instances(d.name, min(q, MaxPlayers+1)) { // one above the limit is enough for the refusal
-			p.set.Teams = append(p.set.Teams, Team{n, d.name, low, min(high, MaxPlayers+1)})
+		for _, n := range d.instances {
+			p.set.Teams = append(p.set.Teams, Team{n, low, min(high, MaxPlayers+1)})
 		}
 	}
 }
@@ -272,7 +270,7 @@ func instances(name string, quantity int) []string {
 }
 
 func (p *parser) algorithm() {
-	a := Algorithm{Strategy: ExhaustiveSearch, BalancedAttribute: -1, ExpansionAge: Newest}
+	a := Algorithm{BalancedAttribute: -1, Batching: Random, Backfill: BackfillNormal}
 	var o object
 	if v := p.body.m["algorithm"]; v != nil {
 		m, ok := v.(map[string]any)
@@ -282,26 +280,17 @@ func (p *parser) algorithm() {
 		}
 		o = object{m, "$.algorithm"}
 	}
-	if s := p.oneOf(o, "strategy", string(ExhaustiveSearch), string(Balanced)); s != "" {
-		a.Strategy = Strategy(s)
-	}
+	a.Strategy = oneOf(p, o, "strategy", ExhaustiveSearch, ExhaustiveSearch, Balanced)
 	balanced := a.Strategy == Balanced
-	a.Batching, a.Backfill = Random, BackfillNormal
 	if balanced {
 		a.Batching, a.Backfill = LargestPopulation, BackfillHigh
 	}
-	if s := p.oneOf(o, "batchingPreference", string(Random), string(Sorted), string(LargestPopulation), string(FastestRegion)); s != "" {
-		a.Batching = BatchingPreference(s)
-		if balanced != (a.Batching == LargestPopulation || a.Batching == FastestRegion) {
-			p.fail(ErrAlgorithm, o.at("batchingPreference"), "The strategy %s does not have the batchingPreference %s.", a.Strategy, s)
-		}
+	a.Batching = oneOf(p, o, "batchingPreference", a.Batching, Random, Sorted, LargestPopulation, FastestRegion)
+	if balanced != (a.Batching == LargestPopulation || a.Batching == FastestRegion) {
+		p.fail(ErrAlgorithm, o.at("batchingPreference"), "The strategy %s does not have the batchingPreference %s.", a.Strategy, a.Batching)
 	}
-	if s := p.oneOf(o, "expansionAgeSelection", string(Newest), string(Oldest)); s != "" {
-		a.ExpansionAge = AgeSelection(s)
-	}
-	if s := p.oneOf(o, "backfillPriority", string(BackfillNormal), string(BackfillHigh), string(BackfillLow)); s != "" {
-		a.Backfill = BackfillPriority(s)
-	}
+	a.ExpansionAge = oneOf(p, o, "expansionAgeSelection", Newest, Newest, Oldest)
+	a.Backfill = oneOf(p, o, "backfillPriority", a.Backfill, BackfillNormal, BackfillHigh, BackfillLow)
 	if s, ok := p.optionalText(o, "balancedAttribute", ErrAlgorithm); ok {
 		a.BalancedAttribute = p.set.Attribute(s)
 		switch {
@@ -398,20 +387,26 @@ func (p *parser) optionalText(o object, key string, code Code) (string, bool) {
 	return s, ok
 }
 
-func (p *parser) oneOf(o object, key string, allowed ...string) string {
+// oneOf reads a word of the algorithm block.
+func oneOf[T ~string](p *parser, o object, key string, otherwise T, allowed ...T) T {
 	s, ok := p.optionalText(o, key, ErrAlgorithm)
-	if ok && !slices.Contains(allowed, s) {
+	if ok && !slices.Contains(allowed, T(s)) {
 		p.fail(ErrAlgorithm, o.at(key), "%s is %s.", key, alternatives(allowed))
 	}
-	return s
+	return cmp.Or(T(s), otherwise)
 }
 
 // alternatives joins words as in a sentence.
-func alternatives(words []string) string {
-	if len(words) == 1 {
-		return words[0]
+func alternatives[T ~string](words []T) string {
+	text := string(words[0])
+	for i, w := range words[1:] {
+		if i+2 == len(words) {
+			text += " or " + string(w)
+		} else {
+			text += ", " + string(w)
+		}
 	}
-	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+	return text
 }
 
 // number reads a JSON number, or a string with a number.

@@ -107,11 +107,7 @@ func (p *parser) ruleProperties() {
 
 // numbers reads the numeric properties of a rule's type.
 func (p *parser) numbers(o object, r *Rule) {
-	for _, f := range []struct {
-		key   string
-		field **float64
-	}{{"minDistance", &r.MinDistance}, {"maxDistance", &r.MaxDistance}, {"minCount", &r.MinCount}, {"maxCount", &r.MaxCount}, {"maxLatency", &r.MaxLatency}} {
-		key := f.key
+	for _, key := range []string{"minDistance", "maxDistance", "minCount", "maxCount", "maxLatency"} {
 		v := o.m[key]
 		if v == nil || !slices.Contains(properties[string(r.Type)], key) {
 			continue
@@ -121,7 +117,7 @@ func (p *parser) numbers(o object, r *Rule) {
 			p.fail(ErrRuleProperty, o.at(key), "%s must be a number, 0 or more.", key)
 			continue
 		}
-		*f.field = &n
+		*r.number(key) = &n
 	}
 }
 
@@ -138,13 +134,9 @@ func (p *parser) ruleWord(o object, key string, allowed []string, required bool)
 }
 
 func (p *parser) measured(o object) {
-	switch v := o.m["measurements"].(type) {
-	case string:
+	_, single := o.m["measurements"].(string)
+	if list, _ := texts(o.m["measurements"]); single || len(list) > 0 {
 		return
-	case []any:
-		if list, ok := texts(v); ok && len(list) > 0 {
-			return
-		}
 	}
 	p.fail(ErrRuleProperty, o.at("measurements"), "The rule needs measurements: an expression, or a list of expressions.")
 }
@@ -294,7 +286,7 @@ func (p *parser) reference(r *Rule, v any, path string, code Code) *Reference {
 		p.fail(code, path, "The referenceValue must fit the measurements, which are %ss; it is %s.", elem, kindOf(v))
 		return nil
 	}
-	if r.Type == Collection && r.Operation == Contains || !looksLikeExpression(text) {
+	if r.Type == Collection && r.Operation == Contains || !strings.ContainsAny(text, "[(") { // it was not meant as an expression
 		switch {
 		case elem == NumberElem:
 			p.fail(code, path, "The referenceValue must be a number or an expression of numbers; %s is neither.", quote(text))
@@ -303,7 +295,7 @@ func (p *parser) reference(r *Rule, v any, path string, code Code) *Reference {
 		}
 		return &Reference{Text: &text, Literal: true}
 	}
-	if elem != NumberElem && !parses(text) {
+	if _, bad := parseExpr(text); bad != nil && elem != NumberElem {
 		if r.Type == Collection {
 			return &Reference{Texts: []string{text}, Literal: true}
 		}

@@ -84,9 +84,8 @@ type Value struct {
 
 // Team is one instance of a team definition.
 type Team struct {
-	Name       string
-	Definition string // name in the rule set; differs from Name if the quantity is more than 1
-	Min, Max   int    // players
+	Name     string // with a number if the quantity is more than 1
+	Min, Max int    // players
 }
 
 // Strategy is how matches are formed.
@@ -197,6 +196,21 @@ type Rule struct {
 
 	// Member says that a compound rule names this one. Then the rule is only evaluated as part of that one.
 	Member bool
+}
+
+// number returns the field of a numeric property.
+func (r *Rule) number(property string) **float64 {
+	switch property {
+	case "minDistance":
+		return &r.MinDistance
+	case "maxDistance":
+		return &r.MaxDistance
+	case "minCount":
+		return &r.MinCount
+	case "maxCount":
+		return &r.MaxCount
+	}
+	return &r.MaxLatency
 }
 
 // Enforced reports whether every match must satisfy the rule.
