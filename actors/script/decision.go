@@ -7,16 +7,12 @@ type Decision struct {
 	later *Pending
 }
 
-// Decisions.
+// Decisions. Hold and Release are those on a lost player: wait for it, or let it go.
 var (
 	Allow  = Decision{ok: true}
 	Refuse = Decision{}
-)
 
-// Hold and Release are the decisions on a lost player: wait for it, or let it go.
-var (
-	Hold    = Allow
-	Release = Refuse
+	Hold, Release = Allow, Refuse
 )
 
 // AllowIf allows or refuses.

@@ -158,9 +158,12 @@ func (l *Log) HostToo(level Level, args ...any) { l.host(level, true, args) }
 
 func (l *Log) host(level Level, echo bool, args []any) {
 	if l.Enabled(level) {
-		l.sink.Write(Line{Time: l.now(), Level: level, File: HostFile, Text: strings.TrimSuffix(fmt.Sprintln(args...), "\n"), Echo: echo})
+		l.sink.Write(Line{Time: l.now(), Level: level, File: HostFile, Text: printed(args), Echo: echo})
 	}
 }
+
+// printed is arguments as by fmt.Sprintln, without the end of the line.
+func printed(args []any) string { return strings.TrimSuffix(fmt.Sprintln(args...), "\n") }
 
 // Close releases the sink.
 func (l *Log) Close() {
@@ -169,29 +172,17 @@ func (l *Log) Close() {
 	}
 }
 
-// write writes a line from the caller of the caller. Arguments are printed as by fmt.Sprintln.
-func (l *Log) write(level Level, args []any) {
-	if !l.Enabled(level) {
-		return
-	}
-	_, file, row, _ := runtime.Caller(2)
-	l.At(level, path.Base(file), row, strings.TrimSuffix(fmt.Sprintln(args...), "\n"))
-}
-
-// Debug writes a line of that level, as the five others do; none of them ends anything.
-func (l *Log) Debug(args ...any) { l.write(LevelDebug, args) }
-
-// Info writes a line.
-func (l *Log) Info(args ...any) { l.write(LevelInfo, args) }
-
-// Warn writes a line.
-func (l *Log) Warn(args ...any) { l.write(LevelWarn, args) }
-
-// Error writes a line.
-func (l *Log) Error(args ...any) { l.write(LevelError, args) }
-
-// Fatal writes a line.
-func (l *Log) Fatal(args ...any) { l.write(LevelFatal, args) }
-
-// CXFatal writes a line.
+// Debug writes a line from its caller, as the five others do at their levels; none of them ends anything.
+func (l *Log) Debug(args ...any)   { l.write(LevelDebug, args) }
+func (l *Log) Info(args ...any)    { l.write(LevelInfo, args) }
+func (l *Log) Warn(args ...any)    { l.write(LevelWarn, args) }
+func (l *Log) Error(args ...any)   { l.write(LevelError, args) }
+func (l *Log) Fatal(args ...any)   { l.write(LevelFatal, args) }
 func (l *Log) CXFatal(args ...any) { l.write(LevelCXFatal, args) }
+
+func (l *Log) write(level Level, args []any) {
+	if l.Enabled(level) {
+		_, file, row, _ := runtime.Caller(2)
+		l.At(level, path.Base(file), row, printed(args))
+	}
+}

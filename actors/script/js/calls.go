@@ -14,16 +14,6 @@ import (
 	"troupe/actors/script/watchdog"
 )
 
-// enginePanic is a panic of the engine itself.
-type enginePanic struct {
-	value string
-	stack []byte
-}
-
-func (e *enginePanic) Error() string {
-	return fmt.Sprintf("the engine failed: %s\n%s", e.value, e.stack)
-}
-
 // call calls a function of the script, or of the host inside a call. It is the only way into the script: all that may run its code, such as making
 // arguments or printing what it threw, happens here, where the watchdog watches. When call returns, ticks and promise jobs have run and decisions
 // are made. An error is what the script did not catch; it is logged.
@@ -85,7 +75,7 @@ func (h *Handler) attempt(f func()) (err error) {
 		if e, ok := x.(error); ok && isAbrupt(e) {
 			err = e
 		} else {
-			err = &enginePanic{fmt.Sprint(x), debug.Stack()}
+			err = fmt.Errorf("the engine failed: %v\n%s", x, debug.Stack())
 		}
 	}()
 	if thrown := h.vm.Try(f); thrown != nil {

@@ -120,7 +120,11 @@ func (h *Handler) run(p *goja.Program, err error) goja.Value {
 
 // value runs a program, and throws what it throws.
 func (h *Handler) value(p *goja.Program) goja.Value {
-	v, err := h.vm.RunProgram(p)
+	return returned(h.vm.RunProgram(p))
+}
+
+// returned is what a call returns; it throws what that has thrown.
+func returned[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
@@ -153,6 +157,13 @@ func (h *Handler) usesAll() {
 func (h *Handler) look() {
 	h.pause()
 	h.endIfInterrupted()
+}
+
+// lookAt is look in the turns of a loop, now and then.
+func (h *Handler) lookAt(turn int64) {
+	if turn%1024 == 1023 {
+		h.look()
+	}
 }
 
 // worked is look after work that could not look, and how long it took.
@@ -203,11 +214,7 @@ func (t *traps) Get(name string) goja.Value {
 	return t.h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
 		t.h.descend(0)
 		defer t.h.ascend()
-		v, err := trap(t.handler, c.Arguments...)
-		if err != nil {
-			panic(err)
-		}
-		return v
+		return returned(trap(t.handler, c.Arguments...))
 	})
 }
 
@@ -256,13 +263,11 @@ func (h *Handler) reaches(to *goja.Object, from ...goja.Value) bool {
 	}
 	var proxies map[*goja.Object]bool
 	throughProxy := false
-	for n := 1; len(pending) > 0; n++ {
+	for turn := int64(0); len(pending) > 0; turn++ {
 		o := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]
-		for ; o != nil; n++ {
-			if n%1024 == 0 {
-				h.look()
-			}
+		for ; o != nil; turn++ {
+			h.lookAt(turn)
 			if o == to {
 				if throughProxy {
 					return true
@@ -331,10 +336,8 @@ func (h *Handler) flat(_ native, c goja.FunctionCall) goja.Value {
 	root := c.This.ToObject(h.vm)
 	levels := []open{{root, 0, h.boundList(root, "flat")}}
 	most := int(h.listMax())
-	for n := 1; len(levels) > 0; n++ {
-		if n%1024 == 0 {
-			h.look()
-		}
+	for turn := int64(0); len(levels) > 0; turn++ {
+		h.lookAt(turn)
 		last := &levels[len(levels)-1]
 		if last.at >= last.n {
 			levels = levels[:len(levels)-1]
@@ -362,9 +365,5 @@ func (h *Handler) refuse(err error) {
 	if !errors.As(err, &e) {
 		return
 	}
-	o, thrown := h.vm.New(h.vm.Get("SyntaxError"), h.vm.ToValue(e.Message))
-	if thrown != nil {
-		panic(thrown)
-	}
-	panic(o)
+	panic(returned(h.vm.New(h.vm.Get("SyntaxError"), h.vm.ToValue(e.Message))))
 }

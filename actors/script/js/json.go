@@ -15,7 +15,7 @@ func (h *Handler) guardJSON(json *goja.Object) {
 	guardFunction(json.Get("parse").(*goja.Object), func(parse native, c goja.FunctionCall) goja.Value {
 		if len(c.Arguments) > 0 {
 			text := h.toText(c.Arguments[0]) // of a Buffer, or whatever has a toString
-			containers, err := compile.CheckJSON(text.String())
+			containers, err := compile.CheckJSON("JSON", text.String())
 			h.refuse(err)
 			h.boundMade(containers, containerSize, "JSON.parse")
 			c.Arguments[0] = text
@@ -78,10 +78,7 @@ func (h *Handler) replaced(c goja.FunctionCall) goja.Value {
 		h.look()
 	}
 	if w.replace != nil {
-		var err error
-		if v, err = w.replace(c.This, c.Arguments...); err != nil {
-			panic(err)
-		}
+		v = returned(w.replace(c.This, c.Arguments...))
 	}
 	for last := len(w.path) - 1; last >= 0 && w.path[last] != c.This; last-- {
 		w.path, w.from = w.path[:last], w.from[:last]
@@ -92,23 +89,19 @@ func (h *Handler) replaced(c goja.FunctionCall) goja.Value {
 	if key, ok := c.Argument(0).(goja.String); ok {
 		w.size += int64(key.Length())
 	}
-	switch v := v.(type) {
+	switch x := v.(type) {
 	case goja.String:
-		w.size += int64(v.Length())
+		w.size += int64(x.Length())
 	case *goja.Object:
-		shown := w.choose(h, v)
-		if w.path, w.from = append(w.path, shown), append(w.from, v); len(w.path) > nestingMax {
+		shown := w.choose(h, x)
+		if w.path, w.from = append(w.path, shown), append(w.from, x); len(w.path) > nestingMax {
 			panic(h.rangeError("the value is nested too deeply for JSON.stringify in the embedded engine"))
 		}
-		if shown != v {
-			if w.size++; w.size > h.textMax() {
-				panic(h.textTooLong())
-			}
-			return shown
+		if shown != x {
+			w.size++
+			v = shown
 		}
 	}
-	if w.size > h.textMax() {
-		panic(h.textTooLong())
-	}
+	h.boundLength(w.size)
 	return v
 }

@@ -43,9 +43,7 @@ func (h *Handler) list(v goja.Value, what string) goja.Value {
 	}
 	all := make([]any, max(n, 0))
 	for i := range all {
-		if i%1024 == 1023 {
-			h.look()
-		}
+		h.lookAt(int64(i))
 		all[i] = propertyOf(o, strconv.Itoa(i))
 	}
 	return h.vm.NewArray(all...)
@@ -69,11 +67,7 @@ func (h *Handler) source(o *goja.Object, n int64) *goja.Object {
 	}
 	of := h.vm.NewObject()
 	must(of.SetSymbol(goja.SymIterator, h.vm.ToValue(func(goja.FunctionCall) goja.Value {
-		v, err := next(o)
-		if err != nil {
-			panic(err)
-		}
-		return v
+		return returned(next(o))
 	})))
 	return of
 }
@@ -138,9 +132,7 @@ func (h *Handler) keysOf(list *goja.Object) []string {
 	n := h.boundList(list, "JSON.stringify")
 	keys, seen := make([]string, 0, min(max(n, 0), 1024)), make(map[string]bool)
 	for i := range n {
-		if i%1024 == 1023 {
-			h.look()
-		}
+		h.lookAt(i)
 		v := list.Get(indexText(i))
 		switch x := v.(type) {
 		case nil:

@@ -31,9 +31,7 @@ func (h *Handler) pieces(text, of goja.Value) goja.Value {
 	}
 	list := engine.List(o)
 	for i, v := range list {
-		if i%1024 == 1023 {
-			h.look()
-		}
+		h.lookAt(int64(i))
 		list[i] = copied(v)
 	}
 	return of

@@ -53,13 +53,6 @@ type expression struct {
 	stepping   *goja.Object // a copy with an own exec, which global matches call for each match
 }
 
-// useRegexps guards regular expressions.
-func (h *Handler) useRegexps() {
-	if h.regexps == nil {
-		h.uses(compile.UseRegExp)
-	}
-}
-
 // uses guards a class that the code may use without its name.
 func (h *Handler) uses(class string) {
 	if slices.Contains(h.guardedObjects, class) {
@@ -127,9 +120,7 @@ func (r *regexps) every(symbol *goja.Symbol, method native, c goja.FunctionCall)
 			return r.split(stepping, text, c.Argument(1))
 		}
 		of, _ := c.This.(*goja.Object)
-		if err := of.Set("lastIndex", 0); err != nil {
-			panic(err)
-		}
+		must(of.Set("lastIndex", 0))
 		c.This = stepping
 		return method(c)
 	}
@@ -159,10 +150,7 @@ func (r *regexps) pinned(o *goja.Object) *goja.Object {
 			if !ok { // the engine would call nothing
 				panic(h.vm.NewTypeError("exec is not a function"))
 			}
-			v, err := exec(o, c.Arguments...)
-			if err != nil {
-				panic(err)
-			}
+			v := returned(exec(o, c.Arguments...))
 			if found, ok := v.(*goja.Object); ok {
 				return h.pinned(found, h.boundList(found, "a match"))
 			}
@@ -183,11 +171,7 @@ func (r *regexps) pinned(o *goja.Object) *goja.Object {
 	}
 	made := h.vm.NewObject()
 	must(made.SetSymbol(goja.SymSpecies, h.vm.ToValue(func(c goja.ConstructorCall) *goja.Object {
-		splitter, err := constructor(nil, c.Arguments...)
-		if err != nil {
-			panic(err)
-		}
-		return of(splitter)
+		return of(returned(constructor(nil, c.Arguments...)))
 	})))
 	return h.instead(of(o), "constructor", made)
 }
@@ -205,11 +189,7 @@ func (r *regexps) times(of goja.Value, text goja.String) int64 {
 	if !ok {
 		return int64(text.Length()) + 1
 	}
-	v, err := match(o, text)
-	if err != nil {
-		panic(err)
-	}
-	if found, ok := v.(*goja.Object); ok {
+	if found, ok := returned(match(o, text)).(*goja.Object); ok {
 		return lengthOf(found)
 	}
 	return 0
@@ -298,10 +278,7 @@ func (r *regexps) stepping(symbol *goja.Symbol, of, text goja.Value) *goja.Objec
 		return nil
 	}
 	if e.stepping == nil {
-		made, err := r.h.vm.New(r.prototype.Get("constructor"), o, r.h.vm.ToValue(flags))
-		if err != nil {
-			panic(err)
-		}
+		made := returned(r.h.vm.New(r.prototype.Get("constructor"), o, r.h.vm.ToValue(flags)))
 		must(made.DefineDataProperty("exec", r.exec, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 		e.stepping = made
 	}

@@ -6,9 +6,9 @@ import (
 	"sync"
 
 	"github.com/dop251/goja"
-	"github.com/dop251/goja/parser"
 
 	"troupe/actors/script"
+	"troupe/actors/script/js/compile"
 	"troupe/actors/script/js/engine"
 	"troupe/actors/script/js/modules"
 	"troupe/actors/script/realtime"
@@ -37,7 +37,7 @@ func (h *Handler) boot() error {
 	h.vm = goja.New()
 	h.calls = engine.CallsOf(h.vm)
 	h.guarded()
-	h.vm.SetParserOptions(parser.WithSourceMapLoader(noFile))
+	h.vm.SetParserOptions(compile.NoSourceMaps)
 	h.vm.SetMaxCallStackSize(callDepthEngine)
 	h.vm.SetPromiseRejectionTracker(h.rejection)
 	h.host = newHost(h)
@@ -56,9 +56,6 @@ func (h *Handler) boot() error {
 	h.glue.bind(glue)
 	return nil
 }
-
-// noFile replaces the loader of source maps: text that a script evaluates could name any file of the machine.
-func noFile(string) ([]byte, error) { return nil, nil }
 
 // create runs a file of the host, and calls its create.
 func (h *Handler) create(p *goja.Program, args ...goja.Value) (*goja.Object, error) {
@@ -129,9 +126,7 @@ func (h *Handler) given(exports goja.Value) (given goja.Value, err error) {
 
 // bytes makes a plain Uint8Array of b, which it keeps. It runs no code of the script.
 func (h *Handler) bytes(b []byte) *goja.Object {
-	o, err := h.vm.New(h.class("Uint8Array"), h.vm.ToValue(h.vm.NewArrayBuffer(b)))
-	must(err)
-	return o
+	return returned(h.vm.New(h.class("Uint8Array"), h.vm.ToValue(h.vm.NewArrayBuffer(b))))
 }
 
 // class returns a built-in class, even if the script has put another one in its place.
@@ -158,6 +153,6 @@ func (h *Handler) rangeError(format string, args ...any) *goja.Object {
 
 func must(err error) {
 	if err != nil {
-		panic(err) // of objects of the host
+		panic(err)
 	}
 }

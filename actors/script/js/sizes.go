@@ -58,9 +58,8 @@ var makers = map[string][]string{
 func (h *Handler) sized(v goja.Value) goja.Value {
 	switch v := v.(type) {
 	case goja.String:
-		if n := int64(v.Length()); n > h.textMax() {
-			panic(h.textTooLong())
-		} else if n >= watchdog.LargePiece {
+		n := int64(v.Length())
+		if h.boundLength(n); n >= watchdog.LargePiece {
 			if !engine.ASCII(v) {
 				n *= 2
 			}
@@ -111,6 +110,13 @@ func (h *Handler) tooLong(n int64, what string) *goja.Object {
 }
 
 func (h *Handler) textTooLong() *goja.Object { return h.rangeError("Invalid string length") }
+
+// boundLength refuses a text of n characters if that is too many.
+func (h *Handler) boundLength(n int64) {
+	if n > h.textMax() {
+		panic(h.textTooLong())
+	}
+}
 
 // lengthOf returns the property length as a number.
 func lengthOf(o *goja.Object) int64 {
@@ -279,17 +285,14 @@ func (h *Handler) texts(list *goja.Object, n int64, separator goja.String) goja.
 	h.joining = append(h.joining, list)
 	defer func() { h.joining = h.joining[:len(h.joining)-1] }()
 	var b goja.StringBuilder
-	total, most := int64(0), h.textMax()
+	total := int64(0)
 	add := func(s goja.String) {
-		if total += int64(s.Length()); total > most {
-			panic(h.textTooLong())
-		}
+		total += int64(s.Length())
+		h.boundLength(total)
 		b.WriteString(s)
 	}
 	for i := range n {
-		if i%1024 == 1023 {
-			h.look()
-		}
+		h.lookAt(i)
 		if i > 0 {
 			add(separator)
 		}
@@ -380,8 +383,8 @@ func stringGuards() map[string]guarding {
 	}
 }
 
-// usesRegexps is useRegexps for built-ins that make a regular expression from text.
-func (h *Handler) usesRegexps(goja.FunctionCall) { h.useRegexps() }
+// usesRegexps is for built-ins that make a regular expression from text.
+func (h *Handler) usesRegexps(goja.FunctionCall) { h.uses(compile.UseRegExp) }
 
 // toText is ToString of the language. The engine's ToString leaves numbers and the like as they are.
 func (h *Handler) toText(v goja.Value) goja.String {
@@ -432,9 +435,8 @@ func (h *Handler) concatTexts(call native, c goja.FunctionCall) goja.Value {
 		for i, v := range c.Arguments {
 			s := h.toText(v)
 			c.Arguments[i] = s
-			if total += int64(s.Length()); total > h.textMax() {
-				panic(h.textTooLong())
-			}
+			total += int64(s.Length())
+			h.boundLength(total)
 		}
 	}
 	return call(c)
@@ -461,21 +463,14 @@ func replaceText(most int) func(h *Handler, call native, c goja.FunctionCall) go
 // boundReplacement returns a replacement that makes no text that is too long. Times returns how often it is used.
 func (h *Handler) boundReplacement(text goja.String, by goja.Value, times func() int64) goja.Value {
 	most := h.textMax()
-	if o, ok := by.(*goja.Object); ok {
-		if f, ok := goja.AssertFunction(o); ok {
-			total := int64(0)
-			return h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
-				v, err := f(c.This, c.Arguments...)
-				if err != nil {
-					panic(err)
-				}
-				s := h.toText(v)
-				if total += int64(s.Length()); total > most {
-					panic(h.textTooLong())
-				}
-				return s
-			})
-		}
+	if f, ok := goja.AssertFunction(by); ok {
+		total := int64(0)
+		return h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
+			s := h.toText(returned(f(c.This, c.Arguments...)))
+			total += int64(s.Length())
+			h.boundLength(total)
+			return s
+		})
 	}
 	s := h.toText(by)
 	each := int64(s.Length())

@@ -48,10 +48,7 @@ var timerGlobals = []string{"setTimeout", "setInterval", "setImmediate", "clearT
 // load runs timers.js, when it is first used. Functions that the script calls may call it.
 func (t *timers) load() *goja.Object {
 	if t.js == nil {
-		js, err := t.h.create(timersProgram(), t.h.host)
-		if err != nil {
-			panic(err)
-		}
+		js := returned(t.h.create(timersProgram(), t.h.host))
 		t.js, t.fireOne, t.fireSoon = js, function(js, "fire"), function(js, "fireImmediate")
 	}
 	return t.js

@@ -211,11 +211,11 @@ func (f *frame) message(m *script.Message) {
 	f.i32(int32(m.Sender))
 	f.i32(int32(m.TargetPlayer))
 	f.i32(int32(m.TargetGroup))
-	reliable := uint8(0)
 	if m.Reliable {
-		reliable = 1
+		f.u8(1)
+	} else {
+		f.u8(0)
 	}
-	f.u8(reliable)
 	f.rest(m.Payload)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -73,24 +74,26 @@ func (l *lines) line(b []byte) {
 	if !l.limiter.AllowN(time.Now(), 1) {
 		l.gap++
 		l.dropped.Add(1)
-		if len(l.tail) == tailMax {
-			copy(l.tail, l.tail[1:])
-			l.tail = l.tail[:tailMax-1]
+		if l.tail = append(l.tail, text); len(l.tail) > tailMax {
+			l.tail = slices.Delete(l.tail, 0, 1)
 		}
-		l.tail = append(l.tail, text)
 		return
 	}
 	if l.gap > 0 {
-		l.write(script.LevelWarn, l.stream, 0, fmt.Sprintf("%d lines are left out: a script may print %d per second", l.gap, linesPerSecond))
+		l.leftOut(l.gap)
 		l.gap, l.tail = 0, l.tail[:0]
 	}
 	l.write(l.level, l.stream, 0, text)
 }
 
+func (l *lines) leftOut(n int) {
+	l.write(script.LevelWarn, l.stream, 0, fmt.Sprintf("%d lines are left out: a script may print %d per second", n, linesPerSecond))
+}
+
 // end writes the last lines, if they were dropped: they may say why.
 func (l *lines) end() {
 	if left := l.gap - len(l.tail); left > 0 {
-		l.write(script.LevelWarn, l.stream, 0, fmt.Sprintf("%d lines are left out: a script may print %d per second", left, linesPerSecond))
+		l.leftOut(left)
 	}
 	for _, text := range l.tail {
 		l.write(l.level, l.stream, 0, text)

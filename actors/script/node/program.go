@@ -87,9 +87,10 @@ func (p *Program) Close() {
 	if !closed {
 		p.release(0)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
-	defer cancel()
-	_ = p.Wait(ctx) // what is left then goes when the last game session does
+	select {
+	case <-p.done:
+	case <-time.After(closeTime): // what is left goes when the last game session does
+	}
 }
 
 // Wait returns when Close has been called and all is gone.

@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -16,11 +17,7 @@ func typescript(name string) bool {
 	if strings.HasSuffix(name, ".d.ts") || strings.Contains("/"+name, "/node_modules/") {
 		return false
 	}
-	switch path.Ext(name) {
-	case ".ts", ".mts", ".cts":
-		return true
-	}
-	return false
+	return slices.Contains([]string{".ts", ".mts", ".cts"}, path.Ext(name))
 }
 
 // translated returns the files of b, TypeScript as CommonJS under its own name, with

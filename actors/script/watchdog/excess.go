@@ -3,6 +3,7 @@ package watchdog
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -136,30 +137,25 @@ func (d *Watchdog) open(l *ledger) {
 	defer l.mu.Unlock()
 	l.on.Store(true) // before the look at who is in a call: one that begins later sees it
 	l.last, l.each, l.calls, l.nobody = d.allocated(), 0, 0, 0
-	d.everybody(func(w *Watch) {
+	for _, w := range d.everybody() {
 		w.page = page{before: w.weight.held}
 		if w.since.Load() != idle {
 			w.page.open = true
 			l.calls++
 		}
-	})
+	}
 }
 
 func (d *Watchdog) shut(l *ledger) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.on.Store(false)
-	d.everybody(func(w *Watch) { w.page = page{} })
+	for _, w := range d.everybody() {
+		w.page = page{}
+	}
 }
 
-func (d *Watchdog) everybody(f func(w *Watch)) {
-	for _, w := range d.watches {
-		f(w)
-	}
-	for _, w := range d.abandoned {
-		f(w)
-	}
-}
+func (d *Watchdog) everybody() []*Watch { return slices.Concat(d.watches, d.abandoned) }
 
 // settle puts down to owners by what all have grown from one collection to another; it takes away if they have shrunk.
 func (d *Watchdog) settle(k *worker, rest int64) {
@@ -168,14 +164,15 @@ func (d *Watchdog) settle(k *worker, rest int64) {
 	defer l.mu.Unlock()
 	l.divide(d.allocated())
 	total := l.nobody
-	d.everybody(func(w *Watch) {
+	all := d.everybody()
+	for _, w := range all {
 		if p := &w.page; p.open {
 			p.own, p.from = p.own+l.each-p.from, l.each
 		}
 		total += w.page.own
-	})
+	}
 	grown := rest - e.rest
-	d.everybody(func(w *Watch) {
+	for _, w := range all {
 		switch p := &w.page; {
 		case grown > 0 && total > 0:
 			p.grown += int64(float64(grown) * float64(p.own) / float64(total))
@@ -183,7 +180,7 @@ func (d *Watchdog) settle(k *worker, rest int64) {
 			p.grown = int64(float64(p.grown) * float64(rest) / float64(e.rest))
 		}
 		w.page.own = 0
-	})
+	}
 	l.nobody = 0
 }
 
@@ -298,12 +295,11 @@ func (d *Watchdog) relieve(k *worker, now time.Duration) (found []finding) {
 // act does something about the excess.
 func (d *Watchdog) act(k *worker, now time.Duration, bytes, most, live int64) (found []finding) {
 	e, p := &k.excess, d.process
-	var all []*Watch
+	all := d.everybody()
 	var suspects []suspect
-	d.everybody(func(w *Watch) {
-		all = append(all, w)
+	for _, w := range all {
 		suspects = append(suspects, suspect{w.page.grown - max(0, w.weight.held-w.page.before), w.weight.at > e.settled || w.o.Held == nil, w.index < 0})
-	})
+	}
 	do, at := relief(bytes, most, suspects)
 	switch do {
 	case measure:

@@ -114,8 +114,8 @@ func (w *Watch) measure(must bool) {
 	w.lengthen()
 	d, g := w.watchdog, &w.worker.weigher
 	d.mu.Lock()
+	var tell func(string)
 	if why := w.condemned; why != "" {
-		var tell func(string)
 		if since := w.since.Load(); since >= oldest {
 			tell = w.fire(since, time.Since(w.worker.start), why)
 		}
@@ -140,7 +140,6 @@ func (w *Watch) measure(must bool) {
 	d.mu.Unlock()
 	begun := time.Since(w.worker.start)
 	held := w.askHeld()
-	var tell func(string)
 	d.mu.Lock()
 	now := time.Since(w.worker.start)
 	g.live, g.rested, g.next = live, now+min(measureRest*(now-begun), measureRestMax), now

@@ -11,12 +11,11 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
-// CheckJSON refuses JSON that is nested so deeply that the engine's parser would overflow the stack, which ends the process. It returns how many lists
-// and objects are in it.
-func CheckJSON(text string) (containers int64, err error) { return checkJSON("JSON", text) }
-
 // EvaluatedName is the file name of text that a script evaluates. No file of a script has this name.
 const EvaluatedName = "<eval>"
+
+// NoSourceMaps is the engine's option for text that a script evaluates: it could name any file of the machine as its source map.
+var NoSourceMaps = parser.WithSourceMapLoader(func(string) ([]byte, error) { return nil, nil })
 
 // evaluated parses text that a script evaluates.
 func evaluated(text string) (*ast.Program, error) {
@@ -26,8 +25,7 @@ func evaluated(text string) (*ast.Program, error) {
 	if err := check("source", text); err != nil {
 		return nil, err
 	}
-	// The text could name any file of the machine as its source map.
-	tree, err := parser.ParseFile(nil, EvaluatedName, text, 0, parser.WithSourceMapLoader(func(string) ([]byte, error) { return nil, nil }))
+	tree, err := parser.ParseFile(nil, EvaluatedName, text, 0, NoSourceMaps)
 	if err != nil {
 		return nil, located("source", text, 0, err)
 	}

@@ -80,10 +80,7 @@ func withEvalSources(name string, tree *ast.Program, none bool) (err error) {
 // isSeen reports whether an expression is a property of the pause object.
 func isSeen(e ast.Expression) bool {
 	property, ok := e.(*ast.DotExpression)
-	if !ok {
-		return false
-	}
-	return named(property.Left, pauseName)
+	return ok && named(property.Left, pauseName)
 }
 
 // callsEval reports whether n may be a direct eval of something.

@@ -30,13 +30,14 @@ var (
 
 // Names, by what they do to their statement.
 var (
-	prefixes = set("new await typeof void delete yield return throw case extends do async default if for while with try switch")
-	infixes  = set("in of instanceof as is satisfies else catch finally")
-	controls = set("if for while with")
-	doubtful = set("} ++ -- of yield await async as is satisfies default") // before a / of either kind
+	prefixes = Words("new await typeof void delete yield return throw case extends do async default if for while with try switch")
+	infixes  = Words("in of instanceof as is satisfies else catch finally")
+	controls = Words("if for while with")
+	doubtful = Words("} ++ -- of yield await async as is satisfies default") // before a / of either kind
 )
 
-func set(names string) map[string]bool {
+// Words returns a set of words that stand in a text, apart.
+func Words(names string) map[string]bool {
 	m := make(map[string]bool)
 	for _, n := range strings.Fields(names) {
 		m[n] = true
@@ -91,8 +92,9 @@ func check(name, text string) error {
 	return nil
 }
 
-// checkJSON is check for JSON. It returns how many lists and objects are in it.
-func checkJSON(name, text string) (containers int64, err error) {
+// CheckJSON refuses JSON that is nested so deeply that the engine's parser would overflow the stack, which ends the process. It returns how many lists
+// and objects are in it. Name is that of the file, for the error.
+func CheckJSON(name, text string) (containers int64, err error) {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {

@@ -13,13 +13,11 @@ import (
 // a script can name it.
 const PauseName = "troupe pause"
 
-const pauseName unistring.String = PauseName
-
-// pauseProperty is the property that the code reads to pause. Its value does not matter.
-const pauseProperty unistring.String = "at"
-
-// sizeProperty is the property to which the code assigns what it has made that may be large.
-const sizeProperty unistring.String = "size"
+const (
+	pauseName     unistring.String = PauseName
+	pauseProperty unistring.String = "at"   // the code reads it to pause; its value does not matter
+	sizeProperty  unistring.String = "size" // the code assigns to it what it has made that may be large
+)
 
 // EvalSource is the property that the code calls with the source of each direct eval: eval(x) becomes eval(pause.source(x)).
 const EvalSource = "source"
@@ -134,10 +132,9 @@ func bodyOf(body ast.ConciseBody) *ast.BlockStatement {
 // directive reports whether s is such as 'use strict'.
 func directive(s ast.Statement) bool {
 	e, ok := s.(*ast.ExpressionStatement)
-	if !ok {
-		return false
+	if ok {
+		_, ok = e.Expression.(*ast.StringLiteral)
 	}
-	_, ok = e.Expression.(*ast.StringLiteral)
 	return ok
 }
 

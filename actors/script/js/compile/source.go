@@ -51,7 +51,7 @@ func source(name string, data []byte, esm bool) (*goja.Program, error) {
 
 // jsonProgram returns the program of a JSON file, which the engine parses.
 func jsonProgram(name, text string) (*goja.Program, error) {
-	if _, err := checkJSON(name, text); err != nil {
+	if _, err := CheckJSON(name, text); err != nil {
 		return nil, err
 	}
 	var wrong *json.SyntaxError

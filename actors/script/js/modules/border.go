@@ -10,49 +10,41 @@ import (
 )
 
 // absent are modules of Node.js that the embedded engine does not have.
-var absent = words(`async_hooks child_process cluster constants dgram diagnostics_channel dns dns/promises domain http http2 https inspector inspector/promises module net path/win32 punycode querystring
+var absent = compile.Words(`async_hooks child_process cluster constants dgram diagnostics_channel dns dns/promises domain http http2 https inspector inspector/promises module net path/win32 punycode querystring
 		readline readline/promises repl sea sqlite stream stream/consumers stream/promises stream/web string_decoder test tls trace_events tty v8 vm wasi worker_threads zlib`)
 
 // absentMembers are functions and classes that modules of the embedded engine lack.
 var absentMembers = map[string]map[string]bool{
-	"assert": words("CallTracker doesNotMatch doesNotReject doesNotThrow ifError match rejects"),
-	"buffer": words("Blob File SlowBuffer isAscii isUtf8 resolveObjectURL transcode"),
-	"crypto": words(`Certificate Cipher Cipheriv Decipher Decipheriv DiffieHellman DiffieHellmanGroup ECDH KeyObject Sign Verify X509Certificate checkPrime checkPrimeSync createCipher createCipheriv
+	"assert": compile.Words("CallTracker doesNotMatch doesNotReject doesNotThrow ifError match rejects"),
+	"buffer": compile.Words("Blob File SlowBuffer isAscii isUtf8 resolveObjectURL transcode"),
+	"crypto": compile.Words(`Certificate Cipher Cipheriv Decipher Decipheriv DiffieHellman DiffieHellmanGroup ECDH KeyObject Sign Verify X509Certificate checkPrime checkPrimeSync createCipher createCipheriv
 		createDecipher createDecipheriv createDiffieHellman createDiffieHellmanGroup createECDH createPrivateKey createPublicKey createSecretKey createSign createVerify diffieHellman
 		generateKey generateKeyPair generateKeyPairSync generateKeySync generatePrime generatePrimeSync getCipherInfo getCiphers getCurves getDiffieHellman getHashes hash hkdf hkdfSync pbkdf2
 		pbkdf2Sync privateDecrypt privateEncrypt publicDecrypt publicEncrypt randomFill scrypt scryptSync sign timingSafeEqual verify`),
-	"events": words("EventEmitterAsyncResource addAbortListener listenerCount on once"),
-	"fs": words(`Dir Dirent ReadStream WriteStream close closeSync createReadStream createWriteStream exists fchmod fstat fstatSync fsync fsyncSync ftruncate glob globSync opendir opendirSync read
+	"events": compile.Words("EventEmitterAsyncResource addAbortListener listenerCount on once"),
+	"fs": compile.Words(`Dir Dirent ReadStream WriteStream close closeSync createReadStream createWriteStream exists fchmod fstat fstatSync fsync fsyncSync ftruncate glob globSync opendir opendirSync read
 		readSync readlink readlinkSync readv statfs unwatchFile watch watchFile write writeSync writev`),
-	"path":       words("matchesGlob win32"),
-	"path_win32": words("basename dirname extname format isAbsolute join normalize parse relative resolve toNamespacedPath"),
-	"perf_hooks": words("PerformanceObserver createHistogram monitorEventLoopDelay"),
-	"process": words(`binding chdir cpuUsage dlopen getegid geteuid getgid getgroups getuid getActiveResourcesInfo getBuiltinModule initgroups kill loadEnvFile reallyExit resourceUsage
+	"path":       compile.Words("matchesGlob win32"),
+	"path_win32": compile.Words("basename dirname extname format isAbsolute join normalize parse relative resolve toNamespacedPath"),
+	"perf_hooks": compile.Words("PerformanceObserver createHistogram monitorEventLoopDelay"),
+	"process": compile.Words(`binding chdir cpuUsage dlopen getegid geteuid getgid getgroups getuid getActiveResourcesInfo getBuiltinModule initgroups kill loadEnvFile reallyExit resourceUsage
 		setUncaughtExceptionCaptureCallback setegid seteuid setgid setgroups setuid umask`),
-	"timers_promises": words("setInterval"),
-	"url":             words("Url domainToASCII domainToUnicode parse resolve resolveObject urlToHttpOptions"),
-	"util": words(`MIMEParams MIMEType aborted callbackify formatWithOptions getSystemErrorMap getSystemErrorName isBoolean isBuffer isDate isError isFunction isNull isNullOrUndefined isNumber isObject
+	"timers_promises": compile.Words("setInterval"),
+	"url":             compile.Words("Url domainToASCII domainToUnicode parse resolve resolveObject urlToHttpOptions"),
+	"util": compile.Words(`MIMEParams MIMEType aborted callbackify formatWithOptions getSystemErrorMap getSystemErrorName isBoolean isBuffer isDate isError isFunction isNull isNullOrUndefined isNumber isObject
 		isPrimitive isRegExp isString isSymbol isUndefined log parseArgs parseEnv stripVTControlCharacters styleText toUSVString transferableAbortController transferableAbortSignal`),
-	"util_types": words(`isArgumentsObject isArrayBufferView isAsyncFunction isBoxedPrimitive isDataView isExternal isGeneratorFunction isGeneratorObject isMapIterator isNumberObject isSetIterator
+	"util_types": compile.Words(`isArgumentsObject isArrayBufferView isAsyncFunction isBoxedPrimitive isDataView isExternal isGeneratorFunction isGeneratorObject isMapIterator isNumberObject isSetIterator
 		isStringObject isSymbolObject`),
 }
 
 // absentGlobals and absentMethods are those of Node.js and of the language that the embedded engine lacks.
 var (
-	absentGlobals = words(`AbortController AbortSignal Atomics Blob BroadcastChannel CompressionStream CustomEvent DOMException Event EventSource EventTarget File FinalizationRegistry Float16Array FormData
+	absentGlobals = compile.Words(`AbortController AbortSignal Atomics Blob BroadcastChannel CompressionStream CustomEvent DOMException Event EventSource EventTarget File FinalizationRegistry Float16Array FormData
 		Headers Intl Iterator MessageChannel MessagePort ReadableStream Request Response SharedArrayBuffer TransformStream WeakRef WebAssembly WebSocket WritableStream fetch navigator
 		structuredClone`)
-	absentMethods = words(`bigint formatToParts fromAsync groupBy isWellFormed readBigInt64BE readBigInt64LE readBigUInt64BE readBigUInt64LE readIntBE readIntLE readUIntBE readUIntLE swap16 swap32 swap64
+	absentMethods = compile.Words(`bigint formatToParts fromAsync groupBy isWellFormed readBigInt64BE readBigInt64LE readBigUInt64BE readBigUInt64LE readIntBE readIntLE readUIntBE readUIntLE swap16 swap32 swap64
 		toWellFormed try withResolvers writeBigInt64BE writeBigInt64LE writeBigUInt64BE writeBigUInt64LE writeIntBE writeIntLE writeUIntBE writeUIntLE`)
 )
-
-func words(list string) map[string]bool {
-	m := make(map[string]bool)
-	for _, w := range strings.Fields(list) {
-		m[w] = true
-	}
-	return m
-}
 
 // border is the prototype of a module's exports. What the exports lack is a function that throws an error about that.
 type border struct {

@@ -11,27 +11,19 @@ import (
 
 // Options are what package js gives. All functions must be set. They are called inside a call of the script, on its goroutine.
 type Options struct {
-	// Unit has the files; it must be set.
-	Unit *compile.Unit
-	// Entry is the path of the entry file in the bundle, for require.main and process.argv.
-	Entry string
-	// Args are the launch parameters, for process.argv.
-	Args []string
-	// Env is process.env; nil is empty.
-	Env map[string]string
-	// Metadata is the content of /local/gamemetadata/gamelift-metadata.json; nil: there is no such file.
-	Metadata []byte
-	// Exit is process.exit. It should interrupt the runtime.
-	Exit func(code int)
-	// Log takes what console prints, formatted.
-	Log func(level script.Level, text string)
-	// NextTick queues a job that runs after the current code of the script, before promise jobs.
-	NextTick func(job func())
-	// Uncaught takes an error that a job has thrown.
-	Uncaught func(err goja.Value)
-	// Globals are names of more globals. Global makes one when it is first read.
-	Globals []string
-	Global  func(name string) goja.Value
+	Unit     *compile.Unit     // has the files
+	Entry    string            // path of the entry file in the bundle, for require.main and process.argv
+	Args     []string          // launch parameters, for process.argv
+	Env      map[string]string // process.env
+	Metadata []byte            // content of /local/gamemetadata/gamelift-metadata.json; nil: there is no such file
+
+	Exit     func(code int)                        // process.exit; should interrupt the runtime
+	Log      func(level script.Level, text string) // takes what console prints, formatted
+	NextTick func(job func())                      // queues a job that runs after the current code of the script, before promise jobs
+	Uncaught func(err goja.Value)                  // takes an error that a job has thrown
+	Globals  []string                              // names of more globals
+	Global   func(name string) goja.Value          // makes one of these when it is first read
+
 	// Pause is called in each turn of a loop and at each start of a function of the script's files, so it must be quick. It may wait or throw.
 	Pause func()
 	// Worked is called after each piece of work in Go that could not pause, with the time that it took. It may wait or throw.
