@@ -50,11 +50,10 @@ var functions = []Func{Min, Max, Avg, Median, Sum, Count, Stddev, Flatten, SetIn
 
 // Expr is a compiled expression: a function of Arg, or a path.
 type Expr struct {
-	Source string // text in the rule set; set for the outermost expression only
-	Func   Func
-	Arg    *Expr
-	Path   *Path
-	Type   Type
+	Func Func
+	Arg  *Expr
+	Path *Path
+	Type Type
 }
 
 // Member is the part of each player that a path selects.
@@ -206,7 +205,6 @@ func (p *parser) expression(text, path string) *Expr {
 		p.fail(ErrExprType, path, "A team by itself is no value; add .players.")
 		return nil
 	}
-	e.Source = text
 	return e
 }
 

@@ -103,9 +103,7 @@ func (p *parser) document(body string) {
 		p.fail(ErrVersion, "$.ruleLanguageVersion", "The version of the rule language must be \"1.0\".")
 		return
 	}
-	if v, ok := p.optionalText(p.body, "name", ErrJSON); ok {
-		p.set.Name = v
-	}
+	p.set.Name, _ = p.optionalText(p.body, "name", ErrJSON)
 }
 
 // jsonProblem says why and where a text is not valid JSON.

@@ -2,8 +2,8 @@ package bundle
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -88,10 +88,7 @@ func (b *Bundle) scripts() []string {
 		return !isScript(s) || strings.HasPrefix(path.Base(s), ".") || strings.HasPrefix(s, "node_modules/") || strings.Contains(s, "/node_modules/")
 	})
 	slices.SortFunc(names, func(x, y string) int {
-		if d := strings.Count(x, "/") - strings.Count(y, "/"); d != 0 {
-			return d
-		}
-		return strings.Compare(x, y)
+		return cmp.Or(strings.Count(x, "/")-strings.Count(y, "/"), strings.Compare(x, y))
 	})
 	return names
 }
@@ -139,8 +136,6 @@ type description struct {
 		Engine string `json:"engine"`
 	} `json:"troupe"`
 }
-
-var errNotScript = errors.New("there is no script in it: no file that ends with .js")
 
 func (b *Bundle) describe() (p description, err error) {
 	text, ok := b.Files[packageFile]

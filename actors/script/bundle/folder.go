@@ -64,10 +64,10 @@ func fromFolder(name string, l Limits) (*Bundle, error) {
 	}
 	defer root.Close()
 	w := walk{collector: newCollector(l), root: root}
-	if err := w.folder(".", nil); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	var b *Bundle
+	if err = w.folder(".", nil); err == nil {
+		b, err = w.bundle()
 	}
-	b, err := w.bundle()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

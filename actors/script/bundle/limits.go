@@ -128,11 +128,10 @@ func (c *collector) read(name string, from io.Reader) error {
 }
 
 func (c *collector) bundle() (*Bundle, error) {
-	b := &Bundle{Files: c.files}
 	for name := range c.files {
 		if isScript(name) {
-			return b, nil
+			return &Bundle{Files: c.files}, nil
 		}
 	}
-	return nil, errNotScript
+	return nil, errors.New("there is no script in it: no file that ends with .js")
 }
