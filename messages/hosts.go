@@ -27,7 +27,7 @@ type AwaitRoom struct {
 type Room struct{ Version uint64 }
 
 // Launch starts a game session for a placement. It is answered once the ACTIVATING game session is durable, or with
-// FleetCapacityExceeded if the location has no room. Request names the fleet, the location and, in Tail, a UUID for its id (D-234); its
+// FleetCapacityExceeded if the location has no room. Request names the fleet, the location and, in Tail, a UUID for its id; its
 // IdempotencyToken is not used.
 type Launch struct {
 	ToCatalog[*GameSession]

@@ -81,7 +81,7 @@ func (m *Manager) checkBackfill(k *matchmaker, g *game, id messages.GameSessionI
 	return nil
 }
 
-// inGame returns the players of a request who hold a seat in its game session (D-325). The others have just left; with them in the
+// inGame returns the players of a request who hold a seat in its game session. The others have just left; with them in the
 // ticket, no match would fill their seats.
 func inGame(g *game, players []messages.TicketPlayer) ([]messages.TicketPlayer, error) {
 	if g == nil || g.seats == nil { // STANDALONE, or the seats are not reported yet

@@ -47,7 +47,7 @@ func (d double) MarshalJSON() ([]byte, error) {
 	return json.Marshal(f)
 }
 
-// dataOf returns the matchmaker data of a match (FM-30).
+// dataOf returns the matchmaker data of a match.
 func (m *Manager) dataOf(p *proposal) string {
 	var players []messages.TicketPlayer
 	for _, t := range p.tickets {

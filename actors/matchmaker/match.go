@@ -36,7 +36,7 @@ func (p *proposal) ticketKeys() []ledger.Key {
 	return keys
 }
 
-// acceptance is how the acceptance of a match ended, in the words of the events (D-309).
+// acceptance is how the acceptance of a match ended, in the words of the events.
 type acceptance string
 
 const (

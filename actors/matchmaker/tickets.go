@@ -115,7 +115,7 @@ func tooMany() error {
 	return messages.Errorf(messages.LimitExceeded, "too many matchmaking tickets wait on this host")
 }
 
-// checkTypes refuses attributes whose type differs from the rule set's (FM-40).
+// checkTypes refuses attributes whose type differs from the rule set's.
 func checkTypes(set *ruleset.RuleSet, players []messages.TicketPlayer) error {
 	for _, a := range set.Attributes {
 		for i := range players {
@@ -146,7 +146,7 @@ func (m *Manager) add(k *matchmaker, record *messages.Ticket, size int) *ticket 
 	return t
 }
 
-// begin starts the wait of a new ticket. It supersedes other tickets of its players (FM-23).
+// begin starts the wait of a new ticket. It supersedes other tickets of its players.
 func (m *Manager) begin(c *stage.Context, t *ticket) {
 	for i := range t.record.Players {
 		p := t.record.Players[i].ID
@@ -235,7 +235,7 @@ func matchTicket(set *ruleset.RuleSet, r *messages.Ticket) match.Ticket {
 	return t
 }
 
-// get reads tickets; unknown ones are left out (FM-38).
+// get reads tickets; unknown ones are left out.
 func (m *Manager) get(c *stage.Context, ids []messages.TicketID) []*messages.Ticket {
 	found := make([]*messages.Ticket, 0, len(ids))
 	now := c.Now()

@@ -79,7 +79,7 @@ func (m *Manager) start(c *stage.Context, record *messages.Placement, join func(
 }
 
 // admit checks the request against the current state and returns its queue. The id of an ended
-// placement may be used again (D-220).
+// placement may be used again.
 func (m *Manager) admit(r *messages.StartPlacement, now time.Time) (*queue, error) {
 	q, old := m.queues[r.Queue], m.placements[r.ID]
 	switch {

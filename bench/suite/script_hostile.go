@@ -14,7 +14,7 @@ import (
 // alone is the subject without a hostile script. The others are compared with it.
 const alone = "alone"
 
-// besideTimes is how many times longer the p99 of a game may be while a hostile script runs on the same host (RL-304).
+// besideTimes is how many times longer the p99 of a game may be while a hostile script runs on the same host.
 const besideTimes = 1.5
 
 // hostileScripts are calls that run while other game sessions are measured.

@@ -181,7 +181,7 @@ func (p *Pool) Tickets() []*Ticket {
 	return all
 }
 
-// Add adds a ticket. A ticket that can never be matched is accepted (D-310); Explain says why it waits. Errors are ErrDuplicate,
+// Add adds a ticket. A ticket that can never be matched is accepted; Explain says why it waits. Errors are ErrDuplicate,
 // ErrNoPlayers and *TypeError.
 func (p *Pool) Add(t Ticket) error {
 	if p.byID[t.ID] != nil {

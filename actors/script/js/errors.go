@@ -29,7 +29,7 @@ func (h *Handler) thrown(c goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// uncaught ends the game session for an error outside callbacks, as Node.js ends the process (D-125), unless the script listens for such errors.
+// uncaught ends the game session for an error outside callbacks, as Node.js ends the process, unless the script listens for such errors.
 func (h *Handler) uncaught(e goja.Value, origin string) {
 	heard, err := h.loader.Emit("uncaughtException", e, h.vm.ToValue(origin))
 	var another *goja.Exception

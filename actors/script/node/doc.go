@@ -1,12 +1,12 @@
 // Package node runs a script in a child process of Node.js, one per game session: for scripts that need more of Node than the embedded engine has
-// (D-126), and for scripts whose memory and time must be bounded from outside. A Program holds the unpacked files of one version; its Handler speaks
+//, and for scripts whose memory and time must be bounded from outside. A Program holds the unpacked files of one version; its Handler speaks
 // to the child over two pipes (frame.go), so every gate is answered later. What the JavaScript sees is actors/script/realtime's, as in the embedded
 // engine; shim.js only carries it.
 //
 // A child has a process group of its own, an environment of its own, and ends with its game session: nothing of it is asked, it is killed. Who does
 // not answer, or takes more than it may, is killed too, and the game session ends as crashed.
 //
-// What a script starts ends with it, on Linux even what has left its process group (D-139). If the host is killed, the system ends its children; the
+// What a script starts ends with it, on Linux even what has left its process group. If the host is killed, the system ends its children; the
 // next host on the same folder (Options.Dir) ends what those have started.
 //
 // This keeps a script's faults in its game session. It is no prison for a script that means harm: without a user of its own (Options.UID) it may do

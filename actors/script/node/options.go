@@ -63,7 +63,7 @@ func (o Options) filled() (Options, error) {
 		binary, err = filepath.Abs(binary)
 	}
 	if err != nil {
-		return o, fmt.Errorf("%w: %v; install Node.js 18 or newer, name its binary in the configuration, or remove \"engine\": \"node\" from the script's package.json to run it in the embedded engine", ErrMissing, err)
+		return o, fmt.Errorf("%w: %v; install Node.js 18 or newer where PATH finds it, or remove \"engine\": \"node\" from the script's package.json to run it in the embedded engine", ErrMissing, err)
 	}
 	o.Binary = binary
 	return o, nil
