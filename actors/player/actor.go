@@ -32,20 +32,16 @@ type Durable struct {
 
 // NewDurable returns the state of a fresh reservation.
 func NewDurable(h *Handle) *Durable {
-	return &Durable{Handle: h, machine: NewMachine(), admitted: counters.LoginNew, reservedUntil: now().add(ReservationTime)}
+	return &Durable{Handle: h, machine: Machine{State: Reserved}, admitted: counters.LoginNew, reservedUntil: now().add(ReservationTime)}
 }
 
 // NewRejoinDurable returns the state of a player that logs in again after it has
 // left. h is a new handle.
 func NewRejoinDurable(h *Handle) *Durable {
 	d := NewDurable(h)
-	d.machine, d.admitted = NewRejoin(), counters.LoginRejoined
+	d.machine.Reservation, d.admitted = ReservationNone, counters.LoginRejoined
 	return d
 }
-
-// State returns the state of the player session. Only the game session may call it, while
-// no player actor runs, and tests.
-func (d *Durable) State() State { return d.machine.State }
 
 // Options configure player actors. Those of one game session may share them.
 type Options struct {

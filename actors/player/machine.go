@@ -18,16 +18,6 @@ const (
 	Gone                      // the player session has ended
 )
 
-var stateNames = [...]string{"", "RESERVED", "JOINING", "ATTACHED", "DETACHED", "LEAVING", "GONE"}
-
-// String returns the state's name.
-func (s State) String() string {
-	if int(s) < len(stateNames) {
-		return stateNames[s]
-	}
-	return "INVALID"
-}
-
 // gauge is the metric of a state; 0 for Gone.
 func (s State) gauge() counters.PlayerState {
 	if s == Gone {
@@ -60,17 +50,6 @@ const (
 	StateInconsistent             // a restarted actor found an outbox that contradicts itself
 	eventKindEnd
 )
-
-var eventNames = [...]string{"", "LoginArrived", "ReservationOver", "GateAccepted", "GateRefused", "JoinLost", "ConnectionLost",
-	"ConnectionLeft", "WindowOver", "OutboxFull", "Kicked", "GameEnded", "LeaveDone", "Released", "ChallengeUnanswered", "ChallengeAnswered", "ChallengerGone", "StateInconsistent"}
-
-// String returns the event's name.
-func (k EventKind) String() string {
-	if int(k) < len(eventNames) {
-		return eventNames[k]
-	}
-	return "Invalid"
-}
 
 // Credential says which reconnect token a login brings besides the player session's id.
 type Credential uint8
@@ -151,18 +130,6 @@ const (
 	effectEnd
 )
 
-var effectNames = [...]string{"", "AskGate", "RefuseLogin", "RefuseForNow", "RefuseWaiting", "DismissWaiting", "ReplaceWaiting", "ReleasePeer", "Accept", "FenceOld", "Resume", "CloseSlow",
-	"Drop", "StartWindow", "StopWindow", "StopReservation", "TellDetached", "TellLeaving", "CloseKicked", "CloseEnded",
-	"SetActive", "SetCompleted", "SetTimedOut", "CountOldEpoch", "CountDeadToken", "Challenge", "ResumeChallenger", "RefuseChallenger", "RetryAfterLeave", "End"}
-
-// String returns the effect's name.
-func (e Effect) String() string {
-	if int(e) < len(effectNames) {
-		return effectNames[e]
-	}
-	return "Invalid"
-}
-
 // Rules are the operator's settings that the machine follows.
 type Rules struct {
 	// Window is false in strict mode (reconnect.window = 0): losing the connection
@@ -203,12 +170,6 @@ type Machine struct {
 	Challenged bool
 }
 
-// NewMachine returns the machine of a fresh reservation.
-func NewMachine() Machine { return Machine{State: Reserved} }
-
-// NewRejoin returns the machine of a player that logs in again after it has left.
-func NewRejoin() Machine { return Machine{State: Reserved, Reservation: ReservationNone} }
-
 // Step takes one event and returns the next machine and the effects to carry out. It
 // is total: an event that does not fit the state changes nothing.
 func (m Machine) Step(r Rules, e Event) (Machine, []Effect) {
@@ -232,21 +193,16 @@ func (m Machine) Step(r Rules, e Event) (Machine, []Effect) {
 		return m.detached(e)
 	case Leaving:
 		return m.leaving(r, e)
-	default:
-		return m.refuseOnly(e)
 	}
+	if e.Kind == LoginArrived {
+		return m, []Effect{RefuseLogin}
+	}
+	return m, nil
 }
 
 func (m Machine) to(s State) Machine {
 	m.State = s
 	return m
-}
-
-func (m Machine) refuseOnly(e Event) (Machine, []Effect) {
-	if e.Kind == LoginArrived {
-		return m, []Effect{RefuseLogin}
-	}
-	return m, nil
 }
 
 func (m Machine) reserved(e Event) (Machine, []Effect) {

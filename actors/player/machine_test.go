@@ -22,7 +22,7 @@ var allRules = []Rules{
 }
 
 // roots are the machines that an actor may begin with.
-var roots = []Machine{NewMachine(), NewRejoin()}
+var roots = []Machine{{State: Reserved}, {State: Reserved, Reservation: ReservationNone}}
 
 // check compares one step with the reference (when asked to) and checks the
 // invariants.

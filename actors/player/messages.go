@@ -120,12 +120,27 @@ type Return struct {
 // OnDeadLetter implements stage.DeadLetter.
 func (m LoginAgain) OnDeadLetter() { m.Login.From.Refuse(0) }
 
-type outboxFull struct{}
+// Messages of a player to itself.
+type (
+	outboxFull      struct{}
+	reservationOver struct{}
+	windowOver      struct{ epoch messages.Epoch }
+	pauseOver       struct{}
+	challengeOver   struct{ epoch messages.Epoch }
+)
 
-type reservationOver struct{}
+// moment is a time on the monotonic clock, in a third of the space of a time.Time: nanoseconds since
+// the process started. 0 is no time.
+type moment int64
 
-type windowOver struct{ epoch messages.Epoch }
+var started = time.Now()
 
-type pauseOver struct{}
+func now() moment { return moment(time.Since(started)) }
 
-type challengeOver struct{ epoch messages.Epoch }
+func (m moment) add(d time.Duration) moment { return m + moment(d) }
+
+// since returns the time that has passed since m.
+func (m moment) since() time.Duration { return time.Duration(now() - m) }
+
+// until returns the time that is left until m.
+func (m moment) until() time.Duration { return time.Duration(m - now()) }
