@@ -14,50 +14,52 @@ import (
 	"troupe/messages/counters"
 )
 
-// onJoinGroup asks the game, and tells the group to add the player (realtime.md 11).
-func (a *Actor) onJoinGroup(s *playerSession, id messages.GroupID) {
+// onGroupOperation asks the game about a join or a leave, and tells the group (realtime.md 11).
+func (a *Actor) onGroupOperation(s *playerSession, id messages.GroupID, join bool) {
 	if id <= 0 {
 		a.drop(s, zerolog.WarnLevel, counters.DropBadGroup)
 		return
 	}
 	if a.relay {
-		a.joinGroup(s, id, true)
+		a.changeGroup(s, id, join, true)
 		return
 	}
-	ok, p := a.ask("onPlayerJoinGroup", func() script.Decision { return a.o.Handler.OnPlayerJoinGroup(id, s.player.Peer) })
-	a.groupGate(s, id, ok, p, a.joinGroup)
-}
-
-// groupGate calls then with the game's decision on a group operation, now or later.
-func (a *Actor) groupGate(s *playerSession, id messages.GroupID, ok bool, p *script.Pending, then func(*playerSession, messages.GroupID, bool)) {
+	name, decide := "onPlayerLeaveGroup", a.o.Handler.OnPlayerLeaveGroup
+	if join {
+		name, decide = "onPlayerJoinGroup", a.o.Handler.OnPlayerJoinGroup
+	}
+	ok, p := a.ask(name, func() script.Decision { return decide(id, s.player.Peer) })
 	if p == nil {
-		then(s, id, ok)
+		a.changeGroup(s, id, join, ok)
 		return
 	}
 	s.gate = p
 	a.await(p, gateLimit, func(ok bool) {
 		if s.gate == p { // otherwise dropStash was called: the player is gone
 			s.gate = nil
-			then(s, id, ok && a.phase <= ending)
+			a.changeGroup(s, id, join, ok && a.phase <= ending)
 			a.unstash(s)
 		}
 	})
 }
 
-func (a *Actor) joinGroup(s *playerSession, id messages.GroupID, ok bool) {
-	if ok && !a.roomForGroup(s, id) {
+// changeGroup carries out the game's decision on a join or a leave.
+func (a *Actor) changeGroup(s *playerSession, id messages.GroupID, join, ok bool) {
+	if ok && join && !a.roomForGroup(s, id) {
 		a.drop(s, zerolog.WarnLevel, counters.DropBadGroup)
 		ok = false
 	}
-	if !ok {
+	g := a.groups[id]
+	if !ok || g == nil && !join {
 		a.tellMembership(s, id)
 		return
 	}
-	g := a.groups[id]
 	if g == nil {
-		g = a.newGroup(id)
+		g = &groupEntry{}
+		a.groups[id] = g
+		a.spawnGroup(g, id, nil)
 	}
-	a.operate(g, s, groupOp{group: id, join: true})
+	a.operate(g, s, groupOp{group: id, join: join})
 }
 
 // roomForGroup checks the limits on groups. A member may always join again.
@@ -69,28 +71,6 @@ func (a *Actor) roomForGroup(s *playerSession, id messages.GroupID) bool {
 		return false
 	}
 	return a.groups[id] != nil || a.o.GroupsMax <= 0 || len(a.groups) < a.o.GroupsMax
-}
-
-func (a *Actor) onLeaveGroup(s *playerSession, id messages.GroupID) {
-	if id <= 0 {
-		a.drop(s, zerolog.WarnLevel, counters.DropBadGroup)
-		return
-	}
-	if a.relay {
-		a.leaveGroup(s, id, true)
-		return
-	}
-	ok, p := a.ask("onPlayerLeaveGroup", func() script.Decision { return a.o.Handler.OnPlayerLeaveGroup(id, s.player.Peer) })
-	a.groupGate(s, id, ok, p, a.leaveGroup)
-}
-
-func (a *Actor) leaveGroup(s *playerSession, id messages.GroupID, ok bool) {
-	g := a.groups[id]
-	if !ok || g == nil {
-		a.tellMembership(s, id)
-		return
-	}
-	a.operate(g, s, groupOp{group: id})
 }
 
 // tellMembership sends the current members to the requester only.
@@ -111,13 +91,6 @@ func (a *Actor) peersOf(id messages.GroupID) []int32 {
 		return g.handle.Members().Peers()
 	}
 	return nil
-}
-
-func (a *Actor) newGroup(id messages.GroupID) *groupEntry {
-	g := &groupEntry{}
-	a.groups[id] = g
-	a.spawnGroup(g, id, nil)
-	return g
 }
 
 func (a *Actor) spawnGroup(g *groupEntry, id messages.GroupID, members group.Snapshot) {
@@ -167,7 +140,7 @@ func (a *Actor) onGroupChanged(m group.Changed) {
 // from the group again.
 func (a *Actor) noteGroup(g *groupEntry, p *player.Handle, joined bool) {
 	id := g.handle.ID
-	removeOne(&p.Groups, id)
+	p.Groups = slices.DeleteFunc(p.Groups, func(g messages.GroupID) bool { return g == id })
 	s := a.byPlayer[p]
 	if s == nil || !s.inRoster() {
 		if joined {
@@ -230,14 +203,4 @@ func (a *Actor) replaceGroup(g *groupEntry) {
 		}
 	}
 	a.dropIfEmpty(g)
-}
-
-func removeOne(ids *[]messages.GroupID, id messages.GroupID) bool {
-	for i, v := range *ids {
-		if v == id {
-			*ids = append((*ids)[:i], (*ids)[i+1:]...)
-			return true
-		}
-	}
-	return false
 }

@@ -228,7 +228,7 @@ func (a *Actor) refuseFor(l *player.Login, why wire.Refusal, cause string) {
 func (a *Actor) rejoin(s *playerSession, l *player.Login) {
 	free := a.o.Publisher.session.Load().MaxPlayers - (len(a.order) - a.finished)
 	switch {
-	case !a.o.Rejoin || a.window == 0 || !s.mayRejoin() || l.Token != "": // D-2
+	case !a.o.Rejoin || a.window == 0 || s.rejoin != rejoinAllowed || s.inRoster() || l.Token != "": // D-2
 		a.refuse(l, wire.RefusedPlayerSessionEnded)
 		return
 	case free <= 0 || a.full():

@@ -1,6 +1,8 @@
 package gamesession
 
 import (
+	"slices"
+
 	"troupe/actors/player"
 	"troupe/actors/script"
 	"troupe/actors/stage"
@@ -104,9 +106,6 @@ const (
 // inRoster reports whether the player is in the game.
 func (s *playerSession) inRoster() bool { return s.presence == playing || s.presence == leaving }
 
-// mayRejoin reports whether the player has left on its own and is out of the game.
-func (s *playerSession) mayRejoin() bool { return s.rejoin == rejoinAllowed && !s.inRoster() }
-
 // startJoining gives the player a peer id until the game has decided on its login.
 func (a *Actor) startJoining(s *playerSession) {
 	s.presence = joining
@@ -142,12 +141,7 @@ func (a *Actor) enter(s *playerSession) {
 func (a *Actor) leave(s *playerSession) {
 	s.presence = gone
 	delete(a.byPeer, s.player.Peer)
-	for i, other := range a.roster {
-		if other == s {
-			a.roster = append(a.roster[:i:i], a.roster[i+1:]...)
-			break
-		}
-	}
+	a.roster = slices.DeleteFunc(slices.Clone(a.roster), func(o *playerSession) bool { return o == s })
 	a.inflow.SetPlayers(len(a.roster))
 }
 

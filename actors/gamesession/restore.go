@@ -1,8 +1,8 @@
 package gamesession
 
 import (
+	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"troupe/messages"
@@ -14,10 +14,7 @@ import (
 func NewRestored(g *messages.GameSession, players []messages.PlayerSession) *Publisher {
 	p := NewPublisher(g)
 	slices.SortFunc(players, func(a, b messages.PlayerSession) int {
-		if c := a.Created.Compare(b.Created); c != 0 {
-			return c
-		}
-		return strings.Compare(string(a.ID), string(b.ID))
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 	})
 	all := make([]playerSessionView, len(players)) // one allocation: there may be many
 	views := make([]*playerSessionView, len(players))

@@ -76,15 +76,12 @@ func (s *session) sendToPlayer(m script.Outgoing, target messages.PeerID, reliab
 }
 
 func (s *session) sendToGroup(m script.Outgoing, target messages.GroupID, reliable bool) {
-	n := len(s.roster)
-	if target != messages.AllPlayers {
-		n = len(s.actor().membersOf(target))
-	}
+	n, members := s.actor().recipients(target)
 	if !s.maySend(n, reliable) {
 		return
 	}
 	if f := s.frame(m, messages.NoPeer, target); f != nil {
-		s.actor().deliverToGroup(target, f, reliable)
+		s.actor().deliver(target, members, f, reliable)
 		f.Release()
 	}
 }
@@ -104,33 +101,6 @@ func (s *session) maySend(n int, reliable bool) bool {
 	return true
 }
 
-// deliverToGroup is fanOut without the limit on deliveries caused by players.
-func (a *Actor) deliverToGroup(id messages.GroupID, f *wire.Frame, reliable bool) {
-	if id == messages.AllPlayers {
-		for _, s := range a.roster {
-			s.player.Deliver(a.c, f, reliable)
-		}
-		return
-	}
-	for _, p := range a.membersOf(id) {
-		p.Deliver(a.c, f, reliable)
-	}
-}
-
-func (a *Actor) membersOf(id messages.GroupID) group.Snapshot {
-	if id == messages.AllPlayers {
-		all := make(group.Snapshot, len(a.roster))
-		for i, s := range a.roster {
-			all[i] = s.player
-		}
-		return all
-	}
-	if g := a.groups[id]; g != nil {
-		return g.handle.Members()
-	}
-	return nil
-}
-
 // frame builds the packet of a message of the game. It returns nil if the payload is over
 // 65536 bytes.
 func (s *session) frame(m script.Outgoing, target messages.PeerID, to messages.GroupID) *wire.Frame {
@@ -146,11 +116,16 @@ func (s *session) frame(m script.Outgoing, target messages.PeerID, to messages.G
 }
 
 func (s *session) BroadcastGroupMembershipUpdate(of, to messages.GroupID) {
-	members := s.actor().membersOf(to)
-	if !s.maySend(len(members), true) {
+	n, members := s.actor().recipients(to)
+	if !s.maySend(n, true) {
 		return
 	}
 	peers := s.actor().peersOf(of)
+	if to == messages.AllPlayers {
+		for _, p := range s.roster {
+			p.player.Give(s.c, group.Update(p.player, messages.ServerPeer, of, peers))
+		}
+	}
 	for _, p := range members {
 		p.Give(s.c, group.Update(p, messages.ServerPeer, of, peers))
 	}
@@ -210,6 +185,9 @@ func (s *session) After(d time.Duration, f func()) (stop func()) {
 }
 
 func (s *session) Do(f func()) bool { return s.c.Self().Tell(task{f}) }
+
+// HostLog returns a sink that writes into the host's log, for a game session without a log of its own.
+func HostLog(log *zerolog.Logger, id string) script.Sink { return hostLog{log: log, session: id} }
 
 // hostLog writes the lines of a game session without a log of its own into the host's log,
 // which may be a terminal.

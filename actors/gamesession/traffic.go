@@ -7,6 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/actors/group"
 	"troupe/actors/player"
 	"troupe/actors/script"
 	"troupe/actors/stage"
@@ -121,10 +122,8 @@ func (a *Actor) handle(s *playerSession, in *Inbound) {
 	switch in.Kind {
 	case Application:
 		a.onApplication(s, in)
-	case JoinGroup:
-		a.onJoinGroup(s, in.Group)
-	case LeaveGroup:
-		a.onLeaveGroup(s, in.Group)
+	case JoinGroup, LeaveGroup:
+		a.onGroupOperation(s, in.Group, in.Kind == JoinGroup)
 	case RequestMembership:
 		s.player.Give(a.c, wire.NewMembershipUpdate(int32(s.player.Peer), int32(s.player.Peer), int32(in.Group), a.peersOf(in.Group))) // D-110
 	case Ping:
@@ -244,13 +243,13 @@ const strayGroupsMax = 16
 
 // logNotMember writes into the game session's log that a player sends to a group without being
 // a member, once per group. The player gets no error (realtime.md 10).
-func (a *Actor) logNotMember(s *playerSession, group messages.GroupID) {
-	if stray := s.has().strayGroups; len(stray) >= strayGroupsMax || slices.Contains(stray, group) {
+func (a *Actor) logNotMember(s *playerSession, id messages.GroupID) {
+	if stray := s.has().strayGroups; len(stray) >= strayGroupsMax || slices.Contains(stray, id) {
 		return
 	}
 	rare := s.seldom()
-	rare.strayGroups = append(rare.strayGroups, group)
-	a.o.Log.Host(script.LevelWarn, fmt.Sprintf("player %d sends messages to group %d, which it is not in: they reach nobody", s.player.Peer, group))
+	rare.strayGroups = append(rare.strayGroups, id)
+	a.o.Log.Host(script.LevelWarn, fmt.Sprintf("player %d sends messages to group %d, which it is not in: they reach nobody", s.player.Peer, id))
 }
 
 // onLimited writes into the game session's log that a limit has cost a player packets or its connection, once per player and
@@ -268,27 +267,34 @@ func (a *Actor) onLimited(m Limited) {
 // fanOut delivers a frame to all members of a group, including the sender, within the limit on
 // deliveries caused by players.
 func (a *Actor) fanOut(id messages.GroupID, f *wire.Frame, reliable bool) {
+	n, members := a.recipients(id)
+	if a.fanout.allow(n, reliable) {
+		a.deliver(id, members, f, reliable)
+	} else {
+		a.c.Counters().Dropped.Add(counters.DropDeliveryRate, int64(n))
+	}
+}
+
+// recipients returns how many players a group has, and, except for group -1, which they are.
+func (a *Actor) recipients(id messages.GroupID) (n int, members group.Snapshot) {
 	if id == messages.AllPlayers {
-		if !a.fanout.allow(len(a.roster), reliable) {
-			a.c.Counters().Dropped.Add(counters.DropDeliveryRate, int64(len(a.roster)))
-			return
+		return len(a.roster), nil
+	}
+	if g := a.groups[id]; g != nil {
+		members = g.handle.Members()
+	}
+	return len(members), members
+}
+
+// deliver delivers a frame to the recipients of a group.
+func (a *Actor) deliver(id messages.GroupID, members group.Snapshot, f *wire.Frame, reliable bool) {
+	if id == messages.AllPlayers {
+		for _, s := range a.roster {
+			s.player.Deliver(a.c, f, reliable)
 		}
-		for _, m := range a.roster {
-			m.player.Deliver(a.c, f, reliable)
-		}
-		return
 	}
-	g := a.groups[id]
-	if g == nil {
-		return
-	}
-	members := g.handle.Members()
-	if !a.fanout.allow(len(members), reliable) {
-		a.c.Counters().Dropped.Add(counters.DropDeliveryRate, int64(len(members)))
-		return
-	}
-	for _, m := range members {
-		m.Deliver(a.c, f, reliable)
+	for _, p := range members {
+		p.Deliver(a.c, f, reliable)
 	}
 }
 

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"troupe/actors/player"
@@ -13,14 +14,7 @@ import (
 type Snapshot []*player.Handle
 
 // Has reports whether p is a member.
-func (s Snapshot) Has(p *player.Handle) bool {
-	for _, m := range s {
-		if m == p {
-			return true
-		}
-	}
-	return false
-}
+func (s Snapshot) Has(p *player.Handle) bool { return slices.Contains(s, p) }
 
 // Peers returns the members' peer ids in the type that the wire uses.
 func (s Snapshot) Peers() []int32 {
@@ -105,9 +99,7 @@ func (a *Actor) onJoin(c *stage.Context, m Join) {
 	if a.members.Has(m.Player) {
 		a.tell(c, m.Player)
 	} else {
-		next := make(Snapshot, len(a.members), len(a.members)+1)
-		copy(next, a.members)
-		a.publish(append(next, m.Player))
+		a.publish(slices.Concat(a.members, Snapshot{m.Player}))
 		a.tellAll(c)
 	}
 	a.session.Tell(Changed{Group: a.handle, Player: m.Player, Joined: true})
@@ -117,13 +109,7 @@ func (a *Actor) onJoin(c *stage.Context, m Join) {
 // only the player gets an update.
 func (a *Actor) onLeave(c *stage.Context, m Leave) {
 	if a.members.Has(m.Player) {
-		next := make(Snapshot, 0, len(a.members))
-		for _, p := range a.members {
-			if p != m.Player {
-				next = append(next, p)
-			}
-		}
-		a.publish(next)
+		a.publish(slices.DeleteFunc(slices.Clone(a.members), func(p *player.Handle) bool { return p == m.Player }))
 		a.tellAll(c)
 	} else if !m.Gone {
 		a.tell(c, m.Player)
