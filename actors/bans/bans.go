@@ -2,9 +2,7 @@ package bans
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -104,15 +102,13 @@ func (l *List) All(now time.Time) []messages.Ban {
 // Load returns the bans of a store, and those that it has damaged.
 func Load(s store.Store) (*List, []store.Damage, error) {
 	l := New()
-	var senseless []store.Damage
-	damaged, err := s.Load(store.Ban, func(id string, value []byte) error {
-		var b messages.Ban
-		if err := json.Unmarshal(value, &b); err != nil || string(b.Player) != id {
-			senseless = append(senseless, store.Damage{Kind: store.Ban, ID: id, Err: fmt.Errorf("cannot be read: %w", cmp.Or(err, errors.New("it is of another player")))})
-			return nil
+	var unread store.Unread
+	err := store.Read(s, &unread, store.Ban, func(id string, b *messages.Ban, _ int) error {
+		if string(b.Player) != id {
+			return errors.New("cannot be read: it is of another player")
 		}
-		l.bans[b.Player] = b
+		l.bans[b.Player] = *b
 		return nil
 	})
-	return l, append(damaged, senseless...), err
+	return l, unread.Damaged(), err
 }

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -39,11 +38,8 @@ func (s *script) put() store.Change {
 }
 
 func (c *Catalog) putAlias(a *messages.Alias) store.Change {
-	return store.Put(store.Alias, string(a.ID), aliasRecord{*a, c.configuredAlias(a.ID)})
-}
-
-func (c *Catalog) configuredAlias(id messages.AliasID) bool {
-	return slices.ContainsFunc(c.o.Aliases, func(a *messages.Alias) bool { return a.ID == id })
+	configured := slices.ContainsFunc(c.o.Aliases, func(o *messages.Alias) bool { return o.ID == a.ID })
+	return store.Put(store.Alias, string(a.ID), aliasRecord{*a, configured})
 }
 
 // restore reads the records of earlier processes. The configuration overrides them: of a stored
@@ -82,16 +78,11 @@ func (f *fleetRecord) id() string {
 // load calls f with all valid records of a kind. Invalid ones are added to unread, so that they do
 // not keep the host from starting.
 func load[T any](c *Catalog, kind store.Kind, named func(*T) string, f func(*T)) error {
-	return c.unread.Load(c.o.Store, kind, func(id string, value []byte) error {
-		record := new(T)
-		switch err := json.Unmarshal(value, record); {
-		case err != nil:
-			c.unread.Add(kind, id, fmt.Errorf("cannot be read: %w", err))
-		case named(record) != id:
-			c.unread.Add(kind, id, store.ErrIncomplete)
-		default:
-			f(record)
+	return store.Read(c.o.Store, &c.unread, kind, func(id string, record *T, _ int) error {
+		if named(record) != id {
+			return store.ErrIncomplete
 		}
+		f(record)
 		return nil
 	})
 }
@@ -126,8 +117,7 @@ func (c *Catalog) restoreFleet(stored *fleetRecord) {
 	if stored.Configured {
 		return
 	}
-	f := &fleet{record: record}
-	f.events = stored.Events
+	f := &fleet{record: record, events: stored.Events}
 	c.fleets[record.ID] = f
 	if record.Status == messages.FleetTerminated {
 		c.deleted = append(c.deleted, f)
@@ -186,5 +176,51 @@ func (c *Catalog) forgetFleets() {
 	c.deleted = slices.Delete(c.deleted, 0, n)
 	if dropped != nil {
 		c.ledger.CommitAsync(dropped...) // tried again at the next start
+	}
+}
+
+// checkScripts records missing scripts of fleets as damaged: the API does not delete a script that
+// is in use.
+func (c *Catalog) checkScripts() {
+	for _, f := range c.fleets {
+		id, s := f.record.ScriptID, f.record.Status
+		if id == "" || s == messages.FleetDeleting || s == messages.FleetTerminated || c.scripts[id] != nil || c.unread.Has(store.Script, string(id)) {
+			continue
+		}
+		c.unread.Add(store.Script, string(id), fmt.Errorf("%w, and fleet %s runs it", errNotThere, f.record.ID))
+	}
+}
+
+// unknown returns the error for a fleet, alias or script that does not exist.
+func (c *Catalog) unknown(kind store.Kind, id string) error {
+	if c.unread.Has(kind, id) {
+		return messages.Errorf(messages.NotFound, "%s %s is not known here: its record in the store is damaged", kind, id)
+	}
+	return messages.Errorf(messages.NotFound, "%s %s is not known here", kind, id)
+}
+
+func (c *Catalog) noScript(id messages.ScriptID) error {
+	return c.unknown(store.Script, string(id))
+}
+
+// tellDamage adds an event about damaged records to the fleets that they concern.
+func (c *Catalog) tellDamage() {
+	for id, f := range c.fleets {
+		if f.record.Status == messages.FleetTerminated {
+			continue
+		}
+		if c.unread.Has(store.Fleet, string(id)) {
+			f.events.add(c.context.Now(), EventGeneric, "the fleet's record in the store is damaged: it is as the configuration says, and what the API has changed is lost")
+		}
+		for _, l := range f.record.Locations {
+			if c.unread.Has(store.Location, l) {
+				f.events.add(c.context.Now(), EventGeneric, "the record of location "+l+" in the store is damaged: create the location again")
+			}
+		}
+	}
+	for _, a := range c.aliases {
+		if a.FleetID != "" && c.fleets[a.FleetID] == nil {
+			c.context.Log().Warn().Str("alias_id", string(a.ID)).AnErr("error", c.unknown(store.Fleet, string(a.FleetID))).Msg("an alias leads to no fleet: update it")
+		}
 	}
 }

@@ -174,3 +174,19 @@ func (c *Catalog) onDeleteScript(m stage.Request[messages.DeleteScript, stage.No
 		}}, nil
 	}})
 }
+
+// Requests whose archive this host has unpacked.
+type (
+	// NewScript creates a script from a bundle; of Request.Zip only the size is used.
+	NewScript struct {
+		messages.ToThisHost[*messages.Script]
+		Request messages.CreateScript
+		Bundle  *bundle.Bundle
+	}
+	// ChangeScript changes a script. A nil bundle keeps the content.
+	ChangeScript struct {
+		messages.ToThisHost[messages.UpdatedScript]
+		Request messages.UpdateScript
+		Bundle  *bundle.Bundle
+	}
+)

@@ -36,30 +36,22 @@ func (p *Process) Outdated() bool {
 	return p.config.current != nil && p.config.current.content != p.program.content
 }
 
-// Free returns a process for a game session of a fleet with a script, not started yet; nil if
-// none is free in that location.
+// Free returns a process for a game session of a fleet with a script, not started yet: of the first
+// configuration that can take one in that location. It is nil if none can.
 func (h *Hosting) Free(id messages.FleetID, location string) *Process {
-	if p := h.vacant(id, location); p != nil {
-		return &Process{config: p, program: p.current, location: location}
+	if f := h.fleets[id]; f != nil {
+		for _, p := range f.configs {
+			if p.current != nil && !h.refused(p.current) && p.live[location] < p.processes(location) {
+				return &Process{config: p, program: p.current, location: location}
+			}
+		}
 	}
 	return nil
 }
 
 // HasFree reports whether Free would find a process.
 func (h *Hosting) HasFree(id messages.FleetID, location string) bool {
-	return h.vacant(id, location) != nil
-}
-
-// vacant returns the first configuration that can take a game session in a location.
-func (h *Hosting) vacant(id messages.FleetID, location string) *ProcessConfig {
-	if f := h.fleets[id]; f != nil {
-		for _, p := range f.configs {
-			if p.current != nil && !h.refused(p.current) && p.live[location] < p.processes(location) {
-				return p
-			}
-		}
-	}
-	return nil
+	return h.Free(id, location) != nil
 }
 
 // Surplus returns, for each configuration of a fleet, by how many its game sessions in a location

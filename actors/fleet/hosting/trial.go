@@ -3,7 +3,6 @@ package hosting
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -76,17 +75,11 @@ func contentKey(b *bundle.Bundle, entry string) string {
 func newTrials(s store.Store, crash string, tell func(proceed)) (*trials, error) {
 	t := &trials{store: s, tell: tell, suspects: make(map[string]mark), refused: make(map[string]string), onTrial: make(map[string]*trial)}
 	last := 0 // contents that were on trial in the process before
-	err := t.unread.Load(s, store.Trial, func(key string, value []byte) error {
-		var m mark
-		switch err := json.Unmarshal(value, &m); {
-		case err != nil:
-			t.unread.Add(store.Trial, key, fmt.Errorf("cannot be read: %w", err))
-		case m.Why != "":
+	err := store.Read(s, &t.unread, store.Trial, func(key string, m *mark, _ int) error {
+		if m.Why != "" {
 			t.refused[key] = m.Why
-		default:
-			if t.suspects[key] = m; !m.Again {
-				last++
-			}
+		} else if t.suspects[key] = *m; !m.Again {
+			last++
 		}
 		return nil
 	})
