@@ -47,7 +47,7 @@ func (m refuseLater) OnDeadLetter() { m.handle.refuse() }
 type state uint8
 
 const (
-	awaitingLogin state = iota + 1
+	awaitingLogin state = iota
 	joining
 	serving
 	refusing // the answer is delayed
@@ -80,11 +80,6 @@ type Actor struct {
 
 // payloads are pooled, because links take them through an interface.
 var payloads = sync.Pool{New: func() any { return new([20]byte) }}
-
-// newActor returns the actor of a new connection.
-func newActor(h *Handle, parent *Supervisor) *Actor {
-	return &Actor{handle: h, parent: parent, state: awaitingLogin}
-}
 
 // Started implements stage.Actor.
 func (a *Actor) Started(c *stage.Context) {
@@ -245,5 +240,40 @@ func (a *Actor) countRoundTrip(c *stage.Context, now time.Duration) {
 		if d := link.RoundTrip(); d > 0 {
 			c.Counters().RoundTrip.Observe(d)
 		}
+	}
+}
+
+// Open tells the supervisor to spawn the actor of a new connection.
+type Open struct{ Handle *Handle }
+
+// OnDeadLetter implements stage.DeadLetter: the host is stopping.
+func (m Open) OnDeadLetter() { m.Handle.link.Close(messages.CloseGoingAway) }
+
+// Supervisor is the parent of all connection actors. A connection that crashes
+// is closed by its own Stopped and never replaced (reliability.md 4).
+type Supervisor struct {
+	fleet    *stage.Ref
+	timeouts Timeouts
+}
+
+// NewSupervisor returns the parent of all connections. Logins go to fleet.
+func NewSupervisor(fleet *stage.Ref, t Timeouts) *Supervisor {
+	return &Supervisor{fleet: fleet, timeouts: t}
+}
+
+// Started implements stage.Actor.
+func (s *Supervisor) Started(*stage.Context) {}
+
+// Stopped implements stage.Actor.
+func (s *Supervisor) Stopped(*stage.Context) {}
+
+// Receive implements stage.Actor.
+func (s *Supervisor) Receive(c *stage.Context, msg any) {
+	switch m := msg.(type) {
+	case Open:
+		c.Spawn(m.Handle.ref, &Actor{handle: m.Handle, parent: s})
+	case stage.Exited:
+	default:
+		c.Unknown(msg)
 	}
 }

@@ -190,7 +190,7 @@ func (h *Handle) Refuse(after time.Duration) {
 		h.answer(&wire.LoginResult{Caps: h.caps, RetryAfterMs: uint64(after.Milliseconds())}, messages.CloseTryLater)
 		return
 	}
-	h.count.LoginsRefused.Add(cmp.Or(counters.LoginRefusal(h.counted.Load()), refusalCounted(wire.Refusal(h.why.Load()))), 1)
+	h.count.LoginsRefused.Add(cmp.Or(counters.LoginRefusal(h.counted.Load()), refusals[wire.Refusal(h.why.Load())], counters.LoginOtherReason), 1)
 	if wait := h.edge.Refused(); wait > 0 {
 		h.ref.Tell(refuseLater{h, wait})
 		return
@@ -198,23 +198,14 @@ func (h *Handle) Refuse(after time.Duration) {
 	h.refuse()
 }
 
-// refusalCounted is the label under which a refusal counts. Without a reason the id is mostly unknown.
-func refusalCounted(why wire.Refusal) counters.LoginRefusal {
-	switch why {
-	case wire.RefusedGameSessionEnded:
-		return counters.LoginGameSessionEnded
-	case wire.RefusedFull:
-		return counters.LoginFull
-	case wire.RefusedByGame:
-		return counters.LoginByGame
-	case wire.RefusedPlayerSessionEnded:
-		return counters.LoginPlayerSessionEnded
-	case wire.RefusedToken:
-		return counters.LoginToken
-	case wire.RefusedInUse:
-		return counters.LoginInUse
-	}
-	return counters.LoginOtherReason
+// refusals are the labels under which refusals count; others are LoginOtherReason. Without a reason the id is mostly unknown.
+var refusals = map[wire.Refusal]counters.LoginRefusal{
+	wire.RefusedGameSessionEnded:   counters.LoginGameSessionEnded,
+	wire.RefusedFull:               counters.LoginFull,
+	wire.RefusedByGame:             counters.LoginByGame,
+	wire.RefusedPlayerSessionEnded: counters.LoginPlayerSessionEnded,
+	wire.RefusedToken:              counters.LoginToken,
+	wire.RefusedInUse:              counters.LoginInUse,
 }
 
 func (h *Handle) refuse() {

@@ -60,7 +60,7 @@ func TestTheHostsOwnLatenessMovesTheDeadline(t *testing.T) {
 			s := stage.New(stage.Options{Log: zerolog.Nop(), Counters: &count, Shards: 1})
 			link := &slowLink{opened: time.Now()}
 			h := NewHandle(s, link, counters.WS, nil, &count)
-			s.SpawnRoot(h.ref, lateActor{newActor(h, NewSupervisor(nil, DefaultTimeouts()))})
+			s.SpawnRoot(h.ref, lateActor{&Actor{handle: h, parent: NewSupervisor(nil, DefaultTimeouts())}})
 			p := player.NewHandle("psess-1", messages.NewPlayer{}, time.Now(), new(player.Budget), &count)
 			h.Bind(&player.Attachment{Player: p, PingInterval: 3 * time.Second})
 			time.Sleep(4 * time.Second)

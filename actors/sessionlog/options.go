@@ -1,6 +1,7 @@
 package sessionlog
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -44,27 +45,8 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	if o.FileBytes <= 0 {
-		o.FileBytes = 4 << 20
-	}
-	o.FileBytes = max(o.FileBytes, fileBytesMin)
-	if o.Files <= 0 {
-		o.Files = 4
-	}
-	if o.TotalBytes <= 0 {
-		o.TotalBytes = 1 << 30
-	}
-	if o.LogsMax <= 0 {
-		o.LogsMax = 20_000
-	}
-	if o.Keep <= 0 {
-		o.Keep = 14 * 24 * time.Hour
-	}
-	if o.OpenMax <= 0 {
-		o.OpenMax = 64
-	}
-	if o.Counters == nil {
-		o.Counters = new(counters.Set)
-	}
+	o.FileBytes, o.Files = max(cmp.Or(o.FileBytes, 4<<20), fileBytesMin), cmp.Or(o.Files, 4)
+	o.TotalBytes, o.LogsMax, o.OpenMax = cmp.Or(o.TotalBytes, 1<<30), cmp.Or(o.LogsMax, 20_000), cmp.Or(o.OpenMax, 64)
+	o.Keep, o.Counters = cmp.Or(o.Keep, 14*24*time.Hour), cmp.Or(o.Counters, new(counters.Set))
 	return o
 }

@@ -38,7 +38,9 @@ func (s *Store) run() {
 			s.sweep(now)
 		case <-s.quit:
 			s.flush()
-			s.closeFiles()
+			for s.files.Len() > 0 {
+				s.closeFile(s.files.Front().Value.(*log))
+			}
 			return
 		}
 	}
@@ -53,10 +55,6 @@ func (s *Store) flush() {
 	for _, l := range dirty {
 		s.write(l)
 	}
-	s.wakeReaders()
-}
-
-func (s *Store) wakeReaders() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	close(s.changed)
@@ -211,8 +209,7 @@ func (s *Store) closeFile(l *log) {
 	}
 }
 
-func (s *Store) closeFiles() {
-	for s.files.Len() > 0 {
-		s.closeFile(s.files.Front().Value.(*log))
-	}
+// appendLine appends a line in the format of the file.
+func appendLine(to []byte, l script.Line) []byte {
+	return append(append(to, l.Clean().String()...), '\n')
 }
