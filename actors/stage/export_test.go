@@ -1,6 +1,10 @@
 package stage
 
-import "slices"
+import (
+	"slices"
+
+	"troupe/messages/counters"
+)
 
 // PlaceOf is placeOf.
 func PlaceOf(n uint64, shards, groups int) (shard int, group uint8) {
@@ -20,3 +24,9 @@ func PosterRuns(r *Ref) uint64 {
 	}
 	return s.poster.turn.Load() / 2
 }
+
+// Kind is the actor's kind.
+func (r *Ref) Kind() counters.ActorKind { return r.kind }
+
+// Children returns the number of children that have not exited.
+func (c *Context) Children() int { return int(c.children) }

@@ -129,7 +129,9 @@ func (g *guard) stop() {
 	}
 	g.stopping = true
 	g.self.mailbox.close()
-	g.stopTimers()
+	for g.timers != nil {
+		g.timers.Stop()
+	}
 	for child := g.newest; child != nil; child = child.older {
 		child.self.mailbox.stop()
 	}
@@ -209,12 +211,6 @@ func crashText(r any) string {
 	return "panic"
 }
 
-func (g *guard) stopTimers() {
-	for g.timers != nil {
-		g.timers.Stop()
-	}
-}
-
 // Self returns the actor's own Ref.
 func (c *Context) Self() *Ref { return c.self }
 
@@ -255,9 +251,6 @@ func (c *Context) Spawn(ref *Ref, a Actor) {
 	}
 	g.self.stage().spawn(g, ref, a)
 }
-
-// Children returns the number of children that have not exited.
-func (c *Context) Children() int { return int(c.children) }
 
 // StopSelf ends the actor after the current message; the messages that wait become dead
 // letters.

@@ -21,9 +21,6 @@ type Ref struct {
 	crash *string
 }
 
-// Kind is the actor's kind.
-func (r *Ref) Kind() counters.ActorKind { return r.kind }
-
 // Name is unique within the process; a replacement gets a new one.
 func (r *Ref) Name() string { return r.kind.String() + "-" + strconv.FormatUint(r.number, 36) }
 

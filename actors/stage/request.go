@@ -34,3 +34,16 @@ func As[Q messages.RequestOf[A], A any](q Q, a Ask) Request[Q, A] {
 
 // Send implements messages.Sender: it asks the actor.
 func (r *Ref) Send(q messages.Request, reply func(any, error)) { r.Tell(Ask{Request: q, Reply: reply}) }
+
+// With returns a function that answers the request: with the value that answer points to when
+// it is called, or with an error.
+func (r Request[Q, A]) With(answer *A) func(error) {
+	return func(err error) {
+		if err != nil {
+			var none A
+			r.Reply(none, err)
+			return
+		}
+		r.Reply(*answer, nil)
+	}
+}
