@@ -39,7 +39,7 @@ type Actor struct {
 	unhealthy     int          // health checks that failed in a row
 	continuations []func()     // continuations of decisions that took time
 
-	timeline moments // for operators
+	timeline []messages.Moment // the last momentsMax, for operators
 
 	// Players.
 	byID          map[messages.PlayerSessionID]*playerSession

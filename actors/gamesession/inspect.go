@@ -24,29 +24,12 @@ func (a *Actor) noteEnd(s *playerSession, reason string) {
 // momentsMax bounds the time line of a game session.
 const momentsMax = 100
 
-// moments are the last entries of a time line, in a ring that grows up to momentsMax.
-type moments struct {
-	all  []messages.Moment
-	next int // of all, once it is full: the oldest
-}
-
-func (m *moments) add(one messages.Moment) {
-	if len(m.all) < momentsMax {
-		m.all = append(m.all, one)
-		return
-	}
-	m.all[m.next] = one
-	m.next = (m.next + 1) % momentsMax
-}
-
-// inOrder returns a copy, the oldest first.
-func (m *moments) inOrder() []messages.Moment {
-	return append(slices.Clone(m.all[m.next:]), m.all[:m.next]...)
-}
-
 // note adds to the time line.
 func (a *Actor) note(s *player.Handle, kind messages.MomentKind, text string) {
-	a.timeline.add(messages.Moment{At: a.c.Now(), Kind: kind, Player: s.PlayerID, Peer: s.Peer, Text: text})
+	if len(a.timeline) == momentsMax {
+		a.timeline = slices.Delete(a.timeline, 0, 1)
+	}
+	a.timeline = append(a.timeline, messages.Moment{At: a.c.Now(), Kind: kind, Player: s.PlayerID, Peer: s.Peer, Text: text})
 }
 
 // onKick removes a player for an operator.
@@ -67,7 +50,7 @@ func (a *Actor) onKick(m stage.Request[messages.KickPlayer, int]) {
 
 // onInspect answers with the state of the game session. The cost grows with its players.
 func (a *Actor) onInspect(r stage.Request[messages.InspectGameSession, *messages.GameSessionState]) {
-	state := &messages.GameSessionState{Players: make([]messages.PlayerState, 0, len(a.order)), Moments: a.timeline.inOrder()}
+	state := &messages.GameSessionState{Players: make([]messages.PlayerState, 0, len(a.order)), Moments: slices.Clone(a.timeline)}
 	for _, s := range a.order {
 		if s.view.hidden.Load() {
 			continue

@@ -3,6 +3,7 @@ package gamesession
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -316,7 +317,7 @@ func (a *Actor) finish() {
 }
 
 func (a *Actor) overMessage() Over {
-	return Over{Session: a.record.ID, Ref: a.c.Self(), Text: a.record.EndText, Failed: a.crashed, Moments: a.timeline.inOrder()}
+	return Over{Session: a.record.ID, Ref: a.c.Self(), Text: a.record.EndText, Failed: a.crashed, Moments: slices.Clone(a.timeline)}
 }
 
 // conclude gives all records their final status.
@@ -343,7 +344,7 @@ func (a *Actor) Stopped(c *stage.Context) {
 		}
 		a.conclude()
 		if c.Crash() != "" && a.assignment != unassigned {
-			a.o.Fleet.Tell(Crashed{a.record.ID, a.timeline.inOrder()})
+			a.o.Fleet.Tell(Crashed{a.record.ID, slices.Clone(a.timeline)})
 		}
 	}
 	for _, s := range a.order {
