@@ -31,8 +31,11 @@ const (
 // NewPool returns a pool of max bytes.
 func NewPool(max int64) *Pool { return &Pool{max: max} }
 
+// Used returns the bytes that outboxes have taken.
+func (p *Pool) Used() int64 { return p.used.Load() }
+
 // Figures returns the bytes that outboxes have taken, and how many they may take.
-func (p *Pool) Figures() (used, most int64) { return p.used.Load(), p.max }
+func (p *Pool) Figures() (used, most int64) { return p.Used(), p.max }
 
 func (p *Pool) take(n int64) bool {
 	if p.used.Add(n) > p.max {

@@ -150,7 +150,7 @@ func TestPlayersShareAPool(t *testing.T) {
 						t.Fatalf("player %d is not sound", i)
 					}
 				}
-				if used := pool.used.Load(); used > max || used != int64(granted) {
+				if used := pool.Used(); used > max || used != int64(granted) {
 					t.Fatalf("%d bytes of the pool are used, %d granted", used, granted)
 				}
 			},
@@ -158,8 +158,8 @@ func TestPlayersShareAPool(t *testing.T) {
 		for _, o := range outs {
 			o.close()
 		}
-		if pool.used.Load() != 0 {
-			t.Fatalf("%d bytes are not given back", pool.used.Load())
+		if pool.Used() != 0 {
+			t.Fatalf("%d bytes are not given back", pool.Used())
 		}
 		made.balanced(t)
 	})

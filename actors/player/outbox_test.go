@@ -481,7 +481,7 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 		if m.mode == surrendered && open != nil {
 			out.Abandon(open)
 		}
-		if n := pool.used.Load(); n != 0 {
+		if n := pool.Used(); n != 0 {
 			t.Fatalf("%d bytes of the pool are left", n)
 		}
 		made.balanced(t)

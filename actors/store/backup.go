@@ -117,31 +117,31 @@ func verify(ctx context.Context, path string) (sum Summary, err error) {
 		return sum, err
 	}
 	sum = Summary{Records: make(map[Kind]int), Bytes: info.Size()}
-	if sum.Version, err = version(db); err != nil {
+	if sum.Version, err = version(db); err != nil { // checkContent has compared it
 		return sum, err
 	}
-	if err := checkVersion(sum.Version, len(migrations)); err != nil {
-		return sum, err
-	}
+	return sum, errors.Join(sum.count(ctx, db, path)...)
+}
+
+// count counts the records of a database, and lists the damaged ones. It goes on after a kind that cannot be read.
+func (sum *Summary) count(ctx context.Context, db *sql.DB, path string) (failed []error) {
 	all, err := kinds(ctx, db)
 	if err != nil {
-		return sum, err
+		failed = append(failed, err)
 	}
 	for _, kind := range all {
 		damaged, err := load(ctx, db, path, kind, func(string, []byte) error { sum.Records[kind]++; return nil })
-		if err != nil {
-			return sum, err
+		if sum.Damaged = append(sum.Damaged, damaged...); err != nil {
+			failed = append(failed, err)
 		}
-		sum.Damaged = append(sum.Damaged, damaged...)
 	}
-	return sum, nil
+	return failed
 }
 
-func kinds(ctx context.Context, db *sql.DB) ([]Kind, error) { return kindsIn(ctx, db, "") }
-
-// kindsIn returns the kinds of the records that meet a condition.
-func kindsIn(ctx context.Context, db *sql.DB, where string, args ...any) (all []Kind, err error) {
-	rows, err := db.QueryContext(ctx, "SELECT DISTINCT kind FROM records "+where, args...)
+// kinds returns the kinds of the stored records, sorted. It reads one record of each.
+func kinds(ctx context.Context, db *sql.DB) (all []Kind, err error) {
+	rows, err := db.QueryContext(ctx, `WITH RECURSIVE found (kind) AS (SELECT min(kind) FROM records UNION ALL
+		SELECT (SELECT min(kind) FROM records WHERE kind > found.kind) FROM found WHERE kind IS NOT NULL) SELECT kind FROM found WHERE kind IS NOT NULL`)
 	if err != nil {
 		return nil, err
 	}

@@ -25,8 +25,7 @@ var _ Store = (*Reader)(nil)
 // Report describes the contents of a store and their damage.
 type Report struct {
 	Summary
-	Damaged []Damage // records
-	Broken  []string // faults that SQLite finds in the file, and those of its log
+	Broken []string // faults that SQLite finds in the file, and those of its log
 }
 
 // brokenMax bounds how many faults of a file are listed.
@@ -90,11 +89,7 @@ func (r *Reader) Check(ctx context.Context) (*Report, error) {
 	broken(err)
 	report.Version, err = version(r.db)
 	broken(err)
-	all, err := kinds(ctx, r.db)
-	broken(err)
-	for _, kind := range all {
-		damaged, err := load(ctx, r.db, r.path, kind, func(string, []byte) error { report.Records[kind]++; return nil })
-		report.Damaged = append(report.Damaged, damaged...)
+	for _, err := range report.count(ctx, r.db, r.path) {
 		broken(err)
 	}
 	return report, ctx.Err()

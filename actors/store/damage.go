@@ -1,7 +1,9 @@
 package store
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"troupe/messages"
@@ -30,3 +32,79 @@ func (d Damage) Name() string {
 
 // ErrChanged says that a record has changed since it was written.
 var ErrChanged = errors.New("has a wrong checksum")
+
+// ErrIncomplete says that a record lacks a required field.
+var ErrIncomplete = errors.New("is not complete")
+
+// Unread lists the damaged records of one owner's kinds. They stay in the store until they
+// are overwritten. Only one goroutine may use it at a time; the zero value is ready for use.
+type Unread struct {
+	damaged []Damage
+	ids     map[Kind]map[string]bool
+}
+
+// Load calls Store.Load and adds the damaged records.
+func (u *Unread) Load(s Store, kind Kind, f func(id string, value []byte) error) error {
+	damaged, err := s.Load(kind, f)
+	for _, d := range damaged {
+		u.Add(d.Kind, d.ID, d.Err)
+	}
+	return err
+}
+
+// Add adds a record with its fault.
+func (u *Unread) Add(kind Kind, id string, err error) {
+	if u.ids == nil {
+		u.ids = make(map[Kind]map[string]bool)
+	}
+	if u.ids[kind] == nil {
+		u.ids[kind] = make(map[string]bool)
+	}
+	u.ids[kind][id] = true
+	u.damaged = append(u.damaged, Damage{Kind: kind, ID: id, Err: err})
+}
+
+// Has reports whether a record is damaged.
+func (u *Unread) Has(kind Kind, id string) bool { return u.ids[kind][id] }
+
+// IDs returns the ids of the damaged records of a kind. The map must not be changed.
+func (u *Unread) IDs(kind Kind) map[string]bool { return u.ids[kind] }
+
+// Damaged returns all damaged records, in the order of Add.
+func (u *Unread) Damaged() []Damage { return u.damaged }
+
+// Read calls take with each record of a kind and its stored size. Records that cannot be decoded, and those for which take returns
+// an error, are added to u.
+func Read[T any](s Store, u *Unread, kind Kind, take func(id string, record *T, bytes int) error) error {
+	return u.Load(s, kind, func(id string, value []byte) error {
+		record := new(T)
+		err := json.Unmarshal(value, record)
+		if err != nil {
+			err = fmt.Errorf("cannot be read: %w", err)
+		} else {
+			err = take(id, record, len(value))
+		}
+		if err != nil {
+			u.Add(kind, id, err)
+		}
+		return nil
+	})
+}
+
+// InEffect returns the records to start with: the stored ones, and the configured ones that were never changed or deleted. The
+// store keeps a record of a configured one that was deleted; deleted recognises it.
+func InEffect[T any](stored, configured []T, name func(T) string, deleted func(T) bool) (all []T) {
+	known := make(map[string]bool, len(stored))
+	for _, r := range stored {
+		known[name(r)] = true
+		if !deleted(r) {
+			all = append(all, r)
+		}
+	}
+	for _, r := range configured {
+		if !known[name(r)] {
+			all = append(all, r)
+		}
+	}
+	return all
+}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -35,12 +36,8 @@ type Options struct {
 	Counters *counters.Set
 }
 
-const (
-	waitingChanges = 1 << 16
-	waitingBytes   = 64 << 20
-	// changeBytes is the estimated memory of a change beside its id and value.
-	changeBytes = 64
-)
+// changeBytes is the estimated memory of a change beside its id and value.
+const changeBytes = 64
 
 // SQLite is a Store in one file: SQLite with a write-ahead log, synced at every transaction.
 // One goroutine writes; the commits that wait for it share one transaction. If a transaction
@@ -86,15 +83,8 @@ var _ Store = (*SQLite)(nil)
 // of a newer version, a damaged one and a file that is not a store are errors that name the
 // file. A transaction that was being written when the last process died is complete or absent.
 func Open(o Options) (s *SQLite, err error) {
-	if o.WaitingChanges <= 0 {
-		o.WaitingChanges = waitingChanges
-	}
-	if o.WaitingBytes <= 0 {
-		o.WaitingBytes = waitingBytes
-	}
-	if o.Counters == nil {
-		o.Counters = new(counters.Set)
-	}
+	o.WaitingChanges, o.WaitingBytes = cmp.Or(o.WaitingChanges, 1<<16), cmp.Or(o.WaitingBytes, 64<<20)
+	o.Counters = cmp.Or(o.Counters, new(counters.Set))
 	path, unlock, err := claim(o.Path, identify)
 	if err != nil {
 		return nil, err
@@ -115,15 +105,16 @@ func Open(o Options) (s *SQLite, err error) {
 	}
 	s.db = db
 	if o.SkipDamaged {
-		if err := s.skipDamaged(); err != nil {
-			return nil, errors.Join(fmt.Errorf("store: %s: %w", path, explain(err)), db.Close())
-		}
+		err = s.skipDamaged()
 	}
-	if err := s.reportUnknown(); err != nil {
+	if err == nil {
+		err = s.reportUnknown()
+	}
+	if err == nil {
+		err = s.writer.prepare(db)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("store: %s: %w", path, explain(err)), db.Close())
-	}
-	if err := s.writer.prepare(db); err != nil {
-		return nil, errors.Join(fmt.Errorf("store: %s: %w", path, err), db.Close())
 	}
 	go s.write()
 	return s, nil

@@ -53,12 +53,11 @@ func (s *SQLite) write() {
 		if batch == nil {
 			return
 		}
-		if len(batch) == 0 {
-			s.report(s.writeBatch(nil))
-			continue
-		}
 		err := s.writeBatch(batch)
 		s.report(err)
+		if len(batch) == 0 {
+			continue
+		}
 		if err != nil {
 			batch = append(batch, s.takeAll()...)
 		}
