@@ -6,32 +6,19 @@ import "slices"
 // called before, in binaries that are Enabled.
 const Variable = "TROUPE_FAULTS"
 
-// Points in the code, as Hit takes them. A new one belongs into names, too.
+// Points in the code, as Hit takes them. A new one belongs into names, too. An error changes nothing, except at StoreWrite,
+// StoreCommit and StoreCheckpoint.
 const (
-	// StoreWrite is before the first change of a batch is written.
-	StoreWrite = "store.write"
-	// StoreCommit is after the last change of a batch is written, before the commit.
-	StoreCommit = "store.commit"
-	// StoreCommitted is after the commit, before anybody is told. An error changes nothing.
-	StoreCommitted = "store.committed"
-	// StoreAnswered is after all of a batch were told. An error changes nothing.
-	StoreAnswered = "store.answered"
-	// StoreCheckpoint is before the log is moved into the database.
-	StoreCheckpoint = "store.checkpoint"
-	// StoreCheckpointed is after that. An error changes nothing.
-	StoreCheckpointed = "store.checkpointed"
-	// PlacementLaunched is after a game session was made for a placement, and is durable.
-	// An error changes nothing.
-	PlacementLaunched = "placement.launched"
-	// PlacementSeated is after the players of a placement have their seats, before it is
-	// FULFILLED. An error changes nothing.
-	PlacementSeated = "placement.seated"
-	// MatchPlacing is after the tickets of a match are PLACING, before its placement is
-	// started. An error changes nothing.
-	MatchPlacing = "match.placing"
-	// MatchFilled is after a running game session has the players of a match, durable, before their
-	// tickets are COMPLETED. An error changes nothing.
-	MatchFilled = "match.filled"
+	StoreWrite        = "store.write"        // before the first change of a batch is written
+	StoreCommit       = "store.commit"       // after the last change of a batch is written, before the commit
+	StoreCommitted    = "store.committed"    // after the commit, before anybody is told
+	StoreAnswered     = "store.answered"     // after all of a batch were told
+	StoreCheckpoint   = "store.checkpoint"   // before the log is moved into the database
+	StoreCheckpointed = "store.checkpointed" // after that
+	PlacementLaunched = "placement.launched" // a game session was made for a placement, and is durable
+	PlacementSeated   = "placement.seated"   // the players of a placement have their seats; it is not FULFILLED yet
+	MatchPlacing      = "match.placing"      // the tickets of a match are PLACING; its placement is not started yet
+	MatchFilled       = "match.filled"       // a running game session has the players of a match, durable; their tickets are not COMPLETED yet
 )
 
 var names = []string{StoreWrite, StoreCommit, StoreCommitted, StoreAnswered, StoreCheckpoint, StoreCheckpointed, PlacementLaunched, PlacementSeated, MatchPlacing, MatchFilled}

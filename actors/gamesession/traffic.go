@@ -142,29 +142,22 @@ func (a *Actor) gate(s *playerSession, in *Inbound, ok bool, p *script.Pending) 
 	switch {
 	case p != nil:
 		s.gate, s.gated = p, in
-		a.await(p, gateLimit, func(ok bool) { a.gateAnswered(s, p, ok) })
+		a.await(p, gateLimit, func(ok bool) {
+			if s.gate != p {
+				return // dropStash was called: the player is gone
+			}
+			s.gate, s.gated = nil, nil
+			if !ok || a.phase <= ending {
+				a.gate(s, in, ok, nil)
+			}
+			in.Release()
+			a.unstash(s)
+		})
 	case ok:
 		a.pass(s, in)
 	default:
 		a.c.Counters().Dropped.Add(counters.DropRefusedByHandler, 1)
 	}
-}
-
-// gateAnswered carries out a decision that took time.
-func (a *Actor) gateAnswered(s *playerSession, p *script.Pending, ok bool) {
-	if s.gate != p {
-		return // dropStash was called: the player is gone
-	}
-	in := s.gated
-	s.gate, s.gated = nil, nil
-	switch {
-	case !ok:
-		a.c.Counters().Dropped.Add(counters.DropRefusedByHandler, 1)
-	case a.phase <= ending:
-		a.pass(s, in)
-	}
-	in.Release()
-	a.unstash(s)
 }
 
 // pass delivers a packet that the game lets through.

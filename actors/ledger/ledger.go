@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -163,10 +164,7 @@ func (l *Ledger) Do(t Transaction) {
 		p.reply(l.o.Stopped)
 		return
 	}
-	most := t.WaitingMax
-	if most == 0 {
-		most = waitingMax
-	}
+	most := cmp.Or(t.WaitingMax, waitingMax)
 	for _, k := range p.keys() {
 		if l.Waiting(k) >= most {
 			p.reply(messages.Errorf(messages.Conflict, "%d changes of %s wait for the store already: try again", most, k))
@@ -352,11 +350,11 @@ func (l *Ledger) advance(k Key) {
 		if ks == nil || l.stopped {
 			return
 		}
-		p := ks.next()
-		if p == nil || !l.ready(p) {
+		i := slices.IndexFunc(ks.queue, func(p *pending) bool { return !p.begun })
+		if i < 0 || !l.ready(ks.queue[i]) {
 			break
 		}
-		l.begin(p)
+		l.begin(ks.queue[i])
 	}
 	ks := l.states[k]
 	if !ks.noted.empty() && !ks.noting && !ks.backingOff && !ks.changing(k) {
@@ -368,16 +366,6 @@ func (l *Ledger) advance(k Key) {
 	if len(ks.queue) == 0 && ks.noted.empty() && !ks.noting {
 		delete(l.states, k)
 	}
-}
-
-// next returns the first transaction that has not started, nil if there is none.
-func (ks *keyState) next() *pending {
-	for _, p := range ks.queue {
-		if !p.begun {
-			return p
-		}
-	}
-	return nil
 }
 
 // changing reports whether a transaction in flight changes the record.
@@ -487,11 +475,7 @@ func (l *Ledger) state(k Key) *keyState {
 
 // keys returns all records of a transaction.
 func (p *pending) keys() []Key {
-	if len(p.Uses)+len(p.entry.Takes) == 0 {
-		return []Key{p.Key}
-	}
-	keys := make([]Key, 0, 1+len(p.Uses)+len(p.entry.Takes))
-	return append(append(append(keys, p.Key), p.Uses...), p.entry.Takes...)
+	return slices.Concat([]Key{p.Key}, p.Uses, p.entry.Takes)
 }
 
 func (p *pending) reply(err error) {

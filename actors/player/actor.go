@@ -529,7 +529,9 @@ func (a *Actor) attach(c actorContext, m *Login, outcome uint64, used string, lo
 	a.d.current, a.d.lostAt = from, 0
 	h.dropFast() // before OpenFast: associations are limited
 	fast := from.OpenFast(h.Peer)
-	h.setFast(fast)
+	if fast.Link != nil {
+		h.fast.Store(&fastChannel{link: fast.Link, channel: fast.Channel})
+	}
 	result := wire.LoginResult{
 		Success: true, PeerID: int32(h.Peer), FastPort: int32(fast.Port), CACert: fast.Anchors, ConnectToken: fast.Token,
 	}

@@ -109,26 +109,10 @@ func (h *Handle) Close() {
 	h.dropFast()
 }
 
-// FastReady reports whether the player is known to receive on its fast channel.
-func (h *Handle) FastReady() bool {
-	fast := h.fast.Load()
-	return fast != nil && fast.link.Ready()
-}
-
 // fastChannel is the part of a FastOffer that is needed after LOGIN_RESPONSE.
 type fastChannel struct {
 	link    FastLink
 	channel counters.Channel
-}
-
-func (h *Handle) setFast(offer FastOffer) {
-	if offer.Link == nil {
-		h.dropFast()
-		return
-	}
-	if old := h.fast.Swap(&fastChannel{link: offer.Link, channel: offer.Channel}); old != nil {
-		old.link.Close()
-	}
 }
 
 func (h *Handle) dropFast() {
@@ -163,7 +147,8 @@ func (h *Handle) Inspect(p *messages.PlayerState) {
 	if c, ok := link.(interface{ RoundTrip() time.Duration }); ok {
 		p.RTT = c.RoundTrip()
 	}
-	p.Fast = h.FastReady()
+	fast := h.fast.Load()
+	p.Fast = fast != nil && fast.link.Ready()
 	p.Sent += h.fastSent.Load()
 }
 
