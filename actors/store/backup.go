@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -123,11 +122,11 @@ func verify(ctx context.Context, path string) (sum Summary, err error) {
 	return sum, errors.Join(sum.count(ctx, db, path)...)
 }
 
-// count counts the records of a database, and lists the damaged ones. It goes on after a kind that cannot be read.
+// count counts the records of a database, and lists the damaged ones. It returns the errors of kinds that cannot be read.
 func (sum *Summary) count(ctx context.Context, db *sql.DB, path string) (failed []error) {
 	all, err := kinds(ctx, db)
 	if err != nil {
-		failed = append(failed, err)
+		return []error{err}
 	}
 	for _, kind := range all {
 		damaged, err := load(ctx, db, path, kind, func(string, []byte) error { sum.Records[kind]++; return nil })
@@ -140,20 +139,15 @@ func (sum *Summary) count(ctx context.Context, db *sql.DB, path string) (failed 
 
 // kinds returns the kinds of the stored records, sorted. It reads one record of each.
 func kinds(ctx context.Context, db *sql.DB) (all []Kind, err error) {
-	rows, err := db.QueryContext(ctx, `WITH RECURSIVE found (kind) AS (SELECT min(kind) FROM records UNION ALL
-		SELECT (SELECT min(kind) FROM records WHERE kind > found.kind) FROM found WHERE kind IS NOT NULL) SELECT kind FROM found WHERE kind IS NOT NULL`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var kind Kind
-		if err := rows.Scan(&kind); err != nil {
-			return nil, err
-		}
-		all = append(all, kind)
-	}
-	return all, rows.Err()
+	err = eachRow(ctx, db, `WITH RECURSIVE found (kind) AS (SELECT min(kind) FROM records UNION ALL
+		SELECT (SELECT min(kind) FROM records WHERE kind > found.kind) FROM found WHERE kind IS NOT NULL) SELECT kind FROM found WHERE kind IS NOT NULL`,
+		func(rows *sql.Rows) error {
+			var kind Kind
+			err := rows.Scan(&kind)
+			all = append(all, kind)
+			return err
+		})
+	return all, err
 }
 
 // Restore replaces the store at path, which nobody may have open, with a backup. The backup
@@ -256,10 +250,5 @@ func copyFile(from, to string) error {
 		return err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	return writeNew(to, in)
 }

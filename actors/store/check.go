@@ -97,21 +97,15 @@ func (r *Reader) Check(ctx context.Context) (*Report, error) {
 
 // quickCheck returns the faults that SQLite finds in a file.
 func quickCheck(ctx context.Context, db *sql.DB) (found []string, err error) {
-	rows, err := db.QueryContext(ctx, fmt.Sprintf("PRAGMA quick_check(%d)", brokenMax))
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = eachRow(ctx, db, fmt.Sprintf("PRAGMA quick_check(%d)", brokenMax), func(rows *sql.Rows) error {
 		var result string
-		if err := rows.Scan(&result); err != nil {
-			return found, err
-		}
-		if result != "ok" {
+		err := rows.Scan(&result)
+		if err == nil && result != "ok" {
 			found = append(found, result)
 		}
-	}
-	return found, rows.Err()
+		return err
+	})
+	return found, err
 }
 
 // Load implements Store.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -37,23 +38,18 @@ var ownSchemas = sync.OnceValues(func() (all []schema, err error) {
 })
 
 func schemaOf(db *sql.DB) (schema, error) {
-	rows, err := db.Query("SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT IN ('sqlite_stat1', 'sqlite_stat4')") // ANALYZE leaves these
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
+	const all = "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT IN ('sqlite_stat1', 'sqlite_stat4')" // ANALYZE leaves these
 	s := make(schema)
-	for rows.Next() {
+	err := eachRow(context.Background(), db, all, func(rows *sql.Rows) error {
 		var name, text string
-		if err := rows.Scan(&name, &text); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&name, &text)
 		if _, twice := s[name]; twice { // SQLite makes no such file
 			name += " twice"
 		}
 		s[name] = text
-	}
-	return s, rows.Err()
+		return err
+	})
+	return s, err
 }
 
 // checkSchema refuses a database that has anything but the tables of its version, exactly as this program makes them. A

@@ -178,12 +178,16 @@ func create(path string) (err error) {
 }
 
 // createEmpty creates a file that only its owner may read.
-func createEmpty(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+func createEmpty(path string) error { return writeNew(path, strings.NewReader("")) }
+
+// writeNew writes what it reads to a new file that only its owner may read.
+func writeNew(path string, in io.Reader) error {
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	return f.Close()
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
 }
 
 // publish renames a finished file durably.
@@ -327,6 +331,21 @@ func migrate(db *sql.DB, steps []string) error {
 		}
 	}
 	return nil
+}
+
+// eachRow calls f with each row of a query's answer, and stops at an error.
+func eachRow(ctx context.Context, db *sql.DB, query string, f func(*sql.Rows) error) error {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := f(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // load calls f with each intact record of a kind, and returns the damaged ones.

@@ -57,21 +57,15 @@ func (s *SQLite) skipDamaged() error {
 }
 
 func damagedRows(db *sql.DB) (all []damagedRecord, err error) {
-	rows, err := db.Query("SELECT kind, id, value, sum FROM records")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = eachRow(context.Background(), db, "SELECT kind, id, value, sum FROM records", func(rows *sql.Rows) error {
 		var t damagedRecord
-		if err := rows.Scan(&t.Kind, &t.ID, &t.Value, &t.Sum); err != nil {
-			return nil, err
-		}
-		if sum(t.Kind, t.ID, t.Value) != t.Sum {
+		err := rows.Scan(&t.Kind, &t.ID, &t.Value, &t.Sum)
+		if err == nil && sum(t.Kind, t.ID, t.Value) != t.Sum {
 			all = append(all, t)
 		}
-	}
-	return all, rows.Err()
+		return err
+	})
+	return all, err
 }
 
 func appendLines(file string, all []damagedRecord) error {
