@@ -235,7 +235,9 @@ func (c *Catalog) Fleet(id messages.FleetID) *messages.Fleet {
 func (c *Catalog) Fleets() []*messages.Fleet {
 	c.forgetFleets()
 	all := make([]*messages.Fleet, 0, len(c.fleets))
-	c.Each(func(f *messages.Fleet) { all = append(all, f) })
+	for _, f := range c.fleets {
+		all = append(all, f.record)
+	}
 	slices.SortFunc(all, func(a, b *messages.Fleet) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
 	return all
 }
