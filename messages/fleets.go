@@ -185,13 +185,14 @@ func (r Resource) Route() Route {
 }
 
 // TagQuery asks for the tags of a resource. A resource that is not known, or is of a kind without tags, is NotFound.
-type TagQuery struct{ Resource }
-
-// Answer implements RequestOf.
-func (TagQuery) Answer() (none map[string]string) { return }
+type TagQuery struct {
+	answeredWith[map[string]string]
+	Resource
+}
 
 // UpdateTags sets and removes tags, and is answered with all tags of the resource. Removing an unknown key is no error.
 type UpdateTags struct {
+	answeredWith[map[string]string]
 	Resource Resource
 	Set      map[string]string
 	Remove   []string
@@ -199,9 +200,6 @@ type UpdateTags struct {
 
 // Route implements Request.
 func (u UpdateTags) Route() Route { return u.Resource.Route() }
-
-// Answer implements RequestOf.
-func (UpdateTags) Answer() (none map[string]string) { return }
 
 // TagsMax bounds the tags of one resource (service-api.md 2.11).
 const TagsMax = 50

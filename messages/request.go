@@ -34,49 +34,24 @@ type None = struct{}
 
 // Markers of requests, named after their route.
 type (
-	ToCatalog[A any]     struct{}
-	ToPlacements[A any]  struct{}
-	ToMatchmaking[A any] struct{}
-	ToGameSession[A any] struct{}
-	ToEveryHost[A any]   struct{}
-	ToThisHost[A any]    struct{}
+	ToCatalog[A any]     struct{ answeredWith[A] }
+	ToPlacements[A any]  struct{ answeredWith[A] }
+	ToMatchmaking[A any] struct{ answeredWith[A] }
+	ToGameSession[A any] struct{ answeredWith[A] }
+	ToEveryHost[A any]   struct{ answeredWith[A] }
+	ToThisHost[A any]    struct{ answeredWith[A] }
 )
 
-// Route implements Request.
-func (ToCatalog[A]) Route() Route { return RouteCatalog }
-
-// Route implements Request.
-func (ToPlacements[A]) Route() Route { return RoutePlacements }
-
-// Route implements Request.
+func (ToCatalog[A]) Route() Route     { return RouteCatalog }
+func (ToPlacements[A]) Route() Route  { return RoutePlacements }
 func (ToMatchmaking[A]) Route() Route { return RouteMatchmaking }
-
-// Route implements Request.
 func (ToGameSession[A]) Route() Route { return RouteGameSession }
+func (ToEveryHost[A]) Route() Route   { return RouteEveryHost }
+func (ToThisHost[A]) Route() Route    { return RouteThisHost }
 
-// Route implements Request.
-func (ToEveryHost[A]) Route() Route { return RouteEveryHost }
+type answeredWith[A any] struct{}
 
-// Route implements Request.
-func (ToThisHost[A]) Route() Route { return RouteThisHost }
-
-// Answer implements RequestOf.
-func (ToCatalog[A]) Answer() (none A) { return }
-
-// Answer implements RequestOf.
-func (ToPlacements[A]) Answer() (none A) { return }
-
-// Answer implements RequestOf.
-func (ToMatchmaking[A]) Answer() (none A) { return }
-
-// Answer implements RequestOf.
-func (ToGameSession[A]) Answer() (none A) { return }
-
-// Answer implements RequestOf.
-func (ToEveryHost[A]) Answer() (none A) { return }
-
-// Answer implements RequestOf.
-func (ToThisHost[A]) Answer() (none A) { return }
+func (answeredWith[A]) Answer() (none A) { return }
 
 // Doer is a host, or something that stands for one. Do returns the answer of the request's owner, or the context's error once ctx
 // ends; any goroutine may call it. Answers do not change afterwards.

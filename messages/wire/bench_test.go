@@ -4,10 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"testing"
-
-	"google.golang.org/protobuf/proto"
-
-	"troupe/messages/wire/pb"
 )
 
 // sizes are the payloads of the benchmarks: a state update, a full fast packet.
@@ -29,15 +25,6 @@ func BenchmarkDecode(b *testing.B) {
 				}
 			}
 		})
-		b.Run(fmt.Sprintf("size=%d/codec=generated", size), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				var p pb.Packet
-				if err := proto.Unmarshal(body, &p); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }
 
@@ -55,15 +42,6 @@ func BenchmarkEncode(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				_ = AppendMessage(dst, h)
-			}
-		})
-		b.Run(fmt.Sprintf("size=%d/codec=generated", size), func(b *testing.B) {
-			b.ReportAllocs()
-			p := packet(h)
-			for b.Loop() {
-				if _, err := (proto.MarshalOptions{}).MarshalAppend(dst, p); err != nil {
-					b.Fatal(err)
-				}
 			}
 		})
 	}

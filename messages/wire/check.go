@@ -2,7 +2,7 @@ package wire
 
 import "unicode/utf8"
 
-// checkInner walks an inner message and refuses what the generated decoder would
+// checkInner walks an inner message and refuses what the decoder of protobuf would
 // refuse, without keeping anything.
 func checkInner(command Command, b []byte) (err error) {
 	var f field

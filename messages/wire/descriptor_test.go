@@ -5,13 +5,11 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
-
-	"troupe/messages/wire/pb"
 )
 
 // The hand-written tables say what packet.proto says.
 func TestCommandsMatchTheDescriptor(t *testing.T) {
-	descriptor := (*pb.Packet)(nil).ProtoReflect().Descriptor()
+	descriptor := described().ByName("Packet")
 	members := descriptor.Oneofs().ByName("message").Fields()
 	for number := range 1100 {
 		member := members.ByNumber(protoreflect.FieldNumber(number))

@@ -18,13 +18,13 @@
 // references: each constructor and each Retain returns one, which must be
 // released once.
 //
-// # Two codecs
+// # The codec
 //
-// Package pb holds the generated code. The host uses the hand-written codec here,
-// which is several times cheaper and does not allocate; fuzz tests compare the two. Where protobuf leaves a choice to the decoder, both choose
-// the same: a known field with a wrong wire type is an unknown field, the last
-// value of a repeated scalar wins, and consecutive copies of one oneof member
-// are merged. One difference is deliberate: unknown groups nest at most
+// The codec is written by hand: it is several times cheaper than generated code and does not
+// allocate. Tests and fuzz tests compare it with protobuf's own, which reads packet.proto. Where
+// protobuf leaves a choice to the decoder, both choose the same: a known field with a wrong wire
+// type is an unknown field, the last value of a repeated scalar wins, and consecutive copies of one
+// oneof member are merged. One difference is deliberate: unknown groups nest at most
 // [GroupDepthMax] deep here.
 //
 // # What it does not do
@@ -32,5 +32,3 @@
 // It does not route, check senders, count sequences or enforce payload limits.
 // It only defines the limits; the layers above enforce them.
 package wire
-
-//go:generate go run ./internal/gen -proto packet.proto -out pb

@@ -7,8 +7,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
-
-	"troupe/messages/wire/pb"
 )
 
 // id draws player and group ids with the reserved ones often among them.
@@ -33,15 +31,6 @@ func message() *rapid.Generator[*Header] {
 	})
 }
 
-// packet is h as the generated type; without inner message.
-func packet(h *Header) *pb.Packet {
-	return &pb.Packet{
-		OpCode: h.OpCode, SequenceNumber: h.Sequence, TargetPlayer: h.TargetPlayer,
-		TargetGroup: h.TargetGroup, Sender: h.Sender, Reliable: h.Reliable,
-		ClientVersion: h.ClientVersion, Payload: h.Payload, RelSeq: h.RelSeq, Ack: h.Ack,
-	}
-}
-
 // failer has the methods that tests, fuzz targets and property checks share.
 type failer interface {
 	Helper()
@@ -49,10 +38,10 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-// generated encodes h with the generated code, as a unit.
-func generated(t failer, h *Header) []byte {
+// byProtobuf encodes h with the codec of protobuf, as a unit.
+func byProtobuf(t failer, h *Header) []byte {
 	t.Helper()
-	b, err := proto.Marshal(packet(h))
+	b, err := protoBytes(packet(h))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +49,7 @@ func generated(t failer, h *Header) []byte {
 }
 
 // checkFrame compares the units of a frame, and its accessors, with the
-// generated code.
+// codec of protobuf.
 func checkFrame(t failer, h *Header, seq int32, relSeq, ack uint64) {
 	t.Helper()
 	f := NewFrame(h)
@@ -70,15 +59,15 @@ func checkFrame(t failer, h *Header, seq int32, relSeq, ack uint64) {
 		Sender: h.Sender, Payload: h.Payload, Reliable: true,
 	}
 	reliable := f.AppendReliable([]byte("before"))[6:]
-	if unit := generated(t, &want); !bytes.Equal(reliable, unit) || f.Len() != len(unit) || !bytes.Equal(f.Unit(), unit) {
+	if unit := byProtobuf(t, &want); !bytes.Equal(reliable, unit) || f.Len() != len(unit) || !bytes.Equal(f.Unit(), unit) {
 		t.Fatalf("reliable unit\n%x (Len %d), want\n%x", reliable, f.Len(), unit)
 	}
 	want.RelSeq, want.Ack = relSeq, ack
-	if got, unit := f.AppendNumbered([]byte("before"), relSeq, ack)[6:], generated(t, &want); !bytes.Equal(got, unit) || f.NumberedLen(relSeq, ack) != len(unit) {
+	if got, unit := f.AppendNumbered([]byte("before"), relSeq, ack)[6:], byProtobuf(t, &want); !bytes.Equal(got, unit) || f.NumberedLen(relSeq, ack) != len(unit) {
 		t.Fatalf("numbered unit\n%x, want\n%x", got, unit)
 	}
 	want.RelSeq, want.Ack, want.Reliable, want.Sequence = 0, 0, false, seq
-	if got, unit := f.AppendFast([]byte("before"), seq)[6:], generated(t, &want); !bytes.Equal(got, unit) {
+	if got, unit := f.AppendFast([]byte("before"), seq)[6:], byProtobuf(t, &want); !bytes.Equal(got, unit) {
 		t.Fatalf("fast unit\n%x, want\n%x", got, unit)
 	}
 	if f.OpCode() != h.OpCode || f.TargetPlayer() != h.TargetPlayer || f.TargetGroup() != h.TargetGroup ||
@@ -87,7 +76,7 @@ func checkFrame(t failer, h *Header, seq int32, relSeq, ack uint64) {
 	}
 }
 
-func TestFrameEncodesAsGenerated(t *testing.T) {
+func TestFrameEncodesAsProtobuf(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		checkFrame(t, message().Draw(t, "message"), rapid.OneOf(rapid.Just[int32](0), rapid.Int32()).Draw(t, "seq"),
 			rapid.Uint64().Draw(t, "relSeq"), rapid.Uint64().Draw(t, "ack"))
@@ -116,8 +105,8 @@ func TestAppendMessageRoundTrip(t *testing.T) {
 		h.RelSeq = rapid.Uint64().Draw(t, "relSeq")
 		h.Ack = rapid.Uint64().Draw(t, "ack")
 		unit := AppendMessage(nil, h)
-		if want := generated(t, h); !bytes.Equal(unit, want) {
-			t.Fatalf("encoded %x, generated %x", unit, want)
+		if want := byProtobuf(t, h); !bytes.Equal(unit, want) {
+			t.Fatalf("encoded %x, protobuf %x", unit, want)
 		}
 		packet, err := SplitUnit(unit)
 		if err != nil {
@@ -178,15 +167,15 @@ func TestInnerMessagesRoundTrip(t *testing.T) {
 			if err != nil || !reflect.DeepEqual(normal(got), normal(c.want)) {
 				t.Fatalf("%v: got %+v, %v; want %+v", h.Command, got, err, c.want)
 			}
-			var p pb.Packet
-			if err := proto.Unmarshal(packet, &p); err != nil {
-				t.Fatalf("%v: the generated decoder refuses: %v", h.Command, err)
+			p := protoOf("Packet")
+			if err := proto.Unmarshal(packet, p); err != nil {
+				t.Fatalf("%v: protobuf refuses: %v", h.Command, err)
 			}
-			if want := handOf(&p); !reflect.DeepEqual(normal(got), normal(want)) {
-				t.Fatalf("%v: got %+v, generated %+v", h.Command, got, want)
+			if want := handOf(p); !reflect.DeepEqual(normal(got), normal(want)) {
+				t.Fatalf("%v: got %+v, protobuf %+v", h.Command, got, want)
 			}
-			if b, _ := proto.Marshal(&p); !bytes.Equal(b, packet) {
-				t.Fatalf("%v: encoded %x, generated %x", h.Command, packet, b)
+			if b, _ := protoBytes(p); !bytes.Equal(b, packet) {
+				t.Fatalf("%v: encoded %x, protobuf %x", h.Command, packet, b)
 			}
 		}
 	})

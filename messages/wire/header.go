@@ -37,7 +37,7 @@ type Header struct {
 // Parse decodes a packet, as cut out by SplitUnit, into h. Earlier contents of h
 // are overwritten; after an error h is zero.
 //
-// It accepts and refuses exactly what the generated decoder does (except for
+// It accepts and refuses exactly what the decoder of protobuf does (except for
 // GroupDepthMax), inner messages included, so Inner can be handed to the parser
 // of its command. It allocates nothing, with one exception that no known client
 // causes: protobuf demands that consecutive copies of the same inner message are
@@ -102,7 +102,7 @@ func (h *Header) setVarint(number, v uint64) {
 }
 
 // setInner stores a member of the oneof. Merging a message is parsing the
-// concatenation of its parts; each part is checked alone, as the generated
+// concatenation of its parts; each part is checked alone, as protobuf's
 // decoder does. The result says whether Inner is now a slice of our own. Later
 // parts are appended to it in place, so merging n parts copies each byte O(1)
 // times.

@@ -50,7 +50,7 @@ const (
 
 	// GroupDepthMax is how deep unknown protobuf groups may nest. No packet has
 	// groups, but protobuf demands that unknown ones are skipped; 100 is the
-	// nesting limit of the other protobuf decoders. The generated Go decoder
+	// nesting limit of the other protobuf decoders. That of Go
 	// allows 10000, with which a 20 KiB packet grows a reader's stack to megabytes.
 	GroupDepthMax = 100
 

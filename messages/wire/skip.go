@@ -34,7 +34,7 @@ func skipFixed(b []byte, n int) ([]byte, error) {
 }
 
 // skipGroup steps over the fields of a group and its end tag. Inside groups the
-// generated decoder lets field numbers reach 2^31-1, so this does too.
+// decoder of protobuf lets field numbers reach 2^31-1, so this does too.
 func skipGroup(b []byte, number uint64, depth int) (rest []byte, err error) {
 	for {
 		var tag uint64
