@@ -80,28 +80,22 @@ type UpdateMatchmaker struct {
 // Apply returns a copy of m with the changes of u.
 func (u *UpdateMatchmaker) Apply(m *Matchmaker) *Matchmaker {
 	next := *m
-	set(&next.Description, u.Description)
-	set(&next.RuleSet, u.RuleSet)
-	set(&next.Standalone, u.Standalone)
+	Replace(&next.Description, u.Description)
+	Replace(&next.RuleSet, u.RuleSet)
+	Replace(&next.Standalone, u.Standalone)
 	if u.Queues != nil {
 		next.Queues, next.QueueARNs = *u.Queues, u.QueueARNs
 	}
-	set(&next.RequestTimeout, u.RequestTimeout)
-	set(&next.AcceptanceRequired, u.AcceptanceRequired)
-	set(&next.AcceptanceTimeout, u.AcceptanceTimeout)
-	set(&next.AdditionalPlayers, u.AdditionalPlayers)
-	set(&next.AutoBackfill, u.AutoBackfill)
-	set(&next.Properties, u.Properties)
-	set(&next.Data, u.Data)
-	set(&next.CustomEventData, u.CustomEventData)
-	set(&next.Notify, u.Notify)
+	Replace(&next.RequestTimeout, u.RequestTimeout)
+	Replace(&next.AcceptanceRequired, u.AcceptanceRequired)
+	Replace(&next.AcceptanceTimeout, u.AcceptanceTimeout)
+	Replace(&next.AdditionalPlayers, u.AdditionalPlayers)
+	Replace(&next.AutoBackfill, u.AutoBackfill)
+	Replace(&next.Properties, u.Properties)
+	Replace(&next.Data, u.Data)
+	Replace(&next.CustomEventData, u.CustomEventData)
+	Replace(&next.Notify, u.Notify)
 	return &next
-}
-
-func set[T any](field, to *T) {
-	if to != nil {
-		*field = *to
-	}
 }
 
 // TicketStatus is the state of a matchmaking ticket (flexmatch.md 13.1).

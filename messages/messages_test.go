@@ -26,14 +26,14 @@ func TestCloseReasonsAreUniqueAndNamed(t *testing.T) {
 }
 
 func TestStatusesAreWrittenAndReadBack(t *testing.T) {
-	for _, s := range GameSessionStatuses() {
-		if back, ok := ParseGameSessionStatus(s.String()); !ok || back != s {
-			t.Errorf("%v reads back as %v", s, back)
+	for i, name := range GameSessionStatusNames() {
+		if s, ok := ParseGameSessionStatus(name); !ok || s != GameSessionActivating+GameSessionStatus(i) || s.String() != name {
+			t.Errorf("%s reads back as %v", name, s)
 		}
 	}
-	for _, s := range PlayerSessionStatuses() {
-		if back, ok := ParsePlayerSessionStatus(s.String()); !ok || back != s {
-			t.Errorf("%v reads back as %v", s, back)
+	for i, name := range PlayerSessionStatusNames() {
+		if s, ok := ParsePlayerSessionStatus(name); !ok || s != PlayerSessionReserved+PlayerSessionStatus(i) || s.String() != name {
+			t.Errorf("%s reads back as %v", name, s)
 		}
 	}
 	for _, text := range []string{"", "active", "invalid(0)", "ACTIVE "} {

@@ -148,27 +148,16 @@ func (u *UpdateQueue) Apply(q *Queue) *Queue {
 	if u.Timeout > 0 {
 		next.Timeout = u.Timeout
 	}
-	if u.Destinations != nil {
-		next.Destinations = *u.Destinations
-	}
-	if u.Policies != nil {
-		next.Policies = *u.Policies
-	}
-	if u.AllowedLocations != nil {
-		next.AllowedLocations = *u.AllowedLocations
-		if len(next.AllowedLocations) == 0 {
-			next.AllowedLocations = nil
-		}
+	Replace(&next.Destinations, u.Destinations)
+	Replace(&next.Policies, u.Policies)
+	if Replace(&next.AllowedLocations, u.AllowedLocations); u.AllowedLocations != nil && len(*u.AllowedLocations) == 0 {
+		next.AllowedLocations = nil
 	}
 	if u.Priority != nil {
 		next.SetPriority(*u.Priority)
 	}
-	if u.CustomEventData != nil {
-		next.CustomEventData = *u.CustomEventData
-	}
-	if u.Notify != nil {
-		next.Notify = *u.Notify
-	}
+	Replace(&next.CustomEventData, u.CustomEventData)
+	Replace(&next.Notify, u.Notify)
 	return &next
 }
 

@@ -1,6 +1,9 @@
 package messages
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // GameSessionStatus is the status of a game session; it never goes back (service-api.md 2.6).
 type GameSessionStatus uint8
@@ -19,19 +22,12 @@ var gameSessionStatusNames = [...]string{"", "ACTIVATING", "ACTIVE", "TERMINATIN
 // String returns the name the service API uses.
 func (s GameSessionStatus) String() string { return nameOf(gameSessionStatusNames[:], int(s)) }
 
-// GameSessionStatuses lists all statuses, for metrics and validation.
-func GameSessionStatuses() []GameSessionStatus {
-	return []GameSessionStatus{GameSessionActivating, GameSessionActive, GameSessionTerminating, GameSessionTerminated, GameSessionError}
-}
+// GameSessionStatusNames lists the names of all statuses.
+func GameSessionStatusNames() []string { return gameSessionStatusNames[1:] }
 
 // ParseGameSessionStatus is the inverse of String; ok is false for any other text.
 func ParseGameSessionStatus(s string) (status GameSessionStatus, ok bool) {
-	for _, v := range GameSessionStatuses() {
-		if v.String() == s {
-			return v, true
-		}
-	}
-	return 0, false
+	return parse[GameSessionStatus](gameSessionStatusNames[:], s)
 }
 
 // PlayerSessionStatus is the status of a player session as the service API shows it
@@ -56,19 +52,12 @@ func (s PlayerSessionStatus) Final() bool {
 	return s == PlayerSessionCompleted || s == PlayerSessionTimedOut
 }
 
-// PlayerSessionStatuses lists all statuses, for metrics and validation.
-func PlayerSessionStatuses() []PlayerSessionStatus {
-	return []PlayerSessionStatus{PlayerSessionReserved, PlayerSessionActive, PlayerSessionCompleted, PlayerSessionTimedOut}
-}
+// PlayerSessionStatusNames lists the names of all statuses.
+func PlayerSessionStatusNames() []string { return playerSessionStatusNames[1:] }
 
 // ParsePlayerSessionStatus is the inverse of String; ok is false for any other text.
 func ParsePlayerSessionStatus(s string) (status PlayerSessionStatus, ok bool) {
-	for _, v := range PlayerSessionStatuses() {
-		if v.String() == s {
-			return v, true
-		}
-	}
-	return 0, false
+	return parse[PlayerSessionStatus](playerSessionStatusNames[:], s)
 }
 
 // FleetStatus is the status of a fleet (service-api.md 2.3).
@@ -97,4 +86,9 @@ func nameOf(names []string, i int) string {
 		return names[i]
 	}
 	return "invalid(" + strconv.Itoa(i) + ")"
+}
+
+func parse[S ~uint8](names []string, s string) (S, bool) {
+	i := max(slices.Index(names, s), 0)
+	return S(i), i > 0
 }

@@ -124,15 +124,6 @@ func Blob(least, most int64) Check {
 // Either checks nothing: every value of the type is right.
 func Either(string, reflect.Value) error { return nil }
 
-// Enum checks a text against the values of an enumeration of the SDK.
-func Enum[T ~string](values []T) Check {
-	texts := make([]string, len(values))
-	for i, v := range values {
-		texts[i] = string(v)
-	}
-	return OneOf(texts...)
-}
-
 // OneOf checks a text against the values of an enumeration.
 func OneOf(values ...string) Check {
 	return func(path string, v reflect.Value) error {

@@ -14,7 +14,7 @@ import (
 
 var (
 	nonBlank        = text(1, 1024, `.*\S.*`)
-	routingTypes    = enum(types.RoutingStrategyType("").Values())
+	routingTypes    = enum[types.RoutingStrategyType]()
 	routingStrategy = structure[types.RoutingStrategy](
 		optionally("Type", routingTypes),
 		optionally("FleetId", text(1, 128, `^[a-z]*fleet-[a-zA-Z0-9\-]+`)),
@@ -34,13 +34,10 @@ func (s *Server) createAlias(ctx context.Context, in *gamelift.CreateAliasInput)
 	if err != nil {
 		return nil, err
 	}
-	record, err := messages.Do(ctx, s.options.Backend, messages.CreateAlias{
+	shown, err := ask(ctx, s, messages.CreateAlias{
 		Name: *in.Name, Description: aws.ToString(in.Description), FleetID: routing.FleetID, Message: routing.Message, Tags: tags,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.CreateAliasOutput{Alias: s.alias(record)}, nil
+	}, s.alias)
+	return &gamelift.CreateAliasOutput{Alias: shown}, err
 }
 
 // routingOf reads a strategy: a fleet for SIMPLE, a message for TERMINAL, never both.
@@ -96,11 +93,8 @@ func (s *Server) updateAlias(ctx context.Context, in *gamelift.UpdateAliasInput)
 	if req.ID, err = s.arns.alias(in.AliasId); err != nil {
 		return nil, err
 	}
-	record, err := messages.Do(ctx, s.options.Backend, req)
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.UpdateAliasOutput{Alias: s.alias(record)}, nil
+	shown, err := ask(ctx, s, req, s.alias)
+	return &gamelift.UpdateAliasOutput{Alias: shown}, err
 }
 
 func (s *Server) deleteAlias(ctx context.Context, in *gamelift.DeleteAliasInput) (*gamelift.DeleteAliasOutput, error) {
@@ -108,10 +102,7 @@ func (s *Server) deleteAlias(ctx context.Context, in *gamelift.DeleteAliasInput)
 	if err != nil {
 		return nil, err
 	}
-	if err := messages.Run(ctx, s.options.Backend, messages.DeleteAlias{ID: id}); err != nil {
-		return nil, err
-	}
-	return &gamelift.DeleteAliasOutput{}, nil
+	return &gamelift.DeleteAliasOutput{}, s.run(ctx, messages.DeleteAlias{ID: id})
 }
 
 // listAliases lists aliases, oldest first, by exact name and by type.
@@ -123,17 +114,8 @@ func (s *Server) listAliases(ctx context.Context, in *gamelift.ListAliasesInput)
 	aliases = slices.DeleteFunc(slices.Clone(aliases), func(a *messages.Alias) bool {
 		return in.Name != nil && a.Name != *in.Name || in.RoutingStrategyType != "" && routingType(a) != in.RoutingStrategyType
 	})
-	page, token, err := cut(s.pager, paging{
-		operation: "ListAliases", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: oldestFirst,
-	}, aliases, func(a *messages.Alias) position { return at(a.Created, a.ID) })
-	if err != nil {
-		return nil, err
-	}
-	shown := make([]types.Alias, len(page))
-	for i, a := range page {
-		shown[i] = *s.alias(a)
-	}
-	return &gamelift.ListAliasesOutput{Aliases: shown, NextToken: token}, nil
+	shown, token, err := page(s, pagingOf(in, pageMax), aliases, func(a *messages.Alias) position { return at(a.Created, a.ID) }, s.alias)
+	return &gamelift.ListAliasesOutput{Aliases: shown, NextToken: token}, err
 }
 
 // resolveAlias returns the fleet that an alias names, even if the fleet has been deleted.

@@ -64,23 +64,30 @@ func (a arns) gameSession(arn string) (messages.GameSessionID, error) {
 	return messages.GameSessionID(arnPrefix + a.region + "::" + resource), nil
 }
 
-// optional applies a normalisation to a member that may be absent.
-func optional[ID ~string](member *string, normalise func(string) (string, error)) (ID, error) {
+// idOf is id for a member that may be absent.
+func idOf[ID ~string](a arns, kind string, member *string) (ID, error) {
 	if member == nil {
 		return "", nil
 	}
-	id, err := normalise(*member)
+	id, err := a.id(kind, *member)
 	return ID(id), err
 }
 
 func (a arns) fleet(member *string) (messages.FleetID, error) {
-	return optional[messages.FleetID](member, func(s string) (string, error) { return a.id("fleet", s) })
+	return idOf[messages.FleetID](a, "fleet", member)
 }
-
 func (a arns) alias(member *string) (messages.AliasID, error) {
-	return optional[messages.AliasID](member, func(s string) (string, error) { return a.id("alias", s) })
+	return idOf[messages.AliasID](a, "alias", member)
 }
-
 func (a arns) script(member *string) (messages.ScriptID, error) {
-	return optional[messages.ScriptID](member, func(s string) (string, error) { return a.id("script", s) })
+	return idOf[messages.ScriptID](a, "script", member)
+}
+func (a arns) queue(member *string) (messages.QueueName, error) {
+	return idOf[messages.QueueName](a, kindQueue, member)
+}
+func (a arns) matcher(member *string) (messages.MatchmakerName, error) {
+	return idOf[messages.MatchmakerName](a, kindMatcher, member)
+}
+func (a arns) ruleSet(member *string) (messages.RuleSetName, error) {
+	return idOf[messages.RuleSetName](a, kindRuleSet, member)
 }

@@ -17,13 +17,13 @@ import (
 // configuration of its fleet. A fleet has a desired number of groups in each location.
 
 var managedCapacity = structure[types.ManagedCapacityConfiguration](
-	optionally("ZeroCapacityStrategy", enum(types.ZeroCapacityStrategy("").Values())),
+	optionally("ZeroCapacityStrategy", enum[types.ZeroCapacityStrategy]()),
 	optionally("ScaleInAfterInactivityMinutes", number(5, 1440)),
 )
 
 // fleetUses reads the capacity and use of fleets in their home locations. It returns the named
 // fleets in the given order, without unknown ones, or a page of all fleets.
-func (s *Server) fleetUses(ctx context.Context, given []string, how paging) ([]messages.FleetUse, *string, error) {
+func (s *Server) fleetUses(ctx context.Context, given []string, in any) ([]messages.FleetUse, *string, error) {
 	wanted, err := s.fleetIDs(given)
 	if err != nil {
 		return nil, nil, err
@@ -32,8 +32,7 @@ func (s *Server) fleetUses(ctx context.Context, given []string, how paging) ([]m
 	if err != nil || given != nil {
 		return uses, nil, err
 	}
-	how.max, how.order = pageMax, oldestFirst
-	return cut(s.pager, how, uses, func(u messages.FleetUse) position { return fleetPosition(u.Fleet) })
+	return cut(s.pager, pagingOf(in, pageMax), uses, func(u messages.FleetUse) position { return fleetPosition(u.Fleet) })
 }
 
 // fleetIDs reads the ids of a Describe call; nil if there are none.
@@ -53,27 +52,13 @@ func (s *Server) fleetIDs(given []string) ([]messages.FleetID, error) {
 }
 
 func (s *Server) describeFleetCapacity(ctx context.Context, in *gamelift.DescribeFleetCapacityInput) (*gamelift.DescribeFleetCapacityOutput, error) {
-	uses, token, err := s.fleetUses(ctx, in.FleetIds, paging{operation: "DescribeFleetCapacity", input: in, limit: in.Limit, token: in.NextToken})
-	if err != nil {
-		return nil, err
-	}
-	shown := make([]types.FleetCapacity, len(uses))
-	for i, u := range uses {
-		shown[i] = s.capacity(u)
-	}
-	return &gamelift.DescribeFleetCapacityOutput{FleetCapacity: shown, NextToken: token}, nil
+	uses, token, err := s.fleetUses(ctx, in.FleetIds, in)
+	return &gamelift.DescribeFleetCapacityOutput{FleetCapacity: shownAll(uses, s.capacity), NextToken: token}, err
 }
 
 func (s *Server) describeFleetUtilization(ctx context.Context, in *gamelift.DescribeFleetUtilizationInput) (*gamelift.DescribeFleetUtilizationOutput, error) {
-	uses, token, err := s.fleetUses(ctx, in.FleetIds, paging{operation: "DescribeFleetUtilization", input: in, limit: in.Limit, token: in.NextToken})
-	if err != nil {
-		return nil, err
-	}
-	shown := make([]types.FleetUtilization, len(uses))
-	for i, u := range uses {
-		shown[i] = s.utilization(u)
-	}
-	return &gamelift.DescribeFleetUtilizationOutput{FleetUtilization: shown, NextToken: token}, nil
+	uses, token, err := s.fleetUses(ctx, in.FleetIds, in)
+	return &gamelift.DescribeFleetUtilizationOutput{FleetUtilization: shownAll(uses, s.utilization), NextToken: token}, err
 }
 
 // useAt reads the capacity and use of one fleet in one location.
@@ -97,8 +82,7 @@ func (s *Server) describeFleetLocationCapacity(ctx context.Context, in *gamelift
 	if err != nil {
 		return nil, err
 	}
-	shown := s.capacity(u)
-	return &gamelift.DescribeFleetLocationCapacityOutput{FleetCapacity: &shown}, nil
+	return &gamelift.DescribeFleetLocationCapacityOutput{FleetCapacity: s.capacity(u)}, nil
 }
 
 func (s *Server) describeFleetLocationUtilization(ctx context.Context, in *gamelift.DescribeFleetLocationUtilizationInput) (*gamelift.DescribeFleetLocationUtilizationOutput, error) {
@@ -106,13 +90,12 @@ func (s *Server) describeFleetLocationUtilization(ctx context.Context, in *gamel
 	if err != nil {
 		return nil, err
 	}
-	shown := s.utilization(u)
-	return &gamelift.DescribeFleetLocationUtilizationOutput{FleetUtilization: &shown}, nil
+	return &gamelift.DescribeFleetLocationUtilizationOutput{FleetUtilization: s.utilization(u)}, nil
 }
 
-func (s *Server) capacity(u messages.FleetUse) types.FleetCapacity {
+func (s *Server) capacity(u messages.FleetUse) *types.FleetCapacity {
 	id := string(u.Fleet.ID)
-	shown := types.FleetCapacity{
+	shown := &types.FleetCapacity{
 		FleetId: aws.String(id), FleetArn: aws.String(s.arns.mint("fleet", id)), Location: aws.String(u.Location),
 		InstanceCounts: &types.EC2InstanceCounts{
 			DESIRED: count(u.Groups.Desired), MINIMUM: count(u.Groups.Min), MAXIMUM: count(u.Groups.Max),
@@ -125,9 +108,9 @@ func (s *Server) capacity(u messages.FleetUse) types.FleetCapacity {
 	return shown
 }
 
-func (s *Server) utilization(u messages.FleetUse) types.FleetUtilization {
+func (s *Server) utilization(u messages.FleetUse) *types.FleetUtilization {
 	id := string(u.Fleet.ID)
-	return types.FleetUtilization{
+	return &types.FleetUtilization{
 		FleetId: aws.String(id), FleetArn: aws.String(s.arns.mint("fleet", id)), Location: aws.String(u.Location),
 		ActiveServerProcessCount: count(u.Processes), ActiveGameSessionCount: count(u.GameSessions),
 		CurrentPlayerSessionCount: count(u.Players), MaximumPlayerSessionCount: count(u.PlayersMax),
@@ -181,19 +164,13 @@ func (s *Server) describeInstances(ctx context.Context, in *gamelift.DescribeIns
 			return nil, messages.Errorf(messages.NotFound, "fleet %s has no instance %q there", id, awswire.Clip(*in.InstanceId))
 		}
 	}
-	page, token, err := cut(s.pager, paging{
-		operation: "DescribeInstances", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: oldestFirst,
-	}, all, func(i messages.Instance) position { return at(i.Created, i.ID) })
-	if err != nil {
-		return nil, err
-	}
-	shown := make([]types.Instance, len(page))
-	for i, n := range page {
-		shown[i] = types.Instance{
+	created := func(i messages.Instance) position { return at(i.Created, i.ID) }
+	shown, token, err := page(s, pagingOf(in, pageMax), all, created, func(n messages.Instance) *types.Instance {
+		return &types.Instance{
 			FleetId: aws.String(string(id)), FleetArn: aws.String(s.arns.mint("fleet", string(id))), InstanceId: aws.String(n.ID),
 			IpAddress: filled(n.IPAddress), DnsName: filled(n.DNSName), Type: cmp.Or(types.EC2InstanceType(n.Type), instanceTypeLocal),
 			Status: types.InstanceStatus(n.Status), CreationTime: moment(n.Created), Location: aws.String(n.Location),
 		}
-	}
-	return &gamelift.DescribeInstancesOutput{Instances: shown, NextToken: token}, nil
+	})
+	return &gamelift.DescribeInstancesOutput{Instances: shown, NextToken: token}, err
 }

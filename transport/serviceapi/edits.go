@@ -36,12 +36,8 @@ func (s *Server) updateGameSession(ctx context.Context, in *gamelift.UpdateGameS
 	if req.Name == nil && req.MaxPlayers == nil && req.AcceptsPlayers == nil && req.Protected == nil && len(properties) == 0 {
 		return nil, invalid("give something to change: MaximumPlayerSessionCount, Name, PlayerSessionCreationPolicy, ProtectionPolicy or GameProperties")
 	}
-	record, err := messages.Do(ctx, s.options.Backend, req)
-	if err != nil {
-		return nil, err
-	}
-	shown := s.gameSession(record)
-	return &gameSessionOutput{GameSession: &shown}, nil
+	shown, err := ask(ctx, s, req, s.gameSession)
+	return &gameSessionOutput{GameSession: shown}, err
 }
 
 // The service's shapes with the host's additional member of game sessions.
@@ -60,16 +56,11 @@ type (
 func (s *Server) describeGameSessionDetails(ctx context.Context, in *gamelift.DescribeGameSessionDetailsInput) (*gameSessionDetailsOutput, error) {
 	page, token, err := s.selectedGameSessions(ctx, &gamelift.DescribeGameSessionsInput{
 		FleetId: in.FleetId, AliasId: in.AliasId, GameSessionId: in.GameSessionId, Location: in.Location, StatusFilter: in.StatusFilter,
-	}, paging{operation: "DescribeGameSessionDetails", input: in, limit: in.Limit, token: in.NextToken, max: pageMax})
-	if err != nil {
-		return nil, err
-	}
-	details := make([]gameSessionDetail, len(page))
-	for i, r := range page {
-		shown := s.gameSession(r)
-		details[i] = gameSessionDetail{GameSession: &shown, ProtectionPolicy: protectionPolicy(r.Protected)}
-	}
-	return &gameSessionDetailsOutput{GameSessionDetails: details, NextToken: token}, nil
+	}, pagingOf(in, pageMax))
+	details := shownAll(page, func(r *messages.GameSession) *gameSessionDetail {
+		return &gameSessionDetail{GameSession: s.gameSession(r), ProtectionPolicy: protectionPolicy(r.Protected)}
+	})
+	return &gameSessionDetailsOutput{GameSessionDetails: details, NextToken: token}, err
 }
 
 func protectionPolicy(protected bool) types.ProtectionPolicy {

@@ -21,11 +21,8 @@ func unavailable(name, declared string) awswire.Operation {
 
 // listBuilds lists no builds: the host runs scripts.
 func (s *Server) listBuilds(_ context.Context, in *gamelift.ListBuildsInput) (*gamelift.ListBuildsOutput, error) {
-	none, err := emptyPage[types.Build](s.pager, "ListBuilds", in, in.NextToken)
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.ListBuildsOutput{Builds: none}, nil
+	none, err := emptyPage[types.Build](s, in)
+	return &gamelift.ListBuildsOutput{Builds: none}, err
 }
 
 // describeScalingPolicies lists no policies: a fleet here does not scale by itself.
@@ -39,16 +36,13 @@ func (s *Server) describeScalingPolicies(ctx context.Context, in *gamelift.Descr
 			return nil, err
 		}
 	}
-	none, err := emptyPage[types.ScalingPolicy](s.pager, "DescribeScalingPolicies", in, in.NextToken)
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.DescribeScalingPoliciesOutput{ScalingPolicies: none}, nil
+	none, err := emptyPage[types.ScalingPolicy](s, in)
+	return &gamelift.DescribeScalingPoliciesOutput{ScalingPolicies: none}, err
 }
 
 // emptyPage returns the only page of an empty list. Every token is invalid.
-func emptyPage[T any](p *pager, operation string, input any, token *string) ([]T, error) {
-	none, _, err := cut(p, paging{operation: operation, input: input, token: token, max: pageMax, order: oldestFirst}, []T{}, func(T) position { return position{} })
+func emptyPage[T any](s *Server, in any) ([]T, error) {
+	none, _, err := cut(s.pager, pagingOf(in, pageMax), []T{}, func(T) position { return position{} })
 	return none, err
 }
 

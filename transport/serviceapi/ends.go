@@ -21,14 +21,10 @@ func (s *Server) terminateGameSession(ctx context.Context, in *gamelift.Terminat
 	if err != nil {
 		return nil, err
 	}
-	record, err := messages.Do(ctx, s.options.Backend, messages.TerminateGameSession{
+	shown, err := ask(ctx, s, messages.TerminateGameSession{
 		GameSessionID: id, Force: in.TerminationMode == types.TerminationModeForceTerminate,
-	})
-	if err != nil {
-		return nil, err
-	}
-	shown := s.gameSession(record)
-	return &gameSessionOutput{GameSession: &shown}, nil
+	}, s.gameSession)
+	return &gameSessionOutput{GameSession: shown}, err
 }
 
 func (s *Server) getGameSessionLogURL(ctx context.Context, in *gamelift.GetGameSessionLogUrlInput) (*gamelift.GetGameSessionLogUrlOutput, error) {

@@ -52,9 +52,8 @@ func (s *Server) createFleet(ctx context.Context, in *gamelift.CreateFleetInput)
 	if err != nil {
 		return nil, err
 	}
-	attributes := s.fleet(record)
 	states := locationStates(record.Locations, types.FleetStatus(record.Status.String()))
-	return &gamelift.CreateFleetOutput{FleetAttributes: &attributes, LocationStates: states}, nil
+	return &gamelift.CreateFleetOutput{FleetAttributes: s.fleet(record), LocationStates: states}, nil
 }
 
 // notOffered refuses members that the host does not support and must not ignore.
@@ -99,10 +98,7 @@ func (s *Server) deleteFleet(ctx context.Context, in *gamelift.DeleteFleetInput)
 	if err != nil {
 		return nil, err
 	}
-	if err := messages.Run(ctx, s.options.Backend, messages.DeleteFleet{ID: id}); err != nil {
-		return nil, err
-	}
-	return &gamelift.DeleteFleetOutput{}, nil
+	return &gamelift.DeleteFleetOutput{}, s.run(ctx, messages.DeleteFleet{ID: id})
 }
 
 // describeFleetEvents lists the events of a fleet, newest first.
@@ -123,20 +119,16 @@ func (s *Server) describeFleetEvents(ctx context.Context, in *gamelift.DescribeF
 		t := messages.Shown(e.Time)
 		return in.StartTime != nil && t.Before(from) || in.EndTime != nil && t.After(to)
 	})
-	page, token, err := cut(s.pager, paging{
-		operation: "DescribeFleetEvents", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: latestFirst, // D-207
-	}, events, func(e messages.FleetEvent) position { return at(e.Time, e.ID) })
-	if err != nil {
-		return nil, err
-	}
-	shown := make([]types.Event, len(page))
-	for i, e := range page {
-		shown[i] = types.Event{
+	how := pagingOf(in, pageMax)
+	how.order = latestFirst // D-207
+	when := func(e messages.FleetEvent) position { return at(e.Time, e.ID) }
+	shown, token, err := page(s, how, events, when, func(e messages.FleetEvent) *types.Event {
+		return &types.Event{
 			EventId: aws.String(e.ID), ResourceId: aws.String(string(id)), EventCode: types.EventCode(e.Code),
 			Message: filled(e.Message), EventTime: moment(e.Time), Count: aws.Int64(int64(e.Count)),
 		}
-	}
-	return &gamelift.DescribeFleetEventsOutput{Events: shown, NextToken: token}, nil
+	})
+	return &gamelift.DescribeFleetEventsOutput{Events: shown, NextToken: token}, err
 }
 
 // describeRuntimeConfiguration shows the runtime configuration of a fleet with a script. A
@@ -161,11 +153,9 @@ func (s *Server) updateRuntimeConfiguration(ctx context.Context, in *gamelift.Up
 	if err != nil {
 		return nil, err
 	}
-	record, err := messages.Do(ctx, s.options.Backend, messages.UpdateRuntime{FleetID: id, Runtime: runtimeOf(in.RuntimeConfiguration)})
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.UpdateRuntimeConfigurationOutput{RuntimeConfiguration: shownRuntime(record.Runtime)}, nil
+	shown, err := ask(ctx, s, messages.UpdateRuntime{FleetID: id, Runtime: runtimeOf(in.RuntimeConfiguration)},
+		func(f *messages.Fleet) *types.RuntimeConfiguration { return shownRuntime(f.Runtime) })
+	return &gamelift.UpdateRuntimeConfigurationOutput{RuntimeConfiguration: shown}, err
 }
 
 func runtimeOf(in *types.RuntimeConfiguration) messages.RuntimeConfiguration {
@@ -189,10 +179,7 @@ const scriptFolder = "/local/game/"
 const activationTimeout = 300 * time.Second // D-205
 
 func shownRuntime(rc messages.RuntimeConfiguration) *types.RuntimeConfiguration {
-	timeout := activationTimeout
-	if rc.ActivationTimeout > 0 {
-		timeout = rc.ActivationTimeout
-	}
+	timeout := cmp.Or(rc.ActivationTimeout, activationTimeout)
 	shown := &types.RuntimeConfiguration{GameSessionActivationTimeoutSeconds: count(int(timeout / time.Second))}
 	if rc.ActivatingMax > 0 {
 		shown.MaxConcurrentGameSessionActivations = count(rc.ActivatingMax)

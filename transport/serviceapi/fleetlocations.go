@@ -57,9 +57,7 @@ func (s *Server) describeFleetLocationAttributes(ctx context.Context, in *gameli
 	}
 	names, token := in.Locations, (*string)(nil)
 	if names == nil {
-		names, token, err = cut(s.pager, paging{
-			operation: "DescribeFleetLocationAttributes", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: oldestFirst,
-		}, f.Locations, func(name string) position { return at(time.Time{}, name) })
+		names, token, err = cut(s.pager, pagingOf(in, pageMax), f.Locations, func(name string) position { return at(time.Time{}, name) })
 		if err != nil {
 			return nil, err
 		}

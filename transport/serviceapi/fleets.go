@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
-	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"troupe/messages"
 )
@@ -36,17 +35,8 @@ func (s *Server) listFleets(ctx context.Context, in *gamelift.ListFleetsInput) (
 	fleets = slices.DeleteFunc(slices.Clone(fleets), func(f *messages.Fleet) bool {
 		return in.BuildId != nil || (in.ScriptId != nil && f.ScriptID != script)
 	})
-	page, token, err := cut(s.pager, paging{
-		operation: "ListFleets", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: oldestFirst,
-	}, fleets, fleetPosition)
-	if err != nil {
-		return nil, err
-	}
-	ids := make([]string, len(page))
-	for i, f := range page {
-		ids[i] = string(f.ID)
-	}
-	return &gamelift.ListFleetsOutput{FleetIds: ids, NextToken: token}, nil
+	ids, token, err := page(s, pagingOf(in, pageMax), fleets, fleetPosition, func(f *messages.Fleet) *string { return new(string(f.ID)) })
+	return &gamelift.ListFleetsOutput{FleetIds: ids, NextToken: token}, err
 }
 
 // describeFleetAttributes shows the named fleets in the given order, without unknown ones, or
@@ -61,15 +51,10 @@ func (s *Server) describeFleetAttributes(ctx context.Context, in *gamelift.Descr
 		return nil, err
 	}
 	if in.FleetIds != nil {
-		return &gamelift.DescribeFleetAttributesOutput{FleetAttributes: s.fleetAttributes(pick(fleets, wanted))}, nil
+		return &gamelift.DescribeFleetAttributesOutput{FleetAttributes: shownAll(pick(fleets, wanted), s.fleet)}, nil
 	}
-	page, token, err := cut(s.pager, paging{
-		operation: "DescribeFleetAttributes", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: oldestFirst,
-	}, fleets, fleetPosition)
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.DescribeFleetAttributesOutput{FleetAttributes: s.fleetAttributes(page), NextToken: token}, nil
+	shown, token, err := page(s, pagingOf(in, pageMax), fleets, fleetPosition, s.fleet)
+	return &gamelift.DescribeFleetAttributesOutput{FleetAttributes: shown, NextToken: token}, err
 }
 
 // terminatedShown is how long answers list a fleet that is TERMINATED: tools that delete one wait until they do not find it any more.
@@ -98,14 +83,6 @@ func pick(fleets []*messages.Fleet, wanted []messages.FleetID) []*messages.Fleet
 		}
 	}
 	return found
-}
-
-func (s *Server) fleetAttributes(fleets []*messages.Fleet) []types.FleetAttributes {
-	attributes := make([]types.FleetAttributes, len(fleets))
-	for i, f := range fleets {
-		attributes[i] = s.fleet(f)
-	}
-	return attributes
 }
 
 func fleetPosition(f *messages.Fleet) position { return at(f.Created, f.ID) }

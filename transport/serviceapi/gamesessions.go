@@ -33,7 +33,7 @@ func (s *Server) createGameSession(ctx context.Context, in *gamelift.CreateGameS
 	} else if deprecated != "" && deprecated != token {
 		return nil, invalid("IdempotencyToken and GameSessionId differ; give one of them")
 	}
-	record, err := messages.Do(ctx, s.options.Backend, messages.CreateGameSession{
+	created, err := ask(ctx, s, messages.CreateGameSession{
 		FleetID:          fleet,
 		AliasID:          alias,
 		Location:         aws.ToString(in.Location),
@@ -43,23 +43,14 @@ func (s *Server) createGameSession(ctx context.Context, in *gamelift.CreateGameS
 		Properties:       properties,
 		MaxPlayers:       int(*in.MaximumPlayerSessionCount),
 		IdempotencyToken: token,
-	})
-	if err != nil {
-		return nil, err
-	}
-	created := s.gameSession(record)
-	return &gameSessionOutput{GameSession: &created}, nil
+	}, s.gameSession)
+	return &gameSessionOutput{GameSession: created}, err
 }
 
 // describeGameSessions lists game sessions, newest first.
 func (s *Server) describeGameSessions(ctx context.Context, in *gamelift.DescribeGameSessionsInput) (*gameSessionsOutput, error) {
-	records, token, err := s.selectedGameSessions(ctx, in, paging{
-		operation: "DescribeGameSessions", input: in, limit: in.Limit, token: in.NextToken, max: pageMax,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &gameSessionsOutput{GameSessions: s.gameSessions(records), NextToken: token}, nil
+	records, token, err := s.selectedGameSessions(ctx, in, pagingOf(in, pageMax))
+	return &gameSessionsOutput{GameSessions: shownAll(records, s.gameSession), NextToken: token}, err
 }
 
 // selectedGameSessions returns one game session or a page of them. With a game session id, the location and the alias are ignored and

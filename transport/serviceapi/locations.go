@@ -1,6 +1,7 @@
 package serviceapi
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -20,12 +21,8 @@ func (s *Server) createLocation(ctx context.Context, in *gamelift.CreateLocation
 	if err != nil {
 		return nil, err
 	}
-	record, err := messages.Do(ctx, s.options.Backend, messages.CreateLocation{Location: messages.Location{Name: *in.LocationName, Tags: tags}})
-	if err != nil {
-		return nil, err
-	}
-	shown := s.location(record)
-	return &gamelift.CreateLocationOutput{Location: &shown}, nil
+	shown, err := ask(ctx, s, messages.CreateLocation{Location: messages.Location{Name: *in.LocationName, Tags: tags}}, s.location)
+	return &gamelift.CreateLocationOutput{Location: shown}, err
 }
 
 func (s *Server) deleteLocation(ctx context.Context, in *gamelift.DeleteLocationInput) (*gamelift.DeleteLocationOutput, error) {
@@ -33,10 +30,7 @@ func (s *Server) deleteLocation(ctx context.Context, in *gamelift.DeleteLocation
 	if err != nil {
 		return nil, err
 	}
-	if err := messages.Run(ctx, s.options.Backend, messages.DeleteLocation{Name: name}); err != nil {
-		return nil, err
-	}
-	return &gamelift.DeleteLocationOutput{}, nil
+	return &gamelift.DeleteLocationOutput{}, s.run(ctx, messages.DeleteLocation{Name: name})
 }
 
 // listLocations lists the host's own locations (AWS) and those that the API has created
@@ -53,25 +47,14 @@ func (s *Server) listLocations(ctx context.Context, in *gamelift.ListLocationsIn
 		}
 		return in.Filters != nil && !slices.Contains(in.Filters, filter)
 	})
-	limit := in.Limit
-	if limit == nil {
-		limit = aws.Int32(pageLocations)
-	}
-	page, token, err := cut(s.pager, paging{
-		operation: "ListLocations", input: in, limit: limit, token: in.NextToken, max: 200, order: oldestFirst,
-	}, locations, func(l messages.Location) position { return at(time.Time{}, l.Name) })
-	if err != nil {
-		return nil, err
-	}
-	shown := make([]types.LocationModel, len(page))
-	for i, l := range page {
-		shown[i] = s.location(l)
-	}
-	return &gamelift.ListLocationsOutput{Locations: shown, NextToken: token}, nil
+	how := pagingOf(in, 200)
+	how.limit = cmp.Or(how.limit, aws.Int32(pageLocations))
+	shown, token, err := page(s, how, locations, func(l messages.Location) position { return at(time.Time{}, l.Name) }, s.location)
+	return &gamelift.ListLocationsOutput{Locations: shown, NextToken: token}, err
 }
 
-func (s *Server) location(l messages.Location) types.LocationModel {
-	shown := types.LocationModel{LocationName: aws.String(l.Name)}
+func (s *Server) location(l messages.Location) *types.LocationModel {
+	shown := &types.LocationModel{LocationName: aws.String(l.Name)}
 	if messages.CustomLocation(l.Name) {
 		shown.LocationArn = aws.String(s.arns.mint("location", l.Name))
 	}

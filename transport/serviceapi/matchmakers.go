@@ -15,11 +15,6 @@ import (
 // matchQueuesMax bounds GameSessionQueueArns; the model sets no bound.
 const matchQueuesMax = 10
 
-// matcher normalises the name or ARN of a matchmaking configuration to the name.
-func (a arns) matcher(member *string) (messages.MatchmakerName, error) {
-	return optional[messages.MatchmakerName](member, func(s string) (string, error) { return a.id(kindMatcher, s) })
-}
-
 func (s *Server) createMatchmaker(ctx context.Context, in *gamelift.CreateMatchmakingConfigurationInput) (*gamelift.CreateMatchmakingConfigurationOutput, error) {
 	if *in.Name == "" {
 		return nil, invalid("Name must not be empty")
@@ -38,12 +33,8 @@ func (s *Server) createMatchmaker(ctx context.Context, in *gamelift.CreateMatchm
 		return nil, err
 	}
 	empty := &messages.Matchmaker{Name: messages.MatchmakerName(*in.Name), Tags: tags}
-	record, err := messages.Do(ctx, s.options.Backend, messages.CreateMatchmaker{Matchmaker: *change.Apply(empty)})
-	if err != nil {
-		return nil, err
-	}
-	shown := s.matchmaker(record)
-	return &gamelift.CreateMatchmakingConfigurationOutput{Configuration: &shown}, nil
+	shown, err := ask(ctx, s, messages.CreateMatchmaker{Matchmaker: *change.Apply(empty)}, s.matchmaker)
+	return &gamelift.CreateMatchmakingConfigurationOutput{Configuration: shown}, err
 }
 
 func (s *Server) updateMatchmaker(ctx context.Context, in *gamelift.UpdateMatchmakingConfigurationInput) (*gamelift.UpdateMatchmakingConfigurationOutput, error) {
@@ -54,12 +45,8 @@ func (s *Server) updateMatchmaker(ctx context.Context, in *gamelift.UpdateMatchm
 	if change.Name, err = s.arns.matcher(in.Name); err != nil {
 		return nil, err
 	}
-	record, err := messages.Do(ctx, s.options.Backend, change)
-	if err != nil {
-		return nil, err
-	}
-	shown := s.matchmaker(record)
-	return &gamelift.UpdateMatchmakingConfigurationOutput{Configuration: &shown}, nil
+	shown, err := ask(ctx, s, change, s.matchmaker)
+	return &gamelift.UpdateMatchmakingConfigurationOutput{Configuration: shown}, err
 }
 
 // matchmakerChange reads the members that create and update have in common, without the name.
@@ -96,7 +83,7 @@ func (s *Server) matchmakerChange(in *gamelift.UpdateMatchmakingConfigurationInp
 		u.Queues, u.QueueARNs = &queues, in.GameSessionQueueArns
 	}
 	if in.RuleSetName != nil {
-		name, err := s.arns.ruleSetID(in.RuleSetName)
+		name, err := s.arns.ruleSet(in.RuleSetName)
 		if err != nil {
 			return u, err
 		}
@@ -119,7 +106,7 @@ func (s *Server) describeMatchmakers(ctx context.Context, in *gamelift.DescribeM
 	if err != nil {
 		return nil, err
 	}
-	rules, err := s.arns.ruleSetID(in.RuleSetName)
+	rules, err := s.arns.ruleSet(in.RuleSetName)
 	if err != nil {
 		return nil, err
 	}
@@ -132,17 +119,8 @@ func (s *Server) describeMatchmakers(ctx context.Context, in *gamelift.DescribeM
 	found = slices.DeleteFunc(slices.Clone(found), func(k *messages.Matchmaker) bool {
 		return len(in.Names) > 0 && !wanted[k.Name] || rules != "" && k.RuleSet != rules
 	})
-	page, token, err := cut(s.pager, paging{
-		operation: "DescribeMatchmakingConfigurations", input: in, limit: in.Limit, token: in.NextToken, max: pageMatchmakingMax, order: oldestFirst,
-	}, found, func(k *messages.Matchmaker) position { return at(k.Created, k.Name) })
-	if err != nil {
-		return nil, err
-	}
-	shown := make([]types.MatchmakingConfiguration, len(page))
-	for i, k := range page {
-		shown[i] = s.matchmaker(k)
-	}
-	return &gamelift.DescribeMatchmakingConfigurationsOutput{Configurations: shown, NextToken: token}, nil
+	shown, token, err := page(s, pagingOf(in, pageMatchmakingMax), found, func(k *messages.Matchmaker) position { return at(k.Created, k.Name) }, s.matchmaker)
+	return &gamelift.DescribeMatchmakingConfigurationsOutput{Configurations: shown, NextToken: token}, err
 }
 
 func (s *Server) deleteMatchmaker(ctx context.Context, in *gamelift.DeleteMatchmakingConfigurationInput) (*gamelift.DeleteMatchmakingConfigurationOutput, error) {
@@ -150,11 +128,11 @@ func (s *Server) deleteMatchmaker(ctx context.Context, in *gamelift.DeleteMatchm
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.DeleteMatchmakingConfigurationOutput{}, messages.Run(ctx, s.options.Backend, messages.DeleteMatchmaker{Name: name})
+	return &gamelift.DeleteMatchmakingConfigurationOutput{}, s.run(ctx, messages.DeleteMatchmaker{Name: name})
 }
 
-func (s *Server) matchmaker(r *messages.Matchmaker) types.MatchmakingConfiguration {
-	k := types.MatchmakingConfiguration{
+func (s *Server) matchmaker(r *messages.Matchmaker) *types.MatchmakingConfiguration {
+	k := &types.MatchmakingConfiguration{
 		Name: aws.String(string(r.Name)), ConfigurationArn: aws.String(s.arns.mint(kindMatcher, string(r.Name))), Description: filled(r.Description),
 		RuleSetName: aws.String(string(r.RuleSet)), RuleSetArn: aws.String(s.arns.mint(kindRuleSet, string(r.RuleSet))),
 		FlexMatchMode: types.FlexMatchModeWithQueue, BackfillMode: types.BackfillModeManual, GameSessionQueueArns: r.QueueARNs,

@@ -73,6 +73,15 @@ type paging struct {
 	order     func(a, b position) int
 }
 
+// pagingOf reads the paging parameters of an SDK input, which is that of the operation of the same name.
+func pagingOf(input any, most int) paging {
+	v := reflect.ValueOf(input).Elem()
+	return paging{
+		operation: strings.TrimSuffix(v.Type().Name(), "Input"), input: input, max: most, order: oldestFirst,
+		limit: v.FieldByName("Limit").Interface().(*int32), token: v.FieldByName("NextToken").Interface().(*string),
+	}
+}
+
 // size returns how many items a page has at most.
 func (p *paging) size() int {
 	if p.limit != nil {
@@ -113,6 +122,20 @@ func cut[T any](p *pager, how paging, items []T, of func(T) position) ([]T, *str
 	items = items[:size]
 	token := p.seal(of(items[size-1]), how.operation, bound)
 	return items, &token, nil
+}
+
+// page is cut, with items as they are shown.
+func page[T, S any](s *Server, how paging, items []T, of func(T) position, show func(T) *S) ([]S, *string, error) {
+	items, token, err := cut(s.pager, how, items, of)
+	return shownAll(items, show), token, err
+}
+
+func shownAll[T, S any](items []T, show func(T) *S) []S {
+	shown := make([]S, len(items))
+	for i, item := range items {
+		shown[i] = *show(item)
+	}
+	return shown
 }
 
 func (p *pager) seal(last position, operation string, bound [sha256.Size]byte) string {

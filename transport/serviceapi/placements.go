@@ -19,14 +19,8 @@ func (s *Server) startPlacement(ctx context.Context, in *gamelift.StartGameSessi
 	if err != nil {
 		return nil, err
 	}
-	record, err := messages.Do(ctx, s.options.Backend, req)
-	if errors.Is(err, &messages.Error{Code: messages.LimitExceeded}) { // temporary: SDKs retry
-		return nil, awswire.Throttled(err.Error())
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.StartGameSessionPlacementOutput{GameSessionPlacement: placement(ctx, record)}, nil
+	shown, err := ask(ctx, s, req, placement(ctx))
+	return &gamelift.StartGameSessionPlacementOutput{GameSessionPlacement: shown}, throttled(err)
 }
 
 func (s *Server) placementRequest(in *gamelift.StartGameSessionPlacementInput) (req messages.StartPlacement, err error) {
@@ -102,23 +96,30 @@ func desiredOf(in []types.DesiredPlayerSession, most int) ([]messages.NewPlayer,
 }
 
 func (s *Server) describePlacement(ctx context.Context, in *gamelift.DescribeGameSessionPlacementInput) (*gamelift.DescribeGameSessionPlacementOutput, error) {
-	record, err := messages.Do(ctx, s.options.Backend, messages.PlacementQuery{ID: messages.PlacementID(*in.PlacementId)})
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.DescribeGameSessionPlacementOutput{GameSessionPlacement: placement(ctx, record)}, nil
+	shown, err := ask(ctx, s, messages.PlacementQuery{ID: messages.PlacementID(*in.PlacementId)}, placement(ctx))
+	return &gamelift.DescribeGameSessionPlacementOutput{GameSessionPlacement: shown}, err
 }
 
 func (s *Server) stopPlacement(ctx context.Context, in *gamelift.StopGameSessionPlacementInput) (*gamelift.StopGameSessionPlacementOutput, error) {
-	record, err := messages.Do(ctx, s.options.Backend, messages.StopPlacement{ID: messages.PlacementID(*in.PlacementId)})
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.StopGameSessionPlacementOutput{GameSessionPlacement: placement(ctx, record)}, nil
+	shown, err := ask(ctx, s, messages.StopPlacement{ID: messages.PlacementID(*in.PlacementId)}, placement(ctx))
+	return &gamelift.StopGameSessionPlacementOutput{GameSessionPlacement: shown}, err
 }
 
-// placement shows a placement. GameSessionRegion is the location.
-func placement(ctx context.Context, r *messages.Placement) *types.GameSessionPlacement {
+// throttled tells SDKs to retry what is over a limit.
+func throttled(err error) error {
+	if errors.Is(err, &messages.Error{Code: messages.LimitExceeded}) {
+		return awswire.Throttled(err.Error())
+	}
+	return err
+}
+
+// placement shows placements to the caller of ctx.
+func placement(ctx context.Context) func(*messages.Placement) *types.GameSessionPlacement {
+	return func(r *messages.Placement) *types.GameSessionPlacement { return shownPlacement(ctx, r) }
+}
+
+// shownPlacement shows a placement. GameSessionRegion is the location.
+func shownPlacement(ctx context.Context, r *messages.Placement) *types.GameSessionPlacement {
 	q := &r.Request
 	p := &types.GameSessionPlacement{
 		PlacementId:               filled(string(q.ID)),

@@ -3,6 +3,7 @@ package serviceapi
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -19,25 +20,19 @@ func (s *Server) createPlayerSession(ctx context.Context, in *gamelift.CreatePla
 	if err != nil {
 		return nil, err
 	}
-	created := s.playerSession(ctx, records[0])
-	return &gamelift.CreatePlayerSessionOutput{PlayerSession: &created}, nil
+	return &gamelift.CreatePlayerSessionOutput{PlayerSession: s.playerSession(ctx, records[0])}, nil
 }
 
 func (s *Server) createPlayerSessions(ctx context.Context, in *gamelift.CreatePlayerSessionsInput) (*gamelift.CreatePlayerSessionsOutput, error) {
 	players := make([]messages.NewPlayer, len(in.PlayerIds))
-	seen := make(map[string]bool, len(in.PlayerIds))
 	for i, id := range in.PlayerIds {
-		if seen[id] {
+		if slices.Contains(in.PlayerIds[:i], id) { // there are at most 25
 			return nil, invalid("PlayerIds holds %q twice", awswire.Clip(id))
 		}
-		seen[id] = true
 		players[i] = messages.NewPlayer{PlayerID: messages.PlayerID(id), PlayerData: in.PlayerDataMap[id]}
 	}
 	records, err := s.reserve(ctx, *in.GameSessionId, players)
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.CreatePlayerSessionsOutput{PlayerSessions: s.playerSessions(ctx, records)}, nil
+	return &gamelift.CreatePlayerSessionsOutput{PlayerSessions: s.playerSessions(ctx, records)}, err
 }
 
 // reserve returns one record per player.
@@ -71,13 +66,8 @@ func (s *Server) describePlayerSessions(ctx context.Context, in *gamelift.Descri
 		}
 		return &gamelift.DescribePlayerSessionsOutput{PlayerSessions: s.playerSessions(ctx, records)}, nil
 	}
-	page, token, err := cut(s.pager, paging{
-		operation: "DescribePlayerSessions", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: oldestFirst,
-	}, records, func(p *messages.PlayerSession) position { return at(p.Created, hiddenID(p.ID)) })
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.DescribePlayerSessionsOutput{PlayerSessions: s.playerSessions(ctx, page), NextToken: token}, nil
+	page, token, err := cut(s.pager, pagingOf(in, pageMax), records, func(p *messages.PlayerSession) position { return at(p.Created, hiddenID(p.ID)) })
+	return &gamelift.DescribePlayerSessionsOutput{PlayerSessions: s.playerSessions(ctx, page), NextToken: token}, err
 }
 
 func (s *Server) playerSessionQuery(in *gamelift.DescribePlayerSessionsInput) (q messages.PlayerSessionQuery, err error) {
@@ -100,7 +90,7 @@ func (s *Server) playerSessionQuery(in *gamelift.DescribePlayerSessionsInput) (q
 	if filter := in.PlayerSessionStatusFilter; filter != nil {
 		status, ok := messages.ParsePlayerSessionStatus(*filter)
 		if !ok {
-			return q, invalid("PlayerSessionStatusFilter must be one of %s", strings.Join(names(messages.PlayerSessionStatuses()), ", "))
+			return q, invalid("PlayerSessionStatusFilter must be one of %s", strings.Join(messages.PlayerSessionStatusNames(), ", "))
 		}
 		q.Status = status
 	}

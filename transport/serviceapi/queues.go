@@ -44,7 +44,7 @@ var (
 		optionally("AllowedLocations", listOf(1, 100, locationString)),
 	)
 	priorityConfiguration = structure[types.PriorityConfiguration](
-		optionally("PriorityOrder", listOf(1, 4, enum(types.PriorityType("").Values()))),
+		optionally("PriorityOrder", listOf(1, 4, enum[types.PriorityType]())),
 		optionally("LocationOrder", listOf(1, 100, locationString)),
 	)
 )
@@ -58,11 +58,6 @@ var queueRules = []rule{
 	optionally("PriorityConfiguration", priorityConfiguration),
 	optionally("CustomEventData", text(0, 256, `[\s\S]*`)),
 	optionally("NotificationTarget", text(0, 300, `[a-zA-Z0-9:_-]*(\.fifo)?`)),
-}
-
-// queue normalises the name or ARN of a queue to the name.
-func (a arns) queue(member *string) (messages.QueueName, error) {
-	return optional[messages.QueueName](member, func(s string) (string, error) { return a.id(kindQueue, s) })
 }
 
 func (s *Server) createQueue(ctx context.Context, in *gamelift.CreateGameSessionQueueInput) (*gamelift.CreateGameSessionQueueOutput, error) {
@@ -79,12 +74,8 @@ func (s *Server) createQueue(ctx context.Context, in *gamelift.CreateGameSession
 		return nil, err
 	}
 	empty := &messages.Queue{Name: messages.QueueName(*in.Name), Timeout: queueTimeoutDefault * time.Second, Tags: tags}
-	record, err := messages.Do(ctx, s.options.Backend, messages.CreateQueue{Queue: *change.Apply(empty)})
-	if err != nil {
-		return nil, err
-	}
-	shown := s.queue(record)
-	return &gamelift.CreateGameSessionQueueOutput{GameSessionQueue: &shown}, nil
+	shown, err := ask(ctx, s, messages.CreateQueue{Queue: *change.Apply(empty)}, s.queue)
+	return &gamelift.CreateGameSessionQueueOutput{GameSessionQueue: shown}, err
 }
 
 func (s *Server) updateQueue(ctx context.Context, in *gamelift.UpdateGameSessionQueueInput) (*gamelift.UpdateGameSessionQueueOutput, error) {
@@ -95,12 +86,8 @@ func (s *Server) updateQueue(ctx context.Context, in *gamelift.UpdateGameSession
 	if change.Name, err = s.arns.queue(in.Name); err != nil {
 		return nil, err
 	}
-	record, err := messages.Do(ctx, s.options.Backend, change)
-	if err != nil {
-		return nil, err
-	}
-	shown := s.queue(record)
-	return &gamelift.UpdateGameSessionQueueOutput{GameSessionQueue: &shown}, nil
+	shown, err := ask(ctx, s, change, s.queue)
+	return &gamelift.UpdateGameSessionQueueOutput{GameSessionQueue: shown}, err
 }
 
 // describeQueues lists queues, oldest first: all, or the named ones without unknown names.
@@ -118,17 +105,8 @@ func (s *Server) describeQueues(ctx context.Context, in *gamelift.DescribeGameSe
 		}
 		found = slices.DeleteFunc(slices.Clone(found), func(q *messages.Queue) bool { return !wanted[q.Name] })
 	}
-	page, token, err := cut(s.pager, paging{
-		operation: "DescribeGameSessionQueues", input: in, limit: in.Limit, token: in.NextToken, max: pageQueuesMax, order: oldestFirst,
-	}, found, func(q *messages.Queue) position { return at(q.Created, q.Name) })
-	if err != nil {
-		return nil, err
-	}
-	shown := make([]types.GameSessionQueue, len(page))
-	for i, q := range page {
-		shown[i] = s.queue(q)
-	}
-	return &gamelift.DescribeGameSessionQueuesOutput{GameSessionQueues: shown, NextToken: token}, nil
+	shown, token, err := page(s, pagingOf(in, pageQueuesMax), found, func(q *messages.Queue) position { return at(q.Created, q.Name) }, s.queue)
+	return &gamelift.DescribeGameSessionQueuesOutput{GameSessionQueues: shown, NextToken: token}, err
 }
 
 func (s *Server) deleteQueue(ctx context.Context, in *gamelift.DeleteGameSessionQueueInput) (*gamelift.DeleteGameSessionQueueOutput, error) {
@@ -136,10 +114,7 @@ func (s *Server) deleteQueue(ctx context.Context, in *gamelift.DeleteGameSession
 	if err != nil {
 		return nil, err
 	}
-	if err := messages.Run(ctx, s.options.Backend, messages.DeleteQueue{Name: name}); err != nil {
-		return nil, err
-	}
-	return &gamelift.DeleteGameSessionQueueOutput{}, nil
+	return &gamelift.DeleteGameSessionQueueOutput{}, s.run(ctx, messages.DeleteQueue{Name: name})
 }
 
 // queueChange reads the members that create and update have in common, without the name.
@@ -267,8 +242,8 @@ func (s *Server) destinationsOf(in []types.GameSessionQueueDestination) ([]strin
 }
 
 // queue shows a queue.
-func (s *Server) queue(r *messages.Queue) types.GameSessionQueue {
-	q := types.GameSessionQueue{
+func (s *Server) queue(r *messages.Queue) *types.GameSessionQueue {
+	q := &types.GameSessionQueue{
 		Name:                  filled(string(r.Name)),
 		GameSessionQueueArn:   aws.String(s.arns.mint(kindQueue, string(r.Name))),
 		TimeoutInSeconds:      count(int(r.Timeout / time.Second)),

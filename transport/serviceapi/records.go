@@ -31,15 +31,7 @@ type (
 	}
 )
 
-func (s *Server) gameSessions(records []*messages.GameSession) []gameSession {
-	shown := make([]gameSession, len(records))
-	for i, r := range records {
-		shown[i] = s.gameSession(r)
-	}
-	return shown
-}
-
-func (s *Server) gameSession(r *messages.GameSession) gameSession {
+func (s *Server) gameSession(r *messages.GameSession) *gameSession {
 	policy := types.PlayerSessionCreationPolicyDenyAll
 	if r.AcceptsPlayers {
 		policy = types.PlayerSessionCreationPolicyAcceptAll
@@ -48,11 +40,7 @@ func (s *Server) gameSession(r *messages.GameSession) gameSession {
 	for _, p := range r.Properties {
 		properties = append(properties, types.GameProperty{Key: aws.String(p.Key), Value: aws.String(p.Value)})
 	}
-	location := r.Location
-	if location == "" {
-		location = s.arns.region
-	}
-	return gameSession{ScriptVersion: filled(r.ScriptVersion), GameSession: types.GameSession{
+	return &gameSession{ScriptVersion: filled(r.ScriptVersion), GameSession: types.GameSession{
 		GameSessionId:               filled(string(r.ID)),
 		Name:                        filled(r.Name),
 		FleetId:                     filled(string(r.FleetID)),
@@ -71,22 +59,18 @@ func (s *Server) gameSession(r *messages.GameSession) gameSession {
 		CreatorId:                   filled(r.CreatorID),
 		GameSessionData:             filled(r.Data),
 		MatchmakerData:              filled(r.MatchmakerData),
-		Location:                    aws.String(location),
+		Location:                    aws.String(cmp.Or(r.Location, s.arns.region)),
 		ComputeName:                 filled(s.options.ComputeName),
 		PlayerGatewayStatus:         types.PlayerGatewayStatusDisabled,
 	}}
 }
 
 func (s *Server) playerSessions(ctx context.Context, records []*messages.PlayerSession) []types.PlayerSession {
-	shown := make([]types.PlayerSession, len(records))
-	for i, r := range records {
-		shown[i] = s.playerSession(ctx, r)
-	}
-	return shown
+	return shownAll(records, func(r *messages.PlayerSession) *types.PlayerSession { return s.playerSession(ctx, r) })
 }
 
-func (s *Server) playerSession(ctx context.Context, r *messages.PlayerSession) types.PlayerSession {
-	return types.PlayerSession{
+func (s *Server) playerSession(ctx context.Context, r *messages.PlayerSession) *types.PlayerSession {
+	return &types.PlayerSession{
 		PlayerSessionId: filled(shownID(ctx, r.ID)),
 		PlayerId:        filled(string(r.PlayerID)),
 		GameSessionId:   filled(string(r.GameSessionID)),
@@ -105,15 +89,12 @@ func (s *Server) playerSession(ctx context.Context, r *messages.PlayerSession) t
 // instanceTypeLocal is the instance type of fleets that do not set one.
 const instanceTypeLocal = types.EC2InstanceType("local") // D-204
 
-func (s *Server) fleet(r *messages.Fleet) types.FleetAttributes {
-	certificates, protection := types.CertificateTypeDisabled, types.ProtectionPolicyNoProtection
+func (s *Server) fleet(r *messages.Fleet) *types.FleetAttributes {
+	certificates := types.CertificateTypeDisabled
 	if r.Certificates {
 		certificates = types.CertificateTypeGenerated
 	}
-	if r.Shown.Protection {
-		protection = types.ProtectionPolicyFullProtection
-	}
-	attributes := types.FleetAttributes{
+	attributes := &types.FleetAttributes{
 		FleetId:                         filled(string(r.ID)),
 		FleetArn:                        aws.String(s.arns.mint("fleet", string(r.ID))),
 		FleetType:                       cmp.Or(types.FleetType(r.Shown.FleetType), types.FleetTypeOnDemand),
@@ -129,7 +110,7 @@ func (s *Server) fleet(r *messages.Fleet) types.FleetAttributes {
 		MetricGroups:                    r.Shown.MetricGroups,
 		InstanceRoleArn:                 filled(r.Shown.RoleARN),
 		InstanceRoleCredentialsProvider: types.InstanceRoleCredentialsProvider(r.Shown.RoleCredentials),
-		NewGameSessionProtectionPolicy:  protection,
+		NewGameSessionProtectionPolicy:  protectionPolicy(r.Shown.Protection),
 		ResourceCreationLimitPolicy:     shownCreatorLimit(r.CreatorLimit),
 		CertificateConfiguration:        &types.CertificateConfiguration{CertificateType: certificates},
 		ComputeType:                     types.ComputeTypeEc2,

@@ -21,4 +21,14 @@ var (
 
 func structure[T any](rules ...rule) awswire.Check { return awswire.Structure[T](rules...) }
 
-func enum[T ~string](values []T) awswire.Check { return awswire.Enum(values) }
+// enum is the check of an enumeration of the SDK.
+func enum[T interface {
+	~string
+	Values() []T
+}]() awswire.Check {
+	var texts []string
+	for _, v := range T("").Values() {
+		texts = append(texts, string(v))
+	}
+	return oneOf(texts...)
+}

@@ -28,16 +28,8 @@ var (
 	gameSessionData = text(1, 4096, "")
 )
 
-// ruleSetID normalises the name or ARN of a rule set to the name.
-func (a arns) ruleSetID(member *string) (messages.RuleSetName, error) {
-	return optional[messages.RuleSetName](member, func(s string) (string, error) { return a.id(kindRuleSet, s) })
-}
-
 func (s *Server) validateRuleSet(ctx context.Context, in *gamelift.ValidateMatchmakingRuleSetInput) (*gamelift.ValidateMatchmakingRuleSetOutput, error) {
-	if err := messages.Run(ctx, s.options.Backend, messages.CheckRuleSet{Body: *in.RuleSetBody}); err != nil {
-		return nil, err
-	}
-	return &gamelift.ValidateMatchmakingRuleSetOutput{Valid: aws.Bool(true)}, nil
+	return &gamelift.ValidateMatchmakingRuleSetOutput{Valid: aws.Bool(true)}, s.run(ctx, messages.CheckRuleSet{Body: *in.RuleSetBody})
 }
 
 func (s *Server) createRuleSet(ctx context.Context, in *gamelift.CreateMatchmakingRuleSetInput) (*gamelift.CreateMatchmakingRuleSetOutput, error) {
@@ -48,12 +40,8 @@ func (s *Server) createRuleSet(ctx context.Context, in *gamelift.CreateMatchmaki
 	if err != nil {
 		return nil, err
 	}
-	record, err := messages.Do(ctx, s.options.Backend, messages.CreateRuleSet{RuleSet: messages.RuleSet{Name: messages.RuleSetName(*in.Name), Body: *in.RuleSetBody, Tags: tags}})
-	if err != nil {
-		return nil, err
-	}
-	shown := s.ruleSet(record)
-	return &gamelift.CreateMatchmakingRuleSetOutput{RuleSet: &shown}, nil
+	shown, err := ask(ctx, s, messages.CreateRuleSet{RuleSet: messages.RuleSet{Name: messages.RuleSetName(*in.Name), Body: *in.RuleSetBody, Tags: tags}}, s.ruleSet)
+	return &gamelift.CreateMatchmakingRuleSetOutput{RuleSet: shown}, err
 }
 
 // describeRuleSets lists rule sets, oldest first: all, or the named ones. An unknown name is NotFound.
@@ -65,7 +53,7 @@ func (s *Server) describeRuleSets(ctx context.Context, in *gamelift.DescribeMatc
 	if len(in.Names) > 0 {
 		wanted := make(map[messages.RuleSetName]bool, len(in.Names))
 		for i := range in.Names {
-			name, err := s.arns.ruleSetID(&in.Names[i])
+			name, err := s.arns.ruleSet(&in.Names[i])
 			if err != nil {
 				return nil, err
 			}
@@ -76,29 +64,20 @@ func (s *Server) describeRuleSets(ctx context.Context, in *gamelift.DescribeMatc
 		}
 		found = slices.DeleteFunc(slices.Clone(found), func(r *messages.RuleSet) bool { return !wanted[r.Name] })
 	}
-	page, token, err := cut(s.pager, paging{
-		operation: "DescribeMatchmakingRuleSets", input: in, limit: in.Limit, token: in.NextToken, max: pageMatchmakingMax, order: oldestFirst,
-	}, found, func(r *messages.RuleSet) position { return at(r.Created, r.Name) })
-	if err != nil {
-		return nil, err
-	}
-	shown := make([]types.MatchmakingRuleSet, len(page))
-	for i, r := range page {
-		shown[i] = s.ruleSet(r)
-	}
-	return &gamelift.DescribeMatchmakingRuleSetsOutput{RuleSets: shown, NextToken: token}, nil
+	shown, token, err := page(s, pagingOf(in, pageMatchmakingMax), found, func(r *messages.RuleSet) position { return at(r.Created, r.Name) }, s.ruleSet)
+	return &gamelift.DescribeMatchmakingRuleSetsOutput{RuleSets: shown, NextToken: token}, err
 }
 
 func (s *Server) deleteRuleSet(ctx context.Context, in *gamelift.DeleteMatchmakingRuleSetInput) (*gamelift.DeleteMatchmakingRuleSetOutput, error) {
-	name, err := s.arns.ruleSetID(in.Name)
+	name, err := s.arns.ruleSet(in.Name)
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.DeleteMatchmakingRuleSetOutput{}, messages.Run(ctx, s.options.Backend, messages.DeleteRuleSet{Name: name})
+	return &gamelift.DeleteMatchmakingRuleSetOutput{}, s.run(ctx, messages.DeleteRuleSet{Name: name})
 }
 
-func (s *Server) ruleSet(r *messages.RuleSet) types.MatchmakingRuleSet {
-	return types.MatchmakingRuleSet{
+func (s *Server) ruleSet(r *messages.RuleSet) *types.MatchmakingRuleSet {
+	return &types.MatchmakingRuleSet{
 		RuleSetName: aws.String(string(r.Name)), RuleSetArn: aws.String(s.arns.mint(kindRuleSet, string(r.Name))),
 		RuleSetBody: aws.String(r.Body), CreationTime: moment(r.Created),
 	}

@@ -33,7 +33,7 @@ var (
 	portNumber           = number(1, 60000)
 	zipBlob              = blob(0, 5_000_000)
 
-	gameSessionStatus = oneOf(names(messages.GameSessionStatuses())...)
+	gameSessionStatus = oneOf(messages.GameSessionStatusNames()...)
 	gameProperties    = listOf(0, 16, structure[types.GameProperty](
 		required("Key", gamePropertyKey),
 		required("Value", gamePropertyValue),
@@ -56,7 +56,7 @@ var (
 		required("FromPort", portNumber),
 		required("ToPort", portNumber),
 		required("IpRange", text(0, unbounded, `[^\s]+`)),
-		required("Protocol", enum(types.IpProtocol("").Values())),
+		required("Protocol", enum[types.IpProtocol]()),
 	))
 	serverProcesses = listOf(1, 50, structure[types.ServerProcess](
 		required("LaunchPath", launchPath),
@@ -73,7 +73,7 @@ var (
 		optionally("PolicyPeriodInMinutes", wholeNumber),
 	)
 	certificateConfiguration = structure[types.CertificateConfiguration](
-		required("CertificateType", enum(types.CertificateType("").Values())),
+		required("CertificateType", enum[types.CertificateType]()),
 	)
 	locationConfigurations = listOf(1, 100, structure[types.LocationConfiguration](
 		required("Location", locationString),
@@ -82,15 +82,6 @@ var (
 		required("Cost", text(1, 11, `^\d{1,5}(?:\.\d{1,5})?$`)),
 	)
 	playerGatewayConfiguration = structure[types.PlayerGatewayConfiguration](
-		optionally("GameServerIpProtocolSupported", enum(types.GameServerIpProtocolSupported("").Values())),
+		optionally("GameServerIpProtocolSupported", enum[types.GameServerIpProtocolSupported]()),
 	)
 )
-
-// names lists the API's names of statuses.
-func names[S interface{ String() string }](statuses []S) []string {
-	texts := make([]string, len(statuses))
-	for i, s := range statuses {
-		texts[i] = s.String()
-	}
-	return texts
-}

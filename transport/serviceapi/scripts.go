@@ -30,14 +30,10 @@ func (s *Server) createScript(ctx context.Context, in *gamelift.CreateScriptInpu
 	if err != nil {
 		return nil, err
 	}
-	record, err := messages.Do(ctx, s.options.Backend, messages.CreateScript{
+	shown, err := ask(ctx, s, messages.CreateScript{
 		Name: aws.ToString(in.Name), Version: aws.ToString(in.Version), NodeVersion: node, Zip: in.ZipFile, Tags: tags,
-	})
-	if err != nil {
-		return nil, err
-	}
-	shown := s.script(record)
-	return &gamelift.CreateScriptOutput{Script: &shown}, nil
+	}, s.script)
+	return &gamelift.CreateScriptOutput{Script: shown}, err
 }
 
 func (s *Server) updateScript(ctx context.Context, in *gamelift.UpdateScriptInput) (*gamelift.UpdateScriptOutput, error) {
@@ -53,14 +49,10 @@ func (s *Server) updateScript(ctx context.Context, in *gamelift.UpdateScriptInpu
 	if err != nil {
 		return nil, err
 	}
-	updated, err := messages.Do(ctx, s.options.Backend, messages.UpdateScript{
+	shown, err := ask(ctx, s, messages.UpdateScript{
 		ID: id, Name: aws.ToString(in.Name), Version: aws.ToString(in.Version), Zip: in.ZipFile,
-	})
-	if err != nil {
-		return nil, err
-	}
-	shown := s.script(updated.Script)
-	return &gamelift.UpdateScriptOutput{Script: &shown}, nil
+	}, func(u messages.UpdatedScript) *types.Script { return s.script(u.Script) })
+	return &gamelift.UpdateScriptOutput{Script: shown}, err
 }
 
 func (s *Server) describeScript(ctx context.Context, in *gamelift.DescribeScriptInput) (*gamelift.DescribeScriptOutput, error) {
@@ -75,8 +67,7 @@ func (s *Server) describeScript(ctx context.Context, in *gamelift.DescribeScript
 	if len(found) == 0 {
 		return nil, messages.Errorf(messages.NotFound, "there is no script %q", awswire.Clip(*in.ScriptId))
 	}
-	shown := s.script(found[0])
-	return &gamelift.DescribeScriptOutput{Script: &shown}, nil
+	return &gamelift.DescribeScriptOutput{Script: s.script(found[0])}, nil
 }
 
 // listScripts lists scripts, oldest first.
@@ -85,17 +76,8 @@ func (s *Server) listScripts(ctx context.Context, in *gamelift.ListScriptsInput)
 	if err != nil {
 		return nil, err
 	}
-	page, token, err := cut(s.pager, paging{
-		operation: "ListScripts", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: oldestFirst,
-	}, found, func(r *messages.Script) position { return at(r.Created, r.ID) })
-	if err != nil {
-		return nil, err
-	}
-	shown := make([]types.Script, len(page))
-	for i, r := range page {
-		shown[i] = s.script(r)
-	}
-	return &gamelift.ListScriptsOutput{Scripts: shown, NextToken: token}, nil
+	shown, token, err := page(s, pagingOf(in, pageMax), found, func(r *messages.Script) position { return at(r.Created, r.ID) }, s.script)
+	return &gamelift.ListScriptsOutput{Scripts: shown, NextToken: token}, err
 }
 
 func (s *Server) deleteScript(ctx context.Context, in *gamelift.DeleteScriptInput) (*gamelift.DeleteScriptOutput, error) {
@@ -103,15 +85,12 @@ func (s *Server) deleteScript(ctx context.Context, in *gamelift.DeleteScriptInpu
 	if err != nil {
 		return nil, err
 	}
-	if err := messages.Run(ctx, s.options.Backend, messages.DeleteScript{ID: id}); err != nil {
-		return nil, err
-	}
-	return &gamelift.DeleteScriptOutput{}, nil
+	return &gamelift.DeleteScriptOutput{}, s.run(ctx, messages.DeleteScript{ID: id})
 }
 
 // script shows a script. Callers expect a storage location, so it has an invented one.
-func (s *Server) script(r *messages.Script) types.Script {
-	return types.Script{
+func (s *Server) script(r *messages.Script) *types.Script {
+	return &types.Script{
 		ScriptId:      filled(string(r.ID)),
 		ScriptArn:     aws.String(s.arns.mint("script", string(r.ID))),
 		Name:          filled(r.Name),

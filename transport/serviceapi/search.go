@@ -34,11 +34,8 @@ func (s *Server) searchGameSessions(ctx context.Context, in *gamelift.SearchGame
 	found, token, err := s.findGameSessions(ctx, messages.FindGameSessions{
 		FleetID: fleet, AliasID: alias, Location: aws.ToString(in.Location), Status: messages.GameSessionActive,
 		Filter: aws.ToString(in.FilterExpression), Sort: aws.ToString(in.SortExpression),
-	}, paging{operation: "SearchGameSessions", input: in, limit: in.Limit, token: in.NextToken, max: pageSearchMax})
-	if err != nil {
-		return nil, err
-	}
-	return &gameSessionsOutput{GameSessions: s.gameSessions(found), NextToken: token}, nil
+	}, pagingOf(in, pageSearchMax))
+	return &gameSessionsOutput{GameSessions: shownAll(found, s.gameSession), NextToken: token}, err
 }
 
 // findGameSessions returns a page of game sessions, and the token of the next page, nil after the last one.

@@ -1,8 +1,10 @@
 package serviceapi
 
 import (
+	"context"
 	"net/http"
 
+	"troupe/messages"
 	"troupe/transport/awswire"
 )
 
@@ -31,3 +33,17 @@ func New(o Options) (*Server, error) {
 
 // ServeHTTP answers one call.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.wire.ServeHTTP(w, r) }
+
+// ask has a request answered by the Backend, and shows the answer.
+func ask[A, S any](ctx context.Context, s *Server, q messages.RequestOf[A], show func(A) *S) (*S, error) {
+	answer, err := messages.Do(ctx, s.options.Backend, q)
+	if err != nil {
+		return nil, err
+	}
+	return show(answer), nil
+}
+
+// run has a request carried out by the Backend.
+func (s *Server) run(ctx context.Context, q messages.RequestOf[messages.None]) error {
+	return messages.Run(ctx, s.options.Backend, q)
+}

@@ -2,7 +2,6 @@ package serviceapi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -53,21 +52,13 @@ func (s *Server) startMatchmaking(ctx context.Context, in *gamelift.StartMatchma
 	if req.Matchmaker, err = s.arns.matcher(in.ConfigurationName); err != nil {
 		return nil, err
 	}
-	record, err := messages.Do(ctx, s.options.Backend, req)
-	shown, err := s.started(ctx, record, err)
-	return &gamelift.StartMatchmakingOutput{MatchmakingTicket: shown}, err
+	shown, err := ask(ctx, s, req, s.ticketFor(ctx))
+	return &gamelift.StartMatchmakingOutput{MatchmakingTicket: shown}, throttled(err)
 }
 
-// started shows a new ticket.
-func (s *Server) started(ctx context.Context, record *messages.Ticket, err error) (*types.MatchmakingTicket, error) {
-	if errors.Is(err, &messages.Error{Code: messages.LimitExceeded}) { // temporary: SDKs retry
-		return nil, awswire.Throttled(err.Error())
-	}
-	if err != nil {
-		return nil, err
-	}
-	shown := s.ticket(ctx, record)
-	return &shown, nil
+// ticketFor shows tickets to the caller of ctx.
+func (s *Server) ticketFor(ctx context.Context) func(*messages.Ticket) *types.MatchmakingTicket {
+	return func(r *messages.Ticket) *types.MatchmakingTicket { return s.ticket(ctx, r) }
 }
 
 // startMatchBackfill starts a backfill ticket (flexmatch.md 16.1).
@@ -90,9 +81,8 @@ func (s *Server) startMatchBackfill(ctx context.Context, in *gamelift.StartMatch
 	if req.Matchmaker, err = s.arns.matcher(in.ConfigurationName); err != nil {
 		return nil, err
 	}
-	record, err := messages.Do(ctx, s.options.Backend, req)
-	shown, err := s.started(ctx, record, err)
-	return &gamelift.StartMatchBackfillOutput{MatchmakingTicket: shown}, err
+	shown, err := ask(ctx, s, req, s.ticketFor(ctx))
+	return &gamelift.StartMatchBackfillOutput{MatchmakingTicket: shown}, throttled(err)
 }
 
 // playersOf reads the players of a ticket, without their teams.
@@ -187,18 +177,12 @@ func (s *Server) describeMatchmaking(ctx context.Context, in *gamelift.DescribeM
 		ids[i] = messages.TicketID(id)
 	}
 	found, err := messages.Do(ctx, s.options.Backend, messages.TicketQuery{IDs: ids})
-	if err != nil {
-		return nil, err
-	}
-	shown := make([]types.MatchmakingTicket, len(found))
-	for i, t := range found {
-		shown[i] = s.ticket(ctx, t)
-	}
-	return &gamelift.DescribeMatchmakingOutput{TicketList: shown}, nil
+	shown := shownAll(found, s.ticketFor(ctx))
+	return &gamelift.DescribeMatchmakingOutput{TicketList: shown}, err
 }
 
 func (s *Server) stopMatchmaking(ctx context.Context, in *gamelift.StopMatchmakingInput) (*gamelift.StopMatchmakingOutput, error) {
-	return &gamelift.StopMatchmakingOutput{}, messages.Run(ctx, s.options.Backend, messages.StopMatchmaking{ID: messages.TicketID(*in.TicketId)})
+	return &gamelift.StopMatchmakingOutput{}, s.run(ctx, messages.StopMatchmaking{ID: messages.TicketID(*in.TicketId)})
 }
 
 func (s *Server) acceptMatch(ctx context.Context, in *gamelift.AcceptMatchInput) (*gamelift.AcceptMatchOutput, error) {
@@ -209,12 +193,12 @@ func (s *Server) acceptMatch(ctx context.Context, in *gamelift.AcceptMatchInput)
 	for _, id := range in.PlayerIds {
 		req.Players = append(req.Players, messages.PlayerID(id))
 	}
-	return &gamelift.AcceptMatchOutput{}, messages.Run(ctx, s.options.Backend, req)
+	return &gamelift.AcceptMatchOutput{}, s.run(ctx, req)
 }
 
 // ticket shows a ticket. Teams are shown once it is COMPLETED, and those of a backfill ticket always.
-func (s *Server) ticket(ctx context.Context, r *messages.Ticket) types.MatchmakingTicket {
-	t := types.MatchmakingTicket{
+func (s *Server) ticket(ctx context.Context, r *messages.Ticket) *types.MatchmakingTicket {
+	t := &types.MatchmakingTicket{
 		TicketId: aws.String(string(r.ID)), ConfigurationName: aws.String(string(r.Matchmaker)),
 		ConfigurationArn: aws.String(s.arns.mint(kindMatcher, string(r.Matchmaker))), Status: types.MatchmakingConfigurationStatus(r.Status.String()),
 		StatusReason: filled(r.Reason), StatusMessage: filled(r.Text), StartTime: moment(r.Started), EndTime: moment(r.Ended),
