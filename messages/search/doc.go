@@ -2,7 +2,7 @@
 // (service-api.md 4), and applies them to game sessions. It is pure: the same input
 // has the same result, and nothing here waits, locks or starts anything.
 //
-// A filter is parsed to a tree, which can be printed, and compiled to a list of comparisons,
+// A filter is parsed to a tree, and compiled to a list of comparisons,
 // each with two jump targets: one if it holds, one if not. Matching executes the list, without
 // recursion and allocation. Parsing recurses as deep as an expression nests; the limit of
 // 1,024 characters bounds that.

@@ -1,10 +1,6 @@
 package search
 
-import (
-	"strings"
-
-	"troupe/messages"
-)
+import "troupe/messages"
 
 // comparator compares an operand with a value.
 type comparator uint8
@@ -26,16 +22,11 @@ var comparatorNames = [...]string{"", "=", "<", ">", "<>", "<=", ">="}
 type value struct {
 	text   string
 	number float64
-	source string // of a number or boolean, as it was written
 }
 
-// node is a part of an expression.
+// node is a part of an expression. Emit adds its code and returns its entry address; the code continues at one of the two given addresses.
 type node interface {
-	// emit adds the code of the node and returns its entry address. The code continues at
-	// one of the two given addresses.
 	emit(code *[]step, ifTrue, ifFalse int) int
-	// print writes the node, in parentheses if it binds less tightly than place requires.
-	print(b *strings.Builder, place precedence)
 }
 
 type (
@@ -63,13 +54,12 @@ const (
 
 // Filter is a filter expression. A nil Filter matches every game session. Immutable.
 type Filter struct {
-	tree  node
 	code  []step
 	entry int
 }
 
 func compile(tree node) *Filter {
-	f := &Filter{tree: tree}
+	f := new(Filter)
 	f.entry = tree.emit(&f.code, matched, unmatched)
 	return f
 }
@@ -126,69 +116,5 @@ func (n *comparison) holds(g *messages.GameSession, players int) bool {
 		return have <= want
 	default:
 		return have >= want
-	}
-}
-
-// precedence says how tightly a node binds.
-type precedence uint8
-
-const (
-	bindsOr precedence = iota
-	bindsAnd
-	bindsNot
-)
-
-// String returns an expression that means the same, with no more parentheses than it needs.
-func (f *Filter) String() string {
-	var b strings.Builder
-	f.tree.print(&b, bindsOr)
-	return b.String()
-}
-
-func (n or) print(b *strings.Builder, place precedence) {
-	inParentheses(b, place > bindsOr, func() {
-		n.left.print(b, bindsOr)
-		b.WriteString(" OR ")
-		n.right.print(b, bindsAnd) // left-associative: the right operand must bind tighter
-	})
-}
-
-func (n and) print(b *strings.Builder, place precedence) {
-	inParentheses(b, place > bindsAnd, func() {
-		n.left.print(b, bindsAnd)
-		b.WriteString(" AND ")
-		n.right.print(b, bindsNot)
-	})
-}
-
-func (n not) print(b *strings.Builder, _ precedence) {
-	b.WriteString("NOT ")
-	n.of.print(b, bindsNot)
-}
-
-func (n comparison) print(b *strings.Builder, _ precedence) {
-	b.WriteString(n.operand.String())
-	b.WriteString(comparatorNames[n.comparator])
-	if n.operand.kind() != text {
-		b.WriteString(n.value.source)
-		return
-	}
-	b.WriteByte('\'')
-	for _, c := range []byte(n.value.text) {
-		if c == '\'' || c == '\\' {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(c)
-	}
-	b.WriteByte('\'')
-}
-
-func inParentheses(b *strings.Builder, needed bool, inner func()) {
-	if needed {
-		b.WriteByte('(')
-	}
-	inner()
-	if needed {
-		b.WriteByte(')')
 	}
 }

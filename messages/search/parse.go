@@ -186,9 +186,9 @@ func (p *parser) value(o operand) (value, error) {
 		at := p.at
 		switch p.word() {
 		case "true":
-			return value{number: 1, source: "true"}, nil
+			return value{number: 1}, nil
 		case "false":
-			return value{source: "false"}, nil
+			return value{}, nil
 		}
 		p.at = at
 	}
@@ -210,9 +210,8 @@ func (p *parser) number() (value, error) {
 			return value{}, p.unexpected("a digit")
 		}
 	}
-	source := p.s[start:p.at]
-	n, _ := strconv.ParseFloat(source, 64) // a number out of range becomes infinite and compares correctly
-	return value{number: n, source: source}, nil
+	n, _ := strconv.ParseFloat(p.s[start:p.at], 64) // a number out of range becomes infinite and compares correctly
+	return value{number: n}, nil
 }
 
 func (p *parser) digits() bool {

@@ -65,17 +65,6 @@ func (s *Sort) Shorten(p Position, n int) Position {
 	return p
 }
 
-// String returns the expression; that of Oldest is empty.
-func (s *Sort) String() string {
-	switch {
-	case s.by.field == fieldExact:
-		return ""
-	case s.descending:
-		return s.by.String() + " DESC"
-	}
-	return s.by.String() + " ASC"
-}
-
 // Found is a game session with the number of its RESERVED and ACTIVE player sessions.
 type Found struct {
 	*messages.GameSession

@@ -222,28 +222,6 @@ func TestUnusualFiltersThatAreAllowed(t *testing.T) {
 	}
 }
 
-func TestFiltersArePrintedWithoutRedundantParentheses(t *testing.T) {
-	for filter, want := range map[string]string{
-		`((maximumSessions = 1))`: `maximumSessions=1`,
-		`(maximumSessions=1 and maximumSessions=2) or maximumSessions=3`: `maximumSessions=1 AND maximumSessions=2 OR maximumSessions=3`,
-		`maximumSessions=1 and (maximumSessions=2 or maximumSessions=3)`: `maximumSessions=1 AND (maximumSessions=2 OR maximumSessions=3)`,
-		`maximumSessions=1 or (maximumSessions=2 or maximumSessions=3)`:  `maximumSessions=1 OR (maximumSessions=2 OR maximumSessions=3)`,
-		`not (not maximumSessions=1)`:                                    `NOT NOT maximumSessions=1`,
-		`not (maximumSessions=1 and gameSessionName="it's")`:             `NOT (maximumSessions=1 AND gameSessionName='it\'s')`,
-	} {
-		f, err := ParseFilter(filter)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := f.String(); got != want {
-			t.Errorf("%s: got %s, want %s", filter, got, want)
-		}
-	}
-	if s, err := ParseSort(" gameSessionProperties.a dEsC"); err != nil || s.String() != "gameSessionProperties.a DESC" {
-		t.Errorf("%v, %v", s, err)
-	}
-}
-
 // Filters compare the creation time that the API shows, which is rounded.
 func TestFiltersCompareTheShownCreationTime(t *testing.T) {
 	for us, shown := range map[int64]string{1000_499: "1000", 1000_500: "1001", 1000_999: "1001", 1001_000: "1001"} {

@@ -30,37 +30,27 @@ func isCommand(number uint64) bool {
 	return number >= uint64(CommandLogin) && number <= uint64(CommandGroupMembershipUpdate) && number != 39
 }
 
+var commandNames = map[Command]string{
+	CommandNone:                   "none",
+	CommandLogin:                  "login",
+	CommandLoginResult:            "loginResult",
+	CommandPing:                   "ping",
+	CommandPingResult:             "pingResult",
+	CommandUDPConnect:             "udpConnect",
+	CommandPlayerConnect:          "playerConnect",
+	CommandPlayerDisconnect:       "playerDisconnect",
+	CommandVerifyIdentity:         "verifyIdentity",
+	CommandVerifyIdentityResult:   "verifyIdentityResult",
+	CommandJoinGroup:              "joinGroup",
+	CommandLeaveGroup:             "leaveGroup",
+	CommandRequestGroupMembership: "requestGroupMembership",
+	CommandGroupMembershipUpdate:  "groupMembershipUpdate",
+}
+
 // String returns the name of the field in packet.proto.
 func (c Command) String() string {
-	switch c {
-	case CommandNone:
-		return "none"
-	case CommandLogin:
-		return "login"
-	case CommandLoginResult:
-		return "loginResult"
-	case CommandPing:
-		return "ping"
-	case CommandPingResult:
-		return "pingResult"
-	case CommandUDPConnect:
-		return "udpConnect"
-	case CommandPlayerConnect:
-		return "playerConnect"
-	case CommandPlayerDisconnect:
-		return "playerDisconnect"
-	case CommandVerifyIdentity:
-		return "verifyIdentity"
-	case CommandVerifyIdentityResult:
-		return "verifyIdentityResult"
-	case CommandJoinGroup:
-		return "joinGroup"
-	case CommandLeaveGroup:
-		return "leaveGroup"
-	case CommandRequestGroupMembership:
-		return "requestGroupMembership"
-	case CommandGroupMembershipUpdate:
-		return "groupMembershipUpdate"
+	if name, known := commandNames[c]; known {
+		return name
 	}
 	return "command " + strconv.Itoa(int(c))
 }

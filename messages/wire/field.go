@@ -90,3 +90,17 @@ func text(b []byte) (string, error) {
 	}
 	return string(b), nil
 }
+
+// parseInto decodes an inner message; set stores one field of it. After an error the message is zero.
+func parseInto[M any](inner []byte, set func(m *M, f *field) error) (m M, err error) {
+	var f field
+	for len(inner) > 0 {
+		if inner, err = f.next(inner); err == nil {
+			err = set(&m, &f)
+		}
+		if err != nil {
+			return *new(M), err
+		}
+	}
+	return m, nil
+}

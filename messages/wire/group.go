@@ -66,8 +66,7 @@ func (m *Membership) Parse(inner []byte) (err error) {
 
 // ParseMembership decodes the inner message of GROUP_MEMBERSHIP_UPDATE into a
 // fresh value; see Membership.Parse.
-func ParseMembership(inner []byte) (Membership, error) {
-	var m Membership
+func ParseMembership(inner []byte) (m Membership, err error) {
 	if err := m.Parse(inner); err != nil {
 		return Membership{}, err
 	}

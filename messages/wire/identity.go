@@ -29,23 +29,15 @@ type VerifyIdentityResult struct {
 // ParseVerifyIdentity decodes the inner message of VERIFY_IDENTITY. The token is
 // a copy, so the result outlives the input. Errors match ErrMalformed.
 func ParseVerifyIdentity(inner []byte) (VerifyIdentity, error) {
-	var v VerifyIdentity
-	var f field
-	var err error
-	for len(inner) > 0 {
-		if inner, err = f.next(inner); err != nil {
-			return VerifyIdentity{}, err
-		}
+	return parseInto(inner, func(v *VerifyIdentity, f *field) (err error) {
 		switch {
 		case f.typ == typeVarint && f.number == fieldVerifyPeerID:
 			v.PeerID = int32(f.varint)
 		case f.typ == typeBytes && f.number == fieldVerifyConnectToken:
-			if v.ConnectToken, err = text(f.bytes); err != nil {
-				return VerifyIdentity{}, err
-			}
+			v.ConnectToken, err = text(f.bytes)
 		}
-	}
-	return v, nil
+		return err
+	})
 }
 
 // append appends the inner message; the token must be valid UTF-8.
@@ -58,21 +50,15 @@ func (v *VerifyIdentity) append(dst []byte) []byte {
 // VERIFY_IDENTITY_RESPONSE. Errors match ErrMalformed. For clients; a server
 // never receives one.
 func ParseVerifyIdentityResult(inner []byte) (VerifyIdentityResult, error) {
-	var r VerifyIdentityResult
-	var f field
-	var err error
-	for len(inner) > 0 {
-		if inner, err = f.next(inner); err != nil {
-			return VerifyIdentityResult{}, err
-		}
+	return parseInto(inner, func(r *VerifyIdentityResult, f *field) error {
 		switch {
 		case f.typ == typeVarint && f.number == fieldVerifiedSuccess:
 			r.Success = f.varint != 0
 		case f.typ == typeVarint && f.number == fieldVerifiedPeerID:
 			r.PeerID = int32(f.varint)
 		}
-	}
-	return r, nil
+		return nil
+	})
 }
 
 // append appends the inner message.

@@ -27,20 +27,7 @@ type Login struct {
 // ParseLogin decodes the inner message of LOGIN. Strings are copies, so the
 // result outlives the input. Errors match ErrMalformed. Lengths are bounded only
 // by the input.
-func ParseLogin(inner []byte) (Login, error) {
-	var l Login
-	var f field
-	var err error
-	for len(inner) > 0 {
-		if inner, err = f.next(inner); err != nil {
-			return Login{}, err
-		}
-		if err = l.set(&f); err != nil {
-			return Login{}, err
-		}
-	}
-	return l, nil
-}
+func ParseLogin(inner []byte) (Login, error) { return parseInto(inner, (*Login).set) }
 
 // set stores one field.
 func (l *Login) set(f *field) (err error) {

@@ -82,61 +82,44 @@ type LoginResult struct {
 // ParseLoginResult decodes the inner message of LOGIN_RESPONSE. Strings and
 // CACert are copies, so the result outlives the input. Errors match
 // ErrMalformed. For clients; a server never receives one.
-func ParseLoginResult(inner []byte) (LoginResult, error) {
-	var r LoginResult
-	var f field
-	var err error
-	for len(inner) > 0 {
-		if inner, err = f.next(inner); err != nil {
-			return LoginResult{}, err
-		}
-		switch f.typ {
-		case typeVarint:
-			r.setVarint(f.number, f.varint)
-		case typeBytes:
-			if err = r.setBytes(f.number, f.bytes); err != nil {
-				return LoginResult{}, err
-			}
-		}
-	}
-	return r, nil
-}
+func ParseLoginResult(inner []byte) (LoginResult, error) { return parseInto(inner, (*LoginResult).set) }
 
-// setVarint stores one integer field.
-func (r *LoginResult) setVarint(number, v uint64) {
-	switch number {
-	case fieldResultSuccess:
-		r.Success = v != 0
-	case fieldResultPeerID:
-		r.PeerID = int32(v)
-	case fieldResultFastPort:
-		r.FastPort = int32(v)
-	case fieldResultCaps:
-		r.Caps = v
-	case fieldResultLastReceived:
-		r.LastReceived = v
-	case fieldResultOutcome:
-		r.Outcome = v
-	case fieldResultWindowMs:
-		r.WindowMs = v
-	case fieldResultBase:
-		r.Base = v
-	case fieldResultRetryAfterMs:
-		r.RetryAfterMs = v
-	case fieldResultLost:
-		r.Lost = v
-	}
-}
-
-// setBytes stores one string or bytes field.
-func (r *LoginResult) setBytes(number uint64, b []byte) (err error) {
-	switch number {
-	case fieldResultReconnectToken:
-		r.ReconnectToken, err = text(b)
-	case fieldResultCACert:
-		r.CACert = append([]byte(nil), b...)
-	case fieldResultConnectToken:
-		r.ConnectToken, err = text(b)
+// set stores one field.
+func (r *LoginResult) set(f *field) (err error) {
+	switch f.typ {
+	case typeVarint:
+		v := f.varint
+		switch f.number {
+		case fieldResultSuccess:
+			r.Success = v != 0
+		case fieldResultPeerID:
+			r.PeerID = int32(v)
+		case fieldResultFastPort:
+			r.FastPort = int32(v)
+		case fieldResultCaps:
+			r.Caps = v
+		case fieldResultLastReceived:
+			r.LastReceived = v
+		case fieldResultOutcome:
+			r.Outcome = v
+		case fieldResultWindowMs:
+			r.WindowMs = v
+		case fieldResultBase:
+			r.Base = v
+		case fieldResultRetryAfterMs:
+			r.RetryAfterMs = v
+		case fieldResultLost:
+			r.Lost = v
+		}
+	case typeBytes:
+		switch f.number {
+		case fieldResultReconnectToken:
+			r.ReconnectToken, err = text(f.bytes)
+		case fieldResultCACert:
+			r.CACert = append([]byte(nil), f.bytes...)
+		case fieldResultConnectToken:
+			r.ConnectToken, err = text(f.bytes)
+		}
 	}
 	return err
 }

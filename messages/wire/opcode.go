@@ -45,47 +45,32 @@ const (
 // OpCode names op codes in logs; packets carry them as int32.
 type OpCode int32
 
+var opNames = map[int32]string{
+	OpLogin:                  "LOGIN",
+	OpLoginResponse:          "LOGIN_RESPONSE",
+	OpPing:                   "PING",
+	OpPingResult:             "PING_RESULT",
+	OpUDPConnect:             "UDP_CONNECT",
+	OpServerAck:              "UDP_CONNECT_SERVER_ACK",
+	OpClientAck:              "UDP_CONNECT_CLIENT_ACK",
+	OpPlayerReady:            "PLAYER_READY",
+	OpJoinGroup:              "JOIN_GROUP",
+	OpLeaveGroup:             "LEAVE_GROUP",
+	OpRequestGroupMembership: "REQUEST_GROUP_MEMBERSHIP",
+	OpGroupMembershipUpdate:  "GROUP_MEMBERSHIP_UPDATE",
+	OpVerifyIdentity:         "VERIFY_IDENTITY",
+	OpVerifyIdentityResponse: "VERIFY_IDENTITY_RESPONSE",
+	OpPlayerConnect:          "PLAYER_CONNECT",
+	OpPlayerDisconnect:       "PLAYER_DISCONNECT",
+	OpGameStart:              "GAME_START",
+	OpGameEnd:                "GAME_END",
+	OpNull:                   "NULL",
+}
+
 // String returns the protocol's name, or the number for developer op codes.
 func (op OpCode) String() string {
-	switch int32(op) {
-	case OpLogin:
-		return "LOGIN"
-	case OpLoginResponse:
-		return "LOGIN_RESPONSE"
-	case OpPing:
-		return "PING"
-	case OpPingResult:
-		return "PING_RESULT"
-	case OpUDPConnect:
-		return "UDP_CONNECT"
-	case OpServerAck:
-		return "UDP_CONNECT_SERVER_ACK"
-	case OpClientAck:
-		return "UDP_CONNECT_CLIENT_ACK"
-	case OpPlayerReady:
-		return "PLAYER_READY"
-	case OpJoinGroup:
-		return "JOIN_GROUP"
-	case OpLeaveGroup:
-		return "LEAVE_GROUP"
-	case OpRequestGroupMembership:
-		return "REQUEST_GROUP_MEMBERSHIP"
-	case OpGroupMembershipUpdate:
-		return "GROUP_MEMBERSHIP_UPDATE"
-	case OpVerifyIdentity:
-		return "VERIFY_IDENTITY"
-	case OpVerifyIdentityResponse:
-		return "VERIFY_IDENTITY_RESPONSE"
-	case OpPlayerConnect:
-		return "PLAYER_CONNECT"
-	case OpPlayerDisconnect:
-		return "PLAYER_DISCONNECT"
-	case OpGameStart:
-		return "GAME_START"
-	case OpGameEnd:
-		return "GAME_END"
-	case OpNull:
-		return "NULL"
+	if name, known := opNames[int32(op)]; known {
+		return name
 	}
 	return strconv.Itoa(int(op))
 }

@@ -44,9 +44,6 @@ type SigV4Options struct {
 	Regions []string
 	// Skew is how far X-Amz-Date may be from Now, either way. Default DefaultSkew.
 	Skew time.Duration
-	// AllowUnsignedPayload accepts requests whose body is not part of the signature even
-	// without TLS, where others on the network could change it.
-	AllowUnsignedPayload bool
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
 }
@@ -54,16 +51,15 @@ type SigV4Options struct {
 // SigV4 verifies requests that AWS clients sign with Signature Version 4
 // (service-api.md 1.4). Safe for concurrent use.
 type SigV4 struct {
-	keys     map[string]*accessKey
-	regions  []string
-	skew     time.Duration
-	unsigned bool
-	now      func() time.Time
+	keys    map[string]*accessKey
+	regions []string
+	skew    time.Duration
+	now     func() time.Time
 }
 
 // NewSigV4 checks the options.
 func NewSigV4(o SigV4Options) (*SigV4, error) {
-	v := &SigV4{regions: o.Regions, skew: o.Skew, unsigned: o.AllowUnsignedPayload, now: o.Now}
+	v := &SigV4{regions: o.Regions, skew: o.Skew, now: o.Now}
 	if v.skew == 0 {
 		v.skew = DefaultSkew
 	}
@@ -164,7 +160,7 @@ func (v *SigV4) payload(r *http.Request, body []byte) (string, error) {
 		return hash, nil
 	case said != unsignedPayload:
 		return "", refuse(invalidSignature, "The value of x-amz-content-sha256 is not the hash of the request body.")
-	case r.TLS == nil && !v.unsigned:
+	case r.TLS == nil: // others on the network could change it
 		return "", refuse(invalidSignature, "The request body must be signed: %s is not allowed without TLS.", unsignedPayload)
 	}
 	return unsignedPayload, nil

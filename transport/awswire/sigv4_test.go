@@ -256,7 +256,6 @@ func TestAPIUnsignedPayload(t *testing.T) {
 	a := newAPI(t, withKeys())
 	send(a, false).Want(t, http.StatusBadRequest, invalidSignature)
 	send(a, true).OK(t)
-	send(newAPI(t, withKeys(func(o *SigV4Options) { o.AllowUnsignedPayload = true })), false).OK(t)
 }
 
 // API-19.

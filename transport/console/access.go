@@ -149,7 +149,7 @@ type loginRequest struct {
 }
 
 // login answers POST /admin/v1/login, the only request that has a body and needs no login.
-func (c *Console) login(w http.ResponseWriter, r *http.Request) *problem {
+func (c *Console) login(w http.ResponseWriter, r *http.Request, _ query) *problem {
 	if !sameSite(r) {
 		return &problem{http.StatusForbidden, "CrossOrigin", "other web pages may not call this"}
 	}
@@ -182,7 +182,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) *problem {
 	return answer(w, c.describe(who))
 }
 
-func (c *Console) logout(w http.ResponseWriter, r *http.Request, _ caller) *problem {
+func (c *Console) logout(w http.ResponseWriter, r *http.Request, _ query) *problem {
 	if cookie, err := loginCookie(r); err == nil {
 		c.logins.end(cookie.Value)
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -79,20 +80,12 @@ const (
 	playerMax = 1024
 )
 
-// who returns the player and the reason of a request.
+// whoAndWhy returns the player and the reason of a request.
 func (q query) whoAndWhy() (player messages.PlayerID, reason string, p *problem) {
-	name, p := q.needed("player")
-	if p != nil {
-		return "", "", p
-	}
-	reason = q.text("reason")
-	switch {
-	case len(reason) > textMax:
+	if len(q.text("reason")) > textMax {
 		return "", "", invalid("reason is longer than %d bytes", textMax)
-	case reason == "":
-		reason = messages.NoReason
 	}
-	return messages.PlayerID(name), reason, nil
+	return messages.PlayerID(q.text("player")), cmp.Or(q.text("reason"), messages.NoReason), nil
 }
 
 // kick removes a player from the game sessions where it has a seat, or from one of them.
@@ -187,10 +180,7 @@ func (c *Console) ban(w http.ResponseWriter, r *http.Request, q query) *problem 
 }
 
 func (c *Console) liftBan(w http.ResponseWriter, r *http.Request, q query) *problem {
-	player, _, p := q.whoAndWhy()
-	if p != nil {
-		return p
-	}
+	player := messages.PlayerID(q.text("player"))
 	switch there, err := c.o.Operations.LiftBan(r.Context(), player); {
 	case err != nil:
 		return refused(err)
@@ -201,25 +191,14 @@ func (c *Console) liftBan(w http.ResponseWriter, r *http.Request, q query) *prob
 }
 
 func (c *Console) bans(w http.ResponseWriter, _ *http.Request, _ query) *problem {
-	all := []ban{}
-	for _, b := range c.o.Operations.Bans() {
-		all = append(all, shownBan(b))
-	}
-	return answer(w, struct {
-		Bans []ban `json:"bans"`
-	}{all})
+	return answer(w, map[string][]ban{"bans": shownAll(c.o.Operations.Bans(), shownBan)})
 }
 
 func (c *Console) logLevel(w http.ResponseWriter, _ *http.Request, _ query) *problem {
-	return answer(w, struct {
-		Level string `json:"level"`
-	}{c.o.Operations.LogLevel()})
+	return answer(w, map[string]string{"level": c.o.Operations.LogLevel()})
 }
 
 func (c *Console) setLogLevel(w http.ResponseWriter, r *http.Request, q query) *problem {
-	if _, p := q.needed("level"); p != nil {
-		return p
-	}
 	level, p := q.oneOf("level", "debug", "info", "warn", "error")
 	if p != nil {
 		return p

@@ -65,6 +65,29 @@ func answer(w http.ResponseWriter, v any) *problem {
 	return nil
 }
 
+// answerAsked has a request answered by the Backend, and shows the answer.
+func answerAsked[A, S any](c *Console, w http.ResponseWriter, r *http.Request, q messages.RequestOf[A], show func(A) S) *problem {
+	found, err := messages.Do(r.Context(), c.o.Backend, q)
+	if err != nil {
+		return refused(err)
+	}
+	return answer(w, show(found))
+}
+
+// answerList is answerAsked for a list, which stands under a name.
+func answerList[A, S any](c *Console, w http.ResponseWriter, r *http.Request, q messages.RequestOf[[]A], name string, show func(A) S) *problem {
+	return answerAsked(c, w, r, q, func(found []A) map[string][]S { return map[string][]S{name: shownAll(found, show)} })
+}
+
+// shownAll is never nil, which JSON would show as null.
+func shownAll[A, S any](all []A, show func(A) S) []S {
+	shown := make([]S, len(all))
+	for i, one := range all {
+		shown[i] = show(one)
+	}
+	return shown
+}
+
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	var body bytes.Buffer
 	if err := json.NewEncoder(&body).Encode(v); err != nil { // a mistake in the types of this package
@@ -79,6 +102,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 // route is one method of one path.
 type route struct {
 	params []string // the names of query parameters that it takes
+	needs  []string // those of them that must be there
 	serve  func(w http.ResponseWriter, r *http.Request, q query) *problem
 	acts   bool   // it changes something
 	open   bool   // it needs no login, and has a body
@@ -87,50 +111,64 @@ type route struct {
 
 // table lists all paths below prefix.
 func (c *Console) table() map[string]map[string]route {
-	read := func(serve func(w http.ResponseWriter, r *http.Request, q query) *problem, params ...string) map[string]route {
-		return map[string]route{http.MethodGet: {serve: serve, params: params}}
+	type serve = func(w http.ResponseWriter, r *http.Request, q query) *problem
+	// get reads something. With an exclamation mark, a parameter must be there.
+	get := func(f serve, params ...string) route {
+		to := route{serve: f}
+		for _, name := range params {
+			name, needed := strings.CutSuffix(name, "!")
+			if to.params = append(to.params, name); needed {
+				to.needs = append(to.needs, name)
+			}
+		}
+		return to
 	}
-	act := func(name string, serve func(w http.ResponseWriter, r *http.Request, q query) *problem, params ...string) route {
-		return route{serve: serve, params: params, acts: true, name: name}
+	read := func(f serve, params ...string) map[string]route {
+		return map[string]route{http.MethodGet: get(f, params...)}
 	}
+	act := func(name string, f serve, params ...string) route {
+		to := get(f, params...)
+		to.acts, to.name = true, name
+		return to
+	}
+	download := get(c.downloadLog, "id!")
+	download.name = "download log"
 	return map[string]map[string]route{
-		"login": {http.MethodPost: {open: true, serve: func(w http.ResponseWriter, r *http.Request, _ query) *problem { return c.login(w, r) }}},
-		"logout": {http.MethodPost: act("", func(w http.ResponseWriter, r *http.Request, q query) *problem {
-			return c.logout(w, r, q.who)
-		})},
+		"login":        {http.MethodPost: {open: true, serve: c.login}},
+		"logout":       {http.MethodPost: act("", c.logout)},
 		"me":           read(c.me),
 		"openapi.yaml": read(c.openAPI),
 		"overview":     read(c.overview),
 		"game-sessions": {
-			http.MethodGet:  {serve: c.gameSessions, params: []string{"fleet", "alias", "location", "status", "filter", "sort", "limit", "next"}},
-			http.MethodPost: act("create game session", c.createGameSession, "fleet", "location", "name", "maxPlayers"),
+			http.MethodGet:  get(c.gameSessions, "fleet", "alias", "location", "status", "filter", "sort", "limit", "next"),
+			http.MethodPost: act("create game session", c.createGameSession, "fleet!", "location", "name", "maxPlayers"),
 		},
-		"game-session":           read(c.gameSession, "id"),
-		"game-session/log":       read(c.gameSessionLog, "id", "lines"),
-		"game-session/log/file":  {http.MethodGet: {serve: c.downloadLog, params: []string{"id"}, name: "download log"}},
-		"game-session/terminate": {http.MethodPost: act("terminate game session", c.terminate, "id", "force")},
+		"game-session":           read(c.gameSession, "id!"),
+		"game-session/log":       read(c.gameSessionLog, "id!", "lines"),
+		"game-session/log/file":  {http.MethodGet: download},
+		"game-session/terminate": {http.MethodPost: act("terminate game session", c.terminate, "id!", "force")},
 		"players": {
-			http.MethodGet:  {serve: c.players, params: []string{"player", "gameSession", "playerSession", "fleet", "status", "limit", "next"}},
-			http.MethodPost: act("create player session", c.createPlayerSession, "gameSession", "player", "data"),
+			http.MethodGet:  get(c.players, "player", "gameSession", "playerSession", "fleet", "status", "limit", "next"),
+			http.MethodPost: act("create player session", c.createPlayerSession, "gameSession!", "player!", "data"),
 		},
 		"connections":  read(c.connections, "sort", "limit"),
 		"top":          read(c.top, "sort", "limit"),
-		"players/kick": {http.MethodPost: act("kick player", c.kick, "player", "gameSession", "reason")},
+		"players/kick": {http.MethodPost: act("kick player", c.kick, "player!", "gameSession", "reason")},
 		"bans": {
-			http.MethodGet:    {serve: c.bans},
-			http.MethodPost:   act("ban player", c.ban, "player", "seconds", "reason"),
-			http.MethodDelete: act("lift ban", c.liftBan, "player"),
+			http.MethodGet:    get(c.bans),
+			http.MethodPost:   act("ban player", c.ban, "player!", "seconds", "reason"),
+			http.MethodDelete: act("lift ban", c.liftBan, "player!"),
 		},
 		"log-level": {
-			http.MethodGet:  {serve: c.logLevel},
-			http.MethodPost: act("set log level", c.setLogLevel, "level"),
+			http.MethodGet:  get(c.logLevel),
+			http.MethodPost: act("set log level", c.setLogLevel, "level!"),
 		},
 		"profile":             {http.MethodPost: act("take profile", c.profile, "kind", "seconds")},
 		"connections/closed":  read(c.closedConnections, "player", "by", "limit"),
 		"aliases":             read(c.aliases),
 		"locations":           read(c.locations),
-		"fleet/events":        read(c.fleetEvents, "id", "limit"),
-		"placement":           read(c.placement, "id"),
+		"fleet/events":        read(c.fleetEvents, "id!", "limit"),
+		"placement":           read(c.placement, "id!"),
 		"settings":            read(c.settings),
 		"listeners":           read(c.listeners),
 		"fleets":              read(c.fleets),
@@ -139,10 +177,10 @@ func (c *Console) table() map[string]map[string]route {
 		"placements":          read(c.placements, "queue", "status", "limit"),
 		"matchmaking":         read(c.matchmaking),
 		"matchmaking/tickets": read(c.tickets, "configuration", "limit"),
-		"matchmaking/why":     read(c.whyTicket, "ticket"),
-		"placement/cancel":    {http.MethodPost: act("cancel placement", c.cancelPlacement, "id")},
+		"matchmaking/why":     read(c.whyTicket, "ticket!"),
+		"placement/cancel":    {http.MethodPost: act("cancel placement", c.cancelPlacement, "id!")},
 		"drain": {
-			http.MethodGet:    {serve: c.drainState},
+			http.MethodGet:    get(c.drainState),
 			http.MethodPost:   act("drain", c.drain, "grace"),
 			http.MethodDelete: act("cancel drain", c.cancelDrain),
 		},
@@ -197,7 +235,11 @@ func (c *Console) route(w http.ResponseWriter, r *http.Request) *problem {
 	if to.name != "" {
 		defer func() { c.report(r, to.name, q, p) }()
 	}
-	p = to.serve(w, r, q)
+	if missing := q.complete(to.needs); missing != nil {
+		p = missing
+	} else {
+		p = to.serve(w, r, q)
+	}
 	return p
 }
 
@@ -205,6 +247,7 @@ func (c *Console) route(w http.ResponseWriter, r *http.Request) *problem {
 type query struct {
 	who    caller
 	values url.Values
+	limit  int // the parameter of that name
 }
 
 // queryValueMax bounds a value in bytes, except that of player (see playerMax).
@@ -237,12 +280,20 @@ func (q *query) read(raw string, known []string) *problem {
 
 func (q query) text(name string) string { return q.values.Get(name) }
 
-// needed returns a parameter that must be there.
-func (q query) needed(name string) (string, *problem) {
-	if v := q.values.Get(name); v != "" {
-		return v, nil
+const (
+	limitDefault = 50
+	limitMax     = 200
+)
+
+// complete checks that the parameters that must be there are, and reads limit.
+func (q *query) complete(needs []string) (p *problem) {
+	for _, name := range needs {
+		if q.text(name) == "" {
+			return invalid("%s is needed", name)
+		}
 	}
-	return "", invalid("%s is needed", name)
+	q.limit, p = q.number("limit", limitDefault, limitMax)
+	return p
 }
 
 // number returns a parameter from 1 to most.

@@ -46,10 +46,6 @@ func (c *Console) connections(w http.ResponseWriter, r *http.Request, q query) *
 	if p != nil {
 		return p
 	}
-	limit, p := q.number("limit", limitDefault, limitMax)
-	if p != nil {
-		return p
-	}
 	all, games, p := c.crowdNow(r)
 	if p != nil {
 		return p
@@ -58,7 +54,7 @@ func (c *Console) connections(w http.ResponseWriter, r *http.Request, q query) *
 		Connections []player `json:"connections"`
 		Matched     int      `json:"matched"`
 		Silent      int      `json:"silent"` // game sessions that do not answer: their players are not there
-	}{firstPlayers(all, by, limit), len(all), silentOf(games)})
+	}{firstPlayers(all, by, q.limit), len(all), silentOf(games)})
 }
 
 // silentOf counts the game sessions that do not answer.
@@ -139,7 +135,7 @@ func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 			mu.Lock()
 			defer mu.Unlock()
 			if silent || err != nil {
-				one := busy(g, g.CurrentPlayers, nil, false)
+				one := busy(g, nil, false)
 				one.Silent = true
 				games = append(games, one)
 				return
@@ -152,7 +148,7 @@ func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 					all, totals[p.ID] = append(all, shown), n
 				}
 			}
-			games = append(games, busy(g, g.CurrentPlayers, all[first:], seconds > 0))
+			games = append(games, busy(g, all[first:], seconds > 0))
 		})
 	}
 	wait.Wait()

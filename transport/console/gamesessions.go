@@ -34,10 +34,10 @@ type gameSession struct {
 	Terminated     *time.Time        `json:"terminated"` // null while it runs
 }
 
-func shownGameSession(g *messages.GameSession, players int) gameSession {
+func shownGameSession(g *messages.GameSession) gameSession {
 	s := gameSession{
 		ID: string(g.ID), Name: g.Name, FleetID: string(g.FleetID), Location: g.Location, Status: g.Status.String(), StatusReason: g.StatusReason,
-		EndText: g.EndText, Players: players, MaxPlayers: g.MaxPlayers, AcceptsPlayers: g.AcceptsPlayers, CreatorID: g.CreatorID,
+		EndText: g.EndText, Players: g.CurrentPlayers, MaxPlayers: g.MaxPlayers, AcceptsPlayers: g.AcceptsPlayers, CreatorID: g.CreatorID,
 		Properties: map[string]string{}, ScriptVersion: g.ScriptVersion, Created: timeOf(g.Created), Terminated: timeOf(g.Terminated),
 	}
 	if g.IPAddress != "" {
@@ -49,19 +49,10 @@ func shownGameSession(g *messages.GameSession, players int) gameSession {
 	return s
 }
 
-const (
-	limitDefault = 50
-	limitMax     = 200
-)
-
 // gameSessions lists game sessions with the search grammar of SearchGameSessions
 // (service-api.md 4), in pages.
 func (c *Console) gameSessions(w http.ResponseWriter, r *http.Request, q query) *problem {
 	status, p := q.oneOf("status", "ACTIVE", "ACTIVATING", "TERMINATING", "TERMINATED", "ERROR", "any")
-	if p != nil {
-		return p
-	}
-	limit, p := q.number("limit", limitDefault, limitMax)
 	if p != nil {
 		return p
 	}
@@ -72,7 +63,7 @@ func (c *Console) gameSessions(w http.ResponseWriter, r *http.Request, q query) 
 	wanted, _ := messages.ParseGameSessionStatus(status) // 0, any
 	found, p := c.find(r, messages.FindGameSessions{
 		FleetID: messages.FleetID(q.text("fleet")), AliasID: messages.AliasID(q.text("alias")), Location: q.text("location"), Status: wanted,
-		Filter: q.text("filter"), Sort: cmp.Or(q.text("sort"), "creationTimeMillis DESC"), After: after, Limit: limit, TextMax: nextTextMax,
+		Filter: q.text("filter"), Sort: cmp.Or(q.text("sort"), "creationTimeMillis DESC"), After: after, Limit: q.limit, TextMax: nextTextMax,
 	})
 	if p != nil {
 		return p
@@ -81,13 +72,9 @@ func (c *Console) gameSessions(w http.ResponseWriter, r *http.Request, q query) 
 		GameSessions []gameSession `json:"gameSessions"`
 		Matched      int           `json:"matched"`
 		Next         *string       `json:"next"`
-	}{GameSessions: []gameSession{}, Matched: found.Matched}
+	}{GameSessions: shownAll(found.GameSessions, shownGameSession), Matched: found.Matched}
 	if found.Next != nil {
-		next := nextOf(found.Next)
-		out.Next = &next
-	}
-	for _, g := range found.GameSessions {
-		out.GameSessions = append(out.GameSessions, shownGameSession(g, g.CurrentPlayers))
+		out.Next = new(nextOf(found.Next))
 	}
 	return answer(w, out)
 }
@@ -181,8 +168,7 @@ func shownPlayer(game messages.GameSessionID, p *messages.PlayerState) player {
 		s.Address = p.Address.String()
 	}
 	if p.RTT > 0 {
-		rtt := p.RTT.Seconds()
-		s.RTTSeconds = &rtt
+		s.RTTSeconds = new(p.RTT.Seconds())
 	}
 	return s
 }
@@ -206,11 +192,7 @@ type group struct {
 
 // gameSession shows one game session with its players and groups.
 func (c *Console) gameSession(w http.ResponseWriter, r *http.Request, q query) *problem {
-	text, p := q.needed("id")
-	if p != nil {
-		return p
-	}
-	id := messages.GameSessionID(text)
+	id := messages.GameSessionID(q.text("id"))
 	g, err := messages.Do(r.Context(), c.o.Backend, messages.GameSessionQuery{ID: id})
 	if err != nil {
 		return refused(err)
@@ -235,7 +217,7 @@ func (c *Console) gameSession(w http.ResponseWriter, r *http.Request, q query) *
 		Groups     []group  `json:"groups"`
 		Moments    []moment `json:"moments"` // its time line, the newest first; of one that has ended, while it is among the last 200 since the start of the host
 		Silent     bool     `json:"silent"`  // it runs, and does not answer: players are from their records
-	}{shownGameSession(g, g.CurrentPlayers), []player{}, []group{}, shownMoments(state.Moments), silent}
+	}{shownGameSession(g), []player{}, []group{}, shownMoments(state.Moments), silent}
 	for i := range state.Players {
 		out.PlayerList = append(out.PlayerList, shownPlayer(id, &state.Players[i]))
 	}
@@ -269,17 +251,9 @@ func recordedPlayer(s *messages.PlayerSession) player {
 
 // terminate ends a game session.
 func (c *Console) terminate(w http.ResponseWriter, r *http.Request, q query) *problem {
-	id, p := q.needed("id")
-	if p != nil {
-		return p
-	}
 	force, p := q.oneOf("force", "false", "true")
 	if p != nil {
 		return p
 	}
-	g, err := messages.Do(r.Context(), c.o.Backend, messages.TerminateGameSession{GameSessionID: messages.GameSessionID(id), Force: force == "true"})
-	if err != nil {
-		return refused(err)
-	}
-	return answer(w, shownGameSession(g, g.CurrentPlayers))
+	return answerAsked(c, w, r, messages.TerminateGameSession{GameSessionID: messages.GameSessionID(q.text("id")), Force: force == "true"}, shownGameSession)
 }

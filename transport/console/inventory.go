@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"troupe/messages"
@@ -26,15 +27,11 @@ type Listener struct {
 }
 
 func (c *Console) settings(w http.ResponseWriter, _ *http.Request, _ query) *problem {
-	return answer(w, struct {
-		Settings []Setting `json:"settings"`
-	}{append([]Setting{}, c.o.Operations.Settings()...)})
+	return answer(w, map[string][]Setting{"settings": append([]Setting{}, c.o.Operations.Settings()...)})
 }
 
 func (c *Console) listeners(w http.ResponseWriter, _ *http.Request, _ query) *problem {
-	return answer(w, struct {
-		Listeners []Listener `json:"listeners"`
-	}{append([]Listener{}, c.o.Operations.Listeners()...)})
+	return answer(w, map[string][]Listener{"listeners": append([]Listener{}, c.o.Operations.Listeners()...)})
 }
 
 // closedConnection is a connection that has ended.
@@ -53,10 +50,6 @@ type closedConnection struct {
 
 // closedConnections lists the connections that ended last, of all players or of one.
 func (c *Console) closedConnections(w http.ResponseWriter, _ *http.Request, q query) *problem {
-	limit, p := q.number("limit", limitDefault, limitMax)
-	if p != nil {
-		return p
-	}
 	by, p := q.oneOf("by", "any", "host", "client", "network")
 	if p != nil {
 		return p
@@ -66,7 +59,7 @@ func (c *Console) closedConnections(w http.ResponseWriter, _ *http.Request, q qu
 		if player := q.text("player"); player != "" && player != string(one.PlayerID) || by != "any" && by != one.By {
 			continue
 		}
-		if matched++; len(all) == limit {
+		if matched++; len(all) == q.limit {
 			continue
 		}
 		shown := closedConnection{
@@ -94,17 +87,9 @@ type alias struct {
 }
 
 func (c *Console) aliases(w http.ResponseWriter, r *http.Request, _ query) *problem {
-	records, err := messages.Do(r.Context(), c.o.Backend, messages.AliasQuery{})
-	if err != nil {
-		return refused(err)
-	}
-	all := []alias{}
-	for _, a := range records {
-		all = append(all, alias{string(a.ID), a.Name, string(a.FleetID), a.Message, timeOf(a.Created), timeOf(a.Updated)})
-	}
-	return answer(w, struct {
-		Aliases []alias `json:"aliases"`
-	}{all})
+	return answerList(c, w, r, messages.AliasQuery{}, "aliases", func(a *messages.Alias) alias {
+		return alias{string(a.ID), a.Name, string(a.FleetID), a.Message, timeOf(a.Created), timeOf(a.Updated)}
+	})
 }
 
 type location struct {
@@ -116,17 +101,9 @@ type location struct {
 }
 
 func (c *Console) locations(w http.ResponseWriter, r *http.Request, _ query) *problem {
-	records, err := messages.Do(r.Context(), c.o.Backend, messages.LocationQuery{})
-	if err != nil {
-		return refused(err)
-	}
-	all := []location{}
-	for _, l := range records {
-		all = append(all, location{l.Name, messages.CustomLocation(l.Name), l.GameSessionsMax, l.Cost, timeOf(l.Created)})
-	}
-	return answer(w, struct {
-		Locations []location `json:"locations"`
-	}{all})
+	return answerList(c, w, r, messages.LocationQuery{}, "locations", func(l messages.Location) location {
+		return location{l.Name, messages.CustomLocation(l.Name), l.GameSessionsMax, l.Cost, timeOf(l.Created)}
+	})
 }
 
 // fleetEvent is something that happened to a fleet, such as a script that cannot be started.
@@ -139,25 +116,11 @@ type fleetEvent struct {
 
 // fleetEvents shows the last events of a fleet, the newest first.
 func (c *Console) fleetEvents(w http.ResponseWriter, r *http.Request, q query) *problem {
-	id, p := q.needed("id")
-	if p != nil {
-		return p
-	}
-	limit, p := q.number("limit", limitDefault, limitMax)
-	if p != nil {
-		return p
-	}
-	records, err := messages.Do(r.Context(), c.o.Backend, messages.FleetEventQuery{ID: messages.FleetID(id)})
-	if err != nil {
-		return refused(err)
-	}
-	all := []fleetEvent{}
-	for i := len(records) - 1; i >= 0 && len(all) < limit; i-- {
-		all = append(all, fleetEvent{timeOf(records[i].Time), records[i].Code, records[i].Message, records[i].Count})
-	}
-	return answer(w, struct {
-		Events []fleetEvent `json:"events"`
-	}{all})
+	return answerAsked(c, w, r, messages.FleetEventQuery{ID: messages.FleetID(q.text("id"))}, func(events []messages.FleetEvent) map[string][]fleetEvent {
+		last := slices.Clone(events[max(len(events)-q.limit, 0):])
+		slices.Reverse(last)
+		return map[string][]fleetEvent{"events": shownAll(last, func(e messages.FleetEvent) fleetEvent { return fleetEvent{timeOf(e.Time), e.Code, e.Message, e.Count} })}
+	})
 }
 
 // moment is an entry of the time line of a game session.

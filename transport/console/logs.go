@@ -74,11 +74,7 @@ func (c *Console) downloadLog(w http.ResponseWriter, _ *http.Request, q query) *
 
 // openLog opens the log of the game session that a request names.
 func (c *Console) openLog(q query, bytes int64) (log io.ReadCloser, whole bool, p *problem) {
-	id, p := q.needed("id")
-	if p != nil {
-		return nil, false, p
-	}
-	log, whole, err := c.o.Logs(messages.GameSessionID(id), bytes)
+	log, whole, err := c.o.Logs(messages.GameSessionID(q.text("id")), bytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, false, &problem{http.StatusNotFound, "NotFound", "there is no log of this game session"}

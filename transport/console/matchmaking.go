@@ -24,20 +24,12 @@ type matchmaker struct {
 }
 
 func (c *Console) matchmaking(w http.ResponseWriter, r *http.Request, _ query) *problem {
-	states, err := messages.Do(r.Context(), c.o.Backend, messages.MatchmakerStateQuery{})
-	if err != nil {
-		return refused(err)
-	}
-	all := make([]matchmaker, len(states))
-	for i, s := range states {
-		all[i] = matchmaker{
+	return answerList(c, w, r, messages.MatchmakerStateQuery{}, "configurations", func(s messages.MatchmakerState) matchmaker {
+		return matchmaker{
 			string(s.Name), string(s.RuleSet), s.Waiting, s.Accepting, s.Placing, s.Completed, s.TimedOut, s.Cancelled, s.Failed,
 			string(s.Longest), s.LongestWait.Seconds(), s.LastPass.Seconds(),
 		}
-	}
-	return answer(w, struct {
-		Configurations []matchmaker `json:"configurations"`
-	}{all})
+	})
 }
 
 // ticket is one that has not ended.
@@ -53,12 +45,8 @@ type ticket struct {
 
 // tickets lists tickets that have not ended, those that have waited longest first.
 func (c *Console) tickets(w http.ResponseWriter, r *http.Request, q query) *problem {
-	limit, p := q.number("limit", limitDefault, limitMax)
-	if p != nil {
-		return p
-	}
 	name := messages.MatchmakerName(q.text("configuration"))
-	found, err := messages.Do(r.Context(), c.o.Backend, messages.TicketList{Matchmaker: name, Limit: limit})
+	found, err := messages.Do(r.Context(), c.o.Backend, messages.TicketList{Matchmaker: name, Limit: q.limit})
 	if err != nil {
 		return refused(err)
 	}
@@ -119,26 +107,16 @@ type ruleChange struct {
 }
 
 func (c *Console) whyTicket(w http.ResponseWriter, r *http.Request, q query) *problem {
-	id, p := q.needed("ticket")
-	if p != nil {
-		return p
-	}
-	t, err := messages.Do(r.Context(), c.o.Backend, messages.WhyTicket{ID: messages.TicketID(id)})
-	if err != nil {
-		return refused(err)
-	}
-	shown := ticketWait{
+	return answerAsked(c, w, r, messages.WhyTicket{ID: messages.TicketID(q.text("ticket"))}, shownWait)
+}
+
+func shownWait(t *messages.TicketWait) ticketWait {
+	return ticketWait{
 		Ticket: string(t.ID), Configuration: string(t.Matchmaker), Status: t.Status.String(), Says: t.Says, Started: timeOf(t.Started), TimesOut: timeOf(t.TimesOut),
 		Searched: t.Searched, Others: t.Others, Sampled: t.Sampled, Fitting: t.Fitting, Players: t.Players, Needed: t.Needed,
-		Blocked: []ticketBlock{}, Next: []ruleChange{}, NextSeconds: secondsOf(t.NextIn), Estimated: secondsOf(t.EstimatedWait),
+		Blocked: shownAll(t.Blocked, func(b messages.TicketBlock) ticketBlock { return ticketBlock{b.Rule, b.Tickets, string(b.Example)} }),
+		Next:    shownAll(t.Next, func(n messages.RuleChange) ruleChange { return ruleChange(n) }), NextSeconds: secondsOf(t.NextIn), Estimated: secondsOf(t.EstimatedWait),
 	}
-	for _, b := range t.Blocked {
-		shown.Blocked = append(shown.Blocked, ticketBlock{b.Rule, b.Tickets, string(b.Example)})
-	}
-	for _, n := range t.Next {
-		shown.Next = append(shown.Next, ruleChange(n))
-	}
-	return answer(w, shown)
 }
 
 // secondsOf is null for 0.
@@ -146,6 +124,5 @@ func secondsOf(d time.Duration) *float64 {
 	if d <= 0 {
 		return nil
 	}
-	s := d.Seconds()
-	return &s
+	return new(d.Seconds())
 }

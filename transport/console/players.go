@@ -20,10 +20,6 @@ var playerStatuses = []string{"any", "RESERVED", "ACTIVE", "COMPLETED", "TIMEDOU
 // players lists player sessions from their records, also those that are over: of a player, of a
 // game session, one of which the beginning of the id is known, or of all ACTIVE game sessions.
 func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *problem {
-	limit, p := q.number("limit", limitDefault, limitMax)
-	if p != nil {
-		return p
-	}
 	word, p := q.oneOf("status", playerStatuses...)
 	if p != nil {
 		return p
@@ -51,7 +47,7 @@ func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *prob
 	var more *place // where to go on if not all was read
 	playing := given == 0 || q.text("fleet") != ""
 	if playing {
-		found, more, p = c.playing(r, messages.FleetID(q.text("fleet")), status, behind, limit+1)
+		found, more, p = c.playing(r, messages.FleetID(q.text("fleet")), status, behind, q.limit+1)
 	} else {
 		var matched int
 		found, matched, p = c.chosen(r, q, status, behind)
@@ -60,14 +56,13 @@ func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *prob
 	if p != nil {
 		return p
 	}
-	if len(found) > limit {
-		found = found[:limit]
-		more = &found[limit-1].place
+	if len(found) > q.limit {
+		found = found[:q.limit]
+		more = &found[q.limit-1].place
 	}
 	if more != nil {
 		raw, _ := json.Marshal(more) // strings and numbers only
-		next := base64.RawURLEncoding.EncodeToString(raw)
-		out.Next = &next
+		out.Next = new(base64.RawURLEncoding.EncodeToString(raw))
 	}
 	states := make(map[messages.GameSessionID]*messages.GameSessionState)
 	soon, cancel := context.WithTimeout(r.Context(), answerMax) // for all game sessions of the page together

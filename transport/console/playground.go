@@ -23,10 +23,6 @@ const (
 
 // createGameSession creates a game session, and answers when it is not ACTIVATING any more.
 func (c *Console) createGameSession(w http.ResponseWriter, r *http.Request, q query) *problem {
-	fleet, p := q.needed("fleet")
-	if p != nil {
-		return p
-	}
 	players, p := q.number("maxPlayers", playersDefault, playersMax)
 	if p != nil {
 		return p
@@ -38,7 +34,7 @@ func (c *Console) createGameSession(w http.ResponseWriter, r *http.Request, q qu
 	ctx, cancel := context.WithTimeout(r.Context(), createMax)
 	defer cancel()
 	g, err := messages.Do(ctx, c.o.Backend, messages.CreateGameSession{
-		FleetID: messages.FleetID(fleet), Location: q.text("location"), Name: name, MaxPlayers: players,
+		FleetID: messages.FleetID(q.text("fleet")), Location: q.text("location"), Name: name, MaxPlayers: players,
 	})
 	if err != nil {
 		return refused(err)
@@ -54,7 +50,7 @@ func (c *Console) createGameSession(w http.ResponseWriter, r *http.Request, q qu
 			return refused(err)
 		}
 	}
-	return answer(w, shownGameSession(g, g.CurrentPlayers))
+	return answer(w, shownGameSession(g))
 }
 
 // seat is a player session that was reserved, with its whole id: who has it may log in.
@@ -68,16 +64,8 @@ type seat struct {
 // createPlayerSession reserves a seat, so that an operator can play. It is free again after
 // 60 s without a login (service-api.md 2.7).
 func (c *Console) createPlayerSession(w http.ResponseWriter, r *http.Request, q query) *problem {
-	game, p := q.needed("gameSession")
-	if p != nil {
-		return p
-	}
-	player, p := q.needed("player")
-	if p != nil {
-		return p
-	}
 	made, err := messages.Do(r.Context(), c.o.Backend, messages.CreatePlayerSessions{
-		GameSessionID: messages.GameSessionID(game), Players: []messages.NewPlayer{{PlayerID: messages.PlayerID(player), PlayerData: q.text("data")}},
+		GameSessionID: messages.GameSessionID(q.text("gameSession")), Players: []messages.NewPlayer{{PlayerID: messages.PlayerID(q.text("player")), PlayerData: q.text("data")}},
 	})
 	if err != nil {
 		return refused(err)

@@ -74,9 +74,7 @@ func (c *Console) fleets(w http.ResponseWriter, r *http.Request, _ query) *probl
 		}
 		all = append(all, shown)
 	}
-	return answer(w, struct {
-		Fleets []fleet `json:"fleets"`
-	}{all})
+	return answer(w, map[string][]fleet{"fleets": all})
 }
 
 type script struct {
@@ -94,10 +92,9 @@ func (c *Console) scripts(w http.ResponseWriter, r *http.Request, _ query) *prob
 	if err != nil {
 		return refused(err)
 	}
-	all := []script{}
-	for _, s := range records {
-		all = append(all, script{string(s.ID), s.Name, s.Version, s.NodeVersion, s.Size, s.Contents, timeOf(s.Created)})
-	}
+	all := shownAll(records, func(s *messages.Script) script {
+		return script{string(s.ID), s.Name, s.Version, s.NodeVersion, s.Size, s.Contents, timeOf(s.Created)}
+	})
 	running, p := c.running(r)
 	if p != nil {
 		return p
@@ -167,27 +164,13 @@ type latencyPolicy struct {
 }
 
 func (c *Console) queues(w http.ResponseWriter, r *http.Request, _ query) *problem {
-	records, err := messages.Do(r.Context(), c.o.Backend, messages.QueueQuery{})
-	if err != nil {
-		return refused(err)
-	}
-	all := []queue{}
-	for _, q := range records {
-		shown := queue{
-			Name: string(q.Name), ARN: q.ARN, TimeoutSeconds: q.Timeout.Seconds(), Destinations: list(q.Destinations), Policies: []latencyPolicy{},
-			AllowedLocations: q.AllowedLocations, PriorityOrder: []string{}, LocationOrder: list(q.LocationOrder), Notify: q.Notify, Created: timeOf(q.Created),
+	return answerList(c, w, r, messages.QueueQuery{}, "queues", func(q *messages.Queue) queue {
+		return queue{
+			Name: string(q.Name), ARN: q.ARN, TimeoutSeconds: q.Timeout.Seconds(), Destinations: list(q.Destinations),
+			Policies:         shownAll(q.Policies, func(p messages.LatencyPolicy) latencyPolicy { return latencyPolicy{p.Max, p.Duration.Seconds()} }),
+			AllowedLocations: q.AllowedLocations, PriorityOrder: shownAll(q.PriorityOrder, func(p messages.Priority) string { return string(p) }), LocationOrder: list(q.LocationOrder), Notify: q.Notify, Created: timeOf(q.Created),
 		}
-		for _, p := range q.Policies {
-			shown.Policies = append(shown.Policies, latencyPolicy{p.Max, p.Duration.Seconds()})
-		}
-		for _, p := range q.PriorityOrder {
-			shown.PriorityOrder = append(shown.PriorityOrder, string(p))
-		}
-		all = append(all, shown)
-	}
-	return answer(w, struct {
-		Queues []queue `json:"queues"`
-	}{all})
+	})
 }
 
 // list is never nil, which JSON would show as null.
@@ -207,7 +190,7 @@ type placement struct {
 	TimesOut      *time.Time `json:"timesOut"` // null once it has ended
 }
 
-func shownPlacement(p *messages.PlacementState) placement {
+func shownPlacement(p messages.PlacementState) placement {
 	return placement{
 		ID: string(p.Request.ID), Queue: string(p.Request.Queue), Status: p.Status.String(), Waits: p.Waits, Players: len(p.Request.Players),
 		MaxPlayers: p.Request.MaxPlayers, GameSessionID: string(p.GameSessionID), Location: p.Location, Started: timeOf(p.Started), Ended: timeOf(p.Ended), TimesOut: timeOf(p.TimesOut),
@@ -222,13 +205,9 @@ func (c *Console) placements(w http.ResponseWriter, r *http.Request, q query) *p
 	if p != nil {
 		return p
 	}
-	limit, p := q.number("limit", limitDefault, limitMax)
-	if p != nil {
-		return p
-	}
 	name := messages.QueueName(q.text("queue"))
 	found, err := messages.Do(r.Context(), c.o.Backend, messages.PlacementList{
-		Queue: name, Status: messages.PlacementStatus(slices.Index(placementStatuses, status)), Limit: limit,
+		Queue: name, Status: messages.PlacementStatus(slices.Index(placementStatuses, status)), Limit: q.limit,
 	})
 	if err != nil {
 		return refused(err)
@@ -242,43 +221,27 @@ func (c *Console) placements(w http.ResponseWriter, r *http.Request, q query) *p
 			return unknown("queue", string(name))
 		}
 	}
-	all := []placement{}
-	for i := range found {
-		all = append(all, shownPlacement(&found[i]))
-	}
-	return answer(w, struct {
-		Placements []placement `json:"placements"`
-	}{all})
+	return answer(w, map[string][]placement{"placements": shownAll(found, shownPlacement)})
 }
 
 // placement shows one placement, and why it waits.
 func (c *Console) placement(w http.ResponseWriter, r *http.Request, q query) *problem {
-	id, p := q.needed("id")
-	if p != nil {
-		return p
-	}
-	found, err := messages.Do(r.Context(), c.o.Backend, messages.PlacementList{ID: messages.PlacementID(id), Limit: 1})
+	id := messages.PlacementID(q.text("id"))
+	found, err := messages.Do(r.Context(), c.o.Backend, messages.PlacementList{ID: id, Limit: 1})
 	if err != nil {
 		return refused(err)
 	}
 	if len(found) == 0 { // it may be older than those that are listed
-		record, err := messages.Do(r.Context(), c.o.Backend, messages.PlacementQuery{ID: messages.PlacementID(id)})
-		if err != nil {
-			return refused(err)
-		}
-		found = []messages.PlacementState{{Placement: record}}
+		return answerAsked(c, w, r, messages.PlacementQuery{ID: id}, shownRecord)
 	}
-	return answer(w, shownPlacement(&found[0]))
+	return answer(w, shownPlacement(found[0]))
 }
 
 func (c *Console) cancelPlacement(w http.ResponseWriter, r *http.Request, q query) *problem {
-	id, p := q.needed("id")
-	if p != nil {
-		return p
-	}
-	stopped, err := messages.Do(r.Context(), c.o.Backend, messages.StopPlacement{ID: messages.PlacementID(id)})
-	if err != nil {
-		return refused(err)
-	}
-	return answer(w, shownPlacement(&messages.PlacementState{Placement: stopped}))
+	return answerAsked(c, w, r, messages.StopPlacement{ID: messages.PlacementID(q.text("id"))}, shownRecord)
+}
+
+// shownRecord shows a placement of which only the record is known.
+func shownRecord(p *messages.Placement) placement {
+	return shownPlacement(messages.PlacementState{Placement: p})
 }

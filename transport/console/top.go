@@ -46,8 +46,8 @@ func (p *player) rates(before, now traffic, seconds float64) {
 func (p *player) rate() float64 { return valueOf(p.InPerSecond) + valueOf(p.OutPerSecond) }
 
 // busy sums up the players of a game session. Known says that their rates are known.
-func busy(g *messages.GameSession, seats int, players []player, known bool) busyGame {
-	b := busyGame{ID: string(g.ID), Name: g.Name, FleetID: string(g.FleetID), Location: g.Location, Seats: seats, MaxPlayers: g.MaxPlayers}
+func busy(g *messages.GameSession, players []player, known bool) busyGame {
+	b := busyGame{ID: string(g.ID), Name: g.Name, FleetID: string(g.FleetID), Location: g.Location, Seats: g.CurrentPlayers, MaxPlayers: g.MaxPlayers}
 	var (
 		in, out float64
 		trips   []float64
@@ -84,10 +84,6 @@ func (c *Console) top(w http.ResponseWriter, r *http.Request, q query) *problem 
 	if p != nil {
 		return p
 	}
-	limit, p := q.number("limit", limitDefault, limitMax)
-	if p != nil {
-		return p
-	}
 	all, games, p := c.crowdNow(r)
 	if p != nil {
 		return p
@@ -114,5 +110,5 @@ func (c *Console) top(w http.ResponseWriter, r *http.Request, q query) *problem 
 		GameSessionsSilent  int        `json:"gameSessionsSilent"` // their players are not there
 		Players             []player   `json:"players"`
 		PlayersInGame       int        `json:"playersInGame"`
-	}{games[:min(limit, len(games))], len(games), silentOf(games), firstPlayers(all, by, limit), len(all)})
+	}{games[:min(q.limit, len(games))], len(games), silentOf(games), firstPlayers(all, by, q.limit), len(all)})
 }

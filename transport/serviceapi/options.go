@@ -25,9 +25,6 @@ type Options struct {
 	Region string
 	// Account is the account segment of ARNs, 12 digits. Default 000000000000.
 	Account string
-	// ComputeName is the host's name as game sessions show it, at most 128
-	// letters, digits and hyphens. Empty: not shown.
-	ComputeName string
 	// Authenticator identifies the caller. Default: awswire.Anyone (auth mode none).
 	Authenticator awswire.Authenticator
 	// LogURL signs a URL, of at most 1,024 characters, for the log of an ended game session.
@@ -53,7 +50,6 @@ const (
 var (
 	regionForm  = regexp.MustCompile(`\A[A-Za-z0-9-]{1,64}\z`)
 	accountForm = regexp.MustCompile(`\A[0-9]{12}\z`)
-	computeForm = regexp.MustCompile(`\A[A-Za-z0-9-]{0,128}\z`)
 )
 
 func (o Options) withDefaults() Options {
@@ -79,8 +75,6 @@ func (o Options) validate() error {
 		return fmt.Errorf("serviceapi: options: region %q: want 1 to 64 letters, digits and hyphens", o.Region)
 	case !accountForm.MatchString(o.Account):
 		return fmt.Errorf("serviceapi: options: account %q: want 12 digits", o.Account)
-	case !computeForm.MatchString(o.ComputeName):
-		return fmt.Errorf("serviceapi: options: compute name %q: want at most 128 letters, digits and hyphens", o.ComputeName)
 	}
 	return nil
 }

@@ -60,7 +60,6 @@ func (s *Server) gameSession(r *messages.GameSession) *gameSession {
 		GameSessionData:             filled(r.Data),
 		MatchmakerData:              filled(r.MatchmakerData),
 		Location:                    aws.String(cmp.Or(r.Location, s.arns.region)),
-		ComputeName:                 filled(s.options.ComputeName),
 		PlayerGatewayStatus:         types.PlayerGatewayStatusDisabled,
 	}}
 }

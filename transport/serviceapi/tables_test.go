@@ -86,22 +86,17 @@ func TestRulesAreComplete(t *testing.T) {
 func TestOptions(t *testing.T) {
 	b := newFakeBackend()
 	for name, o := range map[string]Options{
-		"no backend":   {},
-		"region":       {Backend: b, Region: "us_east"},
-		"account":      {Backend: b, Account: "12"},
-		"compute name": {Backend: b, ComputeName: "a b"},
+		"no backend": {},
+		"region":     {Backend: b, Region: "us_east"},
+		"account":    {Backend: b, Account: "12"},
 	} {
 		if s, err := New(o); err == nil || s != nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	a := newAPI(t, func(o *Options) { o.Region, o.Account, o.ComputeName = "eu-west-1", "123456789012", "host-1" })
+	a := newAPI(t, func(o *Options) { o.Region, o.Account = "eu-west-1", "123456789012" })
 	out := a.call(t, "json", "DescribeFleetAttributes", members{"FleetIds": []string{fleetOne}}).OK(t)
 	if got := items(t, out, "FleetAttributes")[0]["FleetArn"]; got != "arn:aws:gamelift:eu-west-1:123456789012:fleet/fleet-one" {
 		t.Errorf("got %v", got)
-	}
-	game := a.call(t, "json", "CreateGameSession", members{"FleetId": fleetOne, "MaximumPlayerSessionCount": 1}).OK(t)["GameSession"].(members)
-	if game["ComputeName"] != "host-1" {
-		t.Errorf("got %v", game)
 	}
 }
