@@ -182,7 +182,7 @@ func TestPagesAreASortedListInPieces(t *testing.T) {
 			behind = &last
 		}
 		if !slices.Equal(got, want) {
-			rt.Fatalf("%s: got %v, want %v", sort, got, want)
+			rt.Fatalf("%+v: got %v, want %v", sort, got, want)
 		}
 	})
 }

@@ -32,14 +32,6 @@ const (
 	// ScriptPayloadMax is the largest payload a script may send to clients.
 	ScriptPayloadMax = 65536
 
-	// DTLSPlaintextMax is the largest plaintext of one DTLS record to a client:
-	// the official client's decrypt buffer has 2048 bytes and must not be filled.
-	DTLSPlaintextMax = 2047
-
-	// DatagramMax is the largest datagram any known client can receive; it is
-	// the receive buffer of the Kotlin client.
-	DatagramMax = 8000
-
 	// LengthVarintMax is the longest length varint of a unit, in bytes: enough for
 	// a 32-bit length.
 	LengthVarintMax = 5
