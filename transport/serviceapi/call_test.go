@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/rs/zerolog"
 
+	"troupe/messages/counters"
 	"troupe/transport/awswire"
 	"troupe/transport/awswire/awswiretest"
 	"troupe/transport/serviceapi/serviceapitest"
@@ -40,6 +41,8 @@ const (
 // bodyMax is the largest body of most operations, in bytes.
 const bodyMax = 1 << 20
 
+const defaultRegion = "us-east-1"
+
 // api is a server with a fake Backend, for one test.
 type api struct {
 	*Server
@@ -49,7 +52,10 @@ type api struct {
 func newAPI(t *testing.T, change ...func(*Options)) *api {
 	t.Helper()
 	fake := newFakeBackend()
-	o := Options{Backend: fake, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel)}
+	o := Options{
+		Backend: fake, Region: defaultRegion, Account: "000000000000", Counters: new(counters.Set),
+		Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel),
+	}
 	for _, c := range change {
 		c(&o)
 	}

@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"troupe/messages/counters"
+
 	"github.com/aws/smithy-go/encoding/cbor"
 )
 
@@ -36,7 +38,7 @@ func FuzzAPIJSONAndCBOR(f *testing.F) {
 			return
 		}
 		fake := newFakeBackend()
-		server, err := New(Options{Backend: fake})
+		server, err := New(Options{Backend: fake, Region: defaultRegion, Account: "000000000000", Counters: new(counters.Set)})
 		if err != nil {
 			t.Fatal(err)
 		}

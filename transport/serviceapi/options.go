@@ -13,17 +13,15 @@ import (
 	"troupe/transport/awswire"
 )
 
-// Options configures a Server. The zero value of every field but Backend is a
-// working default.
+// Options configures a Server. All fields are needed unless they say otherwise.
 type Options struct {
-	// Backend carries out the operations. Required. The API has checked lengths, patterns and all rules that need no state; ids reach it
+	// Backend carries out the operations. The API has checked lengths, patterns and all rules that need no state; ids reach it
 	// without the ARN around them, those of game sessions as ARNs in the form that the host gives them. An error that is neither a
 	// *messages.Error nor that of a context is answered as an internal fault.
 	Backend messages.Doer
-	// Region is the API region, which is also part of every ARN; letters,
-	// digits and hyphens. Default us-east-1.
+	// Region is the API region, which is also part of every ARN; letters, digits and hyphens.
 	Region string
-	// Account is the account segment of ARNs, 12 digits. Default 000000000000.
+	// Account is the account segment of ARNs, 12 digits.
 	Account string
 	// Authenticator identifies the caller. Default: awswire.Anyone (auth mode none).
 	Authenticator awswire.Authenticator
@@ -38,32 +36,14 @@ type Options struct {
 	Log zerolog.Logger
 	// Now is the clock of Date headers and of the replay memory. Default time.Now.
 	Now func() time.Time
-	// Counters takes APIRequests and APIErrors. Default: a Set of its own.
+	// Counters takes APIRequests and APIErrors.
 	Counters *counters.Set
 }
-
-const (
-	defaultRegion  = "us-east-1"
-	defaultAccount = "000000000000"
-)
 
 var (
 	regionForm  = regexp.MustCompile(`\A[A-Za-z0-9-]{1,64}\z`)
 	accountForm = regexp.MustCompile(`\A[0-9]{12}\z`)
 )
-
-func (o Options) withDefaults() Options {
-	if o.Region == "" {
-		o.Region = defaultRegion
-	}
-	if o.Account == "" {
-		o.Account = defaultAccount
-	}
-	if o.Counters == nil {
-		o.Counters = new(counters.Set)
-	}
-	return o
-}
 
 func (o Options) validate() error {
 	switch {

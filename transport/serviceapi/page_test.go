@@ -104,7 +104,7 @@ func TestTokensOutliveTheServer(t *testing.T) {
 	for _, other := range [][]byte{nil, []byte("123456789abcdef0123456789abcdef0")} {
 		serverWith(other).call(t, "json", "ListFleets", in).Want(t, http.StatusBadRequest, invalidRequest)
 	}
-	if _, err := New(Options{Backend: newFakeBackend(), PageKey: []byte("short")}); err == nil {
+	if _, err := New(Options{Backend: newFakeBackend(), Region: defaultRegion, Account: "000000000000", PageKey: []byte("short")}); err == nil {
 		t.Error("a short key is taken")
 	}
 }

@@ -19,7 +19,6 @@ type Server struct {
 
 // New checks the options and returns a Server.
 func New(o Options) (*Server, error) {
-	o = o.withDefaults()
 	if err := o.validate(); err != nil {
 		return nil, err
 	}

@@ -86,9 +86,9 @@ func TestRulesAreComplete(t *testing.T) {
 func TestOptions(t *testing.T) {
 	b := newFakeBackend()
 	for name, o := range map[string]Options{
-		"no backend": {},
-		"region":     {Backend: b, Region: "us_east"},
-		"account":    {Backend: b, Account: "12"},
+		"no backend": {Region: defaultRegion, Account: "000000000000"},
+		"region":     {Backend: b, Region: "us_east", Account: "000000000000"},
+		"account":    {Backend: b, Region: defaultRegion, Account: "12"},
 	} {
 		if s, err := New(o); err == nil || s != nil {
 			t.Errorf("%s: accepted", name)
