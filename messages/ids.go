@@ -1,6 +1,10 @@
 package messages
 
-import "github.com/google/uuid"
+import (
+	"strings"
+
+	"github.com/google/uuid"
+)
 
 // PeerID names one connected player within a game session. Players are numbered from 1 in
 // order of acceptance; a number is never reused within a game session (realtime.md 4.2).
@@ -35,15 +39,11 @@ type PlayerSessionID string
 // Short returns the first eight characters after the prefix: enough to find a player session
 // in a log, too few to log in with (reliability.md 6).
 func (id PlayerSessionID) Short() string {
-	const prefix = "psess-"
 	s := string(id)
-	if len(s) > len(prefix) && s[:len(prefix)] == prefix {
-		s = s[len(prefix):]
+	if rest, ok := strings.CutPrefix(s, "psess-"); ok && rest != "" {
+		s = rest
 	}
-	if len(s) > 8 {
-		s = s[:8]
-	}
-	return s
+	return s[:min(len(s), 8)]
 }
 
 // PlayerID is the game's own name for a player. Several player sessions may have the same

@@ -13,13 +13,12 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Options configures a Server. The zero value of every field but Operations is a working
-// default.
+// Options configures a Server. All fields are needed unless they say otherwise.
 type Options struct {
 	// Operations are the operations of the service, each name once.
 	Operations []Operation
 	// Fault translates an error of a handler, by the errors that its operation declares;
-	// nil for one that it does not know, which is then answered as an internal fault.
+	// nil for one that it does not know, which is then answered as an internal fault. Nil: it knows none.
 	Fault func(declared string, err error) *Fault
 	// Authenticator identifies callers. Default: Anyone.
 	Authenticator Authenticator
@@ -28,10 +27,9 @@ type Options struct {
 	// Now is the clock of Date headers and of the replay memory. Default time.Now.
 	Now func() time.Time
 	// Requests and Errors count requests, and those that were answered with an error.
-	// Default: numbers of their own.
 	Requests, Errors *atomic.Int64
 	// Called gets every answered request: its operation, empty if it names none of Operations;
-	// how long the answer took; and the type of its error, empty on success. Nil: nothing does.
+	// how long the answer took; and the type of its error, empty on success.
 	Called func(operation string, took time.Duration, fault string)
 }
 
@@ -51,12 +49,6 @@ func New(o Options) *Server {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Requests == nil {
-		o.Requests = new(atomic.Int64)
-	}
-	if o.Errors == nil {
-		o.Errors = new(atomic.Int64)
 	}
 	s := &Server{options: o, table: make(map[string]*Operation, len(o.Operations)), replays: newReplays(o.Now)}
 	for i := range o.Operations {
@@ -104,9 +96,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // called reports a request. Names that are no operation are not passed on: they are the
 // caller's, and without bounds.
 func (s *Server) called(sel *selected, took time.Duration, fault *Fault) {
-	if s.options.Called == nil {
-		return
-	}
 	operation, kind := "", ""
 	if op := s.table[sel.operation]; op != nil {
 		operation = op.Name

@@ -101,7 +101,10 @@ type api struct {
 func newAPI(t *testing.T, change ...func(*Options)) *api {
 	t.Helper()
 	fake := new(service)
-	o := Options{Operations: fake.operations(), Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel)}
+	o := Options{
+		Operations: fake.operations(), Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel),
+		Requests: new(atomic.Int64), Errors: new(atomic.Int64), Called: func(string, time.Duration, string) {},
+	}
 	for _, c := range change {
 		c(&o)
 	}
