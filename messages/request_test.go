@@ -68,9 +68,10 @@ func TestDoGivesTheAnswerItsType(t *testing.T) {
 
 func TestRoutes(t *testing.T) {
 	for want, all := range map[Route][]Request{
-		RouteCatalog:     {CreateFleet{}, UpdateTags{Resource: Resource{Kind: "fleet"}}},
-		RoutePlacements:  {StartPlacement{}, TagQuery{Resource: Resource{Kind: "gamesessionqueue"}}},
-		RouteMatchmaking: {StartMatchmaking{}, TagQuery{Resource: Resource{Kind: "matchmakingruleset"}}, UpdateTags{Resource: Resource{Kind: "matchmakingconfiguration"}}},
+		RouteCatalog:    {CreateFleet{}, UpdateTags{Resource: Resource{Kind: "fleet"}}},
+		RoutePlacements: {StartPlacement{}, TagQuery{Resource: Resource{Kind: "gamesessionqueue"}}},
+		RouteMatchmaking: {StartMatchmaking{}, TagQuery{Resource: Resource{Kind: "matchmakingruleset"}},
+			UpdateTags{Resource: Resource{Kind: "matchmakingconfiguration"}}},
 		RouteGameSession: {UpdateGameSession{}, GameSessionQuery{}, PlayerSessionQuery{GameSessionID: "g"}},
 		RouteEveryHost:   {FleetUseQuery{}, FindGameSessions{}, PlayerSessionQuery{PlayerID: "p"}},
 		RouteThisHost:    {Drain{}},

@@ -119,7 +119,9 @@ func (c *Console) fleetEvents(w http.ResponseWriter, r *http.Request, q query) *
 	return answerAsked(c, w, r, messages.FleetEventQuery{ID: messages.FleetID(q.text("id"))}, func(events []messages.FleetEvent) map[string][]fleetEvent {
 		last := slices.Clone(events[max(len(events)-q.limit, 0):])
 		slices.Reverse(last)
-		return map[string][]fleetEvent{"events": shownAll(last, func(e messages.FleetEvent) fleetEvent { return fleetEvent{timeOf(e.Time), e.Code, e.Message, e.Count} })}
+		return map[string][]fleetEvent{"events": shownAll(last, func(e messages.FleetEvent) fleetEvent {
+			return fleetEvent{timeOf(e.Time), e.Code, e.Message, e.Count}
+		})}
 	})
 }
 

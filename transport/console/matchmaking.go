@@ -114,8 +114,9 @@ func shownWait(t *messages.TicketWait) ticketWait {
 	return ticketWait{
 		Ticket: string(t.ID), Configuration: string(t.Matchmaker), Status: t.Status.String(), Says: t.Says, Started: timeOf(t.Started), TimesOut: timeOf(t.TimesOut),
 		Searched: t.Searched, Others: t.Others, Sampled: t.Sampled, Fitting: t.Fitting, Players: t.Players, Needed: t.Needed,
-		Blocked: shownAll(t.Blocked, func(b messages.TicketBlock) ticketBlock { return ticketBlock{b.Rule, b.Tickets, string(b.Example)} }),
-		Next:    shownAll(t.Next, func(n messages.RuleChange) ruleChange { return ruleChange(n) }), NextSeconds: secondsOf(t.NextIn), Estimated: secondsOf(t.EstimatedWait),
+		Blocked:     shownAll(t.Blocked, func(b messages.TicketBlock) ticketBlock { return ticketBlock{b.Rule, b.Tickets, string(b.Example)} }),
+		Next:        shownAll(t.Next, func(n messages.RuleChange) ruleChange { return ruleChange(n) }),
+		NextSeconds: secondsOf(t.NextIn), Estimated: secondsOf(t.EstimatedWait),
 	}
 }
 

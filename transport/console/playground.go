@@ -65,7 +65,8 @@ type seat struct {
 // 60 s without a login (service-api.md 2.7).
 func (c *Console) createPlayerSession(w http.ResponseWriter, r *http.Request, q query) *problem {
 	made, err := messages.Do(r.Context(), c.o.Backend, messages.CreatePlayerSessions{
-		GameSessionID: messages.GameSessionID(q.text("gameSession")), Players: []messages.NewPlayer{{PlayerID: messages.PlayerID(q.text("player")), PlayerData: q.text("data")}},
+		GameSessionID: messages.GameSessionID(q.text("gameSession")),
+		Players:       []messages.NewPlayer{{PlayerID: messages.PlayerID(q.text("player")), PlayerData: q.text("data")}},
 	})
 	if err != nil {
 		return refused(err)

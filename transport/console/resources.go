@@ -168,7 +168,8 @@ func (c *Console) queues(w http.ResponseWriter, r *http.Request, _ query) *probl
 		return queue{
 			Name: string(q.Name), ARN: q.ARN, TimeoutSeconds: q.Timeout.Seconds(), Destinations: list(q.Destinations),
 			Policies:         shownAll(q.Policies, func(p messages.LatencyPolicy) latencyPolicy { return latencyPolicy{p.Max, p.Duration.Seconds()} }),
-			AllowedLocations: q.AllowedLocations, PriorityOrder: shownAll(q.PriorityOrder, func(p messages.Priority) string { return string(p) }), LocationOrder: list(q.LocationOrder), Notify: q.Notify, Created: timeOf(q.Created),
+			AllowedLocations: q.AllowedLocations, PriorityOrder: shownAll(q.PriorityOrder, func(p messages.Priority) string { return string(p) }),
+			LocationOrder: list(q.LocationOrder), Notify: q.Notify, Created: timeOf(q.Created),
 		}
 	})
 }

@@ -40,7 +40,9 @@ func (s *Server) createRuleSet(ctx context.Context, in *gamelift.CreateMatchmaki
 	if err != nil {
 		return nil, err
 	}
-	shown, err := ask(ctx, s, messages.CreateRuleSet{RuleSet: messages.RuleSet{Name: messages.RuleSetName(*in.Name), Body: *in.RuleSetBody, Tags: tags}}, s.ruleSet)
+	shown, err := ask(ctx, s, messages.CreateRuleSet{
+		RuleSet: messages.RuleSet{Name: messages.RuleSetName(*in.Name), Body: *in.RuleSetBody, Tags: tags},
+	}, s.ruleSet)
 	return &gamelift.CreateMatchmakingRuleSetOutput{RuleSet: shown}, err
 }
 
