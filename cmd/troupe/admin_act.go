@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,16 +17,9 @@ type kickCommand struct {
 	Reason      string `placeholder:"TEXT" help:"For the log of the game session, at most 256 bytes."`
 }
 
-// Help returns an example.
-func (kickCommand) Help() string {
-	return "The player session ends; the player may come back with another one. Example:\n\n    troupe admin kick ann --reason rude"
-}
-
 // Run removes a player.
 func (c *kickCommand) Run(s streams) error {
-	return c.do(s, http.MethodPost, "players/kick", given("player", c.Player, "gameSession", c.gameARN(c.GameSession), "reason", c.Reason), func(a map[string]any) string {
-		return ending(a)
-	})
+	return c.do(s, http.MethodPost, "players/kick", given("player", c.Player, "gameSession", c.gameARN(c.GameSession), "reason", c.Reason), ending)
 }
 
 // ending says what a kick does.
@@ -45,11 +39,6 @@ type banCommand struct {
 	Reason string        `placeholder:"TEXT" help:"For the list of bans and the log of game sessions, at most 256 bytes."`
 }
 
-// Help returns examples.
-func (banCommand) Help() string {
-	return "A ban refuses logins of a player id, and lasts over restarts of the host. Examples:\n\n    troupe admin ban ann --for 24h --reason rude\n    troupe admin ban\n    troupe admin ban ann --lift"
-}
-
 type banShown struct {
 	PlayerID, Reason, By string
 	Until                *time.Time
@@ -61,9 +50,9 @@ func (c *banCommand) Run(s streams) error {
 	case c.Player == "" && (c.Lift || c.For != 0):
 		return &exitError{exitUsage, errors.New("admin: which player?")}
 	case c.Player == "":
-		return show(&c.consoleFlags, s, "bans", nil, "bans",
-			column[banShown]{"PLAYER", func(b *banShown) string { return b.PlayerID }}, column[banShown]{"UNTIL", func(b *banShown) string { return when(b.Until) }},
-			column[banShown]{"WHY", func(b *banShown) string { return b.Reason }}, column[banShown]{"BY", func(b *banShown) string { return b.By }})
+		return show(&c.consoleFlags, s, "bans", nil, "bans", []string{"PLAYER", "UNTIL", "WHY", "BY"}, func(b *banShown) []string {
+			return []string{b.PlayerID, when(b.Until), b.Reason, b.By}
+		})
 	case c.Lift:
 		return c.do(s, http.MethodDelete, "bans", given("player", c.Player), func(map[string]any) string { return "the ban is lifted" })
 	case c.For < time.Second:
@@ -79,11 +68,6 @@ type terminateCommand struct {
 	consoleFlags
 	GameSession string `arg:"" name:"game-session" help:"ARN of the game session."`
 	Force       bool   `help:"Do not ask the game."`
-}
-
-// Help returns an example.
-func (terminateCommand) Help() string {
-	return "Example:\n\n    troupe admin terminate arn:aws:gamelift:us-east-1::gamesession/fleet-dev/lobby --force"
 }
 
 // Run ends a game session.
@@ -102,11 +86,6 @@ type logLevelCommand struct {
 	Level string `arg:"" optional:"" enum:",debug,info,warn,error" default:"" help:"debug, info, warn or error. Without it, the level is printed."`
 }
 
-// Help returns an example.
-func (logLevelCommand) Help() string {
-	return "The level is in force until the next reload or start. Example:\n\n    troupe admin log-level debug"
-}
-
 // Run prints or changes the level of the host's log.
 func (c *logLevelCommand) Run(s streams) error {
 	method := http.MethodGet
@@ -123,11 +102,6 @@ type profileCommand struct {
 	Output  string `short:"o" placeholder:"FILE" help:"File to write (troupe-KIND.pprof)."`
 }
 
-// Help returns an example.
-func (profileCommand) Help() string {
-	return "Example:\n\n    troupe admin profile --seconds 30 -o cpu.pprof\n    go tool pprof -http : cpu.pprof"
-}
-
 // Run takes a profile.
 func (c *profileCommand) Run(s streams) error {
 	ctx, stop := s.interruptible()
@@ -137,10 +111,7 @@ func (c *profileCommand) Run(s streams) error {
 		return fmt.Errorf("admin: %w", err)
 	}
 	defer resp.Body.Close()
-	name := c.Output
-	if name == "" {
-		name = "troupe-" + c.Kind + ".pprof"
-	}
+	name := cmp.Or(c.Output, "troupe-"+c.Kind+".pprof")
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("admin: %w", err)

@@ -80,31 +80,27 @@ func (e *endpoint) another(err error) error {
 	return fmt.Errorf("the server at %s is not a host of Troupe, or one of another version: %w", e.Endpoint, err)
 }
 
-// column is a column of a table: its title, and the text of a row.
-type column[T any] struct {
-	title string
-	text  func(*T) string
-}
-
-// show prints the list that is the member of an answer, as a table or as JSON.
-func show[T any](c *consoleFlags, s streams, path string, q url.Values, member string, columns ...column[T]) error {
-	_, err := showAll(c, s, path, q, member, columns...)
+// show prints the list that is the member of an answer, as a table of titles and the texts of each row, or as JSON.
+func show[T any](c *consoleFlags, s streams, path string, q url.Values, member string, titles []string, texts func(*T) []string) error {
+	_, err := showAll(c, s, path, q, member, titles, texts)
 	return err
 }
 
 // showAll is show, and returns the whole answer.
-func showAll[T any](c *consoleFlags, s streams, path string, q url.Values, member string, columns ...column[T]) (answer map[string]json.RawMessage, err error) {
+func showAll[T any](
+	c *consoleFlags, s streams, path string, q url.Values, member string, titles []string, texts func(*T) []string,
+) (answer map[string]json.RawMessage, err error) {
 	ctx, stop := s.interruptible()
 	defer stop()
 	if err := c.read(ctx, path, q, &answer); err != nil {
 		return nil, fmt.Errorf("admin: %w", err)
 	}
-	return answer, printList(c, s, answer[member], columns...)
+	return answer, printList(c, s, answer[member], titles, texts)
 }
 
 // showPages is show for a list in pages, of which it reads all. The parameters are pairs as given
 // takes them.
-func showPages[T any](c *consoleFlags, s streams, path, member string, params []string, columns ...column[T]) error {
+func showPages[T any](c *consoleFlags, s streams, path, member string, params, titles []string, texts func(*T) []string) error {
 	ctx, stop := s.interruptible()
 	defer stop()
 	all := []json.RawMessage{}
@@ -123,19 +119,23 @@ func showPages[T any](c *consoleFlags, s streams, path, member string, params []
 			return fmt.Errorf("admin: %w", c.another(errors.New("its pages do not end")))
 		}
 		if all = append(all, page...); next == "" {
-			break
+			return printAll(c, s, all, titles, texts)
 		}
 		q.Set("next", next)
 	}
+}
+
+// printAll is printList for elements that were read one by one.
+func printAll[T any](c *consoleFlags, s streams, all []json.RawMessage, titles []string, texts func(*T) []string) error {
 	raw, err := json.Marshal(all)
 	if err != nil {
 		return fmt.Errorf("admin: %s: %w", c.Endpoint, err)
 	}
-	return printList(c, s, raw, columns...)
+	return printList(c, s, raw, titles, texts)
 }
 
 // printList prints a list of the API as a table or as JSON.
-func printList[T any](c *consoleFlags, s streams, raw json.RawMessage, columns ...column[T]) error {
+func printList[T any](c *consoleFlags, s streams, raw json.RawMessage, titles []string, texts func(*T) []string) error {
 	if c.JSON {
 		return printRaw(s.out, raw)
 	}
@@ -143,17 +143,11 @@ func printList[T any](c *consoleFlags, s streams, raw json.RawMessage, columns .
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return fmt.Errorf("admin: %s: %w", c.Endpoint, err)
 	}
-	header := make([]string, len(columns))
-	for i := range columns {
-		header[i] = columns[i].title
-	}
 	rows := make([][]string, len(list))
 	for i := range list {
-		for _, column := range columns {
-			rows[i] = append(rows[i], column.text(&list[i]))
-		}
+		rows[i] = texts(&list[i])
 	}
-	return admin.PrintTable(s.out, header, rows)
+	return admin.PrintTable(s.out, titles, rows)
 }
 
 func printRaw(out io.Writer, raw json.RawMessage) error {
@@ -168,21 +162,30 @@ func printRaw(out io.Writer, raw json.RawMessage) error {
 
 // do calls an action, and prints a line, or the answer as JSON.
 func (c *consoleFlags) do(s streams, method, path string, q url.Values, line func(answer map[string]any) string) error {
+	var answer map[string]any
+	printed, err := c.answer(s, method, path, q, &answer)
+	if printed || err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(s.out, line(answer))
+	return err
+}
+
+// answer decodes the answer to a call. With --json it prints it instead, and reports true.
+func (c *consoleFlags) answer(s streams, method, path string, q url.Values, into any) (printed bool, err error) {
 	ctx, stop := s.interruptible()
 	defer stop()
 	var raw json.RawMessage
 	if err := c.decode(ctx, method, path, q, &raw); err != nil {
-		return fmt.Errorf("admin: %w", err)
+		return false, fmt.Errorf("admin: %w", err)
 	}
 	if c.JSON {
-		return printRaw(s.out, raw)
+		return true, printRaw(s.out, raw)
 	}
-	var answer map[string]any
-	if err := json.Unmarshal(raw, &answer); err != nil {
-		return fmt.Errorf("admin: %s: %w", c.Endpoint, err)
+	if err := json.Unmarshal(raw, into); err != nil {
+		return false, fmt.Errorf("admin: %s: %w", c.Endpoint, err)
 	}
-	_, err := fmt.Fprintln(s.out, line(answer))
-	return err
+	return false, nil
 }
 
 // given returns the parameters that are not empty, of pairs of names and values.

@@ -21,11 +21,6 @@ type connectionsCommand struct {
 	Limit  int    `default:"50" placeholder:"N" help:"At most so many, up to 200 (${default})."`
 }
 
-// Help returns examples.
-func (connectionsCommand) Help() string {
-	return "Who is slow:\n\n    troupe admin connections --sort rtt --limit 10\n\nWhy was ann thrown out:\n\n    troupe admin connections --closed --player ann"
-}
-
 type connectionShown struct {
 	PlayerID, PlayerSession, State, Transport, Address, Reason string
 	RTTSeconds, InPerSecond, OutPerSecond                      *float64
@@ -57,27 +52,26 @@ func (x *closedShown) why() string {
 // Run lists connections.
 func (c *connectionsCommand) Run(s streams) error {
 	if c.Closed {
-		return show(&c.consoleFlags, s, "connections/closed", given("player", c.Player, "by", c.By, "limit", number(c.Limit)), "connections",
-			column[closedShown]{"CLOSED", func(x *closedShown) string { return when(x.At) }}, column[closedShown]{"PLAYER", func(x *closedShown) string { return x.PlayerID }},
-			column[closedShown]{"BY", func(x *closedShown) string { return x.By }}, column[closedShown]{"WHY", (*closedShown).why},
-			column[closedShown]{"LASTED", func(x *closedShown) string { return briefly(x.LastedSeconds) }}, column[closedShown]{"TRANSPORT", func(x *closedShown) string { return x.Transport }},
-			column[closedShown]{"ADDRESS", func(x *closedShown) string { return x.Address }})
+		titles := []string{"CLOSED", "PLAYER", "BY", "WHY", "LASTED", "TRANSPORT", "ADDRESS"}
+		q := given("player", c.Player, "by", c.By, "limit", number(c.Limit))
+		return show(&c.consoleFlags, s, "connections/closed", q, "connections", titles, func(x *closedShown) []string {
+			return []string{when(x.At), x.PlayerID, x.By, x.why(), briefly(x.LastedSeconds), x.Transport, x.Address}
+		})
 	}
 	if c.Player != "" || c.By != "" {
 		return &exitError{exitUsage, errors.New("admin: --player and --by are for connections that have ended, with --closed")}
 	}
-	answer, err := showAll(&c.consoleFlags, s, "connections", given("sort", c.Sort, "limit", number(c.Limit)), "connections",
-		column[connectionShown]{"PLAYER", func(x *connectionShown) string { return x.PlayerID }}, column[connectionShown]{"PLAYER SESSION", func(x *connectionShown) string { return x.PlayerSession }},
-		column[connectionShown]{"STATE", func(x *connectionShown) string { return x.State }}, column[connectionShown]{"TRANSPORT", func(x *connectionShown) string { return x.Transport }},
-		column[connectionShown]{"ADDRESS", func(x *connectionShown) string { return x.Address }},
-		column[connectionShown]{"ROUND TRIP", func(x *connectionShown) string {
-			if x.RTTSeconds == nil {
-				return ""
-			}
-			return time.Duration(*x.RTTSeconds * float64(time.Second)).Round(10 * time.Microsecond).String()
-		}},
-		column[connectionShown]{"IN/S", func(x *connectionShown) string { return perSecond(x.InPerSecond) }}, column[connectionShown]{"OUT/S", func(x *connectionShown) string { return perSecond(x.OutPerSecond) }},
-		column[connectionShown]{"QUEUED BYTES", func(x *connectionShown) string { return number(x.QueueBytes) }}, column[connectionShown]{"LAST REASON", func(x *connectionShown) string { return x.Reason }})
+	titles := []string{"PLAYER", "PLAYER SESSION", "STATE", "TRANSPORT", "ADDRESS", "ROUND TRIP", "IN/S", "OUT/S", "QUEUED BYTES", "LAST REASON"}
+	q := given("sort", c.Sort, "limit", number(c.Limit))
+	answer, err := showAll(&c.consoleFlags, s, "connections", q, "connections", titles, func(x *connectionShown) []string {
+		trip := ""
+		if x.RTTSeconds != nil {
+			trip = time.Duration(*x.RTTSeconds * float64(time.Second)).Round(10 * time.Microsecond).String()
+		}
+		return []string{
+			x.PlayerID, x.PlayerSession, x.State, x.Transport, x.Address, trip, perSecond(x.InPerSecond), perSecond(x.OutPerSecond), number(x.QueueBytes), x.Reason,
+		}
+	})
 	if err != nil || c.JSON {
 		return err
 	}
@@ -101,9 +95,6 @@ func sumUp(out io.Writer, answer map[string]json.RawMessage, limit int) error {
 
 type fleetsCommand struct{ consoleFlags }
 
-// Help returns an example.
-func (fleetsCommand) Help() string { return "Example:\n\n    troupe admin fleets" }
-
 type fleetShown struct {
 	ID, Name, Status, ScriptID, LaunchPath string
 	Aliases                                []string
@@ -115,27 +106,18 @@ type fleetShown struct {
 
 // Run lists fleets.
 func (c *fleetsCommand) Run(s streams) error {
-	return show(&c.consoleFlags, s, "fleets", nil, "fleets",
-		column[fleetShown]{"FLEET", func(f *fleetShown) string { return f.ID }}, column[fleetShown]{"NAME", func(f *fleetShown) string { return f.Name }},
-		column[fleetShown]{"STATUS", func(f *fleetShown) string { return f.Status }}, column[fleetShown]{"SCRIPT", func(f *fleetShown) string { return f.ScriptID }},
-		column[fleetShown]{"ALIASES", func(f *fleetShown) string { return strings.Join(f.Aliases, " ") }},
-		column[fleetShown]{"USE", func(f *fleetShown) string {
-			var all []string
-			for _, l := range f.Locations {
-				all = append(all, fmt.Sprintf("%s: %d game sessions, %d/%d players", l.Location, l.GameSessions, l.Players, l.PlayersMax))
-			}
-			return strings.Join(all, "; ")
-		}})
+	return show(&c.consoleFlags, s, "fleets", nil, "fleets", []string{"FLEET", "NAME", "STATUS", "SCRIPT", "ALIASES", "USE"}, func(f *fleetShown) []string {
+		var use []string
+		for _, l := range f.Locations {
+			use = append(use, fmt.Sprintf("%s: %d game sessions, %d/%d players", l.Location, l.GameSessions, l.Players, l.PlayersMax))
+		}
+		return []string{f.ID, f.Name, f.Status, f.ScriptID, strings.Join(f.Aliases, " "), strings.Join(use, "; ")}
+	})
 }
 
 type scriptsCommand struct {
 	consoleFlags
 	Running bool `help:"Instead of the scripts: which versions the ACTIVE game sessions run. After an update, those that run go on with the version that they began with."`
-}
-
-// Help returns examples.
-func (scriptsCommand) Help() string {
-	return "Examples:\n\n    troupe admin scripts --json\n    troupe admin scripts --running"
 }
 
 type runningShown struct {
@@ -146,44 +128,36 @@ type runningShown struct {
 
 type scriptShown struct {
 	ID, Name, Version, NodeVersion string
-	SizeBytes                      int64
-	Contents                       int
+	SizeBytes, Contents            int
 	Created                        *time.Time
 }
 
 // Run lists scripts, or the versions that run.
 func (c *scriptsCommand) Run(s streams) error {
 	if c.Running {
-		return show(&c.consoleFlags, s, "scripts", nil, "running",
-			column[runningShown]{"FLEET", func(x *runningShown) string { return x.FleetID }}, column[runningShown]{"VERSION", func(x *runningShown) string { return x.ScriptVersion }},
-			column[runningShown]{"GAME SESSIONS", func(x *runningShown) string { return number(x.GameSessions) }}, column[runningShown]{"PLAYERS", func(x *runningShown) string { return number(x.Players) }},
-			column[runningShown]{"NEWEST", func(x *runningShown) string { return when(x.Newest) }})
+		titles := []string{"FLEET", "VERSION", "GAME SESSIONS", "PLAYERS", "NEWEST"}
+		return show(&c.consoleFlags, s, "scripts", nil, "running", titles, func(x *runningShown) []string {
+			return []string{x.FleetID, x.ScriptVersion, number(x.GameSessions), number(x.Players), when(x.Newest)}
+		})
 	}
-	return show(&c.consoleFlags, s, "scripts", nil, "scripts",
-		column[scriptShown]{"SCRIPT", func(x *scriptShown) string { return x.ID }}, column[scriptShown]{"NAME", func(x *scriptShown) string { return x.Name }},
-		column[scriptShown]{"VERSION", func(x *scriptShown) string { return x.Version }}, column[scriptShown]{"CONTENTS", func(x *scriptShown) string { return number(x.Contents) }},
-		column[scriptShown]{"NODE", func(x *scriptShown) string { return x.NodeVersion }}, column[scriptShown]{"BYTES", func(x *scriptShown) string { return number(int(x.SizeBytes)) }},
-		column[scriptShown]{"CREATED", func(x *scriptShown) string { return when(x.Created) }})
+	titles := []string{"SCRIPT", "NAME", "VERSION", "CONTENTS", "NODE", "BYTES", "CREATED"}
+	return show(&c.consoleFlags, s, "scripts", nil, "scripts", titles, func(x *scriptShown) []string {
+		return []string{x.ID, x.Name, x.Version, number(x.Contents), x.NodeVersion, number(x.SizeBytes), when(x.Created)}
+	})
 }
 
 type aliasesCommand struct{ consoleFlags }
-
-// Help returns an example.
-func (aliasesCommand) Help() string { return "Example:\n\n    troupe admin aliases" }
 
 type aliasShown struct{ ID, Name, FleetID, Message string }
 
 // Run lists aliases.
 func (c *aliasesCommand) Run(s streams) error {
-	return show(&c.consoleFlags, s, "aliases", nil, "aliases",
-		column[aliasShown]{"ALIAS", func(x *aliasShown) string { return x.ID }}, column[aliasShown]{"NAME", func(x *aliasShown) string { return x.Name }},
-		column[aliasShown]{"FLEET", func(x *aliasShown) string { return x.FleetID }}, column[aliasShown]{"MESSAGE", func(x *aliasShown) string { return x.Message }})
+	return show(&c.consoleFlags, s, "aliases", nil, "aliases", []string{"ALIAS", "NAME", "FLEET", "MESSAGE"}, func(x *aliasShown) []string {
+		return []string{x.ID, x.Name, x.FleetID, x.Message}
+	})
 }
 
 type locationsCommand struct{ consoleFlags }
-
-// Help returns an example.
-func (locationsCommand) Help() string { return "Example:\n\n    troupe admin locations" }
 
 type locationShown struct {
 	Name            string
@@ -193,24 +167,19 @@ type locationShown struct {
 
 // Run lists locations.
 func (c *locationsCommand) Run(s streams) error {
-	return show(&c.consoleFlags, s, "locations", nil, "locations",
-		column[locationShown]{"LOCATION", func(x *locationShown) string { return x.Name }}, column[locationShown]{"CUSTOM", func(x *locationShown) string { return fmt.Sprint(x.Custom) }},
-		column[locationShown]{"GAME SESSIONS AT MOST", func(x *locationShown) string {
-			if x.GameSessionsMax == 0 {
-				return "no bound"
-			}
-			return number(x.GameSessionsMax)
-		}})
+	titles := []string{"LOCATION", "CUSTOM", "GAME SESSIONS AT MOST"}
+	return show(&c.consoleFlags, s, "locations", nil, "locations", titles, func(x *locationShown) []string {
+		bound := "no bound"
+		if x.GameSessionsMax != 0 {
+			bound = number(x.GameSessionsMax)
+		}
+		return []string{x.Name, fmt.Sprint(x.Custom), bound}
+	})
 }
 
 type eventsCommand struct {
 	endpoint
 	Follow bool `short:"f" help:"Print events as they happen, until a signal."`
-}
-
-// Help returns an example.
-func (eventsCommand) Help() string {
-	return "One event per line, as JSON, the oldest first. Example:\n\n    troupe admin events --follow"
 }
 
 // Run prints events.

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,46 +15,7 @@ type matchmakingCommand struct {
 	Why  whyCommand         `cmd:"" help:"Say why a matchmaking ticket waits: which rules keep others from it, and what the next expansion changes."`
 }
 
-// asking is what commands have that ask the JSON API of operators (/admin/v1/).
-type asking struct {
-	endpoint
-	JSON bool `name:"json" help:"Print JSON, with the member names of /admin/v1/openapi.yaml."`
-}
-
-// ask requests a page below /admin/v1/. With --json it prints the answer, and reports true.
-func (c *asking) ask(s streams, page string, q url.Values, into any) (printed bool, err error) {
-	ctx, stop := s.interruptible()
-	defer stop()
-	resp, err := c.operator(ctx, http.MethodGet, "/admin/v1/"+page, q)
-	if err != nil {
-		return false, fmt.Errorf("admin: %w", explained(err))
-	}
-	defer resp.Body.Close()
-	const most = 64 << 20
-	body, err := io.ReadAll(io.LimitReader(resp.Body, most))
-	if err != nil {
-		return false, fmt.Errorf("admin: %s: %w", c.Endpoint, err)
-	}
-	if c.JSON {
-		_, err := s.out.Write(body)
-		return true, err
-	}
-	if err := json.Unmarshal(body, into); err != nil {
-		return false, fmt.Errorf("admin: %s: %w", c.Endpoint, err)
-	}
-	return false, nil
-}
-
-// explained returns the message of an error that is a refusal in JSON.
-func explained(err error) error {
-	var refusal struct{ Message string }
-	if json.Unmarshal([]byte(err.Error()), &refusal) == nil && refusal.Message != "" {
-		return fmt.Errorf("%s", refusal.Message)
-	}
-	return err
-}
-
-type matchmakersCommand struct{ asking }
+type matchmakersCommand struct{ consoleFlags }
 
 // Run lists configurations.
 func (c *matchmakersCommand) Run(s streams) error {
@@ -68,7 +26,7 @@ func (c *matchmakersCommand) Run(s streams) error {
 			LongestSeconds, LastPassSeconds                                     float64
 		}
 	}
-	if printed, err := c.ask(s, "matchmaking", nil, &all); printed || err != nil {
+	if printed, err := c.answer(s, http.MethodGet, "matchmaking", nil, &all); printed || err != nil {
 		return err
 	}
 	var rows [][]string
@@ -78,8 +36,8 @@ func (c *matchmakersCommand) Run(s streams) error {
 			longest = fmt.Sprintf("%s (%v)", m.LongestTicket, inSeconds(m.LongestSeconds))
 		}
 		rows = append(rows, []string{
-			m.Name, m.RuleSet, strconv.Itoa(m.Waiting), strconv.Itoa(m.Accepting), strconv.Itoa(m.Placing), strconv.Itoa(m.Completed), strconv.Itoa(m.TimedOut),
-			strconv.Itoa(m.Cancelled), strconv.Itoa(m.Failed), longest,
+			m.Name, m.RuleSet, number(m.Waiting), number(m.Accepting), number(m.Placing), number(m.Completed), number(m.TimedOut),
+			number(m.Cancelled), number(m.Failed), longest,
 		})
 	}
 	return admin.PrintTable(s.out, []string{"CONFIGURATION", "RULE SET", "WAITING", "ACCEPTING", "PLACING", "COMPLETED", "TIMED OUT", "CANCELLED", "FAILED", "LONGEST WAIT"}, rows)
@@ -90,7 +48,7 @@ func inSeconds(s float64) time.Duration {
 }
 
 type whyCommand struct {
-	asking
+	consoleFlags
 	Ticket string `arg:"" name:"ticket" help:"Id of the ticket."`
 }
 
@@ -111,7 +69,7 @@ type ticketWait struct {
 // Run says why a ticket waits.
 func (c *whyCommand) Run(s streams) error {
 	var t ticketWait
-	if printed, err := c.ask(s, "matchmaking/why", url.Values{"ticket": {c.Ticket}}, &t); printed || err != nil {
+	if printed, err := c.answer(s, http.MethodGet, "matchmaking/why", given("ticket", c.Ticket), &t); printed || err != nil {
 		return err
 	}
 	var b strings.Builder
@@ -147,7 +105,7 @@ func (c *whyCommand) Run(s streams) error {
 	}
 	var rows [][]string
 	for _, r := range t.Blocked {
-		rows = append(rows, []string{r.Rule, strconv.Itoa(r.Tickets), r.Example})
+		rows = append(rows, []string{r.Rule, number(r.Tickets), r.Example})
 	}
 	return admin.PrintTable(s.out, []string{"RULE", "KEEPS AWAY", "FOR EXAMPLE"}, rows)
 }

@@ -17,11 +17,6 @@ type placementsCommand struct {
 	Limit  int      `default:"50" placeholder:"N" help:"At most so many, up to 200 (${default})."`
 }
 
-// Help returns examples.
-func (placementsCommand) Help() string {
-	return "What waits, and why:\n\n    troupe admin placements --status PENDING\n\nOne placement:\n\n    troupe admin placements my-placement"
-}
-
 type placementShown struct {
 	ID, Queue, Status, Waits, GameSessionID, Location string
 	Players, MaxPlayers                               int
@@ -30,16 +25,14 @@ type placementShown struct {
 
 // Run lists placements.
 func (c *placementsCommand) Run(s streams) error {
-	columns := []column[placementShown]{
-		{"PLACEMENT", func(p *placementShown) string { return p.ID }}, {"QUEUE", func(p *placementShown) string { return p.Queue }},
-		{"STATUS", func(p *placementShown) string { return p.Status }},
-		{"PLAYERS", func(p *placementShown) string { return fmt.Sprintf("%d/%d", p.Players, p.MaxPlayers) }},
-		{"GAME SESSION", func(p *placementShown) string { return c.shortGame(p.GameSessionID) }}, {"LOCATION", func(p *placementShown) string { return p.Location }},
-		{"STARTED", func(p *placementShown) string { return when(p.Started) }}, {"ENDED", func(p *placementShown) string { return when(p.Ended) }},
-		{"WHY", func(p *placementShown) string { return p.Waits }}, // last, as it is long
+	titles := []string{"PLACEMENT", "QUEUE", "STATUS", "PLAYERS", "GAME SESSION", "LOCATION", "STARTED", "ENDED", "WHY"} // which is long
+	texts := func(p *placementShown) []string {
+		players := fmt.Sprintf("%d/%d", p.Players, p.MaxPlayers)
+		return []string{p.ID, p.Queue, p.Status, players, c.shortGame(p.GameSessionID), p.Location, when(p.Started), when(p.Ended), p.Waits}
 	}
 	if len(c.IDs) == 0 {
-		return show(&c.consoleFlags, s, "placements", given("queue", c.Queue, "status", c.Status, "limit", number(c.Limit)), "placements", columns...)
+		q := given("queue", c.Queue, "status", c.Status, "limit", number(c.Limit))
+		return show(&c.consoleFlags, s, "placements", q, "placements", titles, texts)
 	}
 	if c.Queue != "" || c.Status != "any" {
 		return &exitError{exitUsage, errors.New("admin: --queue and --status are for the list, without ids")}
@@ -52,21 +45,12 @@ func (c *placementsCommand) Run(s streams) error {
 			return fmt.Errorf("admin: %w", err)
 		}
 	}
-	raw, err := json.Marshal(found)
-	if err != nil {
-		return fmt.Errorf("admin: %s: %w", c.Endpoint, err)
-	}
-	return printList(&c.consoleFlags, s, raw, columns...)
+	return printAll(&c.consoleFlags, s, found, titles, texts)
 }
 
 type whyPlacementCommand struct {
 	consoleFlags
 	ID string `arg:"" name:"placement" help:"Id of the placement."`
-}
-
-// Help returns an example.
-func (whyPlacementCommand) Help() string {
-	return "Example:\n\n    troupe admin placements why my-placement"
 }
 
 // Run says why a placement waits, or how it has ended.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -22,12 +21,6 @@ type sessionsCommand struct {
 	Sort        string `placeholder:"EXPRESSION" help:"In the order of a SortExpression of SearchGameSessions, instead of the newest first."`
 }
 
-// Help returns examples.
-func (sessionsCommand) Help() string {
-	return "Examples:\n\n    troupe admin sessions --fleet fleet-dev --status ACTIVE\n    troupe admin sessions --filter \"hasAvailablePlayerSessions=true\"\n" +
-		"    troupe admin sessions --endpoint https://games.example.com:8443 --json"
-}
-
 type sessionShown struct {
 	ID, Name, Status, Address, Location string
 	Players, MaxPlayers                 int
@@ -36,17 +29,14 @@ type sessionShown struct {
 
 // Run lists game sessions.
 func (c *sessionsCommand) Run(s streams) error {
-	columns := []column[sessionShown]{
-		{"GAME SESSION", func(g *sessionShown) string { return c.shortGame(g.ID) }}, {"NAME", func(g *sessionShown) string { return g.Name }},
-		{"STATUS", func(g *sessionShown) string { return g.Status }},
-		{"PLAYERS", func(g *sessionShown) string { return fmt.Sprintf("%d/%d", g.Players, g.MaxPlayers) }},
-		{"ADDRESS", func(g *sessionShown) string { return g.Address }}, {"LOCATION", func(g *sessionShown) string { return g.Location }},
-		{"CREATED", func(g *sessionShown) string { return when(g.Created) }},
+	titles := []string{"GAME SESSION", "NAME", "STATUS", "PLAYERS", "ADDRESS", "LOCATION", "CREATED"}
+	texts := func(g *sessionShown) []string {
+		return []string{c.shortGame(g.ID), g.Name, g.Status, fmt.Sprintf("%d/%d", g.Players, g.MaxPlayers), g.Address, g.Location, when(g.Created)}
 	}
 	if c.GameSession == "" {
 		return showPages(&c.consoleFlags, s, "game-sessions", "gameSessions", []string{
 			"fleet", c.Fleet, "alias", c.Alias, "location", c.Location, "status", c.Status, "filter", c.Filter, "sort", c.Sort,
-		}, columns...)
+		}, titles, texts)
 	}
 	if c.Fleet+c.Alias+c.Location+c.Filter+c.Sort != "" || c.Status != "any" {
 		return &exitError{exitUsage, errors.New("admin: --game-session names one game session: give it without the flags that choose among all")}
@@ -57,7 +47,7 @@ func (c *sessionsCommand) Run(s streams) error {
 	if err := c.read(ctx, "game-session", given("id", c.gameARN(c.GameSession)), &one); err != nil {
 		return fmt.Errorf("admin: %w", err)
 	}
-	return printList(&c.consoleFlags, s, slices.Concat([]byte("["), one, []byte("]")), columns...)
+	return printAll(&c.consoleFlags, s, []json.RawMessage{one}, titles, texts)
 }
 
 type playersCommand struct {
@@ -67,11 +57,6 @@ type playersCommand struct {
 	PlayerSession string `xor:"whose" placeholder:"ID" help:"Only this player session: its id, or as much of it as logs and lists show."`
 	Fleet         string `xor:"whose" placeholder:"ID" help:"Only player sessions in ACTIVE game sessions of this fleet."`
 	Status        string `enum:"any,RESERVED,ACTIVE,COMPLETED,TIMEDOUT" default:"any" placeholder:"STATUS" help:"Only player sessions with this status: RESERVED, ACTIVE, COMPLETED or TIMEDOUT."`
-}
-
-// Help returns examples.
-func (playersCommand) Help() string {
-	return "Examples:\n\n    troupe admin players --player ann\n    troupe admin players --player-session psess-1c8fb791"
 }
 
 type seatShown struct {
@@ -87,19 +72,15 @@ func (c *playersCommand) Run(s streams) error {
 	}
 	return showPages(&c.consoleFlags, s, "players", "players", []string{
 		"gameSession", c.gameARN(c.GameSession), "player", c.Player, "playerSession", short, "fleet", c.Fleet, "status", c.Status,
-	},
-		column[seatShown]{"PLAYER SESSION", func(p *seatShown) string { return p.PlayerSession }}, column[seatShown]{"PLAYER", func(p *seatShown) string { return p.PlayerID }},
-		column[seatShown]{"STATUS", func(p *seatShown) string { return p.Status }}, column[seatShown]{"GAME SESSION", func(p *seatShown) string { return c.shortGame(p.GameSessionID) }},
-		column[seatShown]{"CREATED", func(p *seatShown) string { return when(p.Created) }})
+	}, []string{"PLAYER SESSION", "PLAYER", "STATUS", "GAME SESSION", "CREATED"}, func(p *seatShown) []string {
+		return []string{p.PlayerSession, p.PlayerID, p.Status, c.shortGame(p.GameSessionID), when(p.Created)}
+	})
 }
 
 type queuesCommand struct {
 	consoleFlags
 	Names []string `arg:"" optional:"" name:"queue" help:"Names of the queues to list. Without them: all queues."`
 }
-
-// Help returns an example.
-func (queuesCommand) Help() string { return "Example:\n\n    troupe admin queues queue-dev" }
 
 type queueShown struct {
 	Name           string
@@ -134,19 +115,11 @@ func (c *queuesCommand) Run(s streams) error {
 			chosen = append(chosen, named[name])
 		}
 	}
-	raw, err := json.Marshal(chosen)
-	if err != nil {
-		return fmt.Errorf("admin: %s: %w", c.Endpoint, err)
-	}
-	return printList(&c.consoleFlags, s, raw,
-		column[queueShown]{"QUEUE", func(q *queueShown) string { return q.Name }},
-		column[queueShown]{"TIMEOUT", func(q *queueShown) string { return fmt.Sprintf("%gs", q.TimeoutSeconds) }},
-		column[queueShown]{"DESTINATIONS", func(q *queueShown) string {
-			to := make([]string, len(q.Destinations))
-			for i, arn := range q.Destinations {
-				to[i] = arn[strings.LastIndex(arn, "/")+1:]
-			}
-			return strings.Join(to, " ")
-		}},
-		column[queueShown]{"LATENCY POLICIES", func(q *queueShown) string { return number(len(q.Policies)) }})
+	return printAll(&c.consoleFlags, s, chosen, []string{"QUEUE", "TIMEOUT", "DESTINATIONS", "LATENCY POLICIES"}, func(q *queueShown) []string {
+		to := make([]string, len(q.Destinations))
+		for i, arn := range q.Destinations {
+			to[i] = arn[strings.LastIndex(arn, "/")+1:]
+		}
+		return []string{q.Name, fmt.Sprintf("%gs", q.TimeoutSeconds), strings.Join(to, " "), number(len(q.Policies))}
+	})
 }

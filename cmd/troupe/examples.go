@@ -19,19 +19,21 @@ func newParser(s streams, options ...kong.Option) (*kong.Kong, error) {
 		return nil, err
 	}
 	for _, leaf := range parser.Model.Leaves(true) {
-		if lines := examples[strings.TrimPrefix(leaf.FullPath(), "troupe ")]; lines != "" {
-			title := "Example"
-			if strings.Contains(lines, "\n") {
-				title = "Examples"
-			}
-			leaf.Detail = strings.TrimSpace(leaf.Detail+"\n\n"+title+":\n\n    ") + "\n\n    " + strings.ReplaceAll(lines, "\n", "\n    ")
+		about, lines, found := strings.Cut(details[strings.TrimPrefix(leaf.FullPath(), "troupe ")], "\n\n")
+		if !found {
+			about, lines = "", about
 		}
+		title := "Example"
+		if strings.Contains(lines, "\n") {
+			title = "Examples"
+		}
+		leaf.Detail = strings.TrimSpace(about + "\n\n" + title + ":\n\n    " + strings.ReplaceAll(lines, "\n", "\n    "))
 	}
 	return parser, nil
 }
 
-// examples are those of commands whose Help has none, by their path.
-var examples = map[string]string{
+// details are the examples of each command, by its path, after what else its help says, if it does.
+var details = map[string]string{
 	"dev":      "troupe dev\ntroupe dev docs/scripts/examples/relay/relay.js",
 	"serve":    "troupe serve --config troupe.yaml --announce addresses.json",
 	"new game": "troupe new game my-game\ntroupe new game --ts my-game",
@@ -51,7 +53,29 @@ var examples = map[string]string{
 	"admin keys new":         "troupe admin keys new",
 	"admin matchmaking list": "troupe admin matchmaking",
 	"admin matchmaking why":  "troupe admin matchmaking why ticket-1",
-	"admin drain":            "troupe admin drain --grace 20m\ntroupe admin drain --show\ntroupe admin drain --cancel",
+	"admin sessions": "troupe admin sessions --fleet fleet-dev --status ACTIVE\ntroupe admin sessions --filter \"hasAvailablePlayerSessions=true\"\n" +
+		"troupe admin sessions --endpoint https://games.example.com:8443 --json",
+	"admin players": "troupe admin players --player ann\ntroupe admin players --player-session psess-1c8fb791",
+	"admin connections": "Who is slow, and why was ann thrown out:\n\n" +
+		"troupe admin connections --sort rtt --limit 10\ntroupe admin connections --closed --player ann",
+	"admin placements list": "What waits and why, and one placement:\n\ntroupe admin placements --status PENDING\ntroupe admin placements my-placement",
+	"admin placements why":  "troupe admin placements why my-placement",
+	"admin queues":          "troupe admin queues queue-dev",
+	"admin fleets":          "troupe admin fleets",
+	"admin scripts":         "troupe admin scripts --json\ntroupe admin scripts --running",
+	"admin aliases":         "troupe admin aliases",
+	"admin locations":       "troupe admin locations",
+	"admin events":          "One event per line, as JSON, the oldest first.\n\ntroupe admin events --follow",
+	"admin kick":            "The player session ends; the player may come back with another one.\n\ntroupe admin kick ann --reason rude",
+	"admin ban": "A ban refuses logins of a player id, and lasts over restarts of the host.\n\n" +
+		"troupe admin ban ann --for 24h --reason rude\ntroupe admin ban\ntroupe admin ban ann --lift",
+	"admin terminate": "troupe admin terminate arn:aws:gamelift:us-east-1::gamesession/fleet-dev/lobby --force",
+	"admin log-level": "The level is in force until the next reload or start.\n\ntroupe admin log-level debug",
+	"admin profile":   "troupe admin profile --seconds 30 -o cpu.pprof\ngo tool pprof -http : cpu.pprof",
+	"top": "Keys: r, w, t and p sort by rate, queue, round trip and players; tab shows both lists, game sessions or players; " +
+		"space looks at once; q ends it.\n\n" +
+		"troupe top\ntroupe top --sort rtt --endpoint https://games.example.com:8443\ntroupe top --once --sort queue --limit 10",
+	"admin drain": "troupe admin drain --grace 20m\ntroupe admin drain --show\ntroupe admin drain --cancel",
 
 	"bench run":      "troupe bench relay-25x8 --report out",
 	"bench list":     "troupe bench list",

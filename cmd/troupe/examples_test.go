@@ -37,10 +37,10 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 			}
 		}
 		if own == 0 {
-			t.Errorf("%s has no example: add one to examples, or to its Help\n%s", path, leaf.Detail)
+			t.Errorf("%s has no example: add one to details\n%s", path, leaf.Detail)
 		}
 	}
-	for path := range examples {
+	for path := range details {
 		if !known[path] {
 			t.Errorf("there is no command %s: remove its example", path)
 		}

@@ -22,12 +22,6 @@ type topCommand struct {
 	JSON  bool          `name:"json" help:"Print one look as JSON, as the operator's API answers."`
 }
 
-// Help returns examples and the keys.
-func (topCommand) Help() string {
-	return "Keys: r, w, t and p sort by rate, queue, round trip and players; tab shows both lists, game sessions or players; space looks at once; q ends it.\n\n" +
-		"Examples:\n\n    troupe top\n    troupe top --sort rtt --endpoint https://games.example.com:8443\n    troupe top --once --sort queue --limit 10"
-}
-
 // Run draws, or prints once.
 func (c *topCommand) Run(s streams) error {
 	if c.Every < time.Second {
