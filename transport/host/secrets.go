@@ -1,9 +1,6 @@
 package host
 
 import (
-	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"troupe/transport/tlsconf"
@@ -13,26 +10,8 @@ const secretFileMax = 4 << 10 // bytes
 
 // readSecret reads a file to which only its owner may have access.
 func readSecret(name string) (string, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
-	if err := tlsconf.CheckPrivate(name, "this secret", info); err != nil {
-		return "", err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, secretFileMax+1))
-	switch {
-	case err != nil:
-		return "", err
-	case len(text) > secretFileMax:
-		return "", fmt.Errorf("%s: more than %d bytes", name, secretFileMax)
-	}
-	return strings.TrimSpace(string(text)), nil
+	text, err := tlsconf.ReadFile(name, "this secret", secretFileMax)
+	return strings.TrimSpace(string(text)), err
 }
 
 func secretOf(secret, file string) (string, error) {

@@ -44,14 +44,7 @@ func (l *listeners) loadCertificates(c *Config, log zerolog.Logger) error {
 	if l.certs, err = tlsconf.Load(o); err != nil {
 		return err
 	}
-	switch {
-	case o.CAFile != "":
-		l.anchors = o.CAFile
-	case o.CertFile != "":
-		l.anchors = o.CertFile
-	default:
-		l.anchors = tlsconf.CAFile(o.Dir)
-	}
+	l.anchors = o.AnchorFile()
 	if abs, err := filepath.Abs(l.anchors); err == nil {
 		l.anchors = abs // readers of the announcement may have another working directory
 	}

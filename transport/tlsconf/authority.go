@@ -15,6 +15,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -149,7 +150,7 @@ func (a *authority) makeCA(now time.Time, dir string) error {
 	if err != nil {
 		return err
 	}
-	a.log.Info().Str("dir", dir).Time("not_after", template.NotAfter).Strs("for", permitted(template)).Msg("making a private CA")
+	a.log.Info().Str("dir", dir).Time("not_after", template.NotAfter).Strs("for", Constraints(template)).Msg("making a private CA")
 	return createDir(dir, map[string][]byte{"cert.pem": cert, "key.pem": key})
 }
 
@@ -227,7 +228,7 @@ func renewAt(leaf, ca *x509.Certificate) time.Time {
 }
 
 func hostsOf(cert *x509.Certificate) hosts {
-	h := hosts{names: append([]string(nil), cert.DNSNames...)}
+	h := hosts{names: slices.Clone(cert.DNSNames)}
 	for _, b := range cert.IPAddresses {
 		ip, _ := netip.AddrFromSlice(b)
 		h.ips = append(h.ips, ip.Unmap())

@@ -25,7 +25,7 @@ func TestFirstStart(t *testing.T) {
 		t.Errorf("names %v, want %v", leaf.DNSNames, want)
 	}
 	for _, host := range []string{"game.example", "localhost", "127.0.0.1", "::1", "192.0.2.7", "2001:db8::1"} {
-		_, err := leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: s.Roots(), CurrentTime: now.read()})
+		_, err := leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: s.current.Load().roots, CurrentTime: now.read()})
 		if err != nil {
 			t.Errorf("%s: %v", host, err)
 		}
@@ -40,7 +40,7 @@ func TestFirstStart(t *testing.T) {
 	if end := now.read().Add(365 * day); !leaf.NotAfter.Equal(end) || len(s.Certificate().Certificate) != 1 {
 		t.Errorf("the leaf ends at %v, chain of %d", leaf.NotAfter, len(s.Certificate().Certificate))
 	}
-	if err := s.ForDTLS(); err != nil {
+	if err := forDTLS(s.Certificate().Leaf); err != nil {
 		t.Error(err)
 	}
 
@@ -125,7 +125,7 @@ func TestManyFirstStartsAtOnce(t *testing.T) {
 			if !bytes.Equal(s.CAPEM(), stores[0].CAPEM()) {
 				t.Fatal("two CAs")
 			}
-			if _, err := s.Certificate().Leaf.Verify(x509.VerifyOptions{DNSName: "game.example", Roots: stores[0].Roots()}); err != nil {
+			if _, err := s.Certificate().Leaf.Verify(x509.VerifyOptions{DNSName: "game.example", Roots: stores[0].current.Load().roots}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,6 +1,7 @@
 package tlsconf
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,11 @@ const fileMax = 1 << 20
 // readPEM reads and parses a file. Every error names it, and may wrap fs.ErrNotExist. With
 // secret, only the owner may have access to the file.
 func readPEM(name string, secret bool) (pemFile, error) {
-	text, err := readFile(name, secret)
+	what := ""
+	if secret {
+		what = "this private key"
+	}
+	text, err := ReadFile(name, what, fileMax)
 	if err != nil {
 		return pemFile{}, err // names the file
 	}
@@ -26,7 +31,17 @@ func readPEM(name string, secret bool) (pemFile, error) {
 	return f, nil
 }
 
-func readFile(name string, secret bool) ([]byte, error) {
+// readCertificates is readPEM for a file that must have a certificate.
+func readCertificates(name string, secret bool) ([]*x509.Certificate, error) {
+	f, err := readPEM(name, secret)
+	if err == nil && len(f.certs) == 0 {
+		err = fmt.Errorf("%s: no certificate in it", name)
+	}
+	return f.certs, err
+}
+
+// ReadFile reads a file of at most so many bytes. If it has a secret, which is what, as in "this secret", only its owner may have access.
+func ReadFile(name, secret string, most int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -36,17 +51,17 @@ func readFile(name string, secret bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if secret {
-		if err := CheckPrivate(name, "this private key", info); err != nil {
+	if secret != "" {
+		if err := CheckPrivate(name, secret, info); err != nil {
 			return nil, err
 		}
 	}
-	text, err := io.ReadAll(io.LimitReader(f, fileMax+1))
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > fileMax {
-		return nil, fmt.Errorf("%s: more than %d bytes", name, fileMax)
+	if int64(len(text)) > most {
+		return nil, fmt.Errorf("%s: more than %d bytes", name, most)
 	}
 	return text, nil
 }

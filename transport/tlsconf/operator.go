@@ -9,36 +9,32 @@ import (
 
 // operator is a certificate in files of the operator, who renews it.
 type operator struct {
-	certFile, keyFile, caFile string // caFile may be empty
-	hosts                     hosts
+	Options
+	hosts hosts
 }
 
 func (o *operator) files() []string {
-	list := []string{o.certFile, o.keyFile}
-	if o.caFile != "" {
-		list = append(list, o.caFile)
+	list := []string{o.CertFile, o.KeyFile}
+	if o.CAFile != "" {
+		list = append(list, o.CAFile)
 	}
 	return list
 }
 
 func (o *operator) load(now time.Time) (*bundle, error) {
-	cert, err := readPEM(o.certFile, o.certFile == o.keyFile)
+	chain, err := readCertificates(o.CertFile, o.CertFile == o.KeyFile)
 	if err != nil {
 		return nil, err
 	}
-	if len(cert.certs) == 0 {
-		return nil, fmt.Errorf("%s: no certificate in it", o.certFile)
-	}
-	key, err := readPEM(o.keyFile, true)
+	key, err := readPEM(o.KeyFile, true)
 	if err != nil {
 		return nil, err
 	}
 	if key.key == nil {
-		return nil, fmt.Errorf("%s: no private key in it", o.keyFile)
+		return nil, fmt.Errorf("%s: no private key in it", o.KeyFile)
 	}
-	chain := cert.certs
 	if !belongs(key.key, chain[0]) {
-		return nil, fmt.Errorf("%s: not the private key of the first certificate in %s", o.keyFile, o.certFile)
+		return nil, fmt.Errorf("%s: not the private key of the first certificate in %s", o.KeyFile, o.CertFile)
 	}
 	chain, anchors, err := o.anchors(chain)
 	if err != nil {
@@ -46,20 +42,13 @@ func (o *operator) load(now time.Time) (*bundle, error) {
 	}
 	b, err := newBundle(chain, key.key, anchors)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", o.anchorFile(), err)
+		return nil, fmt.Errorf("%s: %w", o.AnchorFile(), err)
 	}
 	if err := o.verify(chain, b.roots, now); err != nil {
 		return nil, err
 	}
-	b.expires = expiry{o.certFile, false, chain[0].NotBefore, chain[0].NotAfter}
+	b.expires = expiry{o.CertFile, false, chain[0].NotBefore, chain[0].NotAfter}
 	return b, nil
-}
-
-func (o *operator) anchorFile() string {
-	if o.caFile != "" {
-		return o.caFile
-	}
-	return o.certFile
 }
 
 // anchors returns the chain without its anchor, which is not sent to peers, and the trust
@@ -71,20 +60,14 @@ func (o *operator) anchors(chain []*x509.Certificate) (rest, anchors []*x509.Cer
 	if selfIssued && len(chain) > 1 {
 		rest = chain[:len(chain)-1]
 	}
-	if o.caFile == "" {
+	if o.CAFile == "" {
 		if !selfIssued {
-			return nil, nil, fmt.Errorf("%s: its last certificate is not self-issued: a file of trust anchors for players is needed too", o.certFile)
+			return nil, nil, fmt.Errorf("%s: its last certificate is not self-issued: a file of trust anchors for players is needed too", o.CertFile)
 		}
 		return rest, []*x509.Certificate{last}, nil
 	}
-	ca, err := readPEM(o.caFile, false)
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(ca.certs) == 0 {
-		return nil, nil, fmt.Errorf("%s: no certificate in it", o.caFile)
-	}
-	return rest, ca.certs, nil
+	anchors, err = readCertificates(o.CAFile, false)
+	return rest, anchors, err
 }
 
 // verify verifies the chain as players do.
@@ -98,7 +81,7 @@ func (o *operator) verify(chain []*x509.Certificate, roots *x509.CertPool, now t
 		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	})
 	if err != nil {
-		return fmt.Errorf("%s: players would refuse it with the trust anchors of %s: %w", o.certFile, o.anchorFile(), err)
+		return fmt.Errorf("%s: players would refuse it with the trust anchors of %s: %w", o.CertFile, o.AnchorFile(), err)
 	}
 	var missing []error
 	for _, name := range o.hosts.names {
@@ -108,7 +91,7 @@ func (o *operator) verify(chain []*x509.Certificate, roots *x509.CertPool, now t
 		missing = append(missing, leaf.VerifyHostname(ip.String()))
 	}
 	if err := errors.Join(missing...); err != nil {
-		return fmt.Errorf("%s: %w", o.certFile, err)
+		return fmt.Errorf("%s: %w", o.CertFile, err)
 	}
 	return nil
 }

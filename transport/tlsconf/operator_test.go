@@ -142,7 +142,7 @@ func TestPEMWithJunk(t *testing.T) {
 func TestForDTLS(t *testing.T) {
 	for kind, word := range map[string]string{"P-256": "", "P-384": "", "P-224": "P-224", "RSA": "RSA", "Ed25519": "Ed25519"} {
 		o, _, _, _ := operators(t, kind, noon)
-		err := load(t, o).ForDTLS()
+		err := forDTLS(load(t, o).Certificate().Leaf)
 		if word == "" && err != nil {
 			t.Errorf("%s: %v", kind, err)
 		} else if word != "" {

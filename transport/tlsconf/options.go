@@ -1,6 +1,7 @@
 package tlsconf
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -31,7 +32,7 @@ type Options struct {
 	// the private CA carries localhost, 127.0.0.1 and ::1 as well, and nothing else.
 	Hosts []string
 
-	// ForDTLS refuses certificates that cannot serve DTLS (Store.ForDTLS), also at a reload:
+	// ForDTLS refuses certificates that cannot serve DTLS, which offers only ECDHE_ECDSA suites, also at a reload:
 	// otherwise wss would work, and players would wait for DTLS.
 	ForDTLS bool
 
@@ -39,6 +40,14 @@ type Options struct {
 	Now func() time.Time
 	// Log gets changes of the certificate. Its zero value logs nothing.
 	Log zerolog.Logger
+}
+
+// AnchorFile returns the path of the file with the trust anchors.
+func (o *Options) AnchorFile() string {
+	if o.Dir != "" {
+		return CAFile(o.Dir)
+	}
+	return cmp.Or(o.CAFile, o.CertFile)
 }
 
 // always are the hosts of every leaf of the private CA.
@@ -125,5 +134,5 @@ func (o Options) source() (source, error) {
 	if o.Dir != "" {
 		return &authority{dir: o.Dir, hosts: h, log: o.Log}, nil
 	}
-	return &operator{certFile: o.CertFile, keyFile: o.KeyFile, caFile: o.CAFile, hosts: h}, nil
+	return &operator{o, h}, nil
 }

@@ -25,7 +25,7 @@ func TestWatchTriesAgain(t *testing.T) {
 		if runtime.GOOS == "windows" {
 			t.Skip("permissions are not checked there")
 		}
-		watched(t, 0, opts, func(t *testing.T, s *Store, log *logged) {
+		watched(t, time.Minute, opts, func(t *testing.T, s *Store, log *logged) {
 			next := renew(t, time.Now().Add(-day), 0o644)
 			awaitNextCheck(time.Minute)
 			awaitNextCheck(time.Minute)
@@ -42,7 +42,7 @@ func TestWatchTriesAgain(t *testing.T) {
 		})
 	})
 	t.Run("not valid yet", func(t *testing.T) {
-		watched(t, 0, opts, func(t *testing.T, s *Store, log *logged) {
+		watched(t, time.Minute, opts, func(t *testing.T, s *Store, log *logged) {
 			next := renew(t, time.Now().Add(5*time.Minute), 0o600)
 			awaitNextCheck(time.Minute)
 			awaitNextCheck(time.Minute)

@@ -103,7 +103,7 @@ func (a *authority) fits(ca pair, now time.Time) (pair, hosts, error) {
 		return ca, a.hosts, err
 	case len(bad.names) > 0:
 		return pair{}, hosts{}, fmt.Errorf("%s may sign for %s only, and not for %s: troupe tls rotate, with the same settings, starts a new CA, which players must be told of",
-			a.caFile(), strings.Join(permitted(ca.cert), ", "), strings.Join(bad.texts(), ", "))
+			a.caFile(), strings.Join(Constraints(ca.cert), ", "), strings.Join(bad.texts(), ", "))
 	default:
 		a.log.Warn().Str("file", a.caFile()).Strs("without", bad.texts()).Msg("the private CA may not sign for these addresses, so the certificate has none of them: " +
 			"players that connect to them by wss do not verify it (troupe tls rotate)")
@@ -111,8 +111,8 @@ func (a *authority) fits(ca pair, now time.Time) (pair, hosts, error) {
 	return ca, good, nil
 }
 
-// permitted returns the names and addresses that a CA may sign for.
-func permitted(ca *x509.Certificate) []string {
+// Constraints returns the names and addresses that a CA may sign for. An empty result means any.
+func Constraints(ca *x509.Certificate) []string {
 	all := slices.Clone(ca.PermittedDNSDomains)
 	for _, n := range ca.PermittedIPRanges {
 		if ones, bits := n.Mask.Size(); ones == bits {
@@ -235,26 +235,13 @@ func Trusted(o Options) (anchors []*x509.Certificate, file string, err error) {
 	if err := o.validate(); err != nil {
 		return nil, "", err
 	}
-	switch {
-	case o.Dir != "":
-		file = CAFile(o.Dir)
-	case o.CAFile != "":
-		file = o.CAFile
-	default:
-		file = o.CertFile
-	}
-	f, err := readPEM(file, false)
+	file = o.AnchorFile()
+	anchors, err = readCertificates(file, false)
 	if err != nil {
 		return nil, file, fmt.Errorf("tlsconf: %w", err)
 	}
-	if len(f.certs) == 0 {
-		return nil, file, fmt.Errorf("tlsconf: %s: no certificate in it", file)
-	}
 	if o.CAFile == "" && o.Dir == "" { // its chain ends with the anchor
-		return f.certs[len(f.certs)-1:], file, nil
+		anchors = anchors[len(anchors)-1:]
 	}
-	return f.certs, file, nil
+	return anchors, file, nil
 }
-
-// Constraints returns the names and addresses that a CA may sign for. An empty result means any.
-func Constraints(ca *x509.Certificate) []string { return permitted(ca) }

@@ -62,14 +62,14 @@ func TestTheCASignsForItsNamesAlone(t *testing.T) {
 		"bank.example": false, "example": false, "notgame.example": false, "192.0.2.8": false, "10.0.0.1": false, "2001:db8::2": false,
 	} {
 		stolen := issue(t, "P-256", ca, time.Now().Add(-day), time.Now().Add(day), host)
-		_, err := stolen.cert.Verify(x509.VerifyOptions{DNSName: host, Roots: s.Roots()})
+		_, err := stolen.cert.Verify(x509.VerifyOptions{DNSName: host, Roots: s.current.Load().roots})
 		if (err == nil) != good {
 			t.Errorf("%s: %v", host, err)
 		}
 		openssl(host, write(t, filepath.Join(t.TempDir(), "leaf.pem"), 0o600, stolen.pem), good)
 	}
 	client := issue(t, "P-256", ca, time.Now().Add(-day), time.Now().Add(day), "game.example")
-	if _, err := client.cert.Verify(x509.VerifyOptions{Roots: s.Roots(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning}}); err == nil {
+	if _, err := client.cert.Verify(x509.VerifyOptions{Roots: s.current.Load().roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning}}); err == nil {
 		t.Error("it may sign for something else than servers")
 	}
 }
@@ -128,7 +128,7 @@ func TestRotate(t *testing.T) {
 	if err := running.Reload(); err != nil || !bytes.Equal(running.CAPEM(), prepared) {
 		t.Errorf("the host that runs: %v", err)
 	}
-	if _, err := running.Certificate().Leaf.Verify(x509.VerifyOptions{DNSName: "game.example", Roots: running.Roots()}); err != nil {
+	if _, err := running.Certificate().Leaf.Verify(x509.VerifyOptions{DNSName: "game.example", Roots: running.current.Load().roots}); err != nil {
 		t.Error(err)
 	}
 	if _, err := Rotate(o); err != nil { // with nothing prepared

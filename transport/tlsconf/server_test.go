@@ -103,7 +103,7 @@ func TestHandshakeMatrix(t *testing.T) {
 		for kind, s := range leaves {
 			t.Run(c.name+"/"+kind, func(t *testing.T) {
 				config := c.config.Clone()
-				config.RootCAs, config.ServerName, config.NextProtos = s.Roots(), "game.example", []string{"h2", "http/1.1"}
+				config.RootCAs, config.ServerName, config.NextProtos = s.current.Load().roots, "game.example", []string{"h2", "http/1.1"}
 				conn, err := echo(t, s.ServerConfig())(config)
 				if err == nil {
 					err = talk(t, conn)
@@ -140,7 +140,7 @@ func TestPlayerWithoutTheAnchorOrWithAnotherName(t *testing.T) {
 	dial := echo(t, s.ServerConfig())
 	for name, config := range map[string]*tls.Config{
 		"no anchor":  {ServerName: "game.example", RootCAs: x509.NewCertPool()},
-		"wrong name": {ServerName: "other.example", RootCAs: s.Roots()},
+		"wrong name": {ServerName: "other.example", RootCAs: s.current.Load().roots},
 	} {
 		if _, err := dial(config); err == nil {
 			t.Errorf("%s: connected", name)
@@ -155,7 +155,7 @@ func TestReloadSwapsLive(t *testing.T) {
 	dir := t.TempDir()
 	s := load(t, Options{Dir: dir, Now: now.read})
 	dial := echo(t, s.ServerConfig())
-	config := &tls.Config{ServerName: "localhost", RootCAs: s.Roots(), Time: now.read}
+	config := &tls.Config{ServerName: "localhost", RootCAs: s.current.Load().roots, Time: now.read}
 
 	before, err := dial(config)
 	if err != nil {
@@ -185,7 +185,7 @@ func TestResumption(t *testing.T) {
 	dial := echo(t, s.ServerConfig())
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		config := &tls.Config{
-			ServerName: "localhost", RootCAs: s.Roots(), MinVersion: version, MaxVersion: version,
+			ServerName: "localhost", RootCAs: s.current.Load().roots, MinVersion: version, MaxVersion: version,
 			ClientSessionCache: tls.NewLRUClientSessionCache(1),
 		}
 		for round, want := range []bool{false, true} {

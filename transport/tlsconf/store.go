@@ -133,9 +133,6 @@ func (s *Store) Ends() (served, operator time.Time) {
 // else, at most 16 KiB, never empty. The result must not be changed.
 func (s *Store) CAPEM() []byte { return s.current.Load().anchors }
 
-// Roots returns the trust anchors. The result must not be changed.
-func (s *Store) Roots() *x509.CertPool { return s.current.Load().roots }
-
 // ServerConfig returns a new configuration for wss: TLS 1.2 with ephemeral keys
 // and AEAD only (realtime.md 1, reliability.md 5), and TLS 1.3. A connection gets
 // the certificate that is current at its handshake. A session that is resumed with
@@ -158,10 +155,7 @@ func (s *Store) ServerConfig() *tls.Config {
 	}
 }
 
-// ForDTLS returns nil if the current certificate can serve DTLS, which offers only
-// ECDHE_ECDSA suites. Otherwise the error says which kind of key is needed.
-func (s *Store) ForDTLS() error { return forDTLS(s.Certificate().Leaf) }
-
+// forDTLS returns nil if a certificate can serve DTLS. Otherwise the error says which kind of key is needed.
 func forDTLS(leaf *x509.Certificate) error {
 	key, ok := leaf.PublicKey.(*ecdsa.PublicKey)
 	switch {

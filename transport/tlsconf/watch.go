@@ -6,20 +6,13 @@ import (
 	"time"
 )
 
-const (
-	watchDefault = time.Minute
-	warnEvery    = 24 * time.Hour
-)
+const warnEvery = 24 * time.Hour
 
-// Watch checks the files and the clock at every interval (zero or less means a
-// minute), and reloads when a file has changed or the leaf is due for renewal, and again after
+// Watch checks the files and the clock at every interval, and reloads when a file has changed or the leaf is due for renewal, and again after
 // a reload that failed: permissions and time heal some errors, and change no file. It logs
 // errors. Once a day it warns if the certificate or the private CA is about to expire.
 // It returns when ctx ends.
 func (s *Store) Watch(ctx context.Context, every time.Duration) {
-	if every <= 0 {
-		every = watchDefault
-	}
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
@@ -52,13 +45,6 @@ func (s *Store) check() {
 	s.warnLocked(now)
 }
 
-func nearItsEnd(private bool) string {
-	if private {
-		return "the private CA is near its end: troupe tls rotate --prepare makes the next one, for devices to trust it before"
-	}
-	return "certificate is near its end"
-}
-
 // warnLocked warns, at most once a day, of a certificate that expires soon and that only the
 // operator can renew.
 func (s *Store) warnLocked(now time.Time) {
@@ -67,5 +53,9 @@ func (s *Store) warnLocked(now time.Time) {
 		return
 	}
 	s.warned = now
-	s.log.Warn().Str("file", e.file).Time("not_after", e.end).Msg(nearItsEnd(e.private))
+	what := "certificate is near its end"
+	if e.private {
+		what = "the private CA is near its end: troupe tls rotate --prepare makes the next one, for devices to trust it before"
+	}
+	s.log.Warn().Str("file", e.file).Time("not_after", e.end).Msg(what)
 }
