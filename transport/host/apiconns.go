@@ -91,13 +91,18 @@ func (l *apiConns) admit(c *apiConn) bool {
 	if victim != nil {
 		l.cut(victim)
 	}
+	l.count(c)
+	return true
+}
+
+// count counts a connection, which waits for its peer. The caller holds mu.
+func (l *apiConns) count(c *apiConn) {
 	l.open++
 	l.sources[c.source]++
 	if c.reserve {
 		l.reserved++
 	}
 	l.queueOf(c).Add(&c.queued, c)
-	return true
 }
 
 // cut closes a connection to make room. The caller holds mu.
@@ -231,12 +236,7 @@ func (c *apiConn) readHeader() {
 				return
 			}
 		}
-		l.open++
-		l.sources[c.source]++
-		if c.reserve {
-			l.reserved++
-		}
-		l.queueOf(c).Add(&c.queued, c)
+		l.count(c)
 	})
 }
 

@@ -2,14 +2,12 @@ package host
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
-	"troupe/messages"
 	"troupe/transport"
 	"troupe/transport/awswire"
 	"troupe/transport/console"
@@ -20,13 +18,7 @@ import (
 func (h *Host) newConsole(o Options, auth awswire.Authenticator, proxies transport.Proxies, logs *ops.Logs) *console.Console {
 	return console.New(console.Options{
 		Backend: h.system, Counters: h.count, Events: h.events, Drains: h, Operations: operations{h}, Access: o.Config.guard(auth).console(o.Config.Region, proxies),
-		Log: o.Log, Version: o.Version, GameURLs: func() []string { return h.gameURLs }, Logs: func(id messages.GameSessionID, bytes int64) (io.ReadCloser, bool, error) {
-			if bytes == 0 {
-				log, err := logs.Short(id)
-				return log, true, err
-			}
-			return logs.ShortTail(id, bytes)
-		},
+		Log: o.Log, Version: o.Version, GameURLs: func() []string { return h.gameURLs }, Logs: logs.Short,
 	})
 }
 

@@ -30,17 +30,9 @@ type devJoin struct {
 	system *actors.System
 	guard  guard
 	fleet  messages.FleetID
-	secure bool // game sessions of the fleet announce the secured listener
-	urls   func() []string
+	secure bool          // game sessions of the fleet announce the secured listener
+	urls   []string      // what browsers connect to: ws://, and wss:// if there is such a listener
 	turn   chan struct{} // holds one token: two joins at once must not create two game sessions
-}
-
-// newDevJoin makes a devJoin of a host. urls returns what browsers connect to: ws://, and wss:// if
-// there is such a listener.
-func newDevJoin(system *actors.System, c *Config, g guard, urls func() []string) *devJoin {
-	return &devJoin{
-		system: system, guard: g, urls: urls, fleet: messages.FleetID(c.Fleets[0].ID), secure: c.Fleets[0].Certificates == "GENERATED", turn: make(chan struct{}, 1),
-	}
 }
 
 // devJoinRequest is the body of POST /dev/join; all of it may be missing.
@@ -118,7 +110,7 @@ func (j *devJoin) serve(w http.ResponseWriter, r *http.Request) {
 // securedURL returns the wss:// address of the host; empty if there is none. Seats of every fleet
 // can log in there.
 func (j *devJoin) securedURL() string {
-	for _, u := range j.urls() {
+	for _, u := range j.urls {
 		if strings.HasPrefix(u, "wss://") {
 			return u
 		}

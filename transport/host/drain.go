@@ -40,7 +40,7 @@ type drains struct {
 // has ended them, the host closes its listeners, tells the remaining players, and stops.
 // Drain returns then, or with fleet.ErrDrainCancelled after a CancelDrain. Cancelling
 // ctx skips the wait.
-func (h *Host) Drain(ctx context.Context) error { return h.drain(ctx, h.grace) }
+func (h *Host) Drain(ctx context.Context) error { return h.beginDrain(h.grace).run(ctx) }
 
 // StartDrain starts a drain in the background; Drained is closed at its end. A negative
 // grace means the configured one. If another drain is under way, the earlier deadline
@@ -128,10 +128,6 @@ func (h *Host) Close() {
 	cancel()
 	h.drains.forced.Store(true)
 	_ = h.Drain(skip)
-}
-
-func (h *Host) drain(ctx context.Context, grace time.Duration) error {
-	return h.beginDrain(grace).run(ctx)
 }
 
 // drain is a running drain.

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -93,8 +92,4 @@ func tempDir(name string) string {
 		return own
 	}
 	return dir
-}
-
-func (v *checks) gameSessionLogs(l *GameSessionLogs) {
-	v.that("log.gameSessions.keep", l.Keep >= time.Minute, "must be at least 1m")
 }

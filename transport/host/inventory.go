@@ -48,16 +48,15 @@ const hiddenValue = "(set, and not shown)"
 
 // shownValue is a value as text; a list of sections as JSON with the names of the configuration.
 func shownValue(key string, v reflect.Value) string {
-	switch plain := plainValue(key, v).(type) {
-	case string:
-		return plain
-	default:
-		text, err := json.Marshal(plain)
-		if err != nil {
-			return "(cannot be shown)"
-		}
-		return string(text)
+	plain := plainValue(key, v)
+	if text, ok := plain.(string); ok {
+		return text
 	}
+	text, err := json.Marshal(plain)
+	if err != nil {
+		return "(cannot be shown)"
+	}
+	return string(text)
 }
 
 // plainValue is a value without secrets, as encoding/json takes it.
@@ -70,8 +69,6 @@ func plainValue(key string, v reflect.Value) any {
 		return time.Duration(v.Int()).String()
 	case name == "url" && v.Kind() == reflect.String:
 		return withoutQuery(v.String())
-	case v.Kind() == reflect.Pointer && !v.IsNil():
-		return plainValue(key, v.Elem())
 	case v.Kind() == reflect.Slice:
 		all := make([]any, v.Len())
 		for i := range all {

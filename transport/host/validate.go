@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"regexp"
 	"strconv"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -61,7 +62,7 @@ func (c *Config) Validate() error {
 	_, err := zerolog.ParseLevel(c.Log.Level)
 	v.that("log.level", err == nil && c.Log.Level != "", "must be debug, info, warn or error")
 	v.that("log.format", c.Log.Format == "json" || c.Log.Format == "pretty", "must be json or pretty")
-	v.gameSessionLogs(&c.Log.GameSessions)
+	v.that("log.gameSessions.keep", c.Log.GameSessions.Keep >= time.Minute, "must be at least 1m")
 	v.events(&c.Events)
 	v.scripts(c)
 	return errors.Join(v...)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"troupe/messages"
 	"troupe/transport/client/js"
 	"troupe/transport/console"
 )
@@ -15,7 +16,11 @@ func (h *Host) webPages(o *Options, g guard, next http.Handler) http.Handler {
 	mux.Handle("GET /client.js", js.Handler())
 	mux.Handle("GET /favicon.ico", http.RedirectHandler(console.IconPath, http.StatusMovedPermanently)) // browsers ask for it on pages without an icon
 	if o.Dev {
-		join := newDevJoin(h.system, &o.Config, g, func() []string { return h.gameURLs })
+		fleet := &o.Config.Fleets[0]
+		join := &devJoin{
+			system: h.system, guard: g, urls: h.gameURLs, fleet: messages.FleetID(fleet.ID), secure: fleet.Certificates == certificatesGenerated,
+			turn: make(chan struct{}, 1),
+		}
 		mux.HandleFunc("POST "+devJoinPath, join.serve)
 		mux.HandleFunc("OPTIONS "+devJoinPath, join.preflight)
 		if o.Page != "" {

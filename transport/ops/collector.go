@@ -179,24 +179,25 @@ func constHistogram(desc *prometheus.Desc, h *counters.Histogram, labels ...stri
 // metric is left out.
 const answerTimeout = 500 * time.Millisecond
 
-// room calls show for the fleets of the host, at most messages.FleetRoomMax times.
-func room(o *Options, show func(messages.FleetRoom)) {
+// told asks the actors. Without an answer in time there is none, and ok is false.
+func told[A any](o *Options, q messages.RequestOf[A]) (answer A, ok bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
-	all, err := messages.Do(ctx, o.System, messages.FleetRoomQuery{})
-	if err != nil {
-		return
-	}
+	answer, err := messages.Do(ctx, o.System, q)
+	return answer, err == nil
+}
+
+// room calls show for the fleets of the host, at most messages.FleetRoomMax times.
+func room(o *Options, show func(messages.FleetRoom)) {
+	all, _ := told(o, messages.FleetRoomQuery{})
 	for _, r := range all {
 		show(r)
 	}
 }
 
 func depth(o *Options, show func(v float64, labels ...string)) {
-	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
-	defer cancel()
-	d, err := messages.Do(ctx, o.System, messages.DepthQuery{})
-	if err != nil {
+	d, ok := told(o, messages.DepthQuery{})
+	if !ok {
 		return
 	}
 	show(float64(d.Registry), "registry")
@@ -210,15 +211,10 @@ const (
 	otherConfigurations = "(others)"
 )
 
-// matchmaking returns the function of a metric by matchmaking configuration. Without an answer in time it is left out.
+// matchmaking returns the function of a metric by matchmaking configuration.
 func matchmaking(value func(*messages.MatchmakerState) float64) func(*Options, func(float64, ...string)) {
 	return func(o *Options, show func(float64, ...string)) {
-		ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
-		defer cancel()
-		all, err := messages.Do(ctx, o.System, messages.MatchmakerStateQuery{})
-		if err != nil {
-			return
-		}
+		all, _ := told(o, messages.MatchmakerStateQuery{})
 		others := 0.0
 		for i := range all {
 			if i < configurationsMax {

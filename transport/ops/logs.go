@@ -273,13 +273,17 @@ func header(w http.ResponseWriter, kind string) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// ShortTail reads the last bytes of a log, with player session ids shortened, from the beginning
-// of a line on. Whole reports that the log has no more. The error is fs.ErrNotExist if there is
-// none.
-func (l *Logs) ShortTail(id messages.GameSessionID, bytes int64) (log io.ReadCloser, whole bool, err error) {
-	log, whole, err = l.store.Tail(id, bytes)
+// Short reads a log with player session ids shortened: the last bytes of it, from the beginning of a line on, or with 0 all that is
+// written. Whole reports that the log has no more. The error is fs.ErrNotExist if there is none.
+func (l *Logs) Short(id messages.GameSessionID, bytes int64) (log io.ReadCloser, whole bool, err error) {
+	if bytes == 0 {
+		log, err = l.store.Read(id)
+		whole = true
+	} else {
+		log, whole, err = l.store.Tail(id, bytes)
+	}
 	if err != nil {
-		return nil, false, err
+		return nil, whole, err
 	}
 	if !whole {
 		for one := []byte{0}; one[0] != '\n'; {
@@ -289,14 +293,4 @@ func (l *Logs) ShortTail(id messages.GameSessionID, bytes int64) (log io.ReadClo
 		}
 	}
 	return shortened(log), whole, nil
-}
-
-// Short reads what is written of a log, with player session ids shortened. The error is
-// fs.ErrNotExist if there is none.
-func (l *Logs) Short(id messages.GameSessionID) (io.ReadCloser, error) {
-	log, err := l.store.Read(id)
-	if err != nil {
-		return nil, err
-	}
-	return shortened(log), nil
 }

@@ -40,12 +40,8 @@ type Options struct {
 // Pages are the operator's pages. Safe for concurrent use.
 type Pages struct {
 	ready   atomic.Bool
-	count   *counters.Set
+	o       Options
 	metrics http.Handler
-	logs    *Logs
-	events  http.Handler
-	drains  Drainer
-	acted   Acted
 }
 
 // New returns the pages of one host, not ready.
@@ -56,7 +52,7 @@ func New(o Options) *Pages {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		newCollector(o),
 	)
-	return &Pages{count: o.Counters, logs: o.Logs, events: o.Events, drains: o.Drains, acted: o.Acted, metrics: newMetricsPage(promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))}
+	return &Pages{o: o, metrics: newMetricsPage(promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))}
 }
 
 // SetReady says whether the host takes players.
@@ -70,21 +66,21 @@ func (p *Pages) Mux(next http.Handler) http.Handler {
 		switch {
 		case !p.ready.Load():
 			answer(w, http.StatusServiceUnavailable, "draining")
-		case p.count.StoreFailing.Load() != 0:
+		case p.o.Counters.StoreFailing.Load() != 0:
 			answer(w, http.StatusServiceUnavailable, "the store cannot write")
 		default:
 			answer(w, http.StatusOK, "ready")
 		}
 	})
 	mux.Handle("GET /metrics", p.metrics)
-	if p.logs != nil {
-		p.logs.register(mux)
+	if p.o.Logs != nil {
+		p.o.Logs.register(mux)
 	}
-	if p.events != nil {
-		mux.Handle("GET /events", p.events)
+	if p.o.Events != nil {
+		mux.Handle("GET /events", p.o.Events)
 	}
-	if p.drains != nil {
-		registerDrain(mux, p.drains, p.acted)
+	if p.o.Drains != nil {
+		registerDrain(mux, p.o.Drains, p.o.Acted)
 	}
 	registerProfiles(mux)
 	mux.Handle("/", next)
