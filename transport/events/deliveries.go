@@ -121,7 +121,7 @@ func (d *deliveries) close(ctx context.Context) {
 	close(d.finish)
 	d.keeping.Wait()
 	for _, s := range d.sinks {
-		s.close()
+		s.outlet.close()
 	}
 	d.count.EventsWaiting.Store(0)
 	close(d.ended)

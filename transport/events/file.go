@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,14 +29,7 @@ type file struct {
 }
 
 func newFile(o SinkOptions, from origin) *file {
-	f := &file{path: o.Path, bytesMax: o.FileBytesMax, files: o.Files, origin: from}
-	if f.bytesMax == 0 {
-		f.bytesMax = defaultFileBytesMax
-	}
-	if f.files == 0 {
-		f.files = defaultFiles
-	}
-	return f
+	return &file{path: o.Path, bytesMax: cmp.Or(o.FileBytesMax, defaultFileBytesMax), files: cmp.Or(o.Files, defaultFiles), origin: from}
 }
 
 // deliver writes a line and syncs it, or leaves the file unchanged.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"slices"
 	"time"
 
 	"troupe/messages"
@@ -224,10 +225,8 @@ func (d *deliveries) decode(id string, value []byte) *item {
 	record.ID = id
 	i := &item{event: record.Event, wants: d.wanted(&record.Event), posted: record.Time.Before(d.began)}
 	for _, s := range d.sinks {
-		for _, name := range record.Has {
-			if name == s.o.Name {
-				i.has |= s.bit
-			}
+		if slices.Contains(record.Has, s.o.Name) {
+			i.has |= s.bit
 		}
 	}
 	i.stored = i.has

@@ -134,8 +134,6 @@ type StreamOptions struct {
 	Own bool
 	// Buffer is how many events are kept for readers that reconnect; 0: 1,024.
 	Buffer int
-	// Readers bounds the concurrent readers; 0: 64.
-	Readers int
 }
 
 // Options configure a Dispatcher.

@@ -43,16 +43,13 @@ type lane struct {
 
 func newSink(d *deliveries, o SinkOptions, bit sinkSet, most int) *sink {
 	s := &sink{d: d, o: o, bit: bit, width: width, most: most, lanes: make(map[string]*lane)}
-	switch o.Type {
-	case TypeFile:
+	if o.Type == TypeFile {
 		s.outlet, s.width = newFile(o, d.origin), 1
-	default:
+	} else {
 		s.outlet = newWebhook(o, d.origin, d.dial)
 	}
 	return s
 }
-
-func (s *sink) close() { s.outlet.close() }
 
 // hasRoom reports whether the queue is at most half full, so that reading the outbox is worth
 // it.

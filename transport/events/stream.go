@@ -2,6 +2,7 @@ package events
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,8 +14,9 @@ import (
 )
 
 const (
-	defaultBuffer  = 1024
-	defaultReaders = 64
+	defaultBuffer = 1024
+	// readersMax bounds the concurrent readers.
+	readersMax = 64
 	// bufferBytesMax bounds the buffer in bytes, too.
 	bufferBytesMax = 8 << 20
 	// heartbeat is how often a comment is sent on a silent stream.
@@ -27,7 +29,8 @@ const (
 // position. A reader that falls behind the buffer is disconnected, and reconnects with the id
 // of the last event that it received.
 type stream struct {
-	o StreamOptions
+	own  bool // show events of game sessions and player sessions, too
+	most int  // events in the buffer
 
 	mu      sync.Mutex
 	buffer  []shown // oldest first
@@ -48,18 +51,12 @@ type shown struct {
 }
 
 func newStream(o StreamOptions) *stream {
-	if o.Buffer == 0 {
-		o.Buffer = defaultBuffer
-	}
-	if o.Readers == 0 {
-		o.Readers = defaultReaders
-	}
-	return &stream{o: o, more: make(chan struct{})}
+	return &stream{own: o.Own, most: cmp.Or(o.Buffer, defaultBuffer), more: make(chan struct{})}
 }
 
 // publish sends an event to all readers.
 func (s *stream) publish(e *messages.Event, render func(*messages.Event) []byte) {
-	if !e.Kind.Vendor() && e.Kind != messages.EventOperator && !s.o.Own {
+	if !e.Kind.Vendor() && e.Kind != messages.EventOperator && !s.own {
 		return
 	}
 	id := publicID(e)
@@ -71,7 +68,7 @@ func (s *stream) publish(e *messages.Event, render func(*messages.Event) []byte)
 	}
 	s.buffer = append(s.buffer, shown{e.Kind, e.Name, e.ARN, e.Type, id, frame})
 	s.bytes += len(frame)
-	for len(s.buffer) > s.o.Buffer || s.bytes > bufferBytesMax && len(s.buffer) > 1 {
+	for len(s.buffer) > s.most || s.bytes > bufferBytesMax && len(s.buffer) > 1 {
 		s.bytes -= len(s.buffer[0].frame)
 		s.buffer[0] = shown{}
 		s.buffer = s.buffer[1:]
@@ -206,7 +203,7 @@ func (s *stream) from(next uint64) ([]shown, <-chan struct{}, bool) {
 func (s *stream) enter(last string) (next uint64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.readers >= s.o.Readers {
+	if s.closed || s.readers >= readersMax {
 		return 0, false
 	}
 	s.readers++
