@@ -38,7 +38,7 @@ type configPrintCommand struct {
 // Run prints a configuration also if it is invalid, and then returns its mistakes.
 func (c *configPrintCommand) Run(s streams) error {
 	if c.Defaults {
-		return config.Defaults(serveDefaults()).Print(s.out)
+		return (&config.Resolved{Config: serveDefaults()}).Print(s.out)
 	}
 	sources, err := c.sources(serveDefaults())
 	if err != nil {

@@ -211,15 +211,19 @@ func (l *loader) result(environ []string, files bool) (*Resolved, error) {
 		if files { // whoever checks wants to know all
 			l.mistakes = append(l.mistakes, invalid...)
 		}
-		// Map order is random, so sort the mistakes.
-		slices.SortStableFunc(l.mistakes, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-		return nil, fmt.Errorf("config: %w", errors.Join(l.mistakes...))
+		return nil, joined(l.mistakes)
 	}
-	if len(invalid) > 0 {
-		slices.SortStableFunc(invalid, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-		r.Invalid = fmt.Errorf("config: %w", errors.Join(invalid...))
-	}
+	r.Invalid = joined(invalid)
 	return r, nil
+}
+
+// joined returns mistakes in order, because that of a map is random; nil without one.
+func joined(mistakes []error) error {
+	if len(mistakes) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(mistakes, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return fmt.Errorf("config: %w", errors.Join(mistakes...))
 }
 
 // dropDefaults removes the default aliases if fleets are set, the default queues if fleets or

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"troupe/transport/host"
 )
 
 // Schema is the JSON Schema (draft 2020-12) of a configuration file. It is written by
@@ -29,9 +27,6 @@ func (r *Resolved) Print(out io.Writer) error {
 	_, err := out.Write(p.b.Bytes())
 	return err
 }
-
-// Defaults returns a Resolved with nothing but defaults.
-func Defaults(c host.Config) *Resolved { return &Resolved{Config: c} }
 
 type printer struct {
 	r *Resolved

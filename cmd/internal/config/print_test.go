@@ -114,7 +114,7 @@ func TestPrintShowsNoSecret(t *testing.T) {
 }
 
 func TestDefaultsArePrinted(t *testing.T) {
-	text := printed(t, Defaults(host.Defaults()))
+	text := printed(t, &Resolved{Config: host.Defaults()})
 	for line := range strings.Lines(text) {
 		if key, _, _ := strings.Cut(line, "#"); !strings.Contains(line, "# default") && !strings.HasSuffix(strings.TrimSpace(key), ":") && !strings.HasPrefix(line, "  ") {
 			t.Errorf("no origin: %s", line)

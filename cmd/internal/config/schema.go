@@ -80,16 +80,12 @@ func node(t reflect.Type, path string, index []int) *field {
 		return &field{path: path, list: true, children: section(t.Elem(), "", nil).children, index: index}
 	case t.Kind() == reflect.Slice:
 		return &field{path: path, list: true, kind: node(t.Elem(), path, nil).kind, index: index}
-	case t.Kind() == reflect.String:
-		return &field{path: path, kind: kindText, index: index}
-	case t.Kind() == reflect.Bool:
-		return &field{path: path, kind: kindBool, index: index}
-	case t.Kind() == reflect.Int:
-		return &field{path: path, kind: kindInt, index: index}
-	case t.Kind() == reflect.Float64:
-		return &field{path: path, kind: kindFloat, index: index}
 	}
-	panic("config: " + path + ": no setting can be a " + t.String())
+	k, ok := map[reflect.Kind]kind{reflect.String: kindText, reflect.Bool: kindBool, reflect.Int: kindInt, reflect.Float64: kindFloat}[t.Kind()]
+	if !ok {
+		panic("config: " + path + ": no setting can be a " + t.String())
+	}
+	return &field{path: path, kind: k, index: index}
 }
 
 func join(path, name string) string {

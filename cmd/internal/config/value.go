@@ -126,17 +126,8 @@ func finite(f float64) (any, error) {
 
 // String says what a value of the kind must be.
 func (k kind) String() string {
-	switch k {
-	case kindText:
-		return "text (in quotes, if it looks like something else)"
-	case kindBool:
-		return "true or false"
-	case kindInt:
-		return "a whole number"
-	case kindFloat:
-		return "a number"
-	case kindDuration:
-		return "a duration like 10s or 1m30s"
-	}
-	return "invalid(" + strconv.Itoa(int(k)) + ")"
+	return [...]string{
+		kindText: "text (in quotes, if it looks like something else)", kindBool: "true or false", kindInt: "a whole number",
+		kindFloat: "a number", kindDuration: "a duration like 10s or 1m30s",
+	}[k]
 }

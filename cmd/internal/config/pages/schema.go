@@ -45,16 +45,9 @@ func (o object) MarshalJSON() ([]byte, error) {
 
 // schemaFile returns the schema of a configuration file (JSON Schema, draft 2020-12).
 func (n *node) schemaFile() ([]byte, error) {
-	properties := object{}
-	for _, c := range n.children {
-		properties = append(properties, member{c.name, c.schema()})
-	}
+	head := object{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "Configuration of a Troupe host"}}
 	// An empty file is YAML's null. The loader takes each empty section as one without keys, too.
-	out, err := object{
-		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-		{"title", "Configuration of a Troupe host"},
-		{"type", []string{"object", "null"}}, {"properties", properties}, {"additionalProperties", false},
-	}.MarshalJSON()
+	out, err := append(head, n.sectionSchema("object", "null")...).MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
