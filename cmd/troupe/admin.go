@@ -53,7 +53,6 @@ type keyShown struct {
 	Burst        int
 }
 
-// Run lists access keys.
 func (c *keysCommand) Run(s streams) error {
 	cfg, err := config.Load(config.Sources{Defaults: host.Defaults(), File: c.Config})
 	if err != nil {
@@ -89,7 +88,6 @@ type newKeysCommand struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-// Run generates a key.
 func (c *newKeysCommand) Run(s streams) error {
 	id, secret := awswire.NewKey()
 	if c.JSON {

@@ -17,7 +17,6 @@ type kickCommand struct {
 	Reason      string `placeholder:"TEXT" help:"For the log of the game session, at most 256 bytes."`
 }
 
-// Run removes a player.
 func (c *kickCommand) Run(s streams) error {
 	return c.do(s, http.MethodPost, "players/kick", given("player", c.Player, "gameSession", c.gameARN(c.GameSession), "reason", c.Reason), ending)
 }
@@ -44,7 +43,6 @@ type banShown struct {
 	Until                *time.Time
 }
 
-// Run bans a player, lifts a ban, or lists bans.
 func (c *banCommand) Run(s streams) error {
 	switch {
 	case c.Player == "" && (c.Lift || c.For != 0):
@@ -70,13 +68,9 @@ type terminateCommand struct {
 	Force       bool   `help:"Do not ask the game."`
 }
 
-// Run ends a game session.
 func (c *terminateCommand) Run(s streams) error {
-	force := ""
-	if c.Force {
-		force = "true"
-	}
-	return c.do(s, http.MethodPost, "game-session/terminate", given("id", c.gameARN(c.GameSession), "force", force), func(a map[string]any) string {
+	q := given("id", c.gameARN(c.GameSession), "force", map[bool]string{true: "true"}[c.Force])
+	return c.do(s, http.MethodPost, "game-session/terminate", q, func(a map[string]any) string {
 		return fmt.Sprintf("the game session is %v", a["status"])
 	})
 }
@@ -86,7 +80,6 @@ type logLevelCommand struct {
 	Level string `arg:"" optional:"" enum:",debug,info,warn,error" default:"" help:"debug, info, warn or error. Without it, the level is printed."`
 }
 
-// Run prints or changes the level of the host's log.
 func (c *logLevelCommand) Run(s streams) error {
 	method := http.MethodGet
 	if c.Level != "" {
@@ -102,7 +95,6 @@ type profileCommand struct {
 	Output  string `short:"o" placeholder:"FILE" help:"File to write (troupe-KIND.pprof)."`
 }
 
-// Run takes a profile.
 func (c *profileCommand) Run(s streams) error {
 	ctx, stop := s.interruptible()
 	defer stop()

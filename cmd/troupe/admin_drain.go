@@ -20,7 +20,6 @@ type drainCommand struct {
 	JSON   bool           `name:"json" help:"Print JSON."`
 }
 
-// Run starts a drain, cancels it or shows its progress.
 func (c *drainCommand) Run(s streams) error {
 	ctx, stop := s.interruptible()
 	defer stop()

@@ -49,7 +49,6 @@ func (x *closedShown) why() string {
 	return x.Reason + " (" + x.Detail + ")"
 }
 
-// Run lists connections.
 func (c *connectionsCommand) Run(s streams) error {
 	if c.Closed {
 		titles := []string{"CLOSED", "PLAYER", "BY", "WHY", "LASTED", "TRANSPORT", "ADDRESS"}
@@ -104,7 +103,6 @@ type fleetShown struct {
 	}
 }
 
-// Run lists fleets.
 func (c *fleetsCommand) Run(s streams) error {
 	return show(&c.consoleFlags, s, "fleets", nil, "fleets", []string{"FLEET", "NAME", "STATUS", "SCRIPT", "ALIASES", "USE"}, func(f *fleetShown) []string {
 		var use []string
@@ -132,7 +130,6 @@ type scriptShown struct {
 	Created                        *time.Time
 }
 
-// Run lists scripts, or the versions that run.
 func (c *scriptsCommand) Run(s streams) error {
 	if c.Running {
 		titles := []string{"FLEET", "VERSION", "GAME SESSIONS", "PLAYERS", "NEWEST"}
@@ -150,7 +147,6 @@ type aliasesCommand struct{ consoleFlags }
 
 type aliasShown struct{ ID, Name, FleetID, Message string }
 
-// Run lists aliases.
 func (c *aliasesCommand) Run(s streams) error {
 	return show(&c.consoleFlags, s, "aliases", nil, "aliases", []string{"ALIAS", "NAME", "FLEET", "MESSAGE"}, func(x *aliasShown) []string {
 		return []string{x.ID, x.Name, x.FleetID, x.Message}
@@ -165,7 +161,6 @@ type locationShown struct {
 	GameSessionsMax int
 }
 
-// Run lists locations.
 func (c *locationsCommand) Run(s streams) error {
 	titles := []string{"LOCATION", "CUSTOM", "GAME SESSIONS AT MOST"}
 	return show(&c.consoleFlags, s, "locations", nil, "locations", titles, func(x *locationShown) []string {
@@ -182,7 +177,6 @@ type eventsCommand struct {
 	Follow bool `short:"f" help:"Print events as they happen, until a signal."`
 }
 
-// Run prints events.
 func (c *eventsCommand) Run(s streams) error {
 	ctx, stop := s.interruptible()
 	defer stop()

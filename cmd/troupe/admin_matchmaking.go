@@ -17,7 +17,6 @@ type matchmakingCommand struct {
 
 type matchmakersCommand struct{ consoleFlags }
 
-// Run lists configurations.
 func (c *matchmakersCommand) Run(s streams) error {
 	var all struct {
 		Configurations []struct {
@@ -66,7 +65,6 @@ type ticketWait struct {
 	NextSeconds, EstimatedSeconds *float64
 }
 
-// Run says why a ticket waits.
 func (c *whyCommand) Run(s streams) error {
 	var t ticketWait
 	if printed, err := c.answer(s, http.MethodGet, "matchmaking/why", given("ticket", c.Ticket), &t); printed || err != nil {

@@ -23,7 +23,6 @@ type placementShown struct {
 	Started, Ended                                    *time.Time
 }
 
-// Run lists placements.
 func (c *placementsCommand) Run(s streams) error {
 	titles := []string{"PLACEMENT", "QUEUE", "STATUS", "PLAYERS", "GAME SESSION", "LOCATION", "STARTED", "ENDED", "WHY"} // which is long
 	texts := func(p *placementShown) []string {
@@ -53,7 +52,6 @@ type whyPlacementCommand struct {
 	ID string `arg:"" name:"placement" help:"Id of the placement."`
 }
 
-// Run says why a placement waits, or how it has ended.
 func (c *whyPlacementCommand) Run(s streams) error {
 	return c.do(s, http.MethodGet, "placement", given("id", c.ID), func(p map[string]any) string {
 		switch {

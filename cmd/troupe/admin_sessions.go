@@ -27,7 +27,6 @@ type sessionShown struct {
 	Created                             *time.Time
 }
 
-// Run lists game sessions.
 func (c *sessionsCommand) Run(s streams) error {
 	titles := []string{"GAME SESSION", "NAME", "STATUS", "PLAYERS", "ADDRESS", "LOCATION", "CREATED"}
 	texts := func(g *sessionShown) []string {
@@ -64,7 +63,6 @@ type seatShown struct {
 	Created                                        *time.Time
 }
 
-// Run lists player sessions.
 func (c *playersCommand) Run(s streams) error {
 	short := ""
 	if c.PlayerSession != "" { // the rest of the id is a secret, which need not travel
@@ -89,7 +87,6 @@ type queueShown struct {
 	Policies       []struct{}
 }
 
-// Run lists queues.
 func (c *queuesCommand) Run(s streams) error {
 	ctx, stop := s.interruptible()
 	defer stop()

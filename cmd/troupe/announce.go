@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,34 +12,23 @@ import (
 
 // announce writes the addresses as one JSON object. The file appears atomically, so a
 // process that waits for it never reads a part.
-func announce(path string, a host.Announcement) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("announce: %w", err)
-		}
-	}()
+func announce(path string, a host.Announcement) error {
 	text, err := json.Marshal(a)
 	if err != nil {
-		return err
+		return fmt.Errorf("announce: %w", err)
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
-		return err
+		return fmt.Errorf("announce: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
 	_, err = f.Write(append(text, '\n'))
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
 	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if closing := f.Close(); err == nil {
-		err = closing
+		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		return err
+		os.Remove(f.Name())
+		return fmt.Errorf("announce: %w", err)
 	}
-	return os.Rename(f.Name(), path)
+	return nil
 }

@@ -14,7 +14,6 @@ type backupCommand struct {
 	Out   string `arg:"" name:"out" help:"Backup file to write. It must not exist yet."`
 }
 
-// Run writes a backup and checks it.
 func (c *backupCommand) Run(s streams) error {
 	ctx, stop := s.interruptible()
 	defer stop()
@@ -35,7 +34,6 @@ type restoreCommand struct {
 	In    string `arg:"" name:"in" help:"Backup file to restore."`
 }
 
-// Run checks a backup and replaces a store with it.
 func (c *restoreCommand) Run(s streams) error {
 	ctx, stop := s.interruptible()
 	defer stop()

@@ -251,7 +251,6 @@ type benchPage struct {
 	Markdown string `placeholder:"DIR" help:"Write performance.md and performance.json there instead."`
 }
 
-// Run reads the files and writes the page.
 func (c *benchPage) Run(s streams) error {
 	var sets []result.Set
 	var all []result.Result
@@ -335,7 +334,6 @@ func writeDocument(folder string, results []result.Result) error {
 
 type benchList struct{}
 
-// Run lists the workloads.
 func (benchList) Run(s streams) error {
 	t := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "WORKLOAD\tFLAGS\tWHAT IT IS")
@@ -362,17 +360,10 @@ type benchBare struct {
 
 // Run serves until a signal.
 func (c *benchBare) Run(s streams) error {
-	return s.untilSignal(func(ctx context.Context) error {
-		if c.Engine == "epoll" {
-			return barerelay.ServeEpoll(ctx, c.Addr, c.Announce)
-		}
-		return barerelay.Serve(ctx, c.Addr, c.Announce, c.Interval)
-	})
-}
-
-// untilSignal does something until it is done, or a signal ends it.
-func (s streams) untilSignal(do func(ctx context.Context) error) error {
 	ctx, stop := s.interruptible()
 	defer stop()
-	return do(ctx)
+	if c.Engine == "epoll" {
+		return barerelay.ServeEpoll(ctx, c.Addr, c.Announce)
+	}
+	return barerelay.Serve(ctx, c.Addr, c.Announce, c.Interval)
 }

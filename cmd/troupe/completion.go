@@ -27,7 +27,6 @@ compdef _troupe troupe
 `,
 }
 
-// Run prints the script for a shell.
 func (c *completionCommand) Run(s streams) error {
 	_, err := fmt.Fprint(s.out, completions[c.Shell])
 	return err

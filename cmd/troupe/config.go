@@ -16,7 +16,6 @@ type configCheckCommand struct {
 	File string `arg:"" help:"The YAML file. Environment variables TROUPE_SECTION_KEY override it, as with troupe serve."`
 }
 
-// Run checks a configuration, and the files that it names.
 func (c *configCheckCommand) Run(s streams) error {
 	warn := func(text string) { fmt.Fprintln(s.err, "troupe: warning:", text) }
 	r, err := config.Resolve(config.Sources{Defaults: serveDefaults(), File: c.File, Files: true, Warn: warn})
@@ -56,7 +55,6 @@ func (c *configPrintCommand) Run(s streams) error {
 
 type configSchemaCommand struct{}
 
-// Run prints the schema.
 func (configSchemaCommand) Run(s streams) error {
 	_, err := s.out.Write(config.Schema)
 	return err

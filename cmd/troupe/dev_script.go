@@ -32,14 +32,6 @@ type devScript struct {
 	tells  atomic.Bool // what keeps the script from running is about to be printed here
 }
 
-// reloader is the part of a host that a devScript uses.
-type reloader interface {
-	// ReloadScript loads the script of a fleet again; new game sessions run the new
-	// version. If the script does not compile or run, it returns the error and changes
-	// nothing.
-	ReloadScript(ctx context.Context, id messages.FleetID) (version string, err error)
-}
-
 // watchEvery is how often the files are checked for changes; tests do not wait as long.
 var watchEvery = 300 * time.Millisecond
 
@@ -47,7 +39,7 @@ var watchEvery = 300 * time.Millisecond
 const reloadLimit = 30 * time.Second
 
 // watch reloads the script when it changes, until stop is called.
-func (d *devScript) watch(h reloader) (stop func()) {
+func (d *devScript) watch(h *host.Host) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -71,7 +63,7 @@ func (d *devScript) watched() string {
 func (d *devScript) zip() bool { return strings.EqualFold(filepath.Ext(d.path), ".zip") }
 
 // reload checks and reloads the script after a save, and prints the outcome.
-func (d *devScript) reload(ctx context.Context, h reloader) {
+func (d *devScript) reload(ctx context.Context, h *host.Host) {
 	ctx, cancel := context.WithTimeout(ctx, reloadLimit)
 	defer cancel()
 	d.tells.Store(true)

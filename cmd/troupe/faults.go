@@ -58,15 +58,12 @@ func (c *faultsRun) Run(s streams) error {
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("faults: %w", err)}
 	}
-	o := faults.Options{Plan: plan, Seed: rand.Uint64N(1 << 32), Players: cmp.Or(plan.Players, 8), Quick: c.Quick}
+	o := faults.Options{Plan: plan, Seed: seedOf(c.Seed, plan), Players: cmp.Or(plan.Players, 8), Quick: c.Quick}
 	if c.Players != nil {
 		o.Players = *c.Players
 	}
 	if len(c.Transport) == 0 && c.Against == "" && plan.Transports != "" {
 		c.Transport = strings.Split(plan.Transports, ",")
-	}
-	if seed := cmp.Or(c.Seed, plan.Seed); seed != nil {
-		o.Seed = *seed
 	}
 	return c.run(s, o)
 }
@@ -107,23 +104,36 @@ func (c *faultsBehind) Run() error {
 
 // run runs with the flags that both have.
 func (c *faultsFlags) run(s streams, o faults.Options) error {
-	return s.untilSignal(func(ctx context.Context) error {
-		report, err := c.judge(ctx, s, o)
-		switch {
-		case err != nil:
-			if c.Against != "" {
-				err = reach.Explain(hostURL(c.Against), err)
-			}
-			return &exitError{exitUsage, fmt.Errorf("faults: %w", err)}
-		case report.Broken():
-			again, err := c.again(report)
-			if err != nil {
-				return &exitError{exitFailure, fmt.Errorf("faults: a promise is broken; --seed %d makes the same plan (the report could not be kept: %w)", report.Seed, err)}
-			}
-			return &exitError{exitFailure, fmt.Errorf("faults: a promise is broken; the same faults again: %s", again)}
-		}
+	ctx, stop := s.interruptible()
+	defer stop()
+	report, err := c.judge(ctx, s, o)
+	if err != nil {
+		return unjudged(c.Against, err)
+	}
+	if !report.Broken() {
 		return nil
-	})
+	}
+	again, err := c.again(report)
+	if err != nil {
+		return &exitError{exitFailure, fmt.Errorf("faults: a promise is broken; --seed %d makes the same plan (the report could not be kept: %w)", report.Seed, err)}
+	}
+	return &exitError{exitFailure, fmt.Errorf("faults: a promise is broken; the same faults again: %s", again)}
+}
+
+// unjudged is the error of a run that proves nothing.
+func unjudged(against string, err error) error {
+	if against != "" {
+		err = reach.Explain(hostURL(against), err)
+	}
+	return &exitError{exitUsage, fmt.Errorf("faults: %w", err)}
+}
+
+// seedOf returns the seed that a flag says, or else the plan, or else a random one.
+func seedOf(flag *uint64, plan faults.Plan) uint64 {
+	if seed := cmp.Or(flag, plan.Seed); seed != nil {
+		return *seed
+	}
+	return rand.Uint64N(1 << 32)
 }
 
 // again is the command that plays the same faults again. It stores the report in the folder for temporary files unless it is stored already.
@@ -206,7 +216,6 @@ type faultsList struct {
 	Matrix bool `help:"List the plans of the specification's fault matrix instead, a row and a name in each line."`
 }
 
-// Run lists the scenarios.
 func (c *faultsList) Run(s streams) error {
 	if c.Matrix {
 		for _, p := range faults.Matrix() {

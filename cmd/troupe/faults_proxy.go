@@ -1,16 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 
 	"troupe/bench/faults"
 	"troupe/bench/server"
-	"troupe/cmd/troupe/internal/reach"
 )
 
 // faultsProxy opens proxies for clients of any kind.
@@ -31,14 +28,12 @@ type faultsProxy struct {
 
 // Run serves until a signal.
 func (c *faultsProxy) Run(s streams) error {
-	err := s.untilSignal(func(ctx context.Context) error { return c.serve(ctx, s) })
-	if err == nil {
-		return nil
+	ctx, stop := s.interruptible()
+	defer stop()
+	if err := c.serve(ctx, s); err != nil {
+		return unjudged(c.Against, err)
 	}
-	if c.Against != "" {
-		err = reach.Explain(hostURL(c.Against), err)
-	}
-	return &exitError{exitUsage, fmt.Errorf("faults: %w", err)}
+	return nil
 }
 
 func (c *faultsProxy) serve(ctx context.Context, s streams) (err error) {
@@ -47,10 +42,8 @@ func (c *faultsProxy) serve(ctx context.Context, s streams) (err error) {
 		return err
 	}
 	o := faults.ProxyOptions{
-		Plan: plan, Seed: rand.Uint64N(1 << 32), Players: c.Players, Quick: c.Quick, Repeat: c.Repeat, Listen: c.Listen, TCP: c.To, UDP: c.KCPAddr, Out: s.out, Network: s.network,
-	}
-	if seed := cmp.Or(c.Seed, plan.Seed); seed != nil {
-		o.Seed = *seed
+		Plan: plan, Seed: seedOf(c.Seed, plan), Players: c.Players, Quick: c.Quick, Repeat: c.Repeat, Listen: c.Listen, TCP: c.To, UDP: c.KCPAddr, Out: s.out,
+		Network: s.network,
 	}
 	if (c.To == "") == (c.Against == "") {
 		return errors.New("proxy needs the host: either --to HOST:PORT or --against URL")

@@ -89,7 +89,9 @@ func runHost(cfg host.Config, s streams, o hostOptions) error {
 	if err != nil {
 		return err
 	}
-	collectGarbage()
+	// Without this the first players would take up to 2 KiB more each, until the next collection: Go gives new goroutines as much
+	// stack as the last collection saw them use on average, and during the start there are few, one of which has a large stack.
+	debug.FreeOSMemory()
 	a := h.Addrs()
 	log.Info().Str("api", a.API).Str("ws", a.WS).Str("fast", a.Fast).Str("wss", a.WSS).Str("dtls", a.DTLS).Str("kcp", a.KCP).Str("version", readBuild().version()).
 		Int("cpus", runtime.GOMAXPROCS(0)).Func(memoryLimit).Msg("listening")
@@ -102,7 +104,7 @@ func runHost(cfg host.Config, s streams, o hostOptions) error {
 		defer ended()
 	}
 	if cfg.Announce != "" { // last: the file says that the host has started
-		if err := announce(cfg.Announce, h.Addrs()); err != nil {
+		if err := announce(cfg.Announce, a); err != nil {
 			h.Close()
 			return err
 		}
@@ -140,12 +142,6 @@ func reloadOn(signals <-chan os.Signal, over <-chan struct{}, h *host.Host, read
 		}
 	}
 }
-
-// collectGarbage collects the garbage of the start. Without it the first players would take up to
-// 2 KiB more each, until the next collection: Go gives new goroutines as much stack as the
-// last collection saw them use on average, and during the start there are few, one of
-// which has a large stack.
-func collectGarbage() { debug.FreeOSMemory() }
 
 // drainer is the part of a host that untilOver uses.
 type drainer interface {

@@ -10,7 +10,6 @@ var thirdPartyNotices string
 
 type licensesCommand struct{}
 
-// Run prints the licences of the program and its libraries.
 func (licensesCommand) Run(s streams) error {
 	_, err := io.WriteString(s.out, thirdPartyNotices)
 	return err

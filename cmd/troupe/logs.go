@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 )
 
 type logsCommand struct {
@@ -15,23 +14,14 @@ type logsCommand struct {
 	ID     string `arg:"" optional:"" name:"game-session" help:"ARN of the game session, its last part, or the first characters of that. Without it: list the game sessions that have a log."`
 }
 
-// Run prints a log, or the list of logs.
 func (c *logsCommand) Run(s streams) error {
 	ctx, stop := s.interruptible()
 	defer stop()
 	if c.Follow && c.ID == "" {
 		return &exitError{exitUsage, errors.New("--follow needs a game session")}
 	}
-	q := url.Values{}
-	if c.ID != "" {
-		q.Set("id", c.gameARN(c.ID))
-	}
-	if c.All {
-		q.Set("all", "1")
-	}
-	if c.Follow {
-		q.Set("follow", "1")
-	}
+	flag := map[bool]string{true: "1"}
+	q := given("id", c.gameARN(c.ID), "all", flag[c.All], "follow", flag[c.Follow])
 	resp, err := c.operator(ctx, http.MethodGet, "/debug/gamesession-log", q)
 	if err != nil {
 		return fmt.Errorf("logs: %w", err)

@@ -24,7 +24,6 @@ type matchValidate struct {
 	Strict  bool   `help:"Properties that the rule language does not have are errors."`
 }
 
-// Run prints warnings, and what the rule set is.
 func (c *matchValidate) Run(s streams) error {
 	set, err := readRuleSet(c.RuleSet, ruleset.Options{Strict: c.Strict})
 	if err != nil {

@@ -16,7 +16,6 @@ type newGameCommand struct {
 	TS   bool   `name:"ts" help:"Write the script in TypeScript. Nothing needs to be built or installed for it."`
 }
 
-// Run makes the folder and says how to play.
 func (c *newGameCommand) Run(s streams) error {
 	if err := newgame.Write(c.Name, c.TS); err != nil {
 		return &exitError{exitUsage, fmt.Errorf("new game: %w", err)}

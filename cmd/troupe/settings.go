@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"sync/atomic"
 
@@ -10,23 +11,23 @@ import (
 	"troupe/transport/host"
 )
 
-// settings are the flags that configure a host. They are pointers, because an absent flag
+// settings are the flags that configure a host. They are pointers, each to the value of a key, because an absent flag
 // does not override the other sources. Package config parses and checks the values.
 type settings struct {
 	Config     string                          `placeholder:"FILE" help:"Read settings from this YAML file. Environment variables TROUPE_SECTION_KEY override it, and flags override both."`
-	Announce   *string                         `placeholder:"FILE" help:"Write the addresses as JSON to this file once the host has started."`
-	APIAddr    *string                         `name:"api-addr" placeholder:"HOST:PORT" help:"Service API, health and metrics (api.addr)."`
-	WSAddr     *string                         `name:"ws-addr" placeholder:"HOST:PORT" help:"WebSocket (websocket.addr)."`
-	FastAddr   *string                         `name:"fast-addr" placeholder:"HOST:PORT" help:"Fast channel, UDP (fast.addr)."`
-	WSSAddr    *string                         `name:"wss-addr" placeholder:"HOST:PORT" help:"WebSocket over TLS (wss.addr)."`
-	DTLSAddr   *string                         `name:"dtls-addr" placeholder:"HOST:PORT" help:"Fast channel, DTLS (dtls.addr)."`
-	KCPAddr    *string                         `name:"kcp-addr" placeholder:"HOST:PORT" help:"KCP inside DTLS (kcp.addr)."`
-	PublicHost *string                         `placeholder:"NAME" help:"DNS name that players connect to; the certificate is issued for it (public.host)."`
-	TLSDir     *string                         `name:"tls-dir" placeholder:"DIR" help:"Directory of the private certificate authority (tls.dir)."`
-	Store      *string                         `placeholder:"FILE" help:"Database file that keeps fleets, scripts, game sessions and all other API records across restarts (store.path). To serve without one: --set store.memory=true."`
-	LogLevel   *string                         `placeholder:"LEVEL" help:"debug, info, warn or error (log.level)."`
-	LogFormat  *string                         `placeholder:"FORMAT" help:"json or pretty (log.format)."`
-	DrainGrace *string                         `placeholder:"DURATION" help:"How long game sessions with players may continue after SIGTERM (drain.grace)."`
+	Announce   *string                         `name:"announce" key:"announce" placeholder:"FILE" help:"Write the addresses as JSON to this file once the host has started."`
+	APIAddr    *string                         `name:"api-addr" key:"api.addr" placeholder:"HOST:PORT" help:"Service API, health and metrics (api.addr)."`
+	WSAddr     *string                         `name:"ws-addr" key:"websocket.addr" placeholder:"HOST:PORT" help:"WebSocket (websocket.addr)."`
+	FastAddr   *string                         `name:"fast-addr" key:"fast.addr" placeholder:"HOST:PORT" help:"Fast channel, UDP (fast.addr)."`
+	WSSAddr    *string                         `name:"wss-addr" key:"wss.addr" placeholder:"HOST:PORT" help:"WebSocket over TLS (wss.addr)."`
+	DTLSAddr   *string                         `name:"dtls-addr" key:"dtls.addr" placeholder:"HOST:PORT" help:"Fast channel, DTLS (dtls.addr)."`
+	KCPAddr    *string                         `name:"kcp-addr" key:"kcp.addr" placeholder:"HOST:PORT" help:"KCP inside DTLS (kcp.addr)."`
+	PublicHost *string                         `name:"public-host" key:"public.host" placeholder:"NAME" help:"DNS name that players connect to; the certificate is issued for it (public.host)."`
+	TLSDir     *string                         `name:"tls-dir" key:"tls.dir" placeholder:"DIR" help:"Directory of the private certificate authority (tls.dir)."`
+	Store      *string                         `name:"store" key:"store.path" placeholder:"FILE" help:"Database file that keeps fleets, scripts, game sessions and all other API records across restarts (store.path). To serve without one: --set store.memory=true."`
+	LogLevel   *string                         `name:"log-level" key:"log.level" placeholder:"LEVEL" help:"debug, info, warn or error (log.level)."`
+	LogFormat  *string                         `name:"log-format" key:"log.format" placeholder:"FORMAT" help:"json or pretty (log.format)."`
+	DrainGrace *string                         `name:"drain-grace" key:"drain.grace" placeholder:"DURATION" help:"How long game sessions with players may continue after SIGTERM (drain.grace)."`
 	extra      []config.Flag                   // of a command of its own, as if they were among Set
 	resolved   atomic.Pointer[config.Resolved] // by the last load
 	Set        []string                        `sep:"none" placeholder:"KEY=VALUE" help:"Set any configuration key, for example reconnect.window=10s. May be repeated."`
@@ -35,26 +36,11 @@ type settings struct {
 // sources returns where a configuration comes from.
 func (s *settings) sources(defaults host.Config) (config.Sources, error) {
 	sources := config.Sources{Defaults: defaults, File: s.Config}
-	for _, f := range []struct {
-		name, key string
-		value     *string
-	}{
-		{"--announce", "announce", s.Announce},
-		{"--api-addr", "api.addr", s.APIAddr},
-		{"--ws-addr", "websocket.addr", s.WSAddr},
-		{"--fast-addr", "fast.addr", s.FastAddr},
-		{"--wss-addr", "wss.addr", s.WSSAddr},
-		{"--dtls-addr", "dtls.addr", s.DTLSAddr},
-		{"--kcp-addr", "kcp.addr", s.KCPAddr},
-		{"--public-host", "public.host", s.PublicHost},
-		{"--tls-dir", "tls.dir", s.TLSDir},
-		{"--store", "store.path", s.Store},
-		{"--log-level", "log.level", s.LogLevel},
-		{"--log-format", "log.format", s.LogFormat},
-		{"--drain-grace", "drain.grace", s.DrainGrace},
-	} {
-		if f.value != nil {
-			sources.Flags = append(sources.Flags, config.Flag{Name: f.name, Key: f.key, Value: *f.value})
+	flags := reflect.ValueOf(s).Elem()
+	for i := range flags.NumField() {
+		tag := flags.Type().Field(i).Tag
+		if value := flags.Field(i); tag.Get("key") != "" && !value.IsNil() {
+			sources.Flags = append(sources.Flags, config.Flag{Name: "--" + tag.Get("name"), Key: tag.Get("key"), Value: value.Elem().String()})
 		}
 	}
 	for _, set := range s.Set {

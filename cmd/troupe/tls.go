@@ -37,7 +37,6 @@ func (s *settings) certificates(out io.Writer) (tlsconf.Options, error) {
 	return c.Certificates(zerolog.Nop())
 }
 
-// Run prints how to trust the authority on each platform.
 func (c *tlsTrustCommand) Run(s streams) error {
 	o, err := c.certificates(s.err)
 	if err != nil {
@@ -89,7 +88,6 @@ Compare the SHA-256 on the device before you trust it. Never copy ca/key.pem any
 For a public game, use a certificate of a public authority instead: tls.certFile and tls.keyFile.
 `
 
-// Run creates the next authority, or makes it the current one.
 func (c *tlsRotateCommand) Run(s streams) error {
 	o, err := c.certificates(s.err)
 	if err != nil {

@@ -22,7 +22,6 @@ type topCommand struct {
 	JSON  bool          `name:"json" help:"Print one look as JSON, as the operator's API answers."`
 }
 
-// Run draws, or prints once.
 func (c *topCommand) Run(s streams) error {
 	if c.Every < time.Second {
 		return &exitError{exitUsage, fmt.Errorf("top: --every must be at least 1s")}

@@ -13,7 +13,6 @@ const release = "0.1.0"
 
 type versionCommand struct{}
 
-// Run prints the release, the commit and the Go version.
 func (versionCommand) Run(s streams) error {
 	b := readBuild()
 	changes := ""

@@ -127,10 +127,7 @@ func write(dir string, files map[string][]byte) (err error) {
 		}
 		made = append(made, to)
 		_, err = f.Write(text)
-		if closing := f.Close(); err == nil {
-			err = closing
-		}
-		if err != nil {
+		if err = errors.Join(err, f.Close()); err != nil {
 			return err
 		}
 	}
