@@ -56,9 +56,7 @@ func (v *checks) keys(a *API) {
 			v.that(key, false, "must have one of secret, secretFile and secretEnv")
 		default:
 			made := a.made(k, k.Secret)
-			if err := made.Validate(serviceapi.Operations()); err != nil {
-				v.that(key, false, err.Error())
-			}
+			v.err(key, made.Validate(serviceapi.Operations()))
 		}
 	}
 }
@@ -104,12 +102,9 @@ func (c *Config) authenticator() (awswire.Authenticator, error) {
 	}
 	o := awswire.SigV4Options{Operations: serviceapi.Operations(), Regions: []string{c.Region}, Skew: a.Skew}
 	for i := range a.Keys {
-		secret := a.Keys[i].Secret
-		if name := a.Keys[i].SecretFile; name != "" {
-			var err error
-			if secret, err = readSecret(name); err != nil {
-				return nil, fmt.Errorf("host: api.keys[%d].secretFile: %w", i, err)
-			}
+		secret, err := secretOf(a.Keys[i].Secret, a.Keys[i].SecretFile)
+		if err != nil {
+			return nil, fmt.Errorf("host: api.keys[%d].secretFile: %w", i, err)
 		}
 		o.Keys = append(o.Keys, a.made(&a.Keys[i], secret))
 	}

@@ -49,13 +49,6 @@ func (c *Config) CheckFiles() error {
 	return errors.Join(v...)
 }
 
-// err adds a mistake unless it is nil.
-func (v *checks) err(key string, err error) {
-	if err != nil {
-		v.that(key, false, err.Error())
-	}
-}
-
 func (v *checks) secretFiles(c *Config) {
 	for i := range c.API.Keys {
 		k, key := &c.API.Keys[i], fmt.Sprintf("api.keys[%d].secretFile", i)
@@ -119,9 +112,8 @@ func (v *checks) ruleFiles(c *Config) {
 	invalid.matchmaking(c)
 	before := len(*v)
 	for i, r := range c.Matchmaking.RuleSets {
-		if _, err := r.text(); err != nil {
-			v.err(fmt.Sprintf("matchmaking.ruleSets[%d].file", i), err)
-		}
+		_, err := r.text()
+		v.err(fmt.Sprintf("matchmaking.ruleSets[%d].file", i), err)
 	}
 	o, err := c.matchmaking(time.Now())
 	if len(*v) > before || len(invalid) > 0 || err != nil {

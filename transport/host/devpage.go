@@ -80,20 +80,16 @@ func (p *devPage) file(w http.ResponseWriter, r *http.Request, name string) {
 	if name == "" || strings.HasSuffix(name, "/") {
 		name += "index.html"
 	}
-	missing := func() {
-		http.Error(w, "the page's folder has no file "+name+" that is served: hidden files, and links that lead out of it, are not", http.StatusNotFound)
+	info, err := fs.FileInfo(nil), fs.ErrNotExist
+	if servable(name) {
+		info, err = root.Stat(name)
 	}
-	if !servable(name) {
-		missing()
-		return
-	}
-	info, err := root.Stat(name)
 	if err == nil && info.IsDir() {
 		http.Redirect(w, r, (&url.URL{Path: path.Base(name) + "/"}).String(), http.StatusFound)
 		return
 	}
 	if err != nil || !info.Mode().IsRegular() { // opening a pipe would wait for its writer
-		missing()
+		http.Error(w, "the page's folder has no file "+name+" that is served: hidden files, and links that lead out of it, are not", http.StatusNotFound)
 		return
 	}
 	f, err := root.Open(name)

@@ -61,9 +61,7 @@ func (v *checks) events(e *Events) {
 			secret = "read at the start"
 		}
 		o := s.options(secret)
-		if err := o.Validate(); err != nil {
-			v.that(key, false, err.Error())
-		}
+		v.err(key, o.Validate())
 	}
 	v.that("events.sinks", len(e.Sinks) <= events.SinksMax, fmt.Sprintf("must be at most %d", events.SinksMax))
 	v.secret("events.sse", e.SSE.Secret, e.SSE.SecretFile, e.SSE.SecretEnv)
@@ -108,7 +106,9 @@ func (h *Host) startEvents(options Options) error {
 	}
 	h.own = o.Own()
 	o.Outbox, o.Log, o.Counters = &outbox{store: h.store, log: log, count: count}, log, count
-	o.DialContext = options.dial()
+	if options.Network != nil {
+		o.DialContext = options.Network.DialContext
+	}
 	if h.events, err = events.New(o); err != nil {
 		return fmt.Errorf("host: %w", err)
 	}

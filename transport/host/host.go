@@ -91,21 +91,12 @@ type Host struct {
 	origin         func(key string) string // nil: not known
 	serving        sync.WaitGroup
 	stopOnce       sync.Once
-	stopCollecting chan struct{} // closed to end collectGarbage
-	endRelief      func()        // nil: memory that nothing measures ends nobody
+	endRelief      func() // nil: memory that nothing measures ends nobody
 	onFailure      func(reason string)
-	watching       context.CancelFunc
-	started        chan struct{} // closed once everything is started
+	watching       context.CancelFunc // ends the watch of certificates and collectGarbage
+	started        chan struct{}      // closed once everything is started
 	stopped        chan struct{}
 	drained        chan struct{} // closed when an operator's drain is over
-}
-
-// dial returns what makes connections; nil: the operating system does.
-func (o *Options) dial() func(ctx context.Context, network, address string) (net.Conn, error) {
-	if o.Network == nil {
-		return nil
-	}
-	return o.Network.DialContext
 }
 
 func (o *Options) listen(address string) (net.Listener, error) {
@@ -126,7 +117,7 @@ func Start(o Options) (h *Host, err error) {
 		return nil, err
 	}
 	h = &Host{
-		log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, showLogs: c.Log.GameSessions.Show, setLogLevel: o.SetLogLevel, origin: o.Origin, onFailure: o.OnFailure, stopCollecting: make(chan struct{}), endCrashOutput: func(bool) {},
+		log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, showLogs: c.Log.GameSessions.Show, setLogLevel: o.SetLogLevel, origin: o.Origin, onFailure: o.OnFailure, endCrashOutput: func(bool) {},
 		started: make(chan struct{}), stopped: make(chan struct{}), drained: make(chan struct{}),
 	}
 	h.reloads.config = *c
@@ -179,7 +170,7 @@ func Start(o Options) (h *Host, err error) {
 		return nil, err
 	}
 	if o.Network == nil { // else the process is not the host's alone
-		h.serving.Go(func() { collectGarbage(h.stopCollecting, growth) })
+		h.serving.Go(func() { collectGarbage(watching.Done(), growth) })
 		h.endRelief = js.Relieve(watchdog.Process{Memory: MemoryMax(), Own: h.ownMemory(), Outgrown: h.outgrown})
 	}
 	for _, ws := range h.listeners.webSockets() {
@@ -287,7 +278,6 @@ func (h *Host) closeParts(reason messages.CloseReason) {
 	if h.endRelief != nil {
 		h.endRelief()
 	}
-	close(h.stopCollecting)
 	h.serving.Wait()
 	h.log.Info().Msg("stopped")
 }

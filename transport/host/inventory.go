@@ -108,16 +108,11 @@ func (h operations) Listeners() []console.Listener {
 	}
 	all := []console.Listener{
 		{Name: "service API and console", Address: h.addrs.API, Encrypted: strings.HasPrefix(h.addrs.APIURL, "https")},
-		{Name: "WebSocket", Address: h.addrs.WS},
-		{Name: "WebSocket over TLS", Address: h.addrs.WSS, Encrypted: true},
+		{Name: "WebSocket", Address: h.addrs.WS, Connections: h.count.Connections.Get(counters.WS)},
+		{Name: "WebSocket over TLS", Address: h.addrs.WSS, Encrypted: true, Connections: h.count.Connections.Get(counters.WSS)},
 		{Name: "fast channel", Address: h.addrs.Fast},
 		{Name: "fast channel over DTLS", Address: h.addrs.DTLS, Encrypted: true},
-		{Name: "KCP over DTLS", Address: h.addrs.KCP, Encrypted: true},
-	}
-	for i, channel := range []counters.Channel{0, counters.WS, counters.WSS, 0, 0, counters.KCP} {
-		if channel != 0 {
-			all[i].Connections = h.count.Connections.Get(channel)
-		}
+		{Name: "KCP over DTLS", Address: h.addrs.KCP, Encrypted: true, Connections: h.count.Connections.Get(counters.KCP)},
 	}
 	if h.listeners.certs == nil {
 		return all

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"slices"
 	"time"
 
 	"troupe/actors/matchmaker"
@@ -49,19 +48,19 @@ var matchNameForm = regexp.MustCompile(`\A[a-zA-Z0-9.-]{1,128}\z`)
 func (v *checks) matchmaking(c *Config) {
 	m := &c.Matchmaking
 	v.that("matchmaking.passInterval", m.PassInterval == 0 || m.PassInterval >= 50*time.Millisecond && m.PassInterval <= 10*time.Second, "must be 50ms to 10s")
-	var names []string
+	names := map[string]bool{}
 	for i, r := range m.RuleSets {
 		key := fmt.Sprintf("matchmaking.ruleSets[%d]", i)
 		v.that(key+".name", matchNameForm.MatchString(r.Name), "must be 1 to 128 letters, digits, hyphens and dots")
-		v.that(key+".name", !slices.Contains(names, r.Name), "is there twice")
+		v.that(key+".name", !names[r.Name], "is there twice")
 		v.that(key, (r.File == "") != (r.Body == ""), "must have a file or a body")
-		names = append(names, r.Name)
+		names[r.Name] = true
 	}
-	names = nil
+	clear(names)
 	for i, k := range m.Configurations {
 		key := fmt.Sprintf("matchmaking.configurations[%d]", i)
 		v.that(key+".name", matchNameForm.MatchString(k.Name), "must be 1 to 128 letters, digits, hyphens and dots")
-		v.that(key+".name", !slices.Contains(names, k.Name), "is there twice")
+		v.that(key+".name", !names[k.Name], "is there twice")
 		v.that(key+".ruleSet", k.RuleSet != "", "must name a rule set")
 		v.that(key+".queue", k.Queue == "" || queueForm.MatchString(k.Queue), "must be the name of a queue")
 		v.that(key+".requestTimeout", wholeSeconds(k.RequestTimeout, 1, 43200), "must be 1s to 43200s, in whole seconds")
@@ -70,7 +69,7 @@ func (v *checks) matchmaking(c *Config) {
 		v.that(key+".autoBackfill", !k.AutoBackfill || k.Queue != "", "needs a queue")
 		v.that(key+".customEventData", len(k.CustomEventData) <= 256, "may have 256 bytes")
 		v.that(key+".notificationTarget", targetForm.MatchString(k.NotificationTarget), "must be letters, digits, colons, hyphens and underscores")
-		names = append(names, k.Name)
+		names[k.Name] = true
 	}
 }
 

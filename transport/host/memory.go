@@ -2,6 +2,7 @@ package host
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -23,10 +24,7 @@ func (c *Config) queueBytesAll() int64 {
 	if n := int64(c.Reconnect.QueueBytesAll); n > 0 {
 		return n
 	}
-	if n := MemoryMax(); n > 0 {
-		return n / 4
-	}
-	return queueBytesFallback
+	return cmp.Or(MemoryMax()/4, queueBytesFallback)
 }
 
 // What of the host's memory grows with its players and game sessions, each with what the host keeps of it, above all measurements.
@@ -111,10 +109,7 @@ func groupMemoryMax(groups, root string) (least int64) {
 
 // numberIn reads a file with one number; 0 if there is no such file or number.
 func numberIn(file string) int64 {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return 0
-	}
+	text, _ := os.ReadFile(file)
 	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 	if err != nil {
 		return 0

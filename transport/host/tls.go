@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -60,27 +61,16 @@ func (l *listeners) certificateEnds() func() (served, operator time.Time) {
 }
 
 func (c *Config) dtlsOptions(addr string, certs *tlsconf.Store) dtls.Options {
-	o := dtls.Options{Addr: addr, Certificate: certs.Certificate, HalfOpenMax: c.DTLS.HalfOpen, HalfOpenPerIP: c.DTLS.HalfOpenPerIP,
-		HelloRate: c.DTLS.HellosPerSecond, HelloRatePerIP: c.DTLS.HellosPerIP}
-	for _, limit := range []*int{&o.HalfOpenMax, &o.HalfOpenPerIP} {
-		if *limit == 0 {
-			*limit = -1 // 0 switches a limit off
-		}
+	return dtls.Options{
+		Addr: addr, Certificate: certs.Certificate, // 0 switches a limit off
+		HalfOpenMax: cmp.Or(c.DTLS.HalfOpen, -1), HalfOpenPerIP: cmp.Or(c.DTLS.HalfOpenPerIP, -1),
+		HelloRate: cmp.Or(c.DTLS.HellosPerSecond, -1), HelloRatePerIP: cmp.Or(c.DTLS.HellosPerIP, -1),
 	}
-	for _, limit := range []*float64{&o.HelloRate, &o.HelloRatePerIP} {
-		if *limit == 0 {
-			*limit = -1
-		}
-	}
-	return o
 }
 
 // secureName returns the DNS name that game sessions of fleets with certificates announce.
 func (c *Config) secureName() string {
-	if c.Public.Host != "" {
-		return c.Public.Host
-	}
-	return "localhost" // Validate has checked that the listeners are on loopback then
+	return cmp.Or(c.Public.Host, "localhost") // Validate has checked that the listeners are on loopback then
 }
 
 // certificatesGenerated is the value for fleets that announce the secure ports.

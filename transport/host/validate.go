@@ -54,12 +54,11 @@ func (c *Config) Validate() error {
 	v.limits(&c.Limits)
 	v.proxies("api.proxies", c.API.Proxies)
 	v.proxies("websocket.proxies", c.WebSocket.Proxies)
-	if _, err := c.Flush.policy(); err != nil {
-		v.that("flush.interval", false, "must be adaptive or a duration of 0s to 100ms")
-	}
+	_, err := c.Flush.policy()
+	v.that("flush.interval", err == nil, "must be adaptive or a duration of 0s to 100ms")
 	v.that("drain.grace", c.Drain.Grace >= 0, "must not be negative")
 	v.that("workers", c.Workers >= 0 && c.Workers <= 1024, "must be 0 to 1024")
-	_, err := zerolog.ParseLevel(c.Log.Level)
+	_, err = zerolog.ParseLevel(c.Log.Level)
 	v.that("log.level", err == nil && c.Log.Level != "", "must be debug, info, warn or error")
 	v.that("log.format", c.Log.Format == "json" || c.Log.Format == "pretty", "must be json or pretty")
 	v.that("log.gameSessions.keep", c.Log.GameSessions.Keep >= time.Minute, "must be at least 1m")
@@ -73,6 +72,13 @@ type checks []error
 func (v *checks) that(key string, ok bool, what string) {
 	if !ok {
 		*v = append(*v, fmt.Errorf("%s: %s", key, what))
+	}
+}
+
+// err adds a mistake unless it is nil.
+func (v *checks) err(key string, err error) {
+	if err != nil {
+		v.that(key, false, err.Error())
 	}
 }
 
@@ -115,7 +121,6 @@ func samePort(a, b string) bool {
 }
 
 func (v *checks) proxies(key string, list []string) {
-	if _, err := transport.ParseProxies(list); err != nil {
-		v.that(key, false, err.Error())
-	}
+	_, err := transport.ParseProxies(list)
+	v.err(key, err)
 }
