@@ -77,16 +77,20 @@ func (h *Host) Reload(c Config) (applied, restart []string, err error) {
 		keys = slices.DeleteFunc(keys, func(key string) bool { return key == "events.sinks" })
 	}
 	next := s.config
-	take(reflect.ValueOf(&next).Elem(), reflect.ValueOf(c), "", func(key string, same bool) bool {
-		switch reloadable := slices.Contains(keys, key); {
-		case same:
-			return reloadable
-		case reloadable:
+	given := make(map[string]reflect.Value)
+	each(reflect.ValueOf(c), "", func(key string, v reflect.Value) { given[key] = v })
+	each(reflect.ValueOf(&next).Elem(), "", func(key string, v reflect.Value) {
+		from, reloadable := given[key], slices.Contains(keys, key)
+		same := reflect.DeepEqual(v.Interface(), from.Interface()) || v.Kind() == reflect.Slice && v.Len() == 0 && from.Len() == 0
+		switch {
+		case !same && reloadable:
 			applied = append(applied, key)
-			return true
+		case !same:
+			restart = append(restart, key)
 		}
-		restart = append(restart, key)
-		return false
+		if reloadable {
+			v.Set(from)
+		}
 	})
 	sinks, err := next.eventOptions()
 	if err != nil {
@@ -112,20 +116,4 @@ func (h *Host) Reload(c Config) (applied, restart []string, err error) {
 	}
 	s.config, s.levelBy = next, ""
 	return applied, restart, nil
-}
-
-// take copies the settings of from for which wanted returns true. Lists are settings.
-func take(to, from reflect.Value, path string, wanted func(key string, same bool) bool) {
-	for i := range to.NumField() {
-		key := path + to.Type().Field(i).Tag.Get("config")
-		a, b := to.Field(i), from.Field(i)
-		if a.Kind() == reflect.Struct {
-			take(a, b, key+".", wanted)
-			continue
-		}
-		same := reflect.DeepEqual(a.Interface(), b.Interface()) || a.Kind() == reflect.Slice && a.Len() == 0 && b.Len() == 0
-		if wanted(key, same) {
-			a.Set(b)
-		}
-	}
 }
