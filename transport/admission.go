@@ -60,9 +60,8 @@ type Admission struct {
 	count  *counters.Set
 	now    func() time.Time
 
-	mu      sync.Mutex
-	pending int
-	held    int
+	mu sync.Mutex
+	tally
 	sources map[netip.Prefix]*source
 	waiting map[*source]struct{} // those with held connections
 	queues  [queueCount]queue    // all tickets, by state
@@ -75,13 +74,12 @@ type Admission struct {
 type source struct {
 	network *source // the /48 around a /64; nil
 	factor  int
-	pending int
-	held    int
-	earned  int // how many more may be pending, for their logins
-	tokens  float64
-	filled  time.Time
-	seen    time.Time
-	queues  [queueCount]queue
+	tally
+	earned int // how many more may be pending, for their logins
+	tokens float64
+	filled time.Time
+	seen   time.Time
+	queues [queueCount]queue
 }
 
 // NewAdmission returns an Admission that reads the clock through now.

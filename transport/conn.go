@@ -43,6 +43,9 @@ func (k Kind) Channel() counters.Channel {
 	return 0
 }
 
+// Encrypted reports whether its connections are encrypted. Their fast channels are encrypted too.
+func (k Kind) Encrypted() bool { return k != WS }
+
 // Conn is the write side of one reliable connection. All methods may be called
 // from any goroutine, and none blocks on the network. A closed connection
 // ignores all calls.
@@ -77,20 +80,20 @@ type Conn interface {
 	// PongsInOrder reports whether a pong arrives only after the peer has received
 	// everything that was sent before the ping.
 	PongsInOrder() bool
-	// Encrypted reports whether the connection is encrypted. Its fast channel is
-	// encrypted too.
-	Encrypted() bool
-	// OpenFast opens the fast channel that the connection itself carries, and returns
-	// nil if it carries none. Received packets go to onPacket: one packet without its
-	// length, only if it is newer than those before, valid during the call. onPacket
-	// must not block. A second call replaces the first channel.
-	OpenFast(onPacket func(packet []byte)) FastLink
 	// LoggedIn tells the transport that the peer is logged in: it no longer counts
 	// as pending (Admission).
 	LoggedIn()
 	// Close writes queued frames for at most one second, sends a close frame with the
 	// reason's number and name, and ends the connection.
 	Close(reason messages.CloseReason)
+}
+
+// FastCarrier is a Conn that carries a fast channel itself.
+type FastCarrier interface {
+	// OpenFast opens it. Received packets go to onPacket: one packet without its
+	// length, only if it is newer than those before, valid during the call. onPacket
+	// must not block. A second call replaces the first channel.
+	OpenFast(onPacket func(packet []byte)) FastLink
 }
 
 // FastLink is the sending side of a fast channel. All methods may be called from any
@@ -133,6 +136,32 @@ type End struct {
 	// Err is the error that ended the reading, nil after a close frame.
 	Err error
 }
+
+// Count counts the end of an accepted connection.
+func (e End) Count(count *counters.Set, channel counters.Channel) {
+	class := counters.ClosedLost
+	switch {
+	case e.Clean:
+		class = counters.ClosedByPeer
+	case e.ByHost != 0:
+		class = counters.ClosedByHost
+		count.CountClose(uint16(e.ByHost))
+	}
+	count.Closed.Add(class, 1)
+	count.Connections.Add(channel, -1)
+}
+
+// Nobody is the Handler of a refused connection.
+type Nobody struct{}
+
+// OnUnit implements Handler.
+func (Nobody) OnUnit([]byte) {}
+
+// OnAlive implements Handler.
+func (Nobody) OnAlive([]byte) {}
+
+// OnClosed implements Handler.
+func (Nobody) OnClosed(End) {}
 
 // Acceptor makes the Handler of a new connection. The goroutine that becomes the
 // connection's reader calls it once, before any method of the Handler. A nil

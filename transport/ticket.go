@@ -289,17 +289,10 @@ func finish(in, out []*Ticket) {
 func (a *Admission) insert(t *Ticket, to state, now time.Time) {
 	t.state, t.since = to, now
 	a.queues[to].Add(&t.links[inAll], t)
-	delta := func(pending, held *int) {
-		if to == waiting {
-			*held++
-		} else {
-			*pending++
-		}
-	}
-	delta(&a.pending, &a.held)
+	a.tally.add(to, 1)
 	for at, in := t.source, inSource; at != nil; at, in = at.network, inNetwork {
 		at.queues[to].Add(&t.links[in], t)
-		delta(&at.pending, &at.held)
+		at.tally.add(to, 1)
 	}
 	if to == waiting {
 		a.waiting[t.source] = struct{}{}
@@ -312,17 +305,10 @@ func (a *Admission) remove(t *Ticket) {
 	from := t.state
 	t.state = left
 	a.queues[from].Remove(&t.links[inAll])
-	delta := func(pending, held *int) {
-		if from == waiting {
-			*held--
-		} else {
-			*pending--
-		}
-	}
-	delta(&a.pending, &a.held)
+	a.tally.add(from, -1)
 	for at, in := t.source, inSource; at != nil; at, in = at.network, inNetwork {
 		at.queues[from].Remove(&t.links[in])
-		delta(&at.pending, &at.held)
+		at.tally.add(from, -1)
 	}
 	if from != waiting {
 		return
@@ -330,6 +316,17 @@ func (a *Admission) remove(t *Ticket) {
 	a.count.Held.Add(-1)
 	if t.source.held == 0 {
 		delete(a.waiting, t.source)
+	}
+}
+
+// tally is how many connections are pending and held.
+type tally struct{ pending, held int }
+
+func (n *tally) add(s state, delta int) {
+	if s == waiting {
+		n.held += delta
+	} else {
+		n.pending += delta
 	}
 }
 

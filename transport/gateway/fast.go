@@ -5,17 +5,18 @@ import (
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/messages/wire"
+	"troupe/transport"
 )
 
 // OpenFast implements connection.Edge. A connection that carries datagrams is its own
 // fast channel. Beside other connections the fast channel is DTLS if the connection is
 // encrypted and the host serves DTLS, and plain UDP otherwise.
 func (p *peer) OpenFast(peer messages.PeerID) player.FastOffer {
-	if own := p.conn.OpenFast(p.OnFast); own != nil {
+	if own, ok := p.conn.(transport.FastCarrier); ok {
 		p.fast = p.channel
-		return player.FastOffer{Link: own, Channel: p.channel, Port: p.gateway.o.Fast.Port()} // LOGIN_RESPONSE must name a port; the client does not use it
+		return player.FastOffer{Link: own.OpenFast(p.OnFast), Channel: p.channel, Port: p.gateway.o.Fast.Port()} // LOGIN_RESPONSE must name a port; the client does not use it
 	}
-	if p.conn.Encrypted() && p.gateway.o.Secured != nil {
+	if p.conn.Kind().Encrypted() && p.gateway.o.Secured != nil {
 		p.fast = counters.DTLS
 		return p.openSecured(peer)
 	}

@@ -21,8 +21,8 @@ func TestWaitEndsWithTheLastConnection(t *testing.T) {
 			t.Fatalf("of an empty set: %v", err)
 		}
 		a, b := new(conn), new(conn)
-		s.Add(a)
-		s.Add(b)
+		openset.Add(&s, a)
+		openset.Add(&s, b)
 		over := make(chan error, 1)
 		go func() { over <- s.Wait(t.Context()) }()
 		synctest.Wait()
@@ -30,13 +30,13 @@ func TestWaitEndsWithTheLastConnection(t *testing.T) {
 		if a.closed != messages.CloseGoingAway || b.closed != messages.CloseGoingAway {
 			t.Errorf("closed with %v and %v", a.closed, b.closed)
 		}
-		s.Remove(a)
-		s.Remove(a)
+		openset.Remove(&s, a)
+		openset.Remove(&s, a)
 		synctest.Wait()
 		if len(over) > 0 || s.Len() != 1 {
 			t.Errorf("one is open: %d of them, over: %v", s.Len(), len(over) > 0)
 		}
-		s.Remove(b)
+		openset.Remove(&s, b)
 		if err := <-over; err != nil {
 			t.Error(err)
 		}
@@ -45,7 +45,7 @@ func TestWaitEndsWithTheLastConnection(t *testing.T) {
 
 func TestWaitEndsWithItsContext(t *testing.T) {
 	var s openset.Set[*conn]
-	s.Add(new(conn))
+	openset.Add(&s, new(conn))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
 	cancel(enough)

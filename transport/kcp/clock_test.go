@@ -30,7 +30,9 @@ func (*slowCarrier) Close()                     {}
 
 type acceptAll struct{}
 
-func (acceptAll) Accept(transport.Conn) (transport.Handler, messages.CloseReason) { return nobody{}, 0 }
+func (acceptAll) Accept(transport.Conn) (transport.Handler, messages.CloseReason) {
+	return transport.Nobody{}, 0
+}
 
 // What is due for a crowd at one time is done one after the other: it must not keep the reader from its turn.
 func TestTimersOfACrowdFireOneAfterTheOther(t *testing.T) {

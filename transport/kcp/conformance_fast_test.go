@@ -40,7 +40,7 @@ func (s *conformingFastServer) Accept(c transport.Conn) (transport.Handler, mess
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.accepted[c.RemoteAddr()] = c.(*Conn)
-	return nobody{}, 0
+	return transport.Nobody{}, 0
 }
 
 func (s *conformingFastServer) Dial(ctx context.Context, up func([]byte), down func(int32, []byte)) (*transporttest.DatagramPair, error) {

@@ -10,6 +10,7 @@ import (
 	"troupe/messages/counters"
 	"troupe/messages/wire"
 	"troupe/transport"
+	"troupe/transport/internal/openset"
 )
 
 // sendsMax is how many frames of Send may wait (transport.Conn).
@@ -74,9 +75,6 @@ func (c *Conn) Reached() (acked uint64, ping bool) { return 0, true }
 
 // PongsInOrder implements transport.Conn: pings overtake messages.
 func (c *Conn) PongsInOrder() bool { return false }
-
-// Encrypted implements transport.Conn: the carrier is a DTLS association.
-func (c *Conn) Encrypted() bool { return true }
 
 // LoggedIn implements transport.Conn. It also raises the limit on inbound
 // messages and the window, so it belongs before the answer to the LOGIN.
@@ -182,7 +180,7 @@ func (c *Conn) onAlive(pong []byte) { c.handler.OnAlive(pong) }
 
 // onClosed implements owner: it releases the frames and the ticket, and reports the end.
 func (c *Conn) onClosed(how ended) {
-	defer c.l.conns.Remove(c)
+	defer openset.Remove(&c.l.Set, c)
 	c.e.lock()
 	for _, f := range c.sends {
 		f.Release()
@@ -193,27 +191,6 @@ func (c *Conn) onClosed(how ended) {
 	ticket.Leave()
 	end := transport.End{Code: how.code, ByHost: how.ours, Err: how.err}
 	end.Clean = how.peerSaid && how.code == uint16(messages.CloseNormal) && how.ours == 0
-	c.account(end)
+	end.Count(c.l.opt.Counters, counters.KCP)
 	c.handler.OnClosed(end)
 }
-
-// account counts the end.
-func (c *Conn) account(end transport.End) {
-	count, class := c.l.opt.Counters, counters.ClosedLost
-	switch {
-	case end.Clean:
-		class = counters.ClosedByPeer
-	case end.ByHost != 0:
-		class = counters.ClosedByHost
-		count.CountClose(uint16(end.ByHost))
-	}
-	count.Closed.Add(class, 1)
-	count.Connections.Add(counters.KCP, -1)
-}
-
-// nobody is the handler of a refused connection.
-type nobody struct{}
-
-func (nobody) OnUnit([]byte)          {}
-func (nobody) OnAlive([]byte)         {}
-func (nobody) OnClosed(transport.End) {}

@@ -27,7 +27,7 @@ type Fast struct {
 	number int32 // of the next packet to be sent
 }
 
-// OpenFast implements transport.Conn: unreliable datagrams in the association that
+// OpenFast implements transport.FastCarrier: unreliable datagrams in the association that
 // carries KCP. The socket's reader calls onPacket. A second call replaces the first
 // channel, and numbers start at 0 again.
 func (c *Conn) OpenFast(onPacket func(packet []byte)) transport.FastLink {

@@ -1,8 +1,6 @@
 package kcp
 
 import (
-	"context"
-	"fmt"
 	"sync"
 
 	"troupe/messages"
@@ -13,14 +11,15 @@ import (
 )
 
 // Listener is the Acceptor of a dtls.Endpoint, and makes a connection of each
-// association. All methods are safe for concurrent use.
+// association. All methods are safe for concurrent use. A connection whose peer sent a bye does not
+// count as open, although it answers repeated byes for one second.
 type Listener struct {
+	openset.Set[*Conn]
+
 	opt      Options
 	acceptor transport.Acceptor
 	workers  *workerPool
 	clock    *clock
-
-	conns openset.Set[*Conn]
 
 	mu     sync.Mutex
 	closed bool
@@ -64,7 +63,7 @@ func (l *Listener) accept(carrier Carrier) *engine {
 	ticket.OnEvict(func() { c.Close(messages.CloseTryLater) })
 	l.opt.Counters.Accepted.Add(counters.KCP, 1)
 	l.opt.Counters.Connections.Add(counters.KCP, 1)
-	l.conns.Add(c)
+	openset.Add(&l.Set, c)
 	l.mu.Lock()
 	closed = l.closed
 	l.mu.Unlock()
@@ -85,7 +84,7 @@ func (l *Listener) ask(c *Conn) {
 		}
 		refused := handler == nil
 		if refused {
-			handler = nobody{}
+			handler = transport.Nobody{}
 		}
 		c.e.lock() // the timer of a connection that closes already may fire
 		c.handler = handler
@@ -103,20 +102,3 @@ func (l *Listener) Close() {
 	l.closed = true
 	l.mu.Unlock()
 }
-
-// CloseAll closes every open connection with a reason, each as Conn.Close does,
-// and returns at once.
-func (l *Listener) CloseAll(reason messages.CloseReason) { l.conns.CloseAll(reason) }
-
-// Wait returns once no connection is open, or with an error when ctx ends
-// before. Call it after Close and CloseAll. A connection whose peer sent a bye does not
-// count as open, although it answers repeated byes for one second.
-func (l *Listener) Wait(ctx context.Context) error {
-	if err := l.conns.Wait(ctx); err != nil {
-		return fmt.Errorf("kcp: %w", err)
-	}
-	return nil
-}
-
-// Len returns the number of open connections.
-func (l *Listener) Len() int { return l.conns.Len() }

@@ -146,9 +146,6 @@ func (c *refConn) ID() uint64                 { return c.id }
 func (c *refConn) Kind() transport.Kind       { return transport.WS }
 func (c *refConn) RemoteAddr() netip.AddrPort { return c.remote }
 func (c *refConn) PongsInOrder() bool         { return true }
-func (c *refConn) Encrypted() bool            { return false }
-
-func (c *refConn) OpenFast(func([]byte)) transport.FastLink { return nil }
 
 func (c *refConn) SetSource(src wire.Source) {
 	c.mu.Lock()

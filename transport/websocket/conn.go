@@ -119,12 +119,6 @@ func (c *Conn) Kind() transport.Kind { return c.l.opt.Kind }
 // PongsInOrder implements transport.Conn: pings and messages share one stream.
 func (c *Conn) PongsInOrder() bool { return true }
 
-// Encrypted implements transport.Conn. It is true for wss, also if a proxy decrypts.
-func (c *Conn) Encrypted() bool { return c.l.opt.Kind == transport.WSS }
-
-// OpenFast implements transport.Conn: a WebSocket carries no datagrams.
-func (c *Conn) OpenFast(func(packet []byte)) transport.FastLink { return nil }
-
 // RemoteAddr implements transport.Conn. It is the zero value when the peer's
 // address is not IP and port.
 func (c *Conn) RemoteAddr() netip.AddrPort { return c.remote }

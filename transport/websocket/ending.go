@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"troupe/messages"
-	"troupe/messages/counters"
 	"troupe/transport"
+	"troupe/transport/internal/openset"
 	"troupe/transport/internal/rfc6455"
 )
 
@@ -143,7 +143,7 @@ func (c *Conn) accept(acceptor transport.Acceptor) error {
 		}
 	})
 	if handler == nil {
-		handler = nobody{}
+		handler = transport.Nobody{}
 	}
 	c.in.handler = handler
 	if !accepted {
@@ -156,7 +156,7 @@ func (c *Conn) accept(acceptor transport.Acceptor) error {
 func (c *Conn) end(code uint16, err error) {
 	end := c.finish(code, err)
 	c.guard(func() { c.in.handler.OnClosed(end) })
-	c.l.conns.Remove(c)
+	openset.Remove(&c.l.Set, c)
 }
 
 // finish closes the socket, with a close frame if possible, releases the connection's
@@ -176,7 +176,7 @@ func (c *Conn) finish(code uint16, err error) transport.End {
 	_ = c.nc.Close()
 	c.awaitWriter()
 	end := c.release(code, err)
-	c.account(end)
+	end.Count(c.l.opt.Counters, c.channel())
 	return end
 }
 
@@ -233,18 +233,4 @@ func (c *Conn) release(code uint16, err error) transport.End {
 	leave := code == uint16(messages.CloseNormal) || code == 0 && c.l.opt.EmptyCloseIsLeave
 	end.Clean = err == nil && leave && end.ByHost == 0
 	return end
-}
-
-// account counts the end.
-func (c *Conn) account(end transport.End) {
-	count, class := c.l.opt.Counters, counters.ClosedLost
-	switch {
-	case end.Clean:
-		class = counters.ClosedByPeer
-	case end.ByHost != 0:
-		class = counters.ClosedByHost
-		count.CountClose(uint16(end.ByHost))
-	}
-	count.Closed.Add(class, 1)
-	count.Connections.Add(c.channel(), -1)
 }

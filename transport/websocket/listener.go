@@ -18,6 +18,8 @@ import (
 // run it with Serve, end it with Close and CloseAll. All methods are safe for
 // concurrent use.
 type Listener struct {
+	openset.Set[*Conn]
+
 	opt     Options
 	started time.Time
 	ln      net.Listener
@@ -25,8 +27,6 @@ type Listener struct {
 	readers sync.Pool // of *headerReader
 
 	handshakes sync.WaitGroup // running handshakes
-
-	conns openset.Set[*Conn]
 
 	mu          sync.Mutex
 	handshaking map[*handshakingConn]struct{}
@@ -139,22 +139,6 @@ func (l *Listener) Close(ctx context.Context) error {
 	return nil
 }
 
-// CloseAll closes every open connection with a reason, each as Conn.Close does,
-// and returns at once.
-func (l *Listener) CloseAll(reason messages.CloseReason) { l.conns.CloseAll(reason) }
-
-// Wait returns once no connection is open, or with an error when ctx ends
-// before. Call it after Close and CloseAll.
-func (l *Listener) Wait(ctx context.Context) error {
-	if err := l.conns.Wait(ctx); err != nil {
-		return fmt.Errorf("websocket: %w", err)
-	}
-	return nil
-}
-
-// Len returns the number of open connections.
-func (l *Listener) Len() int { return l.conns.Len() }
-
 func (l *Listener) closing() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -186,7 +170,7 @@ func (l *Listener) open(v *handshakingConn, early []byte) {
 // start runs c in a new goroutine, whose stack is small. The goroutine of the handshake has a
 // large stack and ends now.
 func (l *Listener) start(c *Conn) {
-	l.conns.Add(c)
+	openset.Add(&l.Set, c)
 	l.mu.Lock()
 	acceptor, closed := l.acceptor, l.closed
 	l.mu.Unlock()

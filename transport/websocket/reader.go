@@ -211,10 +211,3 @@ func (c *Conn) guard(f func()) (ok bool) {
 	f()
 	return true
 }
-
-// nobody is the handler of a refused connection.
-type nobody struct{}
-
-func (nobody) OnUnit([]byte)          {}
-func (nobody) OnAlive([]byte)         {}
-func (nobody) OnClosed(transport.End) {}

@@ -3,6 +3,8 @@ package openset
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"troupe/messages"
@@ -22,8 +24,8 @@ type Set[C Conn] struct {
 	empty chan struct{} // closed when conns is empty; made by Wait
 }
 
-// Add adds an open connection.
-func (s *Set[C]) Add(c C) {
+// Add adds an open connection. Like Remove it is no method: a listener that embeds a Set has only the methods for its users.
+func Add[C Conn](s *Set[C], c C) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.conns == nil {
@@ -33,7 +35,7 @@ func (s *Set[C]) Add(c C) {
 }
 
 // Remove removes a connection that has ended. It does nothing if the set does not have it.
-func (s *Set[C]) Remove(c C) {
+func Remove[C Conn](s *Set[C], c C) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
@@ -54,17 +56,15 @@ func (s *Set[C]) Len() int {
 // without waiting for their ends.
 func (s *Set[C]) CloseAll(reason messages.CloseReason) {
 	s.mu.Lock()
-	all := make([]C, 0, len(s.conns))
-	for c := range s.conns {
-		all = append(all, c)
-	}
+	all := slices.Collect(maps.Keys(s.conns))
 	s.mu.Unlock()
 	for _, c := range all {
 		c.Close(reason)
 	}
 }
 
-// Wait returns once no connection is open, or with an error when ctx ends before.
+// Wait returns once no connection is open, or with an error when ctx ends before. Call it once no more connections are added, and
+// after CloseAll.
 func (s *Set[C]) Wait(ctx context.Context) error {
 	for {
 		s.mu.Lock()
