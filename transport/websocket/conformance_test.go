@@ -33,7 +33,6 @@ func (c conforming) Start(tb transporttest.TB, o transporttest.Options) transpor
 	}
 	opt := Options{
 		Admission: o.Admission, Counters: o.Counters, NextID: o.NextID,
-		MessageBytesMax: o.MessageBytesMax, PendingMessageBytesMax: o.PendingMessageBytesMax,
 		WriteTimeout: o.WriteTimeout, CloseLinger: o.CloseLinger,
 	}
 	if c.secure {

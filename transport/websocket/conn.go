@@ -93,7 +93,7 @@ func (l *Listener) newConn(nc net.Conn, remote netip.AddrPort, ticket *transport
 		c.in.buf = make([]byte, len(early))
 	}
 	c.in.to = copy(c.in.buf, early)
-	c.in.parser.framesMax = l.opt.FragmentsMax
+	c.in.parser.framesMax = framesMax
 	c.out.phase, c.out.ticket = phaseOpen, ticket
 	return c
 }

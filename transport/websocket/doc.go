@@ -42,7 +42,7 @@
 //
 // # Sockets
 //
-// TCP_NODELAY is on, and the send buffer is Options.SendBufferBytes. TCP keep-alive is
+// TCP_NODELAY is on, and the send buffer is 128 KiB. TCP keep-alive is
 // off on every listener: the layer above pings and has a login timeout, and so finds a
 // dead peer sooner than a probe would. On Linux, the socket reports how much the peer's
 // system has acknowledged, which distinguishes a slow reader from a dead one

@@ -75,21 +75,14 @@ func (v *handshakingConn) requestAdmission() {
 func (v *handshakingConn) readProxyHeader() {
 	l := v.l
 	defer l.handshakes.Done()
-	defer func() {
-		if p := recover(); p != nil {
-			transport.Panicked(l.opt.Counters, &l.opt.Log, "PROXY protocol header", p)
-			_ = v.Close()
-		}
-	}()
+	defer v.panicked("PROXY protocol header")
 	under := bottom(v.Conn) // the header comes before TLS
-	_ = under.SetReadDeadline(time.Now().Add(l.opt.HeaderTimeout))
+	_ = under.SetReadDeadline(time.Now().Add(headerTimeout))
 	client, err := transport.ReadProxyHeader(under)
 	_ = under.SetReadDeadline(time.Time{})
 	if err != nil {
 		l.opt.Log.Debug().Stringer("remote", v.remote).Err(err).Msg("no PROXY protocol header")
-		l.mu.Lock()
-		delete(l.handshaking, v)
-		l.mu.Unlock()
+		l.strike(v)
 		v.refuse(counters.RefusedProxy)
 		_ = v.Close()
 		return
@@ -140,9 +133,17 @@ func (l *Listener) enter(v *handshakingConn) bool {
 	}
 	l.mu.Unlock()
 	if closed {
-		v.Close()
+		_ = v.Close()
 	}
 	return !closed
+}
+
+// panicked is deferred by the goroutines of a handshake.
+func (v *handshakingConn) panicked(where string) {
+	if p := recover(); p != nil {
+		transport.Panicked(v.l.opt.Counters, &v.l.opt.Log, where, p)
+		_ = v.Close()
+	}
 }
 
 // reset closes a connection by a TCP reset, which leaves no TIME_WAIT entry: a flood would

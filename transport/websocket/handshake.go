@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"troupe/messages/counters"
-	"troupe/transport"
 	"troupe/transport/internal/rfc6455"
 )
 
@@ -21,19 +20,14 @@ import (
 func (v *handshakingConn) serve() {
 	l := v.l
 	defer l.leave(v)
-	defer func() {
-		if r := recover(); r != nil {
-			transport.Panicked(l.opt.Counters, &l.opt.Log, "WebSocket handshake", r)
-			_ = v.Close()
-		}
-	}()
-	_ = v.SetDeadline(time.Now().Add(l.opt.HeaderTimeout))
+	defer v.panicked("WebSocket handshake")
+	_ = v.SetDeadline(time.Now().Add(headerTimeout))
 	in := l.readers.Get().(*headerReader)
 	defer func() {
 		in.Reset(nil)
 		l.readers.Put(in)
 	}()
-	in.limit.R, in.limit.N = v, int64(l.opt.HeaderBytesMax)
+	in.limit.R, in.limit.N = v, headerBytesMax
 	in.Reset(&in.limit)
 	if used, key := in.usual(); used > 0 && !l.closing() {
 		in.key = append(in.key[:0], key...)
@@ -119,7 +113,7 @@ func (v *handshakingConn) decide(r *http.Request, in *headerReader) {
 func (v *handshakingConn) upgrade(in *headerReader) {
 	l := v.l
 	in.out = rfc6455.AppendAccepted(in.out[:0], in.key)
-	_ = v.SetDeadline(time.Now().Add(l.opt.HeaderTimeout))
+	_ = v.SetDeadline(time.Now().Add(headerTimeout))
 	_, err := v.Write(in.out)
 	var early []byte
 	if err == nil {
@@ -145,7 +139,7 @@ func (v *handshakingConn) answer(status int, text string) {
 
 func (v *handshakingConn) respond(status int, text string) {
 	defer v.Close()
-	_ = v.SetDeadline(time.Now().Add(v.l.opt.HeaderTimeout))
+	_ = v.SetDeadline(time.Now().Add(headerTimeout))
 	_, err := fmt.Fprintf(v, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nSec-WebSocket-Version: 13\r\n"+
 		"Connection: close\r\nContent-Length: %d\r\n\r\n%s\n", status, http.StatusText(status), len(text)+1, text)
 	if err != nil {

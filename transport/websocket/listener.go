@@ -1,6 +1,7 @@
 package websocket
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,14 +44,10 @@ func Listen(opt Options) (*Listener, error) {
 	}
 	l := newListener(opt)
 	if l.ln = opt.Listener; l.ln == nil {
-		addr := opt.Addr
-		if addr == "" {
-			addr = ":0"
-		}
 		// Keep-alive probes are off: the layer above pings, which finds a silent peer
 		// long before a probe would.
 		lc := net.ListenConfig{KeepAlive: -1, Control: l.tuneListener}
-		ln, err := lc.Listen(context.Background(), "tcp", addr)
+		ln, err := lc.Listen(context.Background(), "tcp", cmp.Or(opt.Addr, ":0"))
 		if err != nil {
 			return nil, err // says what it did, and where
 		}
@@ -77,19 +74,16 @@ func (l *Listener) Addr() net.Addr { return l.ln.Addr() }
 // Serve accepts connections until Close and returns nil then, otherwise the
 // error of the socket. It may be called once.
 func (l *Listener) Serve(acceptor transport.Acceptor) error {
+	served := make(chan struct{})
 	l.mu.Lock()
-	switch {
-	case l.closed:
-		l.mu.Unlock()
-		return nil
-	case l.served != nil:
-		l.mu.Unlock()
-		return errors.New("websocket: Serve called twice")
+	closed := l.closed
+	if !closed {
+		l.acceptor, l.served = acceptor, served
 	}
-	l.acceptor = acceptor
-	l.served = make(chan struct{})
-	served := l.served
 	l.mu.Unlock()
+	if closed {
+		return nil
+	}
 	defer close(served)
 
 	err := l.accept()
@@ -117,14 +111,14 @@ func (l *Listener) Close(ctx context.Context) error {
 	}
 	l.mu.Unlock()
 	err := l.ln.Close()
+	if errors.Is(err, net.ErrClosed) {
+		err = nil
+	}
 	for _, v := range cut {
 		_ = v.Conn.Close() // its own goroutine cleans up
 	}
 	for _, v := range held {
 		_ = v.Close()
-	}
-	if errors.Is(err, net.ErrClosed) {
-		err = nil
 	}
 	if served != nil {
 		select {
@@ -148,19 +142,21 @@ func (l *Listener) closing() bool {
 // leave removes a handshaking connection from the list: its handshake is done, or it has
 // ended.
 func (l *Listener) leave(v *handshakingConn) {
-	l.mu.Lock()
-	delete(l.handshaking, v)
-	l.mu.Unlock()
+	l.strike(v)
 	l.handshakes.Done()
+}
+
+func (l *Listener) strike(v *handshakingConn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.handshaking, v)
 }
 
 // open starts the Conn of an upgraded handshaking connection. It removes the latter from the
 // list first, so that Close no longer cuts it.
 func (l *Listener) open(v *handshakingConn, early []byte) {
 	v.done.Store(true)
-	l.mu.Lock()
-	delete(l.handshaking, v)
-	l.mu.Unlock()
+	l.strike(v)
 	l.tune(v.Conn)
 	c := l.newConn(v.Conn, v.remote, v.ticket, early)
 	v.ticket.OnEvict(func() { c.Close(messages.CloseTryLater) })
@@ -184,7 +180,7 @@ func (l *Listener) start(c *Conn) {
 // Package net sets TCP_NODELAY on each.
 func (l *Listener) tuneListener(_, _ string, raw syscall.RawConn) error {
 	return raw.Control(func(fd uintptr) {
-		l.tuned = l.opt.SendBufferBytes <= 0 || setSendBuffer(fd, l.opt.SendBufferBytes) == nil
+		l.tuned = setSendBuffer(fd, sendBufferBytes) == nil
 	})
 }
 
@@ -195,11 +191,7 @@ func (l *Listener) tune(nc net.Conn) {
 	if tcp == nil || l.tuned {
 		return
 	}
-	err := errors.Join(tcp.SetNoDelay(true), tcp.SetKeepAlive(false))
-	if l.opt.SendBufferBytes > 0 {
-		err = errors.Join(err, tcp.SetWriteBuffer(l.opt.SendBufferBytes))
-	}
-	if err != nil {
+	if err := errors.Join(tcp.SetNoDelay(true), tcp.SetKeepAlive(false), tcp.SetWriteBuffer(sendBufferBytes)); err != nil {
 		l.opt.Log.Debug().Err(err).Msg("socket options not set")
 	}
 }

@@ -363,13 +363,9 @@ func TestDraining(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for name, opt := range map[string]Options{
-		"kind":      {Kind: transport.KCP},
-		"header":    {HeaderBytesMax: -1},
-		"message":   {MessageBytesMax: -1},
-		"pending":   {MessageBytesMax: 100, PendingMessageBytesMax: 101},
-		"fragments": {FragmentsMax: -1},
-		"timeout":   {WriteTimeout: -1},
-		"address":   {Addr: "127.0.0.1:not-a-port"},
+		"kind":    {Kind: transport.KCP},
+		"timeout": {WriteTimeout: -1},
+		"address": {Addr: "127.0.0.1:not-a-port"},
 	} {
 		if l, err := Listen(opt); err == nil {
 			t.Errorf("%s: accepted", name)

@@ -1,7 +1,9 @@
 package websocket
 
 import (
+	"cmp"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"sync/atomic"
@@ -46,29 +48,10 @@ type Options struct {
 	// counter that all listeners of this package share.
 	NextID func() uint64
 
-	// HeaderTimeout bounds TLS handshake and request header together; default 5 s
-	// (reliability.md 5.2). The answer may take as long again.
-	HeaderTimeout time.Duration
-	// HeaderBytesMax bounds the request header; default 32 KiB, because a browser sends all cookies of the host name.
-	HeaderBytesMax int
-	// MessageBytesMax bounds the payload of an inbound message; default 65536,
-	// more is closed with 1009 (realtime.md 13).
-	MessageBytesMax int
-	// PendingMessageBytesMax is the same before LoggedIn; default 8 KiB, at most
-	// MessageBytesMax.
-	PendingMessageBytesMax int
-	// FragmentsMax bounds the frames of one message; default 64, more is closed
-	// with 1009: the message is legal, and too big for this host.
-	FragmentsMax int
-
 	// WriteTimeout is how long a write may make no progress before the connection counts as
 	// lost; default 10 s (reliability.md 2.7). On Linux, an acknowledgement by the peer's
 	// system is progress. It is also the TCP_USER_TIMEOUT of a connection that ends.
 	WriteTimeout time.Duration
-	// SendBufferBytes is the kernel's send buffer per connection; default 128 KiB,
-	// negative leaves it to the system. With the system's default a stalled peer
-	// hides 3.8 MB of backlog.
-	SendBufferBytes int
 	// CloseLinger is how long Close writes queued frames, and how long it then waits for the
 	// peer's answer; default 1 s. Closing never takes longer than both together.
 	CloseLinger time.Duration
@@ -77,40 +60,38 @@ type Options struct {
 	EmptyCloseIsLeave bool
 }
 
+const (
+	// headerTimeout bounds TLS handshake and request header together (reliability.md 5.2). The answer may take as long again.
+	headerTimeout = 5 * time.Second
+	// headerBytesMax bounds the request header: a browser sends all cookies of the host name.
+	headerBytesMax = 32 << 10
+	// messageBytesMax bounds the payload of an inbound message; more is closed with 1009 (realtime.md 13).
+	messageBytesMax = wire.UnitMax
+	// pendingMessageBytesMax is the same before LoggedIn.
+	pendingMessageBytesMax = 8 << 10
+	// framesMax bounds the frames of one message; more is closed with 1009: the message is legal, and too big for this host.
+	framesMax = 64
+	// sendBufferBytes is the kernel's send buffer per connection. With the system's default a stalled peer hides 3.8 MB of backlog.
+	sendBufferBytes = 128 << 10
+)
+
 // lastID numbers the connections of listeners without NextID. It is global, because ids are
 // unique within the process.
 var lastID atomic.Uint64
 
-func nextID() uint64 { return lastID.Add(1) }
-
 // withDefaults returns o with its zero values filled in.
 func (o Options) withDefaults() Options {
 	if o.TLS != nil {
-		setDefault(&o.Kind, transport.WSS)
+		o.Kind = cmp.Or(o.Kind, transport.WSS)
 	}
-	setDefault(&o.Kind, transport.WS)
-	setDefault(&o.HeaderTimeout, 5*time.Second)
-	setDefault(&o.HeaderBytesMax, 32<<10)
-	setDefault(&o.MessageBytesMax, wire.UnitMax)
-	setDefault(&o.PendingMessageBytesMax, min(8<<10, o.MessageBytesMax))
-	setDefault(&o.FragmentsMax, 64)
-	setDefault(&o.WriteTimeout, 10*time.Second)
-	setDefault(&o.SendBufferBytes, 128<<10)
-	setDefault(&o.CloseLinger, time.Second)
-	if o.Counters == nil {
-		o.Counters = new(counters.Set)
-	}
+	o.Kind = cmp.Or(o.Kind, transport.WS)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, 10*time.Second)
+	o.CloseLinger = cmp.Or(o.CloseLinger, time.Second)
+	o.Counters = cmp.Or(o.Counters, new(counters.Set))
 	if o.NextID == nil {
-		o.NextID = nextID
+		o.NextID = func() uint64 { return lastID.Add(1) }
 	}
 	return o
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // validate checks filled-in options.
@@ -118,16 +99,8 @@ func (o Options) validate() error {
 	switch {
 	case o.Kind != transport.WS && o.Kind != transport.WSS:
 		return fmt.Errorf("websocket: kind %v is not ws or wss", o.Kind)
-	case o.HeaderBytesMax < 1:
-		return fmt.Errorf("websocket: HeaderBytesMax %d is below 1", o.HeaderBytesMax)
-	case o.MessageBytesMax < 1 || o.MessageBytesMax > 1<<30:
-		return fmt.Errorf("websocket: MessageBytesMax %d is not within 1 and 2^30", o.MessageBytesMax)
-	case o.PendingMessageBytesMax < 1 || o.PendingMessageBytesMax > o.MessageBytesMax:
-		return fmt.Errorf("websocket: PendingMessageBytesMax %d is not within 1 and %d", o.PendingMessageBytesMax, o.MessageBytesMax)
-	case o.FragmentsMax < 1:
-		return fmt.Errorf("websocket: FragmentsMax %d is below 1", o.FragmentsMax)
-	case o.HeaderTimeout < 0 || o.WriteTimeout < 0 || o.CloseLinger < 0:
-		return fmt.Errorf("websocket: negative timeout")
+	case o.WriteTimeout < 0 || o.CloseLinger < 0:
+		return errors.New("websocket: negative timeout")
 	}
 	return nil
 }

@@ -18,21 +18,28 @@ const (
 	pingWritten        // the kernel has it
 )
 
+// progress is what the kernel says of a TCP connection.
+type progress struct {
+	acked     uint64 // bytes that the peer's system has acknowledged
+	held      int    // bytes that the kernel still holds
+	roundTrip time.Duration
+}
+
 // Reached implements transport.Conn.
 func (c *Conn) Reached() (acked uint64, ping bool) {
-	acked, held, ok := progressOf(c.sys())
+	p, ok := progressOf(c.sys())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	o := &c.out
 	switch {
 	case o.ping != nil || o.pinged == pingWaiting:
-		return acked, false
+		return p.acked, false
 	case o.pinged == pingNone || !ok:
-		return acked, true
+		return p.acked, true
 	case o.pingEnd == 0: // not known: assume that the ping is the last of the written bytes
-		o.pingEnd = acked + uint64(held)
+		o.pingEnd = p.acked + uint64(p.held)
 	}
-	return acked, acked >= o.pingEnd
+	return p.acked, p.acked >= o.pingEnd
 }
 
 // wrote notes that s is completely written. The caller holds mu.
@@ -76,8 +83,8 @@ func (m *moves) wait(timeout time.Duration) time.Duration {
 // the kernel took some, if the peer has acknowledged some since the last call, or if this is
 // the first call, which has nothing to compare with.
 func (m *moves) on(n int) bool {
-	acked, _, ok := progressOf(m.sys)
-	return m.moved(n, acked, ok)
+	p, ok := progressOf(m.sys)
+	return m.moved(n, p.acked, ok)
 }
 
 // moved is on, given what the kernel says; ok is false if it says nothing.
@@ -101,9 +108,6 @@ func (c *Conn) sys() syscall.RawConn {
 
 // sysOf returns the handle of the TCP socket at the bottom, nil without one.
 func sysOf(nc net.Conn) syscall.RawConn {
-	if raw, ok := nc.(interface{ rawConn() syscall.RawConn }); ok {
-		return raw.rawConn()
-	}
 	if tcp := tcpOf(nc); tcp != nil {
 		if raw, err := tcp.SyscallConn(); err == nil {
 			return raw
@@ -129,4 +133,7 @@ func (c *Conn) cut() {
 
 // RoundTrip returns the kernel's estimate of the round trip to the peer, 0 if it has none. It
 // asks the kernel each time, so it is for operators who look.
-func (c *Conn) RoundTrip() time.Duration { return roundTripOf(c.sys()) }
+func (c *Conn) RoundTrip() time.Duration {
+	p, _ := progressOf(c.sys())
+	return p.roundTrip
+}

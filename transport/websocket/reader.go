@@ -62,9 +62,9 @@ func (c *Conn) read(h transport.Handler) (code uint16, err error) {
 
 func (c *Conn) messageMax() int {
 	if c.loggedIn.Load() {
-		return c.l.opt.MessageBytesMax
+		return messageBytesMax
 	}
-	return c.l.opt.PendingMessageBytesMax
+	return pendingMessageBytesMax
 }
 
 // fill reads once, behind the bytes that are not parsed yet. Before that it flushes a pong:
@@ -193,21 +193,20 @@ var errPanicked = errors.New("websocket: handler panicked")
 // readGuarded is read with a panic of the handler as errPanicked.
 func (c *Conn) readGuarded() (code uint16, err error) {
 	err = errPanicked
-	defer func() {
-		if p := recover(); p != nil {
-			transport.Panicked(c.l.opt.Counters, &c.l.opt.Log, "WebSocket handler", p)
-		}
-	}()
+	defer c.handlerPanicked()
 	return c.read(c.in.handler)
 }
 
 // guard runs f and reports whether it returned without a panic.
 func (c *Conn) guard(f func()) (ok bool) {
-	defer func() {
-		if p := recover(); p != nil {
-			transport.Panicked(c.l.opt.Counters, &c.l.opt.Log, "WebSocket handler", p)
-		}
-	}()
+	defer c.handlerPanicked()
 	f()
 	return true
+}
+
+// handlerPanicked is deferred around calls of the handler.
+func (c *Conn) handlerPanicked() {
+	if p := recover(); p != nil {
+		transport.Panicked(c.l.opt.Counters, &c.l.opt.Log, "WebSocket handler", p)
+	}
 }

@@ -36,7 +36,6 @@ func hasOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, opt := range map[string]Options{"own": {Addr: onSockets}, "given": {Listener: given}} {
-		opt.SendBufferBytes = 48 << 10
 		h := serve(t, opt, newRecorder())
 		if inherited := name == "own"; h.tuned != inherited {
 			t.Errorf("%s listener: sockets inherit their options: %v", name, h.tuned)
@@ -50,7 +49,7 @@ func hasOptions(t *testing.T) {
 				name                string
 				level, option, want int
 			}{
-				{"send buffer", unix.SOL_SOCKET, unix.SO_SNDBUF, 2 * opt.SendBufferBytes}, // the kernel doubles it
+				{"send buffer", unix.SOL_SOCKET, unix.SO_SNDBUF, 2 * sendBufferBytes}, // the kernel doubles it
 				{"TCP_NODELAY", unix.IPPROTO_TCP, unix.TCP_NODELAY, 1},
 				{"keep-alive", unix.SOL_SOCKET, unix.SO_KEEPALIVE, 0},
 				{"TCP_USER_TIMEOUT", unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, 0}, // it would cut a slow reader
@@ -103,7 +102,7 @@ func isLookedAt(t *testing.T) {
 // A ping behind much else is not at the peer yet, and what the peer takes meanwhile is seen:
 // the kernel counts what the peer's system has acknowledged.
 func pingIsThereOnceItsSystemHasIt(t *testing.T) {
-	h := serve(t, Options{Addr: onSockets, SendBufferBytes: 32 << 10}, newRecorder())
+	h := serve(t, Options{Addr: onSockets}, newRecorder())
 	cl, p := h.connect(t)
 	_ = cl.conn.(*net.TCPConn).SetReadBuffer(16 << 10)
 	src := new(queue)

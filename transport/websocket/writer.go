@@ -68,14 +68,10 @@ func (c *Conn) writeNow(s *scratch, more bool) {
 		}
 		c.mu.Lock()
 		c.wrote(s)
-		if !more && c.out.writer != writerRecheck {
-			c.rest()
-			c.mu.Unlock()
-			giveScratch(s)
-			return
-		}
 		s.reset()
-		more = c.composeGuarded(s)
+		if more || c.out.writer == writerRecheck {
+			more = c.composeGuarded(s)
+		}
 		if len(s.b) == 0 {
 			c.rest()
 			c.mu.Unlock()

@@ -1,0 +1,89 @@
+package websocket
+
+import (
+	"errors"
+	"sync"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// progressOf asks the kernel. Ok is false if it does not know.
+func progressOf(raw syscall.RawConn) (p progress, ok bool) {
+	if raw == nil {
+		return p, false
+	}
+	q := questions.Get().(*question)
+	defer questions.Put(q)
+	q.info, q.ok = unix.TCPInfo{}, false // older kernels know less of it
+	if err := raw.Control(q.look); err != nil || !q.ok {
+		return p, false
+	}
+	return progress{q.info.Bytes_acked, q.held, time.Duration(q.info.Rtt) * time.Microsecond}, true
+}
+
+// question is one call of the kernel.
+type question struct {
+	info unix.TCPInfo
+	held int
+	ok   bool
+	look func(fd uintptr) // ask
+}
+
+var questions = sync.Pool{New: func() any {
+	q := new(question)
+	q.look = q.ask
+	return q
+}}
+
+// ask asks the kernel. unix.GetsockoptTCPInfo would allocate the answer, for every ping.
+func (q *question) ask(fd uintptr) {
+	size := uint32(unsafe.Sizeof(q.info))
+	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.IPPROTO_TCP, unix.TCP_INFO,
+		uintptr(unsafe.Pointer(&q.info)), uintptr(unsafe.Pointer(&size)), 0)
+	if errno != 0 {
+		return
+	}
+	n, err := unix.IoctlGetInt(int(fd), unix.SIOCOUTQ)
+	q.held, q.ok = n, err == nil
+}
+
+// setUserTimeout lets the kernel give up on a peer that acknowledges nothing for
+// d (TCP_USER_TIMEOUT), instead of after a quarter of an hour.
+func setUserTimeout(raw syscall.RawConn, d time.Duration) error {
+	var failed error
+	err := raw.Control(func(fd uintptr) {
+		failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(d.Milliseconds()))
+	})
+	return errors.Join(err, failed)
+}
+
+// peerClosed is the event of a peer that sends no more, also behind input that is
+// not read yet.
+const peerClosed = unix.POLLRDHUP
+
+// setSendBuffer sets the send buffer of a listening socket, for those that it accepts.
+func setSendBuffer(fd uintptr, bytes int) error {
+	return unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUF, bytes)
+}
+
+// writeNonblock and readNonblock are write and read of a non-blocking socket. They never wait, so
+// the scheduler need not be told of them, which costs a tenth of a microsecond each, and far more
+// on a host with little to do: there each call would wake the runtime's monitor thread.
+
+func writeNonblock(fd int, b []byte) (int, error) { return rawCall(syscall.SYS_WRITE, fd, b) }
+
+func readNonblock(fd int, b []byte) (int, error) { return rawCall(syscall.SYS_READ, fd, b) }
+
+func rawCall(call uintptr, fd int, b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	n, _, errno := syscall.RawSyscall(call, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}
