@@ -2,6 +2,8 @@ package transport
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 )
@@ -37,4 +39,28 @@ func (system) ListenPacket(network, address string) (PacketConn, error) {
 		return nil, err
 	}
 	return c.(*net.UDPConn), nil
+}
+
+// socketBuffer is asked of the kernel for each direction of a UDP socket, in bytes. It may give less.
+const socketBuffer = 1 << 20
+
+// ListenUDP binds a UDP socket with large buffers. Without a host, or with [::], it listens on both families.
+func ListenUDP(address string) (PacketConn, error) {
+	network := "udp"
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		if ip := net.ParseIP(host); ip != nil && ip.To4() != nil {
+			network = "udp4" // an IPv4 wildcard is not both families
+		}
+	}
+	conn, err := new(net.ListenConfig).ListenPacket(context.Background(), network, address)
+	if err != nil {
+		return nil, err // says what it did, and where
+	}
+	udp, ok := conn.(*net.UDPConn)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("transport: %s is not UDP", address), conn.Close())
+	}
+	_ = udp.SetReadBuffer(socketBuffer)
+	_ = udp.SetWriteBuffer(socketBuffer)
+	return udp, nil
 }

@@ -197,6 +197,22 @@ func (a *Association) receive(r *record) counters.RecordDrop {
 	return 0
 }
 
+// take is receive, and counts a dropped record.
+func (a *Association) take(r *record) {
+	if drop := a.receive(r); drop != 0 {
+		a.count.Records.Add(drop, 1)
+	}
+}
+
+// takeEarly takes records that came before the handshake was done.
+func (a *Association) takeEarly(early [][]byte) {
+	for _, raw := range early {
+		if r, _, drop := nextRecord(raw); drop == 0 {
+			a.take(&r)
+		}
+	}
+}
+
 // adopt processes a record from an address other than the association's. If the record is
 // authentic and newer than all records before it, the peer has moved to that address, and move
 // reports whether the association may follow. Adopt reports whether the record belongs to the

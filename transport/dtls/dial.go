@@ -145,15 +145,7 @@ func (d *dialled) complete(k keys, s *secrets, accept func(a *Association) Handl
 	early, gone := d.early, d.gone
 	d.assoc, d.early = a, nil
 	d.mu.Unlock()
-	for _, raw := range early {
-		r, _, drop := nextRecord(raw)
-		if drop == 0 {
-			drop = a.receive(&r)
-		}
-		if drop != 0 {
-			d.drop(drop)
-		}
-	}
+	a.takeEarly(early)
 	if gone {
 		a.end(errSocketClosed, false)
 	}
@@ -226,9 +218,7 @@ func (d *dialled) handle(datagram []byte) {
 		case a == nil:
 			d.shake(&r)
 		case r.epoch == 1:
-			if drop := a.receive(&r); drop != 0 {
-				d.drop(drop)
-			}
+			a.take(&r)
 		case r.epoch == 0 && (r.typ == handshake || r.typ == changeCipherSpec):
 			a.resend()
 		default:

@@ -3,9 +3,10 @@ package dtls
 import (
 	"context"
 	"errors"
-	"fmt"
+	"maps"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -51,11 +52,11 @@ func Listen(o Options, acceptor Acceptor) (*Endpoint, error) {
 	conn := o.Conn
 	if conn == nil {
 		var err error
-		if conn, err = bind(o.Addr, o.SocketBuffer); err != nil {
+		if conn, err = transport.ListenUDP(o.Addr); err != nil {
 			return nil, err
 		}
 	}
-	e := &Endpoint{o: o, acceptor: acceptor, conn: conn, out: newSender(conn), arrivals: newArrivals(conn), sessions: newSessions(max(o.SessionsMax, 0)),
+	e := &Endpoint{o: o, acceptor: acceptor, conn: conn, out: newSender(conn), arrivals: newArrivals(conn), sessions: newSessions(sessionsMax),
 		peers: make(map[netip.AddrPort]*Association), byIP: make(map[netip.Addr][]*Association), started: time.Now(), roaming: roaming{left: roamPerSecond},
 		halves: make(map[netip.AddrPort]*half), perIP: make(map[netip.Prefix]int)}
 	if o.HelloRate > 0 {
@@ -67,28 +68,6 @@ func Listen(o Options, acceptor Acceptor) (*Endpoint, error) {
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.running.Go(e.read)
 	return e, nil
-}
-
-func bind(addr string, buffer int) (transport.PacketConn, error) {
-	network := "udp"
-	if host, _, err := net.SplitHostPort(addr); err == nil {
-		if ip := net.ParseIP(host); ip != nil && ip.To4() != nil {
-			network = "udp4" // an IPv4 wildcard is not both families
-		}
-	}
-	conn, err := new(net.ListenConfig).ListenPacket(context.Background(), network, addr)
-	if err != nil {
-		return nil, err // says what it did, and where
-	}
-	udp, ok := conn.(*net.UDPConn)
-	if !ok {
-		return nil, errors.Join(fmt.Errorf("dtls: %s is not UDP", addr), conn.Close())
-	}
-	if buffer > 0 { // as much as the kernel allows; less is no error
-		_ = udp.SetReadBuffer(buffer)
-		_ = udp.SetWriteBuffer(buffer)
-	}
-	return udp, nil
 }
 
 // Addr is where it listens, with the real port.
@@ -118,10 +97,7 @@ func (e *Endpoint) Close() error {
 	e.mu.Lock()
 	already := e.closed
 	e.closed = true
-	all := make([]*Association, 0, len(e.peers))
-	for _, a := range e.peers {
-		all = append(all, a)
-	}
+	all := slices.Collect(maps.Values(e.peers))
 	e.mu.Unlock()
 	var err error
 	if !already {
@@ -329,7 +305,7 @@ func (e *Endpoint) admit(from netip.AddrPort, key netip.Prefix, hello clientHell
 		return counters.HandshakeFailed
 	case e.o.Admit != nil && !e.o.Admit(from.Addr()):
 		return counters.HandshakeRefusedGate
-	case e.o.PeersMax > 0 && len(e.peers) >= e.o.PeersMax && e.peers[from] == nil:
+	case len(e.peers) >= peersMax && e.peers[from] == nil:
 		return counters.HandshakeRefusedFull
 	case !e.rates.has(key, now), e.hellos != nil && e.hellos.TokensAt(now) < 1:
 		return counters.HandshakeRefusedRate

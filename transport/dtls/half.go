@@ -107,9 +107,7 @@ func (h *half) takeEarly(r *record) (taken bool) {
 		h.e.drop(counters.RecordEarly)
 		return false
 	}
-	if drop := a.receive(r); drop != 0 {
-		h.e.drop(drop)
-	}
+	a.take(r)
 	return true
 }
 
@@ -195,15 +193,7 @@ func (h *half) complete(s *secrets) (*Association, error) {
 	}
 	e.o.Counters.Handshakes.Add(outcome, 1)
 	e.o.Log.Debug().Stringer("remote", h.from).Stringer("suite", k.suite).Stringer("outcome", outcome).Msg("DTLS association established")
-	for _, raw := range early {
-		r, _, drop := nextRecord(raw)
-		if drop == 0 {
-			drop = a.receive(&r)
-		}
-		if drop != 0 {
-			e.drop(drop)
-		}
-	}
+	a.takeEarly(early)
 	return a, nil
 }
 

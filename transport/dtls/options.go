@@ -1,6 +1,7 @@
 package dtls
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"net/netip"
@@ -39,9 +40,6 @@ type Options struct {
 	// second; 200. Addresses share buckets where there are more of them than buckets.
 	HelloRatePerIP float64
 	Timeout        time.Duration // of one handshake; 5 s
-	PeersMax       int           // established associations; 65536
-	SessionsMax    int           // remembered for resumption, an hour each; 16384
-	SocketBuffer   int           // bytes asked of the kernel each way; 1 MiB
 
 	// Admit, if not nil, says whether an address may begin a handshake at all. It is
 	// called by the socket's reader, under the endpoint's lock: it must not block.
@@ -53,27 +51,20 @@ type Options struct {
 	Counters *counters.Set // nil: counted nowhere
 }
 
-func (o Options) filled() Options {
-	fill(&o.HalfOpenMax, 512)
-	fill(&o.HalfOpenPerIP, 64)
-	fill(&o.HelloRate, 1000)
-	fill(&o.HelloRatePerIP, 200)
-	fill(&o.Timeout, 5*time.Second)
-	fill(&o.PeersMax, 1<<16)
-	fill(&o.SessionsMax, 1<<14)
-	fill(&o.SocketBuffer, 1<<20)
-	fill(&o.Channel, counters.DTLS)
-	if o.Counters == nil {
-		o.Counters = new(counters.Set)
-	}
-	return o
-}
+const (
+	peersMax    = 1 << 16 // established associations
+	sessionsMax = 1 << 14 // remembered for resumption, an hour each
+)
 
-func fill[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
+func (o Options) filled() Options {
+	o.HalfOpenMax = cmp.Or(o.HalfOpenMax, 512)
+	o.HalfOpenPerIP = cmp.Or(o.HalfOpenPerIP, 64)
+	o.HelloRate = cmp.Or(o.HelloRate, 1000)
+	o.HelloRatePerIP = cmp.Or(o.HelloRatePerIP, 200)
+	o.Timeout = cmp.Or(o.Timeout, 5*time.Second)
+	o.Channel = cmp.Or(o.Channel, counters.DTLS)
+	o.Counters = cmp.Or(o.Counters, new(counters.Set))
+	return o
 }
 
 func (o *Options) validate() error {

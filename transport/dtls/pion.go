@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"io"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -66,7 +67,7 @@ func clientHandshake(ctx context.Context, conn *pipe, roots *x509.CertPool, name
 func baseConfig(suite counters.Suite, store *sessionStore) (*capture, *dtls.Config) {
 	captured := new(capture)
 	config := &dtls.Config{
-		FlightInterval: flightIntervalMin + rand.N(flightIntervalMax-flightIntervalMin), MTU: 1200, LoggerFactory: silent{}, CipherSuites: []dtls.CipherSuiteID{},
+		FlightInterval: flightIntervalMin + rand.N(flightIntervalMax-flightIntervalMin), MTU: 1200, LoggerFactory: silent, CipherSuites: []dtls.CipherSuiteID{},
 	}
 	if store.sessions != nil {
 		config.SessionStore = store
@@ -275,19 +276,7 @@ func libraryReads(m *message) (ok bool) {
 	return h.Unmarshal(append(raw, m.body...)) == nil
 }
 
-// silent is the library's logger. It discards everything, because peers could fill the log.
-type silent struct{}
-
-func (silent) NewLogger(string) logging.LeveledLogger { return silent{} }
-func (silent) Trace(string)                           {}
-func (silent) Tracef(string, ...any)                  {}
-func (silent) Debug(string)                           {}
-func (silent) Debugf(string, ...any)                  {}
-func (silent) Info(string)                            {}
-func (silent) Infof(string, ...any)                   {}
-func (silent) Warn(string)                            {}
-func (silent) Warnf(string, ...any)                   {}
-func (silent) Error(string)                           {}
-func (silent) Errorf(string, ...any)                  {}
+// silent discards what the library logs, because peers could fill the log.
+var silent = &logging.DefaultLoggerFactory{Writer: io.Discard, DefaultLogLevel: logging.LogLevelDisabled}
 
 var _ net.Conn = (*pipe)(nil)

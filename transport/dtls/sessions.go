@@ -1,6 +1,7 @@
 package dtls
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -63,14 +64,8 @@ func (s *Sessions) drop(key string) {
 
 // forget removes a key from map and order. The caller holds mu. It is called rarely.
 func (s *Sessions) forget(key string) {
-	if _, ok := s.byKey[key]; !ok {
-		return
-	}
-	delete(s.byKey, key)
-	for i, k := range s.order {
-		if k == key {
-			s.order = append(s.order[:i], s.order[i+1:]...)
-			return
-		}
+	if _, ok := s.byKey[key]; ok {
+		delete(s.byKey, key)
+		s.order = slices.DeleteFunc(s.order, func(k string) bool { return k == key })
 	}
 }

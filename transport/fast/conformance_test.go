@@ -35,7 +35,7 @@ func (c conforming) Start(tb transporttest.TB, o transporttest.DatagramOptions) 
 	}
 	node := o.Network.Node()
 	s := &conformingPool{network: o.Network, ip: node.Addr()}
-	opt := Defaults()
+	opt := defaults()
 	opt.Addr, opt.Counters, opt.ListenPacket = "127.0.0.1:0", o.Counters, listenOn(node)
 	var err error
 	if s.pool, err = Listen(opt); err != nil {

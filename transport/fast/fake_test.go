@@ -72,19 +72,22 @@ func (q *queue) length() int {
 	return q.count
 }
 
+// defaults are the options of a channel that is on.
+func defaults() Options { return Options{Addr: ":33400", Enabled: true, SameIP: true}.filled() }
+
 // quietPool is a pool whose main socket is a fakeConn and has no goroutines: the
 // test is the reader and the writer.
 func quietPool(t testing.TB, change func(*Options)) (*Pool, *fakeConn) {
 	t.Helper()
 	conn := &fakeConn{closed: make(chan struct{})}
-	opt := Defaults()
+	opt := defaults()
 	opt.Now, opt.Counters = new(clock).now, new(counters.Set)
 	if change != nil {
 		change(&opt)
 	}
 	opt = opt.filled()
-	p := &Pool{opt: opt, started: opt.Now()}
-	p.binder = binder{bind: func(string, string, int) (transport.PacketConn, error) { return nil, errors.New("no") }, min: 1, max: 1, next: 1}
+	p := &Pool{opt: opt, started: opt.Now(), socketsMax: 1 + extraSocketsMax}
+	p.binder = binder{bind: func(string, string) (transport.PacketConn, error) { return nil, errors.New("no") }, min: 1, max: 1, next: 1}
 	p.main = newSocket(p, conn, false)
 	p.sockets = []*socket{p.main}
 	t.Cleanup(func() {

@@ -42,7 +42,7 @@ type host struct {
 func newHost(t testing.TB, change func(*Options)) *host {
 	t.Helper()
 	h := &host{t: t, clock: new(clock), count: new(counters.Set)}
-	opt := Defaults()
+	opt := defaults()
 	network := memnet.New(memnet.Seed(t))
 	t.Cleanup(network.Close)
 	h.net = network.Machine()

@@ -1,6 +1,7 @@
 package fast
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"strconv"
@@ -12,8 +13,7 @@ import (
 	"troupe/transport"
 )
 
-// Options configure a Pool. Start from Defaults: the zero value has the channel
-// switched off.
+// Options configure a Pool. The zero value has the channel switched off.
 type Options struct {
 	// Addr is "host:port" of the main socket. Without a host, or with [::], it
 	// listens on both families on the same port; with 0.0.0.0 on IPv4 only.
@@ -28,16 +28,6 @@ type Options struct {
 	// ExtraPortsMin and ExtraPortsMax are the range of ports of the further
 	// sockets, both included; 0 is 33403 and 33500. Unused when Addr has port 0.
 	ExtraPortsMin, ExtraPortsMax uint16
-	// ExtraSocketsMax is how many further sockets may be opened, 0 is 64, negative
-	// is none. One more, silent, is opened when they run out.
-	ExtraSocketsMax int
-	// QueueMax is how many datagrams may wait per socket for the kernel; more are
-	// dropped (newest first) and counted. 0 is 8192, which costs at most 512 KiB
-	// per socket that ever needs it.
-	QueueMax int
-	// SocketBuffer is the receive and send buffer asked of the kernel, in bytes
-	// per socket; the kernel may give less. 0 is 1 MiB, negative leaves its default.
-	SocketBuffer int
 	// ListenPacket opens the sockets; nil: those of the operating system.
 	ListenPacket func(network, address string) (transport.PacketConn, error)
 
@@ -46,28 +36,22 @@ type Options struct {
 	Now      func() time.Time // nil: time.Now. Steps of the wall clock must not show
 }
 
-// Defaults returns the options of a channel that is on, with the rules of the
-// specification.
-func Defaults() Options {
-	return Options{Addr: ":33400", Enabled: true, SameIP: true}.filled()
-}
+const (
+	// extraSocketsMax is how many further sockets may be opened. One more, silent, is opened when they run out.
+	extraSocketsMax = 64
+	// queueMax is how many datagrams may wait per socket for the kernel; more are dropped (newest first) and counted.
+	// They cost at most 512 KiB per socket that ever needs it.
+	queueMax = 8192
+)
 
 // filled returns a copy in which zero values are replaced by their meaning.
 func (o Options) filled() Options {
 	if o.ExtraPortsMin == 0 && o.ExtraPortsMax == 0 {
 		o.ExtraPortsMin, o.ExtraPortsMax = 33403, 33500
 	}
-	if o.ExtraSocketsMax == 0 {
-		o.ExtraSocketsMax = 64
-	}
-	if o.QueueMax == 0 {
-		o.QueueMax = 8192
-	}
-	if o.SocketBuffer == 0 {
-		o.SocketBuffer = 1 << 20
-	}
-	if o.Counters == nil {
-		o.Counters = new(counters.Set)
+	o.Counters = cmp.Or(o.Counters, new(counters.Set))
+	if o.ListenPacket == nil {
+		o.ListenPacket = func(_, address string) (transport.PacketConn, error) { return transport.ListenUDP(address) }
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -87,9 +71,6 @@ func (o Options) validate() (host string, port uint16, err error) {
 	}
 	if o.ExtraPortsMin == 0 || o.ExtraPortsMin > o.ExtraPortsMax {
 		return "", 0, fmt.Errorf("fast: port range %d to %d is empty", o.ExtraPortsMin, o.ExtraPortsMax)
-	}
-	if o.QueueMax < 0 {
-		return "", 0, fmt.Errorf("fast: QueueMax %d is negative", o.QueueMax)
 	}
 	return host, uint16(n), nil
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"troupe/messages"
-	"troupe/transport"
 )
 
 // Errors of Open.
@@ -23,12 +22,14 @@ const bindRetry = 10 * time.Second
 
 // Pool is the fast channel of one process: the main socket and, on demand,
 // further ones. Its methods may be called from any goroutine. Further sockets
-// stay open until Close; there are at most ExtraSocketsMax and a silent one.
+// stay open until Close; there are at most 64 and a silent one.
 type Pool struct {
 	opt     Options
 	binder  binder
 	started time.Time
 	running sync.WaitGroup // readers and writers
+
+	socketsMax int // smaller in tests
 
 	refusals    [64]sampler // by drop reason
 	writeErrors sampler
@@ -46,24 +47,15 @@ type Pool struct {
 
 // Listen binds the main socket. The pool works until Close.
 func Listen(opt Options) (*Pool, error) {
-	if opt.ListenPacket == nil {
-		return listen(opt, bindUDP)
-	}
-	return listen(opt, func(network, address string, _ int) (transport.PacketConn, error) {
-		return opt.ListenPacket(network, address)
-	})
-}
-
-func listen(opt Options, bind bindFunc) (*Pool, error) {
 	opt = opt.filled()
 	host, port, err := opt.validate()
 	if err != nil {
 		return nil, err
 	}
-	p := &Pool{opt: opt, started: opt.Now()}
-	p.binder = binder{bind: bind, host: host, anyPort: port == 0, buffer: opt.SocketBuffer,
+	p := &Pool{opt: opt, started: opt.Now(), socketsMax: 1 + extraSocketsMax}
+	p.binder = binder{bind: opt.ListenPacket, host: host, anyPort: port == 0,
 		min: opt.ExtraPortsMin, max: opt.ExtraPortsMax, next: opt.ExtraPortsMin}
-	conn, err := p.binder.main(port)
+	conn, err := p.binder.at(port)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +113,7 @@ func (p *Pool) assignSocket(a *Association) bool {
 			return true
 		}
 	}
-	if len(p.sockets) > p.opt.ExtraSocketsMax {
+	if len(p.sockets) >= p.socketsMax {
 		p.logNoPlace(nil)
 		return false
 	}

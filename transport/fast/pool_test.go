@@ -90,7 +90,8 @@ func TestCloseBetweenFindAndReceive(t *testing.T) {
 // When the sockets run out a peer stays on WebSocket, and its handshakes go
 // where they disturb nobody.
 func TestNoPlaceLeft(t *testing.T) {
-	h := newHost(t, func(o *Options) { o.ExtraSocketsMax = 2 })
+	h := newHost(t, nil)
+	h.socketsMax = 3
 	var placed []*Association
 	for range 3 {
 		a, _ := h.open(1, local)
@@ -132,17 +133,18 @@ func TestNoAddressNoPlace(t *testing.T) {
 
 func TestPortRange(t *testing.T) {
 	// A range of three: one is taken by somebody else, one becomes silent.
-	opt := Defaults()
+	opt := defaults()
 	opt.Addr, opt.ExtraPortsMin, opt.ExtraPortsMax = "127.0.0.1:5", 10, 12
 	opt.Now = new(clock).now
 	var tried []string
-	p, err := listen(opt, func(network, address string, _ int) (transport.PacketConn, error) {
+	opt.ListenPacket = func(network, address string) (transport.PacketConn, error) {
 		tried = append(tried, network+" "+address)
 		if strings.HasSuffix(address, ":10") || len(tried) > 4 {
 			return nil, errors.New("in use")
 		}
 		return &fakeConn{closed: make(chan struct{})}, nil
-	})
+	}
+	p, err := Listen(opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +170,7 @@ func TestPortRange(t *testing.T) {
 func TestPortRangeAtTheEnd(t *testing.T) {
 	b := binder{min: 65534, max: 65535, next: 65534}
 	var tried []string
-	b.bind = func(_, address string, _ int) (transport.PacketConn, error) {
+	b.bind = func(_, address string) (transport.PacketConn, error) {
 		tried = append(tried, address)
 		return nil, errors.New("in use")
 	}
@@ -184,23 +186,22 @@ func TestOptions(t *testing.T) {
 		func(o *Options) { o.Addr = ":70000" },
 		func(o *Options) { o.ExtraPortsMin, o.ExtraPortsMax = 5, 4 },
 		func(o *Options) { o.ExtraPortsMin = 0 },
-		func(o *Options) { o.QueueMax = -1 },
 	} {
-		opt := Defaults()
+		opt := defaults()
 		change(&opt)
 		if p, err := Listen(opt); err == nil {
 			_ = p.Close()
 			t.Errorf("accepted %+v", opt)
 		}
 	}
-	if o := (Options{}).filled(); o.Enabled || o.Now == nil || o.Counters == nil || o.ExtraSocketsMax != 64 || o.ExtraPortsMax != 33500 {
+	if o := (Options{}).filled(); o.Enabled || o.Now == nil || o.Counters == nil || o.ExtraPortsMax != 33500 {
 		t.Errorf("filled %+v", o)
 	}
 }
 
 func TestListenOnATakenPort(t *testing.T) {
 	h := newHost(t, nil)
-	opt := Defaults()
+	opt := defaults()
 	opt.Addr, opt.ListenPacket = netip.AddrPortFrom(local, h.Port()).String(), h.net.ListenPacket
 	if p, err := Listen(opt); err == nil {
 		_ = p.Close()

@@ -1,6 +1,7 @@
 package fast
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
@@ -18,8 +19,14 @@ import (
 	"troupe/transport/dtls"
 )
 
-// SecuredOptions configure the secured channel. The zero value of a time is its
-// default.
+const (
+	// verifyTimeout is how long an association may go without VERIFY_IDENTITY.
+	verifyTimeout = 10 * time.Second
+	// tokenLifetime is how long a connectToken is valid after the login (reliability.md 6).
+	tokenLifetime = time.Minute
+)
+
+// SecuredOptions configure the secured channel.
 type SecuredOptions struct {
 	// DTLS is the endpoint under it; its Certificate must be set.
 	DTLS dtls.Options
@@ -31,15 +38,9 @@ type SecuredOptions struct {
 	// SameIP accepts handshakes only from IP addresses of logged-in peers' WebSockets
 	// (reliability.md 6). A client whose UDP uses another address then waits for minutes,
 	// so it is off by default.
-	SameIP bool
-	// VerifyTimeout is how long an association may go without VERIFY_IDENTITY;
-	// default 10 s.
-	VerifyTimeout time.Duration
-	// TokenLifetime is how long a connectToken is valid after the login; default 60 s
-	// (reliability.md 6).
-	TokenLifetime time.Duration
-	Log           zerolog.Logger
-	Counters      *counters.Set
+	SameIP   bool
+	Log      zerolog.Logger
+	Counters *counters.Set
 }
 
 // Secured is the fast channel of the secured mode: DTLS associations that are
@@ -66,15 +67,7 @@ type SecuredHandler interface {
 
 // ListenSecured binds the socket. It works until Close.
 func ListenSecured(o SecuredOptions) (*Secured, error) {
-	if o.VerifyTimeout == 0 {
-		o.VerifyTimeout = 10 * time.Second
-	}
-	if o.TokenLifetime == 0 {
-		o.TokenLifetime = time.Minute
-	}
-	if o.Counters == nil {
-		o.Counters = new(counters.Set)
-	}
+	o.Counters = cmp.Or(o.Counters, new(counters.Set))
 	if o.Anchors == nil {
 		return nil, errors.New("fast: no trust anchors for the secured channel")
 	}
@@ -143,7 +136,7 @@ func (s *Secured) Accept(a *dtls.Association) dtls.Handler {
 		return nil
 	}
 	v := &recordHandler{s: s, a: a}
-	v.timer = time.AfterFunc(s.o.VerifyTimeout, v.late)
+	v.timer = time.AfterFunc(verifyTimeout, v.late)
 	return v
 }
 
@@ -154,7 +147,7 @@ func (s *Secured) claim(id wire.VerifyIdentity) *SecuredAssociation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.tokens[id.ConnectToken]
-	if c == nil || int32(c.peer) != id.PeerID || c.claimed || time.Since(c.since) > s.o.TokenLifetime {
+	if c == nil || int32(c.peer) != id.PeerID || c.claimed || time.Since(c.since) > tokenLifetime {
 		return nil
 	}
 	c.claimed = true

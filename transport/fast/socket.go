@@ -64,7 +64,7 @@ const strayEvery = 250 * time.Millisecond
 
 func newSocket(p *Pool, conn transport.PacketConn, silent bool) *socket {
 	s := &socket{
-		pool: p, conn: conn, silent: silent, out: newQueue(p.opt.QueueMax), done: make(chan struct{}),
+		pool: p, conn: conn, silent: silent, out: newQueue(queueMax), done: make(chan struct{}),
 		peers: make(map[key]*Association), ids: make(map[messages.PeerID]*namesakes),
 	}
 	if addr, ok := conn.LocalAddr().(*net.UDPAddr); ok {

@@ -23,7 +23,9 @@ func TestReadErrorsDoNotEndTheReader(t *testing.T) {
 			for range count {
 				conn.readErrs = append(conn.readErrs, errors.New("connection refused"))
 			}
-			p, err := listen(Defaults(), func(string, string, int) (transport.PacketConn, error) { return conn, nil })
+			opt := defaults()
+			opt.ListenPacket = func(string, string) (transport.PacketConn, error) { return conn, nil }
+			p, err := Listen(opt)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,7 +66,8 @@ func TestWriteErrorsAreLosses(t *testing.T) {
 }
 
 func TestFullQueueDropsTheNewest(t *testing.T) {
-	p, conn := quietPool(t, func(o *Options) { o.QueueMax = 3 })
+	p, conn := quietPool(t, nil)
+	p.main.out.limit = 3
 	a, err := p.Open(1, local, inbox(nil))
 	if err != nil {
 		t.Fatal(err)

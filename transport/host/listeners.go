@@ -207,9 +207,8 @@ type Announcement struct {
 }
 
 func (c *Config) fastOptions(count *counters.Set, log zerolog.Logger) fast.Options {
-	o := fast.Defaults()
-	o.Addr, o.Enabled, o.SameIP = c.Fast.Addr, c.Fast.Enabled, c.Fast.SameIP
-	o.ExtraPortsMin, o.ExtraPortsMax = uint16(c.Fast.PortsFrom), uint16(c.Fast.PortsTo)
-	o.Counters, o.Log = count, log
-	return o
+	return fast.Options{
+		Addr: c.Fast.Addr, Enabled: c.Fast.Enabled, SameIP: c.Fast.SameIP,
+		ExtraPortsMin: uint16(c.Fast.PortsFrom), ExtraPortsMax: uint16(c.Fast.PortsTo), Counters: count, Log: log,
+	}
 }
