@@ -53,7 +53,7 @@ func (c *Client) attach(cn *connection, r *wire.LoginResult) error {
 	now := time.Now()
 	old, away := c.current.Load(), c.away
 	if old != nil {
-		c.replaced = append(slices.DeleteFunc(c.replaced, (*connection).isDone), old)
+		c.replaced = append(slices.DeleteFunc(c.replaced, func(cn *connection) bool { return isClosed(cn.done) }), old)
 	}
 	cn.since, c.away, c.last, c.window = now, nil, cn.transport, milliseconds(r.WindowMs)
 	c.peer.Store(r.PeerID)

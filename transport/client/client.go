@@ -114,12 +114,10 @@ func (c *Client) Done() <-chan struct{} { return c.done }
 
 // End returns how the Client ended. It is zero before Done is closed.
 func (c *Client) End() End {
-	select {
-	case <-c.done:
+	if isClosed(c.done) {
 		return c.end
-	default:
-		return End{}
 	}
+	return End{}
 }
 
 // FastUp reports whether messages of intent Fast go by the fast channel.
@@ -229,8 +227,7 @@ func (c *Client) depart(leave bool) *connection {
 
 // awaitWritten waits until everything is written, or for closeTimeout.
 func (c *Client) awaitWritten(cn *connection) {
-	late := time.NewTimer(closeTimeout)
-	defer late.Stop()
+	late := time.After(closeTimeout)
 	for {
 		c.mu.Lock()
 		if cn.writes == writerBroken || c.current.Load() != cn || cn.writes == writerIdle && c.numbers.idle() {
@@ -241,7 +238,7 @@ func (c *Client) awaitWritten(cn *connection) {
 		c.mu.Unlock()
 		select {
 		case <-changed:
-		case <-late.C:
+		case <-late:
 			return
 		case <-cn.done:
 			return

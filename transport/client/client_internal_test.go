@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -80,9 +81,9 @@ func TestTransportNames(t *testing.T) {
 
 // bare is a client with a connection that was never opened.
 func bare(o Options) (*Client, *connection) {
-	setDefault(&o.EventsMax, 1)
-	setDefault(&o.SendBufferMessages, 100)
-	setDefault(&o.SendBufferBytes, 1<<20)
+	o.EventsMax = cmp.Or(o.EventsMax, 1)
+	o.SendBufferMessages = cmp.Or(o.SendBufferMessages, 100)
+	o.SendBufferBytes = cmp.Or(o.SendBufferBytes, 1<<20)
 	c := newClient(&o, nil)
 	cn := newConnection(c, KCP)
 	c.current.Store(cn)

@@ -111,9 +111,6 @@ func (cn *connection) onEnd(end End) {
 	cn.client.lost(cn, end)
 }
 
-// isDone reports whether every goroutine has ended.
-func (cn *connection) isDone() bool { return isClosed(cn.done) }
-
 func isClosed(ch <-chan struct{}) bool {
 	select {
 	case <-ch:
@@ -121,9 +118,4 @@ func isClosed(ch <-chan struct{}) bool {
 	default:
 		return false
 	}
-}
-
-// within derives a context that also ends after d.
-func (cn *connection) within(d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(cn.alive, d)
 }

@@ -96,15 +96,13 @@ func (f *fastChannel) ask(lost <-chan struct{}, packet func(dst []byte, seq int3
 	f.mu.Unlock()
 	for delay := repeatFirst; ; delay = min(2*delay, repeatMax) {
 		f.send(packet)
-		timer := time.NewTimer(delay)
 		select {
-		case <-timer.C:
+		case <-time.After(delay):
 			continue
 		case <-answered:
 		case <-lost:
 		case <-f.c.alive.Done():
 		}
-		timer.Stop()
 		return f.up()
 	}
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -92,7 +93,7 @@ func (f *fastChannel) runDTLS(link net.Conn, login *wire.LoginResult, serverName
 
 // associate makes one association and returns when it has ended or is silent. The error says why.
 func (f *fastChannel) associate(w *dtlsSetup, timeout time.Duration) error {
-	ctx, cancel := f.c.within(timeout)
+	ctx, cancel := context.WithTimeout(f.c.alive, timeout)
 	defer cancel()
 	conn, err := f.c.client.o.dialBeside(ctx, w.link, int(w.login.FastPort))
 	if err != nil {

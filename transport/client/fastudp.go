@@ -26,7 +26,7 @@ func (p udpPath) close() { p.conn.Close() }
 func (f *fastChannel) runUDP(link net.Conn, port int) {
 	connect := func(dst []byte, seq int32) []byte { return wire.AppendUDPConnect(dst, f.c.client.PeerID(), seq) }
 	for first := true; ; first = false {
-		ctx, cancel := f.c.within(handshakeTimeout)
+		ctx, cancel := context.WithTimeout(f.c.alive, handshakeTimeout)
 		conn, err := f.c.client.o.dialBeside(ctx, link, port)
 		cancel()
 		if err != nil && first {
@@ -72,12 +72,7 @@ func (f *fastChannel) readUDP(conn net.Conn) {
 		case errors.Is(err, net.ErrClosed):
 			return
 		default:
-			timer := time.NewTimer(10 * time.Millisecond)
-			select {
-			case <-timer.C:
-			case <-f.c.alive.Done():
-			}
-			timer.Stop()
+			wait(f.c.alive, 10*time.Millisecond)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -61,22 +62,8 @@ func ParseTransport(name string) (Transport, error) {
 	return 0, fmt.Errorf("client: %q is no transport: ws, wss, kcp or auto", name)
 }
 
-// Defaults of Options.
-const (
-	// eventsMaxDefault holds a second of a busy room: 50 players at 20 Hz.
-	eventsMaxDefault = 1024
-	// dialTimeoutDefault is a little more than a host waits for a LOGIN.
-	dialTimeoutDefault = 15 * time.Second
-	// autoTimeoutDefault gives a DTLS handshake a few retransmissions.
-	autoTimeoutDefault = 3 * time.Second
-	// silenceMaxDefault is five pings of a host with default settings.
-	silenceMaxDefault = 15 * time.Second
-	// stallMaxDefault finds a dead path within 3 s, and outlasts a spike of 2 s.
-	stallMaxDefault = 2800 * time.Millisecond
-	// The send buffer's defaults are those of a host's outbox (reliability.md 2.4).
-	sendBufferBytesDefault    = 1 << 20
-	sendBufferMessagesDefault = 4096
-)
+// dialTimeoutDefault is a little more than a host waits for a LOGIN.
+const dialTimeoutDefault = 15 * time.Second
 
 // Options are what Dial needs. Addr and PlayerSessionID are required; the zero
 // value of everything else is its default.
@@ -167,16 +154,16 @@ func (o Options) withDefaults() (Options, error) {
 	if err := o.Reconnect.check(); err != nil {
 		return o, err
 	}
-	setDefault(&o.WSSAddr, o.Addr)
-	setDefault(&o.Transport, WS)
-	setDefault(&o.KCPAddr, net.JoinHostPort(host, strconv.Itoa(KCPPort)))
-	setDefault(&o.EventsMax, eventsMaxDefault)
-	setDefault(&o.DialTimeout, dialTimeoutDefault)
-	setDefault(&o.AutoTimeout, autoTimeoutDefault)
-	setDefault(&o.SilenceMax, silenceMaxDefault)
-	setDefault(&o.StallMax, stallMaxDefault)
-	setDefault(&o.SendBufferBytes, sendBufferBytesDefault)
-	setDefault(&o.SendBufferMessages, sendBufferMessagesDefault)
+	o.WSSAddr = cmp.Or(o.WSSAddr, o.Addr)
+	o.Transport = cmp.Or(o.Transport, WS)
+	o.KCPAddr = cmp.Or(o.KCPAddr, net.JoinHostPort(host, strconv.Itoa(KCPPort)))
+	o.EventsMax = cmp.Or(o.EventsMax, 1024) // a second of a busy room: 50 players at 20 Hz
+	o.DialTimeout = cmp.Or(o.DialTimeout, dialTimeoutDefault)
+	o.AutoTimeout = cmp.Or(o.AutoTimeout, 3*time.Second)      // gives a DTLS handshake a few retransmissions
+	o.SilenceMax = cmp.Or(o.SilenceMax, 15*time.Second)       // five pings of a host with default settings
+	o.StallMax = cmp.Or(o.StallMax, 2800*time.Millisecond)    // finds a dead path within 3 s, and outlasts a spike of 2 s
+	o.SendBufferBytes = cmp.Or(o.SendBufferBytes, 1<<20)      // as a host's outbox (reliability.md 2.4)
+	o.SendBufferMessages = cmp.Or(o.SendBufferMessages, 4096) // likewise
 	if o.Sessions == nil {
 		o.Sessions = dtls.NewSessions()
 	}
@@ -187,12 +174,6 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("client: Options.KCPAddr: %w", err)
 	}
 	return o, nil
-}
-
-func setDefault[T comparable](field *T, value T) {
-	if *field == *new(T) {
-		*field = value
-	}
 }
 
 // serverName returns the name that the certificate of the host at addr must be valid for.

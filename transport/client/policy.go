@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"errors"
 	"math/rand/v2"
 	"time"
@@ -10,8 +11,7 @@ import (
 
 // Defaults of Reconnect.
 const (
-	reconnectDelayDefault    = 200 * time.Millisecond
-	reconnectDelayMaxDefault = 5 * time.Second
+	reconnectDelayDefault = 200 * time.Millisecond
 	// windowMargin is added to the host's window, which begins later than the client's.
 	windowMargin = 5 * time.Second
 	// windowUnknown is assumed if the host announces no window: it is the host's default.
@@ -74,8 +74,8 @@ func (r *Reconnect) check() error {
 	if r.Delay < 0 || r.DelayMax < 0 || r.GiveUpAfter < 0 {
 		return errors.New("client: the times of Options.Reconnect must not be negative")
 	}
-	setDefault(&r.Delay, reconnectDelayDefault)
-	setDefault(&r.DelayMax, reconnectDelayMaxDefault)
+	r.Delay = cmp.Or(r.Delay, reconnectDelayDefault)
+	r.DelayMax = cmp.Or(r.DelayMax, 5*time.Second)
 	return nil
 }
 

@@ -138,30 +138,21 @@ func (c *Client) pause(ctx context.Context, asked, delay time.Duration) bool {
 	until := earliest.Add(delay)
 	for {
 		c.mu.Lock()
-		wait := time.Until(later(until, c.notBefore))
+		wait := max(time.Until(until), time.Until(c.notBefore))
 		c.mu.Unlock()
 		if wait <= 0 {
 			return ctx.Err() == nil
 		}
-		timer := time.NewTimer(wait)
 		select {
-		case <-timer.C:
+		case <-time.After(wait):
 		case <-c.nudge:
 			until = earliest
 		case <-ctx.Done():
 		}
-		timer.Stop()
 		if ctx.Err() != nil {
 			return false
 		}
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // tryAgain makes attempt n. It returns nil if a connection was made, even if that has ended

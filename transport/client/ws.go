@@ -131,11 +131,9 @@ func (l *wsLink) openFast(f *fastChannel, login *wire.LoginResult, o *Options) {
 
 func (l *wsLink) close() {
 	if l.ws.writeControl(rfc6455.Close, closePayload(codeNormal), closeTimeout) == nil {
-		timer := time.NewTimer(closeTimeout)
-		defer timer.Stop()
 		select {
 		case <-l.over:
-		case <-timer.C:
+		case <-time.After(closeTimeout):
 		}
 	}
 	l.tcp.Close()

@@ -2,8 +2,10 @@ package fast
 
 import (
 	"errors"
+	"maps"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -155,11 +157,7 @@ func (s *socket) stray(from netip.AddrPort, peer messages.PeerID, number int32, 
 func (s *socket) all() []*Association {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	list := make([]*Association, 0, len(s.peers))
-	for _, a := range s.peers {
-		list = append(list, a)
-	}
-	return list
+	return slices.Collect(maps.Values(s.peers))
 }
 
 // read is the reader. Only closing the socket ends it.
@@ -210,10 +208,8 @@ func (s *socket) pause(failures int) bool {
 	if over <= 0 {
 		return true
 	}
-	timer := time.NewTimer(min(pauseMin<<min(over-1, 10), pauseMax))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(min(pauseMin<<min(over-1, 10), pauseMax)):
 		return true
 	case <-s.done:
 		return false

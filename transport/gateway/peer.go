@@ -293,12 +293,10 @@ func (p *peer) beforeLogin(h *wire.Header) {
 	if len(h.Payload) > wire.PayloadMax {
 		p.drop(counters.DropPayloadTooLarge)
 	}
-	if id == "" || len(id) > idMax || len(l.ReconnectToken) > idMax || len(h.Payload) > wire.PayloadMax {
-		p.unknown = true
-		p.handle.Refuse(0)
-		return
+	var status messages.PlayerSessionStatus // 0: unknown
+	if id != "" && len(id) <= idMax && len(l.ReconnectToken) <= idMax && len(h.Payload) <= wire.PayloadMax {
+		status = p.gateway.o.System.PlayerSession(id)
 	}
-	status := p.gateway.o.System.PlayerSession(id)
 	if status == 0 {
 		p.unknown = true
 		p.handle.Refuse(0)

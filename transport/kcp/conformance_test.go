@@ -26,7 +26,6 @@ func (conforming) Start(tb transporttest.TB, o transporttest.Options) transportt
 	s := &conformingServer{network: o.Network}
 	s.Listener = NewListener(Options{
 		Admission: o.Admission, Counters: o.Counters, NextID: o.NextID,
-		MessageBytesMax: o.MessageBytesMax, PendingMessageBytesMax: o.PendingMessageBytesMax,
 		WriteTimeout: o.WriteTimeout, CloseLinger: o.CloseLinger,
 	}, o.Acceptor)
 	cert, _ := transporttest.Trusted()

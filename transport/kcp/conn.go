@@ -39,7 +39,7 @@ func newConn(l *Listener, carrier Carrier, ticket *transport.Ticket) *Conn {
 	c.e = newEngine(carrier, settings{
 		count: l.opt.Counters, log: l.opt.Log,
 		writeTimeout: l.opt.WriteTimeout, closeLinger: l.opt.CloseLinger,
-		receiveWindow: pendingSegments, messageMax: l.opt.PendingMessageBytesMax,
+		receiveWindow: pendingSegments, messageMax: pendingMessageBytesMax,
 		wantsAlive: true, workers: l.workers, clock: l.clock,
 	})
 	c.e.owner = c
@@ -80,7 +80,7 @@ func (c *Conn) PongsInOrder() bool { return false }
 // messages and the window, so it belongs before the answer to the LOGIN.
 func (c *Conn) LoggedIn() {
 	c.e.lock()
-	c.e.widen(c.l.opt.MessageBytesMax)
+	c.e.widen(messageBytesMax)
 	ticket := c.ticket
 	c.ticket = nil
 	c.e.leave()

@@ -1,6 +1,7 @@
 package kcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,12 +25,10 @@ type DialOptions struct {
 }
 
 func (o DialOptions) withDefaults() DialOptions {
-	setDefault(&o.SilenceMax, 10*time.Second)
-	setDefault(&o.WriteTimeout, 10*time.Second)
-	setDefault(&o.QueueMax, 1024)
-	if o.DTLS.Counters == nil {
-		o.DTLS.Counters = new(counters.Set)
-	}
+	o.SilenceMax = cmp.Or(o.SilenceMax, 10*time.Second)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, 10*time.Second)
+	o.QueueMax = cmp.Or(o.QueueMax, 1024)
+	o.DTLS.Counters = cmp.Or(o.DTLS.Counters, new(counters.Set))
 	return o
 }
 

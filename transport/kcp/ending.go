@@ -38,20 +38,8 @@ var (
 	errSilent   = fmt.Errorf("kcp: nothing comes from the peer: %w", os.ErrDeadlineExceeded)
 )
 
-// The codes that the bye has for them.
-const (
-	closeTooBig   = messages.CloseMessageTooBig
-	closeOversize = messages.CloseInternalError
-	closeProtocol = messages.CloseProtocolError
-	closePanicked = messages.CloseInternalError
-	closeStalled  = messages.CloseWriteTimeout
-)
-
 // byeAck is the whole frame.
 var byeAck = []byte{byte(frameByeAck)}
-
-// malformedControl counts pings, pongs and byes of a wrong length.
-const malformedControl = counters.SegmentMalformed
 
 // ending is the state of a connection's end.
 type ending struct {
@@ -168,7 +156,7 @@ func (e *engine) endNow(err error) {
 func (e *engine) onBye(body []byte) {
 	code, text, ok := parseBye(body)
 	if !ok {
-		e.drop(malformedControl)
+		e.drop(counters.SegmentMalformed)
 		return
 	}
 	e.lock()

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 	kcpgo "github.com/xtaci/kcp-go/v5"
 
+	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/messages/wire"
 	"troupe/transport"
@@ -191,7 +192,7 @@ func (e *engine) leave() {
 // afterUpdate acts on the state of KCP after a change.
 func (e *engine) afterUpdate() {
 	if e.sending.oversize {
-		e.startClose(closeOversize, errOversize, false)
+		e.startClose(messages.CloseInternalError, errOversize, false)
 		return
 	}
 	if e.kcp.WaitSnd() > 0 {
@@ -278,7 +279,7 @@ func (e *engine) recovered() {
 	}
 	transport.Panicked(e.set.count, &e.set.log, "KCP handler", p)
 	e.lock()
-	e.startClose(closePanicked, fmt.Errorf("%w: %v", errPanicked, p), false)
+	e.startClose(messages.CloseInternalError, fmt.Errorf("%w: %v", errPanicked, p), false)
 	e.leave()
 }
 
@@ -290,7 +291,7 @@ func (e *engine) guarded(turn func()) {
 			transport.Panicked(e.set.count, &e.set.log, "KCP", p)
 			e.handover.muted = true
 			if err := fmt.Errorf("%w: %v", errPanicked, p); e.phase <= phaseDrain {
-				e.startClose(closePanicked, err, false)
+				e.startClose(messages.CloseInternalError, err, false)
 			} else {
 				e.endNow(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/messages"
 	"troupe/messages/wire"
 )
 
@@ -39,8 +40,11 @@ func sameMessages(t *testing.T, what string, got, want [][]byte) {
 // client, and ends a connection of the host, whose sources cannot be told.
 func TestLargestMessage(t *testing.T) {
 	in(t, func(t *testing.T) {
-		p := connectFresh(t, 1, weather{}, Options{MessageBytesMax: 1 << 20}, DialOptions{})
+		p := connectFresh(t, 1, weather{}, Options{}, DialOptions{})
 		p.conn.LoggedIn()
+		p.conn.e.lock()
+		p.conn.e.widen(MessageMax)
+		p.conn.e.leave()
 		p.conn.SetSource(p.source)
 		large := messageOf(1, MessageMax)
 		if err := p.stream.Send(t.Context(), large); err != nil {
@@ -67,10 +71,10 @@ func TestLargestMessage(t *testing.T) {
 		p.conn.Flush()
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if end := p.client.end(t); end.Code != uint16(closeOversize) {
+		if end := p.client.end(t); end.Code != uint16(messages.CloseInternalError) {
 			t.Errorf("the client's end: %+v", end)
 		}
-		if end := p.host.end(t); end.ByHost != closeOversize || end.Err == nil {
+		if end := p.host.end(t); end.ByHost != messages.CloseInternalError || end.Err == nil {
 			t.Errorf("the host's end: %+v", end)
 		}
 		p.finish()

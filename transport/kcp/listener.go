@@ -25,13 +25,10 @@ type Listener struct {
 	closed bool
 }
 
-// idleWorkersMax is how many idle goroutines are kept for the handover.
-const idleWorkersMax = 16
-
 // NewListener returns a Listener that asks acceptor about each new connection. The goroutine
 // of the handshake calls acceptor, which must not block.
 func NewListener(o Options, acceptor transport.Acceptor) *Listener {
-	return &Listener{opt: o.withDefaults(), acceptor: acceptor, workers: newWorkerPool(idleWorkersMax), clock: newClock()}
+	return &Listener{opt: o.withDefaults(), acceptor: acceptor, workers: &workerPool{idleMax: 16}, clock: newClock()}
 }
 
 // Accept implements dtls.Acceptor.

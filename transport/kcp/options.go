@@ -1,6 +1,7 @@
 package kcp
 
 import (
+	"cmp"
 	"net/netip"
 	"sync/atomic"
 	"time"
@@ -31,12 +32,6 @@ type Options struct {
 	Log       zerolog.Logger       // except for panics, connections log at debug level only
 	NextID    func() uint64        // connection ids; shared by all transports
 
-	// MessageBytesMax is the largest inbound message; default 65536, at most MessageMax. A
-	// larger one closes the connection with 1009 (realtime.md 13, D-114).
-	MessageBytesMax int
-	// PendingMessageBytesMax is the same before LoggedIn; default 8 KiB. A message of more
-	// segments than the window before the login (16) closes the connection as well.
-	PendingMessageBytesMax int
 	// WriteTimeout is how long a peer may acknowledge nothing; default 10 s. Then the
 	// connection is closed with 4007 (reliability.md 2.7).
 	WriteTimeout time.Duration
@@ -45,29 +40,24 @@ type Options struct {
 	CloseLinger time.Duration
 }
 
+const (
+	// messageBytesMax is the largest inbound message. A larger one closes the connection with 1009 (realtime.md 13, D-114).
+	messageBytesMax = wire.UnitMax
+	// pendingMessageBytesMax is the same before LoggedIn. A message of more segments than the window before the login (16)
+	// closes the connection as well.
+	pendingMessageBytesMax = 8 << 10
+)
+
 // lastID numbers the connections of listeners without NextID.
 var lastID atomic.Uint64
 
 // withDefaults returns o with its zero values filled in.
 func (o Options) withDefaults() Options {
-	setDefault(&o.MessageBytesMax, wire.UnitMax)
-	o.MessageBytesMax = min(o.MessageBytesMax, MessageMax)
-	setDefault(&o.PendingMessageBytesMax, 8<<10)
-	o.PendingMessageBytesMax = min(o.PendingMessageBytesMax, o.MessageBytesMax)
-	setDefault(&o.WriteTimeout, 10*time.Second)
-	setDefault(&o.CloseLinger, time.Second)
-	if o.Counters == nil {
-		o.Counters = new(counters.Set)
-	}
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, 10*time.Second)
+	o.CloseLinger = cmp.Or(o.CloseLinger, time.Second)
+	o.Counters = cmp.Or(o.Counters, new(counters.Set))
 	if o.NextID == nil {
 		o.NextID = func() uint64 { return lastID.Add(1) }
 	}
 	return o
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }

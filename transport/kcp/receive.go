@@ -5,6 +5,7 @@ import (
 
 	kcpgo "github.com/xtaci/kcp-go/v5"
 
+	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/transport"
 )
@@ -41,7 +42,7 @@ func (e *engine) takeIn(body []byte) {
 	a := note(body, &t.next, t.sentUna+uint32(t.window))
 	if int(a.frgMax) >= t.window {
 		// It has more segments than ever fit the window, so it never completes.
-		e.startClose(closeTooBig, errTooBig, false)
+		e.startClose(messages.CloseMessageTooBig, errTooBig, false)
 		return
 	}
 	waiting := e.kcp.WaitSnd()
@@ -51,7 +52,7 @@ func (e *engine) takeIn(body []byte) {
 	s.input = inputIdle
 	if !ok {
 		e.drop(counters.SegmentTooLarge)
-		e.startClose(closeProtocol, errProtocol, false)
+		e.startClose(messages.CloseProtocolError, errProtocol, false)
 		return
 	}
 	if sent { // KCP's Input sends all acks, and does not tell when the next resend is due
@@ -242,7 +243,7 @@ func (e *engine) recv(buf **buffer) (n int, ok bool) {
 	size := e.kcp.PeekSize()
 	if size > t.messageMax {
 		h.muted = true
-		e.startClose(closeTooBig, errTooBig, false)
+		e.startClose(messages.CloseMessageTooBig, errTooBig, false)
 		return 0, false
 	}
 	if size > len((*buf).b) {

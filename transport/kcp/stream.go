@@ -60,7 +60,7 @@ func newStream(carrier Carrier, o DialOptions, h StreamHandler) *Stream {
 		count:        o.DTLS.Counters,
 		writeTimeout: o.WriteTimeout, closeLinger: streamLinger, silenceMax: o.SilenceMax, stallMax: o.StallMax,
 		receiveWindow: windowSegments, messageMax: MessageMax,
-		workers: newWorkerPool(1), clock: newClock(),
+		workers: &workerPool{idleMax: 1}, clock: newClock(),
 	})
 	s.e.owner = s
 	s.e.lock()
@@ -163,11 +163,9 @@ func (s *Stream) Close(code uint16) {
 	}
 	s.e.startClose(messages.CloseReason(code), nil, true)
 	s.e.leave()
-	late := time.NewTimer(closeMax)
-	defer late.Stop()
 	select {
 	case <-s.closed:
-	case <-late.C:
+	case <-time.After(closeMax):
 	}
 }
 

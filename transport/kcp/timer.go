@@ -3,6 +3,9 @@ package kcp
 import (
 	"slices"
 	"time"
+
+	"troupe/messages"
+	"troupe/messages/counters"
 )
 
 const (
@@ -149,7 +152,7 @@ func (e *engine) fire() {
 	switch {
 	case patient:
 	case e.now >= e.stalled():
-		e.startClose(closeStalled, errStalled, false)
+		e.startClose(messages.CloseWriteTimeout, errStalled, false)
 	case e.now >= e.silent(), e.now >= e.checkDue() && !e.checkPeer():
 		e.endNow(errSilent)
 	}
@@ -207,7 +210,7 @@ func (e *engine) repeatPing() {
 // onPing answers a ping with the same bytes.
 func (e *engine) onPing(payload []byte) {
 	if len(payload) > controlMax {
-		e.drop(malformedControl)
+		e.drop(counters.SegmentMalformed)
 		return
 	}
 	e.lock()
@@ -240,7 +243,7 @@ func (r *receiving) mayAnswer(now time.Duration) bool {
 // onPong ends the repetition of the answered ping, and passes the pong on.
 func (e *engine) onPong(payload []byte) {
 	if len(payload) > controlMax {
-		e.drop(malformedControl)
+		e.drop(counters.SegmentMalformed)
 		return
 	}
 	e.lock()

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"troupe/messages"
 )
 
 func (e *engine) idle() (idle bool, why timer) {
@@ -158,7 +160,7 @@ func TestAPeerThatIsBackTooLate(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		e := p.conn.e
 		e.lock()
-		e.startClose(closeStalled, errStalled, false)
+		e.startClose(messages.CloseWriteTimeout, errStalled, false)
 		e.leave()
 		e.OnRecord([]byte{byte(framePing)})
 		if due := e.timer.armed; due < e.now {

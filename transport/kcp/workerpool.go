@@ -6,14 +6,12 @@ import "sync"
 // goroutines are kept, because a new goroutine would have to grow its stack for every
 // message.
 type workerPool struct {
-	idleMax int
+	idleMax int // how many idle goroutines are kept
 
 	mu    sync.Mutex
 	users int           // connections
 	idle  []chan func() // of kept goroutines, the latest last
 }
-
-func newWorkerPool(idleMax int) *workerPool { return &workerPool{idleMax: idleMax} }
 
 // join adds a connection, leave removes it.
 func (h *workerPool) join() {
