@@ -96,15 +96,9 @@ func (a *Association) RemoteAddr() netip.AddrPort {
 
 func (a *Association) setRemote(remote netip.AddrPort) { a.remote.Store(&remote) }
 
-// Suite returns the cipher suite of the records.
-func (a *Association) Suite() counters.Suite { return a.keys.suite }
-
 // Unread reports whether datagrams wait in the socket, perhaps the peer's: this process is behind. It is false where the kernel
 // cannot be asked. The answer may be a millisecond old.
 func (a *Association) Unread() bool { return a.arrivals.unread() }
-
-// Overhead returns how many bytes a record adds to its plaintext.
-func (a *Association) Overhead() int { return a.keys.overhead() }
 
 // Write encrypts plain as one record and hands it to the kernel. It returns false if
 // the record was not sent: plain is longer than PlainMax, the kernel did not take the

@@ -81,16 +81,6 @@ func (e *Endpoint) Port() uint16 {
 	return 0
 }
 
-// Stats are an Endpoint's current numbers of associations and unfinished handshakes.
-type Stats struct{ Associations, HalfOpen int }
-
-// Stats returns the current numbers.
-func (e *Endpoint) Stats() Stats {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return Stats{Associations: len(e.peers), HalfOpen: len(e.halves)}
-}
-
 // Close ends every association with a close_notify, ends every handshake, closes the
 // socket, and returns when no goroutine is left. Idempotent. A Handler must not call it.
 func (e *Endpoint) Close() error {

@@ -73,7 +73,7 @@ func conversation(t *testing.T, s *server, in io.Writer, out *bufio.Reader, suit
 	if line := await(t, found); !strings.Contains(line, "welcome") {
 		t.Errorf("the peer got %q", line)
 	}
-	if got := peer.a.Suite(); got != suite {
+	if got := peer.a.keys.suite; got != suite {
 		t.Errorf("suite %v, want %v", got, suite)
 	}
 }

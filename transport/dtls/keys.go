@@ -68,14 +68,6 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// overhead returns how many bytes a record adds to its plaintext.
-func (k *keys) overhead() int {
-	if k.suite == counters.SuiteAESGCM {
-		return headerSize + explicitSize + tagSize
-	}
-	return headerSize + tagSize
-}
-
 // sealRecord encrypts plain as a record in s.buf.
 func (k *keys) sealRecord(s *scratch, typ contentType, number uint64, plain []byte) []byte {
 	at := headerSize

@@ -120,3 +120,12 @@ func counted(t testing.TB, what string, get func() int64, n int64) {
 		}
 	}
 }
+
+// Stats are an Endpoint's current numbers of associations and unfinished handshakes.
+type Stats struct{ Associations, HalfOpen int }
+
+func (e *Endpoint) Stats() Stats {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return Stats{Associations: len(e.peers), HalfOpen: len(e.halves)}
+}

@@ -71,16 +71,6 @@ func (a *Association) Port() uint16 { return a.port }
 // address is confirmed (realtime.md 7.3). It costs one atomic load.
 func (a *Association) Ready() bool { return a.live.Load() != 0 }
 
-// Addr returns the peer's bound address, not valid while there is none.
-func (a *Association) Addr() netip.AddrPort {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.bind == nil {
-		return netip.AddrPort{}
-	}
-	return a.bind.addr
-}
-
 // Send queues f for the peer with the next number of the peer's own series
 // (realtime.md 9). It takes a reference of its own; the caller keeps its own. It returns
 // false if it has not queued f: the association is not ready, the socket's queue is

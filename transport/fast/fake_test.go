@@ -100,3 +100,31 @@ func quietPool(t testing.TB, change func(*Options)) (*Pool, *fakeConn) {
 }
 
 func clientAddr(port uint16) netip.AddrPort { return netip.AddrPortFrom(local, port) }
+
+// Stats are the current numbers of a Pool.
+type Stats struct {
+	Sockets      int // bound sockets that take associations
+	Associations int // open associations with a socket
+}
+
+func (p *Pool) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	st := Stats{Sockets: len(p.sockets)}
+	for _, s := range p.sockets {
+		s.mu.RLock()
+		st.Associations += len(s.peers)
+		s.mu.RUnlock()
+	}
+	return st
+}
+
+// Addr returns the peer's bound address, not valid while there is none.
+func (a *Association) Addr() netip.AddrPort {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.bind == nil {
+		return netip.AddrPort{}
+	}
+	return a.bind.addr
+}

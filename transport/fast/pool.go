@@ -40,7 +40,6 @@ type Pool struct {
 	sockets  []*socket // those that take associations; the first is the main one
 	muted    *socket   // its port is for associations without a socket
 	notUntil time.Duration
-	unplaced int64
 	closed   bool
 	main     *socket
 }
@@ -92,7 +91,6 @@ func (p *Pool) Open(peer messages.PeerID, ip netip.Addr, h Handler) (*Associatio
 		a.port = p.main.port
 	case ip.IsValid() && p.assignSocket(a): // it is in use from now on
 	default:
-		p.unplaced++
 		a.port = p.mutedPort()
 	}
 	return a, nil
@@ -166,26 +164,6 @@ func (p *Pool) logNoPlace(err error) {
 
 // now is the time since the pool was started.
 func (p *Pool) now() time.Duration { return p.opt.Now().Sub(p.started) }
-
-// Stats are the current numbers of a Pool, beside those in its counters.
-type Stats struct {
-	Sockets      int   // bound sockets that take associations
-	Associations int   // open associations with a socket
-	Unplaced     int64 // associations since the start that got no socket
-}
-
-// Stats returns the current numbers. Its cost is proportional to the number of sockets.
-func (p *Pool) Stats() Stats {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	st := Stats{Sockets: len(p.sockets), Unplaced: p.unplaced}
-	for _, s := range p.sockets {
-		s.mu.RLock()
-		st.Associations += len(s.peers)
-		s.mu.RUnlock()
-	}
-	return st
-}
 
 // Close closes all associations and sockets, drops queued datagrams, and returns when
 // the goroutines have ended. Idempotent. A Handler must not call it.

@@ -90,9 +90,6 @@ func (s *Secured) Port() uint16 { return s.endpoint.Port() }
 // Anchors returns the PEM trust anchors to announce as caCert.
 func (s *Secured) Anchors() []byte { return s.o.Anchors() }
 
-// Stats returns the numbers of the endpoint.
-func (s *Secured) Stats() dtls.Stats { return s.endpoint.Stats() }
-
 // Close ends every association and the socket, and returns when all goroutines have ended. A
 // handler must not call it.
 func (s *Secured) Close() error {

@@ -66,7 +66,7 @@ func (s *conformingServer) dial(ctx context.Context, in transporttest.Inbox, onD
 		return nil, err
 	}
 	_, roots := transporttest.Trusted()
-	cl := &conformingClient{Inbox: in, onDatagram: onDatagram}
+	cl := &conformingClient{Inbox: in, onDatagram: onDatagram, addr: conn.LocalAddr().(*net.UDPAddr).AddrPort()}
 	cl.Stream, err = Dial(ctx, DialOptions{
 		DTLS:       dtls.DialOptions{Conn: conn, Roots: roots, ServerName: "localhost"},
 		SilenceMax: time.Hour, WriteTimeout: time.Hour, // what a host promises must not need its client's patience
@@ -102,6 +102,7 @@ type conformingClient struct {
 	transporttest.Inbox
 	*Stream
 	onDatagram func(b []byte)
+	addr       netip.AddrPort
 }
 
 // OnDatagram implements StreamHandler.
@@ -110,9 +111,7 @@ func (cl *conformingClient) OnDatagram(b []byte) { cl.onDatagram(b) }
 // OnClosed implements StreamHandler.
 func (cl *conformingClient) OnClosed(end StreamEnd) { cl.Inbox.OnClosed(end.Code, end.Reason) }
 
-func (cl *conformingClient) Addr() netip.AddrPort {
-	return cl.LocalAddr().(*net.UDPAddr).AddrPort()
-}
+func (cl *conformingClient) Addr() netip.AddrPort { return cl.addr }
 
 func (cl *conformingClient) Send(message []byte) error {
 	return cl.Stream.Send(context.Background(), message)

@@ -3,9 +3,7 @@ package kcp
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"time"
 
 	"troupe/messages/counters"
@@ -33,35 +31,14 @@ func (o DialOptions) withDefaults() DialOptions {
 }
 
 // Dial makes the association and the stream. ctx bounds Dial only. The handler may be
-// called before Dial returns. If Dial fails after the association was established,
-// OnClosed is called.
+// called before Dial returns.
 func Dial(ctx context.Context, o DialOptions, h StreamHandler) (*Stream, error) {
-	// Make the socket here, so that the stream knows its local address.
-	if o.DTLS.Conn == nil {
-		conn, err := new(net.Dialer).DialContext(ctx, "udp", o.DTLS.Addr)
-		if err != nil {
-			return nil, fmt.Errorf("kcp: dial: %w", err)
-		}
-		o.DTLS.Conn = conn
-		if host, _, err := net.SplitHostPort(o.DTLS.Addr); err == nil && o.DTLS.ServerName == "" {
-			o.DTLS.ServerName = host
-		}
-	}
-	conn := o.DTLS.Conn
 	var s *Stream
 	_, err := dtls.Dial(ctx, o.DTLS, func(a *dtls.Association) dtls.Handler {
 		s = newStream(a, o, h)
-		s.local = conn.LocalAddr()
 		return s.e
 	})
-	if err == nil && s == nil {
-		err = errors.New("kcp: no association")
-	}
 	if err != nil {
-		if s != nil {
-			s.Abort()
-		}
-		_ = conn.Close()
 		return nil, fmt.Errorf("kcp: dial: %w", err)
 	}
 	return s, nil

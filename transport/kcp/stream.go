@@ -41,7 +41,6 @@ const streamLinger = time.Second
 type Stream struct {
 	e       *engine
 	handler StreamHandler
-	local   net.Addr
 	done    chan struct{} // closed when the end begins
 	closed  chan struct{} // closed after OnClosed
 
@@ -171,12 +170,6 @@ func (s *Stream) Close(code uint16) {
 
 // Abort drops the stream without a bye. OnClosed follows.
 func (s *Stream) Abort() { s.e.abort(fmt.Errorf("kcp: aborted: %w", net.ErrClosed)) }
-
-// LocalAddr is the address of the socket.
-func (s *Stream) LocalAddr() net.Addr { return s.local }
-
-// RemoteAddr is the host's address.
-func (s *Stream) RemoteAddr() net.Addr { return net.UDPAddrFromAddrPort(s.e.carrier.RemoteAddr()) }
 
 // ending implements owner.
 func (s *Stream) ending() { close(s.done) }
