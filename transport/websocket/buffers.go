@@ -44,7 +44,7 @@ func giveSmall(b []byte) {
 	}
 }
 
-// giveBuffer returns a buffer to its pool. Its bytes must not be used afterwards.
+// giveBuffer returns a buffer, if there is one, to its pool. Its bytes must not be used afterwards.
 func giveBuffer(buf *buffer) {
 	if buf == nil || buf.class < 0 {
 		return

@@ -30,11 +30,7 @@ func parseClose(payload []byte) (code uint16, err *rfc6455.Violation) {
 // sendable reports whether a peer may send the code: a code of the IANA registry that may be
 // in a frame, or a code of libraries and applications.
 func sendable(code uint16) bool {
-	switch {
-	case code >= 1000 && code <= 1003, code >= 1007 && code <= 1014, code >= 3000 && code <= 4999:
-		return true
-	}
-	return false
+	return code >= 1000 && code <= 1003 || code >= 1007 && code <= 1014 || code >= 3000 && code <= 4999
 }
 
 // control is the payload of a queued control frame.

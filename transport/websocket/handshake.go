@@ -68,10 +68,7 @@ func (h *headerReader) usual() (used int, key []byte) {
 	if _, err := h.Peek(1); err != nil {
 		return 0, nil // ReadRequest meets the error, too
 	}
-	read, err := h.Peek(h.Buffered())
-	if err != nil {
-		return 0, nil
-	}
+	read, _ := h.Peek(h.Buffered())
 	return parseUsual(read)
 }
 
@@ -115,10 +112,6 @@ func (v *handshakingConn) upgrade(in *headerReader) {
 	in.out = rfc6455.AppendAccepted(in.out[:0], in.key)
 	_ = v.SetDeadline(time.Now().Add(headerTimeout))
 	_, err := v.Write(in.out)
-	var early []byte
-	if err == nil {
-		early, err = in.Peek(in.Buffered())
-	}
 	if err == nil {
 		err = v.SetDeadline(time.Time{})
 	}
@@ -127,6 +120,7 @@ func (v *handshakingConn) upgrade(in *headerReader) {
 		l.opt.Log.Debug().Stringer("remote", v.remote).Err(err).Msg("handshake failed")
 		return
 	}
+	early, _ := in.Peek(in.Buffered())
 	l.open(v, early)
 }
 
@@ -185,19 +179,15 @@ func isKey[T string | []byte](key T) bool {
 	if len(key) != 24 {
 		return false
 	}
-	var text [24]byte
-	copy(text[:], key)
-	n, err := base64.StdEncoding.Decode(decoded[:], text[:])
+	n, err := base64.StdEncoding.Decode(decoded[:], []byte(key))
 	return err == nil && n == 16
 }
 
 // hasToken reports whether a comma-separated header holds a token.
 func hasToken(values []string, token string) bool {
-	for _, value := range values {
-		for t := range strings.SplitSeq(value, ",") {
-			if strings.EqualFold(strings.TrimSpace(t), token) {
-				return true
-			}
+	for t := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		if strings.EqualFold(strings.TrimSpace(t), token) {
+			return true
 		}
 	}
 	return false

@@ -48,10 +48,8 @@ func giveScratch(s *scratch) {
 }
 
 func (s *scratch) reset() {
-	if s.big != nil {
-		giveBuffer(s.big)
-		s.big = nil
-	}
+	giveBuffer(s.big)
+	s.big = nil
 	s.b, s.off, s.last, s.ping, s.n, s.err = s.home[:0], 0, false, false, 0, nil
 }
 
@@ -94,8 +92,6 @@ func (s *scratch) reserve(n int) {
 	}
 	big := takeBuffer(len(s.b) + n)
 	s.b = append(big.b, s.b...)
-	if s.big != nil {
-		giveBuffer(s.big)
-	}
+	giveBuffer(s.big)
 	s.big = big
 }
