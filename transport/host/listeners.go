@@ -49,7 +49,7 @@ func (l *listeners) bind(o *Options, count *counters.Set) error {
 	}
 	ws := websocket.Options{
 		Proxies: proxies,
-		Addr:    c.WebSocket.Addr, Kind: transport.WS, Admission: l.admission, Counters: count, Log: log, NextID: l.nextID,
+		Addr:    c.WebSocket.Addr, Admission: l.admission, Counters: count, Log: log, NextID: l.nextID,
 		EmptyCloseIsLeave: c.WebSocket.EmptyCloseIsLeave,
 	}
 	if l.ws, err = listenWebSocket(o, ws); err != nil {
@@ -71,7 +71,7 @@ func (l *listeners) bind(o *Options, count *counters.Set) error {
 	if c.WSS.Addr == "" {
 		return nil
 	}
-	ws.Addr, ws.Kind, ws.TLS = c.WSS.Addr, transport.WSS, l.certs.ServerConfig()
+	ws.Addr, ws.TLS = c.WSS.Addr, l.certs.ServerConfig()
 	if l.wss, err = listenWebSocket(o, ws); err != nil {
 		return fmt.Errorf("host: wss.addr: %w", err)
 	}

@@ -86,7 +86,7 @@ type outbound struct {
 // newConn makes the connection of a socket whose handshake is done. Early are
 // bytes that were read together with the request.
 func (l *Listener) newConn(nc net.Conn, remote netip.AddrPort, ticket *transport.Ticket, early []byte) *Conn {
-	c := &Conn{id: l.opt.NextID(), l: l, nc: nc, raw: rawConnOf(nc), remote: remote, patient: isPatient(nc)}
+	c := &Conn{id: l.opt.NextID(), l: l, nc: nc, raw: rawConnOf(nc), remote: remote, patient: l.kind == transport.WSS}
 	if len(early) <= readBufferBytes {
 		c.in.buf = takeSmall()
 	} else {
@@ -114,7 +114,7 @@ func addrPort(addr net.Addr) netip.AddrPort {
 func (c *Conn) ID() uint64 { return c.id }
 
 // Kind implements transport.Conn.
-func (c *Conn) Kind() transport.Kind { return c.l.opt.Kind }
+func (c *Conn) Kind() transport.Kind { return c.l.kind }
 
 // PongsInOrder implements transport.Conn: pings and messages share one stream.
 func (c *Conn) PongsInOrder() bool { return true }
@@ -123,7 +123,7 @@ func (c *Conn) PongsInOrder() bool { return true }
 // address is not IP and port.
 func (c *Conn) RemoteAddr() netip.AddrPort { return c.remote }
 
-func (c *Conn) channel() counters.Channel { return c.l.opt.Kind.Channel() }
+func (c *Conn) channel() counters.Channel { return c.l.kind.Channel() }
 
 // LoginRead implements transport.Conn.
 func (c *Conn) LoginRead() {

@@ -198,9 +198,6 @@ func (h *host) accepted(t testing.TB) *peer {
 func piped(t testing.TB, opt Options, r *recorder, nc net.Conn) *Conn {
 	t.Helper()
 	opt = opt.withDefaults()
-	if err := opt.validate(); err != nil {
-		t.Fatal(err)
-	}
 	l := newListener(opt)
 	l.acceptor = r
 	c := l.newConn(nc, addrPort(nc.RemoteAddr()), nil, nil)

@@ -22,6 +22,7 @@ type Listener struct {
 	openset.Set[*Conn]
 
 	opt     Options
+	kind    transport.Kind
 	started time.Time
 	ln      net.Listener
 	tuned   bool      // accepted sockets have their options already
@@ -39,8 +40,8 @@ type Listener struct {
 // Listen opens the socket. Connections wait in the kernel's queue until Serve.
 func Listen(opt Options) (*Listener, error) {
 	opt = opt.withDefaults()
-	if err := opt.validate(); err != nil {
-		return nil, err
+	if opt.WriteTimeout < 0 || opt.CloseLinger < 0 {
+		return nil, errors.New("websocket: negative timeout")
 	}
 	l := newListener(opt)
 	if l.ln = opt.Listener; l.ln == nil {
@@ -54,13 +55,14 @@ func Listen(opt Options) (*Listener, error) {
 		l.ln = ln
 	}
 	if opt.TLS != nil {
+		l.kind = transport.WSS
 		l.ln = &tlsListener{Listener: l.ln, config: opt.TLS, timeout: opt.WriteTimeout}
 	}
 	return l, nil
 }
 
 func newListener(opt Options) *Listener {
-	l := &Listener{opt: opt, started: time.Now(), handshaking: make(map[*handshakingConn]struct{})}
+	l := &Listener{opt: opt, kind: transport.WS, started: time.Now(), handshaking: make(map[*handshakingConn]struct{})}
 	l.readers.New = newHeaderReader
 	return l
 }

@@ -363,7 +363,6 @@ func TestDraining(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for name, opt := range map[string]Options{
-		"kind":    {Kind: transport.KCP},
 		"timeout": {WriteTimeout: -1},
 		"address": {Addr: "127.0.0.1:not-a-port"},
 	} {

@@ -3,8 +3,6 @@ package websocket
 import (
 	"cmp"
 	"crypto/tls"
-	"errors"
-	"fmt"
 	"net"
 	"sync/atomic"
 	"time"
@@ -28,9 +26,6 @@ type Options struct {
 	// TLS makes it wss. It must offer no protocol but http/1.1; the TLS handshake
 	// is part of HeaderTimeout.
 	TLS *tls.Config
-	// Kind is transport.WS or transport.WSS; the default goes by TLS. A Listener may
-	// bring TLS of its own.
-	Kind transport.Kind
 
 	// Proxies are load balancers: a connection from one must begin with a PROXY protocol v2
 	// header, before TLS, and counts for the client that the header names.
@@ -81,10 +76,6 @@ var lastID atomic.Uint64
 
 // withDefaults returns o with its zero values filled in.
 func (o Options) withDefaults() Options {
-	if o.TLS != nil {
-		o.Kind = cmp.Or(o.Kind, transport.WSS)
-	}
-	o.Kind = cmp.Or(o.Kind, transport.WS)
 	o.WriteTimeout = cmp.Or(o.WriteTimeout, 10*time.Second)
 	o.CloseLinger = cmp.Or(o.CloseLinger, time.Second)
 	o.Counters = cmp.Or(o.Counters, new(counters.Set))
@@ -92,15 +83,4 @@ func (o Options) withDefaults() Options {
 		o.NextID = func() uint64 { return lastID.Add(1) }
 	}
 	return o
-}
-
-// validate checks filled-in options.
-func (o Options) validate() error {
-	switch {
-	case o.Kind != transport.WS && o.Kind != transport.WSS:
-		return fmt.Errorf("websocket: kind %v is not ws or wss", o.Kind)
-	case o.WriteTimeout < 0 || o.CloseLinger < 0:
-		return errors.New("websocket: negative timeout")
-	}
-	return nil
 }

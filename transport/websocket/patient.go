@@ -99,13 +99,3 @@ func cut(nc net.Conn) {
 	}
 	_ = nc.Close()
 }
-
-// isPatient reports whether the socket under a connection measures the write timeout itself.
-func isPatient(nc net.Conn) bool {
-	c, ok := nc.(*tls.Conn)
-	if !ok {
-		return false
-	}
-	_, ok = c.NetConn().(*patient)
-	return ok
-}
