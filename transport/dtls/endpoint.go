@@ -46,8 +46,11 @@ type Endpoint struct {
 // Listen binds the socket and serves it until Close.
 func Listen(o Options, acceptor Acceptor) (*Endpoint, error) {
 	o = o.filled()
-	if err := o.validate(); err != nil {
-		return nil, err
+	switch {
+	case o.Certificate == nil:
+		return nil, errors.New("dtls: no certificate")
+	case o.Timeout < 0:
+		return nil, errors.New("dtls: Timeout is negative")
 	}
 	conn := o.Conn
 	if conn == nil {

@@ -3,7 +3,6 @@ package dtls
 import (
 	"cmp"
 	"crypto/tls"
-	"errors"
 	"net/netip"
 	"time"
 
@@ -65,14 +64,4 @@ func (o Options) filled() Options {
 	o.Channel = cmp.Or(o.Channel, counters.DTLS)
 	o.Counters = cmp.Or(o.Counters, new(counters.Set))
 	return o
-}
-
-func (o *Options) validate() error {
-	if o.Certificate == nil {
-		return errors.New("dtls: no certificate")
-	}
-	if o.Timeout < 0 {
-		return errors.New("dtls: Timeout is negative")
-	}
-	return nil
 }

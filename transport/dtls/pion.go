@@ -14,7 +14,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -54,7 +53,7 @@ func serverHandshake(ctx context.Context, conn *pipe, cert *tls.Certificate, sui
 
 // clientHandshake runs the client's side over conn, which it closes.
 func clientHandshake(ctx context.Context, conn *pipe, roots *x509.CertPool, name string, sessions *Sessions) (*secrets, error) {
-	store := &sessionStore{sessions: sessions, client: true}
+	store := &sessionStore{sessions: sessions}
 	captured, config := baseConfig(counters.SuiteChaCha20, store)
 	config.RootCAs, config.ServerName = roots, name
 	if net.ParseIP(name) != nil { // which the library takes for no name at all
@@ -63,9 +62,9 @@ func clientHandshake(ctx context.Context, conn *pipe, roots *x509.CertPool, name
 	return finish(conn, captured, store, func() (*dtls.Conn, error) { return dtls.ClientWithContext(ctx, conn, config) })
 }
 
-// baseConfig offers one suite. The returned capture learns its keys if it is ours.
-func baseConfig(suite counters.Suite, store *sessionStore) (*capture, *dtls.Config) {
-	captured := new(capture)
+// baseConfig offers one suite. Its keys are captured if it is ours.
+func baseConfig(suite counters.Suite, store *sessionStore) (captured *atomic.Pointer[secrets], _ *dtls.Config) {
+	captured = new(atomic.Pointer[secrets])
 	config := &dtls.Config{
 		FlightInterval: flightIntervalMin + rand.N(flightIntervalMax-flightIntervalMin), MTU: 1200, LoggerFactory: silent, CipherSuites: []dtls.CipherSuiteID{},
 	}
@@ -81,7 +80,7 @@ func baseConfig(suite counters.Suite, store *sessionStore) (*capture, *dtls.Conf
 }
 
 // finish runs a handshake and then closes the library's connection.
-func finish(conn *pipe, captured *capture, store *sessionStore, run func() (*dtls.Conn, error)) (*secrets, error) {
+func finish(conn *pipe, captured *atomic.Pointer[secrets], store *sessionStore, run func() (*dtls.Conn, error)) (*secrets, error) {
 	defer conn.Close()
 	c, err := run()
 	if err != nil {
@@ -89,7 +88,7 @@ func finish(conn *pipe, captured *capture, store *sessionStore, run func() (*dtl
 	}
 	conn.mute()
 	state := c.ConnectionState()
-	out := captured.get()
+	out := captured.Load()
 	if out == nil {
 		out, err = gcmSecrets(&state)
 	}
@@ -138,22 +137,10 @@ func derive(suite counters.Suite, master, client, server []byte, isClient bool, 
 	return s, nil
 }
 
-// capture holds the keys of the suite that was chosen.
-type capture struct {
-	mu   sync.Mutex
-	keys *secrets
-}
-
-func (c *capture) get() *secrets {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.keys
-}
-
 // chaCha20 is TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 (RFC 7905) for the
 // library, which does not have it. It seals and opens the two Finished.
 type chaCha20 struct {
-	captured *capture
+	captured *atomic.Pointer[secrets]
 	keys     atomic.Pointer[keys]
 }
 
@@ -183,9 +170,7 @@ func (c *chaCha20) Init(master, client, server []byte, isClient bool) error {
 		return err
 	}
 	c.keys.Store(&k)
-	c.captured.mu.Lock()
-	c.captured.keys = s
-	c.captured.mu.Unlock()
+	c.captured.Store(s)
 	return nil
 }
 
@@ -228,7 +213,6 @@ func (c *chaCha20) Decrypt(raw []byte) ([]byte, error) {
 // sessionStore adapts Sessions to the library's interface.
 type sessionStore struct {
 	sessions *Sessions
-	client   bool
 	found    atomic.Bool
 	stored   atomic.Bool
 }
