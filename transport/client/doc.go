@@ -123,9 +123,6 @@
 //
 // # Dependencies
 //
-// This package has its own WebSocket client. The library that the host uses for its
-// handshake closes TCP right after its close frame, which can turn a leave into a
-// reset, and its dialler leaks a goroutine when it times out. DTLS is transport/dtls,
-// KCP is transport/kcp. The package uses no other part of a host, and does not call
-// the service API.
+// DTLS is transport/dtls, KCP is transport/kcp. The package uses no other part of a
+// host, and does not call the service API.
 package client

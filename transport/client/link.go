@@ -33,7 +33,7 @@ type opener func(ctx context.Context, t Transport, o *Options, cn *connection) (
 func openLink(ctx context.Context, t Transport, o *Options, cn *connection) (link, error) {
 	switch t {
 	case WS, WSS:
-		return openWebSocket(ctx, t == WSS, o, cn)
+		return openWebSocket(ctx, t, o, cn)
 	case KCP:
 		return openKCP(ctx, o, cn)
 	}

@@ -46,11 +46,8 @@ func (q *quietReader) Read(b []byte) (int, error) {
 	return q.conn.Read(b)
 }
 
-func openWebSocket(ctx context.Context, secure bool, o *Options, cn *connection) (link, error) {
-	addr := o.Addr
-	if secure {
-		addr = o.WSSAddr
-	}
+func openWebSocket(ctx context.Context, t Transport, o *Options, cn *connection) (link, error) {
+	addr, secure := o.addr(t), t == WSS
 	tcp, err := dialAgain(ctx, func(ctx context.Context) (net.Conn, error) { return o.dialContext(ctx, "tcp", netip.Addr{}, addr) })
 	if err != nil {
 		return nil, err

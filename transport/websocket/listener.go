@@ -102,12 +102,12 @@ func (l *Listener) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true
 	served := l.served
-	var cut, held []*handshakingConn
+	var cut []net.Conn
 	for v := range l.handshaking {
 		if v.serving {
-			cut = append(cut, v)
+			cut = append(cut, v.Conn) // its own goroutine cleans up
 		} else {
-			held = append(held, v)
+			cut = append(cut, v)
 			delete(l.handshaking, v)
 		}
 	}
@@ -116,11 +116,8 @@ func (l *Listener) Close(ctx context.Context) error {
 	if errors.Is(err, net.ErrClosed) {
 		err = nil
 	}
-	for _, v := range cut {
-		_ = v.Conn.Close() // its own goroutine cleans up
-	}
-	for _, v := range held {
-		_ = v.Close()
+	for _, nc := range cut {
+		_ = nc.Close()
 	}
 	if served != nil {
 		select {
