@@ -30,7 +30,7 @@ func (gs *games) onAwaitSeats(m stage.Request[messages.AwaitSeats, messages.Seat
 	n := &e.seats
 	n.report(e)
 	n.waiting, n.known, n.version = m.Reply, true, max(n.version, 1)
-	if n.version > m.Request.Since || len(n.asks) > 0 || e.phase == phaseOver {
+	if n.version != m.Request.Since || len(n.asks) > 0 || e.phase == phaseOver {
 		n.report(e)
 	}
 }

@@ -103,7 +103,7 @@ type roomNews struct {
 }
 
 func (gs *games) onAwaitRoom(m stage.Request[messages.AwaitRoom, messages.Room]) {
-	if m.Request.Since < gs.news.version {
+	if m.Request.Since != gs.news.version { // also of an earlier process, which counted further
 		m.Reply(messages.Room{Version: gs.news.version}, nil)
 		return
 	}

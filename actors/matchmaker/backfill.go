@@ -27,6 +27,39 @@ func (p *proposal) backfill() *ticket {
 	return nil
 }
 
+// seatsRead are the seats of a game session as a request for backfill finds them.
+type seatsRead struct {
+	request stage.Request[messages.StartMatchBackfill, *messages.Ticket]
+	messages.SeatsReport
+	err error
+}
+
+// OnDeadLetter implements stage.DeadLetter.
+func (r seatsRead) OnDeadLetter() {
+	r.request.Reply(nil, messages.Errorf(messages.Unavailable, "matchmaking is not available at the moment"))
+}
+
+// onAskedBackfill reads the seats first: who asks may know of changes that have not been reported here.
+func (m *Manager) onAskedBackfill(c *stage.Context, q stage.Request[messages.StartMatchBackfill, *messages.Ticket]) {
+	if m.games[q.Request.Session] == nil {
+		m.onStartBackfill(c, q)
+		return
+	}
+	self := c.Self()
+	m.placer.Seats(messages.AwaitSeats{ID: q.Request.Session}, func(r messages.SeatsReport, err error) { self.Tell(seatsRead{q, r, err}) })
+}
+
+// onSeatsRead does not watch: the question has ended that of watch, whose answer does.
+func (m *Manager) onSeatsRead(c *stage.Context, r seatsRead) {
+	if g := m.games[r.request.Request.Session]; g != nil && r.err == nil {
+		g.seats, g.version = &r.Seats, r.Version
+		for i := range r.Asks {
+			m.onBackfillRequested(c, g, &r.Asks[i])
+		}
+	}
+	m.onStartBackfill(c, r.request)
+}
+
 // onStartBackfill starts a backfill ticket, which replaces another one of its game session (flexmatch.md 16.1).
 func (m *Manager) onStartBackfill(c *stage.Context, q stage.Request[messages.StartMatchBackfill, *messages.Ticket]) {
 	r := &q.Request

@@ -43,7 +43,9 @@ func (s *stubPlacer) Seats(q messages.AwaitSeats, reply func(messages.SeatsRepor
 		go reply(messages.SeatsReport{}, messages.Errorf(messages.NotFound, "no game session %s", q.ID))
 		return
 	}
-	g.lock, g.waiting, g.version = &s.mu, reply, max(g.version, 1)
+	g.version = max(g.version, 1)
+	go g.report()()
+	g.lock, g.waiting = &s.mu, reply
 	if g.version > q.Since || len(g.asks) > 0 {
 		go g.report()()
 	}

@@ -111,7 +111,7 @@ func (m *Manager) onAsk(c *stage.Context, a stage.Ask) {
 	case messages.StartMatchmaking:
 		m.onStart(c, stage.As(q, a))
 	case messages.StartMatchBackfill:
-		m.onStartBackfill(c, stage.As(q, a))
+		m.onAskedBackfill(c, stage.As(q, a))
 	case messages.TicketQuery:
 		stage.As(q, a).Reply(m.get(c, q.IDs), nil)
 	case messages.StopMatchmaking:
@@ -166,6 +166,8 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 		m.onMatchFound(c, r)
 	case placementEnded:
 		m.onPlacementEnded(c, r)
+	case seatsRead:
+		m.onSeatsRead(c, r)
 	case seatsReported:
 		m.onSeatsReported(c, r)
 	case ruleSetCompiled:

@@ -49,6 +49,7 @@ type Supervisor[S State] struct {
 	leaving *stage.Ref // the child of an ended term, until it has stopped
 	off     bool       // between terms
 	loading bool       // the store is being read, or about to be
+	term    int        // counts the ends
 	waiting []any      // messages that came while there is no child
 	crashes int
 	since   time.Time
@@ -62,8 +63,9 @@ type (
 	Begin struct{}
 	// End ends the term: the actor stops, and messages are dead letters until the next term.
 	End           struct{}
-	restart       struct{}
+	restart       struct{ term int }
 	reload[S any] struct {
+		term  int
 		state S
 		err   error
 	}
@@ -93,7 +95,9 @@ func (s *Supervisor[S]) Receive(c *stage.Context, msg any) {
 	case End:
 		s.end()
 	case restart:
-		s.onRestart(c)
+		if m.term == s.term {
+			s.onRestart(c)
+		}
 	case reload[S]:
 		s.onReload(c, m)
 	default:
@@ -112,7 +116,8 @@ func (s *Supervisor[S]) Receive(c *stage.Context, msg any) {
 
 // end stops the actor. What it has not stored by then is refused.
 func (s *Supervisor[S]) end() {
-	s.off = true
+	s.off, s.loading = true, false
+	s.term++
 	if s.child != nil {
 		s.leaving, s.child = s.child, nil
 		s.leaving.Stop()
@@ -126,7 +131,7 @@ func (s *Supervisor[S]) end() {
 func (s *Supervisor[S]) load(c *stage.Context) {
 	if s.child == nil && s.leaving == nil && !s.loading && !s.off {
 		s.loading = true
-		c.Self().Tell(restart{})
+		c.Self().Tell(restart{s.term})
 	}
 }
 
@@ -170,27 +175,26 @@ func (s *Supervisor[S]) onExited(c *stage.Context, m stage.Exited) {
 	s.crashes++
 	c.Counters().Restarts.Add(s.o.Kind, 1)
 	c.Log().Error().Str("reason", m.Crash).Dur("pause_ms", pause).Msg(s.o.What + " are rebuilt from the store")
-	c.After(pause, restart{})
+	c.After(pause, restart{s.term})
 }
 
 // onRestart reads the store in a goroutine, after all pending commits.
 func (s *Supervisor[S]) onRestart(c *stage.Context) {
-	self, o := c.Self(), s.o
+	self, o, term := c.Self(), s.o, s.term
 	go func() {
 		o.Store.Flush()
 		state, err := o.Load(o.Store)
-		self.Tell(reload[S]{state, err})
+		self.Tell(reload[S]{term, state, err})
 	}()
 }
 
 func (s *Supervisor[S]) onReload(c *stage.Context, m reload[S]) {
-	if s.off {
-		s.loading = false
+	if m.term != s.term {
 		return
 	}
 	if m.err != nil {
 		c.Log().Error().Err(m.err).Msg(s.o.What + " cannot be read")
-		c.After(PauseMax, restart{})
+		c.After(PauseMax, restart{s.term})
 		return
 	}
 	if damaged := m.state.Damaged(); len(damaged) > 0 {

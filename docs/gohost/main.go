@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/rs/zerolog"
+
 	"troupe/actors/script"
 	"troupe/messages"
 	"troupe/transport/host"

@@ -5,21 +5,28 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// unreadEvery is how long an answer of the kernel is used: thousands of connections may ask at once.
-const unreadEvery = time.Millisecond
+const (
+	// unreadEvery is how long an answer of the kernel is used: thousands of connections may ask at once.
+	unreadEvery = time.Millisecond
+	// behindBytes is how much of the kernel's memory unread datagrams take when a reader is behind: a hundred small ones or so, which a
+	// reader that keeps up never leaves.
+	behindBytes = 96 << 10
+)
 
-// arrivals ask the kernel whether datagrams wait in a socket.
+// arrivals ask the kernel whether the reader of a socket is behind.
 type arrivals struct {
 	raw syscall.RawConn
 	ask func(fd uintptr) // once, bound once, so that it allocates nothing
 
-	mu    sync.Mutex
-	at    time.Time
-	waits bool
+	mu     sync.Mutex
+	at     time.Time
+	waits  bool
+	memory [9]uint32 // SO_MEMINFO; the first is that of unread datagrams
 }
 
 // newArrivals returns the arrivals of a socket, nil if it is none of the kernel's.
@@ -38,11 +45,12 @@ func newArrivals(conn any) *arrivals {
 }
 
 func (i *arrivals) once(fd uintptr) {
-	n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
-	i.waits = err == nil && n > 0
+	size := uint32(unsafe.Sizeof(i.memory))
+	_, _, failed := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.SOL_SOCKET, unix.SO_MEMINFO, uintptr(unsafe.Pointer(&i.memory)), uintptr(unsafe.Pointer(&size)), 0)
+	i.waits = failed == 0 && i.memory[0] >= behindBytes
 }
 
-// unread reports whether datagrams wait.
+// unread reports whether many datagrams wait.
 func (i *arrivals) unread() bool {
 	if i == nil {
 		return false

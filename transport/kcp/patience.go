@@ -6,8 +6,9 @@ import "time"
 // ping everybody and end live connections, and be even further behind. So what is due because nothing has come from the peer
 // waits while the socket has datagrams that are not read yet, for patienceMax at most.
 const (
-	patienceMin = 2 * time.Millisecond // until the socket is asked again; then twice as long each time
-	patienceMax = 250 * time.Millisecond
+	patienceMin  = 2 * time.Millisecond  // until the socket is asked again; then twice as long each time,
+	patienceStep = 32 * time.Millisecond // up to this
+	patienceMax  = 250 * time.Millisecond
 )
 
 // patience is the state of waiting for the socket to be read.
@@ -39,6 +40,6 @@ func (e *engine) isPatient() bool {
 	case p.at == never:
 		p.at = e.now
 	}
-	p.until = e.now + max(patienceMin, e.now-p.at)
+	p.until = e.now + min(max(patienceMin, e.now-p.at), patienceStep)
 	return true
 }

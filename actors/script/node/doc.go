@@ -1,5 +1,5 @@
 // Package node runs a script in a child process of Node.js, one per game session: for scripts that need more of Node than the embedded engine has
-//, and for scripts whose memory and time must be bounded from outside. A Program holds the unpacked files of one version; its Handler speaks
+// , and for scripts whose memory and time must be bounded from outside. A Program holds the unpacked files of one version; its Handler speaks
 // to the child over two pipes (frame.go), so every gate is answered later. What the JavaScript sees is actors/script/realtime's, as in the embedded
 // engine; shim.js only carries it.
 //
