@@ -10,7 +10,6 @@ import (
 	"strconv"
 
 	"github.com/rs/zerolog"
-
 	"troupe/actors/script"
 	"troupe/messages"
 	"troupe/transport/host"
