@@ -50,6 +50,7 @@ type env struct {
 	awaitIdle time.Duration // to see that nothing more comes
 	flight    time.Duration // until what is on its way has come
 	stuck     time.Duration // without progress: there will be none
+	lossy     bool
 
 	server Server
 }
@@ -67,7 +68,7 @@ func newEnv(tb TB, tr Transport, c *condition) *env {
 	e.patience, e.soon, e.awaitIdle = 2*time.Minute, 100*time.Millisecond, time.Second
 	e.flight, e.stuck = e.soon, 2500*time.Millisecond
 	e.opt.WriteTimeout, e.opt.CloseLinger = 10*time.Second, time.Second
-	if c.Loss > 0 {
+	if e.lossy = c.Loss > 0; e.lossy {
 		e.soon, e.awaitIdle = 5*time.Second, 20*time.Second
 		e.flight = e.soon
 		e.opt.CloseLinger = 20 * time.Second // so that losses do not cut what is queued
