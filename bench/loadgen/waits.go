@@ -18,17 +18,22 @@ func NewWaits() *Waits {
 // P99 is up to which time all but one in a hundred waits lasted.
 func (w *Waits) P99() time.Duration {
 	counts, begins := waits()
+	return p99(w.before, counts, begins)
+}
+
+// p99 is where the bucket begins that the last but one hundredth of the waits between two readings fell into.
+func p99(before, after []uint64, begins []float64) time.Duration {
 	total := uint64(0)
-	for i := range counts {
-		counts[i] -= w.before[i]
-		total += counts[i]
+	for i := range after {
+		total += after[i] - before[i]
 	}
 	above := total / 100
-	for i := len(counts) - 1; i >= 0; i-- {
-		if counts[i] > above {
+	for i := len(after) - 1; i >= 0; i-- {
+		n := after[i] - before[i]
+		if n > above {
 			return time.Duration(begins[i] * float64(time.Second))
 		}
-		above -= counts[i]
+		above -= n
 	}
 	return 0
 }

@@ -1,33 +1,31 @@
 package loadgen
 
 import (
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// Goroutines that have more to do than there are processors wait for each other.
-func TestWaits(t *testing.T) {
+// The slowest hundredth does not count, nor what was there before.
+func TestP99(t *testing.T) {
 	t.Parallel()
-	const spin = 2 * time.Millisecond // at least: a busy machine may give the processor to somebody else meanwhile, so it is work, not time
-	var sink atomic.Uint64
-	w := NewWaits()
-	var all sync.WaitGroup
-	for range 50 * runtime.GOMAXPROCS(0) {
-		all.Go(func() {
-			n := uint64(1)
-			for range 3_000_000 {
-				n ^= n << 13
-				n ^= n >> 7
-				n ^= n << 17
-			}
-			sink.Add(n)
-		})
+	begins := []float64{0, 0.001, 0.01, 0.1}
+	before := []uint64{5, 0, 1000, 7}
+	for _, c := range []struct {
+		after []uint64
+		want  time.Duration
+	}{
+		{[]uint64{5, 0, 1000, 7}, 0},
+		{[]uint64{105, 0, 1000, 7}, 0},
+		{[]uint64{5, 99, 1000, 8}, time.Millisecond},
+		{[]uint64{5, 98, 1000, 9}, 100 * time.Millisecond},
+		{[]uint64{5, 98, 1001, 8}, 10 * time.Millisecond},
+		{[]uint64{5, 0, 1000, 8}, 100 * time.Millisecond},
+	} {
+		if got := p99(before, c.after, begins); got != c.want {
+			t.Errorf("%v after %v: %v, want %v", c.after, before, got, c.want)
+		}
 	}
-	all.Wait()
-	if got := w.P99(); got < 10*spin || got > time.Minute {
-		t.Errorf("goroutines that are to last %v together, each on its own processor, waited %v (p99)", 50*spin, got)
+	if counts, begins := waits(); len(counts) == 0 || len(begins) <= len(counts) {
+		t.Errorf("the runtime tells %d counts and %d bounds", len(counts), len(begins))
 	}
 }
