@@ -164,7 +164,7 @@ func (a *matcher) look(c *stage.Context) {
 
 // answer answers a question; it is called in a slice.
 func (a *matcher) answer(q question, now time.Time) {
-	e, ok := a.pool.ExplainSample(string(q.ticket), now, whySample)
+	e, ok := a.pool.Explain(string(q.ticket), now, whySample)
 	if !ok {
 		q.reply(e, errNotTaken)
 		return

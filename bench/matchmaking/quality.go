@@ -5,8 +5,6 @@ import (
 	"io"
 	"slices"
 	"text/tabwriter"
-
-	"troupe/actors/matchmaker/match"
 )
 
 // Quality is how good the matches of a simulation are, by one rule.
@@ -32,21 +30,21 @@ type qualities struct {
 	all []Quality
 }
 
-func (c *qualities) add(measures []match.Measure) {
+func (c *qualities) add(measures []measure) {
 	if c.all == nil {
 		for _, m := range measures {
-			c.all = append(c.all, Quality{Rule: m.Rule, Values: []float64{}})
+			c.all = append(c.all, Quality{Rule: m.rule, Values: []float64{}})
 		}
 	}
 	for i, m := range measures {
 		q := &c.all[i]
 		q.Matches++
-		if m.Expanded {
+		if m.expanded {
 			q.Expanded++
 		}
-		if m.Known {
-			q.Known, q.LowWorse = true, m.LowWorse
-			q.Values = append(q.Values, m.Value)
+		if m.known {
+			q.Known, q.LowWorse = true, m.lowWorse
+			q.Values = append(q.Values, m.value)
 		}
 	}
 }

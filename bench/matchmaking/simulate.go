@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -72,7 +73,6 @@ func Simulate(set *ruleset.RuleSet, tickets []match.Ticket, o Options) (Report, 
 	reasons := map[string]int{}
 	players := 0
 	var quality qualities
-	meter := match.NewMeter(set)
 	now := epoch
 	for pass := uint64(0); len(tickets) > 0 || pool.Len() > 0; pass++ {
 		now = now.Add(o.Interval)
@@ -99,7 +99,7 @@ func Simulate(set *ruleset.RuleSet, tickets []match.Ticket, o Options) (Report, 
 		for _, m := range p.Take() {
 			report.Matches++
 			report.Stages[set.StageAt(m.Age)].Matches++
-			measures, err := meter.Measure(&m)
+			measures, err := measureMatch(set, &m)
 			if err != nil {
 				return report, err
 			}
@@ -117,7 +117,7 @@ func Simulate(set *ruleset.RuleSet, tickets []match.Ticket, o Options) (Report, 
 
 // explain counts why a ticket found no match.
 func explain(pool *match.Pool, id string, now time.Time, reasons map[string]int) {
-	e, _ := pool.Explain(id, now)
+	e, _ := pool.Explain(id, now, math.MaxInt)
 	switch {
 	case e.Never != "":
 		reasons[e.Never]++

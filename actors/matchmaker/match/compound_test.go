@@ -2,6 +2,7 @@ package match
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -71,7 +72,7 @@ func TestCompoundRulesPrune(t *testing.T) {
 func TestExplanationsNameCompoundRules(t *testing.T) {
 	pool := New(compound(t, "and(SameMap, SameMode)"), Options{})
 	kinds(t, pool, 6, "desert flag 10", "ice race 90", "desert flag 10")
-	e, _ := pool.Explain("t0", at(10))
+	e, _ := pool.Explain("t0", at(10), math.MaxInt)
 	if len(e.Blocked) != 1 || e.Blocked[0].Rule != "Both" || e.Blocked[0].Tickets != 2 || e.Compatible != 3 {
 		t.Errorf("%+v", e)
 	}
@@ -89,7 +90,7 @@ func TestExplanationsSayWhetherTheSearchWasCut(t *testing.T) {
 		s := pool.Begin(at(10), 1)
 		for !s.Step(20_000) {
 		}
-		if e, _ := pool.Explain("t0", at(10)); len(s.Take()) != 0 || e.Cut != cut {
+		if e, _ := pool.Explain("t0", at(10), math.MaxInt); len(s.Take()) != 0 || e.Cut != cut {
 			t.Errorf("%d tickets: cut %v", n, e.Cut)
 		}
 	}

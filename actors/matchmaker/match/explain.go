@@ -21,8 +21,6 @@ type Explanation struct {
 	Blocked    []Blocked
 	Next       []ruleset.Change // the next steps of expansions by the age of this ticket, all due together
 	NextIn     time.Duration    // time until Next; 0: there is none
-	Wait       time.Duration    // how much longer it will wait, by Recent.Estimate
-	Estimated  bool             // false: too few recent matches for an estimate
 }
 
 // Blocked counts the tickets that one rule excludes from a match with a ticket. A ticket counts for each rule that excludes it. Rule
@@ -33,17 +31,12 @@ type Blocked struct {
 	Example string // id of one of these tickets
 }
 
-// Explain says why a ticket waits at a time; false if it is not in the pool. Its time is proportional to the size of the pool.
-func (p *Pool) Explain(id string, now time.Time) (Explanation, bool) {
-	return p.ExplainSample(id, now, len(p.entries))
-}
-
-// ExplainSample is Explain with a bound on the number of other tickets, which it takes evenly over the order of arrival. It examines
-// one in about a microsecond.
+// Explain says why a ticket waits at a time; false if it is not in the pool. It examines at most so many other tickets, which it takes
+// evenly over the order of arrival, each in about a microsecond.
 //
 // It judges pairs of tickets. A rule about whole matches, such as one of averages, excludes no pair. If enough tickets are compatible,
 // the reason is such a rule, or the compatible tickets exclude each other.
-func (p *Pool) ExplainSample(id string, now time.Time, most int) (Explanation, bool) {
+func (p *Pool) Explain(id string, now time.Time, most int) (Explanation, bool) {
 	e := p.byID[id]
 	if e == nil {
 		return Explanation{}, false
@@ -61,7 +54,6 @@ func (p *Pool) ExplainSample(id string, now time.Time, most int) (Explanation, b
 	if e.never != "" {
 		return out, true
 	}
-	out.Wait, out.Estimated = p.recent.Estimate(now, out.Age)
 	v := &evaluator{}
 	if r := p.brokenAlone(v, &a, a.stage); r != nil {
 		out.Never = fmt.Sprintf("the ticket by itself breaks the rule %q", r.Name)
@@ -80,7 +72,7 @@ func (p *Pool) ExplainSample(id string, now time.Time, most int) (Explanation, b
 		out.Blocked[i].Tickets++
 	}
 	// At most half of the entries have left the pool.
-	step := max(1, (len(p.entries)+most-1)/max(most, 1))
+	step := 1 + (len(p.entries)-1)/max(most, 1)
 	for i := 0; i < len(p.entries) && out.Sampled < most; i += step {
 		other := p.entries[i]
 		if other.gone || other == e {

@@ -368,9 +368,6 @@ func (s *Pass) emit(tickets []*entry, teams [][]seat, stage int, counts []RuleCo
 	for i, e := range tickets {
 		m.Tickets = append(m.Tickets, e.ticket)
 		age := s.age(e)
-		if !e.backfill {
-			s.pool.recent.Add(s.now, age)
-		}
 		if oldest := s.pool.set.Algorithm.ExpansionAge == ruleset.Oldest; i == 0 || oldest == (age > m.Age) {
 			m.Age = age
 		}

@@ -60,23 +60,6 @@ type Options struct {
 	noRepair bool // for tests
 }
 
-// Errors of Add.
-var (
-	ErrDuplicate = errors.New("the pool has a ticket with this id")
-	ErrNoPlayers = errors.New("a ticket needs a player")
-)
-
-// TypeError says that the type of a player's attribute differs from the rule set's.
-type TypeError struct {
-	Player, Attribute string
-	Want, Got         ruleset.AttributeType
-}
-
-// Error names player, attribute and types.
-func (e *TypeError) Error() string {
-	return fmt.Sprintf("the attribute %q of the player %q must be a %s; it is a %s", e.Attribute, e.Player, e.Want, e.Got)
-}
-
 // Pool has the tickets that wait for matches of one rule set.
 type Pool struct {
 	set       *ruleset.RuleSet
@@ -95,7 +78,6 @@ type Pool struct {
 	freeIDs   []int
 	arrivals  uint64
 	removals  uint64
-	recent    Recent
 	cut       *Pass // the last pass, if its budget was spent before it was complete
 }
 
@@ -181,14 +163,14 @@ func (p *Pool) Tickets() []*Ticket {
 	return all
 }
 
-// Add adds a ticket. A ticket that can never be matched is accepted; Explain says why it waits. Errors are ErrDuplicate,
-// ErrNoPlayers and *TypeError.
+// Add adds a ticket. A ticket that can never be matched is accepted; Explain says why it waits. The error says that the ticket has no
+// player, an attribute of another type than the rule set's, or the id of another ticket.
 func (p *Pool) Add(t Ticket) error {
 	if p.byID[t.ID] != nil {
-		return ErrDuplicate
+		return errors.New("the pool has a ticket with this id")
 	}
 	if len(t.Players) == 0 {
-		return ErrNoPlayers
+		return errors.New("a ticket needs a player")
 	}
 	e := &entry{ticket: &t, start: t.Start, backfill: t.Backfill != "", arrival: p.arrivals, n: len(t.Players)}
 	if err := p.readAttributes(e); err != nil {
@@ -269,7 +251,7 @@ func (p *Pool) readAttributes(e *entry) error {
 			v, ok := player.Attributes[a.Name]
 			switch {
 			case ok && v.Type != a.Type:
-				return &TypeError{player.ID, a.Name, a.Type, v.Type}
+				return fmt.Errorf("the attribute %q of the player %q must be a %s; it is a %s", a.Name, player.ID, a.Type, v.Type)
 			case !ok && a.Default != nil:
 				v = *a.Default
 			case !ok && e.never == "":

@@ -249,17 +249,12 @@ func batchHolds(r *ruleset.Rule, t ruleset.AttributeType, tickets []*entry) bool
 		}
 		return true
 	}
-	return rangeOfNumbers(r, tickets) <= *r.MaxDistance+tolerance
-}
-
-// rangeOfNumbers returns the difference of the highest and the lowest number of the rule's attribute.
-func rangeOfNumbers(r *ruleset.Rule, tickets []*entry) float64 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, e := range tickets {
 		n := pick(e.numbers[r.Attribute], r.Party)
 		low, high = min(low, n), max(high, n)
 	}
-	return high - low
+	return high-low <= *r.MaxDistance+tolerance
 }
 
 func (v *evaluator) statement(s *ruleset.Statement, rules []*ruleset.Rule, attributes []ruleset.Attribute, c *candidate) bool {
