@@ -36,7 +36,6 @@ type statementParser struct {
 	rest   string
 }
 
-// parse parses one statement. The string says why it failed.
 func (s *statementParser) parse(depth int) (*Statement, string) {
 	if depth > maxNesting {
 		return nil, fmt.Sprintf("More than %d operators are nested.", maxNesting)

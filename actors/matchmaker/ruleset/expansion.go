@@ -50,7 +50,6 @@ type setter struct {
 	set  func(v any, path string) func(*Stage)
 }
 
-// target parses the target of an expansion.
 func (p *parser) target(text string, o object) setter {
 	malformed := func() setter {
 		p.fail(ErrExpansionTarget, o.at("target"), "A target is rules[name].property or teams[name].property; %s is neither.", quote(text))
@@ -213,7 +212,6 @@ func (p *parser) ruleValue(r *Rule, property string, v any, path string) func(*R
 	return func(r *Rule) { *r.number(property) = &n }
 }
 
-// steps reads the steps of one expansion.
 func (p *parser) steps(o object, target string, set setter) []step {
 	all := p.objects(o, "steps", ErrExpansionSteps)
 	if len(all) == 0 {

@@ -174,7 +174,6 @@ func parsePath(text string) (path pathText, err *syntaxError) {
 	return path, nil
 }
 
-// cutName cuts a text at its first closing bracket.
 func cutName(text string) (name, rest string, ok bool) {
 	name, rest, ok = strings.Cut(text, "]")
 	return name, rest, ok && !strings.Contains(name, "[")
@@ -208,7 +207,6 @@ func (p *parser) expression(text, path string) *Expr {
 	return e
 }
 
-// resolve finds the teams and the attribute of a path.
 func (p *parser) resolve(text pathText, path string) *Expr {
 	out := &Path{Member: text.member, Attribute: -1}
 	for _, name := range text.teams {
@@ -299,7 +297,6 @@ func (f Func) result(t Type) (Type, bool) {
 	}
 }
 
-// symmetric computes RuleSet.Symmetric.
 func (p *parser) symmetric() bool {
 	ok := true
 	check := func(e *Expr) {

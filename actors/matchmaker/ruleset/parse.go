@@ -106,7 +106,6 @@ func (p *parser) document(body string) {
 	p.set.Name, _ = p.optionalText(p.body, "name", ErrJSON)
 }
 
-// jsonProblem says why and where a text is not valid JSON.
 func jsonProblem(body string, err error) string {
 	if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
 		line := 1 + strings.Count(body[:min(int(syntax.Offset), len(body))], "\n")
@@ -222,7 +221,10 @@ func (p *parser) teams() {
 		d := definition{name: name, instances: []string{name}}
 		names := d.instances
 		if q := min(quantities[i], MaxPlayers+1); q > 1 { // one above the limit is enough for the refusal
-			d.instances = instances(name, q)
+			d.instances = make([]string, q)
+			for i := range d.instances {
+				d.instances[i] = name + "_" + strconv.Itoa(i+1)
+			}
 			names = append(slices.Clip(d.instances), name)
 		}
 		for _, n := range names {
@@ -259,14 +261,6 @@ func (p *parser) teams() {
 	}
 }
 
-func instances(name string, quantity int) []string {
-	names := make([]string, quantity)
-	for i := range names {
-		names[i] = name + "_" + strconv.Itoa(i+1)
-	}
-	return names
-}
-
 func (p *parser) algorithm() {
 	a := Algorithm{BalancedAttribute: -1, Batching: Random, Backfill: BackfillNormal}
 	var o object
@@ -278,17 +272,17 @@ func (p *parser) algorithm() {
 		}
 		o = object{m, "$.algorithm"}
 	}
-	a.Strategy = oneOf(p, o, "strategy", ExhaustiveSearch, ExhaustiveSearch, Balanced)
+	a.Strategy = p.oneOf(o, "strategy", ExhaustiveSearch, ExhaustiveSearch, Balanced)
 	balanced := a.Strategy == Balanced
 	if balanced {
 		a.Batching, a.Backfill = LargestPopulation, BackfillHigh
 	}
-	a.Batching = oneOf(p, o, "batchingPreference", a.Batching, Random, Sorted, LargestPopulation, FastestRegion)
+	a.Batching = p.oneOf(o, "batchingPreference", a.Batching, Random, Sorted, LargestPopulation, FastestRegion)
 	if balanced != (a.Batching == LargestPopulation || a.Batching == FastestRegion) {
 		p.fail(ErrAlgorithm, o.at("batchingPreference"), "The strategy %s does not have the batchingPreference %s.", a.Strategy, a.Batching)
 	}
-	a.ExpansionAge = oneOf(p, o, "expansionAgeSelection", Newest, Newest, Oldest)
-	a.Backfill = oneOf(p, o, "backfillPriority", a.Backfill, BackfillNormal, BackfillHigh, BackfillLow)
+	a.ExpansionAge = p.oneOf(o, "expansionAgeSelection", Newest, Newest, Oldest)
+	a.Backfill = p.oneOf(o, "backfillPriority", a.Backfill, BackfillNormal, BackfillHigh, BackfillLow)
 	if s, ok := p.optionalText(o, "balancedAttribute", ErrAlgorithm); ok {
 		a.BalancedAttribute = p.set.Attribute(s)
 		switch {
@@ -349,7 +343,6 @@ func (p *parser) large() {
 	}
 }
 
-// objects returns the objects of an optional array.
 func (p *parser) objects(o object, key string, code Code) []object {
 	v := o.m[key]
 	if v == nil {
@@ -385,26 +378,17 @@ func (p *parser) optionalText(o object, key string, code Code) (string, bool) {
 	return s, ok
 }
 
-// oneOf reads a word of the algorithm block.
-func oneOf[T ~string](p *parser, o object, key string, otherwise T, allowed ...T) T {
+func (p *parser) oneOf(o object, key, otherwise string, allowed ...string) string {
 	s, ok := p.optionalText(o, key, ErrAlgorithm)
-	if ok && !slices.Contains(allowed, T(s)) {
+	if ok && !slices.Contains(allowed, s) {
 		p.fail(ErrAlgorithm, o.at(key), "%s is %s.", key, alternatives(allowed))
 	}
-	return cmp.Or(T(s), otherwise)
+	return cmp.Or(s, otherwise)
 }
 
-// alternatives joins words as in a sentence.
-func alternatives[T ~string](words []T) string {
-	text := string(words[0])
-	for i, w := range words[1:] {
-		if i+2 == len(words) {
-			text += " or " + string(w)
-		} else {
-			text += ", " + string(w)
-		}
-	}
-	return text
+func alternatives(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // number reads a JSON number, or a string with a number.
@@ -464,7 +448,6 @@ func kindOf(v any) string {
 	return "an object"
 }
 
-// quote quotes a name of the rule set, shortened.
 func quote(s string) string {
 	if r := []rune(s); len(r) > maxQuotedSnippet {
 		s = string(r[:maxQuotedSnippet]) + "..."

@@ -105,7 +105,6 @@ func (p *parser) ruleProperties() {
 	}
 }
 
-// numbers reads the numeric properties of a rule's type.
 func (p *parser) numbers(o object, r *Rule) {
 	for _, key := range []string{"minDistance", "maxDistance", "minCount", "maxCount", "maxLatency"} {
 		v := o.m[key]
@@ -222,7 +221,6 @@ func (p *parser) party(o object, r *Rule) {
 	}
 }
 
-// expressions parses the measurements and references of all rules.
 func (p *parser) expressions() {
 	for i, o := range p.rules {
 		r := p.set.Rules[i]

@@ -88,44 +88,32 @@ type Team struct {
 	Min, Max int    // players
 }
 
-// Strategy is how matches are formed.
-type Strategy string
-
-// BatchingPreference is how a pool is split into batches.
-type BatchingPreference string
-
-// AgeSelection names the ticket whose age counts for expansions.
-type AgeSelection string
-
-// BackfillPriority says when backfill tickets are matched.
-type BackfillPriority string
-
 // The values of the algorithm block.
 const (
-	ExhaustiveSearch Strategy = "exhaustiveSearch"
-	Balanced         Strategy = "balanced"
+	ExhaustiveSearch = "exhaustiveSearch"
+	Balanced         = "balanced"
 
-	Random            BatchingPreference = "random"
-	Sorted            BatchingPreference = "sorted"
-	LargestPopulation BatchingPreference = "largestPopulation"
-	FastestRegion     BatchingPreference = "fastestRegion"
+	Random            = "random"
+	Sorted            = "sorted"
+	LargestPopulation = "largestPopulation"
+	FastestRegion     = "fastestRegion"
 
-	Newest AgeSelection = "newest"
-	Oldest AgeSelection = "oldest"
+	Newest = "newest"
+	Oldest = "oldest"
 
-	BackfillNormal BackfillPriority = "normal"
-	BackfillHigh   BackfillPriority = "high"
-	BackfillLow    BackfillPriority = "low"
+	BackfillNormal = "normal"
+	BackfillHigh   = "high"
+	BackfillLow    = "low"
 )
 
 // Algorithm is the algorithm block, with its defaults.
 type Algorithm struct {
-	Strategy          Strategy
-	Batching          BatchingPreference
-	BalancedAttribute int   // index, or -1
-	SortBy            []int // indexes of attributes
-	ExpansionAge      AgeSelection
-	Backfill          BackfillPriority
+	Strategy          string // how matches are formed
+	Batching          string // how a pool is split into batches
+	BalancedAttribute int    // index, or -1
+	SortBy            []int  // indexes of attributes
+	ExpansionAge      string // the ticket whose age counts for expansions
+	Backfill          string // when backfill tickets are matched
 }
 
 // RuleType is one of the nine types of rules.
@@ -198,7 +186,6 @@ type Rule struct {
 	Member bool
 }
 
-// number returns the field of a numeric property.
 func (r *Rule) number(property string) **float64 {
 	switch property {
 	case "minDistance":
