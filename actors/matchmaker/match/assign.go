@@ -117,7 +117,6 @@ func (s *search) enoughLeft(i int) bool {
 	return players >= missing
 }
 
-// reachMinimum reports whether all teams have their minimum of players.
 func reachMinimum(teams []ruleset.Team, seats [][]seat) bool {
 	for t := range teams {
 		if len(seats[t]) < teams[t].Min {
@@ -127,8 +126,7 @@ func reachMinimum(teams []ruleset.Team, seats [][]seat) bool {
 	return true
 }
 
-// fillOrder appends the teams with room for n players: teams below their minimum first, then by most open slots, then by
-// declaration.
+// fillOrder appends the teams with room for n players: teams below their minimum first, then by most open slots, then by declaration.
 func fillOrder(out []int, teams []ruleset.Team, seats [][]seat, n int) []int {
 	for t := range teams {
 		if teams[t].Max-len(seats[t]) >= n {
@@ -147,7 +145,6 @@ func fillOrder(out []int, teams []ruleset.Team, seats [][]seat, n int) []int {
 	return out
 }
 
-// teamRules evaluates the enforced rules that depend on teams.
 func (s *search) teamRules(rules []*ruleset.Rule, c *candidate) bool {
 	for _, r := range rules {
 		if r.Enforced() && s.pass.pool.dependent[r.Index] && !s.check(r, rules, c) {
@@ -157,8 +154,7 @@ func (s *search) teamRules(rules []*ruleset.Rule, c *candidate) bool {
 	return true
 }
 
-// balance swaps tickets of equal size between teams while that brings the averages of the balanced attribute closer together and
-// legal holds (flexmatch.md 12). Backfill tickets do not move.
+// balance swaps tickets of equal size between teams, while legal holds, to even out the balanced attribute (flexmatch.md 12).
 func (p *Pool) balance(f *found, legal func() bool) {
 	attribute := p.set.Algorithm.BalancedAttribute
 	if attribute < 0 || len(f.teams) < 2 {

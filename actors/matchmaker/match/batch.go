@@ -8,8 +8,7 @@ import (
 	"sort"
 )
 
-// set is a set of positions in a batch. Batches are small: the sets that rules allow are computed once, and intersected to find
-// candidates.
+// set is a set of positions in a batch. Batches are small: the sets that rules allow are computed once, and intersected to find candidates.
 type set [4]uint64
 
 const _ = uint(len(set{})*64 - BatchSize)
@@ -34,7 +33,6 @@ func (s *set) first() int {
 	return -1
 }
 
-// common returns the number of positions in both sets.
 func (s *set) common(t *set) int {
 	return bits.OnesCount64(s[0]&t[0]) + bits.OnesCount64(s[1]&t[1]) + bits.OnesCount64(s[2]&t[2]) + bits.OnesCount64(s[3]&t[3])
 }
@@ -96,7 +94,7 @@ func (b *batch) arrange(p *Pool) {
 		if e.backfill {
 			b.backfill.add(i)
 		}
-		if e.isShared() {
+		if slices.ContainsFunc(e.who, func(who *player) bool { return who.tickets > 1 }) {
 			b.shared.add(i)
 		}
 		b.sizes = addKind(b.sizes, e.n, i)
@@ -136,7 +134,6 @@ func addKind(kinds []kind, n, position int) []kind {
 	return kinds
 }
 
-// live updates the set of tickets that are left.
 func (b *batch) live(p *Pool) {
 	b.alive, b.removals = set{}, p.removals
 	for i, e := range b.order {
@@ -153,7 +150,6 @@ func (k *keyRange) within(low, high float64) set {
 	return k.below[to].without(&k.below[from])
 }
 
-// players returns the number of players of the tickets.
 func (b *batch) players(s *set) int {
 	n := 0
 	for i := range b.sizes {

@@ -13,7 +13,6 @@ type seat struct {
 	i int // index among the ticket's players
 }
 
-// seated appends the players of a ticket to a team.
 func (e *entry) seated(team []seat) []seat {
 	for i := range e.n {
 		team = append(team, seat{e, i})
@@ -42,10 +41,8 @@ type evaluator struct {
 	players bool // the expression has read a player
 }
 
-// reset frees the values computed so far.
 func (v *evaluator) reset() { v.arena = v.arena[:0] }
 
-// list allocates n values.
 func (v *evaluator) list(n int) []value {
 	if len(v.arena)+n > cap(v.arena) {
 		v.arena = make([]value, 0, max(256, 2*cap(v.arena), n))
@@ -83,7 +80,6 @@ func (v *evaluator) eval(e *ruleset.Expr, c *candidate, party ruleset.Aggregatio
 	}
 }
 
-// innermost applies f to the lists at a depth.
 func (v *evaluator) innermost(a value, levels int, f func(value) value) value {
 	if levels == 0 {
 		return f(a)
@@ -95,7 +91,6 @@ func (v *evaluator) innermost(a value, levels int, f func(value) value) value {
 	return value{list: out}
 }
 
-// path collects the values that a path selects.
 func (v *evaluator) path(p *ruleset.Path, c *candidate, party ruleset.Aggregation) value {
 	if !p.Multi {
 		return v.team(p, c.teams[p.Teams[0]], party)
@@ -140,7 +135,6 @@ func (v *evaluator) team(p *ruleset.Path, seats []seat, party ruleset.Aggregatio
 	return value{list: out[:n]}
 }
 
-// combined merges the lists of the members of a party.
 func (v *evaluator) combined(attribute int, seats []seat, party ruleset.Aggregation) value {
 	lists := make([]value, 0, 1)
 	for _, s := range seats {

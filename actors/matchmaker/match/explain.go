@@ -23,19 +23,16 @@ type Explanation struct {
 	NextIn     time.Duration    // time until Next; 0: there is none
 }
 
-// Blocked counts the tickets that one rule excludes from a match with a ticket. A ticket counts for each rule that excludes it. Rule
-// is in parentheses if the reason is not a rule.
+// Blocked counts the tickets that one rule excludes from a match with a ticket. Rule is in parentheses if the reason is not a rule.
 type Blocked struct {
 	Rule    string
 	Tickets int
 	Example string // id of one of these tickets
 }
 
-// Explain says why a ticket waits at a time; false if it is not in the pool. It examines at most so many other tickets, which it takes
-// evenly over the order of arrival, each in about a microsecond.
-//
-// It judges pairs of tickets. A rule about whole matches, such as one of averages, excludes no pair. If enough tickets are compatible,
-// the reason is such a rule, or the compatible tickets exclude each other.
+// Explain says why a ticket waits; false if it is not in the pool. It examines at most so many other tickets, evenly over the order of
+// arrival, each in about a microsecond. It judges pairs: a rule about whole matches, such as one of averages, excludes none. So if
+// enough tickets are compatible, the reason is such a rule, or they exclude each other.
 func (p *Pool) Explain(id string, now time.Time, most int) (Explanation, bool) {
 	e := p.byID[id]
 	if e == nil {
@@ -61,16 +58,6 @@ func (p *Pool) Explain(id string, now time.Time, most int) (Explanation, bool) {
 			out.Never += " until an expansion changes it"
 		}
 	}
-	index := map[string]int{}
-	block := func(rule string, b *entry) {
-		i, ok := index[rule]
-		if !ok {
-			i = len(out.Blocked)
-			index[rule] = i
-			out.Blocked = append(out.Blocked, Blocked{Rule: rule, Example: b.ticket.ID})
-		}
-		out.Blocked[i].Tickets++
-	}
 	// At most half of the entries have left the pool.
 	step := 1 + (len(p.entries)-1)/max(most, 1)
 	for i := 0; i < len(p.entries) && out.Sampled < most; i += step {
@@ -81,14 +68,19 @@ func (p *Pool) Explain(id string, now time.Time, most int) (Explanation, bool) {
 		out.Sampled++
 		b := *other
 		b.stage = p.set.StageAt(now.Sub(b.start))
-		if reasons := p.apart(v, &a, &b); len(reasons) > 0 {
-			for _, r := range reasons {
-				block(r, other)
+		reasons := p.apart(v, &a, &b)
+		for _, rule := range reasons {
+			k := slices.IndexFunc(out.Blocked, func(b Blocked) bool { return b.Rule == rule })
+			if k < 0 {
+				k = len(out.Blocked)
+				out.Blocked = append(out.Blocked, Blocked{Rule: rule, Example: other.ticket.ID})
 			}
-			continue
+			out.Blocked[k].Tickets++
 		}
-		out.Compatible++
-		out.Players += b.n
+		if len(reasons) == 0 {
+			out.Compatible++
+			out.Players += b.n
+		}
 	}
 	return out, true
 }

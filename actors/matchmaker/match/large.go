@@ -94,7 +94,6 @@ func (s *Pass) stepLarge() (done bool) {
 	return false
 }
 
-// drop removes the first batch.
 func (l *largePass) drop() {
 	l.done[l.batches[0].location] = true
 	l.tried = map[*entry]bool{}
@@ -179,8 +178,7 @@ func (b *largeBatch) around(p *Pool, anchor *entry) int {
 	return b.before[to] - b.before[from]
 }
 
-// usableLocations returns the locations that satisfy the latency rules for a ticket at its own age, fastest first. Without a latency
-// rule, all tickets have the same single location.
+// usableLocations returns the locations that satisfy the latency rules for a ticket, fastest first; without such rules the same for all.
 func (s *Pass) usableLocations(e *entry) []int {
 	var found []report
 	any := false
@@ -304,8 +302,7 @@ func (p *Pool) inRange(stage int, low, high []float64, e *entry) bool {
 	return true
 }
 
-// fillTeams assigns tickets to teams, in order, and leaves out those that fit no team. It reports whether all teams reach their
-// minimum.
+// fillTeams assigns tickets to teams, in order, and leaves out those that fit no team. It reports whether all teams reach their minimum.
 func (p *Pool) fillTeams(f *found, tickets []*entry) bool {
 	teams := p.plans[f.stage].teams
 	f.tickets, f.teams = nil, make([][]seat, len(teams))

@@ -11,8 +11,7 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// PassBudget bounds the evaluations of a pass. When it is spent, the current search finishes, and the next pass continues with the
-// remaining tickets.
+// PassBudget bounds the evaluations of a pass. When it is spent, the current search finishes, and the next pass continues.
 const PassBudget = 180_000
 
 // Limits of a pass (flexmatch.md 11).
@@ -48,10 +47,8 @@ type Pass struct {
 	arrived uint64 // number of tickets ever added when the pass began
 }
 
-// Begin begins a pass. Ages of tickets are computed at now. Equal seeds split equal pools into equal batches.
-//
-// If the previous pass spent its budget, the new one continues with its remaining tickets. Tickets that were added since are in the
-// first pass after that. So every ticket is searched for, however large the pool is.
+// Begin begins a pass. Ages are computed at now. Equal seeds split equal pools into equal batches. If the previous pass spent its budget,
+// the new one continues with its remaining tickets; later ones are in the first pass after that, so that every ticket has its turn.
 func (p *Pool) Begin(now time.Time, seed uint64) *Pass {
 	if s := p.cut; s != nil {
 		p.cut = nil
@@ -101,8 +98,7 @@ func (s *Pass) Cut() bool { return s.cut }
 // Unseen reports whether the pool has tickets that are not in this pass, because it continued one that began before they were added.
 func (s *Pass) Unseen() bool { return s.pool.arrivals > s.arrived }
 
-// NextStep returns when the next waiting ticket reaches another expansion step than in this pass; another pass may then find more
-// matches. Zero means never. The pass must be complete.
+// NextStep returns when the next waiting ticket reaches another expansion step; zero: never. The pass must be complete.
 func (s *Pass) NextStep() (first time.Time) {
 	stages := s.pool.set.Stages
 	if len(stages) < 2 {
@@ -145,7 +141,6 @@ func (s *Pass) resume(now time.Time) {
 
 func (s *Pass) age(e *entry) time.Duration { return s.now.Sub(e.start) }
 
-// split divides a group into batches of equal size.
 func (s *Pass) split(group []*entry, rng *rand.Rand) {
 	n := (len(group) + BatchSize - 1) / BatchSize
 	if n > 1 {
@@ -194,7 +189,6 @@ func firstOf(list []string) string {
 	return list[0]
 }
 
-// sortByLocation groups tickets by their best location.
 func (s *Pass) sortByLocation(group []*entry) {
 	players := map[int]int{}
 	for _, e := range group {
@@ -225,8 +219,7 @@ func (s *Pass) sortByLocation(group []*entry) {
 	})
 }
 
-// Step continues the pass for about this many evaluations, at least for one anchor. It reports whether the pass has ended: it is
-// complete, or its budget is spent.
+// Step continues the pass for about this many evaluations, at least for one anchor. Done: it is complete, or its budget is spent.
 func (s *Pass) Step(evaluations int) (done bool) {
 	until := s.work + max(evaluations, 1)
 	for s.work < until {
@@ -270,7 +263,6 @@ func (s *Pass) Take() []Match {
 // Evaluations returns the work of the pass: tickets tried with a candidate, plus assignments tried.
 func (s *Pass) Evaluations() int { return s.work }
 
-// byAge orders tickets by start, then by arrival.
 func byAge(a, b *entry) int {
 	return cmp.Or(a.start.Compare(b.start), cmp.Compare(a.arrival, b.arrival))
 }
@@ -286,7 +278,6 @@ func (p *Pool) byPriority(a, b *entry) int {
 	return byAge(a, b)
 }
 
-// prepare makes a batch the current one.
 func (s *Pass) prepare(tickets []*entry) {
 	b := &s.batch
 	b.anchors, s.anchor = b.anchors[:0], 0

@@ -162,7 +162,7 @@ func TestAttributesOfAnotherTypeAreRefused(t *testing.T) {
 	ticket := skilled("t", 0, 1, 1)
 	ticket.Players[0].Attributes["skill"] = ruleset.Value{Type: ruleset.String, S: "high"}
 	if err := pool.Add(ticket); err == nil || pool.Len() != 0 {
-		t.Errorf("%v, and %d tickets", err, math.MaxInt)
+		t.Errorf("%v, and %d tickets", err, pool.Len())
 	}
 	assert.Equal(t, "add", pool.Add(Ticket{ID: "empty"}).Error(), "a ticket needs a player")
 	ticket = skilled("t", 0, 1, 1)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -179,7 +180,9 @@ func (p *Pool) Add(t Ticket) error {
 	p.arrivals++
 	p.readLatencies(e)
 	p.readTeams(e)
-	p.readKeys(e)
+	for _, r := range p.plans[0].ranges {
+		e.keys = append(e.keys, pick(e.numbers[r.attribute], r.party))
+	}
 	p.checkNever(e)
 	e.who = make([]*player, e.n)
 	for i := range t.Players {
@@ -228,18 +231,12 @@ func (p *Pool) remove(e *entry) {
 
 // common returns the locations that all players report, by name.
 func common(players []Player) []string {
-	names := make([]string, 0, len(players[0].Latencies))
-next:
-	for name := range players[0].Latencies {
-		for _, other := range players[1:] {
-			if _, ok := other.Latencies[name]; !ok {
-				continue next
-			}
-		}
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(players[0].Latencies)), func(name string) bool {
+		return slices.ContainsFunc(players[1:], func(p Player) bool {
+			_, reports := p.Latencies[name]
+			return !reports
+		})
+	})
 }
 
 func (p *Pool) readAttributes(e *entry) error {
@@ -326,13 +323,6 @@ func (p *Pool) readTeams(e *entry) {
 	}
 }
 
-func (p *Pool) readKeys(e *entry) {
-	e.keys = make([]float64, p.ranges)
-	for i, r := range p.plans[0].ranges {
-		e.keys[i] = pick(e.numbers[r.attribute], r.party)
-	}
-}
-
 // checkNever finds why a ticket cannot be in any match, whatever the other tickets are (flexmatch.md 11.1).
 func (p *Pool) checkNever(e *entry) {
 	if e.never != "" {
@@ -366,11 +356,6 @@ func (p *Pool) group(e *entry) string {
 		}
 	}
 	return b.String()
-}
-
-// isShared reports whether another ticket of the pool names a player of this one.
-func (e *entry) isShared() bool {
-	return slices.ContainsFunc(e.who, func(who *player) bool { return who.tickets > 1 })
 }
 
 // sharesPlayer reports whether two tickets name the same player.

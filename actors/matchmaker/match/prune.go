@@ -159,8 +159,7 @@ func (p *Pool) decidedBy(s *ruleset.Statement, pruning []*ruleset.Rule) (by deci
 	return by
 }
 
-// conjuncts returns the parts of a compound statement whose violation no further ticket can repair: the statement holds only if all
-// of them do.
+// conjuncts returns the parts of a compound statement that must all hold, and whose violation no further ticket can repair.
 func (at *plan) conjuncts(s *ruleset.Statement) (parts []*ruleset.Statement) {
 	if s.Op == "and" {
 		for _, a := range s.Args {

@@ -33,8 +33,7 @@ func (r *Recent) Add(at time.Time, wait time.Duration) {
 	r.next = (r.next + 1) % recentTickets
 }
 
-// Estimate estimates how much longer a ticket of an age will wait: the median of the recently matched tickets that waited at least as
-// long. It is false if there are too few.
+// Estimate estimates how much longer a ticket of an age will wait: the median of recent waits at least as long. False: too few.
 func (r *Recent) Estimate(now time.Time, age time.Duration) (time.Duration, bool) {
 	var all [recentTickets]time.Duration
 	waits := all[:0]

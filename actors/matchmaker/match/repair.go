@@ -15,10 +15,9 @@ const (
 	repairBudget = 8_000
 )
 
-// repairing is a local search for a match with an anchor. Rules that require something, such as a healer in each team or an average of
-// at least 50, cannot reject incomplete sets: the depth-first search would try all sets of the oldest tickets before any set with a
-// younger healer. The local search starts from any set that no rule rejects, and exchanges tickets while that reduces the gap to the
-// rules.
+// repairing is a local search for a match with an anchor. Rules that require something, such as a healer in each team, cannot reject
+// incomplete sets: the depth-first search would try all sets of the oldest tickets before one with a younger healer. The local search
+// starts from any set that no rule rejects, and exchanges tickets while that reduces the gap to the rules.
 type repairing struct {
 	s      *search
 	until  int // of work
@@ -141,8 +140,7 @@ func (r *repairing) roomy(n int) []int {
 	return order
 }
 
-// allowed reports whether the set may be part of a match. It checks locations, players named by two tickets, backfill, and the rules
-// whose violation no further ticket can repair.
+// allowed reports whether the set may be part of a match, by locations, players, backfill, and rules that no further ticket repairs.
 func (r *repairing) allowed() bool {
 	s, p := r.s, r.s.pass.pool
 	r.spend(len(r.c.tickets) / 8)

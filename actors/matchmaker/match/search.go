@@ -94,8 +94,7 @@ func (s *search) run(a *entry) {
 	}
 }
 
-// explore searches from an anchor, whose level is the first. If firstTry evaluations find nothing, it tries repair, and then continues
-// the search.
+// explore searches from an anchor, whose level is the first. After firstTry fruitless evaluations it tries repair, and then goes on.
 func (s *search) explore(a *entry, root *level) {
 	most := s.budget
 	if s.exact || s.pass.pool.options.noRepair {
@@ -162,10 +161,7 @@ func (b *batch) fitting(s set, players int) set {
 
 // unlike removes tickets that name a player of e.
 func (b *batch) unlike(s set, e *entry) set {
-	if !b.shared.has(e.pos) {
-		return s
-	}
-	for both := s.and(&b.shared); !both.empty(); {
+	for both := s.and(&b.shared); b.shared.has(e.pos) && !both.empty(); {
 		i := both.first()
 		both.drop(i)
 		if sharesPlayer(e, b.order[i]) {
@@ -175,8 +171,7 @@ func (b *batch) unlike(s set, e *entry) set {
 	return s
 }
 
-// canReach reports whether the candidates have enough players at one location and within the first range. It lowers the limit to their
-// maximum.
+// canReach reports whether the candidates have enough players at one location and in the first range. It lowers the limit to theirs.
 func (s *search) canReach(a *entry, root *level) bool {
 	b, at := &s.pass.batch, &s.pass.pool.plans[a.stage]
 	if b.players(&root.rest) < s.need-a.n {
@@ -246,7 +241,10 @@ func (s *search) extend(depth int) {
 		}
 	}
 	if l.players > s.best.players && l.players >= s.need && (!l.backfill || len(s.tickets) > 1) && s.complete(l) {
-		s.keep(p, l)
+		s.best = found{players: l.players, stage: l.stage, tickets: slices.Clone(s.tickets), teams: make([][]seat, len(p.set.Teams))}
+		for i, t := range s.teams.candidate.teams {
+			s.best.teams[i] = slices.Clone(t)
+		}
 	}
 }
 
@@ -352,8 +350,7 @@ func (p *Pool) counts(passed int) []RuleCount {
 	return counts
 }
 
-// packs reports whether the parties of the set fit into teams. Single players always fit if the sum does. After a bounded number of
-// trials it reports true.
+// packs reports whether the parties of the set fit into teams, besides single players. After 1000 trials it reports true.
 func (s *search) packs(room []int) bool {
 	s.sizes = s.sizes[:0]
 	for _, e := range s.tickets {
@@ -416,13 +413,4 @@ func (s *search) complete(l *level) bool {
 		}
 	}
 	return s.assign(at)
-}
-
-func (s *search) keep(p *Pool, l *level) {
-	s.best.players, s.best.stage = l.players, l.stage
-	s.best.tickets = slices.Clone(s.tickets)
-	s.best.teams = make([][]seat, len(p.set.Teams))
-	for i, t := range s.teams.candidate.teams {
-		s.best.teams[i] = slices.Clone(t)
-	}
 }
