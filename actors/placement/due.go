@@ -37,7 +37,6 @@ func (h *dueHeap) Pop() any {
 	return e
 }
 
-// schedule sets the time of a placement's next step.
 func (h *dueHeap) schedule(e *entry, at time.Time) {
 	e.due = at
 	if e.index < 0 {
@@ -47,7 +46,6 @@ func (h *dueHeap) schedule(e *entry, at time.Time) {
 	}
 }
 
-// drop removes a placement from the heap.
 func (h *dueHeap) drop(e *entry) {
 	if e.index >= 0 {
 		heap.Remove(h, e.index)

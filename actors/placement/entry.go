@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"slices"
 	"time"
 
 	"troupe/actors/ledger"
@@ -44,7 +45,6 @@ type entry struct {
 	fulfilled bool // it is being FULFILLED: the attempt is not ended
 }
 
-// id returns the placement's id.
 func (e *entry) id() messages.PlacementID { return e.record.Request.ID }
 
 // answer tells those who wait for the end of the placement.
@@ -56,11 +56,9 @@ func (e *entry) answer(err error) {
 	}
 }
 
-// timeout returns the time at which the placement times out.
 func (e *entry) timeout() time.Time { return e.start.Add(e.queue.record.Timeout) }
 
-// queue is a queue with its placements. Its booleans are independent: a deletion, an unhandled
-// event, and a pause.
+// queue is a queue with its placements. Its booleans are independent: a deletion, an unhandled event, and a pause.
 type queue struct {
 	record        *messages.Queue
 	deleted       bool
@@ -97,28 +95,10 @@ const (
 	walking
 )
 
-// markFull records that a destination has no room.
-func (p *queuePass) markFull(d destination) {
-	if p.room[d] {
-		p.room[d] = false
-		p.rooms--
-	}
-}
-
-// countEnded counts a placement that is no longer PENDING.
+// countEnded counts a placement that is no longer PENDING, and removes such ones when there are many.
 func (q *queue) countEnded() {
 	q.endedCount++
 	if q.endedCount > 32 && q.endedCount > len(q.pending)/2 {
-		q.sweep()
+		q.pending, q.endedCount = slices.DeleteFunc(slices.Clone(q.pending), func(e *entry) bool { return e.state == ended }), 0
 	}
-}
-
-func (q *queue) sweep() {
-	kept := make([]*entry, 0, len(q.pending)-q.endedCount)
-	for _, e := range q.pending {
-		if e.state != ended {
-			kept = append(kept, e)
-		}
-	}
-	q.pending, q.endedCount = kept, 0
 }

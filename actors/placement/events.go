@@ -37,8 +37,7 @@ var eventTypes = map[messages.PlacementStatus]string{
 	messages.PlacementFailed:    "PlacementFailed",
 }
 
-// eventOf returns the event about the end of a placement. Reason says why the queue had no
-// destination, and is empty if it had one.
+// eventOf returns the event about the end of a placement. Reason says why the queue had no destination, and is empty if it had one.
 func eventOf(q *messages.Queue, p *messages.Placement, reason string) messages.Event {
 	d := detail{
 		Type: eventTypes[p.Status], PlacementID: string(p.Request.ID), CustomEventData: q.CustomEventData, Reason: reason,
@@ -58,9 +57,6 @@ func eventOf(q *messages.Queue, p *messages.Placement, reason string) messages.E
 		panic("placement: " + err.Error()) // strings only
 	}
 	return messages.Event{
-		ID: newEventID(), Kind: messages.EventPlacement, Type: d.Type, Time: p.Ended, Name: string(q.Name), ARN: q.ARN, Target: q.Notify, Detail: text,
+		ID: uuid.Must(uuid.NewV7()).String(), Kind: messages.EventPlacement, Type: d.Type, Time: p.Ended, Name: string(q.Name), ARN: q.ARN, Target: q.Notify, Detail: text,
 	}
 }
-
-// newEventID returns an id that sorts after all earlier ones.
-func newEventID() string { return uuid.Must(uuid.NewV7()).String() }

@@ -48,8 +48,7 @@ func (s *State) InEffect(configured []*messages.Queue) []*messages.Queue {
 	return store.InEffect(s.queues, configured, func(q *messages.Queue) string { return string(q.Name) }, func(q *messages.Queue) bool { return q.Timeout <= 0 })
 }
 
-// deletion returns the change that deletes a queue. The store keeps a record of a deleted queue that is configured; otherwise the
-// next start would restore it.
+// deletion returns the change that deletes a queue. Of a configured one a record stays: otherwise the next start would restore it.
 func (m *Manager) deletion(name messages.QueueName) store.Change {
 	if slices.ContainsFunc(m.o.Queues, func(q *messages.Queue) bool { return q.Name == name }) {
 		return store.Put(store.Queue, string(name), messages.Queue{Name: name})
@@ -67,8 +66,9 @@ func (m *Manager) restore(c *stage.Context) {
 		record.ARN = m.queueARN(q.Name)
 		m.queues[q.Name] = &queue{record: &record}
 	}
-	slices.SortStableFunc(s.placements, func(a, b storedPlacement) int {
-		return cmp.Or(a.orderTime().Compare(b.orderTime()), cmp.Compare(a.record.Request.ID, b.record.Request.ID))
+	slices.SortStableFunc(s.placements, func(a, b storedPlacement) int { // by the end, or by the start
+		x, y := a.record, b.record
+		return cmp.Or(cmp.Or(x.Ended, x.Started).Compare(cmp.Or(y.Ended, y.Started)), cmp.Compare(x.Request.ID, y.Request.ID))
 	})
 	now := c.Now()
 	for _, p := range s.placements {
@@ -88,14 +88,6 @@ func (m *Manager) restore(c *stage.Context) {
 		c.Log().Info().Int("pending", pending).Msg("placements go on")
 	}
 	m.arm()
-}
-
-// orderTime is the time by which records are ordered: the end, or the start of a PENDING placement.
-func (p storedPlacement) orderTime() time.Time {
-	if p.record.Status.Final() {
-		return p.record.Ended
-	}
-	return p.record.Started
 }
 
 func (m *Manager) resumePlacement(c *stage.Context, p storedPlacement, now time.Time) {

@@ -14,8 +14,7 @@ type measured struct {
 	most float64
 }
 
-// summarize computes mean and maximum by location. Of several reports of one player for one
-// location, the last one counts. The order of the reports has no other effect.
+// summarize computes mean and maximum by location. The last report of a player for a location counts; their order has no other effect.
 func summarize(reports []messages.PlayerLatency) map[string]measured {
 	type report struct {
 		player   messages.PlayerID
@@ -41,16 +40,16 @@ func summarize(reports []messages.PlayerLatency) map[string]measured {
 	return summary
 }
 
-// latencyCap returns the latency limit in force at time t after the start, and whether there
-// is one (service-api.md 3.2).
-func latencyCap(policies []messages.LatencyPolicy, t time.Duration) (ms int, capped bool) {
+// latencyCap returns the latency limit in force at time t after the start, and whether there is one (service-api.md 3.2). Left is how
+// long it stays in force, 0 if that is until the timeout.
+func latencyCap(policies []messages.LatencyPolicy, t time.Duration) (ms int, left time.Duration, capped bool) {
 	policies = slices.Clone(policies)
 	slices.SortStableFunc(policies, func(a, b messages.LatencyPolicy) int { return cmp.Compare(a.Max, b.Max) })
 	for _, p := range policies {
 		if p.Duration <= 0 || t < p.Duration {
-			return p.Max, true
+			return p.Max, max(p.Duration-t, 0), true
 		}
 		t -= p.Duration
 	}
-	return 0, false
+	return 0, 0, false
 }

@@ -11,8 +11,7 @@ import (
 	"troupe/messages"
 )
 
-// list returns placements for operators: those that wait, and those that ended last, the newest
-// first. It looks at no more than listedMax ended ones.
+// list returns placements for operators: those that wait, and of those that ended the last listedMax at most, the newest first.
 func (m *Manager) list(c *stage.Context, q messages.PlacementList) []messages.PlacementState {
 	wanted := func(e *entry) bool {
 		r := e.record
@@ -88,10 +87,13 @@ func (e *entry) waits(now time.Time) string {
 	return e.ranking.waits(q.record, now.Sub(e.start), e.passes == 0, q.pass.candidates, q.pass.room)
 }
 
-// waits says which candidates of the last pass are excluded at time t after the placement's
-// start, by which rule, and which are full.
+// waits says which candidates of the last pass are excluded at time t after the placement's start, by which rule, and which are full.
 func (k *Ranking) waits(q *messages.Queue, t time.Duration, first bool, candidates []messages.Candidate, room map[destination]bool) string {
-	most, capped := latencyCap(q.Policies, t)
+	most, left, capped := latencyCap(q.Policies, t)
+	until := "until the placement times out"
+	if left > 0 {
+		until = fmt.Sprintf("for another %.0f s", left.Seconds())
+	}
 	alone := len(k.override) > 0 && (first || k.only)
 	var reasons []string
 	said := make(map[destination]bool)
@@ -108,7 +110,7 @@ func (k *Ranking) waits(q *messages.Queue, t time.Duration, first bool, candidat
 		case alone && !slices.Contains(k.override, c.Location):
 			why = "is not among the placement's own locations"
 		case capped && latency > float64(most):
-			why = fmt.Sprintf("has a player with %.0f ms, and %d ms are allowed %s", latency, most, relaxes(q.Policies, t))
+			why = fmt.Sprintf("has a player with %.0f ms, and %d ms are allowed %s", latency, most, until)
 		case room[d]:
 			why = "has room since the last pass"
 		}
@@ -127,19 +129,3 @@ func (k *Ranking) waits(q *messages.Queue, t time.Duration, first bool, candidat
 
 // reasonsMax bounds the candidates that a sentence names.
 const reasonsMax = 8
-
-// relaxes says how long the latency policy in force at time t stays in force.
-func relaxes(policies []messages.LatencyPolicy, t time.Duration) string {
-	policies = slices.Clone(policies)
-	slices.SortStableFunc(policies, func(a, b messages.LatencyPolicy) int { return cmp.Compare(a.Max, b.Max) })
-	for _, p := range policies {
-		switch {
-		case p.Duration <= 0:
-			return "until the placement times out"
-		case t < p.Duration:
-			return fmt.Sprintf("for another %.0f s", (p.Duration - t).Seconds())
-		}
-		t -= p.Duration
-	}
-	return ""
-}

@@ -49,7 +49,6 @@ func New(o Options, hosts messages.Sender, s *State) *rebuild.Supervisor[*State]
 	}, s)
 }
 
-// newManager returns a Manager that continues from a state.
 func newManager(o Options, hosts messages.Sender, s *State) *Manager {
 	return &Manager{
 		o: o, hosts: hosts, restored: s,
@@ -64,14 +63,8 @@ var errStopped error = messages.Errorf(messages.Unavailable, "placements are not
 
 // Messages of the Manager to itself.
 type (
-	tick            struct{}
-	continueWalk    struct{ q *queue }
-	queuePauseOver  struct{ q *queue }
-	candidatesFound struct {
-		q    *queue
-		list []messages.Candidate
-		err  error
-	}
+	// run calls f. Timers and the answers of hosts send it.
+	run                 struct{ f func(*stage.Context) }
 	gameSessionLaunched struct {
 		hosts       messages.Sender
 		e           *entry
@@ -80,26 +73,9 @@ type (
 		game        *messages.GameSession
 		err         error
 	}
-	gameSessionActivated struct {
-		id messages.GameSessionID
-		messages.Activation
-		err error
-	}
-	roomFound struct {
-		messages.Room
-		err error
-	}
-	awaitRoom              struct{}
-	playerSessionsReserved struct {
-		e              *entry
-		try            int
-		playerSessions []*messages.PlayerSession
-		err            error
-	}
 )
 
-// OnDeadLetter implements stage.DeadLetter: it ends the game session, because no Manager is
-// left to use it.
+// OnDeadLetter implements stage.DeadLetter: it ends the game session, because no Manager is left to use it.
 func (l gameSessionLaunched) OnDeadLetter() {
 	if l.game != nil {
 		giveUp(l.hosts, l.game.ID)
@@ -117,22 +93,23 @@ func (m *Manager) Started(c *stage.Context) {
 	m.retention = m.ledger.NewRetention(ledger.Limits{
 		Kind: store.Placement, EndedMax: m.o.EndedMax, KeepFor: m.o.EndedKeep, BytesMax: m.o.BytesMax,
 	}, func(id string) { delete(m.placements, messages.PlacementID(id)) })
-	m.timer = c.After(time.Hour, tick{})
+	m.timer = c.After(time.Hour, run{m.onTick})
 	m.timer.Stop()
 	m.awaitRoom(c)
 	m.restore(c)
 	m.countWaiting(c)
 }
 
-// awaitRoom asks when there is more room.
 func (m *Manager) awaitRoom(c *stage.Context) {
 	self := c.Self()
-	messages.Send(m.hosts, messages.AwaitRoom{Since: m.room}, func(r messages.Room, err error) { self.Tell(roomFound{r, err}) })
+	messages.Send(m.hosts, messages.AwaitRoom{Since: m.room}, func(r messages.Room, err error) {
+		self.Tell(run{func(c *stage.Context) { m.onRoomFound(c, r, err) }})
+	})
 }
 
-func (m *Manager) onRoomFound(c *stage.Context, r roomFound) {
-	if r.err != nil {
-		c.After(passEvery, awaitRoom{})
+func (m *Manager) onRoomFound(c *stage.Context, r messages.Room, err error) {
+	if err != nil {
+		c.After(passEvery, run{m.awaitRoom})
 		return
 	}
 	m.room = r.Version
@@ -140,13 +117,11 @@ func (m *Manager) onRoomFound(c *stage.Context, r roomFound) {
 	m.onRoom(c)
 }
 
-// countWaiting counts the placements that are PENDING.
 func (m *Manager) countWaiting(c *stage.Context) {
 	c.Counters().PlacementsWaiting.Store(int64(len(m.due)))
 }
 
-// Stopped implements stage.Actor. After a crash it ends all attempts: the next Manager starts
-// new ones.
+// Stopped implements stage.Actor. After a crash it ends all attempts: the next Manager starts new ones.
 func (m *Manager) Stopped(c *stage.Context) {
 	m.ledger.Stop(true)
 	for _, e := range m.placements {
@@ -201,25 +176,10 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 	case CancelDrain:
 		m.draining = false
 		m.onRoom(c)
-	case tick:
-		m.onTick(c)
-	case roomFound:
-		m.onRoomFound(c, r)
-	case awaitRoom:
-		m.awaitRoom(c)
-	case candidatesFound:
-		m.onCandidatesFound(c, r)
-	case continueWalk:
-		m.walk(c, r.q)
-	case queuePauseOver:
-		r.q.paused = false
-		m.ask(c, r.q)
+	case run:
+		r.f(c)
 	case gameSessionLaunched:
 		m.onLaunched(c, r)
-	case gameSessionActivated:
-		m.onActivated(c, r)
-	case playerSessionsReserved:
-		m.onReserved(c, r)
 	case ledger.Answer:
 		m.ledger.Answered(r)
 	case ledger.Due:
@@ -247,18 +207,18 @@ func (m *Manager) onTick(c *stage.Context) {
 	m.arm()
 }
 
-// step ends a placement that has timed out. Otherwise it makes the next pass due and reports
-// true.
+// step ends a placement that has timed out. Otherwise it makes the next pass due and reports true.
 func (m *Manager) step(c *stage.Context, e *entry, now time.Time) (wants bool) {
 	m.due.schedule(e, nextStep(e, now))
 	switch {
 	case e.state == ending:
 	case e.queue.deleted:
-		m.end(c, placementEnd{e: e, status: messages.PlacementFailed})
+		m.end(c, e, messages.PlacementFailed, nil)
 	case !now.Before(e.timeout()):
-		m.end(c, placementEnd{e: e, status: messages.PlacementTimedOut})
+		m.end(c, e, messages.PlacementTimedOut, nil)
 	case e.state == idle:
-		e.joinPass()
+		e.state = passing
+		e.queue.waiting = append(e.queue.waiting, e)
 		return true
 	}
 	return false
@@ -285,7 +245,6 @@ func (m *Manager) arm() {
 	}
 }
 
-// endAttempt ends the current attempt of a placement, if there is one.
 func (m *Manager) endAttempt(e *entry) {
 	e.tries++ // answers to the old attempt are ignored
 	if e.attempt != "" {
@@ -295,7 +254,6 @@ func (m *Manager) endAttempt(e *entry) {
 	}
 }
 
-// leave removes an ended placement from its queue.
 func (m *Manager) leave(e *entry) {
 	e.state = ended
 	e.answer(nil)

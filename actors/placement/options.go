@@ -16,38 +16,26 @@ type Options struct {
 	Queues []*messages.Queue
 	// Store keeps queues and placements; required. The caller closes it.
 	Store store.Store
-	// OnEvent receives the event of each placement's end once it is durable. It is called
-	// from any goroutine and must not block. Nil drops the events.
+	// OnEvent receives the event of each end once it is durable, on any goroutine. It must not block. Nil drops the events.
 	OnEvent func(messages.Event)
 	// QueuesMax bounds the queues; 0: 1000.
 	QueuesMax int
 	// PendingMax bounds the placements that are PENDING; 0: 20,000.
 	PendingMax int
-	// EndedMax bounds the ended placements that are kept, and EndedKeep the time for which
-	// they are (service-api.md 2.9); 0: 100,000, and 30 days.
+	// EndedMax and EndedKeep bound the ended placements that are kept (service-api.md 2.9); 0: 100,000, and 30 days.
 	EndedMax  int
 	EndedKeep time.Duration
-	// BytesMax bounds the records of all placements together; the placements that ended
-	// first are forgotten first. 0: 256 MiB.
+	// BytesMax bounds the records of all placements together; the placements that ended first are forgotten first. 0: 256 MiB.
 	BytesMax int
 }
 
-// Defaults of Options.
-const (
-	DefaultQueuesMax  = 1000
-	DefaultPendingMax = 20_000
-	DefaultEndedMax   = 100_000
-	DefaultEndedKeep  = 30 * 24 * time.Hour
-	DefaultBytesMax   = 256 << 20
-)
-
 func (o Options) withDefaults() Options {
 	o.Account = cmp.Or(o.Account, "000000000000")
-	o.QueuesMax = cmp.Or(o.QueuesMax, DefaultQueuesMax)
-	o.PendingMax = cmp.Or(o.PendingMax, DefaultPendingMax)
-	o.EndedMax = cmp.Or(o.EndedMax, DefaultEndedMax)
-	o.EndedKeep = cmp.Or(o.EndedKeep, DefaultEndedKeep)
-	o.BytesMax = cmp.Or(o.BytesMax, DefaultBytesMax)
+	o.QueuesMax = cmp.Or(o.QueuesMax, 1000)
+	o.PendingMax = cmp.Or(o.PendingMax, 20_000)
+	o.EndedMax = cmp.Or(o.EndedMax, 100_000)
+	o.EndedKeep = cmp.Or(o.EndedKeep, 30*24*time.Hour)
+	o.BytesMax = cmp.Or(o.BytesMax, 256<<20)
 	if o.OnEvent == nil {
 		o.OnEvent = func(messages.Event) {}
 	}
@@ -57,13 +45,11 @@ func (o Options) withDefaults() Options {
 const (
 	// passEvery is the time between two passes of a placement.
 	passEvery = time.Second
-	// launchesMax bounds the unanswered launches at one fleet and location. Without it all
-	// waiting placements would ask for the one process that became free.
+	// launchesMax bounds the unanswered launches at one fleet and location: otherwise all placements would ask for one freed process.
 	launchesMax = 64
 	// turnMax bounds the placements tried before the actor handles other messages.
 	turnMax = 128
-	// pauseFor is how long a queue skips the passes for freed processes after a pass of more
-	// than turnMax placements. The passes at whole seconds are not skipped.
+	// pauseFor is how long a queue skips the passes for freed processes after one of more than turnMax placements.
 	pauseFor = 100 * time.Millisecond
 )
 
@@ -75,8 +61,7 @@ type (
 		messages.ToPlacements[*messages.Placement]
 		Placement messages.StartPlacement
 	}
-	// Drain stops starting and trying placements. PENDING ones continue after the next
-	// start of the host, if its store is durable.
+	// Drain stops starting and trying placements. PENDING ones continue after the next start of the host, if its store is durable.
 	Drain struct{}
 	// CancelDrain starts and tries placements again.
 	CancelDrain struct{}

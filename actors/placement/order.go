@@ -2,14 +2,14 @@ package placement
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
 	"troupe/messages"
 )
 
-// Ranking orders candidates for one request. Use NewRanking. A Ranking is immutable, and its
-// methods depend on their arguments alone.
+// Ranking orders candidates for one request. Use NewRanking. A Ranking is immutable, and its methods depend on their arguments alone.
 type Ranking struct {
 	latencies map[string]measured // nil: not a latency request
 	override  []string
@@ -25,13 +25,11 @@ func NewRanking(r *messages.StartPlacement) *Ranking {
 	return k
 }
 
-// Order returns the candidates that a pass of the queue may try at time t after the
-// placement's start, best first (service-api.md 3.2, 3.3). If the request overrides the
-// locations, the first pass uses only those. Order ignores Room and the order of the
-// candidates. Of several candidates with the same fleet and location it returns the one with
-// the lowest destination.
+// Order returns the candidates that a pass may try at time t after the placement's start, best first (service-api.md 3.2, 3.3): in the
+// first pass only the locations of the request, if it has any. It ignores Room and the order of the candidates, and returns each fleet
+// and location once, with the lowest destination.
 func (k *Ranking) Order(q *messages.Queue, t time.Duration, first bool, candidates []messages.Candidate) []messages.Candidate {
-	most, capped := latencyCap(q.Policies, t)
+	most, _, capped := latencyCap(q.Policies, t)
 	alone := len(k.override) > 0 && (first || k.only)
 	eligible := make([]messages.Candidate, 0, len(candidates))
 	for _, c := range candidates {
@@ -76,12 +74,7 @@ func keys(q *messages.Queue, latencies bool) []messages.Priority {
 func (k *Ranking) compare(q *messages.Queue, key messages.Priority, a, b messages.Candidate) int {
 	switch key {
 	case messages.PriorityLatency:
-		la, hasA := k.latencies[a.Location]
-		lb, hasB := k.latencies[b.Location]
-		if hasA != hasB {
-			return before(hasA)
-		}
-		return cmp.Compare(la.mean, lb.mean)
+		return cmp.Compare(k.mean(a.Location), k.mean(b.Location))
 	case messages.PriorityCost:
 		return cmp.Compare(a.Cost, b.Cost)
 	case messages.PriorityDestination:
@@ -92,15 +85,15 @@ func (k *Ranking) compare(q *messages.Queue, key messages.Priority, a, b message
 	return 0
 }
 
-func before(first bool) int {
-	if first {
-		return -1
+// mean returns the mean latency of a location, infinite if nobody reported it.
+func (k *Ranking) mean(location string) float64 {
+	if l, reported := k.latencies[location]; reported {
+		return l.mean
 	}
-	return 1
+	return math.Inf(1)
 }
 
-// rank returns the position of a location in the override, followed by the queue's order.
-// Locations in neither have the same last rank.
+// rank returns the position of a location in the override, followed by the queue's order. Locations in neither have the same last rank.
 func (k *Ranking) rank(q *messages.Queue, location string) int {
 	if i := slices.Index(k.override, location); i >= 0 {
 		return i
@@ -111,8 +104,7 @@ func (k *Ranking) rank(q *messages.Queue, location string) int {
 	return len(k.override) + len(q.LocationOrder)
 }
 
-// distinct keeps one candidate per fleet and location, the one with the lowest destination. It
-// does not reorder the others.
+// distinct keeps one candidate per fleet and location, the one with the lowest destination. It does not reorder the others.
 func distinct(sorted []messages.Candidate) []messages.Candidate {
 	lowest := make(map[destination]int, len(sorted))
 	for _, c := range sorted {

@@ -13,14 +13,7 @@ import (
 	"troupe/messages"
 )
 
-// joinPass adds a placement to the next pass of its queue.
-func (e *entry) joinPass() {
-	e.state = passing
-	e.queue.waiting = append(e.queue.waiting, e)
-}
-
-// onRoom makes all placements of all queues due. Their passes find out which of them can use
-// the free process.
+// onRoom makes all placements of all queues due. Their passes find out which of them can use the free process.
 func (m *Manager) onRoom(c *stage.Context) {
 	for _, q := range m.queues {
 		if len(q.pending) > q.endedCount {
@@ -30,8 +23,7 @@ func (m *Manager) onRoom(c *stage.Context) {
 	}
 }
 
-// ask asks the hosts for a queue's candidates, for all placements that are due. While a
-// pass is running, they wait for the next.
+// ask asks the hosts for a queue's candidates, for all placements that are due. While a pass is running, they wait for the next.
 func (m *Manager) ask(c *stage.Context, q *queue) {
 	if q.pass.stage != noPass || m.draining {
 		return
@@ -53,17 +45,17 @@ func (m *Manager) ask(c *stage.Context, q *queue) {
 	slices.SortFunc(q.pass.batch, func(a, b *entry) int { return cmp.Compare(a.number, b.number) })
 	q.pass.stage = asking
 	self := c.Self()
-	messages.Send(m.hosts, messages.Candidates{Destinations: q.record.Destinations}, func(list []messages.Candidate, err error) { self.Tell(candidatesFound{q, list, err}) })
+	messages.Send(m.hosts, messages.Candidates{Destinations: q.record.Destinations}, func(list []messages.Candidate, err error) {
+		self.Tell(run{func(c *stage.Context) { m.onCandidatesFound(c, q, list, err) }})
+	})
 }
 
-// onCandidatesFound starts the pass of the waiting placements.
-func (m *Manager) onCandidatesFound(c *stage.Context, r candidatesFound) {
-	q := r.q
+func (m *Manager) onCandidatesFound(c *stage.Context, q *queue, list []messages.Candidate, err error) {
 	p := &q.pass
-	p.stage, p.candidates = walking, r.list
-	m.setNoDestination(c, q, r.err)
-	p.room, p.rooms = make(map[destination]bool, len(r.list)), 0
-	for _, candidate := range r.list {
+	p.stage, p.candidates = walking, list
+	m.setNoDestination(c, q, err)
+	p.room, p.rooms = make(map[destination]bool, len(list)), 0
+	for _, candidate := range list {
 		if d := destinationOf(candidate); candidate.Room && !p.room[d] {
 			p.room[d] = true
 			p.rooms++
@@ -72,8 +64,7 @@ func (m *Manager) onCandidatesFound(c *stage.Context, r candidatesFound) {
 	m.walk(c, q)
 }
 
-// setNoDestination records why no destination of a queue accepts placements; nil if one does.
-// Placements wait: an alias may change, and a fleet may become ACTIVE.
+// setNoDestination records why no destination of a queue accepts placements, nil if one does. They wait: the destinations may change.
 func (m *Manager) setNoDestination(c *stage.Context, q *queue, why error) {
 	was := q.noDestination
 	q.noDestination = why
@@ -85,8 +76,7 @@ func (m *Manager) setNoDestination(c *stage.Context, q *queue, why error) {
 	}
 }
 
-// walk tries the candidates for the placements of a batch, oldest first. It pauses while a
-// placement waits for the answers to launches.
+// walk tries the candidates for the placements of a batch, oldest first. It pauses while a placement waits for the answers to launches.
 func (m *Manager) walk(c *stage.Context, q *queue) {
 	for looked := 0; ; looked++ {
 		e := q.pass.next()
@@ -94,7 +84,7 @@ func (m *Manager) walk(c *stage.Context, q *queue) {
 			break
 		}
 		if q.pass.tried++; looked >= turnMax {
-			c.Self().Tell(continueWalk{q})
+			c.Self().Tell(run{func(c *stage.Context) { m.walk(c, q) }})
 			return
 		}
 		if e.state == passing && !m.try(c, e) {
@@ -108,14 +98,16 @@ func (m *Manager) walk(c *stage.Context, q *queue) {
 	}
 	if q.pass.tried > turnMax && !q.paused {
 		q.paused = true
-		c.After(pauseFor, queuePauseOver{q})
+		c.After(pauseFor, run{func(c *stage.Context) {
+			q.paused = false
+			m.ask(c, q)
+		}})
 	}
 	q.pass.stage, q.pass.tried = noPass, 0
 	m.ask(c, q)
 }
 
-// next returns the next placement to try, nil if there is none. If no candidate has room, the
-// pass ends for the rest of the batch.
+// next returns the next placement to try, nil if there is none. If no candidate has room, the pass ends for the rest of the batch.
 func (p *queuePass) next() *entry {
 	if len(p.blocked) > 0 {
 		return p.blocked[0]
@@ -170,8 +162,7 @@ func (m *Manager) resume(c *stage.Context) {
 	}
 }
 
-// try launches a game session at the next candidate with room, or ends the pass. It reports
-// false if the placement has to wait for other launches there.
+// try launches a game session at the next candidate with room, or ends the pass. False: the placement waits for other launches there.
 func (m *Manager) try(c *stage.Context, e *entry) bool {
 	if !time.Now().Before(e.timeout()) { // the next step ends it
 		e.endPass()
@@ -209,7 +200,6 @@ func (m *Manager) tryNext(c *stage.Context, e *entry) {
 	}
 }
 
-// launch asks the hosts for a game session.
 func (m *Manager) launch(c *stage.Context, e *entry, p destination) {
 	e.state = launching
 	e.tries++
@@ -223,7 +213,6 @@ func (m *Manager) launch(c *stage.Context, e *entry, p destination) {
 	}, func(g *messages.GameSession, err error) { self.Tell(gameSessionLaunched{m.hosts, e, try, p, g, err}) })
 }
 
-// onLaunched handles the answer to a launch.
 func (m *Manager) onLaunched(c *stage.Context, l gameSessionLaunched) {
 	if m.launches[l.destination]--; m.launches[l.destination] <= 0 {
 		delete(m.launches, l.destination)
@@ -235,7 +224,10 @@ func (m *Manager) onLaunched(c *stage.Context, l gameSessionLaunched) {
 			giveUp(m.hosts, l.game.ID)
 		}
 	case l.err != nil:
-		e.queue.pass.markFull(l.destination)
+		if p := &e.queue.pass; p.room[l.destination] {
+			p.room[l.destination] = false
+			p.rooms--
+		}
 		m.tryNext(c, e)
 	default:
 		g := l.game
@@ -246,7 +238,9 @@ func (m *Manager) onLaunched(c *stage.Context, l gameSessionLaunched) {
 		e.record = &shown
 		_ = fault.Hit(fault.PlacementLaunched)
 		self := c.Self()
-		messages.Send(m.hosts, messages.AwaitActivation{ID: g.ID}, func(a messages.Activation, err error) { self.Tell(gameSessionActivated{g.ID, a, err}) })
+		messages.Send(m.hosts, messages.AwaitActivation{ID: g.ID}, func(a messages.Activation, err error) {
+			self.Tell(run{func(c *stage.Context) { m.onActivated(c, g.ID, a, err) }})
+		})
 	}
 	m.resume(c)
 }
@@ -256,16 +250,15 @@ func giveUp(hosts messages.Sender, id messages.GameSessionID) {
 	messages.Send(hosts, messages.GiveUp{ID: id}, func(messages.None, error) {})
 }
 
-// onActivated handles the start of an attempt's game session. If it is ACTIVE, player sessions
-// are reserved; otherwise the next candidate is tried.
-func (m *Manager) onActivated(c *stage.Context, l gameSessionActivated) {
-	e := m.attempts[l.id]
-	if e == nil || e.state != activating || errors.Is(l.err, &messages.Error{Code: messages.Unavailable}) { // the host stops: its next start decides
+// onActivated reserves player sessions if the game session of an attempt is ACTIVE. Otherwise it tries the next candidate.
+func (m *Manager) onActivated(c *stage.Context, id messages.GameSessionID, a messages.Activation, err error) {
+	e := m.attempts[id]
+	if e == nil || e.state != activating || errors.Is(err, &messages.Error{Code: messages.Unavailable}) { // the host stops: its next start decides
 		return
 	}
-	if !l.Active {
-		delete(m.attempts, l.id)
-		c.Log().Info().Str("placement_id", string(e.id())).Str("game_session_id", string(l.id)).Str("reason", l.Text).
+	if !a.Active {
+		delete(m.attempts, id)
+		c.Log().Info().Str("placement_id", string(e.id())).Str("game_session_id", string(id)).Str("reason", a.Text).
 			Msg("an attempt of a placement failed")
 		e.attempt, e.stale = "", true
 		m.tryNext(c, e)
@@ -278,25 +271,25 @@ func (m *Manager) onActivated(c *stage.Context, l gameSessionActivated) {
 	}
 	e.state = reserving
 	self, try := c.Self(), e.tries
-	messages.Send(m.hosts, messages.CreatePlayerSessions{GameSessionID: l.id, Players: players},
-		func(s []*messages.PlayerSession, err error) { self.Tell(playerSessionsReserved{e, try, s, err}) })
+	messages.Send(m.hosts, messages.CreatePlayerSessions{GameSessionID: id, Players: players},
+		func(s []*messages.PlayerSession, err error) {
+			self.Tell(run{func(c *stage.Context) { m.onReserved(c, e, try, s, err) }})
+		})
 }
 
-// onReserved fulfils a placement. If the player sessions were refused, it ends the game
-// session and tries the next candidate.
-func (m *Manager) onReserved(c *stage.Context, s playerSessionsReserved) {
-	e := s.e
-	if e.state != reserving || e.tries != s.try {
+// onReserved fulfils a placement. If the player sessions were refused, it ends the game session and tries the next candidate.
+func (m *Manager) onReserved(c *stage.Context, e *entry, try int, sessions []*messages.PlayerSession, err error) {
+	if e.state != reserving || e.tries != try {
 		return
 	}
-	if s.err != nil {
+	if err != nil {
 		m.endAttempt(e)
 		e.stale = true
 		m.tryNext(c, e)
 		return
 	}
-	placed := make([]messages.PlacedPlayer, len(s.playerSessions))
-	for i, p := range s.playerSessions {
+	placed := make([]messages.PlacedPlayer, len(sessions))
+	for i, p := range sessions {
 		placed[i] = messages.PlacedPlayer{PlayerID: p.PlayerID, PlayerSessionID: p.ID}
 	}
 	m.fulfil(c, e, placed)
@@ -304,5 +297,5 @@ func (m *Manager) onReserved(c *stage.Context, s playerSessionsReserved) {
 
 func (m *Manager) fulfil(c *stage.Context, e *entry, placed []messages.PlacedPlayer) {
 	_ = fault.Hit(fault.PlacementSeated)
-	m.end(c, placementEnd{e: e, status: messages.PlacementFulfilled, placed: placed})
+	m.end(c, e, messages.PlacementFulfilled, placed)
 }

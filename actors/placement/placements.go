@@ -41,8 +41,7 @@ func (m *Manager) onPlace(c *stage.Context, r stage.Request[Place, *messages.Pla
 
 var errJoined = errors.New("the placement exists")
 
-// start completes and begins the transaction that starts a placement. Join, if it is not nil, gets the new placement, or the one
-// that has its id.
+// start completes and begins the transaction that starts a placement. Join, if not nil, gets the placement with its id, old or new.
 func (m *Manager) start(c *stage.Context, record *messages.Placement, join func(*entry), t ledger.Transaction) {
 	id := record.Request.ID
 	t.Key, t.WaitingMax = placementKey(id), m.o.PendingMax
@@ -78,8 +77,7 @@ func (m *Manager) start(c *stage.Context, record *messages.Placement, join func(
 	m.ledger.Do(t)
 }
 
-// admit checks the request against the current state and returns its queue. The id of an ended
-// placement may be used again.
+// admit checks the request against the current state and returns its queue. The id of an ended placement may be used again.
 func (m *Manager) admit(r *messages.StartPlacement, now time.Time) (*queue, error) {
 	q, old := m.queues[r.Queue], m.placements[r.ID]
 	switch {
@@ -103,7 +101,6 @@ func locationFirst(q *messages.Queue) bool {
 	return q.HasPriority && len(q.PriorityOrder) > 0 && q.PriorityOrder[0] == messages.PriorityLocation
 }
 
-// add creates the entry of a PENDING placement.
 func (m *Manager) add(q *queue, record *messages.Placement, size int) *entry {
 	m.started++
 	e := &entry{
@@ -114,7 +111,6 @@ func (m *Manager) add(q *queue, record *messages.Placement, size int) *entry {
 	return e
 }
 
-// begin starts the first pass of a placement.
 func (m *Manager) begin(c *stage.Context, e *entry) {
 	e.state = idle
 	e.queue.pending = append(e.queue.pending, e)
@@ -124,7 +120,6 @@ func (m *Manager) begin(c *stage.Context, e *entry) {
 	m.arm()
 }
 
-// get reads a placement.
 func (m *Manager) get(c *stage.Context, id messages.PlacementID) (*messages.Placement, error) {
 	e := m.placements[id]
 	if e == nil || m.retention.Expired(&e.kept, c.Now()) {
@@ -151,13 +146,13 @@ func (m *Manager) onStop(c *stage.Context, r stage.Request[messages.StopPlacemen
 	m.ledger.Do(ledger.Transaction{Key: placementKey(id), WaitingMax: m.o.PendingMax, Reply: reply, Decide: func() (ledger.Entry, error) {
 		record, err := m.get(c, id)
 		if err == nil && record.Status.Final() {
-			err = notPending(record)
+			err = messages.Errorf(messages.InvalidRequest, "placement %s is %s, not PENDING", id, record.Status)
 		}
 		if err != nil {
 			return ledger.Entry{}, err
 		}
 		e = m.placements[id]
-		return m.ending(c, placementEnd{e: e, status: messages.PlacementCancelled}), nil
+		return m.ending(c, e, messages.PlacementCancelled, nil), nil
 	}})
 }
 
@@ -166,10 +161,6 @@ func (m *Manager) noPlacement(id messages.PlacementID) error {
 		return messages.Errorf(messages.NotFound, "placement %s is not known here: its record in the store is damaged", id)
 	}
 	return messages.Errorf(messages.NotFound, "placement %s is not known here", id)
-}
-
-func notPending(p *messages.Placement) error {
-	return messages.Errorf(messages.InvalidRequest, "placement %s is %s, not PENDING", p.Request.ID, p.Status)
 }
 
 func tooMany() error {

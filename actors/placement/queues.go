@@ -69,7 +69,6 @@ func (m *Manager) changeQueue(name messages.QueueName, reply func(error), change
 	}})
 }
 
-// applyRecord applies a queue's new record to its placements.
 func (m *Manager) applyRecord(q *queue, record *messages.Queue) {
 	q.record = record
 	for _, e := range q.pending { // their timeout may change
@@ -80,9 +79,8 @@ func (m *Manager) applyRecord(q *queue, record *messages.Queue) {
 	m.arm()
 }
 
-// onDropQueue deletes a queue and ends its placements in the same commit. A placement whose end
-// is already being stored ends with that status; one that starts meanwhile becomes FAILED when
-// its next step finds the queue deleted.
+// onDropQueue deletes a queue and ends its placements in the same commit, except those whose end is already being stored. One that
+// starts meanwhile becomes FAILED at its next step.
 func (m *Manager) onDropQueue(c *stage.Context, r stage.Request[messages.DeleteQueue, stage.None]) {
 	name := r.Request.Name
 	m.ledger.Do(ledger.Transaction{Key: queueKey(name), Reply: r.With(new(stage.None)), Decide: func() (ledger.Entry, error) {
@@ -96,7 +94,7 @@ func (m *Manager) onDropQueue(c *stage.Context, r stage.Request[messages.DeleteQ
 			if e.state == ended || e.state == ending {
 				continue
 			}
-			end := m.ending(c, placementEnd{e: e, status: messages.PlacementFailed})
+			end := m.ending(c, e, messages.PlacementFailed, nil)
 			drop.Changes, drop.Events = append(drop.Changes, end.Changes...), append(drop.Events, end.Events...)
 			drop.Takes = append(drop.Takes, placementKey(e.id()))
 			failed = append(failed, end)
@@ -117,7 +115,6 @@ func (m *Manager) onDropQueue(c *stage.Context, r stage.Request[messages.DeleteQ
 	}})
 }
 
-// tags reads the tags of a queue.
 func (m *Manager) tags(q messages.Resource) (map[string]string, error) {
 	found, err := m.existing(messages.QueueName(q.ID))
 	if err != nil {
