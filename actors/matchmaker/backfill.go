@@ -12,7 +12,6 @@ import (
 	"troupe/messages"
 )
 
-// automatic reports whether the host started the ticket itself.
 func (t *ticket) automatic() bool {
 	return t.record.Backfill != nil && t.record.Backfill.Automatic
 }
@@ -36,7 +35,7 @@ type seatsRead struct {
 
 // OnDeadLetter implements stage.DeadLetter.
 func (r seatsRead) OnDeadLetter() {
-	r.request.Reply(nil, messages.Errorf(messages.Unavailable, "matchmaking is not available at the moment"))
+	r.request.Reply(nil, errStopped)
 }
 
 // onAskedBackfill reads the seats first: who asks may know of changes that have not been reported here.
@@ -114,22 +113,12 @@ func (m *Manager) checkBackfill(k *matchmaker, g *game, id messages.GameSessionI
 	return nil
 }
 
-// inGame returns the players of a request who hold a seat in its game session. The others have just left; with them in the
-// ticket, no match would fill their seats.
+// inGame returns the players of a request who hold a seat in its game session: with others in it, no match would fill their seats.
 func inGame(g *game, players []messages.TicketPlayer) ([]messages.TicketPlayer, error) {
 	if g == nil || g.seats == nil { // STANDALONE, or the seats are not reported yet
 		return players, nil
 	}
-	seats := map[messages.PlayerID]bool{}
-	for _, id := range g.seats.Players {
-		seats[id] = true
-	}
-	var here []messages.TicketPlayer
-	for i := range players {
-		if seats[players[i].ID] {
-			here = append(here, players[i])
-		}
-	}
+	here := slices.DeleteFunc(slices.Clone(players), func(p messages.TicketPlayer) bool { return !slices.Contains(g.seats.Players, p.ID) })
 	if len(here) == 0 {
 		return nil, messages.Errorf(messages.InvalidRequest, "Players: none of them is in game session %s", g.record.Session)
 	}
@@ -234,8 +223,7 @@ func (m *Manager) onBackfillRequested(c *stage.Context, g *game, ask *messages.A
 	}
 }
 
-// announced returns the game session whose matchmaker data announces this id for its next automatic ticket, nil if there is none or
-// a ticket with the id has not ended.
+// announced returns the game session whose data announces this id for its next ticket, nil if a ticket with the id has not ended.
 func (m *Manager) announced(id messages.TicketID) *game {
 	if t := m.tickets[id]; t != nil && (t.record.Backfill == nil || !t.record.Status.Final()) {
 		return nil
@@ -300,8 +288,7 @@ func (m *Manager) recheck(c *stage.Context, t *ticket) {
 	}
 }
 
-// resumeBackfill assigns a restored backfill ticket to its game session. One without a record
-// is watched too: if it does not run, that ends the ticket.
+// resumeBackfill assigns a restored backfill ticket to its game session. One that does not run is watched too: that ends the ticket.
 func (m *Manager) resumeBackfill(t *ticket) {
 	b := t.record.Backfill
 	if b == nil || b.Session == "" {

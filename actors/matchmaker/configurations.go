@@ -72,8 +72,8 @@ func (m *Manager) onNewMatchmaker(c *stage.Context, r stage.Request[messages.Cre
 			switch {
 			case m.matchmakers[name] != nil:
 				return ledger.Entry{}, messages.Errorf(messages.InvalidRequest, "matchmaking configuration %s exists", name)
-			case len(m.matchmakers)+m.ledger.Claimed(store.Matchmaker).Count >= m.o.MatchmakersMax:
-				return ledger.Entry{}, messages.Errorf(messages.LimitExceeded, "the host has its maximum of %d matchmaking configurations", m.o.MatchmakersMax)
+			case len(m.matchmakers)+m.ledger.Claimed(store.Matchmaker).Count >= matchmakersMax:
+				return ledger.Entry{}, messages.Errorf(messages.LimitExceeded, "the host has its maximum of %d matchmaking configurations", matchmakersMax)
 			}
 			rules, err := m.check(&record)
 			if err != nil {
@@ -121,8 +121,7 @@ func (m *Manager) onUpdateMatchmaker(c *stage.Context, r stage.Request[messages.
 	})
 }
 
-// changeMatchmaker replaces the record of a configuration. If the rule set or the number of additional players changes, a new
-// matcher replaces the old one.
+// changeMatchmaker replaces the record of a configuration. Another rule set or number of additional players takes a new matcher.
 func (m *Manager) changeMatchmaker(c *stage.Context, name messages.MatchmakerName, uses []ledger.Key, reply func(error),
 	change func(*messages.Matchmaker) (*messages.Matchmaker, error),
 ) {
@@ -144,7 +143,9 @@ func (m *Manager) changeMatchmaker(c *stage.Context, name messages.MatchmakerNam
 					k.rules = m.ruleSets[record.RuleSet]
 					m.spawn(c, k)
 				}
-				m.rearm(c, k)
+				for _, t := range k.waiting() { // their timeout may have changed
+					m.setTimeout(c, t)
+				}
 				for _, g := range m.games {
 					if g.record.Matchmaker == name {
 						m.reviewLater(c, g, m.o.Interval) // AutoBackfill may have changed
@@ -182,7 +183,6 @@ func (m *Manager) onDropMatchmaker(r stage.Request[messages.DeleteMatchmaker, st
 	}})
 }
 
-// matchmaker returns a configuration by name.
 func (m *Manager) matchmaker(name messages.MatchmakerName) (*matchmaker, error) {
 	if k := m.matchmakers[name]; k != nil && !k.dropping {
 		return k, nil

@@ -47,7 +47,6 @@ func (d double) MarshalJSON() ([]byte, error) {
 	return json.Marshal(f)
 }
 
-// dataOf returns the matchmaker data of a match.
 func (m *Manager) dataOf(p *proposal) string {
 	var players []messages.TicketPlayer
 	for _, t := range p.tickets {
@@ -56,8 +55,7 @@ func (m *Manager) dataOf(p *proposal) string {
 	return p.k.data(p.record.ID, p.record.Teams, players, m.backfills(p), p.record.NextTicket)
 }
 
-// data returns matchmaker data. Auto says that the game session has automatic backfill, and ticket is the id of its next ticket, empty
-// if none will start.
+// data returns matchmaker data. Auto: the game session has automatic backfill; ticket is the id of its next ticket, empty if none.
 func (k *matchmaker) data(id messages.MatchID, teams []messages.MatchTeam, all []messages.TicketPlayer, auto bool, ticket messages.TicketID) string {
 	players := make(map[messages.PlayerID]*messages.TicketPlayer, len(all))
 	for i := range all {

@@ -8,17 +8,6 @@
 //	              ^                 |                   |
 //	              +-----------------+-------------------+        FAILED, CANCELLED, TIMED_OUT
 //
-//	manager.go         messages, timers
-//	rulesets.go        rule sets           configurations.go   configurations
-//	tickets.go         start, read         leave.go            stop, supersede, time out
-//	matcher.go         passes over a pool, in slices on a separate goroutine
-//	pace.go            rests of a pass
-//	match.go           proposal, acceptance and end of a match
-//	place.go           its game session    data.go             matchmaker data
-//	backfill.go        backfill tickets    games.go            game sessions of matches, automatic backfill
-//	transitions.go     all changes of a ticket's status, and the transaction that applies them
-//	events.go          events              keep.go             the state at the start
-//
 // A ticket, from the request to its end:
 //
 //	StartMatchmaking (HTTP)    transport/serviceapi

@@ -52,8 +52,11 @@ type (
 	}
 )
 
-// tell adds tickets to an event. Answers are those of r, which may be nil; seats may be nil, too.
-func (d *detail) tell(tickets []*messages.Ticket, r *messages.Match, seats map[messages.PlayerID]messages.PlayerSessionID) {
+// event returns the event about tickets. Answers are those of r, which may be nil; seats may be nil, too.
+func (k *matchmaker) event(
+	d *detail, tickets []*messages.Ticket, r *messages.Match, seats map[messages.PlayerID]messages.PlayerSessionID, now time.Time,
+) messages.Event {
+	d.CustomEventData = k.record.CustomEventData
 	d.Tickets, d.Game.Players = make([]told, len(tickets)), []toldPlayer{}
 	for i, t := range tickets {
 		d.Tickets[i] = told{t.ID, messages.EventTime(t.Started), make([]toldPlayer, len(t.Players))}
@@ -71,10 +74,6 @@ func (d *detail) tell(tickets []*messages.Ticket, r *messages.Match, seats map[m
 	if r != nil {
 		d.Match = string(r.ID)
 	}
-}
-
-func (k *matchmaker) event(d *detail, now time.Time) messages.Event {
-	d.CustomEventData = k.record.CustomEventData
 	return messages.Event{
 		ID: uuid.Must(uuid.NewV7()).String(), Kind: messages.EventMatchmaking, Type: d.Type, Time: now,
 		Name: string(k.record.Name), ARN: k.record.ARN, Target: k.record.Notify, Detail: []byte(encode(d)),
@@ -87,11 +86,9 @@ func searchingEvent(k *matchmaker, t *messages.Ticket, now time.Time) messages.E
 	if wait, ok := k.recent.Estimate(now, now.Sub(t.Started)); ok {
 		d.EstimatedWait = strconv.FormatInt(wait.Milliseconds(), 10) // a string (FM-36)
 	}
-	d.tell([]*messages.Ticket{t}, nil, nil)
-	return k.event(&d, now)
+	return k.event(&d, []*messages.Ticket{t}, nil, nil, now)
 }
 
-// potentialEvent reports a new match.
 func potentialEvent(p *proposal, tickets []*messages.Ticket, rules []match.RuleCount, now time.Time) messages.Event {
 	required := p.k.record.AcceptanceRequired
 	metrics := make([]metric, len(rules))
@@ -102,30 +99,12 @@ func potentialEvent(p *proposal, tickets []*messages.Ticket, rules []match.RuleC
 	if required {
 		d.AcceptanceTimeout = int(p.k.record.AcceptWithin() / time.Second)
 	}
-	d.tell(tickets, p.record, nil)
-	return p.k.event(&d, now)
+	return p.k.event(&d, tickets, p.record, nil, now)
 }
 
-func (p *proposal) records() []*messages.Ticket {
-	all := make([]*messages.Ticket, len(p.tickets))
-	for i, t := range p.tickets {
-		all[i] = t.record
-	}
-	return all
-}
-
-// answerEvent reports an answer; it has all answers so far.
-func answerEvent(p *proposal, record *messages.Match, now time.Time) messages.Event {
-	d := detail{Type: "AcceptMatch"}
-	d.tell(p.records(), record, nil)
-	return p.k.event(&d, now)
-}
-
-// acceptanceEvent reports the end of an acceptance.
-func acceptanceEvent(p *proposal, record *messages.Match, how acceptance, now time.Time) messages.Event {
-	d := detail{Type: "AcceptMatchCompleted", Acceptance: how}
-	d.tell(p.records(), record, nil)
-	return p.k.event(&d, now)
+// acceptanceEvent reports an answer or the end of an acceptance. It has all answers so far.
+func (p *proposal) acceptanceEvent(record *messages.Match, d detail, now time.Time) messages.Event {
+	return p.k.event(&d, p.records(), record, nil, now)
 }
 
 // succeededEvent reports a match with its game session; r is nil for a match without a queue.
@@ -139,15 +118,7 @@ func succeededEvent(p *proposal, tickets []*messages.Ticket, r *messages.Placeme
 			seats[s.PlayerID] = s.PlayerSessionID
 		}
 	}
-	d.tell(tickets, &messages.Match{ID: p.record.ID}, seats)
-	return p.k.event(&d, now)
-}
-
-// failedEvent reports a match that cannot have a game session.
-func failedEvent(p *proposal, tickets []*messages.Ticket, now time.Time) messages.Event {
-	d := detail{Type: "MatchmakingFailed", Reason: reasonError, Message: textError, Metrics: &[]metric{}}
-	d.tell(tickets, &messages.Match{ID: p.record.ID}, nil)
-	return p.k.event(&d, now)
+	return p.k.event(&d, tickets, &messages.Match{ID: p.record.ID}, seats, now)
 }
 
 // endEvent reports the end of one ticket, which was in the match r or, if r is nil, in none.
@@ -161,6 +132,5 @@ func endEvent(k *matchmaker, t *messages.Ticket, r *messages.Match, now time.Tim
 	default:
 		d.Type, d.Reason = "MatchmakingFailed", reasonError
 	}
-	d.tell([]*messages.Ticket{t}, r, nil)
-	return k.event(&d, now)
+	return k.event(&d, []*messages.Ticket{t}, r, nil, now)
 }

@@ -20,8 +20,7 @@ const (
 	gamePlayersMax = 400
 )
 
-// game is a game session that a match created. Every transaction that changes its record uses gameKey, so they run one after the
-// other.
+// game is a game session that a match created. Every transaction that changes its record uses gameKey, so they run one after the other.
 type game struct {
 	record   *messages.MatchedGame
 	ticket   *ticket             // the newest backfill ticket, until it has ended
@@ -33,13 +32,6 @@ type game struct {
 	data     string              // latest matchmaker data sent to it; empty: unknown
 }
 
-// seatsReported is a reply of Placer.Seats.
-type seatsReported struct {
-	session messages.GameSessionID
-	messages.SeatsReport
-	err error
-}
-
 func gameKey(id messages.GameSessionID) ledger.Key {
 	return ledger.Key{Kind: store.MatchedGame, ID: string(id)}
 }
@@ -47,21 +39,25 @@ func gameKey(id messages.GameSessionID) ledger.Key {
 // watch makes the Placer report the seats of a game session, when they have changed since the report before.
 func (m *Manager) watch(c *stage.Context, g *game) {
 	self, id := c.Self(), g.record.Session
-	m.placer.Seats(messages.AwaitSeats{ID: id, Since: g.version}, func(r messages.SeatsReport, err error) { self.Tell(seatsReported{id, r, err}) })
+	m.placer.Seats(messages.AwaitSeats{ID: id, Since: g.version}, func(r messages.SeatsReport, err error) {
+		self.Tell(runLater{func(c *stage.Context) {
+			if m.games[id] == g {
+				m.onSeatsReported(c, g, r, err)
+			}
+		}})
+	})
 }
 
 // onSeatsReported makes a review due. It waits an interval, so that players who join or leave together cause one new ticket.
-func (m *Manager) onSeatsReported(c *stage.Context, r seatsReported) {
-	g := m.games[r.session]
+func (m *Manager) onSeatsReported(c *stage.Context, g *game, r messages.SeatsReport, err error) {
 	switch {
-	case g == nil:
-	case r.err != nil && passes(r.err):
+	case err != nil && passes(err):
 		c.After(retryAfter, runLater{func(c *stage.Context) {
-			if m.games[r.session] == g {
+			if m.games[g.record.Session] == g {
 				m.watch(c, g)
 			}
 		}})
-	case r.err != nil:
+	case err != nil:
 		m.forgetGame(c, g)
 	default:
 		first := g.seats == nil
@@ -126,8 +122,9 @@ func (m *Manager) review(c *stage.Context, g *game) {
 	if seats.Accepts {
 		room = max(0, seats.Free-k.record.AdditionalPlayers)
 	}
+	same := func(a, b messages.TicketPlayer) bool { return a.ID == b.ID }
 	switch needed := room > 0 && len(players) > 0; {
-	case t != nil && needed && t.record.Backfill.Room == room && samePlayers(t.record.Players, players):
+	case t != nil && needed && t.record.Backfill.Room == room && slices.EqualFunc(t.record.Players, players, same):
 	case t != nil:
 		m.cancel(c, t, "The players of the game session have changed.", false, func(err error) {
 			if err != nil {
@@ -167,10 +164,6 @@ func (m *Manager) present(g *game, seated []messages.PlayerID) (players []messag
 		}
 	}
 	return players, elsewhere
-}
-
-func samePlayers(a, b []messages.TicketPlayer) bool {
-	return slices.EqualFunc(a, b, func(x, y messages.TicketPlayer) bool { return x.ID == y.ID })
 }
 
 // startAutomatic starts the next automatic ticket, with the id that the matchmaker data announces.
@@ -255,7 +248,6 @@ func (m *Manager) giveLater(c *stage.Context, g *game, data string) {
 	}})
 }
 
-// forgetGame forgets a game session that has ended.
 func (m *Manager) forgetGame(c *stage.Context, g *game) {
 	delete(m.games, g.record.Session)
 	g.due.clear()
@@ -286,7 +278,6 @@ func (m *Manager) openAfter(k *matchmaker, p *proposal, found *match.Match) bool
 	return n < found.MaxSize
 }
 
-// backfills reports whether the game session of a match has automatic backfill.
 func (m *Manager) backfills(p *proposal) bool {
 	if t := p.backfill(); t != nil {
 		g := m.games[t.record.Backfill.Session]

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"troupe/actors/matchmaker/ruleset"
 	"troupe/actors/stage"
@@ -47,13 +46,7 @@ func Load(s store.Store) (*State, error) {
 			state.ruleSets = append(state.ruleSets, made)
 			return nil
 		}),
-		store.Read(s, &state.Unread, store.Matchmaker, func(id string, r *messages.Matchmaker, _ int) error {
-			if string(r.Name) != id {
-				return store.ErrIncomplete
-			}
-			state.matchmakers = append(state.matchmakers, r)
-			return nil
-		}),
+		load(s, &state.Unread, store.Matchmaker, &state.matchmakers, func(id string, r *messages.Matchmaker) bool { return string(r.Name) == id }),
 		store.Read(s, &state.Unread, store.Ticket, func(id string, r *messages.Ticket, bytes int) error {
 			if string(r.ID) != id || r.Status == 0 || len(r.Players) == 0 {
 				return store.ErrIncomplete
@@ -61,25 +54,27 @@ func Load(s store.Store) (*State, error) {
 			state.tickets = append(state.tickets, storedTicket{r, bytes})
 			return nil
 		}),
-		store.Read(s, &state.Unread, store.Match, func(id string, r *messages.Match, _ int) error {
-			if string(r.ID) != id || len(r.Tickets) == 0 {
-				return store.ErrIncomplete
-			}
-			state.matches = append(state.matches, r)
-			return nil
+		load(s, &state.Unread, store.Match, &state.matches, func(id string, r *messages.Match) bool {
+			return string(r.ID) == id && len(r.Tickets) > 0
 		}),
-		store.Read(s, &state.Unread, store.MatchedGame, func(id string, r *messages.MatchedGame, _ int) error {
-			if string(r.Session) != id || r.Matchmaker == "" {
-				return store.ErrIncomplete
-			}
-			state.games = append(state.games, r)
-			return nil
+		load(s, &state.Unread, store.MatchedGame, &state.games, func(id string, r *messages.MatchedGame) bool {
+			return string(r.Session) == id && r.Matchmaker != ""
 		}),
 	)
 }
 
-// CheckConfigured refuses a configured rule set that is not valid, and a configuration whose rule set is neither configured nor
-// stored. The error names the key of the configuration.
+// load reads the records of a kind that are whole.
+func load[T any](s store.Store, u *store.Unread, kind store.Kind, all *[]*T, whole func(id string, r *T) bool) error {
+	return store.Read(s, u, kind, func(id string, r *T, _ int) error {
+		if !whole(id, r) {
+			return store.ErrIncomplete
+		}
+		*all = append(*all, r)
+		return nil
+	})
+}
+
+// CheckConfigured refuses rule sets that are not valid, and configurations without a rule set. The error names the key.
 func (s *State) CheckConfigured(o Options) error {
 	sets := map[messages.RuleSetName]*ruleSet{}
 	for i := range s.ruleSets {
@@ -110,15 +105,13 @@ func (s *State) CheckConfigured(o Options) error {
 	return nil
 }
 
-func (m *Manager) restoreRuleSets(c *stage.Context, s *State) {
+func (m *Manager) restoreRuleSets(s *State) {
 	var configured []ruleSet
 	for _, r := range m.o.RuleSets {
 		set, err := ruleset.Parse(r.Body, ruleset.Options{})
-		if err != nil { // cannot happen: CheckConfigured has passed
-			c.Log().Error().Err(err).Str("rule_set", string(r.Name)).Msg("a configured rule set is not valid")
-			continue
+		if err == nil { // CheckConfigured has passed
+			configured = append(configured, ruleSet{r, set})
 		}
-		configured = append(configured, ruleSet{r, set})
 	}
 	for _, r := range store.InEffect(s.ruleSets, configured, func(r ruleSet) string { return string(r.record.Name) }, func(r ruleSet) bool { return r.set == nil }) {
 		record := *r.record
@@ -147,10 +140,11 @@ func (m *Manager) restoreMatchmakers(c *stage.Context, s *State) {
 func (m *Manager) restore(c *stage.Context) {
 	s := m.restored
 	m.restored, m.unread = nil, s.Unread
-	m.restoreRuleSets(c, s)
+	m.restoreRuleSets(s)
 	m.restoreMatchmakers(c, s)
-	slices.SortStableFunc(s.tickets, func(a, b storedTicket) int {
-		return cmp.Or(a.orderTime().Compare(b.orderTime()), cmp.Compare(a.record.ID, b.record.ID))
+	slices.SortStableFunc(s.tickets, func(a, b storedTicket) int { // by the end, or by the start
+		x, y := a.record, b.record
+		return cmp.Or(cmp.Or(x.Ended, x.Started).Compare(cmp.Or(y.Ended, y.Started)), cmp.Compare(x.ID, y.ID))
 	})
 	lost := map[messages.MatchmakerName]*matchmaker{}
 	var active []*ticket
@@ -202,14 +196,6 @@ func (m *Manager) restore(c *stage.Context) {
 	}
 }
 
-// orderTime is the time by which tickets are ordered: the end, or the start of one that has not ended.
-func (s storedTicket) orderTime() time.Time {
-	if s.record.Status.Final() {
-		return s.record.Ended
-	}
-	return s.record.Started
-}
-
 // restoreMatch returns a restored match, nil if its configuration or one of its tickets does not exist.
 func (m *Manager) restoreMatch(r *messages.Match) *proposal {
 	p := &proposal{record: r, k: m.matchmakers[r.Matchmaker]}
@@ -232,22 +218,12 @@ func (m *Manager) restoreMatch(r *messages.Match) *proposal {
 // resume continues a restored ticket. It supersedes older tickets of its players.
 func (m *Manager) resume(c *stage.Context, t *ticket, lost map[messages.MatchmakerName]*matchmaker) {
 	m.resumeBackfill(t)
-	for i := range t.record.Players {
-		p := t.record.Players[i].ID
-		old := m.players[p]
-		if old != nil && t.automatic() {
-			continue
-		}
-		m.players[p] = t
-		if old != nil && old != t {
-			m.supersede(c, old, p)
-		}
-	}
+	m.claim(c, t)
 	if t.proposal != nil {
 		return
 	}
 	if s := t.record.Status; s == messages.TicketRequiresAcceptance || s == messages.TicketPlacing {
-		t.record = t.move(matchLost, t.record.Started).next
+		t.record = t.move(t.record, matchLost, t.record.Started).next
 	}
 	if lost[t.record.Matchmaker] == t.k {
 		m.leave(c, t, configurationDeleted)

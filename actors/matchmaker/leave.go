@@ -11,7 +11,6 @@ import (
 // errMoved says that a ticket changed its match, or ended, before its transaction began.
 var errMoved = errors.New("the ticket has moved")
 
-// onStop cancels a ticket for its caller.
 func (m *Manager) onStop(c *stage.Context, r stage.Request[messages.StopMatchmaking, stage.None]) {
 	reply := r.With(new(stage.None))
 	t, err := m.find(c, r.Request.ID)
@@ -38,8 +37,7 @@ func (m *Manager) supersede(c *stage.Context, t *ticket, p messages.PlayerID) {
 	})
 }
 
-// cancel ends a ticket as CANCELLED. A match that waits for acceptance is dropped with it. With stop, cancelling an automatic ticket
-// also turns off automatic backfill.
+// cancel ends a ticket as CANCELLED, and drops its match. With stop, cancelling an automatic ticket also turns off automatic backfill.
 func (m *Manager) cancel(c *stage.Context, t *ticket, text string, stop bool, reply func(error)) {
 	p := t.proposal
 	do := ledger.Transaction{Key: ticketKey(t.id()), WaitingMax: m.o.ActiveMax}
@@ -65,7 +63,7 @@ func (m *Manager) cancel(c *stage.Context, t *ticket, text string, stop bool, re
 				return matchDropped
 			})
 		default:
-			ch.moves = []move{t.move(ticketCancelled, now)}
+			ch.moves = []move{t.move(t.record, ticketCancelled, now)}
 		}
 		for _, mv := range ch.moves {
 			if mv.t == t {
@@ -93,7 +91,7 @@ func (m *Manager) leave(c *stage.Context, t *ticket, what occurrence) {
 			if !t.waits() || what == requestTimedOut && now.Sub(t.record.Started) < t.k.record.RequestTimeout {
 				return ledger.Entry{}, errMoved
 			}
-			return m.apply(c, change{moves: []move{t.move(what, now)}}), nil
+			return m.apply(c, change{moves: []move{t.move(t.record, what, now)}}), nil
 		},
 		Reply: func(err error) {
 			if err != nil && t.waits() {

@@ -49,7 +49,6 @@ func New(o Options, placer Placer, s *State) *rebuild.Supervisor[*State] {
 	}, s)
 }
 
-// newManager returns a Manager that continues from a state.
 func newManager(o Options, placer Placer, s *State) *Manager {
 	return &Manager{
 		o: o, placer: placer, restored: s, gate: make(chan struct{}, o.Workers),
@@ -98,7 +97,7 @@ func (m *Manager) Started(c *stage.Context) {
 		Stopped: errStopped,
 	})
 	m.retention = m.ledger.NewRetention(ledger.Limits{
-		Kind: store.Ticket, EndedMax: m.o.EndedMax, KeepFor: m.o.EndedKeep, BytesMax: m.o.BytesMax,
+		Kind: store.Ticket, EndedMax: m.o.EndedMax, KeepFor: endedKeep, BytesMax: bytesMax,
 	}, func(id string) { delete(m.tickets, messages.TicketID(id)) })
 	m.restore(c)
 }
@@ -163,13 +162,11 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 	case ticketsPooled:
 		m.onTicketsPooled(c, r.ids)
 	case matchFound:
-		m.onMatchFound(c, r)
-	case placementEnded:
-		m.onPlacementEnded(c, r)
+		if k := m.matchmakers[r.matchmaker]; k != nil && k.matcher != nil && k.run == r.run { // otherwise a newer matcher has its tickets
+			m.propose(c, k, &r.match)
+		}
 	case seatsRead:
 		m.onSeatsRead(c, r)
-	case seatsReported:
-		m.onSeatsReported(c, r)
 	case ruleSetCompiled:
 		m.onRuleSetCompiled(c, r)
 	case runLater:
@@ -213,7 +210,6 @@ const (
 	KindMatchmaker = "matchmakingconfiguration"
 )
 
-// tags reads the tags of a rule set or a configuration.
 func (m *Manager) tags(r messages.Resource) (map[string]string, error) {
 	if r.Kind == KindRuleSet {
 		s, err := m.ruleSet(messages.RuleSetName(r.ID))

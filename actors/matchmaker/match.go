@@ -45,13 +45,6 @@ const (
 	acceptanceTimedOut acceptance = "TimedOut"
 )
 
-// onMatchFound proposes a match.
-func (m *Manager) onMatchFound(c *stage.Context, r matchFound) {
-	if k := m.matchmakers[r.matchmaker]; k != nil && k.matcher != nil && k.run == r.run { // otherwise a newer matcher has its tickets
-		m.propose(c, k, &r.match)
-	}
-}
-
 // propose makes a match durable. If a ticket has left the pool since, or the store refuses the match, its tickets return to the pool.
 func (m *Manager) propose(c *stage.Context, k *matchmaker, found *match.Match) {
 	p := &proposal{k: k, record: &messages.Match{ID: messages.MatchID(uuid.NewString()), MaxPlayers: found.MaxSize}}
@@ -107,7 +100,6 @@ func (m *Manager) free(p *proposal) bool {
 	return true
 }
 
-// proposing returns the entry that stores a new match.
 func (m *Manager) proposing(c *stage.Context, p *proposal, rules []match.RuleCount) ledger.Entry {
 	now, config := c.Now(), p.k.record
 	p.record.Matchmaker, p.record.Proposed = config.Name, now
@@ -129,7 +121,7 @@ func (m *Manager) proposing(c *stage.Context, p *proposal, rules []match.RuleCou
 	}
 	created := potentialEvent(p, next, rules, now)
 	if config.AcceptanceRequired {
-		return m.apply(c, change{match: p, record: p.record, held: true, moves: p.movesFrom(next, matchProposed, now), events: []messages.Event{created}})
+		return m.apply(c, change{match: p, record: p.record, held: true, moves: p.moves(next, now, always(matchProposed)), events: []messages.Event{created}})
 	}
 	return m.accepted(c, p, next, created)
 }
@@ -138,12 +130,12 @@ func (m *Manager) proposing(c *stage.Context, p *proposal, rules []match.RuleCou
 func (m *Manager) accepted(c *stage.Context, p *proposal, tickets []*messages.Ticket, events ...messages.Event) ledger.Entry {
 	now := c.Now()
 	if p.k.record.Standalone {
-		moves := p.movesFrom(tickets, matchCompleted, now)
+		moves := p.moves(tickets, now, always(matchCompleted))
 		return m.apply(c, change{match: p, record: p.record, moves: moves, events: append(events, succeededEvent(p, recordsOf(moves), nil, now))})
 	}
 	record := *p.record
 	record.Placing, record.Answers = true, nil
-	e := m.apply(c, change{match: p, record: &record, held: true, moves: p.movesFrom(tickets, matchPlacing, now), events: events})
+	e := m.apply(c, change{match: p, record: &record, held: true, moves: p.moves(tickets, now, always(matchPlacing)), events: events})
 	apply := e.Apply
 	e.Apply = func() {
 		apply()
@@ -167,7 +159,6 @@ func (m *Manager) hold(c *stage.Context, p *proposal) {
 	p.deadline.set(c, p.record.Proposed.Add(p.k.record.AcceptWithin()), func(c *stage.Context) { m.onDeadline(c, p) })
 }
 
-// onAccept records the answers of players.
 func (m *Manager) onAccept(c *stage.Context, r stage.Request[messages.AcceptMatch, stage.None]) {
 	reply := r.With(new(stage.None))
 	t, err := m.find(c, r.Request.TicketID)
@@ -220,7 +211,7 @@ func (m *Manager) answering(c *stage.Context, p *proposal, r *messages.AcceptMat
 	for _, id := range r.Players {
 		record.Answers[id] = r.Accept
 	}
-	answered := answerEvent(p, &record, now)
+	answered := p.acceptanceEvent(&record, detail{Type: "AcceptMatch"}, now)
 	if !r.Accept {
 		ch := p.dropped(now, &record, acceptanceRejected, func(t *ticket) occurrence {
 			if t.id() == r.TicketID {
@@ -239,26 +230,17 @@ func (m *Manager) answering(c *stage.Context, p *proposal, r *messages.AcceptMat
 			}
 		}
 	}
-	return m.accepted(c, p, p.records(), answered, acceptanceEvent(p, &record, acceptanceAccepted, now))
+	return m.accepted(c, p, p.records(), answered, p.acceptanceEvent(&record, detail{Type: "AcceptMatchCompleted", Acceptance: acceptanceAccepted}, now))
 }
 
-// hasAccepted reports whether all players of a ticket have accepted a match.
 func hasAccepted(r *messages.Match, t *ticket) bool {
-	if t.record.Backfill != nil {
-		return true
-	}
-	for i := range t.record.Players {
-		if !r.Answers[t.record.Players[i].ID] {
-			return false
-		}
-	}
-	return true
+	return t.record.Backfill != nil || !slices.ContainsFunc(t.record.Players, func(p messages.TicketPlayer) bool { return !r.Answers[p.ID] })
 }
 
 // dropped returns the end of a match that was not accepted; record has all answers.
 func (p *proposal) dropped(now time.Time, record *messages.Match, how acceptance, what func(*ticket) occurrence) change {
-	events := []messages.Event{acceptanceEvent(p, record, how, now)}
-	return change{match: p, record: record, moves: p.moves(now, what), events: events}
+	ended := p.acceptanceEvent(record, detail{Type: "AcceptMatchCompleted", Acceptance: how}, now)
+	return change{match: p, record: record, moves: p.moves(p.records(), now, what), events: []messages.Event{ended}}
 }
 
 // onDeadline drops a match that players did not accept in time, and retries if the store refuses.

@@ -21,8 +21,7 @@ const (
 	splitAgain = 5 * time.Second
 )
 
-// matcher owns the pool of one configuration. Passes run in slices on a separate goroutine. During a slice the actor does not touch
-// the pool, and queues changes and questions.
+// matcher owns the pool of one configuration. During a slice of a pass the actor does not touch it: it queues changes and questions.
 type matcher struct {
 	manager  *stage.Ref
 	name     messages.MatchmakerName // of the configuration
@@ -170,11 +169,9 @@ func (a *matcher) Receive(c *stage.Context, msg any) {
 
 // onRemove takes a ticket out of the pool, or out of the tickets for the next pass.
 func (a *matcher) onRemove(id messages.TicketID) {
-	for i := range a.adds {
-		if a.adds[i].ID == string(id) {
-			a.adds = append(a.adds[:i], a.adds[i+1:]...)
-			return
-		}
+	if i := slices.IndexFunc(a.adds, func(t match.Ticket) bool { return t.ID == string(id) }); i >= 0 {
+		a.adds = slices.Delete(a.adds, i, i+1)
+		return
 	}
 	delete(a.misfits, id)
 	a.removes = append(a.removes, string(id))
@@ -190,8 +187,7 @@ func (a *matcher) takeRemoves() {
 	a.removes = nil
 }
 
-// untilNext returns the rest of the interval since the last pass, at least a quarter interval, so that requests that arrive together
-// are in one pass.
+// untilNext returns the rest of the interval since the last pass, at least a quarter of it: requests that come together share a pass.
 func (a *matcher) untilNext() time.Duration {
 	return max(a.interval-time.Since(a.last), a.interval/4)
 }
@@ -205,13 +201,12 @@ func (a *matcher) dueIn(d time.Duration) {
 	}
 }
 
-// begin starts a pass.
 func (a *matcher) begin(c *stage.Context) {
 	if a.running || a.paused {
 		a.missed = true // onSliceEnded or setPaused makes the next pass due
 		return
 	}
-	a.running, a.missed, a.took, a.last = true, false, 0, time.Now()
+	a.missed, a.took, a.last = false, 0, time.Now()
 	adds := a.adds
 	a.adds = nil
 	for part := range slices.Chunk(adds, passTicketsMax) { // one message each: other actors get turns
@@ -239,6 +234,7 @@ func (a *matcher) begin(c *stage.Context) {
 
 // run runs a slice on a separate goroutine, after removals and answers. First, if it is not nil, begins the pass.
 func (a *matcher) run(c *stage.Context, first func(*sliceEnded)) {
+	a.running = true
 	self, now := c.Self(), c.Now()
 	removes, questions := a.removes, a.questions
 	a.removes, a.questions = nil, nil
@@ -260,7 +256,12 @@ func (a *matcher) run(c *stage.Context, first func(*sliceEnded)) {
 			a.pool.Remove(id)
 		}
 		for ; len(questions) > 0; questions = questions[1:] {
-			a.answer(questions[0], now)
+			e, ok := a.pool.Explain(string(questions[0].ticket), now, whySample)
+			if ok {
+				questions[0].reply(e, nil)
+			} else {
+				questions[0].reply(e, errNotTaken)
+			}
 		}
 		if first != nil {
 			first(&s)
@@ -300,7 +301,7 @@ func (a *matcher) onSliceEnded(c *stage.Context, s sliceEnded) {
 	a.running, a.pass = false, nil
 	a.takeRemoves()
 	if len(a.questions) > 0 {
-		a.look(c)
+		a.run(c, nil)
 	}
 	switch {
 	case len(a.adds) > 0, s.cut, a.missed:
@@ -310,8 +311,7 @@ func (a *matcher) onSliceEnded(c *stage.Context, s sliceEnded) {
 	}
 }
 
-// untilExpansion returns the time until another pass may find more matches: the next expansion step of a ticket, or splitAgain.
-// 0 means never.
+// untilExpansion returns the time until an expansion step of a ticket, or splitAgain, may give more matches. 0 means never.
 func (a *matcher) untilExpansion(now time.Time) time.Duration {
 	least := time.Duration(0)
 	if a.pool.Len() > match.BatchSize {

@@ -24,15 +24,10 @@ type Options struct {
 	Interval time.Duration
 	// Workers bounds the passes that run at the same time; 0: half the CPUs that Go may use, at least 1.
 	Workers int
-	// RuleSetsMax and MatchmakersMax bound rule sets and configurations; 0: 1000.
-	RuleSetsMax, MatchmakersMax int
 	// ActiveMax bounds the tickets that have not ended; 0: 100,000.
 	ActiveMax int
-	// EndedMax bounds the ended tickets that are kept, and EndedKeep the time for which they are (D-318); 0: 100,000, and 3 h.
-	EndedMax  int
-	EndedKeep time.Duration
-	// BytesMax bounds the records of all tickets together; the tickets that ended first are forgotten first. 0: 256 MiB.
-	BytesMax int
+	// EndedMax bounds the ended tickets that are kept (D-318); 0: 100,000.
+	EndedMax int
 
 	// for tests
 	passBudget int    // of match.Options
@@ -43,12 +38,8 @@ func (o Options) withDefaults() Options {
 	o.Account = cmp.Or(o.Account, "000000000000")
 	o.Interval = cmp.Or(o.Interval, time.Second)
 	o.Workers = cmp.Or(o.Workers, max(1, runtime.GOMAXPROCS(0)/2))
-	o.RuleSetsMax = cmp.Or(o.RuleSetsMax, 1000)
-	o.MatchmakersMax = cmp.Or(o.MatchmakersMax, 1000)
 	o.ActiveMax = cmp.Or(o.ActiveMax, 100_000)
 	o.EndedMax = cmp.Or(o.EndedMax, 100_000)
-	o.EndedKeep = cmp.Or(o.EndedKeep, 3*time.Hour)
-	o.BytesMax = cmp.Or(o.BytesMax, 256<<20)
 	if o.OnEvent == nil {
 		o.OnEvent = func(messages.Event) {}
 	}
@@ -58,6 +49,12 @@ func (o Options) withDefaults() Options {
 const (
 	// passTicketsMax bounds the tickets that one transaction makes SEARCHING.
 	passTicketsMax = 64
+	// ruleSetsMax and matchmakersMax bound rule sets and configurations.
+	ruleSetsMax, matchmakersMax = 1000, 1000
+	// endedKeep is how long ended tickets are kept (D-318).
+	endedKeep = 3 * time.Hour
+	// bytesMax bounds the records of all tickets together; the tickets that ended first are forgotten first.
+	bytesMax = 256 << 20
 	// retryAfter is the pause before a retry of what the store or the Placer refused.
 	retryAfter = time.Second
 )

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// A pass works in pieces and rests between them, so that other work of the host, such as messages of game sessions, waits at most one
-// piece.
+// A pass works in pieces and rests between them, so that other work of the host waits at most one piece.
 const (
 	// piece is how long a pass works between two rests.
 	piece = 100 * time.Microsecond
@@ -32,7 +31,6 @@ func (p *pace) work(took time.Duration) time.Duration {
 	return min(p.owed, restMax)
 }
 
-// rest subtracts a rest.
 func (p *pace) rest(took time.Duration) { p.owed = min(max(p.owed-took, -restAhead), restMax) }
 
 // worker is the goroutine of a slice. It holds a slot of Manager.gate while it works, but not while it rests.
@@ -45,13 +43,11 @@ type worker struct {
 	worked  time.Duration // in this slice
 }
 
-// begin waits for a slot.
 func (w *worker) begin() {
 	w.gate <- struct{}{}
 	w.since, w.worked = time.Now(), 0
 }
 
-// end returns the slot.
 func (w *worker) end() {
 	took := time.Since(w.since)
 	w.worked += took

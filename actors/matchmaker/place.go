@@ -2,7 +2,7 @@ package matchmaker
 
 import (
 	"errors"
-	"time"
+	"slices"
 
 	"troupe/actors/ledger"
 	"troupe/actors/stage"
@@ -26,19 +26,17 @@ type PlacedMatch struct {
 	Active    bool // the game session of a FULFILLED placement is ACTIVE
 }
 
-// placementEnded is the Placer's answer for a match.
-type placementEnded struct {
-	match  messages.MatchID
-	try    int
-	placed PlacedMatch
-	err    error
-}
-
 // place asks the Placer for the game session of a match. A Manager that crashed may have asked already.
 func (m *Manager) place(c *stage.Context, p *proposal) {
 	p.try++
 	self, id, try := c.Self(), p.record.ID, p.try
-	answer := func(placed PlacedMatch, err error) { self.Tell(placementEnded{id, try, placed, err}) }
+	answer := func(placed PlacedMatch, err error) {
+		self.Tell(runLater{func(c *stage.Context) {
+			if m.proposals[id] == p && p.try == try {
+				m.onPlacementEnded(c, p, placed, err)
+			}
+		}})
+	}
 	data := m.dataOf(p)
 	switch t := p.backfill(); {
 	case t == nil && len(p.k.record.Queues) == 0: // an update has made it STANDALONE
@@ -52,7 +50,6 @@ func (m *Manager) place(c *stage.Context, p *proposal) {
 	}
 }
 
-// request returns the placement of a match (flexmatch.md 15).
 func (p *proposal) request(data string) messages.StartPlacement {
 	k := p.k.record
 	r := messages.StartPlacement{
@@ -72,32 +69,34 @@ func (p *proposal) request(data string) messages.StartPlacement {
 }
 
 // onPlacementEnded ends a match whose placement has ended, or tries again.
-func (m *Manager) onPlacementEnded(c *stage.Context, r placementEnded) {
-	p := m.proposals[r.match]
-	if p == nil || p.try != r.try {
-		return
-	}
-	if t := p.backfill(); t != nil && r.err == nil {
+func (m *Manager) onPlacementEnded(c *stage.Context, p *proposal, placed PlacedMatch, err error) {
+	if t := p.backfill(); t != nil && err == nil {
 		if g := m.games[t.record.Backfill.Session]; g != nil && g.seats != nil {
-			g.fill(r.placed.Placement.Placed)
+			g.fill(placed.Placement.Placed)
 		}
 	}
-	switch status := r.placed.Placement.Status; {
-	case r.err != nil && passes(r.err):
+	switch status := placed.Placement.Status; {
+	case err != nil && passes(err):
 		m.placeLater(c, p)
-	case r.err != nil && p.backfill() != nil && isGone(r.err):
-		m.endPlacing(c, p, func() ledger.Entry { return m.apply(c, p.returned(c.Now(), refused)) })
-	case r.err == nil && status == messages.PlacementFulfilled && r.placed.Active:
-		m.endPlacing(c, p, func() ledger.Entry { return m.completing(c, p, &r.placed.Placement) })
-	case r.err == nil && (status == messages.PlacementFulfilled || status == messages.PlacementTimedOut): // FM-27
-		m.endPlacing(c, p, func() ledger.Entry { return m.apply(c, p.returned(c.Now(), always(placementTimedOut))) })
+	case err != nil && p.backfill() != nil && hasCode(err, messages.NotFound, messages.InvalidGameSessionStatus, messages.GameSessionFull):
+		m.endPlacing(c, p, func() ledger.Entry {
+			return m.apply(c, change{match: p, record: p.record, moves: p.moves(p.records(), c.Now(), refused)})
+		})
+	case err == nil && status == messages.PlacementFulfilled && placed.Active:
+		m.endPlacing(c, p, func() ledger.Entry { return m.completing(c, p, &placed.Placement) })
+	case err == nil && (status == messages.PlacementFulfilled || status == messages.PlacementTimedOut): // FM-27
+		m.endPlacing(c, p, func() ledger.Entry {
+			return m.apply(c, change{match: p, record: p.record, moves: p.moves(p.records(), c.Now(), always(placementTimedOut))})
+		})
 	default:
-		if r.err != nil {
-			c.Log().Warn().Err(r.err).Str("configuration", string(p.k.record.Name)).Str("match_id", string(r.match)).Msg("a match has no placement")
+		if err != nil {
+			c.Log().Warn().Err(err).Str("configuration", string(p.k.record.Name)).Str("match_id", string(p.record.ID)).Msg("a match has no placement")
 		}
 		m.endPlacing(c, p, func() ledger.Entry {
-			moves := p.moves(c.Now(), always(placementFailed))
-			return m.apply(c, change{match: p, record: p.record, moves: moves, events: []messages.Event{failedEvent(p, recordsOf(moves), c.Now())}})
+			moves := p.moves(p.records(), c.Now(), always(placementFailed))
+			d := detail{Type: "MatchmakingFailed", Reason: reasonError, Message: textError, Metrics: &[]metric{}}
+			failed := p.k.event(&d, recordsOf(moves), &messages.Match{ID: p.record.ID}, nil, c.Now())
+			return m.apply(c, change{match: p, record: p.record, moves: moves, events: []messages.Event{failed}})
 		})
 	}
 }
@@ -107,18 +106,8 @@ func passes(err error) bool {
 	return hasCode(err, messages.Unavailable, messages.LimitExceeded, messages.Internal, messages.Conflict)
 }
 
-// isGone reports whether a game session has refused the players of a match.
-func isGone(err error) bool {
-	return hasCode(err, messages.NotFound, messages.InvalidGameSessionStatus, messages.GameSessionFull)
-}
-
 func hasCode(err error, codes ...messages.ErrorCode) bool {
-	for _, code := range codes {
-		if errors.Is(err, &messages.Error{Code: code}) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(codes, func(code messages.ErrorCode) bool { return errors.Is(err, &messages.Error{Code: code}) })
 }
 
 // placeLater calls place after a pause, unless the match has ended or place was called again.
@@ -159,7 +148,7 @@ func (m *Manager) completing(c *stage.Context, p *proposal, r *messages.Placemen
 	for _, s := range r.Placed {
 		seats[s.PlayerID] = s
 	}
-	moves := p.moves(c.Now(), always(matchCompleted))
+	moves := p.moves(p.records(), c.Now(), always(matchCompleted))
 	for _, mv := range moves {
 		mv.next.Game = &messages.MatchedSession{ID: r.GameSessionID, IPAddress: r.IPAddress, DNSName: r.DNSName, Port: r.Port}
 		for i := range mv.next.Players {
@@ -171,11 +160,6 @@ func (m *Manager) completing(c *stage.Context, p *proposal, r *messages.Placemen
 	e := m.apply(c, change{match: p, record: p.record, moves: moves, events: []messages.Event{succeededEvent(p, recordsOf(moves), r, c.Now())}})
 	m.matchedGame(c, p, r, &e)
 	return e
-}
-
-// returned returns the end of a match in PLACING whose tickets return to the pool.
-func (p *proposal) returned(now time.Time, what func(*ticket) occurrence) change {
-	return change{match: p, record: p.record, moves: p.moves(now, what)}
 }
 
 // refused returns what happens to a ticket when the game session of a backfill match refuses the players.

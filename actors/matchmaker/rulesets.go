@@ -17,8 +17,7 @@ type ruleSet struct {
 	set    *ruleset.RuleSet
 }
 
-// CheckRuleSet checks the body of a rule set. The error is InvalidRequest, with the place in the body. It may be called from any
-// goroutine; it takes too long for an actor.
+// CheckRuleSet checks a body, on any goroutine; it takes too long for an actor. The error is InvalidRequest, with the place in it.
 func CheckRuleSet(body string) error {
 	_, err := compile(body)
 	return err
@@ -64,8 +63,8 @@ func (m *Manager) onRuleSetCompiled(c *stage.Context, r ruleSetCompiled) {
 		switch {
 		case m.ruleSets[name] != nil:
 			return ledger.Entry{}, messages.Errorf(messages.InvalidRequest, "rule set %s exists", name)
-		case len(m.ruleSets)+m.ledger.Claimed(store.RuleSet).Count >= m.o.RuleSetsMax:
-			return ledger.Entry{}, messages.Errorf(messages.LimitExceeded, "the host has its maximum of %d rule sets", m.o.RuleSetsMax)
+		case len(m.ruleSets)+m.ledger.Claimed(store.RuleSet).Count >= ruleSetsMax:
+			return ledger.Entry{}, messages.Errorf(messages.LimitExceeded, "the host has its maximum of %d rule sets", ruleSetsMax)
 		}
 		made.record.ARN, made.record.Created = m.arn(KindRuleSet, string(name)), c.Now()
 		return ledger.Entry{
@@ -108,7 +107,6 @@ func (m *Manager) tagRuleSet(name messages.RuleSetName, change func(map[string]s
 	}})
 }
 
-// ruleSet returns a rule set by name.
 func (m *Manager) ruleSet(name messages.RuleSetName) (*ruleSet, error) {
 	if s := m.ruleSets[name]; s != nil {
 		return s, nil

@@ -115,7 +115,6 @@ func tooMany() error {
 	return messages.Errorf(messages.LimitExceeded, "too many matchmaking tickets wait on this host")
 }
 
-// checkTypes refuses attributes whose type differs from the rule set's.
 func checkTypes(set *ruleset.RuleSet, players []messages.TicketPlayer) error {
 	for _, a := range set.Attributes {
 		for i := range players {
@@ -133,7 +132,6 @@ var attributeTypes = map[messages.AttributeKind]ruleset.AttributeType{
 	messages.AttributeTexts: ruleset.StringList, messages.AttributeMap: ruleset.StringNumberMap,
 }
 
-// add creates the entry of a ticket that has not ended.
 func (m *Manager) add(k *matchmaker, record *messages.Ticket, size int) *ticket {
 	t := &ticket{record: record, k: k}
 	if old := m.tickets[record.ID]; old != nil {
@@ -146,8 +144,13 @@ func (m *Manager) add(k *matchmaker, record *messages.Ticket, size int) *ticket 
 	return t
 }
 
-// begin starts the wait of a new ticket. It supersedes other tickets of its players.
 func (m *Manager) begin(c *stage.Context, t *ticket) {
+	m.claim(c, t)
+	m.wait(c, t)
+}
+
+// claim makes a ticket that of its players. It supersedes their other tickets.
+func (m *Manager) claim(c *stage.Context, t *ticket) {
 	for i := range t.record.Players {
 		p := t.record.Players[i].ID
 		old := m.players[p]
@@ -159,7 +162,6 @@ func (m *Manager) begin(c *stage.Context, t *ticket) {
 			m.supersede(c, old, p)
 		}
 	}
-	m.wait(c, t)
 }
 
 // wait makes a ticket wait for a match. If a newer ticket superseded it during PLACING, it is cancelled now.
@@ -182,13 +184,6 @@ func (m *Manager) setTimeout(c *stage.Context, t *ticket) {
 	t.timeout.set(c, t.record.Started.Add(t.k.record.RequestTimeout), func(c *stage.Context) { m.leave(c, t, requestTimedOut) })
 }
 
-// rearm applies a new request timeout to waiting tickets.
-func (m *Manager) rearm(c *stage.Context, k *matchmaker) {
-	for _, t := range k.waiting() {
-		m.setTimeout(c, t)
-	}
-}
-
 // waiting returns the tickets that the matcher of a configuration has or must get, in no order.
 func (k *matchmaker) waiting() (all []*ticket) {
 	for _, t := range k.tickets {
@@ -199,17 +194,9 @@ func (k *matchmaker) waiting() (all []*ticket) {
 	return all
 }
 
-// enqueue adds a ticket to the matcher.
 func (m *Manager) enqueue(t *ticket) {
 	if t.k.matcher != nil {
 		t.k.matcher.Tell(addTicket{matchTicket(t.k.rules.set, t.record)})
-	}
-}
-
-// dequeue removes a ticket from the matcher.
-func (m *Manager) dequeue(t *ticket) {
-	if t.k.matcher != nil {
-		t.k.matcher.Tell(removeTicket{t.id()})
 	}
 }
 
@@ -240,21 +227,27 @@ func (m *Manager) get(c *stage.Context, ids []messages.TicketID) []*messages.Tic
 	found := make([]*messages.Ticket, 0, len(ids))
 	now := c.Now()
 	for _, id := range ids {
-		t := m.tickets[id]
-		if t == nil || m.retention.Expired(&t.kept, now) {
-			continue
+		t, err := m.find(c, id)
+		switch {
+		case err != nil:
+		case t.waits() && t.record.Backfill == nil:
+			found = append(found, t.estimated(now))
+		default:
+			found = append(found, t.record)
 		}
-		shown := t.record
-		if t.waits() && t.record.Backfill == nil {
-			if wait, ok := t.k.recent.Estimate(now, now.Sub(t.record.Started)); ok {
-				estimated := *t.record
-				estimated.EstimatedWait = max(wait, time.Second)
-				shown = &estimated
-			}
-		}
-		found = append(found, shown)
 	}
 	return found
+}
+
+// estimated returns the record of a waiting ticket with the time that it may wait, if there is an estimate.
+func (t *ticket) estimated(now time.Time) *messages.Ticket {
+	wait, ok := t.k.recent.Estimate(now, now.Sub(t.record.Started))
+	if !ok {
+		return t.record
+	}
+	shown := *t.record
+	shown.EstimatedWait = max(wait, time.Second)
+	return &shown
 }
 
 // find returns a ticket that the API may show.
@@ -285,7 +278,7 @@ func (m *Manager) onTicketsPooled(c *stage.Context, ids []messages.TicketID) {
 		now := c.Now()
 		for _, key := range t.Uses {
 			if e := m.tickets[messages.TicketID(key.ID)]; e != nil && e.record.Status == messages.TicketQueued && !e.proposing {
-				ch.moves = append(ch.moves, e.move(ticketPooled, now))
+				ch.moves = append(ch.moves, e.move(e.record, ticketPooled, now))
 			}
 		}
 		if ch.moves == nil {

@@ -1,6 +1,7 @@
 package matchmaker
 
 import (
+	"slices"
 	"time"
 
 	"troupe/actors/ledger"
@@ -65,8 +66,7 @@ const (
 	textReplaced  = "A newer backfill request for the game session replaces this one."
 )
 
-// transitions has all changes of a ticket's status. A ticket that would return to the pool after its request timeout ends by
-// requestTimedOut (flexmatch.md 13.4).
+// transitions has all changes of status. A ticket that would wait again after its timeout ends by requestTimedOut (flexmatch.md 13.4).
 var transitions = [occurrences]transition{
 	ticketPooled:         {1 << messages.TicketQueued, messages.TicketSearching, "", "", true},
 	matchProposed:        {whileWaiting, messages.TicketRequiresAcceptance, "", "", false},
@@ -85,8 +85,7 @@ var transitions = [occurrences]transition{
 	configurationDeleted: {whileWaiting, messages.TicketFailed, reasonError, "The matchmaking configuration of the ticket does not exist any more.", true},
 }
 
-// after returns the record of a ticket after an occurrence, nil if that cannot happen in its status. Timeout is the request
-// timeout of its configuration.
+// after returns the record of a ticket after an occurrence, nil if that cannot happen. Timeout is that of its configuration.
 func after(r *messages.Ticket, what occurrence, now time.Time, timeout time.Duration) *messages.Ticket {
 	t := transitions[what]
 	if t.from&(1<<r.Status) == 0 {
@@ -95,7 +94,10 @@ func after(r *messages.Ticket, what occurrence, now time.Time, timeout time.Dura
 	next := *r
 	if t.to == messages.TicketSearching && r.Match != "" {
 		if r.Backfill == nil {
-			next.Players = withoutTeams(r.Players)
+			next.Players = slices.Clone(r.Players)
+			for i := range next.Players {
+				next.Players[i].Team = ""
+			}
 		}
 		if now.Sub(r.Started) >= timeout {
 			t = transitions[requestTimedOut]
@@ -116,15 +118,6 @@ func after(r *messages.Ticket, what occurrence, now time.Time, timeout time.Dura
 	return &next
 }
 
-func withoutTeams(players []messages.TicketPlayer) []messages.TicketPlayer {
-	next := make([]messages.TicketPlayer, len(players))
-	for i, p := range players {
-		p.Team = ""
-		next[i] = p
-	}
-	return next
-}
-
 // move is a ticket and its next record.
 type move struct {
 	t    *ticket
@@ -132,10 +125,8 @@ type move struct {
 	own  bool
 }
 
-// move applies an occurrence to a ticket. It panics if the status of the ticket does not allow it.
-func (t *ticket) move(what occurrence, now time.Time) move { return t.moveFrom(t.record, what, now) }
-
-func (t *ticket) moveFrom(r *messages.Ticket, what occurrence, now time.Time) move {
+// move applies an occurrence to a record of a ticket. It panics if the status of the ticket does not allow it.
+func (t *ticket) move(r *messages.Ticket, what occurrence, now time.Time) move {
 	next := after(r, what, now, t.k.record.RequestTimeout)
 	if next == nil {
 		panic("matchmaker: an occurrence that cannot be in status " + r.Status.String())
@@ -143,20 +134,19 @@ func (t *ticket) moveFrom(r *messages.Ticket, what occurrence, now time.Time) mo
 	return move{t, next, transitions[what].own}
 }
 
-// moves applies an occurrence to each ticket of a match.
-func (p *proposal) moves(now time.Time, what func(*ticket) occurrence) []move {
+// moves applies an occurrence to each ticket of a match. Records are those that the tickets move from.
+func (p *proposal) moves(records []*messages.Ticket, now time.Time, what func(*ticket) occurrence) []move {
 	all := make([]move, len(p.tickets))
 	for i, t := range p.tickets {
-		all[i] = t.move(what(t), now)
+		all[i] = t.move(records[i], what(t), now)
 	}
 	return all
 }
 
-// movesFrom applies one occurrence to the tickets of a match, starting from other records than the current ones.
-func (p *proposal) movesFrom(records []*messages.Ticket, what occurrence, now time.Time) []move {
-	all := make([]move, len(p.tickets))
+func (p *proposal) records() []*messages.Ticket {
+	all := make([]*messages.Ticket, len(p.tickets))
 	for i, t := range p.tickets {
-		all[i] = t.moveFrom(records[i], what, now)
+		all[i] = t.record
 	}
 	return all
 }
@@ -253,8 +243,8 @@ func (m *Manager) unmatch(c *stage.Context, moves []move) {
 // finish removes an ended ticket from its configuration and players, and begins its retention.
 func (m *Manager) finish(t *ticket, inPool bool) {
 	t.timeout.clear()
-	if inPool {
-		m.dequeue(t)
+	if inPool && t.k.matcher != nil {
+		t.k.matcher.Tell(removeTicket{t.id()})
 	}
 	if t.record.Status == messages.TicketCompleted && t.record.Backfill == nil {
 		t.k.recent.Add(t.record.Ended, t.record.Ended.Sub(t.record.Started))

@@ -115,11 +115,7 @@ func (m *Manager) onWhy(c *stage.Context, r stage.Request[messages.WhyTicket, *m
 		return
 	}
 	out.TimesOut = t.record.Started.Add(t.k.record.RequestTimeout)
-	shown := *t.record
-	if wait, ok := t.k.recent.Estimate(c.Now(), c.Now().Sub(shown.Started)); ok {
-		shown.EstimatedWait = max(wait, time.Second)
-		out.Ticket = &shown
-	}
+	out.Ticket = t.estimated(c.Now())
 	q := question{t.id(), func(e match.Explanation, err error) {
 		if err != nil && !errors.Is(err, errNotTaken) {
 			r.Reply(nil, err)
@@ -151,28 +147,11 @@ func (a *matcher) onQuestion(c *stage.Context, q question) {
 	default:
 		a.questions = append(a.questions, q)
 		if !a.running {
-			a.look(c)
+			a.run(c, nil)
 		}
 	}
 }
 
-// look answers questions while no pass runs.
-func (a *matcher) look(c *stage.Context) {
-	a.running = true
-	a.run(c, nil)
-}
-
-// answer answers a question; it is called in a slice.
-func (a *matcher) answer(q question, now time.Time) {
-	e, ok := a.pool.Explain(string(q.ticket), now, whySample)
-	if !ok {
-		q.reply(e, errNotTaken)
-		return
-	}
-	q.reply(e, nil)
-}
-
-// explain adds the explanation of the pool to an answer.
 func explain(out *messages.TicketWait, e *match.Explanation, err error) {
 	if err != nil {
 		out.Says = "The next search for matches begins with it."
