@@ -8,8 +8,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// AdmissionLimits bound the resources of connections without a login (reliability.md
-// 5.2). Zero switches a limit off; without HeldMax no connection is held.
+// AdmissionLimits bound connections without a login (reliability.md 5.2). Zero switches a limit off; without HeldMax none is held.
 type AdmissionLimits struct {
 	PendingMax      int     // connections without a login, in all
 	PendingPerIPMax int     // the same per IP address (per /64 for IPv6)
@@ -22,36 +21,26 @@ type AdmissionLimits struct {
 }
 
 const (
-	// networkFactor is the limit of a /48 as a multiple of the limit of a /64: the owner of
-	// a /48 has 65,536 sources.
+	// networkFactor is the limit of a /48, whose owner has 65,536 sources, as a multiple of the limit of a /64.
 	networkFactor = 8
-	// silentFor is how long a pending connection may be silent before it can be evicted for
-	// another one of its source. It allows for a lost packet and its retransmission.
+	// silentFor is how long a pending connection may be silent before it can be evicted for another one of its source: a lost packet
+	// and its retransmission. loginFor is the same for one whose LOGIN is being answered.
 	silentFor = time.Second
-	// loginFor is the same for a connection whose LOGIN is being answered.
-	loginFor = 5 * time.Second
-	// victimsMax is how many of the oldest connections are compared to choose the one to
-	// evict.
+	loginFor  = 5 * time.Second
+	// victimsMax is how many of the oldest connections are compared to choose the one to evict.
 	victimsMax = 32
-	// heldTick is how often held connections are checked. Most are admitted earlier, when
-	// another connection of their source logs in.
+	// heldTick is how often held connections are checked, peeksMax of a source. Most are admitted earlier, when another one logs in.
 	heldTick = 25 * time.Millisecond
-	// peeksMax is how many held connections of a source are checked per tick.
 	peeksMax = 8
-	// forgetAfter is how long a source without connections is remembered: longer
-	// than its bucket needs to fill up again.
+	// forgetAfter is how long a source without connections is remembered: longer than its bucket needs to fill up again.
 	forgetAfter = 30 * time.Second
 )
 
 // Admission bounds connections that have not logged in. It has three rules:
 //
-//   - If a source is over its limits, its connections wait (Ticket.Wait) and are
-//     not refused. A crowd behind one address is thus admitted as fast as it logs
-//     in. Each login returns its share of the rate and raises the number of
-//     connections that the source may have pending, so only connections that never
-//     log in are slowed down.
-//   - If the pool is full, the oldest silent connection is evicted from the sources
-//     with the most connections.
+//   - If a source is over its limits, its connections wait (Ticket.Wait). Each login returns its share of the rate and raises the
+//     number that may be pending, so a crowd behind one address is admitted as fast as it logs in.
+//   - If the pool is full, the oldest silent connection is evicted from the sources with the most connections.
 //   - An IPv6 source is a /64. The /48 around it has a limit, too.
 //
 // Safe for concurrent use.
@@ -102,9 +91,8 @@ func (a *Admission) sourceOf(ip netip.Addr, now time.Time) *source {
 	a.sweep(now)
 	s := a.sourceAt(SourceOf(ip), 1, now)
 	if ip = ip.Unmap(); ip.Is6() {
-		if p, err := ip.Prefix(48); err == nil {
-			s.network = a.sourceAt(p, networkFactor, now)
-		}
+		p, _ := ip.Prefix(48)
+		s.network = a.sourceAt(p, networkFactor, now)
 	}
 	return s
 }
@@ -119,8 +107,7 @@ func (a *Admission) sourceAt(key netip.Prefix, factor int, now time.Time) *sourc
 	return s
 }
 
-// sweep forgets quiet sources, at most once per forgetAfter, so that the map is
-// bounded by the sources seen in that time.
+// sweep forgets quiet sources once per forgetAfter, so that the map is bounded by the sources seen in that time.
 func (a *Admission) sweep(now time.Time) {
 	if now.Sub(a.swept) < forgetAfter {
 		return
@@ -141,8 +128,7 @@ func (s *source) fill(l *AdmissionLimits, now time.Time) {
 	s.filled = now
 }
 
-// pendingMax returns how many connections of the source may be pending: its limit plus the
-// number earned by logins, up to a quarter of the pool.
+// pendingMax is the limit of the source plus the number earned by logins, up to a quarter of the pool.
 func (s *source) pendingMax(l *AdmissionLimits) int {
 	most := s.factor * l.PendingPerIPMax
 	if l.PendingMax <= 0 {
@@ -151,8 +137,7 @@ func (s *source) pendingMax(l *AdmissionLimits) int {
 	return most + min(s.earned, max(0, l.PendingMax/4-most))
 }
 
-// refusal returns why a connection of the source cannot be admitted now, 0 if it can. It
-// changes only the fill of buckets.
+// refusal returns why a connection of the source cannot be admitted now, 0 if it can.
 func (a *Admission) refusal(s *source, now time.Time) counters.Refusal {
 	l := &a.limits
 	for at := s; at != nil; at = at.network {
@@ -194,8 +179,7 @@ func (a *Admission) grant(t *Ticket, now time.Time) (evicted []*Ticket) {
 	return evicted
 }
 
-// oldestOver returns the pending connection of a source that has been silent for
-// too long, nil without one.
+// oldestOver returns the oldest pending connection that has been silent for too long, nil without one.
 func oldestOver(q *[queueCount]queue, now time.Time) *Ticket {
 	if t := q[silent].First(); t != nil && now.Sub(t.since) >= silentFor {
 		return t
@@ -206,9 +190,8 @@ func oldestOver(q *[queueCount]queue, now time.Time) *Ticket {
 	return nil
 }
 
-// victim returns the connection to evict for one of source s when the pool is full: of the
-// oldest silent connections, the one whose source has the most pending. If it has not been
-// silent for too long, its source must keep more connections than s gets.
+// victim returns the connection to evict for one of source s when the pool is full: of the oldest silent ones, that whose source has the
+// most pending. If it has not been silent for too long, its source must keep more connections than s gets.
 func (a *Admission) victim(s *source, now time.Time) (v *Ticket) {
 	mine, seen := 0, 0
 	if s != nil {
@@ -231,17 +214,13 @@ func (a *Admission) victim(s *source, now time.Time) (v *Ticket) {
 	return v
 }
 
-// SourceOf groups addresses that one peer controls: a single IPv4 address, a
-// /64 of IPv6.
+// SourceOf groups addresses that one peer controls: a single IPv4 address, a /64 of IPv6.
 func SourceOf(ip netip.Addr) netip.Prefix {
 	ip = ip.Unmap()
 	bits := 32
 	if ip.Is6() {
 		bits = 64
 	}
-	p, err := ip.Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
+	p, _ := ip.Prefix(bits) // invalid for an invalid address
 	return p
 }

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"net/netip"
-	"strconv"
 
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -12,7 +11,7 @@ import (
 // Kind names a transport; it is also the label of its metrics.
 type Kind uint8
 
-// Transports.
+// Transports. Channels of the same number carry their packets.
 const (
 	WS Kind = iota + 1 // WebSocket over TCP
 	WSS
@@ -20,121 +19,84 @@ const (
 	KindCount = int(KCP) + 1 // size of an array indexed by Kind
 )
 
-var kindNames = [...]string{"", "ws", "wss", "kcp"}
+// String returns the transport's short name, empty for an invalid transport.
+func (k Kind) String() string { return k.Channel().String() }
 
-// String returns the transport's short name.
-func (k Kind) String() string {
-	if int(k) > 0 && int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return "invalid(" + strconv.Itoa(int(k)) + ")"
-}
-
-// Channel returns the transport's name in metrics, 0 for an invalid transport.
+// Channel returns the transport's name in metrics, which has the same number; 0 for an invalid transport.
 func (k Kind) Channel() counters.Channel {
-	switch k {
-	case WS:
-		return counters.WS
-	case WSS:
-		return counters.WSS
-	case KCP:
-		return counters.KCP
+	if int(k) >= KindCount {
+		return 0
 	}
-	return 0
+	return counters.Channel(k)
 }
 
 // Encrypted reports whether its connections are encrypted. Their fast channels are encrypted too.
 func (k Kind) Encrypted() bool { return k != WS }
 
-// Conn is the write side of one reliable connection. All methods may be called
-// from any goroutine, and none blocks on the network. A closed connection
-// ignores all calls.
+// Conn is the write side of one reliable connection. All methods may be called from any goroutine, and none blocks on the network.
+// A closed connection ignores all calls.
 type Conn interface {
 	// ID is unique within the process and never reused.
 	ID() uint64
-	// Kind is the transport.
 	Kind() Kind
-	// RemoteAddr is the peer's address.
 	RemoteAddr() netip.AddrPort
-	// SetSource names the queue that Flush drains; nil stops draining. It
-	// returns once no drain of the previous source is under way, so that the
-	// previous source may be handed to another connection.
+	// SetSource names the queue that Flush drains; nil stops draining. It returns once no drain of the previous source is under way,
+	// which may then be handed to another connection.
 	SetSource(src wire.Source)
-	// Send queues one frame of the host itself, such as the answer to a refused
-	// login. It is written before further frames of the source. At most 16 may be
-	// queued; one more closes the connection. Send consumes one reference to f.
+	// Send queues one frame of the host itself, such as a refusal, to be written before further frames of the source. At most 16 may
+	// be queued; one more closes the connection. Send consumes one reference to f.
 	Send(f *wire.Frame)
-	// Flush writes queued frames. The caller's goroutine writes as much as the kernel
-	// takes without blocking; the connection's own writer goroutine writes the rest.
+	// Flush writes queued frames: as much as the kernel takes without blocking; the connection's own goroutine writes the rest.
 	Flush()
-	// Ping sends a keep-alive that the peer answers with the same payload, at
-	// most 125 bytes. The payload is copied.
+	// Ping sends a keep-alive that the peer answers with the same payload, of which it copies at most 125 bytes.
 	Ping(payload []byte)
-	// LoginRead tells the transport that the peer's LOGIN is being answered, so the
-	// connection does not count as silent (Admission).
+	// LoginRead tells that the peer's LOGIN is being answered, so the connection does not count as silent (Admission).
 	LoginRead()
-	// Reached reports how far output has got: how many bytes the peer's system has
-	// acknowledged, and whether it has received the oldest unanswered ping (true if
-	// there is none). A transport that does not know returns 0 and true.
+	// Reached reports how many bytes the peer's system has acknowledged, and whether it has received the oldest unanswered ping
+	// (true if there is none). A transport that does not know returns 0 and true.
 	Reached() (acked uint64, ping bool)
-	// PongsInOrder reports whether a pong arrives only after the peer has received
-	// everything that was sent before the ping.
+	// PongsInOrder reports whether a pong arrives only after everything that was sent before the ping.
 	PongsInOrder() bool
-	// LoggedIn tells the transport that the peer is logged in: it no longer counts
-	// as pending (Admission).
+	// LoggedIn tells that the peer is logged in: it no longer counts as pending (Admission).
 	LoggedIn()
-	// Close writes queued frames for at most one second, sends a close frame with the
-	// reason's number and name, and ends the connection.
+	// Close writes queued frames for at most one second, sends a close frame with the reason's number and name, and ends the connection.
 	Close(reason messages.CloseReason)
 }
 
 // FastCarrier is a Conn that carries a fast channel itself.
 type FastCarrier interface {
-	// OpenFast opens it. Received packets go to onPacket: one packet without its
-	// length, only if it is newer than those before, valid during the call. onPacket
-	// must not block. A second call replaces the first channel.
+	// OpenFast opens it, in place of an earlier one. A received packet, without its length, goes to onPacket if it is newer than
+	// those before, and is valid during the call. onPacket must not block.
 	OpenFast(onPacket func(packet []byte)) FastLink
 }
 
-// FastLink is the sending side of a fast channel. All methods may be called from any
-// goroutine, and none blocks.
+// FastLink is the sending side of a fast channel. All methods may be called from any goroutine, and none blocks.
 type FastLink interface {
 	// Ready reports whether Send can succeed.
 	Ready() bool
-	// Send sends one frame with the next number of the channel, and reports whether it
-	// was sent. It takes no reference to f.
+	// Send sends one frame with the next number of the channel, and reports whether it was sent. It takes no reference to f.
 	Send(f *wire.Frame) bool
 	// Close ends the channel. Idempotent.
 	Close()
 }
 
-// Handler takes a connection's input on behalf of the layer above. The connection's
-// reader goroutine calls its methods one at a time, in the order of arrival. A
-// method that waits slows down that peer only (back-pressure).
+// Handler takes a connection's input on behalf of the layer above. The connection's reader goroutine calls its methods one at a time,
+// in the order of arrival. Bytes are valid only during the call. A method that waits slows down that peer only (back-pressure).
 type Handler interface {
-	// OnUnit handles one unit (length and packet). The bytes are valid only
-	// during the call.
+	// OnUnit handles one unit (length and packet).
 	OnUnit(unit []byte)
-	// OnAlive reports a sign of life that carries no packet. pong is the payload of a
-	// pong (valid only during the call), and nil for anything else.
+	// OnAlive reports a sign of life that carries no packet: the payload of a pong, nil for anything else.
 	OnAlive(pong []byte)
-	// OnClosed is called once, as the last method. The transport has given up its
-	// source by then.
+	// OnClosed is called once, as the last method. The transport has given up its source by then.
 	OnClosed(end End)
 }
 
 // End says how a connection ended.
 type End struct {
-	// Clean is true when the peer sent close code 1000: a leave. Everything else
-	// is a loss (reliability.md 2.1).
-	Clean bool
-	// Code is the peer's close code, 0 if it sent none.
-	Code uint16
-	// ByHost is the reason the host gave first, 0 if the peer or the network
-	// ended it.
-	ByHost messages.CloseReason
-	// Err is the error that ended the reading, nil after a close frame.
-	Err error
+	Clean  bool                 // the peer sent close code 1000: a leave; everything else is a loss (reliability.md 2.1)
+	Code   uint16               // the peer's close code, 0 if it sent none
+	ByHost messages.CloseReason // the reason the host gave first, 0 if the peer or the network ended it
+	Err    error                // what ended the reading, nil after a close frame
 }
 
 // Count counts the end of an accepted connection.
@@ -163,9 +125,8 @@ func (Nobody) OnAlive([]byte) {}
 // OnClosed implements Handler.
 func (Nobody) OnClosed(End) {}
 
-// Acceptor makes the Handler of a new connection. The goroutine that becomes the
-// connection's reader calls it once, before any method of the Handler. A nil
-// Handler refuses the connection, which is then closed with the returned reason.
+// Acceptor makes the Handler of a new connection. The connection's reader calls it once, before any method of the Handler. A nil Handler
+// refuses the connection, which is then closed with the returned reason.
 type Acceptor interface {
 	Accept(c Conn) (Handler, messages.CloseReason)
 }

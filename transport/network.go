@@ -2,8 +2,6 @@ package transport
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 )
@@ -16,8 +14,8 @@ type PacketConn interface {
 	Close() error
 }
 
-// Network opens sockets. Its methods are those of package net, and may be called from any goroutine. Where a Network is an option,
-// nil means the operating system's, with the socket options that a transport wants.
+// Network opens sockets as package net does, from any goroutine. Where a Network is an option, nil means the operating system's, with the
+// socket options that a transport wants.
 type Network interface {
 	Listen(network, address string) (net.Listener, error)
 	ListenPacket(network, address string) (PacketConn, error)
@@ -52,14 +50,11 @@ func ListenUDP(address string) (PacketConn, error) {
 			network = "udp4" // an IPv4 wildcard is not both families
 		}
 	}
-	conn, err := new(net.ListenConfig).ListenPacket(context.Background(), network, address)
+	conn, err := System.ListenPacket(network, address)
 	if err != nil {
 		return nil, err // says what it did, and where
 	}
-	udp, ok := conn.(*net.UDPConn)
-	if !ok {
-		return nil, errors.Join(fmt.Errorf("transport: %s is not UDP", address), conn.Close())
-	}
+	udp := conn.(*net.UDPConn)
 	_ = udp.SetReadBuffer(socketBuffer)
 	_ = udp.SetWriteBuffer(socketBuffer)
 	return udp, nil

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
 // ProxyHeaderMax bounds a PROXY protocol header in bytes, its extensions included.
 const ProxyHeaderMax = 4 << 10
 
-// ErrProxyHeader is wrapped by the errors about a header that is not PROXY protocol
-// version 2.
+// ErrProxyHeader is wrapped by the errors of ReadProxyHeader.
 var ErrProxyHeader = errors.New("not a PROXY protocol v2 header")
 
 const (
@@ -24,10 +24,9 @@ const (
 // BeginsProxyHeader reports whether a PROXY protocol header of version 2 begins with this byte.
 func BeginsProxyHeader(first byte) bool { return first == proxySignature[0] }
 
-// ReadProxyHeader reads the header that a load balancer sends first on a TCP connection
-// (PROXY protocol version 2, section 2.2 of haproxy's proxy-protocol.txt), and no byte
-// beyond it. It returns the address of the client, or the zero value if the connection is
-// the load balancer's own (LOCAL), such as a health check.
+// ReadProxyHeader reads the header that a load balancer sends first on a TCP connection (PROXY protocol version 2, section 2.2 of
+// haproxy's proxy-protocol.txt), and no byte beyond it. It returns the address of the client, or the zero value if the connection is the
+// load balancer's own (LOCAL), such as a health check.
 func ReadProxyHeader(r io.Reader) (client netip.AddrPort, err error) {
 	var head [proxyFixed]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -86,10 +85,5 @@ func ParseProxies(list []string) (all Proxies, err error) {
 // Has reports whether ip is one of them.
 func (p Proxies) Has(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
-	for _, network := range p {
-		if network.Contains(ip) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(ip) })
 }

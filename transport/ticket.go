@@ -18,13 +18,11 @@ const (
 	PeerSpoke           // something has
 )
 
-// Entrant is a connection that waits for admission. No method may block. Admit
-// and Evict may be called from any goroutine.
+// Entrant is a connection that waits for admission. No method may block. Admit and Evict may be called from any goroutine.
 type Entrant interface {
 	// Admit is called once, when the connection is admitted.
 	Admit()
-	// Evict is called at most once, as the last method: the connection must be
-	// closed. It is already counted as refused, and its ticket has left.
+	// Evict is called at most once, as the last method: the connection, which is counted as refused, must be closed.
 	Evict()
 	// Peek reports what is known of the peer. It is called with a lock held, before Admit.
 	Peek() Presence
@@ -42,9 +40,8 @@ const (
 	left
 )
 
-// Ticket is the admission state of one connection until its login. Call LoggedIn
-// when the connection logs in, or Leave when it ends before; further calls do
-// nothing. All methods but Enter and Wait may be called on a nil Ticket.
+// Ticket is the admission state of one connection until its login. Call LoggedIn when the connection logs in, or Leave when it ends before;
+// further calls do nothing. All methods but Enter and Wait may be called on a nil Ticket.
 type Ticket struct {
 	a      *Admission
 	source *source // nil: counts in all only
@@ -64,12 +61,10 @@ func (a *Admission) Ticket(ip netip.Addr) *Ticket {
 	return &Ticket{a: a, source: a.sourceOf(ip, a.now()), state: outside}
 }
 
-// TrustedTicket returns a ticket for a connection from a proxy whose header, with the
-// client's address, has not arrived yet. Only PendingMax limits it.
+// TrustedTicket returns a ticket for a connection from a proxy whose header has not arrived yet. Only PendingMax limits it.
 func (a *Admission) TrustedTicket() *Ticket { return &Ticket{a: a, state: outside} }
 
-// Enter admits the connection now or refuses it. A refusal is counted and returned,
-// and the caller should close the connection at once.
+// Enter admits the connection now or counts and returns a refusal: the caller should close it at once.
 func (t *Ticket) Enter() counters.Refusal {
 	a := t.a
 	a.mu.Lock()
@@ -86,9 +81,8 @@ func (t *Ticket) Enter() counters.Refusal {
 	return why
 }
 
-// Wait admits the connection as soon as the limits allow it, and then calls e.Admit,
-// possibly before Wait returns. If too many connections wait already, the refusal is
-// counted and returned.
+// Wait admits the connection as soon as the limits allow it, and then calls e.Admit, possibly before Wait returns. If too many connections
+// wait already, the refusal is counted and returned.
 func (t *Ticket) Wait(e Entrant) counters.Refusal {
 	a := t.a
 	a.mu.Lock()
@@ -117,8 +111,7 @@ func (t *Ticket) Wait(e Entrant) counters.Refusal {
 	return why
 }
 
-// OnEvict replaces the Entrant's Evict by f from now on. If the ticket has been
-// evicted already, f is not called.
+// OnEvict replaces the Entrant's Evict by f, which is not called if the ticket has been evicted already.
 func (t *Ticket) OnEvict(f func()) {
 	if t == nil {
 		return
@@ -128,8 +121,7 @@ func (t *Ticket) OnEvict(f func()) {
 	t.a.mu.Unlock()
 }
 
-// LoginRead reports that a LOGIN has arrived and is being answered, so the connection
-// does not count as silent.
+// LoginRead reports that a LOGIN is being answered, so the connection does not count as silent.
 func (t *Ticket) LoginRead() {
 	if t == nil {
 		return
@@ -172,8 +164,7 @@ func (t *Ticket) leave(loggedIn bool) {
 	finish(in, evicted)
 }
 
-// hold has t wait. If too many wait, it drops one that is gone or has sent nothing. The
-// caller holds mu.
+// hold has t wait. If too many wait, it drops one that is gone or has sent nothing. The caller holds mu.
 func (a *Admission) hold(t *Ticket, now time.Time) (ok bool, gone []*Ticket) {
 	l := &a.limits
 	if l.HeldMax <= 0 || t.source == nil {
@@ -201,8 +192,7 @@ func (a *Admission) hold(t *Ticket, now time.Time) (ok bool, gone []*Ticket) {
 	return true, gone
 }
 
-// oldestSilent returns the first of the peeksMax oldest held connections that is gone or has
-// sent nothing, nil if there is none.
+// oldestSilent returns the first of the peeksMax oldest held connections that is gone or has sent nothing, nil without one.
 func oldestSilent(q *queue) *Ticket {
 	looks := 0
 	for t := range q.All() {
@@ -222,8 +212,7 @@ func (a *Admission) drop(t *Ticket, why counters.Refusal) {
 	a.count.Refused.Add(why, 1)
 }
 
-// tick admits held connections as far as the limits allow, and drops those that have waited
-// for too long.
+// tick admits held connections as far as the limits allow, and drops those that have waited for too long.
 func (a *Admission) tick() {
 	a.mu.Lock()
 	now := a.now()
@@ -245,8 +234,8 @@ func (a *Admission) tick() {
 	finish(in, gone)
 }
 
-// admit admits held connections of a source, oldest first, as far as its limits allow.
-// A connection that has sent nothing yet goes to the end of the queue. The caller holds mu.
+// admit admits held connections of a source, oldest first, as far as its limits allow. One that has sent nothing yet goes to the end of the
+// queue. The caller holds mu.
 func (a *Admission) admit(s *source, now time.Time) (in, gone []*Ticket) {
 	for looks := 0; s.held > 0 && looks < peeksMax && a.refusal(s, now) == 0; {
 		t := s.queues[waiting].First()

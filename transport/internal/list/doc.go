@@ -1,5 +1,3 @@
-// Package list is a linked list whose elements bring their own links, so that adding one
-// allocates nothing and taking one out searches for nothing. Listeners keep in such lists,
-// oldest first, the connections of which one may have to give way. It knows nothing of
-// what it lists, and of locks.
+// Package list is a linked list whose elements bring their own links, so that adding one allocates nothing and taking one out searches for
+// nothing. Listeners keep in such lists, oldest first, the connections of which one may have to give way.
 package list

@@ -2,8 +2,7 @@ package list
 
 import "iter"
 
-// List keeps elements in the order in which they were added. The zero value is empty.
-// Not safe for concurrent use.
+// List keeps elements in the order in which they were added. The zero value is empty. Not safe for concurrent use.
 type List[T any] struct{ first, last *Link[T] }
 
 // Link is an element's place in a List. The zero value is in none. An element that is in
@@ -43,8 +42,7 @@ func (l *List[T]) Remove(k *Link[T]) {
 	*k = Link[T]{}
 }
 
-// First returns the element that has been in the list for the longest, the zero value if
-// there is none.
+// First returns the element that has been in the list for the longest, the zero value if there is none.
 func (l *List[T]) First() (element T) {
 	if l.first != nil {
 		element = l.first.element
@@ -52,8 +50,7 @@ func (l *List[T]) First() (element T) {
 	return element
 }
 
-// All returns the elements, oldest first. The one in hand may be removed meanwhile, no
-// other.
+// All returns the elements, oldest first. Only the one in hand may be removed meanwhile.
 func (l *List[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for k := l.first; k != nil; {

@@ -16,8 +16,7 @@ type Conn interface {
 	Close(reason messages.CloseReason)
 }
 
-// Set is the open connections of one listener. The zero value is empty. All methods are
-// safe for concurrent use.
+// Set is the open connections of one listener. The zero value is empty. All methods are safe for concurrent use.
 type Set[C Conn] struct {
 	mu    sync.Mutex
 	conns map[C]struct{}
@@ -52,8 +51,7 @@ func (s *Set[C]) Len() int {
 	return len(s.conns)
 }
 
-// CloseAll closes every open connection with a reason, each as its Close does, and returns
-// without waiting for their ends.
+// CloseAll closes every open connection with a reason, and returns without waiting for their ends.
 func (s *Set[C]) CloseAll(reason messages.CloseReason) {
 	s.mu.Lock()
 	all := slices.Collect(maps.Keys(s.conns))
