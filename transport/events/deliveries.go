@@ -14,7 +14,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// deliveries are those to one set of sinks. Methods may be called from any goroutine, unless their comment says otherwise.
+// deliveries are those to one set of sinks. post and close may be called from any goroutine; the others hold mu or are the keeper's.
 type deliveries struct {
 	log    zerolog.Logger
 	count  *counters.Set
@@ -102,8 +102,7 @@ func (d *deliveries) post(e messages.Event) {
 	d.hold(i)
 }
 
-// close ends all deliveries. Those that are under way may finish until ctx ends. Undelivered events stay in the outbox, which
-// is not used after close has returned. close is idempotent.
+// close ends all deliveries, as Dispatcher.Close does. It is idempotent.
 func (d *deliveries) close(ctx context.Context) {
 	d.mu.Lock()
 	first := !d.closed
@@ -117,7 +116,6 @@ func (d *deliveries) close(ctx context.Context) {
 	d.running.Wait()
 	stop()
 	d.cutOff()
-	d.noteAll()
 	close(d.finish)
 	d.keeping.Wait()
 	for _, s := range d.sinks {
@@ -127,18 +125,7 @@ func (d *deliveries) close(ctx context.Context) {
 	close(d.ended)
 }
 
-// noteAll writes to the outbox which sinks have events that others still need.
-func (d *deliveries) noteAll() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for i := range d.unnoted() {
-		i.unwritten = true
-		d.unwritten = append(d.unwritten, i)
-	}
-}
-
-// wanted returns the sinks that subscribe to an event. It warns once of a target without a
-// sink.
+// wanted returns the sinks that subscribe to an event. It warns once of a target without a sink.
 func (d *deliveries) wanted(e *messages.Event) (wants sinkSet) {
 	mapped := e.Target == ""
 	for _, s := range d.sinks {

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"troupe/messages"
-	"troupe/messages/counters"
 )
 
 // Dispatcher delivers events to sinks, and to the readers of the stream. Its methods may be called from any goroutine.
@@ -25,9 +24,6 @@ func New(o Options) (*Dispatcher, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if o.Counters == nil {
-		o.Counters = new(counters.Set)
-	}
 	d := &Dispatcher{o: o, stream: newStream(o.Stream)}
 	d.current.Store(deliver(&o))
 	return d, nil
@@ -42,9 +38,9 @@ func (d *Dispatcher) Post(e messages.Event) {
 // ServeHTTP serves GET /events.
 func (d *Dispatcher) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.stream.serve(w, r) }
 
-// Replace delivers to other sinks from now on. Deliveries that are under way may finish until ctx ends; whatever is undelivered
-// then goes to those of the new sinks that subscribe to it, without those of the same name that have it. Readers of the
-// stream notice nothing. It returns an error, and changes nothing, if the sinks are not valid. After Close it does nothing.
+// Replace delivers to other sinks from now on. Deliveries that are under way may finish until ctx ends; whatever is undelivered then goes to
+// the new sinks that subscribe to it, without those of the same name that have it. If the sinks are not valid, it changes nothing. After
+// Close it does nothing.
 func (d *Dispatcher) Replace(ctx context.Context, sinks []SinkOptions) error {
 	o := d.o
 	o.Sinks = sinks
@@ -61,9 +57,8 @@ func (d *Dispatcher) Replace(ctx context.Context, sinks []SinkOptions) error {
 	return nil
 }
 
-// Close ends the stream and all deliveries. Deliveries that are under way may finish
-// until ctx ends. Undelivered events stay in the outbox. The Dispatcher does not use the
-// outbox after Close has returned. Close is idempotent.
+// Close ends the stream and all deliveries. Those that are under way may finish until ctx ends. Undelivered events stay in the outbox,
+// which is not used after Close has returned. Close is idempotent.
 func (d *Dispatcher) Close(ctx context.Context) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

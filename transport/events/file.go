@@ -16,8 +16,7 @@ const (
 	defaultFiles        = 4
 )
 
-// file appends events to a file, one per line. A full file is renamed to name.1, name.1 to
-// name.2, and so on; the oldest file is removed.
+// file appends events to a file, one per line. A full file is renamed to name.1, name.1 to name.2, and so on; the oldest is removed.
 type file struct {
 	path     string
 	bytesMax int64
@@ -69,8 +68,7 @@ func (f *file) ready(n int64) error {
 	return f.begin()
 }
 
-// follow closes a file that somebody else has renamed or removed, as logrotate does, so that the next line begins another of its name. No
-// signal is needed: a look before each line costs little beside its sync.
+// follow closes a file that somebody else has renamed or removed, as logrotate does, so that the next line begins another of its name.
 func (f *file) follow() {
 	if f.open == nil {
 		return
@@ -124,20 +122,16 @@ func syncFolder(name string) error {
 }
 
 func (f *file) rotate() error {
-	for n := f.files - 1; n >= 1; n-- {
-		older := fmt.Sprintf("%s.%d", f.path, n)
-		newer := f.path
-		if n > 1 {
-			newer = fmt.Sprintf("%s.%d", f.path, n-1)
-		}
-		if err := os.Rename(newer, older); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
 	if f.files == 1 {
 		return os.Remove(f.path)
 	}
-	return nil
+	for n := f.files - 1; n > 1; n-- {
+		err := os.Rename(fmt.Sprintf("%s.%d", f.path, n-1), fmt.Sprintf("%s.%d", f.path, n))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return os.Rename(f.path, f.path+".1")
 }
 
 func (f *file) close() {

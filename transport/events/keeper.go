@@ -3,7 +3,6 @@ package events
 import (
 	"encoding/json"
 	"errors"
-	"iter"
 	"slices"
 	"time"
 
@@ -26,8 +25,8 @@ type kept struct {
 	Has []string `json:",omitempty"` // names of sinks that it was delivered to
 }
 
-// keep is the keeper's goroutine. It writes to the outbox which sinks have which events, also
-// while others wait for them, and reads events that sinks have room for. No other goroutine waits for the outbox.
+// keep is the keeper's goroutine, the only one that waits for the outbox. It writes there which sinks have which events, and reads events
+// that sinks have room for.
 func (d *deliveries) keep() {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
@@ -43,7 +42,7 @@ func (d *deliveries) keep() {
 		case <-marks.C:
 			running, marking = false, true
 		case <-d.finish:
-			_ = d.writeOutbox(false)
+			_ = d.writeOutbox(true)
 			return
 		}
 		if err := d.writeOutbox(marking); err != nil {
@@ -52,11 +51,11 @@ func (d *deliveries) keep() {
 			continue
 		}
 		marking = false
-		if !running && d.hasMarks() {
+		targets, unmarked, _ := d.due()
+		if !running && unmarked {
 			running = true
 			marks.Reset(markPause)
 		}
-		targets := d.roomy()
 		if targets == 0 && !first {
 			continue
 		}
@@ -66,7 +65,7 @@ func (d *deliveries) keep() {
 			continue
 		}
 		first = false
-		if d.roomy() != 0 || d.hasUnwritten() {
+		if targets, _, unwritten := d.due(); targets != 0 || unwritten {
 			pause.Reset(scanPause)
 		}
 	}
@@ -78,19 +77,19 @@ func (d *deliveries) writeOutbox(marks bool) error {
 	d.mu.Lock()
 	items := d.unwritten
 	d.unwritten = nil
-	noted := make(map[*item]sinkSet)
-	if marks {
-		d.unmarked = false
-		for i := range d.unnoted() {
-			noted[i] = i.has
-		}
-	}
-	changes := make([]Change, 0, len(items)+len(noted))
+	var changes []Change
 	for _, i := range items {
 		changes = append(changes, d.change(i))
 	}
-	for i := range noted {
-		changes = append(changes, d.change(i))
+	noted := make(map[*item]sinkSet)
+	if marks {
+		d.unmarked = false
+		for _, i := range d.items {
+			if !i.unwritten && i.has != i.stored { // the outbox does not know yet which sinks have it
+				noted[i] = i.has
+				changes = append(changes, d.change(i))
+			}
+		}
 	}
 	d.mu.Unlock()
 	if len(changes) == 0 {
@@ -117,29 +116,6 @@ func (d *deliveries) writeOutbox(marks bool) error {
 	return nil
 }
 
-// unnoted are the items of which the outbox does not know yet which sinks have them. The caller holds mu.
-func (d *deliveries) unnoted() iter.Seq[*item] {
-	return func(yield func(*item) bool) {
-		for _, i := range d.items {
-			if !i.unwritten && i.has != i.stored && !yield(i) {
-				return
-			}
-		}
-	}
-}
-
-func (d *deliveries) hasMarks() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.unmarked
-}
-
-func (d *deliveries) hasUnwritten() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return len(d.unwritten) > 0
-}
-
 // change returns the change of an item in the outbox: deleted, or the sinks that have it.
 func (d *deliveries) change(i *item) Change {
 	if i.wants&^i.has == 0 {
@@ -158,24 +134,23 @@ func (d *deliveries) change(i *item) Change {
 	return Change{i.event.ID, value}
 }
 
-// roomy returns the sinks that are behind and have room.
-func (d *deliveries) roomy() (all sinkSet) {
+// due returns what the keeper has to do: the sinks that are behind and have room, and whether there are marks and items to write.
+func (d *deliveries) due() (roomy sinkSet, unmarked, unwritten bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.sinks {
 		if d.behind&s.bit != 0 && s.hasRoom() {
-			all |= s.bit
+			roomy |= s.bit
 		}
 	}
-	return all
+	return roomy, d.unmarked, len(d.unwritten) > 0
 }
 
 // errFull ends a scan when no sink has room any more.
 var errFull = errors.New("full")
 
-// scan reads events from the outbox into the queues of sinks that are behind. A sink is no
-// longer behind if the scan could queue all its events, and no new one was left for it
-// meanwhile.
+// scan reads events from the outbox into the queues of sinks that are behind. A sink is no longer behind if the scan could queue all its
+// events, and no new one was left for it meanwhile.
 func (d *deliveries) scan(targets sinkSet) error {
 	d.mu.Lock()
 	d.missed &^= targets
@@ -199,8 +174,7 @@ func (d *deliveries) scan(targets sinkSet) error {
 	return nil
 }
 
-// read handles one event of the outbox, and returns the sinks whose queues have no room for
-// it.
+// read handles one event of the outbox, and returns the sinks whose queues have no room for it.
 func (d *deliveries) read(id string, value []byte, targets sinkSet) (full sinkSet) {
 	i := d.items[id]
 	if i == nil {
@@ -214,8 +188,7 @@ func (d *deliveries) read(id string, value []byte, targets sinkSet) (full sinkSe
 	return full
 }
 
-// decode decodes a record of the outbox. For a damaged record it returns an item that no sink
-// wants.
+// decode decodes a record of the outbox. For a damaged record it returns an item that no sink wants.
 func (d *deliveries) decode(id string, value []byte) *item {
 	var record kept
 	if err := json.Unmarshal(value, &record); err != nil {

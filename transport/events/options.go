@@ -27,45 +27,29 @@ const (
 
 // SinkOptions configure one sink.
 type SinkOptions struct {
-	Name string // unique among all sinks
-	Type string
-	// URL is where a webhook posts to: http or https.
-	URL string
-	// Secret is the key of X-Signature-256; webhook-raw needs one.
-	Secret string
-	// Path is the file of a file sink; its folder must exist.
-	Path string
-	// FileBytesMax is the largest size of a file, Files the number of files that are kept;
-	// 0: 64 MiB and 4.
-	FileBytesMax int64
-	Files        int
-	// Targets are the NotificationTargets whose events the sink gets, as patterns of
-	// path.Match. With All it gets the events of every queue and matchmaking configuration.
-	Targets []string
-	All     bool
-	// Kinds of events; empty: placement and matchmaking.
-	Kinds []messages.EventKind
+	Name         string // unique among all sinks
+	Type         string
+	URL          string               // where a webhook posts to: http or https
+	Secret       string               // key of X-Signature-256; webhook-raw needs one
+	Path         string               // of a file sink; its folder must exist
+	FileBytesMax int64                // largest size of a file; 0: 64 MiB
+	Files        int                  // files that are kept; 0: 4
+	Targets      []string             // NotificationTargets whose events the sink gets, as patterns of path.Match
+	All          bool                 // the events of every queue and matchmaking configuration
+	Kinds        []messages.EventKind // empty: placement and matchmaking
 }
 
 // SinksMax bounds the number of sinks.
 const SinksMax = 32
 
-// Bounds.
 const (
-	// queueMax bounds the events that wait in memory for one sink; the others stay in the
-	// outbox.
-	queueMax = 1000
-	// attemptTimeout bounds one delivery.
-	attemptTimeout = 10 * time.Second
-	// giveUpAfter is the age at which an undelivered event is dropped.
-	giveUpAfter = time.Hour
-	// retryMin and retryMax are the first and the longest pause between two attempts.
-	retryMin = time.Second
-	retryMax = time.Minute
-	// width is the number of concurrent deliveries of a webhook.
-	width = 8
-	// warnedMax bounds the set of targets without a sink that were warned of.
-	warnedMax = 1000
+	queueMax       = 1000             // events that wait in memory for one sink; the others stay in the outbox
+	attemptTimeout = 10 * time.Second // of one delivery
+	giveUpAfter    = time.Hour        // the age at which an undelivered event is dropped
+	retryMin       = time.Second      // the first pause between two attempts
+	retryMax       = time.Minute      // the longest one
+	width          = 8                // concurrent deliveries of a webhook
+	warnedMax      = 1000             // targets without a sink that were warned of
 )
 
 // Validate checks the options of a sink. The error does not name the sink.
@@ -130,10 +114,8 @@ func isFIFO(target string) bool { return strings.HasSuffix(target, ".fifo") }
 
 // StreamOptions configure GET /events.
 type StreamOptions struct {
-	// Own shows events of game sessions and player sessions, too.
-	Own bool
-	// Buffer is how many events are kept for readers that reconnect; 0: 1,024.
-	Buffer int
+	Own    bool // show events of game sessions and player sessions, too
+	Buffer int  // events that are kept for readers that reconnect; 0: 1,024
 }
 
 // Options configure a Dispatcher.
@@ -141,24 +123,20 @@ type Options struct {
 	Region, Account string
 	Sinks           []SinkOptions
 	Stream          StreamOptions
-	// Outbox keeps events until every sink has them. Required.
-	Outbox   Outbox
-	Log      zerolog.Logger
-	Counters *counters.Set // nil: its own
+	Outbox          Outbox // keeps events until every sink has them; required
+	Log             zerolog.Logger
+	Counters        *counters.Set // required
 	// DialContext opens connections to webhooks; nil: the operating system's.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 
 	queue int // of each sink; 0: queueMax. For tests.
 }
 
-// Outbox keeps events by id until every sink has them. Its methods may be called from
-// any goroutine.
+// Outbox keeps events by id until every sink has them. Its methods may be called from any goroutine.
 type Outbox interface {
-	// Load calls f with every event, in order of ids, and stops at an error. Value must
-	// not be kept or changed.
+	// Load calls f with every event, in order of ids, and stops at an error. Value must not be kept or changed.
 	Load(f func(id string, value []byte) error) error
-	// Commit writes changes together, and calls done once when they are durable, or with
-	// an error if they are not; it does not block for that.
+	// Commit writes changes together, and calls done once when they are durable or have failed; it does not wait for that.
 	Commit(changes []Change, done func(error))
 }
 
@@ -168,8 +146,7 @@ type Change struct {
 	Value []byte
 }
 
-// Own reports whether a sink or the stream subscribes to events of game sessions or
-// player sessions. If not, the host need not create them.
+// Own reports whether anything subscribes to events of game sessions or player sessions. If not, the host need not create them.
 func (o *Options) Own() bool {
 	return o.Stream.Own || slices.ContainsFunc(o.Sinks, func(s SinkOptions) bool {
 		return s.takesKind(messages.EventGameSession) || s.takesKind(messages.EventPlayerSession)

@@ -11,8 +11,7 @@ import (
 // refusal is the error of a receiver that will never accept an event.
 type refusal struct{ error }
 
-// outlet is the destination of a sink. Up to sink.width goroutines may call deliver
-// concurrently; close is called last.
+// outlet is the destination of a sink. Up to sink.width goroutines may call deliver concurrently; close is called last.
 type outlet interface {
 	deliver(ctx context.Context, i *item) error
 	close()
@@ -51,8 +50,7 @@ func newSink(d *deliveries, o SinkOptions, bit sinkSet, most int) *sink {
 	return s
 }
 
-// hasRoom reports whether the queue is at most half full, so that reading the outbox is worth
-// it.
+// hasRoom reports whether the queue is at most half full, so that reading the outbox is worth it.
 func (s *sink) hasRoom() bool { return s.waiting <= s.most/2 }
 
 // push adds an event to the queue.
@@ -95,17 +93,13 @@ func (s *sink) run() {
 		s.ready = s.ready[1:]
 		first := l.items[0]
 		d.mu.Unlock()
-		err := s.attempt(first)
+		ctx, cancel := context.WithTimeout(d.attempts, attemptTimeout)
+		err := s.outlet.deliver(ctx, first)
+		cancel()
 		d.mu.Lock()
 		s.after(l, first, err)
 	}
 	s.running--
-}
-
-func (s *sink) attempt(i *item) error {
-	ctx, cancel := context.WithTimeout(s.d.attempts, attemptTimeout)
-	defer cancel()
-	return s.outlet.deliver(ctx, i)
 }
 
 // after handles the outcome of an attempt.
@@ -147,8 +141,7 @@ func (s *sink) next(l *lane, i *item) {
 	s.d.done(s, i)
 }
 
-// again schedules another attempt for the first event of a lane; the last attempt is when the
-// event is given up.
+// again schedules another attempt for the first event of a lane; the last attempt is when the event is given up.
 func (s *sink) again(l *lane, i *item) {
 	pause := min(retryMin<<min(l.failures, 10), retryMax)
 	l.failures++

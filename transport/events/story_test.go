@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"troupe/messages/counters"
 )
 
 // endpoint is the other end of a sink over all runs of a story.
@@ -80,7 +82,7 @@ func tell(t *testing.T, seed uint64, kills bool) {
 		ready := make(chan struct{})
 		s.during = func() { <-ready } // no event moves before the ends are in place
 		power = &socket{shelf: s}
-		d, err := New(Options{Sinks: sinks, Outbox: power, queue: 1 + r.IntN(8)})
+		d, err := New(Options{Sinks: sinks, Outbox: power, Counters: new(counters.Set), queue: 1 + r.IntN(8)})
 		if err != nil {
 			t.Fatal(err)
 		}

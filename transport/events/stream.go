@@ -14,20 +14,16 @@ import (
 )
 
 const (
-	defaultBuffer = 1024
-	// readersMax bounds the concurrent readers.
-	readersMax = 64
-	// bufferBytesMax bounds the buffer in bytes, too.
-	bufferBytesMax = 8 << 20
-	// heartbeat is how often a comment is sent on a silent stream.
-	heartbeat = 15 * time.Second
-	// streamWriteTimeout ends a stalled reader.
-	streamWriteTimeout = 10 * time.Second
+	defaultBuffer      = 1024             // events
+	bufferBytesMax     = 8 << 20          // bounds the buffer, too
+	readersMax         = 64               // concurrent readers
+	heartbeat          = 15 * time.Second // how often a comment is sent on a silent stream
+	streamWriteTimeout = 10 * time.Second // ends a stalled reader
+	pumpMax            = 64               // events that a reader takes from the buffer at a time, so that the lock is held briefly
 )
 
-// stream serves GET /events: server-sent events. Readers share one buffer, in which each has a
-// position. A reader that falls behind the buffer is disconnected, and reconnects with the id
-// of the last event that it received.
+// stream serves GET /events: server-sent events. Readers share one buffer, in which each has a position. A reader that falls behind the buffer
+// is disconnected, and reconnects with the id of the last event that it received.
 type stream struct {
 	own  bool // show events of game sessions and player sessions, too
 	most int  // events in the buffer
@@ -60,7 +56,8 @@ func (s *stream) publish(e *messages.Event, render func(*messages.Event) []byte)
 		return
 	}
 	id := publicID(e)
-	frame := fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", id, oneLine(e.Type), render(e))
+	oneLine := strings.NewReplacer("\r", " ", "\n", " ").Replace(e.Type)
+	frame := fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", id, oneLine, render(e))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -77,8 +74,6 @@ func (s *stream) publish(e *messages.Event, render func(*messages.Event) []byte)
 	close(s.more)
 	s.more = make(chan struct{})
 }
-
-func oneLine(s string) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(s) }
 
 // close ends all readers.
 func (s *stream) close() {
@@ -151,8 +146,8 @@ func (s *stream) pump(r *http.Request, next uint64, f filter, send func([]byte) 
 	alive := time.NewTicker(heartbeat)
 	defer alive.Stop()
 	for {
-		events, more, ok := s.from(next)
-		if !ok {
+		events, first, more := s.from(next)
+		if first != next { // the reader is too slow
 			return
 		}
 		for i := range events {
@@ -178,28 +173,20 @@ func (s *stream) pump(r *http.Request, next uint64, f filter, send func([]byte) 
 	}
 }
 
-// pumpMax is how many events a reader takes from the buffer at a time, so that the lock is held
-// briefly.
-const pumpMax = 64
-
-// from returns events from a number on, and a channel that is closed when there are more; nil
-// after the end of the stream. It returns false if the reader is too slow.
-func (s *stream) from(next uint64) ([]shown, <-chan struct{}, bool) {
+// from returns events from a number on, or from the nearest one that is kept, the number of the first, and a channel that is closed when
+// there are more; nil after the end of the stream.
+func (s *stream) from(next uint64) (events []shown, first uint64, more <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if next < s.first {
-		return nil, nil, false
+	first = min(max(next, s.first), s.first+uint64(len(s.buffer)))
+	events = s.buffer[first-s.first:]
+	if !s.closed {
+		more = s.more
 	}
-	events := s.buffer[next-s.first:]
-	more := s.more
-	if s.closed {
-		more = nil
-	}
-	return slices.Clone(events[:min(len(events), pumpMax)]), more, true
+	return slices.Clone(events[:min(len(events), pumpMax)]), first, more
 }
 
-// enter returns the start of a new reader: after the event with the id last; at the oldest if
-// the buffer no longer has that event; after the newest without an id.
+// enter returns the start of a new reader: after the event with the id last, at the oldest if that is gone, after the newest without an id.
 func (s *stream) enter(last string) (next uint64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,28 +207,13 @@ func (s *stream) leave() {
 	s.mu.Unlock()
 }
 
-// Since returns some of the events that the stream keeps, from number n on, each a JSON
-// object; the number after them; and a channel that is closed when there are more. Events that
-// are not kept any more are left out. Without a channel, the events have ended.
+// Since returns some of the events that the stream keeps, from number n on, each a JSON object; the number after them; and a channel that is
+// closed when there are more. Events that are not kept any more are left out. Without a channel, the events have ended.
 func (d *Dispatcher) Since(n uint64) (events [][]byte, next uint64, more <-chan struct{}) {
-	s := d.stream
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n = min(max(n, s.first), s.first+uint64(len(s.buffer)))
-	for _, e := range s.buffer[n-s.first:] {
-		if len(events) == pumpMax {
-			break
-		}
-		events = append(events, e.data())
+	kept, first, more := d.stream.from(n)
+	for _, e := range kept {
+		_, data, _ := bytes.Cut(e.frame, []byte("\ndata: ")) // without the fields around it
+		events = append(events, bytes.TrimSuffix(data, []byte("\n\n")))
 	}
-	if !s.closed {
-		more = s.more
-	}
-	return events, n + uint64(len(events)), more
-}
-
-// data returns the JSON of an event without the fields around it.
-func (e *shown) data() []byte {
-	_, data, _ := bytes.Cut(e.frame, []byte("\ndata: "))
-	return bytes.TrimSuffix(data, []byte("\n\n"))
+	return events, first + uint64(len(events)), more
 }

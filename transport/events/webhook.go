@@ -43,8 +43,7 @@ func newWebhook(o SinkOptions, from origin, dial func(ctx context.Context, netwo
 
 func (w *webhook) close() { w.pool.CloseIdleConnections() }
 
-// notification is an event in the format of an SNS message. It has no certificate signature;
-// consumers check X-Signature-256 instead.
+// notification is an event in the format of an SNS message, signed by X-Signature-256 only.
 type notification struct {
 	Type             string
 	MessageID        string `json:"MessageId"`
@@ -104,12 +103,13 @@ func (w *webhook) deliver(ctx context.Context, i *item) error {
 	}
 	_, _ = io.CopyN(io.Discard, answer.Body, answerMax)
 	answer.Body.Close()
-	switch code := answer.StatusCode; {
-	case code >= 200 && code < 300:
+	code := answer.StatusCode
+	if code/100 == 2 {
 		return nil
-	case code >= 400 && code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests:
-		return refusal{fmt.Errorf("answered %d", code)}
-	default:
-		return fmt.Errorf("answered %d", code)
 	}
+	err = fmt.Errorf("answered %d", code)
+	if code/100 == 4 && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests {
+		err = refusal{err}
+	}
+	return err
 }
