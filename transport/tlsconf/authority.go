@@ -1,6 +1,7 @@
 package tlsconf
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -22,12 +23,9 @@ import (
 )
 
 const (
-	// caYears is the validity of a CA. It cannot be revoked on the devices that trust it, and
-	// these must be told of the next one (Prepare, Rotate).
-	caYears = 3
-	leafFor = 365 * 24 * time.Hour
-	// backdated is how far the clock of a player's device may be behind.
-	backdated = time.Hour
+	caYears   = 3 // validity of a CA: devices that trust it must be told of the next one (Prepare, Rotate)
+	leafFor   = 365 * 24 * time.Hour
+	backdated = time.Hour // how far the clock of a player's device may be behind
 )
 
 // authority is the private CA of a data directory, and its one leaf.
@@ -43,8 +41,7 @@ type pair struct {
 	key  crypto.Signer
 }
 
-// CAFile returns the path of the private CA's certificate in a data directory: the trust
-// anchor, as PEM.
+// CAFile returns the path of the private CA's certificate in a data directory: the trust anchor, as PEM.
 func CAFile(dir string) string { return filepath.Join(dir, "ca", "cert.pem") }
 
 func (a *authority) caDir() string    { return filepath.Join(a.dir, "ca") }
@@ -76,14 +73,10 @@ func (a *authority) load(now time.Time) (*bundle, error) {
 func (a *authority) ca(now time.Time) (pair, hosts, error) {
 	// Check the leaf first: another process creates the CA before the leaf.
 	leafThere, err := exists(a.leafFile())
-	if err != nil {
+	caThere, failed := exists(a.caDir())
+	switch err := cmp.Or(err, failed); {
+	case err != nil:
 		return pair{}, hosts{}, err
-	}
-	caThere, err := exists(a.caDir())
-	if err != nil {
-		return pair{}, hosts{}, err
-	}
-	switch {
 	case caThere:
 	case leafThere:
 		return pair{}, hosts{}, fmt.Errorf("%s is there, and the CA that signed it is not: restore %s, or remove the leaf to start a new CA that players must be told of",
@@ -109,25 +102,23 @@ func (a *authority) readCA(now time.Time) (pair, error) {
 	if err != nil {
 		return pair{}, err
 	}
-	switch {
-	case len(cert.certs) != 1:
+	if len(cert.certs) != 1 {
 		return pair{}, fmt.Errorf("%s: %d certificates in it, not one", a.caFile(), len(cert.certs))
+	}
+	ca := cert.certs[0]
+	switch {
 	case key.key == nil:
 		return pair{}, fmt.Errorf("%s: no private key in it", a.keyFile())
-	}
-	ca := pair{cert.certs[0], key.key}
-	switch {
-	case !ca.cert.IsCA:
+	case !ca.IsCA:
 		return pair{}, fmt.Errorf("%s: not the certificate of a CA", a.caFile())
-	case !belongs(ca.key, ca.cert):
+	case !belongs(key.key, ca):
 		return pair{}, fmt.Errorf("%s: not the private key of %s", a.keyFile(), a.caFile())
-	case now.Before(ca.cert.NotBefore):
-		return pair{}, fmt.Errorf("%s: valid from %v only: is the clock right?", a.caFile(), ca.cert.NotBefore)
-	case now.After(ca.cert.NotAfter):
-		return pair{}, fmt.Errorf("%s: expired on %v: troupe tls rotate starts a new CA, which players must be told of",
-			a.caFile(), ca.cert.NotAfter)
+	case now.Before(ca.NotBefore):
+		return pair{}, fmt.Errorf("%s: valid from %v only: is the clock right?", a.caFile(), ca.NotBefore)
+	case now.After(ca.NotAfter):
+		return pair{}, fmt.Errorf("%s: expired on %v: troupe tls rotate starts a new CA, which players must be told of", a.caFile(), ca.NotAfter)
 	}
-	return ca, nil
+	return pair{ca, key.key}, nil
 }
 
 // makeCA makes a CA for the configured names in a directory of its own.
@@ -191,10 +182,7 @@ func (a *authority) readLeaf(ca pair) (pair, error) {
 }
 
 func (a *authority) makeLeaf(ca pair, carried hosts, now time.Time) error {
-	end := now.Add(leafFor)
-	if end.After(ca.cert.NotAfter) {
-		end = ca.cert.NotAfter
-	}
+	end := slices.MinFunc([]time.Time{now.Add(leafFor), ca.cert.NotAfter}, time.Time.Compare)
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "Troupe host"},
 		NotBefore:   now.Add(-backdated),
@@ -218,8 +206,7 @@ func (a *authority) makeLeaf(ca pair, carried hosts, now time.Time) error {
 	return replaceFile(a.leafFile(), append(cert, key...))
 }
 
-// renewAt returns when a third of the leaf's lifetime is left; zero if a new leaf would not be
-// valid longer, because of the CA.
+// renewAt returns when a third of the leaf's lifetime is left; zero if the CA would not let a new leaf be valid longer.
 func renewAt(leaf, ca *x509.Certificate) time.Time {
 	if !ca.NotAfter.After(leaf.NotAfter) {
 		return time.Time{}
@@ -237,8 +224,7 @@ func hostsOf(cert *x509.Certificate) hosts {
 	return h
 }
 
-// create makes a P-256 key and its certificate, self-signed without an issuer,
-// both as PEM.
+// create makes a P-256 key and its certificate, self-signed without an issuer, both as PEM.
 func create(template *x509.Certificate, issuer *pair) (certPEM, keyPEM []byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -1,12 +1,8 @@
-// Package tlsconf holds the host's certificate: one leaf with its chain for wss
-// and DTLS alike, and the trust anchors that players get in LOGIN_RESPONSE as
-// caCert (realtime.md 8.2). It comes from a private CA that is made at first
-// start, or from the operator's own files.
+// Package tlsconf holds the host's certificate: one leaf with its chain for wss and DTLS alike, and the trust anchors that players get in
+// LOGIN_RESPONSE as caCert (realtime.md 8.2). It comes from a private CA that is made at first start, or from the operator's own files.
 //
-// A Store owns the files of its data directory (Options.Dir) and the certificate it
-// read last. It swaps the certificate without a restart, and renews its own leaf in
-// time. If the files become wrong, it keeps the certificate it has. Files that are
-// damaged or do not fit together are never replaced; the error names them.
+// A Store swaps the certificate without a restart, and renews its own leaf in time. If the files become wrong, it keeps the certificate it
+// has. Files that are damaged or do not fit together are never replaced; the error names them.
 //
 // The data directory:
 //
@@ -16,20 +12,11 @@
 //	ca-next/      a CA that Prepare made, for Rotate to use
 //	ca-until-...  CAs that Rotate has put aside
 //
-// A private CA can sign only server certificates for the configured names and
-// addresses (name constraints, extended key usage). A stolen key, or misplaced trust in
-// the CA, therefore endangers nothing else. A CA is valid for three years.
+// A private CA can sign only server certificates for the configured names and addresses (name constraints, extended key usage). A stolen
+// key, or misplaced trust in the CA, therefore endangers nothing else. CAs of older versions may sign for any name.
 //
-// If other names are configured later, a CA that covers only the names of this machine
-// is replaced. Any other CA is kept, because devices may trust it: a new name is then an
-// error, and a new address is left out with a warning. CAs of older versions, which may
-// sign for any name, go on working, with a warning.
+// The package requests no certificates: with ACME, let the ACME client write the files, and Store.Watch will see the change.
 //
-// The package opens no socket. transport/dtls serves DTLS with the result of
-// Store.Certificate. The package requests no certificates: with ACME, let the ACME
-// client write the files, and Store.Watch will see the change.
-//
-// The stock C# client checks wss against the platform's trust store, and DTLS against
-// caCert, with a library that compares DNS names only. Its endpoint must therefore be a
-// host name, not an IP address.
+// The stock C# client checks wss against the platform's trust store, and DTLS against caCert, with a library that compares DNS names only.
+// Its endpoint must therefore be a host name, not an IP address.
 package tlsconf

@@ -13,8 +13,7 @@ import (
 // fileMax bounds what is read of one file.
 const fileMax = 1 << 20
 
-// readPEM reads and parses a file. Every error names it, and may wrap fs.ErrNotExist. With
-// secret, only the owner may have access to the file.
+// readPEM reads and parses a file. Every error names it. With secret, only the owner may have access to the file.
 func readPEM(name string, secret bool) (pemFile, error) {
 	what := ""
 	if secret {
@@ -94,8 +93,7 @@ func replaceFile(name string, text []byte) error {
 	return nil
 }
 
-// createDir creates a directory with the given files atomically. If another process was
-// faster, its directory is kept.
+// createDir creates a directory with the given files atomically. If another process was faster, its directory is kept.
 func createDir(name string, files map[string][]byte) error {
 	parent := filepath.Dir(name)
 	temp, err := os.MkdirTemp(parent, "."+filepath.Base(name)+"-*") // 0700

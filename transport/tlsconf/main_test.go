@@ -181,3 +181,10 @@ func operators(t *testing.T, kind string, now time.Time) (o Options, root, betwe
 		Now:      func() time.Time { return now },
 	}, root, between, leaf
 }
+
+func encodeCertificates(list []*x509.Certificate) (out []byte) {
+	for _, c := range list {
+		out = append(out, pem.EncodeToMemory(&pem.Block{Type: blockCertificate, Bytes: c.Raw})...)
+	}
+	return out
+}

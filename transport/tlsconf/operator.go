@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -14,11 +15,7 @@ type operator struct {
 }
 
 func (o *operator) files() []string {
-	list := []string{o.CertFile, o.KeyFile}
-	if o.CAFile != "" {
-		list = append(list, o.CAFile)
-	}
-	return list
+	return slices.DeleteFunc([]string{o.CertFile, o.KeyFile, o.CAFile}, func(name string) bool { return name == "" })
 }
 
 func (o *operator) load(now time.Time) (*bundle, error) {
@@ -51,8 +48,7 @@ func (o *operator) load(now time.Time) (*bundle, error) {
 	return b, nil
 }
 
-// anchors returns the chain without its anchor, which is not sent to peers, and the trust
-// anchors.
+// anchors returns the chain without its anchor, which is not sent to peers, and the trust anchors.
 func (o *operator) anchors(chain []*x509.Certificate) (rest, anchors []*x509.Certificate, err error) {
 	last := chain[len(chain)-1]
 	selfIssued := string(last.RawIssuer) == string(last.RawSubject)
@@ -84,11 +80,8 @@ func (o *operator) verify(chain []*x509.Certificate, roots *x509.CertPool, now t
 		return fmt.Errorf("%s: players would refuse it with the trust anchors of %s: %w", o.CertFile, o.AnchorFile(), err)
 	}
 	var missing []error
-	for _, name := range o.hosts.names {
-		missing = append(missing, leaf.VerifyHostname(name))
-	}
-	for _, ip := range o.hosts.ips {
-		missing = append(missing, leaf.VerifyHostname(ip.String()))
+	for _, host := range o.hosts.texts() {
+		missing = append(missing, leaf.VerifyHostname(host))
 	}
 	if err := errors.Join(missing...); err != nil {
 		return fmt.Errorf("%s: %w", o.CertFile, err)

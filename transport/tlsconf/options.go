@@ -14,32 +14,27 @@ import (
 
 // Options say where the certificate comes from: Dir, or CertFile and KeyFile.
 type Options struct {
-	// Dir is the data directory of the private CA. CA and leaf are made there at
-	// first start and kept: files 0600, directory 0700. Several processes may share
-	// it when they name the same Hosts.
+	// Dir is the data directory of the private CA: files 0600, directory 0700. Processes that name the same Hosts may share it.
 	Dir string
-
-	// CertFile and KeyFile are the operator's own, instead of Dir: PEM, the leaf
-	// first, then its intermediates; the key unencrypted and, except on Windows, with
-	// permissions no wider than 0600.
+	// CertFile and KeyFile are the operator's own, instead of Dir: PEM, the leaf first, then its intermediates; the key unencrypted,
+	// for its owner only.
 	CertFile, KeyFile string
-	// CAFile holds the PEM trust anchors that players get as caCert, with CertFile
-	// only. Empty means the last certificate of CertFile, which must be self-issued
-	// then.
+	// CAFile holds the PEM trust anchors that players get as caCert, with CertFile only. Empty means the last certificate of CertFile,
+	// which must be self-issued then.
 	CAFile string
-
-	// Hosts are the DNS names and IP addresses that the leaf must carry. A leaf of
-	// the private CA carries localhost, 127.0.0.1 and ::1 as well, and nothing else.
+	// Hosts are the DNS names and IP addresses that the leaf must carry. A leaf of the private CA carries those of loopback as well.
 	Hosts []string
-
-	// ForDTLS refuses certificates that cannot serve DTLS, which offers only ECDHE_ECDSA suites, also at a reload:
-	// otherwise wss would work, and players would wait for DTLS.
+	// ForDTLS refuses certificates that cannot serve DTLS, which offers only ECDHE_ECDSA suites, also at a reload.
 	ForDTLS bool
+	Now     func() time.Time // the clock; nil means time.Now
+	Log     zerolog.Logger   // gets changes of the certificate
+}
 
-	// Now is the clock; nil means time.Now.
-	Now func() time.Time
-	// Log gets changes of the certificate. Its zero value logs nothing.
-	Log zerolog.Logger
+func (o *Options) now() time.Time {
+	if o.Now == nil {
+		return time.Now()
+	}
+	return o.Now()
 }
 
 // AnchorFile returns the path of the file with the trust anchors.
@@ -89,8 +84,7 @@ func (h *hosts) sort() {
 	h.names, h.ips = slices.Compact(h.names), slices.Compact(h.ips)
 }
 
-// isName reports whether s is a DNS name in lower case, perhaps with a wildcard
-// as its first label.
+// isName reports whether s is a DNS name in lower case, perhaps with a wildcard as its first label.
 func isName(s string) bool {
 	if len(s) > 253 {
 		return false
@@ -110,8 +104,6 @@ func (o Options) validate() error {
 	switch {
 	case o.Dir != "" && (o.CertFile != "" || o.KeyFile != "" || o.CAFile != ""):
 		return errors.New("tlsconf: a data directory and certificate files exclude each other")
-	case o.Dir == "" && o.CertFile == "" && o.KeyFile == "":
-		return errors.New("tlsconf: neither a data directory nor certificate files are given")
 	case o.Dir == "" && (o.CertFile == "" || o.KeyFile == ""):
 		return errors.New("tlsconf: a certificate file and a key file need each other")
 	}
@@ -128,10 +120,10 @@ func (o Options) source() (source, error) {
 		list = slices.Concat(always, o.Hosts)
 	}
 	h, err := parseHosts(list)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("tlsconf: %w", err)
-	}
-	if o.Dir != "" {
+	case o.Dir != "":
 		return &authority{dir: o.Dir, hosts: h, log: o.Log}, nil
 	}
 	return &operator{o, h}, nil

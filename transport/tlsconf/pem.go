@@ -20,9 +20,8 @@ type pemFile struct {
 	key   crypto.Signer // nil without one
 }
 
-// parsePEM reads certificates and at most one private key. Text around the
-// blocks and blocks of other kinds are skipped, as tools write both; a block
-// that is cut short or does not parse is an error.
+// parsePEM reads certificates and at most one private key. Text around the blocks and blocks of other kinds are skipped, as tools write both;
+// a block that is cut short or does not parse is an error.
 func parsePEM(text []byte) (f pemFile, err error) {
 	blocks, begins := 0, bytes.Count(text, []byte("-----BEGIN "))
 	for {
@@ -49,14 +48,12 @@ func (f *pemFile) add(block *pem.Block) error {
 			return err
 		}
 		f.certs = append(f.certs, cert)
-	case "ENCRYPTED PRIVATE KEY":
-		return errors.New("the private key is encrypted, and nobody is there to type its password")
-	case blockKey, "EC PRIVATE KEY", "RSA PRIVATE KEY":
-		if f.key != nil {
-			return errors.New("a second private key")
-		}
-		if block.Headers["DEK-Info"] != "" {
+	case blockKey, "EC PRIVATE KEY", "RSA PRIVATE KEY", "ENCRYPTED PRIVATE KEY":
+		switch {
+		case block.Type == "ENCRYPTED PRIVATE KEY" || block.Headers["DEK-Info"] != "":
 			return errors.New("the private key is encrypted, and nobody is there to type its password")
+		case f.key != nil:
+			return errors.New("a second private key")
 		}
 		key, err := parseKey(block)
 		if err != nil {

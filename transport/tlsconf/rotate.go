@@ -16,8 +16,7 @@ import (
 // NextCAFile returns the path of the certificate of the CA that Prepare made for the next Rotate.
 func NextCAFile(dir string) string { return filepath.Join(dir, "ca-next", "cert.pem") }
 
-// split returns the hosts of h that a CA may sign for, and the others. A permitted name
-// includes its subdomains.
+// split returns the hosts of h that a CA may sign for, and the others. A permitted name includes its subdomains.
 func (h hosts) split(ca *x509.Certificate) (good, bad hosts) {
 	for _, name := range h.names {
 		plain := strings.TrimPrefix(name, "*.")
@@ -51,9 +50,8 @@ func (h hosts) texts() []string {
 // constrain restricts a CA to server certificates for h.
 func constrain(template *x509.Certificate, h hosts) {
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	// Not critical, although RFC 5280 requires it: TLS libraries of consoles and phones that
-	// do not support name constraints would refuse the whole CA.
-	template.PermittedDNSDomainsCritical = false
+	// The names are not critical, although RFC 5280 requires it: TLS libraries of consoles and phones that do not know them would refuse
+	// the whole CA.
 	for _, name := range h.names {
 		template.PermittedDNSDomains = append(template.PermittedDNSDomains, strings.TrimPrefix(name, "*."))
 	}
@@ -69,8 +67,7 @@ func constrained(ca *x509.Certificate) bool {
 	return len(ca.PermittedDNSDomains) > 0 && len(ca.PermittedIPRanges) > 0
 }
 
-// forThisMachine reports whether a CA signs only for loopback, so that no other machine can
-// use it.
+// forThisMachine reports whether a CA signs only for loopback, so that no other machine can use it.
 func forThisMachine(ca *x509.Certificate) bool {
 	local, _ := parseHosts(always)
 	return constrained(ca) && !slices.ContainsFunc(ca.PermittedDNSDomains, func(domain string) bool { return !slices.Contains(local.names, domain) }) &&
@@ -80,11 +77,9 @@ func forThisMachine(ca *x509.Certificate) bool {
 		})
 }
 
-// fits returns the CA, and the configured hosts that its leaf may have. A CA that other
-// machines may trust is never replaced here, because they would refuse the new one and the
-// operator would not notice. A name that it may not sign for is an error, because players
-// connect to it. An address is left out, because the addresses of a machine may change, and
-// the host must still start.
+// fits returns the CA, and the configured hosts that its leaf may have. A CA that other machines may trust is never replaced here: they would
+// refuse the new one. A name that it may not sign for is an error, because players connect to it. An address is left out, because those of a
+// machine may change, and the host must still start.
 func (a *authority) fits(ca pair, now time.Time) (pair, hosts, error) {
 	if !constrained(ca.cert) {
 		a.log.Warn().Str("file", a.caFile()).Msg("this private CA may sign for any name (it was made by an older version): troupe tls rotate makes one for the configured names; " +
@@ -124,9 +119,8 @@ func Constraints(ca *x509.Certificate) []string {
 	return all
 }
 
-// rotate moves the CA aside, and replaces it with the prepared one or a new one. It returns
-// the path of the old CA, "" if there was none. It removes the leaf first: without leaf and
-// CA the next start creates both, so a host can start after a crash at any point.
+// rotate moves the CA aside, and replaces it with the prepared one or a new one. It returns the path of the old CA, "" if there was none. It
+// removes the leaf first: without leaf and CA the next start creates both, so a host can start after a crash at any point.
 func (a *authority) rotate(now time.Time) (old string, err error) {
 	next := filepath.Dir(NextCAFile(a.dir))
 	prepared, err := exists(next)
@@ -164,21 +158,14 @@ func (a *authority) rotate(now time.Time) (old string, err error) {
 // authorityOf returns the private CA of o.
 func authorityOf(o Options) (*authority, time.Time, error) {
 	s, err := o.source()
-	if err != nil {
-		return nil, time.Time{}, err
-	}
 	a, ok := s.(*authority)
-	if !ok {
-		return nil, time.Time{}, errors.New("tlsconf: the certificate is from files of your own, and so is its CA")
+	if err == nil && !ok {
+		err = errors.New("tlsconf: the certificate is from files of your own, and so is its CA")
 	}
-	if o.Now == nil {
-		return a, time.Now(), nil
-	}
-	return a, o.Now(), nil
+	return a, o.now(), err
 }
 
-// preparedFits returns an error if the CA that Prepare made may not sign for the configured
-// hosts: the host would not start with it, or players would refuse its certificate.
+// preparedFits returns an error if the CA that Prepare made may not sign for the configured hosts.
 func (a *authority) preparedFits() error {
 	file := NextCAFile(a.dir)
 	f, err := readPEM(file, false)
@@ -191,8 +178,7 @@ func (a *authority) preparedFits() error {
 	return nil
 }
 
-// Prepare makes the CA that the next Rotate will use, so that devices can trust it in
-// advance, and returns its file. A prepared CA that still fits the options is kept.
+// Prepare makes the CA that the next Rotate will use, so that devices can trust it in advance, and returns its file. One that still fits is kept.
 func Prepare(o Options) (file string, err error) {
 	a, now, err := authorityOf(o)
 	if err != nil {
@@ -212,9 +198,8 @@ func Prepare(o Options) (file string, err error) {
 	return file, nil
 }
 
-// Rotate puts a new CA in place: the one that Prepare made, or one made now. The old CA is
-// kept in the directory old, and signs nothing any more. A running host loads the new CA
-// when it next checks the files.
+// Rotate puts a new CA in place: the one that Prepare made, or one made now. The old CA is kept in the directory old, and signs nothing any
+// more. A running host loads the new CA when it next checks the files.
 func Rotate(o Options) (old string, err error) {
 	a, now, err := authorityOf(o)
 	if err == nil {
@@ -229,8 +214,7 @@ func Rotate(o Options) (old string, err error) {
 	return old, nil
 }
 
-// Trusted returns the certificates that players must trust for wss, and the file that
-// contains them. It creates no files.
+// Trusted returns the certificates that players must trust for wss, and the file that contains them. It creates no files.
 func Trusted(o Options) (anchors []*x509.Certificate, file string, err error) {
 	if err := o.validate(); err != nil {
 		return nil, "", err

@@ -11,16 +11,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/rs/zerolog"
 )
 
 const (
 	// anchorsMax bounds caCert, in bytes of PEM: it is part of every LOGIN_RESPONSE.
 	anchorsMax = 16 << 10
-	// flightMax is what the certificates of a DTLS handshake may need for the
-	// server's flight to fit two datagrams of 1200 bytes, in bytes of DER: the stock
-	// client can lose datagrams of a longer burst (realtime.md 8.2).
+	// flightMax is what certificates may take, in bytes of DER, for the server's flight of a DTLS handshake to fit two datagrams of
+	// 1200 bytes: the stock client can lose datagrams of a longer burst (realtime.md 8.2).
 	flightMax = 2000
 )
 
@@ -54,30 +51,19 @@ func (e expiry) soon(now time.Time) bool { return now.After(e.end.Add(-e.end.Sub
 
 // newBundle checks the sizes. Chain is the leaf first and without its anchor.
 func newBundle(chain []*x509.Certificate, key any, anchors []*x509.Certificate) (*bundle, error) {
-	b := &bundle{
-		cert:    tls.Certificate{PrivateKey: key, Leaf: chain[0]},
-		anchors: encodeCertificates(anchors),
-		roots:   x509.NewCertPool(),
-	}
+	b := &bundle{cert: tls.Certificate{PrivateKey: key, Leaf: chain[0]}, roots: x509.NewCertPool()}
 	for _, c := range chain {
 		b.cert.Certificate = append(b.cert.Certificate, c.Raw)
 	}
 	for _, c := range anchors {
 		b.roots.AddCert(c)
+		b.anchors = append(b.anchors, pem.EncodeToMemory(&pem.Block{Type: blockCertificate, Bytes: c.Raw})...)
 	}
 	if len(b.anchors) > anchorsMax {
 		return nil, fmt.Errorf("the trust anchors are %d bytes, more than the %d that a login may carry: name only those of this host's certificate",
 			len(b.anchors), anchorsMax)
 	}
 	return b, nil
-}
-
-func encodeCertificates(list []*x509.Certificate) []byte {
-	var out []byte
-	for _, c := range list {
-		out = append(out, pem.EncodeToMemory(&pem.Block{Type: blockCertificate, Bytes: c.Raw})...)
-	}
-	return out
 }
 
 // equal reports whether both serve the same bytes.
@@ -87,12 +73,8 @@ func (b *bundle) equal(other *bundle) bool {
 
 // Store is the current certificate. All methods are safe for concurrent use.
 type Store struct {
-	now    func() time.Time
-	log    zerolog.Logger
-	source source
-	// forDTLS refuses certificates that cannot serve DTLS
-	forDTLS bool
-
+	o       Options
+	source  source
 	current atomic.Pointer[bundle]
 
 	mu     sync.Mutex // one reload at a time
@@ -101,42 +83,33 @@ type Store struct {
 	warned time.Time  // when the end of the certificate was last logged
 }
 
-// Load reads the certificate, and creates it at the first start. Its errors name the
-// file and the remedy.
+// Load reads the certificate, and creates it at the first start. Its errors name the file and the remedy.
 func Load(o Options) (*Store, error) {
 	src, err := o.source()
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{now: o.Now, log: o.Log, source: src, forDTLS: o.ForDTLS}
-	if s.now == nil {
-		s.now = time.Now
-	}
+	s := &Store{o: o, source: src}
 	if err := s.Reload(); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// Certificate returns the current leaf with its chain. It costs one atomic load;
-// the result must not be changed.
+// Certificate returns the current leaf with its chain. It costs one atomic load; the result must not be changed.
 func (s *Store) Certificate() *tls.Certificate { return &s.current.Load().cert }
 
-// Ends returns when the certificate in use ends, and when the one ends that only the operator
-// can replace: the same, or the private authority, which replaces the other by itself.
+// Ends returns when the certificate in use ends, and when the one ends that only the operator can replace: the same, or the private authority.
 func (s *Store) Ends() (served, operator time.Time) {
 	b := s.current.Load()
 	return b.cert.Leaf.NotAfter, b.expires.end
 }
 
-// CAPEM returns the trust anchors as PEM text: CERTIFICATE blocks and nothing
-// else, at most 16 KiB, never empty. The result must not be changed.
+// CAPEM returns the trust anchors as PEM text: CERTIFICATE blocks alone, at most 16 KiB. The result must not be changed.
 func (s *Store) CAPEM() []byte { return s.current.Load().anchors }
 
-// ServerConfig returns a new configuration for wss: TLS 1.2 with ephemeral keys
-// and AEAD only (realtime.md 1, reliability.md 5), and TLS 1.3. A connection gets
-// the certificate that is current at its handshake. A session that is resumed with
-// crypto/tls's own tickets gets no certificate.
+// ServerConfig returns a new configuration for wss: TLS 1.2 with ephemeral keys and AEAD only (realtime.md 1, reliability.md 5), and TLS 1.3.
+// A connection gets the certificate that is current at its handshake.
 func (s *Store) ServerConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -148,14 +121,12 @@ func (s *Store) ServerConfig() *tls.Config {
 			tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
 			tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 		},
-		NextProtos: []string{"http/1.1"},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			return s.Certificate(), nil
-		},
+		NextProtos:     []string{"http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.Certificate(), nil },
 	}
 }
 
-// forDTLS returns nil if a certificate can serve DTLS. Otherwise the error says which kind of key is needed.
+// forDTLS returns which kind of key is needed, unless a certificate can serve DTLS.
 func forDTLS(leaf *x509.Certificate) error {
 	key, ok := leaf.PublicKey.(*ecdsa.PublicKey)
 	switch {
@@ -167,8 +138,7 @@ func forDTLS(leaf *x509.Certificate) error {
 	return nil
 }
 
-// Reload reads the files again. It renews a leaf of the private CA when less than a
-// third of its lifetime is left. On an error the Store keeps the certificate it has.
+// Reload reads the files again, and renews a leaf of the private CA in time. On an error the Store keeps the certificate it has.
 func (s *Store) Reload() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,11 +146,11 @@ func (s *Store) Reload() error {
 }
 
 func (s *Store) reloadLocked() error {
-	now := s.now()
+	now := s.o.now()
 	// Before the reading: what changes meanwhile is seen as changed the next time.
 	s.seen = stampAll(s.source.files())
 	b, err := s.source.load(now)
-	if err == nil && s.forDTLS {
+	if err == nil && s.o.ForDTLS {
 		err = forDTLS(b.cert.Leaf)
 	}
 	s.failed = err != nil
@@ -197,10 +167,10 @@ func (s *Store) reloadLocked() error {
 
 func (s *Store) describe(b *bundle) {
 	leaf := b.cert.Leaf
-	s.log.Info().Strs("dns", leaf.DNSNames).Any("ip", leaf.IPAddresses).Time("not_after", leaf.NotAfter).
+	s.o.Log.Info().Strs("dns", leaf.DNSNames).Any("ip", leaf.IPAddresses).Time("not_after", leaf.NotAfter).
 		Str("key", leaf.PublicKeyAlgorithm.String()).Msg("certificate in use")
 	if size := len(bytes.Join(b.cert.Certificate, nil)); size > flightMax && forDTLS(leaf) == nil {
-		s.log.Warn().Int("bytes", size).Int("bytes_max", flightMax).
+		s.o.Log.Warn().Int("bytes", size).Int("bytes_max", flightMax).
 			Msg("the certificate chain does not fit two datagrams, DTLS handshakes of stock clients may take several tries")
 	}
 }

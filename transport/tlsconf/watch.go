@@ -8,10 +8,9 @@ import (
 
 const warnEvery = 24 * time.Hour
 
-// Watch checks the files and the clock at every interval, and reloads when a file has changed or the leaf is due for renewal, and again after
-// a reload that failed: permissions and time heal some errors, and change no file. It logs
-// errors. Once a day it warns if the certificate or the private CA is about to expire.
-// It returns when ctx ends.
+// Watch checks the files and the clock at every interval until ctx ends. It reloads when a file has changed or the leaf is due for renewal,
+// and again after a reload that failed: permissions and time heal some errors, and change no file. It logs errors. Once a day it warns if
+// the certificate or the private CA is about to expire.
 func (s *Store) Watch(ctx context.Context, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -28,7 +27,7 @@ func (s *Store) Watch(ctx context.Context, every time.Duration) {
 func (s *Store) check() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
+	now := s.o.now()
 	due := s.current.Load().renewAt
 	changed := !slices.Equal(stampAll(s.source.files()), s.seen) || !due.IsZero() && !now.Before(due)
 	if !changed && !s.failed {
@@ -36,17 +35,13 @@ func (s *Store) check() {
 		return
 	}
 	err := s.reloadLocked()
-	if err == nil {
-		return
-	}
-	if changed { // the same complaint once
-		s.log.Error().Err(err).Msg("certificate not reloaded, the old one stays")
+	if err != nil && changed { // the same complaint once
+		s.o.Log.Error().Err(err).Msg("certificate not reloaded, the old one stays")
 	}
 	s.warnLocked(now)
 }
 
-// warnLocked warns, at most once a day, of a certificate that expires soon and that only the
-// operator can renew.
+// warnLocked warns, at most once a day, of a certificate that expires soon and that only the operator can renew.
 func (s *Store) warnLocked(now time.Time) {
 	e := s.current.Load().expires
 	if !e.soon(now) || now.Before(s.warned.Add(warnEvery)) {
@@ -57,5 +52,5 @@ func (s *Store) warnLocked(now time.Time) {
 	if e.private {
 		what = "the private CA is near its end: troupe tls rotate --prepare makes the next one, for devices to trust it before"
 	}
-	s.log.Warn().Str("file", e.file).Time("not_after", e.end).Msg(what)
+	s.o.Log.Warn().Str("file", e.file).Time("not_after", e.end).Msg(what)
 }
