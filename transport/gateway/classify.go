@@ -7,8 +7,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// classify decides what a packet of a logged-in player is, from its header
-// alone: a kind of Inbound and its group, or why it is dropped.
+// classify decides what a packet of a logged-in player is, from its header alone: a kind of Inbound and its group, or why it is dropped.
 func classify(h *wire.Header) (kind gamesession.Kind, group messages.GroupID, drop counters.Drop) {
 	switch {
 	case h.OpCode == wire.OpLogin && h.Command == wire.CommandLogin:
@@ -36,18 +35,14 @@ func classify(h *wire.Header) (kind gamesession.Kind, group messages.GroupID, dr
 }
 
 func groupOp(h *wire.Header, want wire.Command, kind gamesession.Kind) (gamesession.Kind, messages.GroupID, counters.Drop) {
-	if h.Command != want {
-		return 0, 0, counters.DropMalformed
-	}
 	g, err := wire.ParseGroup(h.Inner)
-	if err != nil {
+	if err != nil || h.Command != want {
 		return 0, 0, counters.DropMalformed
 	}
 	return kind, messages.GroupID(g), 0
 }
 
-// delivered returns the header of an application message as its recipients will
-// see it: the true sender, and one target (realtime.md 10).
+// delivered returns the header of an application message as its recipients see it: the true sender, and one target (realtime.md 10).
 func delivered(h *wire.Header, sender messages.PeerID) wire.Header {
 	out := wire.Header{OpCode: h.OpCode, Sender: int32(sender), TargetPlayer: h.TargetPlayer, TargetGroup: h.TargetGroup, Payload: h.Payload}
 	switch {

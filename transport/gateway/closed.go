@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -11,33 +12,24 @@ import (
 // closedMax bounds the connections that are remembered.
 const closedMax = 1000
 
-// closedRing remembers the connections that ended last. Safe for concurrent use.
-type closedRing struct {
-	mu   sync.Mutex
-	all  []messages.ClosedConnection
-	next int // of all, once it is full: the oldest
+// closedList remembers the connections that ended last, oldest first. Safe for concurrent use.
+type closedList struct {
+	mu  sync.Mutex
+	all []messages.ClosedConnection
 }
 
-func (c *closedRing) add(one messages.ClosedConnection) {
+func (c *closedList) add(one messages.ClosedConnection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.all) < closedMax {
-		c.all = append(c.all, one)
-		return
-	}
-	c.all[c.next] = one
-	c.next = (c.next + 1) % closedMax
+	c.all = append(c.all[max(0, len(c.all)+1-closedMax):], one)
 }
 
 // Closed returns the connections that ended last, at most 1000, the newest first.
 func (g *Gateway) Closed() []messages.ClosedConnection {
-	c := &g.closed
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	all := make([]messages.ClosedConnection, 0, len(c.all))
-	for i := range c.all {
-		all = append(all, c.all[(c.next+len(c.all)-1-i)%len(c.all)])
-	}
+	g.closed.mu.Lock()
+	all := slices.Clone(g.closed.all)
+	g.closed.mu.Unlock()
+	slices.Reverse(all)
 	return all
 }
 

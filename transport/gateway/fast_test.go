@@ -15,6 +15,8 @@ type numberedConn struct{ transport.Conn }
 
 func (numberedConn) ID() uint64 { return 1 }
 
+func (numberedConn) Kind() transport.Kind { return transport.WS }
+
 func (numberedConn) RemoteAddr() netip.AddrPort { return netip.MustParseAddrPort("127.0.0.1:4000") }
 
 // A -5 may be read from the WebSocket while the fast channel is being opened, which
@@ -32,7 +34,7 @@ func TestRestartWhileTheFastChannelIsOpened(t *testing.T) {
 	opened := make(chan struct{})
 	go func() {
 		defer close(opened)
-		p.openPlain(1)
+		p.OpenFast(1)
 	}()
 	for done := false; !done; {
 		p.restartFast()

@@ -23,11 +23,8 @@ type Gateway struct {
 	seed         maphash.Seed      // of the hashes: nobody can make two ids collide
 	held         heldGuesses
 	loginLimiter *loginLimiter
-	closed       closedRing
+	closed       closedList
 }
-
-// dropsPerSecond is how many dropped packets are logged per second.
-const dropsPerSecond = 5
 
 // New returns a Gateway.
 func New(o Options) *Gateway {
@@ -36,7 +33,7 @@ func New(o Options) *Gateway {
 		rates:        ratesOf(o.Limits),
 		started:      time.Now(),
 		seed:         maphash.MakeSeed(),
-		drops:        o.Log.Sample(&zerolog.BurstSampler{Burst: dropsPerSecond, Period: time.Second}),
+		drops:        o.Log.Sample(&zerolog.BurstSampler{Burst: 5, Period: time.Second}),
 		failures:     newAttempts[netip.Prefix](o.Limits.LoginFailuresPerIPPerMinute),
 		logins:       newAttempts[uint64](o.Limits.LoginsPerIDPerMinute),
 		resumes:      newAttempts[uint64](o.Limits.ResumesPerIDPerMinute),

@@ -8,8 +8,8 @@ import (
 	"troupe/actors/player"
 )
 
-// bucket is a token bucket that may go into debt. Its rate is kept outside, so
-// that a player costs 16 bytes per bucket. Not safe for concurrent use.
+// bucket is a token bucket that may go into debt. Its rate is kept outside, so that a player costs 16 bytes per bucket. Not safe for
+// concurrent use.
 type bucket struct {
 	tokens float64
 	at     time.Duration // when it was last filled, on the gateway's clock; 0 never
@@ -68,8 +68,7 @@ func ratesOf(l Limits) inputRates {
 // signFactor is the rate of signs of life, as a multiple of the message rate.
 const signFactor = 2.5
 
-// inputRate bounds one player's input over its channels. The WebSocket reader
-// and the UDP reader share it.
+// inputRate bounds one player's input over its channels. The WebSocket reader and the UDP reader share it.
 type inputRate struct {
 	mu sync.Mutex
 	// guarded by mu
@@ -78,13 +77,11 @@ type inputRate struct {
 	waits                          time.Duration // when the wait of the last delayed message ends
 }
 
-// restAfter is how long a player's messages must pass without waiting until the player
-// counts as within its rate again. It is far longer than the tokens that gather when a
-// reader is woken late.
+// restAfter is how long a player's messages must pass without waiting until it counts as within its rate again: far longer than the
+// tokens that gather when a reader is woken late.
 const restAfter = time.Second
 
-// reliable admits a reliable packet that counts as cost messages, and returns how long it
-// has to wait. Over is how long the player has been over its rate.
+// reliable admits a reliable packet that counts as cost messages, and returns how long it has to wait, and has been over its rate.
 func (i *inputRate) reliable(r *inputRates, now time.Duration, cost float64, size int) (wait, over time.Duration) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -122,12 +119,10 @@ func (i *inputRate) groupOp(r *inputRates, now time.Duration) bool {
 	return i.groups.tryTake(r.groups, now, 1)
 }
 
-// roomShare is one player's share of its game session's Inflow. Only the reader of the
-// reliable channel uses it, so it needs no lock.
+// roomShare is one player's share of its game session's Inflow. Only the reader of the reliable channel uses it, so it needs no lock.
 type roomShare struct{ b bucket }
 
-// take counts a reliable packet for the game session, and returns how long this player has
-// to wait, readPauseMax at most.
+// take counts a reliable packet for the game session, and returns how long this player has to wait, readPauseMax at most.
 func (s *roomShare) take(f *player.Inflow, now time.Duration, size int) (wait time.Duration) {
 	if f == nil {
 		return 0
@@ -142,8 +137,8 @@ func (s *roomShare) take(f *player.Inflow, now time.Duration, size int) (wait ti
 	return min(wait, readPauseMax)
 }
 
-// attempts counts events per key and minute. Safe for concurrent use. After attemptKeysMax
-// keys in one minute it forgets the counts of the previous minute.
+// attempts counts events per key and minute. Safe for concurrent use. After attemptKeysMax keys it forgets the counts of the previous
+// minute.
 type attempts[K comparable] struct {
 	most int // per minute; 0 is no bound
 
@@ -159,8 +154,7 @@ func newAttempts[K comparable](most int) *attempts[K] {
 	return &attempts[K]{most: most, now: make(map[K]int), last: make(map[K]int)}
 }
 
-// over reports whether key has used up its limit. Counts of the previous minute decay
-// linearly.
+// over reports whether key has used up its limit. Counts of the previous minute decay linearly.
 func (a *attempts[K]) over(now time.Time, key K) bool {
 	if a.most <= 0 {
 		return false

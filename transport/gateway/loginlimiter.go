@@ -8,13 +8,10 @@ import (
 	"troupe/messages"
 )
 
-// loginLimiter admits logins at a bounded rate, so that thousands of reconnecting players do
-// not stall the running games. Three of four admitted logins are for player sessions that
-// are ACTIVE, if such logins wait. A stock client with a RESERVED player session may wait
-// however long the queue is: the limit on connections without a login bounds these, and a
-// refusal would cost the player its seat. Other new logins are refused when the queue is
-// full, and clients of the extension are told when to retry. Safe for concurrent use; it
-// needs no goroutine, and a timer only while logins wait.
+// loginLimiter admits logins at a bounded rate, so that thousands of reconnecting players do not stall the running games. Three of four
+// admitted logins are for player sessions that are ACTIVE, if such logins wait. A stock client with a RESERVED player session may wait
+// however long the queue is: a refusal would cost the player its seat. Other new logins are refused when the queue is full. Safe for
+// concurrent use.
 type loginLimiter struct {
 	rate  rate
 	most  int
@@ -40,9 +37,8 @@ const (
 	reconnecting                   // is never refused, and goes first
 )
 
-// loginClassOf returns the class of a login from the status of its player session. A new
-// login of the extension is refusable: it is told when to retry, which is better for it
-// than a long wait without an answer.
+// loginClassOf returns the class of a login from the status of its player session. A new login of the extension is refusable: it is told
+// when to retry.
 func loginClassOf(status messages.PlayerSessionStatus, caps uint64) loginClass {
 	switch {
 	case status == messages.PlayerSessionActive:
@@ -58,8 +54,7 @@ type waiter struct {
 	enter func()
 }
 
-// newLoginLimiter returns a limiter for perSecond logins per second, 0 for no bound, with a
-// queue of waiting logins.
+// newLoginLimiter returns a limiter for perSecond logins per second, 0 for no bound, with a queue of waiting logins.
 func newLoginLimiter(perSecond float64, waiting int) *loginLimiter {
 	return &loginLimiter{rate: rate{perSecond, max(1, perSecond/10)}, most: waiting, start: time.Now()}
 }
@@ -99,8 +94,7 @@ func (t *loginLimiter) wait(n int) time.Duration {
 	return max(time.Duration(float64(n)/t.rate.perSecond*float64(time.Second)), time.Millisecond)
 }
 
-// newEvery says that one of newEvery admitted logins is a new one, if any waits: clients that
-// reconnect again and again must not keep new players out.
+// newEvery says that one of so many admitted logins is a new one: clients that reconnect again and again must not keep new players out.
 const newEvery = 4
 
 // turn admits waiting logins. Logins whose connection has ended do not use up a turn.

@@ -13,35 +13,20 @@ import (
 	"troupe/transport/fast"
 )
 
-// Limits bound what one peer may do (reliability.md 5.2, 2.6, 6). Zero switches
-// a limit off.
+// Limits bound what one peer may do (reliability.md 5.2, 2.6, 6). Zero switches a limit off.
 type Limits struct {
-	// MalformedMax is the number of malformed packets after which a connection is closed.
-	MalformedMax int
-	// MessagesPerSecond, with MessageBurst, and BytesPerSecond, with a burst of
-	// one second, bound a player's input over all channels. Over these rates, fast
-	// messages are dropped and reliable ones wait.
-	MessagesPerSecond float64
-	MessageBurst      float64
-	BytesPerSecond    float64
-	// TooFastFor is how long a player may exceed the rates before its connection is closed.
-	TooFastFor time.Duration
-	// GroupOpsPerSecond bounds a player's group operations; more are dropped.
-	GroupOpsPerSecond float64
-	// LoginFailuresPerIPPerMinute is how many logins with unknown player session ids are
-	// answered without an extra delay.
-	LoginFailuresPerIPPerMinute int
-	// LoginsPerIDPerMinute is how many logins of a player session are admitted without a
-	// pause.
-	LoginsPerIDPerMinute int
-	// ResumesPerIDPerMinute is the same limit for logins with a reconnect token.
-	ResumesPerIDPerMinute int
-	// LoginsPerSecond bounds all logins together, with a burst of a tenth of it.
-	// Reconnecting players go first.
-	LoginsPerSecond float64
-	// LoginsWaiting bounds the logins that wait for LoginsPerSecond. Further logins are
-	// told to retry later, unless their player session is RESERVED or ACTIVE.
-	LoginsWaiting int
+	MalformedMax int // malformed packets after which a connection is closed
+	// Over the next rates of a player, fast messages are dropped and reliable ones wait, for TooFastFor before its connection is closed.
+	MessagesPerSecond           float64
+	MessageBurst                float64
+	BytesPerSecond              float64 // with a burst of one second
+	TooFastFor                  time.Duration
+	GroupOpsPerSecond           float64 // of a player; more are dropped
+	LoginFailuresPerIPPerMinute int     // logins with unknown player session ids that are answered without an extra delay
+	LoginsPerIDPerMinute        int     // logins of a player session that are admitted without a pause
+	ResumesPerIDPerMinute       int     // the same for logins with a reconnect token
+	LoginsPerSecond             float64 // of all players, with a burst of a tenth of it; reconnecting players go first
+	LoginsWaiting               int     // for LoginsPerSecond; others are told to retry, unless their player session is RESERVED or ACTIVE
 }
 
 // exceeded says of a player what it did when packets of it were dropped because of a limit, with the limit's value and

@@ -18,8 +18,7 @@ import (
 	"troupe/transport"
 )
 
-// peer handles the input of one connection: it is the connection's transport.Handler, and
-// the fast.Handler of its player.
+// peer handles the input of one connection: it is the connection's transport.Handler, and the fast.Handler of its player.
 type peer struct {
 	// set once
 	gateway  *Gateway
@@ -46,8 +45,7 @@ type peer struct {
 // ip returns the address of the peer.
 func (p *peer) ip() netip.Addr { return p.conn.RemoteAddr().Addr().Unmap() }
 
-// idMax bounds a player session id and a reconnect token in bytes. Valid ones have 42 and
-// 43.
+// idMax bounds a player session id and a reconnect token in bytes. Valid ones have 42 and 43.
 const idMax = 128
 
 // readPauseMax is how long a reader stops at a time (reliability.md 5.1).
@@ -79,9 +77,9 @@ func (p *peer) OnAlive(pong []byte) {
 	}
 	if pong == nil {
 		p.handle.Alive()
-		return
+	} else {
+		p.handle.Pong(pong)
 	}
-	p.handle.Pong(pong)
 }
 
 // OnClosed implements transport.Handler.
@@ -90,14 +88,7 @@ func (p *peer) OnClosed(end transport.End) {
 	p.handle.Ended(end.Clean, reasonOf(end))
 }
 
-// lostReason is the reason of a connection that ended without a close. Scripts are told
-// reasons, so the network error is only in the transport's log.
-const lostReason = "connection_lost"
-
-// clientClosed is the reason of a connection that the client has closed with a code that
-// does not mean a leave. The code follows.
-const clientClosed = "client_closed"
-
+// reasonOf returns how a connection ended as scripts are told: the network error is in the log only.
 func reasonOf(end transport.End) string {
 	switch {
 	case end.ByHost != 0:
@@ -105,11 +96,11 @@ func reasonOf(end transport.End) string {
 	case end.Clean:
 		return "left"
 	case end.Err != nil:
-		return lostReason
+		return "connection_lost"
 	case end.Code == 0:
-		return clientClosed
+		return "client_closed"
 	default: // CloseReason.String has the host's meaning of the code, not the client's
-		return clientClosed + "_" + strconv.Itoa(int(end.Code))
+		return "client_closed_" + strconv.Itoa(int(end.Code))
 	}
 }
 
@@ -161,32 +152,23 @@ func (p *peer) onPacket(packet []byte, size int) {
 	}
 }
 
-// numbers handles the ack of a packet from a client of the extension, and reports whether
-// the packet has more than an ack. Acks count on the reliable channel only: datagrams of
-// plain UDP can be forged.
+// numbers handles the ack of a packet from a client of the extension, and reports whether the packet has more than an ack. Acks count on
+// the reliable channel only: datagrams of plain UDP can be forged.
 func (p *peer) numbers(att *player.Attachment, h *wire.Header, size int) (more bool) {
-	if h.Ack != 0 && !att.Player.Out.Acked(att.Epoch, h.Ack) {
-		p.outOfOrder()
-		return false
-	}
 	switch {
+	case h.Ack != 0 && !att.Player.Out.Acked(att.Epoch, h.Ack):
 	case h.RelSeq != 0, !h.Reliable, h.Command == wire.CommandLogin: // a second LOGIN is dropped (D-129)
 		return true
 	case h.OpCode == 0 && h.Ack != 0 && len(h.Payload) == 0 && h.Command == wire.CommandNone:
 		p.pace(ackCost, size)
 		return false
 	}
-	p.outOfOrder()
+	p.drop(counters.DropOutOfOrder)
+	p.conn.Close(messages.CloseOutOfOrder)
 	return false
 }
 
-func (p *peer) outOfOrder() {
-	p.drop(counters.DropOutOfOrder)
-	p.conn.Close(messages.CloseOutOfOrder)
-}
-
-// OnFast implements fast.Handler: it handles a verified packet of this peer. It must not
-// block.
+// OnFast implements fast.Handler: it handles a verified packet of this peer. It must not block.
 func (p *peer) OnFast(packet []byte) {
 	att := p.handle.Attachment()
 	if att == nil {
@@ -216,8 +198,7 @@ func (p *peer) OnFast(packet []byte) {
 	}
 }
 
-// inbound turns a packet into a message for the game session, nil if it is
-// dropped.
+// inbound turns a packet into a message for the game session, nil if it is dropped.
 func (p *peer) inbound(att *player.Attachment, h *wire.Header, reliable bool) *gamesession.Inbound {
 	kind, group, drop := classify(h)
 	switch {
@@ -252,9 +233,8 @@ func (p *peer) inbound(att *player.Attachment, h *wire.Header, reliable bool) *g
 // ackCost is how much of the message rate a packet costs that has only an ack.
 const ackCost = 1.0 / 8
 
-// pace waits until the player's rate allows a reliable packet that counts as cost
-// messages, and returns the gateway's clock after the wait. It returns false, and closes
-// the connection, if the player has been over its rate for too long.
+// pace waits until the player's rate allows a reliable packet that counts as cost messages, and returns the gateway's clock after the
+// wait. It returns false, and closes the connection, if the player has been over its rate for too long.
 func (p *peer) pace(cost float64, size int) (now time.Duration, ok bool) {
 	now = p.gateway.clock()
 	wait, over := p.rate.reliable(&p.gateway.rates, now, cost, size)
@@ -274,11 +254,11 @@ func (p *peer) pace(cost float64, size int) (now time.Duration, ok bool) {
 
 // beforeLogin handles a LOGIN and drops everything else.
 func (p *peer) beforeLogin(h *wire.Header) {
-	if h.OpCode != wire.OpLogin || h.Command != wire.CommandLogin { // RT-7
+	switch {
+	case h.OpCode != wire.OpLogin || h.Command != wire.CommandLogin: // RT-7
 		p.drop(counters.DropBeforeLogin)
 		return
-	}
-	if p.tried {
+	case p.tried:
 		p.drop(counters.DropSecondLogin) // D-129
 		return
 	}

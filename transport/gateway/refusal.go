@@ -15,17 +15,13 @@ import (
 // says whether the id exists, so that guessed ids reach no actor and no queue.
 
 const (
-	// loginPause delays a login over the limit of its player session id. The player actor
-	// shortens it if the player would lose its seat.
+	// loginPause delays a login over the limit of its player session id. The player actor shortens it if the player would lose its seat.
 	loginPause = time.Second
-	// refusalStep rounds the time of a refusal: it is sent a multiple of refusalStep after
-	// the LOGIN was read, so that the time does not show which check failed.
+	// refusalStep rounds the time of a refusal after the LOGIN was read, so that it does not show which check failed.
 	refusalStep = 50 * time.Millisecond
-	// guessPause delays refusals to an address with too many failed logins.
-	guessPause = time.Second
-	// guessesHeldMax is how many refusals per address are delayed by it within one
-	// guessPause; further ones are not. A connection whose refusal is delayed still counts
-	// as one without a login, of which an address may have 20 by default.
+	// guessPause delays guessesHeldMax refusals at a time to an address with too many failed logins. A connection whose refusal is delayed
+	// still counts as one without a login.
+	guessPause     = time.Second
 	guessesHeldMax = 4
 )
 
@@ -57,8 +53,7 @@ func (p *peer) Refused() time.Duration {
 	return wait
 }
 
-// heldGuesses counts delayed refusals per address. Each guessPause begins with an empty map.
-// Safe for concurrent use.
+// heldGuesses counts delayed refusals per address. Each guessPause begins with an empty map. Safe for concurrent use.
 type heldGuesses struct {
 	mu    sync.Mutex
 	since time.Time
