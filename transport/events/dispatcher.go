@@ -38,9 +38,9 @@ func (d *Dispatcher) Post(e messages.Event) {
 // ServeHTTP serves GET /events.
 func (d *Dispatcher) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.stream.serve(w, r) }
 
-// Replace delivers to other sinks from now on. Deliveries that are under way may finish until ctx ends; whatever is undelivered then goes to
-// the new sinks that subscribe to it, without those of the same name that have it. If the sinks are not valid, it changes nothing. After
-// Close it does nothing.
+// Replace delivers to other sinks from now on. Deliveries that are under way may finish until ctx ends; whatever is undelivered then goes
+// to the new sinks that subscribe to it, without those of the same name that have it. If the sinks are not valid, it changes nothing.
+// After Close it does nothing.
 func (d *Dispatcher) Replace(ctx context.Context, sinks []SinkOptions) error {
 	o := d.o
 	o.Sinks = sinks

@@ -22,8 +22,8 @@ const (
 	pumpMax            = 64               // events that a reader takes from the buffer at a time, so that the lock is held briefly
 )
 
-// stream serves GET /events: server-sent events. Readers share one buffer, in which each has a position. A reader that falls behind the buffer
-// is disconnected, and reconnects with the id of the last event that it received.
+// stream serves GET /events: server-sent events. Readers share one buffer, in which each has a position. A reader that falls behind the
+// buffer is disconnected, and reconnects with the id of the last event that it received.
 type stream struct {
 	own  bool // show events of game sessions and player sessions, too
 	most int  // events in the buffer
@@ -207,8 +207,8 @@ func (s *stream) leave() {
 	s.mu.Unlock()
 }
 
-// Since returns some of the events that the stream keeps, from number n on, each a JSON object; the number after them; and a channel that is
-// closed when there are more. Events that are not kept any more are left out. Without a channel, the events have ended.
+// Since returns some of the events that the stream keeps, from number n on, each a JSON object; the number after them; and a channel that
+// is closed when there are more. Events that are not kept any more are left out. Without a channel, the events have ended.
 func (d *Dispatcher) Since(n uint64) (events [][]byte, next uint64, more <-chan struct{}) {
 	kept, first, more := d.stream.from(n)
 	for _, e := range kept {

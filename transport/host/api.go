@@ -44,7 +44,7 @@ func (h *Host) startAPI(o Options) error {
 	if err != nil {
 		return err
 	}
-	logs := ops.NewLogs(h.logs, scheme+"://"+public, nil)
+	logs := ops.NewLogs(h.logs, scheme+"://"+public, time.Now)
 	pages, err := pageKey(h.store, o.Log, h.count)
 	if err != nil {
 		return fmt.Errorf("host: service API: %w", err)

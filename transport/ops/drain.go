@@ -2,7 +2,6 @@ package ops
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,7 +13,7 @@ import (
 // drainPath is the path where an operator starts a drain, cancels it and sees its progress.
 const drainPath = "/debug/drain"
 
-// Drainer is a host that can be drained. Methods may be called from any goroutine.
+// Drainer is a host that can be drained, from any goroutine.
 type Drainer interface {
 	// StartDrain starts a drain; a negative grace means the configured one.
 	StartDrain(grace time.Duration)
@@ -37,8 +36,8 @@ type DrainState struct {
 // graceMax bounds the grace that an operator gives for one drain.
 const graceMax = 7 * 24 * time.Hour
 
-// ParseGrace returns the grace of a drain as an operator writes it, such as 30s; without one
-// it is -1, for the configured grace. The error is a sentence for the operator.
+// ParseGrace returns the grace of a drain as an operator writes it, such as 30s; -1, for the configured one, without a text. The error is a
+// sentence for the operator.
 func ParseGrace(text string) (time.Duration, error) {
 	if text == "" {
 		return -1, nil
@@ -50,17 +49,14 @@ func ParseGrace(text string) (time.Duration, error) {
 	return grace, nil
 }
 
-// Acted is told what an operator has done: the action, its target if it has one, and "done" or
-// the code of the refusal. The request says who it was.
+// Acted is told what an operator, the sender of r, has done: the action, its target if it has one, and "done" or the code of the refusal.
 type Acted func(r *http.Request, action, target, result string)
 
-// registerDrain serves drainPath: GET returns the state, POST starts a drain (query parameter
-// grace, a duration), DELETE cancels it. Each answers with the state. The host guards
-// /debug/. In addition, requests from web pages of other origins are refused, even if every
-// request from this machine is allowed.
+// registerDrain serves drainPath: GET returns the state, POST starts a drain (query parameter grace, a duration), DELETE cancels it. Each
+// answers with the state. The host guards /debug/; requests from web pages of other origins are refused even from this machine.
 func registerDrain(mux *http.ServeMux, d Drainer, acted Acted) {
 	sameOrigin := http.NewCrossOriginProtection()
-	mux.HandleFunc("GET "+drainPath, func(w http.ResponseWriter, _ *http.Request) { answerState(w, d) })
+	mux.HandleFunc("GET "+drainPath, func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, d.Drains()) })
 	mux.Handle("POST "+drainPath, sameOrigin.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text := r.URL.Query().Get("grace")
 		grace, err := ParseGrace(text)
@@ -71,25 +67,20 @@ func registerDrain(mux *http.ServeMux, d Drainer, acted Acted) {
 		}
 		d.StartDrain(grace)
 		acted(r, "drain", text, "done")
-		answerState(w, d)
+		answerJSON(w, d.Drains())
 	})))
 	mux.Handle("DELETE "+drainPath, sameOrigin.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch err := d.CancelDrain(r.Context()); {
-		case errors.Is(err, fleet.ErrNotDraining), errors.Is(err, fleet.ErrDrainTooLate):
-			acted(r, "cancel drain", "", "Conflict")
-			answer(w, http.StatusConflict, err.Error())
-		case err != nil:
-			acted(r, "cancel drain", "", "Unavailable")
-			answer(w, http.StatusServiceUnavailable, err.Error())
-		default:
+		err := d.CancelDrain(r.Context())
+		if err == nil {
 			acted(r, "cancel drain", "", "done")
-			answerState(w, d)
+			answerJSON(w, d.Drains())
+			return
 		}
+		code, result := http.StatusServiceUnavailable, "Unavailable"
+		if errors.Is(err, fleet.ErrNotDraining) || errors.Is(err, fleet.ErrDrainTooLate) {
+			code, result = http.StatusConflict, "Conflict"
+		}
+		acted(r, "cancel drain", "", result)
+		answer(w, code, err.Error())
 	})))
-}
-
-func answerState(w http.ResponseWriter, d Drainer) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(d.Drains())
 }

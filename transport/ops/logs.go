@@ -26,18 +26,15 @@ import (
 )
 
 const (
-	// logPath serves a log to holders of a signed URL, debugLogPath any log to operators.
-	logPath      = "/gamesession-logs"
-	debugLogPath = "/debug/gamesession-log"
-	// logURLLife is how long a signed URL is valid (service-api.md 2.6).
-	logURLLife = 15 * time.Minute
-	// logEndWait is how long to wait for the end of the log of a game session that has just
-	// ended.
-	logEndWait = 3 * time.Second
-	// formatZip and formatText are the formats of a signed URL (&format=...). GameLift
-	// serves a zip, which the AWS CLI saves.
+	logPath      = "/gamesession-logs"      // serves a log to holders of a signed URL
+	debugLogPath = "/debug/gamesession-log" // serves any log to operators
+	logURLLife   = 15 * time.Minute         // how long a signed URL is valid (service-api.md 2.6)
+	logEndWait   = 3 * time.Second          // for the end of the log of a game session that has just ended
+	// The formats of a signed URL (&format=...). GameLift serves a zip, which the AWS CLI saves.
 	formatZip  = "zip"
 	formatText = "text"
+	// idsShort is the value of the query parameter ids for logs with shortened player session ids.
+	idsShort = "short"
 )
 
 // Logs serves the logs of game sessions. Safe for concurrent use.
@@ -48,22 +45,15 @@ type Logs struct {
 	now   func() time.Time
 }
 
-// NewLogs returns the pages for the logs of a store. base is the URL of the server, such as
-// http://127.0.0.1:8080. A nil now means time.Now.
+// NewLogs returns the pages for the logs of a store. base is the URL of the server, such as http://127.0.0.1:8080.
 func NewLogs(store *sessionlog.Store, base string, now func() time.Time) *Logs {
-	if now == nil {
-		now = time.Now
-	}
 	l := &Logs{store: store, base: base, key: make([]byte, sha256.Size), now: now}
 	_, _ = rand.Read(l.key) // never fails
 	return l
 }
 
-// URL returns a signed URL of the log of an ended game session. It serves a zip, or
-// text if &format=text is appended. It is valid for 15 minutes, and only while this
-// process runs. URL returns false if there is no log, or none any more.
-//
-// With short, the log is served with shortened player session ids.
+// URL returns a signed URL of the log of an ended game session; false if there is none, or none any more. It serves a zip, or text if
+// &format=text is appended; with short, player session ids are shortened. It is valid for 15 minutes, and only while this process runs.
 func (l *Logs) URL(g *messages.GameSession, short bool) (string, bool) {
 	now := l.now()
 	if !l.store.Has(g.ID) || now.Sub(g.Terminated) > l.store.Keep() {
@@ -80,10 +70,6 @@ func (l *Logs) URL(g *messages.GameSession, short bool) (string, bool) {
 	return l.base + logPath + query + "&signature=" + l.sign(string(g.ID), expires, ids), true
 }
 
-// idsShort is the value of the query parameter ids for logs with shortened player session
-// ids.
-const idsShort = "short"
-
 func (l *Logs) sign(id, expires, ids string) string {
 	mac := hmac.New(sha256.New, l.key)
 	mac.Write([]byte(expires + "\n" + ids + "\n" + id))
@@ -97,11 +83,6 @@ func (l *Logs) allowed(q url.Values) bool {
 	until, err := strconv.ParseInt(expires, 10, 64)
 	current := err == nil && l.now().Unix() < until
 	return signed && current
-}
-
-func (l *Logs) register(mux *http.ServeMux) {
-	mux.HandleFunc("GET "+logPath, l.serveSigned)
-	mux.HandleFunc("GET "+debugLogPath, l.serveDebug)
 }
 
 func (l *Logs) serveSigned(w http.ResponseWriter, r *http.Request) {
@@ -141,8 +122,7 @@ func (l *Logs) serveDebug(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// find returns the game session with an id; otherwise those whose last part is id; otherwise
-// those whose last part begins with id, as the log on a terminal shows it.
+// find returns the game session with an id; otherwise those whose last part is id; otherwise those whose last part begins with it.
 func (l *Logs) find(id string) (found []messages.GameSessionID) {
 	if l.store.Has(messages.GameSessionID(id)) {
 		return []messages.GameSessionID{messages.GameSessionID(id)}
@@ -162,8 +142,7 @@ func (l *Logs) find(id string) (found []messages.GameSessionID) {
 	return found
 }
 
-// listedMax bounds the ended game sessions of a list without the parameter all: the folder of
-// logs outlives the host, and all hosts of a user share it.
+// listedMax bounds the ended game sessions of a list without the parameter all: all hosts of a user share the folder, which outlives them.
 const listedMax = 20
 
 // list prints the running game sessions that have a log, and those that ended last.
@@ -244,9 +223,8 @@ func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.Game
 	}
 }
 
-// sendZip streams a log as the only file of an archive, up to its end, or up to the last line
-// when the wait for its end is over. If the log cannot be read, the archive has no end, so
-// that the client notices.
+// sendZip streams a log as the only file of an archive, up to its end, or up to the last line when the wait for its end is over. If the log
+// cannot be read, the archive has no end, so that the client notices.
 func (l *Logs) sendZip(w http.ResponseWriter, log io.Reader, name string) {
 	attach(w, strings.TrimSuffix(name, path.Ext(name))+".zip")
 	header(w, "application/zip")
@@ -286,10 +264,8 @@ func (l *Logs) Short(id messages.GameSessionID, bytes int64) (log io.ReadCloser,
 		return nil, whole, err
 	}
 	if !whole {
-		for one := []byte{0}; one[0] != '\n'; {
-			if _, err := log.Read(one); err != nil {
-				break // no line ends in it
-			}
+		for one, err := []byte{0}, error(nil); err == nil && one[0] != '\n'; {
+			_, err = log.Read(one)
 		}
 	}
 	return shortened(log), whole, nil

@@ -284,7 +284,7 @@ func TestALogThatCannotBeReadIsBrokenOff(t *testing.T) {
 		t.Fatalf("%q, %v", all, err)
 	}
 	log.Close()
-	logs := ops.NewLogs(store, "", nil)
+	logs := ops.NewLogs(store, "", time.Now)
 	pages := ops.New(ops.Options{Counters: new(counters.Set), Version: "v", Logs: logs}).Mux(http.NotFoundHandler())
 	t.Cleanup(store.Close)
 	signed, ok := logs.URL(&messages.GameSession{ID: ended, Terminated: time.Now()}, false)

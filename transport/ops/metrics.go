@@ -2,17 +2,16 @@ package ops
 
 import (
 	"bytes"
+	"maps"
 	"net/http"
 	"net/url"
 	"time"
 )
 
-// metricsLife is how long an answer to /metrics is good: gathering takes
-// milliseconds of a core, and anybody who reaches the listener may ask.
+// metricsLife is how long an answer to /metrics is good: gathering takes milliseconds of a core, and anybody may ask.
 const metricsLife = time.Second
 
-// metricsPage answers with what was gathered last, and gathers at most once per
-// metricsLife and once at a time: others wait for that.
+// metricsPage answers with what was gathered last, and gathers once per metricsLife and once at a time: others wait for that.
 type metricsPage struct {
 	gather http.Handler
 
@@ -30,9 +29,7 @@ func newMetricsPage(gather http.Handler) *metricsPage {
 // ServeHTTP implements http.Handler.
 func (p *metricsPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header, status, body := p.current(r)
-	for name, values := range header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), header)
 	w.WriteHeader(status)
 	_, _ = w.Write(body)
 }

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"encoding/json"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -17,24 +18,17 @@ import (
 type Options struct {
 	Counters *counters.Set
 	System   *actors.System
-	// Logs serves the logs of game sessions; nil: they are not served.
-	Logs *Logs
-	// Events serves GET /events; nil: there is none.
-	Events http.Handler
-	// Drains drains the host at /debug/drain; nil: there is no such page.
-	Drains Drainer
-	// Acted reports what operators do at /debug/drain; needed with Drains.
-	Acted Acted
-	// Queued returns the bytes that wait in the queues of players, and how many may; nil: no
-	// metric says so.
+	Logs     *Logs        // nil: logs of game sessions are not served
+	Events   http.Handler // serves GET /events; nil: there is none
+	Drains   Drainer      // drains the host at /debug/drain; nil: there is no such page
+	Acted    Acted        // told what operators do at /debug/drain; needed with Drains
+	// Queued returns the bytes that wait in the queues of players, and how many may; nil: no metric says so.
 	Queued func() (used, most int64)
 	// StoreBytes returns the size of the store; nil: it has no files.
 	StoreBytes func() (int64, error)
-	// CertificateEnds returns when the served certificate ends, and when the one ends that only
-	// the operator can replace; nil: the host has none.
+	// CertificateEnds returns when the served certificate ends, and the one that only the operator can replace; nil: the host has none.
 	CertificateEnds func() (served, operator time.Time)
-	// Version is the label of troupe_build_info.
-	Version string
+	Version         string // label of troupe_build_info
 }
 
 // Pages are the operator's pages. Safe for concurrent use.
@@ -74,7 +68,8 @@ func (p *Pages) Mux(next http.Handler) http.Handler {
 	})
 	mux.Handle("GET /metrics", p.metrics)
 	if p.o.Logs != nil {
-		p.o.Logs.register(mux)
+		mux.HandleFunc("GET "+logPath, p.o.Logs.serveSigned)
+		mux.HandleFunc("GET "+debugLogPath, p.o.Logs.serveDebug)
 	}
 	if p.o.Events != nil {
 		mux.Handle("GET /events", p.o.Events)
@@ -92,4 +87,10 @@ func answer(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	w.Write([]byte(text + "\n"))
+}
+
+func answerJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(v)
 }

@@ -12,16 +12,14 @@ import (
 // profileMax bounds how long one request may profile the host.
 const profileMax = 5 * time.Minute
 
-// Rates of the two profiles that are off unless somebody asks for a stretch of time: a
-// sample for each 10 us of blocking, and for one in 100 contended unlocks.
+// Rates of the two profiles that are off unless somebody asks for a stretch of time.
 const (
-	blockRate     = 10_000
-	mutexFraction = 100
+	blockRate     = 10_000 // ns of blocking for each sample
+	mutexFraction = 100    // contended unlocks for each sample
 )
 
-// registerProfiles serves pprof as `go tool pprof` reads it, and figures of the runtime at
-// /debug/runtime. Who may call is for whoever guards /debug/. The command line is not
-// served, because it may hold secrets.
+// registerProfiles serves pprof as `go tool pprof` reads it, and figures of the runtime at /debug/runtime. The command line is not served,
+// because it may hold secrets.
 func registerProfiles(mux *http.ServeMux) {
 	contention := new(contentionProfiling)
 	timed := func(next http.HandlerFunc) http.HandlerFunc {
@@ -49,11 +47,10 @@ func registerProfiles(mux *http.ServeMux) {
 			pprof.Handler(name).ServeHTTP(w, r)
 		}))
 	}
-	mux.HandleFunc("GET "+runtimePath, serveRuntime)
+	mux.HandleFunc("GET /debug/runtime", func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, readRuntime()) })
 }
 
-// contentionProfiling has blocking and contended mutexes sampled while somebody waits for
-// such a profile. Its methods may be called from any goroutine.
+// contentionProfiling has blocking and contended mutexes sampled while somebody waits for such a profile. Safe for concurrent use.
 type contentionProfiling struct {
 	mu    sync.Mutex
 	users int

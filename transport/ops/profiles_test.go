@@ -91,7 +91,7 @@ func TestRuntimePageIsMadeAnew(t *testing.T) {
 	mux := http.NewServeMux()
 	registerProfiles(mux)
 	read := func() (f RuntimeFigures) {
-		w := getPage(t, mux, runtimePath)
+		w := getPage(t, mux, "/debug/runtime")
 		if err := json.NewDecoder(w.Body).Decode(&f); err != nil || w.Code != http.StatusOK {
 			t.Fatal(w.Code, err)
 		}

@@ -1,18 +1,13 @@
 package ops
 
 import (
-	"encoding/json"
 	"math"
-	"net/http"
 	"os"
 	"runtime"
 	"runtime/metrics"
 )
 
-const runtimePath = "/debug/runtime"
-
-// RuntimeFigures is the answer of /debug/runtime. It is made anew for each request, unlike
-// /metrics, so that two answers are a measurement of what lies between them.
+// RuntimeFigures is the answer of /debug/runtime. It is made anew for each request, so that two answers measure what lies between them.
 type RuntimeFigures struct {
 	Process ProcessFigures     `json:"process"`
 	Runtime map[string]float64 `json:"runtime"` // runtime/metrics by name; of a histogram NAME#p50, #p99 and #max
@@ -26,12 +21,6 @@ type ProcessFigures struct {
 	UserSeconds   float64 `json:"user_seconds,omitempty"`   // absent where it is not known, as the next
 	SystemSeconds float64 `json:"system_seconds,omitempty"` //
 	ResidentBytes int64   `json:"resident_bytes,omitempty"` // Linux only
-}
-
-func serveRuntime(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(readRuntime())
 }
 
 func readRuntime() RuntimeFigures {

@@ -11,16 +11,15 @@ import (
 // playerSessionForm is what a game's log may have of player session ids.
 var playerSessionForm = regexp.MustCompile(`psess-[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`)
 
-// shortIDs reads a log with its player session ids shortened, line by line. Lines of logs
-// are bounded; of a longer one, an id that lies across two pieces of it is not found.
+// shortIDs reads a log with its player session ids shortened, line by line. Of a line over 256 KiB, an id across two pieces is not found.
 type shortIDs struct {
-	from io.ReadCloser
+	io.Closer
 	in   *bufio.Reader
 	left []byte
 }
 
 func shortened(log io.ReadCloser) io.ReadCloser {
-	return &shortIDs{from: log, in: bufio.NewReaderSize(log, 256<<10)}
+	return &shortIDs{Closer: log, in: bufio.NewReaderSize(log, 256<<10)}
 }
 
 // Read implements io.Reader.
@@ -43,6 +42,3 @@ func ShortIDs(text []byte) []byte {
 		return []byte("psess-" + messages.PlayerSessionID(id).Short())
 	})
 }
-
-// Close implements io.Closer.
-func (s *shortIDs) Close() error { return s.from.Close() }

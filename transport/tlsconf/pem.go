@@ -20,8 +20,8 @@ type pemFile struct {
 	key   crypto.Signer // nil without one
 }
 
-// parsePEM reads certificates and at most one private key. Text around the blocks and blocks of other kinds are skipped, as tools write both;
-// a block that is cut short or does not parse is an error.
+// parsePEM reads certificates and at most one private key. Text around the blocks and blocks of other kinds are skipped, as tools write
+// both; a block that is cut short or does not parse is an error.
 func parsePEM(text []byte) (f pemFile, err error) {
 	blocks, begins := 0, bytes.Count(text, []byte("-----BEGIN "))
 	for {

@@ -77,9 +77,9 @@ func forThisMachine(ca *x509.Certificate) bool {
 		})
 }
 
-// fits returns the CA, and the configured hosts that its leaf may have. A CA that other machines may trust is never replaced here: they would
-// refuse the new one. A name that it may not sign for is an error, because players connect to it. An address is left out, because those of a
-// machine may change, and the host must still start.
+// fits returns the CA, and the configured hosts that its leaf may have. A CA that other machines may trust is never replaced here: they
+// would refuse the new one. A name that it may not sign for is an error, because players connect to it. An address is left out, because
+// those of a machine may change, and the host must still start.
 func (a *authority) fits(ca pair, now time.Time) (pair, hosts, error) {
 	if !constrained(ca.cert) {
 		a.log.Warn().Str("file", a.caFile()).Msg("this private CA may sign for any name (it was made by an older version): troupe tls rotate makes one for the configured names; " +
@@ -119,8 +119,8 @@ func Constraints(ca *x509.Certificate) []string {
 	return all
 }
 
-// rotate moves the CA aside, and replaces it with the prepared one or a new one. It returns the path of the old CA, "" if there was none. It
-// removes the leaf first: without leaf and CA the next start creates both, so a host can start after a crash at any point.
+// rotate moves the CA aside, and replaces it with the prepared one or a new one. It returns the path of the old CA, "" if there was none.
+// It removes the leaf first: without leaf and CA the next start creates both, so a host can start after a crash at any point.
 func (a *authority) rotate(now time.Time) (old string, err error) {
 	next := filepath.Dir(NextCAFile(a.dir))
 	prepared, err := exists(next)
@@ -178,7 +178,8 @@ func (a *authority) preparedFits() error {
 	return nil
 }
 
-// Prepare makes the CA that the next Rotate will use, so that devices can trust it in advance, and returns its file. One that still fits is kept.
+// Prepare makes the CA that the next Rotate will use, so that devices can trust it in advance, and returns its file. One that still fits
+// is kept.
 func Prepare(o Options) (file string, err error) {
 	a, now, err := authorityOf(o)
 	if err != nil {

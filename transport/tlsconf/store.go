@@ -99,7 +99,8 @@ func Load(o Options) (*Store, error) {
 // Certificate returns the current leaf with its chain. It costs one atomic load; the result must not be changed.
 func (s *Store) Certificate() *tls.Certificate { return &s.current.Load().cert }
 
-// Ends returns when the certificate in use ends, and when the one ends that only the operator can replace: the same, or the private authority.
+// Ends returns when the certificate in use ends, and when the one ends that only the operator can replace: the same, or the private
+// authority.
 func (s *Store) Ends() (served, operator time.Time) {
 	b := s.current.Load()
 	return b.cert.Leaf.NotAfter, b.expires.end
@@ -108,8 +109,8 @@ func (s *Store) Ends() (served, operator time.Time) {
 // CAPEM returns the trust anchors as PEM text: CERTIFICATE blocks alone, at most 16 KiB. The result must not be changed.
 func (s *Store) CAPEM() []byte { return s.current.Load().anchors }
 
-// ServerConfig returns a new configuration for wss: TLS 1.2 with ephemeral keys and AEAD only (realtime.md 1, reliability.md 5), and TLS 1.3.
-// A connection gets the certificate that is current at its handshake.
+// ServerConfig returns a new configuration for wss: TLS 1.2 with ephemeral keys and AEAD only (realtime.md 1, reliability.md 5), and TLS
+// 1.3. A connection gets the certificate that is current at its handshake.
 func (s *Store) ServerConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
