@@ -85,17 +85,15 @@ func (l httpLog) Write(line []byte) (int, error) {
 func pageKey(s store.Store, log zerolog.Logger, count *counters.Set) ([]byte, error) {
 	const id, size = "page-tokens", 32
 	var key []byte
-	var short []store.Damage
 	damaged, err := s.Load(store.Secret, func(name string, value []byte) error {
 		if name == id {
 			key = slices.Clone(value)
 		}
-		if name == id && len(key) != size {
-			short = append(short, store.Damage{Kind: store.Secret, ID: id, Err: fmt.Errorf("has %d bytes, and must have %d", len(key), size)})
-		}
 		return nil
 	})
-	damaged = append(damaged, short...)
+	if key != nil && len(key) != size {
+		damaged = append(damaged, store.Damage{Kind: store.Secret, ID: id, Err: fmt.Errorf("has %d bytes, and must have %d", len(key), size)})
+	}
 	actors.ReportDamaged(log, count, damaged)
 	if err != nil || len(key) == size {
 		return key, err

@@ -42,27 +42,19 @@ func (v *checks) keys(a *API) {
 	seen := map[string]bool{}
 	for i := range a.Keys {
 		k, key := &a.Keys[i], fmt.Sprintf("api.keys[%d]", i)
-		v.that(key+".id", !seen[k.ID], "is there twice")
-		seen[k.ID] = true
+		v.once(seen, key+".id", k.ID)
 		v.that(key+".rate", k.Rate >= 0 || k.Rate == -1, "must not be negative; -1 switches it off")
 		v.that(key+".burst", k.Burst >= 0, "must not be negative")
-		switch {
-		case k.Secret != "" && k.SecretFile != "":
-			v.that(key, false, "must have one of secret, secretFile and secretEnv")
-		case k.SecretFile != "": // read at the start
-		case k.Secret == "" && k.SecretEnv != "":
-			v.that(key+".secretEnv", false, "names a variable that is not set")
-		case k.Secret == "":
-			v.that(key, false, "must have one of secret, secretFile and secretEnv")
-		default:
+		v.secret(key, k.Secret, k.SecretFile, k.SecretEnv)
+		v.that(key, k.Secret != "" || k.SecretFile != "" || k.SecretEnv != "", "must have one of secret, secretFile and secretEnv")
+		if k.Secret != "" && k.SecretFile == "" { // a file is read at the start
 			made := a.made(k, k.Secret)
 			v.err(key, made.Validate(serviceapi.Operations()))
 		}
 	}
 }
 
-// offLoopback returns the configuration key of a listener that is not on loopback; "" if
-// there is none.
+// offLoopback returns the configuration key of a listener that is not on loopback; "" if there is none.
 func (c *Config) offLoopback() string {
 	for _, l := range []struct{ key, addr string }{
 		{"websocket.addr", c.WebSocket.Addr}, {"fast.addr", c.Fast.Addr}, {"wss.addr", c.WSS.Addr}, {"dtls.addr", c.DTLS.Addr}, {"kcp.addr", c.KCP.Addr},

@@ -24,14 +24,13 @@ const (
 	devPlayersMax  = 8 // players of a game session that a join creates, if the request does not say
 )
 
-// devJoin hands out seats to pages in development, which have no backend that would call the
-// service API: it reserves a seat in a game session with a free one, or creates a game session.
+// devJoin hands out seats to pages in development, which have no backend that would call the service API.
 type devJoin struct {
 	system *actors.System
 	guard  guard
 	fleet  messages.FleetID
 	secure bool          // game sessions of the fleet announce the secured listener
-	urls   []string      // what browsers connect to: ws://, and wss:// if there is such a listener
+	url    string        // wss:// address of the host, where seats of every fleet can log in; empty: none
 	turn   chan struct{} // holds one token: two joins at once must not create two game sessions
 }
 
@@ -52,8 +51,7 @@ type devJoinAnswer struct {
 	GameSessionID   string `json:"gameSessionId"`
 }
 
-// allowed answers requests that are not from this machine, or from a page of another one, and
-// reports whether to go on.
+// allowed answers requests that are not from this machine, or from a page of another one, and reports whether to go on.
 func (j *devJoin) allowed(w http.ResponseWriter, r *http.Request) bool {
 	w.Header().Set("Vary", "Origin")
 	w.Header().Set("Cache-Control", "no-store")
@@ -88,8 +86,7 @@ func (j *devJoin) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the body must be a JSON object with playerId, playerData, maxPlayers and secure, or empty: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	secured := j.securedURL()
-	if req.Secure && secured == "" {
+	if req.Secure && j.url == "" {
 		http.Error(w, "this host has no wss:// address: set wss.addr", http.StatusBadRequest)
 		return
 	}
@@ -101,21 +98,10 @@ func (j *devJoin) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if req.Secure || strings.HasPrefix(r.Header.Get("Origin"), "https://") {
-		answer.SecureURL = secured
+		answer.SecureURL = j.url
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(answer) // an error means that the caller is gone
-}
-
-// securedURL returns the wss:// address of the host; empty if there is none. Seats of every fleet
-// can log in there.
-func (j *devJoin) securedURL() string {
-	for _, u := range j.urls {
-		if strings.HasPrefix(u, "wss://") {
-			return u
-		}
-	}
-	return ""
 }
 
 func readDevJoin(body io.Reader) (devJoinRequest, error) {
@@ -141,7 +127,7 @@ func readDevJoin(body io.Reader) (devJoinRequest, error) {
 	return req, nil
 }
 
-// join reserves a seat.
+// join reserves a seat in the oldest game session that has a free one, or in a new game session.
 func (j *devJoin) join(ctx context.Context, req devJoinRequest) (*devJoinAnswer, error) {
 	select {
 	case j.turn <- struct{}{}:
@@ -149,12 +135,15 @@ func (j *devJoin) join(ctx context.Context, req devJoinRequest) (*devJoinAnswer,
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	games, err := j.withRoom(ctx)
+	active, err := messages.Do(ctx, j.system, messages.FindGameSessions{FleetID: j.fleet, Status: messages.GameSessionActive})
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range games {
-		answer, err := j.reserve(ctx, id, req)
+	for _, game := range active.GameSessions {
+		if !game.AcceptsPlayers || game.CurrentPlayers >= game.MaxPlayers {
+			continue
+		}
+		answer, err := j.reserve(ctx, game.ID, req)
 		if err == nil || !errors.Is(err, &messages.Error{Code: messages.GameSessionFull}) && !errors.Is(err, &messages.Error{Code: messages.InvalidGameSessionStatus}) {
 			return answer, err
 		}
@@ -164,20 +153,6 @@ func (j *devJoin) join(ctx context.Context, req devJoinRequest) (*devJoinAnswer,
 		return nil, err
 	}
 	return j.reserve(ctx, id, req)
-}
-
-// withRoom returns the game sessions that have a free seat and accept players, oldest first.
-func (j *devJoin) withRoom(ctx context.Context) (ids []messages.GameSessionID, err error) {
-	active, err := messages.Do(ctx, j.system, messages.FindGameSessions{FleetID: j.fleet, Status: messages.GameSessionActive})
-	if err != nil {
-		return nil, err
-	}
-	for _, game := range active.GameSessions {
-		if game.AcceptsPlayers && game.CurrentPlayers < game.MaxPlayers {
-			ids = append(ids, game.ID)
-		}
-	}
-	return ids, nil
 }
 
 // create makes a game session and waits until it is ACTIVE.

@@ -23,8 +23,7 @@ type Events struct {
 	SSE   EventStream `config:"sse"`
 }
 
-// EventSink is a destination of events. At most one of its three settings for the secret is
-// set.
+// EventSink is a destination of events. At most one of its three settings for the secret is set.
 type EventSink struct {
 	Name       string   `config:"name"`                                       // in the log; unique
 	Type       string   `config:"type" values:"webhook-sns,webhook-raw,file"` // POST in the format of an SNS notification, POST of the event itself, or JSON lines
@@ -54,8 +53,7 @@ func (v *checks) events(e *Events) {
 	seen := map[string]bool{}
 	for i := range e.Sinks {
 		s, key := &e.Sinks[i], fmt.Sprintf("events.sinks[%d]", i)
-		v.that(key+".name", !seen[s.Name], "is there twice")
-		seen[s.Name] = true
+		v.once(seen, key+".name", s.Name)
 		secret := s.Secret
 		if v.secret(key, s.Secret, s.SecretFile, s.SecretEnv); s.SecretFile != "" {
 			secret = "read at the start"
@@ -82,12 +80,8 @@ func (s *EventSink) options(secret string) events.SinkOptions {
 // eventOptions reads the files of secrets.
 func (c *Config) eventOptions() (events.Options, error) {
 	e := &c.Events
-	o := events.Options{
-		Region: c.Region, Account: c.Account,
-		Stream: events.StreamOptions{Own: e.SSE.Own, Buffer: e.SSE.Buffer},
-	}
-	for i := range e.Sinks {
-		s := &e.Sinks[i]
+	o := events.Options{Region: c.Region, Account: c.Account, Stream: events.StreamOptions{Own: e.SSE.Own, Buffer: e.SSE.Buffer}}
+	for i, s := range e.Sinks {
 		secret, err := secretOf(s.Secret, s.SecretFile)
 		if err != nil {
 			return o, fmt.Errorf("host: events.sinks[%d].secretFile: %w", i, err)
@@ -105,7 +99,7 @@ func (h *Host) startEvents(options Options) error {
 		return err
 	}
 	h.own = o.Own()
-	o.Outbox, o.Log, o.Counters = &outbox{store: h.store, log: log, count: count}, log, count
+	o.Outbox, o.Log, o.Counters = &outbox{store: h.store, log: log, count: count, said: make(map[string]bool)}, log, count
 	if options.Network != nil {
 		o.DialContext = options.Network.DialContext
 	}
@@ -130,8 +124,7 @@ func (h *Host) replaceSinks(sinks []events.SinkOptions) error {
 	return nil
 }
 
-// eventsCloseWait is how long deliveries may take when the host stops. Events that are not
-// delivered by then are delivered after the next start.
+// eventsCloseWait is how long deliveries may take when the host stops. The others follow after the next start.
 const eventsCloseWait = 2 * time.Second
 
 func (h *Host) stopEvents() {
@@ -173,9 +166,6 @@ func (o *outbox) report(damaged []store.Damage) {
 	defer o.mu.Unlock()
 	damaged = slices.DeleteFunc(damaged, func(d store.Damage) bool { return o.said[d.ID] })
 	for _, d := range damaged {
-		if o.said == nil {
-			o.said = make(map[string]bool)
-		}
 		o.said[d.ID] = true
 	}
 	actors.ReportDamaged(o.log, o.count, damaged)

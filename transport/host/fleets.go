@@ -26,15 +26,14 @@ func (c *Config) fleetRecords(now time.Time) []*messages.Fleet {
 			Certificates: f.Certificates == certificatesGenerated, ReconnectWindow: f.window(),
 			ScriptID: f.scriptID(), LaunchPath: f.launchPath(), Engine: f.Engine, Standby: f.standby(), Cost: f.Cost,
 		}
+		costs := make(map[string]float64)
 		for _, l := range f.Locations {
 			if l.Name != c.Region {
 				record.Locations = append(record.Locations, l.Name)
 			}
 			if l.Cost > 0 {
-				if record.Costs == nil {
-					record.Costs = make(map[string]float64)
-				}
-				record.Costs[l.Name] = l.Cost
+				costs[l.Name] = l.Cost
+				record.Costs = costs
 			}
 		}
 		all = append(all, record)
@@ -57,10 +56,10 @@ func (v *checks) locations(c *Config) {
 	for i, l := range c.Locations {
 		key := fmt.Sprintf("locations[%d]", i)
 		v.that(key+".name", regionForm.MatchString(l.Name) && !messages.CustomLocation(l.Name), "must be 1 to 64 letters, digits and hyphens, and not begin with custom-")
-		v.that(key+".name", !seen[l.Name], "is there twice")
+		v.once(seen, key+".name", l.Name)
 		v.that(key+".gameSessionsMax", l.GameSessionsMax >= 0, "must not be negative; 0 is no bound")
 		v.that(key+".cost", l.Cost >= 0, "must not be negative")
-		known[l.Name], seen[l.Name] = true, true
+		known[l.Name] = true
 	}
 	for i, f := range c.Fleets {
 		key := fmt.Sprintf("fleets[%d]", i)
@@ -69,9 +68,8 @@ func (v *checks) locations(c *Config) {
 		for j, l := range f.Locations {
 			key := fmt.Sprintf("%s.locations[%d]", key, j)
 			v.that(key+".name", known[l.Name], "must be region or one of locations")
-			v.that(key+".name", !seen[l.Name], "is there twice")
+			v.once(seen, key+".name", l.Name)
 			v.that(key+".cost", l.Cost >= 0, "must not be negative")
-			seen[l.Name] = true
 		}
 	}
 }
@@ -91,20 +89,18 @@ func (v *checks) fleets(c *Config) {
 	for i, f := range c.Fleets {
 		key := fmt.Sprintf("fleets[%d]", i)
 		v.that(key+".id", fleetForm.MatchString(f.ID), "must be fleet- and letters, digits, hyphens")
-		v.that(key+".id", !seen[f.ID], "is there twice")
+		v.once(seen, key+".id", f.ID)
 		v.that(key+".gameSessionsMax", f.GameSessionsMax >= 1, "must be at least 1")
 		if f.ReconnectWindow != "" {
 			w, err := time.ParseDuration(f.ReconnectWindow)
 			v.that(key+".reconnectWindow", err == nil && w >= 0 && w <= windowMax, "must be 0s to 600s, or empty")
 		}
-		seen[f.ID] = true
 	}
 	for i, a := range c.Aliases {
 		key := fmt.Sprintf("aliases[%d]", i)
 		v.that(key+".id", aliasForm.MatchString(a.ID), "must be alias- and letters, digits, hyphens")
-		v.that(key+".id", !seen[a.ID], "is there twice")
 		v.that(key, (a.Fleet == "") != (a.Message == ""), "must have either a fleet or a message")
 		v.that(key+".fleet", a.Fleet == "" || seen[a.Fleet], "must be one of fleets")
-		seen[a.ID] = true
+		v.once(seen, key+".id", a.ID)
 	}
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"reflect"
 	"time"
 
 	"troupe/transport/gateway"
@@ -27,8 +28,7 @@ func (c *Config) gatewayLimits() gateway.Limits {
 	}
 }
 
-// loginsWaiting bounds the waiting logins so that each gets its turn well within the login
-// timeout.
+// loginsWaiting bounds the waiting logins so that each gets its turn well within the login timeout.
 func (l *Limits) loginsWaiting() int {
 	if l.LoginsPerSecond <= 0 || l.LoginTimeout <= 0 {
 		return l.LoginsWaiting
@@ -42,20 +42,15 @@ func (l *Limits) loginsWaiting() int {
 
 func (v *checks) limits(l *Limits) {
 	v.that("limits.loginTimeout", l.LoginTimeout > 0, "must be positive")
-	for key, n := range map[string]float64{
-		"unauthenticated": float64(l.Unauthenticated), "unauthenticatedPerIP": float64(l.UnauthenticatedPerIP),
-		"connectionsPerIPPerSecond": l.ConnectionsPerIPPerSecond, "connectionsPerIPBurst": float64(l.ConnectionsPerIPBurst),
-		"connectionsHeld":                  float64(l.ConnectionsHeld),
-		"loginFailuresPerIPPerMinute":      float64(l.LoginFailuresPerIPPerMinute),
-		"loginsPerPlayerSessionPerMinute":  float64(l.LoginsPerPlayerSessionPerMinute),
-		"resumesPerPlayerSessionPerMinute": float64(l.ResumesPerPlayerSessionPerMinute),
-		"loginsPerSecond":                  l.LoginsPerSecond, "loginsWaiting": float64(l.LoginsWaiting),
-		"playerMessagesPerSecond": l.PlayerMessagesPerSecond,
-		"playerMessagesBurst":     l.PlayerMessagesBurst, "playerBytesPerSecond": l.PlayerBytesPerSecond,
-		"tooFastFor": float64(l.TooFastFor), "groupOperationsPerSecond": l.GroupOperationsPerSecond,
-		"gameSessionBytesPerSecond":         float64(l.GameSessionBytesPerSecond),
-		"deliveriesPerGameSessionPerSecond": float64(l.DeliveriesPerGameSessionPerSecond),
-	} {
-		v.that("limits."+key, n >= 0, "must not be negative; 0 switches it off")
-	}
+	others := *l
+	others.LoginTimeout = 0
+	v.noneNegative("limits.", others)
+}
+
+// noneNegative checks that no number of a section is negative.
+func (v *checks) noneNegative(path string, section any) {
+	each(reflect.ValueOf(section), path, func(key string, n reflect.Value) {
+		negative := n.CanInt() && n.Int() < 0 || n.CanFloat() && n.Float() < 0
+		v.that(key, !negative, "must not be negative; 0 switches it off")
+	})
 }

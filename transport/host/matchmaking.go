@@ -52,15 +52,14 @@ func (v *checks) matchmaking(c *Config) {
 	for i, r := range m.RuleSets {
 		key := fmt.Sprintf("matchmaking.ruleSets[%d]", i)
 		v.that(key+".name", matchNameForm.MatchString(r.Name), "must be 1 to 128 letters, digits, hyphens and dots")
-		v.that(key+".name", !names[r.Name], "is there twice")
+		v.once(names, key+".name", r.Name)
 		v.that(key, (r.File == "") != (r.Body == ""), "must have a file or a body")
-		names[r.Name] = true
 	}
 	clear(names)
 	for i, k := range m.Configurations {
 		key := fmt.Sprintf("matchmaking.configurations[%d]", i)
 		v.that(key+".name", matchNameForm.MatchString(k.Name), "must be 1 to 128 letters, digits, hyphens and dots")
-		v.that(key+".name", !names[k.Name], "is there twice")
+		v.once(names, key+".name", k.Name)
 		v.that(key+".ruleSet", k.RuleSet != "", "must name a rule set")
 		v.that(key+".queue", k.Queue == "" || queueForm.MatchString(k.Queue), "must be the name of a queue")
 		v.that(key+".requestTimeout", wholeSeconds(k.RequestTimeout, 1, 43200), "must be 1s to 43200s, in whole seconds")
@@ -69,7 +68,6 @@ func (v *checks) matchmaking(c *Config) {
 		v.that(key+".autoBackfill", !k.AutoBackfill || k.Queue != "", "needs a queue")
 		v.that(key+".customEventData", len(k.CustomEventData) <= 256, "may have 256 bytes")
 		v.that(key+".notificationTarget", targetForm.MatchString(k.NotificationTarget), "must be letters, digits, colons, hyphens and underscores")
-		names[k.Name] = true
 	}
 }
 

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"math"
@@ -18,8 +17,7 @@ import (
 // queueBytesFallback is used if the size of the machine's memory is unknown.
 const queueBytesFallback = 1 << 30
 
-// queueBytesAll returns the bound on all outboxes together: a quarter of the memory that the
-// host may use (reliability.md 2.4).
+// queueBytesAll bounds all outboxes together: a quarter of the memory that the host may use (reliability.md 2.4).
 func (c *Config) queueBytesAll() int64 {
 	if n := int64(c.Reconnect.QueueBytesAll); n > 0 {
 		return n
@@ -27,7 +25,7 @@ func (c *Config) queueBytesAll() int64 {
 	return cmp.Or(MemoryMax()/4, queueBytesFallback)
 }
 
-// What of the host's memory grows with its players and game sessions, each with what the host keeps of it, above all measurements.
+// What the host keeps at most of a connection and of a game session.
 const (
 	connectionBytes  = 32 << 10
 	gameSessionBytes = 64 << 10
@@ -54,9 +52,8 @@ func (h *Host) outgrown(reason string, urgent bool) {
 	h.Fail(reason, grace)
 }
 
-// MemoryMax returns how many bytes of memory the process may use: the limit of the Go
-// runtime, of its control groups, or of the machine, the first that there is; 0 if
-// nothing tells. Any goroutine may call it.
+// MemoryMax returns how many bytes of memory the process may use: the limit of the Go runtime, of its control groups, or of the machine,
+// the first that there is; 0 if nothing tells. Any goroutine may call it.
 func MemoryMax() int64 {
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
 		return limit
@@ -68,9 +65,8 @@ func MemoryMax() int64 {
 	return total
 }
 
-// GroupMemoryMax returns how many bytes of memory the control groups (cgroups) of the process
-// leave to it: a container's limit, or MemoryMax= of systemd; 0 if there is no limit. Any
-// goroutine may call it.
+// GroupMemoryMax returns how many bytes of memory the control groups (cgroups) of the process leave to it: a container's limit, or
+// MemoryMax= of systemd; 0 without a limit. Any goroutine may call it.
 func GroupMemoryMax() int64 {
 	groups, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -110,23 +106,14 @@ func groupMemoryMax(groups, root string) (least int64) {
 // numberIn reads a file with one number; 0 if there is no such file or number.
 func numberIn(file string) int64 {
 	text, _ := os.ReadFile(file)
-	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
+	n, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	return n // one beyond the range is no limit either
 }
 
 // machineMemory returns the bytes of memory of a Linux machine, 0 elsewhere.
 func machineMemory() int64 {
-	f, err := os.Open("/proc/meminfo")
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
+	text, _ := os.ReadFile("/proc/meminfo")
 	var kib int64
-	if line, err := bufio.NewReader(f).ReadString('\n'); err == nil {
-		_, _ = fmt.Sscanf(line, "MemTotal: %d kB", &kib)
-	}
+	_, _ = fmt.Sscanf(string(text), "MemTotal: %d kB", &kib)
 	return kib << 10
 }

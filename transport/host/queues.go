@@ -44,8 +44,7 @@ func (v *checks) queues(c *Config) {
 	for i := range c.Queues {
 		q, key := &c.Queues[i], fmt.Sprintf("queues[%d]", i)
 		v.that(key+".name", queueForm.MatchString(q.Name), "must be 1 to 128 letters, digits and hyphens")
-		v.that(key+".name", !seen[q.Name], "is there twice")
-		seen[q.Name] = true
+		v.once(seen, key+".name", q.Name)
 		v.that(key+".timeout", q.Timeout >= 10*time.Second && q.Timeout <= 600*time.Second && q.Timeout%time.Second == 0, "must be 10s to 600s, in whole seconds")
 		v.that(key+".destinations", len(q.Destinations) <= 20 && !repeats(q.Destinations), "may be 20, each once")
 		for j, d := range q.Destinations {
@@ -59,17 +58,15 @@ func (v *checks) queues(c *Config) {
 }
 
 func (v *checks) policies(key string, all []LatencyPolicy) {
-	highest, endless := 0, 0
+	endless := 0
 	for i, p := range all {
-		v.that(fmt.Sprintf("%s.latencyPolicies[%d].maximum", key, i), p.Maximum >= 0, "must not be negative")
-		v.that(fmt.Sprintf("%s.latencyPolicies[%d].duration", key, i), p.Duration >= 0 && p.Duration%time.Second == 0, "must be whole seconds")
-		highest = max(highest, p.Maximum)
-	}
-	for i, p := range all {
+		key := fmt.Sprintf("%s.latencyPolicies[%d]", key, i)
+		v.that(key+".maximum", p.Maximum >= 0, "must not be negative")
+		v.that(key+".duration", p.Duration >= 0 && p.Duration%time.Second == 0, "must be whole seconds")
 		if p.Duration == 0 {
 			endless++
-			v.that(fmt.Sprintf("%s.latencyPolicies[%d].duration", key, i), endless == 1 && p.Maximum == highest,
-				"may be 0 in one, that with the highest maximum")
+			higher := slices.ContainsFunc(all, func(o LatencyPolicy) bool { return o.Maximum > p.Maximum })
+			v.that(key+".duration", endless == 1 && !higher, "may be 0 in one, that with the highest maximum")
 		}
 	}
 }
@@ -91,12 +88,7 @@ func (v *checks) priorities(key string, q *Queue) {
 }
 
 func repeats(list []string) bool {
-	for i, s := range list {
-		if slices.Contains(list[:i], s) {
-			return true
-		}
-	}
-	return false
+	return len(slices.Compact(slices.Sorted(slices.Values(list)))) < len(list)
 }
 
 // placements returns the options of queues and placements.
@@ -116,7 +108,7 @@ func (c *Config) placements(now time.Time) placement.Options {
 		for _, p := range q.LatencyPolicies {
 			record.Policies = append(record.Policies, messages.LatencyPolicy{Max: p.Maximum, Duration: p.Duration})
 		}
-		if len(q.AllowedLocations) > 0 {
+		if len(q.AllowedLocations) > 0 { // nil: all
 			record.AllowedLocations = q.AllowedLocations
 		}
 		p := messages.QueuePriority{Locations: q.LocationOrder}

@@ -13,8 +13,7 @@ import (
 	"troupe/transport/awswire"
 )
 
-// Reloadable returns the keys that a running host takes over (see Host.Reload). A key stands for
-// those below it, too.
+// Reloadable returns the keys that a running host takes over (see Host.Reload). A key stands for those below it, too.
 func Reloadable() []string {
 	return []string{
 		"api.keys", "api.rate", "api.burst", "api.skew",
@@ -53,9 +52,8 @@ func (s *reloads) loadSecrets(c *Config) error {
 	return nil
 }
 
-// Reload takes over the keys of a new configuration that a running host can change (see
-// Reloadable), and reads secrets and certificates from their files again. It returns the keys
-// that have changed: those that are in force now, and those that need a restart. On an error
+// Reload takes over the keys of a new configuration that a running host can change (see Reloadable), and reads secrets and certificates
+// from their files again. It returns the keys that have changed: those that are in force now, and those that need a restart. On an error
 // nothing of the configuration has changed.
 func (h *Host) Reload(c Config) (applied, restart []string, err error) {
 	if err := c.Validate(); err != nil {
@@ -64,23 +62,20 @@ func (h *Host) Reload(c Config) (applied, restart []string, err error) {
 	s := &h.reloads
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	keys := Reloadable()
-	if c.API.signed() != s.config.API.signed() { // the guards of the pages and listeners depend on it
-		keys = slices.DeleteFunc(keys, func(key string) bool { return key == "api.keys" })
-	}
-	if h.setLogLevel == nil {
-		keys = slices.DeleteFunc(keys, func(key string) bool { return key == "log.level" })
-	}
-	if o, err := c.eventOptions(); err != nil {
+	given, err := c.eventOptions()
+	if err != nil {
 		return nil, nil, err
-	} else if o.Own() != h.own { // what the game sessions tell is decided at the start
-		keys = slices.DeleteFunc(keys, func(key string) bool { return key == "events.sinks" })
+	}
+	fixed := map[string]bool{
+		"api.keys":     c.API.signed() != s.config.API.signed(), // the guards of the pages and listeners depend on it
+		"log.level":    h.setLogLevel == nil,
+		"events.sinks": given.Own() != h.own, // what the game sessions tell is decided at the start
 	}
 	next := s.config
-	given := make(map[string]reflect.Value)
-	each(reflect.ValueOf(c), "", func(key string, v reflect.Value) { given[key] = v })
+	values := make(map[string]reflect.Value)
+	each(reflect.ValueOf(c), "", func(key string, v reflect.Value) { values[key] = v })
 	each(reflect.ValueOf(&next).Elem(), "", func(key string, v reflect.Value) {
-		from, reloadable := given[key], slices.Contains(keys, key)
+		from, reloadable := values[key], slices.Contains(Reloadable(), key) && !fixed[key]
 		same := reflect.DeepEqual(v.Interface(), from.Interface()) || v.Kind() == reflect.Slice && v.Len() == 0 && from.Len() == 0
 		switch {
 		case !same && reloadable:
@@ -109,10 +104,8 @@ func (h *Host) Reload(c Config) (applied, restart []string, err error) {
 	}
 	h.console.EndLogins() // with keys that may not be in force any more
 	if h.setLogLevel != nil {
-		level, err := zerolog.ParseLevel(next.Log.Level)
-		if err == nil { // Validate has checked it
-			h.setLogLevel(level)
-		}
+		level, _ := zerolog.ParseLevel(next.Log.Level) // Validate has checked it
+		h.setLogLevel(level)
 	}
 	s.config, s.levelBy = next, ""
 	return applied, restart, nil

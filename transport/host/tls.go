@@ -16,6 +16,9 @@ import (
 
 func (c *Config) hasTLS() bool { return c.API.TLS || c.hasDTLS() }
 
+// certificatesGenerated is the value for fleets that announce the secure ports.
+const certificatesGenerated = "GENERATED"
+
 func (c *Config) hasDTLS() bool { return c.WSS.Addr != "" || c.KCP.Addr != "" }
 
 // Certificates returns the source of the secured listeners' certificate.
@@ -73,9 +76,6 @@ func (c *Config) secureName() string {
 	return cmp.Or(c.Public.Host, "localhost") // Validate has checked that the listeners are on loopback then
 }
 
-// certificatesGenerated is the value for fleets that announce the secure ports.
-const certificatesGenerated = "GENERATED"
-
 func (v *checks) secured(c *Config) {
 	v.that("dtls.addr", (c.WSS.Addr == "") == (c.DTLS.Addr == ""), "must be set exactly where wss.addr is: stock clients need both")
 	for key, addr := range map[string]string{"wss.addr": c.WSS.Addr, "dtls.addr": c.DTLS.Addr, "kcp.addr": c.KCP.Addr} {
@@ -86,12 +86,7 @@ func (v *checks) secured(c *Config) {
 	v.that("tls.certFile", (c.TLS.CertFile == "") == (c.TLS.KeyFile == ""), "and tls.keyFile must be set together")
 	v.that("tls.caFile", c.TLS.CAFile == "" || c.TLS.CertFile != "", "goes with tls.certFile")
 	v.that("tls.reloadEvery", c.TLS.ReloadEvery >= time.Second || !c.hasTLS(), "must be at least 1s")
-	for key, n := range map[string]float64{
-		"halfOpen": float64(c.DTLS.HalfOpen), "halfOpenPerIP": float64(c.DTLS.HalfOpenPerIP),
-		"hellosPerSecond": c.DTLS.HellosPerSecond, "hellosPerIPPerSecond": c.DTLS.HellosPerIP,
-	} {
-		v.that("dtls."+key, n >= 0, "must not be negative; 0 switches it off")
-	}
+	v.noneNegative("dtls.", c.DTLS)
 	for i, f := range c.Fleets {
 		key := fmt.Sprintf("fleets[%d].certificates", i)
 		switch f.Certificates {

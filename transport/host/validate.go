@@ -75,6 +75,12 @@ func (v *checks) that(key string, ok bool, what string) {
 	}
 }
 
+// once checks that a name is not among those seen, and adds it to them.
+func (v *checks) once(seen map[string]bool, key, name string) {
+	v.that(key, !seen[name], "is there twice")
+	seen[name] = true
+}
+
 // err adds a mistake unless it is nil.
 func (v *checks) err(key string, err error) {
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"troupe/transport/console"
 )
 
-// webPages adds to the service API what web pages need: the client for browsers at
-// /client.js, and in development seats at /dev/join and the page of the game at /game/.
+// webPages adds to the service API the client for browsers at /client.js, and in development seats at /dev/join and the game's page at
+// /game/.
 func (h *Host) webPages(o *Options, g guard, next http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /client.js", js.Handler())
@@ -18,8 +18,11 @@ func (h *Host) webPages(o *Options, g guard, next http.Handler) http.Handler {
 	if o.Dev {
 		fleet := &o.Config.Fleets[0]
 		join := &devJoin{
-			system: h.system, guard: g, urls: h.gameURLs, fleet: messages.FleetID(fleet.ID), secure: fleet.Certificates == certificatesGenerated,
+			system: h.system, guard: g, fleet: messages.FleetID(fleet.ID), secure: fleet.Certificates == certificatesGenerated,
 			turn: make(chan struct{}, 1),
+		}
+		if len(h.gameURLs) > 1 {
+			join.url = h.gameURLs[1]
 		}
 		mux.HandleFunc("POST "+devJoinPath, join.serve)
 		mux.HandleFunc("OPTIONS "+devJoinPath, join.preflight)
@@ -31,8 +34,7 @@ func (h *Host) webPages(o *Options, g guard, next http.Handler) http.Handler {
 	return mux
 }
 
-// isLoopbackOrigin reports whether the Origin of a request is a page that this machine serves.
-// A page from a file has the origin "null", as has any page in a sandbox: it is none.
+// isLoopbackOrigin reports whether the Origin of a request is a page that this machine serves. One from a file has the origin "null".
 func isLoopbackOrigin(origin string) bool {
 	u, err := url.Parse(origin)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && isLoopbackName(u.Host)
