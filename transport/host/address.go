@@ -16,8 +16,8 @@ func (c *Config) advertised(l *websocket.Listener, name string) (fleet.Advertise
 	return fleet.Advertised{IPAddress: ip, DNSName: name, Port: l.Addr().(*net.TCPAddr).Port}, err
 }
 
-// advertisedIP returns the IP address that players are told: the configured one, that of the
-// listener, or, if it listens on all addresses, one of the machine's.
+// advertisedIP returns the IP address that players are told: the configured one, or the listener's; if that is on all, one of the
+// machine's.
 func (c *Config) advertisedIP(listening net.Addr) (string, error) {
 	if c.Public.IP != "" {
 		return c.Public.IP, nil
@@ -61,30 +61,23 @@ func reached(all netip.Addr, addrs []net.Addr) (found netip.Addr, ok bool) {
 	return found, rank > 0
 }
 
-// reachable returns the address at which others reach a listener: if it listens on all
-// addresses, the name or the address that players are told.
+// reachable returns the address at which others reach a listener: if it listens on all addresses, the name or the address that players
+// are told.
 func (c *Config) reachable(listening net.Addr) (string, error) {
 	a := listening.(*net.TCPAddr)
 	if ip, ok := netip.AddrFromSlice(a.IP); ok && !ip.IsUnspecified() {
 		return a.String(), nil
 	}
-	host := c.Public.Host
+	host, err := c.Public.Host, error(nil)
 	if host == "" {
-		ip, err := c.advertisedIP(a)
-		if err != nil {
-			return "", err
-		}
-		host = ip
+		host, err = c.advertisedIP(a)
 	}
-	return net.JoinHostPort(host, strconv.Itoa(a.Port)), nil
+	return net.JoinHostPort(host, strconv.Itoa(a.Port)), err
 }
 
 // fastAddr returns the configured address with the port that was bound.
 func fastAddr(configured string, port uint16) string {
-	host, _, err := net.SplitHostPort(configured)
-	if err != nil {
-		host = ""
-	}
+	host, _, _ := net.SplitHostPort(configured)
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 

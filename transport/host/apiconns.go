@@ -16,23 +16,17 @@ import (
 	"troupe/transport/internal/list"
 )
 
-// Bounds on the connections of the service API, which must not use up the file descriptors
-// that players need.
+// Bounds on the connections of the service API, which must not use up the file descriptors that players need.
 const (
 	apiConnectionsMax          = 1024
 	apiConnectionsPerSourceMax = apiConnectionsMax / 4
-	// apiReserve is how many more connections are accepted when all are in use. They get
-	// answers to health probes, and 503 to everything else.
-	apiReserve = 64
-	// proxyHeaderTime is how long a proxy may take for its PROXY protocol header, or the first byte of a request.
-	proxyHeaderTime = 5 * time.Second
+	apiReserve                 = 64              // further connections: they get answers to health probes, and 503 to everything else
+	proxyHeaderTime            = 5 * time.Second // for a proxy's PROXY protocol header, or the first byte of a request
 )
 
-// apiConns is the listener of the service API. When an address, or all together, have too
-// many connections, the host closes the one whose peer it has waited for the longest: an
-// idle connection, or one that is slow to send its request or to read its answer. It does
-// not close connections whose request it works on; if there are no others, a new connection
-// goes into the reserve.
+// apiConns is the listener of the service API. When an address, or all together, have too many connections, the host closes the one whose
+// peer it has waited for the longest: an idle connection, or one that is slow to send its request or to read its answer. It does not
+// close connections whose request it works on; if there are no others, a new connection goes into the reserve.
 type apiConns struct {
 	net.Listener
 	proxies                     transport.Proxies
@@ -181,8 +175,7 @@ func (c *apiConn) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-// Write implements net.Conn. While it blocks, the host waits for the peer and may close the
-// connection to make room.
+// Write implements net.Conn. While it blocks, the host waits for the peer and may close the connection to make room.
 func (c *apiConn) Write(b []byte) (int, error) {
 	working := c.work(false)
 	n, err := c.Conn.Write(b)
@@ -255,8 +248,7 @@ func (c *apiConn) proxyHeader() (client netip.AddrPort, err error) {
 
 var errTooMany = errors.New("too many connections of one address")
 
-// work sets whether the host works on a request of the connection, or waits for its peer.
-// It returns whether the host worked before.
+// work sets whether the host works on a request of the connection, or waits for its peer, and returns whether it worked before.
 func (c *apiConn) work(on bool) (before bool) {
 	l := c.l
 	l.mu.Lock()
@@ -284,8 +276,7 @@ func (l *apiConns) remember(ctx context.Context, nc net.Conn) context.Context {
 	return context.WithValue(ctx, apiConnKey{}, nc)
 }
 
-// handler tells the listener which connections the host works for, and answers only probes
-// in the reserve.
+// handler tells the listener which connections the host works for, and answers only probes in the reserve.
 func (l *apiConns) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := r.Context().Value(apiConnKey{}).(*apiConn)

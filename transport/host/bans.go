@@ -23,10 +23,9 @@ func (h *Host) loadBans(log zerolog.Logger) error {
 	return nil
 }
 
-// Ban keeps a player out of all game sessions until a time, also after a restart, and returns
-// when that is durable and in force. It does not remove the player from those where it is. The
-// error is a *messages.Error (Conflict: there are too many bans; Unavailable: the store has
-// refused, and nothing has changed) or that of ctx, after which the ban may come all the same.
+// Ban keeps a player out of all game sessions until a time, also after a restart, and returns when that is durable and in force. It does
+// not remove the player from those where it is. The error is a *messages.Error (Conflict: there are too many bans; Unavailable: the store
+// has refused, and nothing has changed) or that of ctx, after which the ban may come all the same.
 func (h *Host) Ban(ctx context.Context, b messages.Ban) error {
 	return h.changeBans(ctx, func() (changes []store.Change, apply func(), err error) {
 		over, err := h.bans.Room(b.Player, time.Now())

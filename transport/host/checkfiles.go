@@ -19,9 +19,8 @@ import (
 	"troupe/transport/tlsconf"
 )
 
-// CheckFiles finds all mistakes in the files and folders that a configuration names, as a start would: secrets, certificates, scripts,
-// rule sets, destinations of queues, folders that cannot be written to. Each error names its key and the file. It changes nothing. It may be called whether or
-// not Validate finds mistakes, and repeats none of them.
+// CheckFiles finds all mistakes in the files and folders that a configuration names, as a start would. Each error names its key and the
+// file. It changes nothing, and repeats no mistake that Validate finds.
 func (c *Config) CheckFiles() error {
 	var v checks
 	v.secretFiles(c)
@@ -29,9 +28,7 @@ func (c *Config) CheckFiles() error {
 	v.scriptFiles(c)
 	v.ruleFiles(c)
 	v.destinations(c)
-	if c.Log.GameSessions.Dir != "" {
-		v.err("log.gameSessions.dir", makeable(c.Log.GameSessions.Dir))
-	}
+	v.err("log.gameSessions.dir", makeable(c.Log.GameSessions.Dir))
 	if c.Store.Path != "" {
 		v.err("store.path", writable(c.Store.Path))
 	}
@@ -39,12 +36,11 @@ func (c *Config) CheckFiles() error {
 		if s.Path == "" {
 			continue
 		}
-		key, dir := fmt.Sprintf("events.sinks[%d].path", i), filepath.Dir(s.Path)
-		if _, err := os.Stat(dir); err != nil {
-			v.err(key, err)
-			continue
+		_, err := os.Stat(filepath.Dir(s.Path))
+		if err == nil {
+			err = writable(s.Path)
 		}
-		v.err(key, writable(s.Path))
+		v.err(fmt.Sprintf("events.sinks[%d].path", i), err)
 	}
 	return errors.Join(v...)
 }
@@ -77,9 +73,7 @@ func (v *checks) certificateFiles(c *Config) {
 		return
 	}
 	if c.TLS.CertFile == "" {
-		if c.TLS.Dir != "" {
-			v.err("tls.dir", makeable(c.TLS.Dir))
-		}
+		v.err("tls.dir", makeable(c.TLS.Dir))
 		return
 	}
 	before := len(*v)
@@ -178,9 +172,10 @@ func writable(file string) error {
 	return f.Close()
 }
 
-// makeable returns an error if a folder can neither be written to nor made. The null device is for whoever wants nothing kept.
+// makeable returns an error if a folder, if there is to be one, can neither be written to nor made. The null device is for whoever wants
+// nothing kept.
 func makeable(dir string) error {
-	for dir != os.DevNull {
+	for dir != "" && dir != os.DevNull {
 		info, err := os.Stat(dir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir:

@@ -22,9 +22,8 @@ func (h *Host) newConsole(o Options, auth awswire.Authenticator, proxies transpo
 	})
 }
 
-// console returns who may use the console: whoever may see the pages below /debug/, and
-// browsers that log in with an access key that may call every operation. A key that may call all
-// that read looks, and changes nothing.
+// console returns who may use the console: whoever may see the pages below /debug/, and browsers that log in with an access key that may
+// call every operation. A key that may call all that read looks, and changes nothing.
 func (g guard) console(region string, proxies transport.Proxies) console.Access {
 	a := console.Access{Trusts: g.trusts, Signed: g.role, Refusal: g.refusal(), Proxies: proxies}
 	if g.keys {
@@ -37,8 +36,7 @@ func (g guard) console(region string, proxies transport.Proxies) console.Access 
 	return a
 }
 
-// role returns the key that has signed a request, empty if none has, and what it may do in the
-// console; with Nobody also what is wrong.
+// role returns the key that has signed a request, empty if none has, and what it may do in the console; with Nobody also what is wrong.
 func (g guard) role(r *http.Request) (id string, role console.Role, wrong string) {
 	switch caller, err := g.verified(r); {
 	case err != nil:
@@ -53,8 +51,7 @@ func (g guard) role(r *http.Request) (id string, role console.Role, wrong string
 	}
 }
 
-// signedWith returns a request without a body that is signed with a key, so that one check of
-// keys is enough.
+// signedWith returns a request without a body that is signed with a key, so that one check of keys is enough.
 func signedWith(id, secret, sessionToken, region string) *http.Request {
 	const noBody = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 	r, err := http.NewRequest(http.MethodGet, "http://localhost/", nil)

@@ -40,8 +40,7 @@ func (c *Store) lastCrash(log zerolog.Logger) (why string) {
 	return why
 }
 
-// crashIn returns the line of a report that says why, "" if there is no report. The stacks that a process prints when SIGQUIT or SIGABRT
-// asks for them (a person, the watchdog of systemd) look like one, and are none.
+// crashIn returns the line of a report that says why, "" if there is no report. The stacks that SIGQUIT or SIGABRT asks for are none.
 func crashIn(file string) string {
 	f, err := os.Open(file)
 	if err != nil {

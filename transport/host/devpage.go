@@ -15,8 +15,8 @@ import (
 
 const devPagePath = "/game/"
 
-// devPage serves the folder of a game's page in development. It is for pages of this machine, as devJoin is: the page
-// plays with the seats that devJoin hands out, and a page of another site must not read what is in the folder.
+// devPage serves the folder of a game's page in development, for this machine alone, as devJoin does: a page of another site must not
+// read it.
 type devPage struct {
 	guard  guard
 	folder string
@@ -40,8 +40,8 @@ func checkPage(o *Options) error {
 	return nil
 }
 
-// contentTypes are those of the files that pages are made of. The system's own table is not used: on some
-// systems it says that JavaScript is plain text, and browsers then refuse to run it.
+// contentTypes are used instead of the system's table: on some systems it says that JavaScript is plain text, and browsers refuse to run
+// it.
 var contentTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".htm": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8", ".md": "text/plain; charset=utf-8",
 	".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8", ".json": "application/json", ".map": "application/json",
@@ -80,15 +80,12 @@ func (p *devPage) file(w http.ResponseWriter, r *http.Request, name string) {
 	if name == "" || strings.HasSuffix(name, "/") {
 		name += "index.html"
 	}
-	info, err := fs.FileInfo(nil), fs.ErrNotExist
-	if servable(name) {
-		info, err = root.Stat(name)
-	}
-	if err == nil && info.IsDir() {
+	info, err := root.Stat(name)
+	switch {
+	case err == nil && info.IsDir() && servable(name):
 		http.Redirect(w, r, (&url.URL{Path: path.Base(name) + "/"}).String(), http.StatusFound)
 		return
-	}
-	if err != nil || !info.Mode().IsRegular() { // opening a pipe would wait for its writer
+	case err != nil || !info.Mode().IsRegular() || !servable(name): // opening a pipe would wait for its writer
 		http.Error(w, "the page's folder has no file "+name+" that is served: hidden files, and links that lead out of it, are not", http.StatusNotFound)
 		return
 	}
@@ -102,8 +99,7 @@ func (p *devPage) file(w http.ResponseWriter, r *http.Request, name string) {
 	http.ServeContent(w, r, "", time.Time{}, f)
 }
 
-// servable reports whether a name is a path inside of the folder with no hidden part: .git and .env lie in the folders
-// of pages, too.
+// servable reports whether a name is a path inside of the folder with no hidden part, such as .git and .env.
 func servable(name string) bool {
 	return fs.ValidPath(name) && !strings.ContainsAny(name, "\\:\x00") && !strings.HasPrefix(name, ".") && !strings.Contains(name, "/.")
 }

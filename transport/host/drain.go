@@ -13,16 +13,12 @@ import (
 )
 
 const (
-	// endTimeout is how long game sessions may take to end once they are told to.
-	endTimeout = 10 * time.Second
-	// closeTimeout is how long listeners may take to close.
-	closeTimeout = 5 * time.Second
-	// progressEvery is how often a drain logs its progress.
-	progressEvery = 10 * time.Second
+	endTimeout    = 10 * time.Second // for game sessions to end once they are told to
+	closeTimeout  = 5 * time.Second  // for listeners to close
+	progressEvery = 10 * time.Second // between two lines of the log
 )
 
-// drains is the state of a Host's drains. Several may run at the same time: an operator's and
-// that of a signal. They end together.
+// drains is the state of a Host's drains. Several may run at the same time: an operator's and that of a signal. They end together.
 type drains struct {
 	forced atomic.Bool // the host must end: no drain can be cancelled
 	once   sync.Once   // closes Host.drained
@@ -34,17 +30,14 @@ type drains struct {
 	closing bool      // listeners are closed, or are about to be
 }
 
-// Drain stops the host in order. At once the host reports that it is not ready, and
-// refuses new game sessions, seats and placements. Players of running game sessions
-// still log in and resume. When the game sessions have ended, or the configured grace
-// has ended them, the host closes its listeners, tells the remaining players, and stops.
-// Drain returns then, or with fleet.ErrDrainCancelled after a CancelDrain. Cancelling
-// ctx skips the wait.
+// Drain stops the host in order. At once the host reports that it is not ready, and refuses new game sessions, seats and placements.
+// Players of running game sessions still log in and resume. When the game sessions have ended, or the configured grace has ended them,
+// the host closes its listeners, tells the remaining players, and stops. Drain returns then, or with fleet.ErrDrainCancelled after a
+// CancelDrain. Cancelling ctx skips the wait.
 func (h *Host) Drain(ctx context.Context) error { return h.beginDrain(h.grace).run(ctx) }
 
-// StartDrain starts a drain in the background; Drained is closed at its end. A negative
-// grace means the configured one. If another drain is under way, the earlier deadline
-// counts.
+// StartDrain starts a drain in the background; Drained is closed at its end. A negative grace means the configured one. If another drain is
+// under way, the earlier deadline counts.
 func (h *Host) StartDrain(grace time.Duration) {
 	if grace < 0 {
 		grace = h.grace
@@ -57,9 +50,9 @@ func (h *Host) StartDrain(grace time.Duration) {
 	}()
 }
 
-// Fail drains a host that cannot go on for long, and then calls Options.OnFailure, so that its process is started
-// again. A grace longer than the configured one, or negative, means that one; of several drains the earlier end counts. This one cannot be cancelled.
-// Fail returns at once; any goroutine may call it, again with less grace.
+// Fail drains a host that cannot go on for long, and then calls Options.OnFailure, so that its process is started again. A grace longer
+// than the configured one, or negative, means that one. This drain cannot be cancelled. Fail returns at once; any goroutine may call it,
+// again with less grace.
 func (h *Host) Fail(reason string, grace time.Duration) {
 	h.drains.forced.Store(true)
 	if grace < 0 || grace > h.grace {
@@ -77,9 +70,8 @@ func (h *Host) Fail(reason string, grace time.Duration) {
 	}()
 }
 
-// CancelDrain makes a draining host serve again. Game sessions that have ended stay
-// ended. It returns fleet.ErrNotDraining without a drain, and fleet.ErrDrainTooLate if
-// the drain can no longer be cancelled.
+// CancelDrain makes a draining host serve again. Game sessions that have ended stay ended. It returns fleet.ErrNotDraining without a
+// drain, and fleet.ErrDrainTooLate if the drain can no longer be cancelled.
 func (h *Host) CancelDrain(ctx context.Context) error {
 	d := &h.drains
 	d.mu.Lock()
@@ -157,17 +149,14 @@ func (h *Host) beginDrain(grace time.Duration) *drain {
 
 // run waits for the end of the drain, and stops the host.
 func (d *drain) run(ctx context.Context) error {
-	h := d.h
-	defer func() {
-		h.drains.mu.Lock()
-		h.drains.running--
-		h.drains.mu.Unlock()
-	}()
-	if err := d.wait(ctx); err != nil {
-		return err
+	err := d.wait(ctx)
+	if err == nil {
+		d.h.stop(messages.CloseGoingAway)
 	}
-	h.stop(messages.CloseGoingAway)
-	return nil
+	d.h.drains.mu.Lock()
+	defer d.h.drains.mu.Unlock()
+	d.h.drains.running--
+	return err
 }
 
 // wait waits until all game sessions have ended, or until the drain stops waiting for them.
@@ -203,18 +192,18 @@ func (d *drain) wait(ctx context.Context) error {
 	}
 }
 
-// stopAccepting closes the listeners, because the grace is over. From here on the drain
-// cannot be cancelled. If it has been cancelled already, or is over, it returns that instead.
+// stopAccepting closes the listeners, because the grace is over. From here on the drain cannot be cancelled. If it has been cancelled
+// already, or is over, it returns that instead.
 func (d *drain) stopAccepting() (err error, over bool) {
-	all := &d.h.drains
-	all.mu.Lock()
+	d.h.drains.mu.Lock()
 	select {
-	case err := <-d.over:
-		all.mu.Unlock()
-		return err, true
+	case err, over = <-d.over:
 	default:
-		all.closing = true
-		all.mu.Unlock()
+		d.h.drains.closing = true
+	}
+	d.h.drains.mu.Unlock()
+	if over {
+		return err, true
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()

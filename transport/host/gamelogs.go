@@ -58,8 +58,7 @@ func (b both) Close() {
 	}
 }
 
-// defaultLogDir returns a folder in the user's state folder, or in the folder for temporary
-// files if the former is not writable.
+// defaultLogDir returns a folder in the user's state folder, or in the folder for temporary files if the former is not writable.
 func defaultLogDir() string {
 	const name = "game-session-logs"
 	state := os.Getenv("XDG_STATE_HOME")
@@ -78,8 +77,7 @@ func defaultLogDir() string {
 	return tempDir("troupe-" + name)
 }
 
-// tempDir returns a folder for temporary files that only this user can access. It does not
-// trust a folder of that name that another user has created before.
+// tempDir returns a folder for temporary files that only this user can access, not one that another user has created before.
 func tempDir(name string) string {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("%s-%d", name, os.Getuid()))
 	if os.Mkdir(dir, 0o700) == nil {

@@ -11,23 +11,16 @@ import (
 	"troupe/transport"
 )
 
-// A host allocates memory while players log in and game sessions start, and almost none
-// while they play. After many logins, the garbage would stay until as much again is
-// allocated, which may be never. So when much has been allocated and allocation has become
-// slow, the host runs the garbage collector and returns memory to the system, within 3 s:
-// 18.2 KiB per idle connection become 14.2 (troupe bench idle). The runtime's live heap does
-// not show how much is garbage: it includes all allocations during the last collection,
-// which are many during a storm of logins.
+// A host allocates memory while players log in and game sessions start, and almost none while they play. After many logins, the garbage
+// would stay until as much again is allocated, which may be never. So when much has been allocated and allocation has become slow, the
+// host runs the garbage collector and returns memory to the system, within 3 s: 18.2 KiB per idle connection become 14.2 (troupe bench
+// idle). The runtime's live heap does not show how much is garbage: it includes all allocations during the last collection.
 const (
-	gcCheckEvery = time.Second
-	// gcCalmChecks is how many samples in a row must be calm: fewer than gcCalmBytes
-	// allocated between two of them.
-	gcCalmChecks = 2
-	gcCalmBytes  = 2 << 20
-	// gcGarbageMin and the next are how much must have been allocated since the last such
-	// collection: in bytes, and as a part of the live heap.
-	gcGarbageMin  = 8 << 20
-	gcGarbagePart = 0.2
+	gcCheckEvery  = time.Second
+	gcCalmChecks  = 2       // samples in a row that must be calm
+	gcCalmBytes   = 2 << 20 // calm is less than so many allocated between two samples
+	gcGarbageMin  = 8 << 20 // bytes that must have been allocated since the last such collection
+	gcGarbagePart = 0.2     // the same as a part of the live heap
 )
 
 // heapLook is a sample of the heap, in bytes.
@@ -60,18 +53,15 @@ func (s *gcTrigger) due(now heapLook) bool {
 	return true
 }
 
-// The garbage of a login lies between the objects that its player keeps. The collector does not
-// move objects, so the gaps stay, and their pages with them: 2.4 KiB per idle connection. So
-// while connections are opened, the host also collects each time that their number has grown by
-// gcGrowthPart and by gcGrowthMin, and the next connections fill the gaps of the ones before:
-// 0.7 KiB. For 10,000 connections it collects 13 times.
+// The garbage of a login lies between the objects that its player keeps. The collector does not move objects, so the gaps stay, and their
+// pages with them: 2.4 KiB per idle connection. So the host also collects each time that the number of connections has grown by
+// gcGrowthPart and by gcGrowthMin, and the next ones fill the gaps of those before: 0.7 KiB. For 10,000 connections it collects 13 times.
 const (
 	gcGrowthPart = 0.18
 	gcGrowthMin  = 500
 )
 
-// gcGrowth decides when to collect while connections are opened. All methods may be called from
-// any goroutine.
+// gcGrowth decides when to collect while connections are opened. Safe for concurrent use.
 type gcGrowth struct {
 	open func() int64  // connections
 	next atomic.Int64  // at how many connections to collect

@@ -38,20 +38,15 @@ type Options struct {
 	NewHandler func(f *messages.Fleet) script.Handler
 	// Version is shown in metrics.
 	Version string
-	// Dev serves POST /dev/join to pages and programs of this machine: it hands out seats without
-	// the service API.
+	// Dev serves POST /dev/join to pages and programs of this machine: it hands out seats without the service API.
 	Dev bool
-	// Page is a folder whose files Dev serves at /game/, to pages and programs of this machine; empty: none.
-	// Hidden files are not served, and nothing outside of it.
+	// Page is a folder whose files Dev serves at /game/, to pages and programs of this machine; empty: none. Hidden files are not served.
 	Page string
-	// Origin returns where the value of a configuration key comes from, for the console; nil: it
-	// is not known.
+	// Origin returns where the value of a configuration key comes from, for the console; nil: it is not known.
 	Origin func(key string) string
-	// OnFailure is called when the host cannot continue; the process should end with an
-	// error. Nil does nothing.
+	// OnFailure is called when the host cannot continue; the process should end with an error. Nil does nothing.
 	OnFailure func(reason string)
-	// Network opens all sockets, and makes connections to webhooks; nil: the operating system's.
-	// The processes of scripts that run in Node.js are no part of it.
+	// Network opens all sockets but those of Node.js, and makes connections to webhooks; nil: the operating system's.
 	Network transport.Network
 	// SetLogLevel changes the level of Log; nil: it cannot be changed. Reload calls it.
 	SetLogLevel func(zerolog.Level)
@@ -106,8 +101,7 @@ func (o *Options) listen(address string) (net.Listener, error) {
 	return o.Network.Listen("tcp", address)
 }
 
-// Start checks the configuration, binds all listeners and serves. On an error it releases
-// everything.
+// Start checks the configuration, binds all listeners and serves. On an error it releases everything.
 func Start(o Options) (h *Host, err error) {
 	c := &o.Config
 	if err := c.Validate(); err != nil {
@@ -147,18 +141,11 @@ func Start(o Options) (h *Host, err error) {
 	if err = h.loadBans(o.Log); err != nil {
 		return nil, fmt.Errorf("host: bans: %w", err)
 	}
-	if err = h.startEvents(o); err != nil {
-		return nil, err
-	}
 	h.fleets, h.bundles, h.programs = c.Fleets, c.Script.bundleLimits(), newPrograms(&c.Script)
-	if err = h.startActors(o); err != nil {
-		return nil, err
-	}
-	if err = h.loadScripts(); err != nil {
-		return nil, err
-	}
-	if err = h.startAPI(o); err != nil {
-		return nil, err
+	for _, start := range []func(Options) error{h.startEvents, h.startActors, h.loadScripts, h.startAPI} {
+		if err = start(o); err != nil {
+			return nil, err
+		}
 	}
 	growth := newGCGrowth(h.count.Connections.Total)
 	edge := gateway.New(gateway.Options{
@@ -210,10 +197,8 @@ func (h *Host) Counters() *counters.Set { return h.count }
 func (h *Host) System() *actors.System { return h.system }
 
 const (
-	// actorsTimeout is how long actors may take to stop. A game's logic may hang in a call that nothing ends.
-	actorsTimeout = 10 * time.Second
-	// stopTimeout is how long the host may take to stop as a whole: longer than all of its parts may take together.
-	stopTimeout = 30 * time.Second
+	actorsTimeout = 10 * time.Second // for actors to stop: a game's logic may hang in a call that nothing ends
+	stopTimeout   = 30 * time.Second // for the host as a whole: longer than all of its parts may take together
 )
 
 // stop closes everything that was started. It is idempotent. Whatever hangs, it returns after stopTimeout, so that the process ends.

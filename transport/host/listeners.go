@@ -48,8 +48,7 @@ func (l *listeners) bind(o *Options, count *counters.Set) error {
 		return fmt.Errorf("host: websocket.proxies: %w", err)
 	}
 	ws := websocket.Options{
-		Proxies: proxies,
-		Addr:    c.WebSocket.Addr, Admission: l.admission, Counters: count, Log: log, NextID: l.nextID,
+		Addr: c.WebSocket.Addr, Proxies: proxies, Admission: l.admission, Counters: count, Log: log, NextID: l.nextID,
 		EmptyCloseIsLeave: c.WebSocket.EmptyCloseIsLeave,
 	}
 	if l.ws, err = listenWebSocket(o, ws); err != nil {
@@ -113,9 +112,7 @@ func (l *listeners) open(options *Options, gw transport.Acceptor, count *counter
 	if c.KCP.Addr == "" {
 		return nil
 	}
-	l.kcp = kcp.NewListener(kcp.Options{
-		Admission: l.admission, Counters: count, Log: log, NextID: l.nextID,
-	}, gw)
+	l.kcp = kcp.NewListener(kcp.Options{Admission: l.admission, Counters: count, Log: log, NextID: l.nextID}, gw)
 	o, err := dtlsOptions(options, c.KCP.Addr, l.certs)
 	if err != nil {
 		return fmt.Errorf("host: kcp.addr: %w", err)
@@ -175,7 +172,6 @@ func (l *listeners) closeSockets() {
 	}
 }
 
-// announcement returns the addresses of all listeners.
 func (l *listeners) announcement(c *Config) (a Announcement) {
 	a.WS = l.ws.Addr().String()
 	if c.Fast.Enabled {
@@ -192,12 +188,10 @@ func (l *listeners) announcement(c *Config) (a Announcement) {
 	return a
 }
 
-// Announcement has the addresses of the listeners, each host:port; empty for a listener that
-// is off.
+// Announcement has the addresses of the listeners, each host:port; empty for a listener that is off.
 type Announcement struct {
-	API string `json:"api,omitempty"`
-	// APIURL is the base address of the service API, with its scheme.
-	APIURL string `json:"api_url,omitempty"`
+	API    string `json:"api,omitempty"`
+	APIURL string `json:"api_url,omitempty"` // base address of the service API, with its scheme
 	WS     string `json:"ws,omitempty"`
 	WSS    string `json:"wss,omitempty"`
 	Fast   string `json:"fast,omitempty"`

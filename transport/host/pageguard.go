@@ -17,14 +17,12 @@ const (
 	thisMachine   = "this page is for callers on this machine that ask for it by localhost or a loopback address and not through a proxy, and with an access key that may call every operation"
 )
 
-// guard controls access to the pages that show data of players and scripts: /debug/ and
-// /events.
+// guard controls access to the pages that show data of players and scripts: /debug/ and /events.
 type guard struct {
 	auth awswire.Authenticator
 	keys bool // there are access keys
-	// local: requests from this machine need no key. If there are keys, it is off unless the
-	// operator switches it on: requests that a proxy on this machine forwards come from
-	// loopback, too, and a proxy need not say that it is one.
+	// local: requests from this machine need no key. If there are keys, it is off unless the operator switches it on: what a proxy on this
+	// machine forwards comes from loopback, too, and a proxy need not say that it is one.
 	local bool
 }
 
@@ -35,7 +33,7 @@ func (c *Config) guard(auth awswire.Authenticator) guard {
 // debugPages guards the pages below /debug/.
 func (g guard) debugPages(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/debug/") && !g.trusts(r) && !g.isOperator(r) {
+		if strings.HasPrefix(r.URL.Path, "/debug/") && !g.allows(r) {
 			http.Error(w, g.refusal(), http.StatusForbidden)
 			return
 		}
@@ -43,8 +41,7 @@ func (g guard) debugPages(next http.Handler) http.Handler {
 	})
 }
 
-// events guards the event stream, which has a token of its own that may change. Requests from this machine
-// need the token, too, except with api.trustLoopback.
+// events guards the event stream, which has a token of its own. Requests from this machine need it, too, except with api.trustLoopback.
 func (g guard) events(current func() string, trustLoopback bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		g, token := g, current()
@@ -55,7 +52,7 @@ func (g guard) events(current func() string, trustLoopback bool, next http.Handl
 		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		have := sha256.Sum256([]byte(given))
 		known := ok && token != "" && subtle.ConstantTimeCompare(have[:], want[:]) == 1
-		if !known && !g.trusts(r) && !g.isOperator(r) {
+		if !known && !g.allows(r) {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, g.refusal()+"; or the token of events.sse", http.StatusUnauthorized)
 			return
@@ -71,20 +68,23 @@ func (g guard) refusal() string {
 	return thisMachine
 }
 
-// isOperator verifies a request, which must have no body.
-func (g guard) isOperator(r *http.Request) bool {
+// allows reports whether a request is from this machine or from an operator.
+func (g guard) allows(r *http.Request) bool {
+	if g.trusts(r) {
+		return true
+	}
 	caller, err := g.verified(r)
 	return err == nil && caller.Operator()
 }
 
 // verified returns who has signed a request, which must have no body.
-func (g guard) verified(r *http.Request) (awswire.Caller, error) {
+func (g guard) verified(r *http.Request) (caller awswire.Caller, err error) {
 	if r.ContentLength != 0 {
-		return awswire.Caller{}, errors.New("a signed request must have no body here")
+		return caller, errors.New("a signed request must have no body here")
 	}
 	proof, err := g.auth(r)
 	if err != nil {
-		return awswire.Caller{}, err
+		return caller, err
 	}
 	return proof(nil)
 }
@@ -92,16 +92,14 @@ func (g guard) verified(r *http.Request) (awswire.Caller, error) {
 // trusts reports whether a request comes from this machine and needs no key.
 func (g guard) trusts(r *http.Request) bool { return g.local && isLocal(r) }
 
-// isLocal reports whether a request comes from this machine: from a loopback address, for a
-// loopback name, and not forwarded, by a proxy of api.proxies or one that says so. The name
+// isLocal reports whether a request comes from this machine: from a loopback address, for a loopback name, and not forwarded. The name
 // excludes DNS rebinding: a web page whose name resolves to 127.0.0.1 sends its own name.
 func isLocal(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	return err == nil && from.Addr().Unmap().IsLoopback() && isLoopbackName(r.Host) && !isForwarded(r)
 }
 
-// isLoopbackName reports whether the Host of a request is localhost or an address of
-// loopback, with or without a port.
+// isLoopbackName reports whether the Host of a request is localhost or an address of loopback, with or without a port.
 func isLoopbackName(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -118,11 +116,7 @@ func isForwarded(r *http.Request) bool {
 		return true
 	}
 	for name := range r.Header {
-		switch name {
-		case "Via", "Forwarded", "X-Real-Ip":
-			return true
-		}
-		if strings.HasPrefix(name, "X-Forwarded-") {
+		if name == "Via" || name == "Forwarded" || name == "X-Real-Ip" || strings.HasPrefix(name, "X-Forwarded-") {
 			return true
 		}
 	}

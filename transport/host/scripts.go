@@ -31,18 +31,14 @@ func newPrograms(s *Script) *programs {
 		limits: script.Limits{
 			Callback: s.Callback, Tick: slowCallback, TimersMax: s.TimersMax, MemoryMax: int64(s.MemoryMax), KeepRunningOnError: s.KeepRunningOnError,
 		},
-		node: node.Options{
-			Dir: s.Node.Dir, UID: uint32(s.Node.UID), GID: uint32(s.Node.GID),
-		},
-		// Uploaded scripts must not run as the host's user, which can read the host's keys,
-		// store and environment.
+		node: node.Options{Dir: s.Node.Dir, UID: uint32(s.Node.UID), GID: uint32(s.Node.GID)},
+		// Uploaded scripts must not run as the host's user, which can read the host's keys, store and environment.
 		uploaded: s.Node.AllowUploaded || s.Node.UID != 0 && s.Node.UID != os.Geteuid(),
 	}
 }
 
-// make makes the program of a script, with the engine of the fleet, of the script's
-// package.json, or the embedded one, in this order. An uploaded script gets node
-// only if the operator allows it.
+// make makes the program of a script, with the engine of the fleet, of the script's package.json, or the embedded one, in this order. An
+// uploaded script gets node only if the operator allows it.
 func (p *programs) make(b *bundle.Bundle, entry string, f *messages.Fleet) (script.Program, error) {
 	asked, err := b.Engine()
 	if err != nil {
@@ -74,8 +70,7 @@ type notInNode struct{ *js.Program }
 // Note implements hosting.Noted.
 func (notInNode) Note() string { return embeddedInstead }
 
-// slowStarter is a program whose processes are children: starting one takes tens
-// of milliseconds, so one is kept ready.
+// slowStarter is a program whose processes are children: starting one takes tens of milliseconds, so one is kept ready.
 type slowStarter struct{ *node.Program }
 
 // Standby implements hosting.Standby.
@@ -162,12 +157,11 @@ func (f *Fleet) standby() int {
 	return f.Standby
 }
 
-// loadWait is how long a start waits for the scripts of configured fleets. A script that does
-// not run puts its fleet in status ERROR; the host starts. The log and the fleet's events
-// have the reason.
+// loadWait is how long a start waits for the scripts of configured fleets. One that does not run puts its fleet in status ERROR; the host
+// starts.
 const loadWait = 30 * time.Second
 
-func (h *Host) loadScripts() error {
+func (h *Host) loadScripts(Options) error {
 	ctx, cancel := context.WithTimeout(context.Background(), loadWait)
 	defer cancel()
 	if err := messages.Run(ctx, h.system, messages.ScriptsLoaded{}); err != nil && ctx.Err() == nil {
@@ -176,18 +170,15 @@ func (h *Host) loadScripts() error {
 	return nil
 }
 
-// reloadWait is how long a reload waits for a process with the new version: longer than a
-// process may take to become ready (10 s).
+// reloadWait is how long a reload waits for a process with the new version: longer than one may take to become ready (10 s).
 const reloadWait = 12 * time.Second
 
-// ErrStillLoading is returned by ReloadScript if the version is still starting after 12 s.
-// New game sessions may still use it later.
+// ErrStillLoading is returned by ReloadScript if the version is still starting after 12 s. New game sessions may still use it later.
 var ErrStillLoading = errors.New("it is still loading; game sessions run it once it is ready")
 
-// ReloadScript reads the script of a configured fleet again. New game sessions then run
-// it, as the version that it returns. If the script cannot be compiled, or a process
-// with it does not become ready, ReloadScript returns an error, and new game sessions
-// keep using the previous version.
+// ReloadScript reads the script of a configured fleet again. New game sessions then run it, as the version that it returns. If the script
+// cannot be compiled, or a process with it does not become ready, it returns an error, and new game sessions keep using the previous
+// version.
 func (h *Host) ReloadScript(ctx context.Context, id messages.FleetID) (version string, err error) {
 	for _, f := range h.fleets {
 		if f.ID != string(id) || f.Script == "" {

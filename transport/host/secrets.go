@@ -21,8 +21,7 @@ func secretOf(secret, file string) (string, error) {
 	return readSecret(file)
 }
 
-// secret checks the source of an optional secret. A secret of the environment has been filled
-// in already.
+// secret checks the source of an optional secret. One of the environment has been filled in already.
 func (v *checks) secret(key, secret, file, env string) {
 	v.that(key, secret == "" || file == "", "must have one of secret, secretFile and secretEnv")
 	v.that(key+".secretEnv", env == "" || secret != "" || file != "", "names a variable that is not set")

@@ -27,15 +27,13 @@ func (c *Store) open(count *counters.Set, log zerolog.Logger) (store.Store, erro
 	return s, nil
 }
 
-// size returns a function that adds up the sizes of the files of the store: the database and its
-// log. It is nil without a file.
+// size returns a function that adds up the sizes of the database and its log, nil without a file.
 func (c *Store) size() func() (int64, error) {
 	if c.Path == "" {
 		return nil
 	}
-	path := c.Path
 	return func() (sum int64, err error) {
-		for _, name := range []string{path, path + "-wal"} {
+		for _, name := range []string{c.Path, c.Path + "-wal"} {
 			info, err := os.Stat(name)
 			switch {
 			case err == nil:
