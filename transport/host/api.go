@@ -56,11 +56,15 @@ func (h *Host) startAPI(o Options) error {
 		return fmt.Errorf("host: service API: %w", err)
 	}
 	stream := c.guard(auth).events(h.reloads.streamToken, c.API.TrustLoopback, h.events)
-	h.ops = ops.New(ops.Options{
+	options := ops.Options{
 		Counters: h.count, System: h.system, Version: o.Version, Logs: logs, Events: stream, Drains: h,
 		Acted:  func(r *http.Request, action, target, result string) { h.console.Report(r, action, target, result) },
-		Queued: h.queued.Figures, StoreBytes: c.Store.size(), CertificateEnds: h.listeners.certificateEnds(),
-	})
+		Queued: h.queued.Figures, StoreBytes: c.Store.size(),
+	}
+	if h.listeners.certs != nil {
+		options.CertificateEnds = h.listeners.certs.Ends
+	}
+	h.ops = ops.New(options)
 	h.console = h.newConsole(o, auth, proxies, logs)
 	h.http = newAPIServer(conns.handler(c.guard(auth).debugPages(h.console.Mux(h.ops.Mux(h.webPages(&o, c.guard(auth), api))))))
 	h.http.ConnContext = conns.remember

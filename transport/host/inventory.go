@@ -118,15 +118,13 @@ func (h operations) Listeners() []console.Listener {
 		return all
 	}
 	leaf := h.listeners.certs.Certificate().Leaf
-	names := slices.Clone(leaf.DNSNames)
+	names, end := slices.Clone(leaf.DNSNames), leaf.NotAfter.UTC()
 	for _, ip := range leaf.IPAddresses {
 		names = append(names, ip.String())
 	}
 	for i := range all {
 		if all[i].Encrypted && all[i].Address != "" {
-			all[i].Certificate = strings.Join(names, ", ")
-			end := leaf.NotAfter.UTC()
-			all[i].Expires = &end
+			all[i].Certificate, all[i].Expires = strings.Join(names, ", "), &end
 		}
 	}
 	return all

@@ -14,10 +14,10 @@ import (
 	"troupe/transport/tlsconf"
 )
 
-func (c *Config) hasTLS() bool { return c.API.TLS || c.hasDTLS() }
-
 // certificatesGenerated is the value for fleets that announce the secure ports.
 const certificatesGenerated = "GENERATED"
+
+func (c *Config) hasTLS() bool { return c.API.TLS || c.hasDTLS() }
 
 func (c *Config) hasDTLS() bool { return c.WSS.Addr != "" || c.KCP.Addr != "" }
 
@@ -53,14 +53,6 @@ func (l *listeners) loadCertificates(c *Config, log zerolog.Logger) error {
 		l.anchors = abs // readers of the announcement may have another working directory
 	}
 	return nil
-}
-
-// certificateEnds returns a function for the ends of the certificates, nil without one.
-func (l *listeners) certificateEnds() func() (served, operator time.Time) {
-	if l.certs == nil {
-		return nil
-	}
-	return l.certs.Ends
 }
 
 func (c *Config) dtlsOptions(addr string, certs *tlsconf.Store) dtls.Options {
