@@ -13,20 +13,14 @@ import (
 // Rule is what the service model says about one member of an input. The rules
 // of an operation stand in the order of the model.
 type Rule struct {
-	member   string
-	required bool
-	check    Check
+	Member   string
+	Required bool
+	Check    Check // of a value that is there
 }
 
 // Check refuses a value, which is never nil, by an Invalid fault that starts with
 // path, the member's name as the caller knows it.
 type Check func(path string, v reflect.Value) error
-
-// Required is the rule of a member that must be there.
-func Required(member string, c Check) Rule { return Rule{member, true, c} }
-
-// Optionally is the rule of a member that may be left out.
-func Optionally(member string, c Check) Rule { return Rule{member, false, c} }
 
 // boundRule is a rule with its place in a struct.
 type boundRule struct {
@@ -39,9 +33,9 @@ type boundRule struct {
 func bind(t reflect.Type, rules []Rule) []boundRule {
 	bound := make([]boundRule, len(rules))
 	for i, r := range rules {
-		f, ok := t.FieldByName(r.member)
+		f, ok := t.FieldByName(r.Member)
 		if !ok {
-			panic(fmt.Sprintf("awswire: %s has no member %s", t, r.member))
+			panic(fmt.Sprintf("awswire: %s has no member %s", t, r.Member))
 		}
 		bound[i] = boundRule{r, f.Index[0]}
 	}
@@ -52,8 +46,8 @@ func bind(t reflect.Type, rules []Rule) []boundRule {
 // member in order. path is empty or ends with a dot.
 func apply(rules []boundRule, path string, v reflect.Value) error {
 	for _, r := range rules {
-		if r.required && isAbsent(v.Field(r.index)) {
-			return Invalid("%s%s is required", path, r.member)
+		if r.Required && isAbsent(v.Field(r.index)) {
+			return Invalid("%s%s is required", path, r.Member)
 		}
 	}
 	for _, r := range rules {
@@ -64,7 +58,7 @@ func apply(rules []boundRule, path string, v reflect.Value) error {
 		if isEnum(member.Type()) && member.String() == emptyEnum {
 			member.SetZero() // the check sees the empty text that the caller sent
 		}
-		if err := r.check(path+r.member, reflect.Indirect(member)); err != nil {
+		if err := r.Check(path+r.Member, reflect.Indirect(member)); err != nil {
 			return err
 		}
 	}
@@ -175,8 +169,8 @@ func MapOf(key, value Check) Check {
 }
 
 // Structure checks the members of a nested struct.
-func Structure[T any](rules ...Rule) Check {
-	bound := bind(reflect.TypeFor[T](), rules)
+func Structure(t reflect.Type, rules ...Rule) Check {
+	bound := bind(t, rules)
 	return func(path string, v reflect.Value) error { return apply(bound, path+".", v) }
 }
 

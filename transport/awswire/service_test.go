@@ -61,10 +61,10 @@ func (s *service) operations() []Operation {
 		Op("DescribeGameSessions", "", func(context.Context, *gamelift.DescribeGameSessionsInput) (*gamelift.DescribeGameSessionsOutput, error) {
 			return &gamelift.DescribeGameSessionsOutput{}, nil
 		}),
-		Op("CreateGameSession", "", s.create, Optionally("FleetId", Either), Required("MaximumPlayerSessionCount", Number(0, 200))).WithBody(4 << 20),
+		Op("CreateGameSession", "", s.create, Rule{"FleetId", false, Either}, Rule{"MaximumPlayerSessionCount", true, Number(0, 200)}).WithBody(4 << 20),
 		Op("CreatePlayerSession", "", func(_ context.Context, in *gamelift.CreatePlayerSessionInput) (*gamelift.CreatePlayerSessionOutput, error) {
 			return &gamelift.CreatePlayerSessionOutput{PlayerSession: &types.PlayerSession{PlayerSessionId: new(fmt.Sprint("psess-", s.created.Add(1))), PlayerId: in.PlayerId}}, nil
-		}, Required("GameSessionId", Either), Required("PlayerId", Text(1, 1024, ""))),
+		}, Rule{"GameSessionId", true, Either}, Rule{"PlayerId", true, Text(1, 1024, "")}),
 		Op("CreatePlayerSessions", "", func(context.Context, *gamelift.CreatePlayerSessionsInput) (*gamelift.CreatePlayerSessionsOutput, error) {
 			return &gamelift.CreatePlayerSessionsOutput{}, nil
 		}),

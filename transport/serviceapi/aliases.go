@@ -12,16 +12,6 @@ import (
 	"troupe/transport/awswire"
 )
 
-var (
-	nonBlank        = text(1, 1024, `.*\S.*`)
-	routingTypes    = enum[types.RoutingStrategyType]()
-	routingStrategy = structure[types.RoutingStrategy](
-		optionally("Type", routingTypes),
-		optionally("FleetId", text(1, 128, `^[a-z]*fleet-[a-zA-Z0-9\-]+`)),
-		optionally("Message", either),
-	)
-)
-
 // aliasMessageMax bounds the message of a TERMINAL alias. The service model has no bound.
 const aliasMessageMax = 1024
 

@@ -16,11 +16,6 @@ import (
 // An instance of the service is a process group here: each runs the whole runtime
 // configuration of its fleet. A fleet has a desired number of groups in each location.
 
-var managedCapacity = structure[types.ManagedCapacityConfiguration](
-	optionally("ZeroCapacityStrategy", enum[types.ZeroCapacityStrategy]()),
-	optionally("ScaleInAfterInactivityMinutes", number(5, 1440)),
-)
-
 // fleetUses reads the capacity and use of fleets in their home locations. It returns the named
 // fleets in the given order, without unknown ones, or a page of all fleets.
 func (s *Server) fleetUses(ctx context.Context, given []string, in any) ([]messages.FleetUse, *string, error) {

@@ -3,9 +3,8 @@
 // awswire does protocols, authentication, and the checks that the service model defines for
 // each member.
 //
-// operations.go is the table: every operation of the service with the errors that it
-// declares, the rules of its members and the function that answers it. A function checks
-// rules across members, translates between API shapes and messages, and cuts lists into
-// pages. It decides nothing about games: that is the Backend's work, which the actors
-// implement.
+// model.txt is the service model: the errors that each operation declares and the rules of its
+// members. operations.go is the table of the functions that answer. A function checks rules
+// across members, translates between API shapes and messages, and cuts lists into pages. It
+// decides nothing about games: that is the Backend's work, which the actors implement.
 package serviceapi

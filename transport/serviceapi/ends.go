@@ -14,8 +14,6 @@ import (
 // logURLMax is the longest URL of a log (service-api.md 2.6).
 const logURLMax = 1024
 
-var terminationMode = oneOf(string(types.TerminationModeTriggerOnProcessTerminate), string(types.TerminationModeForceTerminate))
-
 func (s *Server) terminateGameSession(ctx context.Context, in *gamelift.TerminateGameSessionInput) (*gameSessionOutput, error) {
 	id, err := s.arns.gameSession(*in.GameSessionId)
 	if err != nil {

@@ -30,36 +30,6 @@ var (
 	aliasARN = regexp.MustCompile(`\Aarn:.*:alias/alias-[a-zA-Z0-9-]+\z`)
 )
 
-var (
-	queueName       = text(1, 128, `[a-zA-Z0-9-]+`)
-	queueNameOrARN  = text(1, 256, `[a-zA-Z0-9-]+|^arn:.*:gamesessionqueue\/[a-zA-Z0-9-]+`)
-	latencyPolicies = listOf(0, unbounded, structure[types.PlayerLatencyPolicy](
-		optionally("MaximumIndividualPlayerLatencyMilliseconds", wholeNumber),
-		optionally("PolicyDurationSeconds", wholeNumber),
-	))
-	queueDestinations = listOf(0, unbounded, structure[types.GameSessionQueueDestination](
-		optionally("DestinationArn", arnString),
-	))
-	filterConfiguration = structure[types.FilterConfiguration](
-		optionally("AllowedLocations", listOf(1, 100, locationString)),
-	)
-	priorityConfiguration = structure[types.PriorityConfiguration](
-		optionally("PriorityOrder", listOf(1, 4, enum[types.PriorityType]())),
-		optionally("LocationOrder", listOf(1, 100, locationString)),
-	)
-)
-
-// queueRules are the members that create and update have in common.
-var queueRules = []rule{
-	optionally("TimeoutInSeconds", wholeNumber),
-	optionally("PlayerLatencyPolicies", latencyPolicies),
-	optionally("Destinations", queueDestinations),
-	optionally("FilterConfiguration", filterConfiguration),
-	optionally("PriorityConfiguration", priorityConfiguration),
-	optionally("CustomEventData", text(0, 256, `[\s\S]*`)),
-	optionally("NotificationTarget", text(0, 300, `[a-zA-Z0-9:_-]*(\.fifo)?`)),
-}
-
 func (s *Server) createQueue(ctx context.Context, in *gamelift.CreateGameSessionQueueInput) (*gamelift.CreateGameSessionQueueOutput, error) {
 	change, err := s.queueChange(&gamelift.UpdateGameSessionQueueInput{
 		Name: in.Name, TimeoutInSeconds: in.TimeoutInSeconds, PlayerLatencyPolicies: in.PlayerLatencyPolicies, Destinations: in.Destinations,

@@ -18,16 +18,6 @@ const (
 	pageMatchmakingMax = 10
 )
 
-// The scalars of matchmaking.
-var (
-	matchmakingID   = text(0, 128, `[a-zA-Z0-9-\.]*`)
-	ruleSetBody     = text(1, 65535, "")
-	ruleSetName     = text(1, 256, `[a-zA-Z0-9-\.]*|^arn:.*:matchmakingruleset\/[a-zA-Z0-9-\.]*`)
-	matchmakerName  = text(1, 256, `[a-zA-Z0-9-\.]*|^arn:.*:matchmakingconfiguration\/[a-zA-Z0-9-\.]*`)
-	snsTarget       = text(0, 300, `[a-zA-Z0-9:_/-]*(.fifo)?`)
-	gameSessionData = text(1, 4096, "")
-)
-
 func (s *Server) validateRuleSet(ctx context.Context, in *gamelift.ValidateMatchmakingRuleSetInput) (*gamelift.ValidateMatchmakingRuleSetOutput, error) {
 	return &gamelift.ValidateMatchmakingRuleSetOutput{Valid: aws.Bool(true)}, s.run(ctx, messages.CheckRuleSet{Body: *in.RuleSetBody})
 }

@@ -19,8 +19,6 @@ func timeMember(protocol string, seconds float64) any {
 // stricter has the members that the host checks by a rule of its own, before or instead of the
 // model's. The text of the refusal then differs.
 var stricter = map[string]string{
-	"DescribeGameSessions.StatusFilter":                "one of",
-	"DescribeGameSessionDetails.StatusFilter":          "one of",
 	"DescribePlayerSessions.PlayerSessionStatusFilter": "one of",
 }
 

@@ -14,8 +14,6 @@ import (
 	"troupe/transport/awswire"
 )
 
-var amazonResourceName = text(1, 1011, "")
-
 // tagged reads the ARN of a resource that has tags. It ignores the account in it.
 func (a arns) tagged(arn string) (messages.Resource, error) {
 	resource, err := a.resource(arn)

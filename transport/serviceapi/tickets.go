@@ -27,21 +27,6 @@ const (
 	latencyPairsMax  = 100 // the model sets no bound
 )
 
-var (
-	attributeText = text(1, 100, "")
-	players       = listOf(0, unbounded, structure[types.Player](
-		optionally("PlayerId", playerID),
-		optionally("PlayerAttributes", mapOf(nonZeroAndMaxString, structure[types.AttributeValue](
-			optionally("S", attributeText),
-			optionally("N", either),
-			optionally("SL", listOf(0, unbounded, attributeText)),
-			optionally("SDM", mapOf(attributeText, either)),
-		))),
-		optionally("Team", nonZeroAndMaxString),
-		optionally("LatencyInMs", mapOf(nonEmptyString, positiveInteger)),
-	))
-)
-
 // startMatchmaking starts a ticket (flexmatch.md 13.2).
 func (s *Server) startMatchmaking(ctx context.Context, in *gamelift.StartMatchmakingInput) (*gamelift.StartMatchmakingOutput, error) {
 	req := messages.StartMatchmaking{TicketID: messages.TicketID(aws.ToString(in.TicketId))}
