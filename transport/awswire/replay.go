@@ -4,6 +4,8 @@ import (
 	"container/list"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -29,6 +31,12 @@ type replayKey struct {
 	accessKey, operation, invocation string
 	codec                            codec
 	body                             [sha256.Size]byte
+}
+
+// String returns 64 hexadecimal digits, on every host the same for the same call.
+func (k replayKey) String() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %x", k.accessKey, k.operation, k.invocation, k.codec.contentType(), k.body))
+	return hex.EncodeToString(sum[:])
 }
 
 // isRead reports whether an operation changes nothing, so that it can simply be repeated. The
@@ -76,6 +84,9 @@ func (s *Server) once(r *http.Request, op *Operation, c codec, caller Caller, bo
 	return s.replays.do(r.Context(), key, func() ([]byte, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), detachedFor)
 		defer cancel()
+		if s.options.WithReplayKey != nil {
+			ctx = s.options.WithReplayKey(ctx, key.String())
+		}
 		return op.serve(ctx, c, body)
 	})
 }

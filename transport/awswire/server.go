@@ -22,6 +22,8 @@ type Options struct {
 	Fault func(declared string, err error) *Fault
 	// Authenticator identifies callers. Default: Anyone.
 	Authenticator Authenticator
+	// WithReplayKey returns the context of a handler whose caller may send the same call again, with the same key. Nil: nobody wants the key.
+	WithReplayKey func(ctx context.Context, key string) context.Context
 	// Log gets one debug line per request and an error line per internal fault.
 	Log zerolog.Logger
 	// Now is the clock of Date headers and of the replay memory. Default time.Now.

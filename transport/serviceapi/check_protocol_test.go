@@ -345,3 +345,26 @@ func TestAPIBodyCaps(t *testing.T) {
 		}
 	}
 }
+
+// All attempts of one call have the same replay key, at whichever host they arrive.
+func TestTheBackendKnowsTheReplayKey(t *testing.T) {
+	var got []string
+	keyed := func() *api {
+		a := newAPI(t)
+		a.fake.hook = func(ctx context.Context) error {
+			got = append(got, messages.ReplayKey(ctx))
+			return messages.Errorf(messages.Unavailable, "try again")
+		}
+		return a
+	}
+	one, another := keyed(), keyed()
+	body := encode(t, "json", members{"FleetId": fleetOne, "MaximumPlayerSessionCount": 1})
+	for _, a := range []*api{one, one, another} {
+		a.raw(t, "json", "CreateGameSession", body, "Amz-Sdk-Invocation-Id", "call-1")
+	}
+	one.raw(t, "json", "CreateGameSession", body, "Amz-Sdk-Invocation-Id", "call-2")
+	one.raw(t, "json", "CreateGameSession", body)
+	if len(got) != 5 || len(got[0]) != 64 || got[1] != got[0] || got[2] != got[0] || len(got[3]) != 64 || got[3] == got[0] || got[4] != "" {
+		t.Errorf("got the keys %q", got)
+	}
+}

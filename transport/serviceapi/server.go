@@ -26,6 +26,7 @@ func New(o Options) (*Server, error) {
 	s.wire = awswire.New(awswire.Options{
 		Operations: s.operations(), Fault: fault, Authenticator: o.Authenticator, Log: o.Log, Now: o.Now,
 		Requests: &o.Counters.APIRequests, Errors: &o.Counters.APIErrors, Called: o.Counters.CountCall,
+		WithReplayKey: messages.WithReplayKey,
 	})
 	return s, nil
 }

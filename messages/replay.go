@@ -1,0 +1,18 @@
+package messages
+
+import "context"
+
+// replayKey is the key of a replay key in a context.
+type replayKey struct{}
+
+// WithReplayKey returns a context that says which call a request is an attempt of: an SDK that got no answer sends the same call again, with
+// the same key.
+func WithReplayKey(ctx context.Context, key string) context.Context {
+	return context.WithValue(ctx, replayKey{}, key)
+}
+
+// ReplayKey returns the key of the call that a request is an attempt of; "" if it changes nothing, or nobody can send it again.
+func ReplayKey(ctx context.Context) string {
+	key, _ := ctx.Value(replayKey{}).(string)
+	return key
+}
