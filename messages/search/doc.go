@@ -2,8 +2,6 @@
 // (service-api.md 4), and applies them to game sessions. It is pure: the same input
 // has the same result, and nothing here waits, locks or starts anything.
 //
-// A filter is parsed to a tree, and compiled to a list of comparisons,
-// each with two jump targets: one if it holds, one if not. Matching executes the list, without
-// recursion and allocation. Parsing recurses as deep as an expression nests; the limit of
-// 1,024 characters bounds that.
+// A filter is parsed to functions that call each other. Matching allocates nothing. Parsing and
+// matching recurse as deep as an expression nests; the limit of 1,024 characters bounds that.
 package search

@@ -1,109 +1,59 @@
 package search
 
-import (
-	"troupe/messages"
-)
+import "troupe/messages"
 
 // kind is the type of an operand and of a value.
-type kind uint8
+type kind string
 
 const (
-	text kind = iota + 1
-	number
-	boolean
+	text    kind = "a string in quotes"
+	number  kind = "a number"
+	boolean kind = "true or false"
 )
 
-func (k kind) String() string {
-	return [...]string{"", "a string in quotes", "a number", "true or false"}[k]
+// operand is a member of a game session, or a game property.
+type operand struct {
+	name string // in expressions
+	kind kind
+	text func(g *messages.GameSession) (value string, there bool) // of a text
+	// number is the value of a number, or of a boolean as 0 or 1.
+	number func(g *messages.GameSession, players int) int64
 }
 
-// field is the member of a game session that an operand reads.
-type field uint8
+// fields are the operands that are no game properties.
+var fields = map[string]operand{}
 
-const (
-	fieldID field = iota + 1
-	fieldName
-	fieldProperty
-	fieldMax
-	fieldCreated
-	fieldPlayers
-	fieldAvailable
-	// fieldExact is the creation time in us, the order of lists without a sort expression.
-	// Expressions cannot name it.
-	fieldExact
-)
+func init() {
+	for _, o := range []operand{
+		{"gameSessionId", text, func(g *messages.GameSession) (string, bool) { return string(g.ID), true }, nil},
+		{"gameSessionName", text, func(g *messages.GameSession) (string, bool) { return g.Name, g.Name != "" }, nil},
+		{"maximumSessions", number, nil, func(g *messages.GameSession, _ int) int64 { return int64(g.MaxPlayers) }},
+		{"creationTimeMillis", number, nil, func(g *messages.GameSession, _ int) int64 { return messages.Shown(g.Created).UnixMilli() }},
+		{"playerSessionCount", number, nil, func(_ *messages.GameSession, players int) int64 { return int64(players) }},
+		{"hasAvailablePlayerSessions", boolean, nil, func(g *messages.GameSession, players int) int64 {
+			if players < g.MaxPlayers {
+				return 1
+			}
+			return 0
+		}},
+	} {
+		fields[o.name] = o
+	}
+}
+
+// created is the creation time in us, the order of lists without a sort expression. Expressions cannot name it.
+var created = operand{kind: number, number: func(g *messages.GameSession, _ int) int64 { return g.Created.UnixMicro() }}
 
 // properties is the prefix of the key of a game property.
 const properties = "gameSessionProperties"
 
-var fields = map[string]field{
-	"gameSessionId":              fieldID,
-	"gameSessionName":            fieldName,
-	"maximumSessions":            fieldMax,
-	"creationTimeMillis":         fieldCreated,
-	"playerSessionCount":         fieldPlayers,
-	"hasAvailablePlayerSessions": fieldAvailable,
-}
-
-// operand is a field, with a key if the field is a game property.
-type operand struct {
-	field field
-	key   string
-}
-
-func (o operand) kind() kind {
-	switch o.field {
-	case fieldID, fieldName, fieldProperty:
-		return text
-	case fieldAvailable:
-		return boolean
-	}
-	return number
-}
-
-// String returns the operand in the syntax of expressions.
-func (o operand) String() string {
-	if o.field == fieldProperty {
-		return properties + "." + o.key
-	}
-	for name, f := range fields {
-		if f == o.field {
-			return name
+func property(key string) operand {
+	return operand{name: properties + "." + key, kind: text, text: func(g *messages.GameSession) (string, bool) {
+		for i := range g.Properties {
+			if p := &g.Properties[i]; p.Key == key {
+				return p.Value, true
+			}
 		}
-	}
-	return ""
-}
-
-// text returns the value of a text operand; false if it is absent.
-func (o operand) text(g *messages.GameSession) (string, bool) {
-	switch o.field {
-	case fieldID:
-		return string(g.ID), true
-	case fieldName:
-		return g.Name, g.Name != ""
-	}
-	for i := range g.Properties {
-		if p := &g.Properties[i]; p.Key == o.key {
-			return p.Value, true
-		}
-	}
-	return "", false
-}
-
-// number returns the value of a numeric operand, or of a boolean one as 0 or 1.
-func (o operand) number(g *messages.GameSession, players int) int64 {
-	switch o.field {
-	case fieldMax:
-		return int64(g.MaxPlayers)
-	case fieldCreated:
-		return messages.Shown(g.Created).UnixMilli()
-	case fieldExact:
-		return g.Created.UnixMicro()
-	case fieldPlayers:
-		return int64(players)
-	}
-	if players < g.MaxPlayers {
-		return 1
-	}
-	return 0
+		return "", false
+	}}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"troupe/messages"
 )
 
 const (
@@ -37,7 +39,7 @@ func ParseFilter(expression string) (*Filter, error) {
 	if !p.end() {
 		return nil, p.unexpected("AND, OR or the end")
 	}
-	return compile(tree), nil
+	return &Filter{tree}, nil
 }
 
 // ParseSort reads a sort expression. The error is an *Error.
@@ -74,32 +76,26 @@ func (p *parser) bounded() error {
 }
 
 // or reads: and-expr, { OR, and-expr }.
-func (p *parser) or() (node, error) {
-	left, err := p.and()
-	for err == nil && p.keyword("OR") {
-		var right node
-		right, err = p.and()
-		left = or{left, right}
-	}
-	return left, err
-}
+func (p *parser) or() (condition, error) { return p.joined(p.and, "OR", or) }
 
 // and reads: not-expr, { AND, not-expr }.
-func (p *parser) and() (node, error) {
-	left, err := p.not()
-	for err == nil && p.keyword("AND") {
-		var right node
-		right, err = p.not()
-		left = and{left, right}
+func (p *parser) and() (condition, error) { return p.joined(p.not, "AND", and) }
+
+func (p *parser) joined(part func() (condition, error), keyword string, join func(left, right condition) condition) (condition, error) {
+	left, err := part()
+	for err == nil && p.keyword(keyword) {
+		var right condition
+		right, err = part()
+		left = join(left, right)
 	}
 	return left, err
 }
 
 // not reads: NOT, not-expr | "(", or-expr, ")" | comparison.
-func (p *parser) not() (node, error) {
+func (p *parser) not() (condition, error) {
 	if p.keyword("NOT") {
 		of, err := p.not()
-		return not{of}, err
+		return not(of), err
 	}
 	if !p.take("(") {
 		return p.comparison()
@@ -111,22 +107,29 @@ func (p *parser) not() (node, error) {
 	return inner, err
 }
 
-func (p *parser) comparison() (node, error) {
+func (p *parser) comparison() (condition, error) {
 	o, err := p.operand("a field, NOT or (")
 	if err != nil {
 		return nil, err
 	}
 	p.space()
 	at := p.at
-	c := p.comparator()
-	switch {
-	case c == 0:
-		return nil, p.unexpected("one of = <> < <= > >=")
-	case c != equal && c != notEqual && o.kind() != number:
-		return nil, p.fail(at, "%s is compared by = or <> only", o)
+	for _, c := range comparators {
+		switch {
+		case !p.take(c.symbol):
+			continue
+		case c.symbol != "=" && c.symbol != "<>" && o.kind != number:
+			return nil, p.fail(at, "%s is compared by = or <> only", o.name)
+		}
+		want, err := p.value(o)
+		if o.kind == text {
+			return o.equals(want.text, c.symbol == "<>"), err
+		}
+		return func(g *messages.GameSession, players int) bool {
+			return c.holds(float64(o.number(g, players)), want.number)
+		}, err
 	}
-	v, err := p.value(o)
-	return comparison{o, c, v}, err
+	return nil, p.unexpected("one of = <> < <= > >=")
 }
 
 // operand reads the left side of a comparison.
@@ -138,11 +141,11 @@ func (p *parser) operand(expected string) (operand, error) {
 		return operand{}, p.unexpected(expected)
 	}
 	if name != properties {
-		f, known := fields[name]
+		o, known := fields[name]
 		if !known {
 			return operand{}, p.fail(at, "%s is not a field", quoted(name))
 		}
-		return operand{field: f}, nil
+		return o, nil
 	}
 	if !strings.HasPrefix(p.s[p.at:], ".") {
 		return operand{}, p.unexpected(". and the key of a game property")
@@ -156,29 +159,25 @@ func (p *parser) operand(expected string) (operand, error) {
 	case n > keyMax:
 		return operand{}, p.fail(at, "the key of a game property has at most %d characters, this one %d", keyMax, n)
 	}
-	return operand{fieldProperty, key}, nil
+	return property(key), nil
 }
 
-func (p *parser) comparator() comparator {
-	for c := lastComparator; c > 0; c-- { // longer comparators first
-		if p.take(comparatorNames[c]) {
-			return c
-		}
-	}
-	return 0
+// value is a literal: text if the operand is a text, otherwise number (true is 1).
+type value struct {
+	text   string
+	number float64
 }
 
 // value reads the right side of a comparison, a literal of the operand's type.
 func (p *parser) value(o operand) (value, error) {
 	p.space()
-	expected := o.kind().String() + ", as " + o.String() + " has"
 	rest := p.s[p.at:]
-	switch {
-	case o.kind() == text:
+	switch o.kind {
+	case text:
 		if strings.HasPrefix(rest, "'") || strings.HasPrefix(rest, `"`) {
 			return p.quoted()
 		}
-	case o.kind() == number:
+	case number:
 		if rest != "" && (rest[0] == '-' || isDigit(rest[0])) {
 			return p.number()
 		}
@@ -192,7 +191,7 @@ func (p *parser) value(o operand) (value, error) {
 		}
 		p.at = at
 	}
-	return value{}, p.unexpected(expected)
+	return value{}, p.unexpected(string(o.kind) + ", as " + o.name + " has")
 }
 
 // number reads: [ "-" ], digit, { digit }, [ ".", digit, { digit } ].

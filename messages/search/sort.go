@@ -2,7 +2,6 @@ package search
 
 import (
 	"cmp"
-	"container/heap"
 	"iter"
 	"slices"
 	"strings"
@@ -17,8 +16,8 @@ type Sort struct {
 }
 
 // Oldest and Newest are the orders without a sort expression, by time of creation in us.
-func Oldest() *Sort { return &Sort{by: operand{field: fieldExact}} }
-func Newest() *Sort { return &Sort{by: operand{field: fieldExact}, descending: true} }
+func Oldest() *Sort { return &Sort{by: created} }
+func Newest() *Sort { return &Sort{by: created, descending: true} }
 
 // Position is that of a game session in an order.
 type Position = messages.GameSessionPosition
@@ -26,7 +25,7 @@ type Position = messages.GameSessionPosition
 // Position returns the position of a game session with the given number of players.
 func (s *Sort) Position(g *messages.GameSession, players int) Position {
 	p := Position{ID: g.ID}
-	if s.by.kind() == text {
+	if s.by.kind == text {
 		t, there := s.by.text(g)
 		p.Text, p.Absent = t, !there
 	} else {
@@ -72,48 +71,37 @@ type Found struct {
 }
 
 // First returns the first n game sessions of the order that match the filter and come after
-// behind; nil means from the start. It reads all once, and keeps no more than n game sessions at
+// behind; nil means from the start. It reads all once, and keeps fewer than 2 n game sessions at
 // a time. The result is sorted.
 func (s *Sort) First(n int, all iter.Seq2[*messages.GameSession, int], f *Filter, behind *Position) []Found {
 	if n <= 0 {
 		return nil
 	}
-	kept := ranking{sort: s}
+	type ranked struct {
+		at    Position
+		found Found
+	}
+	var kept []ranked
+	var last *Position // the n-th so far
+	order := func(a, b ranked) int { return s.Compare(a.at, b.at) }
 	for g, players := range all {
 		if !f.Matches(g, players) {
 			continue
 		}
 		p := s.Position(g, players)
-		switch {
-		case behind != nil && s.Compare(p, *behind) <= 0:
-		case len(kept.all) < n:
-			heap.Push(&kept, ranked{p, Found{g, players}})
-		case s.Compare(p, kept.all[0].at) < 0:
-			kept.all[0] = ranked{p, Found{g, players}}
-			heap.Fix(&kept, 0)
+		if behind != nil && s.Compare(p, *behind) <= 0 || last != nil && s.Compare(p, *last) >= 0 {
+			continue
+		}
+		if kept = append(kept, ranked{p, Found{g, players}}); len(kept) == 2*n {
+			slices.SortFunc(kept, order)
+			kept = kept[:n]
+			last = &kept[n-1].at
 		}
 	}
-	slices.SortFunc(kept.all, func(a, b ranked) int { return s.Compare(a.at, b.at) })
-	found := make([]Found, len(kept.all))
-	for i, r := range kept.all {
-		found[i] = r.found
+	slices.SortFunc(kept, order)
+	found := make([]Found, min(n, len(kept)))
+	for i := range found {
+		found[i] = kept[i].found
 	}
 	return found
 }
-
-type ranked struct {
-	at    Position
-	found Found
-}
-
-// ranking is a heap; its top is the last game session in the order.
-type ranking struct {
-	sort *Sort
-	all  []ranked
-}
-
-func (r *ranking) Len() int           { return len(r.all) }
-func (r *ranking) Less(i, j int) bool { return r.sort.Compare(r.all[i].at, r.all[j].at) > 0 }
-func (r *ranking) Swap(i, j int)      { r.all[i], r.all[j] = r.all[j], r.all[i] }
-func (r *ranking) Push(x any)         { r.all = append(r.all, x.(ranked)) }
-func (r *ranking) Pop() any           { panic("search: a ranking only grows") }
