@@ -73,7 +73,7 @@ func (c *Console) acted(r *http.Request, a Action) {
 }
 
 const (
-	banMax = 10 * 365 * 24 * time.Hour
+	banMax = 10 * 365 * 24 * 60 * 60 // seconds
 	// textMax bounds the reason that an operator gives, in bytes, and playerMax a player id, in
 	// characters of any number of bytes, as the service API does: whoever plays can be kicked.
 	textMax   = 256
@@ -158,14 +158,8 @@ func (c *Console) ban(w http.ResponseWriter, r *http.Request, q query) *problem 
 	if p != nil {
 		return p
 	}
-	seconds, p := q.number("seconds", 0, int(banMax/time.Second))
-	if p == nil && seconds == 0 {
-		p = invalid("seconds is needed")
-	}
-	if p != nil {
-		return p
-	}
-	b := messages.Ban{Player: player, Until: c.o.Now().Add(time.Duration(seconds) * time.Second), Reason: reason, By: short(q.who.name)}
+	until := c.o.Now().Add(time.Duration(q.numbers["seconds"]) * time.Second)
+	b := messages.Ban{Player: player, Until: until, Reason: reason, By: short(q.who.name)}
 	if err := c.o.Operations.Ban(r.Context(), b); err != nil {
 		return refused(err)
 	}
@@ -199,31 +193,15 @@ func (c *Console) logLevel(w http.ResponseWriter, _ *http.Request, _ query) *pro
 }
 
 func (c *Console) setLogLevel(w http.ResponseWriter, r *http.Request, q query) *problem {
-	level, p := q.oneOf("level", "debug", "info", "warn", "error")
-	if p != nil {
-		return p
-	}
-	if err := c.o.Operations.SetLogLevel(level, short(q.who.name)); err != nil {
+	if err := c.o.Operations.SetLogLevel(q.words["level"], short(q.who.name)); err != nil {
 		return &problem{http.StatusConflict, "Conflict", err.Error()}
 	}
 	return c.logLevel(w, r, q)
 }
 
-const (
-	profileDefault = 10
-	profileMax     = 120 // seconds
-)
-
 // profile sends a profile of the host, as go tool pprof reads it. Profiles are taken one at a time.
 func (c *Console) profile(w http.ResponseWriter, r *http.Request, q query) *problem {
-	kind, p := q.oneOf("kind", "cpu", "heap", "goroutine", "allocs")
-	if p != nil {
-		return p
-	}
-	seconds, p := q.number("seconds", profileDefault, profileMax)
-	if p != nil {
-		return p
-	}
+	kind, length := q.words["kind"], time.Duration(q.numbers["seconds"])*time.Second
 	select {
 	case c.profiling <- struct{}{}:
 		defer func() { <-c.profiling }()
@@ -233,7 +211,7 @@ func (c *Console) profile(w http.ResponseWriter, r *http.Request, q query) *prob
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{}) // it may take longer than a request
 	// A caller that does not read would keep others from theirs.
-	_ = control.SetWriteDeadline(time.Now().Add(time.Duration(seconds)*time.Second + downloadWriteTimeout))
+	_ = control.SetWriteDeadline(time.Now().Add(length + downloadWriteTimeout))
 	defer func() { _ = control.SetWriteDeadline(time.Time{}) }()
 	if kind != "cpu" {
 		attach(w, "troupe-"+kind+".pprof", "application/octet-stream")
@@ -244,7 +222,7 @@ func (c *Console) profile(w http.ResponseWriter, r *http.Request, q query) *prob
 	if err := pprof.StartCPUProfile(into); err != nil {
 		return &problem{http.StatusConflict, "Conflict", err.Error()}
 	}
-	wait := time.NewTimer(time.Duration(seconds) * time.Second)
+	wait := time.NewTimer(length)
 	defer wait.Stop()
 	select {
 	case <-wait.C:

@@ -102,24 +102,45 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 // route is one method of one path.
 type route struct {
 	params []string // the names of query parameters that it takes
-	needs  []string // those of them that must be there
+	checks []param
 	serve  func(w http.ResponseWriter, r *http.Request, q query) *problem
 	acts   bool   // it changes something
 	open   bool   // it needs no login, and has a body
 	name   string // under which it is logged, and told as an event; empty: it is not
 }
 
+// param says what a query parameter must be.
+type param struct {
+	name            string
+	needed          bool
+	words           []string // nil: any text
+	otherwise, most int      // of a number from 1 on; most is 0 if it is none
+}
+
+// paramOf reads name, name=word|word, of which the first stands for an absent one, or name:otherwise:most. With an exclamation mark
+// behind the name, the parameter must be there.
+func paramOf(text string) (p param) {
+	name, words, chosen := strings.Cut(text, "=")
+	if chosen {
+		p.words = strings.Split(words, "|")
+	}
+	name, limits, _ := strings.Cut(name, ":")
+	otherwise, most, _ := strings.Cut(limits, ":")
+	p.otherwise, _ = strconv.Atoi(otherwise)
+	p.most, _ = strconv.Atoi(most)
+	p.name, p.needed = strings.CutSuffix(name, "!")
+	return p
+}
+
 // table lists all paths below prefix.
 func (c *Console) table() map[string]map[string]route {
 	type serve = func(w http.ResponseWriter, r *http.Request, q query) *problem
-	// get reads something. With an exclamation mark, a parameter must be there.
+	// get reads something.
 	get := func(f serve, params ...string) route {
-		to := route{serve: f}
-		for _, name := range params {
-			name, needed := strings.CutSuffix(name, "!")
-			if to.params = append(to.params, name); needed {
-				to.needs = append(to.needs, name)
-			}
+		to := route{serve: f, checks: make([]param, len(params))}
+		for i, text := range params {
+			to.checks[i] = paramOf(text)
+			to.params = append(to.params, to.checks[i].name)
 		}
 		return to
 	}
@@ -133,6 +154,7 @@ func (c *Console) table() map[string]map[string]route {
 	}
 	download := get(c.downloadLog, "id!")
 	download.name = "download log"
+	const limit = "limit:50:200"
 	return map[string]map[string]route{
 		"login":        {http.MethodPost: {open: true, serve: c.login}},
 		"logout":       {http.MethodPost: act("", c.logout)},
@@ -140,43 +162,45 @@ func (c *Console) table() map[string]map[string]route {
 		"openapi.yaml": read(c.openAPI),
 		"overview":     read(c.overview),
 		"game-sessions": {
-			http.MethodGet:  get(c.gameSessions, "fleet", "alias", "location", "status", "filter", "sort", "limit", "next"),
-			http.MethodPost: act("create game session", c.createGameSession, "fleet!", "location", "name", "maxPlayers"),
+			http.MethodGet: get(c.gameSessions, "fleet", "alias", "location", "status=ACTIVE|ACTIVATING|TERMINATING|TERMINATED|ERROR|any",
+				"filter", "sort", limit, "next"),
+			http.MethodPost: act("create game session", c.createGameSession, "fleet!", "location", "name", "maxPlayers:8:200"),
 		},
 		"game-session":           read(c.gameSession, "id!"),
-		"game-session/log":       read(c.gameSessionLog, "id!", "lines"),
+		"game-session/log":       read(c.gameSessionLog, "id!", "lines:200:2000"),
 		"game-session/log/file":  {http.MethodGet: download},
-		"game-session/terminate": {http.MethodPost: act("terminate game session", c.terminate, "id!", "force")},
+		"game-session/terminate": {http.MethodPost: act("terminate game session", c.terminate, "id!", "force=false|true")},
 		"players": {
-			http.MethodGet:  get(c.players, "player", "gameSession", "playerSession", "fleet", "status", "limit", "next"),
+			http.MethodGet: get(c.players, "player", "gameSession", "playerSession", "fleet",
+				"status=any|RESERVED|ACTIVE|COMPLETED|TIMEDOUT", limit, "next"),
 			http.MethodPost: act("create player session", c.createPlayerSession, "gameSession!", "player!", "data"),
 		},
-		"connections":  read(c.connections, "sort", "limit"),
-		"top":          read(c.top, "sort", "limit"),
+		"connections":  read(c.connections, "sort=queue|rtt|rate|newest", limit),
+		"top":          read(c.top, "sort=rate|queue|rtt|players", limit),
 		"players/kick": {http.MethodPost: act("kick player", c.kick, "player!", "gameSession", "reason")},
 		"bans": {
 			http.MethodGet:    get(c.bans),
-			http.MethodPost:   act("ban player", c.ban, "player!", "seconds", "reason"),
+			http.MethodPost:   act("ban player", c.ban, "player!", "seconds!:0:"+strconv.Itoa(banMax), "reason"),
 			http.MethodDelete: act("lift ban", c.liftBan, "player!"),
 		},
 		"log-level": {
 			http.MethodGet:  get(c.logLevel),
-			http.MethodPost: act("set log level", c.setLogLevel, "level!"),
+			http.MethodPost: act("set log level", c.setLogLevel, "level!=debug|info|warn|error"),
 		},
-		"profile":             {http.MethodPost: act("take profile", c.profile, "kind", "seconds")},
-		"connections/closed":  read(c.closedConnections, "player", "by", "limit"),
+		"profile":             {http.MethodPost: act("take profile", c.profile, "kind=cpu|heap|goroutine|allocs", "seconds:10:120")},
+		"connections/closed":  read(c.closedConnections, "player", "by=any|host|client|network", limit),
 		"aliases":             read(c.aliases),
 		"locations":           read(c.locations),
-		"fleet/events":        read(c.fleetEvents, "id!", "limit"),
+		"fleet/events":        read(c.fleetEvents, "id!", limit),
 		"placement":           read(c.placement, "id!"),
 		"settings":            read(c.settings),
 		"listeners":           read(c.listeners),
 		"fleets":              read(c.fleets),
 		"scripts":             read(c.scripts),
 		"queues":              read(c.queues),
-		"placements":          read(c.placements, "queue", "status", "limit"),
+		"placements":          read(c.placements, "queue", "status="+strings.Join(placementStatuses, "|"), limit),
 		"matchmaking":         read(c.matchmaking),
-		"matchmaking/tickets": read(c.tickets, "configuration", "limit"),
+		"matchmaking/tickets": read(c.tickets, "configuration", limit),
 		"matchmaking/why":     read(c.whyTicket, "ticket!"),
 		"placement/cancel":    {http.MethodPost: act("cancel placement", c.cancelPlacement, "id!")},
 		"drain": {
@@ -231,13 +255,12 @@ func (c *Console) route(w http.ResponseWriter, r *http.Request) *problem {
 	if p := q.read(r.URL.RawQuery, to.params); p != nil {
 		return p
 	}
-	p := &problem{code: "Aborted"} // if it panics to break off the answer
+	p := q.check(to.checks)
 	if to.name != "" {
 		defer func() { c.report(r, to.name, q, p) }()
 	}
-	if missing := q.complete(to.needs); missing != nil {
-		p = missing
-	} else {
+	if p == nil {
+		p = &problem{code: "Aborted"} // if it panics to break off the answer
 		p = to.serve(w, r, q)
 	}
 	return p
@@ -245,9 +268,10 @@ func (c *Console) route(w http.ResponseWriter, r *http.Request) *problem {
 
 // query is the checked query of a request.
 type query struct {
-	who    caller
-	values url.Values
-	limit  int // the parameter of that name
+	who     caller
+	values  url.Values
+	words   map[string]string // of parameters that are one of some words
+	numbers map[string]int
 }
 
 // queryValueMax bounds a value in bytes, except that of player (see playerMax).
@@ -280,45 +304,34 @@ func (q *query) read(raw string, known []string) *problem {
 
 func (q query) text(name string) string { return q.values.Get(name) }
 
-const (
-	limitDefault = 50
-	limitMax     = 200
-)
-
-// complete checks that the parameters that must be there are, and reads limit.
-func (q *query) complete(needs []string) (p *problem) {
-	for _, name := range needs {
-		if q.text(name) == "" {
-			return invalid("%s is needed", name)
+// check reads the parameters that are words or numbers.
+func (q *query) check(params []param) *problem {
+	q.words, q.numbers = map[string]string{}, map[string]int{}
+	for _, one := range params {
+		given, text := q.values.Has(one.name), q.text(one.name)
+		switch {
+		case one.needed && text == "":
+			return invalid("%s is needed", one.name)
+		case one.words != nil:
+			if !given {
+				text = one.words[0]
+			}
+			if !slices.Contains(one.words, text) {
+				return invalid("%s must be one of %s", one.name, strings.Join(one.words, ", "))
+			}
+			q.words[one.name] = text
+		case one.most > 0:
+			n := one.otherwise
+			if given {
+				var err error
+				if n, err = strconv.Atoi(text); err != nil || n < 1 || n > one.most {
+					return invalid("%s must be a number from 1 to %d", one.name, one.most)
+				}
+			}
+			q.numbers[one.name] = n
 		}
 	}
-	q.limit, p = q.number("limit", limitDefault, limitMax)
-	return p
-}
-
-// number returns a parameter from 1 to most.
-func (q query) number(name string, otherwise, most int) (int, *problem) {
-	text := q.values.Get(name)
-	if !q.values.Has(name) {
-		return otherwise, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > most {
-		return 0, invalid("%s must be a number from 1 to %d", name, most)
-	}
-	return n, nil
-}
-
-// oneOf returns a parameter that is one of some words; without it, the first.
-func (q query) oneOf(name string, words ...string) (string, *problem) {
-	v := q.values.Get(name)
-	switch {
-	case !q.values.Has(name):
-		return words[0], nil
-	case slices.Contains(words, v):
-		return v, nil
-	}
-	return "", invalid("%s must be one of %s", name, strings.Join(words, ", "))
+	return nil
 }
 
 // unknown refuses the name of a resource that a list is to be about.

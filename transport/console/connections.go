@@ -42,10 +42,6 @@ const (
 // connections lists players of running game sessions who have a seat and have been there: the
 // slowest first, or those with the longest queue.
 func (c *Console) connections(w http.ResponseWriter, r *http.Request, q query) *problem {
-	by, p := q.oneOf("sort", "queue", "rtt", "rate", "newest")
-	if p != nil {
-		return p
-	}
 	all, games, p := c.crowdNow(r)
 	if p != nil {
 		return p
@@ -54,7 +50,7 @@ func (c *Console) connections(w http.ResponseWriter, r *http.Request, q query) *
 		Connections []player `json:"connections"`
 		Matched     int      `json:"matched"`
 		Silent      int      `json:"silent"` // game sessions that do not answer: their players are not there
-	}{firstPlayers(all, by, q.limit), len(all), silentOf(games)})
+	}{firstPlayers(all, q.words["sort"], q.numbers["limit"]), len(all), silentOf(games)})
 }
 
 // silentOf counts the game sessions that do not answer.

@@ -52,18 +52,14 @@ func shownGameSession(g *messages.GameSession) gameSession {
 // gameSessions lists game sessions with the search grammar of SearchGameSessions
 // (service-api.md 4), in pages.
 func (c *Console) gameSessions(w http.ResponseWriter, r *http.Request, q query) *problem {
-	status, p := q.oneOf("status", "ACTIVE", "ACTIVATING", "TERMINATING", "TERMINATED", "ERROR", "any")
-	if p != nil {
-		return p
-	}
 	after, p := positionOf(q.text("next"))
 	if p != nil {
 		return p
 	}
-	wanted, _ := messages.ParseGameSessionStatus(status) // 0, any
+	wanted, _ := messages.ParseGameSessionStatus(q.words["status"]) // 0, any
 	found, p := c.find(r, messages.FindGameSessions{
 		FleetID: messages.FleetID(q.text("fleet")), AliasID: messages.AliasID(q.text("alias")), Location: q.text("location"), Status: wanted,
-		Filter: q.text("filter"), Sort: cmp.Or(q.text("sort"), "creationTimeMillis DESC"), After: after, Limit: q.limit, TextMax: nextTextMax,
+		Filter: q.text("filter"), Sort: cmp.Or(q.text("sort"), "creationTimeMillis DESC"), After: after, Limit: q.numbers["limit"], TextMax: nextTextMax,
 	})
 	if p != nil {
 		return p
@@ -251,9 +247,7 @@ func recordedPlayer(s *messages.PlayerSession) player {
 
 // terminate ends a game session.
 func (c *Console) terminate(w http.ResponseWriter, r *http.Request, q query) *problem {
-	force, p := q.oneOf("force", "false", "true")
-	if p != nil {
-		return p
-	}
-	return answerAsked(c, w, r, messages.TerminateGameSession{GameSessionID: messages.GameSessionID(q.text("id")), Force: force == "true"}, shownGameSession)
+	return answerAsked(c, w, r, messages.TerminateGameSession{
+		GameSessionID: messages.GameSessionID(q.text("id")), Force: q.words["force"] == "true",
+	}, shownGameSession)
 }

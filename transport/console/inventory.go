@@ -50,16 +50,13 @@ type closedConnection struct {
 
 // closedConnections lists the connections that ended last, of all players or of one.
 func (c *Console) closedConnections(w http.ResponseWriter, _ *http.Request, q query) *problem {
-	by, p := q.oneOf("by", "any", "host", "client", "network")
-	if p != nil {
-		return p
-	}
+	by, limit := q.words["by"], q.numbers["limit"]
 	all, matched := []closedConnection{}, 0
 	for _, one := range c.o.Operations.ClosedConnections() {
 		if player := q.text("player"); player != "" && player != string(one.PlayerID) || by != "any" && by != one.By {
 			continue
 		}
-		if matched++; len(all) == q.limit {
+		if matched++; len(all) == limit {
 			continue
 		}
 		shown := closedConnection{
@@ -117,7 +114,7 @@ type fleetEvent struct {
 // fleetEvents shows the last events of a fleet, the newest first.
 func (c *Console) fleetEvents(w http.ResponseWriter, r *http.Request, q query) *problem {
 	return answerAsked(c, w, r, messages.FleetEventQuery{ID: messages.FleetID(q.text("id"))}, func(events []messages.FleetEvent) map[string][]fleetEvent {
-		last := slices.Clone(events[max(len(events)-q.limit, 0):])
+		last := slices.Clone(events[max(len(events)-q.numbers["limit"], 0):])
 		slices.Reverse(last)
 		return map[string][]fleetEvent{"events": shownAll(last, func(e messages.FleetEvent) fleetEvent {
 			return fleetEvent{timeOf(e.Time), e.Code, e.Message, e.Count}

@@ -14,8 +14,6 @@ import (
 )
 
 const (
-	linesDefault = 200
-	linesMax     = 2000
 	// tailBytes bounds what is read of a log for its last lines: the pages ask every two
 	// seconds, and a log may have gigabytes.
 	tailBytes = 512 << 10
@@ -23,10 +21,6 @@ const (
 
 // gameSessionLog shows the last lines of a log.
 func (c *Console) gameSessionLog(w http.ResponseWriter, _ *http.Request, q query) *problem {
-	n, p := q.number("lines", linesDefault, linesMax)
-	if p != nil {
-		return p
-	}
 	log, whole, p := c.openLog(q, tailBytes)
 	if p != nil {
 		return p
@@ -38,7 +32,7 @@ func (c *Console) gameSessionLog(w http.ResponseWriter, _ *http.Request, q query
 	for lines.Scan() {
 		last = append(last, lines.Text())
 	}
-	if len(last) > n {
+	if n := q.numbers["lines"]; len(last) > n {
 		last, whole = last[len(last)-n:], false
 	}
 	return answer(w, struct {

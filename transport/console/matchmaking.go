@@ -46,7 +46,7 @@ type ticket struct {
 // tickets lists tickets that have not ended, those that have waited longest first.
 func (c *Console) tickets(w http.ResponseWriter, r *http.Request, q query) *problem {
 	name := messages.MatchmakerName(q.text("configuration"))
-	found, err := messages.Do(r.Context(), c.o.Backend, messages.TicketList{Matchmaker: name, Limit: q.limit})
+	found, err := messages.Do(r.Context(), c.o.Backend, messages.TicketList{Matchmaker: name, Limit: q.numbers["limit"]})
 	if err != nil {
 		return refused(err)
 	}

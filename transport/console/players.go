@@ -14,17 +14,11 @@ import (
 	"troupe/messages"
 )
 
-// playerStatuses are the words of the parameter status.
-var playerStatuses = []string{"any", "RESERVED", "ACTIVE", "COMPLETED", "TIMEDOUT"}
-
 // players lists player sessions from their records, also those that are over: of a player, of a
 // game session, one of which the beginning of the id is known, or of all ACTIVE game sessions.
 func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *problem {
-	word, p := q.oneOf("status", playerStatuses...)
-	if p != nil {
-		return p
-	}
-	status, _ := messages.ParsePlayerSessionStatus(word) // 0 for any
+	limit := q.numbers["limit"]
+	status, _ := messages.ParsePlayerSessionStatus(q.words["status"]) // 0 for any
 	behind, p := placeOf(q.text("next"))
 	if p != nil {
 		return p
@@ -47,7 +41,7 @@ func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *prob
 	var more *place // where to go on if not all was read
 	playing := given == 0 || q.text("fleet") != ""
 	if playing {
-		found, more, p = c.playing(r, messages.FleetID(q.text("fleet")), status, behind, q.limit+1)
+		found, more, p = c.playing(r, messages.FleetID(q.text("fleet")), status, behind, limit+1)
 	} else {
 		var matched int
 		found, matched, p = c.chosen(r, q, status, behind)
@@ -56,9 +50,9 @@ func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *prob
 	if p != nil {
 		return p
 	}
-	if len(found) > q.limit {
-		found = found[:q.limit]
-		more = &found[q.limit-1].place
+	if len(found) > limit {
+		found = found[:limit]
+		more = &found[limit-1].place
 	}
 	if more != nil {
 		raw, _ := json.Marshal(more) // strings and numbers only

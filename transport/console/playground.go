@@ -12,9 +12,7 @@ import (
 )
 
 const (
-	playersDefault = 8   // of a game session that an operator creates
-	playersMax     = 200 // as CreateGameSession has it (service-api.md 2.6)
-	nameMax        = 1024
+	nameMax = 1024
 	// createMax is how long a game session may take to become ACTIVE until its creation is
 	// answered as it is, and createPoll how often it is looked at.
 	createMax  = 15 * time.Second
@@ -23,10 +21,6 @@ const (
 
 // createGameSession creates a game session, and answers when it is not ACTIVATING any more.
 func (c *Console) createGameSession(w http.ResponseWriter, r *http.Request, q query) *problem {
-	players, p := q.number("maxPlayers", playersDefault, playersMax)
-	if p != nil {
-		return p
-	}
 	name := q.text("name")
 	if len(name) > nameMax {
 		return invalid("name is longer than %d bytes", nameMax)
@@ -34,7 +28,7 @@ func (c *Console) createGameSession(w http.ResponseWriter, r *http.Request, q qu
 	ctx, cancel := context.WithTimeout(r.Context(), createMax)
 	defer cancel()
 	g, err := messages.Do(ctx, c.o.Backend, messages.CreateGameSession{
-		FleetID: messages.FleetID(q.text("fleet")), Location: q.text("location"), Name: name, MaxPlayers: players,
+		FleetID: messages.FleetID(q.text("fleet")), Location: q.text("location"), Name: name, MaxPlayers: q.numbers["maxPlayers"],
 	})
 	if err != nil {
 		return refused(err)

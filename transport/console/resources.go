@@ -101,7 +101,7 @@ func (c *Console) scripts(w http.ResponseWriter, r *http.Request, _ query) *prob
 	}
 	return answer(w, struct {
 		Scripts []script         `json:"scripts"`
-		Running []runningVersion `json:"running"` // the newest game session's first, at most limitMax
+		Running []runningVersion `json:"running"` // the newest game session's first, at most runningMax
 	}{all, running})
 }
 
@@ -113,6 +113,9 @@ type runningVersion struct {
 	Players       int       `json:"players"`
 	Newest        time.Time `json:"newest"` // when the last of the game sessions was created
 }
+
+// runningMax bounds the versions in an answer.
+const runningMax = 200
 
 // running says which versions run. After an update, game sessions that began before it go on with
 // the version that they have.
@@ -142,7 +145,7 @@ func (c *Console) running(r *http.Request) ([]runningVersion, *problem) {
 	slices.SortFunc(all, func(a, b runningVersion) int {
 		return cmp.Or(b.Newest.Compare(a.Newest), cmp.Compare(a.FleetID, b.FleetID), cmp.Compare(a.ScriptVersion, b.ScriptVersion))
 	})
-	return all[:min(len(all), limitMax)], nil
+	return all[:min(len(all), runningMax)], nil
 }
 
 type queue struct {
@@ -202,13 +205,9 @@ func shownPlacement(p messages.PlacementState) placement {
 var placementStatuses = []string{"any", "PENDING", "FULFILLED", "CANCELLED", "TIMED_OUT", "FAILED"}
 
 func (c *Console) placements(w http.ResponseWriter, r *http.Request, q query) *problem {
-	status, p := q.oneOf("status", placementStatuses...)
-	if p != nil {
-		return p
-	}
 	name := messages.QueueName(q.text("queue"))
 	found, err := messages.Do(r.Context(), c.o.Backend, messages.PlacementList{
-		Queue: name, Status: messages.PlacementStatus(slices.Index(placementStatuses, status)), Limit: q.limit,
+		Queue: name, Status: messages.PlacementStatus(slices.Index(placementStatuses, q.words["status"])), Limit: q.numbers["limit"],
 	})
 	if err != nil {
 		return refused(err)

@@ -80,10 +80,7 @@ func busy(g *messages.GameSession, players []player, known bool) busyGame {
 
 // top lists running game sessions and their players, in one order.
 func (c *Console) top(w http.ResponseWriter, r *http.Request, q query) *problem {
-	by, p := q.oneOf("sort", "rate", "queue", "rtt", "players")
-	if p != nil {
-		return p
-	}
+	by, limit := q.words["sort"], q.numbers["limit"]
 	all, games, p := c.crowdNow(r)
 	if p != nil {
 		return p
@@ -110,5 +107,5 @@ func (c *Console) top(w http.ResponseWriter, r *http.Request, q query) *problem 
 		GameSessionsSilent  int        `json:"gameSessionsSilent"` // their players are not there
 		Players             []player   `json:"players"`
 		PlayersInGame       int        `json:"playersInGame"`
-	}{games[:min(q.limit, len(games))], len(games), silentOf(games), firstPlayers(all, by, q.limit), len(all)})
+	}{games[:min(limit, len(games))], len(games), silentOf(games), firstPlayers(all, by, limit), len(all)})
 }
