@@ -2,7 +2,6 @@ package awswire
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 )
@@ -54,7 +53,7 @@ func CallerOf(ctx context.Context) Caller {
 
 // Authenticator identifies the caller of a request, in two steps. It checks the headers
 // first, so that the body of a refused request is not read, and returns a Proof that checks
-// the rest. It refuses with an *AuthError; any other error is answered as an internal fault.
+// the rest. It refuses with a *Fault; any other error is answered as an internal fault.
 // It may be called from any goroutine.
 type Authenticator func(r *http.Request) (Proof, error)
 
@@ -62,19 +61,12 @@ type Authenticator func(r *http.Request) (Proof, error)
 // Authenticator does, and is called at most once.
 type Proof func(body []byte) (Caller, error)
 
-// AuthError is a refusal by an Authenticator, with one of the codes of
-// service-api.md 1.3, such as InvalidSignatureException.
-type AuthError struct{ Code, Text string }
-
-// Error returns the text alone: it is meant for the API's caller.
-func (e *AuthError) Error() string { return e.Text }
-
 // Anyone is the Authenticator of auth mode none: it verifies nothing. It refuses only web
 // pages, which browsers mark with their origin, because of DNS rebinding. Access key and
 // region of the Caller are unverified claims of the Authorization header.
 func Anyone(r *http.Request) (Proof, error) {
 	if r.Header.Get("Origin") != "" {
-		return nil, &AuthError{accessDenied, "web pages do not call a service API without access keys"}
+		return nil, BadRequest(accessDenied, "web pages do not call a service API without access keys")
 	}
 	caller := claimed(r)
 	return func([]byte) (Caller, error) { return caller, nil }, nil
@@ -91,13 +83,4 @@ func claimed(r *http.Request) Caller {
 		return Caller{}
 	}
 	return Caller{AccessKey: parts[0], Region: parts[2]}
-}
-
-// authFault translates the error of an Authenticator.
-func authFault(err error) *Fault {
-	var refused *AuthError
-	if errors.As(err, &refused) {
-		return BadRequest(refused.Code, refused.Text)
-	}
-	return Internal(err)
 }

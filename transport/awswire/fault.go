@@ -15,8 +15,8 @@ type Fault struct {
 	Cause  error  // for the log, when it is the host's fault
 }
 
-// Error implements error.
-func (f *Fault) Error() string { return f.Code + ": " + f.Text }
+// Error returns the text alone: it is meant for the API's caller.
+func (f *Fault) Error() string { return f.Text }
 
 // Codes of faults. InvalidRequest and InternalFault are declared by every operation, the
 // others by none.

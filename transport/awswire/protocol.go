@@ -30,7 +30,10 @@ type selected struct {
 // added one can only turn a signed request into an unknown operation.
 func detect(r *http.Request) selected {
 	if r.Header.Get(headerProtocol) == cborProtocol {
-		_, name, _ := cutLast(r.URL.Path, cborPathMark)
+		name := ""
+		if i := strings.LastIndex(r.URL.Path, cborPathMark); i >= 0 {
+			name = r.URL.Path[i+len(cborPathMark):]
+		}
 		return selected{codec: cborCodec{}, operation: name}
 	}
 	if target := r.Header.Get(headerTarget); target != "" {
@@ -44,14 +47,4 @@ func detect(r *http.Request) selected {
 		return selected{codec: cborCodec{}}
 	}
 	return selected{codec: jsonCodec{}}
-}
-
-// cutLast is strings.Cut around the last occurrence of sep; without one, after
-// is empty.
-func cutLast(s, sep string) (before, after string, found bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
 }

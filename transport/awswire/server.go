@@ -164,7 +164,7 @@ func (s *Server) received(r *http.Request, most int64) ([]byte, Caller, error) {
 	proof, err := s.options.Authenticator(r)
 	if err != nil {
 		drain(r)
-		return nil, Caller{}, authFault(err)
+		return nil, Caller{}, err
 	}
 	size := most // of a body of unknown length
 	if r.ContentLength >= 0 {
@@ -185,7 +185,7 @@ func (s *Server) received(r *http.Request, most int64) ([]byte, Caller, error) {
 	}
 	caller, err := proof(body)
 	if err != nil {
-		return nil, Caller{}, authFault(err)
+		return nil, Caller{}, err
 	}
 	return body, caller, nil
 }

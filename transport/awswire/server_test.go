@@ -84,7 +84,7 @@ func TestAPIAuthenticatorSeam(t *testing.T) {
 			got = claimed(r)
 			switch got.AccessKey {
 			case "AKIDBAD":
-				return nil, &AuthError{"UnrecognizedClientException", "no such key"}
+				return nil, BadRequest("UnrecognizedClientException", "no such key")
 			case "AKIDBUG":
 				return nil, errors.New("bug")
 			}

@@ -187,5 +187,5 @@ func hmacOf(key []byte, text string) []byte {
 func sameText(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 func refuse(code, format string, args ...any) error {
-	return &AuthError{Code: code, Text: fmt.Sprintf(format, args...)}
+	return BadRequest(code, fmt.Sprintf(format, args...))
 }

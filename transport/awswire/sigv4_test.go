@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -362,7 +363,7 @@ func FuzzSigV4Request(f *testing.F) {
 			t.Fatalf("let through as %v", caller)
 		}
 		known := map[string]bool{missingToken: true, incomplete: true, unrecognizedClient: true, invalidSignature: true}
-		if f := authFault(err); !known[f.Code] || f.Text == "" {
+		if f, ok := errors.AsType[*Fault](err); !ok || !known[f.Code] || f.Text == "" {
 			t.Fatalf("got %v", f)
 		}
 		// Signed: let through.

@@ -81,7 +81,7 @@ func (a *API) made(k *APIKey, secret string) awswire.Key {
 // thisMachineOnly is the Authenticator without keys. It has the rule of the operator's pages.
 func thisMachineOnly(r *http.Request) (awswire.Proof, error) {
 	if !isLocal(r) {
-		return nil, &awswire.AuthError{Code: "AccessDeniedException", Text: "without access keys the service API is for callers on this machine that ask for it by localhost or a loopback address and not through a proxy (set api.keys)"}
+		return nil, awswire.BadRequest("AccessDeniedException", "without access keys the service API is for callers on this machine that ask for it by localhost or a loopback address and not through a proxy (set api.keys)")
 	}
 	return awswire.Anyone(r)
 }
