@@ -26,7 +26,7 @@ func (a *api) listen(t *testing.T) string {
 
 // API-14, API-18.
 func TestTheSDKForJavaScript(t *testing.T) {
-	node := serviceapitest.InstallNode(t).WithKey(testKey, testSecret)
+	node := &node{serviceapitest.InstallNode(t)}
 	for _, c := range []struct {
 		protocol string
 		off      time.Duration
@@ -34,12 +34,12 @@ func TestTheSDKForJavaScript(t *testing.T) {
 		a := newAPI(t, offBy(c.off), withKeys)
 		a.fake.happened(messages.FleetEvent{ID: "e", Code: "FLEET_CREATED", Message: "m", Time: epochStart, Count: 1})
 		url := a.listen(t)
-		playsWithNode(t, a, node.Run(t, url+"/prefix", fleetOne, c.protocol))
+		playsWithNode(t, a, node.run(t, url+"/prefix", fleetOne, c.protocol))
 		if testing.Short() {
 			return // the rest is the protocol, which other tests have without a process
 		}
-		got := node.RunScripts(t, url, c.protocol, []byte("PK"))
-		want := serviceapitest.NodeScripts{
+		got := node.runScripts(t, url, c.protocol, []byte("PK"))
+		want := nodeScripts{
 			ScriptID: "script-0000", Size: 2, NodeVersion: "24.x", Versions: []string{"1", "2", "2"}, Listed: []string{"script-0000"},
 			FleetID: "fleet-0002", FleetStatus: "NEW", Locations: []string{"us-east-1"}, Concurrent: 3, Events: []string{"FLEET_CREATED"}, EventTimes: true,
 			Errors: map[string]string{"deletedTwice": "InvalidFleetStatusException", "unknownScript": "NotFoundException"},
@@ -50,7 +50,7 @@ func TestTheSDKForJavaScript(t *testing.T) {
 	}
 }
 
-func playsWithNode(t *testing.T, a *api, got serviceapitest.NodeResult) {
+func playsWithNode(t *testing.T, a *api, got nodeResult) {
 	t.Helper()
 	if !strings.HasPrefix(got.GameSessionID, "arn:aws:gamelift:us-east-1::gamesession/fleet-one/gsess-") ||
 		got.GameSession.Status != "ACTIVE" || got.GameSession.Port != 7000 || got.GameSession.IPAddress == "" || !got.GameSession.CurrentSeen ||
