@@ -163,23 +163,11 @@ func TreeOf(v any) cbor.Value {
 	case float64:
 		return cbor.Float64(v)
 	case []string:
-		list := make(cbor.List, len(v))
-		for i := range v {
-			list[i] = cbor.String(v[i])
-		}
-		return list
+		return listOf(v)
 	case []Members:
-		list := make(cbor.List, len(v))
-		for i := range v {
-			list[i] = TreeOf(v[i])
-		}
-		return list
+		return listOf(v)
 	case []any:
-		list := make(cbor.List, len(v))
-		for i := range v {
-			list[i] = TreeOf(v[i])
-		}
-		return list
+		return listOf(v)
 	case map[string]any:
 		m := cbor.Map{}
 		for k, entry := range v {
@@ -188,6 +176,14 @@ func TreeOf(v any) cbor.Value {
 		return m
 	}
 	panic(fmt.Sprintf("no CBOR for %T", v))
+}
+
+func listOf[T any](all []T) cbor.List {
+	list := make(cbor.List, len(all))
+	for i := range all {
+		list[i] = TreeOf(all[i])
+	}
+	return list
 }
 
 // Plain reads CBOR.
