@@ -8,9 +8,16 @@ import (
 	"troupe/messages/counters"
 )
 
-// Panicked counts and logs a panic that was recovered while one peer's bytes were
-// handled. Such a panic is a bug of the host. The caller ends that peer's connection.
-func Panicked(count *counters.Set, log *zerolog.Logger, where string, panicked any) {
+// Rescue is deferred itself where one peer's bytes are handled. It counts and logs a panic, which is a bug of the host, and passes
+// it to end, if that is not nil, which ends that peer's connection.
+func Rescue(count *counters.Set, log *zerolog.Logger, where string, end func(panicked any)) {
+	p := recover()
+	if p == nil {
+		return
+	}
 	count.ConnectionPanics.Add(1)
-	log.Error().Str("where", where).Interface("panic", panicked).Bytes("stack", debug.Stack()).Msg("a connection's code panicked")
+	log.Error().Str("where", where).Interface("panic", p).Bytes("stack", debug.Stack()).Msg("a connection's code panicked")
+	if end != nil {
+		end(p)
+	}
 }

@@ -161,11 +161,7 @@ func (a *Association) end(why error, goodbye bool) {
 		defer a.running.Done()
 		a.in.Lock() // wait for the record that is being processed
 		defer a.in.Unlock()
-		defer func() {
-			if p := recover(); p != nil {
-				transport.Panicked(a.count, &a.log, "end of a DTLS association", p)
-			}
-		}()
+		defer transport.Rescue(a.count, &a.log, "end of a DTLS association", nil)
 		if a.handler != nil {
 			a.handler.OnClosed(why)
 		}

@@ -122,12 +122,7 @@ func (e *Endpoint) read() {
 // or handshake of the peer that sent the datagram ends.
 func (e *Endpoint) readSome(buf []byte) (done bool) {
 	var from netip.AddrPort
-	defer func() {
-		if p := recover(); p != nil {
-			transport.Panicked(e.o.Counters, &e.o.Log, "DTLS reader", p)
-			e.endPeer(from)
-		}
-	}()
+	defer transport.Rescue(e.o.Counters, &e.o.Log, "DTLS reader", func(any) { e.endPeer(from) })
 	for failures := 0; ; {
 		var n int
 		var err error

@@ -133,14 +133,11 @@ func (h *half) run() {
 // shake does the handshake and makes its association. A panic fails the handshake and ends the
 // association, if it was made.
 func (h *half) shake() (a *Association, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			transport.Panicked(h.e.o.Counters, &h.e.o.Log, "DTLS handshake", p)
-			if a, err = h.made, ErrPanicked; a != nil {
-				a.end(ErrPanicked, true)
-			}
+	defer transport.Rescue(h.e.o.Counters, &h.e.o.Log, "DTLS handshake", func(any) {
+		if a, err = h.made, ErrPanicked; a != nil {
+			a.end(ErrPanicked, true)
 		}
-	}()
+	})
 	s, err := serverHandshake(h.ctx, h.pipe, h.e.o.Certificate(), h.filter.suite, h.e.sessions)
 	if err != nil {
 		return nil, err

@@ -170,17 +170,12 @@ func (s *socket) read() {
 // readSome reads until the socket is closed. It returns false after a panic, which closes the
 // channel of the peer whose datagram was being handled.
 func (s *socket) readSome(buf []byte) (done bool) {
-	defer func() {
-		p := recover()
-		if p == nil {
-			return
-		}
-		transport.Panicked(s.pool.opt.Counters, &s.pool.opt.Log, "fast channel reader", p)
+	defer transport.Rescue(s.pool.opt.Counters, &s.pool.opt.Log, "fast channel reader", func(any) {
 		if a := s.inHand; a != nil {
 			s.inHand = nil
 			a.Close()
 		}
-	}()
+	})
 	for failures := 0; ; {
 		n, from, err := s.conn.ReadFromUDPAddrPort(buf)
 		from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())

@@ -110,13 +110,10 @@ func (w *writer) group(n int) {
 // releases d's reference. After a panic it closes the channel of this peer.
 func (s *socket) encode(b *batch, d *datagram) {
 	before := len(b.bytes)
-	defer func() {
-		if p := recover(); p != nil {
-			transport.Panicked(s.pool.opt.Counters, &s.pool.opt.Log, "fast channel writer", p)
-			d.owner.Close()
-			b.bytes = b.bytes[:before]
-		}
-	}()
+	defer transport.Rescue(s.pool.opt.Counters, &s.pool.opt.Log, "fast channel writer", func(any) {
+		d.owner.Close()
+		b.bytes = b.bytes[:before]
+	})
 	defer d.frame.Release()
 	if d.life != 0 && d.life != d.owner.live.Load() {
 		return

@@ -267,17 +267,12 @@ func (e *engine) onFast(body []byte) {
 	if !open {
 		return
 	}
-	defer e.recovered()
+	defer transport.Rescue(e.set.count, &e.set.log, "KCP handler", e.panicked)
 	e.owner.onDatagram(body)
 }
 
-// recovered is deferred around calls of the owner. A panic ends only this connection.
-func (e *engine) recovered() {
-	p := recover()
-	if p == nil {
-		return
-	}
-	transport.Panicked(e.set.count, &e.set.log, "KCP handler", p)
+// panicked ends a connection whose owner has panicked.
+func (e *engine) panicked(p any) {
 	e.lock()
 	e.startClose(messages.CloseInternalError, fmt.Errorf("%w: %v", errPanicked, p), false)
 	e.leave()
@@ -286,17 +281,14 @@ func (e *engine) recovered() {
 // guarded runs a part of the engine. A panic ends the connection and leaves the lock in order.
 // The lock is held.
 func (e *engine) guarded(turn func()) {
-	defer func() {
-		if p := recover(); p != nil {
-			transport.Panicked(e.set.count, &e.set.log, "KCP", p)
-			e.handover.muted = true
-			if err := fmt.Errorf("%w: %v", errPanicked, p); e.phase <= phaseDrain {
-				e.startClose(messages.CloseInternalError, err, false)
-			} else {
-				e.endNow(err)
-			}
+	defer transport.Rescue(e.set.count, &e.set.log, "KCP", func(p any) {
+		e.handover.muted = true
+		if err := fmt.Errorf("%w: %v", errPanicked, p); e.phase <= phaseDrain {
+			e.startClose(messages.CloseInternalError, err, false)
+		} else {
+			e.endNow(err)
 		}
-	}()
+	})
 	turn()
 }
 

@@ -76,9 +76,6 @@ func (l *Listener) ask(c *Conn) {
 	var handler transport.Handler
 	refusal := messages.CloseInternalError
 	defer func() {
-		if p := recover(); p != nil {
-			transport.Panicked(l.opt.Counters, &l.opt.Log, "KCP acceptor", p)
-		}
 		refused := handler == nil
 		if refused {
 			handler = transport.Nobody{}
@@ -90,6 +87,7 @@ func (l *Listener) ask(c *Conn) {
 			c.Close(refusal)
 		}
 	}()
+	defer transport.Rescue(l.opt.Counters, &l.opt.Log, "KCP acceptor", nil)
 	handler, refusal = l.acceptor.Accept(c)
 }
 

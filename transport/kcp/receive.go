@@ -109,12 +109,7 @@ func (e *engine) takeIn(body []byte) {
 // input runs KCP's Input. That panics on a segment over 1500 bytes, which checkSegments
 // has refused. A panic for another reason ends only this connection.
 func (e *engine) input(body []byte) (ok bool) {
-	defer func() {
-		if p := recover(); p != nil {
-			transport.Panicked(e.set.count, &e.set.log, "KCP input", p)
-			ok = false
-		}
-	}()
+	defer transport.Rescue(e.set.count, &e.set.log, "KCP input", nil)
 	return e.kcp.Input(body, kcpgo.IKCP_PACKET_REGULAR, false) == 0
 }
 
@@ -183,7 +178,7 @@ func (e *engine) deliver() {
 func (e *engine) deliverSome() (done bool) {
 	buf := takeBuffer(smallBuffer)
 	defer func() { giveBuffer(buf) }()
-	defer e.recovered()
+	defer transport.Rescue(e.set.count, &e.set.log, "KCP handler", e.panicked)
 	for {
 		e.lock()
 		var what delivery

@@ -34,12 +34,7 @@ func (l *Listener) accept() error {
 
 // receive handles an accepted connection: its handshake starts when Admission admits it.
 func (l *Listener) receive(nc net.Conn) {
-	defer func() {
-		if p := recover(); p != nil {
-			transport.Panicked(l.opt.Counters, &l.opt.Log, "WebSocket listener", p)
-			reset(nc)
-		}
-	}()
+	defer transport.Rescue(l.opt.Counters, &l.opt.Log, "WebSocket listener", func(any) { reset(nc) })
 	v := &handshakingConn{Conn: nc, l: l, remote: addrPort(nc.RemoteAddr())}
 	proxied := l.opt.Proxies.Has(v.remote.Addr())
 	if a := l.opt.Admission; a != nil && proxied {
@@ -75,7 +70,7 @@ func (v *handshakingConn) requestAdmission() {
 func (v *handshakingConn) readProxyHeader() {
 	l := v.l
 	defer l.handshakes.Done()
-	defer v.panicked("PROXY protocol header")
+	defer transport.Rescue(l.opt.Counters, &l.opt.Log, "PROXY protocol header", v.panicked)
 	under := bottom(v.Conn) // the header comes before TLS
 	_ = under.SetReadDeadline(time.Now().Add(headerTimeout))
 	client, err := transport.ReadProxyHeader(under)
@@ -138,13 +133,8 @@ func (l *Listener) enter(v *handshakingConn) bool {
 	return !closed
 }
 
-// panicked is deferred by the goroutines of a handshake.
-func (v *handshakingConn) panicked(where string) {
-	if p := recover(); p != nil {
-		transport.Panicked(v.l.opt.Counters, &v.l.opt.Log, where, p)
-		_ = v.Close()
-	}
-}
+// panicked ends a handshake that panicked.
+func (v *handshakingConn) panicked(any) { _ = v.Close() }
 
 // reset closes a connection by a TCP reset, which leaves no TIME_WAIT entry: a flood would
 // fill the table.

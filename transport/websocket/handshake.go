@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"troupe/messages/counters"
+	"troupe/transport"
 	"troupe/transport/internal/rfc6455"
 )
 
@@ -20,7 +21,7 @@ import (
 func (v *handshakingConn) serve() {
 	l := v.l
 	defer l.leave(v)
-	defer v.panicked("WebSocket handshake")
+	defer transport.Rescue(l.opt.Counters, &l.opt.Log, "WebSocket handshake", v.panicked)
 	_ = v.SetDeadline(time.Now().Add(headerTimeout))
 	in := l.readers.Get().(*headerReader)
 	defer func() {

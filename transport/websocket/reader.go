@@ -193,20 +193,13 @@ var errPanicked = errors.New("websocket: handler panicked")
 // readGuarded is read with a panic of the handler as errPanicked.
 func (c *Conn) readGuarded() (code uint16, err error) {
 	err = errPanicked
-	defer c.handlerPanicked()
-	return c.read(c.in.handler)
+	c.guard(func() { code, err = c.read(c.in.handler) })
+	return code, err
 }
 
 // guard runs f and reports whether it returned without a panic.
 func (c *Conn) guard(f func()) (ok bool) {
-	defer c.handlerPanicked()
+	defer transport.Rescue(c.l.opt.Counters, &c.l.opt.Log, "WebSocket handler", nil)
 	f()
 	return true
-}
-
-// handlerPanicked is deferred around calls of the handler.
-func (c *Conn) handlerPanicked() {
-	if p := recover(); p != nil {
-		transport.Panicked(c.l.opt.Counters, &c.l.opt.Log, "WebSocket handler", p)
-	}
 }

@@ -49,7 +49,7 @@ func (c *Conn) Flush() {
 // writeNow writes s and further frames without blocking, as long as the kernel takes them.
 // The caller has set writerBusy.
 func (c *Conn) writeNow(s *scratch, more bool) {
-	defer c.writerPanicked()
+	defer transport.Rescue(c.l.opt.Counters, &c.l.opt.Log, "WebSocket writer", func(any) { c.writeFailed(errPanicked) })
 	for round := 1; ; round++ {
 		n, err := s.try(c.raw)
 		c.countWrite(n)
@@ -97,7 +97,7 @@ func (c *Conn) startWriter() {
 // writeLoop is the writer goroutine. It writes s and further frames, blocks while the peer is
 // slow, and ends when nothing is left. The caller has set writerBusy.
 func (c *Conn) writeLoop(s *scratch) {
-	defer c.writerPanicked()
+	defer transport.Rescue(c.l.opt.Counters, &c.l.opt.Log, "WebSocket writer", func(any) { c.writeFailed(errPanicked) })
 	for {
 		if err := c.writeWaiting(s); err != nil {
 			giveScratch(s)
@@ -154,24 +154,11 @@ func (c *Conn) countWrite(n int) {
 	c.l.opt.Counters.BytesOut.Add(c.channel(), int64(n))
 }
 
-// writerPanicked is deferred by writers: a panic ends only this connection.
-func (c *Conn) writerPanicked() {
-	if p := recover(); p != nil {
-		transport.Panicked(c.l.opt.Counters, &c.l.opt.Log, "WebSocket writer", p)
-		c.writeFailed(errPanicked)
-	}
-}
-
 // composeGuarded is compose, but a panic of the source ends only this connection: nothing more
 // is composed, and the reader cleans up when the socket is closed. The caller holds mu and
 // owns s.
 func (c *Conn) composeGuarded(s *scratch) (more bool) {
-	defer func() {
-		p := recover()
-		if p == nil {
-			return
-		}
-		transport.Panicked(c.l.opt.Counters, &c.l.opt.Log, "WebSocket source", p)
+	defer transport.Rescue(c.l.opt.Counters, &c.l.opt.Log, "WebSocket source", func(any) {
 		s.reset()
 		o := &c.out
 		o.phase, o.source, more = phaseEnded, nil, false
@@ -183,7 +170,7 @@ func (c *Conn) composeGuarded(s *scratch) (more bool) {
 		}
 		c.muted.Store(true)
 		c.cutAfter(0)
-	}()
+	})
 	return c.compose(s)
 }
 
