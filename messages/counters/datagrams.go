@@ -46,11 +46,10 @@ const (
 	HandshakeRefusedPerIP                             // too many half-open handshakes of one address
 	HandshakeRefusedRate                              // too many new ones per second
 	HandshakeRefusedFull                              // too many associations
-	HandshakeRefusedGate                              // the address is not allowed
 )
 
 var handshakeNames = []string{"", "full", "resumed", "failed", "timed_out", "evicted", "refused_total",
-	"refused_per_ip", "refused_rate", "refused_full", "refused_gate"}
+	"refused_per_ip", "refused_rate", "refused_full"}
 
 // String returns the label value.
 func (o HandshakeOutcome) String() string { return name(handshakeNames, uint8(o)) }

@@ -446,21 +446,6 @@ func TestAClientThatRestartsOnItsAddressReplacesItself(t *testing.T) {
 	})
 }
 
-func TestAGateIsAskedFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newNetwork()
-		s := h.serve(t, func(o *Options, _ *acceptAll) {
-			o.Admit = func(ip netip.Addr) bool { return ip == netip.MustParseAddr("10.0.0.2") }
-		})
-		h.inject(netip.MustParseAddrPort("10.0.0.3:1"), helloRecord(1))
-		s.dialFrom(h, alice, nil).a.Write([]byte("x"))
-		await(t, s.new)
-		if n := s.count.Handshakes.Get(counters.HandshakeRefusedGate); n != 1 {
-			t.Errorf("%d refused", n)
-		}
-	})
-}
-
 // refuseAll closes every association in Accept, and accepts it all the same.
 type refuseAll struct{ inbox *inbox }
 

@@ -291,8 +291,6 @@ func (e *Endpoint) admit(from netip.AddrPort, key netip.Prefix, hello clientHell
 	switch {
 	case e.closed, hello.suite == 0:
 		return counters.HandshakeFailed
-	case e.o.Admit != nil && !e.o.Admit(from.Addr()):
-		return counters.HandshakeRefusedGate
 	case len(e.peers) >= peersMax && e.peers[from] == nil:
 		return counters.HandshakeRefusedFull
 	case !e.rates.has(key, now), e.hellos != nil && e.hellos.TokensAt(now) < 1:

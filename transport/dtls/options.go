@@ -3,7 +3,6 @@ package dtls
 import (
 	"cmp"
 	"crypto/tls"
-	"net/netip"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -39,10 +38,6 @@ type Options struct {
 	// second; 200. Addresses share buckets where there are more of them than buckets.
 	HelloRatePerIP float64
 	Timeout        time.Duration // of one handshake; 5 s
-
-	// Admit, if not nil, says whether an address may begin a handshake at all. It is
-	// called by the socket's reader, under the endpoint's lock: it must not block.
-	Admit func(ip netip.Addr) bool
 
 	// Channel names this endpoint's socket in Writes and BytesOut.
 	Channel  counters.Channel

@@ -116,8 +116,7 @@ func (e *Endpoint) follow(a *Association, to netip.AddrPort) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	was := a.RemoteAddr()
-	gated := e.o.Admit != nil && to.Addr() != was.Addr() && !e.o.Admit(to.Addr())
-	if a.ipIndex < 0 || e.peers[to] != nil || gated {
+	if a.ipIndex < 0 || e.peers[to] != nil {
 		e.drop(counters.RecordUnknownAddress)
 		return false
 	}

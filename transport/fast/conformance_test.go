@@ -208,7 +208,7 @@ func (s *conformingSecured) Dial(ctx context.Context, up func([]byte), down func
 	s.peers++
 	peer := s.peers
 	s.mu.Unlock()
-	a, err := s.Open(messages.PeerID(peer), netip.Addr{}, upward(up))
+	a, err := s.Open(messages.PeerID(peer), upward(up))
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"math"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,10 +34,6 @@ type SecuredOptions struct {
 	// Enabled false announces a port that is bound and refuses every association: clients
 	// stay on WebSocket (realtime.md 8.4 tells what that costs a stock one).
 	Enabled bool
-	// SameIP accepts handshakes only from IP addresses of logged-in peers' WebSockets
-	// (reliability.md 6). A client whose UDP uses another address then waits for minutes,
-	// so it is off by default.
-	SameIP   bool
 	Log      zerolog.Logger
 	Counters *counters.Set
 }
@@ -52,7 +47,6 @@ type Secured struct {
 
 	mu     sync.Mutex
 	tokens map[string]*SecuredAssociation // of open ones, by connectToken
-	ips    map[netip.Addr]int             // of open ones, how many
 	closed bool
 }
 
@@ -71,10 +65,7 @@ func ListenSecured(o SecuredOptions) (*Secured, error) {
 	if o.Anchors == nil {
 		return nil, errors.New("fast: no trust anchors for the secured channel")
 	}
-	s := &Secured{o: o, tokens: make(map[string]*SecuredAssociation), ips: make(map[netip.Addr]int)}
-	if o.SameIP {
-		o.DTLS.Admit = s.knows
-	}
+	s := &Secured{o: o, tokens: make(map[string]*SecuredAssociation)}
 	o.DTLS.Channel, o.DTLS.Counters, o.DTLS.Log = counters.DTLS, o.Counters, o.Log
 	endpoint, err := dtls.Listen(o.DTLS, s)
 	if err != nil {
@@ -99,31 +90,22 @@ func (s *Secured) Close() error {
 	return s.endpoint.Close()
 }
 
-// knows reports whether the WebSocket of a logged-in peer comes from an address.
-func (s *Secured) knows(ip netip.Addr) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.ips[ip] > 0
-}
-
-// Open creates the channel and the token of a logged-in peer whose WebSocket comes from ip.
-// One DTLS association may present the token. Before that, and after the association's
+// Open creates the channel and the token of a logged-in peer. One DTLS association may present the token. Before that, and after the association's
 // end, the channel is not ready, and the peer is served by WebSocket. Every login opens
 // a channel of its own, with numbers from 0.
-func (s *Secured) Open(peer messages.PeerID, ip netip.Addr, h SecuredHandler) (*SecuredAssociation, error) {
+func (s *Secured) Open(peer messages.PeerID, h SecuredHandler) (*SecuredAssociation, error) {
 	if peer <= messages.NoPeer {
 		return nil, ErrPeer
 	}
 	var secret [32]byte
 	rand.Read(secret[:])
-	a := &SecuredAssociation{s: s, peer: peer, ip: ip.Unmap(), handler: h, since: time.Now(), token: base64.RawURLEncoding.EncodeToString(secret[:]), highest: -1}
+	a := &SecuredAssociation{s: s, peer: peer, handler: h, since: time.Now(), token: base64.RawURLEncoding.EncodeToString(secret[:]), highest: -1}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, ErrClosed
 	}
 	s.tokens[a.token] = a
-	s.ips[a.ip]++
 	return a, nil
 }
 
@@ -244,7 +226,6 @@ func (v *recordHandler) verify(c *SecuredAssociation, h *wire.Header) {
 type SecuredAssociation struct {
 	s       *Secured
 	peer    messages.PeerID
-	ip      netip.Addr // of its WebSocket
 	handler SecuredHandler
 	token   string
 	since   time.Time // when the token became good; guarded by s.mu
@@ -351,22 +332,11 @@ func (c *SecuredAssociation) fresh(number int32) bool {
 	return true
 }
 
-// forget invalidates a token.
-func (s *Secured) forget(c *SecuredAssociation) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.tokens[c.token] != c {
-		return
-	}
-	delete(s.tokens, c.token)
-	if s.ips[c.ip]--; s.ips[c.ip] == 0 {
-		delete(s.ips, c.ip)
-	}
-}
-
 // Close ends the channel and its association and invalidates the token. Idempotent.
 func (c *SecuredAssociation) Close() {
-	c.s.forget(c)
+	c.s.mu.Lock()
+	delete(c.s.tokens, c.token)
+	c.s.mu.Unlock()
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()

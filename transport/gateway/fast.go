@@ -22,7 +22,7 @@ func (p *peer) OpenFast(peer messages.PeerID) (offer player.FastOffer) {
 		p.fast = counters.DTLS
 		offer = player.FastOffer{Channel: counters.DTLS, Port: secured.Port(), Anchors: secured.Anchors()}
 		var a *fast.SecuredAssociation
-		if a, err = secured.Open(peer, p.ip(), p); err == nil {
+		if a, err = secured.Open(peer, p); err == nil {
 			p.beside.Store(a)
 			offer.Link, offer.Token = a, a.Token()
 		}

@@ -100,7 +100,6 @@ type DTLS struct {
 	HalfOpenPerIP   int     `config:"halfOpenPerIP"`        // concurrent handshakes per IP address; further ones wait unless one is silent
 	HellosPerSecond float64 `config:"hellosPerSecond"`      // new handshakes per second
 	HellosPerIP     float64 `config:"hellosPerIPPerSecond"` // new handshakes per second and IP address
-	SameIP          bool    `config:"sameIP"`               // accept handshakes only from the IP of a logged-in player's wss
 }
 
 // KCP is Troupe's own transport: KCP inside DTLS.

@@ -79,7 +79,7 @@ func (l *listeners) bind(o *Options, count *counters.Set) error {
 		return fmt.Errorf("host: dtls.addr: %w", err)
 	}
 	l.secured, err = fast.ListenSecured(fast.SecuredOptions{
-		DTLS: secured, Anchors: l.certs.CAPEM, Enabled: c.Fast.Enabled, SameIP: c.DTLS.SameIP, Log: log, Counters: count,
+		DTLS: secured, Anchors: l.certs.CAPEM, Enabled: c.Fast.Enabled, Log: log, Counters: count,
 	})
 	if err != nil {
 		return fmt.Errorf("host: dtls.addr: %w", err)

@@ -527,21 +527,3 @@ func TestANewCertificateReachesAllListenersWithoutARestart(t *testing.T) {
 		before.hear(5)
 	})
 }
-
-func TestWithSameIPOnlyLoggedInAddressesGetAHandshake(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := startHost(t, func(c *host.Config) {
-			secure(t)(c)
-			c.DTLS.SameIP = true
-		}, nil)
-		short, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := dtls.Dial(short, h.dtls(h.host.Addrs().DTLS, h.roots()), func(*dtls.Association) dtls.Handler { return nil }); err == nil {
-			t.Error("a stranger has an association")
-		}
-		if h.host.Counters().Handshakes.Get(counters.HandshakeRefusedGate) == 0 {
-			t.Error("no handshake is refused at the gate")
-		}
-		h.sdk(client.WSS, h.seats(h.newGame(2), 1)[0]) // has its fast channel
-	})
-}
