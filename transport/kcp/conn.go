@@ -24,18 +24,19 @@ type Conn struct {
 	e       *engine
 	handler transport.Handler // set before the first record
 
-	fast atomic.Pointer[Fast] // nil before OpenFast
+	fast   atomic.Pointer[Fast]             // nil before OpenFast
+	ticket atomic.Pointer[transport.Ticket] // nil once it has left
 
 	// guarded by the engine's lock
 	source wire.Source
 	sends  []*wire.Frame // of Send; nil while there are none
-	ticket *transport.Ticket
 }
 
 var _ transport.Conn = (*Conn)(nil)
 
 func newConn(l *Listener, carrier Carrier, ticket *transport.Ticket) *Conn {
-	c := &Conn{id: l.opt.NextID(), l: l, ticket: ticket}
+	c := &Conn{id: l.opt.NextID(), l: l}
+	c.ticket.Store(ticket)
 	c.e = newEngine(carrier, settings{
 		count: l.opt.Counters, log: l.opt.Log,
 		writeTimeout: l.opt.WriteTimeout, closeLinger: l.opt.CloseLinger,
@@ -63,12 +64,7 @@ func (c *Conn) RoundTrip() time.Duration {
 }
 
 // LoginRead implements transport.Conn.
-func (c *Conn) LoginRead() {
-	c.e.lock()
-	ticket := c.ticket
-	c.e.leave()
-	ticket.LoginRead()
-}
+func (c *Conn) LoginRead() { c.ticket.Load().LoginRead() }
 
 // Reached implements transport.Conn. Pings do not wait behind messages here.
 func (c *Conn) Reached() (acked uint64, ping bool) { return 0, true }
@@ -81,10 +77,8 @@ func (c *Conn) PongsInOrder() bool { return false }
 func (c *Conn) LoggedIn() {
 	c.e.lock()
 	c.e.widen(messageBytesMax)
-	ticket := c.ticket
-	c.ticket = nil
 	c.e.leave()
-	ticket.LoggedIn()
+	c.ticket.Swap(nil).LoggedIn()
 }
 
 // SetSource implements transport.Conn. A source is drained under the engine's lock, so the
@@ -185,10 +179,9 @@ func (c *Conn) onClosed(how ended) {
 	for _, f := range c.sends {
 		f.Release()
 	}
-	ticket := c.ticket
-	c.sends, c.source, c.ticket = nil, nil, nil
+	c.sends, c.source = nil, nil
 	c.e.leave()
-	ticket.Leave()
+	c.ticket.Swap(nil).Leave()
 	end := transport.End{Code: how.code, ByHost: how.ours, Err: how.err}
 	end.Clean = how.peerSaid && how.code == uint16(messages.CloseNormal) && how.ours == 0
 	end.Count(c.l.opt.Counters, counters.KCP)

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"unicode/utf8"
 
-	"troupe/messages"
 	"troupe/transport/internal/rfc6455"
 )
 
@@ -39,26 +38,13 @@ type control struct {
 	b [rfc6455.ControlMax]byte
 }
 
-func (p *control) bytes() []byte { return p.b[:p.n] }
-
-// set copies payload, cut at 125 bytes.
-func (p *control) set(payload []byte) { p.n = uint8(copy(p.b[:], payload)) }
-
-// closeFrameOf returns the close frame for a reason: its number and name.
-func closeFrameOf(reason messages.CloseReason) *control {
-	p := controls.Get().(*control)
-	binary.BigEndian.PutUint16(p.b[:], uint16(reason))
-	p.n = uint8(2 + copy(p.b[2:], reason.String()))
-	return p
-}
-
-// echo returns the close frame that answers the peer's: its code, or nothing.
-func echo(code uint16) *control {
+// byeFrame returns a close frame with a code and a text; with neither if the code is 0.
+func byeFrame(code uint16, text string) *control {
 	p := controls.Get().(*control)
 	p.n = 0
 	if code != 0 {
 		binary.BigEndian.PutUint16(p.b[:], code)
-		p.n = 2
+		p.n = uint8(2 + copy(p.b[2:], text))
 	}
 	return p
 }

@@ -28,10 +28,11 @@ type Conn struct {
 	raw    syscall.RawConn // for reads and writes that do not block; nil if these are not possible
 	remote netip.AddrPort
 
-	in       inbound     // owned by the reader goroutine
-	loggedIn atomic.Bool // raises the limit on message sizes
-	muted    atomic.Bool // the host closes: input is dropped
-	patient  bool        // set once: the socket measures the write timeout, not the writer
+	in       inbound                          // owned by the reader goroutine
+	loggedIn atomic.Bool                      // raises the limit on message sizes
+	muted    atomic.Bool                      // the host closes: input is dropped
+	patient  bool                             // set once: the socket measures the write timeout, not the writer
+	ticket   atomic.Pointer[transport.Ticket] // nil once it has left
 
 	mu  sync.Mutex // held briefly; at most for a drain of the source
 	out outbound   // guarded by mu
@@ -80,7 +81,6 @@ type outbound struct {
 	err        error         // why writing failed
 	cut        *time.Timer   // closes the socket when the closing takes too long
 	idle       chan struct{} // closed when writer becomes writerIdle; made by awaitWriter
-	ticket     *transport.Ticket
 }
 
 // newConn makes the connection of a socket whose handshake is done. Early are
@@ -94,7 +94,8 @@ func (l *Listener) newConn(nc net.Conn, remote netip.AddrPort, ticket *transport
 	}
 	c.in.to = copy(c.in.buf, early)
 	c.in.parser.framesMax = framesMax
-	c.out.phase, c.out.ticket = phaseOpen, ticket
+	c.out.phase = phaseOpen
+	c.ticket.Store(ticket)
 	return c
 }
 
@@ -126,22 +127,13 @@ func (c *Conn) RemoteAddr() netip.AddrPort { return c.remote }
 func (c *Conn) channel() counters.Channel { return c.l.kind.Channel() }
 
 // LoginRead implements transport.Conn.
-func (c *Conn) LoginRead() {
-	c.mu.Lock()
-	ticket := c.out.ticket
-	c.mu.Unlock()
-	ticket.LoginRead()
-}
+func (c *Conn) LoginRead() { c.ticket.Load().LoginRead() }
 
 // LoggedIn implements transport.Conn. It also raises the limit on inbound
 // messages, so it belongs before the answer to the LOGIN.
 func (c *Conn) LoggedIn() {
 	c.loggedIn.Store(true)
-	c.mu.Lock()
-	ticket := c.out.ticket
-	c.out.ticket = nil
-	c.mu.Unlock()
-	ticket.LoggedIn()
+	c.ticket.Swap(nil).LoggedIn()
 }
 
 // SetSource implements transport.Conn. A drain runs under the connection's lock,
@@ -190,5 +182,5 @@ func (c *Conn) queueControl(slot **control, payload []byte) {
 	if *slot == nil {
 		*slot = controls.Get().(*control)
 	}
-	(*slot).set(payload)
+	(*slot).n = uint8(copy((*slot).b[:], payload))
 }

@@ -37,7 +37,7 @@ func (c *Conn) startClose(reason messages.CloseReason, drain bool) bool {
 			reason = messages.CloseInternalError // 0 is a bug of the caller
 		}
 		o.byHost = reason
-		o.bye = closeFrameOf(reason)
+		o.bye = byeFrame(uint16(reason), reason.String())
 	}
 	c.muted.Store(true)
 	o.phase = phaseDrain
@@ -59,7 +59,7 @@ func (c *Conn) answer(code uint16) {
 		if o.bye != nil {
 			controls.Put(o.bye)
 		}
-		o.bye = echo(code)
+		o.bye = byeFrame(code, "")
 		o.phase = phaseClosing
 	}
 	c.cutAfter(c.l.opt.CloseLinger)
@@ -216,8 +216,7 @@ func (c *Conn) release(code uint16, err error) transport.End {
 	if o.cut != nil {
 		o.cut.Stop()
 	}
-	ticket := o.ticket
-	o.sends, o.source, o.cut, o.ticket = nil, nil, nil, nil
+	o.sends, o.source, o.cut = nil, nil, nil
 	if o.err != nil && errors.Is(err, net.ErrClosed) {
 		err = o.err // the cause, rather than the reader's error
 	}
@@ -227,7 +226,7 @@ func (c *Conn) release(code uint16, err error) transport.End {
 	end := transport.End{Code: code, ByHost: o.byHost, Err: err}
 	c.mu.Unlock()
 
-	ticket.Leave()
+	c.ticket.Swap(nil).Leave()
 	giveBuffer(c.in.msg)
 	c.in.msg, c.in.buf = nil, nil
 	leave := code == uint16(messages.CloseNormal) || code == 0 && c.l.opt.EmptyCloseIsLeave

@@ -139,18 +139,14 @@ func (v *handshakingConn) panicked(any) { _ = v.Close() }
 // reset closes a connection by a TCP reset, which leaves no TIME_WAIT entry: a flood would
 // fill the table.
 func reset(nc net.Conn) {
-	if tcp := tcpOf(nc); tcp != nil {
-		_ = tcp.SetLinger(0)
-	}
+	lingerNot(nc)
 	cut(nc)
 }
 
 // lingerNot makes the end of the socket a reset.
-func (c *Conn) lingerNot() {
-	if l, ok := c.nc.(interface{ SetLinger(sec int) error }); ok {
+func lingerNot(nc net.Conn) {
+	if l, ok := bottom(nc).(interface{ SetLinger(sec int) error }); ok {
 		_ = l.SetLinger(0)
-	} else if tcp := tcpOf(c.nc); tcp != nil {
-		_ = tcp.SetLinger(0)
 	}
 }
 

@@ -47,7 +47,7 @@ type parser struct {
 	mask   uint32 // of the frame under way, turned to its next byte
 	frames int    // its frames so far
 	size   int    // its payload, as far as announced
-	left   int    // bytes of the frame under way still to come
+	left   int    // bytes of the frame under way still to come; the caller may read them directly into the message
 }
 
 // next parses the start of b. A message in one frame and a control frame are returned whole
@@ -120,11 +120,7 @@ func (p *parser) part(b []byte, at int) event {
 	return event{kind: gotPart, last: p.body(payload), payload: payload, used: at + n}
 }
 
-// wants returns how many bytes of the current frame are still to come. The caller may read
-// them directly into the message and pass them to body.
-func (p *parser) wants() int { return p.left }
-
-// body unmasks the next bytes of the frame under way, at most wants, in place,
+// body unmasks the next bytes of the frame under way, at most left, in place,
 // and reports whether they complete the message.
 func (p *parser) body(payload []byte) (last bool) {
 	p.mask = rfc6455.Mask(payload, p.mask)

@@ -42,13 +42,6 @@ func (c *Conn) Reached() (acked uint64, ping bool) {
 	return p.acked, p.acked >= o.pingEnd
 }
 
-// wrote notes that s is completely written. The caller holds mu.
-func (c *Conn) wrote(s *scratch) {
-	if s.ping && c.out.pinged == pingWaiting {
-		c.out.pinged = pingWritten
-	}
-}
-
 // answered notes a pong.
 func (c *Conn) answered() {
 	c.mu.Lock()

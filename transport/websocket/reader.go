@@ -147,7 +147,7 @@ func (c *Conn) assemble(h transport.Handler, ev event) error {
 	in.msg = growBuffer(in.msg, len(in.msg.b)+len(ev.payload))
 	in.msg.b = append(in.msg.b, ev.payload...)
 	last := ev.last
-	for in.from == in.to && in.parser.wants() > 0 {
+	for in.from == in.to && in.parser.left > 0 {
 		var err error
 		if last, err = c.readBody(); err != nil {
 			return err
@@ -175,7 +175,7 @@ func (c *Conn) readBody() (last bool, err error) {
 	if have == cap(in.msg.b) {
 		in.msg = growBuffer(in.msg, have+1)
 	}
-	_, n, err := c.readSocket(in.msg.b[have:min(cap(in.msg.b), have+in.parser.wants())])
+	_, n, err := c.readSocket(in.msg.b[have:min(cap(in.msg.b), have+in.parser.left)])
 	if n == 0 {
 		return false, err
 	}

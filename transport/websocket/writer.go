@@ -63,23 +63,33 @@ func (c *Conn) writeNow(s *scratch, more bool) {
 			go c.writeLoop(s)
 			return
 		}
-		if s.last {
-			c.closeFrameWritten()
-		}
-		c.mu.Lock()
-		c.wrote(s)
-		s.reset()
-		if more || c.out.writer == writerRecheck {
-			more = c.composeGuarded(s)
-		}
-		if len(s.b) == 0 {
-			c.rest()
-			c.mu.Unlock()
-			giveScratch(s)
+		var done bool
+		if more, done = c.next(s, more); done {
 			return
 		}
-		c.mu.Unlock()
 	}
+}
+
+// next composes further frames after s is written: with all, and if Flush was called meanwhile. Done says that there are none, and
+// that the writing has ended.
+func (c *Conn) next(s *scratch, all bool) (more, done bool) {
+	if s.last {
+		c.closeFrameWritten()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.ping && c.out.pinged == pingWaiting {
+		c.out.pinged = pingWritten
+	}
+	s.reset()
+	if all || c.out.writer == writerRecheck {
+		more = c.composeGuarded(s)
+	}
+	if done = len(s.b) == 0; done {
+		c.rest()
+		giveScratch(s)
+	}
+	return more, done
 }
 
 // startWriter starts the writer goroutine, or makes a running one check again.
@@ -104,21 +114,10 @@ func (c *Conn) writeLoop(s *scratch) {
 			c.writeFailed(err)
 			return
 		}
-		if s.last {
-			c.closeFrameWritten()
-		}
-		c.mu.Lock()
-		c.wrote(s)
-		s.reset()
-		c.composeGuarded(s)
-		if len(s.b) == 0 {
-			_ = c.nc.SetWriteDeadline(time.Time{}) // an old one would fail the next write
-			c.rest()
-			c.mu.Unlock()
-			giveScratch(s)
+		_ = c.nc.SetWriteDeadline(time.Time{}) // an old one would fail the next write
+		if _, done := c.next(s, true); done {
 			return
 		}
-		c.mu.Unlock()
 	}
 }
 
@@ -198,21 +197,16 @@ func (c *Conn) compose(s *scratch) (more bool) {
 			more = o.source.Drain(s) && len(s.b) > before
 		}
 		if more || o.phase == phaseOpen {
-			c.composed(s)
+			if s.ping && o.pinged == pingNone {
+				o.pinged = pingWaiting
+			}
 			return more
 		}
 	}
-	s.control(rfc6455.Close, o.bye.bytes())
+	s.control(rfc6455.Close, o.bye.b[:o.bye.n])
 	s.last = true
 	o.phase = phaseClosed
 	return false
-}
-
-// composed notes a ping in s.
-func (c *Conn) composed(s *scratch) {
-	if s.ping && c.out.pinged == pingNone {
-		c.out.pinged = pingWaiting
-	}
 }
 
 // takeControl moves a waiting control frame into s.
@@ -220,7 +214,7 @@ func takeControl(s *scratch, op rfc6455.Opcode, slot **control) {
 	if *slot == nil {
 		return
 	}
-	s.control(op, (*slot).bytes())
+	s.control(op, (*slot).b[:(*slot).n])
 	controls.Put(*slot)
 	*slot = nil
 }
@@ -279,7 +273,7 @@ func (c *Conn) writeFailed(err error) {
 	}
 	c.mu.Unlock()
 	if timeout {
-		c.lingerNot() // reset: the kernel drops unsent bytes
+		lingerNot(c.nc) // reset: the kernel drops unsent bytes
 	}
 	if !resetByPeer(err) {
 		c.cut()
