@@ -1,6 +1,10 @@
 package dtls
 
-import "troupe/messages/counters"
+import (
+	"golang.org/x/crypto/cryptobyte"
+
+	"troupe/messages/counters"
+)
 
 // Caps of one handshake. An honest one takes about ten records.
 const (
@@ -74,14 +78,13 @@ func (f *filter) messages(b []byte) counters.RecordDrop {
 			return counters.RecordFragment
 		case len(m.body) == 0 && m.length != 0:
 			return counters.RecordFragment // an empty fragment uses memory for nothing
-		case f.client:
-			if drop := f.fromServer(&m); drop != 0 {
-				return drop
-			}
-		default:
-			if drop := f.fromClient(&m); drop != 0 {
-				return drop
-			}
+		}
+		from := f.fromClient
+		if f.client {
+			from = f.fromServer
+		}
+		if drop := from(&m); drop != 0 {
+			return drop
 		}
 		b = rest
 	}
@@ -117,11 +120,11 @@ func (f *filter) fromClient(m *message) counters.RecordDrop {
 func (f *filter) fromServer(m *message) counters.RecordDrop {
 	switch m.typ {
 	case msgServerHello:
-		in := reader{b: m.body}
-		in.take(2 + randomSize)
-		in.bounded(1, 32)
-		suite := in.take(2)
-		if !m.whole() || in.bad || int(suite[0])<<8|int(suite[1]) != suiteChaCha20 {
+		in := cryptobyte.String(m.body)
+		var session cryptobyte.String
+		var suite uint16
+		if !m.whole() || !in.Skip(2+randomSize) || !in.ReadUint8LengthPrefixed(&session) || len(session) > sessionIDMax ||
+			!in.ReadUint16(&suite) || suite != suiteChaCha20 {
 			return counters.RecordUnexpected // a suite that was not offered
 		}
 	case msgHelloVerify, msgServerHelloDone, msgServerKeyExchange:

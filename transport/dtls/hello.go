@@ -1,7 +1,9 @@
 package dtls
 
 import (
-	"encoding/binary"
+	"cmp"
+
+	"golang.org/x/crypto/cryptobyte"
 
 	"troupe/messages/counters"
 )
@@ -20,6 +22,7 @@ const (
 const (
 	messageHeaderSize = 12
 	randomSize        = 32
+	sessionIDMax      = 32
 	suiteChaCha20     = 0xcca9
 	suiteAESGCM       = 0xc02b
 )
@@ -35,18 +38,15 @@ type message struct {
 
 // nextMessage splits the first handshake message off a fragment.
 func nextMessage(b []byte) (m message, rest []byte, ok bool) {
-	if len(b) < messageHeaderSize {
+	in := cryptobyte.String(b)
+	var length, offset uint32
+	var body cryptobyte.String
+	if !in.ReadUint8(&m.typ) || !in.ReadUint24(&length) || !in.ReadUint16(&m.sequence) || !in.ReadUint24(&offset) ||
+		!in.ReadUint24LengthPrefixed(&body) || int(offset)+len(body) > int(length) {
 		return message{}, nil, false
 	}
-	size := int(b[9])<<16 | int(b[10])<<8 | int(b[11])
-	m = message{typ: b[0], length: int(b[1])<<16 | int(b[2])<<8 | int(b[3]), sequence: binary.BigEndian.Uint16(b[4:]),
-		offset: int(b[6])<<16 | int(b[7])<<8 | int(b[8])}
-	end := messageHeaderSize + size
-	if end > len(b) || m.offset+size > m.length {
-		return message{}, nil, false
-	}
-	m.body = b[messageHeaderSize:end]
-	return m, b[end:], true
+	m.length, m.offset, m.body = int(length), int(offset), body
+	return m, in, true
 }
 
 // whole reports whether the message is not fragmented.
@@ -72,61 +72,31 @@ func readClientHello(r *record) (h clientHello, ok bool) {
 }
 
 func parseClientHello(b []byte) (h clientHello, ok bool) {
-	in := reader{b: b}
-	in.take(2)
-	copy(h.random[:], in.take(randomSize))
-	in.bounded(1, 32)  // session id
-	in.bounded(1, 255) // cookie
-	suites := in.bounded(2, 1<<16-1)
-	compressions := in.bounded(1, 255)
-	if in.bad || len(suites) == 0 || len(suites)%2 != 0 || len(compressions) == 0 {
+	in := cryptobyte.String(b)
+	var session, cookie, suites, compressions, extensions, extension cryptobyte.String
+	if !in.Skip(2) || !in.CopyBytes(h.random[:]) || !in.ReadUint8LengthPrefixed(&session) || len(session) > sessionIDMax ||
+		!in.ReadUint8LengthPrefixed(&cookie) || !in.ReadUint16LengthPrefixed(&suites) || !in.ReadUint8LengthPrefixed(&compressions) ||
+		len(suites) == 0 || len(suites)%2 != 0 || len(compressions) == 0 {
 		return h, false
 	}
-	for ; len(suites) > 0; suites = suites[2:] {
-		switch binary.BigEndian.Uint16(suites) {
+	for suite := uint16(0); suites.ReadUint16(&suite); {
+		switch suite {
 		case suiteChaCha20:
 			h.suite = counters.SuiteChaCha20
 		case suiteAESGCM:
-			if h.suite == 0 {
-				h.suite = counters.SuiteAESGCM
-			}
+			h.suite = cmp.Or(h.suite, counters.SuiteAESGCM)
 		}
 	}
-	if len(in.b) == 0 {
+	if in.Empty() {
 		return h, true
 	}
-	extensions := reader{b: in.bounded(2, 1<<16-1)}
-	for len(extensions.b) > 0 && !extensions.bad {
-		extensions.take(2)
-		extensions.bounded(2, 1<<16-1)
+	if !in.ReadUint16LengthPrefixed(&extensions) || !in.Empty() {
+		return h, false
 	}
-	return h, !in.bad && len(in.b) == 0 && !extensions.bad
-}
-
-// reader takes bytes from the front of b until there are too few.
-type reader struct {
-	b   []byte
-	bad bool
-}
-
-func (r *reader) take(n int) []byte {
-	if r.bad || n > len(r.b) {
-		r.bad = true
-		return nil
+	for !extensions.Empty() {
+		if !extensions.Skip(2) || !extensions.ReadUint16LengthPrefixed(&extension) {
+			return h, false
+		}
 	}
-	head := r.b[:n]
-	r.b = r.b[n:]
-	return head
-}
-
-// bounded takes a vector with a length of size bytes, which must not exceed most.
-func (r *reader) bounded(size, most int) []byte {
-	n := 0
-	for _, b := range r.take(size) {
-		n = n<<8 | int(b)
-	}
-	if n > most {
-		r.bad = true
-	}
-	return r.take(n)
+	return h, true
 }

@@ -10,12 +10,9 @@ import (
 // use up memory; addresses share buckets by hash.
 const sourceBuckets = 4096
 
-// burstSeconds is how many seconds of its rate a bucket holds; at least one handshake.
-const burstSeconds = 1
-
 // sourceRates bounds new handshakes per source. Not safe for concurrent use.
 type sourceRates struct {
-	rate    float64
+	rate    float64 // a bucket holds those of a second, at least one
 	seed    maphash.Seed
 	buckets [sourceBuckets]struct {
 		spent float64 // tokens in use at that time
@@ -35,7 +32,7 @@ func (s *sourceRates) has(source netip.Prefix, now time.Time) bool {
 	b := &s.buckets[s.bucket(source)]
 	b.spent = max(0, b.spent-now.Sub(b.at).Seconds()*s.rate)
 	b.at = now
-	return b.spent+1 <= max(1, s.rate*burstSeconds)
+	return b.spent+1 <= max(1, s.rate)
 }
 
 // take takes the token that the last call of has found.

@@ -54,13 +54,18 @@ func newRawSender(conn *net.UDPConn) sender {
 }
 
 func (s *rawSender) send(b []byte, to netip.AddrPort) bool {
-	if to.Addr().Zone() != "" {
-		return s.sendZoned(b, to)
+	zone := 0 // of a link-local address
+	if name := to.Addr().Zone(); name != "" {
+		link, err := net.InterfaceByName(name)
+		if err != nil {
+			return false
+		}
+		zone = link.Index
 	}
 	a := s.attempts.Get().(*attempt)
 	a.b = b
 	if s.ipv6 {
-		a.six.Port, a.six.Addr = int(to.Port()), to.Addr().As16()
+		a.six.Port, a.six.Addr, a.six.ZoneId = int(to.Port()), to.Addr().As16(), uint32(zone)
 		a.to = &a.six
 	} else {
 		a.four.Port, a.four.Addr = int(to.Port()), to.Addr().As4()
@@ -80,16 +85,4 @@ func (a *attempt) once(fd uintptr) bool {
 			return true
 		}
 	}
-}
-
-// sendZoned sends to a link-local address, whose zone needs its number looked up.
-func (s *rawSender) sendZoned(b []byte, to netip.AddrPort) bool {
-	link, err := net.InterfaceByName(to.Addr().Zone())
-	if err != nil || !s.ipv6 {
-		return false
-	}
-	a := &attempt{b: b}
-	a.six = syscall.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16(), ZoneId: uint32(link.Index)}
-	a.to = &a.six
-	return s.raw.Write(a.once) == nil && a.err == nil
 }

@@ -49,21 +49,13 @@ func (s *Sessions) get(key string) (session, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found, ok := s.byKey[key]
-	if ok && time.Since(found.made) > sessionLifetime {
-		s.forget(key)
-		return session{}, false
-	}
-	return found, ok
+	return found, ok && time.Since(found.made) <= sessionLifetime
 }
 
+// drop removes a session; it is called rarely.
 func (s *Sessions) drop(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.forget(key)
-}
-
-// forget removes a key from map and order. The caller holds mu. It is called rarely.
-func (s *Sessions) forget(key string) {
 	if _, ok := s.byKey[key]; ok {
 		delete(s.byKey, key)
 		s.order = slices.DeleteFunc(s.order, func(k string) bool { return k == key })
