@@ -2,8 +2,10 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
+	"time"
 )
 
 // PacketConn is what a transport needs of a UDP socket, such as a *net.UDPConn.
@@ -12,6 +14,36 @@ type PacketConn interface {
 	WriteToUDPAddrPort(b []byte, addr netip.AddrPort) (int, error)
 	LocalAddr() net.Addr
 	Close() error
+}
+
+// Pauses after failed reads of datagrams. The first few in a row are tried again at once: some platforms report an ICMP error as one.
+const (
+	ReadFailuresFree = 8
+	ReadFailurePause = 10 * time.Millisecond
+)
+
+// ReadDatagrams passes each datagram of a socket to take, as much of it as fits buf, until the socket is closed or done is. Its
+// address has no IPv4 in IPv6 form.
+func ReadDatagrams(conn PacketConn, buf []byte, done <-chan struct{}, take func(from netip.AddrPort, datagram []byte)) {
+	for failures := 0; ; {
+		n, from, err := conn.ReadFromUDPAddrPort(buf)
+		switch {
+		case err == nil || n == len(buf): // Windows also returns an error for a datagram that is cut off
+			failures = 0
+			take(netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), buf[:n])
+		case errors.Is(err, net.ErrClosed):
+			return
+		default:
+			if failures++; failures <= ReadFailuresFree {
+				continue
+			}
+			select {
+			case <-time.After(ReadFailurePause):
+			case <-done:
+				return
+			}
+		}
+	}
 }
 
 // Network opens sockets as package net does, from any goroutine. Where a Network is an option, nil means the operating system's, with the

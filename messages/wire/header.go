@@ -54,6 +54,15 @@ func (h *Header) Parse(packet []byte) error {
 	return nil
 }
 
+// ParseUnit decodes the packet of the first unit in b into h and returns its bytes: SplitUnit and Parse.
+func (h *Header) ParseUnit(b []byte) (packet []byte, err error) {
+	if packet, err = SplitUnit(b); err != nil {
+		*h = Header{}
+		return nil, err
+	}
+	return packet, h.Parse(packet)
+}
+
 func (h *Header) parse(b []byte) (err error) {
 	var f field
 	joined := false // Inner is our own slice

@@ -28,7 +28,7 @@ func TestSendAllocatesNothing(t *testing.T) {
 	c, cn := bare(Options{Fast: true})
 	defer cn.ended()
 	cn.link = &wsLink{cn: cn, ws: &socket{conn: nowhere{}, br: bufio.NewReader(strings.NewReader("")), lock: make(chan struct{}, 1)}}
-	cn.fast.open(nowhere{}, 0)
+	cn.fast.open(&fastPath{nowhere{}.write, nowhere{}.close}, 0)
 	payload := make([]byte, 100)
 	measure := func(name string, intent Intent) {
 		t.Helper()

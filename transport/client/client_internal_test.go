@@ -212,7 +212,7 @@ func TestAFastHandshakeRepeatsUntilItIsAnswered(t *testing.T) {
 		began := time.Now()
 		var at []time.Duration
 		p := &fakePath{}
-		cn.fast.open(p, wire.OpServerAck)
+		cn.fast.open(&fastPath{p.write, p.close}, wire.OpServerAck)
 		go cn.fast.ask(nil, func(dst []byte, seq int32) []byte {
 			at = append(at, time.Since(began))
 			return wire.AppendUDPConnect(dst, 7, seq)

@@ -16,11 +16,10 @@ const (
 )
 
 // fastPath carries the fast channel's datagrams: a UDP socket, a DTLS association of its own, or
-// the association of KCP.
-type fastPath interface {
-	// write reports whether it sent the datagram. It does not keep unit and does not block.
-	write(unit []byte) bool
-	close()
+// the association of KCP. Write does not keep unit, does not block, and reports whether it was sent.
+type fastPath struct {
+	write func(unit []byte) bool
+	close func()
 }
 
 // fastChannel is the fast channel of one login: its sequence numbers (realtime.md 9) and its
@@ -30,7 +29,7 @@ type fastChannel struct {
 
 	mu sync.Mutex
 	// guarded by mu, so that numbers and datagrams go in the same order
-	path     fastPath // nil while there is none
+	path     *fastPath // nil while there is none
 	state    fastState
 	awaits   int32         // op code of the answer
 	answered chan struct{} // closed when the host has answered; made by open
@@ -55,7 +54,7 @@ const (
 
 // open gives the channel its path, and the channel then owns the path. It returns false if the
 // channel is closed. Awaits is the op code of the host's answer, 0 for a path that needs none.
-func (f *fastChannel) open(path fastPath, awaits int32) bool {
+func (f *fastChannel) open(path *fastPath, awaits int32) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.state != fastNew {

@@ -21,12 +21,7 @@ const (
 	retryTimeout = 5 * time.Second
 )
 
-// associationPath is the fast channel of wss: a DTLS association of its own, and
-// VERIFY_IDENTITY (realtime.md 8).
-type associationPath struct{ a *dtls.Association }
-
-func (p associationPath) write(unit []byte) bool { return p.a.Write(unit) }
-func (p associationPath) close()                 { p.a.Close() }
+// The fast channel of wss is a DTLS association of its own, and VERIFY_IDENTITY (realtime.md 8).
 
 // associationHandler receives the records of the association.
 type associationHandler struct {
@@ -107,7 +102,7 @@ func (f *fastChannel) associate(w *dtlsSetup, timeout time.Duration) error {
 		return err
 	}
 	var silent error
-	if f.open(associationPath{a}, wire.OpVerifyIdentityResponse) && f.ask(h.closed, func(dst []byte, seq int32) []byte {
+	if f.open(&fastPath{a.Write, a.Close}, wire.OpVerifyIdentityResponse) && f.ask(h.closed, func(dst []byte, seq int32) []byte {
 		return wire.AppendVerifyIdentity(dst, &w.identity, seq, w.payload)
 	}) {
 		f.announce()

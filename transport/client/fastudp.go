@@ -11,18 +11,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// udpPath is the fast channel of ws: plain UDP, and the handshake -5, -6, -7
-// (realtime.md 7).
-type udpPath struct{ conn net.Conn }
-
-func (p udpPath) write(unit []byte) bool {
-	_, err := p.conn.Write(unit)
-	return err == nil
-}
-
-func (p udpPath) close() { p.conn.Close() }
-
-// runUDP sets the channel up, and again whenever its path is dead. It ends with the connection.
+// runUDP sets the fast channel of ws up, plain UDP with the handshake -5, -6, -7 (realtime.md 7), and again whenever its path is
+// dead. It ends with the connection.
 func (f *fastChannel) runUDP(link net.Conn, port int) {
 	connect := func(dst []byte, seq int32) []byte { return wire.AppendUDPConnect(dst, f.c.client.PeerID(), seq) }
 	for first := true; ; first = false {
@@ -38,7 +28,8 @@ func (f *fastChannel) runUDP(link net.Conn, port int) {
 			}
 			continue // the network is gone for now
 		}
-		if !f.open(udpPath{conn}, wire.OpServerAck) {
+		write := func(unit []byte) bool { _, err := conn.Write(unit); return err == nil }
+		if !f.open(&fastPath{write, func() { conn.Close() }}, wire.OpServerAck) {
 			conn.Close()
 			return
 		}

@@ -43,7 +43,7 @@ func runProbes(t *testing.T, h *fakeHost, v probePolicy, answers func() bool, li
 	defer c.Close()
 	f := &fastChannel{c: c.current.Load(), highest: -1}
 	p = &heartbeat{f: f, answers: answers}
-	if !f.open(p, wire.OpServerAck) || f.answer(wire.OpServerAck, true) || !f.up() {
+	if !f.open(&fastPath{p.write, p.close}, wire.OpServerAck) || f.answer(wire.OpServerAck, true) || !f.up() {
 		t.Fatal("not up")
 	}
 	began, over := time.Now(), make(chan error, 1)

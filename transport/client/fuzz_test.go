@@ -26,7 +26,8 @@ func FuzzInput(f *testing.F) {
 		l.cut() // what it is sent is of no interest
 		cn.link = l
 		c.current.Store(nil) // until the login is answered
-		cn.fast.open(&fakePath{}, -int32(awaits%16))
+		p := new(fakePath)
+		cn.fast.open(&fastPath{p.write, p.close}, -int32(awaits%16))
 		cn.onUnit(first)
 		if len(cn.login) != 1 {
 			t.Error("the login has no answer")

@@ -73,16 +73,11 @@ func (l kcpLink) send(ctx context.Context, unit []byte) error {
 
 // openFast needs no handshake: the association exists, and the login has authenticated it.
 func (l kcpLink) openFast(f *fastChannel, _ *wire.LoginResult, o *Options) {
-	if o.Fast && f.open(streamPath(l), 0) {
+	write := func(unit []byte) bool { return l.stream.SendDatagram(unit) == nil }
+	if o.Fast && f.open(&fastPath{write, func() {}}, 0) { // it ends with the link
 		f.c.spawn(f.announce)
 	}
 }
 
 func (l kcpLink) close() { l.stream.Close(codeNormal) }
 func (l kcpLink) abort() { l.stream.Abort() }
-
-// streamPath is the fast channel of kcp; it ends with the link.
-type streamPath struct{ stream *kcp.Stream }
-
-func (p streamPath) write(unit []byte) bool { return p.stream.SendDatagram(unit) == nil }
-func (p streamPath) close()                 {}

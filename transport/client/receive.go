@@ -4,11 +4,8 @@ import "troupe/messages/wire"
 
 // parse reads one unit.
 func parse(h *wire.Header, unit []byte) error {
-	packet, err := wire.SplitUnit(unit)
-	if err != nil {
-		return err
-	}
-	return h.Parse(packet)
+	_, err := h.ParseUnit(unit)
+	return err
 }
 
 // onUnit processes one unit of the reliable channel; unit is valid only during the call. It waits

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"troupe/messages/counters"
+	"troupe/transport"
 )
 
 // DialOptions configure Dial.
@@ -172,8 +173,8 @@ func (d *dialled) read() {
 			d.lost()
 			return
 		default:
-			if failures++; failures > failuresFree {
-				time.Sleep(failurePause)
+			if failures++; failures > transport.ReadFailuresFree {
+				time.Sleep(transport.ReadFailurePause)
 			}
 		}
 	}

@@ -104,13 +104,6 @@ func (e *Endpoint) Close() error {
 	return err
 }
 
-// Pauses after failed reads. The first few are retried at once: some platforms report an ICMP
-// error as a failed read.
-const (
-	failuresFree = 8
-	failurePause = 10 * time.Millisecond
-)
-
 // read is the reader. Only closing the socket ends it.
 func (e *Endpoint) read() {
 	buf := make([]byte, datagramMax+1)
@@ -123,29 +116,14 @@ func (e *Endpoint) read() {
 func (e *Endpoint) readSome(buf []byte) (done bool) {
 	var from netip.AddrPort
 	defer transport.Rescue(e.o.Counters, &e.o.Log, "DTLS reader", func(any) { e.endPeer(from) })
-	for failures := 0; ; {
-		var n int
-		var err error
-		n, from, err = e.conn.ReadFromUDPAddrPort(buf)
-		from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
-		switch {
-		case n > datagramMax: // truncated; Windows also returns an error
-			failures = 0
+	transport.ReadDatagrams(e.conn, buf, e.ctx.Done(), func(sender netip.AddrPort, datagram []byte) {
+		if from = sender; len(datagram) > datagramMax {
 			e.drop(counters.RecordTooLarge)
-		case err == nil:
-			failures = 0
-			e.handle(from, buf[:n])
-		case errors.Is(err, net.ErrClosed):
-			return true
-		default:
-			if failures++; failures > failuresFree {
-				select {
-				case <-time.After(failurePause):
-				case <-e.ctx.Done():
-				}
-			}
+		} else {
+			e.handle(from, datagram)
 		}
-	}
+	})
+	return true
 }
 
 // endPeer ends the association and the handshake of an address, if any.

@@ -11,7 +11,7 @@ import (
 // binder binds the sockets of a pool. Its methods are not called
 // concurrently.
 type binder struct {
-	bind     func(network, address string) (transport.PacketConn, error)
+	bind     func(network, address string) (transport.PacketConn, error) // of an IPv4 wildcard only IPv4
 	host     string
 	anyPort  bool // the main port was 0: so are the others
 	min, max uint16
@@ -35,12 +35,6 @@ func (b *binder) further() (transport.PacketConn, error) {
 	return nil, errors.New("fast: no free port in the range")
 }
 
-// at binds a port. Without a host Go listens on both families with one socket;
-// an IPv4 wildcard has to be told from that.
 func (b *binder) at(port uint16) (transport.PacketConn, error) {
-	network := "udp"
-	if ip := net.ParseIP(b.host); ip != nil && ip.To4() != nil {
-		network = "udp4"
-	}
-	return b.bind(network, net.JoinHostPort(b.host, strconv.Itoa(int(port))))
+	return b.bind("udp", net.JoinHostPort(b.host, strconv.Itoa(int(port))))
 }

@@ -162,8 +162,8 @@ func TestPortRange(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want := "[udp4 127.0.0.1:5 udp4 127.0.0.1:10 udp4 127.0.0.1:11 udp4 127.0.0.1:12 " + // main, silent, one more
-		"udp4 127.0.0.1:10 udp4 127.0.0.1:11 udp4 127.0.0.1:12]" // then none: not tried again for 10 s
+	want := "[udp 127.0.0.1:5 udp 127.0.0.1:10 udp 127.0.0.1:11 udp 127.0.0.1:12 " + // main, silent, one more
+		"udp 127.0.0.1:10 udp 127.0.0.1:11 udp 127.0.0.1:12]" // then none: not tried again for 10 s
 	if got := fmt.Sprint(tried); got != want {
 		t.Fatalf("tried %v, want %v", got, want)
 	}

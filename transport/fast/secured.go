@@ -33,7 +33,7 @@ type SecuredOptions struct {
 	Anchors func() []byte
 	// Enabled false announces a port that is bound and refuses every association: clients
 	// stay on WebSocket (realtime.md 8.4 tells what that costs a stock one).
-	Enabled bool
+	Enabled  bool
 	Log      zerolog.Logger
 	Counters *counters.Set
 }
@@ -153,11 +153,8 @@ func (v *recordHandler) late() {
 // OnRecord implements dtls.Handler. Bytes behind the unit are ignored, as in any
 // datagram (realtime.md 2).
 func (v *recordHandler) OnRecord(plain []byte) {
-	packet, err := wire.SplitUnit(plain)
 	var h wire.Header
-	if err == nil {
-		err = h.Parse(packet)
-	}
+	packet, err := h.ParseUnit(plain)
 	c := v.bound.Load()
 	switch {
 	case err != nil:

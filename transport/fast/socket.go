@@ -1,7 +1,6 @@
 package fast
 
 import (
-	"errors"
 	"maps"
 	"net"
 	"net/netip"
@@ -18,14 +17,6 @@ import (
 // datagramMax is the largest datagram in either direction, in bytes. A fast payload is at
 // most 1200 bytes, so valid datagrams are much smaller.
 const datagramMax = 2048
-
-// Bounds of the pause after failed reads. The first few in a row are tried again
-// at once: an ICMP error shows up as one failed read on some platforms.
-const (
-	failuresFree = 8
-	pauseMin     = time.Millisecond
-	pauseMax     = 100 * time.Millisecond
-)
 
 // key identifies the peer of a plain datagram. Ip is the zero Addr if the same-IP rule is
 // off.
@@ -176,39 +167,14 @@ func (s *socket) readSome(buf []byte) (done bool) {
 			a.Close()
 		}
 	})
-	for failures := 0; ; {
-		n, from, err := s.conn.ReadFromUDPAddrPort(buf)
-		from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
-		switch {
-		case n > datagramMax: // cut off; an error beside it on Windows
-			failures = 0
+	transport.ReadDatagrams(s.conn, buf, s.done, func(from netip.AddrPort, datagram []byte) {
+		if len(datagram) > datagramMax {
 			s.pool.refuse(counters.DropFastMalformed, from, messages.NoPeer, s.pool.now())
-		case err == nil:
-			failures = 0
-			s.handle(from, buf[:n])
-		case errors.Is(err, net.ErrClosed):
-			return true
-		default:
-			if failures++; !s.pause(failures) {
-				return true
-			}
+		} else {
+			s.handle(from, datagram)
 		}
-	}
-}
-
-// pause waits after a number of failed reads in a row. It returns false if the socket is
-// stopped meanwhile.
-func (s *socket) pause(failures int) bool {
-	over := failures - failuresFree
-	if over <= 0 {
-		return true
-	}
-	select {
-	case <-time.After(min(pauseMin<<min(over-1, 10), pauseMax)):
-		return true
-	case <-s.done:
-		return false
-	}
+	})
+	return true
 }
 
 // handle passes one datagram of at most datagramMax bytes to the association that it is
@@ -220,11 +186,8 @@ func (s *socket) handle(from netip.AddrPort, datagram []byte) {
 		return
 	}
 	now := s.pool.now()
-	packet, err := wire.SplitUnit(datagram)
 	var h wire.Header
-	if err == nil {
-		err = h.Parse(packet)
-	}
+	packet, err := h.ParseUnit(datagram)
 	if err != nil {
 		s.pool.refuse(counters.DropFastMalformed, from, messages.NoPeer, now)
 		return

@@ -17,7 +17,7 @@ import (
 
 // ICMP answers and other passing errors of a read end nothing, and Close does not wait for a pause after errors.
 func TestReadErrorsDoNotEndTheReader(t *testing.T) {
-	for _, count := range []int{failuresFree + 4, 1 << 12} { // the last at 100 ms each: minutes
+	for _, count := range []int{transport.ReadFailuresFree + 4, 1 << 12} { // the last at 10 ms each: more than a second
 		synctest.Test(t, func(t *testing.T) {
 			conn := &fakeConn{closed: make(chan struct{})}
 			for range count {
@@ -34,7 +34,7 @@ func TestReadErrorsDoNotEndTheReader(t *testing.T) {
 			conn.mu.Lock()
 			reads := conn.reads
 			conn.mu.Unlock()
-			if all := reads > count; all != (count < 1<<12) || reads < failuresFree+4 {
+			if all := reads > count; all != (count < 1<<12) || reads < transport.ReadFailuresFree+4 {
 				t.Errorf("%d reads of %d errors in a second", reads, count)
 			}
 			began := time.Now()

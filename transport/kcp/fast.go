@@ -85,11 +85,8 @@ func (c *Conn) onDatagram(unit []byte) {
 		c.dropFast(counters.DropFastOff)
 		return
 	}
-	packet, err := wire.SplitUnit(unit)
 	var h wire.Header
-	if err == nil {
-		err = h.Parse(packet)
-	}
+	packet, err := h.ParseUnit(unit)
 	switch {
 	case err != nil:
 		c.dropFast(counters.DropFastMalformed)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"troupe/messages"
@@ -45,8 +46,7 @@ type Stream struct {
 	closed  chan struct{} // closed after OnClosed
 
 	// guarded by the engine's lock
-	queue    [][]byte // from head on: messages that KCP has no room for
-	head     int
+	queue    [][]byte // messages that KCP has no room for
 	queueMax int
 	room     chan struct{} // closed when there is room; made by a waiting Send
 	byUs     bool          // Close was called before the end began
@@ -93,15 +93,14 @@ func (s *Stream) Send(ctx context.Context, message []byte) error {
 func (s *Stream) offer(message []byte) (room chan struct{}, err error) {
 	s.e.lock()
 	defer s.e.leave()
-	waiting := len(s.queue) - s.head
 	switch {
 	case s.e.phase != phaseOpen:
 		return nil, fmt.Errorf("kcp: send: %w", net.ErrClosed)
-	case waiting == 0 && s.e.room():
+	case len(s.queue) == 0 && s.e.room():
 		s.e.put(message)
 		s.e.flushNew()
 		return nil, nil
-	case waiting < s.queueMax:
+	case len(s.queue) < s.queueMax:
 		s.queue = append(s.queue, append([]byte(nil), message...))
 		s.e.sending.backlog = true
 		return nil, nil
@@ -114,20 +113,16 @@ func (s *Stream) offer(message []byte) (room chan struct{}, err error) {
 
 // refill implements owner.
 func (s *Stream) refill() (more bool) {
-	before := s.head
-	for s.head < len(s.queue) && s.e.room() {
-		s.e.put(s.queue[s.head])
-		s.queue[s.head] = nil
-		s.head++
+	taken := 0
+	for taken < len(s.queue) && s.e.room() {
+		s.e.put(s.queue[taken])
+		taken++
 	}
-	if s.head > before && s.room != nil {
+	if taken > 0 && s.room != nil {
 		close(s.room)
 		s.room = nil
 	}
-	if s.head >= len(s.queue)-s.head { // half of the slice is sent already
-		s.queue = append(s.queue[:0], s.queue[s.head:]...)
-		s.head = 0
-	}
+	s.queue = slices.Delete(s.queue, 0, taken)
 	return len(s.queue) > 0
 }
 
@@ -187,7 +182,7 @@ func (s *Stream) onDatagram(b []byte) { s.handler.OnDatagram(b) }
 func (s *Stream) onClosed(how ended) {
 	defer close(s.closed)
 	s.e.lock()
-	s.queue, s.head = nil, 0
+	s.queue = nil
 	byUs := s.byUs
 	s.e.leave()
 	end := StreamEnd{Code: how.code, Reason: how.text, Err: how.err}
