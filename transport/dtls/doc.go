@@ -11,11 +11,7 @@
 // hundred bytes and no goroutine. The socket's reader decrypts records, and the writing
 // goroutine encrypts them, both without allocation. A record's nonce is its number.
 //
-// # Who owns what
-//
-// An Endpoint owns its socket, the reader, the half-open handshakes and the table
-// of associations. An Association owns its keys, its numbers and its replay
-// window. The layer above decides which peer an association belongs to, and closes
+// The layer above decides which peer an association belongs to, and closes
 // associations that never identify themselves.
 //
 // # Defence against hostile datagrams
@@ -29,9 +25,7 @@
 //     ChangeCipherSpec, data. The exception is a ClientHello. It starts a handshake
 //     beside the association, which is replaced only when that handshake completes.
 //   - Records are checked for forgery and replay before they change any state.
-//   - An association follows its peer to another address (roam.go) when an authentic
-//     record arrives from there that is newer than all before. Failed attempts by others
-//     are limited per second.
+//   - An association follows its peer to another address (roam.go).
 //
 // All of this is counted (counters.Set: Records, Handshakes). Nothing is answered except
 // by the handshake itself.

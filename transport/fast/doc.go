@@ -21,16 +21,10 @@
 // reads: its client stays on WebSocket (realtime.md 7.5), and its handshakes do not disturb
 // the peer that holds the pair on another port.
 //
-// # The secured channel
-//
-// [Secured] is the same channel over DTLS, on a dtls.Endpoint with a port of its own. A
-// peer identifies itself with VERIFY_IDENTITY and the token of its login, so neither
-// peer ids nor addresses can collide, and there is no pool.
+// With DTLS a peer identifies itself by the token of its login, and there is no pool.
 //
 // # What it does not do
 //
-// It does not route, look at payloads, enforce FastPayloadMax or rates, or fall back to
-// WebSocket. It has no keep-alive. It notices a dead path when its peer sends from
-// another address, or reports by WebSocket that it hears nothing (Restart). Losing the
-// path never ends a player.
+// It does not route, enforce FastPayloadMax or rates, or fall back to WebSocket, and has no
+// keep-alive. Losing the path never ends a player.
 package fast

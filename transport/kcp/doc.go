@@ -27,39 +27,30 @@
 // The carrier of a connection (a *dtls.Association) calls OnRecord from its socket's
 // reader. OnRecord runs KCP under the connection's lock and never waits. A goroutine that
 // exists only while there are messages hands them to the layer above. If that layer
-// waits, KCP's window closes, and further messages stay with the peer. On the way out,
-// KCP takes the messages that fit its window, and the rest stays in the wire.Source. All
-// queues are bounded.
+// waits, KCP's window closes, and further messages stay with the peer.
 //
 // # Time
 //
-// KCP is designed to be called every 10 ms. Here a connection has one timer instead,
-// armed only while something is due: a delayed ack, a resend, a repeated ping, the limit
-// of an ending. A connection with nothing in flight has no timer and no goroutine, and
-// costs no CPU. All connections of a Listener share one clock, which fires them one after the
-// other. Messages are flushed as soon as they are sent (see flush.go). What is due because
-// nothing has come from the peer waits while datagrams wait in the socket (see patience.go).
+// KCP is designed to be called every 10 ms. Here a connection has one timer instead, armed only while something
+// is due. A connection with nothing in flight has no timer and no goroutine. All connections of a Listener share
+// one clock (clock.go). Messages are flushed as soon as they are sent (flush.go). What is due because nothing has
+// come from the peer waits while datagrams wait in the socket (patience.go).
 //
 // If the last message is lost, KCP alone would resend it only after its timeout of 30 ms
 // or more, because a fast resend needs two later acks. Therefore, if no ack arrives for
-// about a round trip, at least 10 ms, the last data datagram is sent once more. KCP
-// ignores duplicates. Further silence is left to KCP, for 300 ms and four round trips. Then the
-// peer is gone or has no time: only that datagram is sent again, each time after twice as
-// long, up to a second, until something is acknowledged.
+// about a round trip, at least 10 ms, the last data datagram is sent once more. Further
+// silence is left to KCP, until the peer is gone or has no time (send.go, backOffAfter).
 //
 // # Ending
 //
 // A bye with code 1000 from the peer is a leave. Every other end is a loss
 // (reliability.md 2.1), including a close_notify without a bye. The side that closes
-// first sends its queued messages for as long as it may linger. Then it sends a bye
-// every 100 ms until it is acknowledged, for one second at most, and closes the
-// carrier. The other side hands up the messages that came before the bye, and answers
-// repeated byes for one second.
+// first sends its queued messages for as long as it may linger, then a bye until it is
+// acknowledged. The other side hands up what came before the bye.
 //
 // # What it does not do
 //
 // On the host it starts no pings, has no login or idle timeout and no rate limits: those
-// belong to the layer above. (A client pings after silence, see DialOptions.StallMax.) It
-// ignores the sender field of a fast packet. It has no congestion control beyond KCP's
-// windows: a game's traffic is small, and outboxes are bounded.
+// belong to the layer above. It has no congestion control beyond KCP's windows: a game's
+// traffic is small, and outboxes are bounded.
 package kcp
