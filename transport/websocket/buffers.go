@@ -2,9 +2,7 @@ package websocket
 
 import "sync"
 
-// bufferClasses are the sizes of pooled buffers, in bytes. A message that is being assembled
-// grows through them. The last one holds a full write buffer plus the largest frame that a
-// script may send.
+// bufferClasses are the sizes of pooled buffers, in bytes. The last one holds a full write buffer and the largest frame of a script.
 var bufferClasses = [...]int{4 << 10, 16 << 10, 32 << 10, 64 << 10, 100 << 10}
 
 var (

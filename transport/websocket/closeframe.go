@@ -7,8 +7,7 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-// parseClose checks the payload of a close frame (RFC 6455 sections 5.5.1 and
-// 7.4). The code is 0 when there is none.
+// parseClose checks the payload of a close frame (RFC 6455 sections 5.5.1 and 7.4). Code 0: there is none.
 func parseClose(payload []byte) (code uint16, err *rfc6455.Violation) {
 	switch len(payload) {
 	case 0:
@@ -26,8 +25,7 @@ func parseClose(payload []byte) (code uint16, err *rfc6455.Violation) {
 	return code, nil
 }
 
-// sendable reports whether a peer may send the code: a code of the IANA registry that may be
-// in a frame, or a code of libraries and applications.
+// sendable reports whether a peer may send the code.
 func sendable(code uint16) bool {
 	return code >= 1000 && code <= 1003 || code >= 1007 && code <= 1014 || code >= 3000 && code <= 4999
 }

@@ -83,8 +83,7 @@ type outbound struct {
 	idle       chan struct{} // closed when writer becomes writerIdle; made by awaitWriter
 }
 
-// newConn makes the connection of a socket whose handshake is done. Early are
-// bytes that were read together with the request.
+// newConn makes the connection of a socket whose handshake is done. Early are bytes read together with the request.
 func (l *Listener) newConn(nc net.Conn, remote netip.AddrPort, ticket *transport.Ticket, early []byte) *Conn {
 	c := &Conn{id: l.opt.NextID(), l: l, nc: nc, raw: rawConnOf(nc), remote: remote, patient: l.kind == transport.WSS}
 	if len(early) <= readBufferBytes {
@@ -99,8 +98,7 @@ func (l *Listener) newConn(nc net.Conn, remote netip.AddrPort, ticket *transport
 	return c
 }
 
-// addrPort returns the address without a zone-less IPv4-in-IPv6 form; the zero
-// value for addresses that are not IP and port.
+// addrPort returns an unmapped address, the zero value for one that is not IP and port.
 func addrPort(addr net.Addr) netip.AddrPort {
 	var ap netip.AddrPort
 	if tcp, ok := addr.(*net.TCPAddr); ok {
@@ -120,8 +118,7 @@ func (c *Conn) Kind() transport.Kind { return c.l.kind }
 // PongsInOrder implements transport.Conn: pings and messages share one stream.
 func (c *Conn) PongsInOrder() bool { return true }
 
-// RemoteAddr implements transport.Conn. It is the zero value when the peer's
-// address is not IP and port.
+// RemoteAddr implements transport.Conn. It is the zero value for an address that is not IP and port.
 func (c *Conn) RemoteAddr() netip.AddrPort { return c.remote }
 
 func (c *Conn) channel() counters.Channel { return c.l.kind.Channel() }
@@ -129,15 +126,13 @@ func (c *Conn) channel() counters.Channel { return c.l.kind.Channel() }
 // LoginRead implements transport.Conn.
 func (c *Conn) LoginRead() { c.ticket.Load().LoginRead() }
 
-// LoggedIn implements transport.Conn. It also raises the limit on inbound
-// messages, so it belongs before the answer to the LOGIN.
+// LoggedIn implements transport.Conn. It raises the limit on messages, so it belongs before the answer to the LOGIN.
 func (c *Conn) LoggedIn() {
 	c.loggedIn.Store(true)
 	c.ticket.Swap(nil).LoggedIn()
 }
 
-// SetSource implements transport.Conn. A drain runs under the connection's lock,
-// so that the previous source is at rest when SetSource returns.
+// SetSource implements transport.Conn. Drains run under the lock, so the previous source is at rest when it returns.
 func (c *Conn) SetSource(src wire.Source) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,8 +141,7 @@ func (c *Conn) SetSource(src wire.Source) {
 	}
 }
 
-// Send implements transport.Conn. The frame is written by the next Flush, or by
-// Close; a 17th waiting frame closes the connection as a slow consumer.
+// Send implements transport.Conn. The next Flush, or Close, writes the frame.
 func (c *Conn) Send(f *wire.Frame) {
 	c.mu.Lock()
 	full := len(c.out.sends) >= sendsMax
@@ -164,9 +158,7 @@ func (c *Conn) Send(f *wire.Frame) {
 	}
 }
 
-// Ping implements transport.Conn. It flushes by itself. It replaces a ping that has not
-// been sent yet, because the answer to the newer one proves at least as much. Bytes
-// above 125 are cut off.
+// Ping implements transport.Conn, and flushes. It replaces a ping that has not been sent yet. Bytes above 125 are cut off.
 func (c *Conn) Ping(payload []byte) {
 	c.queueControl(&c.out.ping, payload)
 	c.Flush()

@@ -15,7 +15,7 @@
 //
 // An idle connection has one goroutine, its reader, which also calls the Acceptor and the Handler. A writer
 // goroutine exists only while a peer reads more slowly than the host sends, while a connection is being
-// closed, and during writes on connections without non-blocking writes (TLS, and systems other than Unix).
+// closed, and during writes on connections without non-blocking writes (TLS, and systems other than Linux).
 // The handshake has a goroutine, which ends with it.
 //
 // # Reading and writing

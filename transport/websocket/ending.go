@@ -49,8 +49,7 @@ func (c *Conn) startClose(reason messages.CloseReason, drain bool) bool {
 	return true
 }
 
-// answer replies to the peer's close frame, unless it is itself the answer to the host's.
-// Queued frames are not written any more, because the peer does not read them.
+// answer replies to the peer's close frame, unless that is the answer to the host's. Queued frames are dropped: nobody reads them.
 func (c *Conn) answer(code uint16) {
 	c.mu.Lock()
 	o := &c.out
@@ -107,8 +106,7 @@ func (c *Conn) awaitWriter() {
 	<-idle
 }
 
-// run passes the connection to the acceptor and reads the first message, which is the LOGIN.
-// Another goroutine reads on, because the stack of this one has grown by then.
+// run asks the acceptor and reads the first message, the LOGIN. Another goroutine reads on: the stack of this one has grown by then.
 func (c *Conn) run(acceptor transport.Acceptor) {
 	if err := c.accept(acceptor); err != nil {
 		c.end(0, err)
@@ -118,8 +116,7 @@ func (c *Conn) run(acceptor transport.Acceptor) {
 	c.readOn()
 }
 
-// readOn reads until the end of the connection. It is the reader goroutine. With in.one it
-// reads one message, and starts a goroutine that reads on.
+// readOn is the reader goroutine. With in.one it reads one message, and starts a goroutine that reads on.
 func (c *Conn) readOn() {
 	code, err := c.readGuarded()
 	if err == errReadOn {
@@ -159,8 +156,7 @@ func (c *Conn) end(code uint16, err error) {
 	openset.Remove(&c.l.Set, c)
 }
 
-// finish closes the socket, with a close frame if possible, releases the connection's
-// resources and returns how it ended.
+// finish closes the socket, with a close frame if possible, and returns how the connection ended.
 func (c *Conn) finish(code uint16, err error) transport.End {
 	var broken *rfc6455.Violation
 	switch {
@@ -180,9 +176,7 @@ func (c *Conn) finish(code uint16, err error) transport.End {
 	return end
 }
 
-// closeAndDiscard sends the close frame, shuts the write side and reads until the peer closes,
-// too. Closing a socket with unread input would reset the connection, and the peer would not
-// receive the close frame.
+// closeAndDiscard sends the close frame and reads until the peer closes: closing with unread input would reset the connection.
 func (c *Conn) closeAndDiscard(reason messages.CloseReason) {
 	if !c.startClose(reason, false) {
 		return
@@ -198,8 +192,7 @@ func (c *Conn) closeAndDiscard(reason messages.CloseReason) {
 	}
 }
 
-// release releases the connection's resources. The socket is closed, and no goroutine writes
-// any more.
+// release releases the connection's resources. The socket is closed, and nobody writes any more.
 func (c *Conn) release(code uint16, err error) transport.End {
 	c.mu.Lock()
 	o := &c.out

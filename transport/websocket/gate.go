@@ -11,8 +11,7 @@ import (
 	"troupe/transport"
 )
 
-// accept accepts connections until the listener is closed. Each asks for admission first; a
-// waiting connection costs a file descriptor and no goroutine.
+// accept accepts connections until the listener is closed. One that waits for admission has no goroutine.
 func (l *Listener) accept() error {
 	for failures := 0; ; {
 		nc, err := l.ln.Accept()
@@ -20,8 +19,7 @@ func (l *Listener) accept() error {
 			if l.closing() || errors.Is(err, net.ErrClosed) {
 				return err
 			}
-			// Out of file descriptors or memory, or the peer was gone already: such errors
-			// are temporary.
+			// Out of file descriptors or memory, or the peer is gone already: that passes.
 			failures = min(failures+1, acceptPauseSteps)
 			l.opt.Log.Warn().Err(err).Msg("accept failed")
 			time.Sleep(time.Millisecond << failures)
@@ -65,8 +63,7 @@ func (v *handshakingConn) requestAdmission() {
 	}
 }
 
-// readProxyHeader reads the header of a load balancer, and then requests admission for the
-// balancer's client.
+// readProxyHeader reads the header of a load balancer, and then requests admission for its client.
 func (v *handshakingConn) readProxyHeader() {
 	l := v.l
 	defer l.handshakes.Done()
@@ -115,8 +112,7 @@ func (l *Listener) begin(v *handshakingConn) bool {
 	return true
 }
 
-// acceptPauseSteps is how often the pause after failed accepts doubles: up to
-// one second.
+// acceptPauseSteps is how often the pause after failed accepts doubles: up to one second.
 const acceptPauseSteps = 10
 
 // enter adds a handshaking connection to the list, unless the listener is closed.
@@ -136,8 +132,7 @@ func (l *Listener) enter(v *handshakingConn) bool {
 // panicked ends a handshake that panicked.
 func (v *handshakingConn) panicked(any) { _ = v.Close() }
 
-// reset closes a connection by a TCP reset, which leaves no TIME_WAIT entry: a flood would
-// fill the table.
+// reset closes a connection by a TCP reset, which leaves no TIME_WAIT entry: a flood would fill the table.
 func reset(nc net.Conn) {
 	lingerNot(nc)
 	cut(nc)
@@ -167,8 +162,7 @@ func bottom(nc net.Conn) net.Conn {
 	}
 }
 
-// handshakingConn is a connection before its handshake is done. Closing it returns its
-// ticket. It implements transport.Entrant.
+// handshakingConn is a connection before its handshake is done. Closing it returns its ticket.
 type handshakingConn struct {
 	net.Conn
 	l       *Listener
@@ -202,8 +196,7 @@ func (v *handshakingConn) Evict() {
 // Peek implements transport.Entrant.
 func (v *handshakingConn) Peek() transport.Presence { return peek(tcpOf(v.Conn)) }
 
-// Close implements net.Conn. A handshaking connection that is closed before a decision has not
-// sent a whole request.
+// Close implements net.Conn. Before a decision, no whole request has come.
 func (v *handshakingConn) Close() error {
 	v.refuse(counters.RefusedHandshake)
 	v.ticket.Leave()

@@ -16,8 +16,7 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-// serve answers one opening handshake. Its buffers are pooled. It does not use the HTTP server
-// of the standard library, which leaves 8 KiB of garbage for every hijacked connection.
+// serve answers one opening handshake, with pooled buffers.
 func (v *handshakingConn) serve() {
 	l := v.l
 	defer l.leave(v)
@@ -63,8 +62,7 @@ func newHeaderReader() any {
 	return h
 }
 
-// usual reads once. If that is a whole request header as clients send it, usual returns its length, and the
-// key, which is valid until the next read. It consumes nothing.
+// usual reads once, and consumes nothing. It returns what parseUsual says; the key is valid until the next read.
 func (h *headerReader) usual() (used int, key []byte) {
 	if _, err := h.Peek(1); err != nil {
 		return 0, nil // ReadRequest meets the error, too
@@ -73,8 +71,7 @@ func (h *headerReader) usual() (used int, key []byte) {
 	return parseUsual(read)
 }
 
-// isSilence reports whether a read failed by an end or a timeout, rather than by malformed
-// bytes.
+// isSilence reports whether a read failed by an end or a timeout, not by malformed bytes.
 func isSilence(err error) bool {
 	var timeout net.Error
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
@@ -106,8 +103,7 @@ func (v *handshakingConn) decide(r *http.Request, in *headerReader) {
 	v.upgrade(in)
 }
 
-// upgrade accepts the handshake with the key in.key, and starts the connection. Bytes behind the request
-// are the first bytes of its input.
+// upgrade accepts the handshake with in.key, and starts the connection with the bytes behind the request.
 func (v *handshakingConn) upgrade(in *headerReader) {
 	l := v.l
 	in.out = rfc6455.AppendAccepted(in.out[:0], in.key)

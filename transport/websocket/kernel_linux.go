@@ -50,8 +50,7 @@ func (q *question) ask(fd uintptr) {
 	q.held, q.ok = n, err == nil
 }
 
-// setUserTimeout lets the kernel give up on a peer that acknowledges nothing for
-// d (TCP_USER_TIMEOUT), instead of after a quarter of an hour.
+// setUserTimeout lets the kernel give up on a peer that acknowledges nothing for d, instead of after a quarter of an hour.
 func setUserTimeout(raw syscall.RawConn, d time.Duration) error {
 	var failed error
 	err := raw.Control(func(fd uintptr) {
@@ -60,28 +59,19 @@ func setUserTimeout(raw syscall.RawConn, d time.Duration) error {
 	return errors.Join(err, failed)
 }
 
-// peerClosed is the event of a peer that sends no more, also behind input that is
-// not read yet.
-const peerClosed = unix.POLLRDHUP
-
 // setSendBuffer sets the send buffer of a listening socket, for those that it accepts.
 func setSendBuffer(fd uintptr, bytes int) error {
 	return unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUF, bytes)
 }
 
-// writeNonblock and readNonblock are write and read of a non-blocking socket. They never wait, so
-// the scheduler need not be told of them, which costs a tenth of a microsecond each, and far more
-// on a host with little to do: there each call would wake the runtime's monitor thread.
-
-func writeNonblock(fd int, b []byte) (int, error) { return rawCall(syscall.SYS_WRITE, fd, b) }
-
-func readNonblock(fd int, b []byte) (int, error) { return rawCall(syscall.SYS_READ, fd, b) }
-
-func rawCall(call uintptr, fd int, b []byte) (int, error) {
+// rawCall is write or read of a non-blocking socket. It never waits, so the scheduler need not be told of it,
+// which costs a tenth of a microsecond, and far more on a host with little to do: there each call would wake
+// the runtime's monitor thread.
+func rawCall(call, fd uintptr, b []byte) (int, error) {
 	if len(b) == 0 {
 		return 0, nil
 	}
-	n, _, errno := syscall.RawSyscall(call, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
+	n, _, errno := syscall.RawSyscall(call, fd, uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
 	if errno != 0 {
 		return 0, errno
 	}

@@ -15,9 +15,7 @@ import (
 	"troupe/transport/internal/openset"
 )
 
-// Listener accepts WebSocket connections on one address. Make it with Listen,
-// run it with Serve, end it with Close and CloseAll. All methods are safe for
-// concurrent use.
+// Listener accepts WebSocket connections on one address: Listen, Serve, Close and CloseAll. All methods are safe for concurrent use.
 type Listener struct {
 	openset.Set[*Conn]
 
@@ -45,8 +43,7 @@ func Listen(opt Options) (*Listener, error) {
 	}
 	l := newListener(opt)
 	if l.ln = opt.Listener; l.ln == nil {
-		// Keep-alive probes are off: the layer above pings, which finds a silent peer
-		// long before a probe would.
+		// Keep-alive probes are off: the pings of the layer above find a silent peer sooner.
 		lc := net.ListenConfig{KeepAlive: -1, Control: l.tuneListener}
 		ln, err := lc.Listen(context.Background(), "tcp", cmp.Or(opt.Addr, ":0"))
 		if err != nil {
@@ -73,8 +70,7 @@ func (l *Listener) clock() time.Duration { return time.Since(l.started) }
 // Addr returns the listening address, with the real port.
 func (l *Listener) Addr() net.Addr { return l.ln.Addr() }
 
-// Serve accepts connections until Close and returns nil then, otherwise the
-// error of the socket. It may be called once.
+// Serve accepts connections until Close and returns nil then, otherwise the socket's error. It may be called once.
 func (l *Listener) Serve(acceptor transport.Acceptor) error {
 	served := make(chan struct{})
 	l.mu.Lock()
@@ -96,8 +92,7 @@ func (l *Listener) Serve(acceptor transport.Acceptor) error {
 	return fmt.Errorf("websocket: serve: %w", err)
 }
 
-// Close stops accepting, aborts unfinished handshakes, and waits for Serve to return or
-// ctx to end. Open connections stay; see CloseAll. Further calls wait as well.
+// Close stops accepting, aborts handshakes, and waits for Serve to return or ctx to end. Open connections stay; see CloseAll.
 func (l *Listener) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true
@@ -138,8 +133,7 @@ func (l *Listener) closing() bool {
 	return l.closed
 }
 
-// leave removes a handshaking connection from the list: its handshake is done, or it has
-// ended.
+// leave removes a connection whose handshake is done, or has ended, from the list.
 func (l *Listener) leave(v *handshakingConn) {
 	l.strike(v)
 	l.handshakes.Done()
@@ -151,8 +145,7 @@ func (l *Listener) strike(v *handshakingConn) {
 	delete(l.handshaking, v)
 }
 
-// open starts the Conn of an upgraded handshaking connection. It removes the latter from the
-// list first, so that Close no longer cuts it.
+// open starts the Conn of an upgraded connection. It strikes it off the list first, so that Close no longer cuts it.
 func (l *Listener) open(v *handshakingConn, early []byte) {
 	v.done.Store(true)
 	l.strike(v)
@@ -162,8 +155,7 @@ func (l *Listener) open(v *handshakingConn, early []byte) {
 	l.start(c)
 }
 
-// start runs c in a new goroutine, whose stack is small. The goroutine of the handshake has a
-// large stack and ends now.
+// start runs c in a new goroutine: the one of the handshake has a large stack.
 func (l *Listener) start(c *Conn) {
 	openset.Add(&l.Set, c)
 	l.mu.Lock()
@@ -175,16 +167,14 @@ func (l *Listener) start(c *Conn) {
 	go c.run(acceptor)
 }
 
-// tuneListener sets the send buffer of a listening socket, which the sockets that it accepts inherit.
-// Package net sets TCP_NODELAY on each.
+// tuneListener sets the send buffer of a listening socket, which those that it accepts inherit.
 func (l *Listener) tuneListener(_, _ string, raw syscall.RawConn) error {
 	return raw.Control(func(fd uintptr) {
 		l.tuned = setSendBuffer(fd, sendBufferBytes) == nil
 	})
 }
 
-// tune sets the socket options of a connection that did not inherit them. A failure affects performance,
-// not correctness.
+// tune sets the options of a socket that did not inherit them. A failure affects performance only.
 func (l *Listener) tune(nc net.Conn) {
 	tcp := tcpOf(nc)
 	if tcp == nil || l.tuned {

@@ -14,44 +14,34 @@ import (
 	"troupe/transport"
 )
 
-// Options configure a Listener. The zero value listens for ws on a free port of
-// all addresses, without admission limits.
+// Options configure a Listener. The zero value listens for ws on a free port of all addresses, without admission limits.
 type Options struct {
-	// Addr is the host:port to listen on; port 0 or an empty Addr takes a free
-	// port. Without a host all addresses of both families are taken. Ignored when
-	// Listener is set.
+	// Addr is the host:port to listen on, unless Listener is set. Empty, or port 0: any; without a host: both families.
 	Addr string
 	// Listener is used instead of Addr, and is closed with the Listener.
 	Listener net.Listener
-	// TLS makes it wss. It must offer no protocol but http/1.1; the TLS handshake
-	// is part of HeaderTimeout.
+	// TLS makes it wss. It must offer no protocol but http/1.1.
 	TLS *tls.Config
 
 	// Proxies are load balancers: a connection from one must begin with a PROXY protocol v2
 	// header, before TLS, and counts for the client that the header names.
 	Proxies transport.Proxies
-	// Admission limits peers without a login; nil means no limits. It may be
-	// shared by several listeners.
+	// Admission limits peers without a login; nil means no limits. Several listeners may share it.
 	Admission *transport.Admission
 	// Counters are the metrics; nil means a Set of its own.
 	Counters *counters.Set
-	// Log is the logger; the zero value logs nothing. Nothing above debug is
-	// logged per connection, except for a panic.
+	// Log logs nothing above debug per connection, except for a panic.
 	Log zerolog.Logger
-	// NextID numbers connections and must never return a number twice in one
-	// process; give all listeners of all transports the same one. Nil means a
-	// counter that all listeners of this package share.
+	// NextID numbers connections, uniquely in the process: all listeners share it. Nil: a counter of this package.
 	NextID func() uint64
 
 	// WriteTimeout is how long a write may make no progress before the connection counts as
 	// lost; default 10 s (reliability.md 2.7). On Linux, an acknowledgement by the peer's
 	// system is progress. It is also the TCP_USER_TIMEOUT of a connection that ends.
 	WriteTimeout time.Duration
-	// CloseLinger is how long Close writes queued frames, and how long it then waits for the
-	// peer's answer; default 1 s. Closing never takes longer than both together.
+	// CloseLinger is how long Close writes queued frames, and then how long it waits for the peer's answer; default 1 s.
 	CloseLinger time.Duration
-	// EmptyCloseIsLeave makes a close frame without a code a leave, like 1000.
-	// Default false: reliability.md 2.1 by the letter. See the package comment.
+	// EmptyCloseIsLeave makes a close frame without a code a leave, like 1000 (see the package comment).
 	EmptyCloseIsLeave bool
 }
 
@@ -70,8 +60,7 @@ const (
 	sendBufferBytes = 128 << 10
 )
 
-// lastID numbers the connections of listeners without NextID. It is global, because ids are
-// unique within the process.
+// lastID numbers the connections of listeners without NextID.
 var lastID atomic.Uint64
 
 // withDefaults returns o with its zero values filled in.

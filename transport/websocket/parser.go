@@ -120,8 +120,7 @@ func (p *parser) part(b []byte, at int) event {
 	return event{kind: gotPart, last: p.body(payload), payload: payload, used: at + n}
 }
 
-// body unmasks the next bytes of the frame under way, at most left, in place,
-// and reports whether they complete the message.
+// body unmasks the next bytes of the frame, at most left, in place, and reports whether they complete the message.
 func (p *parser) body(payload []byte) (last bool) {
 	p.mask = rfc6455.Mask(payload, p.mask)
 	p.left -= len(payload)

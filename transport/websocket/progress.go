@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// A peer on a slow path is not a silent peer. It cannot answer a ping that it has not received
-// yet, and a ping waits behind all bytes written before it, also in the kernel's queue.
+// A peer on a slow path is not silent: it cannot answer a ping that waits behind other bytes, also in the kernel's queue.
 
 // pinged is the state of the oldest unanswered ping.
 type pinged uint8
@@ -124,8 +123,7 @@ func (c *Conn) cut() {
 	cut(c.nc)
 }
 
-// RoundTrip returns the kernel's estimate of the round trip to the peer, 0 if it has none. It
-// asks the kernel each time, so it is for operators who look.
+// RoundTrip asks the kernel for its estimate of the round trip, 0 if it has none. It is for operators who look.
 func (c *Conn) RoundTrip() time.Duration {
 	p, _ := progressOf(c.sys())
 	return p.roundTrip

@@ -7,8 +7,7 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-// readBufferBytes is the size of a read buffer. Nearly all client messages fit. A connection that
-// waits for input has none, except under TLS.
+// readBufferBytes fits nearly all messages of clients. A connection that waits has no buffer, except under TLS.
 const readBufferBytes = 512
 
 // inbound is the state of the read side. Only the reader goroutine uses it.
@@ -24,8 +23,7 @@ type inbound struct {
 	handler transport.Handler // set before the first read
 }
 
-// read handles input until the peer's close frame, whose code it returns, or an
-// error. A *rfc6455.Violation is the peer's breach of the rules.
+// read handles input until an error, such as a *rfc6455.Violation, or the peer's close frame, whose code it returns.
 func (c *Conn) read(h transport.Handler) (code uint16, err error) {
 	in := &c.in
 	for {
@@ -67,8 +65,7 @@ func (c *Conn) messageMax() int {
 	return pendingMessageBytesMax
 }
 
-// fill reads once, behind the bytes that are not parsed yet. Before that it flushes a pong:
-// one for all pings of the buffer.
+// fill reads once, behind what is not parsed yet. Before, it flushes one pong for all pings of the buffer.
 func (c *Conn) fill() error {
 	in := &c.in
 	c.flushPong()
@@ -88,8 +85,7 @@ func (c *Conn) fill() error {
 	return err
 }
 
-// refill reads once, when all bytes are parsed. While it waits, the connection has no buffer, if
-// its socket has a raw handle.
+// refill reads once, when all is parsed. With a raw handle the connection has no buffer while it waits.
 func (c *Conn) refill() error {
 	in := &c.in
 	giveSmall(in.buf) // not the larger one of the bytes that came with the request
@@ -165,9 +161,7 @@ func (c *Conn) assemble(h transport.Handler, ev event) error {
 	return nil
 }
 
-// readBody reads once from the socket directly into the message, up to the end of the current
-// frame. The buffer grows only when it is full, so its size depends on the bytes that have
-// arrived, not on the claimed length.
+// readBody reads once into the message, up to the end of the frame. The buffer grows with what has arrived, not with what is claimed.
 func (c *Conn) readBody() (last bool, err error) {
 	in := &c.in
 	c.flushPong()
@@ -186,8 +180,7 @@ func (c *Conn) readBody() (last bool, err error) {
 // errReadOn says that one message was read, and that the connection goes on.
 var errReadOn = errors.New("websocket: one message was read")
 
-// errPanicked ends a connection whose handler panicked. That is a bug of the host, and ends
-// only this connection.
+// errPanicked ends a connection whose handler panicked: a bug of the host.
 var errPanicked = errors.New("websocket: handler panicked")
 
 // readGuarded is read with a panic of the handler as errPanicked.

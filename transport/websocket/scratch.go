@@ -9,17 +9,14 @@ import (
 )
 
 const (
-	// scratchBytes is the size of one write, apart from a last large frame: a quarter of the
-	// default send buffer. Larger writes have no measurable benefit.
+	// scratchBytes is the size of one write, apart from a last large frame. Larger writes have no measurable benefit.
 	scratchBytes = 32 << 10
 
-	// roomMin is the free space below which the scratch counts as full. It fits every frame
-	// with a client's payload; larger frames, from scripts, use a larger buffer.
+	// roomMin is the free space below which the scratch is full. It fits the frames of clients; larger ones use another buffer.
 	roomMin = wire.PayloadMax + 96
 )
 
-// scratch is the buffer of one write: WebSocket frames, one after the other. It is a
-// wire.Sink and is used by one goroutine at a time.
+// scratch is the buffer of one write: frames, one after the other. One goroutine uses it at a time.
 type scratch struct {
 	b    []byte  // the frames
 	off  int     // how much of b is written
@@ -28,7 +25,7 @@ type scratch struct {
 	last bool    // b ends with the close frame: nothing may follow
 	ping bool    // b has a ping
 
-	attempt func(fd uintptr) // tries to write b once; see rawio_unix.go
+	attempt func(fd uintptr) // tries to write b once; see rawio_linux.go
 	n       int              // bytes that the attempt wrote
 	err     error
 }
@@ -69,8 +66,7 @@ func (s *scratch) AppendNumbered(f *wire.Frame, relSeq, ack uint64) (room bool) 
 	return s.room()
 }
 
-// Mark implements wire.Sink: a ping with the number as text, because the official
-// C# library passes payloads through UTF-8.
+// Mark implements wire.Sink: a ping with the number as text, because the C# library passes payloads through UTF-8.
 func (s *scratch) Mark(n uint64) bool {
 	var text [20]byte
 	s.control(rfc6455.Ping, strconv.AppendUint(text[:0], n, 10)) // D-4

@@ -12,9 +12,7 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-// flushRoundsMax is how many writes one Flush does in its caller's goroutine before the
-// writer goroutine takes over: a source that fills as fast as it drains must not block the
-// caller.
+// flushRoundsMax bounds the writes of a Flush: a source that fills as fast as it drains must not block the caller.
 const flushRoundsMax = 8
 
 // Flush implements transport.Conn.
@@ -46,8 +44,7 @@ func (c *Conn) Flush() {
 	c.writeNow(s, more)
 }
 
-// writeNow writes s and further frames without blocking, as long as the kernel takes them.
-// The caller has set writerBusy.
+// writeNow writes s and further frames as long as the kernel takes them. The caller has set writerBusy.
 func (c *Conn) writeNow(s *scratch, more bool) {
 	defer transport.Rescue(c.l.opt.Counters, &c.l.opt.Log, "WebSocket writer", func(any) { c.writeFailed(errPanicked) })
 	for round := 1; ; round++ {
@@ -70,8 +67,7 @@ func (c *Conn) writeNow(s *scratch, more bool) {
 	}
 }
 
-// next composes further frames after s is written: with all, and if Flush was called meanwhile. Done says that there are none, and
-// that the writing has ended.
+// next composes what follows the written s: with all, and if Flush was called meanwhile. Done: nothing, and the writing has ended.
 func (c *Conn) next(s *scratch, all bool) (more, done bool) {
 	if s.last {
 		c.closeFrameWritten()
@@ -104,8 +100,7 @@ func (c *Conn) startWriter() {
 	go c.writeLoop(takeScratch())
 }
 
-// writeLoop is the writer goroutine. It writes s and further frames, blocks while the peer is
-// slow, and ends when nothing is left. The caller has set writerBusy.
+// writeLoop is the writer goroutine: it writes s and what follows, and waits for a slow peer. The caller has set writerBusy.
 func (c *Conn) writeLoop(s *scratch) {
 	defer transport.Rescue(c.l.opt.Counters, &c.l.opt.Log, "WebSocket writer", func(any) { c.writeFailed(errPanicked) })
 	for {
@@ -121,8 +116,7 @@ func (c *Conn) writeLoop(s *scratch) {
 	}
 }
 
-// writeWaiting writes the rest of s. The timeout restarts whenever the kernel or the peer's
-// system accepts bytes, so a stalled peer is detected after one to two timeouts.
+// writeWaiting writes the rest of s. Progress restarts the timeout, so a stalled peer is detected after one to two.
 func (c *Conn) writeWaiting(s *scratch) error {
 	var way moves
 	for s.off < len(s.b) {
@@ -153,9 +147,7 @@ func (c *Conn) countWrite(n int) {
 	c.l.opt.Counters.BytesOut.Add(c.channel(), int64(n))
 }
 
-// composeGuarded is compose, but a panic of the source ends only this connection: nothing more
-// is composed, and the reader cleans up when the socket is closed. The caller holds mu and
-// owns s.
+// composeGuarded is compose, but a panic of the source ends this connection. The caller holds mu and owns s.
 func (c *Conn) composeGuarded(s *scratch) (more bool) {
 	defer transport.Rescue(c.l.opt.Counters, &c.l.opt.Log, "WebSocket source", func(any) {
 		s.reset()
@@ -245,20 +237,17 @@ func (c *Conn) rest() {
 	}
 }
 
-// timedOut reports whether an error says that the peer received nothing for too long: by the
-// host's deadline or the kernel's.
+// timedOut reports whether the peer received nothing for too long, by the host's deadline or the kernel's.
 func timedOut(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.ETIMEDOUT)
 }
 
-// resetByPeer reports whether a write failed because the peer's system knows nothing of the connection any more, so that reads
-// end after the bytes that have arrived.
+// resetByPeer reports whether the peer's system knows the connection no more: reads end after what has arrived.
 func resetByPeer(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// writeFailed ends the connection after a failed write. The reader, whose read fails too,
-// cleans up.
+// writeFailed ends the connection after a failed write. The reader cleans up.
 func (c *Conn) writeFailed(err error) {
 	timeout := timedOut(err)
 	c.mu.Lock()

@@ -1,5 +1,3 @@
-//go:build unix
-
 package websocket
 
 import (
@@ -13,8 +11,7 @@ import (
 	"troupe/transport"
 )
 
-// rawConnOf returns the handle for reads and writes that never block the thread; nil for a
-// connection that is not a TCP socket.
+// rawConnOf returns the handle for reads and writes that never block the thread; nil for what is not a TCP socket.
 func rawConnOf(nc net.Conn) syscall.RawConn {
 	tcp, ok := nc.(*net.TCPConn)
 	if !ok {
@@ -41,7 +38,7 @@ func (s *scratch) try(raw syscall.RawConn) (n int, err error) {
 // writeOnce is the callback of try.
 func (s *scratch) writeOnce(fd uintptr) {
 	for {
-		n, err := writeNonblock(int(fd), s.b[s.off:])
+		n, err := rawCall(syscall.SYS_WRITE, fd, s.b[s.off:])
 		switch err {
 		case nil:
 			s.n = n
@@ -64,8 +61,7 @@ type rawRead struct {
 	attempt func(fd uintptr) bool // readOnce
 }
 
-// readSocket reads once into b and waits until there is something. If b is nil, which only
-// a connection with a raw handle allows, it returns a small buffer with what it has read.
+// readSocket reads once into b, and waits. Without b, on a raw handle, it returns a small buffer with what it has read.
 func (c *Conn) readSocket(b []byte) (lent []byte, n int, err error) {
 	if c.raw == nil {
 		n, err = c.nc.Read(b)
@@ -100,7 +96,7 @@ func (r *rawRead) readOnce(fd uintptr) bool {
 		r.into = takeSmall()
 	}
 	for {
-		n, err := readNonblock(int(fd), r.into)
+		n, err := rawCall(syscall.SYS_READ, fd, r.into)
 		switch err {
 		case nil:
 			r.n = n
@@ -119,8 +115,7 @@ func (r *rawRead) readOnce(fd uintptr) bool {
 	}
 }
 
-// peek reports whether a connection has input, without reading it. A connection that is not a
-// TCP socket counts as PeerSpoke.
+// peek looks for input without reading it. What is not a TCP socket counts as PeerSpoke.
 func peek(tcp *net.TCPConn) transport.Presence {
 	if tcp == nil {
 		return transport.PeerSpoke
@@ -131,12 +126,12 @@ func peek(tcp *net.TCPConn) transport.Presence {
 	}
 	found := transport.PeerGone // the socket is closed
 	_ = raw.Control(func(fd uintptr) {
-		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN | peerClosed}}
+		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN | unix.POLLRDHUP}}
 		n, err := unix.Poll(fds, 0)
 		switch {
 		case err != nil: // interrupted: try again
 			found = transport.PeerSilent
-		case fds[0].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL|peerClosed) != 0:
+		case fds[0].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL|unix.POLLRDHUP) != 0:
 			found = transport.PeerGone
 		case n > 0:
 			found = transport.PeerSpoke
