@@ -34,8 +34,7 @@ type Handler interface {
 	// from the socket's reader, and hold up every peer of that socket: the handler
 	// must not block.
 	OnRecord(plain []byte)
-	// OnClosed is called once, last, when the association has ended for whatever
-	// reason. It must not block.
+	// OnClosed is called once, last, when the association has ended. It must not block.
 	OnClosed(err error)
 }
 
@@ -45,8 +44,7 @@ const (
 	resendPause = 50 * time.Millisecond
 )
 
-// Association is one established DTLS association, of either side. All methods
-// may be called from any goroutine and none blocks.
+// Association is one established DTLS association, of either side. No method blocks, and any goroutine may call them.
 type Association struct {
 	count    *counters.Set
 	log      zerolog.Logger
@@ -76,8 +74,7 @@ type Association struct {
 	resentAt time.Time
 }
 
-// newAssociation makes an association, which the caller must end. The caller must be counted in
-// running.
+// newAssociation makes an association, which the caller must end. The caller must be counted in running.
 func newAssociation(k keys, number uint64, count *counters.Set, running *sync.WaitGroup) *Association {
 	a := &Association{keys: k, count: count, running: running, ipIndex: -1}
 	running.Add(1)
@@ -96,8 +93,7 @@ func (a *Association) RemoteAddr() netip.AddrPort {
 
 func (a *Association) setRemote(remote netip.AddrPort) { a.remote.Store(&remote) }
 
-// Unread reports whether datagrams wait in the socket, perhaps the peer's: this process is behind. It is false where the kernel
-// cannot be asked. The answer may be a millisecond old.
+// Unread reports whether datagrams wait in the socket, perhaps the peer's. False where the kernel cannot be asked.
 func (a *Association) Unread() bool { return a.arrivals.unread() }
 
 // Write encrypts plain as one record and hands it to the kernel. It returns false if
@@ -138,8 +134,7 @@ func (a *Association) write(typ contentType, plain []byte) bool {
 	return true
 }
 
-// Close sends a close_notify and ends the association. OnClosed is then called from
-// another goroutine. Idempotent.
+// Close sends a close_notify and ends the association. Another goroutine then calls OnClosed. Idempotent.
 func (a *Association) Close() { a.end(ErrClosed, true) }
 
 // closeNotify is the alert of a normal end (RFC 5246 section 7.2.1).
@@ -251,8 +246,7 @@ func (a *Association) resend() {
 	a.resendLocked()
 }
 
-// resendLocked sends the last flight again, unchanged. The peer drops it as a duplicate if it
-// has received the first one.
+// resendLocked sends the last flight again, unchanged: a peer that has it drops it.
 func (a *Association) resendLocked() {
 	now := time.Now()
 	if a.flight == nil || a.proved || a.resends >= resendsMax || now.Sub(a.resentAt) < resendPause {

@@ -83,8 +83,7 @@ func (o *DialOptions) open(ctx context.Context) (conn net.Conn, name string, err
 	return conn, name, nil
 }
 
-// dialled is the client's side of one socket: a reader, a handshake, and after the handshake an
-// association.
+// dialled is the client's side of one socket: a reader, a handshake, and then an association.
 type dialled struct {
 	conn    net.Conn
 	count   *counters.Set
@@ -155,8 +154,7 @@ func (d *dialled) complete(k keys, s *secrets, accept func(a *Association) Handl
 
 func (d *dialled) drop(why counters.RecordDrop) { d.count.Records.Add(why, 1) }
 
-// read is the reader. It ends with the socket. Other read errors are ignored: they report
-// datagrams that were not delivered (ICMP), as when the host has not started yet.
+// read is the reader. It ends with the socket. Other errors report datagrams that were not delivered (ICMP).
 func (d *dialled) read() {
 	buf := make([]byte, datagramMax+1)
 	for failures := 0; ; {

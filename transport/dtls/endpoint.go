@@ -16,8 +16,7 @@ import (
 	"troupe/transport"
 )
 
-// Endpoint is one UDP socket and all associations on it. Its methods may be
-// called from any goroutine.
+// Endpoint is one UDP socket and all associations on it. Any goroutine may call its methods.
 type Endpoint struct {
 	o        Options
 	acceptor Acceptor
@@ -84,8 +83,7 @@ func (e *Endpoint) Port() uint16 {
 	return 0
 }
 
-// Close ends every association with a close_notify, ends every handshake, closes the
-// socket, and returns when no goroutine is left. Idempotent. A Handler must not call it.
+// Close ends all associations and handshakes and the socket, and waits for its goroutines. A Handler must not call it. Idempotent.
 func (e *Endpoint) Close() error {
 	e.mu.Lock()
 	already := e.closed
@@ -111,8 +109,7 @@ func (e *Endpoint) read() {
 	}
 }
 
-// readSome reads until the socket is closed. After a panic it returns false, and the association
-// or handshake of the peer that sent the datagram ends.
+// readSome reads until the socket is closed, or until a panic, which ends the association or handshake of the datagram's sender.
 func (e *Endpoint) readSome(buf []byte) (done bool) {
 	var from netip.AddrPort
 	defer transport.Rescue(e.o.Counters, &e.o.Log, "DTLS reader", func(any) { e.endPeer(from) })
@@ -144,8 +141,7 @@ func (e *Endpoint) endPeer(from netip.AddrPort) {
 
 func (e *Endpoint) drop(why counters.RecordDrop) { e.o.Counters.Records.Add(why, 1) }
 
-// handle is the demultiplexer. Only the reader calls it; for an established
-// association it allocates nothing.
+// handle is the demultiplexer, called by the reader only. For an association it allocates nothing.
 func (e *Endpoint) handle(from netip.AddrPort, datagram []byte) {
 	e.mu.Lock()
 	a, h := e.peers[from], e.halves[from]
@@ -178,8 +174,7 @@ func (e *Endpoint) handle(from netip.AddrPort, datagram []byte) {
 	}
 }
 
-// encrypted processes a record of epoch 1 from the address of an association. If a handshake
-// runs beside the association, the record may belong to either.
+// encrypted processes a record of epoch 1 from the address of an association, beside which a handshake may run.
 func (e *Endpoint) encrypted(a *Association, h *half, r *record) {
 	if h == nil {
 		if drop := a.receive(r); drop != 0 {
@@ -189,8 +184,7 @@ func (e *Endpoint) encrypted(a *Association, h *half, r *record) {
 		a.heard.Store(int64(e.now()))
 		return
 	}
-	// A record that the association rejects as forged or replayed may be the first one of the
-	// handshake, whose numbers start at 0. A failed decryption destroys the bytes.
+	// What the association rejects may be the first record of the handshake. A failed decryption destroys the bytes.
 	spare := *r
 	spare.raw = append([]byte(nil), r.raw...)
 	spare.fragment = spare.raw[headerSize:]
@@ -199,8 +193,7 @@ func (e *Endpoint) encrypted(a *Association, h *half, r *record) {
 	}
 }
 
-// plain processes a record of epoch 0 from an address without a handshake. A ClientHello begins
-// a handshake, which is returned.
+// plain processes a record of epoch 0 from an address without a handshake, and returns the one that it begins.
 func (e *Endpoint) plain(from netip.AddrPort, a *Association, r *record) *half {
 	hello, ok := readClientHello(r)
 	switch {
@@ -308,8 +301,7 @@ func (e *Endpoint) leave(h *half) {
 	}
 }
 
-// establish replaces a handshake, and an older association of the same address, by the new
-// association. It returns false if the endpoint was closed or the handshake evicted.
+// establish makes a handshake an association, in place of an older one of the address. False: closed or evicted.
 func (e *Endpoint) establish(h *half, a *Association) bool {
 	e.mu.Lock()
 	if e.closed || e.halves[h.from] != h || a.closed.Load() {

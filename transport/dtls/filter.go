@@ -11,8 +11,7 @@ const (
 	handshakeRecordsMax = 64
 	handshakeBytesMax   = 32 << 10
 	handshakeMessageMax = 6 << 10 // a flight fits the library's read buffer of 8 KiB
-	// Application records kept until the handshake is done, also while the address is not proven:
-	// in a resumption the client sends data right after its Finished.
+	// Application records kept until the handshake is done: in a resumption, data comes right after the Finished.
 	earlyMax         = 16
 	earlyUnprovenMax = 2
 )
@@ -45,8 +44,7 @@ func (f *filter) kind(r *record) counters.RecordDrop {
 	case r.epoch > 1:
 		return counters.RecordUnexpected
 	case r.epoch == 1:
-		// Only Finished is encrypted, and its size is known: a type, lengths and 12
-		// bytes of proof.
+		// Only Finished is encrypted: a type, lengths and 12 bytes of proof.
 		if r.typ != handshake || len(r.fragment) != messageHeaderSize+12+f.sealing() {
 			return counters.RecordUnexpected
 		}
@@ -91,8 +89,7 @@ func (f *filter) messages(b []byte) counters.RecordDrop {
 	return 0
 }
 
-// fromClient admits unfragmented ClientHellos of this handshake and key exchanges. Honest clients
-// have no reason to fragment messages of some hundred bytes.
+// fromClient admits ClientHellos of this handshake and key exchanges, if they are not fragmented.
 func (f *filter) fromClient(m *message) counters.RecordDrop {
 	if !m.whole() {
 		return counters.RecordFragment

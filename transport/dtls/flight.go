@@ -14,8 +14,7 @@ type flight struct {
 	last     uint16 // of ServerHelloDone, 0 while that is missing
 }
 
-// part is one record of the flight; it begins with a fragment of a message. In a resumption,
-// ChangeCipherSpec and Finished follow all messages.
+// part is one record of the flight. In a resumption, ChangeCipherSpec and Finished follow all messages.
 type part struct {
 	messageSeq, offset int
 	size, remaining    int // of the fragment, and of the message from the fragment's start
@@ -78,8 +77,7 @@ func (f *flight) keep(p part) {
 	}
 }
 
-// whole reports whether nothing is missing from the ServerHello to its
-// ServerHelloDone, or to the Finished of a resumption.
+// whole reports whether nothing is missing up to ServerHelloDone, or the Finished of a resumption.
 func (f *flight) whole() bool {
 	if !f.begun {
 		return false

@@ -13,8 +13,7 @@ import (
 	"troupe/transport/internal/list"
 )
 
-// half is a handshake in progress on the server's side, perhaps beside an association of the
-// same address.
+// half is a handshake on the server's side, perhaps beside an association of the same address.
 type half struct {
 	e      *Endpoint
 	from   netip.AddrPort
@@ -54,8 +53,7 @@ func (h *half) evict() {
 	h.cancel()
 }
 
-// take passes one record of the peer to the handshake; flush ends a datagram. Only the reader
-// calls them.
+// take passes one record of the peer to the handshake. The reader calls it.
 func (h *half) take(r *record) {
 	h.pipe.heard(len(r.raw))
 	if r.epoch == 1 && (r.typ == applicationData || r.typ == alert) {
@@ -74,8 +72,7 @@ func (h *half) take(r *record) {
 	h.gathered = append(h.gathered, r.raw...)
 }
 
-// flush ends a datagram: the library gets its admitted records as one datagram, because it
-// looks for complete flights.
+// flush ends a datagram: the library gets its records as one, because it looks for complete flights.
 func (h *half) flush() {
 	if len(h.gathered) == 0 {
 		return
@@ -130,8 +127,7 @@ func (h *half) run() {
 		Dur("after_ms", time.Since(h.began)).Msg("DTLS handshake ended without an association")
 }
 
-// shake does the handshake and makes its association. A panic fails the handshake and ends the
-// association, if it was made.
+// shake does the handshake and makes its association, which a panic ends.
 func (h *half) shake() (a *Association, err error) {
 	defer transport.Rescue(h.e.o.Counters, &h.e.o.Log, "DTLS handshake", func(any) {
 		if a, err = h.made, ErrPanicked; a != nil {
@@ -201,8 +197,7 @@ func (h *half) accept(a *Association) {
 	a.handler = h.e.acceptor.Accept(a)
 }
 
-// halves are the handshakes whose address is not proven, oldest first. The Endpoint's lock
-// guards them.
+// halves are the handshakes whose address is not proven, oldest first. The Endpoint's lock guards them.
 type halves struct{ list.List[*half] }
 
 // oldestOf returns the oldest handshake of a source that gives way to a newer one.
@@ -218,8 +213,7 @@ func (l *halves) oldestOf(source netip.Prefix, now time.Time) *half {
 	return nil
 }
 
-// oldest returns the oldest handshake whose address is still not proven, and removes the proven
-// ones from the list.
+// oldest returns the oldest handshake, and removes those from the list whose address is proven by now.
 func (l *halves) oldest() *half {
 	for h := range l.All() {
 		if !h.pipe.isProven() {

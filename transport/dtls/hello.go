@@ -58,8 +58,7 @@ type clientHello struct {
 	suite  counters.Suite // the best of those offered, 0 for none
 }
 
-// readClientHello reads the ClientHello at the start of a datagram. It must be unfragmented, and
-// every length in it must be valid.
+// readClientHello reads the ClientHello at the start of a datagram, unfragmented and with valid lengths.
 func readClientHello(r *record) (h clientHello, ok bool) {
 	if r.typ != handshake || r.epoch != 0 {
 		return h, false

@@ -17,8 +17,7 @@ const (
 	explicitSize = 8
 	// numberMax ends an association: a number is never used twice (RFC 6347 4.1).
 	numberMax = 1<<48 - 1
-	// gcmRecordsMax is how many records one association may seal with AES-GCM
-	// (D-21).
+	// gcmRecordsMax is how many records one association may seal with AES-GCM (D-21).
 	gcmRecordsMax = 1 << 20
 )
 
@@ -58,8 +57,7 @@ func newAEAD(suite counters.Suite, key []byte) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// scratch holds the buffers for sealing and opening one record. It is pooled, because nonce and
-// additional data would otherwise escape to the heap.
+// scratch has the buffers for one record, pooled: nonce and additional data would escape to the heap.
 type scratch struct {
 	nonce [12]byte
 	aad   [13]byte

@@ -13,29 +13,23 @@ import (
 
 // Acceptor accepts or refuses a new association.
 type Acceptor interface {
-	// Accept is called once the handshake is complete, before any record is handed
-	// up. A nil Handler refuses: the association is closed. It must not block, and
-	// is called from the goroutine of the handshake.
+	// Accept is called by the handshake's goroutine, before any record is handed up. A nil Handler refuses. It must not block.
 	Accept(a *Association) Handler
 }
 
-// Options configure an Endpoint. The zero value of a limit is its default
-// (reliability.md 5.2), negative switches it off.
+// Options configure an Endpoint. A limit of zero is its default (reliability.md 5.2), a negative one is off.
 type Options struct {
-	// Addr is host:port to listen on, port 0 for any. Without a host, or with [::],
-	// both families are taken.
+	// Addr is host:port, port 0 for any. Without a host, or with [::], both families are taken.
 	Addr string
 	// Conn is used instead of Addr, and closed with the Endpoint.
 	Conn transport.PacketConn
-	// Certificate returns the leaf, with an ECDSA key, and its chain. It is called at
-	// every handshake.
+	// Certificate returns the leaf, with an ECDSA key, and its chain, at every handshake.
 	Certificate func() *tls.Certificate
 
 	HalfOpenMax   int     // handshakes at a time; 512
 	HalfOpenPerIP int     // the same per IP address (/64 for IPv6); 64
 	HelloRate     float64 // new handshakes per second in all, with a burst of HalfOpenMax; 1000
-	// HelloRatePerIP is the same per IP address (/64 for IPv6), with a burst of one
-	// second; 200. Addresses share buckets where there are more of them than buckets.
+	// HelloRatePerIP is the same per IP address (/64 for IPv6), which may share a bucket; 200.
 	HelloRatePerIP float64
 	Timeout        time.Duration // of one handshake; 5 s
 

@@ -42,8 +42,7 @@ const (
 
 var errNoKeys = errors.New("dtls: the handshake left no keys")
 
-// serverHandshake runs the server's side of a handshake over conn, which it closes. The suite was
-// chosen from those in the ClientHello.
+// serverHandshake runs the server's side over conn, which it closes, with a suite of the ClientHello.
 func serverHandshake(ctx context.Context, conn *pipe, cert *tls.Certificate, suite counters.Suite, sessions *Sessions) (*secrets, error) {
 	store := &sessionStore{sessions: sessions}
 	captured, config := baseConfig(suite, store)
@@ -137,8 +136,7 @@ func derive(suite counters.Suite, master, client, server []byte, isClient bool, 
 	return s, nil
 }
 
-// chaCha20 is TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 (RFC 7905) for the
-// library, which does not have it. It seals and opens the two Finished.
+// chaCha20 is TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 (RFC 7905), which the library does not have, for the two Finished.
 type chaCha20 struct {
 	captured *atomic.Pointer[secrets]
 	keys     atomic.Pointer[keys]
@@ -242,8 +240,7 @@ func (s *sessionStore) Del(key []byte) error {
 	return nil
 }
 
-// libraryReads reports whether the library's parser accepts an unfragmented message without a
-// panic. It runs the parser here, where a panic can be recovered.
+// libraryReads reports whether the library's parser accepts a message, run here, where a panic can be recovered.
 func libraryReads(m *message) (ok bool) {
 	defer func() {
 		if recover() != nil {

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// pipe is the library's net.Conn during a handshake. Reads return the records that the filter has
-// admitted; writes are inspected and counted before they are sent.
+// pipe is the library's net.Conn during a handshake: it reads what the filter admits; what it writes is inspected and counted.
 type pipe struct {
 	write         func(datagram []byte)
 	local, remote net.Addr
@@ -63,8 +62,7 @@ func (p *pipe) feed(raw []byte) bool {
 	}
 }
 
-// mute drops all further writes of the library. It returns the last datagram that was sent, and
-// the next unused number of epoch 1.
+// mute drops further writes. It returns the last datagram sent, and the next unused number of epoch 1.
 func (p *pipe) mute() (last []byte, number uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,8 +70,7 @@ func (p *pipe) mute() (last []byte, number uint64) {
 	return p.last, p.number
 }
 
-// amplification is how many times the bytes received from an address may be sent to it before it
-// is proven (RL-27).
+// amplification is how many times the received bytes may be sent to an address that is not proven (RL-27).
 const amplification = 3
 
 // heard adds n bytes received from the peer's address to the credit.
@@ -83,17 +80,14 @@ func (p *pipe) heard(n int) {
 	p.mu.Unlock()
 }
 
-// isProven reports whether the peer has proven its address with the cookie. The id of a
-// session proves nothing, because it is sent in plain text: such a handshake is proven when
-// it is complete.
+// isProven reports whether the peer has returned the cookie. A session's id proves nothing: it is sent in plain text.
 func (p *pipe) isProven() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.address == proofGiven
 }
 
-// givesWay reports whether a handshake that began at a time may be evicted: its peer's address is not proven, although this side
-// has answered long enough ago, or owes the answer for too long.
+// givesWay reports whether a handshake may be evicted: not proven long after this side answered, or with an answer owed for too long.
 func (p *pipe) givesWay(now, began time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -180,8 +174,7 @@ func (p *pipe) Close() error {
 	return nil
 }
 
-// SetReadDeadline implements net.Conn as far as the library uses it: a time in
-// the past ends reads, none allows them again.
+// SetReadDeadline implements net.Conn as the library uses it: a past time ends reads, none allows them.
 func (p *pipe) SetReadDeadline(t time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// sourceBuckets is the number of token buckets. It is fixed, so that forged addresses cannot
-// use up memory; addresses share buckets by hash.
+// sourceBuckets is the number of token buckets, which addresses share by hash: forged ones use up no memory.
 const sourceBuckets = 4096
 
 // sourceRates bounds new handshakes per source. Not safe for concurrent use.

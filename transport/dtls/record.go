@@ -9,9 +9,7 @@ import (
 // Sizes of RFC 6347 section 4.1 and of this host, in bytes.
 const (
 	headerSize = 13
-	// PlainMax is the largest plain text of one record that Write takes. A stock
-	// client's buffer holds less than 2048 (realtime.md 8.2), and 1400 with all
-	// headers fits an Ethernet frame.
+	// PlainMax is the largest plain text that Write takes. With all headers it fits an Ethernet frame (realtime.md 8.2).
 	PlainMax = 1400
 	// datagramMax is the largest datagram taken in.
 	datagramMax = 2048

@@ -39,8 +39,7 @@ type roaming struct {
 	copied [datagramMax]byte
 }
 
-// roam processes a record of epoch 1 from an unknown address. It reports whether the record
-// belongs to an association, which has then followed it. Only the reader calls roam.
+// roam processes a record from an unknown address: an association that it belongs to has then followed. The reader calls it.
 func (e *Endpoint) roam(from netip.AddrPort, r *record) bool {
 	if r.epoch != 1 || r.typ != applicationData {
 		return false

@@ -13,8 +13,7 @@ type sender interface {
 	send(b []byte, to netip.AddrPort) bool
 }
 
-// newSender returns the sender of a socket. A socket that is no *net.UDPConn (in tests) must not
-// block by itself.
+// newSender returns the sender of a socket. Another one than a *net.UDPConn (in tests) must not block by itself.
 func newSender(conn transport.PacketConn) sender {
 	if udp, ok := conn.(*net.UDPConn); ok {
 		if s := newRawSender(udp); s != nil {

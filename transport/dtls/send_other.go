@@ -4,6 +4,5 @@ package dtls
 
 import "net"
 
-// newRawSender returns nil: only unix has a write that never waits, and writes to a UDP socket
-// rarely wait.
+// newRawSender returns nil: only unix has a write that never waits.
 func newRawSender(*net.UDPConn) sender { return nil }

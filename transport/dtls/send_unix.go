@@ -9,17 +9,14 @@ import (
 	"syscall"
 )
 
-// rawSender writes to a UDP socket with one attempt: a full send buffer loses the
-// datagram, as the network might. The net package would wait for room, and actors
-// must not.
+// rawSender tries each write once: a full buffer loses the datagram, as the network might. Package net would wait.
 type rawSender struct {
 	raw      syscall.RawConn
 	ipv6     bool // an IPv6 socket, which takes IPv4 addresses in their mapped form
 	attempts sync.Pool
 }
 
-// attempt is one write. It is pooled with its callback, so that sending does not
-// allocate.
+// attempt is one write, pooled with its callback, so that sending does not allocate.
 type attempt struct {
 	b     []byte
 	four  syscall.SockaddrInet4

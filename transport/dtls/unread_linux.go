@@ -13,8 +13,7 @@ import (
 const (
 	// unreadEvery is how long an answer of the kernel is used: thousands of connections may ask at once.
 	unreadEvery = time.Millisecond
-	// behindBytes is how much of the kernel's memory unread datagrams take when a reader is behind: a hundred small ones or so, which a
-	// reader that keeps up never leaves.
+	// behindBytes is how much memory unread datagrams take when a reader is behind: a hundred small ones or so.
 	behindBytes = 96 << 10
 )
 

@@ -1,7 +1,6 @@
 package dtls
 
-// window is the replay window of one association (RFC 6347 section 4.1.2.6): it
-// knows which of the latest windowSize numbers were seen.
+// window is the replay window of one association (RFC 6347 section 4.1.2.6).
 type window struct {
 	top  uint64 // one above the highest number seen
 	seen [windowSize / 64]uint64
@@ -10,8 +9,7 @@ type window struct {
 // windowSize is how far records may arrive out of order.
 const windowSize = 256
 
-// fresh reports whether a number may be new. It changes nothing: a record counts
-// as seen only once it is authentic.
+// fresh reports whether a number may be new. Only an authentic record counts as seen.
 func (w *window) fresh(number uint64) bool {
 	if number >= w.top {
 		return true

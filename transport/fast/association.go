@@ -26,15 +26,13 @@ type Handler interface {
 	OnFast(packet []byte)
 }
 
-// frameMax is the largest frame that Send accepts, in bytes of its Len: with a number of
-// 6 bytes and a longer length its datagram stays within datagramMax.
+// frameMax is the largest frame that Send accepts, in bytes of its Len: its datagram stays within datagramMax.
 const frameMax = datagramMax - 7
 
 // numberSize is the most bytes that a number adds to a unit: tag and varint.
 const numberSize = 6
 
-// Association is one logged-in peer on one socket. All methods may be called
-// from any goroutine, none blocks, and after Close none has an effect.
+// Association is one logged-in peer on one socket. No method blocks, any goroutine may call them, after Close in vain.
 type Association struct {
 	pool    *Pool
 	sock    *socket // nil: no socket is left for it, it never becomes ready
@@ -43,12 +41,10 @@ type Association struct {
 	port    uint16
 	handler Handler
 
-	// live is the current life of the binding while it is confirmed, else 0. It
-	// is written under mu.
+	// live is the current life of the binding while it is confirmed, else 0. Written under mu.
 	live atomic.Uint32
 
-	// mu is held around the rules and the numbering, so that numbers and places
-	// in the socket's queue agree. Order: mu, then the queue's.
+	// mu makes numbers and places in the socket's queue agree. Order: mu, then the queue's.
 	mu     sync.Mutex
 	bind   *binding // nil: unbound; made for the first datagram
 	number int32    // of the next datagram to the peer
@@ -67,8 +63,7 @@ type Association struct {
 // Port returns the port to announce as fastPort; it never changes.
 func (a *Association) Port() uint16 { return a.port }
 
-// Ready reports whether fast messages to the peer go by UDP, which is so once its
-// address is confirmed (realtime.md 7.3). It costs one atomic load.
+// Ready reports whether fast messages go by UDP: the address is confirmed (realtime.md 7.3). It costs one atomic load.
 func (a *Association) Ready() bool { return a.live.Load() != 0 }
 
 // Send queues f for the peer with the next number of the peer's own series
@@ -90,8 +85,7 @@ func (a *Association) Send(f *wire.Frame) bool {
 	return life != 0 && a.push(f, life)
 }
 
-// push numbers f and queues it to the bound address. Only queued frames use up numbers.
-// The caller holds mu.
+// push numbers f and queues it to the bound address; only then it uses up a number. The caller holds mu.
 func (a *Association) push(f *wire.Frame, life uint32) bool {
 	if a.number == math.MaxInt32 { // clients do not handle wrap-around: this login's numbers are used up
 		return false
@@ -135,8 +129,7 @@ func (a *Association) Restart() {
 	}
 }
 
-// publish makes the state of the binding visible to Ready, to Send and to the
-// writer. The caller holds mu.
+// publish shows the state of the binding to Ready, Send and the writer. The caller holds mu.
 func (a *Association) publish(ready bool) {
 	if a.life++; a.life == 0 { // 0 is for acks
 		a.life = 1
@@ -156,12 +149,10 @@ func (a *Association) publish(ready bool) {
 	}
 }
 
-// receive handles a well-formed packet of the peer, from a datagram of size bytes, and passes
-// it on if the rules allow it. Only the socket's reader calls it.
+// receive passes on a well-formed packet, of a datagram of size bytes, if the rules allow it. The socket's reader calls it.
 func (a *Association) receive(from netip.AddrPort, h *wire.Header, packet []byte, size int, now time.Duration) {
 	k := kindOf(h.OpCode)
-	// An answer to an address that has proved nothing is at most three times the
-	// request (RL-27). A -5 that small is no known client's.
+	// The answer is at most three times the request (RL-27). No known client's -5 is that small.
 	if k == connect && 3*size < a.ackMax() {
 		a.pool.refuse(counters.DropFastMalformed, from, a.peer, now)
 		return
@@ -207,8 +198,7 @@ func (a *Association) ackMax() int {
 	return ack.Len() + numberSize
 }
 
-// elsewhere handles the number of a datagram that names the peer and comes from another IP
-// address.
+// elsewhere handles the number of a datagram that names the peer and comes from another IP address.
 func (a *Association) elsewhere(from netip.AddrPort, number int32, now time.Duration) {
 	a.mu.Lock()
 	d := refused(counters.DropFastUnknownSender)

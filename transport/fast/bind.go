@@ -8,8 +8,7 @@ import (
 	"troupe/transport"
 )
 
-// binder binds the sockets of a pool. Its methods are not called
-// concurrently.
+// binder binds the sockets of a pool. Not safe for concurrent use.
 type binder struct {
 	bind     func(network, address string) (transport.PacketConn, error) // of an IPv4 wildcard only IPv4
 	host     string

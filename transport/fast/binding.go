@@ -218,8 +218,7 @@ func (b *binding) claim(from netip.AddrPort, k kind, number int32, now time.Dura
 // near reports whether a number may be the client's next one.
 func (b *binding) near(number int32) bool { return number > b.highest && number-b.highest <= jumpMax }
 
-// elsewhere handles the number of a datagram that names the peer and comes from another IP
-// address, to which the binding never moves.
+// elsewhere handles the number of a datagram from another IP address, to which the binding never moves.
 func (b *binding) elsewhere(number int32, now time.Duration) decision {
 	if quiet := now - b.heard; b.near(number) && quiet >= silence && quiet < recent {
 		return b.doubt()

@@ -25,8 +25,7 @@ type Options struct {
 	// WebSocket. Switch it off only if a NAT sends UDP and TCP from different
 	// addresses: then only the peer id identifies a player.
 	SameIP bool
-	// ExtraPortsMin and ExtraPortsMax are the range of ports of the further
-	// sockets, both included; 0 is 33403 and 33500. Unused when Addr has port 0.
+	// ExtraPortsMin and ExtraPortsMax are the ports of further sockets, unless Addr has port 0; 0 is 33403 and 33500.
 	ExtraPortsMin, ExtraPortsMax uint16
 	// ListenPacket opens the sockets; nil: those of the operating system.
 	ListenPacket func(network, address string) (transport.PacketConn, error)
@@ -39,8 +38,7 @@ type Options struct {
 const (
 	// extraSocketsMax is how many further sockets may be opened. One more, silent, is opened when they run out.
 	extraSocketsMax = 64
-	// queueMax is how many datagrams may wait per socket for the kernel; more are dropped (newest first) and counted.
-	// They cost at most 512 KiB per socket that ever needs it.
+	// queueMax is how many datagrams may wait per socket, 512 KiB at most; newer ones are dropped and counted.
 	queueMax = 8192
 )
 

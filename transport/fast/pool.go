@@ -20,12 +20,9 @@ var (
 // bindRetry is how long no further socket is tried after none could be bound.
 const bindRetry = 10 * time.Second
 
-// Pool is the fast channel of one process: the main socket and, on demand,
-// further ones. Its methods may be called from any goroutine. Further sockets
-// stay open until Close; there are at most 64 and a silent one.
+// Pool is the fast channel of one process: up to 65 sockets and a silent one, open until Close. Any goroutine may call its methods.
 type Pool struct {
 	opt     Options
-	binder  binder
 	started time.Time
 	running sync.WaitGroup // readers and writers
 
@@ -37,6 +34,7 @@ type Pool struct {
 
 	// mu guards what follows. Order: mu, then a socket's.
 	mu       sync.Mutex
+	binder   binder
 	sockets  []*socket // those that take associations; the first is the main one
 	muted    *socket   // its port is for associations without a socket
 	notUntil time.Duration
@@ -137,8 +135,7 @@ func (p *Pool) mutedPort() uint16 {
 	return p.muted.port
 }
 
-// another binds and starts a further socket; nil when that fails. The caller
-// holds mu.
+// another binds and starts a further socket; nil when that fails. The caller holds mu.
 func (p *Pool) another(silent bool) *socket {
 	now := p.now()
 	if now < p.notUntil {
@@ -165,8 +162,7 @@ func (p *Pool) logNoPlace(err error) {
 // now is the time since the pool was started.
 func (p *Pool) now() time.Duration { return p.opt.Now().Sub(p.started) }
 
-// Close closes all associations and sockets, drops queued datagrams, and returns when
-// the goroutines have ended. Idempotent. A Handler must not call it.
+// Close closes all associations and sockets, and waits for their goroutines. A Handler must not call it. Idempotent.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	already := p.closed

@@ -7,25 +7,20 @@ import (
 	"troupe/messages/wire"
 )
 
-// datagram is one frame numbered for one recipient, queued for the kernel. It holds one
-// reference to the frame. The frame is encoded only when it is written, so a queue holds no
-// copies of bytes.
+// datagram is one numbered frame, queued for one recipient, with a reference to the frame, which the writer encodes.
 type datagram struct {
 	frame  *wire.Frame
 	to     netip.AddrPort
 	owner  *Association
 	number int32
-	// life is the life of the binding it was queued in; the writer drops it when
-	// that is over. 0 for an ack, which goes out in any case.
+	// life is that of the binding it was queued in; the writer drops it after that. 0 for an ack, which always goes out.
 	life uint32
 }
 
 // queueStart is the initial capacity of a queue.
 const queueStart = 64
 
-// queue is a bounded ring between the senders and the writer of a socket. It grows by
-// doubling up to its limit and never shrinks, so in steady state it allocates nothing. Only
-// take blocks.
+// queue is a bounded ring between senders and a socket's writer. It grows and never shrinks. Only take blocks.
 type queue struct {
 	limit int
 
@@ -44,8 +39,7 @@ func newQueue(limit int) *queue {
 	return q
 }
 
-// push adds d and takes over its reference. If the queue is full or closed, it returns false
-// and leaves the reference to the caller.
+// push adds d and takes over its reference, but not if the queue is full or closed: false.
 func (q *queue) push(d datagram) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -71,8 +65,7 @@ func (q *queue) grow() {
 	q.ring, q.head = bigger, 0
 }
 
-// take waits for a queued datagram and moves datagrams, with their references, into into.
-// More is false if the queue is closed and empty.
+// take waits for datagrams and moves them, with their references, into into. More is false if the queue is closed and empty.
 func (q *queue) take(into []datagram) (n int, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -9,8 +9,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// logEvery is the least time between two log lines for the same reason, because anybody can
-// send datagrams.
+// logEvery is the least time between two log lines for the same reason: anybody can send datagrams.
 const logEvery = 10 * time.Second
 
 // sampler allows one log line per logEvery. The zero value is ready.
@@ -29,8 +28,7 @@ func (s *sampler) allow(now time.Duration) (skipped int64, ok bool) {
 	return s.skipped.Swap(0), true
 }
 
-// refuse counts a dropped datagram and logs a sample. Stale numbers are common and are only
-// counted.
+// refuse counts a dropped datagram and logs a sample, but not of stale numbers, which are common.
 func (p *Pool) refuse(why counters.Drop, from netip.AddrPort, peer messages.PeerID, now time.Duration) {
 	p.opt.Counters.Dropped.Add(why, 1)
 	if why == counters.DropFastStale {

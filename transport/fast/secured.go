@@ -31,16 +31,13 @@ type SecuredOptions struct {
 	DTLS dtls.Options
 	// Anchors returns the PEM trust anchors that go out as caCert, never empty.
 	Anchors func() []byte
-	// Enabled false announces a port that is bound and refuses every association: clients
-	// stay on WebSocket (realtime.md 8.4 tells what that costs a stock one).
+	// Enabled false announces a port where every association is refused: clients stay on WebSocket (realtime.md 8.4).
 	Enabled  bool
 	Log      zerolog.Logger
 	Counters *counters.Set
 }
 
-// Secured is the fast channel of the secured mode: DTLS associations that are
-// bound to peers by VERIFY_IDENTITY (realtime.md 8). Its methods may
-// be called from any goroutine.
+// Secured is the fast channel of the secured mode (realtime.md 8). Its methods may be called from any goroutine.
 type Secured struct {
 	o        SecuredOptions
 	endpoint *dtls.Endpoint
@@ -81,8 +78,7 @@ func (s *Secured) Port() uint16 { return s.endpoint.Port() }
 // Anchors returns the PEM trust anchors to announce as caCert.
 func (s *Secured) Anchors() []byte { return s.o.Anchors() }
 
-// Close ends every association and the socket, and returns when all goroutines have ended. A
-// handler must not call it.
+// Close ends every association and the socket, and waits for all goroutines. A handler must not call it.
 func (s *Secured) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -119,9 +115,7 @@ func (s *Secured) Accept(a *dtls.Association) dtls.Handler {
 	return v
 }
 
-// claim returns the channel of the peer whose token an association presents, and marks it as
-// claimed. It returns nil if the token is unknown, expired, claimed already or of another
-// peer id.
+// claim marks the channel of a token as claimed. Nil: the token is unknown, expired, claimed already or of another peer id.
 func (s *Secured) claim(id wire.VerifyIdentity) *SecuredAssociation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,8 +144,7 @@ func (v *recordHandler) late() {
 	}
 }
 
-// OnRecord implements dtls.Handler. Bytes behind the unit are ignored, as in any
-// datagram (realtime.md 2).
+// OnRecord implements dtls.Handler. Bytes behind the unit are ignored (realtime.md 2).
 func (v *recordHandler) OnRecord(plain []byte) {
 	var h wire.Header
 	packet, err := h.ParseUnit(plain)
@@ -182,8 +175,7 @@ func (v *recordHandler) OnClosed(error) {
 
 func (v *recordHandler) drop(why counters.Drop) { v.s.o.Counters.Dropped.Add(why, 1) }
 
-// verify answers VERIFY_IDENTITY (realtime.md 8.2). The one that bound the
-// association may come again, if the peer missed the answer.
+// verify answers VERIFY_IDENTITY (realtime.md 8.2), also again, if the peer missed the answer.
 func (v *recordHandler) verify(c *SecuredAssociation, h *wire.Header) {
 	id, err := wire.ParseVerifyIdentity(h.Inner)
 	again := c != nil && err == nil && id.ConnectToken == c.token && id.PeerID == int32(c.peer)
@@ -217,9 +209,7 @@ func (v *recordHandler) verify(c *SecuredAssociation, h *wire.Header) {
 	c.handler.OnVerified(answer)
 }
 
-// SecuredAssociation is the secured channel of one logged-in peer. All methods
-// may be called from any goroutine, none blocks, and after Close none has an
-// effect.
+// SecuredAssociation is the secured channel of a logged-in peer. No method blocks, any goroutine may call them, after Close in vain.
 type SecuredAssociation struct {
 	s       *Secured
 	peer    messages.PeerID
@@ -240,8 +230,7 @@ type SecuredAssociation struct {
 // Token returns the connectToken to announce.
 func (c *SecuredAssociation) Token() string { return c.token }
 
-// Ready reports whether fast messages to the peer go by DTLS. It costs one
-// atomic load.
+// Ready reports whether fast messages to the peer go by DTLS. It costs one atomic load.
 func (c *SecuredAssociation) Ready() bool { return c.ready.Load() }
 
 // Send encrypts and sends f with the next number of the peer's own series (realtime.md 9).
@@ -290,8 +279,7 @@ func (c *SecuredAssociation) bind(a *dtls.Association, answer *wire.Frame) bool 
 	return true
 }
 
-// lost takes the channel down when its association, or with nil any, has ended. The
-// login lives on.
+// lost takes the channel down when its association, or with nil any, has ended. The login lives on.
 func (c *SecuredAssociation) lost(ended *dtls.Association) (under *dtls.Association) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

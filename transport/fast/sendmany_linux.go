@@ -158,8 +158,7 @@ func (s *manySender) put(b *batch, i int, cuts bool) bool {
 	return true
 }
 
-// alike is how many datagrams from i on can be segments of one message, at least 1, and their bytes. All but the last must
-// have the same size; the last may be shorter.
+// alike is how many datagrams from i on, and their bytes, can be segments of one message: of one size, the last may be shorter.
 func (b *batch) alike(i int) (count, size int) {
 	to, each := b.list[i].d.to, len(b.at(i))
 	count, size = 1, each
@@ -175,8 +174,7 @@ func (b *batch) alike(i int) (count, size int) {
 	return count, size
 }
 
-// once is the callback of send. False waits until the kernel has room. The socket is non-blocking, so the scheduler need
-// not be told of the call.
+// once is the callback of send. False waits until the kernel has room. The socket is non-blocking: no need to tell the scheduler.
 func (s *manySender) once(fd uintptr) bool {
 	for {
 		n, _, errno := syscall.RawSyscall6(unix.SYS_SENDMMSG, fd, uintptr(unsafe.Pointer(&s.headers)), uintptr(s.n), 0, 0, 0)

@@ -14,19 +14,16 @@ import (
 	"troupe/transport"
 )
 
-// datagramMax is the largest datagram in either direction, in bytes. A fast payload is at
-// most 1200 bytes, so valid datagrams are much smaller.
+// datagramMax is the largest datagram in either direction, in bytes; valid ones are much smaller.
 const datagramMax = 2048
 
-// key identifies the peer of a plain datagram. Ip is the zero Addr if the same-IP rule is
-// off.
+// key identifies the peer of a plain datagram. Ip is the zero Addr without the same-IP rule.
 type key struct {
 	ip   netip.Addr
 	peer messages.PeerID
 }
 
-// socket is one UDP port: a reader that passes datagrams to associations, and a writer that
-// drains the queue. Datagrams create no state; only add does.
+// socket is one UDP port, with a reader and a writer. Datagrams create no state; only add does.
 type socket struct {
 	pool   *Pool
 	conn   transport.PacketConn
@@ -37,22 +34,19 @@ type socket struct {
 	inHand *Association  // whose datagram the reader handles; of the reader
 	turn   uint64        // batches so far; of the writer
 
-	// mu guards both maps. The reader holds it for reading during a lookup, and never while
-	// it calls a handler.
+	// mu guards both maps. The reader holds it during a lookup, and never while it calls a handler.
 	mu    sync.RWMutex
 	peers map[key]*Association
 	ids   map[messages.PeerID]*namesakes // of peers, by their ids
 }
 
-// namesakes are the associations of one socket whose peers have the same id, in
-// game sessions of their own.
+// namesakes are the associations of a socket whose peers, in different game sessions, have the same id.
 type namesakes struct {
 	all  []*Association
 	next time.Duration // when a datagram from elsewhere is looked at again; the reader's own
 }
 
-// strayEvery is the least time between two checks of the namesakes of a peer id, because
-// anybody can send datagrams with it.
+// strayEvery is the least time between two checks of the namesakes of a peer id, with which anybody can send.
 const strayEvery = 250 * time.Millisecond
 
 func newSocket(p *Pool, conn transport.PacketConn, silent bool) *socket {
@@ -118,8 +112,7 @@ func (s *socket) remove(a *Association) {
 	}
 }
 
-// find returns the association of a key; without one, elsewhere says whether the
-// peer exists at another IP address.
+// find returns the association of a key, or whether the peer exists at another IP address.
 func (s *socket) find(k key) (a *Association, elsewhere bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

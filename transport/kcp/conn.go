@@ -16,8 +16,7 @@ import (
 // sendsMax is how many frames of Send may wait (transport.Conn).
 const sendsMax = 16
 
-// Conn is the host's side of one connection. A Listener makes it, and it ends by
-// itself. It implements transport.Conn, whose contract holds for every method.
+// Conn is the host's side of one connection. A Listener makes it, and it ends by itself.
 type Conn struct {
 	id      uint64
 	l       *Listener
@@ -72,8 +71,7 @@ func (c *Conn) Reached() (acked uint64, ping bool) { return 0, true }
 // PongsInOrder implements transport.Conn: pings overtake messages.
 func (c *Conn) PongsInOrder() bool { return false }
 
-// LoggedIn implements transport.Conn. It also raises the limit on inbound
-// messages and the window, so it belongs before the answer to the LOGIN.
+// LoggedIn implements transport.Conn. It raises the limits on input, so it belongs before the answer to the LOGIN.
 func (c *Conn) LoggedIn() {
 	c.e.lock()
 	c.e.widen(messageBytesMax)
@@ -81,8 +79,7 @@ func (c *Conn) LoggedIn() {
 	c.ticket.Swap(nil).LoggedIn()
 }
 
-// SetSource implements transport.Conn. A source is drained under the engine's lock, so the
-// previous one is not in use any more when SetSource returns.
+// SetSource implements transport.Conn. Drains run under the engine's lock, so the previous source is at rest when it returns.
 func (c *Conn) SetSource(src wire.Source) {
 	c.e.lock()
 	if c.e.ending.report < endFinal {
@@ -91,8 +88,7 @@ func (c *Conn) SetSource(src wire.Source) {
 	c.e.leave()
 }
 
-// Send implements transport.Conn. The frame is sent by the next Flush, or by
-// Close; a 17th waiting frame closes the connection as a slow consumer.
+// Send implements transport.Conn. The next Flush, or Close, sends the frame.
 func (c *Conn) Send(f *wire.Frame) {
 	c.e.lock()
 	full := len(c.sends) >= sendsMax
@@ -109,17 +105,14 @@ func (c *Conn) Send(f *wire.Frame) {
 	}
 }
 
-// Flush implements transport.Conn. Frames that do not fit KCP's window follow when the
-// peer has acknowledged earlier ones.
+// Flush implements transport.Conn. What does not fit KCP's window follows when the peer has acknowledged.
 func (c *Conn) Flush() {
 	c.e.lock()
 	c.e.guarded(c.e.push)
 	c.e.leave()
 }
 
-// Ping implements transport.Conn. It is repeated until it is answered, for up to
-// three seconds, because a single ping may be lost; bytes above 125 are cut off. The
-// answer proves that the peer is alive, not that other data has arrived.
+// Ping implements transport.Conn. It is repeated until it is answered, for up to three seconds; bytes above 125 are cut off.
 func (c *Conn) Ping(payload []byte) {
 	c.e.lock()
 	if c.e.phase <= phaseDrain {

@@ -30,8 +30,7 @@ func (o DialOptions) withDefaults() DialOptions {
 	return o
 }
 
-// Dial makes the association and the stream. ctx bounds Dial only. The handler may be
-// called before Dial returns.
+// Dial makes the association and the stream. ctx bounds Dial only. The handler may be called before Dial returns.
 func Dial(ctx context.Context, o DialOptions, h StreamHandler) (*Stream, error) {
 	var s *Stream
 	_, err := dtls.Dial(ctx, o.DTLS, func(a *dtls.Association) dtls.Handler {

@@ -70,8 +70,7 @@ type ended struct {
 	err      error                // nil after a bye of either side
 }
 
-// startClose closes from this side. With drain it sends queued messages first. Only the first
-// reason counts. err is nil for an orderly close.
+// startClose closes from this side, with drain after queued messages. The first reason counts; err is nil for an orderly close.
 func (e *engine) startClose(reason messages.CloseReason, err error, drain bool) {
 	if e.phase >= phaseBye || e.phase == phaseDrain && drain {
 		return
@@ -132,8 +131,7 @@ func (e *engine) onPhaseTimer() {
 	}
 }
 
-// finish decides how the connection ended. The handover goroutine reports it to the owner
-// after what has been received. Only the first call counts.
+// finish decides how the connection ended, once. The handover goroutine reports it behind what has been received.
 func (e *engine) finish(err error) {
 	if e.ending.report >= endFinal {
 		return
@@ -151,8 +149,7 @@ func (e *engine) endNow(err error) {
 	e.stop(phaseEnded)
 }
 
-// onBye takes a bye of the peer. Queued messages are not sent any more, because the peer has
-// stopped listening.
+// onBye takes a bye of the peer, which listens no more: queued messages are not sent.
 func (e *engine) onBye(body []byte) {
 	code, text, ok := parseBye(body)
 	if !ok {

@@ -33,11 +33,9 @@ const never = time.Duration(math.MaxInt64)
 
 // owner is the Conn or Stream on an engine.
 type owner interface {
-	// refill puts queued messages into the engine while that has room, and reports
-	// whether there may be more. The engine's lock is held.
+	// refill puts queued messages into the engine while it has room, and reports whether there may be more. The lock is held.
 	refill() (more bool)
-	// ending says that the end has begun: only a drain still calls refill. It is called
-	// once, before onClosed. The engine's lock is held.
+	// ending is called once, before onClosed, with the lock held: from then on only a drain calls refill.
 	ending()
 	// onMessage, onAlive and onClosed are called one at a time and may wait. The
 	// bytes are valid during the call. onClosed is called once, last.
@@ -88,8 +86,7 @@ type engine struct {
 	check     peerCheck
 }
 
-// sending is the state of the outgoing side. Its booleans are independent facts: the first
-// two are about the owner's queue, the third about the peer.
+// sending is the state of the outgoing side.
 type sending struct {
 	backlog     bool   // the owner may have more messages
 	oversize    bool   // the owner had a message that is too large for KCP
@@ -107,8 +104,7 @@ type sending struct {
 	clock       uint32 // KCP's clock minus ours, in milliseconds
 }
 
-// inputState says whether KCP is processing a datagram. Acks that it sends meanwhile are
-// held (see hold).
+// inputState says whether KCP is processing a datagram. Acks that it sends meanwhile are held.
 type inputState uint8
 
 const (
@@ -167,8 +163,7 @@ func (e *engine) lock() {
 	e.now = time.Since(e.start)
 }
 
-// leave acts on the changes since lock, arms the timer and releases the lock. Then it starts
-// the handover and closes the carrier if these are due.
+// leave acts on the changes since lock and unlocks. Then it starts the handover and closes the carrier, if due.
 func (e *engine) leave() {
 	if e.phase <= phaseDrain {
 		e.guarded(e.afterUpdate)
@@ -245,8 +240,7 @@ var errCarrier = errors.New("kcp: the association ended")
 
 func (e *engine) drop(why counters.RecordDrop) { e.set.count.Records.Add(why, 1) }
 
-// heard notes a sign of life of the peer. A message is one itself when it is handed up. Of
-// other records the owner is told at most every aliveEvery.
+// heard notes a sign of life. Of other records than messages the owner is told at most every aliveEvery.
 func (e *engine) heard() {
 	e.receiving.heardAt, e.check.sent = e.now, 0
 	if e.phase <= phaseDrain && e.backsOff() { // not from a peer that is gone: it may be this side's path that is back
@@ -278,8 +272,7 @@ func (e *engine) panicked(p any) {
 	e.leave()
 }
 
-// guarded runs a part of the engine. A panic ends the connection and leaves the lock in order.
-// The lock is held.
+// guarded runs a part of the engine, with the lock held. A panic ends the connection.
 func (e *engine) guarded(turn func()) {
 	defer transport.Rescue(e.set.count, &e.set.log, "KCP", func(p any) {
 		e.handover.muted = true
@@ -292,8 +285,7 @@ func (e *engine) guarded(turn func()) {
 	turn()
 }
 
-// write sends one datagram. A datagram that the carrier refuses is lost, as it might be on
-// the network.
+// write sends one datagram. One that the carrier refuses is lost, as on the network.
 func (e *engine) write(b []byte) bool {
 	if !e.carrier.Write(b) {
 		return false

@@ -10,12 +10,10 @@ import (
 	"troupe/transport"
 )
 
-// fastFrameMax is the largest frame that Fast.Send takes, in bytes of its Len. The datagram
-// adds the type (1), the number (6) and a longer length (1).
+// fastFrameMax is the largest frame of Fast.Send, in bytes of its Len: without type (1), number (6) and a longer length (1).
 const fastFrameMax = datagramMax - 1 - 6 - 1
 
-// Fast is the outgoing side of the fast channel. All methods may be called from
-// any goroutine, none blocks, and after Close none has an effect.
+// Fast is the outgoing side of the fast channel. No method blocks, and after Close none has an effect. Any goroutine may call them.
 type Fast struct {
 	e    *engine
 	live atomic.Bool
@@ -27,9 +25,7 @@ type Fast struct {
 	number int32 // of the next packet to be sent
 }
 
-// OpenFast implements transport.FastCarrier: unreliable datagrams in the association that
-// carries KCP. The socket's reader calls onPacket. A second call replaces the first
-// channel, and numbers start at 0 again.
+// OpenFast implements transport.FastCarrier: datagrams in KCP's association. Numbers start at 0. The socket's reader calls onPacket.
 func (c *Conn) OpenFast(onPacket func(packet []byte)) transport.FastLink {
 	f := &Fast{e: c.e, onPacket: onPacket, highest: -1}
 	c.e.lock()
@@ -69,12 +65,10 @@ func (f *Fast) Send(fr *wire.Frame) bool {
 	return true
 }
 
-// Close ends the channel. A packet that is being handed up may still reach
-// onPacket. Idempotent.
+// Close ends the channel. A packet that is being handed up may still reach onPacket. Idempotent.
 func (f *Fast) Close() { f.live.Store(false) }
 
-// onDatagram implements owner: it takes one unit of the fast channel. Only the carrier's
-// reader calls it.
+// onDatagram implements owner: it takes one unit of the fast channel, from the carrier's reader.
 func (c *Conn) onDatagram(unit []byte) {
 	f := c.fast.Load()
 	switch {

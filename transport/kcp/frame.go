@@ -22,8 +22,7 @@ const (
 const (
 	// datagramMax is the largest datagram, in bytes.
 	datagramMax = dtls.PlainMax
-	// dataMax is the largest data frame, including its type. With the headers of DTLS, UDP
-	// and IPv6 it fits the 1280 bytes that every IPv6 path carries.
+	// dataMax is the largest data frame. With DTLS, UDP and IPv6 it fits the 1280 bytes of every IPv6 path.
 	dataMax = 1200
 	// controlMax is the largest payload of a ping, as with WebSocket.
 	controlMax = 125

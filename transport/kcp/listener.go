@@ -25,8 +25,7 @@ type Listener struct {
 	closed bool
 }
 
-// NewListener returns a Listener that asks acceptor about each new connection. The goroutine
-// of the handshake calls acceptor, which must not block.
+// NewListener returns a Listener that asks acceptor, which must not block, about each new connection.
 func NewListener(o Options, acceptor transport.Acceptor) *Listener {
 	return &Listener{opt: o.withDefaults(), acceptor: acceptor, workers: &workerPool{idleMax: 16}, clock: newClock()}
 }
@@ -39,8 +38,7 @@ func (l *Listener) Accept(a *dtls.Association) dtls.Handler {
 	return nil
 }
 
-// accept makes the connection of a carrier, or returns nil to refuse it silently. A connection
-// that the acceptor refuses gets a bye with the reason first.
+// accept makes the connection of a carrier, or returns nil: refused without a word. One that the acceptor refuses gets a bye.
 func (l *Listener) accept(carrier Carrier) *engine {
 	l.mu.Lock()
 	closed := l.closed

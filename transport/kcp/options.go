@@ -32,19 +32,16 @@ type Options struct {
 	Log       zerolog.Logger       // except for panics, connections log at debug level only
 	NextID    func() uint64        // connection ids; shared by all transports
 
-	// WriteTimeout is how long a peer may acknowledge nothing; default 10 s. Then the
-	// connection is closed with 4007 (reliability.md 2.7).
+	// WriteTimeout is how long a peer may acknowledge nothing before it is closed with 4007; default 10 s (reliability.md 2.7).
 	WriteTimeout time.Duration
-	// CloseLinger is how long Close sends queued messages; default 1 s. The bye has
-	// another second.
+	// CloseLinger is how long Close sends queued messages; default 1 s. The bye has another second.
 	CloseLinger time.Duration
 }
 
 const (
 	// messageBytesMax is the largest inbound message. A larger one closes the connection with 1009 (realtime.md 13, D-114).
 	messageBytesMax = wire.UnitMax
-	// pendingMessageBytesMax is the same before LoggedIn. A message of more segments than the window before the login (16)
-	// closes the connection as well.
+	// pendingMessageBytesMax is the same before LoggedIn; so is a window of 16 segments.
 	pendingMessageBytesMax = 8 << 10
 )
 

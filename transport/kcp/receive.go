@@ -15,8 +15,7 @@ const (
 	ackDelay = 4 * time.Millisecond
 	// acksMax is how many segments may wait for it.
 	acksMax = 8
-	// freedMax is how many messages are handed up before a peer that was sent a closed
-	// window is told that it is open again.
+	// freedMax is how many messages are handed up before a peer is told that a closed window is open again.
 	freedMax = 32
 	// aliveEvery is the shortest time between two signs of life without a message.
 	aliveEvery = 500 * time.Millisecond
@@ -106,8 +105,7 @@ func (e *engine) takeIn(body []byte) {
 	}
 }
 
-// input runs KCP's Input. That panics on a segment over 1500 bytes, which checkSegments
-// has refused. A panic for another reason ends only this connection.
+// input runs KCP's Input. What it is known to panic on, checkSegments has refused.
 func (e *engine) input(body []byte) (ok bool) {
 	defer transport.Rescue(e.set.count, &e.set.log, "KCP input", nil)
 	return e.kcp.Input(body, kcpgo.IKCP_PACKET_REGULAR, false) == 0
@@ -231,8 +229,7 @@ func (e *engine) takeDelivery(buf **buffer) (what delivery, n int) {
 	return noDelivery, 0
 }
 
-// recv takes a message out of KCP. For one over the limit it closes the connection and
-// returns false.
+// recv takes a message out of KCP; one over the limit closes the connection.
 func (e *engine) recv(buf **buffer) (n int, ok bool) {
 	t, h := &e.receiving, &e.handover
 	size := e.kcp.PeekSize()

@@ -24,8 +24,7 @@ type rtt struct {
 	mean, deviation time.Duration // mean is 0 before the first sample
 }
 
-// sample adds one round trip, in milliseconds. It ignores values below zero or above
-// sampleMax, which only a broken or hostile peer causes.
+// sample adds one round trip, in milliseconds. Only a broken or hostile peer causes values that it ignores.
 func (r *rtt) sample(ms int32) {
 	sample := max(time.Duration(ms)*time.Millisecond, time.Millisecond)
 	switch {

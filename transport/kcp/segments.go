@@ -25,8 +25,7 @@ type segment struct {
 	number, una uint32
 }
 
-// cutSegment returns the header of the first segment of b, and the bytes behind that
-// segment.
+// cutSegment returns the header of the first segment of b, and the bytes behind the segment.
 func cutSegment(b []byte) (s segment, rest []byte) {
 	length := binary.LittleEndian.Uint32(b[20:])
 	return segment{
@@ -77,8 +76,7 @@ func checkSegments(b []byte) counters.RecordDrop {
 	return 0
 }
 
-// arrival sums up the segments of a data frame. Its booleans are independent: each is true
-// if any segment says so.
+// arrival sums up the segments of a data frame. A boolean is true if any segment says so.
 type arrival struct {
 	pushes     int    // segments with data, each of which is acknowledged
 	frgMax     byte   // the largest number of segments of a message that are still to come
@@ -90,8 +88,7 @@ type arrival struct {
 	window     uint16 // the peer's, as KCP will see it
 }
 
-// note sums up a checked body. next is the number of the next new segment. It is advanced,
-// but not beyond limit, because KCP drops segments above.
+// note sums up a checked body, and advances next, the number of the next new segment, up to limit: KCP drops those above.
 func note(b []byte, next *uint32, limit uint32) (a arrival) {
 	for len(b) > 0 {
 		var s segment

@@ -8,8 +8,7 @@ import (
 )
 
 const (
-	// reorderDelay is how long a segment that seems lost may still arrive: after one ack
-	// of a later segment it is sent again no sooner than this.
+	// reorderDelay is how long a segment of which a later one was acknowledged may still arrive before it is sent again.
 	reorderDelay = 4 * time.Millisecond
 	// resendMin is KCP's smallest timeout.
 	resendMin = kcpgo.IKCP_RTO_NDL * time.Millisecond
@@ -17,8 +16,7 @@ const (
 	askEvery = 250 * time.Millisecond
 )
 
-// room reports whether KCP takes another message. Further messages stay with the owner,
-// whose queue is bounded.
+// room reports whether KCP takes another message. Others stay with the owner.
 func (e *engine) room() bool { return e.kcp.WaitSnd() < windowSegments }
 
 // put gives one message to KCP.
@@ -97,8 +95,7 @@ func (e *engine) flushAcks() {
 	e.sendHeld()
 }
 
-// flush makes KCP send acks, new segments and resends that are due. It sets the timer of the
-// next resend.
+// flush makes KCP send acks, new segments and resends that are due, and sets the timer of the next resend.
 func (e *engine) flush() {
 	// All acks are sent. There may be fewer than counted, because KCP does not acknowledge
 	// segments beyond its window.
@@ -202,8 +199,7 @@ func (e *engine) hold(packet []byte) {
 	}
 }
 
-// compose returns a data frame with room for size bytes behind start. It is the frame of held
-// acks if that has the room.
+// compose returns a data frame with room for size bytes behind start: that of held acks, if it has the room.
 func (e *engine) compose(size int) (d *datagram, start int) {
 	h := &e.sending.held
 	if h.d != nil && h.to+size <= dataMax {
@@ -263,8 +259,7 @@ func (p *lossProbe) forget() {
 	}
 }
 
-// probe sends the last data frame again: its segments with data, a new time stamp, and the
-// una and window that the peer was sent last.
+// probe sends the last data frame again, with a new time stamp, and the una and window that the peer was sent last.
 func (e *engine) probe() {
 	s := &e.sending
 	p := &s.probe

@@ -11,14 +11,11 @@ import (
 	"troupe/messages"
 )
 
-// StreamHandler takes what arrives on a Stream. OnMessage and OnClosed are called one
-// at a time.
+// StreamHandler takes what arrives on a Stream. OnMessage and OnClosed are called one at a time.
 type StreamHandler interface {
-	// OnMessage takes one reliable message, valid during the call. A call that waits
-	// is back-pressure on the host.
+	// OnMessage takes one reliable message, valid during the call. To wait is back-pressure on the host.
 	OnMessage(message []byte)
-	// OnDatagram takes one unreliable datagram, valid during the call. It comes from
-	// the socket's reader and must not block.
+	// OnDatagram takes one datagram, valid during the call. The socket's reader calls it: it must not block.
 	OnDatagram(datagram []byte)
 	// OnClosed is called once, last.
 	OnClosed(end StreamEnd)
@@ -37,8 +34,7 @@ const closeMax = streamLinger + byeMax + 100*time.Millisecond
 // streamLinger is how long a closing Stream sends queued messages.
 const streamLinger = time.Second
 
-// Stream is the client's side of one connection. All methods may be called from
-// any goroutine.
+// Stream is the client's side of one connection. All methods may be called from any goroutine.
 type Stream struct {
 	e       *engine
 	handler StreamHandler

@@ -17,8 +17,7 @@ const (
 	pingRepeatsGone = 1
 )
 
-// timer is the one timer of a connection, and the times that it may be armed for. A time that
-// is not due is never.
+// timer is the one timer of a connection, and the times that it may be armed for; never if not due.
 type timer struct {
 	armed time.Duration
 	entry entry // in the clock
@@ -135,8 +134,7 @@ func (e *engine) onTimer() {
 // lateMax is how late the timer may fire before that counts as a pause of this process.
 const lateMax = time.Second
 
-// excuse has the peer acknowledge later by as long as this process stood still: its acknowledgements wait
-// in the socket (reliability.md 2.7).
+// excuse gives the peer as much time as this process stood still: its acks wait in the socket (reliability.md 2.7).
 func (e *engine) excuse() {
 	if late := e.now - e.timer.armed; late > lateMax {
 		e.sending.progressAt = min(e.sending.progressAt+late, e.now)
@@ -184,8 +182,7 @@ func (e *engine) fireTraffic(patient bool) {
 	}
 }
 
-// startPing sends a ping and repeats it until it is answered. It replaces the last ping: the
-// answer to the newer one proves at least as much.
+// startPing sends a ping, instead of the last one, and repeats it until it is answered.
 func (e *engine) startPing(payload []byte) {
 	p := &e.ping
 	p.frame = append(append(p.frame[:0], byte(framePing)), payload[:min(len(payload), controlMax)]...)

@@ -2,9 +2,7 @@ package kcp
 
 import "sync"
 
-// workerPool runs the handover of all connections. While there are connections, a few idle
-// goroutines are kept, because a new goroutine would have to grow its stack for every
-// message.
+// workerPool runs the handover of all connections. It keeps a few idle goroutines: new ones would have to grow their stacks.
 type workerPool struct {
 	idleMax int // how many idle goroutines are kept
 
