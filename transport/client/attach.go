@@ -12,8 +12,7 @@ import (
 // errAbandoned is the error of an abandoned login attempt.
 var errAbandoned = errors.New("client: the attempt was given up")
 
-// onLoginAnswer handles LOGIN_RESPONSE, the first packet of a connection. The reader calls it,
-// so that the connection is attached before its next packet is handled.
+// onLoginAnswer handles LOGIN_RESPONSE. The reader calls it, so that the next packet finds the connection attached.
 func (c *Client) onLoginAnswer(cn *connection, unit []byte) error {
 	result, err := parseLoginAnswer(unit)
 	switch {
@@ -33,8 +32,7 @@ func milliseconds(ms uint64) time.Duration {
 	return time.Duration(min(ms, math.MaxInt32)) * time.Millisecond
 }
 
-// attach makes a connection the current one, replacing another if there is one, and tells the
-// program.
+// attach makes a connection the current one, perhaps instead of another, and tells the program.
 func (c *Client) attach(cn *connection, r *wire.LoginResult) error {
 	if !cn.enter() {
 		return errAbandoned
@@ -78,7 +76,11 @@ func (c *Client) attach(cn *connection, r *wire.LoginResult) error {
 	if done.gap > 0 {
 		c.resumes.gaps.Add(1)
 		c.resumes.lost.Add(done.gap)
-		c.tellGap(cn, Gap{done.gap})
+		gap := Gap{done.gap}
+		if c.o.OnGap != nil {
+			c.o.OnGap(gap)
+		}
+		c.emit(cn, Event{Kind: EventGap, Sender: wire.ServerPeer, Gap: &gap})
 	}
 	if cn.fast != nil {
 		cn.link.openFast(cn.fast, r, &c.o)
@@ -91,13 +93,6 @@ func (c *Client) tellReconnected(cn *connection, r Reconnected) {
 		c.o.OnReconnected(r)
 	}
 	c.emit(cn, Event{Kind: EventReconnected, Sender: wire.ServerPeer, Reconnected: &r})
-}
-
-func (c *Client) tellGap(cn *connection, g Gap) {
-	if c.o.OnGap != nil {
-		c.o.OnGap(g)
-	}
-	c.emit(cn, Event{Kind: EventGap, Sender: wire.ServerPeer, Gap: &g})
 }
 
 // tellDetached reports to the program that the connection has ended.

@@ -108,8 +108,7 @@ func (c *Client) Attached() bool {
 // buffer can be taken then.
 func (c *Client) Events() <-chan Event { return c.events }
 
-// Done is closed when the Client has ended. Its goroutines then only close Events. A
-// lost connection does not end the Client while it may still be resumed.
+// Done is closed when the Client has ended, not while a lost connection may be resumed. Then only Events is to be closed.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
 // End returns how the Client ended. It is zero before Done is closed.
@@ -167,20 +166,17 @@ func (c *Client) JoinGroup(ctx context.Context, group int32) error {
 	return c.group(ctx, wire.OpJoinGroup, group, 1)
 }
 
-// LeaveGroup asks to leave a group. The members that remain get an
-// EventMembership.
+// LeaveGroup asks to leave a group. The members that remain get an EventMembership.
 func (c *Client) LeaveGroup(ctx context.Context, group int32) error {
 	return c.group(ctx, wire.OpLeaveGroup, group, 1)
 }
 
-// RequestMembership asks for the members of a group, which may be AllPlayers. The answer
-// is an EventMembership.
+// RequestMembership asks for an EventMembership of a group, which may be AllPlayers.
 func (c *Client) RequestMembership(ctx context.Context, group int32) error {
 	return c.group(ctx, wire.OpRequestGroupMembership, group, AllPlayers)
 }
 
-// group sends a group command, always reliably: official clients prefer the fast
-// channel, where it may be lost.
+// group sends a group command, always reliably: official clients prefer the fast channel, where it may be lost.
 func (c *Client) group(ctx context.Context, op, group, least int32) error {
 	if err := checkGroup(group, least); err != nil {
 		return err
@@ -213,8 +209,7 @@ func (c *Client) Abort() {
 	<-c.done
 }
 
-// depart starts the end from this side: from now on the program can send nothing and gets no
-// events.
+// depart starts the end from this side: the program can send nothing any more, and gets no events.
 func (c *Client) depart(leave bool) *connection {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// connection is one connection of a Client: a link, the fast channel beside it,
-// and the goroutines that belong to both.
+// connection is one connection of a Client: a link, the fast channel beside it, and their goroutines.
 type connection struct {
 	// set once
 	client    *Client
@@ -35,8 +34,7 @@ type connection struct {
 	alive context.Context // until the link has ended
 	ended context.CancelFunc
 
-	// mu is held to end alive, to start a helper and to process a datagram. No helper starts and
-	// no datagram is processed after alive has ended.
+	// mu is held to end alive, after which no helper starts and no datagram is processed.
 	mu      sync.Mutex
 	helpers sync.WaitGroup
 }

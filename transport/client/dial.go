@@ -59,8 +59,7 @@ func (o *Options) dialContext(ctx context.Context, network string, local netip.A
 	return d.DialContext(ctx, network, address)
 }
 
-// wait waits for d. It returns false if ctx ends first, and does so at once if the deadline of
-// ctx comes before.
+// wait waits for d. False: ctx ends first, or will.
 func wait(ctx context.Context, d time.Duration) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
 		return false
@@ -109,8 +108,7 @@ func answered(err error) bool {
 	return errors.Is(err, ErrRefused) || errors.As(err, &end) && end.End.Code != 0
 }
 
-// attempt opens one link and logs in over it. After an error it has cleaned up; otherwise the new
-// connection is, or was, the current one.
+// attempt opens one link and logs in over it. Without an error the new connection is, or was, the current one.
 func (c *Client) attempt(ctx context.Context, t Transport) error {
 	cn := newConnection(c, t)
 	l, err := c.open(ctx, t, &c.o, cn)
@@ -137,8 +135,7 @@ func (c *Client) attempt(ctx context.Context, t Transport) error {
 	return c.dialError(ctx, t, err)
 }
 
-// abandon keeps a connection, whose login ended with err, from becoming the current one. If it
-// already was, abandon changes nothing and returns false. It is called once.
+// abandon keeps a connection from becoming the current one. If it already was, it returns false. It is called once.
 func (c *Client) abandon(cn *connection, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,8 +158,7 @@ type attemptError struct {
 func (e *attemptError) Error() string { return e.text }
 func (e *attemptError) Unwrap() error { return e.cause }
 
-// dialError describes a failed attempt in one line. It wraps the context's error if that ended, and otherwise a *RefusedError or
-// an *EndError.
+// dialError describes a failed attempt. It wraps the error of a context that ended, a *RefusedError or an *EndError.
 func (c *Client) dialError(ctx context.Context, t Transport, err error) error {
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
 		err = errors.Join(cause, err)

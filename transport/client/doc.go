@@ -51,11 +51,9 @@
 // none, or none any more, and FastErr says why; the connection goes on without it.
 //
 // The client detects a dead path, for example after a NAT has changed its port or
-// address: it asks the host when nothing has arrived for a second. A Troupe host
-// follows the client to its new address where it can, and then the program sees no
-// event. Otherwise the channel goes down within 3.5 s (DTLS: 3 s), both sides use the
-// reliable channel, and the client tries another handshake. The first handshake over
-// plain UDP is repeated until it is answered.
+// address. A Troupe host follows the client to its new address where it can, and then the
+// program sees no event. Otherwise the channel goes down within 3.5 s (DTLS: 3 s), both
+// sides use the reliable channel, and the client tries another handshake.
 //
 // # Reconnection
 //
@@ -66,21 +64,18 @@
 // program sees EventDetached, EventReconnected and then the messages. If the host
 // could not keep all of them, it sees EventGap before the rest.
 //
-// Resuming takes one round trip after the transport's own: the login says what the
-// client has received, the answer says what the host has received, and both send the
-// rest at once. Reliable packets are numbered for this, and kept in a bounded buffer
-// until they are acknowledged. While the connection is lost, reliable messages go into
-// this buffer until it is full (ErrBufferFull). Fast messages are dropped.
+// Resuming takes one round trip after the transport's own. Reliable packets are numbered
+// for this, and kept in a bounded buffer until they are acknowledged. While the
+// connection is lost, reliable messages go into this buffer until it is full
+// (ErrBufferFull). Fast messages are dropped.
 //
 // Options.Reconnect says when attempts are made. The host can ask the client to try
-// later. A refusal, or a close code that forbids coming back (a kick, a takeover by
-// another device), ends the Client. So does the end of the host's window. Events and
-// Done are closed then.
+// later. A refusal, a close code that forbids coming back (a kick, a takeover by
+// another device), and the end of the host's window end the Client.
 //
 // Attempts use Options.Transport; with Auto they begin with the transport that worked
 // last. Move changes the transport without losing messages. NetworkChanged is for
-// programs that the operating system tells about a new network. DTLS sessions are
-// resumed, so that roaming with KCP costs an abbreviated handshake only.
+// programs that the operating system tells about a new network.
 //
 // Some hosts do not number messages: a host without a window, or another
 // implementation. The client logs in to them with the player session id, and with the
@@ -94,9 +89,8 @@
 // drops no reliable message. To the host, such a client is slow. The host closes slow
 // connections, and the client does not reconnect before the buffer has room.
 //
-// While reading is stopped, the host's acknowledgements are not read either. A Send
-// that waits for room in the send buffer then waits until events are taken. If one
-// goroutine both sends and takes events, it must give Send a context with a deadline.
+// Acknowledgements are not read then either, so a Send that waits for room waits until events
+// are taken. A goroutine that does both must give Send a context with a deadline.
 //
 // Messages of the fast channel are dropped when the buffer is full, and counted in
 // ChannelStats.Dropped. Events of one channel come in order, across connections. There
@@ -112,17 +106,6 @@
 // A host that is silent for Options.SilenceMax counts as gone. KCP asks a silent host
 // for a sign of life, and gives up after Options.StallMax.
 //
-// # Goroutines and time
-//
-// The context given to a method bounds that call only. When Dial's context ends, Dial
-// leaves nothing behind. A Client has one or two goroutines beside those of a fast
-// channel, one more while it writes, and one while the connection is lost. All have
-// ended when Close or Abort returns, or, if the Client ends by itself, when Done is
-// closed. An idle Client wakes up only about once a second, to check whether a fast
-// channel or KCP is still alive.
-//
-// # Dependencies
-//
-// DTLS is transport/dtls, KCP is transport/kcp. The package uses no other part of a
-// host, and does not call the service API.
+// The context given to a method bounds that call only. All goroutines have ended when
+// Close or Abort returns, or, if the Client ends by itself, when Done is closed.
 package client

@@ -15,8 +15,7 @@ var (
 	ErrClosed = fmt.Errorf("client: connection has ended: %w", net.ErrClosed)
 	// ErrDetached: the connection is lost and has not come back yet.
 	ErrDetached = errors.New("client: not connected at the moment")
-	// ErrBufferFull: the connection is lost, and there is no room for another message
-	// until it comes back.
+	// ErrBufferFull: the connection is lost, and until it comes back there is no room for another message.
 	ErrBufferFull = errors.New("client: send buffer is full while not connected")
 	// ErrTooLarge: a payload is larger than PayloadMax.
 	ErrTooLarge = fmt.Errorf("client: payload is larger than %d bytes", PayloadMax)
@@ -32,14 +31,11 @@ var (
 	// came for Options.StallMax despite probes, or the host acknowledged nothing for
 	// 10 s, or StallMax if that is longer.
 	ErrSilent = errors.New("client: the host is silent")
-	// ErrGaveUp: the connection was lost and could not be resumed in time, or new
-	// connections failed again and again.
+	// ErrGaveUp: the connection could not be resumed in time, or new ones failed again and again.
 	ErrGaveUp = errors.New("client: did not come back")
-	// ErrFastRefused: the host does not offer the fast channel, or did not accept the
-	// client's proof of identity.
+	// ErrFastRefused: the host does not offer the fast channel, or not to this client.
 	ErrFastRefused = errors.New("client: the host refused the fast channel")
-	// ErrFastSilent: nothing comes by the fast channel any more, and the host does not
-	// answer probes. The client tries another handshake.
+	// ErrFastSilent: the host does not answer probes by the fast channel. The client tries another handshake.
 	ErrFastSilent = errors.New("client: nothing comes by the fast channel")
 )
 

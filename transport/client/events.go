@@ -17,8 +17,7 @@ const (
 	EventMessage EventKind = iota + 1
 	// EventMembership lists the current members of a group.
 	EventMembership
-	// EventFastUp tells that messages of intent Fast go by the fast channel from
-	// now on.
+	// EventFastUp tells that messages of intent Fast go by the fast channel from now on.
 	EventFastUp
 	// EventFastDown tells that the fast channel is not up, or not any more: messages of
 	// intent Fast go by the reliable channel. Client.FastErr says why. An EventFastUp may
@@ -29,8 +28,7 @@ const (
 	EventDetached
 	// EventReconnected tells that the client has reconnected. The missed messages follow.
 	EventReconnected
-	// EventGap tells that some of the missed messages are lost: the host could not keep
-	// all of them. The rest follows.
+	// EventGap tells that the host could not keep all of the missed messages. The rest follows.
 	EventGap
 )
 
@@ -52,8 +50,7 @@ type Event struct {
 	// Fast says that the event came by the fast channel.
 	Fast bool
 
-	// Of a message; TargetPlayer is the own peer id when it was sent to this
-	// player alone.
+	// Of a message; TargetPlayer is the own peer id when it was sent to this player alone.
 	OpCode       int32
 	TargetPlayer int32
 	TargetGroup  int32

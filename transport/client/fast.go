@@ -8,8 +8,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// Repeats of a handshake's packet, as the official clients do them for UDP
-// (realtime.md 7.1).
+// Repeats of a handshake's packet, as the official clients do them for UDP (realtime.md 7.1).
 const (
 	repeatFirst = 100 * time.Millisecond
 	repeatMax   = 5 * time.Second
@@ -22,8 +21,7 @@ type fastPath struct {
 	close func()
 }
 
-// fastChannel is the fast channel of one login: its sequence numbers (realtime.md 9) and its
-// state. It may go down and come up again; the numbers go on.
+// fastChannel is the fast channel of one login. It may go down and come up again; the numbers go on.
 type fastChannel struct {
 	c *connection
 
@@ -87,8 +85,7 @@ func (f *fastChannel) answer(op int32, accepted bool) (again bool) {
 	return false
 }
 
-// ask repeats a packet, each time with a new number, until the host answers, or
-// lost is closed, or the connection ends. It reports whether the channel is up.
+// ask repeats a packet, with new numbers, until the host answers, lost is closed or the connection ends. True: it is up.
 func (f *fastChannel) ask(lost <-chan struct{}, packet func(dst []byte, seq int32) []byte) bool {
 	f.mu.Lock()
 	answered := f.answered
@@ -140,8 +137,7 @@ func (f *fastChannel) up() bool {
 	return f.state == fastUp
 }
 
-// takeDown reports whether the program takes the channel for up, and has to be told otherwise. The
-// caller tells it.
+// takeDown reports whether the program, which the caller tells, takes the channel for up.
 func (f *fastChannel) takeDown() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

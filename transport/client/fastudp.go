@@ -51,8 +51,7 @@ func (f *fastChannel) acknowledge() {
 	f.send(func(dst []byte, seq int32) []byte { return wire.AppendClientAck(dst, f.c.client.PeerID(), seq) })
 }
 
-// readUDP receives until the socket is closed. Other errors report datagrams that were not
-// delivered (ICMP); they are ignored, but not in a tight loop.
+// readUDP receives until the socket is closed. Other errors report datagrams that were not delivered (ICMP).
 func (f *fastChannel) readUDP(conn net.Conn) {
 	buf := make([]byte, 64<<10)
 	for {
@@ -68,8 +67,7 @@ func (f *fastChannel) readUDP(conn net.Conn) {
 	}
 }
 
-// dialBeside opens a UDP socket beside a TCP connection: from the same address,
-// because the host may insist on it, to the same machine.
+// dialBeside opens a UDP socket beside a TCP connection, between the same addresses, as the host may insist on.
 func (o *Options) dialBeside(ctx context.Context, tcp net.Conn, port int) (net.Conn, error) {
 	if port < 1 || port > 65535 {
 		return nil, fmt.Errorf("the host announced port %d", port)

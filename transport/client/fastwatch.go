@@ -31,8 +31,7 @@ var (
 // pauseMax bounds the wait before another handshake after one that failed.
 const pauseMax = 30 * time.Second
 
-// watch probes the host whenever it is silent. It returns ErrFastSilent when the host does not
-// answer any more, and nil when lost is closed or the connection has ended.
+// watch probes a silent host. It returns ErrFastSilent without an answer, and nil when lost is closed or the connection ends.
 func (f *fastChannel) watch(v probePolicy, lost <-chan struct{}, question func(dst []byte, seq int32) []byte) error {
 	f.mu.Lock()
 	f.heard = time.Now()

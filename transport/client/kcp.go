@@ -14,8 +14,7 @@ import (
 	"troupe/transport/kcp"
 )
 
-// kcpLink is the reliable channel over KCP. Its association carries the fast
-// channel, too.
+// kcpLink is the reliable channel over KCP. Its association carries the fast channel, too.
 type kcpLink struct{ stream *kcp.Stream }
 
 // streamHandler passes received units to the connection.

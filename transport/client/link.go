@@ -15,11 +15,9 @@ const closeTimeout = time.Second
 // time; connection.onEnd is the last call, made once. Send, close and abort may be called from
 // any goroutine, also after the end.
 type link interface {
-	// send sends one unit, which it does not keep. Its error after the end, or one
-	// that ends the connection, matches ErrClosed.
+	// send sends one unit, which it does not keep. An error of the end matches ErrClosed.
 	send(ctx context.Context, unit []byte) error
-	// openFast begins to set up the fast channel that belongs to this link, without
-	// waiting for it.
+	// openFast begins to set up the fast channel that belongs to this link.
 	openFast(f *fastChannel, login *wire.LoginResult, o *Options)
 	// close sends close code 1000 and ends the link, within about two seconds.
 	close()

@@ -37,8 +37,7 @@ func (c *Client) Move(ctx context.Context, t Transport) error {
 	return nil
 }
 
-// move is Move for one caller at a time. Orphan is not nil if the old connection was lost before
-// a new one was made.
+// move is Move for one caller at a time. Orphan: the old connection was lost before a new one was made.
 func (c *Client) move(ctx context.Context, cancel context.CancelFunc, t Transport) (orphan *absence, err error) {
 	c.mu.Lock()
 	if c.current.Load() == nil {

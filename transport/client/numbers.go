@@ -8,8 +8,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// acksMax is how many packets may come before they are acknowledged at once
-// (reliability.md 2.4).
+// acksMax is how many packets may come before they are acknowledged at once (reliability.md 2.4).
 const acksMax = 16
 
 // acksRidingMax is the same for a client that piggybacks acks on its own packets: its next packet
@@ -68,8 +67,7 @@ func numberingOf(caps uint64) numbering {
 // on reports whether both sides number their packets.
 func (n *numbers) on() bool { return n.numbering == numberingOn }
 
-// put queues one packet, numbered unless it is fast. It returns false, and changes nothing, if
-// there is no room.
+// put queues one packet, numbered unless it is fast. False: there is no room.
 func (n *numbers) put(h *wire.Header, fast bool) (ok bool) {
 	h.Reliable = !fast || !n.on()
 	if h.RelSeq = 0; n.on() && !fast {
@@ -115,8 +113,7 @@ func (n *numbers) next(dst []byte) (unit []byte, again, ok bool) {
 // idle reports that everything is written.
 func (n *numbers) idle() bool { return n.out.next() == nil && !n.ackDue() }
 
-// ackOpen reports that there is something to acknowledge, ackDue that it must not
-// wait any longer.
+// ackOpen reports that there is something to acknowledge, ackDue that it must not wait any longer.
 func (n *numbers) ackOpen() bool { return n.on() && n.received > n.told }
 
 func (n *numbers) ackDue() bool {

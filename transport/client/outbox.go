@@ -51,8 +51,7 @@ func (b *outbox) release(k *kept) {
 	}
 }
 
-// next returns the first packet that was not written on this connection, nil for
-// none.
+// next returns the first packet that was not written on this connection, nil for none.
 func (b *outbox) next() *kept {
 	for ; b.written < b.count; b.written++ {
 		if k := b.at(b.written); k.packet != nil {

@@ -37,8 +37,7 @@ const (
 	spreadMax = 2 * time.Second
 	// laterMin is the wait if the host says "later" without a time.
 	laterMin = time.Second
-	// violationsMax is how many violations of the numbering, by either side, end the Client if
-	// no message arrives between them.
+	// violationsMax is how many violations of the numbering without a message between them end the Client.
 	violationsMax = 5
 	// attemptFirst bounds the first attempt after a loss. Each next one may take twice as long,
 	// up to Options.DialTimeout: when the network is back, a new attempt succeeds sooner than
@@ -47,8 +46,7 @@ const (
 	attemptFirst = 3 * time.Second
 )
 
-// Reconnect says how a Client reconnects after it has lost its connection. The zero
-// value is the default: the Client reconnects.
+// Reconnect says how a Client reconnects after a loss. The zero value is the default: it does.
 type Reconnect struct {
 	// Off ends the Client with its first connection.
 	Off bool
@@ -91,8 +89,7 @@ func (r *Reconnect) giveUpAfter(window time.Duration) time.Duration {
 	return windowUnknown + windowMargin
 }
 
-// delayMax bounds the random wait before attempt n, which is negative for a quick
-// one.
+// delayMax bounds the random wait before attempt n, which is negative for a quick one.
 func (r *Reconnect) delayMax(n int) time.Duration {
 	switch d := r.Delay; {
 	case n <= triesQuick:
@@ -128,8 +125,7 @@ type recentLosses struct {
 	over  bool      // the last loss was one too many
 }
 
-// next returns the number of the first attempt after a loss. After too many losses it is tries,
-// the number of attempts so far.
+// next returns the number of the first attempt after a loss; after too many losses tries, those so far.
 func (a *recentLosses) next(now time.Time, tries int) int {
 	since := now.Sub(a.at)
 	a.at, a.spent = now, max(0, a.spent-float64(since)/float64(lossEvery))

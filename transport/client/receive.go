@@ -8,8 +8,7 @@ func parse(h *wire.Header, unit []byte) error {
 	return err
 }
 
-// onUnit processes one unit of the reliable channel; unit is valid only during the call. It waits
-// while the program takes no events.
+// onUnit processes one unit of the reliable channel. It waits while the program takes no events.
 func (cn *connection) onUnit(unit []byte) {
 	c := cn.client
 	c.reliable.countReceived(len(unit))
@@ -32,8 +31,7 @@ func (cn *connection) onUnit(unit []byte) {
 	}
 }
 
-// enter acquires the inbox. It returns false if the connection was abandoned, without waiting for
-// a program that takes no events of the previous connection.
+// enter acquires the inbox, unless the connection was abandoned: then nothing waits for the program.
 func (cn *connection) enter() bool {
 	select {
 	case cn.client.inbox <- struct{}{}:
@@ -43,8 +41,7 @@ func (cn *connection) enter() bool {
 	}
 }
 
-// admit reports whether a packet of the reliable channel is to be processed. The
-// caller holds the inbox.
+// admit reports whether a packet of the reliable channel is to be processed. The caller holds the inbox.
 func (c *Client) admit(cn *connection, h *wire.Header) bool {
 	c.mu.Lock()
 	if c.current.Load() != cn {
@@ -67,8 +64,7 @@ func (c *Client) admit(cn *connection, h *wire.Header) bool {
 	return fresh && !pureAck
 }
 
-// onDatagram processes one unit of the fast channel; unit is valid only during the call. It does
-// not wait, and may be called after the end.
+// onDatagram processes one unit of the fast channel. It does not wait, and may be called after the end.
 func (cn *connection) onDatagram(unit []byte) {
 	cn.mu.Lock()
 	defer cn.mu.Unlock()
@@ -124,8 +120,7 @@ func (cn *connection) packet(h *wire.Header, fast bool) {
 	}
 }
 
-// onFastAnswer processes the answer to a handshake of the fast channel, which may come by either
-// channel. It reports whether the handshake was already complete.
+// onFastAnswer processes the answer to a handshake, by either channel. Again: it was already complete.
 func (cn *connection) onFastAnswer(op int32, accepted bool) (again bool) {
 	return cn.fast != nil && cn.fast.answer(op, accepted)
 }

@@ -73,8 +73,7 @@ func (c *Client) detach(away *absence) {
 	}
 }
 
-// hopeless reports whether there were so many violations of the numbers without progress that
-// reconnecting makes no sense. The caller holds mu.
+// hopeless reports whether reconnecting makes no sense: too many violations without progress. The caller holds mu.
 func (c *Client) hopeless(end End) bool {
 	if !c.numbers.on() || end.Code != uint16(messages.CloseOutOfOrder) && !errors.Is(end.Err, errNumbers) {
 		return false
@@ -106,8 +105,7 @@ func (c *Client) nextDelay(asked time.Duration) time.Duration {
 	return d
 }
 
-// comeBack is the goroutine of an absence: it tries to log in until it succeeds or gives up.
-// Asked and delay are the waits before the first attempt, as for pause.
+// comeBack is the goroutine of an absence: it tries to log in until it succeeds or gives up, first after a pause.
 func (c *Client) comeBack(away *absence, asked, delay time.Duration) {
 	c.mu.Lock()
 	giveUpAfter := c.o.Reconnect.giveUpAfter(c.window)
@@ -131,8 +129,7 @@ func (c *Client) comeBack(away *absence, asked, delay time.Duration) {
 	c.finish(end)
 }
 
-// pause waits before an attempt: first as long as the host asked for, then for delay, which a
-// nudge ends. It returns false when ctx has ended.
+// pause waits as long as the host asked for, and then for delay, which a nudge ends. False: ctx has ended.
 func (c *Client) pause(ctx context.Context, asked, delay time.Duration) bool {
 	earliest := time.Now().Add(asked)
 	until := earliest.Add(delay)
@@ -155,8 +152,7 @@ func (c *Client) pause(ctx context.Context, asked, delay time.Duration) bool {
 	}
 }
 
-// tryAgain makes attempt n. It returns nil if a connection was made, even if that has ended
-// already.
+// tryAgain makes attempt n. Nil: a connection was made, even if it has ended already.
 func (c *Client) tryAgain(ctx context.Context, n int) error {
 	c.mu.Lock()
 	t, bound := c.prefer, c.o.attemptMax(n)
@@ -201,8 +197,7 @@ func (c *Client) Outage(d time.Duration) {
 	}
 }
 
-// finish ends the Client. It is called once, when there is no connection and no
-// attempt of comeBack.
+// finish ends the Client, once, when there is no connection and no attempt of comeBack.
 func (c *Client) finish(end End) {
 	c.leave()             // ends a Move
 	c.moves <- struct{}{} // and waits for it

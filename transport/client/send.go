@@ -123,8 +123,7 @@ func (cn *connection) nextUnit(b *[]byte) (ok bool) {
 	return true
 }
 
-// fail notes that the link cannot be written to any more. After ErrClosed the link ends by
-// itself.
+// fail notes that the link cannot be written to any more. After ErrClosed it ends by itself.
 func (cn *connection) fail(err error) {
 	cn.client.mu.Lock()
 	cn.writes = writerBroken

@@ -8,8 +8,7 @@ type Stats struct {
 
 	// Reconnects is how often the client has reconnected after a loss.
 	Reconnects uint64
-	// Replayed is how many packets of the reliable channel were sent again after a
-	// reconnect, Duplicates how many were received again and dropped.
+	// Replayed packets were sent again after a reconnect, Duplicates received again and dropped.
 	Replayed, Duplicates uint64
 	// Gaps is how many gaps the host has reported, Lost how many messages they cost.
 	Gaps, Lost uint64
@@ -58,8 +57,7 @@ func (c *channelCounters) read(get func(*atomic.Uint64) uint64) ChannelStats {
 // Stats returns the counts since Dial or the last ResetStats.
 func (c *Client) Stats() Stats { return c.readStats((*atomic.Uint64).Load) }
 
-// ResetStats returns the counts and sets them to zero. No event is counted twice or
-// missed.
+// ResetStats returns the counts and sets them to zero. No event is counted twice or missed.
 func (c *Client) ResetStats() Stats {
 	return c.readStats(func(n *atomic.Uint64) uint64 { return n.Swap(0) })
 }

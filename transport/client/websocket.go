@@ -45,8 +45,7 @@ type socket struct {
 	broken bool // a write failed
 }
 
-// upgrade does the opening handshake on an open connection. All reads go through in, also later.
-// The caller sets deadlines.
+// upgrade does the opening handshake. All reads go through in, also later. The caller sets deadlines.
 func upgrade(conn net.Conn, in io.Reader, addr string) (*socket, error) {
 	var nonce [16]byte
 	rand.Read(nonce[:]) // never fails since Go 1.24
@@ -86,8 +85,7 @@ func (s *socket) acquire(ctx context.Context) error {
 
 func (s *socket) release() { <-s.lock }
 
-// write writes one frame; the caller holds the lock. A write that ctx interrupts may have sent a
-// part of the frame, so no write is possible after an error.
+// write writes one frame, with the lock held. After an error a part of it may have been sent: no further write.
 func (s *socket) write(ctx context.Context, op rfc6455.Opcode, payload []byte) error {
 	if s.closed {
 		return ErrClosed
