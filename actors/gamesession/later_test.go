@@ -271,7 +271,9 @@ func TestTheEndWaitsForOnProcessTerminate(t *testing.T) {
 		terminate(w, g, gamesession.Terminate{Reason: messages.CloseGameEnded, Text: "told to", StatusReason: "TRIGGERED_ON_PROCESS_TERMINATE"})
 		status(w, id, messages.GameSessionTerminating)
 		w.Pass(time.Minute)
-		g.Session.Do(func() { g.Session.SendReliableMessage(script.Outgoing{OpCode: 9, Payload: []byte("bye")}, a.Peer()) })
+		g.Session.Do(func() {
+			g.Session.Send(script.Outgoing{OpCode: 9, Payload: []byte("bye")}, script.ToPlayer(a.Peer()).Reliably())
+		})
 		g.decide(w, true)
 		equal(w, "a", a.Take(), "9 from 0 to player 1: bye")
 		closed(w, a, messages.CloseGameEnded)
@@ -333,8 +335,8 @@ func TestOnPlayerDisconnectMayTakeTime(t *testing.T) {
 		assert.Equal(w, "players during OnPlayerDisconnect", len(g.Peers()), 2)
 		w.Want(a.ID, messages.PlayerSessionActive, 2)
 		g.Session.Do(func() {
-			g.Session.SendReliableMessage(script.Outgoing{OpCode: 9, Payload: []byte("is gone")}, b.Peer())
-			g.Session.SendReliableMessage(script.Outgoing{OpCode: 9, Payload: []byte("farewell")}, 1) // RT-54
+			g.Session.Send(script.Outgoing{OpCode: 9, Payload: []byte("is gone")}, script.ToPlayer(b.Peer()).Reliably())
+			g.Session.Send(script.Outgoing{OpCode: 9, Payload: []byte("farewell")}, script.ToPlayer(1).Reliably()) // RT-54
 		})
 		g.decide(w, true)
 		equal(w, "b", b.Take(), "9 from 0 to player 2: is gone", "group 5 is [2] from -1 to 2")

@@ -70,14 +70,14 @@ func TestLoginResponseIsFirstThenWhatTheGameSendsInItsCallbacks(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		g.Connect = func(m *script.ConnectMessage) bool { // D-121: held until accepted
-			g.Session.SendReliableMessage(text(1), m.Player.PeerID)
-			g.Session.SendMessage(text(2), m.Player.PeerID)
-			g.Session.SendReliableGroupMessage(text(99), messages.AllPlayers) // not in it yet
+			g.Session.Send(text(1), script.ToPlayer(m.Player.PeerID).Reliably())
+			g.Session.Send(text(2), script.ToPlayer(m.Player.PeerID))
+			g.Session.Send(text(99), script.ToGroup(messages.AllPlayers).Reliably()) // not in it yet
 			return true
 		}
 		g.Accepted = func(p script.Player) {
-			g.Session.SendMessage(text(3), p.PeerID) // RT-68: no fast channel yet
-			g.Session.SendReliableGroupMessage(text(4), messages.AllPlayers)
+			g.Session.Send(text(3), script.ToPlayer(p.PeerID)) // RT-68: no fast channel yet
+			g.Session.Send(text(4), script.ToGroup(messages.AllPlayers).Reliably())
 		}
 		c := w.Enter(w.Seat(w.Create(g)))
 		equal(w, "received", c.Take(), "login 1", "1 from -1 to player 1: x", "2 from -1 to player 1: x",
@@ -152,7 +152,7 @@ func TestAGateThatSaysNoOrPanicsLeavesTheReservation(t *testing.T) {
 				g := &game{}
 				refuse := true
 				g.Connect = func(m *script.ConnectMessage) bool {
-					g.Session.SendReliableMessage(text(1), m.Player.PeerID) // D-121: never, if refused
+					g.Session.Send(text(1), script.ToPlayer(m.Player.PeerID).Reliably()) // D-121: never, if refused
 					return !refuse || gate(m)
 				}
 				id := w.Create(g)

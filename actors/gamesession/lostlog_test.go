@@ -15,6 +15,7 @@ import (
 	"troupe/actors/actorstest/assert"
 	"troupe/actors/bans"
 	"troupe/actors/player"
+	"troupe/actors/script"
 	"troupe/messages"
 	"troupe/messages/counters"
 )
@@ -126,7 +127,7 @@ func TestLinesAboutAPlayerThatTheHostCutsOffSayWhy(t *testing.T) {
 		ann.Stall(true)
 		g.Session.Do(func() {
 			for range 300 {
-				g.Session.SendReliableMessage(text(1), ann.Peer())
+				g.Session.Send(text(1), script.ToPlayer(ann.Peer()).Reliably())
 			}
 		})
 		w.WaitIdle()

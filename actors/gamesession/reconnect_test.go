@@ -34,7 +34,7 @@ func TestInStrictModeALossIsALeave(t *testing.T) {
 		id := w.Create(g)
 		a, b := w.Player(id), w.Player(id)
 		g.Take()
-		g.Gone = func(peer messages.PeerID) { g.Session.SendReliableMessage(text(1), 1) }
+		g.Gone = func(peer messages.PeerID) { g.Session.Send(text(1), script.ToPlayer(1).Reliably()) }
 		b.Lose()
 		equal(w, "callbacks", g.Take(), "gone 2 of [1 2]")
 		w.Want(b.ID, messages.PlayerSessionCompleted, 1)
@@ -67,9 +67,9 @@ func TestALeaveIsALeaveInBothModes(t *testing.T) {
 func TestSendingToTheLeavingPlayerRaisesNothing(t *testing.T) {
 	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		g.Gone = func(peer messages.PeerID) {
-			g.Session.SendMessage(text(1), peer)
-			g.Session.SendReliableMessage(text(2), peer)
-			g.Session.SendReliableGroupMessage(text(3), all)
+			g.Session.Send(text(1), script.ToPlayer(peer))
+			g.Session.Send(text(2), script.ToPlayer(peer).Reliably())
+			g.Session.Send(text(3), script.ToGroup(all).Reliably())
 			g.Session.KickPlayer(peer, "again")
 			panic("bug in a script") // the removal goes on
 		}
@@ -212,9 +212,9 @@ func TestAKickedPlayerGetsEarlierMessagesAndLeaves(t *testing.T) {
 		b := w.Player(id)
 		g.Take()
 		g.Session.Do(func() {
-			g.Session.SendReliableMessage(text(1), 2)
+			g.Session.Send(text(1), script.ToPlayer(2).Reliably())
 			g.Session.KickPlayer(2, "rude")
-			g.Session.SendReliableMessage(text(2), 2) // of the same callback
+			g.Session.Send(text(2), script.ToPlayer(2).Reliably()) // of the same callback
 		})
 		equal(w, "b", b.Take(), "1 from -1 to player 2: x", "2 from -1 to player 2: x")
 		closed(w, b, messages.CloseKicked)

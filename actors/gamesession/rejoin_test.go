@@ -119,7 +119,7 @@ func TestTheGameIsAskedAboutALossAndToldOfTheReturn(t *testing.T) {
 		verdict := script.Hold
 		g.Detached = func(messages.PeerID) script.Decision { return verdict }
 		g.Back = func(peer messages.PeerID, _ script.Reconnected) {
-			g.Session.SendReliableMessage(text(9), peer) // behind what it missed
+			g.Session.Send(text(9), script.ToPlayer(peer).Reliably()) // behind what it missed
 		}
 		w.Pass(pingDefault)
 		g.Take()

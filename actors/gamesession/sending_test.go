@@ -30,16 +30,16 @@ func TestMessagesOfTheGameAreBounded(t *testing.T) {
 			w.WaitIdle()
 		}
 		w.Pass(time.Minute)
-		send(perSecond, func() { g.Session.SendGroupMessage(script.Outgoing{OpCode: 1}, all) })
+		send(perSecond, func() { g.Session.Send(script.Outgoing{OpCode: 1}, script.ToGroup(all)) })
 		if n := len(a.Take()); n != perSecond/2 {
 			w.Errorf("a got %d fast messages, not half of %d", n, perSecond)
 		}
 		dropped(w, counters.DropDeliveryRate, perSecond)
 		b.Take()
-		send(5*perSecond, func() { g.Session.SendReliableMessage(script.Outgoing{OpCode: 2}, b.Peer()) })
+		send(5*perSecond, func() { g.Session.Send(script.Outgoing{OpCode: 2}, script.ToPlayer(b.Peer()).Reliably()) })
 		assert.Equal(w, "b got reliable messages of", len(b.Take()), 5*perSecond)
 		status(w, id, messages.GameSessionActive)
-		send(20*perSecond, func() { g.Session.SendReliableMessage(script.Outgoing{OpCode: 3}, b.Peer()) })
+		send(20*perSecond, func() { g.Session.Send(script.Outgoing{OpCode: 3}, script.ToPlayer(b.Peer()).Reliably()) })
 		ended(w, id, "it sends far more than 100 messages per second")
 		if n := len(b.Take()); n > 6*perSecond {
 			w.Errorf("b got %d messages after the bound", n)

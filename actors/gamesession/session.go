@@ -30,31 +30,15 @@ func (s *session) Players() []script.Player {
 	return list
 }
 
-func (s *session) ServerID() messages.PeerID           { return messages.ServerPeer }
-func (s *session) AllPlayersGroupID() messages.GroupID { return messages.AllPlayers }
-func (s *session) Logger() *script.Log                 { return s.o.Log }
+func (s *session) Logger() *script.Log { return s.o.Log }
 
-func (s *session) GameSessionID() messages.GameSessionID {
-	if s.assignment != started {
-		return ""
+func (s *session) Send(m script.Outgoing, to script.Target) {
+	reliable := to.How&script.HowReliable != 0
+	if to.How&script.HowGroup != 0 {
+		s.sendToGroup(m, messages.GroupID(to.ID), reliable)
+	} else {
+		s.sendToPlayer(m, messages.PeerID(to.ID), reliable)
 	}
-	return s.record.ID
-}
-
-func (s *session) SendMessage(m script.Outgoing, target messages.PeerID) {
-	s.sendToPlayer(m, target, false)
-}
-
-func (s *session) SendReliableMessage(m script.Outgoing, target messages.PeerID) {
-	s.sendToPlayer(m, target, true)
-}
-
-func (s *session) SendGroupMessage(m script.Outgoing, target messages.GroupID) {
-	s.sendToGroup(m, target, false)
-}
-
-func (s *session) SendReliableGroupMessage(m script.Outgoing, target messages.GroupID) {
-	s.sendToGroup(m, target, true)
 }
 
 // sendToPlayer delivers to a player. The outbox of a joining player holds the message until

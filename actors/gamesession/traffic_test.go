@@ -235,18 +235,18 @@ func TestScriptMessagesToNobodyAndTooLargeOnesAreLeftOut(t *testing.T) {
 		g.Message = func(*script.Message) {
 			s := g.Session
 			for _, peer := range []messages.PeerID{0, -1, 2, -7} {
-				s.SendMessage(text(1), peer)
-				s.SendReliableMessage(text(1), peer)
+				s.Send(text(1), script.ToPlayer(peer))
+				s.Send(text(1), script.ToPlayer(peer).Reliably())
 			}
 			for _, id := range []messages.GroupID{0, 3, -7} {
-				s.SendGroupMessage(text(1), id)
-				s.SendReliableGroupMessage(text(1), id)
+				s.Send(text(1), script.ToGroup(id))
+				s.Send(text(1), script.ToGroup(id).Reliably())
 				s.BroadcastGroupMembershipUpdate(id, all)
 			}
 			big := script.Outgoing{OpCode: 2, Sender: -1, Payload: make([]byte, wire.ScriptPayloadMax+1)}
-			s.SendReliableMessage(big, 1)
+			s.Send(big, script.ToPlayer(1).Reliably())
 			big.Payload = make([]byte, wire.ScriptPayloadMax)
-			s.SendReliableMessage(big, 1)
+			s.Send(big, script.ToPlayer(1).Reliably())
 			s.KickPlayer(9, "who")
 		}
 		a := w.Player(w.Create(g))
@@ -475,7 +475,7 @@ func TestAPlayerThatLostAHeldMessageDoesNotGoOn(t *testing.T) {
 		g := &game{}
 		g.Connect = func(m *script.ConnectMessage) bool {
 			for range 17 { // with the reserve, 16 are kept
-				g.Session.SendReliableMessage(text(1), m.Player.PeerID)
+				g.Session.Send(text(1), script.ToPlayer(m.Player.PeerID).Reliably())
 			}
 			return true
 		}

@@ -3,8 +3,6 @@ package script
 import (
 	"fmt"
 	"time"
-
-	"troupe/messages"
 )
 
 // This file has what all engines do alike. Its types are the game session's actor's, and ready for use as zero values.
@@ -49,33 +47,6 @@ func (q *Questions) Answer(number uint32, ok bool) {
 
 // Len returns how many questions are open.
 func (q *Questions) Len() int { return len(q.open) }
-
-// How is how a script sends a message: to a player or a group, on the fast or the reliable channel.
-type How uint8
-
-// Bits of a How, as realtime.js has them.
-const (
-	HowReliable How = 1 << iota
-	HowGroup
-	howEnd
-)
-
-// Valid reports whether there is such a way.
-func (h How) Valid() bool { return h < howEnd }
-
-// Send sends a message to a player or a group.
-func (h How) Send(s Session, m Outgoing, target int32) {
-	switch h {
-	case 0:
-		s.SendMessage(m, messages.PeerID(target))
-	case HowReliable:
-		s.SendReliableMessage(m, messages.PeerID(target))
-	case HowGroup:
-		s.SendGroupMessage(m, messages.GroupID(target))
-	case HowGroup | HowReliable:
-		s.SendReliableGroupMessage(m, messages.GroupID(target))
-	}
-}
 
 // slowWarnEvery is the time between two warnings of slow calls in one log.
 const slowWarnEvery = 10 * time.Second

@@ -121,23 +121,43 @@ type Outgoing struct {
 	Payload []byte // at most 65536 bytes; more is refused with a warning
 }
 
+// Target is where a message goes, and how.
+type Target struct {
+	How How
+	ID  int32 // of the player or the group; messages.AllPlayers is all
+}
+
+// How is how a message goes: to a player or a group, over the fast or the reliable channel.
+type How uint8
+
+// Bits of a How, as realtime.js has them.
+const (
+	HowReliable How = 1 << iota
+	HowGroup
+	howEnd
+)
+
+// Valid reports whether there is such a way.
+func (h How) Valid() bool { return h < howEnd }
+
+// ToPlayer is a player, over the fast channel, or the reliable one where there is none.
+func ToPlayer(peer messages.PeerID) Target { return Target{0, int32(peer)} }
+
+// ToGroup is ToPlayer for each member of a group.
+func ToGroup(group messages.GroupID) Target { return Target{HowGroup, int32(group)} }
+
+// Reliably is the same target over the reliable channel.
+func (t Target) Reliably() Target { t.How |= HowReliable; return t }
+
 // Session is the session object of realtime.md 16. Except for Do, its methods
 // are for callbacks only. Sends never fail: an unknown or departed target is
 // logged and left out.
 type Session interface {
 	// Players returns the accepted players in order of acceptance.
 	Players() []Player
-	ServerID() messages.PeerID
-	AllPlayersGroupID() messages.GroupID
-	// GameSessionID is empty before OnStartGameSession.
-	GameSessionID() messages.GameSessionID
 	Logger() *Log
-	// SendMessage sends over the fast channel, or the reliable one where there is none.
-	SendMessage(m Outgoing, target messages.PeerID)
-	SendReliableMessage(m Outgoing, target messages.PeerID)
-	// SendGroupMessage sends to each member; group -1 is all players.
-	SendGroupMessage(m Outgoing, target messages.GroupID)
-	SendReliableGroupMessage(m Outgoing, target messages.GroupID)
+	// Send sends a message. To a group, it sends to each member.
+	Send(m Outgoing, to Target)
 	// BroadcastGroupMembershipUpdate sends the members of group to every member of to.
 	BroadcastGroupMembershipUpdate(group, to messages.GroupID)
 	// KickPlayer removes a player; OnPlayerDisconnect follows.

@@ -36,7 +36,7 @@ func (g *game) OnMessage(m *script.Message) {
 		g.session.ProcessEnding()
 		defer g.session.Exit(0)
 	}
-	g.session.SendReliableGroupMessage(answer, g.session.AllPlayersGroupID())
+	g.session.Send(answer, script.ToGroup(messages.AllPlayers).Reliably())
 }
 
 func main() {

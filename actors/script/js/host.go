@@ -136,6 +136,6 @@ func (h *Handler) send(c goja.FunctionCall) goja.Value {
 		panic(h.vm.NewTypeError("the payload is not a Uint8Array"))
 	}
 	m := script.Outgoing{OpCode: int32(c.Argument(1).ToInteger()), Sender: messages.PeerID(c.Argument(2).ToInteger()), Payload: payload}
-	script.How(c.Argument(0).ToInteger()).Send(h.session, m, int32(c.Argument(4).ToInteger()))
+	h.session.Send(m, script.Target{How: script.How(c.Argument(0).ToInteger()), ID: int32(c.Argument(4).ToInteger())})
 	return goja.Undefined()
 }

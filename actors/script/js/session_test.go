@@ -62,25 +62,11 @@ func (l *lines) String() string {
 	return b.String()
 }
 
-func (g *game) Players() []script.Player              { return g.players }
-func (g *game) ServerID() messages.PeerID             { return messages.ServerPeer }
-func (g *game) AllPlayersGroupID() messages.GroupID   { return messages.AllPlayers }
-func (g *game) GameSessionID() messages.GameSessionID { return "" }
-func (g *game) Logger() *script.Log                   { return g.log }
-func (g *game) send(how string, m script.Outgoing, target int32) {
-	g.sent = append(g.sent, fmt.Sprintf("%s op %d from %d to %d: %q", how, m.OpCode, m.Sender, target, m.Payload))
-}
-func (g *game) SendMessage(m script.Outgoing, target messages.PeerID) {
-	g.send("fast", m, int32(target))
-}
-func (g *game) SendReliableMessage(m script.Outgoing, target messages.PeerID) {
-	g.send("reliable", m, int32(target))
-}
-func (g *game) SendGroupMessage(m script.Outgoing, target messages.GroupID) {
-	g.send("fast group", m, int32(target))
-}
-func (g *game) SendReliableGroupMessage(m script.Outgoing, target messages.GroupID) {
-	g.send("reliable group", m, int32(target))
+func (g *game) Players() []script.Player { return g.players }
+func (g *game) Logger() *script.Log      { return g.log }
+func (g *game) Send(m script.Outgoing, to script.Target) {
+	how := [...]string{"fast", "reliable", "fast group", "reliable group"}[to.How]
+	g.sent = append(g.sent, fmt.Sprintf("%s op %d from %d to %d: %q", how, m.OpCode, m.Sender, to.ID, m.Payload))
 }
 func (g *game) BroadcastGroupMembershipUpdate(group, to messages.GroupID) {
 	g.sent = append(g.sent, fmt.Sprintf("members of %d to %d", group, to))

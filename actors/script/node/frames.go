@@ -38,7 +38,7 @@ func (h *handler) onFrame(f *fields) {
 	case fromExports:
 		h.exports = f.n
 	case fromSend:
-		script.How(f.flags).Send(h.session, script.Outgoing{OpCode: f.a, Sender: messages.PeerID(f.b), Payload: f.rest}, f.c)
+		h.session.Send(script.Outgoing{OpCode: f.a, Sender: messages.PeerID(f.b), Payload: f.rest}, script.Target{How: script.How(f.flags), ID: f.c})
 	case fromMembers:
 		h.session.BroadcastGroupMembershipUpdate(messages.GroupID(f.a), messages.GroupID(f.b))
 	case fromKick:

@@ -190,7 +190,6 @@ func findDurations(all []*source) (found []violation) {
 // largeAllowed are the functions and interfaces of the product that are larger than the rule allows, and why.
 var largeAllowed = map[string]string{
 	"actors/script Handler": "the callbacks of a game, as GameLift names them",
-	"actors/script Session": "what a script may ask its game session, as GameLift names it",
 }
 
 // findLarge returns by name the functions and interfaces of the product, which is without tests and bench, that are larger than the rule

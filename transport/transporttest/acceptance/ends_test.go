@@ -39,7 +39,7 @@ func (p *parting) Init(s script.Session) error { p.session = s; return nil }
 func (p *parting) OnProcessTerminate() script.Decision {
 	p.asked()
 	p.session.Logger().Warn("goodbye\nand a line of its own")
-	p.session.SendReliableGroupMessage(script.Outgoing{OpCode: 7, Payload: []byte("goodbye")}, p.session.AllPlayersGroupID())
+	p.session.Send(script.Outgoing{OpCode: 7, Payload: []byte("goodbye")}, script.ToGroup(-1).Reliably())
 	return script.Allow
 }
 

@@ -50,8 +50,8 @@ func TestIsolation_GamesAndPlayersCannotReachOthers(t *testing.T) {
 		h, logic := startPlays(t, unlimited, func(p *fakeGame) {
 			p.message = func(s script.Session, m *script.Message) { // the game adds its own word to what it was told
 				out := script.Outgoing{OpCode: m.OpCode + 100, Sender: m.Sender, Payload: m.Payload}
-				s.SendMessage(out, m.Sender)
-				s.SendReliableGroupMessage(out, messages.AllPlayers)
+				s.Send(out, script.ToPlayer(m.Sender))
+				s.Send(out, script.ToGroup(messages.AllPlayers).Reliably())
 			}
 		})
 		var ids []string
@@ -298,7 +298,7 @@ func TestIsolation_ABlockedCallbackHoldsUpItsOwnGameAlone(t *testing.T) {
 					close(entered)
 					<-release
 				}
-				s.SendReliableMessage(script.Outgoing{OpCode: m.OpCode + 100, Sender: -1, Payload: m.Payload}, m.Sender)
+				s.Send(script.Outgoing{OpCode: m.OpCode + 100, Sender: -1, Payload: m.Payload}, script.ToPlayer(m.Sender).Reliably())
 			}
 		})
 		t.Cleanup(let) // also when the test fails

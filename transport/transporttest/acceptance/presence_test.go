@@ -136,7 +136,7 @@ func TestLosingOnlyUDPKeepsThePlayer(t *testing.T) {
 func TestHostStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &fakeGame{terminating: func(s script.Session) {
-			s.SendReliableGroupMessage(script.Outgoing{OpCode: 51, Sender: -1, Payload: []byte("closing")}, -1)
+			s.Send(script.Outgoing{OpCode: 51, Sender: -1, Payload: []byte("closing")}, script.ToGroup(-1).Reliably())
 		}}
 		h := startHost(t, nil, g.make)
 		p := h.players(2, stock.Options{})

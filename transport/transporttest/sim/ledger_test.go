@@ -192,7 +192,7 @@ func (g *game) OnMessage(m *script.Message) {
 	default:
 		fast := g.next()
 		p.presence.fast[fast] = time.Now()
-		g.session.SendMessage(script.Outgoing{OpCode: opFast, Sender: messages.ServerPeer, Payload: payload(g.canary, fast, 8)}, m.Sender)
+		g.session.Send(script.Outgoing{OpCode: opFast, Sender: messages.ServerPeer, Payload: payload(g.canary, fast, 8)}, script.ToPlayer(m.Sender))
 	}
 }
 
@@ -200,13 +200,13 @@ func (g *game) OnMessage(m *script.Message) {
 func (g *game) tell(p *player) {
 	id := g.next()
 	g.owe(id, p)
-	g.session.SendReliableMessage(g.compose(id), p.peer)
+	g.session.Send(g.compose(id), script.ToPlayer(p.peer).Reliably())
 }
 
 func (g *game) tellAll(to messages.GroupID) {
 	id := g.next()
 	g.oweGroup(id, to)
-	g.session.SendReliableGroupMessage(g.compose(id), to)
+	g.session.Send(g.compose(id), script.ToGroup(to).Reliably())
 }
 
 func (g *game) compose(id uid) script.Outgoing {
