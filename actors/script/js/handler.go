@@ -13,7 +13,6 @@ import (
 	"troupe/actors/script/js/engine"
 	"troupe/actors/script/js/modules"
 	"troupe/actors/script/watchdog"
-	"troupe/messages/counters"
 )
 
 // callWatchdog watches the calls of all runtimes of the process, so tests with scripts in bubbles of testing/synctest must not be parallel.
@@ -78,9 +77,6 @@ var (
 )
 
 func newHandler(p *Program, process script.Process) *Handler {
-	if process.Counters == nil {
-		process.Counters = new(counters.Set)
-	}
 	h := &Handler{program: p, process: process, tick: p.limits.Tick}
 	h.timers.h, h.arguments.h = h, h
 	return h

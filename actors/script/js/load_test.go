@@ -9,6 +9,7 @@ import (
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
 	"troupe/actors/script/js/compile"
+	"troupe/messages/counters"
 )
 
 func TestAStartThatFailsSaysWhy(t *testing.T) {
@@ -111,7 +112,7 @@ func TestErrorsOfCheckHavePlaces(t *testing.T) {
 
 func TestNothingIsHeavyBeforeTheFirstGame(t *testing.T) {
 	p := program(t, echo)
-	h, err := p.NewHandler(script.Process{})
+	h, err := p.NewHandler(script.Process{Counters: new(counters.Set)})
 	if err != nil || h.(*Handler).vm != nil || p.Version() != "v1" {
 		t.Error(err, p.Version())
 	}

@@ -14,26 +14,21 @@ import (
 
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
-	"troupe/messages/counters"
 )
 
 const (
-	// readMin is the size of the buffer that frames are read into; it grows for a
-	// longer frame, and is given back then.
+	// readMin is the size of the buffer that frames are read into; it grows for one longer frame.
 	readMin = 32 << 10
-	// batchMax is how many frames are handed to the game session at a time. The child
-	// waits while one batch is handled: what a script sends is bounded by that.
+	// batchMax is how many frames the game session gets at a time. The child waits meanwhile: that bounds what a script sends.
 	batchMax = 512
-	// drainTime is how long what a dead child has left in its pipes is read: something
-	// that it has started may have escaped and hold them open.
+	// drainTime is how long the pipes of a dead child are read: something that it has started may hold them open.
 	drainTime = 5 * time.Second
 	// memoryOfNode is what node itself takes, besides what a script holds.
 	memoryOfNode = 96 << 20
 )
 
-// child is one process and what moves between it and its game session. Its
-// goroutines: run, which alone starts, ends and waits for the process; a writer; a
-// reader; one for each stream that it prints on. None is the game session's.
+// child is one process and what moves between it and its game session. Its goroutines: run, which alone starts, ends and waits for the process;
+// a writer; a reader; one for each stream that it prints on. None is the game session's.
 type child struct {
 	p       *Program
 	process script.Process
@@ -53,9 +48,6 @@ type child struct {
 }
 
 func newChild(p *Program, process script.Process) *child {
-	if process.Counters == nil {
-		process.Counters = new(counters.Set)
-	}
 	return &child{p: p, process: process, closing: make(chan struct{}), kills: make(chan string, 1), handled: make(chan struct{}, 1),
 		queue: queue{wake: make(chan struct{}, 1)}, watchdog: watchdog{limit: p.limits.Callback}, cpu: cpuMeter{window: CPUWindow}}
 }
@@ -85,16 +77,11 @@ func (c *child) kill(why string) {
 	}
 }
 
-// put sends a frame that fill completes. If the error is errTooLong or errFull, it was
-// left out; the latter is the end of the process.
+// put sends a frame that fill completes. If the error is errTooLong or errFull, it was left out; the latter is the end of the process.
 func (c *child) put(k toChild, fill func(f *frame)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	f := c.queue.begin(k)
-	if fill != nil {
-		fill(&f)
-	}
-	err := c.queue.end(&f)
+	err := c.queue.put(k, fill)
 	switch err {
 	case nil:
 		c.watchdog.sent(time.Now())
@@ -106,7 +93,6 @@ func (c *child) put(k toChild, fill func(f *frame)) error {
 
 // run is the life of the process.
 func (c *child) run() {
-	defer c.p.release(1)
 	why, err := c.live()
 	if err != nil {
 		why = "node cannot be started: " + err.Error()
@@ -125,8 +111,7 @@ func (p *pipes) each(f func(*os.File)) {
 	}
 }
 
-// command makes the process, not started, and its pipes. It returns the child's
-// ends, which are to be closed.
+// command makes the process, not started, and its pipes. Far are the child's ends.
 func (c *child) command() (cmd *exec.Cmd, host, far pipes, err error) {
 	flags := []string{"--no-warnings"} // the shim logs them
 	if max := c.p.limits.MemoryMax; max > 0 {

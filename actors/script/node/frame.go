@@ -16,9 +16,8 @@ import (
 //	player   i32 peer id, text player session id, text player id, text player data
 //	message  i32 op code, i32 sender, i32 target player, i32 target group, u8 reliable, rest payload
 //
-// Each frame to the child is counted, and confirmed by number (ack) when it was
-// handled: that is the sign of life. Frames are handled in order on either side, so
-// what a script sends before it answers a question is delivered before the answer.
+// Each frame to the child is confirmed (ack) when it was handled: that is the sign of life. Frames are handled in order on either side, so what a
+// script sends before it answers a question is delivered before the answer.
 
 // frameMax bounds a frame, its length field not included.
 const frameMax = 1 << 20
@@ -81,8 +80,7 @@ const (
 
 var errMalformed = errors.New("malformed frame")
 
-// fields are what frames from the child carry. Bytes are valid as long as the
-// buffer they were read into.
+// fields are what frames from the child carry. Bytes are valid as long as the buffer they were read into.
 type fields struct {
 	kind    fromChild
 	flags   uint8
@@ -92,8 +90,7 @@ type fields struct {
 	rest    []byte
 }
 
-// frameLen returns the length of the frame at the front of b with its length
-// field, 0 if more must be read to know it.
+// frameLen returns the length of the frame at the front of b with its length field, 0 if more must be read to know it.
 func frameLen(b []byte) (int, error) {
 	if len(b) < 4 {
 		return 0, nil
@@ -105,8 +102,7 @@ func frameLen(b []byte) (int, error) {
 	return 4 + int(n), nil
 }
 
-// parse reads one frame from the child, without its length field. What has no rest
-// must end with its last field.
+// parse reads one frame from the child, without its length field. What has no rest must end with its last field.
 func parse(frame []byte) (f fields, err error) {
 	r := reader{b: frame}
 	f.kind = fromChild(r.u8())
@@ -183,16 +179,8 @@ func (r *reader) u32() uint32 {
 func (r *reader) i32() int32   { return int32(r.u32()) }
 func (r *reader) text() []byte { return r.take(r.u32()) }
 
-// frame appends one frame to the child.
-type frame struct {
-	b     []byte
-	start int
-}
-
-// begin starts a frame behind what b holds.
-func begin(b []byte, k toChild) frame {
-	return frame{b: append(b, 0, 0, 0, 0, byte(k)), start: len(b)}
-}
+// frame appends fields of a frame to the child.
+type frame struct{ b []byte }
 
 func (f *frame) u8(v uint8)    { f.b = append(f.b, v) }
 func (f *frame) u32(v uint32)  { f.b = binary.LittleEndian.AppendUint32(f.b, v) }
@@ -217,15 +205,4 @@ func (f *frame) message(m *script.Message) {
 		f.u8(0)
 	}
 	f.rest(m.Payload)
-}
-
-// end fills in the length. It returns b as it was before, and false, if the frame
-// is longer than a frame may be.
-func (f *frame) end() ([]byte, bool) {
-	n := len(f.b) - f.start - 4
-	if n > frameMax {
-		return f.b[:f.start], false
-	}
-	binary.LittleEndian.PutUint32(f.b[f.start:], uint32(n))
-	return f.b, true
 }

@@ -164,11 +164,7 @@ func TestBuffersOfLongFrames(t *testing.T) {
 
 func TestTheQueueIsBounded(t *testing.T) {
 	q := queue{wake: make(chan struct{}, 1)}
-	put := func(n int) error {
-		f := q.begin(toConfirm)
-		f.rest(make([]byte, n))
-		return q.end(&f)
-	}
+	put := func(n int) error { return q.put(toConfirm, func(f *frame) { f.rest(make([]byte, n)) }) }
 	if err := put(frameMax); err != errTooLong {
 		t.Error("a frame that is too long:", err)
 	}

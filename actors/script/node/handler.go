@@ -8,8 +8,7 @@ import (
 	"troupe/messages"
 )
 
-// handler is the logic of one game session, in a child. Its fields belong to the
-// game session's actor.
+// handler is the logic of one game session, in a child. Its fields belong to the game session's actor.
 type handler struct {
 	*child
 	session script.Session
@@ -36,8 +35,7 @@ func newHandler(p *Program, process script.Process) *handler {
 // Load implements script.Loader: it starts the process.
 func (h *handler) Load(s script.Session) *script.Pending {
 	h.session, h.do, h.loading = s, s.Do, new(script.Pending)
-	h.p.hold()
-	go h.run()
+	h.p.live.Go(h.run)
 	return h.loading
 }
 
@@ -48,7 +46,7 @@ func (h *handler) Init(script.Session) error { return nil }
 func (h *handler) Close() {
 	h.over, h.fate = true, func() {}
 	h.close()
-	h.p.release(1)
+	h.p.live.Done()
 }
 
 func (h *handler) Configuration() script.Configuration { return h.conf }
@@ -107,8 +105,7 @@ func (h *handler) OnProcessStarted(args []string) script.Decision {
 	return h.ask(onProcessStarted, asJSON(append([]string{}, args...)))
 }
 
-// OnStartGameSession implements script.Handler. The child is told in any case: the
-// session object shows what it says.
+// OnStartGameSession tells the child in any case: the session object shows what it says.
 func (h *handler) OnStartGameSession(g *messages.GameSession) script.Decision {
 	type property struct{ Key, Value string }
 	properties := make([]property, len(g.Properties))
@@ -122,7 +119,7 @@ func (h *handler) OnStartGameSession(g *messages.GameSession) script.Decision {
 	}))
 }
 
-// OnUpdateGameSession implements script.Handler. The child is told in any case: the session object shows the data.
+// OnUpdateGameSession tells the child in any case: the session object shows the data.
 func (h *handler) OnUpdateGameSession(g *messages.GameSession, u script.Update) {
 	h.tell(onUpdateGameSession, asJSON([]string{g.MatchmakerData, string(u.Reason), string(u.TicketID)}))
 }
@@ -160,8 +157,7 @@ func (h *handler) OnPlayerReconnected(peer messages.PeerID, r script.Reconnected
 	})
 }
 
-// OnPlayerDisconnect implements script.Handler. The child is told in any case: its list
-// of players changes. It answers when the callback has run.
+// OnPlayerDisconnect tells the child in any case: its list of players changes. It answers when the callback has run.
 func (h *handler) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
 	return h.await(onPlayerDisconnect, func(f *frame) { f.i32(int32(peer)) })
 }

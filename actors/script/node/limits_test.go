@@ -17,6 +17,7 @@ import (
 	"troupe/actors/script/bundle"
 	"troupe/actors/script/node"
 	"troupe/messages"
+	"troupe/messages/counters"
 )
 
 func onLinux(t *testing.T) {
@@ -412,7 +413,7 @@ func beHost(source string) {
 	if err != nil {
 		panic(err)
 	}
-	h, err := p.NewHandler(script.Process{})
+	h, err := p.NewHandler(script.Process{Counters: new(counters.Set)})
 	if err != nil {
 		panic(err)
 	}

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -12,8 +11,7 @@ import (
 	"troupe/messages"
 )
 
-// Program is one version of a script that runs in Node.js. Its methods may be
-// called from any goroutine.
+// Program is one version of a script that runs in Node.js. Any goroutine may use it.
 type Program struct {
 	version     string
 	nodeVersion string
@@ -26,16 +24,14 @@ type Program struct {
 
 	mu     sync.Mutex
 	closed bool
-	over   bool
-	live   int               // handlers that are not closed, and children that are not gone
+	live   sync.WaitGroup    // handlers that are not closed, and children that are not gone
 	fleets map[string]string // where a fleet's metadata is, by what it says
 	done   chan struct{}     // closed when all is gone
 }
 
 var _ script.Program = (*Program)(nil)
 
-// New unpacks b, whose entry is what a launch path names (bundle.Bundle.Entry), to run it within limits. The error
-// says what to do; it is ErrMissing without Node.js.
+// New unpacks b, whose entry is what a launch path names (bundle.Bundle.Entry). The error says what to do; it is ErrMissing without Node.js.
 func New(b *bundle.Bundle, entry string, limits script.Limits, o Options) (*Program, error) {
 	o, err := o.filled()
 	if err != nil {
@@ -70,60 +66,31 @@ func (p *Program) NewHandler(process script.Process) (script.Handler, error) {
 	if p.closed {
 		return nil, fmt.Errorf("version %s is closed", p.version)
 	}
-	p.live++
+	p.live.Add(1)
 	return newHandler(p, process), nil
 }
 
 // closeTime is how long Close waits for children that have been killed.
 const closeTime = 5 * time.Second
 
-// Close implements script.Program: it forbids new game sessions, and removes the files
-// when the last child is gone. It waits for that, 5 s at most, so not in an actor.
+// Close forbids new game sessions. It waits until the last child and the files are gone, 5 s at most, so it is not for actors.
 func (p *Program) Close() {
 	p.mu.Lock()
 	closed := p.closed
 	p.closed = true
 	p.mu.Unlock()
 	if !closed {
-		p.release(0)
-	}
-	select {
-	case <-p.done:
-	case <-time.After(closeTime): // what is left goes when the last game session does
-	}
-}
-
-// Wait returns when Close has been called and all is gone.
-func (p *Program) Wait(ctx context.Context) error {
-	select {
-	case <-p.done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// release gives back n of what NewHandler and hold took.
-func (p *Program) release(n int) {
-	p.mu.Lock()
-	p.live -= n
-	last := p.closed && p.live == 0 && !p.over
-	p.over = p.over || last
-	p.mu.Unlock()
-	if last {
 		go func() {
+			p.live.Wait()
 			p.keeper.stop()
 			p.files.remove()
 			close(p.done)
 		}()
 	}
-}
-
-// hold keeps the program until release.
-func (p *Program) hold() {
-	p.mu.Lock()
-	p.live++
-	p.mu.Unlock()
+	select {
+	case <-p.done:
+	case <-time.After(closeTime): // what is left goes when the last game session does
+	}
 }
 
 // metadata returns the folder with what the original tells of a fleet.

@@ -1,14 +1,13 @@
 package node
 
 import (
+	"encoding/binary"
 	"errors"
 	"io"
 	"sync"
 )
 
-// queueMax is how much may wait for a child, in bytes. Beyond it the game session
-// ends: what a script must hear cannot be left out, and waiting would hold up
-// everybody.
+// queueMax is how much may wait for a child, in bytes. Beyond it the game session ends: a script must hear all, and waiting would hold up everybody.
 const queueMax = 4 << 20
 
 // keptMax bounds the memory that an empty queue keeps.
@@ -24,47 +23,50 @@ type queue struct {
 	full   bool // has overflowed, for good
 }
 
-// begin starts a frame, and holds the queue until end.
-func (q *queue) begin(k toChild) frame {
-	q.mu.Lock()
-	return begin(q.buf, k)
-}
-
 var (
 	errTooLong = errors.New("longer than a frame may be")
 	errFull    = errors.New("the queue is full")
 )
 
-// end adds a frame. If the error is errTooLong or errFull, it is left out.
-func (q *queue) end(f *frame) error {
+// put adds a frame that fill completes. If the error is errTooLong or errFull, it is left out.
+func (q *queue) put(k toChild, fill func(f *frame)) error {
+	q.mu.Lock()
 	defer q.mu.Unlock()
-	b, fits := f.end()
-	if !fits {
+	start := len(q.buf)
+	f := frame{append(q.buf, 0, 0, 0, 0, byte(k))}
+	if fill != nil {
+		fill(&f)
+	}
+	n := len(f.b) - start - 4
+	if n > frameMax {
+		q.buf = f.b[:start]
 		return errTooLong
 	}
-	if q.full = q.full || len(b) > queueMax; q.full {
-		q.buf = b[:f.start]
+	if q.full = q.full || len(f.b) > queueMax; q.full {
+		q.buf = f.b[:start]
 		return errFull
 	}
-	if q.buf = b; q.closed {
+	binary.LittleEndian.PutUint32(f.b[start:], uint32(n))
+	if q.buf = f.b; q.closed {
 		q.buf = nil
 	}
+	q.wakeWriter()
+	return nil
+}
+
+func (q *queue) wakeWriter() {
 	select {
 	case q.wake <- struct{}{}:
 	default:
 	}
-	return nil
 }
 
 // close ends run.
 func (q *queue) close() {
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	q.closed, q.buf = true, nil
-	q.mu.Unlock()
-	select {
-	case q.wake <- struct{}{}:
-	default:
-	}
+	q.wakeWriter()
 }
 
 // run writes frames to w, many at a time, until close or an error.

@@ -10,6 +10,7 @@ import (
 	"troupe/actors/script/js"
 	"troupe/actors/script/node"
 	"troupe/messages"
+	"troupe/messages/counters"
 )
 
 // examined is a handler that a message with op code 999 asks for its health, as
@@ -74,7 +75,7 @@ func startExamined(t *testing.T, e engine, path string, healthy chan bool) *worl
 	}
 	t.Cleanup(program.Close)
 	return startWith(t, nil, func(f *messages.Fleet) script.Handler {
-		h, err := program.NewHandler(script.Process{Fleet: f})
+		h, err := program.NewHandler(script.Process{Fleet: f, Counters: new(counters.Set)})
 		if err != nil {
 			panic(err)
 		}
