@@ -7,19 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// LineTextMax is how much of the text of one line is shown or kept, in bytes.
-const LineTextMax = 32 << 10
-
-// lineFileMax is the same for the name of its file.
-const lineFileMax = 255
+// LineTextMax is how much of the text of one line is shown or kept, in bytes; lineFileMax of the name of its file.
+const LineTextMax, lineFileMax = 32 << 10, 255
 
 // indent is what a line break in a text becomes: no line of a log begins with a blank.
 const indent = "\n    "
 
-// Clean returns the line as it may be shown and kept: line breaks in its text are
-// followed by an indent, control characters are spelled out, and what is over
-// LineTextMax is cut off. Nobody who can get a text into a log can forge a line then,
-// or speak to the reader's terminal.
+// Clean returns the line as it may be shown and kept: no text can forge another line, or speak to the reader's terminal.
 func (l Line) Clean() Line {
 	if len(l.File) > lineFileMax {
 		l.File = strings.ToValidUTF8(l.File[:lineFileMax], "") + "..."

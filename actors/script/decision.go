@@ -1,7 +1,6 @@
 package script
 
-// Decision is what a game says to a question of the host: Allow, Refuse, or
-// Later. The zero value refuses.
+// Decision is what a game says to a question of the host: Allow, Refuse, or Later. The zero value refuses.
 type Decision struct {
 	ok    bool
 	later *Pending
@@ -37,9 +36,8 @@ func (d Decision) Pending() *Pending {
 	return d.later
 }
 
-// Pending is a decision that takes time. The zero value is ready for use. All its
-// methods are for callbacks only, as those of Session; from another goroutine use
-// Session.Do. What is not decided in time is refused (D-116: 10 s).
+// Pending is a decision that takes time; after 10 s it is refused (D-116). The zero value is ready for use. All its methods are for callbacks only;
+// from another goroutine use Session.Do.
 type Pending struct {
 	done, ok bool
 	reason   string

@@ -6,23 +6,18 @@ import (
 	"troupe/messages"
 )
 
-// Configuration is what a script asks of its host (realtime.md 15.3). Zero
-// values mean the defaults.
+// Configuration is what a script asks of its host (realtime.md 15.3). Zero values mean the defaults.
 type Configuration struct {
 	// PingInterval is the time between WebSocket pings; default 3 s (D-135).
 	PingInterval time.Duration
-	// ReconnectWindow is how long a lost player is waited for, 0 to 600 s; nil: as the
-	// operator says (D-1). A game property of the game session goes before it.
+	// ReconnectWindow is how long a lost player is waited for, 0 to 600 s, unless a game property says so; nil: as the operator says (D-1).
 	ReconnectWindow *time.Duration
-	// MaxPlayers bounds the players that are in the game at a time, besides the
-	// game session's own maximum; default 32 (D-134).
+	// MaxPlayers bounds the players in the game at a time, besides the game session's own maximum; default 32 (D-134).
 	MaxPlayers int
 }
 
-// Handler is a game's logic. Each method's comment says what its result means;
-// Base gives the results of a script that lacks the callback. Methods of one
-// Handler are called one at a time. What they receive is valid during the call
-// unless said otherwise. A handler that also is a Loader or a Closer is used as such.
+// Handler is a game's logic; Base gives the results of a script that lacks the callback. Methods of one Handler are called one at a time. What they
+// receive is valid during the call unless said otherwise. A handler that also is a Loader, Closer or Stopper is used as such.
 type Handler interface {
 	// Init hands over the session object. An error: the game session does not start.
 	Init(s Session) error
@@ -30,30 +25,24 @@ type Handler interface {
 	Configuration() Configuration
 	// OnProcessStarted comes after Init. Refuse: the process never becomes ready.
 	OnProcessStarted(args []string) Decision
-	// OnStartGameSession comes before the game session is ACTIVE. Refuse, or a
-	// panic: it is not activated and ends (D-115).
+	// OnStartGameSession comes before the game session is ACTIVE. Refuse, or a panic: it ends (D-115).
 	OnStartGameSession(g *messages.GameSession) Decision
-	// OnUpdateGameSession tells what became of a backfill request for the game session
-	// (flexmatch.md 16). With messages.MatchDataUpdated, its matchmaker data is new.
+	// OnUpdateGameSession tells what became of a backfill request (flexmatch.md 16). With messages.MatchDataUpdated, the matchmaker data is new.
 	OnUpdateGameSession(g *messages.GameSession, u Update)
 	// OnHealthCheck is asked every 60 s. Refuse: the process is unhealthy.
 	OnHealthCheck() Decision
-	// OnProcessTerminate comes when the host ends the process; players are still
-	// connected, and what is sent before the decision, whichever, reaches them.
+	// OnProcessTerminate comes when the host ends the process. What is sent before the decision, whichever, reaches the players.
 	OnProcessTerminate() Decision
 	// OnPlayerConnect is the gate of a login. Refuse: the login is refused.
 	OnPlayerConnect(m *ConnectMessage) Decision
 	// OnPlayerAccepted comes after LOGIN_RESPONSE; Players contains the player.
 	OnPlayerAccepted(p Player)
-	// OnPlayerDetached comes when the connection of an accepted player is lost. Hold
-	// waits for it, as long as the reconnect window lasts; Release does not:
-	// OnPlayerDisconnect follows. Reason is for logs. Base holds.
+	// OnPlayerDetached comes when the connection of an accepted player is lost. Hold waits for it, as long as the reconnect window lasts. After
+	// Release, OnPlayerDisconnect follows. Reason is for logs. Base holds.
 	OnPlayerDetached(peer messages.PeerID, reason string) Decision
-	// OnPlayerReconnected comes when a player has another connection than before,
-	// after what it missed was sent.
+	// OnPlayerReconnected comes when a player has another connection than before, after what it missed was sent.
 	OnPlayerReconnected(peer messages.PeerID, info Reconnected)
-	// OnPlayerDisconnect comes once when an accepted player is out for good;
-	// Players contains it until the decision, whichever.
+	// OnPlayerDisconnect comes once when an accepted player is out for good; Players contains it until the decision, whichever.
 	OnPlayerDisconnect(peer messages.PeerID) Decision
 	// OnMessage takes a message to the server. Base drops it.
 	OnMessage(m *Message)
@@ -67,8 +56,7 @@ type Handler interface {
 	OnPlayerLeaveGroup(group messages.GroupID, peer messages.PeerID) Decision
 }
 
-// Stopper is implemented by a Handler whose calls may take long. Stop ends a call that is under way soon: its
-// game session is to end. It may be called from any goroutine, during calls, and more than once.
+// Stopper is a Handler whose calls may take long. Stop, from any goroutine and more than once, ends a call under way soon: its game session is to end.
 type Stopper interface {
 	Stop(reason string)
 }
@@ -149,37 +137,30 @@ func ToGroup(group messages.GroupID) Target { return Target{HowGroup, int32(grou
 // Reliably is the same target over the reliable channel.
 func (t Target) Reliably() Target { t.How |= HowReliable; return t }
 
-// Session is the session object of realtime.md 16. Except for Do, its methods
-// are for callbacks only. Sends never fail: an unknown or departed target is
-// logged and left out.
+// Session is the session object of realtime.md 16. Except for Do, its methods are for callbacks only.
 type Session interface {
 	// Players returns the accepted players in order of acceptance.
 	Players() []Player
 	Logger() *Log
-	// Send sends a message. To a group, it sends to each member.
+	// Send sends a message, to a group to each member. It never fails: a target that is not there is logged and left out.
 	Send(m Outgoing, to Target)
 	// BroadcastGroupMembershipUpdate sends the members of group to every member of to.
 	BroadcastGroupMembershipUpdate(group, to messages.GroupID)
 	// KickPlayer removes a player; OnPlayerDisconnect follows.
 	KickPlayer(peer messages.PeerID, reason string)
-	// StartMatchBackfill asks matchmaking for more players (flexmatch.md 16.3), and returns the
-	// id of the ticket. OnUpdateGameSession tells what becomes of it. Empty: the game session
-	// is not there yet or ends, or more than 20 requests came within 10 s.
+	// StartMatchBackfill asks matchmaking for more players (flexmatch.md 16.3), and returns the ticket, of which OnUpdateGameSession tells more.
+	// Empty: the game session is not there yet or ends, or more than 20 requests came within 10 s.
 	StartMatchBackfill() messages.TicketID
 	// StopMatchBackfill ends the backfill request under way, and automatic backfill.
 	StopMatchBackfill()
-	// ProcessEnding stops logins and marks the game session as ending. Idempotent.
-	// Without an Exit, the host ends the game session 10 s later.
+	// ProcessEnding stops logins. Without an Exit, the host ends the game session 10 s later.
 	ProcessEnding()
-	// Exit ends the game session. Without ProcessEnding before, or with a code
-	// that is not 0, it counts as a crash.
+	// Exit ends the game session when the callback is over. Without ProcessEnding before, or with a code that is not 0, it counts as a crash.
 	Exit(code int)
-	// Crash ends the game session as one whose process failed, with words for
-	// operators. Like Exit, it takes effect when the callback is over.
+	// Crash is Exit for one whose process failed, with words for operators.
 	Crash(reason string)
 	// After calls f once after d, between callbacks. The result stops it.
 	After(d time.Duration, f func()) (stop func())
-	// Do calls f between callbacks, soon. It may be called from any goroutine, and
-	// reports false if the game session is over.
+	// Do calls f between callbacks, soon; false: the game session is over. It may be called from any goroutine.
 	Do(f func()) bool
 }

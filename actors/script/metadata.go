@@ -6,9 +6,7 @@ import (
 	"troupe/messages"
 )
 
-// Metadata returns what the original keeps of a fleet in
-// /local/gamemetadata/gamelift-metadata.json, as JSON (realtime.md 18.4); nil
-// without a fleet.
+// Metadata returns what the original keeps of a fleet in gamelift-metadata.json (realtime.md 18.4); nil without a fleet.
 func Metadata(fleet *messages.Fleet) []byte {
 	if fleet == nil {
 		return nil

@@ -14,11 +14,9 @@ type Process struct {
 	Args     []string
 	Log      *Log
 	Counters *counters.Set
-	// Stuck tells that a call into the logic cannot be ended: the game session is given up, as crashed. From any goroutine; the call must never
-	// return to the game session. Nil does nothing.
+	// Stuck, from any goroutine, gives up the game session: a call into the logic cannot be ended, and must never return to it. Nil does nothing.
 	Stuck func(reason string)
-	// HandOver tells that a call into the logic takes long and goes on: somebody else should do what the goroutine still has to do for others. Called
-	// on that goroutine, from inside the call. Nil does nothing.
+	// HandOver, from inside a call that takes long, has somebody else do what its goroutine still has to do for others. Nil does nothing.
 	HandOver func()
 }
 
@@ -50,8 +48,7 @@ type Limits struct {
 	Tick time.Duration
 	// TimersMax is how many timers may wait.
 	TimersMax int
-	// MemoryMax is how much a script may hold, in bytes. A child process is ended above it; what a
-	// runtime of the embedded engine holds is estimated now and then (watchdog.Options.Held).
+	// MemoryMax is how much a script may hold, in bytes; of the embedded engine that is estimated now and then (watchdog.Options.Held).
 	MemoryMax int64
 	// KeepRunningOnError logs errors outside of callbacks, and goes on (D-125).
 	KeepRunningOnError bool

@@ -2,8 +2,7 @@ package script
 
 import "troupe/messages"
 
-// Base answers every callback as a script that lacks it would (realtime.md
-// 15.2). Embed it and override what the game needs.
+// Base answers every callback as a script that lacks it would (realtime.md 15.2). Embed it and override what the game needs.
 type Base struct{}
 
 var _ Handler = Base{}
@@ -26,14 +25,8 @@ func (Base) OnSendToGroup(*Message) Decision                               { ret
 func (Base) OnPlayerJoinGroup(messages.GroupID, messages.PeerID) Decision  { return Allow }
 func (Base) OnPlayerLeaveGroup(messages.GroupID, messages.PeerID) Decision { return Allow }
 
-// Relay is the handler of a game session without a script: everybody may
-// enter, send and join; messages to the server are dropped. Its maximum of
-// players is the game session's own.
+// Relay is the handler of a game session without a script: everybody may enter, send and join; messages to the server are dropped.
 type Relay struct{ Base }
 
-// relayPlayersMax lifts the default of 32: a relay has no script whose
-// expectations it must meet, and the API allows 200.
-const relayPlayersMax = 1 << 20
-
-// Configuration leaves the bound to the game session.
-func (Relay) Configuration() Configuration { return Configuration{MaxPlayers: relayPlayersMax} }
+// Configuration lifts the default of 32 players: the API allows 200, and the game session bounds them.
+func (Relay) Configuration() Configuration { return Configuration{MaxPlayers: 1 << 20} }

@@ -49,7 +49,7 @@ type child struct {
 
 func newChild(p *Program, process script.Process) *child {
 	return &child{p: p, process: process, closing: make(chan struct{}), kills: make(chan string, 1), handled: make(chan struct{}, 1),
-		queue: queue{wake: make(chan struct{}, 1)}, watchdog: watchdog{limit: p.limits.Callback}, cpu: cpuMeter{window: CPUWindow}}
+		queue: queue{wake: make(chan struct{}, 1)}, watchdog: watchdog{limit: p.limits.Callback}, cpu: cpuMeter{window: cpuWindow}}
 }
 
 // close ends the process, and the log's use. It does not wait.
@@ -120,9 +120,9 @@ func (c *child) command() (cmd *exec.Cmd, host, far pipes, err error) {
 	if c.p.maps {
 		flags = append(flags, "--enable-source-maps")
 	}
-	cmd = exec.Command(c.p.o.Binary, append(flags, c.p.files.boot)...)
+	cmd = exec.Command(c.p.binary, append(flags, c.p.files.boot)...)
 	cmd.Dir = c.p.files.game
-	cmd.Env = []string{"PATH=" + filepath.Dir(c.p.o.Binary) + string(os.PathListSeparator) + "/usr/local/bin:/usr/bin:/bin",
+	cmd.Env = []string{"PATH=" + filepath.Dir(c.p.binary) + string(os.PathListSeparator) + "/usr/local/bin:/usr/bin:/bin",
 		"HOME=" + c.p.files.game, "NODE_ENV=production"}
 	if zone, ok := os.LookupEnv("TZ"); ok { // the time of day is that of the host
 		cmd.Env = append(cmd.Env, "TZ="+zone)
@@ -241,14 +241,14 @@ func (c *child) look() {
 // use judges what the processes use. Called by the keeper.
 func (c *child) use(u usage) {
 	cpu := c.cpu.add(time.Now(), u.cpu)
-	memory, o := c.p.limits.MemoryMax, &c.p.o
+	memory, most := c.p.limits.MemoryMax, c.p.bounds
 	switch {
 	case memory > 0 && u.rss > memory+memoryOfNode:
 		c.kill(fmt.Sprintf("the script takes %d MiB of memory, more than %d MiB", (u.rss-memoryOfNode)>>20, memory>>20))
-	case o.CPU > 0 && cpu > o.CPU:
-		c.kill(fmt.Sprintf("the script took %v of processor time within %v, more than %v", cpu.Round(10*time.Millisecond), CPUWindow, o.CPU))
-	case o.ProcessesMax > 0 && u.processes > o.ProcessesMax:
-		c.kill(fmt.Sprintf("the script has %d processes, more than %d", u.processes, o.ProcessesMax))
+	case cpu > most.cpu:
+		c.kill(fmt.Sprintf("the script took %v of processor time within %v, more than %v", cpu.Round(10*time.Millisecond), cpuWindow, most.cpu))
+	case u.processes > most.processes:
+		c.kill(fmt.Sprintf("the script has %d processes, more than %d", u.processes, most.processes))
 	}
 }
 

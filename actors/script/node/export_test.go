@@ -1,7 +1,9 @@
 package node
 
 import (
+	"cmp"
 	"context"
+	"time"
 
 	"troupe/actors/script"
 )
@@ -14,6 +16,11 @@ func (p *Program) Wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// Bound replaces the bounds of processor time and processes. It comes before the first game session.
+func (p *Program) Bound(cpu time.Duration, processes int) {
+	p.bounds = bounds{cmp.Or(cpu, p.bounds.cpu), cmp.Or(processes, p.bounds.processes)}
 }
 
 // Overdue lets the time pass that a call may take, as far as the watchdog knows, and has it look.

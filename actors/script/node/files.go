@@ -13,8 +13,7 @@ import (
 	"troupe/messages"
 )
 
-// files are the unpacked files of one program, in the layout of the original
-// (realtime.md 15.1):
+// files are the unpacked files of one program, in the layout of the original (realtime.md 15.1):
 //
 //	root/lock           held by the host that it belongs to
 //	root/host/          what runs the script
@@ -22,8 +21,7 @@ import (
 //	root/game/VERSION/  the script, its working directory
 //	root/fleet-N/       gamelift-metadata.json of one fleet
 //
-// Nothing in it is written by scripts that are well-behaved: files and folders of
-// the script are read-only.
+// Files and folders of the script are read-only.
 type files struct {
 	root, boot, game string
 	lock             *os.File
@@ -32,10 +30,8 @@ type files struct {
 const (
 	rootPrefix = "troupe-node-"
 	lockName   = "lock"
+	sweepAge   = time.Minute // the least age of a folder that was never locked, when sweep removes it
 )
-
-// sweepAge is the least age of a folder that was never locked, when sweep removes it.
-const sweepAge = time.Minute
 
 // sweep ends the processes and removes the files that hosts that were killed have left in dir.
 func sweep(dir string) {
@@ -131,7 +127,6 @@ func write(path string, data []byte) error {
 	return os.WriteFile(path, data, 0o444)
 }
 
-// chmodFolders makes folders read-only, or not.
 func chmodFolders(dir string, mode os.FileMode) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
@@ -141,14 +136,12 @@ func chmodFolders(dir string, mode os.FileMode) error {
 	})
 }
 
-// metadata writes what the original keeps in /local/gamemetadata of a fleet, into a
-// folder of its own, and returns that.
+// metadata writes what the original keeps in /local/gamemetadata of a fleet, into a folder of its own, and returns that.
 func (f *files) metadata(fleet *messages.Fleet, n int) (string, error) {
 	dir := filepath.Join(f.root, fmt.Sprint("fleet-", n))
 	return dir, write(filepath.Join(dir, "gamelift-metadata.json"), script.Metadata(fleet))
 }
 
-// remove deletes everything.
 func (f *files) remove() {
 	_ = chmodFolders(filepath.Join(f.root, "game"), 0o755) // what cannot be changed back cannot be removed either
 	_ = os.RemoveAll(f.root)

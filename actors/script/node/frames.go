@@ -9,9 +9,8 @@ import (
 	"troupe/messages"
 )
 
-// onFrames does what the script wants, and returns what is left for another turn of the
-// game session's actor, in which this runs: what an answer lets happen comes when the
-// turn is over, and before what the script has done since.
+// onFrames does what the script wants, and returns what is left for another turn of the game session's actor: what an answer lets happen comes when
+// the turn is over, and before what the script has done since.
 func (h *handler) onFrames(list []fields) (rest []fields) {
 	for i := range list {
 		if h.over {
@@ -93,8 +92,7 @@ func (h *handler) onLoaded(f *fields) {
 // leaveTime is how long a process may take to end once it has said that it will.
 const leaveTime = 2 * time.Second
 
-// leave keeps what the end of the process means until it has ended and all that it
-// has printed is in the log.
+// leave keeps what the end of the process means until it has ended and all that it has printed is in the log.
 func (h *handler) leave(fate func()) {
 	h.over, h.fate = true, fate
 	time.AfterFunc(leaveTime, func() { h.kill("") })

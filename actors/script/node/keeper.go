@@ -7,12 +7,9 @@ import (
 	"time"
 )
 
-// sampleInterval is the minimum time between two samples of what children use. It bounds
-// by how much a child may exceed a limit before it is ended. A sample reads every process
-// of the system, 20 us of processor time each: with thousands of processes, samples are
-// rarer, so that they take at most one part in sampleShare of a processor. Time in which
-// the keeper only waited for a processor does not count: a busy machine is no reason to
-// watch less.
+// sampleInterval is the minimum time between two samples of what children use. A sample reads every process of the system, 20 us of processor time
+// each: with thousands of processes, samples are rarer, so that they take at most one part in sampleShare of a processor. Time in which the keeper
+// only waited for a processor does not count.
 const (
 	sampleInterval = 250 * time.Millisecond
 	sampleShare    = 50
@@ -20,9 +17,8 @@ const (
 
 var errStopped = errors.New("the program is closed")
 
-// keeper starts the children of a program, all from one thread, which it keeps: the
-// system ends a child with the thread that started it (attributes). And it tells
-// children what they use.
+// keeper starts the children of a program, all from one thread, which it keeps: the system ends a child with the thread that started it
+// (attributes). And it tells children what they use.
 type keeper struct {
 	tag    tag
 	starts chan start
@@ -99,7 +95,7 @@ func launch(s start, t tag, serial int) (pid int, err error) {
 	if err := s.cmd.Start(); err != nil {
 		return 0, err
 	}
-	tame(s.cmd.Process.Pid, s.o, s.memoryMax, t, serial)
+	tame(s.cmd.Process.Pid, s.memoryMax, t, serial)
 	return s.cmd.Process.Pid, nil
 }
 

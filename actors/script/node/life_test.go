@@ -3,6 +3,8 @@ package node_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -116,12 +118,16 @@ func TestErrorsOutsideOfCallbacks(t *testing.T) {
 
 func TestNewSaysWhatIsMissing(t *testing.T) {
 	b := &bundle.Bundle{Files: map[string][]byte{"server.js": nil}, Version: "v"}
-	_, err := node.New(b, "server.js", script.Limits{}, node.Options{Binary: "/nowhere/node"})
-	if !errors.Is(err, node.ErrMissing) || !strings.Contains(err.Error(), "install Node.js") {
-		t.Error(err)
-	}
+	t.Run("node", func(t *testing.T) {
+		t.Setenv("PATH", "/nowhere")
+		_, err := node.New(b, "server.js", script.Limits{}, node.Options{})
+		if !errors.Is(err, node.ErrMissing) || !strings.Contains(err.Error(), "install Node.js") {
+			t.Error(err)
+		}
+	})
 	need(t)
-	if _, err = node.New(b, "/local/game/other.js", script.Limits{}, node.Options{}); err == nil || !strings.Contains(err.Error(), "other.js") {
+	_, err := node.New(b, "/local/game/other.js", script.Limits{}, node.Options{})
+	if err == nil || !strings.Contains(err.Error(), "other.js") {
 		t.Error(err)
 	}
 	b = &bundle.Bundle{Files: map[string][]byte{"a.ts": []byte("let a: number;\nlet b = ;")}, Version: "v"}
@@ -146,7 +152,12 @@ func TestABinaryThatIsNoNode(t *testing.T) {
 	}
 	for name, binary := range map[string]string{"ends at once": "/bin/true", "cannot be run": "/etc/passwd"} {
 		t.Run(name, func(t *testing.T) {
-			p, err := node.New(&bundle.Bundle{Files: map[string][]byte{"a.js": nil}, Version: "v"}, "a.js", actorstest.ScriptLimits(), node.Options{Binary: binary, Dir: t.TempDir()})
+			path := t.TempDir()
+			if err := os.Symlink(binary, filepath.Join(path, "node")); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("PATH", path)
+			p, err := node.New(&bundle.Bundle{Files: map[string][]byte{"a.js": nil}, Version: "v"}, "a.js", actorstest.ScriptLimits(), node.Options{Dir: t.TempDir()})
 			if errors.Is(err, node.ErrMissing) {
 				return
 			} else if err != nil {

@@ -43,7 +43,8 @@ func TestHostileScripts(t *testing.T) {
 	for name, c := range map[string]struct {
 		code, reason string
 		gate, stuck  bool // stuck: only the watchdog ends it
-		options      node.Options
+		cpu          time.Duration
+		processes    int
 	}{
 		"loop":                 {code: "begun(); for (;;);", stuck: true},
 		"loop in try, finally": {code: "begun(); for (;;) try { for (;;); } finally { continue; }", stuck: true},
@@ -59,13 +60,13 @@ func TestHostileScripts(t *testing.T) {
 		"heap":                 {code: "const a = []; for (;;) a.push({ n: [a.length] });", reason: "heap out of memory"},
 		"buffers":              {code: "globalThis.a = []; for (let i = 0; i < 12; i++) setTimeout(() => a.push(Buffer.alloc(16 << 20, 1)), 50 * i);", reason: "MiB of memory, more than 64 MiB"},
 		"buffers at once":      {code: "globalThis.a = []; for (;;) a.push(Buffer.alloc(64 << 20, 1));", reason: ""},
-		"processor time":       {code: "const f = () => setImmediate(f); f()", reason: "of processor time within 10s", options: node.Options{CPU: 500 * time.Millisecond}},
+		"processor time":       {code: "const f = () => setImmediate(f); f()", reason: "of processor time within 10s", cpu: 500 * time.Millisecond},
 		"other threads": {code: "const {Worker} = require('worker_threads'); for (let i = 0; i < 3; i++) new Worker('for (;;);', {eval: true});",
-			reason: "of processor time within 10s", options: node.Options{CPU: time.Second}},
+			reason: "of processor time within 10s", cpu: time.Second},
 		"processes": {code: "const {spawn} = require('child_process'); for (let i = 0; i < 12; i++) spawn('sleep', ['1000'])",
-			reason: "processes, more than 4", options: node.Options{ProcessesMax: 4}},
+			reason: "processes, more than 4", processes: 4},
 		"processes of other sessions": {code: "const {spawn} = require('child_process'); for (let i = 0; i < 12; i++) spawn('setsid', ['sleep', '1000'])",
-			reason: "processes, more than 4", options: node.Options{ProcessesMax: 4}},
+			reason: "processes, more than 4", processes: 4},
 		"reads the pipes":  {code: "require('fs').writeSync(4, 'garbage')", reason: "the host does not understand"},
 		"says it lives":    {code: "for (;;) require('fs').writeSync(4, Buffer.from([5, 0, 0, 0, 1, 0, 0, 0, 0]))", reason: "confirmed what it was not sent"},
 		"closes the pipes": {code: "require('fs').closeSync(4)", reason: "node ended"},
@@ -76,7 +77,7 @@ func TestHostileScripts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := setup{short: name == "stopped", options: c.options, limits: func(l *script.Limits) { l.MemoryMax = 64 << 20 }}
+			s := setup{short: name == "stopped", cpu: c.cpu, processes: c.processes, limits: func(l *script.Limits) { l.MemoryMax = 64 << 20 }}
 			play(t, pids(t)+"mark();"+misbehave, s, func(g *game) {
 				g.processes()
 				a := g.enter()
@@ -290,7 +291,7 @@ let open = 0;
 for (let fd = 0; fd < 100; fd++) try { const s = fs.fstatSync(fd); if (s.isSocket() || s.isFile()) open++; } catch (e) {}
 console.log('open', open);
 console.log('limits', fs.readFileSync('/proc/self/limits', 'utf8').match(/Max core file size +\d+/)[0].split(/ +/).pop(), require('os').getPriority());
-exports.ssExports = { init() {} };`, setup{short: true, args: []string{"a", "b"}, options: node.Options{Nice: 5}}, func(g *game) {
+exports.ssExports = { init() {} };`, setup{short: true, args: []string{"a", "b"}}, func(g *game) {
 		for _, want := range []string{"environment HOME,NODE_ENV,PATH,TZ\n", "zone 9\n", "arguments 4 true a,b\n", "folder true 0\n", "open 0\n", "limits 0 5"} {
 			if !strings.Contains(g.log.String()+"\n", want) {
 				t.Errorf("%q is not in the log", want)

@@ -1,7 +1,9 @@
 package node
 
 import (
+	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -18,6 +20,8 @@ type Program struct {
 	entry       string // path of the file
 	maps        bool   // there are source maps
 	limits      script.Limits
+	bounds      bounds
+	binary      string
 	o           Options
 	files       *files
 	keeper      *keeper
@@ -29,14 +33,21 @@ type Program struct {
 	done   chan struct{}     // closed when all is gone
 }
 
+// bounds are what a game session may take on Linux, besides script.Limits.
+type bounds struct {
+	cpu       time.Duration // of all processes within any cpuWindow
+	processes int           // at a time
+}
+
 var _ script.Program = (*Program)(nil)
 
 // New unpacks b, whose entry is what a launch path names (bundle.Bundle.Entry). The error says what to do; it is ErrMissing without Node.js.
 func New(b *bundle.Bundle, entry string, limits script.Limits, o Options) (*Program, error) {
-	o, err := o.filled()
+	binary, err := findNode()
 	if err != nil {
 		return nil, err
 	}
+	o.Dir = cmp.Or(o.Dir, os.TempDir())
 	entry, err = b.Entry(entry)
 	if err != nil {
 		return nil, err
@@ -51,8 +62,8 @@ func New(b *bundle.Bundle, entry string, limits script.Limits, o Options) (*Prog
 	if err != nil {
 		return nil, fmt.Errorf("unpack version %s: %w", b.Version, err)
 	}
-	p := &Program{version: b.Version, nodeVersion: b.NodeVersion, entry: filepath.Join(f.game, filepath.FromSlash(entry)), maps: maps, limits: limits, o: o, files: f,
-		keeper: newKeeper(t), fleets: make(map[string]string), done: make(chan struct{})}
+	p := &Program{version: b.Version, nodeVersion: b.NodeVersion, entry: filepath.Join(f.game, filepath.FromSlash(entry)), maps: maps, limits: limits, bounds: bounds{15 * time.Second, 16},
+		binary: binary, o: o, files: f, keeper: newKeeper(t), fleets: make(map[string]string), done: make(chan struct{})}
 	go p.keeper.run()
 	return p, nil
 }

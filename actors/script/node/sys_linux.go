@@ -16,8 +16,7 @@ import (
 // watches says that sample works.
 const watches = true
 
-// attributes make a process the first of its own group, ended by the system when
-// the thread that starts it ends, and so with the host.
+// attributes make a process the first of its own group, ended by the system with the thread that starts it, and so with the host.
 func attributes(o *Options, t tag, serial int) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if o.otherUser() {
@@ -29,13 +28,10 @@ func attributes(o *Options, t tag, serial int) *syscall.SysProcAttr {
 	return a
 }
 
-// tame bounds a process that has just been started, and what it will start. A bound
-// that cannot be set is one fewer: sample watches all the same.
-//
-// The number of processes is not bounded by RLIMIT_NPROC, which counts all processes
-// and threads of a user, the host's own included, wherever they come from.
-func tame(pid int, o *Options, memoryMax int64, t tag, serial int) {
-	_ = unix.Setpriority(unix.PRIO_PROCESS, pid, max(o.Nice, 0))
+// tame bounds a process that has just been started, and what it will start. A bound that cannot be set is one fewer: sample watches all the same.
+// RLIMIT_NPROC would count all processes and threads of a user, the host's own included.
+func tame(pid int, memoryMax int64, t tag, serial int) {
+	_ = unix.Setpriority(unix.PRIO_PROCESS, pid, nice)
 	limit := func(what int, n uint64) { _ = unix.Prlimit(pid, what, &unix.Rlimit{Cur: n, Max: n}, nil) }
 	limit(unix.RLIMIT_CORE, 0)
 	limit(unix.RLIMIT_NOFILE, filesMax)
@@ -49,12 +45,10 @@ func tame(pid int, o *Options, memoryMax int64, t tag, serial int) {
 	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("1000"), 0)
 }
 
-// A mark is inherited by all that a child starts, and tells it from other processes when it has
-// left its process group, and its parents have ended. It is the value of RLIMIT_LOCKS, which
-// limits nothing since Linux 2.4.25 (getrlimit(2)), and which a process may lower. Of another
-// user the host may neither set nor read it without CAP_SYS_RESOURCE, which containers seldom
-// have: there the mark is two supplementary groups, which no process without privileges can
-// leave. Nothing belongs to groups of such numbers.
+// A mark is inherited by all that a child starts, and tells it from other processes when it has left its process group. It is the value of
+// RLIMIT_LOCKS, which limits nothing since Linux 2.4.25 (getrlimit(2)), and which a process may lower. Of another user the host may neither set nor
+// read it without CAP_SYS_RESOURCE, which containers seldom have: there the mark is two supplementary groups, to which nothing belongs, and which no
+// process without privileges can leave.
 const (
 	serialBits   = 24
 	limitBase    = 1 << (tagBits + serialBits)
@@ -90,8 +84,7 @@ func (t tag) marked(pid int) int {
 	return serial
 }
 
-// marksGroups tells whether children get groups: those that run as another user, unless
-// this is a user namespace, where such numbers are not mapped.
+// marksGroups tells whether children get groups: those of another user, unless this is a user namespace, where such numbers are not mapped.
 func marksGroups(o *Options) bool {
 	var inside, outside, count uint64
 	text, _ := os.ReadFile("/proc/self/gid_map")
@@ -102,13 +95,11 @@ func marksGroups(o *Options) bool {
 const (
 	// filesMax is how many files each process of a script may have open.
 	filesMax = 1024
-	// dataSlack is what a process of node may map beyond a script's memory: stacks of
-	// its threads, its own heap and buffers that garbage collection has not reached.
+	// dataSlack is what a process of node may map beyond a script's memory.
 	dataSlack = 512 << 20
 )
 
-// awaitEnd returns when a process has ended, and leaves it to be waited for, so
-// that its id, and its group's, is not given to others meanwhile.
+// awaitEnd returns when a process has ended. Its id, and its group's, is not given to others before reap.
 func awaitEnd(cmd *exec.Cmd) {
 	for {
 		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -118,7 +109,6 @@ func awaitEnd(cmd *exec.Cmd) {
 	}
 }
 
-// reap gives the id of a process that has ended back to the system.
 func reap(cmd *exec.Cmd) { _ = cmd.Wait() }
 
 // killGroup ends all processes of the group of pid.
@@ -158,8 +148,7 @@ func processes() []int {
 	return ids
 }
 
-// sample reads what the system's processes use: those of t's program by serial number, others
-// by process group. Zombies are left out.
+// sample reads what the system's processes use: those of t's program by serial number, others by process group. Zombies are left out.
 func sample(t tag) (marked, groups map[int]usage) {
 	marked, groups = make(map[int]usage), make(map[int]usage)
 	for _, pid := range processes() {

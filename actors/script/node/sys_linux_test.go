@@ -74,7 +74,7 @@ func TestAMarkIsOfOneProgramAndChild(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		tame(cmd.Process.Pid, &Options{}, 0, m.tag, m.serial)
+		tame(cmd.Process.Pid, 0, m.tag, m.serial)
 		if got := m.tag.marked(cmd.Process.Pid); got != m.serial {
 			t.Errorf("marked %d, want %d", got, m.serial)
 		}

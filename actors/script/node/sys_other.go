@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// No host runs scripts in Node here (Options.filled).
+// No host runs scripts in Node here (findNode).
 
 func attributes(*Options, tag, int) *syscall.SysProcAttr { return nil }
-func tame(int, *Options, int64, tag, int)                {}
+func tame(int, int64, tag, int)                          {}
 func killGroup(int)                                      {}
 func lock(string) (*os.File, error)                      { return nil, errors.ErrUnsupported }
 func own(fs.FileInfo) bool                               { return false }

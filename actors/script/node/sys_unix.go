@@ -13,9 +13,7 @@ func attributes(o *Options, _ tag, _ int) *syscall.SysProcAttr {
 	return a
 }
 
-func tame(pid int, o *Options, _ int64, _ tag, _ int) {
-	_ = syscall.Setpriority(syscall.PRIO_PROCESS, pid, max(o.Nice, 0))
-}
+func tame(pid int, _ int64, _ tag, _ int) { _ = syscall.Setpriority(syscall.PRIO_PROCESS, pid, nice) }
 
 // killGroup ends all processes of the group of pid.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }

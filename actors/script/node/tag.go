@@ -6,8 +6,7 @@ import (
 	"strconv"
 )
 
-// tag is the random number of one program. With a child's serial number it marks the child
-// and all that descends from it; other hosts, those in containers included, have other tags.
+// tag is the random number of one program. With a child's serial number it marks the child and all that descends from it.
 type tag uint32
 
 const (

@@ -11,8 +11,7 @@ import (
 	"troupe/actors/script/bundle"
 )
 
-// typescript reports whether a file must be translated: old versions of Node.js do
-// not know TypeScript, and new ones know the part of it that can be left out only.
+// typescript reports whether a file must be translated: Node.js knows no more of TypeScript than what can be left out.
 func typescript(name string) bool {
 	if strings.HasSuffix(name, ".d.ts") || strings.Contains("/"+name, "/node_modules/") {
 		return false
@@ -20,8 +19,7 @@ func typescript(name string) bool {
 	return slices.Contains([]string{".ts", ".mts", ".cts"}, path.Ext(name))
 }
 
-// translated returns the files of b, TypeScript as CommonJS under its own name, with
-// a map by which stacks show its own lines; any is whether there is some.
+// translated returns the files of b, TypeScript as CommonJS under its own name, with a source map; any is whether there is some.
 func translated(b *bundle.Bundle) (files map[string][]byte, any bool, err error) {
 	files = make(map[string][]byte, len(b.Files))
 	for name, data := range b.Files {

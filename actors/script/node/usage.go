@@ -13,7 +13,10 @@ func (u usage) plus(v usage) usage {
 	return usage{u.rss + v.rss, u.cpu + v.cpu, u.processes + v.processes}
 }
 
-// cpuMeter tells how much processor time was used within a window. Pure.
+// cpuWindow is the time over which processor time is bounded.
+const cpuWindow = 10 * time.Second
+
+// cpuMeter tells how much processor time was used within a window.
 type cpuMeter struct {
 	window  time.Duration
 	samples []cpuSample // from the last at or before the window's start on
@@ -25,7 +28,6 @@ type cpuSample struct {
 }
 
 // add takes a sample and returns what was used in the window that ends with it.
-// Until a window is full, everything counts.
 func (m *cpuMeter) add(now time.Time, cpu time.Duration) time.Duration {
 	// A sample is kept if it is a tenth of the window after the one before.
 	if n := len(m.samples); n == 0 || now.Sub(m.samples[n-1].at) >= m.window/10 {

@@ -2,8 +2,7 @@ package node
 
 import "time"
 
-// watchdog finds a child that has stopped to handle what it is sent. It is a pure
-// machine: its owner tells it what happens and asks it now and then.
+// watchdog finds a child that has stopped to handle what it is sent. Its owner tells it what happens and asks it now and then.
 type watchdog struct {
 	limit time.Duration // a call may take so long; 0: no limit
 
@@ -12,7 +11,6 @@ type watchdog struct {
 	looked   time.Time
 }
 
-// sent tells of a frame to the child.
 func (w *watchdog) sent(now time.Time) {
 	if w.open == 0 {
 		w.progress = now
@@ -20,8 +18,7 @@ func (w *watchdog) sent(now time.Time) {
 	w.open++
 }
 
-// confirmed tells that the child has handled n frames. False: it cannot have, or has
-// handled none, which is no progress.
+// confirmed tells that the child has handled n frames. False: it cannot have, or has handled none, which is no progress.
 func (w *watchdog) confirmed(n uint32, now time.Time) bool {
 	if n == 0 || int64(n) > int64(w.open) {
 		return false
@@ -31,8 +28,7 @@ func (w *watchdog) confirmed(n uint32, now time.Time) bool {
 	return true
 }
 
-// every is how often the watchdog wants to look: often enough for the limit, and
-// not so often that game sessions without players cost something.
+// every is how often the watchdog wants to look: not so often that game sessions without players cost something.
 func (w *watchdog) every() time.Duration {
 	if w.limit <= 0 {
 		return time.Second
@@ -40,9 +36,8 @@ func (w *watchdog) every() time.Duration {
 	return min(max(w.limit/10, 10*time.Millisecond), 3*time.Second)
 }
 
-// look tells whether the child is stuck, and otherwise whether it is to be sent
-// something, because nothing is open by which it could show that it is alive. A look
-// that comes late excuses the child: the host was held up itself.
+// look tells whether the child is stuck, and whether it is to be asked for a sign of life, because nothing is open. A look that comes late excuses
+// the child: the host was held up itself.
 func (w *watchdog) look(now time.Time) (stuck, ask bool) {
 	if late := now.Sub(w.looked) - w.every(); !w.looked.IsZero() && late > w.every() {
 		w.progress = w.progress.Add(late)

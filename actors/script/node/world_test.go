@@ -84,6 +84,8 @@ type setup struct {
 	entry       string
 	limits      func(l *script.Limits)
 	options     node.Options
+	cpu         time.Duration // see node.Program.Bound
+	processes   int
 	nodeVersion string
 	args        []string
 	failing     bool // it is not to become ACTIVE
@@ -165,13 +167,11 @@ func program(t testing.TB, dir, source string, s setup) *node.Program {
 		s.limits(&l)
 	}
 	s.options.Dir = dir
-	if s.options.Nice == 0 {
-		s.options.Nice = -1 // tests wait for it
-	}
 	p, err := node.New(b, entry, l, s.options)
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.Bound(s.cpu, s.processes)
 	return p
 }
 

@@ -7,6 +7,5 @@ import _ "embed" // of the file beside this one
 //go:embed realtime.js
 var Source string
 
-// Name is what Source is called in stacks; frames with "troupe:" in their name
-// belong to the host, not to the script.
+// Name is what Source is called in stacks; frames with "troupe:" in their name belong to the host, not to the script.
 const Name = "troupe:realtime"

@@ -2,13 +2,10 @@ package realtime
 
 import "strings"
 
-// textMax is how much of a text is searched for stacks, in bytes: the log shows less, and
-// a text of nothing but lines takes 17 times its size while it is searched.
+// textMax is how much of a text is searched for stacks, in bytes: the log shows less.
 const textMax = 64 << 10
 
-// OwnFrames returns a text for the log with the stacks in it as the script's author
-// knows them: without frames of the host, and without what lies between the script's
-// outermost frame and the host.
+// OwnFrames returns a text for the log without the frames of the host in its stacks, and without what is between them and the script's outermost frame.
 func OwnFrames(text string) string {
 	if !strings.Contains(text, "\n") {
 		return text
