@@ -36,8 +36,8 @@ func (d Decision) Pending() *Pending {
 	return d.later
 }
 
-// Pending is a decision that takes time; after 10 s it is refused (D-116). The zero value is ready for use. All its methods are for callbacks only;
-// from another goroutine use Session.Do.
+// Pending is a decision that takes time; after 10 s it is refused (D-116). The zero value is ready for use. All its methods are for
+// callbacks only; from another goroutine use Session.Do.
 type Pending struct {
 	done, ok bool
 	reason   string

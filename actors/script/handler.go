@@ -16,8 +16,8 @@ type Configuration struct {
 	MaxPlayers int
 }
 
-// Handler is a game's logic; Base gives the results of a script that lacks the callback. Methods of one Handler are called one at a time. What they
-// receive is valid during the call unless said otherwise. A handler that also is a Loader, Closer or Stopper is used as such.
+// Handler is a game's logic; Base gives the results of a script that lacks the callback. Methods of one Handler are called one at a time.
+// What they receive is valid during the call unless said otherwise. A handler that also is a Loader, Closer or Stopper is used as such.
 type Handler interface {
 	// Init hands over the session object. An error: the game session does not start.
 	Init(s Session) error
@@ -27,7 +27,7 @@ type Handler interface {
 	OnProcessStarted(args []string) Decision
 	// OnStartGameSession comes before the game session is ACTIVE. Refuse, or a panic: it ends (D-115).
 	OnStartGameSession(g *messages.GameSession) Decision
-	// OnUpdateGameSession tells what became of a backfill request (flexmatch.md 16). With messages.MatchDataUpdated, the matchmaker data is new.
+	// OnUpdateGameSession tells what became of a backfill request (flexmatch.md 16). With messages.MatchDataUpdated, matchmaker data is new.
 	OnUpdateGameSession(g *messages.GameSession, u Update)
 	// OnHealthCheck is asked every 60 s. Refuse: the process is unhealthy.
 	OnHealthCheck() Decision
@@ -37,8 +37,8 @@ type Handler interface {
 	OnPlayerConnect(m *ConnectMessage) Decision
 	// OnPlayerAccepted comes after LOGIN_RESPONSE; Players contains the player.
 	OnPlayerAccepted(p Player)
-	// OnPlayerDetached comes when the connection of an accepted player is lost. Hold waits for it, as long as the reconnect window lasts. After
-	// Release, OnPlayerDisconnect follows. Reason is for logs. Base holds.
+	// OnPlayerDetached comes when the connection of an accepted player is lost. Hold waits for it, as long as the reconnect window lasts.
+	// After Release, OnPlayerDisconnect follows. Reason is for logs. Base holds.
 	OnPlayerDetached(peer messages.PeerID, reason string) Decision
 	// OnPlayerReconnected comes when a player has another connection than before, after what it missed was sent.
 	OnPlayerReconnected(peer messages.PeerID, info Reconnected)
@@ -56,7 +56,7 @@ type Handler interface {
 	OnPlayerLeaveGroup(group messages.GroupID, peer messages.PeerID) Decision
 }
 
-// Stopper is a Handler whose calls may take long. Stop, from any goroutine and more than once, ends a call under way soon: its game session is to end.
+// Stopper is a Handler whose calls may take long. Stop, from any goroutine and more than once, soon ends the call under way.
 type Stopper interface {
 	Stop(reason string)
 }
@@ -148,14 +148,14 @@ type Session interface {
 	BroadcastGroupMembershipUpdate(group, to messages.GroupID)
 	// KickPlayer removes a player; OnPlayerDisconnect follows.
 	KickPlayer(peer messages.PeerID, reason string)
-	// StartMatchBackfill asks matchmaking for more players (flexmatch.md 16.3), and returns the ticket, of which OnUpdateGameSession tells more.
-	// Empty: the game session is not there yet or ends, or more than 20 requests came within 10 s.
+	// StartMatchBackfill asks matchmaking for more players (flexmatch.md 16.3), and returns the ticket, of which OnUpdateGameSession tells
+	// more. Empty: the game session is not there yet or ends, or more than 20 requests came within 10 s.
 	StartMatchBackfill() messages.TicketID
 	// StopMatchBackfill ends the backfill request under way, and automatic backfill.
 	StopMatchBackfill()
 	// ProcessEnding stops logins. Without an Exit, the host ends the game session 10 s later.
 	ProcessEnding()
-	// Exit ends the game session when the callback is over. Without ProcessEnding before, or with a code that is not 0, it counts as a crash.
+	// Exit ends the game session when the callback is over. Without ProcessEnding before, or with another code than 0, it is a crash.
 	Exit(code int)
 	// Crash is Exit for one whose process failed, with words for operators.
 	Crash(reason string)

@@ -32,7 +32,7 @@ func (l Level) String() string {
 	return fmt.Sprintf("Level(%d)", uint8(l))
 }
 
-// LevelOf returns the threshold that launch parameters ask for by a word loggingLevel:LEVEL, in either case; else LevelInfo (realtime.md 18.1).
+// LevelOf returns the threshold that launch parameters ask for by a word loggingLevel:LEVEL, in either case; or LevelInfo.
 func LevelOf(launchParameters string) Level {
 	for _, word := range strings.Fields(launchParameters) {
 		name, ok := strings.CutPrefix(strings.ToLower(word), "logginglevel:")

@@ -14,7 +14,7 @@ type Process struct {
 	Args     []string
 	Log      *Log
 	Counters *counters.Set
-	// Stuck, from any goroutine, gives up the game session: a call into the logic cannot be ended, and must never return to it. Nil does nothing.
+	// Stuck, from any goroutine, gives up the game session: a call cannot be ended, and must never return to it. Nil does nothing.
 	Stuck func(reason string)
 	// HandOver, from inside a call that takes long, has somebody else do what its goroutine still has to do for others. Nil does nothing.
 	HandOver func()

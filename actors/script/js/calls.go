@@ -179,11 +179,10 @@ func (h *Handler) drain() {
 }
 
 // afterCallback is host.afterCallback().
-func (h *Handler) afterCallback(goja.FunctionCall) goja.Value {
+func (h *Handler) afterCallback(goja.FunctionCall) {
 	if len(h.ticks) > 0 {
 		h.drain()
 	}
-	return goja.Undefined()
 }
 
 // judge logs an error, and returns one that no code of the script is needed to print.

@@ -23,12 +23,6 @@ func isAbrupt(err error) bool {
 // framesMax is how many frames of a stack a log line shows.
 const framesMax = 10
 
-// thrown is host.uncaught(error).
-func (h *Handler) thrown(c goja.FunctionCall) goja.Value {
-	h.uncaught(c.Argument(0), "uncaughtException")
-	return goja.Undefined()
-}
-
 // uncaught ends the game session for an error outside callbacks, as Node.js ends the process, unless the script listens for such errors.
 func (h *Handler) uncaught(e goja.Value, origin string) {
 	heard, err := h.loader.Emit("uncaughtException", e, h.vm.ToValue(origin))

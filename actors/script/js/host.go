@@ -16,16 +16,36 @@ type hostFunction func(*Handler, goja.FunctionCall) goja.Value
 
 // hostFunctions are the functions of host, as the comment of realtime.js has them, and more for timers.js.
 var hostFunctions = map[string]hostFunction{
-	"log": (*Handler).log, "format": (*Handler).format, "utf8": (*Handler).utf8, "text": (*Handler).text,
-	"send": (*Handler).send, "kick": (*Handler).kick, "processEnding": (*Handler).processEnding,
-	"broadcastGroupMembershipUpdate": (*Handler).broadcast, "decided": (*Handler).decide, "failed": (*Handler).countFailed,
+	"log": does((*Handler).log), "format": (*Handler).format, "utf8": (*Handler).utf8, "text": (*Handler).text, "send": does((*Handler).send),
+	"kick": does(func(h *Handler, c goja.FunctionCall) {
+		h.session.KickPlayer(messages.PeerID(c.Argument(0).ToInteger()), c.Argument(1).String())
+	}),
+	"processEnding": does(func(h *Handler, _ goja.FunctionCall) { h.session.ProcessEnding() }),
+	"broadcastGroupMembershipUpdate": does(func(h *Handler, c goja.FunctionCall) {
+		h.session.BroadcastGroupMembershipUpdate(messages.GroupID(c.Argument(0).ToInteger()), messages.GroupID(c.Argument(1).ToInteger()))
+	}),
+	"decided": does(func(h *Handler, c goja.FunctionCall) {
+		h.decided = append(h.decided, decision{uint32(c.Argument(0).ToInteger()), c.Argument(1).ToBoolean()})
+	}),
+	"failed":   does(func(h *Handler, _ goja.FunctionCall) { h.process.Counters.HandlerErrors.Add(1) }),
+	"backfill": does((*Handler).backfill),
 
-	"arm": (*Handler).arm, "armed": (*Handler).armed, "disarm": (*Handler).disarm, "soon": (*Handler).soon, "notSoon": (*Handler).notSoon,
-	"later":    func(h *Handler, c goja.FunctionCall) goja.Value { return modules.Later(h.vm, c) },
-	"backfill": (*Handler).backfill, "uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback,
+	"arm": (*Handler).arm, "armed": (*Handler).armed, "disarm": does((*Handler).disarm), "soon": does((*Handler).soon),
+	"notSoon":       does(func(h *Handler, _ goja.FunctionCall) { h.timers.waiting-- }), // an immediate has run or was cleared
+	"later":         func(h *Handler, c goja.FunctionCall) goja.Value { return modules.Later(h.vm, c) },
+	"uncaught":      does(func(h *Handler, c goja.FunctionCall) { h.uncaught(c.Argument(0), "uncaughtException") }),
+	"afterCallback": does((*Handler).afterCallback),
 	"hint": func(h *Handler, c goja.FunctionCall) goja.Value {
 		return h.vm.ToValue(modules.Hint(c.Argument(0).String()))
 	},
+}
+
+// does is a function that returns nothing.
+func does(f func(*Handler, goja.FunctionCall)) hostFunction {
+	return func(h *Handler, c goja.FunctionCall) goja.Value {
+		f(h, c)
+		return goja.Undefined()
+	}
 }
 
 // host is the host object of one runtime. It makes a function when it is first used: each takes half a KiB, and most games use few.
@@ -56,7 +76,7 @@ func (o *host) Set(name string, v goja.Value) bool { o.values[name] = v; return 
 func (o *host) Has(name string) bool               { return o.Get(name) != nil }
 
 // log is host.log(level, text, file, row).
-func (h *Handler) log(c goja.FunctionCall) goja.Value {
+func (h *Handler) log(c goja.FunctionCall) {
 	file, row := "", 0
 	if f := c.Argument(2); !goja.IsUndefined(f) {
 		file, row = f.String(), int(c.Argument(3).ToInteger())
@@ -64,7 +84,6 @@ func (h *Handler) log(c goja.FunctionCall) goja.Value {
 		file, row = firstFrame(h.vm.CaptureCallStack(0, nil))
 	}
 	h.process.Log.At(script.Level(c.Argument(0).ToInteger()), file, row, realtime.OwnFrames(c.Argument(1).String()))
-	return goja.Undefined()
 }
 
 // format is host.format(args).
@@ -94,48 +113,21 @@ func (h *Handler) text(c goja.FunctionCall) goja.Value {
 	return h.vm.ToValue(modules.Text(b))
 }
 
-func (h *Handler) processEnding(goja.FunctionCall) goja.Value {
-	h.session.ProcessEnding()
-	return goja.Undefined()
-}
-
-func (h *Handler) broadcast(c goja.FunctionCall) goja.Value {
-	h.session.BroadcastGroupMembershipUpdate(messages.GroupID(c.Argument(0).ToInteger()), messages.GroupID(c.Argument(1).ToInteger()))
-	return goja.Undefined()
-}
-
 // backfill is host.backfill(start).
-func (h *Handler) backfill(c goja.FunctionCall) goja.Value {
+func (h *Handler) backfill(c goja.FunctionCall) {
 	if c.Argument(0).ToBoolean() {
 		h.session.StartMatchBackfill()
 	} else {
 		h.session.StopMatchBackfill()
 	}
-	return goja.Undefined()
-}
-
-func (h *Handler) decide(c goja.FunctionCall) goja.Value {
-	h.decided = append(h.decided, decision{uint32(c.Argument(0).ToInteger()), c.Argument(1).ToBoolean()})
-	return goja.Undefined()
-}
-
-func (h *Handler) countFailed(goja.FunctionCall) goja.Value {
-	h.process.Counters.HandlerErrors.Add(1)
-	return goja.Undefined()
-}
-
-func (h *Handler) kick(c goja.FunctionCall) goja.Value {
-	h.session.KickPlayer(messages.PeerID(c.Argument(0).ToInteger()), c.Argument(1).String())
-	return goja.Undefined()
 }
 
 // send is host.send(how, opCode, sender, payload, target). The script keeps the bytes of payload.
-func (h *Handler) send(c goja.FunctionCall) goja.Value {
+func (h *Handler) send(c goja.FunctionCall) {
 	payload, ok := modules.View(c.Argument(3))
 	if !ok {
 		panic(h.vm.NewTypeError("the payload is not a Uint8Array"))
 	}
 	m := script.Outgoing{OpCode: int32(c.Argument(1).ToInteger()), Sender: messages.PeerID(c.Argument(2).ToInteger()), Payload: payload}
 	h.session.Send(m, script.Target{How: script.How(c.Argument(0).ToInteger()), ID: int32(c.Argument(4).ToInteger())})
-	return goja.Undefined()
 }

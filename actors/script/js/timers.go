@@ -87,12 +87,11 @@ func (h *Handler) armed(c goja.FunctionCall) goja.Value {
 	return h.vm.ToValue(h.timers.byID[c.Argument(0).ToInteger()] != nil)
 }
 
-func (h *Handler) disarm(c goja.FunctionCall) goja.Value {
+func (h *Handler) disarm(c goja.FunctionCall) {
 	if n := h.timers.byID[c.Argument(0).ToInteger()]; n != nil {
 		delete(h.timers.byID, n.id)
 		h.timers.remove(n)
 	}
-	return goja.Undefined()
 }
 
 // schedule makes the game session's timer fire no later than the earliest is due.
@@ -135,20 +134,13 @@ func (t *timers) fire() {
 }
 
 // soon is host.soon(object): the object runs after the messages that the actor has now.
-func (h *Handler) soon(c goja.FunctionCall) goja.Value {
+func (h *Handler) soon(c goja.FunctionCall) {
 	h.timers.room()
 	h.timers.immediates = append(h.timers.immediates, c.Argument(0))
 	h.timers.waiting++
 	if h.timers.soonest == nil && h.session != nil {
 		h.timers.soonest = h.session.After(0, h.timers.fireImmediates)
 	}
-	return goja.Undefined()
-}
-
-// notSoon is host.notSoon(): an immediate has run or was cleared.
-func (h *Handler) notSoon(goja.FunctionCall) goja.Value {
-	h.timers.waiting--
-	return goja.Undefined()
 }
 
 func (t *timers) fireImmediates() {

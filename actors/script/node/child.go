@@ -27,8 +27,8 @@ const (
 	memoryOfNode = 96 << 20
 )
 
-// child is one process and what moves between it and its game session. Its goroutines: run, which alone starts, ends and waits for the process;
-// a writer; a reader; one for each stream that it prints on. None is the game session's.
+// child is one process and what moves between it and its game session. Its goroutines: run, which alone starts, ends and waits for the
+// process; a writer; a reader; one for each stream that it prints on. None is the game session's.
 type child struct {
 	p       *Program
 	process script.Process

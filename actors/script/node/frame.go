@@ -16,8 +16,8 @@ import (
 //	player   i32 peer id, text player session id, text player id, text player data
 //	message  i32 op code, i32 sender, i32 target player, i32 target group, u8 reliable, rest payload
 //
-// Each frame to the child is confirmed (ack) when it was handled: that is the sign of life. Frames are handled in order on either side, so what a
-// script sends before it answers a question is delivered before the answer.
+// Each frame to the child is confirmed (ack) when it was handled: that is the sign of life. Frames are handled in order on either side, so
+// what a script sends before it answers a question is delivered before the answer.
 
 // frameMax bounds a frame, its length field not included.
 const frameMax = 1 << 20

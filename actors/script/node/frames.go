@@ -9,8 +9,8 @@ import (
 	"troupe/messages"
 )
 
-// onFrames does what the script wants, and returns what is left for another turn of the game session's actor: what an answer lets happen comes when
-// the turn is over, and before what the script has done since.
+// onFrames does what the script wants, and returns what is left for another turn of the game session's actor: what an answer lets happen
+// comes when the turn is over, and before what the script has done since.
 func (h *handler) onFrames(list []fields) (rest []fields) {
 	for i := range list {
 		if h.over {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// sampleInterval is the minimum time between two samples of what children use. A sample reads every process of the system, 20 us of processor time
-// each: with thousands of processes, samples are rarer, so that they take at most one part in sampleShare of a processor. Time in which the keeper
-// only waited for a processor does not count.
+// sampleInterval is the minimum time between two samples of what children use. A sample reads every process of the system, 20 us of
+// processor time each: with thousands of processes, samples are rarer, so that they take at most one part in sampleShare of a processor.
+// Time in which the keeper only waited for a processor does not count.
 const (
 	sampleInterval = 250 * time.Millisecond
 	sampleShare    = 50

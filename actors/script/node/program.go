@@ -41,7 +41,7 @@ type bounds struct {
 
 var _ script.Program = (*Program)(nil)
 
-// New unpacks b, whose entry is what a launch path names (bundle.Bundle.Entry). The error says what to do; it is ErrMissing without Node.js.
+// New unpacks b, whose entry is what a launch path names (bundle.Bundle.Entry). It fails with ErrMissing without Node.js.
 func New(b *bundle.Bundle, entry string, limits script.Limits, o Options) (*Program, error) {
 	binary, err := findNode()
 	if err != nil {

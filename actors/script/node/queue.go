@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// queueMax is how much may wait for a child, in bytes. Beyond it the game session ends: a script must hear all, and waiting would hold up everybody.
+// queueMax is how much may wait for a child, in bytes. Beyond it the game session ends: a script must hear all, and waiting would hold up
+// everybody.
 const queueMax = 4 << 20
 
 // keptMax bounds the memory that an empty queue keeps.

@@ -28,8 +28,8 @@ func attributes(o *Options, t tag, serial int) *syscall.SysProcAttr {
 	return a
 }
 
-// tame bounds a process that has just been started, and what it will start. A bound that cannot be set is one fewer: sample watches all the same.
-// RLIMIT_NPROC would count all processes and threads of a user, the host's own included.
+// tame bounds a process that has just been started, and what it will start. A bound that cannot be set is one fewer: sample watches all the
+// same. RLIMIT_NPROC would count all processes and threads of a user, the host's own included.
 func tame(pid int, memoryMax int64, t tag, serial int) {
 	_ = unix.Setpriority(unix.PRIO_PROCESS, pid, nice)
 	limit := func(what int, n uint64) { _ = unix.Prlimit(pid, what, &unix.Rlimit{Cur: n, Max: n}, nil) }
@@ -46,9 +46,9 @@ func tame(pid int, memoryMax int64, t tag, serial int) {
 }
 
 // A mark is inherited by all that a child starts, and tells it from other processes when it has left its process group. It is the value of
-// RLIMIT_LOCKS, which limits nothing since Linux 2.4.25 (getrlimit(2)), and which a process may lower. Of another user the host may neither set nor
-// read it without CAP_SYS_RESOURCE, which containers seldom have: there the mark is two supplementary groups, to which nothing belongs, and which no
-// process without privileges can leave.
+// RLIMIT_LOCKS, which limits nothing since Linux 2.4.25 (getrlimit(2)), and which a process may lower. Of another user the host may neither
+// set nor read it without CAP_SYS_RESOURCE, which containers seldom have: there the mark is two supplementary groups, to which nothing
+// belongs, and which no process without privileges can leave.
 const (
 	serialBits   = 24
 	limitBase    = 1 << (tagBits + serialBits)

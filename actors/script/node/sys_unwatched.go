@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// watches: elsewhere than on Linux, a script has the heap limit of node, and the watchdog. What it puts into another process group outlives it.
+// watches: elsewhere than on Linux, a script has the heap limit of node, and the watchdog. What leaves its process group outlives it.
 const watches = false
 
 func awaitEnd(cmd *exec.Cmd)                    { _ = cmd.Wait() }

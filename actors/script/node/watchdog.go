@@ -36,8 +36,8 @@ func (w *watchdog) every() time.Duration {
 	return min(max(w.limit/10, 10*time.Millisecond), 3*time.Second)
 }
 
-// look tells whether the child is stuck, and whether it is to be asked for a sign of life, because nothing is open. A look that comes late excuses
-// the child: the host was held up itself.
+// look tells whether the child is stuck, and whether it is to be asked for a sign of life, because nothing is open. A look that comes late
+// excuses the child: the host was held up itself.
 func (w *watchdog) look(now time.Time) (stuck, ask bool) {
 	if late := now.Sub(w.looked) - w.every(); !w.looked.IsZero() && late > w.every() {
 		w.progress = w.progress.Add(late)

@@ -5,7 +5,8 @@ import "strings"
 // textMax is how much of a text is searched for stacks, in bytes: the log shows less.
 const textMax = 64 << 10
 
-// OwnFrames returns a text for the log without the frames of the host in its stacks, and without what is between them and the script's outermost frame.
+// OwnFrames returns a text for the log without the frames of the host in its stacks, and without what is between them and the script's
+// outermost frame.
 func OwnFrames(text string) string {
 	if !strings.Contains(text, "\n") {
 		return text

@@ -13,19 +13,15 @@ import (
 const (
 	// memoryPeriod is the time between two choices of whom to measure.
 	memoryPeriod = 50 * time.Millisecond
-	// patience is since when at least a watch must have made a call to be chosen, and how long another choice
-	// waits for its next call. If that comes later, it is measured in it anyway.
+	// patience is since when at least a watch must have made a call to be chosen, and how long another choice waits for its next call.
 	patience = time.Second
-	// measureRest is for how many times as long as a measurement took there is no other, so
-	// that they take 1 % of a core at most; and at most so long, because on a busy machine a
-	// measurement takes many times as long as its work ...
+	// measureRest is for how many times as long as a measurement took there is no other: they take 1 % of a core. It is at most
+	// measureRestMax, because on a busy machine a measurement takes many times as long as its work ...
 	measureRest    = 100
 	measureRestMax = 5 * time.Second
-	// liveGrowth is by which part of MemoryMax the process must have grown to be measured in spite of
-	// that, counted in objects that collections have found alive.
+	// liveGrowth is by which part of MemoryMax the live objects of the process must have grown to be measured in spite of that.
 	liveGrowth = 4
-	// madeLeast is the part of MemoryMax that an owner must have made in large pieces to be measured for them:
-	// one that holds nearly all it may is not measured for each.
+	// madeLeast is the part of MemoryMax that an owner must have made in large pieces to be measured for them.
 	madeLeast = 4
 	// LargePiece is from how many bytes on a piece is to be told of by Made.
 	LargePiece = 64 << 10
@@ -105,8 +101,7 @@ func (w *Watch) MeasureIfDue() {
 	}
 }
 
-// measure ends the call if the owner holds too much. The call is long from now on. While another owner is measured,
-// it waits if it must; else a later look will do.
+// measure ends the call if the owner holds too much. The call is long from now on. While another owner is measured, it waits if it must.
 func (w *Watch) measure(must bool) {
 	if w.since.Load() < oldest {
 		return
@@ -164,8 +159,7 @@ func (w *Watch) askHeld() int64 {
 	return w.o.Held(w.o.MemoryMax)
 }
 
-// heap returns how many bytes the process has allocated since its start, how many of them the last
-// collection found alive, and how many collections there were.
+// heap returns how many bytes the process has allocated, how many the last collection found alive, and how many collections there were.
 func (d *Watchdog) heap() (allocated, live, cycles int64) {
 	if d.heapFake != nil {
 		return d.heapFake()

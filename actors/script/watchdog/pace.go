@@ -6,32 +6,26 @@ import (
 	"time"
 )
 
-// A call that runs long works in slices and rests between them, so that what else the
-// process has to do waits for a slice at most, and not for a core. All that tunes it:
+// A call that runs long works in slices and rests between them, so that what else the process has to do waits for a slice at most:
 const (
 	// longAfter is how long a call runs before it is long, and Options.Long is told.
 	longAfter = 500 * time.Microsecond
 	// slice is how long a call works between two rests.
 	slice = 100 * time.Microsecond
-	// freeBytes is how many bytes a call may allocate before it pays for more, and
-	// perByte how long it rests for each of these: 24 MiB a second. What is allocated
-	// makes the garbage collector run, and what is kept makes it run long, while all
-	// others wait; so a call that has allocated some times freeBytes pays for each
-	// byte so many times as much.
+	// freeBytes is how many bytes a call may allocate before it pays for more, and perByte how long it rests for each of these: the garbage
+	// collector holds up all others. A call that has allocated some times freeBytes pays for each byte so many times as much.
 	freeBytes = 24 << 20
 	perByte   = 40 * time.Nanosecond
 	// nap bounds how long a rest goes on after the call was interrupted.
 	nap = 5 * time.Millisecond
-	// clockEvery bounds how many pauses go by between two looks at the clock, which
-	// are to be some to a slice.
+	// clockEvery bounds how many pauses go by between two looks at the clock.
 	clockEvery = 256
 )
 
 // SlowAfter is how long a call runs before Options.Slow is told: longer than any that is meant, and short for a person who waits.
 const SlowAfter = 2 * time.Second
 
-// paces say how long a call rests for each slice of work, as a multiple of it, from a
-// time after its start on: it has half of a core, then a quarter, then a sixth.
+// paces say how many times as long as a slice of work a call rests: it has half of a core, then a quarter, then a sixth.
 var paces = [...]struct {
 	after time.Duration
 	rest  time.Duration
@@ -52,18 +46,16 @@ type pacer struct {
 	account   account
 }
 
-// account is what a call has allocated, as far as that can be known: what the process
-// has while the call worked, less what others have, which shows while it rests.
+// account is what a call has allocated: what the process has while the call worked, less what others have, which shows while it rests.
 type account struct {
 	worked, rested time.Duration
 	inWork, inRest int64 // bytes that the process has allocated meanwhile
 	own            int64 // bytes by the call, the most that it has looked like
 }
 
-// Pause is called by the owner during a call, as often as it can; it costs some
-// nanoseconds, unless the call has run long and another slice of it is over: then it
-// rests. Calls are paced only if there is somebody to suffer: another Watch, and as many
-// long calls as half of the cores. Rests count as time of the call (Options.Limit).
+// Pause is called by the owner during a call, as often as it can; it costs some nanoseconds, unless a slice of a long call is over: then it
+// rests. Calls are paced only beside another Watch, and as many long calls as half of the cores. Rests count as time of the call
+// (Options.Limit).
 func (w *Watch) Pause() {
 	if w.pacer.left--; w.pacer.left < 0 || w.measureDue.Load() {
 		w.look()
@@ -83,7 +75,6 @@ func (w *Watch) Worked(took time.Duration) {
 	w.look()
 }
 
-// begin and end are called by Begin and End.
 func (p *pacer) begin(measure bool) {
 	p.left, p.looked, p.began, p.measure, p.slow = p.every, 0, 0, measure, false
 	if measure {
@@ -182,8 +173,7 @@ func (w *Watch) rest(since int64, took, now time.Duration) {
 	p.account.inRest += p.allocated - allocated
 }
 
-// pay takes what the process has allocated during a slice, and returns how long the
-// call rests for its part in that.
+// pay takes what the process has allocated during a slice, and returns how long the call rests for its part in that.
 func (a *account) pay(allocated int64, worked time.Duration) time.Duration {
 	a.inWork += allocated
 	a.worked += worked

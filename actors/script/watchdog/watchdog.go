@@ -19,29 +19,24 @@ const (
 	Grace = time.Second
 )
 
-// Options say what bounds the calls of one Watch. The functions must not block;
-// Interrupt and Stuck are called by the watchdog's goroutine, Interrupt by that of a call
-// for its memory.
+// Options say what bounds the calls of one Watch. The functions must not block; the watchdog's goroutine calls Interrupt and Stuck, that of
+// a call Interrupt for its memory.
 type Options struct {
 	// Limit is how long a call may take; 0: for ever.
 	Limit time.Duration
-	// MemoryMax is how many bytes the owner may hold, by Held; 0: any. That is measured now and
-	// then while the owner makes calls: by the first Pause of a call, or by its End if there was none.
+	// MemoryMax is how many bytes the owner may hold, by Held; 0: any. It is measured in the first Pause of some calls, or in their End.
 	MemoryMax int64
-	// Held estimates how many bytes the owner holds; it may stop counting beyond limit.
-	// Called by the goroutine of a call; one at a time for all watches of a Watchdog. Nil: any.
+	// Held estimates how many bytes the owner holds; it may stop counting beyond limit. Called in a call, one at a time. Nil: any.
 	Held func(limit int64) int64
 	// Interrupt must end the call that is under way.
 	Interrupt func(reason string)
 	// Stuck tells that a call goes on Grace after its Interrupt. Its End says so, too.
 	Stuck func(reason string)
-	// Long tells that a call has become long (see Pause): it holds up what else its
-	// goroutine should do. Called by Pause, once in a call; nil does nothing.
+	// Long tells that a call holds up what else its goroutine should do. Called by Pause, once in a call; nil does nothing.
 	Long func()
 	// Slow tells that a call still runs SlowAfter its start. Called by Pause, once in a call; nil does nothing.
 	Slow func()
-	// Ask has the owner make a call soon, so that it can be measured, or ended. Called by the watchdog's
-	// goroutine; nil: that waits for its next call.
+	// Ask has the owner make a call soon, so that it can be measured, or ended. The watchdog's goroutine calls it; nil: that waits.
 	Ask func()
 }
 
@@ -63,8 +58,7 @@ const (
 	oldest = 1 // a start is at least that
 )
 
-// Watchdog limits how long calls take. The zero value is ready; its methods may be called from any
-// goroutine.
+// Watchdog limits how long calls take. The zero value is ready; its methods may be called from any goroutine.
 type Watchdog struct {
 	// Grace replaces the constant of that name in tests, whose machine may be too busy for a call to end in time. Set it before the first Watch.
 	Grace time.Duration
@@ -134,8 +128,7 @@ func (d *Watchdog) Watch(o Options) *Watch {
 	return w
 }
 
-// Release ends the watch; a call that is under way is not watched any more. The
-// goroutine ends with the last.
+// Release ends the watch; a call that is under way is not watched any more. The goroutine ends with the last.
 func (w *Watch) Release() {
 	d := w.watchdog
 	d.mu.Lock()
@@ -189,8 +182,7 @@ func (w *Watch) Begin() {
 	}
 }
 
-// End ends it, and returns how long it took if it was in time. After Stuck, somebody
-// else has taken over: the caller must not go on.
+// End ends it, and returns how long it took if it was in time. After Stuck, somebody else has taken over: the caller must not go on.
 func (w *Watch) End() (time.Duration, Verdict) {
 	if w.pacer.measure && w.measureDue.Load() { // the call has not paused
 		w.measure(false)
@@ -216,8 +208,7 @@ func (w *Watch) End() (time.Duration, Verdict) {
 // Reason says why the last call was not InTime. For the owner, after End.
 func (w *Watch) Reason() string { return w.reason }
 
-// EndWithin has a call interrupted that is still under way after a while, and each later one. It may
-// be called from any goroutine.
+// EndWithin has a call interrupted that is still under way after a while, and each later one. Any goroutine may call it.
 func (w *Watch) EndWithin(d time.Duration, reason string) {
 	w.watchdog.mu.Lock()
 	defer w.watchdog.mu.Unlock()
@@ -255,8 +246,7 @@ func (d *Watchdog) run(k *worker) {
 	}
 }
 
-// look looks at all calls, and reports whether any is under way. What it finds is told
-// without the lock, because who is told may release watches.
+// look looks at all calls, and reports whether any is under way. It tells what it finds without the lock: who is told may release watches.
 func (d *Watchdog) look(k *worker) bool {
 	var found []finding
 	d.mu.Lock()
