@@ -1,5 +1,5 @@
-// Package stage is the actor runtime of the host. It wraps protoactor-go, uses its reliable
-// parts only, and adds:
+// Package stage is the actor runtime of the host. Of protoactor-go it uses the contract between a mailbox and
+// what it invokes, and the messages that begin and end an actor's life; the rest is its own:
 //
 //   - Mailbox: three kinds of messages behind one short lock. Control messages are
 //     never refused and delivered first. Data messages are bounded in number and
@@ -13,10 +13,8 @@
 //     the blocked actor hands it over itself (Ref.HandOver).
 //   - Guard: keeps the tree of actors, and stops the children of an actor before the actor
 //     itself. A panic ends the actor in order. Its parent receives Exited once
-//     everything is released. The library runs roots only, and never sees a panic or restarts an
-//     actor; a parent that wants a replacement spawns one under a fresh Ref.
-//   - Request: a message that asks for an answer. Await waits for the answer outside
-//     actors; the library's futures are not used.
+//     everything is released. A parent that wants a replacement spawns one under a fresh Ref.
+//   - Request: a message that asks for an answer. Await waits for the answer outside actors.
 //   - Timers that die with their owner, a clock, and unique names.
 //
 // A Ref is the address of an actor; it exists before the actor does. Only Receive

@@ -40,10 +40,8 @@ type Panic struct{ Text string }
 // Context gives an actor access to its stage. It is valid during the calls to the actor only.
 type Context guard
 
-// guard runs an Actor. Around a root it is an actor of the library. A child is unknown to the library,
-// whose context and PID would take 190 bytes and do nothing: its mailbox calls the guard. The tree, and
-// with it the order of stopping, is kept here. An actor stops in three steps: it gets no more messages,
-// its children stop, and then it stops itself.
+// guard runs an Actor: its mailbox calls the guard. The tree of actors, and with it the order of stopping, is kept here.
+// An actor stops in three steps: it gets no more messages, its children stop, and then it stops itself.
 type guard struct {
 	// set once
 	self   *Ref
@@ -60,30 +58,25 @@ type guard struct {
 	older, newer *guard
 }
 
-// Messages of the stage on the lane of the library's own.
+// Messages on the system lane, besides those of the library.
 type (
 	stopAsked    struct{}
 	childStopped guard // a child has stopped
 )
 
-// Receive implements actor.Actor, for a root.
-func (g *guard) Receive(lib actor.Context) { g.handle(lib.Message()) }
-
-// InvokeUserMessage implements actor.MessageInvoker, for a child.
+// InvokeUserMessage implements actor.MessageInvoker.
 func (g *guard) InvokeUserMessage(msg any) {
 	if !g.stopped {
 		g.handle(msg)
 	}
 }
 
-// InvokeSystemMessage implements actor.MessageInvoker, for a child.
+// InvokeSystemMessage implements actor.MessageInvoker.
 func (g *guard) InvokeSystemMessage(msg any) {
-	if msg != stopMessage {
-		g.handle(msg)
-		return
+	g.handle(msg)
+	if msg == stoppedMessage && g.parent != nil {
+		g.parent.self.mailbox.postSystem((*childStopped)(g))
 	}
-	g.handle(stoppedMessage)
-	g.parent.self.mailbox.PostSystemMessage((*childStopped)(g))
 }
 
 // EscalateFailure implements actor.MessageInvoker. It is for mailboxes that catch panics; ours does not.
@@ -96,19 +89,14 @@ func (g *guard) handle(msg any) {
 		g.actor.Started((*Context)(g))
 	case stopAsked:
 		g.stop()
-	case *actor.Stopping:
 	case *actor.Stopped:
-		g.stopOnce()
-	case *actor.Restarting:
-		panic("stage: the library restarts an actor, which a guard should prevent")
+		g.stopNow()
 	case *childStopped:
 		g.removeChild((*guard)(m))
 		// Queued, so that the child's last messages come first. A parent that
 		// stops gets no more.
 		g.self.mailbox.postControl(Exited{Ref: m.self, Crash: m.self.crashed()})
-		if g.stopping && g.children == 0 {
-			g.self.mailbox.PostSystemMessage(stopMessage)
-		}
+		g.stopIfAlone()
 	case *Timer:
 		if m.due() {
 			m.disarm()
@@ -121,8 +109,7 @@ func (g *guard) handle(msg any) {
 	}
 }
 
-// stop refuses all further messages, and stops the children, the newest first. The library stops
-// the actor once none is left.
+// stop refuses all further messages, and stops the children, the newest first. The actor stops once none is left.
 func (g *guard) stop() {
 	if g.stopping {
 		return
@@ -135,8 +122,12 @@ func (g *guard) stop() {
 	for child := g.newest; child != nil; child = child.older {
 		child.self.mailbox.stop()
 	}
-	if g.children == 0 {
-		g.self.mailbox.PostSystemMessage(stopMessage)
+	g.stopIfAlone()
+}
+
+func (g *guard) stopIfAlone() {
+	if g.stopping && g.children == 0 {
+		g.self.mailbox.postSystem(stoppedMessage)
 	}
 }
 
@@ -164,10 +155,7 @@ func (g *guard) removeChild(child *guard) {
 
 func (g *guard) alarms() *alarms { return &g.self.mailbox.shard.alarms }
 
-func (g *guard) stopOnce() {
-	if g.stopped {
-		return
-	}
+func (g *guard) stopNow() {
 	g.stopped = true
 	defer func() {
 		g.actor = stoppedActor{} // frees the actor, even if a timer still holds the Ref

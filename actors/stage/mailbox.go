@@ -48,14 +48,13 @@ func limitsOf(l LaneLimits) laneLimits {
 	return laneLimits{int32(min(l.MessagesMax, math.MaxInt32)), int32(min(l.BytesMax, math.MaxInt32)), l.LongRunning}
 }
 
-// Mailbox is the actor.Mailbox of every actor. Its lanes in order of priority: system
-// messages of library and stage, control, then data and ordered messages in order of arrival. Its booleans
-// have different guards (the worker, an atomic, mu), so they cannot share a field.
-type Mailbox struct {
+// mailbox is that of one actor. Its lanes in order of priority: system messages, control, then data and ordered messages
+// in order of arrival. Its booleans have different guards (the worker, an atomic, mu), so they cannot share a field.
+type mailbox struct {
 	// set once, before the actor is spawned
 	limits laneLimits
 	shard  *Shard
-	// set once by RegisterHandlers, before the first run
+	// set once, before start
 	invoker actor.MessageInvoker
 	// yielded belongs to the worker that runs the mailbox; see yield
 	yielded bool
@@ -100,16 +99,14 @@ const (
 	runMax   = 512
 )
 
-// Messages of the library. Started is the first one, Stop makes the library stop a root, or the guard
-// a child, and Stopped is the last one.
+// Messages of the library: the first one and the last one that a guard handles.
 var (
 	startedMessage any = &actor.Started{}
-	stopMessage    any = &actor.Stop{}
 	stoppedMessage any = &actor.Stopped{}
 )
 
 // postControl queues msg on the control lane.
-func (m *Mailbox) postControl(msg any) bool {
+func (m *mailbox) postControl(msg any) bool {
 	m.mu.Lock()
 	if m.closed {
 		m.mu.Unlock()
@@ -124,7 +121,7 @@ func (m *Mailbox) postControl(msg any) bool {
 
 // postData queues msg on the data lane unless it is full. With inline, the caller runs the
 // mailbox itself if the shard is free.
-func (m *Mailbox) postData(msg any, size int, inline bool) error {
+func (m *mailbox) postData(msg any, size int, inline bool) error {
 	m.mu.Lock()
 	if m.closed {
 		m.mu.Unlock()
@@ -141,7 +138,7 @@ func (m *Mailbox) postData(msg any, size int, inline bool) error {
 }
 
 // postOrdered queues msg behind the waiting data, regardless of the limit.
-func (m *Mailbox) postOrdered(msg any) bool {
+func (m *mailbox) postOrdered(msg any) bool {
 	size := 0
 	if s, ok := msg.(Sized); ok {
 		size = s.Size()
@@ -160,7 +157,7 @@ func (m *Mailbox) postOrdered(msg any) bool {
 
 // awaitRoom waits until the data lane is at most half full, the actor stops, or
 // d is over.
-func (m *Mailbox) awaitRoom(d time.Duration) {
+func (m *mailbox) awaitRoom(d time.Duration) {
 	m.mu.Lock()
 	if m.closed || m.halfEmptyLocked() {
 		m.mu.Unlock()
@@ -179,13 +176,13 @@ func (m *Mailbox) awaitRoom(d time.Duration) {
 	}
 }
 
-func (m *Mailbox) fullLocked(size int) bool {
+func (m *mailbox) fullLocked(size int) bool {
 	messages, bytes := int(m.limits.messagesMax), int(m.limits.bytesMax)
 	return messages > 0 && m.data.len() >= messages ||
 		bytes > 0 && m.dataBytes+size > bytes && m.dataBytes > bytes/2
 }
 
-func (m *Mailbox) halfEmptyLocked() bool {
+func (m *mailbox) halfEmptyLocked() bool {
 	messages, bytes := int(m.limits.messagesMax), int(m.limits.bytesMax)
 	return (messages == 0 || m.data.len() <= messages/2) &&
 		(bytes == 0 || m.dataBytes <= bytes/2)
@@ -193,7 +190,7 @@ func (m *Mailbox) halfEmptyLocked() bool {
 
 // scheduleLocked queues the mailbox at its shard unless it is queued already; with inline, the
 // caller runs it if the shard is free. It releases mu.
-func (m *Mailbox) scheduleLocked(inline bool) {
+func (m *mailbox) scheduleLocked(inline bool) {
 	schedule := m.state == mailboxIdle
 	if schedule {
 		m.state = mailboxScheduled
@@ -210,7 +207,7 @@ func (m *Mailbox) scheduleLocked(inline bool) {
 
 // stop asks the guard to stop the actor. If the actor is not spawned yet, it gets no more
 // messages and ends as soon as it has started.
-func (m *Mailbox) stop() {
+func (m *mailbox) stop() {
 	m.mu.Lock()
 	if m.stopping {
 		m.mu.Unlock()
@@ -228,7 +225,7 @@ func (m *Mailbox) stop() {
 
 // close refuses control and data from now on, and turns those that wait into dead letters. The
 // guard calls it.
-func (m *Mailbox) close() {
+func (m *mailbox) close() {
 	m.mu.Lock()
 	if m.closed {
 		m.mu.Unlock()
@@ -238,7 +235,7 @@ func (m *Mailbox) close() {
 }
 
 // closeLocked is close for an open mailbox. It releases mu.
-func (m *Mailbox) closeLocked() {
+func (m *mailbox) closeLocked() {
 	m.closed = true
 	m.urgent.Store(true) // the worker gives its batch back
 	control, data, room := m.control, m.data, m.room
@@ -257,7 +254,7 @@ func (m *Mailbox) closeLocked() {
 
 // abandon takes the actor out of a call that will never return, calls last, and stops the
 // actor. It reports false if the mailbox is not being run.
-func (m *Mailbox) abandon(last func()) bool {
+func (m *mailbox) abandon(last func()) bool {
 	m.mu.Lock()
 	w := m.lastWorker
 	if m.state != mailboxScheduled || w == nil {
@@ -283,7 +280,7 @@ func (m *Mailbox) abandon(last func()) bool {
 }
 
 // handOver gives the shard to another worker.
-func (m *Mailbox) handOver() {
+func (m *mailbox) handOver() {
 	m.mu.Lock()
 	w := m.lastWorker
 	m.mu.Unlock()
@@ -293,7 +290,7 @@ func (m *Mailbox) handOver() {
 }
 
 // depth returns the number of user messages that wait.
-func (m *Mailbox) depth() int {
+func (m *mailbox) depth() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.control.len() + m.data.len()
@@ -302,7 +299,7 @@ func (m *Mailbox) depth() int {
 // run delivers messages until the mailbox is empty or has used up its turn, and reports
 // whether it needs another turn. Only one worker runs a mailbox at a time; once the state is
 // mailboxIdle, this worker must not touch it.
-func (m *Mailbox) run(w *worker) (again bool) {
+func (m *mailbox) run(w *worker) (again bool) {
 	for handled := 0; ; {
 		if m.yielded || handled >= runMax || handled > 0 && m.shard.overdue() {
 			m.yielded = false
@@ -315,7 +312,7 @@ func (m *Mailbox) run(w *worker) (again bool) {
 				m.system = ring[any]{} // most actors get no other before they stop
 			}
 			m.mu.Unlock()
-			m.invokeSystem(msg)
+			m.invoker.InvokeSystemMessage(msg)
 			handled++
 			continue
 		}
@@ -352,7 +349,7 @@ func (m *Mailbox) run(w *worker) (again bool) {
 }
 
 // rests ends the turns of a mailbox that is empty, and reports whether it is.
-func (m *Mailbox) rests() bool {
+func (m *mailbox) rests() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.system.len() > 0 || m.control.len() > 0 || m.data.len() > 0 {
@@ -362,20 +359,9 @@ func (m *Mailbox) rests() bool {
 	return true
 }
 
-// invokeSystem passes a message of the system lane to the library, or to the guard if the library does
-// not know it.
-func (m *Mailbox) invokeSystem(msg any) {
-	switch msg.(type) {
-	case stopAsked, *childStopped:
-		m.invoker.InvokeUserMessage(msg)
-	default:
-		m.invoker.InvokeSystemMessage(msg)
-	}
-}
-
 // deliver passes a batch of data to the actor and returns how many messages the actor took. It
 // gives the rest back if something more urgent comes or the actor ends.
-func (m *Mailbox) deliver(batch []envelope) (taken int) {
+func (m *mailbox) deliver(batch []envelope) (taken int) {
 	for i := range batch {
 		if m.urgent.Load() {
 			m.giveBack(batch[i:])
@@ -390,7 +376,7 @@ func (m *Mailbox) deliver(batch []envelope) (taken int) {
 
 // giveBack puts data back into the lane, or into dead letters if the actor has ended
 // meanwhile.
-func (m *Mailbox) giveBack(batch []envelope) {
+func (m *mailbox) giveBack(batch []envelope) {
 	defer clear(batch)
 	if m.isClosedFast() {
 		for _, p := range batch {
@@ -407,18 +393,18 @@ func (m *Mailbox) giveBack(batch []envelope) {
 }
 
 // yield ends the turn after the current message. The actor calls it.
-func (m *Mailbox) yield() {
+func (m *mailbox) yield() {
 	m.yielded = true
 	m.urgent.Store(true) // the worker gives its batch back
 }
 
 // isClosedFast reads closed without the lock: once the mailbox has started,
 // only the goroutine that runs it closes it.
-func (m *Mailbox) isClosedFast() bool { return m.closed }
+func (m *mailbox) isClosedFast() bool { return m.closed }
 
 // deadLetter calls a message's OnDeadLetter, and contains its panic: other messages and the
 // worker go on.
-func (m *Mailbox) deadLetter(msg any) {
+func (m *mailbox) deadLetter(msg any) {
 	u, ok := msg.(DeadLetter)
 	if !ok {
 		return
@@ -427,26 +413,16 @@ func (m *Mailbox) deadLetter(msg any) {
 	u.OnDeadLetter()
 }
 
-// PostUserMessage implements actor.Mailbox: control lane.
-func (m *Mailbox) PostUserMessage(msg any) { m.postControl(msg) }
-
-// PostSystemMessage implements actor.Mailbox. The suspend and resume messages of a library
-// restart never come, because a guard contains every panic.
-func (m *Mailbox) PostSystemMessage(msg any) {
+// postSystem queues msg on the system lane.
+func (m *mailbox) postSystem(msg any) {
 	m.mu.Lock()
 	m.system.push(msg)
 	m.urgent.Store(true)
 	m.scheduleLocked(false)
 }
 
-// RegisterHandlers implements actor.Mailbox.
-func (m *Mailbox) RegisterHandlers(invoker actor.MessageInvoker, _ actor.Dispatcher) {
-	m.invoker = invoker
-}
-
-// Start implements actor.Mailbox: it runs the messages posted before. The library has already
-// posted Started, so an earlier stop comes after that.
-func (m *Mailbox) Start() {
+// start runs the messages posted before. An earlier stop comes after Started, which is one of them.
+func (m *mailbox) start() {
 	m.mu.Lock()
 	m.state = mailboxIdle
 	if m.stopping {
@@ -454,6 +430,3 @@ func (m *Mailbox) Start() {
 	}
 	m.scheduleLocked(false)
 }
-
-// UserMessageCount implements actor.Mailbox.
-func (m *Mailbox) UserMessageCount() int { return m.depth() }

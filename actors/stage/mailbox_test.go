@@ -18,7 +18,7 @@ type note struct {
 	ordered []*note // told in order
 	stop    bool    // the mailbox is closed
 	yield   bool    // the turn ends here
-	box     *Mailbox
+	box     *mailbox
 	lost    *[]int
 }
 
@@ -152,8 +152,8 @@ func TestMailboxAgainstAModel(t *testing.T) {
 		shard := bare()
 		var lost []int
 		rec := &recorder{}
-		box := &Mailbox{limits: limitsOf(limits), shard: shard}
-		box.RegisterHandlers(rec, nil)
+		box := &mailbox{limits: limitsOf(limits), shard: shard}
+		box.invoker = rec
 		m := &model{limits: limits}
 		w := &worker{shard: shard}
 		next := 0
@@ -175,7 +175,7 @@ func TestMailboxAgainstAModel(t *testing.T) {
 		}
 		started := rapid.Bool().Draw(t, "started")
 		if started {
-			box.Start()
+			box.start()
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"control": func(t *rapid.T) {
@@ -218,12 +218,12 @@ func TestMailboxAgainstAModel(t *testing.T) {
 			"system": func(*rapid.T) {
 				next++
 				m.system = append(m.system, -next)
-				box.PostSystemMessage(-next)
+				box.postSystem(-next)
 			},
 			"start": func(*rapid.T) {
 				if !started {
 					started = true
-					box.Start()
+					box.start()
 				}
 			},
 			"run": func(t *rapid.T) {
@@ -270,9 +270,9 @@ func TestMailboxLeavesItsWorkerAfterItsShare(t *testing.T) {
 	shard := bare()
 	var lost []int
 	rec := &recorder{}
-	box := &Mailbox{shard: shard}
-	box.RegisterHandlers(rec, nil)
-	box.Start()
+	box := &mailbox{shard: shard}
+	box.invoker = rec
+	box.start()
 	for i := range 3 * runMax {
 		if i%2 == 0 {
 			box.postControl(&note{id: i, box: box, lost: &lost})
@@ -299,7 +299,7 @@ func (explosive) OnDeadLetter() { panic("on the way out") }
 func TestAPanicInOnDeadLetterIsContained(t *testing.T) {
 	shard := bare()
 	var lost []int
-	box := &Mailbox{shard: shard}
+	box := &mailbox{shard: shard}
 	box.postControl(explosive{})
 	box.postControl(&note{id: 1, box: box, lost: &lost})
 	_ = box.postData(explosive{}, 0, false)

@@ -13,7 +13,7 @@ import (
 // goroutine, and none but AwaitRoom blocks.
 type Ref struct {
 	number  uint64
-	mailbox Mailbox
+	mailbox mailbox
 	kind    counters.ActorKind
 	spawned atomic.Bool
 	// written by the actor before it stops, or by Abandon; read by its parent afterwards; nil

@@ -30,11 +30,11 @@ type Shard struct {
 	mu   sync.Mutex
 	wake sync.Cond // dedicated waits here while it has nothing to run or flush
 	// guarded by mu
-	ready     ring[*Mailbox]
+	ready     ring[*mailbox]
 	owner     *worker     // who runs mailboxes now; nil: nobody
 	dedicated *worker     // the one with a goroutine to itself
 	poster    *worker     // kept for the next poster; nil: make one
-	groups    []gathering // by Mailbox.group
+	groups    []gathering // by mailbox.group
 	spare     []Flusher   // an empty list for a group whose own one is flushed
 	flushing  bool        // a worker is at it
 	began     int64       // when the flush of a group began that goes on; 0: none does
@@ -81,13 +81,13 @@ func (s *Shard) startWorkerLocked() {
 }
 
 // schedule queues m and makes sure that it is run.
-func (s *Shard) schedule(m *Mailbox) {
+func (s *Shard) schedule(m *mailbox) {
 	s.mu.Lock()
 	s.scheduleLocked(m)
 	s.mu.Unlock()
 }
 
-func (s *Shard) scheduleLocked(m *Mailbox) {
+func (s *Shard) scheduleLocked(m *mailbox) {
 	s.ready.push(m)
 	if s.owner == nil {
 		s.wake.Signal()
@@ -95,7 +95,7 @@ func (s *Shard) scheduleLocked(m *Mailbox) {
 }
 
 // runInline runs m in the calling goroutine if the shard is free; otherwise it queues m.
-func (s *Shard) runInline(m *Mailbox) {
+func (s *Shard) runInline(m *mailbox) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.owner != nil || s.ready.len() > 0 && !s.flushing || s.closed {

@@ -3,16 +3,13 @@ package stage
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
 	"github.com/rs/zerolog"
 
 	"troupe/messages/counters"
@@ -20,7 +17,7 @@ import (
 
 // Options configure a Stage.
 type Options struct {
-	// Log receives panics and the library's log.
+	// Log receives panics, and warnings about actors that block their shard.
 	Log zerolog.Logger
 	// Counters counts panics and overflows; required.
 	Counters *counters.Set
@@ -37,7 +34,6 @@ type Options struct {
 
 // Stage is one actor system with its shards. There is one per host.
 type Stage struct {
-	system      *actor.ActorSystem
 	log         zerolog.Logger
 	count       *counters.Set
 	shards      []*Shard
@@ -49,9 +45,6 @@ type Stage struct {
 	closing     sync.Once
 	watch       watch
 	strain      strain
-	props       *actor.Props // of all roots
-	spawning    sync.Mutex   // held while the library asks props for spawned
-	spawned     *guard
 }
 
 // New starts a stage. Close ends it.
@@ -62,38 +55,12 @@ func New(o Options) *Stage {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	log := o.Log
-	s := &Stage{log: log, count: o.Counters, onRootCrash: o.OnRootCrash, now: o.Now}
-	s.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
-		return slog.New(zerolog.NewSlogHandler(log.Level(max(log.GetLevel(), zerolog.WarnLevel))))
-	}), actor.WithDeadLetterThrottleInterval(time.Nanosecond)) // after a dead letter a goroutine sleeps for this interval
-	shrinkRegistry(s.system)
-	s.props = actor.PropsFromProducer(func() actor.Actor { return s.spawned },
-		actor.WithMailbox(func() actor.Mailbox { return &s.spawned.self.mailbox }))
+	s := &Stage{log: o.Log, count: o.Counters, onRootCrash: o.OnRootCrash, now: o.Now}
 	for n := range o.Shards {
 		s.shards = append(s.shards, newShard(s, o.Flush, n, o.Shards))
 	}
 	s.watch.start(s)
 	return s
-}
-
-// registryBuckets is how many of the library's 1,024 buckets of 32 maps each are kept. The registry
-// is nearly empty, because nobody looks up an actor by its name.
-const registryBuckets = 1
-
-// shrinkRegistry makes the registry of a fresh system smaller.
-func shrinkRegistry(system *actor.ActorSystem) {
-	old := system.ProcessRegistry.LocalPIDs.LocalPIDs
-	few := &actor.SliceMap{LocalPIDs: slices.Clone(old[:registryBuckets])}
-	system.ProcessRegistry.LocalPIDs = few
-	for _, bucket := range old[registryBuckets:] {
-		if bucket.IsEmpty() {
-			continue // Items starts 32 goroutines
-		}
-		for id, process := range bucket.Items() {
-			few.GetBucket(id).Set(id, process)
-		}
-	}
 }
 
 // NewRef makes a Ref for an actor to be spawned. Shards, and groups of a shard, get about the same
@@ -135,29 +102,13 @@ func (s *Stage) spawn(parent *guard, ref *Ref, a Actor) {
 	}
 	g := &guard{self: ref, parent: parent, actor: a}
 	s.live.Add(ref.kind, 1)
-	if parent == nil {
-		s.spawnRoot(g)
-		return
+	if parent != nil {
+		parent.addChild(g)
 	}
-	parent.addChild(g)
 	m := &ref.mailbox
-	m.RegisterHandlers(g, nil)
-	m.PostSystemMessage(startedMessage)
-	m.Start()
-}
-
-// spawnRoot starts an actor of the library, which knows it by its Ref's name until it has started.
-func (s *Stage) spawnRoot(g *guard) {
-	ref := g.self
-	s.spawning.Lock()
-	defer s.spawning.Unlock()
-	s.spawned = g
-	pid, err := s.system.Root.SpawnNamed(s.props, ref.Name())
-	s.spawned = nil
-	if err != nil {
-		panic("stage: spawn " + ref.Name() + ": " + err.Error()) // names are unique: a bug
-	}
-	s.system.ProcessRegistry.Remove(pid) // messages go to a Ref, and an entry takes 90 bytes
+	m.invoker = g
+	m.postSystem(startedMessage)
+	m.start()
 }
 
 // Now returns the wall clock.
@@ -188,15 +139,14 @@ func (s *Stage) contain(who string, what any) {
 	}
 }
 
-// Close ends the workers after their current batches, and the system of the library. Stop all
-// actors first and wait until they are gone: Close does neither, and drops their pending work.
+// Close ends the workers after their current batches. Stop all actors first and wait until they are gone: Close does
+// neither, and drops their pending work.
 func (s *Stage) Close() {
 	s.closing.Do(func() {
 		s.watch.close()
 		for _, sh := range s.shards {
 			sh.close()
 		}
-		s.system.Shutdown()
 	})
 }
 
