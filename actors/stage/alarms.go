@@ -120,7 +120,7 @@ func (a *alarms) fire() {
 		t := a.heap[0].timer
 		a.removeLocked(t)
 		a.mu.Unlock()
-		t.owner.self.mailbox.postControl(t)
+		t.owner.self.mailbox.Tell(t)
 		a.mu.Lock()
 	}
 	if len(a.heap) > 0 {

@@ -95,7 +95,7 @@ func (g *guard) handle(msg any) {
 		g.removeChild((*guard)(m))
 		// Queued, so that the child's last messages come first. A parent that
 		// stops gets no more.
-		g.self.mailbox.postControl(Exited{Ref: m.self, Crash: m.self.crashed()})
+		g.self.mailbox.Tell(Exited{Ref: m.self, Crash: m.self.crashed()})
 		g.stopIfAlone()
 	case *Timer:
 		if m.due() {
@@ -120,7 +120,7 @@ func (g *guard) stop() {
 		g.timers.Stop()
 	}
 	for child := g.newest; child != nil; child = child.older {
-		child.self.mailbox.stop()
+		child.self.mailbox.Stop()
 	}
 	g.stopIfAlone()
 }
@@ -158,18 +158,11 @@ func (g *guard) alarms() *alarms { return &g.self.mailbox.shard.alarms }
 func (g *guard) stopNow() {
 	g.stopped = true
 	defer func() {
-		g.actor = stoppedActor{} // frees the actor, even if a timer still holds the Ref
+		g.actor = nil // frees it, even if a timer still holds the Ref
 		g.self.stage().live.Add(g.self.kind, -1)
 	}()
 	g.actor.Stopped((*Context)(g))
 }
-
-// stoppedActor is the behaviour of an actor that has stopped.
-type stoppedActor struct{}
-
-func (stoppedActor) Started(*Context)      {}
-func (stoppedActor) Receive(*Context, any) {}
-func (stoppedActor) Stopped(*Context)      {}
 
 // recover turns a panic into an orderly stop.
 func (g *guard) recover(msg any) {
@@ -185,7 +178,7 @@ func (g *guard) recover(msg any) {
 	text := crashText(r)
 	g.self.crash = &text
 	g.self.mailbox.close()
-	g.self.mailbox.stop() // no effect if the panic was in Stopped
+	g.self.mailbox.Stop() // no effect if the panic was in Stopped
 	if g.parent == nil && g.self.stage().onRootCrash != nil {
 		g.self.stage().onRootCrash(text)
 	}
@@ -244,7 +237,7 @@ func (c *Context) Spawn(ref *Ref, a Actor) {
 // letters.
 func (c *Context) StopSelf() {
 	c.self.mailbox.close()
-	c.self.mailbox.stop()
+	c.self.mailbox.Stop()
 }
 
 // Dirty schedules a flush of f at the end of the batch, once per call. The caller avoids

@@ -74,7 +74,7 @@ type mailbox struct {
 	state      mailboxState
 	stopping   bool          // a stop was asked for
 	closed     bool          // refuses control and data; also read without mu, see isClosedFast
-	room       chan struct{} // created by awaitRoom, closed when the data lane is half empty
+	room       chan struct{} // created by AwaitRoom, closed when the data lane is half empty
 }
 
 // mailboxState says whether a mailbox has a turn on its shard.
@@ -105,8 +105,10 @@ var (
 	stoppedMessage any = &actor.Stopped{}
 )
 
-// postControl queues msg on the control lane.
-func (m *mailbox) postControl(msg any) bool {
+// Tell sends a control message. It is delivered before all data and never refused because the
+// mailbox is full. It reports false if the actor has stopped; then msg has become a dead
+// letter.
+func (m *mailbox) Tell(msg any) bool {
 	m.mu.Lock()
 	if m.closed {
 		m.mu.Unlock()
@@ -137,8 +139,10 @@ func (m *mailbox) postData(msg any, size int, inline bool) error {
 	return nil
 }
 
-// postOrdered queues msg behind the waiting data, regardless of the limit.
-func (m *mailbox) postOrdered(msg any) bool {
+// TellInOrder sends a message behind the waiting data, and is never refused because the
+// mailbox is full. Use it for events that must not overtake data and whose number is bounded
+// otherwise. It returns the same as Tell.
+func (m *mailbox) TellInOrder(msg any) bool {
 	size := 0
 	if s, ok := msg.(Sized); ok {
 		size = s.Size()
@@ -155,9 +159,9 @@ func (m *mailbox) postOrdered(msg any) bool {
 	return true
 }
 
-// awaitRoom waits until the data lane is at most half full, the actor stops, or
-// d is over.
-func (m *mailbox) awaitRoom(d time.Duration) {
+// AwaitRoom blocks until the data lane is at most half full, the actor stops, or
+// d is over. For reader goroutines, never for actors.
+func (m *mailbox) AwaitRoom(d time.Duration) {
 	m.mu.Lock()
 	if m.closed || m.halfEmptyLocked() {
 		m.mu.Unlock()
@@ -205,9 +209,10 @@ func (m *mailbox) scheduleLocked(inline bool) {
 	}
 }
 
-// stop asks the guard to stop the actor. If the actor is not spawned yet, it gets no more
-// messages and ends as soon as it has started.
-func (m *mailbox) stop() {
+// Stop ends the actor after the current message; the messages that wait become dead letters.
+// If the Ref has no actor yet, all messages become dead letters, and an actor that is spawned
+// behind it later stops once it has started.
+func (m *mailbox) Stop() {
 	m.mu.Lock()
 	if m.stopping {
 		m.mu.Unlock()
@@ -279,8 +284,9 @@ func (m *mailbox) abandon(last func()) bool {
 	return true
 }
 
-// handOver gives the shard to another worker.
-func (m *mailbox) handOver() {
+// HandOver gives the actor's shard to another worker while the actor's current call takes
+// long. The actor calls it; without it, the stage detects the delay later.
+func (m *mailbox) HandOver() {
 	m.mu.Lock()
 	w := m.lastWorker
 	m.mu.Unlock()
@@ -289,8 +295,8 @@ func (m *mailbox) handOver() {
 	}
 }
 
-// depth returns the number of user messages that wait.
-func (m *mailbox) depth() int {
+// Depth returns the number of waiting messages, except for the few that the worker has taken.
+func (m *mailbox) Depth() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.control.len() + m.data.len()

@@ -49,10 +49,10 @@ func (r *recorder) InvokeUserMessage(msg any) {
 	n := noteOf(msg)
 	r.got = append(r.got, n.id)
 	for _, c := range n.control {
-		n.box.postControl(c)
+		n.box.Tell(c)
 	}
 	for _, o := range n.ordered {
-		n.box.postOrdered(o)
+		n.box.TellInOrder(o)
 	}
 	if n.stop {
 		n.box.close()
@@ -180,7 +180,7 @@ func TestMailboxAgainstAModel(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"control": func(t *rapid.T) {
 				n := draw(t, 2)
-				if box.postControl(n) == m.closed {
+				if box.Tell(n) == m.closed {
 					t.Fatal("Tell reports the wrong thing")
 				}
 				m.tell(n)
@@ -192,7 +192,7 @@ func TestMailboxAgainstAModel(t *testing.T) {
 				if b.size == 0 {
 					msg = n
 				}
-				if box.postOrdered(msg) == m.closed {
+				if box.TellInOrder(msg) == m.closed {
 					t.Fatal("TellInOrder reports the wrong thing")
 				}
 				m.order(b)
@@ -249,8 +249,8 @@ func TestMailboxAgainstAModel(t *testing.T) {
 				if !slices.Equal(lost, m.lost) {
 					t.Fatalf("dead letters\n%v, want\n%v", lost, m.lost)
 				}
-				if box.depth() != len(m.control)+len(m.data) || box.dataBytes != m.bytes() {
-					t.Fatalf("%d messages, %d bytes; want %d, %d", box.depth(), box.dataBytes, len(m.control)+len(m.data), m.bytes())
+				if box.Depth() != len(m.control)+len(m.data) || box.dataBytes != m.bytes() {
+					t.Fatalf("%d messages, %d bytes; want %d, %d", box.Depth(), box.dataBytes, len(m.control)+len(m.data), m.bytes())
 				}
 				if shard.ready.len() > 1 {
 					t.Fatal("scheduled twice")
@@ -275,7 +275,7 @@ func TestMailboxLeavesItsWorkerAfterItsShare(t *testing.T) {
 	box.start()
 	for i := range 3 * runMax {
 		if i%2 == 0 {
-			box.postControl(&note{id: i, box: box, lost: &lost})
+			box.Tell(&note{id: i, box: box, lost: &lost})
 		} else {
 			_ = box.postData(&note{id: i, box: box, lost: &lost}, 0, false)
 		}
@@ -300,12 +300,12 @@ func TestAPanicInOnDeadLetterIsContained(t *testing.T) {
 	shard := bare()
 	var lost []int
 	box := &mailbox{shard: shard}
-	box.postControl(explosive{})
-	box.postControl(&note{id: 1, box: box, lost: &lost})
+	box.Tell(explosive{})
+	box.Tell(&note{id: 1, box: box, lost: &lost})
 	_ = box.postData(explosive{}, 0, false)
 	_ = box.postData(&note{id: 2, box: box, lost: &lost}, 0, false)
 	box.close()
-	box.postOrdered(explosive{})
+	box.TellInOrder(explosive{})
 	assert.List(t, "dead letters", lost, []int{1, 2})
 	assert.Equal(t, "panics counted", shard.stage.count.ActorPanics.Load(), 3)
 }

@@ -3,7 +3,6 @@ package stage
 import (
 	"strconv"
 	"sync/atomic"
-	"time"
 
 	"troupe/messages/counters"
 )
@@ -12,8 +11,8 @@ import (
 // ever: messages to a stopped actor become dead letters. All methods may be called from any
 // goroutine, and none but AwaitRoom blocks.
 type Ref struct {
+	mailbox
 	number  uint64
-	mailbox mailbox
 	kind    counters.ActorKind
 	spawned atomic.Bool
 	// written by the actor before it stops, or by Abandon; read by its parent afterwards; nil
@@ -34,16 +33,6 @@ func (r *Ref) crashed() string {
 	return *r.crash
 }
 
-// Tell sends a control message. It is delivered before all data and never refused because the
-// mailbox is full. It reports false if the actor has stopped; then msg has become a dead
-// letter.
-func (r *Ref) Tell(msg any) bool { return r.mailbox.postControl(msg) }
-
-// TellInOrder sends a message behind the waiting data, and is never refused because the
-// mailbox is full. Use it for events that must not overtake data and whose number is bounded
-// otherwise. It returns the same as Tell.
-func (r *Ref) TellInOrder(msg any) bool { return r.mailbox.postOrdered(msg) }
-
 // Post sends a data message that counts size bytes. The error is ErrFull or
 // ErrStopped; the message then stays the caller's.
 func (r *Ref) Post(msg any, size int) error { return r.post(msg, size, false) }
@@ -61,18 +50,6 @@ func (r *Ref) post(msg any, size int, inline bool) error {
 	return err
 }
 
-// AwaitRoom blocks until the data lane is at most half full, the actor stops, or
-// d is over. For reader goroutines, never for actors.
-func (r *Ref) AwaitRoom(d time.Duration) { r.mailbox.awaitRoom(d) }
-
-// Depth returns the number of waiting messages, except for the few that the worker has taken.
-func (r *Ref) Depth() int { return r.mailbox.depth() }
-
-// Stop ends the actor after the current message; the messages that wait become dead letters.
-// If the Ref has no actor yet, all messages become dead letters, and an actor that is spawned
-// behind it later stops once it has started.
-func (r *Ref) Stop() { r.mailbox.stop() }
-
 // Abandon ends an actor whose current call will never return, such as a script that cannot be
 // interrupted. The rest is as after a panic with this reason. The caller guarantees that the
 // abandoned goroutine blocks forever if the call does return, and that its earlier writes
@@ -80,7 +57,3 @@ func (r *Ref) Stop() { r.mailbox.stop() }
 func (r *Ref) Abandon(reason string) bool {
 	return r.mailbox.abandon(func() { r.crash = &reason })
 }
-
-// HandOver gives the actor's shard to another worker while the actor's current call takes
-// long. The actor calls it; without it, the stage detects the delay later.
-func (r *Ref) HandOver() { r.mailbox.handOver() }
