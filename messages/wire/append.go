@@ -35,7 +35,7 @@ func appendInt32(dst []byte, number uint64, v int32) []byte {
 func sizeInt32(number uint64, v int32) int { return sizeUint64(number, uint64(v)) }
 
 // zigzag is the encoding of the op code.
-func zigzag(v int32) uint64 { return uint64(uint32(v)<<1 ^ uint32(v>>31)) }
+func zigzag(v int32) uint64 { return protowire.EncodeZigZag(int64(v)) }
 
 func appendBool(dst []byte, number uint64, v bool) []byte {
 	if !v {

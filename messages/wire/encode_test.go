@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 )
@@ -45,7 +46,7 @@ func byProtobuf(t failer, h *Header) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return AppendUnit(nil, b)
+	return protowire.AppendBytes(nil, b)
 }
 
 // checkFrame compares the units of a frame, and its accessors, with the

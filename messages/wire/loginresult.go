@@ -56,7 +56,7 @@ func (r Refusal) String() string { return refusals[r] }
 type LoginResult struct {
 	Success        bool
 	ReconnectToken string // opaque; stock clients parse it and do nothing with it
-	PeerID         int32  // FirstPeer or more on success, 0 on refusal
+	PeerID         int32  // 1 or more on success, 0 on refusal
 	FastPort       int32  // UDP port, 1 to 65535 on success
 	CACert         []byte // PEM trust anchors in secured mode, else empty
 	ConnectToken   string // secret for VERIFY_IDENTITY in secured mode

@@ -34,8 +34,6 @@ const (
 	ServerPeer int32 = -1
 	// NoPeer is no target player, and the sender of a client not logged in.
 	NoPeer int32 = 0
-	// FirstPeer is the first real player; ids rise from here and are not reused.
-	FirstPeer int32 = 1
 	// AllPlayers is the group of all players of a game session.
 	AllPlayers int32 = -1
 	// NoGroup is no target group. Developer groups are positive.

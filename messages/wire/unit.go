@@ -1,7 +1,5 @@
 package wire
 
-import "google.golang.org/protobuf/encoding/protowire"
-
 // SplitUnit returns the packet of the first unit in b, as a view of b. Bytes
 // after it are ignored, as in all clients (realtime.md 2). An empty packet is
 // valid: all its fields have their defaults.
@@ -34,11 +32,4 @@ func takePacket(b []byte, length uint64) ([]byte, error) {
 		return nil, ErrLengthLies
 	}
 	return b[:length:length], nil
-}
-
-// AppendUnit appends the unit of an encoded packet to dst: its length as the
-// shortest varint, then the packet.
-func AppendUnit(dst, packet []byte) []byte {
-	dst = protowire.AppendVarint(dst, uint64(len(packet)))
-	return append(dst, packet...)
 }

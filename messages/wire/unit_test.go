@@ -68,7 +68,7 @@ func FuzzUnit(f *testing.F) {
 		if want, n := protowire.ConsumeBytes(b); n < 0 || !bytes.Equal(packet, want) {
 			t.Fatalf("packet %x, protowire says %x", packet, want)
 		}
-		unit := AppendUnit(nil, packet)
+		unit := protowire.AppendBytes(nil, packet)
 		if len(unit) > len(b) {
 			t.Fatalf("unit of %d bytes grew to %d", len(b), len(unit))
 		}

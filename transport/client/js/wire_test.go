@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"troupe/messages/wire"
 )
 
@@ -123,7 +125,7 @@ func vectors(t *testing.T) (units [][]byte) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				units = append(units, []byte(input), wire.AppendUnit(nil, []byte(input)))
+				units = append(units, []byte(input), protowire.AppendBytes(nil, []byte(input)))
 			}
 		}
 	}
@@ -157,7 +159,7 @@ func random(r *rand.Rand, known [][]byte) []byte {
 		unit = wire.NewLoginResult(&wire.LoginResult{Success: r.IntN(2) == 0, ReconnectToken: strings.ToValidUTF8(string(text(40)), "é"), PeerID: number(), FastPort: number(), CACert: text(60),
 			Caps: uint64(r.IntN(3)), LastReceived: r.Uint64() >> r.IntN(65), Outcome: uint64(r.IntN(120)), WindowMs: uint64(r.Uint32()), Base: r.Uint64() >> 20, RetryAfterMs: uint64(r.Uint32()), Lost: 3}).AppendReliable(nil)
 	case 3:
-		unit = wire.AppendUnit(nil, text(40))
+		unit = protowire.AppendBytes(nil, text(40))
 	default:
 		unit = bytes.Clone(known[r.IntN(len(known))])
 	}
@@ -174,7 +176,7 @@ func random(r *rand.Rand, known [][]byte) []byte {
 		case 2:
 			unit = append(unit[:at], append(text(5), unit[at:]...)...)
 		case 3:
-			unit = wire.AppendUnit(nil, append(bytes.Clone(unit[min(1, len(unit)):]), unit[min(1, len(unit)):]...)) // the same fields twice
+			unit = protowire.AppendBytes(nil, append(bytes.Clone(unit[min(1, len(unit)):]), unit[min(1, len(unit)):]...)) // the same fields twice
 		}
 	}
 	return unit
