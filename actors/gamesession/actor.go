@@ -51,7 +51,7 @@ type Actor struct {
 	finished      int              // how many of order have a final status
 	roster        []*playerSession // accepted, in order of acceptance: group -1
 	joining       int              // players that wait for the answer to their login
-	peers         peerIDs
+	highestPeer   messages.PeerID  // assigned last; the id of a refused login is assigned again if it is this one
 	fills         []fill           // the last matches that have added players
 	backfills     restarts         // requests of the game for backfill
 	acksPending   []*playerSession // have received packets that are not acknowledged
@@ -198,7 +198,7 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 func (a *Actor) onAsk(m stage.Ask) {
 	switch q := m.Request.(type) {
 	case CreatePlayers:
-		a.onCreatePlayers(stage.As(q, m))
+		a.createPlayers(q.Players, nil, stage.As(q, m).Reply)
 	case Fill:
 		a.onFill(stage.As(q, m))
 	case messages.InspectGameSession:

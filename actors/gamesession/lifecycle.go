@@ -386,13 +386,7 @@ func (a *Actor) setGauge(g counters.GameSessionState) {
 	if g > counters.GameSessionTerminating {
 		g = 0
 	}
-	if a.gauge != 0 {
-		a.c.Counters().GameSessions.Add(a.gauge, -1)
-	}
-	if g != 0 {
-		a.c.Counters().GameSessions.Add(g, 1)
-	}
-	a.gauge = g
+	a.c.Counters().GameSessions.Move(&a.gauge, g)
 }
 
 // onExited handles the end of a child: a player or a group.

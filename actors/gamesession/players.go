@@ -24,12 +24,8 @@ func newPlayerSessionID() messages.PlayerSessionID {
 	return messages.PlayerSessionID("psess-" + id.String())
 }
 
-// onCreatePlayers creates player sessions, all or none (service-api.md 2.7).
-func (a *Actor) onCreatePlayers(m stage.Request[CreatePlayers, []*messages.PlayerSession]) {
-	a.createPlayers(m.Request.Players, nil, m.Reply)
-}
-
-// createPlayers creates player sessions, maybe together with the change of a match: players of a match who hold a seat keep it.
+// createPlayers creates player sessions, all or none (service-api.md 2.7), maybe together with the change of a match: its players who
+// hold a seat keep it.
 func (a *Actor) createPlayers(players []messages.NewPlayer, with *messages.FillGameSession, reply func([]*messages.PlayerSession, error)) bool {
 	var seated []*playerSession
 	if with != nil {
@@ -126,10 +122,11 @@ func (a *Actor) spawnPlayer(s *playerSession) {
 	s.ref = a.c.Stage().NewRefBeside(self, counters.ActorPlayer, stage.LaneLimits{})
 	s.player.SetActor(s.ref)
 	a.byRef[s.ref] = s
-	activate := s.view.activate
+	before := messages.PlayerSessionReserved
 	if s.rejoin == rejoining {
-		activate = s.view.reactivate
+		before = messages.PlayerSessionCompleted
 	}
+	activate := func() { s.view.status.CompareAndSwap(uint32(before), uint32(messages.PlayerSessionActive)) }
 	a.c.Spawn(s.ref, player.New(a.optionsOfPlayers(), s.durable, activate))
 }
 

@@ -111,7 +111,8 @@ func (a *Actor) startJoining(s *playerSession) {
 	s.presence = joining
 	a.joining++
 	if s.rejoin != rejoining {
-		s.player.Peer = a.peers.next()
+		a.highestPeer++
+		s.player.Peer = a.highestPeer
 	}
 	a.byPeer[s.player.Peer] = s
 }
@@ -123,10 +124,12 @@ func (a *Actor) stopJoining(s *playerSession) {
 	a.joining--
 	delete(a.byPeer, s.player.Peer)
 	if s.rejoin != rejoining { // a player that rejoins keeps its peer id (RL-9)
-		a.peers.giveBack(s.player.Peer)
+		if s.player.Peer == a.highestPeer { // D-128
+			a.highestPeer--
+		}
 		s.player.Peer = 0
 	}
-	s.player.DropHeld() // D-121
+	s.player.Out.DropHeld() // D-121
 }
 
 // enter puts a joining player into the roster.

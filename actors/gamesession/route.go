@@ -26,18 +26,3 @@ func route(op int32, targetPlayer messages.PeerID, targetGroup messages.GroupID)
 		return toNobody
 	}
 }
-
-// peerIDs assigns peer ids in rising order. The id of a refused login is assigned again if
-// no higher one has been assigned since.
-type peerIDs struct{ highest messages.PeerID }
-
-func (p *peerIDs) next() messages.PeerID {
-	p.highest++
-	return p.highest
-}
-
-func (p *peerIDs) giveBack(id messages.PeerID) { // D-128
-	if id == p.highest {
-		p.highest--
-	}
-}

@@ -10,7 +10,6 @@ import (
 	"troupe/actors/group"
 	"troupe/actors/player"
 	"troupe/actors/script"
-	"troupe/actors/stage"
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/messages/wire"
@@ -81,8 +80,12 @@ func (a *Actor) scheduleAck(s *playerSession) {
 		a.ack(s)
 	case n > 0 && !s.ackPending:
 		s.ackPending = true
-		if a.acksPending = append(a.acksPending, s); len(a.acksPending) == 1 {
-			a.startTimer(&a.ackTimer, ackDelay, ackDue{})
+		switch a.acksPending = append(a.acksPending, s); {
+		case len(a.acksPending) > 1:
+		case a.ackTimer == nil:
+			a.ackTimer = a.c.After(ackDelay, ackDue{})
+		default:
+			a.ackTimer.Reset(ackDelay)
 		}
 	}
 }
@@ -103,15 +106,6 @@ func (a *Actor) onAckDue() {
 		a.acksPending[i] = nil
 	}
 	a.acksPending = a.acksPending[:0]
-}
-
-// startTimer starts a timer of the actor, and creates it at the first use.
-func (a *Actor) startTimer(t **stage.Timer, d time.Duration, msg any) {
-	if *t == nil {
-		*t = a.c.After(d, msg)
-		return
-	}
-	(*t).Reset(d)
 }
 
 // busy reports whether further packets of the player have to wait.
@@ -160,12 +154,19 @@ func (a *Actor) gate(s *playerSession, in *Inbound, ok bool, p *script.Pending) 
 	}
 }
 
-// pass delivers a packet that the game lets through.
+// pass delivers a packet that the game lets through, within the limit on deliveries caused by players. The members of a group include the
+// sender.
 func (a *Actor) pass(s *playerSession, in *Inbound) {
 	if in.Frame.TargetPlayer() > 0 {
 		a.passToPlayer(s, in)
+		return
+	}
+	id := messages.GroupID(in.Frame.TargetGroup())
+	n, members := a.recipients(id)
+	if a.fanout.allow(n, in.Reliable) {
+		a.deliver(id, members, in.Frame, in.Reliable)
 	} else {
-		a.fanOut(messages.GroupID(in.Frame.TargetGroup()), in.Frame, in.Reliable)
+		a.c.Counters().Dropped.Add(counters.DropDeliveryRate, int64(n))
 	}
 }
 
@@ -255,17 +256,6 @@ func (a *Actor) onLimited(m Limited) {
 	rare := s.seldom()
 	rare.limited = append(rare.limited, m.Why)
 	a.o.Log.Host(script.LevelWarn, fmt.Sprintf("player %d %s", s.player.Peer, m.Text))
-}
-
-// fanOut delivers a frame to all members of a group, including the sender, within the limit on
-// deliveries caused by players.
-func (a *Actor) fanOut(id messages.GroupID, f *wire.Frame, reliable bool) {
-	n, members := a.recipients(id)
-	if a.fanout.allow(n, reliable) {
-		a.deliver(id, members, f, reliable)
-	} else {
-		a.c.Counters().Dropped.Add(counters.DropDeliveryRate, int64(n))
-	}
 }
 
 // recipients returns how many players a group has, and, except for group -1, which they are.

@@ -189,16 +189,6 @@ func (s *playerSessionView) set(status messages.PlayerSessionStatus, now time.Ti
 	s.status.Store(uint32(status))
 }
 
-// activate shows a RESERVED player session as ACTIVE.
-func (s *playerSessionView) activate() {
-	s.status.CompareAndSwap(uint32(messages.PlayerSessionReserved), uint32(messages.PlayerSessionActive))
-}
-
-// reactivate shows a COMPLETED player session, which has logged in again, as ACTIVE.
-func (s *playerSessionView) reactivate() {
-	s.status.CompareAndSwap(uint32(messages.PlayerSessionCompleted), uint32(messages.PlayerSessionActive))
-}
-
 // record builds the record of a player session of g.
 func (s *playerSessionView) record(g *messages.GameSession) *messages.PlayerSession {
 	r := &messages.PlayerSession{

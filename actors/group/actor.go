@@ -58,7 +58,6 @@ type Changed struct {
 	Player *player.Handle
 	Joined bool
 	Gone   bool
-	Empty  bool // nobody is left
 }
 
 // Actor owns one group's membership.
@@ -114,7 +113,7 @@ func (a *Actor) onLeave(c *stage.Context, m Leave) {
 	} else if !m.Gone {
 		a.tell(c, m.Player)
 	}
-	a.session.Tell(Changed{Group: a.handle, Player: m.Player, Gone: m.Gone, Empty: len(a.members) == 0})
+	a.session.Tell(Changed{Group: a.handle, Player: m.Player, Gone: m.Gone})
 }
 
 func (a *Actor) publish(members Snapshot) {

@@ -190,10 +190,7 @@ func (a *Actor) receive(c actorContext, msg any) {
 // Stopped closes the connection and refuses waiting logins. After an orderly end there are
 // none; after a crash the successor takes over the Durable. If its game session has crashed, there is no successor.
 func (a *Actor) Stopped(c *stage.Context) {
-	if a.gauge != 0 {
-		c.Counters().Players.Add(a.gauge, -1)
-		a.gauge = 0
-	}
+	c.Counters().Players.Move(&a.gauge, 0)
 	reason := messages.CloseInternalError
 	if c.Crash() == "" {
 		reason = messages.CloseGameCrashed
@@ -371,17 +368,7 @@ func (a *Actor) step(c actorContext, e Event) {
 }
 
 func (a *Actor) setGauge(c actorContext) {
-	g := a.d.machine.State.gauge()
-	if g == a.gauge {
-		return
-	}
-	if a.gauge != 0 {
-		c.Counters().Players.Add(a.gauge, -1)
-	}
-	if g != 0 {
-		c.Counters().Players.Add(g, 1)
-	}
-	a.gauge = g
+	c.Counters().Players.Move(&a.gauge, a.d.machine.State.gauge())
 }
 
 // do carries out one effect.

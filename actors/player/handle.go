@@ -98,10 +98,6 @@ func (h *Handle) Give(c *stage.Context, f *wire.Frame) {
 	f.Release()
 }
 
-// DropHeld discards the messages that were queued for a login that was not accepted.
-// Only the game session calls it, and queues nothing afterwards.
-func (h *Handle) DropHeld() { h.Out.dropHeld() }
-
 // Close discards the player's messages. It is called when the player's actor has
 // ended for good without ending the player session.
 func (h *Handle) Close() {

@@ -23,7 +23,7 @@ func TestAClientThatNeverEchoesIsFoundOut(t *testing.T) {
 			out.Push(made.make(1))
 			link.drain()
 			out.Mark(0, since, time.Now())
-			n, _ := out.Depth()
+			n, _ := depth(out)
 			return n
 		}
 		for i := range 4 { // pings every 3 s
@@ -56,7 +56,7 @@ func TestASilentClientIsNotTakenForOneThatDoesNotEcho(t *testing.T) {
 			out.Mark(0, since, time.Time{})
 			time.Sleep(20 * time.Second)
 		}
-		if n, _ := out.Depth(); n != 1 {
+		if n, _ := depth(out); n != 1 {
 			t.Errorf("%d are held for the one who may come back", n)
 		}
 		out.close()
@@ -79,7 +79,7 @@ func TestASlowClientIsNotTakenForOneThatDoesNotEcho(t *testing.T) {
 		link.drain()
 		held := func(reachedAt time.Time) int {
 			out.Mark(0, reachedAt, time.Now()) // it sends all the time
-			n, _ := out.Depth()
+			n, _ := depth(out)
 			return n
 		}
 		var never time.Time

@@ -231,11 +231,11 @@ type resumePoint struct {
 func (o *Outbox) attach(t attachOptions) (again Replay) {
 	o.mu.Lock()
 	o.attachment.begin(t.link, t.channel, t.epoch)
-	untold := o.queue.gap.tell(o.confirmation.proved)
+	unsent, untold := o.queue.gap.tell(o.confirmation.proved)
 	o.confirmation.begin(t.confirm, o.queue.base)
 	again = o.queue.begin()
 	o.attachment.loginResponse = t.loginResponse(resumePoint{base: o.queue.base, confirmed: o.confirmation.confirmed,
-		received: o.confirmation.ackTold.Load(), unsent: o.queue.unsent(), untold: untold})
+		received: o.confirmation.ackTold.Load(), unsent: unsent, untold: untold})
 	o.mu.Unlock()
 	t.link.SetSource(o)
 	return again
@@ -296,8 +296,9 @@ func (o *Outbox) forget() {
 	o.queue.ring = nil
 }
 
-// dropHeld discards messages that wait for a first attach that will not come.
-func (o *Outbox) dropHeld() {
+// DropHeld discards the messages that were queued for a login that was not accepted. Only the game session calls it, and queues
+// nothing afterwards.
+func (o *Outbox) DropHeld() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.attachment.state == holding {
@@ -323,13 +324,6 @@ func (o *Outbox) exhausted() (full, refused bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.queue.overflow.told(), o.queue.refused
-}
-
-// Depth returns the queued messages and their bytes, both waiting and unconfirmed.
-func (o *Outbox) Depth() (messages, bytes int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.queue.n, o.queue.bytes
 }
 
 // takeGap returns how many messages were lost since the last call, for a player that has

@@ -421,7 +421,7 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 				}
 			},
 			"dropHeld": func(*rapid.T) {
-				out.dropHeld()
+				out.DropHeld()
 				if m.mode == holding {
 					m.clear()
 					m.told, m.lost, m.last, m.base = false, false, 0, 0
@@ -439,7 +439,7 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 				}
 			},
 			"": func(t *rapid.T) {
-				if n, bytes := out.Depth(); n != len(m.queue) || bytes != bytesOf(m.queue) {
+				if n, bytes := depth(out); n != len(m.queue) || bytes != bytesOf(m.queue) {
 					t.Fatalf("%d messages, %d bytes; want %d, %d", n, bytes, len(m.queue), bytesOf(m.queue))
 				}
 				full, lost := out.exhausted()
@@ -561,4 +561,11 @@ func TestConcurrentPushDrainAndAttachLoseNothing(t *testing.T) {
 	}
 	assert.Equal(t, "of arrived", total, pushers*each)
 	made.balanced(t)
+}
+
+// depth returns the queued messages and their bytes, both waiting and unconfirmed.
+func depth(o *Outbox) (messages, bytes int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.queue.n, o.queue.bytes
 }

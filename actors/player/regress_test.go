@@ -85,7 +85,7 @@ func (s *scene) push(n int) {
 
 func (s *scene) depth(want int) {
 	s.t.Helper()
-	if n, _ := s.out.Depth(); n != want {
+	if n, _ := depth(s.out); n != want {
 		s.t.Errorf("%d messages are kept, not %d", n, want)
 	}
 }

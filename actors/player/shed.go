@@ -44,17 +44,17 @@ type gap struct {
 	told, known uint64
 }
 
-// tell notes that a LOGIN_RESPONSE tells of all dropped messages. Proved says that the player has
-// received the one before. It returns how many of unsent the player may not know of. g may be nil.
-func (g *gap) tell(proved bool) (untold uint64) {
+// tell notes that a LOGIN_RESPONSE tells of all dropped messages. Proved says that the player has received the one before.
+// It returns unsent, and how many of them the player may not know of. g may be nil.
+func (g *gap) tell(proved bool) (unsent, untold uint64) {
 	if g == nil {
-		return 0
+		return 0, 0
 	}
 	if proved {
 		g.known = g.told
 	}
 	g.told = g.unsent
-	return g.unsent - g.known
+	return g.unsent, g.unsent - g.known
 }
 
 func (q *queue) makeGap() *gap {
@@ -62,14 +62,6 @@ func (q *queue) makeGap() *gap {
 		q.gap = new(gap)
 	}
 	return q.gap
-}
-
-// unsent returns gap.unsent.
-func (q *queue) unsent() uint64 {
-	if q.gap == nil {
-		return 0
-	}
-	return q.gap.unsent
 }
 
 // makeReserve decides, once per attach, how large the reserve is.

@@ -24,6 +24,20 @@ func (v *Vec[L]) Add(l L, n int64) {
 	v.cells[i].Add(n)
 }
 
+// Move counts something under now that has counted under *was; 0 is no label.
+func (v *Vec[L]) Move(was *L, now L) {
+	if *was == now {
+		return
+	}
+	if *was != 0 {
+		v.Add(*was, -1)
+	}
+	if now != 0 {
+		v.Add(now, 1)
+	}
+	*was = now
+}
+
 // Get returns the number of one label.
 func (v *Vec[L]) Get(l L) int64 {
 	if int(l) >= len(v.cells) {

@@ -25,12 +25,13 @@ const (
 	SegmentFrame                               // a frame type that does not exist
 )
 
-var recordDropNames = []string{"", "malformed", "unknown_address", "forged", "replayed", "plain_after_established",
-	"unexpected", "fragment", "handshake_cap", "hello_malformed", "too_large", "early", "not_sent", "exhausted",
-	"segment_malformed", "segment_too_large", "segment_conversation", "frame_type"}
-
 // String returns the label value.
-func (d RecordDrop) String() string { return name(recordDropNames, uint8(d)) }
+func (d RecordDrop) String() string {
+	return name(d,
+		"malformed", "unknown_address", "forged", "replayed", "plain_after_established", "unexpected", "fragment",
+		"handshake_cap", "hello_malformed", "too_large", "early", "not_sent", "exhausted", "segment_malformed",
+		"segment_too_large", "segment_conversation", "frame_type")
+}
 
 // HandshakeOutcome is how a DTLS handshake ended, or why it was refused.
 type HandshakeOutcome uint8
@@ -48,11 +49,12 @@ const (
 	HandshakeRefusedFull                              // too many associations
 )
 
-var handshakeNames = []string{"", "full", "resumed", "failed", "timed_out", "evicted", "refused_total",
-	"refused_per_ip", "refused_rate", "refused_full"}
-
 // String returns the label value.
-func (o HandshakeOutcome) String() string { return name(handshakeNames, uint8(o)) }
+func (o HandshakeOutcome) String() string {
+	return name(o,
+		"full", "resumed", "failed", "timed_out", "evicted", "refused_total", "refused_per_ip", "refused_rate",
+		"refused_full")
+}
 
 // Suite is the cipher suite of a DTLS association.
 type Suite uint8
@@ -63,10 +65,8 @@ const (
 	SuiteAESGCM                    // TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256
 )
 
-var suiteNames = []string{"", "chacha20_poly1305", "aes_128_gcm"}
-
 // String returns the label value.
-func (s Suite) String() string { return name(suiteNames, uint8(s)) }
+func (s Suite) String() string { return name(s, "chacha20_poly1305", "aes_128_gcm") }
 
 // IdentityCheck is the answer to a VERIFY_IDENTITY (realtime.md 8).
 type IdentityCheck uint8
@@ -78,7 +78,5 @@ const (
 	IdentityLate // no VERIFY_IDENTITY in time
 )
 
-var identityNames = []string{"", "verified", "refused", "late"}
-
 // String returns the label value.
-func (c IdentityCheck) String() string { return name(identityNames, uint8(c)) }
+func (c IdentityCheck) String() string { return name(c, "verified", "refused", "late") }

@@ -40,13 +40,6 @@ func (h *Histogram) Snapshot() (count uint64, sum float64, buckets map[float64]u
 	return count, float64(h.sum.Load()) / float64(time.Second), buckets
 }
 
-// Quantile returns the upper bound of the bucket that holds quantile q, in
-// seconds; NaN without observations.
-func (h *Histogram) Quantile(q float64) float64 {
-	c := h.Cells()
-	return c.Quantile(q)
-}
-
 // Cells are how many durations each bucket of a Histogram has counted.
 type Cells [len(bucketBounds) + 1]uint64
 
@@ -74,7 +67,7 @@ func (c *Cells) Count() (n uint64) {
 	return n
 }
 
-// Quantile is that of Histogram.
+// Quantile returns the upper bound of the bucket that holds quantile q, in seconds; NaN without durations.
 func (c *Cells) Quantile(q float64) float64 {
 	count := c.Count()
 	if count == 0 {

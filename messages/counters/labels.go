@@ -1,7 +1,8 @@
 package counters
 
-func name(names []string, i uint8) string {
-	if int(i) < len(names) {
+// name returns the name of a label value, the first of which is 1.
+func name[L ~uint8](l L, names ...string) string {
+	if i := int(l) - 1; i >= 0 && i < len(names) {
 		return names[i]
 	}
 	return ""
@@ -19,10 +20,8 @@ const (
 	DTLS
 )
 
-var channelNames = []string{"", "ws", "wss", "kcp", "udp", "dtls"}
-
 // String returns the label value.
-func (c Channel) String() string { return name(channelNames, uint8(c)) }
+func (c Channel) String() string { return name(c, "ws", "wss", "kcp", "udp", "dtls") }
 
 // ChannelPair is the channels of a player's previous and new connection.
 type ChannelPair uint8
@@ -58,11 +57,12 @@ const (
 	RefusedProxy   // no PROXY protocol header from an address that must send one
 )
 
-var refusalNames = []string{"", "path", "handshake", "pending_total", "pending_per_ip", "rate_per_ip", "draining",
-	"evicted", "held", "gone", "proxy_header"}
-
 // String returns the label value.
-func (r Refusal) String() string { return name(refusalNames, uint8(r)) }
+func (r Refusal) String() string {
+	return name(r,
+		"path", "handshake", "pending_total", "pending_per_ip", "rate_per_ip", "draining", "evicted", "held", "gone",
+		"proxy_header")
+}
 
 // CloseClass is the side that ended a connection.
 type CloseClass uint8
@@ -74,10 +74,8 @@ const (
 	ClosedByHost
 )
 
-var closeNames = []string{"", "left", "lost", "host"}
-
 // String returns the label value.
-func (c CloseClass) String() string { return name(closeNames, uint8(c)) }
+func (c CloseClass) String() string { return name(c, "left", "lost", "host") }
 
 // LoginOutcome is the outcome of a LOGIN.
 type LoginOutcome uint8
@@ -91,10 +89,8 @@ const (
 	LoginRejoined // of a player that had left
 )
 
-var loginNames = []string{"", "new", "resumed", "refused", "gap", "rejoined"}
-
 // String returns the label value.
-func (o LoginOutcome) String() string { return name(loginNames, uint8(o)) }
+func (o LoginOutcome) String() string { return name(o, "new", "resumed", "refused", "gap", "rejoined") }
 
 // LoginRefusal says why a LOGIN was refused.
 type LoginRefusal uint8
@@ -112,10 +108,11 @@ const (
 	LoginBanned // by an operator
 )
 
-var loginRefusalNames = []string{"", "other", "try_later", "game_session_ended", "full", "game", "player_session_ended", "token", "in_use", "banned"}
-
 // String returns the label value.
-func (r LoginRefusal) String() string { return name(loginRefusalNames, uint8(r)) }
+func (r LoginRefusal) String() string {
+	return name(r,
+		"other", "try_later", "game_session_ended", "full", "game", "player_session_ended", "token", "in_use", "banned")
+}
 
 // PlacementEnd is how a placement ended.
 type PlacementEnd uint8
@@ -128,10 +125,10 @@ const (
 	PlacementFailed
 )
 
-var placementEndNames = []string{"", "fulfilled", "cancelled", "timed_out", "failed"}
-
 // String returns the label value.
-func (e PlacementEnd) String() string { return name(placementEndNames, uint8(e)) }
+func (e PlacementEnd) String() string {
+	return name(e, "fulfilled", "cancelled", "timed_out", "failed")
+}
 
 // PlayerState is the state of a player actor (reliability.md 2.8).
 type PlayerState uint8
@@ -145,10 +142,10 @@ const (
 	PlayerLeaving
 )
 
-var playerStateNames = []string{"", "reserved", "joining", "attached", "detached", "leaving"}
-
 // String returns the label value.
-func (s PlayerState) String() string { return name(playerStateNames, uint8(s)) }
+func (s PlayerState) String() string {
+	return name(s, "reserved", "joining", "attached", "detached", "leaving")
+}
 
 // Drop is the reason why a packet or message was dropped.
 type Drop uint8
@@ -188,14 +185,15 @@ const (
 	DropOutOfOrder    // an impossible number of the extension
 )
 
-var dropNames = []string{"", "malformed", "before_login", "second_login", "server_op", "wrong_channel", "payload_too_large",
-	"no_target", "unknown_target", "not_member", "refused_by_handler", "bad_group", "inbound_rate", "group_rate",
-	"delivery_rate", "session_busy", "fast_malformed", "fast_unknown_sender", "fast_wrong_address", "fast_stale",
-	"fast_contested", "fast_rate", "fast_off", "fast_queue_full", "fast_slow_peer", "fast_detached", "outbox_full",
-	"player_gone", "script_payload", "stash_full", "no_handler", "out_of_order"}
-
 // String returns the label value.
-func (d Drop) String() string { return name(dropNames, uint8(d)) }
+func (d Drop) String() string {
+	return name(d,
+		"malformed", "before_login", "second_login", "server_op", "wrong_channel", "payload_too_large", "no_target",
+		"unknown_target", "not_member", "refused_by_handler", "bad_group", "inbound_rate", "group_rate", "delivery_rate",
+		"session_busy", "fast_malformed", "fast_unknown_sender", "fast_wrong_address", "fast_stale", "fast_contested",
+		"fast_rate", "fast_off", "fast_queue_full", "fast_slow_peer", "fast_detached", "outbox_full", "player_gone",
+		"script_payload", "stash_full", "no_handler", "out_of_order")
+}
 
 // ActorKind names a kind of actor.
 type ActorKind uint8
@@ -213,10 +211,11 @@ const (
 	ActorProbe
 )
 
-var actorKindNames = []string{"", "fleet", "gamesession", "player", "group", "connections", "connection", "placement", "matchmaker", "probe"}
-
 // String returns the label value.
-func (k ActorKind) String() string { return name(actorKindNames, uint8(k)) }
+func (k ActorKind) String() string {
+	return name(k,
+		"fleet", "gamesession", "player", "group", "connections", "connection", "placement", "matchmaker", "probe")
+}
 
 // GameSessionState is the status of a live game session.
 type GameSessionState uint8
@@ -228,10 +227,8 @@ const (
 	GameSessionTerminating
 )
 
-var gameSessionNames = []string{"", "activating", "active", "terminating"}
-
 // String returns the label value.
-func (s GameSessionState) String() string { return name(gameSessionNames, uint8(s)) }
+func (s GameSessionState) String() string { return name(s, "activating", "active", "terminating") }
 
 // EventOutcome is the outcome of one attempt to deliver an event to a sink.
 type EventOutcome uint8
@@ -243,10 +240,8 @@ const (
 	EventDropped                // refused by the sink, or tried for too long
 )
 
-var eventOutcomeNames = []string{"", "delivered", "failed", "dropped"}
-
 // String returns the label value.
-func (o EventOutcome) String() string { return name(eventOutcomeNames, uint8(o)) }
+func (o EventOutcome) String() string { return name(o, "delivered", "failed", "dropped") }
 
 // StoreRefusal says why a commit did not become durable.
 type StoreRefusal uint8
@@ -257,7 +252,5 @@ const (
 	StoreFailed                         // it, or one before it, could not be written
 )
 
-var storeRefusalNames = []string{"", "busy", "failed"}
-
 // String returns the label value.
-func (r StoreRefusal) String() string { return name(storeRefusalNames, uint8(r)) }
+func (r StoreRefusal) String() string { return name(r, "busy", "failed") }
