@@ -52,18 +52,3 @@ func (p placer) Seats(q messages.AwaitSeats, reply func(messages.SeatsReport, er
 func (p placer) Fill(q messages.FillGameSession, reply func(*messages.FilledGameSession, error)) {
 	messages.Send(p.fleet, q, reply)
 }
-
-// matchmaking returns the options of matchmaking.
-func (o *Options) matchmaking() matchmaker.Options {
-	m := o.Matchmaking
-	if m.Region == "" {
-		m.Region = o.Fleet.Region
-	}
-	if m.Store == nil {
-		m.Store = o.Fleet.Store
-	}
-	if m.OnEvent == nil {
-		m.OnEvent = o.Fleet.OnEvent
-	}
-	return m
-}

@@ -43,18 +43,3 @@ func mayHaveBeen(registry *fleet.Registry, arn string) bool {
 	kind, tail, _ := strings.Cut(id, "-")
 	return uuid.Validate(tail) == nil || registry.Unread(store.Kind(kind), id)
 }
-
-// placement returns the options of queues and placements.
-func (o *Options) placement() placement.Options {
-	p := o.Placement
-	if p.Region == "" {
-		p.Region = o.Fleet.Region
-	}
-	if p.Store == nil {
-		p.Store = o.Fleet.Store
-	}
-	if p.OnEvent == nil {
-		p.OnEvent = o.Fleet.OnEvent
-	}
-	return p
-}

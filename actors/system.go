@@ -30,11 +30,9 @@ type Options struct {
 	Now func() time.Time
 	// Fleet configures the registry and all game sessions.
 	Fleet fleet.Options
-	// Placement configures queues and placements. Region, Store and OnEvent are those of
-	// Fleet where they are not set.
-	Placement placement.Options
-	// Matchmaking configures rule sets, matchmaking configurations and tickets. Region, Store and
-	// OnEvent are those of Fleet where they are not set.
+	// Placement configures queues and placements, and Matchmaking rule sets, matchmaking configurations and tickets.
+	// Region, Store and OnEvent of both are those of Fleet.
+	Placement   placement.Options
 	Matchmaking matchmaker.Options
 	// Bundle bounds the archives of scripts.
 	Bundle bundle.Limits
@@ -72,12 +70,13 @@ func Start(o Options) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	queues := o.placement()
+	queues, tickets := o.Placement, o.Matchmaking
+	queues.Region, queues.Store, queues.OnEvent = o.Fleet.Region, o.Fleet.Store, o.Fleet.OnEvent
+	tickets.Region, tickets.Store, tickets.OnEvent = o.Fleet.Region, o.Fleet.Store, o.Fleet.OnEvent
 	placements, err := placement.Load(queues.Store)
 	if err != nil {
 		return nil, err
 	}
-	tickets := o.matchmaking()
 	matchmaking, err := matchmaker.Load(tickets.Store)
 	if err != nil {
 		return nil, err
