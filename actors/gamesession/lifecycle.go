@@ -159,12 +159,10 @@ func (a *Actor) configure() {
 	})
 }
 
-// windowProperty is the game property that sets the reconnect window of one game
-// session, in seconds from 0 to 600.
+// windowProperty is the game property that sets the reconnect window of a game session, in seconds from 0 to 600.
 const windowProperty = "troupe.reconnectWindowSeconds"
 
-// windowOfProperty returns the value of windowProperty, or otherwise if it is missing or
-// invalid.
+// windowOfProperty returns the value of windowProperty, or otherwise if it is missing or invalid.
 func (a *Actor) windowOfProperty(otherwise time.Duration) time.Duration {
 	for _, p := range a.record.Properties {
 		if p.Key != windowProperty {
@@ -332,8 +330,7 @@ func (a *Actor) conclude() {
 	a.setStatus(messages.GameSessionTerminated)
 }
 
-// Stopped implements stage.Actor. After a crash, or when the host stops, it gives the records
-// their final status.
+// Stopped implements stage.Actor. After a crash, or when the host stops, it gives the records their final status.
 func (a *Actor) Stopped(c *stage.Context) {
 	if a.phase != over {
 		if a.record.EndText == "" {

@@ -281,8 +281,7 @@ func (a *Actor) deliver(id messages.GroupID, members group.Snapshot, f *wire.Fra
 	}
 }
 
-// scriptMessage fills the script.Message that all callbacks share. It is valid during one
-// callback.
+// scriptMessage fills the script.Message that all callbacks share, valid during one of them.
 func (a *Actor) scriptMessage(in *Inbound) *script.Message {
 	f := in.Frame
 	if f == nil {

@@ -256,13 +256,10 @@ func (a *Actor) countViews(s *playerSession) {
 	})
 }
 
-// finishedKeptMax bounds the COMPLETED and TIMEDOUT player sessions that a game
-// session keeps: enough to answer late logins, bounded for games that run for
-// months.
+// finishedKeptMax bounds the COMPLETED and TIMEDOUT player sessions that a game session keeps, to answer late logins.
 const finishedKeptMax = 1000
 
-// forgetFinished drops the older half of the finished player sessions if there
-// are too many. Dropping half of them keeps the cost per player session low.
+// forgetFinished drops the older half of the finished player sessions if there are too many.
 func (a *Actor) forgetFinished() {
 	if a.finished <= finishedKeptMax {
 		return
@@ -277,8 +274,7 @@ func (a *Actor) forgetFinished() {
 	})
 }
 
-// forgetPlayerSessions drops the player sessions for which which returns true. They must be
-// final and without an actor.
+// forgetPlayerSessions drops the player sessions that which names. They must be final and without an actor.
 func (a *Actor) forgetPlayerSessions(which func(*playerSession) bool) {
 	kept := make([]*playerSession, 0, len(a.order))
 	views := make([]*playerSessionView, 0, len(a.order))

@@ -91,15 +91,13 @@ func (h *Handle) Deliver(c *stage.Context, f *wire.Frame, reliable bool) {
 	}
 }
 
-// Give delivers a packet that the host made: reliably, and consuming the caller's
-// reference.
+// Give delivers a packet that the host made: reliably, and consuming the caller's reference.
 func (h *Handle) Give(c *stage.Context, f *wire.Frame) {
 	h.Deliver(c, f, true)
 	f.Release()
 }
 
-// Close discards the player's messages. It is called when the player's actor has
-// ended for good without ending the player session.
+// Close discards the messages of a player whose actor has ended for good without ending the player session.
 func (h *Handle) Close() {
 	h.Out.close()
 	h.dropFast()
@@ -133,8 +131,7 @@ type Attachment struct {
 	Inflow *Inflow
 }
 
-// Inspect adds to p what the player's queue and its connection say of themselves. Any
-// goroutine may call it.
+// Inspect adds to p what the player's queue and its connection say of themselves. Any goroutine may call it.
 func (h *Handle) Inspect(p *messages.PlayerState) {
 	link := h.Out.inspect(p)
 	if c, ok := link.(interface{ RemoteAddr() netip.AddrPort }); ok {

@@ -279,8 +279,7 @@ func (o *Outbox) surrender(reason messages.CloseReason) {
 	}
 }
 
-// Abandon says that a connection has ended and no longer drains. A queue that was
-// surrendered to it is released. Any goroutine may call it.
+// Abandon says that a connection has ended. A queue that was surrendered to it is released. Any goroutine may call it.
 func (o *Outbox) Abandon(link Link) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -326,16 +325,14 @@ func (o *Outbox) exhausted() (full, refused bool) {
 	return o.queue.overflow.told(), o.queue.refused
 }
 
-// takeGap returns how many messages were lost since the last call, for a player that has
-// received everything up to a number; 0 for a player that does not report one.
+// takeGap is that of the queue.
 func (o *Outbox) takeGap(received uint64) (n uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.queue.takeGap(received)
 }
 
-// consistent checks the invariants that a restarted player actor relies on
-// (reliability.md 4).
+// consistent is that of the queue.
 func (o *Outbox) consistent() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -101,8 +101,7 @@ type item struct {
 	n uint64 // its number, 0 for one meant for the fast channel
 }
 
-// put queues a reliable message, or refuses it and all that follow. Over says that the
-// budget has no room for it.
+// put queues a reliable message, or refuses it and all that follow. Over: the budget has no room for it.
 func (q *queue) put(f *wire.Frame, size int, over bool) {
 	if q.refused || over && q.exceeds(size, true) { // no message follows a refused one (RL-2)
 		q.refused = true
@@ -124,8 +123,7 @@ func (q *queue) putFast(f *wire.Frame, size int) bool {
 	return true
 }
 
-// exceeds reports whether size more bytes exceed the budget, or the budget with the
-// reserve.
+// exceeds reports whether size more bytes exceed the budget, maybe with the reserve.
 func (q *queue) exceeds(size int, reserve bool) bool {
 	most := q.limit(reserve)
 	if q.bytes+size > most.bytes || q.n+1 > most.messages {
@@ -340,8 +338,7 @@ func (q *queue) confirm(n uint64, room []*wire.Frame) {
 	q.trim()
 }
 
-// unconfirmedOverHalf reports whether unconfirmed messages fill more than half of the
-// budget.
+// unconfirmedOverHalf reports whether unconfirmed messages fill more than half of the budget.
 func (q *queue) unconfirmedOverHalf() bool {
 	return q.bytes-q.waiting > q.budget.BytesMax/2 || q.next > q.budget.MessagesMax/2
 }
@@ -356,8 +353,7 @@ func (q *queue) releaseTaken() {
 	q.trim()
 }
 
-// consistent checks the invariants that a restarted player actor relies on
-// (reliability.md 4).
+// consistent checks the invariants that a restarted player actor relies on (reliability.md 4).
 func (q *queue) consistent() bool {
 	n, bytes := q.base, 0
 	for i := range q.n {

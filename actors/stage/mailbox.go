@@ -380,8 +380,7 @@ func (m *mailbox) deliver(batch []envelope) (taken int) {
 	return len(batch)
 }
 
-// giveBack puts data back into the lane, or into dead letters if the actor has ended
-// meanwhile.
+// giveBack puts data back into the lane, or into dead letters if the actor has ended meanwhile.
 func (m *mailbox) giveBack(batch []envelope) {
 	defer clear(batch)
 	if m.isClosedFast() {

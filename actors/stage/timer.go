@@ -2,8 +2,7 @@ package stage
 
 import "time"
 
-// Timer sends its owner one message. It stops with its owner. Only the owner may call its
-// methods.
+// Timer sends its owner one message. It stops with its owner, who alone may call its methods.
 type Timer struct {
 	owner    *guard
 	msg      any
@@ -48,8 +47,7 @@ const (
 
 func partOf(d time.Duration) time.Duration { return min(d, max(partMin, d/partShare)) }
 
-// Reset makes the timer fire once, d from now, even if it has fired already. It does nothing
-// once the owner stops.
+// Reset makes the timer fire once, d from now, even if it has fired already; not once the owner stops.
 func (t *Timer) Reset(d time.Duration) {
 	if t.owner.self.mailbox.isClosedFast() {
 		return

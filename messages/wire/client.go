@@ -1,20 +1,16 @@
 package wire
 
-// Units that a client sends: for our own client, the benches and tests. Each
-// function appends one whole unit to dst and returns it; with room in dst none
-// allocates. Peer is the client's own peer id; seq is its fast-channel counter
-// (realtime.md 9), 0 for a unit that goes by WebSocket.
+// Units that a client sends. Each function appends one whole unit to dst and returns it; with room in dst none allocates.
+// Peer is the client's own peer id; seq is its fast-channel counter (realtime.md 9), 0 for a unit that goes by WebSocket.
 
-// AppendMessage appends the unit of any packet: all fields of h are written.
-// For an application message set OpCode, Sender, targets, Reliable and Payload,
-// and Sequence on the fast channel (realtime.md 5).
+// AppendMessage appends the unit of any packet: all fields of h are written. For an application message set OpCode, Sender,
+// targets, Reliable and Payload, and Sequence on the fast channel (realtime.md 5).
 func AppendMessage(dst []byte, h *Header) []byte {
 	return h.Append(appendVarint(dst, uint64(h.Size())))
 }
 
-// AppendLogin appends LOGIN, the first packet of a WebSocket. Payload is
-// the game's connection payload, at most PayloadMax bytes. The strings of l must
-// be valid UTF-8, or the server refuses the packet.
+// AppendLogin appends LOGIN, the first packet of a WebSocket. Payload is the game's, at most PayloadMax bytes. The strings
+// of l must be valid UTF-8, or the server refuses the packet.
 func AppendLogin(dst []byte, l *Login, payload []byte) []byte {
 	var room [256]byte
 	return AppendMessage(dst, &Header{
@@ -23,8 +19,7 @@ func AppendLogin(dst []byte, l *Login, payload []byte) []byte {
 	})
 }
 
-// AppendAck appends an acknowledgement as a packet of its own: reliable, op code
-// 0, and only the number. Both sides may send it.
+// AppendAck appends an acknowledgement as a packet of its own: reliable, op code 0, and only the number.
 func AppendAck(dst []byte, ack uint64) []byte {
 	return AppendMessage(dst, &Header{Reliable: true, Ack: ack})
 }
@@ -46,8 +41,7 @@ func appendHandshake(dst []byte, op, peer, seq int32) []byte {
 	})
 }
 
-// AppendVerifyIdentity appends VERIFY_IDENTITY, to be sent once over a new DTLS
-// association. Sender is v.PeerID; payload repeats the connection payload.
+// AppendVerifyIdentity appends VERIFY_IDENTITY, once over a new DTLS association. Payload repeats the connection payload.
 func AppendVerifyIdentity(dst []byte, v *VerifyIdentity, seq int32, payload []byte) []byte {
 	var room [256]byte
 	return AppendMessage(dst, &Header{

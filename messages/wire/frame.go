@@ -112,8 +112,7 @@ func (f *Frame) last() bool {
 	return n == 0
 }
 
-// live panics when f has no references, in which case its bytes may belong to
-// another frame.
+// live panics when f has no references: its bytes may belong to another frame.
 func (f *Frame) live() {
 	if f.refs.Load() <= 0 {
 		panic("wire: use of a released Frame")
@@ -132,13 +131,10 @@ func (f *Frame) TargetGroup() int32 { f.live(); return f.targetGroup }
 // Sender returns the sender the frame was built with.
 func (f *Frame) Sender() int32 { f.live(); return f.sender }
 
-// Command returns the inner message the frame was built with, CommandNone for an
-// application message.
+// Command returns the inner message the frame was built with, CommandNone for an application message.
 func (f *Frame) Command() Command { f.live(); return f.command }
 
-// Payload returns a view of the payload, valid while the caller holds its
-// reference, and not to be written to. Its length decides whether the frame may
-// go by the fast channel (FastPayloadMax).
+// Payload returns a view of the payload, to be read only while the caller holds its reference.
 func (f *Frame) Payload() []byte {
 	f.live()
 	end := int(f.payloadAt) + f.payloadLen
@@ -148,13 +144,10 @@ func (f *Frame) Payload() []byte {
 // Len returns the length of the unit that AppendReliable appends, in bytes.
 func (f *Frame) Len() int { f.live(); return len(f.unit) }
 
-// Unit returns a view of the unit that AppendReliable appends, for writing
-// without a copy; valid while the caller holds its reference, and not to be
-// written to.
+// Unit returns a view of the unit that AppendReliable appends, to be read only while the caller holds its reference.
 func (f *Frame) Unit() []byte { f.live(); return f.unit[:len(f.unit):len(f.unit)] }
 
-// AppendReliable appends the unit for WebSocket: reliable true, no sequence
-// number.
+// AppendReliable appends the unit for WebSocket: reliable true, no sequence number.
 func (f *Frame) AppendReliable(dst []byte) []byte {
 	f.live()
 	return append(dst, f.unit...)
@@ -173,12 +166,10 @@ func (f *Frame) AppendFast(dst []byte, seq int32) []byte {
 	return append(dst, f.unit[f.reliableAt+reliableSize:]...)
 }
 
-// NumbersMax is the most that relSeq, ack and a longer length add to a unit, in
-// bytes.
+// NumbersMax is how many bytes relSeq, ack and a longer length add to a unit at most.
 const NumbersMax = 2*(2+10) + 1
 
-// NumberedLen returns the length of the unit that AppendNumbered appends, in
-// bytes.
+// NumberedLen returns the length of the unit that AppendNumbered appends, in bytes.
 func (f *Frame) NumberedLen(relSeq, ack uint64) int {
 	f.live()
 	size := f.numberedSize(relSeq, ack)

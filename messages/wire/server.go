@@ -1,8 +1,6 @@
 package wire
 
-// Frames of the server's own packets. The sender is the server unless a function
-// says otherwise. Each function returns a frame with one reference, which the
-// caller must Release.
+// Frames of the server's own packets, from the server unless a function says otherwise. The caller must Release them.
 
 // NewLoginResult builds LOGIN_RESPONSE for WebSocket; the zero LoginResult is a
 // refusal. The peer id is in the packet and in the inner message, because some
@@ -16,8 +14,7 @@ func NewLoginResult(r *LoginResult) *Frame {
 	})
 }
 
-// NewAck builds an empty packet, to be sent with AppendNumbered when no other
-// packet can carry an acknowledgement.
+// NewAck builds an empty packet, to be sent with AppendNumbered when no other can carry an acknowledgement.
 func NewAck() *Frame { return newFrame(&Header{}) }
 
 // NewMembershipUpdate builds GROUP_MEMBERSHIP_UPDATE for the peer target. Sender
@@ -32,8 +29,7 @@ func NewMembershipUpdate(target, sender, group int32, players []int32) *Frame {
 	})
 }
 
-// NewServerAck builds UDP_CONNECT_SERVER_ACK for the peer, to be sent with
-// AppendFast, by UDP only: the round trip must prove that path.
+// NewServerAck builds UDP_CONNECT_SERVER_ACK, to be sent with AppendFast, by UDP only: the round trip must prove that path.
 func NewServerAck(peer int32) *Frame {
 	return newFrame(&Header{
 		OpCode: OpServerAck, TargetPlayer: peer, Sender: ServerPeer,
@@ -52,8 +48,7 @@ func NewVerifyIdentityResult(r VerifyIdentityResult) *Frame {
 	})
 }
 
-// NewPingResult builds PING_RESULT for the peer target, for the channel the ping
-// came by (realtime.md 12).
+// NewPingResult builds PING_RESULT for the channel by which the ping came (realtime.md 12).
 func NewPingResult(target int32) *Frame {
 	return newFrame(&Header{
 		OpCode: OpPingResult, TargetPlayer: target, Sender: ServerPeer,
@@ -61,14 +56,12 @@ func NewPingResult(target int32) *Frame {
 	})
 }
 
-// NewPlayerConnect builds PLAYER_CONNECT about peer for target. Servers send it
-// only when switched on.
+// NewPlayerConnect builds PLAYER_CONNECT about peer for target, which is off by default.
 func NewPlayerConnect(target, peer int32) *Frame {
 	return newPresence(OpPlayerConnect, CommandPlayerConnect, target, peer)
 }
 
-// NewPlayerDisconnect builds PLAYER_DISCONNECT about peer for target. Servers
-// send it only when switched on.
+// NewPlayerDisconnect builds PLAYER_DISCONNECT about peer for target, which is off by default.
 func NewPlayerDisconnect(target, peer int32) *Frame {
 	return newPresence(OpPlayerDisconnect, CommandPlayerDisconnect, target, peer)
 }
