@@ -120,14 +120,25 @@ type updated struct {
 }
 
 func (u *updated) OnUpdateGameSession(g *messages.GameSession, update script.Update) {
-	d, err := messages.ParseMatchData(g.MatchmakerData)
-	if err != nil {
+	var d struct {
+		Teams []struct {
+			Players []struct {
+				PlayerID   string
+				Attributes map[string]struct{ ValueAttribute any }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(g.MatchmakerData), &d); err != nil {
 		u.told <- err.Error()
 		return
 	}
 	text := string(update.Reason) + " " + string(update.TicketID)
-	if _, p := d.Player("new"); p != nil {
-		text += fmt.Sprint(" ", p.Attributes["skill"].Value)
+	for _, team := range d.Teams {
+		for _, p := range team.Players {
+			if p.PlayerID == "new" {
+				text += fmt.Sprint(" ", p.Attributes["skill"].ValueAttribute)
+			}
+		}
 	}
 	u.told <- text
 }
