@@ -39,8 +39,7 @@ type Transaction struct {
 	Decide func() (Entry, error)
 	// Reply, which may be nil, receives the outcome, once and from any goroutine.
 	Reply func(error)
-	// Survives: if the owner has stopped, and its successor continues with the durable changes,
-	// Reply gets nil.
+	// Survives: if the owner has stopped, and its successor continues with the durable changes, Reply gets nil.
 	Survives bool
 	// Orphaned, which may be nil, receives the store's answer if the owner has stopped before
 	// it. It is called before Reply, from any goroutine.
@@ -80,8 +79,7 @@ type Options struct {
 	Tell func(msg any)
 	// After sends the owner a message, a Due, after a time.
 	After func(d time.Duration, msg any)
-	// Publish receives events once they are durable. It may be nil and is called from any
-	// goroutine.
+	// Publish receives events once they are durable. It may be nil and is called from any goroutine.
 	Publish func(messages.Event)
 	// EventsDropped, which may be nil, counts the events of notes that were dropped.
 	EventsDropped func(n int)
@@ -290,11 +288,11 @@ func (a Answer) OnDeadLetter() {
 	if p.Orphaned != nil {
 		p.Orphaned(a.err)
 	}
+	err := l.o.Stopped
 	if p.Survives && a.err == nil {
-		p.reply(nil)
-		return
+		err = nil
 	}
-	p.reply(l.o.Stopped)
+	p.reply(err)
 }
 
 // TryAgain retries the notes of a key.
@@ -351,20 +349,17 @@ func (l *Ledger) advance(k Key) {
 			return
 		}
 		i := slices.IndexFunc(ks.queue, func(p *pending) bool { return !p.begun })
-		if i < 0 || !l.ready(ks.queue[i]) {
-			break
+		switch {
+		case i >= 0 && l.ready(ks.queue[i]):
+			l.begin(ks.queue[i])
+			continue
+		case !ks.noted.empty() && !ks.noting && !ks.backingOff && !ks.changing(k):
+			ks.noting = true
+			l.commit(&batch{l: l, notes: []part{{k, ks.takeNoted()}}})
+		case len(ks.queue) == 0 && ks.noted.empty() && !ks.noting:
+			delete(l.states, k)
 		}
-		l.begin(ks.queue[i])
-	}
-	ks := l.states[k]
-	if !ks.noted.empty() && !ks.noting && !ks.backingOff && !ks.changing(k) {
-		b := &batch{l: l, notes: []part{{k, ks.takeNoted()}}}
-		ks.noting = true
-		l.commit(b)
 		return
-	}
-	if len(ks.queue) == 0 && ks.noted.empty() && !ks.noting {
-		delete(l.states, k)
 	}
 }
 

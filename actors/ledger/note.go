@@ -25,8 +25,7 @@ func (n *noted) add(events []messages.Event, records []Record) int {
 	return n.bound()
 }
 
-// before inserts older notes, which the store has refused, before the newer ones. It returns
-// how many events were dropped.
+// before inserts older notes, which the store has refused, before the newer ones. It returns how many events were dropped.
 func (n *noted) before(old noted) int {
 	for k, change := range n.records {
 		if old.records == nil {
