@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// sweep deletes the logs whose game sessions ended too long ago, and those beyond
-// the bounds.
+// sweep deletes the logs whose game sessions ended too long ago, and those beyond the bounds.
 func (s *Store) sweep(now time.Time) {
 	s.mu.Lock()
 	for _, l := range s.ended(nil) {
@@ -21,24 +20,23 @@ func (s *Store) sweep(now time.Time) {
 	s.makeRoom(nil, 0)
 }
 
-// makeRoom deletes logs until n more bytes of l are within the bounds, and reports
-// whether it succeeded. It frees a sixteenth more than needed, so that it need not
-// search at each write.
+// makeRoom deletes logs until n more bytes of l are within the bounds, and reports whether it succeeded. It frees a sixteenth more
+// than needed, so that it need not search at each write.
 func (s *Store) makeRoom(l *log, n int64) bool {
 	defer s.cleanUp()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	tooBig := s.total+n > s.o.TotalBytes
-	tooMany := len(s.logs) > s.o.LogsMax
+	tooBig := s.total+n > s.o.totalBytes
+	tooMany := len(s.logs) > s.o.logsMax
 	if !tooBig && !tooMany {
 		return true
 	}
-	bytes, logs := s.o.TotalBytes-n, s.o.LogsMax
+	bytes, logs := s.o.totalBytes-n, s.o.logsMax
 	if tooBig {
-		bytes -= s.o.TotalBytes / 16
+		bytes -= s.o.totalBytes / 16
 	}
 	if tooMany {
-		logs -= s.o.LogsMax / 16
+		logs -= s.o.logsMax / 16
 	}
 	for _, old := range s.ended(l) {
 		if s.total <= bytes && len(s.logs) <= logs {
@@ -48,11 +46,10 @@ func (s *Store) makeRoom(l *log, n int64) bool {
 	}
 	for tooBig && s.total > bytes && s.evict(l) {
 	}
-	return s.total+n <= s.o.TotalBytes
+	return s.total+n <= s.o.totalBytes
 }
 
-// ended returns the logs that have ended, in the order of their ends. The caller
-// holds mu.
+// ended returns the logs that have ended, in the order of their ends. The caller holds mu.
 func (s *Store) ended(except *log) (all []*log) {
 	for _, l := range s.logs {
 		if l != except && !l.ended.IsZero() && !l.queued {
@@ -63,8 +60,7 @@ func (s *Store) ended(except *log) (all []*log) {
 	return all
 }
 
-// evict removes the oldest file of the largest log, but not the file that is being
-// written. The caller holds mu.
+// evict removes the oldest file of the largest log, but not the file that is being written. The caller holds mu.
 func (s *Store) evict(writing *log) bool {
 	var most *log
 	var bytes int64
@@ -100,8 +96,7 @@ func (s *Store) removeFolders(base string) {
 	}
 }
 
-// dropPart removes the oldest file of a log. The caller holds mu, and calls cleanUp
-// after releasing it. If the file cannot be removed, the next process finds it again.
+// dropPart removes the oldest file of a log. The caller holds mu, and calls cleanUp after releasing it.
 func (s *Store) dropPart(l *log) {
 	p := l.parts[0]
 	s.total -= p.bytes
@@ -115,8 +110,7 @@ func (s *Store) dropPart(l *log) {
 	})
 }
 
-// cleanUp closes and removes dropped files. It is called without mu, so that a
-// disk that hangs does not block callers that log.
+// cleanUp closes and removes dropped files, without mu, so that a disk that hangs does not block callers that log.
 func (s *Store) cleanUp() {
 	for _, do := range s.cleanups {
 		do()

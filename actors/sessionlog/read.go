@@ -14,22 +14,18 @@ import (
 // awaitWrittenMax is how long a reader waits for the queued lines to be written.
 const awaitWrittenMax = time.Second
 
-// Read returns a game session's log as far as it is written, from the oldest line
-// that is kept. The error is fs.ErrNotExist for a game session without a log; one
-// that runs always has a log, maybe an empty one. Only one goroutine may use the
-// result.
+// Read returns a game session's log as far as it is written, from the oldest line that is kept. The error is fs.ErrNotExist for a
+// game session without a log; one that runs always has one, maybe an empty one. Only one goroutine may use the result.
 func (s *Store) Read(id messages.GameSessionID) (io.ReadCloser, error) {
 	return s.read(context.Background(), id, false)
 }
 
-// Follow is like Read, but at the end it waits for more, until the game session has
-// ended, the store is closed, or ctx ends.
+// Follow is like Read, but at the end it waits for more, until the game session has ended, the store is closed, or ctx ends.
 func (s *Store) Follow(ctx context.Context, id messages.GameSessionID) (io.ReadCloser, error) {
 	return s.read(ctx, id, true)
 }
 
-// Tail is like Read, but passes over the beginning of a log of more than so many bytes.
-// Whole reports that it did not. Otherwise the first line may be incomplete.
+// Tail is like Read, but passes over the beginning of a log of more than so many bytes, maybe into a line; whole: it did not.
 func (s *Store) Tail(id messages.GameSessionID, bytes int64) (log io.ReadCloser, whole bool, err error) {
 	log, err = s.read(context.Background(), id, false)
 	if err != nil {
@@ -95,8 +91,7 @@ func (s *Store) awaitWritten(l *log) {
 	}
 }
 
-// reader reads the files of a log in order. It reads only complete writes, so it
-// never ends within a line.
+// reader reads the files of a log in order. It reads only complete writes, so it never ends within a line.
 type reader struct {
 	store  *Store
 	log    *log
@@ -134,9 +129,8 @@ func (r *reader) Read(p []byte) (int, error) {
 	}
 }
 
-// state returns how many bytes are left in the current file; or, if none, the number
-// of the next file; or, if there is none, a channel that is closed when the log has
-// grown. All three are zero at the end of the log.
+// state returns how many bytes are left in the current file; or, if none, the number of the next file; or, if there is none, a
+// channel that is closed when the log has grown. All three are zero at the end of the log.
 func (r *reader) state() (left int64, next int, wait <-chan struct{}) {
 	s := r.store
 	s.mu.Lock()
@@ -193,8 +187,7 @@ func (r *reader) close() {
 	}
 }
 
-// Close implements io.Closer. It does not end a Read that waits; the context of
-// Follow does.
+// Close implements io.Closer. It does not end a Read that waits; the context of Follow does.
 func (r *reader) Close() error {
 	r.close()
 	return nil

@@ -15,7 +15,7 @@ import (
 // The last lines of a log are there also if another process has removed the file in which they begin.
 func TestATailGoesOnInTheNextFile(t *testing.T) {
 	const id messages.GameSessionID = "arn:x/fleet/game"
-	s, err := Open(t.TempDir(), Options{FileBytes: fileBytesMin})
+	s, err := Open(t.TempDir(), Options{fileBytes: 64 << 10})
 	assert.NoError(t, err)
 	defer s.Close()
 	k := s.Open(id)

@@ -14,8 +14,7 @@ import (
 	"troupe/messages"
 )
 
-// Store holds the logs of all game sessions of one host. Its methods may be called
-// from any goroutine. Close ends its goroutine.
+// Store holds the logs of all game sessions of one host. Its methods may be called from any goroutine. Close ends its goroutine.
 type Store struct {
 	dir      string
 	o        Options
@@ -65,8 +64,7 @@ type part struct {
 	bytes  int64
 }
 
-// kept reports whether the log has lines, in files or queued, or is still open for
-// writing. The caller holds Store.mu.
+// kept reports whether the log has lines, in files or queued, or is still open for writing. The caller holds Store.mu.
 func (l *log) kept() bool {
 	return len(l.parts) > 0 || len(l.pending) > 0 || l.writing || l.writers > 0
 }
@@ -78,9 +76,8 @@ func (l *log) bytes() (n int64) {
 	return n
 }
 
-// Open returns the store in a folder, with the logs that earlier processes have
-// left there. The folder is created when the first line is written. If it cannot be
-// read, Open logs a warning and treats it as empty.
+// Open returns the store in a folder, with the logs that earlier processes have left there. The folder is created when the first
+// line is written. If it cannot be read, Open logs a warning and treats it as empty.
 func Open(dir string, o Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -95,8 +92,7 @@ func Open(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// scan finds the files of earlier processes, whose game sessions have ended. A
-// folder that cannot be read does not keep it from reading the others.
+// scan finds the files of earlier processes, whose game sessions have ended. It passes over a folder that cannot be read.
 func (s *Store) scan() {
 	var failed error // the first
 	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
@@ -118,12 +114,8 @@ func (s *Store) scan() {
 		if err != nil {
 			return nil // gone meanwhile
 		}
-		l := s.logs[id]
-		if l == nil {
-			b, _ := base(id)
-			l = &log{id: id, base: filepath.Join(s.dir, b)}
-			s.logs[id] = l
-		}
+		b, _ := base(id)
+		l := s.log(id, b)
 		l.parts = append(l.parts, part{number, info.Size()})
 		l.last = max(l.last, number)
 		s.total += info.Size()
@@ -140,9 +132,18 @@ func (s *Store) scan() {
 	}
 }
 
-// Open returns the sink of a game session. It appends to the log that this or an
-// earlier process has for the id. An id that is empty or over 1,024 bytes gets a
-// sink that discards all lines.
+// log returns the log of a game session, which may be new. The caller holds mu.
+func (s *Store) log(id messages.GameSessionID, base string) *log {
+	l := s.logs[id]
+	if l == nil {
+		l = &log{id: id, base: filepath.Join(s.dir, base)}
+		s.logs[id] = l
+	}
+	return l
+}
+
+// Open returns the sink of a game session. It appends to the log that this or an earlier process has for the id. An id that is
+// empty or over 1,024 bytes gets a sink that discards all lines.
 func (s *Store) Open(id messages.GameSessionID) script.Sink {
 	b, ok := base(id)
 	if !ok {
@@ -150,11 +151,7 @@ func (s *Store) Open(id messages.GameSessionID) script.Sink {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := s.logs[id]
-	if l == nil {
-		l = &log{id: id, base: filepath.Join(s.dir, b)}
-		s.logs[id] = l
-	}
+	l := s.log(id, b)
 	l.writers++
 	l.ended = time.Time{}
 	return &sink{store: s, log: l}
@@ -167,8 +164,7 @@ type Info struct {
 	Ended time.Time // of the game session; zero while it runs
 }
 
-// List returns all logs: first those of game sessions that run, which always have
-// one, then the others, the latest end first.
+// List returns all logs: first those of game sessions that run, which always have one, then the others, the latest end first.
 func (s *Store) List() []Info {
 	s.mu.Lock()
 	all := make([]Info, 0, len(s.logs))
@@ -201,8 +197,7 @@ func (s *Store) Has(id messages.GameSessionID) bool {
 // Keep returns how long a log is kept after its game session's end.
 func (s *Store) Keep() time.Duration { return s.o.Keep }
 
-// Close writes the queued lines and ends all readers and the store's goroutine. The
-// files stay. Later lines are dropped. It is idempotent.
+// Close writes the queued lines and ends all readers and the store's goroutine. Later lines are dropped. It is idempotent.
 func (s *Store) Close() {
 	s.mu.Lock()
 	first := !s.closed
@@ -228,8 +223,7 @@ type discard struct{}
 func (discard) Write(script.Line) {}
 func (discard) Close()            {}
 
-// Write implements script.Sink. It copies the line into the queue, or counts it as
-// missing if the queue is full.
+// Write implements script.Sink. It copies the line into the queue, or counts it as missing if the queue is full.
 func (k *sink) Write(line script.Line) {
 	text := appendLine(nil, line)
 	s, l := k.store, k.log
@@ -238,7 +232,7 @@ func (k *sink) Write(line script.Line) {
 		s.mu.Unlock()
 		return
 	}
-	fits := len(l.pending)+len(text) <= min(pendingMax, int(s.o.FileBytes/2)) && s.pending+len(text) <= pendingAllMax
+	fits := len(l.pending)+len(text) <= min(pendingMax, int(s.o.fileBytes/2)) && s.pending+len(text) <= pendingAllMax
 	if fits {
 		l.pending = append(l.pending, text...)
 		l.lines++

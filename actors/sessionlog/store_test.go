@@ -179,7 +179,7 @@ func diskBytes(t *testing.T, dir string) (n int64) {
 func TestFilesRotate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		s := open(t, dir, Options{FileBytes: 64 << 10, Files: 3})
+		s := open(t, dir, Options{fileBytes: 64 << 10, files: 3})
 		k := s.Open("a")
 		for i := range 400 {
 			k.Write(line(padded(i, 1000)))
@@ -227,7 +227,7 @@ func TestAllLogsTogetherAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		const total = 1 << 20
-		s := open(t, dir, Options{FileBytes: 64 << 10, TotalBytes: total})
+		s := open(t, dir, Options{fileBytes: 64 << 10, totalBytes: total})
 		for i := range 20 {
 			k := s.Open(messages.GameSessionID(fmt.Sprint("ended-", i)))
 			for j := range 100 {
@@ -300,7 +300,7 @@ func TestLogsAreKeptForAWhile(t *testing.T) {
 
 func TestTheNumberOfLogsIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := open(t, t.TempDir(), Options{LogsMax: 20})
+		s := open(t, t.TempDir(), Options{logsMax: 20})
 		for i := range 50 {
 			k := s.Open(messages.GameSessionID(fmt.Sprint("g-", i)))
 			k.Write(line("0"))
@@ -315,7 +315,7 @@ func TestTheNumberOfLogsIsBounded(t *testing.T) {
 
 func TestNextProcessFindsTheFiles(t *testing.T) {
 	dir := t.TempDir()
-	first := open(t, dir, Options{FileBytes: 64 << 10})
+	first := open(t, dir, Options{fileBytes: 64 << 10})
 	const id, other = "arn:aws:gamelift:us-east-1::gamesession/fleet-A/Token", "arn:aws:gamelift:us-east-1::gamesession/fleet-A/token"
 	k := first.Open(id)
 	for i := range 30 {
@@ -331,7 +331,7 @@ func TestNextProcessFindsTheFiles(t *testing.T) {
 	for _, name := range []string{"s-x.log", "s-x.0.log", "notes.txt", "s-arn_3A.1.log", "x.1.log"} {
 		assert.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("?"), 0o600))
 	}
-	second := open(t, dir, Options{FileBytes: 64 << 10})
+	second := open(t, dir, Options{fileBytes: 64 << 10})
 	if list := second.List(); len(list) != 2 || list[0].Ended.IsZero() || list[1].Ended.IsZero() {
 		t.Errorf("%+v", list)
 	}
@@ -352,7 +352,7 @@ func TestNextProcessFindsTheFiles(t *testing.T) {
 	old := time.Now().Add(-15 * 24 * time.Hour)
 	b, _ := base(other)
 	assert.NoError(t, os.Chtimes(filepath.Join(dir, file(b, 1)), old, old))
-	third := open(t, dir, Options{FileBytes: 64 << 10})
+	third := open(t, dir, Options{fileBytes: 64 << 10})
 	k = third.Open("quiet")
 	k.Write(line("0"))
 	_ = read(t, third, "quiet")
@@ -464,7 +464,7 @@ func TestFewFilesAreOpen(t *testing.T) {
 		return len(all)
 	}
 	before := descriptors()
-	s := open(t, t.TempDir(), Options{OpenMax: 10})
+	s := open(t, t.TempDir(), Options{openMax: 10})
 	sinks := make([]script.Sink, 500)
 	for i := range sinks {
 		sinks[i] = s.Open(messages.GameSessionID(fmt.Sprint("g-", i)))
@@ -498,7 +498,7 @@ func TestFollowEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := open(t, t.TempDir(), Options{FileBytes: 64 << 10})
+				s := open(t, t.TempDir(), Options{fileBytes: 64 << 10})
 				k := s.Open("a")
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -563,7 +563,7 @@ func TestCloseEndsEveryFollow(t *testing.T) {
 // With many writers and readers in real time, no line is torn, out of order, or
 // missing without being reported.
 func TestManyWritersAndReaders(t *testing.T) {
-	s := open(t, t.TempDir(), Options{FileBytes: 64 << 10, Files: 64, OpenMax: 4})
+	s := open(t, t.TempDir(), Options{fileBytes: 64 << 10, files: 64, openMax: 4})
 	const games, lines = 16, 400
 	var all sync.WaitGroup
 	for g := range games {

@@ -10,7 +10,7 @@ import (
 
 // The tail of a log is a suffix of it, of at most so many bytes, across files.
 func TestTailIsASuffixOfTheLog(t *testing.T) {
-	s := open(t, t.TempDir(), Options{FileBytes: 4 << 10, Files: 8})
+	s := open(t, t.TempDir(), Options{fileBytes: 64 << 10, files: 8})
 	w := s.Open("game")
 	for n := range 200 {
 		w.Write(line(padded(n, 60)))

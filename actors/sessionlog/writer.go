@@ -10,11 +10,10 @@ import (
 	"troupe/actors/script"
 )
 
-// errNoSpace says that Options.TotalBytes leaves no room for a write.
+// errNoSpace says that totalBytes leaves no room for a write.
 var errNoSpace = errors.New("sessionlog: the bound on all logs together is reached")
 
-// run is the writer: it waits for a queued log, collects more for flushEvery, and
-// writes them.
+// run is the writer: it waits for a queued log, collects more for flushEvery, and writes them.
 func (s *Store) run() {
 	defer close(s.done)
 	s.sweep(time.Now())
@@ -154,7 +153,7 @@ func (s *Store) fileOf(l *log, n int64) (*os.File, error) {
 	number, fresh := l.last, true
 	if len(l.parts) > 0 {
 		bytes := l.parts[len(l.parts)-1].bytes
-		fresh = bytes > 0 && bytes+n > s.o.FileBytes
+		fresh = bytes > 0 && bytes+n > s.o.fileBytes
 	}
 	if fresh {
 		number++
@@ -172,7 +171,7 @@ func (s *Store) fileOf(l *log, n int64) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	for s.files.Len() >= s.o.OpenMax {
+	for s.files.Len() >= s.o.openMax {
 		s.closeFile(s.files.Front().Value.(*log))
 	}
 	l.file, l.used = f, s.files.PushBack(l)
@@ -180,7 +179,7 @@ func (s *Store) fileOf(l *log, n int64) (*os.File, error) {
 		s.mu.Lock()
 		l.parts = append(l.parts, part{number: number})
 		l.last = number
-		for len(l.parts) > s.o.Files {
+		for len(l.parts) > s.o.files {
 			s.dropPart(l)
 		}
 		s.mu.Unlock()

@@ -25,7 +25,7 @@ func (l *GameSessionLogs) open(count *counters.Set, log zerolog.Logger) (*sessio
 		return nil, fmt.Errorf("host: log.gameSessions.dir: %w", err)
 	}
 	s, err := sessionlog.Open(dir, sessionlog.Options{
-		FileBytes: 4 << 20, Files: 4, TotalBytes: 1 << 30, Keep: l.Keep, Log: log, Counters: count,
+		Keep: l.Keep, Log: log, Counters: count,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("host: log.gameSessions.dir: %w", err)
