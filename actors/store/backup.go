@@ -21,20 +21,16 @@ const (
 
 // Summary describes a checked backup.
 type Summary struct {
-	Version int          // of the schema
-	Records map[Kind]int // how many of each kind
-	Bytes   int64        // of the file
-	Damaged []Damage     // records that are damaged in the backup, as they were in the store
-	// Replaced is the file to which Restore has renamed the former store; empty if there was
-	// none.
-	Replaced string
+	Version  int          // of the schema
+	Records  map[Kind]int // how many of each kind
+	Bytes    int64        // of the file
+	Damaged  []Damage     // records that are damaged in the backup, as they were in the store
+	Replaced string       // the file to which Restore has renamed the former store; empty if there was none
 }
 
-// Backup writes a copy of the store at path, as it is at one moment of the call, to a file
-// that must not exist. Then it reads the copy: Summary.Damaged names the records that are
-// damaged in the store and so in the copy. The store may be open, also in another process,
-// which can go on writing. The copy has a temporary name until it is complete and checked. A
-// cancelled context leaves no file.
+// Backup writes a copy of the store at path, as it is at one moment of the call, to a file that must not exist, and reads the copy:
+// Summary.Damaged names the records that are damaged in the store and so in the copy. Another process may have the store open, and
+// go on writing. The copy has a temporary name until it is complete and checked. A cancelled context leaves no file.
 func Backup(ctx context.Context, path, to string) (sum Summary, err error) {
 	defer func() {
 		if err != nil {
@@ -69,8 +65,7 @@ func Backup(ctx context.Context, path, to string) (sum Summary, err error) {
 
 // snapshot writes the state of a store into a single file without a log.
 func snapshot(ctx context.Context, path, to string) error {
-	// The log is checked only if nobody has the store open. An open one was checked when it
-	// was opened, and changes while it is read.
+	// The log is checked only if nobody has the store open. An open one was checked when it was opened, and changes while it is read.
 	switch unlock, err := lock(path + lockSuffix); {
 	case err == nil:
 		defer unlock()
@@ -80,7 +75,7 @@ func snapshot(ctx context.Context, path, to string) error {
 	case !errors.Is(err, errLocked):
 		return err
 	}
-	if err := createEmpty(to); err != nil { // with permissions that SQLite would not set
+	if err := writeNew(to, strings.NewReader("")); err != nil { // with permissions that SQLite would not set
 		return err
 	}
 	db, err := connect(path)
@@ -95,8 +90,7 @@ func snapshot(ctx context.Context, path, to string) error {
 	return err
 }
 
-// verify reads a whole file that nobody writes. It refuses a file that is not a store of a
-// known version, or in which SQLite finds faults, and returns the damaged records.
+// verify reads a whole file that nobody writes. It refuses what is not a store of a known version, or in which SQLite finds faults.
 func verify(ctx context.Context, path string) (sum Summary, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -150,10 +144,8 @@ func kinds(ctx context.Context, db *sql.DB) (all []Kind, err error) {
 	return all, err
 }
 
-// Restore replaces the store at path, which nobody may have open, with a backup. The backup
-// is checked before; one with damaged records is refused. The former store is renamed with
-// ReplacedSuffix and a number, and earlier ones stay. If the process dies meanwhile, either
-// the old store or the new one is there, complete.
+// Restore replaces the store at path, which nobody may have open, with a backup, unless that has damaged records. The former store
+// is renamed with ReplacedSuffix and a number. If the process dies meanwhile, either the old store or the new one is there, complete.
 func Restore(ctx context.Context, path, from string) (sum Summary, err error) {
 	defer func() {
 		if err != nil {
@@ -214,8 +206,7 @@ func setAside(path, suffix string) (kept string, err error) {
 	return kept, os.Link(path, kept)
 }
 
-// unused returns name with a number appended that is higher than those in use: an earlier
-// file may be the only copy of its data.
+// unused returns name with a number appended that is higher than those in use: an earlier file may be the only copy of its data.
 func unused(name string) (string, error) {
 	names, err := os.ReadDir(filepath.Dir(name))
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"path/filepath"
 )
 
-// Reader reads a store for Check and never writes. Another process may have the store open.
-// Reader implements Store and refuses commits.
+// Reader reads a store for Check and never writes. Another process may have the store open. Reader implements Store and refuses commits.
 type Reader struct {
 	path   string
 	db     *sql.DB
@@ -84,7 +83,7 @@ func (r *Reader) Check(ctx context.Context) (*Report, error) {
 	}
 	broken(r.log)
 	broken(r.schema)
-	found, err := quickCheck(ctx, r.db)
+	found, err := quickCheck(ctx, r.db, brokenMax)
 	report.Broken = append(report.Broken, found...)
 	broken(err)
 	report.Version, err = version(r.db)
@@ -95,9 +94,9 @@ func (r *Reader) Check(ctx context.Context) (*Report, error) {
 	return report, ctx.Err()
 }
 
-// quickCheck returns the faults that SQLite finds in a file.
-func quickCheck(ctx context.Context, db *sql.DB) (found []string, err error) {
-	err = eachRow(ctx, db, fmt.Sprintf("PRAGMA quick_check(%d)", brokenMax), func(rows *sql.Rows) error {
+// quickCheck returns the faults that SQLite finds in a file, at most so many.
+func quickCheck(ctx context.Context, db *sql.DB, most int) (found []string, err error) {
+	err = eachRow(ctx, db, fmt.Sprintf("PRAGMA quick_check(%d)", most), func(rows *sql.Rows) error {
 		var result string
 		err := rows.Scan(&result)
 		if err == nil && result != "ok" {

@@ -9,8 +9,7 @@ import (
 	"troupe/messages"
 )
 
-// Damage is a record that cannot be used: it was changed since it was written, or is
-// inconsistent.
+// Damage is a record that cannot be used: it was changed since it was written, or is inconsistent.
 type Damage struct {
 	Kind Kind
 	ID   string

@@ -11,8 +11,7 @@ import (
 // errLocked says that another process has the store open.
 var errLocked = errors.New("another process has it open")
 
-// lock takes a lock file for this process. The file is never removed: otherwise two processes
-// could lock two different files.
+// lock takes a lock file for this process. The file is never removed: otherwise two processes could lock two different files.
 func lock(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

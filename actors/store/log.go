@@ -9,10 +9,9 @@ import (
 	"os"
 )
 
-// The log (SQLite's WAL file) has a header and frames of one page each; see
-// sqlite.org/fileformat2.html#the_write_ahead_log. A frame is valid if it has the header's
-// salts, a correct cumulative checksum, and belongs to a transaction whose last frame is
-// valid. For SQLite the log ends at the first frame that is not valid.
+// The log (SQLite's WAL file, sqlite.org/fileformat2.html#the_write_ahead_log) has a header and frames of one page each. A frame is
+// valid if it has the header's salts, a correct cumulative checksum, and belongs to a transaction whose last frame is valid. For
+// SQLite the log ends at the first frame that is not valid.
 const (
 	logHeader   = 32
 	frameHeader = 24
@@ -28,10 +27,8 @@ func logLength(pages int64) int64 {
 	return logHeader + pages*(frameHeader+pageSize)
 }
 
-// checkLog refuses a log that is damaged before its last transaction. Each transaction is
-// synced before the next is written, so a process that dies or a power failure damages
-// only the last one. If transactions follow the damage, it has another cause, and SQLite
-// would drop these transactions silently.
+// checkLog refuses a log that is damaged before its last transaction. Each transaction is synced before the next is written, so the
+// end of a process or of power damages only the last one. Of other damage SQLite would silently drop all that follows.
 func checkLog(path string) (err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -18,8 +18,7 @@ func Kinds() []Kind {
 	return []Kind{Alias, Ban, Content, Event, Fleet, GameSession, Location, Match, MatchedGame, Matchmaker, Placement, PlayerSession, Queue, RuleSet, Script, Secret, Ticket, Trial}
 }
 
-// addDamaged adds to the damaged records, which are copied to a file before they are
-// overwritten.
+// addDamaged adds to the damaged records, which are copied to a file before they are overwritten.
 func (s *SQLite) addDamaged(damaged []Damage) {
 	if len(damaged) == 0 {
 		return
@@ -88,8 +87,7 @@ func (s *SQLite) forgetDamaged(keys []recordKey) {
 	}
 }
 
-// reportUnknown counts and logs damaged records of unknown kinds, which no owner loads: the
-// kind itself is damaged.
+// reportUnknown counts and logs damaged records of unknown kinds, which no owner loads: the kind itself is damaged.
 func (s *SQLite) reportUnknown() error {
 	ctx := context.Background()
 	all, err := kinds(ctx, s.db)

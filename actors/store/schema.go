@@ -100,13 +100,12 @@ func claim(path string, check func(path string) error) (abs string, unlock func(
 	if path == "" {
 		return "", nil, errors.New("store: no path")
 	}
-	if abs, err = filepath.Abs(path); err != nil {
-		return "", nil, fmt.Errorf("store: %w", err)
+	if abs, err = filepath.Abs(path); err == nil {
+		if err = check(abs); err == nil || errors.Is(err, fs.ErrNotExist) {
+			err = os.MkdirAll(filepath.Dir(abs), 0o700)
+		}
 	}
-	if err := check(abs); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", nil, fmt.Errorf("store: %w", err)
-	}
-	if err := os.MkdirAll(filepath.Dir(abs), 0o700); err != nil {
+	if err != nil {
 		return "", nil, fmt.Errorf("store: %w", err)
 	}
 	if unlock, err = lock(abs + lockSuffix); err != nil {
@@ -115,8 +114,7 @@ func claim(path string, check func(path string) error) (abs string, unlock func(
 	return abs, unlock, nil
 }
 
-// openFile opens the database at a path that was claimed: it creates it if absent, checks it,
-// and migrates it to the newest version.
+// openFile opens the database at a path that was claimed: it creates it if absent, checks it, and migrates it to the newest version.
 func openFile(path string) (*sql.DB, error) {
 	switch err := identify(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -145,8 +143,7 @@ func openFile(path string) (*sql.DB, error) {
 	return nil, fmt.Errorf("store: %s: %w", path, explain(err))
 }
 
-// create creates an empty store under a temporary name and renames it, so that an incomplete
-// store never has the name path.
+// create creates an empty store under a temporary name and renames it, so that an incomplete store never has the name path.
 func create(path string) (err error) {
 	defer func() {
 		if err != nil {
@@ -160,7 +157,7 @@ func create(path string) (err error) {
 	if err := removeStore(temp); err != nil {
 		return err
 	}
-	if err := createEmpty(temp); err != nil {
+	if err := writeNew(temp, strings.NewReader("")); err != nil {
 		return err
 	}
 	db, err := connect(temp)
@@ -176,9 +173,6 @@ func create(path string) (err error) {
 	}
 	return publish(temp, path)
 }
-
-// createEmpty creates a file that only its owner may read.
-func createEmpty(path string) error { return writeNew(path, strings.NewReader("")) }
 
 // writeNew writes what it reads to a new file that only its owner may read.
 func writeNew(path string, in io.Reader) error {
@@ -252,8 +246,7 @@ func explain(err error) error {
 	return err
 }
 
-// check refuses a database that is not a store or is damaged, and a file system on which
-// SQLite cannot have a write-ahead log.
+// check refuses a database that is not a store or is damaged, and a file system on which SQLite cannot have a write-ahead log.
 func check(db *sql.DB) error {
 	if err := checkContent(db); err != nil {
 		return err
@@ -280,14 +273,11 @@ func checkContent(db *sql.DB) error {
 	if err := checkSchema(db); err != nil {
 		return err
 	}
-	var result string
-	if err := db.QueryRow("PRAGMA quick_check(1)").Scan(&result); err != nil {
-		return err
+	found, err := quickCheck(context.Background(), db, 1)
+	if err == nil && len(found) > 0 {
+		err = fmt.Errorf("%w: %s; restore a backup, or see troupe store check and troupe serve --skip-damaged", errBroken, strings.ReplaceAll(found[0], "\n", " "))
 	}
-	if result != "ok" {
-		return fmt.Errorf("%w: %s; restore a backup, or see troupe store check and troupe serve --skip-damaged", errBroken, strings.ReplaceAll(result, "\n", " "))
-	}
-	return nil
+	return err
 }
 
 // version returns the version of the schema.
@@ -304,8 +294,7 @@ func checkVersion(have, newest int) error {
 	return nil
 }
 
-// migrate brings the schema to the version of the last step, each step in a transaction of
-// its own.
+// migrate brings the schema to the version of the last step, each step in a transaction of its own.
 func migrate(db *sql.DB, steps []string) error {
 	have, err := version(db)
 	if err != nil {
@@ -334,8 +323,8 @@ func migrate(db *sql.DB, steps []string) error {
 }
 
 // eachRow calls f with each row of a query's answer, and stops at an error.
-func eachRow(ctx context.Context, db *sql.DB, query string, f func(*sql.Rows) error) error {
-	rows, err := db.QueryContext(ctx, query)
+func eachRow(ctx context.Context, db *sql.DB, query string, f func(*sql.Rows) error, args ...any) error {
+	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}
@@ -350,29 +339,25 @@ func eachRow(ctx context.Context, db *sql.DB, query string, f func(*sql.Rows) er
 
 // load calls f with each intact record of a kind, and returns the damaged ones.
 func load(ctx context.Context, db *sql.DB, path string, kind Kind, f func(id string, value []byte) error) (damaged []Damage, err error) {
-	rows, err := db.QueryContext(ctx, someRecords, string(kind))
-	if err != nil {
-		return nil, fmt.Errorf("store: %s: %w", path, explain(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var (
-			id    string
-			value sql.RawBytes
-			want  int64
-		)
+	var refused error // by f
+	err = eachRow(ctx, db, someRecords, func(rows *sql.Rows) error {
+		var id string
+		var value sql.RawBytes
+		var want int64
 		if err := rows.Scan(&id, &value, &want); err != nil {
-			return nil, fmt.Errorf("store: %s: %w", path, explain(err))
+			return err
 		}
 		if sum(kind, id, value) != want {
 			damaged = append(damaged, Damage{kind, id, ErrChanged})
-			continue
+			return nil
 		}
-		if err := f(id, value); err != nil {
-			return nil, err
-		}
-	}
-	if err := rows.Err(); err != nil {
+		refused = f(id, value)
+		return refused
+	}, string(kind))
+	switch {
+	case refused != nil:
+		return nil, refused
+	case err != nil:
 		return nil, fmt.Errorf("store: %s: %w", path, explain(err))
 	}
 	return damaged, nil

@@ -9,9 +9,8 @@ import (
 	"os"
 )
 
-// DamagedSuffix and the name of a store make the name of a file with damaged records, as
-// lines of JSON: those that SkipDamaged has removed, and those that were overwritten. With a
-// number appended it is the name of a store of which only a part could be read.
+// DamagedSuffix and the name of a store make the name of a file with damaged records, as lines of JSON: those that SkipDamaged has
+// removed, and those that were overwritten. With a number appended it is the name of a store of which only a part could be read.
 const DamagedSuffix = ".damaged"
 
 // errBroken says that SQLite finds the file itself damaged, not only records in it.
@@ -82,8 +81,7 @@ func appendLines(file string, all []damagedRecord) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// salvage replaces a broken store with all records that can be read from it, and keeps the
-// broken file beside it.
+// salvage replaces a broken store with all records that can be read from it, and keeps the broken file beside it.
 func (s *SQLite) salvage(why error) (db *sql.DB, err error) {
 	broken, err := connect(s.path)
 	if err != nil {

@@ -14,21 +14,17 @@ import (
 	"troupe/messages/counters"
 )
 
-// Options are the path and the bounds of a durable store. Zero values mean the defaults; Path
-// is required.
+// Options are the path and the bounds of a durable store. Zero values mean the defaults; Path is required.
 type Options struct {
 	// Path is the database file. Open creates it and its folder if they do not exist. Beside
 	// it are SQLite's PATH-wal and PATH-shm, and PATH.lock.
 	Path string
-	// WaitingChanges and WaitingBytes bound the commits that are not durable yet; more are
-	// refused with ErrBusy. Defaults: 65,536 and 64 MiB. A single commit may be larger while
-	// no other waits.
+	// WaitingChanges and WaitingBytes bound the commits that are not durable yet; more are refused with ErrBusy. Defaults: 65,536 and
+	// 64 MiB. A single commit may be larger while no other waits.
 	WaitingChanges, WaitingBytes int
-	// SkipDamaged removes damage from the store. A file that SQLite cannot read completely,
-	// which Open otherwise refuses, is renamed to PATH.damaged.N, and its readable records
-	// are copied to a new store. Records with a wrong checksum, which Load otherwise leaves
-	// out, are moved to PATH.damaged. A log that is damaged before its end is refused all
-	// the same.
+	// SkipDamaged removes damage from the store. A file that SQLite cannot read completely, which Open otherwise refuses, is renamed
+	// to PATH.damaged.N, and its readable records are copied to a new store. Records with a wrong checksum, which Load otherwise
+	// leaves out, are moved to PATH.damaged. A log that is damaged before its end is refused all the same.
 	SkipDamaged bool
 	// Log receives messages for the operator.
 	Log zerolog.Logger
@@ -39,10 +35,8 @@ type Options struct {
 // changeBytes is the estimated memory of a change beside its id and value.
 const changeBytes = 64
 
-// SQLite is a Store in one file: SQLite with a write-ahead log, synced at every transaction.
-// One goroutine writes; the commits that wait for it share one transaction. If a transaction
-// fails, all waiting commits are refused together with it, because they may depend on it.
-// Later commits are tried again.
+// SQLite is a Store in one file: SQLite with a write-ahead log, synced at every transaction. One goroutine writes; the commits that
+// wait for it share one transaction. If that fails, all waiting commits are refused, because they may depend on it.
 type SQLite struct {
 	path   string
 	o      Options
@@ -79,9 +73,8 @@ type commit struct {
 
 var _ Store = (*SQLite)(nil)
 
-// Open opens the store at a path, or creates it. A store that another process has open, one
-// of a newer version, a damaged one and a file that is not a store are errors that name the
-// file. A transaction that was being written when the last process died is complete or absent.
+// Open opens the store at a path, or creates it. A store that another process has open, one of a newer version, a damaged one and a
+// file that is not a store are errors that name the file.
 func Open(o Options) (s *SQLite, err error) {
 	o.WaitingChanges, o.WaitingBytes = cmp.Or(o.WaitingChanges, 1<<16), cmp.Or(o.WaitingBytes, 64<<20)
 	o.Counters = cmp.Or(o.Counters, new(counters.Set))
@@ -120,8 +113,7 @@ func Open(o Options) (s *SQLite, err error) {
 	return s, nil
 }
 
-// Load implements Store. It reads the records that are durable at the time of the call, and
-// verifies their checksums.
+// Load implements Store. It reads the records that are durable at the time of the call, and verifies their checksums.
 func (s *SQLite) Load(kind Kind, f func(id string, value []byte) error) ([]Damage, error) {
 	s.mu.Lock()
 	closed := s.closed

@@ -45,8 +45,7 @@ type Change struct {
 	Value []byte
 }
 
-// Put returns the change that writes v as JSON. It panics if v cannot be encoded, which is a
-// bug: records are made of plain values.
+// Put returns the change that writes v as JSON. It panics if v cannot be encoded, which is a bug: records are made of plain values.
 func Put(kind Kind, id string, v any) Change {
 	value, err := json.Marshal(v)
 	if err != nil {

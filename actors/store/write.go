@@ -15,8 +15,7 @@ import (
 const (
 	// checkpointPages is the length of the log from which it is moved into the database.
 	checkpointPages = 1000
-	// batchBytes bounds one transaction, unless a single commit is larger: all commits of a
-	// transaction wait for its end.
+	// batchBytes bounds one transaction, unless a single commit is larger: all commits of a transaction wait for its end.
 	batchBytes = 16 << 20
 )
 
@@ -219,8 +218,7 @@ func (s *SQLite) truncateLog(ctx context.Context) error {
 
 var errPagesUnknown = errors.New("SQLite does not tell how many pages of its log are committed")
 
-// logPages returns how many pages of the log are committed. An unknown number is an error,
-// because it must not be taken for zero.
+// logPages returns how many pages of the log are committed. An unknown number is an error, because it must not be taken for zero.
 func (w *writer) logPages(ctx context.Context) (pages int64, err error) {
 	var busy, moved int64
 	err = w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(NOOP)").Scan(&busy, &pages, &moved)
@@ -230,8 +228,7 @@ func (w *writer) logPages(ctx context.Context) (pages int64, err error) {
 	return pages, err
 }
 
-// checkpoint moves the log into the database once it is long. A failure is harmless: the log
-// grows, and the next transaction tries again.
+// checkpoint moves the log into the database once it is long. A failure is harmless: the log grows, and the next transaction tries again.
 func (s *SQLite) checkpoint() {
 	ctx := context.Background()
 	pages, err := s.writer.logPages(ctx)
