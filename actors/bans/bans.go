@@ -17,8 +17,7 @@ const Max = 10_000
 // ErrTooMany says that there are Max bans.
 var ErrTooMany = errors.New("there are too many bans: lift some")
 
-// List holds bans. Its methods may be called from any goroutine; a nil List is empty and cannot
-// be changed.
+// List holds bans. Its methods may be called from any goroutine; a nil List is empty and cannot be changed.
 type List struct {
 	mu   sync.RWMutex
 	bans map[messages.PlayerID]messages.Ban

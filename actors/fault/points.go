@@ -2,8 +2,7 @@ package fault
 
 import "slices"
 
-// Variable is the environment variable that is read at the first Hit, unless Set was
-// called before, in binaries that are Enabled.
+// Variable is the environment variable that is read at the first Hit, unless Set was called before, in binaries that are Enabled.
 const Variable = "TROUPE_FAULTS"
 
 // Points in the code, as Hit takes them. A new one belongs into names, too. An error changes nothing, except at StoreWrite,

@@ -20,44 +20,33 @@ import (
 	"troupe/messages/counters"
 )
 
-// onCreate creates a game session, or returns the one that was created with the same
-// idempotency token (service-api.md 2.6). It answers when the game session is durable.
+// onCreate creates a game session, or returns the one that was created with the same idempotency token (service-api.md 2.6).
+// It answers when the game session is durable.
 func (gs *games) onCreate(m stage.Request[messages.CreateGameSession, *messages.GameSession]) {
-	e, f, _, err := gs.find(&m.Request)
-	if e != nil || err != nil {
-		gs.answerCreated(e, err, m.Reply)
-		return
+	e, f, location, err := gs.find(&m.Request)
+	if e == nil && err == nil {
+		e, err = gs.create(f, location, m.Request)
 	}
-	gs.catalog.Charge(f, m.Request.CreatorID, func(err error) {
-		var e *entry
-		if err == nil {
-			var made bool
-			if e, made, err = gs.create(m.Request); !made {
-				gs.catalog.Refund(f.ID, m.Request.CreatorID)
-			}
-		}
-		gs.answerCreated(e, err, m.Reply)
-	})
+	gs.answerCreated(e, err, m.Reply)
 }
 
-// create creates a game session whose creator has been charged, unless one with its token has
-// been created meanwhile.
-func (gs *games) create(req messages.CreateGameSession) (e *entry, made bool, err error) {
-	e, f, location, err := gs.find(&req)
-	if e != nil || err != nil {
-		return e, false, err
+// create charges the creator, and creates a game session.
+func (gs *games) create(f *messages.Fleet, location string, req messages.CreateGameSession) (*entry, error) {
+	if err := gs.catalog.Charge(f, req.CreatorID); err != nil {
+		return nil, err
 	}
-	if e, err = gs.start(sessionSpec{fleet: f, location: location, request: req, tail: cmp.Or(req.IdempotencyToken, req.Tail)}); err != nil {
-		return nil, false, err
+	e, err := gs.start(f, location, req, cmp.Or(req.IdempotencyToken, req.Tail), "")
+	if err != nil {
+		gs.catalog.Refund(f.ID, req.CreatorID)
+		return nil, err
 	}
 	if req.IdempotencyToken != "" {
 		gs.tokens[tokenKey{f.ID, location, req.IdempotencyToken}] = e
 	}
-	return e, true, nil
+	return e, nil
 }
 
-// find returns the game session that was created with the same idempotency token, or the fleet
-// and location of a new one.
+// find returns the game session that was created with the same idempotency token, or the fleet and location of a new one.
 func (gs *games) find(req *messages.CreateGameSession) (e *entry, f *messages.Fleet, location string, err error) {
 	if f, location, err = gs.admit(req); err != nil || req.IdempotencyToken == "" {
 		return nil, f, location, err
@@ -102,42 +91,29 @@ func (gs *games) notActive(f *messages.Fleet) error {
 	return messages.Errorf(messages.InvalidFleetStatus, "fleet %s is %s, not ACTIVE%s", f.ID, f.Status, why)
 }
 
-// sessionSpec is the specification of a new game session.
-type sessionSpec struct {
-	fleet      *messages.Fleet
-	location   string
-	tail       string // of its id
-	request    messages.CreateGameSession
-	matchmaker string // MatchmakerData
-}
-
-// start creates the record and the actor of a game session, and stores the record.
-func (gs *games) start(spec sessionSpec) (*entry, error) {
-	f, req := spec.fleet, spec.request
-	if err := gs.room(f, spec.location); err != nil {
+// start creates the record and the actor of a game session, and stores the record. Tail ends its id.
+func (gs *games) start(f *messages.Fleet, location string, req messages.CreateGameSession, tail, matchmakerData string) (*entry, error) {
+	if err := gs.room(f, location); err != nil {
 		return nil, err
 	}
-	id := gs.sessionID(f, spec.location, spec.tail)
+	id := gs.sessionID(f, location, tail)
 	if gs.sessions[id] != nil { // a token that equals a generated id
 		return nil, messages.Errorf(messages.Conflict, "game session %s exists", id)
 	}
 	if gs.unread.Has(store.GameSession, string(id)) { // ids are not used again
 		return nil, messages.Errorf(messages.Conflict, "game session %s has existed, and its record in the store is damaged: use another idempotency token", id)
 	}
-	e := &entry{id: id, fleet: gs.fleetOf(f.ID), location: spec.location, token: req.IdempotencyToken}
+	e := &entry{id: id, fleet: gs.fleetOf(f.ID), location: location, token: req.IdempotencyToken}
 	if e.token != "" {
 		e.made = fingerprint(&req)
 	}
 	if f.ScriptID != "" {
-		e.process = gs.hosting.Free(f.ID, spec.location) // see room
+		e.process = gs.hosting.Free(f.ID, location) // see room
 	}
-	address := gs.o.Advertised
-	if f.Certificates {
-		address = gs.o.Secured
-	}
+	address := gs.o.address(f)
 	record := &messages.GameSession{
-		ID: id, FleetID: f.ID, Location: spec.location,
-		Name: req.Name, CreatorID: req.CreatorID, Data: req.Data, MatchmakerData: spec.matchmaker, Properties: req.Properties,
+		ID: id, FleetID: f.ID, Location: location,
+		Name: req.Name, CreatorID: req.CreatorID, Data: req.Data, MatchmakerData: matchmakerData, Properties: req.Properties,
 		MaxPlayers: req.MaxPlayers, Status: messages.GameSessionActivating, AcceptsPlayers: true, Protected: f.Shown.Protection,
 		IdempotencyToken: req.IdempotencyToken, Created: gs.context.Now(),
 		IPAddress: address.IPAddress, DNSName: address.DNSName, Port: address.Port,
@@ -192,9 +168,8 @@ func (gs *games) run(f *messages.Fleet, e *entry, record *messages.GameSession) 
 	return err
 }
 
-// replace gives a game session another process, because the stand-by process to which it was
-// assigned had already ended. If a Terminate was sent to that process, the game session ends
-// instead (see unwanted).
+// replace gives a game session another process, because the stand-by process to which it was assigned had already ended. If a
+// Terminate was sent to that process, the game session ends instead (see unwanted).
 func (gs *games) replace(e *entry) {
 	delete(gs.refs, e.ref)
 	e.ref = nil
@@ -254,6 +229,14 @@ func (gs *games) runHandler(f *messages.Fleet, e *entry, record *messages.GameSe
 	return nil
 }
 
+// address returns what a fleet's game sessions give out to players.
+func (o *Options) address(f *messages.Fleet) Advertised {
+	if f.Certificates {
+		return o.Secured
+	}
+	return o.Advertised
+}
+
 // settings returns the settings of a fleet's game sessions.
 func (o *Options) settings(f *messages.Fleet) gamesession.Settings {
 	s := o.Session
@@ -266,8 +249,7 @@ func (o *Options) settings(f *messages.Fleet) gamesession.Settings {
 	return s
 }
 
-// newHandler returns a game handler for a fleet without a script. It recovers a panic of
-// Options.NewHandler, which would otherwise crash the registry.
+// newHandler returns a game handler for a fleet without a script. It recovers a panic, which would crash the registry.
 func (gs *games) newHandler(f *messages.Fleet) (h script.Handler, err error) {
 	defer func() {
 		if text := recover(); text != nil {
@@ -288,8 +270,7 @@ func (gs *games) sessionID(f *messages.Fleet, location, tail string) messages.Ga
 	return messages.GameSessionID(id + tail)
 }
 
-// fingerprint is a hash of the parameters that must be equal in requests with the same
-// idempotency token (service-api.md 2.6 step 4).
+// fingerprint is a hash of what must be equal in requests with the same idempotency token (service-api.md 2.6 step 4).
 func fingerprint(q *messages.CreateGameSession) [sha256.Size]byte {
 	h := sha256.New()
 	text := func(s string) {

@@ -6,9 +6,7 @@
 //	games (here)   game sessions, their player sessions, and the login lookup
 //
 // The actor passes each message to its owner. The catalog calls a listener with the consequences of its
-// changes; hosting reports starts and failures of processes to the catalog and the game sessions. Game
-// sessions and hosting use the catalog through interfaces only (Catalog, hosting.Catalog): in a cluster,
-// another host may decide about resources, while each host decides about its game sessions.
+// changes; hosting reports starts and failures of processes to the catalog and the game sessions.
 //
 // A game session is created if its fleet has room, its creator is within its limit, and its idempotency
 // token is new. It is visible once it is durable. Other requests are passed to its actor. The API reads

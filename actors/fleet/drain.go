@@ -3,6 +3,7 @@ package fleet
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"troupe/actors/gamesession"
@@ -69,8 +70,8 @@ func (gs *games) onDrain(m stage.Request[messages.Drain, stage.None]) {
 	gs.finishDrain()
 }
 
-// cancelDrain makes the host accept new game sessions again. Game sessions that have ended stay
-// ended. Scripts that were updated during the drain are loaded now.
+// cancelDrain makes the host accept new game sessions again. Game sessions that have ended stay ended. Scripts that were updated
+// during the drain are loaded now.
 func (gs *games) cancelDrain() error {
 	switch {
 	case !gs.drain.on:
@@ -92,28 +93,19 @@ func (gs *games) cancelDrain() error {
 	return nil
 }
 
-// drainSpread is the time over which the ends of many game sessions are spread, so
-// that their players do not all log in elsewhere at once.
+// drainSpread is the time over which the ends of many game sessions are spread: their players should not all log in elsewhere at once.
 const drainSpread = 500 * time.Millisecond
 
 // endAll terminates all game sessions.
 func (gs *games) endAll() {
 	gs.drain.ending = true
-	live := 0
-	for _, e := range gs.order {
-		if e.runs() {
-			live++
-		}
-	}
-	for _, e := range gs.order {
-		if !e.runs() {
-			continue
-		}
-		if live < 100 {
+	live := slices.DeleteFunc(slices.Clone(gs.order), func(e *entry) bool { return !e.runs() })
+	for _, e := range live {
+		if len(live) < 100 {
 			gs.terminate(e)
-			continue
+		} else {
+			gs.context.After(rand.N(drainSpread), endOne{e.id})
 		}
-		gs.context.After(rand.N(drainSpread), endOne{e.id})
 	}
 }
 

@@ -3,7 +3,6 @@ package fleet
 import (
 	"slices"
 
-	"troupe/actors/gamesession"
 	"troupe/actors/stage"
 	"troupe/messages"
 	"troupe/messages/search"
@@ -20,8 +19,8 @@ func (gs *games) onFind(m stage.Request[messages.FindGameSessions, messages.Foun
 	}
 	gs.work.Go(func() {
 		m.Reply(search.Find(&q, func(yield func(*messages.GameSession, int) bool) {
-			for _, p := range all {
-				if !yield(p.Shown()) {
+			for _, e := range all {
+				if !yield(e.published.Shown()) {
 					return
 				}
 			}
@@ -30,7 +29,7 @@ func (gs *games) onFind(m stage.Request[messages.FindGameSessions, messages.Foun
 }
 
 // listed returns the game sessions of the fleets that a query names, and maybe some of another status or location.
-func (gs *games) listed(q *messages.FindGameSessions) (all []*gamesession.Published, err error) {
+func (gs *games) listed(q *messages.FindGameSessions) (all []*entry, err error) {
 	var of *fleetGames
 	if q.FleetID != "" || q.AliasID != "" {
 		f, err := gs.catalog.Resolve(q.FleetID, q.AliasID)
@@ -55,7 +54,7 @@ func (gs *games) listed(q *messages.FindGameSessions) (all []*gamesession.Publis
 	}
 	for _, e := range gs.order {
 		if e.storage == stored && (e.fleet == of || of == nil && gs.catalog.Fleet(e.fleet.id) != nil) {
-			all = append(all, e.published.Reader())
+			all = append(all, e)
 		}
 	}
 	return all, nil

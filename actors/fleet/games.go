@@ -6,6 +6,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/fleet/hosting"
 	"troupe/actors/gamesession"
 	"troupe/actors/ledger"
@@ -17,18 +18,17 @@ import (
 	"troupe/messages/wire"
 )
 
-// games owns the game sessions of this host. Only the fleet actor may use it, except for the
-// field players.
+// games owns the game sessions of this host. Only the fleet actor may use it, except for the field players.
 type games struct {
 	o          Options
-	catalog    Catalog
+	catalog    *catalog.Catalog
 	hosting    *hosting.Hosting
 	fleets     map[messages.FleetID]*fleetGames
 	sessions   map[messages.GameSessionID]*entry
 	order      []*entry // oldest first; forgotten ones are removed later
 	forgotten  int      // lower bound of the forgotten ones in order
 	tokens     map[tokenKey]*entry
-	players    *playerIndex
+	players    playerIndex
 	refs       map[*stage.Ref]*entry
 	live       map[string]int // game sessions that have not ended, by location
 	ended      []*entry       // whose actors have stopped, in the order of their ends
@@ -95,10 +95,11 @@ type tokenKey struct {
 	token    string
 }
 
-func newGames(o Options, c Catalog) *games {
+func newGames(o Options, c *catalog.Catalog) *games {
 	gs := &games{
 		o: o, catalog: c, fleets: make(map[messages.FleetID]*fleetGames), sessions: make(map[messages.GameSessionID]*entry),
-		tokens: make(map[tokenKey]*entry), players: newPlayerIndex(), refs: make(map[*stage.Ref]*entry), live: make(map[string]int),
+		tokens: make(map[tokenKey]*entry), players: playerIndex{of: make(map[messages.PlayerSessionID]*entry)},
+		refs: make(map[*stage.Ref]*entry), live: make(map[string]int),
 	}
 	gs.ledger = ledger.New(ledger.Options{
 		Store: o.Store, Log: &gs.storeLog, Publish: o.OnEvent, Stopped: unavailable(),
@@ -144,9 +145,7 @@ func (gs *games) ask(a stage.Ask) bool {
 	case messages.CreatePlayerSessions:
 		gs.onCreatePlayers(stage.As(q, a))
 	case messages.PlayerSessionQuery:
-		gs.forgetEnded()
-		read, err := gs.playerSessions(q)
-		answer(gs, read, err, stage.As(q, a).Reply)
+		gs.onPlayerSessionQuery(stage.As(q, a))
 	case messages.FillGameSession:
 		gs.onFill(stage.As(q, a))
 	case messages.InspectGameSession:
@@ -221,14 +220,14 @@ func (gs *games) receive(msg any) bool {
 // onLogin passes a login to the game session of its player session.
 func (gs *games) onLogin(l *player.Login) {
 	e := gs.players.get(l.ID)
-	if e == nil || e.ref == nil {
-		if e != nil {
-			l.From.SetRefusal(wire.RefusedGameSessionEnded)
-		}
-		l.From.Refuse(0)
+	if e != nil && e.ref != nil {
+		e.ref.Tell(l)
 		return
 	}
-	e.ref.Tell(l)
+	if e != nil {
+		l.From.SetRefusal(wire.RefusedGameSessionEnded)
+	}
+	l.From.Refuse(0)
 }
 
 func (gs *games) onCreatePlayers(m stage.Request[messages.CreatePlayerSessions, []*messages.PlayerSession]) {
@@ -284,8 +283,7 @@ func (gs *games) onOver(e *entry, crashed bool) {
 	gs.tellEmpty(e.fleet.id)
 }
 
-// onExited handles the end of a game session's actor. A game session whose actor has crashed
-// ends as crashed; it is never restarted.
+// onExited handles the end of a game session's actor. One whose actor has crashed ends as crashed; it is never restarted.
 func (gs *games) onExited(m stage.Exited) {
 	e := gs.refs[m.Ref]
 	if e == nil {

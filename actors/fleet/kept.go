@@ -17,14 +17,14 @@ func (gs *games) known(id messages.GameSessionID) *entry {
 	return nil
 }
 
-// storeNew makes a new game session durable, and answers its callers. The API shows it
-// from then on. If it cannot be stored, it ends and is forgotten.
+// storeNew makes a new game session durable, and answers its callers. The API shows it from then on. If it cannot be stored, it
+// ends and is forgotten.
 func (gs *games) storeNew(e *entry) {
 	g := e.published.Session()
 	g.Status = messages.GameSessionActivating // it may be ACTIVE already; Changed stores that
 	gs.ledger.Do(ledger.Transaction{Key: e.key(), Decide: func() (ledger.Entry, error) {
 		return ledger.Entry{
-			Changes: []store.Change{e.recordOf(g)}, Events: gs.eventsOfRecord(gs.context.Now(), e, g),
+			Changes: []store.Change{e.recordOf(g)}, Events: gs.eventsOfRecord(e, g),
 			Apply: func() {
 				if e.storage == unstored { // otherwise it has ended and is forgotten
 					e.storage = stored
@@ -54,20 +54,15 @@ func (e *entry) answer(g *messages.GameSession, err error) {
 
 // abandon ends and forgets a game session that could not be stored.
 func (gs *games) abandon(e *entry) {
-	gs.erase(e)
 	if e.runs() {
 		e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "the host could not store it", Force: true})
 	}
-}
-
-// erase forgets one game session.
-func (gs *games) erase(e *entry) {
 	if e.storage == forgotten {
 		return
 	}
 	gs.forget(e)
-	if e.phase == phaseOver {
-		gs.ended = slices.DeleteFunc(gs.ended, func(o *entry) bool { return o == e })
+	if i := slices.Index(gs.ended, e); i >= 0 {
+		gs.ended = slices.Delete(gs.ended, i, i+1)
 		gs.endedBytes -= e.bytes
 	}
 	gs.sweep(1)
@@ -76,7 +71,7 @@ func (gs *games) erase(e *entry) {
 // storeChange stores a change that no caller waits for.
 func (gs *games) storeChange(e *entry) {
 	if e.storage != forgotten {
-		gs.ledger.Note(e.key(), gs.eventsOfGameSession(gs.context.Now(), e), ledger.Record{Key: e.key(), Change: e.record})
+		gs.ledger.Note(e.key(), gs.eventsOfRecord(e, e.published.Session()), ledger.Record{Key: e.key(), Change: e.record})
 	}
 }
 
@@ -128,13 +123,9 @@ func (gs *games) onChanged(m gamesession.Changed) {
 
 // keepEnded adds a game session to the ended ones, unless it is forgotten.
 func (gs *games) keepEnded(e *entry) {
-	if e.storage != forgotten {
-		gs.keep(e)
+	if e.storage == forgotten {
+		return
 	}
-}
-
-// keep adds a game session to the ended ones.
-func (gs *games) keep(e *entry) {
 	g, _, _ := e.published.Shared()
 	e.bytes = endedBytes + len(g.Data) + len(g.MatchmakerData) + playerSessionBytes*len(e.players)
 	gs.ended = append(gs.ended, e)
@@ -164,8 +155,7 @@ func (gs *games) forgetEnded() {
 	gs.sweep(n)
 }
 
-// sweep counts n more forgotten game sessions. It removes them from order once there are many,
-// because each removal visits all.
+// sweep counts n more forgotten game sessions. It removes them from order once there are many, because each removal visits all.
 func (gs *games) sweep(n int) {
 	if gs.forgotten += n; gs.forgotten > orderSlack+len(gs.order)/4 {
 		gs.forgotten = 0
@@ -178,8 +168,7 @@ const orderSlack = 64
 
 // deleted returns the changes that delete a game session and its player sessions.
 func (e *entry) deleted() []store.Change {
-	changes := make([]store.Change, 0, 1+len(e.players))
-	changes = append(changes, store.Delete(store.GameSession, string(e.id)))
+	changes := []store.Change{store.Delete(store.GameSession, string(e.id))}
 	for _, id := range e.players {
 		changes = append(changes, store.Delete(store.PlayerSession, string(id)))
 	}

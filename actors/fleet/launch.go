@@ -19,7 +19,7 @@ func (gs *games) launch(l messages.Launch) (*entry, error) {
 		return nil, err
 	}
 	l.Request.IdempotencyToken = ""
-	return gs.start(sessionSpec{fleet: f, location: location, request: l.Request, tail: l.Request.Tail, matchmaker: l.MatchmakerData})
+	return gs.start(f, location, l.Request, l.Request.Tail, l.MatchmakerData)
 }
 
 func (gs *games) onAwaitActivation(m stage.Request[messages.AwaitActivation, messages.Activation]) {
@@ -47,8 +47,8 @@ func (e *entry) tellActivation() {
 	e.activation = nil
 }
 
-// candidates resolves destinations; of those that resolve to the same fleet and location, the
-// first one counts. The error says why none accepts placements now or soon.
+// candidates resolves destinations; of those that resolve to the same fleet and location, the first one counts. The error says
+// why none accepts placements now or soon.
 func (gs *games) candidates(destinations []string) (found []messages.Candidate, err error) {
 	gs.forgetEnded()
 	seen, open := make(map[messages.FleetID]bool), false
@@ -79,14 +79,11 @@ func (gs *games) candidates(destinations []string) (found []messages.Candidate, 
 // destination resolves the ARN of a fleet or an alias to a fleet that is ACTIVE or about to be.
 func (gs *games) destination(arn string) (*messages.Fleet, error) {
 	id := arn[strings.LastIndexByte(arn, '/')+1:]
-	var fleet messages.FleetID
-	var alias messages.AliasID
-	if strings.HasPrefix(id, "alias-") {
-		alias = messages.AliasID(id)
-	} else {
-		fleet = messages.FleetID(id)
+	alias := messages.AliasID(id)
+	if !strings.HasPrefix(id, "alias-") {
+		alias = ""
 	}
-	f, err := gs.catalog.Resolve(fleet, alias)
+	f, err := gs.catalog.Resolve(messages.FleetID(id), alias)
 	if err == nil && f.Status > messages.FleetActive {
 		err = gs.notActive(f)
 	}

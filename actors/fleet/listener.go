@@ -8,20 +8,19 @@ import (
 	"troupe/messages"
 )
 
-// listener receives changes of the catalog, and passes their consequences to hosting and the game
-// sessions.
+// listener receives changes of the catalog, and passes their consequences to hosting and the game sessions.
 type listener struct{ *Registry }
 
-// FleetChanged implements catalog.Listener.
-func (l listener) FleetChanged(f *messages.Fleet) { l.hosting.Changed(f) }
+func (l listener) FleetChanged(f *messages.Fleet)      { l.hosting.Changed(f) }
+func (l listener) FleetConfigured(f *messages.Fleet)   { l.hosting.Configure(f) }
+func (l listener) FleetOpened(f *messages.Fleet)       { l.games.tellRoom(f) }
+func (l listener) FleetForgotten(id messages.FleetID)  { delete(l.games.fleets, id) }
+func (l listener) VersionRenamed(id messages.ScriptID) { l.hosting.Relabel(id) }
 
-// FleetConfigured implements catalog.Listener.
-func (l listener) FleetConfigured(f *messages.Fleet) { l.hosting.Configure(f) }
+func (l listener) ContentChanged(id messages.ScriptID, limit time.Duration, done func([]string, bool)) {
+	l.hosting.Reload(id, limit, done)
+}
 
-// FleetOpened implements catalog.Listener.
-func (l listener) FleetOpened(f *messages.Fleet) { l.games.tellRoom(f) }
-
-// CapacityChanged implements catalog.Listener.
 func (l listener) CapacityChanged(f *messages.Fleet, location string) {
 	if location != "" {
 		l.games.shrink(f, location)
@@ -30,29 +29,16 @@ func (l listener) CapacityChanged(f *messages.Fleet, location string) {
 	l.games.tellRoom(f)
 }
 
-// LocationsRemoved implements catalog.Listener.
 func (l listener) LocationsRemoved(f *messages.Fleet, locations []string) {
 	l.games.endAt(f.ID, locations, "fleet location deleted")
 	l.hosting.Refill(f.ID)
 }
 
-// FleetClosed implements catalog.Listener.
 func (l listener) FleetClosed(f *messages.Fleet) {
 	l.hosting.Remove(f.ID)
 	l.games.endAt(f.ID, nil, "fleet deleted")
 	l.games.tellEmpty(f.ID)
 }
-
-// FleetForgotten implements catalog.Listener.
-func (l listener) FleetForgotten(id messages.FleetID) { delete(l.games.fleets, id) }
-
-// ContentChanged implements catalog.Listener.
-func (l listener) ContentChanged(id messages.ScriptID, limit time.Duration, done func([]string, bool)) {
-	l.hosting.Reload(id, limit, done)
-}
-
-// VersionRenamed implements catalog.Listener.
-func (l listener) VersionRenamed(id messages.ScriptID) { l.hosting.Relabel(id) }
 
 // endAt ends the game sessions of a fleet in some locations, or, with none, in all.
 func (gs *games) endAt(id messages.FleetID, locations []string, why string) {
@@ -71,8 +57,7 @@ func (gs *games) tellEmpty(id messages.FleetID) {
 	}
 }
 
-// VersionReplaced implements hosting.Listener. With Options.EndEarlier, game sessions of earlier
-// contents end when they are empty.
+// VersionReplaced implements hosting.Listener. With Options.EndEarlier, game sessions of earlier contents end when they are empty.
 func (gs *games) VersionReplaced(id messages.FleetID) {
 	if !gs.o.EndEarlier {
 		return

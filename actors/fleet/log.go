@@ -6,12 +6,9 @@ import (
 	"troupe/messages"
 )
 
-// gameLog opens the log of a game session without a script; nil without Options.OpenLog.
+// gameLog opens the log of a game session without a script.
 func (gs *games) gameLog(id messages.GameSessionID, f *messages.Fleet) *script.Log {
-	if gs.o.OpenLog == nil {
-		return nil
-	}
-	log := script.NewLog(gs.o.OpenLog(id, f), script.LevelOf(f.LaunchParams), gs.context.Stage().Now)
+	log := script.NewLog(gs.logOf(f, id)(), script.LevelOf(f.LaunchParams), gs.context.Stage().Now)
 	log.HostToo(script.LevelInfo, "created on", f.ID)
 	return log
 }

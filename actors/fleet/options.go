@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"time"
 
 	"troupe/actors/fleet/catalog"
@@ -22,81 +23,64 @@ type Advertised struct {
 type Options struct {
 	// Region is the logical region, a part of the ids of game sessions.
 	Region string
-	// Locations are the locations that this host serves. Region is always one; it is listed
-	// only to set its bounds.
+	// Locations are the locations that this host serves. Region is always one; it is listed only to set its bounds.
 	Locations []messages.Location
 	// Fleets have at least one location each.
 	Fleets  []*messages.Fleet
 	Aliases []*messages.Alias
-	// Advertised is the address for players of a fleet, Secured the one for players of a
-	// fleet with certificates.
+	// Advertised is the address for players of a fleet, Secured the one for players of a fleet with certificates.
 	Advertised, Secured Advertised
 	// Session are the settings of all game sessions.
 	Session gamesession.Settings
 	// NewHandler returns the handler of a new game session of a fleet without a script.
 	NewHandler func(f *messages.Fleet) script.Handler
-	// NewProgram loads a program from the files of a script, for processes of f. Entry is
-	// the file to run. It may take long, and is called from any goroutine.
+	// NewProgram: see hosting.Options.
 	NewProgram func(b *bundle.Bundle, entry string, f *messages.Fleet) (script.Program, error)
 	// OpenLog opens the log of a game session; nil: the host's log.
 	OpenLog func(id messages.GameSessionID, f *messages.Fleet) script.Sink
-	// Store keeps game sessions and player sessions; nil: memory. Catalog keeps the other
-	// resources; nil: in Store. The registry closes neither.
+	// Store keeps game sessions and player sessions; nil: memory. Catalog keeps the other resources; nil: in Store.
 	Store, Catalog store.Store
 	// OnEvent receives events once they are durable, from any goroutine; may be nil.
 	OnEvent func(messages.Event)
 	// OwnEvents switches on events of game sessions and player sessions.
 	OwnEvents bool
-	// Crash is the first line of what the process of the host before this one has said when it crashed; "" if it did
-	// not. It may come from a script: see hosting.
+	// Crash is the first line of what the process before this one has said when it crashed, maybe from a script; "" if it did not.
 	Crash string
 	// Scripts exist from the start.
 	Scripts []catalog.Script
-	// ProcessesMax bounds the processes of a fleet that was created through the API; 0: 50
-	// (service-api.md 2.3).
+	// ProcessesMax bounds the processes of a fleet that was created through the API (service-api.md 2.3).
 	ProcessesMax int
-	// EndEarlier makes game sessions of earlier contents accept no new players once a newer
-	// content runs, and end when they are empty.
+	// EndEarlier makes game sessions of earlier contents accept no new players once a newer content runs, and end when they are empty.
 	EndEarlier bool
-	// GroupsMax bounds the process groups of a fleet in one location; 0: 10.
+	// GroupsMax bounds the process groups of a fleet in one location.
 	GroupsMax int
-	// EndedMax bounds the ended game sessions that are kept, and EndedKeep the time for
-	// which they are (service-api.md 2.6: 30 days).
+	// EndedMax bounds the ended game sessions that are kept, and EndedKeep the time for which they are (service-api.md 2.6).
 	EndedMax  int
 	EndedKeep time.Duration
 }
 
+// Defaults of Options.
 const (
-	// DefaultProcessesMax is GameLift's bound on the processes of a fleet.
-	DefaultProcessesMax = 50
-	// DefaultGroupsMax bounds the process groups of a fleet in one location.
-	DefaultGroupsMax = 10
-	// activationTimeout is the time within which a game session must become ACTIVE, unless
-	// its fleet sets another (D-205).
+	DefaultProcessesMax = 50 // as GameLift
+	DefaultGroupsMax    = 10
+	DefaultEndedMax     = 100_000
+	DefaultEndedKeep    = 30 * 24 * time.Hour
+)
+
+const (
+	// activationTimeout is the time within which a game session must become ACTIVE, unless its fleet sets another (D-205).
 	activationTimeout = 300 * time.Second
-	// endedBytesMax bounds the estimated memory of ended game sessions: endedBytes and its
-	// data for each, and playerSessionBytes for each player session.
+	// endedBytesMax bounds the estimated memory of ended game sessions: endedBytes and its data for each, and playerSessionBytes for
+	// each player session.
 	endedBytesMax      = 512 << 20
 	endedBytes         = 2 << 10
 	playerSessionBytes = 300
 )
 
-// DefaultEndedMax and DefaultEndedKeep are the defaults of EndedMax and EndedKeep.
-const (
-	DefaultEndedMax  = 100_000
-	DefaultEndedKeep = 30 * 24 * time.Hour
-)
-
 // setDefaults sets the defaults of options that are zero.
 func (o *Options) setDefaults() {
-	for option, value := range map[*int]int{&o.EndedMax: DefaultEndedMax, &o.ProcessesMax: DefaultProcessesMax, &o.GroupsMax: DefaultGroupsMax} {
-		if *option <= 0 {
-			*option = value
-		}
-	}
-	if o.EndedKeep <= 0 {
-		o.EndedKeep = DefaultEndedKeep
-	}
+	o.ProcessesMax, o.GroupsMax = cmp.Or(o.ProcessesMax, DefaultProcessesMax), cmp.Or(o.GroupsMax, DefaultGroupsMax)
+	o.EndedMax, o.EndedKeep = cmp.Or(o.EndedMax, DefaultEndedMax), cmp.Or(o.EndedKeep, DefaultEndedKeep)
 	if o.Store == nil {
 		o.Store = new(store.Memory)
 	}

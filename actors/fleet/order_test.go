@@ -28,7 +28,7 @@ func (f *forgetting) Receive(c *stage.Context, msg any) {
 	n := msg.(int)
 	begin := time.Now()
 	for range n {
-		f.r.keep(f.another("more"))
+		f.r.keepEnded(f.another("more"))
 		f.r.forgetEnded()
 	}
 	f.done <- time.Since(begin)
@@ -54,7 +54,7 @@ func TestEndedGameSessionsAreBoundedInBytes(t *testing.T) {
 	const each = 100 << 20
 	for range 10 {
 		e := f.another("large")
-		f.r.keep(e)
+		f.r.keepEnded(e)
 		e.bytes += each // as if its data were that large
 		f.r.endedBytes += each
 	}

@@ -12,9 +12,6 @@ import (
 // Events of game sessions and player sessions (service-api.md 5.3, at its end). They are
 // made only with Options.OwnEvents, committed with the change they report, and published after.
 
-// pendingEvents are events that are published once they are stored.
-type pendingEvents []messages.Event
-
 var gameSessionEvents = map[messages.GameSessionStatus]string{
 	messages.GameSessionActivating:  "GameSessionActivating",
 	messages.GameSessionActive:      "GameSessionActive",
@@ -50,36 +47,31 @@ type playerSessionDetail struct {
 	Status   string `json:"status"`
 }
 
-// eventsOfGameSession returns the event of a game session's status, unless the status has had one.
-// TERMINATED comes with the events of the player sessions that end with the game session, and with
-// the event of TERMINATING if that is missing.
-func (gs *games) eventsOfGameSession(now time.Time, e *entry) pendingEvents {
-	return gs.eventsOfRecord(now, e, e.published.Session())
-}
-
-// eventsOfRecord is eventsOfGameSession for a given record.
-func (gs *games) eventsOfRecord(now time.Time, e *entry, g *messages.GameSession) (n pendingEvents) {
+// eventsOfRecord returns the event of a game session's status, unless the status has had one. TERMINATED comes with the events of
+// the player sessions that end with the game session, and with the event of TERMINATING if that is missing.
+func (gs *games) eventsOfRecord(e *entry, g *messages.GameSession) (n []messages.Event) {
 	if !gs.o.OwnEvents || gs.o.OnEvent == nil || g.Status <= e.told || g.Status > messages.GameSessionTerminated {
 		return nil
 	}
+	now := gs.context.Now()
 	last := e.told // zero: this process has sent no event of it
 	e.told = g.Status
 	if g.Status == messages.GameSessionTerminated {
 		if last != 0 && last < messages.GameSessionTerminating {
 			n = append(n, gameEvent(now, e, g, messages.GameSessionTerminating))
 		}
-		n = append(n, gs.eventsOfEnd(now, e)...)
+		n = append(n, gs.eventsOfEnd(e)...)
 	}
 	return append(n, gameEvent(now, e, g, g.Status))
 }
 
 // eventsOfEnd returns the events of the player sessions that have ended with their game session.
-func (gs *games) eventsOfEnd(now time.Time, e *entry) pendingEvents {
+func (gs *games) eventsOfEnd(e *entry) []messages.Event {
 	ended := e.published.Players(func(id messages.PlayerSessionID, _ messages.PlayerID, _ messages.PlayerSessionStatus) bool {
 		return e.open[id]
 	})
 	e.opened(gs.o.OwnEvents, ended...)
-	return gs.eventsOfPlayerSessions(now, e, ended...)
+	return gs.eventsOfPlayerSessions(e, ended...)
 }
 
 func gameEvent(now time.Time, e *entry, g *messages.GameSession, status messages.GameSessionStatus) messages.Event {
@@ -91,10 +83,11 @@ func gameEvent(now time.Time, e *entry, g *messages.GameSession, status messages
 }
 
 // eventsOfPlayerSessions returns the events of the statuses of player sessions.
-func (gs *games) eventsOfPlayerSessions(now time.Time, e *entry, sessions ...*messages.PlayerSession) (n pendingEvents) {
+func (gs *games) eventsOfPlayerSessions(e *entry, sessions ...*messages.PlayerSession) (n []messages.Event) {
 	if !gs.o.OwnEvents || gs.o.OnEvent == nil {
 		return nil
 	}
+	now := gs.context.Now()
 	for _, s := range sessions {
 		d := playerSessionDetail{
 			Type: playerSessionEvents[s.Status], ID: string(s.ID), PlayerID: string(s.PlayerID), ARN: string(e.id), Status: s.Status.String(),
@@ -104,8 +97,7 @@ func (gs *games) eventsOfPlayerSessions(now time.Time, e *entry, sessions ...*me
 	return n
 }
 
-// opened adds player sessions to those whose end has had no event, or, if they are final, removes
-// them.
+// opened adds player sessions to those whose end has had no event, or removes those that are final.
 func (e *entry) opened(ownEvents bool, sessions ...*messages.PlayerSession) {
 	if !ownEvents {
 		return

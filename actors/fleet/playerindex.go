@@ -6,15 +6,10 @@ import (
 	"troupe/messages"
 )
 
-// playerIndex finds the game session of a player session. The registry writes it; any
-// goroutine reads it.
+// playerIndex finds the game session of a player session. The registry writes it; any goroutine reads it.
 type playerIndex struct {
 	mu sync.RWMutex
 	of map[messages.PlayerSessionID]*entry // guarded by mu
-}
-
-func newPlayerIndex() *playerIndex {
-	return &playerIndex{of: make(map[messages.PlayerSessionID]*entry)}
 }
 
 // get returns nil for an id that the host does not know.
@@ -34,12 +29,4 @@ func (i *playerIndex) remove(id messages.PlayerSessionID) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	delete(i.of, id)
-}
-
-// status returns the status of a player session, 0 if the host does not know the id.
-func (i *playerIndex) status(id messages.PlayerSessionID) messages.PlayerSessionStatus {
-	if e := i.get(id); e != nil {
-		return e.published.PlayerStatus(id)
-	}
-	return 0
 }

@@ -8,68 +8,54 @@ import (
 	"troupe/messages"
 )
 
-// reading copies the views that the actor has selected. It runs in another goroutine, because it may
-// copy many.
-type reading[T any] func() []T
-
-// answer runs a reading in a goroutine of its own and replies with its result.
-func answer[T any](gs *games, read reading[T], err error, reply func([]T, error)) {
-	if err != nil {
-		reply(nil, err)
-		return
-	}
-	gs.work.Go(func() { reply(read(), nil) })
-}
-
-// these returns a reading whose result is known.
-func these[T any](all ...T) reading[T] { return func() []T { return all } }
-
-// playerSessions selects views by exactly one selector (service-api.md 2.7).
-func (gs *games) playerSessions(q messages.PlayerSessionQuery) (reading[*messages.PlayerSession], error) {
+// onPlayerSessionQuery selects player sessions by exactly one selector (service-api.md 2.7). It answers in another goroutine, because
+// it may copy many.
+func (gs *games) onPlayerSessionQuery(m stage.Request[messages.PlayerSessionQuery, []*messages.PlayerSession]) {
+	gs.forgetEnded()
+	q := m.Request
+	var in []*gamesession.Published
 	switch {
 	case q.PlayerSessionID != "":
 		if e := gs.players.get(q.PlayerSessionID); e != nil {
-			found := e.published.Players(func(id messages.PlayerSessionID, _ messages.PlayerID, _ messages.PlayerSessionStatus) bool {
-				return id == q.PlayerSessionID
-			})
-			if len(found) > 0 {
-				return these(found...), nil
-			}
+			in = append(in, e.published.Reader())
 		}
-		return nil, messages.Errorf(messages.NotFound, "player session %s is not known here", q.PlayerSessionID)
 	case q.GameSessionID != "":
 		e := gs.known(q.GameSessionID)
 		if e == nil {
-			return nil, notFound(q.GameSessionID)
+			m.Reply(nil, notFound(q.GameSessionID))
+			return
 		}
-		return func() []*messages.PlayerSession {
-			return e.published.Players(func(_ messages.PlayerSessionID, _ messages.PlayerID, s messages.PlayerSessionStatus) bool {
-				return q.Status == 0 || q.Status == s
-			})
-		}, nil
+		in = append(in, e.published.Reader())
 	default:
-		want := func(_ messages.PlayerSessionID, player messages.PlayerID, _ messages.PlayerSessionStatus) bool {
-			return player == q.PlayerID
-		}
-		if q.ShortID != "" {
-			want = func(id messages.PlayerSessionID, _ messages.PlayerID, _ messages.PlayerSessionStatus) bool {
-				return id.Short() == q.ShortID
-			}
-		}
-		all := make([]*gamesession.Published, 0, len(gs.order))
 		for _, e := range gs.order {
 			if e.storage != forgotten {
-				all = append(all, e.published.Reader())
+				in = append(in, e.published.Reader())
 			}
 		}
-		return func() (found []*messages.PlayerSession) {
-			for _, p := range all {
-				found = append(found, p.Players(want)...)
-			}
-			slices.SortStableFunc(found, func(a, b *messages.PlayerSession) int { return a.Created.Compare(b.Created) })
-			return found
-		}, nil
 	}
+	want := func(id messages.PlayerSessionID, player messages.PlayerID, s messages.PlayerSessionStatus) bool {
+		switch {
+		case q.PlayerSessionID != "":
+			return id == q.PlayerSessionID
+		case q.GameSessionID != "":
+			return q.Status == 0 || q.Status == s
+		case q.ShortID != "":
+			return id.Short() == q.ShortID
+		}
+		return player == q.PlayerID
+	}
+	gs.work.Go(func() {
+		var found []*messages.PlayerSession
+		for _, p := range in {
+			found = append(found, p.Players(want)...)
+		}
+		if q.PlayerSessionID != "" && len(found) == 0 {
+			m.Reply(nil, messages.Errorf(messages.NotFound, "player session %s is not known here", q.PlayerSessionID))
+			return
+		}
+		slices.SortStableFunc(found, func(a, b *messages.PlayerSession) int { return a.Created.Compare(b.Created) })
+		m.Reply(found, nil)
+	})
 }
 
 func (gs *games) depths() messages.Depths {

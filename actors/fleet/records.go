@@ -1,8 +1,6 @@
 package fleet
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"troupe/actors/ledger"
@@ -10,8 +8,7 @@ import (
 	"troupe/messages"
 )
 
-// gameSessionRecord is the stored form of a game session, under its id. Times are Unix
-// nanoseconds.
+// gameSessionRecord is the stored form of a game session, under its id. Times are Unix nanoseconds.
 type gameSessionRecord struct {
 	Fleet      messages.FleetID           `json:"fleet"`
 	Location   string                     `json:"location"`
@@ -61,27 +58,18 @@ func (e *entry) recordOf(g *messages.GameSession) store.Change {
 	return store.Put(store.GameSession, string(e.id), r)
 }
 
-// decodeGameSession is the inverse of recordOf.
-func decodeGameSession(id string, value []byte) (*messages.GameSession, []byte, error) {
-	var r gameSessionRecord
-	if err := json.Unmarshal(value, &r); err != nil {
-		return nil, nil, fmt.Errorf("cannot be read: %w", err)
-	}
-	if r.Fleet == "" || r.Location == "" || r.Status == 0 {
-		return nil, nil, store.ErrIncomplete
-	}
-	g := &messages.GameSession{
+// gameSession is the inverse of recordOf.
+func (r *gameSessionRecord) gameSession(id string) *messages.GameSession {
+	return &messages.GameSession{
 		ID: messages.GameSessionID(id), FleetID: r.Fleet, Location: r.Location, Name: r.Name, CreatorID: r.Creator, Data: r.Data,
 		MatchmakerData: r.Matchmaker, Properties: r.Properties, MaxPlayers: r.MaxPlayers, Status: r.Status, StatusReason: r.Reason,
 		AcceptsPlayers: !r.Denies, Protected: r.Protected, IdempotencyToken: r.Token, Created: moment(r.Created), Terminated: moment(r.Terminated),
 		EndText: r.EndText, ScriptVersion: r.Script, IPAddress: r.IPAddress, DNSName: r.DNSName, Port: r.Port,
 	}
-	return g, r.Made, nil
 }
 
-// playerSessionRecord is the stored form of a player session, under its id; the other fields are
-// those of its game session. The JSON names are short, because there are many records and they
-// change often.
+// playerSessionRecord is the stored form of a player session, under its id; the other fields are those of its game session. The
+// JSON names are short, because there are many records and they change often.
 type playerSessionRecord struct {
 	Session    messages.GameSessionID       `json:"g"`
 	PlayerID   messages.PlayerID            `json:"p"`
@@ -99,19 +87,12 @@ func storedPlayerSession(s *messages.PlayerSession) store.Change {
 	return store.Put(store.PlayerSession, string(s.ID), record)
 }
 
-// decodePlayerSession is the inverse of storedPlayerSession, without the fields of the game session.
-func decodePlayerSession(id string, value []byte) (messages.PlayerSession, error) {
-	var r playerSessionRecord
-	if err := json.Unmarshal(value, &r); err != nil {
-		return messages.PlayerSession{}, fmt.Errorf("cannot be read: %w", err)
-	}
-	if r.Session == "" || r.PlayerID == "" || r.Status == 0 {
-		return messages.PlayerSession{}, store.ErrIncomplete
-	}
+// playerSession is the inverse of storedPlayerSession, without the fields of the game session.
+func (r *playerSessionRecord) playerSession(id string) messages.PlayerSession {
 	return messages.PlayerSession{
 		ID: messages.PlayerSessionID(id), PlayerID: r.PlayerID, PlayerData: r.Data, GameSessionID: r.Session, Status: r.Status,
 		Created: moment(r.Created), Terminated: moment(r.Terminated),
-	}, nil
+	}
 }
 
 // moment converts Unix nanoseconds; 0 is the zero time.

@@ -19,8 +19,7 @@ type Registry struct {
 	games   *games
 }
 
-// New returns a registry with the contents of the stores. Damaged records are no error: see
-// Damaged.
+// New returns a registry with the contents of the stores. Damaged records are no error: see Damaged.
 func New(o Options) (*Registry, error) {
 	o.setDefaults()
 	r := new(Registry)
@@ -43,8 +42,7 @@ func New(o Options) (*Registry, error) {
 	return r, r.games.restore()
 }
 
-// Started implements stage.Actor: it ends the game sessions of the previous process, and loads the
-// scripts of fleets.
+// Started implements stage.Actor: it ends the game sessions of the previous process, and loads the scripts of fleets.
 func (r *Registry) Started(c *stage.Context) {
 	r.hosting.Started(c)
 	r.catalog.Started(c)
@@ -101,32 +99,31 @@ func (r *Registry) ask(c *stage.Context, a stage.Ask) {
 	}
 }
 
-// Damaged returns the stored records that the host ignores because they are damaged. It must be
-// called before the registry is spawned.
+// Damaged returns the stored records that the host ignores because they are damaged. Only before the registry is spawned.
 func (r *Registry) Damaged() []store.Damage {
 	return slices.Concat(r.catalog.Unread().Damaged(), r.hosting.Unread().Damaged(), r.games.unread.Damaged())
 }
 
-// Unread reports whether the host ignores a stored record because it is damaged. It must be called
-// before the registry is spawned.
+// Unread reports whether the host ignores a stored record because it is damaged. Only before the registry is spawned.
 func (r *Registry) Unread(kind store.Kind, id string) bool {
 	return r.catalog.Unread().Has(kind, id) || r.games.unread.Has(kind, id)
 }
 
-// CheckDestinations does the same as the request of that name. It must be called before the registry
-// is spawned.
+// CheckDestinations does the same as the request of that name. Only before the registry is spawned.
 func (r *Registry) CheckDestinations(destinations []string) error {
 	return r.catalog.CheckDestinations(destinations)
 }
 
-// PlayerSession returns the status of a player session, 0 if the host does not know the
-// id or has forgotten it. It asks no actor and is safe for concurrent use.
+// PlayerSession returns the status of a player session, 0 if the host does not know the id. It asks no actor and is safe for
+// concurrent use.
 func (r *Registry) PlayerSession(id messages.PlayerSessionID) messages.PlayerSessionStatus {
-	return r.games.players.status(id)
+	if e := r.games.players.get(id); e != nil {
+		return e.published.PlayerStatus(id)
+	}
+	return 0
 }
 
-// Wait returns when the registry's goroutines have ended. It is called after the actor has
-// stopped.
+// Wait returns when the registry's goroutines have ended. It is called after the actor has stopped.
 func (r *Registry) Wait() {
 	r.games.work.Wait()
 	r.hosting.Wait()

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,16 +18,14 @@ type restored struct {
 	orphans []store.Change // deletions of player sessions without a game session
 }
 
-// restore reads the game sessions and player sessions of earlier processes. All of them are over;
-// started marks those that were running as TERMINATED. Their fleets may not exist any more.
+// restore reads the game sessions and player sessions of earlier processes. All of them are over; started marks those that were
+// running as TERMINATED. Their fleets may not exist any more.
 func (gs *games) restore() error {
-	err := gs.unread.Load(gs.o.Store, store.GameSession, func(id string, value []byte) error {
-		g, made, err := decodeGameSession(id, value)
-		if err != nil {
-			gs.unread.Add(store.GameSession, id, err)
-			return nil
+	err := store.Read(gs.o.Store, &gs.unread, store.GameSession, func(id string, r *gameSessionRecord, _ int) error {
+		if r.Fleet == "" || r.Location == "" || r.Status == 0 {
+			return store.ErrIncomplete
 		}
-		gs.restoreSession(g, made)
+		gs.restoreSession(r.gameSession(id), r.Made)
 		return nil
 	})
 	if err != nil {
@@ -58,30 +57,28 @@ func (gs *games) restoreSession(g *messages.GameSession, made []byte) {
 	gs.sessions[e.id] = e
 	gs.order = append(gs.order, e)
 	if g.Status >= messages.GameSessionTerminated {
-		gs.keep(e)
+		gs.keepEnded(e)
 	} else {
 		gs.restored.running = append(gs.restored.running, e)
 	}
 }
 
-// restorePlayers reads player sessions, by game session. Those without a game session are deleted,
-// unless a damaged game session, whose id may be wrong, could be theirs.
+// restorePlayers reads player sessions, by game session. Those without a game session are deleted, unless a damaged game session,
+// whose id may be wrong, could be theirs.
 func (gs *games) restorePlayers() (map[*entry][]messages.PlayerSession, error) {
 	players := make(map[*entry][]messages.PlayerSession)
-	err := gs.unread.Load(gs.o.Store, store.PlayerSession, func(id string, value []byte) error {
-		s, err := decodePlayerSession(id, value)
-		if err != nil {
-			gs.unread.Add(store.PlayerSession, id, err)
-			return nil
+	err := store.Read(gs.o.Store, &gs.unread, store.PlayerSession, func(id string, r *playerSessionRecord, _ int) error {
+		if r.Session == "" || r.PlayerID == "" || r.Status == 0 {
+			return store.ErrIncomplete
 		}
-		e := gs.sessions[s.GameSessionID]
+		e := gs.sessions[r.Session]
 		if e == nil { // its game session was not stored, or is forgotten
 			if len(gs.unread.IDs(store.GameSession)) == 0 {
 				gs.restored.orphans = append(gs.restored.orphans, store.Delete(store.PlayerSession, id))
 			}
 			return nil
 		}
-		players[e] = append(players[e], s)
+		players[e] = append(players[e], r.playerSession(id))
 		return nil
 	})
 	return players, err
@@ -90,17 +87,16 @@ func (gs *games) restorePlayers() (map[*entry][]messages.PlayerSession, error) {
 // restoreBatch bounds the changes of one commit at the start.
 const restoreBatch = 1000
 
-// endRestored ends the game sessions that were running when the last process ended. Their end is
-// now, because the real time is unknown.
+// endRestored ends the game sessions that were running when the last process ended, now, because the real time is unknown.
 func (gs *games) endRestored() {
 	now := gs.context.Now()
 	changes := gs.restored.orphans
 	for _, e := range gs.restored.running {
 		e.endedAt = now
-		gs.reopen(e)
+		e.opened(gs.o.OwnEvents, e.published.Players(nil)...)
 		e.published.End(now, "the host has started again")
 		gs.storeChange(e)
-		gs.keep(e)
+		gs.keepEnded(e)
 	}
 	if n := len(gs.restored.running); n > 0 {
 		gs.context.Log().Warn().Int("game_sessions", n).Msg("game sessions of the process before are TERMINATED")
@@ -109,26 +105,17 @@ func (gs *games) endRestored() {
 	slices.SortFunc(gs.order, func(a, b *entry) int {
 		g, _, _ := a.published.Shared()
 		h, _, _ := b.published.Shared()
-		if c := g.Created.Compare(h.Created); c != 0 {
-			return c
-		}
-		return strings.Compare(string(a.id), string(b.id))
+		return cmp.Or(g.Created.Compare(h.Created), cmp.Compare(a.id, b.id))
 	})
-	gs.restoreCreators()
+	for _, e := range gs.order {
+		g, _, _ := e.published.Shared()
+		gs.catalog.Charged(e.fleet.id, g.CreatorID, g.Created)
+	}
 	slices.SortStableFunc(gs.ended, func(a, b *entry) int { return a.endedAt.Compare(b.endedAt) })
 	for batch := range slices.Chunk(changes, restoreBatch) {
 		gs.ledger.CommitAsync(batch...)
 	}
 	gs.forgetEnded()
-}
-
-// restoreCreators counts the game sessions that were created before the start against the limits
-// of their creators. Order must be sorted.
-func (gs *games) restoreCreators() {
-	for _, e := range gs.order {
-		g, _, _ := e.published.Shared()
-		gs.catalog.Charged(e.fleet.id, g.CreatorID, g.Created)
-	}
 }
 
 // tellDamage adds an event about damaged records to the fleets of these game sessions.
@@ -144,18 +131,4 @@ func (gs *games) tellDamage() {
 			gs.catalog.FleetEvent(id, catalog.EventGeneric, fmt.Sprintf("the records of %d ended game sessions in the store are damaged: they are not shown, and their ids stay taken", n))
 		}
 	}
-}
-
-// reopen restores the set of player sessions whose end has had no event.
-func (gs *games) reopen(e *entry) {
-	if !gs.o.OwnEvents {
-		return
-	}
-	e.open = make(map[messages.PlayerSessionID]bool)
-	e.published.Players(func(id messages.PlayerSessionID, _ messages.PlayerID, s messages.PlayerSessionStatus) bool {
-		if !s.Final() {
-			e.open[id] = true
-		}
-		return false
-	})
 }

@@ -5,8 +5,7 @@ import (
 	"troupe/messages"
 )
 
-// fleetGames counts the game sessions of a fleet by location; hosting counts them by process
-// configuration.
+// fleetGames counts the game sessions of a fleet by location; hosting counts them by process configuration.
 type fleetGames struct {
 	id         messages.FleetID
 	live       map[string]int // game sessions that have not ended, by location
@@ -36,17 +35,12 @@ func (f *fleetGames) hosted() (n int) {
 func (gs *games) occupy(e *entry, by int) {
 	gs.live[e.location] += by
 	e.fleet.live[e.location] += by
-	switch {
-	case e.process == nil:
-	case by > 0:
-		gs.hosting.Occupy(e.process)
-	default:
-		gs.hosting.Vacate(e.process)
+	if e.process != nil {
+		gs.hosting.Occupy(e.process, by)
 	}
 }
 
-// room returns nil if a fleet has room for one more game session in a location; otherwise the
-// error says why not.
+// room returns nil if a fleet has room for one more game session in a location; otherwise the error says why not.
 func (gs *games) room(f *messages.Fleet, location string) error {
 	id, own := f.ID, gs.fleetOf(f.ID)
 	if most := catalog.Capacity(f, location); own.live[location] >= most {
@@ -67,8 +61,7 @@ func (gs *games) room(f *messages.Fleet, location string) error {
 	return nil
 }
 
-// rooms returns how much room each fleet has in each location. A fleet without room for the next
-// game session has none, whatever the reason.
+// rooms returns how much room each fleet has in each location: none if it has no room for the next game session.
 func (gs *games) rooms() []messages.FleetRoom {
 	var all []messages.FleetRoom
 	for _, f := range gs.catalog.Fleets() {

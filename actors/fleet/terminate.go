@@ -43,7 +43,7 @@ func (gs *games) onTerminateGameSession(m stage.Request[messages.TerminateGameSe
 			stored.StatusReason = end.StatusReason
 		}
 		return ledger.Entry{
-			Changes: []store.Change{e.recordOf(&stored)}, Events: gs.eventsOfRecord(gs.context.Now(), e, g),
+			Changes: []store.Change{e.recordOf(&stored)}, Events: gs.eventsOfRecord(e, g),
 			Apply: func() {
 				e.published.Terminating(end.StatusReason)
 				if e.ref != nil && (!again || m.Request.Force) {

@@ -13,8 +13,7 @@ import (
 	"troupe/messages"
 )
 
-// shrink ends the game sessions of a fleet in a location that exceed its capacity: those without
-// players first, then the newest.
+// shrink ends the game sessions of a fleet in a location that exceed its capacity: those without players first, then the newest.
 func (gs *games) shrink(f *messages.Fleet, location string) {
 	own := gs.fleetOf(f.ID)
 	over := gs.hosting.Surplus(f.ID, location)
@@ -53,8 +52,7 @@ func (e *entry) config() *hosting.ProcessConfig {
 	return e.process.Config()
 }
 
-// uses returns the capacity and use of fleets in one location each. It leaves out unknown ids,
-// and fleets that are not in the location.
+// uses returns the capacity and use of fleets in one location each, without unknown ids and fleets that are not in the location.
 func (gs *games) uses(q messages.FleetUseQuery) []messages.FleetUse {
 	var fleets []*messages.Fleet
 	if q.FleetIDs == nil {
@@ -143,10 +141,7 @@ func (gs *games) instances(q messages.InstanceQuery) ([]messages.Instance, error
 		return nil, messages.Errorf(messages.NotFound, "fleet %s has no location %s", f.ID, location)
 	}
 	u := gs.has(f, location)
-	address := gs.o.Advertised
-	if f.Certificates {
-		address = gs.o.Secured
-	}
+	address := gs.o.address(f)
 	all := make([]messages.Instance, 0, u.Pending+u.Active+u.Terminating)
 	for i := range u.Pending + u.Active + u.Terminating {
 		status := "ACTIVE"

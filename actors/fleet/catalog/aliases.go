@@ -16,10 +16,7 @@ import (
 
 func (c *Catalog) onCreateAlias(m stage.Request[messages.CreateAlias, *messages.Alias]) {
 	q := m.Request
-	a := &messages.Alias{
-		ID: q.ID, Name: q.Name, Description: q.Description,
-		FleetID: q.FleetID, Message: q.Message, Tags: q.Tags,
-	}
+	a := &messages.Alias{ID: q.ID, Name: q.Name, Description: q.Description, FleetID: q.FleetID, Message: q.Message, Tags: q.Tags}
 	c.ledger.Do(ledger.Transaction{
 		Key: aliasKey(a.ID), Uses: led(q.FleetID), Reply: m.With(&a),
 		Decide: func() (ledger.Entry, error) {
@@ -116,10 +113,7 @@ func (c *Catalog) alias(id messages.AliasID) (*messages.Alias, error) {
 func (c *Catalog) describeAliases(id messages.AliasID) ([]*messages.Alias, error) {
 	if id != "" {
 		a, err := c.alias(id)
-		if err != nil {
-			return nil, err
-		}
-		return []*messages.Alias{a}, nil
+		return []*messages.Alias{a}, err
 	}
 	return slices.SortedFunc(maps.Values(c.aliases), func(a, b *messages.Alias) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))

@@ -60,8 +60,7 @@ func (c *Catalog) capacityAllowed(f *messages.Fleet, location string, g messages
 	return nil
 }
 
-// Capacity returns the number of game sessions that a fleet may host in a location, regardless of
-// other fleets there.
+// Capacity returns the number of game sessions that a fleet may host in a location, regardless of other fleets there.
 func Capacity(f *messages.Fleet, location string) int {
 	groups := f.GroupsIn(location).Desired
 	switch {

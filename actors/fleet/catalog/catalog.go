@@ -46,13 +46,11 @@ type Listener interface {
 	FleetConfigured(f *messages.Fleet)
 	// FleetOpened says that a fleet has become ACTIVE.
 	FleetOpened(f *messages.Fleet)
-	// CapacityChanged says that a fleet may host more or fewer game sessions in a location,
-	// or, if that is empty, more in any.
+	// CapacityChanged says that a fleet may host more or fewer game sessions in a location, or, if that is empty, more in any.
 	CapacityChanged(f *messages.Fleet, location string)
 	// LocationsRemoved says that a fleet has left locations: its game sessions there must end.
 	LocationsRemoved(f *messages.Fleet, locations []string)
-	// FleetClosed says that a fleet is DELETING: its game sessions must end, and then Emptied
-	// must be called.
+	// FleetClosed says that a fleet is DELETING: its game sessions must end, and then Emptied must be called.
 	FleetClosed(f *messages.Fleet)
 	// FleetForgotten says that a TERMINATED fleet was dropped.
 	FleetForgotten(id messages.FleetID)
@@ -81,8 +79,7 @@ const (
 	updateWait = 10 * time.Second
 )
 
-// Catalog owns the resources. Before the fleet actor is spawned, only the caller of New may use
-// it; from then on only the fleet actor.
+// Catalog owns the resources. Before the fleet actor is spawned, only the caller of New may use it; from then on only the fleet actor.
 type Catalog struct {
 	o         Options
 	fleets    map[messages.FleetID]*fleet
@@ -103,8 +100,7 @@ type (
 	due      struct{ ledger.Due }
 )
 
-// New returns a Catalog with the resources of the configuration and the store. Damaged records are no
-// error: see Unread.
+// New returns a Catalog with the resources of the configuration and the store. Damaged records are no error: see Unread.
 func New(o Options) (*Catalog, error) {
 	c := &Catalog{
 		o: o, fleets: make(map[messages.FleetID]*fleet), aliases: make(map[messages.AliasID]*messages.Alias),
@@ -242,8 +238,7 @@ func (c *Catalog) Fleets() []*messages.Fleet {
 	return all
 }
 
-// Resolve finds the fleet that a request names, by its id or through an alias
-// (service-api.md 2.4).
+// Resolve finds the fleet that a request names, by its id or through an alias (service-api.md 2.4).
 func (c *Catalog) Resolve(id messages.FleetID, alias messages.AliasID) (*messages.Fleet, error) {
 	f, err := c.resolve(id, alias)
 	if err != nil {
@@ -281,8 +276,7 @@ func scriptKey(id messages.ScriptID) ledger.Key {
 func aliasKey(id messages.AliasID) ledger.Key { return ledger.Key{Kind: store.Alias, ID: string(id)} }
 func locationKey(name string) ledger.Key      { return ledger.Key{Kind: store.Location, ID: name} }
 
-// locationKeys returns the keys of a fleet's new locations, which must not be deleted during the
-// change.
+// locationKeys returns the keys of a fleet's new locations, which must not be deleted during the change.
 func locationKeys(names []string) []ledger.Key {
 	keys := make([]ledger.Key, len(names))
 	for i, name := range names {

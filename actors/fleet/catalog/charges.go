@@ -7,8 +7,7 @@ import (
 	"troupe/messages"
 )
 
-// creators has the times of recent creations by each creator, as far back as the limits need
-// (service-api.md 2.6 step 5).
+// creators has the times of recent creations by each creator, as far back as the limits need (service-api.md 2.6 step 5).
 type creators struct {
 	made  map[creator]*creations
 	added int // since the last sweep
@@ -37,31 +36,26 @@ func creatorLimit(f *messages.Fleet) (l messages.CreatorLimit, ok bool) {
 	return l, l.PerPeriod > 0 && l.Period > 0
 }
 
-// Charge counts a game session that a creator is about to create on a fleet. The error says why
-// the creator's limit does not allow it. Reply is called once, in the fleet actor, and maybe
-// before Charge returns.
-func (c *Catalog) Charge(f *messages.Fleet, id string, reply func(error)) {
+// Charge counts a game session that a creator is about to create on a fleet. The error says why the creator's limit does not allow it.
+func (c *Catalog) Charge(f *messages.Fleet, id string) error {
 	limit, limited := creatorLimit(f)
 	who, now := creator{f.ID, id}, c.context.Now()
 	switch {
 	case !limited, id == "" && f.CreatorLimit == nil:
+		return nil
 	case id == "":
-		reply(messages.Errorf(messages.InvalidRequest, "fleet %s limits what one creator may create: CreatorId is required", f.ID))
-		return
+		return messages.Errorf(messages.InvalidRequest, "fleet %s limits what one creator may create: CreatorId is required", f.ID)
 	case !c.creators.allow(who, limit, now):
-		reply(messages.Errorf(messages.LimitExceeded, "creator %s has created %d game sessions on fleet %s within %v", id, limit.PerPeriod, f.ID, limit.Period))
-		return
-	default:
-		c.creators.remember(who, limit, now)
+		return messages.Errorf(messages.LimitExceeded, "creator %s has created %d game sessions on fleet %s within %v", id, limit.PerPeriod, f.ID, limit.Period)
 	}
-	reply(nil)
+	c.creators.remember(who, limit, now)
+	return nil
 }
 
 // Refund takes back the last Charge of a creator whose game session failed.
 func (c *Catalog) Refund(f messages.FleetID, id string) { c.creators.refund(creator{f, id}) }
 
-// Charged counts a game session of an earlier process of the host. It must be called in order of
-// creation.
+// Charged counts a game session of an earlier process of the host. It must be called in order of creation.
 func (c *Catalog) Charged(f messages.FleetID, id string, at time.Time) {
 	if record := c.Fleet(f); record != nil && record.CreatorLimit != nil && id != "" {
 		c.creators.remember(creator{f, id}, *record.CreatorLimit, at)
@@ -102,8 +96,7 @@ func (c *creators) refund(who creator) {
 // sweepMin is the minimum number of creations between two sweeps.
 const sweepMin = 16
 
-// sweep forgets creators whose creations are all older than the period. Its amortized cost per
-// creation is constant.
+// sweep forgets creators whose creations are all older than the period, at a constant amortized cost per creation.
 func (c *creators) sweep(now time.Time) {
 	if c.added++; c.added < max(sweepMin, len(c.made)/2) {
 		return

@@ -16,8 +16,7 @@ type fleet struct {
 	configured bool // it is in the configuration, which creates it again at each start
 }
 
-// onCreateFleet creates a fleet, which becomes ACTIVE once its script runs. The answer shows it
-// as NEW, even if it is ACTIVE by then.
+// onCreateFleet creates a fleet, which becomes ACTIVE once its script runs. The answer shows it as NEW, even if it is ACTIVE by then.
 func (c *Catalog) onCreateFleet(m stage.Request[messages.CreateFleet, *messages.Fleet]) {
 	q := m.Request
 	var made *messages.Fleet
@@ -79,16 +78,14 @@ func (c *Catalog) newFleet(id messages.FleetID, q messages.CreateFleet) (*fleet,
 	return f, nil
 }
 
-// fleetChange is a change of a fleet's record, and maybe of its events. Then, which may be nil, is
-// called after the change. Set may be called twice: while the change is being stored, the fleet
-// may get another status or other events, which must not be lost.
+// fleetChange is a change of a fleet's record, and maybe of its events. Then, which may be nil, is called after it. Set may be called
+// twice: while the change is being stored, the fleet may get another status or other events, which must not be lost.
 type fleetChange struct {
 	set  func(*messages.Fleet, *events)
 	then func()
 }
 
-// changeFleet makes the change that decide returns, unless the fleet is DELETING or TERMINATED,
-// and answers.
+// changeFleet makes the change that decide returns, unless the fleet is DELETING or TERMINATED, and answers.
 func (c *Catalog) changeFleet(id messages.FleetID, uses []ledger.Key, reply func(*messages.Fleet, error), decide func(*fleet) (fleetChange, error)) {
 	var changed *messages.Fleet
 	c.ledger.Do(ledger.Transaction{Key: fleetKey(id), Uses: uses, Reply: stage.Request[stage.None, *messages.Fleet]{Reply: reply}.With(&changed), Decide: func() (ledger.Entry, error) {
@@ -168,8 +165,7 @@ func (c *Catalog) onUpdateFleet(m stage.Request[messages.UpdateFleet, *messages.
 	})
 }
 
-// runtime returns the runtime configuration of a fleet with a script; one process by default
-// (D-204).
+// runtime returns the runtime configuration of a fleet with a script; one process by default (D-204).
 func (f *fleet) runtime() messages.RuntimeConfiguration {
 	rc := f.record.Runtime
 	if len(rc.Processes) == 0 {
@@ -268,8 +264,7 @@ func (c *Catalog) fleetEvents(id messages.FleetID) ([]messages.FleetEvent, error
 	return slices.Clone(f.events), nil
 }
 
-// onUpdatePorts changes the port ranges in a fleet's settings. They are only stored and shown,
-// because the host opens no ports for them.
+// onUpdatePorts changes the port ranges in a fleet's settings. They are only stored and shown, because the host opens no ports for them.
 func (c *Catalog) onUpdatePorts(m stage.Request[messages.UpdatePorts, *messages.Fleet]) {
 	c.changeFleet(m.Request.FleetID, nil, m.Reply, func(f *fleet) (fleetChange, error) {
 		ports, err := changedPorts(f.record.Ports, m.Request)

@@ -13,8 +13,7 @@ import (
 	"troupe/messages"
 )
 
-// unknownLocation returns the first location that is neither configured nor custom, ""
-// if there is none.
+// unknownLocation returns the first location that is neither configured nor custom, "" if there is none.
 func (c *Catalog) unknownLocation(names []string) string {
 	i := slices.IndexFunc(names, func(name string) bool {
 		_, known := c.locations[name]

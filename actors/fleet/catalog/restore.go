@@ -42,9 +42,8 @@ func (c *Catalog) putAlias(a *messages.Alias) store.Change {
 	return store.Put(store.Alias, string(a.ID), aliasRecord{*a, configured})
 }
 
-// restore reads the records of earlier processes. The configuration overrides them: of a stored
-// fleet, script or alias that is configured, only fields that the configuration cannot set are
-// used.
+// restore reads the records of earlier processes. Of a stored fleet, script or alias that is configured, only fields that the
+// configuration cannot set are used.
 func (c *Catalog) restore() error {
 	for _, step := range []func() error{
 		func() error {
@@ -75,8 +74,7 @@ func (f *fleetRecord) id() string {
 	return string(f.Fleet.ID)
 }
 
-// load calls f with all valid records of a kind. Invalid ones are added to unread, so that they do
-// not keep the host from starting.
+// load calls f with all valid records of a kind. Invalid ones are added to unread, so that they do not keep the host from starting.
 func load[T any](c *Catalog, kind store.Kind, named func(*T) string, f func(*T)) error {
 	return store.Read(c.o.Store, &c.unread, kind, func(id string, record *T, _ int) error {
 		if named(record) != id {
@@ -179,8 +177,7 @@ func (c *Catalog) forgetFleets() {
 	}
 }
 
-// checkScripts records missing scripts of fleets as damaged: the API does not delete a script that
-// is in use.
+// checkScripts records missing scripts of fleets as damaged: the API does not delete a script that is in use.
 func (c *Catalog) checkScripts() {
 	for _, f := range c.fleets {
 		id, s := f.record.ScriptID, f.record.Status
@@ -199,9 +196,7 @@ func (c *Catalog) unknown(kind store.Kind, id string) error {
 	return messages.Errorf(messages.NotFound, "%s %s is not known here", kind, id)
 }
 
-func (c *Catalog) noScript(id messages.ScriptID) error {
-	return c.unknown(store.Script, string(id))
-}
+func (c *Catalog) noScript(id messages.ScriptID) error { return c.unknown(store.Script, string(id)) }
 
 // tellDamage adds an event about damaged records to the fleets that they concern.
 func (c *Catalog) tellDamage() {

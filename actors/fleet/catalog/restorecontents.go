@@ -17,9 +17,8 @@ import (
 // restoredMax bounds the unpacked size of stored contents. They have passed narrower limits before.
 var restoredMax = bundle.Limits{UnpackedMax: scriptBytesMax}
 
-// restoreContents reads the contents of scripts. If the newest content of a script is missing or
-// cannot be used, its fleets run an earlier content, or are in ERROR until the next update. The
-// earlier content is the newest of those that no script refers to.
+// restoreContents reads the contents of scripts. If the newest content of a script is missing or cannot be used, its fleets run an
+// earlier content, the newest of those that no script refers to, or are in ERROR until the next update.
 func (c *Catalog) restoreContents() error {
 	spare := make(map[messages.ScriptID]*spareContent)
 	why := make(map[string]error) // by key
@@ -91,9 +90,8 @@ func (s *spareContent) content() *earlier {
 	return &earlier{Key: s.key, Contents: s.number, bundle: b}
 }
 
-// earlier is the content of a script that ran before the newest one. It is stored until a
-// process has run the newest one. If none can, game sessions run the earlier one, also after a
-// restart of the host (realtime.md 19.1).
+// earlier is the content of a script that ran before the newest one. It is stored until a process has run the newest one. If none can,
+// game sessions run the earlier one, also after a restart of the host (realtime.md 19.1).
 type earlier struct {
 	Key      string // of the content in the store
 	Contents int

@@ -19,8 +19,7 @@ type Content struct {
 	Missing error          // reason why there is no Bundle
 }
 
-// Contents returns the newest content of a script, and the one that ran before it as long as that
-// is kept; nil for none.
+// Contents returns the newest content of a script, and the one that ran before it as long as that is kept; nil for none.
 func (c *Catalog) Contents(id messages.ScriptID) (newest, earlier *Content) {
 	s := c.scripts[id]
 	if s == nil {
@@ -76,8 +75,7 @@ func (c *Catalog) FleetRuns(id messages.FleetID) {
 	}
 }
 
-// FleetFails says that no process of a fleet runs or is being started. A fleet that is being created
-// is in ERROR.
+// FleetFails says that no process of a fleet runs or is being started. A fleet that is being created is in ERROR.
 func (c *Catalog) FleetFails(id messages.FleetID) {
 	if f := c.fleets[id]; f != nil && f.judged() && f.record.Status != messages.FleetErrored {
 		c.setFleetStatus(f, messages.FleetErrored)
@@ -90,8 +88,8 @@ func (f *fleet) judged() bool {
 	return s != messages.FleetActive && s != messages.FleetDeleting && s != messages.FleetTerminated
 }
 
-// ContentRuns says that a process runs the newest content of a script. Everywhere is false while
-// another process configuration still runs an earlier content, which is then kept.
+// ContentRuns says that a process runs the newest content of a script. Everywhere is false while another process configuration still
+// runs an earlier content, which is then kept.
 func (c *Catalog) ContentRuns(id messages.ScriptID, everywhere bool) {
 	if s := c.scripts[id]; s != nil {
 		if s.ran = true; everywhere {

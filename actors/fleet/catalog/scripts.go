@@ -39,15 +39,12 @@ func (c *Catalog) onCreateScript(m stage.Request[NewScript, *messages.Script]) {
 			NodeVersion: cmp.Or(q.NodeVersion, messages.NodeVersion10), Size: int64(len(q.Zip)), Created: c.context.Now(), Contents: 1, Tags: q.Tags,
 		}
 		s := &script{bundle: b, record: made}
-		return ledger.Entry{Changes: []store.Change{s.put(), content(id, q.Zip)}, Claim: ledger.Claim{Count: 1, Bytes: size(b)}, Apply: func() {
+		content := store.Change{Kind: store.Content, ID: string(id), Value: q.Zip}
+		return ledger.Entry{Changes: []store.Change{s.put(), content}, Claim: ledger.Claim{Count: 1, Bytes: size(b)}, Apply: func() {
 			c.scripts[id] = s
 			c.context.Log().Info().Str("script_id", string(id)).Str("version", made.Version).Int("files", len(b.Files)).Msg("script created")
 		}}, nil
 	}})
-}
-
-func content(id messages.ScriptID, zip []byte) store.Change {
-	return store.Change{Kind: store.Content, ID: string(id), Value: zip}
 }
 
 // roomForScript checks the bounds on scripts; old is a script whose content is replaced.
@@ -81,8 +78,7 @@ func size(b *bundle.Bundle) (n int) {
 	return n
 }
 
-// onUpdateScript changes a script. A new content is loaded before processes run it; if it does not
-// load, only the fleets' events show it.
+// onUpdateScript changes a script. A new content is loaded before processes run it; if it does not load, only the fleets' events show it.
 func (c *Catalog) onUpdateScript(m stage.Request[ChangeScript, messages.UpdatedScript]) {
 	q, b := m.Request.Request, m.Request.Bundle
 	var changed messages.Script
@@ -150,9 +146,7 @@ func (c *Catalog) describeScripts(id messages.ScriptID) ([]*messages.Script, err
 	for _, s := range c.scripts {
 		all = append(all, s.record)
 	}
-	slices.SortFunc(all, func(a, b *messages.Script) int {
-		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
-	})
+	slices.SortFunc(all, func(a, b *messages.Script) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
 	return all, nil
 }
 

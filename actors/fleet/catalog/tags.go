@@ -57,8 +57,7 @@ func (c *Catalog) tags(q messages.Resource) (map[string]string, error) {
 	return maps.Clone(found.tags), err
 }
 
-// onUpdateTags sets and removes tags (service-api.md 2.11). It creates a new map, because records
-// share the old one.
+// onUpdateTags sets and removes tags (service-api.md 2.11). It creates a new map, because records share the old one.
 func (c *Catalog) onUpdateTags(m stage.Request[messages.UpdateTags, map[string]string]) {
 	q := m.Request
 	var answer map[string]string

@@ -10,10 +10,8 @@ import (
 	"troupe/messages"
 )
 
-// ProcessConfig is one entry of a fleet's runtime configuration: processes with the same
-// launch path and parameters. A new content is first the next program. It becomes the
-// current one, which new game sessions run, once a process with it was ready. Until then, and
-// if no process becomes ready, the former content stays current (realtime.md 19.1).
+// ProcessConfig is one entry of a fleet's runtime configuration: processes with the same launch path and parameters. A new content is
+// first the next program. It becomes the current one, which new game sessions run, once a process with it was ready (realtime.md 19.1).
 type ProcessConfig struct {
 	fleet        *fleet
 	spec         messages.ServerProcess
@@ -52,15 +50,7 @@ const (
 // busy reports whether a new content is being loaded or tried.
 func (p *ProcessConfig) busy() bool { return p.loads != idle || p.next != nil && p.failed == 0 }
 
-// outcome answers the callers that wait for a new content, unless another one is loading.
-func (p *ProcessConfig) outcome(refused string) {
-	if p.loads == idle {
-		p.answerWaiting(refused)
-	}
-}
-
-// answerWaiting answers the callers that wait for this content, with the reason why the
-// new version does not run; "" if it does.
+// answerWaiting answers the callers that wait for this content, with the reason why the new version does not run; "" if it does.
 func (p *ProcessConfig) answerWaiting(refused string) {
 	waiting := p.waiting
 	p.waiting = nil
@@ -111,19 +101,11 @@ func (p *ProcessConfig) free() (n int) {
 	return n
 }
 
-// said reports whether the last process that did not run had the same reason.
-func (p *ProcessConfig) said(reason string) bool { return strings.HasSuffix(p.why, reason) }
-
 // forgetFailures ends the pause before the next start of a process.
 func (p *ProcessConfig) forgetFailures() {
 	p.failed = 0
 	p.retry.Stop()
 	p.retry = nil
-}
-
-// pause returns the time to wait after a number of failures in a row.
-func pause(failed int) time.Duration {
-	return min(retryMin<<min(failed-1, 20), retryMax)
 }
 
 // cannotRun records why a process does not run, in the log and the fleet's events. Newer says
@@ -143,8 +125,8 @@ func (h *Hosting) cannotRun(p *ProcessConfig, code, text string, newer bool) {
 	}
 	log.Msg("script does not run")
 	h.o.Catalog.FleetEvent(record.ID, code, message)
-	if newer {
-		p.outcome(message)
+	if newer && p.loads == idle {
+		p.answerWaiting(message)
 	}
 	h.judge(p.fleet)
 }
@@ -163,14 +145,15 @@ func (h *Hosting) prove(p *ProcessConfig) {
 	if now.earlier { // the newest one is tried next
 		h.load(p)
 	}
-	p.outcome("")
+	if p.loads == idle {
+		p.answerWaiting("")
+	}
 	h.judge(p.fleet)
 	h.tellRuns(now)
 	h.o.Listener.RoomFound(id)
 }
 
-// tellRuns tells the catalog that a process runs the newest content of a script; it does nothing
-// for other contents.
+// tellRuns tells the catalog that a process runs the newest content of a script; it does nothing for other contents.
 func (h *Hosting) tellRuns(p *program) {
 	if newest, _ := h.o.Catalog.Contents(p.script); newest == nil || newest.Number != p.number {
 		return
@@ -206,8 +189,7 @@ func (h *Hosting) dropNext(p *ProcessConfig) {
 	}
 }
 
-// waiting calls done once, when all its process configurations run the new content or have
-// refused it.
+// waiting calls done once, when all its process configurations run the new content or have refused it.
 type waiting struct {
 	left    int
 	refused []string
@@ -219,13 +201,6 @@ func (w *waiting) on(p *ProcessConfig) {
 	if p.busy() {
 		w.left++
 		p.waiting = append(p.waiting, w)
-	}
-}
-
-// begin is called after all configurations were added.
-func (w *waiting) begin() {
-	if w.left == 0 {
-		w.end()
 	}
 }
 
@@ -248,10 +223,9 @@ func (w *waiting) end() {
 }
 
 // Reload makes the fleets of a script run its newest content, which an update has just given, even if a start has refused its files.
-// Done is called when all run it or
-// cannot, with the reasons why not; or after limit, with pending.
+// Done is called when all run it or cannot, with the reasons why not; or after limit, with pending.
 func (h *Hosting) Reload(id messages.ScriptID, limit time.Duration, done func(refused []string, pending bool)) {
-	w := new(waiting)
+	w := &waiting{left: 1} // until all configurations were added
 	w.done = func() { done(w.refused, w.left > 0) }
 	newest, _ := h.o.Catalog.Contents(id)
 	h.each(func(p *ProcessConfig) {
@@ -263,7 +237,7 @@ func (h *Hosting) Reload(id messages.ScriptID, limit time.Duration, done func(re
 			w.on(p)
 		}
 	})
-	w.begin()
+	w.less("")
 	h.c.After(limit, updateDue{w})
 }
 
@@ -279,7 +253,7 @@ func (h *Hosting) onUpdateDue(w *waiting) {
 
 // AwaitLoaded calls done when no configuration is busy.
 func (h *Hosting) AwaitLoaded(done func()) {
-	w := &waiting{done: done}
+	w := &waiting{left: 1, done: done}
 	h.each(w.on)
-	w.begin()
+	w.less("")
 }

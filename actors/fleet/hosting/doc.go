@@ -4,7 +4,7 @@
 //
 //	catalog: Configure, Reload -> load -> program (next) -> stand-by process is ready -> current
 //	                                  '-> it does not load, or does not start: what ran before goes on
-//	games:   Free -> Start (a stand-by process, or a new one) -> Occupy ... Vacate -> Release
+//	games:   Free -> Start (a stand-by process, or a new one) -> Occupy 1 ... Occupy -1 -> Release
 //
 // A process configuration (ProcessConfig) is one entry of a fleet's runtime configuration. A failed
 // start is retried after a pause that doubles; a version that could not be stopped once is not

@@ -31,8 +31,7 @@ type Options struct {
 	Crash string
 }
 
-// Catalog is the part of the catalog that hosting uses. It is called in the fleet actor; see
-// catalog.Catalog.
+// Catalog is the part of the catalog that hosting uses. It is called in the fleet actor; see catalog.Catalog.
 type Catalog interface {
 	Contents(id messages.ScriptID) (newest, earlier *catalog.Content)
 	FleetEvent(id messages.FleetID, code, message string)
@@ -41,8 +40,7 @@ type Catalog interface {
 	ContentRuns(id messages.ScriptID, everywhere bool)
 }
 
-// Listener receives changes that concern game sessions. It is called in the fleet actor, and may
-// call Hosting.
+// Listener receives changes that concern game sessions. It is called in the fleet actor, and may call Hosting.
 type Listener interface {
 	// VersionReplaced says that new game sessions of a fleet run another version than before.
 	VersionReplaced(id messages.FleetID)
@@ -50,15 +48,13 @@ type Listener interface {
 	RoomFound(id messages.FleetID)
 }
 
-// Standby is implemented by programs that are slow to start. It returns the default number of
-// stand-by processes.
+// Standby is implemented by programs that are slow to start. It returns the default number of stand-by processes.
 type Standby interface {
 	script.Program
 	Standby() int
 }
 
-// Noted is implemented by programs that run differently from what was configured. The fleet's
-// events show the note.
+// Noted is implemented by programs that run differently from what was configured. The fleet's events show the note.
 type Noted interface {
 	script.Program
 	Note() string
@@ -67,14 +63,12 @@ type Noted interface {
 const (
 	// loadsMax bounds the scripts that are compiled at a time.
 	loadsMax = 2
-	// retryMin and retryMax are the first and the longest pause before another
-	// process is started after one that did not become ready.
+	// retryMin and retryMax are the first and the longest pause before another process is started after one that did not become ready.
 	retryMin = time.Second
 	retryMax = 5 * time.Minute
 )
 
-// Hosting owns programs, process configurations and stand-by processes. Only the fleet actor
-// may call its methods, except Wait.
+// Hosting owns programs, process configurations and stand-by processes. Only the fleet actor may call its methods, except Wait.
 type Hosting struct {
 	o         Options
 	c         *stage.Context // of the fleet actor, once it has started
@@ -223,8 +217,7 @@ func (h *Hosting) Remove(id messages.FleetID) {
 	}
 }
 
-// judge retires configurations that are leaving once a configured one runs, and tells the catalog
-// whether the fleet runs.
+// judge retires configurations that are leaving once a configured one runs, and tells the catalog whether the fleet runs.
 func (h *Hosting) judge(f *fleet) {
 	serves := func(p *ProcessConfig) bool { return p.state != leaving && p.current != nil }
 	busy := slices.ContainsFunc(f.configs, (*ProcessConfig).busy)
@@ -288,6 +281,5 @@ func (h *Hosting) Stopped() {
 	h.trials.stopped()
 }
 
-// Wait returns when all goroutines of Hosting have ended. It is called after the actor has
-// stopped, from any goroutine.
+// Wait returns when all goroutines of Hosting have ended. It is called after the actor has stopped, from any goroutine.
 func (h *Hosting) Wait() { h.work.Wait() }

@@ -66,20 +66,14 @@ func (h *Hosting) Surplus(id messages.FleetID, location string) map[*ProcessConf
 	return over
 }
 
-// Occupy counts a game session that has got its process; Vacate one that has ended, although its
-// process may still run. Both adjust the number of stand-by processes.
-func (h *Hosting) Occupy(p *Process) { h.occupy(p, 1) }
-
-// Vacate is the opposite of Occupy.
-func (h *Hosting) Vacate(p *Process) { h.occupy(p, -1) }
-
-func (h *Hosting) occupy(p *Process, by int) {
+// Occupy counts a game session that has got its process (1), or has ended (-1), although its process may still run. It adjusts the
+// number of stand-by processes.
+func (h *Hosting) Occupy(p *Process, by int) {
 	p.config.live[p.location] += by
 	h.fill(p.config)
 }
 
-// Start gives a game session its process: a stand-by process, or a new one. Log opens the game
-// session's log.
+// Start gives a game session its process: a stand-by process, or a new one. Log opens the game session's log.
 func (h *Hosting) Start(p *Process, o gamesession.Options, log func() script.Sink) (*stage.Ref, error) {
 	for _, i := range p.config.standbys {
 		if i.state == ready && i.program == p.program {
@@ -109,9 +103,8 @@ func (h *Hosting) StartNew(p *Process, o gamesession.Options, sink func() script
 	return ref, nil
 }
 
-// Again returns a process that replaces one that has ended, with the current version. Occupy has counted
-// it already. The first must be released after the second is started, because they may have the same
-// program.
+// Again returns a process that replaces one that has ended, with the current version. Occupy has counted it already. The first must
+// be released after the second is started, because they may have the same program.
 func (p *Process) Again() *Process {
 	again := *p
 	again.handler = nil

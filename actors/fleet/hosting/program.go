@@ -17,8 +17,7 @@ type content struct {
 	number int
 }
 
-// program is a loaded version of a script. It is closed when no process configuration needs it
-// and no process runs it.
+// program is a loaded version of a script. It is closed when no process configuration needs it and no process runs it.
 type program struct {
 	script.Program
 	content // all programs of a content may hang in the same way
@@ -38,9 +37,6 @@ const (
 	asked              // for a trial
 	onTrial
 )
-
-// hangs reports whether a process with this content could not be stopped.
-func (h *Hosting) hangs(p *program) bool { return h.hung[p.content] }
 
 // load loads the newest content as a program, in a goroutine, because compiling may take long.
 func (h *Hosting) load(p *ProcessConfig) {
@@ -111,7 +107,7 @@ func (l *loader) find() any {
 
 // run loads the content, which is on trial.
 func (l *loader) run() any {
-	p, err := l.compile(l.entry)
+	p, err := l.compile()
 	if err != nil {
 		m := l.failed(catalog.EventNotRunnable, err)
 		m.key = l.key
@@ -124,7 +120,7 @@ func (l *loader) failed(code string, err error) loaded {
 	return loaded{config: l.config, close: l.close, earlier: l.earlier, code: code, err: err}
 }
 
-func (l *loader) compile(entry string) (p *program, err error) {
+func (l *loader) compile() (p *program, err error) {
 	defer func() {
 		if text := recover(); text != nil {
 			p, err = nil, fmt.Errorf("the engine failed on it: %v\n%s", text, debug.Stack())
@@ -133,7 +129,7 @@ func (l *loader) compile(entry string) (p *program, err error) {
 	if l.make == nil {
 		return nil, errors.New("this host runs no scripts")
 	}
-	made, err := l.make(l.content.Bundle, entry, l.fleet)
+	made, err := l.make(l.content.Bundle, l.entry, l.fleet)
 	if err != nil {
 		return nil, err
 	}
@@ -257,8 +253,7 @@ func (h *Hosting) closeUnused(p *program) {
 	}
 }
 
-// close closes a program in a goroutine, because closing may write to the disk. It may be called
-// from any goroutine.
+// close closes a program in a goroutine, because closing may write to the disk. It may be called from any goroutine.
 func (h *Hosting) close(p *program) {
 	h.work.Go(func() {
 		defer func() { _ = recover() }() // a panic here harms nothing: the program is not used any more

@@ -14,8 +14,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// standbyProcess is a server process without a game session: it waits for one, or it is started
-// to find out whether a new content runs.
+// standbyProcess is a server process without a game session: it waits for one, or it is started to find out whether a new content runs.
 type standbyProcess struct {
 	ref     *stage.Ref
 	config  *ProcessConfig
@@ -33,8 +32,7 @@ const (
 	over // told to stop, or stopped
 )
 
-// standbyLog keeps the lines of a stand-by process, and its first error, which is often the
-// reason why the process ends.
+// standbyLog keeps the lines of a stand-by process, and its first error, which is often the reason why the process ends.
 type standbyLog struct {
 	script.Held
 	mu    sync.Mutex
@@ -103,7 +101,7 @@ func (h *Hosting) fill(p *ProcessConfig) {
 	}
 	switch {
 	case p.next == nil:
-	case h.hangs(p.next):
+	case h.hung[p.next.content]:
 		h.giveUp(p, "a process with it could not be stopped before it had a game session: it is not tried again")
 	case h.refused(p.next) && p.current != nil && !h.refused(p.current):
 		h.giveUp(p, "two of its calls could not be ended: it is not tried again")
@@ -118,7 +116,7 @@ func (h *Hosting) fill(p *ProcessConfig) {
 		}
 		return
 	}
-	if p.current == nil || h.hangs(p.current) || h.refused(p.current) {
+	if p.current == nil || h.hung[p.current.content] || h.refused(p.current) {
 		return
 	}
 	want := p.standby(p.current)
@@ -199,8 +197,7 @@ func (h *Hosting) spawn(p *ProcessConfig, of *program, o gamesession.Options, lo
 	return ref, o.Handler, nil
 }
 
-// newHandler returns the handler of one process. It recovers a panic of the engine, which would
-// otherwise crash the fleet actor.
+// newHandler returns the handler of one process. It recovers a panic of the engine, which would otherwise crash the fleet actor.
 func (h *Hosting) newHandler(of *program, p script.Process) (handler script.Handler, err error) {
 	defer func() {
 		if text := recover(); text != nil {
@@ -227,8 +224,7 @@ func (h *Hosting) onReady(ref *stage.Ref) {
 	h.started(i.program)
 }
 
-// Over handles the end of a stand-by process, whose actor stops soon. It returns false if the
-// actor is not a stand-by process.
+// Over handles the end of a stand-by process, whose actor stops soon. It returns false if the actor is not a stand-by process.
 func (h *Hosting) Over(ref *stage.Ref, text string) bool {
 	i := h.standbys[ref]
 	if i != nil {
@@ -237,8 +233,7 @@ func (h *Hosting) Over(ref *stage.Ref, text string) bool {
 	return i != nil
 }
 
-// Exited handles the end of a stand-by process's actor. It returns false if the actor is not a
-// stand-by process.
+// Exited handles the end of a stand-by process's actor. It returns false if the actor is not a stand-by process.
 func (h *Hosting) Exited(ref *stage.Ref, crash string) bool {
 	i := h.standbys[ref]
 	if i == nil {
@@ -259,7 +254,7 @@ func (h *Hosting) onOver(i *standbyProcess, text string) {
 	h.tried(i.program)
 	p := i.config
 	text = i.log.why(text)
-	if p.said(text) {
+	if strings.HasSuffix(p.why, text) { // as the last one that did not run
 		i.log.Pass(discardLog{})
 	} else {
 		i.log.Pass(&filteredLog{gamesession.HostLog(h.c.Log(), ""), text})
@@ -267,7 +262,7 @@ func (h *Hosting) onOver(i *standbyProcess, text string) {
 	if p.state == retired || i.program != p.next && i.program != p.current {
 		return
 	}
-	if !h.hangs(i.program) {
+	if !h.hung[i.program.content] {
 		h.cannotStart(p, i.program, text)
 		return
 	}
@@ -294,7 +289,7 @@ func (h *Hosting) cannotStart(p *ProcessConfig, of *program, text string) {
 	}
 	p.failed++
 	p.retry.Stop()
-	p.retry = h.c.After(pause(p.failed), retryDue{p})
+	p.retry = h.c.After(min(retryMin<<min(p.failed-1, 20), retryMax), retryDue{p})
 	h.cannotRun(p, catalog.EventCrashed, text, p.next != nil)
 }
 

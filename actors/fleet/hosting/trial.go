@@ -15,10 +15,9 @@ import (
 // trialsMax is how many processes of the host may end in one content, not by a crash, before a start leaves it out.
 const trialsMax = 3
 
-// trials are the contents that are being loaded or started. A script can end the process of the host in ways
-// that nothing recovers, and would do so again at each start, because fleets are stored. So a content has a
-// mark in the store from before it is loaded until a process with it is ready, or it has failed. A mark that is
-// there at a start tells in which content the process before has ended:
+// trials are the contents that are being loaded or started. A script can end the process of the host in ways that nothing recovers, and
+// would do so again at each start. So a content has a mark in the store from before it is loaded until a process with it is ready, or it
+// has failed. A mark that is there at a start tells in which content the process before has ended:
 //
 //   - If Go reported a crash of that process while one content was on trial, this content is condemned: no start loads it.
 //   - If several were, or the process was ended from outside, all are tried again, one after the other, so that

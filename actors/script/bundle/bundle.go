@@ -17,11 +17,9 @@ type Bundle struct {
 	Files map[string][]byte
 	// Version names the version, for records and logs.
 	Version string
-	// NodeVersion is "10.x" or "24.x": an unhandled rejection ends the process of the
-	// second only (realtime.md 18.3).
+	// NodeVersion is "10.x" or "24.x": an unhandled rejection ends the process of the second only (realtime.md 18.3).
 	NodeVersion string
-	// Local says that the files are of the machine that the host runs on (FromPath), and so
-	// the operator's, and not uploaded.
+	// Local says that the files are of the machine that the host runs on (FromPath), and so the operator's, and not uploaded.
 	Local bool
 }
 
@@ -81,8 +79,7 @@ func (b *Bundle) defaultEntry() (string, error) {
 	return "", fmt.Errorf("it is not clear which file to start: name it as main in %s, or as the launch path (troupe dev --main); the script has %s", packageFile, b.candidates())
 }
 
-// scripts lists what can be an entry, without packages and hidden files, sorted:
-// those least deep first.
+// scripts lists what can be an entry, without packages and hidden files, sorted: those least deep first.
 func (b *Bundle) scripts() []string {
 	names := slices.DeleteFunc(slices.Collect(maps.Keys(b.Files)), func(s string) bool {
 		return !isScript(s) || strings.HasPrefix(path.Base(s), ".") || strings.HasPrefix(s, "node_modules/") || strings.Contains(s, "/node_modules/")

@@ -74,15 +74,13 @@ func fromFolder(name string, l Limits) (*Bundle, error) {
 	return b, nil
 }
 
-// walk gathers a folder. The root keeps it inside, also while somebody changes
-// links under it.
+// walk gathers a folder. The root keeps it inside, also while somebody changes links under it.
 type walk struct {
 	*collector
 	root *os.Root
 }
 
-// folder takes what is in a folder; above are those it is in, so that a link to
-// one of them does not lead round in a circle.
+// folder takes what is in a folder; above are those it is in, so that a link to one of them does not lead round in a circle.
 func (w *walk) folder(name string, above []fs.FileInfo) error {
 	dir, err := w.root.Open(name)
 	if err != nil {

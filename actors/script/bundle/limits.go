@@ -16,8 +16,7 @@ type Limits struct {
 	ZipMax int64
 	// UnpackedMax is the size of all files together in bytes (service-api.md 2.5).
 	UnpackedMax int64
-	// FilesMax is how many files there may be, folders of an archive included. The AWS SDK
-	// for JavaScript is 3,000.
+	// FilesMax is how many files there may be, folders of an archive included. The AWS SDK for JavaScript is 3,000.
 	FilesMax int
 }
 

@@ -172,12 +172,12 @@ var mutants = []mutant{
 	},
 	{
 		name: "a restart keeps one seat of a game session", promise: "RL-18",
-		file: "actors/fleet/restoresessions.go", changes: []change{{"players[e] = append(players[e], s)", "players[e] = []messages.PlayerSession{s}"}},
+		file: "actors/fleet/restoresessions.go", changes: []change{{"players[e] = append(players[e], r.playerSession(id))", "players[e] = []messages.PlayerSession{r.playerSession(id)}"}},
 		pkg: inSim, run: "TestSeeds",
 	},
 	{
 		name: "a seat that the store refuses stays taken", promise: "RL-15",
-		file: "actors/fleet/playersessions.go", changes: []change{{"Refused: func() { tell(true) }", "Refused: func() { tell(false) }"}},
+		file: "actors/fleet/playersessions.go", changes: []change{{"\t\t\ttell(true)\n", "\t\t\ttell(false)\n"}},
 		pkg: inSim, run: "TestSeeds",
 	},
 	{
