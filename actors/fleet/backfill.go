@@ -120,6 +120,49 @@ func (e *entry) update(q *messages.FillGameSession) {
 	}
 }
 
+// storeFill stores the player sessions that a match adds together with its matchmaker data. If that fails, they end.
+func (gs *games) storeFill(m stage.Request[gamesession.PlayerSessionsCreated, []*messages.PlayerSession], ids []messages.PlayerSessionID) {
+	created, ref := m.Request, (*stage.Ref)(nil)
+	e := gs.known(created.Session)
+	if e != nil {
+		ref = e.ref
+	}
+	tell := func(refused bool) {
+		if ref != nil {
+			ref.Tell(gamesession.PlayerSessionsStored{IDs: ids, Refused: refused, Match: created.Fill.Match})
+		}
+	}
+	reply := func(err error) {
+		if err != nil {
+			tell(true)
+		}
+		m.With(&created.Records)(err)
+	}
+	if e == nil {
+		reply(notFound(created.Session))
+		return
+	}
+	gs.ledger.Do(ledger.Transaction{Key: e.key(), WaitingMax: editsMax, Reply: reply, Decide: func() (ledger.Entry, error) {
+		change, err := e.matchChange(created.Fill)
+		if err != nil {
+			return ledger.Entry{}, err
+		}
+		changes := []store.Change{change}
+		for _, s := range created.Records {
+			changes = append(changes, storedPlayerSession(s))
+		}
+		return ledger.Entry{
+			Changes: changes, Events: gs.eventsOfPlayerSessions(e, created.Records...),
+			Apply: func() {
+				e.published.Matched(created.Fill.Data)
+				gs.addPlayerSessions(e, created, ids)
+				tell(false)
+				e.update(created.Fill)
+			},
+		}, nil
+	}})
+}
+
 // filled returns the game session with the player sessions that hold a seat.
 func (e *entry) filled() *messages.FilledGameSession {
 	f := &messages.FilledGameSession{Session: e.published.Session()}

@@ -14,57 +14,40 @@ func playerKey(id messages.PlayerSessionID) ledger.Key {
 	return ledger.Key{Kind: store.PlayerSession, ID: string(id)}
 }
 
-// onPlayerSessionsCreated stores new player sessions, with the matchmaker data of the match that adds them. Once they are durable
-// it shows them and answers. If that fails, they end.
+// onPlayerSessionsCreated stores new player sessions. Once they are durable it shows them and answers.
+// If the store refuses them, they end.
 func (gs *games) onPlayerSessionsCreated(m stage.Request[gamesession.PlayerSessionsCreated, []*messages.PlayerSession]) {
 	created := m.Request
-	fill, e := created.Fill, gs.known(created.Session)
-	if e == nil {
-		m.Reply(nil, notFound(created.Session))
+	ids := make([]messages.PlayerSessionID, len(created.Records))
+	for i, s := range created.Records {
+		ids[i] = s.ID
+	}
+	if created.Fill != nil {
+		gs.storeFill(m, ids)
 		return
 	}
-	ids := make([]messages.PlayerSessionID, len(created.Records))
-	changes := make([]store.Change, len(created.Records))
-	for i, s := range created.Records {
-		ids[i], changes[i] = s.ID, storedPlayerSession(s)
-	}
-	t := ledger.Transaction{Key: playerKey(ids[0])}
-	news, ref := gamesession.PlayerSessionsStored{IDs: ids}, e.ref
-	if fill != nil {
-		t.Key, t.WaitingMax, news.Match = e.key(), editsMax, fill.Match
-	}
-	tell := func(refused bool) {
-		if ref != nil {
-			news.Refused = refused
-			ref.Tell(news)
+	gs.ledger.Do(ledger.Transaction{Key: playerKey(ids[0]), Reply: m.With(&created.Records), Decide: func() (ledger.Entry, error) {
+		e := gs.known(created.Session)
+		if e == nil {
+			return ledger.Entry{}, notFound(created.Session)
 		}
-	}
-	t.Reply = func(err error) {
-		if err != nil {
-			tell(true)
+		changes := make([]store.Change, len(created.Records))
+		for i, s := range created.Records {
+			changes[i] = storedPlayerSession(s)
 		}
-		m.With(&created.Records)(err)
-	}
-	t.Decide = func() (ledger.Entry, error) {
-		if fill != nil {
-			change, err := e.matchChange(fill)
-			if err != nil {
-				return ledger.Entry{}, err
+		tell := func(refused bool) {
+			if e.ref != nil {
+				e.ref.Tell(gamesession.PlayerSessionsStored{IDs: ids, Refused: refused})
 			}
-			changes = append(changes, change)
 		}
-		return ledger.Entry{Changes: changes, Events: gs.eventsOfPlayerSessions(e, created.Records...), Apply: func() {
-			if fill != nil {
-				e.published.Matched(fill.Data)
-			}
-			gs.addPlayerSessions(e, created, ids)
-			tell(false)
-			if fill != nil {
-				e.update(fill)
-			}
-		}}, nil
-	}
-	gs.ledger.Do(t)
+		return ledger.Entry{
+			Changes: changes, Events: gs.eventsOfPlayerSessions(e, created.Records...), Refused: func() { tell(true) },
+			Apply: func() {
+				gs.addPlayerSessions(e, created, ids)
+				tell(false)
+			},
+		}, nil
+	}})
 }
 
 // addPlayerSessions adds durable player sessions to a game session, which may have ended meanwhile.
