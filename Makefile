@@ -156,7 +156,7 @@ seeds: ## 20,000 seeds of the simulator, with the failures of each kind of plan;
 
 .PHONY: mutants
 mutants: ## deliberate bugs, one at a time: each must be found by its test; some 10 min (MUTANTS="-only REGEXP")
-	$(GO) run ./cmd/internal/mutants/run $(MUTANTS)
+	$(GO) test ./cmd/internal/mutants -count=1 -timeout 2h -v -run 'TestEachBugIsFound$$' -args -try $(MUTANTS)
 
 .PHONY: proof-crowds
 proof-crowds: ## 2,000 DTLS handshakes from one address at once

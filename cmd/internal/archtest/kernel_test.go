@@ -23,6 +23,7 @@ var kernelParts = map[string]string{
 	"bench/server/usage_test.go":                          "figures of processes in /proc",
 	"cmd/internal/dist/main_test.go":                      "systemd judges the unit",
 	"cmd/internal/dist/make_test.go":                      "make builds a release",
+	"cmd/internal/mutants/lab_test.go":                    "go test runs tests of source with a bug in it",
 	"cmd/troupe/bench_quick_test.go":                      "workloads of processes, over the kernel's sockets",
 	"cmd/troupe/completion_test.go":                       "bash completes a command line",
 	"cmd/troupe/docs_code_test.go":                        "python3, node and aws run what documents show",

@@ -5,34 +5,51 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
+	"testing"
 	"time"
 )
 
 // testMax is how long one test may run before it counts as red.
 const testMax = 3 * time.Minute
 
-// Run tries the bugs whose names match and prints a line for each. It reports whether all were caught, with or without -short.
-func Run(only string, verbose bool) (ok bool, err error) {
-	chosen, err := regexp.Compile(only)
-	if err != nil {
-		return false, err
+var (
+	try    = flag.Bool("try", false, "try the bugs")
+	only   = flag.String("only", "", "regular expression for the names of the bugs to try; empty is all")
+	output = flag.Bool("output", false, "show what the tests print")
+)
+
+// TestEachBugIsFound tries the deliberate bugs (make mutants).
+//
+// The tree is not written: the compiler gets the changed file as an overlay. Each test runs without the
+// change first, so that a test that fails anyway does not count. Tests run with -short, as make test has them, and
+// once more without it if they did not find the bug. The result is a line per bug:
+//
+//	caught     the test is red with -short: make test finds the bug
+//	full only  the test is red without -short: make test-full finds the bug
+//	SURVIVED   the test is green: a test is missing
+//	STALE      the source has changed, and the bug has no place in it any more
+//	BROKEN     the test does not compile, does not exist, or is red without the bug
+//
+// It fails unless all are caught.
+func TestEachBugIsFound(t *testing.T) {
+	if !*try {
+		return // as good as no test: it is not among those that are run without the flag
 	}
-	root, err := moduleRoot()
+	chosen, err := regexp.Compile(*only)
 	if err != nil {
-		return false, err
+		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "mutants-")
+	root, err := filepath.Abs(module)
 	if err != nil {
-		return false, err
+		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
-	l := &lab{root: root, dir: dir, clean: make(map[run]error), verbose: verbose}
+	l := &lab{root: root, dir: t.TempDir(), clean: make(map[run]error)}
 	tried, short, full := 0, 0, 0
 	for i := range mutants {
 		m := &mutants[i]
@@ -54,19 +71,15 @@ func Run(only string, verbose bool) (ok bool, err error) {
 		}
 	}
 	fmt.Printf("%d of %d bugs were caught by tests with -short, %d more without it\n", short, tried, full)
-	return tried > 0 && short+full == tried, nil
-}
-
-func moduleRoot() (string, error) {
-	out, err := exec.Command("go", "env", "GOMOD").Output()
-	return filepath.Dir(strings.TrimSpace(string(out))), err
+	if tried == 0 || short+full < tried {
+		t.Errorf("%d bugs were tried, and %d caught", tried, short+full)
+	}
 }
 
 // lab runs tests.
 type lab struct {
 	root, dir string        // the module, and a folder for what is built
 	clean     map[run]error // how it ends without a bug
-	verbose   bool
 }
 
 // errRed means that a test has failed.
@@ -143,7 +156,7 @@ func (l *lab) test(r run, overlay string) error {
 		return fmt.Errorf("it does not compile: %w\n%s", err, out)
 	}
 	out, err := l.command(ctx, filepath.Join(l.root, r.pkg), binary, "-test.run", r.name, "-test.v", "-test.timeout", testMax.String(), fmt.Sprintf("-test.short=%t", r.short))
-	if l.verbose {
+	if *output {
 		fmt.Printf("%s\n", out)
 	}
 	var red *exec.ExitError

@@ -9,12 +9,26 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"testing"
 )
 
-// Check returns what is wrong with the table for the module at root: each text to replace occurs once, the file with the bug parses,
+// module is the folder of the module.
+var module = filepath.Join("..", "..", "..")
+
+// The table of deliberate bugs fits the source; a folder without one fits none of them.
+func TestEachBugHasAPlaceAndATest(t *testing.T) {
+	for _, err := range check(module) {
+		t.Error(err)
+	}
+	if len(check(t.TempDir())) == 0 {
+		t.Error("the check does not fail where there is no source")
+	}
+}
+
+// check returns what is wrong with the table for the module at root: each text to replace occurs once, the file with the bug parses,
 // and the test that must find it exists; and each threat of section 6 of docs/spec/reliability.md has a bug that takes a defence away.
-// Whether the tests find the bugs is asked by Run.
-func Check(root string) (wrong []error) {
+// Whether the tests find the bugs is asked by TestEachBugIsFound.
+func check(root string) (wrong []error) {
 	spec, err := os.ReadFile(filepath.Join(root, "docs", "spec", "reliability.md"))
 	if err != nil {
 		return []error{err}

@@ -177,7 +177,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a seat that the store refuses stays taken", promise: "RL-15",
-		file: "actors/fleet/playersessions.go", changes: []change{{"\t\t\ttell(true)\n", "\t\t\ttell(false)\n"}},
+		file: "actors/fleet/playersessions.go", changes: []change{{"Refused: func() { tell(true) }", "Refused: func() { tell(false) }"}},
 		pkg: inSim, run: "TestSeeds",
 	},
 	{
