@@ -1,9 +1,7 @@
-// Command configdoc writes docs/configuration.md and the JSON schema of the configuration. With --check
-// it fails if a file is not current, and writes nothing.
+// Command configdoc writes docs/configuration.md and the JSON schema of the configuration. It runs in the module's root.
 package main
 
 import (
-	"flag"
 	"fmt"
 	"os"
 
@@ -11,10 +9,13 @@ import (
 )
 
 func main() {
-	root := flag.String("root", ".", "the folder of the module")
-	check := flag.Bool("check", false, "write nothing, and fail if a file is not current")
-	flag.Parse()
-	if err := pages.Write(*root, *check); err != nil {
+	files, err := pages.Generate(".")
+	for name, text := range files {
+		if err == nil {
+			err = os.WriteFile(name, text, 0o644)
+		}
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "configdoc:", err)
 		os.Exit(1)
 	}

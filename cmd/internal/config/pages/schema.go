@@ -1,10 +1,12 @@
 package pages
 
 import (
-	"bytes"
-	"encoding/json"
+	"errors"
 	"reflect"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // durationPattern is what time.ParseDuration accepts.
@@ -18,45 +20,21 @@ type member struct {
 	value any
 }
 
-// MarshalJSON implements json.Marshaler.
-func (o object) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, m := range o {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		for part, v := range []any{m.name, m.value} {
-			var text bytes.Buffer
-			e := json.NewEncoder(&text)
-			e.SetEscapeHTML(false)
-			if err := e.Encode(v); err != nil {
-				return nil, err
-			}
-			if part == 1 {
-				b.WriteByte(':')
-			}
-			b.Write(bytes.TrimSpace(text.Bytes()))
-		}
+// MarshalJSONTo implements json.MarshalerTo.
+func (o object) MarshalJSONTo(e *jsontext.Encoder) error {
+	err := e.WriteToken(jsontext.BeginObject)
+	for _, m := range o {
+		err = errors.Join(err, e.WriteToken(jsontext.String(m.name)), json.MarshalEncode(e, m.value))
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return errors.Join(err, e.WriteToken(jsontext.EndObject))
 }
 
 // schemaFile returns the schema of a configuration file (JSON Schema, draft 2020-12).
 func (n *node) schemaFile() ([]byte, error) {
 	head := object{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "Configuration of a Troupe host"}}
 	// An empty file is YAML's null. The loader takes each empty section as one without keys, too.
-	out, err := append(head, n.sectionSchema("object", "null")...).MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	var text bytes.Buffer
-	if err := json.Indent(&text, out, "", "  "); err != nil {
-		return nil, err
-	}
-	text.WriteByte('\n')
-	return text.Bytes(), nil
+	text, err := json.Marshal(append(head, n.sectionSchema("object", "null")...), jsontext.WithIndent("  "))
+	return append(text, '\n'), err
 }
 
 func (n *node) schema() object {
