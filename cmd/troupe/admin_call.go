@@ -82,20 +82,13 @@ func (e *endpoint) another(err error) error {
 
 // show prints the list that is the member of an answer, as a table of titles and the texts of each row, or as JSON.
 func show[T any](c *consoleFlags, s streams, path string, q url.Values, member string, titles []string, texts func(*T) []string) error {
-	_, err := showAll(c, s, path, q, member, titles, texts)
-	return err
-}
-
-// showAll is show, and returns the whole answer.
-func showAll[T any](
-	c *consoleFlags, s streams, path string, q url.Values, member string, titles []string, texts func(*T) []string,
-) (answer map[string]json.RawMessage, err error) {
 	ctx, stop := s.interruptible()
 	defer stop()
+	var answer map[string]json.RawMessage
 	if err := c.read(ctx, path, q, &answer); err != nil {
-		return nil, fmt.Errorf("admin: %w", err)
+		return fmt.Errorf("admin: %w", err)
 	}
-	return answer, printList(c, s, answer[member], titles, texts)
+	return printList(c, s, answer[member], titles, texts)
 }
 
 // showPages is show for a list in pages, of which it reads all. The parameters are pairs as given

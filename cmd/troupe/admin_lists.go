@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -61,8 +60,16 @@ func (c *connectionsCommand) Run(s streams) error {
 		return &exitError{exitUsage, errors.New("admin: --player and --by are for connections that have ended, with --closed")}
 	}
 	titles := []string{"PLAYER", "PLAYER SESSION", "STATE", "TRANSPORT", "ADDRESS", "ROUND TRIP", "IN/S", "OUT/S", "QUEUED BYTES", "LAST REASON"}
-	q := given("sort", c.Sort, "limit", number(c.Limit))
-	answer, err := showAll(&c.consoleFlags, s, "connections", q, "connections", titles, func(x *connectionShown) []string {
+	ctx, stop := s.interruptible()
+	defer stop()
+	var answer struct {
+		Connections     json.RawMessage
+		Matched, Silent int
+	}
+	if err := c.read(ctx, "connections", given("sort", c.Sort, "limit", number(c.Limit)), &answer); err != nil {
+		return fmt.Errorf("admin: %w", err)
+	}
+	err := printList(&c.consoleFlags, s, answer.Connections, titles, func(x *connectionShown) []string {
 		trip := ""
 		if x.RTTSeconds != nil {
 			trip = time.Duration(*x.RTTSeconds * float64(time.Second)).Round(10 * time.Microsecond).String()
@@ -74,22 +81,17 @@ func (c *connectionsCommand) Run(s streams) error {
 	if err != nil || c.JSON {
 		return err
 	}
-	return sumUp(s.out, answer, c.Limit)
+	_, err = fmt.Fprintln(s.out, sumUp(c.Limit, answer.Matched, answer.Silent))
+	return err
 }
 
-// sumUp says how many connections there are beside those that are shown, and how many game
-// sessions do not answer.
-func sumUp(out io.Writer, answer map[string]json.RawMessage, limit int) error {
-	var matched, silent int
-	if err := errors.Join(json.Unmarshal(answer["matched"], &matched), json.Unmarshal(answer["silent"], &silent)); err != nil {
-		return fmt.Errorf("admin: %w", err)
-	}
+// sumUp says how many players there are beside those that are shown, and how many game sessions do not answer.
+func sumUp(limit, matched, silent int) string {
 	text := fmt.Sprintf("%d of %s", min(limit, matched), count(int64(matched), "player"))
 	if silent > 0 {
 		text += fmt.Sprintf("; silent: %s, whose players are not there", count(int64(silent), "game session"))
 	}
-	_, err := fmt.Fprintln(out, text)
-	return err
+	return text
 }
 
 type fleetsCommand struct{ consoleFlags }

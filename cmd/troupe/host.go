@@ -236,12 +236,3 @@ func (f filtered) Write(line []byte) (int, error) {
 	}
 	return f.Writer.Write(line)
 }
-
-func isTerminal(out io.Writer) bool {
-	f, ok := out.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}

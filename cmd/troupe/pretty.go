@@ -14,7 +14,7 @@ import (
 // prettyLog writes the log for a person at a terminal: short ids of game sessions, source
 // positions as file:line, durations with their unit. The JSON log has the full values.
 func prettyLog(out io.Writer) io.Writer {
-	return zerolog.ConsoleWriter{Out: out, TimeFormat: time.TimeOnly, NoColor: !isTerminal(out), FormatPrepare: prettyFields}
+	return zerolog.ConsoleWriter{Out: out, TimeFormat: time.TimeOnly, NoColor: terminal(out) == nil, FormatPrepare: prettyFields}
 }
 
 // gameSessionARN matches the ARN of a game session. Its group is enough of the last part to
