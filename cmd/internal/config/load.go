@@ -72,7 +72,10 @@ func Resolve(s Sources) (*Resolved, error) {
 	if s.File != "" {
 		data, err := os.ReadFile(s.File)
 		if err != nil {
-			return nil, fmt.Errorf("config: file %s: %w", s.File, cause(err))
+			if p, ok := errors.AsType[*os.PathError](err); ok {
+				err = p.Err // without the path, which is said already
+			}
+			return nil, fmt.Errorf("config: file %s: %w", s.File, err)
 		}
 		l.file("file "+s.File, data)
 		l.checkMode(s.File)
@@ -88,15 +91,6 @@ func Resolve(s Sources) (*Resolved, error) {
 	}
 	l.flags(s.Flags)
 	return l.result(environ, s.Files)
-}
-
-// cause returns err without the path, which the caller names itself.
-func cause(err error) error {
-	var p *os.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }
 
 // loader collects settings and mistakes.

@@ -57,11 +57,10 @@ var files = []struct{ name, from string }{
 	{"troupe.schema.json", "cmd/internal/config/schema.json"},
 }
 
-// made is a file of an archive that the commands print themselves.
+// made is a file of an archive that troupe completion prints for a shell.
 type made struct {
-	name    string
-	command []string // of troupe
-	text    []byte
+	name, shell string
+	text        []byte
 }
 
 // makeFiles runs the commands with a binary of this machine, and returns its version too: the scripts of completion come from
@@ -90,12 +89,9 @@ func makeFiles(binary []byte) (version string, all []made, err error) {
 		return "", nil, err
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
-	all = []made{
-		{name: "completion/troupe.bash", command: []string{"completion", "bash"}},
-		{name: "completion/_troupe", command: []string{"completion", "zsh"}}, {name: "completion/troupe.fish", command: []string{"completion", "fish"}},
-	}
+	all = []made{{name: "completion/troupe.bash", shell: "bash"}, {name: "completion/_troupe", shell: "zsh"}, {name: "completion/troupe.fish", shell: "fish"}}
 	for i := range all {
-		if all[i].text, err = output(all[i].command...); err != nil {
+		if all[i].text, err = output("completion", all[i].shell); err != nil {
 			return "", nil, err
 		}
 	}

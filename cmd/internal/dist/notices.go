@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,12 +59,7 @@ func linked(pkg string, platforms []string) ([]*module, error) {
 			return nil, err
 		}
 	}
-	all := make([]*module, 0, len(found))
-	for _, m := range found {
-		all = append(all, m)
-	}
-	slices.SortFunc(all, func(a, b *module) int { return strings.Compare(a.path, b.path) })
-	return all, nil
+	return slices.SortedFunc(maps.Values(found), func(a, b *module) int { return strings.Compare(a.path, b.path) }), nil
 }
 
 func list(pkg, goos, goarch string, found map[string]*module) error {
