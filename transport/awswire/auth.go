@@ -17,13 +17,11 @@ type Caller struct {
 // shortKey is as much of the access key as a log shows (reliability.md 6).
 func (c Caller) shortKey() string { return c.AccessKey[:min(len(c.AccessKey), 8)] }
 
-// Operator reports whether the caller has a key that may call every operation. Such a caller
-// may also see the operator's pages.
+// Operator reports whether the caller has a key that may call every operation, and so see the operator's pages.
 func (c Caller) Operator() bool { return c.key != nil && c.key.allowed == nil }
 
-// Reader reports whether the caller has a key that may call every operation that only reads:
-// gamelift:Describe*, gamelift:List*, gamelift:Search* and gamelift:GetGameSessionLogUrl. Such a
-// caller may look at the operator's console, and change nothing there.
+// Reader reports whether the caller has a key that may call every operation that only reads: Describe*, List*, Search* and
+// GetGameSessionLogUrl. Such a caller may look at the operator's console, and change nothing there.
 func (c Caller) Reader() bool {
 	if c.key == nil {
 		return false
@@ -51,19 +49,15 @@ func CallerOf(ctx context.Context) Caller {
 	return c
 }
 
-// Authenticator identifies the caller of a request, in two steps. It checks the headers
-// first, so that the body of a refused request is not read, and returns a Proof that checks
-// the rest. It refuses with a *Fault; any other error is answered as an internal fault.
-// It may be called from any goroutine.
+// Authenticator identifies the caller of a request in two steps: it checks the headers, so that the body of a refused request is not read,
+// and returns a Proof for the rest. It refuses with a *Fault; any other error is an internal fault. Any goroutine may call it.
 type Authenticator func(r *http.Request) (Proof, error)
 
-// Proof checks the whole body, which it must not keep or change. It refuses as an
-// Authenticator does, and is called at most once.
+// Proof checks the whole body, which it must not keep or change. It refuses as an Authenticator does, and is called once at most.
 type Proof func(body []byte) (Caller, error)
 
-// Anyone is the Authenticator of auth mode none: it verifies nothing. It refuses only web
-// pages, which browsers mark with their origin, because of DNS rebinding. Access key and
-// region of the Caller are unverified claims of the Authorization header.
+// Anyone is the Authenticator of auth mode none: it verifies nothing. It refuses only web pages, which browsers mark with their origin (DNS
+// rebinding). Key and region of the Caller are claims of the Authorization header.
 func Anyone(r *http.Request) (Proof, error) {
 	if r.Header.Get("Origin") != "" {
 		return nil, BadRequest(accessDenied, "web pages do not call a service API without access keys")

@@ -11,14 +11,11 @@ const (
 	// bodyMax bounds the body of a usual request, in bytes.
 	bodyMax = 1 << 20
 
-	// bodiesMax bounds all bodies that are being read, except small ones, which the limit on
-	// connections bounds. So callers that send large bodies slowly do not delay usual
-	// requests.
+	// bodiesMax bounds all bodies that are being read but small ones: large bodies that come slowly do not delay usual requests.
 	bodiesMax = 256 << 20
 	bodySmall = 64 << 10
 
-	// bodyDrainMax is how much of a refused body is read and discarded, so that the caller,
-	// which is still sending, receives the answer.
+	// bodyDrainMax is how much of a refused body is read and discarded, so that the caller receives the answer.
 	bodyDrainMax = 16 << 20
 )
 

@@ -6,12 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// cborItemsMax bounds the data items of one body: each costs up to 50 bytes
-// once it is a value tree, and the largest modeled input has some thousands.
+// cborItemsMax bounds the data items of one body: each costs up to 50 bytes; the largest modeled input has some thousands.
 const cborItemsMax = 1 << 16
 
-// cborNestingMax bounds the depth of a body; the deepest modeled input has six
-// levels.
+// cborNestingMax bounds the depth of a body; the deepest modeled input has six levels.
 const cborNestingMax = 32
 
 var (

@@ -12,8 +12,7 @@ import (
 	"github.com/aws/smithy-go/encoding/cbor"
 )
 
-// cborCodec is Smithy RPC v2 CBOR: a reflection mapper between SDK structs and
-// the value tree of smithy-go. Its strictness equals the JSON codec's.
+// cborCodec is Smithy RPC v2 CBOR, as strict as the JSON codec: it maps SDK structs to the value tree of smithy-go.
 type cborCodec struct{}
 
 const (
@@ -59,8 +58,7 @@ func (cborCodec) encodeError(code, text string) []byte {
 	return cbor.Encode(cbor.Map{"__type": cbor.String(code), "Message": cbor.String(text), "message": cbor.String(text)})
 }
 
-// countPairs counts the map entries of a tree. The decoder lets the last of two
-// equal keys win, so a smaller count than the scan's means a duplicate.
+// countPairs counts the map entries of a tree. Fewer than the scan's mean that a key is there twice: the decoder takes the last.
 func countPairs(v cbor.Value) (n int) {
 	switch v := v.(type) {
 	case cbor.Map:
@@ -90,8 +88,7 @@ type field struct {
 	index []int
 }
 
-// membersOf lists the members of an SDK struct that are part of the service. Those
-// of an embedded struct count as the outer one's, as in JSON.
+// membersOf lists the members of an SDK struct that are part of the service, those of an embedded struct among them.
 func membersOf(t reflect.Type) []field {
 	if known, ok := fieldsCache.Load(t); ok {
 		return known.([]field)
@@ -113,8 +110,7 @@ func membersOf(t reflect.Type) []field {
 	return fields
 }
 
-// fromCBOR fills dst from v. Null means absent, as in JSON. Depth is bounded by
-// the scan before.
+// fromCBOR fills dst from v. Null means absent, as in JSON. The scan before bounds the depth.
 func fromCBOR(v cbor.Value, dst reflect.Value, path string) error {
 	switch v.(type) {
 	case *cbor.Nil, *cbor.Undefined:
@@ -235,8 +231,7 @@ func wrongType(path string, v cbor.Value) error {
 
 var errNoCBOR = errors.New("type has no CBOR form")
 
-// toCBOR builds the tree of an SDK value; absent members are left out, because
-// the Go client fails on a null enum.
+// toCBOR builds the tree of an SDK value without absent members: the Go client fails on a null enum.
 func toCBOR(src reflect.Value) (cbor.Value, error) {
 	switch {
 	case src.Kind() == reflect.Pointer:
@@ -303,8 +298,7 @@ func structToCBOR(src reflect.Value) (cbor.Value, error) {
 	return m, nil
 }
 
-// epochFloat is a time in seconds, chosen so that a client that cuts off behind
-// the millisecond (the Go SDK does) still sees the millisecond meant.
+// epochFloat is a time in seconds from which a client that cuts off behind the millisecond (the Go SDK) gets the right millisecond.
 func epochFloat(t time.Time) float64 {
 	ms := shown(t).UnixMilli()
 	seconds := float64(ms) / 1000

@@ -12,8 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// jsonCodec is AWS JSON 1.1. Duplicate names, invalid UTF-8 and members of the
-// wrong type are refused; unknown members are ignored; null means absent
+// jsonCodec is AWS JSON 1.1. Duplicate names, invalid UTF-8 and wrong types are refused, unknown members ignored; null means absent
 // (service-api.md 1.7).
 type jsonCodec struct{}
 
@@ -24,8 +23,7 @@ func (jsonCodec) contentType() string { return jsonContentType }
 var (
 	// The library skips what it does not map, and refuses what the scan lets pass.
 	jsonIn = json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(readEpoch), json.UnmarshalFromFunc(readEnum)))
-	// OmitZeroStructFields drops nil pointers, nil lists, empty enums and the
-	// empty ResultMetadata, on which encoding would fail. Zeros survive: the
+	// OmitZeroStructFields drops nil pointers, nil lists, empty enums and ResultMetadata, on which encoding would fail. Zeros survive: the
 	// SDK has pointers to all numbers and booleans.
 	jsonOut = json.JoinOptions(
 		json.OmitZeroStructFields(true),
@@ -123,8 +121,7 @@ var errNotEpoch = errors.New("want seconds since the epoch as a number")
 // shown is a time as it goes out: in whole milliseconds, rounded.
 func shown(t time.Time) time.Time { return t.Round(time.Millisecond) }
 
-// epochMax is the end of the year 9999: later times cannot be written in most
-// formats.
+// epochMax is the end of the year 9999: most formats cannot write later times.
 const epochMax = 253402300799
 
 // epoch turns seconds into a time, rounded to the millisecond.

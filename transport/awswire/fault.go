@@ -18,8 +18,7 @@ type Fault struct {
 // Error returns the text alone: it is meant for the API's caller.
 func (f *Fault) Error() string { return f.Text }
 
-// Codes of faults. InvalidRequest and InternalFault are declared by every operation, the
-// others by none.
+// Codes of faults. Every operation declares InvalidRequest and InternalFault, none the others.
 const (
 	InvalidRequest = "InvalidRequestException"
 	InternalFault  = "InternalServiceException"

@@ -7,8 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Bounds of a JSON body, as those of a CBOR one: an item of few bytes may become a
-// struct of many.
+// Bounds of a JSON body, as those of a CBOR one: an item of few bytes may become a struct of many.
 const (
 	jsonItemsMax   = cborItemsMax
 	jsonNestingMax = cborNestingMax
@@ -19,9 +18,8 @@ var (
 	errJSONDepth = errors.New("JSON nested too deeply")
 )
 
-// scanJSON refuses a body of too many values or levels. Malformed bodies pass, because the
-// decoder reports the position. For nearly all bodies counting bytes shows that they are
-// within the bounds; only the rest, such as bodies with long texts, are scanned.
+// scanJSON refuses a body of too many values or levels. Malformed bodies pass: the decoder reports the position. Counting bytes shows of
+// nearly all bodies that they are within the bounds; only the rest are scanned.
 func scanJSON(body []byte) error {
 	if bytes.Count(body, []byte(",")) < jsonItemsMax/4 && bytes.Count(body, []byte("{"))+bytes.Count(body, []byte("[")) < jsonNestingMax {
 		return nil

@@ -20,11 +20,9 @@ type Key struct {
 	ID           string // 3 to 128 letters, digits, hyphens and underscores
 	Secret       string // at least 16 characters
 	SessionToken string // callers must send it; empty: callers must send none
-	// Allow are patterns of the operations that the key may call, such as
-	// gamelift:Describe*, with * for any text and ? for one character. Empty: all.
+	// Allow are patterns of the operations that the key may call, such as gamelift:Describe*, with * and ? as wildcards. Empty: all.
 	Allow []string
-	// Rate is the number of calls per second, on average, and Burst the burst. Rate 0: no
-	// limit.
+	// Rate is the number of calls per second on average, Burst the burst. Rate 0: no limit.
 	Rate  float64
 	Burst int
 }
@@ -36,8 +34,7 @@ var (
 	allowForm = regexp.MustCompile(`\A[A-Za-z0-9*?]+\z`)
 )
 
-// Validate checks a key for a service with these operations. The error never contains its
-// secrets.
+// Validate checks a key for a service with these operations. The error never contains its secrets.
 func (k *Key) Validate(operations []string) error {
 	switch {
 	case !keyIDForm.MatchString(k.ID):
@@ -57,8 +54,7 @@ func (k *Key) Validate(operations []string) error {
 	return nil
 }
 
-// checkAllow refuses a pattern that is malformed or matches no operation, because it must be a
-// typing error.
+// checkAllow refuses a pattern that is malformed or matches no operation: a typing error.
 func checkAllow(pattern string, operations []string) error {
 	glob, ok := strings.CutPrefix(pattern, scopeService+":")
 	if !ok || !allowForm.MatchString(glob) {

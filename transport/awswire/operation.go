@@ -6,8 +6,7 @@ import (
 	"reflect"
 )
 
-// Operation is one row of a service's table: a name, the errors that it declares in
-// letters that only Options.Fault reads, and what answers it. Make it with Op or Refuse.
+// Operation is a row of a service's table: a name, the errors that it declares, in letters for Options.Fault, and what answers it.
 type Operation struct {
 	Name     string
 	Declared string
@@ -16,10 +15,8 @@ type Operation struct {
 	serve    func(ctx context.Context, c codec, body []byte) ([]byte, error)
 }
 
-// Op is an operation that handle answers. In and Out are structs as the SDK has them: all
-// members exported, pointers where they may be absent. handle gets an input that has passed
-// the rules and may keep it, and must return a new output or an error. It may be called
-// from any goroutine.
+// Op is an operation that handle answers. In and Out are structs of the SDK: all members exported, pointers where they may be absent.
+// Handle gets an input that has passed the rules, may keep it, and returns a new output or an error. Any goroutine may call it.
 func Op[In, Out any](name, declared string, handle func(context.Context, *In) (*Out, error), rules ...Rule) Operation {
 	bound := bind(reflect.TypeFor[In](), rules)
 	serve := func(ctx context.Context, c codec, body []byte) ([]byte, error) {

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// Bounds of the replay memory (service-api.md 1.5, D-202). Over them the oldest
-// responses are forgotten first.
+// Bounds of the replay memory (service-api.md 1.5, D-202). Over them the oldest responses are forgotten first.
 const (
 	replayFor      = 5 * time.Minute
 	replayMax      = 10_000
@@ -39,18 +38,16 @@ func (k replayKey) String() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// isRead reports whether an operation changes nothing, so that it can simply be repeated. The
-// responses of all others are replayed: repeating a create would create a second resource,
-// and the rest would be refused because of the effect of their first attempt.
+// isRead reports whether an operation changes nothing, so that it can be repeated. Responses of others are replayed: a repeated create
+// would create a second resource, and the rest would be refused because of their first attempt.
 func isRead(operation string) bool {
 	return slices.ContainsFunc([]string{"Describe", "List", "Search", "Get", "Resolve", "Validate"}, func(verb string) bool {
 		return strings.HasPrefix(operation, verb)
 	})
 }
 
-// replays remembers the first successful response of each call that changes
-// something, because SDKs repeat a call that they got no answer to. Failures are not
-// remembered. Safe for concurrent use.
+// replays remembers the first successful response of each call that changes something: SDKs repeat a call that they got no answer to.
+// Failures are not remembered. Safe for concurrent use.
 type replays struct {
 	now func() time.Time
 
@@ -71,9 +68,8 @@ func newReplays(now func() time.Time) *replays {
 	return &replays{now: now, kept: make(map[replayKey]*list.Element), running: make(map[replayKey]chan struct{})}
 }
 
-// once runs an operation; an operation that changes something runs at most once per
-// invocation. It continues when its caller disconnects, so that the next attempt finds its
-// result.
+// once runs an operation; one that changes something at most once per invocation, and on when its caller disconnects, so that the next
+// attempt finds its result.
 func (s *Server) once(r *http.Request, op *Operation, c codec, caller Caller, body []byte) ([]byte, error) {
 	invocation := r.Header.Get(headerInvocation)
 	if isRead(op.Name) || invocation == "" || len(invocation) > invocationMax {
@@ -91,8 +87,7 @@ func (s *Server) once(r *http.Request, op *Operation, c codec, caller Caller, bo
 	})
 }
 
-// do returns the kept response of key, or runs f and keeps its response. While
-// one attempt runs, others of the same key wait for it.
+// do returns the kept response of key, or runs f and keeps its response. Other attempts of the same key wait for it.
 func (c *replays) do(ctx context.Context, key replayKey, f func() ([]byte, error)) ([]byte, error) {
 	for {
 		body, wait, done := c.begin(key)
@@ -116,8 +111,7 @@ func (c *replays) do(ctx context.Context, key replayKey, f func() ([]byte, error
 	return body, err
 }
 
-// begin returns the kept response, or a channel to wait for, or neither: then the caller runs
-// the attempt and must call end.
+// begin returns the kept response, or a channel to wait for, or neither: then the caller runs the attempt and must call end.
 func (c *replays) begin(key replayKey) (body []byte, wait <-chan struct{}, done bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

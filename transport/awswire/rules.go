@@ -10,16 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// Rule is what the service model says about one member of an input. The rules
-// of an operation stand in the order of the model.
+// Rule is what the service model says about one member of an input. An operation's rules are in the order of the model.
 type Rule struct {
 	Member   string
 	Required bool
 	Check    Check // of a value that is there
 }
 
-// Check refuses a value, which is never nil, by an Invalid fault that starts with
-// path, the member's name as the caller knows it.
+// Check refuses a value, which is never nil, by an Invalid fault that starts with path, the member's name for the caller.
 type Check func(path string, v reflect.Value) error
 
 // boundRule is a rule with its place in a struct.
@@ -28,8 +26,7 @@ type boundRule struct {
 	index int
 }
 
-// bind finds the members of rules in a struct type. A rule without a member is
-// a programming error.
+// bind finds the members of rules in a struct type. A rule without a member is a programming error.
 func bind(t reflect.Type, rules []Rule) []boundRule {
 	bound := make([]boundRule, len(rules))
 	for i, r := range rules {
@@ -42,8 +39,7 @@ func bind(t reflect.Type, rules []Rule) []boundRule {
 	return bound
 }
 
-// apply checks a struct: first that required members are there, then each
-// member in order. path is empty or ends with a dot.
+// apply checks that required members are there, then each member in order. Path is empty or ends with a dot.
 func apply(rules []boundRule, path string, v reflect.Value) error {
 	for _, r := range rules {
 		if r.Required && isAbsent(v.Field(r.index)) {
@@ -65,8 +61,7 @@ func apply(rules []boundRule, path string, v reflect.Value) error {
 	return nil
 }
 
-// emptyEnum is what decoders make of the text "" for an enum, which is a wrong value: the
-// types of the SDK have no pointers to enums, and "" would be one that was left out.
+// emptyEnum is what decoders make of "" for an enum, a wrong value: the SDK has no pointers to enums, and "" means left out.
 const emptyEnum = "\x00"
 
 // isEnum reports whether a type of the SDK is an enumeration.
@@ -86,8 +81,7 @@ func isAbsent(v reflect.Value) bool {
 // Unbounded stands for a limit that the model does not set.
 const Unbounded = int64(1)<<62 - 1
 
-// Text checks length in characters and, unless it is empty, a pattern that the
-// whole value must match, whether or not the published one has anchors.
+// Text checks length in characters and, unless it is empty, a pattern that the whole value must match, anchored or not.
 func Text(least, most int64, pattern string) Check {
 	var form *regexp.Regexp
 	if pattern != "" {

@@ -30,13 +30,11 @@ type Options struct {
 	Now func() time.Time
 	// Requests and Errors count requests, and those that were answered with an error.
 	Requests, Errors *atomic.Int64
-	// Called gets every answered request: its operation, empty if it names none of Operations;
-	// how long the answer took; and the type of its error, empty on success.
+	// Called gets each answered request: its operation, empty if unknown, how long it took, and its error's type, empty on success.
 	Called func(operation string, took time.Duration, fault string)
 }
 
-// Server is a service as an http.Handler. Build it with New; it may serve any number of
-// requests at once and holds nothing that needs closing.
+// Server is a service as an http.Handler. It serves any number of requests at once, and holds nothing that needs closing.
 type Server struct {
 	options Options
 	table   map[string]*Operation
@@ -69,8 +67,7 @@ type answer struct {
 	fault *Fault // nil on success
 }
 
-// ServeHTTP answers one call. Every answer, refusals included, has a request id
-// and the server's time; a panic of a handler is logged and answered as an
+// ServeHTTP answers one call. Every answer has a request id and the server's time; a panic of a handler is logged and answered as an
 // internal fault.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := s.options.Now()
@@ -95,8 +92,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.write(w, id, start) // last, because a caller may count on what it knows to be done
 }
 
-// called reports a request. Names that are no operation are not passed on: they are the
-// caller's, and without bounds.
+// called reports a request. Names that are no operation are left out: they are the caller's, and without bounds.
 func (s *Server) called(sel *selected, took time.Duration, fault *Fault) {
 	operation, kind := "", ""
 	if op := s.table[sel.operation]; op != nil {
@@ -124,8 +120,7 @@ func (s *Server) answer(r *http.Request, sel *selected, id string) (a answer) {
 	return answer{codec: sel.codec, body: body}
 }
 
-// serve returns the body of a successful answer, and the errors that the
-// operation at hand declares.
+// serve returns the body of a successful answer, and the errors that the operation declares.
 func (s *Server) serve(r *http.Request, sel *selected) (out []byte, declared string, err error) {
 	if r.Method != http.MethodPost {
 		return nil, "", &Fault{Status: http.StatusMethodNotAllowed, Code: unknownOperation, Text: "the service API takes POST only"}
@@ -155,8 +150,7 @@ func (s *Server) serve(r *http.Request, sel *selected) (out []byte, declared str
 	return out, op.Declared, err
 }
 
-// received authenticates the caller and reads the body. A caller that is refused because of
-// its headers costs no memory for a body.
+// received authenticates the caller and reads the body. A caller refused for its headers costs no memory for a body.
 func (s *Server) received(r *http.Request, most int64) ([]byte, Caller, error) {
 	if r.ContentLength > most {
 		return nil, Caller{}, tooLarge(r, most)

@@ -48,8 +48,7 @@ type SigV4Options struct {
 	Now func() time.Time
 }
 
-// SigV4 verifies requests that AWS clients sign with Signature Version 4
-// (service-api.md 1.4). Safe for concurrent use.
+// SigV4 verifies requests signed with Signature Version 4 (service-api.md 1.4). Safe for concurrent use.
 type SigV4 struct {
 	keys    map[string]*accessKey
 	regions []string
@@ -79,9 +78,8 @@ func NewSigV4(o SigV4Options) (*SigV4, error) {
 	return v, err
 }
 
-// Authenticate is an Authenticator. It refuses malformed or missing headers, unknown keys,
-// wrong scopes and clocks before the body is read. The error code says that a key is
-// unknown, so the time need not hide that. Secrets and tokens are compared in constant time.
+// Authenticate is an Authenticator. It refuses wrong headers, keys, scopes and clocks before the body is read. The error code says that a
+// key is unknown, so the time need not hide that. Secrets and tokens are compared in constant time.
 func (v *SigV4) Authenticate(r *http.Request) (Proof, error) {
 	q, err := parseSigned(r)
 	if err != nil {
@@ -127,9 +125,8 @@ func (v *SigV4) checkScope(q *signed) error {
 	return nil
 }
 
-// checkClock checks the caller's clock. Its error texts are those that clients recognize:
-// they correct their clock by the Date header and retry. The Go SDK does so within one call
-// only if the code says that the clock is wrong, so it gets such a code.
+// checkClock checks the caller's clock. Clients recognize its error texts: they correct their clock by the Date header and retry. The Go
+// SDK does so within one call only for a code that says that the clock is wrong.
 func (v *SigV4) checkClock(q *signed, r *http.Request) error {
 	code := func(forGo string) string {
 		if strings.Contains(r.UserAgent(), "aws-sdk-go-v2/") {
@@ -150,8 +147,7 @@ func (v *SigV4) checkClock(q *signed, r *http.Request) error {
 	return nil
 }
 
-// payload is the last line of the canonical request: the hash of the body, which
-// X-Amz-Content-Sha256 must agree with, or the mark of an unsigned body.
+// payload is the last line of the canonical request: the hash of the body, as X-Amz-Content-Sha256 has it, or the mark of an unsigned one.
 func (v *SigV4) payload(r *http.Request, body []byte) (string, error) {
 	sum := sha256.Sum256(body)
 	hash := hex.EncodeToString(sum[:])

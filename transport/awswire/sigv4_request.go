@@ -104,8 +104,7 @@ func inOrder(names []string) bool {
 	return true
 }
 
-// checkSignedHeaders refuses a signature that does not cover the host and all x-amz- headers,
-// such as the date and the operation of a JSON request.
+// checkSignedHeaders refuses a signature that does not cover the host and all x-amz- headers, such as the date and the target.
 func (q *signed) checkSignedHeaders(r *http.Request) error {
 	must := []string{"host"}
 	for name := range r.Header {
@@ -139,8 +138,7 @@ func (q *signed) canonicalRequest(r *http.Request, payload string) (string, erro
 	return b.String(), nil
 }
 
-// canonicalPath encodes each segment of a path that is encoded already: GameLift's
-// clients encode twice. It is the path before a proxy has taken a prefix away.
+// canonicalPath encodes an encoded path again, as GameLift's clients do. It is the path before a proxy has taken a prefix away.
 func canonicalPath(r *http.Request) string {
 	sent := (&url.URL{Path: Prefix(r)}).EscapedPath() + r.URL.EscapedPath()
 	if sent == "" {
@@ -162,8 +160,7 @@ func isUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-// canonicalHeader is the value of a header as it is signed. The server has taken
-// host and length out of the headers.
+// canonicalHeader is the value of a header as it is signed. The server has taken host and length out of the headers.
 func canonicalHeader(r *http.Request, name string) string {
 	values := r.Header.Values(name)
 	switch {

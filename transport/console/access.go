@@ -20,11 +20,9 @@ import (
 type Access struct {
 	// Trusts reports whether a request comes from this machine and needs no key.
 	Trusts func(r *http.Request) bool
-	// Signed returns the id, empty if none is, and the role of the key that a request without a
-	// body is signed with; with Nobody also a sentence that says what is wrong.
+	// Signed returns the id, if any, and the role of the key that a request without a body is signed with; for Nobody also what is wrong.
 	Signed func(r *http.Request) (id string, role Role, wrong string)
-	// Verify returns the role of an access key with this secret and session token; Nobody if it
-	// does not exist. Nil: there are no keys, so nobody can log in.
+	// Verify returns the role of an access key; Nobody if there is no such key with this secret and token. Nil: nobody can log in.
 	Verify func(id, secret, sessionToken string) Role
 	// Refusal says who may look. With keys it follows "log in, or ".
 	Refusal string
@@ -62,8 +60,7 @@ type caller struct {
 func (who caller) stays() bool { return who.still == nil || who.still() }
 
 const (
-	// cookieName is the name of a login's cookie without TLS. Browsers send it to every port of the host name, and only
-	// below the API's own path.
+	// cookieName names a login's cookie without TLS. Browsers send it to every port of the host name, below the API's own path.
 	cookieName = "troupe_console"
 	// cookieNameTLS is its name over TLS: browsers take it from nobody but this host name, over TLS.
 	cookieNameTLS = "__Host-" + cookieName
@@ -79,8 +76,7 @@ func newToken() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// sameSite reports whether a request is not one of another web page. A page whose name
-// resolves to this machine is kept out by Access.Trusts, and has no cookie.
+// sameSite reports whether a request is not one of another web page. Access.Trusts keeps out a page whose name resolves to this machine.
 func sameSite(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
 		return false
@@ -127,8 +123,7 @@ func (c *Console) identify(r *http.Request) (caller, *problem) {
 	return caller{}, &problem{http.StatusUnauthorized, "LoginNeeded", "log in, or " + a.Refusal}
 }
 
-// mayAct checks the role, if the action changes something of the host, and the token that only a
-// page of this console can have read.
+// mayAct checks the role, if the action changes something, and the token that only a page of this console can have read.
 func (who caller) mayAct(r *http.Request, changes bool) *problem {
 	if changes && who.role < Operator {
 		return &problem{http.StatusForbidden, "ReadOnly", "this access key may look, and not act: an operator's may call every operation"}
@@ -190,8 +185,7 @@ func (c *Console) logout(w http.ResponseWriter, r *http.Request, _ query) *probl
 	return answer(w, struct{}{})
 }
 
-// cameEncrypted reports whether a browser has sent a request over TLS, also to a proxy. Whoever claims that without being a
-// proxy changes the cookies of its own alone.
+// cameEncrypted reports whether a request came over TLS, maybe to a proxy. Whoever only claims that changes its own cookies alone.
 func cameEncrypted(r *http.Request) bool {
 	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }

@@ -12,11 +12,9 @@ import (
 	"troupe/messages"
 )
 
-// Operations are what an operator may do to a host besides what the Backend does. All methods may
-// be called from any goroutine.
+// Operations are what an operator may do to a host besides what the Backend does. Any goroutine may call them.
 type Operations interface {
-	// Ban keeps a player out until a time, LiftBan ends that and reports whether there was a ban.
-	// Both return when the change is durable; errors are *messages.Error or context errors.
+	// Ban keeps a player out, LiftBan ends that and reports whether there was a ban. Errors are *messages.Error or context errors.
 	Ban(ctx context.Context, b messages.Ban) error
 	LiftBan(ctx context.Context, player messages.PlayerID) (bool, error)
 	Bans() []messages.Ban
@@ -56,8 +54,7 @@ func (c *Console) report(r *http.Request, name string, q query, p *problem) {
 	c.acted(r, Action{Action: name, Target: target, By: q.who.name, Result: result})
 }
 
-// Report logs an action that another page of the host has taken, and makes an event of it.
-// The result is done or the code of the refusal. The caller has checked that r may act.
+// Report logs what another page of the host has done, and makes an event of it. Result is done or a refusal's code. R may act.
 func (c *Console) Report(r *http.Request, action, target, result string) {
 	by := "an operator"
 	if who, p := c.identify(r); p == nil {
@@ -74,8 +71,7 @@ func (c *Console) acted(r *http.Request, a Action) {
 
 const (
 	banMax = 10 * 365 * 24 * 60 * 60 // seconds
-	// textMax bounds the reason that an operator gives, in bytes, and playerMax a player id, in
-	// characters of any number of bytes, as the service API does: whoever plays can be kicked.
+	// textMax bounds an operator's reason in bytes, playerMax a player id in characters, as the service API does.
 	textMax   = 256
 	playerMax = 1024
 )

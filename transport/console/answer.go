@@ -117,8 +117,7 @@ type param struct {
 	otherwise, most int      // of a number from 1 on; most is 0 if it is none
 }
 
-// paramOf reads name, name=word|word, of which the first stands for an absent one, or name:otherwise:most. With an exclamation mark
-// behind the name, the parameter must be there.
+// paramOf reads name, name=word|word (the first is the default) or name:default:most. A name with an exclamation mark must be there.
 func paramOf(text string) (p param) {
 	name, words, chosen := strings.Cut(text, "=")
 	if chosen {

@@ -11,8 +11,7 @@ import (
 	"troupe/messages"
 )
 
-// crowd remembers the players of all running game sessions for a moment: asking each game
-// session costs too much to do it for everybody who looks.
+// crowd remembers the players of all running game sessions for a moment: asking each of them costs too much to do it for all who look.
 type crowd struct {
 	turn  chan struct{} // held by who uses what follows
 	at    time.Time
@@ -28,9 +27,8 @@ type traffic struct{ in, out uint64 }
 
 const (
 	crowdLife = time.Second
-	// crowdShare is how many times as long as a look took it stands at least, up to crowdLifeMax:
-	// however many look, and however many play, at most 2 % of the time goes into it, on up to two
-	// processors or so. 1,000 game sessions with 5,000 players take 35 to 100 ms of CPU time.
+	// crowdShare is how many times as long as a look took it stands at least, up to crowdLifeMax: so looks take at most 2 % of the time.
+	// 1,000 game sessions with 5,000 players take 35 to 100 ms of CPU time.
 	crowdShare   = 50
 	crowdLifeMax = 10 * time.Second
 	// crowdAsked is how many game sessions are asked at a time.
@@ -39,8 +37,7 @@ const (
 	crowdMax = 100_000
 )
 
-// connections lists players of running game sessions who have a seat and have been there: the
-// slowest first, or those with the longest queue.
+// connections lists the players who have a seat in running game sessions and have been there.
 func (c *Console) connections(w http.ResponseWriter, r *http.Request, q query) *problem {
 	all, games, p := c.crowdNow(r)
 	if p != nil {
@@ -90,8 +87,7 @@ func valueOf(f *float64) float64 {
 	return *f
 }
 
-// crowdNow returns the players of all running game sessions, and these game sessions. Callers
-// must not change them.
+// crowdNow returns the players of all running game sessions, and these. Callers must not change them.
 func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 	t := &c.crowd
 	select {

@@ -34,9 +34,8 @@ type Options struct {
 	Operations Operations
 	Log        zerolog.Logger
 	Version    string
-	// Logs opens the log of a game session, with player session ids shortened, from the
-	// beginning of a line on. With 0 it is the whole log, otherwise the lines in its last so many
-	// bytes, and whole says that there are no others. The error is fs.ErrNotExist if there is none.
+	// Logs opens the log of a game session, with player session ids shortened: all of it with 0, otherwise the lines in its last so many
+	// bytes; whole: there are no others. The error is fs.ErrNotExist if there is none.
 	Logs func(id messages.GameSessionID, bytes int64) (log io.ReadCloser, whole bool, err error)
 	// GameURLs returns the addresses that players' browsers connect to, ws:// and then wss://, as
 	// far as there are such listeners; nil: there are none. It is called for each page and seat.
@@ -95,8 +94,7 @@ func (c *Console) Close() {
 	c.hub.close()
 }
 
-// EndLogins ends all logins of browsers and the streams of events, which connect again if they
-// may. It is for a change of the access keys.
+// EndLogins ends all logins and streams of events, which connect again if they may. It is for a change of the access keys.
 func (c *Console) EndLogins() {
 	c.logins.endAll()
 	c.hub.cutAll()
@@ -120,8 +118,7 @@ func (c *Console) Mux(next http.Handler) http.Handler {
 
 func isRead(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-// policy lets pages load scripts, styles and data from this address only, run nothing that
-// stands in a page, and be shown in no frame.
+// policy lets pages load scripts, styles and data from this address only, and be shown in no frame.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 // protect sets the headers that every answer of the console has.
@@ -135,8 +132,7 @@ func protect(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// page serves the only document: its scripts draw all pages. It shows nothing of the host, so
-// that it can ask for a login.
+// page serves the only document: its scripts draw all pages. It shows nothing of the host, and asks for a login.
 func (c *Console) page(w http.ResponseWriter, r *http.Request) {
 	protect(w.Header())
 	if c.o.Access.Verify == nil && !c.o.Access.Trusts(r) {

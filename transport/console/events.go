@@ -13,8 +13,7 @@ import (
 const (
 	// listenersMax bounds the streams of events at a time.
 	listenersMax = 16
-	// listenerQueue bounds the frames that wait for a listener. One who is slower is cut off,
-	// and connects again by itself.
+	// listenerQueue bounds the frames that wait for a listener. A slower one is cut off, and connects again by itself.
 	listenerQueue = 256
 	// tick is how often the overview is sent.
 	tick = time.Second
@@ -102,8 +101,7 @@ func (h *hub) send(frame []byte) {
 	}
 }
 
-// run sends until the last listener has left, from event number next on. New listeners get the
-// events that are kept from their own answer, and may get one of them from here, too.
+// run sends events from number next on until the last listener has left. A new listener may get some of what is kept twice.
 func (h *hub) run(stop <-chan struct{}, next uint64) {
 	beat := time.NewTicker(tick)
 	defer beat.Stop()

@@ -49,8 +49,7 @@ func shownGameSession(g *messages.GameSession) gameSession {
 	return s
 }
 
-// gameSessions lists game sessions with the search grammar of SearchGameSessions
-// (service-api.md 4), in pages.
+// gameSessions lists game sessions with the grammar of SearchGameSessions (service-api.md 4), in pages.
 func (c *Console) gameSessions(w http.ResponseWriter, r *http.Request, q query) *problem {
 	after, p := positionOf(q.text("next"))
 	if p != nil {

@@ -27,8 +27,7 @@ const (
 	sourcesMax = 1024
 )
 
-// logins are the logins of browsers, and the attempts of those who tried. They live in memory
-// only: a restart of the host ends them. Safe for concurrent use.
+// logins are the logins of browsers, and the attempts of those who tried, until the host restarts. Safe for concurrent use.
 type logins struct {
 	now func() time.Time
 
@@ -100,9 +99,8 @@ type source struct {
 	full time.Time
 }
 
-// attempt counts an attempt of a source before it is known whether it succeeds, so that several at once are not more than
-// the limit. It returns how long to wait if there were too many. With too many sources, the one that has not tried for the
-// longest is forgotten.
+// attempt counts an attempt before it is known whether it succeeds: so several at once are not more than the limit. It returns how long to
+// wait if there were too many. Of too many sources, the one that has not tried for the longest is forgotten.
 func (l *logins) attempt(from netip.Prefix) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -148,8 +146,7 @@ func (l *logins) forget(s *source) {
 	delete(l.sources, s.prefix)
 }
 
-// sourceOf is the address of a request, as far as it belongs to one place: of the caller, or of whom a proxy names last.
-// Anybody else could name whom it likes.
+// sourceOf is where a request comes from: its caller, or whom a believed proxy names last. Anybody else could name whom it likes.
 func sourceOf(r *http.Request, proxies transport.Proxies) netip.Prefix {
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

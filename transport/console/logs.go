@@ -13,11 +13,8 @@ import (
 	"troupe/messages"
 )
 
-const (
-	// tailBytes bounds what is read of a log for its last lines: the pages ask every two
-	// seconds, and a log may have gigabytes.
-	tailBytes = 512 << 10
-)
+// tailBytes bounds what is read of a log for its last lines: pages ask every two seconds.
+const tailBytes = 512 << 10
 
 // gameSessionLog shows the last lines of a log.
 func (c *Console) gameSessionLog(w http.ResponseWriter, _ *http.Request, q query) *problem {

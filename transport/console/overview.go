@@ -60,8 +60,7 @@ type rates struct {
 	CPU               float64 `json:"cpu"` // processors in use; 0 where it is not known
 }
 
-// timing is a distribution over seconds, or since the start of the host. Quantiles are upper ends of buckets;
-// null above the last one, or without a value.
+// timing is a distribution since some time. Quantiles are upper ends of buckets; null above the last one, or without a value.
 type timing struct {
 	Count      uint64   `json:"count"`
 	P50Seconds *float64 `json:"p50Seconds"`
@@ -78,8 +77,7 @@ type process struct {
 	CPUSeconds    float64 `json:"cpuSeconds"`    // 0 where it is not known
 }
 
-// sampler makes at most one overview in sampleLife, for all who look. It remembers one to
-// compute rates.
+// sampler makes at most one overview in sampleLife, for all who look, and remembers one to compute rates.
 type sampler struct {
 	turn         chan struct{} // held by who uses what follows
 	last, before *overview

@@ -71,8 +71,7 @@ func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *prob
 	return answer(w, out)
 }
 
-// chosen returns the player sessions behind a place that a query names, and how many there are
-// in all.
+// chosen returns the player sessions behind a place that a query names, and how many there are in all.
 func (c *Console) chosen(r *http.Request, q query, status messages.PlayerSessionStatus, behind *place) (found []placed, matched int, p *problem) {
 	short := ""
 	if id := q.text("playerSession"); id != "" {
@@ -91,12 +90,10 @@ func (c *Console) chosen(r *http.Request, q query, status messages.PlayerSession
 	return after(all, behind), len(all), nil
 }
 
-// gamesRead bounds how many game sessions are read for one page of players. A page that has found
-// few in them is short. Only a test changes it.
+// gamesRead bounds the game sessions that are read for one page of players, which is short if there were few in them. For tests.
 var gamesRead = 500
 
-// playing returns the first n player sessions behind a place, of the ACTIVE game sessions of a
-// fleet or of all. It reads no more game sessions than it needs to; if it has read gamesRead of
+// playing returns the first n player sessions behind a place, of the ACTIVE game sessions of a fleet or of all. If it has read gamesRead of
 // them, more is where to go on.
 func (c *Console) playing(r *http.Request, fleet messages.FleetID, status messages.PlayerSessionStatus, behind *place, n int) (found []placed, more *place, p *problem) {
 	active, p := c.active(r, fleet)
@@ -126,9 +123,8 @@ func (c *Console) playing(r *http.Request, fleet messages.FleetID, status messag
 	return found, nil, nil
 }
 
-// place is the place of a player session in a list, and what next of a page contains: the newest
-// game session comes first, and in it the newest player session. In a list that is not by game
-// session, Begun and Game are empty.
+// place is the place of a player session in a list, and what next of a page contains: the newest game session first, in it the newest
+// player session. In a list that is not by game session, Begun and Game are empty.
 type place struct {
 	Begun   int64                  `json:"b"` // of the game session, in ns
 	Game    messages.GameSessionID `json:"g"`
@@ -181,8 +177,7 @@ func after(all []placed, behind *place) []placed {
 	return all[sort.Search(len(all), func(i int) bool { return all[i].place.compare(*behind) > 0 }):]
 }
 
-// withState adds to a record what its game session says, if that runs. Each game session is asked
-// once: states are the answers so far.
+// withState adds to a record what its game session says, if that runs. Each is asked once: states are the answers so far.
 func (c *Console) withState(ctx context.Context, s *messages.PlayerSession, states map[messages.GameSessionID]*messages.GameSessionState) player {
 	state, asked := states[s.GameSessionID]
 	if !asked {

@@ -13,8 +13,7 @@ import (
 
 const (
 	nameMax = 1024
-	// createMax is how long a game session may take to become ACTIVE until its creation is
-	// answered as it is, and createPoll how often it is looked at.
+	// createMax is how long a creation waits for its game session to become ACTIVE, createPoll how often it looks.
 	createMax  = 15 * time.Second
 	createPoll = 20 * time.Millisecond
 )
@@ -55,8 +54,7 @@ type seat struct {
 	URLs            []string `json:"urls"` // of the listeners that browsers can use; that of the game session's fleet first
 }
 
-// createPlayerSession reserves a seat, so that an operator can play. It is free again after
-// 60 s without a login (service-api.md 2.7).
+// createPlayerSession reserves a seat for an operator to play. It is free again after 60 s without a login (service-api.md 2.7).
 func (c *Console) createPlayerSession(w http.ResponseWriter, r *http.Request, q query) *problem {
 	made, err := messages.Do(r.Context(), c.o.Backend, messages.CreatePlayerSessions{
 		GameSessionID: messages.GameSessionID(q.text("gameSession")),
@@ -81,9 +79,8 @@ func (c *Console) gameURLs() []string {
 	return c.o.GameURLs()
 }
 
-// pagePolicy is the policy of the document, whose playground connects to the host's own game
-// listeners as well, and to nothing else. A policy cannot name an IPv6 address (CSP 3, 2.3.1
-// host-source): where players are told one, the playground says that public.host is needed.
+// pagePolicy is the policy of the document, whose playground connects to the host's own game listeners as well. A policy cannot name an
+// IPv6 address (CSP 3, 2.3.1 host-source): for one, the playground says that public.host is needed.
 func (c *Console) pagePolicy() string {
 	var listeners strings.Builder
 	for _, u := range c.gameURLs() {

@@ -117,8 +117,7 @@ type runningVersion struct {
 // runningMax bounds the versions in an answer.
 const runningMax = 200
 
-// running says which versions run. After an update, game sessions that began before it go on with
-// the version that they have.
+// running says which versions run: after an update, older game sessions go on with the version that they have.
 func (c *Console) running(r *http.Request) ([]runningVersion, *problem) {
 	active, p := c.active(r, "")
 	if p != nil {

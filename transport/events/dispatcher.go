@@ -38,9 +38,8 @@ func (d *Dispatcher) Post(e messages.Event) {
 // ServeHTTP serves GET /events.
 func (d *Dispatcher) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.stream.serve(w, r) }
 
-// Replace delivers to other sinks from now on. Deliveries that are under way may finish until ctx ends; whatever is undelivered then goes
-// to the new sinks that subscribe to it, without those of the same name that have it. If the sinks are not valid, it changes nothing.
-// After Close it does nothing.
+// Replace delivers to other sinks from now on. Deliveries under way may finish until ctx ends; what is undelivered then goes to the new
+// sinks that subscribe to it and do not have it. If the sinks are not valid, or after Close, it changes nothing.
 func (d *Dispatcher) Replace(ctx context.Context, sinks []SinkOptions) error {
 	o := d.o
 	o.Sinks = sinks

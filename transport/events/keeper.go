@@ -25,8 +25,7 @@ type kept struct {
 	Has []string `json:",omitempty"` // names of sinks that it was delivered to
 }
 
-// keep is the keeper's goroutine, the only one that waits for the outbox. It writes there which sinks have which events, and reads events
-// that sinks have room for.
+// keep is the keeper's goroutine, which alone waits for the outbox: it writes who has which events, and reads those there is room for.
 func (d *deliveries) keep() {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
@@ -71,8 +70,7 @@ func (d *deliveries) keep() {
 	}
 }
 
-// writeOutbox writes all unwritten items in one commit, and with marks also which sinks have those that others still have in
-// their queues.
+// writeOutbox writes all unwritten items in one commit, and with marks also who has those that others still have queued.
 func (d *deliveries) writeOutbox(marks bool) error {
 	d.mu.Lock()
 	items := d.unwritten

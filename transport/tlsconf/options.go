@@ -16,11 +16,9 @@ import (
 type Options struct {
 	// Dir is the data directory of the private CA: files 0600, directory 0700. Processes that name the same Hosts may share it.
 	Dir string
-	// CertFile and KeyFile are the operator's own, instead of Dir: PEM, the leaf first, then its intermediates; the key unencrypted,
-	// for its owner only.
+	// CertFile and KeyFile are the operator's own, instead of Dir: PEM, the leaf first, then its intermediates; the key for its owner only.
 	CertFile, KeyFile string
-	// CAFile holds the PEM trust anchors that players get as caCert, with CertFile only. Empty means the last certificate of CertFile,
-	// which must be self-issued then.
+	// CAFile holds the PEM trust anchors that players get as caCert, for CertFile. Empty: the last of CertFile, which is self-issued then.
 	CAFile string
 	// Hosts are the DNS names and IP addresses that the leaf must carry. A leaf of the private CA carries those of loopback as well.
 	Hosts []string

@@ -50,8 +50,7 @@ func (h hosts) texts() []string {
 // constrain restricts a CA to server certificates for h.
 func constrain(template *x509.Certificate, h hosts) {
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	// The names are not critical, although RFC 5280 requires it: TLS libraries of consoles and phones that do not know them would refuse
-	// the whole CA.
+	// Not critical, although RFC 5280 requires it: TLS libraries of consoles and phones that do not know them would refuse the CA.
 	for _, name := range h.names {
 		template.PermittedDNSDomains = append(template.PermittedDNSDomains, strings.TrimPrefix(name, "*."))
 	}
@@ -178,8 +177,7 @@ func (a *authority) preparedFits() error {
 	return nil
 }
 
-// Prepare makes the CA that the next Rotate will use, so that devices can trust it in advance, and returns its file. One that still fits
-// is kept.
+// Prepare makes the CA for the next Rotate, so that devices can trust it in advance, and returns its file. It keeps one that fits.
 func Prepare(o Options) (file string, err error) {
 	a, now, err := authorityOf(o)
 	if err != nil {

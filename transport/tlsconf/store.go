@@ -99,8 +99,7 @@ func Load(o Options) (*Store, error) {
 // Certificate returns the current leaf with its chain. It costs one atomic load; the result must not be changed.
 func (s *Store) Certificate() *tls.Certificate { return &s.current.Load().cert }
 
-// Ends returns when the certificate in use ends, and when the one ends that only the operator can replace: the same, or the private
-// authority.
+// Ends returns when the certificate in use ends, and when what only the operator can replace does: that one, or the authority.
 func (s *Store) Ends() (served, operator time.Time) {
 	b := s.current.Load()
 	return b.cert.Leaf.NotAfter, b.expires.end

@@ -143,8 +143,7 @@ func (r Reply) OK(t *testing.T) Members {
 	return r.Body
 }
 
-// TreeOf builds CBOR from plain values; Plain is the way back. A time is
-// float64 seconds both ways.
+// TreeOf builds CBOR from plain values; Plain is the way back. A time is float64 seconds both ways.
 func TreeOf(v any) cbor.Value {
 	switch v := v.(type) {
 	case nil:

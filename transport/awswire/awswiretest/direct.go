@@ -16,12 +16,10 @@ import (
 // Base is the address of a service that is called directly.
 const Base = "http://host.example"
 
-// Direct is an http.RoundTripper that calls a handler without a network. The handler gets each request as a server
-// reads it from the wire.
+// Direct is an http.RoundTripper that gives a handler each request as a server reads it from the wire, without a network.
 type Direct struct{ http.Handler }
 
-// RoundTrip implements http.RoundTripper. A caller whose context ends does not wait for the handler, which sees the end
-// in the context of its request.
+// RoundTrip implements http.RoundTripper. A caller whose context ends does not wait for the handler, whose context ends, too.
 func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	var wire bytes.Buffer
 	if err := r.Write(&wire); err != nil {
