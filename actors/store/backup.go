@@ -14,8 +14,7 @@ import (
 
 const (
 	tempSuffix = ".part"
-	// ReplacedSuffix and a number are appended to the name of a store that Restore has
-	// replaced; the store that was replaced last has the highest number.
+	// ReplacedSuffix and a number end the name of a store that Restore has replaced; the last one has the highest number.
 	ReplacedSuffix = ".replaced."
 )
 
@@ -186,8 +185,7 @@ func Restore(ctx context.Context, path, from string) (sum Summary, err error) {
 	return sum, publish(temp, path)
 }
 
-// setAside links the store at path, if there is one, to a second name, which it returns. It
-// moves the log away, because SQLite would apply it to the next store at path.
+// setAside links the store at path, if any, to a second name, and moves its log away: SQLite would apply it to the next store.
 func setAside(path, suffix string) (kept string, err error) {
 	if kept, err = unused(path + suffix); err != nil {
 		return "", err

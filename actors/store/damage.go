@@ -16,8 +16,7 @@ type Damage struct {
 	Err  error
 }
 
-// String returns the record's name and its fault. The id of a player session is shortened,
-// because it is the secret with which the player logs in.
+// String returns the record's name and its fault. It shortens the id of a player session, with which the player logs in.
 func (d Damage) String() string { return d.Name() + ": " + d.Err.Error() }
 
 // Name returns the kind and the id, shortened as in String.
@@ -35,8 +34,7 @@ var ErrChanged = errors.New("has a wrong checksum")
 // ErrIncomplete says that a record lacks a required field.
 var ErrIncomplete = errors.New("is not complete")
 
-// Unread lists the damaged records of one owner's kinds. They stay in the store until they
-// are overwritten. Only one goroutine may use it at a time; the zero value is ready for use.
+// Unread lists the damaged records of one owner's kinds, until they are overwritten. Only one goroutine may use it at a time.
 type Unread struct {
 	damaged []Damage
 	ids     map[Kind]map[string]bool
@@ -72,8 +70,7 @@ func (u *Unread) IDs(kind Kind) map[string]bool { return u.ids[kind] }
 // Damaged returns all damaged records, in the order of Add.
 func (u *Unread) Damaged() []Damage { return u.damaged }
 
-// Read calls take with each record of a kind and its stored size. Records that cannot be decoded, and those for which take returns
-// an error, are added to u.
+// Read calls take with each record of a kind and its stored size. Records that cannot be decoded, or that take refuses, are added to u.
 func Read[T any](s Store, u *Unread, kind Kind, take func(id string, record *T, bytes int) error) error {
 	return u.Load(s, kind, func(id string, value []byte) error {
 		record := new(T)

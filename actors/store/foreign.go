@@ -52,9 +52,8 @@ func schemaOf(db *sql.DB) (schema, error) {
 	return s, err
 }
 
-// checkSchema refuses a database that has anything but the tables of its version, exactly as this program makes them. A
-// trigger or a view would run SQL of whoever put it there. If the tables are right and only more is there, the error is
-// errBroken: the records can be copied.
+// checkSchema refuses a database that has other tables than those of its version: a trigger or a view would run SQL of whoever put it
+// there. If only more is there than these, the error is errBroken: the records can be copied.
 func checkSchema(db *sql.DB) error {
 	own, err := ownSchemas()
 	if err != nil {

@@ -18,8 +18,7 @@ func lockFile(f *os.File) error {
 	return err
 }
 
-// unlockFile ends the lock. Closing the file is not enough: a child process that is just being
-// forked holds a copy of the descriptor until its exec.
+// unlockFile ends the lock. Closing is not enough: a child that is being forked holds a copy of the descriptor until its exec.
 func unlockFile(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }
 
 // syncDir makes the entries of a folder durable.

@@ -47,8 +47,7 @@ func checkLog(path string) (err error) {
 	return nil
 }
 
-// errHeader says that the header is damaged. Neither a process that dies nor a power
-// failure causes that if frames follow, because the header is synced before the first frame.
+// errHeader says that the header is damaged. It is synced before the first frame, so no crash or power failure has done that.
 var errHeader = errors.New("is damaged at its beginning, so none of it can be read; restore a backup, or remove the file to go on without it")
 
 // lostTransactions counts the transactions that end at or after the first bad frame.

@@ -50,8 +50,7 @@ func (s *SQLite) damagedIn(batch []commit) (keys []recordKey) {
 	return keys
 }
 
-// keepDamaged appends the damaged records that a batch overwrites or deletes to the file
-// beside the store, and returns them. The transaction has begun.
+// keepDamaged appends the damaged records that a batch replaces to the file beside the store, in its transaction, and returns them.
 func (s *SQLite) keepDamaged(ctx context.Context, batch []commit) ([]recordKey, error) {
 	keys := s.damagedIn(batch)
 	var all []damagedRecord

@@ -29,8 +29,7 @@ const (
 // versionsTable is what a new store has before its first migration.
 const versionsTable = `CREATE TABLE versions (version INTEGER PRIMARY KEY, at TEXT NOT NULL) STRICT`
 
-// migrations create the schema: number n, counted from 1, leads from version n-1 to n. A
-// released migration is never changed; new ones are appended.
+// migrations create the schema: number n, from 1, leads to version n. A released one is never changed; new ones are appended.
 var migrations = []string{
 	// The checksum is over kind, id and value, because SQLite does not notice a changed value.
 	`CREATE TABLE records (kind TEXT NOT NULL, id TEXT NOT NULL, value BLOB NOT NULL, sum INTEGER NOT NULL,
@@ -55,8 +54,7 @@ func sum(kind Kind, id string, value []byte) int64 {
 	return int64(crc32.Update(n, castagnoli, value))
 }
 
-// identify refuses a file that is not a store. It only reads, and runs before anything else,
-// so that a mistyped path damages no file. The error is fs.ErrNotExist if there is no file.
+// identify refuses a file that is not a store. It only reads, before anything else, so that a mistyped path damages no file.
 func identify(path string) error {
 	if err := isFile(path); err != nil {
 		return err
@@ -94,8 +92,7 @@ func isFile(path string) error {
 	return nil
 }
 
-// claim creates the folder of a path and locks the store for this process, unless check
-// refuses the file. Check may return fs.ErrNotExist.
+// claim creates the folder of a path and locks the store for this process, unless check refuses the file. It may return fs.ErrNotExist.
 func claim(path string, check func(path string) error) (abs string, unlock func(), err error) {
 	if path == "" {
 		return "", nil, errors.New("store: no path")

@@ -24,8 +24,7 @@ type damagedRecord struct {
 	Value []byte `json:"value"`
 }
 
-// skipDamaged moves the damaged records of an open store into a file beside it: it syncs the
-// file before it deletes them from the database.
+// skipDamaged moves the damaged records of an open store into a file beside it, which it syncs first.
 func (s *SQLite) skipDamaged() error {
 	all, err := damagedRows(s.db)
 	if err != nil || len(all) == 0 {

@@ -16,8 +16,7 @@ import (
 
 // Options are the path and the bounds of a durable store. Zero values mean the defaults; Path is required.
 type Options struct {
-	// Path is the database file. Open creates it and its folder if they do not exist. Beside
-	// it are SQLite's PATH-wal and PATH-shm, and PATH.lock.
+	// Path is the database file, made with its folder if absent. Beside it are SQLite's PATH-wal and PATH-shm, and PATH.lock.
 	Path string
 	// WaitingChanges and WaitingBytes bound the commits that are not durable yet; more are refused with ErrBusy. Defaults: 65,536 and
 	// 64 MiB. A single commit may be larger while no other waits.

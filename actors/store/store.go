@@ -59,17 +59,14 @@ func Delete(kind Kind, id string) Change { return Change{Kind: kind, ID: id} }
 
 // Store keeps records. Its methods may be called from any goroutine.
 type Store interface {
-	// Load calls f with every record of a kind, in order of id, and stops at an error. It is
-	// meant for the start: commits may wait for it. F must not keep or modify value. Records
-	// that have changed since they were written are not passed to f, but returned as damaged.
-	// They stay in the store until they are overwritten or deleted.
+	// Load calls f with every record of a kind, in order of id, and stops at an error. It is for the start: commits may wait for it. F must
+	// not keep or modify value. Records that have changed since they were written are returned as damaged instead, and stay in the store
+	// until they are overwritten or deleted.
 	Load(kind Kind, f func(id string, value []byte) error) (damaged []Damage, err error)
-	// Commit queues changes and returns at once. They become durable together, in the order
-	// of calls. The caller must not modify them any more. Done, which may be nil, is called
-	// once, from any goroutine, maybe before Commit returns, and must not block. If it gets
-	// an error, none of the changes is or becomes durable. Of commits that are refused
-	// together, the last one is answered first, so that the owner can release each before
-	// those that it depends on.
+	// Commit queues changes and returns at once. They become durable together, in the order of calls; the caller must not modify them.
+	// Done, which may be nil, is called once, from any goroutine, maybe before Commit returns, and must not block. If it gets an error,
+	// none of the changes is or becomes durable. Of commits that are refused together, the last one is answered first, so that the owner
+	// can release each before those that it depends on.
 	Commit(changes []Change, done func(error))
 	// Flush returns when everything that was committed before is durable or refused.
 	Flush()

@@ -68,8 +68,7 @@ func (s *SQLite) write() {
 	}
 }
 
-// take waits for commits and returns those for the next transaction; none when it is time to probe, and nil once the store is
-// closed and none waits.
+// take waits for commits and returns those for the next transaction; none to probe, and nil once the store is closed and empty.
 func (s *SQLite) take() []commit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,8 +102,7 @@ func (s *SQLite) takeAll() []commit {
 	return all
 }
 
-// answer answers the commits of a batch: in order, or, if they are refused, the last one
-// first. It releases their share of the bounds before, because done may commit again.
+// answer answers a batch in order, or, if it is refused, the last one first. It releases their share of the bounds before: done may commit.
 func (s *SQLite) answer(batch []commit, err error) {
 	changes := s.release(batch)
 	for i := range batch {
@@ -197,9 +195,8 @@ func (w *writer) writeAll(ctx context.Context, batch []commit) (err error) {
 	return nil
 }
 
-// truncateLog removes the frames of a failed commit from the log. They are usually
-// incomplete and ignored; but if the sync failed, the whole transaction is in the file, and
-// the next process would apply it.
+// truncateLog removes the frames of a failed commit from the log. If only the sync failed, the whole transaction is in the file, and the
+// next process would apply it.
 func (s *SQLite) truncateLog(ctx context.Context) error {
 	log := s.path + logSuffix
 	info, err := os.Stat(log)

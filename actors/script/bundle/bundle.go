@@ -40,9 +40,8 @@ func isScript(name string) bool {
 	return slices.Contains(extensions, path.Ext(name)) && !slices.ContainsFunc(declarations, func(d string) bool { return strings.HasSuffix(name, d) })
 }
 
-// Entry returns the file that a fleet's launch path names: below Root, or
-// relative to it. Without a launch path, or with Root alone, it is package.json's main, or the only
-// script beside it, or index.js or main.js. The error names what there is.
+// Entry returns the file that a fleet's launch path names: below Root, or relative to it. Without one, or with Root alone, it is
+// package.json's main, the only script beside it, index.js or main.js. The error names what there is.
 func (b *Bundle) Entry(launchPath string) (string, error) {
 	name := path.Clean(strings.ReplaceAll(launchPath, `\`, "/"))
 	if name = strings.TrimPrefix(name, Root+"/"); name == "." || name == Root {
@@ -110,9 +109,7 @@ const (
 	EngineNode     = "node"
 )
 
-// Engine returns which engine the script asks for in its package.json, as
-// {"troupe": {"engine": "node"}}: EngineEmbedded, EngineNode, or "" if it does
-// not say.
+// Engine returns what the script's package.json asks for by {"troupe": {"engine": "node"}}: EngineEmbedded, EngineNode, or "".
 func (b *Bundle) Engine() (string, error) {
 	p, err := b.describe()
 	if err != nil {

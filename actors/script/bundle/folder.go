@@ -11,10 +11,8 @@ import (
 	"strings"
 )
 
-// FromPath reads a script from disk: an archive that ends with .zip, a folder,
-// or a file with the folder it is in, since it may require what lies beside it.
-// Hidden files and folders are left out, and so are links that lead out of the
-// folder.
+// FromPath reads a script from disk: an archive that ends with .zip, a folder, or a file with its folder, since it may require what lies
+// beside it. Hidden files and folders, and links that lead out of the folder, are left out.
 func FromPath(name string, l Limits) (*Bundle, error) {
 	b, err := fromPath(name, l)
 	if err == nil {

@@ -87,9 +87,8 @@ func check(name string) (string, error) {
 	return path.Clean(name), nil
 }
 
-// claim takes a path for a file or folder and, as folders, what is above it. Two
-// files must not have one path, in any case: the script would mean another file
-// on another machine.
+// claim takes a path for a file or folder, and for folders what is above it. Two files must not have one path, in any case: another machine
+// would take one for the other.
 func (c *collector) claim(name string, folder bool) error {
 	if c.count++; c.count > c.limits.FilesMax {
 		return fmt.Errorf("there are more than %d files", c.limits.FilesMax)

@@ -16,8 +16,7 @@ const (
 	finderFolder = "__MACOSX/"
 )
 
-// FromZip unpacks an archive in memory. It is refused as a whole for one entry
-// that is not a plain file or folder, that has no plain relative path, or that
+// FromZip unpacks an archive in memory. It refuses all of it for one entry that is no plain file or folder, has no plain relative path, or
 // would be two files on some machine.
 func FromZip(data []byte, l Limits) (*Bundle, error) {
 	l = l.withDefaults()
@@ -75,9 +74,8 @@ func (c *collector) unpack(f *zip.File) error {
 	return c.read(name, content)
 }
 
-// slashed is the path of an entry. Compress-Archive of Windows PowerShell 5 parts folders
-// by backslashes; unpackers take them for slashes in what was made on MS-DOS or its kin
-// (APPNOTE 4.4.2), which is what it says.
+// slashed is the path of an entry. Compress-Archive of Windows PowerShell 5 parts folders by backslashes; unpackers take them for slashes
+// in what says that it was made on MS-DOS or its kin (APPNOTE 4.4.2).
 func slashed(f *zip.File) string {
 	if f.CreatorVersion>>8 == 0 && !strings.Contains(f.Name, "/") {
 		return strings.ReplaceAll(f.Name, `\`, "/")

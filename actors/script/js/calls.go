@@ -84,8 +84,7 @@ func (h *Handler) attempt(f func()) (err error) {
 	return nil
 }
 
-// framed attempts f inside a function of the glue. Otherwise each function that f calls would be the engine's outermost, and the engine would run
-// all promise jobs after it.
+// framed attempts f inside a function of the glue: after each outermost function, the engine would run all promise jobs.
 func (h *Handler) framed(f func()) error {
 	return h.attempt(func() {
 		h.glue.run.of(h.vm.ToValue(func(goja.FunctionCall) goja.Value { f(); return goja.Undefined() }))
@@ -113,8 +112,7 @@ func (j *jobs) next() func() {
 	return job
 }
 
-// runJobs runs ticks and promise jobs until none are left, in the order of Node.js: ticks, all jobs, the ticks that these have added. Then it
-// decides on rejections.
+// runJobs runs ticks and promise jobs in the order of Node.js: ticks, all jobs, the ticks that these have added; then rejections.
 func (h *Handler) runJobs(what string) {
 	step := func(err error) {
 		if err != nil {

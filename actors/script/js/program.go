@@ -52,8 +52,7 @@ func (p *Program) NewHandler(process script.Process) (script.Handler, error) {
 	return newHandler(p, process), nil
 }
 
-// notePlaces notes where the callbacks of the first game session begin, for the log of a call that cannot be ended: while it runs, nobody may
-// look into its runtime.
+// notePlaces notes where callbacks begin, for the log of a call that cannot be ended: nobody may look into its runtime.
 func (p *Program) notePlaces(callbacks *goja.Object) {
 	p.noted.Do(func() {
 		p.places = make(map[string]place)

@@ -30,8 +30,7 @@ var _ [watchdog.Grace - matchMax - 2*regexp2.DefaultClockPeriod]struct{}
 // The library reads it when it compiles an expression.
 func init() { regexp2.DefaultMatchTimeout = matchMax }
 
-// stepsMax is how many characters a text that is not ASCII may have for a match step by step, if its expression does not backtrack: each step
-// compares all of the text.
+// stepsMax is how many characters other text than ASCII may have for a match step by step: each step compares all of the text.
 const stepsMax = 1 << 16
 
 // expressionsMax bounds how many expressions of a runtime are remembered.

@@ -21,8 +21,7 @@ const callDepthMax = 4000
 // of the engine itself, for code that looks at no other.
 const callDepthNatives, callDepthEngine = callDepthMax + 200, callDepthMax + 500
 
-// embedded compiles a file of the host, once, as a program whose value is a function. Its name in stacks begins with troupe:, so that its frames are
-// not shown.
+// embedded compiles a file of the host, once, as a program whose value is a function. Stacks do not show frames of troupe: names.
 func embedded(name, source string) func() *goja.Program {
 	return sync.OnceValue(func() *goja.Program {
 		return goja.MustCompile("troupe:"+name, "(function (exports) {"+source+"\n})", false)

@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// queueMax is how much may wait for a child, in bytes. Beyond it the game session ends: a script must hear all, and waiting would hold up
-// everybody.
+// queueMax is how many bytes may wait for a child. Beyond it the game session ends: a script must hear all, and all would wait.
 const queueMax = 4 << 20
 
 // keptMax bounds the memory that an empty queue keeps.

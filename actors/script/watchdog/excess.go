@@ -17,8 +17,7 @@ import (
 const (
 	// excessPeriod is the time between two looks at it.
 	excessPeriod = time.Second
-	// excessLimits is how many times the memory limit of one owner may be in excess, and excessPart the part of the
-	// memory of the process that may at most.
+	// excessLimits times the memory limit of one owner, or one in excessPart of the memory of the process, may be in excess.
 	excessLimits, excessPart = 4, 4
 	// accountPart is the part of that from which on it is accounted for who allocates.
 	accountPart = 4
@@ -27,8 +26,7 @@ const (
 	suspectPart, urgentSuspectPart = 4, 16
 	// heldLeast is what an owner holds that was not measured, about.
 	heldLeast = 128 << 10
-	// collectEvery is the time between two collections that are made to see the excess, settleTime how long it takes until the
-	// memory of an owner that has ended is garbage.
+	// collectEvery is the time between two collections to see the excess, settleTime until the memory of an ended owner is garbage.
 	collectEvery, settleTime = 5 * time.Second, 2 * time.Second
 	// urgentPart is the part of the memory of the process, in quarters, from which on there is no time to lose.
 	urgentPart = 3
@@ -40,13 +38,11 @@ type Process struct {
 	Memory int64
 	// Own estimates how many bytes of the Go heap it holds beside what owners do. Called by the watchdog's goroutine.
 	Own func() int64
-	// Outgrown tells that memory grows by a call that cannot be ended; urgent: most of Memory is used up. Called by
-	// the watchdog's goroutine: once, and once more when it is urgent.
+	// Outgrown tells that memory grows by a call that cannot be ended: once, and once more when most of Memory is used up (urgent).
 	Outgrown func(reason string, urgent bool)
 }
 
-// Relieve has owners end while their process holds far more than is measured. The result ends that. A Watchdog has one Process:
-// the last. It may be called from any goroutine.
+// Relieve has owners end while their process holds far more than is measured, until end. Any goroutine may call it; the last counts.
 func (d *Watchdog) Relieve(p Process) (end func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

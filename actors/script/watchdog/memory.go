@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// What an owner holds takes long to measure, up to a second for hundreds of MiB. So only an owner that may hold too
-// much is measured: what it held last, and all that the process has allocated since, is more than MemoryMax. Of several
-// goes first whose calls have worked longest since they were measured. Beside that, an owner is measured as soon as
-// it has made so much in large pieces (Made) that it may hold too much.
+// To measure what an owner holds takes up to a second for hundreds of MiB. So only an owner that may hold too much is measured: what it
+// held last, and all that the process has allocated since, is more than MemoryMax; of several, whose calls have worked longest since. And
+// one that has made so much in large pieces (Made) that it may hold too much.
 const (
 	// memoryPeriod is the time between two choices of whom to measure.
 	memoryPeriod = 50 * time.Millisecond

@@ -19,8 +19,7 @@ const (
 	Grace = time.Second
 )
 
-// Options say what bounds the calls of one Watch. The functions must not block; the watchdog's goroutine calls Interrupt and Stuck, that of
-// a call Interrupt for its memory.
+// Options bound the calls of one Watch. The functions must not block. The watchdog's goroutine calls Interrupt and Stuck, a call Interrupt.
 type Options struct {
 	// Limit is how long a call may take; 0: for ever.
 	Limit time.Duration

@@ -12,8 +12,7 @@ import (
 // ErrBroken is the answer of a broken Disk.
 var ErrBroken = errors.New("the disk is broken")
 
-// Disk is a store in memory that a test can break, or hold as a slow disk holds commits. The zero value
-// works. Its methods may be called concurrently, those that wait only in a bubble.
+// Disk is a store in memory that a test can break, or hold. Methods may be called concurrently, those that wait only in a bubble.
 type Disk struct {
 	store.Memory
 	mu     sync.Mutex

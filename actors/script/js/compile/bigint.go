@@ -10,8 +10,7 @@ import (
 	"github.com/dop251/goja/token"
 )
 
-// checkBigInt refuses code that uses BigInt: its numbers take any memory, and their operators cannot be interrupted. A file that asks whether there is
-// a BigInt may name it.
+// checkBigInt refuses BigInt: its numbers take any memory, and cannot be interrupted. A file that asks for BigInt may name it.
 func checkBigInt(name string, tree *ast.Program) error {
 	literal, used, asks := file.Idx(-1), file.Idx(-1), false
 	names := func(e ast.Expression) bool {

@@ -80,8 +80,7 @@ var (
 	returnOnce  = []byte(`k === "return" && v[1] ? k : "next"`)
 )
 
-// inlineMap is a source map that a bundler has left in a file. With it, esbuild would give lines of files that are not in the bundle. Engine node gives
-// lines of the file itself.
+// inlineMap is a source map that a bundler has left: with it, errors would have lines of files that are not in the bundle.
 var inlineMap = regexp.MustCompile(`(?m)^([ \t]*//)[#@] sourceMappingURL=data:.*$`)
 
 func literal(text string) []byte {

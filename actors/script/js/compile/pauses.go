@@ -9,8 +9,7 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// PauseName is the name of the pause object, which the code reads in each turn of a loop and at each start of a function. It has a space, so no code of
-// a script can name it.
+// PauseName names the pause object, read in each turn of a loop and at each start of a function. Scripts cannot name it: it has a space.
 const PauseName = "troupe pause"
 
 const (
@@ -142,8 +141,7 @@ func look(at file.Idx) ast.Statement {
 	return &ast.ExpressionStatement{Expression: pauseDot(pauseProperty, at)}
 }
 
-// afterLook returns an expression that pauses and has the value of e, if e may call something. A function or class is named by its place, so it stays as
-// it is.
+// afterLook returns an expression that pauses and has the value of e, if e may call something. What its place names stays as it is.
 func afterLook(e ast.Expression) ast.Expression {
 	switch e.(type) {
 	case nil, *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassLiteral, *ast.Identifier, *ast.NumberLiteral, *ast.StringLiteral,

@@ -36,8 +36,7 @@ const unicodeClass = `\p{...} in a regular expression`
 // ErrUnicodeClass is the error for such an expression that a script makes from text: the engine would read letters.
 var ErrUnicodeClass error = &Error{final: true, Message: Lacks(unicodeClass)}
 
-// walk calls f for each node of a syntax tree that is a pointer, and then for the nodes in it unless f returns false. The depth of the source is
-// bounded.
+// walk calls f for each node of a tree that is a pointer, then for those in it unless f returns false. The depth is bounded.
 func walk(v reflect.Value, f func(node any) (into bool)) {
 	switch v.Kind() {
 	case reflect.Pointer:

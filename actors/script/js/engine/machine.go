@@ -7,8 +7,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Jobs returns a runtime's queue of promise jobs. The engine would run them itself when its outermost function returns, but drops all of them when
-// one overflows the stack.
+// Jobs returns a runtime's queue of promise jobs. The engine itself would drop all of them when one overflows the stack.
 func Jobs(r *goja.Runtime) *[]func() { return fieldOf[[]func()](reflect.ValueOf(r).Elem(), "jobQueue") }
 
 // Calls is the stack of calls of a runtime.
