@@ -46,13 +46,12 @@ type world struct {
 	server     http.Handler
 	drains     *drains
 	operations operations
-	now        time.Time
 	trusts     bool
 	keys       bool
 }
 
 func newWorld(t *testing.T, keys bool) *world {
-	w := &world{T: t, drains: new(drains), now: time.Unix(1_800_000_000, 0), trusts: !keys}
+	w := &world{T: t, drains: new(drains), trusts: !keys}
 	a := Access{
 		Trusts: func(*http.Request) bool { return w.trusts },
 		Signed: func(r *http.Request) (string, Role, string) {
@@ -74,7 +73,6 @@ func newWorld(t *testing.T, keys bool) *world {
 	}
 	w.console = New(Options{
 		Counters: new(counters.Set), Events: noEvents{make(chan struct{})}, Drains: w.drains, Operations: &w.operations, Access: a, Log: zerolog.Nop(), Version: "v",
-		Now: func() time.Time { return w.now },
 	})
 	t.Cleanup(w.console.Close)
 	w.server = w.console.Mux(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusTeapot) }))
@@ -264,62 +262,70 @@ func TestWithKeysALoginIsNeeded(t *testing.T) {
 }
 
 func TestALoginExpires(t *testing.T) {
-	w := newWorld(t, true)
-	cookie, _ := w.logIn()
-	w.now = w.now.Add(loginLife - time.Second)
-	w.want(200, "", "GET", "/admin/v1/me", "", "Cookie", cookie.String())
-	w.now = w.now.Add(time.Second)
-	w.want(http.StatusUnauthorized, "LoginNeeded", "GET", "/admin/v1/me", "", "Cookie", cookie.String())
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, true)
+		cookie, _ := w.logIn()
+		time.Sleep(loginLife - time.Second)
+		w.want(200, "", "GET", "/admin/v1/me", "", "Cookie", cookie.String())
+		time.Sleep(time.Second)
+		w.want(http.StatusUnauthorized, "LoginNeeded", "GET", "/admin/v1/me", "", "Cookie", cookie.String())
+	})
 }
 
 func TestLoginsAreBounded(t *testing.T) {
-	w := newWorld(t, true)
-	first, _ := w.logIn()
-	for range loginsMax {
-		w.now = w.now.Add(time.Second)
-		w.logIn() // right logins are not counted as attempts
-	}
-	if n := len(w.console.logins.open); n != loginsMax {
-		t.Errorf("%d logins", n)
-	}
-	w.want(http.StatusUnauthorized, "LoginNeeded", "GET", "/admin/v1/me", "", "Cookie", first.String())
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, true)
+		first, _ := w.logIn()
+		for range loginsMax {
+			time.Sleep(time.Second)
+			w.logIn() // right logins are not counted as attempts
+		}
+		if n := len(w.console.logins.open); n != loginsMax {
+			t.Errorf("%d logins", n)
+		}
+		w.want(http.StatusUnauthorized, "LoginNeeded", "GET", "/admin/v1/me", "", "Cookie", first.String())
+	})
 }
 
 func TestFailedLoginsAreLimited(t *testing.T) {
-	w := newWorld(t, true)
-	wrong := `{"accessKeyId":"KEY","secret":"wrong"}`
-	for range attemptsBurst {
-		w.want(http.StatusUnauthorized, "WrongKey", "POST", "/admin/v1/login", wrong, "Content-Type", "application/json", "From", "192.0.2.1:5")
-	}
-	a := w.want(http.StatusTooManyRequests, "TooManyLogins", "POST", "/admin/v1/login", rightKey, "Content-Type", "application/json", "From", "192.0.2.1:6")
-	if a.Header().Get("Retry-After") == "" {
-		t.Error("it does not say how long")
-	}
-	w.want(200, "", "POST", "/admin/v1/login", rightKey, "Content-Type", "application/json", "From", "192.0.2.2:5")
-	w.now = w.now.Add(attemptEvery)
-	w.want(200, "", "POST", "/admin/v1/login", rightKey, "Content-Type", "application/json", "From", "192.0.2.1:6")
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, true)
+		wrong := `{"accessKeyId":"KEY","secret":"wrong"}`
+		for range attemptsBurst {
+			w.want(http.StatusUnauthorized, "WrongKey", "POST", "/admin/v1/login", wrong, "Content-Type", "application/json", "From", "192.0.2.1:5")
+		}
+		a := w.want(http.StatusTooManyRequests, "TooManyLogins", "POST", "/admin/v1/login", rightKey, "Content-Type", "application/json", "From", "192.0.2.1:6")
+		if a.Header().Get("Retry-After") == "" {
+			t.Error("it does not say how long")
+		}
+		w.want(200, "", "POST", "/admin/v1/login", rightKey, "Content-Type", "application/json", "From", "192.0.2.2:5")
+		time.Sleep(attemptEvery)
+		w.want(200, "", "POST", "/admin/v1/login", rightKey, "Content-Type", "application/json", "From", "192.0.2.1:6")
+	})
 }
 
 // However many try from elsewhere, the right secret logs in. The source that has not tried for the longest is forgotten.
 func TestManySourcesKeepNobodyOut(t *testing.T) {
-	w := newWorld(t, true)
-	try := func(status int, body string, source int) {
-		w.want(status, "", "POST", "/admin/v1/login", body, "Content-Type", "application/json", "From", fmt.Sprintf("192.0.%d.%d:5", source>>8, source&255))
-	}
-	wrong := `{"accessKeyId":"KEY","secret":"wrong"}`
-	for source := range sourcesMax {
-		for range attemptsBurst {
-			try(http.StatusUnauthorized, wrong, source)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, true)
+		try := func(status int, body string, source int) {
+			w.want(status, "", "POST", "/admin/v1/login", body, "Content-Type", "application/json", "From", fmt.Sprintf("192.0.%d.%d:5", source>>8, source&255))
 		}
-	}
-	try(http.StatusTooManyRequests, wrong, 0) // the last that has tried, now
-	try(http.StatusOK, rightKey, sourcesMax)  // 1 is forgotten
-	try(http.StatusTooManyRequests, wrong, 0)
-	try(http.StatusTooManyRequests, wrong, 2)
-	try(http.StatusUnauthorized, wrong, 1)
-	if n := len(w.console.logins.sources); n != sourcesMax {
-		t.Errorf("%d sources", n)
-	}
+		wrong := `{"accessKeyId":"KEY","secret":"wrong"}`
+		for source := range sourcesMax {
+			for range attemptsBurst {
+				try(http.StatusUnauthorized, wrong, source)
+			}
+		}
+		try(http.StatusTooManyRequests, wrong, 0) // the last that has tried, now
+		try(http.StatusOK, rightKey, sourcesMax)  // 1 is forgotten
+		try(http.StatusTooManyRequests, wrong, 0)
+		try(http.StatusTooManyRequests, wrong, 2)
+		try(http.StatusUnauthorized, wrong, 1)
+		if n := len(w.console.logins.sources); n != sourcesMax {
+			t.Errorf("%d sources", n)
+		}
+	})
 }
 
 func TestBadInputIsAnsweredWithACodeAndASentence(t *testing.T) {

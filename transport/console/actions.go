@@ -154,7 +154,7 @@ func (c *Console) ban(w http.ResponseWriter, r *http.Request, q query) *problem 
 	if p != nil {
 		return p
 	}
-	until := c.o.Now().Add(time.Duration(q.numbers["seconds"]) * time.Second)
+	until := time.Now().Add(time.Duration(q.numbers["seconds"]) * time.Second)
 	b := messages.Ban{Player: player, Until: until, Reason: reason, By: short(q.who.name)}
 	if err := c.o.Operations.Ban(r.Context(), b); err != nil {
 		return refused(err)

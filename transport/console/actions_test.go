@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -142,25 +143,27 @@ func TestAKickEndsEverySeat(t *testing.T) {
 
 // Each action, also a refused one, is told to those who listen.
 func TestActionsAreTold(t *testing.T) {
-	w := newWorld(t, false)
-	b := newSeats(w)
-	w.want(200, "", "POST", "/admin/v1/bans?player=ann&seconds=60&reason=rude", "", csrfHeader, machine)
-	w.want(404, "", "DELETE", "/admin/v1/bans?player=bob", "", csrfHeader, machine)
-	w.want(200, "", "DELETE", "/admin/v1/bans?player=ann", "", csrfHeader, machine)
-	w.want(200, "", "POST", "/admin/v1/log-level?level=debug", "", csrfHeader, machine)
-	if len(w.operations.bans) != 1 || !w.operations.bans[0].Until.Equal(w.now.Add(time.Minute)) || len(b.kicked) != 2 || w.operations.level != "debug" {
-		t.Errorf("%+v %+v", w.operations.bans, b.kicked)
-	}
-	by := short("this machine")
-	want := []Action{{"ban player", "ann", by, "done"}, {"lift ban", "bob", by, "NotFound"}, {"lift ban", "ann", by, "done"}, {"set log level", "debug", by, "done"}}
-	if len(w.operations.acted) != len(want) {
-		t.Fatalf("%+v", w.operations.acted)
-	}
-	for i := range want {
-		if w.operations.acted[i] != want[i] {
-			t.Errorf("%+v, want %+v", w.operations.acted[i], want[i])
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, false)
+		b := newSeats(w)
+		w.want(200, "", "POST", "/admin/v1/bans?player=ann&seconds=60&reason=rude", "", csrfHeader, machine)
+		w.want(404, "", "DELETE", "/admin/v1/bans?player=bob", "", csrfHeader, machine)
+		w.want(200, "", "DELETE", "/admin/v1/bans?player=ann", "", csrfHeader, machine)
+		w.want(200, "", "POST", "/admin/v1/log-level?level=debug", "", csrfHeader, machine)
+		if len(w.operations.bans) != 1 || !w.operations.bans[0].Until.Equal(time.Now().Add(time.Minute)) || len(b.kicked) != 2 || w.operations.level != "debug" {
+			t.Errorf("%+v %+v", w.operations.bans, b.kicked)
 		}
-	}
+		by := short("this machine")
+		want := []Action{{"ban player", "ann", by, "done"}, {"lift ban", "bob", by, "NotFound"}, {"lift ban", "ann", by, "done"}, {"set log level", "debug", by, "done"}}
+		if len(w.operations.acted) != len(want) {
+			t.Fatalf("%+v", w.operations.acted)
+		}
+		for i := range want {
+			if w.operations.acted[i] != want[i] {
+				t.Errorf("%+v, want %+v", w.operations.acted[i], want[i])
+			}
+		}
+	})
 }
 
 // A drain takes a grace within bounds, and is told with it, as its end is.

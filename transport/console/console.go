@@ -40,8 +40,6 @@ type Options struct {
 	// GameURLs returns the addresses that players' browsers connect to, ws:// and then wss://, as
 	// far as there are such listeners; nil: there are none. It is called for each page and seat.
 	GameURLs func() []string
-	// Now is the clock; nil means time.Now.
-	Now func() time.Time
 }
 
 // Console serves the pages and /admin/v1/. Safe for concurrent use.
@@ -73,14 +71,11 @@ const (
 
 // New returns a Console. Close ends what runs for its listeners.
 func New(o Options) *Console {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	assets, err := fs.Sub(files, "assets")
 	if err != nil {
 		panic(err) // the folder is embedded
 	}
-	c := &Console{o: o, began: o.Now(), logins: newLogins(o.Now), assets: http.StripPrefix(assetPrefix, http.FileServerFS(assets))}
+	c := &Console{o: o, began: time.Now(), logins: newLogins(), assets: http.StripPrefix(assetPrefix, http.FileServerFS(assets))}
 	c.samples.turn, c.crowd.turn = make(chan struct{}, 1), make(chan struct{}, 1)
 	c.profiling, c.closing = make(chan struct{}, 1), make(chan struct{})
 	c.hub.c = c

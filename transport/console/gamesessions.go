@@ -51,9 +51,13 @@ func shownGameSession(g *messages.GameSession) gameSession {
 
 // gameSessions lists game sessions with the grammar of SearchGameSessions (service-api.md 4), in pages.
 func (c *Console) gameSessions(w http.ResponseWriter, r *http.Request, q query) *problem {
-	after, p := positionOf(q.text("next"))
+	at, p := placeIn[position](q)
 	if p != nil {
 		return p
+	}
+	var after *messages.GameSessionPosition
+	if at != nil {
+		after = &messages.GameSessionPosition{Absent: at.Absent, Number: at.Number, Text: string(at.Text), ID: at.ID, Cut: at.Cut}
 	}
 	wanted, _ := messages.ParseGameSessionStatus(q.words["status"]) // 0, any
 	found, p := c.find(r, messages.FindGameSessions{
@@ -68,8 +72,8 @@ func (c *Console) gameSessions(w http.ResponseWriter, r *http.Request, q query) 
 		Matched      int           `json:"matched"`
 		Next         *string       `json:"next"`
 	}{GameSessions: shownAll(found.GameSessions, shownGameSession), Matched: found.Matched}
-	if found.Next != nil {
-		out.Next = new(nextOf(found.Next))
+	if at := found.Next; at != nil {
+		out.Next = nextOf(position{at.Absent, at.Number, []byte(at.Text), at.ID, at.Cut})
 	}
 	return answer(w, out)
 }
@@ -86,21 +90,26 @@ type position struct {
 	Cut    bool                   `json:"c"`
 }
 
-func nextOf(at *messages.GameSessionPosition) string {
-	raw, _ := json.Marshal(position{at.Absent, at.Number, []byte(at.Text), at.ID, at.Cut}) // texts and numbers only
-	return base64.RawURLEncoding.EncodeToString(raw)
+// nextOf is a place in a list as an answer has it, for the next page.
+func nextOf(place any) *string {
+	raw, _ := json.Marshal(place) // texts and numbers only
+	return new(base64.RawURLEncoding.EncodeToString(raw))
 }
 
-func positionOf(next string) (*messages.GameSessionPosition, *problem) {
+var errNext = invalid("next must be the next of an earlier answer")
+
+// placeIn is the place in a query, nil for the first page.
+func placeIn[T any](q query) (*T, *problem) {
+	next := q.text("next")
 	if next == "" {
 		return nil, nil
 	}
-	var at position
+	at := new(T)
 	raw, err := base64.RawURLEncoding.DecodeString(next)
-	if err != nil || json.Unmarshal(raw, &at) != nil {
-		return nil, invalid("next must be the next of an earlier answer")
+	if err != nil || json.Unmarshal(raw, at) != nil {
+		return nil, errNext
 	}
-	return &messages.GameSessionPosition{Absent: at.Absent, Number: at.Number, Text: string(at.Text), ID: at.ID, Cut: at.Cut}, nil
+	return at, nil
 }
 
 func (c *Console) find(r *http.Request, q messages.FindGameSessions) (messages.FoundGameSessions, *problem) {

@@ -1,11 +1,12 @@
 package console
 
 import (
-	"cmp"
 	"crypto/sha256"
+	"maps"
 	"math"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,54 +30,38 @@ const (
 
 // logins are the logins of browsers, and the attempts of those who tried, until the host restarts. Safe for concurrent use.
 type logins struct {
-	now func() time.Time
-
 	mu      sync.Mutex
 	open    map[[sha256.Size]byte]caller // by the hash of the cookie
 	sources map[netip.Prefix]*source
 	byTry   tries.List[*source] // the one that has not tried for the longest first
 }
 
-func newLogins(now func() time.Time) *logins {
-	return &logins{now: now, open: make(map[[sha256.Size]byte]caller), sources: make(map[netip.Prefix]*source)}
+func newLogins() *logins {
+	return &logins{open: make(map[[sha256.Size]byte]caller), sources: make(map[netip.Prefix]*source)}
 }
 
 // begin starts a login.
 func (l *logins) begin(key string, role Role) (cookie string, who caller) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sweep()
+	now := time.Now()
+	maps.DeleteFunc(l.open, func(_ [sha256.Size]byte, c caller) bool { return !now.Before(c.expires) })
 	if len(l.open) >= loginsMax {
-		var oldest [sha256.Size]byte
-		first := true
-		for id, c := range l.open {
-			if first || cmp.Compare(c.expires.UnixNano(), l.open[oldest].expires.UnixNano()) < 0 {
-				oldest, first = id, false
-			}
-		}
-		delete(l.open, oldest)
+		delete(l.open, slices.MinFunc(slices.Collect(maps.Keys(l.open)), func(a, b [sha256.Size]byte) int {
+			return l.open[a].expires.Compare(l.open[b].expires)
+		}))
 	}
 	cookie = newToken()
-	who = caller{name: key, role: role, csrf: newToken(), expires: l.now().Add(loginLife)}
+	who = caller{name: key, role: role, csrf: newToken(), expires: now.Add(loginLife)}
 	l.open[sha256.Sum256([]byte(cookie))] = who
 	return cookie, who
-}
-
-// sweep forgets logins that have expired. The caller holds mu.
-func (l *logins) sweep() {
-	now := l.now()
-	for id, c := range l.open {
-		if !now.Before(c.expires) {
-			delete(l.open, id)
-		}
-	}
 }
 
 func (l *logins) find(cookie string) (caller, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	who, ok := l.open[sha256.Sum256([]byte(cookie))]
-	return who, ok && l.now().Before(who.expires)
+	return who, ok && time.Now().Before(who.expires)
 }
 
 func (l *logins) end(cookie string) {
@@ -104,7 +89,7 @@ type source struct {
 func (l *logins) attempt(from netip.Prefix) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now, s := l.now(), l.sources[from]
+	now, s := time.Now(), l.sources[from]
 	switch {
 	case s != nil:
 		l.byTry.Remove(&s.queued)
@@ -135,7 +120,7 @@ func (l *logins) right(from netip.Prefix) {
 	if s == nil {
 		return
 	}
-	if s.full = s.full.Add(-attemptEvery); !s.full.After(l.now()) {
+	if s.full = s.full.Add(-attemptEvery); !s.full.After(time.Now()) {
 		l.forget(s)
 	}
 }

@@ -113,7 +113,7 @@ func (c *Console) sample() *overview {
 func (c *Console) look() *overview {
 	n := c.o.Counters
 	o := &overview{
-		At: c.o.Now().UTC(), Version: c.o.Version, UptimeSeconds: math.Floor(c.o.Now().Sub(c.began).Seconds()), Draining: n.Draining.Load() > 0,
+		At: time.Now().UTC(), Version: c.o.Version, UptimeSeconds: math.Floor(time.Since(c.began).Seconds()), Draining: n.Draining.Load() > 0,
 		Players: values(&n.Players), GameSessions: values(&n.GameSessions), Connections: values(&n.Connections),
 		Totals: totals{
 			MessagesIn: n.MessagesIn.Total(), MessagesDelivered: n.Delivered.Total(), BytesIn: n.BytesIn.Total(), BytesOut: n.BytesOut.Total(),

@@ -3,8 +3,6 @@ package console
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"math"
 	"net/http"
@@ -19,9 +17,12 @@ import (
 func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *problem {
 	limit := q.numbers["limit"]
 	status, _ := messages.ParsePlayerSessionStatus(q.words["status"]) // 0 for any
-	behind, p := placeOf(q.text("next"))
+	behind, p := placeIn[place](q)
 	if p != nil {
 		return p
+	}
+	if behind != nil && behind.Short == "" && behind.Game == "" {
+		return errNext
 	}
 	given := 0
 	for _, name := range []string{"player", "gameSession", "playerSession", "fleet"} {
@@ -55,8 +56,7 @@ func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *prob
 		more = &found[limit-1].place
 	}
 	if more != nil {
-		raw, _ := json.Marshal(more) // strings and numbers only
-		out.Next = new(base64.RawURLEncoding.EncodeToString(raw))
+		out.Next = nextOf(more)
 	}
 	states := make(map[messages.GameSessionID]*messages.GameSessionState)
 	soon, cancel := context.WithTimeout(r.Context(), answerMax) // for all game sessions of the page together
@@ -138,18 +138,6 @@ func (a place) compareGame(b place) int {
 
 func (a place) compare(b place) int {
 	return cmp.Or(a.compareGame(b), cmp.Compare(b.Created, a.Created), cmp.Compare(a.Short, b.Short))
-}
-
-func placeOf(next string) (*place, *problem) {
-	if next == "" {
-		return nil, nil
-	}
-	at := new(place)
-	raw, err := base64.RawURLEncoding.DecodeString(next)
-	if err != nil || json.Unmarshal(raw, at) != nil || at.Short == "" && at.Game == "" {
-		return nil, invalid("next must be the next of an earlier answer")
-	}
-	return at, nil
 }
 
 // placed is a player session with its place.
