@@ -12,11 +12,8 @@ import (
 	"strings"
 )
 
-const (
-	tempSuffix = ".part"
-	// ReplacedSuffix and a number end the name of a store that Restore has replaced; the last one has the highest number.
-	ReplacedSuffix = ".replaced."
-)
+// ReplacedSuffix and a number end the name of a store that Restore has replaced; the last one has the highest number.
+const ReplacedSuffix = ".replaced."
 
 // Summary describes a checked backup.
 type Summary struct {
@@ -31,11 +28,7 @@ type Summary struct {
 // Summary.Damaged names the records that are damaged in the store and so in the copy. Another process may have the store open, and
 // go on writing. The copy has a temporary name until it is complete and checked. A cancelled context leaves no file.
 func Backup(ctx context.Context, path, to string) (sum Summary, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("store: backup: %w", err)
-		}
-	}()
+	defer about("store: backup", &err)
 	if path, err = filepath.Abs(path); err != nil {
 		return sum, err
 	}
@@ -48,18 +41,14 @@ func Backup(ctx context.Context, path, to string) (sum Summary, err error) {
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
 		return sum, fmt.Errorf("%s is there already", to)
 	}
-	temp := to + tempSuffix
-	if err := removeStore(temp); err != nil {
-		return sum, err
-	}
-	defer func() { err = errors.Join(err, removeStore(temp)) }()
-	if err := snapshot(ctx, path, temp); err != nil {
-		return sum, fmt.Errorf("%s: %w", path, explain(err))
-	}
-	if sum, err = verify(ctx, temp); err != nil {
-		return sum, err
-	}
-	return sum, publish(temp, to)
+	err = replace(to, func(temp string) (err error) {
+		if err := snapshot(ctx, path, temp); err != nil {
+			return fmt.Errorf("%s: %w", path, explain(err))
+		}
+		sum, err = verify(ctx, temp)
+		return err
+	})
+	return sum, err
 }
 
 // snapshot writes the state of a store into a single file without a log.
@@ -146,11 +135,7 @@ func kinds(ctx context.Context, db *sql.DB) (all []Kind, err error) {
 // Restore replaces the store at path, which nobody may have open, with a backup, unless that has damaged records. The former store
 // is renamed with ReplacedSuffix and a number. If the process dies meanwhile, either the old store or the new one is there, complete.
 func Restore(ctx context.Context, path, from string) (sum Summary, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("store: restore: %w", err)
-		}
-	}()
+	defer about("store: restore", &err)
 	if _, err := os.Stat(from + logSuffix); err == nil {
 		return sum, fmt.Errorf("%s is a store with a log, and no backup", from)
 	}
@@ -164,25 +149,21 @@ func Restore(ctx context.Context, path, from string) (sum Summary, err error) {
 		return sum, err
 	}
 	defer unlock()
-	temp := path + tempSuffix
-	if err := removeStore(temp); err != nil {
-		return sum, err
-	}
-	defer func() { err = errors.Join(err, removeStore(temp)) }()
-	if err := copyFile(from, temp); err != nil {
-		return sum, err
-	}
-	if sum, err = verify(ctx, temp); err != nil { // the copy, because that will be opened
-		return sum, fmt.Errorf("%s cannot be used: %w", from, err)
-	}
-	if n := len(sum.Damaged); n > 0 {
-		return sum, fmt.Errorf("%s cannot be used: %d of its records are damaged, the first is %v: use another backup; if there is none, copy the file to %s by hand: a host starts without them",
-			from, n, sum.Damaged[0], path)
-	}
-	if sum.Replaced, err = setAside(path, ReplacedSuffix); err != nil {
-		return sum, err
-	}
-	return sum, publish(temp, path)
+	err = replace(path, func(temp string) (err error) {
+		if err := copyFile(from, temp); err != nil {
+			return err
+		}
+		if sum, err = verify(ctx, temp); err != nil { // the copy, because that will be opened
+			return fmt.Errorf("%s cannot be used: %w", from, err)
+		}
+		if n := len(sum.Damaged); n > 0 {
+			return fmt.Errorf("%s cannot be used: %d of its records are damaged, the first is %v: use another backup; if there is none, copy the file to %s by hand: a host starts without them",
+				from, n, sum.Damaged[0], path)
+		}
+		sum.Replaced, err = setAside(path, ReplacedSuffix)
+		return err
+	})
+	return sum, err
 }
 
 // setAside links the store at path, if any, to a second name, and moves its log away: SQLite would apply it to the next store.

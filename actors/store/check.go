@@ -32,11 +32,7 @@ const brokenMax = 20
 
 // OpenReader opens the store at a path. The error says why the file is not a store.
 func OpenReader(path string) (r *Reader, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("store: %w", err)
-		}
-	}()
+	defer about("store", &err)
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}

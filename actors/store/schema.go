@@ -23,7 +23,7 @@ const appID = 0x54525045
 const (
 	logSuffix  = "-wal"
 	lockSuffix = ".lock"
-	newSuffix  = ".new"
+	tempSuffix = ".part"
 )
 
 // versionsTable is what a new store has before its first migration.
@@ -142,33 +142,31 @@ func openFile(path string) (*sql.DB, error) {
 
 // create creates an empty store under a temporary name and renames it, so that an incomplete store never has the name path.
 func create(path string) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("store: make %s: %w", path, err)
-		}
-	}()
+	defer about("store: make "+path, &err)
 	if _, err := os.Stat(path + logSuffix); err == nil {
 		return fmt.Errorf("its log %s is there, and it is not: restore a backup, or remove the log to start anew", path+logSuffix)
 	}
-	temp := path + newSuffix
-	if err := removeStore(temp); err != nil {
-		return err
+	return replace(path, func(temp string) error {
+		if err := writeNew(temp, strings.NewReader("")); err != nil {
+			return err
+		}
+		db, err := connect(temp)
+		if err != nil {
+			return err
+		}
+		_, err = db.Exec(fmt.Sprintf("PRAGMA application_id = %d; ", appID) + versionsTable)
+		if err == nil {
+			err = migrate(db, migrations)
+		}
+		return errors.Join(err, db.Close())
+	})
+}
+
+// about is deferred, and says of an error in what it is.
+func about(what string, err *error) {
+	if *err != nil {
+		*err = fmt.Errorf("%s: %w", what, *err)
 	}
-	if err := writeNew(temp, strings.NewReader("")); err != nil {
-		return err
-	}
-	db, err := connect(temp)
-	if err != nil {
-		return err
-	}
-	_, err = db.Exec(fmt.Sprintf("PRAGMA application_id = %d; ", appID) + versionsTable)
-	if err == nil {
-		err = migrate(db, migrations)
-	}
-	if err = errors.Join(err, db.Close()); err != nil {
-		return err
-	}
-	return publish(temp, path)
 }
 
 // writeNew writes what it reads to a new file that only its owner may read.
@@ -181,23 +179,27 @@ func writeNew(path string, in io.Reader) error {
 	return errors.Join(err, out.Close())
 }
 
-// publish renames a finished file durably.
-func publish(temp, path string) error {
-	if err := syncFile(temp); err != nil {
+// replace puts a store that finish writes to a temporary file in the place of path, durably. It leaves no other file.
+func replace(path string, finish func(temp string) error) (err error) {
+	temp := path + tempSuffix
+	if err := removeStore(temp); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, removeStore(temp)) }()
+	if err := finish(temp); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(temp, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	if err := os.Rename(temp, path); err != nil {
 		return err
 	}
 	return syncDir(filepath.Dir(path))
-}
-
-func syncFile(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 // removeStore removes a database that is not in use: its file, log and journal.

@@ -90,25 +90,21 @@ func (s *SQLite) salvage(why error) (db *sql.DB, err error) {
 	if n, err := version(broken); err != nil || n != len(migrations) {
 		return nil, errors.Join(why, fmt.Errorf("and nothing of it can be saved: schema version %d, %w", n, err))
 	}
-	temp := s.path + tempSuffix
-	if err := removeStore(temp); err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, removeStore(temp)) }()
-	if err := create(temp); err != nil {
-		return nil, err
-	}
-	copied, err := copyReadable(broken, temp)
-	if err != nil {
-		return nil, errors.Join(why, err)
-	}
-	if err := broken.Close(); err != nil {
-		s.log.Warn().Err(err).Str("path", s.path).Msg("the damaged store could not be closed")
-	}
-	kept, err := setAside(s.path, DamagedSuffix+".")
-	if err == nil {
-		err = publish(temp, s.path)
-	}
+	var copied int
+	var kept string
+	err = replace(s.path, func(temp string) (err error) {
+		if err := create(temp); err != nil {
+			return err
+		}
+		if copied, err = copyReadable(broken, temp); err != nil {
+			return errors.Join(why, err)
+		}
+		if err := broken.Close(); err != nil {
+			s.log.Warn().Err(err).Str("path", s.path).Msg("the damaged store could not be closed")
+		}
+		kept, err = setAside(s.path, DamagedSuffix+".")
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
