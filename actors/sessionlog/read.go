@@ -66,7 +66,6 @@ func (s *Store) read(ctx context.Context, id messages.GameSessionID, follow bool
 	return &reader{store: s, log: l, ctx: ctx, follow: follow}, nil
 }
 
-// awaitWritten returns when the queued lines of a log are written.
 func (s *Store) awaitWritten(l *log) {
 	timeout := time.NewTimer(awaitWrittenMax)
 	defer timeout.Stop()

@@ -37,7 +37,6 @@ type Store struct {
 	warned   time.Time  // of the last warning
 }
 
-// log is the log of one game session.
 type log struct {
 	id   messages.GameSessionID
 	base string // path without number
@@ -58,7 +57,6 @@ type log struct {
 	used *list.Element
 }
 
-// part is one file of a log.
 type part struct {
 	number int
 	bytes  int64

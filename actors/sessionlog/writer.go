@@ -60,7 +60,6 @@ func (s *Store) flush() {
 	s.changed = make(chan struct{})
 }
 
-// write writes the pending lines of one log.
 func (s *Store) write(l *log) {
 	s.mu.Lock()
 	data, lines, missing := l.pending, l.lines, l.missing
@@ -112,7 +111,6 @@ func missingText(n int) string {
 	return fmt.Sprintf("%d lines are missing: they came too fast, or could not be written", n)
 }
 
-// warnEvery is the shortest time between two warnings in the host's log.
 const warnEvery = 10 * time.Minute
 
 // warn logs that writing fails, at most once in warnEvery.

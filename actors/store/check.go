@@ -27,7 +27,6 @@ type Report struct {
 	Broken []string // faults that SQLite finds in the file, and those of its log
 }
 
-// brokenMax bounds how many faults of a file are listed.
 const brokenMax = 20
 
 // OpenReader opens the store at a path. The error says why the file is not a store.

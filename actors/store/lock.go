@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// errLocked says that another process has the store open.
 var errLocked = errors.New("another process has it open")
 
 // lock takes a lock file for this process. The file is never removed: otherwise two processes could lock two different files.

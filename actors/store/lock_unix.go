@@ -21,7 +21,6 @@ func lockFile(f *os.File) error {
 // unlockFile ends the lock. Closing is not enough: a child that is being forked holds a copy of the descriptor until its exec.
 func unlockFile(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }
 
-// syncDir makes the entries of a folder durable.
 func syncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// recordKey names a record.
 type recordKey struct {
 	kind Kind
 	id   string

@@ -78,7 +78,6 @@ func identify(path string) error {
 	return nil
 }
 
-// isFile refuses a path that is not a regular file.
 func isFile(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -279,7 +278,6 @@ func checkContent(db *sql.DB) error {
 	return err
 }
 
-// version returns the version of the schema.
 func version(db *sql.DB) (n int, err error) {
 	err = db.QueryRow("SELECT coalesce(max(version), 0) FROM versions").Scan(&n)
 	return n, err

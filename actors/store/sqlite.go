@@ -62,7 +62,6 @@ type SQLite struct {
 	probing   bool
 }
 
-// commit is one call of Commit.
 type commit struct {
 	changes []Change
 	bytes   int

@@ -23,7 +23,6 @@ const (
 // store fails gets no calls that would commit anything. A variable for tests.
 var probeEvery = 5 * time.Second
 
-// writer is the state of the goroutine that writes.
 type writer struct {
 	conn     *sql.Conn
 	put, del *sql.Stmt

@@ -8,8 +8,7 @@ import (
 )
 
 const (
-	// bodyMax bounds the body of a usual request, in bytes.
-	bodyMax = 1 << 20
+	bodyMax = 1 << 20 // bytes of a usual request
 
 	// bodiesMax bounds all bodies that are being read but small ones: large bodies that come slowly do not delay usual requests.
 	bodiesMax = 256 << 20
@@ -19,7 +18,6 @@ const (
 	bodyDrainMax = 16 << 20
 )
 
-// readBody reads a whole body of at most most bytes.
 func readBody(r *http.Request, most int64) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil

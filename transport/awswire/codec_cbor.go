@@ -82,7 +82,6 @@ var (
 	fieldsCache sync.Map // reflect.Type -> []field
 )
 
-// field is one member of an SDK struct.
 type field struct {
 	name  string
 	index []int

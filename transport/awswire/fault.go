@@ -55,7 +55,6 @@ func Internal(cause error) *Fault {
 	}
 }
 
-// fault translates the error of a handler.
 func (s *Server) fault(declared string, err error) *Fault {
 	var ready *Fault
 	if errors.As(err, &ready) {

@@ -78,7 +78,6 @@ func NewKey() (id, secret string) {
 	return "TRPE" + base32.StdEncoding.EncodeToString(random[:10]), base64.RawURLEncoding.EncodeToString(random[10:])
 }
 
-// accessKey is a Key with its limiter and allowed operations.
 type accessKey struct {
 	id, secret, token string
 	allowed           map[string]bool // operations; nil: all

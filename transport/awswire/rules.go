@@ -20,7 +20,6 @@ type Rule struct {
 // Check refuses a value, which is never nil, by an Invalid fault that starts with path, the member's name for the caller.
 type Check func(path string, v reflect.Value) error
 
-// boundRule is a rule with its place in a struct.
 type boundRule struct {
 	Rule
 	index int

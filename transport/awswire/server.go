@@ -60,7 +60,6 @@ func New(o Options) *Server {
 // writeTimeout bounds how long a caller may take to read an answer.
 const writeTimeout = 30 * time.Second
 
-// answer is a response before it is written.
 type answer struct {
 	codec codec
 	body  []byte

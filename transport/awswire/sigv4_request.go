@@ -32,7 +32,6 @@ type signed struct {
 	signature              []byte
 }
 
-// parseSigned reads the headers of a signature.
 func parseSigned(r *http.Request) (*signed, error) {
 	if r.Header.Get(headerAuthorization) == "" {
 		return nil, refuse(missingToken, "Missing Authentication Token")

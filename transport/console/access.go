@@ -89,7 +89,6 @@ func sameSite(r *http.Request) bool {
 	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
 }
 
-// identify returns who sent a request, or a refusal.
 func (c *Console) identify(r *http.Request) (caller, *problem) {
 	a := &c.o.Access
 	if !sameSite(r) {

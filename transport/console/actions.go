@@ -38,7 +38,6 @@ type Action struct {
 	Result string `json:"result"` // done, or the code of the refusal; Aborted: the answer was broken off
 }
 
-// report logs an action and makes an event of it.
 func (c *Console) report(r *http.Request, name string, q query, p *problem) {
 	target := ""
 	for _, param := range []string{"id", "player", "level", "kind", "fleet", "grace"} {
@@ -76,7 +75,6 @@ const (
 	playerMax = 1024
 )
 
-// whoAndWhy returns the player and the reason of a request.
 func (q query) whoAndWhy() (player messages.PlayerID, reason string, p *problem) {
 	if len(q.text("reason")) > textMax {
 		return "", "", invalid("reason is longer than %d bytes", textMax)
@@ -100,7 +98,6 @@ func (c *Console) kick(w http.ResponseWriter, r *http.Request, q query) *problem
 	return answer(w, k)
 }
 
-// kicked is what a kick does.
 type kicked struct {
 	Kicked int `json:"kicked"` // player sessions that end
 	Silent int `json:"silent"` // game sessions that do not answer: they remove the player when they do, or end
@@ -136,7 +133,6 @@ func (c *Console) kickFrom(ctx context.Context, player messages.PlayerID, game m
 	return k, nil
 }
 
-// ban is a ban in an answer.
 type ban struct {
 	PlayerID string     `json:"playerId"`
 	Until    *time.Time `json:"until"`

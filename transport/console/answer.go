@@ -31,7 +31,6 @@ func invalid(format string, args ...any) *problem {
 	return &problem{http.StatusBadRequest, "BadRequest", fmt.Sprintf(format, args...)}
 }
 
-// refused translates an error of the Backend.
 func refused(err error) *problem {
 	var e *messages.Error
 	switch {
@@ -99,7 +98,6 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(body.Bytes())
 }
 
-// route is one method of one path.
 type route struct {
 	params []string // the names of query parameters that it takes
 	checks []param
@@ -109,7 +107,6 @@ type route struct {
 	name   string // under which it is logged, and told as an event; empty: it is not
 }
 
-// param says what a query parameter must be.
 type param struct {
 	name            string
 	needed          bool
@@ -131,10 +128,8 @@ func paramOf(text string) (p param) {
 	return p
 }
 
-// table lists all paths below prefix.
 func (c *Console) table() map[string]map[string]route {
 	type serve = func(w http.ResponseWriter, r *http.Request, q query) *problem
-	// get reads something.
 	get := func(f serve, params ...string) route {
 		to := route{serve: f, checks: make([]param, len(params))}
 		for i, text := range params {
@@ -303,7 +298,6 @@ func (q *query) read(raw string, known []string) *problem {
 
 func (q query) text(name string) string { return q.values.Get(name) }
 
-// check reads the parameters that are words or numbers.
 func (q *query) check(params []param) *problem {
 	q.words, q.numbers = map[string]string{}, map[string]int{}
 	for _, one := range params {

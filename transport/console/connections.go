@@ -22,7 +22,6 @@ type crowd struct {
 	totals map[messages.PlayerSessionID]traffic
 }
 
-// traffic counts messages from and to one player.
 type traffic struct{ in, out uint64 }
 
 const (
@@ -31,8 +30,7 @@ const (
 	// 1,000 game sessions with 5,000 players take 35 to 100 ms of CPU time.
 	crowdShare   = 50
 	crowdLifeMax = 10 * time.Second
-	// crowdAsked is how many game sessions are asked at a time.
-	crowdAsked = 4
+	crowdAsked   = 4
 	// crowdMax bounds the players that are looked at.
 	crowdMax = 100_000
 )
@@ -50,7 +48,6 @@ func (c *Console) connections(w http.ResponseWriter, r *http.Request, q query) *
 	}{firstPlayers(all, q.words["sort"], q.numbers["limit"]), len(all), silentOf(games)})
 }
 
-// silentOf counts the game sessions that do not answer.
 func silentOf(games []busyGame) (n int) {
 	for i := range games {
 		if games[i].Silent {

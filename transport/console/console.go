@@ -116,7 +116,6 @@ func isRead(method string) bool { return method == http.MethodGet || method == h
 // policy lets pages load scripts, styles and data from this address only, and be shown in no frame.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
-// protect sets the headers that every answer of the console has.
 func protect(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")

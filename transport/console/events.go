@@ -11,7 +11,6 @@ import (
 )
 
 const (
-	// listenersMax bounds the streams of events at a time.
 	listenersMax = 16
 	// listenerQueue bounds the frames that wait for a listener. A slower one is cut off, and connects again by itself.
 	listenerQueue = 256
@@ -79,7 +78,6 @@ func (h *hub) close() {
 	h.running.Wait()
 }
 
-// cutAll ends all listeners.
 func (h *hub) cutAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -131,7 +129,6 @@ func (h *hub) run(stop <-chan struct{}, next uint64) {
 	}
 }
 
-// newest returns the number after the newest event.
 func (h *hub) newest() (next uint64) {
 	for {
 		events, after, _ := h.c.o.Events.Since(next)
@@ -148,7 +145,6 @@ func frameOf(name string, data []byte) []byte {
 // recentMax bounds the events that a new listener gets at once.
 const recentMax = 100
 
-// recent returns the newest events that are kept.
 func (c *Console) recent() [][]byte {
 	var all [][]byte
 	for next := uint64(0); ; {

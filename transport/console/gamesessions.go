@@ -14,7 +14,6 @@ import (
 	"troupe/messages/search"
 )
 
-// gameSession is a game session in a list.
 type gameSession struct {
 	ID             string            `json:"id"`
 	Name           string            `json:"name"`
@@ -129,13 +128,11 @@ func (c *Console) find(r *http.Request, q messages.FindGameSessions) (messages.F
 	return found, nil
 }
 
-// active returns the ACTIVE game sessions of a fleet, or of all.
 func (c *Console) active(r *http.Request, fleet messages.FleetID) ([]*messages.GameSession, *problem) {
 	found, p := c.find(r, messages.FindGameSessions{FleetID: fleet, Status: messages.GameSessionActive})
 	return found.GameSessions, p
 }
 
-// player is a player of a running game session.
 type player struct {
 	GameSessionID string     `json:"gameSessionId"`
 	PlayerSession string     `json:"playerSession"` // shortened
@@ -194,7 +191,6 @@ type group struct {
 	Peers []int `json:"peers"`
 }
 
-// gameSession shows one game session with its players and groups.
 func (c *Console) gameSession(w http.ResponseWriter, r *http.Request, q query) *problem {
 	id := messages.GameSessionID(q.text("id"))
 	g, err := messages.Do(r.Context(), c.o.Backend, messages.GameSessionQuery{ID: id})
@@ -253,7 +249,6 @@ func recordedPlayer(s *messages.PlayerSession) player {
 	return p
 }
 
-// terminate ends a game session.
 func (c *Console) terminate(w http.ResponseWriter, r *http.Request, q query) *problem {
 	return answerAsked(c, w, r, messages.TerminateGameSession{
 		GameSessionID: messages.GameSessionID(q.text("id")), Force: q.words["force"] == "true",

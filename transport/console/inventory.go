@@ -34,7 +34,6 @@ func (c *Console) listeners(w http.ResponseWriter, _ *http.Request, _ query) *pr
 	return answer(w, map[string][]Listener{"listeners": append([]Listener{}, c.o.Operations.Listeners()...)})
 }
 
-// closedConnection is a connection that has ended.
 type closedConnection struct {
 	At            *time.Time `json:"at"`
 	LastedSeconds float64    `json:"lastedSeconds"`
@@ -122,7 +121,6 @@ func (c *Console) fleetEvents(w http.ResponseWriter, r *http.Request, q query) *
 	})
 }
 
-// moment is an entry of the time line of a game session.
 type moment struct {
 	At       *time.Time `json:"at"`
 	Kind     string     `json:"kind"` // reserved, joined, cut, resumed, left or refused

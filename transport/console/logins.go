@@ -40,7 +40,6 @@ func newLogins() *logins {
 	return &logins{open: make(map[[sha256.Size]byte]caller), sources: make(map[netip.Prefix]*source)}
 }
 
-// begin starts a login.
 func (l *logins) begin(key string, role Role) (cookie string, who caller) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

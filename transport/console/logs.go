@@ -16,7 +16,6 @@ import (
 // tailBytes bounds what is read of a log for its last lines: pages ask every two seconds.
 const tailBytes = 512 << 10
 
-// gameSessionLog shows the last lines of a log.
 func (c *Console) gameSessionLog(w http.ResponseWriter, _ *http.Request, q query) *problem {
 	log, whole, p := c.openLog(q, tailBytes)
 	if p != nil {
@@ -41,7 +40,6 @@ func (c *Console) gameSessionLog(w http.ResponseWriter, _ *http.Request, q query
 // downloadWriteTimeout ends a download that makes no progress.
 const downloadWriteTimeout = 30 * time.Second
 
-// downloadLog sends a whole log as a file.
 func (c *Console) downloadLog(w http.ResponseWriter, _ *http.Request, q query) *problem {
 	log, _, p := c.openLog(q, 0)
 	if p != nil {
@@ -63,7 +61,6 @@ func (c *Console) downloadLog(w http.ResponseWriter, _ *http.Request, q query) *
 	}
 }
 
-// openLog opens the log of the game session that a request names.
 func (c *Console) openLog(q query, bytes int64) (log io.ReadCloser, whole bool, p *problem) {
 	log, whole, err := c.o.Logs(messages.GameSessionID(q.text("id")), bytes)
 	switch {

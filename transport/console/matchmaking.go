@@ -120,7 +120,6 @@ func shownWait(t *messages.TicketWait) ticketWait {
 	}
 }
 
-// secondsOf is null for 0.
 func secondsOf(d time.Duration) *float64 {
 	if d <= 0 {
 		return nil

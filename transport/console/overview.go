@@ -12,7 +12,6 @@ import (
 	"troupe/transport/ops"
 )
 
-// overview is the state of the host at one moment.
 type overview struct {
 	At            time.Time         `json:"at"`
 	Version       string            `json:"version"`

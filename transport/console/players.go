@@ -140,7 +140,6 @@ func (a place) compare(b place) int {
 	return cmp.Or(a.compareGame(b), cmp.Compare(b.Created, a.Created), cmp.Compare(a.Short, b.Short))
 }
 
-// placed is a player session with its place.
 type placed struct {
 	*messages.PlayerSession
 	place place

@@ -21,7 +21,6 @@ type fleet struct {
 	Aliases      []string        `json:"aliases"`
 }
 
-// fleetLocation is the capacity and the use of a fleet in one location.
 type fleetLocation struct {
 	Location     string `json:"location"`
 	GroupsMin    int    `json:"groupsMin"`
@@ -114,7 +113,6 @@ type runningVersion struct {
 	Newest        time.Time `json:"newest"` // when the last of the game sessions was created
 }
 
-// runningMax bounds the versions in an answer.
 const runningMax = 200
 
 // running says which versions run: after an update, older game sessions go on with the version that they have.

@@ -185,7 +185,6 @@ func (d *deliveries) done(s *sink, i *item) {
 	}
 }
 
-// look wakes the keeper.
 func (d *deliveries) look() {
 	select {
 	case d.wake <- struct{}{}:

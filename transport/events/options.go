@@ -101,7 +101,6 @@ func (o *SinkOptions) takes(e *messages.Event) bool {
 	return o.takesKind(e.Kind) && (!e.Kind.Vendor() || o.All || o.maps(e.Target))
 }
 
-// maps reports whether a NotificationTarget belongs to this sink.
 func (o *SinkOptions) maps(target string) bool {
 	return target != "" && slices.ContainsFunc(o.Targets, func(pattern string) bool {
 		ok, _ := path.Match(pattern, target)

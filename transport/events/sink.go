@@ -53,7 +53,6 @@ func newSink(d *deliveries, o SinkOptions, bit sinkSet, most int) *sink {
 // hasRoom reports whether the queue is at most half full, so that reading the outbox is worth it.
 func (s *sink) hasRoom() bool { return s.waiting <= s.most/2 }
 
-// push adds an event to the queue.
 func (s *sink) push(i *item) {
 	s.count(1)
 	key := about(&i.event)
@@ -83,7 +82,6 @@ func (s *sink) start(l *lane) {
 	}
 }
 
-// run delivers events while there are ready ones.
 func (s *sink) run() {
 	d := s.d
 	d.mu.Lock()
@@ -102,7 +100,6 @@ func (s *sink) run() {
 	s.running--
 }
 
-// after handles the outcome of an attempt.
 func (s *sink) after(l *lane, i *item, err error) {
 	d := s.d
 	var refused refusal

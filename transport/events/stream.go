@@ -37,7 +37,6 @@ type stream struct {
 	closed  bool
 }
 
-// shown is an event in the buffer.
 type shown struct {
 	kind     messages.EventKind
 	name     string
@@ -50,7 +49,6 @@ func newStream(o StreamOptions) *stream {
 	return &stream{own: o.Own, most: cmp.Or(o.Buffer, defaultBuffer), more: make(chan struct{})}
 }
 
-// publish sends an event to all readers.
 func (s *stream) publish(e *messages.Event, render func(*messages.Event) []byte) {
 	if !e.Kind.Vendor() && e.Kind != messages.EventOperator && !s.own {
 		return
@@ -75,7 +73,6 @@ func (s *stream) publish(e *messages.Event, render func(*messages.Event) []byte)
 	s.more = make(chan struct{})
 }
 
-// close ends all readers.
 func (s *stream) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,6 @@ import (
 	"time"
 )
 
-// webhook posts events.
 type webhook struct {
 	o      SinkOptions
 	origin origin

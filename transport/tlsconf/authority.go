@@ -35,7 +35,6 @@ type authority struct {
 	log   zerolog.Logger
 }
 
-// pair is a certificate with its private key.
 type pair struct {
 	cert *x509.Certificate
 	key  crypto.Signer

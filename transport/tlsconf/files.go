@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 )
 
-// fileMax bounds what is read of one file.
 const fileMax = 1 << 20
 
 // readPEM reads and parses a file. Every error names it. With secret, only the owner may have access to the file.

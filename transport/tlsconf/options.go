@@ -56,7 +56,6 @@ func (h hosts) equal(other hosts) bool {
 	return slices.Equal(h.names, other.names) && slices.Equal(h.ips, other.ips)
 }
 
-// parseHosts checks and sorts names and addresses.
 func parseHosts(list []string) (h hosts, err error) {
 	for _, s := range list {
 		if ip, err := netip.ParseAddr(s); err == nil {
@@ -97,7 +96,6 @@ func isName(s string) bool {
 	})
 }
 
-// validate checks the options.
 func (o Options) validate() error {
 	switch {
 	case o.Dir != "" && (o.CertFile != "" || o.KeyFile != "" || o.CAFile != ""):

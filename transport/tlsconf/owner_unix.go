@@ -7,7 +7,6 @@ import (
 	"syscall"
 )
 
-// ownerOf returns the ids of a file's owner and group.
 func ownerOf(info fs.FileInfo) (owner, group int, known bool) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

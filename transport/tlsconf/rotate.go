@@ -38,7 +38,6 @@ func (h hosts) split(ca *x509.Certificate) (good, bad hosts) {
 	return good, bad
 }
 
-// texts returns all names and addresses of h.
 func (h hosts) texts() []string {
 	all := slices.Clone(h.names)
 	for _, ip := range h.ips {

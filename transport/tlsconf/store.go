@@ -25,7 +25,6 @@ const (
 type source interface {
 	// load reads the files; the private CA also creates and renews its own.
 	load(now time.Time) (*bundle, error)
-	// files returns the files that load reads.
 	files() []string
 }
 

@@ -89,7 +89,6 @@ func (b *Bundle) scripts() []string {
 	return names
 }
 
-// candidatesMax is how many files an error names.
 const candidatesMax = 8
 
 func (b *Bundle) candidates() string {

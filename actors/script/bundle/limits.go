@@ -112,7 +112,6 @@ func (c *collector) claim(name string, folder bool) error {
 	return nil
 }
 
-// read takes a file's content.
 func (c *collector) read(name string, from io.Reader) error {
 	content, err := io.ReadAll(io.LimitReader(from, c.limits.UnpackedMax-c.total+1))
 	if err != nil {

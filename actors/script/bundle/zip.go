@@ -83,7 +83,6 @@ func slashed(f *zip.File) string {
 	return f.Name
 }
 
-// clip shortens a name from an archive for an error.
 func clip(name string) string {
 	if len(name) > 128 {
 		return name[:128] + "..."

@@ -86,7 +86,6 @@ var classes = map[string]engine.Factory{"RangeError": nil, "Uint8Array": nil}
 // handlers finds the Handler of a runtime for the guards, which get the runtime alone.
 var handlers sync.Map // from weak.Pointer[goja.Runtime] to weak.Pointer[Handler]
 
-// guarded adds the handler to handlers.
 func (h *Handler) guarded() {
 	key := weak.Make(h.vm)
 	handlers.Store(key, weak.Make(h))
@@ -100,10 +99,8 @@ func handlerOf(r *goja.Runtime) *Handler {
 	return nil
 }
 
-// native is what a function does (engine.Native).
 type native = engine.Native
 
-// guardFunction replaces what a built-in function does.
 func guardFunction(o *goja.Object, by func(call native, c goja.FunctionCall) goja.Value) {
 	f := engine.Function(o)
 	call := *f

@@ -9,7 +9,6 @@ import (
 	"troupe/messages"
 )
 
-// callback is a function of the glue.
 type callback struct {
 	name string
 	call native

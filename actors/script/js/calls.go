@@ -162,7 +162,6 @@ func (h *Handler) nextTick(job func()) {
 	h.ticks = append(h.ticks, job)
 }
 
-// waiting sets host.ticks.waiting.
 func (h *Handler) waiting(is bool) { _ = h.tickFlag.Set("waiting", is) }
 
 func (h *Handler) drain() {
@@ -176,7 +175,6 @@ func (h *Handler) drain() {
 	h.waiting(false)
 }
 
-// afterCallback is host.afterCallback().
 func (h *Handler) afterCallback(goja.FunctionCall) {
 	if len(h.ticks) > 0 {
 		h.drain()

@@ -20,7 +20,6 @@ func isAbrupt(err error) bool {
 	return errors.As(err, &interrupted) || errors.As(err, &overflow)
 }
 
-// framesMax is how many frames of a stack a log line shows.
 const framesMax = 10
 
 // uncaught ends the game session for an error outside callbacks, as Node.js ends the process, unless the script listens for such errors.

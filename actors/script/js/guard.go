@@ -19,7 +19,6 @@ import (
 // proxiesMax is how long a chain of proxies may be: the engine recurses over it.
 const proxiesMax = 1000
 
-// globalGuards guard properties of the global object.
 func globalGuards() map[string]guarding {
 	guards := map[string]guarding{
 		"Array":     guardObject("Array", (*Handler).guardArrayFrom),
@@ -40,7 +39,6 @@ func globalGuards() map[string]guarding {
 	return guards
 }
 
-// functionGuards guard Function.prototype.
 func functionGuards() map[string]guarding {
 	return map[string]guarding{
 		"constructor": guardObject("Function", functionGuard("function")),
@@ -60,7 +58,6 @@ func functionGuards() map[string]guarding {
 	}
 }
 
-// objectGuards guard Object.
 func objectGuards() map[string]guarding {
 	guards := map[string]guarding{"setPrototypeOf": guardCall((*Handler).setPrototypeOf)}
 	for _, name := range []string{"keys", "values", "entries", "getOwnPropertyNames", "getOwnPropertyDescriptors", "assign"} {
@@ -174,7 +171,6 @@ func (h *Handler) worked(took time.Duration) {
 	h.endIfInterrupted()
 }
 
-// guardProxy bounds chains of proxies.
 func (h *Handler) guardProxy(proxy *goja.Object) {
 	check := func(args []goja.Value) []goja.Value {
 		h.reaches(nil, args...)
@@ -218,7 +214,6 @@ func (t *traps) Get(name string) goja.Value {
 	})
 }
 
-// guardReflect guards Reflect.
 func (h *Handler) guardReflect(reflection *goja.Object) {
 	takes := func(at int, what string) func(c goja.FunctionCall) {
 		return func(c goja.FunctionCall) {

@@ -11,7 +11,6 @@ import (
 	"troupe/messages"
 )
 
-// hostFunction is a function of the host.
 type hostFunction func(*Handler, goja.FunctionCall) goja.Value
 
 // hostFunctions are the functions of host, as the comment of realtime.js has them, and more for timers.js.
@@ -86,7 +85,6 @@ func (h *Handler) log(c goja.FunctionCall) {
 	h.process.Log.At(script.Level(c.Argument(0).ToInteger()), file, row, realtime.OwnFrames(c.Argument(1).String()))
 }
 
-// format is host.format(args).
 func (h *Handler) format(c goja.FunctionCall) goja.Value {
 	list := c.Argument(0).ToObject(h.vm)
 	args := make([]goja.Value, list.Get("length").ToInteger()) // an iterator takes 5 KiB
@@ -113,7 +111,6 @@ func (h *Handler) text(c goja.FunctionCall) goja.Value {
 	return h.vm.ToValue(modules.Text(b))
 }
 
-// backfill is host.backfill(start).
 func (h *Handler) backfill(c goja.FunctionCall) {
 	if c.Argument(0).ToBoolean() {
 		h.session.StartMatchBackfill()

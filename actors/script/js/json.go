@@ -25,7 +25,6 @@ func (h *Handler) guardJSON(json *goja.Object) {
 	guardFunction(json.Get("stringify").(*goja.Object), func(stringify native, c goja.FunctionCall) goja.Value { return h.sized(h.stringify(stringify, c)) })
 }
 
-// written is the progress of a JSON.stringify.
 type written struct {
 	replace goja.Callable  // the script's replacer; nil: none
 	keys    []string       // the script's list of keys
@@ -70,7 +69,6 @@ func (w *written) choose(h *Handler, o *goja.Object) *goja.Object {
 	return h.vm.NewDynamicObject(&chosen{of: o, keys: w.keys})
 }
 
-// replaced is the replacer.
 func (h *Handler) replaced(c goja.FunctionCall) goja.Value {
 	w, v := h.written, c.Argument(1)
 	if w.size-w.looked > 1<<16 {

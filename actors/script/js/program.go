@@ -22,7 +22,6 @@ type Program struct {
 	places map[string]place // of callbacks, by name
 }
 
-// place is where a function begins.
 type place struct {
 	file string
 	row  int

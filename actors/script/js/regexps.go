@@ -33,7 +33,6 @@ func init() { regexp2.DefaultMatchTimeout = matchMax }
 // stepsMax is how many characters other text than ASCII may have for a match step by step: each step compares all of the text.
 const stepsMax = 1 << 16
 
-// expressionsMax bounds how many expressions of a runtime are remembered.
 const expressionsMax = 1000
 
 // regexps makes matches of regular expressions fail that take too long. The engine alone drops the error of the library, as if nothing matched.
@@ -46,7 +45,6 @@ type regexps struct {
 	max       time.Duration // how long a match may take that finds nothing
 }
 
-// expression is a regular expression and its flags.
 type expression struct {
 	backtracks bool         // for each text
 	stepping   *goja.Object // a copy with an own exec, which global matches call for each match

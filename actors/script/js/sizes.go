@@ -25,9 +25,8 @@ const (
 	textsMax = 4 << 20
 	listsMax = 1 << 20
 	// longList is how many elements a list has at least that may take a built-in long.
-	longList = 1 << 12
-	// containerSize is how many bytes a list or an object takes.
-	containerSize = 256
+	longList      = 1 << 12
+	containerSize = 256 // bytes that a list or an object takes
 	// patternMax is how many characters a regular expression may have that is made from text.
 	patternMax = 1 << 20
 )
@@ -128,7 +127,6 @@ func lengthOf(o *goja.Object) int64 {
 	return v.ToInteger()
 }
 
-// propertyOf returns a property, undefined if there is none.
 func propertyOf(o *goja.Object, name string) goja.Value { return cmp.Or(o.Get(name), goja.Undefined()) }
 func indexText(i int64) string                          { return strconv.FormatInt(i, 10) }
 
@@ -210,7 +208,6 @@ func (h *Handler) spread(n int64) {
 	engine.GrowStack(h.vm, int(n))
 }
 
-// arrayGuards guard Array.prototype.
 func arrayGuards() map[string]guarding {
 	guards := map[string]guarding{
 		"constructor": guardObject("Array", (*Handler).guardArrayFrom),
@@ -247,7 +244,6 @@ func typedGuards() map[string]guarding {
 	}
 }
 
-// guardArrayFrom bounds Array.from.
 func (h *Handler) guardArrayFrom(array *goja.Object) {
 	guardFunction(array.Get("from").(*goja.Object), func(from native, c goja.FunctionCall) goja.Value {
 		n := h.boundList(c.Argument(0), "Array.from")
@@ -258,13 +254,11 @@ func (h *Handler) guardArrayFrom(array *goja.Object) {
 	})
 }
 
-// isArray is Array.isArray.
 func isArray(o *goja.Object) bool {
 	o = behindProxies(o)
 	return o.ClassName() == "Array" && !isProxy(o)
 }
 
-// join is Array.prototype.join.
 func (h *Handler) join(call native, c goja.FunctionCall) goja.Value {
 	if goja.IsUndefined(c.This) || goja.IsNull(c.This) {
 		return call(c)
@@ -277,7 +271,6 @@ func (h *Handler) join(call native, c goja.FunctionCall) goja.Value {
 	return h.texts(o, n, h.toText(separator))
 }
 
-// texts joins the elements of a list.
 func (h *Handler) texts(list *goja.Object, n int64, separator goja.String) goja.Value {
 	if slices.Contains(h.joining, list) { // it is in itself
 		return h.vm.ToValue("")
@@ -368,7 +361,6 @@ func lengthGiven(v goja.Value) (n float64, ok bool) {
 
 var bytesType, bufferType = reflect.TypeFor[[]byte](), reflect.TypeFor[goja.ArrayBuffer]()
 
-// stringGuards guard String.prototype.
 func stringGuards() map[string]guarding {
 	return map[string]guarding{
 		"repeat":     guardInstead((*Handler).repeat),
@@ -483,7 +475,6 @@ func (h *Handler) boundReplacement(text goja.String, by goja.Value, times func()
 	return s
 }
 
-// splitText is split by a text.
 func (h *Handler) splitText(call native, c goja.FunctionCall) goja.Value {
 	if _, ok := c.Argument(0).(*goja.Object); ok {
 		return call(c)

@@ -42,7 +42,6 @@ type timer struct {
 	at     place         // where the script set it
 }
 
-// timerGlobals are the globals for timers.
 var timerGlobals = []string{"setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate"}
 
 // load runs timers.js, when it is first used. Functions that the script calls may call it.

@@ -91,7 +91,6 @@ func (c *child) put(k toChild, fill func(f *frame)) error {
 	return err
 }
 
-// run is the life of the process.
 func (c *child) run() {
 	why, err := c.live()
 	if err != nil {
@@ -222,7 +221,6 @@ func (c *child) watch(cmd *exec.Cmd, serial int) (why string) {
 	}
 }
 
-// look is the watchdog's.
 func (c *child) look() {
 	c.mu.Lock()
 	stuck, ask := c.watchdog.look(time.Now())
@@ -252,7 +250,6 @@ func (c *child) use(u usage) {
 	}
 }
 
-// load sends the first frame.
 func (c *child) load() error {
 	metadata, err := c.p.metadata(c.process.Fleet)
 	if err != nil {

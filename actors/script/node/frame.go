@@ -22,7 +22,6 @@ import (
 // frameMax bounds a frame, its length field not included.
 const frameMax = 1 << 20
 
-// toChild is the kind of a frame to the child.
 type toChild uint8
 
 const (

@@ -98,7 +98,6 @@ func (h *handler) leave(fate func()) {
 	time.AfterFunc(leaveTime, func() { h.kill("") })
 }
 
-// onEnded comes when the process is gone.
 func (h *handler) onEnded(why string) {
 	h.over = true
 	if h.fate != nil {
@@ -108,7 +107,6 @@ func (h *handler) onEnded(why string) {
 	h.fail(why)
 }
 
-// fail ends the game session, or the attempt to start one.
 func (h *handler) fail(why string) {
 	if _, decided := script.Later(h.loading).Now(); !decided {
 		h.loading.Fail(why)

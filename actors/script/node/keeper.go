@@ -105,7 +105,6 @@ func (k *keeper) stop() {
 	<-k.over
 }
 
-// start starts a child and returns its serial number.
 func (k *keeper) start(s start) (int, error) {
 	s.result = make(chan started, 1)
 	select {

@@ -36,7 +36,6 @@ type lines struct {
 	fatal string   // the last line of a fatal error of node itself
 }
 
-// run reads r to its end.
 func (l *lines) run(r io.Reader) {
 	l.limiter = rate.NewLimiter(linesPerSecond, linesBurst)
 	buf := make([]byte, 0, lineMax)

@@ -23,7 +23,6 @@ const nice = 5
 // otherUser says that scripts do not run as the host's user.
 func (o *Options) otherUser() bool { return o.UID != 0 || o.GID != 0 }
 
-// findNode returns the path of the node binary.
 func findNode() (string, error) {
 	if runtime.GOOS == "windows" {
 		return "", errors.New("scripts run in the embedded engine only on Windows: remove \"engine\": \"node\" from the script's package.json")

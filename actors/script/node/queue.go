@@ -61,7 +61,6 @@ func (q *queue) wakeWriter() {
 	}
 }
 
-// close ends run.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -111,7 +111,6 @@ func awaitEnd(cmd *exec.Cmd) {
 
 func reap(cmd *exec.Cmd) { _ = cmd.Wait() }
 
-// killGroup ends all processes of the group of pid.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 
 // killMarked ends what descends from a child of t's program; from any if serial is 0.
@@ -131,7 +130,6 @@ func killMarked(t tag, serial int) {
 	}
 }
 
-// processes returns the ids of all processes of the system.
 func processes() []int {
 	dir, err := os.Open("/proc")
 	if err != nil {

@@ -15,5 +15,4 @@ func attributes(o *Options, _ tag, _ int) *syscall.SysProcAttr {
 
 func tame(pid int, _ int64, _ tag, _ int) { _ = syscall.Setpriority(syscall.PRIO_PROCESS, pid, nice) }
 
-// killGroup ends all processes of the group of pid.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }

@@ -94,7 +94,6 @@ type page struct {
 	before int64 // weight.held when the account was opened
 }
 
-// divide divides what was allocated since the last event.
 func (l *ledger) divide(allocated int64) {
 	if l.calls > 0 {
 		l.each += (allocated - l.last) / l.calls
@@ -180,7 +179,6 @@ func (d *Watchdog) settle(k *worker, rest int64) {
 	l.nobody = 0
 }
 
-// excessMax is how many bytes may be in excess.
 func excessMax(limit, memory int64) int64 {
 	most := excessLimits * limit
 	if memory > 0 {

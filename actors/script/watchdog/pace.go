@@ -10,8 +10,7 @@ import (
 const (
 	// longAfter is how long a call runs before it is long, and Options.Long is told.
 	longAfter = 500 * time.Microsecond
-	// slice is how long a call works between two rests.
-	slice = 100 * time.Microsecond
+	slice     = 100 * time.Microsecond // of work between two rests
 	// freeBytes is how many bytes a call may allocate before it pays for more, and perByte how long it rests for each of these: the garbage
 	// collector holds up all others. A call that has allocated some times freeBytes pays for each byte so many times as much.
 	freeBytes = 24 << 20
@@ -114,7 +113,6 @@ func (w *Watch) look() {
 	}
 }
 
-// lengthen makes the call long.
 func (w *Watch) lengthen() {
 	if w.pacer.long {
 		return
@@ -186,7 +184,6 @@ func (a *account) pay(allocated int64, worked time.Duration) time.Duration {
 	return time.Duration(more*(a.own/freeBytes)) * perByte
 }
 
-// read returns how many bytes the process has allocated since its start.
 func (p *pacer) read() int64 {
 	p.sample[0].Name = "/gc/heap/allocs:bytes"
 	metrics.Read(p.sample[:])

@@ -77,7 +77,6 @@ func withEvalSources(name string, tree *ast.Program, none bool) (err error) {
 	return err
 }
 
-// isSeen reports whether an expression is a property of the pause object.
 func isSeen(e ast.Expression) bool {
 	property, ok := e.(*ast.DotExpression)
 	return ok && named(property.Left, pauseName)
@@ -88,7 +87,6 @@ func callsEval(n *ast.CallExpression) bool {
 	return named(n.Callee, "eval") && len(n.ArgumentList) > 0
 }
 
-// named reports whether an expression is a name.
 func named(e ast.Expression, name unistring.String) bool {
 	id, ok := e.(*ast.Identifier)
 	return ok && id.Name == name

@@ -180,10 +180,8 @@ func plainByte(c byte) bool {
 // wordByte reports whether c is part of a name or a number.
 func wordByte(c byte) bool { return plainByte(c) || c == '\\' || c >= 0x80 }
 
-// set notes a token.
 func (s *scan) set(token string) { s.before, s.prev = s.prev, token }
 
-// add counts a part of the current statement.
 func (s *scan) add(cost int) {
 	s.top().cost += cost
 	s.cost += cost
@@ -272,7 +270,6 @@ func (s *scan) name() {
 	}
 }
 
-// slash takes a division or a regular expression.
 func (s *scan) slash() {
 	length := -1
 	if !s.valued() || doubtful[s.prev] {
@@ -306,7 +303,6 @@ func (s *scan) literal() {
 	s.set("0")
 }
 
-// punctuation takes any other token.
 func (s *scan) punctuation(c byte) {
 	rest := s.text[s.at:]
 	s.at++

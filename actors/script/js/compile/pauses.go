@@ -119,7 +119,6 @@ func wholeFile(tree *ast.Program) (*ast.FunctionLiteral, bool) {
 	return f, ok
 }
 
-// bodyOf returns the body of an arrow function as a block.
 func bodyOf(body ast.ConciseBody) *ast.BlockStatement {
 	if b, ok := body.(*ast.BlockStatement); ok {
 		return b

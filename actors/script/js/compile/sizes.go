@@ -70,7 +70,6 @@ func toSize(e ast.Expression) ast.Expression {
 	return &ast.AssignExpression{Operator: token.ASSIGN, Left: pauseDot(sizeProperty, e.Idx0()), Right: e}
 }
 
-// large reports whether an expression makes something that may be large.
 func large(e ast.Expression) bool {
 	switch n := e.(type) {
 	case *ast.BinaryExpression:

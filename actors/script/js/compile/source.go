@@ -18,7 +18,6 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// parameters are those of a CommonJS module.
 var parameters = []string{"exports", "require", "module", "__filename", "__dirname"}
 
 // source compiles one file. Esm makes it an ES module, whatever is in it.

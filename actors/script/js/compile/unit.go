@@ -30,7 +30,6 @@ type Unit struct {
 	memo   sync.Map
 }
 
-// compiled is a file, compiled when it is first needed.
 type compiled struct {
 	once    sync.Once
 	program *goja.Program
@@ -105,7 +104,6 @@ func (u *Unit) module(name string) bool {
 	}
 }
 
-// trimmed removes a byte order mark.
 func trimmed(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
 
 // Memo returns what f computes from the bundle, once for each key.

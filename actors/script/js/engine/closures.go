@@ -98,7 +98,6 @@ func learnAll() *learner {
 	return l
 }
 
-// learner finds out what is in closures.
 type learner struct {
 	vm      *goja.Runtime
 	all     map[uintptr][]capture

@@ -125,7 +125,6 @@ func consoleBinding(l *Loader) map[string]any {
 	}
 }
 
-// log is log(level, text).
 func (l *Loader) log(c goja.FunctionCall) goja.Value {
 	l.options.Log(levels[c.Argument(0).String()], c.Argument(1).String())
 	return goja.Undefined()

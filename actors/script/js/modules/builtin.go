@@ -12,7 +12,6 @@ import (
 //go:embed js/*.js
 var sources embed.FS
 
-// source is a built-in module.
 type source struct {
 	program *goja.Program
 	words   uint8 // see mentions
@@ -21,7 +20,6 @@ type source struct {
 // compiled are the built-in modules that any runtime has used.
 var compiled sync.Map // name -> func() source
 
-// program returns a built-in module.
 func program(name string) source {
 	once, _ := compiled.LoadOrStore(name, sync.OnceValue(func() source {
 		text, err := sources.ReadFile("js/" + name + ".js")

@@ -70,7 +70,6 @@ func view(v goja.Value) []byte {
 	return nil
 }
 
-// encode returns bytes as a string.
 func encode(r *goja.Runtime, b []byte, encoding string) goja.Value {
 	switch encoding {
 	case "hex":

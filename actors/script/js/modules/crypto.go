@@ -19,7 +19,6 @@ var hashes = map[string]func() hash.Hash{
 	"md5": md5.New, "sha1": sha1.New, "sha224": sha256.New224, "sha256": sha256.New, "sha384": sha512.New384, "sha512": sha512.New,
 }
 
-// randomMax bounds one request for random bytes.
 const randomMax = 64 << 20
 
 func cryptoBinding(l *Loader) map[string]any {

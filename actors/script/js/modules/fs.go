@@ -73,7 +73,6 @@ func (l *Loader) fileKind(abs string) string {
 	return ""
 }
 
-// folder returns the names in a folder, in order.
 func (l *Loader) folder(abs string) []string {
 	abs = path.Clean(abs)
 	prefix := strings.TrimSuffix(abs, "/") + "/"

@@ -54,7 +54,6 @@ func (g *globals) Has(name string) bool {
 	return ok || slices.Contains(g.loader.options.Globals, name)
 }
 
-// enableGlobals gives the runtime its globals.
 func (l *Loader) enableGlobals() {
 	g := &globals{global: l.runtime.GlobalObject(), loader: l}
 	must(g.global.DefineDataProperty("global", g.global, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))

@@ -161,7 +161,6 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 	return module.Get("exports")
 }
 
-// require returns the function require of a file.
 func (l *Loader) require(name string, module *goja.Object) *goja.Object {
 	r := l.runtime
 	f := r.ToValue(func(c goja.FunctionCall) goja.Value {
@@ -187,7 +186,6 @@ func (l *Loader) require(name string, module *goja.Object) *goja.Object {
 	return f
 }
 
-// request returns what is required.
 func (l *Loader) request(c goja.FunctionCall) string {
 	v := c.Argument(0)
 	if s, ok := v.(goja.String); ok && s.Length() > 0 {
@@ -228,7 +226,6 @@ func (l *Loader) messageClass(request, from string) (goja.Value, bool) {
 	return l.Builtin("proto"), true
 }
 
-// find returns the file that is required.
 func (l *Loader) find(request, from string) string {
 	name, err := l.resolver.resolve(request, from)
 	if e, ok := err.(notExported); ok {
@@ -241,14 +238,12 @@ func (l *Loader) find(request, from string) string {
 	return name
 }
 
-// coded makes an error with a code.
 func (l *Loader) coded(class, code, message string) *goja.Object {
 	e := l.thrown(class, message)
 	must(e.Set("code", code))
 	return e
 }
 
-// thrown makes an error.
 func (l *Loader) thrown(class, message string) *goja.Object {
 	e, err := l.runtime.New(l.runtime.Get(class), l.runtime.ToValue(message))
 	must(err)

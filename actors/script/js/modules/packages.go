@@ -117,7 +117,6 @@ func targetOf(v any, conditions []string) string {
 	return ""
 }
 
-// climbs reports whether a path leads out of a package.
 func climbs(p string) bool {
 	for _, part := range strings.FieldsFunc(p, func(c rune) bool { return c == '/' || c == '\\' }) {
 		part = strings.NewReplacer("%2e", ".").Replace(strings.ToLower(part))

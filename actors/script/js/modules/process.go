@@ -61,7 +61,6 @@ func (l *Loader) job(f goja.Callable) {
 	}
 }
 
-// version returns process.version.
 func (l *Loader) version() string {
 	if l.options.Unit.NodeVersion() == "24.x" {
 		return "v24.0.0"

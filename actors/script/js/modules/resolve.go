@@ -97,7 +97,6 @@ func (r resolver) file(name string) (string, bool) {
 	return r.exact(name)
 }
 
-// exact finds a file by its name, with its extension.
 func (r resolver) exact(name string) (string, bool) {
 	if _, ok := r.files[name]; ok {
 		return name, true
