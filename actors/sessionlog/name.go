@@ -10,11 +10,9 @@ import (
 	"troupe/messages"
 )
 
-// idMax is the longest id that can have a log, in bytes.
-const idMax = 1024
+const idMax = 1024 // the longest id that can have a log, in bytes
 
-// partBytes is the longest piece of an escaped id in one file name: file systems allow 255 bytes.
-const partBytes = 180
+const partBytes = 180 // the longest piece of an escaped id in one file name: file systems allow 255 bytes
 
 // base returns the path of a game session's files, relative to the store's folder and without their number. All characters except
 // lower-case letters, digits and hyphens are escaped: ids that differ only in case have different files on any file system. Long ids

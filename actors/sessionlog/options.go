@@ -25,13 +25,11 @@ type Options struct {
 }
 
 const (
-	// flushEvery is the time between two writes. With pendingMax it bounds one game session to 2.5 MiB/s.
-	flushEvery = 100 * time.Millisecond
+	flushEvery = 100 * time.Millisecond // the time between two writes. With pendingMax it bounds one game session to 2.5 MiB/s.
 	// pendingMax bounds the queued bytes of one game session, pendingAllMax those of all.
 	pendingMax    = 256 << 10
 	pendingAllMax = 16 << 20
-	// sweepEvery is the time between two searches for logs older than Options.Keep.
-	sweepEvery = time.Hour
+	sweepEvery    = time.Hour // the time between two searches for logs older than Options.Keep
 )
 
 func (o Options) withDefaults() Options {

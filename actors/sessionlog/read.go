@@ -11,8 +11,7 @@ import (
 	"troupe/messages"
 )
 
-// awaitWrittenMax is how long a reader waits for the queued lines to be written.
-const awaitWrittenMax = time.Second
+const awaitWrittenMax = time.Second // how long a reader waits for the queued lines to be written
 
 // Read returns a game session's log as far as it is written, from the oldest line that is kept. The error is fs.ErrNotExist for a
 // game session without a log; one that runs always has one, maybe an empty one. Only one goroutine may use the result.

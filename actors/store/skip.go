@@ -13,8 +13,7 @@ import (
 // removed, and those that were overwritten. With a number appended it is the name of a store of which only a part could be read.
 const DamagedSuffix = ".damaged"
 
-// errBroken says that SQLite finds the file itself damaged, not only records in it.
-var errBroken = errors.New("is damaged")
+var errBroken = errors.New("is damaged") // says that SQLite finds the file itself damaged, not only records in it
 
 // damagedRecord is a line of the file of damaged records.
 type damagedRecord struct {

@@ -31,8 +31,7 @@ type Options struct {
 	Counters *counters.Set
 }
 
-// changeBytes is the estimated memory of a change beside its id and value.
-const changeBytes = 64
+const changeBytes = 64 // the estimated memory of a change beside its id and value
 
 // SQLite is a Store in one file: SQLite with a write-ahead log, synced at every transaction. One goroutine writes; the commits that
 // wait for it share one transaction. If that fails, all waiting commits are refused, because they may depend on it.

@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// checkpointPages is the length of the log from which it is moved into the database.
-	checkpointPages = 1000
+	checkpointPages = 1000 // the length of the log from which it is moved into the database
 	// batchBytes bounds one transaction, unless a single commit is larger: all commits of a transaction wait for its end.
 	batchBytes = 16 << 20
 )

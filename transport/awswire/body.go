@@ -14,8 +14,7 @@ const (
 	bodiesMax = 256 << 20
 	bodySmall = 64 << 10
 
-	// bodyDrainMax is how much of a refused body is read and discarded, so that the caller receives the answer.
-	bodyDrainMax = 16 << 20
+	bodyDrainMax = 16 << 20 // how much of a refused body is read and discarded, so that the caller receives the answer
 )
 
 func readBody(r *http.Request, most int64) ([]byte, error) {

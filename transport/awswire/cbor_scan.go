@@ -9,8 +9,7 @@ import (
 // cborItemsMax bounds the data items of one body: each costs up to 50 bytes; the largest modeled input has some thousands.
 const cborItemsMax = 1 << 16
 
-// cborNestingMax bounds the depth of a body; the deepest modeled input has six levels.
-const cborNestingMax = 32
+const cborNestingMax = 32 // bounds the depth of a body; the deepest modeled input has six levels
 
 var (
 	errCBORShort  = errors.New("the CBOR ends too early")

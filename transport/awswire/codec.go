@@ -14,8 +14,7 @@ type codec interface {
 	encodeError(code, text string) []byte
 }
 
-// metadataField is the one member of SDK outputs that is not part of the service.
-const metadataField = "ResultMetadata"
+const metadataField = "ResultMetadata" // the one member of SDK outputs that is not part of the service
 
 func undecodable(format string, args ...any) *Fault {
 	return BadRequest(serialization, "the request body cannot be decoded: "+fmt.Sprintf(format, args...))

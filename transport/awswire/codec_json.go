@@ -121,8 +121,7 @@ var errNotEpoch = errors.New("want seconds since the epoch as a number")
 // shown is a time as it goes out: in whole milliseconds, rounded.
 func shown(t time.Time) time.Time { return t.Round(time.Millisecond) }
 
-// epochMax is the end of the year 9999: most formats cannot write later times.
-const epochMax = 253402300799
+const epochMax = 253402300799 // the end of the year 9999: most formats cannot write later times
 
 // epoch turns seconds into a time, rounded to the millisecond.
 func epoch(seconds float64) (time.Time, error) {

@@ -9,8 +9,7 @@ import (
 // PrefixHeader is what a proxy sets that takes a part of the path away before it passes a request on.
 const PrefixHeader = "X-Forwarded-Prefix"
 
-// prefixMax bounds it, in bytes.
-const prefixMax = 256
+const prefixMax = 256 // bounds it, in bytes
 
 type prefixKey struct{}
 

@@ -21,8 +21,7 @@ const (
 	replayOverhead = 512 // bytes an entry costs beside its body, about
 	invocationMax  = 128 // characters of an invocation id; SDKs send 36
 
-	// detachedFor bounds a call that goes on after its caller hung up.
-	detachedFor = 30 * time.Second
+	detachedFor = 30 * time.Second // bounds a call that goes on after its caller hung up
 )
 
 // replayKey names all attempts of one call.

@@ -57,8 +57,7 @@ func New(o Options) *Server {
 	return s
 }
 
-// writeTimeout bounds how long a caller may take to read an answer.
-const writeTimeout = 30 * time.Second
+const writeTimeout = 30 * time.Second // bounds how long a caller may take to read an answer
 
 type answer struct {
 	codec codec

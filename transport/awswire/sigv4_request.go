@@ -16,8 +16,7 @@ const (
 	headerToken         = "X-Amz-Security-Token"
 	headerPayload       = "X-Amz-Content-Sha256"
 
-	// signedHeadersMax bounds the work per request; clients sign about ten.
-	signedHeadersMax = 64
+	signedHeadersMax = 64 // bounds the work per request; clients sign about ten
 )
 
 // signed is the parsed signature of a request, before it is verified.

@@ -133,8 +133,7 @@ func (who caller) mayAct(r *http.Request, changes bool) *problem {
 	return &problem{http.StatusForbidden, "TokenNeeded", "an action needs the header " + csrfHeader + " with the csrfToken of " + prefix + "me"}
 }
 
-// loginBytesMax bounds the body of a login.
-const loginBytesMax = 4 << 10
+const loginBytesMax = 4 << 10 // bounds the body of a login
 
 type loginRequest struct {
 	AccessKeyID  string `json:"accessKeyId"`

@@ -268,8 +268,7 @@ type query struct {
 	numbers map[string]int
 }
 
-// queryValueMax bounds a value in bytes, except that of player (see playerMax).
-const queryValueMax = 2048
+const queryValueMax = 2048 // bounds a value in bytes, except that of player (see playerMax)
 
 func (q *query) read(raw string, known []string) *problem {
 	values, err := url.ParseQuery(raw)

@@ -31,8 +31,7 @@ const (
 	crowdShare   = 50
 	crowdLifeMax = 10 * time.Second
 	crowdAsked   = 4
-	// crowdMax bounds the players that are looked at.
-	crowdMax = 100_000
+	crowdMax     = 100_000 // bounds the players that are looked at
 )
 
 // connections lists the players who have a seat in running game sessions and have been there.

@@ -13,11 +13,9 @@ import (
 const (
 	listenersMax = 16
 	// listenerQueue bounds the frames that wait for a listener. A slower one is cut off, and connects again by itself.
-	listenerQueue = 256
-	// tick is how often the overview is sent.
-	tick = time.Second
-	// listenerWriteTimeout ends a stalled listener.
-	listenerWriteTimeout = 10 * time.Second
+	listenerQueue        = 256
+	tick                 = time.Second      // how often the overview is sent
+	listenerWriteTimeout = 10 * time.Second // ends a stalled listener
 )
 
 // hub sends events and overviews to listeners. Its goroutine runs while there are any.
@@ -142,8 +140,7 @@ func frameOf(name string, data []byte) []byte {
 	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, data)
 }
 
-// recentMax bounds the events that a new listener gets at once.
-const recentMax = 100
+const recentMax = 100 // bounds the events that a new listener gets at once
 
 func (c *Console) recent() [][]byte {
 	var all [][]byte

@@ -77,8 +77,7 @@ func (c *Console) gameSessions(w http.ResponseWriter, r *http.Request, q query) 
 	return answer(w, out)
 }
 
-// nextTextMax bounds the text of an operand in next, in bytes: a name may be longer than a parameter.
-const nextTextMax = 600
+const nextTextMax = 600 // bounds the text of an operand in next, in bytes: a name may be longer than a parameter
 
 // position is what next contains: the place of the last game session of a page in the order.
 type position struct {

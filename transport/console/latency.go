@@ -14,10 +14,8 @@ type recent struct {
 }
 
 const (
-	// recentFor is the time over which latencies are recent.
-	recentFor = time.Minute
-	// keepEvery is how far apart the states are that the start of this time is looked for among.
-	keepEvery = 5 * time.Second
+	recentFor = time.Minute     // the time over which latencies are recent
+	keepEvery = 5 * time.Second // how far apart the states are that the start of this time is looked for among
 )
 
 // latencies are earlier states of the histograms, the oldest first, so that the latencies of the last minute are a difference. They

@@ -17,15 +17,12 @@ import (
 )
 
 const (
-	// loginLife is how long a login is good, however busy it is.
-	loginLife = 8 * time.Hour
-	// loginsMax bounds the logins at a time: one more ends the oldest.
-	loginsMax = 64
+	loginLife = 8 * time.Hour // how long a login is good, however busy it is
+	loginsMax = 64            // bounds the logins at a time: one more ends the oldest
 	// wrong attempts that a source has at once, and how often it gets one more.
 	attemptsBurst = 5
 	attemptEvery  = 10 * time.Second
-	// sourcesMax bounds the sources whose attempts are counted.
-	sourcesMax = 1024
+	sourcesMax    = 1024 // bounds the sources whose attempts are counted
 )
 
 // logins are the logins of browsers, and the attempts of those who tried, until the host restarts. Safe for concurrent use.

@@ -13,8 +13,7 @@ import (
 	"troupe/messages"
 )
 
-// tailBytes bounds what is read of a log for its last lines: pages ask every two seconds.
-const tailBytes = 512 << 10
+const tailBytes = 512 << 10 // bounds what is read of a log for its last lines: pages ask every two seconds
 
 func (c *Console) gameSessionLog(w http.ResponseWriter, _ *http.Request, q query) *problem {
 	log, whole, p := c.openLog(q, tailBytes)
@@ -37,8 +36,7 @@ func (c *Console) gameSessionLog(w http.ResponseWriter, _ *http.Request, q query
 	}{last, whole})
 }
 
-// downloadWriteTimeout ends a download that makes no progress.
-const downloadWriteTimeout = 30 * time.Second
+const downloadWriteTimeout = 30 * time.Second // ends a download that makes no progress
 
 func (c *Console) downloadLog(w http.ResponseWriter, _ *http.Request, q query) *problem {
 	log, _, p := c.openLog(q, 0)

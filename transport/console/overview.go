@@ -87,8 +87,7 @@ type sampler struct {
 
 const (
 	sampleLife = 900 * time.Millisecond
-	// rateMax is the longest time over which a rate is still one of now.
-	rateMax = 30 * time.Second
+	rateMax    = 30 * time.Second // the longest time over which a rate is still one of now
 )
 
 func (c *Console) sample() *overview {

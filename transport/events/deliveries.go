@@ -58,8 +58,7 @@ type item struct {
 	posted    bool    // Post was called, or the event is older than this process
 }
 
-// earlyMax bounds deliveries.early. Events that are removed from it are delivered once more.
-const earlyMax = 256
+const earlyMax = 256 // bounds deliveries.early. Events that are removed from it are delivered once more.
 
 // left returns the sinks that still need the event and do not have it queued.
 func (i *item) left() sinkSet { return i.wants &^ i.has &^ i.queued }

@@ -10,13 +10,11 @@ import (
 )
 
 const (
-	// scanPause is the least time between two scans of the outbox.
-	scanPause = 100 * time.Millisecond
+	scanPause = 100 * time.Millisecond // the least time between two scans of the outbox
 	// markPause is the least time between two commits of events that some sinks have and others still wait for. A host that
 	// is killed repeats to each sink at most what it got in that time.
-	markPause = time.Second
-	// outboxPause is the wait after an error of the outbox.
-	outboxPause = time.Second
+	markPause   = time.Second
+	outboxPause = time.Second // the wait after an error of the outbox
 )
 
 // kept is an event in the outbox. Has is empty at first.
@@ -144,8 +142,7 @@ func (d *deliveries) due() (roomy sinkSet, unmarked, unwritten bool) {
 	return roomy, d.unmarked, len(d.unwritten) > 0
 }
 
-// errFull ends a scan when no sink has room any more.
-var errFull = errors.New("full")
+var errFull = errors.New("full") // ends a scan when no sink has room any more
 
 // scan reads events from the outbox into the queues of sinks that are behind. A sink is no longer behind if the scan could queue all its
 // events, and no new one was left for it meanwhile.

@@ -22,8 +22,7 @@ type webhook struct {
 	pool   *http.Transport
 }
 
-// answerMax bounds how much of an answer is read, so that its connection can be reused.
-const answerMax = 64 << 10
+const answerMax = 64 << 10 // bounds how much of an answer is read, so that its connection can be reused
 
 func newWebhook(o SinkOptions, from origin, dial func(ctx context.Context, network, address string) (net.Conn, error)) *webhook {
 	if dial == nil {

@@ -43,8 +43,7 @@ func (o *Options) AnchorFile() string {
 	return cmp.Or(o.CAFile, o.CertFile)
 }
 
-// always are the hosts of every leaf of the private CA.
-var always = []string{"localhost", "127.0.0.1", "::1"}
+var always = []string{"localhost", "127.0.0.1", "::1"} // the hosts of every leaf of the private CA
 
 // hosts are the names of a leaf: lower case, sorted, none twice.
 type hosts struct {

@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// anchorsMax bounds caCert, in bytes of PEM: it is part of every LOGIN_RESPONSE.
-	anchorsMax = 16 << 10
+	anchorsMax = 16 << 10 // bounds caCert, in bytes of PEM: it is part of every LOGIN_RESPONSE
 	// flightMax is what certificates may take, in bytes of DER, for the server's flight of a DTLS handshake to fit two datagrams of
 	// 1200 bytes: the stock client can lose datagrams of a longer burst (realtime.md 8.2).
 	flightMax = 2000

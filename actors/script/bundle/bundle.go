@@ -26,8 +26,7 @@ type Bundle struct {
 // Root is where the original puts a script's files (realtime.md 15.1).
 const Root = "/local/game"
 
-// packageFile says what a folder of files is, as npm has it.
-const packageFile = "package.json"
+const packageFile = "package.json" // says what a folder of files is, as npm has it
 
 // extensions of files that can be an entry.
 var extensions = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}

@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	// encryptedFlag is bit 0 of an entry's flags (APPNOTE 4.4.4).
-	encryptedFlag = 1
+	encryptedFlag = 1 // bit 0 of an entry's flags (APPNOTE 4.4.4)
 	// finderFolder is what macOS adds to archives: its files are named like the real ones, and are no scripts.
 	finderFolder = "__MACOSX/"
 )

@@ -80,8 +80,7 @@ func (g guarding) change(r *goja.Runtime, made goja.Value) {
 	}
 }
 
-// classes are the classes that Handler.class returns.
-var classes = map[string]engine.Factory{"RangeError": nil, "Uint8Array": nil}
+var classes = map[string]engine.Factory{"RangeError": nil, "Uint8Array": nil} // the classes that Handler.class returns
 
 // handlers finds the Handler of a runtime for the guards, which get the runtime alone.
 var handlers sync.Map // from weak.Pointer[goja.Runtime] to weak.Pointer[Handler]

@@ -50,8 +50,7 @@ func (h *Handler) call(what string, f native, fill func(*arguments)) (v goja.Val
 	return v, err
 }
 
-// errDead is the error of calls after the script's end. The end is logged already.
-var errDead = errors.New("the script has ended")
+var errDead = errors.New("the script has ended") // the error of calls after the script's end. The end is logged already.
 
 // enter calls f with the arguments that fill adds.
 func (h *Handler) enter(f native, fill func(*arguments), a *arguments) (v goja.Value, err error) {

@@ -12,8 +12,7 @@ import (
 //
 // a built-in calls itself until the Go stack overflows, which ends the process. So built-ins count how deep they are.
 
-// nativesMax is how many built-ins may be inside of one another.
-const nativesMax = 2 * callDepthMax
+const nativesMax = 2 * callDepthMax // how many built-ins may be inside of one another
 
 // count makes the functions of a property count, and those of an object, or of a constructor and its prototype, that have no template.
 func (h *Handler) count(made goja.Value) {

@@ -16,8 +16,7 @@ import (
 
 // A Go stack that overflows ends the process. So built-ins that recurse get no input that is nested deeply.
 
-// proxiesMax is how long a chain of proxies may be: the engine recurses over it.
-const proxiesMax = 1000
+const proxiesMax = 1000 // how long a chain of proxies may be: the engine recurses over it
 
 func globalGuards() map[string]guarding {
 	guards := map[string]guarding{

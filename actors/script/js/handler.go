@@ -145,11 +145,9 @@ func (h *Handler) first(what string, f func() error) error {
 	return err
 }
 
-// errLogged is an error that is logged already.
-var errLogged = errors.New("see the log")
+var errLogged = errors.New("see the log") // an error that is logged already
 
-// stopLimit is how long a call may still run whose game session is to end at once.
-const stopLimit = 300 * time.Millisecond
+const stopLimit = 300 * time.Millisecond // how long a call may still run whose game session is to end at once
 
 func (h *Handler) Stop(reason string) {
 	h.stopped.Store(true)
@@ -177,8 +175,7 @@ func (h *Handler) held(limit int64) int64 {
 	return engine.Held(limit, h.vm, others...)
 }
 
-// memoryLook is a call that does nothing: the watchdog measures during calls.
-const memoryLook = "a look at its memory"
+const memoryLook = "a look at its memory" // a call that does nothing: the watchdog measures during calls
 
 // beMeasured is called by the watchdog.
 func (h *Handler) beMeasured() {

@@ -8,8 +8,7 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-// nestingMax is how deep a value may be for JSON.stringify.
-const nestingMax = 5000
+const nestingMax = 5000 // how deep a value may be for JSON.stringify
 
 func (h *Handler) guardJSON(json *goja.Object) {
 	guardFunction(json.Get("parse").(*goja.Object), func(parse native, c goja.FunctionCall) goja.Value {

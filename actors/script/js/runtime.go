@@ -14,8 +14,7 @@ import (
 	"troupe/actors/script/realtime"
 )
 
-// callDepthMax bounds recursion of the script. Node.js allows about twice as much.
-const callDepthMax = 4000
+const callDepthMax = 4000 // bounds recursion of the script. Node.js allows about twice as much.
 
 // callDepthNatives is the bound of built-ins: functions of the host that the script calls at its bound need some more. callDepthEngine is the bound
 // of the engine itself, for code that looks at no other.

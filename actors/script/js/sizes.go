@@ -26,9 +26,8 @@ const (
 	listsMax = 1 << 20
 	// longList is how many elements a list has at least that may take a built-in long.
 	longList      = 1 << 12
-	containerSize = 256 // bytes that a list or an object takes
-	// patternMax is how many characters a regular expression may have that is made from text.
-	patternMax = 1 << 20
+	containerSize = 256     // bytes that a list or an object takes
+	patternMax    = 1 << 20 // how many characters a regular expression may have that is made from text
 )
 
 // sizedTypes are the classes of objects that hold bytes.
@@ -193,8 +192,7 @@ func iteratedBytes(name string) guarding {
 	})
 }
 
-// spreadMax is how many elements may be spread into the arguments of a call, about as many as in Node.js.
-const spreadMax = 1 << 17
+const spreadMax = 1 << 17 // how many elements may be spread into the arguments of a call, about as many as in Node.js
 
 // spread is called before n elements are iterated over. If they become arguments of a call, it bounds them, and makes room for them on the engine's stack.
 func (h *Handler) spread(n int64) {

@@ -22,9 +22,8 @@ const (
 	// batchMax is how many frames the game session gets at a time. The child waits meanwhile: that bounds what a script sends.
 	batchMax = 512
 	// drainTime is how long the pipes of a dead child are read: something that it has started may hold them open.
-	drainTime = 5 * time.Second
-	// memoryOfNode is what node itself takes, besides what a script holds.
-	memoryOfNode = 96 << 20
+	drainTime    = 5 * time.Second
+	memoryOfNode = 96 << 20 // what node itself takes, besides what a script holds
 )
 
 // child is one process and what moves between it and its game session. Its goroutines: run, which alone starts, ends and waits for the

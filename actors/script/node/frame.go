@@ -19,8 +19,7 @@ import (
 // Each frame to the child is confirmed (ack) when it was handled: that is the sign of life. Frames are handled in order on either side, so
 // what a script sends before it answers a question is delivered before the answer.
 
-// frameMax bounds a frame, its length field not included.
-const frameMax = 1 << 20
+const frameMax = 1 << 20 // bounds a frame, its length field not included
 
 type toChild uint8
 

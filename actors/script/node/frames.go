@@ -89,8 +89,7 @@ func (h *handler) onLoaded(f *fields) {
 	h.loading.Decide(true)
 }
 
-// leaveTime is how long a process may take to end once it has said that it will.
-const leaveTime = 2 * time.Second
+const leaveTime = 2 * time.Second // how long a process may take to end once it has said that it will
 
 // leave keeps what the end of the process means until it has ended and all that it has printed is in the log.
 func (h *handler) leave(fate func()) {

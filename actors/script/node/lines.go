@@ -14,13 +14,11 @@ import (
 )
 
 const (
-	// lineMax is how long a line of a child's output may be, in bytes; more is cut off.
-	lineMax = 8 << 10
+	lineMax = 8 << 10 // how long a line of a child's output may be, in bytes; more is cut off
 	// linesPerSecond and linesBurst bound the lines of one stream; more are dropped.
 	linesPerSecond = 200
 	linesBurst     = 1000
-	// tailMax is how many of the last lines are written in the end, dropped or not.
-	tailMax = 10
+	tailMax        = 10 // how many of the last lines are written in the end, dropped or not
 )
 
 // lines writes what a child prints on one stream into the game session's log.

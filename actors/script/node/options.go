@@ -17,8 +17,7 @@ type Options struct {
 	UID, GID uint32 // the user that scripts run as, if the host may change users; 0: the host's own
 }
 
-// nice is added to the scheduling priority of scripts: the host's own work goes first.
-const nice = 5
+const nice = 5 // added to the scheduling priority of scripts: the host's own work goes first
 
 // otherUser says that scripts do not run as the host's user.
 func (o *Options) otherUser() bool { return o.UID != 0 || o.GID != 0 }

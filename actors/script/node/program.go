@@ -81,8 +81,7 @@ func (p *Program) NewHandler(process script.Process) (script.Handler, error) {
 	return newHandler(p, process), nil
 }
 
-// closeTime is how long Close waits for children that have been killed.
-const closeTime = 5 * time.Second
+const closeTime = 5 * time.Second // how long Close waits for children that have been killed
 
 // Close forbids new game sessions. It waits until the last child and the files are gone, 5 s at most, so it is not for actors.
 func (p *Program) Close() {

@@ -10,8 +10,7 @@ import (
 // queueMax is how many bytes may wait for a child. Beyond it the game session ends: a script must hear all, and all would wait.
 const queueMax = 4 << 20
 
-// keptMax bounds the memory that an empty queue keeps.
-const keptMax = 64 << 10
+const keptMax = 64 << 10 // bounds the memory that an empty queue keeps
 
 // queue holds frames for a child until its writer takes them. Any goroutine may use it.
 type queue struct {

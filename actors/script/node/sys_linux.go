@@ -13,8 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watches says that sample works.
-const watches = true
+const watches = true // says that sample works
 
 // attributes make a process the first of its own group, ended by the system with the thread that starts it, and so with the host.
 func attributes(o *Options, t tag, serial int) *syscall.SysProcAttr {
@@ -93,10 +92,8 @@ func marksGroups(o *Options) bool {
 }
 
 const (
-	// filesMax is how many files each process of a script may have open.
-	filesMax = 1024
-	// dataSlack is what a process of node may map beyond a script's memory.
-	dataSlack = 512 << 20
+	filesMax  = 1024      // how many files each process of a script may have open
+	dataSlack = 512 << 20 // what a process of node may map beyond a script's memory
 )
 
 // awaitEnd returns when a process has ended. Its id, and its group's, is not given to others before reap.

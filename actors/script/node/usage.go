@@ -13,8 +13,7 @@ func (u usage) plus(v usage) usage {
 	return usage{u.rss + v.rss, u.cpu + v.cpu, u.processes + v.processes}
 }
 
-// cpuWindow is the time over which processor time is bounded.
-const cpuWindow = 10 * time.Second
+const cpuWindow = 10 * time.Second // the time over which processor time is bounded
 
 // cpuMeter tells how much processor time was used within a window.
 type cpuMeter struct {

@@ -15,17 +15,14 @@ import (
 // their part in that. If the excess becomes far too large, the owner to whom most of it is put down is measured once more,
 // and ends if that does not explain it; then another one, if the next collections show that this was not enough.
 const (
-	// excessPeriod is the time between two looks at it.
-	excessPeriod = time.Second
+	excessPeriod = time.Second // the time between two looks at it
 	// excessLimits times the memory limit of one owner, or one in excessPart of the memory of the process, may be in excess.
 	excessLimits, excessPart = 4, 4
-	// accountPart is the part of that from which on it is accounted for who allocates.
-	accountPart = 4
+	accountPart              = 4 // the part of that from which on it is accounted for who allocates
 	// suspectPart is the part of it that must be put down to an owner that ends for it: less may be by chance, because the process
 	// allocates for others beside calls. Once the excess is twice as large as it may be, urgentSuspectPart is enough.
 	suspectPart, urgentSuspectPart = 4, 16
-	// heldLeast is what an owner holds that was not measured, about.
-	heldLeast = 128 << 10
+	heldLeast                      = 128 << 10 // what an owner holds that was not measured, about
 	// collectEvery is the time between two collections to see the excess, settleTime until the memory of an ended owner is garbage.
 	collectEvery, settleTime = 5 * time.Second, 2 * time.Second
 	// urgentPart is the part of the memory of the process, in quarters, from which on there is no time to lose.

@@ -10,8 +10,7 @@ import (
 // held last, and all that the process has allocated since, is more than MemoryMax; of several, whose calls have worked longest since. And
 // one that has made so much in large pieces (Made) that it may hold too much.
 const (
-	// memoryPeriod is the time between two choices of whom to measure.
-	memoryPeriod = 50 * time.Millisecond
+	memoryPeriod = 50 * time.Millisecond // the time between two choices of whom to measure
 	// patience is since when at least a watch must have made a call to be chosen, and how long another choice waits for its next call.
 	patience = time.Second
 	// measureRest is for how many times as long as a measurement took there is no other: they take 1 % of a core. It is at most
@@ -20,8 +19,7 @@ const (
 	measureRestMax = 5 * time.Second
 	// liveGrowth is by which part of MemoryMax the live objects of the process must have grown to be measured in spite of that.
 	liveGrowth = 4
-	// madeLeast is the part of MemoryMax that an owner must have made in large pieces to be measured for them.
-	madeLeast = 4
+	madeLeast  = 4 // the part of MemoryMax that an owner must have made in large pieces to be measured for them
 	// LargePiece is from how many bytes on a piece is to be told of by Made.
 	LargePiece = 64 << 10
 )

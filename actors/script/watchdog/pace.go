@@ -8,17 +8,14 @@ import (
 
 // A call that runs long works in slices and rests between them, so that what else the process has to do waits for a slice at most:
 const (
-	// longAfter is how long a call runs before it is long, and Options.Long is told.
-	longAfter = 500 * time.Microsecond
+	longAfter = 500 * time.Microsecond // how long a call runs before it is long, and Options.Long is told
 	slice     = 100 * time.Microsecond // of work between two rests
 	// freeBytes is how many bytes a call may allocate before it pays for more, and perByte how long it rests for each of these: the garbage
 	// collector holds up all others. A call that has allocated some times freeBytes pays for each byte so many times as much.
-	freeBytes = 24 << 20
-	perByte   = 40 * time.Nanosecond
-	// nap bounds how long a rest goes on after the call was interrupted.
-	nap = 5 * time.Millisecond
-	// clockEvery bounds how many pauses go by between two looks at the clock.
-	clockEvery = 256
+	freeBytes  = 24 << 20
+	perByte    = 40 * time.Nanosecond
+	nap        = 5 * time.Millisecond // bounds how long a rest goes on after the call was interrupted
+	clockEvery = 256                  // bounds how many pauses go by between two looks at the clock
 )
 
 // SlowAfter is how long a call runs before Options.Slow is told: longer than any that is meant, and short for a person who waits.

@@ -10,10 +10,8 @@ import (
 )
 
 const (
-	// period is the time between two looks; limits are exact to that.
-	period = 10 * time.Millisecond
-	// idleLooks is after how many looks without a call the goroutine sleeps.
-	idleLooks = 20
+	period    = 10 * time.Millisecond // the time between two looks; limits are exact to that
+	idleLooks = 20                    // after how many looks without a call the goroutine sleeps
 	// Grace is how long a call may go on after Interrupt. It counts at most one period for each look: if
 	// those are late, the machine is busy, and the call that is to end may not have run either.
 	Grace = time.Second

@@ -50,8 +50,7 @@ func lacking(name string, tree *ast.Program, at file.Idx, what string) error {
 	return &Error{File: name, Line: p.Line, Column: p.Column, final: true, Message: Lacks(what)}
 }
 
-// lineShown is how many characters a line may have that an error shows.
-const lineShown = 160
+const lineShown = 160 // how many characters a line may have that an error shows
 
 // at returns an error at a line and column of text; both from 1.
 func at(name, text string, line, column int, message string) *Error {

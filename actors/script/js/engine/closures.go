@@ -23,8 +23,7 @@ type capture struct {
 
 const word = unsafe.Sizeof(uintptr(0))
 
-// wordsMax is in how many words of a closure the learner searches.
-const wordsMax = 12
+const wordsMax = 12 // in how many words of a closure the learner searches
 
 // captures has the closures that the learner knows, by their code.
 var captures = sync.OnceValue(func() map[uintptr][]capture {

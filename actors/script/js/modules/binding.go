@@ -130,8 +130,7 @@ func (l *Loader) log(c goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// streamLine is how many bytes without the end of a line process.stdout and process.stderr keep.
-const streamLine = 64 << 10
+const streamLine = 64 << 10 // how many bytes without the end of a line process.stdout and process.stderr keep
 
 // write is write(level, text), for process.stdout and process.stderr. It logs whole lines.
 func (l *Loader) write(c goja.FunctionCall) goja.Value {

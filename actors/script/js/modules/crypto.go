@@ -61,8 +61,7 @@ func cryptoBinding(l *Loader) map[string]any {
 	}
 }
 
-// pieceSize is how many bytes Go works on before the script may pause.
-const pieceSize = 1 << 20
+const pieceSize = 1 << 20 // how many bytes Go works on before the script may pause
 
 // pieces calls f with all bytes in pieces, and lets the script pause or end after each.
 func (l *Loader) pieces(b []byte, f func(piece []byte)) {

@@ -12,8 +12,7 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-// metadataFile has the attributes of the fleet (realtime.md 18.4).
-const metadataFile = "/local/gamemetadata/gamelift-metadata.json"
+const metadataFile = "/local/gamemetadata/gamelift-metadata.json" // has the attributes of the fleet (realtime.md 18.4)
 
 // fsBinding reads the bundle. All paths are absolute.
 func fsBinding(l *Loader) map[string]any {

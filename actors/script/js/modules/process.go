@@ -48,8 +48,7 @@ func jobsBinding(l *Loader) map[string]any {
 	return map[string]any{"uncaught": native(func(c goja.FunctionCall) goja.Value { l.options.Uncaught(c.Argument(0)); return goja.Undefined() })}
 }
 
-// hrtimeStart is the first process.hrtime, in nanoseconds: scripts may take zero for no time.
-const hrtimeStart = 1_000_000_000
+const hrtimeStart = 1_000_000_000 // the first process.hrtime, in nanoseconds: scripts may take zero for no time
 
 // job calls a function of a tick.
 func (l *Loader) job(f goja.Callable) {

@@ -20,8 +20,7 @@ func label(key string) string {
 	return quote(key)
 }
 
-// frame is a line of the engine's stacks. It ends with a program counter.
-var frame = regexp.MustCompile(`(?m)^\tat (.*?)\(\d+\)(\)?)$`)
+var frame = regexp.MustCompile(`(?m)^\tat (.*?)\(\d+\)(\)?)$`) // a line of the engine's stacks. It ends with a program counter.
 
 // stack returns a stack in the form of Node.js.
 func stack(text string) string {

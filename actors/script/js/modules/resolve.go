@@ -9,8 +9,7 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-// extensions are tried in this order for a path without one.
-var extensions = []string{".js", ".json", ".cjs", ".mjs", ".ts", ".cts", ".mts"}
+var extensions = []string{".js", ".json", ".cjs", ".mjs", ".ts", ".cts", ".mts"} // tried in this order for a path without one
 
 // resolver finds files of a bundle as CommonJS does. Its paths are relative to the bundle.
 type resolver struct {
