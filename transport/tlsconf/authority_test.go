@@ -12,52 +12,54 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 func TestFirstStart(t *testing.T) {
-	now := newClock()
-	dir := filepath.Join(t.TempDir(), "data")
-	s := load(t, Options{Dir: dir, Hosts: []string{"Game.Example.", "192.0.2.7", "2001:db8::1", "localhost"}, Now: now.read})
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "data")
+		s := load(t, Options{Dir: dir, Hosts: []string{"Game.Example.", "192.0.2.7", "2001:db8::1", "localhost"}})
 
-	leaf := s.Certificate().Leaf
-	if want := []string{"game.example", "localhost"}; !slices.Equal(leaf.DNSNames, want) {
-		t.Errorf("names %v, want %v", leaf.DNSNames, want)
-	}
-	for _, host := range []string{"game.example", "localhost", "127.0.0.1", "::1", "192.0.2.7", "2001:db8::1"} {
-		_, err := leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: s.current.Load().roots, CurrentTime: now.read()})
-		if err != nil {
-			t.Errorf("%s: %v", host, err)
+		leaf := s.Certificate().Leaf
+		if want := []string{"game.example", "localhost"}; !slices.Equal(leaf.DNSNames, want) {
+			t.Errorf("names %v, want %v", leaf.DNSNames, want)
 		}
-	}
-	if leaf.VerifyHostname("other.example") == nil || len(leaf.IPAddresses) != 4 {
-		t.Errorf("the leaf carries %v %v", leaf.DNSNames, leaf.IPAddresses)
-	}
-	if leaf.IsCA || leaf.PublicKeyAlgorithm != x509.ECDSA || leaf.KeyUsage != x509.KeyUsageDigitalSignature ||
-		!slices.Equal(leaf.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}) {
-		t.Errorf("leaf: %+v", leaf)
-	}
-	if end := now.read().Add(365 * day); !leaf.NotAfter.Equal(end) || len(s.Certificate().Certificate) != 1 {
-		t.Errorf("the leaf ends at %v, chain of %d", leaf.NotAfter, len(s.Certificate().Certificate))
-	}
-	if err := forDTLS(s.Certificate().Leaf); err != nil {
-		t.Error(err)
-	}
+		for _, host := range []string{"game.example", "localhost", "127.0.0.1", "::1", "192.0.2.7", "2001:db8::1"} {
+			_, err := leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: s.current.Load().roots, CurrentTime: time.Now()})
+			if err != nil {
+				t.Errorf("%s: %v", host, err)
+			}
+		}
+		if leaf.VerifyHostname("other.example") == nil || len(leaf.IPAddresses) != 4 {
+			t.Errorf("the leaf carries %v %v", leaf.DNSNames, leaf.IPAddresses)
+		}
+		if leaf.IsCA || leaf.PublicKeyAlgorithm != x509.ECDSA || leaf.KeyUsage != x509.KeyUsageDigitalSignature ||
+			!slices.Equal(leaf.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}) {
+			t.Errorf("leaf: %+v", leaf)
+		}
+		if end := time.Now().Add(365 * day); !leaf.NotAfter.Equal(end) || len(s.Certificate().Certificate) != 1 {
+			t.Errorf("the leaf ends at %v, chain of %d", leaf.NotAfter, len(s.Certificate().Certificate))
+		}
+		if err := forDTLS(s.Certificate().Leaf); err != nil {
+			t.Error(err)
+		}
 
-	f, err := parsePEM(s.CAPEM())
-	if err != nil || len(f.certs) != 1 || f.key != nil {
-		t.Fatalf("caCert %q: %v", s.CAPEM(), err)
-	}
-	ca := f.certs[0]
-	if !ca.IsCA || ca.MaxPathLen != 0 || !ca.MaxPathLenZero || ca.KeyUsage != x509.KeyUsageCertSign {
-		t.Errorf("CA: %+v", ca)
-	}
-	if !ca.NotAfter.Equal(now.read().AddDate(3, 0, 0)) || !bytes.Equal(s.CAPEM(), read(t, filepath.Join(dir, "ca", "cert.pem"))) {
-		t.Errorf("CA ends at %v", ca.NotAfter)
-	}
-	if size := len(leaf.Raw); size > 700 {
-		t.Errorf("the leaf is %d bytes", size)
-	}
+		f, err := parsePEM(s.CAPEM())
+		if err != nil || len(f.certs) != 1 || f.key != nil {
+			t.Fatalf("caCert %q: %v", s.CAPEM(), err)
+		}
+		ca := f.certs[0]
+		if !ca.IsCA || ca.MaxPathLen != 0 || !ca.MaxPathLenZero || ca.KeyUsage != x509.KeyUsageCertSign {
+			t.Errorf("CA: %+v", ca)
+		}
+		if !ca.NotAfter.Equal(time.Now().AddDate(3, 0, 0)) || !bytes.Equal(s.CAPEM(), read(t, filepath.Join(dir, "ca", "cert.pem"))) {
+			t.Errorf("CA ends at %v", ca.NotAfter)
+		}
+		if size := len(leaf.Raw); size > 700 {
+			t.Errorf("the leaf is %d bytes", size)
+		}
+	})
 }
 
 func TestFilesAreThePrivateOnesOfOneUser(t *testing.T) {
@@ -186,60 +188,69 @@ func TestTooManyHostsForADatagram(t *testing.T) {
 }
 
 func TestRenewal(t *testing.T) {
-	now := newClock()
-	var log logged
-	s := load(t, Options{Dir: t.TempDir(), Now: now.read, Log: log.logger()})
-	first := s.Certificate()
-	reload := func() *tls.Certificate {
-		t.Helper()
-		if err := s.Reload(); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		s := load(t, Options{Dir: t.TempDir(), Log: log.logger()})
+		first := s.Certificate()
+		reload := func() *tls.Certificate {
+			t.Helper()
+			if err := s.Reload(); err != nil {
+				t.Fatal(err)
+			}
+			return s.Certificate()
 		}
-		return s.Certificate()
-	}
 
-	now.add(243 * day) // of 365
-	if same := reload(); same.Leaf.SerialNumber.Cmp(first.Leaf.SerialNumber) != 0 {
-		t.Error("renewed with more than a third left")
-	}
-	now.add(day)
-	second := reload()
-	if second.Leaf.SerialNumber.Cmp(first.Leaf.SerialNumber) == 0 || !second.Leaf.NotAfter.Equal(now.read().Add(365*day)) {
-		t.Errorf("not renewed: ends at %v", second.Leaf.NotAfter)
-	}
-	now.add(400 * day) // the host was off
-	if third := reload(); third.Leaf.NotAfter.Before(now.read()) {
-		t.Error("an expired leaf is served")
-	}
+		time.Sleep(243 * day) // of 365
+		if same := reload(); same.Leaf.SerialNumber.Cmp(first.Leaf.SerialNumber) != 0 {
+			t.Error("renewed with more than a third left")
+		}
+		time.Sleep(day)
+		second := reload()
+		if second.Leaf.SerialNumber.Cmp(first.Leaf.SerialNumber) == 0 || !second.Leaf.NotAfter.Equal(time.Now().Add(365*day)) {
+			t.Errorf("not renewed: ends at %v", second.Leaf.NotAfter)
+		}
+		time.Sleep(400 * day) // the host was off
+		if third := reload(); third.Leaf.NotAfter.Before(time.Now()) {
+			t.Error("an expired leaf is served")
+		}
 
-	// Near its end the CA cannot give a leaf more time: no renewal after renewal, but a word to the operator.
-	if log.count("near its end") != 0 {
-		t.Error("warned too early")
-	}
-	_, ca := s.source.load(now.read())
-	if ca != nil {
-		t.Fatal(ca)
-	}
-	end := s.current.Load().expires.end
-	now.add(end.Sub(now.read()) - 100*day)
-	last := reload()
-	if !last.Leaf.NotAfter.Equal(end) || !s.current.Load().renewAt.IsZero() {
-		t.Errorf("the last leaf ends at %v, the CA at %v", last.Leaf.NotAfter, end)
-	}
-	now.add(99 * day)
-	if same := reload(); same.Leaf.SerialNumber.Cmp(last.Leaf.SerialNumber) != 0 {
-		t.Error("renewed to no avail")
-	}
-	if n := log.count("near its end"); n != 2 {
-		t.Errorf("%d warnings, wanted one for each of the days that were looked at", n)
-	}
-	now.add(2 * day)
-	refused(t, s.Reload(), "ca", "cert.pem", "expired")
-	if s.Certificate().Leaf.SerialNumber.Cmp(last.Leaf.SerialNumber) != 0 {
-		t.Error("the old certificate is not kept")
-	}
-	now.add(-11 * 365 * day)
-	refused(t, s.Reload(), "cert.pem", "clock")
+		// Near its end the CA cannot give a leaf more time: no renewal after renewal, but a word to the operator.
+		if log.count("near its end") != 0 {
+			t.Error("warned too early")
+		}
+		_, ca := s.source.load(time.Now())
+		if ca != nil {
+			t.Fatal(ca)
+		}
+		end := s.current.Load().expires.end
+		time.Sleep(end.Sub(time.Now()) - 100*day)
+		last := reload()
+		if !last.Leaf.NotAfter.Equal(end) || !s.current.Load().renewAt.IsZero() {
+			t.Errorf("the last leaf ends at %v, the CA at %v", last.Leaf.NotAfter, end)
+		}
+		time.Sleep(99 * day)
+		if same := reload(); same.Leaf.SerialNumber.Cmp(last.Leaf.SerialNumber) != 0 {
+			t.Error("renewed to no avail")
+		}
+		if n := log.count("near its end"); n != 2 {
+			t.Errorf("%d warnings, wanted one for each of the days that were looked at", n)
+		}
+		time.Sleep(2 * day)
+		refused(t, s.Reload(), "ca", "cert.pem", "expired")
+		if s.Certificate().Leaf.SerialNumber.Cmp(last.Leaf.SerialNumber) != 0 {
+			t.Error("the old certificate is not kept")
+		}
+	})
+}
+
+// In a bubble it is the year 2000.
+func TestAClockThatIsBehind(t *testing.T) {
+	dir := t.TempDir()
+	load(t, Options{Dir: dir})
+	synctest.Test(t, func(t *testing.T) {
+		_, err := Load(Options{Dir: dir})
+		refused(t, err, "cert.pem", "clock")
+	})
 }
 
 func TestDamagedDirectory(t *testing.T) {

@@ -25,18 +25,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// clock is a clock that only the test moves.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func newClock() *clock { return &clock{now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)} }
-
-func (c *clock) read() time.Time { c.mu.Lock(); defer c.mu.Unlock(); return c.now }
-
-func (c *clock) add(d time.Duration) { c.mu.Lock(); defer c.mu.Unlock(); c.now = c.now.Add(d) }
-
 const day = 24 * time.Hour
 
 // logged is a log that can be read while it is written.
@@ -178,7 +166,6 @@ func operators(t *testing.T, kind string, now time.Time) (o Options, root, betwe
 		KeyFile:  write(t, filepath.Join(dir, "key.pem"), 0o600, leaf.secr),
 		CAFile:   write(t, filepath.Join(dir, "ca.pem"), 0o644, root.pem),
 		Hosts:    []string{"game.example", "192.0.2.7"},
-		Now:      func() time.Time { return now },
 	}, root, between, leaf
 }
 

@@ -7,13 +7,14 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
-var noon = time.Date(2030, 6, 1, 12, 0, 0, 0, time.UTC)
+var start = time.Now()
 
 func TestOperatorsFiles(t *testing.T) {
-	o, root, between, leaf := operators(t, "P-256", noon)
+	o, root, between, leaf := operators(t, "P-256", start)
 	s := load(t, o)
 	if chain := s.Certificate().Certificate; len(chain) != 2 || !bytes.Equal(chain[0], leaf.cert.Raw) || !bytes.Equal(chain[1], between.cert.Raw) {
 		t.Errorf("chain of %d", len(chain))
@@ -33,7 +34,7 @@ func TestOperatorsFiles(t *testing.T) {
 	}
 
 	// One that signed itself is its own anchor.
-	alone := issue(t, "P-256", nil, noon.Add(-day), noon.Add(day), "game.example", "192.0.2.7")
+	alone := issue(t, "P-256", nil, start.Add(-day), start.Add(day), "game.example", "192.0.2.7")
 	write(t, o.CertFile, 0o600, alone.secr, alone.pem) // and one file for both
 	o.KeyFile = o.CertFile
 	if s = load(t, o); !bytes.Equal(s.CAPEM(), alone.pem) || len(s.Certificate().Certificate) != 1 {
@@ -42,8 +43,8 @@ func TestOperatorsFiles(t *testing.T) {
 }
 
 func TestOperatorsFilesAreChecked(t *testing.T) {
-	o, root, between, leaf := operators(t, "P-256", noon)
-	otherIssuer := issue(t, "P-256", nil, noon.Add(-day), noon.Add(day))
+	o, root, between, leaf := operators(t, "P-256", start)
+	otherIssuer := issue(t, "P-256", nil, start.Add(-day), start.Add(day))
 	legacy := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Headers: map[string]string{"DEK-Info": "AES-128-CBC,00"}, Bytes: []byte{1}})
 	encrypted := pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte{1}})
 	for name, c := range map[string]struct {
@@ -89,10 +90,12 @@ func TestOperatorsFilesAreChecked(t *testing.T) {
 	_, err = Load(o)
 	refused(t, err, o.CertFile, "192.0.2.8")
 	o.Hosts = nil
-	o.Now = func() time.Time { return noon.Add(99*day + time.Second) }
-	_, err = Load(o)
-	refused(t, err, o.CertFile, "expired")
-	o.Now = nil
+	synctest.Test(t, func(t *testing.T) {
+		o, _, _, _ := operators(t, "P-256", time.Now())
+		time.Sleep(99*day + time.Second)
+		_, err := Load(o)
+		refused(t, err, o.CertFile, "expired")
+	})
 	o.KeyFile += ".missing"
 	_, err = Load(o)
 	refused(t, err, o.KeyFile)
@@ -102,7 +105,7 @@ func TestPermissionsOfTheOperatorsKey(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no such permissions on Windows")
 	}
-	o, _, _, _ := operators(t, "P-256", noon)
+	o, _, _, _ := operators(t, "P-256", start)
 	if err := os.Chmod(o.KeyFile, 0o640); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +126,7 @@ func TestOptionsExcludeEachOther(t *testing.T) {
 }
 
 func TestPEMWithJunk(t *testing.T) {
-	o, root, between, leaf := operators(t, "P-256", noon)
+	o, root, between, leaf := operators(t, "P-256", start)
 	params := pem.EncodeToMemory(&pem.Block{Type: "EC PARAMETERS", Bytes: []byte{6, 8, 42, 134, 72, 206, 61, 3, 1, 7}})
 	junk := []byte("\ufeffCertificate:\n    Data:\r\n  -----\nsubject=CN = game\n\x00\xff\n")
 	headed := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Headers: map[string]string{"Note": "x"}, Bytes: root.cert.Raw})
@@ -141,7 +144,7 @@ func TestPEMWithJunk(t *testing.T) {
 
 func TestForDTLS(t *testing.T) {
 	for kind, word := range map[string]string{"P-256": "", "P-384": "", "P-224": "P-224", "RSA": "RSA", "Ed25519": "Ed25519"} {
-		o, _, _, _ := operators(t, kind, noon)
+		o, _, _, _ := operators(t, kind, start)
 		err := forDTLS(load(t, o).Certificate().Leaf)
 		if word == "" && err != nil {
 			t.Errorf("%s: %v", kind, err)
@@ -152,10 +155,10 @@ func TestForDTLS(t *testing.T) {
 }
 
 func TestLongChainIsAWarningForDTLS(t *testing.T) {
-	o, root, _, leaf := operators(t, "P-256", noon)
+	o, root, _, leaf := operators(t, "P-256", start)
 	for kind, want := range map[string]int{"P-256": 1, "RSA": 0} {
 		var log logged
-		leaf = issue(t, kind, root, noon.Add(-day), noon.Add(day), "game.example", "192.0.2.7")
+		leaf = issue(t, kind, root, start.Add(-day), start.Add(day), "game.example", "192.0.2.7")
 		write(t, o.KeyFile, 0o600, leaf.secr)
 		write(t, o.CertFile, 0o600, leaf.pem)
 		o.Log = log.logger()
@@ -172,7 +175,7 @@ func TestLongChainIsAWarningForDTLS(t *testing.T) {
 }
 
 func FuzzParsePEM(f *testing.F) {
-	whole := issue(f, "P-256", nil, noon, noon.Add(day), "a.example", "::1")
+	whole := issue(f, "P-256", nil, start, start.Add(day), "a.example", "::1")
 	f.Add(append(whole.pem, whole.secr...))
 	f.Add([]byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"))
 	f.Add([]byte("-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n"))
@@ -211,11 +214,11 @@ func TestFilesOfTheDirectoryAsTheOperatorsOwn(t *testing.T) {
 
 // A reload must not leave DTLS without a certificate that it can serve.
 func TestForDTLSHoldsAtAReload(t *testing.T) {
-	o, root, _, _ := operators(t, "P-256", noon)
+	o, root, _, _ := operators(t, "P-256", start)
 	o.ForDTLS = true
 	s := load(t, o)
 	kept := s.Certificate()
-	leaf := issue(t, "RSA", root, noon.Add(-day), noon.Add(day), "game.example", "192.0.2.7")
+	leaf := issue(t, "RSA", root, start.Add(-day), start.Add(day), "game.example", "192.0.2.7")
 	write(t, o.KeyFile, 0o600, leaf.secr)
 	write(t, o.CertFile, 0o600, leaf.pem, root.pem)
 	refused(t, s.Reload(), "RSA", "ECDSA")

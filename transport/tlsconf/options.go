@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/rs/zerolog"
 )
@@ -24,15 +23,7 @@ type Options struct {
 	Hosts []string
 	// ForDTLS refuses certificates that cannot serve DTLS, which offers only ECDHE_ECDSA suites, also at a reload.
 	ForDTLS bool
-	Now     func() time.Time // the clock; nil means time.Now
-	Log     zerolog.Logger   // gets changes of the certificate
-}
-
-func (o *Options) now() time.Time {
-	if o.Now == nil {
-		return time.Now()
-	}
-	return o.Now()
+	Log     zerolog.Logger // gets changes of the certificate
 }
 
 // AnchorFile returns the path of the file with the trust anchors.

@@ -160,7 +160,7 @@ func authorityOf(o Options) (*authority, time.Time, error) {
 	if err == nil && !ok {
 		err = errors.New("tlsconf: the certificate is from files of your own, and so is its CA")
 	}
-	return a, o.now(), err
+	return a, time.Now(), err
 }
 
 // preparedFits returns an error if the CA that Prepare made may not sign for the configured hosts.

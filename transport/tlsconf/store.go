@@ -144,7 +144,7 @@ func (s *Store) Reload() error {
 }
 
 func (s *Store) reloadLocked() error {
-	now := s.o.now()
+	now := time.Now()
 	// Before the reading: what changes meanwhile is seen as changed the next time.
 	s.seen = stampAll(s.source.files())
 	b, err := s.source.load(now)

@@ -27,7 +27,7 @@ func (s *Store) Watch(ctx context.Context, every time.Duration) {
 func (s *Store) check() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.o.now()
+	now := time.Now()
 	due := s.current.Load().renewAt
 	changed := !slices.Equal(stampAll(s.source.files()), s.seen) || !due.IsZero() && !now.Before(due)
 	if !changed && !s.failed {

@@ -13,7 +13,7 @@ func watched(t *testing.T, every time.Duration, o func(t *testing.T) Options, te
 	synctest.Test(t, func(t *testing.T) {
 		var log logged
 		opts := o(t)
-		opts.Now, opts.Log = nil, log.logger()
+		opts.Log = log.logger()
 		s := load(t, opts)
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
