@@ -142,20 +142,7 @@ func canonicalPath(r *http.Request) string {
 	if sent == "" {
 		return "/"
 	}
-	const digits = "0123456789ABCDEF"
-	var b strings.Builder
-	for _, c := range []byte(sent) {
-		if c == '/' || isUnreserved(c) {
-			b.WriteByte(c)
-		} else {
-			b.Write([]byte{'%', digits[c>>4], digits[c&15]})
-		}
-	}
-	return b.String()
-}
-
-func isUnreserved(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
+	return strings.NewReplacer("+", "%20", "%2F", "/").Replace(url.QueryEscape(sent))
 }
 
 // canonicalHeader is the value of a header as it is signed. The server has taken host and length out of the headers.

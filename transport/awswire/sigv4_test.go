@@ -395,10 +395,8 @@ func plainHeader(name, value string) bool {
 			return false
 		}
 	}
-	for _, c := range []byte(name) {
-		if c != '-' && !isUnreserved(c) {
-			return false
-		}
+	if url.QueryEscape(name) != name {
+		return false
 	}
 	for _, c := range []byte(value) {
 		if c < ' ' || c > '~' {
