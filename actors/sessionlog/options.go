@@ -11,8 +11,7 @@ import (
 
 // Options of a Store. Zero values mean the defaults.
 type Options struct {
-	// Keep is how long a log is kept after its game session's end; default 14 days (service-api.md 2.6).
-	Keep time.Duration
+	Keep time.Duration // how long a log is kept after its game session's end; default 14 days (service-api.md 2.6)
 	// Log receives the warnings. Counters counts the lines that were dropped.
 	Log      zerolog.Logger
 	Counters *counters.Set

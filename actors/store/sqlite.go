@@ -26,9 +26,8 @@ type Options struct {
 	// leaves out, are moved to PATH.damaged. A log that is damaged before its end is refused all the same.
 	SkipDamaged bool
 	// Log receives messages for the operator.
-	Log zerolog.Logger
-	// Counters counts commits and damaged records; may be nil.
-	Counters *counters.Set
+	Log      zerolog.Logger
+	Counters *counters.Set // counts commits and damaged records; may be nil
 }
 
 const changeBytes = 64 // the estimated memory of a change beside its id and value

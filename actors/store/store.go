@@ -68,8 +68,7 @@ type Store interface {
 	// none of the changes is or becomes durable. Of commits that are refused together, the last one is answered first, so that the owner
 	// can release each before those that it depends on.
 	Commit(changes []Change, done func(error))
-	// Flush returns when everything that was committed before is durable or refused.
-	Flush()
+	Flush() // returns when everything that was committed before is durable or refused
 	// Close flushes, and closes. Later commits are refused with ErrClosed.
 	Close() error
 }

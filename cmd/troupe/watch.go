@@ -13,7 +13,7 @@ import (
 )
 
 // filesMax bounds the number of files; a script cannot have more.
-const filesMax = bundle.DefaultFilesMax
+const filesMax = bundle.FilesMax
 
 // stamp identifies a version of a file.
 type stamp struct {

@@ -155,7 +155,7 @@ func TestAllFilesOfAScriptAreWatched(t *testing.T) {
 	if err := os.Mkdir(packages, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	const others = bundle.DefaultFilesMax - 2 // a folder counts as well
+	const others = bundle.FilesMax - 2 // a folder counts as well
 	for i := range others {
 		if err := os.WriteFile(filepath.Join(packages, strconv.Itoa(i)), nil, 0o644); err != nil {
 			t.Fatal(err)

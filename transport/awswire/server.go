@@ -15,8 +15,7 @@ import (
 
 // Options configures a Server. All fields are needed unless they say otherwise.
 type Options struct {
-	// Operations are the operations of the service, each name once.
-	Operations []Operation
+	Operations []Operation // the operations of the service, each name once
 	// Fault translates an error of a handler, by the errors that its operation declares;
 	// nil for one that it does not know, which is then answered as an internal fault. Nil: it knows none.
 	Fault func(declared string, err error) *Fault
@@ -24,10 +23,8 @@ type Options struct {
 	Authenticator Authenticator
 	// WithReplayKey returns the context of a handler whose caller may send the same call again, with the same key. Nil: nobody wants the key.
 	WithReplayKey func(ctx context.Context, key string) context.Context
-	// Log gets one debug line per request and an error line per internal fault.
-	Log zerolog.Logger
-	// Now is the clock of Date headers and of the replay memory. Default time.Now.
-	Now func() time.Time
+	Log           zerolog.Logger   // gets one debug line per request and an error line per internal fault
+	Now           func() time.Time // the clock of Date headers and of the replay memory. Default time.Now.
 	// Requests and Errors count requests, and those that were answered with an error.
 	Requests, Errors *atomic.Int64
 	// Called gets each answered request: its operation, empty if unknown, how long it took, and its error's type, empty on success.

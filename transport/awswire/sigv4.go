@@ -36,16 +36,11 @@ const (
 
 // SigV4Options configure a SigV4.
 type SigV4Options struct {
-	// Keys are the access keys of callers. At least one.
-	Keys []Key
-	// Operations are the names that the service has: keys may be bound to some of them.
-	Operations []string
-	// Regions are the regions that a credential scope may name. At least one.
-	Regions []string
-	// Skew is how far X-Amz-Date may be from Now, either way. Default DefaultSkew.
-	Skew time.Duration
-	// Now is the clock. Default time.Now.
-	Now func() time.Time
+	Keys       []Key            // the access keys of callers. At least one.
+	Operations []string         // the names that the service has: keys may be bound to some of them
+	Regions    []string         // the regions that a credential scope may name. At least one.
+	Skew       time.Duration    // how far X-Amz-Date may be from Now, either way. Default DefaultSkew.
+	Now        func() time.Time // the clock. Default time.Now.
 }
 
 // SigV4 verifies requests signed with Signature Version 4 (service-api.md 1.4). Safe for concurrent use.

@@ -18,16 +18,13 @@ import (
 
 // Access says who may look. Its functions may be called from any goroutine.
 type Access struct {
-	// Trusts reports whether a request comes from this machine and needs no key.
-	Trusts func(r *http.Request) bool
+	Trusts func(r *http.Request) bool // reports whether a request comes from this machine and needs no key
 	// Signed returns the id, if any, and the role of the key that a request without a body is signed with; for Nobody also what is wrong.
 	Signed func(r *http.Request) (id string, role Role, wrong string)
 	// Verify returns the role of an access key; Nobody if there is no such key with this secret and token. Nil: nobody can log in.
-	Verify func(id, secret, sessionToken string) Role
-	// Refusal says who may look. With keys it follows "log in, or ".
-	Refusal string
-	// Proxies are believed whom they name in X-Forwarded-For.
-	Proxies transport.Proxies
+	Verify  func(id, secret, sessionToken string) Role
+	Refusal string            // says who may look. With keys it follows "log in, or ".
+	Proxies transport.Proxies // which are believed whom they name in X-Forwarded-For
 }
 
 // Role says what a caller may do here.
@@ -47,13 +44,11 @@ func (r Role) String() string {
 
 // caller is who sent a request that is allowed.
 type caller struct {
-	name string // the access key, or words
-	role Role
-	// csrf is what a browser must send with an action; empty for a caller that is no browser.
-	csrf    string
-	expires time.Time // of a login; zero: never
-	// still reports whether the login has not ended; nil for a caller without one.
-	still func() bool
+	name    string // the access key, or words
+	role    Role
+	csrf    string      // what a browser must send with an action; empty for a caller that is no browser
+	expires time.Time   // of a login; zero: never
+	still   func() bool // reports whether the login has not ended; nil for a caller without one
 }
 
 // stays reports whether a caller whose request takes long may still look.

@@ -24,8 +24,7 @@ type Operations interface {
 	SetLogLevel(level, by string) error
 	// Acted tells those who listen to events of an action.
 	Acted(a Action)
-	// ClosedConnections are the connections that ended last, the newest first.
-	ClosedConnections() []messages.ClosedConnection
+	ClosedConnections() []messages.ClosedConnection // the connections that ended last, the newest first
 	Settings() []Setting
 	Listeners() []Listener
 }

@@ -25,13 +25,12 @@ type Events interface {
 
 // Options configure a Console. All fields are needed unless they say otherwise.
 type Options struct {
-	Backend  messages.Doer
-	Counters *counters.Set
-	Events   Events
-	Drains   ops.Drainer
-	Access   Access
-	// Operations are what operators do to the host.
-	Operations Operations
+	Backend    messages.Doer
+	Counters   *counters.Set
+	Events     Events
+	Drains     ops.Drainer
+	Access     Access
+	Operations Operations // what operators do to the host
 	Log        zerolog.Logger
 	Version    string
 	// Logs opens the log of a game session, with player session ids shortened: all of it with 0, otherwise the lines in its last so many

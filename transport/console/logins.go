@@ -76,8 +76,7 @@ func (l *logins) endAll() {
 type source struct {
 	queued tries.Link[*source]
 	prefix netip.Prefix
-	// full is when it has all of its attempts again.
-	full time.Time
+	full   time.Time // when it has all of its attempts again
 }
 
 // attempt counts an attempt before it is known whether it succeeds: so several at once are not more than the limit. It returns how long to

@@ -16,9 +16,8 @@ type Bundle struct {
 	// Files by path: slashes, relative, cleaned.
 	Files map[string][]byte
 	// Version names the version, for records and logs.
-	Version string
-	// NodeVersion is "10.x" or "24.x": an unhandled rejection ends the process of the second only (realtime.md 18.3).
-	NodeVersion string
+	Version     string
+	NodeVersion string // "10.x" or "24.x": an unhandled rejection ends the process of the second only (realtime.md 18.3)
 	// Local says that the files are of the machine that the host runs on (FromPath), and so the operator's, and not uploaded.
 	Local bool
 }

@@ -22,7 +22,6 @@ func FromPath(name string, l Limits) (*Bundle, error) {
 }
 
 func fromPath(name string, l Limits) (*Bundle, error) {
-	l = l.withDefaults()
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, err
@@ -33,8 +32,8 @@ func fromPath(name string, l Limits) (*Bundle, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is neither a file nor a folder", name)
 	case strings.EqualFold(filepath.Ext(name), ".zip"):
-		if info.Size() > l.ZipMax {
-			return nil, fmt.Errorf("%s has %d bytes; at most %d are allowed", name, info.Size(), l.ZipMax)
+		if info.Size() > ZipMax {
+			return nil, fmt.Errorf("%s has %d bytes; at most %d are allowed", name, info.Size(), ZipMax)
 		}
 		data, err := os.ReadFile(name)
 		if err != nil {

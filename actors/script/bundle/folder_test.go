@@ -64,7 +64,10 @@ func TestAZipFileIsUnpacked(t *testing.T) {
 	if err != nil || paths(b) != "main.js" {
 		t.Error(b, err)
 	}
-	if _, err := bundle.FromPath(path, bundle.Limits{ZipMax: 10}); err == nil || !strings.Contains(err.Error(), "at most 10") {
+	if err := os.Truncate(path, bundle.ZipMax+1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bundle.FromPath(path, bundle.Limits{}); err == nil || !strings.Contains(err.Error(), "has 5000001 bytes; at most 5000000") {
 		t.Error(err)
 	}
 }
@@ -80,7 +83,7 @@ func TestAPathIsRefused(t *testing.T) {
 	} {
 		l := bundle.Limits{}
 		if path == "a/main.js" {
-			l.FilesMax = 3
+			l.UnpackedMax = 12
 		}
 		b, err := bundle.FromPath(filepath.Join(root, path), l)
 		if err == nil || b != nil || !strings.Contains(err.Error(), want) {

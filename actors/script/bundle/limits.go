@@ -10,21 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// Limits bound a bundle. Zero values mean the defaults.
+// Limits bound a bundle.
 type Limits struct {
-	// ZipMax is the size of an archive in bytes (realtime.md 15.1).
-	ZipMax int64
-	// UnpackedMax is the size of all files together in bytes (service-api.md 2.5).
-	UnpackedMax int64
-	// FilesMax is how many files there may be, folders of an archive included. The AWS SDK for JavaScript is 3,000.
-	FilesMax int
+	UnpackedMax int64 // the size of all files together in bytes (service-api.md 2.5); 0: DefaultUnpackedMax
 }
 
-// Default limits.
+// Limits of all bundles.
 const (
-	DefaultZipMax      = 5_000_000
+	ZipMax             = 5_000_000 // the size of an archive in bytes (realtime.md 15.1)
 	DefaultUnpackedMax = 50 << 20
-	DefaultFilesMax    = 10_000
+	FilesMax           = 10_000 // how many files there may be, folders of an archive included. The AWS SDK for JavaScript is 3,000.
 )
 
 const (
@@ -33,20 +28,13 @@ const (
 	depthMax = 32
 )
 
-func (l Limits) withDefaults() Limits {
-	l.ZipMax = cmp.Or(l.ZipMax, DefaultZipMax)
-	l.UnpackedMax = cmp.Or(l.UnpackedMax, DefaultUnpackedMax)
-	l.FilesMax = cmp.Or(l.FilesMax, DefaultFilesMax)
-	return l
-}
-
 // collector gathers files under limits. It trusts no size that anybody declares.
 type collector struct {
-	limits Limits
-	total  int64
-	count  int
-	files  map[string][]byte
-	kinds  map[string]kind // by path in lower case
+	unpackedMax int64
+	total       int64
+	count       int
+	files       map[string][]byte
+	kinds       map[string]kind // by path in lower case
 }
 
 type kind struct {
@@ -55,7 +43,7 @@ type kind struct {
 }
 
 func newCollector(l Limits) *collector {
-	return &collector{limits: l, files: make(map[string][]byte), kinds: make(map[string]kind)}
+	return &collector{unpackedMax: cmp.Or(l.UnpackedMax, DefaultUnpackedMax), files: make(map[string][]byte), kinds: make(map[string]kind)}
 }
 
 // check returns a path as the bundle knows it, or why it cannot be one.
@@ -90,8 +78,8 @@ func check(name string) (string, error) {
 // claim takes a path for a file or folder, and for folders what is above it. Two files must not have one path, in any case: another machine
 // would take one for the other.
 func (c *collector) claim(name string, folder bool) error {
-	if c.count++; c.count > c.limits.FilesMax {
-		return fmt.Errorf("there are more than %d files", c.limits.FilesMax)
+	if c.count++; c.count > FilesMax {
+		return fmt.Errorf("there are more than %d files", FilesMax)
 	}
 	for ; name != "."; name, folder = path.Dir(name), true {
 		key := strings.ToLower(name)
@@ -113,12 +101,12 @@ func (c *collector) claim(name string, folder bool) error {
 }
 
 func (c *collector) read(name string, from io.Reader) error {
-	content, err := io.ReadAll(io.LimitReader(from, c.limits.UnpackedMax-c.total+1))
+	content, err := io.ReadAll(io.LimitReader(from, c.unpackedMax-c.total+1))
 	if err != nil {
 		return err
 	}
-	if c.total += int64(len(content)); c.total > c.limits.UnpackedMax {
-		return fmt.Errorf("the files are larger than %d bytes together: leave out what the script does not load, such as packages for development", c.limits.UnpackedMax)
+	if c.total += int64(len(content)); c.total > c.unpackedMax {
+		return fmt.Errorf("the files are larger than %d bytes together: leave out what the script does not load, such as packages for development", c.unpackedMax)
 	}
 	c.files[name] = content
 	return nil

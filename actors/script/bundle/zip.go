@@ -18,9 +18,8 @@ const (
 // FromZip unpacks an archive in memory. It refuses all of it for one entry that is no plain file or folder, has no plain relative path, or
 // would be two files on some machine.
 func FromZip(data []byte, l Limits) (*Bundle, error) {
-	l = l.withDefaults()
-	if int64(len(data)) > l.ZipMax {
-		return nil, fmt.Errorf("the archive has %d bytes; at most %d are allowed", len(data), l.ZipMax)
+	if len(data) > ZipMax {
+		return nil, fmt.Errorf("the archive has %d bytes; at most %d are allowed", len(data), ZipMax)
 	}
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {

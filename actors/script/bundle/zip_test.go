@@ -86,9 +86,9 @@ func TestAZipOfWindowsPowerShellBecomesItsFiles(t *testing.T) {
 // Everything that reliability.md 6 and service-api.md 2.5 want refused.
 func TestAZipIsRefused(t *testing.T) {
 	js := item{name: "main.js", text: "x"}
-	small := bundle.Limits{ZipMax: 100_000, UnpackedMax: 3 << 20, FilesMax: 10}
+	small := bundle.Limits{UnpackedMax: 3 << 20}
 	many := []item{js}
-	for i := range 10 {
+	for i := range bundle.FilesMax {
 		many = append(many, item{name: fmt.Sprint(i)})
 	}
 	for name, c := range map[string]struct {
@@ -98,11 +98,11 @@ func TestAZipIsRefused(t *testing.T) {
 		"nothing":         {nil, "cannot be read"},
 		"no zip":          {[]byte("console.log(1)"), "cannot be read"},
 		"cut":             {pack(t, js)[:60], "cannot be read"},
-		"archive too big": {make([]byte, 100_001), "100001 bytes; at most 100000"},
+		"archive too big": {make([]byte, 5_000_001), "5000001 bytes; at most 5000000"},
 		"no script":       {pack(t, item{name: "a.txt"}), "no script"},
 		"only types":      {pack(t, item{name: "a.d.ts"}), "no script"},
 		"only finder's":   {pack(t, item{name: "__MACOSX/._main.js"}), "no script"},
-		"too many":        {pack(t, many...), "more than 10 files"},
+		"too many":        {pack(t, many...), "more than 10000 files"},
 		"absolute":        {pack(t, item{name: "/etc/main.js"}), "absolute"},
 		"parent":          {pack(t, item{name: "../main.js"}), "leaves"},
 		"inner parent":    {pack(t, item{name: "a/b/../../c.js"}), "leaves"},
@@ -163,9 +163,9 @@ func TestAZipThatLiesAboutItsSizesIsCounted(t *testing.T) {
 // Five million bytes pass, one more does not (API-58).
 func TestTheSizeOfAnArchive(t *testing.T) {
 	exact := pack(t, item{name: "main.js"}, item{name: "pad", change: func(h *zip.FileHeader) { h.Method = zip.Store }})
-	pad := item{name: "pad", text: noise(bundle.DefaultZipMax - len(exact)), change: func(h *zip.FileHeader) { h.Method = zip.Store }}
+	pad := item{name: "pad", text: noise(bundle.ZipMax - len(exact)), change: func(h *zip.FileHeader) { h.Method = zip.Store }}
 	data := pack(t, item{name: "main.js"}, pad)
-	if len(data) != bundle.DefaultZipMax {
+	if len(data) != bundle.ZipMax {
 		t.Fatalf("the archive has %d bytes", len(data))
 	}
 	if _, err := bundle.FromZip(data, bundle.Limits{}); err != nil {

@@ -31,8 +31,7 @@ const (
 
 // Process is the process whose excess a Watchdog looks at. The functions must not block.
 type Process struct {
-	// Memory is how many bytes it may use; 0: nobody knows.
-	Memory int64
+	Memory int64 // how many bytes it may use; 0: nobody knows
 	// Own estimates how many bytes of the Go heap it holds beside what owners do. Called by the watchdog's goroutine.
 	Own func() int64
 	// Outgrown tells that memory grows by a call that cannot be ended: once, and once more when most of Memory is used up (urgent).

@@ -19,8 +19,7 @@ const (
 
 // Options bound the calls of one Watch. The functions must not block. The watchdog's goroutine calls Interrupt and Stuck, a call Interrupt.
 type Options struct {
-	// Limit is how long a call may take; 0: for ever.
-	Limit time.Duration
+	Limit time.Duration // how long a call may take; 0: for ever
 	// MemoryMax is how many bytes the owner may hold, by Held; 0: any. It is measured in the first Pause of some calls, or in their End.
 	MemoryMax int64
 	// Held estimates how many bytes the owner holds; it may stop counting beyond limit. Called in a call, one at a time. Nil: any.
