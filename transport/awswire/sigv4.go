@@ -1,6 +1,7 @@
 package awswire
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -53,10 +54,7 @@ type SigV4 struct {
 
 // NewSigV4 checks the options.
 func NewSigV4(o SigV4Options) (*SigV4, error) {
-	v := &SigV4{regions: o.Regions, skew: o.Skew, now: o.Now}
-	if v.skew == 0 {
-		v.skew = DefaultSkew
-	}
+	v := &SigV4{regions: o.Regions, skew: cmp.Or(o.Skew, DefaultSkew), now: o.Now}
 	if v.now == nil {
 		v.now = time.Now
 	}

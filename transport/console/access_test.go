@@ -73,6 +73,7 @@ func newWorld(t *testing.T, keys bool) *world {
 	}
 	w.console = New(Options{
 		Counters: new(counters.Set), Events: noEvents{make(chan struct{})}, Drains: w.drains, Operations: &w.operations, Access: a, Log: zerolog.Nop(), Version: "v",
+		GameURLs: func() []string { return nil },
 	})
 	t.Cleanup(w.console.Close)
 	w.server = w.console.Mux(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusTeapot) }))

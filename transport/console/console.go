@@ -36,8 +36,7 @@ type Options struct {
 	// Logs opens the log of a game session, with player session ids shortened: all of it with 0, otherwise the lines in its last so many
 	// bytes; whole: there are no others. The error is fs.ErrNotExist if there is none.
 	Logs func(id messages.GameSessionID, bytes int64) (log io.ReadCloser, whole bool, err error)
-	// GameURLs returns the addresses that players' browsers connect to, ws:// and then wss://, as
-	// far as there are such listeners; nil: there are none. It is called for each page and seat.
+	// GameURLs returns the addresses that players' browsers connect to, ws:// and then wss://, of the listeners that there are.
 	GameURLs func() []string
 }
 

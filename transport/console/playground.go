@@ -64,26 +64,18 @@ func (c *Console) createPlayerSession(w http.ResponseWriter, r *http.Request, q 
 		return refused(err)
 	}
 	s := made[0]
-	urls := slices.Clone(c.gameURLs())
+	urls := slices.Clone(c.o.GameURLs())
 	if len(urls) == 2 && strings.HasSuffix(urls[1], ":"+strconv.Itoa(s.Port)) {
 		slices.Reverse(urls)
 	}
 	return answer(w, seat{string(s.ID), string(s.PlayerID), string(s.GameSessionID), urls})
 }
 
-// gameURLs are the addresses at which browsers reach the game listeners: ws, wss.
-func (c *Console) gameURLs() []string {
-	if c.o.GameURLs == nil {
-		return nil
-	}
-	return c.o.GameURLs()
-}
-
 // pagePolicy is the policy of the document, whose playground connects to the host's own game listeners as well. A policy cannot name an
 // IPv6 address (CSP 3, 2.3.1 host-source): for one, the playground says that public.host is needed.
 func (c *Console) pagePolicy() string {
 	var listeners strings.Builder
-	for _, u := range c.gameURLs() {
+	for _, u := range c.o.GameURLs() {
 		if sourceExpression(u) {
 			listeners.WriteString(" " + u)
 		}
