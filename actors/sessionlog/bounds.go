@@ -20,8 +20,7 @@ func (s *Store) sweep(now time.Time) {
 	s.makeRoom(nil, 0)
 }
 
-// makeRoom deletes logs until n more bytes of l are within the bounds, and reports whether it succeeded. It frees a sixteenth more
-// than needed, so that it need not search at each write.
+// makeRoom deletes logs until n more bytes of l, and a sixteenth more, are within the bounds, and reports whether it succeeded.
 func (s *Store) makeRoom(l *log, n int64) bool {
 	defer s.cleanUp()
 	s.mu.Lock()

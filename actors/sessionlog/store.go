@@ -140,8 +140,7 @@ func (s *Store) log(id messages.GameSessionID, base string) *log {
 	return l
 }
 
-// Open returns the sink of a game session. It appends to the log that this or an earlier process has for the id. An id that is
-// empty or over 1,024 bytes gets a sink that discards all lines.
+// Open returns the sink of a game session, which appends to its log. That of an id which is empty or over 1,024 bytes discards lines.
 func (s *Store) Open(id messages.GameSessionID) script.Sink {
 	b, ok := base(id)
 	if !ok {

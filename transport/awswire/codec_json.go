@@ -12,8 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// jsonCodec is AWS JSON 1.1. Duplicate names, invalid UTF-8 and wrong types are refused, unknown members ignored; null means absent
-// (service-api.md 1.7).
+// jsonCodec is AWS JSON 1.1 (service-api.md 1.7): unknown members are ignored, duplicate names, invalid UTF-8 and wrong types refused.
 type jsonCodec struct{}
 
 const jsonContentType = "application/x-amz-json-1.1"

@@ -67,8 +67,7 @@ func newReplays(now func() time.Time) *replays {
 	return &replays{now: now, kept: make(map[replayKey]*list.Element), running: make(map[replayKey]chan struct{})}
 }
 
-// once runs an operation; one that changes something at most once per invocation, and on when its caller disconnects, so that the next
-// attempt finds its result.
+// once runs an operation; one that changes something once per invocation, and on when its caller disconnects, for the next attempt.
 func (s *Server) once(r *http.Request, op *Operation, c codec, caller Caller, body []byte) ([]byte, error) {
 	invocation := r.Header.Get(headerInvocation)
 	if isRead(op.Name) || invocation == "" || len(invocation) > invocationMax {

@@ -62,8 +62,7 @@ type answer struct {
 	fault *Fault // nil on success
 }
 
-// ServeHTTP answers one call. Every answer has a request id and the server's time; a panic of a handler is logged and answered as an
-// internal fault.
+// ServeHTTP answers one call. Every answer has a request id and the server's time. A handler's panic is logged, and an internal fault.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := s.options.Now()
 	id := uuid.NewString()

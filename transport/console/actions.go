@@ -18,8 +18,7 @@ type Operations interface {
 	Ban(ctx context.Context, b messages.Ban) error
 	LiftBan(ctx context.Context, player messages.PlayerID) (bool, error)
 	Bans() []messages.Ban
-	// LogLevel is the level of the host's log: debug, info, warn or error. SetLogLevel changes it
-	// until the next reload or start, and returns an error if it cannot. By is who does, shortened.
+	// LogLevel is debug, info, warn or error. SetLogLevel changes it until the next reload or start. By is who does, shortened.
 	LogLevel() string
 	SetLogLevel(level, by string) error
 	// Acted tells those who listen to events of an action.

@@ -18,8 +18,7 @@ import (
 
 // Events are the events of the host (service-api.md 5), kept for a while.
 type Events interface {
-	// Since returns some of the events from number n on, each a JSON object, the number after
-	// them, and a channel that is closed when there are more. Without one the events have ended.
+	// Since returns some events from number n on as JSON, the number after them, and what is closed when there are more; nil: the end.
 	Since(n uint64) (events [][]byte, next uint64, more <-chan struct{})
 }
 

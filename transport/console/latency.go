@@ -18,8 +18,7 @@ const (
 	keepEvery = 5 * time.Second // how far apart the states are that the start of this time is looked for among
 )
 
-// latencies are earlier states of the histograms, the oldest first, so that the latencies of the last minute are a difference. They
-// are added while somebody looks, and cost nothing otherwise.
+// latencies are earlier states of the histograms, the oldest first, kept while somebody looks: the last minute is a difference.
 type latencies struct {
 	states []latencyState // at most recentFor/keepEvery + 2
 }

@@ -12,8 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// players lists player sessions from their records, also those that are over: of a player, of a
-// game session, one of which the beginning of the id is known, or of all ACTIVE game sessions.
+// players lists records of player sessions: of a player or a game session, by the beginning of an id, or of all ACTIVE game sessions.
 func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *problem {
 	limit := q.numbers["limit"]
 	status, _ := messages.ParsePlayerSessionStatus(q.words["status"]) // 0 for any

@@ -27,8 +27,7 @@ type place struct {
 	row  int
 }
 
-// New returns the program whose entry is the file of a launch path (Bundle.Entry). It compiles that file, and fails if that is not possible. Other
-// files are compiled when they are first required.
+// New returns the program whose entry is the file of a launch path (Bundle.Entry). It compiles that; others when they are required.
 func New(b *bundle.Bundle, entry string, limits script.Limits) (*Program, error) {
 	name, err := b.Entry(entry)
 	if err != nil {

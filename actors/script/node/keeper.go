@@ -17,8 +17,7 @@ const (
 
 var errStopped = errors.New("the program is closed")
 
-// keeper starts the children of a program, all from one thread, which it keeps: the system ends a child with the thread that started it
-// (attributes). And it tells children what they use.
+// keeper starts the children of a program from one thread: the system ends them with that (attributes). It tells them what they use.
 type keeper struct {
 	tag    tag
 	starts chan start

@@ -6,8 +6,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Format returns arguments as console.log prints them. If code of a value throws, it returns the text of that error. If the runtime is interrupted, it
-// panics, as goja expects of native functions.
+// Format returns arguments as console.log prints them, or the text of an error that a value's code throws. An interrupt panics.
 func (l *Loader) Format(args ...goja.Value) string {
 	var b strings.Builder
 	for i, v := range args {

@@ -99,8 +99,7 @@ func rethrow(r *goja.Runtime, err error) {
 	panic(r.NewGoError(err))
 }
 
-// Require loads a file of the bundle, by its path, as the main module, and returns its exports. The error is *compile.Error if the file cannot be
-// compiled, and *goja.Exception if it throws.
+// Require loads a file of the bundle as the main module, and returns its exports. The error is *compile.Error or *goja.Exception.
 func (l *Loader) Require(entry string) (goja.Value, error) {
 	name, ok := l.resolver.path(path.Clean(strings.TrimPrefix(strings.TrimPrefix(entry, compile.Root), "/")), false)
 	if !ok {
