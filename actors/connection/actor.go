@@ -13,8 +13,7 @@ import (
 type Timeouts struct {
 	// Login is the time from accept to LOGIN, default 10 s.
 	Login time.Duration
-	// SilenceMin is the least time without a sign of life after which a logged-in
-	// peer counts as lost; two ping intervals if that is more. Default 6 s.
+	// SilenceMin is the least silence after which a logged-in peer counts as lost; two ping intervals if that is more. Default 6 s.
 	SilenceMin time.Duration
 }
 
@@ -54,8 +53,7 @@ const (
 	finished
 )
 
-// lateness is how late the host's own timer may be. If it is later, the deadline of the peer
-// moves by the delay (reliability.md 2.7).
+// lateness is how late the host's own timer may be; beyond it the deadline of the peer moves by the delay (reliability.md 2.7).
 const lateness = time.Second
 
 // Actor supervises one connection.
@@ -125,8 +123,7 @@ func (a *Actor) Stopped(*stage.Context) {
 	}
 }
 
-// end closes the connection. It accepts no login any more and waits for the end of the
-// transport.
+// end closes the connection, which then accepts no login and waits for the end of the transport.
 func (a *Actor) end(reason messages.CloseReason) {
 	a.state = finished
 	a.handle.link.Close(reason)
@@ -165,11 +162,9 @@ func (a *Actor) onAttached(c *stage.Context, m attached) {
 	a.timer = c.After(a.interval, tick{})
 }
 
-// beat is the grid on which idle connections tick. Connections that are due together wake the
-// process once, and their pings are sent and answered together: a thousand idle players cost
-// four wake-ups a second instead of three hundred, and the wake-up is most of the cost of a
-// ping. Connections of busy players are spread instead, because each pong may confirm hundreds
-// of messages, which delays other work.
+// beat is the grid on which idle connections tick: those due together wake the process once, and their pings are sent and
+// answered together. A thousand idle players cost four wake-ups a second, not three hundred, and the wake-up is most of the
+// cost of a ping. Busy players are spread instead: each pong may confirm hundreds of messages, which delays other work.
 const beat = 250 * time.Millisecond
 
 // together returns a wait of at least d that ends on the grid.
@@ -177,8 +172,7 @@ func together(now time.Time, d time.Duration) time.Duration {
 	return d + (beat-time.Duration(now.Add(d).UnixNano())%beat)%beat
 }
 
-// silence returns how long the peer has not answered. The time that a ping waits behind other
-// output does not count while that output moves: the peer is slow, not silent.
+// silence returns how long the peer has not answered, without the time that a ping waits behind other output that moves.
 func (a *Actor) silence(now time.Duration) time.Duration {
 	acked, reached := a.handle.link.Reached()
 	if (!reached || a.stuck) && acked != a.acked {
@@ -195,8 +189,7 @@ func (a *Actor) silence(now time.Duration) time.Duration {
 	return silence
 }
 
-// onTick sends a ping if one is due, and ends a connection that has been silent for too long
-// (realtime.md 12).
+// onTick sends a ping if one is due, and ends a connection that was silent for too long (realtime.md 12).
 func (a *Actor) onTick(c *stage.Context) {
 	now := a.handle.age()
 	if late := now - a.expected; late > lateness {
@@ -226,8 +219,7 @@ func (a *Actor) onTick(c *stage.Context) {
 	a.timer.Reset(next)
 }
 
-// roundTripEvery is how often the round trip of a connection is counted: it costs two system
-// calls over TCP.
+// roundTripEvery is how often a connection's round trip is counted: that costs two system calls over TCP.
 const roundTripEvery = 15 * time.Second
 
 // countRoundTrip counts what the transport knows of the round trip to the peer.
@@ -249,8 +241,7 @@ type Open struct{ Handle *Handle }
 // OnDeadLetter implements stage.DeadLetter: the host is stopping.
 func (m Open) OnDeadLetter() { m.Handle.link.Close(messages.CloseGoingAway) }
 
-// Supervisor is the parent of all connection actors. A connection that crashes
-// is closed by its own Stopped and never replaced (reliability.md 4).
+// Supervisor is the parent of all connection actors. One that crashes is closed by its own Stopped, never replaced (reliability.md 4).
 type Supervisor struct {
 	fleet    *stage.Ref
 	timeouts Timeouts

@@ -13,25 +13,21 @@ import (
 	"troupe/messages/wire"
 )
 
-// Link is the part of a transport's connection that this package needs. Methods may be called
-// from any goroutine and do not block.
+// Link is what this package needs of a transport's connection. Methods may be called from any goroutine and do not block.
 type Link interface {
 	player.Link
 	Send(f *wire.Frame)
 	Ping(payload []byte)
-	// Reached returns how many bytes of output the peer's system has acknowledged, and whether
-	// it has received the oldest unanswered ping.
+	// Reached returns how many bytes of output the peer's system has acknowledged, and whether it has the oldest unanswered ping.
 	Reached() (acked uint64, ping bool)
 	LoggedIn()
 }
 
-// Edge is implemented by the layer that accepted the connection. Methods may be called from
-// any goroutine and do not block.
+// Edge is the layer that accepted the connection. Methods may be called from any goroutine and do not block.
 type Edge interface {
 	// OpenFast sets up the fast channel for the peer that the connection serves.
 	OpenFast(peer messages.PeerID) player.FastOffer
-	// Refused tells that the connection's LOGIN is answered with no, and for good. It
-	// returns how long that answer has to wait.
+	// Refused tells that the connection's LOGIN is refused for good. It returns how long that answer has to wait.
 	Refused() time.Duration
 }
 
@@ -60,8 +56,7 @@ func NewHandle(s *stage.Stage, link Link, channel counters.Channel, edge Edge, c
 		edge: edge, count: count, opened: time.Now()}
 }
 
-// Attachment returns the player that the connection serves, nil before the login is accepted
-// and after the end.
+// Attachment returns the player that the connection serves; nil before the login is accepted and after the end.
 func (h *Handle) Attachment() *player.Attachment {
 	if a := h.bound.Load(); a != ended {
 		return a
@@ -83,8 +78,7 @@ func (h *Handle) at(age time.Duration) time.Time {
 // Alive records a sign of life.
 func (h *Handle) Alive() { h.alive.Store(int64(h.age())) }
 
-// Pong records the answer to a ping: a sign of life, and the proof that earlier output has
-// arrived (reliability.md 2.5). The payload is valid during the call.
+// Pong records the answer to a ping: a sign of life, and proof that earlier output has arrived. The payload is valid during the call.
 func (h *Handle) Pong(payload []byte) {
 	h.Alive()
 	if a := h.Attachment(); a != nil {
@@ -95,8 +89,7 @@ func (h *Handle) Pong(payload []byte) {
 // Gone implements player.LoginConn.
 func (h *Handle) Gone() bool { return h.bound.Load() == ended }
 
-// Busy says whether the host blocks the connection's reader. Meanwhile the peer's signs of
-// life stay unread, so the peer does not count as silent (reliability.md 2.7).
+// Busy says whether the host blocks the reader: the peer's signs of life stay unread then, so it is not silent (reliability.md 2.7).
 func (h *Handle) Busy(busy bool) {
 	h.busy.Store(busy)
 	if !busy {
@@ -115,8 +108,7 @@ func (h *Handle) Silence() time.Duration {
 // Caps records the capabilities of the client. Call it before Login and Refuse.
 func (h *Handle) Caps(caps uint64) { h.caps = caps }
 
-// LoginSeen records that a LOGIN was read; Login or Refuse follows. The login timeout ends
-// here, however long the LOGIN then waits in a queue.
+// LoginSeen records that a LOGIN was read; Login or Refuse follows. It ends the login timeout, however long the LOGIN waits in a queue.
 func (h *Handle) LoginSeen() { h.ref.Tell(loginSeen{}) }
 
 // Login passes a LOGIN on.
@@ -128,10 +120,8 @@ func (h *Handle) Challenge() {
 	h.link.Ping(h.mark(payload[:0], time.Time{}))
 }
 
-// mark appends the payload of a ping that is sent now: the number up to which the player has
-// been served (reliability.md 2.5). It is short ASCII text, because the official C# library
-// passes it through UTF-8. reachedAt is the time since when the peer's system is known
-// to have a ping.
+// mark appends the payload of a ping: the number up to which the player was served (reliability.md 2.5), in ASCII, because
+// the official C# library passes it through UTF-8. reachedAt is since when the peer's system is known to have a ping.
 func (h *Handle) mark(dst []byte, reachedAt time.Time) []byte {
 	n := uint64(0)
 	if a := h.Attachment(); a != nil {
@@ -140,8 +130,7 @@ func (h *Handle) mark(dst []byte, reachedAt time.Time) []byte {
 	return strconv.AppendUint(dst, n, 10)
 }
 
-// Ended records the end of the connection, after everything that was read from it was posted.
-// Clean means that the player left.
+// Ended records the end of the connection, after all that was read from it was posted. Clean: the player left.
 func (h *Handle) Ended(clean bool, reason string) {
 	if a := h.bound.Swap(ended); a != nil && a != ended {
 		if clean {
@@ -180,9 +169,8 @@ func (h *Handle) SetRefusal(why wire.Refusal) { h.why.Store(uint32(why)) }
 // CountRefusal implements player.LoginConn.
 func (h *Handle) CountRefusal(as counters.LoginRefusal) { h.counted.Store(uint32(as)) }
 
-// Refuse implements player.LoginConn: it answers LOGIN_RESPONSE with false and closes normally,
-// or with the close code that says to try later. A stock client can tell the two apart only
-// by the close code.
+// Refuse implements player.LoginConn: it answers LOGIN_RESPONSE with false and closes, normally
+// or with the code that says to try later, which is all that tells a stock client the two apart.
 func (h *Handle) Refuse(after time.Duration) {
 	h.count.Logins.Add(counters.LoginRefused, 1)
 	if after > 0 {

@@ -20,8 +20,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// onCreate creates a game session, or returns the one that was created with the same idempotency token (service-api.md 2.6).
-// It answers when the game session is durable.
+// onCreate creates a game session, or returns that of the same idempotency token (service-api.md 2.6). It answers once it is durable.
 func (gs *games) onCreate(m stage.Request[messages.CreateGameSession, *messages.GameSession]) {
 	e, f, location, err := gs.find(&m.Request)
 	if e == nil && err == nil {

@@ -1,5 +1,4 @@
-// Package fleet has the fleet actor (Registry), the parent of all game sessions. Its state has three
-// owners, none of which touches the fields of another:
+// Package fleet has the fleet actor (Registry), the parent of all game sessions. Its state has three owners, each with its own fields:
 //
 //	catalog        fleets, aliases, locations, scripts: what exists, and what it may host
 //	hosting        versions of scripts, and the server processes that run them

@@ -70,8 +70,7 @@ func (gs *games) onDrain(m stage.Request[messages.Drain, stage.None]) {
 	gs.finishDrain()
 }
 
-// cancelDrain makes the host accept new game sessions again. Game sessions that have ended stay ended. Scripts that were updated
-// during the drain are loaded now.
+// cancelDrain accepts new game sessions again, and loads scripts that were updated meanwhile. What has ended stays ended.
 func (gs *games) cancelDrain() error {
 	switch {
 	case !gs.drain.on:

@@ -17,8 +17,7 @@ func (gs *games) known(id messages.GameSessionID) *entry {
 	return nil
 }
 
-// storeNew makes a new game session durable, and answers its callers. The API shows it from then on. If it cannot be stored, it
-// ends and is forgotten.
+// storeNew makes a new game session durable, shows it and answers its callers; if that fails it ends and is forgotten.
 func (gs *games) storeNew(e *entry) {
 	g := e.published.Session()
 	g.Status = messages.GameSessionActivating // it may be ACTIVE already; Changed stores that

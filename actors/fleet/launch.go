@@ -47,8 +47,7 @@ func (e *entry) tellActivation() {
 	e.activation = nil
 }
 
-// candidates resolves destinations; of those that resolve to the same fleet and location, the first one counts. The error says
-// why none accepts placements now or soon.
+// candidates resolves destinations; of those for one fleet and location the first counts. The error says why none is of use now or soon.
 func (gs *games) candidates(destinations []string) (found []messages.Candidate, err error) {
 	gs.forgetEnded()
 	seen, open := make(map[messages.FleetID]bool), false

@@ -70,8 +70,7 @@ const (
 const (
 	// activationTimeout is the time within which a game session must become ACTIVE, unless its fleet sets another (D-205).
 	activationTimeout = 300 * time.Second
-	// endedBytesMax bounds the estimated memory of ended game sessions: endedBytes and its data for each, and playerSessionBytes for
-	// each player session.
+	// endedBytesMax bounds the estimated memory of ended game sessions: endedBytes, data, and playerSessionBytes for each player.
 	endedBytesMax      = 512 << 20
 	endedBytes         = 2 << 10
 	playerSessionBytes = 300

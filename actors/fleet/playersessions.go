@@ -14,8 +14,7 @@ func playerKey(id messages.PlayerSessionID) ledger.Key {
 	return ledger.Key{Kind: store.PlayerSession, ID: string(id)}
 }
 
-// onPlayerSessionsCreated stores new player sessions. Once they are durable it shows them and answers.
-// If the store refuses them, they end.
+// onPlayerSessionsCreated stores new player sessions. Once they are durable it shows them and answers; if refused, they end.
 func (gs *games) onPlayerSessionsCreated(m stage.Request[gamesession.PlayerSessionsCreated, []*messages.PlayerSession]) {
 	created := m.Request
 	ids := make([]messages.PlayerSessionID, len(created.Records))

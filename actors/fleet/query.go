@@ -8,8 +8,7 @@ import (
 	"troupe/messages"
 )
 
-// onPlayerSessionQuery selects player sessions by exactly one selector (service-api.md 2.7). It answers in another goroutine, because
-// it may copy many.
+// onPlayerSessionQuery selects by exactly one selector (service-api.md 2.7). It answers in another goroutine, as it may copy many.
 func (gs *games) onPlayerSessionQuery(m stage.Request[messages.PlayerSessionQuery, []*messages.PlayerSession]) {
 	gs.forgetEnded()
 	q := m.Request

@@ -11,8 +11,7 @@ import (
 	"troupe/messages"
 )
 
-// Registry is the fleet actor, the parent of all game sessions. It passes each message to its owner:
-// the catalog, hosting or the game sessions.
+// Registry is the fleet actor, the parent of all game sessions. Each message goes to its owner: catalog, hosting or game sessions.
 type Registry struct {
 	catalog *catalog.Catalog
 	hosting *hosting.Hosting
@@ -114,8 +113,7 @@ func (r *Registry) CheckDestinations(destinations []string) error {
 	return r.catalog.CheckDestinations(destinations)
 }
 
-// PlayerSession returns the status of a player session, 0 if the host does not know the id. It asks no actor and is safe for
-// concurrent use.
+// PlayerSession returns the status of a player session, 0 for an unknown id. It asks no actor and is safe for concurrent use.
 func (r *Registry) PlayerSession(id messages.PlayerSessionID) messages.PlayerSessionStatus {
 	if e := r.games.players.get(id); e != nil {
 		return e.published.PlayerStatus(id)

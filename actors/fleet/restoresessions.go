@@ -18,8 +18,7 @@ type restored struct {
 	orphans []store.Change // deletions of player sessions without a game session
 }
 
-// restore reads the game sessions and player sessions of earlier processes. All of them are over; started marks those that were
-// running as TERMINATED. Their fleets may not exist any more.
+// restore reads earlier game sessions and player sessions, all of them over; started marks as TERMINATED those that were running.
 func (gs *games) restore() error {
 	err := store.Read(gs.o.Store, &gs.unread, store.GameSession, func(id string, r *gameSessionRecord, _ int) error {
 		if r.Fleet == "" || r.Location == "" || r.Status == 0 {
@@ -63,8 +62,7 @@ func (gs *games) restoreSession(g *messages.GameSession, made []byte) {
 	}
 }
 
-// restorePlayers reads player sessions, by game session. Those without a game session are deleted, unless a damaged game session,
-// whose id may be wrong, could be theirs.
+// restorePlayers reads player sessions by game session, and deletes those without one, unless a damaged one could be theirs.
 func (gs *games) restorePlayers() (map[*entry][]messages.PlayerSession, error) {
 	players := make(map[*entry][]messages.PlayerSession)
 	err := store.Read(gs.o.Store, &gs.unread, store.PlayerSession, func(id string, r *playerSessionRecord, _ int) error {

@@ -88,16 +88,14 @@ const (
 	over
 )
 
-// groupOp is a group operation of a player that the group has not answered. The zero
-// value is none.
+// groupOp is a player's group operation without an answer yet. The zero value is none.
 type groupOp struct {
 	group messages.GroupID
 	join  bool
 	retry bool // asked for a second time, after a crash of the group
 }
 
-// groupEntry is one group. The successor of a crashed group has another handle, so that
-// late messages of the crashed one are recognised.
+// groupEntry is one group. A crashed group's successor has another handle: late messages of the crashed one are recognised.
 type groupEntry struct {
 	handle   *group.Handle
 	pending  int              // joins and leaves that the group has not answered
@@ -210,8 +208,7 @@ func (a *Actor) onAsk(m stage.Ask) {
 	}
 }
 
-// callback calls the game. It recovers and logs a panic, and returns false then
-// (realtime.md 15.2). A game that has exited or ended is not called.
+// callback calls the game; after a panic, which is logged, it is false (realtime.md 15.2). An exited or ended game is not called.
 func (a *Actor) callback(name string, f func()) (ok bool) {
 	if a.exit != nil || a.phase >= closing { // D-119
 		return false
@@ -227,8 +224,7 @@ func (a *Actor) callback(name string, f func()) (ok bool) {
 	return true
 }
 
-// ask asks the game for a decision. If the decision takes time, p is not nil and resolves to
-// it later.
+// ask asks the game for a decision; if that takes time, p is not nil and resolves to it later.
 func (a *Actor) ask(name string, f func() script.Decision) (ok bool, p *script.Pending) {
 	var d script.Decision
 	if !a.callback(name, func() { d = f() }) {
@@ -238,8 +234,7 @@ func (a *Actor) ask(name string, f func() script.Decision) (ok bool, p *script.P
 	return ok, d.Pending()
 }
 
-// await calls then with the decision of p, after the callback that resolves p. When a positive
-// limit is over, the decision is no.
+// await calls then with the decision of p, after the callback that resolves it. After a positive limit the decision is no.
 func (a *Actor) await(p *script.Pending, limit time.Duration, then func(ok bool)) {
 	var t *stage.Timer
 	if limit > 0 {
@@ -253,8 +248,7 @@ func (a *Actor) await(p *script.Pending, limit time.Duration, then func(ok bool)
 	})
 }
 
-// resolve asks the game and calls then with its decision, at once or later. It allocates,
-// so it is for rare decisions.
+// resolve asks the game and calls then with its decision, now or later. It allocates: for rare decisions.
 func (a *Actor) resolve(name string, limit time.Duration, f func() script.Decision, then func(ok bool)) {
 	ok, p := a.ask(name, f)
 	if p == nil {
@@ -264,8 +258,7 @@ func (a *Actor) resolve(name string, limit time.Duration, f func() script.Decisi
 	a.await(p, limit, then)
 }
 
-// afterCallbacks runs what must wait for the end of a callback: an exit, and
-// continuations of decisions.
+// afterCallbacks runs what waits for the end of a callback: an exit, and continuations of decisions.
 func (a *Actor) afterCallbacks() {
 	for a.exit != nil || len(a.continuations) > 0 {
 		if a.exit != nil {

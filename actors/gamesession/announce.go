@@ -6,11 +6,9 @@ import (
 	"troupe/messages/wire"
 )
 
-// Announce switches on packets that the protocol declares but GameLift does not send. All
-// are off by default: games announce players in messages of their own.
+// Announce switches on packets that the protocol declares and GameLift does not send: games announce players themselves. Default off.
 type Announce struct {
-	// AllPlayersGroup sends a membership update of group -1 to all when a player
-	// joins or leaves.
+	// AllPlayersGroup sends all a membership update of group -1 when a player joins or leaves.
 	AllPlayersGroup bool
 	// Players sends PLAYER_CONNECT and PLAYER_DISCONNECT to the others.
 	Players bool

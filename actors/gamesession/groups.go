@@ -100,8 +100,7 @@ func (a *Actor) spawnGroup(g *groupEntry, id messages.GroupID, members group.Sna
 	a.c.Spawn(g.handle.Ref, group.New(g.handle, self, members))
 }
 
-// operate sends a player's operation to the group. The player's next packets wait for the
-// answer.
+// operate sends a player's operation to the group; the player's next packets wait for the answer.
 func (a *Actor) operate(g *groupEntry, s *playerSession, op groupOp) {
 	s.groupOp = op
 	g.pending++
@@ -136,8 +135,7 @@ func (a *Actor) onGroupChanged(m group.Changed) {
 }
 
 // noteGroup updates the player's list of groups, from which a crashed group is rebuilt, and
-// handles the player's waiting packets. A player that has left in the meantime is removed
-// from the group again.
+// handles the waiting packets. A player that has left is removed from the group again.
 func (a *Actor) noteGroup(g *groupEntry, p *player.Handle, joined bool) {
 	id := g.handle.ID
 	p.Groups = slices.DeleteFunc(p.Groups, func(g messages.GroupID) bool { return g == id })
@@ -166,10 +164,8 @@ func (a *Actor) dropIfEmpty(g *groupEntry) {
 	}
 }
 
-// replaceGroup restarts a crashed group with the members according to the players' own
-// lists. Over the limit of restarts the game session crashes (reliability.md 4). Pending
-// operations are repeated once. One that crashes the group twice is dropped, and its player
-// goes on.
+// replaceGroup restarts a crashed group with the members that the players' lists name; with too many restarts the game session
+// crashes (reliability.md 4). Pending operations are repeated once: one that crashes it twice is dropped, and its player goes on.
 func (a *Actor) replaceGroup(g *groupEntry) {
 	if a.phase >= closing {
 		return

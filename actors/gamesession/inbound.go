@@ -19,8 +19,7 @@ const (
 	LeaveGroup
 	RequestMembership
 	Ping // the packet, not the control frame
-	// Nothing is a packet that the gateway has dropped. Its number is still recorded
-	// as received.
+	// Nothing is a packet that the gateway has dropped; its number still counts as received.
 	Nothing
 )
 
@@ -29,8 +28,7 @@ func (k Kind) GroupOperation() bool {
 	return k == JoinGroup || k == LeaveGroup || k == RequestMembership
 }
 
-// Inbound is one packet of a logged-in player, decoded and checked by its connection's
-// reader. It is pooled: either Post or Release it.
+// Inbound is a logged-in player's packet, decoded and checked by its connection's reader. It is pooled: either Post or Release it.
 type Inbound struct {
 	From *player.Handle
 	Kind Kind
@@ -41,8 +39,7 @@ type Inbound struct {
 	// Number is the packet's relSeq, 0 for none. Epoch is the connection's.
 	Number uint64
 	Epoch  messages.Epoch
-	// Frame is the packet as it will be delivered, with its true sender and one target.
-	// Only Application has one, unless the game alone gets it (see Carry). The Inbound owns one reference.
+	// Frame is what is delivered: its true sender, one target. For Application only, if not for the game alone (Carry). One reference.
 	Frame *wire.Frame
 
 	// An application message without a frame.
@@ -95,10 +92,8 @@ func (in *Inbound) Size() int {
 // OnDeadLetter implements stage.DeadLetter.
 func (in *Inbound) OnDeadLetter() { in.Release() }
 
-// Post sends the Inbound to a game session. It returns the errors of stage.Ref.Post. After
-// an error the Inbound still belongs to the caller.
+// Post sends the Inbound to a game session, with stage.Ref.Post's errors. After an error it still belongs to the caller.
 func (in *Inbound) Post(session *stage.Ref) error { return session.Post(in, in.Size()) }
 
-// PostRun is Post for a goroutine that may run the game session itself (see
-// stage.Ref.PostRun).
+// PostRun is Post for a goroutine that may run the game session (stage.Ref.PostRun).
 func (in *Inbound) PostRun(session *stage.Ref) error { return session.PostRun(in, in.Size()) }

@@ -17,8 +17,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// Started implements stage.Actor. It loads the game; each further step follows a decision of
-// the game (realtime.md 15.4).
+// Started implements stage.Actor. It loads the game; each step after that follows the game's decision (realtime.md 15.4).
 func (a *Actor) Started(c *stage.Context) {
 	a.c = c
 	a.drops = c.Log().Sample(&zerolog.BurstSampler{Burst: 1, Period: time.Second})
@@ -220,8 +219,7 @@ func (a *Actor) onEndWhenEmpty(m EndWhenEmpty) {
 	a.endIfLast()
 }
 
-// endIfLast ends a game session whose last player has left, unless EmptyTimeout lets it wait
-// for others. With endWhenEmpty it waits only for reserved player sessions.
+// endIfLast ends a game session whose last player has left. EmptyTimeout lets it wait for others, endWhenEmpty for reserved ones only.
 func (a *Actor) endIfLast() {
 	if a.phase != active || len(a.roster) > 0 || a.joining > 0 {
 		return

@@ -17,9 +17,8 @@ type (
 		Record    *messages.GameSession
 		Publisher *Publisher
 	}
-	// Terminate ends the game session. OnProcessTerminate runs and its messages are flushed,
-	// then the players' connections are closed with Reason. Force skips OnProcessTerminate,
-	// or stops waiting for it.
+	// Terminate ends the game session: OnProcessTerminate runs, its messages are flushed, and
+	// players' connections closed with Reason. Force skips OnProcessTerminate, or the wait for it.
 	Terminate struct {
 		Reason messages.CloseReason
 		Text   string
@@ -34,8 +33,7 @@ type (
 		Reason messages.UpdateReason
 		Ticket messages.TicketID
 	}
-	// PlayerSessionsStored says that new player sessions are durable, or, with Refused, that
-	// the store has refused them and they must end.
+	// PlayerSessionsStored says that new player sessions are durable, or, with Refused, that they are not and must end.
 	PlayerSessionsStored struct {
 		IDs     []messages.PlayerSessionID
 		Refused bool
@@ -48,8 +46,7 @@ type (
 		Why  counters.Drop
 		Text string
 	}
-	// EndWhenEmpty with On ends the game session as soon as it has no players and no
-	// reserved player sessions. Without On it revokes an earlier one.
+	// EndWhenEmpty, if On, ends the game session once it has no players and no reserved player sessions; else it revokes that.
 	EndWhenEmpty struct{ On bool }
 )
 
@@ -71,8 +68,7 @@ func (m PlayerSessionsCreated) Show() { m.publisher.show(m.views) }
 
 // Messages from a game session to its fleet.
 type (
-	// PlayerSessionsCreated asks the fleet to store new player sessions. Once they are
-	// durable, the fleet calls Show and then answers with Records.
+	// PlayerSessionsCreated asks the fleet to store new player sessions; once durable, it calls Show, then answers with Records.
 	PlayerSessionsCreated struct {
 		messages.ToThisHost[[]*messages.PlayerSession]
 		Session messages.GameSessionID
@@ -83,14 +79,12 @@ type (
 		publisher *Publisher
 		views     []*playerSessionView
 	}
-	// PlayerSessionChanged reports a new status of a player session, except at the end of
-	// its game session.
+	// PlayerSessionChanged reports a player session's new status, except at the game session's end.
 	PlayerSessionChanged struct {
 		Session messages.GameSessionID
 		Record  *messages.PlayerSession
 	}
-	// PlayerSessionsForgotten names player sessions that the game session does not keep any
-	// longer.
+	// PlayerSessionsForgotten names player sessions that are not kept any longer.
 	PlayerSessionsForgotten struct {
 		Session messages.GameSessionID
 		IDs     []messages.PlayerSessionID
@@ -104,8 +98,7 @@ type (
 	}
 	// Ready says that a stand-by process can take a game session.
 	Ready struct{ Ref *stage.Ref }
-	// Over says that the game session has ended. Exited follows. Session is empty for a
-	// process that had no game session.
+	// Over says that the game session has ended; Exited follows. Session is empty for a process that had none.
 	Over struct {
 		Session messages.GameSessionID
 		Ref     *stage.Ref

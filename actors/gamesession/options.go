@@ -12,8 +12,7 @@ import (
 
 // Options configure one game session. Values are set once.
 type Options struct {
-	// Record is the new game session: ACTIVATING, without players. Nil makes a stand-by
-	// process, which gets its game session by Assign.
+	// Record is the new game session: ACTIVATING, no players. Nil makes a stand-by process, which gets its record by Assign.
 	Record *messages.GameSession
 	// Publisher publishes Record to the API; nil without a Record.
 	Publisher *Publisher
@@ -29,18 +28,15 @@ type Options struct {
 	Settings
 }
 
-// Settings are the operator's settings for all game sessions. The booleans are
-// independent switches of the configuration.
+// Settings are the operator's settings for all game sessions. The booleans are independent.
 type Settings struct {
 	// Budget bounds each player's outbox.
 	Budget player.Budget
 	// ReconnectWindow is how long a player without a connection is kept; 0 is strict mode.
 	ReconnectWindow time.Duration
-	// Takeover lets a second login replace a live connection at once. Otherwise the old
-	// connection keeps the player session if it answers a ping within 2 s.
+	// Takeover lets a second login replace a live connection at once; without it, one that answers a ping within 2 s stays.
 	Takeover bool
-	// Rejoin lets a player that has left log in again, as a new player with its old peer
-	// id.
+	// Rejoin lets a player that has left log in again, as a new one with its old peer id.
 	Rejoin bool
 	// Acknowledge keeps written messages until the player confirms them.
 	Acknowledge bool
@@ -50,14 +46,12 @@ type Settings struct {
 	PingInterval time.Duration
 	// ActivationLimit is how long OnStartGameSession may take; 0 is no limit.
 	ActivationLimit time.Duration
-	// EmptyTimeout ends a game session that has had no players for this time. 0 ends it
-	// when the last player leaves; a negative value never.
+	// EmptyTimeout ends a game session without players for this time. 0: when the last one leaves; negative: never.
 	EmptyTimeout time.Duration
 	// GroupsPerPlayerMax and GroupsMax limit groups (reliability.md 5.2). 0 is no limit.
 	GroupsPerPlayerMax int
 	GroupsMax          int
-	// InboundBytesPerSecond limits the reliable bytes per second that all players together
-	// send to groups and to the game; 0 is no limit.
+	// InboundBytesPerSecond limits the reliable bytes of all players together to groups and the game; 0 is no limit.
 	InboundBytesPerSecond int
 	// DeliveriesPerSecond limits the deliveries that players cause; 0 is no limit.
 	DeliveriesPerSecond int
@@ -104,31 +98,25 @@ const (
 	pingIntervalDefault = 3 * time.Second // D-135
 	// endGrace is how long a game session may go on after ProcessEnding (realtime.md 15.4).
 	endGrace = 10 * time.Second
-	// gateLimit is the time for a decision of the game, loadLimit for loading it,
-	// terminateLimit for OnProcessTerminate.
+	// gateLimit is the time for a game's decision, loadLimit for loading it, terminateLimit for OnProcessTerminate.
 	gateLimit      = 10 * time.Second // D-116
 	loadLimit      = 60 * time.Second
 	terminateLimit = 5 * time.Minute // D-213
 	// closeGrace is how long an ending game session waits for its player actors to stop.
 	closeGrace = 3 * time.Second
-	// healthInterval is the time between health checks. After unhealthyMax failures in a row
-	// the game session ends (realtime.md 15.4 step 8, service-api.md 2.6).
+	// healthInterval is the time between health checks; unhealthyMax failures in a row end the game session (realtime.md 15.4).
 	healthInterval = 60 * time.Second
 	unhealthyMax   = 3
-	// stashMax is how many packets of a player may wait for its group operation or for a
-	// decision. A group answers within one batch of the shard.
+	// stashMax is how many of a player's packets may wait for its group operation, which takes one batch of the shard, or a decision.
 	stashMax = 1024
-	// A client of the extension gets an ack after ackEvery packets, or ackDelay after the
-	// first (reliability.md 2.4: 16 or 200 ms).
+	// A client of the extension gets an ack after ackEvery packets, or ackDelay after the first (reliability.md 2.4).
 	ackEvery = 16
 	ackDelay = 150 * time.Millisecond
-	// sendDebt is by how many seconds' worth the game's reliable messages may exceed their
-	// limit.
+	// sendDebt is by how many seconds' worth the game's reliable messages may exceed their limit.
 	sendDebt = 10
 	// reasonMax bounds a reason that the game gives, outside the game's log, in bytes.
 	reasonMax = 1000
-	// playerRestarts and groupRestarts are how many restarts of a child are allowed within
-	// restartWindow (reliability.md 4).
+	// playerRestarts and groupRestarts are how often a child may restart within restartWindow (reliability.md 4).
 	playerRestarts = 3
 	groupRestarts  = 10
 	restartWindow  = 10 * time.Second

@@ -16,16 +16,14 @@ import (
 	"troupe/messages/wire"
 )
 
-// newPlayerSessionID returns `psess-` and 128 random bits in the shape of a
-// UUID (reliability.md 2.2: a version 4 UUID has six bits less).
+// newPlayerSessionID returns `psess-` and 128 random bits shaped as a UUID (reliability.md 2.2: version 4 has six bits less).
 func newPlayerSessionID() messages.PlayerSessionID {
 	var id uuid.UUID
 	rand.Read(id[:]) // never fails since Go 1.24
 	return messages.PlayerSessionID("psess-" + id.String())
 }
 
-// createPlayers creates player sessions, all or none (service-api.md 2.7), maybe together with the change of a match: its players who
-// hold a seat keep it.
+// createPlayers creates player sessions, all or none (service-api.md 2.7), maybe with a match's change: who holds a seat keeps it.
 func (a *Actor) createPlayers(players []messages.NewPlayer, with *messages.FillGameSession, reply func([]*messages.PlayerSession, error)) bool {
 	var seated []*playerSession
 	if with != nil {
@@ -78,8 +76,7 @@ func (a *Actor) unseated(players []messages.NewPlayer) (without []messages.NewPl
 	return without, seated
 }
 
-// onPlayerSessionsStored ends player sessions that the store has refused. It reports the
-// status of the others, which may have changed since.
+// onPlayerSessionsStored ends player sessions that the store has refused, and reports the status of the others, maybe a new one.
 func (a *Actor) onPlayerSessionsStored(m PlayerSessionsStored) {
 	if m.Match != "" {
 		a.onFillStored(m.Match, m.Refused)
@@ -130,8 +127,7 @@ func (a *Actor) spawnPlayer(s *playerSession) {
 	a.c.Spawn(s.ref, player.New(a.optionsOfPlayers(), s.durable, activate))
 }
 
-// optionsOfPlayers returns the options of a player actor, the same as for the last one if they have
-// not changed.
+// optionsOfPlayers returns the options of a player actor: those of the last one unless they changed.
 func (a *Actor) optionsOfPlayers() *player.Options {
 	now := player.Options{
 		Session: a.c.Self(),
@@ -146,8 +142,7 @@ func (a *Actor) optionsOfPlayers() *player.Options {
 	return a.playerOptions
 }
 
-// replacePlayer restarts a crashed player actor with its durable state. Over the limit of
-// restarts it ends the player session (reliability.md 4).
+// replacePlayer restarts a crashed player with its durable state; after too many restarts the player session ends (reliability.md 4).
 func (a *Actor) replacePlayer(s *playerSession) {
 	if a.phase >= closing || s.rejoin != rejoining && s.view.state().Final() {
 		s.player.Close()
@@ -177,8 +172,7 @@ func (a *Actor) replacePlayer(s *playerSession) {
 	})
 }
 
-// onLogin refuses logins that the game session cannot accept. The player actor decides on
-// the others (realtime.md 6.1 step 3).
+// onLogin refuses logins that the game session cannot accept; on others the player actor decides (realtime.md 6.1 step 3).
 func (a *Actor) onLogin(l *player.Login) {
 	s := a.byID[l.ID]
 	if s == nil {
@@ -386,8 +380,7 @@ func (a *Actor) onLeaving(m player.IsLeaving) {
 	})
 }
 
-// remove runs onPlayerDisconnect while the player is still in the roster. Afterwards it
-// takes the player out of the roster and of its groups, and calls then.
+// remove runs onPlayerDisconnect with the player still in the roster, then takes it out, and out of its groups, and calls then.
 func (a *Actor) remove(s *playerSession, then func()) {
 	switch {
 	case !s.inRoster():
@@ -459,8 +452,7 @@ func (a *Actor) setPlayerStatus(s *playerSession, status messages.PlayerSessionS
 	a.reportStatus(s)
 }
 
-// reportStatus makes the fleet store a new status. A player session that ends with its game
-// session needs no report: the end of the game session implies it.
+// reportStatus makes the fleet store a new status. One that ends with its game session needs none: the latter implies it.
 func (a *Actor) reportStatus(s *playerSession) {
 	record := s.view.record(&a.record)
 	if s.record != recordStored || s.reported == record.Status || a.phase >= closing {

@@ -10,8 +10,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// playerSession is one player session in its game session. Its fields belong to the game
-// session's actor. Presence, record and rejoin change independently of each other.
+// playerSession is a player session of the game session's actor. Presence, record and rejoin change independently.
 type playerSession struct {
 	player   *player.Handle
 	durable  *player.Durable
@@ -117,8 +116,7 @@ func (a *Actor) startJoining(s *playerSession) {
 	a.byPeer[s.player.Peer] = s
 }
 
-// stopJoining takes back the peer id of a login that was not accepted, and drops the messages
-// that the game has sent to it.
+// stopJoining takes back the peer id of a login that was not accepted, and drops what the game has sent to it.
 func (a *Actor) stopJoining(s *playerSession) {
 	s.presence, s.loginGate = reserved, nil
 	a.joining--
@@ -148,8 +146,7 @@ func (a *Actor) leave(s *playerSession) {
 	a.inflow.SetPlayers(len(a.roster))
 }
 
-// startRejoin gives a player that has left a new handle, for its next login. It keeps only its
-// peer id.
+// startRejoin gives a player that has left a new handle for its next login; it keeps its peer id.
 func (s *playerSession) startRejoin(h *player.Handle) {
 	h.Peer = s.player.Peer
 	s.player, s.durable = h, player.NewRejoinDurable(h)

@@ -8,9 +8,8 @@ import (
 	"troupe/messages"
 )
 
-// NewRestored returns the Publisher of a game session of an earlier host process. Players
-// may be in any order. If the game session is TERMINATED, its player sessions get a final
-// status.
+// NewRestored returns the Publisher of an earlier process's game session; players in any
+// order. If it is TERMINATED, they get a final status.
 func NewRestored(g *messages.GameSession, players []messages.PlayerSession) *Publisher {
 	p := NewPublisher(g)
 	slices.SortFunc(players, func(a, b messages.PlayerSession) int {

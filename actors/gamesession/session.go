@@ -41,8 +41,7 @@ func (s *session) Send(m script.Outgoing, to script.Target) {
 	}
 }
 
-// sendToPlayer delivers to a player. The outbox of a joining player holds the message until
-// LOGIN_RESPONSE is sent.
+// sendToPlayer delivers to a player; a joining one's outbox holds the message until LOGIN_RESPONSE is sent.
 func (s *session) sendToPlayer(m script.Outgoing, target messages.PeerID, reliable bool) {
 	p := s.byPeer[target]
 	if p == nil {
@@ -70,8 +69,7 @@ func (s *session) sendToGroup(m script.Outgoing, target messages.GroupID, reliab
 	}
 }
 
-// maySend applies the limit on the game's messages. It refuses all of them after the game has
-// called Exit or Crash, or while the game session closes.
+// maySend limits the game's messages; none passes after the game's Exit or Crash, or while the game session closes.
 func (s *session) maySend(n int, reliable bool) bool {
 	switch {
 	case s.exit != nil || s.phase >= closing:
@@ -85,8 +83,7 @@ func (s *session) maySend(n int, reliable bool) bool {
 	return true
 }
 
-// frame builds the packet of a message of the game. It returns nil if the payload is over
-// 65536 bytes.
+// frame builds the packet of a game's message; nil if the payload is over 65536 bytes.
 func (s *session) frame(m script.Outgoing, target messages.PeerID, to messages.GroupID) *wire.Frame {
 	switch n := len(m.Payload); {
 	case n > wire.ScriptPayloadMax: // D-114
@@ -173,8 +170,7 @@ func (s *session) Do(f func()) bool { return s.c.Self().Tell(task{f}) }
 // HostLog returns a sink that writes into the host's log, for a game session without a log of its own.
 func HostLog(log *zerolog.Logger, id string) script.Sink { return hostLog{log: log, session: id} }
 
-// hostLog writes the lines of a game session without a log of its own into the host's log,
-// which may be a terminal.
+// hostLog writes lines without a log of their own into the host's log, which may be a terminal.
 type hostLog struct {
 	log     *zerolog.Logger
 	session string

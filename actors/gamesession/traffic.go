@@ -15,8 +15,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// onInbound handles one packet of a player. Packets that follow a group operation of the same
-// player wait for the group's answer, so that a join takes effect before the next message.
+// onInbound handles a player's packet. Those behind its group operation wait for the answer: a join counts for the next message.
 func (a *Actor) onInbound(in *Inbound) {
 	s := a.byPlayer[in.From]
 	if s == nil || !s.inRoster() || a.phase > ending {
@@ -71,9 +70,8 @@ func (a *Actor) inOrder(s *playerSession, in *Inbound) bool {
 	return true
 }
 
-// scheduleAck makes sure that received packets are acknowledged (reliability.md 2.4). Messages
-// to the player carry the acknowledgement. After ackEvery packets without such a message, or
-// after ackDelay, it is sent alone.
+// scheduleAck has received packets acknowledged (reliability.md 2.4): by a message to the
+// player, or alone after ackEvery packets without one, or after ackDelay.
 func (a *Actor) scheduleAck(s *playerSession) {
 	switch n := s.player.Out.UnackedAlone(); {
 	case n >= ackEvery:
@@ -130,8 +128,7 @@ func (a *Actor) handle(s *playerSession, in *Inbound) {
 	}
 }
 
-// gate carries out the game's decision on a packet. While the decision takes time, the
-// player's next packets wait.
+// gate carries out the game's decision on a packet; while that takes time, the player's next ones wait.
 func (a *Actor) gate(s *playerSession, in *Inbound, ok bool, p *script.Pending) {
 	switch {
 	case p != nil:
@@ -154,8 +151,7 @@ func (a *Actor) gate(s *playerSession, in *Inbound, ok bool, p *script.Pending) 
 	}
 }
 
-// pass delivers a packet that the game lets through, within the limit on deliveries caused by players. The members of a group include the
-// sender.
+// pass delivers a packet that the game lets through, within the limit on players' deliveries. The sender counts as a member.
 func (a *Actor) pass(s *playerSession, in *Inbound) {
 	if in.Frame.TargetPlayer() > 0 {
 		a.passToPlayer(s, in)
@@ -235,8 +231,7 @@ func (a *Actor) toGroup(s *playerSession, in *Inbound) {
 // strayGroupsMax bounds the lines that logNotMember writes per player.
 const strayGroupsMax = 16
 
-// logNotMember writes into the game session's log that a player sends to a group without being
-// a member, once per group. The player gets no error (realtime.md 10).
+// logNotMember logs, once per group, that a player sends to a group without being a member. It gets no error (realtime.md 10).
 func (a *Actor) logNotMember(s *playerSession, id messages.GroupID) {
 	if stray := s.has().strayGroups; len(stray) >= strayGroupsMax || slices.Contains(stray, id) {
 		return
@@ -298,16 +293,14 @@ func (a *Actor) scriptMessage(in *Inbound) *script.Message {
 	return &a.message
 }
 
-// drop counts a dropped packet and logs a sample (realtime.md 10 and 11), so that players
-// cannot flood the log.
+// drop counts a dropped packet and logs a sample, so that players cannot flood the log (realtime.md 10, 11).
 func (a *Actor) drop(s *playerSession, level zerolog.Level, d counters.Drop) {
 	a.c.Counters().Dropped.Add(d, 1)
 	a.drops.WithLevel(level).Str("game_session_id", string(a.record.ID)).Int32("peer", int32(s.player.Peer)).
 		Str("reason", d.String()).Msg("packet dropped")
 }
 
-// unstash handles waiting packets until one makes the player busy again. When none is left it
-// forwards the ends of connections.
+// unstash handles waiting packets until one makes the player busy; after the last, the ends of connections.
 func (a *Actor) unstash(s *playerSession) {
 	for !s.busy() && len(s.stash) > 0 {
 		in := s.stash[0]
@@ -346,8 +339,7 @@ func (a *Actor) dropStash(s *playerSession) {
 	}
 }
 
-// onEnded passes the end of a connection to the player, after the packets that were read
-// from it.
+// onEnded passes a connection's end to the player, after the packets that were read from it.
 func (a *Actor) onEnded(m player.Ended) {
 	if s := a.byPlayer[m.Player]; s != nil && (len(s.stash) > 0 || s.gate != nil) {
 		rare := s.seldom()
@@ -357,9 +349,8 @@ func (a *Actor) onEnded(m player.Ended) {
 	m.Player.Tell(m)
 }
 
-// fanoutLimit is a token bucket of one second that limits deliveries caused by players or
-// by the game (reliability.md 5.2). Reliable messages always pass. They may put the bucket
-// into debt, and unreliable ones are dropped until it is paid.
+// fanoutLimit is a token bucket of one second for deliveries caused by players or the game (reliability.md
+// 5.2). Reliable messages always pass: into debt, for which unreliable ones are dropped until it is paid.
 type fanoutLimit struct {
 	perSecond int // 0: no limit
 	debtMax   int // seconds of perSecond

@@ -8,9 +8,8 @@ import (
 	"troupe/messages"
 )
 
-// Published is the API's view of one game session. It outlives the game session's actor. Any
-// goroutine may read it; only a Publisher writes it. A change of a player session copies
-// nothing else.
+// Published is the API's view of a game session, also after its actor's end. Any goroutine
+// reads it, a Publisher writes it. A player session's change copies nothing else.
 type Published struct {
 	session        atomic.Pointer[messages.GameSession] // without CurrentPlayers; replaced by change
 	ending         atomic.Pointer[string]               // the StatusReason of an end that the API has answered; nil: none
@@ -22,8 +21,7 @@ type Published struct {
 	hidden   int        // of these, the ones that are not durable yet
 }
 
-// playerSessionView is the API's view of one player session, without the fields that it shares
-// with its game session.
+// playerSessionView is the API's view of a player session, without what it shares with its game session.
 type playerSessionView struct {
 	id         messages.PlayerSessionID
 	playerID   messages.PlayerID
@@ -35,9 +33,8 @@ type playerSessionView struct {
 	terminated atomic.Int64 // Unix nanoseconds, set before a final status
 }
 
-// Publisher writes a Published. Only the fleet, which creates it, and the game session's actor
-// have it: the fleet calls the exported methods, the actor the others. Both may write at the
-// same time.
+// Publisher writes a Published. The fleet, which creates it, calls the exported methods, the
+// game session's actor the others, maybe both at the same time.
 type Publisher struct{ Published }
 
 // Reader returns the view, which cannot write.
@@ -63,9 +60,8 @@ func (p *Publisher) change(set func(g *messages.GameSession)) {
 	}
 }
 
-// Shared returns the current record without a copy, and what the record lacks: the number of
-// player sessions RESERVED or ACTIVE, and whether the game session is live. It is live if it
-// is ACTIVE and the API has not answered a request to end it.
+// Shared returns the current record, not copied, how many player sessions are RESERVED or
+// ACTIVE, and whether the game session is live: ACTIVE, and no request to end it was answered.
 func (p *Published) Shared() (g *messages.GameSession, players int, live bool) {
 	g = p.session.Load()
 	return g, int(p.current.Load()), g.Status == messages.GameSessionActive && p.ending.Load() == nil
@@ -90,8 +86,7 @@ type Edits struct {
 	Protected      bool
 }
 
-// Edit replaces the fields that the API may change. The game is not told; they apply from
-// the next player session on.
+// Edit replaces the fields that the API may change. The game is not told; they apply to later player sessions.
 func (p *Publisher) Edit(e Edits) { p.change(e.ApplyTo) } // D-212
 
 // Matched replaces the matchmaker data.
@@ -132,9 +127,8 @@ func (p *Published) Session() *messages.GameSession {
 	return &g
 }
 
-// Terminating shows the game session as TERMINATING before Terminate reaches its actor, so
-// that the API never takes back a status that it has answered. If the game session ends
-// before Terminate arrives, it is shown with this reason.
+// Terminating shows the game session as TERMINATING before Terminate reaches its actor,
+// because the API never takes back a status. This reason stands if it ends before that.
 func (p *Publisher) Terminating(reason string) { p.ending.CompareAndSwap(nil, &reason) }
 
 // Ending returns the reason that Terminating was called with, "" if it was not called.
@@ -145,8 +139,7 @@ func (p *Published) Ending() string {
 	return ""
 }
 
-// Players returns the records of the player sessions for which want returns true, in order
-// of creation; nil means all. Finished ones are kept up to finishedKeptMax.
+// Players returns the records for which want is true (nil: all), oldest first; of finished ones at most finishedKeptMax.
 func (p *Published) Players(want func(messages.PlayerSessionID, messages.PlayerID, messages.PlayerSessionStatus) bool) []*messages.PlayerSession {
 	var found []*messages.PlayerSession
 	g := p.session.Load()
@@ -201,8 +194,7 @@ func (s *playerSessionView) record(g *messages.GameSession) *messages.PlayerSess
 	return r
 }
 
-// addHiddenViews adds new player sessions, which are not visible yet. It may append to a slice
-// that readers hold, because they do not look beyond their length.
+// addHiddenViews adds player sessions, not visible yet. It may append to readers' slices: they do not look beyond their length.
 func (a *Actor) addHiddenViews(made []*playerSessionView) {
 	p := a.o.Publisher
 	for _, s := range made {

@@ -44,8 +44,7 @@ func (h *Handle) Members() Snapshot {
 type (
 	// Join adds a player; Changed answers.
 	Join struct{ Player *player.Handle }
-	// Leave removes a player; Changed answers. Gone players get no answer of
-	// their own.
+	// Leave removes a player; Changed answers, except for Gone players.
 	Leave struct {
 		Player *player.Handle
 		Gone   bool
@@ -92,8 +91,7 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 	}
 }
 
-// onJoin adds the player and updates all members. If the player is a member already, only the
-// player gets an update.
+// onJoin adds the player and updates all members; one that is a member already is updated alone.
 func (a *Actor) onJoin(c *stage.Context, m Join) {
 	if a.members.Has(m.Player) {
 		a.tell(c, m.Player)
@@ -104,8 +102,7 @@ func (a *Actor) onJoin(c *stage.Context, m Join) {
 	a.session.Tell(Changed{Group: a.handle, Player: m.Player, Joined: true})
 }
 
-// onLeave removes the player and updates the remaining members. If the player is not a member,
-// only the player gets an update.
+// onLeave removes the player and updates the remaining members; one that is no member is updated alone.
 func (a *Actor) onLeave(c *stage.Context, m Leave) {
 	if a.members.Has(m.Player) {
 		a.publish(slices.DeleteFunc(slices.Clone(a.members), func(p *player.Handle) bool { return p == m.Player }))

@@ -1,8 +1,5 @@
-// Package group manages the membership of one group of players of a game session. Only the
-// Actor changes the membership. It publishes every change as an immutable Snapshot, which the
-// game session uses to fan out messages, and sends GROUP_MEMBERSHIP_UPDATE to the members
-// (realtime.md 11).
+// Package group keeps the members of one group of players. Only the Actor changes them. It publishes each change as an immutable
+// Snapshot, by which the game session fans out messages, and sends GROUP_MEMBERSHIP_UPDATE to the members (realtime.md 11).
 //
-// After a crash the game session restarts the group with the members that its players know.
-// The package does not call the script and does not relay messages.
+// After a crash it is restarted with the members that the players know. It neither calls the script nor relays messages.
 package group

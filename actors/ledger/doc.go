@@ -24,18 +24,14 @@
 //   - At most WaitingMax transactions of a key wait; more are refused with Conflict. A Claim
 //     counts the records that a transaction in flight adds to a bounded collection.
 //
-// A Note records something that has already happened, such as a player who has left, and
-// cannot be refused. It is stored in the order of its key, together with its events. If the
-// store refuses it, it is retried with the record as it is by then. A transaction commits the
-// notes before it together with its own changes, so that it neither overtakes them nor waits
-// for their next attempt. At most EventsMax events of a key wait; beyond that the oldest are
-// dropped and counted.
+// A Note records what has already happened, such as a player who has left, and cannot be refused. It is stored
+// in the order of its key, with its events; if the store refuses, it is retried with the record as it is by
+// then. A transaction commits the notes before it with its own changes: it neither overtakes them nor waits
+// for their next attempt. Of a key's events that wait, the oldest beyond EventsMax are dropped and counted.
 //
-// A Ledger has no goroutine and no lock. It belongs to one actor, which creates it, calls
-// its methods, and passes it every Answer and Due that it receives as a message. If the
-// actor has stopped before an Answer arrives, durable events are published all the same, and
-// Reply says that the host is shutting down, unless the transaction Survives. If the actor
-// crashes, its successor starts from the durable records.
+// A Ledger has no goroutine and no lock. It belongs to one actor, which creates it, calls it, and passes it every Answer
+// and Due. If the actor has stopped before an Answer, durable events are published all the same, and Reply says that the
+// host is shutting down, unless the transaction Survives. After a crash, its successor starts from the durable records.
 //
 // A Retention counts the records of one kind, and forgets ended ones that are too old or too many.
 package ledger

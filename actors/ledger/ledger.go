@@ -34,15 +34,13 @@ type Transaction struct {
 	Uses []Key
 	// WaitingMax bounds the transactions of Key that wait; 0: 16.
 	WaitingMax int
-	// Decide checks the request against the owner's state and returns the records to store.
-	// It is called in the owner, maybe before Do returns, and must not change visible state.
+	// Decide checks the request in the owner, maybe before Do returns, and returns the records to store. It changes no visible state.
 	Decide func() (Entry, error)
 	// Reply, which may be nil, receives the outcome, once and from any goroutine.
 	Reply func(error)
 	// Survives: if the owner has stopped, and its successor continues with the durable changes, Reply gets nil.
 	Survives bool
-	// Orphaned, which may be nil, receives the store's answer if the owner has stopped before
-	// it. It is called before Reply, from any goroutine.
+	// Orphaned, which may be nil, gets the store's answer, before Reply, if the owner has stopped before it. From any goroutine.
 	Orphaned func(error)
 }
 
@@ -50,11 +48,9 @@ type Transaction struct {
 type Entry struct {
 	Changes []store.Change
 	Events  []messages.Event
-	// Apply changes the owner's state and carries out the consequences. It is called in the
-	// owner once Changes and Events are durable, before Reply. It may be nil.
+	// Apply, which may be nil, changes the owner's state, in the owner, once Changes and Events are durable, before Reply.
 	Apply func()
-	// Refused, which may be nil, releases the reservations of Decide if the store refuses the
-	// changes. It is called in the owner, before Reply.
+	// Refused, which may be nil, undoes Decide's reservations if the store refuses the changes. In the owner, before Reply.
 	Refused func()
 	// Takes are further records that are changed. They must be Free.
 	Takes []Key
@@ -65,8 +61,7 @@ type Entry struct {
 // Claim is the share of a bounded collection that a transaction in flight takes.
 type Claim struct{ Count, Bytes int }
 
-// Record is one record of a Note. Change is called in the owner when the record is about
-// to be stored, and returns it as it is at that moment.
+// Record is one record of a Note. Change, called in the owner when it is about to be stored, returns it as it is then.
 type Record struct {
 	Key    Key
 	Change func() store.Change
@@ -92,11 +87,9 @@ type Options struct {
 const (
 	// waitingMax is the default of Transaction.WaitingMax.
 	waitingMax = 16
-	// EventsMax bounds the events of one key that wait. Without it they grow during a long
-	// outage of the store, because players come and go.
+	// EventsMax bounds the waiting events of one key, which an outage of the store would let grow.
 	EventsMax = 4096
-	// retryMin is the shortest time before a refused note is retried; the time is random
-	// between this and twice as much, because many notes may be refused at once.
+	// retryMin is the shortest pause of a refused note, twice that the longest: random, because many may be refused at once.
 	retryMin = 2 * time.Second
 )
 
@@ -194,8 +187,7 @@ func (l *Ledger) Free(k Key) bool { return l.states[k] == nil }
 // Claimed returns the claims of the transactions in flight on the records of a kind.
 func (l *Ledger) Claimed(kind store.Kind) Claim { return l.claims[kind] }
 
-// Note stores something that has already happened, and retries until it is stored. A later
-// note replaces an earlier one of the same record.
+// Note stores, with retries, what has already happened. A later note replaces an earlier one of the same record.
 func (l *Ledger) Note(k Key, events []messages.Event, records ...Record) {
 	if l.stopped || len(events)+len(records) == 0 {
 		return
@@ -212,9 +204,8 @@ func (l *Ledger) Discard(k Key) {
 	}
 }
 
-// CommitAsync stores changes without waiting for the result, after all earlier commits and
-// before all later ones. It is for changes that the next start repeats if they are refused,
-// such as deletions of old records.
+// CommitAsync stores changes, in the order of all commits, without waiting for the result:
+// for what the next start repeats if it is refused, such as deletions.
 func (l *Ledger) CommitAsync(changes ...store.Change) {
 	log := l.o.Log
 	l.o.Store.Commit(changes, func(err error) {
@@ -224,9 +215,8 @@ func (l *Ledger) CommitAsync(changes ...store.Change) {
 	})
 }
 
-// Stop refuses the queued transactions. With last, it tries once more to store the notes,
-// except for records with a change in flight: that change will not be applied, so the note's
-// record is without it and would overwrite it. The owner calls Stop as it stops.
+// Stop refuses the queued transactions. With last, it tries once more to store the notes, except of records with
+// a change in flight, which the note's record does not have and would overwrite. The owner calls it as it stops.
 func (l *Ledger) Stop(last bool) {
 	l.stopped = true
 	for k, ks := range l.states {

@@ -42,8 +42,7 @@ type Retention struct {
 	ended      []*Kept // by time of their end; may contain forgotten ones
 }
 
-// NewRetention returns a Retention without records. It calls forget for each record that it forgets; the owner then removes the
-// record from its own state.
+// NewRetention returns an empty Retention. It calls forget for each record that it forgets: the owner removes it then.
 func (l *Ledger) NewRetention(limits Limits, forget func(id string)) *Retention {
 	return &Retention{l: l, limits: limits, forget: forget}
 }
@@ -88,8 +87,7 @@ func (r *Retention) Fits(bytes int) bool {
 	return r.bytes-r.endedBytes+r.l.Claimed(r.limits.Kind).Bytes+bytes <= r.limits.BytesMax
 }
 
-// Forget forgets and deletes ended records, oldest first, until the limits hold with one more record of this size. One call
-// deletes at most ForgetMax records.
+// Forget deletes ended records, oldest first and at most ForgetMax, until the limits hold with one more of this size.
 func (r *Retention) Forget(now time.Time, bytes int) {
 	var deleted []store.Change
 	bytes += r.l.Claimed(r.limits.Kind).Bytes

@@ -1,17 +1,13 @@
-// Package placement keeps queues and placements, and finds a game session for each placement
-// (service-api.md 2.8, 2.9 and 3). Ranking is a pure function: it orders the fleets and
-// locations that a placement may try. Manager is the actor that owns all queues and
-// placements of a host. Its parent, a rebuild.Supervisor, rebuilds it from the store after a crash.
+// Package placement keeps queues and placements, and finds a game session for each placement (service-api.md
+// 2.8, 2.9, 3). Ranking is a pure function of what a placement may try. Manager is the actor that owns all
+// of a host's. Its parent, a rebuild.Supervisor, rebuilds it from the store after a crash.
 //
 //	PENDING -> FULFILLED | CANCELLED | TIMED_OUT | FAILED
 //
-// A request is answered when its placement's record is durable. A PENDING placement tries
-// the candidates in passes: one at every whole second since its start (when the windows of
-// latency policies end, too), and one when a process becomes free. All placements of a queue
-// that are due share one request to the hosts; the oldest is served first. An attempt
-// is a game session that a host launches; a placement has at most one at a time. A placement
-// ends in one transaction, which commits its record and its event. The API shows the end only
-// after that.
+// A request is answered when its placement's record is durable. A PENDING placement tries the candidates in passes: at
+// every whole second since its start (and at the ends of latency policies), and when a process becomes free. All placements
+// of a queue that are due share one request to the hosts, the oldest first. An attempt is a game session that a host
+// launches; a placement has one at a time. It ends in one transaction, with its event; the API shows the end after that.
 //
 // A placement, from the request to the event:
 //

@@ -40,8 +40,7 @@ func summarize(reports []messages.PlayerLatency) map[string]measured {
 	return summary
 }
 
-// latencyCap returns the latency limit in force at time t after the start, and whether there is one (service-api.md 3.2). Left is how
-// long it stays in force, 0 if that is until the timeout.
+// latencyCap returns the latency limit, if any, at t after the start (service-api.md 3.2). Left is for how long; 0: until the timeout.
 func latencyCap(policies []messages.LatencyPolicy, t time.Duration) (ms int, left time.Duration, capped bool) {
 	policies = slices.Clone(policies)
 	slices.SortStableFunc(policies, func(a, b messages.LatencyPolicy) int { return cmp.Compare(a.Max, b.Max) })

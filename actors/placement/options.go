@@ -55,8 +55,7 @@ const (
 
 // Messages to the Supervisor, besides the requests of package messages.
 type (
-	// Place starts a placement, unless there is one with its id, and reads it once it has
-	// ended. It may wait for the timeout of the queue, so only actors ask.
+	// Place starts a placement, unless its id exists, and reads it once it has ended: up to the queue's timeout, so for actors only.
 	Place struct {
 		messages.ToPlacements[*messages.Placement]
 		Placement messages.StartPlacement

@@ -79,8 +79,7 @@ func (m *Manager) applyRecord(q *queue, record *messages.Queue) {
 	m.arm()
 }
 
-// onDropQueue deletes a queue and ends its placements in the same commit, except those whose end is already being stored. One that
-// starts meanwhile becomes FAILED at its next step.
+// onDropQueue deletes a queue and, in one commit, ends its placements that are not ending. One that starts meanwhile will be FAILED.
 func (m *Manager) onDropQueue(c *stage.Context, r stage.Request[messages.DeleteQueue, stage.None]) {
 	name := r.Request.Name
 	m.ledger.Do(ledger.Transaction{Key: queueKey(name), Reply: r.With(new(stage.None)), Decide: func() (ledger.Entry, error) {

@@ -35,8 +35,7 @@ func NewDurable(h *Handle) *Durable {
 	return &Durable{Handle: h, machine: Machine{State: Reserved}, admitted: counters.LoginNew, reservedUntil: now().add(ReservationTime)}
 }
 
-// NewRejoinDurable returns the state of a player that logs in again after it has
-// left. h is a new handle.
+// NewRejoinDurable returns the state of a player that logs in again after it has left; h is new.
 func NewRejoinDurable(h *Handle) *Durable {
 	d := NewDurable(h)
 	d.machine.Reservation, d.admitted = ReservationNone, counters.LoginRejoined
@@ -48,18 +47,15 @@ type Options struct {
 	Session *stage.Ref // the game session: parent and receiver of all reports
 	Rules   Rules
 	Window  time.Duration // reconnect.window; 0 is strict mode
-	// Acknowledge keeps written messages until the player confirms them (reliability.md
-	// 2.4, 2.5). Without it a reconnect may lose messages in transit.
+	// Acknowledge keeps messages until the player confirms them (reliability.md 2.4, 2.5). Without it a reconnect may lose some.
 	Acknowledge bool
-	// SkipAmbiguous does not send messages again to a stock client that may have received
-	// them (reconnect.stockAmbiguous = skip).
+	// SkipAmbiguous does not repeat messages that a stock client may have received (reconnect.stockAmbiguous = skip).
 	SkipAmbiguous bool
 	PingInterval  time.Duration
 	Inflow        *Inflow // of the game session; nil is no bound
 }
 
-// actorContext is the part of *stage.Context that a player actor uses. The interleaving
-// tests implement it themselves.
+// actorContext is what a player actor uses of *stage.Context; the interleaving tests implement it themselves.
 type actorContext interface {
 	Counters() *counters.Set
 	Unknown(msg any)
@@ -87,8 +83,7 @@ type Actor struct {
 }
 
 // New returns an actor that takes over d. It keeps o, which must not change. Activate, if not nil,
-// shows the player session as ACTIVE; it is called right before LOGIN_RESPONSE is sent
-// (realtime.md 6.1 step 5).
+// shows the player session as ACTIVE right before LOGIN_RESPONSE (realtime.md 6.1 step 5).
 func New(o *Options, d *Durable, activate func()) *Actor {
 	return &Actor{o: o, d: d, activate: activate, endReason: messages.CloseGameEnded}
 }
@@ -101,8 +96,7 @@ func (a *Actor) tell(msg any) bool {
 	return a.o.Session.Tell(msg)
 }
 
-// Started restores the state of a crashed predecessor: timers go on, and connections and
-// logins that it left behind are given up (reliability.md 4).
+// Started restores a crashed predecessor's state: timers go on, connections and logins of its are given up (reliability.md 4).
 func (a *Actor) Started(c *stage.Context) {
 	a.setGauge(c)
 	if s := a.d.machine.State; (s == Attached || s == Detached) && !a.d.Handle.Out.consistent() {
@@ -226,8 +220,7 @@ func (a *Actor) onLogin(c actorContext, m *Login) {
 	}
 	a.endIfLost(c)
 	if a.resumes() {
-		// Bind comes before the machine's step: a login whose connection has already ended
-		// must not replace a live connection.
+		// Bind comes before the machine's step: a login whose connection has ended must not replace a live one.
 		if !m.From.Bind(a.attachment(a.d.machine.Epoch+1, m)) {
 			return
 		}
@@ -235,9 +228,8 @@ func (a *Actor) onLogin(c actorContext, m *Login) {
 	a.step(c, Event{Kind: LoginArrived, Credential: a.credential, Join: a.joins(m)})
 }
 
-// joins says what a login means for an earlier one that waits for the gate. The earlier
-// connection may be cut without the host knowing yet. So the newer login wins, as it does
-// over an attached connection.
+// joins says what a login means for an earlier one that waits for the gate. The newer wins,
+// as over an attached connection: the earlier one may be cut without the host's knowledge.
 func (a *Actor) joins(m *Login) Join {
 	switch w := a.d.waiting; {
 	case w == nil, !(a.o.Rules.Takeover && a.o.Rules.Window) && !w.From.Gone(): // D-3
@@ -248,8 +240,7 @@ func (a *Actor) joins(m *Login) Join {
 	return JoinAnew
 }
 
-// check classifies a login's token. A login that claims to have received messages that were
-// never sent counts as one with an invalid token.
+// check classifies a login's token; one that claims messages that were never sent counts as invalid.
 func (a *Actor) check(m *Login) Credential {
 	switch {
 	case m.Token == "":
@@ -291,8 +282,7 @@ func (a *Actor) confirmation(m *Login) Confirmation {
 	return ByMarks
 }
 
-// onOutOfOrder closes a connection whose client sent an invalid message number. The next
-// LOGIN_RESPONSE tells the client which numbers both sides have.
+// onOutOfOrder closes a connection after an invalid message number. The next LOGIN_RESPONSE tells the client both sides' numbers.
 func (a *Actor) onOutOfOrder(c actorContext, m OutOfOrder) {
 	if m.Epoch != a.d.machine.Epoch || a.d.machine.State != Attached {
 		return
@@ -330,9 +320,8 @@ func (a *Actor) onEnded(c actorContext, m Ended) {
 	a.step(c, Event{Kind: kind, Epoch: m.Epoch})
 }
 
-// onOutboxFull detaches the connection, and ends the player session if a reliable message
-// was refused. It asks the outbox again: since the report, the overflow may have ended by
-// an attach or a detach, and then the report belongs to an older epoch.
+// onOutboxFull detaches the connection, and ends the player session if a reliable message was refused.
+// It asks the outbox again: an attach or a detach since the report may have ended the overflow.
 func (a *Actor) onOutboxFull(c actorContext) {
 	full, refused := a.d.Handle.Out.exhausted()
 	if !full && !refused {
@@ -345,8 +334,7 @@ func (a *Actor) onOutboxFull(c actorContext) {
 	}
 }
 
-// endIfLost ends a player session for which a reliable message was refused, before a
-// connection goes on with a gap.
+// endIfLost ends a player session that has lost a reliable message, before a connection goes on with a gap.
 func (a *Actor) endIfLost(c actorContext) {
 	if _, refused := a.d.Handle.Out.exhausted(); refused { // RL-2
 		a.onOutboxFull(c)
@@ -503,8 +491,7 @@ func (a *Actor) resume(c actorContext) {
 	a.tell(CameBack{Player: h, Epoch: a.d.machine.Epoch, Return: back})
 }
 
-// attach attaches a connection to the outbox, LOGIN_RESPONSE first. If it panics,
-// the connection, which is bound already, is closed.
+// attach attaches a connection to the outbox, LOGIN_RESPONSE first. If it panics, it closes the connection, which is bound.
 func (a *Actor) attach(c actorContext, m *Login, outcome uint64, used string, lost uint64) (again Replay) {
 	from, done := m.From, false
 	defer func() {

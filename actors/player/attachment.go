@@ -49,8 +49,7 @@ func (a *attachment) begin(link Link, channel counters.Channel, e messages.Epoch
 	a.dirty = false
 }
 
-// detach detaches the connection and returns it; nil if there was none. A closing
-// connection goes on draining.
+// detach detaches the connection and returns it, or nil. A closing connection goes on draining.
 func (a *attachment) detach() (from Link) {
 	if a.state.serves() {
 		a.state, from = detached, a.link
@@ -61,8 +60,7 @@ func (a *attachment) detach() (from Link) {
 	return from
 }
 
-// surrender leaves the queue to its connection and returns the connection, which is to be
-// closed; nil if there is none. Over says that it has ended already.
+// surrender leaves the queue to its connection, which it returns to be closed, or nil. Over: it has ended already.
 func (a *attachment) surrender() (link Link, over bool) {
 	switch a.state {
 	case attached:

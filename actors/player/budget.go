@@ -6,16 +6,14 @@ import "sync/atomic"
 type Budget struct {
 	BytesMax    int // default 1 MiB
 	MessagesMax int // default 16384: in the longest default window, 30 s, two players may send 12,000
-	// Gap says what happens when the budget is used up (reconnect.overflow): messages are
-	// dropped and the player is told of the gap. Without Gap, the player session ends.
+	// Gap: over the budget, messages are dropped and the player is told so (reconnect.overflow). Without it the player session ends.
 	Gap bool
 	// Pool bounds the outboxes of all players together; nil is no bound.
 	Pool *Pool
 }
 
-// Pool bounds the bytes in the outboxes of all players of a host (reliability.md 2.4).
-// The first poolFree bytes of each outbox are not counted, so most outboxes never touch
-// the pool. Safe for concurrent use.
+// Pool bounds the bytes in the outboxes of all players of a host (reliability.md 2.4),
+// without each one's first poolFree: most never touch it. Safe for concurrent use.
 type Pool struct {
 	max  int64
 	used atomic.Int64
@@ -45,8 +43,7 @@ func (p *Pool) take(n int64) bool {
 	return true
 }
 
-// grant takes what size more bytes need from the pool. It returns false if the pool is
-// used up.
+// grant takes what size more bytes need from the pool, and returns false if it is used up.
 func (q *queue) grant(size int) bool {
 	if q.budget.Pool == nil {
 		return true

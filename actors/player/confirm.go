@@ -22,17 +22,15 @@ func (o *Outbox) confirmBeforeAttach(n uint64) {
 	o.queue.confirmUpTo(n)
 }
 
-// skip releases messages that were sent and not confirmed, so that a stock client gets each
-// message at most once (reconnect.stockAmbiguous = skip).
+// skip releases messages that were sent and not confirmed: a stock client gets each at most once (reconnect.stockAmbiguous = skip).
 func (o *Outbox) skip() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.queue.confirmUpTo(o.queue.sent)
 }
 
-// Acked handles an ack from the connection of an epoch. Ok is false for an invalid ack:
-// above the highest number ever sent, or below an earlier ack. An ack of an older
-// epoch changes nothing. Any goroutine may call it; acks of one connection one at a time.
+// Acked handles an ack from the connection of an epoch; an older epoch's changes nothing. Ok is false above the
+// highest number sent, or below an earlier ack. Any goroutine may call it; acks of one connection one at a time.
 func (o *Outbox) Acked(e messages.Epoch, n uint64) (ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -46,17 +44,15 @@ func (o *Outbox) Acked(e messages.Epoch, n uint64) (ok bool) {
 	return true
 }
 
-// proven reports whether the player has proved that it has the LOGIN_RESPONSE of the
-// current connection. From then on its previous token is invalid.
+// proven reports whether the player is proved to have this connection's LOGIN_RESPONSE, which ends its previous token.
 func (o *Outbox) proven() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.confirmation.proved
 }
 
-// Mark returns the number for a ping that the connection of an epoch sends now. ReachedAt
-// is when an earlier ping is known to have reached the peer's system, zero if none has.
-// HeardAt is when the peer last gave a sign of life.
+// Mark returns the number for a ping that an epoch's connection sends now. ReachedAt: when an earlier
+// ping is known to have reached the peer's system, or zero. HeardAt: the peer's last sign of life.
 func (o *Outbox) Mark(e messages.Epoch, reachedAt, heardAt time.Time) uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -69,9 +65,8 @@ func (o *Outbox) Mark(e messages.Epoch, reachedAt, heardAt time.Time) uint64 {
 	return o.confirmation.asked()
 }
 
-// Echoed handles the payload of a pong from the connection of an epoch. A pong that echoes
-// no mark changes nothing. But a client that answers marks with other payloads counts as
-// mute: until it does echo, a reconnect sends only messages that were never written.
+// Echoed handles the payload of a pong from an epoch's connection. One without a mark's number changes nothing, but a
+// client that answers marks so is mute: until it does echo, a reconnect sends only messages that were never written.
 func (o *Outbox) Echoed(e messages.Epoch, pong []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -86,10 +81,8 @@ func (o *Outbox) Echoed(e messages.Epoch, pong []byte) {
 	}
 }
 
-// Receive classifies the number of a message that came on the connection of an epoch
-// (reliability.md 2.4). Late is a message from an older connection: the LOGIN_RESPONSE of
-// the current one did not acknowledge it, so the player sends it again. Only the
-// game session calls it, in the order of arrival.
+// Receive classifies the number of a message on an epoch's connection (reliability.md 2.4). Late: an older connection's,
+// not acknowledged by the current LOGIN_RESPONSE, so the player repeats it. Only the game session calls it, in order.
 func (o *Outbox) Receive(e messages.Epoch, n uint64) Receipt {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -99,8 +92,7 @@ func (o *Outbox) Receive(e messages.Epoch, n uint64) Receipt {
 // Unacked returns how many messages from the player have not been acknowledged.
 func (o *Outbox) Unacked() uint64 { return o.confirmation.unacked() }
 
-// UnackedAlone is Unacked, but returns 0 if no ack of its own is needed: a waiting message
-// will carry it, or no connection is attached and the next LOGIN_RESPONSE will.
+// UnackedAlone is Unacked, or 0 if a waiting message or, without a connection, the next LOGIN_RESPONSE will carry the ack.
 func (o *Outbox) UnackedAlone() uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()

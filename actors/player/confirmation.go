@@ -13,41 +13,32 @@ type Confirmation uint8
 
 // Confirmations.
 const (
-	// ByWriting: the host does not learn it. A message counts as received when a
-	// connection has taken it, so a reconnect may lose messages.
+	// ByWriting: the host does not learn it. A message counts as received once a connection has it: a reconnect may lose some.
 	ByWriting Confirmation = iota + 1
-	// ByMarks: the client echoes ping payloads, as every WebSocket library does
-	// (reliability.md 2.5). For stock clients.
+	// ByMarks: a stock client echoes ping payloads, as every WebSocket library does (reliability.md 2.5).
 	ByMarks
 	// ByAcks: the client speaks the extension (reliability.md 2.4).
 	ByAcks
 )
 
 const (
-	// markBytes and markCount are the most that is sent to a stock client between two
-	// marks; 1/markShare of the budget if that is less. Until the echo comes, what was sent
-	// is kept. With 192 messages the ring of a queue has 256 places, 4 KiB, and a mark and its
-	// echo cost less than a hundredth of the messages between.
+	// markBytes and markCount are the most that a stock client gets between two marks, or 1/markShare of the budget: it is kept until
+	// the echo. With 192 messages a queue's ring has 256 places, 4 KiB; a mark and its echo cost less than a hundredth of the messages.
 	markBytes = 64 << 10
 	markCount = 192
 	markShare = 8
-	// foreignPongsMax is the number of pongs without a mark's number, while a mark is
-	// out, after which the client counts as mute.
+	// foreignPongsMax is after how many pongs without a mark's number, while a mark is out, a client is mute.
 	foreignPongsMax = 2
-	// muteAfter is the time after which a client counts as mute that never answers pings:
-	// from the arrival of the first ping to the latest other sign of life. The ping may
-	// have reached the client's system but not yet the client. slowestPath, in bytes per
-	// second, bounds the time that the bytes before the ping take.
+	// muteAfter is how long after the first ping's arrival, by its other signs of life, a client that never answers pings is mute:
+	// the ping may be in its system only. slowestPath, in bytes per second, bounds the time that bytes before the ping take.
 	muteAfter   = 10 * time.Second
 	slowestPath = 1 << 10
 )
 
-// confirmation is how far each side of a player session knows what the other has received.
-// It interprets the client's acks, numbers and echoes. It holds no messages. The Outbox
-// locks it.
+// confirmation is what each side of a player session knows to have reached the other:
+// acks, numbers, echoes, but no messages. The Outbox locks it.
 type confirmation struct {
-	// received is the highest number received from the player; only the game session
-	// writes it. ackTold is the highest of these numbers that was acknowledged.
+	// received is the highest number from the player, written by the game session; ackTold the highest that was acknowledged.
 	received, ackTold atomic.Uint64
 
 	confirmed uint64     // the highest number that the player has acknowledged
@@ -71,8 +62,7 @@ const (
 	clientMute // it does not echo
 )
 
-// marking is the state of the marks of one connection. A mark is a ping whose payload is a
-// message number.
+// marking is the state of one connection's marks: pings with a message number as payload.
 type marking struct {
 	state    markState
 	mark     uint64 // the highest mark sent
@@ -91,8 +81,7 @@ const (
 	marked
 )
 
-// begin starts the confirmation of a new connection. Base is the number before the first
-// message that the connection gets.
+// begin starts the confirmation of a new connection, whose first message has the number after base.
 func (c *confirmation) begin(how Confirmation, base uint64) {
 	c.marks = marking{mark: base}
 	if how == ByMarks {
@@ -106,8 +95,7 @@ func (c *confirmation) begin(how Confirmation, base uint64) {
 	c.ackTold.Store(c.received.Load()) // LOGIN_RESPONSE carries it
 }
 
-// acked handles an ack of a player to whom messages up to sent were sent. Ok is false for an
-// invalid ack: above sent, or below an earlier ack.
+// acked handles an ack of a player who was sent messages up to sent. Ok is false above sent, or below an earlier ack.
 func (c *confirmation) acked(n, sent uint64) (ok bool) {
 	if c.how != ByAcks || n > sent || n < c.ack {
 		return false
@@ -143,10 +131,8 @@ func (c *confirmation) asked() uint64 {
 // refused notes that the connection cannot send marks: its messages are never confirmed.
 func (c *confirmation) refused() { c.marks.state, c.how = markless, ByWriting }
 
-// silent reports whether a client has given other signs of life but no echo for so long
-// that it counts as mute from now on. ReachedAt and heardAt are as in Outbox.Mark. Full
-// says that unconfirmed messages use up the budget: the client then gets no extra time for
-// a slow path.
+// silent reports whether a client has given other signs of life but no echo for so long that it is mute from now on.
+// ReachedAt and heardAt are Outbox.Mark's. Full: unconfirmed messages use up the budget, so a slow path gets no extra time.
 func (c *confirmation) silent(reachedAt, heardAt time.Time, full bool) bool {
 	if c.how != ByMarks || c.client == clientEchoes || reachedAt.IsZero() {
 		return false
@@ -190,8 +176,7 @@ func (c *confirmation) echoed(pong []byte) (n uint64, means echo) {
 	return 0, echoNothing
 }
 
-// receive classifies the number of a message from the player. Current says that the
-// message came on the newest connection.
+// receive classifies a message number from the player. Current: it came on the newest connection.
 func (c *confirmation) receive(n uint64, current bool) Receipt {
 	if current {
 		c.proved = true

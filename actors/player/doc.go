@@ -15,6 +15,5 @@
 // and by groups, drained by the writer of the attached connection. Durable is the
 // state that survives a restart of the actor.
 //
-// The package does not route messages and knows no transport: a connection is a
-// Link. The game session runs the game's callbacks and reports their results.
+// The package routes no messages and knows no transport, only a Link. The game session runs the game's callbacks.
 package player

@@ -11,8 +11,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// Handle is the address of one player for the game session and groups. It lives as
-// long as the player session, across connections and restarts of the player actor.
+// Handle is a player's address as long as the player session lives, across connections and restarts of the player actor.
 type Handle struct {
 	// set once at the reservation
 	ID       messages.PlayerSessionID
@@ -63,11 +62,9 @@ func (h *Handle) Leaves(e messages.Epoch) { h.left.Store(uint64(e)) }
 // SetActor sets the player actor: a new one after a restart.
 func (h *Handle) SetActor(ref *stage.Ref) { h.actor.Store(ref) }
 
-// Deliver sends one application message to the player. An unreliable message goes
-// over the fast channel if it fits and the channel is ready, otherwise through the
-// outbox, where it may still be dropped. A reliable one goes through the outbox.
-// Deliver takes its own reference to f. It must be called from an actor: the end of
-// the actor's batch flushes the outbox.
+// Deliver sends an application message to the player. An unreliable one goes over the fast channel if it fits
+// and the channel is ready, else through the outbox, which may still drop it; a reliable one through the outbox.
+// Deliver takes its own reference to f. For actors only: the end of the actor's batch flushes the outbox.
 func (h *Handle) Deliver(c *stage.Context, f *wire.Frame, reliable bool) {
 	var p Pushed
 	if reliable {
@@ -115,15 +112,13 @@ func (h *Handle) dropFast() {
 	}
 }
 
-// Attachment is the claim of one connection on a player, numbered by its epoch. The
-// connection's reader sends the player's input to Session.
+// Attachment is one connection's claim on a player, numbered by its epoch. Its reader sends the player's input to Session.
 type Attachment struct {
 	Player  *Handle
 	Epoch   messages.Epoch
 	Peer    messages.PeerID
 	Session *stage.Ref // the game session
-	// Numbered says that the client speaks the extension: every reliable packet has
-	// a number.
+	// Numbered says that the client speaks the extension: every reliable packet has a number.
 	Numbered bool
 	// PingInterval comes from the game's configuration.
 	PingInterval time.Duration

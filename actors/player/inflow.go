@@ -5,18 +5,15 @@ import (
 	"time"
 )
 
-// Inflow bounds the reliable bytes that all players of one game session together send to
-// its groups and its game. A bound per player is not enough, because every player may
-// receive all of these bytes. Over the bound, only players that send more than an equal
-// share are slowed down. Safe for concurrent use; a nil Inflow is no bound.
+// Inflow bounds the reliable bytes that all players of a game session together send to its groups and its game: a bound per player is not
+// enough, as each may receive them all. Over it, players above an equal share are slowed down. Safe for concurrent use; nil is no bound.
 type Inflow struct {
 	perSecond int64
 	players   atomic.Int64
 	paid      atomic.Int64 // when the bytes taken so far will be within the bound, in nanoseconds of the callers' clock
 }
 
-// NewInflow returns the bound of a game session in bytes per second, with a burst of one
-// second; nil for 0.
+// NewInflow returns the bound in bytes per second, with a burst of one second; nil for 0.
 func NewInflow(perSecond int) *Inflow {
 	if perSecond <= 0 {
 		return nil
@@ -34,8 +31,7 @@ func (f *Inflow) SetPlayers(n int) {
 // Share returns one player's equal share, in bytes per second.
 func (f *Inflow) Share() float64 { return float64(f.perSecond) / float64(max(f.players.Load(), 1)) }
 
-// Take counts bytes that arrived at now, and reports whether the players are over the
-// bound. All callers use the same clock. The excess is capped at one second's worth.
+// Take counts bytes at now, by one clock, and reports whether players are over the bound. It caps the excess at a second's worth.
 func (f *Inflow) Take(now time.Duration, bytes int) (over bool) {
 	cost := int64(bytes) * int64(time.Second) / f.perSecond
 	for {

@@ -8,19 +8,16 @@ import (
 	"troupe/messages/wire"
 )
 
-// Link is a live connection, as the player sees it; transports implement it. Methods
-// may be called from any goroutine and do not block.
+// Link is a live connection as the player sees it. Methods may be called from any goroutine and do not block.
 type Link interface {
 	SetSource(src wire.Source)
 	Flush()
 	Close(reason messages.CloseReason)
-	// PongsInOrder reports whether a pong arrives only after the peer has received
-	// everything that was sent before the ping.
+	// PongsInOrder reports whether a pong means that the peer has received everything sent before the ping.
 	PongsInOrder() bool
 }
 
-// FastLink is the fast channel of one connection. Methods may be called from
-// any goroutine and do not block.
+// FastLink is a connection's fast channel. Methods may be called from any goroutine and do not block.
 type FastLink interface {
 	// Ready reports whether the peer is known to receive on it.
 	Ready() bool
@@ -38,22 +35,18 @@ type FastOffer struct {
 	Token   string           // connectToken, secured mode only
 }
 
-// LoginConn is a connection that wants to log in. Methods may be called from any
-// goroutine and do not block.
+// LoginConn is a connection that logs in. Methods may be called from any goroutine and do not block.
 type LoginConn interface {
 	Link() Link
 	// OpenFast sets up the fast channel of a peer.
 	OpenFast(peer messages.PeerID) FastOffer
-	// Bind makes the connection serve a: from now on its input goes to the game
-	// session. It returns false if the connection has ended already.
+	// Bind sends the connection's input to a's game session from now on; false if the connection has ended.
 	Bind(a *Attachment) bool
-	// SetRefusal sets the reason that a final Refuse gives. It must not be called for an
-	// unknown player session id.
+	// SetRefusal sets the reason of a final Refuse. Not to be called for an unknown player session id.
 	SetRefusal(why wire.Refusal)
 	// CountRefusal sets the reason under which a final Refuse counts, if that is another than the client is told.
 	CountRefusal(as counters.LoginRefusal)
-	// Refuse refuses the login and closes the connection. A client of the extension is
-	// told that it may retry after this time; 0 is final.
+	// Refuse refuses the login and closes. A client of the extension is told when it may retry; 0 is final.
 	Refuse(after time.Duration)
 	// Channel names the transport for metrics.
 	Channel() counters.Channel

@@ -61,9 +61,8 @@ const (
 	DeadToken                   // an invalid token: the login is refused
 )
 
-// Event is an input of the Machine. Epoch is set for the events of one connection
-// (hasEpoch), Attempt for GateAccepted, GateRefused and JoinLost, Credential and
-// Join for LoginArrived.
+// Event is an input of the Machine. Epoch is set for one connection's events (hasEpoch),
+// Attempt for GateAccepted, GateRefused and JoinLost, Credential and Join for LoginArrived.
 type Event struct {
 	Kind       EventKind
 	Epoch      messages.Epoch
@@ -72,8 +71,7 @@ type Event struct {
 	Join       Join
 }
 
-// Join says what a login means for an earlier login of the same player that waits for the
-// gate.
+// Join is what a login means for an earlier one of the player that waits for the gate.
 type Join uint8
 
 // Joins.
@@ -92,8 +90,7 @@ func (e Event) hasEpoch() bool {
 	return false
 }
 
-// Effect is an output of the Machine: one action of the actor. The actor carries out the
-// effects of a step in order.
+// Effect is one action of the actor, which carries out the effects of a step in order.
 type Effect uint8
 
 // Effects.
@@ -132,19 +129,16 @@ const (
 
 // Rules are the operator's settings that the machine follows.
 type Rules struct {
-	// Window is false in strict mode (reconnect.window = 0): losing the connection
-	// counts as leaving, and a second login is refused.
+	// Window is false in strict mode (reconnect.window = 0): a lost connection is a leave, a second login is refused.
 	Window bool
-	// Takeover lets a login without a token replace a connection that still looks
-	// alive at once. Without it, the connection is asked for a sign of life
-	// first (reliability.md 2.6). A login with a good token always replaces it.
+	// Takeover lets a login without a token replace a connection that looks alive at once; without it,
+	// that one is asked for a sign of life (reliability.md 2.6). With a good token it always does.
 	Takeover bool
 	// Rejoin lets a player that has left log in again as a new player.
 	Rejoin bool
 }
 
-// Reservation says what becomes of a player session whose login the gate refuses: with a
-// valid reservation it may try again, otherwise it ends.
+// Reservation: while it is valid, a player whose login the gate refuses may try again; otherwise its player session ends.
 type Reservation uint8
 
 // Reservations. The value means nothing once the player is attached.
@@ -154,8 +148,7 @@ const (
 	ReservationNone                // a rejoin after a leave has none
 )
 
-// Machine is the state of one player session. It is a value: Step returns the
-// next one.
+// Machine is the state of one player session, a value: Step returns the next one.
 type Machine struct {
 	// Epoch is the number of the current or last connection, 0 before the first.
 	Epoch messages.Epoch
@@ -165,13 +158,11 @@ type Machine struct {
 	Reservation Reservation
 	// Left says that the player has left by itself, and may rejoin.
 	Left bool
-	// Challenged says that a login (the challenger) waits while the current connection
-	// is asked for a sign of life.
+	// Challenged says that a login (the challenger) waits while the connection is asked for a sign of life.
 	Challenged bool
 }
 
-// Step takes one event and returns the next machine and the effects to carry out. It
-// is total: an event that does not fit the state changes nothing.
+// Step returns the next machine and the effects of one event. It is total: an event that does not fit changes nothing.
 func (m Machine) Step(r Rules, e Event) (Machine, []Effect) {
 	if e.hasEpoch() && e.Epoch != m.Epoch {
 		return m, []Effect{CountOldEpoch}

@@ -14,8 +14,7 @@ type Login struct {
 	Payload []byte // the game's own, at most 4096 bytes; owned by the message
 	From    LoginConn
 	At      time.Time // when the LOGIN was read
-	// Pause delays the login, because too many came before it (the login limiter). It is
-	// shortened where the player would lose its seat by it.
+	// Pause delays the login (the login limiter), less where the player would lose its seat by it.
 	Pause time.Duration
 	late  bool // it has waited for the leave before it
 
@@ -25,8 +24,7 @@ type Login struct {
 	LastReceived uint64
 }
 
-// RetrySoon is how soon a login may be retried that found no player actor to decide on it,
-// because the actor is being restarted or is busy with another login.
+// RetrySoon is how soon to retry a login whose player actor is being restarted, or busy with another login.
 const RetrySoon = 250 * time.Millisecond
 
 // OnDeadLetter implements stage.DeadLetter.
@@ -55,8 +53,7 @@ type (
 	EndGame struct{ Reason messages.CloseReason }
 	// LeaveHandled says that the game has been told of the leave.
 	LeaveHandled struct{}
-	// Release says that the game does not wait for the player, which was detached when
-	// the connection of Epoch was lost.
+	// Release says that the game does not wait for the player, which lost the connection of Epoch.
 	Release struct{ Epoch messages.Epoch }
 	// OutOfOrder says that the connection of Epoch sent an invalid message number.
 	OutOfOrder struct{ Epoch messages.Epoch }
@@ -91,11 +88,9 @@ type (
 		Epoch  messages.Epoch
 		Return
 	}
-	// LoginAgain returns a login that came while its player was leaving. The game
-	// session delivers it again once the player is gone.
+	// LoginAgain returns a login that came while its player was leaving, to be delivered once that is gone.
 	LoginAgain struct{ Login *Login }
-	// IsLeaving asks the game session to tell the game and then to send LeaveHandled.
-	// Left says that the player left by itself, and may rejoin.
+	// IsLeaving asks the game session to tell the game, then to send LeaveHandled. Left: by itself, so it may rejoin.
 	IsLeaving struct {
 		Player *Handle
 		Reason string
@@ -129,8 +124,7 @@ type (
 	challengeOver   struct{ epoch messages.Epoch }
 )
 
-// moment is a time on the monotonic clock, in a third of the space of a time.Time: nanoseconds since
-// the process started. 0 is no time.
+// moment is a time on the monotonic clock, a third of a time.Time: nanoseconds since the process started. 0 is no time.
 type moment int64
 
 var started = time.Now()

@@ -8,8 +8,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// flushAtBytes is the number of waiting bytes from which an outbox is flushed at once,
-// without waiting for the end of the batch.
+// flushAtBytes is how many waiting bytes flush an outbox at once, before the end of the batch.
 const flushAtBytes = 16 << 10 // D-18
 
 // Pushed says what the caller of a push has to do.
@@ -86,9 +85,8 @@ func (o *Outbox) push(f *wire.Frame) (r Pushed, tell bool) {
 	return o.wantsFlush(), tell
 }
 
-// makeRoom drops messages so that size more bytes fit, if the policy allows it now. Over
-// says that the budget is used up, and the player actor is to be told. Cut says that
-// messages of the attached connection were dropped.
+// makeRoom drops messages for size more bytes, if the policy allows it now. Over: the budget is used
+// up and the player actor is to be told. Cut: messages of the attached connection were dropped.
 func (o *Outbox) makeRoom(size int) (over, cut bool) {
 	q := &o.queue
 	switch {
@@ -103,8 +101,7 @@ func (o *Outbox) makeRoom(size int) (over, cut bool) {
 	return true, false
 }
 
-// PushFast queues a message that was meant for the fast channel but cannot use it. The
-// message is dropped if the player is slow or detached.
+// PushFast queues what was meant for the fast channel and cannot use it; it is dropped if the player is slow or detached.
 func (o *Outbox) PushFast(f *wire.Frame) Pushed {
 	size := f.Len()
 	o.mu.Lock()
@@ -225,9 +222,8 @@ type resumePoint struct {
 	untold    uint64 // of unsent: those of which no LOGIN_RESPONSE has told the player for certain
 }
 
-// attach attaches a connection. It gets LOGIN_RESPONSE first, then all unconfirmed
-// messages, and attach returns those that an earlier connection had taken. The caller
-// flushes.
+// attach attaches a connection: LOGIN_RESPONSE first, then all unconfirmed messages.
+// It returns those that an earlier connection had taken. The caller flushes.
 func (o *Outbox) attach(t attachOptions) (again Replay) {
 	o.mu.Lock()
 	o.attachment.begin(t.link, t.channel, t.epoch)
@@ -244,9 +240,8 @@ func (o *Outbox) attach(t attachOptions) (again Replay) {
 // Replay counts the messages that are sent again on a new connection.
 type Replay struct{ Messages, Bytes int }
 
-// detach detaches the connection and returns it; nil if there was none. It drops
-// messages meant for the fast channel, and a LOGIN_RESPONSE that was not written: the
-// next connection gets its own.
+// detach detaches the connection and returns it, or nil. It drops messages for the
+// fast channel, and an unwritten LOGIN_RESPONSE: the next connection gets its own.
 func (o *Outbox) detach() Link {
 	o.mu.Lock()
 	if o.attachment.state == surrendered {
@@ -265,8 +260,7 @@ func (o *Outbox) detach() Link {
 	return link
 }
 
-// surrender closes the connection but lets it drain the queue first, so that the game's
-// last messages are written before the close frame. No further message is queued.
+// surrender closes the connection, which drains the queue first: the last messages precede the close frame. Nothing more is queued.
 func (o *Outbox) surrender(reason messages.CloseReason) {
 	o.mu.Lock()
 	link, over := o.attachment.surrender()
@@ -295,8 +289,7 @@ func (o *Outbox) forget() {
 	o.queue.ring = nil
 }
 
-// DropHeld discards the messages that were queued for a login that was not accepted. Only the game session calls it, and queues
-// nothing afterwards.
+// DropHeld discards what was queued for a login that was not accepted. For the game session, which queues nothing afterwards.
 func (o *Outbox) DropHeld() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -317,8 +310,7 @@ func (o *Outbox) close() {
 	}
 }
 
-// exhausted reports whether the budget was used up since the last attach or detach, and
-// whether a reliable message was refused.
+// exhausted reports whether the budget was used up since the last attach or detach, and a reliable message refused.
 func (o *Outbox) exhausted() (full, refused bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -6,8 +6,7 @@ import (
 	"troupe/messages"
 )
 
-// pauseOf returns how long the current login has to wait. A login that will be refused
-// does not wait. At least half of the time remains until the player would lose its seat.
+// pauseOf returns how long a login waits: 0 if it will be refused, at most half of the time until the player would lose its seat.
 func (a *Actor) pauseOf(m *Login) time.Duration {
 	if a.credential == DeadToken {
 		return 0
@@ -42,8 +41,7 @@ func (a *Actor) hasLeft() bool { return a.d.Handle.left.Load() == uint64(a.d.mac
 // leaveWait bounds the wait for a leave. It is longer than the game may take to decide on one message before it.
 const leaveWait = 11 * time.Second
 
-// pauseLogin has a login wait. It replaces a login that waits already, because the player
-// uses the newer connection, and takes over that login's deadline.
+// pauseLogin has a login wait. It replaces one that waits, as the player uses the newer connection, and takes over its deadline.
 func (a *Actor) pauseLogin(c actorContext, m *Login, wait time.Duration) {
 	if a.paused != nil {
 		a.paused.From.Refuse(RetrySoon)
@@ -56,8 +54,7 @@ func (a *Actor) pauseLogin(c actorContext, m *Login, wait time.Duration) {
 	a.paused, a.pausedIn = m, a.d.machine.State
 }
 
-// admitPaused goes on with the paused login: its pause is over, or the machine's state
-// has changed, for example because the connection to be replaced was lost.
+// admitPaused goes on with the paused login: its pause is over, or the state has changed, as when the old connection was lost.
 func (a *Actor) admitPaused(c actorContext) {
 	m := a.paused
 	if m == nil {
@@ -70,8 +67,7 @@ func (a *Actor) admitPaused(c actorContext) {
 	}
 }
 
-// challengeTime is how long a challenged connection has to give a sign of life
-// (reliability.md 2.6).
+// challengeTime is a challenged connection's time for a sign of life (reliability.md 2.6).
 const challengeTime = 2 * time.Second
 
 func (a *Actor) onChallengeOver(c actorContext, m challengeOver) {
@@ -86,8 +82,7 @@ func (a *Actor) onChallengeOver(c actorContext, m challengeOver) {
 	a.step(c, e)
 }
 
-// bindChallenger binds the challenger's connection before the connection of epoch e is
-// dropped. If the challenger's connection has ended, the challenge is over.
+// bindChallenger binds the challenger's connection before that of epoch e is dropped. If it has ended, so has the challenge.
 func (a *Actor) bindChallenger(c actorContext, e messages.Epoch) {
 	if !a.d.machine.Challenged || e != a.d.machine.Epoch || a.d.challenger.From.Bind(a.attachment(e+1, a.d.challenger)) {
 		return

@@ -5,9 +5,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// queue holds the messages to one player that wait or are not confirmed, in order: their
-// numbers, their bound, and the gap of dropped ones. It knows nothing of connections.
-// The Outbox locks it.
+// queue holds a player's messages that wait or are not confirmed, in order: their
+// numbers, their bound, and the gap of dropped ones. The Outbox locks it.
 type queue struct {
 	budget *Budget
 	count  *counters.Set
@@ -53,10 +52,8 @@ func (s overflowState) told() bool { return s == overBudget || s == cutOff || s 
 // spilled reports whether the queue was full when it was detached.
 func (s overflowState) spilled() bool { return s >= onReserve }
 
-// afterPush returns the state after a message was pushed. Over says that the budget has no
-// room for it, cut that messages of the attached connection were dropped for it, and
-// refused that this or an earlier message was refused. Tell says that the player actor is
-// to be told.
+// afterPush returns the state after a push. Over: the budget has no room. Cut: messages of the attached
+// connection were dropped for it. Refused: this or an earlier message was. Tell: the player actor is to be told.
 func (s overflowState) afterPush(over, cut, refused bool) (next overflowState, tell bool) {
 	switch {
 	case s == onReserve && refused: // before that, the reserve gives the player time to reconnect
@@ -80,9 +77,8 @@ func (s overflowState) afterDetach(from bool) overflowState {
 // volume is an amount of messages.
 type volume struct{ bytes, messages int }
 
-// backlog is the part of the queue that is older than the current connection and not
-// confirmed, the whole budget at most. It does not count against the budget, so that a
-// player who comes back to a full queue has time to receive it.
+// backlog is what is older than the current connection and not confirmed, at most the whole budget.
+// It does not count against it: a player who comes back to a full queue has time to receive it.
 type backlog struct {
 	upTo            uint64
 	bytes, messages int
@@ -184,8 +180,7 @@ func (q *queue) take() *item {
 	return nil
 }
 
-// release releases an item that the connection has taken. The item stays in the ring,
-// empty, until it is the oldest.
+// release releases an item that the connection has taken; it stays in the ring, empty, until it is the oldest.
 func (q *queue) release(it *item) {
 	q.bytes -= it.f.Len()
 	q.backlog.less(it)
@@ -247,12 +242,10 @@ func (q *queue) emptied() {
 	q.slow, q.head, q.most = false, 0, 0
 }
 
-// ringKeepMax is the capacity that an empty queue keeps in any case, in messages. It is enough for
-// the unconfirmed messages of an ordinary player.
+// ringKeepMax is the capacity that an empty queue keeps, in messages: enough for an ordinary player's unconfirmed ones.
 const ringKeepMax = 64
 
-// begin prepares the queue for a new connection: all items become its backlog. It returns
-// those that an earlier connection had taken.
+// begin prepares for a new connection: all items are its backlog. It returns those that an earlier one had taken.
 func (q *queue) begin() (again Replay) {
 	q.overflow = withinBudget
 	q.slowAt, q.pushed, q.reserve = now(), volume{}, volume{}
@@ -305,8 +298,7 @@ func (q *queue) confirmUpTo(n uint64) {
 	q.confirm(n, few[:])
 }
 
-// fewFrames is how many frames an idle player has at most. To release them, the reader's stack
-// of 2 KiB suffices.
+// fewFrames is an idle player's most frames; the reader's stack of 2 KiB suffices to release them.
 const fewFrames = 8
 
 // confirmMany is not inlined, so that its stack is taken only when it is called.

@@ -8,39 +8,30 @@ import (
 	"troupe/messages/counters"
 )
 
-// Overflow of an outbox: when its budget is used up, messages go into a reserve, which
-// lasts as long as a reconnect takes. When the reserve is full, too, messages are dropped,
-// which leaves a gap. Dropping is fair to the senders: messages of a sender that keeps
-// within its share are not dropped because another exceeds its own.
+// Overflow of an outbox: over the budget, messages go into a reserve, which lasts as long as a reconnect takes. When it is full,
+// too, messages are dropped, which leaves a gap. That is fair: a sender within its share loses none because another exceeds its own.
 
 const (
-	// reserveTime is how long the reserve lasts at the rate at which the budget was
-	// used up. A client that is closed as a slow consumer has reconnected by then.
+	// reserveTime is how long the reserve lasts at the rate that used up the budget: a slow consumer has reconnected by then.
 	reserveTime = 5 * time.Second
-	// reserveMinPart bounds the reserve from below: a quarter of the budget. It is never
-	// larger than the budget.
+	// reserveMinPart bounds the reserve from below: a quarter of the budget, its upper bound.
 	reserveMinPart = 4
-	// shedPart is the part of the limit that is dropped at a time, an eighth, so that a
-	// full queue is not searched for every message.
+	// shedPart is the part of the limit that is dropped at a time: a full queue is not searched for every message.
 	shedPart = 8
-	// shedFrontPart is the part of the queued messages that is dropped from the front, 1
-	// in 64, if dropping by shares has not made room. Shares alone may not suffice,
-	// because messages that a connection has taken can only be dropped from the front.
+	// shedFrontPart is the part of the queued messages, 1 in 64, dropped from the front
+	// if shares have not made room: what a connection has taken can only go from there.
 	shedFrontPart = 64
 )
 
 // gap counts dropped messages.
 type gap struct {
-	// Messages dropped from the front since the player was last told: the highest number
-	// and how many. Their numbers are contiguous. The player may have received some of
-	// them, which are then not lost.
+	// Messages dropped from the front since the player was last told: the highest number,
+	// and how many, contiguous. Some may have been received, and are then not lost.
 	top, numbered uint64
 	fresh         uint64 // of unsent, since the player was last told
-	// unsent counts all messages ever dropped behind others that were kept. No connection
-	// had taken them, so later messages got their numbers.
+	// unsent counts messages ever dropped behind kept ones: no connection had them, later ones got their numbers.
 	unsent uint64
-	// told is unsent as the newest LOGIN_RESPONSE says it; known, as the player is known to have
-	// received it.
+	// told is unsent in the newest LOGIN_RESPONSE; known, as the player is known to have it.
 	told, known uint64
 }
 
@@ -80,10 +71,8 @@ func reserveFor(b Budget, came volume, in time.Duration) volume {
 	return volume{amount(came.bytes, b.BytesMax), amount(came.messages, b.MessagesMax)}
 }
 
-// shed drops messages until size more bytes fit, and some more. It drops the oldest
-// messages of the senders that have more than their share of the queue. A message that a
-// connection has taken keeps its number, because the player may have received it: it can
-// only be dropped together with all messages before it.
+// shed drops messages until size more bytes fit, and some more: the oldest of senders above their share. One
+// that a connection has taken keeps its number, as it may have been received: it goes only with all before it.
 func (q *queue) shed(size int, reserve bool) {
 	if !q.exceeds(size, reserve) {
 		return
@@ -156,8 +145,7 @@ func (q *queue) lose(n uint64) {
 	q.count.Dropped.Add(counters.DropOutboxFull, 1)
 }
 
-// drop releases an item that is removed from the queue. Taken says that the connection
-// has taken it.
+// drop releases an item that leaves the queue. Taken: by the connection, before.
 func (q *queue) drop(it *item, taken bool) {
 	size := it.f.Len()
 	q.bytes -= size
@@ -182,8 +170,7 @@ func (s *share) take(size int) bool {
 	return true
 }
 
-// sharesOf returns each sender's share when the queue has to shrink to the volume to.
-// Senders with less than an equal share lose nothing.
+// sharesOf returns each sender's share when the queue has to shrink to the volume to. Below an equal share none loses anything.
 func (q *queue) sharesOf(to volume) map[int32]*share {
 	shares := make(map[int32]*share)
 	for i := range q.n {
@@ -209,8 +196,7 @@ func (q *queue) sharesOf(to volume) map[int32]*share {
 	return shares
 }
 
-// fairShare returns the max-min fair share: the most that each sender may keep so that all
-// together keep no more than total. A sender with less keeps everything.
+// fairShare returns the max-min fair share: the most that each sender may keep so that all keep no more than total.
 func fairShare(total int, held []int) int {
 	slices.Sort(held)
 	total = max(total, 0)
@@ -224,8 +210,7 @@ func fairShare(total int, held []int) int {
 	return math.MaxInt
 }
 
-// takeGap returns how many messages were lost since the last call, for a player that has
-// received everything up to a number; 0 for a player that does not report one.
+// takeGap returns how many messages were lost since the last call for a player that received all up to a number, if it reports one.
 func (q *queue) takeGap(received uint64) (n uint64) {
 	g := q.gap
 	if g == nil {

@@ -8,10 +8,8 @@ import (
 	"encoding/base64"
 )
 
-// tokens are the reconnect tokens of one player session (reliability.md 2.2). A
-// token is 32 bytes as base64url; only its hash is kept. Each attach makes a new token.
-// The previous token stays valid until the player has proved that it has the new one,
-// because the LOGIN_RESPONSE with the new one may be lost.
+// tokens are a player session's reconnect tokens (reliability.md 2.2): 32 bytes as base64url, kept as hashes. Each attach
+// makes a new one. The previous one is valid until the player is proved to have the new one: a LOGIN_RESPONSE may be lost.
 type tokens struct {
 	current, previous hash
 }
@@ -26,9 +24,8 @@ var tokenKey = func() (key [sha256.Size]byte) {
 
 // renew makes the token of a new connection. Used is the token of its login, or "".
 //
-// Two logins with the same token get the same new token. A client that gives up a login
-// and sends another one may get the answer of either, and the host may handle them in
-// either order. So it must not matter whose answer the client has.
+// Two logins with the same token get the same new token: a client that gives up one
+// login and sends another may get either's answer, handled in either order.
 func (t *tokens) renew(used string) string {
 	var secret [sha256.Size]byte
 	if used == "" {

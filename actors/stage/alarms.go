@@ -96,8 +96,7 @@ func (a *alarms) place(i int, e alarm) {
 	e.timer.place = int32(i)
 }
 
-// wakeLocked makes the runtime's timer fire for the earliest timer. It may fire before: for one that
-// was stopped or moved.
+// wakeLocked arms the runtime's timer for the earliest timer. It may fire too early, for one stopped or moved.
 func (a *alarms) wakeLocked() {
 	first := a.heap[0].at
 	if a.at != 0 && a.at <= first {

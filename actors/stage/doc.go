@@ -17,9 +17,7 @@
 //   - Request: a message that asks for an answer. Await waits for the answer outside actors.
 //   - Timers that die with their owner, a clock, and unique names.
 //
-// A Ref is the address of an actor; it exists before the actor does. Only Receive
-// touches an actor's fields, so an actor has no mutex.
+// A Ref is an actor's address, before the actor exists. Only Receive touches an actor's fields: no mutex.
 //
-// Restarts are decided by each parent, not here. The package knows nothing of games,
-// players or networks. Other packages must not import the library; a test checks that.
+// Each parent decides on restarts. The package knows no games, players or networks; only it imports the library (a test checks that).
 package stage

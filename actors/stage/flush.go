@@ -2,8 +2,7 @@ package stage
 
 import "time"
 
-// Flusher collects output during a batch and sends it at the end. Flush must not block. Two
-// calls never overlap, but an actor that blocks its worker may add output during a call.
+// Flusher sends at the end of a batch what it has collected. Flush must not block, never overlaps, but may run while an actor adds.
 type Flusher interface{ Flush() }
 
 // FlushPolicy says when a shard flushes dirty Flushers.
@@ -15,17 +14,15 @@ type FlushPolicy struct {
 	// keeps up, and at the latest after HoldMax while mailboxes are waiting; while the
 	// machine is full of writing it is like an interval of 30 ms.
 	Interval time.Duration
-	// Spread is into how many groups the actors of a shard are dealt out while output is collected
-	// for some time; 0 means one. Their times to flush are spread over the interval, so a shard with
-	// many actors writes a little all the time, instead of all at once when the interval is over.
+	// Spread is into how many groups a shard's actors are dealt out while output is collected; 0 means one.
+	// Their times to flush are spread over the interval: a shard with many actors writes a little all the time.
 	Spread int
 }
 
 // Adaptive is the FlushPolicy interval that collects output only under load.
 const Adaptive time.Duration = -1
 
-// HoldMax is how long an adaptive shard may collect output while mailboxes wait: a third of a
-// 60 Hz frame.
+// HoldMax is how long an adaptive shard may collect while mailboxes wait: a third of a 60 Hz frame.
 const HoldMax = 5 * time.Millisecond
 
 // flushKeepMax is the capacity a list of flushers may keep.
@@ -53,8 +50,7 @@ func (s *Shard) untilFlushLocked() time.Duration {
 	return max(0, time.Duration(s.due.Load()-s.now()))
 }
 
-// wakeAfterLocked wakes the dedicated worker after d. The timer takes the lock, which the caller
-// holds, so it cannot fire before that worker waits.
+// wakeAfterLocked wakes the dedicated worker after d: not before that waits, because the timer takes the lock.
 func (s *Shard) wakeAfterLocked(d time.Duration) {
 	s.wakeFor = s.due.Load()
 	if s.wakeTimer != nil {
@@ -86,8 +82,7 @@ func (s *Shard) dirtyLocked() bool { return s.due.Load() != 0 }
 // now is the time since a nanosecond before started, so it is never 0.
 func (s *Shard) now() int64 { return int64(time.Since(s.started)) + 1 }
 
-// overdue reports whether there is output that may not wait any longer, so a mailbox with more
-// messages should pause for the flush.
+// overdue reports whether output may not wait any longer: a mailbox with more messages should pause for the flush.
 func (s *Shard) overdue() bool {
 	due := s.due.Load()
 	return due != 0 && s.now() >= due
@@ -105,10 +100,9 @@ func (s *Shard) dueLocked() bool {
 	}
 }
 
-// dueAt returns when output that a group begins to collect now is to be flushed. With an interval
-// it is the group's next turn, so groups that were late together are apart again in the next
-// interval. A turn is left out if less than half an interval lies between it and the last flush:
-// otherwise a shard that takes long to flush would collect little when collecting saves most.
+// dueAt returns when output that a group collects from now on is flushed. With an interval that is the
+// group's next turn: groups that were late together are apart again. A turn less than half an interval after
+// the last flush is left out, or a shard that is slow to flush would collect least when it saves most.
 func (s *Shard) dueAt(g *gathering) int64 {
 	now, interval := s.now(), int64(s.interval())
 	if interval <= 0 {
@@ -125,9 +119,8 @@ func (s *Shard) dueAt(g *gathering) int64 {
 	return after + interval - (after-first)%interval
 }
 
-// flushLocked flushes the groups that are due, in the order of their turns, until none is, or until w
-// has something better to do. It releases mu meanwhile. If another worker is flushing, that worker
-// flushes everything. What an actor adds meanwhile waits for the next turn of its group.
+// flushLocked flushes the groups that are due, in the order of their turns, until none is or w has something better to do, and
+// releases mu meanwhile. If another worker is flushing, that one does it all. What an actor adds meanwhile waits for its next turn.
 func (s *Shard) flushLocked(w *worker) {
 	if s.flushing {
 		return
@@ -162,9 +155,8 @@ func (s *Shard) flushLocked(w *worker) {
 	s.flushing = false
 }
 
-// leavesLocked reports whether w should flush no further group now: the dedicated worker, if mailboxes wait
-// and nobody runs them, because a shard that is behind always has a group that is due; and a worker that
-// lost the shard, because it may be the reader of a connection.
+// leavesLocked reports whether w should flush no more groups now: the dedicated worker if mailboxes wait and nobody
+// runs them (a shard that is behind always has a due group), a worker that lost the shard because it may be a reader.
 func (s *Shard) leavesLocked(w *worker) bool {
 	if s.dedicated == w {
 		return s.owner == nil && s.ready.len() > 0
@@ -172,8 +164,7 @@ func (s *Shard) leavesLocked(w *worker) bool {
 	return s.owner != w
 }
 
-// dueGroupLocked returns the group whose turn was first if it is to be flushed now, else nil. Who
-// asks has found that a flush is due, so without an interval all groups are.
+// dueGroupLocked returns the group to flush now whose turn was first, or nil. A flush is due: without an interval, of all groups.
 func (s *Shard) dueGroupLocked() *gathering {
 	first := s.due.Load()
 	if first == 0 || !s.closed && s.interval() > 0 && s.now() < first {

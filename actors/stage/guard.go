@@ -10,31 +10,26 @@ import (
 	"troupe/messages/counters"
 )
 
-// Actor is the behaviour behind a Ref. Its methods are never called
-// concurrently. A panic in any of them ends the actor in order: Stopped still
-// runs, and the parent's Exited carries the panic's text.
+// Actor is the behaviour behind a Ref; its methods never run concurrently. A panic
+// in one ends the actor in order: Stopped still runs, and Exited carries the text.
 type Actor interface {
 	// Started is called once, first.
 	Started(c *Context)
-	// Receive handles one message: one that was sent to the Ref, one of a timer,
-	// or Exited.
+	// Receive handles one message: one sent to the Ref, a timer's, or Exited.
 	Receive(c *Context, msg any)
-	// Stopped is called once, last, after all children have stopped. It releases
-	// what the actor holds and must be safe after a panic half way through. It
-	// must not spawn, and a timer it starts never fires.
+	// Stopped is called once, after all children have stopped. It releases what the actor
+	// holds, also after a panic half way. It must not spawn, and its timers never fire.
 	Stopped(c *Context)
 }
 
-// Exited tells a parent that a child has stopped and released its resources. The parent may
-// now spawn a replacement under a fresh Ref.
+// Exited tells a parent that a child has stopped and released all. It may spawn a replacement under a fresh Ref.
 type Exited struct {
 	Ref *Ref
 	// Crash is the panic's text, empty after an orderly stop.
 	Crash string
 }
 
-// Panic makes the receiving actor panic. Fault tests send it to every kind of actor
-// (reliability.md 4).
+// Panic makes the receiving actor panic; fault tests send it to every kind (reliability.md 4).
 type Panic struct{ Text string }
 
 // Context gives an actor access to its stage. It is valid during the calls to the actor only.
@@ -93,8 +88,7 @@ func (g *guard) handle(msg any) {
 		g.stopNow()
 	case *childStopped:
 		g.removeChild((*guard)(m))
-		// Queued, so that the child's last messages come first. A parent that
-		// stops gets no more.
+		// Queued behind the child's last messages; a parent that stops gets no more.
 		g.self.mailbox.Tell(Exited{Ref: m.self, Crash: m.self.crashed()})
 		g.stopIfAlone()
 	case *Timer:
@@ -198,8 +192,7 @@ func (c *Context) Self() *Ref { return c.self }
 // Now returns the wall clock.
 func (c *Context) Now() time.Time { return c.self.stage().Now() }
 
-// Log returns a logger that names the actor. Each call makes a new one: keep it, or call Log
-// rarely.
+// Log returns a new logger that names the actor: keep it, or call Log rarely.
 func (c *Context) Log() *zerolog.Logger {
 	log := c.self.stage().log.With().Str("actor", c.self.Name()).Logger()
 	return &log
@@ -211,8 +204,7 @@ func (c *Context) Crash() string { return c.self.crashed() }
 // Counters returns the metrics of the host.
 func (c *Context) Counters() *counters.Set { return c.self.stage().count }
 
-// Unknown counts a message that the actor does not know and treats it as a dead letter, so
-// that no sender waits for an answer that never comes. It is the default of every Receive.
+// Unknown counts an unknown message and makes it a dead letter: no sender waits in vain. It is the default of every Receive.
 func (c *Context) Unknown(msg any) {
 	c.Counters().ActorMessages.Add(1)
 	c.self.mailbox.deadLetter(msg)
@@ -221,9 +213,8 @@ func (c *Context) Unknown(msg any) {
 // Stage returns the stage, for making Refs.
 func (c *Context) Stage() *Stage { return c.self.stage() }
 
-// Spawn starts a child behind ref, which must be fresh. Messages that were sent to ref before
-// are delivered after Started. The parent receives Exited when the child has stopped, unless
-// the parent stops first.
+// Spawn starts a child behind ref, fresh but for messages, which come after Started. The
+// parent receives Exited when the child has stopped, unless it stops first.
 func (c *Context) Spawn(ref *Ref, a Actor) {
 	g := (*guard)(c)
 	if g.stopped {
@@ -233,20 +224,17 @@ func (c *Context) Spawn(ref *Ref, a Actor) {
 	g.self.stage().spawn(g, ref, a)
 }
 
-// StopSelf ends the actor after the current message; the messages that wait become dead
-// letters.
+// StopSelf ends the actor after the current message; those that wait become dead letters.
 func (c *Context) StopSelf() {
 	c.self.mailbox.close()
 	c.self.mailbox.Stop()
 }
 
-// Dirty schedules a flush of f at the end of the batch, once per call. The caller avoids
-// calling it twice for the same output.
+// Dirty schedules a flush of f at the end of the batch, once per call: avoid a second for the same output.
 func (c *Context) Dirty(f Flusher) {
 	m := &c.self.mailbox
 	m.shard.markDirty(f, m.group)
 }
 
-// Yield lets other ready actors of the shard run before the actor's next message. Use it after
-// asking an actor of the same shard something that the next messages depend on.
+// Yield lets other ready actors of the shard run first, such as one that was asked what the next messages depend on.
 func (c *Context) Yield() { c.self.mailbox.yield() }

@@ -18,23 +18,19 @@ var (
 	ErrStopped = errors.New("stage: actor is stopped")
 )
 
-// DeadLetter is implemented by messages that must not vanish. OnDeadLetter is called once,
-// from any goroutine, if the message cannot reach its actor or the actor does not know it.
+// DeadLetter is a message that must not vanish: OnDeadLetter is called once, anywhere, if no actor gets or knows it.
 type DeadLetter interface{ OnDeadLetter() }
 
-// Sized is implemented by messages that count against the byte limit even when they are sent
-// in order. For data messages the sender passes the size.
+// Sized is a message that counts against the byte limit even in order. For data messages the sender passes the size.
 type Sized interface{ Size() int }
 
 // LaneLimits bound the data lane. Zero means no bound of that kind.
 type LaneLimits struct {
 	MessagesMax int
-	// BytesMax may be exceeded by one message larger than half of it: a lane that is at most
-	// half full takes any message. Otherwise AwaitRoom would promise room that is not there.
+	// BytesMax may be exceeded by one message larger than half of it: a half full lane takes any, as AwaitRoom promises.
 	BytesMax int
-	// LongRunning says that a call of the actor may take long, as calls into scripts do. Only a
-	// goroutine that posts to this actor may run it inline (PostRun), not one that posts to
-	// another actor.
+	// LongRunning says that a call of the actor may take long, as into scripts. Only a goroutine that
+	// posts to this very actor may run it inline (PostRun).
 	LongRunning bool
 }
 
@@ -60,8 +56,7 @@ type mailbox struct {
 	yielded bool
 	// group is that of the shard; set once, here because it takes no room between the others
 	group uint8
-	// urgent is set under mu when the worker should stop delivering its batch of
-	// data; the worker checks it between messages
+	// urgent is set under mu when the worker should leave its batch of data; checked between messages
 	urgent atomic.Bool
 
 	mu sync.Mutex
@@ -92,8 +87,7 @@ type envelope struct {
 	size int
 }
 
-// runBatch is how many data messages are taken per lock; runMax how many
-// messages of any kind before the shard's other mailboxes get their turn.
+// runBatch is how many data messages are taken per lock; runMax how many of any kind before other mailboxes' turn.
 const (
 	runBatch = 32
 	runMax   = 512
@@ -105,9 +99,8 @@ var (
 	stoppedMessage any = &actor.Stopped{}
 )
 
-// Tell sends a control message. It is delivered before all data and never refused because the
-// mailbox is full. It reports false if the actor has stopped; then msg has become a dead
-// letter.
+// Tell sends a control message: before all data, never refused as too many. If the actor has
+// stopped, msg is a dead letter and it returns false.
 func (m *mailbox) Tell(msg any) bool {
 	m.mu.Lock()
 	if m.closed {
@@ -121,8 +114,7 @@ func (m *mailbox) Tell(msg any) bool {
 	return true
 }
 
-// postData queues msg on the data lane unless it is full. With inline, the caller runs the
-// mailbox itself if the shard is free.
+// postData queues msg on the data lane unless full. With inline, the caller runs the mailbox if the shard is free.
 func (m *mailbox) postData(msg any, size int, inline bool) error {
 	m.mu.Lock()
 	if m.closed {
@@ -139,9 +131,8 @@ func (m *mailbox) postData(msg any, size int, inline bool) error {
 	return nil
 }
 
-// TellInOrder sends a message behind the waiting data, and is never refused because the
-// mailbox is full. Use it for events that must not overtake data and whose number is bounded
-// otherwise. It returns the same as Tell.
+// TellInOrder sends a message behind the waiting data, never refused as too many: for
+// bounded events that must not overtake data. It returns what Tell does.
 func (m *mailbox) TellInOrder(msg any) bool {
 	size := 0
 	if s, ok := msg.(Sized); ok {
@@ -159,8 +150,7 @@ func (m *mailbox) TellInOrder(msg any) bool {
 	return true
 }
 
-// AwaitRoom blocks until the data lane is at most half full, the actor stops, or
-// d is over. For reader goroutines, never for actors.
+// AwaitRoom blocks until the data lane is half full at most, the actor stops, or d is over. Not for actors.
 func (m *mailbox) AwaitRoom(d time.Duration) {
 	m.mu.Lock()
 	if m.closed || m.halfEmptyLocked() {
@@ -192,8 +182,7 @@ func (m *mailbox) halfEmptyLocked() bool {
 		(bytes == 0 || m.dataBytes <= bytes/2)
 }
 
-// scheduleLocked queues the mailbox at its shard unless it is queued already; with inline, the
-// caller runs it if the shard is free. It releases mu.
+// scheduleLocked queues the mailbox at its shard, unless it is; with inline, the caller runs it if the shard is free. It releases mu.
 func (m *mailbox) scheduleLocked(inline bool) {
 	schedule := m.state == mailboxIdle
 	if schedule {
@@ -209,9 +198,8 @@ func (m *mailbox) scheduleLocked(inline bool) {
 	}
 }
 
-// Stop ends the actor after the current message; the messages that wait become dead letters.
-// If the Ref has no actor yet, all messages become dead letters, and an actor that is spawned
-// behind it later stops once it has started.
+// Stop ends the actor after the current message. Those that wait become dead letters; without
+// an actor yet, all do, and one that is spawned later stops once started.
 func (m *mailbox) Stop() {
 	m.mu.Lock()
 	if m.stopping {
@@ -228,8 +216,7 @@ func (m *mailbox) Stop() {
 	m.scheduleLocked(false)
 }
 
-// close refuses control and data from now on, and turns those that wait into dead letters. The
-// guard calls it.
+// close turns waiting control and data into dead letters, and refuses more. The guard calls it.
 func (m *mailbox) close() {
 	m.mu.Lock()
 	if m.closed {
@@ -257,8 +244,7 @@ func (m *mailbox) closeLocked() {
 	}
 }
 
-// abandon takes the actor out of a call that will never return, calls last, and stops the
-// actor. It reports false if the mailbox is not being run.
+// abandon takes the actor out of a call that never returns, calls last, and stops it; false if the mailbox is not being run.
 func (m *mailbox) abandon(last func()) bool {
 	m.mu.Lock()
 	w := m.lastWorker
@@ -284,8 +270,7 @@ func (m *mailbox) abandon(last func()) bool {
 	return true
 }
 
-// HandOver gives the actor's shard to another worker while the actor's current call takes
-// long. The actor calls it; without it, the stage detects the delay later.
+// HandOver gives the shard to another worker while the actor's call takes long; without it, the stage finds out later.
 func (m *mailbox) HandOver() {
 	m.mu.Lock()
 	w := m.lastWorker
@@ -302,9 +287,8 @@ func (m *mailbox) Depth() int {
 	return m.control.len() + m.data.len()
 }
 
-// run delivers messages until the mailbox is empty or has used up its turn, and reports
-// whether it needs another turn. Only one worker runs a mailbox at a time; once the state is
-// mailboxIdle, this worker must not touch it.
+// run delivers messages until none is left or its turn is used up, and reports whether it
+// needs another. One worker runs a mailbox at a time; after mailboxIdle, it must not touch it.
 func (m *mailbox) run(w *worker) (again bool) {
 	for handled := 0; ; {
 		if m.yielded || handled >= runMax || handled > 0 && m.shard.overdue() {
@@ -365,8 +349,7 @@ func (m *mailbox) rests() bool {
 	return true
 }
 
-// deliver passes a batch of data to the actor and returns how many messages the actor took. It
-// gives the rest back if something more urgent comes or the actor ends.
+// deliver passes data to the actor and returns how many it took; the rest goes back when something is more urgent or the actor ends.
 func (m *mailbox) deliver(batch []envelope) (taken int) {
 	for i := range batch {
 		if m.urgent.Load() {
@@ -403,12 +386,10 @@ func (m *mailbox) yield() {
 	m.urgent.Store(true) // the worker gives its batch back
 }
 
-// isClosedFast reads closed without the lock: once the mailbox has started,
-// only the goroutine that runs it closes it.
+// isClosedFast reads closed without the lock: once started, only who runs the mailbox closes it.
 func (m *mailbox) isClosedFast() bool { return m.closed }
 
-// deadLetter calls a message's OnDeadLetter, and contains its panic: other messages and the
-// worker go on.
+// deadLetter calls OnDeadLetter and contains its panic: other messages and the worker go on.
 func (m *mailbox) deadLetter(msg any) {
 	u, ok := msg.(DeadLetter)
 	if !ok {

@@ -7,16 +7,14 @@ import (
 	"troupe/messages/counters"
 )
 
-// Ref is the address of one actor. It is made before the actor is spawned and stays valid for
-// ever: messages to a stopped actor become dead letters. All methods may be called from any
-// goroutine, and none but AwaitRoom blocks.
+// Ref is one actor's address, made before its spawn and valid for ever: a stopped actor's messages
+// become dead letters. Methods may be called from any goroutine, and only AwaitRoom blocks.
 type Ref struct {
 	mailbox
 	number  uint64
 	kind    counters.ActorKind
 	spawned atomic.Bool
-	// written by the actor before it stops, or by Abandon; read by its parent afterwards; nil
-	// after an orderly stop
+	// written before the actor stops, or by Abandon; read by its parent afterwards; nil after an orderly stop
 	crash *string
 }
 
@@ -33,13 +31,11 @@ func (r *Ref) crashed() string {
 	return *r.crash
 }
 
-// Post sends a data message that counts size bytes. The error is ErrFull or
-// ErrStopped; the message then stays the caller's.
+// Post sends a data message of size bytes. The error is ErrFull or ErrStopped; the message stays the caller's then.
 func (r *Ref) Post(msg any, size int) error { return r.post(msg, size, false) }
 
-// PostRun is Post for goroutines that may run actors, such as the readers of connections: if
-// the shard is free, it runs the actor and its flushes before it returns. Never call it from
-// inside an actor, or while holding a lock that an actor or a Flusher may need.
+// PostRun is Post for goroutines such as connections' readers: if the shard is free, it runs the
+// actor and its flushes first. Not for actors, nor under a lock that an actor or a Flusher may need.
 func (r *Ref) PostRun(msg any, size int) error { return r.post(msg, size, true) }
 
 func (r *Ref) post(msg any, size int, inline bool) error {
@@ -50,10 +46,8 @@ func (r *Ref) post(msg any, size int, inline bool) error {
 	return err
 }
 
-// Abandon ends an actor whose current call will never return, such as a script that cannot be
-// interrupted. The rest is as after a panic with this reason. The caller guarantees that the
-// abandoned goroutine blocks forever if the call does return, and that its earlier writes
-// happen before Abandon. Abandon reports false if the actor is in no call.
+// Abandon ends an actor whose call never returns, such as an endless script, as after a panic with this reason. The caller guarantees
+// that its goroutine blocks forever if the call does return, and that its writes happen before. It is false if the actor is in no call.
 func (r *Ref) Abandon(reason string) bool {
 	return r.mailbox.abandon(func() { r.crash = &reason })
 }

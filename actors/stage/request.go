@@ -8,8 +8,7 @@ type Ask struct {
 	Reply   func(answer any, err error)
 }
 
-// OnDeadLetter implements DeadLetter. It answers with the error that the request declares (DeadLetterError), or with
-// messages.Unavailable.
+// OnDeadLetter implements DeadLetter: it answers the request's own error (DeadLetterError), or messages.Unavailable.
 func (a Ask) OnDeadLetter() {
 	if q, ok := a.Request.(interface{ DeadLetterError() error }); ok {
 		a.Reply(nil, q.DeadLetterError())
@@ -35,8 +34,7 @@ func As[Q messages.RequestOf[A], A any](q Q, a Ask) Request[Q, A] {
 // Send implements messages.Sender: it asks the actor.
 func (r *Ref) Send(q messages.Request, reply func(any, error)) { r.Tell(Ask{Request: q, Reply: reply}) }
 
-// With returns a function that answers the request: with the value that answer points to when
-// it is called, or with an error.
+// With returns a function that answers with what answer points to when it is called, or with an error.
 func (r Request[Q, A]) With(answer *A) func(error) {
 	return func(err error) {
 		if err != nil {

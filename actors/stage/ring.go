@@ -1,15 +1,13 @@
 package stage
 
-// ring is a growing first-in first-out queue. It releases its memory when it is empty and
-// large.
+// ring is a growing first-in first-out queue that releases large memory when it is empty.
 type ring[T any] struct {
 	buf  []T // its length is a power of two, or zero
 	head uint32
 	n    uint32
 }
 
-// ringKeepMax is the capacity that an empty ring may keep, in entries: enough for the burst of
-// one batch, so that a steady stream does not allocate.
+// ringKeepMax is what an empty ring may keep, in entries: one batch's burst, so that a steady stream does not allocate.
 const ringKeepMax = 2 * runBatch
 
 // ringMin is the smallest capacity of a ring that is not empty. Most rings hold one entry.

@@ -7,22 +7,19 @@ import (
 	"time"
 )
 
-// inlineMailboxes bounds how many mailboxes a posting goroutine runs before the shard's worker
-// takes over: enough to avoid a wake-up for a burst, few enough for a connection's reader to
-// continue reading.
+// inlineMailboxes bounds how many mailboxes a posting goroutine runs before the shard's
+// worker: a burst needs no wake-up, and a connection's reader goes on reading.
 const inlineMailboxes = 16
 
-// Shard runs the mailboxes pinned to it, one at a time. The goroutine that runs them owns the
-// shard: its worker, or a posting goroutine that found the shard free (Ref.PostRun), which
-// saves a wake-up per message.
+// Shard runs its mailboxes one at a time. The goroutine that runs them owns it: its worker,
+// or a poster that found it free (Ref.PostRun), which saves a wake-up per message.
 type Shard struct {
 	stage   *Stage
 	policy  FlushPolicy
 	started time.Time
 	alarms  alarms
 	turns   int // of all groups of all shards in an interval
-	// due is the least due of groups, apart from 0; 0 means that nothing is dirty.
-	// Written under mu.
+	// due is the least due of groups; 0 means that nothing is dirty. Written under mu.
 	due atomic.Int64
 	// strained says that output is collected for longer. The watch sets it.
 	strained atomic.Bool
@@ -48,8 +45,7 @@ type Shard struct {
 	done     sync.WaitGroup // counts the dedicated worker and detached former ones
 }
 
-// worker is one owner of a shard. If an actor blocks it, another worker takes the shard, and
-// this one ends after the batch.
+// worker is an owner of a shard. If an actor blocks it, another takes the shard, and it ends after the batch.
 type worker struct {
 	shard     *Shard
 	batch     [runBatch]envelope // scratch of the mailbox that runs
@@ -72,8 +68,7 @@ func newShard(stage *Stage, policy FlushPolicy, n, shards int) *Shard {
 	return s
 }
 
-// startWorkerLocked starts a worker and makes it the dedicated one, in place of the previous
-// one.
+// startWorkerLocked starts the dedicated worker, in place of the previous one.
 func (s *Shard) startWorkerLocked() {
 	s.dedicated = &worker{shard: s, dedicated: true}
 	s.done.Add(1)
@@ -115,10 +110,9 @@ func (s *Shard) runInline(m *mailbox) {
 	}
 }
 
-// serveLocked runs at most limit ready mailboxes, and flushes according to the policy; the dedicated worker stops
-// when it should flush. If mailboxes had to wait for a flush, each of them gets a turn before that, but they get
-// HoldMax together. It releases mu meanwhile. The worker must own the shard, and does not own it afterwards;
-// false means that another worker has taken the shard.
+// serveLocked runs at most limit ready mailboxes and flushes by the policy; the dedicated worker stops for a
+// flush. Mailboxes that had to wait for one get a turn each before the next, HoldMax together. It releases mu
+// meanwhile. The worker must own the shard, and does not afterwards; false: another one has taken it.
 func (w *worker) serveLocked(limit int, waited bool) bool {
 	s := w.shard
 	turns, until := 1, int64(0)
@@ -171,8 +165,7 @@ func (w *worker) serveLocked(limit int, waited bool) bool {
 	return true
 }
 
-// loop is the goroutine of the dedicated worker: it runs the ready mailboxes and flushes
-// collected output, until the shard closes or another worker takes it.
+// loop is the dedicated worker's goroutine: mailboxes and flushes, until the shard closes or another worker takes it.
 func (w *worker) loop() {
 	s := w.shard
 	defer s.done.Done()
@@ -215,9 +208,8 @@ type progressSample struct {
 	turn  uint64
 }
 
-// takeOver takes the shard from an owner that still runs the batch of the last sample while
-// other mailboxes wait; the batch continues in a detached worker. It returns a new sample, and
-// the number of waiting mailboxes if it took the shard.
+// takeOver takes the shard from an owner in the same batch as in the last sample while mailboxes wait;
+// the batch goes on in a detached worker. It returns a new sample, and how many wait if it took it.
 func (s *Shard) takeOver(last progressSample) (now progressSample, waiting int, took bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

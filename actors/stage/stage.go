@@ -25,8 +25,7 @@ type Options struct {
 	Shards int
 	// Flush is the flush policy of the shards.
 	Flush FlushPolicy
-	// Now is the wall clock; nil means time.Now. Timers always use the monotonic
-	// clock.
+	// Now is the wall clock, time.Now if nil. Timers use the monotonic clock.
 	Now func() time.Time
 	// OnRootCrash is called when an actor without a parent panics.
 	OnRootCrash func(reason string)
@@ -63,24 +62,21 @@ func New(o Options) *Stage {
 	return s
 }
 
-// NewRef makes a Ref for an actor to be spawned. Shards, and groups of a shard, get about the same
-// number of actors of every kind.
+// NewRef makes a Ref for an actor. Shards, and a shard's groups, get about as many of every kind.
 func (s *Stage) NewRef(kind counters.ActorKind, limits LaneLimits) *Ref {
 	shard, group := placeOf(s.next.Add(1), len(s.shards), len(s.shards[0].groups))
 	return s.newRef(kind, limits, s.shards[shard], group)
 }
 
-// placeOf returns the shard and the group of the n-th actor. They do not take turns: rooms of seven
-// players make an actor for the room and one for each connection, so every room would come to the
-// same one of eight.
+// placeOf returns the shard and group of the n-th actor, not in turns: a room and its seven
+// players' connections make eight, so every room would come to the same shard of eight.
 func placeOf(n uint64, shards, groups int) (shard int, group uint8) {
 	const golden = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio: its multiples spread evenly, with any step
 	part := (n * golden >> 32) * uint64(shards)
 	return int(part >> 32), uint8((part & math.MaxUint32) * uint64(groups) >> 32)
 }
 
-// NewRefBeside makes a Ref on the same shard as other: messages between the two need no
-// goroutine switch.
+// NewRefBeside makes a Ref on other's shard: messages between the two need no goroutine switch.
 func (s *Stage) NewRefBeside(other *Ref, kind counters.ActorKind, limits LaneLimits) *Ref {
 	return s.newRef(kind, limits, other.mailbox.shard, other.mailbox.group)
 }
@@ -91,8 +87,7 @@ func (s *Stage) newRef(kind counters.ActorKind, limits LaneLimits, shard *Shard,
 	return r
 }
 
-// SpawnRoot starts an actor without a parent behind ref, which must be fresh.
-// Its panic ends in OnRootCrash.
+// SpawnRoot starts an actor without a parent behind a fresh ref; OnRootCrash gets its panic.
 func (s *Stage) SpawnRoot(ref *Ref, a Actor) { s.spawn(nil, ref, a) }
 
 // spawn starts an actor; parent is nil for a root.
@@ -139,8 +134,7 @@ func (s *Stage) contain(who string, what any) {
 	}
 }
 
-// Close ends the workers after their current batches. Stop all actors first and wait until they are gone: Close does
-// neither, and drops their pending work.
+// Close ends the workers after their batches. Stop all actors and wait for them first: Close drops pending work.
 func (s *Stage) Close() {
 	s.closing.Do(func() {
 		s.watch.close()
@@ -150,8 +144,7 @@ func (s *Stage) Close() {
 	})
 }
 
-// Await calls ask with a reply function and waits for its first call or the end of ctx. For
-// API handlers and tests only: never call it inside an actor.
+// Await calls ask and waits for the first call of its reply function or ctx's end. For API handlers and tests, never in an actor.
 func Await[T any](ctx context.Context, ask func(reply func(T, error))) (T, error) {
 	type answer struct {
 		value T

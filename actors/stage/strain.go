@@ -6,15 +6,12 @@ import (
 	"time"
 )
 
-// strain tells whether the machine is full of writing: a shard with an interval is late with its flushes; an adaptive one
-// spends most of its time in them, which includes the time for which it waits for a processor there. Output is then
-// collected for longer, because messages cost less when several of them are written together. The relief ends the lateness
-// and shortens the flushes, so they cannot tell whether it is still needed.
-// Strain therefore ends when clearly fewer messages come than when it began and the shard is not behind, and it is
-// interrupted now and then to see whether it comes again.
+// strain tells whether the machine is full of writing: a shard with an interval flushes late; an adaptive one spends most
+// of its time in flushes, waits for a processor included. Output is then collected for longer: messages written together
+// cost less. That relief ends both signs, so strain ends when clearly fewer messages come than at its begin and the shard
+// is not behind; and it is interrupted now and then to see whether it comes again.
 //
-// A shard that has too much to write is strained alone. The others are as well if at least half of the shards have too much:
-// then the machine is full.
+// A shard that has too much to write is strained alone; the others too if half of the shards are: the machine is full.
 //
 // The watch calls check and calm.
 type strain struct {
@@ -53,17 +50,15 @@ const (
 	// strainStretch is the time over which work is judged, and strainProbe that of an interruption.
 	strainStretch = 125 * time.Millisecond
 	strainProbe   = 50 * time.Millisecond
-	// strainShare is the share of its time that an adaptive shard spends in flushes when it becomes strained, and
-	// strainShareFixed that of one with an interval; or its flushes are late by strainLate of the interval on average. Two
-	// stretches count.
+	// strainShare is the share of its time in flushes that strains an adaptive shard, strainShareFixed one with an
+	// interval, or flushes late by strainLate of it on average. Two stretches count.
 	strainShare      = 0.7
 	strainShareFixed = 0.9
 	strainLate       = 0.2
 	// strainRate is the part of the messages at its beginning below which strain ends.
 	strainRate = 0.75
-	// strainHoldMin is how long strain lasts until it is interrupted. The time doubles, up to strainHoldMax, whenever the
-	// interruption shows that it is still needed. So interruptions are at most a hundredth of the time, and soon less, and
-	// output is not collected for long because of a moment's trouble.
+	// strainHoldMin is how long strain lasts until an interruption. It doubles, up to strainHoldMax, each time strain was
+	// still needed: interruptions are at most a hundredth of the time, and a moment's trouble does not hold output for long.
 	strainHoldMin = 5 * time.Second
 	strainHoldMax = 40 * time.Second
 )
@@ -127,8 +122,7 @@ type strainJudge struct {
 	hold     time.Duration // the next interruption comes so long after that
 }
 
-// strained takes the pressure and the messages per second in the last stretch. It reports whether there is strain in the next
-// one.
+// strained takes the last stretch's pressure and messages per second, and reports strain for the next one.
 func (j *strainJudge) strained(now time.Time, pressure, rate float64) bool {
 	last := j.pressure
 	j.pressure = pressure

@@ -15,9 +15,8 @@ type Timer struct {
 	before, after *Timer
 }
 
-// After sends msg to the actor itself after d, on the control lane. Reset starts a timer that
-// has fired or stopped again without allocating. A timer never fires after its actor has
-// stopped.
+// After sends msg to the actor after d, on the control lane; never once it has stopped. Reset
+// starts a timer that has fired or stopped again without allocating.
 func (c *Context) After(d time.Duration, msg any) *Timer {
 	t := &Timer{owner: (*guard)(c), msg: msg, place: -1}
 	if !c.self.mailbox.isClosedFast() {
@@ -26,9 +25,8 @@ func (c *Context) After(d time.Duration, msg any) *Timer {
 	return t
 }
 
-// AfterAwake is After for deadlines of peers, which cannot meet a deadline while this process
-// is suspended or delayed. It waits in parts; a part that ends more than a second late moves
-// the deadline by the delay (reliability.md 2.7).
+// AfterAwake is After for peers' deadlines, which none can meet while this process is suspended: it
+// waits in parts, and one that ends more than a second late moves the deadline (reliability.md 2.7).
 func (c *Context) AfterAwake(d time.Duration, msg any) *Timer {
 	until := (*guard)(c).alarms().now() + d
 	t := c.After(partOf(d), msg)
@@ -37,8 +35,7 @@ func (c *Context) AfterAwake(d time.Duration, msg any) *Timer {
 }
 
 const (
-	// partMin is the shortest part of an awake timer, and partShare the maximum number of
-	// parts: a pause counts from the end of the part in which it begins.
+	// partMin is an awake timer's shortest part, partShare their maximum number: a pause counts from the end of its part.
 	partMin   = time.Second
 	partShare = 20
 	// lateMin is the delay of a part from which it moves the deadline.

@@ -6,16 +6,14 @@ import (
 	"time"
 )
 
-// blockedMax is how long one batch may block a shard before another worker takes the shard: much
-// longer than a normal batch, shorter than a frame.
+// blockedMax is how long a batch may block a shard before another worker takes it: above a normal batch, below a frame.
 const blockedMax = 10 * time.Millisecond
 
 // warnEvery is the minimum time between two warnings about blocked shards.
 const warnEvery = time.Second
 
-// watch takes shards from owners that are blocked by one batch while other mailboxes wait. It
-// checks every blockedMax, and sleeps while no mailbox runs: it costs an idle host nothing, and a
-// busy host no wake-ups.
+// watch takes shards from owners blocked by one batch while mailboxes wait. It checks every
+// blockedMax and sleeps while no mailbox runs: no wake-ups, idle or busy.
 type watch struct {
 	stage  *Stage
 	asleep atomic.Bool

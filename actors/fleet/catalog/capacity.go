@@ -11,8 +11,7 @@ import (
 	"troupe/messages"
 )
 
-// onUpdateCapacity changes the number of a fleet's process groups in a location. Game sessions
-// beyond a smaller capacity end, except protected ones.
+// onUpdateCapacity changes a fleet's process groups in a location. Game sessions beyond the new capacity end, except protected ones.
 func (c *Catalog) onUpdateCapacity(m stage.Request[messages.UpdateCapacity, *messages.Fleet]) {
 	q := m.Request
 	var changed *messages.Fleet

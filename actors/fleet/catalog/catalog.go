@@ -37,8 +37,7 @@ type Script struct {
 	Bundle *bundle.Bundle
 }
 
-// Listener receives changes after they are durable and visible. It is called in the fleet actor,
-// and may call the Catalog. The records that it receives are immutable.
+// Listener receives changes, once durable and visible, in the fleet actor. It may call the Catalog. The records are immutable.
 type Listener interface {
 	// FleetChanged passes the new record of a fleet after any change.
 	FleetChanged(f *messages.Fleet)
@@ -54,16 +53,14 @@ type Listener interface {
 	FleetClosed(f *messages.Fleet)
 	// FleetForgotten says that a TERMINATED fleet was dropped.
 	FleetForgotten(id messages.FleetID)
-	// ContentChanged says that a script has a new content. Done must be called once: when all
-	// its fleets run it or cannot, with the reasons why not; or after limit, with pending.
+	// ContentChanged says that a script has a new content. Done must be called once: when all fleets run it, or why not; or after limit.
 	ContentChanged(id messages.ScriptID, limit time.Duration, done func(refused []string, pending bool))
 	// VersionRenamed says that the version name of a script's newest content has changed.
 	VersionRenamed(id messages.ScriptID)
 }
 
 const (
-	// scriptsMax and scriptBytesMax bound the memory of scripts, fleetsMax that of
-	// fleets: those that live, and those that are TERMINATED.
+	// scriptsMax and scriptBytesMax bound the memory of scripts, fleetsMax that of fleets, living and TERMINATED.
 	scriptsMax     = 1000
 	scriptBytesMax = 1 << 30
 	fleetsMax      = 1000
@@ -148,8 +145,7 @@ func exists[ID ~string](kind store.Kind, id ID) error {
 	return messages.Errorf(messages.Conflict, "%s %s exists", kind, id)
 }
 
-// Ask answers a request about resources, maybe later. It returns false for other requests. Those that change a resource are transactions
-// of the ledger.
+// Ask answers a request about resources, maybe later, and returns false for others. Changes are transactions of the ledger.
 func (c *Catalog) Ask(a stage.Ask) bool {
 	switch q := a.Request.(type) {
 	case NewScript:

@@ -42,8 +42,7 @@ func (c *Catalog) putAlias(a *messages.Alias) store.Change {
 	return store.Put(store.Alias, string(a.ID), aliasRecord{*a, configured})
 }
 
-// restore reads the records of earlier processes. Of a stored fleet, script or alias that is configured, only fields that the
-// configuration cannot set are used.
+// restore reads the records of earlier processes. Of what is configured, only fields that the configuration cannot set are used.
 func (c *Catalog) restore() error {
 	for _, step := range []func() error{
 		func() error {

@@ -122,8 +122,7 @@ func (s *script) supersede(number int, zip []byte) []store.Change {
 	return changes
 }
 
-// dropEarlier deletes a script's earlier content after the newest one runs on all its fleets. It
-// waits for changes in flight, because they may bring another content, and may be refused.
+// dropEarlier deletes a script's earlier content once the newest runs everywhere and no change, which may be refused, is in flight.
 func (c *Catalog) dropEarlier(s *script) {
 	id := s.record.ID
 	c.ledger.Do(ledger.Transaction{Key: scriptKey(id), Decide: func() (ledger.Entry, error) {

@@ -88,8 +88,7 @@ func (f *fleet) judged() bool {
 	return s != messages.FleetActive && s != messages.FleetDeleting && s != messages.FleetTerminated
 }
 
-// ContentRuns says that a process runs the newest content of a script. Everywhere is false while another process configuration still
-// runs an earlier content, which is then kept.
+// ContentRuns says that a process runs a script's newest content. Unless everywhere, the earlier one still runs too, and is kept.
 func (c *Catalog) ContentRuns(id messages.ScriptID, everywhere bool) {
 	if s := c.scripts[id]; s != nil {
 		if s.ran = true; everywhere {

@@ -65,8 +65,7 @@ const (
 	shuttingDown  = "the host is shutting down"
 )
 
-// inherit takes over the current program of an old configuration with the same launch path,
-// which stays current if the newest content does not run.
+// inherit takes the current program of an old configuration with that launch path: it stays if the newest content does not run.
 func (p *ProcessConfig) inherit(from []*ProcessConfig) {
 	for _, o := range from {
 		if o.spec.LaunchPath == p.spec.LaunchPath && o.current != nil {
@@ -108,8 +107,7 @@ func (p *ProcessConfig) forgetFailures() {
 	p.retry = nil
 }
 
-// cannotRun records why a process does not run, in the log and the fleet's events. Newer says
-// that its content is newer than the current one.
+// cannotRun records in the log and the fleet's events why a process does not run. Newer: its content is newer than the current one.
 func (h *Hosting) cannotRun(p *ProcessConfig, code, text string, newer bool) {
 	record := p.fleet.record
 	message := strings.TrimSpace(text)

@@ -16,8 +16,7 @@ import (
 
 // Options configure a Hosting. Values are set once.
 type Options struct {
-	// NewProgram loads a program from the files of a script, for processes of f. Entry is
-	// the file to run. It may take long, and is called from any goroutine.
+	// NewProgram loads a program for processes of f from a script's files; entry is the file to run. Slow, for any goroutine.
 	NewProgram func(b *bundle.Bundle, entry string, f *messages.Fleet) (script.Program, error)
 	// Settings returns the settings of a fleet's game sessions.
 	Settings func(f *messages.Fleet) gamesession.Settings
@@ -155,8 +154,7 @@ func (m loaded) OnDeadLetter() {
 	}
 }
 
-// Configure applies a fleet's runtime configuration. Entries with the same launch path and parameters
-// stay; the others serve until a configured one runs.
+// Configure applies a runtime configuration. Entries with the same launch path and parameters stay, others serve until a new one runs.
 func (h *Hosting) Configure(record *messages.Fleet) {
 	f := h.fleets[record.ID]
 	if f == nil {

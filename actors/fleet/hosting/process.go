@@ -36,8 +36,7 @@ func (p *Process) Outdated() bool {
 	return p.config.current != nil && p.config.current.content != p.program.content
 }
 
-// Free returns a process for a game session of a fleet with a script, not started yet: of the first
-// configuration that can take one in that location. It is nil if none can.
+// Free returns a process, not started yet, of the first configuration of a fleet with room in that location; nil if none has.
 func (h *Hosting) Free(id messages.FleetID, location string) *Process {
 	if f := h.fleets[id]; f != nil {
 		for _, p := range f.configs {
@@ -54,8 +53,7 @@ func (h *Hosting) HasFree(id messages.FleetID, location string) bool {
 	return h.Free(id, location) != nil
 }
 
-// Surplus returns, for each configuration of a fleet, by how many its game sessions in a location
-// exceed its capacity; negative numbers are free places.
+// Surplus returns by how many a fleet's game sessions in a location exceed each configuration's capacity; negative is room.
 func (h *Hosting) Surplus(id messages.FleetID, location string) map[*ProcessConfig]int {
 	over := make(map[*ProcessConfig]int)
 	if f := h.fleets[id]; f != nil {
@@ -66,8 +64,7 @@ func (h *Hosting) Surplus(id messages.FleetID, location string) map[*ProcessConf
 	return over
 }
 
-// Occupy counts a game session that has got its process (1), or has ended (-1), although its process may still run. It adjusts the
-// number of stand-by processes.
+// Occupy counts a game session that has got its process (1) or has ended (-1), and adjusts the number of stand-by processes.
 func (h *Hosting) Occupy(p *Process, by int) {
 	p.config.live[p.location] += by
 	h.fill(p.config)

@@ -92,9 +92,8 @@ func (p *ProcessConfig) standby(of *program) int {
 	return max(0, min(n, p.free()))
 }
 
-// fill starts missing stand-by processes: one of the next program, to find out whether it runs;
-// without a next program, as many of the current one as the fleet needs. A content that could not
-// be stopped once is not started again, because each time costs a thread.
+// fill starts missing stand-by processes: one of the next program, to see whether it runs; else as many of the
+// current one as are needed. One that could not be stopped once is not started again: it costs a thread each time.
 func (h *Hosting) fill(p *ProcessConfig) {
 	if p.state != configured || h.draining || p.retry != nil {
 		return
@@ -129,8 +128,7 @@ func (h *Hosting) fill(p *ProcessConfig) {
 	h.stopStandby(p, func(*standbyProcess) bool { surplus--; return surplus >= 0 })
 }
 
-// starting reports whether a process with the same content is starting. Until it is ready, no other
-// process tries that content, so that a content that hangs costs one thread.
+// starting reports whether a process with that content is starting. Others wait for it, so that a hang costs one thread.
 func (h *Hosting) starting(of *program) bool {
 	for _, i := range h.standbys {
 		if i.state == starting && i.program.content == of.content {
@@ -274,8 +272,7 @@ func (h *Hosting) onOver(i *standbyProcess, text string) {
 	h.fill(p)
 }
 
-// cannotStart records that a stand-by process did not become ready, or has ended, and schedules the
-// next attempt after a pause that grows.
+// cannotStart records that a stand-by process did not get ready, or has ended, and schedules the next attempt after a growing pause.
 func (h *Hosting) cannotStart(p *ProcessConfig, of *program, text string) {
 	text = "a process ended before it had a game session:\n" + text // on a line of its own, because it may begin with a file position
 	if p.next != nil && of != p.next {                              // the old program is not retried now; the next one is not affected

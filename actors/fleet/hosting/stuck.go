@@ -9,23 +9,20 @@ import (
 	"troupe/messages"
 )
 
-// Stuck tells the fleet actor that a call into a game's logic cannot be ended. The process is
-// abandoned and ends as crashed. The sender gives the guarantee that stage.Ref.Abandon needs.
+// Stuck says that a call into a game's logic cannot be ended: the process crashes. The sender guarantees what stage.Ref.Abandon needs.
 type Stuck struct {
 	Ref    *stage.Ref
 	Reason string
 }
 
 const (
-	// stuckMax is the number of such calls after which a content is refused: each holds a thread
-	// and the memory of its game session until the host ends (reliability.md 6, script).
+	// stuckMax is after how many such calls a content is refused: each holds a thread and memory until the host ends (reliability.md 6).
 	stuckMax = 2
 	// stuckApart is the time between two such calls, of any scripts, within which the host warns.
 	stuckApart = time.Hour
 )
 
-// Stuck ends a process whose actor is in a call. Of is the process if it has a game session, else
-// nil; session is the game session's id for the log.
+// Stuck ends a process whose actor is in a call. Of is nil without a game session; session is its id for the log.
 func (h *Hosting) Stuck(m Stuck, of *Process, session string) {
 	if !m.Ref.Abandon(m.Reason) {
 		return

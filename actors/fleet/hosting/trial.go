@@ -107,8 +107,7 @@ func (t *trials) started() {
 	}
 }
 
-// begin puts a content on trial, and calls then in the fleet actor once its mark is stored. Each call needs an end. A
-// store that fails does not keep scripts from running.
+// begin puts a content on trial, and calls then in the fleet actor once that is stored, or the store has failed. Each call needs an end.
 func (t *trials) begin(key string, then func()) {
 	on := t.onTrial[key]
 	switch {

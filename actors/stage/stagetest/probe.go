@@ -22,8 +22,7 @@ type (
 // Do is a message that makes a Probe call the function; it is not recorded.
 type Do func(c *stage.Context)
 
-// Probe is an actor that records its messages. The fields are set before the
-// spawn; the methods are for the test.
+// Probe is an actor that records its messages. Set the fields before the spawn; call the methods in the test.
 type Probe struct {
 	// OnStarted, OnReceive and OnStopped are called after the record is made.
 	OnStarted func(c *stage.Context)
@@ -82,8 +81,7 @@ func (p *Probe) Take() []any {
 	return got
 }
 
-// Await removes and returns the oldest record of type T. If there is none within
-// d, it fails the test with the other records.
+// Await removes and returns the oldest record of type T; if none comes within d, the test fails with the others.
 func Await[T any](t testing.TB, p *Probe, d time.Duration) T {
 	t.Helper()
 	late := time.NewTimer(d)

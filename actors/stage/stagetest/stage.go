@@ -28,8 +28,7 @@ type Stage struct {
 	once  sync.Once
 }
 
-// Start starts a Stage with one shard whose options change may alter, or leave
-// if it is nil. It is closed when the test ends.
+// Start starts a Stage with one shard, options changed by change if not nil, and closes it at the test's end.
 func Start(t testing.TB, change func(*stage.Options)) *Stage {
 	t.Helper()
 	s := &Stage{t: t, Count: new(counters.Set)}
@@ -57,8 +56,7 @@ func (s *Stage) SpawnAt(ref *stage.Ref, a stage.Actor) *stage.Ref {
 	return ref
 }
 
-// Close stops all root actors, waits until no actor is left, ends the workers,
-// and checks the number of panics. A second call does nothing.
+// Close stops the root actors, waits until none is left, ends the workers and checks the panics; once.
 func (s *Stage) Close() {
 	s.t.Helper()
 	s.once.Do(func() {
