@@ -2,13 +2,11 @@ package messages
 
 import "strconv"
 
-// CloseReason says why the host ended a connection. The number is the WebSocket
-// close code and never changes: 1000 to 1015 are those of RFC 6455 section 7.4, 4000
-// to 4999 are Troupe's. Retry says what the client should do next.
+// CloseReason says why the host ended a connection. The number is the WebSocket close code and never changes:
+// below 4000 as in RFC 6455 section 7.4, from there Troupe's. Retry says what the client should do next.
 type CloseReason uint16
 
-// Close reasons. Numbers 4001 and 4008 to 4010 are fixed by reliability.md 2.4 to
-// 2.6 and 5.1; 4012 is kept for cluster.md.
+// Close reasons. 4001 and 4008 to 4010 are fixed by reliability.md 2.4 to 2.6 and 5.1; 4012 is for cluster.md.
 const (
 	CloseNormal        CloseReason = 1000 // refused login, or the player left
 	CloseGoingAway     CloseReason = 1001 // the host drains
@@ -89,8 +87,7 @@ func (r CloseReason) String() string {
 	return "code_" + strconv.Itoa(int(r))
 }
 
-// Retry returns what the client should do next; RetryResume for a number that is not in the
-// table.
+// Retry returns what the client should do next; RetryResume for an unknown number.
 func (r CloseReason) Retry() Retry {
 	for _, c := range closeTable {
 		if c.reason == r {

@@ -2,8 +2,7 @@ package messages
 
 import "fmt"
 
-// ErrorCode classifies a refusal. The service API maps it to an exception that the operation
-// declares (service-api.md 1.3).
+// ErrorCode classifies a refusal; the service API maps it to a declared exception (service-api.md 1.3).
 type ErrorCode uint8
 
 // Error codes, one per kind of refusal that the actors can decide on.
@@ -30,8 +29,7 @@ var errorCodeNames = [...]string{"", "invalid request", "not found", "invalid fl
 // String returns the code's name.
 func (c ErrorCode) String() string { return nameOf(errorCodeNames[:], int(c)) }
 
-// Error is a refusal with a text for the caller. A bug is not an Error: it panics, and the
-// panic ends one actor only.
+// Error is a refusal with a text for the caller. A bug is none: it panics, which ends one actor only.
 type Error struct {
 	Code ErrorCode
 	Text string

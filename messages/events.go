@@ -17,8 +17,7 @@ const (
 	EventOperator      EventKind = "operator" // what an operator has done to the host
 )
 
-// Event tells receivers outside the host of a change (service-api.md 5). It is committed in
-// one transaction with the change, and delivered after that.
+// Event tells receivers outside of a change (service-api.md 5). It is committed with the change, and delivered after that.
 type Event struct {
 	ID     string // a ULID: later events have greater ones
 	Kind   EventKind

@@ -16,8 +16,7 @@ type UpdateFleet struct {
 	Cost              *string // of an ANYWHERE fleet
 }
 
-// UpdateCapacity changes the number of process groups of a fleet in a location. Nil leaves a
-// value; an empty location means the home location.
+// UpdateCapacity changes the process groups of a fleet in a location, the home location if empty. Nil leaves a value.
 type UpdateCapacity struct {
 	ToCatalog[*Fleet]
 	FleetID           FleetID
@@ -25,8 +24,7 @@ type UpdateCapacity struct {
 	Desired, Min, Max *int
 }
 
-// Port is a port range in a fleet's settings. The host stores it and does nothing else with
-// it.
+// Port is a port range in a fleet's settings, which the host only stores.
 type Port struct {
 	From, To        int
 	Range, Protocol string
@@ -53,8 +51,7 @@ type RemoveFleetLocations struct {
 	Locations []string
 }
 
-// FleetUseQuery asks for the use of fleets in one location; empty means their home location.
-// Without ids it selects all fleets.
+// FleetUseQuery asks for the use of fleets in a location, their home location if empty. Without ids: all fleets.
 type FleetUseQuery struct {
 	ToEveryHost[[]FleetUse]
 	FleetIDs []FleetID
@@ -65,8 +62,7 @@ type FleetUseQuery struct {
 type FleetUse struct {
 	Fleet    *Fleet
 	Location string
-	// Process groups: the desired number, those not ACTIVE yet, those ACTIVE, how many of
-	// these have no game session, and how many exceed the desired number.
+	// Process groups: desired, not ACTIVE yet, ACTIVE, ACTIVE without a game session, and more than desired.
 	Groups                             Groups
 	Pending, Active, Idle, Terminating int
 	Processes                          int // ready or with a game session
@@ -83,8 +79,7 @@ type FleetRoom struct {
 	Closed             bool
 }
 
-// FleetRoomQuery asks for the FleetRoom of all fleets in all their locations, oldest fleets
-// first, at most FleetRoomMax.
+// FleetRoomQuery asks for all fleets' FleetRoom in all their locations, oldest fleets first, at most FleetRoomMax.
 type FleetRoomQuery struct {
 	ToThisHost[[]FleetRoom]
 }
@@ -103,8 +98,7 @@ type Instance struct {
 	Created            time.Time
 }
 
-// InstanceQuery asks for the process groups of a fleet in a location; empty means the fleet's
-// home location.
+// InstanceQuery asks for a fleet's process groups in a location, its home location if empty.
 type InstanceQuery struct {
 	ToEveryHost[[]Instance]
 	FleetID  FleetID
@@ -169,8 +163,7 @@ type Routing struct {
 	Message string
 }
 
-// Resource names something that can have tags, by its kind as in ARNs (fleet, alias, script,
-// location, gamesessionqueue) and its id or name.
+// Resource names what can have tags: its kind as in ARNs (fleet, alias, script, location, gamesessionqueue), its id or name.
 type Resource struct{ Kind, ID string }
 
 // Route returns the owner of the resources of this kind.
@@ -204,8 +197,7 @@ func (u UpdateTags) Route() Route { return u.Resource.Route() }
 // TagsMax bounds the tags of one resource (service-api.md 2.11).
 const TagsMax = 50
 
-// ChangeTags returns the tags after a change; it does not modify had. The error is
-// TaggingFailed if there are more than TagsMax.
+// ChangeTags returns the changed tags and leaves had alone; TaggingFailed if there are more than TagsMax.
 func ChangeTags(had map[string]string, by UpdateTags) (map[string]string, error) {
 	now := make(map[string]string, len(had)+len(by.Set))
 	maps.Copy(now, had)

@@ -6,8 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// PeerID names one connected player within a game session. Players are numbered from 1 in
-// order of acceptance; a number is never reused within a game session (realtime.md 4.2).
+// PeerID names one connected player of a game session: from 1 in order of acceptance, never reused there (realtime.md 4.2).
 type PeerID int32
 
 const (
@@ -17,27 +16,23 @@ const (
 	ServerPeer PeerID = -1
 )
 
-// GroupID names a group of players inside one game session. Developer groups
-// are positive.
+// GroupID names a group of players of one game session. Developer groups are positive.
 type GroupID int32
 
 const (
 	// NoGroup is the absent target.
 	NoGroup GroupID = 0
-	// AllPlayers is the group that every accepted player is in; it cannot be
-	// joined or left.
+	// AllPlayers is every accepted player's group, not to be joined or left.
 	AllPlayers GroupID = -1
 )
 
 // GameSessionID is the ARN of a game session (service-api.md 2.2).
 type GameSessionID string
 
-// PlayerSessionID is the 128-bit secret `psess-<uuid>` with which a player logs in.
-// Log it only through Short.
+// PlayerSessionID is the secret `psess-<uuid>` of a player's login. Log it only through Short.
 type PlayerSessionID string
 
-// Short returns the first eight characters after the prefix: enough to find a player session
-// in a log, too few to log in with (reliability.md 6).
+// Short returns eight characters: enough to find a player session in a log, too few to log in with (reliability.md 6).
 func (id PlayerSessionID) Short() string {
 	s := string(id)
 	if rest, ok := strings.CutPrefix(s, "psess-"); ok && rest != "" {
@@ -46,8 +41,7 @@ func (id PlayerSessionID) Short() string {
 	return s[:min(len(s), 8)]
 }
 
-// PlayerID is the game's own name for a player. Several player sessions may have the same
-// one.
+// PlayerID is the game's name for a player, which several player sessions may have.
 type PlayerID string
 
 // FleetID is `fleet-<name or uuid>`.
@@ -56,12 +50,10 @@ type FleetID string
 // AliasID is `alias-<name or uuid>`.
 type AliasID string
 
-// Epoch numbers the connections of one player session: 1 for the first, one more at every
-// attach. Events of an older epoch are ignored. 0 means never attached.
+// Epoch numbers a player session's connections, one more at every attach. Older epochs' events are ignored. 0: never attached.
 type Epoch uint64
 
-// WithID returns the request with a new id, if it makes something and has none. Who takes a request in calls it, so that a repetition
-// on the way to the owner has the same id.
+// WithID returns the request with a new id, if it makes something. Who takes it in calls it: a repetition on the way has the same id.
 func WithID(q Request) Request {
 	switch q := q.(type) {
 	case CreateFleet:

@@ -16,8 +16,7 @@ func (q InspectGameSession) DeadLetterError() error {
 	return Errorf(InvalidGameSessionStatus, "game session %s has ended", q.ID)
 }
 
-// KickPlayer removes a player from a game session, as the game could. It is answered with the
-// number of its player sessions there that have not ended; the players leave a little later.
+// KickPlayer removes a player, as the game could. The answer, before the players leave, is how many player sessions had not ended.
 type KickPlayer struct {
 	ToGameSession[int]
 	GameSession GameSessionID
@@ -64,8 +63,7 @@ type Moment struct {
 
 // GameSessionState is what goes on in a game session at one moment. Immutable.
 type GameSessionState struct {
-	// Players are its players in order of creation: those who have a seat, and the last ones
-	// who have left.
+	// Players are its players by creation: those with a seat, and the last who have left.
 	Players []PlayerState
 	Groups  []GroupState // in order of their ids; without the group of all players
 	// Moments are the last entries of its time line, the oldest first.

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Location is a place where fleets run: one from the configuration, which this host serves, or
-// a custom one. Immutable.
+// Location is where fleets run: from the configuration, which this host serves, or custom. Immutable.
 type Location struct {
 	Name            string
 	GameSessionsMax int     // at a time, of all fleets together; 0: no bound
@@ -18,8 +17,7 @@ type Location struct {
 // CustomLocation reports whether a location was created through the API.
 func CustomLocation(name string) bool { return strings.HasPrefix(name, "custom-") }
 
-// Groups is the number of process groups of a fleet in one location. The API calls a group an
-// instance: each runs the whole runtime configuration.
+// Groups counts a fleet's process groups in a location, the API's instances: each runs the whole runtime configuration.
 type Groups struct{ Desired, Min, Max int }
 
 // GroupsIn returns the process groups of a fleet in a location; one group by default.

@@ -192,8 +192,7 @@ type MatchedSession struct {
 	Placed    []PlacedPlayer
 }
 
-// Match is a match whose tickets have not ended: players are asked to accept it, or a placement looks for a game session.
-// Immutable once shared.
+// Match is a match with open tickets: players are to accept it, or a placement looks for a game session. Immutable once shared.
 type Match struct {
 	ID         MatchID
 	Matchmaker MatchmakerName
@@ -233,8 +232,7 @@ type DeleteRuleSet struct {
 // RuleSetQuery asks for all rule sets, oldest first.
 type RuleSetQuery struct{ ToMatchmaking[[]*RuleSet] }
 
-// CreateMatchmaker makes a matchmaking configuration. An unknown rule set or queue is NotFound; contradictions and a name that is taken
-// are InvalidRequest.
+// CreateMatchmaker makes a matchmaking configuration. NotFound: an unknown rule set or queue; InvalidRequest: contradictions, or the name is taken.
 type CreateMatchmaker struct {
 	ToMatchmaking[*Matchmaker]
 	Matchmaker Matchmaker

@@ -2,8 +2,7 @@ package messages
 
 import "time"
 
-// MatchmakerState is what goes on in a matchmaking configuration, for operators. The numbers of ended tickets count from the start of
-// matchmaking on this host.
+// MatchmakerState is a matchmaking configuration for operators. Ended tickets count from the host's start of matchmaking.
 type MatchmakerState struct {
 	*Matchmaker
 	Waiting, Accepting, Placing            int // tickets that have not ended: in no match, in a match to be accepted, in a match that looks for its game session

@@ -21,8 +21,7 @@ const (
 	PriorityLocation    Priority = "LOCATION"
 )
 
-// LatencyPolicy bounds, for a time, the latency that each player may have reported for a
-// location (service-api.md 3.2).
+// LatencyPolicy bounds, for a time, each player's reported latency to a location (service-api.md 3.2).
 type LatencyPolicy struct {
 	Max      int           // ms
 	Duration time.Duration // 0: until the queue's timeout
@@ -114,8 +113,7 @@ type Placement struct {
 	Waited string `json:",omitempty"`
 }
 
-// UpdateQueue changes a queue. A nil pointer and a Timeout of 0 leave the value; an empty list
-// removes it.
+// UpdateQueue changes a queue. Nil and a Timeout of 0 leave the value; an empty list removes it.
 type UpdateQueue struct {
 	ToPlacements[*Queue]
 	Name             QueueName
@@ -161,8 +159,7 @@ func (u *UpdateQueue) Apply(q *Queue) *Queue {
 	return &next
 }
 
-// CreateQueue makes a queue. A name that is taken is InvalidRequest, an unknown destination NotFound, and too many queues are
-// LimitExceeded.
+// CreateQueue makes a queue. InvalidRequest: the name is taken; NotFound: a destination; LimitExceeded: too many queues.
 type CreateQueue struct {
 	ToPlacements[*Queue]
 	Queue Queue

@@ -2,15 +2,13 @@ package messages
 
 import "time"
 
-// Shown rounds a time to milliseconds, the precision of API answers, events and search
-// expressions.
+// Shown rounds to milliseconds, as API answers, events and searches show times.
 func Shown(t time.Time) time.Time { return t.Round(time.Millisecond) }
 
 // EventTime returns a time as events show it: ISO 8601 with milliseconds, in UTC.
 func EventTime(t time.Time) string { return Shown(t).UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// Property is one game property; key at most 32, value at most 96 characters
-// (service-api.md 2.6).
+// Property is one game property: key up to 32, value up to 96 characters (service-api.md 2.6).
 type Property struct{ Key, Value string }
 
 // GameSession is the record of a game session at one moment. Immutable.
@@ -81,15 +79,13 @@ type Fleet struct {
 	Tags            map[string]string
 }
 
-// CreatorLimit bounds how many game sessions one creator may create on a fleet within a
-// period. 0 in either field means no limit.
+// CreatorLimit bounds the game sessions that a creator makes on a fleet within a period; 0 in either field is no limit.
 type CreatorLimit struct {
 	PerPeriod int
 	Period    time.Duration
 }
 
-// Alias is the record of an alias: FleetID for SIMPLE routing, Message for TERMINAL.
-// Immutable.
+// Alias is an alias: FleetID for SIMPLE routing, Message for TERMINAL. Immutable.
 type Alias struct {
 	ID          AliasID
 	Name        string

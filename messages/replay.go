@@ -5,8 +5,7 @@ import "context"
 // replayKey is the key of a replay key in a context.
 type replayKey struct{}
 
-// WithReplayKey returns a context that says which call a request is an attempt of: an SDK that got no answer sends the same call again, with
-// the same key.
+// WithReplayKey returns a context with a call's key: an SDK that got no answer sends the same call again, with the same key.
 func WithReplayKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, replayKey{}, key)
 }

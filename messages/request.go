@@ -18,12 +18,10 @@ const (
 	RouteThisHost                     // the host that is asked
 )
 
-// Request is a question or a command for one owner: a plain value, which may come from another machine. An error of the answer is an
-// *Error or that of a context.
+// Request is a question or command for one owner, as a plain value, maybe from elsewhere. It fails with an *Error or a context's error.
 type Request interface{ Route() Route }
 
-// RequestOf is a Request that is answered with an A. A type becomes one by embedding one of the markers below; Answer is for the
-// type alone and is never called.
+// RequestOf is a Request answered with an A: a type embeds one of the markers below. Answer is for the type alone, never called.
 type RequestOf[A any] interface {
 	Request
 	Answer() A

@@ -4,8 +4,7 @@ import (
 	"time"
 )
 
-// CreateGameSession asks for a new game session on a fleet (service-api.md 2.6). Exactly one
-// of FleetID and AliasID is set. The API has checked lengths and patterns.
+// CreateGameSession makes a game session, by FleetID or AliasID (service-api.md 2.6). The API has checked lengths and patterns.
 type CreateGameSession struct {
 	ToCatalog[*GameSession]
 	FleetID          FleetID
@@ -20,8 +19,7 @@ type CreateGameSession struct {
 	Tail             string // of the id without a token: see WithID
 }
 
-// UpdateGameSession changes the attributes of a game session that are not nil. Properties are
-// added, or replace properties with the same key (service-api.md 2.6).
+// UpdateGameSession changes the attributes that are not nil. Properties add or replace by key (service-api.md 2.6).
 type UpdateGameSession struct {
 	ToGameSession[*GameSession]
 	ID             GameSessionID
@@ -32,8 +30,7 @@ type UpdateGameSession struct {
 	Properties     []Property
 }
 
-// CreatePlayerSessions reserves a player session for each player for 60 s, all or none
-// (service-api.md 2.7).
+// CreatePlayerSessions reserves a player session per player for 60 s, all or none (service-api.md 2.7).
 type CreatePlayerSessions struct {
 	ToGameSession[[]*PlayerSession]
 	GameSessionID GameSessionID
@@ -46,8 +43,7 @@ type NewPlayer struct {
 	PlayerData string
 }
 
-// TerminateGameSession ends a game session (service-api.md 2.6). Without Force the game's
-// OnProcessTerminate runs first.
+// TerminateGameSession ends a game session (service-api.md 2.6), after OnProcessTerminate unless Force is set.
 type TerminateGameSession struct {
 	ToGameSession[*GameSession]
 	GameSessionID GameSessionID
@@ -60,9 +56,8 @@ type GameSessionQuery struct {
 	ID GameSessionID
 }
 
-// FindGameSessions lists the game sessions of a fleet, by FleetID or AliasID, or of all fleets. The error is NotFound for an unknown
-// fleet, alias or, of all fleets, location, and InvalidRequest for a location that the fleet does not have or an expression that is not
-// valid (package messages/search).
+// FindGameSessions lists those of a fleet, by FleetID or AliasID, or of all. NotFound: a fleet, an alias or, of all fleets, a location;
+// InvalidRequest: a location that the fleet lacks, or a bad expression (messages/search).
 type FindGameSessions struct {
 	ToEveryHost[FoundGameSessions]
 	FleetID  FleetID
@@ -93,8 +88,7 @@ type GameSessionPosition struct {
 	Cut    bool // Text was longer than TextMax
 }
 
-// PlayerSessionQuery selects player sessions by exactly one of its ids. Status is used with
-// GameSessionID only; 0 means any.
+// PlayerSessionQuery selects by exactly one of its ids. Status goes with GameSessionID only; 0 means any.
 type PlayerSessionQuery struct {
 	ToEveryHost[[]*PlayerSession]
 	GameSessionID   GameSessionID
@@ -112,9 +106,8 @@ func (q PlayerSessionQuery) Route() Route {
 	return RouteEveryHost
 }
 
-// Drain refuses new game sessions, player sessions and placements on this host, and ends all its game sessions: those without players at
-// once, the others when their last player has left or Grace is over. It is answered then, or with an error after a CancelDrain. Another
-// Drain may shorten the grace, not extend it.
+// Drain refuses new game sessions, player sessions and placements here, and ends all game sessions: empty ones at once, others when the
+// last player has left or Grace is over. The answer comes then, or an error after CancelDrain. Another one may only shorten the grace.
 type Drain struct {
 	ToThisHost[None]
 	Grace time.Duration

@@ -33,8 +33,7 @@ type CreateScript struct {
 	Tags          map[string]string
 }
 
-// UpdateScript changes the attributes that are not empty. It is answered once new game sessions run the new content, once the content
-// has turned out not to run, or after Wait.
+// UpdateScript changes what is not empty. The answer: new game sessions run the content, it turned out not to run, or Wait is over.
 type UpdateScript struct {
 	ToCatalog[UpdatedScript]
 	ID            ScriptID
@@ -65,8 +64,7 @@ type ScriptQuery struct {
 // ScriptsLoaded is answered once this host is loading no script.
 type ScriptsLoaded struct{ ToThisHost[None] }
 
-// ServerProcess is an entry of a runtime configuration: a launch path and the number of its
-// processes.
+// ServerProcess is a launch path of a runtime configuration and its number of processes.
 type ServerProcess struct {
 	LaunchPath string
 	Parameters string

@@ -30,8 +30,7 @@ func ParseGameSessionStatus(s string) (status GameSessionStatus, ok bool) {
 	return parse[GameSessionStatus](gameSessionStatusNames[:], s)
 }
 
-// PlayerSessionStatus is the status of a player session as the service API shows it
-// (service-api.md 2.7). A detached player stays ACTIVE.
+// PlayerSessionStatus is what the service API shows (service-api.md 2.7). A detached player stays ACTIVE.
 type PlayerSessionStatus uint8
 
 // Player session statuses.

@@ -149,8 +149,7 @@ func (s *Set) CountClose(code uint16) {
 	}
 }
 
-// CountCall counts one answered request of the service API. Without an operation it counts as
-// none. Kind is the type of the error, empty on success.
+// CountCall counts an answered request of the service API, without an operation as none. Kind is the error's type, empty on success.
 func (s *Set) CountCall(operation string, took time.Duration, kind string) {
 	operation = cmp.Or(operation, "none")
 	s.APILatency.Observe(operation, took)

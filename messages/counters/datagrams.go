@@ -1,7 +1,6 @@
 package counters
 
-// RecordDrop is the reason why the DTLS or KCP layer dropped a datagram or a record. Dropped
-// ones are not answered.
+// RecordDrop is why the DTLS or KCP layer dropped a datagram or a record, without an answer.
 type RecordDrop uint8
 
 // Record drops. DTLS first, then KCP.

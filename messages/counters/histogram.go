@@ -27,8 +27,7 @@ func (h *Histogram) Observe(d time.Duration) {
 	h.sum.Add(uint64(d))
 }
 
-// Snapshot returns the count, the sum in seconds and the cumulative count per
-// upper bound in seconds, as a Prometheus histogram wants them.
+// Snapshot returns the count, the sum and the cumulative count per upper bound, in seconds, as Prometheus wants them.
 func (h *Histogram) Snapshot() (count uint64, sum float64, buckets map[float64]uint64) {
 	buckets = make(map[float64]uint64, len(bucketBounds))
 	for i := range h.cells {

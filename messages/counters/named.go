@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// namedMax bounds the label values of a metric whose values are known only when they are
-// counted. It is more than the service API has operations; what comes later counts as overflow.
+// namedMax bounds label values known only when they are counted: more than the service API's operations; later ones are overflow.
 const namedMax = 256
 
 // overflow stands for all label values beyond namedMax.
@@ -34,8 +33,7 @@ func (m *named[K, N]) of(key, other K) *N {
 	return n.(*N)
 }
 
-// Histograms is one Histogram per value of a label, at most 256; further values share the
-// value other. The zero value is ready. Safe for concurrent use.
+// Histograms is one Histogram per label value, at most 256; later ones share other. The zero value is ready. Safe for concurrent use.
 type Histograms struct {
 	m named[string, Histogram]
 }
@@ -59,8 +57,7 @@ func (h *Histograms) All(f func(label string, h *Histogram)) {
 	})
 }
 
-// Pairs is one number per pair of values of two labels, at most 256 pairs; further ones share
-// the pair other, other. The zero value is ready. Safe for concurrent use.
+// Pairs is one number per pair of label values, at most 256; later ones share other, other. The zero value is ready. For concurrent use.
 type Pairs struct {
 	m named[[2]string, atomic.Int64]
 }

@@ -2,6 +2,5 @@
 // (service-api.md 4), and applies them to game sessions. It is pure: the same input
 // has the same result, and nothing here waits, locks or starts anything.
 //
-// A filter is parsed to functions that call each other. Matching allocates nothing. Parsing and
-// matching recurse as deep as an expression nests; the limit of 1,024 characters bounds that.
+// A filter becomes functions that call each other; matching allocates nothing. 1,024 characters bound how deep they recurse.
 package search

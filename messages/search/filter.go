@@ -21,8 +21,7 @@ var comparators = []struct {
 // Filter is a filter expression. A nil Filter matches every game session. Immutable.
 type Filter struct{ holds condition }
 
-// Matches reports whether the expression holds for a game session with the given number of
-// players; it ignores CurrentPlayers of the record. Safe for concurrent use.
+// Matches reports whether the expression holds for a game session with so many players, whatever the record's CurrentPlayers.
 func (f *Filter) Matches(g *messages.GameSession, players int) bool {
 	return f == nil || f.holds(g, players)
 }

@@ -34,8 +34,7 @@ func (s *Sort) Position(g *messages.GameSession, players int) Position {
 	return p
 }
 
-// Compare orders two positions. In both directions, a game session without a value comes last,
-// and among equals the lower id comes first.
+// Compare orders two positions: in both directions, without a value comes last, and among equals the lower id first.
 func (s *Sort) Compare(a, b Position) int {
 	if a.Absent != b.Absent {
 		if a.Absent {
@@ -50,9 +49,8 @@ func (s *Sort) Compare(a, b Position) int {
 	return cmp.Or(c, strings.Compare(string(a.ID), string(b.ID)))
 }
 
-// Shorten returns a position with at most n+1 bytes of text, which is Cut if it differs from p. A
-// cut position comes before all positions that begin with the same n bytes. So a list that
-// continues there may repeat some of them, but misses none.
+// Shorten returns a position with at most n+1 bytes of text, Cut if it differs from p. A cut one comes
+// before all that begin with the same n bytes, so a list may repeat some there, but misses none.
 func (s *Sort) Shorten(p Position, n int) Position {
 	if len(p.Text) <= n {
 		return p
@@ -70,9 +68,8 @@ type Found struct {
 	Players int
 }
 
-// First returns the first n game sessions of the order that match the filter and come after
-// behind; nil means from the start. It reads all once, and keeps fewer than 2 n game sessions at
-// a time. The result is sorted.
+// First returns, in order, the first n game sessions that match and come after behind, if not
+// nil. It reads all once, and keeps fewer than 2 n at a time.
 func (s *Sort) First(n int, all iter.Seq2[*messages.GameSession, int], f *Filter, behind *Position) []Found {
 	if n <= 0 {
 		return nil

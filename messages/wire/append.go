@@ -2,8 +2,7 @@ package wire
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// The append functions write one field and write nothing for the default value,
-// as proto3 demands. The size functions say how many bytes they write.
+// The append functions write one field, and nothing for a default, as in proto3. The size functions say how many bytes.
 
 func appendVarint(dst []byte, v uint64) []byte { return protowire.AppendVarint(dst, v) }
 

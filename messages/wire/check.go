@@ -2,8 +2,7 @@ package wire
 
 import "unicode/utf8"
 
-// checkInner walks an inner message and refuses what the decoder of protobuf would
-// refuse, without keeping anything.
+// checkInner walks an inner message and refuses what protobuf's decoder would, keeping nothing.
 func checkInner(command Command, b []byte) (err error) {
 	var f field
 	for len(b) > 0 {

@@ -9,8 +9,7 @@ func AppendMessage(dst []byte, h *Header) []byte {
 	return h.Append(appendVarint(dst, uint64(h.Size())))
 }
 
-// AppendLogin appends LOGIN, the first packet of a WebSocket. Payload is the game's, at most PayloadMax bytes. The strings
-// of l must be valid UTF-8, or the server refuses the packet.
+// AppendLogin appends LOGIN, a WebSocket's first packet. Payload is the game's, up to PayloadMax; strings must be valid UTF-8.
 func AppendLogin(dst []byte, l *Login, payload []byte) []byte {
 	var room [256]byte
 	return AppendMessage(dst, &Header{
@@ -50,9 +49,8 @@ func AppendVerifyIdentity(dst []byte, v *VerifyIdentity, seq int32, payload []by
 	})
 }
 
-// AppendGroupCommand appends JOIN_GROUP, LEAVE_GROUP or REQUEST_GROUP_MEMBERSHIP
-// by op; for any other op the inner message is missing. Official clients send
-// these by the fast channel once it is up, with reliable false.
+// AppendGroupCommand appends JOIN_GROUP, LEAVE_GROUP or REQUEST_GROUP_MEMBERSHIP; other ops have no
+// inner message. Official clients send these with reliable false, by the fast channel once it is up.
 func AppendGroupCommand(dst []byte, op, group, peer, seq int32, reliable bool) []byte {
 	var room [16]byte
 	h := Header{

@@ -12,23 +12,18 @@
 //
 // # Ownership
 //
-// Decoding copies nothing: the slices of a Header point into the input, whose
-// owner decides how long they live. Strings of the login and identity messages
-// are copies. A Frame owns its bytes, is immutable once built, and counts its
-// references: each constructor and each Retain returns one, which must be
-// released once.
+// Decoding copies nothing: a Header's slices point into the input, whose owner decides how long they
+// live; the strings of login and identity messages are copies. A Frame owns its bytes, is immutable once
+// built, and counts its references: each constructor and each Retain returns one, to be released once.
 //
 // # The codec
 //
-// The codec is written by hand: it is several times cheaper than generated code and does not
-// allocate. Tests and fuzz tests compare it with protobuf's own, which reads packet.proto. Where
-// protobuf leaves a choice to the decoder, both choose the same: a known field with a wrong wire
-// type is an unknown field, the last value of a repeated scalar wins, and consecutive copies of one
-// oneof member are merged. One difference is deliberate: unknown groups nest at most
-// [GroupDepthMax] deep here.
+// The codec is written by hand, several times cheaper than generated code, without allocations; tests and fuzz tests
+// compare it with protobuf's, which reads packet.proto. Where protobuf leaves a choice, both choose the same: a known
+// field with a wrong wire type is an unknown field, the last value of a repeated scalar wins, consecutive copies of
+// one oneof member are merged. One difference is deliberate: unknown groups nest at most [GroupDepthMax] deep.
 //
 // # What it does not do
 //
-// It does not route, check senders, count sequences or enforce payload limits.
-// It only defines the limits; the layers above enforce them.
+// It does not route, check senders, count sequences or enforce the limits that it defines: the layers above do.
 package wire

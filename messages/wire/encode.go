@@ -20,9 +20,8 @@ func (h *Header) Size() int {
 	return n
 }
 
-// Append appends the packet, without unit length, to dst: all fields of h in
-// ascending order, defaults left out, Inner as the oneof member that Command
-// names. It writes every field that Parse has read; unknown fields are lost.
+// Append appends the packet, without unit length, to dst: h's fields in ascending order without
+// defaults, Inner as the oneof member that Command names. Unknown fields that Parse has read are lost.
 func (h *Header) Append(dst []byte) []byte {
 	dst = appendUint64(dst, fieldOpCode, zigzag(h.OpCode))
 	dst = appendInt32(dst, fieldSequence, h.Sequence)

@@ -1,7 +1,6 @@
 package wire
 
-// malformed is the type of all decode errors. They are constants, so refusing
-// garbage allocates nothing.
+// malformed is the type of all decode errors: constants, so refusing garbage allocates nothing.
 type malformed string
 
 // Error returns the text, which never contains received bytes.
@@ -10,8 +9,7 @@ func (e malformed) Error() string { return string(e) }
 // Is makes every decode error match ErrMalformed.
 func (e malformed) Is(target error) bool { return target == ErrMalformed }
 
-// Errors of the decoders. Each matches itself and ErrMalformed with errors.Is;
-// a layer that only counts malformed packets tests for ErrMalformed.
+// Errors of the decoders. Each matches itself and, for layers that only count malformed packets, ErrMalformed with errors.Is.
 var (
 	// ErrMalformed matches all errors below.
 	ErrMalformed error = malformed("wire: malformed packet")

@@ -19,8 +19,7 @@ const (
 // fieldMax is the largest field number of a message.
 const fieldMax = 1<<29 - 1
 
-// field is one decoded field. The value is in varint or bytes, depending on typ;
-// values of other wire types are skipped.
+// field is one decoded field, its value in varint or bytes by typ; other wire types' are skipped.
 type field struct {
 	number uint64
 	typ    uint8
@@ -28,9 +27,8 @@ type field struct {
 	bytes  []byte
 }
 
-// next cuts the first field off b, which must not be empty, into f and returns
-// the bytes behind it. Fixed-size values and groups are only stepped over: no
-// message of the protocol has such fields.
+// next cuts the first field off b, not empty, into f and returns the rest. Fixed-size
+// values and groups, which no message of the protocol has, are only stepped over.
 func (f *field) next(b []byte) (rest []byte, err error) {
 	tag, b, err := uvarint(b)
 	if err != nil {

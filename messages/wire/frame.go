@@ -5,20 +5,16 @@ import "sync/atomic"
 // reliableSize is the bytes of `reliable` = true: tag and value.
 const reliableSize = 2
 
-// Frame is one encoded packet to be sent to any number of recipients, by either
-// channel. It is immutable once built and counts its references: a constructor
-// returns it with one, Retain adds one, Release gives one back, and the last
-// Release returns it to a pool. All methods may be called concurrently by
-// holders of references. Using a Frame after the last Release is a bug; it
-// panics if the misuse is detected.
+// Frame is one encoded packet for any number of recipients, by either channel. It is immutable once built and counts
+// its references: a constructor returns it with one, Retain adds one, Release gives one back, the last to a pool.
+// Holders may call all methods concurrently. Using it after the last Release is a bug; it panics if that is detected.
 //
 // Its bytes are the unit for WebSocket:
 //
 //	length | opCode | targetPlayer targetGroup sender | reliable | payload inner
 //	       ^ body   ^ seqAt                           ^ reliableAt
 //
-// For the fast channel the sequence number is inserted at seqAt, and the two
-// bytes at reliableAt are left out.
+// The fast channel inserts the sequence number at seqAt, and leaves out the two bytes at reliableAt.
 type Frame struct {
 	refs       atomic.Int32
 	class      int8 // index into classes, or classNone
@@ -37,11 +33,8 @@ type Frame struct {
 	unit []byte
 }
 
-// NewFrame encodes an application message: op code, targets, sender and payload
-// of h, reliable always true. The other fields of h are ignored; sequence, relSeq
-// and ack are added per recipient. H and its payload are not kept. In steady
-// state it allocates nothing, up to a payload of ScriptPayloadMax; larger frames
-// work, but are not pooled.
+// NewFrame encodes an application message: h's op code, targets, sender and payload, always reliable; nothing of h is kept. Sequence,
+// relSeq and ack are added per recipient. In steady state it allocates nothing up to ScriptPayloadMax; larger frames are not pooled.
 func NewFrame(h *Header) *Frame {
 	return newFrame(&Header{
 		OpCode: h.OpCode, TargetPlayer: h.TargetPlayer, TargetGroup: h.TargetGroup,
@@ -49,8 +42,7 @@ func NewFrame(h *Header) *Frame {
 	})
 }
 
-// newFrame encodes h, inner message included, except for its sequence, client
-// version and extension fields, which must be zero.
+// newFrame encodes h with its inner message; sequence, client version and extension fields must be zero.
 func newFrame(h *Header) *Frame {
 	h.Reliable = true
 	size := h.Size()
@@ -82,16 +74,14 @@ func (f *Frame) Retain() *Frame {
 	return f
 }
 
-// Release gives one reference back; the last one returns the frame to its pool.
-// It panics when f has none left.
+// Release gives one reference back, the last one the frame to its pool. Without any left it panics.
 func (f *Frame) Release() {
 	if f.last() {
 		giveFrame(f)
 	}
 }
 
-// ReleaseAll releases each of frames, cheaper than one by one. It overwrites the
-// slice.
+// ReleaseAll releases each frame, cheaper than one by one, and overwrites the slice.
 func ReleaseAll(frames []*Frame) {
 	n := 0
 	for _, f := range frames {
@@ -153,9 +143,8 @@ func (f *Frame) AppendReliable(dst []byte) []byte {
 	return append(dst, f.unit...)
 }
 
-// AppendFast appends the unit for the fast channel: without reliable, which means
-// false, and with seq, the recipient's own sequence number, left out when it is 0
-// (realtime.md 9).
+// AppendFast appends the unit for the fast channel: without reliable, and with
+// seq, the recipient's own sequence number, unless 0 (realtime.md 9).
 func (f *Frame) AppendFast(dst []byte, seq int32) []byte {
 	f.live()
 	size := len(f.unit) - int(f.body) - reliableSize + sizeInt32(fieldSequence, seq)
@@ -180,9 +169,8 @@ func (f *Frame) numberedSize(relSeq, ack uint64) int {
 	return len(f.unit) - int(f.body) + sizeUint64(fieldRelSeq, relSeq) + sizeUint64(fieldAck, ack)
 }
 
-// AppendNumbered appends the unit for a client of the extension: that of
-// AppendReliable with the recipient's own relSeq and ack, each left out when it
-// is 0. With both 0 the bytes are those of AppendReliable.
+// AppendNumbered appends AppendReliable's unit with the recipient's own relSeq
+// and ack, each left out when it is 0, for a client of the extension.
 func (f *Frame) AppendNumbered(dst []byte, relSeq, ack uint64) []byte {
 	f.live()
 	dst = appendVarint(dst, uint64(f.numberedSize(relSeq, ack)))

@@ -2,11 +2,8 @@ package wire
 
 import "sync"
 
-// classes are the sizes by which frames are pooled, in bytes of one unit. The
-// first holds control packets and small state updates, which are most of the
-// traffic; others are the protocol's payload limits (fast, client, script) with
-// their overhead. Steps of about four waste little and keep the number of pools
-// small.
+// classes are the sizes by which frames are pooled, in bytes of one unit. The first is for control packets and small state updates, most
+// of the traffic; others are the protocol's payload limits with their overhead. Steps of about four waste little and keep the pools few.
 var classes = [...]int{
 	128,
 	384,
@@ -19,11 +16,8 @@ var classes = [...]int{
 // classNone marks a frame too large for the pools; it is garbage collected.
 const classNone = -1
 
-// lists and pools hold released frames with their bytes: one list and one pool
-// per class, safe for concurrent use. Unconfirmed frames are released in bursts,
-// seconds later, and the garbage collector would have taken many of them out of a
-// sync.Pool before they are needed again. So a bounded list keeps some; the pool
-// takes the rest.
+// lists and pools hold released frames with their bytes, by class, safe for concurrent use. Unconfirmed frames are released in
+// bursts, seconds later: the garbage collector would take many out of a sync.Pool. So a bounded list keeps some, the pool the rest.
 var (
 	lists [len(classes)]freeList
 	pools [len(classes)]sync.Pool
@@ -57,8 +51,7 @@ func (l *freeList) give(frames []*Frame) (others []*Frame) {
 	return frames[n:]
 }
 
-// takeFrame returns a frame whose unit has room for size bytes. All fields except
-// class and unit still have the values of its previous use.
+// takeFrame returns a frame with room for size bytes; all fields but class and unit are those of its previous use.
 func takeFrame(size int) *Frame {
 	for class, room := range classes {
 		if size > room {
@@ -81,10 +74,8 @@ func giveFrame(f *Frame) {
 	giveFrames(one[:])
 }
 
-// giveFrames takes back frames without references. Consecutive frames of one class
-// are given back under one lock, because a player confirms hundreds at a time, and
-// many players do so at the same moment. Race builds overwrite the bytes first, so
-// that a reader without a reference sees garbage or is reported as a race.
+// giveFrames takes back frames without references, consecutive ones of a class under one lock, because players confirm
+// hundreds at a time, many at once. Race builds overwrite the bytes first, so that a reader without a reference is reported.
 func giveFrames(frames []*Frame) {
 	for len(frames) > 0 {
 		class, n := frames[0].class, 0

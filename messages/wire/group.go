@@ -1,7 +1,6 @@
 package wire
 
-// Field numbers of JoinGroup, LeaveGroup, RequestGroupMembership and
-// GroupMembershipUpdate.
+// Field numbers of the group commands and of GroupMembershipUpdate.
 const (
 	fieldGroup             = 1
 	fieldMembershipPlayers = 2
@@ -13,10 +12,8 @@ type Membership struct {
 	Players []int32
 }
 
-// ParseGroup decodes the inner message of JOIN_GROUP, LEAVE_GROUP and
-// REQUEST_GROUP_MEMBERSHIP and returns the group id; 0 when it is absent. It
-// accepts any int32; the server checks that a group to join has a positive id.
-// Errors match ErrMalformed.
+// ParseGroup returns the group id in the inner message of JOIN_GROUP, LEAVE_GROUP and REQUEST_GROUP_MEMBERSHIP;
+// 0 when it is absent. Any int32: the server checks that one to join is positive. Errors match ErrMalformed.
 func ParseGroup(inner []byte) (group int32, err error) {
 	var f field
 	for len(inner) > 0 {
@@ -35,10 +32,8 @@ func appendGroup(dst []byte, group int32) []byte {
 	return appendInt32(dst, fieldGroup, group)
 }
 
-// Parse decodes the inner message of GROUP_MEMBERSHIP_UPDATE, players
-// packed or not. Players is appended to m.Players[:0], so a reused m does not
-// allocate; the list is no longer than the message. Errors match ErrMalformed
-// and leave m undefined. For clients; a server never receives one.
+// Parse decodes the inner message of GROUP_MEMBERSHIP_UPDATE, players packed or not, appended to m.Players[:0]:
+// a reused m does not allocate. Errors match ErrMalformed and leave m undefined. For clients only.
 func (m *Membership) Parse(inner []byte) (err error) {
 	m.Group, m.Players = 0, m.Players[:0]
 	var f field
@@ -64,8 +59,7 @@ func (m *Membership) Parse(inner []byte) (err error) {
 	return nil
 }
 
-// ParseMembership decodes the inner message of GROUP_MEMBERSHIP_UPDATE into a
-// fresh value; see Membership.Parse.
+// ParseMembership is Membership.Parse into a fresh value.
 func ParseMembership(inner []byte) (m Membership, err error) {
 	if err := m.Parse(inner); err != nil {
 		return Membership{}, err

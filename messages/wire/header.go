@@ -16,9 +16,8 @@ const (
 	fieldAck           = 1002
 )
 
-// Header is a decoded Packet. Payload and Inner point into the decoded input and
-// live as long as it; copy what must live longer. A Header is a plain value
-// without locks; reuse one per connection.
+// Header is a decoded Packet. Payload and Inner point into the input: copy what
+// must live longer. It is a plain value without locks; reuse one per connection.
 type Header struct {
 	OpCode        int32 // see the Op constants
 	Sequence      int32 // fast channel only: order number, from 0 (realtime.md 9)
@@ -34,15 +33,11 @@ type Header struct {
 	Ack           uint64 // extension: highest reliable number received, 0 = none
 }
 
-// Parse decodes a packet, as cut out by SplitUnit, into h. Earlier contents of h
-// are overwritten; after an error h is zero.
+// Parse decodes a packet, as cut out by SplitUnit, over h's earlier contents; after an error h is zero.
 //
-// It accepts and refuses exactly what the decoder of protobuf does (except for
-// GroupDepthMax), inner messages included, so Inner can be handed to the parser
-// of its command. It allocates nothing, with one exception that no known client
-// causes: protobuf demands that consecutive copies of the same inner message are
-// merged, and Inner is then a new slice. Of different inner messages the last
-// one wins.
+// It accepts and refuses what protobuf's decoder does (except for GroupDepthMax), inner messages included, so Inner
+// can go to its command's parser. It allocates nothing but what no known client causes: protobuf merges consecutive
+// copies of an inner message, and Inner is then a new slice. Of different inner messages the last one wins.
 //
 // Errors match ErrMalformed. No limits are applied to sizes.
 func (h *Header) Parse(packet []byte) error {
@@ -110,11 +105,8 @@ func (h *Header) setVarint(number, v uint64) {
 	}
 }
 
-// setInner stores a member of the oneof. Merging a message is parsing the
-// concatenation of its parts; each part is checked alone, as protobuf's
-// decoder does. The result says whether Inner is now a slice of our own. Later
-// parts are appended to it in place, so merging n parts copies each byte O(1)
-// times.
+// setInner stores a member of the oneof. Merging is parsing the concatenation of the parts, each checked alone, as protobuf's decoder
+// does. The result says whether Inner is our own slice now: later parts are appended in place, so n parts copy each byte O(1) times.
 func (h *Header) setInner(command Command, part []byte, joined bool) (bool, error) {
 	if err := checkInner(command, part); err != nil {
 		return false, err

@@ -1,7 +1,6 @@
 package wire
 
-// Field numbers of VerifyIdentityCommand, VerifyIdentityResult,
-// PlayerConnectMessage and PlayerDisconnectMessage.
+// Field numbers of the identity messages, PlayerConnectMessage and PlayerDisconnectMessage.
 const (
 	fieldVerifyPeerID       = 1
 	fieldVerifyConnectToken = 2
@@ -12,22 +11,19 @@ const (
 	fieldPresencePeerID = 1
 )
 
-// VerifyIdentity is the inner message of VERIFY_IDENTITY, with which a client
-// binds its DTLS association to its peer (realtime.md 8.1).
+// VerifyIdentity is the inner message by which a client binds its DTLS association to its peer (realtime.md 8.1).
 type VerifyIdentity struct {
 	PeerID       int32
 	ConnectToken string // as received in LOGIN_RESPONSE
 }
 
-// VerifyIdentityResult is the inner message of VERIFY_IDENTITY_RESPONSE. PeerID
-// is 0 on failure.
+// VerifyIdentityResult is VERIFY_IDENTITY_RESPONSE's inner message. PeerID is 0 on failure.
 type VerifyIdentityResult struct {
 	Success bool
 	PeerID  int32
 }
 
-// ParseVerifyIdentity decodes the inner message of VERIFY_IDENTITY. The token is
-// a copy, so the result outlives the input. Errors match ErrMalformed.
+// ParseVerifyIdentity decodes VERIFY_IDENTITY's inner message, with a copy of the token. Errors match ErrMalformed.
 func ParseVerifyIdentity(inner []byte) (VerifyIdentity, error) {
 	return parseInto(inner, func(v *VerifyIdentity, f *field) (err error) {
 		switch {
@@ -46,9 +42,7 @@ func (v *VerifyIdentity) append(dst []byte) []byte {
 	return appendString(dst, fieldVerifyConnectToken, v.ConnectToken)
 }
 
-// ParseVerifyIdentityResult decodes the inner message of
-// VERIFY_IDENTITY_RESPONSE. Errors match ErrMalformed. For clients; a server
-// never receives one.
+// ParseVerifyIdentityResult decodes VERIFY_IDENTITY_RESPONSE's inner message. Errors match ErrMalformed. For clients only.
 func ParseVerifyIdentityResult(inner []byte) (VerifyIdentityResult, error) {
 	return parseInto(inner, func(r *VerifyIdentityResult, f *field) error {
 		switch {

@@ -9,12 +9,10 @@ const (
 	fieldLoginLastReceived    = 1003
 )
 
-// CapNumbers is the one bit of Caps so far: reliable packets after the login are
-// numbered and acknowledged in both directions (reliability.md 2.4).
+// CapNumbers is Caps' only bit: reliable packets after the login are numbered and acknowledged both ways (reliability.md 2.4).
 const CapNumbers uint64 = 1
 
-// Login is the inner message of LOGIN (realtime.md 3.2). Stock clients leave
-// the last three at zero; they belong to the extension.
+// Login is LOGIN's inner message (realtime.md 3.2). The last three are the extension's, zero for stock clients.
 type Login struct {
 	PlayerSessionID string
 	ClientVersion   int32 // ClientVersion for all known clients
@@ -24,9 +22,7 @@ type Login struct {
 	LastReceived   uint64 // highest reliable number received from the server
 }
 
-// ParseLogin decodes the inner message of LOGIN. Strings are copies, so the
-// result outlives the input. Errors match ErrMalformed. Lengths are bounded only
-// by the input.
+// ParseLogin decodes LOGIN's inner message. Strings are copies, bounded only by the input. Errors match ErrMalformed.
 func ParseLogin(inner []byte) (Login, error) { return parseInto(inner, (*Login).set) }
 
 // set stores one field.

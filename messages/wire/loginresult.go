@@ -24,9 +24,8 @@ const (
 	OutcomeReplayLost uint64 = 2 // resumed, but messages were lost
 )
 
-// Refusal is the reason why a login was refused for good: LoginResult.Outcome of a
-// refusal. It is sent only for player session ids that the host knows, so guessing ids
-// reveals nothing.
+// Refusal is why a login was refused for good: a refusal's LoginResult.Outcome. Only
+// for known player session ids: guessing ids reveals nothing.
 type Refusal uint64
 
 // Refusals. 0 is any other reason, or an unknown id.
@@ -51,8 +50,7 @@ var refusals = map[Refusal]string{
 // String returns the reason in words; empty for 0 and unknown numbers.
 func (r Refusal) String() string { return refusals[r] }
 
-// LoginResult is the inner message of LOGIN_RESPONSE (realtime.md 6.2). The
-// zero value is a refusal.
+// LoginResult is LOGIN_RESPONSE's inner message (realtime.md 6.2). The zero value is a refusal.
 type LoginResult struct {
 	Success        bool
 	ReconnectToken string // opaque; stock clients parse it and do nothing with it
@@ -61,27 +59,21 @@ type LoginResult struct {
 	CACert         []byte // PEM trust anchors in secured mode, else empty
 	ConnectToken   string // secret for VERIFY_IDENTITY in secured mode
 
-	// The extension: written only when Caps is not 0. The server sets Caps only for
-	// a client that sent its own.
+	// The extension, written only with Caps, which the server sets for a client that sent its own.
 	Caps         uint64
 	LastReceived uint64 // highest reliable number received from the client
 	Outcome      uint64 // one of the Outcome constants, or the Refusal
 	WindowMs     uint64 // reconnection window in milliseconds
-	// Base is the number before the first reliable packet that follows: numbers above
-	// the client's own LastReceived, up to Base, are lost (OutcomeReplayLost).
+	// Base is the number before the next reliable packet: what is above LastReceived up to Base is lost (OutcomeReplayLost).
 	Base uint64
-	// RetryAfterMs says after how many milliseconds the client may log in again; 0 if
-	// the refusal is final.
+	// RetryAfterMs is when the client may log in again, in milliseconds; 0 if the refusal is final.
 	RetryAfterMs uint64
-	// Lost counts the messages to the player that were dropped before they had a number,
-	// since its last login with OutcomeNew. The client adds the increase since the
-	// previous LOGIN_RESPONSE to the loss that Base tells of.
+	// Lost counts the messages to the player dropped before they had a number, since its
+	// last login with OutcomeNew. Its increase adds to the loss that Base tells of.
 	Lost uint64
 }
 
-// ParseLoginResult decodes the inner message of LOGIN_RESPONSE. Strings and
-// CACert are copies, so the result outlives the input. Errors match
-// ErrMalformed. For clients; a server never receives one.
+// ParseLoginResult decodes LOGIN_RESPONSE's inner message. Strings and CACert are copies. Errors match ErrMalformed. For clients only.
 func ParseLoginResult(inner []byte) (LoginResult, error) { return parseInto(inner, (*LoginResult).set) }
 
 // set stores one field.

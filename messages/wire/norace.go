@@ -2,6 +2,5 @@
 
 package wire
 
-// raceEnabled is true in race builds: they overwrite released frames, and do not
-// promise zero allocations.
+// raceEnabled is for race builds: they overwrite released frames, and do not promise zero allocations.
 const raceEnabled = false

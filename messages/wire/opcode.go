@@ -2,10 +2,8 @@ package wire
 
 import "strconv"
 
-// Op codes (realtime.md 4.1). The login flow is LOGIN, LOGIN_RESPONSE; then the
-// fast channel is set up with -5, -6, -7 on plain UDP, or -14, -15 on DTLS; from
-// then on positive op codes, and negative ones not listed here, carry the
-// game's own messages in `payload`. C is a client, S the server.
+// Op codes (realtime.md 4.1). LOGIN and LOGIN_RESPONSE, then the fast channel's set-up with -5, -6, -7 on plain UDP, or -14, -15 on
+// DTLS; then positive op codes, and negative ones not listed here, carry the game's messages in `payload`. C is a client, S the server.
 const (
 	OpLogin                  int32 = 0      // C to S, WebSocket; login, payload: connection payload
 	OpLoginResponse          int32 = -1     // S to C, WebSocket; loginResult
@@ -73,9 +71,7 @@ func (op OpCode) String() string {
 	return strconv.Itoa(int(op))
 }
 
-// ServerOnly reports whether only the server may emit op. Such a packet from a
-// client is dropped and logged, because relaying it would let players forge
-// built-in packets at others.
+// ServerOnly reports whether only the server may emit op. A client's is dropped and logged: relayed, it would be a forged built-in packet.
 func ServerOnly(op int32) bool {
 	switch op { // D-136
 	case OpLoginResponse, OpPingResult, OpServerAck,
@@ -86,10 +82,8 @@ func ServerOnly(op int32) bool {
 	return false
 }
 
-// BuiltIn reports whether a packet from a client is a command to the server
-// rather than an application message (realtime.md 10). LOGIN and PING count
-// only with their inner message; the other built-in op codes do not need it.
-// Every other packet is routed by its targets, unless ServerOnly drops it.
+// BuiltIn reports whether a client's packet is a command to the server, not an application message (realtime.md 10). LOGIN
+// and PING count only with their inner message. Every other packet is routed by its targets, unless ServerOnly drops it.
 func BuiltIn(op int32, command Command) bool {
 	switch op {
 	case OpLogin:

@@ -2,10 +2,8 @@ package wire
 
 // Frames of the server's own packets, from the server unless a function says otherwise. The caller must Release them.
 
-// NewLoginResult builds LOGIN_RESPONSE for WebSocket; the zero LoginResult is a
-// refusal. The peer id is in the packet and in the inner message, because some
-// clients read the one and some the other; the inner message is always present
-// (realtime.md 6.2, 6.3). Strings must be valid UTF-8.
+// NewLoginResult builds LOGIN_RESPONSE for WebSocket; the zero result is a refusal. The peer id is in packet and inner message,
+// which is always present: some clients read the one, some the other (realtime.md 6.2, 6.3). Strings must be valid UTF-8.
 func NewLoginResult(r *LoginResult) *Frame {
 	var room [512]byte
 	return newFrame(&Header{
@@ -17,10 +15,8 @@ func NewLoginResult(r *LoginResult) *Frame {
 // NewAck builds an empty packet, to be sent with AppendNumbered when no other can carry an acknowledgement.
 func NewAck() *Frame { return newFrame(&Header{}) }
 
-// NewMembershipUpdate builds GROUP_MEMBERSHIP_UPDATE for the peer target. Sender
-// is the requester when it answers a request, else ServerPeer. The list is
-// packed, and the inner message is present even for an empty one: stock clients
-// fail without it (realtime.md 11). Players is not kept.
+// NewMembershipUpdate builds GROUP_MEMBERSHIP_UPDATE for the peer target. Sender is the requester if it answers one, else ServerPeer.
+// The list is packed, in an inner message even if empty: stock clients fail without (realtime.md 11). Players is not kept.
 func NewMembershipUpdate(target, sender, group int32, players []int32) *Frame {
 	var room [512]byte
 	return newFrame(&Header{
@@ -37,9 +33,8 @@ func NewServerAck(peer int32) *Frame {
 	})
 }
 
-// NewVerifyIdentityResult builds VERIFY_IDENTITY_RESPONSE for the peer
-// r.PeerID. It goes by DTLS with AppendFast, and once more by WebSocket with
-// AppendReliable, because the client has no retry.
+// NewVerifyIdentityResult builds VERIFY_IDENTITY_RESPONSE for r.PeerID. It goes by
+// DTLS with AppendFast and by WebSocket with AppendReliable: the client has no retry.
 func NewVerifyIdentityResult(r VerifyIdentityResult) *Frame {
 	var room [16]byte
 	return newFrame(&Header{

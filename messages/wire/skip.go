@@ -1,7 +1,6 @@
 package wire
 
-// skip steps over a value of an unknown field. Groups are followed to the end
-// tag of their own number, at most depth of them inside each other.
+// skip steps over an unknown field's value: groups to the end tag of their own number, at most depth inside each other.
 func skip(b []byte, number uint64, typ uint8, depth int) (rest []byte, err error) {
 	switch typ {
 	case typeVarint:
@@ -33,8 +32,7 @@ func skipFixed(b []byte, n int) ([]byte, error) {
 	return b[n:], nil
 }
 
-// skipGroup steps over the fields of a group and its end tag. Inside groups the
-// decoder of protobuf lets field numbers reach 2^31-1, so this does too.
+// skipGroup steps over a group's fields and end tag. As in protobuf's decoder, field numbers reach 2^31-1 in there.
 func skipGroup(b []byte, number uint64, depth int) (rest []byte, err error) {
 	for {
 		var tag uint64

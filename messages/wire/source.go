@@ -1,27 +1,19 @@
 package wire
 
-// Sink takes frames for sending; a connection's write buffer is one. It is used
-// by one goroutine at a time.
+// Sink takes frames for sending, such as a write buffer; one goroutine at a time.
 type Sink interface {
-	// Append takes over the content of f, copying what it needs: the caller
-	// keeps its reference and may release it afterwards. The frame is always
-	// taken; room reports whether another one may follow.
+	// Append takes over f's content, copying what it needs: the caller keeps
+	// its reference. The frame is always taken; room: another may follow.
 	Append(f *Frame) (room bool)
-	// AppendNumbered is Append for a client of the extension: f carries the
-	// recipient's own relSeq and ack, each left out when it is 0.
+	// AppendNumbered is Append with the recipient's own relSeq and ack, each left out when it is 0, for a client of the extension.
 	AppendNumbered(f *Frame, relSeq, ack uint64) (room bool)
-	// Mark appends a ping with number n as its payload. The peer echoes it, which
-	// proves that everything appended before has arrived (reliability.md 2.5). It
-	// does nothing and returns false if the transport's pings are not ordered with
-	// its messages.
+	// Mark appends a ping with number n as payload: its echo proves that all before has arrived
+	// (reliability.md 2.5). It returns false, and does nothing, if pings are not ordered with messages.
 	Mark(n uint64) bool
 }
 
-// Source is a queue of frames that a connection drains, such as a player's
-// outbox. Drain may run while other goroutines fill the queue, but only once at a
-// time.
+// Source is a queue of frames that a connection drains. Drain may run while others fill it, once at a time.
 type Source interface {
-	// Drain appends queued frames to sink in order, until the queue is empty or
-	// the sink has no more room, and reports whether frames are left.
+	// Drain appends frames to sink in order until none is left or it has no more room, and reports whether any are left.
 	Drain(sink Sink) (more bool)
 }

@@ -1,12 +1,10 @@
 package wire
 
-// SplitUnit returns the packet of the first unit in b, as a view of b. Bytes
-// after it are ignored, as in all clients (realtime.md 2). An empty packet is
-// valid: all its fields have their defaults.
+// SplitUnit returns the first unit's packet, a view of b; bytes after it are ignored,
+// as in all clients (realtime.md 2). An empty packet is valid: all defaults.
 //
-// Errors: ErrTruncated when b ends inside the length (or is empty),
-// ErrLengthVarint, ErrUnitTooLong above ServerUnitMax, ErrLengthLies when the
-// packet is not all there. The caller has bounded b by UnitMax.
+// Errors: ErrTruncated when b is empty or ends inside the length, ErrLengthVarint, ErrUnitTooLong above
+// ServerUnitMax, ErrLengthLies when the packet is not all there. The caller has bounded b by UnitMax.
 func SplitUnit(b []byte) (packet []byte, err error) {
 	length := uint64(0)
 	for i := 0; i < LengthVarintMax; i++ {
