@@ -232,7 +232,7 @@ type DeleteRuleSet struct {
 // RuleSetQuery asks for all rule sets, oldest first.
 type RuleSetQuery struct{ ToMatchmaking[[]*RuleSet] }
 
-// CreateMatchmaker makes a matchmaking configuration. NotFound: an unknown rule set or queue; InvalidRequest: contradictions, or the name is taken.
+// CreateMatchmaker makes a matchmaking configuration. NotFound: its rule set or queue; InvalidRequest: contradictions, or a taken name.
 type CreateMatchmaker struct {
 	ToMatchmaking[*Matchmaker]
 	Matchmaker Matchmaker

@@ -22,9 +22,6 @@ var gameSessionStatusNames = [...]string{"", "ACTIVATING", "ACTIVE", "TERMINATIN
 // String returns the name the service API uses.
 func (s GameSessionStatus) String() string { return nameOf(gameSessionStatusNames[:], int(s)) }
 
-// GameSessionStatusNames lists the names of all statuses.
-func GameSessionStatusNames() []string { return gameSessionStatusNames[1:] }
-
 // ParseGameSessionStatus is the inverse of String; ok is false for any other text.
 func ParseGameSessionStatus(s string) (status GameSessionStatus, ok bool) {
 	return parse[GameSessionStatus](gameSessionStatusNames[:], s)

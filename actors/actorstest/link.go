@@ -47,7 +47,7 @@ func (l *Link) Append(f *wire.Frame) bool {
 	l.frames.Track(f)
 	l.bytes += f.Len()
 	l.got = append(l.got, describe(f.Unit()))
-	if f.Command() == wire.CommandLoginResult {
+	if f.OpCode() == wire.OpLoginResponse {
 		l.result = resultOf(f)
 	}
 	return true

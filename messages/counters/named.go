@@ -41,14 +41,6 @@ type Histograms struct {
 // Observe counts one duration under a label value.
 func (h *Histograms) Observe(label string, d time.Duration) { h.m.of(label, overflow).Observe(d) }
 
-// Of returns the Histogram of a label value, nil before its first duration.
-func (h *Histograms) Of(label string) *Histogram {
-	if n, ok := h.m.all.Load(label); ok {
-		return n.(*Histogram)
-	}
-	return nil
-}
-
 // All calls f for every label value that was counted, in no order.
 func (h *Histograms) All(f func(label string, h *Histogram)) {
 	h.m.all.Range(func(key, n any) bool {
@@ -65,14 +57,6 @@ type Pairs struct {
 // Add adds n to the number of a pair.
 func (p *Pairs) Add(a, b string, n int64) {
 	p.m.of([2]string{a, b}, [2]string{overflow, overflow}).Add(n)
-}
-
-// Get returns the number of a pair.
-func (p *Pairs) Get(a, b string) int64 {
-	if n, ok := p.m.all.Load([2]string{a, b}); ok {
-		return n.(*atomic.Int64).Load()
-	}
-	return 0
 }
 
 // All calls f for every pair that was counted, in no order.

@@ -17,8 +17,7 @@ const reliableSize = 2
 // The fast channel inserts the sequence number at seqAt, and leaves out the two bytes at reliableAt.
 type Frame struct {
 	refs       atomic.Int32
-	class      int8 // index into classes, or classNone
-	command    Command
+	class      int8  // index into classes, or classNone
 	body       uint8 // offset of the packet: size of the length varint
 	seqAt      uint8
 	reliableAt uint8
@@ -48,7 +47,6 @@ func newFrame(h *Header) *Frame {
 	size := h.Size()
 	length := sizeVarint(uint64(size))
 	f := takeFrame(length + size)
-	f.command = h.Command
 	f.opCode, f.targetPlayer = h.OpCode, h.TargetPlayer
 	f.targetGroup, f.sender = h.TargetGroup, h.Sender
 
@@ -120,9 +118,6 @@ func (f *Frame) TargetGroup() int32 { f.live(); return f.targetGroup }
 
 // Sender returns the sender the frame was built with.
 func (f *Frame) Sender() int32 { f.live(); return f.sender }
-
-// Command returns the inner message the frame was built with, CommandNone for an application message.
-func (f *Frame) Command() Command { f.live(); return f.command }
 
 // Payload returns a view of the payload, to be read only while the caller holds its reference.
 func (f *Frame) Payload() []byte {
