@@ -14,6 +14,7 @@ import (
 	"troupe/actors/connection"
 	"troupe/actors/fleet"
 	"troupe/actors/gamesession"
+	"troupe/actors/gamesession/gamesessiontest"
 	"troupe/actors/player"
 	"troupe/actors/script"
 	"troupe/actors/stage"
@@ -69,7 +70,7 @@ func run(t *testing.T, real bool, change func(o *actors.Options), test func(w *W
 			Region:     "eu-test-1",
 			Locations:  []messages.Location{{Name: Home}, {Name: Away}},
 			Advertised: fleet.Advertised{IPAddress: "192.0.2.1", Port: 1900},
-			Session:    gamesession.DefaultSettings(),
+			Session:    gamesessiontest.Settings(),
 			Fleets: []*messages.Fleet{
 				{ID: Fleet, Status: messages.FleetActive, Locations: []string{Home, Away}, GameSessionsMax: 1000, LaunchParams: " one  two"},
 				{ID: Small, Status: messages.FleetActive, Locations: []string{Home}, GameSessionsMax: 1},

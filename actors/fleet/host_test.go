@@ -11,7 +11,7 @@ import (
 	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet"
 	"troupe/actors/fleet/catalog"
-	"troupe/actors/gamesession"
+	"troupe/actors/gamesession/gamesessiontest"
 	"troupe/actors/script"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
@@ -40,7 +40,7 @@ func hosted(t *testing.T, change func(o *fleet.Options), test func(h *host)) {
 		}()
 		h.options = fleet.Options{
 			Region: "eu-test-1", Store: h.disk, Advertised: fleet.Advertised{IPAddress: "192.0.2.1", Port: 1900},
-			Session: gamesession.DefaultSettings(),
+			Session: gamesessiontest.Settings(),
 			Fleets: []*messages.Fleet{
 				{ID: actorstest.Fleet, Status: messages.FleetActive, Locations: []string{actorstest.Home, actorstest.Away}, GameSessionsMax: 1000},
 				{ID: actorstest.Small, Status: messages.FleetActive, Locations: []string{actorstest.Home}, GameSessionsMax: 1},

@@ -68,7 +68,8 @@ func (gs *games) VersionReplaced(id messages.FleetID) {
 		}
 		e.superseded = true
 		g := e.published.Session()
-		e.published.Edit(gamesession.Edits{Name: g.Name, Properties: g.Properties, MaxPlayers: g.MaxPlayers, Protected: g.Protected})
+		g.AcceptsPlayers = false
+		e.published.Edit(g)
 		e.ref.Tell(gamesession.EndWhenEmpty{On: true})
 		gs.context.Log().Info().Str("game_session_id", string(e.id)).Str("version", e.process.Version()).Int("players", g.CurrentPlayers).
 			Msg("a game session of an earlier version of the script takes no new players, and ends without any")

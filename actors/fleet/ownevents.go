@@ -12,19 +12,11 @@ import (
 // Events of game sessions and player sessions (service-api.md 5.3, at its end). They are
 // made only with Options.OwnEvents, committed with the change they report, and published after.
 
-var gameSessionEvents = map[messages.GameSessionStatus]string{
-	messages.GameSessionActivating:  "GameSessionActivating",
-	messages.GameSessionActive:      "GameSessionActive",
-	messages.GameSessionTerminating: "GameSessionTerminating",
-	messages.GameSessionTerminated:  "GameSessionTerminated",
-}
-
-var playerSessionEvents = map[messages.PlayerSessionStatus]string{
-	messages.PlayerSessionReserved:  "PlayerSessionReserved",
-	messages.PlayerSessionActive:    "PlayerSessionActive",
-	messages.PlayerSessionCompleted: "PlayerSessionCompleted",
-	messages.PlayerSessionTimedOut:  "PlayerSessionTimedOut",
-}
+// The types of these events, by status.
+var (
+	gameSessionEvents   = [...]string{"", "GameSessionActivating", "GameSessionActive", "GameSessionTerminating", "GameSessionTerminated"}
+	playerSessionEvents = [...]string{"", "PlayerSessionReserved", "PlayerSessionActive", "PlayerSessionCompleted", "PlayerSessionTimedOut"}
+)
 
 type gameSessionDetail struct {
 	Type       string `json:"type"`

@@ -8,6 +8,7 @@ import (
 
 	"troupe/actors/actorstest/assert"
 	"troupe/actors/gamesession"
+	"troupe/actors/gamesession/gamesessiontest"
 	"troupe/actors/script"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
@@ -27,7 +28,7 @@ func TestTheCatalogMayHaveAStoreOfItsOwn(t *testing.T) {
 		shared, own := new(store.Memory), new(store.Memory)
 		begin := func() (*Registry, *stage.Ref) {
 			r, err := New(Options{
-				Region: "home", Session: gamesession.DefaultSettings(), NewHandler: func(*messages.Fleet) script.Handler { return script.Relay{} },
+				Region: "home", Session: gamesessiontest.Settings(), NewHandler: func(*messages.Fleet) script.Handler { return script.Relay{} },
 				Fleets: []*messages.Fleet{{ID: "fleet-a", Status: messages.FleetActive, Locations: []string{"home"}, GameSessionsMax: 3}},
 				Store:  own, Catalog: shared,
 			})

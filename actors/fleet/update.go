@@ -3,7 +3,6 @@ package fleet
 import (
 	"slices"
 
-	"troupe/actors/gamesession"
 	"troupe/actors/ledger"
 	"troupe/actors/stage"
 	"troupe/actors/store"
@@ -39,34 +38,30 @@ func (gs *games) onUpdateGameSession(m stage.Request[messages.UpdateGameSession,
 	}
 	gs.ledger.Do(ledger.Transaction{Key: e.key(), WaitingMax: editsMax, Reply: reply, Decide: func() (ledger.Entry, error) {
 		g := e.published.Session()
-		edits, err := edited(g, m.Request)
-		if err != nil {
+		if err := edit(g, m.Request); err != nil {
 			return ledger.Entry{}, err
 		}
-		edits.ApplyTo(g)
 		return ledger.Entry{Changes: []store.Change{e.recordOf(g)}, Apply: func() {
-			e.published.Edit(edits)
+			e.published.Edit(g)
 			e.seats.changed(e)
 		}}, nil
 	}})
 }
 
-// edited returns the changeable fields of a game session after a request.
-func edited(g *messages.GameSession, q messages.UpdateGameSession) (gamesession.Edits, error) {
+// edit changes a record as a request demands.
+func edit(g *messages.GameSession, q messages.UpdateGameSession) error {
 	if g.Status >= messages.GameSessionTerminating {
-		return gamesession.Edits{}, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s", g.ID, g.Status)
+		return messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s", g.ID, g.Status)
 	}
-	n := gamesession.Edits{
-		Name: g.Name, Properties: merged(g.Properties, q.Properties), MaxPlayers: g.MaxPlayers, AcceptsPlayers: g.AcceptsPlayers, Protected: g.Protected,
+	g.Properties = merged(g.Properties, q.Properties)
+	if len(g.Properties) > propertiesMax {
+		return messages.Errorf(messages.InvalidRequest, "game session %s would have %d game properties; at most %d are allowed", g.ID, len(g.Properties), propertiesMax)
 	}
-	if len(n.Properties) > propertiesMax {
-		return n, messages.Errorf(messages.InvalidRequest, "game session %s would have %d game properties; at most %d are allowed", g.ID, len(n.Properties), propertiesMax)
-	}
-	messages.Replace(&n.Name, q.Name)
-	messages.Replace(&n.MaxPlayers, q.MaxPlayers)
-	messages.Replace(&n.AcceptsPlayers, q.AcceptsPlayers)
-	messages.Replace(&n.Protected, q.Protected)
-	return n, nil
+	messages.Replace(&g.Name, q.Name)
+	messages.Replace(&g.MaxPlayers, q.MaxPlayers)
+	messages.Replace(&g.AcceptsPlayers, q.AcceptsPlayers)
+	messages.Replace(&g.Protected, q.Protected)
+	return nil
 }
 
 // merged adds properties, or replaces those with the same key; it removes none.

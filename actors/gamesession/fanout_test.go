@@ -13,6 +13,7 @@ import (
 	"troupe/actors/connection"
 	"troupe/actors/fleet"
 	"troupe/actors/gamesession"
+	"troupe/actors/gamesession/gamesessiontest"
 	"troupe/actors/player"
 	"troupe/actors/script"
 	"troupe/messages"
@@ -72,7 +73,7 @@ type room struct {
 
 func newRoom(tb testing.TB, h script.Handler, members int) *room {
 	tb.Helper()
-	settings := gamesession.DefaultSettings()
+	settings := gamesessiontest.Settings()
 	settings.DeliveriesPerSecond = 0
 	settings.PingInterval = time.Hour
 	var count counters.Set

@@ -9,6 +9,7 @@ import (
 	"troupe/actors/actorstest"
 	"troupe/actors/actorstest/assert"
 	"troupe/actors/gamesession"
+	"troupe/actors/gamesession/gamesessiontest"
 	"troupe/actors/script"
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
@@ -36,7 +37,7 @@ func standby(t *testing.T, g script.Handler, test func(p *standbyProcess)) {
 		fleet := s.Spawn(p.fleet)
 		p.ref = s.Stage.NewRef(counters.ActorGameSession, stage.LaneLimits{})
 		fleet.Tell(stagetest.Do(func(c *stage.Context) {
-			c.Spawn(p.ref, gamesession.New(gamesession.Options{Fleet: c.Self(), Handler: g, Settings: gamesession.DefaultSettings()}))
+			c.Spawn(p.ref, gamesession.New(gamesession.Options{Fleet: c.Self(), Handler: g, Settings: gamesessiontest.Settings()}))
 		}))
 		synctest.Wait()
 		test(p)

@@ -77,17 +77,12 @@ func (p *Published) Shown() (g *messages.GameSession, players int) {
 	return p.session.Load(), int(p.current.Load())
 }
 
-// Edits are the fields of a game session that the API may change (service-api.md 2.6).
-type Edits struct {
-	Name           string
-	Properties     []messages.Property
-	MaxPlayers     int
-	AcceptsPlayers bool
-	Protected      bool
+// Edit takes over from a record what the API may change (service-api.md 2.6). The game is not told; it applies to later player sessions.
+func (p *Publisher) Edit(n *messages.GameSession) { // D-212
+	p.change(func(g *messages.GameSession) {
+		g.Name, g.Properties, g.MaxPlayers, g.AcceptsPlayers, g.Protected = n.Name, n.Properties, n.MaxPlayers, n.AcceptsPlayers, n.Protected
+	})
 }
-
-// Edit replaces the fields that the API may change. The game is not told; they apply to later player sessions.
-func (p *Publisher) Edit(e Edits) { p.change(e.ApplyTo) } // D-212
 
 // Matched replaces the matchmaker data.
 func (p *Publisher) Matched(data string) {
@@ -105,11 +100,6 @@ func (p *Published) Seats() messages.GameSeats {
 	}
 	s.Free = g.MaxPlayers - len(s.Players)
 	return s
-}
-
-// ApplyTo sets the fields in a record that the caller owns.
-func (e Edits) ApplyTo(g *messages.GameSession) {
-	g.Name, g.Properties, g.MaxPlayers, g.AcceptsPlayers, g.Protected = e.Name, e.Properties, e.MaxPlayers, e.AcceptsPlayers, e.Protected
 }
 
 // Session returns a copy of the current record.

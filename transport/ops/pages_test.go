@@ -16,7 +16,7 @@ import (
 	"troupe/actors"
 	"troupe/actors/connection"
 	"troupe/actors/fleet"
-	"troupe/actors/gamesession"
+	"troupe/actors/gamesession/gamesessiontest"
 	"troupe/actors/matchmaker"
 	"troupe/actors/script"
 	"troupe/messages"
@@ -32,7 +32,7 @@ func newPages(t *testing.T, count *counters.Set) (*actors.System, *ops.Pages) {
 	system, err := actors.Start(actors.Options{
 		Log: zerolog.Nop(), Counters: count, Timeouts: connection.DefaultTimeouts(),
 		Fleet: fleet.Options{
-			Region: "local", Session: gamesession.DefaultSettings(),
+			Region: "local", Session: gamesessiontest.Settings(),
 			Fleets:     []*messages.Fleet{{ID: "fleet-x", Status: messages.FleetActive, Locations: []string{"local"}, GameSessionsMax: 2}},
 			NewHandler: func(*messages.Fleet) script.Handler { return script.Relay{} },
 		},

@@ -15,6 +15,7 @@ import (
 	"troupe/actors/actorstest/assert"
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/gamesession"
+	"troupe/actors/gamesession/gamesessiontest"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
@@ -129,7 +130,7 @@ func runAfter(t *testing.T, marks map[string]mark, crash string, first, test fun
 		}
 		var err error
 		if w.h, err = New(Options{
-			NewProgram: w.load, Settings: func(*messages.Fleet) gamesession.Settings { return gamesession.DefaultSettings() }, Catalog: w, Listener: w, Store: &w.store, Crash: crash,
+			NewProgram: w.load, Settings: func(*messages.Fleet) gamesession.Settings { return gamesessiontest.Settings() }, Catalog: w, Listener: w, Store: &w.store, Crash: crash,
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ import (
 	"troupe/actors"
 	"troupe/actors/connection"
 	"troupe/actors/fleet"
-	"troupe/actors/gamesession"
+	"troupe/actors/gamesession/gamesessiontest"
 	"troupe/actors/script"
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -148,7 +148,7 @@ func open(p *plan) *run {
 		Timeouts:  connection.Timeouts{Login: 10 * time.Second, SilenceMin: p.silence},
 		OnFailure: func(reason string) { r.failures = append(r.failures, "the host failed: "+reason) },
 		Fleet: fleet.Options{
-			Region: "sim-1", Session: gamesession.DefaultSettings(),
+			Region: "sim-1", Session: gamesessiontest.Settings(),
 			Advertised: fleet.Advertised{IPAddress: "192.0.2.1", Port: 1900},
 			Fleets:     []*messages.Fleet{{ID: fleetID, Status: messages.FleetActive, Locations: []string{"sim-1"}, GameSessionsMax: 10}},
 			NewHandler: func(f *messages.Fleet) script.Handler {

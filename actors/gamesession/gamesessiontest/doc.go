@@ -1,0 +1,2 @@
+// Package gamesessiontest has what tests of game sessions share.
+package gamesessiontest
