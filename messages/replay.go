@@ -2,7 +2,6 @@ package messages
 
 import "context"
 
-// replayKey is the key of a replay key in a context.
 type replayKey struct{}
 
 // WithReplayKey returns a context with a call's key: an SDK that got no answer sends the same call again, with the same key.

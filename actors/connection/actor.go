@@ -42,7 +42,6 @@ func (m loginRead) OnDeadLetter() { m.login.From.Refuse(player.RetrySoon) }
 // OnDeadLetter implements stage.DeadLetter.
 func (m refuseLater) OnDeadLetter() { m.handle.refuse() }
 
-// state is the state of a connection.
 type state uint8
 
 const (
@@ -139,7 +138,6 @@ func (a *Actor) onLoginRead(m loginRead) {
 	a.parent.fleet.Tell(m.login)
 }
 
-// onRefuseLater delays the answer to a refused login.
 func (a *Actor) onRefuseLater(c *stage.Context, m refuseLater) {
 	if a.state == finished {
 		return

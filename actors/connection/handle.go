@@ -64,7 +64,6 @@ func (h *Handle) Attachment() *player.Attachment {
 	return nil
 }
 
-// age returns the time since the connection was opened.
 func (h *Handle) age() time.Duration { return time.Since(h.opened) }
 
 // at returns the time at an age; the zero time for 0.

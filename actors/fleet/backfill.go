@@ -35,7 +35,6 @@ func (gs *games) onAwaitSeats(m stage.Request[messages.AwaitSeats, messages.Seat
 	}
 }
 
-// report answers who waits.
 func (n *seatNews) report(e *entry) {
 	if n.waiting != nil {
 		n.waiting(messages.SeatsReport{Version: n.version, Seats: e.published.Seats(), Asks: n.asks}, nil)
@@ -100,7 +99,6 @@ func (gs *games) onFill(m stage.Request[messages.FillGameSession, *messages.Fill
 	}
 }
 
-// matchChange returns the change that stores new matchmaker data.
 func (e *entry) matchChange(q *messages.FillGameSession) (store.Change, error) {
 	g := e.published.Session()
 	if g.Status != messages.GameSessionActive {
@@ -110,7 +108,6 @@ func (e *entry) matchChange(q *messages.FillGameSession) (store.Change, error) {
 	return e.recordOf(g), nil
 }
 
-// update shows new matchmaker data, and tells the game.
 func (e *entry) update(q *messages.FillGameSession) {
 	if q.Data != "" {
 		e.published.Matched(q.Data)

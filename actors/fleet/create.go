@@ -29,7 +29,6 @@ func (gs *games) onCreate(m stage.Request[messages.CreateGameSession, *messages.
 	gs.answerCreated(e, err, m.Reply)
 }
 
-// create charges the creator, and creates a game session.
 func (gs *games) create(f *messages.Fleet, location string, req messages.CreateGameSession) (*entry, error) {
 	if err := gs.catalog.Charge(f, req.CreatorID); err != nil {
 		return nil, err
@@ -57,7 +56,6 @@ func (gs *games) find(req *messages.CreateGameSession) (e *entry, f *messages.Fl
 	return e, f, location, nil
 }
 
-// admit finds the fleet and the location of a new game session.
 func (gs *games) admit(req *messages.CreateGameSession) (f *messages.Fleet, location string, err error) {
 	if gs.drain.on {
 		return nil, "", unavailable()
@@ -156,7 +154,6 @@ func (gs *games) onActivationDue(m activationDue) {
 	e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGameEnded, Text: "not ACTIVE in time", Force: true})
 }
 
-// run starts a game session, in a process or without one.
 func (gs *games) run(f *messages.Fleet, e *entry, record *messages.GameSession) (err error) {
 	if e.process == nil {
 		return gs.runHandler(f, e, record)
@@ -236,7 +233,6 @@ func (o *Options) address(f *messages.Fleet) Advertised {
 	return o.Advertised
 }
 
-// settings returns the settings of a fleet's game sessions.
 func (o *Options) settings(f *messages.Fleet) gamesession.Settings {
 	s := o.Session
 	if w := f.ReconnectWindow; w != nil {

@@ -18,7 +18,6 @@ var (
 	ErrDrainTooLate   = errors.New("the drain cannot be cancelled any more: its games are over, or its grace is")
 )
 
-// drain is the state of a Drain.
 type drain struct {
 	on      bool
 	ending  bool         // the grace or all game sessions are over: CancelDrain comes too late
@@ -27,7 +26,6 @@ type drain struct {
 	waiting []func(error)
 }
 
-// answer answers the callers that wait for the drain.
 func (d *drain) answer(err error) {
 	waiting := d.waiting
 	d.waiting = nil
@@ -95,7 +93,6 @@ func (gs *games) cancelDrain() error {
 // drainSpread is the time over which the ends of many game sessions are spread: their players should not all log in elsewhere at once.
 const drainSpread = 500 * time.Millisecond
 
-// endAll terminates all game sessions.
 func (gs *games) endAll() {
 	gs.drain.ending = true
 	live := slices.DeleteFunc(slices.Clone(gs.order), func(e *entry) bool { return !e.runs() })

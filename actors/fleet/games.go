@@ -44,7 +44,6 @@ type games struct {
 	work       sync.WaitGroup // goroutines beside the actor
 }
 
-// entry is one game session.
 type entry struct {
 	id         messages.GameSessionID
 	fleet      *fleetGames
@@ -244,7 +243,6 @@ func (gs *games) onCreatePlayers(m stage.Request[messages.CreatePlayerSessions, 
 	}
 }
 
-// onProcessOver handles the end of a game session.
 func (gs *games) onProcessOver(m gamesession.Over) {
 	e := gs.refs[m.Ref]
 	if e == nil {

@@ -51,7 +51,6 @@ func (e *entry) answer(g *messages.GameSession, err error) {
 	}
 }
 
-// abandon ends and forgets a game session that could not be stored.
 func (gs *games) abandon(e *entry) {
 	if e.runs() {
 		e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "the host could not store it", Force: true})
@@ -74,7 +73,6 @@ func (gs *games) storeChange(e *entry) {
 	}
 }
 
-// answerCreated answers a create request when its game session is durable.
 func (gs *games) answerCreated(e *entry, err error, reply func(*messages.GameSession, error)) {
 	switch {
 	case err != nil:

@@ -6,7 +6,6 @@ import (
 	"troupe/messages"
 )
 
-// gameLog opens the log of a game session without a script.
 func (gs *games) gameLog(id messages.GameSessionID, f *messages.Fleet) *script.Log {
 	log := script.NewLog(gs.logOf(f, id)(), script.LevelOf(f.LaunchParams), gs.context.Stage().Now)
 	log.HostToo(script.LevelInfo, "created on", f.ID)

@@ -76,7 +76,6 @@ const (
 	playerSessionBytes = 300
 )
 
-// setDefaults sets the defaults of options that are zero.
 func (o *Options) setDefaults() {
 	o.ProcessesMax, o.GroupsMax = cmp.Or(o.ProcessesMax, DefaultProcessesMax), cmp.Or(o.GroupsMax, DefaultGroupsMax)
 	o.EndedMax, o.EndedKeep = cmp.Or(o.EndedMax, DefaultEndedMax), cmp.Or(o.EndedKeep, DefaultEndedKeep)

@@ -66,7 +66,6 @@ func (gs *games) addPlayerSessions(e *entry, m gamesession.PlayerSessionsCreated
 	}
 }
 
-// onPlayerSessionChanged stores a new status of a player session.
 func (gs *games) onPlayerSessionChanged(m gamesession.PlayerSessionChanged) {
 	if e := gs.players.get(m.Record.ID); e != nil {
 		e.opened(gs.o.OwnEvents, m.Record)

@@ -58,7 +58,6 @@ func (e *entry) recordOf(g *messages.GameSession) store.Change {
 	return store.Put(store.GameSession, string(e.id), r)
 }
 
-// gameSession is the inverse of recordOf.
 func (r *gameSessionRecord) gameSession(id string) *messages.GameSession {
 	return &messages.GameSession{
 		ID: messages.GameSessionID(id), FleetID: r.Fleet, Location: r.Location, Name: r.Name, CreatorID: r.Creator, Data: r.Data,

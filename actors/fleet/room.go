@@ -31,7 +31,6 @@ func (f *fleetGames) hosted() (n int) {
 	return n
 }
 
-// occupy counts a game session that is new (1) or has ended (-1).
 func (gs *games) occupy(e *entry, by int) {
 	gs.live[e.location] += by
 	e.fleet.live[e.location] += by

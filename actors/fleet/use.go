@@ -81,7 +81,6 @@ func (gs *games) uses(q messages.FleetUseQuery) []messages.FleetUse {
 	return all
 }
 
-// count adds the use of one game session.
 func count(u *messages.FleetUse, e *entry) {
 	g := e.published.Session()
 	if g.Status != messages.GameSessionActive {
@@ -130,7 +129,6 @@ func (gs *games) has(f *messages.Fleet, location string) messages.FleetUse {
 	return u
 }
 
-// instances lists the process groups of a fleet in a location.
 func (gs *games) instances(q messages.InstanceQuery) ([]messages.Instance, error) {
 	f, err := gs.catalog.Resolve(q.FleetID, "")
 	if err != nil {

@@ -16,7 +16,6 @@ type Announce struct {
 	LegacyLogin bool
 }
 
-// announceJoin announces a player that has just been accepted.
 func (a *Actor) announceJoin(s *playerSession) {
 	if a.o.Announce.LegacyLogin { // D-112
 		s.player.Give(a.c, wire.NewFrame(&wire.Header{OpCode: wire.OpLogin, Sender: wire.ServerPeer, TargetPlayer: int32(s.player.Peer)}))
@@ -31,7 +30,6 @@ func (a *Actor) announceJoin(s *playerSession) {
 	a.announceAll()
 }
 
-// announceLeave announces that a player has left the roster.
 func (a *Actor) announceLeave(s *playerSession) {
 	if a.o.Announce.Players {
 		for _, other := range a.roster {

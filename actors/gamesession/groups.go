@@ -43,7 +43,6 @@ func (a *Actor) onGroupOperation(s *playerSession, id messages.GroupID, join boo
 	})
 }
 
-// changeGroup carries out the game's decision on a join or a leave.
 func (a *Actor) changeGroup(s *playerSession, id messages.GroupID, join, ok bool) {
 	if ok && join && !a.roomForGroup(s, id) {
 		a.drop(s, zerolog.WarnLevel, counters.DropBadGroup)
@@ -119,7 +118,6 @@ func (a *Actor) removeGone(g *groupEntry, p *player.Handle) {
 	g.handle.Ref.Tell(group.Leave{Player: p, Gone: true})
 }
 
-// onGroupChanged handles a group's answer.
 func (a *Actor) onGroupChanged(m group.Changed) {
 	g := a.groups[m.Group.ID]
 	if g == nil || g.handle != m.Group {

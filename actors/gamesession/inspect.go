@@ -24,7 +24,6 @@ func (a *Actor) noteEnd(s *playerSession, reason string) {
 // momentsMax bounds the time line of a game session.
 const momentsMax = 100
 
-// note adds to the time line.
 func (a *Actor) note(s *player.Handle, kind messages.MomentKind, text string) {
 	if len(a.timeline) == momentsMax {
 		a.timeline = slices.Delete(a.timeline, 0, 1)

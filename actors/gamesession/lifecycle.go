@@ -29,7 +29,6 @@ func (a *Actor) Started(c *stage.Context) {
 	a.afterCallbacks()
 }
 
-// load initialises the game with its session object.
 func (a *Actor) load() {
 	loader, ok := a.o.Handler.(script.Loader)
 	if !ok {
@@ -109,7 +108,6 @@ func (a *Actor) onAssign(m Assign) {
 	}
 }
 
-// begin starts the game session in a process that is ready.
 func (a *Actor) begin() {
 	if a.phase < activating {
 		a.phase = activating
@@ -361,7 +359,6 @@ func (a *Actor) Stopped(c *stage.Context) {
 	a.o.Log.Close()
 }
 
-// setStatus publishes a status of the game session.
 func (a *Actor) setStatus(s messages.GameSessionStatus) {
 	a.record.Status = s
 	if a.o.Publisher == nil {

@@ -237,7 +237,6 @@ func (a *Actor) rejoin(s *playerSession, l *player.Login) {
 	s.ref.Tell(l)
 }
 
-// onGateAsked asks the game about a login.
 func (a *Actor) onGateAsked(m player.GateAsked) {
 	s := a.byPlayer[m.Player]
 	if s == nil || s.ref == nil {
@@ -271,7 +270,6 @@ func (a *Actor) onGateAsked(m player.GateAsked) {
 	})
 }
 
-// answerGate passes the game's decision on a login to the player actor.
 func (a *Actor) answerGate(s *playerSession, attempt uint64, ok bool) {
 	answer := player.GateAnswer{Attempt: attempt, OK: ok, Peer: s.player.Peer}
 	if !ok {
@@ -295,7 +293,6 @@ func (a *Actor) onJoinOver(m player.JoinOver) {
 	}
 }
 
-// onAccepted puts the player into the roster and tells the game.
 func (a *Actor) onAccepted(m player.Accepted) {
 	s := a.byPlayer[m.Player]
 	if s == nil || s.presence != joining {

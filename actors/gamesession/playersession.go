@@ -84,7 +84,6 @@ const (
 	gone                     // out of the game; the player actor may not have stopped yet
 )
 
-// recordState says whether the record of a player session is durable.
 type recordState uint8
 
 const (
@@ -130,7 +129,6 @@ func (a *Actor) stopJoining(s *playerSession) {
 	s.player.Out.DropHeld() // D-121
 }
 
-// enter puts a joining player into the roster.
 func (a *Actor) enter(s *playerSession) {
 	s.presence = playing
 	a.joining--
@@ -138,7 +136,6 @@ func (a *Actor) enter(s *playerSession) {
 	a.inflow.SetPlayers(len(a.roster))
 }
 
-// leave takes the player out of the roster.
 func (a *Actor) leave(s *playerSession) {
 	s.presence = gone
 	delete(a.byPeer, s.player.Peer)

@@ -123,7 +123,6 @@ func (s *session) KickPlayer(peer messages.PeerID, reason string) {
 	}
 }
 
-// kick removes a player, once.
 func (a *Actor) kick(s *playerSession, reason string) {
 	if s.kick != nil {
 		return

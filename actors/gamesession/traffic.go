@@ -88,7 +88,6 @@ func (a *Actor) scheduleAck(s *playerSession) {
 	}
 }
 
-// ack sends an ack with the current batch.
 func (a *Actor) ack(s *playerSession) {
 	if s.player.Out.AckNow() != player.PushNothing {
 		a.c.Dirty(s.player.Out)
@@ -166,7 +165,6 @@ func (a *Actor) pass(s *playerSession, in *Inbound) {
 	}
 }
 
-// onApplication routes one application message (realtime.md 10).
 func (a *Actor) onApplication(s *playerSession, in *Inbound) {
 	to, f := toServer, in.Frame
 	if f != nil {
@@ -264,7 +262,6 @@ func (a *Actor) recipients(id messages.GroupID) (n int, members group.Snapshot) 
 	return len(members), members
 }
 
-// deliver delivers a frame to the recipients of a group.
 func (a *Actor) deliver(id messages.GroupID, members group.Snapshot, f *wire.Frame, reliable bool) {
 	if id == messages.AllPlayers {
 		for _, s := range a.roster {

@@ -172,7 +172,6 @@ func (s *playerSessionView) set(status messages.PlayerSessionStatus, now time.Ti
 	s.status.Store(uint32(status))
 }
 
-// record builds the record of a player session of g.
 func (s *playerSessionView) record(g *messages.GameSession) *messages.PlayerSession {
 	r := &messages.PlayerSession{
 		ID: s.id, PlayerID: s.playerID, PlayerData: s.data, GameSessionID: g.ID, FleetID: g.FleetID,

@@ -115,7 +115,6 @@ type keyState struct {
 	discarded  bool // notes in flight are not retried
 }
 
-// pending is a transaction that is not complete yet.
 type pending struct {
 	Transaction
 	entry Entry
@@ -317,7 +316,6 @@ func (l *Ledger) claim(p *pending, sign int) {
 	}
 }
 
-// end removes a transaction and starts those that waited for it.
 func (l *Ledger) end(p *pending, err error) {
 	keys := p.keys()
 	for _, k := range keys {
@@ -358,7 +356,6 @@ func (ks *keyState) changing(k Key) bool {
 	return len(ks.queue) > 0 && ks.queue[0].begun && ks.queue[0].changes(k)
 }
 
-// ready reports whether a transaction has nothing to wait for.
 func (l *Ledger) ready(p *pending) bool {
 	for _, k := range p.keys() {
 		ks := l.states[k]

@@ -86,7 +86,6 @@ type queuePass struct {
 	tried      int      // placements that this pass has tried
 }
 
-// passStage is the progress of a pass.
 type passStage uint8
 
 const (

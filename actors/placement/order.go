@@ -53,7 +53,6 @@ func (k *Ranking) Order(q *messages.Queue, t time.Duration, first bool, candidat
 	return distinct(eligible)
 }
 
-// keys returns the criteria by which a queue sorts, in order.
 func keys(q *messages.Queue, latencies bool) []messages.Priority {
 	all := []messages.Priority{messages.PriorityLatency, messages.PriorityCost, messages.PriorityDestination, messages.PriorityLocation}
 	switch {

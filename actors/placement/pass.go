@@ -186,7 +186,6 @@ func (m *Manager) try(c *stage.Context, e *entry) bool {
 	return true
 }
 
-// tryNext tries the next candidate of the same pass.
 func (m *Manager) tryNext(c *stage.Context, e *entry) {
 	e.state = passing
 	e.at++

@@ -133,7 +133,6 @@ func (m *Manager) onUpdateTags(r stage.Request[messages.UpdateTags, map[string]s
 	})
 }
 
-// queueARN is the ARN of a queue (service-api.md 2.2).
 func (m *Manager) queueARN(name messages.QueueName) string {
 	return strings.Join([]string{"arn:aws:gamelift", m.o.Region, m.o.Account, "gamesessionqueue/" + string(name)}, ":")
 }

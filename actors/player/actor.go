@@ -88,7 +88,6 @@ func New(o *Options, d *Durable, activate func()) *Actor {
 	return &Actor{o: o, d: d, activate: activate, endReason: messages.CloseGameEnded}
 }
 
-// tell tells the game session.
 func (a *Actor) tell(msg any) bool {
 	if a.told != nil {
 		return a.told(msg)
@@ -359,7 +358,6 @@ func (a *Actor) setGauge(c actorContext) {
 	c.Counters().Players.Move(&a.gauge, a.d.machine.State.gauge())
 }
 
-// do carries out one effect.
 func (a *Actor) do(c actorContext, effect Effect) {
 	h := a.d.Handle
 	switch effect {

@@ -35,7 +35,6 @@ func (s attachState) serves() bool { return s == attached || s == orphaned }
 // drains reports whether a connection may take messages.
 func (s attachState) drains() bool { return s.serves() || s == surrendered }
 
-// takes reports whether messages are queued.
 func (s attachState) takes() bool { return s < surrendered }
 
 // begin attaches a connection, which may have ended already.

@@ -148,7 +148,6 @@ func (c *confirmation) silent(reachedAt, heardAt time.Time, full bool) bool {
 	return true
 }
 
-// echo is the meaning of a pong.
 type echo uint8
 
 const (
@@ -157,7 +156,6 @@ const (
 	echoNever                // the client does not echo: it will never confirm anything
 )
 
-// echoed interprets the payload of a pong.
 func (c *confirmation) echoed(pong []byte) (n uint64, means echo) {
 	if c.marks.state != marked {
 		return 0, echoNothing

@@ -133,8 +133,6 @@ func now() moment { return moment(time.Since(started)) }
 
 func (m moment) add(d time.Duration) moment { return m + moment(d) }
 
-// since returns the time that has passed since m.
 func (m moment) since() time.Duration { return time.Duration(now() - m) }
 
-// until returns the time that is left until m.
 func (m moment) until() time.Duration { return time.Duration(m - now()) }

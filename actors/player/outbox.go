@@ -203,7 +203,6 @@ func (o *Outbox) appendItem(sink wire.Sink, it *item) (room bool) {
 	return room
 }
 
-// attachOptions are the parameters of attach.
 type attachOptions struct {
 	link    Link
 	channel counters.Channel
@@ -317,14 +316,12 @@ func (o *Outbox) exhausted() (full, refused bool) {
 	return o.queue.overflow.told(), o.queue.refused
 }
 
-// takeGap is that of the queue.
 func (o *Outbox) takeGap(received uint64) (n uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.queue.takeGap(received)
 }
 
-// consistent is that of the queue.
 func (o *Outbox) consistent() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -74,7 +74,6 @@ func (s overflowState) afterDetach(from bool) overflowState {
 	return withinBudget
 }
 
-// volume is an amount of messages.
 type volume struct{ bytes, messages int }
 
 // backlog is what is older than the current connection and not confirmed, at most the whole budget.
@@ -164,7 +163,6 @@ func (q *queue) grow() {
 	q.ring, q.head = next, 0
 }
 
-// at returns the i-th item held.
 func (q *queue) at(i int) *item { return &q.ring[(q.head+i)&(len(q.ring)-1)] }
 
 // take returns the next message for the connection, nil if there is none.
@@ -223,7 +221,6 @@ func (q *queue) pop() item {
 	return it
 }
 
-// clear releases all items.
 func (q *queue) clear() {
 	for q.n > 0 {
 		if it := q.pop(); it.f != nil {

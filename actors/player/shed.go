@@ -23,7 +23,6 @@ const (
 	shedFrontPart = 64
 )
 
-// gap counts dropped messages.
 type gap struct {
 	// Messages dropped from the front since the player was last told: the highest number,
 	// and how many, contiguous. Some may have been received, and are then not lost.

@@ -178,7 +178,6 @@ func (s *Shard) dueGroupLocked() *gathering {
 	return nil
 }
 
-// noteDueLocked sets due.
 func (s *Shard) noteDueLocked() {
 	first := int64(0)
 	for i := range s.groups {

@@ -34,7 +34,6 @@ type LaneLimits struct {
 	LongRunning bool
 }
 
-// laneLimits is LaneLimits in half the space.
 type laneLimits struct {
 	messagesMax, bytesMax int32
 	longRunning           bool

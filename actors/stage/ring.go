@@ -45,10 +45,8 @@ func (r *ring[T]) pop() (v T, ok bool) {
 	return v, true
 }
 
-// at returns the index of the entry i places behind the head.
 func (r *ring[T]) at(i uint32) uint32 { return (r.head + i) & uint32(len(r.buf)-1) }
 
-// reserve makes room for one more entry.
 func (r *ring[T]) reserve() {
 	if int(r.n) < len(r.buf) {
 		return

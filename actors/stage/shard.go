@@ -55,7 +55,6 @@ type worker struct {
 	turn atomic.Uint64
 }
 
-// newShard makes the n-th of several shards.
 func newShard(stage *Stage, policy FlushPolicy, n, shards int) *Shard {
 	now := time.Now()
 	s := &Shard{stage: stage, policy: policy, started: now, alarms: alarms{started: now}, groups: make([]gathering, max(1, policy.Spread))}
@@ -281,7 +280,6 @@ func (s *Shard) workDone() workDone {
 	return w
 }
 
-// waiting returns the number of mailboxes that wait for a worker.
 func (s *Shard) waiting() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

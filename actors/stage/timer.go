@@ -65,7 +65,6 @@ func (t *Timer) Stop() {
 	t.owner.alarms().remove(t)
 }
 
-// arm starts the timer, which may be armed already.
 func (t *Timer) arm(d time.Duration) {
 	if !t.armed {
 		g := t.owner

@@ -244,18 +244,15 @@ func (p *parser) quoted() (value, error) {
 	return value{}, p.fail(start, "the string has no closing %c", quote)
 }
 
-// space skips white space.
 func (p *parser) space() {
 	p.at = len(p.s) - len(strings.TrimLeftFunc(p.s[p.at:], unicode.IsSpace))
 }
 
-// end reports whether nothing is left.
 func (p *parser) end() bool {
 	p.space()
 	return p.at == len(p.s)
 }
 
-// take reads a symbol, if it is next.
 func (p *parser) take(symbol string) bool {
 	p.space()
 	if !strings.HasPrefix(p.s[p.at:], symbol) {

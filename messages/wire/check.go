@@ -24,7 +24,6 @@ func checkInner(command Command, b []byte) (err error) {
 	return nil
 }
 
-// checkPacked walks a packed list of varints.
 func checkPacked(b []byte) (err error) {
 	for len(b) > 0 {
 		if _, b, err = uvarint(b); err != nil {

@@ -57,7 +57,6 @@ func uvarint(b []byte) (v uint64, rest []byte, err error) {
 	return longUvarint(b)
 }
 
-// longUvarint is the rest of uvarint.
 func longUvarint(b []byte) (v uint64, rest []byte, err error) {
 	v, n := protowire.ConsumeVarint(b)
 	if n >= 0 {
@@ -81,7 +80,6 @@ func lengthDelimited(b []byte) (v, rest []byte, err error) {
 	return b[:n:n], b[n:], nil
 }
 
-// text copies a string field.
 func text(b []byte) (string, error) {
 	if !utf8.Valid(b) {
 		return "", ErrUTF8

@@ -68,7 +68,6 @@ func takeFrame(size int) *Frame {
 	return &Frame{class: classNone, unit: make([]byte, 0, size)}
 }
 
-// giveFrame takes back a frame without references.
 func giveFrame(f *Frame) {
 	one := [1]*Frame{f}
 	giveFrames(one[:])

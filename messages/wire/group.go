@@ -27,7 +27,6 @@ func ParseGroup(inner []byte) (group int32, err error) {
 	return group, nil
 }
 
-// appendGroup appends the inner message of the three group commands.
 func appendGroup(dst []byte, group int32) []byte {
 	return appendInt32(dst, fieldGroup, group)
 }

@@ -55,7 +55,6 @@ func ParseVerifyIdentityResult(inner []byte) (VerifyIdentityResult, error) {
 	})
 }
 
-// append appends the inner message.
 func (r *VerifyIdentityResult) append(dst []byte) []byte {
 	dst = appendBool(dst, fieldVerifiedSuccess, r.Success)
 	return appendInt32(dst, fieldVerifiedPeerID, r.PeerID)

@@ -25,7 +25,6 @@ type Login struct {
 // ParseLogin decodes LOGIN's inner message. Strings are copies, bounded only by the input. Errors match ErrMalformed.
 func ParseLogin(inner []byte) (Login, error) { return parseInto(inner, (*Login).set) }
 
-// set stores one field.
 func (l *Login) set(f *field) (err error) {
 	switch f.typ {
 	case typeVarint:

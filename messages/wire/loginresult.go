@@ -76,7 +76,6 @@ type LoginResult struct {
 // ParseLoginResult decodes LOGIN_RESPONSE's inner message. Strings and CACert are copies. Errors match ErrMalformed. For clients only.
 func ParseLoginResult(inner []byte) (LoginResult, error) { return parseInto(inner, (*LoginResult).set) }
 
-// set stores one field.
 func (r *LoginResult) set(f *field) (err error) {
 	switch f.typ {
 	case typeVarint:

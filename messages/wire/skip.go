@@ -24,7 +24,6 @@ func skip(b []byte, number uint64, typ uint8, depth int) (rest []byte, err error
 	return nil, ErrWireType
 }
 
-// skipFixed steps over a value of n bytes.
 func skipFixed(b []byte, n int) ([]byte, error) {
 	if len(b) < n {
 		return nil, ErrTruncated

@@ -84,7 +84,6 @@ func (c *Catalog) onUpdateAlias(m stage.Request[messages.UpdateAlias, *messages.
 	}})
 }
 
-// aliasAs returns the entry that replaces an alias.
 func (c *Catalog) aliasAs(a *messages.Alias) ledger.Entry {
 	return ledger.Entry{Changes: []store.Change{c.putAlias(a)}, Apply: func() { c.aliases[a.ID] = a }}
 }
@@ -109,7 +108,6 @@ func (c *Catalog) alias(id messages.AliasID) (*messages.Alias, error) {
 	return nil, c.unknown(store.Alias, string(id))
 }
 
-// describeAliases reads one alias, or all.
 func (c *Catalog) describeAliases(id messages.AliasID) ([]*messages.Alias, error) {
 	if id != "" {
 		a, err := c.alias(id)

@@ -62,7 +62,6 @@ func (c *Catalog) Charged(f messages.FleetID, id string, at time.Time) {
 	}
 }
 
-// allow reports whether a creator may create now.
 func (c *creators) allow(who creator, l messages.CreatorLimit, now time.Time) bool {
 	made := c.made[who]
 	if made == nil {
@@ -72,7 +71,6 @@ func (c *creators) allow(who creator, l messages.CreatorLimit, now time.Time) bo
 	return len(made.times) < l.PerPeriod
 }
 
-// remember adds a creation.
 func (c *creators) remember(who creator, l messages.CreatorLimit, at time.Time) {
 	if c.made == nil {
 		c.made = make(map[creator]*creations)
@@ -86,7 +84,6 @@ func (c *creators) remember(who creator, l messages.CreatorLimit, at time.Time) 
 	c.sweep(at)
 }
 
-// refund takes back the last charge.
 func (c *creators) refund(who creator) {
 	if made := c.made[who]; made != nil && len(made.times) > 0 {
 		made.times = made.times[:len(made.times)-1]

@@ -29,7 +29,6 @@ func noLocation(name string) error {
 	return messages.Errorf(messages.InvalidRequest, "this host has no location %s", name)
 }
 
-// onCreateLocation makes a custom location (service-api.md 2.12).
 func (c *Catalog) onCreateLocation(m stage.Request[messages.CreateLocation, messages.Location]) {
 	l := m.Request.Location
 	reply := func(err error) { m.Reply(l, err) }
@@ -53,7 +52,6 @@ func (c *Catalog) onCreateLocation(m stage.Request[messages.CreateLocation, mess
 	}})
 }
 
-// locationAs returns the entry that creates or replaces a location.
 func (c *Catalog) locationAs(l messages.Location) ledger.Entry {
 	return ledger.Entry{Changes: []store.Change{store.Put(store.Location, l.Name, l)}, Apply: func() { c.locations[l.Name] = l }}
 }
@@ -77,7 +75,6 @@ func (c *Catalog) allLocations() []messages.Location {
 	return slices.SortedFunc(maps.Values(c.locations), func(a, b messages.Location) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// onAddLocations adds locations to a fleet.
 func (c *Catalog) onAddLocations(m stage.Request[messages.AddFleetLocations, *messages.Fleet]) {
 	q := m.Request
 	c.changeFleet(q.FleetID, locationKeys(q.Locations), m.Reply, func(f *fleet) (fleetChange, error) {

@@ -27,7 +27,6 @@ type (
 	}
 )
 
-// put stores the current state of a fleet.
 func (f *fleet) put() store.Change {
 	return store.Put(store.Fleet, string(f.record.ID), fleetRecord{*f.record, f.events, f.configured})
 }

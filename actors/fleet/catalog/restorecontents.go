@@ -137,7 +137,6 @@ func (c *Catalog) dropEarlier(s *script) {
 
 var errStillNeeded = errors.New("the earlier content is needed")
 
-// dropped returns the changes that delete a script.
 func (s *script) dropped() []store.Change {
 	id := string(s.record.ID)
 	changes := []store.Change{store.Delete(store.Script, id), store.Delete(store.Content, s.contentKey())}

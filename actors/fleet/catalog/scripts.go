@@ -22,7 +22,6 @@ type script struct {
 	good       *earlier // the content that ran before, until the newest runs; nil: none
 }
 
-// onCreateScript creates a script.
 func (c *Catalog) onCreateScript(m stage.Request[NewScript, *messages.Script]) {
 	b, q := m.Request.Bundle, m.Request.Request
 	id := q.ID
@@ -133,7 +132,6 @@ func (c *Catalog) scriptAs(s *script, record *messages.Script) ledger.Entry {
 	}}
 }
 
-// describeScripts reads one script, or all.
 func (c *Catalog) describeScripts(id messages.ScriptID) ([]*messages.Script, error) {
 	if id != "" {
 		s := c.scripts[id]

@@ -51,7 +51,6 @@ func (c *Catalog) resource(q messages.Resource) (tagged, error) {
 	return tagged{}, messages.Errorf(messages.NotFound, "there is no %s %s here that has tags", q.Kind, q.ID)
 }
 
-// tags reads the tags of a resource.
 func (c *Catalog) tags(q messages.Resource) (map[string]string, error) {
 	found, err := c.resource(q)
 	return maps.Clone(found.tags), err

@@ -38,7 +38,6 @@ const (
 	retired                // no longer configured, and not used any more
 )
 
-// loadState says whether a process configuration loads a content.
 type loadState uint8
 
 const (
@@ -87,7 +86,6 @@ func (p *ProcessConfig) behind(newest content) bool {
 	return p.current != nil && p.current.script == newest.script && p.current.number != newest.number
 }
 
-// processes returns the number of processes of a configuration in a location.
 func (p *ProcessConfig) processes(location string) int {
 	return p.spec.Concurrent * p.fleet.record.GroupsIn(location).Desired
 }
@@ -129,7 +127,6 @@ func (h *Hosting) cannotRun(p *ProcessConfig, code, text string, newer bool) {
 	h.judge(p.fleet)
 }
 
-// prove makes the next program the current one.
 func (h *Hosting) prove(p *ProcessConfig) {
 	id, old, now := p.fleet.record.ID, p.current, p.next
 	p.current, p.next = now, nil
@@ -172,7 +169,6 @@ func (h *Hosting) retire(p *ProcessConfig) {
 	p.answerWaiting(notConfigured)
 }
 
-// dropNext drops the next program.
 func (h *Hosting) dropNext(p *ProcessConfig) {
 	next := p.next
 	if next == nil {

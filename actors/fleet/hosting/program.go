@@ -11,7 +11,6 @@ import (
 	"troupe/messages"
 )
 
-// content names one content of a script.
 type content struct {
 	script messages.ScriptID
 	number int
@@ -29,7 +28,6 @@ type program struct {
 	trial   trialState
 }
 
-// trialState says whether a program is on trial.
 type trialState uint8
 
 const (
@@ -138,7 +136,6 @@ func (l *loader) compile() (p *program, err error) {
 	}, nil
 }
 
-// onLoaded handles the result of a load: a program or an error.
 func (h *Hosting) onLoaded(m loaded) {
 	p, was := m.config, m.config.loads
 	p.loads = idle
@@ -204,7 +201,6 @@ func (h *Hosting) unwant(p *program) {
 	}
 }
 
-// release ends the use of a program by a process.
 func (h *Hosting) release(p *program) {
 	p.users--
 	h.closeUnused(p)

@@ -162,7 +162,6 @@ func (p *ProcessConfig) count(of *program) (n int) {
 	return n
 }
 
-// startStandby starts a process without a game session.
 func (h *Hosting) startStandby(p *ProcessConfig, of *program) bool {
 	i := &standbyProcess{config: p, program: of, log: new(standbyLog)}
 	var err error
@@ -206,7 +205,6 @@ func (h *Hosting) newHandler(of *program, p script.Process) (handler script.Hand
 	return of.NewHandler(p)
 }
 
-// onReady handles a stand-by process that has become ready.
 func (h *Hosting) onReady(ref *stage.Ref) {
 	i := h.standbys[ref]
 	if i == nil || i.state == over {
@@ -290,7 +288,6 @@ func (h *Hosting) cannotStart(p *ProcessConfig, of *program, text string) {
 	h.cannotRun(p, catalog.EventCrashed, text, p.next != nil)
 }
 
-// stopStandby ends stand-by processes.
 func (h *Hosting) stopStandby(p *ProcessConfig, which func(*standbyProcess) bool) {
 	for _, i := range slices.Clone(p.standbys) {
 		if which(i) {

@@ -38,7 +38,6 @@ type trials struct {
 	waiting  []waitingTrial // while there are suspects: one content is tried at a time
 }
 
-// trial is one content on trial.
 type trial struct {
 	users   int      // loads and programs
 	durable bool     // its mark is stored
