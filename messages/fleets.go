@@ -70,8 +70,7 @@ type FleetUse struct {
 	Players, PlayersMax                int // player sessions of those: ACTIVE, and the maximum
 }
 
-// FleetRoom is how many game sessions a fleet has in one location, and how many it could still
-// start there now. Closed: it is meant to start none, because it is scaled to 0 or being deleted.
+// FleetRoom is how many game sessions a fleet has in a location, and could still start. Closed: it is scaled to 0 or being deleted.
 type FleetRoom struct {
 	FleetID            FleetID
 	Location           string

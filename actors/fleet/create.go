@@ -164,8 +164,7 @@ func (gs *games) run(f *messages.Fleet, e *entry, record *messages.GameSession) 
 	return err
 }
 
-// replace gives a game session another process, because the stand-by process to which it was assigned had already ended. If a
-// Terminate was sent to that process, the game session ends instead (see unwanted).
+// replace gives a game session a process in place of its stand-by process, which had ended, unless that got a Terminate (unwanted).
 func (gs *games) replace(e *entry) {
 	delete(gs.refs, e.ref)
 	e.ref = nil

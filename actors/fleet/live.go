@@ -1,7 +1,6 @@
 package fleet
 
-// shown lists the durable game sessions of a fleet, for readers in other goroutines, who read their views only. The list is only
-// appended to, or replaced by one without the ended game sessions.
+// shown lists a fleet's durable game sessions for other goroutines. It is appended to, or replaced by one without ended ones.
 type shown struct {
 	list  []*entry
 	ended int // in phaseOver

@@ -67,8 +67,7 @@ func (r *gameSessionRecord) gameSession(id string) *messages.GameSession {
 	}
 }
 
-// playerSessionRecord is the stored form of a player session, under its id; the other fields are those of its game session. The
-// JSON names are short, because there are many records and they change often.
+// playerSessionRecord is a player session as stored, under its id. The JSON names are short: records are many and change often.
 type playerSessionRecord struct {
 	Session    messages.GameSessionID       `json:"g"`
 	PlayerID   messages.PlayerID            `json:"p"`

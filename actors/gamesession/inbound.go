@@ -55,8 +55,7 @@ func NewInbound() *Inbound { return inboundPool.Get().(*Inbound) }
 // unframedMax bounds the payload of a message without a frame, in bytes, and so what a pooled Inbound keeps.
 const unframedMax = 512
 
-// Carry takes the application message of h, which is as its recipients will see it. Most messages to
-// the game alone are not encoded, because nobody else gets them. H and its payload are not kept.
+// Carry takes h's application message as its recipients will see it, encoded only if it is not for the game alone. h is not kept.
 func (in *Inbound) Carry(h *wire.Header) {
 	if len(h.Payload) > unframedMax || route(h.OpCode, messages.PeerID(h.TargetPlayer), messages.GroupID(h.TargetGroup)) != toServer {
 		in.Frame = wire.NewFrame(h)

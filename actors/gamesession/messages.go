@@ -39,8 +39,7 @@ type (
 		Refused bool
 		Match   messages.MatchID // of Fill; empty for others
 	}
-	// Limited says that packets of a player were dropped, or its connection closed, because of a limit. The gateway sends it
-	// at most once for each connection and reason. Text names the limit and its configuration key.
+	// Limited says that a limit has cost a player packets or its connection, once per connection and reason. Text names it and its key.
 	Limited struct {
 		From *player.Handle
 		Why  counters.Drop

@@ -76,8 +76,7 @@ func (s overflowState) afterDetach(from bool) overflowState {
 
 type volume struct{ bytes, messages int }
 
-// backlog is what is older than the current connection and not confirmed, at most the whole budget.
-// It does not count against it: a player who comes back to a full queue has time to receive it.
+// backlog is what is older than the connection and not confirmed. It does not count: who comes back to a full queue has time for it.
 type backlog struct {
 	upTo            uint64
 	bytes, messages int

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// alarms is the armed timers of the actors of one shard: a heap, and one timer of the runtime for
-// the earliest. An armed timer takes 80 bytes; a runtime timer of its own would take 170 more.
+// alarms are a shard's armed timers: a heap, 80 bytes each, and one timer of the runtime, which would take 170 more each.
 type alarms struct {
 	started time.Time
 

@@ -3,8 +3,7 @@ package wire
 // Units that a client sends. Each function appends one whole unit to dst and returns it; with room in dst none allocates.
 // Peer is the client's own peer id; seq is its fast-channel counter (realtime.md 9), 0 for a unit that goes by WebSocket.
 
-// AppendMessage appends the unit of any packet: all fields of h are written. For an application message set OpCode, Sender,
-// targets, Reliable and Payload, and Sequence on the fast channel (realtime.md 5).
+// AppendMessage appends any packet's unit with all fields of h; an application message has Sequence on the fast channel (realtime.md 5).
 func AppendMessage(dst []byte, h *Header) []byte {
 	return h.Append(appendVarint(dst, uint64(h.Size())))
 }
