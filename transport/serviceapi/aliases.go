@@ -21,10 +21,7 @@ func (s *Server) createAlias(ctx context.Context, in *gamelift.CreateAliasInput)
 		return nil, err
 	}
 	tags, err := tagsOf(in.Tags)
-	if err != nil {
-		return nil, err
-	}
-	shown, err := ask(ctx, s, messages.CreateAlias{
+	shown, err := ask(ctx, s, err, messages.CreateAlias{
 		Name: *in.Name, Description: aws.ToString(in.Description), FleetID: routing.FleetID, Message: routing.Message, Tags: tags,
 	}, s.alias)
 	return &gamelift.CreateAliasOutput{Alias: shown}, err
@@ -49,10 +46,7 @@ func routingOf(in *types.RoutingStrategy) (routing messages.Routing, err error) 
 // oneAlias reads the alias that a member names.
 func (s *Server) oneAlias(ctx context.Context, member *string) (*messages.Alias, error) {
 	id, err := s.arns.alias(member)
-	if err != nil {
-		return nil, err
-	}
-	found, err := messages.Do(ctx, s.options.Backend, messages.AliasQuery{ID: id})
+	found, err := do(ctx, s, err, messages.AliasQuery{ID: id})
 	if err != nil {
 		return nil, err
 	}
@@ -80,24 +74,19 @@ func (s *Server) updateAlias(ctx context.Context, in *gamelift.UpdateAliasInput)
 		req.Routing = &routing
 	}
 	var err error
-	if req.ID, err = s.arns.alias(in.AliasId); err != nil {
-		return nil, err
-	}
-	shown, err := ask(ctx, s, req, s.alias)
+	req.ID, err = s.arns.alias(in.AliasId)
+	shown, err := ask(ctx, s, err, req, s.alias)
 	return &gamelift.UpdateAliasOutput{Alias: shown}, err
 }
 
 func (s *Server) deleteAlias(ctx context.Context, in *gamelift.DeleteAliasInput) (*gamelift.DeleteAliasOutput, error) {
 	id, err := s.arns.alias(in.AliasId)
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.DeleteAliasOutput{}, s.run(ctx, messages.DeleteAlias{ID: id})
+	return &gamelift.DeleteAliasOutput{}, s.run(ctx, err, messages.DeleteAlias{ID: id})
 }
 
 // listAliases lists aliases, oldest first, by exact name and by type.
 func (s *Server) listAliases(ctx context.Context, in *gamelift.ListAliasesInput) (*gamelift.ListAliasesOutput, error) {
-	aliases, err := messages.Do(ctx, s.options.Backend, messages.AliasQuery{})
+	aliases, err := do(ctx, s, nil, messages.AliasQuery{})
 	if err != nil {
 		return nil, err
 	}

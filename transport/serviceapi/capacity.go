@@ -20,10 +20,7 @@ import (
 // fleets in the given order, without unknown ones, or a page of all fleets.
 func (s *Server) fleetUses(ctx context.Context, given []string, in any) ([]messages.FleetUse, *string, error) {
 	wanted, err := s.fleetIDs(given)
-	if err != nil {
-		return nil, nil, err
-	}
-	uses, err := messages.Do(ctx, s.options.Backend, messages.FleetUseQuery{FleetIDs: wanted})
+	uses, err := do(ctx, s, err, messages.FleetUseQuery{FleetIDs: wanted})
 	if err != nil || given != nil {
 		return uses, nil, err
 	}
@@ -59,10 +56,7 @@ func (s *Server) describeFleetUtilization(ctx context.Context, in *gamelift.Desc
 // useAt reads the capacity and use of one fleet in one location.
 func (s *Server) useAt(ctx context.Context, fleet *string, location string) (none messages.FleetUse, err error) {
 	id, err := s.arns.fleet(fleet)
-	if err != nil {
-		return none, err
-	}
-	uses, err := messages.Do(ctx, s.options.Backend, messages.FleetUseQuery{FleetIDs: []messages.FleetID{id}, Location: location})
+	uses, err := do(ctx, s, err, messages.FleetUseQuery{FleetIDs: []messages.FleetID{id}, Location: location})
 	if err != nil {
 		return none, err
 	}
@@ -121,10 +115,7 @@ func (s *Server) updateFleetCapacity(ctx context.Context, in *gamelift.UpdateFle
 		return nil, invalid("ManagedCapacityConfiguration: this host does not scale by itself; ZeroCapacityStrategy must be MANUAL")
 	}
 	id, err := s.arns.fleet(in.FleetId)
-	if err != nil {
-		return nil, err
-	}
-	_, err = messages.Do(ctx, s.options.Backend, messages.UpdateCapacity{
+	_, err = do(ctx, s, err, messages.UpdateCapacity{
 		FleetID: id, Location: aws.ToString(in.Location), Desired: whole(in.DesiredInstances), Min: whole(in.MinSize), Max: whole(in.MaxSize),
 	})
 	if err != nil {
@@ -146,10 +137,7 @@ func whole(n *int32) *int {
 // describeInstances lists the process groups of a fleet in one location.
 func (s *Server) describeInstances(ctx context.Context, in *gamelift.DescribeInstancesInput) (*gamelift.DescribeInstancesOutput, error) {
 	id, err := s.arns.fleet(in.FleetId)
-	if err != nil {
-		return nil, err
-	}
-	all, err := messages.Do(ctx, s.options.Backend, messages.InstanceQuery{FleetID: id, Location: aws.ToString(in.Location)})
+	all, err := do(ctx, s, err, messages.InstanceQuery{FleetID: id, Location: aws.ToString(in.Location)})
 	if err != nil {
 		return nil, err
 	}

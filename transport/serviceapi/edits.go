@@ -36,7 +36,7 @@ func (s *Server) updateGameSession(ctx context.Context, in *gamelift.UpdateGameS
 	if req.Name == nil && req.MaxPlayers == nil && req.AcceptsPlayers == nil && req.Protected == nil && len(properties) == 0 {
 		return nil, invalid("give something to change: MaximumPlayerSessionCount, Name, PlayerSessionCreationPolicy, ProtectionPolicy or GameProperties")
 	}
-	shown, err := ask(ctx, s, req, s.gameSession)
+	shown, err := ask(ctx, s, nil, req, s.gameSession)
 	return &gameSessionOutput{GameSession: shown}, err
 }
 

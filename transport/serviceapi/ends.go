@@ -16,10 +16,7 @@ const logURLMax = 1024
 
 func (s *Server) terminateGameSession(ctx context.Context, in *gamelift.TerminateGameSessionInput) (*gameSessionOutput, error) {
 	id, err := s.arns.gameSession(*in.GameSessionId)
-	if err != nil {
-		return nil, err
-	}
-	shown, err := ask(ctx, s, messages.TerminateGameSession{
+	shown, err := ask(ctx, s, err, messages.TerminateGameSession{
 		GameSessionID: id, Force: in.TerminationMode == types.TerminationModeForceTerminate,
 	}, s.gameSession)
 	return &gameSessionOutput{GameSession: shown}, err

@@ -48,7 +48,7 @@ func (s *Server) createFleet(ctx context.Context, in *gamelift.CreateFleetInput)
 	if in.BuildId != nil {
 		return nil, messages.Errorf(messages.NotFound, "there is no build %q: this host runs scripts", awswire.Clip(*in.BuildId))
 	}
-	record, err := messages.Do(ctx, s.options.Backend, req)
+	record, err := do(ctx, s, nil, req)
 	if err != nil {
 		return nil, err
 	}
@@ -95,10 +95,7 @@ func (s *Server) onThisHost(in *gamelift.CreateFleetInput, req *messages.CreateF
 
 func (s *Server) deleteFleet(ctx context.Context, in *gamelift.DeleteFleetInput) (*gamelift.DeleteFleetOutput, error) {
 	id, err := s.arns.fleet(in.FleetId)
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.DeleteFleetOutput{}, s.run(ctx, messages.DeleteFleet{ID: id})
+	return &gamelift.DeleteFleetOutput{}, s.run(ctx, err, messages.DeleteFleet{ID: id})
 }
 
 // describeFleetEvents lists the events of a fleet, newest first.
@@ -108,10 +105,7 @@ func (s *Server) describeFleetEvents(ctx context.Context, in *gamelift.DescribeF
 		return nil, invalid("StartTime is after EndTime")
 	}
 	id, err := s.arns.fleet(in.FleetId)
-	if err != nil {
-		return nil, err
-	}
-	events, err := messages.Do(ctx, s.options.Backend, messages.FleetEventQuery{ID: id})
+	events, err := do(ctx, s, err, messages.FleetEventQuery{ID: id})
 	if err != nil {
 		return nil, err
 	}
@@ -150,10 +144,7 @@ func (s *Server) updateRuntimeConfiguration(ctx context.Context, in *gamelift.Up
 		return nil, invalid("RuntimeConfiguration needs ServerProcesses")
 	}
 	id, err := s.arns.fleet(in.FleetId)
-	if err != nil {
-		return nil, err
-	}
-	shown, err := ask(ctx, s, messages.UpdateRuntime{FleetID: id, Runtime: runtimeOf(in.RuntimeConfiguration)},
+	shown, err := ask(ctx, s, err, messages.UpdateRuntime{FleetID: id, Runtime: runtimeOf(in.RuntimeConfiguration)},
 		func(f *messages.Fleet) *types.RuntimeConfiguration { return shownRuntime(f.Runtime) })
 	return &gamelift.UpdateRuntimeConfigurationOutput{RuntimeConfiguration: shown}, err
 }

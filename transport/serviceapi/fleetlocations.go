@@ -18,10 +18,7 @@ func (s *Server) createFleetLocations(ctx context.Context, in *gamelift.CreateFl
 		return nil, err
 	}
 	id, err := s.arns.fleet(in.FleetId)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := messages.Do(ctx, s.options.Backend, messages.AddFleetLocations{FleetID: id, Locations: names}); err != nil {
+	if _, err := do(ctx, s, err, messages.AddFleetLocations{FleetID: id, Locations: names}); err != nil {
 		return nil, err
 	}
 	return &gamelift.CreateFleetLocationsOutput{
@@ -36,10 +33,7 @@ func (s *Server) deleteFleetLocations(ctx context.Context, in *gamelift.DeleteFl
 		return nil, err
 	}
 	id, err := s.arns.fleet(in.FleetId)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := messages.Do(ctx, s.options.Backend, messages.RemoveFleetLocations{FleetID: id, Locations: names}); err != nil {
+	if _, err := do(ctx, s, err, messages.RemoveFleetLocations{FleetID: id, Locations: names}); err != nil {
 		return nil, err
 	}
 	return &gamelift.DeleteFleetLocationsOutput{

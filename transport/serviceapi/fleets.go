@@ -62,7 +62,7 @@ const terminatedShown = 10 * time.Second
 
 // fleets returns all fleets that answers list.
 func (s *Server) fleets(ctx context.Context) ([]*messages.Fleet, error) {
-	all, err := messages.Do(ctx, s.options.Backend, messages.FleetQuery{})
+	all, err := do(ctx, s, nil, messages.FleetQuery{})
 	now := time.Now()
 	return slices.DeleteFunc(slices.Clone(all), func(f *messages.Fleet) bool {
 		return !f.Terminated.IsZero() && now.Sub(f.Terminated) >= terminatedShown

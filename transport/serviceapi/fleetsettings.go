@@ -24,10 +24,8 @@ func (s *Server) updateFleetAttributes(ctx context.Context, in *gamelift.UpdateF
 	if req.CreatorLimit, err = creatorLimitOf(in.ResourceCreationLimitPolicy); err != nil {
 		return nil, err
 	}
-	if req.FleetID, err = s.arns.fleet(in.FleetId); err != nil {
-		return nil, err
-	}
-	if _, err := messages.Do(ctx, s.options.Backend, req); err != nil {
+	req.FleetID, err = s.arns.fleet(in.FleetId)
+	if _, err := do(ctx, s, err, req); err != nil {
 		return nil, err
 	}
 	id := string(req.FleetID)
@@ -37,10 +35,7 @@ func (s *Server) updateFleetAttributes(ctx context.Context, in *gamelift.UpdateF
 // oneFleet reads the fleet that a member names.
 func (s *Server) oneFleet(ctx context.Context, member *string) (*messages.Fleet, error) {
 	id, err := s.arns.fleet(member)
-	if err != nil {
-		return nil, err
-	}
-	fleets, err := messages.Do(ctx, s.options.Backend, messages.FleetQuery{})
+	fleets, err := do(ctx, s, err, messages.FleetQuery{})
 	if err != nil {
 		return nil, err
 	}
@@ -82,10 +77,7 @@ func (s *Server) updateFleetPortSettings(ctx context.Context, in *gamelift.Updat
 		return nil, err
 	}
 	id, err := s.arns.fleet(in.FleetId)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := messages.Do(ctx, s.options.Backend, messages.UpdatePorts{FleetID: id, Add: add, Remove: remove}); err != nil {
+	if _, err := do(ctx, s, err, messages.UpdatePorts{FleetID: id, Add: add, Remove: remove}); err != nil {
 		return nil, err
 	}
 	return &gamelift.UpdateFleetPortSettingsOutput{FleetId: aws.String(string(id)), FleetArn: aws.String(s.arns.mint("fleet", string(id)))}, nil

@@ -33,7 +33,7 @@ func (s *Server) createGameSession(ctx context.Context, in *gamelift.CreateGameS
 	} else if deprecated != "" && deprecated != token {
 		return nil, invalid("IdempotencyToken and GameSessionId differ; give one of them")
 	}
-	created, err := ask(ctx, s, messages.CreateGameSession{
+	created, err := ask(ctx, s, nil, messages.CreateGameSession{
 		FleetID:          fleet,
 		AliasID:          alias,
 		Location:         aws.ToString(in.Location),
@@ -89,10 +89,7 @@ func (s *Server) selectedGameSessions(ctx context.Context, in *gamelift.Describe
 // another fleet or status than the given ones.
 func (s *Server) oneGameSession(ctx context.Context, arn string, fleet messages.FleetID, status messages.GameSessionStatus) ([]*messages.GameSession, error) {
 	id, err := s.arns.gameSession(arn)
-	if err != nil {
-		return nil, err
-	}
-	g, err := messages.Do(ctx, s.options.Backend, messages.GameSessionQuery{ID: id})
+	g, err := do(ctx, s, err, messages.GameSessionQuery{ID: id})
 	if err != nil || fleet != "" && g.FleetID != fleet || status != 0 && g.Status != status {
 		return nil, err
 	}

@@ -18,25 +18,19 @@ const pageLocations = 50 // D-203
 
 func (s *Server) createLocation(ctx context.Context, in *gamelift.CreateLocationInput) (*gamelift.CreateLocationOutput, error) {
 	tags, err := tagsOf(in.Tags)
-	if err != nil {
-		return nil, err
-	}
-	shown, err := ask(ctx, s, messages.CreateLocation{Location: messages.Location{Name: *in.LocationName, Tags: tags}}, s.location)
+	shown, err := ask(ctx, s, err, messages.CreateLocation{Location: messages.Location{Name: *in.LocationName, Tags: tags}}, s.location)
 	return &gamelift.CreateLocationOutput{Location: shown}, err
 }
 
 func (s *Server) deleteLocation(ctx context.Context, in *gamelift.DeleteLocationInput) (*gamelift.DeleteLocationOutput, error) {
 	name, err := s.arns.id("location", *in.LocationName)
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.DeleteLocationOutput{}, s.run(ctx, messages.DeleteLocation{Name: name})
+	return &gamelift.DeleteLocationOutput{}, s.run(ctx, err, messages.DeleteLocation{Name: name})
 }
 
 // listLocations lists the host's own locations (AWS) and those that the API has created
 // (CUSTOM), by name.
 func (s *Server) listLocations(ctx context.Context, in *gamelift.ListLocationsInput) (*gamelift.ListLocationsOutput, error) {
-	locations, err := messages.Do(ctx, s.options.Backend, messages.LocationQuery{})
+	locations, err := do(ctx, s, nil, messages.LocationQuery{})
 	if err != nil {
 		return nil, err
 	}

@@ -29,11 +29,8 @@ func (s *Server) createMatchmaker(ctx context.Context, in *gamelift.CreateMatchm
 		return nil, err
 	}
 	tags, err := tagsOf(in.Tags)
-	if err != nil {
-		return nil, err
-	}
 	empty := &messages.Matchmaker{Name: messages.MatchmakerName(*in.Name), Tags: tags}
-	shown, err := ask(ctx, s, messages.CreateMatchmaker{Matchmaker: *change.Apply(empty)}, s.matchmaker)
+	shown, err := ask(ctx, s, err, messages.CreateMatchmaker{Matchmaker: *change.Apply(empty)}, s.matchmaker)
 	return &gamelift.CreateMatchmakingConfigurationOutput{Configuration: shown}, err
 }
 
@@ -42,10 +39,8 @@ func (s *Server) updateMatchmaker(ctx context.Context, in *gamelift.UpdateMatchm
 	if err != nil {
 		return nil, err
 	}
-	if change.Name, err = s.arns.matcher(in.Name); err != nil {
-		return nil, err
-	}
-	shown, err := ask(ctx, s, change, s.matchmaker)
+	change.Name, err = s.arns.matcher(in.Name)
+	shown, err := ask(ctx, s, err, change, s.matchmaker)
 	return &gamelift.UpdateMatchmakingConfigurationOutput{Configuration: shown}, err
 }
 
@@ -102,7 +97,7 @@ func seconds(n *int32) *time.Duration {
 
 // describeMatchmakers lists configurations, oldest first: all, the named ones, or those of a rule set.
 func (s *Server) describeMatchmakers(ctx context.Context, in *gamelift.DescribeMatchmakingConfigurationsInput) (*gamelift.DescribeMatchmakingConfigurationsOutput, error) {
-	found, err := messages.Do(ctx, s.options.Backend, messages.MatchmakerQuery{})
+	found, err := do(ctx, s, nil, messages.MatchmakerQuery{})
 	if err != nil {
 		return nil, err
 	}
@@ -125,10 +120,7 @@ func (s *Server) describeMatchmakers(ctx context.Context, in *gamelift.DescribeM
 
 func (s *Server) deleteMatchmaker(ctx context.Context, in *gamelift.DeleteMatchmakingConfigurationInput) (*gamelift.DeleteMatchmakingConfigurationOutput, error) {
 	name, err := s.arns.matcher(in.Name)
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.DeleteMatchmakingConfigurationOutput{}, s.run(ctx, messages.DeleteMatchmaker{Name: name})
+	return &gamelift.DeleteMatchmakingConfigurationOutput{}, s.run(ctx, err, messages.DeleteMatchmaker{Name: name})
 }
 
 func (s *Server) matchmaker(r *messages.Matchmaker) *types.MatchmakingConfiguration {

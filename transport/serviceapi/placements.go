@@ -16,10 +16,7 @@ import (
 // startPlacement starts a placement (service-api.md 2.9).
 func (s *Server) startPlacement(ctx context.Context, in *gamelift.StartGameSessionPlacementInput) (*gamelift.StartGameSessionPlacementOutput, error) {
 	req, err := s.placementRequest(in)
-	if err != nil {
-		return nil, err
-	}
-	shown, err := ask(ctx, s, req, placement(ctx))
+	shown, err := ask(ctx, s, err, req, placement(ctx))
 	return &gamelift.StartGameSessionPlacementOutput{GameSessionPlacement: shown}, throttled(err)
 }
 
@@ -96,12 +93,12 @@ func desiredOf(in []types.DesiredPlayerSession, most int) ([]messages.NewPlayer,
 }
 
 func (s *Server) describePlacement(ctx context.Context, in *gamelift.DescribeGameSessionPlacementInput) (*gamelift.DescribeGameSessionPlacementOutput, error) {
-	shown, err := ask(ctx, s, messages.PlacementQuery{ID: messages.PlacementID(*in.PlacementId)}, placement(ctx))
+	shown, err := ask(ctx, s, nil, messages.PlacementQuery{ID: messages.PlacementID(*in.PlacementId)}, placement(ctx))
 	return &gamelift.DescribeGameSessionPlacementOutput{GameSessionPlacement: shown}, err
 }
 
 func (s *Server) stopPlacement(ctx context.Context, in *gamelift.StopGameSessionPlacementInput) (*gamelift.StopGameSessionPlacementOutput, error) {
-	shown, err := ask(ctx, s, messages.StopPlacement{ID: messages.PlacementID(*in.PlacementId)}, placement(ctx))
+	shown, err := ask(ctx, s, nil, messages.StopPlacement{ID: messages.PlacementID(*in.PlacementId)}, placement(ctx))
 	return &gamelift.StopGameSessionPlacementOutput{GameSessionPlacement: shown}, err
 }
 

@@ -38,10 +38,7 @@ func (s *Server) createPlayerSessions(ctx context.Context, in *gamelift.CreatePl
 // reserve returns one record per player.
 func (s *Server) reserve(ctx context.Context, arn string, players []messages.NewPlayer) ([]*messages.PlayerSession, error) {
 	id, err := s.arns.gameSession(arn)
-	if err != nil {
-		return nil, err
-	}
-	records, err := messages.Do(ctx, s.options.Backend, messages.CreatePlayerSessions{GameSessionID: id, Players: players})
+	records, err := do(ctx, s, err, messages.CreatePlayerSessions{GameSessionID: id, Players: players})
 	if err == nil && len(records) != len(players) {
 		err = fmt.Errorf("backend returned %d player sessions for %d players", len(records), len(players))
 	}
@@ -53,10 +50,7 @@ func (s *Server) reserve(ctx context.Context, arn string, players []messages.New
 // id (service-api.md 2.7).
 func (s *Server) describePlayerSessions(ctx context.Context, in *gamelift.DescribePlayerSessionsInput) (*gamelift.DescribePlayerSessionsOutput, error) {
 	query, err := s.playerSessionQuery(in)
-	if err != nil {
-		return nil, err
-	}
-	records, err := messages.Do(ctx, s.options.Backend, query)
+	records, err := do(ctx, s, err, query)
 	if err != nil {
 		return nil, err
 	}

@@ -40,11 +40,8 @@ func (s *Server) createQueue(ctx context.Context, in *gamelift.CreateGameSession
 		return nil, err
 	}
 	tags, err := tagsOf(in.Tags)
-	if err != nil {
-		return nil, err
-	}
 	empty := &messages.Queue{Name: messages.QueueName(*in.Name), Timeout: queueTimeoutDefault * time.Second, Tags: tags}
-	shown, err := ask(ctx, s, messages.CreateQueue{Queue: *change.Apply(empty)}, s.queue)
+	shown, err := ask(ctx, s, err, messages.CreateQueue{Queue: *change.Apply(empty)}, s.queue)
 	return &gamelift.CreateGameSessionQueueOutput{GameSessionQueue: shown}, err
 }
 
@@ -53,16 +50,14 @@ func (s *Server) updateQueue(ctx context.Context, in *gamelift.UpdateGameSession
 	if err != nil {
 		return nil, err
 	}
-	if change.Name, err = s.arns.queue(in.Name); err != nil {
-		return nil, err
-	}
-	shown, err := ask(ctx, s, change, s.queue)
+	change.Name, err = s.arns.queue(in.Name)
+	shown, err := ask(ctx, s, err, change, s.queue)
 	return &gamelift.UpdateGameSessionQueueOutput{GameSessionQueue: shown}, err
 }
 
 // describeQueues lists queues, oldest first: all, or the named ones without unknown names.
 func (s *Server) describeQueues(ctx context.Context, in *gamelift.DescribeGameSessionQueuesInput) (*gamelift.DescribeGameSessionQueuesOutput, error) {
-	found, err := messages.Do(ctx, s.options.Backend, messages.QueueQuery{})
+	found, err := do(ctx, s, nil, messages.QueueQuery{})
 	if err != nil {
 		return nil, err
 	}
@@ -81,10 +76,7 @@ func (s *Server) describeQueues(ctx context.Context, in *gamelift.DescribeGameSe
 
 func (s *Server) deleteQueue(ctx context.Context, in *gamelift.DeleteGameSessionQueueInput) (*gamelift.DeleteGameSessionQueueOutput, error) {
 	name, err := s.arns.queue(in.Name)
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.DeleteGameSessionQueueOutput{}, s.run(ctx, messages.DeleteQueue{Name: name})
+	return &gamelift.DeleteGameSessionQueueOutput{}, s.run(ctx, err, messages.DeleteQueue{Name: name})
 }
 
 // queueChange reads the members that create and update have in common, without the name.

@@ -19,7 +19,7 @@ const (
 )
 
 func (s *Server) validateRuleSet(ctx context.Context, in *gamelift.ValidateMatchmakingRuleSetInput) (*gamelift.ValidateMatchmakingRuleSetOutput, error) {
-	return &gamelift.ValidateMatchmakingRuleSetOutput{Valid: aws.Bool(true)}, s.run(ctx, messages.CheckRuleSet{Body: *in.RuleSetBody})
+	return &gamelift.ValidateMatchmakingRuleSetOutput{Valid: aws.Bool(true)}, s.run(ctx, nil, messages.CheckRuleSet{Body: *in.RuleSetBody})
 }
 
 func (s *Server) createRuleSet(ctx context.Context, in *gamelift.CreateMatchmakingRuleSetInput) (*gamelift.CreateMatchmakingRuleSetOutput, error) {
@@ -27,10 +27,7 @@ func (s *Server) createRuleSet(ctx context.Context, in *gamelift.CreateMatchmaki
 		return nil, invalid("Name must not be empty")
 	}
 	tags, err := tagsOf(in.Tags)
-	if err != nil {
-		return nil, err
-	}
-	shown, err := ask(ctx, s, messages.CreateRuleSet{
+	shown, err := ask(ctx, s, err, messages.CreateRuleSet{
 		RuleSet: messages.RuleSet{Name: messages.RuleSetName(*in.Name), Body: *in.RuleSetBody, Tags: tags},
 	}, s.ruleSet)
 	return &gamelift.CreateMatchmakingRuleSetOutput{RuleSet: shown}, err
@@ -38,7 +35,7 @@ func (s *Server) createRuleSet(ctx context.Context, in *gamelift.CreateMatchmaki
 
 // describeRuleSets lists rule sets, oldest first: all, or the named ones. An unknown name is NotFound.
 func (s *Server) describeRuleSets(ctx context.Context, in *gamelift.DescribeMatchmakingRuleSetsInput) (*gamelift.DescribeMatchmakingRuleSetsOutput, error) {
-	found, err := messages.Do(ctx, s.options.Backend, messages.RuleSetQuery{})
+	found, err := do(ctx, s, nil, messages.RuleSetQuery{})
 	if err != nil {
 		return nil, err
 	}
@@ -62,10 +59,7 @@ func (s *Server) describeRuleSets(ctx context.Context, in *gamelift.DescribeMatc
 
 func (s *Server) deleteRuleSet(ctx context.Context, in *gamelift.DeleteMatchmakingRuleSetInput) (*gamelift.DeleteMatchmakingRuleSetOutput, error) {
 	name, err := s.arns.ruleSet(in.Name)
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.DeleteMatchmakingRuleSetOutput{}, s.run(ctx, messages.DeleteRuleSet{Name: name})
+	return &gamelift.DeleteMatchmakingRuleSetOutput{}, s.run(ctx, err, messages.DeleteRuleSet{Name: name})
 }
 
 func (s *Server) ruleSet(r *messages.RuleSet) *types.MatchmakingRuleSet {

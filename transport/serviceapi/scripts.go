@@ -27,10 +27,7 @@ func (s *Server) createScript(ctx context.Context, in *gamelift.CreateScriptInpu
 		return nil, invalid("NodeJsVersion must be %s or %s, it is %q", messages.NodeVersion10, messages.NodeVersion24, awswire.Clip(node))
 	}
 	tags, err := tagsOf(in.Tags)
-	if err != nil {
-		return nil, err
-	}
-	shown, err := ask(ctx, s, messages.CreateScript{
+	shown, err := ask(ctx, s, err, messages.CreateScript{
 		Name: aws.ToString(in.Name), Version: aws.ToString(in.Version), NodeVersion: node, Zip: in.ZipFile, Tags: tags,
 	}, s.script)
 	return &gamelift.CreateScriptOutput{Script: shown}, err
@@ -46,10 +43,7 @@ func (s *Server) updateScript(ctx context.Context, in *gamelift.UpdateScriptInpu
 		return nil, noStore(in.StorageLocation)
 	}
 	id, err := s.arns.script(in.ScriptId)
-	if err != nil {
-		return nil, err
-	}
-	shown, err := ask(ctx, s, messages.UpdateScript{
+	shown, err := ask(ctx, s, err, messages.UpdateScript{
 		ID: id, Name: aws.ToString(in.Name), Version: aws.ToString(in.Version), Zip: in.ZipFile,
 	}, func(u messages.UpdatedScript) *types.Script { return s.script(u.Script) })
 	return &gamelift.UpdateScriptOutput{Script: shown}, err
@@ -57,10 +51,7 @@ func (s *Server) updateScript(ctx context.Context, in *gamelift.UpdateScriptInpu
 
 func (s *Server) describeScript(ctx context.Context, in *gamelift.DescribeScriptInput) (*gamelift.DescribeScriptOutput, error) {
 	id, err := s.arns.script(in.ScriptId)
-	if err != nil {
-		return nil, err
-	}
-	found, err := messages.Do(ctx, s.options.Backend, messages.ScriptQuery{ID: id})
+	found, err := do(ctx, s, err, messages.ScriptQuery{ID: id})
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +63,7 @@ func (s *Server) describeScript(ctx context.Context, in *gamelift.DescribeScript
 
 // listScripts lists scripts, oldest first.
 func (s *Server) listScripts(ctx context.Context, in *gamelift.ListScriptsInput) (*gamelift.ListScriptsOutput, error) {
-	found, err := messages.Do(ctx, s.options.Backend, messages.ScriptQuery{})
+	found, err := do(ctx, s, nil, messages.ScriptQuery{})
 	if err != nil {
 		return nil, err
 	}
@@ -82,10 +73,7 @@ func (s *Server) listScripts(ctx context.Context, in *gamelift.ListScriptsInput)
 
 func (s *Server) deleteScript(ctx context.Context, in *gamelift.DeleteScriptInput) (*gamelift.DeleteScriptOutput, error) {
 	id, err := s.arns.script(in.ScriptId)
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.DeleteScriptOutput{}, s.run(ctx, messages.DeleteScript{ID: id})
+	return &gamelift.DeleteScriptOutput{}, s.run(ctx, err, messages.DeleteScript{ID: id})
 }
 
 // script shows a script. Callers expect a storage location, so it has an invented one.

@@ -51,7 +51,7 @@ func (s *Server) findGameSessions(ctx context.Context, q messages.FindGameSessio
 		}
 	}
 	q.Limit, q.TextMax = how.size(), positionTextMax
-	found, err := messages.Do(ctx, s.options.Backend, q)
+	found, err := do(ctx, s, nil, q)
 	if err != nil || found.Next == nil {
 		return found.GameSessions, nil, err
 	}

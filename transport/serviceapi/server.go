@@ -34,16 +34,25 @@ func New(o Options) (*Server, error) {
 // ServeHTTP answers one call.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.wire.ServeHTTP(w, r) }
 
-// ask has a request answered by the Backend, and shows the answer.
-func ask[A, S any](ctx context.Context, s *Server, q messages.RequestOf[A], show func(A) *S) (*S, error) {
-	answer, err := messages.Do(ctx, s.options.Backend, q)
+// do has a request answered by the Backend, unless err says that the caller's input makes no request.
+func do[A any](ctx context.Context, s *Server, err error, q messages.RequestOf[A]) (answer A, _ error) {
+	if err != nil {
+		return answer, err
+	}
+	return messages.Do(ctx, s.options.Backend, q)
+}
+
+// ask is do, with the answer as it is shown.
+func ask[A, S any](ctx context.Context, s *Server, err error, q messages.RequestOf[A], show func(A) *S) (*S, error) {
+	answer, err := do(ctx, s, err, q)
 	if err != nil {
 		return nil, err
 	}
 	return show(answer), nil
 }
 
-// run has a request carried out by the Backend.
-func (s *Server) run(ctx context.Context, q messages.RequestOf[messages.None]) error {
-	return messages.Run(ctx, s.options.Backend, q)
+// run is do for a request without an answer.
+func (s *Server) run(ctx context.Context, err error, q messages.RequestOf[messages.None]) error {
+	_, err = do(ctx, s, err, q)
+	return err
 }

@@ -37,20 +37,15 @@ func (s *Server) untagResource(ctx context.Context, in *gamelift.UntagResourceIn
 }
 
 func (s *Server) updateTags(ctx context.Context, arn string, req messages.UpdateTags) (err error) {
-	if req.Resource, err = s.arns.tagged(arn); err != nil {
-		return err
-	}
-	_, err = messages.Do(ctx, s.options.Backend, req)
+	req.Resource, err = s.arns.tagged(arn)
+	_, err = do(ctx, s, err, req)
 	return err
 }
 
 // listTagsForResource lists tags by key.
 func (s *Server) listTagsForResource(ctx context.Context, in *gamelift.ListTagsForResourceInput) (*gamelift.ListTagsForResourceOutput, error) {
 	resource, err := s.arns.tagged(*in.ResourceARN)
-	if err != nil {
-		return nil, err
-	}
-	tags, err := messages.Do(ctx, s.options.Backend, messages.TagQuery{Resource: resource})
+	tags, err := do(ctx, s, err, messages.TagQuery{Resource: resource})
 	if err != nil {
 		return nil, err
 	}

@@ -34,10 +34,8 @@ func (s *Server) startMatchmaking(ctx context.Context, in *gamelift.StartMatchma
 	if req.Players, err = playersOf(in.Players, ticketPlayersMax); err != nil {
 		return nil, err
 	}
-	if req.Matchmaker, err = s.arns.matcher(in.ConfigurationName); err != nil {
-		return nil, err
-	}
-	shown, err := ask(ctx, s, req, s.ticketFor(ctx))
+	req.Matchmaker, err = s.arns.matcher(in.ConfigurationName)
+	shown, err := ask(ctx, s, err, req, s.ticketFor(ctx))
 	return &gamelift.StartMatchmakingOutput{MatchmakingTicket: shown}, throttled(err)
 }
 
@@ -63,10 +61,8 @@ func (s *Server) startMatchBackfill(ctx context.Context, in *gamelift.StartMatch
 			return nil, invalid("Players[%d].Team is required: the team that the player is in", i)
 		}
 	}
-	if req.Matchmaker, err = s.arns.matcher(in.ConfigurationName); err != nil {
-		return nil, err
-	}
-	shown, err := ask(ctx, s, req, s.ticketFor(ctx))
+	req.Matchmaker, err = s.arns.matcher(in.ConfigurationName)
+	shown, err := ask(ctx, s, err, req, s.ticketFor(ctx))
 	return &gamelift.StartMatchBackfillOutput{MatchmakingTicket: shown}, throttled(err)
 }
 
@@ -161,13 +157,13 @@ func (s *Server) describeMatchmaking(ctx context.Context, in *gamelift.DescribeM
 	for i, id := range in.TicketIds {
 		ids[i] = messages.TicketID(id)
 	}
-	found, err := messages.Do(ctx, s.options.Backend, messages.TicketQuery{IDs: ids})
+	found, err := do(ctx, s, nil, messages.TicketQuery{IDs: ids})
 	shown := shownAll(found, s.ticketFor(ctx))
 	return &gamelift.DescribeMatchmakingOutput{TicketList: shown}, err
 }
 
 func (s *Server) stopMatchmaking(ctx context.Context, in *gamelift.StopMatchmakingInput) (*gamelift.StopMatchmakingOutput, error) {
-	return &gamelift.StopMatchmakingOutput{}, s.run(ctx, messages.StopMatchmaking{ID: messages.TicketID(*in.TicketId)})
+	return &gamelift.StopMatchmakingOutput{}, s.run(ctx, nil, messages.StopMatchmaking{ID: messages.TicketID(*in.TicketId)})
 }
 
 func (s *Server) acceptMatch(ctx context.Context, in *gamelift.AcceptMatchInput) (*gamelift.AcceptMatchOutput, error) {
@@ -178,7 +174,7 @@ func (s *Server) acceptMatch(ctx context.Context, in *gamelift.AcceptMatchInput)
 	for _, id := range in.PlayerIds {
 		req.Players = append(req.Players, messages.PlayerID(id))
 	}
-	return &gamelift.AcceptMatchOutput{}, s.run(ctx, req)
+	return &gamelift.AcceptMatchOutput{}, s.run(ctx, nil, req)
 }
 
 // ticket shows a ticket. Teams are shown once it is COMPLETED, and those of a backfill ticket always.
