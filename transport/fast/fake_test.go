@@ -86,8 +86,8 @@ func quietPool(t testing.TB, change func(*Options)) (*Pool, *fakeConn) {
 		change(&opt)
 	}
 	opt = opt.filled()
-	p := &Pool{opt: opt, started: opt.Now(), socketsMax: 1 + extraSocketsMax}
-	p.binder = binder{bind: func(string, string) (transport.PacketConn, error) { return nil, errors.New("no") }, min: 1, max: 1, next: 1}
+	opt.ListenPacket = func(string, string) (transport.PacketConn, error) { return nil, errors.New("no") }
+	p := &Pool{opt: opt, started: opt.Now(), socketsMax: 1 + extraSocketsMax, next: opt.ExtraPortsMin}
 	p.main = newSocket(p, conn, false)
 	p.sockets = []*socket{p.main}
 	t.Cleanup(func() {

@@ -2,11 +2,14 @@ package fast
 
 import (
 	"errors"
+	"net"
 	"net/netip"
+	"strconv"
 	"sync"
 	"time"
 
 	"troupe/messages"
+	"troupe/transport"
 )
 
 // Errors of Open.
@@ -26,6 +29,9 @@ type Pool struct {
 	started time.Time
 	running sync.WaitGroup // readers and writers
 
+	host    string // of all sockets
+	anyPort bool   // the main port was 0: so are the others
+
 	socketsMax int // smaller in tests
 
 	refusals    [64]sampler // by drop reason
@@ -34,7 +40,7 @@ type Pool struct {
 
 	// mu guards what follows. Order: mu, then a socket's.
 	mu       sync.Mutex
-	binder   binder
+	next     uint16    // port of the range to try first
 	sockets  []*socket // those that take associations; the first is the main one
 	muted    *socket   // its port is for associations without a socket
 	notUntil time.Duration
@@ -49,10 +55,10 @@ func Listen(opt Options) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pool{opt: opt, started: opt.Now(), socketsMax: 1 + extraSocketsMax}
-	p.binder = binder{bind: opt.ListenPacket, host: host, anyPort: port == 0,
-		min: opt.ExtraPortsMin, max: opt.ExtraPortsMax, next: opt.ExtraPortsMin}
-	conn, err := p.binder.at(port)
+	p := &Pool{
+		opt: opt, started: opt.Now(), socketsMax: 1 + extraSocketsMax, host: host, anyPort: port == 0, next: opt.ExtraPortsMin,
+	}
+	conn, err := p.bind(port)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +147,7 @@ func (p *Pool) another(silent bool) *socket {
 	if now < p.notUntil {
 		return nil
 	}
-	conn, err := p.binder.further()
+	conn, err := p.bindFurther()
 	if err != nil {
 		p.notUntil = now + bindRetry
 		p.logNoPlace(err)
@@ -150,6 +156,28 @@ func (p *Pool) another(silent bool) *socket {
 	s := newSocket(p, conn, silent)
 	s.start()
 	return s
+}
+
+// bindFurther binds the next free port of the range. It tries each port once. The caller holds mu.
+func (p *Pool) bindFurther() (transport.PacketConn, error) {
+	if p.anyPort {
+		return p.bind(0)
+	}
+	least, most := p.opt.ExtraPortsMin, p.opt.ExtraPortsMax
+	for range int(most) - int(least) + 1 {
+		port := p.next
+		if p.next++; p.next > most || p.next < least { // the second when the range ends at 65535
+			p.next = least
+		}
+		if conn, err := p.bind(port); err == nil {
+			return conn, nil
+		}
+	}
+	return nil, errors.New("fast: no free port in the range")
+}
+
+func (p *Pool) bind(port uint16) (transport.PacketConn, error) {
+	return p.opt.ListenPacket("udp", net.JoinHostPort(p.host, strconv.Itoa(int(port))))
 }
 
 func (p *Pool) logNoPlace(err error) {

@@ -173,13 +173,13 @@ func TestPortRange(t *testing.T) {
 }
 
 func TestPortRangeAtTheEnd(t *testing.T) {
-	b := binder{min: 65534, max: 65535, next: 65534}
+	p := &Pool{opt: Options{ExtraPortsMin: 65534, ExtraPortsMax: 65535}, next: 65534}
 	var tried []string
-	b.bind = func(_, address string) (transport.PacketConn, error) {
+	p.opt.ListenPacket = func(_, address string) (transport.PacketConn, error) {
 		tried = append(tried, address)
 		return nil, errors.New("in use")
 	}
-	if _, err := b.further(); err == nil || fmt.Sprint(tried) != "[:65534 :65535]" {
+	if _, err := p.bindFurther(); err == nil || fmt.Sprint(tried) != "[:65534 :65535]" {
 		t.Fatal(err, tried)
 	}
 }
