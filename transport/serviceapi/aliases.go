@@ -87,13 +87,10 @@ func (s *Server) deleteAlias(ctx context.Context, in *gamelift.DeleteAliasInput)
 // listAliases lists aliases, oldest first, by exact name and by type.
 func (s *Server) listAliases(ctx context.Context, in *gamelift.ListAliasesInput) (*gamelift.ListAliasesOutput, error) {
 	aliases, err := do(ctx, s, nil, messages.AliasQuery{})
-	if err != nil {
-		return nil, err
-	}
 	aliases = slices.DeleteFunc(slices.Clone(aliases), func(a *messages.Alias) bool {
 		return in.Name != nil && a.Name != *in.Name || in.RoutingStrategyType != "" && routingType(a) != in.RoutingStrategyType
 	})
-	shown, token, err := page(s, pagingOf(in, pageMax), aliases, func(a *messages.Alias) position { return at(a.Created, a.ID) }, s.alias)
+	shown, token, err := page(s, err, pagingOf(in, pageMax), aliases, func(a *messages.Alias) position { return at(a.Created, a.ID) }, s.alias)
 	return &gamelift.ListAliasesOutput{Aliases: shown, NextToken: token}, err
 }
 

@@ -53,33 +53,27 @@ func (s *Server) describeFleetUtilization(ctx context.Context, in *gamelift.Desc
 	return &gamelift.DescribeFleetUtilizationOutput{FleetUtilization: shownAll(uses, s.utilization), NextToken: token}, err
 }
 
-// useAt reads the capacity and use of one fleet in one location.
-func (s *Server) useAt(ctx context.Context, fleet *string, location string) (none messages.FleetUse, err error) {
+// useAt shows the capacity and use of one fleet in one location.
+func useAt[S any](ctx context.Context, s *Server, fleet *string, location string, show func(messages.FleetUse) *S) (*S, error) {
 	id, err := s.arns.fleet(fleet)
 	uses, err := do(ctx, s, err, messages.FleetUseQuery{FleetIDs: []messages.FleetID{id}, Location: location})
 	if err != nil {
-		return none, err
+		return nil, err
 	}
 	if len(uses) == 0 {
-		return none, messages.Errorf(messages.NotFound, "there is no fleet %q with a location %s", awswire.Clip(*fleet), location)
+		return nil, messages.Errorf(messages.NotFound, "there is no fleet %q with a location %s", awswire.Clip(*fleet), location)
 	}
-	return uses[0], nil
+	return show(uses[0]), nil
 }
 
 func (s *Server) describeFleetLocationCapacity(ctx context.Context, in *gamelift.DescribeFleetLocationCapacityInput) (*gamelift.DescribeFleetLocationCapacityOutput, error) {
-	u, err := s.useAt(ctx, in.FleetId, *in.Location)
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.DescribeFleetLocationCapacityOutput{FleetCapacity: s.capacity(u)}, nil
+	shown, err := useAt(ctx, s, in.FleetId, *in.Location, s.capacity)
+	return &gamelift.DescribeFleetLocationCapacityOutput{FleetCapacity: shown}, err
 }
 
 func (s *Server) describeFleetLocationUtilization(ctx context.Context, in *gamelift.DescribeFleetLocationUtilizationInput) (*gamelift.DescribeFleetLocationUtilizationOutput, error) {
-	u, err := s.useAt(ctx, in.FleetId, *in.Location)
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.DescribeFleetLocationUtilizationOutput{FleetUtilization: s.utilization(u)}, nil
+	shown, err := useAt(ctx, s, in.FleetId, *in.Location, s.utilization)
+	return &gamelift.DescribeFleetLocationUtilizationOutput{FleetUtilization: shown}, err
 }
 
 func (s *Server) capacity(u messages.FleetUse) *types.FleetCapacity {
@@ -148,7 +142,7 @@ func (s *Server) describeInstances(ctx context.Context, in *gamelift.DescribeIns
 		}
 	}
 	created := func(i messages.Instance) position { return at(i.Created, i.ID) }
-	shown, token, err := page(s, pagingOf(in, pageMax), all, created, func(n messages.Instance) *types.Instance {
+	shown, token, err := page(s, nil, pagingOf(in, pageMax), all, created, func(n messages.Instance) *types.Instance {
 		return &types.Instance{
 			FleetId: aws.String(string(id)), FleetArn: aws.String(s.arns.mint("fleet", string(id))), InstanceId: aws.String(n.ID),
 			IpAddress: filled(n.IPAddress), DnsName: filled(n.DNSName), Type: cmp.Or(types.EC2InstanceType(n.Type), instanceTypeLocal),

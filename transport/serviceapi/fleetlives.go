@@ -106,9 +106,6 @@ func (s *Server) describeFleetEvents(ctx context.Context, in *gamelift.DescribeF
 	}
 	id, err := s.arns.fleet(in.FleetId)
 	events, err := do(ctx, s, err, messages.FleetEventQuery{ID: id})
-	if err != nil {
-		return nil, err
-	}
 	events = slices.DeleteFunc(slices.Clone(events), func(e messages.FleetEvent) bool {
 		t := messages.Shown(e.Time)
 		return in.StartTime != nil && t.Before(from) || in.EndTime != nil && t.After(to)
@@ -116,7 +113,7 @@ func (s *Server) describeFleetEvents(ctx context.Context, in *gamelift.DescribeF
 	how := pagingOf(in, pageMax)
 	how.order = latestFirst // D-207
 	when := func(e messages.FleetEvent) position { return at(e.Time, e.ID) }
-	shown, token, err := page(s, how, events, when, func(e messages.FleetEvent) *types.Event {
+	shown, token, err := page(s, err, how, events, when, func(e messages.FleetEvent) *types.Event {
 		return &types.Event{
 			EventId: aws.String(e.ID), ResourceId: aws.String(string(id)), EventCode: types.EventCode(e.Code),
 			Message: filled(e.Message), EventTime: moment(e.Time), Count: aws.Int64(int64(e.Count)),

@@ -25,17 +25,11 @@ func (s *Server) listFleets(ctx context.Context, in *gamelift.ListFleetsInput) (
 		}
 	}
 	script, err := s.arns.script(in.ScriptId)
-	if err != nil {
-		return nil, err
-	}
-	fleets, err := s.fleets(ctx)
-	if err != nil {
-		return nil, err
-	}
+	fleets, err := s.fleets(ctx, err)
 	fleets = slices.DeleteFunc(slices.Clone(fleets), func(f *messages.Fleet) bool {
 		return in.BuildId != nil || (in.ScriptId != nil && f.ScriptID != script)
 	})
-	ids, token, err := page(s, pagingOf(in, pageMax), fleets, fleetPosition, func(f *messages.Fleet) *string { return new(string(f.ID)) })
+	ids, token, err := page(s, err, pagingOf(in, pageMax), fleets, fleetPosition, func(f *messages.Fleet) *string { return new(string(f.ID)) })
 	return &gamelift.ListFleetsOutput{FleetIds: ids, NextToken: token}, err
 }
 
@@ -43,26 +37,20 @@ func (s *Server) listFleets(ctx context.Context, in *gamelift.ListFleetsInput) (
 // all fleets in pages (service-api.md 2.3).
 func (s *Server) describeFleetAttributes(ctx context.Context, in *gamelift.DescribeFleetAttributesInput) (*gamelift.DescribeFleetAttributesOutput, error) {
 	wanted, err := s.fleetIDs(in.FleetIds)
-	if err != nil {
-		return nil, err
-	}
-	fleets, err := s.fleets(ctx)
-	if err != nil {
-		return nil, err
-	}
+	fleets, err := s.fleets(ctx, err)
 	if in.FleetIds != nil {
-		return &gamelift.DescribeFleetAttributesOutput{FleetAttributes: shownAll(pick(fleets, wanted), s.fleet)}, nil
+		return &gamelift.DescribeFleetAttributesOutput{FleetAttributes: shownAll(pick(fleets, wanted), s.fleet)}, err
 	}
-	shown, token, err := page(s, pagingOf(in, pageMax), fleets, fleetPosition, s.fleet)
+	shown, token, err := page(s, err, pagingOf(in, pageMax), fleets, fleetPosition, s.fleet)
 	return &gamelift.DescribeFleetAttributesOutput{FleetAttributes: shown, NextToken: token}, err
 }
 
 // terminatedShown is how long answers list a fleet that is TERMINATED: tools that delete one wait until they do not find it any more.
 const terminatedShown = 10 * time.Second
 
-// fleets returns all fleets that answers list.
-func (s *Server) fleets(ctx context.Context) ([]*messages.Fleet, error) {
-	all, err := do(ctx, s, nil, messages.FleetQuery{})
+// fleets returns all fleets that answers list, unless err says that the caller's input is wrong.
+func (s *Server) fleets(ctx context.Context, err error) ([]*messages.Fleet, error) {
+	all, err := do(ctx, s, err, messages.FleetQuery{})
 	now := time.Now()
 	return slices.DeleteFunc(slices.Clone(all), func(f *messages.Fleet) bool {
 		return !f.Terminated.IsZero() && now.Sub(f.Terminated) >= terminatedShown

@@ -31,9 +31,6 @@ func (s *Server) deleteLocation(ctx context.Context, in *gamelift.DeleteLocation
 // (CUSTOM), by name.
 func (s *Server) listLocations(ctx context.Context, in *gamelift.ListLocationsInput) (*gamelift.ListLocationsOutput, error) {
 	locations, err := do(ctx, s, nil, messages.LocationQuery{})
-	if err != nil {
-		return nil, err
-	}
 	locations = slices.DeleteFunc(slices.Clone(locations), func(l messages.Location) bool {
 		filter := types.LocationFilterAws
 		if messages.CustomLocation(l.Name) {
@@ -43,7 +40,7 @@ func (s *Server) listLocations(ctx context.Context, in *gamelift.ListLocationsIn
 	})
 	how := pagingOf(in, 200)
 	how.limit = cmp.Or(how.limit, aws.Int32(pageLocations))
-	shown, token, err := page(s, how, locations, func(l messages.Location) position { return at(time.Time{}, l.Name) }, s.location)
+	shown, token, err := page(s, err, how, locations, func(l messages.Location) position { return at(time.Time{}, l.Name) }, s.location)
 	return &gamelift.ListLocationsOutput{Locations: shown, NextToken: token}, err
 }
 

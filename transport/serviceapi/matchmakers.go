@@ -97,14 +97,8 @@ func seconds(n *int32) *time.Duration {
 
 // describeMatchmakers lists configurations, oldest first: all, the named ones, or those of a rule set.
 func (s *Server) describeMatchmakers(ctx context.Context, in *gamelift.DescribeMatchmakingConfigurationsInput) (*gamelift.DescribeMatchmakingConfigurationsOutput, error) {
-	found, err := do(ctx, s, nil, messages.MatchmakerQuery{})
-	if err != nil {
-		return nil, err
-	}
 	rules, err := s.arns.ruleSet(in.RuleSetName)
-	if err != nil {
-		return nil, err
-	}
+	found, err := do(ctx, s, err, messages.MatchmakerQuery{})
 	wanted := make(map[messages.MatchmakerName]bool, len(in.Names))
 	for i := range in.Names {
 		if name, err := s.arns.matcher(&in.Names[i]); err == nil {
@@ -114,7 +108,7 @@ func (s *Server) describeMatchmakers(ctx context.Context, in *gamelift.DescribeM
 	found = slices.DeleteFunc(slices.Clone(found), func(k *messages.Matchmaker) bool {
 		return len(in.Names) > 0 && !wanted[k.Name] || rules != "" && k.RuleSet != rules
 	})
-	shown, token, err := page(s, pagingOf(in, pageMatchmakingMax), found, func(k *messages.Matchmaker) position { return at(k.Created, k.Name) }, s.matchmaker)
+	shown, token, err := page(s, err, pagingOf(in, pageMatchmakingMax), found, func(k *messages.Matchmaker) position { return at(k.Created, k.Name) }, s.matchmaker)
 	return &gamelift.DescribeMatchmakingConfigurationsOutput{Configurations: shown, NextToken: token}, err
 }
 

@@ -124,8 +124,11 @@ func cut[T any](p *pager, how paging, items []T, of func(T) position) ([]T, *str
 	return items, &token, nil
 }
 
-// page is cut, with items as they are shown.
-func page[T, S any](s *Server, how paging, items []T, of func(T) position, show func(T) *S) ([]S, *string, error) {
+// page is cut, with items as they are shown. With an error there are no items: it is returned.
+func page[T, S any](s *Server, err error, how paging, items []T, of func(T) position, show func(T) *S) ([]S, *string, error) {
+	if err != nil {
+		return nil, nil, err
+	}
 	items, token, err := cut(s.pager, how, items, of)
 	return shownAll(items, show), token, err
 }

@@ -58,9 +58,6 @@ func (s *Server) updateQueue(ctx context.Context, in *gamelift.UpdateGameSession
 // describeQueues lists queues, oldest first: all, or the named ones without unknown names.
 func (s *Server) describeQueues(ctx context.Context, in *gamelift.DescribeGameSessionQueuesInput) (*gamelift.DescribeGameSessionQueuesOutput, error) {
 	found, err := do(ctx, s, nil, messages.QueueQuery{})
-	if err != nil {
-		return nil, err
-	}
 	if len(in.Names) > 0 {
 		wanted := make(map[messages.QueueName]bool, len(in.Names))
 		for _, name := range in.Names {
@@ -70,7 +67,7 @@ func (s *Server) describeQueues(ctx context.Context, in *gamelift.DescribeGameSe
 		}
 		found = slices.DeleteFunc(slices.Clone(found), func(q *messages.Queue) bool { return !wanted[q.Name] })
 	}
-	shown, token, err := page(s, pagingOf(in, pageQueuesMax), found, func(q *messages.Queue) position { return at(q.Created, q.Name) }, s.queue)
+	shown, token, err := page(s, err, pagingOf(in, pageQueuesMax), found, func(q *messages.Queue) position { return at(q.Created, q.Name) }, s.queue)
 	return &gamelift.DescribeGameSessionQueuesOutput{GameSessionQueues: shown, NextToken: token}, err
 }
 

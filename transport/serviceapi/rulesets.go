@@ -53,7 +53,7 @@ func (s *Server) describeRuleSets(ctx context.Context, in *gamelift.DescribeMatc
 		}
 		found = slices.DeleteFunc(slices.Clone(found), func(r *messages.RuleSet) bool { return !wanted[r.Name] })
 	}
-	shown, token, err := page(s, pagingOf(in, pageMatchmakingMax), found, func(r *messages.RuleSet) position { return at(r.Created, r.Name) }, s.ruleSet)
+	shown, token, err := page(s, nil, pagingOf(in, pageMatchmakingMax), found, func(r *messages.RuleSet) position { return at(r.Created, r.Name) }, s.ruleSet)
 	return &gamelift.DescribeMatchmakingRuleSetsOutput{RuleSets: shown, NextToken: token}, err
 }
 

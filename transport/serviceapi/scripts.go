@@ -64,10 +64,7 @@ func (s *Server) describeScript(ctx context.Context, in *gamelift.DescribeScript
 // listScripts lists scripts, oldest first.
 func (s *Server) listScripts(ctx context.Context, in *gamelift.ListScriptsInput) (*gamelift.ListScriptsOutput, error) {
 	found, err := do(ctx, s, nil, messages.ScriptQuery{})
-	if err != nil {
-		return nil, err
-	}
-	shown, token, err := page(s, pagingOf(in, pageMax), found, func(r *messages.Script) position { return at(r.Created, r.ID) }, s.script)
+	shown, token, err := page(s, err, pagingOf(in, pageMax), found, func(r *messages.Script) position { return at(r.Created, r.ID) }, s.script)
 	return &gamelift.ListScriptsOutput{Scripts: shown, NextToken: token}, err
 }
 
