@@ -100,14 +100,3 @@ func TestAdmissionBoundsTheRateAndForgets(t *testing.T) {
 		t.Errorf("%d addresses are remembered", n)
 	}
 }
-
-func TestKindsAreNamedAsMetricsNameThem(t *testing.T) {
-	for k, want := range map[Kind]string{WS: "ws", WSS: "wss", KCP: "kcp", 0: "", Kind(KindCount): ""} {
-		if k.String() != want {
-			t.Errorf("%d is %q", k, k)
-		}
-		if got, valid := k.Channel(), k > 0 && int(k) < KindCount; valid && got.String() != want || !valid && got != 0 {
-			t.Errorf("metrics call %v %q", k, got)
-		}
-	}
-}

@@ -8,37 +8,13 @@ import (
 	"troupe/messages/wire"
 )
 
-// Kind names a transport; it is also the label of its metrics.
-type Kind uint8
-
-// Transports. Channels of the same number carry their packets.
-const (
-	WS Kind = iota + 1 // WebSocket over TCP
-	WSS
-	KCP
-	KindCount = int(KCP) + 1 // size of an array indexed by Kind
-)
-
-// String returns the transport's short name, empty for an invalid transport.
-func (k Kind) String() string { return k.Channel().String() }
-
-// Channel returns the transport's name in metrics, which has the same number; 0 for an invalid transport.
-func (k Kind) Channel() counters.Channel {
-	if int(k) >= KindCount {
-		return 0
-	}
-	return counters.Channel(k)
-}
-
-// Encrypted reports whether its connections are encrypted. Their fast channels are encrypted too.
-func (k Kind) Encrypted() bool { return k != WS }
-
 // Conn is the write side of one reliable connection. All methods may be called from any goroutine, and none blocks on the network.
 // A closed connection ignores all calls.
 type Conn interface {
 	// ID is unique within the process and never reused.
 	ID() uint64
-	Kind() Kind
+	// Channel names the transport.
+	Channel() counters.Channel
 	RemoteAddr() netip.AddrPort
 	// SetSource names the queue that Flush drains; nil stops draining. It returns once no drain of the previous source is under way,
 	// which may then be handed to another connection.

@@ -23,6 +23,9 @@ const (
 // String returns the label value.
 func (c Channel) String() string { return name(c, "ws", "wss", "kcp", "udp", "dtls") }
 
+// Encrypted reports whether what it carries is encrypted.
+func (c Channel) Encrypted() bool { return c != WS && c != UDP }
+
 // ChannelPair is the channels of a player's previous and new connection.
 type ChannelPair uint8
 

@@ -18,7 +18,7 @@ func (p *peer) OpenFast(peer messages.PeerID) (offer player.FastOffer) {
 		p.fast = p.channel
 		return player.FastOffer{Link: own.OpenFast(p.OnFast), Channel: p.channel, Port: plain.Port()} // LOGIN_RESPONSE must name a port; the client does not use it
 	}
-	if p.conn.Kind().Encrypted() && secured != nil {
+	if p.conn.Channel().Encrypted() && secured != nil {
 		p.fast = counters.DTLS
 		offer = player.FastOffer{Channel: counters.DTLS, Port: secured.Port(), Anchors: secured.Anchors()}
 		var a *fast.SecuredAssociation

@@ -15,7 +15,7 @@ type numberedConn struct{ transport.Conn }
 
 func (numberedConn) ID() uint64 { return 1 }
 
-func (numberedConn) Kind() transport.Kind { return transport.WS }
+func (numberedConn) Channel() counters.Channel { return counters.WS }
 
 func (numberedConn) RemoteAddr() netip.AddrPort { return netip.MustParseAddrPort("127.0.0.1:4000") }
 

@@ -43,7 +43,7 @@ func New(o Options) *Gateway {
 
 // Accept implements transport.Acceptor: every connection gets an actor.
 func (g *Gateway) Accept(c transport.Conn) (transport.Handler, messages.CloseReason) {
-	p := &peer{gateway: g, conn: c, channel: c.Kind().Channel(), openedAt: g.clock()}
+	p := &peer{gateway: g, conn: c, channel: c.Channel(), openedAt: g.clock()}
 	p.handle = g.o.System.Connect(c, p.channel, p)
 	return p, 0
 }

@@ -50,7 +50,7 @@ func newConn(l *Listener, carrier Carrier, ticket *transport.Ticket) *Conn {
 func (c *Conn) ID() uint64 { return c.id }
 
 // Kind implements transport.Conn.
-func (c *Conn) Kind() transport.Kind { return transport.KCP }
+func (c *Conn) Channel() counters.Channel { return counters.KCP }
 
 // RemoteAddr implements transport.Conn.
 func (c *Conn) RemoteAddr() netip.AddrPort { return c.e.carrier.RemoteAddr() }

@@ -5,17 +5,18 @@ import (
 	"time"
 
 	"troupe/messages"
+	"troupe/messages/counters"
 	"troupe/transport"
 )
 
-// acceptComesFirst: one Accept per connection, with an id, a kind and an address.
+// acceptComesFirst: one Accept per connection, with an id, a channel and an address.
 func acceptComesFirst(e *env) {
 	e.start()
 	const n = 8
 	for i := range n {
 		p, l := e.connect()
-		if l.ID() == 0 || l.Kind() < 1 || int(l.Kind()) >= transport.KindCount {
-			e.Errorf("connection %d of kind %v", l.ID(), l.Kind())
+		if l.ID() == 0 || l.Channel() < 1 || l.Channel() > counters.KCP {
+			e.Errorf("connection %d over %v", l.ID(), l.Channel())
 		}
 		if err := p.Send(series{id: i, sizes: smallSizes}.message(i)); err != nil {
 			e.Fatalf("send: %v", err)

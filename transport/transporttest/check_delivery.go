@@ -316,7 +316,7 @@ func anyGoroutine(e *env) {
 		for range each {
 			l.Ping([]byte("mark"))
 			l.SetSource(src)
-			_, _, _ = l.ID(), l.Kind(), l.RemoteAddr()
+			_, _, _ = l.ID(), l.Channel(), l.RemoteAddr()
 		}
 	})
 	all.Go(func() {

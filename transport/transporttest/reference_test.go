@@ -143,7 +143,7 @@ type refConn struct {
 var _ transport.Conn = (*refConn)(nil)
 
 func (c *refConn) ID() uint64                 { return c.id }
-func (c *refConn) Kind() transport.Kind       { return transport.WS }
+func (c *refConn) Channel() counters.Channel  { return counters.WS }
 func (c *refConn) RemoteAddr() netip.AddrPort { return c.remote }
 func (c *refConn) PongsInOrder() bool         { return true }
 

@@ -85,7 +85,7 @@ type outbound struct {
 
 // newConn makes the connection of a socket whose handshake is done. Early are bytes read together with the request.
 func (l *Listener) newConn(nc net.Conn, remote netip.AddrPort, ticket *transport.Ticket, early []byte) *Conn {
-	c := &Conn{id: l.opt.NextID(), l: l, nc: nc, raw: rawConnOf(nc), remote: remote, patient: l.kind == transport.WSS}
+	c := &Conn{id: l.opt.NextID(), l: l, nc: nc, raw: rawConnOf(nc), remote: remote, patient: l.channel == counters.WSS}
 	if len(early) <= readBufferBytes {
 		c.in.buf = takeSmall()
 	} else {
@@ -112,16 +112,14 @@ func addrPort(addr net.Addr) netip.AddrPort {
 // ID implements transport.Conn.
 func (c *Conn) ID() uint64 { return c.id }
 
-// Kind implements transport.Conn.
-func (c *Conn) Kind() transport.Kind { return c.l.kind }
+// Channel implements transport.Conn.
+func (c *Conn) Channel() counters.Channel { return c.l.channel }
 
 // PongsInOrder implements transport.Conn: pings and messages share one stream.
 func (c *Conn) PongsInOrder() bool { return true }
 
 // RemoteAddr implements transport.Conn. It is the zero value for an address that is not IP and port.
 func (c *Conn) RemoteAddr() netip.AddrPort { return c.remote }
-
-func (c *Conn) channel() counters.Channel { return c.l.kind.Channel() }
 
 // LoginRead implements transport.Conn.
 func (c *Conn) LoginRead() { c.ticket.Load().LoginRead() }

@@ -130,8 +130,8 @@ func (c *Conn) readOn() {
 // accept asks for the connection's handler. The error is errPanicked if there is no answer.
 func (c *Conn) accept(acceptor transport.Acceptor) error {
 	count := c.l.opt.Counters
-	count.Accepted.Add(c.channel(), 1)
-	count.Connections.Add(c.channel(), 1)
+	count.Accepted.Add(c.Channel(), 1)
+	count.Connections.Add(c.Channel(), 1)
 	var handler transport.Handler
 	accepted := c.guard(func() {
 		h, refusal := acceptor.Accept(c)
@@ -172,7 +172,7 @@ func (c *Conn) finish(code uint16, err error) transport.End {
 	_ = c.nc.Close()
 	c.awaitWriter()
 	end := c.release(code, err)
-	end.Count(c.l.opt.Counters, c.channel())
+	end.Count(c.l.opt.Counters, c.Channel())
 	return end
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"troupe/messages"
+	"troupe/messages/counters"
 	"troupe/transport"
 	"troupe/transport/internal/openset"
 )
@@ -20,7 +21,7 @@ type Listener struct {
 	openset.Set[*Conn]
 
 	opt     Options
-	kind    transport.Kind
+	channel counters.Channel
 	started time.Time
 	ln      net.Listener
 	tuned   bool      // accepted sockets have their options already
@@ -52,14 +53,14 @@ func Listen(opt Options) (*Listener, error) {
 		l.ln = ln
 	}
 	if opt.TLS != nil {
-		l.kind = transport.WSS
+		l.channel = counters.WSS
 		l.ln = &tlsListener{Listener: l.ln, config: opt.TLS, timeout: opt.WriteTimeout}
 	}
 	return l, nil
 }
 
 func newListener(opt Options) *Listener {
-	l := &Listener{opt: opt, kind: transport.WS, started: time.Now(), handshaking: make(map[*handshakingConn]struct{})}
+	l := &Listener{opt: opt, channel: counters.WS, started: time.Now(), handshaking: make(map[*handshakingConn]struct{})}
 	l.readers.New = newHeaderReader
 	return l
 }

@@ -35,8 +35,8 @@ func TestBothPathsAndAnyOriginAreAccepted(t *testing.T) {
 					"Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits")
 				cl := h.dial(t, path, lines...)
 				p := h.accepted(t)
-				if p.Kind() != transport.WS || p.RemoteAddr().String() != cl.conn.LocalAddr().String() {
-					t.Errorf("kind %v, remote %v, client %v", p.Kind(), p.RemoteAddr(), cl.conn.LocalAddr())
+				if p.Channel() != counters.WS || p.RemoteAddr().String() != cl.conn.LocalAddr().String() {
+					t.Errorf("channel %v, remote %v, client %v", p.Channel(), p.RemoteAddr(), cl.conn.LocalAddr())
 				}
 				if ids[p.ID()] {
 					t.Errorf("id %d twice", p.ID())
@@ -285,8 +285,8 @@ func TestProxyProtocolInFrontOfTLS(t *testing.T) {
 			if _, err := io.WriteString(secure, request(path)); err != nil {
 				t.Fatal(err)
 			}
-			if p := h.accepted(t); p.RemoteAddr().String() != "192.0.2.9:12345" || p.Kind() != transport.WSS {
-				t.Errorf("%s: it is %v over %v", path, p.RemoteAddr(), p.Kind())
+			if p := h.accepted(t); p.RemoteAddr().String() != "192.0.2.9:12345" || p.Channel() != counters.WSS {
+				t.Errorf("%s: it is %v over %v", path, p.RemoteAddr(), p.Channel())
 			}
 		}
 	})

@@ -143,8 +143,8 @@ func (c *Conn) writeWaiting(s *scratch) error {
 }
 
 func (c *Conn) countWrite(n int) {
-	c.l.opt.Counters.Writes.Add(c.channel(), 1)
-	c.l.opt.Counters.BytesOut.Add(c.channel(), int64(n))
+	c.l.opt.Counters.Writes.Add(c.Channel(), 1)
+	c.l.opt.Counters.BytesOut.Add(c.Channel(), int64(n))
 }
 
 // composeGuarded is compose, but a panic of the source ends this connection. The caller holds mu and owns s.

@@ -86,11 +86,11 @@ func TestEachRuleCanFail(t *testing.T) {
 		},
 		"a transport's abilities are methods of its connections": {
 			[]string{
-				"transport/gateway/a.go\npackage x\n\nfunc f(c transport.Conn) bool { return c.Kind() == transport.KCP }\n",
+				"transport/gateway/a.go\npackage x\n\nfunc f(c transport.Conn) bool { return c.Channel() == counters.KCP }\n",
 				"actors/player/a.go\npackage x\n\nfunc f(c conn) {\n\tswitch c.Channel() {\n\tcase counters.WSS:\n\t}\n}\n",
 			},
 			[]string{
-				"transport/host/a.go\npackage x\n\nvar _ = transport.WSS\n", "transport/kcp/a.go\npackage x\n\nvar _ = counters.KCP\n",
+				"transport/host/a.go\npackage x\n\nvar _ = counters.WSS\n", "transport/kcp/a.go\npackage x\n\nvar _ = counters.KCP\n",
 				"actors/actorstest/a.go\npackage x\n\nvar _ = counters.WS\n", "transport/gateway/b.go\npackage x\n\nvar _ = counters.UDP\n",
 			},
 		},

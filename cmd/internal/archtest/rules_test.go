@@ -294,7 +294,7 @@ func findUnsafe(all []*source) (found []violation) {
 }
 
 // kinds are the names of single transports.
-var kinds = map[string]bool{"transport.WS": true, "transport.WSS": true, "transport.KCP": true, "counters.WS": true, "counters.WSS": true, "counters.KCP": true}
+var kinds = map[string]bool{"counters.WS": true, "counters.WSS": true, "counters.KCP": true}
 
 // findKinds finds actors and the gateway naming a single transport. The packages of
 // transports, and host, which opens them, may.
