@@ -9,9 +9,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// Client is one player. Dial makes it. Its methods may be called from any goroutine.
-// It outlives its connections, unless Options.Reconnect is off. Call Close or Abort at
-// the end.
+// Client is one player. Dial makes it; call Close or Abort at the end. Its methods may be called from any goroutine.
+// It outlives its connections, unless Options.Reconnect is off.
 type Client struct {
 	// set once, by Dial
 	o      Options
@@ -22,9 +21,8 @@ type Client struct {
 	done   chan struct{} // closed when every goroutine has ended
 	end    End           // valid once done is closed
 
-	// Each holds one token. The holder of inbox may emit events, and decides from which
-	// connection they come. The holder of moves may make a Move. The lock order is moves,
-	// inbox, mu.
+	// Each holds one token. The holder of inbox may emit events, and decides from which connection they come; that of moves may
+	// make a Move. The lock order is moves, inbox, mu.
 	inbox, moves chan struct{}
 	nudge        chan struct{} // ends the wait between two attempts
 
@@ -103,9 +101,8 @@ func (c *Client) Attached() bool {
 	return cn.cause == nil
 }
 
-// Events returns the channel of received events, in order, across connections. The
-// channel is closed after Done, at the end of the Client. Events that are still in its
-// buffer can be taken then.
+// Events returns the channel of received events, in order, across connections. It is closed after Done, at the end of the
+// Client; events that are still in its buffer can be taken then.
 func (c *Client) Events() <-chan Event { return c.events }
 
 // Done is closed when the Client has ended, not while a lost connection may be resumed. Then only Events is to be closed.
@@ -122,9 +119,8 @@ func (c *Client) End() End {
 // FastUp reports whether messages of intent Fast go by the fast channel.
 func (c *Client) FastUp() bool { return c.current.Load().fastUp() }
 
-// FastErr returns why the current connection has no fast channel, or none any more. It is
-// nil while the channel is up or being set up for the first time, and without
-// Options.Fast.
+// FastErr returns why the current connection has no fast channel, or none any more. It is nil while the channel is up or is
+// first being set up, and without Options.Fast.
 func (c *Client) FastErr() error {
 	cn := c.current.Load()
 	if cn == nil || cn.fast == nil {
@@ -188,10 +184,9 @@ func (c *Client) group(ctx context.Context, op, group, least int32) error {
 	return c.put(ctx, &h, false)
 }
 
-// Close sends messages that are still queued, leaves the game session with close code
-// 1000, and returns when no goroutine is left, after about three seconds at most. While
-// the connection is lost, Close cannot tell the host, which holds the seat until its
-// window is over, unless it has accepted a new login meanwhile.
+// Close sends messages that are still queued, leaves the game session with close code 1000, and returns when no goroutine is
+// left, after three seconds or so at most. It cannot tell the host while the connection is lost: then the host holds the seat
+// until its window is over, unless it has accepted a new login meanwhile.
 func (c *Client) Close() {
 	if cn := c.depart(true); cn != nil {
 		c.awaitWritten(cn)
@@ -200,8 +195,7 @@ func (c *Client) Close() {
 	<-c.done
 }
 
-// Abort drops the connection without a close frame, ends the Client, and returns when no
-// goroutine is left. To the host this is a lost connection: the player may come back.
+// Abort drops the connection without a close frame, ends the Client, and returns when no goroutine is left. The player may come back.
 func (c *Client) Abort() {
 	if cn := c.depart(false); cn != nil {
 		cn.link.abort()

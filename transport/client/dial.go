@@ -12,12 +12,11 @@ import (
 	"troupe/messages/wire"
 )
 
-// Dial opens a connection and logs in. The context bounds Dial only, not the Client; when
-// it ends, nothing of the attempt is left. If the host refuses the login, the error is
-// a *RefusedError, which may take up to two seconds more because of the closing
-// handshake. If there is no connection, or it ends before the login is answered, it is an *EndError. If
-// the context or Options.DialTimeout ends first, it wraps that one's error. If
-// the host asks the client to try later, Dial does so for as long as the context allows.
+// Dial opens a connection and logs in. The context bounds Dial only, not the Client; when it ends, nothing of the attempt is
+// left. If the host refuses the login, the error is a *RefusedError, up to two seconds later because of the closing handshake.
+// If there is no connection, or it ends before the login is answered, it is an *EndError. If the context or
+// Options.DialTimeout ends first, it wraps that one's error. If the host asks the client to try later, Dial does so for as
+// long as the context allows.
 func Dial(ctx context.Context, o Options) (*Client, error) {
 	o, err := o.withDefaults()
 	if err != nil {

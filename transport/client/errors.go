@@ -27,9 +27,8 @@ var (
 
 // Errors that End.Err and Client.FastErr match.
 var (
-	// ErrSilent: nothing came from the host for Options.SilenceMax. With KCP also: nothing
-	// came for Options.StallMax despite probes, or the host acknowledged nothing for
-	// 10 s, or StallMax if that is longer.
+	// ErrSilent: nothing came from the host for Options.SilenceMax. With KCP also: nothing came for Options.StallMax despite
+	// probes, or no acknowledgement for 10 s, or StallMax if that is longer.
 	ErrSilent = errors.New("client: the host is silent")
 	// ErrGaveUp: the connection could not be resumed in time, or new ones failed again and again.
 	ErrGaveUp = errors.New("client: did not come back")
@@ -64,8 +63,7 @@ func (e *RefusedError) Error() string {
 // Unwrap returns ErrRefused.
 func (e *RefusedError) Unwrap() error { return ErrRefused }
 
-// EndError is the error of a Dial that got no connection, or whose connection ended before the login was
-// answered. It matches ErrClosed, and every error that End.Err matches.
+// EndError: Dial got no connection, or it ended before the login was answered. It matches ErrClosed, and all that End.Err matches.
 type EndError struct{ End End }
 
 // Error describes the end.

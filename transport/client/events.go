@@ -19,10 +19,9 @@ const (
 	EventMembership
 	// EventFastUp tells that messages of intent Fast go by the fast channel from now on.
 	EventFastUp
-	// EventFastDown tells that the fast channel is not up, or not any more: messages of
-	// intent Fast go by the reliable channel. Client.FastErr says why. An EventFastUp may
-	// follow: if the path was lost, the client tries another handshake for as long as the
-	// connection lasts. After a Move, EventFastDown is about the old connection.
+	// EventFastDown tells that the fast channel is not up, or not any more (Client.FastErr says why): messages of intent Fast go
+	// by the reliable channel. An EventFastUp may follow: a lost path is set up again while the connection lasts. After a Move,
+	// EventFastDown is about the old connection.
 	EventFastDown
 	// EventDetached tells that the connection is lost and that the client reconnects.
 	EventDetached
@@ -72,13 +71,11 @@ type Reconnected struct {
 	// Attempts is the number of attempts, and After the time since the loss.
 	Attempts int
 	After    time.Duration
-	// Replayed is how many messages of the program were under way at the loss and are sent
-	// again. The host drops duplicates. 0 if the host does not number messages.
+	// Replayed is how many messages under way at the loss are sent again; the host drops duplicates. 0 if it does not number messages.
 	Replayed uint64
 	// Lost is how many messages to this player the host could not keep; an EventGap follows.
 	Lost uint64
-	// PeerID is the same as before, unless the host does not number messages and the
-	// player was not resumed.
+	// PeerID is the same as before, unless the host does not number messages and did not resume the player.
 	PeerID int32
 }
 
@@ -87,8 +84,7 @@ type Gap struct{ Lost uint64 }
 
 // End says how a connection, or the Client, ended.
 type End struct {
-	// Code is the host's close code, 0 if it sent none. Troupe's own codes are
-	// messages.CloseReason, on every transport.
+	// Code is the host's close code, 0 if it sent none; Troupe's own are messages.CloseReason, on every transport.
 	Code uint16
 	// Reason is the text that came with the close code.
 	Reason string
@@ -98,8 +94,7 @@ type End struct {
 	Err error
 }
 
-// Retry says what a client should do next: log in again now, later, or not at all. A
-// Client does this by itself, unless Options.Reconnect is off.
+// Retry says whether to log in again now, later, or not at all. A Client does so by itself, unless Options.Reconnect is off.
 func (e End) Retry() messages.Retry {
 	switch {
 	case e.Local, errors.Is(e.Err, ErrGaveUp):

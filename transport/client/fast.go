@@ -50,8 +50,7 @@ const (
 	fastDown // for good
 )
 
-// open gives the channel its path, and the channel then owns the path. It returns false if the
-// channel is closed. Awaits is the op code of the host's answer, 0 for a path that needs none.
+// open makes path the channel's own; false if the channel is closed. Awaits is the op code of the host's answer, 0 if none is needed.
 func (f *fastChannel) open(path *fastPath, awaits int32) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -65,8 +64,7 @@ func (f *fastChannel) open(path *fastPath, awaits int32) bool {
 	return true
 }
 
-// answer processes the host's answer to a handshake. Only the first one counts. It reports whether
-// the channel was already up: then the answer shows only that the host is alive.
+// answer processes the host's answer to a handshake. Again: the channel was up already, and this shows only that the host is alive.
 func (f *fastChannel) answer(op int32, accepted bool) (again bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -160,8 +158,7 @@ func (f *fastChannel) announce() {
 	f.c.client.emit(f.c, Event{Kind: EventFastUp, Sender: wire.ServerPeer})
 }
 
-// fail ends the channel for good, but not the connection. A helper tells the program, because that
-// may wait. If the host has refused the channel before, the refusal stays the reason.
+// fail ends the channel for good, not the connection. A helper tells the program: that may wait. An earlier refusal stays the reason.
 func (f *fastChannel) fail(err error) {
 	f.close()
 	if f.c.alive.Err() != nil {

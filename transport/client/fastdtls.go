@@ -13,11 +13,9 @@ import (
 )
 
 const (
-	// handshakeTimeout is how long a socket and the DTLS handshake of a fast channel are tried.
-	// Nothing waits for it, so it may outlast a short network failure.
+	// handshakeTimeout bounds socket and DTLS handshake of a fast channel. Nothing waits for it: it may outlast a short network failure.
 	handshakeTimeout = 30 * time.Second
-	// retryTimeout is the same for later handshakes, after the channel was up: a new
-	// attempt then succeeds sooner than the retransmissions of an old one.
+	// retryTimeout is the same after the channel was up: a new attempt then succeeds sooner than the retransmissions of an old one.
 	retryTimeout = 5 * time.Second
 )
 
@@ -46,9 +44,8 @@ type dtlsSetup struct {
 	identity wire.VerifyIdentity
 }
 
-// runDTLS sets the channel up, and again when its association is dead, if the host supports that:
-// the token is bound to one association until the host is told that this one is lost. It ends
-// with the connection.
+// runDTLS sets the channel up, and again when its association is dead, if the host supports that: the token is bound to one
+// association until the host is told that it is lost. It ends with the connection.
 func (f *fastChannel) runDTLS(link net.Conn, login *wire.LoginResult, serverName string, sessions *dtls.Sessions, payload []byte) {
 	if len(login.CACert) == 0 {
 		f.fail(fmt.Errorf("%w: it announced no certificate", ErrFastRefused))

@@ -11,8 +11,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// runUDP sets the fast channel of ws up, plain UDP with the handshake -5, -6, -7 (realtime.md 7), and again whenever its path is
-// dead. It ends with the connection.
+// runUDP sets the plain UDP channel up (handshake -5, -6, -7, realtime.md 7), again whenever its path is dead, until the connection ends.
 func (f *fastChannel) runUDP(link net.Conn, port int) {
 	connect := func(dst []byte, seq int32) []byte { return wire.AppendUDPConnect(dst, f.c.client.PeerID(), seq) }
 	for first := true; ; first = false {
@@ -45,8 +44,7 @@ func (f *fastChannel) runUDP(link net.Conn, port int) {
 	}
 }
 
-// acknowledge tells the host that its -6 has arrived. A -6 that answers a probe is acknowledged
-// too: the host may have followed the client to another address and wait for it.
+// acknowledge confirms a -6, also one that answers a probe: the host may have followed the client to another address and wait for it.
 func (f *fastChannel) acknowledge() {
 	f.send(func(dst []byte, seq int32) []byte { return wire.AppendClientAck(dst, f.c.client.PeerID(), seq) })
 }

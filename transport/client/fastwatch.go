@@ -7,13 +7,11 @@ import (
 	"troupe/messages/wire"
 )
 
-// A client gets no error when its datagrams are lost: a NAT that has dropped or changed the
-// socket's mapping silently drops the host's datagrams. So after some silence the client probes:
-// it sends the handshake's packet again, which hosts answer. If no answer comes, the channel is
-// down: the program is told, both sides use the reliable channel, and the handshake begins again.
+// A client gets no error when its datagrams are lost, as when a NAT has dropped or changed the socket's mapping. So after some
+// silence it probes: it sends the handshake's packet again, which hosts answer. Without an answer the channel is down: the
+// program is told, both sides use the reliable channel, and the handshake begins again.
 
-// probePolicy says when to probe the host, and when to give up. It counts probes and not time, so
-// that a process that was suspended for a while probes before it gives up.
+// probePolicy says when to probe the host, and when to give up. It counts probes, not time: a process may have been suspended.
 type probePolicy struct {
 	quiet time.Duration // silence before the first probe
 	every time.Duration // interval between probes
@@ -21,8 +19,7 @@ type probePolicy struct {
 }
 
 var (
-	// udpProbes gives up after 3.4 s. A host follows a client to another port after 2 s
-	// of silence (reliability.md 6), so in that case the channel never goes down.
+	// udpProbes gives up after 3.4 s, later than the 2 s of silence after which a host follows a client to another port (reliability.md 6).
 	udpProbes = probePolicy{quiet: time.Second, every: 200 * time.Millisecond, most: 12}
 	// dtlsProbes gives up after 2.7 s. A host follows at once.
 	dtlsProbes = probePolicy{quiet: 600 * time.Millisecond, every: 150 * time.Millisecond, most: 14}
@@ -93,9 +90,8 @@ func (f *fastChannel) down(err error) bool {
 	return true
 }
 
-// askHost asks the host to use only the reliable channel until the next handshake, which may then
-// come from another address. It sends a -5 by the reliable channel; hosts that number packets
-// understand it.
+// askHost asks the host to use only the reliable channel until the next handshake, which may come from another address. It
+// sends a -5 by the reliable channel, which hosts that number packets understand.
 func (f *fastChannel) askHost() {
 	c := f.c.client
 	var h wire.Header

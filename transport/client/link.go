@@ -11,9 +11,8 @@ import (
 // closeTimeout is how long Close waits for the host's close frame.
 const closeTimeout = time.Second
 
-// link is a connection's reliable channel. Received units go to connection.onUnit, one call at a
-// time; connection.onEnd is the last call, made once. Send, close and abort may be called from
-// any goroutine, also after the end.
+// link is a connection's reliable channel. Received units go to connection.onUnit, one call at a time; connection.onEnd is
+// called once, last. Any goroutine may call send, close and abort, also after the end.
 type link interface {
 	// send sends one unit, which it does not keep. An error of the end matches ErrClosed.
 	send(ctx context.Context, unit []byte) error

@@ -5,12 +5,10 @@ import (
 	"fmt"
 )
 
-// Move opens a new connection, over another transport or another path, and then drops
-// the current one. If the host numbers messages, no reliable message is lost or comes
-// twice. Later reconnects use t as well. After an error everything is as before, except
-// that the connection may have been lost in the meantime: then Move may take three
-// seconds more, and returns ErrDetached, as while the connection is lost. The program
-// must keep taking events: if their buffer is full, Move waits until its context ends.
+// Move opens a new connection, over another transport or another path, and then drops the current one. If the host numbers
+// messages, no reliable message is lost or comes twice. Later reconnects use t as well. After an error everything is as
+// before, unless the connection was lost in the meantime: then Move may take three seconds more, and returns ErrDetached, as
+// while the connection is lost. The program must keep taking events: if their buffer is full, Move waits until its context ends.
 func (c *Client) Move(ctx context.Context, t Transport) error {
 	if t < WS || t > Auto {
 		return fmt.Errorf("client: %s is no transport", t)

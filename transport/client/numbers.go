@@ -11,9 +11,8 @@ import (
 // acksMax is how many packets may come before they are acknowledged at once (reliability.md 2.4).
 const acksMax = 16
 
-// acksRidingMax is the same for a client that piggybacks acks on its own packets: its next packet
-// will come soon. A separate ack costs the host as much as a message: with fifty players in a
-// game session, one for every sixteen packets would take a fifth of the host's time.
+// acksRidingMax is the same if acks ride on the client's own packets, the next of which comes soon. A separate ack costs the
+// host as much as a message: with fifty players in a game session, one per sixteen packets would take a fifth of its time.
 const acksRidingMax = 64
 
 // Errors of numbers.
@@ -83,8 +82,7 @@ func (n *numbers) put(h *wire.Header, fast bool) (ok bool) {
 	return true
 }
 
-// next appends the next unit to dst: a packet, with an ack if it is numbered, or an ack that is
-// due. Again says that the packet was written before, on another connection.
+// next appends to dst a packet, with an ack if it is numbered, or an ack that is due. Again: another connection has written the packet.
 func (n *numbers) next(dst []byte) (unit []byte, again, ok bool) {
 	k := n.out.next()
 	switch {
@@ -129,9 +127,8 @@ func (n *numbers) acknowledge() uint64 {
 	return n.told
 }
 
-// take processes the number and the ack of a received packet, each 0 for none. Fresh reports that
-// the packet is no duplicate. An error is a violation of the protocol, and the connection must
-// end.
+// take processes the number and the ack of a received packet, each 0 for none. Fresh: the packet is no duplicate. An error is a
+// violation of the protocol, and must end the connection.
 func (n *numbers) take(number, ack uint64) (fresh bool, err error) {
 	if !n.on() {
 		return true, nil
@@ -169,8 +166,7 @@ type resumption struct {
 	gap    uint64 // lost packets of the host
 }
 
-// answer processes the host's answer to a login; said is the highest received number that the
-// login reported. An error is final: the player session cannot go on.
+// answer processes the answer to a login that reported said as the highest number received. After an error the session cannot go on.
 func (n *numbers) answer(r *wire.LoginResult, said uint64) (resumption, error) {
 	numbering := numberingOf(r.Caps)
 	on := numbering == numberingOn

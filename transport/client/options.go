@@ -65,14 +65,12 @@ func ParseTransport(name string) (Transport, error) {
 // dialTimeoutDefault is a little more than a host waits for a LOGIN.
 const dialTimeoutDefault = 15 * time.Second
 
-// Options are what Dial needs. Addr and PlayerSessionID are required; the zero
-// value of everything else is its default.
+// Options are what Dial needs: Addr and PlayerSessionID. The zero value of everything else is its default.
 type Options struct {
 	// Addr is the host:port of ws or wss, as the player session tells it: IP
 	// address and port for ws, DNS name and port for wss.
 	Addr string
-	// WSSAddr is the host:port of wss for players who may go from ws to wss, or fall
-	// back to it; default Addr.
+	// WSSAddr is the host:port of wss for players who may change or fall back to it; default Addr.
 	WSSAddr string
 	// PlayerSessionID is the id of the player session to log in with, psess-...
 	PlayerSessionID string
@@ -83,21 +81,16 @@ type Options struct {
 	Transport Transport
 	// KCPAddr is the host:port of KCP; default the host of Addr and KCPPort.
 	KCPAddr string
-	// TLS is used as it is for wss, except for its NextProtos. For DTLS, which is
-	// KCP and the fast channel of wss, ServerName is taken from it, and for KCP
-	// RootCAs. The default trusts the system's roots and the name dialled. It is
-	// not changed.
+	// TLS is used as it is for wss, except for its NextProtos. For DTLS (KCP, and the fast channel of wss) ServerName is taken
+	// from it, and for KCP RootCAs. Default: the system's roots and the name dialled. It is not changed.
 	TLS *tls.Config
-	// Sessions caches DTLS sessions, so that a reconnect saves a round trip and a key
-	// exchange. All dials of a program may share one; by default each Client has its own.
+	// Sessions caches DTLS sessions: a reconnect saves a round trip and a key exchange. Dials may share one; default: the Client's own.
 	Sessions *dtls.Sessions
 
-	// DialContext opens TCP connections and UDP sockets, the latter from an address if local is valid; nil: those of
-	// the operating system.
+	// DialContext opens TCP connections and UDP sockets, these from local if it is valid; nil: those of the operating system.
 	DialContext func(ctx context.Context, network string, local netip.Addr, address string) (net.Conn, error)
 
-	// Fast sends messages of intent Fast by the fast channel once it is up. Without
-	// it they go by the reliable channel.
+	// Fast sends messages of intent Fast by the fast channel once it is up, and not by the reliable one.
 	Fast bool
 	// EventsMax is how many events wait for the program (see the package
 	// comment); default 1024.
@@ -105,32 +98,24 @@ type Options struct {
 
 	// Reconnect says how the Client comes back after a loss; by default it does.
 	Reconnect Reconnect
-	// SendBufferBytes and SendBufferMessages bound the reliable messages that the
-	// host has not acknowledged; default 1 MiB and 4096.
+	// SendBufferBytes and SendBufferMessages bound what is sent reliably and not yet acknowledged; default 1 MiB and 4096.
 	SendBufferBytes    int
 	SendBufferMessages int
-	// OnDetached, OnReconnected and OnGap are called with the events of the same
-	// names, before these go into the channel, and in order with all events but
-	// those of the fast channel. They block the reader, so they must not wait, and
-	// must not call Close, Abort or Move.
+	// OnDetached, OnReconnected and OnGap are called with their events, before these go into the channel, and in order with all
+	// events but those of the fast channel. They block the reader: they must not wait, nor call Close, Abort or Move.
 	OnDetached    func(End)
 	OnReconnected func(Reconnected)
 	OnGap         func(Gap)
 
-	// DialTimeout bounds Dial beside its context, and each attempt to come back;
-	// default 15 s.
+	// DialTimeout bounds Dial beside its context, and each attempt to reconnect; default 15 s.
 	DialTimeout time.Duration
-	// AutoTimeout is how long Auto tries KCP, the login included: default 3 s, and
-	// never more than a third of what Dial has left.
+	// AutoTimeout is how long Auto tries KCP, with the login: default 3 s, and never more than a third of what Dial has left.
 	AutoTimeout time.Duration
-	// SilenceMax is how long the host may be silent before the connection counts as
-	// lost. A host pings every 3 s, unless its game sets another interval; default
-	// 15 s.
+	// SilenceMax is how long the host may be silent before the connection counts as lost; default 15 s. A host pings every 3 s,
+	// unless its game sets another interval.
 	SilenceMax time.Duration
-	// StallMax is the same for KCP, where the client probes a silent host from a fifth of
-	// StallMax on; default 2.8 s. A smaller value detects a dead network sooner, but
-	// mistakes a slow one for dead. Above 10 s it is also how long the host may
-	// acknowledge nothing.
+	// StallMax is the same for KCP, where the client probes a silent host from a fifth of it on; default 2.8 s. Less detects a dead
+	// network sooner, but mistakes a slow one for dead. Above 10 s it also bounds how long the host may acknowledge nothing.
 	StallMax time.Duration
 }
 
@@ -188,20 +173,17 @@ func (o *Options) serverName(addr string) string {
 // Intent says how a message is to be delivered.
 type Intent uint8
 
-// Intents. The zero value counts as Reliable; messages of the official clients
-// are Fast unless told otherwise.
+// Intents. Zero counts as Reliable; messages of the official clients are Fast unless told otherwise.
 const (
 	// Reliable messages arrive in order, or the Client ends.
 	Reliable Intent = iota + 1
-	// Fast messages may be lost, and are dropped if they come late. They go by the
-	// reliable channel while the fast one is not up, and above FastPayloadMax.
+	// Fast messages may be lost, or dropped if late. They go by the reliable channel without a fast one, and above FastPayloadMax.
 	Fast
 )
 
 // Message is an application message to send.
 type Message struct {
-	// OpCode is the game's own, a positive number; 0 and negative numbers that the
-	// protocol does not use are possible.
+	// OpCode is the game's own: a positive number, 0, or a negative one that the protocol does not use.
 	OpCode int32
 	// TargetPlayer is a peer id, Server, or 0; it comes before TargetGroup.
 	TargetPlayer int32

@@ -2,8 +2,7 @@ package client
 
 import "sync"
 
-// outbox holds encoded packets in order, from when they are accepted until they
-// need not be sent again. It is a ring that grows up to its bounds.
+// outbox holds accepted packets, encoded and in order, until they need not be sent again. It is a ring that grows up to its bounds.
 type outbox struct {
 	ring  []kept
 	head  int // index of the oldest

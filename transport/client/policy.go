@@ -19,15 +19,13 @@ const (
 )
 
 const (
-	// The first attempts after the loss of a working connection are quick: they are counted
-	// from triesQuick, or from triesCalm if there was no loss for calm. Such a first loss may
-	// be one that many clients share, so it gets fewer quick attempts.
+	// The first attempts after the loss of a working connection are quick: they are counted from triesQuick, or from triesCalm if
+	// there was no loss for calm, because many clients may share such a first loss.
 	triesQuick = -2
 	triesCalm  = -1
 	calm       = 30 * time.Second
-	// Losses come in series on a bad link. But a host may accept a player and drop it at once,
-	// again and again. So quick attempts follow only lossesMax losses in a row, and one more
-	// loss per lossEvery.
+	// Losses come in series on a bad link. But a host may accept a player and drop it at once, again and again. So quick attempts
+	// follow only lossesMax losses in a row, and one more per lossEvery.
 	lossesMax = 10
 	lossEvery = time.Second
 	// abandonedLoginMax is how long an abandoned login may take to reach the host.
@@ -39,9 +37,8 @@ const (
 	laterMin = time.Second
 	// violationsMax is how many violations of the numbering without a message between them end the Client.
 	violationsMax = 5
-	// attemptFirst bounds the first attempt after a loss. Each next one may take twice as long,
-	// up to Options.DialTimeout: when the network is back, a new attempt succeeds sooner than
-	// the retransmissions of an old one. Over KCP it bounds only how long the host may say nothing
+	// attemptFirst bounds the first attempt after a loss. Each next one may take twice as long, up to Options.DialTimeout: a new
+	// attempt finds that the network is back sooner than retransmissions of an old one. Over KCP it bounds only the host's silence
 	// during the handshake: a new attempt would throw away what a busy host has done for the old one.
 	attemptFirst = 3 * time.Second
 )
@@ -77,8 +74,7 @@ func (r *Reconnect) check() error {
 	return nil
 }
 
-// patience is how long after a loss the Client tries; window is the host's, 0 if
-// it told none.
+// giveUpAfter is how long after a loss the Client tries; window is the host's, 0 if it told none.
 func (r *Reconnect) giveUpAfter(window time.Duration) time.Duration {
 	switch {
 	case r.GiveUpAfter > 0:
@@ -104,8 +100,7 @@ func (r *Reconnect) delayMax(n int) time.Duration {
 	return min(d, r.DelayMax)
 }
 
-// delay is the random part of the wait before attempt n. It comes on top of what
-// the host asks for, so that a crowd does not come back in one instant.
+// delay is the random part of the wait before attempt n, beside what the host asks for: a crowd must not come back in one instant.
 func (r *Reconnect) delay(n int) time.Duration { return rand.N(r.delayMax(n) + 1) }
 
 // delayAfter returns the random part of the wait before attempt n. If the host has asked for a
@@ -141,9 +136,8 @@ func (a *recentLosses) next(now time.Time, tries int) int {
 	return tries
 }
 
-// afterLoss returns the least wait after the end of a connection, or that there is no further
-// attempt. AtOnce says that the wait needs no random part: this side dropped the connection, so
-// other clients have not lost theirs at the same time.
+// afterLoss returns the least wait after the end of a connection, or that there is no further attempt. AtOnce: the wait needs
+// no random part, because this side dropped the connection and other clients did not lose theirs with it.
 func afterLoss(end End) (asked time.Duration, atOnce, final bool) {
 	switch end.Retry() {
 	case messages.RetryNever:

@@ -85,8 +85,7 @@ func (c *Client) hopeless(end End) bool {
 	return c.violated >= violationsMax
 }
 
-// nextDelay returns the random wait before the next attempt, in addition to the wait that the
-// host asked for. A host asks many clients at once, so the wait is not a short one then.
+// nextDelay returns the random wait beside the one asked for. A host asks many clients at once, so it is not a short one then.
 func (c *Client) nextDelay(asked time.Duration) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,14 +166,12 @@ func (c *Client) tryAgain(ctx context.Context, n int) error {
 	return c.connect(ctx, t)
 }
 
-// NetworkChanged drops the connection without a close frame and opens another one at
-// once. It is for programs that the operating system tells about a new network: the
-// Client need not wait until it finds the old connection silent. If the host has asked
-// it to come later, the Client still waits. With Reconnect.Off the Client ends.
+// NetworkChanged drops the connection without a close frame and opens another one at once. It is for programs that the
+// operating system tells about a new network. If the host has asked the Client to come later, it still waits. With
+// Reconnect.Off the Client ends.
 func (c *Client) NetworkChanged() { c.Outage(0) }
 
-// Outage simulates a network outage, for tests: it drops the connection without a close
-// frame, and the Client makes no attempt to reconnect for d.
+// Outage simulates a network outage, for tests: it drops the connection without a close frame, and the Client does not reconnect for d.
 func (c *Client) Outage(d time.Duration) {
 	c.mu.Lock()
 	c.notBefore = time.Now().Add(d)

@@ -6,16 +6,14 @@ import (
 	"time"
 )
 
-// A TCP connection begins with a SYN. If it is lost, the kernel retransmits it only after a
-// second, which on a flaky link is most of the time that a player is disconnected. So a dial that
-// takes long is joined by a second one, and by a third.
+// The kernel retransmits a lost SYN only after a second, most of the time that a player on a flaky link is disconnected. So a
+// dial that takes long is joined by a second one, and by a third.
 const (
 	redialAfter = 250 * time.Millisecond // before the second dial; twice that before the third
 	redialsMax  = 2
 )
 
-// dialAgain dials, and starts further dials in parallel when the first takes long. It returns the
-// first result, be it a connection or an error, and closes all other connections.
+// dialAgain dials, again in parallel if that takes long. It returns the first result, connection or error, and closes the others.
 func dialAgain(ctx context.Context, dial func(ctx context.Context) (net.Conn, error)) (net.Conn, error) {
 	type outcome struct {
 		conn net.Conn

@@ -84,8 +84,7 @@ func (c *Client) kick(cn *connection) {
 	}
 }
 
-// write is the writer goroutine, which runs while packets are queued. After the login only it
-// writes, so that numbers rise on the wire, and no context of the program can cut a unit.
+// write is the writer goroutine while packets are queued. After the login only it writes: numbers rise, and no context cuts a unit.
 func (cn *connection) write() {
 	defer cn.helpers.Done()
 	b := buffers.Get().(*[]byte)

@@ -14,9 +14,8 @@ type Stats struct {
 	Gaps, Lost uint64
 }
 
-// ChannelStats are the counts of one channel. They include packets of the protocol
-// itself. Bytes count packets with their length prefix, without the overhead of
-// WebSocket, TLS, KCP or UDP.
+// ChannelStats are the counts of one channel, with the packets of the protocol itself. Bytes count packets with their length
+// prefix, without the overhead of WebSocket, TLS, KCP or UDP.
 type ChannelStats struct {
 	Sent, SentBytes         uint64
 	Received, ReceivedBytes uint64
@@ -26,8 +25,7 @@ type ChannelStats struct {
 	Stale uint64
 	// Dropped packets were dropped because the event buffer was full; fast channel only.
 	Dropped uint64
-	// Unsent messages were not taken by the kernel, or there was no connection; messages of
-	// intent Fast only. Sent does not count them.
+	// Unsent messages, of intent Fast only, found no connection or were not taken by the kernel. Sent does not count them.
 	Unsent uint64
 }
 

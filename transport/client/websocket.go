@@ -142,9 +142,8 @@ func appendFrame(dst []byte, op rfc6455.Opcode, payload []byte) []byte {
 	return rfc6455.AppendMasked(dst, op, binary.LittleEndian.Uint32(mask[:]), payload)
 }
 
-// read returns the next control frame or complete message; rfc6455.Binary and rfc6455.Text are
-// messages. Control frames may come between the fragments of a message. The payload is valid
-// until the next read.
+// read returns the next complete message (rfc6455.Binary, rfc6455.Text) or control frame, which may come between the fragments
+// of a message. The payload is valid until the next read.
 func (s *socket) read() (op rfc6455.Opcode, payload []byte, err error) {
 	for {
 		op, fin, size, err := s.header()

@@ -12,9 +12,8 @@ import (
 //go:embed dist/client.js
 var bundle []byte
 
-// Handler serves the bundle: a public file that pages of any origin may import. Browsers ask whether
-// it has changed each time they use it, so that a page never runs with the client of an older host.
-// It may be called concurrently.
+// Handler serves the bundle: a public file that pages of any origin may import. Browsers ask on each use whether it has
+// changed, so that no page runs the client of an older host. It may be called concurrently.
 func Handler() http.Handler {
 	sum := sha256.Sum256(bundle)
 	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
