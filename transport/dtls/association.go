@@ -29,10 +29,8 @@ var (
 
 // Handler takes what arrives on an Association.
 type Handler interface {
-	// OnRecord takes the plain text of one authentic application record, at most
-	// 2048 bytes, valid only during the call. Calls come one at a time, nearly all
-	// from the socket's reader, and hold up every peer of that socket: the handler
-	// must not block.
+	// OnRecord takes the plain text of one authentic application record, at most 2048 bytes, valid only during the call. Calls
+	// come one at a time, nearly all from the socket's reader, and hold up all its peers: the handler must not block.
 	OnRecord(plain []byte)
 	// OnClosed is called once, last, when the association has ended. It must not block.
 	OnClosed(err error)
@@ -96,10 +94,9 @@ func (a *Association) setRemote(remote netip.AddrPort) { a.remote.Store(&remote)
 // Unread reports whether datagrams wait in the socket, perhaps the peer's. False where the kernel cannot be asked.
 func (a *Association) Unread() bool { return a.arrivals.unread() }
 
-// Write encrypts plain as one record and hands it to the kernel. It returns false if
-// the record was not sent: plain is longer than PlainMax, the kernel did not take the
-// record at once (both are counted), or the association has ended. A record that was
-// sent may still be lost. Write does not keep plain and does not allocate.
+// Write encrypts plain as one record and hands it to the kernel. It returns false if the record was not sent: it is longer
+// than PlainMax, the kernel did not take it at once (both are counted), or the association has ended. A record that was sent
+// may still be lost. Write does not keep plain and does not allocate.
 func (a *Association) Write(plain []byte) bool {
 	if a.closed.Load() {
 		return false
@@ -163,9 +160,8 @@ func (a *Association) end(why error, goodbye bool) {
 	}()
 }
 
-// receive processes one record of epoch 1, which it decrypts in place. It returns 0, or the
-// reason for dropping the record: RecordReplayed, or RecordForged, after which the record's
-// bytes are destroyed. The caller counts the drop.
+// receive processes one record of epoch 1, which it decrypts in place. It returns 0, or the reason for a drop, which the caller
+// counts: RecordReplayed, or RecordForged, after which the record's bytes are destroyed.
 func (a *Association) receive(r *record) counters.RecordDrop {
 	a.in.Lock()
 	defer a.in.Unlock()
@@ -198,10 +194,8 @@ func (a *Association) takeEarly(early [][]byte) {
 	}
 }
 
-// adopt processes a record from an address other than the association's. If the record is
-// authentic and newer than all records before it, the peer has moved to that address, and move
-// reports whether the association may follow. Adopt reports whether the record belongs to the
-// association. It decrypts in place.
+// adopt processes a record from another address, and decrypts it in place. If it is authentic and newer than all before, the
+// peer has moved there, and move reports whether the association may follow. Adopt reports whether the record is the association's.
 func (a *Association) adopt(r *record, move func() bool) bool {
 	a.in.Lock()
 	defer a.in.Unlock()

@@ -27,11 +27,9 @@ type DialOptions struct {
 	SilenceMax time.Duration  // ends a handshake if the host says nothing for so long; 0: no limit
 }
 
-// Dial makes a client's association. ctx bounds the handshake only. Dial verifies the
-// certificate. It calls accept before it returns and before any record arrives, and the
-// Handler that accept returns gets the records. Errors of the handshake are the
-// library's, wrapped. If someone else closes the socket, the handshake or the association
-// ends at once, with net.ErrClosed.
+// Dial makes a client's association. ctx bounds the handshake only. Dial verifies the certificate. It calls accept before it
+// returns and before any record arrives; the Handler that accept returns gets the records. Errors of the handshake are the
+// library's, wrapped. If someone else closes the socket, handshake or association end at once, with net.ErrClosed.
 func Dial(ctx context.Context, o DialOptions, accept func(a *Association) Handler) (*Association, error) {
 	conn, name, err := o.open(ctx)
 	if err != nil {

@@ -211,8 +211,7 @@ func (e *Endpoint) plain(from netip.AddrPort, a *Association, r *record) *half {
 	return nil
 }
 
-// current returns the handshake that a record belongs to. A ClientHello with another random
-// replaces a handshake whose address is not proven: its hello was forged, or its client is gone.
+// current returns a record's handshake. A ClientHello with another random replaces one that is not proven: forged, or its client is gone.
 func (e *Endpoint) current(h *half, r *record) *half {
 	if r.epoch != 0 || r.typ != handshake || h.pipe.isProven() {
 		return h
@@ -254,9 +253,8 @@ const cookieTime = 250 * time.Millisecond
 // owedMax is how long a handshake may wait for this host's first answer: the library answers some hellos never.
 const owedMax = time.Second
 
-// admit applies the caps, and takes a token of each rate limit only if there is room. If there is
-// none, it evicts the oldest handshake whose address is not proven: a forged address never is,
-// so forged hellos cannot keep out the owner of the address. The caller holds mu.
+// admit applies the caps, and takes a token of each rate limit only if there is room. Otherwise it evicts the oldest handshake
+// whose address is not proven, as a forged one never is: forged hellos cannot keep its owner out. The caller holds mu.
 func (e *Endpoint) admit(from netip.AddrPort, key netip.Prefix, hello clientHello) counters.HandshakeOutcome {
 	now := time.Now()
 	switch {

@@ -16,9 +16,8 @@ const (
 	earlyUnprovenMax = 2
 )
 
-// filter decides which of a peer's records reach the library during a handshake. The library
-// reads in goroutines of its own, where a panic cannot be recovered: the filter is the only
-// protection from input that would cause one.
+// filter decides which of a peer's records reach the library during a handshake. It is the only protection from input that
+// would cause a panic there, which cannot be recovered in the library's own goroutines.
 type filter struct {
 	client         bool // this side is the client
 	suite          counters.Suite

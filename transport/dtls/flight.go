@@ -2,10 +2,9 @@ package dtls
 
 import "slices"
 
-// flight collects a server's answer to the second ClientHello, and releases it as one datagram
-// when it is complete. The library needs this when it caches sessions: it parses an incomplete
-// flight again with each part, finds the session id of the ServerHello in the cache, where it
-// has just stored it, and mistakes the handshake for a resumption.
+// flight collects a server's answer to the second ClientHello, and releases it whole, as one datagram. When the library caches
+// sessions, it needs this: it parses a part of a flight again with each further one, finds the ServerHello's session id in the
+// cache, where it has just stored it, and mistakes the handshake for a resumption.
 type flight struct {
 	parts    []part // of an incomplete flight, in order
 	begun    bool   // the ServerHello has arrived

@@ -83,10 +83,9 @@ func (h *half) flush() {
 	h.gathered = h.gathered[:0]
 }
 
-// takeEarly keeps a record until the handshake is done. If the handshake has just ended, the
-// record goes to the association at once, and takeEarly returns true. The caller passes an alert
-// that is kept to the library too: it fails the handshake, or ends the association if the
-// handshake has ended by then.
+// takeEarly keeps a record until the handshake is done. If it has just ended, the record goes to the association at once, and
+// takeEarly returns true. The caller passes an alert that is kept to the library too: it fails the handshake, or ends the
+// association if the handshake has ended by then.
 func (h *half) takeEarly(r *record) (taken bool) {
 	h.mu.Lock()
 	a := h.became

@@ -27,14 +27,12 @@ import (
 	"troupe/messages/counters"
 )
 
-// Only this file uses github.com/pion/dtls: it runs a handshake and returns the keys. v2 is at
-// its end of life, so input that it is known to handle wrongly does not reach it (filter.go).
-// Its record layer is not used, because its AES-GCM nonces are random (CVE-2026-26014); the
-// library seals only the one Finished of a handshake.
+// Only this file uses github.com/pion/dtls: it runs a handshake and returns the keys. v2 is at its end of life: input that it
+// handles wrongly does not reach it (filter.go). Its record layer seals only the one Finished of a handshake, because its
+// AES-GCM nonces are random (CVE-2026-26014).
 
-// flightIntervalMin and flightIntervalMax bound the time before a flight is sent again. It is random for each handshake, or
-// many peers that lost their connections at once would also repeat their flights at once.
-// The library repeats at even distances; [repeats] thins that out.
+// flightIntervalMin and flightIntervalMax bound the random time before a handshake sends a flight again: many peers that lost their
+// connections at once must not repeat at once. The library repeats at even distances; [repeats] thins that out.
 const (
 	flightIntervalMin = 150 * time.Millisecond
 	flightIntervalMax = 250 * time.Millisecond

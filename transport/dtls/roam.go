@@ -8,13 +8,11 @@ import (
 	"troupe/messages/counters"
 )
 
-// There are no connection ids (RFC 9146) here, because stock clients do not support them. When a
-// NAT gives a peer another port or address, its records come from an unknown address and do not
-// identify their association. So the reader tries to decrypt a record from an unknown address
-// with the keys of associations that are silent and expect a number close to the record's,
-// those of the same IP address first. The association whose keys fit follows the record to its
-// address, if the record is newer than all before: only the peer can make such a record, and a
-// replayed one moves nothing.
+// There are no connection ids (RFC 9146) here: stock clients do not support them. When a NAT gives a peer another port or
+// address, its records come from an unknown address and do not name their association. So the reader tries to decrypt them
+// with the keys of associations that are silent and expect a number close to the record's, those of the same IP address first.
+// The association whose keys fit follows a record that is newer than all before to its address: only the peer can make one,
+// and a replayed one moves nothing.
 
 const (
 	// roamSilence is how long an association must have been silent to be a candidate.
@@ -23,10 +21,9 @@ const (
 	roamAhead = 4096
 	// roamTries is how many associations are tried for one record.
 	roamTries = 8
-	// The work that unauthenticated peers can cause is bounded by a budget of roamPerSecond units
-	// per second, a few percent of a core. Checking one association costs one unit, trying to
-	// decrypt costs tryCost. Associations of other IP addresses are checked only while half
-	// of the budget is left.
+	// A budget of roamPerSecond units per second, a few percent of a core, bounds the work that unauthenticated peers can cause.
+	// Checking one association costs one unit, trying to decrypt tryCost. Associations of other IP addresses are checked only
+	// while half of the budget is left.
 	tryCost       = 32
 	roamPerSecond = 1 << 20
 )

@@ -9,9 +9,8 @@ import (
 // sessionLifetime is how long a session may be resumed (RFC 5246 F.1.4 allows up to a day).
 const sessionLifetime = time.Hour
 
-// Sessions caches DTLS sessions for resumption. Resuming saves a round trip, and saves
-// both sides the key exchange. The cache is bounded: a new entry evicts the oldest. It
-// is kept in memory only. Safe for concurrent use.
+// Sessions caches DTLS sessions in memory: resuming saves a round trip, and both sides the key exchange. It is bounded: a new
+// entry evicts the oldest. Safe for concurrent use.
 type Sessions struct {
 	most int
 
