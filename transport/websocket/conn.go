@@ -17,10 +17,8 @@ import (
 // sendsMax is how many frames of the host's own may wait (transport.Conn).
 const sendsMax = 16
 
-// Conn is one WebSocket connection of a client. A Listener makes it, and it ends by
-// itself. It implements transport.Conn, whose contract holds for every method. Its own
-// goroutine reads. The goroutine that calls Flush writes, or a writer goroutine while
-// the peer is slow.
+// Conn is one WebSocket connection of a client. A Listener makes it, and it ends by itself. It implements transport.Conn,
+// whose contract holds for every method. Its own goroutine reads; whoever calls Flush writes, or for a slow peer a writer goroutine.
 type Conn struct {
 	id     uint64
 	l      *Listener

@@ -11,20 +11,17 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-// Close implements transport.Conn. It returns at once. The writer goroutine writes
-// queued frames, and starts no further write of them after CloseLinger. Then it writes
-// the close frame, waits for the peer's close frame for as long again, and closes the
-// socket. If the peer has stalled, so that the close frame cannot be written, the socket
-// is closed after twice CloseLinger. Only the first reason counts.
+// Close implements transport.Conn. It returns at once. The writer goroutine writes queued frames, and starts no further write
+// of them after CloseLinger. Then it writes the close frame, waits for the peer's for as long again, and closes the socket: at
+// the latest after twice CloseLinger, if a stalled peer takes no close frame. Only the first reason counts.
 func (c *Conn) Close(reason messages.CloseReason) {
 	if c.startClose(reason, true) {
 		c.startWriter()
 	}
 }
 
-// startClose starts to close the connection from the host's side. With drain, queued frames
-// are written before the close frame; without it, only the close frame, because the peer
-// broke the protocol. It returns false if the connection is closing already.
+// startClose starts to close the connection from the host's side. With drain, queued frames are written before the close
+// frame; without it, as the peer broke the protocol, only that is. It returns false if the connection is closing already.
 func (c *Conn) startClose(reason messages.CloseReason, drain bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

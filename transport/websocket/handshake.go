@@ -121,8 +121,7 @@ func (v *handshakingConn) upgrade(in *headerReader) {
 	l.open(v, early)
 }
 
-// answer refuses a request, and respond answers one, and closes the connection. Respond reads the rest of the input first,
-// because a reset could destroy the answer.
+// answer refuses a request, respond answers one, and both close. Respond first reads the rest: a reset could destroy the answer.
 func (v *handshakingConn) answer(status int, text string) {
 	v.refuse(counters.RefusedHandshake)
 	v.respond(status, text)

@@ -64,9 +64,8 @@ func setSendBuffer(fd uintptr, bytes int) error {
 	return unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUF, bytes)
 }
 
-// rawCall is write or read of a non-blocking socket. It never waits, so the scheduler need not be told of it,
-// which costs a tenth of a microsecond, and far more on a host with little to do: there each call would wake
-// the runtime's monitor thread.
+// rawCall is write or read of a non-blocking socket. It never waits, so the scheduler is not told: that costs a tenth of a
+// microsecond, and far more on a host with little to do, where each call would wake the runtime's monitor thread.
 func rawCall(call, fd uintptr, b []byte) (int, error) {
 	if len(b) == 0 {
 		return 0, nil

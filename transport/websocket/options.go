@@ -23,8 +23,7 @@ type Options struct {
 	// TLS makes it wss. It must offer no protocol but http/1.1.
 	TLS *tls.Config
 
-	// Proxies are load balancers: a connection from one must begin with a PROXY protocol v2
-	// header, before TLS, and counts for the client that the header names.
+	// Proxies are load balancers, whose connections begin, before TLS, with a PROXY protocol v2 header and count for the client it names.
 	Proxies transport.Proxies
 	// Admission limits peers without a login; nil means no limits. Several listeners may share it.
 	Admission *transport.Admission
@@ -35,9 +34,8 @@ type Options struct {
 	// NextID numbers connections, uniquely in the process: all listeners share it. Nil: a counter of this package.
 	NextID func() uint64
 
-	// WriteTimeout is how long a write may make no progress before the connection counts as
-	// lost; default 10 s (reliability.md 2.7). On Linux, an acknowledgement by the peer's
-	// system is progress. It is also the TCP_USER_TIMEOUT of a connection that ends.
+	// WriteTimeout is how long a write may make no progress (on Linux also an acknowledgement by the peer's system) before the
+	// connection counts as lost; default 10 s (reliability.md 2.7). It is also the TCP_USER_TIMEOUT of a connection that ends.
 	WriteTimeout time.Duration
 	// CloseLinger is how long Close writes queued frames, and then how long it waits for the peer's answer; default 1 s.
 	CloseLinger time.Duration

@@ -35,9 +35,8 @@ const (
 	gotControl                      // a whole control frame
 )
 
-// parser turns bytes from a client into events, by the rules of RFC 6455. It
-// keeps no bytes: the caller offers the same ones again, with more behind
-// them, until they are used. It knows nothing of sockets and time.
+// parser turns bytes from a client into events, by the rules of RFC 6455. It keeps no bytes: the caller offers those not used
+// again, with more behind them. It knows nothing of sockets and time.
 type parser struct {
 	bytesMax  int // payload of one message; may change between calls
 	framesMax int // frames of one message
@@ -50,9 +49,8 @@ type parser struct {
 	left   int    // bytes of the frame under way still to come; the caller may read them directly into the message
 }
 
-// next parses the start of b. A message in one frame and a control frame are returned whole
-// if they fit into window bytes, the largest input that the caller can offer, at least 256.
-// All other frames are returned in parts.
+// next parses the start of b. A control frame, or a message in one frame, is returned whole if it fits into window bytes, the
+// largest input that the caller can offer, at least 256. All other frames are returned in parts.
 func (p *parser) next(b []byte, window int) (event, *rfc6455.Violation) {
 	if p.left > 0 {
 		return p.part(b, 0), nil

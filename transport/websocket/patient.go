@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// patient is the socket under TLS. A write of TLS that times out in the middle breaks the
-// connection, and a slow peer may receive a record in pieces. So the write timeout is
-// measured here, and restarts with each piece that the peer receives.
+// patient is the socket under TLS, which breaks when a write times out in the middle. A slow peer may receive a record in
+// pieces, so the write timeout is measured here, and restarts with each piece.
 type patient struct {
 	net.Conn
 	timeout time.Duration

@@ -48,9 +48,8 @@ func (c *Conn) answered() {
 	c.mu.Unlock()
 }
 
-// moves decides after a write timeout whether the peer still receives bytes: the kernel wakes
-// a writer only when its buffer has much room again. It asks the kernel only after a write has
-// waited, which most writes never do.
+// moves decides after a write timeout whether the peer still receives bytes: the kernel wakes a writer only when its buffer has
+// much room again. It asks the kernel only after a write has waited: most never do.
 type moves struct {
 	sys   syscall.RawConn
 	acked uint64
@@ -71,9 +70,8 @@ func (m *moves) wait(timeout time.Duration) time.Duration {
 	return timeout
 }
 
-// on reports whether to go on waiting after a write that timed out and wrote n bytes: if
-// the kernel took some, if the peer has acknowledged some since the last call, or if this is
-// the first call, which has nothing to compare with.
+// on reports whether to go on waiting after a write that timed out and wrote n bytes: if the kernel took some, the peer has
+// acknowledged some since the last call, or this is the first call, which has nothing to compare with.
 func (m *moves) on(n int) bool {
 	p, ok := progressOf(m.sys)
 	return m.moved(n, p.acked, ok)
@@ -108,10 +106,9 @@ func sysOf(nc net.Conn) syscall.RawConn {
 	return nil
 }
 
-// limitKernel makes the kernel give up on a stalled peer, and free its send buffer, once the
-// connection ends. It is not set earlier, because it would also cut a peer that reads slowly:
-// TCP_USER_TIMEOUT runs until the peer's window has room for the whole segment at the head of
-// the queue, which can be 64 KiB.
+// limitKernel makes the kernel give up on a stalled peer, and free its send buffer, once the connection ends. Set earlier it
+// would also cut a peer that reads slowly: TCP_USER_TIMEOUT runs until the peer's window has room for the whole segment at the
+// head of the queue, which can be 64 KiB.
 func (c *Conn) limitKernel() {
 	if sys := c.sys(); sys != nil {
 		_ = setUserTimeout(sys, max(c.l.opt.WriteTimeout, time.Millisecond))

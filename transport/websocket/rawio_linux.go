@@ -24,9 +24,8 @@ func rawConnOf(nc net.Conn) syscall.RawConn {
 	return raw
 }
 
-// try writes as many bytes as the kernel takes without blocking, perhaps none. It uses Control, not
-// Write: only one goroutine writes at a time (outbound.writer), and nobody waits here, so the
-// lock and the deadline of Write would cost a delivery time for nothing.
+// try writes as many bytes as the kernel takes without blocking, perhaps none. With one writer (outbound.writer) that does not
+// wait here, the lock and the deadline of Write would cost a delivery time for nothing: it uses Control.
 func (s *scratch) try(raw syscall.RawConn) (n int, err error) {
 	s.n, s.err = 0, nil
 	if err := raw.Control(s.attempt); err != nil {

@@ -2,16 +2,14 @@ package websocket
 
 import "bytes"
 
-// A login storm is many opening handshakes. net/http's parser puts the headers into a map: 1.5 KiB of
-// garbage for each handshake, which lies between what players keep. So a request as clients send it is
-// parsed here, in place, and anything else by net/http. A fuzz test looks for requests that are accepted
-// here and mean something else to net/http.
+// A login storm is many opening handshakes, and net/http's parser leaves 1.5 KiB of garbage of each between what players keep.
+// So a request as clients send it is parsed here, in place, and anything else by net/http. A fuzz test looks for requests that
+// are accepted here and mean something else to net/http.
 
 const usualPath = "GET /websocket HTTP/1.1\r\n"
 
-// parseUsual parses a request header that asks for the WebSocket of a player, as clients write it:
-// one line for each header that matters, no body, nothing doubtful. It returns the header's length and
-// the Sec-WebSocket-Key, or 0 for whatever is not such a header, or not whole.
+// parseUsual parses a request header for a player's WebSocket as clients write it: one line for each header that matters, no
+// body, nothing doubtful. It returns its length and the Sec-WebSocket-Key, or 0 for any other header or a part of one.
 func parseUsual(read []byte) (used int, key []byte) {
 	rest, ok := bytes.CutPrefix(read, []byte(usualPath))
 	if !ok {

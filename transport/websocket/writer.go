@@ -165,9 +165,8 @@ func (c *Conn) composeGuarded(s *scratch) (more bool) {
 	return c.compose(s)
 }
 
-// compose fills s with the next frames: pong and ping, the host's own frames, then frames of
-// the source, and at the end the close frame. It reports whether the source has more. The
-// caller holds mu and owns s.
+// compose fills s with the next frames: pong and ping, the host's own, those of the source, and at the end the close frame. It
+// reports whether the source has more. The caller holds mu and owns s.
 func (c *Conn) compose(s *scratch) (more bool) {
 	o := &c.out
 	if o.writer == writerRecheck {
