@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// clock is the timer of all connections of a Listener. It fires them one after the other, in one goroutine. Where thousands are
-// due at once, because the host is late or a crowd is gone, a goroutine for each would keep the socket's reader from what the
-// peers have answered, and more would be sent again. With one goroutine the timers become later instead.
+// clock is the timer of all connections of a Listener. One goroutine fires them in turn: where thousands are due at once, because
+// the host is late or a crowd is gone, one for each would keep the socket's reader from the peers' answers, and more would be resent.
 type clock struct {
 	start time.Time
 	fired func() // for tests; nil

@@ -121,9 +121,8 @@ func (c *Conn) Ping(payload []byte) {
 	c.e.leave()
 }
 
-// Close implements transport.Conn. It returns at once. Queued frames are sent, and
-// dropped if they are not acknowledged within CloseLinger. Then the peer gets a bye,
-// and has a second to acknowledge it. Only the first reason counts.
+// Close implements transport.Conn. It returns at once. Queued frames have CloseLinger to be acknowledged, and are then dropped.
+// Then the peer gets a bye, and a second to acknowledge it. Only the first reason counts.
 func (c *Conn) Close(reason messages.CloseReason) {
 	if reason == 0 {
 		reason = messages.CloseInternalError // 0 is a bug of the caller

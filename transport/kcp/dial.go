@@ -15,9 +15,8 @@ type DialOptions struct {
 	DTLS         dtls.DialOptions
 	SilenceMax   time.Duration // without a sign of the host; default 10 s
 	WriteTimeout time.Duration // without progress; default 10 s
-	// StallMax is how long the host may be silent if the stream pings it: after a fifth of
-	// this time the stream sends up to fourteen pings. Default: no such pings, only
-	// SilenceMax and WriteTimeout apply.
+	// StallMax is how long the host may be silent although the stream pings it, up to fourteen times from a fifth of StallMax on.
+	// Default: no such pings, only SilenceMax and WriteTimeout apply.
 	StallMax time.Duration
 	QueueMax int // messages that may wait in Send; default 1024
 }

@@ -19,9 +19,8 @@ import (
 const (
 	// windowSegments is KCP's window in each direction, in segments of about 1.2 KB.
 	windowSegments = 128
-	// pendingSegments is the receive window before the login, and the send window
-	// until the peer has told its own: a peer without a login makes KCP hold twice
-	// as many buffers of 1500 bytes at most.
+	// pendingSegments is the receive window before the login, and the send window until the peer has told its own: twice as many
+	// buffers of 1500 bytes are the most that KCP holds for a peer without a login.
 	pendingSegments = 16
 
 	// MessageMax is the largest message in either direction, in bytes: one window.
@@ -37,8 +36,7 @@ type owner interface {
 	refill() (more bool)
 	// ending is called once, before onClosed, with the lock held: from then on only a drain calls refill.
 	ending()
-	// onMessage, onAlive and onClosed are called one at a time and may wait. The
-	// bytes are valid during the call. onClosed is called once, last.
+	// onMessage, onAlive and onClosed (once, last) are called one at a time and may wait. The bytes are valid during the call.
 	onMessage(message []byte)
 	onAlive(pong []byte)
 	onClosed(end ended)
@@ -61,9 +59,8 @@ type settings struct {
 	clock         *clock
 }
 
-// engine is one connection: KCP, the frames around it, and its timer. Methods that change
-// the engine run between lock and leave. Those that do not call lock themselves expect the
-// lock to be held. engine implements dtls.Handler and wire.Sink.
+// engine is one connection: KCP, the frames around it, and its timer. What changes it runs between lock and leave: methods that
+// do not call lock expect it to be held. engine implements dtls.Handler and wire.Sink.
 type engine struct {
 	// set once
 	carrier Carrier

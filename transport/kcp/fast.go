@@ -40,9 +40,8 @@ func (c *Conn) OpenFast(onPacket func(packet []byte)) transport.FastLink {
 // Ready reports whether Send can succeed: until Close, or the connection's end.
 func (f *Fast) Ready() bool { return f.live.Load() }
 
-// Send sends fr with the next number of the channel's own series (realtime.md 9).
-// It takes no reference. It returns false if fr was not sent: the channel is not ready,
-// fr is too large (a Len over 1392 bytes, which is counted), or the kernel refused it.
+// Send sends fr with the next number of the channel's own series (realtime.md 9). It takes no reference. False: the channel is
+// not ready, fr is too large (a Len over 1392 bytes, which is counted), or the kernel refused it.
 func (f *Fast) Send(fr *wire.Frame) bool {
 	if !f.live.Load() {
 		return false

@@ -18,6 +18,5 @@ import (
 //go:linkname flushKCP github.com/xtaci/kcp-go/v5.(*KCP).flush
 func flushKCP(k *kcpgo.KCP, kind kcpgo.FlushType) (next uint32)
 
-// When it is loaded, the library starts goroutines that schedule its own sessions. This
-// package does not use those sessions.
+// The library starts goroutines for its own sessions, which this package does not use.
 func init() { kcpgo.SystemTimedSched.Close() }

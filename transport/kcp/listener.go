@@ -10,9 +10,8 @@ import (
 	"troupe/transport/internal/openset"
 )
 
-// Listener is the Acceptor of a dtls.Endpoint, and makes a connection of each
-// association. All methods are safe for concurrent use. A connection whose peer sent a bye does not
-// count as open, although it answers repeated byes for one second.
+// Listener is the Acceptor of a dtls.Endpoint, and makes a connection of each association. Its methods are safe for concurrent
+// use. A connection that has received a bye does not count as open, although it answers repeated ones for one second.
 type Listener struct {
 	openset.Set[*Conn]
 

@@ -15,8 +15,7 @@ import (
 
 // Carrier is the datagram path under a connection: a *dtls.Association.
 type Carrier interface {
-	// Write sends one datagram of at most dtls.PlainMax bytes; it does not block and
-	// does not keep b. False: it was not sent. It must not call the connection back.
+	// Write sends a datagram of at most dtls.PlainMax bytes, or returns false. It does not block, keep b or call the connection back.
 	Write(b []byte) bool
 	RemoteAddr() netip.AddrPort
 	// Unread reports whether datagrams wait to be read, perhaps the peer's.

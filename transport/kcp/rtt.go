@@ -3,23 +3,20 @@ package kcp
 import "time"
 
 const (
-	// probeMin is the shortest time without an ack after which the last data frame is sent
-	// again. It is more than the peer's ack delay and less than KCP's 30 ms.
+	// probeMin is the least time without an ack before the last data frame is sent again: above the peer's ack delay, below KCP's 30 ms.
 	probeMin = 10 * time.Millisecond
 	// probeMax is the longest such time, also for a peer that delays its acks on purpose.
 	probeMax = time.Second
 	// probeFirst is used before the first sample.
 	probeFirst = 100 * time.Millisecond
-	// probeMargin is the least that is added to the mean: an ack may be delayed by the peer
-	// although earlier ones were not, and the peer's timer may be late.
+	// probeMargin is the least that is added to the mean: the peer may delay this ack and not earlier ones, or its timer may be late.
 	probeMargin = ackDelay + 2*time.Millisecond
 	// sampleMax is the longest credible round trip.
 	sampleMax = 10 * time.Second
 )
 
-// rtt estimates the round trip time (RFC 6298) for the loss probe. KCP has a private estimate
-// of its own. Both use the time stamp that an ack returns, so they know which copy of a
-// segment was acknowledged.
+// rtt estimates the round trip time (RFC 6298) for the loss probe; KCP's own estimate is private. Both use the time stamp that
+// an ack returns, so they know which copy of a segment was acknowledged.
 type rtt struct {
 	mean, deviation time.Duration // mean is 0 before the first sample
 }

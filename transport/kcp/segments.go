@@ -37,9 +37,8 @@ func cutSegment(b []byte) (s segment, rest []byte) {
 	}, b[kcpgo.IKCP_OVERHEAD+length:]
 }
 
-// checkSegments returns why the body of a data frame must not be given to KCP, or 0 if it is
-// valid. KCP checks most of this too, but only while it processes the segments, and it
-// panics on one over 1500 bytes.
+// checkSegments returns why KCP must not get the body of a data frame, or 0 if it is valid. KCP checks most of this too, but
+// only while it processes the segments, and it panics on one over 1500 bytes.
 func checkSegments(b []byte) counters.RecordDrop {
 	if len(b) == 0 {
 		return counters.SegmentMalformed

@@ -80,8 +80,7 @@ func (e *engine) flushDue() {
 	}
 }
 
-// flushNew sends new segments. While something is to be sent again, and this side is patient about that, they wait too: KCP would
-// send both.
+// flushNew sends new segments, unless this side waits patiently to send others again: KCP would send both.
 func (e *engine) flushNew() {
 	if e.now < e.timer.resend || !e.isPatient() {
 		e.flush()
@@ -97,12 +96,10 @@ func (e *engine) flushAcks() {
 
 // flush makes KCP send acks, new segments and resends that are due, and sets the timer of the next resend.
 func (e *engine) flush() {
-	// All acks are sent. There may be fewer than counted, because KCP does not acknowledge
-	// segments beyond its window.
+	// All acks are sent, perhaps fewer than counted: KCP does not acknowledge segments beyond its window.
 	e.receiving.acks, e.timer.ack = 0, never
 	e.receiving.freed = 0
-	// flush reports a resend only if it is due within KCP's interval. The interval is
-	// 10 ms otherwise, because it is added to the resend timeout.
+	// flush reports only a resend within KCP's interval, normally 10 ms because it is added to the resend timeout.
 	e.kcp.NoDelay(-1, 5000, -1, -1)
 	next := time.Duration(flushKCP(e.kcp, kcpgo.IKCP_FLUSH_FULL)) * time.Millisecond
 	e.kcp.NoDelay(-1, 10, -1, -1)
@@ -165,9 +162,8 @@ func (s *sending) noteSent() {
 	}
 }
 
-// As soon as an ack arrives, KCP sends its own acks in a packet of their own. If both sides
-// send messages, every second datagram would be such a packet. Therefore these acks are held
-// for up to ackDelay, as other acks are, and ride with the next packet.
+// As soon as an ack arrives, KCP sends its own acks in a packet of their own: every second datagram if both sides send messages.
+// Therefore they are held for up to ackDelay, as other acks are, and ride with the next packet.
 
 // acksOnly reports whether a packet has nothing but acks.
 func acksOnly(packet []byte) bool {
@@ -226,8 +222,7 @@ func (e *engine) sendHeld() {
 	h.d = nil
 }
 
-// ask asks a peer with a closed window for its window. KCP asks too, but only after seconds,
-// which is too late if the message that the window is open again was lost.
+// ask asks a peer with a closed window for its window. If the message that it is open was lost, KCP would ask only after seconds.
 func (e *engine) ask() {
 	d := datagrams.Get().(*datagram)
 	defer datagrams.Put(d)

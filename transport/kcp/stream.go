@@ -63,10 +63,8 @@ func newStream(carrier Carrier, o DialOptions, h StreamHandler) *Stream {
 	return s
 }
 
-// Send queues one reliable message and waits while the queue is full. The message is
-// copied. An empty message, a message over MessageMax, and a message after the end
-// (net.ErrClosed) are errors. A host may have a lower limit, and closes the stream over
-// it.
+// Send queues one reliable message and waits while the queue is full. The message is copied. An empty one, one over MessageMax,
+// and one after the end (net.ErrClosed) are errors. A host may have a lower limit, and closes the stream over it.
 func (s *Stream) Send(ctx context.Context, message []byte) error {
 	if len(message) == 0 || len(message) > MessageMax {
 		return fmt.Errorf("kcp: a message of %d bytes is not within 1 and %d", len(message), MessageMax)
@@ -143,9 +141,8 @@ func (s *Stream) SendDatagram(b []byte) error {
 	return nil
 }
 
-// Close sends queued messages and a bye with a code (1000 is a leave), and returns after
-// OnClosed, or after about two seconds. Messages that arrive in the meantime are
-// dropped. If the handler itself calls Close, it waits for the whole time.
+// Close sends queued messages and a bye with a code (1000 is a leave), drops messages that arrive meanwhile, and returns after
+// OnClosed, or after about two seconds. If the handler itself calls Close, it waits for the whole time.
 func (s *Stream) Close(code uint16) {
 	s.e.lock()
 	if s.e.phase == phaseOpen {

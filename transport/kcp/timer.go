@@ -9,9 +9,8 @@ import (
 )
 
 const (
-	// A ping without a pong is repeated every pingEvery, pingRepeats times, until the host's next one. At 20 % loss each way, one
-	// in two hundred thousand stays unanswered. After that the next ones are repeated only pingRepeatsGone times: a crowd that is
-	// gone would be pinged in vain.
+	// A ping without a pong is repeated every pingEvery, pingRepeats times, until the host's next one: at 20 % loss each way, one in
+	// two hundred thousand stays unanswered. Later ones are repeated only pingRepeatsGone times: a crowd may be gone.
 	pingEvery       = 250 * time.Millisecond
 	pingRepeats     = 11
 	pingRepeatsGone = 1
@@ -71,9 +70,8 @@ func (e *engine) silent() time.Duration {
 	return e.receiving.heardAt + e.set.silenceMax
 }
 
-// peerCheck finds out whether a silent peer is still there. A side with a stallMax sends empty
-// pings after some silence, and ends the connection if none of them is answered. Pings are
-// counted instead of time, so a process that was suspended still sends the rest of them.
+// peerCheck finds out whether a silent peer is still there. With a stallMax it sends empty pings after some silence, and ends
+// the connection if none is answered. It counts pings, not time: a process that was suspended still sends the rest.
 type peerCheck struct {
 	sent int // pings since something was received
 	at   time.Duration
@@ -109,8 +107,7 @@ func (e *engine) checkPeer() bool {
 
 var emptyPing = []byte{byte(framePing)}
 
-// arm makes the timer fire in time. A timer that is set too early is left alone: one firing
-// for nothing costs less than resetting it for every message.
+// arm makes the timer fire in time. One that is set too early stays: one firing for nothing costs less than a reset per message.
 func (e *engine) arm() {
 	t, due := &e.timer, e.due()
 	switch {
@@ -221,8 +218,7 @@ func (e *engine) onPing(payload []byte) {
 	e.leave()
 }
 
-// At most answersMax pings and window questions are answered in answersPer: an answer costs
-// more than the question, and the socket's reader serves other peers too.
+// At most answersMax pings and window questions are answered in answersPer: answers cost more, and hold up the reader's other peers.
 const (
 	answersMax = 16
 	answersPer = 200 * time.Millisecond
