@@ -17,12 +17,10 @@ import (
 // Handler receives the packets of an Association. If it is a zerolog.LogObjectMarshaler, it says in lines of the log which
 // player an association is about: a peer id alone is that of many game sessions.
 type Handler interface {
-	// OnFast takes one packet (without its length) that came from the peer's
-	// bound address with a new number. All packets but -5 and -7 come here,
-	// built-in commands included. The packet is well formed and valid only during
-	// the call, and its sender field is the peer. Calls come from the socket's
-	// reader, one at a time for one association, and hold up every peer of that
-	// socket: the handler must not block, and must not call Pool.Close.
+	// OnFast takes one packet (without its length) that came from the peer's bound address with a new number: all but -5 and -7,
+	// built-in commands included. The packet is well formed, valid only during the call, and its sender field is the peer. Calls
+	// come from the socket's reader, one at a time for one association, and hold up every peer of that socket: the handler must
+	// not block, and must not call Pool.Close.
 	OnFast(packet []byte)
 }
 
@@ -66,11 +64,9 @@ func (a *Association) Port() uint16 { return a.port }
 // Ready reports whether fast messages go by UDP: the address is confirmed (realtime.md 7.3). It costs one atomic load.
 func (a *Association) Ready() bool { return a.live.Load() != 0 }
 
-// Send queues f for the peer with the next number of the peer's own series
-// (realtime.md 9). It takes a reference of its own; the caller keeps its own. It returns
-// false if it has not queued f: the association is not ready, the socket's queue is
-// full, or f is over 2041 bytes. The last two are counted. The caller checks whether the
-// payload fits the channel (1200 bytes).
+// Send queues f for the peer with the next number of the peer's own series (realtime.md 9). It takes a reference of its own;
+// the caller keeps its own. It returns false if it has not queued f: the association is not ready, the socket's queue is full,
+// or f is over 2041 bytes; the last two are counted. The caller checks whether the payload fits the channel (1200 bytes).
 func (a *Association) Send(f *wire.Frame) bool {
 	if a.live.Load() == 0 {
 		return false
@@ -100,9 +96,8 @@ func (a *Association) push(f *wire.Frame, life uint32) bool {
 	return true
 }
 
-// Close ends the association and frees its peer id and address on the socket.
-// Idempotent. At most one packet that was accepted before Close may still reach the
-// handler. Queued datagrams are dropped.
+// Close ends the association and frees its peer id and address on the socket; idempotent. One packet that was accepted before
+// may still reach the handler. Queued datagrams are dropped.
 func (a *Association) Close() {
 	a.mu.Lock()
 	if a.closed {
@@ -117,9 +112,8 @@ func (a *Association) Close() {
 	}
 }
 
-// Restart is called when a peer reports on its authenticated reliable channel that it
-// hears nothing here. The association is then not ready until the peer has confirmed an
-// address again. A contested association stays off.
+// Restart: the peer reports on its authenticated reliable channel that it hears nothing here. The association is then not ready
+// until the peer has confirmed an address again. A contested association stays off.
 func (a *Association) Restart() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -9,18 +9,15 @@ import (
 
 // Limits of the address rules (reliability.md 6).
 const (
-	// silence is how long nothing must have come from the bound address before a confirmed
-	// binding may move, and the time within which two addresses count as active at once.
+	// silence is that of the bound address after which a confirmed binding may move. Within it, two addresses count as active at once.
 	silence = 2 * time.Second
 	// moveEvery is the least time between two moves of a confirmed binding.
 	moveEvery = 5 * time.Second
-	// jumpMax is how far above the highest number a claim from another address
-	// may be. The client has one counter for all it sends, so its own next
-	// number is near; a guess is not.
+	// jumpMax is how far above the highest number a claim from another address may be. The client counts all it sends, so its own
+	// next number is near; a guess is not.
 	jumpMax = 4096
-	// recent is how recently the bound address must have been heard for datagrams from
-	// another IP address to cast doubt on it. Otherwise anybody could switch off the fast
-	// channel of peers that only receive.
+	// recent is how recently the bound address must have been heard for another IP address to cast doubt on it. Otherwise anybody
+	// could switch off the fast channel of peers that only receive.
 	recent = 30 * time.Second
 )
 
@@ -109,9 +106,8 @@ func refused(why counters.Drop) decision { return decision{action: discard, drop
 // number it had not used) within 2 s after losing it. "Heard" means a datagram
 // that passed the number check: replays keep nothing alive.
 type binding struct {
-	// anyIP is set where the same-IP rule is off. It frees the first -5 and rule
-	// 4 only: a guess from anywhere else must not lock the true client out before
-	// it is confirmed, and must not touch it afterwards.
+	// anyIP is set where the same-IP rule is off. It frees the first -5 and rule 4 only: a guess from elsewhere must not lock the
+	// true client out before it is confirmed, nor touch it afterwards.
 	anyIP bool
 
 	state   state
@@ -235,9 +231,8 @@ func (b *binding) doubt() decision {
 	return d
 }
 
-// restart handles the report of a client, over its WebSocket, that it receives nothing on
-// the fast channel: the address has to confirm again, and another may replace it by rule 4.
-// It reports whether that changed anything.
+// restart handles the report of a client, over its WebSocket, that it receives nothing here: the address has to confirm again,
+// and another may replace it by rule 4. It reports whether that changed anything.
 func (b *binding) restart() bool {
 	switch b.state {
 	case confirmed, doubted, followed:
@@ -252,9 +247,8 @@ func (b *binding) bind(from netip.AddrPort, number int32, now time.Duration) {
 	b.state, b.addr, b.highest, b.heard, b.claimed = known, from, number, now, false
 }
 
-// lose remembers that the bound address loses the binding. An address that lost it earlier
-// stays remembered for its time, so that two quick claims from two ports do not make the
-// first owner forgotten.
+// lose remembers for a time that the bound address loses the binding, beside one that lost it earlier: two quick claims from
+// two ports must not make the first owner forgotten.
 func (b *binding) lose(now time.Duration) {
 	if b.lost.IsValid() && now < b.lostUntil {
 		return

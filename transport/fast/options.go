@@ -15,15 +15,13 @@ import (
 
 // Options configure a Pool. The zero value has the channel switched off.
 type Options struct {
-	// Addr is "host:port" of the main socket. Without a host, or with [::], it
-	// listens on both families on the same port; with 0.0.0.0 on IPv4 only.
-	// Port 0 takes any free port, here and for the further sockets.
+	// Addr is "host:port" of the main socket. Without a host, or with [::], it listens on both families on one port; with 0.0.0.0
+	// on IPv4 only. Port 0 takes any free port, here and for the further sockets.
 	Addr string
 	// Enabled false keeps the main port bound, announced and silent (realtime.md 7.5).
 	Enabled bool
-	// SameIP demands that datagrams come from the IP address of the peer's
-	// WebSocket. Switch it off only if a NAT sends UDP and TCP from different
-	// addresses: then only the peer id identifies a player.
+	// SameIP demands that datagrams come from the IP address of the peer's WebSocket. It is off only where a NAT sends UDP and TCP
+	// from different addresses: then the peer id alone identifies a player.
 	SameIP bool
 	// ExtraPortsMin and ExtraPortsMax are the ports of further sockets, unless Addr has port 0; 0 is 33403 and 33500.
 	ExtraPortsMin, ExtraPortsMax uint16

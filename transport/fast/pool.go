@@ -128,9 +128,8 @@ func (p *Pool) assignSocket(a *Association) bool {
 	return s.add(a)
 }
 
-// mutedPort returns the port to announce to a peer without a socket. It is a bound port that
-// never answers, so that the peer's handshakes cannot be mistaken for another peer's; or the
-// main port, if no such port can be bound. The caller holds mu.
+// mutedPort returns the port for a peer without a socket: a bound one that never answers, so that the peer's handshakes cannot be
+// mistaken for another's, or the main port if no such port can be bound. The caller holds mu.
 func (p *Pool) mutedPort() uint16 {
 	if p.muted == nil {
 		p.muted = p.another(true)

@@ -50,9 +50,8 @@ type Secured struct {
 // SecuredHandler receives the packets of a SecuredAssociation.
 type SecuredHandler interface {
 	Handler
-	// OnVerified is called when the association is bound. The answer has been sent over
-	// DTLS; the handler sends it over the WebSocket as well, and takes over one
-	// reference. It must not block.
+	// OnVerified is called when the association is bound. The answer has been sent over DTLS; the handler sends it over the
+	// WebSocket as well, and takes over one reference. It must not block.
 	OnVerified(answer *wire.Frame)
 }
 
@@ -233,9 +232,8 @@ func (c *SecuredAssociation) Token() string { return c.token }
 // Ready reports whether fast messages to the peer go by DTLS. It costs one atomic load.
 func (c *SecuredAssociation) Ready() bool { return c.ready.Load() }
 
-// Send encrypts and sends f with the next number of the peer's own series (realtime.md 9).
-// It takes no reference. It returns false if the channel is not ready, f is too large
-// for a datagram, or the kernel did not take it; the last two are counted.
+// Send encrypts and sends f with the next number of the peer's own series (realtime.md 9). It takes no reference. False: the
+// channel is not ready, f is too large for a datagram, or the kernel did not take it; the last two are counted.
 func (c *SecuredAssociation) Send(f *wire.Frame) bool {
 	if !c.ready.Load() {
 		return false
@@ -292,9 +290,8 @@ func (c *SecuredAssociation) lost(ended *dtls.Association) (under *dtls.Associat
 	return under
 }
 
-// Restart is called when a peer reports by its WebSocket that it hears nothing here. It
-// ends the association, and one more association may present the token, as after a
-// login. Until then the channel is not ready.
+// Restart: a peer reports by its WebSocket that it hears nothing here. The association ends, and one more may present the
+// token, as after a login. Until then the channel is not ready.
 func (c *SecuredAssociation) Restart() {
 	under := c.lost(nil)
 	c.s.mu.Lock()

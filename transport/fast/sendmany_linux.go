@@ -12,9 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// manySender sends up to writeBatch datagrams with one system call, sendmmsg(2). Datagrams of one size to one address that
-// follow each other are one message of the call, which the kernel (or the network card) cuts into segments, UDP_SEGMENT of
-// udp(7): it goes through the network stack once. What arrives is the same. One goroutine uses it.
+// manySender sends up to writeBatch datagrams with one sendmmsg(2). Consecutive ones of one size to one address are one message,
+// which passes the network stack once and is then cut (UDP_SEGMENT of udp(7)). What arrives is the same. One goroutine uses it.
 type manySender struct {
 	one     oneByOne
 	raw     syscall.RawConn

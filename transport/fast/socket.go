@@ -120,10 +120,9 @@ func (s *socket) find(k key) (a *Association, elsewhere bool) {
 	return a, a == nil && s.ids[k.peer] != nil
 }
 
-// stray handles a datagram that names a peer and comes from an IP address without such a
-// peer. A NAT may have changed the address of one of the peers with this id; only the number
-// tells of which. The only effect is that this peer is served by WebSocket until it is heard
-// from its own address again.
+// stray handles a datagram that names a peer and comes from an IP address without such a peer. A NAT may have changed one of
+// these peers' addresses; only the number tells whose. The only effect is that this peer is served by WebSocket until it is
+// heard from its own address again.
 func (s *socket) stray(from netip.AddrPort, peer messages.PeerID, number int32, now time.Duration) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -151,8 +150,7 @@ func (s *socket) read() {
 	}
 }
 
-// readSome reads until the socket is closed. It returns false after a panic, which closes the
-// channel of the peer whose datagram was being handled.
+// readSome reads until the socket is closed, or returns false after a panic, which closes the channel of that datagram's peer.
 func (s *socket) readSome(buf []byte) (done bool) {
 	defer transport.Rescue(s.pool.opt.Counters, &s.pool.opt.Log, "fast channel reader", func(any) {
 		if a := s.inHand; a != nil {
@@ -170,9 +168,8 @@ func (s *socket) readSome(buf []byte) (done bool) {
 	return true
 }
 
-// handle passes one datagram of at most datagramMax bytes to the association that it is
-// for: one unit, and bytes behind it that are ignored (realtime.md 2). Only the reader
-// calls it. It allocates nothing.
+// handle passes one datagram of at most datagramMax bytes to its association: one unit, and bytes behind it that are ignored
+// (realtime.md 2). Only the reader calls it. It allocates nothing.
 func (s *socket) handle(from netip.AddrPort, datagram []byte) {
 	if s.silent {
 		s.pool.opt.Counters.Dropped.Add(counters.DropFastOff, 1)

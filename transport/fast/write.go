@@ -8,8 +8,7 @@ import (
 	"troupe/transport"
 )
 
-// writeBatch is how many datagrams the writer takes from the queue at a time. The more, the more often several of them are
-// for one peer, which cost less together.
+// writeBatch is how many datagrams the writer takes at a time. With more of them, more are for one peer, which cost less together.
 const writeBatch = 256
 
 // batch is datagrams that are encoded and not sent yet, of at most writeBatch. The writer owns it.
@@ -64,8 +63,7 @@ func newWriter(s *socket) *writer {
 	return &writer{s: s, out: newSender(s.conn)}
 }
 
-// write is the writer of a socket: it encodes what is queued, and sends it, as much as possible in one system call. Only
-// this goroutine blocks when the kernel's buffer is full.
+// write is a socket's writer: it encodes and sends what is queued. Only this goroutine blocks when the kernel's buffer is full.
 func (s *socket) write() {
 	w := newWriter(s)
 	for w.round() {
@@ -89,8 +87,7 @@ func (w *writer) round() (more bool) {
 	return more
 }
 
-// group chains the first n datagrams taken by their peers, so that those of one peer go out next to each other, in order.
-// Peers follow each other as their first datagrams do.
+// group chains the first n datagrams by peer: those of a peer go out together and in order, peers in the order of their first ones.
 func (w *writer) group(n int) {
 	w.s.turn++
 	w.peers = w.peers[:0]
