@@ -61,8 +61,7 @@ func reached(all netip.Addr, addrs []net.Addr) (found netip.Addr, ok bool) {
 	return found, rank > 0
 }
 
-// reachable returns the address at which others reach a listener: if it listens on all addresses, the name or the address that players
-// are told.
+// reachable returns how others reach a listener: if it listens on all addresses, by the name or the address that players are told.
 func (c *Config) reachable(listening net.Addr) (string, error) {
 	a := listening.(*net.TCPAddr)
 	if ip, ok := netip.AddrFromSlice(a.IP); ok && !ip.IsUnspecified() {

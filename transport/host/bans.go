@@ -50,8 +50,7 @@ func (h *Host) LiftBan(ctx context.Context, player messages.PlayerID) (there boo
 	return there, err
 }
 
-// changeBans makes one change of the bans at a time: what decide returns is stored, and then applied.
-// A change that the store refuses changes nothing.
+// changeBans makes one change of the bans at a time: what decide returns is stored and then, unless the store refuses it, applied.
 func (h *Host) changeBans(ctx context.Context, decide func() ([]store.Change, func(), error)) error {
 	select {
 	case h.banning <- struct{}{}:

@@ -15,8 +15,7 @@ import (
 
 const devPagePath = "/game/"
 
-// devPage serves the folder of a game's page in development, for this machine alone, as devJoin does: a page of another site must not
-// read it.
+// devPage serves a game's page in development, for this machine alone, as devJoin does: a page of another site must not read it.
 type devPage struct {
 	guard  guard
 	folder string
@@ -40,8 +39,7 @@ func checkPage(o *Options) error {
 	return nil
 }
 
-// contentTypes are used instead of the system's table: on some systems it says that JavaScript is plain text, and browsers refuse to run
-// it.
+// contentTypes replace the system's: on some, JavaScript is plain text, which browsers refuse to run.
 var contentTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".htm": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8", ".md": "text/plain; charset=utf-8",
 	".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8", ".json": "application/json", ".map": "application/json",

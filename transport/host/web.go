@@ -9,8 +9,7 @@ import (
 	"troupe/transport/console"
 )
 
-// webPages adds to the service API the client for browsers at /client.js, and in development seats at /dev/join and the game's page at
-// /game/.
+// webPages adds to the service API the browser client (/client.js), and in development seats (/dev/join) and the game's page (/game/).
 func (h *Host) webPages(o *Options, g guard, next http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /client.js", js.Handler())
