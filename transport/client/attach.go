@@ -9,7 +9,6 @@ import (
 	"troupe/messages/wire"
 )
 
-// errAbandoned is the error of an abandoned login attempt.
 var errAbandoned = errors.New("client: the attempt was given up")
 
 // onLoginAnswer handles LOGIN_RESPONSE. The reader calls it, so that the next packet finds the connection attached.
@@ -95,7 +94,6 @@ func (c *Client) tellReconnected(cn *connection, r Reconnected) {
 	c.emit(cn, Event{Kind: EventReconnected, Sender: wire.ServerPeer, Reconnected: &r})
 }
 
-// tellDetached reports to the program that the connection has ended.
 func (c *Client) tellDetached(end End) {
 	if c.o.OnDetached != nil {
 		c.o.OnDetached(end)

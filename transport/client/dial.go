@@ -148,7 +148,6 @@ func (c *Client) abandon(cn *connection, err error) bool {
 	return true
 }
 
-// attemptError is why an attempt at an address failed.
 type attemptError struct {
 	text  string
 	cause error

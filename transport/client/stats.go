@@ -29,7 +29,6 @@ type ChannelStats struct {
 	Unsent uint64
 }
 
-// channelCounters are the atomic counters behind ChannelStats.
 type channelCounters struct {
 	sent, sentBytes, received, receivedBytes, malformed, stale, dropped, unsent atomic.Uint64
 }

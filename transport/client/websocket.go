@@ -25,7 +25,6 @@ const (
 	codeProtocolError = 1002
 )
 
-// errProtocol is a breach of RFC 6455 by the host.
 var errProtocol = errors.New("client: the host broke the WebSocket protocol")
 
 // socket is a client's WebSocket. One goroutine reads; any may write.

@@ -82,7 +82,6 @@ func openWebSocket(ctx context.Context, t Transport, o *Options, cn *connection)
 	return l, nil
 }
 
-// tlsConfig returns the TLS configuration of wss.
 func (o *Options) tlsConfig() *tls.Config {
 	cfg := &tls.Config{}
 	if o.TLS != nil {
