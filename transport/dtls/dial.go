@@ -123,7 +123,6 @@ func (d *dialled) stop() {
 	}
 }
 
-// complete makes the association.
 func (d *dialled) complete(k keys, s *secrets, accept func(a *Association) Handler) *Association {
 	last, number := d.pipe.mute()
 	a := newAssociation(k, number, d.count, &d.running)
@@ -176,7 +175,6 @@ func (d *dialled) read() {
 	}
 }
 
-// shake passes one record to the handshake.
 func (d *dialled) shake(r *record) {
 	drop := d.filter.admit(r)
 	if drop != 0 {

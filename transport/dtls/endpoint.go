@@ -319,7 +319,6 @@ func (e *Endpoint) establish(h *half, a *Association) bool {
 	return true
 }
 
-// forget removes an ended association from the tables.
 func (e *Endpoint) forget(a *Association) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

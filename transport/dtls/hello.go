@@ -49,7 +49,6 @@ func nextMessage(b []byte) (m message, rest []byte, ok bool) {
 	return m, in, true
 }
 
-// whole reports whether the message is not fragmented.
 func (m *message) whole() bool { return m.offset == 0 && len(m.body) == m.length }
 
 // clientHello holds the fields of a ClientHello that this package uses.
