@@ -58,7 +58,6 @@ const (
 	writerRecheck // busy, and Flush was called since it last composed
 )
 
-// outbound is the state of the write side.
 type outbound struct {
 	phase      phase
 	writer     writerState

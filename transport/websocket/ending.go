@@ -72,7 +72,6 @@ func (c *Conn) cutAfter(d time.Duration) {
 	c.out.cut.Reset(d)
 }
 
-// closeFrameWritten is called once the close frame is written.
 func (c *Conn) closeFrameWritten() {
 	c.mu.Lock()
 	half := c.out.halfClose

@@ -129,7 +129,6 @@ func (l *Listener) enter(v *handshakingConn) bool {
 	return !closed
 }
 
-// panicked ends a handshake that panicked.
 func (v *handshakingConn) panicked(any) { _ = v.Close() }
 
 // reset closes a connection by a TCP reset, which leaves no TIME_WAIT entry: a flood would fill the table.

@@ -41,7 +41,6 @@ func (c *Conn) Reached() (acked uint64, ping bool) {
 	return p.acked, p.acked >= o.pingEnd
 }
 
-// answered notes a pong.
 func (c *Conn) answered() {
 	c.mu.Lock()
 	c.out.pinged, c.out.pingEnd = pingNone, 0

@@ -111,7 +111,6 @@ func (c *Conn) flushPong() {
 	}
 }
 
-// onControl handles a ping or a pong.
 func (c *Conn) onControl(h transport.Handler, ev event) {
 	if ev.op == rfc6455.Pong {
 		c.answered()
@@ -127,7 +126,6 @@ func (c *Conn) onControl(h transport.Handler, ev event) {
 	}
 }
 
-// deliver passes a complete message to the handler.
 func (c *Conn) deliver(h transport.Handler, payload []byte) {
 	if !c.muted.Load() {
 		h.OnUnit(payload)
