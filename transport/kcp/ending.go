@@ -41,7 +41,6 @@ var (
 // byeAck is the whole frame.
 var byeAck = []byte{byte(frameByeAck)}
 
-// ending is the state of a connection's end.
 type ending struct {
 	bye           []byte        // the bye of this side; nil until it closes
 	until         time.Duration // when bye is no longer repeated
@@ -90,7 +89,6 @@ func (e *engine) startClose(reason messages.CloseReason, err error, drain bool) 
 	e.push() // afterUpdate sends the bye once nothing is left
 }
 
-// announceEnd tells the owner that the end has begun.
 func (e *engine) announceEnd() {
 	if e.ending.report < endAnnounced {
 		e.ending.report = endAnnounced
@@ -172,7 +170,6 @@ func (e *engine) onBye(body []byte) {
 	e.timer.phase = e.now + byeMax
 }
 
-// onByeAck ends a connection whose bye was acknowledged.
 func (e *engine) onByeAck() {
 	e.lock()
 	if e.phase == phaseBye {

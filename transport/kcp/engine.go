@@ -83,7 +83,6 @@ type engine struct {
 	check     peerCheck
 }
 
-// sending is the state of the outgoing side.
 type sending struct {
 	backlog     bool   // the owner may have more messages
 	oversize    bool   // the owner had a message that is too large for KCP
@@ -124,7 +123,6 @@ type lossProbe struct {
 	sent     bool      // it was sent again since the last ack
 }
 
-// receiving is the state of the incoming side.
 type receiving struct {
 	window      int    // segments that KCP holds for us
 	messageMax  int    // bytes
@@ -262,7 +260,6 @@ func (e *engine) onFast(body []byte) {
 	e.owner.onDatagram(body)
 }
 
-// panicked ends a connection whose owner has panicked.
 func (e *engine) panicked(p any) {
 	e.lock()
 	e.startClose(messages.CloseInternalError, fmt.Errorf("%w: %v", errPanicked, p), false)

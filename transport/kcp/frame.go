@@ -30,7 +30,6 @@ const (
 	byeTextMax = controlMax - 2
 )
 
-// datagram is a buffer for one datagram.
 type datagram [datagramMax]byte
 
 var datagrams = sync.Pool{New: func() any { return new(datagram) }}
@@ -41,7 +40,6 @@ func appendBye(dst []byte, code uint16, text string) []byte {
 	return append(dst, text[:min(len(text), byeTextMax)]...)
 }
 
-// parseBye reads the body of a bye frame.
 func parseBye(body []byte) (code uint16, text string, ok bool) {
 	if len(body) < 2 || len(body) > 2+byeTextMax {
 		return 0, "", false

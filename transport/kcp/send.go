@@ -87,7 +87,6 @@ func (e *engine) flushNew() {
 	}
 }
 
-// flushAcks sends acks only.
 func (e *engine) flushAcks() {
 	e.receiving.acks, e.timer.ack = 0, never
 	flushKCP(e.kcp, kcpgo.IKCP_FLUSH_ACKONLY)
