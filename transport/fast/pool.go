@@ -186,7 +186,6 @@ func (p *Pool) logNoPlace(err error) {
 	}
 }
 
-// now is the time since the pool was started.
 func (p *Pool) now() time.Duration { return p.opt.Now().Sub(p.started) }
 
 // Close closes all associations and sockets, and waits for their goroutines. A Handler must not call it. Idempotent.

@@ -94,7 +94,6 @@ func (s *socket) add(a *Association) bool {
 	return true
 }
 
-// remove unregisters a.
 func (s *socket) remove(a *Association) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +135,6 @@ func (s *socket) stray(from netip.AddrPort, peer messages.PeerID, number int32, 
 	}
 }
 
-// all returns the registered associations.
 func (s *socket) all() []*Association {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -23,7 +23,6 @@ type outgoing struct {
 	end int
 }
 
-// at returns the bytes of datagram i.
 func (b *batch) at(i int) []byte {
 	from := 0
 	if i > 0 {
@@ -119,7 +118,6 @@ func (s *socket) encode(b *batch, d *datagram) {
 	b.list = append(b.list, outgoing{datagram{to: d.to, owner: d.owner}, len(b.bytes)})
 }
 
-// send sends all of b.
 func (s *socket) send(b *batch, out sender) {
 	count := s.pool.opt.Counters
 	for i := 0; i < len(b.list); {
