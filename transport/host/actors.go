@@ -104,7 +104,6 @@ func (v *checks) session(s *Session) {
 // flushGroups is stage.FlushPolicy.Spread: with an interval of 15 ms each shard writes every 2 ms.
 const flushGroups = 8
 
-// policy turns the interval into the stage's policy.
 func (f Flush) policy() (stage.FlushPolicy, error) {
 	if f.Interval == "adaptive" {
 		return stage.FlushPolicy{Interval: stage.Adaptive, Spread: flushGroups}, nil

@@ -15,7 +15,6 @@ const (
 	authNone  = "none"
 )
 
-// signed reports whether callers must sign.
 func (a *API) signed() bool { return a.Auth == authSigV4 || a.Auth == "" && len(a.Keys) > 0 }
 
 func (v *checks) api(c *Config) {

@@ -128,7 +128,6 @@ func (l *apiConns) queueOf(c *apiConn) *apiQueue {
 	return &l.waiting
 }
 
-// apiConn is one connection of the service API.
 type apiConn struct {
 	net.Conn
 	l       *apiConns

@@ -12,7 +12,6 @@ import (
 	"troupe/messages"
 )
 
-// loadBans reads the bans that the last run has stored.
 func (h *Host) loadBans(log zerolog.Logger) error {
 	list, damaged, err := bans.Load(h.store)
 	if err != nil {

@@ -122,7 +122,6 @@ func (h *Host) Close() {
 	_ = h.Drain(skip)
 }
 
-// drain is a running drain.
 type drain struct {
 	h     *Host
 	grace time.Duration

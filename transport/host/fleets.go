@@ -49,7 +49,6 @@ func (c *Config) aliasRecords(now time.Time) []*messages.Alias {
 	return all
 }
 
-// locations checks the locations, and those of fleets.
 func (v *checks) locations(c *Config) {
 	known := map[string]bool{c.Region: true}
 	seen := map[string]bool{}

@@ -15,7 +15,6 @@ import (
 	"troupe/messages/counters"
 )
 
-// open opens the store of the logs of game sessions.
 func (l *GameSessionLogs) open(count *counters.Set, log zerolog.Logger) (*sessionlog.Store, error) {
 	dir := l.Dir
 	if dir == "" {
@@ -33,7 +32,6 @@ func (l *GameSessionLogs) open(count *counters.Set, log zerolog.Logger) (*sessio
 	return s, nil
 }
 
-// openLog opens the log of a game session.
 func (h *Host) openLog(id messages.GameSessionID, _ *messages.Fleet) script.Sink {
 	if h.showLogs {
 		return both{h.logs.Open(id), gamesession.HostLog(&h.log, string(id))}
@@ -41,7 +39,6 @@ func (h *Host) openLog(id messages.GameSessionID, _ *messages.Fleet) script.Sink
 	return h.logs.Open(id)
 }
 
-// both writes to two sinks.
 type both [2]script.Sink
 
 // Write implements script.Sink.

@@ -74,7 +74,6 @@ func newGCGrowth(open func() int64) *gcGrowth {
 	return g
 }
 
-// opened is called after a connection was opened.
 func (g *gcGrowth) opened() {
 	if g.open() < g.next.Load() {
 		return
@@ -85,7 +84,6 @@ func (g *gcGrowth) opened() {
 	}
 }
 
-// collecting is called at the start of a collection.
 func (g *gcGrowth) collecting() { g.next.Store(g.after()) }
 
 // shrunk is called now and then: after many connections were closed, the next ones count again.

@@ -87,7 +87,6 @@ func (l *listeners) bind(o *Options, count *counters.Set) error {
 	return nil
 }
 
-// listenWebSocket opens a WebSocket listener on the host's network.
 func listenWebSocket(o *Options, ws websocket.Options) (l *websocket.Listener, err error) {
 	if o.Network != nil {
 		if ws.Listener, err = o.Network.Listen("tcp", ws.Addr); err != nil {
@@ -97,7 +96,6 @@ func listenWebSocket(o *Options, ws websocket.Options) (l *websocket.Listener, e
 	return websocket.Listen(ws)
 }
 
-// dtlsOptions returns the options of a DTLS socket on the host's network.
 func dtlsOptions(o *Options, addr string, certs *tlsconf.Store) (d dtls.Options, err error) {
 	d = o.Config.dtlsOptions(addr, certs)
 	if o.Network != nil {
@@ -133,7 +131,6 @@ func (l *listeners) webSockets() (all []*websocket.Listener) {
 	return all
 }
 
-// stopAccepting stops accepting connections.
 func (l *listeners) stopAccepting(ctx context.Context) error {
 	var errs []error
 	for _, ws := range l.webSockets() {
@@ -159,7 +156,6 @@ func (l *listeners) closeAll(ctx context.Context, reason messages.CloseReason) {
 	}
 }
 
-// closeSockets closes the UDP sockets.
 func (l *listeners) closeSockets() {
 	if l.fast != nil {
 		l.fast.Close()

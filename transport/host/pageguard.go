@@ -30,7 +30,6 @@ func (c *Config) guard(auth awswire.Authenticator) guard {
 	return guard{auth: auth, keys: c.API.signed(), local: !c.API.signed() || c.API.TrustLoopback}
 }
 
-// debugPages guards the pages below /debug/.
 func (g guard) debugPages(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/debug/") && !g.allows(r) {

@@ -91,7 +91,6 @@ func repeats(list []string) bool {
 	return len(slices.Compact(slices.Sorted(slices.Values(list)))) < len(list)
 }
 
-// placements returns the options of queues and placements.
 func (c *Config) placements(now time.Time) placement.Options {
 	o := placement.Options{Region: c.Region, Account: c.Account}
 	for _, q := range c.Queues {
@@ -121,7 +120,6 @@ func (c *Config) placements(now time.Time) placement.Options {
 	return o
 }
 
-// defaultQueue returns the queue of the default fleet.
 func defaultQueue() Queue {
 	return Queue{
 		Name: "queue-dev", Timeout: 600 * time.Second, Destinations: []string{"alias-dev"},

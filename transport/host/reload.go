@@ -21,7 +21,6 @@ func Reloadable() []string {
 	}
 }
 
-// reloads is the state of a Host that Reload changes.
 type reloads struct {
 	mu      sync.Mutex
 	config  Config // guarded by mu: what is in force
