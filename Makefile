@@ -155,7 +155,7 @@ seeds: ## 20,000 seeds of the simulator, with the failures of each kind of plan;
 	$(GO) test ./transport/transporttest/sim -count=1 -timeout 2h -v -run 'TestSeeds$$' -sim.first 501 -sim.seeds 20000
 
 .PHONY: mutants
-mutants: ## deliberate bugs, one at a time: each must be found by its test; some 10 min (MUTANTS="-only REGEXP")
+mutants: ## deliberate bugs, one at a time: each must be found by its test; some 10 min (MUTANTS="-only REGEXP -output")
 	$(GO) test ./cmd/internal/mutants -count=1 -timeout 2h -v -run 'TestEachBugIsFound$$' -args -try $(MUTANTS)
 
 .PHONY: proof-crowds

@@ -53,7 +53,7 @@ type AliasID string
 // Epoch numbers a player session's connections, one more at every attach. Older epochs' events are ignored. 0: never attached.
 type Epoch uint64
 
-// WithID returns the request with a new id, if it makes something. Who takes it in calls it: a repetition on the way has the same id.
+// WithID returns the request with a new id, if it makes something and has none. Who takes it in calls it: a repetition on the way has the same id.
 func WithID(q Request) Request {
 	switch q := q.(type) {
 	case CreateFleet:

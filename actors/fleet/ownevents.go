@@ -14,8 +14,12 @@ import (
 
 // The types of these events, by status.
 var (
-	gameSessionEvents   = [...]string{"", "GameSessionActivating", "GameSessionActive", "GameSessionTerminating", "GameSessionTerminated"}
-	playerSessionEvents = [...]string{"", "PlayerSessionReserved", "PlayerSessionActive", "PlayerSessionCompleted", "PlayerSessionTimedOut"}
+	gameSessionEvents = map[messages.GameSessionStatus]string{
+		1: "GameSessionActivating", 2: "GameSessionActive", 3: "GameSessionTerminating", 4: "GameSessionTerminated",
+	}
+	playerSessionEvents = map[messages.PlayerSessionStatus]string{
+		1: "PlayerSessionReserved", 2: "PlayerSessionActive", 3: "PlayerSessionCompleted", 4: "PlayerSessionTimedOut",
+	}
 )
 
 type gameSessionDetail struct {

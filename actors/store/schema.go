@@ -91,7 +91,7 @@ func isFile(path string) error {
 	return nil
 }
 
-// claim creates the folder of a path and locks the store for this process, unless check refuses the file. It may return fs.ErrNotExist.
+// claim creates the folder of a path and locks the store for this process, unless check refuses the file. Check may return fs.ErrNotExist.
 func claim(path string, check func(path string) error) (abs string, unlock func(), err error) {
 	if path == "" {
 		return "", nil, errors.New("store: no path")

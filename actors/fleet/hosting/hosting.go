@@ -154,7 +154,7 @@ func (m loaded) OnDeadLetter() {
 	}
 }
 
-// Configure applies a runtime configuration. Entries with the same launch path and parameters stay, others serve until a new one runs.
+// Configure applies a runtime configuration. Entries with the same launch path and parameters stay, others serve until a configured one runs.
 func (h *Hosting) Configure(record *messages.Fleet) {
 	f := h.fleets[record.ID]
 	if f == nil {
