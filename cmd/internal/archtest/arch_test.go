@@ -105,6 +105,16 @@ func TestEachRuleCanFail(t *testing.T) {
 			},
 			[]string{one("actors/stage/a.go", lib), one("actors/stage/a_test.go", lib)},
 		},
+		"etcd and gRPC stay at the edge": {
+			[]string{
+				one("actors/cluster/a.go", "go.etcd.io/etcd/client/v3"), one("cmd/troupe/a.go", "go.etcd.io/etcd/server/v3/embed"), one("transport/etcd/a.go", "go.etcd.io/etcd/server/v3/embed"),
+				one("transport/etcd/b.go", "go.etcd.io/etcd/etcdutl/v3/snapshot"), one("transport/host/a.go", "google.golang.org/grpc"), one("transport/host/b.go", "troupe/transport/etcd/member"),
+			},
+			[]string{
+				one("transport/etcd/a.go", "go.etcd.io/etcd/client/v3"), one("transport/etcd/member/a.go", "go.etcd.io/etcd/server/v3/embed"), one("transport/etcd/b.go", "google.golang.org/grpc/codes"),
+				one("transport/etcd/a_test.go", "troupe/transport/etcd/member"), one("cmd/troupe/a.go", "troupe/transport/etcd/member"),
+			},
+		},
 		"stage leaves the library's unsafe parts alone": {
 			[]string{
 				stage("_ = pa.Bounded(1)"), stage("_ = pa.BoundedDropping(1)"), stage("c.SetReceiveTimeout(1)"), stage("_ = pa.NewFuture(nil, 1)"), stage("c.RequestFuture(nil, 1, 2)"),

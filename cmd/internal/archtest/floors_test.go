@@ -12,7 +12,7 @@ import (
 // floors are the lowest versions that may be used, and why. Who raises a dependency for a
 // flaw in it puts the version here, so that nothing takes it back.
 var floors = []struct{ module, version, why string }{
-	{"toolchain", "go1.26.8", "what binaries are built with has the standard library's fixes since 1.26.0"},
+	{"toolchain", "go1.26.11", "what binaries are built with has the standard library's fixes since 1.26.0"},
 	{"github.com/asynkron/protoactor-go", "v0.0.0-20240822202345-3c0e61ca19c9", "actors/stage works around the flaws of exactly this one"},
 	{"github.com/dlclark/regexp2/v2", "v2.5.2", "a match has a time limit"},
 	{"github.com/dop251/goja", "v0.0.0-20260917113740-793a2a65c13b", "what actors/script/js lists as not to be interrupted was found with this one"},
@@ -21,6 +21,7 @@ var floors = []struct{ module, version, why string }{
 	{"github.com/xtaci/kcp-go/v5", "v5.6.72", "the checks of transport/kcp before Input are for this one"},
 	{"go.opentelemetry.io/otel/sdk", "v1.40.0", "CVE-2026-24051: runs whatever ioreg is first on the PATH of a Mac; needed by protoactor-go"},
 	{"go.yaml.in/yaml/v3", "v3.0.1", "CVE-2022-28948: a document that panics"},
+	{"go.etcd.io/etcd/client/v3", "v3.7.1", "a watch of a prefix was told changes beyond the rights of its user"},
 	{"golang.org/x/crypto", "v0.45.0", "CVE-2025-47914, CVE-2025-58181"},
 	{"golang.org/x/net", "v0.38.0", "CVE-2025-22870, CVE-2025-22872"},
 	{"golang.org/x/text", "v0.3.8", "CVE-2022-32149: a language tag that takes seconds"},

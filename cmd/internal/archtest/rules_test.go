@@ -108,6 +108,20 @@ var rules = []rule{
 		}),
 	},
 	{
+		"etcd and gRPC stay at the edge",
+		"the coordinator is an interface: another one, or a test, must not need etcd; a host without a cluster runs none of it",
+		eachImport(func(s *source, i imported) string {
+			server := strings.HasPrefix(i.path, "go.etcd.io/etcd/server/") || strings.HasPrefix(i.path, "go.etcd.io/etcd/etcdutl/")
+			switch {
+			case strings.HasPrefix(i.path, "go.etcd.io/") && !within(s.pkg, "transport/etcd"), server && s.pkg != "transport/etcd/member",
+				strings.HasPrefix(i.path, "google.golang.org/grpc") && !within(s.pkg, "transport/etcd"),
+				i.own && i.path == "transport/etcd/member" && !s.test && s.pkg != "cmd/troupe":
+				return s.pkg + " imports " + i.path
+			}
+			return ""
+		}),
+	},
+	{
 		"stage leaves the library's unsafe parts alone",
 		"each of them was seen to fail by running it (D-15): a mailbox that spins or deadlocks, data races of timeouts and futures, restarts that bring back the dead",
 		findUnsafe,

@@ -1,0 +1,253 @@
+package clustertest
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"troupe/messages/coord"
+)
+
+// Store keeps the records of a coordinator in memory. Time is the process's, or that of a synctest bubble. Its methods may be called from
+// any goroutine. Close ends its timers; its watches end with their contexts.
+type Store struct {
+	mu        sync.Mutex
+	revision  int64
+	compacted int64
+	keys      map[string][]version
+	log       []coord.Event // not compacted, in order
+	leases    map[coord.Lease]*lease
+	lastLease coord.Lease
+	changed   chan struct{} // closed at each change of anything
+	full      bool
+}
+
+// version is what a key was from a revision on.
+type version struct {
+	coord.KV
+	deleted bool
+}
+
+type lease struct {
+	ttl   time.Duration
+	timer *time.Timer
+}
+
+// NewStore returns an empty store.
+func NewStore() *Store {
+	return &Store{revision: 1, keys: map[string][]version{}, leases: map[coord.Lease]*lease{}, changed: make(chan struct{})}
+}
+
+// Close stops the clocks of all leases.
+func (s *Store) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.leases {
+		l.timer.Stop()
+	}
+}
+
+// SetFull makes the store refuse changes with ErrFull, or not.
+func (s *Store) SetFull(full bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.full = full
+}
+
+// Revision returns the revision of the last change.
+func (s *Store) Revision() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.revision
+}
+
+func (s *Store) compact(revision int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.compacted = max(s.compacted, revision)
+	s.log = slices.DeleteFunc(s.log, func(e coord.Event) bool { return e.Changed <= revision })
+	for key, all := range s.keys {
+		for len(all) > 1 && all[1].Changed <= revision {
+			all = all[1:]
+		}
+		if s.keys[key] = all; all[0].deleted && all[0].Changed <= revision {
+			if s.keys[key] = all[1:]; len(all) == 1 {
+				delete(s.keys, key)
+			}
+		}
+	}
+	s.wake()
+}
+
+// RevokeEarly ends the lease of a key, as a coordinator with a slow disk may.
+func (s *Store) RevokeEarly(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if kv, there := s.at(key, s.revision); there && kv.Lease != 0 {
+		s.end(kv.Lease)
+	}
+}
+
+func (s *Store) wake() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// at returns the record of a key as it was at a revision.
+func (s *Store) at(key string, revision int64) (coord.KV, bool) {
+	for _, v := range slices.Backward(s.keys[key]) {
+		if v.Changed <= revision && !v.deleted {
+			return v.KV, true
+		} else if v.Changed <= revision {
+			break
+		}
+	}
+	return coord.KV{}, false
+}
+
+func (s *Store) read(q coord.Query) (coord.Found, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := s.revision
+	if q.At != 0 {
+		if at = q.At; at < s.compacted {
+			return coord.Found{}, coord.ErrCompacted
+		}
+	}
+	found := coord.Found{At: at}
+	if !q.Prefix {
+		if kv, there := s.at(q.Key, at); there {
+			found.KVs = []coord.KV{kv}
+		}
+		return found, nil
+	}
+	for key := range s.keys {
+		if !strings.HasPrefix(key, q.Key) || q.After != "" && key <= q.After {
+			continue
+		}
+		if kv, there := s.at(key, at); there {
+			found.KVs = append(found.KVs, kv)
+		}
+	}
+	if q.Keys {
+		for i := range found.KVs {
+			found.KVs[i].Value = nil
+		}
+	}
+	slices.SortFunc(found.KVs, func(a, b coord.KV) int { return strings.Compare(a.Key, b.Key) })
+	if q.Most > 0 && len(found.KVs) > q.Most {
+		found.KVs, found.More = found.KVs[:q.Most], true
+	}
+	return found, nil
+}
+
+func (s *Store) commit(when []coord.Condition, changes []coord.Change) (bool, int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range when {
+		kv, _ := s.at(c.Key, s.revision)
+		is := kv.Changed
+		if c.Created {
+			is = kv.Created
+		}
+		if is != c.Revision {
+			return false, s.revision, nil
+		}
+	}
+	if s.full && slices.ContainsFunc(changes, func(c coord.Change) bool { return !c.Delete }) {
+		return false, 0, coord.ErrFull
+	}
+	for _, c := range changes {
+		if c.Lease != 0 && s.leases[c.Lease] == nil {
+			return false, 0, coord.ErrGone
+		}
+	}
+	s.apply(changes)
+	return true, s.revision, nil
+}
+
+// apply makes changes in one revision, if they change anything.
+func (s *Store) apply(changes []coord.Change) {
+	next := s.revision + 1
+	for _, c := range changes {
+		before, there := s.at(c.Key, s.revision)
+		if c.Delete && !there {
+			continue
+		}
+		kv := coord.KV{Key: c.Key, Changed: next}
+		if !c.Delete {
+			kv.Value, kv.Lease, kv.Created = slices.Clone(c.Value), c.Lease, next
+			if there {
+				kv.Created = before.Created
+			}
+		}
+		s.keys[c.Key] = append(s.keys[c.Key], version{kv, c.Delete})
+		s.log = append(s.log, coord.Event{KV: kv, Deleted: c.Delete})
+		s.revision = next
+	}
+	s.wake()
+}
+
+func (s *Store) grant(ttl time.Duration) coord.Lease {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastLease++
+	id := s.lastLease
+	s.leases[id] = &lease{ttl, time.AfterFunc(ttl, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.end(id)
+	})}
+	return id
+}
+
+func (s *Store) renew(id coord.Lease) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.leases[id]
+	if l == nil || !l.timer.Stop() { // its function waits for the lock
+		return coord.ErrGone
+	}
+	l.timer.Reset(l.ttl)
+	return nil
+}
+
+func (s *Store) revoke(id coord.Lease) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end(id)
+}
+
+// end deletes a lease and its keys, these in one revision.
+func (s *Store) end(id coord.Lease) {
+	l := s.leases[id]
+	if l == nil {
+		return
+	}
+	l.timer.Stop()
+	delete(s.leases, id)
+	var changes []coord.Change
+	for key := range s.keys {
+		if kv, there := s.at(key, s.revision); there && kv.Lease == id {
+			changes = append(changes, coord.Delete(key))
+		}
+	}
+	slices.SortFunc(changes, func(a, b coord.Change) int { return strings.Compare(a.Key, b.Key) })
+	s.apply(changes)
+}
+
+// since returns the changes of a prefix after a revision, up to the newest; wake is closed at the next one.
+func (s *Store) since(prefix string, after int64) (events []coord.Event, at int64, wake <-chan struct{}, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if after < s.compacted && after < s.revision {
+		return nil, 0, nil, coord.ErrCompacted
+	}
+	for _, e := range s.log {
+		if e.Changed > after && strings.HasPrefix(e.Key, prefix) {
+			events = append(events, e)
+		}
+	}
+	return events, s.revision, s.changed, nil
+}

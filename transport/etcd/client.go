@@ -1,0 +1,251 @@
+package etcd
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"troupe/messages/coord"
+)
+
+// Options say where etcd is.
+type Options struct {
+	Endpoints      []string // URLs
+	TLS            *tls.Config
+	User, Password string
+	Attempt        time.Duration // how long a request waits for its answer; 0: 1 s
+}
+
+// Client reaches etcd. Its methods may be called from any goroutine.
+type Client struct {
+	attempt time.Duration
+	calls   *clientv3.Client
+	watches *clientv3.Client // bulk answers would hold up events on one connection (S13)
+}
+
+// Open makes a client. It does not wait for etcd, unless there is a user.
+func Open(o Options) (*Client, error) {
+	c := &Client{attempt: cmp.Or(o.Attempt, time.Second)}
+	config := clientv3.Config{
+		Endpoints: o.Endpoints, TLS: o.TLS, Username: o.User, Password: o.Password, Logger: zap.NewNop(),
+		DialTimeout: 2 * c.attempt, DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
+		BackoffWaitBetween: 50 * time.Millisecond,
+	}
+	var err error
+	if c.calls, err = clientv3.New(config); err != nil {
+		return nil, fmt.Errorf("etcd: %w", err)
+	}
+	if c.watches, err = clientv3.New(config); err != nil {
+		_ = c.calls.Close()
+		return nil, fmt.Errorf("etcd: %w", err)
+	}
+	return c, nil
+}
+
+// Close ends all calls and watches.
+func (c *Client) Close() error { return errors.Join(c.calls.Close(), c.watches.Close()) }
+
+// do makes one attempt.
+func (c *Client) do(ctx context.Context, lost error, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(ctx), c.attempt)
+	defer cancel()
+	return translate(f(ctx), lost)
+}
+
+// translate returns an error of package coord; lost stands for those that do not say what happened.
+func translate(err, lost error) error {
+	var refused rpctypes.EtcdError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, rpctypes.ErrCompacted):
+		return coord.ErrCompacted
+	case errors.Is(err, rpctypes.ErrLeaseNotFound):
+		return coord.ErrGone
+	case errors.Is(err, rpctypes.ErrNoSpace):
+		return coord.ErrFull
+	case errors.Is(err, rpctypes.ErrRequestTooLarge):
+		return coord.ErrTooLarge
+	case errors.Is(err, rpctypes.ErrTooManyRequests), errors.Is(err, rpctypes.ErrNoLeader):
+		return fmt.Errorf("%w: %w", coord.ErrUnavailable, err) // answered before it was proposed
+	case errors.As(err, &refused) && permanent(refused):
+		return err
+	}
+	return fmt.Errorf("%w: %w", lost, err)
+}
+
+// permanent reports errors that no second attempt changes.
+func permanent(err rpctypes.EtcdError) bool {
+	for _, is := range []error{rpctypes.ErrPermissionDenied, rpctypes.ErrAuthFailed, rpctypes.ErrUserEmpty, rpctypes.ErrAuthNotEnabled,
+		rpctypes.ErrInvalidAuthToken, rpctypes.ErrTooManyOps, rpctypes.ErrDuplicateKey, rpctypes.ErrEmptyKey} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
+}
+
+// Read implements cluster.Coordinator.
+func (c *Client) Read(ctx context.Context, q coord.Query) (found coord.Found, err error) {
+	options := []clientv3.OpOption{clientv3.WithRev(q.At), clientv3.WithLimit(int64(q.Most))}
+	if q.Keys {
+		options = append(options, clientv3.WithKeysOnly())
+	}
+	from := q.Key
+	if q.Prefix {
+		options = append(options, clientv3.WithRange(clientv3.GetPrefixRangeEnd(q.Key)))
+		if q.After >= q.Key {
+			from = q.After + "\x00"
+		}
+	}
+	err = c.do(ctx, coord.ErrUnavailable, func(ctx context.Context) error {
+		answer, err := c.calls.Get(ctx, from, options...)
+		if err != nil {
+			return err
+		}
+		found.At, found.More = answer.Header.Revision, answer.More
+		if q.At != 0 {
+			found.At = q.At
+		}
+		for _, kv := range answer.Kvs {
+			found.KVs = append(found.KVs, coord.KV{Key: string(kv.Key), Value: kv.Value, Created: kv.CreateRevision, Changed: kv.ModRevision, Lease: coord.Lease(kv.Lease)})
+		}
+		return nil
+	})
+	return found, err
+}
+
+// Commit implements cluster.Coordinator.
+func (c *Client) Commit(ctx context.Context, when []coord.Condition, changes []coord.Change) (done bool, at int64, err error) {
+	if err := coord.Check(when, changes); err != nil {
+		return false, 0, err
+	}
+	conditions := make([]clientv3.Cmp, len(when))
+	for i, w := range when {
+		conditions[i] = clientv3.Compare(clientv3.ModRevision(w.Key), "=", w.Revision)
+		if w.Created {
+			conditions[i] = clientv3.Compare(clientv3.CreateRevision(w.Key), "=", w.Revision)
+		}
+	}
+	ops := make([]clientv3.Op, len(changes))
+	for i, change := range changes {
+		if change.Delete {
+			ops[i] = clientv3.OpDelete(change.Key)
+		} else {
+			ops[i] = clientv3.OpPut(change.Key, string(change.Value), clientv3.WithLease(clientv3.LeaseID(change.Lease)))
+		}
+	}
+	err = c.do(ctx, coord.ErrUnknown, func(ctx context.Context) error {
+		answer, err := c.calls.Txn(ctx).If(conditions...).Then(ops...).Commit()
+		if err == nil {
+			done, at = answer.Succeeded, answer.Header.Revision
+		}
+		return err
+	})
+	return done, at, err
+}
+
+// Watch implements cluster.Coordinator.
+func (c *Client) Watch(ctx context.Context, prefix string, after int64) <-chan coord.Batch {
+	batches := make(chan coord.Batch)
+	go func() {
+		defer close(batches)
+		ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+		defer cancel()
+		for answer := range c.watches.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(after+1), clientv3.WithProgressNotify()) {
+			b := batch(&answer)
+			if b.Err == nil && b.At == 0 { // the watch has begun
+				continue
+			}
+			if !send(ctx, batches, b) {
+				return
+			}
+		}
+		send(ctx, batches, coord.Batch{Err: coord.ErrUnavailable}) // the client was closed
+	}()
+	return batches
+}
+
+// send reports whether another batch may follow.
+func send(ctx context.Context, batches chan<- coord.Batch, b coord.Batch) bool {
+	if ctx.Err() != nil { // which is why the watch has ended
+		return false
+	}
+	select {
+	case batches <- b:
+		return b.Err == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// batch returns what a watch was told.
+func batch(answer *clientv3.WatchResponse) (b coord.Batch) {
+	if err := answer.Err(); err != nil {
+		b.Err = translate(err, coord.ErrUnavailable)
+		return b
+	}
+	if answer.IsProgressNotify() {
+		b.At = answer.Header.Revision
+	}
+	for _, e := range answer.Events {
+		kv := coord.KV{Key: string(e.Kv.Key), Changed: e.Kv.ModRevision}
+		if e.Type != clientv3.EventTypeDelete {
+			kv.Value, kv.Created, kv.Lease = e.Kv.Value, e.Kv.CreateRevision, coord.Lease(e.Kv.Lease)
+		}
+		b.Events = append(b.Events, coord.Event{KV: kv, Deleted: e.Type == clientv3.EventTypeDelete})
+		b.At = max(b.At, kv.Changed) // the header may be ahead of the events of a watch that catches up
+	}
+	return b
+}
+
+// Grant implements cluster.Coordinator.
+func (c *Client) Grant(ctx context.Context, ttl time.Duration) (l coord.Lease, err error) {
+	err = c.do(ctx, coord.ErrUnavailable, func(ctx context.Context) error {
+		answer, err := c.calls.Grant(ctx, int64((ttl+time.Second-1)/time.Second))
+		if err == nil {
+			l = coord.Lease(answer.ID)
+		}
+		return err
+	})
+	return l, err
+}
+
+// Renew implements cluster.Coordinator. It does not use the stream of the library, which ends itself in an outage.
+func (c *Client) Renew(ctx context.Context, l coord.Lease) error {
+	return c.do(ctx, coord.ErrUnavailable, func(ctx context.Context) error {
+		_, err := c.calls.KeepAliveOnce(ctx, clientv3.LeaseID(l))
+		return err
+	})
+}
+
+// Revoke implements cluster.Coordinator.
+func (c *Client) Revoke(ctx context.Context, l coord.Lease) error {
+	err := c.do(ctx, coord.ErrUnavailable, func(ctx context.Context) error {
+		_, err := c.calls.Revoke(ctx, clientv3.LeaseID(l))
+		return err
+	})
+	if errors.Is(err, coord.ErrGone) {
+		return nil
+	}
+	return err
+}
+
+// Compact implements cluster.Coordinator.
+func (c *Client) Compact(ctx context.Context, revision int64) error {
+	err := c.do(ctx, coord.ErrUnavailable, func(ctx context.Context) error {
+		_, err := c.calls.Compact(ctx, revision)
+		return err
+	})
+	if errors.Is(err, coord.ErrCompacted) {
+		return nil
+	}
+	return err
+}

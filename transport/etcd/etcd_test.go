@@ -1,0 +1,223 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"go.etcd.io/etcd/client/v3"
+
+	"troupe/actors/cluster"
+	"troupe/actors/cluster/clustertest"
+	"troupe/messages/coord"
+	"troupe/transport/etcd/member"
+)
+
+var _ cluster.Coordinator = (*Client)(nil)
+
+// patience is how long a request may take: the checks are of what is answered, not of how soon.
+const patience = 2 * time.Minute
+
+// port returns one that nobody listens on, and that no outgoing connection takes.
+func port(t *testing.T) string {
+	t.Helper()
+	for {
+		addr := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000))
+		if l, err := net.Listen("tcp", addr); err == nil {
+			_ = l.Close()
+			return addr
+		}
+	}
+}
+
+// members starts members of etcd.
+func members(t *testing.T, n int) (all []*member.Member) {
+	t.Helper()
+	options := make([]member.Options, n)
+	peers := map[string]string{}
+	dir := t.TempDir()
+	for i := range options {
+		name := fmt.Sprint("m", i)
+		peers[name] = "http://" + port(t)
+		options[i] = member.Options{Name: name, Dir: filepath.Join(dir, name), Client: "http://127.0.0.1:0", Peer: peers[name], Peers: peers, Quick: true, Log: zerolog.Nop()}
+	}
+	all = make([]*member.Member, n)
+	var started sync.WaitGroup
+	for i, o := range options {
+		started.Go(func() {
+			m, err := member.Start(t.Context(), o)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			t.Cleanup(m.Close)
+			all[i] = m
+		})
+	}
+	if started.Wait(); t.Failed() {
+		t.FailNow()
+	}
+	return all
+}
+
+func client(t *testing.T, o Options) *Client {
+	t.Helper()
+	if o.Attempt == 0 {
+		o.Attempt = patience
+	}
+	c, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// Three real members keep every promise of a coordinator; the two clients reach different ones.
+func TestConformance(t *testing.T) {
+	m := members(t, 3)
+	a, b := client(t, Options{Endpoints: []string{m[0].Client()}}), client(t, Options{Endpoints: []string{m[1].Client(), m[2].Client()}})
+	for i, c := range clustertest.Checks() {
+		t.Run(c.Name, func(t *testing.T) {
+			if !c.Compact {
+				t.Parallel()
+			}
+			c.Run(&clustertest.Place{T: t, Prefix: fmt.Sprintf("/test/%d/", i), A: a, B: b, TTL: 2 * time.Second})
+		})
+	}
+}
+
+// A majority goes on; without one nothing is answered, and nothing is lost.
+func TestMembersAway(t *testing.T) {
+	t.Parallel()
+	m := members(t, 3)
+	c := client(t, Options{Endpoints: []string{m[0].Client(), m[1].Client(), m[2].Client()}})
+	put := func(c *Client, value string) error {
+		_, _, err := c.Commit(t.Context(), nil, []coord.Change{coord.Put("k", []byte(value))})
+		return err
+	}
+	if err := put(c, "1"); err != nil {
+		t.Fatal(err)
+	}
+	m[2].Close()
+	for { // an attempt that was with the member that left may have happened
+		if err := put(c, "2"); err == nil {
+			break
+		} else if !errors.Is(err, coord.ErrUnknown) && !errors.Is(err, coord.ErrUnavailable) {
+			t.Fatal(err)
+		}
+	}
+	m[1].Close()
+	hasty := client(t, Options{Endpoints: []string{m[0].Client()}, Attempt: 300 * time.Millisecond})
+	if err := put(hasty, "3"); !errors.Is(err, coord.ErrUnknown) && !errors.Is(err, coord.ErrUnavailable) {
+		t.Errorf("Commit without a majority: %v", err)
+	}
+	if _, err := hasty.Read(t.Context(), coord.Query{Key: "k"}); !errors.Is(err, coord.ErrUnavailable) {
+		t.Errorf("Read without a majority: %v", err)
+	}
+}
+
+// What a snapshot has is there after it was restored, under a revision that no node has seen.
+func TestSnapshot(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	o := member.Options{Dir: filepath.Join(dir, "a"), Client: "http://127.0.0.1:0", Peer: "http://127.0.0.1:0", Quick: true, Log: zerolog.Nop()}
+	m, err := member.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	c := client(t, Options{Endpoints: []string{m.Client()}})
+	_, before, err := c.Commit(t.Context(), nil, []coord.Change{coord.Put("kept", []byte("1"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "snapshot")
+	config := clientv3.Config{Endpoints: []string{m.Client()}}
+	if _, err := member.Save(t.Context(), config, file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := member.Save(t.Context(), config, file); err == nil {
+		t.Error("a snapshot was overwritten")
+	}
+	if _, _, err := c.Commit(t.Context(), nil, []coord.Change{coord.Put("lost", nil)}); err != nil {
+		t.Fatal(err)
+	}
+	o.Dir = filepath.Join(dir, "b")
+	if err := member.Restore(o, file); err != nil {
+		t.Fatal(err)
+	}
+	if err := member.Restore(o, file); err == nil {
+		t.Error("a member was overwritten")
+	}
+	again, err := member.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	c = client(t, Options{Endpoints: []string{again.Client()}})
+	found, err := c.Read(t.Context(), coord.Query{Prefix: true})
+	if err != nil || len(found.KVs) != 1 || found.KVs[0].Key != "kept" || found.At < before+1_000_000_000 {
+		t.Errorf("restored: %+v, %v", found, err)
+	}
+	if b := <-c.Watch(t.Context(), "", before); !errors.Is(b.Err, coord.ErrCompacted) {
+		t.Errorf("a watch of what was before: %v", b.Err)
+	}
+	damaged := filepath.Join(dir, "damaged")
+	if bytes, err := os.ReadFile(file); err != nil || os.WriteFile(damaged, bytes[:len(bytes)-7], 0o600) != nil {
+		t.Fatal(err)
+	}
+	o.Dir = filepath.Join(dir, "c")
+	if err := member.Restore(o, damaged); err == nil {
+		t.Error("a damaged snapshot was restored")
+	}
+}
+
+// What cannot be a member says why.
+func TestRefusedMembers(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	ok := member.Options{Name: "a", Client: "http://127.0.0.1:0", Peer: "http://127.0.0.1:0", Log: zerolog.Nop()}
+	for what, c := range map[string]struct {
+		change func(*member.Options)
+	}{
+		"two members":     {func(o *member.Options) { o.Peers = map[string]string{"a": o.Peer, "b": "http://127.0.0.1:1"} }},
+		"another address": {func(o *member.Options) { o.Peers = map[string]string{"a": "http://127.0.0.1:1"} }},
+		"not a member":    {func(o *member.Options) { o.Peers = map[string]string{"b": o.Peer} }},
+		"no URL":          {func(o *member.Options) { o.Client = "127.0.0.1:0" }},
+		"a taken address": {func(o *member.Options) { o.Client = "http://" + taken.Addr().String() }},
+	} {
+		o := ok
+		o.Dir = t.TempDir()
+		c.change(&o)
+		m, err := member.Start(t.Context(), o)
+		if err == nil {
+			m.Close()
+			t.Errorf("%s: started", what)
+		}
+		t.Logf("%s: %v", what, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	o := ok
+	o.Dir, o.Peer = t.TempDir(), "http://"+port(t)
+	o.Peers = map[string]string{"a": o.Peer, "b": "http://" + port(t), "c": "http://" + port(t)}
+	if m, err := member.Start(ctx, o); err == nil {
+		m.Close()
+		t.Error("one of three serves alone")
+	} else {
+		t.Logf("no majority: %v", err)
+	}
+}
