@@ -1,0 +1,131 @@
+package shared
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"troupe/messages/coord"
+)
+
+const (
+	pieceMax  = coord.ValueMax
+	blobMark  = "\x00" // what the record of a value in pieces begins with; a value that begins so is in pieces itself
+	blobBytes = 256    // of such a record, at most
+)
+
+// blob says where a value is that is in pieces, under `blob/<key>\x00<try>/<n>`. A try is never used twice.
+type blob struct {
+	Try    string `json:"try"`
+	Pieces int    `json:"pieces"`
+}
+
+func inPieces(value []byte) bool {
+	return len(value) > pieceMax || len(value) > 0 && value[0] == blobMark[0]
+}
+
+func (b blob) encode() []byte {
+	text, err := json.Marshal(b)
+	if err != nil {
+		panic(err) // a bug: plain values
+	}
+	return append([]byte(blobMark), text...)
+}
+
+// decode returns the blob that a record names.
+func decode(value []byte) (b blob, is bool) {
+	if len(value) == 0 || value[0] != blobMark[0] {
+		return b, false
+	}
+	return b, json.Unmarshal(value[1:], &b) == nil
+}
+
+// pieces returns what the keys of a record's pieces begin with.
+func (s *Store) pieces(key string) string {
+	return s.o.Prefix + "blob/" + strings.TrimPrefix(key, s.o.Prefix) + "\x00"
+}
+
+func (s *Store) piece(key string, b blob, n int) string {
+	return fmt.Sprintf("%s%s/%06d", s.pieces(key), b.Try, n)
+}
+
+// writePieces writes a value before the record that names it.
+func (s *Store) writePieces(key string, value []byte) (blob, error) {
+	b := blob{Try: fmt.Sprintf("%x-%x", s.o.Term.Revision, s.number+1)}
+	for len(value) > 0 {
+		n := min(len(value), pieceMax)
+		if err := s.settle([]coord.Change{coord.Put(s.piece(key, b, b.Pieces), value[:n])}); err != nil {
+			return b, err
+		}
+		value = value[n:]
+		b.Pieces++
+	}
+	return b, nil
+}
+
+func (s *Store) dropPieces(key string, b blob) error {
+	for n := range b.Pieces {
+		if err := s.settle([]coord.Change{coord.Delete(s.piece(key, b, n))}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whole returns the value of a record as it was at a revision.
+func (s *Store) whole(kv coord.KV, at int64) ([]byte, error) {
+	b, is := decode(kv.Value)
+	if !is {
+		return kv.Value, nil
+	}
+	var all []byte
+	for n := range b.Pieces {
+		found, err := s.read(coord.Query{Key: s.piece(kv.Key, b, n), At: at})
+		if err != nil {
+			return nil, err
+		}
+		if len(found.KVs) == 0 {
+			return nil, fmt.Errorf("store: piece %d of %d of %s is missing", n+1, b.Pieces, kv.Key)
+		}
+		all = append(all, found.KVs[0].Value...)
+	}
+	return all, nil
+}
+
+// sweep learns which records are in pieces, and deletes pieces that no record names.
+func (s *Store) sweep(ctx context.Context) error {
+	prefix := s.o.Prefix + "blob/"
+	found, err := s.o.Coordinator.Read(ctx, coord.Query{Key: prefix, Prefix: true, Keys: true})
+	if err != nil {
+		return err
+	}
+	for _, kv := range found.KVs {
+		end := strings.LastIndexByte(kv.Key, blobMark[0])
+		try, _, _ := strings.Cut(kv.Key[end+1:], "/")
+		key := s.o.Prefix + kv.Key[len(prefix):end]
+		b, known := s.blobs[key]
+		if !known {
+			record, err := s.o.Coordinator.Read(ctx, coord.Query{Key: key})
+			if err != nil {
+				return err
+			}
+			if len(record.KVs) > 0 {
+				b, _ = decode(record.KVs[0].Value)
+			}
+			s.blobs[key] = b
+		}
+		if b.Try != try {
+			if err := s.settle([]coord.Change{coord.Delete(kv.Key)}); err != nil {
+				return errors.Join(err, ctx.Err())
+			}
+		}
+	}
+	for key, b := range s.blobs {
+		if b.Pieces == 0 {
+			delete(s.blobs, key)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,302 @@
+package shared
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"troupe/actors/cluster"
+	"troupe/actors/store"
+	"troupe/messages/coord"
+)
+
+// ErrOver says that the term is over. A change that was under way may have been made.
+var ErrOver = errors.New("store: this node no longer leads")
+
+// Defaults of Options.
+const (
+	WaitingMax = 65_536
+	BytesMax   = 64 << 20
+)
+
+// Options of a Store.
+type Options struct {
+	Coordinator cluster.Coordinator
+	Prefix      string          // of all keys of the cluster, with a slash at its end
+	Term        coord.Condition // holds as long as this node leads
+	// OnOver is called once if the term turns out to be over, from the store's goroutine. It must not block. It may be nil.
+	OnOver func()
+	// WaitingMax and BytesMax bound the changes that wait, and their values; more are refused with store.ErrBusy.
+	WaitingMax, BytesMax int
+}
+
+// Store keeps records on a coordinator. Its methods may be called from any goroutine.
+type Store struct {
+	o      Options
+	ctx    context.Context // ends with the store
+	cancel context.CancelFunc
+	ended  chan struct{}
+
+	mu      sync.Mutex
+	changed sync.Cond // of everything below
+	queue   []commit
+	waiting int // changes, those under way included
+	bytes   int // of their values
+	pending int // commits, those under way included
+	closed  bool
+	over    bool
+
+	// owned by the goroutine
+	seq    int64  // revision of the key seq
+	number uint64 // of the last transaction of this term
+	blobs  map[string]blob
+}
+
+type commit struct {
+	changes []store.Change
+	bytes   int
+	done    func(error)
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open begins to write. It reads what the term before has left behind, and removes pieces of values that no record names.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	o.WaitingMax, o.BytesMax = cmp.Or(o.WaitingMax, WaitingMax), cmp.Or(o.BytesMax, BytesMax)
+	s := &Store{o: o, ended: make(chan struct{}), blobs: map[string]blob{}}
+	s.changed.L = &s.mu
+	found, err := o.Coordinator.Read(ctx, coord.Query{Key: s.seqKey()})
+	if err != nil {
+		return nil, err
+	}
+	if len(found.KVs) > 0 {
+		s.seq = found.KVs[0].Changed
+	}
+	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	if err := s.sweep(ctx); err != nil {
+		s.cancel()
+		return nil, err
+	}
+	go s.run()
+	return s, nil
+}
+
+// pageMax is how many records one read asks for.
+const pageMax = 1000
+
+// Load implements store.Store. It asks again, as long as the store lasts, while the coordinator does not answer.
+func (s *Store) Load(kind store.Kind, f func(id string, value []byte) error) ([]store.Damage, error) {
+	prefix, err := s.prefix(kind)
+	if err != nil {
+		return nil, err
+	}
+	q := coord.Query{Key: prefix, Prefix: true, Most: pageMax}
+	for {
+		found, err := s.read(q)
+		if errors.Is(err, coord.ErrCompacted) { // between two pages, which would take ten minutes: what follows is newer
+			q.At = 0
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, kv := range found.KVs {
+			value, err := s.whole(kv, found.At)
+			if err != nil {
+				return nil, err
+			}
+			if err := f(kv.Key[len(prefix):], value); err != nil {
+				return nil, err
+			}
+		}
+		if !found.More {
+			return nil, nil
+		}
+		q.After, q.At = found.KVs[len(found.KVs)-1].Key, found.At
+	}
+}
+
+// read is Read, repeated until it is answered.
+func (s *Store) read(q coord.Query) (coord.Found, error) {
+	for {
+		found, err := s.o.Coordinator.Read(s.ctx, q)
+		if s.ctx.Err() != nil {
+			return found, ErrOver
+		}
+		if !errors.Is(err, coord.ErrUnavailable) {
+			return found, err
+		}
+		s.rest()
+	}
+}
+
+// pause is how long a request without an answer rests before it is repeated; it has waited for an answer before.
+const pause = 50 * time.Millisecond
+
+func (s *Store) rest() {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.ctx.Done():
+	}
+}
+
+// Commit implements store.Store. Errors besides those of package store: coord.ErrTooLarge for changes that no transaction holds,
+// coord.ErrFull, ErrOver.
+func (s *Store) Commit(changes []store.Change, done func(error)) {
+	if done == nil {
+		done = func(error) {}
+	}
+	c := commit{changes: changes, done: done}
+	for _, change := range changes {
+		c.bytes += len(change.Value)
+	}
+	err := s.check(changes)
+	if err == nil {
+		err = s.take(c)
+	}
+	if err != nil {
+		done(err)
+	}
+}
+
+func (s *Store) take(c commit) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.over:
+		return ErrOver
+	case s.closed:
+		return store.ErrClosed
+	case s.waiting > 0 && (s.waiting+len(c.changes) > s.o.WaitingMax || s.bytes+c.bytes > s.o.BytesMax):
+		return store.ErrBusy
+	}
+	s.queue = append(s.queue, c)
+	s.waiting += len(c.changes)
+	s.bytes += c.bytes
+	s.pending++
+	s.changed.Broadcast()
+	return nil
+}
+
+// Flush implements store.Store.
+func (s *Store) Flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.pending > 0 {
+		s.changed.Wait()
+	}
+}
+
+// Close implements store.Store. It waits for the coordinator; End does not.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.changed.Broadcast()
+	s.mu.Unlock()
+	<-s.ended
+	s.cancel()
+	return nil
+}
+
+// End ends the store at once. What waits is answered with ErrOver. It must not be called by what Commit was given.
+func (s *Store) End() {
+	s.cancel()
+	s.mu.Lock()
+	s.over = true
+	s.changed.Broadcast()
+	s.mu.Unlock()
+	<-s.ended
+}
+
+// run writes until the store ends.
+func (s *Store) run() {
+	defer close(s.ended)
+	for {
+		group := s.next()
+		if group == nil {
+			return
+		}
+		err := s.write(group)
+		if errors.Is(err, ErrOver) {
+			group = append(group, s.giveUp()...)
+		}
+		s.answer(group, err)
+	}
+}
+
+// next waits for commits and returns those of the next transaction, nil once the store is closed and none waits.
+func (s *Store) next() []commit {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.queue) == 0 {
+		if s.closed || s.over {
+			return nil
+		}
+		s.changed.Wait()
+	}
+	n, size := 0, new(size)
+	for n < len(s.queue) && (size.add(s, s.queue[n].changes) || n == 0) {
+		n++
+	}
+	group := s.queue[:n:n]
+	if s.queue = s.queue[n:]; len(s.queue) == 0 {
+		s.queue = nil
+	}
+	return group
+}
+
+// giveUp ends the term and returns what waits.
+func (s *Store) giveUp() []commit {
+	s.mu.Lock()
+	first := !s.over
+	s.over = true
+	rest := s.queue
+	s.queue = nil
+	s.mu.Unlock()
+	if first && s.ctx.Err() == nil && s.o.OnOver != nil {
+		s.o.OnOver()
+	}
+	return rest
+}
+
+// answer answers commits: in order, or, if they are refused, the last one first.
+func (s *Store) answer(group []commit, err error) {
+	s.mu.Lock()
+	for _, c := range group {
+		s.waiting -= len(c.changes)
+		s.bytes -= c.bytes
+	}
+	s.mu.Unlock()
+	for i := range group {
+		if err != nil {
+			i = len(group) - 1 - i
+		}
+		group[i].done(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pending -= len(group)
+	s.changed.Broadcast()
+}
+
+// prefix returns what the keys of a kind begin with.
+func (s *Store) prefix(kind store.Kind) (string, error) {
+	switch kind {
+	case store.Script, store.Content, store.Fleet, store.Alias, store.Location, store.Queue, store.RuleSet, store.Matchmaker, store.Ban:
+		return s.o.Prefix + "cat/" + string(kind) + "/", nil
+	case store.Placement:
+		return s.o.Prefix + "place/", nil
+	case store.Ticket, store.Match, store.Event, store.Secret:
+		return s.o.Prefix + string(kind) + "/", nil
+	case store.MatchedGame:
+		return s.o.Prefix + "matched/", nil
+	}
+	return "", fmt.Errorf("store: records of the kind %s are a node's own", kind)
+}
+
+func (s *Store) seqKey() string { return s.o.Prefix + "seq" }

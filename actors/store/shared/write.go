@@ -1,0 +1,143 @@
+package shared
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"troupe/actors/store"
+	"troupe/messages/coord"
+)
+
+const (
+	changesMax = coord.OpsMax - 3 // the term, the key seq and its condition
+	seqBytes   = 256              // of the key seq and its value, at most
+	valuesMax  = coord.BytesMax - seqBytes
+)
+
+// size is what a transaction holds.
+type size struct{ changes, bytes int }
+
+// add reports whether there is room for changes, and takes it. A change of a key that the transaction changes already counts twice.
+func (z *size) add(s *Store, changes []store.Change) bool {
+	z.changes += len(changes)
+	for _, c := range changes {
+		prefix, _ := s.prefix(c.Kind)
+		z.bytes += len(prefix) + len(c.ID)
+		if inPieces(c.Value) {
+			z.bytes += blobBytes
+		} else {
+			z.bytes += len(c.Value)
+		}
+	}
+	return z.changes <= changesMax && z.bytes <= valuesMax
+}
+
+// check refuses changes that do not fit one transaction, or do not belong here.
+func (s *Store) check(changes []store.Change) error {
+	for _, c := range changes {
+		prefix, err := s.prefix(c.Kind)
+		if err != nil {
+			return err
+		}
+		if n := len(prefix) + len(c.ID); n > coord.KeyMax {
+			return fmt.Errorf("%w: a key of %d bytes, at most %d", coord.ErrTooLarge, n, coord.KeyMax)
+		}
+	}
+	if z := new(size); !z.add(s, changes) {
+		return fmt.Errorf("%w: %d changes of %d bytes, at most %d of %d", coord.ErrTooLarge, z.changes, z.bytes, changesMax, valuesMax)
+	}
+	return nil
+}
+
+// write makes the changes of a group durable, in one transaction.
+func (s *Store) write(group []commit) error {
+	var all []coord.Change
+	index := map[string]int{}
+	written := map[string]blob{}
+	for _, c := range group {
+		for _, change := range c.changes {
+			prefix, _ := s.prefix(change.Kind)
+			key := prefix + change.ID
+			put := coord.Change{Key: key, Value: change.Value, Delete: change.Value == nil}
+			delete(written, key)
+			if inPieces(change.Value) {
+				b, err := s.writePieces(key, change.Value)
+				if err != nil {
+					return err
+				}
+				put.Value, written[key] = b.encode(), b
+			}
+			if i, twice := index[key]; twice {
+				all[i] = put
+				continue
+			}
+			index[key] = len(all)
+			all = append(all, put)
+		}
+	}
+	if err := s.settle(all); err != nil {
+		for key, b := range written {
+			_ = s.dropPieces(key, b)
+		}
+		return err
+	}
+	for key := range index {
+		if old, there := s.blobs[key]; there {
+			delete(s.blobs, key)
+			_ = s.dropPieces(key, old) // the next term would
+		}
+	}
+	for key, b := range written {
+		s.blobs[key] = b
+	}
+	return nil
+}
+
+// last is the value of the key seq.
+type last struct {
+	Term   int64  `json:"term"`
+	Number uint64 `json:"number"`
+}
+
+// settle makes changes once, however often it has to ask. With an error, they are never made, except with ErrOver, when nobody knows.
+func (s *Store) settle(changes []coord.Change) error {
+	s.number++
+	mine := last{s.o.Term.Revision, s.number}
+	value, err := json.Marshal(mine)
+	if err != nil {
+		panic(err) // a bug: plain numbers
+	}
+	all := append(changes, coord.Put(s.seqKey(), value))
+	when := []coord.Condition{s.o.Term, coord.Unchanged(s.seqKey(), s.seq)}
+	for unsure := false; s.ctx.Err() == nil; s.rest() {
+		done, at, err := s.o.Coordinator.Commit(s.ctx, when, all)
+		switch {
+		case err == nil && done:
+			s.seq = at
+			return nil
+		case err == nil:
+			return s.find(mine)
+		case errors.Is(err, coord.ErrUnknown):
+			unsure = true // a later attempt cannot be refused for good either: this one may still be on its way
+		case errors.Is(err, coord.ErrUnavailable), unsure:
+		default:
+			return err
+		}
+	}
+	return ErrOver
+}
+
+// find says whether an earlier attempt of a transaction has succeeded, when a condition does not hold any more.
+func (s *Store) find(mine last) error {
+	found, err := s.read(coord.Query{Key: s.seqKey()})
+	if err != nil {
+		return ErrOver
+	}
+	var is last
+	if len(found.KVs) == 0 || json.Unmarshal(found.KVs[0].Value, &is) != nil || is != mine {
+		return ErrOver
+	}
+	s.seq = found.KVs[0].Changed
+	return nil
+}
