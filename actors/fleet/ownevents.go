@@ -58,7 +58,7 @@ func (gs *games) eventsOfRecord(e *entry, g *messages.GameSession) (n []messages
 		}
 		n = append(n, gs.eventsOfEnd(e)...)
 	}
-	return append(n, gameEvent(now, e, g, g.Status))
+	return append(n, gameEvent(gs.context.Now(), e, g, g.Status)) // not before those of its players
 }
 
 // eventsOfEnd returns the events of the player sessions that have ended with their game session.

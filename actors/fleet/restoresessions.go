@@ -91,7 +91,9 @@ func (gs *games) endRestored() {
 	changes := gs.restored.orphans
 	for _, e := range gs.restored.running {
 		e.endedAt = now
-		e.opened(gs.o.OwnEvents, e.published.Players(nil)...)
+		if gs.o.OwnEvents {
+			e.opened(true, e.published.Players(nil)...)
+		}
 		e.published.End(now, "the host has started again")
 		gs.storeChange(e)
 		gs.keepEnded(e)

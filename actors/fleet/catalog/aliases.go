@@ -111,7 +111,10 @@ func (c *Catalog) alias(id messages.AliasID) (*messages.Alias, error) {
 func (c *Catalog) describeAliases(id messages.AliasID) ([]*messages.Alias, error) {
 	if id != "" {
 		a, err := c.alias(id)
-		return []*messages.Alias{a}, err
+		if err != nil {
+			return nil, err
+		}
+		return []*messages.Alias{a}, nil
 	}
 	return slices.SortedFunc(maps.Values(c.aliases), func(a, b *messages.Alias) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
