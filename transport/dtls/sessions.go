@@ -48,13 +48,21 @@ func (s *Sessions) get(key string) (session, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found, ok := s.byKey[key]
-	return found, ok && time.Since(found.made) <= sessionLifetime
+	if ok && time.Since(found.made) > sessionLifetime {
+		s.forget(key)
+		return session{}, false
+	}
+	return found, ok
 }
 
-// drop removes a session; it is called rarely.
 func (s *Sessions) drop(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.forget(key)
+}
+
+// forget removes a session; it is called rarely. The caller holds mu.
+func (s *Sessions) forget(key string) {
 	if _, ok := s.byKey[key]; ok {
 		delete(s.byKey, key)
 		s.order = slices.DeleteFunc(s.order, func(k string) bool { return k == key })

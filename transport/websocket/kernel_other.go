@@ -20,7 +20,7 @@ func setUserTimeout(syscall.RawConn, time.Duration) error { return nil }
 // setSendBuffer does nothing: what accepted sockets inherit is certain on Linux only.
 func setSendBuffer(uintptr, int) error { return errors.ErrUnsupported }
 
-// peek does not look: every connection counts as one that has spoken.
+// peek does not look: every connection counts as one that has spoken, so none that is silent gives way while others wait to be admitted.
 func peek(*net.TCPConn) transport.Presence { return transport.PeerSpoke }
 
 // rawConnOf returns nil: the connection's writer goroutine does all writing.
