@@ -13,7 +13,7 @@ const (
 	KeyMax   = 1 << 10
 )
 
-// Errors of a coordinator. Others, such as wrong credentials, did not change anything, and do not go away by themselves.
+// Errors of a coordinator and of calls between nodes. Others, such as wrong credentials, did not change anything, and do not go away by themselves.
 var (
 	// ErrUnknown says that a change may have happened, or happens yet: there was no answer in time.
 	ErrUnknown = errors.New("coordinator: no answer: it may have happened")
@@ -25,6 +25,8 @@ var (
 	ErrGone = errors.New("coordinator: the lease is over")
 	// ErrFull says that the coordinator has no space left, and that nothing changed.
 	ErrFull = errors.New("coordinator: its database is full")
+	// ErrRefused says that a node does not run: nobody listens at its address, or another process does.
+	ErrRefused = errors.New("node: not running")
 	// ErrTooLarge says that a request exceeds the limits above, or changes a key twice, and that nothing changed.
 	ErrTooLarge = errors.New("coordinator: request beyond its limits")
 )
