@@ -199,8 +199,7 @@ func (r *Replica) take(b coord.Batch) {
 		r.mu.Unlock()
 		return
 	}
-	events := slices.DeleteFunc(slices.Clone(b.Events), func(e coord.Event) bool { return e.Changed <= r.at })
-	for _, e := range events {
+	for _, e := range b.Events {
 		if e.Deleted {
 			delete(r.records, e.Key)
 		} else {
@@ -209,7 +208,7 @@ func (r *Replica) take(b coord.Batch) {
 	}
 	r.move(b.At)
 	r.mu.Unlock()
-	r.apply(Changes{Events: events, At: b.At})
+	r.apply(Changes{Events: b.Events, At: b.At})
 }
 
 // check ends a watch once the coordinator has an older revision than the watch has seen: no change would come for a long time.
