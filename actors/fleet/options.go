@@ -40,6 +40,9 @@ type Options struct {
 	OpenLog func(id messages.GameSessionID, f *messages.Fleet) script.Sink
 	// Store keeps game sessions and player sessions; nil: memory. Catalog keeps the other resources; nil: in Store.
 	Store, Catalog store.Store
+	// Follow makes the host a node of a cluster, whose resources it gets from elsewhere; nil: it is none. Then Fleets, Aliases, Scripts and
+	// Catalog are not used.
+	Follow *catalog.Follow
 	// OnEvent receives events once they are durable, from any goroutine; may be nil.
 	OnEvent func(messages.Event)
 	// OwnEvents switches on events of game sessions and player sessions.

@@ -25,14 +25,14 @@ func New(o Options) (*Registry, error) {
 	var err error
 	r.catalog, err = catalog.New(catalog.Options{
 		Region: o.Region, Locations: o.Locations, Fleets: o.Fleets, Aliases: o.Aliases, Scripts: o.Scripts,
-		ProcessesMax: o.ProcessesMax, GroupsMax: o.GroupsMax, Store: o.Catalog, Listener: listener{r},
+		ProcessesMax: o.ProcessesMax, GroupsMax: o.GroupsMax, Store: o.Catalog, Listener: listener{r}, Follow: o.Follow,
 	})
 	if err != nil {
 		return nil, err
 	}
 	r.games = newGames(o, r.catalog)
 	r.hosting, err = hosting.New(hosting.Options{
-		NewProgram: o.NewProgram, Settings: o.settings, Catalog: r.catalog, Listener: r.games, Store: o.Catalog, Crash: o.Crash,
+		NewProgram: o.NewProgram, Settings: o.settings, Catalog: r.catalog, Listener: r.games, Store: o.Store, Crash: o.Crash,
 	})
 	if err != nil {
 		return nil, err

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -35,6 +37,23 @@ func FromZip(data []byte, l Limits) (*Bundle, error) {
 		}
 	}
 	return c.bundle()
+}
+
+// Zip returns an archive of the files, the same for the same files.
+func (b *Bundle) Zip() ([]byte, error) {
+	var data bytes.Buffer
+	w := zip.NewWriter(&data)
+	for _, name := range slices.Sorted(maps.Keys(b.Files)) {
+		f, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate})
+		if err == nil {
+			_, err = f.Write(b.Files[name])
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	err := w.Close() // writes the directory
+	return data.Bytes(), err
 }
 
 func (c *collector) unpack(f *zip.File) error {
