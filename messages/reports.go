@@ -32,3 +32,12 @@ type ReportedEvent struct {
 	FleetID       FleetID
 	Code, Message string
 }
+
+// ChargeCreator counts a game session that a creator is about to create on a fleet of a cluster, or takes that back. The error says why the
+// creator's limit does not allow it.
+type ChargeCreator struct {
+	ToCatalog[None]
+	FleetID   FleetID
+	CreatorID string
+	Refund    bool
+}

@@ -79,6 +79,15 @@ const (
 	playerSessionBytes = 300
 )
 
+// Resources returns the options of a catalog with records of a store.
+func (o Options) Resources(records store.Store) catalog.Options {
+	o.setDefaults()
+	return catalog.Options{
+		Region: o.Region, Locations: o.Locations, Fleets: o.Fleets, Aliases: o.Aliases, Scripts: o.Scripts,
+		ProcessesMax: o.ProcessesMax, GroupsMax: o.GroupsMax, Store: records,
+	}
+}
+
 func (o *Options) setDefaults() {
 	o.ProcessesMax, o.GroupsMax = cmp.Or(o.ProcessesMax, DefaultProcessesMax), cmp.Or(o.GroupsMax, DefaultGroupsMax)
 	o.EndedMax, o.EndedKeep = cmp.Or(o.EndedMax, DefaultEndedMax), cmp.Or(o.EndedKeep, DefaultEndedKeep)

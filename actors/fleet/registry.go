@@ -23,10 +23,9 @@ func New(o Options) (*Registry, error) {
 	o.setDefaults()
 	r := new(Registry)
 	var err error
-	r.catalog, err = catalog.New(catalog.Options{
-		Region: o.Region, Locations: o.Locations, Fleets: o.Fleets, Aliases: o.Aliases, Scripts: o.Scripts,
-		ProcessesMax: o.ProcessesMax, GroupsMax: o.GroupsMax, Store: o.Catalog, Listener: listener{r}, Follow: o.Follow,
-	})
+	resources := o.Resources(o.Catalog)
+	resources.Listener, resources.Follow = listener{r}, o.Follow
+	r.catalog, err = catalog.New(resources)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,10 @@ func New(o Options, placer Placer, s *State) *rebuild.Supervisor[*State] {
 	o = o.withDefaults()
 	return rebuild.New(rebuild.Options[*State]{
 		What: "matchmaking tickets", Kind: counters.ActorMatchmaker, Store: o.Store, Load: Load,
-		New: func(s *State) stage.Actor { return newManager(o, placer, s) },
+		New: func(s *State, from store.Store) stage.Actor {
+			o.Store = from
+			return newManager(o, placer, s)
+		},
 	}, s)
 }
 

@@ -40,8 +40,12 @@ const (
 
 // Messages to a fleet actor whose catalog follows.
 type (
-	// Replicated has changes of the records of the catalog, in order. Changes of one transaction are in one message.
-	Replicated struct{ Changes []store.Change }
+	// Replicated has changes of the records of the catalog, in order. Changes of one transaction are in one message. Done, which may be
+	// nil, is called once they are applied.
+	Replicated struct {
+		Changes []store.Change
+		Done    func()
+	}
 	// Shares say for each location how many nodes serve it, and which of them this node is. A location that the node does not serve is
 	// missing.
 	Shares map[string]Share
@@ -85,6 +89,9 @@ func (c *Catalog) receiveFollower(msg any) bool {
 	switch m := msg.(type) {
 	case Replicated:
 		c.replicate(m.Changes)
+		if m.Done != nil {
+			m.Done()
+		}
 	case Shares:
 		c.setShares(m)
 	case ReportAgain:

@@ -72,7 +72,7 @@ func (s spread) Commit(changes []store.Change, done func(error)) {
 	s.Store.Commit(changes, func(err error) {
 		if err == nil {
 			for _, n := range s.w.nodes {
-				n.ref.Tell(Replicated{changes})
+				n.ref.Tell(Replicated{Changes: changes})
 			}
 		}
 		if done != nil {
@@ -123,7 +123,7 @@ func (w *followers) join(name string) *node {
 			all = append(all, store.Change{Kind: kind, ID: id, Value: value})
 		}
 	}
-	n.ref.Tell(Replicated{all})
+	n.ref.Tell(Replicated{Changes: all})
 	w.share()
 	return n
 }
@@ -142,7 +142,7 @@ func (w *followers) share() {
 		w.nodes[name].ref.Tell(Shares{home: {i, len(names)}, away: {i, len(names)}})
 	}
 	if w.leader != nil {
-		w.leader.Tell(Nodes{names})
+		w.leader.Tell(NodesChanged{})
 	}
 	synctest.Wait()
 }
@@ -156,7 +156,7 @@ func (w *followers) lead(generation int64) {
 	}
 	o := w.options
 	o.Store = spread{w.disk, w}
-	l, err := NewLeader(o, generation)
+	l, err := NewLeader(o, generation, func() []string { return slices.Sorted(maps.Keys(w.nodes)) })
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -14,13 +14,14 @@ import (
 // follow its records (see Options.Follow) and report how fleets and scripts do.
 type Leader struct {
 	*Catalog
+	names   func() []string
 	nodes   map[string]bool // those that are alive
 	reports map[string]messages.ReportFleets
 	updates []*contentUpdate
 }
 
-// Nodes tells a Leader which nodes are alive.
-type Nodes struct{ Names []string }
+// NodesChanged tells a Leader that nodes have come or gone.
+type NodesChanged struct{}
 
 // contentUpdate waits until each node has tried a new content.
 type contentUpdate struct {
@@ -32,9 +33,10 @@ type contentUpdate struct {
 type contentUpdateDue struct{ u *contentUpdate }
 
 // NewLeader returns a Leader that begins with the records of o.Store. Generation is that of the configured resources: if it is higher than
-// that of the records, they replace the configured ones among the records; otherwise the records stand.
-func NewLeader(o Options, generation int64) (*Leader, error) {
-	l := &Leader{nodes: make(map[string]bool), reports: make(map[string]messages.ReportFleets)}
+// that of the records, they replace the configured ones among the records; otherwise the records stand. Names returns the names of the
+// nodes that are alive, from any goroutine.
+func NewLeader(o Options, generation int64, names func() []string) (*Leader, error) {
+	l := &Leader{names: names, nodes: make(map[string]bool), reports: make(map[string]messages.ReportFleets)}
 	o.Listener = l
 	configured := o
 	o.Fleets, o.Aliases, o.Scripts = nil, nil, nil
@@ -54,6 +56,7 @@ func (l *Leader) Damaged() []store.Damage { return l.unread.Damaged() }
 // Started implements stage.Actor.
 func (l *Leader) Started(c *stage.Context) {
 	l.Catalog.Started(c)
+	l.onNodesChanged()
 	for _, changes := range l.first {
 		l.ledger.CommitAsync(changes...) // if they are refused, the next Leader makes them
 	}
@@ -73,17 +76,12 @@ func (l *Leader) Stopped(*stage.Context) { l.Catalog.Stopped(false) }
 // Receive implements stage.Actor.
 func (l *Leader) Receive(c *stage.Context, msg any) {
 	switch m := msg.(type) {
-	case Nodes:
-		l.onNodes(m)
+	case NodesChanged:
+		l.onNodesChanged()
 	case contentUpdateDue:
 		l.endUpdate(m.u, true)
 	case stage.Ask:
-		if q, ok := m.Request.(messages.ReportFleets); ok {
-			l.onReport(q)
-			m.Reply(stage.None{}, nil)
-		} else if !l.Ask(m) {
-			c.Unknown(m)
-		}
+		l.ask(c, m)
 	default:
 		if !l.Catalog.Receive(msg) {
 			c.Unknown(msg)
@@ -91,9 +89,35 @@ func (l *Leader) Receive(c *stage.Context, msg any) {
 	}
 }
 
-func (l *Leader) onNodes(m Nodes) {
+func (l *Leader) ask(c *stage.Context, a stage.Ask) {
+	switch q := a.Request.(type) {
+	case messages.ReportFleets:
+		l.onReport(q)
+		a.Reply(stage.None{}, nil)
+	case messages.ChargeCreator:
+		stage.As(q, a).Reply(stage.None{}, l.charge(q))
+	default:
+		if !l.Ask(a) {
+			c.Unknown(a)
+		}
+	}
+}
+
+func (l *Leader) charge(q messages.ChargeCreator) error {
+	f := l.Fleet(q.FleetID)
+	switch {
+	case f == nil:
+		return l.unknown(store.Fleet, string(q.FleetID))
+	case q.Refund:
+		l.Refund(q.FleetID, q.CreatorID)
+		return nil
+	}
+	return l.Charge(f, q.CreatorID)
+}
+
+func (l *Leader) onNodesChanged() {
 	clear(l.nodes)
-	for _, name := range m.Names {
+	for _, name := range l.names() {
 		l.nodes[name] = true
 	}
 	maps.DeleteFunc(l.reports, func(name string, _ messages.ReportFleets) bool { return !l.nodes[name] })
