@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
+	"sync"
 	"time"
 
 	"troupe/actors/fleet/catalog"
@@ -37,12 +37,29 @@ type Caller interface {
 	Call(ctx context.Context, to coord.Node, q messages.Request) (any, error)
 }
 
-// Cluster answers the requests of callers for all nodes: by this one, by their owner, or by all. It has no state. Its methods may be called
-// from any goroutine.
+// Cluster answers the requests of callers for all nodes: by this one, by their owner, or by all. Its methods may be called from any
+// goroutine.
 type Cluster struct {
 	local   *System
 	members Members
 	peers   Caller
+	ctx     context.Context // ends with the System
+	cancel  context.CancelFunc
+	work    sync.WaitGroup // goroutines of Send and of rooms
+	rooms   rooms
+}
+
+func newCluster(local *System, o *ClusterOptions) *Cluster {
+	c := &Cluster{local: local, members: o.Members, peers: o.Peers}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.rooms.polled = make(map[string]bool)
+	c.rooms.seen = make(map[string]uint64)
+	return c
+}
+
+func (c *Cluster) close() {
+	c.cancel()
+	c.work.Wait()
 }
 
 const (
@@ -61,6 +78,8 @@ func (c *Cluster) Do(ctx context.Context, q messages.Request) (any, error) {
 		return c.create(ctx, q.FleetID, q.AliasID, q.Location, q)
 	case messages.Launch:
 		return c.create(ctx, q.Request.FleetID, q.Request.AliasID, q.Request.Location, q)
+	case messages.AwaitRoom:
+		return c.awaitRoom(ctx, q.Since)
 	}
 	switch q.Route() {
 	case messages.RouteThisHost:
@@ -84,7 +103,11 @@ func (c *Cluster) Do(ctx context.Context, q messages.Request) (any, error) {
 
 // Send implements messages.Sender.
 func (c *Cluster) Send(q messages.Request, reply func(any, error)) {
-	go func() { reply(c.Do(context.Background(), q)) }()
+	if c.ctx.Err() != nil {
+		reply(nil, messages.Errorf(messages.Unavailable, "the host is shutting down"))
+		return
+	}
+	go func() { reply(c.Do(c.ctx, q)) }()
 }
 
 // read answers from this node's copy of the catalog. What it lacks may have been made a moment ago.
@@ -149,7 +172,15 @@ func (c *Cluster) create(ctx context.Context, id messages.FleetID, alias message
 	if location == "" {
 		location = f.Locations[0]
 	}
-	refund, err := c.charge(ctx, f, q)
+	create, _ := q.(messages.CreateGameSession)
+	var made messages.GameSessionID // by the token
+	if token := create.IdempotencyToken; token != "" {
+		made = c.local.registry.SessionID(f, location, token)
+		if answer, there, err := c.created(ctx, made, q); there {
+			return answer, err
+		}
+	}
+	refund, err := c.charge(ctx, f, create)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +188,40 @@ func (c *Cluster) create(ctx context.Context, id messages.FleetID, alias message
 	if err != nil {
 		refund()
 	}
+	if made != "" && isCode(err, messages.Conflict) { // another node was faster
+		if other, there, otherErr := c.created(ctx, made, q); there {
+			return other, otherErr
+		}
+	}
 	return answer, err
+}
+
+// created has a request with a token answered by the node that has a game session by that token.
+func (c *Cluster) created(ctx context.Context, id messages.GameSessionID, q messages.Request) (answer any, there bool, err error) {
+	owner, self, found, err := c.members.Owner(ctx, id, true)
+	switch {
+	case err != nil:
+		return nil, true, messages.Errorf(messages.Internal, "%v", err)
+	case self:
+		answer, err = c.local.Do(ctx, q)
+		return answer, true, err
+	case found:
+		answer, err = c.call(ctx, owner, q)
+		return answer, true, err
+	}
+	ended := messages.GameSessionQuery{ID: id}
+	if _, err = c.local.Do(ctx, ended); err == nil {
+		answer, err = c.local.Do(ctx, q)
+		return answer, true, err
+	}
+	others := c.members.Others()
+	for i, a := range c.askThese(ctx, others, ended, silentMax) {
+		if a.err == nil {
+			answer, err = c.call(ctx, others[i], q)
+			return answer, true, err
+		}
+	}
+	return nil, false, nil
 }
 
 func (c *Cluster) tryCreate(ctx context.Context, f messages.FleetID, location string, q messages.Request) (answer any, err error) {
@@ -208,9 +272,8 @@ func (c *Cluster) fleet(ctx context.Context, id messages.FleetID, alias messages
 }
 
 // charge counts a game session against the limit of its creator. Refund takes that back.
-func (c *Cluster) charge(ctx context.Context, f *messages.Fleet, q messages.Request) (refund func(), err error) {
-	create, is := q.(messages.CreateGameSession)
-	if !is || create.CreatorID == "" && f.CreatorLimit == nil {
+func (c *Cluster) charge(ctx context.Context, f *messages.Fleet, create messages.CreateGameSession) (refund func(), err error) {
+	if create.MaxPlayers == 0 || create.CreatorID == "" && f.CreatorLimit == nil { // a placement's
 		return func() {}, nil
 	}
 	if _, err := c.toLeader(ctx, messages.ChargeCreator{FleetID: f.ID, CreatorID: create.CreatorID}); err != nil {
@@ -313,11 +376,4 @@ func gameSessionOf(q messages.Request) messages.GameSessionID {
 		return q.GameSession
 	}
 	return ""
-}
-
-// fleetOf returns the fleet in the ARN of a game session.
-func fleetOf(id messages.GameSessionID) messages.FleetID {
-	_, tail, _ := strings.Cut(string(id), ":gamesession/")
-	f, _, _ := strings.Cut(tail, "/")
-	return messages.FleetID(f)
 }

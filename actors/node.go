@@ -33,7 +33,7 @@ func startNode(o Options) (*System, error) {
 	}
 	ReportDamaged(o.Log, o.Counters, registry.Damaged())
 	s = newSystem(o, registry)
-	s.cluster = &Cluster{local: s, members: o.Cluster.Members, peers: o.Cluster.Peers}
+	s.cluster = newCluster(s, o.Cluster)
 	queues, tickets := o.Placement, o.Matchmaking
 	queues.Region, queues.Store, queues.OnEvent = o.Fleet.Region, nil, o.Fleet.OnEvent
 	tickets.Region, tickets.Store, tickets.OnEvent = o.Fleet.Region, nil, o.Fleet.OnEvent
@@ -78,4 +78,7 @@ func (s *System) MembersChanged(shares catalog.Shares) {
 	s.fleet.Tell(shares)
 	s.fleet.Tell(catalog.ReportAgain{})
 	s.catalog.Tell(catalog.NodesChanged{})
+	s.cluster.rooms.mu.Lock()
+	defer s.cluster.rooms.mu.Unlock()
+	s.cluster.rooms.tell()
 }

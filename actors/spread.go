@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/messages"
+	"troupe/messages/coord"
 	"troupe/messages/search"
 )
 
@@ -21,9 +22,12 @@ type nodeAnswer struct {
 
 // ask sends a request to all other nodes at once.
 func (c *Cluster) ask(ctx context.Context, q messages.Request, limit time.Duration) []nodeAnswer {
+	return c.askThese(ctx, c.members.Others(), q, limit)
+}
+
+func (c *Cluster) askThese(ctx context.Context, others []coord.Node, q messages.Request, limit time.Duration) []nodeAnswer {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	others := c.members.Others()
 	answers := make([]nodeAnswer, len(others))
 	var all sync.WaitGroup
 	for i, n := range others {
@@ -161,4 +165,74 @@ func joinFound(q messages.FindGameSessions, answers []any) (any, error) {
 	})
 	found.Matched = matched
 	return found, err
+}
+
+// rooms says when some node may have more room.
+type rooms struct {
+	mu      sync.Mutex
+	version uint64
+	waiting []chan struct{}
+	polled  map[string]bool   // nodes that are asked
+	seen    map[string]uint64 // the last answer of each node
+}
+
+// awaitRoom answers an AwaitRoom once a node has answered one.
+func (c *Cluster) awaitRoom(ctx context.Context, since uint64) (any, error) {
+	r := &c.rooms
+	r.mu.Lock()
+	if since != r.version {
+		defer r.mu.Unlock()
+		return messages.Room{Version: r.version}, nil
+	}
+	more := make(chan struct{})
+	r.waiting = append(r.waiting, more)
+	for _, n := range append(c.members.Others(), coord.Node{}) {
+		if !r.polled[n.Name] {
+			r.polled[n.Name] = true
+			c.work.Go(func() { c.pollRoom(n) })
+		}
+	}
+	r.mu.Unlock()
+	select {
+	case <-more:
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return messages.Room{Version: r.version}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// pollRoom asks a node for its room until nobody waits, or the node does not answer. The one with an empty name is this one.
+func (c *Cluster) pollRoom(n coord.Node) {
+	r := &c.rooms
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.waiting) > 0 && c.ctx.Err() == nil {
+		q := messages.AwaitRoom{Since: r.seen[n.Name]}
+		r.mu.Unlock()
+		var answer any
+		var err error
+		if n.Name == "" {
+			answer, err = c.local.Do(c.ctx, q)
+		} else {
+			answer, err = c.peers.Call(c.ctx, n, q)
+		}
+		r.mu.Lock()
+		room, _ := answer.(messages.Room)
+		if r.seen[n.Name] = room.Version; err != nil {
+			break // its room is gone, too; when it is back, MembersChanged says so
+		}
+		r.tell()
+	}
+	delete(r.polled, n.Name)
+}
+
+// tell answers those that wait. The caller has the lock.
+func (r *rooms) tell() {
+	r.version++
+	for _, more := range r.waiting {
+		close(more)
+	}
+	r.waiting = nil
 }

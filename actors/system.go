@@ -146,6 +146,10 @@ func (s *System) Close() {
 		return
 	}
 	defer close(s.stopped)
+	if s.cluster != nil {
+		defer s.cluster.close()
+		s.cluster.cancel()
+	}
 	s.matchmaking.Stop()
 	s.placements.Stop()
 	if s.catalog != nil {

@@ -43,6 +43,8 @@ type Options struct {
 	// Follow makes the host a node of a cluster, whose resources it gets from elsewhere; nil: it is none. Then Fleets, Aliases, Scripts and
 	// Catalog are not used.
 	Follow *catalog.Follow
+	// Directory records which node of a cluster runs a game session; nil: the host is alone.
+	Directory Directory
 	// OnEvent receives events once they are durable, from any goroutine; may be nil.
 	OnEvent func(messages.Event)
 	// OwnEvents switches on events of game sessions and player sessions.
@@ -60,6 +62,15 @@ type Options struct {
 	// EndedMax bounds the ended game sessions that are kept, and EndedKeep the time for which they are (service-api.md 2.6).
 	EndedMax  int
 	EndedKeep time.Duration
+}
+
+// Directory records which node of a cluster runs a game session. Its methods are called in the fleet actor, and must not block.
+type Directory interface {
+	// Claim records a new game session of this node. Done is called once, from any goroutine. It gets a messages.Conflict if another node
+	// has claimed it, and messages.Internal if nobody knows.
+	Claim(g *messages.GameSession, fingerprint [32]byte, done func(error))
+	// End says that a game session, which may not be recorded yet, has ended.
+	End(id messages.GameSessionID)
 }
 
 // Defaults of Options.

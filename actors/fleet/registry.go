@@ -120,6 +120,11 @@ func (r *Registry) PlayerSession(id messages.PlayerSessionID) messages.PlayerSes
 	return 0
 }
 
+// SessionID returns the id of a game session of a fleet in a location. Any goroutine may call it.
+func (r *Registry) SessionID(f *messages.Fleet, location, tail string) messages.GameSessionID {
+	return r.games.sessionID(f, location, tail)
+}
+
 // Wait returns when the registry's goroutines have ended. It is called after the actor has stopped.
 func (r *Registry) Wait() {
 	r.games.work.Wait()
