@@ -21,7 +21,7 @@ type Options struct {
 	Exit     func(code int)                        // process.exit; it should interrupt the runtime
 	Log      func(level script.Level, text string) // logs the formatted text that console prints
 	NextTick func(job func())                      // queues a job that runs after the current script code and before promise jobs
-	Uncaught func(err goja.Value)                  // handles an error that a tick has thrown
+	Uncaught func(err goja.Value)                  // handles an error that a tick or a microtask has thrown
 	Globals  []string                              // names of additional globals
 	Global   func(name string) goja.Value          // creates an additional global when it is first read
 
