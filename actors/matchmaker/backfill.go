@@ -171,7 +171,7 @@ func (m *Manager) backfillEnded(c *stage.Context, t *ticket) {
 		return
 	}
 	id := t.record.Backfill.Session
-	// no reason for COMPLETED: the game session was told when it got the new players
+	// There is no reason for COMPLETED: the game session was told when it got the new players.
 	reason := map[messages.TicketStatus]messages.UpdateReason{
 		messages.TicketFailed: messages.BackfillFailed, messages.TicketTimedOut: messages.BackfillTimedOut, messages.TicketCancelled: messages.BackfillCancelled,
 	}[t.record.Status]
@@ -214,7 +214,8 @@ func (m *Manager) onBackfillRequested(c *stage.Context, g *game, ask *messages.A
 		m.onStartBackfill(c, stage.Request[messages.StartMatchBackfill, *messages.Ticket]{Request: q, Reply: func(_ *messages.Ticket, err error) { refused(err) }})
 	case g.ticket != nil && g.ticket.automatic():
 		m.cancel(c, g.ticket, textCancelled, true, func(err error) {
-			// its match is in PLACING and will take the seat; only later tickets are prevented
+			// The match of the ticket is in PLACING and will take the seat. Only later tickets can be
+			// prevented.
 			if errors.Is(err, &messages.Error{Code: messages.InvalidRequest}) {
 				m.turnOff(c, g, refused)
 				return

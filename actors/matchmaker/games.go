@@ -319,7 +319,7 @@ func (m *Manager) matchedGame(c *stage.Context, p *proposal, r *messages.Placeme
 	g := m.games[r.GameSessionID]
 	if p.backfill() != nil {
 		if g == nil {
-			return // it ended during the match
+			return // the game session ended during the match
 		}
 		next.Matchmaker = g.record.Matchmaker
 		for _, player := range g.record.Players { // a player who has left may return

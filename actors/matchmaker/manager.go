@@ -168,7 +168,7 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 	case ticketsPooled:
 		m.onTicketsPooled(c, r.ids)
 	case matchFound:
-		if k := m.matchmakers[r.matchmaker]; k != nil && k.matcher != nil && k.run == r.run { // otherwise a newer matcher has its tickets
+		if k := m.matchmakers[r.matchmaker]; k != nil && k.matcher != nil && k.run == r.run { // otherwise a newer matcher has the tickets
 			m.propose(c, k, &r.match)
 		}
 	case seatsRead:

@@ -15,7 +15,7 @@ import (
 	"troupe/messages"
 )
 
-// proposal is a match until its tickets end or return to the pool.
+// proposal is a match from its proposal until its tickets end or return to the pool.
 type proposal struct {
 	record   *messages.Match
 	k        *matchmaker

@@ -399,7 +399,7 @@ func (m *mailbox) giveBack(batch []envelope) {
 // yield ends the turn of the mailbox after the current message. Only the actor calls it.
 func (m *mailbox) yield() {
 	m.yielded = true
-	m.urgent.Store(true) // the worker gives its batch back
+	m.urgent.Store(true) // makes the worker return its batch
 }
 
 // isClosedFast reads closed without the lock. This is safe for the worker that runs the mailbox: once the

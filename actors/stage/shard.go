@@ -62,7 +62,7 @@ func newShard(stage *Stage, policy FlushPolicy, n, shards int) *Shard {
 	s := &Shard{stage: stage, policy: policy, started: now, alarms: alarms{started: now}, groups: make([]gathering, max(1, policy.Spread))}
 	s.turns = shards * len(s.groups)
 	for g := range s.groups {
-		s.groups[g].turn = g*shards + n // shards take turns, too
+		s.groups[g].turn = g*shards + n // the turns of the shards are spread, too
 	}
 	s.wake.L = &s.mu
 	s.startWorkerLocked()
@@ -154,7 +154,7 @@ func (w *worker) serveLocked(limit int, waited bool) bool {
 		}
 		if s.owner != w {
 			s.detached--
-			s.wake.Broadcast() // the dedicated worker may wait for this
+			s.wake.Broadcast() // the dedicated worker may be waiting for detached workers to finish
 			return false
 		}
 	}

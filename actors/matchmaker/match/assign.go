@@ -92,7 +92,7 @@ func (s *search) ended() bool {
 	return ended
 }
 
-// triedEqual reports whether an equivalent empty team was tried.
+// triedEqual reports whether team t is empty and equivalent to an empty team that was already tried.
 func (s *search) triedEqual(tried []int, t int) bool {
 	a := &s.teams
 	if len(a.candidate.teams[t]) > 0 {
@@ -104,7 +104,8 @@ func (s *search) triedEqual(tried []int, t int) bool {
 	})
 }
 
-// enoughLeft reports whether ticket i and those after it can fill all teams to their minimum.
+// enoughLeft reports whether ticket i and those after it have enough players to fill all teams to their
+// minimum.
 func (s *search) enoughLeft(i int) bool {
 	players, missing := 0, 0
 	for _, e := range s.tickets[i:] {

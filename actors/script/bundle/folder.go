@@ -113,7 +113,7 @@ func (w *walk) entry(name string, mode fs.FileMode, above []fs.FileInfo) error {
 	if mode&fs.ModeSymlink != 0 {
 		info, err := w.root.Stat(name)
 		if err != nil {
-			return nil // it leads out, or nowhere
+			return nil // the link leads out of the tree, or its target does not exist
 		}
 		mode = info.Mode().Type()
 	}

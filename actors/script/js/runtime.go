@@ -132,7 +132,7 @@ func (h *Handler) bytes(b []byte) *goja.Object {
 // class returns a built-in class, even if the script has replaced the global variable.
 func (h *Handler) class(name string) *goja.Object {
 	o := h.classes[name]
-	if o == nil { // only once: the template puts a guard around it each time
+	if o == nil { // called once per class, because the template would add another guard each time
 		o = engine.Object(classes[name](h.vm), engine.Value)
 		if h.classes == nil {
 			h.classes = make(map[string]*goja.Object)

@@ -477,7 +477,7 @@ func (h *Handler) boundReplacement(text goja.String, by goja.Value, times func()
 	}
 	s := h.toText(by)
 	each := int64(s.Length())
-	if each > 1 { // $& and the like stand for up to all of the text
+	if each > 1 { // $& and similar patterns insert up to the whole text
 		each += int64(strings.Count(s.String(), "$")) * int64(text.Length())
 	}
 	if each > 0 && int64(text.Length())+1 > most/each && times() > most/each {

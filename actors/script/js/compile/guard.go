@@ -46,7 +46,7 @@ func Evaluated(text string) (program *goja.Program, err error) {
 		return nil, err
 	}
 	at := max(0, slices.IndexFunc(tree.Body, func(s ast.Statement) bool { return !directive(s) }))
-	if rest := tree.Body[at:]; declaresLocals(rest) { // they are not global
+	if rest := tree.Body[at:]; declaresLocals(rest) { // these declarations must not become global
 		tree.Body = append(slices.Clip(tree.Body[:at]), &ast.BlockStatement{LeftBrace: rest[0].Idx0(), List: rest, RightBrace: tree.Idx1()})
 	}
 	if program, err = goja.CompileAST(tree, false); err != nil {
