@@ -193,7 +193,7 @@ func TestMeasuringTakesOnePercent(t *testing.T) {
 		name       string
 		live       int64         // growth of the live bytes per call
 		takes      time.Duration // duration of a measurement
-		more, less int           // minimum and upper bound (exclusive) of the number of measurements
+		more, less int           // minimum and maximum number of measurements
 	}{
 		{"garbage", 0, 10 * time.Millisecond, 80, 101},
 		{"growth", mib, 10 * time.Millisecond, 1, 400},
