@@ -21,7 +21,7 @@ func TestPlayersComeBackFromAnotherSearch(t *testing.T) {
 			w.wantCount(1)
 			assert.OK(w.try("A2", "other", "a"))(t)
 			if both {
-				if _, err := w.try("B2", "m", "b"); err != nil { // in another configuration than a
+				if _, err := w.try("B2", "m", "b"); err != nil { // b's ticket is in configuration m, a's in other
 					t.Fatal(err)
 				}
 			}

@@ -76,7 +76,7 @@ func TestAutomaticBackfillGoesOnAfterADrain(t *testing.T) {
 }
 
 // The store refuses the end of a replaced backfill ticket. The Manager tries again, so that only one ticket
-// is active, although the two tickets have no player in common.
+// remains active. The two tickets have no player in common, so the replacement does not depend on players.
 func TestAReplacedBackfillTicketEndsLater(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.two(nil)
@@ -136,7 +136,7 @@ func TestAPlayerIsMatchedIntoItsOwnGame(t *testing.T) {
 			if mode != "automatic" {
 				assert.OK(w.backfill("F", w.game().session.ID, "blue:b"))(t)
 			}
-			for range 3 { // the next automatic ticket omits the player; then there is a pass with it
+			for range 3 { // a new automatic ticket without the player must start before a pass can match it
 				w.pass()
 			}
 			w.want("A2 COMPLETED")

@@ -168,7 +168,7 @@ func TestACancelIsRefused(t *testing.T) {
 func TestAnIDIsUsedAgain(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.config(nil)
-		for i := range ledger.ForgetMax + 1 { // more than one start removes
+		for i := range ledger.ForgetMax + 1 { // one start removes at most ForgetMax records
 			w.ask(fmt.Sprintf("T%d", ledger.ForgetMax+1-i), "a")
 		}
 		_ = w.stop("T1")

@@ -30,7 +30,7 @@ type Manager struct {
 	proposals   map[messages.MatchID]*proposal
 	games       map[messages.GameSessionID]*game // game sessions created for matches, until they end
 	active      int                              // number of tickets that have not ended
-	retention   *ledger.Retention                // of tickets
+	retention   *ledger.Retention                // retention of ended tickets
 	batches     uint64                           // counter that numbers the transactions of passes
 	runs        uint64                           // counter that numbers the matchers
 	draining    bool

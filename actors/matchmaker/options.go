@@ -33,7 +33,7 @@ type Options struct {
 	EndedMax int
 
 	// for tests
-	passBudget int    // of match.Options
+	passBudget int    // match.Options.Budget
 	work       func() // called at each point where a pass may rest
 }
 

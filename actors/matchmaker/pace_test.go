@@ -124,7 +124,7 @@ func TestAPoisonedPoolSlowsNobody(t *testing.T) {
 			a, b := fmt.Sprint("a", round), fmt.Sprint("b", round)
 			w.ask(a, a)
 			w.ask(b, b)
-			w.askSkill("poisoned", fmt.Sprint("more", round), 10) // or the pool rests for five seconds
+			w.askSkill("poisoned", fmt.Sprint("more", round), 10) // otherwise the pool would have no pass for five seconds
 			stagetest.Pass(time.Second + 10*perPause)
 			w.want(a+" COMPLETED", b+" COMPLETED")
 		}

@@ -203,7 +203,7 @@ func TestRefusals(t *testing.T) {
 		w.pass()
 		w.ask("T2", "a") // T1 ends once T2 is durable, which supersedes it
 		_, err = w.try("T3", "m", "c")
-		if err != nil { // otherwise T1 has already ended
+		if err != nil { // err is nil if T1 has already ended
 			w.wantCode(err, messages.LimitExceeded)
 		}
 		for _, id := range []string{"T1", "T2", "T3"} {

@@ -19,7 +19,8 @@ func TestMailboxesRunWhileAShardIsBehindWithFlushes(t *testing.T) {
 			behind := func(o *stage.Options) { o.Flush = stage.FlushPolicy{Interval: interval, Spread: 8} }
 			bubble(t, behind, func(t *testing.T, s *stagetest.Stage) {
 				const every = 5 * ms
-				// 64 ms of flushes, also with the interval of 30 ms under strain
+				// The flushes of one interval take 64 ms, which is also more than the interval of 30 ms under
+				// strain.
 				_, flushes := crowded(s, ms, func(r *stage.Ref) { _ = r.PostRun(1, 0) })
 				var mu sync.Mutex
 				var longest time.Duration
@@ -128,7 +129,7 @@ func TestOneStrainedShardOfMany(t *testing.T) {
 		o.Shards, o.Flush = shards, stage.FlushPolicy{Interval: stage.Adaptive, Spread: 8}
 	}
 	for _, test := range []struct {
-		busy int // shards
+		busy int // number of busy shards
 		want bool
 	}{{1, false}, {2, true}} {
 		bubble(t, options, func(t *testing.T, s *stagetest.Stage) {

@@ -212,7 +212,7 @@ func (c *Context) Crash() string { return c.self.crashed() }
 func (c *Context) Counters() *counters.Set { return c.self.stage().count }
 
 // Unknown counts a message of an unknown type and makes it a dead letter, so that its sender does not wait
-// forever. Every Receive calls it by default.
+// forever. Receive methods call it in their default case.
 func (c *Context) Unknown(msg any) {
 	c.Counters().ActorMessages.Add(1)
 	c.self.mailbox.deadLetter(msg)

@@ -36,7 +36,7 @@ func As[Q messages.RequestOf[A], A any](q Q, a Ask) Request[Q, A] {
 // Send implements messages.Sender. It sends the request to the actor.
 func (r *Ref) Send(q messages.Request, reply func(any, error)) { r.Tell(Ask{Request: q, Reply: reply}) }
 
-// With returns a function that replies: with its error if it is not nil, otherwise with the value to which
+// With returns a function that replies to the request. If its error is nil, the reply is the value to which
 // answer points at that time.
 func (r Request[Q, A]) With(answer *A) func(error) {
 	return func(err error) {

@@ -53,7 +53,7 @@ type worker struct {
 	batch     [runBatch]envelope // data messages taken from the mailbox that is running
 	dedicated bool               // the worker has its own goroutine
 	messages  uint64             // data messages handled in the current run of a mailbox
-	// turn is odd while a mailbox runs. It is incremented at the begin and the end of each run.
+	// turn is odd while a mailbox runs. It is incremented at the start and the end of each run.
 	turn atomic.Uint64
 }
 

@@ -141,8 +141,8 @@ func TestMailboxesRunBesideAFlush(t *testing.T) {
 	})
 }
 
-// crowded spawns 64 actors of a crowd; post sends a message to an actor. flushes makes all actors receive
-// messages at the interval every for d, and returns the number of flushes in 15 ms.
+// crowded spawns the 64 actors of a crowd. post sends a message to an actor. The function flushes runs for d:
+// it calls post for all actors at intervals of every, and returns the number of flushes in 15 ms.
 func crowded(s *stagetest.Stage, takes time.Duration, post func(*stage.Ref)) (all *crowd, flushes func(d, every time.Duration) int) {
 	all, refs := &crowd{at: make(map[time.Time]int), takes: takes}, make([]*stage.Ref, 64)
 	each := make([]one, len(refs))
@@ -176,7 +176,7 @@ func TestAStrainedShardCollectsForLonger(t *testing.T) {
 	bubble(t, spread, func(t *testing.T, s *stagetest.Stage) {
 		born := time.Now()
 		all, flushes := crowded(s, 350*time.Microsecond, func(r *stage.Ref) { _ = r.PostRun(1, 0) })
-		flushes(sec, 5*ms) // the flushes of 15 ms take 22 ms
+		flushes(sec, 5*ms) // flushing the output of 15 ms takes 22 ms
 		if n := flushes(300*ms, 5*ms); n > 36 {
 			t.Errorf("under strain %d flushes in an interval", n)
 		}
@@ -206,7 +206,7 @@ func TestAnAdaptiveShardCollectsUnderStrain(t *testing.T) {
 			t.Errorf("%d flushes in 15 ms, want one for each message", n)
 		}
 		all.mu.Lock()
-		all.takes = 40 * time.Microsecond // the flushes of 2 ms take 2.6 ms
+		all.takes = 40 * time.Microsecond // flushing the output of 2 ms takes 2.6 ms
 		all.mu.Unlock()
 		flushes(700*ms, 2*ms)
 		if n := flushes(300*ms, 2*ms); n > 36 {
@@ -227,7 +227,7 @@ func TestAnAdaptiveShardCollectsUnderStrain(t *testing.T) {
 func TestGroupsSpreadAgainAfterADelay(t *testing.T) {
 	spread := func(o *stage.Options) { o.Flush = stage.FlushPolicy{Interval: 15 * ms, Spread: 8} }
 	bubble(t, spread, func(t *testing.T, s *stagetest.Stage) {
-		const actors, takes = 64, 200 * time.Microsecond // 12.8 ms for all of them
+		const actors, takes = 64, 200 * time.Microsecond // flushing the output of all actors takes 12.8 ms
 		all, refs := &crowd{at: make(map[time.Time]int), takes: takes}, make([]*stage.Ref, actors)
 		each := make([]one, actors)
 		for i := range each {

@@ -17,7 +17,7 @@ import (
 //
 // Only the watch calls check and calm.
 type strain struct {
-	at     time.Time     // begin of the current measuring period (stretch)
+	at     time.Time     // start of the current measuring period (stretch)
 	shards []shardStrain // nil before the first check
 	order  []float64     // used by check: pressures in descending order
 }
@@ -25,7 +25,7 @@ type strain struct {
 // shardStrain is the state of one shard.
 type shardStrain struct {
 	judge    strainJudge
-	work     workDone // total work at the begin of the current stretch
+	work     workDone // total work at the start of the current stretch
 	pressure float64  // pressure in the last stretch
 	rate     float64  // messages per second in the last stretch
 }
@@ -38,8 +38,8 @@ type workDone struct {
 	turns    int           // number of flushes of groups at their turns
 }
 
-// pressure is above 1 if the shard got too little processor time while its work increased from before to w.
-// took is the length of that period.
+// pressure returns a value above 1 if the shard got too little processor time in the period took, during
+// which its work increased from before to w.
 func (w workDone) pressure(before workDone, took, interval time.Duration) float64 {
 	share := float64(w.flushing-before.flushing) / float64(took)
 	if interval < 0 {

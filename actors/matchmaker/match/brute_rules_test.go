@@ -134,7 +134,7 @@ var bruteRules = []bruteRule{
 		func(b *brute, c bruteMatch, v float64) bool {
 			n := 0.0
 			for ticket := range c.team {
-				if b.roles(ticket, "tank") > 0 { // also of a backfill ticket: it is one party
+				if b.roles(ticket, "tank") > 0 { // also in a backfill ticket, because it is one party
 					n++
 				}
 			}

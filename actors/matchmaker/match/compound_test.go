@@ -43,8 +43,8 @@ func kinds(t *testing.T, p *Pool, n int, all ...string) {
 	}
 }
 
-// A compound rule rejects incomplete candidates just as its parts would. Otherwise the search would try all
-// sets that contain tickets which one of the parts keeps apart.
+// A compound rule rejects incomplete candidates just as its parts would on their own. Otherwise the search
+// would try all sets of tickets, although one part of the rule rules most of them out.
 func TestCompoundRulesPrune(t *testing.T) {
 	for _, statement := range []string{
 		"and(SameMap, SameMode)",
@@ -80,7 +80,8 @@ func TestExplanationsNameCompoundRules(t *testing.T) {
 
 // The explanation of a ticket tells whether all sets of tickets were tried.
 func TestExplanationsSayWhetherTheSearchWasCut(t *testing.T) {
-	// The required average can only be reached with both extreme values, so there are too many sets to try.
+	// No set of tickets has the required average. With 100 tickets there are too many sets to try all of
+	// them.
 	for n, cut := range map[int]bool{10: false, 100: true} {
 		pool := New(parse(t, `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"}],"teams":[{"name":"t","minPlayers":5,"maxPlayers":5,"quantity":2}],
 			"rules":[{"name":"A","type":"comparison","operation":"=","measurements":["avg(flatten(teams[*].players.attributes[skill]))"],"referenceValue":0.5}]}`), Options{})

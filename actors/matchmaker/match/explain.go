@@ -31,11 +31,11 @@ type Blocked struct {
 	Example string // ID of one of these tickets
 }
 
-// Explain explains why a ticket has not been matched. It returns false if the ticket is not in the pool. It
-// examines at most most other tickets, evenly distributed over the order of arrival; each takes about a
-// microsecond. It checks pairs of tickets, so a rule about whole matches, such as one about averages,
-// excludes none. If enough tickets are compatible, the reason is such a rule, or the tickets exclude each
-// other.
+// Explain explains why a ticket has not been matched. It returns false if the ticket is not in the pool. The
+// argument most limits the number of other tickets that Explain examines. They are evenly distributed over
+// the order of arrival, and each takes about a microsecond. Explain checks pairs of tickets, so a rule about
+// whole matches, such as one about averages, excludes none. If enough tickets are compatible, the reason is
+// such a rule, or the compatible tickets exclude each other.
 func (p *Pool) Explain(id string, now time.Time, most int) (Explanation, bool) {
 	e := p.byID[id]
 	if e == nil {

@@ -33,9 +33,9 @@ type Pass struct {
 	pool    *Pool
 	now     time.Time
 	batches [][]*entry
-	next    int // of batches
+	next    int // index of the next batch
 	batch   batch
-	anchor  int // of batch
+	anchor  int // index of the next anchor in batch
 	large   *largePass
 	search  search
 	matches []Match

@@ -167,8 +167,8 @@ func (p *Pool) Tickets() []*Ticket {
 }
 
 // Add adds a ticket. It accepts a ticket that can never be matched; Explain tells why. Add returns an error
-// if the ticket has no players, if an attribute has another type than in the rule set, or if the pool already
-// has a ticket with this ID.
+// if the ticket has no players, if the type of an attribute differs from that in the rule set, or if the pool
+// already has a ticket with this ID.
 func (p *Pool) Add(t Ticket) error {
 	if p.byID[t.ID] != nil {
 		return errors.New("the pool has a ticket with this id")

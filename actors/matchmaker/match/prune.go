@@ -18,7 +18,7 @@ type plan struct {
 	maxTotal int   // maximum number of players of a match at any reachable stage, without AdditionalPlayers
 	minTotal int   // minimum number of players of a match at any reachable stage
 
-	seats, filled int // maximum and minimum number of players of a match at this stage alone
+	seats, filled int // maximum (seats) and minimum (filled) number of players of a match at this stage alone
 
 	// pruning has, by index, the part of each rule's loosest version that can reject early (antiMonotone), or
 	// nil. Compound statements refer to it.

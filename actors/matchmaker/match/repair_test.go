@@ -123,7 +123,7 @@ func greedy(t *testing.T, set *ruleset.RuleSet, tickets []Ticket, seed uint64) (
 }
 
 // Among the tickets that a pass leaves, a random search with the same number of evaluations finds no match.
-// And with repair, no fewer players are matched than without.
+// Repair does not reduce the number of matched players.
 func TestRulesThatNeedSomebody(t *testing.T) {
 	seeds := 5
 	if testing.Short() {

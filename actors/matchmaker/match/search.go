@@ -320,8 +320,8 @@ func (at *plan) inRanges(r *ruleset.Rule) bool {
 	return slices.ContainsFunc(at.ranges, func(k rangeRule) bool { return k.rule == r.Index && k.party == r.Party })
 }
 
-// free is the total weight of rules that is included in one evaluation. Every further free units of weight
-// count as another evaluation.
+// free is the weight that counts as one evaluation: evaluating rules with a total weight of free adds 1 to
+// work.
 const free = 4
 
 // check evaluates a rule and counts the result.

@@ -69,10 +69,10 @@ const (
 // Path selects values of the players of some teams.
 type Path struct {
 	Teams     []int // indexes of team instances
-	All       bool  // teams[*]
+	All       bool  // the path begins with teams[*]
 	Multi     bool  // the values are one list per team
 	Member    Member
-	Attribute int // for AttributeOf
+	Attribute int // index of the attribute if Member is AttributeOf
 }
 
 // syntaxError tells where and why a text is not a valid expression.

@@ -168,7 +168,7 @@ const (
 type Rule struct {
 	Name         string
 	Type         RuleType
-	Index        int // in RuleSet.Rules
+	Index        int // index in RuleSet.Rules
 	Measurements []*Expr
 	Reference    *Reference
 	Operation    string
@@ -238,7 +238,7 @@ func (s *Statement) Leaves() (rules []int) {
 type Stage struct {
 	From  time.Duration
 	Teams []Team
-	Rules []*Rule // by the index of RuleSet.Rules
+	Rules []*Rule // in the order of RuleSet.Rules
 }
 
 // Change is the effect of one step of an expansion.

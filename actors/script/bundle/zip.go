@@ -40,7 +40,7 @@ func FromZip(data []byte, l Limits) (*Bundle, error) {
 	return c.bundle()
 }
 
-// Zip returns an archive of the files, the same for the same files.
+// Zip returns an archive of the files. Equal files give equal archives.
 func (b *Bundle) Zip() ([]byte, error) {
 	var data bytes.Buffer
 	w := zip.NewWriter(&data)

@@ -48,7 +48,7 @@ type Handler struct {
 	stopping    atomic.Pointer[watchdog.Watch] // the same as watch, for Stop; nil before Init
 	stopped     atomic.Bool                    // Stop was called
 	givenUp     atomic.Bool                    // the watchdog has abandoned the running call, which will not return
-	ticks       []func()                       // of process.nextTick
+	ticks       []func()                       // functions queued by process.nextTick
 	rejections  []*goja.Promise                // rejected promises without a handler
 	decided     []decision                     // decisions that promises have made during this call
 	jobs        jobs

@@ -40,7 +40,7 @@ var hostFunctions = map[string]hostFunction{
 	},
 }
 
-// does adapts a function that returns nothing.
+// does converts a function that returns nothing to a hostFunction.
 func does(f func(*Handler, goja.FunctionCall)) hostFunction {
 	return func(h *Handler, c goja.FunctionCall) goja.Value {
 		f(h, c)

@@ -211,9 +211,9 @@ func (r *regexps) iterator(v goja.Value) goja.Value {
 	return v
 }
 
-// limited calls a method of the expression of for a text. It throws if nothing matched, that took too long,
-// and the backtracking library may have been used. If of and text are nil, method is the next function of an
-// iterator.
+// limited calls method, which matches the expression of against text. It throws if nothing matched, the call
+// took too long, and the backtracking library may have been used. If of and text are nil, method is the next
+// function of an iterator.
 func (r *regexps) limited(of, text goja.Value, method func() goja.Value) goja.Value {
 	began := time.Now()
 	var v goja.Value

@@ -82,7 +82,8 @@ func (h *Handler) weigh(bytes int64) {
 	}
 }
 
-// boundMade throws if n pieces of each bytes exceed sizeMax. Otherwise it reports them to the watchdog.
+// boundMade throws if n values of size each exceed sizeMax. Otherwise it reports their total size to the
+// watchdog.
 func (h *Handler) boundMade(n, each int64, what string) {
 	if n > h.sizeMax()/each {
 		panic(h.tooLong(n, what))

@@ -28,7 +28,7 @@ func TestALongListIsGoneThroughWithLongSlices(t *testing.T) {
 	g := start(t, calm(), body(`onMessage(m) { Array.prototype.indexOf.call({ length: m.opCode, get 0() { logger.info('in the list'); } }, 1); }`))
 	g.lines.during = func() {
 		inside++
-		for begun := time.Now(); slice() != want; { // the scheduler setting changes half a millisecond after the begin of the call
+		for begun := time.Now(); slice() != want; { // the scheduler setting changes half a millisecond after the start of the call
 			if time.Since(begun) > time.Minute {
 				t.Fatalf("slices of %v, want %v", slice(), want)
 			}

@@ -36,7 +36,7 @@ type child struct {
 	p       *Program
 	process script.Process
 	do      func(f func()) bool                 // script.Session.Do
-	handle  func(list []fields) (rest []fields) // called through do, again for the returned rest, until there is none
+	handle  func(list []fields) (rest []fields) // called through do; called again with the returned rest until the rest is empty
 	ended   func(why string)                    // called through do, last
 
 	queue   queue

@@ -45,7 +45,7 @@ func TestGates(t *testing.T) {
 			b.gets("group 5 is [] from -1 to 2") // only to the requester, and without the requester itself
 			a.rules("() => true")
 		}
-		a.rules("async () => false") // D-116: a promise is yes
+		a.rules("async () => false") // D-116: a promise counts as yes
 		b.Say(3, a.Peer(), 0, "promised")
 		a.gets("3 from 2 to player 1: promised")
 		a.rules("() => 1")

@@ -19,7 +19,7 @@ type Options struct {
 
 const nice = 5 // added to the nice value of scripts, so that the host's own work has priority
 
-// otherUser reports whether scripts run as another user than the host.
+// otherUser reports whether scripts run as a different user than the host.
 func (o *Options) otherUser() bool { return o.UID != 0 || o.GID != 0 }
 
 func findNode() (string, error) {

@@ -39,8 +39,8 @@ type Process struct {
 	Memory int64 // how many bytes the process may use; 0 if unknown
 	// Own estimates how many bytes of the Go heap do not belong to owners. The watchdog's goroutine calls it.
 	Own func() int64
-	// Outgrown reports that a call that cannot be ended takes more and more memory. It is called once, and
-	// once more, with urgent set, when most of Memory is used.
+	// Outgrown reports that a call that cannot be ended takes more and more memory. It is called once. When
+	// most of Memory is used, it is called once more, with urgent set.
 	Outgrown func(reason string, urgent bool)
 }
 
@@ -67,7 +67,7 @@ type excess struct {
 	limit     int64         // the largest memory limit of any owner so far
 	cycles    int64         // number of garbage collections at the last settle
 	settled   time.Duration // when the last settle was
-	rest      int64         // upper limit of what owners held at the last settle, in bytes
+	rest      int64         // how many bytes owners held at most at the last settle
 	allocated int64         // bytes that the process had allocated at the last settle
 	collect   time.Duration // earliest time of the next collection
 	after     time.Duration // when the end of the last owner should have taken effect
@@ -93,7 +93,7 @@ type ledger struct {
 // which are guarded by Watchdog.mu.
 type page struct {
 	open   bool  // a call is in progress and counted in ledger.calls
-	from   int64 // value of ledger.each at the begin of the call
+	from   int64 // value of ledger.each at the start of the call
 	own    int64 // bytes attributed to the owner since the last collection
 	grown  int64 // growth of the process, in bytes, that is attributed to the owner
 	before int64 // weight.held when the ledger was switched on

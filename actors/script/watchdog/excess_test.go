@@ -55,7 +55,7 @@ func TestWhatIsDoneAboutAnExcess(t *testing.T) {
 type process struct {
 	heap
 	d        Watchdog
-	lock     chan struct{}    // a channel instead of a mutex, which would stop the virtual time
+	lock     chan struct{}    // a channel, because a goroutine that waits for a mutex would stop virtual time
 	kept     map[*owner]int64 // by owner: bytes that a collection finds alive in addition to the measured ones
 	outgrown []string
 }

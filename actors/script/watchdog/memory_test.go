@@ -41,7 +41,7 @@ func ownerIn(t *testing.T, d *Watchdog) *owner {
 		return o.held
 	}})
 	t.Cleanup(o.Release)
-	synctest.Wait() // the watchdog has looked for the first time
+	synctest.Wait() // the watchdog has made its first check
 	return o
 }
 

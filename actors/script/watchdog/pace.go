@@ -20,8 +20,8 @@ const (
 	clockEvery = 256                  // maximum number of calls of Pause between two readings of the clock
 )
 
-// SlowAfter is how long a call runs before Options.Slow is called. No intended call takes that long, and a
-// waiting person notices it soon.
+// SlowAfter is how long a call runs before Options.Slow is called. It is longer than any intended call, and
+// short enough for a person who waits for the warning.
 const SlowAfter = 2 * time.Second
 
 // paces defines the length of a rest as a multiple of the preceding slice. A call gets half of a core at
@@ -40,8 +40,8 @@ type pacer struct {
 	measure bool // the first Pause of the call measures the owner
 
 	looked    time.Duration // last reading of the clock; 0 if there was none during this call
-	began     time.Duration // begin of the slice; 0 if this call has not had one
-	allocated int64         // bytes that the process had allocated at the begin of the slice
+	began     time.Duration // start of the slice; 0 if this call has not had one
+	allocated int64         // bytes that the process had allocated at the start of the slice
 	sample    [1]metrics.Sample
 	account   account
 }

@@ -21,8 +21,8 @@ const (
 // watchdog's goroutine; Interrupt may also be called by the call itself.
 type Options struct {
 	Limit time.Duration // maximum duration of a call; 0 means no limit
-	// MemoryMax is how many bytes the owner may hold, as measured by Held. 0 means no limit. The first Pause
-	// of some calls measures, or their End.
+	// MemoryMax is how many bytes the owner may hold, as measured by Held. 0 means no limit. A measurement is
+	// made in the first Pause of a call, or in End if the call has no Pause. Not every call is measured.
 	MemoryMax int64
 	// Held estimates how many bytes the owner holds. It may stop counting beyond limit. It is called during a
 	// call of the owner, for one owner at a time. If it is nil, memory is not limited.
@@ -35,7 +35,7 @@ type Options struct {
 	// Long reports that a call delays other work of its goroutine. Pause calls it, at most once per call. It
 	// may be nil.
 	Long func()
-	// Slow reports that a call is still running SlowAfter its begin. Pause calls it, at most once per call.
+	// Slow reports that a call is still running SlowAfter its start. Pause calls it, at most once per call.
 	// It may be nil.
 	Slow func()
 	// Ask makes the owner begin a call soon, so that it can be measured or ended. The watchdog's goroutine
@@ -53,7 +53,7 @@ const (
 	Stuck
 )
 
-// Special values of Watch.since. Other values are the begin of a call.
+// Special values of Watch.since. Other values are the start time of a call.
 const (
 	idle   = 0
 	fired  = -1
@@ -100,7 +100,7 @@ type worker struct {
 type Watch struct {
 	watchdog   *Watchdog
 	worker     *worker
-	since      atomic.Int64 // begin of the call in progress, in ns since worker.start plus oldest; or a special value
+	since      atomic.Int64 // start of the call in progress, in ns since worker.start plus oldest; or a special value
 	worked     atomic.Int64 // total duration of all calls that have ended, in ns
 	measureDue atomic.Bool  // the owner must measure what it holds
 	pacer      pacer
@@ -109,7 +109,7 @@ type Watch struct {
 	o          Options
 
 	// Guarded by watchdog.mu.
-	index     int           // in watchdog.watches; -1: released
+	index     int           // index in watchdog.watches; -1 if released
 	weight    weight        // only the owner writes held, and it reads held without the lock
 	firedAt   time.Duration // worker.onTime when the call was interrupted
 	endBy     time.Duration // calls in progress after this time are interrupted, whatever Options.Limit is; 0 if not set

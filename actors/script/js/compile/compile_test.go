@@ -270,7 +270,7 @@ func TestDeepSource(t *testing.T) {
 		{"hidden by if", "if(a)/`/;(", "1", ")"}, {"hidden by method if", "a.if(b)/`/;(", "1", ")"}, {"type", "let a:A<", "1", ">"}, {"JSX", "<a>", "1", "</a>"}, {"import", "import(", "1", ")"}, {"generator", "function*f(){yield ", "1", "}"}, {"get", "({get a(){", "1", "}})"},
 	}
 	ns := []int{30, 290, 5_900, 1_000_000}
-	if testing.Short() || raceDetector { // one goroutine: make test runs the others without the race detector
+	if testing.Short() || raceDetector { // single-threaded, and slow with the race detector; make test runs the other depths without it
 		ns = []int{30, 290}
 	}
 	for _, a := range attacks {

@@ -33,7 +33,7 @@ func field(of reflect.Value, name string) (f reflect.Value) {
 	return f
 }
 
-// fieldOf returns the address of a field. It panics if the field has another type than T. Two map types are
+// fieldOf returns the address of a field. It panics if the type of the field is not T. Two map types are
 // considered equal if their key types and the kinds of their values are equal.
 func fieldOf[T any](of reflect.Value, name string) *T {
 	f := field(of, name)
