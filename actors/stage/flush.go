@@ -14,9 +14,9 @@ type FlushPolicy struct {
 	// interval (Adaptive) makes it flush at once while it keeps up, and at most HoldMax later while mailboxes
 	// are waiting. Under strain, Adaptive is like an interval of 30 ms.
 	Interval time.Duration
-	// Spread is the number of groups into which a shard's actors are divided if the interval is positive; 0
-	// means one. The flush times of the groups are spread over the interval, so that a shard with many actors
-	// writes a little at a time.
+	// Spread is the number of groups into which a shard's actors are divided while it collects output at
+	// intervals; 0 means one. The flush times of the groups are spread over the interval, so that a shard
+	// with many actors writes a little at a time.
 	Spread int
 }
 

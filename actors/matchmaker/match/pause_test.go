@@ -15,7 +15,7 @@ func TestPassesPauseOften(t *testing.T) {
 	for name, c := range map[string]struct {
 		body    string
 		tickets int
-		begin   int // minimum number of pause units per ticket until it is in a batch
+		begin   int // minimum number of evaluations counted per ticket until it is in a batch
 		most    int // maximum number of evaluations between two pauses; a large batch counts its tickets in advance
 	}{
 		"most match": {fmt.Sprintf(benchRules, 200, 400, 800), 2000, 2, 250},

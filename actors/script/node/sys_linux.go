@@ -102,7 +102,7 @@ const (
 )
 
 // awaitEnd waits until a process has ended. The kernel does not reuse its process ID and process group ID
-// before reap.
+// until reap is called.
 func awaitEnd(cmd *exec.Cmd) {
 	for {
 		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

@@ -145,7 +145,7 @@ func look(at file.Idx) ast.Statement {
 }
 
 // afterLook returns an expression that polls the yield point before it evaluates e. If e cannot call a
-// function, or is an anonymous function that gets its name from its position, afterLook returns e unchanged.
+// function, or is a function or class that gets its name from its position, afterLook returns e unchanged.
 func afterLook(e ast.Expression) ast.Expression {
 	switch e.(type) {
 	case nil, *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassLiteral, *ast.Identifier, *ast.NumberLiteral, *ast.StringLiteral,
