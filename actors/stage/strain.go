@@ -139,7 +139,7 @@ func (j *strainJudge) strained(now time.Time, pressure, rate float64) bool {
 		j.since, j.hold = now, min(2*j.hold, strainHoldMax)
 	case !j.on && (last+pressure)/2 > 1:
 		j.on, j.rate, j.since, j.hold = true, rate, now, strainHoldMin
-	// with pressure above 1, the rate may be lower only because the machine is overloaded
+	// With pressure above 1, the rate may be lower only because the machine is overloaded
 	case j.on && rate < strainRate*j.rate && pressure <= 1:
 		j.on = false
 	case j.on && now.Sub(j.since) >= j.hold:

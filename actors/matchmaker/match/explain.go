@@ -115,7 +115,7 @@ func (p *Pool) apart(v *evaluator, a, b *entry) (reasons []string) {
 		}
 	}
 	for _, r := range at.early[bySet] {
-		// the parts of a compound rule have the same name
+		// The parts of a compound rule have the same name
 		if !slices.Contains(reasons, r.Name) && !v.holds(r, at.pruning, p.set.Attributes, pair) {
 			reasons = append(reasons, r.Name)
 		}

@@ -102,7 +102,7 @@ func TestLargeMatchesKeepBatchDistanceAndBalance(t *testing.T) {
 				sums[team.Name] += p.Attributes["skill"].N
 			}
 		}
-		// five players for each of ten values, in two teams of 25: the sums differ by 0 or 1
+		// Five players for each of ten values, in two teams of 25: the sums differ by 0 or 1
 		if d := sums["team_1"] - sums["team_2"]; math.Abs(d) > 1 {
 			t.Errorf("L5: the sums differ by %v", d)
 		}

@@ -19,7 +19,7 @@ type Limits struct {
 const (
 	ZipMax             = 5_000_000 // maximum size of an archive in bytes (realtime.md 15.1)
 	DefaultUnpackedMax = 50 << 20
-	// maximum number of files, including directory entries of an archive. The AWS SDK for JavaScript has
+	// FilesMax is the maximum number of files, including directory entries of an archive. The AWS SDK for JavaScript has
 	// 3,000.
 	FilesMax = 10_000
 )

@@ -195,7 +195,7 @@ func TestAnUnhandledRejectionByVersion(t *testing.T) {
 		`const p = Promise.reject(new Error('lost')); process.nextTick(() => p.catch(() => {}));`:       false,
 		`const p = Promise.reject(new Error('lost')); Promise.resolve().then(() => p.catch(() => {}));`: false,
 		`const p = Promise.reject(new Error('lost')); setTimeout(() => p.catch(() => {}), 1);`:          true,
-		// the promise of a callback: the rejection is only logged
+		// The promise of a callback: the rejection is only logged
 		`return Promise.reject(new Error('lost'));`: false,
 	} {
 		for _, version := range []string{"10.x", "24.x"} {

@@ -56,7 +56,7 @@ func TestSweep(t *testing.T) {
 const { sweep } = require('./sweep.js');
 let session;
 exports.ssExports = { init(s) { session = s; }, onMessage() { const log = session.getLogger(); log.info('swept ' + sweep([%d, %d], said)); } };`, share, of)})
-	// shows the name if the built-in ends the process
+	// Shows the name if the built-in ends the process
 	must(g.handler.(*Handler).vm.Set("said", func(name string) { fmt.Print(name, " ") }))
 	g.handler.OnMessage(&script.Message{OpCode: 1, Sender: 1})
 	fmt.Println(&g.lines)

@@ -264,7 +264,7 @@ func TestCallbacksAfterTheEndDoNothing(t *testing.T) {
 		case <-time.After(time.Minute):
 			t.Fatal("the handler is not closed")
 		}
-		// the script does not export this callback, so the answer is Allow
+		// The script does not export this callback, so the answer is Allow
 		if ok, now := g.handler.OnPlayerConnect(&script.ConnectMessage{}).Now(); !now || !ok {
 			t.Error(ok, now)
 		}

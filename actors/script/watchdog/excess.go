@@ -21,7 +21,7 @@ const (
 	// The limit of the excess is excessLimits times the memory limit of one owner, or 1/excessPart of the
 	// memory of the process if that is less.
 	excessLimits, excessPart = 4, 4
-	// the ledger is switched on when the excess exceeds 1/accountPart of its limit, and off below half of
+	// The ledger is switched on when the excess exceeds 1/accountPart of its limit, and off below half of
 	// that
 	accountPart = 4
 	// An owner is ended for the excess only if growth of at least 1/suspectPart of the limit is attributed to

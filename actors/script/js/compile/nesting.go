@@ -13,13 +13,13 @@ import (
 // the depth of nested functions (480 levels: 3 s), and the engine's time doubles with each default value that
 // is nested inside the parentheses of another one.
 const (
-	// maximum total cost of the statements that are open at one position: 1 per operator or prefix, nestCost
+	// depthMax is the maximum total cost of the statements that are open at one position: 1 per operator or prefix, nestCost
 	// per nesting level
 	depthMax  = 6_000
 	nestCost  = 20     // cost of a bracket, template, arrow function, statement without braces, or label
 	assignMax = 10     // maximum nesting of assignments inside parentheses
 	jsonMax   = 10_000 // maximum nesting of brackets in JSON
-	// maximum number of operators, prefixes and brackets in a file in which a comment or a regular expression
+	// unsureMax is the maximum number of operators, prefixes and brackets in a file in which a comment or a regular expression
 	// is ambiguous
 	unsureMax = 5_000
 )
@@ -39,7 +39,7 @@ var (
 	prefixes = Words("new await typeof void delete yield return throw case extends do async default if for while with try switch")
 	infixes  = Words("in of instanceof as is satisfies else catch finally")
 	controls = Words("if for while with")
-	// after these, a / may begin a regular expression or be a division
+	// After these, a / may begin a regular expression or be a division
 	doubtful = Words("} ++ -- of yield await async as is satisfies default")
 )
 

@@ -124,7 +124,7 @@ func (l *learner) object(source, name string) *goja.Object {
 func (l *learner) receiver(closure, held reflect.Value) {
 	to := held.Type().Elem()
 	_, receiver, _ := strings.Cut(runtime.FuncForPC(closure.Pointer()).Name(), "(*")
-	// the method may belong to an embedded type
+	// The method may belong to an embedded type
 	for receiver, _, _ = strings.Cut(receiver, ")"); to.Name() != receiver; to = to.Field(0).Type {
 	}
 	l.learn(closure, reflect.PointerTo(to), held.Pointer())

@@ -59,7 +59,7 @@ func (g *globals) Has(name string) bool {
 func (l *Loader) enableGlobals() {
 	g := &globals{global: l.runtime.GlobalObject(), loader: l}
 	must(g.global.DefineDataProperty("global", g.global, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
-	// for code that the script evaluates
+	// For code that the script evaluates.
 	must(g.global.DefineDataProperty(compile.PauseName, l.pause, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
 	must(g.global.SetPrototype(l.runtime.NewDynamicObject(g)))
 }
