@@ -15,8 +15,8 @@ const (
 	examplesMax = 5
 )
 
-// payload returns the content of a message. Every byte depends on the op code, the sender's index and the message
-// number.
+// payload returns the content of a message: the sender's index, the op code and the message number, followed by bytes
+// that depend on all three.
 func payload(op int32, index int, number uint64) []byte {
 	b := make([]byte, payloadBytes)
 	binary.LittleEndian.PutUint32(b, uint32(index))

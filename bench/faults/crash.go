@@ -32,7 +32,7 @@ func (r *run) openOthers(ctx context.Context) error {
 	return nil
 }
 
-// judgeCrash judges how a host behaves that was killed and restarted.
+// judgeCrash judges the behaviour of a host that was killed and restarted.
 func (r *run) judgeCrash(ctx context.Context, players *crew, room server.Room) (all []Verdict, err error) {
 	deadline := time.NewTimer(time.Until(r.restarted.Add(endedMax)))
 	defer deadline.Stop()

@@ -179,7 +179,7 @@ func (a *answers) keep(kind, id string, find func(l *lookup) error) {
 	a.kept = append(a.kept, kept{kind, id, find})
 }
 
-// burden calls the host until the host has ended or the limit is over.
+// burden calls the host until the host has ended or limit has elapsed.
 func (a *answers) burden(ctx context.Context, proc *server.Process, limit time.Duration) (killed bool) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

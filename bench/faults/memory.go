@@ -49,8 +49,8 @@ func newTight(events []Event) (*tight, error) {
 	return &tight{group, least}, nil
 }
 
-// crowd creates games whose players, except one sender, lose their connections. Until end is called, the senders send
-// to these players as fast as the host accepts messages. The host retains what it can for them.
+// crowd creates games. In each game, all players except one sender lose their connections. Until end is called, the
+// senders send to the disconnected players as fast as the host accepts messages. The host retains what it can.
 func (r *run) crowd(ctx context.Context) (end func() error, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup

@@ -312,7 +312,7 @@ const quickFactor = 10
 var outages = map[Kind]struct{ noticed, quickest Duration }{
 	Silence: {Duration(hostSilence), Duration(hostSilence + 2500*time.Millisecond)},
 	Stall:   {Duration(lateTimer), Duration(lateTimer + 500*time.Millisecond)},
-	Restart: {0, Duration(3 * time.Second)}, // games continue for this long; messages sent before must arrive within it
+	Restart: {0, Duration(3 * time.Second)}, // games continue for this long; messages sent before the restart must arrive in that time
 }
 
 const (

@@ -53,8 +53,8 @@ type player struct {
 	takenFast    atomic.Uint64
 	unsent       atomic.Uint64 // reliable messages that could not be sent; their numbers are reused
 	listened     chan struct{} // closed when all events have been read
-	times        sendTimes     // of reliable messages
-	mu           sync.Mutex    // guards what follows
+	times        sendTimes     // send times of reliable messages
+	mu           sync.Mutex    // guards the fields below
 	ledger       *ledger
 	resumes      []time.Duration // times from the connection loss to the answer to the login
 	lastResume   time.Time

@@ -58,7 +58,7 @@ const (
 	// silenceMax is how long a client tolerates a silent host. It is the default of client.Options.
 	silenceMax   = 15 * time.Second
 	silenceQuick = 1500 * time.Millisecond
-	// quiet is an extra wait: messages count as lost if nothing has arrived for the client's silence limit plus quiet.
+	// quiet is added to the client's silence limit. If nothing has arrived for that time, missing messages count as lost.
 	quiet = 3 * time.Second
 )
 

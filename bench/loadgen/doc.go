@@ -16,6 +16,6 @@
 // message. The outgoing frame is kept in masked form, and only its stamp is rewritten. The masking key is random per
 // connection, not per frame, which costs the server the same.
 //
-// The package deliberately does not reconnect, and does not check payloads beyond the stamp. Only players with an SDK
-// use the fast channel.
+// The package deliberately does not reconnect, and does not check payloads beyond the stamp. Only players with
+// Config.SDK use the fast channel.
 package loadgen

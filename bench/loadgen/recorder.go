@@ -37,7 +37,7 @@ func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, latencyMax.Microseconds(), latencyDigits)
 }
 
-// Histogram is a distribution of times that are not the latencies of a swarm's messages. Its methods may be called from
+// Histogram is a distribution of times other than the latencies of a swarm's messages. Its methods may be called from
 // any goroutine.
 type Histogram struct {
 	mu sync.Mutex // guards h

@@ -51,7 +51,7 @@ type Result struct {
 
 // Detail holds the data for plots.
 type Detail struct {
-	Distribution []Point // of the latencies
+	Distribution []Point // distribution of the latencies
 	Timeline     []Moment
 }
 
@@ -160,8 +160,8 @@ func (s *Swarm) drain(ctx context.Context, expected int64, longest time.Duration
 	return nil
 }
 
-// answersQuiet is how long no send time must come back until a script counts as finished. The number of its answers is
-// not known in advance.
+// answersQuiet is the time without a returned send time after which a script counts as finished. The number of its
+// answers is not known in advance.
 const answersQuiet = 500 * time.Millisecond
 
 // drainAnswers waits for late answers of a script, but no longer than longest.

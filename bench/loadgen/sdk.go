@@ -43,7 +43,7 @@ func (c *conn) dialSDK(ctx context.Context, o *SDK, addr, playerSessionID string
 	sdk, err := client.Dial(ctx, client.Options{
 		Addr: addr, KCPAddr: addr, PlayerSessionID: playerSessionID, Transport: o.Transport, TLS: o.TLS, Fast: o.Fast,
 		EventsMax: eventsMax, Reconnect: client.Reconnect{Off: true},
-		DialTimeout: loginTimeout, SilenceMax: latencyMax, StallMax: latencyMax, // a lossy path is no lost one
+		DialTimeout: loginTimeout, SilenceMax: latencyMax, StallMax: latencyMax, // packet loss must not look like a lost connection
 	})
 	if err != nil {
 		return &DialError{err}

@@ -91,5 +91,5 @@ func writeQuality(w io.Writer, all []Quality) {
 			fmt.Fprintf(t, "%s\t-\t-\t-\t-\t%.1f %%\n", q.Rule, q.Share())
 		}
 	}
-	t.Flush() // an error of w is ignored; Write reports it
+	t.Flush() // the error is ignored here: Write reports the errors of w
 }

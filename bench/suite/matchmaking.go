@@ -35,7 +35,7 @@ var matchmakingWorkloads = []Workload{{
 // poolSeconds is how many seconds of arrivals are in the pool at the start. In steady state, this is the average wait.
 const poolSeconds = 20
 
-// poolRules is the format of the rule set. Its arguments are the maximum skill distance at first, after 10 s, and after
+// poolRules is the format string of the rule set. Its arguments are the maximum skill distance at first, after 10 s, and after
 // 30 s.
 const poolRules = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"}],
 	"teams":[{"name":"team","minPlayers":5,"maxPlayers":5,"quantity":2}],

@@ -20,7 +20,8 @@ const (
 	// lateMax is how late the generator may send (p99). If it is later, the latencies describe the generator rather
 	// than the server.
 	lateMax = 5 * time.Millisecond
-	// lateShare: lateness is acceptable if the latency is at least this many times as high.
+	// lateShare is the minimum ratio of latency to lateness. A generator that is later than lateMax is acceptable if
+	// the ratio is not below lateShare.
 	lateShare = 4
 	// sentMin is the minimum share of the due messages that the generator must have sent.
 	sentMin = 0.99

@@ -41,7 +41,7 @@ func exactlyOnce() (goals []result.Goal) {
 	return goals
 }
 
-// resumesLifted disables the limits that players reach who are cut repeatedly and share one address.
+// resumesLifted disables limits that the players would reach, because they reconnect often and share one address.
 var resumesLifted = []string{
 	"limits.resumesPerPlayerSessionPerMinute=0", "limits.loginsPerPlayerSessionPerMinute=0",
 	"dtls.hellosPerIPPerSecond=0", "dtls.halfOpen=0", "dtls.hellosPerSecond=0",
@@ -52,7 +52,7 @@ const (
 	dialsMax = 64
 	// backMax is how long it may take until all players are back, and until the last messages have arrived.
 	backMax = time.Minute
-	// quietMax is how long nothing must arrive until missing messages count as lost. quietForgetful is its value for a
+	// quietMax is the time without arrivals after which missing messages count as lost. quietForgetful is its value for a
 	// host that does not retain messages.
 	quietMax       = 5 * time.Second
 	quietForgetful = time.Second

@@ -24,7 +24,7 @@ var hostileScripts = []struct{ name, call string }{
 	{"recursion", "(function f() { f(); })();"},
 }
 
-// hostileText is the format of a script around such a call. A timer makes the call, so that an uncaught error ends the
+// hostileText is the format string of a script that makes such a call. A timer makes the call, so that an uncaught error ends the
 // game session.
 const hostileText = `exports.ssExports = {
   init() {}, onProcessStarted: () => true, onPlayerConnect: () => true, onHealthCheck: () => true,

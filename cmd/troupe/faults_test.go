@@ -195,8 +195,8 @@ exports.ssExports = {
 	}
 }
 
-// Promises of the script are rows in the report, with both engines, with a host that the run starts, and with a host
-// that is already running.
+// The report has a row for each promise of the script: with both engines, with a host that the run starts, and with a
+// host that is already running.
 func TestFaultsHearTheScript(t *testing.T) {
 	t.Parallel()
 	long(t)

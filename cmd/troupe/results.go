@@ -7,7 +7,7 @@ import (
 )
 
 // awaitResults checks before a long run that its results can be written: the file of --json, and the files in the
-// folder of --report. It creates the folder. Either may be empty.
+// folder of --report. It creates the folder. json and folder may be empty.
 func awaitResults(json, folder string, files ...string) error {
 	if json != "" {
 		if err := writable(json); err != nil {

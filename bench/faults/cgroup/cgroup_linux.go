@@ -31,7 +31,7 @@ type Group struct {
 	home string // folder of this process's own control group
 }
 
-// New makes a group whose processes may together use at most most bytes of memory.
+// New makes a group that limits the total memory of its processes to most bytes.
 func New(most int64) (*Group, error) {
 	for _, v := range versions {
 		if _, err := os.Stat(filepath.Join(v.folder, "cgroup.procs")); err != nil {

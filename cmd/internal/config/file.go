@@ -69,7 +69,7 @@ func (r *fileReader) value(f *field, key string, raw any, dst reflect.Value) {
 	dst.Set(reflect.ValueOf(v))
 }
 
-// list sets a list, which replaces the default list.
+// list sets a list setting. The list replaces the default one.
 func (r *fileReader) list(f *field, key string, raw any, dst reflect.Value) {
 	elements, ok := raw.([]any)
 	if !ok {

@@ -54,8 +54,8 @@ func (p *printer) section(v reflect.Value, path, indent string) {
 	}
 }
 
-// element writes an element of a list of sections. It writes only the fields that are set: a field without a value and
-// a field with its zero value mean the same there.
+// element writes an element of a list of sections. It writes only the fields that are set, because in such an element
+// a zero value means the same as no value.
 func (p *printer) element(v reflect.Value, indent string) {
 	first := true
 	for i := range v.NumField() {

@@ -27,8 +27,8 @@ const opChat = 1
 // command is a parsed line of input.
 type command struct {
 	verb    verb
-	group   int32          // join
-	message client.Message // say
+	group   int32          // for verbJoin
+	message client.Message // for verbSay
 }
 
 const chatHelp = `text            send text to all players
