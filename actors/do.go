@@ -42,16 +42,19 @@ func (s *System) Send(q messages.Request, reply func(any, error)) {
 			answer(a, err)
 		}
 	}
-	s.owner(q.Route()).Send(q, reply)
+	s.owner(q).Send(q, reply)
 }
 
-// owner returns the actor of a route.
-func (s *System) owner(r messages.Route) *stage.Ref {
-	switch r {
+// owner returns the actor that answers a request on this host. In a cluster, changes of the catalog are the leader's.
+func (s *System) owner(q messages.Request) *stage.Ref {
+	switch q.Route() {
 	case messages.RoutePlacements:
 		return s.placements
 	case messages.RouteMatchmaking:
 		return s.matchmaking
+	}
+	if s.catalog != nil && changesCatalog(q) {
+		return s.catalog
 	}
 	return s.fleet
 }
@@ -105,7 +108,11 @@ func (s *System) checkDestinations(ctx context.Context, arns *[]string) error {
 	if arns == nil || len(*arns) == 0 {
 		return nil
 	}
-	_, err := messages.Do(ctx, s, messages.CheckDestinations{Destinations: *arns})
+	var d messages.Doer = s
+	if s.cluster != nil {
+		d = s.cluster // which waits for what was made a moment ago
+	}
+	_, err := messages.Do(ctx, d, messages.CheckDestinations{Destinations: *arns})
 	return err
 }
 

@@ -38,6 +38,8 @@ type Options struct {
 	Bundle bundle.Limits
 	// Timeouts bound silent connections.
 	Timeouts connection.Timeouts
+	// Cluster makes the host a node of a cluster; nil: it is none.
+	Cluster *ClusterOptions
 	// OnFailure is called when an actor that cannot be replaced crashes: the
 	// process should end with an error.
 	OnFailure func(reason string)
@@ -54,6 +56,8 @@ type System struct {
 	registry    *fleet.Registry // for PlayerSession and Wait only: its actor owns the rest
 	bundle      bundle.Limits
 	unpacks     chan struct{}
+	cluster     *Cluster   // nil: the host is alone
+	catalog     *stage.Ref // of the cluster, while this host leads; nil: the host is alone
 	connections *stage.Ref
 	closed      atomic.Bool
 	stopped     chan struct{}
@@ -65,6 +69,9 @@ type System struct {
 func Start(o Options) (*System, error) {
 	if o.Fleet.Store == nil {
 		o.Fleet.Store = new(store.Memory)
+	}
+	if o.Cluster != nil {
+		return startNode(o)
 	}
 	registry, err := fleet.New(o.Fleet)
 	if err != nil {
@@ -89,17 +96,26 @@ func Start(o Options) (*System, error) {
 		return nil, err
 	}
 	warnOfQueues(tickets, placements.InEffect(queues.Queues), o.Log)
+	s := newSystem(o, registry)
+	s.spawn(o, placement.New(queues, s.fleet, placements), matchmaker.New(tickets, placer{s.placements, s.fleet}, matchmaking))
+	return s, nil
+}
+
+func newSystem(o Options, registry *fleet.Registry) *System {
 	s := &System{count: o.Counters, stopped: make(chan struct{}), registry: registry, bundle: o.Bundle, unpacks: make(chan struct{}, unpacksMax)}
 	s.stage = stage.New(stage.Options{Log: o.Log, Counters: o.Counters, Shards: o.Shards, Flush: o.Flush, Now: o.Now, OnRootCrash: o.OnFailure})
 	s.fleet = s.stage.NewRef(counters.ActorFleet, stage.LaneLimits{})
-	s.stage.SpawnRoot(s.fleet, s.registry)
 	s.placements = s.stage.NewRef(counters.ActorPlacement, stage.LaneLimits{})
-	s.stage.SpawnRoot(s.placements, placement.New(queues, s.fleet, placements))
 	s.matchmaking = s.stage.NewRef(counters.ActorMatchmaker, stage.LaneLimits{})
-	s.stage.SpawnRoot(s.matchmaking, matchmaker.New(tickets, placer{s.placements, s.fleet}, matchmaking))
 	s.connections = s.stage.NewRef(counters.ActorConnections, stage.LaneLimits{})
+	return s
+}
+
+func (s *System) spawn(o Options, placements, matchmaking stage.Actor) {
+	s.stage.SpawnRoot(s.fleet, s.registry)
+	s.stage.SpawnRoot(s.placements, placements)
+	s.stage.SpawnRoot(s.matchmaking, matchmaking)
 	s.stage.SpawnRoot(s.connections, connection.NewSupervisor(s.fleet, o.Timeouts))
-	return s, nil
 }
 
 // Connect puts a new connection under supervision. The transport must call the
@@ -130,8 +146,15 @@ func (s *System) Close() {
 		return
 	}
 	defer close(s.stopped)
+	if s.cluster != nil {
+		defer s.cluster.close()
+		s.cluster.cancel()
+	}
 	s.matchmaking.Stop()
 	s.placements.Stop()
+	if s.catalog != nil {
+		s.catalog.Stop()
+	}
 	s.fleet.Stop()
 	s.connections.Stop()
 	deadline := time.Now().Add(5 * time.Second)

@@ -55,6 +55,8 @@ type entry struct {
 	ref        *stage.Ref       // nil once the actor has stopped
 	phase      phase
 	storage    storage
+	claim      claim
+	written    bool         // the store has the record
 	superseded bool         // a newer content of its script runs: it accepts no new players, and ends when empty
 	overdue    *stage.Timer // limit of phaseActivating, of a fleet with a script
 	endedAt    time.Time
@@ -83,6 +85,16 @@ const (
 	unstored storage = iota
 	stored
 	forgotten // deleted, or never stored
+)
+
+// claim says whether the directory of a cluster has a game session.
+type claim uint8
+
+const (
+	unclaimed claim = iota // the host is alone
+	claiming
+	claimed
+	claimLost // another node has it, or the directory does not answer
 )
 
 // runs reports whether a game session has an actor and has not ended.
@@ -202,6 +214,8 @@ func (gs *games) receive(msg any) bool {
 		gs.onPlayerSessionChanged(m)
 	case gamesession.PlayerSessionsForgotten:
 		gs.onPlayerSessionsForgotten(m)
+	case claimAnswered:
+		gs.onClaimAnswered(m)
 	case graceOver:
 		gs.endAll()
 	case ledger.Answer:
@@ -268,6 +282,9 @@ func (gs *games) onOver(e *entry, crashed bool) {
 	e.phase, e.endedAt = phaseOver, gs.context.Now()
 	gs.occupy(e, -1)
 	e.fleet.shown.over(e)
+	if e.claim == claimed || e.claim == claiming {
+		gs.o.Directory.End(e.id)
+	}
 	gs.storeChange(e)
 	gs.tellFreed(e)
 	e.tellActivation()

@@ -17,20 +17,27 @@ func (gs *games) known(id messages.GameSessionID) *entry {
 	return nil
 }
 
-// storeNew makes a new game session durable, shows it and answers its callers; if that fails it ends and is forgotten.
+// storeNew makes a new game session durable, shows it and answers its callers; if that fails it ends and is forgotten. In a cluster it is
+// claimed meanwhile.
 func (gs *games) storeNew(e *entry) {
 	g := e.published.Session()
 	g.Status = messages.GameSessionActivating // it may be ACTIVE already; Changed stores that
+	if gs.o.Directory != nil {
+		e.claim = claiming
+		self := gs.context.Self()
+		gs.o.Directory.Claim(g, e.made, func(err error) { self.Tell(claimAnswered{e, err}) })
+	}
 	gs.ledger.Do(ledger.Transaction{Key: e.key(), Decide: func() (ledger.Entry, error) {
 		return ledger.Entry{
 			Changes: []store.Change{e.recordOf(g)}, Events: gs.eventsOfRecord(e, g),
 			Apply: func() {
-				if e.storage == unstored { // otherwise it has ended and is forgotten
-					e.storage = stored
+				e.written = true
+				switch e.claim {
+				case unclaimed, claimed:
+					gs.show(e)
+				case claimLost:
+					gs.ledger.CommitAsync(e.deleted()...)
 				}
-				e.fleet.shown.add(e)
-				e.answer(e.published.Session(), nil)
-				e.tellActivation()
 			},
 			Refused: func() {
 				gs.context.Log().Error().Str("game_session_id", string(e.id)).Msg("a new game session was not stored: it ends")
@@ -40,6 +47,32 @@ func (gs *games) storeNew(e *entry) {
 			},
 		}, nil
 	}})
+}
+
+// show shows a game session that is durable.
+func (gs *games) show(e *entry) {
+	if e.storage == unstored { // otherwise it has ended and is forgotten
+		e.storage = stored
+	}
+	e.fleet.shown.add(e)
+	e.answer(e.published.Session(), nil)
+	e.tellActivation()
+}
+
+// onClaimAnswered handles the answer of the directory. A game session that is not claimed ends.
+func (gs *games) onClaimAnswered(m claimAnswered) {
+	e := m.e
+	if m.err == nil {
+		if e.claim = claimed; e.written {
+			gs.show(e)
+		}
+		return
+	}
+	e.claim = claimLost
+	gs.abandon(e)
+	if e.answer(nil, m.err); e.written {
+		gs.ledger.CommitAsync(e.deleted()...)
+	}
 }
 
 // answer answers the callers that wait for a new game session to be durable.

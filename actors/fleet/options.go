@@ -40,6 +40,11 @@ type Options struct {
 	OpenLog func(id messages.GameSessionID, f *messages.Fleet) script.Sink
 	// Store keeps game sessions and player sessions; nil: memory. Catalog keeps the other resources; nil: in Store.
 	Store, Catalog store.Store
+	// Follow makes the host a node of a cluster, whose resources it gets from elsewhere; nil: it is none. Then Fleets, Aliases, Scripts and
+	// Catalog are not used.
+	Follow *catalog.Follow
+	// Directory records which node of a cluster runs a game session; nil: the host is alone.
+	Directory Directory
 	// OnEvent receives events once they are durable, from any goroutine; may be nil.
 	OnEvent func(messages.Event)
 	// OwnEvents switches on events of game sessions and player sessions.
@@ -59,6 +64,15 @@ type Options struct {
 	EndedKeep time.Duration
 }
 
+// Directory records which node of a cluster runs a game session. Its methods are called in the fleet actor, and must not block.
+type Directory interface {
+	// Claim records a new game session of this node. Done is called once, from any goroutine. It gets a messages.Conflict if another node
+	// has claimed it, and messages.Internal if nobody knows.
+	Claim(g *messages.GameSession, fingerprint [32]byte, done func(error))
+	// End says that a game session, which may not be recorded yet, has ended.
+	End(id messages.GameSessionID)
+}
+
 // Defaults of Options.
 const (
 	DefaultProcessesMax = 50 // as GameLift
@@ -75,6 +89,15 @@ const (
 	endedBytes         = 2 << 10
 	playerSessionBytes = 300
 )
+
+// Resources returns the options of a catalog with records of a store.
+func (o Options) Resources(records store.Store) catalog.Options {
+	o.setDefaults()
+	return catalog.Options{
+		Region: o.Region, Locations: o.Locations, Fleets: o.Fleets, Aliases: o.Aliases, Scripts: o.Scripts,
+		ProcessesMax: o.ProcessesMax, GroupsMax: o.GroupsMax, Store: records,
+	}
+}
 
 func (o *Options) setDefaults() {
 	o.ProcessesMax, o.GroupsMax = cmp.Or(o.ProcessesMax, DefaultProcessesMax), cmp.Or(o.GroupsMax, DefaultGroupsMax)

@@ -23,16 +23,15 @@ func New(o Options) (*Registry, error) {
 	o.setDefaults()
 	r := new(Registry)
 	var err error
-	r.catalog, err = catalog.New(catalog.Options{
-		Region: o.Region, Locations: o.Locations, Fleets: o.Fleets, Aliases: o.Aliases, Scripts: o.Scripts,
-		ProcessesMax: o.ProcessesMax, GroupsMax: o.GroupsMax, Store: o.Catalog, Listener: listener{r},
-	})
+	resources := o.Resources(o.Catalog)
+	resources.Listener, resources.Follow = listener{r}, o.Follow
+	r.catalog, err = catalog.New(resources)
 	if err != nil {
 		return nil, err
 	}
 	r.games = newGames(o, r.catalog)
 	r.hosting, err = hosting.New(hosting.Options{
-		NewProgram: o.NewProgram, Settings: o.settings, Catalog: r.catalog, Listener: r.games, Store: o.Catalog, Crash: o.Crash,
+		NewProgram: o.NewProgram, Settings: o.settings, Catalog: r.catalog, Listener: r.games, Store: o.Store, Crash: o.Crash,
 	})
 	if err != nil {
 		return nil, err
@@ -119,6 +118,11 @@ func (r *Registry) PlayerSession(id messages.PlayerSessionID) messages.PlayerSes
 		return e.published.PlayerStatus(id)
 	}
 	return 0
+}
+
+// SessionID returns the id of a game session of a fleet in a location. Any goroutine may call it.
+func (r *Registry) SessionID(f *messages.Fleet, location, tail string) messages.GameSessionID {
+	return r.games.sessionID(f, location, tail)
 }
 
 // Wait returns when the registry's goroutines have ended. It is called after the actor has stopped.

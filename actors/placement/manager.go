@@ -45,7 +45,10 @@ func New(o Options, hosts messages.Sender, s *State) *rebuild.Supervisor[*State]
 	o = o.withDefaults()
 	return rebuild.New(rebuild.Options[*State]{
 		What: "queues and placements", Kind: counters.ActorPlacement, Store: o.Store, Load: Load,
-		New: func(s *State) stage.Actor { return newManager(o, hosts, s) },
+		New: func(s *State, from store.Store) stage.Actor {
+			o.Store = from
+			return newManager(o, hosts, s)
+		},
 	}, s)
 }
 

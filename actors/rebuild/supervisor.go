@@ -26,16 +26,17 @@ type State interface {
 	Damaged() []store.Damage
 }
 
-// Options say what a Supervisor supervises. All fields are required.
+// Options say what a Supervisor supervises. All fields but Store are required.
 type Options[S State] struct {
 	// What the actor keeps, in the plural, for the log.
-	What  string
-	Kind  counters.ActorKind
+	What string
+	Kind counters.ActorKind
+	// Store of the first term, which begins with the Supervisor; nil: the first term begins with Begin.
 	Store store.Store
 	// Load reads the state. It runs in a goroutine of its own, after all pending commits.
 	Load func(store.Store) (S, error)
-	// New makes the actor. It is called by the Supervisor.
-	New func(S) stage.Actor
+	// New makes the actor, whose state was read from a store. It is called by the Supervisor.
+	New func(S, store.Store) stage.Actor
 }
 
 // Supervisor is the parent of the actor and forwards all requests to it. It replaces an actor that crashes by one that is rebuilt
@@ -44,7 +45,8 @@ type Supervisor[S State] struct {
 	o Options[S]
 
 	// owned by the actor
-	state   S // for the next child
+	store   store.Store // of the term
+	state   S           // for the next child
 	child   *stage.Ref
 	leaving *stage.Ref // the child of an ended term, until it has stopped
 	off     bool       // between terms
@@ -56,11 +58,13 @@ type Supervisor[S State] struct {
 }
 
 // New returns a Supervisor whose first actor starts with first.
-func New[S State](o Options[S], first S) *Supervisor[S] { return &Supervisor[S]{o: o, state: first} }
+func New[S State](o Options[S], first S) *Supervisor[S] {
+	return &Supervisor[S]{o: o, store: o.Store, state: first, off: o.Store == nil}
+}
 
 type (
-	// Begin begins a term: the actor starts with what the store has. The first term begins with the Supervisor.
-	Begin struct{}
+	// Begin begins a term: the actor starts with what Store has then; nil is the store of the term before.
+	Begin struct{ Store store.Store }
 	// End ends the term: the actor stops, and messages are dead letters until the next term.
 	End           struct{}
 	restart       struct{ term int }
@@ -75,7 +79,11 @@ type (
 func (s *Supervisor[S]) Child() *stage.Ref { return s.child }
 
 // Started implements stage.Actor.
-func (s *Supervisor[S]) Started(c *stage.Context) { s.spawn(c) }
+func (s *Supervisor[S]) Started(c *stage.Context) {
+	if !s.off {
+		s.spawn(c)
+	}
+}
 
 // Stopped implements stage.Actor.
 func (s *Supervisor[S]) Stopped(*stage.Context) {
@@ -90,7 +98,9 @@ func (s *Supervisor[S]) Receive(c *stage.Context, msg any) {
 	case stage.Exited:
 		s.onExited(c, m)
 	case Begin:
-		s.off = false
+		if s.off = false; m.Store != nil {
+			s.store = m.Store
+		}
 		s.load(c)
 	case End:
 		s.end()
@@ -150,7 +160,7 @@ func (s *Supervisor[S]) takeWaiting() []any {
 func (s *Supervisor[S]) spawn(c *stage.Context) {
 	var none S
 	s.child = c.Stage().NewRefBeside(c.Self(), s.o.Kind, stage.LaneLimits{})
-	c.Spawn(s.child, s.o.New(s.state))
+	c.Spawn(s.child, s.o.New(s.state, s.store))
 	s.state, s.since = none, time.Now()
 	for _, msg := range s.takeWaiting() {
 		s.child.Tell(msg)
@@ -180,10 +190,10 @@ func (s *Supervisor[S]) onExited(c *stage.Context, m stage.Exited) {
 
 // onRestart reads the store in a goroutine, after all pending commits.
 func (s *Supervisor[S]) onRestart(c *stage.Context) {
-	self, o, term := c.Self(), s.o, s.term
+	self, load, from, term := c.Self(), s.o.Load, s.store, s.term
 	go func() {
-		o.Store.Flush()
-		state, err := o.Load(o.Store)
+		from.Flush()
+		state, err := load(from)
 		self.Tell(reload[S]{term, state, err})
 	}()
 }

@@ -46,7 +46,7 @@ func TestTerms(t *testing.T) {
 		parent := New(Options[loaded]{
 			What: "members", Kind: counters.ActorPlacement, Store: new(store.Memory),
 			Load: func(store.Store) (loaded, error) { loads++; return loads, nil },
-			New:  func(n loaded) stage.Actor { return &member{n} },
+			New:  func(n loaded, _ store.Store) stage.Actor { return &member{n} },
 		}, 0)
 		ref := s.Spawn(parent)
 		told := ""

@@ -27,6 +27,7 @@ const (
 	Event         Kind = "event"         // messages.Event, until every sink has it
 	Ban           Kind = "ban"           // bans.Ban, by player id, until it is over and another one comes
 	Trial         Kind = "trial"         // contents of scripts that are being loaded or started, by their files
+	Configured    Kind = "configured"    // the generation of a cluster's configured resources
 	Secret        Kind = "secret"        // random bytes that only the host knows, by purpose
 )
 

@@ -43,13 +43,13 @@ type keysCommand struct {
 	JSON   bool   `name:"json" help:"Print JSON."`
 }
 
-// keyShown is an access key without its secrets.
+// keyShown is an access key without its secret parts.
 type keyShown struct {
 	ID           string
 	Secret       string // where the secret comes from
 	SessionToken bool   // callers must send a session token
 	Allow        []string
-	Rate         float64 // calls a second; 0: no limit
+	Rate         float64 // calls per second; 0: no limit
 	Burst        int
 }
 

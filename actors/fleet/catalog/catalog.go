@@ -29,6 +29,9 @@ type Options struct {
 	Store store.Store
 	// Listener receives the changes that concern processes and game sessions.
 	Listener Listener
+	// Follow, unless it is nil, makes the Catalog follow the decisions of a cluster's Leader: it begins empty, without the resources above,
+	// and answers queries only.
+	Follow *Follow
 }
 
 // Script is a script with its content.
@@ -87,8 +90,11 @@ type Catalog struct {
 	creators  creators
 	unread    store.Unread
 	ledger    *ledger.Ledger
-	storeLog  zerolog.Logger // sampled: for failed commits; set once
-	context   *stage.Context // of the fleet actor, once it has started
+	storeLog  zerolog.Logger   // sampled: for failed commits; set once
+	context   *stage.Context   // of the fleet actor, once it has started
+	follower  *follower        // nil: it decides
+	shared    bool             // other nodes follow what is in the store: see Leader
+	first     [][]store.Change // of the configuration of a cluster, until it has started
 }
 
 // Messages of the catalog's ledger to the fleet actor, which has another ledger for game sessions.
@@ -99,8 +105,16 @@ type (
 
 // New returns a Catalog with the resources of the configuration and the store. Damaged records are no error: see Unread.
 func New(o Options) (*Catalog, error) {
+	if o.Follow != nil {
+		o.Fleets, o.Aliases, o.Scripts, o.Store = nil, nil, nil, new(store.Memory)
+	}
+	return newCatalog(o, false)
+}
+
+func newCatalog(o Options, shared bool) (*Catalog, error) {
 	c := &Catalog{
-		o: o, fleets: make(map[messages.FleetID]*fleet), aliases: make(map[messages.AliasID]*messages.Alias),
+		shared: shared,
+		o:      o, fleets: make(map[messages.FleetID]*fleet), aliases: make(map[messages.AliasID]*messages.Alias),
 		scripts: make(map[messages.ScriptID]*script), locations: make(map[string]messages.Location),
 	}
 	c.ledger = ledger.New(ledger.Options{
@@ -120,6 +134,9 @@ func New(o Options) (*Catalog, error) {
 	}
 	for _, a := range o.Aliases {
 		c.aliases[a.ID] = a
+	}
+	if o.Follow != nil {
+		c.follower = &follower{Follow: *o.Follow, fleets: map[messages.FleetID]*messages.FleetReport{}, scripts: map[messages.ScriptID]*messages.ScriptReport{}}
 	}
 	return c, c.restore()
 }
@@ -173,7 +190,7 @@ func (c *Catalog) Ask(a stage.Ask) bool {
 	case messages.RemoveFleetLocations:
 		c.onRemoveLocations(stage.As(q, a))
 	case messages.FleetQuery:
-		stage.As(q, a).Reply(c.Fleets(), nil)
+		stage.As(q, a).Reply(c.allFleets(func(f *fleet) *messages.Fleet { return f.record }), nil)
 	case messages.FleetEventQuery:
 		stage.As(q, a).Reply(c.fleetEvents(q.ID))
 	case messages.CheckDestinations:
@@ -210,25 +227,34 @@ func (c *Catalog) Receive(msg any) bool {
 	case due:
 		c.ledger.TryAgain(m.Due)
 	default:
-		return false
+		return c.receiveFollower(msg)
 	}
 	return true
 }
 
-// Fleet returns the record of a fleet, nil if there is none.
+// Fleet returns the record of a fleet, nil if there is none. In a cluster its process groups are those of this node.
 func (c *Catalog) Fleet(id messages.FleetID) *messages.Fleet {
 	if f := c.fleets[id]; f != nil {
-		return f.record
+		return c.ownOf(f)
 	}
 	return nil
 }
 
-// Fleets returns all fleets, oldest first.
-func (c *Catalog) Fleets() []*messages.Fleet {
+func (c *Catalog) ownOf(f *fleet) *messages.Fleet {
+	if c.follower != nil {
+		return f.own
+	}
+	return f.record
+}
+
+// Fleets returns all fleets, oldest first, as Fleet does.
+func (c *Catalog) Fleets() []*messages.Fleet { return c.allFleets(c.ownOf) }
+
+func (c *Catalog) allFleets(record func(*fleet) *messages.Fleet) []*messages.Fleet {
 	c.forgetFleets()
 	all := make([]*messages.Fleet, 0, len(c.fleets))
 	for _, f := range c.fleets {
-		all = append(all, f.record)
+		all = append(all, record(f))
 	}
 	slices.SortFunc(all, func(a, b *messages.Fleet) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
 	return all
@@ -240,7 +266,7 @@ func (c *Catalog) Resolve(id messages.FleetID, alias messages.AliasID) (*message
 	if err != nil {
 		return nil, err
 	}
-	return f.record, nil
+	return c.ownOf(f), nil
 }
 
 func (c *Catalog) resolve(id messages.FleetID, alias messages.AliasID) (*fleet, error) {

@@ -38,6 +38,9 @@ func creatorLimit(f *messages.Fleet) (l messages.CreatorLimit, ok bool) {
 
 // Charge counts a game session that a creator is about to create on a fleet. The error says why the creator's limit does not allow it.
 func (c *Catalog) Charge(f *messages.Fleet, id string) error {
+	if c.follower != nil {
+		return nil // the Leader has charged
+	}
 	limit, limited := creatorLimit(f)
 	who, now := creator{f.ID, id}, c.context.Now()
 	switch {

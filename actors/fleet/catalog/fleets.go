@@ -12,6 +12,7 @@ import (
 // fleet is a fleet with its events.
 type fleet struct {
 	record     *messages.Fleet
+	own        *messages.Fleet // in a catalog that follows: with the process groups of this node
 	events     events
 	configured bool // it is in the configuration, which creates it again at each start
 }
@@ -208,7 +209,7 @@ func (c *Catalog) setFleetStatus(f *fleet, s messages.FleetStatus) {
 	if s == messages.FleetActive {
 		c.o.Listener.FleetOpened(f.record)
 	}
-	if (s == messages.FleetActive || s == messages.FleetErrored) && !f.configured && !f.record.Anywhere {
+	if (s == messages.FleetActive || s == messages.FleetErrored) && (!f.configured || c.shared) && !f.record.Anywhere {
 		c.noteFleet(f) // with its events
 	}
 }
@@ -246,6 +247,10 @@ func (c *Catalog) onDeleteFleet(m stage.Request[messages.DeleteFleet, stage.None
 func (c *Catalog) Emptied(id messages.FleetID) {
 	f := c.fleets[id]
 	if f == nil || f.record.Status != messages.FleetDeleting {
+		return
+	}
+	if c.follower != nil {
+		c.fleetReport(id).Empty = true
 		return
 	}
 	c.setFleetStatus(f, messages.FleetTerminated)

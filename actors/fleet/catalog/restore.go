@@ -95,8 +95,8 @@ func (c *Catalog) restoreScript(stored *scriptRecord) {
 		changed := *s.record
 		changed.Tags = record.Tags
 		s.record = &changed
-	} else if !stored.Configured {
-		c.scripts[record.ID] = &script{record: record, key: stored.Key, good: stored.Good}
+	} else if !stored.Configured || c.shared {
+		c.scripts[record.ID] = &script{record: record, key: stored.Key, good: stored.Good, configured: stored.Configured}
 	}
 }
 
@@ -110,10 +110,10 @@ func (c *Catalog) restoreFleet(stored *fleetRecord) {
 		}
 		return
 	}
-	if stored.Configured {
+	if stored.Configured && !c.shared {
 		return
 	}
-	f := &fleet{record: record, events: stored.Events}
+	f := &fleet{record: record, events: stored.Events, configured: stored.Configured}
 	c.fleets[record.ID] = f
 	if record.Status == messages.FleetTerminated {
 		c.deleted = append(c.deleted, f)
@@ -127,12 +127,15 @@ func (c *Catalog) restoreAlias(stored *aliasRecord) {
 		changed := *a
 		changed.Description, changed.Tags = record.Description, record.Tags
 		c.aliases[record.ID] = &changed
-	} else if !stored.Configured {
+	} else if !stored.Configured || c.shared {
 		c.aliases[record.ID] = record
+		if stored.Configured {
+			c.o.Aliases = append(c.o.Aliases, record)
+		}
 	}
 }
 
-// Revive starts the configured and restored fleets.
+// Revive starts the configured and restored fleets. A catalog that follows has none yet.
 func (c *Catalog) Revive() {
 	for _, f := range c.fleets {
 		switch {

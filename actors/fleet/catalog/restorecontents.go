@@ -70,7 +70,7 @@ func (c *Catalog) keepSpare(spare map[messages.ScriptID]*spareContent, key strin
 	id := messages.ScriptID(text)
 	number, err := strconv.Atoi(cmp.Or(tail, "1"))
 	s := c.scripts[id]
-	if err != nil || s == nil || s.configured || number >= s.record.Contents {
+	if err != nil || s == nil || s.configured && !c.shared || number >= s.record.Contents {
 		return
 	}
 	if old := spare[id]; old == nil || old.number < number {
@@ -150,7 +150,7 @@ func (s *script) dropped() []store.Change {
 func (c *Catalog) contentAt(key string) **bundle.Bundle {
 	id, _, _ := strings.Cut(key, "/")
 	switch s := c.scripts[messages.ScriptID(id)]; {
-	case s == nil || s.configured:
+	case s == nil || s.configured && !c.shared:
 	case key == s.contentKey():
 		return &s.bundle
 	case s.good != nil && key == s.good.Key:

@@ -61,13 +61,26 @@ func labelOf(contents int, v string) string {
 
 // FleetEvent adds an event to a fleet.
 func (c *Catalog) FleetEvent(id messages.FleetID, code, message string) {
-	if f := c.fleets[id]; f != nil {
+	f := c.fleets[id]
+	switch {
+	case f == nil:
+	case c.follower != nil:
+		c.reportEvent(id, code, message)
+	default:
 		f.events.add(c.context.Now(), code, message)
+		if c.shared {
+			c.noteFleet(f)
+		}
 	}
 }
 
 // FleetRuns says that a process of a fleet runs. A fleet that is being created becomes ACTIVE.
 func (c *Catalog) FleetRuns(id messages.FleetID) {
+	if c.follower != nil {
+		r := c.fleetReport(id)
+		r.Runs, r.Fails = true, false
+		return
+	}
 	if f := c.fleets[id]; f != nil && f.judged() {
 		for _, s := range []messages.FleetStatus{messages.FleetBuilding, messages.FleetActivating, messages.FleetActive} {
 			c.setFleetStatus(f, s)
@@ -77,6 +90,11 @@ func (c *Catalog) FleetRuns(id messages.FleetID) {
 
 // FleetFails says that no process of a fleet runs or is being started. A fleet that is being created is in ERROR.
 func (c *Catalog) FleetFails(id messages.FleetID) {
+	if c.follower != nil {
+		r := c.fleetReport(id)
+		r.Runs, r.Fails = false, true
+		return
+	}
 	if f := c.fleets[id]; f != nil && f.judged() && f.record.Status != messages.FleetErrored {
 		c.setFleetStatus(f, messages.FleetErrored)
 	}
@@ -90,7 +108,12 @@ func (f *fleet) judged() bool {
 
 // ContentRuns says that a process runs a script's newest content. Unless everywhere, the earlier one still runs too, and is kept.
 func (c *Catalog) ContentRuns(id messages.ScriptID, everywhere bool) {
-	if s := c.scripts[id]; s != nil {
+	if s := c.scripts[id]; s != nil && c.follower != nil {
+		if r := c.follower.scripts[id]; r != nil {
+			r.Runs, r.Everywhere = true, everywhere
+			c.reportSoon()
+		}
+	} else if s != nil {
 		if s.ran = true; everywhere {
 			c.dropEarlier(s)
 		}

@@ -108,7 +108,7 @@ func (c *Catalog) onUpdateScript(m stage.Request[ChangeScript, messages.UpdatedS
 		}
 		var contents []store.Change
 		next := *s
-		if !s.configured { // the configuration has the content of configured scripts
+		if !s.configured || c.shared { // a host has the content of configured scripts in its configuration
 			contents = next.supersede(changed.Contents, q.Zip)
 		}
 		next.record, next.bundle = &changed, b

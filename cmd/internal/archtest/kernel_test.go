@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// kernelParts are the files of tests that open sockets of the kernel or start processes, and what only these show. All other tests use
-// a network in memory and virtual time. Their tests wait for events: a bound of minutes only ends a hang.
+// kernelParts lists the test files that open kernel sockets or start processes, and what can be tested only in that
+// way. All other tests use an in-memory network and virtual time. The tests in these files wait for events; a timeout
+// of minutes only bounds a hang.
 var kernelParts = map[string]string{
 	"actors/script/js/sweep_linux_test.go":                "the address space of a process",
 	"actors/script/js/hostile_test.go":                    "scripts that may end the process have one of their own",
@@ -66,7 +67,7 @@ var kernelParts = map[string]string{
 	"transport/websocket/sockets_linux_test.go":           "socket options, RST, and what the kernel knows of a peer",
 }
 
-// kernelCalls are what such a file calls.
+// kernelCalls are the calls that identify such a file.
 var kernelCalls = map[string][]string{
 	"net":      {"Listen", "ListenUDP", "ListenTCP", "ListenPacket", "Dial", "DialTimeout", "DialUDP", "DialTCP"},
 	"httptest": {"NewServer", "NewTLSServer", "NewUnstartedServer"},
@@ -74,7 +75,7 @@ var kernelCalls = map[string][]string{
 	"hosttest": {"System"}, "transport": {"System"},
 }
 
-// callsKernel returns the first such call of a file, or "".
+// callsKernel returns the first of these calls in a file, or "".
 func callsKernel(s *source) (found string) {
 	ast.Inspect(s.ast, func(n ast.Node) bool {
 		if sel, ok := n.(*ast.SelectorExpr); ok && found == "" {
