@@ -33,7 +33,7 @@
 // KCP is designed to be called every 10 ms. Here a connection has one timer instead, armed only while something is due.
 // A connection with nothing in flight has no timer and no goroutine. All connections of a Listener share one clock
 // (clock.go). Messages are flushed as soon as they are sent (flush.go). Timeouts caused by a silent peer are postponed
-// while the socket has unread datagrams (patience.go).
+// while the socket has many unread datagrams (patience.go).
 //
 // If the last message is lost, KCP alone would resend it only after its timeout of 30 ms or more, because a fast resend needs
 // two later acks. Therefore, if no ack arrives for about a round trip, at least 10 ms, the last data datagram is sent once

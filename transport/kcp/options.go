@@ -19,7 +19,7 @@ type Carrier interface {
 	// not retain b, and does not call back into the connection.
 	Write(b []byte) bool
 	RemoteAddr() netip.AddrPort
-	// Unread reports whether the socket has datagrams that are not read yet. They may be from any peer.
+	// Unread reports whether the socket has many unread datagrams. They may be from any peer.
 	Unread() bool
 	// Close ends the path; it may call OnClosed.
 	Close()

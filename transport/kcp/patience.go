@@ -4,7 +4,7 @@ import "time"
 
 // A missing ack may have arrived already and still be unread in this host's socket. If an overloaded host ignored that,
 // it would resend everything, ping everybody and end live connections, and fall even further behind. So actions caused
-// by a silent peer are postponed while the socket has unread datagrams, for at most patienceMax.
+// by a silent peer are postponed while the socket has many unread datagrams, for at most patienceMax.
 const (
 	patienceMin  = 2 * time.Millisecond  // pause before the socket is checked again; each pause is longer
 	patienceStep = 32 * time.Millisecond // the longest pause
