@@ -1,7 +1,7 @@
-// // Package websocket is the server side of the reliable channel over ws and wss
-// // (realtime.md 1, 2 and 12). A [Listener] accepts sockets, answers the opening
-// // handshake and makes a [Conn] for each socket. The transport.Acceptor interprets
-// // the packets.
+// Package websocket is the server side of the reliable channel over ws and wss
+// (realtime.md 1, 2 and 12). A [Listener] accepts sockets, answers the opening
+// handshake and makes a [Conn] for each socket. The transport.Acceptor interprets
+// the packets.
 //
 // # No library
 //
