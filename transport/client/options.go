@@ -191,7 +191,7 @@ const (
 type Message struct {
 	// OpCode is defined by the game: a positive number, 0, or a negative one that the protocol does not use.
 	OpCode int32
-	// TargetPlayer is a peer id, Server, or 0. If it is not 0, TargetGroup has no effect.
+	// TargetPlayer is a peer id, Server, or 0. If it is not 0, the message does not go to TargetGroup.
 	TargetPlayer int32
 	// TargetGroup is a group that the player is in, AllPlayers, or 0.
 	TargetGroup int32
