@@ -195,8 +195,8 @@ func oldestOver(q *[queueCount]queue, now time.Time) *Ticket {
 }
 
 // victim returns the connection to evict for a new one of source s when PendingMax is reached. Of the oldest silent
-// connections it takes one whose source has the most pending connections. If a connection has not been silent for too
-// long, it is a candidate only if its source keeps more connections than s gets.
+// connections it takes one whose source has the most pending connections. A connection that has
+// been silent for less than silentFor is a candidate only if its source keeps more connections than s will have.
 func (a *Admission) victim(s *source, now time.Time) (v *Ticket) {
 	mine, seen := 0, 0
 	if s != nil {

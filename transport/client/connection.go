@@ -71,7 +71,7 @@ func (cn *connection) fastUp() bool { return cn != nil && cn.fast != nil && cn.f
 // takeFastDown calls fastChannel.takeDown. cn may be nil.
 func (cn *connection) takeFastDown() bool { return cn != nil && cn.fast != nil && cn.fast.takeDown() }
 
-// spawn starts a helper, which must end soon after alive. No helper starts after alive has ended.
+// spawn starts a helper, which must end soon after alive has ended. It does nothing if alive has ended already.
 func (cn *connection) spawn(helper func()) {
 	cn.mu.Lock()
 	defer cn.mu.Unlock()

@@ -67,7 +67,7 @@ func numberingOf(caps uint64) numbering {
 // on reports whether both sides number their packets.
 func (n *numbers) on() bool { return n.numbering == numberingOn }
 
-// put queues one packet. It numbers the packet unless fast is set. It returns false if there is no room.
+// put queues one packet. If numbering is on and fast is false, it numbers the packet. It returns false if there is no room.
 func (n *numbers) put(h *wire.Header, fast bool) (ok bool) {
 	h.Reliable = !fast || !n.on()
 	if h.RelSeq = 0; n.on() && !fast {

@@ -154,7 +154,7 @@ func afterLoss(end End) (asked time.Duration, atOnce, final bool) {
 	return 0, errors.Is(end.Err, errDropped), false
 }
 
-// afterAttempt says the same after a failed attempt.
+// afterAttempt is like afterLoss, but for the error of a failed attempt.
 func afterAttempt(err error) (asked time.Duration, final bool) {
 	var refused *RefusedError
 	var end *EndError

@@ -109,7 +109,7 @@ func (c *Client) nextDelay(asked time.Duration) time.Duration {
 	return d
 }
 
-// comeBack is the goroutine of an absence. After a first pause it tries to log in until it succeeds or must end the Client.
+// comeBack is the goroutine of an absence. After a first pause it tries to log in until it succeeds or the Client ends.
 func (c *Client) comeBack(away *absence, asked, delay time.Duration) {
 	c.mu.Lock()
 	giveUpAfter := c.o.Reconnect.giveUpAfter(c.window)

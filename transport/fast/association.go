@@ -150,7 +150,6 @@ func (a *Association) publish(ready bool) {
 func (a *Association) receive(from netip.AddrPort, h *wire.Header, packet []byte, size int, now time.Duration) {
 	k := kindOf(h.OpCode)
 	// The answer may be at most three times as large as the request (RL-27). Known clients send a -5 that is large enough.
-
 	if k == connect && 3*size < a.ackMax() {
 		a.pool.refuse(counters.DropFastMalformed, from, a.peer, now)
 		return

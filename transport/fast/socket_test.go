@@ -75,7 +75,7 @@ func TestFullQueueDropsTheNewest(t *testing.T) {
 	p.main.handle(clientAddr(1), wire.AppendUDPConnect(nil, 1, 0))
 	p.main.handle(clientAddr(1), wire.AppendClientAck(nil, 1, 1))
 	if !send(a, "one") || !send(a, "two") || send(a, "three") {
-		t.Fatal("not three places") // the -6 occupies one
+		t.Fatal("not three places") // the -6 occupies one place of the queue
 	}
 	p.main.handle(clientAddr(1), wire.AppendUDPConnect(nil, 1, 2)) // no room for the -6
 	if n := p.opt.Counters.Dropped.Get(counters.DropFastQueueFull); n != 2 {

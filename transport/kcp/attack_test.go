@@ -21,7 +21,7 @@ type attacked struct {
 func attack(t *testing.T, o Options) *attacked {
 	p := connectFresh(t, 1, weather{}, o, DialOptions{})
 	p.stream.e.lock()
-	p.stream.e.stop(phaseEnded) // the hostile peer is no Stream
+	p.stream.e.stop(phaseEnded) // the hostile peer replaces the Stream
 	p.stream.e.ending.carrierClosed = true
 	p.stream.e.leave()
 	p.conn.SetSource(p.source)

@@ -95,7 +95,7 @@ type sending struct {
 	input       inputState
 	held        heldAcks
 	probe       lossProbe
-	unanswered  int           // resends while backing off, since the last ack
+	unanswered  int           // number of resends while backing off since the last ack
 	resentAt    time.Duration // when the resend timer was last handled
 	ackedAt     time.Duration // when an ack last arrived, or the first unacknowledged data was queued
 	progressAt  time.Duration // when KCP.WaitSnd last decreased, or the first unacknowledged data was queued
@@ -242,7 +242,7 @@ func (e *engine) drop(why counters.RecordDrop) { e.set.count.Records.Add(why, 1)
 // heard records that a record has arrived from the peer. If it is not a message, the owner is notified at most once per aliveEvery.
 func (e *engine) heard() {
 	e.receiving.heardAt, e.check.sent = e.now, 0
-	// The peer is alive. Perhaps its acks were lost because only the path from this side was broken: resend soon.
+	// This record shows that the peer is not gone. Perhaps only the path to it was broken and works again: resend soon.
 	if e.phase <= phaseDrain && e.backsOff() {
 		e.timer.resend = min(e.timer.resend, max(e.sending.resentAt+backOffMin, e.now))
 	}

@@ -14,7 +14,7 @@ import (
 
 var errPathClosed = errors.New("path closed")
 
-// weather is what a path does to datagrams, each with its own probability.
+// weather has the probabilities with which a path loses, doubles and reorders datagrams, and its delays.
 type weather struct {
 	loss, double, reorder float64
 	delay, jitter         time.Duration

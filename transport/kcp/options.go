@@ -42,7 +42,7 @@ type Options struct {
 const (
 	// messageBytesMax is the largest inbound message, in bytes. A larger one closes the connection with 1009 (realtime.md 13, D-114).
 	messageBytesMax = wire.UnitMax
-	// pendingMessageBytesMax is that limit before LoggedIn. Until then the window is limited to pendingSegments, too.
+	// pendingMessageBytesMax replaces messageBytesMax before LoggedIn. Until then the window is limited to pendingSegments, too.
 	pendingMessageBytesMax = 8 << 10
 )
 

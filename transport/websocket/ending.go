@@ -11,9 +11,10 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-// Close implements transport.Conn. It returns at once. The writer goroutine writes the queued frames for at most CloseLinger, and
-// then the close frame. It waits for the peer's close frame for up to another CloseLinger, and closes the socket. If a stalled
-// peer does not receive the close frame, the socket is closed 2*CloseLinger after the call. Only the first reason counts.
+// Close implements transport.Conn. It returns at once. The writer goroutine writes the queued frames; after CloseLinger it
+// starts no further write of them. Then it writes the close frame, waits for the peer's close frame for up to another
+// CloseLinger, and closes the socket. If a stalled peer does not receive the close frame, the socket is closed 2*CloseLinger
+// after the call. Only the first reason counts.
 func (c *Conn) Close(reason messages.CloseReason) {
 	if c.startClose(reason, true) {
 		c.startWriter()

@@ -202,7 +202,8 @@ func (v *handshakingConn) Close() error {
 	return v.Conn.Close()
 }
 
-// refuse counts the connection as refused. Only the first call has an effect.
+// refuse counts the connection as refused. Only the first call has an effect. If the listener is closing, the reason
+// is RefusedDraining.
 func (v *handshakingConn) refuse(why counters.Refusal) {
 	if !v.done.CompareAndSwap(false, true) {
 		return

@@ -64,9 +64,8 @@ func newHeaderReader() any {
 
 // usual reads once and consumes nothing. It returns the result of parseUsual. The key is valid until the next read.
 func (h *headerReader) usual() (used int, key []byte) {
-	// ReadRequest will meet the same error.
 	if _, err := h.Peek(1); err != nil {
-		return 0, nil // ReadRequest meets the error, too
+		return 0, nil // ReadRequest will return the same error
 	}
 	read, _ := h.Peek(h.Buffered())
 	return parseUsual(read)

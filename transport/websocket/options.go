@@ -54,7 +54,7 @@ const (
 	headerBytesMax = 32 << 10
 	// messageBytesMax limits the payload of an inbound message. A larger message closes the connection with 1009 (realtime.md 13).
 	messageBytesMax = wire.UnitMax
-	// pendingMessageBytesMax is that limit before LoggedIn.
+	// pendingMessageBytesMax replaces messageBytesMax before LoggedIn.
 	pendingMessageBytesMax = 8 << 10
 	// framesMax limits the frames of one message. A message with more frames closes the connection with
 	// 1009: it is legal, but too big for this host.

@@ -266,7 +266,7 @@ func (c *Conn) writeFailed(err error) {
 	}
 	if !resetByPeer(err) {
 		c.cut()
-	} // otherwise the reader meets the end itself, behind what had arrived before: perhaps a leave
+	} // otherwise the reader finds the end itself, after input that may include a leave
 	c.mu.Lock()
 	c.rest()
 	c.mu.Unlock()

@@ -54,8 +54,8 @@ func chromium(t *testing.T, url, ca string, wait func(ctx context.Context) error
 	<-ended
 }
 
-// trust makes the browsers of a home directory trust the authorities in a file, in the way that `troupe
-// tls trust` describes. It needs certutil.
+// trust makes the browsers of a home directory trust the authorities in a file, in the way that
+// `troupe tls trust` describes. It needs certutil.
 func trust(t *testing.T, home, ca string) {
 	t.Helper()
 	dir := filepath.Join(home, ".pki", "nssdb")
