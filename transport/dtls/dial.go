@@ -24,7 +24,7 @@ type DialOptions struct {
 	ServerName string         // name that the certificate must be valid for; default the host of Addr
 	Sessions   *Sessions      // cache for resumption; nil for none
 	Counters   *counters.Set  // nil for a private Set
-	SilenceMax time.Duration  // ends a handshake in which the host is silent for so long; 0 for no limit
+	SilenceMax time.Duration  // a handshake ends after this much silence of the host; 0 for no limit
 }
 
 // Dial establishes an association as a client. ctx limits only the handshake. Dial verifies the server's certificate.

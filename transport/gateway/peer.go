@@ -26,7 +26,7 @@ type peer struct {
 	handle   *connection.Handle
 	channel  counters.Channel
 	openedAt time.Duration    // on the gateway's clock
-	fast     counters.Channel // channel of the fast channel; set before that is opened
+	fast     counters.Channel // counter of the fast channel; set before that is opened
 
 	// owned by the connection's reader
 	tried     bool // a LOGIN has been read
@@ -48,7 +48,7 @@ func (p *peer) ip() netip.Addr { return p.conn.RemoteAddr().Addr().Unmap() }
 // idMax is the maximum length of a player session id and of a reconnect token, in bytes. Valid ones have 42 and 43 bytes.
 const idMax = 128
 
-// readPauseMax is the longest time for which a reader stops reading at once (reliability.md 5.1).
+// readPauseMax is the longest single pause of a reader (reliability.md 5.1).
 const readPauseMax = time.Second
 
 // OnUnit implements transport.Handler.

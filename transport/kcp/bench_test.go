@@ -56,7 +56,7 @@ func (c *countingStream) OnMessage([]byte)   { c.messages.Add(1) }
 func (c *countingStream) OnDatagram([]byte)  {}
 func (c *countingStream) OnClosed(StreamEnd) {}
 
-// oneFrame is a source that provides the same frame left times.
+// oneFrame is a source that provides frame f. The field left is how many times it still does.
 type oneFrame struct {
 	f    *wire.Frame
 	left int

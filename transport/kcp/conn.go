@@ -65,7 +65,7 @@ func (c *Conn) RoundTrip() time.Duration {
 // LoginRead implements transport.Conn.
 func (c *Conn) LoginRead() { c.ticket.Load().LoginRead() }
 
-// Reached implements transport.Conn. Pings do not wait behind messages here.
+// Reached implements transport.Conn. It knows no byte count, and returns true because pings overtake messages.
 func (c *Conn) Reached() (acked uint64, ping bool) { return 0, true }
 
 // PongsInOrder implements transport.Conn: pings overtake messages.

@@ -85,7 +85,7 @@ func TestGoodbyeThatIsLost(t *testing.T) {
 	}
 }
 
-// Without an answer, the bye is given up after a second, and the carrier is closed.
+// Without an answer, the bye is repeated for a second. Then the carrier is closed.
 func TestGoodbyeToNobody(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{})

@@ -6,7 +6,7 @@ const (
 	// probeMin is the shortest wait for an ack before the last data frame is sent again. It is above
 	// the peer's ack delay and below KCP's 30 ms.
 	probeMin = 10 * time.Millisecond
-	// probeMax is the longest wait for an ack before that, even if a peer delays its acks on purpose.
+	// probeMax is the longest wait for an ack before that resend, even if a peer delays its acks on purpose.
 	probeMax = time.Second
 	// probeFirst is the wait before the first round trip sample.
 	probeFirst = 100 * time.Millisecond

@@ -109,7 +109,8 @@ func (e *engine) checkPeer() bool {
 
 var emptyPing = []byte{byte(framePing)}
 
-// arm makes the timer fire in time. If it is set too early, it stays so: one idle firing costs less than a reset per message.
+// arm makes the timer fire in time. It does not change a timer that is set too early: one firing for nothing costs less
+// than a reset per message.
 func (e *engine) arm() {
 	t, due := &e.timer, e.due()
 	switch {
