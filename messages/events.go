@@ -20,7 +20,7 @@ const (
 // Event informs receivers outside the host about a change (service-api.md 5). It is committed together with the change
 // and delivered afterwards.
 type Event struct {
-	ID     string // a ULID: later events have higher ids
+	ID     string // a UUID of version 7: later events have higher ids
 	Kind   EventKind
 	Type   string // detail.type, such as PlacementFulfilled
 	Time   time.Time
