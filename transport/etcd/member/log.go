@@ -6,7 +6,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// core writes what etcd logs, from warnings on, to the log of the process.
+// core passes etcd's log messages, from level warn on, to the log of the process.
 type core struct {
 	log    zerolog.Logger
 	fields []zapcore.Field

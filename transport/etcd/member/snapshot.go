@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// Save writes a snapshot of the member that the configuration names into a new file. It returns the version of etcd that wrote it.
+// Save writes a snapshot of the member in config to a new file. It returns the etcd version of that member.
 func Save(ctx context.Context, config clientv3.Config, file string) (version string, err error) {
 	if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("etcd: %s is there already", file)
@@ -24,11 +24,12 @@ func Save(ctx context.Context, config clientv3.Config, file string) (version str
 	return version, nil
 }
 
-// revisionBump is added to the revision that a restored member begins with, so that it is greater than any that a node has seen.
+// revisionBump is added to the revision of a restored member. The result is higher than any revision that a
+// node has seen.
 const revisionBump = 1_000_000_000
 
-// Restore makes the directory of a member, which must not exist, from a snapshot. The options are those that the member is started with.
-// Watches of what was before begin anew.
+// Restore creates a member's directory from a snapshot. The directory must not exist. o must be the options
+// with which the member will be started. Watches that began before the snapshot must be restarted.
 func Restore(o Options, file string) error {
 	config, err := o.config()
 	if err != nil {
