@@ -111,7 +111,7 @@ type PlacementList struct {
 
 // PlacementState is a placement, and why it waits. Immutable.
 type PlacementState struct {
-	*Placement
+	*Placement `json:"Placement"` // a member, not members: nil stays nil
 	// Waits says in a sentence why a PENDING placement has no game session yet, or why one that has ended waited last.
 	Waits string
 	// TimesOut is when a PENDING placement is given up.

@@ -4,7 +4,8 @@ import "time"
 
 // MatchmakerState is a matchmaking configuration for operators. Ended tickets count from the host's start of matchmaking.
 type MatchmakerState struct {
-	*Matchmaker
+	*Matchmaker `json:"Matchmaker"` // a member, not members: nil stays nil
+
 	Waiting, Accepting, Placing            int // tickets that have not ended: in no match, in a match to be accepted, in a match that looks for its game session
 	Completed, TimedOut, Cancelled, Failed int64
 	Longest                                TicketID      // the ticket that has waited for a match for the longest time; empty: none waits
@@ -33,7 +34,8 @@ type WhyTicket struct {
 
 // TicketWait says why a matchmaking ticket waits, for operators (docs/matchmaking.md).
 type TicketWait struct {
-	*Ticket
+	*Ticket `json:"Ticket"` // a member, not members: both have Players
+
 	Says     string        // in a sentence
 	TimesOut time.Time     // zero unless it waits for a match
 	Searched bool          // the ticket is in the search for matches: the values below are known
