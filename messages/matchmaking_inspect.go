@@ -5,7 +5,8 @@ import "time"
 // MatchmakerState is the state of a matchmaking configuration, for operators. Ended tickets are counted since the host
 // started matchmaking.
 type MatchmakerState struct {
-	*Matchmaker
+	*Matchmaker `json:"Matchmaker"` // a member, not members: nil stays nil
+
 	// tickets that have not ended: without a match, in a match that waits for acceptance, and in a match that is being
 	// placed
 	Waiting, Accepting, Placing            int
@@ -38,7 +39,8 @@ type WhyTicket struct {
 
 // TicketWait describes why a matchmaking ticket is waiting, for operators (docs/matchmaking.md).
 type TicketWait struct {
-	*Ticket
+	*Ticket `json:"Ticket"` // a member, not members: both have Players
+
 	Says     string        // the description, as a sentence
 	TimesOut time.Time     // zero unless the ticket waits for a match
 	Searched bool          // the ticket takes part in the search for matches; only then are the following values set

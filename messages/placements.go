@@ -134,12 +134,12 @@ type QueuePriority struct {
 	Locations []string
 }
 
-// IsZero reports whether there is no PriorityConfiguration.
-func (p QueuePriority) IsZero() bool { return len(p.Order)+len(p.Locations) == 0 }
+// Empty reports whether there is no PriorityConfiguration. It is not named IsZero, which JSON would take for an absent one.
+func (p QueuePriority) Empty() bool { return len(p.Order)+len(p.Locations) == 0 }
 
 // SetPriority sets the PriorityConfiguration of a queue. The queue must not be shared yet.
 func (q *Queue) SetPriority(p QueuePriority) {
-	q.HasPriority, q.PriorityOrder, q.LocationOrder = !p.IsZero(), p.Order, p.Locations
+	q.HasPriority, q.PriorityOrder, q.LocationOrder = !p.Empty(), p.Order, p.Locations
 }
 
 // Apply returns a copy of q with the changes in u.

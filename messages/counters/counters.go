@@ -140,6 +140,10 @@ type Set struct {
 	Draining          atomic.Int64      `metric:"troupe_draining" help:"1 while the host drains, else 0; it waits for troupe_game_sessions and troupe_players."`
 	Events            Vec[EventOutcome] `metric:"troupe_events_total" label:"outcome" help:"Attempts to deliver an event to a sink, by outcome; failed attempts are repeated."`
 	EventsWaiting     atomic.Int64      `metric:"troupe_events_waiting" help:"Events queued for delivery to sinks; more may wait in the store."`
+
+	PeerCalls    Pairs            `metric:"troupe_cluster_peer_calls_total" label:"method,outcome" help:"Calls to other nodes of the cluster, by request and outcome; error: the node refused the request."`
+	PeerLatency  Histogram        `metric:"troupe_cluster_peer_seconds" help:"Time to call another node of the cluster, whatever the outcome."`
+	PeersRefused Vec[PeerRefusal] `metric:"troupe_cluster_peers_refused_total" label:"reason" help:"Connections and calls of other nodes that this node refused, by reason."`
 }
 
 // CountClose counts one connection that the host closed. code is the number of the close reason.

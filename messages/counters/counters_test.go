@@ -26,6 +26,7 @@ func TestEveryLabelHasANameOfItsOwn(t *testing.T) {
 	check(t, ActorFleet, ActorProbe)
 	check(t, StoreBusy, StoreFailed)
 	check(t, EventDelivered, EventDropped)
+	check(t, PeerCertificate, PeerFull)
 }
 
 func check[L Label](t *testing.T, first, last L) {

@@ -257,3 +257,19 @@ const (
 
 // String returns the label value.
 func (r StoreRefusal) String() string { return name(r, "busy", "failed") }
+
+// PeerRefusal says why a connection or a call of another node was refused.
+type PeerRefusal uint8
+
+// Refusals of peers.
+const (
+	PeerCertificate PeerRefusal = iota + 1 // no certificate of the cluster
+	PeerName                               // it was meant for another node
+	PeerIncarnation                        // it was meant for another incarnation
+	PeerFull                               // too many at a time
+)
+
+// String returns the label value.
+func (r PeerRefusal) String() string {
+	return name(r, "certificate", "name", "incarnation", "full")
+}
