@@ -34,13 +34,15 @@ type member struct {
 }
 
 // theModel is read once: many hosts may run in a test.
-var theModel = sync.OnceValue(func() *model {
+var theModel = sync.OnceValue(func() *model { return modelOf(modelText) })
+
+func modelOf(text string) *model {
 	m := &model{
 		operations: make(map[string]declared), structures: make(map[string][]member),
 		types: map[string]awswire.Check{"bool": awswire.Either, "ts": awswire.Either},
 	}
-	for line := range strings.Lines(modelText) {
-		word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+	for line := range strings.Lines(text) {
+		word, rest, _ := strings.Cut(strings.TrimRight(line, "\r\n"), " ")
 		name, rest, _ := strings.Cut(rest, " ")
 		switch word {
 		case "operation":
@@ -56,7 +58,7 @@ var theModel = sync.OnceValue(func() *model {
 		}
 	}
 	return m
-})
+}
 
 func membersOf(text string) (all []member) {
 	for field := range strings.FieldsSeq(text) {
@@ -83,15 +85,27 @@ func checkOf(text string) awswire.Check {
 	return awswire.Either
 }
 
-// limitsOf reads least..most; without a number there is no limit.
+// limitsOf reads least..most. Either number may be absent, which means no limit, and so may the whole text. It panics on any other text.
 func limitsOf(text string) (least, most int64) {
-	low, high, _ := strings.Cut(text, "..")
-	least, _ = strconv.ParseInt(low, 10, 64)
-	most, err := strconv.ParseInt(high, 10, 64)
-	if err != nil {
-		most = awswire.Unbounded
+	if text == "" {
+		return 0, awswire.Unbounded
 	}
-	return least, most
+	low, high, ok := strings.Cut(text, "..")
+	if !ok {
+		panic("serviceapi: the model has limits " + strconv.Quote(text))
+	}
+	return limitOf(low, 0), limitOf(high, awswire.Unbounded)
+}
+
+func limitOf(text string, absent int64) int64 {
+	if text == "" {
+		return absent
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		panic("serviceapi: the model has limit " + strconv.Quote(text))
+	}
+	return n
 }
 
 // rules are the rules of the members of a struct of the SDK. A member that it does not have is a mistake in model.txt.
