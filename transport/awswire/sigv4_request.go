@@ -136,13 +136,16 @@ func (q *signed) canonicalRequest(r *http.Request, payload string) (string, erro
 	return b.String(), nil
 }
 
+// pathEscapes turns the encoding of a query into that of a path.
+var pathEscapes = strings.NewReplacer("+", "%20", "%2F", "/")
+
 // canonicalPath encodes an encoded path again, as GameLift's clients do. It is the path before a proxy has taken a prefix away.
 func canonicalPath(r *http.Request) string {
 	sent := (&url.URL{Path: Prefix(r)}).EscapedPath() + r.URL.EscapedPath()
 	if sent == "" {
 		return "/"
 	}
-	return strings.NewReplacer("+", "%20", "%2F", "/").Replace(url.QueryEscape(sent))
+	return pathEscapes.Replace(url.QueryEscape(sent))
 }
 
 // canonicalHeader is the value of a header as it is signed. The server has taken host and length out of the headers.
