@@ -50,7 +50,8 @@ func CallerOf(ctx context.Context) Caller {
 }
 
 // Authenticator identifies the caller of a request in two steps: it checks the headers, so that the body of a refused request is not read,
-// and returns a Proof for the rest. It refuses with a *Fault; any other error is an internal fault. Any goroutine may call it.
+// and returns a Proof for the rest. It refuses with a *Fault. The Server answers any other error like an error of a handler whose operation
+// declares no errors (Options.Fault). Any goroutine may call it.
 type Authenticator func(r *http.Request) (Proof, error)
 
 // Proof checks the whole body, which it must not keep or change. It refuses as an Authenticator does, and is called once at most.
