@@ -128,7 +128,8 @@ func (a *Actor) spawnPlayer(s *playerSession) {
 	if s.rejoin == rejoining {
 		before = messages.PlayerSessionCompleted
 	}
-	activate := func() { s.view.status.CompareAndSwap(uint32(before), uint32(messages.PlayerSessionActive)) }
+	view, from := s.view, before
+	activate := func() { view.status.CompareAndSwap(uint32(from), uint32(messages.PlayerSessionActive)) }
 	a.c.Spawn(s.ref, player.New(a.optionsOfPlayers(), s.durable, activate))
 }
 

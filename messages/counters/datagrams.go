@@ -24,13 +24,14 @@ const (
 	SegmentFrame                               // unknown frame type
 )
 
-// String returns the label value.
-func (d RecordDrop) String() string {
-	return name(d,
-		"malformed", "unknown_address", "forged", "replayed", "plain_after_established", "unexpected", "fragment",
-		"handshake_cap", "hello_malformed", "too_large", "early", "not_sent", "exhausted", "segment_malformed",
-		"segment_too_large", "segment_conversation", "frame_type")
+var recordDropNames = []string{
+	"malformed", "unknown_address", "forged", "replayed", "plain_after_established", "unexpected", "fragment",
+	"handshake_cap", "hello_malformed", "too_large", "early", "not_sent", "exhausted", "segment_malformed",
+	"segment_too_large", "segment_conversation", "frame_type",
 }
+
+// String returns the label value.
+func (d RecordDrop) String() string { return name(d, recordDropNames) }
 
 // HandshakeOutcome is the outcome of a DTLS handshake, or the reason why it was refused.
 type HandshakeOutcome uint8
@@ -48,12 +49,13 @@ const (
 	HandshakeRefusedFull                              // too many associations
 )
 
-// String returns the label value.
-func (o HandshakeOutcome) String() string {
-	return name(o,
-		"full", "resumed", "failed", "timed_out", "evicted", "refused_total", "refused_per_ip", "refused_rate",
-		"refused_full")
+var handshakeOutcomeNames = []string{
+	"full", "resumed", "failed", "timed_out", "evicted", "refused_total", "refused_per_ip", "refused_rate",
+	"refused_full",
 }
+
+// String returns the label value.
+func (o HandshakeOutcome) String() string { return name(o, handshakeOutcomeNames) }
 
 // Suite is the cipher suite of a DTLS association.
 type Suite uint8
@@ -64,8 +66,10 @@ const (
 	SuiteAESGCM                    // TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256
 )
 
+var suiteNames = []string{"chacha20_poly1305", "aes_128_gcm"}
+
 // String returns the label value.
-func (s Suite) String() string { return name(s, "chacha20_poly1305", "aes_128_gcm") }
+func (s Suite) String() string { return name(s, suiteNames) }
 
 // IdentityCheck is the result of a VERIFY_IDENTITY (realtime.md 8).
 type IdentityCheck uint8
@@ -77,5 +81,7 @@ const (
 	IdentityLate // no VERIFY_IDENTITY arrived in time
 )
 
+var identityCheckNames = []string{"verified", "refused", "late"}
+
 // String returns the label value.
-func (c IdentityCheck) String() string { return name(c, "verified", "refused", "late") }
+func (c IdentityCheck) String() string { return name(c, identityCheckNames) }

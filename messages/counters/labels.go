@@ -1,7 +1,7 @@
 package counters
 
 // name returns the name of a label value. The first name belongs to the value 1.
-func name[L ~uint8](l L, names ...string) string {
+func name[L ~uint8](l L, names []string) string {
 	if i := int(l) - 1; i >= 0 && i < len(names) {
 		return names[i]
 	}
@@ -20,8 +20,10 @@ const (
 	DTLS
 )
 
+var channelNames = []string{"ws", "wss", "kcp", "udp", "dtls"}
+
 // String returns the label value.
-func (c Channel) String() string { return name(c, "ws", "wss", "kcp", "udp", "dtls") }
+func (c Channel) String() string { return name(c, channelNames) }
 
 // Encrypted reports whether the channel encrypts its traffic.
 func (c Channel) Encrypted() bool { return c != WS && c != UDP }
@@ -60,12 +62,13 @@ const (
 	RefusedProxy   // no PROXY protocol header, although the address must send one
 )
 
-// String returns the label value.
-func (r Refusal) String() string {
-	return name(r,
-		"path", "handshake", "pending_total", "pending_per_ip", "rate_per_ip", "draining", "evicted", "held", "gone",
-		"proxy_header")
+var refusalNames = []string{
+	"path", "handshake", "pending_total", "pending_per_ip", "rate_per_ip", "draining", "evicted", "held", "gone",
+	"proxy_header",
 }
+
+// String returns the label value.
+func (r Refusal) String() string { return name(r, refusalNames) }
 
 // CloseClass says which side ended a connection.
 type CloseClass uint8
@@ -77,8 +80,10 @@ const (
 	ClosedByHost
 )
 
+var closeClassNames = []string{"left", "lost", "host"}
+
 // String returns the label value.
-func (c CloseClass) String() string { return name(c, "left", "lost", "host") }
+func (c CloseClass) String() string { return name(c, closeClassNames) }
 
 // LoginOutcome is the outcome of a LOGIN.
 type LoginOutcome uint8
@@ -92,8 +97,10 @@ const (
 	LoginRejoined // a login of a player that had left before
 )
 
+var loginOutcomeNames = []string{"new", "resumed", "refused", "gap", "rejoined"}
+
 // String returns the label value.
-func (o LoginOutcome) String() string { return name(o, "new", "resumed", "refused", "gap", "rejoined") }
+func (o LoginOutcome) String() string { return name(o, loginOutcomeNames) }
 
 // LoginRefusal is the reason why a LOGIN was refused.
 type LoginRefusal uint8
@@ -111,11 +118,12 @@ const (
 	LoginBanned // banned by an operator
 )
 
-// String returns the label value.
-func (r LoginRefusal) String() string {
-	return name(r,
-		"other", "try_later", "game_session_ended", "full", "game", "player_session_ended", "token", "in_use", "banned")
+var loginRefusalNames = []string{
+	"other", "try_later", "game_session_ended", "full", "game", "player_session_ended", "token", "in_use", "banned",
 }
+
+// String returns the label value.
+func (r LoginRefusal) String() string { return name(r, loginRefusalNames) }
 
 // PlacementEnd is the outcome of a placement.
 type PlacementEnd uint8
@@ -128,10 +136,10 @@ const (
 	PlacementFailed
 )
 
+var placementEndNames = []string{"fulfilled", "cancelled", "timed_out", "failed"}
+
 // String returns the label value.
-func (e PlacementEnd) String() string {
-	return name(e, "fulfilled", "cancelled", "timed_out", "failed")
-}
+func (e PlacementEnd) String() string { return name(e, placementEndNames) }
 
 // PlayerState is the state of a player actor (reliability.md 2.8).
 type PlayerState uint8
@@ -145,10 +153,10 @@ const (
 	PlayerLeaving
 )
 
+var playerStateNames = []string{"reserved", "joining", "attached", "detached", "leaving"}
+
 // String returns the label value.
-func (s PlayerState) String() string {
-	return name(s, "reserved", "joining", "attached", "detached", "leaving")
-}
+func (s PlayerState) String() string { return name(s, playerStateNames) }
 
 // Drop is the reason why a packet or message was dropped.
 type Drop uint8
@@ -188,15 +196,16 @@ const (
 	DropOutOfOrder    // an invalid message number of the extension
 )
 
-// String returns the label value.
-func (d Drop) String() string {
-	return name(d,
-		"malformed", "before_login", "second_login", "server_op", "wrong_channel", "payload_too_large", "no_target",
-		"unknown_target", "not_member", "refused_by_handler", "bad_group", "inbound_rate", "group_rate", "delivery_rate",
-		"session_busy", "fast_malformed", "fast_unknown_sender", "fast_wrong_address", "fast_stale", "fast_contested",
-		"fast_rate", "fast_off", "fast_queue_full", "fast_slow_peer", "fast_detached", "outbox_full", "player_gone",
-		"script_payload", "stash_full", "no_handler", "out_of_order")
+var dropNames = []string{
+	"malformed", "before_login", "second_login", "server_op", "wrong_channel", "payload_too_large", "no_target",
+	"unknown_target", "not_member", "refused_by_handler", "bad_group", "inbound_rate", "group_rate", "delivery_rate",
+	"session_busy", "fast_malformed", "fast_unknown_sender", "fast_wrong_address", "fast_stale", "fast_contested",
+	"fast_rate", "fast_off", "fast_queue_full", "fast_slow_peer", "fast_detached", "outbox_full", "player_gone",
+	"script_payload", "stash_full", "no_handler", "out_of_order",
 }
+
+// String returns the label value.
+func (d Drop) String() string { return name(d, dropNames) }
 
 // ActorKind names a kind of actor.
 type ActorKind uint8
@@ -214,11 +223,12 @@ const (
 	ActorProbe
 )
 
-// String returns the label value.
-func (k ActorKind) String() string {
-	return name(k,
-		"fleet", "gamesession", "player", "group", "connections", "connection", "placement", "matchmaker", "probe")
+var actorKindNames = []string{
+	"fleet", "gamesession", "player", "group", "connections", "connection", "placement", "matchmaker", "probe",
 }
+
+// String returns the label value.
+func (k ActorKind) String() string { return name(k, actorKindNames) }
 
 // GameSessionState is the status of a live game session.
 type GameSessionState uint8
@@ -230,8 +240,10 @@ const (
 	GameSessionTerminating
 )
 
+var gameSessionStateNames = []string{"activating", "active", "terminating"}
+
 // String returns the label value.
-func (s GameSessionState) String() string { return name(s, "activating", "active", "terminating") }
+func (s GameSessionState) String() string { return name(s, gameSessionStateNames) }
 
 // EventOutcome is the outcome of one attempt to deliver an event to a sink.
 type EventOutcome uint8
@@ -243,8 +255,10 @@ const (
 	EventDropped                // refused by the sink, or retried for too long
 )
 
+var eventOutcomeNames = []string{"delivered", "failed", "dropped"}
+
 // String returns the label value.
-func (o EventOutcome) String() string { return name(o, "delivered", "failed", "dropped") }
+func (o EventOutcome) String() string { return name(o, eventOutcomeNames) }
 
 // StoreRefusal is the reason why a commit did not become durable.
 type StoreRefusal uint8
@@ -255,21 +269,7 @@ const (
 	StoreFailed                         // the commit, or one before it, could not be written
 )
 
-// String returns the label value.
-func (r StoreRefusal) String() string { return name(r, "busy", "failed") }
-
-// PeerRefusal says why a connection or a call of another node was refused.
-type PeerRefusal uint8
-
-// Refusals of peers.
-const (
-	PeerCertificate PeerRefusal = iota + 1 // no certificate of the cluster
-	PeerName                               // it was meant for another node
-	PeerIncarnation                        // it was meant for another incarnation
-	PeerFull                               // too many at a time
-)
+var storeRefusalNames = []string{"busy", "failed"}
 
 // String returns the label value.
-func (r PeerRefusal) String() string {
-	return name(r, "certificate", "name", "incarnation", "full")
-}
+func (r StoreRefusal) String() string { return name(r, storeRefusalNames) }

@@ -79,7 +79,14 @@ func TestAPIPanicIsAnswered(t *testing.T) {
 
 func TestAPIAuthenticatorSeam(t *testing.T) {
 	var got Caller
+	known := errors.New("known")
 	a := newAPI(t, func(o *Options) {
+		o.Fault = func(declared string, err error) *Fault {
+			if declared == "" && errors.Is(err, known) {
+				return Throttled("known")
+			}
+			return nil
+		}
 		o.Authenticator = func(r *http.Request) (Proof, error) {
 			got = claimed(r)
 			switch got.AccessKey {
@@ -87,6 +94,8 @@ func TestAPIAuthenticatorSeam(t *testing.T) {
 				return nil, BadRequest("UnrecognizedClientException", "no such key")
 			case "AKIDBUG":
 				return nil, errors.New("bug")
+			case "AKIDKNOWN":
+				return nil, known
 			}
 			return Anyone(r)
 		}
@@ -101,6 +110,7 @@ func TestAPIAuthenticatorSeam(t *testing.T) {
 	// Authentication is checked before the operation.
 	a.call(t, "cbor", "NoSuchThing", members{}, "Authorization", header("AKIDBAD")).Want(t, 400, "UnrecognizedClientException")
 	a.call(t, "json", "ListFleets", members{}, "Authorization", header("AKIDBUG")).Want(t, 500, "InternalServiceException")
+	a.call(t, "json", "CreateGameSession", members{}, "Authorization", header("AKIDKNOWN")).Want(t, 400, throttled)
 	for _, odd := range []string{"", "Bearer x", "AWS4-HMAC-SHA256 Credential=a/b", "Credential=////////", "Credential=" + strings.Repeat("/", 9999)} {
 		a.call(t, "json", "ListFleets", members{}, "Authorization", odd).OK(t)
 		if got != (Caller{}) {

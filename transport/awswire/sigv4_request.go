@@ -138,6 +138,9 @@ func (q *signed) canonicalRequest(r *http.Request, payload string) (string, erro
 	return b.String(), nil
 }
 
+// pathEscapes turns the encoding of a query into that of a path.
+var pathEscapes = strings.NewReplacer("+", "%20", "%2F", "/")
+
 // canonicalPath encodes the already encoded path a second time, as GameLift's clients do. If a proxy has
 // removed a prefix, the path includes it.
 func canonicalPath(r *http.Request) string {
@@ -145,7 +148,7 @@ func canonicalPath(r *http.Request) string {
 	if sent == "" {
 		return "/"
 	}
-	return strings.NewReplacer("+", "%20", "%2F", "/").Replace(url.QueryEscape(sent))
+	return pathEscapes.Replace(url.QueryEscape(sent))
 }
 
 // canonicalHeader returns the value of a header as it was signed. net/http moves host and content-length out

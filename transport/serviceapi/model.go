@@ -33,14 +33,16 @@ type member struct {
 	required   bool
 }
 
-// theModel parses model.txt once, because a test may start many hosts.
-var theModel = sync.OnceValue(func() *model {
+// theModel is read once: many hosts may run in a test.
+var theModel = sync.OnceValue(func() *model { return modelOf(modelText) })
+
+func modelOf(text string) *model {
 	m := &model{
 		operations: make(map[string]declared), structures: make(map[string][]member),
 		types: map[string]awswire.Check{"bool": awswire.Either, "ts": awswire.Either},
 	}
-	for line := range strings.Lines(modelText) {
-		word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+	for line := range strings.Lines(text) {
+		word, rest, _ := strings.Cut(strings.TrimRight(line, "\r\n"), " ")
 		name, rest, _ := strings.Cut(rest, " ")
 		switch word {
 		case "operation":
@@ -56,7 +58,7 @@ var theModel = sync.OnceValue(func() *model {
 		}
 	}
 	return m
-})
+}
 
 func membersOf(text string) (all []member) {
 	for field := range strings.FieldsSeq(text) {
@@ -85,13 +87,25 @@ func checkOf(text string) awswire.Check {
 
 // limitsOf parses least..most. A missing number means no limit.
 func limitsOf(text string) (least, most int64) {
-	low, high, _ := strings.Cut(text, "..")
-	least, _ = strconv.ParseInt(low, 10, 64)
-	most, err := strconv.ParseInt(high, 10, 64)
-	if err != nil {
-		most = awswire.Unbounded
+	if text == "" {
+		return 0, awswire.Unbounded
 	}
-	return least, most
+	low, high, ok := strings.Cut(text, "..")
+	if !ok {
+		panic("serviceapi: the model has limits " + strconv.Quote(text))
+	}
+	return limitOf(low, 0), limitOf(high, awswire.Unbounded)
+}
+
+func limitOf(text string, absent int64) int64 {
+	if text == "" {
+		return absent
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		panic("serviceapi: the model has limit " + strconv.Quote(text))
+	}
+	return n
 }
 
 // rules returns the rules for the members of an SDK struct. It panics if the struct lacks a member, which is

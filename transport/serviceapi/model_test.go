@@ -2,7 +2,9 @@ package serviceapi
 
 import (
 	"maps"
+	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,6 +64,46 @@ func readModel(t testing.TB) *published {
 		t.Fatalf("read %d operations, %d structures, %d types", len(m.operations), len(m.structures), len(m.scalars))
 	}
 	return m
+}
+
+// A checkout with CRLF line ends has the same model.
+func TestModelWithCRLFLineEnds(t *testing.T) {
+	crlf := modelOf(strings.ReplaceAll(modelText, "\n", "\r\n"))
+	for name, want := range theModel().operations {
+		if got := crlf.operations[name]; got.errors != want.errors || !slices.Equal(got.members, want.members) {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+	for _, c := range []struct {
+		kind, value string
+		valid       bool
+	}{
+		{"FleetId", "fleet-1", true}, {"FleetId", "1", false}, {"PlayerId", strings.Repeat("x", 1024), true}, {"PlayerId", strings.Repeat("x", 1025), false},
+	} {
+		if err := crlf.types[c.kind]("Member", reflect.ValueOf(c.value)); (err == nil) != c.valid {
+			t.Errorf("%s of %d characters: %v", c.kind, len(c.value), err)
+		}
+	}
+}
+
+func TestLimitsOfTheModel(t *testing.T) {
+	for text, want := range map[string][2]int64{
+		"": {0, awswire.Unbounded}, "..": {0, awswire.Unbounded}, "1..": {1, awswire.Unbounded}, "..16": {0, 16}, "1..128": {1, 128},
+	} {
+		if least, most := limitsOf(text); least != want[0] || most != want[1] {
+			t.Errorf("%q: %d to %d, want %d", text, least, most, want)
+		}
+	}
+	for _, typo := range []string{"1..1O", "l..10", "1...10", "1-10", "10", "1..9223372036854775808", "1..10\r"} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%q is read as limits", typo)
+				}
+			}()
+			limitsOf(typo)
+		}()
+	}
 }
 
 func membersIn(text string) (all []modelMember) {
