@@ -12,8 +12,8 @@ import (
 	"troupe/messages"
 )
 
-// Do implements messages.Doer. What a request needs before its owner gets it happens on the caller's goroutine: a new id, an
-// archive that is unpacked, names that must exist.
+// Do implements messages.Doer. Preparations that a request needs before its owner receives it run on the caller's
+// goroutine: Do assigns new ids, unpacks archives and checks that referenced names exist.
 func (s *System) Do(ctx context.Context, q messages.Request) (any, error) {
 	q, err := s.prepare(ctx, messages.WithID(q))
 	if err != nil {
@@ -25,8 +25,8 @@ func (s *System) Do(ctx context.Context, q messages.Request) (any, error) {
 	return stage.Await(ctx, func(reply func(any, error)) { s.Send(q, reply) })
 }
 
-// Send is Do for callers that do not wait, and for requests that need no preparation. Reply is called once, from any goroutine, and
-// must not block.
+// Send is like Do, for callers that do not wait and for requests that need no preparation. reply is called exactly
+// once, from any goroutine, and must not block.
 func (s *System) Send(q messages.Request, reply func(any, error)) {
 	switch q.(type) {
 	case messages.Drain:
@@ -59,7 +59,7 @@ func (s *System) owner(q messages.Request) *stage.Ref {
 	return s.fleet
 }
 
-// prepare returns the request as its owner gets it.
+// prepare converts a request to the form that its owner expects.
 func (s *System) prepare(ctx context.Context, q messages.Request) (messages.Request, error) {
 	switch q := q.(type) {
 	case messages.CreateScript:
@@ -86,7 +86,8 @@ func (s *System) prepare(ctx context.Context, q messages.Request) (messages.Requ
 	return q, nil
 }
 
-// unpacksMax bounds how many archives are unpacked at a time: each may take Options.Bundle.UnpackedMax bytes.
+// unpacksMax limits the number of archives that are unpacked at the same time, because each may need
+// Options.Bundle.UnpackedMax bytes.
 const unpacksMax = 2
 
 func (s *System) unpack(ctx context.Context, zip []byte) (*bundle.Bundle, error) {
@@ -103,7 +104,7 @@ func (s *System) unpack(ctx context.Context, zip []byte) (*bundle.Bundle, error)
 	return b, nil
 }
 
-// checkDestinations refuses invalid destinations of a queue; nil stands for no change.
+// checkDestinations rejects invalid destinations of a queue. A nil arns means that the request does not change them.
 func (s *System) checkDestinations(ctx context.Context, arns *[]string) error {
 	if arns == nil || len(*arns) == 0 {
 		return nil
@@ -116,7 +117,7 @@ func (s *System) checkDestinations(ctx context.Context, arns *[]string) error {
 	return err
 }
 
-// checkQueueNames refuses queues that do not exist; nil stands for no change.
+// checkQueueNames rejects names of queues that do not exist. A nil names means that the request does not change them.
 func (s *System) checkQueueNames(ctx context.Context, names *[]messages.QueueName) error {
 	if names == nil || len(*names) == 0 {
 		return nil

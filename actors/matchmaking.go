@@ -13,7 +13,8 @@ import (
 	"troupe/messages"
 )
 
-// warnOfQueues logs configurations whose queue does not exist: the API may have deleted it, and may create it again.
+// warnOfQueues logs matchmaking configurations whose queue does not exist. This is only a warning, because the API may
+// have deleted the queue and may create it again.
 func warnOfQueues(o matchmaker.Options, all []*messages.Queue, log zerolog.Logger) {
 	for _, r := range o.Matchmakers {
 		for _, name := range r.Queues {

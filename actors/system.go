@@ -18,25 +18,25 @@ import (
 	"troupe/messages/counters"
 )
 
-// Options configure a System. Values are set once.
+// Options configure a System. They must not change.
 type Options struct {
 	Log      zerolog.Logger
 	Counters *counters.Set
-	// Shards is the number of workers; 0 means one per CPU that Go may use.
+	// Shards is the number of workers. 0 means one worker per CPU that Go may use.
 	Shards int
-	// Flush says when output is flushed; see stage.FlushPolicy.
+	// Flush says when output is flushed (see stage.FlushPolicy).
 	Flush stage.FlushPolicy
-	// Now is the wall clock; nil means time.Now.
+	// Now returns the wall-clock time. Nil means time.Now.
 	Now func() time.Time
 	// Fleet configures the registry and all game sessions.
 	Fleet fleet.Options
-	// Placement configures queues and placements, and Matchmaking rule sets, matchmaking configurations and tickets.
-	// Region, Store and OnEvent of both are those of Fleet.
+	// Placement configures queues and placements. Matchmaking configures rule sets, matchmaking configurations and
+	// tickets. The fields Region, Store and OnEvent of both are taken from Fleet.
 	Placement   placement.Options
 	Matchmaking matchmaker.Options
-	// Bundle bounds the archives of scripts.
+	// Bundle limits the size of script archives.
 	Bundle bundle.Limits
-	// Timeouts bound silent connections.
+	// Timeouts are the time limits for silent connections.
 	Timeouts connection.Timeouts
 	// Cluster makes the host a node of a cluster; nil: it is none.
 	Cluster *ClusterOptions
@@ -45,15 +45,14 @@ type Options struct {
 	OnFailure func(reason string)
 }
 
-// System is the tree of actors of one host. Its methods may be called from any
-// goroutine.
+// System is the tree of actors of one host. Any goroutine may call its methods.
 type System struct {
 	stage       *stage.Stage
 	count       *counters.Set
 	fleet       *stage.Ref
 	placements  *stage.Ref
 	matchmaking *stage.Ref
-	registry    *fleet.Registry // for PlayerSession and Wait only: its actor owns the rest
+	registry    *fleet.Registry // only for PlayerSession and Wait; everything else belongs to the registry's actor
 	bundle      bundle.Limits
 	unpacks     chan struct{}
 	cluster     *Cluster   // nil: the host is alone
@@ -63,9 +62,9 @@ type System struct {
 	stopped     chan struct{}
 }
 
-// Start builds the tree from the records of the store; Close ends it. Damaged records are
-// logged, counted and left out. It is an error if a configured queue has a destination that
-// can never have existed (see checkQueues), or if the configuration of matchmaking is not valid.
+// Start creates the tree of actors from the records in the store. Close ends it. Damaged records are logged, counted
+// and skipped. Start returns an error if a configured queue has a destination that can never have existed (see
+// checkQueues), or if the configuration of matchmaking is invalid.
 func Start(o Options) (*System, error) {
 	if o.Fleet.Store == nil {
 		o.Fleet.Store = new(store.Memory)
@@ -118,28 +117,26 @@ func (s *System) spawn(o Options, placements, matchmaking stage.Actor) {
 	s.stage.SpawnRoot(s.connections, connection.NewSupervisor(s.fleet, o.Timeouts))
 }
 
-// Connect puts a new connection under supervision. The transport must call the
-// handle's Ended once the connection is gone.
+// Connect creates the supervising actor of a new connection. The transport must call Ended on the returned handle when
+// the connection has ended.
 func (s *System) Connect(link connection.Link, channel counters.Channel, edge connection.Edge) *connection.Handle {
 	h := connection.NewHandle(s.stage, link, channel, edge, s.count)
 	s.connections.Tell(connection.Open{Handle: h})
 	return h
 }
 
-// PlayerSession returns the status of a player session without asking an actor, 0 if the id is
-// unknown.
+// PlayerSession returns the status of a player session, or 0 if the id is unknown. It does not ask an actor.
 func (s *System) PlayerSession(id messages.PlayerSessionID) messages.PlayerSessionStatus {
 	return s.registry.PlayerSession(id)
 }
 
-// Ready returns how many mailboxes wait for a worker.
+// Ready returns the number of mailboxes that wait for a worker.
 func (s *System) Ready() int { return s.stage.Ready() }
 
 // Live returns the number of actors of a kind.
 func (s *System) Live(kind counters.ActorKind) int64 { return s.stage.Live(kind) }
 
-// Close stops all actors, top down, and waits for them up to 5 s. It is
-// idempotent.
+// Close stops all actors, top down, and waits up to 5 s for them to stop. It is idempotent.
 func (s *System) Close() {
 	if s.closed.Swap(true) {
 		<-s.stopped
@@ -165,8 +162,8 @@ func (s *System) Close() {
 	s.stage.Close()
 }
 
-// waitFor waits at most d for background work of the registry that cannot be stopped, such as
-// an engine that compiles a script.
+// waitFor waits up to d for background work of the registry that cannot be stopped, such as the compilation of a
+// script.
 func (s *System) waitFor(d time.Duration) {
 	done := make(chan struct{})
 	go func() {

@@ -1,33 +1,34 @@
 package messages
 
-// ReportFleets tells the catalog of a cluster how the fleets and scripts do on one node. Each report replaces the one before.
+// ReportFleets tells the Leader of a cluster's catalog the state of the fleets and scripts on one node. Each report
+// replaces the node's previous report.
 type ReportFleets struct {
 	ToCatalog[None]
 	Node    string
 	Fleets  []FleetReport
 	Scripts []ScriptReport
-	Events  []ReportedEvent // since the last report that was answered
+	Events  []ReportedEvent // events since the last report that was answered
 }
 
-// FleetReport says how a fleet does on a node.
+// FleetReport is the state of a fleet on one node.
 type FleetReport struct {
 	FleetID FleetID
 	Runs    bool // a process runs
 	Fails   bool // no process runs, and none is being started
-	Empty   bool // the fleet is DELETING, and the node has no game session of it
+	Empty   bool // the fleet is DELETING, and the node has no more game sessions of it
 }
 
-// ScriptReport says how the newest content that a node has of a script does on it.
+// ScriptReport is the state of a script's newest content on one node.
 type ScriptReport struct {
 	ScriptID   ScriptID
 	Contents   int      // the number of the content
-	Tried      bool     // each process configuration runs the content, or has refused it
-	Refused    []string // reasons of those that have refused it
+	Tried      bool     // each process configuration of the script runs the content or has refused it
+	Refused    []string // reasons for which process configurations refused the content
 	Runs       bool     // a process runs the content
-	Everywhere bool     // no process configuration runs an earlier one
+	Everywhere bool     // no process configuration runs an earlier content
 }
 
-// ReportedEvent is an event of a fleet that a node has seen.
+// ReportedEvent is a fleet event that occurred on a node.
 type ReportedEvent struct {
 	FleetID       FleetID
 	Code, Message string

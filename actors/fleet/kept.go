@@ -9,7 +9,7 @@ import (
 	"troupe/messages"
 )
 
-// known returns a visible game session, or nil.
+// known returns a visible game session, or nil if there is none with that id.
 func (gs *games) known(id messages.GameSessionID) *entry {
 	if e := gs.sessions[id]; e != nil && e.storage == stored {
 		return e
@@ -99,7 +99,7 @@ func (gs *games) abandon(e *entry) {
 	gs.sweep(1)
 }
 
-// storeChange stores a change that no caller waits for.
+// storeChange stores a change for which no caller waits.
 func (gs *games) storeChange(e *entry) {
 	if e.storage != forgotten {
 		gs.ledger.Note(e.key(), gs.eventsOfRecord(e, e.published.Session()), ledger.Record{Key: e.key(), Change: e.record})
@@ -117,7 +117,7 @@ func (gs *games) answerCreated(e *entry, err error, reply func(*messages.GameSes
 	}
 }
 
-// answerUnstored answers the callers that still wait when the registry stops.
+// answerUnstored answers all callers that are still waiting when the registry stops.
 func (gs *games) answerUnstored() {
 	for _, e := range gs.order {
 		e.answer(nil, unavailable())
@@ -141,7 +141,8 @@ func (gs *games) onChanged(m gamesession.Changed) {
 	}
 	gs.activated(e)
 	isActive := e.published.Session().Status == messages.GameSessionActive
-	if isActive || gs.o.OwnEvents { // TERMINATING without an event is not stored: a restart makes it TERMINATED anyway
+	// TERMINATING without an event is not stored, because a restart makes the game session TERMINATED anyway
+	if isActive || gs.o.OwnEvents {
 		gs.storeChange(e)
 	}
 	if f := gs.catalog.Fleet(e.fleet.id); isActive && f.Runtime.ActivatingMax > 0 {
@@ -162,7 +163,7 @@ func (gs *games) keepEnded(e *entry) {
 	gs.endedBytes += e.bytes
 }
 
-// forgetEnded drops ended game sessions beyond the bounds, in the order of their ends.
+// forgetEnded drops ended game sessions that exceed a limit. Those that ended first are dropped first.
 func (gs *games) forgetEnded() {
 	n := 0
 	var changes []store.Change
@@ -185,7 +186,8 @@ func (gs *games) forgetEnded() {
 	gs.sweep(n)
 }
 
-// sweep counts n more forgotten game sessions. It removes them from order once there are many, because each removal visits all.
+// sweep counts n more forgotten game sessions. It removes the forgotten ones from order only when there are many,
+// because it must visit the whole list.
 func (gs *games) sweep(n int) {
 	if gs.forgotten += n; gs.forgotten > orderSlack+len(gs.order)/4 {
 		gs.forgotten = 0
@@ -193,7 +195,7 @@ func (gs *games) sweep(n int) {
 	}
 }
 
-// orderSlack is the number of forgotten game sessions up to which order is not cleaned.
+// orderSlack is the number of forgotten game sessions that may stay in order before it is cleaned.
 const orderSlack = 64
 
 // deleted returns the changes that delete a game session and its player sessions.

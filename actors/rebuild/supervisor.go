@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// PauseMin and PauseMax bound the time between a crash and the next start (reliability.md 4). An actor that has run for longer
-	// than PauseMax counts as well.
+	// PauseMin and PauseMax limit the pause between a crash and the next start (reliability.md 4). An actor that has
+	// run for longer than PauseMax counts as healthy again.
 	PauseMin = 100 * time.Millisecond
 	PauseMax = 30 * time.Second
 
-	waitingMax = 1000 // messages that wait for the next actor; more are refused
+	waitingMax = 1000 // maximum number of messages that wait for the next actor; further messages are refused
 )
 
-// Pause returns how long to wait before the next start, after so many crashes before this one.
+// Pause returns the pause before the next start. crashes is the number of earlier crashes.
 func Pause(crashes int) time.Duration { return min(PauseMin<<min(crashes, 20), PauseMax) }
 
-// State is what the actor begins with.
+// State is the state with which the actor starts.
 type State interface {
-	// Damaged returns the stored records that were left out.
+	// Damaged returns the stored records that were skipped because they are damaged.
 	Damaged() []store.Damage
 }
 
@@ -33,14 +33,14 @@ type Options[S State] struct {
 	Kind counters.ActorKind
 	// Store of the first term, which begins with the Supervisor; nil: the first term begins with Begin.
 	Store store.Store
-	// Load reads the state. It runs in a goroutine of its own, after all pending commits.
+	// Load reads the state. It runs in its own goroutine, after all pending commits have ended.
 	Load func(store.Store) (S, error)
 	// New makes the actor, whose state was read from a store. It is called by the Supervisor.
 	New func(S, store.Store) stage.Actor
 }
 
-// Supervisor is the parent of the actor and forwards all requests to it. It replaces an actor that crashes by one that is rebuilt
-// from the store, after PauseMin, or up to PauseMax if crashes repeat.
+// Supervisor is the parent of the actor and forwards all requests to it. If the actor crashes, the Supervisor replaces
+// it by one that is rebuilt from the store. It waits PauseMin before that, and up to PauseMax if crashes repeat.
 type Supervisor[S State] struct {
 	o Options[S]
 
@@ -48,11 +48,11 @@ type Supervisor[S State] struct {
 	store   store.Store // of the term
 	state   S           // for the next child
 	child   *stage.Ref
-	leaving *stage.Ref // the child of an ended term, until it has stopped
-	off     bool       // between terms
-	loading bool       // the store is being read, or about to be
-	term    int        // counts the ends
-	waiting []any      // messages that came while there is no child
+	leaving *stage.Ref // the child of an ended term that has not stopped yet
+	off     bool       // no term is in progress
+	loading bool       // the store is being read or is about to be read
+	term    int        // number of ended terms
+	waiting []any      // messages that arrived while there is no child
 	crashes int
 	since   time.Time
 }
@@ -75,7 +75,7 @@ type (
 	}
 )
 
-// Child returns the actor, nil while there is none. It is for tests that know that no message is being processed.
+// Child returns the actor, or nil if there is none. It is only for tests that know that no message is being processed.
 func (s *Supervisor[S]) Child() *stage.Ref { return s.child }
 
 // Started implements stage.Actor.
@@ -124,7 +124,7 @@ func (s *Supervisor[S]) Receive(c *stage.Context, msg any) {
 	}
 }
 
-// end stops the actor. What it has not stored by then is refused.
+// end ends the term and stops the actor. Requests that the actor has not completed by then are refused.
 func (s *Supervisor[S]) end() {
 	s.off, s.loading = true, false
 	s.term++
@@ -137,7 +137,8 @@ func (s *Supervisor[S]) end() {
 	}
 }
 
-// load reads the store and starts an actor, unless there is one, or one is about to start or to stop.
+// load reads the store and starts an actor. It does nothing if there is an actor, if one is about to start, or if one
+// is still stopping.
 func (s *Supervisor[S]) load(c *stage.Context) {
 	if s.child == nil && s.leaving == nil && !s.loading && !s.off {
 		s.loading = true
@@ -188,7 +189,7 @@ func (s *Supervisor[S]) onExited(c *stage.Context, m stage.Exited) {
 	c.After(pause, restart{s.term})
 }
 
-// onRestart reads the store in a goroutine, after all pending commits.
+// onRestart reads the store in a goroutine, after all pending commits have ended.
 func (s *Supervisor[S]) onRestart(c *stage.Context) {
 	self, load, from, term := c.Self(), s.o.Load, s.store, s.term
 	go func() {

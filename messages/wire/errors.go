@@ -1,15 +1,16 @@
 package wire
 
-// malformed is the type of all decode errors: constants, so refusing garbage allocates nothing.
+// malformed is the type of all decode errors. They are constants, so refusing invalid input allocates no memory.
 type malformed string
 
-// Error returns the text, which never contains received bytes.
+// Error returns the text. It never contains received bytes.
 func (e malformed) Error() string { return string(e) }
 
 // Is makes every decode error match ErrMalformed.
 func (e malformed) Is(target error) bool { return target == ErrMalformed }
 
-// Errors of the decoders. Each matches itself and, for layers that only count malformed packets, ErrMalformed with errors.Is.
+// Errors of the decoders. With errors.Is, each error matches itself and also ErrMalformed, for layers that only count
+// malformed packets.
 var (
 	// ErrMalformed matches all errors below.
 	ErrMalformed error = malformed("wire: malformed packet")

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	"go.etcd.io/etcd/client/v3"
 
 	"troupe/actors/cluster"
 	"troupe/actors/cluster/clustertest"
@@ -23,10 +22,10 @@ import (
 
 var _ cluster.Coordinator = (*Client)(nil)
 
-// patience is how long a request may take: the checks are of what is answered, not of how soon.
+// patience is the timeout of requests. It is long, because the tests check the responses and not their speed.
 const patience = 2 * time.Minute
 
-// port returns one that nobody listens on, and that no outgoing connection takes.
+// port returns a free port outside the range of outgoing connections.
 func port(t *testing.T) string {
 	t.Helper()
 	for {
@@ -38,7 +37,7 @@ func port(t *testing.T) string {
 	}
 }
 
-// members starts members of etcd.
+// members starts n members of etcd that form a cluster.
 func members(t *testing.T, n int) (all []*member.Member) {
 	t.Helper()
 	options := make([]member.Options, n)
@@ -81,7 +80,8 @@ func client(t *testing.T, o Options) *Client {
 	return c
 }
 
-// Three real members keep every promise of a coordinator; the two clients reach different ones.
+// Three real members fulfil the whole contract of a coordinator. The two clients are connected to different
+// members.
 func TestConformance(t *testing.T) {
 	m := members(t, 3)
 	a, b := client(t, Options{Endpoints: []string{m[0].Client()}}), client(t, Options{Endpoints: []string{m[1].Client(), m[2].Client()}})
@@ -95,7 +95,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// A majority goes on; without one nothing is answered, and nothing is lost.
+// A majority of the members continues to work. Without a majority no request succeeds, and no data is lost.
 func TestMembersAway(t *testing.T) {
 	t.Parallel()
 	m := members(t, 3)
@@ -108,7 +108,7 @@ func TestMembersAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	m[2].Close()
-	for { // an attempt that was with the member that left may have happened
+	for { // an attempt through the closed member may have been committed
 		if err := put(c, "2"); err == nil {
 			break
 		} else if !errors.Is(err, coord.ErrUnknown) && !errors.Is(err, coord.ErrUnavailable) {
@@ -125,7 +125,38 @@ func TestMembersAway(t *testing.T) {
 	}
 }
 
-// What a snapshot has is there after it was restored, under a revision that no node has seen.
+// When a leader has closed, another member leads already: nobody waits for an election.
+func TestALeaderHandsOver(t *testing.T) {
+	t.Parallel()
+	m := members(t, 3)
+	c := client(t, Options{Endpoints: []string{m[0].Client()}})
+	status := func(i int) (id, leads uint64) {
+		answer, err := c.calls.Status(t.Context(), m[i].Client())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.Header.MemberId, answer.Leader
+	}
+	for i := range m {
+		if id, leads := status(i); id == leads {
+			m[i].Close()
+			m = append(m[:i:i], m[i+1:]...)
+			break
+		}
+	}
+	if len(m) != 2 {
+		t.Fatal("nobody leads")
+	}
+	for i := range m {
+		if id, leads := status(i); id == leads {
+			return
+		}
+	}
+	t.Error("the leader has closed, and no other member leads")
+}
+
+// A restored member has the data of its snapshot, and a revision that is higher than any that a node has
+// seen.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -135,17 +166,21 @@ func TestSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
+	if second, err := member.Start(t.Context(), o); err == nil {
+		second.Close()
+		t.Error("two members run on one directory")
+	}
 	c := client(t, Options{Endpoints: []string{m.Client()}})
 	_, before, err := c.Commit(t.Context(), nil, []coord.Change{coord.Put("kept", []byte("1"))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "snapshot")
-	config := clientv3.Config{Endpoints: []string{m.Client()}}
-	if _, err := member.Save(t.Context(), config, file); err != nil {
+	from := member.Source{Endpoint: m.Client()}
+	if _, err := member.Save(t.Context(), from, file); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := member.Save(t.Context(), config, file); err == nil {
+	if _, err := member.Save(t.Context(), from, file); err == nil {
 		t.Error("a snapshot was overwritten")
 	}
 	if _, _, err := c.Commit(t.Context(), nil, []coord.Change{coord.Put("lost", nil)}); err != nil {
@@ -179,9 +214,12 @@ func TestSnapshot(t *testing.T) {
 	if err := member.Restore(o, damaged); err == nil {
 		t.Error("a damaged snapshot was restored")
 	}
+	if left, err := filepath.Glob(filepath.Join(dir, "c*")); len(left) > 0 || err != nil {
+		t.Errorf("a damaged snapshot leaves %v, %v", left, err)
+	}
 }
 
-// What cannot be a member says why.
+// Start returns a descriptive error for invalid options.
 func TestRefusedMembers(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -193,9 +231,11 @@ func TestRefusedMembers(t *testing.T) {
 	for what, c := range map[string]struct {
 		change func(*member.Options)
 	}{
-		"two members":     {func(o *member.Options) { o.Peers = map[string]string{"a": o.Peer, "b": "http://127.0.0.1:1"} }},
-		"another address": {func(o *member.Options) { o.Peers = map[string]string{"a": "http://127.0.0.1:1"} }},
-		"not a member":    {func(o *member.Options) { o.Peers = map[string]string{"b": o.Peer} }},
+		"two members":  {func(o *member.Options) { o.Peers = map[string]string{"a": o.Peer, "b": "http://127.0.0.1:1"} }},
+		"not a member": {func(o *member.Options) { o.Peers = map[string]string{"b": o.Peer} }},
+		"no certificate": {func(o *member.Options) {
+			o.Client, o.TLS = "https://127.0.0.1:0", member.TLS{CA: "/none", Cert: "/none", Key: "/none"}
+		}},
 		"no URL":          {func(o *member.Options) { o.Client = "127.0.0.1:0" }},
 		"a taken address": {func(o *member.Options) { o.Client = "http://" + taken.Addr().String() }},
 	} {
@@ -208,6 +248,9 @@ func TestRefusedMembers(t *testing.T) {
 			t.Errorf("%s: started", what)
 		}
 		t.Logf("%s: %v", what, err)
+		if left, err := os.ReadDir(filepath.Join(o.Dir, "member")); len(left) > 0 && what != "a taken address" {
+			t.Errorf("%s: it leaves %v, %v", what, left, err)
+		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()

@@ -9,14 +9,14 @@ import (
 	"troupe/messages"
 )
 
-// The configured resources of a cluster are records, like those that the API has created. The generation says which configuration they are
-// of (cluster.md 5.3).
+// In a cluster, the configured resources are records in the store, like resources created through the API. The
+// generation number says to which version of the configuration they belong (cluster.md 5.3).
 
 const generationID = "generation"
 
 type generationRecord struct{ Generation int64 }
 
-// generationOf returns the generation of the configured resources in a store, 0 if there are none.
+// generationOf returns the generation of the configured resources in a store, or 0 if the store has none.
 func generationOf(s store.Store) (n int64, err error) {
 	err = store.Read(s, new(store.Unread), store.Configured, func(_ string, r *generationRecord, _ int) error {
 		n = r.Generation
@@ -80,7 +80,7 @@ func (c *Catalog) configureScript(configured Script) error {
 	return nil
 }
 
-// configureFleet keeps of a fleet what a configuration does not have.
+// configureFleet replaces a configured fleet. It keeps the fields of the old record that a configuration cannot set.
 func (c *Catalog) configureFleet(configured *messages.Fleet) {
 	n := *configured
 	f := &fleet{record: &n, configured: true}

@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// follower is the part of a Catalog that follows the decisions of another node's: see Options.Follow.
+// follower is the state of a Catalog that follows the decisions of a Leader (see Options.Follow).
 type follower struct {
 	Follow
 	share   map[string]Share
@@ -22,10 +22,10 @@ type follower struct {
 	state   reportState
 }
 
-// Follow makes a Catalog follow the decisions of another node's.
+// Follow makes a Catalog follow the decisions of a Leader.
 type Follow struct {
-	Node string // the name of this node
-	// Report sends a report to the node that decides. Reply is called once, from any goroutine.
+	Node string // name of this node
+	// Report sends a report to the Leader. It calls reply exactly once, from any goroutine.
 	Report func(q messages.ReportFleets, reply func(error))
 }
 
@@ -33,12 +33,12 @@ type reportState uint8
 
 const (
 	reported  reportState = iota // nothing has changed since the last report
-	reportDue                    // a timer runs
-	reporting                    // a report has no answer yet
-	changed                      // the same, and something has changed since
+	reportDue                    // a timer will send the next report
+	reporting                    // a report has been sent but not answered
+	changed                      // like reporting, and there are changes that this report does not contain
 )
 
-// Messages to a fleet actor whose catalog follows.
+// Messages to a fleet actor whose catalog follows a Leader.
 type (
 	// Replicated has changes of the records of the catalog, in order. Changes of one transaction are in one message. Done, which may be
 	// nil, is called once they are applied.
@@ -49,7 +49,7 @@ type (
 	// Shares say for each location how many nodes serve it, and which of them this node is. A location that the node does not serve is
 	// missing.
 	Shares map[string]Share
-	// ReportAgain asks for a report, because another node decides now.
+	// ReportAgain asks for a report, because another node has become the Leader.
 	ReportAgain struct{}
 
 	reportTimer struct{}
@@ -59,10 +59,10 @@ type (
 	}
 )
 
-// Share is the place of a node among the nodes of a location, sorted by name.
+// Share is the rank of a node among the Of nodes that serve a location, sorted by name.
 type Share struct{ Rank, Of int }
 
-// of returns a node's part of n process groups.
+// of returns this node's part of n process groups.
 func (s Share) of(n int) int {
 	if s.Of == 0 {
 		return 0
@@ -75,12 +75,12 @@ func (s Share) of(n int) int {
 }
 
 const (
-	reportPause   = 50 * time.Millisecond // gathers changes that belong together
-	reportRetry   = time.Second           // after a report without an answer
-	eventsWaiting = 1000                  // reported events that wait; the oldest ones are dropped
+	reportPause   = 50 * time.Millisecond // collects changes that belong together
+	reportRetry   = time.Second           // delay after a report that failed
+	eventsWaiting = 1000                  // limits the queued events; the oldest are dropped
 )
 
-// receive handles the messages of a follower. It returns false for others.
+// receiveFollower handles the messages to a follower. It returns false for other messages.
 func (c *Catalog) receiveFollower(msg any) bool {
 	f := c.follower
 	if f == nil {
@@ -106,7 +106,8 @@ func (c *Catalog) receiveFollower(msg any) bool {
 	return true
 }
 
-// replicate applies changes that another node has decided on: contents before the scripts that name them, and these before their fleets.
+// replicate applies changes that the Leader has decided on. It applies contents before the scripts that refer to them,
+// and scripts before their fleets.
 func (c *Catalog) replicate(changes []store.Change) {
 	contents := make(map[string]*bundle.Bundle)
 	for _, kind := range []store.Kind{store.Location, store.Content, store.Script, store.Fleet, store.Alias} {
@@ -118,7 +119,7 @@ func (c *Catalog) replicate(changes []store.Change) {
 	}
 }
 
-// follow applies one change. A record that cannot be read leaves what was there, and is logged.
+// follow applies one change. If a record cannot be read, the error is logged and the old state is kept.
 func (c *Catalog) follow(change store.Change, contents map[string]*bundle.Bundle) {
 	var err error
 	switch change.Kind {
@@ -140,7 +141,7 @@ func (c *Catalog) follow(change store.Change, contents map[string]*bundle.Bundle
 	}
 }
 
-// decode calls f with a record, nil if it was deleted.
+// decode calls f with the decoded record. If the record was deleted, it calls f with nil.
 func decode[T any](change store.Change, f func(id string, record *T)) error {
 	if change.Value == nil {
 		f(change.ID, nil)
@@ -227,7 +228,7 @@ func (c *Catalog) followFleet(id messages.FleetID, stored *fleetRecord) {
 	c.tellChanged(f, was)
 }
 
-// setOwn sets what this node has of a fleet, and passes it on.
+// setOwn computes f.own, this node's view of a fleet, and passes it to the Listener.
 func (c *Catalog) setOwn(f *fleet) {
 	n := *f.record
 	if n.ScriptID != "" {
@@ -237,7 +238,7 @@ func (c *Catalog) setOwn(f *fleet) {
 	for _, l := range n.Locations {
 		share := c.follower.share[l]
 		g, set := f.record.Groups[l]
-		if !set { // one group on each node
+		if !set { // the default is one group on each node
 			g = f.record.GroupsIn(l)
 			g.Desired *= share.Of
 		}
@@ -248,7 +249,7 @@ func (c *Catalog) setOwn(f *fleet) {
 	c.o.Listener.FleetChanged(f.own)
 }
 
-// tellChanged tells the listener what has changed for this node.
+// tellChanged tells the Listener what has changed in this node's view of a fleet.
 func (c *Catalog) tellChanged(f *fleet, was *messages.Fleet) {
 	now := f.own
 	if now.Status != was.Status {
@@ -276,8 +277,8 @@ func (c *Catalog) tellChanged(f *fleet, was *messages.Fleet) {
 	}
 }
 
-// setShares applies the place of this node among the others: fleets may have other numbers of process groups here. A smaller share ends no
-// game session.
+// setShares applies new Shares. They may change the number of a fleet's process groups on this node. A smaller share
+// does not end game sessions.
 func (c *Catalog) setShares(s Shares) {
 	if maps.Equal(c.follower.share, s) {
 		return
@@ -292,7 +293,7 @@ func (c *Catalog) setShares(s Shares) {
 	}
 }
 
-// reviveFollowed starts what this node has of a fleet.
+// reviveFollowed starts this node's part of a fleet.
 func (c *Catalog) reviveFollowed(f *fleet) {
 	switch s := f.own.Status; {
 	case s == messages.FleetTerminated:
@@ -304,7 +305,7 @@ func (c *Catalog) reviveFollowed(f *fleet) {
 	}
 }
 
-// fleetReport returns the report of a fleet, which the caller changes.
+// fleetReport returns the pending report on a fleet, which the caller then changes. It also schedules the report.
 func (c *Catalog) fleetReport(id messages.FleetID) *messages.FleetReport {
 	r := c.follower.fleets[id]
 	if r == nil {
@@ -333,7 +334,7 @@ func (c *Catalog) reportSoon() {
 	}
 }
 
-// report sends the state of all fleets and scripts.
+// report sends the state of all fleets and scripts to the Leader.
 func (c *Catalog) report() {
 	f := c.follower
 	q := messages.ReportFleets{Node: f.Node, Events: slices.Clone(f.events)}

@@ -19,24 +19,24 @@ import (
 	"troupe/messages"
 )
 
-// followers are a Leader and the catalogs of some nodes in a bubble. Each change that is durable reaches all nodes.
+// followers is a Leader together with the catalogs of some nodes, in a bubble. Each durable change reaches all nodes.
 type followers struct {
 	*testing.T
 	stage   *stagetest.Stage
 	disk    *storetest.Disk
 	options Options
 	leader  *stage.Ref
-	lost    atomic.Bool // reports get no answer
+	lost    atomic.Bool // reports are not answered
 	nodes   map[string]*node
 }
 
-// node is an actor with a catalog that follows. Scripts whose content begins with "bad" do not run on it.
+// node is an actor whose catalog follows the Leader. Scripts whose content begins with "bad" do not run on it.
 type node struct {
 	owner
 	name   string
 	ref    *stage.Ref
-	games  int         // game sessions of each fleet
-	refuse atomic.Bool // new contents do not run
+	games  int         // number of game sessions of each fleet
+	refuse atomic.Bool // new contents are refused
 }
 
 func (n *node) FleetConfigured(f *messages.Fleet) {
@@ -62,7 +62,7 @@ func (n *node) ContentChanged(id messages.ScriptID, _ time.Duration, done func([
 	n.context.Self().Tell(func() { n.c.ContentRuns(id, true) })
 }
 
-// spread is a store that passes what is durable to all nodes.
+// spread is a store that forwards durable changes to all nodes.
 type spread struct {
 	store.Store
 	w *followers
@@ -87,7 +87,7 @@ func follow(t *testing.T, test func(w *followers)) {
 		w := &followers{T: t, stage: stagetest.Start(t, nil), disk: new(storetest.Disk), nodes: make(map[string]*node)}
 		defer func() {
 			w.stage.Close()
-			time.Sleep(5 * time.Second) // for goroutines of the actor library to end
+			time.Sleep(5 * time.Second) // until goroutines of the actor library have ended
 		}()
 		w.options = Options{Region: home, Locations: []messages.Location{{Name: home}, {Name: away}}, ProcessesMax: 50, GroupsMax: 100}
 		for _, name := range []string{"a", "b", "c"} {
@@ -98,7 +98,7 @@ func follow(t *testing.T, test func(w *followers)) {
 	})
 }
 
-// join starts a node with the records that there are.
+// join starts a node with the existing records.
 func (w *followers) join(name string) *node {
 	w.Helper()
 	n := &node{name: name}
@@ -135,7 +135,7 @@ func (w *followers) leave(name string) {
 	w.share()
 }
 
-// share tells all who is there.
+// share sends the current Shares to all nodes.
 func (w *followers) share() {
 	names := slices.Sorted(maps.Keys(w.nodes))
 	for i, name := range names {
@@ -147,7 +147,8 @@ func (w *followers) share() {
 	synctest.Wait()
 }
 
-// lead ends the Leader, if there is one, and starts another, whose configuration has a generation.
+// lead stops the Leader, if there is one, and starts another one. generation is the generation of the new Leader's
+// configuration.
 func (w *followers) lead(generation int64) {
 	w.Helper()
 	if w.leader != nil {
@@ -190,7 +191,7 @@ func decided[A any](w *followers, q messages.Request) A {
 	return a.(A)
 }
 
-// same fails unless all nodes answer queries as the Leader does.
+// same fails unless all nodes answer queries in the same way as the Leader.
 func (w *followers) same() {
 	w.Helper()
 	for _, q := range []messages.Request{messages.FleetQuery{}, messages.AliasQuery{}, messages.ScriptQuery{}, messages.LocationQuery{}} {
@@ -311,7 +312,7 @@ func TestADeletedFleetEndsWithItsLastGameSession(t *testing.T) {
 		if s := status(); s != messages.FleetDeleting {
 			t.Errorf("with game sessions on two nodes, the fleet is %v", s)
 		}
-		w.leave("a") // its game session is gone
+		w.leave("a") // its game session no longer exists
 		w.nodes["b"].ref.Tell(func() { w.nodes["b"].c.Emptied(id) })
 		stagetest.Pass(time.Second)
 		if s := status(); s != messages.FleetTerminated {
@@ -359,7 +360,7 @@ func TestAConfigurationIsOfACluster(t *testing.T) {
 		stagetest.Pass(time.Minute)
 
 		w.options.Fleets[0].Created = time.Now()
-		w.lead(1) // the same configuration: what the API has changed stays
+		w.lead(1) // the same configuration: the changes made through the API are kept
 		if newest, _ := w.nodes["a"].c.Contents("script-own"); newest.Number != 2 || string(newest.Bundle.Files["main.js"]) != "uploaded" {
 			t.Errorf("the uploaded content is gone: %+v", newest)
 		}
@@ -378,7 +379,7 @@ func TestAConfigurationIsOfACluster(t *testing.T) {
 			t.Errorf("the fleet that is not configured any more is %v", s)
 		}
 		w.options.Fleets = nil
-		w.lead(1) // an older configuration leads: the records stand
+		w.lead(1) // an older configuration: the records stay as they are
 		w.same()
 		if f := w.nodes["a"].c.Fleet("fleet-own"); f.Name != "renamed" || f.Status != messages.FleetActive {
 			t.Errorf("by an older configuration, the fleet is %+v", f)

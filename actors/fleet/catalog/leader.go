@@ -10,8 +10,9 @@ import (
 	"troupe/messages"
 )
 
-// Leader is the actor of a cluster's catalog, on the node that leads. It decides on changes; the catalogs of all nodes, its own included,
-// follow its records (see Options.Follow) and report how fleets and scripts do.
+// Leader is the actor of a cluster's catalog. It runs on the leading node and decides on all changes. The catalogs of
+// all nodes, including the Leader's node, follow its records (see Options.Follow) and report the state of fleets and
+// scripts.
 type Leader struct {
 	*Catalog
 	names   func() []string
@@ -23,7 +24,7 @@ type Leader struct {
 // NodesChanged tells a Leader that nodes have come or gone.
 type NodesChanged struct{}
 
-// contentUpdate waits until each node has tried a new content.
+// contentUpdate is an update of a script that waits until each node has tried the new content.
 type contentUpdate struct {
 	script   messages.ScriptID
 	contents int
@@ -50,7 +51,7 @@ func NewLeader(o Options, generation int64, names func() []string) (*Leader, err
 	return l, err
 }
 
-// Damaged returns the records that cannot be read.
+// Damaged returns the records that could not be read.
 func (l *Leader) Damaged() []store.Damage { return l.unread.Damaged() }
 
 // Started implements stage.Actor.
@@ -58,7 +59,7 @@ func (l *Leader) Started(c *stage.Context) {
 	l.Catalog.Started(c)
 	l.onNodesChanged()
 	for _, changes := range l.first {
-		l.ledger.CommitAsync(changes...) // if they are refused, the next Leader makes them
+		l.ledger.CommitAsync(changes...) // if the store refuses the changes, the next Leader makes them again
 	}
 	l.first = nil
 	for _, f := range l.fleets {
@@ -136,7 +137,7 @@ func (l *Leader) onReport(q messages.ReportFleets) {
 	l.judge()
 }
 
-// judge draws conclusions from the reports.
+// judge derives the status of fleets and scripts from the nodes' reports.
 func (l *Leader) judge() {
 	for id, f := range l.fleets {
 		runs, fails, empty := 0, 0, 0
@@ -190,7 +191,7 @@ func (l *Leader) judgeScript(id messages.ScriptID, contents int) {
 	}
 }
 
-// endUpdate answers the request that has given a script a new content, once.
+// endUpdate answers the request that updated a script's content. It has no effect if the request has been answered.
 func (l *Leader) endUpdate(u *contentUpdate, pending bool) {
 	i := slices.Index(l.updates, u)
 	if i < 0 {
@@ -209,7 +210,8 @@ func (l *Leader) endUpdate(u *contentUpdate, pending bool) {
 	u.done(slices.Compact(refused), pending)
 }
 
-// The Listener of the Leader's catalog: what concerns processes and game sessions happens on the nodes that follow.
+// The following methods implement Listener for the Leader's own catalog. Most do nothing, because processes and game
+// sessions are on the nodes that follow.
 
 // FleetChanged implements Listener.
 func (l *Leader) FleetChanged(*messages.Fleet) {}
@@ -235,7 +237,7 @@ func (l *Leader) FleetForgotten(messages.FleetID) {}
 // VersionRenamed implements Listener.
 func (l *Leader) VersionRenamed(messages.ScriptID) {}
 
-// ContentChanged implements Listener: done is called when each node has tried the content.
+// ContentChanged implements Listener. It calls done when each node has tried the content, or after limit.
 func (l *Leader) ContentChanged(id messages.ScriptID, limit time.Duration, done func(refused []string, pending bool)) {
 	u := &contentUpdate{script: id, contents: l.scripts[id].record.Contents, done: done}
 	l.updates = append(l.updates, u)

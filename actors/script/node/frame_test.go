@@ -165,8 +165,8 @@ func TestBuffersOfLongFrames(t *testing.T) {
 func TestTheQueueIsBounded(t *testing.T) {
 	q := queue{wake: make(chan struct{}, 1)}
 	put := func(n int) error { return q.put(toConfirm, func(f *frame) { f.rest(make([]byte, n)) }) }
-	if err := put(frameMax); err != errTooLong {
-		t.Error("a frame that is too long:", err)
+	if err := put(frameMax); err != errTooLong || cap(q.buf) > frameMax {
+		t.Errorf("a frame that is too long: %v, and the queue keeps %d bytes", err, cap(q.buf))
 	}
 	n := 0
 	for ; n < 100; n++ {
@@ -192,6 +192,11 @@ func TestTheQueueIsBounded(t *testing.T) {
 	<-done
 	if out.Len() != n*(1<<20) {
 		t.Errorf("%d bytes are written", out.Len())
+	}
+	for _, length := range []int{1, frameMax} {
+		if put(length); q.buf != nil {
+			t.Errorf("a closed queue keeps %d bytes of a frame of %d", cap(q.buf), length)
+		}
 	}
 }
 

@@ -39,11 +39,9 @@ func (q *queue) put(k toChild, fill func(f *frame)) error {
 	}
 	n := len(f.b) - start - 4
 	if n > frameMax {
-		q.buf = f.b[:start]
 		return errTooLong
 	}
 	if q.full = q.full || len(f.b) > queueMax; q.full {
-		q.buf = f.b[:start]
 		return errFull
 	}
 	binary.LittleEndian.PutUint32(f.b[start:], uint32(n))

@@ -108,10 +108,12 @@ func TestEachRuleCanFail(t *testing.T) {
 		"etcd and gRPC stay at the edge": {
 			[]string{
 				one("actors/cluster/a.go", "go.etcd.io/etcd/client/v3"), one("cmd/troupe/a.go", "go.etcd.io/etcd/server/v3/embed"), one("transport/etcd/a.go", "go.etcd.io/etcd/server/v3/embed"),
-				one("transport/etcd/b.go", "go.etcd.io/etcd/etcdutl/v3/snapshot"), one("transport/host/a.go", "google.golang.org/grpc"), one("transport/host/b.go", "troupe/transport/etcd/member"),
+				one("transport/etcd/b.go", "go.etcd.io/etcd/etcdutl/v3/snapshot"), one("transport/host/a.go", "google.golang.org/grpc"), one("messages/peer/a.go", "google.golang.org/grpc/codes"),
+				one("transport/peers/a.go", "go.etcd.io/etcd/client/v3"), one("transport/host/b.go", "troupe/transport/etcd/member"),
 			},
 			[]string{
 				one("transport/etcd/a.go", "go.etcd.io/etcd/client/v3"), one("transport/etcd/member/a.go", "go.etcd.io/etcd/server/v3/embed"), one("transport/etcd/b.go", "google.golang.org/grpc/codes"),
+				one("transport/peers/a.go", "google.golang.org/grpc"),
 				one("transport/etcd/a_test.go", "troupe/transport/etcd/member"), one("cmd/troupe/a.go", "troupe/transport/etcd/member"),
 			},
 		},

@@ -53,6 +53,7 @@ var kernelParts = map[string]string{
 	"transport/host/console_cost_test.go":                 "Chromium, and the CPU of a host beside it",
 	"transport/host/crash_test.go":                        "a crash of a process",
 	"transport/host/operations_test.go":                   "promtool",
+	"transport/peers/kernel_test.go":                      "how the kernel refuses and resets connections",
 	"transport/serviceapi/processes_test.go":              "the aws command line and the SDKs of AWS in their languages",
 	"transport/tlsconf/rotate_test.go":                    "openssl reads the certificates",
 	"transport/transporttest/acceptance/ends_test.go":     "the aws command line",

@@ -114,7 +114,7 @@ var rules = []rule{
 			server := strings.HasPrefix(i.path, "go.etcd.io/etcd/server/") || strings.HasPrefix(i.path, "go.etcd.io/etcd/etcdutl/")
 			switch {
 			case strings.HasPrefix(i.path, "go.etcd.io/") && !within(s.pkg, "transport/etcd"), server && s.pkg != "transport/etcd/member",
-				strings.HasPrefix(i.path, "google.golang.org/grpc") && !within(s.pkg, "transport/etcd"),
+				strings.HasPrefix(i.path, "google.golang.org/grpc") && !within(s.pkg, "transport/etcd") && s.pkg != "transport/peers",
 				i.own && i.path == "transport/etcd/member" && !s.test && s.pkg != "cmd/troupe":
 				return s.pkg + " imports " + i.path
 			}

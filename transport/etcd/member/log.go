@@ -1,33 +1,49 @@
 package member
 
 import (
+	"slices"
+	"strings"
+	"sync/atomic"
+
 	"github.com/rs/zerolog"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
 
-// core writes what etcd logs, from warnings on, to the log of the process.
+// core passes etcd's log messages, from level warn on, to the log of the process.
 type core struct {
-	log    zerolog.Logger
-	fields []zapcore.Field
+	log     zerolog.Logger
+	closing *atomic.Bool // the member closes: its listeners report that as errors
+	fields  []zapcore.Field
 }
 
-func logger(log zerolog.Logger) *zap.Logger { return zap.New(core{log: log}) }
+// logger returns the log of a member, and what is to be set when the member is about to close.
+func logger(log zerolog.Logger) (*zap.Logger, *atomic.Bool) {
+	closing := new(atomic.Bool)
+	return zap.New(core{log: log, closing: closing}), closing
+}
+
+// silenced are messages that say nothing: the first two come at every start (one port is enough, because nodes have a connection of its own
+// for watches), the last one beside the error of Start.
+var silenced = []string{
+	"Running http and grpc server on single port. This is not recommended for production.", "simple token is not cryptographically signed",
+	"bootstrap failed",
+}
 
 // Enabled implements zapcore.Core.
 func (c core) Enabled(l zapcore.Level) bool { return l >= zapcore.WarnLevel }
 
 // With implements zapcore.Core.
 func (c core) With(fields []zapcore.Field) zapcore.Core {
-	return core{c.log, append(c.fields[:len(c.fields):len(c.fields)], fields...)}
+	return core{c.log, c.closing, append(c.fields[:len(c.fields):len(c.fields)], fields...)}
 }
 
 // Check implements zapcore.Core.
 func (c core) Check(e zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if c.Enabled(e.Level) {
-		return checked.AddCore(e, c)
+	if !c.Enabled(e.Level) || slices.Contains(silenced, e.Message) || c.closing.Load() && !strings.HasPrefix(e.Message, "leadership") {
+		return checked
 	}
-	return checked
+	return checked.AddCore(e, c)
 }
 
 // Write implements zapcore.Core.

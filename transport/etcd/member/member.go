@@ -7,58 +7,75 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rs/zerolog"
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// Options describe a member.
+// Options configures a member.
 type Options struct {
-	Name    string            // unique among the members; "": "etcd"
-	Dir     string            // of its data; made if it is missing
-	Client  string            // URL that it listens on, and where nodes reach it; port 0 takes any
-	Peer    string            // URL that it listens on, and where other members reach it; port 0 takes any for a member that is alone
-	Peers   map[string]string // the URLs of all members by name; empty: it is alone
-	Joins   bool              // to members that run already, instead of beginning with them
-	TLS     TLS               // for nodes, where Client is https
-	Peering TLS               // for members, where Peer is https
-	Quick   bool              // no fsync and short ticks, for tests and for what need not outlive a crash
+	Name    string            // unique among the members; default "etcd"
+	Dir     string            // data directory, which is created if it is missing
+	Client  string            // URL that the member listens on and that nodes connect to; with port 0, any free port
+	Peer    string            // URL that the member listens on for other members; port 0, for any free port, only without others
+	Peers   map[string]string // name -> URL by which the members, this one included, reach each other; empty for a single member
+	Joins   bool              // whether it joins running members instead of forming a new cluster with them
+	TLS     TLS               // for connections of nodes, if Client is https
+	Peering TLS               // for connections between members, if Peer is https
+	Quick   bool              // no fsync and short ticks, for tests and for data that need not survive a crash
 	Log     zerolog.Logger
 }
 
-// TLS names files in PEM. Both sides show certificates of the authority.
+// TLS names PEM files. Client and server must both present certificates of the authority CA.
 type TLS struct{ CA, Cert, Key string }
 
 func (t TLS) info() transport.TLSInfo {
 	return transport.TLSInfo{TrustedCAFile: t.CA, CertFile: t.Cert, KeyFile: t.Key, ClientCertAuth: t.CA != ""}
 }
 
-// Member is a member that runs. Its methods may be called from any goroutine.
+// Member is a running member. It is safe for concurrent use.
 type Member struct {
-	etcd *embed.Etcd
-	once sync.Once
+	etcd    *embed.Etcd
+	once    sync.Once
+	closing *atomic.Bool // for its log
 }
 
 const (
-	quota      = 4 << 30 // bytes of the database
+	quota      = 4 << 30 // maximum size of the database in bytes
 	compaction = "10m"
 )
 
-// Start runs a member and returns when it serves: with others, once a majority has started. The member outlives ctx.
+// Start runs a member. It returns when the member serves requests. With several members, that takes until a
+// majority has started. The member keeps running after ctx ends.
 func Start(ctx context.Context, o Options) (*Member, error) {
 	config, err := o.config()
+	if err == nil {
+		err = o.prepare(config)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
+	}
+	log, closing := logger(o.Log)
+	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(log)
+	if len(o.Peers) > 1 {
+		o.Log.Info().Str("name", config.Name).Str("dir", o.Dir).Str("peers", config.InitialCluster).Msg("etcd starts: it serves when a majority of its members runs")
 	}
 	etcd, err := embed.StartEtcd(config)
+	if err != nil && o.Joins {
+		err = fmt.Errorf("%w: tell the members first that this one joins (etcdctl member add), and give --peer for each member that they have", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
-	m := &Member{etcd: etcd}
+	m := &Member{etcd: etcd, closing: closing}
 	select {
 	case <-etcd.Server.ReadyNotify():
 		return m, nil
@@ -68,9 +85,42 @@ func Start(ctx context.Context, o Options) (*Member, error) {
 	case <-ctx.Done():
 		err = fmt.Errorf("no majority of %s answers: %w", strings.Join(slices.Sorted(maps.Keys(o.Peers)), ", "), ctx.Err())
 	}
-	etcd.Server.Stop() // Close would wait until it is ready
+	etcd.Server.Stop() // Close would wait until the member is ready
 	m.Close()
 	return nil, fmt.Errorf("etcd: %w", err)
+}
+
+// prepare makes the directory of a member, if it is missing, and checks what etcd would only notice when the member has joined.
+func (o Options) prepare(config *embed.Config) error {
+	for _, tls := range []transport.TLSInfo{config.ClientTLSInfo, config.PeerTLSInfo} {
+		if !tls.Empty() {
+			if _, err := tls.ServerConfig(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return err
+	}
+	if err := unused(o.Dir); err != nil || o.Quick {
+		return err
+	}
+	return measure(o.Dir, o.Log)
+}
+
+// unused returns an error if a member runs on the directory. Etcd would wait for its end, and say nothing.
+func unused(dir string) error {
+	logs, err := filepath.Glob(filepath.Join(dir, "member", "wal", "*.wal"))
+	if err != nil || len(logs) == 0 {
+		return err
+	}
+	lock, err := fileutil.TryLockFile(slices.Max(logs), os.O_RDWR, fileutil.PrivateFileMode)
+	if errors.Is(err, fileutil.ErrLocked) {
+		return fmt.Errorf("another process runs a member on %s: stop it, or give this member a directory of its own", dir)
+	} else if err != nil {
+		return err
+	}
+	return lock.Close()
 }
 
 func (o Options) config() (*embed.Config, error) {
@@ -84,26 +134,34 @@ func (o Options) config() (*embed.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	reached, err := url.Parse(cmp.Or(o.Peers[c.Name], o.Peer))
+	if err != nil {
+		return nil, err
+	}
 	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{*client}, []url.URL{*client}
-	c.ListenPeerUrls, c.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*peer}
+	c.ListenPeerUrls, c.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*reached}
 	if c.InitialCluster, err = o.members(c.Name); err != nil {
 		return nil, err
 	}
 	if c.ClusterState = embed.ClusterStateFlagNew; o.Joins {
 		c.ClusterState = embed.ClusterStateFlagExisting
 	}
-	c.ClientTLSInfo, c.PeerTLSInfo = o.TLS.info(), o.Peering.info()
+	if client.Scheme == "https" {
+		c.ClientTLSInfo = o.TLS.info()
+	}
+	if peer.Scheme == "https" {
+		c.PeerTLSInfo = o.Peering.info()
+	}
 	c.QuotaBackendBytes = quota
 	c.AutoCompactionMode, c.AutoCompactionRetention = embed.CompactorModePeriodic, compaction
 	c.EnableGRPCGateway = false
 	if o.Quick {
 		c.UnsafeNoFsync, c.TickMs, c.ElectionMs = true, 50, 500
 	}
-	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(logger(o.Log))
 	return c, nil
 }
 
-// members returns the members in the form of etcd.
+// members returns the list of members in etcd's format.
 func (o Options) members(name string) (string, error) {
 	if len(o.Peers) == 0 {
 		return name + "=" + o.Peer, nil
@@ -111,8 +169,8 @@ func (o Options) members(name string) (string, error) {
 	if len(o.Peers) == 2 {
 		return "", errors.New("two members are worse than one, because both must be up: run one, or three")
 	}
-	if o.Peers[name] != o.Peer {
-		return "", fmt.Errorf("member %s is to be reached at %q, but the list of members says %q", name, o.Peer, o.Peers[name])
+	if o.Peers[name] == "" {
+		return "", fmt.Errorf("the list of members has no %s, which is the name of this member", name)
 	}
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(o.Peers)) {
@@ -121,14 +179,28 @@ func (o Options) members(name string) (string, error) {
 	return strings.Join(all, ","), nil
 }
 
-// Client returns the URL at which nodes reach the member.
+// Client returns the URL that nodes connect to.
 func (m *Member) Client() string {
 	scheme := m.etcd.Config().ListenClientUrls[0].Scheme
 	return scheme + "://" + m.etcd.Clients[0].Addr().String()
 }
 
-// Failed has the error that ended the member, if one does.
-func (m *Member) Failed() <-chan error { return m.etcd.Err() }
+// Wait returns nil when ctx ends, or before that the reason why the member has ended by itself.
+func (m *Member) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-m.etcd.Err():
+		return fmt.Errorf("etcd: %w", err)
+	case <-m.etcd.Server.StopNotify():
+		return errors.New("etcd: the member has stopped, because it was removed from its cluster or its data is damaged")
+	}
+}
 
-// Close ends the member. It is idempotent.
-func (m *Member) Close() { m.once.Do(m.etcd.Close) }
+// Close ends the member. A leader hands over to another member, so that clients need not wait for an election. It is idempotent.
+func (m *Member) Close() {
+	m.once.Do(func() {
+		m.closing.Store(true)
+		m.etcd.Close()
+	})
+}

@@ -2,45 +2,130 @@ package member
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
+	"path/filepath"
+	"strings"
+	"time"
 
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"go.etcd.io/etcd/client/pkg/v3/types"
 	"go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/etcdutl/v3/snapshot"
 	"go.uber.org/zap"
 )
 
-// Save writes a snapshot of the member that the configuration names into a new file. It returns the version of etcd that wrote it.
-func Save(ctx context.Context, config clientv3.Config, file string) (version string, err error) {
-	if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("etcd: %s is there already", file)
-	}
-	config.Logger = zap.NewNop()
-	if version, err = snapshot.NewV3(zap.NewNop()).Save(ctx, config, file); err != nil {
-		return "", fmt.Errorf("etcd: %w", err)
-	}
-	return version, nil
+// Source is the member that a snapshot is taken of.
+type Source struct {
+	Endpoint       string // URL for clients
+	TLS            TLS    // where it is https
+	User, Password string
 }
 
-// revisionBump is added to the revision that a restored member begins with, so that it is greater than any that a node has seen.
-const revisionBump = 1_000_000_000
+// answerTime is how long a member may take until it answers at all.
+const answerTime = 10 * time.Second
 
-// Restore makes the directory of a member, which must not exist, from a snapshot. The options are those that the member is started with.
-// Watches of what was before begin anew.
-func Restore(o Options, file string) error {
-	config, err := o.config()
+// Save writes a snapshot into a new file. It writes a file beside it first, of the same name and ".part". It returns the version of etcd
+// that runs at the source.
+func Save(ctx context.Context, from Source, file string) (version string, err error) {
+	if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("etcd: %s is there already: give another file", file)
+	}
+	config := clientv3.Config{Endpoints: []string{from.Endpoint}, Username: from.User, Password: from.Password, Logger: zap.NewNop(), DialTimeout: answerTime}
+	if strings.HasPrefix(from.Endpoint, "https:") {
+		if config.TLS, err = from.TLS.info().ClientConfig(); err != nil {
+			return "", fmt.Errorf("etcd: %w", err)
+		}
+	}
+	if err := answers(ctx, config); err != nil {
+		return "", fmt.Errorf("etcd: %s does not answer: %w", from.Endpoint, err)
+	}
+	if version, err = snapshot.NewV3(zap.NewNop()).Save(ctx, config, file); err != nil {
+		return "", fmt.Errorf("etcd: %s: %w", from.Endpoint, err)
+	}
+	return version, syncDir(filepath.Dir(file))
+}
+
+// answers returns why a member does not answer. A request for a snapshot would wait until it does.
+func answers(ctx context.Context, config clientv3.Config) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	at, err := url.Parse(config.Endpoints[0])
+	if err != nil {
+		return err
+	}
+	dial := new(net.Dialer).DialContext // it says what etcd's client keeps to itself
+	if config.TLS != nil {
+		dial = (&tls.Dialer{Config: config.TLS}).DialContext
+	}
+	conn, err := dial(ctx, "tcp", at.Host)
+	if err != nil {
+		return err
+	}
+	_ = conn.Close()
+	client, err := clientv3.New(config)
+	if err != nil {
+		return err
+	}
+	_, err = client.Status(ctx, config.Endpoints[0])
+	return errors.Join(err, client.Close())
+}
+
+// syncDir makes names in a directory durable.
+func syncDir(dir string) error {
+	f, err := fileutil.OpenDir(dir)
 	if err != nil {
 		return fmt.Errorf("etcd: %w", err)
 	}
+	return errors.Join(fileutil.Fsync(f), f.Close())
+}
+
+// revisionBump is added to the revision of a restored member. The result is higher than any revision that a
+// node has seen.
+const revisionBump = 1_000_000_000
+
+// Restore creates a member's directory from a snapshot. The directory must not exist. o must be the options
+// with which the member will be started. Watches that began before the snapshot must be restarted.
+func Restore(o Options, file string) error {
+	if err := o.restore(file); err != nil {
+		return fmt.Errorf("etcd: %w", err)
+	}
+	return nil
+}
+
+func (o Options) restore(file string) error {
+	config, err := o.config()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Clean(o.Dir)
+	if found, err := os.ReadDir(dir); len(found) > 0 {
+		return fmt.Errorf("%s is not empty: give a directory that does not exist, or move this one away", dir)
+	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	part := dir + ".part"
+	defer os.RemoveAll(part)
+	if err := os.RemoveAll(part); err != nil { // of an attempt that was killed
+		return err
+	}
 	err = snapshot.NewV3(zap.NewNop()).Restore(snapshot.RestoreConfig{
-		SnapshotPath: file, Name: config.Name, OutputDataDir: o.Dir, PeerURLs: types.URLs(config.AdvertisePeerUrls).StringSlice(),
+		SnapshotPath: file, Name: config.Name, OutputDataDir: part, PeerURLs: types.URLs(config.AdvertisePeerUrls).StringSlice(),
 		InitialCluster: config.InitialCluster, InitialClusterToken: config.InitialClusterToken,
 		RevisionBump: revisionBump, MarkCompacted: true,
 	})
 	if err != nil {
-		return fmt.Errorf("etcd: %s: %w", file, err)
+		return fmt.Errorf("%s is no snapshot, or it is damaged: %w", file, err)
 	}
-	return nil
+	if err := os.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(part, dir); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(dir))
 }
