@@ -148,7 +148,7 @@ func (n *Node) compareClocks(ctx context.Context, others []coord.Node) error {
 			case apart.Abs()-half > clockMax:
 				errs[i] = fmt.Errorf("the clock of this machine is %v from that of node %s: set the clocks (NTP)", apart.Round(time.Second), others[i].Name)
 			case apart.Abs()-half > clockLog:
-				n.o.Log.Warn().Str("node", others[i].Name).Dur("apart", apart).Msg("clocks are apart")
+				n.o.Log.Warn().Str("node", others[i].Name).Dur("apart_ms", apart).Msg("clocks are apart")
 			}
 		})
 	}

@@ -41,15 +41,17 @@ type reaping struct {
 
 // host is a process of a node.
 type host struct {
-	w       *world
-	name    string
-	options cluster.Options
-	client  *clustertest.Client
-	gate    *gate
-	process *clustertest.Process
-	node    *cluster.Node
-	dead    bool
-	lease   func(coord.Lease) // is told each lease; may be nil
+	w          *world
+	name       string
+	options    cluster.Options
+	client     *clustertest.Client
+	gate       *gate
+	process    *clustertest.Process
+	node       *cluster.Node
+	dead       bool
+	frozen     bool
+	lease      func(coord.Lease)       // is told each lease; may be nil
+	registered func(incarnation int64) // the same
 }
 
 func newWorld(t *testing.T, f func(w *world)) {
@@ -83,11 +85,14 @@ func (w *world) add(name string) *host {
 func (h *host) renew() {
 	h.client, h.gate, h.dead = h.w.store.Client(), &gate{}, false
 	o := h.options
-	o.Coordinator, o.Peers = &gatedCoordinator{h.client, h.gate}, &gatedPeers{h.w.net.Peers(h.name), h.gate}
+	o.Coordinator, o.Peers = h.gated(), &gatedPeers{h.w.net.Peers(h.name), h.gate}
 	o.Registered = func(incarnation int64, l coord.Lease) {
 		h.process.SetIncarnation(incarnation)
 		if h.lease != nil {
 			h.lease(l)
+		}
+		if h.registered != nil {
+			h.registered(incarnation)
 		}
 	}
 	if o.Reap == nil {
@@ -111,6 +116,9 @@ func (h *host) reap(ctx context.Context, term int64, lost coord.Node) error {
 	}
 	return err
 }
+
+// gated is the way of the process to the coordinator.
+func (h *host) gated() cluster.Coordinator { return &gatedCoordinator{h.client, h.gate} }
 
 func (h *host) start() {
 	h.w.Helper()
