@@ -96,8 +96,8 @@ func (n *Node) lead(ctx context.Context, term int64) {
 		}
 	}
 	end()
-	work.Wait()
 	n.change(func() { n.resigned = term })
+	work.Wait()
 	n.o.Log.Info().Str("node", n.o.Self.Name).Int64("term", term).Msg("node leads no longer")
 	var p pause
 	for ctx.Err() == nil && n.holds(term) {

@@ -264,3 +264,67 @@ func TestLeaderWaits(t *testing.T) {
 		}
 	})
 }
+
+// A term that its owner ends, since its store says that it is over, is given up: the next one is another.
+func TestTermEndsEarly(t *testing.T) {
+	newWorld(t, func(w *world) {
+		a := w.add("a")
+		terms := make(chan int64, 10)
+		end := make(chan struct{})
+		a.options.Lead = func(ctx context.Context, term int64) {
+			terms <- term
+			select {
+			case <-end:
+			case <-ctx.Done():
+			}
+		}
+		a.renew()
+		a.start()
+		first := <-terms
+		if !a.node.View().Leads || a.node.View().Term != first {
+			t.Errorf("%+v", a.node.View())
+		}
+		a.client.SetFaults(clustertest.Faults{Requests: true})
+		end <- struct{}{}
+		time.Sleep(time.Millisecond)
+		if a.node.View().Leads {
+			t.Error("its owner has ended the term")
+		}
+		a.client.SetFaults(clustertest.Faults{})
+		if second := <-terms; second <= first {
+			t.Errorf("term %d, then %d", first, second)
+		}
+	})
+}
+
+// A node that registered anew, but got no answer, is found by its incarnation before, and learns the new one later.
+func TestRegistrationWithoutAnswer(t *testing.T) {
+	for away, want := range map[time.Duration]string{time.Second: "a live, b live, c live; a leads", 30 * time.Second: "a live, b live, c adrift; a leads"} {
+		newWorld(t, func(w *world) {
+			a, _, c := w.three()
+			first := c.node.View().Self.Incarnation
+			const delay = 100 * time.Millisecond
+			c.client.SetFaults(clustertest.Faults{Delay: delay})
+			time.Sleep(3 * time.Second)
+			w.store.RevokeEarly(keys.Node("c"))
+			time.Sleep(5*delay + delay/2) // its watch, an attempt under the old lease, a new lease, and half of the next attempt
+			c.client.SetFaults(clustertest.Faults{Delay: delay, Answers: true})
+			w.until(a, "c anew", func(v *cluster.View) bool {
+				m := v.Member("c")
+				return m.State == cluster.Live && m.Incarnation > first
+			})
+			c.client.SetFaults(clustertest.Faults{Requests: true, Answers: true})
+			time.Sleep(away)
+			if c.node.View().Self.Incarnation != first {
+				t.Error("it got an answer")
+			}
+			w.see(a, want)
+			c.client.SetFaults(clustertest.Faults{})
+			time.Sleep(3 * time.Second)
+			w.see(a, "a live, b live, c live; a leads")
+			if v := c.node.View(); v.Self.Incarnation != a.node.View().Member("c").Incarnation {
+				t.Errorf("%+v", v)
+			}
+		})
+	}
+}

@@ -266,6 +266,9 @@ func (s *sim) check(dead map[string]bool) {
 		if first == "" {
 			first = got
 		}
+		if m := v.Member(h.name); m != nil && m.Incarnation != v.Self.Incarnation {
+			s.Errorf("%s is registered as %d, and knows %d", h.name, m.Incarnation, v.Self.Incarnation)
+		}
 		if got != first || len(live) != len(s.hosts)-len(dead) || v.Leader == "" {
 			s.Errorf("%s sees %s\nanother %s", h.name, got, first)
 		}

@@ -187,9 +187,7 @@ func (r *roster) view(self coord.Node, now time.Time) *View {
 			delete(r.members, name)
 			continue
 		}
-		if v.Members = append(v.Members, m.Member); name == self.Name && m.State == Suspect {
-			v.Members[len(v.Members)-1].State = Adrift
-		}
+		v.Members = append(v.Members, m.Member)
 	}
 	slices.SortFunc(v.Members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 	if m := v.Member(r.lead.Node); m != nil && m.State == Live && m.Incarnation == r.lead.Incarnation {
