@@ -22,6 +22,7 @@ type Transaction struct {
 type Owner struct {
 	Keys        coord.Keys
 	Name        string
+	Peers       string // its address, for a leader that does not know the node
 	Incarnation int64
 }
 
@@ -51,7 +52,7 @@ func (o Owner) write(tag coord.Tag, g coord.Game) []coord.Change {
 }
 
 func (o Owner) index(tag coord.Tag) coord.Change {
-	return coord.Put(o.Keys.HostGame(o.Name, tag), coord.Encode(coord.HostGame{Incarnation: o.Incarnation}))
+	return coord.Put(o.Keys.HostGame(o.Name, tag), coord.Encode(coord.HostGame{Incarnation: o.Incarnation, Peers: o.Peers}))
 }
 
 // Kept is a game session that an earlier incarnation of the owner has left in the directory.

@@ -108,18 +108,25 @@ func (n *Node) ask(ctx context.Context, m coord.Node, others bool) []coord.Outco
 	return answers
 }
 
-// find says whether a node answers. One that registered anew without learning it still answers for its incarnation before.
+// find says whether a node answers, as the incarnation asked for or as any other that is known. It may have registered anew without learning
+// it, or without the one that asks having learned it.
 func (n *Node) find(ctx context.Context, m coord.Node) coord.Outcome {
-	outcome := n.hello(ctx, m)
 	n.mu.Lock()
-	k := n.roster.members[m.Name]
-	again := outcome == coord.Refused && k != nil && k.Incarnation == m.Incarnation && k.before != 0
-	if again {
-		m.Incarnation = k.before
+	all := []coord.Node{m}
+	if k := n.roster.members[m.Name]; k != nil {
+		before := k.Node
+		before.Incarnation = k.before
+		all = append(all, k.Node, before)
 	}
 	n.mu.Unlock()
-	if again {
-		return n.hello(ctx, m)
+	outcome := coord.Silent
+	for i, one := range all {
+		if i > 0 && (one.Incarnation == 0 || one.Incarnation == m.Incarnation) {
+			continue
+		}
+		if outcome = n.hello(ctx, one); outcome != coord.Refused {
+			break
+		}
 	}
 	return outcome
 }
@@ -149,7 +156,7 @@ func (n *Node) greet(ctx context.Context, to coord.Node) (coord.HelloAnswer, coo
 // findOrphans adds nodes that have game sessions in the directory and are not known, which an earlier leader may not have reaped.
 func (n *Node) findOrphans(ctx context.Context) {
 	var p pause
-	q := coord.Query{Key: n.keys.Hosts(), Prefix: true, Most: 1, Keys: true}
+	q := coord.Query{Key: n.keys.Hosts(), Prefix: true, Most: 1}
 	for ctx.Err() == nil {
 		found, err := n.read(ctx, q)
 		if err != nil {
@@ -160,7 +167,9 @@ func (n *Node) findOrphans(ctx context.Context) {
 			return
 		}
 		name, _, _ := strings.Cut(strings.TrimPrefix(found.KVs[0].Key, n.keys.Hosts()), "/")
-		q.After = n.keys.Hosts() + name + "0" // '0' follows '/'
-		n.change(func() { n.roster.addOrphan(name, time.Now()) })
+		q.After = n.keys.Hosts() + name + "0"                  // '0' follows '/'
+		entry, _ := coord.Decode[coord.HostGame](found.KVs[0]) // without an address it is silent
+		orphan := coord.Node{Name: name, Peers: entry.Peers, Incarnation: entry.Incarnation}
+		n.change(func() { n.roster.addOrphan(orphan, time.Now()) })
 	}
 }

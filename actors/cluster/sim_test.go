@@ -90,7 +90,7 @@ func (s *sim) prepare(h *host) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			x := s.named(lost.Name)
-			if since, seen := s.opened[h.name+lost.Name]; x != nil && !x.dead && seen && !since.IsZero() && time.Since(since) > 3*time.Second {
+			if since, seen := s.opened[h.name+lost.Name]; x != nil && !x.dead && x.node.View().Self.Incarnation != 0 && seen && !since.IsZero() && time.Since(since) > 3*time.Second {
 				s.Errorf("%s reaped %s, which it reaches since %v", h.name, lost.Name, time.Since(since))
 			}
 		}
@@ -101,7 +101,7 @@ func (s *sim) prepare(h *host) {
 		s.work.Go(func() {
 			for range 100 { // its game session
 				_, _, err := node.Commit(s.Context(), []coord.Condition{coord.Incarnation(keys.Node(h.name), incarnation)},
-					[]coord.Change{coord.Put(keys.HostGame(h.name, "tag"), nil)})
+					[]coord.Change{coord.Put(keys.HostGame(h.name, "tag"), coord.Encode(coord.HostGame{Incarnation: incarnation, Peers: h.options.Self.Peers}))})
 				if err == nil {
 					return
 				}
@@ -185,7 +185,6 @@ func (s *sim) fault() {
 		h.frozen = false
 		s.mu.Unlock()
 	case kind == 1 && h.dead:
-		s.again(h)
 	case kind <= 3 && !h.dead:
 		h.frozen = !h.frozen
 		h.freeze(h.frozen)

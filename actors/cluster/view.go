@@ -134,9 +134,9 @@ func (r *roster) applyLead(k coord.Keys, events []coord.Event) {
 }
 
 // addOrphan adds a node that has game sessions and is not known.
-func (r *roster) addOrphan(name string, now time.Time) {
-	if r.members[name] == nil {
-		r.members[name] = &known{Member: Member{Node: coord.Node{Name: name}, State: Suspect, Since: now}, heard: now}
+func (r *roster) addOrphan(n coord.Node, now time.Time) {
+	if r.members[n.Name] == nil {
+		r.members[n.Name] = &known{Member: Member{Node: n, State: Suspect, Since: now}, heard: now}
 	}
 }
 

@@ -60,7 +60,8 @@ type Game struct {
 
 // HostGame is an entry in a node's index of its game sessions.
 type HostGame struct {
-	Incarnation int64 `json:"incarnation"`
+	Incarnation int64  `json:"incarnation"`
+	Peers       string `json:"peers,omitempty"` // the node's address, for a leader that does not know the node
 }
 
 // Gone is what is left of a game session that has ended.
