@@ -104,7 +104,7 @@ func TestClaim(t *testing.T) {
 	})
 }
 
-// CL-16, as far as it is about owners: an old incarnation is refused.
+// The transactions of an old incarnation are refused.
 func TestOldIncarnation(t *testing.T) {
 	newRegistry(t, func(r *registry) {
 		a := r.register("a")
@@ -155,7 +155,7 @@ func TestReap(t *testing.T) {
 	})
 }
 
-// CL-31: however many game sessions there are and however large their records, each transaction keeps the limits, and none is left out.
+// However many game sessions there are and however large their records, each transaction keeps the limits, and none is left out.
 func TestTransactionsKeepTheLimits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := cluster.Owner{Keys: keys, Name: "a", Incarnation: 7}
@@ -201,7 +201,7 @@ func (c *counting) Read(ctx context.Context, q coord.Query) (coord.Found, error)
 	return c.Coordinator.Read(ctx, q)
 }
 
-// CL-25, as far as it is about the directory: an unknown id costs one read, and none when it is repeated.
+// An unknown id costs one read, and none when it is repeated.
 func TestOwners(t *testing.T) {
 	newRegistry(t, func(r *registry) {
 		r.c.SetFaults(clustertest.Faults{Delay: 10 * time.Millisecond})
@@ -280,6 +280,33 @@ func TestOwnersLimits(t *testing.T) {
 		r.c.SetFaults(clustertest.Faults{Requests: true})
 		if _, err := o.Find(r.Context(), "z", false); !errors.Is(err, coord.ErrUnavailable) {
 			t.Error(err)
+		}
+	})
+}
+
+func TestSecret(t *testing.T) {
+	newRegistry(t, func(r *registry) {
+		secrets := make(chan string, 10)
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() {
+				secret, err := cluster.Secret(r.Context(), r.c, keys, "ids")
+				if err != nil {
+					t.Error(err)
+				}
+				secrets <- string(secret)
+			})
+		}
+		all.Wait()
+		first := <-secrets
+		for range 9 {
+			if s := <-secrets; s != first || len(s) != 32 {
+				t.Errorf("%x, %x", s, first)
+			}
+		}
+		put(r.T, r.c, keys.Secret("short"), "x")
+		if _, err := cluster.Secret(r.Context(), r.c, keys, "short"); err == nil {
+			t.Error("a short secret")
 		}
 	})
 }

@@ -19,7 +19,7 @@ import (
 //   - one node commits in a term, and after it none in an older term, but after a restore from a backup;
 //   - a node is not reaped while it answers the leader.
 //
-// CL-210, as far as it is about nodes: 30 s after healing all nodes are live and agree on one leader, and a dead one is reaped.
+// And 30 s after healing all nodes are live and agree on one leader, and a dead one is reaped.
 func TestSimulation(t *testing.T) {
 	seeds := 300
 	if !testing.Short() {
