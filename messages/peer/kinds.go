@@ -35,6 +35,7 @@ var kinds = named(
 	of[messages.PlayerSessionQuery](), of[messages.Drain](), of[messages.CancelDrain](), of[messages.DepthQuery](),
 	of[messages.CreateScript](), of[messages.UpdateScript](), of[messages.DeleteScript](), of[messages.ScriptQuery](),
 	of[messages.ScriptsLoaded](), of[messages.CreateFleet](), of[messages.UpdateRuntime](),
+	of[messages.ReportFleets](), of[messages.ChargeCreator](),
 )
 
 func named(all ...*kind) map[string]*kind {
