@@ -5,13 +5,13 @@ import "time"
 // MatchmakerState is the state of a matchmaking configuration, for operators. Ended tickets are counted since the host
 // started matchmaking.
 type MatchmakerState struct {
-	*Matchmaker `json:"Matchmaker"` // a member, not members: nil stays nil
-
-	// tickets that have not ended: without a match, in a match that waits for acceptance, and in a match that is being
-	// placed
+	// A member, not embedded members: a nil pointer stays null in JSON.
+	*Matchmaker `json:"Matchmaker"`
+	// Numbers of tickets that have not ended: without a match, in a match that waits for acceptance, and in a match
+	// that is being placed.
 	Waiting, Accepting, Placing            int
 	Completed, TimedOut, Cancelled, Failed int64
-	// the ticket that has been without a match for the longest time; empty if there is none
+	// Longest is the ticket that has been without a match for the longest time. It is empty if there is none.
 	Longest     TicketID
 	LongestWait time.Duration // waiting time of that ticket
 	LastPass    time.Duration // duration of the last search for matches; 0 if there was none

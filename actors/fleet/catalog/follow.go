@@ -40,14 +40,13 @@ const (
 
 // Messages to a fleet actor whose catalog follows a Leader.
 type (
-	// Replicated has changes of the records of the catalog, in order. Changes of one transaction are in one message. Done, which may be
-	// nil, is called once they are applied.
+	// Replicated holds changes of the catalog's records, in order. The changes of one transaction are in the same
+	// message. Done is called once the changes have been applied; it may be nil.
 	Replicated struct {
 		Changes []store.Change
 		Done    func()
 	}
-	// Shares say for each location how many nodes serve it, and which of them this node is. A location that the node does not serve is
-	// missing.
+	// Shares maps each location that this node serves to the node's Share of it.
 	Shares map[string]Share
 	// ReportAgain asks for a report, because another node has become the Leader.
 	ReportAgain struct{}
