@@ -5,8 +5,8 @@ import "time"
 // MatchmakerState is the state of a matchmaking configuration, for operators. Ended tickets are counted since the host
 // started matchmaking.
 type MatchmakerState struct {
-	// A member, not embedded members: a nil pointer stays null in JSON.
-	*Matchmaker `json:"Matchmaker"`
+	*Matchmaker `json:"Matchmaker"` // one JSON member, so that nil stays nil
+
 	// Numbers of tickets that have not ended: without a match, in a match that waits for acceptance, and in a match
 	// that is being placed.
 	Waiting, Accepting, Placing            int
@@ -39,7 +39,7 @@ type WhyTicket struct {
 
 // TicketWait describes why a matchmaking ticket is waiting, for operators (docs/matchmaking.md).
 type TicketWait struct {
-	*Ticket `json:"Ticket"` // a member, not members: both have Players
+	*Ticket `json:"Ticket"` // one JSON member, because both structs have Players
 
 	Says     string        // the description, as a sentence
 	TimesOut time.Time     // zero unless the ticket waits for a match

@@ -8,8 +8,8 @@ import (
 	"troupe/messages/coord"
 )
 
-// kinds are all requests by their names. Also there are those that a node answers for itself alone: an operator may drain or look at
-// another node than the one that is asked.
+// kinds contains all requests, by name. It also contains requests that concern only the node that answers them, because
+// an operator may drain or inspect a node other than the one that receives the command.
 var kinds = named(
 	of[coord.Hello](), of[coord.Reach](),
 
