@@ -14,9 +14,8 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// Game sessions and player sessions through the SDK and SQLite: after a restart they are
-// over, and known, and the token is taken.
-// API-34, RL-114.
+// Game sessions and player sessions, created through the SDK and stored in SQLite: after a restart their
+// records exist and say that they have ended, and the idempotency token cannot be used again. API-34, RL-114.
 func TestGameSessionsAreKnownAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "store.db")
