@@ -134,7 +134,8 @@ func TestSecretFileIsTheOwnersAlone(t *testing.T) {
 	})
 }
 
-// A host's log contains no secret of an access key, at any level. RL-213.
+// A host's log contains no secret of an access key, at any level.
+// RL-213.
 func TestHostLogKeepsSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -150,7 +151,8 @@ func TestHostLogKeepsSecrets(t *testing.T) {
 	})
 }
 
-// The log contains no complete player session id, whatever happens to the player. RL-213.
+// The log contains no complete player session id, whatever happens to the player.
+// RL-213.
 func TestHostLogKeepsPlayerSessionIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

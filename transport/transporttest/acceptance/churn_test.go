@@ -86,7 +86,8 @@ type churn struct {
 
 // For a long time, players lose their connections, leave and join, and games end and begin. No message is
 // lost, and at the end the process, including the clients, uses no more memory than after all players had
-// joined. RL-306, RL-307.
+// joined.
+// RL-306, RL-307.
 func TestChurn(t *testing.T) {
 	if *churnTime == 0 {
 		t.Skip("it takes minutes, and is run by make soak (-churn 6m)")

@@ -61,7 +61,8 @@ func (h *testHost) talk(from, to *stock.Client) {
 }
 
 // TestVectorsByteForByte sends and receives, byte for byte, those vectors of realtime.md 14.2 that do not
-// depend on an id or a port. RT-2, RT-3.
+// depend on an id or a port.
+// RT-2, RT-3.
 func TestVectorsByteForByte(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &fakeGame{}

@@ -124,7 +124,8 @@ func (h *testHost) atOnce(all []*stubborn, limit time.Duration) (took []time.Dur
 
 // A venue, the customers of a mobile carrier and the clients of a load balancer each share one address. After
 // a network failure, all their players reconnect at the same time, and all are back within the window.
-// Connections above the limit of the address wait, and are then handled. RL-121.
+// Connections above the limit of the address wait, and are then handled.
+// RL-121.
 func TestAVenueBehindOneAddressComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := crowdHost(t, nil)
@@ -186,7 +187,8 @@ func (h *testHost) besiege(sources, each int) {
 	h.untilCount("silent connections", func() int64 { return min(open.Load(), int64(sources*each)) }, int64(sources*each))
 }
 
-// Silent connections up to the limit keep no player out who logs in, new or returning. RL-122, RL-201.
+// Silent connections up to the limit keep no player out who logs in, new or returning.
+// RL-122, RL-201.
 func TestSilentConnectionsKeepNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const each = 20

@@ -69,7 +69,8 @@ func (h *testHost) refuses(game string) {
 
 // During a drain, running games continue normally. Players with a player session can log in, and players who
 // have lost their connection can reconnect, on every transport. Only new game sessions and player sessions
-// are refused. RL-123.
+// are refused.
+// RL-123.
 func TestPlayersComeInAndBackWhileTheHostDrains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, func(c *host.Config) { secure(t)(c); c.Drain.Grace = time.Minute }, nil)

@@ -71,7 +71,8 @@ func TestSwitchedOffThePortStaysBoundAndSilent(t *testing.T) {
 	})
 }
 
-// Each channel is tested on its own host. The players must observe the same results. RT-49.
+// Each channel is tested on its own host. The players must observe the same results.
+// RT-49.
 func TestGroupCommandsByUDPWorkAsByWebSocket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := map[stock.Channel][]string{}

@@ -15,7 +15,8 @@ import (
 
 // A game session whose script is in an infinite loop ends immediately if it is terminated by force. That is
 // long before the time limit of the callback, and the game session does not count as failed. The time is only
-// logged, because the machine may be busy. RL-210.
+// logged, because the machine may be busy.
+// RL-210.
 func TestTerminatedByForceInALoop(t *testing.T) {
 	for _, engine := range []string{"embedded", "node"} {
 		if engine == "node" {

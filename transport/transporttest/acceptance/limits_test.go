@@ -177,7 +177,8 @@ func TestLimitsAreNamedInTheLogs(t *testing.T) {
 	})
 }
 
-// TestFastRateDrops: messages above the rate on the fast channel are dropped. RL-112.
+// TestFastRateDrops: messages above the rate on the fast channel are dropped.
+// RL-112.
 func TestFastRateDrops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, func(c *host.Config) { c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerMessagesBurst = 20, 5 }, nil)
@@ -206,7 +207,8 @@ func TestFastRateDrops(t *testing.T) {
 }
 
 // TestPendingLimits: connections above a limit wait. They are accepted when another connection logs in, or
-// has been silent for too long. RL-26.
+// has been silent for too long.
+// RL-26.
 func TestPendingLimits(t *testing.T) {
 	for _, mode := range []struct {
 		name   string
@@ -378,7 +380,8 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// TestStalledReaderIsCut: a client that never reads again loses its connection, and delays nobody. RL-109.
+// TestStalledReaderIsCut: a client that never reads again loses its connection, and delays nobody.
+// RL-109.
 func TestStalledReaderIsCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &fakeGame{}

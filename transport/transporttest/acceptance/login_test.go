@@ -102,7 +102,8 @@ func TestBadPlayerSessionsAreRefused(t *testing.T) {
 	})
 }
 
-// TestForgedSender: the host uses the true sender, whatever the packet says. RL-204, RT-39.
+// TestForgedSender: the host uses the true sender, whatever the packet says.
+// RL-204, RT-39.
 func TestForgedSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &fakeGame{}

@@ -33,7 +33,8 @@ func (h *testHost) guess(times int) {
 }
 
 // TestGuessesKeepNobodyOut: failed logins of an address do not refuse valid logins from the same address: of
-// a new player, of a stock player who comes back, and of a player with a reconnect token. RL-205.
+// a new player, of a stock player who comes back, and of a player with a reconnect token.
+// RL-205.
 func TestGuessesKeepNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, loginLimits, nil)
@@ -62,7 +63,8 @@ func TestGuessesKeepNobodyOut(t *testing.T) {
 }
 
 // TestGuessesCostTheGuesser: after too many failed logins of an address, their responses are delayed. Other
-// addresses are not affected. RL-205.
+// addresses are not affected.
+// RL-205.
 func TestGuessesCostTheGuesser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, func(c *host.Config) { c.Limits.LoginFailuresPerIPPerMinute = 3 }, nil)

@@ -74,7 +74,8 @@ func names(n int) (all []string) {
 	return all
 }
 
-// Eight players request a match, accept it, and play four against four. FM-102, FM-28, FM-30.
+// Eight players request a match, accept it, and play four against four.
+// FM-102, FM-28, FM-30.
 func TestAMatchIsPlayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, func(c *host.Config) { c.API.Rate = 0 }, nil)
@@ -138,7 +139,8 @@ func TestAMatchIsPlayed(t *testing.T) {
 }
 
 // After a restart of the host, rule sets, configurations, tags, and ended and waiting tickets still exist,
-// and the match continues. FM-104, FM-39.
+// and the match continues.
+// FM-104, FM-39.
 func TestTicketsOutliveTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := t.TempDir() + "/troupe.db"

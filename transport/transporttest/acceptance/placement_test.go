@@ -47,7 +47,8 @@ func (h *testHost) ended(id string, want types.GameSessionPlacementState) *types
 	return h.placement(id)
 }
 
-// The default queue fulfils a placement, and its players play. API-46, API-50.
+// The default queue fulfils a placement, and its players play.
+// API-46, API-50.
 func TestAPlacementIsPlayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, nil, nil)

@@ -80,7 +80,8 @@ func TestResumeOnAnyTransport(t *testing.T) {
 }
 
 // TestResumeOfAnotherProcess: a token and a player session of a host that has ended are refused immediately
-// and permanently (reliability.md 2.9). RL-114.
+// and permanently (reliability.md 2.9).
+// RL-114.
 func TestResumeOfAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := startHost(t, nil, nil)

@@ -14,8 +14,9 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// Game sessions and player sessions, created through the SDK and stored in SQLite: after a restart their
-// records exist and say that they have ended, and the idempotency token cannot be used again. API-34, RL-114.
+// Game sessions and player sessions are created through the SDK and stored in SQLite. After a restart, their
+// records exist and say that they have ended. The same idempotency token still refers to the same game session.
+// API-34, RL-114.
 func TestGameSessionsAreKnownAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "store.db")

@@ -122,7 +122,8 @@ func (g *gapReporter) OnPlayerReconnected(_ messages.PeerID, info script.Reconne
 
 // A player may send more than another player's path can transport, here eight times as much, so that the slow
 // player's queue fills repeatedly. The slow player then loses messages and is told so, but never loses its
-// player session. RL-112.
+// player session.
+// RL-112.
 func TestAFastSenderDoesNotEndWhoIsSlow(t *testing.T) {
 	for name, play := range map[string]func(*testHost, *slowPath, string) *slowPlayer{"sdk": slowSDK, "stock": slowStock} {
 		bubble(t, name, func(t *testing.T) {

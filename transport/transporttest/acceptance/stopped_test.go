@@ -18,7 +18,8 @@ import (
 )
 
 // A host may be suspended for longer than the reconnect window, for example by SIGSTOP or in a frozen virtual
-// machine. Afterwards, detached players still have the rest of their window (reliability.md 2.7). RL-115.
+// machine. Afterwards, detached players still have the rest of their window (reliability.md 2.7).
+// RL-115.
 func TestAHostThatWasStoppedKeepsWhoWasAway(t *testing.T) {
 	if testing.Short() {
 		t.Skip("stops a process for longer than its window, in real time")

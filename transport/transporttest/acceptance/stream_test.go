@@ -33,7 +33,8 @@ func streamHost(t *testing.T, change func(*host.Config)) *testHost {
 func streamed(i int) []byte { return binary.BigEndian.AppendUint32(make([]byte, 0, 64), uint32(i)) }
 
 // TestStreamThroughResets sends streams in both directions between players of the Go SDK, whose connections
-// are repeatedly cut and moved to other transports. Every message arrives exactly once and in order. RL-101.
+// are repeatedly cut and moved to other transports. Every message arrives exactly once and in order.
+// RL-101.
 func TestStreamThroughResets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := streamHost(t, secure(t))

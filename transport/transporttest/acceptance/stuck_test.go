@@ -24,7 +24,8 @@ import (
 const hang = `((o) => { for (let i = 0; i < 3e3; i++) o = Object.create(o); Array.prototype.indexOf.call(Object.assign(o, { length: 1e6 }), 1); })({});`
 
 // TestStuckScripts runs TestOneStuckScript in its own process. The process ends together with the goroutines
-// that never return. RL-111.
+// that never return.
+// RL-111.
 func TestStuckScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for the limits of calls, in real time: scripts that compute do not end in a virtual one")

@@ -37,7 +37,8 @@ func catalogued(t *testing.T) (names []string) {
 }
 
 // Every script of the catalogue loads, and passes a scripted run of two players without an uncaught error.
-// Both engines produce the same trace. It equals the stored trace, which a human has reviewed. RT-62.
+// Both engines produce the same trace. It equals the stored trace, which a human has reviewed.
+// RT-62.
 func TestCatalogueRunsAlikeInEveryEngine(t *testing.T) {
 	for _, name := range catalogued(t) {
 		t.Run(name, func(t *testing.T) {

@@ -166,7 +166,8 @@ func TestCrashesAreReported(t *testing.T) {
 }
 
 // An exception in a callback is not a crash (realtime.md 18.3). With keepRunningOnError, an exception
-// elsewhere is not a crash either (D-125). RT-73.
+// elsewhere is not a crash either (D-125).
+// RT-73.
 func TestWhatIsNoCrash(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `

@@ -83,7 +83,8 @@ func startExamined(t *testing.T, e engine, path string, healthy chan bool) *worl
 }
 
 // How the host reacts to three failed checks, a minute apart, is tested in actors/gamesession in virtual
-// time. RT-74.
+// time.
+// RT-74.
 func TestHealthCheck(t *testing.T) {
 	for name, c := range map[string]struct {
 		callback string

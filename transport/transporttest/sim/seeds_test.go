@@ -37,7 +37,8 @@ type kindTally struct {
 	broken       map[string]int // failed runs by violated invariant
 }
 
-// Each seed is an independent run; see the package comment. RL-117, RL-124.
+// Each seed is an independent run; see the package comment.
+// RL-117, RL-124.
 func TestSeeds(t *testing.T) {
 	first, seeds := *firstFlag, uint64(*seedsFlag)
 	if *seedFlag != 0 {

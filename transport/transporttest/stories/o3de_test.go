@@ -201,7 +201,8 @@ func notification[T any](t *testing.T, from <-chan T) (result T) {
 	return result
 }
 
-// The asynchronous variants make the same calls, several of them in parallel. API-65.
+// The asynchronous variants make the same calls, several of them in parallel.
+// API-65.
 func TestO3DEAsynchronousCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := startO3DE(t, new(server))
