@@ -13,6 +13,7 @@ import (
 var kinds = named(
 	of[coord.Hello](), of[coord.Reach](),
 
+	of[messages.ReportFleets](), of[messages.ChargeCreator](),
 	of[messages.StartMatchBackfill](), of[messages.FillGameSession](),
 	of[messages.UpdateFleet](), of[messages.UpdateCapacity](), of[messages.UpdatePorts](), of[messages.AddFleetLocations](),
 	of[messages.RemoveFleetLocations](), of[messages.FleetUseQuery](), of[messages.FleetRoomQuery](), of[messages.InstanceQuery](),
