@@ -2,7 +2,7 @@
 // host, `troupe new game` makes a game to begin with, `troupe client` plays on a host, `troupe config` checks and prints
 // configurations, `troupe logs` prints the logs of game sessions,
 // `troupe admin` lists and drains, `troupe health` asks whether a host runs, `troupe top` watches, `troupe backup` and `troupe restore` copy the store,
-// `troupe store check` looks for damage in it, `troupe bench` measures, `troupe faults` breaks
+// `troupe etcd` runs a member of etcd, `troupe store check` looks for damage in it, `troupe bench` measures, `troupe faults` breaks
 // networks and hosts on purpose, `troupe match` tries rule sets of matchmaking. This package only wires parts together:
 // cmd/internal/config reads the configuration, transport/host is the host, internal/play
 // is the client.
@@ -101,6 +101,7 @@ type commands struct {
 	Top     topCommand     `cmd:"" help:"Watch a host: its busiest game sessions and players, by rate, queue or round trip."`
 	Backup  backupCommand  `cmd:"" help:"Copy a host's store. The host may be running."`
 	Restore restoreCommand `cmd:"" help:"Replace a host's store with a backup. No host may be running on it."`
+	Etcd    etcdCommand    `cmd:"" help:"Run a member of etcd for a cluster, save and restore snapshots."`
 	TLS     tlsCommand     `cmd:"" name:"tls" help:"Show or replace the certificate authority that players trust."`
 	Store   storeCommand   `cmd:"" help:"Check a host's store for damage."`
 	Bench   benchCommand   `cmd:"" help:"Measure how fast this or another host is, on this machine."`
