@@ -87,14 +87,19 @@ func (d *Directory) Claim(g *messages.GameSession, fingerprint [32]byte, done fu
 	own := &ownGame{record: gameOf(g, fingerprint)}
 	own.record.Owner = d.o.Node
 	d.mu.Lock()
-	full := d.waiting >= claimsWait
-	if !full {
+	refused := ""
+	switch {
+	case d.own[tag] != nil: // it has ended, and its record is not deleted yet
+		refused = "a game session with this id is ending: try again"
+	case d.waiting >= claimsWait:
+		refused = "too many game sessions wait for the cluster's coordinator"
+	default:
 		d.waiting++
 		d.own[tag] = own
 	}
 	d.mu.Unlock()
-	if full {
-		done(messages.Errorf(messages.Internal, "too many game sessions wait for the cluster's coordinator"))
+	if refused != "" {
+		done(messages.Errorf(messages.Internal, "%s", refused))
 		return
 	}
 	d.work.Go(func() {
@@ -126,8 +131,9 @@ func (d *Directory) claim(tag coord.Tag, record coord.Game) (changed int64, err 
 		if record.Incarnation = d.o.Incarnation(); record.Incarnation == 0 {
 			continue
 		}
-		done, at, err := d.commit(ctx, []coord.Condition{coord.Incarnation(d.o.Keys.Node(d.o.Node), record.Incarnation), coord.Absent(d.o.Keys.Game(tag))},
-			d.puts(tag, record))
+		done, at, err := d.commit(ctx, []coord.Condition{
+			coord.Incarnation(d.o.Keys.Node(d.o.Node), record.Incarnation), coord.Absent(d.o.Keys.Game(tag)), coord.Absent(d.o.Keys.Gone(tag)),
+		}, d.puts(tag, record))
 		if err != nil {
 			continue
 		}
@@ -135,8 +141,13 @@ func (d *Directory) claim(tag coord.Tag, record coord.Game) (changed int64, err 
 			return at, nil
 		}
 		there, found, err := d.read(ctx, tag)
+		if err == nil && !found {
+			if gone, err := d.Gone(ctx, tag); err == nil && gone != nil {
+				return 0, messages.Errorf(messages.Conflict, "the game session has ended")
+			}
+		}
 		switch {
-		case err != nil || !found: // of an earlier incarnation
+		case err != nil || !found: // this node has another incarnation by now
 		case there.record.Owner == d.o.Node && there.record.Incarnation == record.Incarnation && there.record.ARN == record.ARN:
 			return there.changed, nil
 		default:
@@ -286,7 +297,10 @@ func (d *Directory) Registered(ctx context.Context, incarnation int64) {
 	d.mu.Unlock()
 	for tag, own := range games {
 		var p pause
-		for ctx.Err() == nil && d.o.Incarnation() == incarnation && !d.renew(ctx, tag, own, incarnation) {
+		for tried := false; d.runs(tag, own, tried) && ctx.Err() == nil && d.o.Incarnation() == incarnation; tried = true {
+			if d.renew(ctx, tag, own, incarnation) {
+				break
+			}
 			p.rest(ctx)
 		}
 	}
@@ -325,8 +339,25 @@ func (d *Directory) renew(ctx context.Context, tag coord.Tag, own ownGame, incar
 	defer d.mu.Unlock()
 	if now := d.own[tag]; now != nil {
 		now.record.Incarnation, now.changed = incarnation, at
+	} else { // it has ended meanwhile, and its record was deleted before
+		own.state, own.changed, own.over = claimed, at, true
+		d.own[tag] = &own
+		d.tellEnded()
 	}
 	return true
+}
+
+// runs reports whether a game session of this node has not ended. If it has ended, the record that a renewal may have written is deleted.
+func (d *Directory) runs(tag coord.Tag, own ownGame, tried bool) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.own[tag]
+	if now == nil && tried {
+		own.state, own.over, own.since = unsure, true, time.Now()
+		d.own[tag] = &own
+		d.tellEnded()
+	}
+	return now != nil && !now.over
 }
 
 // lose forgets a game session that this node runs no longer.

@@ -19,6 +19,7 @@ type follower struct {
 	fleets  map[messages.FleetID]*messages.FleetReport
 	scripts map[messages.ScriptID]*messages.ScriptReport
 	events  []messages.ReportedEvent
+	sent    int // the first of them, which are in the report that has no answer yet
 	state   reportState
 }
 
@@ -52,10 +53,7 @@ type (
 	ReportAgain struct{}
 
 	reportTimer struct{}
-	reportDone  struct {
-		events int
-		err    error
-	}
+	reportDone  struct{ err error }
 )
 
 // Share is the rank of a node among the Of nodes that serve a location, sorted by name.
@@ -318,7 +316,8 @@ func (c *Catalog) fleetReport(id messages.FleetID) *messages.FleetReport {
 func (c *Catalog) reportEvent(id messages.FleetID, code, message string) {
 	f := c.follower
 	if f.events = append(f.events, messages.ReportedEvent{FleetID: id, Code: code, Message: message}); len(f.events) > eventsWaiting {
-		f.events = slices.Delete(f.events, 0, len(f.events)-eventsWaiting)
+		f.events = slices.Delete(f.events, 0, 1)
+		f.sent = max(0, f.sent-1)
 	}
 	c.reportSoon()
 }
@@ -344,8 +343,9 @@ func (c *Catalog) report() {
 		q.Scripts = append(q.Scripts, *r)
 	}
 	f.state = reporting
-	self, events := c.context.Self(), len(q.Events)
-	f.Report(q, func(err error) { self.Tell(reportDone{events, err}) })
+	self := c.context.Self()
+	f.sent = len(f.events)
+	f.Report(q, func(err error) { self.Tell(reportDone{err}) })
 }
 
 func (c *Catalog) onReported(m reportDone) {
@@ -360,5 +360,5 @@ func (c *Catalog) onReported(m reportDone) {
 	case again:
 		c.reportSoon()
 	}
-	f.events = slices.Delete(f.events, 0, min(m.events, len(f.events)))
+	f.events = slices.Delete(f.events, 0, f.sent)
 }
