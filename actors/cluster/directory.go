@@ -47,7 +47,7 @@ type ownGame struct {
 	state   claimState
 	changed int64     // the revision of the record, if it is claimed
 	over    bool      // the game session has ended: the record is to be deleted
-	since   time.Time // of the state unsure
+	since   time.Time // of the last request without an answer, which may be executed for unsureTime
 }
 
 type claimState uint8
@@ -104,14 +104,13 @@ func (d *Directory) Claim(g *messages.GameSession, fingerprint [32]byte, done fu
 	}
 	d.work.Go(func() {
 		d.claims <- struct{}{}
-		changed, err := d.claim(tag, own.record)
+		incarnation, changed, err := d.claim(tag, own)
 		<-d.claims
 		d.mu.Lock()
 		d.waiting--
-		switch own.changed = changed; {
-		case err == nil:
+		if own.changed, own.record.Incarnation = changed, incarnation; err == nil {
 			own.state = claimed
-		default:
+		} else {
 			own.state, own.over, own.since = unsure, true, time.Now()
 		}
 		if own.over {
@@ -119,11 +118,15 @@ func (d *Directory) Claim(g *messages.GameSession, fingerprint [32]byte, done fu
 		}
 		d.mu.Unlock()
 		done(err)
+		if now := d.o.Incarnation(); err == nil && now != incarnation {
+			d.Registered(d.ctx, now) // it has registered during the claim
+		}
 	})
 }
 
 // claim writes the record of a game session. An attempt without an answer may have succeeded.
-func (d *Directory) claim(tag coord.Tag, record coord.Game) (changed int64, err error) {
+func (d *Directory) claim(tag coord.Tag, own *ownGame) (incarnation, changed int64, err error) {
+	record := own.record
 	ctx, cancel := context.WithTimeout(d.ctx, claimTime)
 	defer cancel()
 	var p pause
@@ -135,26 +138,29 @@ func (d *Directory) claim(tag coord.Tag, record coord.Game) (changed int64, err 
 			coord.Incarnation(d.o.Keys.Node(d.o.Node), record.Incarnation), coord.Absent(d.o.Keys.Game(tag)), coord.Absent(d.o.Keys.Gone(tag)),
 		}, d.puts(tag, record))
 		if err != nil {
+			d.mu.Lock()
+			own.since = time.Now()
+			d.mu.Unlock()
 			continue
 		}
 		if done {
-			return at, nil
+			return record.Incarnation, at, nil
 		}
 		there, found, err := d.read(ctx, tag)
 		if err == nil && !found {
 			if gone, err := d.Gone(ctx, tag); err == nil && gone != nil {
-				return 0, messages.Errorf(messages.Conflict, "the game session has ended")
+				return 0, 0, messages.Errorf(messages.Conflict, "the game session has ended")
 			}
 		}
 		switch {
 		case err != nil || !found: // this node has another incarnation by now
 		case there.record.Owner == d.o.Node && there.record.Incarnation == record.Incarnation && there.record.ARN == record.ARN:
-			return there.changed, nil
+			return record.Incarnation, there.changed, nil
 		default:
-			return 0, messages.Errorf(messages.Conflict, "node %s has the game session", there.record.Owner)
+			return 0, 0, messages.Errorf(messages.Conflict, "node %s has the game session", there.record.Owner)
 		}
 	}
-	return 0, messages.Errorf(messages.Internal, "the cluster's coordinator does not answer")
+	return 0, 0, messages.Errorf(messages.Internal, "the cluster's coordinator does not answer")
 }
 
 func (d *Directory) puts(tag coord.Tag, record coord.Game) []coord.Change {
@@ -254,8 +260,10 @@ func (d *Directory) deleteGroup(group map[coord.Tag]ownGame) bool {
 	for tag, own := range group {
 		switch now := d.own[tag]; {
 		case own.state == unsure || now == nil:
-		case err == nil && done:
+		case err == nil && done && time.Since(now.since) > unsureTime:
 			delete(d.own, tag)
+		case err == nil && done:
+			now.state, all = unsure, false
 		default: // another node has changed one, or an attempt without an answer has deleted them
 			now.state, now.since = unsure, time.Now()
 		}
@@ -276,7 +284,7 @@ func (d *Directory) lookUp(tag coord.Tag, own ownGame) (answered bool) {
 	case now == nil:
 	case found && there.record.Owner == d.o.Node && there.record.ARN == own.record.ARN:
 		now.state, now.changed = claimed, there.changed
-	case found || time.Since(own.since) > unsureTime:
+	case time.Since(now.since) > unsureTime:
 		delete(d.own, tag)
 	default:
 		return false // it may be written yet
@@ -332,12 +340,16 @@ func (d *Directory) renew(ctx context.Context, tag coord.Tag, own ownGame, incar
 	}
 	own.record.Incarnation = incarnation
 	done, at, err := d.commit(ctx, when, d.puts(tag, own.record))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.own[tag]
+	if now != nil && err != nil {
+		now.since = time.Now()
+	}
 	if err != nil || !done {
 		return false
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if now := d.own[tag]; now != nil {
+	if now != nil {
 		now.record.Incarnation, now.changed = incarnation, at
 	} else { // it has ended meanwhile, and its record was deleted before
 		own.state, own.changed, own.over = claimed, at, true
