@@ -12,40 +12,42 @@ import (
 	"troupe/messages/coord"
 )
 
-// Members is what a Cluster knows of the other nodes. Its methods may be called from any goroutine.
+// Members provides a Cluster with information about the other nodes. Any goroutine may call its methods.
 type Members interface {
-	// Others returns the other nodes that take calls.
+	// Others returns the other nodes that accept calls.
 	Others() []coord.Node
-	// Names returns the names of those, and of this node.
+	// Names returns the names of the nodes in Others and of this node.
 	Names() []string
-	// Leader returns the node that leads, or waits for one: until ctx ends, or an error says that there is none. Self: this node leads.
+	// Leader returns the node that leads. If there is none, it waits for one until ctx is done. It returns an error if
+	// there will be none. self says that this node leads.
 	Leader(ctx context.Context) (leader coord.Node, self bool, err error)
-	// WithRoom returns the nodes with room for a game session of a fleet in a location, the one to try first first. The node with an empty
-	// name is this one.
+	// WithRoom returns the nodes with room for a game session of a fleet in a location, in the order in which to try
+	// them. A node with an empty name is this node.
 	WithRoom(f messages.FleetID, location string) []coord.Node
-	// Owner returns the node of a game session, from memory, or, with fresh, as the coordinator has it. Found is false if none runs it. Self:
-	// it runs here.
+	// Owner returns the node that runs a game session. It uses a cached answer unless fresh is true, in which case it
+	// asks the coordinator. found is false if no node runs the game session. self says that this node runs it.
 	Owner(ctx context.Context, id messages.GameSessionID, fresh bool) (owner coord.Node, self, found bool, err error)
-	// Ended returns the record of a game session that has ended with its host, nil if there is none.
+	// Ended returns the record of a game session that ended because its host did. It returns nil if there is no such
+	// record.
 	Ended(ctx context.Context, id messages.GameSessionID) (*messages.GameSession, error)
-	// Synced returns once this node's copy of the catalog has all changes that were answered before the call.
+	// Synced returns when this node's copy of the catalog contains all changes that were answered before the call.
 	Synced(ctx context.Context) error
 }
 
-// Caller has requests answered by other nodes: see cluster.Peers.
+// Caller sends requests to other nodes and returns their answers (see cluster.Peers).
 type Caller interface {
 	Call(ctx context.Context, to coord.Node, q messages.Request) (any, error)
 }
 
-// Cluster answers the requests of callers for all nodes: by this one, by their owner, or by all. Its methods may be called from any
-// goroutine.
+// Cluster answers requests on behalf of all nodes. Depending on the request, this node, the request's owner or all
+// nodes answer. Any goroutine may call its methods.
 type Cluster struct {
 	local   *System
 	members Members
 	peers   Caller
-	ctx     context.Context // ends with the System
+	ctx     context.Context // cancelled when the System closes
 	cancel  context.CancelFunc
-	work    sync.WaitGroup // goroutines of Send and of rooms
+	work    sync.WaitGroup // counts the goroutines of Send and rooms
 	rooms   rooms
 }
 
@@ -63,11 +65,11 @@ func (c *Cluster) close() {
 }
 
 const (
-	syncMax    = 2 * time.Second        // the answer to a change of the catalog waits so long for this node's copy
-	silentMax  = time.Second            // lists wait so long for each node
-	searchMax  = 500 * time.Millisecond // searches do
-	createsMax = 4                      // nodes that are tried for a new game session
-	hopsMax    = 3                      // nodes that are asked one after the other for a game session
+	syncMax    = 2 * time.Second        // how long the answer to a change of the catalog waits for this node's copy
+	silentMax  = time.Second            // how long lists wait for each node
+	searchMax  = 500 * time.Millisecond // how long searches wait for each node
+	createsMax = 4                      // maximum number of nodes that are tried for a new game session
+	hopsMax    = 3                      // maximum number of nodes that are asked one after the other for a game session
 )
 
 // Do implements messages.Doer.
@@ -110,7 +112,8 @@ func (c *Cluster) Send(q messages.Request, reply func(any, error)) {
 	go func() { reply(c.Do(c.ctx, q)) }()
 }
 
-// read answers from this node's copy of the catalog. What it lacks may have been made a moment ago.
+// read answers a query from this node's copy of the catalog. If the copy does not contain the resource, the resource
+// may have been created a moment ago, so read waits for the copy and tries again.
 func (c *Cluster) read(ctx context.Context, q messages.Request) (any, error) {
 	answer, err := c.local.Do(ctx, q)
 	if isCode(err, messages.NotFound) && c.members.Synced(ctx) == nil {
@@ -119,11 +122,11 @@ func (c *Cluster) read(ctx context.Context, q messages.Request) (any, error) {
 	return answer, err
 }
 
-// sync waits until the caller sees its own change at this node.
+// sync waits until this node's copy contains the change that the caller has just made.
 func (c *Cluster) sync(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, syncMax)
 	defer cancel()
-	_ = c.members.Synced(ctx) // what is old is seen to be old: the change was answered
+	_ = c.members.Synced(ctx) // an error is ignored, because the change itself has been answered
 }
 
 func (c *Cluster) toLeader(ctx context.Context, q messages.Request) (any, error) {
@@ -137,7 +140,7 @@ func (c *Cluster) toLeader(ctx context.Context, q messages.Request) (any, error)
 	return c.call(ctx, leader, q)
 }
 
-// call has a request answered by another node.
+// call sends a request to another node and returns the answer.
 func (c *Cluster) call(ctx context.Context, to coord.Node, q messages.Request) (any, error) {
 	answer, err := c.peers.Call(ctx, to, q)
 	var refusal *messages.Error
@@ -151,7 +154,8 @@ func isCode(err error, code messages.ErrorCode) bool {
 	return errors.Is(err, &messages.Error{Code: code})
 }
 
-// changesCatalog reports whether a request is for the leader's catalog. Each node has a copy, which answers queries.
+// changesCatalog reports whether a request must go to the leader's catalog. Queries do not, because each node has a
+// copy.
 func changesCatalog(q messages.Request) bool {
 	switch q.(type) {
 	case messages.ScriptQuery, messages.FleetQuery, messages.FleetEventQuery, messages.CheckDestinations, messages.AliasQuery, messages.LocationQuery,
@@ -163,7 +167,8 @@ func changesCatalog(q messages.Request) bool {
 	return q.Route() == messages.RouteCatalog
 }
 
-// create starts a game session on a node with room. A node without room refuses; then another is tried.
+// create starts a game session on a node that has room. If a node refuses because it has no room, the next one is
+// tried.
 func (c *Cluster) create(ctx context.Context, id messages.FleetID, alias messages.AliasID, location string, q messages.Request) (any, error) {
 	f, err := c.fleet(ctx, id, alias)
 	if err != nil {
@@ -173,7 +178,7 @@ func (c *Cluster) create(ctx context.Context, id messages.FleetID, alias message
 		location = f.Locations[0]
 	}
 	create, _ := q.(messages.CreateGameSession)
-	var made messages.GameSessionID // by the token
+	var made messages.GameSessionID // id of the game session with this token
 	if token := create.IdempotencyToken; token != "" {
 		made = c.local.registry.SessionID(f, location, token)
 		if answer, there, err := c.created(ctx, made, q); there {
@@ -188,7 +193,7 @@ func (c *Cluster) create(ctx context.Context, id messages.FleetID, alias message
 	if err != nil {
 		refund()
 	}
-	if made != "" && isCode(err, messages.Conflict) { // another node was faster
+	if made != "" && isCode(err, messages.Conflict) { // another node has created it first
 		if other, there, otherErr := c.created(ctx, made, q); there {
 			return other, otherErr
 		}
@@ -196,7 +201,8 @@ func (c *Cluster) create(ctx context.Context, id messages.FleetID, alias message
 	return answer, err
 }
 
-// created has a request with a token answered by the node that has a game session by that token.
+// created finds the node that has the game session of a token. That node answers the request. there is false if no node
+// has such a game session.
 func (c *Cluster) created(ctx context.Context, id messages.GameSessionID, q messages.Request) (answer any, there bool, err error) {
 	owner, self, found, err := c.members.Owner(ctx, id, true)
 	switch {
@@ -226,7 +232,7 @@ func (c *Cluster) created(ctx context.Context, id messages.GameSessionID, q mess
 
 func (c *Cluster) tryCreate(ctx context.Context, f messages.FleetID, location string, q messages.Request) (answer any, err error) {
 	nodes := c.members.WithRoom(f, location)
-	if len(nodes) == 0 { // this node says why not
+	if len(nodes) == 0 { // this node's refusal says why
 		return c.local.Do(ctx, q)
 	}
 	for _, n := range nodes[:min(createsMax, len(nodes))] {
@@ -242,7 +248,7 @@ func (c *Cluster) tryCreate(ctx context.Context, f messages.FleetID, location st
 	return answer, err
 }
 
-// fleet returns the fleet that a request names.
+// fleet returns the fleet given by id or alias.
 func (c *Cluster) fleet(ctx context.Context, id messages.FleetID, alias messages.AliasID) (*messages.Fleet, error) {
 	if alias != "" {
 		answer, err := c.read(ctx, messages.AliasQuery{ID: alias})
@@ -271,9 +277,9 @@ func (c *Cluster) fleet(ctx context.Context, id messages.FleetID, alias messages
 	return nil, messages.Errorf(messages.NotFound, "fleet %s is not known here", id)
 }
 
-// charge counts a game session against the limit of its creator. Refund takes that back.
+// charge counts a game session against the limit of its creator. refund reverts this.
 func (c *Cluster) charge(ctx context.Context, f *messages.Fleet, create messages.CreateGameSession) (refund func(), err error) {
-	if create.MaxPlayers == 0 || create.CreatorID == "" && f.CreatorLimit == nil { // a placement's
+	if create.MaxPlayers == 0 || create.CreatorID == "" && f.CreatorLimit == nil { // game sessions of placements are not charged
 		return func() {}, nil
 	}
 	if _, err := c.toLeader(ctx, messages.ChargeCreator{FleetID: f.ID, CreatorID: create.CreatorID}); err != nil {
@@ -284,7 +290,7 @@ func (c *Cluster) charge(ctx context.Context, f *messages.Fleet, create messages
 	}, nil
 }
 
-// toOwner has a request answered by the node of its game session.
+// toOwner returns the answer of the node that owns the request's game session.
 func (c *Cluster) toOwner(ctx context.Context, q messages.Request) (any, error) {
 	answer, unknown := c.local.Do(ctx, q)
 	if !isCode(unknown, messages.NotFound) {
@@ -296,6 +302,8 @@ func (c *Cluster) toOwner(ctx context.Context, q messages.Request) (any, error) 
 		switch {
 		case err != nil:
 			return c.askAll(ctx, q, unknown, err)
+		case !found && hop == 0: // as far as is remembered
+			continue
 		case !found:
 			return c.ended(ctx, id, q, unknown)
 		case self:
@@ -308,7 +316,7 @@ func (c *Cluster) toOwner(ctx context.Context, q messages.Request) (any, error) 
 	return c.ended(ctx, id, q, unknown)
 }
 
-// ended answers for a game session that no node runs.
+// ended answers a request for a game session that no node runs.
 func (c *Cluster) ended(ctx context.Context, id messages.GameSessionID, q messages.Request, unknown error) (any, error) {
 	g, err := c.members.Ended(ctx, id)
 	if g == nil {
@@ -331,7 +339,8 @@ func (c *Cluster) ended(ctx context.Context, id messages.GameSessionID, q messag
 	}
 }
 
-// askAll looks for a game session that has ended with all nodes, which keep their ended ones. If one does not answer, nobody knows.
+// askAll asks all nodes for a game session that has ended, because each node keeps its own ended game sessions. If a
+// node does not answer, the result is unknown and askAll returns an error.
 func (c *Cluster) askAll(ctx context.Context, q messages.Request, unknown, why error) (any, error) {
 	answers := c.ask(ctx, q, silentMax)
 	for _, a := range answers {
@@ -349,7 +358,7 @@ func (c *Cluster) askAll(ctx context.Context, q messages.Request, unknown, why e
 	return nil, unknown
 }
 
-// gameSessionOf returns the game session that a request names.
+// gameSessionOf returns the id of the game session to which a request refers.
 func gameSessionOf(q messages.Request) messages.GameSessionID {
 	switch q := q.(type) {
 	case messages.UpdateGameSession:

@@ -27,7 +27,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// cluster is some Systems in a bubble that are nodes of one cluster. The coordinator is a map.
+// cluster is a number of Systems in a bubble that are nodes of one cluster. A map replaces the coordinator.
 type cluster struct {
 	*testing.T
 	nodes  []*member
@@ -39,7 +39,7 @@ type cluster struct {
 	away  bool // the coordinator does not answer
 }
 
-// member is one node, what it knows of the others, and its directory.
+// member is one node. It implements the node's Members and its fleet.Directory.
 type member struct {
 	c       *cluster
 	name    string
@@ -47,9 +47,9 @@ type member struct {
 	own     store.Memory
 	leads   bool
 	silent  bool
-	room    []string // names of nodes with room, in order; nil: all, this one first
+	room    []string // names of the nodes with room, in order; nil means all, this node first
 	calls   int
-	replica int // changes that wait to be applied
+	replica int // number of changes that have not been applied yet
 }
 
 const relays messages.FleetID = "fleet-relays"
@@ -96,7 +96,7 @@ func (c *cluster) start(name string) {
 	c.nodes = append(c.nodes, m)
 }
 
-// lead makes a node the leader.
+// lead makes the node the leader.
 func (m *member) lead() {
 	for _, o := range m.c.nodes {
 		if o.leads {
@@ -112,7 +112,7 @@ func (m *member) lead() {
 	}
 }
 
-// spreadStore passes what is durable to all nodes, 10 ms later.
+// spreadStore forwards durable changes to all nodes, 10 ms later.
 type spreadStore struct {
 	store.Store
 	c *cluster
@@ -277,7 +277,7 @@ func wantCode(c *cluster, err error, code messages.ErrorCode) {
 	}
 }
 
-// game creates a game session at a node, on another one.
+// game creates a game session through the node m on the node named on.
 func (c *cluster) game(m *member, on string, q messages.CreateGameSession) *messages.GameSession {
 	c.Helper()
 	m.room = []string{on}
@@ -301,7 +301,7 @@ func TestEveryNodeAnswers(t *testing.T) {
 		must(c, a, messages.UpdateGameSession{ID: g.ID, Name: new("two")})
 		must(c, b, messages.TerminateGameSession{GameSessionID: g.ID, Force: true})
 		time.Sleep(time.Second)
-		for _, m := range c.nodes { // though the directory has it no more
+		for _, m := range c.nodes { // although the directory no longer has it
 			g := must(c, m, messages.GameSessionQuery{ID: g.ID})
 			assert.Equal(c, "name", g.Name, "two")
 			assert.Equal(c, "status", g.Status, messages.GameSessionTerminated)
@@ -319,7 +319,7 @@ func TestWhatWasMadeIsKnownEverywhereAtOnce(t *testing.T) {
 		for i := range 100 {
 			m, o := c.nodes[i%3], c.nodes[(i+1)%3]
 			a := must(c, m, messages.CreateAlias{Name: "x", FleetID: relays})
-			assert.Equal(c, "aliases at "+m.name, len(must(c, m, messages.AliasQuery{})), i+1) // its own change
+			assert.Equal(c, "aliases at "+m.name, len(must(c, m, messages.AliasQuery{})), i+1) // including this node's own change
 			assert.Equal(c, "fleet", must(c, o, messages.AliasQuery{ID: a.ID})[0].FleetID, relays)
 			queue := messages.Queue{Name: messages.QueueName(fmt.Sprint("queue-", i)), Timeout: time.Minute, Destinations: []string{"arn:aws:gamelift:eu-test-1::alias/" + string(a.ID)}}
 			must(c, c.nodes[(i+2)%3], messages.CreateQueue{Queue: queue})
@@ -334,7 +334,7 @@ func TestWhatWasMadeIsKnownEverywhereAtOnce(t *testing.T) {
 	})
 }
 
-// CL-10: a full node refuses, the next is tried, and the last answer says that all are full.
+// CL-10: a full node refuses, the next node is tried, and the last refusal says that all nodes are full.
 func TestAFullNodeIsPassedOver(t *testing.T) {
 	runCluster(t, func(c *cluster) {
 		a := c.nodes[0]
@@ -355,7 +355,7 @@ func TestAFullNodeIsPassedOver(t *testing.T) {
 	})
 }
 
-// CL-4 and CL-11: pages of a list, each from another node.
+// CL-4 and CL-11: each page of a list is requested from another node.
 func TestPagesOverNodes(t *testing.T) {
 	runCluster(t, func(c *cluster) {
 		var want []string

@@ -45,7 +45,8 @@ func (s *System) Send(q messages.Request, reply func(any, error)) {
 	s.owner(q).Send(q, reply)
 }
 
-// owner returns the actor that answers a request on this host. In a cluster, changes of the catalog are the leader's.
+// owner returns the actor on this host that answers a request. In a cluster, the leader's catalog makes the changes of
+// resources.
 func (s *System) owner(q messages.Request) *stage.Ref {
 	switch q.Route() {
 	case messages.RoutePlacements:
@@ -111,7 +112,7 @@ func (s *System) checkDestinations(ctx context.Context, arns *[]string) error {
 	}
 	var d messages.Doer = s
 	if s.cluster != nil {
-		d = s.cluster // which waits for what was made a moment ago
+		d = s.cluster // the cluster waits for resources that were created a moment ago
 	}
 	_, err := messages.Do(ctx, d, messages.CheckDestinations{Destinations: *arns})
 	return err

@@ -25,7 +25,7 @@ func warnOfQueues(o matchmaker.Options, all []*messages.Queue, log zerolog.Logge
 	}
 }
 
-// placer implements matchmaker.Placer with the placements of this host, and the owners of game sessions.
+// placer implements matchmaker.Placer. It uses the placements of this host and the hosts that own game sessions.
 type placer struct {
 	placements *stage.Ref
 	hosts      messages.Sender

@@ -12,15 +12,16 @@ import (
 	"troupe/messages/counters"
 )
 
-// ClusterOptions make a System a node of a cluster. All fields but Generation are required.
+// ClusterOptions make a System a node of a cluster. All fields except Generation are required.
 type ClusterOptions struct {
-	Node       string // the name of this node
-	Generation int64  // of the configured resources
+	Node       string // name of this node
+	Generation int64  // generation of the configured resources
 	Members    Members
 	Peers      Caller
 }
 
-// startNode is Start for a node of a cluster. Queues, placements, matchmaking and the decisions on resources begin with a term.
+// startNode implements Start for a node of a cluster. The actors for queues, placements, matchmaking and the decisions
+// on resources start only when a term begins.
 func startNode(o Options) (*System, error) {
 	var s *System
 	resources := o.Fleet
@@ -49,31 +50,32 @@ func startNode(o Options) (*System, error) {
 	return s, nil
 }
 
-// Cluster returns what answers for all nodes; nil if the host is alone.
+// Cluster returns the Doer that answers for all nodes. It returns nil if the host is not part of a cluster.
 func (s *System) Cluster() *Cluster { return s.cluster }
 
-// BeginTerm says that this node leads: queues, placements, matchmaking and resources are decided on here, with the records of a store that
-// lasts as long as the term.
+// BeginTerm says that this node has become the leader. It now decides on queues, placements, matchmaking and resources.
+// records is the store to use for this term.
 func (s *System) BeginTerm(records store.Store) {
 	s.catalog.Tell(rebuild.Begin{Store: records})
 	s.placements.Tell(rebuild.Begin{Store: records})
 	s.matchmaking.Tell(rebuild.Begin{Store: records})
 }
 
-// EndTerm says that this node does not lead any more. What was not stored by then is refused.
+// EndTerm says that this node is no longer the leader. Changes that have not been stored by then are refused.
 func (s *System) EndTerm() {
 	s.matchmaking.Tell(rebuild.End{})
 	s.placements.Tell(rebuild.End{})
 	s.catalog.Tell(rebuild.End{})
 }
 
-// Replicate applies changes of the catalog that are durable. It is called in their order; done, which may be nil, is called once they are
-// visible.
+// Replicate applies durable changes of the catalog. It must be called in the order of the changes. done is called once
+// the changes are visible; it may be nil.
 func (s *System) Replicate(changes []store.Change, done func()) {
 	s.fleet.Tell(catalog.Replicated{Changes: changes, Done: done})
 }
 
-// MembersChanged says that nodes have come or gone, or another one leads. Shares are this node's of the locations that it serves.
+// MembersChanged says that nodes have joined or left, or that another node leads. shares are this node's Shares of the
+// locations that it serves.
 func (s *System) MembersChanged(shares catalog.Shares) {
 	s.fleet.Tell(shares)
 	s.fleet.Tell(catalog.ReportAgain{})

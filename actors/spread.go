@@ -20,7 +20,7 @@ type nodeAnswer struct {
 	silent bool // the node did not answer
 }
 
-// ask sends a request to all other nodes at once.
+// ask sends a request to all other nodes at the same time.
 func (c *Cluster) ask(ctx context.Context, q messages.Request, limit time.Duration) []nodeAnswer {
 	return c.askThese(ctx, c.members.Others(), q, limit)
 }
@@ -44,8 +44,8 @@ func (c *Cluster) askThese(ctx context.Context, others []coord.Node, q messages.
 	return answers
 }
 
-// spread has a request answered by all nodes, and joins the answers. What this node refuses is refused. Searches leave nodes out that do
-// not answer.
+// spread sends a request to all nodes and joins the answers. If this node refuses the request, it is refused. If a node
+// does not answer, it is skipped for searches; for other requests spread returns an error.
 func (c *Cluster) spread(ctx context.Context, q messages.Request) (any, error) {
 	limit, find, isFind := silentMax, messages.FindGameSessions{}, false
 	if find, isFind = q.(messages.FindGameSessions); isFind {
@@ -54,7 +54,7 @@ func (c *Cluster) spread(ctx context.Context, q messages.Request) (any, error) {
 		}
 		each := find
 		if each.Limit > 0 {
-			each.Limit++ // to see whether there are more
+			each.Limit++ // to see whether there are more results
 		}
 		q = each
 	}
@@ -66,7 +66,7 @@ func (c *Cluster) spread(ctx context.Context, q messages.Request) (any, error) {
 	}()
 	own, err := c.read(ctx, q)
 	<-done
-	missing := isCode(err, messages.NotFound) && isPlayerSessionID(q) // of one player session, which another node may have
+	missing := isCode(err, messages.NotFound) && isPlayerSessionID(q) // another node may have the player session
 	if err != nil && !missing {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func isPlayerSessionID(q messages.Request) bool {
 	return is && p.PlayerSessionID != ""
 }
 
-// join returns one answer for those of several nodes; the first is this node's.
+// join combines the answers of several nodes into one. The first answer is this node's.
 func join(answers []any) any {
 	switch answers[0].(type) {
 	case []*messages.PlayerSession:
@@ -122,7 +122,8 @@ func joined[T any](answers []any) (all []T) {
 	return all
 }
 
-// joinSame adds what other nodes have of an item to that of this node.
+// joinSame combines lists of items. If another node has the same item as this node, add merges it into this node's
+// item.
 func joinSame[T any](answers []any, same func(a, b *T) bool, add func(to, from *T)) []T {
 	own, _ := answers[0].([]T)
 	all := slices.Clone(own)
@@ -146,7 +147,7 @@ func addUse(to, from *messages.FleetUse) {
 	to.PlayersMax += from.PlayersMax
 }
 
-// joinFound finds the page among the first ones of all nodes.
+// joinFound selects the page of results from the first pages of all nodes.
 func joinFound(q messages.FindGameSessions, answers []any) (any, error) {
 	var all []*messages.GameSession
 	matched := 0
@@ -167,16 +168,16 @@ func joinFound(q messages.FindGameSessions, answers []any) (any, error) {
 	return found, err
 }
 
-// rooms says when some node may have more room.
+// rooms records when a node may have more room.
 type rooms struct {
 	mu      sync.Mutex
 	version uint64
 	waiting []chan struct{}
-	polled  map[string]bool   // nodes that are asked
-	seen    map[string]uint64 // the last answer of each node
+	polled  map[string]bool   // nodes for which pollRoom is running
+	seen    map[string]uint64 // the last version that each node reported
 }
 
-// awaitRoom answers an AwaitRoom once a node has answered one.
+// awaitRoom answers an AwaitRoom as soon as one node reports more room.
 func (c *Cluster) awaitRoom(ctx context.Context, since uint64) (any, error) {
 	r := &c.rooms
 	r.mu.Lock()
@@ -203,7 +204,8 @@ func (c *Cluster) awaitRoom(ctx context.Context, since uint64) (any, error) {
 	}
 }
 
-// pollRoom asks a node for its room until nobody waits, or the node does not answer. The one with an empty name is this one.
+// pollRoom waits for more room on a node, repeatedly, until no request waits or the node does not answer. A node with
+// an empty name is this node.
 func (c *Cluster) pollRoom(n coord.Node) {
 	r := &c.rooms
 	r.mu.Lock()
@@ -221,14 +223,14 @@ func (c *Cluster) pollRoom(n coord.Node) {
 		r.mu.Lock()
 		room, _ := answer.(messages.Room)
 		if r.seen[n.Name] = room.Version; err != nil {
-			break // its room is gone, too; when it is back, MembersChanged says so
+			break // the node's room is lost too; MembersChanged reports when the node is back
 		}
 		r.tell()
 	}
 	delete(r.polled, n.Name)
 }
 
-// tell answers those that wait. The caller has the lock.
+// tell answers the waiting requests. The caller holds the lock.
 func (r *rooms) tell() {
 	r.version++
 	for _, more := range r.waiting {

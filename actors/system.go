@@ -38,10 +38,9 @@ type Options struct {
 	Bundle bundle.Limits
 	// Timeouts are the time limits for silent connections.
 	Timeouts connection.Timeouts
-	// Cluster makes the host a node of a cluster; nil: it is none.
+	// Cluster makes the host a node of a cluster. Nil means that the host is not part of a cluster.
 	Cluster *ClusterOptions
-	// OnFailure is called when an actor that cannot be replaced crashes: the
-	// process should end with an error.
+	// OnFailure is called when an actor that cannot be replaced crashes. The process should then exit with an error.
 	OnFailure func(reason string)
 }
 
@@ -55,8 +54,8 @@ type System struct {
 	registry    *fleet.Registry // only for PlayerSession and Wait; everything else belongs to the registry's actor
 	bundle      bundle.Limits
 	unpacks     chan struct{}
-	cluster     *Cluster   // nil: the host is alone
-	catalog     *stage.Ref // of the cluster, while this host leads; nil: the host is alone
+	cluster     *Cluster   // nil if the host is not part of a cluster
+	catalog     *stage.Ref // the cluster's catalog, which is active while this host leads; nil if the host is not part of a cluster
 	connections *stage.Ref
 	closed      atomic.Bool
 	stopped     chan struct{}

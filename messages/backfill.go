@@ -63,8 +63,8 @@ type FilledGameSession struct {
 type AskBackfill struct {
 	Ticket TicketID // id of the new backfill ticket; empty with Stop
 	Stop   bool
-	// players that are about to leave; the game may send the request while it is being told that their player sessions
-	// end
+	// Leaving lists players that are about to leave. The game may send the request while it is being told that their
+	// player sessions end.
 	Leaving []PlayerID
 }
 

@@ -113,7 +113,7 @@ type PlacementList struct {
 
 // PlacementState is a placement together with the reason why it waits. It is immutable.
 type PlacementState struct {
-	*Placement `json:"Placement"` // a member, not members: nil stays nil
+	*Placement `json:"Placement"` // one JSON member, so that nil stays nil
 	// Waits describes why a PENDING placement has no game session yet. For an ended placement it describes why the
 	// placement was last waiting.
 	Waits string

@@ -178,7 +178,7 @@ type Ticket struct {
 	Ended      time.Time // zero until Status is final
 	Players    []TicketPlayer
 	Match      MatchID `json:",omitempty"` // the ticket's current match, or the match it was in when it ended
-	// set once COMPLETED, unless there is no queue; for a backfill ticket the id is set from the start
+	// Game is set once COMPLETED, unless there is no queue. For a backfill ticket its ID is set from the start.
 	Game     *MatchedSession `json:",omitempty"`
 	Backfill *Backfill       `json:",omitempty"` // nil for players that look for a game session
 	// EstimatedWait is the estimated further waiting time, based on recent matches. It is 0 if unknown. It is not

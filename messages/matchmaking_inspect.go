@@ -5,13 +5,13 @@ import "time"
 // MatchmakerState is the state of a matchmaking configuration, for operators. Ended tickets are counted since the host
 // started matchmaking.
 type MatchmakerState struct {
-	*Matchmaker `json:"Matchmaker"` // a member, not members: nil stays nil
+	*Matchmaker `json:"Matchmaker"` // one JSON member, so that nil stays nil
 
-	// tickets that have not ended: without a match, in a match that waits for acceptance, and in a match that is being
-	// placed
+	// Numbers of tickets that have not ended: without a match, in a match that waits for acceptance, and in a match
+	// that is being placed.
 	Waiting, Accepting, Placing            int
 	Completed, TimedOut, Cancelled, Failed int64
-	// the ticket that has been without a match for the longest time; empty if there is none
+	// Longest is the ticket that has been without a match for the longest time. It is empty if there is none.
 	Longest     TicketID
 	LongestWait time.Duration // waiting time of that ticket
 	LastPass    time.Duration // duration of the last search for matches; 0 if there was none
@@ -39,7 +39,7 @@ type WhyTicket struct {
 
 // TicketWait describes why a matchmaking ticket is waiting, for operators (docs/matchmaking.md).
 type TicketWait struct {
-	*Ticket `json:"Ticket"` // a member, not members: both have Players
+	*Ticket `json:"Ticket"` // one JSON member, because both structs have Players
 
 	Says     string        // the description, as a sentence
 	TimesOut time.Time     // zero unless the ticket waits for a match

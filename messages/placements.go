@@ -134,7 +134,8 @@ type QueuePriority struct {
 	Locations []string
 }
 
-// Empty reports whether there is no PriorityConfiguration. It is not named IsZero, which JSON would take for an absent one.
+// Empty reports whether there is no PriorityConfiguration. It is not named IsZero, because JSON
+// would then omit the value.
 func (p QueuePriority) Empty() bool { return len(p.Order)+len(p.Locations) == 0 }
 
 // SetPriority sets the PriorityConfiguration of a queue. The queue must not be shared yet.

@@ -34,8 +34,8 @@ type ReportedEvent struct {
 	Code, Message string
 }
 
-// ChargeCreator counts a game session that a creator is about to create on a fleet of a cluster, or takes that back. The error says why the
-// creator's limit does not allow it.
+// ChargeCreator counts a game session that a creator is about to create on a fleet of a cluster. With Refund it reverts
+// an earlier charge. The error says why the creator's limit does not allow the game session.
 type ChargeCreator struct {
 	ToCatalog[None]
 	FleetID   FleetID

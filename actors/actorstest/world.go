@@ -93,7 +93,7 @@ func run(t *testing.T, real bool, change func(o *actors.Options), test func(w *W
 		t.Fatal(err)
 	}
 	w.System = system
-	w.Pass(time.Second) // leave the first nanosecond of virtual time; real hosts do nothing at that time
+	w.Pass(time.Second) // nothing in a test happens at the very start of virtual time
 	done := false
 	defer func() { // a test that stops early must not leave goroutines in its bubble
 		if !done {

@@ -1,157 +1,490 @@
 package cluster
 
 import (
-	"slices"
+	"context"
+	"errors"
+	"sync"
 	"time"
 
+	"troupe/messages"
 	"troupe/messages/coord"
 )
 
-// gamesMax is how many game sessions one transaction changes at most. The limits of package coord allow fewer for most changes.
-const gamesMax = 50
-
-// Transaction is what one Commit gets. Games are the tags of the game sessions that it is about.
-type Transaction struct {
-	When    []coord.Condition
-	Changes []coord.Change
-	Games   []coord.Tag
-}
-
-// Owner is a registered node that writes the directory records of its game sessions. Each of its transactions is refused if the node is not
-// registered as this incarnation any more.
-type Owner struct {
+// DirectoryOptions configure a Directory. All fields are required.
+type DirectoryOptions struct {
+	Coordinator Coordinator
 	Keys        coord.Keys
-	Name        string
-	Peers       string // its address, for a leader that does not know the node
-	Incarnation int64
+	Node        string // the name of this node
+	Peers       string // its address for other nodes
+	// Incarnation returns that of this node, 0 while it is not registered.
+	Incarnation func() int64
+	// Lost is called once for each game session of this node that was taken from it, because the node was declared lost. It must not block.
+	Lost func(id messages.GameSessionID)
 }
 
-// here holds as long as the owner is registered.
-func (o Owner) here() []coord.Condition {
-	return []coord.Condition{coord.Incarnation(o.Keys.Node(o.Name), o.Incarnation)}
+// Directory records which node of a cluster runs a game session (cluster.md 6). It writes the records of this node's game sessions, and
+// reads those of others. Its methods may be called from any goroutine.
+type Directory struct {
+	o       DirectoryOptions
+	ctx     context.Context // ends with Close
+	cancel  context.CancelFunc
+	work    sync.WaitGroup
+	claims  chan struct{} // bounds the claims under way
+	ended   chan struct{} // has an element if some game session has ended
+	mu      sync.Mutex
+	own     map[coord.Tag]*ownGame
+	waiting int // claims
+	owners  *Owners
 }
 
-// Claim makes the owner that of a new game session. It is refused if another node has it, or if it has ended. After coord.ErrUnknown, and if
-// it is refused, Has says whether an attempt has succeeded.
-func (o Owner) Claim(g coord.Game) Transaction {
-	tag := coord.TagOf(g.ARN)
-	when := append(o.here(), coord.Absent(o.Keys.Game(tag)), coord.Absent(o.Keys.Gone(tag)))
-	return Transaction{When: when, Changes: o.write(tag, g), Games: []coord.Tag{tag}}
+// ownGame is a game session of this node. The Directory forgets it once its record is deleted.
+type ownGame struct {
+	record  coord.Game
+	state   claimState
+	changed int64     // the revision of the record, if it is claimed
+	over    bool      // the game session has ended: the record is to be deleted
+	since   time.Time // of the last request without an answer, which may be executed for unsureTime
 }
 
-// Has reports whether the record of a game session says that this owner runs it.
-func (o Owner) Has(game coord.KV) bool {
-	g, err := coord.Decode[coord.Game](game)
-	return err == nil && g.Owner == o.Name && g.Incarnation == o.Incarnation
+type claimState uint8
+
+const (
+	claiming claimState = iota
+	claimed
+	unsure // the coordinator may have the record, or may write it yet
+)
+
+const (
+	claimTime  = 2 * time.Second  // how long a claim may take (cluster.md 6.2)
+	claimsMax  = 64               // under way at a time
+	claimsWait = 10_000           // claims that wait; more are refused
+	groupMax   = 24               // game sessions of one transaction: each takes up to 4 of its operations
+	endPause   = time.Second      // between two attempts to delete records
+	unsureTime = 10 * time.Second // after which a request without an answer is not executed any more
+)
+
+// NewDirectory returns a Directory without game sessions.
+func NewDirectory(o DirectoryOptions) *Directory {
+	d := &Directory{o: o, claims: make(chan struct{}, claimsMax), ended: make(chan struct{}, 1), own: make(map[coord.Tag]*ownGame), owners: NewOwners(o.Coordinator, o.Keys)}
+	d.ctx, d.cancel = context.WithCancel(context.Background())
+	d.work.Go(d.deleteEnded)
+	return d
 }
 
-// write writes the record of a game session, and its index.
-func (o Owner) write(tag coord.Tag, g coord.Game) []coord.Change {
-	g.Owner, g.Incarnation = o.Name, o.Incarnation
-	return []coord.Change{coord.Put(o.Keys.Game(tag), coord.Encode(g)), o.index(tag)}
+// Close ends all work. Records stay: the next process of this node deletes them.
+func (d *Directory) Close() {
+	d.cancel()
+	d.work.Wait()
 }
 
-func (o Owner) index(tag coord.Tag) coord.Change {
-	return coord.Put(o.Keys.HostGame(o.Name, tag), coord.Encode(coord.HostGame{Incarnation: o.Incarnation, Peers: o.Peers}))
-}
-
-// Kept is a game session that an earlier incarnation of the owner has left in the directory.
-type Kept struct {
-	Tag   coord.Tag
-	Entry int64       // the revision of its entry in the index
-	Game  *coord.Game // nil: it died with the process
-}
-
-// Return takes over what an earlier incarnation has left: records of game sessions that run are written again, of others the entry alone. A
-// transaction is refused if one of the entries was reaped meanwhile.
-func (o Owner) Return(kept []Kept) []Transaction {
-	parts := make([]Transaction, len(kept))
-	for i, k := range kept {
-		changes := []coord.Change{o.index(k.Tag)}
-		if k.Game != nil {
-			changes = o.write(k.Tag, *k.Game)
+// Claim implements fleet.Directory.
+func (d *Directory) Claim(g *messages.GameSession, fingerprint [32]byte, done func(error)) {
+	tag := coord.TagOf(g.ID)
+	own := &ownGame{record: gameOf(g, fingerprint)}
+	own.record.Owner = d.o.Node
+	d.mu.Lock()
+	refused := ""
+	switch {
+	case d.own[tag] != nil: // it has ended, and its record is not deleted yet
+		refused = "a game session with this id is ending: try again"
+	case d.waiting >= claimsWait:
+		refused = "too many game sessions wait for the cluster's coordinator"
+	default:
+		d.waiting++
+		d.own[tag] = own
+	}
+	d.mu.Unlock()
+	if refused != "" {
+		done(messages.Errorf(messages.Internal, "%s", refused))
+		return
+	}
+	d.work.Go(func() {
+		d.claims <- struct{}{}
+		incarnation, changed, err := d.claim(tag, own)
+		<-d.claims
+		d.mu.Lock()
+		d.waiting--
+		if own.changed, own.record.Incarnation = changed, incarnation; err == nil {
+			own.state = claimed
+		} else {
+			own.state, own.over, own.since = unsure, true, time.Now()
 		}
-		parts[i] = Transaction{[]coord.Condition{coord.Unchanged(o.Keys.HostGame(o.Name, k.Tag), k.Entry)}, changes, []coord.Tag{k.Tag}}
-	}
-	return pack(o.here(), parts)
-}
-
-// Ended is a game session that its owner has ended.
-type Ended struct {
-	Game   coord.Game
-	Record int64 // the revision of its record, which must be the owner's; 0: there is none, only an entry
-	At     time.Time
-}
-
-// End deletes what the directory has of game sessions, and keeps the tokens of those that have one. A transaction is refused if one of the
-// records was changed meanwhile.
-func (o Owner) End(ended []Ended) []Transaction {
-	parts := make([]Transaction, len(ended))
-	for i, e := range ended {
-		tag := coord.TagOf(e.Game.ARN)
-		parts[i] = remove(o.Keys, o.Name, tag, e.Record)
-		if e.Game.Token != "" {
-			parts[i].Changes = append(parts[i].Changes, coord.Put(o.Keys.Gone(tag), coord.Encode(coord.Gone{Game: e.Game, Ended: e.At})))
+		if own.over {
+			d.tellEnded()
 		}
-	}
-	return pack(o.here(), parts)
+		d.mu.Unlock()
+		done(err)
+		if now := d.o.Incarnation(); err == nil && now != incarnation {
+			d.Registered(d.ctx, now) // it has registered during the claim
+		}
+	})
 }
 
-// remove deletes the record of a game session as it was at a revision, and its entry in the index of a node.
-func remove(k coord.Keys, node string, tag coord.Tag, record int64) Transaction {
-	return Transaction{
-		[]coord.Condition{coord.Unchanged(k.Game(tag), record)},
-		[]coord.Change{coord.Delete(k.Game(tag)), coord.Delete(k.HostGame(node, tag))},
-		[]coord.Tag{tag},
-	}
-}
-
-// Reaped is a game session of a lost node.
-type Reaped struct {
-	Tag    coord.Tag
-	Record *coord.KV      // nil: the index alone has it
-	Also   []coord.Change // in the same transaction, such as its event
-}
-
-// Reap ends what the directory has of a lost node, in a term of the leader. A transaction is refused if the term is over, if the node is
-// registered, or if one of the records was changed meanwhile. A record of another owner stays.
-func Reap(k coord.Keys, term int64, lost, text string, now time.Time, games []Reaped) []Transaction {
-	when := []coord.Condition{coord.Incarnation(k.Lead(), term), coord.Absent(k.Node(lost))}
-	parts := make([]Transaction, len(games))
-	for i, r := range games {
-		parts[i] = remove(k, lost, r.Tag, 0)
-		if r.Record == nil {
+// claim writes the record of a game session. An attempt without an answer may have succeeded.
+func (d *Directory) claim(tag coord.Tag, own *ownGame) (incarnation, changed int64, err error) {
+	record := own.record
+	ctx, cancel := context.WithTimeout(d.ctx, claimTime)
+	defer cancel()
+	var p pause
+	for ; ctx.Err() == nil; p.rest(ctx) {
+		if record.Incarnation = d.o.Incarnation(); record.Incarnation == 0 {
 			continue
 		}
-		parts[i].When[0].Revision = r.Record.Changed
-		g, err := coord.Decode[coord.Game](*r.Record)
-		if err == nil && g.Owner != lost {
-			parts[i].Changes = parts[i].Changes[1:]
+		done, at, err := d.commit(ctx, []coord.Condition{
+			coord.Incarnation(d.o.Keys.Node(d.o.Node), record.Incarnation), coord.Absent(d.o.Keys.Game(tag)), coord.Absent(d.o.Keys.Gone(tag)),
+		}, d.puts(tag, record))
+		if err != nil {
+			d.mu.Lock()
+			own.since = time.Now()
+			d.mu.Unlock()
 			continue
 		}
-		gone := coord.Encode(coord.Gone{Game: g, Ended: now, Text: text})
-		parts[i].Changes = append(append(parts[i].Changes, coord.Put(k.Gone(r.Tag), gone)), r.Also...)
+		if done {
+			return record.Incarnation, at, nil
+		}
+		there, found, err := d.read(ctx, tag)
+		if err == nil && !found {
+			if gone, err := d.Gone(ctx, tag); err == nil && gone != nil {
+				return 0, 0, messages.Errorf(messages.Conflict, "the game session has ended")
+			}
+		}
+		switch {
+		case err != nil || !found: // this node has another incarnation by now
+		case there.record.Owner == d.o.Node && there.record.Incarnation == record.Incarnation && there.record.ARN == record.ARN:
+			return record.Incarnation, there.changed, nil
+		default:
+			return 0, 0, messages.Errorf(messages.Conflict, "node %s has the game session", there.record.Owner)
+		}
 	}
-	return pack(when, parts)
+	return 0, 0, messages.Errorf(messages.Internal, "the cluster's coordinator does not answer")
 }
 
-// pack joins transactions that each fit the limits alone, in their order, and gives each the same first conditions.
-func pack(first []coord.Condition, parts []Transaction) (all []Transaction) {
-	size := 0
-	for _, p := range parts {
-		more := 0
-		for _, c := range p.Changes {
-			more += len(c.Key) + len(c.Value)
-		}
-		last := len(all) - 1
-		if last < 0 || len(all[last].Games) == gamesMax || size+more > coord.BytesMax ||
-			len(all[last].When)+len(all[last].Changes)+len(p.When)+len(p.Changes) > coord.OpsMax {
-			all = append(all, Transaction{When: slices.Clone(first)})
-			size, last = 0, last+1
-		}
-		t := &all[last]
-		t.When, t.Changes, t.Games = append(t.When, p.When...), append(t.Changes, p.Changes...), append(t.Games, p.Games...)
-		size += more
+func (d *Directory) puts(tag coord.Tag, record coord.Game) []coord.Change {
+	return []coord.Change{
+		coord.Put(d.o.Keys.Game(tag), coord.Encode(record)),
+		coord.Put(d.o.Keys.HostGame(record.Owner, tag), coord.Encode(coord.HostGame{Incarnation: record.Incarnation, Peers: d.o.Peers})),
 	}
-	return all
+}
+
+func (d *Directory) commit(ctx context.Context, when []coord.Condition, changes []coord.Change) (bool, int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	return d.o.Coordinator.Commit(ctx, when, changes)
+}
+
+// read returns the record of a game session as the coordinator has it.
+func (d *Directory) read(ctx context.Context, tag coord.Tag) (g ownGame, found bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	answer, err := d.o.Coordinator.Read(ctx, coord.Query{Key: d.o.Keys.Game(tag)})
+	if err != nil || len(answer.KVs) == 0 {
+		return g, false, err
+	}
+	g.changed = answer.KVs[0].Changed
+	g.record, err = coord.Decode[coord.Game](answer.KVs[0])
+	return g, err == nil, err
+}
+
+// End implements fleet.Directory.
+func (d *Directory) End(id messages.GameSessionID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if own := d.own[coord.TagOf(id)]; own != nil && !own.over {
+		own.over = true
+		d.tellEnded()
+	}
+}
+
+func (d *Directory) tellEnded() {
+	select {
+	case d.ended <- struct{}{}:
+	default:
+	}
+}
+
+// deleteEnded deletes the records of game sessions that have ended, in groups, until the Directory is closed.
+func (d *Directory) deleteEnded() {
+	for {
+		select {
+		case <-d.ended:
+		case <-d.ctx.Done():
+			return
+		}
+		for group := d.endedGroup(); len(group) > 0; group = d.endedGroup() {
+			if !d.deleteGroup(group) && !sleep(d.ctx, endPause) {
+				return
+			}
+		}
+	}
+}
+
+// endedGroup returns some game sessions that have ended, and whose claims were answered.
+func (d *Directory) endedGroup() map[coord.Tag]ownGame {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	group := make(map[coord.Tag]ownGame)
+	for tag, own := range d.own {
+		if own.over && own.state != claiming && len(group) < groupMax {
+			group[tag] = *own
+		}
+	}
+	return group
+}
+
+// deleteGroup deletes the records of game sessions, and reports whether the coordinator has answered for all of them.
+func (d *Directory) deleteGroup(group map[coord.Tag]ownGame) bool {
+	var when []coord.Condition
+	var changes []coord.Change
+	all := true
+	for tag, own := range group {
+		if own.state == unsure {
+			all = d.lookUp(tag, own) && all
+			continue
+		}
+		when = append(when, coord.Unchanged(d.o.Keys.Game(tag), own.changed))
+		changes = append(changes, coord.Delete(d.o.Keys.Game(tag)), coord.Delete(d.o.Keys.HostGame(d.o.Node, tag)))
+		if own.record.Token != "" {
+			changes = append(changes, coord.Put(d.o.Keys.Gone(tag), coord.Encode(coord.Gone{Game: own.record, Ended: time.Now()})))
+		}
+	}
+	if len(when) == 0 {
+		return all
+	}
+	done, _, err := d.commit(d.ctx, when, changes)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for tag, own := range group {
+		switch now := d.own[tag]; {
+		case own.state == unsure || now == nil:
+		case err == nil && done && time.Since(now.since) > unsureTime:
+			delete(d.own, tag)
+		case err == nil && done:
+			now.state, all = unsure, false
+		default: // another node has changed one, or an attempt without an answer has deleted them
+			now.state, now.since = unsure, time.Now()
+		}
+	}
+	return err == nil && all
+}
+
+// lookUp learns whether the coordinator has the record of a game session that has ended.
+func (d *Directory) lookUp(tag coord.Tag, own ownGame) (answered bool) {
+	there, found, err := d.read(d.ctx, tag)
+	if err != nil {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.own[tag]
+	switch {
+	case now == nil:
+	case found && there.record.Owner == d.o.Node && there.record.ARN == own.record.ARN:
+		now.state, now.changed = claimed, there.changed
+	case time.Since(now.since) > unsureTime:
+		delete(d.own, tag)
+	default:
+		return false // it may be written yet
+	}
+	return true
+}
+
+// Registered says that this node is registered under another incarnation. It writes the records of all game sessions of this node again.
+// Those that were taken from the node are lost. After a restore from a backup, records that are missing are made again.
+func (d *Directory) Registered(ctx context.Context, incarnation int64) {
+	d.mu.Lock()
+	games := make(map[coord.Tag]ownGame)
+	for tag, own := range d.own {
+		if !own.over && own.state == claimed && own.record.Incarnation != incarnation {
+			games[tag] = *own
+		}
+	}
+	d.mu.Unlock()
+	for tag, own := range games {
+		var p pause
+		for tried := false; d.runs(tag, own, tried) && ctx.Err() == nil && d.o.Incarnation() == incarnation; tried = true {
+			if d.renew(ctx, tag, own, incarnation) {
+				break
+			}
+			p.rest(ctx)
+		}
+	}
+}
+
+// renew writes the record of a game session for another incarnation. It reports whether the coordinator has answered.
+func (d *Directory) renew(ctx context.Context, tag coord.Tag, own ownGame, incarnation int64) bool {
+	there, found, err := d.read(ctx, tag)
+	if err != nil {
+		return false
+	}
+	when := []coord.Condition{coord.Incarnation(d.o.Keys.Node(d.o.Node), incarnation)}
+	switch {
+	case found && there.record.Owner == d.o.Node && there.record.ARN == own.record.ARN:
+		when = append(when, coord.Unchanged(d.o.Keys.Game(tag), there.changed))
+	case found:
+		d.lose(tag)
+		return true
+	default:
+		gone, err := d.Gone(ctx, tag)
+		if err != nil {
+			return false
+		}
+		if gone != nil {
+			d.lose(tag)
+			return true
+		}
+		when = append(when, coord.Absent(d.o.Keys.Game(tag)), coord.Absent(d.o.Keys.Gone(tag)))
+	}
+	own.record.Incarnation = incarnation
+	done, at, err := d.commit(ctx, when, d.puts(tag, own.record))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.own[tag]
+	if now != nil && err != nil {
+		now.since = time.Now()
+	}
+	if err != nil || !done {
+		return false
+	}
+	if now != nil {
+		now.record.Incarnation, now.changed = incarnation, at
+	} else { // it has ended meanwhile, and its record was deleted before
+		own.state, own.changed, own.over = claimed, at, true
+		d.own[tag] = &own
+		d.tellEnded()
+	}
+	return true
+}
+
+// runs reports whether a game session of this node has not ended. If it has ended, the record that a renewal may have written is deleted.
+func (d *Directory) runs(tag coord.Tag, own ownGame, tried bool) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.own[tag]
+	if now == nil && tried {
+		own.state, own.over, own.since = unsure, true, time.Now()
+		d.own[tag] = &own
+		d.tellEnded()
+	}
+	return now != nil && !now.over
+}
+
+// lose forgets a game session that this node runs no longer.
+func (d *Directory) lose(tag coord.Tag) {
+	d.mu.Lock()
+	own := d.own[tag]
+	delete(d.own, tag)
+	d.mu.Unlock()
+	if own != nil && !own.over {
+		d.o.Lost(own.record.ARN)
+	}
+}
+
+// Gone returns what is left of a game session that has ended, nil if nothing is.
+func (d *Directory) Gone(ctx context.Context, tag coord.Tag) (*coord.Gone, error) {
+	ctx, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	answer, err := d.o.Coordinator.Read(ctx, coord.Query{Key: d.o.Keys.Gone(tag)})
+	if err != nil || len(answer.KVs) == 0 {
+		return nil, err
+	}
+	gone, err := coord.Decode[coord.Gone](answer.KVs[0])
+	return &gone, err
+}
+
+// Owner returns the name of the node that runs a game session, "" if none does. Unless it is fresh, it may be that of a moment ago.
+func (d *Directory) Owner(ctx context.Context, tag coord.Tag, fresh bool) (string, error) {
+	d.mu.Lock()
+	own := d.own[tag]
+	here := own != nil && own.state == claimed && !own.over
+	d.mu.Unlock()
+	switch {
+	case here:
+		return d.o.Node, nil
+	case !fresh:
+		return d.owners.Find(ctx, tag, false)
+	}
+	g, err := d.owners.Read(ctx, tag)
+	if err != nil || g == nil {
+		return "", err
+	}
+	return g.Owner, nil
+}
+
+// Clear deletes the records that an earlier process of this node has left. It is called before the first Claim of this process.
+func (d *Directory) Clear(ctx context.Context) error {
+	return d.take(ctx, d.o.Node, []coord.Condition{coord.Incarnation(d.o.Keys.Node(d.o.Node), d.o.Incarnation())}, "")
+}
+
+// Reap deletes the records of the game sessions of a node that is lost, and leaves a note that they are TERMINATED. Leads holds as long as
+// this node leads.
+func (d *Directory) Reap(ctx context.Context, node string, leads coord.Condition) error {
+	return d.take(ctx, node, []coord.Condition{leads, coord.Absent(d.o.Keys.Node(node))}, "its host was lost")
+}
+
+// ErrTaken is returned by Clear and Reap if a condition does not hold any more.
+var ErrTaken = errors.New("cluster: the node or the leader has changed meanwhile")
+
+// take deletes the records of the game sessions of a node, in groups.
+func (d *Directory) take(ctx context.Context, node string, when []coord.Condition, text string) error {
+	for {
+		found, err := d.o.Coordinator.Read(ctx, coord.Query{Key: d.o.Keys.Host(node), Prefix: true, Most: groupMax, Keys: true})
+		if err != nil || len(found.KVs) == 0 {
+			return err
+		}
+		conditions := append([]coord.Condition(nil), when...)
+		var changes []coord.Change
+		for _, kv := range found.KVs {
+			tag := coord.Tag(kv.Key[len(d.o.Keys.Host(node)):])
+			there, isThere, err := d.read(ctx, tag)
+			if err != nil {
+				return err
+			}
+			changes = append(changes, coord.Delete(kv.Key))
+			if !isThere || there.record.Owner != node {
+				continue
+			}
+			conditions = append(conditions, coord.Unchanged(d.o.Keys.Game(tag), there.changed))
+			changes = append(changes, coord.Delete(d.o.Keys.Game(tag)))
+			if text != "" {
+				changes = append(changes, coord.Put(d.o.Keys.Gone(tag), coord.Encode(coord.Gone{Game: there.record, Ended: time.Now(), Text: text})))
+			}
+		}
+		done, _, err := d.commit(ctx, conditions, changes)
+		if err != nil {
+			return err
+		}
+		if !done && d.holds(ctx, when) != nil {
+			return ErrTaken
+		}
+	}
+}
+
+// holds returns an error unless conditions hold now.
+func (d *Directory) holds(ctx context.Context, when []coord.Condition) error {
+	done, _, err := d.commit(ctx, when, nil)
+	if err == nil && !done {
+		err = ErrTaken
+	}
+	return err
+}
+
+// gameOf returns the record of a game session.
+func gameOf(g *messages.GameSession, fingerprint [32]byte) coord.Game {
+	record := coord.Game{
+		ARN: g.ID, Fleet: g.FleetID, Location: g.Location, Name: g.Name, Creator: g.CreatorID, Properties: g.Properties, PlayersMax: g.MaxPlayers,
+		Created: g.Created, IPAddress: g.IPAddress, DNSName: g.DNSName, Port: g.Port, ScriptVersion: g.ScriptVersion, Token: g.IdempotencyToken,
+	}
+	if record.Token != "" {
+		record.Fingerprint = fingerprint[:]
+	}
+	return record
+}
+
+// Session returns the game session of a record that is left of it.
+func Session(g *coord.Gone) *messages.GameSession {
+	return &messages.GameSession{
+		ID: g.ARN, FleetID: g.Fleet, Location: g.Location, Name: g.Name, CreatorID: g.Creator, Properties: g.Properties, MaxPlayers: g.PlayersMax,
+		Status: messages.GameSessionTerminated, IdempotencyToken: g.Token, Created: g.Created, Terminated: g.Ended, EndText: g.Text,
+		ScriptVersion: g.ScriptVersion, IPAddress: g.IPAddress, DNSName: g.DNSName, Port: g.Port,
+	}
 }

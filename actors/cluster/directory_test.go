@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"troupe/actors/cluster"
 	"troupe/actors/cluster/clustertest"
@@ -18,295 +18,367 @@ import (
 	"troupe/messages/coord"
 )
 
-// registry is a directory with two nodes that are registered, and a leader.
-type registry struct {
+const testKeys = coord.Keys("/troupe/test/")
+
+// library is some nodes with a directory each over one coordinator, in a bubble.
+type library struct {
 	*testing.T
-	c    *clustertest.Client
-	term int64
+	store *clustertest.Store
+	raw   *clustertest.Client // without faults
+	nodes []*shelf
 }
 
-func newRegistry(t *testing.T, f func(r *registry)) {
+// shelf is a node's directory, and the game sessions that the node runs.
+type shelf struct {
+	name   string
+	client *clustertest.Client
+	d      *cluster.Directory
+	mu     sync.Mutex
+	inc    int64
+	runs   map[messages.GameSessionID]bool
+	began  map[messages.GameSessionID]bool // claims that were not ended
+	lost   []messages.GameSessionID
+}
+
+func withLibrary(t *testing.T, test func(l *library)) {
 	t.Helper()
-	inBubble(t, func(t *testing.T, s *clustertest.Store) {
-		r := &registry{T: t, c: s.Client()}
-		r.term = put(t, r.c, keys.Lead(), "")
-		f(r)
+	synctest.Test(t, func(t *testing.T) {
+		l := &library{T: t, store: clustertest.NewStore()}
+		l.raw = l.store.Client()
+		for _, name := range []string{"a", "b", "c"} {
+			n := &shelf{name: name, client: l.store.Client(), runs: make(map[messages.GameSessionID]bool), began: make(map[messages.GameSessionID]bool)}
+			n.d = cluster.NewDirectory(cluster.DirectoryOptions{Coordinator: n.client, Keys: testKeys, Node: name, Incarnation: n.incarnation, Lost: n.lose})
+			l.nodes = append(l.nodes, n)
+			l.register(n)
+		}
+		test(l)
+		for _, n := range l.nodes {
+			n.d.Close()
+		}
+		l.store.Close()
 	})
 }
 
-func (r *registry) register(name string) cluster.Owner {
-	r.Helper()
-	return cluster.Owner{Keys: keys, Name: name, Incarnation: put(r.T, r.c, keys.Node(name), "")}
+func (n *shelf) incarnation() int64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.inc
 }
 
-func (r *registry) delete(key string) {
-	r.Helper()
-	if _, _, err := r.c.Commit(r.Context(), nil, []coord.Change{coord.Delete(key)}); err != nil {
-		r.Fatal(err)
+func (n *shelf) lose(id messages.GameSessionID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.runs, id)
+	delete(n.began, id)
+	n.lost = append(n.lost, id)
+}
+
+// register registers a node anew.
+func (l *library) register(n *shelf) {
+	l.Helper()
+	key := testKeys.Node(n.name)
+	_, _, err := l.raw.Commit(l.Context(), nil, []coord.Change{coord.Delete(key)})
+	_, at, err2 := l.raw.Commit(l.Context(), nil, []coord.Change{coord.Put(key, []byte("{}"))})
+	if err = errors.Join(err, err2); err != nil {
+		l.Fatal(err)
 	}
+	n.mu.Lock()
+	n.inc = at
+	n.mu.Unlock()
 }
 
-// run makes transactions, and returns which were made.
-func (r *registry) run(all ...cluster.Transaction) string {
-	r.Helper()
-	var done []bool
-	for _, t := range all {
-		ok, _, err := r.c.Commit(r.Context(), t.When, t.Changes)
-		if err != nil {
-			r.Fatal(err)
+// claim begins a game session on a node; it runs unless its claim is refused.
+func (l *library) claim(n *shelf, id messages.GameSessionID, done func(error)) {
+	n.mu.Lock()
+	n.began[id] = true
+	n.mu.Unlock()
+	n.d.Claim(&messages.GameSession{ID: id, FleetID: "fleet-a", Location: "home", IPAddress: "192.0.2.1", Port: 80, IdempotencyToken: token(id),
+		Properties: []messages.Property{{Key: "k", Value: "v"}}, Created: time.Now(), MaxPlayers: 4}, [32]byte{1}, func(err error) {
+		n.mu.Lock()
+		if err == nil && n.began[id] {
+			n.runs[id] = true
+		} else {
+			delete(n.began, id)
 		}
-		done = append(done, ok)
+		n.mu.Unlock()
+		if done != nil {
+			done(err)
+		}
+	})
+}
+
+// token returns the token of every second game session.
+func token(id messages.GameSessionID) string {
+	if strings.HasSuffix(string(id), "0") {
+		return "token"
 	}
-	return fmt.Sprint(done)
+	return ""
 }
 
-func (r *registry) want(what, got, want string) {
-	r.Helper()
-	if got != want {
-		r.Errorf("%s: %s, want %s", what, got, want)
+func (l *library) claimed(n *shelf, id messages.GameSessionID) error {
+	answer := make(chan error, 1)
+	l.claim(n, id, func(err error) { answer <- err })
+	return <-answer
+}
+
+func (l *library) end(n *shelf, id messages.GameSessionID) {
+	n.mu.Lock()
+	delete(n.runs, id)
+	delete(n.began, id)
+	n.mu.Unlock()
+	n.d.End(id)
+}
+
+// keys returns the keys below the cluster's prefix that begin with one of some words.
+func (l *library) keys(words ...string) (keys []string) {
+	l.Helper()
+	found, err := l.raw.Read(l.Context(), coord.Query{Key: string(testKeys), Prefix: true, Keys: true})
+	if err != nil {
+		l.Fatal(err)
 	}
-}
-
-func (r *registry) get(key string) *coord.KV {
-	r.Helper()
-	found, err := r.c.Read(r.Context(), coord.Query{Key: key})
-	if err != nil || len(found.KVs) == 0 {
-		return nil
+	for _, kv := range found.KVs {
+		key := strings.TrimPrefix(kv.Key, string(testKeys))
+		if word, _, _ := strings.Cut(key, "/"); slices.Contains(words, word) {
+			keys = append(keys, key)
+		}
 	}
-	return &found.KVs[0]
+	return keys
 }
 
-// has returns what the directory has: game, host and gone.
-func (r *registry) has(tag coord.Tag, owner string) string {
-	r.Helper()
-	return fmt.Sprint(r.get(keys.Game(tag)) != nil, r.get(keys.HostGame(owner, tag)) != nil, r.get(keys.Gone(tag)) != nil)
+func id(n int) messages.GameSessionID {
+	return messages.GameSessionID(fmt.Sprintf("arn:aws:gamelift:home::gamesession/fleet-a/%03d", n))
 }
 
-func game(n int, token string) (coord.Game, coord.Tag) {
-	g := coord.Game{ARN: messages.GameSessionID(fmt.Sprint("arn:", n)), Fleet: "f", Location: "l", Token: token}
-	return g, coord.TagOf(g.ARN)
+func tagOf(id messages.GameSessionID) coord.Tag { return coord.TagOf(id) }
+
+func (l *library) owner(n *shelf, id messages.GameSessionID, fresh bool) string {
+	l.Helper()
+	name, err := n.d.Owner(l.Context(), tagOf(id), fresh)
+	if err != nil {
+		l.Error(err)
+	}
+	return name
 }
 
-func TestClaim(t *testing.T) {
-	newRegistry(t, func(r *registry) {
-		a, b := r.register("a"), r.register("b")
-		g, tag := game(1, "token")
-		r.want("a's claim", r.run(a.Claim(g)), "[true]")
-		r.want("b's claim, and a's again", r.run(b.Claim(g), a.Claim(g)), "[false false]")
-		r.want("the directory", r.has(tag, "a"), "true true false")
-		if kv := r.get(keys.Game(tag)); !a.Has(*kv) || b.Has(*kv) {
-			t.Error("a has it")
+func TestClaims(t *testing.T) {
+	withLibrary(t, func(l *library) {
+		a, b := l.nodes[0], l.nodes[1]
+		if err := l.claimed(a, id(0)); err != nil {
+			t.Fatal(err)
 		}
-		r.want("b's end", r.run(b.End([]cluster.Ended{{Game: g}})...), "[false]")
-		r.want("a's end", r.run(a.End([]cluster.Ended{{Game: g, Record: r.get(keys.Game(tag)).Changed}})...), "[true]")
-		r.want("the directory", r.has(tag, "a"), "false false true")
-		r.want("a claim of what has ended", r.run(b.Claim(g)), "[false]")
-	})
-}
-
-// The transactions of an old incarnation are refused.
-func TestOldIncarnation(t *testing.T) {
-	newRegistry(t, func(r *registry) {
-		a := r.register("a")
-		g, tag := game(1, "")
-		r.run(a.Claim(g))
-		r.delete(keys.Node("a"))
-		again := r.register("a")
-		other, _ := game(2, "")
-		record := r.get(keys.Game(tag)).Changed
-		kept := []cluster.Kept{{Tag: tag, Entry: r.get(keys.HostGame("a", tag)).Changed, Game: &g}}
-		r.want("a claim", r.run(a.Claim(other)), "[false]")
-		r.want("an end", r.run(a.End([]cluster.Ended{{Game: g, Record: record}})...), "[false]")
-		r.want("a return", r.run(a.Return(kept)...), "[false]")
-		r.want("the return of the new one", r.run(again.Return(kept)...), "[true]")
-		if !again.Has(*r.get(keys.Game(tag))) {
-			t.Error("it has returned")
+		if err := l.claimed(b, id(0)); !errors.Is(err, &messages.Error{Code: messages.Conflict}) {
+			t.Errorf("the second claim: %v", err)
 		}
-	})
-}
-
-func TestReap(t *testing.T) {
-	newRegistry(t, func(r *registry) {
-		a, b := r.register("a"), r.register("b")
-		g, tag := game(1, "")
-		moved, movedTag := game(2, "")
-		r.run(a.Claim(g), b.Claim(moved))
-		put(r.T, r.c, keys.HostGame("a", movedTag), "")
-		put(r.T, r.c, keys.HostGame("a", "alone"), "")
-		reap := func(term int64) string {
-			event := coord.Put(string(keys)+"event/1", nil)
-			return r.run(cluster.Reap(keys, term, "a", "its host was lost", time.Now(), []cluster.Reaped{
-				{Tag: tag, Record: r.get(keys.Game(tag)), Also: []coord.Change{event}}, {Tag: movedTag, Record: r.get(keys.Game(movedTag))}, {Tag: "alone"},
-			})...)
-		}
-		r.want("of a node that is registered", reap(r.term), "[false]")
-		entry := r.get(keys.HostGame("a", tag)).Changed
-		r.delete(keys.Node("a"))
-		r.want("in an old term", reap(r.term-1), "[false]")
-		r.want("in the term", reap(r.term), "[true]")
-		r.want("what was a's", r.has(tag, "a"), "false false true")
-		r.want("what was b's", r.has(movedTag, "a"), "true false false")
-		r.want("the entry alone", r.has("alone", "a"), "false false false")
-		gone, err := coord.Decode[coord.Gone](*r.get(keys.Gone(tag)))
-		if err != nil || gone.Text != "its host was lost" || gone.ARN != g.ARN || !gone.Ended.Equal(time.Now()) {
-			t.Errorf("%+v, %v", gone, err)
-		}
-		r.want("the return of what was reaped", r.run(r.register("a").Return([]cluster.Kept{{Tag: tag, Entry: entry, Game: &g}})...), "[false]")
-	})
-}
-
-// However many game sessions there are and however large their records, each transaction keeps the limits, and none is left out.
-func TestTransactionsKeepTheLimits(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		o := cluster.Owner{Keys: keys, Name: "a", Incarnation: 7}
-		var ended []cluster.Ended
-		var kept []cluster.Kept
-		var reaped []cluster.Reaped
-		var want []coord.Tag
-		token := rapid.SampledFrom([]string{"", "token"})
-		for i := range rapid.IntRange(0, 150).Draw(t, "games") {
-			g, tag := game(i, token.Draw(t, "token"))
-			g.Name = strings.Repeat("x", rapid.SampledFrom([]int{0, 100, 60_000, 300_000}).Draw(t, "name"))
-			want = append(want, tag)
-			ended = append(ended, cluster.Ended{Game: g, Record: 3})
-			kept = append(kept, cluster.Kept{Tag: tag, Entry: 3, Game: &g})
-			record := &coord.KV{Value: coord.Encode(g), Changed: 3}
-			reaped = append(reaped, cluster.Reaped{Tag: tag, Record: record, Also: []coord.Change{coord.Put(fmt.Sprint("event/", i), nil)}})
-		}
-		for what, all := range map[string][]cluster.Transaction{
-			"End": o.End(ended), "Return": o.Return(kept), "Reap": cluster.Reap(keys, 1, "a", "", time.Time{}, reaped),
-		} {
-			var got []coord.Tag
-			for _, x := range all {
-				if err := coord.Check(x.When, x.Changes); err != nil || len(x.Games) == 0 || len(x.Games) > 50 {
-					t.Errorf("%s: %d game sessions, %v", what, len(x.Games), err)
-				}
-				got = append(got, x.Games...)
-			}
-			if fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Errorf("%s: %v, want %v", what, got, want)
+		for _, n := range l.nodes {
+			if got := l.owner(n, id(0), false); got != "a" {
+				t.Errorf("at %s the owner is %q", n.name, got)
 			}
 		}
-	})
-}
-
-// counting counts reads.
-type counting struct {
-	cluster.Coordinator
-	reads atomic.Int64
-}
-
-func (c *counting) Read(ctx context.Context, q coord.Query) (coord.Found, error) {
-	c.reads.Add(1)
-	return c.Coordinator.Read(ctx, q)
-}
-
-// An unknown id costs one read, and none when it is repeated.
-func TestOwners(t *testing.T) {
-	newRegistry(t, func(r *registry) {
-		r.c.SetFaults(clustertest.Faults{Delay: 10 * time.Millisecond})
-		c := &counting{Coordinator: r.c}
-		o := cluster.NewOwners(c, keys)
-		g, tag := game(1, "")
-		find := func(want string, reads int64) {
-			t.Helper()
-			var all sync.WaitGroup
-			for range 20 {
-				all.Go(func() {
-					if name, err := o.Find(r.Context(), tag, true); name != want || err != nil {
-						t.Errorf("%q, %v, want %q", name, err, want)
-					}
-				})
-			}
-			all.Wait()
-			if n := c.reads.Swap(0); n != reads {
-				t.Errorf("%d reads, want %d", n, reads)
-			}
-		}
-		find("", 1)
-		r.run(r.register("a").Claim(g))
-		find("", 0)
-		time.Sleep(5 * time.Second)
-		find("a", 1)
-		time.Sleep(time.Hour)
-		find("a", 0)
-		o.Forget(tag)
-		find("a", 1)
-		o.Set(tag, "b")
-		find("b", 0)
-		if got, err := o.Read(r.Context(), tag); err != nil || got.Owner != "a" {
-			t.Errorf("%+v, %v", got, err)
-		}
-		c.reads.Store(0)
-		find("a", 0)
-	})
-}
-
-func TestOwnersLimits(t *testing.T) {
-	newRegistry(t, func(r *registry) {
-		c := &counting{Coordinator: r.c}
-		o := cluster.NewOwners(c, keys)
-		logins := func() (refused int) {
-			for i := range 250 {
-				if _, err := o.Find(r.Context(), coord.Tag(fmt.Sprint("x", i)), true); errors.Is(err, cluster.ErrTooManyReads) {
-					refused++
-				}
-			}
-			return refused
-		}
-		if n := logins(); n != 50 {
-			t.Errorf("%d of 250 refused, want 50", n)
-		}
-		if name, err := o.Find(r.Context(), "y", false); err != nil {
-			t.Errorf("not a login: %q, %v", name, err)
-		}
+		l.end(a, id(0))
 		time.Sleep(time.Second)
-		if n := logins(); n != 0 {
-			t.Errorf("%d of 250 refused, of which 50 are not known", n)
+		if got, fresh := l.owner(b, id(0), false), l.owner(b, id(0), true); got != "a" || fresh != "" {
+			t.Errorf("after its end the owner is %q by memory, and %q", got, fresh)
 		}
-		for i := range 150_000 {
-			o.Set(coord.Tag(fmt.Sprint(i)), "a")
+		if keys := l.keys("game", "host"); len(keys) > 0 {
+			t.Errorf("after its end there are %q", keys)
 		}
-		c.reads.Store(0)
-		for i := range 150_000 {
-			_, _ = o.Find(r.Context(), coord.Tag(fmt.Sprint(149_999-i)), false)
-			if c.reads.Load() > 0 {
-				if i < 50_000 || i > 100_000 {
-					t.Errorf("%d are remembered", i)
-				}
-				break
-			}
+		gone, err := b.d.Gone(l.Context(), tagOf(id(0)))
+		if err != nil || gone == nil || gone.Token != "token" || len(gone.Fingerprint) == 0 {
+			t.Errorf("the token is %+v, %v", gone, err)
 		}
-		r.c.SetFaults(clustertest.Faults{Requests: true})
-		if _, err := o.Find(r.Context(), "z", false); !errors.Is(err, coord.ErrUnavailable) {
-			t.Error(err)
+		l.store.SetAway(true)
+		start := time.Now()
+		if err := l.claimed(a, id(1)); !errors.Is(err, &messages.Error{Code: messages.Internal}) || time.Since(start) != 2*time.Second {
+			t.Errorf("without the coordinator: %v after %v", err, time.Since(start))
 		}
 	})
 }
 
-func TestSecret(t *testing.T) {
-	newRegistry(t, func(r *registry) {
-		secrets := make(chan string, 10)
-		var all sync.WaitGroup
-		for range 10 {
-			all.Go(func() {
-				secret, err := cluster.Secret(r.Context(), r.c, keys, "ids")
-				if err != nil {
-					t.Error(err)
-				}
-				secrets <- string(secret)
-			})
-		}
-		all.Wait()
-		first := <-secrets
-		for range 9 {
-			if s := <-secrets; s != first || len(s) != 32 {
-				t.Errorf("%x, %x", s, first)
+// CL-16: what a process of an old incarnation, or the leader of an old term, writes is refused.
+func TestOldIncarnations(t *testing.T) {
+	withLibrary(t, func(l *library) {
+		a, b := l.nodes[0], l.nodes[1]
+		for i := range 60 {
+			if err := l.claimed(a, id(i)); err != nil {
+				t.Fatal(err)
 			}
 		}
-		put(r.T, r.c, keys.Secret("short"), "x")
-		if _, err := cluster.Secret(r.Context(), r.c, keys, "short"); err == nil {
-			t.Error("a short secret")
+		old := a.inc
+		l.register(a)
+		a.inc = old // it does not know yet
+		if err := l.claimed(a, id(100)); err == nil {
+			t.Error("a claim of an old incarnation is made")
+		}
+		_, term, err := l.raw.Commit(l.Context(), nil, []coord.Change{coord.Put(testKeys.Lead(), []byte("b"))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		leads := coord.Incarnation(testKeys.Lead(), term)
+		if err := b.d.Reap(l.Context(), "a", leads); !errors.Is(err, cluster.ErrTaken) {
+			t.Errorf("a registered node is reaped: %v", err)
+		}
+		if _, _, err := l.raw.Commit(l.Context(), nil, []coord.Change{coord.Delete(testKeys.Node("a"))}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.d.Reap(l.Context(), "a", coord.Incarnation(testKeys.Lead(), term+1)); !errors.Is(err, cluster.ErrTaken) {
+			t.Errorf("an old leader reaps: %v", err)
+		}
+		if err := b.d.Reap(l.Context(), "a", leads); err != nil {
+			t.Fatal(err)
+		}
+		if game, gone := l.keys("game", "host"), l.keys("gone"); len(game) > 0 || len(gone) != 60 {
+			t.Errorf("a reaped node has %q, %d are gone", game, len(gone))
+		}
+		gone, err := a.d.Gone(l.Context(), tagOf(id(7)))
+		if g := cluster.Session(gone); err != nil || g.Status != messages.GameSessionTerminated || g.Port != 80 || g.EndText != "its host was lost" || len(g.Properties) != 1 {
+			t.Errorf("a reaped game session is %+v, %v", g, err)
+		}
+		l.register(a)
+		a.d.Registered(l.Context(), a.inc)
+		if len(a.lost) != 60 {
+			t.Errorf("%d game sessions were lost", len(a.lost))
 		}
 	})
+}
+
+// A node that was not reaped keeps its game sessions, also if the coordinator was restored from an older backup.
+func TestANodeReturns(t *testing.T) {
+	withLibrary(t, func(l *library) {
+		a := l.nodes[0]
+		for i := range 30 {
+			if err := l.claimed(a, id(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 10 { // the backup does not have them
+			tag := tagOf(id(i))
+			if _, _, err := l.raw.Commit(l.Context(), nil, []coord.Change{coord.Delete(testKeys.Game(tag)), coord.Delete(testKeys.HostGame("a", tag))}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.register(a)
+		a.d.Registered(l.Context(), a.inc)
+		if game, host := l.keys("game"), l.keys("host"); len(game) != 30 || len(host) != 30 || len(a.lost) > 0 {
+			t.Errorf("%d game sessions, %d in the index, lost %q", len(game), len(host), a.lost)
+		}
+		for i := range 30 {
+			l.end(a, id(i))
+		}
+		time.Sleep(time.Minute)
+		if keys := l.keys("game", "host"); len(keys) > 0 {
+			t.Errorf("left: %q", keys)
+		}
+	})
+}
+
+func TestTheNextProcessClears(t *testing.T) {
+	withLibrary(t, func(l *library) {
+		a := l.nodes[0]
+		for i := range 60 {
+			if err := l.claimed(a, id(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.d.Close()
+		l.register(a)
+		a.d = cluster.NewDirectory(cluster.DirectoryOptions{Coordinator: a.client, Keys: testKeys, Node: "a", Incarnation: a.incarnation, Lost: a.lose})
+		if err := a.d.Clear(l.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if keys := l.keys("game", "host", "gone"); len(keys) > 0 {
+			t.Errorf("left: %q", keys)
+		}
+	})
+}
+
+// Whatever gets lost on the way to the coordinator: no game session runs on two nodes, and once all is well, the directory has those that
+// run, and no others.
+func TestDirectorySeeds(t *testing.T) {
+	for seed := range uint64(100) {
+		withLibrary(t, func(l *library) {
+			r := rand.New(rand.NewPCG(seed, 1))
+			for range 150 {
+				n := l.nodes[r.IntN(3)]
+				switch game := id(r.IntN(40)); r.IntN(10) {
+				case 0:
+					n.client.SetFaults(clustertest.Faults{Delay: time.Duration(r.IntN(1200)) * time.Millisecond, Late: time.Duration(max(0, r.IntN(6000)-3000)) * time.Millisecond, Answers: r.IntN(3) == 0, Requests: r.IntN(4) == 0})
+				case 1:
+					n.client.SetFaults(clustertest.Faults{})
+				case 2:
+					l.register(n)
+					go n.d.Registered(context.WithoutCancel(l.Context()), n.incarnation())
+				case 9:
+					if r.IntN(3) == 0 {
+						l.reap(n, l.nodes[r.IntN(3)])
+					}
+				case 3, 4, 5, 6:
+					n.mu.Lock()
+					runs := n.began[game]
+					n.mu.Unlock()
+					if !runs {
+						l.claim(n, game, nil)
+					}
+				default:
+					l.end(n, game)
+				}
+				time.Sleep(time.Duration(r.IntN(400)) * time.Millisecond)
+				l.once(seed)
+			}
+			for _, n := range l.nodes {
+				n.client.SetFaults(clustertest.Faults{})
+			}
+			time.Sleep(time.Minute)
+			l.once(seed)
+			want := []string{}
+			for _, n := range l.nodes {
+				for game := range n.runs {
+					want = append(want, "game/"+string(tagOf(game)), "host/"+n.name+"/"+string(tagOf(game)))
+				}
+			}
+			slices.Sort(want)
+			if got := l.keys("game", "host"); !slices.Equal(got, want) {
+				in := func(list []string) func(string) bool {
+					return func(key string) bool { return slices.Contains(list, key) }
+				}
+				t.Errorf("seed %d: the directory has %q too many, %q are missing", seed,
+					slices.DeleteFunc(slices.Clone(got), in(want)), slices.DeleteFunc(slices.Clone(want), in(got)))
+			}
+		})
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// reap has a node declared lost by another one, which may not get through, and registers it again.
+func (l *library) reap(n, by *shelf) {
+	l.Helper()
+	_, term, err := l.raw.Commit(l.Context(), nil, []coord.Change{coord.Put(testKeys.Lead(), []byte(by.name)), coord.Delete(testKeys.Node(n.name))})
+	if err != nil {
+		l.Fatal(err)
+	}
+	found, err := l.raw.Read(l.Context(), coord.Query{Key: testKeys.Lead()})
+	if err != nil || term == 0 {
+		l.Fatal(err)
+	}
+	_ = by.d.Reap(l.Context(), n.name, coord.Incarnation(testKeys.Lead(), found.KVs[0].Created))
+	l.register(n)
+	go n.d.Registered(context.WithoutCancel(l.Context()), n.incarnation())
+}
+
+// once fails if a game session runs on two nodes (CL-201).
+func (l *library) once(seed uint64) {
+	l.Helper()
+	synctest.Wait()
+	on := map[messages.GameSessionID]string{}
+	for _, n := range l.nodes {
+		n.mu.Lock()
+		for game := range n.runs {
+			if on[game] != "" {
+				l.Errorf("seed %d: %s runs on %s and %s", seed, game, on[game], n.name)
+			}
+			on[game] = n.name
+		}
+		n.mu.Unlock()
+	}
 }

@@ -305,8 +305,8 @@ func TestAPlayersStatusesAreStored(t *testing.T) {
 		if got[left] != messages.PlayerSessionCompleted || got[late] != messages.PlayerSessionTimedOut || got[lost] != messages.PlayerSessionActive {
 			w.Errorf("%v", got)
 		}
-		// two for the game session, three for reserved player sessions, two for logins, one for a leave and one for a
-		// timeout
+		// Two for the game session, three for reserved player sessions, two for logins, one for a leave and one for a
+		// timeout.
 		if n := d.Writes(); n != 2+3+2+1+1 {
 			w.Errorf("%d records were written", n)
 		}

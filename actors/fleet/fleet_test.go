@@ -238,7 +238,7 @@ func TestGameSessionsAreSelectedByIDFleetAliasLocationAndStatus(t *testing.T) {
 			for _, s := range sessions(w, q) {
 				list = append(list, s.ID)
 			}
-			// all were created at the same time
+			// All were created at the same time.
 			slices.SortFunc(list, func(x, y messages.GameSessionID) int { return cmp.Compare(rank[x], rank[y]) })
 			return list
 		}

@@ -57,8 +57,8 @@ type entry struct {
 	storage    storage
 	claim      claim
 	written    bool         // the store has the record
-	superseded bool         // a newer content of its script runs: it accepts no new players, and ends when empty
-	overdue    *stage.Timer // limit of phaseActivating, of a fleet with a script
+	superseded bool         // newer content of its script runs; the game session accepts no new players and ends when it is empty
+	overdue    *stage.Timer // timer of the time limit for phaseActivating; only for a fleet with a script
 	endedAt    time.Time
 	bytes      int // estimated memory once the game session has ended
 	players    []messages.PlayerSessionID
@@ -87,14 +87,14 @@ const (
 	forgotten // deleted or never stored
 )
 
-// claim says whether the directory of a cluster has a game session.
+// claim says whether the game session is recorded in the directory of a cluster.
 type claim uint8
 
 const (
-	unclaimed claim = iota // the host is alone
+	unclaimed claim = iota // the host is not part of a cluster
 	claiming
 	claimed
-	claimLost // another node has it, or the directory does not answer
+	claimLost // another node has the game session, or the directory did not answer
 )
 
 // runs reports whether a game session has an actor and has not ended.

@@ -17,11 +17,12 @@ func (gs *games) known(id messages.GameSessionID) *entry {
 	return nil
 }
 
-// storeNew makes a new game session durable, shows it and answers its callers; if that fails it ends and is forgotten. In a cluster it is
-// claimed meanwhile.
+// storeNew makes a new game session durable. Then it makes the game session visible and answers the callers. If the
+// store refuses it, the game session ends and is forgotten. In a cluster, storeNew also claims the game session in the
+// directory at the same time.
 func (gs *games) storeNew(e *entry) {
 	g := e.published.Session()
-	g.Status = messages.GameSessionActivating // it may be ACTIVE already; Changed stores that
+	g.Status = messages.GameSessionActivating // the actor may already have made it ACTIVE; Changed will store that
 	if gs.o.Directory != nil {
 		e.claim = claiming
 		self := gs.context.Self()
@@ -49,9 +50,9 @@ func (gs *games) storeNew(e *entry) {
 	}})
 }
 
-// show shows a game session that is durable.
+// show makes a durable game session visible and answers its callers.
 func (gs *games) show(e *entry) {
-	if e.storage == unstored { // otherwise it has ended and is forgotten
+	if e.storage == unstored { // otherwise the game session has ended and is forgotten
 		e.storage = stored
 	}
 	e.fleet.shown.add(e)
@@ -59,7 +60,7 @@ func (gs *games) show(e *entry) {
 	e.tellActivation()
 }
 
-// onClaimAnswered handles the answer of the directory. A game session that is not claimed ends.
+// onClaimAnswered handles the directory's answer to a claim. A game session whose claim failed ends.
 func (gs *games) onClaimAnswered(m claimAnswered) {
 	e := m.e
 	if m.err == nil {
@@ -75,7 +76,7 @@ func (gs *games) onClaimAnswered(m claimAnswered) {
 	}
 }
 
-// answer answers the callers that wait for a new game session to be durable.
+// answer answers the callers that wait until a new game session is durable.
 func (e *entry) answer(g *messages.GameSession, err error) {
 	waiting := e.waiting
 	e.waiting = nil
@@ -141,7 +142,7 @@ func (gs *games) onChanged(m gamesession.Changed) {
 	}
 	gs.activated(e)
 	isActive := e.published.Session().Status == messages.GameSessionActive
-	// TERMINATING without an event is not stored, because a restart makes the game session TERMINATED anyway
+	// TERMINATING without an event is not stored, because a restart makes the game session TERMINATED anyway.
 	if isActive || gs.o.OwnEvents {
 		gs.storeChange(e)
 	}

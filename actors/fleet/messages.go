@@ -9,7 +9,7 @@ func unavailable() error {
 	return messages.Errorf(messages.Unavailable, "the host is shutting down")
 }
 
-// Timers and answers.
+// Messages that the actor sends to itself: timers and answers.
 type (
 	graceOver     struct{}
 	endOne        struct{ id messages.GameSessionID }

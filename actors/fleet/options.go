@@ -45,9 +45,9 @@ type Options struct {
 	// Follow makes the host a node of a cluster, which gets its resources from the cluster's Leader. Fleets, Aliases,
 	// Scripts and Catalog are then not used. If Follow is nil, the host is not part of a cluster.
 	Follow *catalog.Follow
-	// Directory records which node of a cluster runs a game session; nil: the host is alone.
+	// Directory records which node of a cluster runs a game session. It is nil if the host is not part of a cluster.
 	Directory Directory
-	// OnEvent receives events once they are durable, from any goroutine; may be nil.
+	// OnEvent receives events once they are durable. It is called from any goroutine and may be nil.
 	OnEvent func(messages.Event)
 	// OwnEvents enables events about game sessions and player sessions.
 	OwnEvents bool
@@ -68,12 +68,14 @@ type Options struct {
 	EndedKeep time.Duration
 }
 
-// Directory records which node of a cluster runs a game session. Its methods are called in the fleet actor, and must not block.
+// Directory records which node of a cluster runs a game session. Its methods are called in the fleet actor and must not
+// block.
 type Directory interface {
-	// Claim records a new game session of this node. Done is called once, from any goroutine. It gets a messages.Conflict if another node
-	// has claimed it, and messages.Internal if nobody knows.
+	// Claim records a new game session of this node. done is called exactly once, from any goroutine. Its error has the
+	// code messages.Conflict if another node has claimed the game session, and messages.Internal if the result is
+	// unknown.
 	Claim(g *messages.GameSession, fingerprint [32]byte, done func(error))
-	// End says that a game session, which may not be recorded yet, has ended.
+	// End says that a game session has ended. The game session may not have been recorded yet.
 	End(id messages.GameSessionID)
 }
 
@@ -96,7 +98,7 @@ const (
 	playerSessionBytes = 300
 )
 
-// Resources returns the options of a catalog with records of a store.
+// Resources returns the options of a catalog whose records are in the given store.
 func (o Options) Resources(records store.Store) catalog.Options {
 	o.setDefaults()
 	return catalog.Options{

@@ -129,7 +129,7 @@ func (r *Registry) SessionID(f *messages.Fleet, location, tail string) messages.
 	return r.games.sessionID(f, location, tail)
 }
 
-// Wait returns when the registry's goroutines have ended. It is called after the actor has stopped.
+// Wait returns when the registry's goroutines have ended. It must be called after the actor has stopped.
 func (r *Registry) Wait() {
 	r.games.work.Wait()
 	r.hosting.Wait()

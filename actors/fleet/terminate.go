@@ -52,7 +52,7 @@ func (gs *games) onTerminateGameSession(m stage.Request[messages.TerminateGameSe
 			},
 			Refused: func() {
 				if e.told == messages.GameSessionTerminating {
-					// in the meantime it has ended for another reason
+					// In the meantime the game session has ended for another reason.
 					if e.told = told; e.published.Session().Status >= messages.GameSessionTerminating {
 						gs.storeChange(e)
 					}

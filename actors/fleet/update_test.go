@@ -47,7 +47,7 @@ func TestUpdateMergesPropertiesAndNeverDeletes(t *testing.T) {
 		_, err = h.update(messages.UpdateGameSession{ID: g.ID, Properties: properties("one more", "")})
 		h.is(err, messages.InvalidRequest)
 		assert.Equal(h, "it has properties", len(h.game(g.ID).Properties), 16)
-		// the request is compared with the first request, not with the current state
+		// The request is compared with the first request, not with the current state.
 		if again, err := h.create(req); err != nil || again.ID != g.ID {
 			h.Error(again, err)
 		}

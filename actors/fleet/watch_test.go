@@ -36,7 +36,7 @@ func TestTheWatcherIsLetGoWithTheGameSession(t *testing.T) {
 				h.Error("not told of the end")
 			}
 			synctest.Wait()
-			// so that the registry no longer holds the last message about the game session
+			// Send another request, so that the registry no longer holds the last message about the game session.
 			if _, err := h.games(messages.FindGameSessions{FleetID: actorstest.Small}); err != nil {
 				h.Error(err)
 			}

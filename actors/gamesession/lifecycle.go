@@ -334,8 +334,8 @@ func (a *Actor) Stopped(c *stage.Context) {
 		if a.record.EndText == "" {
 			a.record.EndText = cmp.Or(c.Crash(), "game session actor stopped")
 		}
-		// the actor never started; once it has started, a.c must not change because Session.Do reads it from other
-		// goroutines
+		// The actor never started. Once it has started, a.c must not change, because Session.Do reads it from other
+		// goroutines.
 		if a.c == nil {
 			a.c = c
 		}

@@ -41,7 +41,7 @@ func (a *Actor) createPlayers(players []messages.NewPlayer, with *messages.FillG
 		reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s does not accept new player sessions", a.record.ID))
 		return false
 	case n > free:
-		// an edit of the maximum can make free negative
+		// An edit of the maximum can make free negative.
 		reply(nil, messages.Errorf(messages.GameSessionFull, "game session %s has %d free seats, %d are needed", a.record.ID, max(0, free), n))
 		return false
 	}
@@ -188,7 +188,7 @@ func (a *Actor) onLogin(l *player.Login) {
 		l.From.Refuse(0)
 		return
 	}
-	// wall-clock time, not the stage's clock, because bans outlive the process
+	// Bans use the wall-clock time, not the stage's clock, because they outlive the process.
 	ban, banned := a.o.Bans.Find(s.player.PlayerID, time.Now())
 	switch {
 	case a.phase != active:
@@ -311,7 +311,7 @@ func (a *Actor) onAccepted(m player.Accepted) {
 	a.enter(s)
 	a.setPlayerStatus(s, messages.PlayerSessionActive)
 	a.note(s.player, messages.PlayerJoined, "")
-	// the player may have been banned after the gate was asked; in that time a kick cannot find a player that rejoins
+	// The player may have been banned after the gate was asked. In that time a kick cannot find a player that rejoins.
 	if ban, banned := a.o.Bans.Find(s.player.PlayerID, time.Now()); banned {
 		a.kick(s, ban.Cause())
 	}

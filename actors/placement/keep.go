@@ -68,7 +68,7 @@ func (m *Manager) restore(c *stage.Context) {
 		record.ARN = m.queueARN(q.Name)
 		m.queues[q.Name] = &queue{record: &record}
 	}
-	// by the time of the end, or of the start if the placement has not ended
+	// Sort by the time of the end, or of the start if the placement has not ended.
 	slices.SortStableFunc(s.placements, func(a, b storedPlacement) int {
 		x, y := a.record, b.record
 		return cmp.Or(cmp.Or(x.Ended, x.Started).Compare(cmp.Or(y.Ended, y.Started)), cmp.Compare(x.Request.ID, y.Request.ID))

@@ -142,7 +142,7 @@ func TestPlayersShareAPool(t *testing.T) {
 				granted := 0
 				for i, o := range outs {
 					granted += o.queue.granted
-					// one grain is the allowance for messages that are being added
+					// One grain is the allowance for messages that are being added.
 					if o.queue.bytes > o.queue.granted+poolFree+poolGrain {
 						t.Fatalf("player %d holds %d bytes with %d granted", i, o.queue.bytes, o.queue.granted)
 					}

@@ -80,7 +80,7 @@ var table = []row{
 	{Joining, Kicked, nil, Gone, do(StopReservation, RefuseWaiting, ReleasePeer, SetTimedOut, End), nil},
 	{Joining, GameEnded, nil, Gone, do(StopReservation, RefuseWaiting, ReleasePeer, SetTimedOut, End), nil},
 
-	// reliability.md 2.6 and D-3: which login gets the player
+	// See reliability.md 2.6 and D-3: which login gets the player.
 	{Attached, LoginArrived, strict, Attached, do(RefuseLogin), nil},
 	{Attached, LoginArrived, every(windowed, byToken, no(challenged)), Attached, do(FenceOld, Resume), asNext},
 	{Attached, LoginArrived, every(windowed, byToken, challenged), Attached, do(RefuseChallenger, FenceOld, Resume), asNext},
@@ -258,7 +258,7 @@ func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effe
 				return broken("a peer id is released for nothing")
 			}
 		case FenceOld:
-			// reliability.md 2.6, D-3
+			// See reliability.md 2.6, D-3.
 			may := e.Kind == LoginArrived && (r.Takeover || e.Credential == GoodToken) || e.Kind == ChallengeUnanswered && h.held
 			if !h.connected || !may || !r.Window {
 				return broken("RL-12: fenced for nothing")

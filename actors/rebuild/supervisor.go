@@ -26,16 +26,17 @@ type State interface {
 	Damaged() []store.Damage
 }
 
-// Options say what a Supervisor supervises. All fields but Store are required.
+// Options describe the supervised actor. All fields except Store are required.
 type Options[S State] struct {
-	// What the actor keeps, in the plural, for the log.
+	// What the actor manages, in the plural, for log messages.
 	What string
 	Kind counters.ActorKind
-	// Store of the first term, which begins with the Supervisor; nil: the first term begins with Begin.
+	// Store is the store of the first term, which then begins when the Supervisor starts. If Store is nil, the first
+	// term begins with a Begin.
 	Store store.Store
 	// Load reads the state. It runs in its own goroutine, after all pending commits have ended.
 	Load func(store.Store) (S, error)
-	// New makes the actor, whose state was read from a store. It is called by the Supervisor.
+	// New creates the actor with a state that was read from the given store. The Supervisor calls it.
 	New func(S, store.Store) stage.Actor
 }
 
@@ -44,9 +45,9 @@ type Options[S State] struct {
 type Supervisor[S State] struct {
 	o Options[S]
 
-	// owned by the actor
-	store   store.Store // of the term
-	state   S           // for the next child
+	// The actor owns the following fields.
+	store   store.Store // store of the current or last term
+	state   S           // state for the next child
 	child   *stage.Ref
 	leaving *stage.Ref // the child of an ended term that has not stopped yet
 	off     bool       // no term is in progress
@@ -57,15 +58,16 @@ type Supervisor[S State] struct {
 	since   time.Time
 }
 
-// New returns a Supervisor whose first actor starts with first.
+// New returns a Supervisor. Its first actor starts with the state first.
 func New[S State](o Options[S], first S) *Supervisor[S] {
 	return &Supervisor[S]{o: o, store: o.Store, state: first, off: o.Store == nil}
 }
 
 type (
-	// Begin begins a term: the actor starts with what Store has then; nil is the store of the term before.
+	// Begin begins a term: an actor starts with the contents of Store. If Store is nil, the previous term's store is
+	// used.
 	Begin struct{ Store store.Store }
-	// End ends the term: the actor stops, and messages are dead letters until the next term.
+	// End ends a term: the actor stops, and all messages become dead letters until the next term.
 	End           struct{}
 	restart       struct{ term int }
 	reload[S any] struct {

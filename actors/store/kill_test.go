@@ -191,7 +191,7 @@ func TestNothingAnsweredIsLostAtRandomKills(t *testing.T) {
 	}
 	for range rounds {
 		l := k.round("", func(p *os.Process) {
-			// the time of the kill is what the test varies; the sleep does not wait for anything
+			// The test varies the time of the kill. The sleep does not wait for anything.
 			time.Sleep(time.Duration(r.Int64N(int64(150 * time.Millisecond))))
 			p.Kill()
 		})

@@ -35,6 +35,7 @@ type adminCommand struct {
 	Terminate   terminateCommand   `cmd:"" help:"End a game session."`
 	LogLevel    logLevelCommand    `cmd:"" help:"Print or change the level of the host's log."`
 	Profile     profileCommand     `cmd:"" help:"Take a profile of the host, for go tool pprof."`
+	Cluster     clusterCommand     `cmd:"" help:"Certificates with which the nodes of a cluster know each other."`
 	Drain       drainCommand       `cmd:"" help:"Drain the host: it accepts no new game sessions, placements and players, and exits when its game sessions have ended or the grace is over."`
 }
 

@@ -10,6 +10,7 @@
 //   - `troupe top` shows a live view of a host.
 //   - `troupe backup` and `troupe restore` copy the store.
 //   - `troupe store check` looks for damage in the store.
+//   - `troupe etcd` runs a member of etcd.
 //   - `troupe bench` runs benchmarks.
 //   - `troupe faults` injects faults into networks and hosts.
 //   - `troupe match` tests matchmaking rule sets.
@@ -111,6 +112,7 @@ type commands struct {
 	Top     topCommand     `cmd:"" help:"Watch a host: its busiest game sessions and players, by rate, queue or round trip."`
 	Backup  backupCommand  `cmd:"" help:"Copy a host's store. The host may be running."`
 	Restore restoreCommand `cmd:"" help:"Replace a host's store with a backup. No host may be running on it."`
+	Etcd    etcdCommand    `cmd:"" help:"Run a member of etcd for a cluster, save and restore snapshots."`
 	TLS     tlsCommand     `cmd:"" name:"tls" help:"Show or replace the certificate authority that players trust."`
 	Store   storeCommand   `cmd:"" help:"Check a host's store for damage."`
 	Bench   benchCommand   `cmd:"" help:"Measure how fast this or another host is, on this machine."`

@@ -273,3 +273,19 @@ var storeRefusalNames = []string{"busy", "failed"}
 
 // String returns the label value.
 func (r StoreRefusal) String() string { return name(r, storeRefusalNames) }
+
+// PeerRefusal is the reason why a connection or a call of another node was refused.
+type PeerRefusal uint8
+
+// Values of PeerRefusal.
+const (
+	PeerCertificate PeerRefusal = iota + 1 // no certificate of the cluster
+	PeerName                               // meant for another node
+	PeerIncarnation                        // meant for another incarnation
+	PeerFull                               // too many calls at a time
+)
+
+var peerRefusalNames = []string{"certificate", "name", "incarnation", "full"}
+
+// String returns the label value.
+func (r PeerRefusal) String() string { return name(r, peerRefusalNames) }

@@ -13,9 +13,9 @@ import (
 	"troupe/messages/coord"
 )
 
-// Encode returns the name and the body of a request. What is decoded from them is equal to it, but: a pointer to a nil list becomes one to
-// an empty list, and times lose their monotonic clock. The error is an Internal *messages.Error: the request is not in the table, or has a
-// text that is not UTF-8.
+// Encode returns the name and the body of a request. Decode makes an equal request from them, with two exceptions: a
+// pointer to a nil list becomes a pointer to an empty list, and times lose their monotonic clock. The error is an
+// Internal *messages.Error. It means that the request is not in the table or contains a text that is not UTF-8.
 func Encode(q messages.Request) (name string, body []byte, err error) {
 	k, err := kindOf(q)
 	if err != nil {
@@ -28,7 +28,7 @@ func Encode(q messages.Request) (name string, body []byte, err error) {
 	return name, body, nil
 }
 
-// Decode returns the request that Encode was given. The error is an Internal *messages.Error.
+// Decode returns the request that was given to Encode. The error is an Internal *messages.Error.
 func Decode(name string, body []byte) (messages.Request, error) {
 	k := kinds[name]
 	if k == nil {
@@ -37,14 +37,15 @@ func Decode(name string, body []byte) (messages.Request, error) {
 	return k.request(body)
 }
 
-// answer is an answer on the wire. Of both nil, the answer is the zero value.
+// answer is an answer on the wire. If both fields are nil, the answer is the zero value.
 type answer[A any] struct {
 	Answer A
 	Error  *messages.Error
 }
 
-// EncodeAnswer returns what a node answers to a request. An error that is no *messages.Error becomes an Internal one with its text, and so
-// does an answer that is not the request's or cannot be encoded.
+// EncodeAnswer encodes the result of a request. An error that is not a *messages.Error becomes an Internal error with
+// the same text. The result also becomes an Internal error if a has the wrong type for the request or cannot be
+// encoded.
 func EncodeAnswer(q messages.Request, a any, err error) []byte {
 	if err != nil {
 		return EncodeError(err)
@@ -60,7 +61,7 @@ func EncodeAnswer(q messages.Request, a any, err error) []byte {
 	return body
 }
 
-// EncodeError is EncodeAnswer for a request that failed, or could not be decoded.
+// EncodeError encodes the error of a request that failed or could not be decoded.
 func EncodeError(err error) []byte {
 	refusal, ok := err.(*messages.Error)
 	if !ok {
@@ -73,8 +74,8 @@ func EncodeError(err error) []byte {
 	return body
 }
 
-// DecodeAnswer returns the answer to a request, of the type that the request declares, or its *messages.Error. An answer that cannot be
-// decoded is Internal.
+// DecodeAnswer returns the answer to a request, with the type that the request declares, or its *messages.Error. If the
+// answer cannot be decoded, the error is Internal.
 func DecodeAnswer(q messages.Request, body []byte) (any, error) {
 	k, err := kindOf(q)
 	if err != nil {
@@ -128,8 +129,8 @@ func of[Q messages.RequestOf[A], A any]() *kind {
 	return k
 }
 
-// Without zero fields, nil and empty lists differ, and a pointer to a nil list differs from a nil pointer. With the older meaning of omitempty,
-// a pointer to a zero struct differs from a nil pointer.
+// OmitZeroStructFields keeps nil lists different from empty lists, and a pointer to a nil list different from a nil
+// pointer. OmitEmptyWithLegacySemantics keeps a pointer to a zero struct different from a nil pointer.
 var (
 	out = json.JoinOptions(
 		json.OmitZeroStructFields(true), jsonv1.OmitEmptyWithLegacySemantics(true), jsonv1.FormatDurationAsNano(true),
@@ -141,7 +142,7 @@ var (
 	)
 )
 
-// Tickets and registrations have fields that are not stored, but are sent.
+// Tickets and registrations of nodes have fields that are sent to other nodes, but not stored.
 type (
 	storedTicket messages.Ticket
 	ticket       struct {

@@ -77,7 +77,7 @@ func TestEveryRequestHasAName(t *testing.T) {
 
 var texts = []string{"", "a", "fleet-1", "ünï☃😀", `"quotes" \back\ <&>`, "line\nline\x00\u2028", "arn:aws:gamelift:us-east-1::gamesession/fleet-1/g"}
 
-// fill sets a value at random. Where a field is left out if empty, an empty list is nil.
+// fill sets a value at random. In fields with omitempty, it uses nil instead of an empty list.
 func fill(r *rand.Rand, v reflect.Value, depth int) {
 	switch v.Interface().(type) {
 	case time.Time:
@@ -111,7 +111,7 @@ func fill(r *rand.Rand, v reflect.Value, depth int) {
 	case reflect.Pointer:
 		if r.IntN(3) > 0 {
 			v.Set(reflect.New(v.Type().Elem()))
-			if r.IntN(3) > 0 { // else it points to a zero value
+			if r.IntN(3) > 0 { // otherwise it points to a zero value
 				fill(r, v.Elem(), depth+1)
 			}
 			if v.Elem().Kind() == reflect.Slice && v.Elem().IsNil() {
@@ -151,7 +151,7 @@ func fill(r *rand.Rand, v reflect.Value, depth int) {
 	}
 }
 
-// Every request and every answer is the same on the other side.
+// Every request and every answer is decoded to an equal value.
 func TestRoundTrip(t *testing.T) {
 	rounds := 2000
 	if testing.Short() {
@@ -186,7 +186,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// What the filled values hide: what an update removes stays removed.
+// The random values of TestRoundTrip do not show this: what an update removes stays removed.
 func TestNilAndEmptyDiffer(t *testing.T) {
 	var none []string
 	q := messages.UpdateQueue{Destinations: &none, AllowedLocations: &[]string{}, Priority: new(messages.QueuePriority), Notify: new(string)}
@@ -236,7 +236,8 @@ func TestErrorsArrive(t *testing.T) {
 	}
 }
 
-// Neighbouring versions work together (10.3): a newer one has fields and requests that an older one does not know.
+// Neighbouring versions work together (10.3): a newer version has fields and requests that an older version does not
+// know.
 func TestAnotherVersion(t *testing.T) {
 	q, err := Decode("DeleteFleet", []byte(`{"ID":"fleet-1","Force":{"a":[1]},"id":"x"}`))
 	if err != nil || q != (messages.DeleteFleet{ID: "fleet-1"}) {
@@ -262,7 +263,7 @@ type notSent struct{ messages.ToThisHost[int] }
 
 type DeleteFleet struct{ messages.ToCatalog[int] }
 
-// Requests that are not in the table do not leave, also not under the name of another.
+// Requests that are not in the table are not sent, even if they have the name of another request.
 func TestOtherRequestsAreNotSent(t *testing.T) {
 	for _, q := range []messages.Request{notSent{}, DeleteFleet{}, &messages.DeleteFleet{}} {
 		if _, _, err := Encode(q); !errors.Is(err, &messages.Error{Code: messages.Internal}) {
@@ -277,7 +278,7 @@ func TestOtherRequestsAreNotSent(t *testing.T) {
 	}
 }
 
-// Whatever comes is refused, or is a request that can be sent on.
+// Every input is either refused or decoded to a request that can be encoded again.
 func FuzzDecode(f *testing.F) {
 	f.Add("CreateFleet", []byte(`{"Name":"a","Runtime":{"Processes":[{}],"ActivationTimeout":5},"Tags":{"a":"b"}}`))
 	f.Add("Reach", []byte(`{"Node":{"name":"b","protocol":{"low":1,"high":2},"Incarnation":3}}`))

@@ -8,11 +8,12 @@ import (
 	"troupe/messages/coord"
 )
 
-// kinds are all requests by their names. Also there are those that a node answers for itself alone: an operator may drain or look at
-// another node than the one that is asked.
+// kinds contains all requests, by name. It also contains requests that concern only the node that answers them, because
+// an operator may drain or inspect a node other than the one that receives the command.
 var kinds = named(
 	of[coord.Hello](), of[coord.Reach](),
 
+	of[messages.ReportFleets](), of[messages.ChargeCreator](),
 	of[messages.StartMatchBackfill](), of[messages.FillGameSession](),
 	of[messages.UpdateFleet](), of[messages.UpdateCapacity](), of[messages.UpdatePorts](), of[messages.AddFleetLocations](),
 	of[messages.RemoveFleetLocations](), of[messages.FleetUseQuery](), of[messages.FleetRoomQuery](), of[messages.InstanceQuery](),
@@ -35,6 +36,7 @@ var kinds = named(
 	of[messages.PlayerSessionQuery](), of[messages.Drain](), of[messages.CancelDrain](), of[messages.DepthQuery](),
 	of[messages.CreateScript](), of[messages.UpdateScript](), of[messages.DeleteScript](), of[messages.ScriptQuery](),
 	of[messages.ScriptsLoaded](), of[messages.CreateFleet](), of[messages.UpdateRuntime](),
+	of[messages.ReportFleets](), of[messages.ChargeCreator](),
 )
 
 func named(all ...*kind) map[string]*kind {

@@ -62,6 +62,7 @@ func metricsAreThoseOfTheList(t *testing.T) {
 func counted() *counters.Set {
 	count := new(counters.Set)
 	count.CountCall("OPERATION", time.Millisecond, "TYPE")
+	count.PeerCalls.Add("METHOD", "OUTCOME", 1)
 	return count
 }
 

@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// onCreateAlias creates an alias (service-api.md 2.4). Deleting a fleet does not delete its aliases.
+// Aliases (service-api.md 2.4). Deleting a fleet does not delete its aliases.
 
 func (c *Catalog) onCreateAlias(m stage.Request[messages.CreateAlias, *messages.Alias]) {
 	q := m.Request

@@ -19,6 +19,7 @@ type follower struct {
 	fleets  map[messages.FleetID]*messages.FleetReport
 	scripts map[messages.ScriptID]*messages.ScriptReport
 	events  []messages.ReportedEvent
+	sent    int // the first of them, which are in the report that has no answer yet
 	state   reportState
 }
 
@@ -40,23 +41,19 @@ const (
 
 // Messages to a fleet actor whose catalog follows a Leader.
 type (
-	// Replicated has changes of the records of the catalog, in order. Changes of one transaction are in one message. Done, which may be
-	// nil, is called once they are applied.
+	// Replicated holds changes of the catalog's records, in order. The changes of one transaction are in the same
+	// message. Done is called once the changes have been applied; it may be nil.
 	Replicated struct {
 		Changes []store.Change
 		Done    func()
 	}
-	// Shares say for each location how many nodes serve it, and which of them this node is. A location that the node does not serve is
-	// missing.
+	// Shares maps each location that this node serves to the node's Share of it.
 	Shares map[string]Share
 	// ReportAgain asks for a report, because another node has become the Leader.
 	ReportAgain struct{}
 
 	reportTimer struct{}
-	reportDone  struct {
-		events int
-		err    error
-	}
+	reportDone  struct{ err error }
 )
 
 // Share is the rank of a node among the Of nodes that serve a location, sorted by name.
@@ -319,7 +316,8 @@ func (c *Catalog) fleetReport(id messages.FleetID) *messages.FleetReport {
 func (c *Catalog) reportEvent(id messages.FleetID, code, message string) {
 	f := c.follower
 	if f.events = append(f.events, messages.ReportedEvent{FleetID: id, Code: code, Message: message}); len(f.events) > eventsWaiting {
-		f.events = slices.Delete(f.events, 0, len(f.events)-eventsWaiting)
+		f.events = slices.Delete(f.events, 0, 1)
+		f.sent = max(0, f.sent-1)
 	}
 	c.reportSoon()
 }
@@ -345,8 +343,9 @@ func (c *Catalog) report() {
 		q.Scripts = append(q.Scripts, *r)
 	}
 	f.state = reporting
-	self, events := c.context.Self(), len(q.Events)
-	f.Report(q, func(err error) { self.Tell(reportDone{events, err}) })
+	self := c.context.Self()
+	f.sent = len(f.events)
+	f.Report(q, func(err error) { self.Tell(reportDone{err}) })
 }
 
 func (c *Catalog) onReported(m reportDone) {
@@ -361,5 +360,5 @@ func (c *Catalog) onReported(m reportDone) {
 	case again:
 		c.reportSoon()
 	}
-	f.events = slices.Delete(f.events, 0, min(m.events, len(f.events)))
+	f.events = slices.Delete(f.events, 0, f.sent)
 }

@@ -16,12 +16,12 @@ import (
 type Leader struct {
 	*Catalog
 	names   func() []string
-	nodes   map[string]bool // those that are alive
+	nodes   map[string]bool // nodes that are alive
 	reports map[string]messages.ReportFleets
 	updates []*contentUpdate
 }
 
-// NodesChanged tells a Leader that nodes have come or gone.
+// NodesChanged tells a Leader that nodes have joined or left.
 type NodesChanged struct{}
 
 // contentUpdate is an update of a script that waits until each node has tried the new content.
@@ -33,9 +33,10 @@ type contentUpdate struct {
 
 type contentUpdateDue struct{ u *contentUpdate }
 
-// NewLeader returns a Leader that begins with the records of o.Store. Generation is that of the configured resources: if it is higher than
-// that of the records, they replace the configured ones among the records; otherwise the records stand. Names returns the names of the
-// nodes that are alive, from any goroutine.
+// NewLeader returns a Leader that starts with the records in o.Store. generation is the generation of the configured
+// resources in o. If it is higher than the generation in the store, the configured resources replace those in the
+// store. Otherwise the records in the store stay as they are. names returns the names of the nodes that are alive; any
+// goroutine may call it.
 func NewLeader(o Options, generation int64, names func() []string) (*Leader, error) {
 	l := &Leader{names: names, nodes: make(map[string]bool), reports: make(map[string]messages.ReportFleets)}
 	o.Listener = l

@@ -109,7 +109,7 @@ func (c *Catalog) onUpdateScript(m stage.Request[ChangeScript, messages.UpdatedS
 		}
 		var contents []store.Change
 		next := *s
-		// the content of a configured script is in the configuration, not in the store, unless this is a cluster
+		// The content of a configured script is in the configuration, not in the store, unless this is a cluster.
 		if !s.configured || c.shared {
 			contents = next.supersede(changed.Contents, q.Zip)
 		}

@@ -121,7 +121,7 @@ func TestMarksAtTheStart(t *testing.T) {
 					w.update("main.js=fixed")
 					w.runs("2 (1.0): fixed")
 				}
-				// no fleet runs content "two", so it is forgotten once all contents have been tried
+				// No fleet runs content "two", so it is forgotten once all contents have been tried.
 				left := strings.ReplaceAll(c.left, "two {\"Begun\":1,\"Again\":true}", "")
 				assert.Equal(t, "marks", w.marks("one", "two"), strings.TrimSpace(left))
 			})

@@ -32,7 +32,7 @@ func (p *player) rules(rule string) {
 	p.gets("99 from -1 to player 1: ruled")
 }
 
-// Checks 15, 36, 37 and 46: gates treat truthiness, thrown errors and promises as realtime.js does.
+// Rows 15, 36, 37 and 46: gates treat truthiness, thrown errors and promises as realtime.js does.
 func TestGates(t *testing.T) {
 	play(t, strings.Replace(ruled, "rule(name", "(() => rule)()(name", 1), setup{short: true}, func(g *game) {
 		a := g.enter()

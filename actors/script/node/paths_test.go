@@ -8,7 +8,7 @@ import (
 	"troupe/messages"
 )
 
-// Check 63: the modules that published scripts load, and the paths that they expect. RT-63.
+// RT-63: the modules that published scripts load, and the paths that they expect.
 func TestWhatPublishedScriptsLoad(t *testing.T) {
 	play(t, "\ufeff"+`'use strict';
 const assert = require('assert'), fs = require('fs'), path = require('path'), util = require('util');

@@ -30,6 +30,7 @@ var kernelParts = map[string]string{
 	"cmd/troupe/docs_code_test.go":                        "python3, node and aws run what documents show",
 	"cmd/troupe/docs_commands_test.go":                    "the shell runs what documents show",
 	"cmd/troupe/dumpable_linux_test.go":                   "the environment of a process in /proc",
+	"cmd/troupe/etcd_test.go":                             "SIGKILL of a member of etcd",
 	"cmd/troupe/image_linux_test.go":                      "the image in an empty root folder",
 	"cmd/troupe/newgame_test.go":                          "npm, tsc and node with what a new game is made of",
 	"cmd/troupe/packaging_linux_test.go":                  "systemd, buildah and sh with what documents show",
