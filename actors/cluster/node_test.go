@@ -103,6 +103,11 @@ func TestLossTable(t *testing.T) {
 		{"it answers the leader alone", func(w *world, _ *host) { w.between("b", "c", true); w.between("d", "c", true) }, cluster.Adrift, 0},
 		{"one prober's broken path", func(w *world, _ *host) { w.between("a", "c", true) }, cluster.Adrift, 0},
 		{"two broken paths", func(w *world, _ *host) { w.between("a", "c", true); w.between("b", "c", true) }, cluster.Adrift, 0},
+		{"the leader is cut off from all, and so cannot know", func(w *world, _ *host) {
+			for _, name := range []string{"b", "c", "d"} {
+				w.between("a", name, true)
+			}
+		}, cluster.Suspect, 0},
 		{"silent for less than 15 s", func(w *world, c *host) {
 			c.freeze(true)
 			w.work.Go(func() { time.Sleep(17 * time.Second); c.freeze(false) })
