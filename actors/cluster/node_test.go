@@ -176,6 +176,17 @@ func TestOrphan(t *testing.T) {
 			t.Error(left)
 		}
 	})
+	newWorld(t, func(w *world) {
+		backup := put(w.T, w.admin, keys.HostGame("x", "tag"), "")
+		w.add("a").start()
+		for range 2 {
+			time.Sleep(20 * time.Second)
+			if left := w.keys(keys.Hosts()); len(left) != 0 {
+				t.Error(left)
+			}
+			w.store.SetBack(backup, 1_000_000_000)
+		}
+	})
 }
 
 // A coordinator that is away for a minute ends no term and no registration.
@@ -341,20 +352,17 @@ func TestMissedIncarnation(t *testing.T) {
 		a.start()
 		b.start()
 		first := b.node.View().Self.Incarnation
-		a.freeze(true)
+		a.client.SetFaults(clustertest.Faults{Break: true})
 		w.store.RevokeEarly(keys.Node("b"))
 		time.Sleep(time.Second)
 		second := b.node.View().Self.Incarnation
 		put(w.T, w.admin, keys.HostGame("b", "tag"), string(coord.Encode(coord.HostGame{Incarnation: second, Peers: "b:1"})))
 		b.client.SetFaults(clustertest.Faults{Requests: true, Answers: true})
 		time.Sleep(10 * time.Second)
-		if _, _, err := w.admin.Commit(w.Context(), nil, nil); err != nil {
-			t.Fatal(err)
-		}
 		if err := w.admin.Compact(w.Context(), w.store.Revision()); err != nil { // a sees no registration come and go
 			t.Fatal(err)
 		}
-		a.freeze(false)
+		a.client.SetFaults(clustertest.Faults{})
 		time.Sleep(30 * time.Second)
 		w.see(a, "a live, b adrift; a leads")
 		if m := a.node.View().Member("b"); m.Incarnation != second || second == first {

@@ -134,9 +134,9 @@ func (r *roster) applyLead(k coord.Keys, events []coord.Event) {
 	}
 }
 
-// addOrphan adds a node that has game sessions and is not known.
+// addOrphan adds a node that has game sessions and is not known, or that was reaped before the coordinator was restored from a backup.
 func (r *roster) addOrphan(n coord.Node, now time.Time) {
-	if r.members[n.Name] == nil {
+	if m := r.members[n.Name]; m == nil || m.State == Lost {
 		r.members[n.Name] = &known{Member: Member{Node: n, State: Suspect, Since: now}, heard: now}
 	}
 }
