@@ -120,8 +120,8 @@ func (n *Node) holds(term int64) bool {
 // Leader returns the leader and its term, or waits for one, 8 s at most. Self: this node leads. The error is ctx's, or a messages.Error: no
 // node leads, or too many calls wait already.
 func (n *Node) Leader(ctx context.Context) (leader coord.Node, term int64, self bool, err error) {
-	waiting := false
-	for end := time.Now().Add(leaderMax); ; {
+	var limit *time.Timer // nil: the call does not wait yet
+	for {
 		v := n.View()
 		if v.Leads {
 			return v.Self, v.Term, true, nil
@@ -129,20 +129,19 @@ func (n *Node) Leader(ctx context.Context) (leader coord.Node, term int64, self 
 		if m := v.Member(v.Leader); m != nil && v.Leader != v.Self.Name {
 			return m.Node, v.Term, false, nil
 		}
-		if !waiting {
+		if limit == nil {
 			defer n.waits.Add(-1)
-			if waiting = true; n.waits.Add(1) > waitersMax {
+			if n.waits.Add(1) > waitersMax {
 				return coord.Node{}, 0, false, messages.Errorf(messages.Internal, "no node of the cluster leads, and too many calls wait")
 			}
+			limit = time.NewTimer(leaderMax)
+			defer limit.Stop()
 		}
-		timer := time.NewTimer(time.Until(end))
 		select {
 		case <-v.Replaced():
-			timer.Stop()
-		case <-timer.C:
+		case <-limit.C:
 			return coord.Node{}, 0, false, messages.Errorf(messages.Internal, "no node of the cluster leads")
 		case <-ctx.Done():
-			timer.Stop()
 			return coord.Node{}, 0, false, ctx.Err()
 		}
 	}

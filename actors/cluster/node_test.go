@@ -192,7 +192,7 @@ func TestCoordinatorAway(t *testing.T) {
 	})
 }
 
-// CL-33: a node whose lease was revoked early registers anew and is not reaped; so do all when the coordinator was restored.
+// A node whose lease was revoked early registers anew and is not reaped; so do all when the coordinator was restored.
 func TestRevokedAndSetBack(t *testing.T) {
 	newWorld(t, func(w *world) {
 		a, b, c := w.three()

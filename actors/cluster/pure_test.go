@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -66,5 +67,49 @@ func TestNextLoad(t *testing.T) {
 		if wait, ok := nextLoad(c.written, c.now, c.since); fmt.Sprint(wait, ok) != c.want {
 			t.Errorf("%s: %v %v, want %s", c.what, wait, ok, c.want)
 		}
+	}
+}
+
+func TestWithRoom(t *testing.T) {
+	place := func(room, warm int) coord.Load {
+		return coord.Load{Places: []coord.Place{{Fleet: "other", Location: "l", Room: 99}, {Fleet: "f", Location: "l", Room: room, Warm: warm}}}
+	}
+	member := func(name string, room, warm int) Member {
+		return Member{Node: coord.Node{Name: name}, State: Live, Load: place(room, warm)}
+	}
+	suspect, draining := member("s", 9, 9), member("t", 9, 9)
+	suspect.State, draining.Draining = Suspect, true
+	random := rand.New(rand.NewPCG(1, 1))
+	firsts := func(members ...Member) map[string]int {
+		count := map[string]int{}
+		for range 3000 {
+			v := &View{Members: append(members[:len(members):len(members)], suspect, draining)}
+			nodes := v.WithRoom("f", "l", random)
+			seen := map[string]bool{}
+			for _, n := range nodes {
+				seen[n.Name] = true
+			}
+			if len(nodes) != len(members) || len(seen) != len(members) {
+				t.Fatalf("%v of %d", nodes, len(members))
+			}
+			count[nodes[0].Name]++
+		}
+		return count
+	}
+	near := func(got, want int) {
+		t.Helper()
+		if got < want-120 || got > want+120 {
+			t.Errorf("%d of 3000 times first, want about %d", got, want)
+		}
+	}
+	even := firsts(member("a", 5, 0), member("b", 5, 0), member("c", 5, 0))
+	near(even["a"], 1000)
+	near(even["b"], 1000)
+	uneven := firsts(member("a", 3, 0), member("b", 1, 0)) // b: both draws are b
+	near(uneven["b"], 3000/16)
+	warm := firsts(member("a", 5, 0), member("b", 5, 1))
+	near(warm["b"], 2250)
+	if v := (&View{Members: []Member{member("a", 0, 0)}}).WithRoom("f", "l", random); len(v) != 0 {
+		t.Errorf("%v", v)
 	}
 }

@@ -31,7 +31,9 @@ func (n *Node) keep(ctx context.Context) {
 			p.rest(ctx)
 			continue
 		}
-		p = 0
+		if p = 0; wait == 0 {
+			continue
+		}
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:

@@ -217,14 +217,7 @@ func (r *Replica) take(b coord.Batch) {
 
 // check ends a watch once the coordinator has an older revision than the watch has seen: no change would come for a long time.
 func (r *Replica) check(ctx context.Context, end context.CancelCauseFunc) {
-	tick := time.NewTicker(checkEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
+	for sleep(ctx, checkEvery) {
 		before := r.At()
 		if found, err := r.read(ctx, coord.Query{Key: r.prefix, Keys: true}); err == nil && found.At < before {
 			end(coord.ErrCompacted)
@@ -244,6 +237,9 @@ func (p *pause) rest(ctx context.Context) {
 
 // sleep reports whether the time has passed before ctx ended.
 func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 || ctx.Err() != nil {
+		return ctx.Err() == nil
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -23,7 +23,7 @@ func (w *world) refused(h *host, because string) time.Duration {
 	return time.Since(begin)
 }
 
-// CL-35: each refusal says what to do.
+// Each refusal says what to do.
 func TestStartIsRefused(t *testing.T) {
 	for because, change := range map[string]func(o *cluster.Options){
 		"node a runs already at a:1: stop it, or set cluster.node": func(o *cluster.Options) { o.Self.Name, o.Self.Peers = "a", "z:1" },
