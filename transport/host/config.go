@@ -27,6 +27,7 @@ type Config struct {
 	Queues      []Queue     `config:"queues"`
 	Matchmaking Matchmaking `config:"matchmaking"`
 	Store       Store       `config:"store"`
+	Cluster     Cluster     `config:"cluster"`
 	Events      Events      `config:"events"`
 	Reconnect   Reconnect   `config:"reconnect"`
 	Session     Session     `config:"session"`
@@ -296,6 +297,7 @@ func Defaults() Config {
 		Queues:      []Queue{defaultQueue()},
 		Matchmaking: defaultMatchmaking(),
 		Store:       Store{Memory: true},
+		Cluster:     Cluster{Generation: 1, Etcd: EtcdUse{Endpoints: []string{}}, Peers: Peers{Addr: "127.0.0.1:33480"}},
 		Events:      Events{Sinks: []EventSink{}},
 		Reconnect: Reconnect{
 			Window: 30 * time.Second, Takeover: "now", Rejoin: true, Overflow: "gap", StockAmbiguous: "resend", Acknowledge: true,

@@ -99,7 +99,7 @@ func (h *Host) startEvents(options Options) error {
 		return err
 	}
 	h.own = o.Own()
-	o.Outbox, o.Log, o.Counters = &outbox{store: h.store, log: log, count: count, said: make(map[string]bool)}, log, count
+	o.Outbox, o.Log, o.Counters = &outbox{host: h, store: h.store, log: log, count: count, said: make(map[string]bool)}, log, count
 	if options.Network != nil {
 		o.DialContext = options.Network.DialContext
 	}
@@ -140,6 +140,7 @@ func (h *Host) stopEvents() {
 
 // outbox implements events.Outbox with the store.
 type outbox struct {
+	host  *Host
 	store store.Store
 	log   zerolog.Logger
 	count *counters.Set
@@ -180,4 +181,8 @@ func (o *outbox) Commit(changes []events.Change, done func(error)) {
 		all[i] = store.Change{Kind: store.Event, ID: c.ID, Value: c.Value}
 	}
 	o.store.Commit(all, done)
+	if term := o.host.term(); term != nil { // the leader has stored the events of placements and matchmaking there
+		delivered := slices.DeleteFunc(slices.Clone(all), func(c store.Change) bool { return c.Value != nil })
+		term.Commit(delivered, nil)
+	}
 }
