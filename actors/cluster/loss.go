@@ -6,15 +6,16 @@ import "troupe/messages/coord"
 type verdict uint8
 
 const (
-	gone   verdict = iota + 1 // the process is gone
-	silent                    // stopped, cut off, powered off
-	adrift                    // alive, without a lease
+	gone    verdict = iota + 1 // the process is gone
+	silent                     // stopped, cut off, powered off
+	adrift                     // alive, without a lease
+	unheard                    // the one that asks may be cut off itself
 )
 
-// judge says what answers mean, those to this node and to others that asked for it. One that does not know is silent.
+// judge says what answers mean: the first is that to this node, the others are what came of it when others asked. One that did not say has 0.
 func judge(answers []coord.Outcome) verdict {
-	v := gone
-	for _, a := range answers {
+	v, sure := gone, len(answers) == 1
+	for i, a := range answers {
 		switch a {
 		case coord.Answered:
 			return adrift
@@ -22,6 +23,10 @@ func judge(answers []coord.Outcome) verdict {
 		default:
 			v = silent
 		}
+		sure = sure || i > 0 && a != 0
+	}
+	if !sure {
+		return unheard
 	}
 	return v
 }

@@ -70,7 +70,10 @@ func (n *Node) chase(ctx context.Context, m coord.Node, term int64) {
 		reap := false
 		n.change(func() { reap = n.roster.note(m, v, term != 0, time.Now()) })
 		if reap {
-			err := n.o.Reap(ctx, term, m)
+			err := n.learn(ctx, m)
+			if err == nil {
+				err = n.o.Reap(ctx, term, m)
+			}
 			if err == nil {
 				n.change(func() { n.roster.reaped(m, time.Now()) })
 				n.o.Log.Warn().Str("node", m.Name).Int64("incarnation", m.Incarnation).Msg("node lost: its game sessions ended")
@@ -80,6 +83,22 @@ func (n *Node) chase(ctx context.Context, m coord.Node, term int64) {
 		}
 		sleep(ctx, askEvery-time.Since(begin))
 	}
+}
+
+// errLater says that a node has had a later incarnation, which must be asked for.
+var errLater = errors.New("the node has had a later incarnation")
+
+// learn reads the index of a node that is to be reaped. If it is of a later incarnation, which this node has missed, that is chased instead.
+func (n *Node) learn(ctx context.Context, m coord.Node) error {
+	found, err := n.read(ctx, coord.Query{Key: n.keys.Host(m.Name), Prefix: true, Most: 1})
+	if err != nil || len(found.KVs) == 0 {
+		return err
+	}
+	if entry, err := coord.Decode[coord.HostGame](found.KVs[0]); err == nil && entry.Incarnation > m.Incarnation {
+		n.change(func() { n.roster.learn(m, entry) })
+		return errLater
+	}
+	return nil
 }
 
 // ask returns what came of asking a node, by this one and, if others is set, by two others.

@@ -103,6 +103,11 @@ func TestLossTable(t *testing.T) {
 		{"it answers the leader alone", func(w *world, _ *host) { w.between("b", "c", true); w.between("d", "c", true) }, cluster.Adrift, 0},
 		{"one prober's broken path", func(w *world, _ *host) { w.between("a", "c", true) }, cluster.Adrift, 0},
 		{"two broken paths", func(w *world, _ *host) { w.between("a", "c", true); w.between("b", "c", true) }, cluster.Adrift, 0},
+		{"the leader is cut off from all, and so cannot know", func(w *world, _ *host) {
+			for _, name := range []string{"b", "c", "d"} {
+				w.between("a", name, true)
+			}
+		}, cluster.Suspect, 0},
 		{"silent for less than 15 s", func(w *world, c *host) {
 			c.freeze(true)
 			w.work.Go(func() { time.Sleep(17 * time.Second); c.freeze(false) })
@@ -327,4 +332,36 @@ func TestRegistrationWithoutAnswer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A leader that has missed a later incarnation of a node learns it from the index, and does not take its refusals for a dead process.
+func TestMissedIncarnation(t *testing.T) {
+	newWorld(t, func(w *world) {
+		a, b := w.add("a"), w.add("b")
+		a.start()
+		b.start()
+		first := b.node.View().Self.Incarnation
+		a.freeze(true)
+		w.store.RevokeEarly(keys.Node("b"))
+		time.Sleep(time.Second)
+		second := b.node.View().Self.Incarnation
+		put(w.T, w.admin, keys.HostGame("b", "tag"), string(coord.Encode(coord.HostGame{Incarnation: second, Peers: "b:1"})))
+		b.client.SetFaults(clustertest.Faults{Requests: true, Answers: true})
+		time.Sleep(10 * time.Second)
+		if _, _, err := w.admin.Commit(w.Context(), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.admin.Compact(w.Context(), w.store.Revision()); err != nil { // a sees no registration come and go
+			t.Fatal(err)
+		}
+		a.freeze(false)
+		time.Sleep(30 * time.Second)
+		w.see(a, "a live, b adrift; a leads")
+		if m := a.node.View().Member("b"); m.Incarnation != second || second == first {
+			t.Errorf("%+v", m)
+		}
+		if r := w.reapings(); len(r) != 0 {
+			t.Errorf("reaped: %+v", r)
+		}
+	})
 }

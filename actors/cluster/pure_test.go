@@ -9,7 +9,7 @@ import (
 	"troupe/messages/coord"
 )
 
-// All answers of up to three nodes, in any order: one that reaches the node decides, then one that does not know.
+// All answers of up to three nodes, in any order: one that reaches the node decides; then, whether any other says what came of it.
 func TestJudge(t *testing.T) {
 	outcomes := []coord.Outcome{0, coord.Answered, coord.Refused, coord.Silent}
 	var each func(answers []coord.Outcome)
@@ -21,6 +21,8 @@ func TestJudge(t *testing.T) {
 		want := silent
 		if count[coord.Answered] > 0 {
 			want = adrift
+		} else if len(answers) > 1 && count[0] >= len(answers)-1 && (count[0] == len(answers) || answers[0] != 0) {
+			want = unheard
 		} else if count[coord.Refused] == len(answers) {
 			want = gone
 		}

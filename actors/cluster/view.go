@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -170,6 +171,13 @@ func (r *roster) missing(n coord.Node) *known {
 		return nil
 	}
 	return m
+}
+
+// learn says that a node that is not registered has had a later incarnation.
+func (r *roster) learn(n coord.Node, later coord.HostGame) {
+	if m := r.missing(n); m != nil {
+		m.before, m.Incarnation, m.Peers = m.Incarnation, later.Incarnation, cmp.Or(later.Peers, m.Peers)
+	}
 }
 
 // reaped says that the game sessions of a node are reaped.

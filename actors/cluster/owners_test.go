@@ -1,0 +1,139 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"troupe/actors/cluster"
+	"troupe/actors/cluster/clustertest"
+	"troupe/messages/coord"
+)
+
+// counting counts reads.
+type counting struct {
+	cluster.Coordinator
+	reads atomic.Int64
+}
+
+func (c *counting) Read(ctx context.Context, q coord.Query) (coord.Found, error) {
+	c.reads.Add(1)
+	return c.Coordinator.Read(ctx, q)
+}
+
+// An unknown id costs one read, and none when it is repeated.
+func TestOwners(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *clustertest.Store) {
+		client := s.Client()
+		client.SetFaults(clustertest.Faults{Delay: 10 * time.Millisecond})
+		c := &counting{Coordinator: client}
+		o := cluster.NewOwners(c, keys)
+		const tag = coord.Tag("tag")
+		find := func(want string, reads int64) {
+			t.Helper()
+			var all sync.WaitGroup
+			for range 20 {
+				all.Go(func() {
+					if name, err := o.Find(t.Context(), tag, true); name != want || err != nil {
+						t.Errorf("%q, %v, want %q", name, err, want)
+					}
+				})
+			}
+			all.Wait()
+			if n := c.reads.Swap(0); n != reads {
+				t.Errorf("%d reads, want %d", n, reads)
+			}
+		}
+		find("", 1)
+		put(t, client, keys.Game(tag), `{"owner":"a"}`)
+		find("", 0)
+		time.Sleep(5 * time.Second)
+		find("a", 1)
+		time.Sleep(time.Hour)
+		find("a", 0)
+		o.Forget(tag)
+		find("a", 1)
+		o.Set(tag, "b")
+		find("b", 0)
+		if got, err := o.Read(t.Context(), tag); err != nil || got.Owner != "a" {
+			t.Errorf("%+v, %v", got, err)
+		}
+		c.reads.Store(0)
+		find("a", 0)
+	})
+}
+
+func TestOwnersLimits(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *clustertest.Store) {
+		client := s.Client()
+		c := &counting{Coordinator: client}
+		o := cluster.NewOwners(c, keys)
+		logins := func() (refused int) {
+			for i := range 250 {
+				if _, err := o.Find(t.Context(), coord.Tag(fmt.Sprint("x", i)), true); errors.Is(err, cluster.ErrTooManyReads) {
+					refused++
+				}
+			}
+			return refused
+		}
+		if n := logins(); n != 50 {
+			t.Errorf("%d of 250 refused, want 50", n)
+		}
+		if name, err := o.Find(t.Context(), "y", false); err != nil {
+			t.Errorf("not a login: %q, %v", name, err)
+		}
+		time.Sleep(time.Second)
+		if n := logins(); n != 0 {
+			t.Errorf("%d of 250 refused, of which 50 are not known", n)
+		}
+		for i := range 150_000 {
+			o.Set(coord.Tag(fmt.Sprint(i)), "a")
+		}
+		c.reads.Store(0)
+		for i := range 150_000 {
+			_, _ = o.Find(t.Context(), coord.Tag(fmt.Sprint(149_999-i)), false)
+			if c.reads.Load() > 0 {
+				if i < 50_000 || i > 100_000 {
+					t.Errorf("%d are remembered", i)
+				}
+				break
+			}
+		}
+		client.SetFaults(clustertest.Faults{Requests: true})
+		if _, err := o.Find(t.Context(), "z", false); !errors.Is(err, coord.ErrUnavailable) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestSecret(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *clustertest.Store) {
+		client := s.Client()
+		secrets := make(chan string, 10)
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() {
+				secret, err := cluster.Secret(t.Context(), client, keys, "ids")
+				if err != nil {
+					t.Error(err)
+				}
+				secrets <- string(secret)
+			})
+		}
+		all.Wait()
+		first := <-secrets
+		for range 9 {
+			if s := <-secrets; s != first || len(s) != 32 {
+				t.Errorf("%x, %x", s, first)
+			}
+		}
+		put(t, client, keys.Secret("short"), "x")
+		if _, err := cluster.Secret(t.Context(), client, keys, "short"); err == nil {
+			t.Error("a short secret")
+		}
+	})
+}
