@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,8 +33,9 @@ type command struct {
 	want  string // pattern of what it prints, where ^ and $ match at lines
 	later bool   // it may take a moment until it prints that
 	exit  int
-	stop  bool // the host stops before it
-	aws   bool // it asks for what a command of aws has made
+	stop  bool   // the host and the members of etcd stop before it
+	etcd  bool   // it starts a member of etcd
+	after string // the program whose commands have made what it uses
 }
 
 // documented are the commands of the documents, by the host that they are for and in the
@@ -58,7 +61,7 @@ var documented = map[string][]command{
 			want: `"Status": "FULFILLED"`, later: true},
 		{text: "aws gamelift start-matchmaking --configuration-name match-dev --ticket-id ticket-1 --players PlayerId=ann", want: `"Status": "QUEUED"`},
 		{text: "bin/troupe admin matchmaking", want: `^match-dev +rules-dev +[01] `},
-		{text: "bin/troupe admin matchmaking why ticket-1", want: `^No other ticket waits\.$`, later: true, aws: true},
+		{text: "bin/troupe admin matchmaking why ticket-1", want: `^No other ticket waits\.$`, later: true, after: "aws"},
 		{text: "zip -r ../duel.zip .", want: `adding: server.js`},
 		{text: "aws gamelift create-script --name duel --script-version 1.0 --zip-file fileb://../duel.zip", want: `"ScriptId": "script-`},
 		{text: "aws gamelift create-fleet --name duel --script-id script-... --runtime-configuration " +
@@ -82,7 +85,28 @@ var documented = map[string][]command{
 		{text: "troupe restore --store /var/lib/troupe/store.db backup.db", stop: true, want: `^checked and restored`},
 		{text: "troupe store check --store /var/lib/troupe/store.db", want: `^nothing is damaged$`},
 	},
+	"etcd": {
+		{text: "troupe etcd --name a --dir /var/lib/troupe/etcd", etcd: true},
+		{text: "troupe etcd snapshot etcd.snapshot", want: `^written: etcd.snapshot, `},
+		{text: "mv /var/lib/troupe/etcd /var/lib/troupe/etcd.old", stop: true},
+		{text: "troupe etcd restore etcd.snapshot --name a --dir /var/lib/troupe/etcd", want: `^restored: `},
+		{text: `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj "/CN=etcd of prod" -keyout ca.key -out ca.pem`},
+		{text: "openssl req -x509 -CA ca.pem -CAkey ca.key -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 365 -subj /CN=a -addext subjectAltName=IP:10.0.0.1 " +
+			"-addext extendedKeyUsage=serverAuth,clientAuth -addext basicConstraints=critical,CA:false -keyout a.key -out a.pem"},
+		{text: "openssl req -x509 -CA ca.pem -CAkey ca.key -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 365 -subj /CN=b -addext subjectAltName=IP:10.0.0.2 " +
+			"-addext extendedKeyUsage=serverAuth,clientAuth -addext basicConstraints=critical,CA:false -keyout b.key -out b.pem"},
+		{text: "openssl req -x509 -CA ca.pem -CAkey ca.key -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 365 -subj /CN=c -addext subjectAltName=IP:10.0.0.3 " +
+			"-addext extendedKeyUsage=serverAuth,clientAuth -addext basicConstraints=critical,CA:false -keyout c.key -out c.pem"},
+		{text: "troupe etcd --name a --dir /var/lib/troupe/etcd-a --listen https://10.0.0.1:2379 --ca ca.pem --cert a.pem --key a.key " + threeMembers, etcd: true, after: "openssl"},
+		{text: "troupe etcd --name b --dir /var/lib/troupe/etcd-b --listen https://10.0.0.2:2379 --ca ca.pem --cert b.pem --key b.key " + threeMembers, etcd: true, after: "openssl"},
+		{text: "troupe etcd --name c --dir /var/lib/troupe/etcd-c --listen https://10.0.0.3:2379 --ca ca.pem --cert c.pem --key c.key " + threeMembers, etcd: true, after: "openssl"},
+		{text: "troupe etcd snapshot three.snapshot --endpoint https://10.0.0.1:2379 --ca ca.pem --cert a.pem --key a.key", want: `^written: `, after: "openssl"},
+		{text: "mv /var/lib/troupe/etcd-a /var/lib/troupe/etcd-a.old", stop: true, after: "openssl"},
+		{text: "troupe etcd restore three.snapshot --name a --dir /var/lib/troupe/etcd-a " + threeMembers, want: `^restored: `, after: "openssl"},
+	},
 }
+
+const threeMembers = "--peer a=https://10.0.0.1:2380 --peer b=https://10.0.0.2:2380 --peer c=https://10.0.0.3:2380"
 
 // makeTarget is a command line of make. They are not run: `make run` is troupe dev on the
 // default ports, the others are the tests themselves or take minutes. What is checked is
@@ -184,10 +208,12 @@ type reader struct {
 	addrs  host.Announcement
 	script string   // id of the one that was created
 	host   *process // nil while none runs
+	etcd   []*process
+	ports  map[string]string // of members of etcd: as documented, and here
 }
 
 func newReader(t *testing.T) *reader {
-	r := &reader{T: t, dir: t.TempDir()}
+	r := &reader{T: t, dir: t.TempDir(), ports: map[string]string{}}
 	root, err := filepath.Abs(repository)
 	if err != nil {
 		t.Fatal(err)
@@ -234,11 +260,11 @@ func missing(c *command) string {
 	if strings.Contains(c.text, "duel") {
 		tools = append(tools, "zip") // one command makes what the others upload
 	}
-	if c.aws {
-		tools = append(tools, "aws") // another one makes what it asks for
+	if c.after != "" {
+		tools = append(tools, c.after)
 	}
 	for _, tool := range tools {
-		if !slices.Contains([]string{"aws", "curl", "zip"}, tool) {
+		if !slices.Contains([]string{"aws", "curl", "openssl", "zip"}, tool) {
 			continue
 		}
 		if _, err := exec.LookPath(tool); err != nil {
@@ -276,6 +302,13 @@ func (r *reader) follow(c *command) {
 			return err
 		})
 		return
+	}
+	if c.etcd {
+		r.etcd = append(r.etcd, starting(r.T, strings.Fields(line)[1:]...))
+		return
+	}
+	for _, member := range r.etcd {
+		prints(r.T, &member.err, `"message":"etcd serves"}$`)
 	}
 	var out []byte
 	try := func() (err error) {
@@ -334,6 +367,9 @@ func (r *reader) inProcess(line string) (args []string, to string) {
 // moved is a command line with the ports, paths and durations of the test.
 func (r *reader) moved(line string) string {
 	line = movedPaths.ReplaceAllString(line, r.dir+"/$1")
+	if strings.Contains(line, "10.0.0.") || strings.HasPrefix(line, "troupe etcd ") {
+		line = r.movedEtcd(line)
+	}
 	for old, now := range map[string]string{
 		"http://127.0.0.1:8080": r.addrs.APIURL, "https://games.example.com:8443": r.addrs.APIURL, "=ca.pem": "=" + r.addrs.CA,
 		"SECRET_ACCESS_KEY=...": "SECRET_ACCESS_KEY=" + strings.TrimPrefix(documentedSecrets[0], "GAME_SECRET="), "script-...": r.script,
@@ -365,11 +401,49 @@ func (r *reader) moved(line string) string {
 	return line
 }
 
-// stop stops the host, which must end well.
+var (
+	etcdAddress = regexp.MustCompile(`(127\.0\.0\.1|10\.0\.0\.[1-3]):23(79|80)`)
+	etcdMachine = regexp.MustCompile(`\b10\.0\.0\.[1-3]\b`)
+)
+
+// movedEtcd is a command line with free addresses of this machine for those of members of etcd, including the default ones.
+func (r *reader) movedEtcd(line string) string {
+	for _, kind := range []struct{ of, unless, flag string }{
+		{"troupe etcd snapshot ", " --endpoint ", " --endpoint http://127.0.0.1:2379"},
+		{"troupe etcd restore ", " --peer ", " --peer-listen http://127.0.0.1:2380"},
+		{"troupe etcd --name", " --peer ", " --peer-listen http://127.0.0.1:2380"},
+		{"troupe etcd --name", " --listen ", " --listen http://127.0.0.1:2379"},
+	} {
+		if strings.HasPrefix(line, kind.of) && !strings.Contains(line, kind.unless) {
+			line += kind.flag
+		}
+	}
+	line = etcdAddress.ReplaceAllStringFunc(line, func(at string) string {
+		for r.ports[at] == "" { // outgoing connections take none of these
+			if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000))); err == nil {
+				r.ports[at] = l.Addr().String()
+				_ = l.Close()
+			}
+		}
+		return r.ports[at]
+	})
+	return etcdMachine.ReplaceAllString(line, "127.0.0.1")
+}
+
+// stop stops the host and the members of etcd, which must end well.
 func (r *reader) stop() {
 	r.Helper()
-	r.host.signal(syscall.SIGTERM)
-	if code := r.host.wait(r); code != 0 {
-		r.Errorf("the host: exit code %d\n%s", code, &r.host.err)
+	all := r.etcd
+	if r.host != nil {
+		all = append(all, r.host)
 	}
+	for _, p := range all {
+		p.signal(syscall.SIGTERM)
+	}
+	for _, p := range all {
+		if code := p.wait(r); code != 0 {
+			r.Errorf("exit code %d\n%s", code, &p.err)
+		}
+	}
+	r.host, r.etcd = nil, nil
 }
