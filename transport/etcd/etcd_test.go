@@ -162,7 +162,7 @@ func TestALeaderHandsOver(t *testing.T) {
 	t.Error("the leader has closed, and no other member leads")
 }
 
-// A member that the others were told of takes the place of a lost one; one that they do not know is refused.
+// A member that the others were told of takes the place of a removed one; one that they do not know is refused.
 func TestAMemberIsReplaced(t *testing.T) {
 	t.Parallel()
 	m := members(t, 3)
@@ -170,34 +170,38 @@ func TestAMemberIsReplaced(t *testing.T) {
 	if _, _, err := c.Commit(t.Context(), nil, []coord.Change{coord.Put("kept", nil)}); err != nil {
 		t.Fatal(err)
 	}
-	m[2].Close()
 	all, err := c.calls.MemberList(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := member.Options{Name: "new", Dir: t.TempDir(), Client: "http://127.0.0.1:0", Peer: "http://" + port(t), Peers: map[string]string{}, Joins: true, Quick: true, Log: zerolog.Nop()}
 	o.Peers["new"] = o.Peer
-	for _, one := range all.Members {
-		if one.Name != "m2" {
-			o.Peers[one.Name] = one.PeerURLs[0]
-		} else if _, err := c.calls.MemberRemove(t.Context(), one.ID); err != nil {
+	change := func(f func() error) { // members that have not been connected for a while refuse it
+		err := f()
+		for errors.Is(err, rpctypes.ErrUnhealthy) {
+			time.Sleep(100 * time.Millisecond)
+			err = f()
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
+	for _, one := range all.Members {
+		if one.Name != "m2" {
+			o.Peers[one.Name] = one.PeerURLs[0]
+		} else {
+			change(func() (err error) { _, err = c.calls.MemberRemove(t.Context(), one.ID); return err })
+		}
+	}
+	if err := m[2].Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "removed from its cluster") {
+		t.Errorf("the removed member: %v", err)
+	}
+	m[2].Close()
 	if early, err := member.Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), "etcdctl member add") {
 		t.Fatalf("a member that the others do not know: %v, %v", early, err)
 	}
 	o.Dir = t.TempDir()
-	for { // until the members have been connected for a while, they take none
-		_, err := c.calls.MemberAdd(t.Context(), []string{o.Peer})
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, rpctypes.ErrUnhealthy) {
-			t.Fatal(err)
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+	change(func() (err error) { _, err = c.calls.MemberAdd(t.Context(), []string{o.Peer}); return err })
 	joined, err := member.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
